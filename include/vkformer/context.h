@@ -1,0 +1,173 @@
+// The context: one Vulkan device with its kernels, memory and caches.
+#ifndef VKFORMER_CONTEXT_H
+#define VKFORMER_CONTEXT_H
+
+#include <vkformer/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vkf_context vkf_context;
+
+typedef enum vkf_device_type {
+    VKF_DEVICE_TYPE_OTHER = 0,
+    VKF_DEVICE_TYPE_INTEGRATED = 1,
+    VKF_DEVICE_TYPE_DISCRETE = 2,
+    VKF_DEVICE_TYPE_VIRTUAL = 3,
+    VKF_DEVICE_TYPE_CPU = 4,
+} vkf_device_type;
+
+// Limited capabilities: a device is treated as if it could do no more than the profile says, so that every fallback
+// can be exercised on any machine.
+typedef enum vkf_profile {
+    VKF_PROFILE_FULL = 0,              // what the device really has
+    VKF_PROFILE_ANDROID_BASELINE_2022, // Vulkan 1.1, 128 invocations, 16 KiB shared, 4 storage buffers, no fp16
+    VKF_PROFILE_ANDROID_2025,          // VP_ANDROID_15_minimums-like
+    VKF_PROFILE_ROADMAP_2026,          // VP_KHR_roadmap_2026-like
+    VKF_PROFILE_COUNT
+} vkf_profile;
+
+VKF_API const char *vkf_profile_name(vkf_profile profile); // "android-baseline-2022"; never NULL
+// False when no profile has that name.
+VKF_API bool vkf_profile_from_name(const char *name, vkf_profile *out_profile);
+
+#define VKF_UUID_SIZE 16
+
+typedef enum vkf_device_choice_kind {
+    VKF_CHOOSE_BEST = 0, // discrete, then integrated, then virtual, then CPU; the first of the best kind
+    VKF_CHOOSE_INDEX,
+    VKF_CHOOSE_NAME, // a case-insensitive part of the device's name; must match exactly one kind of name
+    VKF_CHOOSE_UUID,
+    VKF_CHOOSE_TYPE,
+} vkf_device_choice_kind;
+
+typedef struct vkf_device_choice {
+    vkf_device_choice_kind kind;
+    uint32_t index;
+    const char *name;
+    uint8_t uuid[VKF_UUID_SIZE];
+    vkf_device_type type;
+} vkf_device_choice;
+
+// Keeps small blobs between runs (pipeline cache, tuned data). `key` is made of letters, digits, '-' and '.' alone.
+// load: returns the blob's size and, when `data` is not NULL and `capacity` suffices, copies it; 0 when there is none.
+// save: best effort. Whatever load returns is validated before use; a corrupt or foreign blob is ignored with a message.
+typedef struct vkf_cache_callbacks {
+    size_t (*load)(void *user, const char *key, void *data, size_t capacity);
+    void (*save)(void *user, const char *key, const void *data, size_t size_bytes);
+    void *user;
+} vkf_cache_callbacks;
+
+// A generic function pointer as vkGetInstanceProcAddr returns it, so that this header needs no Vulkan header.
+typedef void (*vkf_void_function)(void);
+typedef vkf_void_function (*vkf_get_instance_proc_addr)(void *instance, const char *name);
+
+struct vkf_external_device; // <vkformer/vulkan.h>
+
+typedef struct vkf_context_desc {
+    vkf_device_choice device;
+    vkf_profile profile;
+    // Single features or limits to mask on top of the profile: "shaderFloat16" switches a feature off,
+    // "maxComputeWorkGroupInvocations=64" lowers a limit. Names are Vulkan's own.
+    const char *const *masks;
+    uint32_t mask_count;
+    vkf_message_fn message; // NULL: no messages
+    void *message_user;
+    vkf_severity min_severity;
+    vkf_allocator allocator;
+    vkf_cache_callbacks cache;
+    const char *shader_dir; // folder of GLSL that overrides the embedded kernels; needs a build with VKF_RUNTIME_GLSL
+    bool validation;        // switch the Vulkan validation layers on (synchronisation validation included)
+    bool timestamps;        // measure every dispatch on the GPU, see vkf_layer_timings()
+    // The Vulkan loader's vkGetInstanceProcAddr; NULL: the library opens the system's libvulkan itself.
+    vkf_get_instance_proc_addr get_instance_proc_addr;
+    // A device that the caller created and keeps; NULL: the library creates its own.
+    const struct vkf_external_device *external;
+} vkf_context_desc;
+
+// Ownership: the caller owns the context and destroys it after everything made from it.
+// Statuses: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, NO_VULKAN, NO_DEVICE, UNSUPPORTED,
+// DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_context);
+VKF_API void vkf_context_destroy(vkf_context **context);
+
+// Saves the pipeline cache through the cache callbacks; destroy does so too.
+VKF_API VKF_MUST_CHECK vkf_status vkf_context_save_cache(vkf_context *context);
+
+#define VKF_MAX_MEMORY_HEAPS 16
+
+// What a device can do after profile and masks were applied.
+typedef struct vkf_device_info {
+    uint32_t index;
+    char name[256];
+    char driver_name[256];
+    char driver_info[256];
+    vkf_device_type type;
+    uint32_t api_version; // as VK_MAKE_API_VERSION packs it
+    uint32_t driver_version;
+    uint32_t vendor_id;
+    uint32_t device_id;
+    uint8_t uuid[VKF_UUID_SIZE];
+    uint8_t driver_uuid[VKF_UUID_SIZE];
+    uint32_t subgroup_size;
+    uint32_t max_workgroup_invocations;
+    uint32_t max_shared_memory_bytes;
+    uint32_t max_storage_buffers;
+    uint64_t max_storage_buffer_range_bytes;
+    uint32_t max_push_constant_bytes;
+    bool storage_16bit;
+    bool shader_float16;
+    bool timestamps;
+    bool unified_memory;
+    uint32_t heap_count;
+    uint64_t heap_size_bytes[VKF_MAX_MEMORY_HEAPS];
+    bool heap_device_local[VKF_MAX_MEMORY_HEAPS];
+} vkf_device_info;
+
+// Lists the devices that the descriptor's loader shows. *inout_count is the capacity of `out_infos` on entry and the
+// number of devices on return; with out_infos == NULL only the number is given.
+VKF_API VKF_MUST_CHECK vkf_status vkf_enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count,
+                                                        vkf_device_info *out_infos);
+VKF_API void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_info);
+
+// Device memory in use by live buffers, and reserved for them in slabs, per heap.
+typedef struct vkf_memory_usage {
+    uint32_t heap_count;
+    uint64_t used_bytes[VKF_MAX_MEMORY_HEAPS];
+    uint64_t reserved_bytes[VKF_MAX_MEMORY_HEAPS];
+} vkf_memory_usage;
+VKF_API void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage);
+
+// Bytes that an object needs, known before anything is allocated. The sum over the kinds equals the growth of
+// vkf_memory_usage.used_bytes when the object is created.
+typedef struct vkf_memory_plan {
+    uint64_t weights_bytes;     // parameters
+    uint64_t activations_bytes; // inputs, outputs and intermediate results, from lifetimes
+    uint64_t cache_bytes;       // keys and values kept between steps
+    uint64_t control_bytes;     // parameter and indirect buffers, host-visible
+    uint64_t staging_bytes;     // host-visible transfer memory
+    uint32_t heap_count;
+    uint64_t heap_bytes[VKF_MAX_MEMORY_HEAPS]; // the same bytes by heap
+} vkf_memory_plan;
+
+// Creates the pipelines of every kernel that the device may use. `progress` (may be NULL) is called before each one
+// and returns false to cancel, which gives VKF_ERROR_CANCELLED; pipelines made so far are kept.
+typedef bool (*vkf_progress_fn)(void *user, uint32_t done, uint32_t total, const char *what);
+VKF_API VKF_MUST_CHECK vkf_status vkf_context_create_pipelines(vkf_context *context, vkf_progress_fn progress,
+                                                               void *user);
+
+// GPU time of the last operator that was called by itself (vkf_gemm() and its like) in a context with `timestamps`, in
+// nanoseconds, and the name of its main kernel. Negative and NULL while there is none.
+VKF_API double vkf_context_last_op_ns(const vkf_context *context);
+VKF_API const char *vkf_context_last_op_kernel(const vkf_context *context);
+
+// One line per kernel of the registry: its name, whether this device may use it, and why (not). The callback gets
+// static or call-lifetime strings.
+typedef void (*vkf_kernel_fn)(void *user, const char *kernel, bool usable, const char *why);
+VKF_API void vkf_context_kernels(vkf_context *context, vkf_kernel_fn visit, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,161 @@
+// Whole models: weights and configuration (vkf_model), and what it takes to run them (vkf_session).
+#ifndef VKFORMER_MODEL_H
+#define VKFORMER_MODEL_H
+
+#include <vkformer/layer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum vkf_model_kind {
+    VKF_MODEL_TRANSFORMER = 0, // torch.nn.Transformer: embedded sequences in, hidden states out
+    VKF_MODEL_SEQ2SEQ,         // token ids in, logits and token ids out
+    VKF_MODEL_KIND_COUNT
+} vkf_model_kind;
+
+typedef struct vkf_model_config {
+    vkf_model_kind kind;
+    uint32_t d_model;
+    uint32_t num_heads;
+    uint32_t dim_feedforward;
+    uint32_t num_encoder_layers;
+    uint32_t num_decoder_layers;
+    vkf_activation activation;
+    bool norm_first;
+    float layer_norm_eps;
+    // The rest for SEQ2SEQ alone.
+    uint32_t source_vocab;
+    uint32_t target_vocab;
+    bool share_embedding; // the target is embedded with src_embed
+    bool tie_projection;  // the projection is the target embedding's table
+    bool projection_bias;
+    int32_t pad_id;
+    int32_t bos_id;
+    int32_t eos_id;
+    int32_t unk_id;
+    uint32_t max_source_len;
+    uint32_t max_target_len; // generated tokens, bos and eos included
+} vkf_model_config;
+
+typedef struct vkf_model vkf_model;
+typedef struct vkf_session vkf_session;
+
+typedef struct vkf_model_desc {
+    // Either a directory with config.json and model.safetensors ...
+    const char *directory;
+    // ... or a configuration and a safetensors file. Tensor names are PyTorch's: "encoder.layers.0...." for TRANSFORMER,
+    // "src_embed.weight", "transformer.encoder.layers.0....", "generator.weight" for SEQ2SEQ.
+    const vkf_model_config *config;
+    const char *weights_path;
+    vkf_dtype dtype; // of weights and activations on the device: F32 or F16; the file's F32, F16 or BF16 is converted
+} vkf_model_desc;
+
+// Ownership: the caller owns the model and destroys it after its sessions.
+// Statuses: INVALID_ARGUMENT, FILE, FORMAT (the message names the file, the tensor and the reason), UNSUPPORTED,
+// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc,
+                                                 vkf_model **out_model);
+// The bytes that vkf_model_load() will allocate; reads headers only.
+VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan(vkf_context *context, const vkf_model_desc *desc,
+                                                 vkf_memory_plan *out_plan);
+VKF_API void vkf_model_destroy(vkf_model **model);
+VKF_API void vkf_model_get_config(const vkf_model *model, vkf_model_config *out_config);
+
+typedef struct vkf_session_desc {
+    uint32_t max_batch;
+    uint32_t max_source_len;
+    uint32_t max_target_len;
+    uint32_t max_logit_rows; // positions per sequence whose logits decode can return; 0 means 1, enough for generation
+    // Masks of nn.Transformer. A SEQ2SEQ session sets source and memory padding and the causal mask itself.
+    vkf_attention_mask source_mask;
+    vkf_attention_mask target_mask;
+    vkf_attention_mask memory_mask;
+    vkf_fully_masked fully_masked;
+    bool attention_weights; // keep the cross attention's weights, see vkf_session_attention()
+} vkf_session_desc;
+
+// Allocates activations and caches and records one command buffer per layer. Ownership: the caller owns the session
+// and destroys it before the model. Statuses: as vkf_attention_create().
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc,
+                                                     vkf_session **out_session);
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc,
+                                                   vkf_memory_plan *out_plan);
+VKF_API void vkf_session_destroy(vkf_session **session);
+
+// One run of the encoder. Host arrays, read during the call. f32 whatever the model's dtype.
+typedef struct vkf_encode_args {
+    uint32_t batch;            // B
+    uint32_t source_len;       // S
+    const int32_t *source_ids; // (B, S), SEQ2SEQ; pad_id marks padding, wherever it stands
+    const float *source;       // (B, S, d_model), TRANSFORMER
+    const void *source_mask;   // as source_mask.kind says: (S, S) or (B * H, S, S)
+    const void *source_key_mask;
+    float *out_memory; // optional, (B, S, d_model)
+} vkf_encode_args;
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args);
+
+// One run of the decoder over whole target sequences (teacher forcing), after encode; B as there.
+typedef struct vkf_decode_args {
+    uint32_t target_len;         // T
+    const int32_t *target_ids;   // (B, T), SEQ2SEQ
+    const float *target;         // (B, T, d_model), TRANSFORMER
+    const void *target_mask;     // TRANSFORMER, as target_mask.kind says
+    const void *target_key_mask; // as target_mask.key_kind says
+    const void *memory_mask;     // TRANSFORMER
+    const void *memory_key_mask; // TRANSFORMER
+    float *out_hidden;           // optional, (B, T, d_model), after the final norm
+    float *out_logits;           // optional, SEQ2SEQ: (B, T, target_vocab); T <= max_logit_rows
+} vkf_decode_args;
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args);
+
+// Greedy decoding with a key/value cache: encode, then one submit per token until every row has said eos or max_len
+// tokens stand in it. Rows are [bos, ..., eos], padded with pad_id. SEQ2SEQ models only.
+typedef struct vkf_greedy_args {
+    uint32_t batch;            // B
+    uint32_t source_len;       // S
+    const int32_t *source_ids; // (B, S)
+    uint32_t max_len;          // of a generated row, bos and eos included; 0: the session's max_target_len
+    int32_t *out_ids;          // (B, max_len)
+    uint32_t *out_lengths;     // (B), bos and eos counted
+    vkf_progress_fn progress;  // optional, once per token; returning false gives VKF_ERROR_CANCELLED
+    void *progress_user;
+} vkf_greedy_args;
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args);
+
+// Cross attention's weights of decoder layer `layer` for batch entry `row`, (H, query_len, S), gathered over the last
+// decode or greedy run; a session with attention_weights only. out_weights holds H * query_len * S floats.
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention(vkf_session *session, uint32_t layer, uint32_t row,
+                                                        uint32_t query_len, float *out_weights);
+
+// How often command buffers were recorded in all (one per layer, embedding and head), and how many there are.
+VKF_API uint32_t vkf_session_record_count(const vkf_session *session);
+VKF_API uint32_t vkf_session_command_buffer_count(const vkf_session *session);
+
+// GPU time per part of the last run: "encoder.0", "decoder.1", "embed", "head"; kernel is NULL. In a context with
+// `timestamps`. The protocol is vkf_layer_timings()'s.
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count,
+                                                      vkf_timing *out_timings);
+
+// Token strings and ids: vocabulary.json of a SEQ2SEQ model directory. Text is UTF-8.
+typedef struct vkf_vocabulary vkf_vocabulary;
+VKF_API VKF_MUST_CHECK vkf_status vkf_vocabulary_load(vkf_context *context, const char *directory,
+                                                      vkf_vocabulary **out_vocabulary);
+VKF_API void vkf_vocabulary_destroy(vkf_vocabulary **vocabulary);
+// Greedy longest match of the source tokens; what matches no token becomes unk_id, one per code point.
+// *inout_count: capacity on entry, number of ids on return; out_ids == NULL asks for the number.
+// Statuses: INVALID_ARGUMENT, TOO_LARGE (capacity too small).
+VKF_API VKF_MUST_CHECK vkf_status vkf_vocabulary_encode(const vkf_vocabulary *vocabulary, const char *text,
+                                                        size_t text_bytes, uint32_t *inout_count, int32_t *out_ids);
+// The concatenated strings of target tokens, special ones (pad, bos, eos, unk) left out. *inout_bytes counts without the
+// terminating zero, which is always written when out_text is given: capacity must be one more than the count.
+VKF_API VKF_MUST_CHECK vkf_status vkf_vocabulary_decode(const vkf_vocabulary *vocabulary, const int32_t *ids,
+                                                        uint32_t count, size_t *inout_bytes, char *out_text);
+// The string of one source or target token; NULL when there is no such id. Lives as long as the vocabulary.
+VKF_API const char *vkf_vocabulary_source_token(const vkf_vocabulary *vocabulary, int32_t id);
+VKF_API const char *vkf_vocabulary_target_token(const vkf_vocabulary *vocabulary, int32_t id);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,138 @@
+// Operators on device tensors. Each call records, submits and waits; layers compose the same kernels without waiting.
+//
+// Storage types: all activations f32 or all f16; arithmetic and accumulation are always f32. An absent optional tensor
+// is {0}. Outputs are tensors that exist already; they may not overlap inputs unless the function says so.
+// Statuses of every function here: INVALID_ARGUMENT (shapes, types), OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY,
+// UNSUPPORTED, TOO_LARGE, DEVICE_LOST, VULKAN, SHADER.
+#ifndef VKFORMER_OP_H
+#define VKFORMER_OP_H
+
+#include <vkformer/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum vkf_activation {
+    VKF_ACTIVATION_NONE = 0,
+    VKF_ACTIVATION_RELU,
+    VKF_ACTIVATION_GELU_ERF,  // torch.nn.GELU()
+    VKF_ACTIVATION_GELU_TANH, // torch.nn.GELU(approximate="tanh")
+    VKF_ACTIVATION_SILU,
+    VKF_ACTIVATION_TANH,
+    VKF_ACTIVATION_COUNT
+} vkf_activation;
+
+// out = activation(alpha * op(a) op(b) + beta * c + bias) + residual, for every batch entry.
+typedef struct vkf_gemm_desc {
+    vkf_tensor a;        // (batch, m, k), or (batch, k, m) with transpose_a; rank 2 means batch = 1
+    vkf_tensor b;        // (batch, k, n), or (batch, n, k) with transpose_b; rank 2: shared by all batch entries
+    vkf_tensor c;        // optional, (batch, m, n); never read when beta is 0; may be the same tensor as out
+    vkf_tensor bias;     // optional, (n)
+    vkf_tensor residual; // optional, (batch, m, n); excludes an activation together with c
+    vkf_tensor out;      // (batch, m, n)
+    bool transpose_a;
+    bool transpose_b;
+    float alpha; // exactly as given: 0 gives 0
+    float beta;
+    vkf_activation activation;
+} vkf_gemm_desc;
+VKF_API VKF_MUST_CHECK vkf_status vkf_gemm(vkf_context *context, const vkf_gemm_desc *desc);
+
+typedef enum vkf_mask_kind {
+    VKF_MASK_NONE = 0,
+    VKF_MASK_BOOL_EXCLUDE, // true = not attended: nn.MultiheadAttention
+    VKF_MASK_BOOL_ATTEND,  // true = attended: scaled_dot_product_attention
+    VKF_MASK_ADDITIVE,     // f32, added to the scaled score
+    VKF_MASK_LENGTHS,      // key masks only: i32 (B), keys at and beyond the length are not attended
+    VKF_MASK_KIND_COUNT
+} vkf_mask_kind;
+
+typedef enum vkf_causal {
+    VKF_CAUSAL_NONE = 0,
+    VKF_CAUSAL_TOP_LEFT,     // query i sees keys 0..i
+    VKF_CAUSAL_BOTTOM_RIGHT, // query i sees keys 0..i + (S - L)
+    VKF_CAUSAL_COUNT
+} vkf_causal;
+
+// What a row gives in which every key is masked.
+typedef enum vkf_fully_masked {
+    VKF_FULLY_MASKED_ZERO = 0, // scaled_dot_product_attention since PyTorch 2.5
+    VKF_FULLY_MASKED_NAN,      // nn.MultiheadAttention
+    VKF_FULLY_MASKED_UNIFORM,  // as filling with a finite -1e9 does
+    VKF_FULLY_MASKED_COUNT
+} vkf_fully_masked;
+
+// out = softmax(scale * x + masks) over the last dimension. out may be x itself.
+typedef struct vkf_softmax_desc {
+    vkf_tensor x;   // (B, H, L, S); lower ranks are read as if leading dimensions were 1
+    vkf_tensor out; // the same shape and type
+    float scale;    // 0 means 1
+    vkf_mask_kind mask_kind;
+    vkf_tensor mask; // (B|1, H|1, L|1, S), or lower rank: missing leading dimensions broadcast
+    vkf_mask_kind key_mask_kind;
+    vkf_tensor key_mask; // (B, S), or (B) for lengths
+    vkf_causal causal;
+    uint32_t window; // sliding window: a query sees the last `window` keys up to its own position; 0 = unlimited
+    vkf_fully_masked fully_masked;
+} vkf_softmax_desc;
+VKF_API VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc);
+
+typedef enum vkf_residual_order {
+    VKF_RESIDUAL_NONE = 0,
+    VKF_RESIDUAL_BEFORE, // out = LN(x + residual)
+    VKF_RESIDUAL_AFTER,  // out = LN(x) + residual
+    VKF_RESIDUAL_ORDER_COUNT
+} vkf_residual_order;
+
+// torch.nn.LayerNorm over the last dimension: biased variance, eps inside the root. out may be x itself.
+typedef struct vkf_layer_norm_desc {
+    vkf_tensor x;        // (..., dim)
+    vkf_tensor weight;   // optional, (dim)
+    vkf_tensor bias;     // optional, (dim)
+    vkf_tensor residual; // with residual_order, the shape of x
+    vkf_tensor out;      // the shape of x
+    float eps;
+    vkf_residual_order residual_order;
+} vkf_layer_norm_desc;
+VKF_API VKF_MUST_CHECK vkf_status vkf_layer_norm(vkf_context *context, const vkf_layer_norm_desc *desc);
+
+// split: x (B, L, H, D) -> out (B, H, L, D). merge: x (B, H, L, D) -> out (B, L, H, D). Exact.
+VKF_API VKF_MUST_CHECK vkf_status vkf_split_heads(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);
+VKF_API VKF_MUST_CHECK vkf_status vkf_merge_heads(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);
+
+// out[b, t, :] = table[ids[b, t], :] * scale + positions[first_position + t, :]. An id outside the table gives zeros
+// in place of its row.
+typedef struct vkf_embed_desc {
+    vkf_tensor ids;       // (B, T) i32
+    vkf_tensor table;     // (vocab, dim)
+    vkf_tensor positions; // optional, (max_len, dim) f32: sinusoidal or learned
+    vkf_tensor out;       // (B, T, dim)
+    float scale;          // sqrt(dim) in "Attention Is All You Need"; 0 means 1
+    uint32_t first_position;
+} vkf_embed_desc;
+VKF_API VKF_MUST_CHECK vkf_status vkf_embed(vkf_context *context, const vkf_embed_desc *desc);
+
+// The paper's positional encoding, computed on the host in double precision:
+// PE[p, 2i] = sin(p * 10000^(-2i/dim)), PE[p, 2i+1] = cos(the same). out_values holds len * dim floats.
+VKF_API void vkf_sinusoidal_positions(uint32_t len, uint32_t dim, float *out_values);
+
+// Additive (Bahdanau) attention scores: out[b, t, s] = sum_a v[a] * tanh(query[b, t, a] + key[b, s, a]).
+typedef struct vkf_additive_scores_desc {
+    vkf_tensor query; // (B, T, A), projected
+    vkf_tensor key;   // (B, S, A), projected
+    vkf_tensor v;     // (A)
+    vkf_tensor out;   // (B, T, S)
+} vkf_additive_scores_desc;
+VKF_API VKF_MUST_CHECK vkf_status vkf_additive_scores(vkf_context *context, const vkf_additive_scores_desc *desc);
+
+// out[row] = index of the largest of x[row, :]; the lowest index among equals. x (..., n), out (...) i32.
+VKF_API VKF_MUST_CHECK vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);
+
+// out = x, converting between f32 and f16 where the types differ. Shapes have equal element counts.
+VKF_API VKF_MUST_CHECK vkf_status vkf_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,83 @@
+// Status codes and the message callback.
+#ifndef VKFORMER_STATUS_H
+#define VKFORMER_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VKF_VERSION_MAJOR 0
+#define VKF_VERSION_MINOR 1
+#define VKF_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(VKF_SHARED) && defined(_WIN32)
+#define VKF_API __declspec(dllimport)
+#elif defined(__GNUC__)
+#define VKF_API __attribute__((visibility("default")))
+#else
+#define VKF_API
+#endif
+
+#if defined(__GNUC__)
+#define VKF_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define VKF_MUST_CHECK
+#endif
+
+// The one list of statuses: X(name, value, text).
+#define VKF_STATUS_LIST(X)                                                                              \
+    X(VKF_OK, 0, "success")                                                                             \
+    X(VKF_ERROR_INVALID_ARGUMENT, 1, "an argument is wrong")                                            \
+    X(VKF_ERROR_OUT_OF_HOST_MEMORY, 2, "host memory is exhausted")                                      \
+    X(VKF_ERROR_OUT_OF_DEVICE_MEMORY, 3, "device memory is exhausted")                                  \
+    X(VKF_ERROR_NO_VULKAN, 4, "no Vulkan loader or driver was found")                                   \
+    X(VKF_ERROR_NO_DEVICE, 5, "no suitable Vulkan device was found")                                    \
+    X(VKF_ERROR_UNSUPPORTED, 6, "the device or this build does not support it")                         \
+    X(VKF_ERROR_TOO_LARGE, 7, "a size exceeds what the device or the object was made for")              \
+    X(VKF_ERROR_DEVICE_LOST, 8, "the device was lost; destroy the context and create a new one")        \
+    X(VKF_ERROR_VULKAN, 9, "a Vulkan call failed")                                                      \
+    X(VKF_ERROR_FILE, 10, "a file could not be read or written")                                        \
+    X(VKF_ERROR_FORMAT, 11, "the content of a file or buffer is malformed")                             \
+    X(VKF_ERROR_CANCELLED, 12, "the caller cancelled the operation")                                    \
+    X(VKF_ERROR_SHADER, 13, "a shader did not compile")
+
+typedef enum vkf_status {
+#define VKF_STATUS_ENUM(name, value, text) name = value,
+    VKF_STATUS_LIST(VKF_STATUS_ENUM)
+#undef VKF_STATUS_ENUM
+} vkf_status;
+
+// The English text of a status; never NULL, also for values that are no status. Static storage.
+VKF_API const char *vkf_status_text(vkf_status status);
+
+// The enumerator's own name, "VKF_ERROR_FILE"; never NULL. Static storage.
+VKF_API const char *vkf_status_name(vkf_status status);
+
+typedef enum vkf_severity {
+    VKF_SEVERITY_DEBUG = 0,
+    VKF_SEVERITY_INFO = 1,
+    VKF_SEVERITY_WARNING = 2,
+    VKF_SEVERITY_ERROR = 3,
+    VKF_SEVERITY_VALIDATION = 4, // a message of the Vulkan validation layers
+} vkf_severity;
+
+// Receives one message (no trailing newline). May be called from any thread that is inside the library; `text` is
+// valid only during the call. It must not call back into the library.
+typedef void (*vkf_message_fn)(void *user, vkf_severity severity, const char *text);
+
+// Replaces malloc and free for all host memory of a context. Both or none must be set. `allocate` returns memory
+// aligned for any type, or NULL.
+typedef struct vkf_allocator {
+    void *(*allocate)(void *user, size_t size_bytes);
+    void (*release)(void *user, void *memory);
+    void *user;
+} vkf_allocator;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

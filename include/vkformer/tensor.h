@@ -1,0 +1,72 @@
+// Device buffers and tensors.
+#ifndef VKFORMER_TENSOR_H
+#define VKFORMER_TENSOR_H
+
+#include <vkformer/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Element types. A dtype is data: vkf_dtype_size() and vkf_dtype_name() know every one.
+typedef enum vkf_dtype {
+    VKF_DTYPE_F32 = 0,
+    VKF_DTYPE_F16 = 1,
+    VKF_DTYPE_I32 = 2,
+    VKF_DTYPE_BOOL = 3, // one byte, 0 or 1, as PyTorch stores it
+    VKF_DTYPE_COUNT
+} vkf_dtype;
+
+VKF_API size_t vkf_dtype_size(vkf_dtype dtype);      // bytes per element; 0 for a value that is no dtype
+VKF_API const char *vkf_dtype_name(vkf_dtype dtype); // "f32"; never NULL
+
+// A range of device memory. Created zero-filled; host access goes through vkf_buffer_write() and vkf_buffer_read(),
+// which map or stage as the device needs.
+typedef struct vkf_buffer vkf_buffer;
+
+// Ownership: the caller owns the buffer and destroys it before the context. size_bytes > 0.
+// Statuses: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_create(vkf_context *context, uint64_t size_bytes, const char *name,
+                                                    vkf_buffer **out_buffer);
+VKF_API void vkf_buffer_destroy(vkf_buffer **buffer);
+VKF_API uint64_t vkf_buffer_size(const vkf_buffer *buffer);
+
+// Copies between host memory and the buffer; returns when the copy is done.
+VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_write(vkf_buffer *buffer, uint64_t offset_bytes, const void *data,
+                                                   uint64_t size_bytes);
+VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_read(vkf_buffer *buffer, uint64_t offset_bytes, void *out_data,
+                                                  uint64_t size_bytes);
+
+#define VKF_MAX_RANK 4
+
+// A contiguous row-major view of a buffer. It owns nothing. Unused trailing shape entries are 0; rank 0 with a NULL
+// buffer means "absent". offset_bytes is a multiple of 4.
+typedef struct vkf_tensor {
+    vkf_buffer *buffer;
+    uint64_t offset_bytes;
+    vkf_dtype dtype;
+    uint32_t rank;
+    uint32_t shape[VKF_MAX_RANK];
+} vkf_tensor;
+
+// Number of elements (1 for rank 0); false when the product overflows or the rank is out of range.
+VKF_API bool vkf_tensor_count(const vkf_tensor *tensor, uint64_t *out_count);
+
+// Creates a buffer just large enough for the shape and fills in *out_tensor, whose buffer the caller then owns.
+VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t rank,
+                                                    const uint32_t *shape, const char *name, vkf_tensor *out_tensor);
+// Destroys the tensor's buffer and clears the view.
+VKF_API void vkf_tensor_destroy(vkf_tensor *tensor);
+
+// Whole-tensor copies, `size_bytes` must equal the tensor's size.
+VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_write(const vkf_tensor *tensor, const void *data, uint64_t size_bytes);
+VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_read(const vkf_tensor *tensor, void *out_data, uint64_t size_bytes);
+
+// IEEE half precision on the host: round to nearest even, NaN stays NaN, overflow becomes infinity.
+VKF_API void vkf_f32_to_f16(const float *values, uint16_t *out_halves, size_t count);
+VKF_API void vkf_f16_to_f32(const uint16_t *halves, float *out_values, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

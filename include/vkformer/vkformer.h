@@ -1,0 +1,24 @@
+// vkformer: a portable Transformer backend on Vulkan compute.
+//
+// This is the one header a user includes. Programs that share their own Vulkan device or command buffers with the
+// library include <vkformer/vulkan.h> beside it.
+//
+// Conventions that hold for every function:
+// - A fallible function returns vkf_status. On failure nothing is left half-made, out-parameters are untouched, the
+//   caller's data is untouched, and the context's message callback has said what went wrong, where, and what to do.
+// - Handles are opaque. vkf_x_destroy() takes the address of the handle, accepts NULL content, and nulls it.
+// - Descriptor structs: zero means default, so start from `= {0}`. Pointers in them need to live only until the call
+//   returns, unless the field says otherwise.
+// - Shapes are row-major (C order), written (B, L, E). Sizes are in elements unless the name says bytes.
+// - Contexts and models may be shared between threads; a layer or a session belongs to one thread at a time.
+#ifndef VKFORMER_VKFORMER_H
+#define VKFORMER_VKFORMER_H
+
+#include <vkformer/context.h>
+#include <vkformer/layer.h>
+#include <vkformer/model.h>
+#include <vkformer/op.h>
+#include <vkformer/status.h>
+#include <vkformer/tensor.h>
+
+#endif

@@ -1,0 +1,41 @@
+// Interop with a program that has its own Vulkan device: the one public header that names Vulkan types.
+#ifndef VKFORMER_VULKAN_H
+#define VKFORMER_VULKAN_H
+
+#include <vulkan/vulkan_core.h>
+
+#include <vkformer/vkformer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A device of the caller's. All handles must outlive the context; the library destroys none of them. The library
+// cannot ask a VkDevice what was enabled on it, so the caller says which optional features it may rely on.
+typedef struct vkf_external_device {
+    VkInstance instance;
+    VkPhysicalDevice physical_device;
+    VkDevice device;
+    VkQueue queue; // of a family with compute; access is serialised with lock_queue/unlock_queue when these are given
+    uint32_t queue_family_index;
+    uint32_t api_version; // what the instance and device were created for; at least VK_API_VERSION_1_1
+    bool storage_16bit;   // storageBuffer16BitAccess was enabled
+    void (*lock_queue)(void *user);
+    void (*unlock_queue)(void *user);
+    void *lock_user;
+} vkf_external_device;
+
+// Records the layer's dispatches into the caller's command buffer, which must be in the recording state and belong to
+// the context's queue family. Barriers inside are the layer's affair; before the first dispatch it waits for earlier
+// transfer and compute writes, after the last one its writes are made visible to later compute, transfer and host
+// reads. Sizes are those last set with vkf_layer_set_sizes() and may be set again between submissions, not during one.
+// Statuses: INVALID_ARGUMENT, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer);
+
+// The VkBuffer behind a buffer, and where in it the buffer's bytes begin.
+VKF_API void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceSize *out_offset);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,37 @@
+// Token embedding with positions; semantics in shared/embed.h.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+#include "include/storage.glsl"
+#include "shared/embed.h"
+#include "include/grid.glsl"
+
+layout(constant_id = VKF_EMBED_SPEC_HAS_POSITIONS) const uint HAS_POSITIONS = 0;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_embed_params p; };
+layout(push_constant) uniform offsets_block { uint ids_offset, table_offset, positions_offset, out_offset; };
+
+READ(i32, VKF_EMBED_BINDING_IDS, ids)
+READ(TYPE_TABLE, VKF_EMBED_BINDING_TABLE, table)
+READ(f32, VKF_EMBED_BINDING_POSITIONS, positions)
+WRITE(TYPE_OUT, VKF_EMBED_BINDING_OUT, out)
+
+void main()
+{
+    uint i = flat_index();
+    if (i >= p.batch * p.len * p.dim)
+        return;
+    uint col = i % p.dim;
+    uint t = i / p.dim % p.len;
+    uint b = i / p.dim / p.len;
+    uint id = uint(ids_load(b * p.ids_stride + p.ids_first + t)); // a negative id lands beyond any vocabulary
+    bool in_slice = id >= p.slice_begin && id < p.slice_end;
+    if (!in_slice && !(id >= p.vocab && p.owns_invalid != 0))
+        return;
+    float value = 0.0;
+    if (in_slice)
+        value = table_load((id - p.slice_begin) * p.dim + col) * p.scale;
+    if (HAS_POSITIONS != 0)
+        value += positions_load((p.first_position + t) * p.dim + col);
+    out_store(i, value);
+}

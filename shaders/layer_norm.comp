@@ -1,0 +1,111 @@
+// Layer normalisation over rows; semantics in shared/layer_norm.h. One workgroup per row; the local size is a power of
+// two (the registry checks it).
+//
+// The corrected two-pass algorithm (Chan, Golub, LeVeque 1983): the variance is taken about the mean of the first pass, and the
+// mean of those differences, which is only rounding, corrects both. E[x^2] - E[x]^2 would cancel.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+
+#include "include/storage.glsl"
+#include "shared/layer_norm.h"
+#include "include/grid.glsl"
+
+layout(constant_id = VKF_LAYER_NORM_SPEC_HAS_WEIGHT) const uint HAS_WEIGHT = 0;
+layout(constant_id = VKF_LAYER_NORM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_layer_norm_params p; };
+
+#ifdef LAYER_NORM_RESIDUAL
+layout(constant_id = VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER) const uint RESIDUAL_AFTER = 0;
+layout(push_constant) uniform offsets_block { uint x_offset, out_offset, weight_offset, bias_offset, residual_offset; };
+READ(TYPE_X, VKF_LAYER_NORM_BINDING_RESIDUAL, residual)
+#else
+layout(push_constant) uniform offsets_block { uint x_offset, out_offset, weight_offset, bias_offset; };
+#endif
+
+READ(TYPE_X, VKF_LAYER_NORM_BINDING_X, x)
+WRITE(TYPE_X, VKF_LAYER_NORM_BINDING_OUT, out)
+READ(TYPE_W, VKF_LAYER_NORM_BINDING_WEIGHT, weight)
+READ(TYPE_W, VKF_LAYER_NORM_BINDING_BIAS, bias)
+
+const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
+
+shared vec2 partial[gl_WorkGroupSize.x];
+
+// The sum over the workgroup, in every invocation.
+vec2 group_sum(vec2 own)
+{
+    uint lane = gl_LocalInvocationID.x;
+    partial[lane] = own;
+    barrier();
+    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
+        if (lane < stride)
+            partial[lane] += partial[lane + stride];
+        barrier();
+    }
+    vec2 total = partial[0];
+    barrier(); // partial may be written again
+    return total;
+}
+
+// What is normalised.
+float load_input(uint at)
+{
+    float value = x_load(at);
+#ifdef LAYER_NORM_RESIDUAL
+    if (RESIDUAL_AFTER == 0)
+        value += residual_load(at);
+#endif
+    return value;
+}
+
+// Sums of (x - centre) and of its square over the invocation's columns.
+vec2 sum_about(uint row_first, float centre)
+{
+    vec2 sum = vec2(0.0);
+    for (uint first = gl_LocalInvocationID.x; first < p.dim; first += UNROLL * gl_WorkGroupSize.x) {
+        [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
+            uint col = first + i * gl_WorkGroupSize.x;
+            float difference = load_input(row_first + min(col, p.dim - 1)) - centre;
+            sum += col < p.dim ? vec2(difference, difference * difference) : vec2(0.0);
+        }
+    }
+    return sum;
+}
+
+void write_element(uint row_first, uint col, float mean, float inverse_deviation)
+{
+    uint at = row_first + col;
+    float value = (load_input(at) - mean) * inverse_deviation;
+    if (HAS_WEIGHT != 0)
+        value *= weight_load(col);
+    if (HAS_BIAS != 0)
+        value += bias_load(col);
+#ifdef LAYER_NORM_RESIDUAL
+    if (RESIDUAL_AFTER != 0)
+        value += residual_load(at);
+#endif
+    out_store(at, value);
+}
+
+void main()
+{
+    uint row = group_index();
+    if (row >= p.rows)
+        return;
+    uint row_first = row * p.dim;
+    float dim = float(p.dim);
+    float mean = group_sum(sum_about(row_first, 0.0)).x / dim;
+    vec2 moments = group_sum(sum_about(row_first, mean)) / dim;
+    mean += moments.x;
+    float variance = max(moments.y - moments.x * moments.x, 0.0);
+    float inverse_deviation = inversesqrt(variance + p.eps);
+    for (uint first = gl_LocalInvocationID.x; first < p.dim; first += UNROLL * gl_WorkGroupSize.x) {
+        [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
+            uint col = first + i * gl_WorkGroupSize.x;
+            if (col < p.dim)
+                write_element(row_first, col, mean, inverse_deviation);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+// d = activation(alpha * op(a) op(b) + beta * d + bias), or activation(alpha * op(a) op(b) + bias) + beta * d, over a
+// batch of outer * inner matrices: entry e is (e / batch_inner, e % batch_inner), each with a stride of its own. So heads
+// are read and written where they lie in (B, L, H * D), without a permutation pass.
+#ifndef VKF_SHARED_GEMM_H
+#define VKF_SHARED_GEMM_H
+
+#include "types.h"
+
+#define VKF_GEMM_BINDING_A 1
+#define VKF_GEMM_BINDING_B 2
+#define VKF_GEMM_BINDING_D 3 // read when beta is not 0, then written
+#define VKF_GEMM_BINDING_BIAS 4
+
+#define VKF_GEMM_SPEC_TILE_M 1      // rows of d per workgroup
+#define VKF_GEMM_SPEC_TILE_N 2      // columns of d per workgroup
+#define VKF_GEMM_SPEC_TILE_K 3      // depth of the shared-memory tiles
+#define VKF_GEMM_SPEC_THREAD_M 4    // rows per invocation
+#define VKF_GEMM_SPEC_THREAD_N 5    // columns per invocation
+#define VKF_GEMM_SPEC_TRANSPOSE_A 6 // 1: a is stored (k, m)
+#define VKF_GEMM_SPEC_TRANSPOSE_B 7 // 1: b is stored (n, k), as PyTorch keeps Linear weights
+#define VKF_GEMM_SPEC_ACTIVATION 8
+#define VKF_GEMM_SPEC_HAS_BIAS 9
+#define VKF_GEMM_SPEC_ADD_AFTER 10 // 1: beta * d is a residual, added after the activation
+#define VKF_GEMM_SPEC_COUNT 11
+
+// All strides in elements.
+struct vkf_gemm_params {
+    vkf_u32 m;
+    vkf_u32 n;
+    vkf_u32 k;
+    vkf_u32 batch;
+    vkf_u32 batch_inner; // >= 1
+    vkf_u32 lda;         // between rows as stored
+    vkf_u32 ldb;
+    vkf_u32 ldd;
+    vkf_u32 a_outer;
+    vkf_u32 a_inner;
+    vkf_u32 b_outer;
+    vkf_u32 b_inner;
+    vkf_u32 d_first; // where d begins: a position in a key/value cache, or a slice
+    vkf_u32 d_outer;
+    vkf_u32 d_inner;
+    vkf_u32 a_first;
+    vkf_f32 alpha;
+    vkf_f32 beta; // 0: d is not read
+};
+VKF_SHARED_SIZE(vkf_gemm_params, 18)
+
+#endif

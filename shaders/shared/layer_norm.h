@@ -1,0 +1,27 @@
+// out = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimension, one workgroup per row. Built twice:
+// plain, and with a residual added before or after, which takes a fifth storage buffer. out may alias x.
+#ifndef VKF_SHARED_LAYER_NORM_H
+#define VKF_SHARED_LAYER_NORM_H
+
+#include "types.h"
+
+#define VKF_LAYER_NORM_BINDING_X 1
+#define VKF_LAYER_NORM_BINDING_OUT 2
+#define VKF_LAYER_NORM_BINDING_WEIGHT 3
+#define VKF_LAYER_NORM_BINDING_BIAS 4
+#define VKF_LAYER_NORM_BINDING_RESIDUAL 5 // with LAYER_NORM_RESIDUAL defined
+
+#define VKF_LAYER_NORM_SPEC_HAS_WEIGHT 1
+#define VKF_LAYER_NORM_SPEC_HAS_BIAS 2
+#define VKF_LAYER_NORM_SPEC_COUNT 3
+#define VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER 3 // with LAYER_NORM_RESIDUAL: 0 = before, 1 = after
+#define VKF_LAYER_NORM_RESIDUAL_SPEC_COUNT 4
+
+struct vkf_layer_norm_params {
+    vkf_u32 rows;
+    vkf_u32 dim;
+    vkf_f32 eps;
+};
+VKF_SHARED_SIZE(vkf_layer_norm_params, 3)
+
+#endif

@@ -1,0 +1,179 @@
+// Masked softmax over rows; semantics in shared/softmax.h. One workgroup per row; the local size is a power of two (the
+// registry checks it), as the tree reduction halves it.
+//
+// Two passes: each invocation keeps a running maximum and a sum relative to it, these are merged through shared memory, and the
+// second pass computes the scores again and writes. An element is read again only by the invocation that then writes
+// it, so out may alias x.
+//
+// The maximum starts at the finite -FLT_MAX/2, so that no difference of scores is inf - inf. A score not above it (-inf, a
+// mask filled with the lowest finite number) counts as masked. NaN or +inf anywhere in a row makes the row NaN, as in PyTorch.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+
+#include "include/storage.glsl"
+#include "shared/softmax.h"
+#include "include/grid.glsl"
+#include "include/math.glsl"
+
+layout(constant_id = VKF_SOFTMAX_SPEC_MASK_KIND) const uint MASK_KIND = 0;
+layout(constant_id = VKF_SOFTMAX_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
+layout(constant_id = VKF_SOFTMAX_SPEC_CAUSAL) const uint CAUSAL = 0;
+layout(constant_id = VKF_SOFTMAX_SPEC_WINDOW) const uint WINDOW = 0;
+layout(constant_id = VKF_SOFTMAX_SPEC_FULLY_MASKED) const uint FULLY_MASKED = 0;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_softmax_params p; };
+layout(push_constant) uniform offsets_block { uint x_offset, out_offset, mask_offset, key_mask_offset; };
+
+READ(TYPE_X, VKF_SOFTMAX_BINDING_X, x)
+WRITE(TYPE_OUT, VKF_SOFTMAX_BINDING_OUT, out)
+READ(bytes, VKF_SOFTMAX_BINDING_MASK, mask)
+READ(bytes, VKF_SOFTMAX_BINDING_KEY_MASK, key_mask)
+
+const float LOWEST = -1.7014117e38;
+const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
+
+shared vec2 partial[gl_WorkGroupSize.x]; // (maximum, sum of exp(score - maximum))
+
+struct row_view {
+    uint first;    // of the row in x and out
+    uint mask;     // of the row in mask
+    uint key_mask; // of the batch entry in key_mask
+    int position;  // last key under the causal mask
+};
+
+row_view view_row(uint row)
+{
+    uint l = row % p.q_len;
+    uint h = row / p.q_len % p.heads;
+    uint b = row / p.q_len / p.heads;
+    row_view view;
+    view.first = row * p.k_len;
+    view.mask = b * p.mask_batch + h * p.mask_head + l * p.mask_row;
+    view.key_mask = b * p.key_mask_batch;
+    view.position = int(l) + p.causal_offset;
+    return view;
+}
+
+bool is_visible(row_view view, uint col)
+{
+    bool visible = true;
+    if (MASK_KIND == VKF_SHADER_MASK_BOOL_EXCLUDE)
+        visible = !mask_load_bool(view.mask + col);
+    if (MASK_KIND == VKF_SHADER_MASK_BOOL_ATTEND)
+        visible = mask_load_bool(view.mask + col);
+    if (KEY_MASK_KIND == VKF_SHADER_MASK_BOOL_EXCLUDE)
+        visible = visible && !key_mask_load_bool(view.key_mask + col);
+    if (KEY_MASK_KIND == VKF_SHADER_MASK_BOOL_ATTEND)
+        visible = visible && key_mask_load_bool(view.key_mask + col);
+    if (KEY_MASK_KIND == VKF_SHADER_MASK_LENGTHS)
+        visible = visible && int(col) < key_mask_load_i32(view.key_mask);
+    if (CAUSAL != 0)
+        visible = visible && int(col) <= view.position;
+    if (WINDOW != 0)
+        visible = visible && view.position - int(col) < int(min(p.window, 0x7fffffffu));
+    return visible;
+}
+
+// The scaled and masked score; LOWEST where the column is masked or outside the row.
+float load_score(row_view view, uint col)
+{
+    if (col >= p.k_len)
+        return LOWEST;
+    float score = p.scale * x_load(view.first + col);
+    if (col >= p.mask_cols)
+        return score;
+    if (MASK_KIND == VKF_SHADER_MASK_ADDITIVE)
+        score += mask_load_f32(view.mask + col);
+    if (KEY_MASK_KIND == VKF_SHADER_MASK_ADDITIVE)
+        score += key_mask_load_f32(view.key_mask + col);
+    return is_visible(view, col) ? score : LOWEST;
+}
+
+float weight(float score, float maximum)
+{
+    if (is_nan(score) || floatBitsToUint(score) == 0x7f800000u)
+        return nan_value();
+    return score > LOWEST ? exp(score - maximum) : 0.0;
+}
+
+// A NaN score compares false and leaves the maximum alone.
+vec2 scan_row(row_view view)
+{
+    float maximum = LOWEST;
+    float sum = 0.0;
+    for (uint first = gl_LocalInvocationID.x; first < p.k_len; first += UNROLL * gl_WorkGroupSize.x) {
+        float scores[UNROLL];
+        float previous = maximum;
+        [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
+            scores[i] = load_score(view, first + i * gl_WorkGroupSize.x);
+            maximum = scores[i] > maximum ? scores[i] : maximum;
+        }
+        sum *= exp(previous - maximum);
+        [[unroll]] for (uint i = 0; i < UNROLL; ++i)
+            sum += weight(scores[i], maximum);
+    }
+    return vec2(maximum, sum);
+}
+
+// The pair of the whole row, in every invocation.
+vec2 merge_partials(vec2 own)
+{
+    uint lane = gl_LocalInvocationID.x;
+    partial[lane] = own;
+    barrier();
+    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
+        if (lane < stride) {
+            vec2 a = partial[lane];
+            vec2 b = partial[lane + stride];
+            float maximum = b.x > a.x ? b.x : a.x;
+            partial[lane] = vec2(maximum, a.y * exp(a.x - maximum) + b.y * exp(b.x - maximum));
+        }
+        barrier();
+    }
+    return partial[0];
+}
+
+void fill_row(row_view view, float value)
+{
+    for (uint first = gl_LocalInvocationID.x; first < p.k_len; first += UNROLL * gl_WorkGroupSize.x) {
+        [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
+            uint col = first + i * gl_WorkGroupSize.x;
+            if (col < p.k_len)
+                out_store(view.first + col, value);
+        }
+    }
+}
+
+void write_row(row_view view, float maximum, float factor)
+{
+    for (uint first = gl_LocalInvocationID.x; first < p.k_len; first += UNROLL * gl_WorkGroupSize.x) {
+        [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
+            uint col = first + i * gl_WorkGroupSize.x;
+            if (col < p.k_len)
+                out_store(view.first + col, weight(load_score(view, col), maximum) * factor);
+        }
+    }
+}
+
+float fully_masked_value()
+{
+    if (FULLY_MASKED == VKF_SHADER_FULLY_MASKED_NAN)
+        return nan_value();
+    return FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM ? 1.0 / float(p.k_len) : 0.0;
+}
+
+void main()
+{
+    uint row = group_index();
+    if (row >= p.rows)
+        return;
+    row_view view = view_row(row);
+    vec2 whole = merge_partials(scan_row(view));
+    if (is_nan(whole.y))
+        fill_row(view, nan_value());
+    else if (whole.y > 0.0)
+        write_row(view, whole.x, 1.0 / whole.y);
+    else
+        fill_row(view, fully_masked_value());
+}

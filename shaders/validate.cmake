@@ -1,0 +1,17 @@
+# Runs spirv-val (SPIRV_VAL) over every module of the MANIFEST (see embed.cmake).
+
+file(STRINGS ${MANIFEST} lines)
+list(LENGTH lines count)
+if(count EQUAL 0)
+    message(FATAL_ERROR "${MANIFEST} lists no modules")
+endif()
+set(failed 0)
+foreach(line IN LISTS lines)
+    string(REGEX REPLACE ".*\\|" "" path "${line}")
+    execute_process(COMMAND ${SPIRV_VAL} --target-env vulkan1.1 ${path} RESULT_VARIABLE result ERROR_VARIABLE text)
+    if(NOT result EQUAL 0)
+        message(SEND_ERROR "${path}: ${text}")
+        math(EXPR failed "${failed} + 1")
+    endif()
+endforeach()
+message(STATUS "${count} modules, ${failed} invalid")

@@ -1,0 +1,102 @@
+#include "api/check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void shape_text(uint32_t rank, const uint32_t *shape, char *out_text, size_t capacity)
+{
+    size_t used = 0;
+    out_text[0] = '\0';
+    for (uint32_t i = 0; i < rank && i < VKF_MAX_RANK && used < capacity; i++)
+        used += (size_t)snprintf(out_text + used, capacity - used, "%s%u", i > 0 ? ", " : "", shape[i]);
+}
+
+vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor, const char *name)
+{
+    uint64_t count = 0;
+    const char *why = NULL;
+    if (tensor->rank == 0)
+        why = "it is absent";
+    else if (tensor->rank > VKF_MAX_RANK)
+        why = "its rank is above 4";
+    else if (tensor->dtype >= VKF_DTYPE_COUNT)
+        why = "its dtype is unknown";
+    else if (!vkf_tensor_count(tensor, &count) || count > UINT64_MAX / 8)
+        why = "its shape overflows";
+    else if (count == 0)
+        why = "a dimension is 0";
+    else if (!tensor->buffer && !check->buffers_optional)
+        why = "it has no buffer";
+    else if (tensor->offset_bytes % 4 != 0)
+        why = "its offset is no multiple of 4 bytes";
+    else if (tensor->buffer && (tensor->offset_bytes > vkf_buffer_size(tensor->buffer) ||
+                                count * vkf_dtype_size(tensor->dtype) >
+                                    vkf_buffer_size(tensor->buffer) - tensor->offset_bytes))
+        why = "it does not fit its buffer";
+    if (!why)
+        return VKF_OK;
+    return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: tensor %s: %s", check->function, name, why);
+}
+
+vkf_status vkf__check_shape(const vkf__checker *check, const vkf_tensor *tensor, const char *name, vkf_dtype dtype,
+                            uint32_t rank, const uint32_t *shape)
+{
+    vkf_status status = vkf__check_tensor(check, tensor, name);
+    if (status != VKF_OK)
+        return status;
+    if (tensor->dtype != dtype)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: tensor %s has dtype %s, expected %s",
+                         check->function, name, vkf_dtype_name(tensor->dtype), vkf_dtype_name(dtype));
+    if (tensor->rank != rank || memcmp(tensor->shape, shape, rank * sizeof shape[0]) != 0) {
+        char got[64], expected[64];
+        shape_text(tensor->rank, tensor->shape, got, sizeof got);
+        shape_text(rank, shape, expected, sizeof expected);
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: tensor %s has shape (%s), expected (%s)",
+                         check->function, name, got, expected);
+    }
+    return VKF_OK;
+}
+
+vkf_status vkf__check_optional(const vkf__checker *check, const vkf_tensor *tensor, const char *name, vkf_dtype dtype,
+                               uint32_t rank, const uint32_t *shape)
+{
+    return tensor->rank == 0 ? VKF_OK : vkf__check_shape(check, tensor, name, dtype, rank, shape);
+}
+
+vkf_status vkf__check_float(const vkf__checker *check, const vkf_tensor *tensor, const char *name)
+{
+    vkf_status status = vkf__check_tensor(check, tensor, name);
+    if (status == VKF_OK && tensor->dtype != VKF_DTYPE_F32 && tensor->dtype != VKF_DTYPE_F16)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: tensor %s has dtype %s, expected f32 or f16",
+                         check->function, name, vkf_dtype_name(tensor->dtype));
+    return status;
+}
+
+static uint64_t tensor_end(const vkf_tensor *tensor)
+{
+    uint64_t count = 0;
+    (void)vkf_tensor_count(tensor, &count);
+    return tensor->offset_bytes + count * vkf_dtype_size(tensor->dtype);
+}
+
+vkf_status vkf__check_apart(const vkf__checker *check, const vkf_tensor *out, const vkf_tensor *in,
+                            const char *in_name)
+{
+    if (in->rank == 0 || !in->buffer || in->buffer != out->buffer || tensor_end(in) <= out->offset_bytes ||
+        tensor_end(out) <= in->offset_bytes)
+        return VKF_OK;
+    return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the output overlaps tensor %s", check->function,
+                     in_name);
+}
+
+bool vkf__same_shape(const vkf_tensor *a, const vkf_tensor *b)
+{
+    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
+}
+
+bool vkf__same_tensor(const vkf_tensor *a, const vkf_tensor *b)
+{
+    return a->buffer == b->buffer && a->offset_bytes == b->offset_bytes && a->dtype == b->dtype &&
+           vkf__same_shape(a, b);
+}

@@ -1,0 +1,35 @@
+// Argument checks that the public entry points share. Each failure is INVALID_ARGUMENT or TOO_LARGE with a message that
+// names the function, the argument and the reason.
+#ifndef VKF_API_CHECK_H
+#define VKF_API_CHECK_H
+
+#include <vkformer/layer.h>
+
+#include "kernel/context.h"
+
+typedef struct vkf__checker {
+    const vkf__host *host;
+    const char *function;
+    bool buffers_optional; // planning: shapes alone count
+} vkf__checker;
+
+// A tensor that must be there: a buffer, rank 1 to 4, no size 0, fits its buffer, offset a multiple of 4.
+VKF_MUST_CHECK vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
+
+// The same, with an exact shape (rank dimensions) and dtype.
+VKF_MUST_CHECK vkf_status vkf__check_shape(const vkf__checker *check, const vkf_tensor *tensor, const char *name,
+                                           vkf_dtype dtype, uint32_t rank, const uint32_t *shape);
+// The same for one that may be absent.
+VKF_MUST_CHECK vkf_status vkf__check_optional(const vkf__checker *check, const vkf_tensor *tensor, const char *name,
+                                              vkf_dtype dtype, uint32_t rank, const uint32_t *shape);
+
+VKF_MUST_CHECK vkf_status vkf__check_float(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
+
+// The output must not share bytes with an input.
+VKF_MUST_CHECK vkf_status vkf__check_apart(const vkf__checker *check, const vkf_tensor *out, const vkf_tensor *in,
+                                           const char *in_name);
+
+bool vkf__same_tensor(const vkf_tensor *a, const vkf_tensor *b);
+bool vkf__same_shape(const vkf_tensor *a, const vkf_tensor *b);
+
+#endif

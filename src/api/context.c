@@ -1,0 +1,54 @@
+#include "kernel/context.h"
+#include "kernel/pipeline_cache.h"
+
+static const vkf_context_desc defaults = {0};
+
+vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_context)
+{
+    if (!out_context)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    return vkf__context_create(desc ? desc : &defaults, out_context);
+}
+
+void vkf_context_destroy(vkf_context **context)
+{
+    if (!context || !*context)
+        return;
+    vkf__context_destroy(*context);
+    *context = NULL;
+}
+
+vkf_status vkf_context_save_cache(vkf_context *context)
+{
+    if (!context)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    return vkf__pipeline_cache_save(&context->device, &context->cache, context->pipelines.cache);
+}
+
+vkf_status vkf_enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count, vkf_device_info *out_infos)
+{
+    if (!inout_count)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    return vkf__enumerate_devices(desc ? desc : &defaults, inout_count, out_infos);
+}
+
+void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_info)
+{
+    vkf__caps_info(&context->device.plan.caps, context->device_index, out_info);
+    out_info->unified_memory = context->device.plan.unified_memory;
+}
+
+void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage)
+{
+    vkf__memory_usage_get(&context->memory, out_usage);
+}
+
+double vkf_context_last_op_ns(const vkf_context *context)
+{
+    return context ? context->last_op_ns : -1;
+}
+
+const char *vkf_context_last_op_kernel(const vkf_context *context)
+{
+    return context ? context->last_op_kernel : NULL;
+}

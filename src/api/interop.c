@@ -1,0 +1,19 @@
+#include "layer/layer.h"
+
+#include <vkformer/vulkan.h>
+
+vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer)
+{
+    if (!layer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    if (command_buffer == VK_NULL_HANDLE)
+        return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "vkf_layer_record: the command buffer is null");
+    return vkf__work_record(&layer->work, command_buffer, false);
+}
+
+void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceSize *out_offset)
+{
+    *out_buffer = buffer->handle;
+    *out_offset = 0;
+}

@@ -1,0 +1,125 @@
+#include "api/layer_check.h"
+
+#include <string.h>
+
+#include "base/size.h"
+
+static const char *const port_names[VKF_PORT_COUNT] = {
+    "query", "key", "value", "memory", "output", "weights", "weights_per_head", "mask", "key_mask", "memory_mask",
+    "memory_key_mask",
+};
+
+vkf_status vkf__check_sizes(const vkf__checker *check, const vkf_layer_sizes *sizes, bool keys)
+{
+    if (sizes->batch == 0 || sizes->query_len == 0 || (keys && sizes->key_len == 0))
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: a maximum size is 0", check->function);
+    const uint64_t q[] = {sizes->batch, sizes->query_len, keys ? sizes->key_len : sizes->query_len};
+    uint64_t product = 0;
+    if (!vkf__product_u64(q, 3, &product) || product > UINT32_MAX)
+        return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: batch * query_len * key_len exceeds 2^32",
+                         check->function);
+    return VKF_OK;
+}
+
+vkf_status vkf__check_mask_desc(const vkf__checker *check, const vkf_attention_mask *mask, const char *name)
+{
+    bool kinds = mask->kind < VKF_MASK_LENGTHS && mask->key_kind < VKF_MASK_KIND_COUNT;
+    if (kinds && mask->causal < VKF_CAUSAL_COUNT && (mask->window == 0 || mask->causal != VKF_CAUSAL_NONE))
+        return VKF_OK;
+    return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                     "%s: %s: an unknown mask kind, lengths for a mask over queries, or a window without causal",
+                     check->function, name);
+}
+
+vkf_status vkf__check_attention_weights(const vkf__checker *check, const vkf_attention_weights *w,
+                                        const vkf__attention_dims *d, vkf_dtype dtype)
+{
+    vkf_status status = VKF_OK;
+    uint32_t k_width = d->heads * d->head_dim, v_width = d->heads * d->v_head_dim;
+    const uint32_t q_shape[] = {k_width, d->embed_dim}, k_shape[] = {k_width, d->kdim};
+    const uint32_t v_shape[] = {v_width, d->vdim}, out_shape[] = {d->embed_dim, v_width};
+    const uint32_t bias_k_shape[] = {1, 1, k_width}, bias_v_shape[] = {1, 1, v_width};
+    VKF_TRY(vkf__check_shape(check, &w->q_weight, "q_weight", dtype, 2, q_shape));
+    VKF_TRY(vkf__check_shape(check, &w->k_weight, "k_weight", dtype, 2, k_shape));
+    VKF_TRY(vkf__check_shape(check, &w->v_weight, "v_weight", dtype, 2, v_shape));
+    VKF_TRY(vkf__check_shape(check, &w->out_weight, "out_weight", dtype, 2, out_shape));
+    VKF_TRY(vkf__check_optional(check, &w->q_bias, "q_bias", dtype, 1, &k_width));
+    VKF_TRY(vkf__check_optional(check, &w->k_bias, "k_bias", dtype, 1, &k_width));
+    VKF_TRY(vkf__check_optional(check, &w->v_bias, "v_bias", dtype, 1, &v_width));
+    VKF_TRY(vkf__check_optional(check, &w->out_bias, "out_bias", dtype, 1, &d->embed_dim));
+    VKF_TRY(vkf__check_optional(check, &w->bias_k, "bias_k", dtype, 3, bias_k_shape));
+    VKF_TRY(vkf__check_optional(check, &w->bias_v, "bias_v", dtype, 3, bias_v_shape));
+    if ((w->bias_k.rank > 0) != (w->bias_v.rank > 0))
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: bias_k and bias_v come together",
+                         check->function);
+fail:
+    return status;
+}
+
+vkf_status vkf__check_feed_forward_weights(const vkf__checker *check, const vkf_feed_forward_weights *w,
+                                           uint32_t d_model, uint32_t dim_feedforward, vkf_dtype dtype)
+{
+    vkf_status status = VKF_OK;
+    const uint32_t shape1[] = {dim_feedforward, d_model}, shape2[] = {d_model, dim_feedforward};
+    VKF_TRY(vkf__check_shape(check, &w->weight1, "weight1", dtype, 2, shape1));
+    VKF_TRY(vkf__check_shape(check, &w->weight2, "weight2", dtype, 2, shape2));
+    VKF_TRY(vkf__check_optional(check, &w->bias1, "bias1", dtype, 1, &dim_feedforward));
+    VKF_TRY(vkf__check_optional(check, &w->bias2, "bias2", dtype, 1, &d_model));
+fail:
+    return status;
+}
+
+vkf_status vkf__check_norm_weights(const vkf__checker *check, const vkf_norm_weights *weights, uint32_t d_model,
+                                   vkf_dtype dtype)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__check_optional(check, &weights->weight, "norm weight", dtype, 1, &d_model));
+    VKF_TRY(vkf__check_optional(check, &weights->bias, "norm bias", dtype, 1, &d_model));
+fail:
+    return status;
+}
+
+vkf_status vkf__set_port(const vkf__checker *check, vkf__layer_desc *layer, vkf_port port, const vkf_tensor *external,
+                         vkf_dtype dtype, uint32_t rank, const uint32_t *shape)
+{
+    uint64_t bytes = vkf_dtype_size(dtype);
+    vkf__port_desc *desc = &layer->ports[port];
+    for (uint32_t i = 0; i < rank; i++) {
+        if (!vkf__mul_u64(bytes, shape[i], &bytes))
+            return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: port %s overflows", check->function,
+                             port_names[port]);
+    }
+    if (external[port].rank > 0) {
+        vkf_status status = vkf__check_shape(check, &external[port], port_names[port], dtype, rank, shape);
+        if (status != VKF_OK)
+            return status;
+    }
+    desc->dtype = dtype;
+    desc->rank = rank;
+    memcpy(desc->shape, shape, rank * sizeof shape[0]);
+    desc->external = external[port];
+    return VKF_OK;
+}
+
+static vkf_dtype mask_dtype(vkf_mask_kind kind)
+{
+    return kind == VKF_MASK_ADDITIVE ? VKF_DTYPE_F32 : kind == VKF_MASK_LENGTHS ? VKF_DTYPE_I32 : VKF_DTYPE_BOOL;
+}
+
+vkf_status vkf__set_mask_ports(const vkf__checker *check, vkf__layer_desc *layer, vkf_port mask_port,
+                               vkf_port key_port, const vkf_tensor *external, const vkf_attention_mask *mask,
+                               uint32_t heads, const vkf_layer_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    const uint32_t shared[] = {sizes->query_len, sizes->key_len};
+    const uint32_t per_head[] = {sizes->batch * heads, sizes->query_len, sizes->key_len};
+    const uint32_t keys[] = {sizes->batch, sizes->key_len};
+    if (mask->kind != VKF_MASK_NONE)
+        VKF_TRY(vkf__set_port(check, layer, mask_port, external, mask_dtype(mask->kind), mask->per_head ? 3 : 2,
+                              mask->per_head ? per_head : shared));
+    if (mask->key_kind != VKF_MASK_NONE)
+        VKF_TRY(vkf__set_port(check, layer, key_port, external, mask_dtype(mask->key_kind),
+                              mask->key_kind == VKF_MASK_LENGTHS ? 1 : 2, keys));
+fail:
+    return status;
+}

@@ -1,0 +1,33 @@
+// Checks of layer descriptors, and their ports.
+#ifndef VKF_API_LAYER_CHECK_H
+#define VKF_API_LAYER_CHECK_H
+
+#include "api/check.h"
+#include "layer/layer.h"
+
+VKF_MUST_CHECK vkf_status vkf__check_sizes(const vkf__checker *check, const vkf_layer_sizes *sizes, bool keys);
+VKF_MUST_CHECK vkf_status vkf__check_mask_desc(const vkf__checker *check, const vkf_attention_mask *mask,
+                                               const char *name);
+
+typedef struct vkf__attention_dims {
+    uint32_t embed_dim, heads, head_dim, v_head_dim, kdim, vdim;
+} vkf__attention_dims;
+VKF_MUST_CHECK vkf_status vkf__check_attention_weights(const vkf__checker *check, const vkf_attention_weights *weights,
+                                                       const vkf__attention_dims *dims, vkf_dtype dtype);
+VKF_MUST_CHECK vkf_status vkf__check_feed_forward_weights(const vkf__checker *check,
+                                                          const vkf_feed_forward_weights *weights, uint32_t d_model,
+                                                          uint32_t dim_feedforward, vkf_dtype dtype);
+VKF_MUST_CHECK vkf_status vkf__check_norm_weights(const vkf__checker *check, const vkf_norm_weights *weights,
+                                                  uint32_t d_model, vkf_dtype dtype);
+
+// Declares a port of the layer: the caller's tensor when `external` is present (checked), the layer's own otherwise.
+VKF_MUST_CHECK vkf_status vkf__set_port(const vkf__checker *check, vkf__layer_desc *layer, vkf_port port,
+                                        const vkf_tensor *external, vkf_dtype dtype, uint32_t rank,
+                                        const uint32_t *shape);
+// The ports of a mask and its key mask, as far as their kinds ask for them.
+VKF_MUST_CHECK vkf_status vkf__set_mask_ports(const vkf__checker *check, vkf__layer_desc *layer, vkf_port mask_port,
+                                              vkf_port key_port, const vkf_tensor *external,
+                                              const vkf_attention_mask *mask, uint32_t heads,
+                                              const vkf_layer_sizes *sizes);
+
+#endif

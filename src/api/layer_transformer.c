@@ -1,0 +1,183 @@
+// Public constructors of feed-forward, encoder and decoder layers.
+#include "api/layer_check.h"
+
+static vkf_status check_type(const vkf__checker *check, vkf_dtype dtype, vkf_activation activation)
+{
+    if ((dtype == VKF_DTYPE_F32 || dtype == VKF_DTYPE_F16) && activation < VKF_ACTIVATION_COUNT)
+        return VKF_OK;
+    return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: dtype must be f32 or f16, the activation known",
+                     check->function);
+}
+
+static vkf_status describe_feed_forward(const vkf__checker *check, const vkf_feed_forward_desc *desc,
+                                        vkf__layer_desc *out_layer)
+{
+    vkf_status status = VKF_OK;
+    const uint32_t shape[] = {desc->max_sizes.batch, desc->max_sizes.query_len, desc->d_model};
+    VKF_TRY(check_type(check, desc->dtype, desc->activation));
+    VKF_TRY(vkf__check_sizes(check, &desc->max_sizes, false));
+    VKF_TRY(vkf__check_float(check, &desc->params.weight1, "weight1"));
+    VKF_TRY(vkf__check_feed_forward_weights(check, &desc->params, desc->d_model, desc->dim_feedforward,
+                                            desc->params.weight1.dtype));
+    vkf__layer_desc layer = {
+        .kind = VKF_LAYER_FEED_FORWARD,
+        .name = "feed_forward",
+        .feed_forward = vkf__feed_forward_block_of(desc->d_model, desc->dim_feedforward, desc->activation,
+                                                   desc->dtype, &desc->params),
+        .max_sizes = desc->max_sizes,
+    };
+    layer.max_sizes.key_len = 0;
+    VKF_TRY(vkf__set_port(check, &layer, VKF_PORT_QUERY, desc->ports, desc->dtype, 3, shape));
+    VKF_TRY(vkf__set_port(check, &layer, VKF_PORT_OUTPUT, desc->ports, desc->dtype, 3, shape));
+    *out_layer = layer;
+fail:
+    return status;
+}
+
+static vkf_status check_weights(const vkf__checker *check, const vkf_transformer_layer_desc *desc, bool decoder)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__check_float(check, &desc->self.q_weight, "q_weight"));
+    vkf_dtype dtype = desc->self.q_weight.dtype;
+    uint32_t head_dim = desc->d_model / desc->num_heads;
+    const vkf__attention_dims dims = {desc->d_model, desc->num_heads, head_dim, head_dim, desc->d_model,
+                                      desc->d_model};
+    VKF_TRY(vkf__check_attention_weights(check, &desc->self, &dims, dtype));
+    if (decoder)
+        VKF_TRY(vkf__check_attention_weights(check, &desc->cross, &dims, dtype));
+    VKF_TRY(vkf__check_feed_forward_weights(check, &desc->feed_forward, desc->d_model, desc->dim_feedforward, dtype));
+    VKF_TRY(vkf__check_norm_weights(check, &desc->norm1, desc->d_model, dtype));
+    VKF_TRY(vkf__check_norm_weights(check, &desc->norm2, desc->d_model, dtype));
+    VKF_TRY(vkf__check_norm_weights(check, &desc->norm3, desc->d_model, dtype));
+fail:
+    return status;
+}
+
+static vkf_status check_layer(const vkf__checker *check, const vkf_transformer_layer_desc *desc, bool decoder)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(check_type(check, desc->dtype, desc->activation));
+    if (desc->d_model == 0 || desc->num_heads == 0 || desc->d_model % desc->num_heads != 0 ||
+        !(desc->layer_norm_eps >= 0.0f) || desc->fully_masked >= VKF_FULLY_MASKED_COUNT)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: d_model must be a multiple of num_heads, layer_norm_eps not below 0, fully_masked known",
+                         check->function);
+    if (desc->self.bias_k.rank > 0 || desc->cross.bias_k.rank > 0)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: bias_k is for vkf_attention_create alone, as in PyTorch", check->function);
+    VKF_TRY(vkf__check_sizes(check, &desc->max_sizes, decoder));
+    VKF_TRY(vkf__check_mask_desc(check, &desc->self_mask, "self_mask"));
+    VKF_TRY(vkf__check_mask_desc(check, &desc->cross_mask, "cross_mask"));
+    VKF_TRY(check_weights(check, desc, decoder));
+fail:
+    return status;
+}
+
+static vkf_status describe_layer(const vkf__checker *check, const vkf_transformer_layer_desc *desc, bool decoder,
+                                 vkf__layer_desc *out_layer)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(check_layer(check, desc, decoder));
+    vkf__layer_desc layer = {
+        .kind = decoder ? VKF_LAYER_DECODER : VKF_LAYER_ENCODER,
+        .name = decoder ? "decoder_layer" : "encoder_layer",
+        .transformer = vkf__transformer_block_of(desc),
+        .max_sizes = desc->max_sizes,
+    };
+    vkf_layer_sizes self = desc->max_sizes;
+    self.key_len = self.query_len;
+    const uint32_t x[] = {self.batch, self.query_len, desc->d_model};
+    const uint32_t memory[] = {self.batch, desc->max_sizes.key_len, desc->d_model};
+    VKF_TRY(vkf__set_port(check, &layer, VKF_PORT_QUERY, desc->ports, desc->dtype, 3, x));
+    VKF_TRY(vkf__set_port(check, &layer, VKF_PORT_OUTPUT, desc->ports, desc->dtype, 3, x));
+    VKF_TRY(vkf__set_mask_ports(check, &layer, VKF_PORT_MASK, VKF_PORT_KEY_MASK, desc->ports, &desc->self_mask,
+                                desc->num_heads, &self));
+    if (decoder) {
+        VKF_TRY(vkf__set_port(check, &layer, VKF_PORT_MEMORY, desc->ports, desc->dtype, 3, memory));
+        VKF_TRY(vkf__set_mask_ports(check, &layer, VKF_PORT_MEMORY_MASK, VKF_PORT_MEMORY_KEY_MASK, desc->ports,
+                                    &desc->cross_mask, desc->num_heads, &desc->max_sizes));
+    } else {
+        layer.max_sizes.key_len = 0;
+    }
+    *out_layer = layer;
+fail:
+    return status;
+}
+
+static vkf_status create_layer(vkf_context *context, const vkf_transformer_layer_desc *desc, bool decoder,
+                               const char *function, vkf_layer **out_layer)
+{
+    if (!context || !desc || !out_layer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    const vkf__checker check = {&context->host, function, false};
+    vkf__layer_desc layer;
+    VKF_TRY(describe_layer(&check, desc, decoder, &layer));
+    VKF_TRY(vkf__layer_create(context, &layer, out_layer));
+fail:
+    return status;
+}
+
+static vkf_status plan_layer(vkf_context *context, const vkf_transformer_layer_desc *desc, bool decoder,
+                             const char *function, vkf_memory_plan *out_plan)
+{
+    if (!context || !desc || !out_plan)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    const vkf__checker check = {&context->host, function, true};
+    vkf__layer_desc layer;
+    VKF_TRY(describe_layer(&check, desc, decoder, &layer));
+    VKF_TRY(vkf__layer_plan(context, &layer, out_plan));
+fail:
+    return status;
+}
+
+vkf_status vkf_encoder_layer_create(vkf_context *context, const vkf_transformer_layer_desc *desc,
+                                    vkf_layer **out_layer)
+{
+    return create_layer(context, desc, false, "vkf_encoder_layer_create", out_layer);
+}
+
+vkf_status vkf_encoder_layer_plan(vkf_context *context, const vkf_transformer_layer_desc *desc,
+                                  vkf_memory_plan *out_plan)
+{
+    return plan_layer(context, desc, false, "vkf_encoder_layer_plan", out_plan);
+}
+
+vkf_status vkf_decoder_layer_create(vkf_context *context, const vkf_transformer_layer_desc *desc,
+                                    vkf_layer **out_layer)
+{
+    return create_layer(context, desc, true, "vkf_decoder_layer_create", out_layer);
+}
+
+vkf_status vkf_decoder_layer_plan(vkf_context *context, const vkf_transformer_layer_desc *desc,
+                                  vkf_memory_plan *out_plan)
+{
+    return plan_layer(context, desc, true, "vkf_decoder_layer_plan", out_plan);
+}
+
+vkf_status vkf_feed_forward_create(vkf_context *context, const vkf_feed_forward_desc *desc, vkf_layer **out_layer)
+{
+    if (!context || !desc || !out_layer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    const vkf__checker check = {&context->host, "vkf_feed_forward_create", false};
+    vkf__layer_desc layer;
+    VKF_TRY(describe_feed_forward(&check, desc, &layer));
+    VKF_TRY(vkf__layer_create(context, &layer, out_layer));
+fail:
+    return status;
+}
+
+vkf_status vkf_feed_forward_plan(vkf_context *context, const vkf_feed_forward_desc *desc, vkf_memory_plan *out_plan)
+{
+    if (!context || !desc || !out_plan)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    const vkf__checker check = {&context->host, "vkf_feed_forward_plan", true};
+    vkf__layer_desc layer;
+    VKF_TRY(describe_feed_forward(&check, desc, &layer));
+    VKF_TRY(vkf__layer_plan(context, &layer, out_plan));
+fail:
+    return status;
+}

@@ -1,0 +1,167 @@
+#include "api/check.h"
+#include "op/copy.h"
+#include "op/gemm.h"
+#include "op/run_once.h"
+
+typedef struct gemm_shape {
+    uint32_t batch, m, n, k;
+    bool b_shared;
+} gemm_shape;
+
+// Rank 2 counts as one batch entry.
+static const uint32_t *matrix_of(const vkf_tensor *tensor)
+{
+    return tensor->shape + (tensor->rank - 2);
+}
+
+static vkf_status check_matrices(const vkf__checker *check, const vkf_gemm_desc *desc, gemm_shape *out_shape)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__check_float(check, &desc->a, "a"));
+    VKF_TRY(vkf__check_float(check, &desc->b, "b"));
+    if (desc->a.rank < 2 || desc->a.rank > 3 || desc->b.rank < 2 || desc->b.rank > 3)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: a and b must be of rank 2 or 3",
+                         check->function);
+    const uint32_t *a = matrix_of(&desc->a), *b = matrix_of(&desc->b);
+    gemm_shape shape = {
+        .batch = desc->a.rank == 3 ? desc->a.shape[0] : 1,
+        .m = a[desc->transpose_a ? 1 : 0],
+        .k = a[desc->transpose_a ? 0 : 1],
+        .n = b[desc->transpose_b ? 0 : 1],
+        .b_shared = desc->b.rank == 2,
+    };
+    uint32_t b_k = b[desc->transpose_b ? 1 : 0];
+    if (b_k != shape.k || (!shape.b_shared && desc->b.shape[0] != shape.batch))
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: a and b do not agree: k is %u and %u, batch %u and %u", check->function, shape.k, b_k,
+                         shape.batch, shape.b_shared ? shape.batch : desc->b.shape[0]);
+    *out_shape = shape;
+fail:
+    return status;
+}
+
+static vkf_status check_gemm(const vkf__checker *check, const vkf_gemm_desc *desc, gemm_shape *out_shape)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(check_matrices(check, desc, out_shape));
+    const uint32_t shape3[] = {out_shape->batch, out_shape->m, out_shape->n};
+    const uint32_t *shape = desc->out.rank == 2 && out_shape->batch == 1 ? shape3 + 1 : shape3;
+    uint32_t rank = shape == shape3 ? 3 : 2;
+    VKF_TRY(vkf__check_float(check, &desc->out, "out"));
+    VKF_TRY(vkf__check_shape(check, &desc->out, "out", desc->out.dtype, rank, shape));
+    if (desc->beta != 0.0f)
+        VKF_TRY(vkf__check_shape(check, &desc->c, "c", desc->out.dtype, rank, shape));
+    VKF_TRY(vkf__check_optional(check, &desc->bias, "bias", desc->b.dtype, 1, &out_shape->n));
+    VKF_TRY(vkf__check_optional(check, &desc->residual, "residual", desc->out.dtype, rank, shape));
+    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->a, "a"));
+    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->b, "b"));
+    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->bias, "bias"));
+    if (desc->beta != 0.0f && !vkf__same_tensor(&desc->c, &desc->out))
+        VKF_TRY(vkf__check_apart(check, &desc->out, &desc->c, "c"));
+    if (!vkf__same_tensor(&desc->residual, &desc->out))
+        VKF_TRY(vkf__check_apart(check, &desc->out, &desc->residual, "residual"));
+    if (desc->activation >= VKF_ACTIVATION_COUNT)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown activation %d", check->function,
+                         (int)desc->activation);
+    if (desc->activation != VKF_ACTIVATION_NONE && desc->beta != 0.0f && desc->residual.rank > 0)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: c, residual and an activation together are not offered; add the residual with vkf_copy",
+                         check->function);
+fail:
+    return status;
+}
+
+// out = alpha * x + beta * out over all of the output, which the product then adds to.
+static vkf_status emit_addend(vkf__work *work, const vkf_gemm_desc *desc, const vkf_tensor *x, float alpha, float beta)
+{
+    uint64_t count = 0;
+    (void)vkf_tensor_count(&desc->out, &count);
+    uint32_t cols = desc->out.shape[desc->out.rank - 1];
+    const vkf__copy_args copy = {
+        .label = "addend",
+        .x = vkf__span_of(x),
+        .out = vkf__span_of(&desc->out),
+        .outer = 1,
+        .rows = (uint32_t)(count / cols),
+        .cols = cols,
+        .x_row = cols,
+        .out_row = cols,
+        .alpha = alpha,
+        .beta = beta,
+    };
+    return vkf__emit_copy(work, &copy);
+}
+
+typedef struct gemm_job {
+    const vkf_gemm_desc *desc;
+    gemm_shape shape;
+} gemm_job;
+
+// Puts what is added to the product into the output first, so that the kernel needs one binding for both.
+static vkf_status emit_addends(vkf__work *work, const vkf_gemm_desc *desc, float *out_beta, bool *out_after)
+{
+    vkf_status status = VKF_OK;
+    bool has_c = desc->beta != 0.0f, has_residual = desc->residual.rank > 0;
+    *out_beta = has_c ? desc->beta : has_residual ? 1.0f : 0.0f;
+    *out_after = has_residual && !has_c;
+    if (has_c && has_residual) {
+        bool in_place = vkf__same_tensor(&desc->residual, &desc->out);
+        // A residual that is the output itself stands there already.
+        VKF_TRY(emit_addend(work, desc, &desc->c, desc->beta, in_place ? 1.0f : 0.0f));
+        if (!in_place)
+            VKF_TRY(emit_addend(work, desc, &desc->residual, 1.0f, 1.0f));
+        *out_beta = 1.0f;
+    } else if (has_c && !vkf__same_tensor(&desc->c, &desc->out)) {
+        VKF_TRY(emit_addend(work, desc, &desc->c, 1.0f, 0.0f));
+    } else if (has_residual && !has_c && !vkf__same_tensor(&desc->residual, &desc->out)) {
+        VKF_TRY(emit_addend(work, desc, &desc->residual, 1.0f, 0.0f));
+    }
+fail:
+    return status;
+}
+
+static vkf_status emit_gemm(vkf__work *work, const void *args)
+{
+    const gemm_job *job = args;
+    const vkf_gemm_desc *desc = job->desc;
+    const gemm_shape *s = &job->shape;
+    vkf_status status = VKF_OK;
+    vkf__gemm_args gemm = {
+        .label = "gemm",
+        .a = vkf__span_of(&desc->a),
+        .b = vkf__span_of(&desc->b),
+        .d = vkf__span_of(&desc->out),
+        .bias = vkf__span_of(&desc->bias),
+        .m = s->m,
+        .n = s->n,
+        .k = s->k,
+        .batch = s->batch,
+        .lda = desc->transpose_a ? s->m : s->k,
+        .ldb = desc->transpose_b ? s->k : s->n,
+        .ldd = s->n,
+        .a_outer = s->m * s->k,
+        .b_outer = s->b_shared ? 0 : s->n * s->k,
+        .d_outer = s->m * s->n,
+        .transpose_a = desc->transpose_a,
+        .transpose_b = desc->transpose_b,
+        .alpha = desc->alpha,
+        .activation = desc->activation,
+    };
+    VKF_TRY(emit_addends(work, desc, &gemm.beta, &gemm.add_after));
+    VKF_TRY(vkf__emit_gemm(work, &gemm));
+fail:
+    return status;
+}
+
+vkf_status vkf_gemm(vkf_context *context, const vkf_gemm_desc *desc)
+{
+    if (!context || !desc)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    const vkf__checker check = {.host = &context->host, .function = "vkf_gemm"};
+    gemm_job job = {.desc = desc};
+    VKF_TRY(check_gemm(&check, desc, &job.shape));
+    VKF_TRY(vkf__run_once(context, "gemm", emit_gemm, &job));
+fail:
+    return status;
+}

@@ -1,0 +1,81 @@
+// Head permutations and copies: operators that move elements.
+#include "api/check.h"
+#include "op/copy.h"
+#include "op/permute.h"
+#include "op/run_once.h"
+
+static vkf_status emit_permute(vkf__work *work, const void *args)
+{
+    return vkf__emit_permute(work, args);
+}
+
+static vkf_status permute(vkf_context *context, const char *function, const vkf_tensor *x, const vkf_tensor *out)
+{
+    if (!context || !x || !out)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    const vkf__checker check = {.host = &context->host, .function = function};
+    VKF_TRY(vkf__check_float(&check, x, "x"));
+    if (x->rank != 4)
+        return vkf__fail(check.host, VKF_ERROR_INVALID_ARGUMENT, "%s: x must be of rank 4", function);
+    const uint32_t shape[] = {x->shape[0], x->shape[2], x->shape[1], x->shape[3]};
+    VKF_TRY(vkf__check_shape(&check, out, "out", x->dtype, 4, shape));
+    VKF_TRY(vkf__check_apart(&check, out, x, "x"));
+    const vkf__permute_args args = {
+        .label = "permute",
+        .x = vkf__span_of(x),
+        .out = vkf__span_of(out),
+        .batch = x->shape[0],
+        .rows = x->shape[1],
+        .cols = x->shape[2],
+        .depth = x->shape[3],
+    };
+    VKF_TRY(vkf__run_once(context, "permute", emit_permute, &args));
+fail:
+    return status;
+}
+
+vkf_status vkf_split_heads(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
+{
+    return permute(context, "vkf_split_heads", x, out);
+}
+
+vkf_status vkf_merge_heads(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
+{
+    return permute(context, "vkf_merge_heads", x, out);
+}
+
+static vkf_status emit_copy(vkf__work *work, const void *args)
+{
+    return vkf__emit_copy(work, args);
+}
+
+vkf_status vkf_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
+{
+    if (!context || !x || !out)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    uint64_t count = 0, out_count = 0;
+    const vkf__checker check = {.host = &context->host, .function = "vkf_copy"};
+    VKF_TRY(vkf__check_float(&check, x, "x"));
+    VKF_TRY(vkf__check_float(&check, out, "out"));
+    VKF_TRY(vkf__check_apart(&check, out, x, "x"));
+    (void)vkf_tensor_count(x, &count);
+    (void)vkf_tensor_count(out, &out_count);
+    if (count != out_count)
+        return vkf__fail(check.host, VKF_ERROR_INVALID_ARGUMENT, "%s: x and out differ in size", check.function);
+    if (count > UINT32_MAX)
+        return vkf__fail(check.host, VKF_ERROR_TOO_LARGE, "%s: more than 2^32 elements", check.function);
+    const vkf__copy_args args = {
+        .label = "copy",
+        .x = vkf__span_of(x),
+        .out = vkf__span_of(out),
+        .outer = 1,
+        .rows = 1,
+        .cols = (uint32_t)count,
+        .alpha = 1.0f,
+    };
+    VKF_TRY(vkf__run_once(context, "copy", emit_copy, &args));
+fail:
+    return status;
+}

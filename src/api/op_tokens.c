@@ -1,0 +1,147 @@
+// Operators on tokens and scores: embedding, positions, argmax, additive attention.
+#include <math.h>
+
+#include "api/check.h"
+#include "op/additive.h"
+#include "op/argmax.h"
+#include "op/embed.h"
+#include "op/run_once.h"
+
+static vkf_status emit_embed(vkf__work *work, const void *args)
+{
+    return vkf__emit_embed(work, args);
+}
+
+static vkf_status check_embed(const vkf__checker *check, const vkf_embed_desc *desc)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__check_shape(check, &desc->ids, "ids", VKF_DTYPE_I32, 2, desc->ids.shape));
+    VKF_TRY(vkf__check_float(check, &desc->table, "table"));
+    if (desc->table.rank != 2)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: table must be of rank 2", check->function);
+    const uint32_t out_shape[] = {desc->ids.shape[0], desc->ids.shape[1], desc->table.shape[1]};
+    VKF_TRY(vkf__check_float(check, &desc->out, "out"));
+    VKF_TRY(vkf__check_shape(check, &desc->out, "out", desc->out.dtype, 3, out_shape));
+    const uint32_t position_shape[] = {desc->positions.shape[0], desc->table.shape[1]};
+    VKF_TRY(vkf__check_optional(check, &desc->positions, "positions", VKF_DTYPE_F32, 2, position_shape));
+    if (desc->positions.rank > 0 &&
+        (uint64_t)desc->first_position + desc->ids.shape[1] > desc->positions.shape[0])
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: positions %u to %u, the table has %u",
+                         check->function, desc->first_position, desc->first_position + desc->ids.shape[1],
+                         desc->positions.shape[0]);
+    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->ids, "ids"));
+    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->table, "table"));
+    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->positions, "positions"));
+fail:
+    return status;
+}
+
+vkf_status vkf_embed(vkf_context *context, const vkf_embed_desc *desc)
+{
+    if (!context || !desc)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    const vkf__checker check = {.host = &context->host, .function = "vkf_embed"};
+    VKF_TRY(check_embed(&check, desc));
+    const vkf__embed_args args = {
+        .label = "embed",
+        .ids = vkf__span_of(&desc->ids),
+        .table = vkf__span_of(&desc->table),
+        .positions = vkf__span_of(&desc->positions),
+        .out = vkf__span_of(&desc->out),
+        .batch = desc->ids.shape[0],
+        .len = desc->ids.shape[1],
+        .dim = desc->table.shape[1],
+        .vocab = desc->table.shape[0],
+        .ids_stride = desc->ids.shape[1],
+        .first_position = desc->first_position,
+        .scale = desc->scale == 0.0f ? 1.0f : desc->scale,
+    };
+    VKF_TRY(vkf__run_once(context, "embed", emit_embed, &args));
+fail:
+    return status;
+}
+
+void vkf_sinusoidal_positions(uint32_t len, uint32_t dim, float *out_values)
+{
+    for (uint32_t p = 0; p < len; p++) {
+        for (uint32_t i = 0; i < dim; i++) {
+            double angle = (double)p * exp((double)(i / 2 * 2) * (-log(10000.0) / (double)dim));
+            out_values[(size_t)p * dim + i] = (float)(i % 2 == 0 ? sin(angle) : cos(angle));
+        }
+    }
+}
+
+static vkf_status emit_argmax(vkf__work *work, const void *args)
+{
+    return vkf__emit_argmax(work, args);
+}
+
+vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
+{
+    if (!context || !x || !out)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    uint64_t count = 0;
+    const vkf__checker check = {.host = &context->host, .function = "vkf_argmax"};
+    VKF_TRY(vkf__check_float(&check, x, "x"));
+    // A vector gives one index.
+    const uint32_t one = 1;
+    uint32_t cols = x->shape[x->rank - 1];
+    VKF_TRY(vkf__check_shape(&check, out, "out", VKF_DTYPE_I32, x->rank > 1 ? x->rank - 1 : 1,
+                             x->rank > 1 ? x->shape : &one));
+    VKF_TRY(vkf__check_apart(&check, out, x, "x"));
+    (void)vkf_tensor_count(x, &count);
+    if (count / cols > UINT32_MAX)
+        return vkf__fail(check.host, VKF_ERROR_TOO_LARGE, "%s: more than 2^32 rows", check.function);
+    const vkf__argmax_args args = {
+        .label = "argmax",
+        .x = vkf__span_of(x),
+        .out = vkf__span_of(out),
+        .rows = (uint32_t)(count / cols),
+        .cols = cols,
+        .out_stride = 1,
+    };
+    VKF_TRY(vkf__run_once(context, "argmax", emit_argmax, &args));
+fail:
+    return status;
+}
+
+static vkf_status emit_additive(vkf__work *work, const void *args)
+{
+    return vkf__emit_additive(work, args);
+}
+
+vkf_status vkf_additive_scores(vkf_context *context, const vkf_additive_scores_desc *desc)
+{
+    if (!context || !desc)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    const vkf_tensor *q = &desc->query, *k = &desc->key;
+    const vkf__checker check = {.host = &context->host, .function = "vkf_additive_scores"};
+    VKF_TRY(vkf__check_float(&check, q, "query"));
+    if (q->rank != 3)
+        return vkf__fail(check.host, VKF_ERROR_INVALID_ARGUMENT, "%s: query must be of rank 3", check.function);
+    const uint32_t key_shape[] = {q->shape[0], k->shape[1], q->shape[2]};
+    const uint32_t out_shape[] = {q->shape[0], q->shape[1], k->shape[1]};
+    VKF_TRY(vkf__check_shape(&check, k, "key", q->dtype, 3, key_shape));
+    VKF_TRY(vkf__check_shape(&check, &desc->v, "v", q->dtype, 1, &q->shape[2]));
+    VKF_TRY(vkf__check_shape(&check, &desc->out, "out", q->dtype, 3, out_shape));
+    VKF_TRY(vkf__check_apart(&check, &desc->out, q, "query"));
+    VKF_TRY(vkf__check_apart(&check, &desc->out, k, "key"));
+    VKF_TRY(vkf__check_apart(&check, &desc->out, &desc->v, "v"));
+    const vkf__additive_args args = {
+        .label = "additive_scores",
+        .query = vkf__span_of(q),
+        .key = vkf__span_of(k),
+        .v = vkf__span_of(&desc->v),
+        .out = vkf__span_of(&desc->out),
+        .batch = q->shape[0],
+        .q_len = q->shape[1],
+        .k_len = k->shape[1],
+        .dim = q->shape[2],
+    };
+    VKF_TRY(vkf__run_once(context, "additive_scores", emit_additive, &args));
+fail:
+    return status;
+}

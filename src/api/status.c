@@ -1,0 +1,25 @@
+#include <vkformer/status.h>
+
+const char *vkf_status_text(vkf_status status)
+{
+    switch (status) {
+#define STATUS_TEXT(name, value, text) \
+    case name:                         \
+        return text;
+        VKF_STATUS_LIST(STATUS_TEXT)
+#undef STATUS_TEXT
+    }
+    return "unknown status";
+}
+
+const char *vkf_status_name(vkf_status status)
+{
+    switch (status) {
+#define STATUS_NAME(name, value, text) \
+    case name:                         \
+        return #name;
+        VKF_STATUS_LIST(STATUS_NAME)
+#undef STATUS_NAME
+    }
+    return "VKF_STATUS_UNKNOWN";
+}

@@ -1,0 +1,84 @@
+#include <vkformer/tensor.h>
+
+#include "base/half.h"
+#include "base/size.h"
+#include "kernel/context.h"
+
+vkf_status vkf_buffer_create(vkf_context *context, uint64_t size_bytes, const char *name, vkf_buffer **out_buffer)
+{
+    vkf_status status = VKF_OK;
+    vkf_buffer *buffer = NULL;
+    if (!context || !out_buffer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, size_bytes, name ? name : "buffer", &buffer));
+    VKF_TRY(vkf__buffer_clear(buffer));
+    *out_buffer = buffer;
+    return VKF_OK;
+fail:
+    vkf_buffer_destroy(&buffer);
+    return status;
+}
+
+bool vkf_tensor_count(const vkf_tensor *tensor, uint64_t *out_count)
+{
+    uint64_t count = 1;
+    if (tensor->rank > VKF_MAX_RANK)
+        return false;
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        if (!vkf__mul_u64(count, tensor->shape[i], &count))
+            return false;
+    }
+    *out_count = count;
+    return true;
+}
+
+vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t rank, const uint32_t *shape,
+                             const char *name, vkf_tensor *out_tensor)
+{
+    if (!context || !out_tensor || (rank > 0 && !shape))
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_tensor tensor = {.dtype = dtype, .rank = rank};
+    if (rank == 0 || rank > VKF_MAX_RANK || vkf_dtype_size(dtype) == 0)
+        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "vkf_tensor_create: rank %u, dtype %d", rank,
+                         (int)dtype);
+    for (uint32_t i = 0; i < rank; i++)
+        tensor.shape[i] = shape[i];
+    uint64_t size = 0;
+    if (!vkf_tensor_count(&tensor, &size) || !vkf__mul_u64(size, vkf_dtype_size(dtype), &size))
+        return vkf__fail(&context->host, VKF_ERROR_TOO_LARGE, "vkf_tensor_create: the shape overflows");
+    vkf_status status = vkf_buffer_create(context, size, name, &tensor.buffer);
+    if (status == VKF_OK)
+        *out_tensor = tensor;
+    return status;
+}
+
+void vkf_tensor_destroy(vkf_tensor *tensor)
+{
+    if (!tensor)
+        return;
+    vkf_buffer_destroy(&tensor->buffer);
+    *tensor = (vkf_tensor){0};
+}
+
+static vkf_status check_size(const vkf_tensor *tensor, uint64_t size_bytes)
+{
+    uint64_t count = 0;
+    if (!tensor || !tensor->buffer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    if (!vkf_tensor_count(tensor, &count) || count * vkf_dtype_size(tensor->dtype) != size_bytes)
+        return vkf__fail(tensor->buffer->transfer->memory->device->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "tensor transfer: the size given is not the tensor's");
+    return VKF_OK;
+}
+
+vkf_status vkf_tensor_write(const vkf_tensor *tensor, const void *data, uint64_t size_bytes)
+{
+    vkf_status status = check_size(tensor, size_bytes);
+    return status != VKF_OK ? status : vkf_buffer_write(tensor->buffer, tensor->offset_bytes, data, size_bytes);
+}
+
+vkf_status vkf_tensor_read(const vkf_tensor *tensor, void *out_data, uint64_t size_bytes)
+{
+    vkf_status status = check_size(tensor, size_bytes);
+    return status != VKF_OK ? status : vkf_buffer_read(tensor->buffer, tensor->offset_bytes, out_data, size_bytes);
+}

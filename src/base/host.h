@@ -1,0 +1,62 @@
+// What every floor gets from the caller: where host memory comes from and where messages go.
+#ifndef VKF_BASE_HOST_H
+#define VKF_BASE_HOST_H
+
+#include <stdarg.h>
+
+#include <vkformer/status.h>
+
+typedef struct vkf__host {
+    vkf_allocator allocator; // both functions set
+    vkf_message_fn message;  // may be NULL
+    void *message_user;
+    vkf_severity min_severity;
+} vkf__host;
+
+// Fills in malloc/free where the caller gave no allocator. INVALID_ARGUMENT when only one function is set.
+VKF_MUST_CHECK vkf_status vkf__host_init(vkf__host *host, const vkf_allocator *allocator, vkf_message_fn message,
+                                         void *message_user, vkf_severity min_severity);
+
+#if defined(__GNUC__)
+#define VKF_PRINTF(format_at, args_at) __attribute__((format(printf, format_at, args_at)))
+#else
+#define VKF_PRINTF(format_at, args_at)
+#endif
+
+void vkf__log(const vkf__host *host, vkf_severity severity, const char *format, ...) VKF_PRINTF(3, 4);
+
+// Reports an error message and hands the status back, so that a failure is one line: return vkf__fail(host, ...).
+vkf_status vkf__fail(const vkf__host *host, vkf_status status, const char *format, ...) VKF_PRINTF(3, 4);
+
+// Zero-filled memory, or NULL when it is exhausted, count is 0 or count * size overflows. No message.
+void *vkf__alloc(const vkf__host *host, size_t count, size_t size_bytes);
+void vkf__free(const vkf__host *host, void *memory);
+
+// A copy of a string; NULL when memory is exhausted.
+char *vkf__strdup(const vkf__host *host, const char *text);
+
+// Makes room for `needed` elements in a growing array: doubles *capacity and moves the content. On failure the array is
+// as before and the status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__grow(const vkf__host *host, void **array, size_t element_bytes, size_t count,
+                                    size_t *capacity, size_t needed);
+
+// Inside a function with `vkf_status status` and a label `fail:`.
+#define VKF_TRY(expression)    \
+    do {                       \
+        status = (expression); \
+        if (status != VKF_OK)  \
+            goto fail;         \
+    } while (0)
+
+// Allocates into a pointer or goes to fail with a message that names what was wanted.
+#define VKF_ALLOC(host, pointer, count)                                                                        \
+    do {                                                                                                       \
+        (pointer) = vkf__alloc((host), (count), sizeof *(pointer));                                            \
+        if (!(pointer)) {                                                                                      \
+            status = vkf__fail((host), VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for %zu x %zu bytes", \
+                               __func__, (size_t)(count), sizeof *(pointer));                                  \
+            goto fail;                                                                                         \
+        }                                                                                                      \
+    } while (0)
+
+#endif

@@ -1,0 +1,135 @@
+#include "io/json_file.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "io/file_map.h"
+
+static const char *type_name(const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "an array";
+    case JSON_STRING:
+        return "a string";
+    case JSON_INTEGER:
+        return "a whole number";
+    case JSON_REAL:
+        return "a number with a fraction or exponent";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "true or false";
+    case JSON_NULL:
+        return "null";
+    }
+    return "of an unknown type";
+}
+
+vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
+                           json_t **out_root)
+{
+    json_error_t error;
+    json_t *root = json_loadb(text_bytes > 0 ? text : "", text_bytes, JSON_REJECT_DUPLICATES, &error);
+    if (!root && json_error_code(&error) == json_error_out_of_memory)
+        return vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for its JSON values", path);
+    if (!root)
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s:%d:%d: not valid %s: %s", path, error.line, error.column,
+                         json_error_code(&error) == json_error_invalid_utf8 ? "UTF-8" : "JSON", error.text);
+    if (!json_is_object(root)) {
+        vkf_status status = vkf__fail(host, VKF_ERROR_FORMAT, "%s:1:1: the top level is %s; it must be an object", path,
+                                      type_name(root));
+        json_decref(root);
+        return status;
+    }
+    *out_root = root;
+    return VKF_OK;
+}
+
+vkf_status vkf__json_load(const vkf__host *host, const char *path, json_t **out_root)
+{
+    vkf__file_map file;
+    vkf_status status = vkf__file_read(host, path, VKF_JSON_MAX_BYTES, &file);
+    if (status != VKF_OK)
+        return status;
+    status = vkf__json_parse(host, path, (const char *)file.data, file.size_bytes, out_root);
+    vkf__file_map_close(host, &file);
+    return status;
+}
+
+static vkf_status required(const vkf__host *host, const char *path, const json_t *object, const char *key,
+                           const json_t **out_value)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!value)
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: key '%s' is missing", path, key);
+    *out_value = value;
+    return VKF_OK;
+}
+
+static vkf_status wrong_type(const vkf__host *host, const char *path, const char *key, const json_t *value,
+                             const char *wanted)
+{
+    return vkf__fail(host, VKF_ERROR_FORMAT, "%s: key '%s' is %s; it must be %s", path, key, type_name(value), wanted);
+}
+
+vkf_status vkf__json_u32(const vkf__host *host, const char *path, const json_t *object, const char *key, uint32_t min,
+                         uint32_t max, uint32_t *out_value)
+{
+    vkf_status status = VKF_OK;
+    const json_t *value = NULL;
+    VKF_TRY(required(host, path, object, key, &value));
+    if (!json_is_integer(value))
+        return wrong_type(host, path, key, value, "a whole number");
+    json_int_t number = json_integer_value(value);
+    if (number < (json_int_t)min || number > (json_int_t)max)
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: key '%s' is %lld; it must be within %lu and %lu", path, key,
+                         (long long)number, (unsigned long)min, (unsigned long)max);
+    *out_value = (uint32_t)number;
+fail:
+    return status;
+}
+
+vkf_status vkf__json_bool(const vkf__host *host, const char *path, const json_t *object, const char *key,
+                          bool *out_value)
+{
+    vkf_status status = VKF_OK;
+    const json_t *value = NULL;
+    VKF_TRY(required(host, path, object, key, &value));
+    if (!json_is_boolean(value))
+        return wrong_type(host, path, key, value, "true or false");
+    *out_value = json_is_true(value);
+fail:
+    return status;
+}
+
+vkf_status vkf__json_f32(const vkf__host *host, const char *path, const json_t *object, const char *key,
+                         float *out_value)
+{
+    vkf_status status = VKF_OK;
+    const json_t *value = NULL;
+    VKF_TRY(required(host, path, object, key, &value));
+    if (!json_is_number(value))
+        return wrong_type(host, path, key, value, "a number");
+    double number = json_number_value(value);
+    if (fabs(number) > (double)FLT_MAX)
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: key '%s' is %g, which is too large for a float32", path, key,
+                         number);
+    *out_value = (float)number;
+fail:
+    return status;
+}
+
+vkf_status vkf__json_string(const vkf__host *host, const char *path, const json_t *object, const char *key,
+                            const char **out_value)
+{
+    vkf_status status = VKF_OK;
+    const json_t *value = NULL;
+    VKF_TRY(required(host, path, object, key, &value));
+    if (!json_is_string(value))
+        return wrong_type(host, path, key, value, "a string");
+    *out_value = json_string_value(value);
+fail:
+    return status;
+}

@@ -1,0 +1,32 @@
+// JSON objects from files (jansson underneath), with errors that name file, key and reason.
+#ifndef VKF_IO_JSON_FILE_H
+#define VKF_IO_JSON_FILE_H
+
+#include <jansson.h>
+
+#include "base/host.h"
+
+#define VKF_JSON_MAX_BYTES ((size_t)32 << 20) // of a file
+
+// Reads a file whose top level is a JSON object; duplicate keys and NaN are refused. *out_root is released with
+// json_decref(). Statuses: FILE, FORMAT (with line and column; also for a file above VKF_JSON_MAX_BYTES),
+// OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__json_load(const vkf__host *host, const char *path, json_t **out_root);
+
+// The same for text that is in memory already; `path` only serves the messages.
+VKF_MUST_CHECK vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
+                                          json_t **out_root);
+
+// Typed reads of a required key, within [min, max]; `path` only serves the message. Status FORMAT.
+VKF_MUST_CHECK vkf_status vkf__json_u32(const vkf__host *host, const char *path, const json_t *object, const char *key,
+                                        uint32_t min, uint32_t max, uint32_t *out_value);
+VKF_MUST_CHECK vkf_status vkf__json_bool(const vkf__host *host, const char *path, const json_t *object, const char *key,
+                                         bool *out_value);
+// Any number, whole or not, that is finite as a float32.
+VKF_MUST_CHECK vkf_status vkf__json_f32(const vkf__host *host, const char *path, const json_t *object, const char *key,
+                                        float *out_value);
+// The string belongs to `object`.
+VKF_MUST_CHECK vkf_status vkf__json_string(const vkf__host *host, const char *path, const json_t *object,
+                                           const char *key, const char **out_value);
+
+#endif

@@ -1,0 +1,32 @@
+// The JSON header of a safetensors file: private to the reader and the writer.
+#ifndef VKF_IO_SAFETENSORS_HEADER_H
+#define VKF_IO_SAFETENSORS_HEADER_H
+
+#include <jansson.h>
+
+#include "io/safetensors.h"
+
+#define VKF_SAFETENSORS_MAX_HEADER 100000000 // bytes, as the format's own reader has it
+#define VKF_SAFETENSORS_METADATA "__metadata__"
+
+// Where an entry is checked: the data area that offsets count from, and the name of the file for messages.
+typedef struct vkf__safetensors_area {
+    const vkf__host *host;
+    const char *path;
+    const uint8_t *data;
+    uint64_t size_bytes;
+} vkf__safetensors_area;
+
+// Parses the header's text to its JSON object, "__metadata__" checked and removed. *out_root is released with
+// json_decref().
+VKF_MUST_CHECK vkf_status vkf__safetensors_parse_header(const vkf__safetensors_area *area, const char *text,
+                                                        size_t text_bytes, json_t **out_root);
+
+// Reads and checks one entry on its own. The tensor's name is `name` itself.
+VKF_MUST_CHECK vkf_status vkf__safetensors_parse_entry(const vkf__safetensors_area *area, const char *name,
+                                                       const json_t *entry, vkf__stored_tensor *out_tensor);
+
+// The first element of a BOOL tensor that is neither 0 nor 1; the tensor's count when there is none, or for other types.
+uint64_t vkf__stored_first_bad_bool(const vkf__stored_tensor *tensor);
+
+#endif

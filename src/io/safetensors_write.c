@@ -1,0 +1,143 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "io/new_file.h"
+#include "io/safetensors_header.h"
+
+#define ALIGNMENT 8 // of the data area, so that every element is aligned when wide types come first
+
+static int compare_for_file(const void *a, const void *b)
+{
+    const vkf__stored_tensor *left = *(const vkf__stored_tensor *const *)a;
+    const vkf__stored_tensor *right = *(const vkf__stored_tensor *const *)b;
+    size_t left_bytes = vkf__stored_type_size(left->type);
+    size_t right_bytes = vkf__stored_type_size(right->type);
+    if (left_bytes != right_bytes)
+        return left_bytes > right_bytes ? -1 : 1;
+    return strcmp(left->name, right->name);
+}
+
+static vkf_status check_tensor(const vkf__host *host, const char *path, const vkf__stored_tensor *tensor)
+{
+    const char *reason = NULL;
+    uint64_t size_bytes = 0;
+    vkf__stored_tensor counted = *tensor;
+    if (!tensor->name || strcmp(tensor->name, VKF_SAFETENSORS_METADATA) == 0)
+        reason = "has no name, or the format's reserved one";
+    else if (vkf__stored_type_size(tensor->type) == 0)
+        reason = "has an unknown type";
+    else if (tensor->rank > VKF_STORED_MAX_RANK)
+        reason = "has a rank above 8";
+    else if (!vkf__product_u64(tensor->shape, tensor->rank, &counted.count) ||
+             !vkf__mul_u64(counted.count, vkf__stored_type_size(tensor->type), &size_bytes) ||
+             size_bytes != tensor->size_bytes || (size_bytes > 0 && !tensor->data))
+        reason = "has no data, or size_bytes disagrees with shape and type";
+    else if (vkf__stored_first_bad_bool(&counted) < counted.count)
+        reason = "is BOOL with elements other than 0 and 1";
+    if (!reason)
+        return VKF_OK;
+    return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: tensor '%.200s' cannot be written: it %s", path,
+                     tensor->name ? tensor->name : "", reason);
+}
+
+// One entry of the header; NULL when memory is exhausted.
+static json_t *make_entry(const vkf__stored_tensor *tensor, uint64_t begin, uint64_t end)
+{
+    json_t *shape = json_array();
+    for (uint32_t i = 0; shape && i < tensor->rank; i++) {
+        if (json_array_append_new(shape, json_integer((json_int_t)tensor->shape[i])) != 0) {
+            json_decref(shape);
+            return NULL;
+        }
+    }
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", vkf__stored_type_name(tensor->type), "shape", shape,
+                     "data_offsets", (json_int_t)begin, (json_int_t)end);
+}
+
+static vkf_status add_entry(const vkf__host *host, const char *path, json_t *root, const vkf__stored_tensor *tensor,
+                            uint64_t *end)
+{
+    uint64_t begin = *end;
+    if (!vkf__add_u64(begin, tensor->size_bytes, end) || *end > INT64_MAX)
+        return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: the tensors have more bytes than a file can have", path);
+    json_t *name = json_string(tensor->name);
+    if (!name)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: tensor '%.200s' cannot be written: its name is not UTF-8", path, tensor->name);
+    json_decref(name);
+    if (json_object_set_new(root, tensor->name, make_entry(tensor, begin, *end)) != 0)
+        return vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for the safetensors header", path);
+    return VKF_OK;
+}
+
+static vkf_status make_header(const vkf__host *host, const char *path, const vkf__stored_tensor *const *ordered,
+                              size_t count, json_t **out_root)
+{
+    vkf_status status = VKF_OK;
+    uint64_t end = 0;
+    json_t *root = json_object();
+    if (!root)
+        return vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for the safetensors header", path);
+    for (size_t i = 0; i < count; i++)
+        VKF_TRY(add_entry(host, path, root, ordered[i], &end));
+    if (json_object_size(root) != count) {
+        status =
+            vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: two of the tensors to write have the same name", path);
+        goto fail;
+    }
+    *out_root = root;
+    return VKF_OK;
+fail:
+    json_decref(root);
+    return status;
+}
+
+// The length field and the header's text, padded with spaces.
+static vkf_status write_header(const vkf__host *host, vkf__new_file *file, const json_t *root)
+{
+    vkf_status status = VKF_OK;
+    char *text = NULL;
+    size_t text_bytes = json_dumpb(root, NULL, 0, JSON_COMPACT);
+    size_t padded = (size_t)vkf__align_u64(text_bytes, ALIGNMENT);
+    if (text_bytes == 0 || padded > VKF_SAFETENSORS_MAX_HEADER)
+        return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: its header would take %zu bytes, more than 100 MB", file->path,
+                         padded);
+    VKF_ALLOC(host, text, ALIGNMENT + padded);
+    for (size_t i = 0; i < ALIGNMENT; i++)
+        text[i] = (char)(uint8_t)((uint64_t)padded >> (8 * i));
+    memset(text + ALIGNMENT, ' ', padded);
+    json_dumpb(root, text + ALIGNMENT, padded, JSON_COMPACT);
+    VKF_TRY(vkf__new_file_write(file, text, ALIGNMENT + padded));
+fail:
+    vkf__free(host, text);
+    return status;
+}
+
+vkf_status vkf__safetensors_write(const vkf__host *host, const char *path, const vkf__stored_tensor *tensors,
+                                  size_t count)
+{
+    vkf_status status = VKF_OK;
+    const vkf__stored_tensor **ordered = NULL;
+    json_t *root = NULL;
+    vkf__new_file file = {0};
+    if (count > 0) {
+        VKF_ALLOC(host, ordered, count);
+        for (size_t i = 0; i < count; i++) {
+            VKF_TRY(check_tensor(host, path, &tensors[i]));
+            ordered[i] = &tensors[i];
+        }
+        qsort(ordered, count, sizeof *ordered, compare_for_file);
+    }
+    VKF_TRY(make_header(host, path, ordered, count, &root));
+    VKF_TRY(vkf__new_file_open(host, path, &file));
+    VKF_TRY(write_header(host, &file, root));
+    for (size_t i = 0; i < count; i++)
+        VKF_TRY(vkf__new_file_write(&file, ordered[i]->data, (size_t)ordered[i]->size_bytes));
+    status = vkf__new_file_commit(&file);
+fail:
+    vkf__new_file_discard(&file);
+    json_decref(root);
+    vkf__free(host, ordered);
+    return status;
+}

@@ -1,0 +1,176 @@
+#include "kernel/context.h"
+
+#include <string.h>
+
+#include <vkformer/vulkan.h>
+
+#include "kernel/pipeline_cache.h"
+
+#define MAX_DEVICES 64
+
+static vkf_status init_host(vkf__host *host, const vkf_context_desc *desc)
+{
+    return vkf__host_init(host, &desc->allocator, desc->message, desc->message_user, desc->min_severity);
+}
+
+static vkf_status init_instance(vkf__instance *instance, const vkf__host *host, const vkf_context_desc *desc)
+{
+    vkf__instance_desc info = {
+        .get_instance_proc_addr = desc->get_instance_proc_addr,
+        .validation = desc->validation,
+    };
+    if (desc->external) {
+        info.external = desc->external->instance;
+        info.external_api_version = desc->external->api_version;
+    }
+    return vkf__instance_init(instance, host, &info);
+}
+
+// Physical devices with their caps, as the descriptor's profile and masks leave them.
+typedef struct device_list {
+    VkPhysicalDevice handles[MAX_DEVICES];
+    vkf__caps *caps; // one per handle
+    uint32_t count;
+} device_list;
+
+static vkf_status list_devices(const vkf__instance *instance, const vkf_context_desc *desc, device_list *out_list)
+{
+    const vkf__host *host = instance->host;
+    vkf_status status = VKF_OK;
+    device_list list = {.count = MAX_DEVICES};
+    if (desc->external) {
+        list.handles[0] = desc->external->physical_device;
+        list.count = 1;
+    } else {
+        VkResult result = instance->vkEnumeratePhysicalDevices(instance->handle, &list.count, list.handles);
+        if (result != VK_INCOMPLETE)
+            VKF_TRY(vkf__vulkan_status(host, result, "vkEnumeratePhysicalDevices"));
+    }
+    if (list.count == 0) {
+        status = vkf__fail(host, VKF_ERROR_NO_DEVICE,
+                           "no Vulkan device: install a driver for the GPU, or software Vulkan (mesa-vulkan-drivers)");
+        goto fail;
+    }
+    VKF_ALLOC(host, list.caps, list.count);
+    for (uint32_t i = 0; i < list.count; i++) {
+        VKF_TRY(vkf__caps_read(instance, list.handles[i], &list.caps[i]));
+        VKF_TRY(vkf__caps_limit(host, &list.caps[i], desc->profile, desc->masks, desc->mask_count));
+    }
+    *out_list = list;
+    return VKF_OK;
+fail:
+    vkf__free(host, list.caps);
+    return status;
+}
+
+// What the caller enabled on a device of its own bounds what may be used there.
+static void limit_to_external(vkf__caps *caps, const vkf_external_device *external)
+{
+    caps->storage_16bit = caps->storage_16bit && external->storage_16bit;
+    caps->queue_family_index = external->queue_family_index;
+    caps->api_version = external->api_version < caps->api_version ? external->api_version : caps->api_version;
+}
+
+static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc)
+{
+    vkf_status status = VKF_OK;
+    device_list list = {0};
+    vkf__device_plan plan;
+    const vkf__plan_wishes wishes = {.timestamps = desc->timestamps};
+    uint32_t index = 0;
+    VKF_TRY(list_devices(&context->instance, desc, &list));
+    if (!desc->external)
+        VKF_TRY(vkf__caps_choose(&context->host, list.caps, list.count, &desc->device, &index));
+    if (desc->external)
+        limit_to_external(&list.caps[index], desc->external);
+    VKF_TRY(vkf__device_plan_make(&context->host, &list.caps[index], &wishes, &plan));
+    VKF_TRY(vkf__device_init(&context->device, &context->instance, list.handles[index], &plan, desc->external));
+    context->device_index = index;
+fail:
+    vkf__free(&context->host, list.caps);
+    return status;
+}
+
+static vkf_status load_tuned(vkf_context *context)
+{
+    vkf_status status = VKF_OK;
+    char *text = NULL;
+    const vkf_cache_callbacks *cache = &context->cache;
+    size_t size = cache->load ? cache->load(cache->user, "tuned", NULL, 0) : 0;
+    if (size == 0 || size > (1u << 20))
+        return VKF_OK;
+    VKF_ALLOC(&context->host, text, size);
+    size_t loaded = cache->load(cache->user, "tuned", text, size);
+    VKF_TRY(vkf__tuned_parse(&context->host, text, loaded < size ? loaded : size, &context->tuned));
+fail:
+    vkf__free(&context->host, text);
+    return status;
+}
+
+static vkf_status init(vkf_context *context, const vkf_context_desc *desc)
+{
+    vkf_status status = VKF_OK;
+    VkPipelineCache cache = VK_NULL_HANDLE;
+    context->cache = desc->cache;
+    context->last_op_ns = -1;
+    VKF_TRY(init_instance(&context->instance, &context->host, desc));
+    VKF_TRY(init_device(context, desc));
+    VKF_TRY(vkf__memory_init(&context->memory, &context->device));
+    VKF_TRY(vkf__transfer_init(&context->transfer, &context->memory));
+    VKF_TRY(vkf__pipeline_cache_create(&context->device, &context->cache, &cache));
+    VKF_TRY(vkf__pipelines_init(&context->pipelines, &context->device, cache, desc->shader_dir));
+    VKF_TRY(load_tuned(context));
+fail:
+    return status;
+}
+
+vkf_status vkf__context_create(const vkf_context_desc *desc, vkf_context **out_context)
+{
+    vkf_status status = VKF_OK;
+    vkf_context *context = NULL;
+    vkf__host host;
+    VKF_TRY(init_host(&host, desc));
+    VKF_ALLOC(&host, context, 1);
+    context->host = host;
+    VKF_TRY(init(context, desc));
+    *out_context = context;
+    return VKF_OK;
+fail:
+    if (context)
+        vkf__context_destroy(context);
+    return status;
+}
+
+void vkf__context_destroy(vkf_context *context)
+{
+    if (context->pipelines.device)
+        (void)vkf__pipeline_cache_save(&context->device, &context->cache, context->pipelines.cache);
+    vkf__pipelines_finish(&context->pipelines);
+    vkf__transfer_finish(&context->transfer);
+    vkf__memory_finish(&context->memory);
+    vkf__device_finish(&context->device);
+    vkf__instance_finish(&context->instance);
+    vkf__tuned_free(&context->host, &context->tuned);
+    vkf__host host = context->host;
+    vkf__free(&host, context);
+}
+
+vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count, vkf_device_info *out_infos)
+{
+    vkf_status status = VKF_OK;
+    vkf__host host;
+    vkf__instance instance = {0};
+    device_list list = {0};
+    VKF_TRY(init_host(&host, desc));
+    VKF_TRY(init_instance(&instance, &host, desc));
+    status = list_devices(&instance, desc, &list);
+    if (status == VKF_OK) {
+        for (uint32_t i = 0; out_infos && i < list.count && i < *inout_count; i++)
+            vkf__caps_info(&list.caps[i], i, &out_infos[i]);
+        *inout_count = list.count;
+    }
+    vkf__free(&host, list.caps);
+    vkf__instance_finish(&instance);
+fail:
+    return status;
+}

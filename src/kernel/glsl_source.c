@@ -1,0 +1,155 @@
+#include "kernel/glsl_source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_DEPTH 16
+#define MAX_FILE_BYTES ((size_t)4 << 20)
+
+typedef struct text_buffer {
+    const vkf__host *host;
+    char *text;
+    size_t length;
+    size_t capacity;
+} text_buffer;
+
+static vkf_status append(text_buffer *out, const char *text, size_t length)
+{
+    void *grown = out->text;
+    vkf_status status = vkf__grow(out->host, &grown, 1, out->length, &out->capacity, out->length + length + 1);
+    if (status != VKF_OK)
+        return status;
+    out->text = grown;
+    memcpy(out->text + out->length, text, length);
+    out->length += length;
+    out->text[out->length] = '\0';
+    return VKF_OK;
+}
+
+static vkf_status append_line_directive(text_buffer *out, unsigned line, const char *path)
+{
+    char directive[1100];
+    int length = snprintf(directive, sizeof directive, "#line %u \"%.1000s\"\n", line, path);
+    return append(out, directive, (size_t)length);
+}
+
+// The whole file, zero-terminated; *out_text stays NULL when it cannot be opened.
+static vkf_status read_file(const vkf__host *host, const char *path, char **out_text)
+{
+    vkf_status status = VKF_OK;
+    char *text = NULL;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return VKF_OK;
+    size_t capacity = 0, length = 0, got = 0;
+    do {
+        void *grown = text;
+        VKF_TRY(vkf__grow(host, &grown, 1, length, &capacity, length + 4097));
+        text = grown;
+        got = fread(text + length, 1, 4096, file);
+        length += got;
+    } while (got > 0 && length < MAX_FILE_BYTES);
+    text[length] = '\0';
+    if (ferror(file)) {
+        status = vkf__fail(host, VKF_ERROR_FILE, "%s: the shader could not be read", path);
+        goto fail;
+    }
+    fclose(file);
+    *out_text = text;
+    return VKF_OK;
+fail:
+    fclose(file);
+    vkf__free(host, text);
+    return status;
+}
+
+static vkf_status expand(text_buffer *out, const char *dir, const char *path, const char *text, unsigned depth);
+
+static vkf_status expand_include(text_buffer *out, const char *dir, const char *includer, unsigned line,
+                                 const char *name, unsigned depth)
+{
+    vkf_status status = VKF_OK;
+    char *text = NULL;
+    char path[1024], beside[1024] = "";
+    const char *slash = strrchr(includer, '/');
+    if (slash)
+        snprintf(beside, sizeof beside, "%.*s", (int)(slash - includer), includer);
+    char places[3][1024];
+    snprintf(places[0], sizeof places[0], "%s", dir);
+    snprintf(places[1], sizeof places[1], "%.1000s/include", dir);
+    snprintf(places[2], sizeof places[2], "%.1000s/shared", dir);
+    const char *const tries[] = {beside, places[0], places[1], places[2]};
+    for (size_t i = 0; i < 4 && !text; i++) {
+        snprintf(path, sizeof path, "%.700s/%.300s", tries[i], name);
+        VKF_TRY(read_file(out->host, path, &text));
+    }
+    if (!text)
+        return vkf__fail(out->host, VKF_ERROR_FILE, "%s:%u: include file %s was not found", includer, line, name);
+    VKF_TRY(expand(out, dir, path, text, depth + 1));
+    VKF_TRY(append_line_directive(out, line + 1, includer));
+fail:
+    vkf__free(out->host, text);
+    return status;
+}
+
+// The name in `#include "name"`; false when the line is no include.
+static bool parse_include(const char *line, size_t length, char *out_name, size_t capacity)
+{
+    char copy[512];
+    int end = 0;
+    if (length >= sizeof copy)
+        return false;
+    memcpy(copy, line, length);
+    copy[length] = '\0';
+    char name[301];
+    if (sscanf(copy, " # include \"%300[^\"]\"%n", name, &end) != 1 || end == 0)
+        return false;
+    return (size_t)snprintf(out_name, capacity, "%s", name) < capacity;
+}
+
+static vkf_status expand(text_buffer *out, const char *dir, const char *path, const char *text, unsigned depth)
+{
+    vkf_status status = VKF_OK;
+    unsigned number = 0;
+    if (depth > MAX_DEPTH)
+        return vkf__fail(out->host, VKF_ERROR_SHADER, "%s: includes are nested too deeply", path);
+    if (depth > 0)
+        VKF_TRY(append_line_directive(out, 1, path));
+    for (const char *line = text; *line != '\0';) {
+        const char *end = strchr(line, '\n');
+        size_t length = end ? (size_t)(end - line) : strlen(line);
+        char name[512];
+        number++;
+        if (parse_include(line, length, name, sizeof name)) {
+            VKF_TRY(expand_include(out, dir, path, number, name, depth));
+        } else {
+            VKF_TRY(append(out, line, length));
+            VKF_TRY(append(out, "\n", 1));
+        }
+        line = end ? end + 1 : line + length;
+    }
+fail:
+    return status;
+}
+
+vkf_status vkf__glsl_source(const vkf__host *host, const char *dir, const char *source, char **out_text)
+{
+    vkf_status status = VKF_OK;
+    text_buffer out = {.host = host};
+    char *text = NULL;
+    char path[1024];
+    snprintf(path, sizeof path, "%.700s/%.300s", dir, source);
+    VKF_TRY(read_file(host, path, &text));
+    if (!text) {
+        status = vkf__fail(host, VKF_ERROR_FILE, "%s: the shader was not found in shader_dir", path);
+        goto fail;
+    }
+    VKF_TRY(expand(&out, dir, path, text, 0));
+    vkf__free(host, text);
+    *out_text = out.text;
+    return VKF_OK;
+fail:
+    vkf__free(host, text);
+    vkf__free(host, out.text);
+    return status;
+}

@@ -1,0 +1,361 @@
+#include "kernel/work.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/size.h"
+
+// One parameter struct per node, at a stride that suits every device's uniform buffer alignment (at most 256).
+#define PARAMS_STRIDE 256u
+#define GRID_BYTES 16u
+
+void vkf__work_init(vkf__work *work, vkf_context *context, const char *name)
+{
+    *work = (vkf__work){.context = context, .mode = VKF_WORK_PLAN, .name = name};
+}
+
+void vkf__work_finish(vkf__work *work)
+{
+    if (!work->context)
+        return;
+    vkf__device *device = &work->context->device;
+    const vkf__host *host = device->host;
+    if (work->pool != VK_NULL_HANDLE)
+        device->vk.vkDestroyDescriptorPool(device->handle, work->pool, NULL);
+    if (work->queries != VK_NULL_HANDLE)
+        device->vk.vkDestroyQueryPool(device->handle, work->queries, NULL);
+    vkf_buffer_destroy(&work->control);
+    for (size_t i = 0; i < work->label_count; i++)
+        vkf__free(host, work->labels[i]);
+    vkf__free(host, work->labels);
+    vkf__free(host, work->nodes);
+    vkf__free(host, work->decisions);
+    vkf__free(host, work->temps);
+    *work = (vkf__work){0};
+}
+
+static void rewind_cursors(vkf__work *work, vkf__work_mode mode)
+{
+    work->mode = mode;
+    work->cursor = 0;
+    work->decision_cursor = 0;
+    work->temp_cursor = 0;
+    work->prefix = NULL;
+}
+
+vkf_status vkf__work_plan(vkf__work *work)
+{
+    work->node_count = work->cursor;
+    for (size_t i = 0; i < work->temp_count; i++) {
+        // Never used: it takes no room.
+        if (work->temps[i].first_use > work->temps[i].last_use)
+            work->temps[i] = (vkf__arena_item){0};
+    }
+    return vkf__arena_plan(work->context->device.host, work->temps, work->temp_count,
+                           work->context->device.plan.buffer_alignment, &work->arena_bytes);
+}
+
+static uint64_t params_begin(const vkf__work *work)
+{
+    return vkf__align_u64((uint64_t)work->node_count * GRID_BYTES, PARAMS_STRIDE);
+}
+
+uint64_t vkf__work_control_bytes(const vkf__work *work)
+{
+    return params_begin(work) + (uint64_t)work->node_count * PARAMS_STRIDE;
+}
+
+static vkf_status make_pool(vkf__work *work)
+{
+    vkf__device *device = &work->context->device;
+    vkf_status status = VKF_OK;
+    VkDescriptorPoolSize sizes[] = {
+        {.type = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, .descriptorCount = work->node_count},
+        {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = work->node_count * VKF_KERNEL_MAX_STORAGE},
+    };
+    VkDescriptorPoolCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+        .maxSets = work->node_count,
+        .poolSizeCount = 2,
+        .pPoolSizes = sizes,
+    };
+    VKF_VK(device, device->vk.vkCreateDescriptorPool(device->handle, &info, NULL, &work->pool));
+    vkf__device_name(device, VK_OBJECT_TYPE_DESCRIPTOR_POOL, (uint64_t)work->pool, work->name);
+    if (device->plan.enable_timestamps) {
+        VkQueryPoolCreateInfo query_info = {
+            .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+            .queryType = VK_QUERY_TYPE_TIMESTAMP,
+            .queryCount = 2 * work->node_count,
+        };
+        VKF_VK(device, device->vk.vkCreateQueryPool(device->handle, &query_info, NULL, &work->queries));
+        vkf__device_name(device, VK_OBJECT_TYPE_QUERY_POOL, (uint64_t)work->queries, work->name);
+    }
+fail:
+    return status;
+}
+
+vkf_status vkf__work_begin_build(vkf__work *work, vkf_buffer *arena)
+{
+    vkf__device *device = &work->context->device;
+    vkf_status status = VKF_OK;
+    if (work->node_count == 0)
+        return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT, "%s: nothing to do", work->name);
+    VKF_ALLOC(device->host, work->nodes, work->node_count);
+    VKF_TRY(vkf__buffer_create(&work->context->transfer, VKF_MEMORY_CONTROL, vkf__work_control_bytes(work),
+                               work->name, &work->control));
+    VKF_TRY(make_pool(work));
+    work->arena = arena;
+    rewind_cursors(work, VKF_WORK_BUILD);
+fail:
+    return status;
+}
+
+void vkf__work_begin_update(vkf__work *work)
+{
+    rewind_cursors(work, VKF_WORK_UPDATE);
+}
+
+static vkf_status add_temp(vkf__work *work, uint64_t size_bytes, bool pinned)
+{
+    void *temps = work->temps;
+    vkf_status status = vkf__grow(work->context->device.host, &temps, sizeof *work->temps, work->temp_count,
+                                  &work->temp_capacity, work->temp_count + 1);
+    if (status != VKF_OK)
+        return status;
+    work->temps = temps;
+    work->temps[work->temp_count++] = (vkf__arena_item){
+        .size_bytes = size_bytes,
+        .first_use = pinned ? 0 : UINT32_MAX,
+        .last_use = pinned ? UINT32_MAX : 0,
+    };
+    return VKF_OK;
+}
+
+static vkf_status make_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, bool pinned, vkf__span *out_span)
+{
+    const vkf__host *host = work->context->device.host;
+    if (work->mode == VKF_WORK_PLAN) {
+        uint64_t size = 0;
+        if (!vkf__mul_u64(count, vkf_dtype_size(dtype), &size) || size > UINT64_MAX / 4)
+            return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: a temporary of %" PRIu64 " elements", work->name, count);
+        // Whole words: 16-bit values are read and written in pairs.
+        vkf_status status = add_temp(work, vkf__align_u64(size, 4), pinned);
+        if (status != VKF_OK)
+            return status;
+    }
+    const vkf__arena_item *item = &work->temps[work->temp_cursor++];
+    *out_span = (vkf__span){
+        .buffer = work->mode == VKF_WORK_PLAN ? NULL : work->arena,
+        .offset_bytes = item->offset,
+        .size_bytes = item->size_bytes,
+        .dtype = dtype,
+        .temp = (uint32_t)work->temp_cursor,
+    };
+    return VKF_OK;
+}
+
+vkf_status vkf__work_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, vkf__span *out_span)
+{
+    return make_temp(work, dtype, count, false, out_span);
+}
+
+vkf_status vkf__work_pinned(vkf__work *work, vkf_dtype dtype, uint64_t count, vkf__span *out_span)
+{
+    return make_temp(work, dtype, count, true, out_span);
+}
+
+vkf_status vkf__work_decide(vkf__work *work, uint64_t value, uint64_t *out_value)
+{
+    if (work->mode == VKF_WORK_PLAN) {
+        void *decisions = work->decisions;
+        vkf_status status = vkf__grow(work->context->device.host, &decisions, sizeof *work->decisions,
+                                      work->decision_count, &work->decision_capacity, work->decision_count + 1);
+        if (status != VKF_OK)
+            return status;
+        work->decisions = decisions;
+        work->decisions[work->decision_count++] = value;
+    }
+    *out_value = work->decisions[work->decision_cursor++];
+    return VKF_OK;
+}
+
+vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
+                            vkf__variant *out_variant)
+{
+    vkf__variant variant = {0};
+    uint64_t packed = 0;
+    if (work->mode == VKF_WORK_PLAN) {
+        if (!vkf__select(&work->context->device.plan.caps, &work->context->tuned, op, types, problem, &variant))
+            return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
+                             "%s: no kernel for %s with element types %s, %s, %s on this device", work->name,
+                             vkf__op_name(op), vkf_dtype_name(types[0]), vkf_dtype_name(types[1]),
+                             vkf_dtype_name(types[2]));
+        packed = (uint64_t)(variant.kernel - vkf__kernels) << 32 |
+                 (uint64_t)(variant.config - variant.kernel->configs);
+    }
+    vkf_status status = vkf__work_decide(work, packed, &packed);
+    if (status != VKF_OK)
+        return status;
+    variant.kernel = &vkf__kernels[packed >> 32];
+    variant.config = &variant.kernel->configs[packed & UINT32_MAX];
+    *out_variant = variant;
+    return VKF_OK;
+}
+
+void vkf__grid_flat(const vkf__work *work, uint64_t groups, uint32_t out_grid[3])
+{
+    uint64_t limit = work->context->device.plan.caps.max_workgroup_count_x;
+    uint64_t rows = groups == 0 ? 0 : (groups + limit - 1) / limit;
+    out_grid[0] = (uint32_t)(rows <= 1 ? groups : limit);
+    // Beyond what 32 bits hold the dispatch is refused for its grid.
+    out_grid[1] = rows > UINT32_MAX ? UINT32_MAX : (uint32_t)rows;
+    out_grid[2] = groups == 0 ? 0 : 1;
+}
+
+static vkf_status check_dispatch(const vkf__work *work, const vkf__dispatch *dispatch)
+{
+    const vkf__device *device = &work->context->device;
+    const vkf__caps *caps = &device->plan.caps;
+    for (uint32_t i = 0; i < dispatch->variant.kernel->storage_count; i++) {
+        uint64_t size = dispatch->bindings[i].span.size_bytes;
+        if (size > caps->max_storage_buffer_range)
+            return vkf__fail(device->host, VKF_ERROR_TOO_LARGE,
+                             "%s.%s: an operand of %" PRIu64 " bytes, the device binds %" PRIu64
+                             " at most; use smaller maximum sizes",
+                             work->name, dispatch->label, size, caps->max_storage_buffer_range);
+    }
+    if (dispatch->grid[0] > caps->max_workgroup_count_x || dispatch->grid[1] > caps->max_workgroup_count_y ||
+        dispatch->grid[2] > caps->max_workgroup_count_z)
+        return vkf__fail(device->host, VKF_ERROR_TOO_LARGE, "%s.%s: a grid of %ux%ux%u workgroups is too large",
+                         work->name, dispatch->label, dispatch->grid[0], dispatch->grid[1], dispatch->grid[2]);
+    return VKF_OK;
+}
+
+static void touch_temps(vkf__work *work, const vkf__dispatch *dispatch)
+{
+    for (uint32_t i = 0; i < dispatch->variant.kernel->storage_count; i++) {
+        uint32_t temp = dispatch->bindings[i].span.temp;
+        if (temp == 0)
+            continue;
+        vkf__arena_item *item = &work->temps[temp - 1];
+        item->first_use = work->cursor < item->first_use ? work->cursor : item->first_use;
+        item->last_use = work->cursor > item->last_use ? work->cursor : item->last_use;
+    }
+}
+
+static vkf_status keep_label(vkf__work *work, const char *label, const char **out_label)
+{
+    if (!work->prefix) {
+        *out_label = label;
+        return VKF_OK;
+    }
+    const vkf__host *host = work->context->device.host;
+    vkf_status status = VKF_OK;
+    char *text = NULL;
+    size_t size = strlen(work->prefix) + strlen(label) + 1;
+    void *labels = work->labels;
+    VKF_TRY(vkf__grow(host, &labels, sizeof *work->labels, work->label_count, &work->label_capacity,
+                      work->label_count + 1));
+    work->labels = labels;
+    VKF_ALLOC(host, text, size);
+    snprintf(text, size, "%s%s", work->prefix, label);
+    work->labels[work->label_count++] = text;
+    *out_label = text;
+fail:
+    return status;
+}
+
+// Binds at an aligned offset at or below the span's own; the rest of the way is a push constant, in elements.
+static VkDescriptorBufferInfo bind_span(const vkf__work *work, const vkf__span *span, uint32_t *out_push)
+{
+    uint64_t alignment = work->context->device.plan.caps.storage_buffer_alignment;
+    uint64_t begin = span->offset_bytes / alignment * alignment;
+    uint64_t end = vkf__align_u64(span->offset_bytes + span->size_bytes, 4);
+    *out_push = (uint32_t)((span->offset_bytes - begin) / vkf_dtype_size(span->dtype));
+    return (VkDescriptorBufferInfo){
+        .buffer = span->buffer->handle,
+        .offset = begin,
+        .range = end - begin,
+    };
+}
+
+static vkf_status make_set(vkf__work *work, const vkf__dispatch *dispatch, vkf__node *node)
+{
+    vkf__device *device = &work->context->device;
+    vkf_status status = VKF_OK;
+    const vkf__kernel *kernel = dispatch->variant.kernel;
+    VkDescriptorSetAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+        .descriptorPool = work->pool,
+        .descriptorSetCount = 1,
+        .pSetLayouts = &work->context->pipelines.set_layouts[kernel->storage_count],
+    };
+    VKF_VK(device, device->vk.vkAllocateDescriptorSets(device->handle, &info, &node->set));
+    VkDescriptorBufferInfo buffers[VKF_KERNEL_MAX_STORAGE + 1];
+    VkWriteDescriptorSet writes[VKF_KERNEL_MAX_STORAGE + 1];
+    buffers[0] = (VkDescriptorBufferInfo){
+        .buffer = work->control->handle,
+        .offset = params_begin(work) + (uint64_t)work->cursor * PARAMS_STRIDE,
+        .range = kernel->params_bytes,
+    };
+    for (uint32_t i = 0; i < kernel->storage_count; i++) {
+        const vkf__binding *binding = &dispatch->bindings[i];
+        // An absent operand is never read: any valid range will do.
+        const vkf__span *span = binding->span.size_bytes > 0 ? &binding->span : &dispatch->bindings[0].span;
+        buffers[1 + i] = bind_span(work, span, &node->push[i]);
+        if (binding->span.size_bytes > 0)
+            node->accesses[i] = (vkf__access){span->buffer, span->offset_bytes,
+                                              span->offset_bytes + span->size_bytes, binding->write};
+    }
+    for (uint32_t i = 0; i <= kernel->storage_count; i++) {
+        writes[i] = (VkWriteDescriptorSet){
+            .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+            .dstSet = node->set,
+            .dstBinding = i,
+            .descriptorCount = 1,
+            .descriptorType = i == 0 ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+            .pBufferInfo = &buffers[i],
+        };
+    }
+    device->vk.vkUpdateDescriptorSets(device->handle, kernel->storage_count + 1, writes, 0, NULL);
+fail:
+    return status;
+}
+
+static vkf_status build_node(vkf__work *work, const vkf__dispatch *dispatch)
+{
+    vkf_status status = VKF_OK;
+    vkf__node *node = &work->nodes[work->cursor];
+    uint32_t spec[VKF_KERNEL_MAX_SPEC] = {0};
+    node->kernel = dispatch->variant.kernel;
+    vkf__config_spec(node->kernel, dispatch->variant.config, dispatch->flags, spec);
+    VKF_TRY(keep_label(work, dispatch->label, &node->label));
+    VKF_TRY(vkf__pipelines_get(&work->context->pipelines, node->kernel, spec, &node->pipeline));
+    VKF_TRY(make_set(work, dispatch, node));
+fail:
+    return status;
+}
+
+static void write_control(vkf__work *work, const vkf__dispatch *dispatch)
+{
+    uint8_t *control = work->control->allocation.mapped;
+    memcpy(control + (size_t)work->cursor * GRID_BYTES, dispatch->grid, sizeof dispatch->grid);
+    memcpy(control + params_begin(work) + (size_t)work->cursor * PARAMS_STRIDE, dispatch->params,
+           dispatch->variant.kernel->params_bytes);
+}
+
+vkf_status vkf__work_dispatch(vkf__work *work, const vkf__dispatch *dispatch)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(check_dispatch(work, dispatch));
+    if (work->mode == VKF_WORK_PLAN)
+        touch_temps(work, dispatch);
+    if (work->mode == VKF_WORK_BUILD)
+        VKF_TRY(build_node(work, dispatch));
+    if (work->mode != VKF_WORK_PLAN)
+        write_control(work, dispatch);
+    work->cursor++;
+fail:
+    return status;
+}

@@ -1,0 +1,124 @@
+// A list of dispatches: planned, recorded once, replayed with other sizes.
+//
+// An emitter (a function of the op, layer or model floor) appends dispatches by calling vkf__work_dispatch(). The same
+// emitter runs in three modes over the life of a list, each time emitting the same dispatches in the same order:
+//   PLAN    with maximum sizes: chooses kernels, collects temporaries' lifetimes; touches no device.
+//   BUILD   with maximum sizes: creates pipelines and descriptor sets for the memory that the plan asked for.
+//   UPDATE  with the sizes of a run: rewrites parameters and dispatch sizes in host-visible memory, nothing else.
+// What depends on maximum sizes alone (kernel choices, slices) is decided in PLAN and replayed in the other modes.
+#ifndef VKF_KERNEL_WORK_H
+#define VKF_KERNEL_WORK_H
+
+#include "kernel/context.h"
+#include "kernel/hazard.h"
+#include "vk/arena.h"
+
+typedef enum vkf__work_mode {
+    VKF_WORK_PLAN = 0,
+    VKF_WORK_BUILD,
+    VKF_WORK_UPDATE,
+} vkf__work_mode;
+
+// A piece of device memory as an operand. Absent when size_bytes is 0. In PLAN the buffer may be NULL still.
+typedef struct vkf__span {
+    vkf_buffer *buffer;
+    uint64_t offset_bytes;
+    uint64_t size_bytes; // at maximum sizes
+    vkf_dtype dtype;
+    uint32_t temp; // 1-based index of the work's temporary that it lies in; 0: none
+} vkf__span;
+
+typedef struct vkf__binding {
+    vkf__span span;
+    bool write; // written, or read and written
+} vkf__binding;
+
+typedef struct vkf__dispatch {
+    const char *label; // static, or living as long as the work
+    vkf__variant variant;
+    const uint32_t *flags; // values of the specialisation constants after the tile's
+    vkf__binding bindings[VKF_KERNEL_MAX_STORAGE];
+    const void *params; // kernel->params_bytes
+    uint32_t grid[3];   // workgroups; all 0 skips the dispatch in this run
+} vkf__dispatch;
+
+typedef struct vkf__node {
+    const char *label;
+    const vkf__kernel *kernel;
+    const vkf__pipeline *pipeline;
+    VkDescriptorSet set;
+    uint32_t push[VKF_KERNEL_MAX_STORAGE];
+    vkf__access accesses[VKF_KERNEL_MAX_STORAGE];
+} vkf__node;
+
+typedef struct vkf__work {
+    vkf_context *context;
+    vkf__work_mode mode;
+    const char *name;
+    const char *prefix; // put before labels while not NULL: "self_attn."
+    uint32_t cursor;    // next node
+    uint32_t node_count; // known after PLAN
+    vkf__node *nodes;
+    uint64_t *decisions; // what PLAN decided, replayed afterwards
+    size_t decision_count, decision_capacity, decision_cursor;
+    vkf__arena_item *temps;
+    size_t temp_count, temp_capacity, temp_cursor;
+    uint64_t arena_bytes; // known after PLAN
+    vkf_buffer *arena;    // not owned
+    vkf_buffer *control;  // owned: indirect grids, then parameter structs
+    VkDescriptorPool pool;
+    VkQueryPool queries; // null without timestamps
+    VkCommandBuffer command_buffer; // of the owner's submission
+    char **labels;                  // prefixed labels, owned
+    size_t label_count, label_capacity;
+} vkf__work;
+
+// Starts a PLAN. `name` lives as long as the work.
+void vkf__work_init(vkf__work *work, vkf_context *context, const char *name);
+void vkf__work_finish(vkf__work *work);
+
+// Ends PLAN: arena_bytes and vkf__work_control_bytes() are valid afterwards.
+VKF_MUST_CHECK vkf_status vkf__work_plan(vkf__work *work);
+uint64_t vkf__work_control_bytes(const vkf__work *work);
+
+// Allocates the control buffer and descriptor pool, and turns to BUILD. `arena` (may be NULL when arena_bytes is 0)
+// outlives the work.
+VKF_MUST_CHECK vkf_status vkf__work_begin_build(vkf__work *work, vkf_buffer *arena);
+void vkf__work_begin_update(vkf__work *work);
+
+// For emitters -------------------------------------------------------------------------------------------------------
+
+// A temporary of `count` elements at maximum sizes, alive from its first to its last use. A pinned one keeps its place
+// for good: inputs and outputs that the host reads and writes.
+VKF_MUST_CHECK vkf_status vkf__work_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, vkf__span *out_span);
+VKF_MUST_CHECK vkf_status vkf__work_pinned(vkf__work *work, vkf_dtype dtype, uint64_t count, vkf__span *out_span);
+
+// A decision taken at maximum sizes: `value` in PLAN, what PLAN decided in the other modes.
+VKF_MUST_CHECK vkf_status vkf__work_decide(vkf__work *work, uint64_t value, uint64_t *out_value);
+
+// Chooses a kernel for a problem at maximum sizes. Status UNSUPPORTED when no kernel serves op and types here.
+VKF_MUST_CHECK vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types,
+                                           const vkf__problem *problem, vkf__variant *out_variant);
+
+// Statuses: TOO_LARGE (a range or grid beyond the device), and those of vkf__pipelines_get().
+VKF_MUST_CHECK vkf_status vkf__work_dispatch(vkf__work *work, const vkf__dispatch *dispatch);
+
+// The grid of one invocation per element, or one workgroup per row: two-dimensional where one dimension does not suffice.
+void vkf__grid_flat(const vkf__work *work, uint64_t groups, uint32_t out_grid[3]);
+
+// Recording ----------------------------------------------------------------------------------------------------------
+
+// Records all dispatches into a command buffer in the recording state. With `timestamps`, around each one (the queries
+// are the work's own, so only for its own command buffer).
+VKF_MUST_CHECK vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool timestamps);
+
+// Allocates work->command_buffer from the submission and records it, once, for repeated submission.
+VKF_MUST_CHECK vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission);
+
+// Whether the work's own command buffer takes timestamps.
+bool vkf__work_timed(const vkf__work *work);
+
+// GPU time of node `index` in the last run, in nanoseconds. Status UNSUPPORTED without timestamps.
+VKF_MUST_CHECK vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns);
+
+#endif

@@ -1,0 +1,117 @@
+#include "kernel/work.h"
+
+// From whatever ran before in this queue (other layers, transfers) to the first dispatch.
+static void barrier_before(vkf__device *device, VkCommandBuffer command_buffer)
+{
+    VkMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
+    };
+    device->vk.vkCmdPipelineBarrier(command_buffer,
+                                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+}
+
+static void barrier_between(vkf__device *device, VkCommandBuffer command_buffer)
+{
+    VkMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
+    };
+    device->vk.vkCmdPipelineBarrier(command_buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+}
+
+// To whoever uses the results: later compute, transfers, and the host after the fence.
+static void barrier_after(vkf__device *device, VkCommandBuffer command_buffer)
+{
+    VkMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+                         VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT,
+    };
+    device->vk.vkCmdPipelineBarrier(
+        command_buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+        VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+        &barrier, 0, NULL, 0, NULL);
+}
+
+static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index, bool timestamps)
+{
+    vkf__device *device = &work->context->device;
+    const vkf__node *node = &work->nodes[index];
+    uint32_t storage_count = node->kernel->storage_count;
+    VkPipelineLayout layout = work->context->pipelines.layouts[storage_count];
+    device->vk.vkCmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, node->pipeline->handle);
+    device->vk.vkCmdBindDescriptorSets(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &node->set, 0,
+                                       NULL);
+    device->vk.vkCmdPushConstants(command_buffer, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4 * storage_count,
+                                  node->push);
+    if (timestamps)
+        device->vk.vkCmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, work->queries, 2 * index);
+    device->vk.vkCmdDispatchIndirect(command_buffer, work->control->handle, (VkDeviceSize)index * 16);
+    if (timestamps)
+        device->vk.vkCmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, work->queries,
+                                       2 * index + 1);
+}
+
+vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool timestamps)
+{
+    vkf__device *device = &work->context->device;
+    vkf_status status = VKF_OK;
+    vkf__hazards hazards;
+    vkf__hazards_init(&hazards, device->host);
+    if (timestamps)
+        device->vk.vkCmdResetQueryPool(command_buffer, work->queries, 0, 2 * work->node_count);
+    barrier_before(device, command_buffer);
+    for (uint32_t i = 0; i < work->node_count; i++) {
+        bool barrier = false;
+        VKF_TRY(vkf__hazards_add(&hazards, work->nodes[i].accesses, work->nodes[i].kernel->storage_count, &barrier));
+        if (barrier)
+            barrier_between(device, command_buffer);
+        record_node(work, command_buffer, i, timestamps);
+    }
+    barrier_after(device, command_buffer);
+fail:
+    vkf__hazards_finish(&hazards);
+    return status;
+}
+
+vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission)
+{
+    vkf__device *device = &work->context->device;
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__submission_command_buffer(submission, work->name, &work->command_buffer));
+    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VKF_VK(device, device->vk.vkBeginCommandBuffer(work->command_buffer, &info));
+    VKF_TRY(vkf__work_record(work, work->command_buffer, work->queries != VK_NULL_HANDLE));
+    VKF_VK(device, device->vk.vkEndCommandBuffer(work->command_buffer));
+fail:
+    return status;
+}
+
+bool vkf__work_timed(const vkf__work *work)
+{
+    return work->queries != VK_NULL_HANDLE;
+}
+
+vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns)
+{
+    vkf__device *device = &work->context->device;
+    vkf_status status = VKF_OK;
+    const vkf__caps *caps = &device->plan.caps;
+    if (work->queries == VK_NULL_HANDLE)
+        return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,
+                         "%s: no timestamps; create the context with `timestamps` on a device that has them",
+                         work->name);
+    uint64_t ticks[2] = {0};
+    VKF_VK(device, device->vk.vkGetQueryPoolResults(device->handle, work->queries, 2 * index, 2, sizeof ticks, ticks,
+                                                    sizeof ticks[0], VK_QUERY_RESULT_64_BIT));
+    uint64_t mask = caps->timestamp_valid_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << caps->timestamp_valid_bits) - 1;
+    *out_ns = (double)((ticks[1] - ticks[0]) & mask) * (double)caps->timestamp_period_ns;
+fail:
+    return status;
+}

@@ -1,0 +1,56 @@
+// Multi-head attention as a list of dispatches: projections, scores, softmax, context, output projection.
+#ifndef VKF_LAYER_ATTENTION_H
+#define VKF_LAYER_ATTENTION_H
+
+#include <vkformer/layer.h>
+
+#include "op/operand.h"
+
+// The parameters of vkf_attention_weights as spans.
+typedef struct vkf__attention_spans {
+    vkf__span q_weight, k_weight, v_weight; // (heads * head_dim, in)
+    vkf__span q_bias, k_bias, v_bias;
+    vkf__span bias_k, bias_v;
+    vkf__span out_weight, out_bias; // (embed_dim, heads * v_head_dim)
+} vkf__attention_spans;
+
+vkf__attention_spans vkf__attention_spans_of(const vkf_attention_weights *weights);
+
+// What does not change between runs.
+typedef struct vkf__attention_block {
+    uint32_t embed_dim, heads, head_dim, v_head_dim, kdim, vdim;
+    bool add_zero_attn;
+    vkf_attention_mask mask;
+    vkf_fully_masked fully_masked;
+    vkf_dtype dtype; // of activations
+    vkf__attention_spans params;
+} vkf__attention_block;
+
+// Where one run reads and writes.
+typedef struct vkf__attention_io {
+    vkf__span query; // (B, L, embed_dim)
+    vkf__span key;   // (B, key_new, kdim)
+    vkf__span value; // (B, key_new, vdim)
+    vkf__span out;   // (B, L, embed_dim)
+    bool accumulate; // out += attention, instead of out =
+    vkf__span mask;
+    vkf__span key_mask;
+    vkf__span weights;          // optional, (B, L, S') f32
+    vkf__span weights_per_head; // optional, (B, H, L, S') f32
+    vkf__span cache_k;          // optional, (B, cache_len, heads * head_dim): projected keys kept between runs
+    vkf__span cache_v;          // optional, (B, cache_len, heads * v_head_dim)
+    uint32_t cache_len;
+} vkf__attention_io;
+
+typedef struct vkf__attention_sizes {
+    uint32_t batch;
+    uint32_t query_len; // L
+    uint32_t key_len;   // S: keys attended to, cached ones included, bias_kv and zero_attn not
+    uint32_t key_new;   // keys projected in this run: S without a cache; 0 when the cache holds all of them
+    uint32_t key_past;  // place of the first new key in the cache
+} vkf__attention_sizes;
+
+VKF_MUST_CHECK vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_block *block,
+                                              const vkf__attention_io *io, const vkf__attention_sizes *sizes);
+
+#endif

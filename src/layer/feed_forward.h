@@ -1,0 +1,25 @@
+// The position-wise feed-forward block: activation(x W1^T + b1) W2^T + b2.
+#ifndef VKF_LAYER_FEED_FORWARD_H
+#define VKF_LAYER_FEED_FORWARD_H
+
+#include <vkformer/layer.h>
+
+#include "op/operand.h"
+
+typedef struct vkf__feed_forward_block {
+    uint32_t d_model, dim_feedforward;
+    vkf_activation activation;
+    vkf_dtype dtype;
+    vkf__span weight1, bias1, weight2, bias2;
+} vkf__feed_forward_block;
+
+vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t dim_feedforward,
+                                                   vkf_activation activation, vkf_dtype dtype,
+                                                   const vkf_feed_forward_weights *weights);
+
+// x and out are (rows, d_model); out += instead of = with `accumulate`.
+VKF_MUST_CHECK vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block *block,
+                                                 const vkf__span *x, const vkf__span *out, bool accumulate,
+                                                 uint32_t rows);
+
+#endif

@@ -1,0 +1,274 @@
+#include "layer/layer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernel/memory_plan.h"
+#include "op/copy.h"
+
+static uint64_t port_count(const vkf__port_desc *port)
+{
+    uint64_t count = port->rank > 0 ? 1 : 0;
+    for (uint32_t i = 0; i < port->rank; i++)
+        count *= port->shape[i];
+    return count;
+}
+
+static vkf_status emit_ports(vkf_layer *layer)
+{
+    vkf_status status = VKF_OK;
+    for (uint32_t i = 0; i < VKF_PORT_COUNT; i++) {
+        const vkf__port_desc *port = &layer->desc.ports[i];
+        if (port->external.rank > 0)
+            layer->ports[i] = vkf__span_of(&port->external);
+        else if (port->rank > 0)
+            VKF_TRY(vkf__work_pinned(&layer->work, port->dtype, port_count(port), &layer->ports[i]));
+    }
+fail:
+    return status;
+}
+
+// The residual stream lives in the output: the input is the caller's and stays as it is.
+static vkf_status emit_input(vkf_layer *layer, const vkf_layer_sizes *sizes)
+{
+    uint32_t d_model = layer->desc.transformer.d_model;
+    const vkf__copy_args copy = {
+        .label = "input",
+        .x = layer->ports[VKF_PORT_QUERY],
+        .out = layer->ports[VKF_PORT_OUTPUT],
+        .outer = 1,
+        .rows = sizes->batch * sizes->query_len,
+        .cols = d_model,
+        .x_row = d_model,
+        .out_row = d_model,
+        .alpha = 1.0f,
+    };
+    return vkf__emit_copy(&layer->work, &copy);
+}
+
+static vkf_status emit_transformer(vkf_layer *layer, const vkf_layer_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    const vkf__transformer_block *block = &layer->desc.transformer;
+    const vkf__transformer_io io = {
+        .x = layer->ports[VKF_PORT_OUTPUT],
+        .self = {.mask = layer->ports[VKF_PORT_MASK], .key_mask = layer->ports[VKF_PORT_KEY_MASK]},
+        .cross = {.mask = layer->ports[VKF_PORT_MEMORY_MASK],
+                  .key_mask = layer->ports[VKF_PORT_MEMORY_KEY_MASK],
+                  .key = layer->ports[VKF_PORT_MEMORY]},
+    };
+    const vkf__attention_sizes self = {sizes->batch, sizes->query_len, sizes->query_len, sizes->query_len, 0};
+    const vkf__attention_sizes cross = {sizes->batch, sizes->query_len, sizes->key_len, sizes->key_len, 0};
+    VKF_TRY(emit_input(layer, sizes));
+    if (layer->desc.kind == VKF_LAYER_ENCODER)
+        return vkf__emit_encoder_layer(&layer->work, block, &io, &self);
+    return vkf__emit_decoder_layer(&layer->work, block, &io, &self, &cross);
+fail:
+    return status;
+}
+
+static vkf_status emit_attention(vkf_layer *layer, const vkf_layer_sizes *sizes)
+{
+    const vkf__span *ports = layer->ports;
+    bool self = layer->desc.self_attention;
+    const vkf__attention_io io = {
+        .query = ports[VKF_PORT_QUERY],
+        .key = ports[self ? VKF_PORT_QUERY : VKF_PORT_KEY],
+        .value = ports[self ? VKF_PORT_QUERY : VKF_PORT_VALUE],
+        .out = ports[VKF_PORT_OUTPUT],
+        .mask = ports[VKF_PORT_MASK],
+        .key_mask = ports[VKF_PORT_KEY_MASK],
+        .weights = ports[VKF_PORT_WEIGHTS],
+        .weights_per_head = ports[VKF_PORT_WEIGHTS_PER_HEAD],
+    };
+    uint32_t keys = self ? sizes->query_len : sizes->key_len;
+    const vkf__attention_sizes attention = {sizes->batch, sizes->query_len, keys, keys, 0};
+    return vkf__emit_attention(&layer->work, &layer->desc.attention, &io, &attention);
+}
+
+static vkf_status emit(vkf_layer *layer, const vkf_layer_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(emit_ports(layer));
+    switch (layer->desc.kind) {
+    case VKF_LAYER_ATTENTION:
+        return emit_attention(layer, sizes);
+    case VKF_LAYER_FEED_FORWARD:
+        return vkf__emit_feed_forward(&layer->work, &layer->desc.feed_forward, &layer->ports[VKF_PORT_QUERY],
+                                      &layer->ports[VKF_PORT_OUTPUT], false, sizes->batch * sizes->query_len);
+    case VKF_LAYER_ENCODER:
+    case VKF_LAYER_DECODER:
+        break;
+    }
+    return emit_transformer(layer, sizes);
+fail:
+    return status;
+}
+
+static vkf_status plan_work(vkf_layer *layer, vkf_context *context, const vkf__layer_desc *desc)
+{
+    vkf_status status = VKF_OK;
+    layer->context = context;
+    layer->desc = *desc;
+    vkf__work_init(&layer->work, context, desc->name);
+    VKF_TRY(emit(layer, &desc->max_sizes));
+    VKF_TRY(vkf__work_plan(&layer->work));
+fail:
+    return status;
+}
+
+vkf_status vkf__layer_plan(vkf_context *context, const vkf__layer_desc *desc, vkf_memory_plan *out_plan)
+{
+    vkf_status status = VKF_OK;
+    vkf_layer layer = {0};
+    VKF_TRY(plan_work(&layer, context, desc));
+    vkf_memory_plan plan;
+    vkf__memory_plan_init(&plan, context);
+    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layer.work.arena_bytes, &plan.activations_bytes);
+    vkf__memory_plan_add(&plan, context, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&layer.work),
+                         &plan.control_bytes);
+    *out_plan = plan;
+fail:
+    vkf__work_finish(&layer.work);
+    return status;
+}
+
+vkf_status vkf__layer_create(vkf_context *context, const vkf__layer_desc *desc, vkf_layer **out_layer)
+{
+    vkf_status status = VKF_OK;
+    vkf_layer *layer = NULL;
+    VKF_ALLOC(&context->host, layer, 1);
+    VKF_TRY(plan_work(layer, context, desc));
+    if (layer->work.arena_bytes > 0) {
+        VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, layer->work.arena_bytes, desc->name,
+                                   &layer->arena));
+        VKF_TRY(vkf__buffer_clear(layer->arena));
+    }
+    VKF_TRY(vkf__work_begin_build(&layer->work, layer->arena));
+    VKF_TRY(emit(layer, &desc->max_sizes));
+    VKF_TRY(vkf__submission_init(&layer->submission, &context->device, desc->name));
+    VKF_TRY(vkf__work_record_own(&layer->work, &layer->submission));
+    layer->record_count = 1;
+    layer->sizes = desc->max_sizes;
+    *out_layer = layer;
+    return VKF_OK;
+fail:
+    vkf_layer_destroy(&layer);
+    return status;
+}
+
+void vkf_layer_destroy(vkf_layer **layer)
+{
+    if (!layer || !*layer)
+        return;
+    vkf_layer *l = *layer;
+    vkf__work_finish(&l->work);
+    vkf__submission_finish(&l->submission);
+    vkf_buffer_destroy(&l->arena);
+    vkf__free(&l->context->host, l);
+    *layer = NULL;
+}
+
+bool vkf_layer_port(const vkf_layer *layer, vkf_port port, vkf_tensor *out_tensor)
+{
+    if (!layer || port >= VKF_PORT_COUNT || !vkf__present(&layer->ports[port]))
+        return false;
+    const vkf__port_desc *desc = &layer->desc.ports[port];
+    vkf_tensor tensor = {
+        .buffer = layer->ports[port].buffer,
+        .offset_bytes = layer->ports[port].offset_bytes,
+        .dtype = desc->dtype,
+        .rank = desc->rank,
+    };
+    memcpy(tensor.shape, desc->shape, sizeof tensor.shape);
+    *out_tensor = tensor;
+    return true;
+}
+
+static vkf_status check_transfer(vkf_layer *layer, vkf_port port, uint64_t size_bytes, vkf_tensor *out_tensor)
+{
+    const vkf__host *host = &layer->context->host;
+    if (!vkf_layer_port(layer, port, out_tensor))
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: the layer has no port %d", layer->desc.name,
+                         (int)port);
+    uint64_t capacity = port_count(&layer->desc.ports[port]) * vkf_dtype_size(layer->desc.ports[port].dtype);
+    if (size_bytes > capacity)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: %" PRIu64 " bytes through port %d, which holds %" PRIu64 " at most", layer->desc.name,
+                         size_bytes, (int)port, capacity);
+    return VKF_OK;
+}
+
+vkf_status vkf_layer_write(vkf_layer *layer, vkf_port port, const void *data, uint64_t size_bytes)
+{
+    vkf_tensor tensor;
+    if (!layer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = check_transfer(layer, port, size_bytes, &tensor);
+    if (status != VKF_OK)
+        return status;
+    return vkf_buffer_write(tensor.buffer, tensor.offset_bytes, data, size_bytes);
+}
+
+vkf_status vkf_layer_read(vkf_layer *layer, vkf_port port, void *out_data, uint64_t size_bytes)
+{
+    vkf_tensor tensor;
+    if (!layer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = check_transfer(layer, port, size_bytes, &tensor);
+    if (status != VKF_OK)
+        return status;
+    return vkf_buffer_read(tensor.buffer, tensor.offset_bytes, out_data, size_bytes);
+}
+
+vkf_status vkf_layer_set_sizes(vkf_layer *layer, const vkf_layer_sizes *sizes)
+{
+    if (!layer || !sizes)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    const vkf__host *host = &layer->context->host;
+    const vkf_layer_sizes *max = &layer->desc.max_sizes;
+    bool keys = max->key_len > 0;
+    if (sizes->batch == 0 || sizes->query_len == 0 || (keys && sizes->key_len == 0))
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: a size is 0", layer->desc.name);
+    if (sizes->batch > max->batch || sizes->query_len > max->query_len || (keys && sizes->key_len > max->key_len))
+        return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: sizes %u, %u, %u beyond the layer's maximum of %u, %u, %u",
+                         layer->desc.name, sizes->batch, sizes->query_len, sizes->key_len, max->batch, max->query_len,
+                         max->key_len);
+    vkf__work_begin_update(&layer->work);
+    layer->sizes = *sizes;
+    return emit(layer, sizes);
+}
+
+vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes)
+{
+    vkf_status status = vkf_layer_set_sizes(layer, sizes);
+    if (status != VKF_OK)
+        return status;
+    status = vkf__submission_run(&layer->submission, &layer->work.command_buffer, 1);
+    layer->has_run = layer->has_run || status == VKF_OK;
+    return status;
+}
+
+uint32_t vkf_layer_record_count(const vkf_layer *layer)
+{
+    return layer ? layer->record_count : 0;
+}
+
+vkf_status vkf_layer_timings(vkf_layer *layer, uint32_t *inout_count, vkf_timing *out_timings)
+{
+    if (!layer || !inout_count)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    if (!layer->has_run)
+        return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: no run to time", layer->desc.name);
+    uint32_t count = layer->work.node_count;
+    for (uint32_t i = 0; out_timings && i < count && i < *inout_count; i++) {
+        const vkf__node *node = &layer->work.nodes[i];
+        double ns = 0;
+        VKF_TRY(vkf__work_time(&layer->work, i, &ns));
+        out_timings[i] = (vkf_timing){.label = node->label, .kernel = node->kernel->name, .gpu_ns = ns};
+    }
+    *inout_count = count;
+fail:
+    return status;
+}

@@ -1,0 +1,149 @@
+#include "layer/transformer_layer.h"
+
+#include "op/layer_norm.h"
+
+static vkf__norm_block norm_of(const vkf_norm_weights *weights)
+{
+    return (vkf__norm_block){vkf__span_of(&weights->weight), vkf__span_of(&weights->bias)};
+}
+
+static vkf__attention_block attention_of(const vkf_transformer_layer_desc *desc, const vkf_attention_weights *weights,
+                                         const vkf_attention_mask *mask)
+{
+    uint32_t head_dim = desc->num_heads > 0 ? desc->d_model / desc->num_heads : 0;
+    return (vkf__attention_block){
+        .embed_dim = desc->d_model,
+        .heads = desc->num_heads,
+        .head_dim = head_dim,
+        .v_head_dim = head_dim,
+        .kdim = desc->d_model,
+        .vdim = desc->d_model,
+        .mask = *mask,
+        .fully_masked = desc->fully_masked,
+        .dtype = desc->dtype,
+        .params = vkf__attention_spans_of(weights),
+    };
+}
+
+vkf__transformer_block vkf__transformer_block_of(const vkf_transformer_layer_desc *desc)
+{
+    return (vkf__transformer_block){
+        .d_model = desc->d_model,
+        .norm_first = desc->norm_first,
+        .layer_norm_eps = desc->layer_norm_eps,
+        .dtype = desc->dtype,
+        .self = attention_of(desc, &desc->self, &desc->self_mask),
+        .cross = attention_of(desc, &desc->cross, &desc->cross_mask),
+        .feed_forward = vkf__feed_forward_block_of(desc->d_model, desc->dim_feedforward, desc->activation,
+                                                   desc->dtype, &desc->feed_forward),
+        .norm = {norm_of(&desc->norm1), norm_of(&desc->norm2), norm_of(&desc->norm3)},
+    };
+}
+
+static vkf_status emit_norm(vkf__work *work, const vkf__transformer_block *block, uint32_t index, const vkf__span *x,
+                            const vkf__span *out, uint32_t rows)
+{
+    static const char *const labels[] = {"norm1", "norm2", "norm3"};
+    const vkf__layer_norm_args norm = {
+        .label = labels[index],
+        .x = *x,
+        .out = *out,
+        .weight = block->norm[index].weight,
+        .bias = block->norm[index].bias,
+        .rows = rows,
+        .dim = block->d_model,
+        .eps = block->layer_norm_eps,
+    };
+    return vkf__emit_layer_norm(work, &norm);
+}
+
+// Pre-norm x += f(LN(x)) needs the normalised copy; post-norm x = LN(x + f(x)) feeds f with the stream itself.
+static vkf_status begin_block(vkf__work *work, const vkf__transformer_block *block, uint32_t index,
+                              const vkf__span *x, uint32_t rows, vkf__span *out_input)
+{
+    vkf_status status = VKF_OK;
+    *out_input = *x;
+    if (block->norm_first) {
+        VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * block->d_model, out_input));
+        VKF_TRY(emit_norm(work, block, index, x, out_input, rows));
+    }
+fail:
+    return status;
+}
+
+static vkf_status end_block(vkf__work *work, const vkf__transformer_block *block, uint32_t index, const vkf__span *x,
+                            uint32_t rows)
+{
+    return block->norm_first ? VKF_OK : emit_norm(work, block, index, x, x, rows);
+}
+
+static vkf_status emit_self(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
+                            const vkf__attention_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    uint32_t rows = sizes->batch * sizes->query_len;
+    vkf__attention_io self = io->self;
+    VKF_TRY(begin_block(work, block, 0, &io->x, rows, &self.query));
+    self.key = self.value = self.query;
+    self.out = io->x;
+    self.accumulate = true;
+    work->prefix = "self_attn.";
+    VKF_TRY(vkf__emit_attention(work, &block->self, &self, sizes));
+    work->prefix = NULL;
+    VKF_TRY(end_block(work, block, 0, &io->x, rows));
+fail:
+    work->prefix = NULL;
+    return status;
+}
+
+static vkf_status emit_cross(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
+                             const vkf__attention_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    uint32_t rows = sizes->batch * sizes->query_len;
+    vkf__attention_io cross = io->cross;
+    VKF_TRY(begin_block(work, block, 1, &io->x, rows, &cross.query));
+    cross.value = cross.key;
+    cross.out = io->x;
+    cross.accumulate = true;
+    work->prefix = "multihead_attn.";
+    VKF_TRY(vkf__emit_attention(work, &block->cross, &cross, sizes));
+    work->prefix = NULL;
+    VKF_TRY(end_block(work, block, 1, &io->x, rows));
+fail:
+    work->prefix = NULL;
+    return status;
+}
+
+static vkf_status emit_feed_forward(vkf__work *work, const vkf__transformer_block *block, uint32_t index,
+                                    const vkf__span *x, uint32_t rows)
+{
+    vkf_status status = VKF_OK;
+    vkf__span input;
+    VKF_TRY(begin_block(work, block, index, x, rows, &input));
+    VKF_TRY(vkf__emit_feed_forward(work, &block->feed_forward, &input, x, true, rows));
+    VKF_TRY(end_block(work, block, index, x, rows));
+fail:
+    return status;
+}
+
+vkf_status vkf__emit_encoder_layer(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
+                                   const vkf__attention_sizes *self)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(emit_self(work, block, io, self));
+    VKF_TRY(emit_feed_forward(work, block, 1, &io->x, self->batch * self->query_len));
+fail:
+    return status;
+}
+
+vkf_status vkf__emit_decoder_layer(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
+                                   const vkf__attention_sizes *self, const vkf__attention_sizes *cross)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(emit_self(work, block, io, self));
+    VKF_TRY(emit_cross(work, block, io, cross));
+    VKF_TRY(emit_feed_forward(work, block, 2, &io->x, self->batch * self->query_len));
+fail:
+    return status;
+}

@@ -1,0 +1,38 @@
+// Encoder and decoder layers: attention and feed-forward blocks around a residual stream that stays in place.
+#ifndef VKF_LAYER_TRANSFORMER_LAYER_H
+#define VKF_LAYER_TRANSFORMER_LAYER_H
+
+#include "layer/attention.h"
+#include "layer/feed_forward.h"
+
+typedef struct vkf__norm_block {
+    vkf__span weight, bias;
+} vkf__norm_block;
+
+typedef struct vkf__transformer_block {
+    uint32_t d_model;
+    bool norm_first;
+    float layer_norm_eps;
+    vkf_dtype dtype;
+    vkf__attention_block self;
+    vkf__attention_block cross; // decoder layers
+    vkf__feed_forward_block feed_forward;
+    vkf__norm_block norm[3];
+} vkf__transformer_block;
+
+vkf__transformer_block vkf__transformer_block_of(const vkf_transformer_layer_desc *desc);
+
+// The masks, caches and weights of one attention inside a layer; query, key, value and out are the layer's business.
+typedef struct vkf__transformer_io {
+    vkf__span x;                // (B, L, d_model): the residual stream, read and written
+    vkf__attention_io self;     // masks and cache
+    vkf__attention_io cross;    // masks, cache and weights; key is the memory
+} vkf__transformer_io;
+
+VKF_MUST_CHECK vkf_status vkf__emit_encoder_layer(vkf__work *work, const vkf__transformer_block *block,
+                                                  const vkf__transformer_io *io, const vkf__attention_sizes *self);
+VKF_MUST_CHECK vkf_status vkf__emit_decoder_layer(vkf__work *work, const vkf__transformer_block *block,
+                                                  const vkf__transformer_io *io, const vkf__attention_sizes *self,
+                                                  const vkf__attention_sizes *cross);
+
+#endif

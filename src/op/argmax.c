@@ -1,0 +1,28 @@
+#include "op/argmax.h"
+
+#include "shared/argmax.h"
+
+vkf_status vkf__emit_argmax(vkf__work *work, const vkf__argmax_args *args)
+{
+    vkf_status status = VKF_OK;
+    vkf__variant variant;
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype, VKF_DTYPE_I32};
+    const vkf__problem problem = {args->rows, args->cols, 0};
+    VKF_TRY(vkf__work_select(work, VKF_OP_ARGMAX, types, &problem, &variant));
+    struct vkf_argmax_params params = {
+        .rows = args->rows,
+        .cols = args->cols,
+        .out_stride = args->out_stride,
+        .out_first = args->out_first,
+    };
+    vkf__dispatch dispatch = {
+        .label = args->label,
+        .variant = variant,
+        .bindings = {{args->x, false}, {args->out, true}},
+        .params = &params,
+    };
+    vkf__grid_flat(work, args->rows, dispatch.grid);
+    VKF_TRY(vkf__work_dispatch(work, &dispatch));
+fail:
+    return status;
+}

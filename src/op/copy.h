@@ -1,0 +1,27 @@
+// out = alpha * x + beta * out with strides, converting between storage types; and the mean over heads.
+#ifndef VKF_OP_COPY_H
+#define VKF_OP_COPY_H
+
+#include "op/operand.h"
+
+// Element (o, r, c) stands at o * outer + r * row + c on either side; strides in elements, 0 broadcasts.
+typedef struct vkf__copy_args {
+    const char *label;
+    vkf__span x; // not read when alpha is 0
+    vkf__span out;
+    uint32_t outer, rows, cols; // any of them 0 skips the copy in this run
+    uint32_t x_outer, x_row;
+    uint32_t out_first, out_outer, out_row;
+    float alpha, beta;
+} vkf__copy_args;
+VKF_MUST_CHECK vkf_status vkf__emit_copy(vkf__work *work, const vkf__copy_args *args);
+
+typedef struct vkf__head_mean_args {
+    const char *label;
+    vkf__span x;   // (batch, heads, plane) f32
+    vkf__span out; // (batch, plane) f32
+    uint32_t batch, heads, plane;
+} vkf__head_mean_args;
+VKF_MUST_CHECK vkf_status vkf__emit_head_mean(vkf__work *work, const vkf__head_mean_args *args);
+
+#endif

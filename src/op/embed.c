@@ -1,0 +1,57 @@
+#include "op/embed.h"
+
+#include "op/flat.h"
+#include "shared/embed.h"
+
+// Rows of the table that one binding holds; an even number of them, so that 16-bit slices begin at a whole word.
+static uint32_t rows_per_slice(const vkf__work *work, const vkf__embed_args *args)
+{
+    uint64_t slack = work->context->device.plan.caps.storage_buffer_alignment;
+    uint64_t limit = work->context->device.plan.caps.max_storage_buffer_range - slack;
+    uint64_t row_bytes = (uint64_t)args->dim * vkf_dtype_size(args->table.dtype);
+    if (args->table.size_bytes <= limit || 2 * row_bytes > limit)
+        return args->vocab;
+    return (uint32_t)(limit / row_bytes / 2 * 2);
+}
+
+static vkf_status emit_slice(vkf__work *work, const vkf__embed_args *args, uint32_t begin, uint32_t count)
+{
+    const uint32_t flags[] = {vkf__present(&args->positions)};
+    vkf__span slice = vkf__span_part(&args->table, (uint64_t)begin * args->dim, (uint64_t)count * args->dim);
+    struct vkf_embed_params params = {
+        .batch = args->batch,
+        .len = args->len,
+        .dim = args->dim,
+        .ids_stride = args->ids_stride,
+        .ids_first = args->ids_first,
+        .vocab = args->vocab,
+        .slice_begin = begin,
+        .slice_end = begin + count,
+        .owns_invalid = begin == 0,
+        .first_position = args->first_position,
+        .scale = args->scale,
+    };
+    const vkf__flat_args flat = {
+        .label = args->label,
+        .op = VKF_OP_EMBED,
+        .types = {args->table.dtype, args->out.dtype},
+        .bindings = {{args->ids, false}, {slice, false}, {args->positions, false}, {args->out, true}},
+        .flags = flags,
+        .params = &params,
+        .count = {args->batch, args->len, args->dim},
+        .factors = 3,
+    };
+    return vkf__emit_flat(work, &flat);
+}
+
+vkf_status vkf__emit_embed(vkf__work *work, const vkf__embed_args *args)
+{
+    vkf_status status = VKF_OK;
+    uint32_t rows = rows_per_slice(work, args);
+    for (uint64_t begin = 0; begin < args->vocab; begin += rows) {
+        uint32_t left = args->vocab - (uint32_t)begin;
+        VKF_TRY(emit_slice(work, args, (uint32_t)begin, left < rows ? left : rows));
+    }
+fail:
+    return status;
+}

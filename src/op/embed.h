@@ -1,0 +1,22 @@
+// Token embedding, scaled, with positions added.
+#ifndef VKF_OP_EMBED_H
+#define VKF_OP_EMBED_H
+
+#include "op/operand.h"
+
+typedef struct vkf__embed_args {
+    const char *label;
+    vkf__span ids;       // i32, (batch, ids_stride), read from column ids_first on
+    vkf__span table;     // (vocab, dim)
+    vkf__span positions; // optional, (max_len, dim) f32
+    vkf__span out;       // (batch, len, dim)
+    uint32_t batch, len, dim, vocab;
+    uint32_t ids_stride, ids_first;
+    uint32_t first_position;
+    float scale;
+} vkf__embed_args;
+
+// A table that exceeds what the device binds is cut into slices of rows.
+VKF_MUST_CHECK vkf_status vkf__emit_embed(vkf__work *work, const vkf__embed_args *args);
+
+#endif

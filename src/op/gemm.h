@@ -1,0 +1,42 @@
+// Matrix products: d = activation(alpha * op(a) op(b) + beta * d + bias), batched, with free strides.
+#ifndef VKF_OP_GEMM_H
+#define VKF_OP_GEMM_H
+
+#include "op/operand.h"
+
+// Strides in elements. Batch entry e is (e / batch_inner, e % batch_inner).
+typedef struct vkf__gemm_args {
+    const char *label;
+    vkf__span a;    // (batch, m, k), or (batch, k, m) with transpose_a
+    vkf__span b;    // (batch, k, n), or (batch, n, k) with transpose_b
+    vkf__span d;    // (batch, m, n), read when beta is not 0, and written
+    vkf__span bias; // optional, (n), in b's storage type
+    uint32_t m, n, k;
+    uint32_t batch;       // 0 or m == 0 skips the product in this run
+    uint32_t batch_inner; // 0: 1
+    uint32_t lda, ldb, ldd;
+    uint32_t a_outer, a_inner, b_outer, b_inner, d_outer, d_inner;
+    uint64_t a_first, d_first;
+    bool transpose_a, transpose_b;
+    float alpha, beta;
+    vkf_activation activation;
+    bool add_after; // beta * d is added after the activation
+} vkf__gemm_args;
+
+// A shared b with transpose_b (a Linear's weight) that exceeds what the device binds is cut into slices of rows.
+VKF_MUST_CHECK vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args);
+
+// torch.nn.Linear over `rows` compact rows: d (rows, out) = activation(x (rows, in) weight^T + bias), or d += with beta 1.
+typedef struct vkf__linear_args {
+    const char *label;
+    vkf__span x;
+    vkf__span weight; // (out, in)
+    vkf__span bias;   // optional, (out)
+    vkf__span d;
+    uint32_t rows, in, out;
+    float beta;
+    vkf_activation activation;
+} vkf__linear_args;
+VKF_MUST_CHECK vkf_status vkf__emit_linear(vkf__work *work, const vkf__linear_args *args);
+
+#endif

@@ -1,0 +1,69 @@
+#include "op/layer_norm.h"
+
+#include "op/copy.h"
+#include "shared/layer_norm.h"
+
+static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args, const vkf__span *x, vkf__op op)
+{
+    vkf_status status = VKF_OK;
+    vkf__variant variant;
+    // Without affine parameters the weight's type is free: the activations' own has a kernel for sure.
+    vkf_dtype weight_type = vkf__present(&args->weight) ? args->weight.dtype
+                            : vkf__present(&args->bias) ? args->bias.dtype
+                                                        : x->dtype;
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {x->dtype, weight_type};
+    const vkf__problem problem = {args->rows, args->dim, 0};
+    VKF_TRY(vkf__work_select(work, op, types, &problem, &variant));
+    const uint32_t flags[] = {vkf__present(&args->weight), vkf__present(&args->bias),
+                              args->residual_order == VKF_RESIDUAL_AFTER};
+    struct vkf_layer_norm_params params = {.rows = args->rows, .dim = args->dim, .eps = args->eps};
+    vkf__dispatch dispatch = {
+        .label = args->label,
+        .variant = variant,
+        .flags = flags,
+        .bindings = {{*x, false}, {args->out, true}, {args->weight, false}, {args->bias, false},
+                     {args->residual, false}},
+        .params = &params,
+    };
+    vkf__grid_flat(work, args->rows, dispatch.grid);
+    VKF_TRY(vkf__work_dispatch(work, &dispatch));
+fail:
+    return status;
+}
+
+static vkf_status emit_sum(vkf__work *work, const vkf__layer_norm_args *args, const vkf__span *x, float beta)
+{
+    const vkf__copy_args sum = {
+        .label = args->label,
+        .x = *x,
+        .out = args->out,
+        .outer = 1,
+        .rows = args->rows,
+        .cols = args->dim,
+        .x_row = args->dim,
+        .out_row = args->dim,
+        .alpha = 1.0f,
+        .beta = beta,
+    };
+    return vkf__emit_copy(work, &sum);
+}
+
+vkf_status vkf__emit_layer_norm(vkf__work *work, const vkf__layer_norm_args *args)
+{
+    vkf_status status = VKF_OK;
+    if (args->residual_order == VKF_RESIDUAL_NONE)
+        return emit_kernel(work, args, &args->x, VKF_OP_LAYER_NORM);
+    if (work->context->device.plan.caps.max_storage_buffers >= 5)
+        return emit_kernel(work, args, &args->x, VKF_OP_LAYER_NORM_RESIDUAL);
+    vkf__layer_norm_args plain = *args;
+    plain.residual_order = VKF_RESIDUAL_NONE;
+    if (args->residual_order == VKF_RESIDUAL_AFTER) {
+        VKF_TRY(emit_kernel(work, &plain, &args->x, VKF_OP_LAYER_NORM));
+        return emit_sum(work, args, &args->residual, 1.0f);
+    }
+    VKF_TRY(emit_sum(work, args, &args->x, 0.0f));
+    VKF_TRY(emit_sum(work, args, &args->residual, 1.0f));
+    VKF_TRY(emit_kernel(work, &plain, &args->out, VKF_OP_LAYER_NORM));
+fail:
+    return status;
+}

@@ -1,0 +1,22 @@
+// Layer normalisation, with an optional residual before or after.
+#ifndef VKF_OP_LAYER_NORM_H
+#define VKF_OP_LAYER_NORM_H
+
+#include "op/operand.h"
+
+typedef struct vkf__layer_norm_args {
+    const char *label;
+    vkf__span x;        // (rows, dim)
+    vkf__span out;      // may be x
+    vkf__span weight;   // optional, (dim)
+    vkf__span bias;     // optional, (dim)
+    vkf__span residual; // (rows, dim), with residual_order
+    vkf_residual_order residual_order;
+    uint32_t rows, dim;
+    float eps;
+} vkf__layer_norm_args;
+
+// Where a stage binds fewer than five storage buffers, the residual takes a pass of its own. The residual must not be out.
+VKF_MUST_CHECK vkf_status vkf__emit_layer_norm(vkf__work *work, const vkf__layer_norm_args *args);
+
+#endif

@@ -1,0 +1,23 @@
+#include "op/operand.h"
+
+vkf__span vkf__span_of(const vkf_tensor *tensor)
+{
+    uint64_t count = 0;
+    if (tensor->rank == 0 || !vkf_tensor_count(tensor, &count))
+        return (vkf__span){0};
+    return (vkf__span){
+        .buffer = tensor->buffer,
+        .offset_bytes = tensor->offset_bytes,
+        .size_bytes = count * vkf_dtype_size(tensor->dtype),
+        .dtype = tensor->dtype,
+    };
+}
+
+vkf__span vkf__span_part(const vkf__span *span, uint64_t first, uint64_t count)
+{
+    vkf__span part = *span;
+    uint64_t element_bytes = vkf_dtype_size(span->dtype);
+    part.offset_bytes += first * element_bytes;
+    part.size_bytes = count * element_bytes;
+    return part;
+}

@@ -1,0 +1,50 @@
+#include "op/softmax.h"
+
+#include "shared/softmax.h"
+
+_Static_assert(VKF_SHADER_MASK_LENGTHS == (int)VKF_MASK_LENGTHS, "mask kinds differ between C and GLSL");
+_Static_assert(VKF_SHADER_MASK_BOOL_EXCLUDE == (int)VKF_MASK_BOOL_EXCLUDE, "mask kinds differ between C and GLSL");
+_Static_assert(VKF_SHADER_MASK_BOOL_ATTEND == (int)VKF_MASK_BOOL_ATTEND, "mask kinds differ between C and GLSL");
+_Static_assert(VKF_SHADER_MASK_ADDITIVE == (int)VKF_MASK_ADDITIVE, "mask kinds differ between C and GLSL");
+_Static_assert(VKF_SHADER_FULLY_MASKED_NAN == (int)VKF_FULLY_MASKED_NAN, "rules differ between C and GLSL");
+_Static_assert(VKF_SHADER_FULLY_MASKED_UNIFORM == (int)VKF_FULLY_MASKED_UNIFORM, "rules differ between C and GLSL");
+
+vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args)
+{
+    vkf_status status = VKF_OK;
+    vkf__variant variant;
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype, args->out.dtype};
+    uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
+    if (rows > UINT32_MAX)
+        return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 rows", work->name,
+                         args->label);
+    const vkf__problem problem = {(uint32_t)rows, args->k_len, 0};
+    VKF_TRY(vkf__work_select(work, VKF_OP_SOFTMAX, types, &problem, &variant));
+    const uint32_t flags[] = {(uint32_t)args->mask_kind, (uint32_t)args->key_mask_kind, args->causal,
+                              args->window > 0, (uint32_t)args->fully_masked};
+    struct vkf_softmax_params params = {
+        .heads = args->heads,
+        .q_len = args->q_len,
+        .rows = (uint32_t)rows,
+        .k_len = args->k_len,
+        .mask_cols = args->mask_cols,
+        .mask_batch = args->mask_batch,
+        .mask_head = args->mask_head,
+        .mask_row = args->mask_row,
+        .key_mask_batch = args->key_mask_batch,
+        .causal_offset = args->causal_offset,
+        .window = args->window,
+        .scale = args->scale,
+    };
+    vkf__dispatch dispatch = {
+        .label = args->label,
+        .variant = variant,
+        .flags = flags,
+        .bindings = {{args->x, false}, {args->out, true}, {args->mask, false}, {args->key_mask, false}},
+        .params = &params,
+    };
+    vkf__grid_flat(work, rows, dispatch.grid);
+    VKF_TRY(vkf__work_dispatch(work, &dispatch));
+fail:
+    return status;
+}

@@ -1,0 +1,122 @@
+// Scalar reference implementations: what the kernels are checked against, by the on-device self-test and by the tests.
+//
+// Double accumulation and clarity over speed. Every array is contiguous and row-major unless a layout says otherwise;
+// values are float, so a caller with half storage converts first. Nothing is checked: sizes and pointers must be right.
+#ifndef VKF_REFERENCE_REFERENCE_H
+#define VKF_REFERENCE_REFERENCE_H
+
+#include <vkformer/layer.h>
+
+#include "base/host.h"
+
+double vkf__ref_activation(vkf_activation activation, double x);
+
+// Where the matrices of a batch lie, in elements. {0}: contiguous, one after the other.
+typedef struct vkf__ref_layout {
+    size_t row;   // between rows as stored; 0: contiguous, and outer and inner are ignored
+    size_t outer; // between entries e and e + batch_inner; 0 shares one matrix
+    size_t inner; // between entries e and e + 1 of one group
+} vkf__ref_layout;
+
+// out = activation(alpha * op(a) op(b) + beta * c + bias) + residual for `batch` entries, in groups of batch_inner.
+typedef struct vkf__ref_gemm_desc {
+    uint32_t m, n, k;
+    uint32_t batch;
+    uint32_t batch_inner; // 0: 1
+    const float *a;       // (m, k), or (k, m) with transpose_a
+    const float *b;       // (k, n), or (n, k) with transpose_b
+    const float *c;       // optional, (m, n), laid out as out; not read when beta is 0
+    const float *bias;    // optional, (n)
+    const float *residual; // optional, (m, n), laid out as out
+    float *out;           // (m, n); may be c or residual
+    vkf__ref_layout a_layout, b_layout, out_layout;
+    bool transpose_a, transpose_b;
+    float alpha; // 0: a and b are not read
+    float beta;
+    vkf_activation activation;
+} vkf__ref_gemm_desc;
+void vkf__ref_gemm(const vkf__ref_gemm_desc *desc);
+
+// out = softmax(scale * x + masks) over the last dimension. A score not above -FLT_MAX/2 counts as masked; NaN or +inf
+// makes its row NaN.
+typedef struct vkf__ref_softmax_desc {
+    uint32_t batch, heads, q_len;
+    uint32_t k_len;     // columns
+    uint32_t mask_cols; // columns under the masks; those after them are always visible
+    const float *x;     // (batch, heads, q_len, k_len)
+    float *out;         // the same; may be x
+    float scale;
+    vkf_mask_kind mask_kind;
+    const void *mask; // (.., mask_cols): uint8_t for the boolean kinds, float for the additive one
+    size_t mask_batch, mask_head, mask_row; // strides in elements; 0 broadcasts
+    vkf_mask_kind key_mask_kind;
+    const void *key_mask; // (batch, mask_cols): the same, or int32_t lengths (batch)
+    bool causal;          // key s is visible to query l when s <= l + causal_offset
+    int32_t causal_offset;
+    uint32_t window; // not 0: and when s + window > l + causal_offset
+    vkf_fully_masked fully_masked;
+} vkf__ref_softmax_desc;
+void vkf__ref_softmax(const vkf__ref_softmax_desc *desc);
+
+typedef struct vkf__ref_layer_norm_desc {
+    uint32_t rows, dim;
+    const float *x;        // (rows, dim)
+    const float *weight;   // optional, (dim)
+    const float *bias;     // optional, (dim)
+    const float *residual; // (rows, dim) with a residual_order
+    float *out;            // (rows, dim); may be x
+    float eps;
+    vkf_residual_order residual_order;
+} vkf__ref_layer_norm_desc;
+void vkf__ref_layer_norm(const vkf__ref_layer_norm_desc *desc);
+
+// x (outer, rows, cols, depth) -> out (outer, cols, rows, depth).
+void vkf__ref_permute(uint32_t outer, uint32_t rows, uint32_t cols, uint32_t depth, const float *x, float *out);
+
+typedef struct vkf__ref_embed_desc {
+    uint32_t batch, len, dim, vocab;
+    const int32_t *ids;     // (batch, len); an id outside the table gives zeros in place of its row
+    const float *table;     // (vocab, dim)
+    const float *positions; // optional, (first_position + len, dim)
+    uint32_t first_position;
+    float scale;
+    float *out; // (batch, len, dim)
+} vkf__ref_embed_desc;
+void vkf__ref_embed(const vkf__ref_embed_desc *desc);
+
+// out[b, t, s] = sum over a of v[a] * tanh(query[b, t, a] + key[b, s, a]).
+void vkf__ref_additive_scores(uint32_t batch, uint32_t q_len, uint32_t k_len, uint32_t dim, const float *query,
+                              const float *key, const float *v, float *out);
+
+// out[row] = index of the largest of x[row, :], the lowest among equals; NaN counts as largest.
+void vkf__ref_argmax(uint32_t rows, uint32_t cols, const float *x, int32_t *out);
+
+// Multi-head attention, as vkf_attention_desc describes it.
+typedef struct vkf__ref_attention_desc {
+    uint32_t batch, q_len, k_len;
+    uint32_t embed_dim, num_heads;
+    uint32_t head_dim;   // 0: embed_dim / num_heads
+    uint32_t v_head_dim; // 0: head_dim
+    uint32_t kdim, vdim; // 0: embed_dim
+    const float *query;  // (B, L, embed_dim)
+    const float *key;    // (B, S, kdim)
+    const float *value;  // (B, S, vdim)
+    const float *q_weight, *k_weight, *v_weight; // (H * head_dim, embed_dim), (.., kdim), (H * v_head_dim, vdim)
+    const float *q_bias, *k_bias, *v_bias;       // optional
+    const float *bias_k, *bias_v; // optional: one more key and value, after the projection; (H * head_dim), (H * v_head_dim)
+    bool add_zero_attn;           // one more key and value of zeros
+    const float *out_weight;      // (embed_dim, H * v_head_dim)
+    const float *out_bias;        // optional
+    vkf_attention_mask mask;
+    const void *mask_values;     // (L, S), or (B * H, L, S)
+    const void *key_mask_values; // (B, S), or (B) for lengths
+    vkf_fully_masked fully_masked;
+    float *out;              // (B, L, embed_dim)
+    float *weights;          // optional, (B, L, S'): mean over heads; S' = S + bias_k + add_zero_attn
+    float *weights_per_head; // optional, (B, H, L, S')
+} vkf__ref_attention_desc;
+
+// Status OUT_OF_HOST_MEMORY; then the outputs are unspecified.
+VKF_MUST_CHECK vkf_status vkf__ref_attention(const vkf__host *host, const vkf__ref_attention_desc *desc);
+
+#endif

@@ -1,0 +1,86 @@
+#include "reference/reference.h"
+
+#include <math.h>
+
+static void layer_norm_row(const vkf__ref_layer_norm_desc *desc, size_t first)
+{
+    bool before = desc->residual_order == VKF_RESIDUAL_BEFORE;
+    double mean = 0;
+    for (uint32_t i = 0; i < desc->dim; i++)
+        mean += (double)desc->x[first + i] + (before ? (double)desc->residual[first + i] : 0);
+    mean /= desc->dim;
+    double variance = 0;
+    for (uint32_t i = 0; i < desc->dim; i++) {
+        double value = (double)desc->x[first + i] + (before ? (double)desc->residual[first + i] : 0);
+        variance += (value - mean) * (value - mean);
+    }
+    variance /= desc->dim;
+    for (uint32_t i = 0; i < desc->dim; i++) {
+        double value = (double)desc->x[first + i] + (before ? (double)desc->residual[first + i] : 0);
+        value = (value - mean) / sqrt(variance + (double)desc->eps);
+        if (desc->weight)
+            value *= desc->weight[i];
+        if (desc->bias)
+            value += desc->bias[i];
+        if (desc->residual_order == VKF_RESIDUAL_AFTER)
+            value += desc->residual[first + i];
+        desc->out[first + i] = (float)value;
+    }
+}
+
+void vkf__ref_layer_norm(const vkf__ref_layer_norm_desc *desc)
+{
+    for (size_t row = 0; row < desc->rows; row++)
+        layer_norm_row(desc, row * desc->dim);
+}
+
+void vkf__ref_permute(uint32_t outer, uint32_t rows, uint32_t cols, uint32_t depth, const float *x, float *out)
+{
+    for (size_t o = 0; o < outer; o++)
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < cols; c++)
+                for (size_t d = 0; d < depth; d++)
+                    out[((o * cols + c) * rows + r) * depth + d] = x[((o * rows + r) * cols + c) * depth + d];
+}
+
+void vkf__ref_embed(const vkf__ref_embed_desc *desc)
+{
+    for (size_t token = 0; token < (size_t)desc->batch * desc->len; token++) {
+        int32_t id = desc->ids[token];
+        bool known = id >= 0 && (uint32_t)id < desc->vocab;
+        size_t position = desc->first_position + token % desc->len;
+        for (size_t i = 0; i < desc->dim; i++) {
+            double value = known ? (double)desc->table[(size_t)id * desc->dim + i] * desc->scale : 0;
+            if (desc->positions)
+                value += desc->positions[position * desc->dim + i];
+            desc->out[token * desc->dim + i] = (float)value;
+        }
+    }
+}
+
+void vkf__ref_additive_scores(uint32_t batch, uint32_t q_len, uint32_t k_len, uint32_t dim, const float *query,
+                              const float *key, const float *v, float *out)
+{
+    for (size_t b = 0; b < batch; b++)
+        for (size_t t = 0; t < q_len; t++)
+            for (size_t s = 0; s < k_len; s++) {
+                const float *query_row = query + (b * q_len + t) * dim;
+                const float *key_row = key + (b * k_len + s) * dim;
+                double sum = 0;
+                for (uint32_t a = 0; a < dim; a++)
+                    sum += v[a] * tanh((double)query_row[a] + key_row[a]);
+                out[(b * q_len + t) * k_len + s] = (float)sum;
+            }
+}
+
+void vkf__ref_argmax(uint32_t rows, uint32_t cols, const float *x, int32_t *out)
+{
+    for (size_t row = 0; row < rows; row++) {
+        const float *values = x + row * cols;
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < cols && !isnan(values[best]); i++)
+            if (isnan(values[i]) || values[i] > values[best])
+                best = i;
+        out[row] = (int32_t)best;
+    }
+}

@@ -1,0 +1,121 @@
+#include "vk/buffer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/size.h"
+
+uint64_t vkf__buffer_allocated_bytes(uint64_t size_bytes)
+{
+    return vkf__align_u64(size_bytes, VKF_BUFFER_GRANULARITY);
+}
+
+vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, uint64_t size_bytes, const char *name,
+                              vkf_buffer **out_buffer)
+{
+    vkf__device *device = transfer->memory->device;
+    vkf_status status = VKF_OK;
+    vkf_buffer *buffer = NULL;
+    if (size_bytes == 0)
+        return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT, "buffer %s: a size of 0 bytes", name);
+    if (size_bytes > UINT64_MAX / 2)
+        return vkf__fail(device->host, VKF_ERROR_TOO_LARGE, "buffer %s: %" PRIu64 " bytes", name, size_bytes);
+    VKF_ALLOC(device->host, buffer, 1);
+    buffer->transfer = transfer;
+    buffer->size_bytes = size_bytes;
+    buffer->allocated_bytes = vkf__buffer_allocated_bytes(size_bytes);
+    buffer->class = class;
+    VkBufferCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+        .size = buffer->allocated_bytes,
+        .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
+                 VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                 VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+    };
+    if (buffer->allocated_bytes > transfer->memory->device->plan.caps.max_memory_allocation_bytes) {
+        status = vkf__fail(device->host, VKF_ERROR_TOO_LARGE,
+                           "buffer %s: %" PRIu64 " bytes, the device allows %" PRIu64 " in one allocation", name,
+                           size_bytes, device->plan.caps.max_memory_allocation_bytes);
+        goto fail;
+    }
+    VKF_VK(device, device->vk.vkCreateBuffer(device->handle, &info, NULL, &buffer->handle));
+    vkf__device_name(device, VK_OBJECT_TYPE_BUFFER, (uint64_t)buffer->handle, name);
+    VkMemoryRequirements need;
+    device->vk.vkGetBufferMemoryRequirements(device->handle, buffer->handle, &need);
+    VKF_TRY(vkf__memory_allocate(transfer->memory, &need, class, name, &buffer->allocation));
+    VKF_VK(device, device->vk.vkBindBufferMemory(device->handle, buffer->handle, buffer->allocation.memory,
+                                                 buffer->allocation.offset));
+    *out_buffer = buffer;
+    return VKF_OK;
+fail:
+    vkf_buffer_destroy(&buffer);
+    return status;
+}
+
+void vkf_buffer_destroy(vkf_buffer **buffer)
+{
+    if (!buffer || !*buffer)
+        return;
+    vkf_buffer *b = *buffer;
+    vkf__device *device = b->transfer->memory->device;
+    if (b->handle != VK_NULL_HANDLE)
+        device->vk.vkDestroyBuffer(device->handle, b->handle, NULL);
+    vkf__memory_release(b->transfer->memory, &b->allocation);
+    vkf__free(device->host, b);
+    *buffer = NULL;
+}
+
+uint64_t vkf_buffer_size(const vkf_buffer *buffer)
+{
+    return buffer ? buffer->size_bytes : 0;
+}
+
+vkf_status vkf__buffer_clear(vkf_buffer *buffer)
+{
+    if (buffer->allocation.mapped) {
+        memset(buffer->allocation.mapped, 0, (size_t)buffer->allocated_bytes);
+        return VKF_OK;
+    }
+    return vkf__transfer_clear(buffer->transfer, buffer->handle, 0, buffer->allocated_bytes);
+}
+
+static vkf_status check_range(const vkf_buffer *buffer, uint64_t offset, const void *data, uint64_t size,
+                              const char *what)
+{
+    const vkf__host *host = buffer->transfer->memory->device->host;
+    if (!data && size > 0)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: the data pointer is NULL", what);
+    if (offset > buffer->size_bytes || size > buffer->size_bytes - offset)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: bytes %" PRIu64 "+%" PRIu64 " of a buffer of %" PRIu64, what, offset, size,
+                         buffer->size_bytes);
+    return VKF_OK;
+}
+
+vkf_status vkf_buffer_write(vkf_buffer *buffer, uint64_t offset_bytes, const void *data, uint64_t size_bytes)
+{
+    if (!buffer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = check_range(buffer, offset_bytes, data, size_bytes, __func__);
+    if (status != VKF_OK || size_bytes == 0)
+        return status;
+    if (buffer->allocation.mapped) {
+        memcpy(buffer->allocation.mapped + offset_bytes, data, (size_t)size_bytes);
+        return VKF_OK;
+    }
+    return vkf__transfer_write(buffer->transfer, buffer->handle, offset_bytes, data, size_bytes);
+}
+
+vkf_status vkf_buffer_read(vkf_buffer *buffer, uint64_t offset_bytes, void *out_data, uint64_t size_bytes)
+{
+    if (!buffer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = check_range(buffer, offset_bytes, out_data, size_bytes, __func__);
+    if (status != VKF_OK || size_bytes == 0)
+        return status;
+    if (buffer->allocation.mapped) {
+        memcpy(out_data, buffer->allocation.mapped + offset_bytes, (size_t)size_bytes);
+        return VKF_OK;
+    }
+    return vkf__transfer_read(buffer->transfer, buffer->handle, offset_bytes, out_data, size_bytes);
+}

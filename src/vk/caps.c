@@ -1,0 +1,272 @@
+#include "vk/caps.h"
+
+#include <string.h>
+
+typedef struct extension_list {
+    VkExtensionProperties *items;
+    uint32_t count;
+} extension_list;
+
+// The structures that may legally be chained depend on version and extensions, so each comes with its own switch.
+typedef struct features_chain {
+    VkPhysicalDeviceFeatures2 head;
+    VkPhysicalDevice16BitStorageFeatures storage_16bit;
+    VkPhysicalDeviceShaderFloat16Int8Features float16;
+    VkPhysicalDeviceBufferDeviceAddressFeatures address;
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executable;
+} features_chain;
+
+static vkf_status extensions_read(const vkf__instance *instance, VkPhysicalDevice device, extension_list *out_list)
+{
+    vkf_status status = VKF_OK;
+    extension_list list = {0};
+    VkResult result = VK_INCOMPLETE;
+
+    // The list may grow between the two calls, as layers come and go.
+    while (result == VK_INCOMPLETE) {
+        vkf__free(instance->host, list.items);
+        list.items = NULL;
+        result = instance->vkEnumerateDeviceExtensionProperties(device, NULL, &list.count, NULL);
+        if (result != VK_SUCCESS || list.count == 0)
+            break;
+        VKF_ALLOC(instance->host, list.items, list.count);
+        result = instance->vkEnumerateDeviceExtensionProperties(device, NULL, &list.count, list.items);
+    }
+    VKF_TRY(vkf__vulkan_status(instance->host, result, "vkEnumerateDeviceExtensionProperties"));
+    *out_list = list;
+    return VKF_OK;
+fail:
+    vkf__free(instance->host, list.items);
+    return status;
+}
+
+static bool extension_listed(const extension_list *list, const char *name)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (strncmp(list->items[i].extensionName, name, VK_MAX_EXTENSION_NAME_SIZE) == 0)
+            return true;
+    return false;
+}
+
+static uint32_t shared_version(uint32_t device_version, uint32_t instance_version)
+{
+    uint32_t device_minor =
+        VK_MAKE_API_VERSION(0, VK_API_VERSION_MAJOR(device_version), VK_API_VERSION_MINOR(device_version), 0);
+    return device_minor > instance_version ? instance_version : device_version;
+}
+
+// A driver's text need not be terminated.
+static void copy_text(char out_text[256], const char text[256])
+{
+    memcpy(out_text, text, 255);
+    out_text[255] = '\0';
+}
+
+static void chain(void *head, void *link)
+{
+    VkBaseOutStructure *first = head;
+    VkBaseOutStructure *next = link;
+    next->pNext = first->pNext;
+    first->pNext = next;
+}
+
+static void fill_limits(vkf__caps *caps, const VkPhysicalDeviceLimits *limits)
+{
+    caps->max_workgroup_invocations = limits->maxComputeWorkGroupInvocations;
+    caps->max_workgroup_size_x = limits->maxComputeWorkGroupSize[0];
+    caps->max_workgroup_count_x = limits->maxComputeWorkGroupCount[0];
+    caps->max_workgroup_count_y = limits->maxComputeWorkGroupCount[1];
+    caps->max_workgroup_count_z = limits->maxComputeWorkGroupCount[2];
+    caps->max_shared_memory_bytes = limits->maxComputeSharedMemorySize;
+    caps->max_storage_buffers = limits->maxPerStageDescriptorStorageBuffers;
+    caps->max_storage_buffer_range = limits->maxStorageBufferRange;
+    caps->max_uniform_buffer_range = limits->maxUniformBufferRange;
+    caps->max_push_constant_bytes = limits->maxPushConstantsSize;
+    caps->max_memory_allocation_count = limits->maxMemoryAllocationCount;
+    caps->storage_buffer_alignment = (uint32_t)limits->minStorageBufferOffsetAlignment;
+    caps->uniform_buffer_alignment = (uint32_t)limits->minUniformBufferOffsetAlignment;
+    caps->non_coherent_atom_bytes = (uint32_t)limits->nonCoherentAtomSize;
+    caps->timestamp_period_ns = limits->timestampPeriod;
+}
+
+// What Vulkan 1.0 tells.
+static void fill_properties(vkf__caps *caps, const vkf__instance *instance,
+                            const VkPhysicalDeviceProperties *properties)
+{
+    copy_text(caps->name, properties->deviceName);
+    caps->type = properties->deviceType <= VK_PHYSICAL_DEVICE_TYPE_CPU ? (vkf_device_type)properties->deviceType
+                                                                       : VKF_DEVICE_TYPE_OTHER;
+    caps->api_version = shared_version(properties->apiVersion, instance->api_version);
+    caps->driver_version = properties->driverVersion;
+    caps->vendor_id = properties->vendorID;
+    caps->device_id = properties->deviceID;
+    memcpy(caps->pipeline_cache_uuid, properties->pipelineCacheUUID, VKF_UUID_SIZE);
+    fill_limits(caps, &properties->limits);
+}
+
+static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
+                             const extension_list *extensions)
+{
+    VkPhysicalDeviceProperties2 head = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+    VkPhysicalDeviceSubgroupProperties subgroup = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+    VkPhysicalDeviceMaintenance3Properties maintenance3 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    chain(&head, &id);
+    chain(&head, &subgroup);
+    chain(&head, &maintenance3);
+    if (caps->api_version >= VK_API_VERSION_1_2 ||
+        extension_listed(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
+        chain(&head, &driver);
+    instance->vkGetPhysicalDeviceProperties2(device, &head);
+
+    memcpy(caps->device_uuid, id.deviceUUID, VKF_UUID_SIZE);
+    memcpy(caps->driver_uuid, id.driverUUID, VKF_UUID_SIZE);
+    caps->subgroup_size = subgroup.subgroupSize;
+    caps->subgroup_arithmetic = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
+                                (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT);
+    caps->max_memory_allocation_bytes = maintenance3.maxMemoryAllocationSize;
+    caps->driver_id = (uint32_t)driver.driverID;
+    copy_text(caps->driver_name, driver.driverName);
+    copy_text(caps->driver_info, driver.driverInfo);
+}
+
+static void read_features2(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
+                           const extension_list *extensions)
+{
+    features_chain features = {
+        .head.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+        .storage_16bit.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
+        .float16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
+        .address.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
+        .executable.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+    };
+    bool core_1_2 = caps->api_version >= VK_API_VERSION_1_2;
+    chain(&features.head, &features.storage_16bit);
+    if (core_1_2 || extension_listed(extensions, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME))
+        chain(&features.head, &features.float16);
+    if (core_1_2 || extension_listed(extensions, VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME))
+        chain(&features.head, &features.address);
+    if (extension_listed(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME))
+        chain(&features.head, &features.executable);
+    instance->vkGetPhysicalDeviceFeatures2(device, &features.head);
+
+    caps->storage_16bit = features.storage_16bit.storageBuffer16BitAccess;
+    caps->shader_float16 = features.float16.shaderFloat16;
+    caps->buffer_device_address = features.address.bufferDeviceAddress;
+    caps->pipeline_executable_info = features.executable.pipelineExecutableInfo;
+    caps->memory_budget = extension_listed(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    // Named in a header of provisional extensions only.
+    caps->portability_subset = extension_listed(extensions, "VK_KHR_portability_subset");
+}
+
+// The first family with compute and graphics: what drivers exercise most; else the first with compute at all.
+static vkf_status read_queue_family(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device)
+{
+    vkf_status status = VKF_OK;
+    VkQueueFamilyProperties *families = NULL;
+    uint32_t count = 0;
+    const VkQueueFlags preferred = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT;
+
+    caps->queue_family_index = UINT32_MAX;
+    instance->vkGetPhysicalDeviceQueueFamilyProperties(device, &count, NULL);
+    if (count == 0)
+        return VKF_OK;
+    VKF_ALLOC(instance->host, families, count);
+    instance->vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families);
+    for (uint32_t i = 0; i < count; i++) {
+        bool compute = families[i].queueCount > 0 && (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT);
+        bool both = compute && (families[i].queueFlags & preferred) == preferred;
+        if (!both && !(compute && caps->queue_family_index == UINT32_MAX))
+            continue;
+        caps->queue_family_index = i;
+        caps->timestamp_valid_bits = families[i].timestampValidBits;
+        if (both)
+            break;
+    }
+    caps->timestamps = caps->timestamp_valid_bits > 0 && caps->timestamp_period_ns > 0.0F;
+fail:
+    vkf__free(instance->host, families);
+    return status;
+}
+
+vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps *out_caps)
+{
+    vkf_status status = VKF_OK;
+    vkf__caps caps = {0};
+    extension_list extensions = {0};
+    VkPhysicalDeviceProperties properties = {0};
+    VkPhysicalDeviceMemoryProperties2 memory = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
+
+    instance->vkGetPhysicalDeviceProperties(device, &properties);
+    fill_properties(&caps, instance, &properties);
+    VKF_TRY(read_queue_family(&caps, instance, device));
+    if (caps.api_version >= VK_API_VERSION_1_1) {
+        VKF_TRY(extensions_read(instance, device, &extensions));
+        read_properties2(&caps, instance, device, &extensions);
+        read_features2(&caps, instance, device, &extensions);
+        instance->vkGetPhysicalDeviceMemoryProperties2(device, &memory);
+        caps.memory = memory.memoryProperties;
+    }
+    *out_caps = caps;
+fail:
+    vkf__free(instance->host, extensions.items);
+    return status;
+}
+
+bool vkf__caps_unified_memory(const vkf__caps *caps)
+{
+    const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                         VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    uint32_t mapped_heaps = 0; // a bit per heap
+    uint32_t local_heaps = 0;
+    for (uint32_t i = 0; i < caps->memory.memoryTypeCount; i++)
+        if ((caps->memory.memoryTypes[i].propertyFlags & mapped) == mapped)
+            mapped_heaps |= 1U << caps->memory.memoryTypes[i].heapIndex;
+    for (uint32_t i = 0; i < caps->memory.memoryHeapCount; i++)
+        if (caps->memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+            local_heaps |= 1U << i;
+    if (mapped_heaps == 0)
+        return false;
+    if (caps->type == VKF_DEVICE_TYPE_CPU || caps->type == VKF_DEVICE_TYPE_INTEGRATED)
+        return true;
+    return (local_heaps & ~mapped_heaps) == 0;
+}
+
+void vkf__caps_info(const vkf__caps *caps, uint32_t index, vkf_device_info *out_info)
+{
+    vkf_device_info info = {
+        .index = index,
+        .type = caps->type,
+        .api_version = caps->api_version,
+        .driver_version = caps->driver_version,
+        .vendor_id = caps->vendor_id,
+        .device_id = caps->device_id,
+        .subgroup_size = caps->subgroup_size,
+        .max_workgroup_invocations = caps->max_workgroup_invocations,
+        .max_shared_memory_bytes = caps->max_shared_memory_bytes,
+        .max_storage_buffers = caps->max_storage_buffers,
+        .max_storage_buffer_range_bytes = caps->max_storage_buffer_range,
+        .max_push_constant_bytes = caps->max_push_constant_bytes,
+        .storage_16bit = caps->storage_16bit,
+        .shader_float16 = caps->shader_float16,
+        .timestamps = caps->timestamps,
+        .unified_memory = vkf__caps_unified_memory(caps),
+        .heap_count = caps->memory.memoryHeapCount,
+    };
+    copy_text(info.name, caps->name);
+    copy_text(info.driver_name, caps->driver_name);
+    copy_text(info.driver_info, caps->driver_info);
+    memcpy(info.uuid, caps->device_uuid, VKF_UUID_SIZE);
+    memcpy(info.driver_uuid, caps->driver_uuid, VKF_UUID_SIZE);
+    for (uint32_t i = 0; i < info.heap_count && i < VKF_MAX_MEMORY_HEAPS; i++) {
+        info.heap_size_bytes[i] = caps->memory.memoryHeaps[i].size;
+        info.heap_device_local[i] = caps->memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT;
+    }
+    *out_info = info;
+}
+
+_Static_assert(VKF_MAX_MEMORY_HEAPS == VK_MAX_MEMORY_HEAPS, "the public limit is Vulkan's");
+_Static_assert(VKF_UUID_SIZE == VK_UUID_SIZE, "the public size is Vulkan's");
+_Static_assert((int)VKF_DEVICE_TYPE_CPU == (int)VK_PHYSICAL_DEVICE_TYPE_CPU, "device types have Vulkan's values");

@@ -1,0 +1,84 @@
+// caps -> plan -> device, the first step: what a physical device can do, as plain data that a test can also write.
+#ifndef VKF_VK_CAPS_H
+#define VKF_VK_CAPS_H
+
+#include "vk/loader.h"
+
+// X(field, Vulkan's name): features and extensions the library can make use of.
+#define VKF_CAPS_FEATURES(X)                              \
+    X(storage_16bit, "storageBuffer16BitAccess")          \
+    X(shader_float16, "shaderFloat16")                    \
+    X(subgroup_arithmetic, "subgroupArithmetic")          \
+    X(buffer_device_address, "bufferDeviceAddress")       \
+    X(pipeline_executable_info, "pipelineExecutableInfo") \
+    X(memory_budget, "VK_EXT_memory_budget")              \
+    X(timestamps, "timestampComputeAndGraphics")
+
+// X(field, Vulkan's name, type)
+#define VKF_CAPS_LIMITS(X)                                                   \
+    X(max_workgroup_invocations, "maxComputeWorkGroupInvocations", uint32_t) \
+    X(max_workgroup_size_x, "maxComputeWorkGroupSize[0]", uint32_t)          \
+    X(max_workgroup_count_x, "maxComputeWorkGroupCount[0]", uint32_t)        \
+    X(max_workgroup_count_y, "maxComputeWorkGroupCount[1]", uint32_t)        \
+    X(max_workgroup_count_z, "maxComputeWorkGroupCount[2]", uint32_t)        \
+    X(max_shared_memory_bytes, "maxComputeSharedMemorySize", uint32_t)       \
+    X(max_storage_buffers, "maxPerStageDescriptorStorageBuffers", uint32_t)  \
+    X(max_storage_buffer_range, "maxStorageBufferRange", uint64_t)           \
+    X(max_uniform_buffer_range, "maxUniformBufferRange", uint64_t)           \
+    X(max_push_constant_bytes, "maxPushConstantsSize", uint32_t)             \
+    X(max_memory_allocation_count, "maxMemoryAllocationCount", uint32_t)     \
+    X(max_memory_allocation_bytes, "maxMemoryAllocationSize", uint64_t)      \
+    X(subgroup_size, "subgroupSize", uint32_t)
+
+typedef struct vkf__caps {
+    char name[256];
+    char driver_name[256];
+    char driver_info[256];
+    vkf_device_type type;
+    uint32_t api_version; // what instance and device share
+    uint32_t driver_version;
+    uint32_t driver_id;
+    uint32_t vendor_id;
+    uint32_t device_id;
+    uint8_t device_uuid[VKF_UUID_SIZE];
+    uint8_t driver_uuid[VKF_UUID_SIZE];
+    uint8_t pipeline_cache_uuid[VKF_UUID_SIZE];
+#define VKF_MEMBER(field, name) bool field;
+    VKF_CAPS_FEATURES(VKF_MEMBER)
+#undef VKF_MEMBER
+#define VKF_MEMBER(field, name, type) type field;
+    VKF_CAPS_LIMITS(VKF_MEMBER)
+#undef VKF_MEMBER
+    // What follows is never masked. Alignments are powers of two that hold whatever the profile.
+    uint32_t storage_buffer_alignment;
+    uint32_t uniform_buffer_alignment;
+    uint32_t non_coherent_atom_bytes;
+    float timestamp_period_ns;
+    uint32_t timestamp_valid_bits; // of the chosen queue family
+    uint32_t queue_family_index;   // compute; UINT32_MAX when there is none
+    bool portability_subset;       // VK_KHR_portability_subset: has to be enabled wherever it is offered
+    VkPhysicalDeviceMemoryProperties memory;
+} vkf__caps;
+
+// Reads one physical device. Of a device older than Vulkan 1.1 only what Vulkan 1.0 tells, without the memory: the
+// plan refuses it. Statuses: VULKAN, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps *out_caps);
+
+// Applies a profile, then single masks ("shaderFloat16", "maxComputeWorkGroupInvocations=64"). Only ever lowers.
+// Pure. INVALID_ARGUMENT for an unknown name, a value that is no number, a limit without a value, a feature with one.
+VKF_MUST_CHECK vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_profile profile,
+                                          const char *const *masks, uint32_t mask_count);
+
+// Picks among `count` candidates. BEST and TYPE pass over devices without Vulkan 1.1 or without a compute queue; a
+// device that is asked for by index, name or UUID is taken as it is. Pure. NO_DEVICE (with the list of what there is),
+// INVALID_ARGUMENT.
+VKF_MUST_CHECK vkf_status vkf__caps_choose(const vkf__host *host, const vkf__caps *candidates, uint32_t count,
+                                           const vkf_device_choice *choice, uint32_t *out_index);
+
+// True when the memory that is fastest for shaders can be mapped too: on processors and integrated devices with a
+// device-local, host-visible, coherent memory type, and wherever all device-local heaps have such a type.
+bool vkf__caps_unified_memory(const vkf__caps *caps);
+
+void vkf__caps_info(const vkf__caps *caps, uint32_t index, vkf_device_info *out_info);
+
+#endif

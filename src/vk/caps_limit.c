@@ -1,0 +1,206 @@
+#include "vk/caps.h"
+
+#include <string.h>
+
+// A profile is a row of values that a device is not allowed to exceed. Names and values are those of the published
+// profile documents; a limit that a document leaves open has the minimum that Vulkan requires, and a feature that it
+// does not promise is off.
+typedef struct profile_row {
+    const char *name;
+    uint32_t api_version;
+#define PROFILE_MEMBER(field, name) bool field;
+    VKF_CAPS_FEATURES(PROFILE_MEMBER)
+#undef PROFILE_MEMBER
+#define PROFILE_MEMBER(field, name, type) type field;
+    VKF_CAPS_LIMITS(PROFILE_MEMBER)
+#undef PROFILE_MEMBER
+} profile_row;
+
+static const profile_row profiles[VKF_PROFILE_COUNT] = {
+    [VKF_PROFILE_FULL] = {.name = "full",
+                          .api_version = UINT32_MAX,
+#define PROFILE_ALL(field, name) .field = true,
+                          VKF_CAPS_FEATURES(PROFILE_ALL)
+#undef PROFILE_ALL
+#define PROFILE_ALL(field, name, type) .field = (type)UINT64_MAX,
+                              VKF_CAPS_LIMITS(PROFILE_ALL)
+#undef PROFILE_ALL
+    },
+    // VP_ANDROID_vulkan_profile_2022 (once VP_ANDROID_baseline_2022), which stands on that of 2021.
+    [VKF_PROFILE_ANDROID_BASELINE_2022] =
+        {
+            .name = "android-baseline-2022",
+            .api_version = VK_API_VERSION_1_1,
+            .max_workgroup_invocations = 128,
+            .max_workgroup_size_x = 128,
+            .max_workgroup_count_x = 65535,
+            .max_workgroup_count_y = 65535,
+            .max_workgroup_count_z = 65535,
+            .max_shared_memory_bytes = 16384,
+            .max_storage_buffers = 4,
+            .max_storage_buffer_range = UINT64_C(128) << 20,
+            .max_uniform_buffer_range = 16384,
+            .max_push_constant_bytes = 128,
+            .max_memory_allocation_count = 4096,
+            .max_memory_allocation_bytes = UINT64_C(1) << 30,
+            .subgroup_size = UINT32_MAX, // a fact about the hardware, without use while subgroup_arithmetic is off
+        },
+    // VP_ANDROID_15_requirements; workgroups and uniform range from VP_ANDROID_vulkan_profile_2025. Buffer device
+    // addresses come with Vulkan 1.3.
+    [VKF_PROFILE_ANDROID_2025] =
+        {
+            .name = "android-2025",
+            .api_version = VK_API_VERSION_1_3,
+            .storage_16bit = true,
+            .shader_float16 = true,
+            .subgroup_arithmetic = true,
+            .buffer_device_address = true,
+            .max_workgroup_invocations = 256,
+            .max_workgroup_size_x = 256,
+            .max_workgroup_count_x = 65535,
+            .max_workgroup_count_y = 65535,
+            .max_workgroup_count_z = 65535,
+            .max_shared_memory_bytes = 16384,
+            .max_storage_buffers = 12,
+            .max_storage_buffer_range = UINT64_C(128) << 20,
+            .max_uniform_buffer_range = 65536,
+            .max_push_constant_bytes = 128,
+            .max_memory_allocation_count = 4096,
+            .max_memory_allocation_bytes = UINT64_C(1) << 30,
+            .subgroup_size = UINT32_MAX,
+        },
+    // VP_KHR_roadmap_2026 with what it inherits from those of 2024 and 2022 and from Vulkan 1.4.
+    [VKF_PROFILE_ROADMAP_2026] =
+        {
+            .name = "roadmap-2026",
+            .api_version = VK_MAKE_API_VERSION(0, 1, 4, 0),
+            .storage_16bit = true,
+            .shader_float16 = true,
+            .subgroup_arithmetic = true,
+            .buffer_device_address = true,
+            .timestamps = true,
+            .max_workgroup_invocations = 256,
+            .max_workgroup_size_x = 256,
+            .max_workgroup_count_x = 65535,
+            .max_workgroup_count_y = 65535,
+            .max_workgroup_count_z = 65535,
+            .max_shared_memory_bytes = 32768,
+            .max_storage_buffers = 200,
+            .max_storage_buffer_range = UINT64_C(128) << 20,
+            .max_uniform_buffer_range = 65536,
+            .max_push_constant_bytes = 256,
+            .max_memory_allocation_count = 4096,
+            .max_memory_allocation_bytes = UINT64_C(1) << 30,
+            .subgroup_size = UINT32_MAX,
+        },
+};
+
+const char *vkf_profile_name(vkf_profile profile)
+{
+    return (unsigned)profile < VKF_PROFILE_COUNT ? profiles[profile].name : "unknown";
+}
+
+bool vkf_profile_from_name(const char *name, vkf_profile *out_profile)
+{
+    for (int i = 0; name && i < VKF_PROFILE_COUNT; i++) {
+        if (strcmp(profiles[i].name, name) == 0) {
+            *out_profile = (vkf_profile)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void apply_profile(vkf__caps *caps, const profile_row *row)
+{
+    if (caps->api_version > row->api_version)
+        caps->api_version = row->api_version;
+#define APPLY(field, name) caps->field = caps->field && row->field;
+    VKF_CAPS_FEATURES(APPLY)
+#undef APPLY
+#define APPLY(field, name, type)  \
+    if (caps->field > row->field) \
+        caps->field = row->field;
+    VKF_CAPS_LIMITS(APPLY)
+#undef APPLY
+}
+
+// Decimal digits alone: strtoull would let signs, blanks and other bases through.
+static bool parse_number(const char *text, uint64_t *out_value)
+{
+    uint64_t value = 0;
+    if (!*text)
+        return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        uint64_t digit = (uint64_t)(*text - '0');
+        if (value > (UINT64_MAX - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    *out_value = value;
+    return true;
+}
+
+static vkf_status apply_mask(const vkf__host *host, vkf__caps *caps, const char *mask)
+{
+    const char *equals = strchr(mask, '=');
+    size_t length = equals ? (size_t)(equals - mask) : strlen(mask);
+    uint64_t value = 0;
+    bool number = equals && parse_number(equals + 1, &value);
+
+#define NAMED(name) (length == sizeof(name) - 1 && memcmp(mask, name, length) == 0)
+#define APPLY(field, name)                                                                                            \
+    if (NAMED(name)) {                                                                                                \
+        if (equals)                                                                                                   \
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,                                                        \
+                             "mask \"%s\": %s is a feature and takes no value; its name alone switches it off", mask, \
+                             name);                                                                                   \
+        caps->field = false;                                                                                          \
+        return VKF_OK;                                                                                                \
+    }
+    VKF_CAPS_FEATURES(APPLY)
+#undef APPLY
+#define APPLY(field, name, type)                                                                                       \
+    if (NAMED(name)) {                                                                                                 \
+        if (!number)                                                                                                   \
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,                                                         \
+                             "mask \"%s\": %s is a limit: write %s=N with a decimal number N that fits 64 bits", mask, \
+                             name, name);                                                                              \
+        if (caps->field > value)                                                                                       \
+            caps->field = (type)value;                                                                                 \
+        return VKF_OK;                                                                                                 \
+    }
+    VKF_CAPS_LIMITS(APPLY)
+#undef APPLY
+#undef NAMED
+
+#define LIST(field, name) " " name
+#define LIST_LIMIT(field, name, type) " " name "=N"
+    return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "mask \"%s\" is not known; known are:%s", mask,
+                     VKF_CAPS_FEATURES(LIST) VKF_CAPS_LIMITS(LIST_LIMIT));
+#undef LIST_LIMIT
+#undef LIST
+}
+
+vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_profile profile, const char *const *masks,
+                           uint32_t mask_count)
+{
+    vkf__caps limited = *caps;
+    if ((unsigned)profile >= VKF_PROFILE_COUNT)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "profile %d does not exist: take one below %d", (int)profile,
+                         (int)VKF_PROFILE_COUNT);
+    if (mask_count > 0 && !masks)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "mask_count is %u, but masks is NULL", mask_count);
+    apply_profile(&limited, &profiles[profile]);
+    for (uint32_t i = 0; i < mask_count; i++) {
+        if (!masks[i])
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "masks[%u] is NULL", i);
+        vkf_status status = apply_mask(host, &limited, masks[i]);
+        if (status != VKF_OK)
+            return status;
+    }
+    *caps = limited;
+    return VKF_OK;
+}

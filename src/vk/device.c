@@ -1,0 +1,192 @@
+#include "vk/device.h"
+
+#include <vkformer/vulkan.h>
+
+// Makes device->handle, with what the plan enables and nothing else.
+static vkf_status create_own(vkf__device *device)
+{
+    const vkf__device_plan *plan = &device->plan;
+    const float priority = 1.0F;
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executable = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+        .pipelineExecutableInfo = VK_TRUE,
+    };
+    VkPhysicalDevice16BitStorageFeatures storage_16bit = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
+        .pNext = plan->enable_executable_info ? &executable : NULL,
+        .storageBuffer16BitAccess = plan->enable_storage_16bit,
+    };
+    const VkDeviceQueueCreateInfo queue = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+        .queueFamilyIndex = plan->caps.queue_family_index,
+        .queueCount = 1,
+        .pQueuePriorities = &priority,
+    };
+    const VkDeviceCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+        .pNext = &storage_16bit,
+        .queueCreateInfoCount = 1,
+        .pQueueCreateInfos = &queue,
+        .enabledExtensionCount = plan->extension_count,
+        .ppEnabledExtensionNames = plan->extensions,
+    };
+    VkResult result = device->instance->vkCreateDevice(device->physical, &info, NULL, &device->handle);
+    if (result == VK_ERROR_EXTENSION_NOT_PRESENT || result == VK_ERROR_FEATURE_NOT_PRESENT)
+        return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,
+                         "vkCreateDevice: the driver of %s refuses a feature or extension that it offered: update the "
+                         "driver, or mask the feature",
+                         plan->caps.name);
+    if (result != VK_SUCCESS)
+        return vkf__device_status(device, result, "vkCreateDevice");
+    device->owned = true;
+    device->queue_family = plan->caps.queue_family_index;
+    return VKF_OK;
+}
+
+// The family's properties, or INVALID_ARGUMENT when it does not exist or cannot compute.
+static vkf_status read_family(vkf__device *device, uint32_t index, VkQueueFamilyProperties *out_family)
+{
+    vkf_status status = VKF_OK;
+    VkQueueFamilyProperties *families = NULL;
+    uint32_t count = 0;
+
+    device->instance->vkGetPhysicalDeviceQueueFamilyProperties(device->physical, &count, NULL);
+    if (index >= count)
+        return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "external device: queue_family_index is %u, but %s has %u families", index,
+                         device->plan.caps.name, count);
+    VKF_ALLOC(device->host, families, count);
+    device->instance->vkGetPhysicalDeviceQueueFamilyProperties(device->physical, &count, families);
+    if (!(families[index].queueFlags & VK_QUEUE_COMPUTE_BIT))
+        status = vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT,
+                           "external device: queue family %u of %s cannot compute: give a queue of one that can", index,
+                           device->plan.caps.name);
+    else
+        *out_family = families[index];
+fail:
+    vkf__free(device->host, families);
+    return status;
+}
+
+// A VkDevice does not tell what was enabled on it: only what the caller vouches for stays in the plan.
+static void restrict_plan(vkf__device_plan *plan, const vkf_external_device *external,
+                          const VkQueueFamilyProperties *family)
+{
+    plan->caps.queue_family_index = external->queue_family_index;
+    plan->caps.timestamp_valid_bits = family->timestampValidBits;
+    plan->caps.timestamps = plan->caps.timestamps && family->timestampValidBits > 0;
+    plan->caps.storage_16bit = plan->caps.storage_16bit && external->storage_16bit;
+    plan->caps.shader_float16 = false;
+    plan->caps.buffer_device_address = false;
+    plan->caps.pipeline_executable_info = false;
+    plan->caps.memory_budget = false;
+    if (plan->caps.api_version > external->api_version)
+        plan->caps.api_version = external->api_version;
+    plan->enable_storage_16bit = plan->enable_storage_16bit && plan->caps.storage_16bit;
+    plan->enable_timestamps = plan->enable_timestamps && plan->caps.timestamps;
+    plan->enable_executable_info = false;
+    plan->extension_count = 0;
+}
+
+static vkf_status adopt_external(vkf__device *device, const vkf_external_device *external)
+{
+    vkf_status status = VKF_OK;
+    vkf_external_device *copy = NULL;
+    VkQueueFamilyProperties family = {0};
+
+    if (!external->device || !external->queue || external->physical_device != device->physical)
+        return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "external device: device and queue must be set, and physical_device the device's own");
+    if (!external->lock_queue != !external->unlock_queue)
+        return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "external device: give both lock_queue and unlock_queue, or neither");
+    VKF_TRY(read_family(device, external->queue_family_index, &family));
+    VKF_ALLOC(device->host, copy, 1);
+    *copy = *external;
+    device->external = copy;
+    device->handle = external->device;
+    device->queue = external->queue;
+    device->queue_family = external->queue_family_index;
+    restrict_plan(&device->plan, external, &family);
+fail:
+    return status;
+}
+
+vkf_status vkf__device_init(vkf__device *device, const vkf__instance *instance, VkPhysicalDevice physical,
+                            const vkf__device_plan *plan, const struct vkf_external_device *external)
+{
+    vkf_status status = VKF_OK;
+    *device = (vkf__device){.host = instance->host, .instance = instance, .physical = physical, .plan = *plan};
+
+    if (pthread_mutex_init(&device->queue_lock, NULL) != 0) {
+        status = vkf__fail(device->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "the system has no room for another mutex");
+        goto fail;
+    }
+    device->queue_lock_ready = true;
+    VKF_TRY(external ? adopt_external(device, external) : create_own(device));
+    VKF_TRY(vkf__volk_table_load(device->host, instance->vkGetDeviceProcAddr, device->handle, &device->vk));
+    if (!external)
+        device->vk.vkGetDeviceQueue(device->handle, device->queue_family, 0, &device->queue);
+    vkf__device_name(device, VK_OBJECT_TYPE_QUEUE, (uint64_t)(uintptr_t)device->queue, "vkformer queue");
+    return VKF_OK;
+fail:
+    vkf__device_finish(device);
+    return status;
+}
+
+void vkf__device_finish(vkf__device *device)
+{
+    // Idle or lost, everything is destroyed: the results of waiting change nothing.
+    if (device->owned) {
+        // Asked for once more, as the table may not have come to be.
+        PFN_vkDestroyDevice destroy =
+            (PFN_vkDestroyDevice)device->instance->vkGetDeviceProcAddr(device->handle, "vkDestroyDevice");
+        if (device->vk.vkDeviceWaitIdle)
+            (void)device->vk.vkDeviceWaitIdle(device->handle);
+        if (destroy)
+            destroy(device->handle, NULL);
+    } else if (device->external && device->vk.vkQueueWaitIdle) {
+        vkf__device_lock_queue(device);
+        (void)device->vk.vkQueueWaitIdle(device->queue);
+        vkf__device_unlock_queue(device);
+    }
+    if (device->queue_lock_ready)
+        (void)pthread_mutex_destroy(&device->queue_lock);
+    if (device->host)
+        vkf__free(device->host, (void *)(uintptr_t)device->external);
+    *device = (vkf__device){0};
+}
+
+vkf_status vkf__device_status(vkf__device *device, VkResult result, const char *where)
+{
+    if (result == VK_ERROR_DEVICE_LOST)
+        device->lost = true;
+    return vkf__vulkan_status(device->host, result, where);
+}
+
+// A thread that holds our lock waits for the caller's, never the other way round: the caller does not know ours.
+void vkf__device_lock_queue(vkf__device *device)
+{
+    (void)pthread_mutex_lock(&device->queue_lock);
+    if (device->external && device->external->lock_queue)
+        device->external->lock_queue(device->external->lock_user);
+}
+
+void vkf__device_unlock_queue(vkf__device *device)
+{
+    if (device->external && device->external->unlock_queue)
+        device->external->unlock_queue(device->external->lock_user);
+    (void)pthread_mutex_unlock(&device->queue_lock);
+}
+
+void vkf__device_name(vkf__device *device, VkObjectType type, uint64_t handle, const char *name)
+{
+    const VkDebugUtilsObjectNameInfoEXT info = {
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+        .objectType = type,
+        .objectHandle = handle,
+        .pObjectName = name,
+    };
+    if (device->instance->vkSetDebugUtilsObjectNameEXT)
+        (void)device->instance->vkSetDebugUtilsObjectNameEXT(device->handle, &info);
+}

@@ -1,0 +1,137 @@
+// caps -> plan -> device, the third step: a VkDevice (our own, or the caller's), its function table and its queue.
+#ifndef VKF_VK_DEVICE_H
+#define VKF_VK_DEVICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "vk/plan.h"
+
+struct vkf_external_device;
+
+// The functions filled in in vkf__device.vk; every other entry of volk's table is NULL. volk's own loading code is not
+// linked: it defines a variable for every Vulkan function, under that function's own name, so that in a program that
+// links this library statically and Vulkan directly, the program's calls would land in volk's variables.
+//
+// X(name): functions of Vulkan 1.1, always there.
+#define VKF_DEVICE_FUNCTIONS(X)       \
+    X(vkDestroyDevice)                \
+    X(vkDeviceWaitIdle)               \
+    X(vkGetDeviceQueue)               \
+    X(vkQueueSubmit)                  \
+    X(vkQueueWaitIdle)                \
+    X(vkAllocateMemory)               \
+    X(vkFreeMemory)                   \
+    X(vkMapMemory)                    \
+    X(vkUnmapMemory)                  \
+    X(vkFlushMappedMemoryRanges)      \
+    X(vkInvalidateMappedMemoryRanges) \
+    X(vkCreateBuffer)                 \
+    X(vkDestroyBuffer)                \
+    X(vkGetBufferMemoryRequirements)  \
+    X(vkGetBufferMemoryRequirements2) \
+    X(vkBindBufferMemory)             \
+    X(vkCreateFence)                  \
+    X(vkDestroyFence)                 \
+    X(vkResetFences)                  \
+    X(vkGetFenceStatus)               \
+    X(vkWaitForFences)                \
+    X(vkCreateSemaphore)              \
+    X(vkDestroySemaphore)             \
+    X(vkCreateQueryPool)              \
+    X(vkDestroyQueryPool)             \
+    X(vkGetQueryPoolResults)          \
+    X(vkCreateShaderModule)           \
+    X(vkDestroyShaderModule)          \
+    X(vkCreatePipelineCache)          \
+    X(vkDestroyPipelineCache)         \
+    X(vkGetPipelineCacheData)         \
+    X(vkMergePipelineCaches)          \
+    X(vkCreateComputePipelines)       \
+    X(vkDestroyPipeline)              \
+    X(vkCreatePipelineLayout)         \
+    X(vkDestroyPipelineLayout)        \
+    X(vkCreateDescriptorSetLayout)    \
+    X(vkDestroyDescriptorSetLayout)   \
+    X(vkCreateDescriptorPool)         \
+    X(vkDestroyDescriptorPool)        \
+    X(vkResetDescriptorPool)          \
+    X(vkAllocateDescriptorSets)       \
+    X(vkFreeDescriptorSets)           \
+    X(vkUpdateDescriptorSets)         \
+    X(vkCreateCommandPool)            \
+    X(vkDestroyCommandPool)           \
+    X(vkResetCommandPool)             \
+    X(vkAllocateCommandBuffers)       \
+    X(vkFreeCommandBuffers)           \
+    X(vkBeginCommandBuffer)           \
+    X(vkEndCommandBuffer)             \
+    X(vkResetCommandBuffer)           \
+    X(vkCmdBindPipeline)              \
+    X(vkCmdBindDescriptorSets)        \
+    X(vkCmdPushConstants)             \
+    X(vkCmdDispatch)                  \
+    X(vkCmdDispatchIndirect)          \
+    X(vkCmdPipelineBarrier)           \
+    X(vkCmdCopyBuffer)                \
+    X(vkCmdUpdateBuffer)              \
+    X(vkCmdFillBuffer)                \
+    X(vkCmdExecuteCommands)           \
+    X(vkCmdResetQueryPool)            \
+    X(vkCmdWriteTimestamp)
+
+// X(name): functions that may be absent (extensions).
+#define VKF_DEVICE_FUNCTIONS_OPTIONAL(X)    \
+    X(vkGetPipelineExecutablePropertiesKHR) \
+    X(vkGetPipelineExecutableStatisticsKHR) \
+    X(vkGetPipelineExecutableInternalRepresentationsKHR)
+
+typedef struct vkf__device {
+    const vkf__host *host;
+    const vkf__instance *instance;
+    vkf__device_plan plan;
+    VkPhysicalDevice physical;
+    VkDevice handle;
+    bool owned;
+    struct VolkDeviceTable vk; // called as device->vk.vkCreateBuffer(device->handle, ...)
+    VkQueue queue;
+    uint32_t queue_family;
+    pthread_mutex_t queue_lock;
+    bool queue_lock_ready;
+    const struct vkf_external_device *external; // copy owned by the device; NULL for our own
+    atomic_bool lost;                           // set once any call returned VK_ERROR_DEVICE_LOST
+} vkf__device;
+
+// `external` may be NULL. What the caller does not vouch for on an external device is switched off in device->plan,
+// whatever `plan` says. On failure *device is zeroed. The device must not be moved or copied once it is initialised.
+// Statuses: INVALID_ARGUMENT (an external device whose handles, locks or queue family are unusable),
+// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED, DEVICE_LOST, VULKAN.
+VKF_MUST_CHECK vkf_status vkf__device_init(vkf__device *device, const vkf__instance *instance,
+                                           VkPhysicalDevice physical, const vkf__device_plan *plan,
+                                           const struct vkf_external_device *external);
+// Waits until the device (of an external device: the queue) is idle, then destroys what is owned.
+void vkf__device_finish(vkf__device *device);
+
+// Fills in the table. VULKAN, naming the function, when one of VKF_DEVICE_FUNCTIONS is missing.
+VKF_MUST_CHECK vkf_status vkf__volk_table_load(const vkf__host *host, PFN_vkGetDeviceProcAddr get_proc, VkDevice device,
+                                               struct VolkDeviceTable *out_table);
+
+// As vkf__vulkan_status(), and remembers a lost device.
+vkf_status vkf__device_status(vkf__device *device, VkResult result, const char *where);
+
+// Serialise access to the queue (the caller's lock too, when the device is the caller's).
+void vkf__device_lock_queue(vkf__device *device);
+void vkf__device_unlock_queue(vkf__device *device);
+
+// Names a Vulkan object for debuggers and validation messages; silent where debug utils are absent.
+void vkf__device_name(vkf__device *device, VkObjectType type, uint64_t handle, const char *name);
+
+// Inside a function with `vkf_status status` and a label `fail:`: a Vulkan call whose failure goes there.
+#define VKF_VK(device, call)                                     \
+    do {                                                         \
+        status = vkf__device_status((device), (call), __func__); \
+        if (status != VKF_OK)                                    \
+            goto fail;                                           \
+    } while (0)
+
+#endif

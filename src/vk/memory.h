@@ -1,0 +1,40 @@
+// Device memory: slabs per memory type, cut into ranges; large requests get a slab of their own.
+#ifndef VKF_VK_MEMORY_H
+#define VKF_VK_MEMORY_H
+
+#include "vk/device.h"
+
+typedef struct vkf__allocation {
+    VkDeviceMemory memory;
+    uint64_t offset;
+    uint64_t size_bytes;
+    uint8_t *mapped; // of this range; NULL when the memory is not host-visible
+    uint32_t memory_type;
+    bool device_local;
+} vkf__allocation;
+
+struct vkf__slab;
+
+typedef struct vkf__memory {
+    vkf__device *device;
+    struct vkf__slab **slabs;
+    size_t slab_count;
+    size_t slab_capacity;
+    vkf_memory_usage usage;
+    pthread_mutex_t lock;
+    bool lock_ready;
+} vkf__memory;
+
+VKF_MUST_CHECK vkf_status vkf__memory_init(vkf__memory *memory, vkf__device *device);
+void vkf__memory_finish(vkf__memory *memory);
+
+// Takes the class's preferred memory type first, then any other that serves. `name` is for messages and debuggers.
+// Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, DEVICE_LOST, VULKAN.
+VKF_MUST_CHECK vkf_status vkf__memory_allocate(vkf__memory *memory, const VkMemoryRequirements *requirements,
+                                               vkf__memory_class class, const char *name,
+                                               vkf__allocation *out_allocation);
+void vkf__memory_release(vkf__memory *memory, vkf__allocation *allocation);
+
+void vkf__memory_usage_get(vkf__memory *memory, vkf_memory_usage *out_usage);
+
+#endif

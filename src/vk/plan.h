@@ -1,0 +1,39 @@
+// caps -> plan -> device, the second step: a pure function from what a device can do and what the caller wishes to what
+// will be enabled. Testable without a device.
+#ifndef VKF_VK_PLAN_H
+#define VKF_VK_PLAN_H
+
+#include "vk/caps.h"
+
+typedef struct vkf__plan_wishes {
+    bool timestamps;
+    bool executable_info; // pipeline statistics, where the driver has them
+} vkf__plan_wishes;
+
+typedef enum vkf__memory_class {
+    VKF_MEMORY_DEVICE = 0, // fastest for shaders; mapped too where memory is unified
+    VKF_MEMORY_CONTROL,    // host-visible and coherent, read by shaders: parameters, indirect grids, token ids
+    VKF_MEMORY_STAGING,    // host-visible and coherent, for transfers
+    VKF_MEMORY_CLASS_COUNT
+} vkf__memory_class;
+
+typedef struct vkf__device_plan {
+    vkf__caps caps; // as limited; a feature is switched on only where an enable_ below says so
+    bool enable_storage_16bit;
+    bool enable_timestamps;
+    bool enable_executable_info;
+    const char *extensions[8];
+    uint32_t extension_count;
+    bool unified_memory;                          // DEVICE memory is host-visible: no staging
+    uint32_t memory_type[VKF_MEMORY_CLASS_COUNT]; // preferred memory type per class
+    // Offsets of tensors within buffers: a common multiple of the device's alignments, at least 256.
+    uint32_t buffer_alignment;
+} vkf__device_plan;
+
+// A device below the floor gives a status and a message: NO_DEVICE without Vulkan 1.1 or a compute queue, UNSUPPORTED
+// below 64 invocations, 4 storage buffers, 16 KiB of shared memory or 32 bytes of push constants, or without
+// host-visible coherent memory. A wish that the device cannot fulfil is a warning.
+VKF_MUST_CHECK vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps,
+                                                const vkf__plan_wishes *wishes, vkf__device_plan *out_plan);
+
+#endif

@@ -1,0 +1,79 @@
+#include "vk/submission.h"
+
+vkf_status vkf__submission_init(vkf__submission *submission, vkf__device *device, const char *name)
+{
+    vkf_status status = VKF_OK;
+    *submission = (vkf__submission){.device = device};
+    VkCommandPoolCreateInfo pool_info = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+        .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+        .queueFamilyIndex = device->queue_family,
+    };
+    VKF_VK(device, device->vk.vkCreateCommandPool(device->handle, &pool_info, NULL, &submission->pool));
+    VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VKF_VK(device, device->vk.vkCreateFence(device->handle, &fence_info, NULL, &submission->fence));
+    vkf__device_name(device, VK_OBJECT_TYPE_COMMAND_POOL, (uint64_t)submission->pool, name);
+    vkf__device_name(device, VK_OBJECT_TYPE_FENCE, (uint64_t)submission->fence, name);
+    return VKF_OK;
+fail:
+    vkf__submission_finish(submission);
+    return status;
+}
+
+void vkf__submission_finish(vkf__submission *submission)
+{
+    vkf__device *device = submission->device;
+    if (!device)
+        return;
+    if (submission->fence != VK_NULL_HANDLE)
+        device->vk.vkDestroyFence(device->handle, submission->fence, NULL);
+    if (submission->pool != VK_NULL_HANDLE)
+        device->vk.vkDestroyCommandPool(device->handle, submission->pool, NULL);
+    *submission = (vkf__submission){0};
+}
+
+vkf_status vkf__submission_command_buffer(vkf__submission *submission, const char *name,
+                                          VkCommandBuffer *out_command_buffer)
+{
+    vkf__device *device = submission->device;
+    vkf_status status = VKF_OK;
+    VkCommandBufferAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+        .commandPool = submission->pool,
+        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+        .commandBufferCount = 1,
+    };
+    VkCommandBuffer command_buffer = VK_NULL_HANDLE;
+    VKF_VK(device, device->vk.vkAllocateCommandBuffers(device->handle, &info, &command_buffer));
+    vkf__device_name(device, VK_OBJECT_TYPE_COMMAND_BUFFER, (uint64_t)(uintptr_t)command_buffer, name);
+    *out_command_buffer = command_buffer;
+fail:
+    return status;
+}
+
+vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffer *command_buffers, uint32_t count)
+{
+    vkf__device *device = submission->device;
+    vkf_status status = VKF_OK;
+    VKF_VK(device, device->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS);
+    VKF_VK(device, device->vk.vkResetFences(device->handle, 1, &submission->fence));
+    VkSubmitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+        .commandBufferCount = count,
+        .pCommandBuffers = command_buffers,
+    };
+    vkf__device_lock_queue(device);
+    VkResult submitted = device->vk.vkQueueSubmit(device->queue, 1, &info, submission->fence);
+    vkf__device_unlock_queue(device);
+    VKF_VK(device, submitted);
+    VkResult waited = device->vk.vkWaitForFences(device->handle, 1, &submission->fence, VK_TRUE, UINT64_MAX);
+    if (waited != VK_SUCCESS && waited != VK_ERROR_DEVICE_LOST) {
+        // The work is still in flight; nothing it uses may be touched or freed before the queue is idle.
+        vkf__device_lock_queue(device);
+        (void)device->vk.vkQueueWaitIdle(device->queue);
+        vkf__device_unlock_queue(device);
+    }
+    VKF_VK(device, waited);
+fail:
+    return status;
+}

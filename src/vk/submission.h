@@ -1,0 +1,24 @@
+// One owner's way to the queue: a command pool and a fence, used by one thread at a time.
+#ifndef VKF_VK_SUBMISSION_H
+#define VKF_VK_SUBMISSION_H
+
+#include "vk/device.h"
+
+typedef struct vkf__submission {
+    vkf__device *device;
+    VkCommandPool pool;
+    VkFence fence;
+} vkf__submission;
+
+VKF_MUST_CHECK vkf_status vkf__submission_init(vkf__submission *submission, vkf__device *device, const char *name);
+void vkf__submission_finish(vkf__submission *submission);
+
+// A primary command buffer of the pool; it lives as long as the submission.
+VKF_MUST_CHECK vkf_status vkf__submission_command_buffer(vkf__submission *submission, const char *name,
+                                                         VkCommandBuffer *out_command_buffer);
+
+// Submits the command buffers in order, in one batch, and waits until the last has ended.
+VKF_MUST_CHECK vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffer *command_buffers,
+                                              uint32_t count);
+
+#endif

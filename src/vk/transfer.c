@@ -1,0 +1,168 @@
+#include "vk/transfer.h"
+
+#include <string.h>
+
+#include "base/size.h"
+
+static void staging_destroy(vkf__transfer *transfer)
+{
+    vkf__device *device = transfer->memory->device;
+    if (transfer->staging != VK_NULL_HANDLE)
+        device->vk.vkDestroyBuffer(device->handle, transfer->staging, NULL);
+    transfer->staging = VK_NULL_HANDLE;
+    vkf__memory_release(transfer->memory, &transfer->allocation);
+}
+
+void vkf__transfer_finish(vkf__transfer *transfer)
+{
+    if (!transfer->memory)
+        return;
+    staging_destroy(transfer);
+    vkf__submission_finish(&transfer->submission);
+    if (transfer->lock_ready)
+        pthread_mutex_destroy(&transfer->lock);
+    *transfer = (vkf__transfer){0};
+}
+
+static vkf_status staging_create(vkf__transfer *transfer)
+{
+    if (transfer->staging != VK_NULL_HANDLE)
+        return VKF_OK;
+    vkf__device *device = transfer->memory->device;
+    vkf_status status = VKF_OK;
+    VkBufferCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+        .size = VKF_STAGING_BYTES,
+        .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+    };
+    VKF_VK(device, device->vk.vkCreateBuffer(device->handle, &info, NULL, &transfer->staging));
+    vkf__device_name(device, VK_OBJECT_TYPE_BUFFER, (uint64_t)transfer->staging, "vkformer staging");
+    VkMemoryRequirements need;
+    device->vk.vkGetBufferMemoryRequirements(device->handle, transfer->staging, &need);
+    VKF_TRY(vkf__memory_allocate(transfer->memory, &need, VKF_MEMORY_STAGING, "vkformer staging",
+                                 &transfer->allocation));
+    VKF_VK(device, device->vk.vkBindBufferMemory(device->handle, transfer->staging, transfer->allocation.memory,
+                                                 transfer->allocation.offset));
+    return VKF_OK;
+fail:
+    staging_destroy(transfer);
+    return status;
+}
+
+vkf_status vkf__transfer_init(vkf__transfer *transfer, vkf__memory *memory)
+{
+    vkf_status status = VKF_OK;
+    *transfer = (vkf__transfer){.memory = memory};
+    if (pthread_mutex_init(&transfer->lock, NULL) != 0) {
+        status = vkf__fail(memory->device->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "transfer: the system has no mutex left");
+        goto fail;
+    }
+    transfer->lock_ready = true;
+    VKF_TRY(vkf__submission_init(&transfer->submission, memory->device, "vkformer transfer"));
+    VKF_TRY(vkf__submission_command_buffer(&transfer->submission, "vkformer transfer", &transfer->command_buffer));
+    // Made now rather than on first need, so that creating an object later allocates what its plan says and no more.
+    if (!memory->device->plan.unified_memory)
+        VKF_TRY(staging_create(transfer));
+    return VKF_OK;
+fail:
+    vkf__transfer_finish(transfer);
+    return status;
+}
+
+// A transfer stands alone between waits, so one barrier before and one after it cover every hazard with shaders and host.
+static void barrier(vkf__transfer *transfer, VkPipelineStageFlags from, VkAccessFlags from_access,
+                    VkPipelineStageFlags to, VkAccessFlags to_access)
+{
+    VkMemoryBarrier memory_barrier = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+        .srcAccessMask = from_access,
+        .dstAccessMask = to_access,
+    };
+    vkf__device *device = transfer->memory->device;
+    device->vk.vkCmdPipelineBarrier(transfer->command_buffer, from, to, 0, 1, &memory_barrier, 0, NULL, 0, NULL);
+}
+
+static vkf_status begin(vkf__transfer *transfer)
+{
+    vkf__device *device = transfer->memory->device;
+    VkCommandBufferBeginInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+        .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
+    };
+    vkf_status status =
+        vkf__device_status(device, device->vk.vkBeginCommandBuffer(transfer->command_buffer, &info), __func__);
+    if (status == VKF_OK)
+        barrier(transfer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
+    return status;
+}
+
+static vkf_status end_and_run(vkf__transfer *transfer)
+{
+    vkf__device *device = transfer->memory->device;
+    barrier(transfer, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+            VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_HOST_BIT,
+            VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+                VK_ACCESS_HOST_READ_BIT);
+    vkf_status status = vkf__device_status(device, device->vk.vkEndCommandBuffer(transfer->command_buffer), __func__);
+    if (status != VKF_OK)
+        return status;
+    return vkf__submission_run(&transfer->submission, &transfer->command_buffer, 1);
+}
+
+static vkf_status copy(vkf__transfer *transfer, VkBuffer from, uint64_t from_offset, VkBuffer to, uint64_t to_offset,
+                       uint64_t size)
+{
+    vkf__device *device = transfer->memory->device;
+    vkf_status status = begin(transfer);
+    if (status != VKF_OK)
+        return status;
+    VkBufferCopy region = {.srcOffset = from_offset, .dstOffset = to_offset, .size = size};
+    device->vk.vkCmdCopyBuffer(transfer->command_buffer, from, to, 1, &region);
+    return end_and_run(transfer);
+}
+
+vkf_status vkf__transfer_write(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset, const void *data,
+                               uint64_t size_bytes)
+{
+    pthread_mutex_lock(&transfer->lock);
+    vkf_status status = staging_create(transfer);
+    for (uint64_t done = 0; status == VKF_OK && done < size_bytes;) {
+        uint64_t part = size_bytes - done < VKF_STAGING_BYTES ? size_bytes - done : VKF_STAGING_BYTES;
+        memcpy(transfer->allocation.mapped, (const uint8_t *)data + done, (size_t)part);
+        status = copy(transfer, transfer->staging, 0, buffer, offset + done, part);
+        done += part;
+    }
+    pthread_mutex_unlock(&transfer->lock);
+    return status;
+}
+
+vkf_status vkf__transfer_read(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset, void *out_data,
+                              uint64_t size_bytes)
+{
+    pthread_mutex_lock(&transfer->lock);
+    vkf_status status = staging_create(transfer);
+    for (uint64_t done = 0; status == VKF_OK && done < size_bytes;) {
+        uint64_t part = size_bytes - done < VKF_STAGING_BYTES ? size_bytes - done : VKF_STAGING_BYTES;
+        status = copy(transfer, buffer, offset + done, transfer->staging, 0, part);
+        if (status == VKF_OK)
+            memcpy((uint8_t *)out_data + done, transfer->allocation.mapped, (size_t)part);
+        done += part;
+    }
+    pthread_mutex_unlock(&transfer->lock);
+    return status;
+}
+
+vkf_status vkf__transfer_clear(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset, uint64_t size_bytes)
+{
+    pthread_mutex_lock(&transfer->lock);
+    vkf_status status = begin(transfer);
+    if (status == VKF_OK) {
+        vkf__device *device = transfer->memory->device;
+        device->vk.vkCmdFillBuffer(transfer->command_buffer, buffer, offset, size_bytes, 0);
+        status = end_and_run(transfer);
+    }
+    pthread_mutex_unlock(&transfer->lock);
+    return status;
+}

@@ -1,0 +1,381 @@
+#!/bin/sh
+# test_program.sh PROGRAM [MODEL]: the command line of vkformer. Wrong input of every kind must give exit code 1 or 2 and a
+# message, never a crash or a hang; right input must give the right output. MODEL is the demo model's directory.
+program=$1
+here=$(cd "$(dirname "$0")" && pwd)
+model=${2:-$here/../../tools/demo-model}
+if ! [ -x "$program" ] || ! [ -f "$model/config.json" ]; then
+    echo "usage: test_program.sh PROGRAM [MODEL]" >&2
+    exit 2
+fi
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+passed=0
+failed=0
+
+fail() {
+    failed=$((failed + 1))
+    echo "FAILED: $1"
+    sed 's/^/    stderr: /' "$work/err" | head -n 5
+}
+
+# expect CODES NAME ARGUMENT...: runs the program; its exit code must be one of CODES ("1 2"), and a failure must say why.
+# The standard input is $work/in, emptied afterwards; what came out stays in $work/out and $work/err.
+expect() {
+    codes=$1
+    name=$2
+    shift 2
+    [ -f "$work/in" ] || : >"$work/in"
+    timeout 120 "$program" "$@" <"$work/in" >"$work/out" 2>"$work/err"
+    code=$?
+    : >"$work/in"
+    case " $codes " in
+    *" $code "*) ;;
+    *)
+        fail "$name: exit code $code, not one of: $codes"
+        return 1
+        ;;
+    esac
+    if [ "$code" -ne 0 ] && ! [ -s "$work/err" ]; then
+        fail "$name: exit code $code without a message"
+        return 1
+    fi
+    passed=$((passed + 1))
+}
+
+# output NAME EXPECTED: compares what the last command printed.
+output() {
+    printf '%s\n' "$2" >"$work/expected"
+    if cmp -s "$work/expected" "$work/out"; then
+        passed=$((passed + 1))
+    else
+        fail "$1: wrong output"
+        diff "$work/expected" "$work/out" | head -n 5
+    fi
+}
+
+# says NAME PATTERN: something in the last command's messages.
+says() {
+    if grep -q -- "$2" "$work/err"; then
+        passed=$((passed + 1))
+    else
+        fail "$1: no message like '$2'"
+    fi
+}
+
+command_line() {
+    expect 2 "no command"
+    expect 2 "unknown command" frobnicate
+    expect 0 "version" --version
+    expect 0 "help" --help
+    for command in info run eval bench "bench gemm" "bench attention" "bench layer"; do
+        # shellcheck disable=SC2086
+        expect 0 "$command --help" $command --help
+        grep -q -- '--device' "$work/out" || fail "$command --help lists no --device"
+        # shellcheck disable=SC2086
+        expect 2 "$command, unknown option" $command --frobnicate
+        # shellcheck disable=SC2086
+        expect 2 "$command, option without its value" $command --device
+    done
+    expect 2 "profile that is none" info --caps nothing
+    expect 2 "empty device" info --device ''
+    expect 2 "device index beyond 32 bits" info --device 99999999999999999999
+    expect 2 "uuid too short" info --device uuid:1234
+    expect 2 "uuid too long" info --device uuid:00000000000000000000000000000000ff
+    expect 2 "uuid of no digits" info --device uuid:zz000000000000000000000000000000
+    expect 2 "empty mask" info --mask ''
+    expect 2 "empty cache path" info --cache ''
+    expect 2 "info with an argument" info something
+    expect 2 "bench without a benchmark" bench
+    expect 2 "unknown benchmark" bench frobnicate
+    expect 2 "gemm without sizes" bench gemm
+    for number in 0 -1 1.5 1e3 x '' ' 5' '5 ' 0x10 4294967296 99999999999999999999999; do
+        expect 2 "gemm --m '$number'" bench gemm --m "$number" --n 8 --k 8
+        expect 2 "run --batch '$number'" run --batch "$number" "$model" one
+        expect 2 "run --max-len '$number'" run --max-len "$number" "$model" one
+    done
+    expect 2 "repetitions 0" bench gemm --m 8 --n 8 --k 8 --repetitions 0
+    expect 2 "gemm in i32" bench gemm --m 8 --n 8 --k 8 --dtype i32
+    expect 2 "gemm with an argument" bench gemm --m 8 --n 8 --k 8 9
+    expect 2 "layer of no kind" bench layer --kind neither --d-model 8 --heads 2 --ff 8 --len 4
+    expect 2 "heads that do not divide" bench layer --kind encoder --d-model 8 --heads 3 --ff 8 --len 4
+    expect 2 "run without a model" run
+    expect 2 "run, text beside -" run "$model" one -
+    expect 2 "run in i32" run --dtype i32 "$model" one
+    expect 2 "picture of no known kind" run --attention "$work/x.png" "$model" one
+    expect 2 "picture without an extension" run --attention "$work.d/x" "$model" one
+    expect "1 2" "eval without arguments" eval
+    expect "1 2" "eval without --out" eval "$work"
+    expect "1 2" "eval of nothing" eval /nonexistent --out "$work/results"
+    expect "1 2" "eval into a file" eval "$model" --out "$model/config.json"
+}
+
+without_vulkan() {
+    VK_ICD_FILENAMES=/nonexistent
+    VK_DRIVER_FILES=/nonexistent
+    export VK_ICD_FILENAMES VK_DRIVER_FILES
+    expect 1 "info without Vulkan" info
+    expect 1 "info --json without Vulkan" info --json
+    expect 1 "info --device 0 without Vulkan" info --device 0
+    expect 1 "run without Vulkan" run "$model" one
+    expect 1 "bench gemm without Vulkan" bench gemm --m 8 --n 8 --k 8
+    expect 1 "bench attention without Vulkan" bench attention --heads 2 --q-len 4 --head-dim 8
+    expect 1 "bench layer without Vulkan" bench layer --kind encoder --d-model 8 --heads 2 --ff 8 --len 4
+}
+
+devices() {
+    expect 1 "device index of none" info --device 999
+    expect 1 "device name of none" info --device 'no such device'
+    expect 1 "uuid of none" info --device uuid:ffffffffffffffffffffffffffffffff
+    expect 1 "unknown device, run" run --device 999 "$model" one
+    expect 1 "unknown mask" info --mask frobnicate
+    expect 1 "limit without a number" info --mask maxComputeWorkGroupInvocations=many
+    expect 1 "limit without a value" info --mask maxComputeWorkGroupInvocations
+    expect 1 "device below the floor" run --mask maxComputeWorkGroupInvocations=1 "$model" one
+    expect 1 "info where no device is enough" info --mask maxComputeWorkGroupInvocations=1
+    for profile in android-baseline-2022 android-2025 roadmap-2026 full; do
+        expect 0 "info --caps $profile" info --caps "$profile" --kernels
+    done
+    expect 0 "info --json" info --json --kernels
+    grep -q '^{.*"usable":true.*}$' "$work/out" || fail "info --json: no usable device on one line"
+    expect 0 "cache that cannot be made" run --cache /dev/null/cache "$model" one
+    says "cache that cannot be made" 'cache'
+    expect 0 "no cache" run --no-cache "$model" one
+    output "no cache" eins
+}
+
+corrupt_cache() {
+    expect 0 "filling the cache" run --cache "$work/corrupt" "$model" one
+    for file in "$work"/corrupt/*; do
+        [ -f "$file" ] || continue
+        printf 'rubbish' >"$file"
+    done
+    expect 0 "corrupt cache" run --cache "$work/corrupt" "$model" one
+    output "corrupt cache" eins
+    rm -rf "$work/corrupt"/*
+    mkdir -p "$work/corrupt"
+    expect 0 "empty cache" run --cache "$work/corrupt" "$model" one
+}
+
+benchmarks() {
+    expect 0 "gemm" bench gemm --m 33 --n 17 --k 65 --repetitions 2 --warmup 0
+    expect 0 "gemm, one JSON object" bench gemm --m 33 --n 17 --k 65 --repetitions 2 --json --transpose-b
+    grep -q '^{"op":"gemm","shape":{"m":33,"n":17,"k":65.*"gflops":.*}$' "$work/out" || fail "gemm --json: no such object"
+    expect 0 "attention" bench attention --batch 2 --heads 2 --q-len 5 --kv-len 7 --head-dim 8 --repetitions 2 --details
+    expect 0 "attention, causal, JSON" bench attention --heads 2 --q-len 5 --head-dim 8 --causal --repetitions 1 --json
+    expect 0 "encoder layer" bench layer --kind encoder --d-model 16 --heads 2 --ff 32 --len 5 --repetitions 2 --details
+    expect 0 "decoder layer" bench layer --kind decoder --d-model 16 --heads 2 --ff 32 --len 5 --memory-len 3 \
+        --batch 2 --repetitions 2 --json
+    expect 1 "gemm beyond any memory" bench gemm --m 16777216 --n 16777216 --k 16777216 --repetitions 1
+    expect 1 "attention beyond any memory" bench attention --batch 65536 --heads 4096 --q-len 1048576 --head-dim 4096
+    expect 1 "layer beyond any memory" bench layer --kind encoder --d-model 1048576 --heads 1 --ff 4194304 --len 1048576
+}
+
+runs() {
+    expect 0 "one text" run "$model" 'two hundred and forty-one thousand and seven'
+    output "one text" zweihunderteinundvierzigtausendsieben
+    printf 'seven\n\nForty-Two\r\none million' >"$work/in"
+    expect 0 "lines" run "$model" -
+    output "lines" 'sieben
+
+zweiundvierzig
+eine Million'
+    printf 'seven\nforty-two\none million\n' >"$work/in"
+    expect 0 "lines, one at a time" run --batch 1 "$model"
+    output "lines, one at a time" 'sieben
+zweiundvierzig
+eine Million'
+    expect 0 "no lines" run "$model" -
+    if [ -s "$work/out" ]; then fail "no lines: there is output"; fi
+    long=$(awk 'BEGIN { for (i = 0; i < 100; i++) printf "seven " }')
+    expect 1 "text too long" run "$model" seven "$long" forty-two
+    output "text too long" 'sieben
+
+zweiundvierzig'
+    says "text too long" 'text 2 '
+    awk 'BEGIN { for (i = 0; i < 300000; i++) printf "seven " }' >"$work/in"
+    expect 1 "line of 1.8 MB" run "$model" -
+    expect 0 "unknown word" run "$model" 'seven xyzzy'
+    says "unknown word" "character 7: 'xyzzy'"
+    printf '\377\376\000\200seven\n' >"$work/in"
+    expect 0 "bytes that are no text" run "$model" -
+    expect 0 "cut off" run --max-len 2 "$model" 'forty-two'
+    says "cut off" 'cut off at 2 tokens'
+    expect 1 "more tokens than the model has" run --max-len 100000 "$model" one
+    expect 0 "timing" run --timing "$model" 'forty-two'
+    says "timing" 'steady run per line'
+    output "timing" zweiundvierzig
+    expect 0 "least capable device" run --caps android-baseline-2022 "$model" 'forty-two'
+    output "least capable device" zweiundvierzig
+    expect "0 1" "half precision" run --dtype f16 "$model" 'forty-two'
+    if [ "$code" -eq 0 ]; then output "half precision" zweiundvierzig; fi
+}
+
+pictures() {
+    for kind in svg html; do
+        expect 0 "picture in $kind" run --attention "$work/picture.$kind" "$model" 'forty-two' 'one million and seven'
+        output "picture in $kind" 'zweiundvierzig
+eine Million sieben'
+        grep -q '</svg>' "$work/picture.$kind" || fail "picture.$kind: not complete"
+        grep -q 'layer 1, head 3' "$work/picture.$kind" || fail "picture.$kind: a panel is missing"
+    done
+    expect 0 "picture of what must be escaped" run --attention "$work/escaped.svg" "$model" '<seven> & "one"'
+    grep -q '&lt;seven&gt; &amp; &quot;one&quot;' "$work/escaped.svg" || fail "escaped.svg: not escaped"
+    if command -v xmllint >/dev/null; then
+        xmllint --noout "$work/picture.svg" "$work/escaped.svg" || fail "xmllint refuses a picture"
+    fi
+    expect 1 "picture into no directory" run --attention /nonexistent/x.svg "$model" one
+    output "picture into no directory" eins
+    mkdir "$work/directory.svg"
+    expect 1 "picture onto a directory" run --attention "$work/directory.svg" "$model" one
+    expect 1 "picture of an empty text" run --attention "$work/empty.svg" "$model" '' one
+    if [ -e "$work/empty.svg" ]; then fail "picture of an empty text: it was drawn"; fi
+    expect 1 "picture of no text" run --attention "$work/empty.svg" "$model" -
+}
+
+standard_output() {
+    [ -c /dev/full ] || return
+    timeout 120 "$program" run "$model" one </dev/null >/dev/full 2>"$work/err"
+    code=$?
+    if [ "$code" -eq 1 ] && [ -s "$work/err" ]; then
+        passed=$((passed + 1))
+    else
+        fail "full disk: exit code $code"
+    fi
+}
+
+# A fresh copy of the model to spoil, in $work/bad.
+fresh() {
+    rm -rf "$work/bad"
+    mkdir "$work/bad"
+    cp "$model/config.json" "$model/model.safetensors" "$model/vocabulary.json" "$work/bad/"
+}
+
+# refused NAME: the model in $work/bad.
+refused() {
+    expect 1 "$1" run "$work/bad" one
+}
+
+# configured NAME KEY VALUE: config.json with one value changed.
+configured() {
+    fresh
+    sed "s/\"$2\": *[^,}]*/\"$2\": $3/" "$model/config.json" >"$work/bad/config.json"
+    if cmp -s "$model/config.json" "$work/bad/config.json"; then
+        fail "config.json has no $2 to change"
+    fi
+    refused "config.json with $2 $3"
+}
+
+broken_models() {
+    expect 1 "model that is not there" run /nonexistent one
+    expect 1 "model that is a file" run "$model/config.json" one
+    expect 1 "model of an empty name" run '' one
+    mkdir "$work/nothing"
+    expect 1 "empty directory" run "$work/nothing" one
+    for file in config.json model.safetensors vocabulary.json; do
+        fresh
+        rm "$work/bad/$file"
+        refused "no $file"
+        mkdir "$work/bad/$file"
+        refused "$file is a directory"
+        rmdir "$work/bad/$file"
+        : >"$work/bad/$file"
+        refused "$file is empty"
+        if mkfifo "$work/fifo" 2>/dev/null; then
+            rm "$work/bad/$file"
+            mv "$work/fifo" "$work/bad/$file"
+            refused "$file is a FIFO"
+        fi
+        fresh
+        head -c 1000 /dev/urandom >"$work/bad/$file"
+        refused "$file is noise"
+        fresh
+        chmod 0 "$work/bad/$file"
+        if ! [ -r "$work/bad/$file" ]; then refused "$file is not readable"; fi
+    done
+}
+
+truncated_weights() {
+    size=$(wc -c <"$model/model.safetensors")
+    for length in 1 7 8 9 100 $((size / 2)) $((size - 1)); do
+        fresh
+        head -c "$length" "$model/model.safetensors" >"$work/bad/model.safetensors"
+        refused "model.safetensors cut to $length bytes"
+    done
+    fresh
+    printf 'x' >>"$work/bad/model.safetensors"
+    refused "model.safetensors with a byte too many"
+    fresh
+    printf '\377\377\377\377\377\377\377\377{}' >"$work/bad/model.safetensors"
+    refused "header of 2^64 bytes"
+    printf '\002\000\000\000\000\000\000\000{}' >"$work/bad/model.safetensors"
+    refused "weights without a tensor"
+}
+
+broken_configurations() {
+    for value in 0 -1 1.5 4294967295 99999999999999999999 '"128"' null 127 1000000; do
+        configured "d_model" d_model "$value"
+        configured "nhead" nhead "$value"
+        configured "num_encoder_layers" num_encoder_layers "$value"
+        configured "src_vocab" src_vocab "$value"
+    done
+    for value in -1 4294967295 '"x"' 5; do
+        configured "dim_feedforward" dim_feedforward "$value"
+        configured "num_decoder_layers" num_decoder_layers "$value"
+        configured "tgt_vocab" tgt_vocab "$value"
+    done
+    for value in 0 -1 99999999999999999999 '"x"'; do
+        configured "max_len" max_len "$value"
+        configured "max_source_len" max_source_len "$value"
+    done
+    configured "activation" activation '"frobnicate"'
+    configured "model_type" model_type '"frobnicate"'
+    configured "norm_first" norm_first 3
+    configured "layer_norm_eps" layer_norm_eps '"x"'
+    for text in '[]' '{}' '{' 'null' '{"d_model": 128}'; do
+        fresh
+        printf '%s' "$text" >"$work/bad/config.json"
+        refused "config.json of $text"
+    done
+}
+
+broken_vocabularies() {
+    for text in '[]' '{}' '{"source": {"tokens": []}, "target": {"tokens": []}}' '{"source": {"tokens": "x"}}' \
+        '{"source": {"tokens": ["<pad>", "<bos>", "<eos>", "<unk>", "", "a"]}, "target": {"tokens": ["<pad>"]}}' \
+        '{"source": {"tokens": ["<pad>", "<bos>", "<eos>", "<unk>", "a"], "append_eos": true},
+          "target": {"tokens": ["<pad>", "<bos>", "<eos>", "<unk>", "b"]}}'; do
+        fresh
+        printf '%s' "$text" >"$work/bad/vocabulary.json"
+        refused "vocabulary.json of $text"
+    done
+}
+
+command_line
+(
+    passed=0
+    failed=0
+    without_vulkan
+    echo "$passed $failed" >"$work/counts"
+)
+read -r more_passed more_failed <"$work/counts"
+passed=$((passed + more_passed))
+failed=$((failed + more_failed))
+
+if "$program" info >/dev/null 2>&1; then
+    devices
+    corrupt_cache
+    benchmarks
+    runs
+    pictures
+    standard_output
+    broken_models
+    truncated_weights
+    broken_configurations
+    broken_vocabularies
+else
+    echo "no Vulkan device: what needs one was skipped"
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

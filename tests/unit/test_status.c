@@ -1,0 +1,75 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <vkformer/tensor.h>
+
+static const struct {
+    vkf_status status;
+    const char *name;
+    const char *text;
+} statuses[] = {
+#define STATUS_ROW(name, value, text) {name, #name, text},
+    VKF_STATUS_LIST(STATUS_ROW)
+#undef STATUS_ROW
+};
+#define STATUS_COUNT (sizeof statuses / sizeof *statuses)
+
+static void test_status_name_and_text_of_every_status(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < STATUS_COUNT; i++) {
+        assert_string_equal(vkf_status_name(statuses[i].status), statuses[i].name);
+        assert_string_equal(vkf_status_text(statuses[i].status), statuses[i].text);
+    }
+    assert_string_equal(vkf_status_name(VKF_ERROR_FILE), "VKF_ERROR_FILE");
+}
+
+static void test_status_texts_are_distinct(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < STATUS_COUNT; i++) {
+        for (size_t k = 0; k < i; k++) {
+            assert_int_not_equal(statuses[i].status, statuses[k].status);
+            assert_string_not_equal(statuses[i].text, statuses[k].text);
+        }
+    }
+}
+
+static void test_status_of_unknown_value_is_named_so(void **state)
+{
+    (void)state;
+    assert_string_equal(vkf_status_text((vkf_status)1000), "unknown status");
+    assert_string_equal(vkf_status_name((vkf_status)1000), "VKF_STATUS_UNKNOWN");
+}
+
+static void test_dtype_size_and_name(void **state)
+{
+    (void)state;
+    static const struct {
+        vkf_dtype dtype;
+        size_t size_bytes;
+        const char *name;
+    } rows[] = {
+        {VKF_DTYPE_F32, 4, "f32"},   {VKF_DTYPE_F16, 2, "f16"},       {VKF_DTYPE_I32, 4, "i32"},
+        {VKF_DTYPE_BOOL, 1, "bool"}, {VKF_DTYPE_COUNT, 0, "unknown"}, {(vkf_dtype)-1, 0, "unknown"},
+    };
+    assert_int_equal(VKF_DTYPE_COUNT, 4);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(vkf_dtype_size(rows[i].dtype), rows[i].size_bytes);
+        assert_string_equal(vkf_dtype_name(rows[i].dtype), rows[i].name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_status_name_and_text_of_every_status),
+        cmocka_unit_test(test_status_texts_are_distinct),
+        cmocka_unit_test(test_status_of_unknown_value_is_named_so),
+        cmocka_unit_test(test_dtype_size_and_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

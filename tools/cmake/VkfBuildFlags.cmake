@@ -1,0 +1,29 @@
+# Compiler flags. vkf_build_flags carries what all of this project's own code is compiled with.
+
+add_library(vkf_build_flags INTERFACE)
+target_compile_features(vkf_build_flags INTERFACE c_std_11)
+# C11 and POSIX.1-2008, and no system's own additions.
+target_compile_definitions(vkf_build_flags INTERFACE _POSIX_C_SOURCE=200809L)
+target_compile_options(vkf_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                       $<$<BOOL:${VKF_WERROR}>:-Werror>)
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# One section per function and object, so that a linker can leave out what a program does not call.
+add_compile_options(-ffunction-sections -fdata-sections)
+if(APPLE)
+    set(vkf_gc_sections -Wl,-dead_strip)
+else()
+    set(vkf_gc_sections -Wl,--gc-sections)
+endif()
+
+if(VKF_SANITIZE)
+    list(JOIN VKF_SANITIZE "," vkf_sanitizers)
+    add_compile_options(-fsanitize=${vkf_sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${vkf_sanitizers})
+endif()

@@ -1,0 +1,62 @@
+# What the library is built from. The Vulkan loader is not among it: it is opened at run time.
+
+find_package(Threads REQUIRED)
+find_package(Jansson REQUIRED)
+
+find_path(VKF_VULKAN_INCLUDE_DIR vulkan/vulkan_core.h DOC "Directory that holds vulkan/vulkan_core.h")
+if(NOT VKF_VULKAN_INCLUDE_DIR)
+    message(FATAL_ERROR "The Vulkan headers were not found. Install libvulkan-dev (Debian, Ubuntu) or "
+                        "vulkan-headers, or set VKF_VULKAN_INCLUDE_DIR.")
+endif()
+
+# volk's header alone: the table of device functions. The library fills such tables itself.
+find_path(VKF_VOLK_INCLUDE_DIR volk.h PATH_SUFFIXES volk DOC "Directory that holds volk.h")
+if(NOT VKF_VOLK_INCLUDE_DIR)
+    message(FATAL_ERROR "volk.h was not found. Install libvulkan-volk-dev (Debian, Ubuntu) or volk, "
+                        "or set VKF_VOLK_INCLUDE_DIR.")
+endif()
+
+# glslang's own CMake package changed its target names between releases; the names of its libraries are what all of
+# them share. Those that a release does not have are left out, and a trial link decides.
+set(vkf_glslang_libraries "")
+if(VKF_RUNTIME_GLSL)
+    include(CheckCSourceCompiles)
+    find_path(VKF_GLSLANG_INCLUDE_DIR glslang/Include/glslang_c_interface.h)
+    foreach(name glslang SPIRV MachineIndependent GenericCodeGen OGLCompiler HLSL OSDependent SPVRemapper
+                 glslang-default-resource-limits SPIRV-Tools-opt SPIRV-Tools)
+        find_library(VKF_LIBRARY_${name} ${name})
+        mark_as_advanced(VKF_LIBRARY_${name})
+        if(VKF_LIBRARY_${name})
+            list(APPEND vkf_glslang_libraries ${name})
+        endif()
+    endforeach()
+    # They are C++: the one library that a C linker would not add.
+    list(APPEND vkf_glslang_libraries stdc++ m)
+
+    set(CMAKE_REQUIRED_LIBRARIES ${vkf_glslang_libraries} Threads::Threads)
+    if(VKF_GLSLANG_INCLUDE_DIR)
+        set(CMAKE_REQUIRED_INCLUDES ${VKF_GLSLANG_INCLUDE_DIR})
+    endif()
+    check_c_source_compiles("
+        #include <glslang/Include/glslang_c_interface.h>
+        #include <glslang/Public/resource_limits_c.h>
+        int main(void)
+        {
+            glslang_input_t input = {0};
+            glslang_program_t *program = glslang_program_create();
+            input.resource = glslang_default_resource();
+            glslang_program_SPIRV_generate(program, GLSLANG_STAGE_COMPUTE);
+            return !glslang_initialize_process() || !glslang_shader_create(&input);
+        }" VKF_GLSLANG_LINKS)
+    unset(CMAKE_REQUIRED_LIBRARIES)
+    unset(CMAKE_REQUIRED_INCLUDES)
+
+    if(NOT VKF_GLSLANG_LINKS)
+        set(vkf_glslang_libraries "")
+        if(NOT VKF_RUNTIME_GLSL STREQUAL "AUTO")
+            message(FATAL_ERROR "VKF_RUNTIME_GLSL is ON, but no program links with glslang's C interface. Install "
+                                "glslang-dev and spirv-tools (Debian, Ubuntu), or set VKF_RUNTIME_GLSL=OFF.")
+        endif()
+        message(STATUS "glslang's C interface was not found: this build compiles no GLSL at run time")
+    endif()
+endif()

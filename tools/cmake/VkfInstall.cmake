@@ -1,0 +1,36 @@
+# What `cmake --install` puts where: headers, both libraries, the CMake package and vkformer.pc; with the program also
+# its manual page and completions.
+
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vkformer)
+
+install(TARGETS vkformer_shared vkformer_static EXPORT vkformer
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/vkformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(EXPORT vkformer NAMESPACE vkformer:: FILE vkformerTargets.cmake DESTINATION ${package_dir})
+configure_package_config_file(tools/cmake/vkformerConfig.cmake.in vkformerConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(vkformerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformerConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/vkformerConfigVersion.cmake
+              tools/cmake/FindJansson.cmake DESTINATION ${package_dir})
+
+set(pc_private_libraries ${vkf_glslang_libraries} ${CMAKE_DL_LIBS} m)
+list(TRANSFORM pc_private_libraries PREPEND "-l")
+list(JOIN pc_private_libraries " " pc_private_libraries)
+string(APPEND pc_private_libraries " ${CMAKE_THREAD_LIBS_INIT}")
+# The prefix is written relative to the file's own place, so that an installed tree can be moved.
+file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
+configure_file(tools/cmake/vkformer.pc.in vkformer.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(VKF_BUILD_PROGRAM)
+    configure_file(tools/vkformer.1.in vkformer.1 @ONLY)
+    install(TARGETS vkformer_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformer.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES tools/completion/vkformer.bash RENAME vkformer
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES tools/completion/_vkformer DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+endif()

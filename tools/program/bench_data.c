@@ -1,0 +1,72 @@
+#include "bench_data.h"
+
+#include <assert.h>
+#include <math.h>
+
+#define CHUNK 16384 // values written at a time, so that host memory does not bound the sizes
+
+vkf_bench_data vkf_bench_data_begin(vkf_context *context, vkf_dtype dtype)
+{
+    return (vkf_bench_data){.context = context, .dtype = dtype, .random = UINT64_C(0x9e3779b97f4a7c15)};
+}
+
+void vkf_bench_data_end(vkf_bench_data *data)
+{
+    for (uint32_t i = 0; i < data->count; i++)
+        vkf_tensor_destroy(&data->tensors[i]);
+    *data = (vkf_bench_data){0};
+}
+
+// Marsaglia's xorshift64.
+static float next_value(uint64_t *state, float amplitude)
+{
+    uint64_t x = *state;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    *state = x;
+    return ((float)(x >> 40) * 0x1p-23f - 1.0f) * amplitude;
+}
+
+void vkf_bench_fill(vkf_bench_data *data, const vkf_tensor *tensor, float amplitude)
+{
+    float values[CHUNK];
+    uint16_t halves[CHUNK];
+    uint64_t total = 0;
+    if (data->status == VKF_OK && !vkf_tensor_count(tensor, &total))
+        data->status = VKF_ERROR_TOO_LARGE;
+    size_t element_bytes = vkf_dtype_size(tensor->dtype);
+    for (uint64_t done = 0; data->status == VKF_OK && done < total;) {
+        size_t count = total - done < CHUNK ? (size_t)(total - done) : CHUNK;
+        for (size_t i = 0; i < count; i++)
+            values[i] = next_value(&data->random, amplitude);
+        bool half = tensor->dtype == VKF_DTYPE_F16;
+        if (half)
+            vkf_f32_to_f16(values, halves, count);
+        data->status = vkf_buffer_write(tensor->buffer, tensor->offset_bytes + done * element_bytes,
+                                        half ? (const void *)halves : (const void *)values, count * element_bytes);
+        done += count;
+    }
+}
+
+vkf_tensor vkf_bench_random(vkf_bench_data *data, uint32_t extent0, uint32_t extent1, float amplitude)
+{
+    const uint32_t shape[2] = {extent0, extent1};
+    vkf_tensor tensor = {0};
+    uint64_t count = 0;
+    assert(data->count < VKF_BENCH_MAX_TENSORS);
+    if (data->status == VKF_OK)
+        data->status = vkf_tensor_create(data->context, data->dtype, extent1 ? 2 : 1, shape, "bench", &tensor);
+    if (data->status != VKF_OK)
+        return (vkf_tensor){0};
+    data->tensors[data->count++] = tensor;
+    if (vkf_tensor_count(&tensor, &count))
+        data->bytes += count * vkf_dtype_size(data->dtype);
+    vkf_bench_fill(data, &tensor, amplitude);
+    return tensor;
+}
+
+vkf_tensor vkf_bench_linear(vkf_bench_data *data, uint32_t out, uint32_t in)
+{
+    return vkf_bench_random(data, out, in, sqrtf(3.0f / (float)in));
+}

@@ -1,0 +1,18 @@
+// The subcommands of the program `vkformer`.
+#ifndef VKF_PROGRAM_COMMANDS_H
+#define VKF_PROGRAM_COMMANDS_H
+
+enum vkf_exit_code {
+    VKF_EXIT_DONE = 0,
+    VKF_EXIT_FAILED = 1, // the reason is on stderr
+    VKF_EXIT_USAGE = 2,  // so is what was wrong with the command line
+};
+
+// argv[0] is the command's full name ("vkformer info"), so that getopt's own messages name it; arguments follow from
+// argv[1]. getopt has not been used before. Each returns an exit code.
+int vkf_cmd_info(int argc, char **argv);
+int vkf_cmd_run(int argc, char **argv);
+int vkf_cmd_eval(int argc, char **argv);
+int vkf_cmd_bench(int argc, char **argv);
+
+#endif

@@ -1,0 +1,335 @@
+// `vkformer eval`: runs oracle cases (a configuration, weights and inputs as files) and writes what comes out, for
+// comparison with PyTorch's results.
+#define _POSIX_C_SOURCE 200809L
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "commands.h"
+#include "eval_kinds.h"
+#include "options.h"
+#include "progress.h"
+#include "session_context.h"
+
+static const struct kind {
+    const char *name;
+    vkf_status (*run)(vkf_eval_case *c);
+} kinds[] = {
+    {"mha", vkf__eval_mha},
+    {"seed2", vkf__eval_seed2},
+    {"seed3", vkf__eval_seed3},
+    {"encoder_layer", vkf__eval_encoder_layer},
+    {"decoder_layer", vkf__eval_decoder_layer},
+    {"transformer", vkf__eval_transformer},
+    {"seq2seq", vkf__eval_seq2seq},
+    {"gemm", vkf__eval_gemm},
+    {"softmax", vkf__eval_softmax},
+    {"layernorm", vkf__eval_layernorm},
+    {"permute", vkf__eval_permute},
+    {"additive_attention", vkf__eval_additive_attention},
+};
+
+#define KIND_COUNT (sizeof kinds / sizeof kinds[0])
+
+static const struct kind *find_kind(const char *name)
+{
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+// ---- command line
+
+typedef struct eval_options {
+    vkf_common_options common;
+    const char *cases_path;
+    const char *results_path;
+    const struct kind *only; // NULL: every kind
+    vkf_fully_masked fully_masked;
+    vkf_dtype dtype;
+} eval_options;
+
+enum eval_option {
+    OPT_OUT = VKF_OPT_OWN,
+    OPT_FULLY_MASKED,
+    OPT_DTYPE,
+    OPT_ONLY,
+};
+
+static void print_help(void)
+{
+    fputs("usage: vkformer eval CASES --out RESULTS [OPTIONS]\n"
+          "\n"
+          "Runs every CASES/case_*/{config.json,weights.safetensors,inputs.safetensors} and writes what comes out to\n"
+          "RESULTS/case_*/out.safetensors. A case that fails is named with its reason, and the others go on.\n"
+          "\n"
+          "  --out RESULTS        the directory for results; made when it is not there\n"
+          "  --fully-masked WHAT  what a row gives in which every key is masked: nan (default) or zero\n"
+          "  --dtype TYPE         weights and activations on the device as f32 (default) or f16\n"
+          "  --only KIND          leave out cases of other kinds; KIND is one of\n",
+          stdout);
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        printf("%s%s%s", i % 4 == 0 ? "                       " : " ", kinds[i].name, i % 4 == 3 ? "\n" : "");
+    fputs("\n" VKF_COMMON_HELP, stdout);
+}
+
+static bool parse_fully_masked(const char *text, vkf_fully_masked *out_value)
+{
+    if (strcmp(text, "nan") != 0 && strcmp(text, "zero") != 0) {
+        vkf_print_error("--fully-masked: '%.200s' is neither nan nor zero", text);
+        return false;
+    }
+    *out_value = strcmp(text, "nan") == 0 ? VKF_FULLY_MASKED_NAN : VKF_FULLY_MASKED_ZERO;
+    return true;
+}
+
+static bool parse_option(int option, const char *value, eval_options *options)
+{
+    switch (option) {
+    case OPT_OUT:
+        options->results_path = value;
+        if (*value == '\0')
+            vkf_print_error("--out: the path is empty");
+        return *value != '\0';
+    case OPT_FULLY_MASKED:
+        return parse_fully_masked(value, &options->fully_masked);
+    case OPT_DTYPE:
+        return vkf_parse_float_dtype("--dtype", value, &options->dtype);
+    case OPT_ONLY:
+        options->only = find_kind(value);
+        if (!options->only)
+            vkf_print_error("--only: there is no kind '%.200s'; vkformer eval --help lists them", value);
+        return options->only != NULL;
+    default:
+        return vkf_parse_common(option, value, &options->common);
+    }
+}
+
+static bool parse_arguments(int argc, char **argv, eval_options *options)
+{
+    static const struct option long_options[] = {
+        {"out", required_argument, NULL, OPT_OUT},
+        {"fully-masked", required_argument, NULL, OPT_FULLY_MASKED},
+        {"dtype", required_argument, NULL, OPT_DTYPE},
+        {"only", required_argument, NULL, OPT_ONLY},
+        VKF_COMMON_LONG_OPTIONS,
+        {0},
+    };
+    int option;
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+        if (!parse_option(option, optarg, options))
+            return false;
+    if (options->common.help)
+        return true;
+    if (argc - optind != 1) {
+        vkf_print_error("eval takes one directory of cases, not %d; see vkformer eval --help", argc - optind);
+        return false;
+    }
+    options->cases_path = argv[optind];
+    if (!options->results_path) {
+        vkf_print_error("--out RESULTS is missing: the directory for results");
+        return false;
+    }
+    return true;
+}
+
+// ---- directories
+
+static char *join(const char *directory, const char *name)
+{
+    size_t size = strlen(directory) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (path)
+        snprintf(path, size, "%s/%s", directory, name);
+    else
+        vkf_print_error("memory is exhausted");
+    return path;
+}
+
+static int is_case_name(const struct dirent *entry)
+{
+    return strncmp(entry->d_name, "case_", 5) == 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// Makes a directory and those above it.
+static bool make_directories(const char *path)
+{
+    char *partial = strdup(path);
+    if (!partial) {
+        vkf_print_error("memory is exhausted");
+        return false;
+    }
+    for (char *slash = strchr(partial + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(partial, 0777); // a failure shows at the last one
+        *slash = '/';
+    }
+    int error = mkdir(partial, 0777) == 0 ? 0 : errno;
+    free(partial);
+    if (error == 0 || (error == EEXIST && is_directory(path)))
+        return true;
+    vkf_print_error("%s: cannot make the directory: %s", path, strerror(error == EEXIST ? ENOTDIR : error));
+    return false;
+}
+
+// ---- cases
+
+typedef struct eval_run {
+    const eval_options *options;
+    vkf_eval_settings settings;
+    vkf_progress progress;
+    uint32_t case_count, failed_count;
+} eval_run;
+
+// A failure's reason is the last error that the library, or the reading of the case, reported.
+static void report_failure(eval_run *run, const char *name, const char *kind, vkf_status status)
+{
+    const char *reason = vkf_message_log_last_error(run->options->common.messages);
+    vkf_progress_end(&run->progress);
+    vkf_print_error("%s%s%s%s: %s", name, kind ? " [" : "", kind ? kind : "", kind ? "]" : "",
+                    *reason ? reason : vkf_status_text(status));
+    run->failed_count++;
+}
+
+static vkf_status save_case(const vkf_eval_case *c, const char *result_directory)
+{
+    const vkf__host *host = c->settings.host;
+    if (mkdir(result_directory, 0777) != 0 && errno != EEXIST)
+        return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot make the directory: %s", result_directory, strerror(errno));
+    char *path = join(result_directory, "out.safetensors");
+    if (!path)
+        return VKF_ERROR_OUT_OF_HOST_MEMORY;
+    vkf_status status = vkf__eval_case_save(c, path);
+    free(path);
+    return status;
+}
+
+// A result of an earlier run must not pass for this one's.
+static vkf_status remove_result(const vkf__host *host, const char *result_directory)
+{
+    char *path = join(result_directory, "out.safetensors");
+    if (!path)
+        return VKF_ERROR_OUT_OF_HOST_MEMORY;
+    vkf_status status = VKF_OK;
+    if (remove(path) != 0 && errno != ENOENT && errno != ENOTDIR)
+        status = vkf__fail(host, VKF_ERROR_FILE, "%s: cannot remove the earlier result: %s", path, strerror(errno));
+    free(path);
+    return status;
+}
+
+static vkf_status run_opened_case(vkf_eval_case *c, const char *result_directory)
+{
+    const struct kind *kind = find_kind(c->kind);
+    if (!kind)
+        return vkf__fail(c->settings.host, VKF_ERROR_FORMAT, "%s: there is no kind \"%s\"", c->config_path, c->kind);
+    vkf_status status = kind->run(c);
+    return status == VKF_OK ? save_case(c, result_directory) : status;
+}
+
+static void run_case(eval_run *run, const char *name, const char *case_directory, const char *result_directory)
+{
+    vkf_eval_case c;
+    const struct kind *only = run->options->only;
+    vkf_message_log_set_quiet(run->options->common.messages, true);
+    vkf_status status = vkf__eval_case_open(&run->settings, case_directory, &c);
+    bool opened = status == VKF_OK;
+    if (!opened || !only || find_kind(c.kind) == only) {
+        run->case_count++;
+        vkf_status removed = remove_result(run->settings.host, result_directory);
+        if (opened)
+            status = removed == VKF_OK ? run_opened_case(&c, result_directory) : removed;
+        if (status != VKF_OK)
+            report_failure(run, name, opened ? c.kind : NULL, status);
+    }
+    if (opened)
+        vkf__eval_case_close(&c);
+    vkf_message_log_set_quiet(run->options->common.messages, false);
+}
+
+static bool run_cases(eval_run *run)
+{
+    const char *cases_path = run->options->cases_path;
+    struct dirent **entries = NULL;
+    int count = scandir(cases_path, &entries, is_case_name, by_name);
+    if (count < 0) {
+        vkf_print_error("%s: cannot list the directory: %s", cases_path, strerror(errno));
+        return false;
+    }
+    run->progress = vkf_progress_start("evaluating");
+    for (int i = 0; i < count; i++) {
+        char *case_directory = join(cases_path, entries[i]->d_name);
+        char *result_directory = join(run->options->results_path, entries[i]->d_name);
+        vkf_progress_show(&run->progress, (uint32_t)i, (uint32_t)count, entries[i]->d_name);
+        if (!case_directory || !result_directory)
+            run->failed_count++;
+        else if (is_directory(case_directory))
+            run_case(run, entries[i]->d_name, case_directory, result_directory);
+        free(result_directory);
+        free(case_directory);
+        free(entries[i]);
+    }
+    vkf_progress_end(&run->progress);
+    free(entries);
+    if (run->case_count == 0 && run->failed_count == 0) {
+        vkf_print_error("%s: there is no directory case_*%s%s in it", cases_path, run->options->only ? " of kind " : "",
+                        run->options->only ? run->options->only->name : "");
+        return false;
+    }
+    fprintf(stderr, "%u cases, %u failed\n", run->case_count, run->failed_count);
+    return run->failed_count == 0;
+}
+
+static int evaluate(const eval_options *options)
+{
+    vkf__host host;
+    vkf_context *context = NULL;
+    int code = VKF_EXIT_FAILED;
+    if (vkf__host_init(&host, NULL, vkf_message_log_receive, options->common.messages, VKF_SEVERITY_WARNING) != VKF_OK)
+        return VKF_EXIT_FAILED;
+    if (make_directories(options->results_path) && vkf_open_context(&options->common, &context) == VKF_OK) {
+        eval_run run = {
+            .options = options,
+            .settings = {.context = context,
+                         .host = &host,
+                         .fully_masked = options->fully_masked,
+                         .dtype = options->dtype},
+        };
+        code = run_cases(&run) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+    }
+    vkf_context_destroy(&context);
+    return vkf_common_exit_code(&options->common, code);
+}
+
+int vkf_cmd_eval(int argc, char **argv)
+{
+    eval_options options = {.fully_masked = VKF_FULLY_MASKED_NAN, .dtype = VKF_DTYPE_F32};
+    int code = VKF_EXIT_FAILED;
+    if (vkf_common_init(&options.common)) {
+        code = VKF_EXIT_USAGE;
+        if (parse_arguments(argc, argv, &options)) {
+            code = VKF_EXIT_DONE;
+            if (options.common.help)
+                print_help();
+            else
+                code = evaluate(&options);
+        }
+    }
+    vkf_common_free(&options.common);
+    return code;
+}

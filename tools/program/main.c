@@ -1,0 +1,78 @@
+// The program `vkformer`: finds the subcommand and makes sure that what it printed has reached its destination.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <vkformer/vkformer.h>
+
+#include "commands.h"
+#include "options.h"
+
+static const struct command {
+    const char *name;
+    char full_name[16]; // becomes argv[0]
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} commands[] = {
+    {"info", "vkformer info", vkf_cmd_info, "list the Vulkan devices and the kernels that each would take"},
+    {"run", "vkformer run", vkf_cmd_run, "run a model on lines of text"},
+    {"eval", "vkformer eval", vkf_cmd_eval, "compare a model's outputs with a reference"},
+    {"bench", "vkformer bench", vkf_cmd_bench, "measure a matrix product, an attention block or a layer"},
+};
+
+#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+
+static void print_help(FILE *out)
+{
+    fputs("usage: vkformer COMMAND [OPTIONS] [ARGUMENTS]\n"
+          "\n"
+          "Runs Transformers on any device that has Vulkan.\n"
+          "\n",
+          out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-6s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n"
+          "  --help     print this; vkformer COMMAND --help describes a command\n"
+          "  --version  print the version\n"
+          "\n"
+          "Exit codes: 0 done, 1 failed (the reason is on stderr), 2 wrong command line.\n",
+          out);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return VKF_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help(stdout);
+        return VKF_EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("vkformer %d.%d.%d\n", VKF_VERSION_MAJOR, VKF_VERSION_MINOR, VKF_VERSION_PATCH);
+        return VKF_EXIT_DONE;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(argv[1], commands[i].name) != 0)
+            continue;
+        char full_name[sizeof commands[i].full_name];
+        memcpy(full_name, commands[i].full_name, sizeof full_name);
+        argv[1] = full_name;
+        return commands[i].run(argc - 1, argv + 1);
+    }
+    vkf_print_error("there is no command '%.100s'; vkformer --help lists them", argv[1]);
+    return VKF_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    int code = dispatch(argc, argv);
+    // A full disk shows at the latest here.
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        vkf_print_error("writing to the standard output failed: %s", strerror(errno));
+        if (code == VKF_EXIT_DONE)
+            code = VKF_EXIT_FAILED;
+    }
+    return code;
+}

@@ -1,0 +1,100 @@
+// Options that every subcommand understands, and strict parsing of option values.
+#ifndef VKF_PROGRAM_OPTIONS_H
+#define VKF_PROGRAM_OPTIONS_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <vkformer/vkformer.h>
+
+struct vkf_message_log;
+struct vkf_cache_dir;
+
+// Strings point into argv.
+typedef struct vkf_common_options {
+    vkf_device_choice device;
+    bool device_given;
+    vkf_profile profile;
+    const char **masks;
+    uint32_t mask_count;
+    const char *cache_path; // NULL: the user's cache directory
+    const char *shader_dir;
+    bool no_cache;
+    bool validation;
+    bool verbose;
+    bool help;       // --help was given: print the command's help and leave
+    bool timestamps; // no option of its own: a command that reports GPU times sets it before it opens a context
+    struct vkf_message_log *messages;
+    struct vkf_cache_dir *cache;
+} vkf_common_options;
+
+// getopt_long values. A command's own long options count from VKF_OPT_OWN on.
+enum vkf_common_option {
+    VKF_OPT_DEVICE = 0x100,
+    VKF_OPT_CAPS,
+    VKF_OPT_MASK,
+    VKF_OPT_CACHE,
+    VKF_OPT_NO_CACHE,
+    VKF_OPT_VALIDATE,
+    VKF_OPT_VERBOSE,
+    VKF_OPT_SHADER_DIR,
+    VKF_OPT_HELP,
+    VKF_OPT_OWN = 0x200,
+};
+
+// Entries for a command's `struct option` array; the command adds its own and the closing {0}.
+// clang-format off
+#define VKF_COMMON_LONG_OPTIONS                                   \
+    {"device", required_argument, NULL, VKF_OPT_DEVICE},          \
+    {"caps", required_argument, NULL, VKF_OPT_CAPS},              \
+    {"mask", required_argument, NULL, VKF_OPT_MASK},              \
+    {"cache", required_argument, NULL, VKF_OPT_CACHE},            \
+    {"no-cache", no_argument, NULL, VKF_OPT_NO_CACHE},            \
+    {"validate", no_argument, NULL, VKF_OPT_VALIDATE},            \
+    {"verbose", no_argument, NULL, VKF_OPT_VERBOSE},              \
+    {"shader-dir", required_argument, NULL, VKF_OPT_SHADER_DIR},  \
+    {"help", no_argument, NULL, VKF_OPT_HELP}
+// clang-format on
+
+// The part of a command's help that describes them.
+#define VKF_COMMON_HELP                                                                         \
+    "Common options:\n"                                                                         \
+    "  --device CHOICE    best (default), an index, a part of the name, uuid:HEX,\n"            \
+    "                     discrete, integrated, virtual or cpu\n"                               \
+    "  --caps PROFILE     treat the device as no better than android-baseline-2022,\n"          \
+    "                     android-2025, roadmap-2026 or full (default)\n"                       \
+    "  --mask NAME[=VAL]  switch a Vulkan feature off or lower a limit; repeatable\n"           \
+    "  --cache DIR        keep pipelines in DIR, not in $XDG_CACHE_HOME/vkformer\n"             \
+    "  --no-cache         keep nothing between runs\n"                                          \
+    "  --validate         Vulkan validation layers on; any message of theirs gives exit 1\n"    \
+    "  --verbose          print informational messages\n"                                       \
+    "  --shader-dir DIR   take kernels from GLSL files in DIR (needs VKF_RUNTIME_GLSL)\n"       \
+    "  --help             print this\n"
+
+// False when memory is exhausted (message printed). vkf_common_free() afterwards in either case, after the context was
+// destroyed.
+bool vkf_common_init(vkf_common_options *common);
+void vkf_common_free(vkf_common_options *common);
+
+// Takes one result of getopt_long. False when the value is wrong (message printed) or when the option is none of the
+// common ones ('?' included, about which getopt has printed a message): then the command leaves with VKF_EXIT_USAGE.
+bool vkf_parse_common(int option, const char *value, vkf_common_options *common);
+
+// Opens a context as the options say. Errors have been printed. `common` must outlive the context.
+VKF_MUST_CHECK vkf_status vkf_open_context(const vkf_common_options *common, vkf_context **out_context);
+
+// What the command leaves with: `code`, or VKF_EXIT_FAILED when validation layers had something to say.
+int vkf_common_exit_code(const vkf_common_options *common, int code);
+
+// Strict readers of option values: the whole text must be a number within [min, max]. On failure they print a message
+// that names `option` ("--batch") and leave *out_value alone.
+bool vkf_parse_u32(const char *option, const char *text, uint32_t min, uint32_t max, uint32_t *out_value);
+bool vkf_parse_float(const char *option, const char *text, float min, float max, float *out_value);
+bool vkf_parse_float_dtype(const char *option, const char *text, vkf_dtype *out_dtype); // f32 or f16
+
+// Prints "vkformer: error: ..." on stderr.
+void vkf_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void vkf_print_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,60 @@
+// What the parts of `vkformer run` share.
+#ifndef VKF_PROGRAM_RUN_STATE_H
+#define VKF_PROGRAM_RUN_STATE_H
+
+#include "options.h"
+#include "run_timing.h"
+#include "text_lines.h"
+
+typedef struct run_options {
+    vkf_common_options common;
+    const char *model_directory;
+    char *const *texts; // NULL: the standard input
+    uint32_t text_count;
+    uint32_t batch;   // 0: not given
+    uint32_t max_len; // 0: not given
+    vkf_dtype dtype;
+    bool timing;
+    const char *attention_path; // NULL: not wanted
+} run_options;
+
+// Everything that lives as long as the command.
+typedef struct run_state {
+    const run_options *options;
+    vkf_context *context;
+    vkf_model *model;
+    vkf_vocabulary *vocabulary;
+    vkf_session *session;
+    vkf_model_config config;
+    vkf_text_source source;
+    uint32_t batch;
+    uint32_t max_len;
+    vkf_text_line *lines; // (batch)
+    uint32_t *slots;      // (batch): which line is row i of the run
+    int32_t *source_ids;  // (batch, max_source_len)
+    int32_t *target_ids;  // (batch, max_len)
+    uint32_t *lengths;    // (batch)
+    vkf_run_timing timing;
+    bool refused; // some line could not be run
+} run_state;
+
+// The part of a batch that is run.
+typedef struct run_batch {
+    uint32_t line_count;
+    uint32_t row_count;
+    uint32_t source_len; // of the longest row
+} run_batch;
+
+// Opens the device, loads the model and makes the session. False: the reason has been printed. In either case
+// vkf_run_release() afterwards.
+bool vkf_run_prepare(const run_options *options, run_state *out_state);
+void vkf_run_release(run_state *state);
+
+// Runs and prints every line. False when something failed that ends the command (message printed); lines that were
+// merely refused are remembered in `refused`.
+bool vkf_run_lines(run_state *state);
+
+// Draws the weights of row 0, which is line 0, of the run that ended just now. False: the reason has been printed.
+bool vkf_run_draw_attention(const run_state *state, const run_batch *batch);
+
+#endif

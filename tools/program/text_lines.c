@@ -1,0 +1,195 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "text_lines.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "xml_text.h"
+
+#define MAX_LINE_BYTES (UINT32_C(1) << 28) // far beyond what any model takes, and no size overflows
+
+static vkf_text_result read_line(FILE *file, vkf_text_line *line)
+{
+    size_t capacity = 0;
+    errno = 0;
+    ssize_t length = getline(&line->text, &capacity, file);
+    if (length < 0) {
+        bool failed = ferror(file) || !feof(file);
+        if (failed)
+            vkf_print_error("the standard input cannot be read: %s", strerror(errno));
+        free(line->text);
+        line->text = NULL;
+        return failed ? VKF_TEXT_FAILED : VKF_TEXT_END;
+    }
+    if (length > 0 && line->text[length - 1] == '\n')
+        length--;
+    if (length > 0 && line->text[length - 1] == '\r')
+        length--;
+    line->text[length] = '\0';
+    line->size_bytes = (size_t)length;
+    return VKF_TEXT_TAKEN;
+}
+
+vkf_text_result vkf_text_source_next(vkf_text_source *source, vkf_text_line *out_line)
+{
+    vkf_text_line line = {0};
+    if (!source->texts) {
+        vkf_text_result result = read_line(source->file, &line);
+        if (result != VKF_TEXT_TAKEN)
+            return result;
+    } else {
+        if (source->lines_taken == source->text_count)
+            return VKF_TEXT_END;
+        line.text = strdup(source->texts[source->lines_taken]);
+        if (!line.text) {
+            vkf_print_error("memory is exhausted");
+            return VKF_TEXT_FAILED;
+        }
+        line.size_bytes = strlen(line.text);
+    }
+    line.number = ++source->lines_taken;
+    *out_line = line;
+    return VKF_TEXT_TAKEN;
+}
+
+void vkf_text_line_clear(vkf_text_line *line)
+{
+    free(line->text);
+    free(line->ids);
+    *line = (vkf_text_line){0};
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+// Bytes of the word around an offset, or of the single character when that is itself a blank.
+static void word_around(const vkf_text_line *line, size_t at, size_t *out_start, size_t *out_end)
+{
+    size_t start = at, end = at + 1;
+    if (!is_blank(line->text[at])) {
+        while (start > 0 && !is_blank(line->text[start - 1]))
+            start--;
+        while (end < line->size_bytes && !is_blank(line->text[end]))
+            end++;
+    }
+    *out_start = start;
+    *out_end = end;
+}
+
+static void warn_of_word(const vkf_text_source *source, const vkf_text_line *line, size_t start, size_t end,
+                         uint64_t character)
+{
+    char word[121]; // cut between code points, with what a terminal would take as a control replaced
+    size_t length = 0;
+    const char *stop = line->text + end;
+    for (const char *c = line->text + start; c < stop && length + 4 < sizeof word;) {
+        const char *from = c;
+        uint32_t code_point = vkf_utf8_next(&c, stop);
+        if (code_point == 0xfffd || code_point < 0x20) {
+            word[length++] = '?';
+        } else {
+            memcpy(word + length, from, (size_t)(c - from));
+            length += (size_t)(c - from);
+        }
+    }
+    word[length] = '\0';
+    vkf_print_warning("%s %" PRIu64 ", character %" PRIu64 ": '%s' is not in the vocabulary and is read as <unk>",
+                      source->unit, line->number, character, word);
+}
+
+// Walks the text along its ids: an unknown token stands for one code point, any other for the bytes of its string.
+static void warn_of_unknown_words(const vkf_text_source *source, const vkf_vocabulary *vocabulary, int32_t unk_id,
+                                  const vkf_text_line *line)
+{
+    const char *end = line->text + line->size_bytes;
+    const char *at = line->text;
+    size_t warned_end = 0;
+    uint64_t character = 1;
+    for (uint32_t i = 0; i < line->id_count && at < end; i++) {
+        size_t offset = (size_t)(at - line->text);
+        if (line->ids[i] == unk_id) {
+            if (offset >= warned_end) {
+                size_t start = 0;
+                word_around(line, offset, &start, &warned_end);
+                warn_of_word(source, line, start, warned_end, character);
+            }
+            vkf_utf8_next(&at, end);
+            character++;
+            continue;
+        }
+        const char *token = vkf_vocabulary_source_token(vocabulary, line->ids[i]);
+        size_t length = token ? strlen(token) : 0;
+        if (length > (size_t)(end - at))
+            return;
+        character += token ? vkf_utf8_length(token, SIZE_MAX) : 0;
+        at += length;
+    }
+}
+
+static void refuse_long_line(const vkf_text_source *source, vkf_text_line *line, uint64_t tokens, uint32_t max_tokens)
+{
+    vkf_print_error("%s %" PRIu64 " has %" PRIu64 " tokens, the model takes at most %u: an empty line is printed",
+                    source->unit, line->number, tokens, max_tokens);
+    line->state = VKF_TEXT_REFUSED;
+}
+
+bool vkf_text_line_encode(const vkf_text_source *source, const vkf_vocabulary *vocabulary, int32_t unk_id,
+                          uint32_t max_tokens, vkf_text_line *line)
+{
+    line->state = VKF_TEXT_EMPTY;
+    if (line->size_bytes == 0)
+        return true;
+    if (line->size_bytes > MAX_LINE_BYTES) {
+        vkf_print_error("%s %" PRIu64 " is %zu bytes long, too much for any model: an empty line is printed",
+                        source->unit, line->number, line->size_bytes);
+        line->state = VKF_TEXT_REFUSED;
+        return true;
+    }
+    uint32_t count = 0;
+    vkf_status status = vkf_vocabulary_encode(vocabulary, line->text, line->size_bytes, &count, NULL);
+    if (status == VKF_OK && count == 0)
+        return true;
+    if (status == VKF_OK && count > max_tokens) {
+        refuse_long_line(source, line, count, max_tokens);
+        return true;
+    }
+    if (status == VKF_OK) {
+        line->ids = calloc(count, sizeof *line->ids);
+        status = line->ids ? vkf_vocabulary_encode(vocabulary, line->text, line->size_bytes, &count, line->ids)
+                           : VKF_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    if (status != VKF_OK) {
+        vkf_print_error("%s %" PRIu64 " cannot be turned into tokens: %s", source->unit, line->number,
+                        vkf_status_text(status));
+        return false;
+    }
+    line->id_count = count;
+    line->state = VKF_TEXT_READY;
+    warn_of_unknown_words(source, vocabulary, unk_id, line);
+    return true;
+}
+
+char *vkf_text_decode(const vkf_vocabulary *vocabulary, const int32_t *ids, uint32_t count)
+{
+    size_t size_bytes = 0;
+    char *text = NULL;
+    vkf_status status = vkf_vocabulary_decode(vocabulary, ids, count, &size_bytes, NULL);
+    if (status == VKF_OK) {
+        size_bytes++;
+        text = malloc(size_bytes);
+        status = text ? vkf_vocabulary_decode(vocabulary, ids, count, &size_bytes, text)
+                      : VKF_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    if (status != VKF_OK) {
+        vkf_print_error("the output cannot be turned into text: %s", vkf_status_text(status));
+        free(text);
+        return NULL;
+    }
+    return text;
+}
