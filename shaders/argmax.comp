@@ -1,5 +1,5 @@
-// Index of the largest element of a row; semantics in shared/argmax.h. One workgroup per row; the local size is a power of two
-// (the registry checks it).
+// Index of the largest element of a row; semantics in shared/argmax.h. One workgroup per row; the local size is a power
+// of two (the registry checks it).
 //
 // Values are compared as integers that order like the floats, so that the result does not depend on how a device
 // compares subnormals or NaN: NaN is largest, as in PyTorch, and -0 equals +0.

@@ -6,8 +6,8 @@
 // (TILE_M / THREAD_M) * (TILE_N / THREAD_N), and 4 * TILE_K * (TILE_M + TILE_N + 2) bytes of shared memory exist.
 // Grid: x over tiles of n, y over tiles of m, z over the batch.
 //
-// K advances TILE_K at a time and everything inside is unrolled: Mesa 22.3's lavapipe ends an invocation's loops after 65,535
-// iterations in all.
+// K advances TILE_K at a time and everything inside is unrolled: Mesa 22.3's lavapipe ends an invocation's loops after
+// 65,535 iterations in all.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -47,8 +47,8 @@ const uint B_STRIDE = TILE_N + 1;
 shared float a_tile[TILE_K * A_STRIDE]; // (TILE_K, TILE_M)
 shared float b_tile[TILE_K * B_STRIDE]; // (TILE_K, TILE_N)
 
-// Both loaders walk the tile along the dimension that is contiguous in memory. Addresses are clamped into the matrix, and
-// what lies outside becomes zero by selection, never by multiplication: 0 * NaN is NaN.
+// Both loaders walk the tile along the dimension that is contiguous in memory. Addresses are clamped into the matrix,
+// and what lies outside becomes zero by selection, never by multiplication: 0 * NaN is NaN.
 void load_a_tile(uint first, uint row_first, uint k_first)
 {
     [[unroll]] for (uint step = 0; step < (A_COUNT + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {

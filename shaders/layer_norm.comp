@@ -1,8 +1,8 @@
 // Layer normalisation over rows; semantics in shared/layer_norm.h. One workgroup per row; the local size is a power of
 // two (the registry checks it).
 //
-// The corrected two-pass algorithm (Chan, Golub, LeVeque 1983): the variance is taken about the mean of the first pass, and the
-// mean of those differences, which is only rounding, corrects both. E[x^2] - E[x]^2 would cancel.
+// The corrected two-pass algorithm (Chan, Golub, LeVeque 1983): the variance is taken about the mean of the first pass,
+// and the mean of those differences, which is only rounding, corrects both. E[x^2] - E[x]^2 would cancel.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require

@@ -1,12 +1,13 @@
 // Masked softmax over rows; semantics in shared/softmax.h. One workgroup per row; the local size is a power of two (the
 // registry checks it), as the tree reduction halves it.
 //
-// Two passes: each invocation keeps a running maximum and a sum relative to it, these are merged through shared memory, and the
-// second pass computes the scores again and writes. An element is read again only by the invocation that then writes
-// it, so out may alias x.
+// Two passes: each invocation keeps a running maximum and a sum relative to it, these are merged through shared memory,
+// and the second pass computes the scores again and writes. An element is read again only by the invocation that then
+// writes it, so out may alias x.
 //
-// The maximum starts at the finite -FLT_MAX/2, so that no difference of scores is inf - inf. A score not above it (-inf, a
-// mask filled with the lowest finite number) counts as masked. NaN or +inf anywhere in a row makes the row NaN, as in PyTorch.
+// The maximum starts at the finite -FLT_MAX/2, so that no difference of scores is inf - inf. A score not above it (-inf,
+// a mask filled with the lowest finite number) counts as masked. NaN or +inf anywhere in a row makes the row NaN, as in
+// PyTorch.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require

@@ -1,6 +1,6 @@
-// The workgroup, and where an invocation stands in a grid. One dimension of a dispatch holds only 65,535 workgroups on many devices, so large
-// grids are folded into two: the last row of workgroups may overshoot, and every kernel guards its index.
-// Included after a shared header, whose types.h it needs.
+// The workgroup, and where an invocation stands in a grid. One dimension of a dispatch holds only 65,535 workgroups on
+// many devices, so large grids are folded into two: the last row of workgroups may overshoot, and every kernel guards
+// its index. Included after a shared header, whose types.h it needs.
 #ifndef VKF_GRID_GLSL
 #define VKF_GRID_GLSL
 

@@ -1,7 +1,7 @@
 // Tests on floats that no compiler may assume away, and activations.
 //
-// erf and tanh are polynomials fitted for this file (weighted minimax, evaluated in float32): both are within 1e-7 absolute.
-// The built-in tanh is not used: on some devices it overflows to NaN, or cancels near 0.
+// erf and tanh are polynomials fitted for this file (weighted minimax, evaluated in float32): both are within 1e-7
+// absolute. The built-in tanh is not used: on some devices it overflows to NaN, or cancels near 0.
 #ifndef VKF_MATH_GLSL
 #define VKF_MATH_GLSL
 

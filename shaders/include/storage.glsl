@@ -4,11 +4,11 @@
 //   WRITE(type, binding, name)       declares a buffer and            void name_store(uint i, float value)
 //   READ_WRITE(type, binding, name)  declares both
 //
-// `type` is f32, f16, f16p, i32 or bytes and may itself be a macro (-DTYPE_X=f16). Index 0 is the tensor's first element: each
-// function adds the push constant name_offset, which the kernel declares before.
+// `type` is f32, f16, f16p, i32 or bytes and may itself be a macro (-DTYPE_X=f16). Index 0 is the tensor's first
+// element: each function adds the push constant name_offset, which the kernel declares.
 //
-// f16 needs storageBuffer16BitAccess. f16p is the same data on devices without it: two halves to a 32-bit word. A row may
-// begin or end in the middle of a word whose other half belongs to another invocation, so f16p stores one half by
+// f16 needs storageBuffer16BitAccess. f16p is the same data on devices without it: two halves to a 32-bit word. A row
+// may begin or end in the middle of a word whose other half belongs to another invocation, so f16p stores one half by
 // atomics that leave the other alone.
 #ifndef VKF_STORAGE_GLSL
 #define VKF_STORAGE_GLSL

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// To 16 bits: round to nearest, ties to even, into the subnormals too; overflow becomes infinity. NaN stays NaN with its
-// sign, made quiet. From 16 bits: exact.
+// To 16 bits: round to nearest, ties to even, into the subnormals too; overflow becomes infinity. NaN stays NaN, made
+// quiet, with its sign. From 16 bits: exact.
 uint16_t vkf__half_from_float(float value);
 float vkf__float_from_half(uint16_t half);
 uint16_t vkf__bfloat_from_float(float value);

@@ -17,8 +17,8 @@ typedef struct vkf__new_file {
 VKF_MUST_CHECK vkf_status vkf__new_file_open(const vkf__host *host, const char *path, vkf__new_file *out_file);
 VKF_MUST_CHECK vkf_status vkf__new_file_write(vkf__new_file *file, const void *data, size_t size_bytes);
 
-// Flushes to the disk and renames over `path`. *file is closed on success and on failure; on failure `path` is as it was
-// and the temporary file gone.
+// Flushes to the disk and renames over `path`. *file is closed on success and on failure; on failure `path` is as it
+// was and the temporary file gone.
 VKF_MUST_CHECK vkf_status vkf__new_file_commit(vkf__new_file *file);
 
 // Removes the temporary file. After a commit, and for {0}, there is nothing to do.

@@ -41,12 +41,13 @@ typedef struct vkf__stored_tensor {
 
 typedef struct vkf__safetensors vkf__safetensors;
 
-// Opens and checks the whole header. FORMAT, with a message of its own for each: file shorter than 8 bytes; header longer
-// than the file or than 100 MB; header not a JSON object or not UTF-8; duplicate tensor name; NUL in a name; unknown
-// dtype; shape with a negative, fractional or absurd entry, or overflowing; rank above 8; data_offsets malformed, beyond
-// the file, disagreeing with shape and dtype, overlapping, or leaving a hole; bytes after the last tensor; a BOOL other
-// than 0 and 1; "__metadata__" that is not an object of strings. Keys beside dtype, shape and data_offsets are ignored,
-// as by the format's own reader. The file keeps a copy of *host. Other statuses: FILE, OUT_OF_HOST_MEMORY.
+// Opens and checks the whole header. FORMAT, with a message of its own for each: file shorter than 8 bytes; header
+// longer than the file or than 100 MB; header not a JSON object or not UTF-8; duplicate tensor name; NUL in a name;
+// unknown dtype; shape with a negative, fractional or absurd entry, or overflowing; rank above 8; data_offsets
+// malformed, beyond the file, disagreeing with shape and dtype, overlapping, or leaving a hole; bytes after the last
+// tensor; a BOOL other than 0 and 1; "__metadata__" that is not an object of strings. Keys beside dtype, shape and
+// data_offsets are ignored, as by the format's own reader. The file keeps a copy of *host. Other statuses: FILE,
+// OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__safetensors_open(const vkf__host *host, const char *path, vkf__safetensors **out_file);
 
 // The same for a file's bytes that are in memory already and outlive *out_file; `path` only serves the messages.

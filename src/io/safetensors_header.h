@@ -26,7 +26,7 @@ VKF_MUST_CHECK vkf_status vkf__safetensors_parse_header(const vkf__safetensors_a
 VKF_MUST_CHECK vkf_status vkf__safetensors_parse_entry(const vkf__safetensors_area *area, const char *name,
                                                        const json_t *entry, vkf__stored_tensor *out_tensor);
 
-// The first element of a BOOL tensor that is neither 0 nor 1; the tensor's count when there is none, or for other types.
+// The first element of a BOOL tensor that is neither 0 nor 1; the count when there is none, or for other types.
 uint64_t vkf__stored_first_bad_bool(const vkf__stored_tensor *tensor);
 
 #endif

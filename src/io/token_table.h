@@ -1,7 +1,7 @@
 // vocabulary.json: two lists of token strings with greedy longest-match encoding.
 //
-// {"source": {"tokens": [...], "lowercase": true, "append_eos": true}, "target": {"tokens": [...]}}; the id of a token is
-// its place in the list; ids 0 to 3 are "<pad>", "<bos>", "<eos>", "<unk>" in both. "lowercase" and "append_eos" are
+// {"source": {"tokens": [...], "lowercase": true, "append_eos": true}, "target": {"tokens": [...]}}; the id of a token
+// is its place in the list; ids 0 to 3 are "<pad>", "<bos>", "<eos>", "<unk>" in both. "lowercase" and "append_eos" are
 // false when absent.
 #ifndef VKF_IO_TOKEN_TABLE_H
 #define VKF_IO_TOKEN_TABLE_H
@@ -30,8 +30,8 @@ void vkf__token_tables_free(vkf__token_tables *tables);
 uint32_t vkf__token_table_count(const vkf__token_table *table);
 const char *vkf__token_table_text(const vkf__token_table *table, int32_t id); // NULL when there is no such id
 
-// Greedy longest match; ASCII is lowercased first when the table says so; one <unk> per unmatched code point (or invalid
-// byte); eos appended when the table says so. Special tokens are never matched in text. *inout_count as in
+// Greedy longest match; ASCII is lowercased first when the table says so; one <unk> per unmatched code point (or
+// invalid byte); eos appended when the table says so. Special tokens are never matched in text. *inout_count as in
 // vkf_vocabulary_encode(). Status TOO_LARGE when the capacity is too small: then *inout_count is the number needed and
 // nothing was written to out_ids. INVALID_ARGUMENT for a text of 4 GiB or more.
 VKF_MUST_CHECK vkf_status vkf__token_table_encode(const vkf__token_table *table, const char *text, size_t text_bytes,

@@ -22,13 +22,13 @@ typedef struct vkf__ref_layout {
 typedef struct vkf__ref_gemm_desc {
     uint32_t m, n, k;
     uint32_t batch;
-    uint32_t batch_inner; // 0: 1
-    const float *a;       // (m, k), or (k, m) with transpose_a
-    const float *b;       // (k, n), or (n, k) with transpose_b
-    const float *c;       // optional, (m, n), laid out as out; not read when beta is 0
-    const float *bias;    // optional, (n)
+    uint32_t batch_inner;  // 0: 1
+    const float *a;        // (m, k), or (k, m) with transpose_a
+    const float *b;        // (k, n), or (n, k) with transpose_b
+    const float *c;        // optional, (m, n), laid out as out; not read when beta is 0
+    const float *bias;     // optional, (n)
     const float *residual; // optional, (m, n), laid out as out
-    float *out;           // (m, n); may be c or residual
+    float *out;            // (m, n); may be c or residual
     vkf__ref_layout a_layout, b_layout, out_layout;
     bool transpose_a, transpose_b;
     float alpha; // 0: a and b are not read
@@ -95,18 +95,19 @@ void vkf__ref_argmax(uint32_t rows, uint32_t cols, const float *x, int32_t *out)
 typedef struct vkf__ref_attention_desc {
     uint32_t batch, q_len, k_len;
     uint32_t embed_dim, num_heads;
-    uint32_t head_dim;   // 0: embed_dim / num_heads
-    uint32_t v_head_dim; // 0: head_dim
-    uint32_t kdim, vdim; // 0: embed_dim
-    const float *query;  // (B, L, embed_dim)
-    const float *key;    // (B, S, kdim)
-    const float *value;  // (B, S, vdim)
+    uint32_t head_dim;                           // 0: embed_dim / num_heads
+    uint32_t v_head_dim;                         // 0: head_dim
+    uint32_t kdim, vdim;                         // 0: embed_dim
+    const float *query;                          // (B, L, embed_dim)
+    const float *key;                            // (B, S, kdim)
+    const float *value;                          // (B, S, vdim)
     const float *q_weight, *k_weight, *v_weight; // (H * head_dim, embed_dim), (.., kdim), (H * v_head_dim, vdim)
     const float *q_bias, *k_bias, *v_bias;       // optional
-    const float *bias_k, *bias_v; // optional: one more key and value, after the projection; (H * head_dim), (H * v_head_dim)
-    bool add_zero_attn;           // one more key and value of zeros
-    const float *out_weight;      // (embed_dim, H * v_head_dim)
-    const float *out_bias;        // optional
+    const float *bias_k;                         // optional, (H * head_dim): one more key, after the projection
+    const float *bias_v;                         // (H * v_head_dim), with bias_k
+    bool add_zero_attn;                          // one more key and value of zeros
+    const float *out_weight;                     // (embed_dim, H * v_head_dim)
+    const float *out_bias;                       // optional
     vkf_attention_mask mask;
     const void *mask_values;     // (L, S), or (B * H, L, S)
     const void *key_mask_values; // (B, S), or (B) for lengths

@@ -39,8 +39,8 @@ void vkf_test_assert_close(const float *actual, const float *expected, size_t co
     for (size_t i = 0; i < count && shown < SHOWN; i++) {
         if (is_close(actual[i], expected[i], atol, rtol))
             continue;
-        print_error("  [%zu] actual %.9g, expected %.9g, difference %.3g\n", i, (double)actual[i],
-                    (double)expected[i], fabs((double)actual[i] - expected[i]));
+        print_error("  [%zu] actual %.9g, expected %.9g, difference %.3g\n", i, (double)actual[i], (double)expected[i],
+                    fabs((double)actual[i] - expected[i]));
         shown++;
     }
     _fail(file, line);

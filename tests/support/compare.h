@@ -8,7 +8,8 @@
 // The number of values that are not close: for tests that plant an error and expect it to be noticed.
 size_t vkf_test_mismatches(const float *actual, const float *expected, size_t count, double atol, double rtol);
 
-// Fails the running cmocka test unless all values are close, after printing the first ten mismatches with their indices.
+// Fails the running cmocka test unless all values are close, after printing the first ten mismatches with their
+// indices.
 // `label` says what was compared, and with which seed: "softmax 3x5, seed 7". Comparing nothing is a failure.
 #define assert_close(actual, expected, count, atol, rtol, label) \
     vkf_test_assert_close((actual), (expected), (count), (atol), (rtol), (label), __FILE__, __LINE__)

@@ -12,7 +12,7 @@ typedef struct vkf_test_random {
 void vkf_test_random_init(vkf_test_random *random, uint64_t seed);
 
 uint64_t vkf_test_random_u64(vkf_test_random *random);
-uint32_t vkf_test_random_below(vkf_test_random *random, uint32_t limit); // 0 .. limit - 1; limit > 0
+uint32_t vkf_test_random_below(vkf_test_random *random, uint32_t limit);       // 0 .. limit - 1; limit > 0
 float vkf_test_random_uniform(vkf_test_random *random, float low, float high); // low <= value < high
 float vkf_test_random_normal(vkf_test_random *random);                         // mean 0, deviation 1
 

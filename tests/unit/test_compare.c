@@ -86,7 +86,7 @@ static void test_fills_stay_in_range(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mismatches_at_the_tolerance), cmocka_unit_test(test_mismatches_with_special_values),
+        cmocka_unit_test(test_mismatches_at_the_tolerance),  cmocka_unit_test(test_mismatches_with_special_values),
         cmocka_unit_test(test_random_repeats_with_its_seed), cmocka_unit_test(test_random_normal_moments),
         cmocka_unit_test(test_fills_stay_in_range),
     };

@@ -329,8 +329,9 @@ static void test_safetensors_open_knows_every_type(void **state)
         vkf__safetensors *file = NULL;
         char header[256];
         size_t bytes = vkf__stored_type_size((vkf__stored_type)i);
-        snprintf(header, sizeof header, "{\"t\":{\"data_offsets\":[0,%zu],\"extra\":null,\"shape\":[3],\"dtype\":\"%s\"}}",
-                 3 * bytes, vkf__stored_type_name((vkf__stored_type)i));
+        snprintf(header, sizeof header,
+                 "{\"t\":{\"data_offsets\":[0,%zu],\"extra\":null,\"shape\":[3],\"dtype\":\"%s\"}}", 3 * bytes,
+                 vkf__stored_type_name((vkf__stored_type)i));
         assert_int_equal(open_text(&recording, *state, header, 3 * bytes, &file), VKF_OK);
         assert_int_equal(vkf__safetensors_at(file, 0)->type, i);
         vkf__safetensors_close(&file);

@@ -6,6 +6,7 @@
 #include "bench_dispatches.h"
 #include "bench_measure.h"
 #include "commands.h"
+#include "json_output.h"
 
 typedef struct attention_sizes {
     uint32_t batch;
@@ -41,12 +42,13 @@ static vkf_layer *create_layer(vkf_bench_data *data, const attention_sizes *size
         .embed_dim = embed_dim,
         .num_heads = sizes->heads,
         .mask.causal = sizes->causal ? VKF_CAUSAL_TOP_LEFT : VKF_CAUSAL_NONE,
-        .params = {
-            .q_weight = vkf_bench_linear(data, embed_dim, embed_dim),
-            .k_weight = vkf_bench_linear(data, embed_dim, embed_dim),
-            .v_weight = vkf_bench_linear(data, embed_dim, embed_dim),
-            .out_weight = vkf_bench_linear(data, embed_dim, embed_dim),
-        },
+        .params =
+            {
+                .q_weight = vkf_bench_linear(data, embed_dim, embed_dim),
+                .k_weight = vkf_bench_linear(data, embed_dim, embed_dim),
+                .v_weight = vkf_bench_linear(data, embed_dim, embed_dim),
+                .out_weight = vkf_bench_linear(data, embed_dim, embed_dim),
+            },
         .dtype = data->dtype,
         .max_sizes = {.batch = sizes->batch, .query_len = sizes->q_len, .key_len = sizes->kv_len},
     };
@@ -66,6 +68,18 @@ static vkf_layer *create_layer(vkf_bench_data *data, const attention_sizes *size
     return layer;
 }
 
+static json_t *shape_of(const attention_sizes *sizes)
+{
+    json_t *shape = json_object();
+    vkf_json_put_integer(shape, "batch", sizes->batch);
+    vkf_json_put_integer(shape, "heads", sizes->heads);
+    vkf_json_put_integer(shape, "q_len", sizes->q_len);
+    vkf_json_put_integer(shape, "kv_len", sizes->kv_len);
+    vkf_json_put_integer(shape, "head_dim", sizes->head_dim);
+    json_object_set_new(shape, "causal", json_boolean(sizes->causal));
+    return shape;
+}
+
 static bool measure(const vkf_bench_options *options, vkf_context *context, const attention_sizes *sizes)
 {
     vkf_bench_data data = vkf_bench_data_begin(context, options->dtype);
@@ -79,10 +93,7 @@ static bool measure(const vkf_bench_options *options, vkf_context *context, cons
         double rows = (double)sizes->batch * sizes->heads * sizes->head_dim;
         vkf_bench_case bench_case = {
             .op = "attention",
-            .shape = json_pack("{s:I,s:I,s:I,s:I,s:I,s:b}", "batch", (json_int_t)sizes->batch, "heads",
-                               (json_int_t)sizes->heads, "q_len", (json_int_t)sizes->q_len, "kv_len",
-                               (json_int_t)sizes->kv_len, "head_dim", (json_int_t)sizes->head_dim, "causal",
-                               (int)sizes->causal),
+            .shape = shape_of(sizes),
             .flops = 4.0 * rows * sizes->q_len * sizes->kv_len * (sizes->causal ? 0.5 : 1.0),
             // query and output, key and value
             .bytes = 2.0 * rows * ((double)sizes->q_len + sizes->kv_len) * (double)vkf_dtype_size(options->dtype),

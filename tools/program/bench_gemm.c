@@ -5,19 +5,19 @@
 #include "bench_data.h"
 #include "bench_measure.h"
 #include "commands.h"
+#include "json_output.h"
 
 typedef struct gemm_bench {
     vkf_context *context;
     vkf_gemm_desc desc;
 } gemm_bench;
 
-static const char help[] =
-    "usage: vkformer bench gemm --m M --n N --k K [OPTIONS]\n"
-    "\n"
-    "Measures out (M, N) = a (M, K) b (K, N) as one call of vkf_gemm().\n"
-    "\n"
-    "  --m M, --n N, --k K\n"
-    "  --transpose-b      b is stored (N, K), as PyTorch keeps Linear weights\n" VKF_BENCH_HELP;
+static const char help[] = "usage: vkformer bench gemm --m M --n N --k K [OPTIONS]\n"
+                           "\n"
+                           "Measures out (M, N) = a (M, K) b (K, N) as one call of vkf_gemm().\n"
+                           "\n"
+                           "  --m M, --n N, --k K\n"
+                           "  --transpose-b      b is stored (N, K), as PyTorch keeps Linear weights\n" VKF_BENCH_HELP;
 
 static vkf_status run_once(void *user, double *out_gpu_ns)
 {
@@ -34,26 +34,36 @@ static void name_variant(void *user, char *out_text, size_t size_bytes)
     snprintf(out_text, size_bytes, "%s", kernel ? kernel : "unknown");
 }
 
+static json_t *shape_of(const vkf_gemm_desc *desc, uint32_t m, uint32_t n, uint32_t k)
+{
+    json_t *shape = json_object();
+    vkf_json_put_integer(shape, "m", m);
+    vkf_json_put_integer(shape, "n", n);
+    vkf_json_put_integer(shape, "k", k);
+    json_object_set_new(shape, "transpose_b", json_boolean(desc->transpose_b));
+    return shape;
+}
+
 static bool measure(const vkf_bench_options *options, vkf_context *context, uint32_t m, uint32_t n, uint32_t k,
                     bool transpose_b)
 {
     vkf_bench_data data = vkf_bench_data_begin(context, options->dtype);
     gemm_bench bench = {
         .context = context,
-        .desc = {
-            .a = vkf_bench_random(&data, m, k, 1.0f),
-            .b = transpose_b ? vkf_bench_linear(&data, n, k) : vkf_bench_random(&data, k, n, 1.0f),
-            .out = vkf_bench_random(&data, m, n, 1.0f),
-            .transpose_b = transpose_b,
-            .alpha = 1.0f,
-        },
+        .desc =
+            {
+                .a = vkf_bench_random(&data, m, k, 1.0f),
+                .b = transpose_b ? vkf_bench_linear(&data, n, k) : vkf_bench_random(&data, k, n, 1.0f),
+                .out = vkf_bench_random(&data, m, n, 1.0f),
+                .transpose_b = transpose_b,
+                .alpha = 1.0f,
+            },
     };
     bool done = false;
     if (data.status == VKF_OK) {
         vkf_bench_case bench_case = {
             .op = "gemm",
-            .shape = json_pack("{s:I,s:I,s:I,s:b}", "m", (json_int_t)m, "n", (json_int_t)n, "k", (json_int_t)k,
-                               "transpose_b", (int)transpose_b),
+            .shape = shape_of(&bench.desc, m, n, k),
             .flops = 2.0 * m * n * k,
             .bytes = (double)data.bytes,
             .run = run_once,

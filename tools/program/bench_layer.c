@@ -7,6 +7,7 @@
 #include "bench_dispatches.h"
 #include "bench_measure.h"
 #include "commands.h"
+#include "json_output.h"
 
 typedef struct layer_sizes {
     const char *kind_name;
@@ -68,12 +69,13 @@ static vkf_layer *create_layer(vkf_bench_data *data, const layer_sizes *sizes)
         .activation = VKF_ACTIVATION_RELU,
         .layer_norm_eps = 1e-5f,
         .self = attention_weights(data, d_model),
-        .feed_forward = {
-            .weight1 = vkf_bench_linear(data, sizes->ff, d_model),
-            .bias1 = vkf_bench_random(data, sizes->ff, 0, 0.1f),
-            .weight2 = vkf_bench_linear(data, d_model, sizes->ff),
-            .bias2 = vkf_bench_random(data, d_model, 0, 0.1f),
-        },
+        .feed_forward =
+            {
+                .weight1 = vkf_bench_linear(data, sizes->ff, d_model),
+                .bias1 = vkf_bench_random(data, sizes->ff, 0, 0.1f),
+                .weight2 = vkf_bench_linear(data, d_model, sizes->ff),
+                .bias2 = vkf_bench_random(data, d_model, 0, 0.1f),
+            },
         .norm1 = norm_weights(data, d_model),
         .norm2 = norm_weights(data, d_model),
         .dtype = data->dtype,
@@ -113,12 +115,15 @@ static double count_flops(const layer_sizes *sizes)
 
 static json_t *shape_of(const layer_sizes *sizes)
 {
-    json_t *shape = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I}", "kind", sizes->kind_name, "d_model",
-                              (json_int_t)sizes->d_model, "heads", (json_int_t)sizes->heads, "ff",
-                              (json_int_t)sizes->ff, "len", (json_int_t)sizes->len, "batch",
-                              (json_int_t)sizes->batch);
-    if (shape && sizes->decoder)
-        json_object_set_new(shape, "memory_len", json_integer(sizes->memory_len));
+    json_t *shape = json_object();
+    vkf_json_put_string(shape, "kind", sizes->kind_name);
+    vkf_json_put_integer(shape, "d_model", sizes->d_model);
+    vkf_json_put_integer(shape, "heads", sizes->heads);
+    vkf_json_put_integer(shape, "ff", sizes->ff);
+    vkf_json_put_integer(shape, "len", sizes->len);
+    vkf_json_put_integer(shape, "batch", sizes->batch);
+    if (sizes->decoder)
+        vkf_json_put_integer(shape, "memory_len", sizes->memory_len);
     return shape;
 }
 

@@ -44,20 +44,28 @@ static bool print_json(const vkf_bench_options *options, const vkf_bench_case *b
     char driver[600];
     snprintf(driver, sizeof driver, "%s%s%s", device->driver_name, device->driver_info[0] ? ", " : "",
              device->driver_info);
-    return vkf_print_json(json_pack(
-        "{s:s,s:O,s:s,s:s,s:s,s:s,s:o,s:o,s:f,s:f,s:f,s:f}",
-        "op", bench_case->op, "shape", bench_case->shape, "dtype", vkf_dtype_name(options->dtype),
-        "device", device->name, "driver", driver, "variant", variant,
-        "gpu_ms_min", vkf_json_known(times->gpu_ms_min), "gpu_ms_median", vkf_json_known(times->gpu_ms_median),
-        "wall_ms_min", times->wall_ms_min, "wall_ms_median", times->wall_ms_median,
-        "gflops", bench_case->flops / seconds * 1e-9, "gbytes_per_s", bench_case->bytes / seconds * 1e-9));
+    json_t *result = json_object();
+    vkf_json_put_string(result, "op", bench_case->op);
+    json_object_set(result, "shape", bench_case->shape);
+    vkf_json_put_string(result, "dtype", vkf_dtype_name(options->dtype));
+    vkf_json_put_string(result, "device", device->name);
+    vkf_json_put_string(result, "driver", driver);
+    vkf_json_put_string(result, "variant", variant);
+    vkf_json_put_real(result, "gpu_ms_min", times->gpu_ms_min);
+    vkf_json_put_real(result, "gpu_ms_median", times->gpu_ms_median);
+    vkf_json_put_real(result, "wall_ms_min", times->wall_ms_min);
+    vkf_json_put_real(result, "wall_ms_median", times->wall_ms_median);
+    vkf_json_put_real(result, "gflops", bench_case->flops / seconds * 1e-9);
+    vkf_json_put_real(result, "gbytes_per_s", bench_case->bytes / seconds * 1e-9);
+    return vkf_print_json(result);
 }
 
 static void print_shape(json_t *shape)
 {
     const char *key;
     json_t *value;
-    json_object_foreach(shape, key, value) {
+    json_object_foreach(shape, key, value)
+    {
         if (json_is_integer(value))
             printf(" %s=%" JSON_INTEGER_FORMAT, key, json_integer_value(value));
         else if (json_is_string(value))
@@ -81,7 +89,7 @@ static void print_table(const vkf_bench_options *options, const vkf_bench_case *
         printf("  gpu          unknown\n");
     printf("  wall         %.4f ms min, %.4f ms median of %u\n", times->wall_ms_min, times->wall_ms_median,
            options->repetitions);
-    printf("  rate         %.2f GFLOP/s, %.2f GB/s\n", bench_case->flops / seconds * 1e-9,
+    printf("  rate         %.4g GFLOP/s, %.4g GB/s\n", bench_case->flops / seconds * 1e-9,
            bench_case->bytes / seconds * 1e-9);
 }
 

@@ -132,8 +132,9 @@ static json_t *heaps_json(const vkf_device_info *info)
 {
     json_t *heaps = json_array();
     for (uint32_t i = 0; i < info->heap_count && i < VKF_MAX_MEMORY_HEAPS; i++) {
-        json_t *heap = json_pack("{s:I,s:b}", "bytes", (json_int_t)info->heap_size_bytes[i], "device_local",
-                                 (int)info->heap_device_local[i]);
+        json_t *heap = json_object();
+        vkf_json_put_integer(heap, "bytes", info->heap_size_bytes[i]);
+        json_object_set_new(heap, "device_local", json_boolean(info->heap_device_local[i]));
         json_array_append_new(heaps, heap);
     }
     return heaps;
@@ -145,21 +146,30 @@ static json_t *device_json(const vkf_device_info *info)
     format_uuid(info->uuid, uuid);
     format_uuid(info->driver_uuid, driver_uuid);
     format_api_version(info->api_version, version);
-    return json_pack("{s:i,s:s,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:b,s:b,s:b,s:o}",
-                     "index", (int)info->index, "name", info->name, "type", type_name(info->type),
-                     "driver", info->driver_name, "driver_info", info->driver_info,
-                     "api_version", version, "driver_version", (json_int_t)info->driver_version,
-                     "vendor_id", (json_int_t)info->vendor_id, "device_id", (json_int_t)info->device_id,
-                     "uuid", uuid, "driver_uuid", driver_uuid,
-                     "subgroup_size", (json_int_t)info->subgroup_size,
-                     "max_workgroup_invocations", (json_int_t)info->max_workgroup_invocations,
-                     "max_shared_memory_bytes", (json_int_t)info->max_shared_memory_bytes,
-                     "max_storage_buffers", (json_int_t)info->max_storage_buffers,
-                     "max_storage_buffer_range_bytes", (json_int_t)info->max_storage_buffer_range_bytes,
-                     "max_push_constant_bytes", (json_int_t)info->max_push_constant_bytes,
-                     "storage_16bit", (int)info->storage_16bit, "shader_float16", (int)info->shader_float16,
-                     "timestamps", (int)info->timestamps, "unified_memory", (int)info->unified_memory,
-                     "heaps", heaps_json(info));
+    json_t *device = json_object();
+    vkf_json_put_integer(device, "index", info->index);
+    vkf_json_put_string(device, "name", info->name);
+    vkf_json_put_string(device, "type", type_name(info->type));
+    vkf_json_put_string(device, "driver", info->driver_name);
+    vkf_json_put_string(device, "driver_info", info->driver_info);
+    vkf_json_put_string(device, "api_version", version);
+    vkf_json_put_integer(device, "driver_version", info->driver_version);
+    vkf_json_put_integer(device, "vendor_id", info->vendor_id);
+    vkf_json_put_integer(device, "device_id", info->device_id);
+    vkf_json_put_string(device, "uuid", uuid);
+    vkf_json_put_string(device, "driver_uuid", driver_uuid);
+    vkf_json_put_integer(device, "subgroup_size", info->subgroup_size);
+    vkf_json_put_integer(device, "max_workgroup_invocations", info->max_workgroup_invocations);
+    vkf_json_put_integer(device, "max_shared_memory_bytes", info->max_shared_memory_bytes);
+    vkf_json_put_integer(device, "max_storage_buffers", info->max_storage_buffers);
+    vkf_json_put_integer(device, "max_storage_buffer_range_bytes", info->max_storage_buffer_range_bytes);
+    vkf_json_put_integer(device, "max_push_constant_bytes", info->max_push_constant_bytes);
+    json_object_set_new(device, "storage_16bit", json_boolean(info->storage_16bit));
+    json_object_set_new(device, "shader_float16", json_boolean(info->shader_float16));
+    json_object_set_new(device, "timestamps", json_boolean(info->timestamps));
+    json_object_set_new(device, "unified_memory", json_boolean(info->unified_memory));
+    json_object_set_new(device, "heaps", heaps_json(info));
+    return device;
 }
 
 static void visit_kernel(void *user, const char *kernel, bool usable, const char *why)
@@ -172,7 +182,10 @@ static void visit_kernel(void *user, const char *kernel, bool usable, const char
     if (list->print)
         printf("    %-4s %-32s %s\n", usable ? "yes" : "no", kernel, why ? why : "");
     if (list->lines) {
-        json_t *line = json_pack("{s:s,s:b,s:s}", "name", kernel, "usable", (int)usable, "why", why ? why : "");
+        json_t *line = json_object();
+        vkf_json_put_string(line, "name", kernel);
+        json_object_set_new(line, "usable", json_boolean(usable));
+        vkf_json_put_string(line, "why", why ? why : "");
         json_array_append_new(list->lines, line);
     }
 }
@@ -197,17 +210,15 @@ static bool print_as_json(const info_options *options, const vkf_device_info *in
                           const char *why_not)
 {
     json_t *device = device_json(info);
-    if (!device)
-        return vkf_print_json(NULL);
     json_object_set_new(device, "usable", json_boolean(context != NULL));
     if (!context) {
-        json_object_set_new(device, "why", json_string(why_not));
+        vkf_json_put_string(device, "why", why_not);
         return vkf_print_json(device);
     }
     kernel_list list = {.lines = options->kernels ? json_array() : NULL};
     vkf_context_kernels(context, visit_kernel, &list);
-    json_object_set_new(device, "kernels_usable", json_integer(list.usable));
-    json_object_set_new(device, "kernels_unusable", json_integer(list.unusable));
+    vkf_json_put_integer(device, "kernels_usable", list.usable);
+    vkf_json_put_integer(device, "kernels_unusable", list.unusable);
     if (list.lines)
         json_object_set_new(device, "kernels", list.lines);
     return vkf_print_json(device);

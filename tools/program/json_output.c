@@ -17,7 +17,18 @@ bool vkf_print_json(json_t *value)
     return true;
 }
 
-json_t *vkf_json_known(double value)
+void vkf_json_put_integer(json_t *object, const char *key, uint64_t value)
 {
-    return isfinite(value) && value >= 0 ? json_real(value) : json_null();
+    json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+void vkf_json_put_string(json_t *object, const char *key, const char *value)
+{
+    json_t *string = json_string(value);
+    json_object_set_new(object, key, string ? string : json_null());
+}
+
+void vkf_json_put_real(json_t *object, const char *key, double value)
+{
+    json_object_set_new(object, key, isfinite(value) && value >= 0 ? json_real(value) : json_null());
 }

@@ -4,12 +4,16 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-// Prints the value and releases it. NULL (as jansson gives when memory is exhausted or a string is no UTF-8) and
-// unprintable values give false, with a message.
+// Prints the value and releases it. False, with a message, for NULL (as jansson gives when memory is exhausted) and for
+// what cannot be printed.
 bool vkf_print_json(json_t *value);
 
-// `value` as a JSON number, or null when it is negative, which stands for "unknown".
-json_t *vkf_json_known(double value);
+// Adds one member to an object. A string that is no UTF-8 becomes null, and so does a number that is not finite or is
+// negative, which stands for "unknown".
+void vkf_json_put_integer(json_t *object, const char *key, uint64_t value);
+void vkf_json_put_string(json_t *object, const char *key, const char *value);
+void vkf_json_put_real(json_t *object, const char *key, double value);
 
 #endif

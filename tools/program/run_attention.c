@@ -45,10 +45,17 @@ bool vkf_run_draw_attention(const run_state *state, const run_batch *batch)
             queries[i] = token ? token : "?";
         }
         vkf_attention_picture picture = {
-            .model = state->options->model_directory, .source_text = line->text, .output_text = output,
-            .key_tokens = keys, .query_tokens = queries,
-            .key_count = line->id_count, .key_stride = batch->source_len, .query_count = query_count,
-            .num_layers = state->config.num_decoder_layers, .num_heads = state->config.num_heads, .weights = weights,
+            .model = state->options->model_directory,
+            .source_text = line->text,
+            .output_text = output,
+            .key_tokens = keys,
+            .query_tokens = queries,
+            .key_count = line->id_count,
+            .key_stride = batch->source_len,
+            .query_count = query_count,
+            .num_layers = state->config.num_decoder_layers,
+            .num_heads = state->config.num_heads,
+            .weights = weights,
         };
         drawn = vkf_attention_picture_write(&picture, state->options->attention_path);
     } else if (weights && output) {

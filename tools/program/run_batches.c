@@ -17,9 +17,8 @@ static bool gather_batch(run_state *state, run_batch *out_batch)
         vkf_text_result result = vkf_text_source_next(&state->source, line);
         if (result == VKF_TEXT_END)
             break;
-        if (result == VKF_TEXT_FAILED ||
-            !vkf_text_line_encode(&state->source, state->vocabulary, state->config.unk_id, state->config.max_source_len,
-                                  line))
+        if (result == VKF_TEXT_FAILED || !vkf_text_line_encode(&state->source, state->vocabulary, state->config.unk_id,
+                                                               state->config.max_source_len, line))
             return false;
         if (line->state == VKF_TEXT_READY) {
             state->slots[batch.row_count++] = batch.line_count;

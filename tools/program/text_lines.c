@@ -183,8 +183,7 @@ char *vkf_text_decode(const vkf_vocabulary *vocabulary, const int32_t *ids, uint
     if (status == VKF_OK) {
         size_bytes++;
         text = malloc(size_bytes);
-        status = text ? vkf_vocabulary_decode(vocabulary, ids, count, &size_bytes, text)
-                      : VKF_ERROR_OUT_OF_HOST_MEMORY;
+        status = text ? vkf_vocabulary_decode(vocabulary, ids, count, &size_bytes, text) : VKF_ERROR_OUT_OF_HOST_MEMORY;
     }
     if (status != VKF_OK) {
         vkf_print_error("the output cannot be turned into text: %s", vkf_status_text(status));

@@ -1,0 +1,36 @@
+// Public entry points of models.
+#include "model/model.h"
+
+static vkf_status check_desc(vkf_context *context, const vkf_model_desc *desc, const char *function)
+{
+    const vkf__host *host = &context->host;
+    bool by_directory = desc->directory != NULL;
+    bool by_config = desc->config != NULL && desc->weights_path != NULL;
+    if (by_directory == by_config || (by_directory && (desc->config || desc->weights_path)))
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: give either a directory, or a config with a weights_path", function);
+    if (desc->dtype != VKF_DTYPE_F32 && desc->dtype != VKF_DTYPE_F16)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: dtype must be f32 or f16", function);
+    return VKF_OK;
+}
+
+vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
+{
+    if (!context || !desc || !out_model)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = check_desc(context, desc, "vkf_model_load");
+    return status != VKF_OK ? status : vkf__model_load(context, desc, out_model);
+}
+
+vkf_status vkf_model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_memory_plan *out_plan)
+{
+    if (!context || !desc || !out_plan)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = check_desc(context, desc, "vkf_model_plan");
+    return status != VKF_OK ? status : vkf__model_plan(context, desc, out_plan);
+}
+
+void vkf_model_get_config(const vkf_model *model, vkf_model_config *out_config)
+{
+    *out_config = model->config;
+}

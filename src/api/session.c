@@ -1,0 +1,240 @@
+// Public entry points of sessions: arguments are checked here, all before anything is written.
+#include <string.h>
+
+#include "api/layer_check.h"
+#include "model/session_run.h"
+
+static bool seq2seq(const vkf_session *session)
+{
+    return session->model->config.kind == VKF_MODEL_SEQ2SEQ;
+}
+
+// A token model's masks follow from its tokens: padding by pad_id, the target causal.
+static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc *desc)
+{
+    vkf_session_desc full = *desc;
+    if (full.max_logit_rows == 0)
+        full.max_logit_rows = 1;
+    if (model->config.kind == VKF_MODEL_SEQ2SEQ) {
+        full.source_mask = (vkf_attention_mask){.key_kind = VKF_MASK_BOOL_EXCLUDE};
+        full.memory_mask = full.source_mask;
+        full.target_mask = (vkf_attention_mask){
+            .key_kind = desc->target_mask.key_kind,
+            .causal = VKF_CAUSAL_TOP_LEFT,
+        };
+    }
+    return full;
+}
+
+static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, const vkf_session_desc *desc)
+{
+    vkf_status status = VKF_OK;
+    bool tokens = model->config.kind == VKF_MODEL_SEQ2SEQ;
+    const vkf_layer_sizes sizes[] = {
+        {desc->max_batch, desc->max_source_len, desc->max_source_len},
+        {desc->max_batch, desc->max_target_len, desc->max_target_len},
+        {desc->max_batch, desc->max_target_len, desc->max_source_len},
+    };
+    for (size_t i = 0; i < 3; i++)
+        VKF_TRY(vkf__check_sizes(check, &sizes[i], true));
+    VKF_TRY(vkf__check_mask_desc(check, &desc->source_mask, "source_mask"));
+    VKF_TRY(vkf__check_mask_desc(check, &desc->target_mask, "target_mask"));
+    VKF_TRY(vkf__check_mask_desc(check, &desc->memory_mask, "memory_mask"));
+    if (desc->fully_masked >= VKF_FULLY_MASKED_COUNT || (tokens && desc->max_target_len < 2) ||
+        desc->max_logit_rows > desc->max_target_len)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: fully_masked is unknown, max_target_len below 2, or max_logit_rows beyond it",
+                         check->function);
+    if (desc->attention_weights && model->config.num_decoder_layers == 0)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: attention_weights of a model with no decoder",
+                         check->function);
+fail:
+    return status;
+}
+
+vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc, vkf_session **out_session)
+{
+    if (!model || !desc || !out_session)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    const vkf__checker check = {&model->context->host, "vkf_session_create", false};
+    const vkf_session_desc full = complete(model, desc);
+    VKF_TRY(check_desc(&check, model, &full));
+    VKF_TRY(vkf__session_create(model, &full, out_session));
+fail:
+    return status;
+}
+
+vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_memory_plan *out_plan)
+{
+    if (!model || !desc || !out_plan)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    const vkf__checker check = {&model->context->host, "vkf_session_plan", false};
+    const vkf_session_desc full = complete(model, desc);
+    VKF_TRY(check_desc(&check, model, &full));
+    VKF_TRY(vkf__session_plan(model, &full, out_plan));
+fail:
+    return status;
+}
+
+static vkf_status fail_argument(const vkf_session *session, const char *function, const char *why)
+{
+    return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: %s", function, why);
+}
+
+static vkf_status check_source_sizes(const vkf_session *session, const char *function, uint32_t batch, uint32_t len)
+{
+    if (batch == 0 || len == 0)
+        return fail_argument(session, function, "batch or source_len is 0");
+    if (batch > session->desc.max_batch || len > session->desc.max_source_len)
+        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
+                         "%s: batch %u and source_len %u beyond the session's %u and %u", function, batch, len,
+                         session->desc.max_batch, session->desc.max_source_len);
+    return VKF_OK;
+}
+
+static vkf_status check_ids(const vkf_session *session, const char *function, const int32_t *ids, uint64_t count,
+                            uint32_t vocab)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (ids[i] < 0 || (uint32_t)ids[i] >= vocab)
+            return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT,
+                             "%s: token id %d at place %llu is outside the vocabulary of %u", function, ids[i],
+                             (unsigned long long)i, vocab);
+    }
+    return VKF_OK;
+}
+
+static bool masks_given(const vkf_attention_mask *mask, const void *data, const void *key_data)
+{
+    return (mask->kind == VKF_MASK_NONE || data) && (mask->key_kind == VKF_MASK_NONE || key_data);
+}
+
+vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
+{
+    if (!session || !args)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    VKF_TRY(check_source_sizes(session, __func__, args->batch, args->source_len));
+    if (seq2seq(session)) {
+        if (!args->source_ids)
+            return fail_argument(session, __func__, "source_ids is NULL");
+        VKF_TRY(check_ids(session, __func__, args->source_ids, (uint64_t)args->batch * args->source_len,
+                          session->model->config.source_vocab));
+    } else if (!args->source ||
+               !masks_given(&session->desc.source_mask, args->source_mask, args->source_key_mask)) {
+        return fail_argument(session, __func__, "source, or a mask that the session was made for, is NULL");
+    }
+    VKF_TRY(vkf__session_encode(session, args));
+fail:
+    return status;
+}
+
+static vkf_status check_decode(const vkf_session *session, const vkf_decode_args *args, const char *function)
+{
+    const vkf_session_desc *desc = &session->desc;
+    if (!session->encoded)
+        return fail_argument(session, function, "no memory to attend to; call vkf_session_encode first");
+    if (session->group_begin[VKF_STAGES_DECODE] == session->group_begin[VKF_STAGES_DECODE + 1])
+        return fail_argument(session, function,
+                             "the session decodes single steps alone; create it with max_logit_rows above 1");
+    if (args->target_len == 0)
+        return fail_argument(session, function, "target_len is 0");
+    if (args->target_len > desc->max_target_len || (args->out_logits && args->target_len > desc->max_logit_rows))
+        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
+                         "%s: target_len %u beyond the session's max_target_len %u or max_logit_rows %u", function,
+                         args->target_len, desc->max_target_len, desc->max_logit_rows);
+    if (args->out_logits && !seq2seq(session))
+        return fail_argument(session, function, "this model has no logits");
+    if (!masks_given(&desc->target_mask, seq2seq(session) ? session : args->target_mask, args->target_key_mask))
+        return fail_argument(session, function, "a target mask that the session was made for is NULL");
+    if (!seq2seq(session) &&
+        (!args->target || !masks_given(&desc->memory_mask, args->memory_mask, args->memory_key_mask)))
+        return fail_argument(session, function, "target, or a memory mask that the session was made for, is NULL");
+    if (!seq2seq(session))
+        return VKF_OK;
+    if (!args->target_ids)
+        return fail_argument(session, function, "target_ids is NULL");
+    return check_ids(session, function, args->target_ids, (uint64_t)session->sizes.batch * args->target_len,
+                     session->model->config.target_vocab);
+}
+
+vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args)
+{
+    if (!session || !args)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = check_decode(session, args, __func__);
+    return status != VKF_OK ? status : vkf__session_decode(session, args);
+}
+
+vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args)
+{
+    if (!session || !args)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    if (!seq2seq(session) || session->model->config.num_decoder_layers == 0)
+        return fail_argument(session, __func__, "the model does not generate tokens");
+    if (!args->source_ids || !args->out_ids || !args->out_lengths)
+        return fail_argument(session, __func__, "source_ids, out_ids or out_lengths is NULL");
+    VKF_TRY(check_source_sizes(session, __func__, args->batch, args->source_len));
+    if (args->max_len > session->desc.max_target_len)
+        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
+                         "%s: max_len %u beyond the session's max_target_len %u", __func__, args->max_len,
+                         session->desc.max_target_len);
+    VKF_TRY(check_ids(session, __func__, args->source_ids, (uint64_t)args->batch * args->source_len,
+                      session->model->config.source_vocab));
+    VKF_TRY(vkf__session_greedy(session, args));
+fail:
+    return status;
+}
+
+vkf_status vkf_session_attention(vkf_session *session, uint32_t layer, uint32_t row, uint32_t query_len,
+                                 float *out_weights)
+{
+    if (!session || !out_weights)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    const vkf_model_config *config = &session->model->config;
+    const vkf_session_desc *desc = &session->desc;
+    if (!session->attention)
+        return fail_argument(session, __func__, "the session was created without attention_weights");
+    if (layer >= config->num_decoder_layers || row >= session->sizes.batch || query_len > session->attention_rows)
+        return fail_argument(session, __func__, "no such layer, row or number of positions in the last run");
+    size_t keys = session->sizes.source_len;
+    size_t plane = (size_t)desc->max_target_len * desc->max_source_len;
+    const float *from = session->attention + ((size_t)layer * desc->max_batch + row) * config->num_heads * plane;
+    for (size_t h = 0; h < config->num_heads; h++) {
+        for (size_t t = 0; t < query_len; t++)
+            memcpy(out_weights + (h * query_len + t) * keys, from + h * plane + t * desc->max_source_len,
+                   keys * sizeof *from);
+    }
+    return VKF_OK;
+}
+
+uint32_t vkf_session_record_count(const vkf_session *session)
+{
+    return session ? session->record_count : 0;
+}
+
+uint32_t vkf_session_command_buffer_count(const vkf_session *session)
+{
+    return session ? (uint32_t)session->stage_count : 0;
+}
+
+vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count, vkf_timing *out_timings)
+{
+    if (!session || !inout_count)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    if (session->last_group < 0)
+        return fail_argument(session, __func__, "no run to time");
+    size_t begin = session->group_begin[session->last_group], end = session->group_begin[session->last_group + 1];
+    for (size_t i = begin; out_timings && i < end && i - begin < *inout_count; i++) {
+        double ns = 0;
+        VKF_TRY(vkf__stage_time(&session->stages[i], &ns));
+        out_timings[i - begin] = (vkf_timing){.label = session->stages[i].name, .gpu_ns = ns};
+    }
+    *inout_count = (uint32_t)(end - begin);
+fail:
+    return status;
+}

@@ -1,0 +1,70 @@
+// Public entry points of vocabularies.
+#include <stdio.h>
+#include <string.h>
+
+#include <vkformer/model.h>
+
+#include "io/token_table.h"
+#include "kernel/context.h"
+
+struct vkf_vocabulary {
+    const vkf__host *host; // of the context
+    vkf__token_tables tables;
+};
+
+vkf_status vkf_vocabulary_load(vkf_context *context, const char *directory, vkf_vocabulary **out_vocabulary)
+{
+    if (!context || !directory || !out_vocabulary)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    vkf_vocabulary *vocabulary = NULL;
+    char *path = NULL;
+    size_t size = strlen(directory) + sizeof "/vocabulary.json";
+    VKF_ALLOC(&context->host, path, size);
+    snprintf(path, size, "%s/vocabulary.json", directory);
+    VKF_ALLOC(&context->host, vocabulary, 1);
+    vocabulary->host = &context->host;
+    VKF_TRY(vkf__token_tables_load(&context->host, path, &vocabulary->tables));
+    *out_vocabulary = vocabulary;
+    vocabulary = NULL;
+fail:
+    vkf__free(&context->host, vocabulary);
+    vkf__free(&context->host, path);
+    return status;
+}
+
+void vkf_vocabulary_destroy(vkf_vocabulary **vocabulary)
+{
+    if (!vocabulary || !*vocabulary)
+        return;
+    const vkf__host *host = (*vocabulary)->host;
+    vkf__token_tables_free(&(*vocabulary)->tables);
+    vkf__free(host, *vocabulary);
+    *vocabulary = NULL;
+}
+
+vkf_status vkf_vocabulary_encode(const vkf_vocabulary *vocabulary, const char *text, size_t text_bytes,
+                                 uint32_t *inout_count, int32_t *out_ids)
+{
+    if (!vocabulary || (!text && text_bytes > 0) || !inout_count)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    return vkf__token_table_encode(vocabulary->tables.source, text, text_bytes, inout_count, out_ids);
+}
+
+vkf_status vkf_vocabulary_decode(const vkf_vocabulary *vocabulary, const int32_t *ids, uint32_t count,
+                                 size_t *inout_bytes, char *out_text)
+{
+    if (!vocabulary || (!ids && count > 0) || !inout_bytes)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    return vkf__token_table_decode(vocabulary->tables.target, ids, count, inout_bytes, out_text);
+}
+
+const char *vkf_vocabulary_source_token(const vkf_vocabulary *vocabulary, int32_t id)
+{
+    return vocabulary ? vkf__token_table_text(vocabulary->tables.source, id) : NULL;
+}
+
+const char *vkf_vocabulary_target_token(const vkf_vocabulary *vocabulary, int32_t id)
+{
+    return vocabulary ? vkf__token_table_text(vocabulary->tables.target, id) : NULL;
+}

@@ -1,0 +1,21 @@
+// Several recorded works as one submission.
+#ifndef VKF_KERNEL_BATCH_H
+#define VKF_KERNEL_BATCH_H
+
+#include "kernel/work.h"
+
+typedef struct vkf__batch {
+    VkCommandBuffer *command_buffers;
+    size_t count;
+    size_t capacity;
+} vkf__batch;
+
+// Appends the command buffer of a work that was recorded for itself. Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__batch_add(vkf__batch *batch, const vkf__work *work);
+void vkf__batch_free(vkf__batch *batch, const vkf__host *host);
+
+// Submits entries [begin, end) in order and waits for the last.
+VKF_MUST_CHECK vkf_status vkf__batch_run(const vkf__batch *batch, vkf__submission *submission, size_t begin,
+                                         size_t end);
+
+#endif

@@ -1,0 +1,157 @@
+#include "model/config.h"
+
+#include <string.h>
+
+#include "io/json_file.h"
+
+#define MAX_DIM (1u << 20)
+#define MAX_VOCAB (1u << 24)
+#define MAX_LAYERS 1024u
+#define MAX_LEN (1u << 20)
+
+typedef struct u32_key {
+    const char *key;
+    uint32_t *value;
+    uint32_t min, max;
+} u32_key;
+
+typedef struct bool_key {
+    const char *key;
+    bool *value;
+} bool_key;
+
+static vkf_status read_type(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
+{
+    const char *type = NULL;
+    vkf_status status = vkf__json_string(host, path, root, "model_type", &type);
+    if (status != VKF_OK)
+        return status;
+    if (strcmp(type, "vkformer-seq2seq") != 0)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: model_type is \"%s\"; supported: \"vkformer-seq2seq\"", path,
+                         type);
+    config->kind = VKF_MODEL_SEQ2SEQ;
+    return VKF_OK;
+}
+
+static vkf_status read_activation(const vkf__host *host, const char *path, const json_t *root,
+                                  vkf_model_config *config)
+{
+    const char *name = NULL;
+    vkf_status status = vkf__json_string(host, path, root, "activation", &name);
+    if (status != VKF_OK)
+        return status;
+    if (strcmp(name, "relu") == 0)
+        config->activation = VKF_ACTIVATION_RELU;
+    else if (strcmp(name, "gelu") == 0)
+        config->activation = VKF_ACTIVATION_GELU_ERF;
+    else
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: activation is \"%s\", expected \"relu\" or \"gelu\"", path, name);
+    return VKF_OK;
+}
+
+static vkf_status read_ids(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
+{
+    const struct {
+        const char *key;
+        int32_t *value;
+    } ids[] = {
+        {"pad_id", &config->pad_id},
+        {"bos_id", &config->bos_id},
+        {"eos_id", &config->eos_id},
+        {"unk_id", &config->unk_id},
+    };
+    vkf_status status = VKF_OK;
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        uint32_t value = 0;
+        VKF_TRY(vkf__json_u32(host, path, root, ids[i].key, 0, MAX_VOCAB, &value));
+        *ids[i].value = (int32_t)value;
+    }
+fail:
+    return status;
+}
+
+static vkf_status read_numbers(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
+{
+    vkf_status status = VKF_OK;
+    const u32_key numbers[] = {
+        {"d_model", &config->d_model, 1, MAX_DIM},
+        {"nhead", &config->num_heads, 1, MAX_DIM},
+        {"dim_feedforward", &config->dim_feedforward, 1, MAX_DIM},
+        {"num_encoder_layers", &config->num_encoder_layers, 0, MAX_LAYERS},
+        {"num_decoder_layers", &config->num_decoder_layers, 0, MAX_LAYERS},
+        {"src_vocab", &config->source_vocab, 1, MAX_VOCAB},
+        {"tgt_vocab", &config->target_vocab, 1, MAX_VOCAB},
+        {"max_source_len", &config->max_source_len, 1, MAX_LEN},
+        {"max_len", &config->max_target_len, 2, MAX_LEN},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        VKF_TRY(vkf__json_u32(host, path, root, numbers[i].key, numbers[i].min, numbers[i].max, numbers[i].value));
+    const bool_key bools[] = {
+        {"norm_first", &config->norm_first},
+        {"share_embed", &config->share_embedding},
+        {"tie_proj", &config->tie_projection},
+        {"proj_bias", &config->projection_bias},
+    };
+    for (size_t i = 0; i < sizeof bools / sizeof bools[0]; i++)
+        VKF_TRY(vkf__json_bool(host, path, root, bools[i].key, bools[i].value));
+    VKF_TRY(vkf__json_f32(host, path, root, "layer_norm_eps", &config->layer_norm_eps));
+fail:
+    return status;
+}
+
+vkf_status vkf__config_load(const vkf__host *host, const char *path, vkf_model_config *out_config)
+{
+    vkf_status status = VKF_OK;
+    json_t *root = NULL;
+    vkf_model_config config = {0};
+    VKF_TRY(vkf__json_load(host, path, &root));
+    VKF_TRY(read_type(host, path, root, &config));
+    VKF_TRY(read_numbers(host, path, root, &config));
+    VKF_TRY(read_activation(host, path, root, &config));
+    VKF_TRY(read_ids(host, path, root, &config));
+    status = vkf__config_check(host, &config, path);
+    if (status == VKF_ERROR_INVALID_ARGUMENT)
+        status = VKF_ERROR_FORMAT;
+    VKF_TRY(status);
+    *out_config = config;
+fail:
+    json_decref(root);
+    return status;
+}
+
+static const char *token_problem(const vkf_model_config *c)
+{
+    const int32_t ids[] = {c->pad_id, c->bos_id, c->eos_id};
+    if (c->source_vocab == 0 || c->target_vocab == 0 || c->source_vocab > MAX_VOCAB || c->target_vocab > MAX_VOCAB)
+        return "a vocabulary is empty or too large";
+    if (c->share_embedding && c->source_vocab != c->target_vocab)
+        return "a shared embedding needs equal vocabularies";
+    for (size_t i = 0; i < 3; i++) {
+        if (ids[i] < 0 || (uint32_t)ids[i] >= c->target_vocab)
+            return "pad_id, bos_id or eos_id is outside the target vocabulary";
+    }
+    return NULL;
+}
+
+vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *c, const char *where)
+{
+    const char *problem = NULL;
+    if (c->kind >= VKF_MODEL_KIND_COUNT)
+        problem = "the kind is unknown";
+    else if (c->d_model == 0 || c->d_model > MAX_DIM || c->dim_feedforward == 0 || c->dim_feedforward > MAX_DIM)
+        problem = "d_model or dim_feedforward is 0 or too large";
+    else if (c->num_heads == 0 || c->d_model % c->num_heads != 0)
+        problem = "d_model is no multiple of the number of heads";
+    else if (c->num_encoder_layers > MAX_LAYERS || c->num_decoder_layers > MAX_LAYERS ||
+             c->num_encoder_layers + c->num_decoder_layers == 0)
+        problem = "there are no layers, or too many";
+    else if (!(c->layer_norm_eps >= 0.0f && c->layer_norm_eps < 1.0f))
+        problem = "layer_norm_eps is not between 0 and 1";
+    else if (c->activation >= VKF_ACTIVATION_COUNT)
+        problem = "the activation is unknown";
+    else if (c->kind == VKF_MODEL_SEQ2SEQ)
+        problem = token_problem(c);
+    if (!problem)
+        return VKF_OK;
+    return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: %s", where, problem);
+}

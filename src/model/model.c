@@ -1,0 +1,90 @@
+#include "model/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernel/memory_plan.h"
+#include "model/config.h"
+
+// A model's configuration and open weights file.
+typedef struct sources {
+    vkf_model_config config;
+    vkf__safetensors *file;
+} sources;
+
+static vkf_status join_path(const vkf__host *host, const char *directory, const char *name, char **out_path)
+{
+    vkf_status status = VKF_OK;
+    size_t size = strlen(directory) + strlen(name) + 2;
+    char *path = NULL;
+    VKF_ALLOC(host, path, size);
+    snprintf(path, size, "%s/%s", directory, name);
+    *out_path = path;
+fail:
+    return status;
+}
+
+static vkf_status open_sources(vkf_context *context, const vkf_model_desc *desc, sources *out)
+{
+    const vkf__host *host = &context->host;
+    vkf_status status = VKF_OK;
+    char *config_path = NULL, *weights_path = NULL;
+    sources s = {0};
+    if (desc->directory) {
+        VKF_TRY(join_path(host, desc->directory, "config.json", &config_path));
+        VKF_TRY(join_path(host, desc->directory, "model.safetensors", &weights_path));
+        VKF_TRY(vkf__config_load(host, config_path, &s.config));
+    } else {
+        s.config = *desc->config;
+        VKF_TRY(vkf__config_check(host, &s.config, "vkf_model_load"));
+    }
+    VKF_TRY(vkf__safetensors_open(host, weights_path ? weights_path : desc->weights_path, &s.file));
+    *out = s;
+fail:
+    vkf__free(host, config_path);
+    vkf__free(host, weights_path);
+    return status;
+}
+
+vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
+{
+    vkf_status status = VKF_OK;
+    sources s = {0};
+    vkf_model *model = NULL;
+    VKF_TRY(open_sources(context, desc, &s));
+    VKF_ALLOC(&context->host, model, 1);
+    model->context = context;
+    model->config = s.config;
+    model->dtype = desc->dtype;
+    VKF_TRY(vkf__weights_load(context, &s.config, desc->dtype, s.file, &model->weights));
+    *out_model = model;
+    model = NULL;
+fail:
+    vkf__safetensors_close(&s.file);
+    vkf_model_destroy(&model);
+    return status;
+}
+
+void vkf_model_destroy(vkf_model **model)
+{
+    if (!model || !*model)
+        return;
+    vkf_context *context = (*model)->context;
+    vkf__weights_free(context, &(*model)->weights);
+    vkf__free(&context->host, *model);
+    *model = NULL;
+}
+
+vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_memory_plan *out_plan)
+{
+    vkf_status status = VKF_OK;
+    sources s = {0};
+    vkf_memory_plan plan;
+    vkf__memory_plan_init(&plan, context);
+    VKF_TRY(open_sources(context, desc, &s));
+    VKF_TRY(vkf__weights_plan(context, &s.config, desc->dtype, s.file, &plan));
+    *out_plan = plan;
+fail:
+    vkf__safetensors_close(&s.file);
+    return status;
+}

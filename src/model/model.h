@@ -1,0 +1,19 @@
+// The vkf_model object: a configuration and its weights on the device.
+#ifndef VKF_MODEL_MODEL_H
+#define VKF_MODEL_MODEL_H
+
+#include "model/weights.h"
+
+struct vkf_model {
+    vkf_context *context;
+    vkf_model_config config;
+    vkf_dtype dtype; // of weights and activations
+    vkf__weights weights;
+};
+
+// The descriptor was checked: a directory, or a configuration with a weights path. Statuses as vkf_model_load().
+VKF_MUST_CHECK vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model);
+VKF_MUST_CHECK vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc,
+                                          vkf_memory_plan *out_plan);
+
+#endif

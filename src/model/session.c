@@ -1,0 +1,208 @@
+#include "model/session.h"
+
+#include "base/size.h"
+#include "kernel/memory_plan.h"
+
+// Everything up to the point where memory is needed.
+static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf_session_desc *desc,
+                               vkf__session_layout *out_layout)
+{
+    vkf_status status = VKF_OK;
+    session->model = model;
+    session->context = model->context;
+    session->desc = *desc;
+    session->last_group = -1;
+    VKF_TRY(vkf__session_lay_out(session, out_layout));
+    VKF_TRY(vkf__session_make_stages(session));
+    for (size_t i = 0; i < session->stage_count; i++) {
+        vkf__stage *stage = &session->stages[i];
+        const vkf__session_sizes max = vkf__session_max_sizes(session, stage->group);
+        vkf__work_init(&stage->work, session->context, stage->name);
+        VKF_TRY(vkf__stage_emit(session, stage, &max));
+        VKF_TRY(vkf__work_plan(&stage->work));
+        if (stage->work.arena_bytes > session->arena_bytes)
+            session->arena_bytes = stage->work.arena_bytes;
+    }
+fail:
+    return status;
+}
+
+static vkf_status make_buffer(vkf_session *session, vkf__memory_class class, uint64_t bytes, const char *name,
+                              vkf_buffer **out_buffer)
+{
+    vkf_status status = VKF_OK;
+    if (bytes == 0)
+        return VKF_OK;
+    VKF_TRY(vkf__buffer_create(&session->context->transfer, class, bytes, name, out_buffer));
+    VKF_TRY(vkf__buffer_clear(*out_buffer));
+fail:
+    return status;
+}
+
+static vkf_status make_positions(vkf_session *session)
+{
+    vkf_status status = VKF_OK;
+    float *values = NULL;
+    const vkf__span *span = &session->spans.positions;
+    uint32_t dim = session->model->config.d_model;
+    if (!vkf__present(span))
+        return VKF_OK;
+    size_t count = (size_t)(span->size_bytes / sizeof *values);
+    VKF_ALLOC(&session->context->host, values, count);
+    vkf_sinusoidal_positions((uint32_t)(count / dim), dim, values);
+    VKF_TRY(vkf_buffer_write(span->buffer, span->offset_bytes, values, span->size_bytes));
+fail:
+    vkf__free(&session->context->host, values);
+    return status;
+}
+
+static vkf_status make_buffers(vkf_session *session, vkf__session_layout *layout)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->state_bytes, "session state", &session->state));
+    VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->cache_bytes, "session cache", &session->cache));
+    VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->constants_bytes, "session positions",
+                        &session->constants));
+    VKF_TRY(make_buffer(session, VKF_MEMORY_CONTROL, layout->ids_bytes, "session token ids", &session->ids));
+    VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, session->arena_bytes, "session arena", &session->arena));
+    // The same layout again, now with the buffers in the spans.
+    VKF_TRY(vkf__session_lay_out(session, layout));
+    VKF_TRY(make_positions(session));
+fail:
+    return status;
+}
+
+static vkf_status record_stages(vkf_session *session)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__submission_init(&session->submission, &session->context->device, "session"));
+    for (size_t i = 0; i < session->stage_count; i++) {
+        vkf__stage *stage = &session->stages[i];
+        const vkf__session_sizes max = vkf__session_max_sizes(session, stage->group);
+        VKF_TRY(vkf__work_begin_build(&stage->work, session->arena));
+        VKF_TRY(vkf__stage_emit(session, stage, &max));
+        VKF_TRY(vkf__work_record_own(&stage->work, &session->submission));
+        VKF_TRY(vkf__batch_add(&session->batch, &stage->work));
+        session->record_count++;
+    }
+fail:
+    return status;
+}
+
+static vkf_status make_attention(vkf_session *session)
+{
+    vkf_status status = VKF_OK;
+    const vkf_session_desc *desc = &session->desc;
+    if (!desc->attention_weights)
+        return VKF_OK;
+    const uint64_t factors[] = {session->model->config.num_decoder_layers, desc->max_batch,
+                                session->model->config.num_heads, desc->max_target_len, desc->max_source_len};
+    uint64_t count = 0;
+    if (!vkf__product_u64(factors, 5, &count) || count > SIZE_MAX / sizeof(float))
+        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE, "session: the attention weights overflow");
+    VKF_ALLOC(&session->context->host, session->attention, (size_t)count);
+fail:
+    return status;
+}
+
+vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc, vkf_session **out_session)
+{
+    vkf_status status = VKF_OK;
+    vkf_session *session = NULL;
+    vkf__session_layout layout;
+    VKF_ALLOC(&model->context->host, session, 1);
+    VKF_TRY(plan_session(session, model, desc, &layout));
+    VKF_TRY(make_buffers(session, &layout));
+    VKF_TRY(make_attention(session));
+    VKF_TRY(record_stages(session));
+    *out_session = session;
+    return VKF_OK;
+fail:
+    vkf_session_destroy(&session);
+    return status;
+}
+
+static void free_host_side(vkf_session *session)
+{
+    const vkf__host *host = &session->context->host;
+    for (size_t i = 0; i < session->stage_count; i++)
+        vkf__work_finish(&session->stages[i].work);
+    vkf__free(host, session->stages);
+    vkf__batch_free(&session->batch, host);
+    vkf__free(host, session->spans.self_k);
+    vkf__free(host, session->spans.self_v);
+    vkf__free(host, session->spans.cross_k);
+    vkf__free(host, session->spans.cross_v);
+    vkf__free(host, session->spans.attention);
+    vkf__free(host, session->attention);
+}
+
+void vkf_session_destroy(vkf_session **session)
+{
+    if (!session || !*session)
+        return;
+    vkf_session *s = *session;
+    if (s->context) {
+        free_host_side(s);
+        vkf__submission_finish(&s->submission);
+        vkf_buffer_destroy(&s->state);
+        vkf_buffer_destroy(&s->cache);
+        vkf_buffer_destroy(&s->constants);
+        vkf_buffer_destroy(&s->ids);
+        vkf_buffer_destroy(&s->arena);
+        vkf__free(&s->context->host, s);
+    }
+    *session = NULL;
+}
+
+vkf_status vkf__session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_memory_plan *out_plan)
+{
+    vkf_status status = VKF_OK;
+    vkf_context *context = model->context;
+    vkf_session session = {0};
+    vkf__session_layout layout;
+    vkf_memory_plan plan;
+    VKF_TRY(plan_session(&session, model, desc, &layout));
+    vkf__memory_plan_init(&plan, context);
+    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layout.constants_bytes, &plan.weights_bytes);
+    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layout.state_bytes, &plan.activations_bytes);
+    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, session.arena_bytes, &plan.activations_bytes);
+    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layout.cache_bytes, &plan.cache_bytes);
+    vkf__memory_plan_add(&plan, context, VKF_MEMORY_CONTROL, layout.ids_bytes, &plan.control_bytes);
+    for (size_t i = 0; i < session.stage_count; i++)
+        vkf__memory_plan_add(&plan, context, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&session.stages[i].work),
+                             &plan.control_bytes);
+    *out_plan = plan;
+fail:
+    free_host_side(&session);
+    return status;
+}
+
+vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    size_t begin = session->group_begin[group], end = session->group_begin[group + 1];
+    for (size_t i = begin; i < end; i++) {
+        vkf__work_begin_update(&session->stages[i].work);
+        VKF_TRY(vkf__stage_emit(session, &session->stages[i], sizes));
+    }
+    session->sizes = *sizes;
+    VKF_TRY(vkf__batch_run(&session->batch, &session->submission, begin, end));
+    session->last_group = (int)group;
+fail:
+    return status;
+}
+
+vkf_status vkf__stage_time(vkf__stage *stage, double *out_ns)
+{
+    vkf_status status = VKF_OK;
+    double total = 0;
+    for (uint32_t i = 0; i < stage->work.node_count; i++) {
+        double ns = 0;
+        VKF_TRY(vkf__work_time(&stage->work, i, &ns));
+        total += ns;
+    }
+    *out_ns = total;
+fail:
+    return status;
+}

@@ -1,0 +1,120 @@
+// The vkf_session object: activations, caches and one recorded command buffer per stage of a model.
+//
+// Stages run in three groups, each group one submission of its stages' command buffers in order:
+//   ENCODE  embedding, encoder layers, final norm; leaves the memory (B, S, d_model)
+//   DECODE  embedding, decoder layers over whole targets, final norm and projection
+//   STEP    the same for one new token per sequence, recorded apart because its best kernels are others
+// DECODE and STEP share the key/value caches. Keys and values of the memory are projected in the first run after an
+// encode and kept: later runs skip these dispatches through an empty grid, in the same command buffer.
+#ifndef VKF_MODEL_SESSION_H
+#define VKF_MODEL_SESSION_H
+
+#include "kernel/batch.h"
+#include "layer/transformer_layer.h"
+#include "model/model.h"
+
+typedef enum vkf__stage_group {
+    VKF_STAGES_ENCODE = 0,
+    VKF_STAGES_DECODE,
+    VKF_STAGES_STEP,
+    VKF_STAGES_COUNT
+} vkf__stage_group;
+
+typedef enum vkf__stage_kind {
+    VKF_STAGE_EMBED = 0,
+    VKF_STAGE_LAYER,
+    VKF_STAGE_HEAD, // final norm; and projection, argmax behind the decoder
+} vkf__stage_kind;
+
+typedef struct vkf__stage {
+    vkf__stage_group group;
+    vkf__stage_kind kind;
+    uint32_t layer;
+    char name[24]; // "decoder.1", "step.embed"
+    vkf__work work;
+} vkf__stage;
+
+// Sizes of a run; at creation, the maximum ones.
+typedef struct vkf__session_sizes {
+    uint32_t batch;
+    uint32_t source_len;
+    uint32_t target_len;  // new target positions
+    uint32_t target_past; // positions in the cache before them
+    uint32_t logit_rows;  // positions per sequence that the head projects: target_len or 0
+    bool project_memory;  // the cross caches are not filled yet
+} vkf__session_sizes;
+
+// Everything that stages share, as spans. The masks are absent where the descriptor asks for none.
+typedef struct vkf__session_spans {
+    vkf__span positions;  // (max_len, d_model) f32
+    vkf__span source_ids; // (B, S) i32, host-visible
+    vkf__span target_ids; // (B, max_target_len) i32, host-visible
+    vkf__span memory;     // (B, S, d_model)
+    vkf__span hidden;     // (B, T, d_model)
+    vkf__span logits;     // (B, max_logit_rows, target_vocab) f32
+    vkf__span source_mask, source_key_mask;
+    vkf__span target_mask, target_key_mask;
+    vkf__span memory_mask, memory_key_mask;
+    vkf__span *self_k, *self_v;   // per decoder layer, (B, max_target_len, d_model)
+    vkf__span *cross_k, *cross_v; // per decoder layer, (B, max_source_len, d_model)
+    vkf__span *attention;         // per decoder layer, (B, H, T, S) f32; absent unless asked for
+} vkf__session_spans;
+
+struct vkf_session {
+    vkf_model *model;
+    vkf_context *context;
+    vkf_session_desc desc; // completed
+    vkf__session_spans spans;
+    vkf__stage *stages; // grouped in order
+    size_t stage_count;
+    size_t group_begin[VKF_STAGES_COUNT + 1];
+    vkf__batch batch; // the stages' command buffers
+    vkf__submission submission;
+    vkf_buffer *state;     // streams, masks, logits, attention weights
+    vkf_buffer *cache;     // keys and values
+    vkf_buffer *constants; // positions
+    vkf_buffer *ids;       // token ids, host-visible
+    vkf_buffer *arena;     // temporaries of all stages
+    uint64_t arena_bytes;
+    vkf__session_sizes sizes; // of the last run
+    uint32_t record_count;
+    bool encoded;        // a memory is there
+    bool memory_cached;  // and its keys and values too
+    int last_group;      // of the last run, for timings; -1: none
+    float *attention;    // (layers, B, H, max_target_len, max_source_len), gathered over steps; NULL unless asked for
+    uint32_t attention_rows; // target positions gathered
+};
+
+// session_layout.c ---------------------------------------------------------------------------------------------------
+
+typedef struct vkf__session_layout {
+    uint64_t state_bytes;
+    uint64_t cache_bytes;
+    uint64_t constants_bytes;
+    uint64_t ids_bytes;
+} vkf__session_layout;
+
+// Lays out all spans (offsets and sizes; buffers are set where they exist). Allocates the per-layer arrays on the first
+// call. Statuses: TOO_LARGE, OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_layout);
+
+// session_stages.c ---------------------------------------------------------------------------------------------------
+
+VKF_MUST_CHECK vkf_status vkf__session_make_stages(vkf_session *session);
+VKF_MUST_CHECK vkf_status vkf__stage_emit(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
+vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage_group group);
+
+// session.c ----------------------------------------------------------------------------------------------------------
+
+// The descriptor was checked and completed. Statuses as vkf_session_create().
+VKF_MUST_CHECK vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc,
+                                              vkf_session **out_session);
+VKF_MUST_CHECK vkf_status vkf__session_plan(vkf_model *model, const vkf_session_desc *desc,
+                                            vkf_memory_plan *out_plan);
+// Writes the sizes, submits one group and waits.
+VKF_MUST_CHECK vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group,
+                                           const vkf__session_sizes *sizes);
+// GPU time of one stage of the last run, in nanoseconds.
+VKF_MUST_CHECK vkf_status vkf__stage_time(vkf__stage *stage, double *out_ns);
+
+#endif

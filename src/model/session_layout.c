@@ -1,0 +1,119 @@
+#include <stdio.h>
+
+#include "base/size.h"
+#include "model/session.h"
+
+// Appends spans to a buffer that may not exist yet.
+typedef struct region {
+    vkf_buffer *buffer;
+    uint64_t bytes;
+    uint32_t alignment;
+    bool overflow;
+} region;
+
+static vkf__span append(region *r, vkf_dtype dtype, uint64_t a, uint64_t b, uint64_t c)
+{
+    const uint64_t factors[] = {a, b, c, vkf_dtype_size(dtype)};
+    uint64_t bytes = 0;
+    if (!vkf__product_u64(factors, 4, &bytes) || bytes > UINT64_MAX / 4 || r->bytes > UINT64_MAX / 4) {
+        r->overflow = true;
+        return (vkf__span){0};
+    }
+    vkf__span span = {.buffer = r->buffer, .offset_bytes = r->bytes, .size_bytes = bytes, .dtype = dtype};
+    r->bytes += vkf__align_u64(bytes, r->alignment);
+    return span;
+}
+
+static vkf_dtype mask_dtype(vkf_mask_kind kind)
+{
+    return kind == VKF_MASK_ADDITIVE ? VKF_DTYPE_F32 : kind == VKF_MASK_LENGTHS ? VKF_DTYPE_I32 : VKF_DTYPE_BOOL;
+}
+
+static void append_masks(region *r, const vkf_attention_mask *mask, uint64_t batch, uint64_t heads, uint64_t rows,
+                         uint64_t keys, vkf__span *out_mask, vkf__span *out_key_mask)
+{
+    *out_mask = *out_key_mask = (vkf__span){0};
+    if (mask->kind != VKF_MASK_NONE)
+        *out_mask = append(r, mask_dtype(mask->kind), mask->per_head ? batch * heads : 1, rows, keys);
+    if (mask->key_kind != VKF_MASK_NONE)
+        *out_key_mask =
+            append(r, mask_dtype(mask->key_kind), batch, mask->key_kind == VKF_MASK_LENGTHS ? 1 : keys, 1);
+}
+
+static void lay_out_state(vkf_session *session, region *r)
+{
+    const vkf_model_config *config = &session->model->config;
+    const vkf_session_desc *desc = &session->desc;
+    vkf__session_spans *s = &session->spans;
+    vkf_dtype dtype = session->model->dtype;
+    uint64_t b = desc->max_batch, h = config->num_heads, d = config->d_model;
+    uint64_t source = desc->max_source_len, target = desc->max_target_len;
+    s->memory = append(r, dtype, b, source, d);
+    s->hidden = append(r, dtype, b, target, d);
+    if (config->kind == VKF_MODEL_SEQ2SEQ)
+        s->logits = append(r, VKF_DTYPE_F32, b, desc->max_logit_rows, config->target_vocab);
+    append_masks(r, &desc->source_mask, b, h, source, source, &s->source_mask, &s->source_key_mask);
+    append_masks(r, &desc->target_mask, b, h, target, target, &s->target_mask, &s->target_key_mask);
+    append_masks(r, &desc->memory_mask, b, h, target, source, &s->memory_mask, &s->memory_key_mask);
+    for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
+        s->attention[i] = (vkf__span){0};
+        if (desc->attention_weights)
+            s->attention[i] = append(r, VKF_DTYPE_F32, b * h, target, source);
+    }
+}
+
+static void lay_out_cache(vkf_session *session, region *r)
+{
+    const vkf_model_config *config = &session->model->config;
+    vkf__session_spans *s = &session->spans;
+    vkf_dtype dtype = session->model->dtype;
+    uint64_t b = session->desc.max_batch, d = config->d_model;
+    for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
+        s->self_k[i] = append(r, dtype, b, session->desc.max_target_len, d);
+        s->self_v[i] = append(r, dtype, b, session->desc.max_target_len, d);
+        s->cross_k[i] = append(r, dtype, b, session->desc.max_source_len, d);
+        s->cross_v[i] = append(r, dtype, b, session->desc.max_source_len, d);
+    }
+}
+
+static vkf_status allocate_arrays(vkf_session *session)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &session->context->host;
+    vkf__session_spans *s = &session->spans;
+    uint32_t layers = session->model->config.num_decoder_layers;
+    if (layers == 0 || s->self_k)
+        return VKF_OK;
+    VKF_ALLOC(host, s->self_k, layers);
+    VKF_ALLOC(host, s->self_v, layers);
+    VKF_ALLOC(host, s->cross_k, layers);
+    VKF_ALLOC(host, s->cross_v, layers);
+    VKF_ALLOC(host, s->attention, layers);
+fail:
+    return status;
+}
+
+vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_layout)
+{
+    vkf_status status = VKF_OK;
+    const vkf_session_desc *desc = &session->desc;
+    uint32_t alignment = session->context->device.plan.buffer_alignment;
+    region state = {session->state, 0, alignment, false};
+    region cache = {session->cache, 0, alignment, false};
+    region constants = {session->constants, 0, alignment, false};
+    region ids = {session->ids, 0, alignment, false};
+    VKF_TRY(allocate_arrays(session));
+    lay_out_state(session, &state);
+    lay_out_cache(session, &cache);
+    if (session->model->config.kind == VKF_MODEL_SEQ2SEQ) {
+        uint32_t longest = desc->max_source_len > desc->max_target_len ? desc->max_source_len : desc->max_target_len;
+        session->spans.positions = append(&constants, VKF_DTYPE_F32, longest, session->model->config.d_model, 1);
+        session->spans.source_ids = append(&ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
+        session->spans.target_ids = append(&ids, VKF_DTYPE_I32, desc->max_batch, desc->max_target_len, 1);
+    }
+    if (state.overflow || cache.overflow || constants.overflow || ids.overflow)
+        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE, "session: the maximum sizes overflow");
+    *out_layout = (vkf__session_layout){state.bytes, cache.bytes, constants.bytes, ids.bytes};
+fail:
+    return status;
+}

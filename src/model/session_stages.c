@@ -1,0 +1,250 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "model/session.h"
+#include "op/argmax.h"
+#include "op/embed.h"
+#include "op/gemm.h"
+#include "op/layer_norm.h"
+
+static const char *const group_names[VKF_STAGES_COUNT] = {"encoder", "decoder", "step"};
+
+static bool has_group(const vkf_session *session, vkf__stage_group group)
+{
+    const vkf_model_config *config = &session->model->config;
+    switch (group) {
+    case VKF_STAGES_ENCODE:
+        return true;
+    case VKF_STAGES_DECODE:
+        return config->num_decoder_layers > 0 &&
+               (config->kind == VKF_MODEL_TRANSFORMER || session->desc.max_logit_rows > 1);
+    case VKF_STAGES_STEP:
+        return config->num_decoder_layers > 0 && config->kind == VKF_MODEL_SEQ2SEQ;
+    case VKF_STAGES_COUNT:
+        break;
+    }
+    return false;
+}
+
+static void add_stage(vkf_session *session, vkf__stage_group group, vkf__stage_kind kind, uint32_t layer)
+{
+    vkf__stage *stage = &session->stages[session->stage_count++];
+    *stage = (vkf__stage){.group = group, .kind = kind, .layer = layer};
+    if (kind == VKF_STAGE_LAYER)
+        snprintf(stage->name, sizeof stage->name, "%s.%u", group_names[group], layer);
+    else
+        snprintf(stage->name, sizeof stage->name, "%s.%s", group_names[group],
+                 kind == VKF_STAGE_EMBED ? "embed" : "head");
+}
+
+vkf_status vkf__session_make_stages(vkf_session *session)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
+    size_t most = (size_t)config->num_encoder_layers + 2 * (size_t)config->num_decoder_layers + 6;
+    VKF_ALLOC(&session->context->host, session->stages, most);
+    for (vkf__stage_group group = VKF_STAGES_ENCODE; group < VKF_STAGES_COUNT; group++) {
+        session->group_begin[group] = session->stage_count;
+        if (!has_group(session, group))
+            continue;
+        uint32_t layers =
+            group == VKF_STAGES_ENCODE ? config->num_encoder_layers : config->num_decoder_layers;
+        if (config->kind == VKF_MODEL_SEQ2SEQ)
+            add_stage(session, group, VKF_STAGE_EMBED, 0);
+        for (uint32_t i = 0; i < layers; i++)
+            add_stage(session, group, VKF_STAGE_LAYER, i);
+        // nn.Transformer has no final norm without layers.
+        if (layers > 0)
+            add_stage(session, group, VKF_STAGE_HEAD, 0);
+    }
+    session->group_begin[VKF_STAGES_COUNT] = session->stage_count;
+fail:
+    return status;
+}
+
+vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage_group group)
+{
+    const vkf_session_desc *desc = &session->desc;
+    bool step = group == VKF_STAGES_STEP;
+    return (vkf__session_sizes){
+        .batch = desc->max_batch,
+        .source_len = desc->max_source_len,
+        .target_len = step ? 1 : desc->max_target_len,
+        .target_past = step ? desc->max_target_len - 1 : 0,
+        .logit_rows = step ? 1 : desc->max_logit_rows,
+        .project_memory = true,
+    };
+}
+
+static vkf_status emit_embed(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    const vkf_model_config *config = &session->model->config;
+    const vkf__weights *weights = &session->model->weights;
+    const vkf__session_spans *s = &session->spans;
+    bool source = stage->group == VKF_STAGES_ENCODE;
+    const vkf__embed_args embed = {
+        .label = "embed",
+        .ids = source ? s->source_ids : s->target_ids,
+        .table = vkf__span_of(source ? &weights->source_embedding : &weights->target_embedding),
+        .positions = s->positions,
+        .out = source ? s->memory : s->hidden,
+        .batch = sizes->batch,
+        .len = source ? sizes->source_len : sizes->target_len,
+        .dim = config->d_model,
+        .vocab = source ? config->source_vocab : config->target_vocab,
+        .ids_stride = source ? sizes->source_len : session->desc.max_target_len,
+        .ids_first = source ? 0 : sizes->target_past,
+        .first_position = source ? 0 : sizes->target_past,
+        .scale = sqrtf((float)config->d_model),
+    };
+    return vkf__emit_embed(&stage->work, &embed);
+}
+
+static vkf__transformer_block block_of(const vkf_session *session, const vkf__stage *stage)
+{
+    const vkf_model *model = session->model;
+    const vkf_model_config *config = &model->config;
+    bool encoder = stage->group == VKF_STAGES_ENCODE;
+    const vkf__layer_weights *w =
+        encoder ? &model->weights.encoder[stage->layer] : &model->weights.decoder[stage->layer];
+    vkf_transformer_layer_desc desc = {
+        .d_model = config->d_model,
+        .num_heads = config->num_heads,
+        .dim_feedforward = config->dim_feedforward,
+        .activation = config->activation,
+        .norm_first = config->norm_first,
+        .layer_norm_eps = config->layer_norm_eps,
+        .self = w->self,
+        .cross = w->cross,
+        .feed_forward = w->feed_forward,
+        .norm1 = w->norm[0],
+        .norm2 = w->norm[1],
+        .norm3 = w->norm[2],
+        .self_mask = encoder ? session->desc.source_mask : session->desc.target_mask,
+        .cross_mask = session->desc.memory_mask,
+        .fully_masked = session->desc.fully_masked,
+        .dtype = model->dtype,
+    };
+    // A step sees everything before it: the target's own masks are for whole sequences.
+    if (stage->group == VKF_STAGES_STEP)
+        desc.self_mask = (vkf_attention_mask){.causal = VKF_CAUSAL_TOP_LEFT};
+    return vkf__transformer_block_of(&desc);
+}
+
+static vkf_status emit_encoder(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    const vkf__session_spans *s = &session->spans;
+    const vkf__transformer_block block = block_of(session, stage);
+    const vkf__transformer_io io = {
+        .x = s->memory,
+        .self = {.mask = s->source_mask, .key_mask = s->source_key_mask},
+    };
+    const vkf__attention_sizes self = {sizes->batch, sizes->source_len, sizes->source_len, sizes->source_len, 0};
+    return vkf__emit_encoder_layer(&stage->work, &block, &io, &self);
+}
+
+static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    const vkf__session_spans *s = &session->spans;
+    const vkf__transformer_block block = block_of(session, stage);
+    uint32_t i = stage->layer;
+    const vkf__transformer_io io = {
+        .x = s->hidden,
+        .self = {.mask = s->target_mask,
+                 .key_mask = s->target_key_mask,
+                 .cache_k = s->self_k[i],
+                 .cache_v = s->self_v[i],
+                 .cache_len = session->desc.max_target_len},
+        .cross = {.key = s->memory,
+                  .mask = s->memory_mask,
+                  .key_mask = s->memory_key_mask,
+                  .weights_per_head = s->attention[i],
+                  .cache_k = s->cross_k[i],
+                  .cache_v = s->cross_v[i],
+                  .cache_len = session->desc.max_source_len},
+    };
+    const vkf__attention_sizes self = {
+        .batch = sizes->batch,
+        .query_len = sizes->target_len,
+        .key_len = sizes->target_past + sizes->target_len,
+        .key_new = sizes->target_len,
+        .key_past = sizes->target_past,
+    };
+    const vkf__attention_sizes cross = {
+        .batch = sizes->batch,
+        .query_len = sizes->target_len,
+        .key_len = sizes->source_len,
+        .key_new = sizes->project_memory ? sizes->source_len : 0,
+    };
+    return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
+}
+
+static vkf_status emit_norm(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    bool encoder = stage->group == VKF_STAGES_ENCODE;
+    const vkf__weights *weights = &session->model->weights;
+    const vkf_norm_weights *norm = encoder ? &weights->encoder_norm : &weights->decoder_norm;
+    const vkf__span x = encoder ? session->spans.memory : session->spans.hidden;
+    const vkf__layer_norm_args args = {
+        .label = "norm",
+        .x = x,
+        .out = x,
+        .weight = vkf__span_of(&norm->weight),
+        .bias = vkf__span_of(&norm->bias),
+        .rows = sizes->batch * (encoder ? sizes->source_len : sizes->target_len),
+        .dim = session->model->config.d_model,
+        .eps = session->model->config.layer_norm_eps,
+    };
+    return vkf__emit_layer_norm(&stage->work, &args);
+}
+
+static vkf_status emit_projection(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
+    const vkf__weights *weights = &session->model->weights;
+    const vkf__linear_args linear = {
+        .label = "generator",
+        .x = session->spans.hidden,
+        .weight = vkf__span_of(&weights->projection),
+        .bias = vkf__span_of(&weights->projection_bias),
+        .d = session->spans.logits,
+        .rows = sizes->batch * sizes->logit_rows,
+        .in = config->d_model,
+        .out = config->target_vocab,
+    };
+    VKF_TRY(vkf__emit_linear(&stage->work, &linear));
+    if (stage->group != VKF_STAGES_STEP)
+        return VKF_OK;
+    const vkf__argmax_args argmax = {
+        .label = "argmax",
+        .x = session->spans.logits,
+        .out = session->spans.target_ids,
+        .rows = sizes->batch,
+        .cols = config->target_vocab,
+        .out_stride = session->desc.max_target_len,
+        .out_first = sizes->target_past + 1,
+    };
+    VKF_TRY(vkf__emit_argmax(&stage->work, &argmax));
+fail:
+    return status;
+}
+
+vkf_status vkf__stage_emit(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    bool encoder = stage->group == VKF_STAGES_ENCODE;
+    switch (stage->kind) {
+    case VKF_STAGE_EMBED:
+        return emit_embed(session, stage, sizes);
+    case VKF_STAGE_LAYER:
+        return encoder ? emit_encoder(session, stage, sizes) : emit_decoder(session, stage, sizes);
+    case VKF_STAGE_HEAD:
+        VKF_TRY(emit_norm(session, stage, sizes));
+        if (!encoder && session->model->config.kind == VKF_MODEL_SEQ2SEQ)
+            VKF_TRY(emit_projection(session, stage, sizes));
+        break;
+    }
+fail:
+    return status;
+}

@@ -1,0 +1,125 @@
+#include "model/weight_names.h"
+
+#include <stdio.h>
+
+typedef struct slot_list {
+    vkf__weight_slot *slots; // NULL: count only
+    size_t count;
+} slot_list;
+
+static void add(slot_list *list, const char *prefix, const char *name, uint32_t rank, uint32_t rows, uint32_t cols,
+                vkf_tensor *target)
+{
+    if (list->slots) {
+        vkf__weight_slot *slot = &list->slots[list->count];
+        *slot = (vkf__weight_slot){.rank = rank, .shape = {rows, cols}, .target = target};
+        snprintf(slot->name, sizeof slot->name, "%s%s", prefix, name);
+    }
+    list->count++;
+}
+
+static void add_norm(slot_list *list, const char *prefix, const char *name, uint32_t dim, vkf_norm_weights *norm)
+{
+    char full[VKF_WEIGHT_NAME_MAX];
+    snprintf(full, sizeof full, "%s.weight", name);
+    add(list, prefix, full, 1, dim, 0, &norm->weight);
+    snprintf(full, sizeof full, "%s.bias", name);
+    add(list, prefix, full, 1, dim, 0, &norm->bias);
+}
+
+// in_proj_weight goes to q_weight for the time being; vkf__weights_link() splits it.
+static void add_attention(slot_list *list, const char *prefix, const char *name, uint32_t dim,
+                          vkf_attention_weights *attention)
+{
+    char base[VKF_WEIGHT_NAME_MAX];
+    snprintf(base, sizeof base, "%.60s%.40s.", prefix, name);
+    add(list, base, "in_proj_weight", 2, 3 * dim, dim, &attention->q_weight);
+    add(list, base, "in_proj_bias", 1, 3 * dim, 0, &attention->q_bias);
+    add(list, base, "out_proj.weight", 2, dim, dim, &attention->out_weight);
+    add(list, base, "out_proj.bias", 1, dim, 0, &attention->out_bias);
+}
+
+static void add_layer(slot_list *list, const char *prefix, const vkf_model_config *config, bool decoder,
+                      vkf__layer_weights *layer)
+{
+    static const char *const norms[] = {"norm1", "norm2", "norm3"};
+    uint32_t d = config->d_model, ff = config->dim_feedforward;
+    add_attention(list, prefix, "self_attn", d, &layer->self);
+    if (decoder)
+        add_attention(list, prefix, "multihead_attn", d, &layer->cross);
+    add(list, prefix, "linear1.weight", 2, ff, d, &layer->feed_forward.weight1);
+    add(list, prefix, "linear1.bias", 1, ff, 0, &layer->feed_forward.bias1);
+    add(list, prefix, "linear2.weight", 2, d, ff, &layer->feed_forward.weight2);
+    add(list, prefix, "linear2.bias", 1, d, 0, &layer->feed_forward.bias2);
+    for (uint32_t i = 0; i < (decoder ? 3u : 2u); i++)
+        add_norm(list, prefix, norms[i], d, &layer->norm[i]);
+}
+
+static void add_stack(slot_list *list, const char *root, const char *name, const vkf_model_config *config,
+                      bool decoder, vkf__layer_weights *layers, vkf_norm_weights *norm)
+{
+    char prefix[64];
+    uint32_t count = decoder ? config->num_decoder_layers : config->num_encoder_layers;
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(prefix, sizeof prefix, "%s%s.layers.%u.", root, name, i);
+        add_layer(list, prefix, config, decoder, &layers[i]);
+    }
+    snprintf(prefix, sizeof prefix, "%s%s.", root, name);
+    if (count > 0)
+        add_norm(list, prefix, "norm", config->d_model, norm);
+}
+
+size_t vkf__weight_slots(const vkf_model_config *config, vkf__weights *weights, vkf__weight_slot *slots)
+{
+    slot_list list = {.slots = slots};
+    bool tokens = config->kind == VKF_MODEL_SEQ2SEQ;
+    const char *root = tokens ? "transformer." : "";
+    add_stack(&list, root, "encoder", config, false, weights->encoder, &weights->encoder_norm);
+    add_stack(&list, root, "decoder", config, true, weights->decoder, &weights->decoder_norm);
+    if (!tokens)
+        return list.count;
+    add(&list, "", "src_embed.weight", 2, config->source_vocab, config->d_model, &weights->source_embedding);
+    if (!config->share_embedding)
+        add(&list, "", "tgt_embed.weight", 2, config->target_vocab, config->d_model, &weights->target_embedding);
+    if (!config->tie_projection)
+        add(&list, "", "generator.weight", 2, config->target_vocab, config->d_model, &weights->projection);
+    if (config->projection_bias)
+        add(&list, "", "generator.bias", 1, config->target_vocab, 0, &weights->projection_bias);
+    return list.count;
+}
+
+static vkf_tensor rows_of(const vkf_tensor *packed, uint32_t part)
+{
+    vkf_tensor view = *packed;
+    uint64_t row_elements = packed->rank == 2 ? packed->shape[1] : 1;
+    view.shape[0] = packed->shape[0] / 3;
+    view.offset_bytes += (uint64_t)part * view.shape[0] * row_elements * vkf_dtype_size(packed->dtype);
+    return view;
+}
+
+static void split_in_proj(vkf_attention_weights *attention)
+{
+    vkf_tensor weight = attention->q_weight, bias = attention->q_bias;
+    attention->q_weight = rows_of(&weight, 0);
+    attention->k_weight = rows_of(&weight, 1);
+    attention->v_weight = rows_of(&weight, 2);
+    attention->q_bias = rows_of(&bias, 0);
+    attention->k_bias = rows_of(&bias, 1);
+    attention->v_bias = rows_of(&bias, 2);
+}
+
+void vkf__weights_link(const vkf_model_config *config, vkf__weights *weights)
+{
+    for (uint32_t i = 0; i < config->num_encoder_layers; i++)
+        split_in_proj(&weights->encoder[i].self);
+    for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
+        split_in_proj(&weights->decoder[i].self);
+        split_in_proj(&weights->decoder[i].cross);
+    }
+    if (config->kind != VKF_MODEL_SEQ2SEQ)
+        return;
+    if (config->share_embedding)
+        weights->target_embedding = weights->source_embedding;
+    if (config->tie_projection)
+        weights->projection = weights->target_embedding;
+}

@@ -1,0 +1,22 @@
+// Which tensors a configuration asks for: PyTorch's names and shapes, and where each one goes.
+#ifndef VKF_MODEL_WEIGHT_NAMES_H
+#define VKF_MODEL_WEIGHT_NAMES_H
+
+#include "model/weights.h"
+
+#define VKF_WEIGHT_NAME_MAX 112
+
+typedef struct vkf__weight_slot {
+    char name[VKF_WEIGHT_NAME_MAX];
+    uint32_t rank;
+    uint32_t shape[2];
+    vkf_tensor *target;
+} vkf__weight_slot;
+
+// Fills `slots` when it is not NULL; always returns their number. The layer arrays of `weights` exist already.
+size_t vkf__weight_slots(const vkf_model_config *config, vkf__weights *weights, vkf__weight_slot *slots);
+
+// After all slots were filled: q, k and v become views of in_proj_weight, tied tensors views of each other.
+void vkf__weights_link(const vkf_model_config *config, vkf__weights *weights);
+
+#endif

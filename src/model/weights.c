@@ -1,0 +1,207 @@
+#include "model/weights.h"
+
+#include <inttypes.h>
+
+#include "base/size.h"
+#include "kernel/memory_plan.h"
+#include "model/weight_names.h"
+
+// Tensors are packed into buffers of about this size: few allocations, each one well below what devices allow.
+#define BUFFER_BYTES (UINT64_C(256) << 20)
+#define CHUNK_ELEMENTS (1u << 20)
+
+// Where the tensors of the slots go: buffer and offset each, and the buffers' sizes.
+typedef struct placement {
+    uint32_t *buffer_index; // per slot
+    uint64_t *offset;       // per slot
+    uint64_t *buffer_bytes; // per buffer
+    size_t buffer_count;
+} placement;
+
+static void placement_free(const vkf__host *host, placement *p)
+{
+    vkf__free(host, p->buffer_index);
+    vkf__free(host, p->offset);
+    vkf__free(host, p->buffer_bytes);
+}
+
+static uint64_t slot_count(const vkf__weight_slot *slot)
+{
+    return (uint64_t)slot->shape[0] * (slot->rank == 2 ? slot->shape[1] : 1);
+}
+
+static vkf_status place(vkf_context *context, const vkf__weight_slot *slots, size_t count, vkf_dtype dtype,
+                        placement *out)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &context->host;
+    uint64_t alignment = context->device.plan.buffer_alignment;
+    placement p = {0};
+    VKF_ALLOC(host, p.buffer_index, count);
+    VKF_ALLOC(host, p.offset, count);
+    VKF_ALLOC(host, p.buffer_bytes, count);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bytes = vkf__align_u64(slot_count(&slots[i]) * vkf_dtype_size(dtype), alignment);
+        if (p.buffer_count == 0 || p.buffer_bytes[p.buffer_count - 1] + bytes > BUFFER_BYTES)
+            p.buffer_count++;
+        uint64_t *used = &p.buffer_bytes[p.buffer_count - 1];
+        p.buffer_index[i] = (uint32_t)(p.buffer_count - 1);
+        p.offset[i] = *used;
+        *used += bytes;
+    }
+    *out = p;
+    return VKF_OK;
+fail:
+    placement_free(host, &p);
+    return status;
+}
+
+static vkf_status make_slots(vkf_context *context, const vkf_model_config *config, vkf__weights *weights,
+                             vkf__weight_slot **out_slots, size_t *out_count)
+{
+    vkf_status status = VKF_OK;
+    if (config->num_encoder_layers > 0)
+        VKF_ALLOC(&context->host, weights->encoder, config->num_encoder_layers);
+    if (config->num_decoder_layers > 0)
+        VKF_ALLOC(&context->host, weights->decoder, config->num_decoder_layers);
+    *out_count = vkf__weight_slots(config, weights, NULL);
+    VKF_ALLOC(&context->host, *out_slots, *out_count);
+    (void)vkf__weight_slots(config, weights, *out_slots);
+fail:
+    return status;
+}
+
+static vkf_status find(vkf_context *context, const vkf__safetensors *file, const vkf__weight_slot *slot,
+                       const vkf__stored_tensor **out_stored)
+{
+    const vkf__host *host = &context->host;
+    const char *path = vkf__safetensors_path(file);
+    const vkf__stored_tensor *stored = vkf__safetensors_find(file, slot->name);
+    if (!stored)
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s is missing", path, slot->name);
+    bool same = stored->rank == slot->rank;
+    for (uint32_t i = 0; same && i < slot->rank; i++)
+        same = stored->shape[i] == slot->shape[i];
+    if (!same)
+        return vkf__fail(host, VKF_ERROR_FORMAT,
+                         "%s: tensor %s has rank %u and first dimension %" PRIu64 ", the configuration asks for (%u%s%.0u)",
+                         path, slot->name, stored->rank, stored->rank > 0 ? stored->shape[0] : 0, slot->shape[0],
+                         slot->rank == 2 ? ", " : "", slot->shape[1]);
+    if (stored->type != VKF_STORED_F32 && stored->type != VKF_STORED_F16 && stored->type != VKF_STORED_BF16)
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s is stored as %s, expected F32, F16 or BF16", path,
+                         slot->name, vkf__stored_type_name(stored->type));
+    *out_stored = stored;
+    return VKF_OK;
+}
+
+static vkf_status upload(vkf_context *context, const vkf__stored_tensor *stored, const vkf_tensor *to)
+{
+    vkf_status status = VKF_OK;
+    size_t element_bytes = vkf_dtype_size(to->dtype);
+    uint8_t *chunk = NULL;
+    VKF_ALLOC(&context->host, chunk, (size_t)CHUNK_ELEMENTS * element_bytes);
+    for (uint64_t first = 0; first < stored->count; first += CHUNK_ELEMENTS) {
+        uint64_t left = stored->count - first;
+        uint64_t count = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
+        if (to->dtype == VKF_DTYPE_F16)
+            (void)vkf__stored_to_f16(stored, first, count, (uint16_t *)(void *)chunk);
+        else
+            (void)vkf__stored_to_f32(stored, first, count, (float *)(void *)chunk);
+        VKF_TRY(vkf_buffer_write(to->buffer, to->offset_bytes + first * element_bytes, chunk, count * element_bytes));
+    }
+fail:
+    vkf__free(&context->host, chunk);
+    return status;
+}
+
+static vkf_status make_buffers(vkf_context *context, const placement *p, vkf__weights *weights)
+{
+    vkf_status status = VKF_OK;
+    VKF_ALLOC(&context->host, weights->buffers, p->buffer_count);
+    for (size_t i = 0; i < p->buffer_count; i++) {
+        VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, p->buffer_bytes[i], "weights",
+                                   &weights->buffers[i]));
+        weights->buffer_count++;
+    }
+fail:
+    return status;
+}
+
+// Tensors that no slot asked for are most likely a sign of a configuration that does not belong to the file.
+static void report_unused(vkf_context *context, const vkf__safetensors *file, size_t used)
+{
+    if (vkf__safetensors_count(file) > used)
+        vkf__log(&context->host, VKF_SEVERITY_WARNING, "%s: %zu tensors of %zu are not used by this configuration",
+                 vkf__safetensors_path(file), vkf__safetensors_count(file) - used, vkf__safetensors_count(file));
+}
+
+vkf_status vkf__weights_load(vkf_context *context, const vkf_model_config *config, vkf_dtype dtype,
+                             const vkf__safetensors *file, vkf__weights *out_weights)
+{
+    vkf_status status = VKF_OK;
+    vkf__weights weights = {0};
+    vkf__weight_slot *slots = NULL;
+    size_t count = 0;
+    placement p = {0};
+    VKF_TRY(make_slots(context, config, &weights, &slots, &count));
+    for (size_t i = 0; i < count; i++) {
+        const vkf__stored_tensor *stored = NULL;
+        VKF_TRY(find(context, file, &slots[i], &stored));
+    }
+    VKF_TRY(place(context, slots, count, dtype, &p));
+    VKF_TRY(make_buffers(context, &p, &weights));
+    for (size_t i = 0; i < count; i++) {
+        const vkf__stored_tensor *stored = NULL;
+        *slots[i].target = (vkf_tensor){
+            .buffer = weights.buffers[p.buffer_index[i]],
+            .offset_bytes = p.offset[i],
+            .dtype = dtype,
+            .rank = slots[i].rank,
+            .shape = {slots[i].shape[0], slots[i].shape[1]},
+        };
+        VKF_TRY(find(context, file, &slots[i], &stored));
+        VKF_TRY(upload(context, stored, slots[i].target));
+    }
+    report_unused(context, file, count);
+    vkf__weights_link(config, &weights);
+    *out_weights = weights;
+    weights = (vkf__weights){0};
+fail:
+    placement_free(&context->host, &p);
+    vkf__free(&context->host, slots);
+    vkf__weights_free(context, &weights);
+    return status;
+}
+
+void vkf__weights_free(vkf_context *context, vkf__weights *weights)
+{
+    for (size_t i = 0; i < weights->buffer_count; i++)
+        vkf_buffer_destroy(&weights->buffers[i]);
+    vkf__free(&context->host, weights->buffers);
+    vkf__free(&context->host, weights->encoder);
+    vkf__free(&context->host, weights->decoder);
+    *weights = (vkf__weights){0};
+}
+
+vkf_status vkf__weights_plan(vkf_context *context, const vkf_model_config *config, vkf_dtype dtype,
+                             const vkf__safetensors *file, vkf_memory_plan *plan)
+{
+    vkf_status status = VKF_OK;
+    vkf__weights weights = {0};
+    vkf__weight_slot *slots = NULL;
+    size_t count = 0;
+    placement p = {0};
+    VKF_TRY(make_slots(context, config, &weights, &slots, &count));
+    for (size_t i = 0; i < count; i++) {
+        const vkf__stored_tensor *stored = NULL;
+        VKF_TRY(find(context, file, &slots[i], &stored));
+    }
+    VKF_TRY(place(context, slots, count, dtype, &p));
+    for (size_t i = 0; i < p.buffer_count; i++)
+        vkf__memory_plan_add(plan, context, VKF_MEMORY_DEVICE, p.buffer_bytes[i], &plan->weights_bytes);
+fail:
+    placement_free(&context->host, &p);
+    vkf__free(&context->host, slots);
+    vkf__weights_free(context, &weights);
+    return status;
+}

@@ -1,0 +1,40 @@
+// The parameters of a model: from a safetensors file to tensors on the device.
+#ifndef VKF_MODEL_WEIGHTS_H
+#define VKF_MODEL_WEIGHTS_H
+
+#include <vkformer/model.h>
+
+#include "io/safetensors.h"
+#include "kernel/context.h"
+
+typedef struct vkf__layer_weights {
+    vkf_attention_weights self;
+    vkf_attention_weights cross; // decoder layers
+    vkf_feed_forward_weights feed_forward;
+    vkf_norm_weights norm[3];
+} vkf__layer_weights;
+
+typedef struct vkf__weights {
+    vkf__layer_weights *encoder; // num_encoder_layers
+    vkf__layer_weights *decoder;
+    vkf_norm_weights encoder_norm;
+    vkf_norm_weights decoder_norm;
+    vkf_tensor source_embedding; // (source_vocab, d_model), SEQ2SEQ
+    vkf_tensor target_embedding; // may be source_embedding's view
+    vkf_tensor projection;       // (target_vocab, d_model); may be target_embedding's view
+    vkf_tensor projection_bias;  // optional, (target_vocab)
+    vkf_buffer **buffers;        // owned: what the views above look into
+    size_t buffer_count;
+} vkf__weights;
+
+// Finds every tensor that the configuration asks for, checks its shape and type, converts and uploads it.
+// Statuses: FORMAT (missing tensor, wrong shape, not floating point), TOO_LARGE, and those of vkf_buffer_create().
+VKF_MUST_CHECK vkf_status vkf__weights_load(vkf_context *context, const vkf_model_config *config, vkf_dtype dtype,
+                                            const vkf__safetensors *file, vkf__weights *out_weights);
+void vkf__weights_free(vkf_context *context, vkf__weights *weights);
+
+// The sizes of the buffers that loading allocates are added to plan->weights_bytes. The file's header was read already.
+VKF_MUST_CHECK vkf_status vkf__weights_plan(vkf_context *context, const vkf_model_config *config, vkf_dtype dtype,
+                                            const vkf__safetensors *file, vkf_memory_plan *plan);
+
+#endif

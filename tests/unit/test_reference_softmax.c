@@ -1,0 +1,239 @@
+// The reference of the masked softmax against numbers worked out by hand.
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "reference/reference.h"
+#include "support/compare.h"
+#include "support/random.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define ATOL 1e-7
+#define RTOL 1e-6
+
+static const float LN2 = 0.69314718056f;
+static const float LN3 = 1.09861228867f;
+
+// One row of three columns, all under the masks.
+static vkf__ref_softmax_desc one_row(const float *x, float *out)
+{
+    return (vkf__ref_softmax_desc){
+        .batch = 1, .heads = 1, .q_len = 1, .k_len = 3, .mask_cols = 3, .x = x, .out = out, .scale = 1};
+}
+
+static void test_softmax_of_logarithms(void **state)
+{
+    (void)state;
+    const float x[] = {0, LN2, LN3}; // exp: 1 2 3
+    const float expected[] = {1 / 6.f, 2 / 6.f, 3 / 6.f};
+    const float squared[] = {1 / 14.f, 4 / 14.f, 9 / 14.f};
+    float out[3];
+    vkf__ref_softmax_desc desc = one_row(x, out);
+    vkf__ref_softmax(&desc);
+    assert_close(out, expected, 3, ATOL, RTOL, "softmax");
+    desc.scale = 2;
+    vkf__ref_softmax(&desc);
+    assert_close(out, squared, 3, ATOL, RTOL, "softmax, scale 2");
+}
+
+static void test_softmax_mask_kinds(void **state)
+{
+    (void)state;
+    const float x[] = {0, LN2, LN3};
+    const uint8_t bytes[] = {0, 1, 0};
+    const float added[] = {LN2, 0, -INFINITY};
+    const int32_t lengths[] = {2};
+    const float without_second[] = {1 / 4.f, 0, 3 / 4.f};
+    const float only_second[] = {0, 1, 0};
+    const float halves[] = {1 / 2.f, 1 / 2.f, 0}; // 1 * 2, 2, 3 * 0
+    const float first_two[] = {1 / 3.f, 2 / 3.f, 0};
+    const struct {
+        vkf_mask_kind kind;
+        const void *mask;
+        const float *expected;
+    } cases[] = {
+        {VKF_MASK_BOOL_EXCLUDE, bytes, without_second},
+        {VKF_MASK_BOOL_ATTEND, bytes, only_second},
+        {VKF_MASK_ADDITIVE, added, halves},
+        {VKF_MASK_LENGTHS, lengths, first_two},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        float out[3];
+        vkf__ref_softmax_desc desc = one_row(x, out);
+        desc.key_mask_kind = cases[i].kind;
+        desc.key_mask = cases[i].mask;
+        vkf__ref_softmax(&desc);
+        assert_close(out, cases[i].expected, 3, ATOL, RTOL, "key mask");
+        if (cases[i].kind == VKF_MASK_LENGTHS)
+            continue;
+        desc.key_mask_kind = VKF_MASK_NONE;
+        desc.mask_kind = cases[i].kind;
+        desc.mask = cases[i].mask;
+        vkf__ref_softmax(&desc);
+        assert_close(out, cases[i].expected, 3, ATOL, RTOL, "mask");
+    }
+}
+
+static void test_softmax_masks_together(void **state)
+{
+    (void)state;
+    const float x[] = {0, 0, 0, 0};
+    const uint8_t exclude[] = {1, 0, 0};
+    const float added[] = {0, 0, LN2};
+    const float expected[] = {0, 1 / 4.f, 2 / 4.f, 1 / 4.f}; // the fourth column lies past the masks
+    float out[4];
+    vkf__ref_softmax_desc desc = one_row(x, out);
+    desc.k_len = 4;
+    desc.mask_kind = VKF_MASK_BOOL_EXCLUDE;
+    desc.mask = exclude;
+    desc.key_mask_kind = VKF_MASK_ADDITIVE;
+    desc.key_mask = added;
+    vkf__ref_softmax(&desc);
+    assert_close(out, expected, 4, ATOL, RTOL, "both masks");
+}
+
+static void test_softmax_mask_strides(void **state)
+{
+    (void)state;
+    const float x[8] = {0};                          // (2, 2, 1, 2)
+    const uint8_t mask[] = {1, 0, 0, 1, 0, 0, 1, 0}; // (2, 2, 1, 2), excluded
+    const float per_head[] = {0, 1, 1, 0, .5f, .5f, 0, 1};
+    const float per_batch[] = {0, 1, 0, 1, .5f, .5f, .5f, .5f};
+    const float shared[] = {0, 1, 0, 1, 0, 1, 0, 1};
+    float out[8];
+    vkf__ref_softmax_desc desc = {.batch = 2,
+                                  .heads = 2,
+                                  .q_len = 1,
+                                  .k_len = 2,
+                                  .mask_cols = 2,
+                                  .x = x,
+                                  .out = out,
+                                  .scale = 1,
+                                  .mask_kind = VKF_MASK_BOOL_EXCLUDE,
+                                  .mask = mask,
+                                  .mask_batch = 4,
+                                  .mask_head = 2};
+    vkf__ref_softmax(&desc);
+    assert_close(out, per_head, 8, ATOL, RTOL, "mask per head");
+    desc.mask_head = 0;
+    vkf__ref_softmax(&desc);
+    assert_close(out, per_batch, 8, ATOL, RTOL, "mask per batch entry");
+    desc.mask_batch = 0;
+    vkf__ref_softmax(&desc);
+    assert_close(out, shared, 8, ATOL, RTOL, "one mask");
+}
+
+static void test_softmax_causal_and_window(void **state)
+{
+    (void)state;
+    const float x[8] = {0}; // two queries, four keys: the queries stand at keys 2 and 3
+    const float causal[] = {1 / 3.f, 1 / 3.f, 1 / 3.f, 0, .25f, .25f, .25f, .25f};
+    const float windowed[] = {0, .5f, .5f, 0, 0, 0, .5f, .5f};
+    const float top_left[] = {1, 0, 0, 0, .5f, .5f, 0, 0};
+    float out[8];
+    vkf__ref_softmax_desc desc = {.batch = 1,
+                                  .heads = 1,
+                                  .q_len = 2,
+                                  .k_len = 4,
+                                  .mask_cols = 4,
+                                  .x = x,
+                                  .out = out,
+                                  .scale = 1,
+                                  .causal = true,
+                                  .causal_offset = 2};
+    vkf__ref_softmax(&desc);
+    assert_close(out, causal, 8, ATOL, RTOL, "causal, bottom right");
+    desc.window = 2;
+    vkf__ref_softmax(&desc);
+    assert_close(out, windowed, 8, ATOL, RTOL, "window of 2");
+    desc.window = 0;
+    desc.causal_offset = 0;
+    vkf__ref_softmax(&desc);
+    assert_close(out, top_left, 8, ATOL, RTOL, "causal, top left");
+}
+
+static void test_softmax_fully_masked_rules(void **state)
+{
+    (void)state;
+    const float third = 1 / 3.f;
+    const float expected[VKF_FULLY_MASKED_COUNT][3] = {{0, 0, 0}, {NAN, NAN, NAN}, {third, third, third}};
+    const float inputs[2][3] = {{-INFINITY, -INFINITY, -INFINITY}, {-FLT_MAX, -FLT_MAX, -FLT_MAX}};
+    for (int rule = 0; rule < VKF_FULLY_MASKED_COUNT; rule++) {
+        for (size_t i = 0; i < COUNT(inputs); i++) {
+            float out[3];
+            vkf__ref_softmax_desc desc = one_row(inputs[i], out);
+            desc.fully_masked = (vkf_fully_masked)rule;
+            vkf__ref_softmax(&desc);
+            assert_close(out, expected[rule], 3, ATOL, RTOL, "fully masked");
+        }
+    }
+}
+
+static void test_softmax_special_values(void **state)
+{
+    (void)state;
+    const float nan_row[] = {0, NAN, -INFINITY};
+    const float inf_row[] = {0, INFINITY, 0};
+    const float large_row[] = {1e4f, -1e4f, 1e4f};
+    const float all_nan[] = {NAN, NAN, NAN};
+    const float halves[] = {.5f, 0, .5f};
+    float out[3];
+    vkf__ref_softmax_desc desc = one_row(nan_row, out);
+    vkf__ref_softmax(&desc);
+    assert_close(out, all_nan, 3, 0, 0, "NaN");
+    desc.x = inf_row;
+    vkf__ref_softmax(&desc);
+    assert_close(out, all_nan, 3, 0, 0, "+inf");
+    desc.x = large_row;
+    vkf__ref_softmax(&desc);
+    assert_close(out, halves, 3, 0, 0, "+-1e4");
+    const uint8_t exclude[] = {0, 1, 0};
+    const float first[] = {1, 0, 0};
+    desc.x = nan_row;
+    desc.mask_kind = VKF_MASK_BOOL_EXCLUDE;
+    desc.mask = exclude;
+    vkf__ref_softmax(&desc);
+    assert_close(out, first, 3, 0, 0, "a masked NaN");
+}
+
+static void test_softmax_rows_sum_to_one(void **state)
+{
+    (void)state;
+    enum { ROWS = 12, COLS = 37 };
+    vkf_test_random random;
+    vkf_test_random_init(&random, 11);
+    float x[ROWS * COLS], out[ROWS * COLS], sums[ROWS] = {0}, ones[ROWS];
+    vkf_test_fill_normal(&random, x, ROWS * COLS, 0, 5);
+    vkf__ref_softmax(&(vkf__ref_softmax_desc){.batch = 2,
+                                              .heads = 3,
+                                              .q_len = 2,
+                                              .k_len = COLS,
+                                              .mask_cols = COLS,
+                                              .x = x,
+                                              .out = out,
+                                              .scale = 0.5f,
+                                              .causal = true,
+                                              .causal_offset = 20,
+                                              .window = 9});
+    for (size_t i = 0; i < ROWS * COLS; i++) {
+        assert_true(out[i] >= 0);
+        sums[i / COLS] += out[i];
+        ones[i / COLS] = 1;
+    }
+    assert_close(sums, ones, ROWS, 1e-6, 0, "row sums, seed 11");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_softmax_of_logarithms),     cmocka_unit_test(test_softmax_mask_kinds),
+        cmocka_unit_test(test_softmax_masks_together),    cmocka_unit_test(test_softmax_mask_strides),
+        cmocka_unit_test(test_softmax_causal_and_window), cmocka_unit_test(test_softmax_fully_masked_rules),
+        cmocka_unit_test(test_softmax_special_values),    cmocka_unit_test(test_softmax_rows_sum_to_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
