@@ -1,0 +1,155 @@
+#include "fixture.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool environment_is_one(const char *name)
+{
+    const char *value = getenv(name);
+    return value && strcmp(value, "1") == 0;
+}
+
+static void listen(void *user, vkf_severity severity, const char *text)
+{
+    vkf_test_gpu *gpu = user;
+    if (severity == VKF_SEVERITY_ERROR)
+        (void)snprintf(gpu->last_error, sizeof gpu->last_error, "%s", text);
+    if (severity == VKF_SEVERITY_VALIDATION && gpu->validation_messages++ == 0)
+        (void)snprintf(gpu->first_validation, sizeof gpu->first_validation, "%s", text);
+}
+
+// LeakSanitizer can name what the layer itself leaks, and so suppress it, only while the layer stays loaded.
+static void keep_layer_loaded(void)
+{
+    (void)dlopen("libVkLayer_khronos_validation.so", RTLD_NOW | RTLD_NODELETE);
+}
+
+int vkf_test_gpu_open(vkf_test_gpu *gpu, vkf_context_desc *desc)
+{
+    const char *profile = getenv("VKF_TEST_PROFILE");
+    const char *seed = getenv("VKF_TEST_SEED");
+    memset(gpu, 0, sizeof *gpu);
+    gpu->seed = seed ? strtoull(seed, NULL, 0) : 20261120;
+    vkf_test_random_init(&gpu->random, gpu->seed);
+    if (profile && !vkf_profile_from_name(profile, &gpu->profile)) {
+        fprintf(stderr, "VKF_TEST_PROFILE=%s is no profile\n", profile);
+        return -1;
+    }
+    desc->profile = gpu->profile;
+    desc->validation = environment_is_one("VKF_TEST_VALIDATION");
+    desc->message = listen;
+    desc->message_user = gpu;
+    if (desc->validation)
+        keep_layer_loaded();
+    vkf_status status = vkf_context_create(desc, &gpu->context);
+    if (status == VKF_OK || ((status == VKF_ERROR_NO_VULKAN || status == VKF_ERROR_NO_DEVICE) &&
+                             !environment_is_one("VKF_TEST_REQUIRE_GPU")))
+        return 0;
+    fprintf(stderr, "no context: %s: %s\n", vkf_status_name(status), gpu->last_error);
+    return -1;
+}
+
+int vkf_test_gpu_setup(void **state)
+{
+    vkf_test_gpu *gpu = malloc(sizeof *gpu);
+    vkf_context_desc desc = {0};
+    if (!gpu)
+        return -1;
+    *state = gpu;
+    return vkf_test_gpu_open(gpu, &desc);
+}
+
+int vkf_test_gpu_teardown(void **state)
+{
+    vkf_test_gpu *gpu = *state;
+    vkf_context_destroy(&gpu->context);
+    int messages = gpu->validation_messages;
+    if (messages > 0)
+        fprintf(stderr, "%d validation messages, the first: %s\n", messages, gpu->first_validation);
+    free(gpu);
+    return messages == 0 ? 0 : -1;
+}
+
+void vkf_test_assert_silent(vkf_test_gpu *gpu)
+{
+    int messages = gpu->validation_messages;
+    gpu->validation_messages = 0;
+    if (messages > 0)
+        fail_msg("%d validation messages, the first: %s", messages, gpu->first_validation);
+}
+
+vkf_test_gpu *vkf_test_gpu_of(void **state)
+{
+    vkf_test_gpu *gpu = *state;
+    if (!gpu->context) {
+        printf("skipped: no Vulkan device: %s\n", gpu->last_error);
+        skip();
+    }
+    return gpu;
+}
+
+const char *vkf_test_label(vkf_test_gpu *gpu, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(gpu->label, sizeof gpu->label, format, args);
+    va_end(args);
+    if (used >= 0 && (size_t)used < sizeof gpu->label)
+        (void)snprintf(gpu->label + used, sizeof gpu->label - (size_t)used, ", profile %s, seed %llu",
+                       vkf_profile_name(gpu->profile), (unsigned long long)gpu->seed);
+    return gpu->label;
+}
+
+static size_t count_of(const vkf_tensor *tensor)
+{
+    uint64_t count = 0;
+    assert_true(vkf_tensor_count(tensor, &count));
+    return (size_t)count;
+}
+
+vkf_tensor vkf_test_tensor_raw(vkf_test_gpu *gpu, vkf_dtype dtype, uint32_t rank, const uint32_t *shape,
+                               const void *bytes)
+{
+    vkf_tensor tensor = {0};
+    if (vkf_tensor_create(gpu->context, dtype, rank, shape, "test", &tensor) != VKF_OK)
+        fail_msg("no tensor: %s", gpu->last_error);
+    if (bytes && vkf_tensor_write(&tensor, bytes, count_of(&tensor) * vkf_dtype_size(dtype)) != VKF_OK)
+        fail_msg("tensor not written: %s", gpu->last_error);
+    return tensor;
+}
+
+vkf_tensor vkf_test_tensor(vkf_test_gpu *gpu, vkf_dtype dtype, uint32_t rank, const uint32_t *shape,
+                           const float *values)
+{
+    if (dtype == VKF_DTYPE_F32)
+        return vkf_test_tensor_raw(gpu, dtype, rank, shape, values);
+    assert_int_equal(dtype, VKF_DTYPE_F16);
+    const vkf_tensor view = {.rank = rank, .shape = {shape[0], rank > 1 ? shape[1] : 0, rank > 2 ? shape[2] : 0,
+                                                     rank > 3 ? shape[3] : 0}};
+    size_t count = count_of(&view);
+    uint16_t *halves = malloc(count * sizeof *halves);
+    assert_non_null(halves);
+    vkf_f32_to_f16(values, halves, count);
+    vkf_tensor tensor = vkf_test_tensor_raw(gpu, dtype, rank, shape, halves);
+    free(halves);
+    return tensor;
+}
+
+float *vkf_test_read(const vkf_tensor *tensor)
+{
+    size_t count = count_of(tensor);
+    float *values = malloc(count * sizeof *values);
+    assert_non_null(values);
+    if (tensor->dtype == VKF_DTYPE_F32) {
+        assert_int_equal(vkf_tensor_read(tensor, values, count * sizeof *values), VKF_OK);
+        return values;
+    }
+    uint16_t *halves = malloc(count * sizeof *halves);
+    assert_non_null(halves);
+    assert_int_equal(vkf_tensor_read(tensor, halves, count * sizeof *halves), VKF_OK);
+    vkf_f16_to_f32(halves, values, count);
+    free(halves);
+    return values;
+}

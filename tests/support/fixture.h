@@ -1,0 +1,55 @@
+// A context on the driver and under the profile that the environment names:
+//   VKF_TEST_PROFILE       profile name; full when unset
+//   VKF_TEST_VALIDATION=1  with validation layers: any message of theirs fails the test that tears the context down
+//   VKF_TEST_REQUIRE_GPU=1 no device is a failure; otherwise test bodies skip
+//   VKF_TEST_SEED          seed of random data; printed with every failure
+#ifndef VKF_TESTS_FIXTURE_H
+#define VKF_TESTS_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <vkformer/vkformer.h>
+
+#include "random.h"
+
+typedef struct vkf_test_gpu {
+    vkf_context *context; // NULL: no device here
+    vkf_profile profile;
+    uint64_t seed;
+    vkf_test_random random;
+    char last_error[1024];      // the newest message of severity ERROR
+    char first_validation[1024];
+    int validation_messages;
+    char label[256]; // vkf_test_label()
+} vkf_test_gpu;
+
+// Group set-up and tear-down for cmocka_run_group_tests(): *state becomes a vkf_test_gpu.
+int vkf_test_gpu_setup(void **state);
+int vkf_test_gpu_teardown(void **state);
+
+// The same with a descriptor of the test's own; profile, validation and messages are filled in.
+int vkf_test_gpu_open(vkf_test_gpu *gpu, vkf_context_desc *desc);
+// Fails when the validation layers said anything since the last call.
+void vkf_test_assert_silent(vkf_test_gpu *gpu);
+
+// The fixture of a test body; skips (or fails) the test when there is no device.
+vkf_test_gpu *vkf_test_gpu_of(void **state);
+
+// Formats a label that ends in the seed; valid until the next call.
+const char *vkf_test_label(vkf_test_gpu *gpu, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// A tensor of the given type with these float values (converted to half for F16). Fails the test on error.
+vkf_tensor vkf_test_tensor(vkf_test_gpu *gpu, vkf_dtype dtype, uint32_t rank, const uint32_t *shape,
+                           const float *values);
+// A tensor with raw bytes; bytes == NULL leaves zeros.
+vkf_tensor vkf_test_tensor_raw(vkf_test_gpu *gpu, vkf_dtype dtype, uint32_t rank, const uint32_t *shape,
+                               const void *bytes);
+// Reads f32 or f16 tensors as float; the caller frees the result.
+float *vkf_test_read(const vkf_tensor *tensor);
+
+#endif
