@@ -58,15 +58,14 @@ typedef struct compilation {
     glslang_program_t *program;
 } compilation;
 
-static vkf_status compile(const vkf__host *host, compilation *c, const glslang_input_t *input, const char *preamble,
-                          const char *name, uint32_t **out_words, size_t *out_bytes)
+static vkf_status compile(const vkf__host *host, compilation *c, const glslang_input_t *input, const char *name,
+                          uint32_t **out_words, size_t *out_bytes)
 {
     const int messages = GLSLANG_MSG_SPV_RULES_BIT | GLSLANG_MSG_VULKAN_RULES_BIT;
     c->shader = glslang_shader_create(input);
     c->program = glslang_program_create();
     if (!c->shader || !c->program)
         return vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: the GLSL compiler has no memory", name);
-    glslang_shader_set_preamble(c->shader, preamble);
     if (!glslang_shader_preprocess(c->shader, input) || !glslang_shader_parse(c->shader, input))
         return vkf__fail(host, VKF_ERROR_SHADER, "%s does not compile:\n%s", name,
                          glslang_shader_get_info_log(c->shader));
@@ -86,7 +85,7 @@ vkf_status vkf__glsl_compile(const vkf__host *host, const char *dir, const char 
     compilation c = {0};
     if (!make_preamble(defines, preamble, sizeof preamble))
         return vkf__fail(host, VKF_ERROR_SHADER, "%s: too many defines", source);
-    VKF_TRY(vkf__glsl_source(host, dir, source, &text));
+    VKF_TRY(vkf__glsl_source(host, dir, source, preamble, &text));
     // Initialised and finalised in pairs: glslang counts them.
     if (!glslang_initialize_process()) {
         vkf__free(host, text);
@@ -105,7 +104,7 @@ vkf_status vkf__glsl_compile(const vkf__host *host, const char *dir, const char 
         .messages = GLSLANG_MSG_SPV_RULES_BIT | GLSLANG_MSG_VULKAN_RULES_BIT,
         .resource = glslang_default_resource(),
     };
-    status = compile(host, &c, &input, preamble, source, out_words, out_bytes);
+    status = compile(host, &c, &input, source, out_words, out_bytes);
     if (c.program)
         glslang_program_delete(c.program);
     if (c.shader)

@@ -8,6 +8,7 @@
 
 typedef struct text_buffer {
     const vkf__host *host;
+    const char *preamble; // NULL once it is in
     char *text;
     size_t length;
     size_t capacity;
@@ -31,6 +32,20 @@ static vkf_status append_line_directive(text_buffer *out, unsigned line, const c
     char directive[1100];
     int length = snprintf(directive, sizeof directive, "#line %u \"%.1000s\"\n", line, path);
     return append(out, directive, (size_t)length);
+}
+
+// After the #version line, which must come first.
+static vkf_status append_preamble(text_buffer *out, const char *line, unsigned number, const char *path)
+{
+    vkf_status status = VKF_OK;
+    const char *preamble = out->preamble;
+    if (!preamble || strncmp(line, "#version", 8) != 0)
+        return VKF_OK;
+    out->preamble = NULL;
+    VKF_TRY(append(out, preamble, strlen(preamble)));
+    VKF_TRY(append_line_directive(out, number + 1, path));
+fail:
+    return status;
 }
 
 // The whole file, zero-terminated; *out_text stays NULL when it cannot be opened.
@@ -125,6 +140,7 @@ static vkf_status expand(text_buffer *out, const char *dir, const char *path, co
         } else {
             VKF_TRY(append(out, line, length));
             VKF_TRY(append(out, "\n", 1));
+            VKF_TRY(append_preamble(out, line, number, path));
         }
         line = end ? end + 1 : line + length;
     }
@@ -132,10 +148,11 @@ fail:
     return status;
 }
 
-vkf_status vkf__glsl_source(const vkf__host *host, const char *dir, const char *source, char **out_text)
+vkf_status vkf__glsl_source(const vkf__host *host, const char *dir, const char *source,
+                            const char *preamble, char **out_text)
 {
     vkf_status status = VKF_OK;
-    text_buffer out = {.host = host};
+    text_buffer out = {.host = host, .preamble = preamble};
     char *text = NULL;
     char path[1024];
     snprintf(path, sizeof path, "%.700s/%.300s", dir, source);

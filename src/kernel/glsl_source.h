@@ -5,10 +5,11 @@
 #include "base/host.h"
 
 // Reads dir/source and replaces each `#include "name"` by the file's text, looked up beside the including file, in dir,
-// dir/include and dir/shared. #line directives keep file and line for messages. *out_text is zero-terminated and released
+// dir/include and dir/shared; `preamble` (whole lines) goes behind the #version line. #line directives keep file and line
+// for messages: the preamble must switch GL_GOOGLE_cpp_style_line_directive on. *out_text is zero-terminated and released
 // with vkf__free(). Statuses: FILE (a file is missing: names it and where it is included), SHADER (includes nested too
 // deeply), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__glsl_source(const vkf__host *host, const char *dir, const char *source,
-                                           char **out_text);
+                                           const char *preamble, char **out_text);
 
 #endif
