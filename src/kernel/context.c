@@ -143,8 +143,11 @@ fail:
 
 void vkf__context_destroy(vkf_context *context)
 {
+    // A cache that could not be saved has said so already, and is no reason to keep the context.
+    vkf_status saved = VKF_OK;
     if (context->pipelines.device)
-        (void)vkf__pipeline_cache_save(&context->device, &context->cache, context->pipelines.cache);
+        saved = vkf__pipeline_cache_save(&context->device, &context->cache, context->pipelines.cache);
+    (void)saved;
     vkf__pipelines_finish(&context->pipelines);
     vkf__transfer_finish(&context->transfer);
     vkf__memory_finish(&context->memory);

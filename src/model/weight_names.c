@@ -13,17 +13,17 @@ static void add(slot_list *list, const char *prefix, const char *name, uint32_t 
     if (list->slots) {
         vkf__weight_slot *slot = &list->slots[list->count];
         *slot = (vkf__weight_slot){.rank = rank, .shape = {rows, cols}, .target = target};
-        snprintf(slot->name, sizeof slot->name, "%s%s", prefix, name);
+        snprintf(slot->name, sizeof slot->name, "%.70s%.40s", prefix, name);
     }
     list->count++;
 }
 
 static void add_norm(slot_list *list, const char *prefix, const char *name, uint32_t dim, vkf_norm_weights *norm)
 {
-    char full[VKF_WEIGHT_NAME_MAX];
-    snprintf(full, sizeof full, "%s.weight", name);
+    char full[24];
+    snprintf(full, sizeof full, "%.8s.weight", name);
     add(list, prefix, full, 1, dim, 0, &norm->weight);
-    snprintf(full, sizeof full, "%s.bias", name);
+    snprintf(full, sizeof full, "%.8s.bias", name);
     add(list, prefix, full, 1, dim, 0, &norm->bias);
 }
 
@@ -31,8 +31,8 @@ static void add_norm(slot_list *list, const char *prefix, const char *name, uint
 static void add_attention(slot_list *list, const char *prefix, const char *name, uint32_t dim,
                           vkf_attention_weights *attention)
 {
-    char base[VKF_WEIGHT_NAME_MAX];
-    snprintf(base, sizeof base, "%.60s%.40s.", prefix, name);
+    char base[80];
+    snprintf(base, sizeof base, "%.50s%.20s.", prefix, name);
     add(list, base, "in_proj_weight", 2, 3 * dim, dim, &attention->q_weight);
     add(list, base, "in_proj_bias", 1, 3 * dim, 0, &attention->q_bias);
     add(list, base, "out_proj.weight", 2, dim, dim, &attention->out_weight);

@@ -208,6 +208,7 @@ vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device
         read_features2(&caps, instance, device, &extensions);
         instance->vkGetPhysicalDeviceMemoryProperties2(device, &memory);
         caps.memory = memory.memoryProperties;
+        caps.mapped_device_memory = true;
     }
     *out_caps = caps;
 fail:
@@ -227,7 +228,7 @@ bool vkf__caps_unified_memory(const vkf__caps *caps)
     for (uint32_t i = 0; i < caps->memory.memoryHeapCount; i++)
         if (caps->memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
             local_heaps |= 1U << i;
-    if (mapped_heaps == 0)
+    if (mapped_heaps == 0 || !caps->mapped_device_memory)
         return false;
     if (caps->type == VKF_DEVICE_TYPE_CPU || caps->type == VKF_DEVICE_TYPE_INTEGRATED)
         return true;

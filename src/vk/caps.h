@@ -4,7 +4,8 @@
 
 #include "vk/loader.h"
 
-// X(field, Vulkan's name): features and extensions the library can make use of.
+// X(field, Vulkan's name): features and extensions the library can make use of. hostVisibleDeviceMemory is no feature of
+// Vulkan's but a property of its memory types; masking it makes any device one that needs staging.
 #define VKF_CAPS_FEATURES(X)                              \
     X(storage_16bit, "storageBuffer16BitAccess")          \
     X(shader_float16, "shaderFloat16")                    \
@@ -12,7 +13,8 @@
     X(buffer_device_address, "bufferDeviceAddress")       \
     X(pipeline_executable_info, "pipelineExecutableInfo") \
     X(memory_budget, "VK_EXT_memory_budget")              \
-    X(timestamps, "timestampComputeAndGraphics")
+    X(timestamps, "timestampComputeAndGraphics")          \
+    X(mapped_device_memory, "hostVisibleDeviceMemory")
 
 // X(field, Vulkan's name, type)
 #define VKF_CAPS_LIMITS(X)                                                   \
@@ -75,7 +77,7 @@ VKF_MUST_CHECK vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps
 VKF_MUST_CHECK vkf_status vkf__caps_choose(const vkf__host *host, const vkf__caps *candidates, uint32_t count,
                                            const vkf_device_choice *choice, uint32_t *out_index);
 
-// True when the memory that is fastest for shaders can be mapped too: on processors and integrated devices with a
+// True when the memory that is fastest for shaders can be mapped too, and this is not masked: on processors and integrated devices with a
 // device-local, host-visible, coherent memory type, and wherever all device-local heaps have such a type.
 bool vkf__caps_unified_memory(const vkf__caps *caps);
 

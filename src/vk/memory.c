@@ -78,8 +78,15 @@ static bool slab_find(const vkf__slab *slab, uint64_t size, uint64_t alignment, 
     return false;
 }
 
-static vkf_status slab_take(vkf__memory *memory, vkf__slab *slab, uint64_t begin, uint64_t size, size_t at,
-                            vkf__allocation *out)
+// Where device memory is not to be mapped, a range of a mapped slab is kept from the host all the same.
+static uint8_t *mapped_range(const vkf__memory *memory, const vkf__slab *slab, vkf__memory_class class, uint64_t begin)
+{
+    bool hidden = class == VKF_MEMORY_DEVICE && !memory->device->plan.unified_memory;
+    return slab->mapped && !hidden ? slab->mapped + begin : NULL;
+}
+
+static vkf_status slab_take(vkf__memory *memory, vkf__slab *slab, vkf__memory_class class, uint64_t begin,
+                            uint64_t size, size_t at, vkf__allocation *out)
 {
     void *ranges = slab->used;
     vkf_status status = vkf__grow(memory->device->host, &ranges, sizeof *slab->used, slab->used_count,
@@ -96,7 +103,7 @@ static vkf_status slab_take(vkf__memory *memory, vkf__slab *slab, uint64_t begin
         .memory = slab->memory,
         .offset = begin,
         .size_bytes = size,
-        .mapped = slab->mapped ? slab->mapped + begin : NULL,
+        .mapped = mapped_range(memory, slab, class, begin),
         .memory_type = slab->memory_type,
         .device_local = (flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0,
     };
@@ -160,8 +167,8 @@ static bool type_serves(const vkf__memory *memory, uint32_t type, uint32_t type_
 }
 
 // Allocates from one memory type; *out_done tells whether it worked, an exhausted type being no error yet.
-static vkf_status allocate_from(vkf__memory *memory, uint32_t type, const VkMemoryRequirements *need, const char *name,
-                                vkf__allocation *out, bool *out_done)
+static vkf_status allocate_from(vkf__memory *memory, uint32_t type, const VkMemoryRequirements *need,
+                                vkf__memory_class class, const char *name, vkf__allocation *out, bool *out_done)
 {
     uint64_t begin = 0;
     size_t at = 0;
@@ -169,7 +176,7 @@ static vkf_status allocate_from(vkf__memory *memory, uint32_t type, const VkMemo
         vkf__slab *slab = memory->slabs[i];
         if (slab->memory_type == type && slab_find(slab, need->size, need->alignment, &begin, &at)) {
             *out_done = true;
-            return slab_take(memory, slab, begin, need->size, at, out);
+            return slab_take(memory, slab, class, begin, need->size, at, out);
         }
     }
     uint64_t heap_bytes = memory->device->plan.caps.memory.memoryHeaps[heap_of(memory, type)].size;
@@ -189,7 +196,7 @@ static vkf_status allocate_from(vkf__memory *memory, uint32_t type, const VkMemo
         return vkf__device_status(memory->device, result, "vkAllocateMemory");
     }
     *out_done = true;
-    return slab_take(memory, slab, 0, need->size, 0, out);
+    return slab_take(memory, slab, class, 0, need->size, 0, out);
 }
 
 static vkf_status allocate_locked(vkf__memory *memory, const VkMemoryRequirements *need, vkf__memory_class class,
@@ -199,14 +206,14 @@ static vkf_status allocate_locked(vkf__memory *memory, const VkMemoryRequirement
     bool done = false;
     uint32_t preferred = plan->memory_type[class];
     if (type_serves(memory, preferred, need->memoryTypeBits, class)) {
-        vkf_status status = allocate_from(memory, preferred, need, name, out, &done);
+        vkf_status status = allocate_from(memory, preferred, need, class, name, out, &done);
         if (status != VKF_OK || done)
             return status;
     }
     for (uint32_t type = 0; type < plan->caps.memory.memoryTypeCount; type++) {
         if (type == preferred || !type_serves(memory, type, need->memoryTypeBits, class))
             continue;
-        vkf_status status = allocate_from(memory, type, need, name, out, &done);
+        vkf_status status = allocate_from(memory, type, need, class, name, out, &done);
         if (status != VKF_OK || done)
             return status;
     }

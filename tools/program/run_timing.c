@@ -10,14 +10,8 @@ static void print_row(const char *what, double ms, const char *note)
     fprintf(stderr, "  %-24s %10.3f ms%s%s\n", what, ms, note[0] ? "   " : "", note);
 }
 
-static bool print_gpu_times(vkf_context *context, vkf_session *session)
+bool vkf_run_timing_print_gpu(const char *heading, vkf_session *session)
 {
-    vkf_device_info info;
-    vkf_context_device_info(context, &info);
-    if (!info.timestamps) {
-        fputs("GPU time: this device has no timestamps\n", stderr);
-        return true;
-    }
     vkf_timing *timings = NULL;
     uint32_t count = 0;
     vkf_status status = vkf_session_timings(session, &count, NULL);
@@ -27,7 +21,7 @@ static bool print_gpu_times(vkf_context *context, vkf_session *session)
     }
     if (status == VKF_OK) {
         double total_ms = 0;
-        fputs("GPU time of the last run\n", stderr);
+        fprintf(stderr, "%s\n", heading);
         for (uint32_t i = 0; i < count; i++) {
             print_row(timings[i].label, timings[i].gpu_ns * 1e-6, "");
             total_ms += timings[i].gpu_ns * 1e-6;
@@ -40,15 +34,15 @@ static bool print_gpu_times(vkf_context *context, vkf_session *session)
     return status == VKF_OK;
 }
 
-bool vkf_run_timing_print(const vkf_run_timing *timing, vkf_context *context, vkf_session *session)
+void vkf_run_timing_print(const vkf_run_timing *timing)
 {
     char note[80];
     fputs("wall time\n", stderr);
     print_row("open the device", timing->context_ms, "");
     print_row("pipelines", timing->pipelines_ms, "every kernel that the device may use");
     print_row("load the model", timing->model_ms, "");
-    if (timing->steady_runs == 0 || !session)
-        return true;
+    if (timing->steady_runs == 0)
+        return;
     print_row("make the session", timing->session_ms, "");
     snprintf(note, sizeof note, "%u line%s", timing->batch, timing->batch == 1 ? "" : "s");
     print_row("first run", timing->first_run_ms, note);
@@ -56,5 +50,4 @@ bool vkf_run_timing_print(const vkf_run_timing *timing, vkf_context *context, vk
     print_row("steady run", timing->steady_run_ms, note);
     snprintf(note, sizeof note, "%.0f tokens/s", timing->tokens / (timing->steady_run_ms * 1e-3));
     print_row("steady run per line", timing->steady_run_ms / timing->batch, note);
-    return print_gpu_times(context, session);
 }

@@ -16,9 +16,11 @@ typedef struct vkf_run_timing {
     uint32_t tokens;      // generated in one run of it
 } vkf_run_timing;
 
-// Prints the table on stderr, with the GPU times of the session's last run where the device has them; `session` may be
-// NULL. Those of the steady run are meant, so nothing else may have run since. False when memory is exhausted or the
-// device fails (message printed).
-bool vkf_run_timing_print(const vkf_run_timing *timing, vkf_context *context, vkf_session *session);
+// Prints the table of wall times on stderr.
+void vkf_run_timing_print(const vkf_run_timing *timing);
+
+// Prints, under a heading, the GPU times of the parts of the session's last submission. False when memory is exhausted
+// or the device fails (message printed).
+bool vkf_run_timing_print_gpu(const char *heading, vkf_session *session);
 
 #endif
