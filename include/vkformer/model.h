@@ -66,7 +66,8 @@ typedef struct vkf_session_desc {
     uint32_t max_batch;
     uint32_t max_source_len;
     uint32_t max_target_len;
-    uint32_t max_logit_rows; // positions per sequence whose logits decode can return; 0 means 1, enough for generation
+    // Positions per sequence whose logits vkf_session_decode() can return. 0: a SEQ2SEQ session only generates.
+    uint32_t max_logit_rows;
     // Masks of nn.Transformer. A SEQ2SEQ session sets source and memory padding and the causal mask itself.
     vkf_attention_mask source_mask;
     vkf_attention_mask target_mask;

@@ -13,8 +13,6 @@ static bool seq2seq(const vkf_session *session)
 static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc *desc)
 {
     vkf_session_desc full = *desc;
-    if (full.max_logit_rows == 0)
-        full.max_logit_rows = 1;
     if (model->config.kind == VKF_MODEL_SEQ2SEQ) {
         full.source_mask = (vkf_attention_mask){.key_kind = VKF_MASK_BOOL_EXCLUDE};
         full.memory_mask = full.source_mask;
@@ -40,10 +38,10 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
     VKF_TRY(vkf__check_mask_desc(check, &desc->source_mask, "source_mask"));
     VKF_TRY(vkf__check_mask_desc(check, &desc->target_mask, "target_mask"));
     VKF_TRY(vkf__check_mask_desc(check, &desc->memory_mask, "memory_mask"));
-    if (desc->fully_masked >= VKF_FULLY_MASKED_COUNT || (tokens && desc->max_target_len < 2) ||
+    if (desc->fully_masked >= VKF_FULLY_MASKED_COUNT || (tokens && desc->max_target_len < 2 && desc->max_logit_rows == 0) ||
         desc->max_logit_rows > desc->max_target_len)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "%s: fully_masked is unknown, max_target_len below 2, or max_logit_rows beyond it",
+                         "%s: fully_masked is unknown, max_target_len too small to generate, or max_logit_rows beyond it",
                          check->function);
     if (desc->attention_weights && model->config.num_decoder_layers == 0)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: attention_weights of a model with no decoder",
@@ -138,7 +136,7 @@ static vkf_status check_decode(const vkf_session *session, const vkf_decode_args
         return fail_argument(session, function, "no memory to attend to; call vkf_session_encode first");
     if (session->group_begin[VKF_STAGES_DECODE] == session->group_begin[VKF_STAGES_DECODE + 1])
         return fail_argument(session, function,
-                             "the session decodes single steps alone; create it with max_logit_rows above 1");
+                             "the session only generates; create it with max_logit_rows above 0");
     if (args->target_len == 0)
         return fail_argument(session, function, "target_len is 0");
     if (args->target_len > desc->max_target_len || (args->out_logits && args->target_len > desc->max_logit_rows))
@@ -173,8 +171,8 @@ vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args)
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_status status = VKF_OK;
-    if (!seq2seq(session) || session->model->config.num_decoder_layers == 0)
-        return fail_argument(session, __func__, "the model does not generate tokens");
+    if (session->group_begin[VKF_STAGES_STEP] == session->group_begin[VKF_STAGES_STEP + 1])
+        return fail_argument(session, __func__, "the model does not generate tokens, or max_target_len is below 2");
     if (!args->source_ids || !args->out_ids || !args->out_lengths)
         return fail_argument(session, __func__, "source_ids, out_ids or out_lengths is NULL");
     VKF_TRY(check_source_sizes(session, __func__, args->batch, args->source_len));

@@ -17,9 +17,9 @@ static bool has_group(const vkf_session *session, vkf__stage_group group)
         return true;
     case VKF_STAGES_DECODE:
         return config->num_decoder_layers > 0 &&
-               (config->kind == VKF_MODEL_TRANSFORMER || session->desc.max_logit_rows > 1);
+               (config->kind == VKF_MODEL_TRANSFORMER || session->desc.max_logit_rows > 0);
     case VKF_STAGES_STEP:
-        return config->num_decoder_layers > 0 && config->kind == VKF_MODEL_SEQ2SEQ;
+        return config->num_decoder_layers > 0 && config->kind == VKF_MODEL_SEQ2SEQ && session->desc.max_target_len > 1;
     case VKF_STAGES_COUNT:
         break;
     }

@@ -188,7 +188,7 @@ static vkf_status teacher_forcing(vkf_eval_case *c, vkf_model *model, const seq2
     const vkf_session_desc desc = {
         .max_batch = b,
         .max_source_len = s,
-        .max_target_len = t,
+        .max_target_len = run->config.max_target_len,
         .max_logit_rows = t,
         .target_mask.key_kind = VKF_MASK_BOOL_EXCLUDE,
         .fully_masked = c->settings.fully_masked,
@@ -219,7 +219,7 @@ static vkf_status greedy(vkf_eval_case *c, vkf_model *model, const seq2seq_run *
     const vkf_session_desc desc = {
         .max_batch = run->batch,
         .max_source_len = run->source_len,
-        .max_target_len = run->max_len,
+        .max_target_len = run->config.max_target_len,
         .fully_masked = c->settings.fully_masked,
     };
     VKF_TRY(vkf__eval_output(c, "greedy_ids", VKF_STORED_I32, VKF_DIMS(run->batch, run->max_len), &ids));

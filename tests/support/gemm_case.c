@@ -1,0 +1,94 @@
+#include "support/gemm_case.h"
+
+#include <stdlib.h>
+
+#include "reference/reference.h"
+
+static vkf_test_operand *values(vkf_test_ops *ops, vkf_dtype dtype, bool integers, uint32_t rank, const uint32_t *shape)
+{
+    return integers ? vkf_test_integers(ops, dtype, -3, 3, rank, shape)
+                    : vkf_test_uniform(ops, dtype, -1, 1, rank, shape);
+}
+
+typedef struct gemm_operands {
+    vkf_test_operand *a, *b, *c, *bias, *residual, *out;
+} gemm_operands;
+
+static gemm_operands make_operands(vkf_test_ops *ops, const vkf_test_gemm_types *types, const vkf_test_gemm_case *gemm,
+                                   bool integers)
+{
+    const uint32_t batch = gemm->batch;
+    const uint32_t a[] = {batch, gemm->transpose_a ? gemm->k : gemm->m, gemm->transpose_a ? gemm->m : gemm->k};
+    const uint32_t b[] = {batch, gemm->transpose_b ? gemm->n : gemm->k, gemm->transpose_b ? gemm->k : gemm->n};
+    const uint32_t out[] = {batch, gemm->m, gemm->n};
+    uint32_t first = batch == 0 ? 1 : 0;
+    uint32_t b_first = first == 1 || gemm->b_shared ? 1 : 0;
+    bool in_place = gemm->c_in_place || gemm->residual_in_place;
+    gemm_operands o = {.a = values(ops, types->a, integers, 3 - first, a + first),
+                       .b = values(ops, types->b, integers, 3 - b_first, b + b_first)};
+    o.out = in_place ? values(ops, types->d, integers, 3 - first, out + first)
+                     : vkf_test_output(ops, types->d, 3 - first, out + first);
+    if (gemm->c)
+        o.c = gemm->c_in_place ? o.out : values(ops, types->d, integers, 3 - first, out + first);
+    if (gemm->residual)
+        o.residual = gemm->residual_in_place ? o.out : values(ops, types->d, integers, 3 - first, out + first);
+    if (gemm->bias)
+        o.bias = values(ops, types->b, integers, 1, &gemm->n);
+    return o;
+}
+
+static float *expect(const vkf_test_gemm_case *gemm, const gemm_operands *o)
+{
+    vkf__ref_layout shared = {.row = gemm->transpose_b ? gemm->k : gemm->n};
+    float *expected = vkf_test_floats(o->out->count);
+    vkf__ref_gemm(&(vkf__ref_gemm_desc){
+        .m = gemm->m,
+        .n = gemm->n,
+        .k = gemm->k,
+        .batch = gemm->batch > 0 ? gemm->batch : 1,
+        .a = o->a->values,
+        .b = o->b->values,
+        .c = vkf_test_values_of(o->c),
+        .bias = vkf_test_values_of(o->bias),
+        .residual = vkf_test_values_of(o->residual),
+        .out = expected,
+        .b_layout = gemm->b_shared ? shared : (vkf__ref_layout){0},
+        .transpose_a = gemm->transpose_a,
+        .transpose_b = gemm->transpose_b,
+        .alpha = gemm->alpha,
+        .beta = gemm->beta,
+        .activation = gemm->activation,
+    });
+    return expected;
+}
+
+void vkf_test_gemm_run(vkf_test_ops *ops, const vkf_test_gemm_types *types, const vkf_test_gemm_case *gemm,
+                       bool integers, double atol, double rtol)
+{
+    const gemm_operands o = make_operands(ops, types, gemm, integers);
+    float *expected = expect(gemm, &o); // before the output, which may be c, changes
+    const vkf_gemm_desc desc = {
+        .a = o.a->tensor,
+        .b = o.b->tensor,
+        .c = vkf_test_tensor_of(o.c),
+        .bias = vkf_test_tensor_of(o.bias),
+        .residual = vkf_test_tensor_of(o.residual),
+        .out = o.out->tensor,
+        .transpose_a = gemm->transpose_a,
+        .transpose_b = gemm->transpose_b,
+        .alpha = gemm->alpha,
+        .beta = gemm->beta,
+        .activation = gemm->activation,
+    };
+    vkf_status status = vkf_gemm(ops->gpu.context, &desc);
+    vkf_test_assert_ok(ops, status, "vkf_gemm");
+    vkf_test_download(ops, o.out);
+    assert_close(o.out->values, expected, o.out->count, atol, rtol,
+                 vkf_test_label(&ops->gpu, "gemm %s %s %s, %u x %u x %u, batch %u%s%s%s, alpha %g, beta %g, activation %d",
+                                vkf_dtype_name(types->a), vkf_dtype_name(types->b), vkf_dtype_name(types->d), gemm->m,
+                                gemm->n, gemm->k, gemm->batch, gemm->b_shared ? ", shared b" : "",
+                                gemm->transpose_a ? ", a^T" : "", gemm->transpose_b ? ", b^T" : "",
+                                (double)gemm->alpha, (double)gemm->beta, (int)gemm->activation));
+    free(expected);
+    vkf_test_ops_reset(ops);
+}

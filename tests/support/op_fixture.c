@@ -1,0 +1,266 @@
+#include "support/op_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD_BYTES 12u
+
+static int open_with(void **state, const char *const *masks, uint32_t mask_count)
+{
+    vkf_test_ops *ops = calloc(1, sizeof *ops);
+    vkf_context_desc desc = {.masks = masks, .mask_count = mask_count};
+    if (!ops)
+        return -1;
+    *state = ops;
+    return vkf_test_gpu_open(&ops->gpu, &desc);
+}
+
+int vkf_test_ops_setup(void **state)
+{
+    return open_with(state, NULL, 0);
+}
+
+int vkf_test_ops_setup_packed(void **state)
+{
+    const char *const masks[] = {"storageBuffer16BitAccess"};
+    return open_with(state, masks, 1);
+}
+
+int vkf_test_ops_teardown(void **state)
+{
+    vkf_test_ops_reset(*state);
+    return vkf_test_gpu_teardown(state); // the vkf_test_gpu is the first member
+}
+
+int vkf_test_ops_clear(void **state)
+{
+    vkf_test_ops_reset(*state);
+    return 0;
+}
+
+bool vkf_test_ops_open(vkf_test_ops *ops, const char *const *masks, uint32_t mask_count)
+{
+    vkf_context_desc desc = {.masks = masks, .mask_count = mask_count};
+    memset(ops, 0, sizeof *ops);
+    assert_int_equal(vkf_test_gpu_open(&ops->gpu, &desc), 0);
+    return ops->gpu.context != NULL;
+}
+
+void vkf_test_ops_close(vkf_test_ops *ops)
+{
+    vkf_test_ops_reset(ops);
+    vkf_context_destroy(&ops->gpu.context);
+    vkf_test_assert_silent(&ops->gpu);
+}
+
+vkf_test_ops *vkf_test_ops_of(void **state)
+{
+    (void)vkf_test_gpu_of(state);
+    return *state;
+}
+
+void vkf_test_ops_reset(vkf_test_ops *ops)
+{
+    for (size_t i = 0; i < ops->operand_count; i++) {
+        vkf_test_operand *operand = ops->operands[i];
+        vkf_tensor_destroy(&operand->tensor);
+        free(operand->values);
+        free(operand->ids);
+        free(operand->bools);
+        free(operand);
+    }
+    ops->operand_count = 0;
+}
+
+float *vkf_test_floats(size_t count)
+{
+    float *values = calloc(count > 0 ? count : 1, sizeof *values);
+    assert_non_null(values);
+    return values;
+}
+
+static size_t size_of(const vkf_test_operand *operand)
+{
+    return operand->count * vkf_dtype_size(operand->tensor.dtype);
+}
+
+// The operand's bytes between its guards; the caller frees them.
+static uint8_t *guarded_bytes(const vkf_test_operand *operand, size_t *out_size)
+{
+    size_t size = size_of(operand);
+    *out_size = (size + 3) / 4 * 4 + 2 * GUARD_BYTES;
+    uint8_t *bytes = malloc(*out_size);
+    assert_non_null(bytes);
+    memset(bytes, 0xff, *out_size);
+    uint8_t *content = bytes + GUARD_BYTES;
+    if (operand->tensor.dtype == VKF_DTYPE_F16)
+        vkf_f32_to_f16(operand->values, (uint16_t *)(void *)content, operand->count);
+    else if (operand->tensor.dtype == VKF_DTYPE_F32)
+        memcpy(content, operand->values, size);
+    else if (operand->tensor.dtype == VKF_DTYPE_I32)
+        memcpy(content, operand->ids, size);
+    else
+        memcpy(content, operand->bools, size);
+    return bytes;
+}
+
+void vkf_test_upload(vkf_test_ops *ops, vkf_test_operand *operand)
+{
+    size_t size = 0;
+    uint8_t *bytes = guarded_bytes(operand, &size);
+    vkf_status status = vkf_buffer_write(operand->tensor.buffer, 0, bytes, size);
+    if (operand->tensor.dtype == VKF_DTYPE_F16)
+        vkf_f16_to_f32((const uint16_t *)(const void *)(bytes + GUARD_BYTES), operand->values, operand->count);
+    free(bytes);
+    vkf_test_assert_ok(ops, status, "upload");
+}
+
+static bool guards_intact(const uint8_t *bytes, size_t size, size_t content)
+{
+    for (size_t i = 0; i < size; i++) {
+        if ((i < GUARD_BYTES || i >= GUARD_BYTES + content) && bytes[i] != 0xff)
+            return false;
+    }
+    return true;
+}
+
+void vkf_test_download(vkf_test_ops *ops, vkf_test_operand *operand)
+{
+    size_t content = size_of(operand);
+    size_t size = (content + 3) / 4 * 4 + 2 * GUARD_BYTES;
+    uint8_t *bytes = malloc(size);
+    assert_non_null(bytes);
+    vkf_status status = vkf_buffer_read(operand->tensor.buffer, 0, bytes, size);
+    bool intact = status == VKF_OK && guards_intact(bytes, size, content);
+    if (operand->tensor.dtype == VKF_DTYPE_F16)
+        vkf_f16_to_f32((const uint16_t *)(const void *)(bytes + GUARD_BYTES), operand->values, operand->count);
+    else if (operand->tensor.dtype == VKF_DTYPE_F32)
+        memcpy(operand->values, bytes + GUARD_BYTES, content);
+    else if (operand->tensor.dtype == VKF_DTYPE_I32)
+        memcpy(operand->ids, bytes + GUARD_BYTES, content);
+    free(bytes);
+    vkf_test_assert_ok(ops, status, "download");
+    if (!intact)
+        fail_msg("memory beside the operand was written to");
+}
+
+static vkf_test_operand *make(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rank, const uint32_t *shape)
+{
+    assert_true(ops->operand_count < VKF_TEST_MAX_OPERANDS);
+    vkf_test_operand *operand = calloc(1, sizeof *operand);
+    assert_non_null(operand);
+    ops->operands[ops->operand_count++] = operand;
+    operand->tensor = (vkf_tensor){.dtype = dtype, .rank = rank, .offset_bytes = GUARD_BYTES};
+    memcpy(operand->tensor.shape, shape, rank * sizeof shape[0]);
+    uint64_t count = 0;
+    assert_true(vkf_tensor_count(&operand->tensor, &count));
+    operand->count = (size_t)count;
+    uint64_t size = (size_of(operand) + 3) / 4 * 4 + 2 * GUARD_BYTES;
+    vkf_test_assert_ok(ops, vkf_buffer_create(ops->gpu.context, size, "operand", &operand->tensor.buffer), "buffer");
+    if (dtype == VKF_DTYPE_I32)
+        assert_non_null(operand->ids = calloc(operand->count, sizeof *operand->ids));
+    else if (dtype == VKF_DTYPE_BOOL)
+        assert_non_null(operand->bools = calloc(operand->count, 1));
+    else
+        operand->values = vkf_test_floats(operand->count);
+    return operand;
+}
+
+vkf_test_operand *vkf_test_uniform(vkf_test_ops *ops, vkf_dtype dtype, float low, float high, uint32_t rank,
+                                   const uint32_t *shape)
+{
+    vkf_test_operand *operand = make(ops, dtype, rank, shape);
+    vkf_test_fill_uniform(&ops->gpu.random, operand->values, operand->count, low, high);
+    vkf_test_upload(ops, operand);
+    return operand;
+}
+
+vkf_test_operand *vkf_test_normal(vkf_test_ops *ops, vkf_dtype dtype, float mean, float deviation, uint32_t rank,
+                                  const uint32_t *shape)
+{
+    vkf_test_operand *operand = make(ops, dtype, rank, shape);
+    vkf_test_fill_normal(&ops->gpu.random, operand->values, operand->count, mean, deviation);
+    vkf_test_upload(ops, operand);
+    return operand;
+}
+
+vkf_test_operand *vkf_test_integers(vkf_test_ops *ops, vkf_dtype dtype, int32_t low, int32_t high, uint32_t rank,
+                                    const uint32_t *shape)
+{
+    vkf_test_operand *operand = make(ops, dtype, rank, shape);
+    vkf_test_fill_integers(&ops->gpu.random, operand->values, operand->count, low, high);
+    vkf_test_upload(ops, operand);
+    return operand;
+}
+
+vkf_test_operand *vkf_test_constant(vkf_test_ops *ops, vkf_dtype dtype, float value, uint32_t rank,
+                                    const uint32_t *shape)
+{
+    vkf_test_operand *operand = make(ops, dtype, rank, shape);
+    for (size_t i = 0; i < operand->count; i++)
+        operand->values[i] = value;
+    vkf_test_upload(ops, operand);
+    return operand;
+}
+
+vkf_test_operand *vkf_test_values(vkf_test_ops *ops, vkf_dtype dtype, const float *values, uint32_t rank,
+                                  const uint32_t *shape)
+{
+    vkf_test_operand *operand = make(ops, dtype, rank, shape);
+    memcpy(operand->values, values, operand->count * sizeof *values);
+    vkf_test_upload(ops, operand);
+    return operand;
+}
+
+vkf_test_operand *vkf_test_bools(vkf_test_ops *ops, double probability, uint32_t rank, const uint32_t *shape)
+{
+    vkf_test_operand *operand = make(ops, VKF_DTYPE_BOOL, rank, shape);
+    vkf_test_fill_bools(&ops->gpu.random, operand->bools, operand->count, probability);
+    vkf_test_upload(ops, operand);
+    return operand;
+}
+
+vkf_test_operand *vkf_test_ids(vkf_test_ops *ops, const int32_t *ids, uint32_t rank, const uint32_t *shape)
+{
+    vkf_test_operand *operand = make(ops, VKF_DTYPE_I32, rank, shape);
+    memcpy(operand->ids, ids, operand->count * sizeof *ids);
+    vkf_test_upload(ops, operand);
+    return operand;
+}
+
+vkf_test_operand *vkf_test_output(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rank, const uint32_t *shape)
+{
+    if (dtype != VKF_DTYPE_I32)
+        return vkf_test_constant(ops, dtype, VKF_TEST_UNTOUCHED, rank, shape);
+    vkf_test_operand *operand = make(ops, dtype, rank, shape);
+    for (size_t i = 0; i < operand->count; i++)
+        operand->ids[i] = (int32_t)VKF_TEST_UNTOUCHED;
+    vkf_test_upload(ops, operand);
+    return operand;
+}
+
+void vkf_test_assert_untouched(vkf_test_ops *ops, vkf_test_operand *output)
+{
+    vkf_test_download(ops, output);
+    for (size_t i = 0; i < output->count; i++) {
+        double value = output->ids ? (double)output->ids[i] : (double)output->values[i];
+        if (value != (double)VKF_TEST_UNTOUCHED)
+            fail_msg("element %zu of the output is %g after a call that failed", i, value);
+    }
+}
+
+void vkf_test_assert_refused(vkf_test_ops *ops, vkf_status status, vkf_status expected, const char *what)
+{
+    if (status != expected)
+        fail_msg("%s: %s instead of %s", what, vkf_status_name(status), vkf_status_name(expected));
+    if (ops->gpu.last_error[0] == '\0')
+        fail_msg("%s: %s without a message", what, vkf_status_name(status));
+    ops->gpu.last_error[0] = '\0';
+}
+
+void vkf_test_assert_ok(vkf_test_ops *ops, vkf_status status, const char *what)
+{
+    if (status != VKF_OK)
+        fail_msg("%s: %s: %s", what, vkf_status_name(status), ops->gpu.last_error);
+}
