@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "op/softmax.h"
 
 static const char *const port_names[VKF_PORT_COUNT] = {
     "query", "key", "value", "memory", "output", "weights", "weights_per_head", "mask", "key_mask", "memory_mask",
@@ -101,11 +102,6 @@ vkf_status vkf__set_port(const vkf__checker *check, vkf__layer_desc *layer, vkf_
     return VKF_OK;
 }
 
-static vkf_dtype mask_dtype(vkf_mask_kind kind)
-{
-    return kind == VKF_MASK_ADDITIVE ? VKF_DTYPE_F32 : kind == VKF_MASK_LENGTHS ? VKF_DTYPE_I32 : VKF_DTYPE_BOOL;
-}
-
 vkf_status vkf__set_mask_ports(const vkf__checker *check, vkf__layer_desc *layer, vkf_port mask_port,
                                vkf_port key_port, const vkf_tensor *external, const vkf_attention_mask *mask,
                                uint32_t heads, const vkf_layer_sizes *sizes)
@@ -115,10 +111,10 @@ vkf_status vkf__set_mask_ports(const vkf__checker *check, vkf__layer_desc *layer
     const uint32_t per_head[] = {sizes->batch * heads, sizes->query_len, sizes->key_len};
     const uint32_t keys[] = {sizes->batch, sizes->key_len};
     if (mask->kind != VKF_MASK_NONE)
-        VKF_TRY(vkf__set_port(check, layer, mask_port, external, mask_dtype(mask->kind), mask->per_head ? 3 : 2,
+        VKF_TRY(vkf__set_port(check, layer, mask_port, external, vkf__mask_dtype(mask->kind), mask->per_head ? 3 : 2,
                               mask->per_head ? per_head : shared));
     if (mask->key_kind != VKF_MASK_NONE)
-        VKF_TRY(vkf__set_port(check, layer, key_port, external, mask_dtype(mask->key_kind),
+        VKF_TRY(vkf__set_port(check, layer, key_port, external, vkf__mask_dtype(mask->key_kind),
                               mask->key_kind == VKF_MASK_LENGTHS ? 1 : 2, keys));
 fail:
     return status;

@@ -28,11 +28,6 @@ static bool mask_strides(const vkf_tensor *x, const vkf_tensor *mask, vkf__softm
     return true;
 }
 
-static vkf_dtype mask_dtype(vkf_mask_kind kind)
-{
-    return kind == VKF_MASK_ADDITIVE ? VKF_DTYPE_F32 : kind == VKF_MASK_LENGTHS ? VKF_DTYPE_I32 : VKF_DTYPE_BOOL;
-}
-
 static vkf_status check_mask(const vkf__checker *check, const vkf_softmax_desc *desc, vkf__softmax_args *args)
 {
     vkf_status status = VKF_OK;
@@ -41,7 +36,7 @@ static vkf_status check_mask(const vkf__checker *check, const vkf_softmax_desc *
     if (desc->mask_kind >= VKF_MASK_LENGTHS)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: mask_kind %d is not for this mask",
                          check->function, (int)desc->mask_kind);
-    VKF_TRY(vkf__check_shape(check, &desc->mask, "mask", mask_dtype(desc->mask_kind), desc->mask.rank,
+    VKF_TRY(vkf__check_shape(check, &desc->mask, "mask", vkf__mask_dtype(desc->mask_kind), desc->mask.rank,
                              desc->mask.shape));
     if (!mask_strides(&desc->x, &desc->mask, args))
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the mask's shape does not broadcast to x's",
@@ -61,7 +56,7 @@ static vkf_status check_key_mask(const vkf__checker *check, const vkf_softmax_de
                          (int)desc->key_mask_kind);
     bool lengths = desc->key_mask_kind == VKF_MASK_LENGTHS;
     const uint32_t shape[] = {args->batch, args->k_len};
-    VKF_TRY(vkf__check_shape(check, &desc->key_mask, "key_mask", mask_dtype(desc->key_mask_kind), lengths ? 1 : 2,
+    VKF_TRY(vkf__check_shape(check, &desc->key_mask, "key_mask", vkf__mask_dtype(desc->key_mask_kind), lengths ? 1 : 2,
                              shape));
     VKF_TRY(vkf__check_apart(check, &desc->out, &desc->key_mask, "key_mask"));
     args->key_mask_batch = lengths ? 1 : args->k_len;

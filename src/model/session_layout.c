@@ -2,6 +2,7 @@
 
 #include "base/size.h"
 #include "model/session.h"
+#include "op/softmax.h"
 
 // Appends spans to a buffer that may not exist yet.
 typedef struct region {
@@ -24,20 +25,15 @@ static vkf__span append(region *r, vkf_dtype dtype, uint64_t a, uint64_t b, uint
     return span;
 }
 
-static vkf_dtype mask_dtype(vkf_mask_kind kind)
-{
-    return kind == VKF_MASK_ADDITIVE ? VKF_DTYPE_F32 : kind == VKF_MASK_LENGTHS ? VKF_DTYPE_I32 : VKF_DTYPE_BOOL;
-}
-
 static void append_masks(region *r, const vkf_attention_mask *mask, uint64_t batch, uint64_t heads, uint64_t rows,
                          uint64_t keys, vkf__span *out_mask, vkf__span *out_key_mask)
 {
     *out_mask = *out_key_mask = (vkf__span){0};
     if (mask->kind != VKF_MASK_NONE)
-        *out_mask = append(r, mask_dtype(mask->kind), mask->per_head ? batch * heads : 1, rows, keys);
+        *out_mask = append(r, vkf__mask_dtype(mask->kind), mask->per_head ? batch * heads : 1, rows, keys);
     if (mask->key_kind != VKF_MASK_NONE)
         *out_key_mask =
-            append(r, mask_dtype(mask->key_kind), batch, mask->key_kind == VKF_MASK_LENGTHS ? 1 : keys, 1);
+            append(r, vkf__mask_dtype(mask->key_kind), batch, mask->key_kind == VKF_MASK_LENGTHS ? 1 : keys, 1);
 }
 
 static void lay_out_state(vkf_session *session, region *r)

@@ -56,21 +56,6 @@ fail:
     return status;
 }
 
-static vkf_status make_slots(vkf_context *context, const vkf_model_config *config, vkf__weights *weights,
-                             vkf__weight_slot **out_slots, size_t *out_count)
-{
-    vkf_status status = VKF_OK;
-    if (config->num_encoder_layers > 0)
-        VKF_ALLOC(&context->host, weights->encoder, config->num_encoder_layers);
-    if (config->num_decoder_layers > 0)
-        VKF_ALLOC(&context->host, weights->decoder, config->num_decoder_layers);
-    *out_count = vkf__weight_slots(config, weights, NULL);
-    VKF_ALLOC(&context->host, *out_slots, *out_count);
-    (void)vkf__weight_slots(config, weights, *out_slots);
-fail:
-    return status;
-}
-
 static vkf_status find(vkf_context *context, const vkf__safetensors *file, const vkf__weight_slot *slot,
                        const vkf__stored_tensor **out_stored)
 {
@@ -92,6 +77,42 @@ static vkf_status find(vkf_context *context, const vkf__safetensors *file, const
                          slot->name, vkf__stored_type_name(stored->type));
     *out_stored = stored;
     return VKF_OK;
+}
+
+// Everything that loading decides before it allocates: which tensors, found and checked, and where they go.
+typedef struct preparation {
+    vkf__weights weights; // layer arrays alone
+    vkf__weight_slot *slots;
+    size_t count;
+    placement places;
+} preparation;
+
+static void preparation_free(vkf_context *context, preparation *p)
+{
+    placement_free(&context->host, &p->places);
+    vkf__free(&context->host, p->slots);
+    vkf__weights_free(context, &p->weights);
+}
+
+// The slots point into p->weights, which therefore stays where it is until they are filled.
+static vkf_status prepare(vkf_context *context, const vkf_model_config *config, vkf_dtype dtype,
+                          const vkf__safetensors *file, preparation *p)
+{
+    vkf_status status = VKF_OK;
+    if (config->num_encoder_layers > 0)
+        VKF_ALLOC(&context->host, p->weights.encoder, config->num_encoder_layers);
+    if (config->num_decoder_layers > 0)
+        VKF_ALLOC(&context->host, p->weights.decoder, config->num_decoder_layers);
+    p->count = vkf__weight_slots(config, &p->weights, NULL);
+    VKF_ALLOC(&context->host, p->slots, p->count);
+    (void)vkf__weight_slots(config, &p->weights, p->slots);
+    for (size_t i = 0; i < p->count; i++) {
+        const vkf__stored_tensor *stored = NULL;
+        VKF_TRY(find(context, file, &p->slots[i], &stored));
+    }
+    VKF_TRY(place(context, p->slots, p->count, dtype, &p->places));
+fail:
+    return status;
 }
 
 static vkf_status upload(vkf_context *context, const vkf__stored_tensor *stored, const vkf_tensor *to)
@@ -135,41 +156,41 @@ static void report_unused(vkf_context *context, const vkf__safetensors *file, si
                  vkf__safetensors_path(file), vkf__safetensors_count(file) - used, vkf__safetensors_count(file));
 }
 
+// Slot `index` of what was prepared, now that the buffers exist.
+static vkf_status fill_slot(vkf_context *context, preparation *p, size_t index, vkf_dtype dtype,
+                            const vkf__safetensors *file)
+{
+    vkf_status status = VKF_OK;
+    const vkf__weight_slot *slot = &p->slots[index];
+    const vkf__stored_tensor *stored = NULL;
+    *slot->target = (vkf_tensor){
+        .buffer = p->weights.buffers[p->places.buffer_index[index]],
+        .offset_bytes = p->places.offset[index],
+        .dtype = dtype,
+        .rank = slot->rank,
+        .shape = {slot->shape[0], slot->shape[1]},
+    };
+    VKF_TRY(find(context, file, slot, &stored));
+    VKF_TRY(upload(context, stored, slot->target));
+fail:
+    return status;
+}
+
 vkf_status vkf__weights_load(vkf_context *context, const vkf_model_config *config, vkf_dtype dtype,
                              const vkf__safetensors *file, vkf__weights *out_weights)
 {
     vkf_status status = VKF_OK;
-    vkf__weights weights = {0};
-    vkf__weight_slot *slots = NULL;
-    size_t count = 0;
-    placement p = {0};
-    VKF_TRY(make_slots(context, config, &weights, &slots, &count));
-    for (size_t i = 0; i < count; i++) {
-        const vkf__stored_tensor *stored = NULL;
-        VKF_TRY(find(context, file, &slots[i], &stored));
-    }
-    VKF_TRY(place(context, slots, count, dtype, &p));
-    VKF_TRY(make_buffers(context, &p, &weights));
-    for (size_t i = 0; i < count; i++) {
-        const vkf__stored_tensor *stored = NULL;
-        *slots[i].target = (vkf_tensor){
-            .buffer = weights.buffers[p.buffer_index[i]],
-            .offset_bytes = p.offset[i],
-            .dtype = dtype,
-            .rank = slots[i].rank,
-            .shape = {slots[i].shape[0], slots[i].shape[1]},
-        };
-        VKF_TRY(find(context, file, &slots[i], &stored));
-        VKF_TRY(upload(context, stored, slots[i].target));
-    }
-    report_unused(context, file, count);
-    vkf__weights_link(config, &weights);
-    *out_weights = weights;
-    weights = (vkf__weights){0};
+    preparation p = {0};
+    VKF_TRY(prepare(context, config, dtype, file, &p));
+    VKF_TRY(make_buffers(context, &p.places, &p.weights));
+    for (size_t i = 0; i < p.count; i++)
+        VKF_TRY(fill_slot(context, &p, i, dtype, file));
+    report_unused(context, file, p.count);
+    vkf__weights_link(config, &p.weights);
+    *out_weights = p.weights;
+    p.weights = (vkf__weights){0};
 fail:
-    placement_free(&context->host, &p);
-    vkf__free(&context->host, slots);
-    vkf__weights_free(context, &weights);
+    preparation_free(context, &p);
     return status;
 }
 
@@ -187,21 +208,11 @@ vkf_status vkf__weights_plan(vkf_context *context, const vkf_model_config *confi
                              const vkf__safetensors *file, vkf_memory_plan *plan)
 {
     vkf_status status = VKF_OK;
-    vkf__weights weights = {0};
-    vkf__weight_slot *slots = NULL;
-    size_t count = 0;
-    placement p = {0};
-    VKF_TRY(make_slots(context, config, &weights, &slots, &count));
-    for (size_t i = 0; i < count; i++) {
-        const vkf__stored_tensor *stored = NULL;
-        VKF_TRY(find(context, file, &slots[i], &stored));
-    }
-    VKF_TRY(place(context, slots, count, dtype, &p));
-    for (size_t i = 0; i < p.buffer_count; i++)
-        vkf__memory_plan_add(plan, context, VKF_MEMORY_DEVICE, p.buffer_bytes[i], &plan->weights_bytes);
+    preparation p = {0};
+    VKF_TRY(prepare(context, config, dtype, file, &p));
+    for (size_t i = 0; i < p.places.buffer_count; i++)
+        vkf__memory_plan_add(plan, context, VKF_MEMORY_DEVICE, p.places.buffer_bytes[i], &plan->weights_bytes);
 fail:
-    placement_free(&context->host, &p);
-    vkf__free(&context->host, slots);
-    vkf__weights_free(context, &weights);
+    preparation_free(context, &p);
     return status;
 }

@@ -9,6 +9,11 @@ _Static_assert(VKF_SHADER_MASK_ADDITIVE == (int)VKF_MASK_ADDITIVE, "mask kinds d
 _Static_assert(VKF_SHADER_FULLY_MASKED_NAN == (int)VKF_FULLY_MASKED_NAN, "rules differ between C and GLSL");
 _Static_assert(VKF_SHADER_FULLY_MASKED_UNIFORM == (int)VKF_FULLY_MASKED_UNIFORM, "rules differ between C and GLSL");
 
+vkf_dtype vkf__mask_dtype(vkf_mask_kind kind)
+{
+    return kind == VKF_MASK_ADDITIVE ? VKF_DTYPE_F32 : kind == VKF_MASK_LENGTHS ? VKF_DTYPE_I32 : VKF_DTYPE_BOOL;
+}
+
 vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args)
 {
     vkf_status status = VKF_OK;

@@ -4,6 +4,9 @@
 
 #include "op/operand.h"
 
+// How masks of a kind are stored.
+vkf_dtype vkf__mask_dtype(vkf_mask_kind kind);
+
 typedef struct vkf__softmax_args {
     const char *label;
     vkf__span x;

@@ -189,7 +189,7 @@ static vkf_status teacher_forcing(vkf_eval_case *c, vkf_model *model, const seq2
         .max_batch = b,
         .max_source_len = s,
         .max_target_len = run->config.max_target_len,
-        .max_logit_rows = t,
+        .max_logit_rows = run->config.max_target_len,
         .target_mask.key_kind = VKF_MASK_BOOL_EXCLUDE,
         .fully_masked = c->settings.fully_masked,
     };
