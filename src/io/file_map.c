@@ -18,7 +18,7 @@
 
 #if HAVE_MMAP
 
-static vkf_status map_descriptor(const vkf__host *host, const char *path, int descriptor, vkf__file_map *out_map)
+static vkf_status check_regular(const vkf__host *host, const char *path, int descriptor, size_t *out_size_bytes)
 {
     struct stat info;
     if (fstat(descriptor, &info) != 0)
@@ -29,7 +29,28 @@ static vkf_status map_descriptor(const vkf__host *host, const char *path, int de
         return vkf__fail(host, VKF_ERROR_FILE, "%s: is not a regular file", path);
     if ((uint64_t)info.st_size > SIZE_MAX)
         return vkf__fail(host, VKF_ERROR_FILE, "%s: too long for this machine's address space", path);
-    vkf__file_map map = {.size_bytes = (size_t)info.st_size};
+    *out_size_bytes = (size_t)info.st_size;
+    return VKF_OK;
+}
+
+static vkf_status open_regular(const vkf__host *host, const char *path, int *out_descriptor, size_t *out_size_bytes)
+{
+    // Without O_NONBLOCK, opening a named pipe would wait for its writer before it can be refused.
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
+    vkf_status status = check_regular(host, path, descriptor, out_size_bytes);
+    if (status == VKF_OK)
+        *out_descriptor = descriptor;
+    else
+        close(descriptor);
+    return status;
+}
+
+static vkf_status map_descriptor(const vkf__host *host, const char *path, int descriptor, size_t size_bytes,
+                                 vkf__file_map *out_map)
+{
+    vkf__file_map map = {.size_bytes = size_bytes};
     if (map.size_bytes > 0) {
         void *pages = mmap(NULL, map.size_bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (pages == MAP_FAILED)
@@ -44,13 +65,31 @@ static vkf_status map_descriptor(const vkf__host *host, const char *path, int de
 
 vkf_status vkf__file_map_open(const vkf__host *host, const char *path, vkf__file_map *out_map)
 {
-    // Without O_NONBLOCK, opening a named pipe would wait for its writer before it can be refused.
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0)
-        return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
-    vkf_status status = map_descriptor(host, path, descriptor, out_map);
+    int descriptor = -1;
+    size_t size_bytes = 0;
+    vkf_status status = open_regular(host, path, &descriptor, &size_bytes);
+    if (status != VKF_OK)
+        return status;
+    status = map_descriptor(host, path, descriptor, size_bytes, out_map);
     close(descriptor);
     return status;
+}
+
+static vkf_status open_stream(const vkf__host *host, const char *path, FILE **out_stream)
+{
+    int descriptor = -1;
+    size_t size_bytes = 0;
+    vkf_status status = open_regular(host, path, &descriptor, &size_bytes);
+    if (status != VKF_OK)
+        return status;
+    FILE *stream = fdopen(descriptor, "rb");
+    if (!stream) {
+        status = vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
+        close(descriptor);
+        return status;
+    }
+    *out_stream = stream;
+    return VKF_OK;
 }
 
 static void unmap(const vkf__file_map *map)
@@ -63,6 +102,15 @@ static void unmap(const vkf__file_map *map)
 vkf_status vkf__file_map_open(const vkf__host *host, const char *path, vkf__file_map *out_map)
 {
     return vkf__file_read(host, path, SIZE_MAX, out_map);
+}
+
+static vkf_status open_stream(const vkf__host *host, const char *path, FILE **out_stream)
+{
+    FILE *stream = fopen(path, "rb");
+    if (!stream)
+        return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
+    *out_stream = stream;
+    return VKF_OK;
 }
 
 static void unmap(const vkf__file_map *map)
@@ -110,10 +158,11 @@ fail:
 
 vkf_status vkf__file_read(const vkf__host *host, const char *path, size_t max_bytes, vkf__file_map *out_map)
 {
-    FILE *stream = fopen(path, "rb");
-    if (!stream)
-        return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
-    vkf_status status = read_stream(host, path, stream, max_bytes, out_map);
+    FILE *stream = NULL;
+    vkf_status status = open_stream(host, path, &stream);
+    if (status != VKF_OK)
+        return status;
+    status = read_stream(host, path, stream, max_bytes, out_map);
     fclose(stream);
     return status;
 }

@@ -1,6 +1,7 @@
 #include "model/weights.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/size.h"
 #include "kernel/memory_plan.h"
@@ -56,6 +57,21 @@ fail:
     return status;
 }
 
+static vkf_status fail_shape(const vkf__host *host, const char *path, const vkf__weight_slot *slot,
+                             const vkf__stored_tensor *stored)
+{
+    char got[64] = "", expected[64];
+    size_t used = 0;
+    for (uint32_t i = 0; i < stored->rank && used < sizeof got; i++)
+        used += (size_t)snprintf(got + used, sizeof got - used, "%s%" PRIu64, i > 0 ? ", " : "", stored->shape[i]);
+    if (slot->rank == 2)
+        snprintf(expected, sizeof expected, "%u, %u", slot->shape[0], slot->shape[1]);
+    else
+        snprintf(expected, sizeof expected, "%u", slot->shape[0]);
+    return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s has shape (%s), the configuration asks for (%s)", path,
+                     slot->name, got, expected);
+}
+
 static vkf_status find(vkf_context *context, const vkf__safetensors *file, const vkf__weight_slot *slot,
                        const vkf__stored_tensor **out_stored)
 {
@@ -68,10 +84,7 @@ static vkf_status find(vkf_context *context, const vkf__safetensors *file, const
     for (uint32_t i = 0; same && i < slot->rank; i++)
         same = stored->shape[i] == slot->shape[i];
     if (!same)
-        return vkf__fail(host, VKF_ERROR_FORMAT,
-                         "%s: tensor %s has rank %u and first dimension %" PRIu64 ", the configuration asks for (%u%s%.0u)",
-                         path, slot->name, stored->rank, stored->rank > 0 ? stored->shape[0] : 0, slot->shape[0],
-                         slot->rank == 2 ? ", " : "", slot->shape[1]);
+        return fail_shape(host, path, slot, stored);
     if (stored->type != VKF_STORED_F32 && stored->type != VKF_STORED_F16 && stored->type != VKF_STORED_BF16)
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s is stored as %s, expected F32, F16 or BF16", path,
                          slot->name, vkf__stored_type_name(stored->type));

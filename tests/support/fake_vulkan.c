@@ -27,8 +27,8 @@ static struct {
     PFN_vkGetInstanceProcAddr get_instance_proc;
     struct {
 #define MEMBER(name, ...) PFN_##name name;
-        RESULT_FUNCTIONS(MEMBER) CREATE_FUNCTIONS(MEMBER) DESTROY_FUNCTIONS(MEMBER) VOID_FUNCTIONS(MEMBER)
-            OTHER_FUNCTIONS(MEMBER)
+        RESULT_FUNCTIONS(MEMBER)
+        CREATE_FUNCTIONS(MEMBER) DESTROY_FUNCTIONS(MEMBER) VOID_FUNCTIONS(MEMBER) OTHER_FUNCTIONS(MEMBER)
 #undef MEMBER
     } real;
     uint64_t calls[FUNCTION_COUNT];
@@ -111,14 +111,14 @@ static bool remove_object(uint64_t handle, const char *kind, const char *functio
     return false;
 }
 
-#define WRAP_RESULT(name, results, first, parameters, arguments)     \
-    static VKAPI_ATTR VkResult VKAPI_CALL wrapped_##name parameters  \
-    {                                                                \
-        VkResult injected = enter(INDEX_##name, results);            \
-        if (injected != VK_SUCCESS && !(first))                      \
-            return injected;                                         \
-        VkResult result = fake.real.name arguments;                  \
-        return injected != VK_SUCCESS ? injected : result;           \
+#define WRAP_RESULT(name, results, first, parameters, arguments)    \
+    static VKAPI_ATTR VkResult VKAPI_CALL wrapped_##name parameters \
+    {                                                               \
+        VkResult injected = enter(INDEX_##name, results);           \
+        if (injected != VK_SUCCESS && !(first))                     \
+            return injected;                                        \
+        VkResult result = fake.real.name arguments;                 \
+        return injected != VK_SUCCESS ? injected : result;          \
     }
 RESULT_FUNCTIONS(WRAP_RESULT)
 
@@ -138,13 +138,13 @@ RESULT_FUNCTIONS(WRAP_RESULT)
     }
 CREATE_FUNCTIONS(WRAP_CREATE)
 
-#define WRAP_DESTROY(name, parent_type, handle_type)                                            \
-    static VKAPI_ATTR void VKAPI_CALL wrapped_##name(parent_type parent, handle_type handle,    \
-                                                     const VkAllocationCallbacks *callbacks)    \
-    {                                                                                           \
-        (void)enter(INDEX_##name, 0);                                                           \
-        if (remove_object(HANDLE(handle), #handle_type, #name))                                 \
-            fake.real.name(parent, handle, callbacks);                                          \
+#define WRAP_DESTROY(name, parent_type, handle_type)                                         \
+    static VKAPI_ATTR void VKAPI_CALL wrapped_##name(parent_type parent, handle_type handle, \
+                                                     const VkAllocationCallbacks *callbacks) \
+    {                                                                                        \
+        (void)enter(INDEX_##name, 0);                                                        \
+        if (remove_object(HANDLE(handle), #handle_type, #name))                              \
+            fake.real.name(parent, handle, callbacks);                                       \
     }
 DESTROY_FUNCTIONS(WRAP_DESTROY)
 
@@ -326,16 +326,17 @@ static PFN_vkVoidFunction wrap(const char *name, PFN_vkVoidFunction real)
 {
     if (!real)
         return NULL;
-#define FIND(function, ...)                               \
-    if (strcmp(name, #function) == 0) {                   \
-        fake.real.function = (PFN_##function)real;        \
-        return (PFN_vkVoidFunction)wrapped_##function;    \
+#define FIND(function, ...)                            \
+    if (strcmp(name, #function) == 0) {                \
+        fake.real.function = (PFN_##function)real;     \
+        return (PFN_vkVoidFunction)wrapped_##function; \
     }
-    RESULT_FUNCTIONS(FIND) CREATE_FUNCTIONS(FIND) DESTROY_FUNCTIONS(FIND) VOID_FUNCTIONS(FIND) OTHER_FUNCTIONS(FIND)
+    RESULT_FUNCTIONS(FIND)
+    CREATE_FUNCTIONS(FIND)
+    DESTROY_FUNCTIONS(FIND) VOID_FUNCTIONS(FIND) OTHER_FUNCTIONS(FIND)
 #undef FIND
-    // Statistics of pipelines: nothing of the library itself depends on them.
-    if (!strstr(name, "PipelineExecutable"))
-        note_misuse("a function that the tests' loader does not know", name);
+        // Statistics of pipelines: nothing of the library itself depends on them.
+        if (!strstr(name, "PipelineExecutable")) note_misuse("a function that the tests' loader does not know", name);
     return real;
 }
 
