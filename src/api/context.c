@@ -45,10 +45,10 @@ void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage)
 
 double vkf_context_last_op_ns(const vkf_context *context)
 {
-    return context ? context->last_op_ns : -1;
+    return context ? atomic_load(&context->last_op_ns) : -1;
 }
 
 const char *vkf_context_last_op_kernel(const vkf_context *context)
 {
-    return context ? context->last_op_kernel : NULL;
+    return context ? atomic_load(&context->last_op_kernel) : NULL;
 }

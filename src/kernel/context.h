@@ -2,6 +2,8 @@
 #ifndef VKF_KERNEL_CONTEXT_H
 #define VKF_KERNEL_CONTEXT_H
 
+#include <stdatomic.h>
+
 #include "kernel/pipeline.h"
 #include "vk/buffer.h"
 
@@ -15,8 +17,10 @@ struct vkf_context {
     vkf__tuned tuned;
     vkf_cache_callbacks cache;
     uint32_t device_index;
-    double last_op_ns;          // GPU time of the last operator called by itself; negative: unknown
-    const char *last_op_kernel; // its main kernel; static
+    // GPU time of the last operator called by itself (negative: unknown) and its main kernel's name. Operators may run in
+    // several threads at once: then the last one to end is told of.
+    _Atomic(double) last_op_ns;
+    _Atomic(const char *) last_op_kernel;
 };
 
 // `desc` is not NULL. Statuses as vkf_context_create().

@@ -292,6 +292,7 @@ static vkf_status make_set(vkf__work *work, const vkf__dispatch *dispatch, vkf__
         .pSetLayouts = &work->context->pipelines.set_layouts[kernel->storage_count],
     };
     VKF_VK(device, device->vk.vkAllocateDescriptorSets(device->handle, &info, &node->set));
+    vkf__device_name(device, VK_OBJECT_TYPE_DESCRIPTOR_SET, (uint64_t)node->set, node->label);
     VkDescriptorBufferInfo buffers[VKF_KERNEL_MAX_STORAGE + 1];
     VkWriteDescriptorSet writes[VKF_KERNEL_MAX_STORAGE + 1];
     buffers[0] = (VkDescriptorBufferInfo){

@@ -285,3 +285,52 @@ vkf_model *vkf_test_model_load(vkf_test_gpu *gpu, vkf_test_directory *directory,
         fail_msg("%s: no model: %s", vkf_status_name(status), gpu->last_error);
     return model;
 }
+
+void vkf_test_rig_make(vkf_test_gpu *gpu, const vkf_model_config *config, vkf_dtype dtype,
+                       const vkf_session_desc *desc, vkf_test_rig *out_rig)
+{
+    *out_rig = (vkf_test_rig){.gpu = gpu, .dtype = dtype, .desc = *desc};
+    vkf_test_directory_make(&out_rig->directory);
+    vkf_test_weights_make(&gpu->random, config, &out_rig->weights);
+    vkf_test_rig_reload(out_rig);
+}
+
+void vkf_test_rig_reload(vkf_test_rig *rig)
+{
+    vkf_session_destroy(&rig->session);
+    vkf_model_destroy(&rig->model);
+    rig->model = vkf_test_model_load(rig->gpu, &rig->directory, &rig->weights, rig->dtype);
+    vkf_status status = vkf_session_create(rig->model, &rig->desc, &rig->session);
+    if (status != VKF_OK)
+        fail_msg("%s: no session: %s", vkf_status_name(status), rig->gpu->last_error);
+}
+
+void vkf_test_rig_free(vkf_test_rig *rig)
+{
+    vkf_session_destroy(&rig->session);
+    vkf_model_destroy(&rig->model);
+    vkf_test_weights_free(&rig->weights);
+    vkf_test_directory_remove(&rig->directory);
+}
+
+static void *counted_allocate(void *user, size_t size_bytes)
+{
+    vkf_test_heap *heap = user;
+    if (++heap->calls == heap->failing)
+        return NULL;
+    void *memory = malloc(size_bytes);
+    heap->live += memory != NULL;
+    return memory;
+}
+
+static void counted_release(void *user, void *memory)
+{
+    vkf_test_heap *heap = user;
+    heap->live -= memory != NULL;
+    free(memory);
+}
+
+vkf_allocator vkf_test_heap_allocator(vkf_test_heap *heap)
+{
+    return (vkf_allocator){counted_allocate, counted_release, heap};
+}

@@ -53,4 +53,27 @@ void vkf_test_config_write(const vkf_model_config *config, const char *path);
 vkf_model *vkf_test_model_load(vkf_test_gpu *gpu, vkf_test_directory *directory, const vkf_test_weights *weights,
                                vkf_dtype dtype);
 
+// A random model, loaded, and a session of it. The weights may be changed and loaded again.
+typedef struct vkf_test_rig {
+    vkf_test_gpu *gpu;
+    vkf_test_directory directory;
+    vkf_test_weights weights;
+    vkf_dtype dtype;
+    vkf_session_desc desc;
+    vkf_model *model;
+    vkf_session *session;
+} vkf_test_rig;
+void vkf_test_rig_make(vkf_test_gpu *gpu, const vkf_model_config *config, vkf_dtype dtype,
+                       const vkf_session_desc *desc, vkf_test_rig *out_rig);
+void vkf_test_rig_reload(vkf_test_rig *rig);
+void vkf_test_rig_free(vkf_test_rig *rig);
+
+// Host memory that is counted, and fails on request.
+typedef struct vkf_test_heap {
+    size_t live;    // blocks not released yet
+    size_t calls;   // since the test last set it to 0
+    size_t failing; // the call that fails, counted from 1; 0: none
+} vkf_test_heap;
+vkf_allocator vkf_test_heap_allocator(vkf_test_heap *heap);
+
 #endif

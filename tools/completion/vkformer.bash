@@ -22,7 +22,7 @@ _vkformer() {
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
-    --mask | --only | --max-len | --batch | --m | --n | --k | --heads | --q-len | --kv-len | --head-dim | --d-model | --ff | --len | --repetitions)
+    --mask | --only | --max-len | --batch | --m | --n | --k | --heads | --q-len | --kv-len | --head-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup)
         return
         ;;
     *)
@@ -34,9 +34,9 @@ _vkformer() {
             words="gemm attention layer"
             for word in "${COMP_WORDS[@]:2}"; do
                 case $word in
-                gemm) words="$common --dtype --json --repetitions --m --n --k" ;;
-                attention) words="$common --dtype --json --repetitions --batch --heads --q-len --kv-len --head-dim --causal" ;;
-                layer) words="$common --dtype --json --repetitions --kind --d-model --heads --ff --len --batch" ;;
+                gemm) words="$common --dtype --json --repetitions --warmup --m --n --k --transpose-b" ;;
+                attention) words="$common --dtype --json --repetitions --warmup --batch --heads --q-len --kv-len --head-dim --causal --details" ;;
+                layer) words="$common --dtype --json --repetitions --warmup --kind --d-model --heads --ff --len --memory-len --batch --details" ;;
                 *) continue ;;
                 esac
                 break

@@ -1,0 +1,399 @@
+// Memory: plans foretell what is allocated, to the byte and by heap; nothing stays behind; transfers of any size and place.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_vulkan.h"
+#include "sample_layers.h"
+#include "vk/transfer.h"
+
+#define DEMO_MODEL VKF_TEST_SOURCE_DIR "/tools/demo-model"
+
+// The same tests on three kinds of device: as it is; with its device memory kept from the host by a mask; and one that
+// looks discrete, with two heaps.
+typedef struct memory_device {
+    const char *name;
+    const char *masks[1];
+    uint32_t mask_count;
+    bool discrete;
+} memory_device;
+
+static const memory_device as_it_is = {.name = "as it is"};
+static const memory_device masked = {.name = "masked", .masks = {"hostVisibleDeviceMemory"}, .mask_count = 1};
+static const memory_device discrete = {.name = "discrete", .discrete = true};
+
+static int open_device(void **state, const memory_device *device)
+{
+    vkf_test_gpu *gpu = malloc(sizeof *gpu);
+    vkf_context_desc desc = {
+        .get_instance_proc_addr = fake_vulkan_get_proc, .masks = device->masks, .mask_count = device->mask_count};
+    *state = gpu;
+    fake_vulkan_reset();
+    fake_vulkan_discrete(device->discrete);
+    return gpu ? vkf_test_gpu_open(gpu, &desc) : -1;
+}
+
+static int open_as_it_is(void **state)
+{
+    return open_device(state, &as_it_is);
+}
+
+static int open_masked(void **state)
+{
+    return open_device(state, &masked);
+}
+
+static int open_discrete(void **state)
+{
+    return open_device(state, &discrete);
+}
+
+static int close_device(void **state)
+{
+    int result = vkf_test_gpu_teardown(state);
+    const char *kind = NULL;
+    size_t alive = fake_vulkan_live(&kind);
+    if (alive > 0 || fake_vulkan_misuse()) {
+        fprintf(stderr, "%zu objects left (%s), misuse: %s\n", alive, kind,
+                fake_vulkan_misuse() ? fake_vulkan_misuse() : "none");
+        result = -1;
+    }
+    fake_vulkan_discrete(false);
+    return result;
+}
+
+static vkf_memory_usage usage_of(vkf_test_gpu *gpu)
+{
+    vkf_memory_usage usage;
+    vkf_context_memory_usage(gpu->context, &usage);
+    return usage;
+}
+
+static void assert_same_usage(const vkf_memory_usage *a, const vkf_memory_usage *b)
+{
+    assert_int_equal(a->heap_count, b->heap_count);
+    for (uint32_t i = 0; i < a->heap_count; i++) {
+        assert_int_equal(a->used_bytes[i], b->used_bytes[i]);
+        assert_int_equal(a->reserved_bytes[i], b->reserved_bytes[i]);
+    }
+}
+
+static void assert_grown_by(vkf_test_gpu *gpu, const vkf_memory_usage *before, const vkf_memory_plan *plan,
+                            const char *what)
+{
+    vkf_memory_usage after = usage_of(gpu);
+    uint64_t kinds =
+        plan->weights_bytes + plan->activations_bytes + plan->cache_bytes + plan->control_bytes + plan->staging_bytes;
+    uint64_t heaps = 0;
+    assert_int_equal(plan->heap_count, after.heap_count);
+    for (uint32_t i = 0; i < after.heap_count; i++) {
+        uint64_t grown = after.used_bytes[i] - before->used_bytes[i];
+        heaps += plan->heap_bytes[i];
+        if (grown != plan->heap_bytes[i])
+            fail_msg("%s: heap %u grew by %llu bytes, the plan says %llu", what, i, (unsigned long long)grown,
+                     (unsigned long long)plan->heap_bytes[i]);
+        assert_true(after.reserved_bytes[i] >= after.used_bytes[i]);
+    }
+    assert_int_equal(kinds, heaps);
+    assert_true(kinds > 0);
+}
+
+static void test_layer_plan_is_exact(void **state)
+{
+    static const vkf_layer_sizes sizes[] = {{1, 1, 1}, {2, 7, 5}, {3, 33, 65}};
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    sample_weights weights;
+    sample_weights_create(gpu, &weights);
+    const vkf_memory_usage before = usage_of(gpu);
+    for (int i = 0; i < 3 * SAMPLE_KINDS; i++) {
+        sample_kind kind = (sample_kind)(i / 3);
+        vkf_memory_plan plan;
+        vkf_layer *layer = NULL;
+        assert_int_equal(sample_layer_plan(gpu->context, kind, &weights, sizes[i % 3], &plan), VKF_OK);
+        vkf_memory_usage planned = usage_of(gpu);
+        assert_same_usage(&planned, &before);
+        assert_int_equal(sample_layer_create(gpu->context, kind, &weights, sizes[i % 3], &layer), VKF_OK);
+        assert_grown_by(gpu, &before, &plan, sample_name(kind));
+        assert_int_equal(plan.weights_bytes, 0);
+        assert_true(plan.activations_bytes > 0 && plan.control_bytes > 0);
+        vkf_layer_destroy(&layer);
+        vkf_memory_usage after = usage_of(gpu);
+        assert_same_usage(&after, &before);
+    }
+    sample_weights_destroy(&weights);
+}
+
+static void test_layer_plan_needs_no_buffers(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const vkf_layer_sizes sizes = {2, 7, 5};
+    sample_weights weights;
+    vkf_memory_plan with, without;
+    sample_weights_create(gpu, &weights);
+    assert_int_equal(sample_layer_plan(gpu->context, SAMPLE_ENCODER, &weights, sizes, &with), VKF_OK);
+    sample_weights shapes = weights;
+    vkf_tensor *const tensors[] = {&shapes.self.q_weight, &shapes.self.out_bias, &shapes.feed_forward.weight1,
+                                   &shapes.norm[0].weight};
+    for (size_t i = 0; i < 4; i++)
+        tensors[i]->buffer = NULL;
+    assert_int_equal(sample_layer_plan(gpu->context, SAMPLE_ENCODER, &shapes, sizes, &without), VKF_OK);
+    assert_memory_equal(&with, &without, sizeof with);
+    sample_weights_destroy(&weights);
+}
+
+static void test_model_and_session_plans_are_exact(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const vkf_memory_usage before = usage_of(gpu);
+    for (int dtype = VKF_DTYPE_F32; dtype <= VKF_DTYPE_F16; dtype++) {
+        const vkf_model_desc desc = {.directory = DEMO_MODEL, .dtype = (vkf_dtype)dtype};
+        const vkf_session_desc session_desc = {.max_batch = 2,
+                                               .max_source_len = 9,
+                                               .max_target_len = 11,
+                                               .max_logit_rows = dtype == VKF_DTYPE_F32 ? 4 : 1,
+                                               .attention_weights = dtype == VKF_DTYPE_F32};
+        vkf_memory_plan plan;
+        vkf_model *model = NULL;
+        vkf_session *session = NULL;
+        assert_int_equal(vkf_model_plan(gpu->context, &desc, &plan), VKF_OK);
+        assert_int_equal(vkf_model_load(gpu->context, &desc, &model), VKF_OK);
+        assert_grown_by(gpu, &before, &plan, "model");
+        const vkf_memory_usage loaded = usage_of(gpu);
+        assert_int_equal(vkf_session_plan(model, &session_desc, &plan), VKF_OK);
+        assert_int_equal(vkf_session_create(model, &session_desc, &session), VKF_OK);
+        assert_grown_by(gpu, &loaded, &plan, "session");
+        assert_true(plan.cache_bytes > 0);
+        vkf_session_destroy(&session);
+        vkf_model_destroy(&model);
+        vkf_memory_usage after = usage_of(gpu);
+        assert_same_usage(&after, &before);
+    }
+}
+
+static void test_slabs_are_shared_and_reused(void **state)
+{
+    enum { BUFFERS = 24 };
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_buffer *buffers[BUFFERS] = {0};
+    assert_int_equal(vkf_buffer_create(gpu->context, 1000, "first", &buffers[0]), VKF_OK);
+    const vkf_memory_usage before = usage_of(gpu);
+    fake_vulkan_reset();
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 1; i < BUFFERS; i++)
+            assert_int_equal(vkf_buffer_create(gpu->context, 1000 * i, "small", &buffers[i]), VKF_OK);
+        for (size_t i = 1; i < BUFFERS; i += 2)
+            vkf_buffer_destroy(&buffers[i]);
+        for (size_t i = 1; i < BUFFERS; i += 2)
+            assert_int_equal(vkf_buffer_create(gpu->context, 1000 * i, "again", &buffers[i]), VKF_OK);
+        for (size_t i = 1; i < BUFFERS; i++)
+            vkf_buffer_destroy(&buffers[i]);
+    }
+    assert_int_equal(fake_vulkan_calls("vkAllocateMemory"), 0);
+    const vkf_memory_usage after = usage_of(gpu);
+    assert_same_usage(&after, &before);
+    vkf_buffer_destroy(&buffers[0]);
+}
+
+// Buffers that lie beside each other in one slab do not touch each other.
+static void test_neighbours_keep_their_content(void **state)
+{
+    enum { BUFFERS = 16, BYTES = 777 };
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_buffer *buffers[BUFFERS] = {0};
+    uint8_t bytes[BYTES], read[BYTES];
+    for (int i = 0; i < BUFFERS; i++) {
+        assert_int_equal(vkf_buffer_create(gpu->context, BYTES, "neighbour", &buffers[i]), VKF_OK);
+        assert_int_equal(vkf_buffer_read(buffers[i], 0, read, BYTES), VKF_OK);
+        for (size_t k = 0; k < BYTES; k++)
+            assert_int_equal(read[k], 0);
+        memset(bytes, 17 + i, BYTES);
+        assert_int_equal(vkf_buffer_write(buffers[i], 0, bytes, BYTES), VKF_OK);
+    }
+    for (int i = 0; i < BUFFERS; i++) {
+        memset(bytes, 17 + i, BYTES);
+        assert_int_equal(vkf_buffer_read(buffers[i], 0, read, BYTES), VKF_OK);
+        assert_memory_equal(read, bytes, BYTES);
+        vkf_buffer_destroy(&buffers[i]);
+    }
+}
+
+// A buffer is zero when made, even where memory was used before.
+static void test_new_buffer_is_zero(void **state)
+{
+    enum { BYTES = 5 << 20 };
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    uint8_t *bytes = malloc(BYTES);
+    assert_non_null(bytes);
+    for (int round = 0; round < 3; round++) {
+        vkf_buffer *buffer = NULL;
+        size_t size = round == 1 ? 3001 : BYTES;
+        assert_int_equal(vkf_buffer_create(gpu->context, size, "zero", &buffer), VKF_OK);
+        memset(bytes, 1, size);
+        assert_int_equal(vkf_buffer_read(buffer, 0, bytes, size), VKF_OK);
+        for (size_t i = 0; i < size; i++) {
+            if (bytes[i] != 0)
+                fail_msg("byte %zu is %u", i, bytes[i]);
+        }
+        memset(bytes, 0xff, size);
+        assert_int_equal(vkf_buffer_write(buffer, 0, bytes, size), VKF_OK);
+        vkf_buffer_destroy(&buffer);
+    }
+    free(bytes);
+}
+
+static void test_transfer_at_any_offset(void **state)
+{
+    enum { BYTES = 3 * (int)VKF_STAGING_BYTES + 1234567 };
+    static const struct {
+        uint64_t offset, size;
+    } rows[] = {
+        {0, 1},
+        {1, 1},
+        {3, 5},
+        {255, 2},
+        {0, BYTES},
+        {BYTES - 1, 1},
+        {0, VKF_STAGING_BYTES},
+        {7, VKF_STAGING_BYTES - 1},
+        {13, VKF_STAGING_BYTES + 1},
+        {11, 2 * VKF_STAGING_BYTES + 3},
+        {1, BYTES - 2},
+        {BYTES, 0},
+    };
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_buffer *buffer = NULL;
+    uint8_t *expected = malloc(BYTES), *read = malloc(BYTES), *part = malloc(BYTES);
+    assert_true(expected && read && part);
+    assert_int_equal(vkf_buffer_create(gpu->context, BYTES, "transfers", &buffer), VKF_OK);
+    assert_int_equal(vkf_buffer_size(buffer), BYTES);
+    memset(expected, 0, BYTES);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (uint64_t k = 0; k < rows[i].size; k++)
+            part[k] = (uint8_t)(vkf_test_random_u64(&gpu->random) >> 40);
+        memcpy(expected + rows[i].offset, part, (size_t)rows[i].size);
+        assert_int_equal(vkf_buffer_write(buffer, rows[i].offset, part, rows[i].size), VKF_OK);
+        memset(read, 0x5a, BYTES);
+        assert_int_equal(vkf_buffer_read(buffer, rows[i].offset, read, rows[i].size), VKF_OK);
+        assert_memory_equal(read, part, (size_t)rows[i].size);
+        assert_int_equal(vkf_buffer_read(buffer, 0, read, BYTES), VKF_OK);
+        assert_memory_equal(read, expected, BYTES);
+    }
+    vkf_buffer_destroy(&buffer);
+    free(expected);
+    free(read);
+    free(part);
+}
+
+static void test_transfer_beyond_the_end_is_refused(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_buffer *buffer = NULL;
+    uint8_t bytes[64] = {0};
+    assert_int_equal(vkf_buffer_create(gpu->context, 50, "short", &buffer), VKF_OK);
+    assert_int_equal(vkf_buffer_write(buffer, 0, bytes, 51), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_buffer_write(buffer, 50, bytes, 1), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_buffer_write(buffer, UINT64_MAX, bytes, 2), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_buffer_read(buffer, 1, bytes, UINT64_MAX), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_buffer_read(buffer, 0, NULL, 1), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_buffer_write(buffer, 0, NULL, 1), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_buffer_write(buffer, 50, bytes, 0), VKF_OK);
+    vkf_buffer_destroy(&buffer);
+    assert_null(buffer);
+    assert_int_equal(vkf_buffer_create(gpu->context, 0, "empty", &buffer), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_buffer_create(gpu->context, UINT64_MAX, "huge", &buffer), VKF_ERROR_TOO_LARGE);
+    assert_null(buffer);
+}
+
+static void test_masked_device_stages(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_device_info info;
+    vkf_buffer *buffer = NULL;
+    uint32_t word = 0x01020304;
+    vkf_context_device_info(gpu->context, &info);
+    assert_false(info.unified_memory);
+    assert_int_equal(vkf_buffer_create(gpu->context, 64, "staged", &buffer), VKF_OK);
+    fake_vulkan_reset();
+    assert_int_equal(vkf_buffer_write(buffer, 4, &word, sizeof word), VKF_OK);
+    assert_int_equal(fake_vulkan_calls("vkCmdCopyBuffer"), 1);
+    assert_int_equal(vkf_buffer_read(buffer, 4, &word, sizeof word), VKF_OK);
+    assert_int_equal(fake_vulkan_calls("vkCmdCopyBuffer"), 2);
+    vkf_buffer_destroy(&buffer);
+}
+
+static void test_discrete_device_has_two_heaps(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const vkf_memory_usage before = usage_of(gpu);
+    vkf_device_info info;
+    vkf_buffer *buffer = NULL;
+    vkf_context_device_info(gpu->context, &info);
+    assert_int_equal(info.type, VKF_DEVICE_TYPE_DISCRETE);
+    assert_int_equal(info.heap_count, 2);
+    assert_true(info.heap_device_local[0] && !info.heap_device_local[1]);
+    assert_int_equal(before.used_bytes[1], VKF_STAGING_BYTES);
+    assert_int_equal(vkf_buffer_create(gpu->context, 64, "device", &buffer), VKF_OK);
+    const vkf_memory_usage after = usage_of(gpu);
+    assert_true(after.used_bytes[0] > before.used_bytes[0]);
+    assert_int_equal(after.used_bytes[1], before.used_bytes[1]);
+    vkf_buffer_destroy(&buffer);
+}
+
+// The layers compute the same where everything is staged.
+static void test_layers_run_where_memory_is_staged(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_test_gpu plain;
+    vkf_context_desc desc = {.get_instance_proc_addr = NULL};
+    vkf_test_random seed;
+    vkf_test_random_init(&seed, gpu->seed);
+    gpu->random = seed;
+    assert_int_equal(vkf_test_gpu_open(&plain, &desc), 0);
+    vkf_test_gpu *const both[] = {gpu, &plain};
+    for (sample_kind kind = 0; kind < SAMPLE_KINDS; kind++) {
+        sample_data data[2];
+        for (size_t i = 0; i < 2; i++) {
+            sample_weights weights;
+            vkf_layer *layer = NULL;
+            const vkf_layer_sizes sizes = {2, 6, 9};
+            sample_weights_create(both[i], &weights);
+            sample_data_create(&both[i]->random, sizes, &data[i]);
+            assert_int_equal(sample_layer_create(both[i]->context, kind, &weights, sizes, &layer), VKF_OK);
+            assert_int_equal(sample_layer_run(layer, kind, &data[i]), VKF_OK);
+            vkf_layer_destroy(&layer);
+            sample_weights_destroy(&weights);
+        }
+        assert_memory_equal(data[0].out, data[1].out, sample_data_outputs(&data[0]) * sizeof(float));
+        sample_data_destroy(&data[0]);
+        sample_data_destroy(&data[1]);
+    }
+    vkf_context_destroy(&plain.context);
+    assert_int_equal(plain.validation_messages, 0);
+}
+
+int main(void)
+{
+#define ON(device, name)                                                \
+    {                                                                   \
+#name " (" #device ")", name, open_##device, close_device, NULL \
+    }
+#define EVERYWHERE(name) ON(as_it_is, name), ON(masked, name), ON(discrete, name)
+    const struct CMUnitTest tests[] = {
+        EVERYWHERE(test_layer_plan_is_exact),
+        EVERYWHERE(test_model_and_session_plans_are_exact),
+        EVERYWHERE(test_slabs_are_shared_and_reused),
+        EVERYWHERE(test_neighbours_keep_their_content),
+        EVERYWHERE(test_new_buffer_is_zero),
+        EVERYWHERE(test_transfer_at_any_offset),
+        ON(as_it_is, test_layer_plan_needs_no_buffers),
+        ON(as_it_is, test_transfer_beyond_the_end_is_refused),
+        ON(masked, test_masked_device_stages),
+        ON(discrete, test_masked_device_stages),
+        ON(discrete, test_discrete_device_has_two_heaps),
+        ON(masked, test_layers_run_where_memory_is_staged),
+        ON(discrete, test_layers_run_where_memory_is_staged),
+    };
+#undef EVERYWHERE
+#undef ON
+    return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}

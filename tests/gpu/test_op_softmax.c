@@ -1,0 +1,346 @@
+// vkf_softmax() against the reference: masks of every kind and shape, fully masked rows, extreme scores, long rows.
+//
+// Bounds: relative, as the weights of long rows are small. f32: the device's exp() of differences up to about 20, 1e-5. f16:
+// the rounding of the stored weight, 2^-11, and 2^-25 where it is subnormal.
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reference/reference.h"
+#include "support/op_fixture.h"
+
+typedef struct softmax_case {
+    uint32_t shape[4]; // of x: (B, H, L, S)
+    vkf_dtype dtype;
+    float scale;
+    vkf_mask_kind mask_kind;
+    uint32_t mask_rank;
+    uint32_t mask_shape[4];
+    vkf_mask_kind key_mask_kind;
+    vkf_causal causal;
+    uint32_t window;
+    vkf_fully_masked fully_masked;
+    bool in_place;
+    bool mask_all; // every key of batch entry 0 is masked by the key mask, every key of row 0 by the mask
+} softmax_case;
+
+typedef struct softmax_operands {
+    vkf_test_operand *x, *mask, *key_mask, *out;
+} softmax_operands;
+
+static const void *content_of(const vkf_test_operand *operand)
+{
+    if (!operand)
+        return NULL;
+    return operand->bools ? (const void *)operand->bools
+                          : operand->ids ? (const void *)operand->ids : (const void *)operand->values;
+}
+
+// A mask of the kind that masks about a third, and the first `masked` values surely.
+static vkf_test_operand *make_mask(vkf_test_ops *ops, vkf_mask_kind kind, uint32_t masked, uint32_t rank,
+                                   const uint32_t *shape)
+{
+    if (kind == VKF_MASK_ADDITIVE) {
+        vkf_test_operand *mask = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 2, rank, shape);
+        for (size_t i = 0; i < mask->count; i++) {
+            if (i < masked || i % 3 == 1)
+                mask->values[i] = i % 2 ? -INFINITY : -FLT_MAX;
+        }
+        vkf_test_upload(ops, mask);
+        return mask;
+    }
+    bool exclude = kind == VKF_MASK_BOOL_EXCLUDE;
+    vkf_test_operand *mask = vkf_test_bools(ops, exclude ? 0.3 : 0.7, rank, shape);
+    memset(mask->bools, exclude, masked);
+    vkf_test_upload(ops, mask);
+    return mask;
+}
+
+static vkf_test_operand *make_key_mask(vkf_test_ops *ops, const softmax_case *c)
+{
+    const uint32_t batch = c->shape[0], keys = c->shape[3];
+    if (c->key_mask_kind != VKF_MASK_LENGTHS)
+        return make_mask(ops, c->key_mask_kind, c->mask_all ? keys : 0, SHAPE(batch, keys));
+    int32_t lengths[8];
+    assert_true(batch <= 8);
+    vkf_test_fill_ids(&ops->gpu.random, lengths, batch, keys + 2); // up to one beyond the keys
+    if (c->mask_all)
+        lengths[0] = batch > 1 && keys % 2 ? -3 : 0;
+    return vkf_test_ids(ops, lengths, SHAPE(batch));
+}
+
+// Stride of a dimension that stands `from_end` before the last; 0 where the mask broadcasts.
+static size_t mask_stride(const softmax_case *c, uint32_t from_end)
+{
+    size_t stride = 1;
+    if (from_end >= c->mask_rank || c->mask_shape[c->mask_rank - 1 - from_end] == 1)
+        return 0;
+    for (uint32_t i = c->mask_rank - from_end; i < c->mask_rank; i++)
+        stride *= c->mask_shape[i];
+    return stride;
+}
+
+static float *expect(const softmax_case *c, const softmax_operands *o)
+{
+    float *expected = vkf_test_floats(o->x->count);
+    vkf__ref_softmax(&(vkf__ref_softmax_desc){
+        .batch = c->shape[0],
+        .heads = c->shape[1],
+        .q_len = c->shape[2],
+        .k_len = c->shape[3],
+        .mask_cols = c->shape[3],
+        .x = o->x->values,
+        .out = expected,
+        .scale = c->scale == 0.0f ? 1.0f : c->scale,
+        .mask_kind = c->mask_kind,
+        .mask = content_of(o->mask),
+        .mask_batch = mask_stride(c, 3),
+        .mask_head = mask_stride(c, 2),
+        .mask_row = mask_stride(c, 1),
+        .key_mask_kind = c->key_mask_kind,
+        .key_mask = content_of(o->key_mask),
+        .causal = c->causal != VKF_CAUSAL_NONE || c->window > 0,
+        .causal_offset = c->causal == VKF_CAUSAL_BOTTOM_RIGHT ? (int32_t)c->shape[3] - (int32_t)c->shape[2] : 0,
+        .window = c->window,
+        .fully_masked = c->fully_masked,
+    });
+    return expected;
+}
+
+// Compares what the device makes of the operands with the reference, and resets them.
+static void check(vkf_test_ops *ops, const softmax_case *c, const softmax_operands *o)
+{
+    float *expected = expect(c, o);
+    const vkf_softmax_desc desc = {
+        .x = o->x->tensor,
+        .out = o->out->tensor,
+        .scale = c->scale,
+        .mask_kind = c->mask_kind,
+        .mask = vkf_test_tensor_of(o->mask),
+        .key_mask_kind = c->key_mask_kind,
+        .key_mask = vkf_test_tensor_of(o->key_mask),
+        .causal = c->causal,
+        .window = c->window,
+        .fully_masked = c->fully_masked,
+    };
+    bool half = c->dtype == VKF_DTYPE_F16;
+    vkf_test_assert_ok(ops, vkf_softmax(ops->gpu.context, &desc), "vkf_softmax");
+    vkf_test_download(ops, o->out);
+    assert_close(o->out->values, expected, o->out->count, half ? 0x1p-25 + 1e-8 : 1e-10, half ? 0x1p-11 + 1e-5 : 1e-5,
+                 vkf_test_label(&ops->gpu, "softmax %s (%u, %u, %u, %u), mask %d of rank %u (%u, ..), key mask %d, causal %d,"
+                                           " window %u, rule %d%s",
+                                vkf_dtype_name(c->dtype), c->shape[0], c->shape[1], c->shape[2], c->shape[3],
+                                (int)c->mask_kind, c->mask_rank, c->mask_shape[0], (int)c->key_mask_kind, (int)c->causal,
+                                c->window, (int)c->fully_masked, c->in_place ? ", in place" : ""));
+    free(expected);
+    vkf_test_ops_reset(ops);
+}
+
+static void run(vkf_test_ops *ops, const softmax_case *c)
+{
+    softmax_operands o = {.x = vkf_test_normal(ops, c->dtype, 0, 3, 4, c->shape)};
+    o.out = c->in_place ? o.x : vkf_test_output(ops, c->dtype, 4, c->shape);
+    if (c->mask_kind != VKF_MASK_NONE)
+        o.mask = make_mask(ops, c->mask_kind, c->mask_all ? c->shape[3] : 0, c->mask_rank, c->mask_shape);
+    if (c->key_mask_kind != VKF_MASK_NONE)
+        o.key_mask = make_key_mask(ops, c);
+    check(ops, c, &o);
+}
+
+// Around the workgroups of 16, 64 and 256 invocations, which take 8 columns each per iteration.
+static void test_softmax_row_lengths(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    static const uint32_t lengths[] = {1,   2,   7,   15,  16,   17,   63,   64,   65,   127,  128,
+                                       129, 509, 511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049};
+    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+        for (int dtype = VKF_DTYPE_F32; dtype <= VKF_DTYPE_F16; dtype++)
+            run(ops, &(softmax_case){.shape = {1, 1, 3, lengths[i]}, .dtype = (vkf_dtype)dtype, .in_place = i % 2});
+    }
+}
+
+static void test_softmax_rows_of_100000(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    run(ops, &(softmax_case){.shape = {1, 1, 2, 100000}});
+    run(ops, &(softmax_case){.shape = {1, 1, 2, 100000}, .causal = VKF_CAUSAL_BOTTOM_RIGHT, .window = 70000, .in_place = true});
+}
+
+static void test_softmax_scale(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    static const float scales[] = {0, 1, 0.125f, -2, 1e-20f};
+    for (size_t i = 0; i < COUNT_OF(scales); i++)
+        run(ops, &(softmax_case){.shape = {1, 2, 3, 11}, .scale = scales[i]});
+}
+
+static const uint32_t MASK_SHAPES[][5] = { // rank, shape
+    {1, 13}, {2, 5, 13}, {2, 1, 13}, {3, 3, 5, 13}, {3, 3, 1, 13}, {3, 1, 5, 13}, {4, 2, 3, 5, 13}, {4, 2, 1, 1, 13},
+    {4, 2, 1, 5, 13}, {4, 1, 3, 1, 13}, {4, 2, 3, 1, 13}, {4, 1, 1, 1, 13},
+};
+
+static void test_softmax_mask_kinds_and_broadcasts(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (size_t i = 0; i < COUNT_OF(MASK_SHAPES); i++) {
+        for (int kind = VKF_MASK_BOOL_EXCLUDE; kind <= VKF_MASK_ADDITIVE; kind++) {
+            softmax_case c = {.shape = {2, 3, 5, 13}, .mask_kind = (vkf_mask_kind)kind, .mask_rank = MASK_SHAPES[i][0]};
+            memcpy(c.mask_shape, MASK_SHAPES[i] + 1, sizeof c.mask_shape);
+            c.in_place = i % 2 == 1;
+            run(ops, &c);
+        }
+    }
+}
+
+static void test_softmax_key_masks(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    static const uint32_t shapes[][4] = {{3, 2, 5, 13}, {2, 1, 1, 1}, {2, 2, 3, 70}};
+    for (int kind = VKF_MASK_BOOL_EXCLUDE; kind < VKF_MASK_KIND_COUNT; kind++) {
+        for (size_t i = 0; i < COUNT_OF(shapes); i++) {
+            softmax_case c = {.key_mask_kind = (vkf_mask_kind)kind, .dtype = i == 2 ? VKF_DTYPE_F16 : VKF_DTYPE_F32};
+            memcpy(c.shape, shapes[i], sizeof c.shape);
+            run(ops, &c);
+        }
+    }
+}
+
+static void test_softmax_causal_and_window(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    static const uint32_t lengths[][2] = {{1, 1}, {7, 7}, {5, 12}, {12, 5}, {1, 9}};
+    static const uint32_t windows[] = {0, 1, 3, 100, UINT32_MAX};
+    for (size_t i = 0; i < COUNT_OF(lengths); i++)
+        for (int causal = 0; causal < VKF_CAUSAL_COUNT; causal++)
+            for (size_t w = 0; w < COUNT_OF(windows); w++)
+                run(ops, &(softmax_case){.shape = {1, 2, lengths[i][0], lengths[i][1]},
+                                         .causal = (vkf_causal)causal,
+                                         .window = windows[w]});
+}
+
+// Everything at once, and row 0 or batch entry 0 fully masked, under each rule.
+static const softmax_case COMBINATIONS[] = {
+    {.shape = {2, 2, 3, 13}, .mask_kind = VKF_MASK_BOOL_EXCLUDE, .mask_rank = 2, .mask_shape = {3, 13}},
+    {.shape = {2, 2, 3, 13}, .mask_kind = VKF_MASK_BOOL_ATTEND, .mask_rank = 2, .mask_shape = {3, 13}, .in_place = true},
+    {.shape = {2, 2, 3, 13}, .mask_kind = VKF_MASK_ADDITIVE, .mask_rank = 3, .mask_shape = {2, 3, 13}},
+    {.shape = {2, 2, 3, 13}, .key_mask_kind = VKF_MASK_BOOL_EXCLUDE},
+    {.shape = {2, 2, 3, 13}, .key_mask_kind = VKF_MASK_LENGTHS},
+    {.shape = {2, 2, 3, 13}, .key_mask_kind = VKF_MASK_ADDITIVE},
+    {.shape = {1, 2, 9, 4}, .causal = VKF_CAUSAL_BOTTOM_RIGHT},
+    {.shape = {1, 2, 9, 4}, .causal = VKF_CAUSAL_TOP_LEFT, .window = 2},
+    {.shape = {2, 2, 6, 13}, .mask_kind = VKF_MASK_ADDITIVE, .mask_rank = 4, .mask_shape = {2, 2, 6, 13},
+     .key_mask_kind = VKF_MASK_LENGTHS, .causal = VKF_CAUSAL_BOTTOM_RIGHT, .window = 5},
+    {.shape = {2, 2, 6, 13}, .mask_kind = VKF_MASK_BOOL_EXCLUDE, .mask_rank = 2, .mask_shape = {6, 13},
+     .key_mask_kind = VKF_MASK_BOOL_ATTEND, .causal = VKF_CAUSAL_TOP_LEFT},
+};
+
+static void test_softmax_fully_masked_rows(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (int rule = 0; rule < VKF_FULLY_MASKED_COUNT; rule++) {
+        for (size_t i = 0; i < COUNT_OF(COMBINATIONS); i++) {
+            softmax_case c = COMBINATIONS[i];
+            c.fully_masked = (vkf_fully_masked)rule;
+            c.mask_all = true;
+            c.dtype = i % 3 == 2 ? VKF_DTYPE_F16 : VKF_DTYPE_F32;
+            run(ops, &c);
+        }
+    }
+}
+
+// Rows of 5: large scores of both signs, -inf among numbers, nothing but -inf, the lowest finite numbers, NaN, +inf, equal
+// scores, and an ordinary row between them that none of the others may disturb.
+static const float EXTREME[][5] = {
+    {1e4f, -1e4f, 9999, 1e4f, 0},
+    {-1e4f, -1e4f, -1e4f, -9999, -2e4f},
+    {1, -INFINITY, 2, -INFINITY, 3},
+    {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY},
+    {0.5f, 1, -1, 2, 0.25f},
+    {-FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX},
+    {1, NAN, 2, 3, 4},
+    {NAN, NAN, NAN, NAN, NAN},
+    {NAN, -INFINITY, -INFINITY, -INFINITY, -INFINITY},
+    {1, 2, INFINITY, 3, 4},
+    {3e38f, -3e38f, 0, 3e38f, 1},
+    {7, 7, 7, 7, 7},
+    {-FLT_MAX, 0, -1e38f, -INFINITY, 1},
+};
+
+static void test_softmax_extreme_scores(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (int variant = 0; variant < 4; variant++) {
+        softmax_case c = {.shape = {1, 1, COUNT_OF(EXTREME), 5},
+                          .dtype = variant % 2 ? VKF_DTYPE_F16 : VKF_DTYPE_F32,
+                          .fully_masked = variant > 1 ? VKF_FULLY_MASKED_UNIFORM : VKF_FULLY_MASKED_ZERO};
+        softmax_operands o = {.x = vkf_test_values(ops, c.dtype, EXTREME[0], 4, c.shape)};
+        o.out = vkf_test_output(ops, c.dtype, 4, c.shape);
+        check(ops, &c, &o);
+    }
+}
+
+// What a masked key holds does not matter, unless it is added to: NaN under a boolean mask stays unseen.
+static void test_softmax_masked_nan_is_not_seen(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    softmax_case c = {.shape = {1, 1, 3, 20}, .key_mask_kind = VKF_MASK_LENGTHS};
+    softmax_operands o = {.x = vkf_test_normal(ops, c.dtype, 0, 1, 4, c.shape)};
+    const int32_t length = 7;
+    o.key_mask = vkf_test_ids(ops, &length, SHAPE(1));
+    o.out = vkf_test_output(ops, c.dtype, 4, c.shape);
+    for (size_t i = 0; i < o.x->count; i++)
+        o.x->values[i] = i % 20 < 7 ? o.x->values[i] : i % 2 ? NAN : INFINITY;
+    vkf_test_upload(ops, o.x);
+    check(ops, &c, &o);
+}
+
+static void test_softmax_lower_ranks(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (uint32_t rank = 1; rank <= 4; rank++) {
+        const uint32_t shape[] = {2, 3, 4, 9};
+        softmax_case c = {.shape = {rank > 3 ? 2 : 1, rank > 2 ? 3 : 1, rank > 1 ? 4 : 1, 9}, .mask_kind = VKF_MASK_ADDITIVE,
+                          .mask_rank = 1, .mask_shape = {9}};
+        softmax_operands o = {.x = vkf_test_normal(ops, c.dtype, 0, 2, rank, shape + (4 - rank))};
+        o.out = vkf_test_output(ops, c.dtype, rank, shape + (4 - rank));
+        o.mask = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(9));
+        check(ops, &c, &o);
+    }
+}
+
+static void test_softmax_half_storage_with_masks(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (uint32_t keys = 11; keys <= 77; keys += 66)
+        run(ops, &(softmax_case){.shape = {2, 3, 5, keys}, .dtype = VKF_DTYPE_F16, .mask_kind = VKF_MASK_ADDITIVE,
+                                 .mask_rank = 2, .mask_shape = {5, keys}, .key_mask_kind = VKF_MASK_BOOL_EXCLUDE,
+                                 .causal = VKF_CAUSAL_BOTTOM_RIGHT, .scale = 0.3f, .in_place = keys == 11});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        VKF_OPS_TEST(test_softmax_row_lengths),
+        VKF_OPS_TEST(test_softmax_rows_of_100000),
+        VKF_OPS_TEST(test_softmax_scale),
+        VKF_OPS_TEST(test_softmax_mask_kinds_and_broadcasts),
+        VKF_OPS_TEST(test_softmax_key_masks),
+        VKF_OPS_TEST(test_softmax_causal_and_window),
+        VKF_OPS_TEST(test_softmax_fully_masked_rows),
+        VKF_OPS_TEST(test_softmax_extreme_scores),
+        VKF_OPS_TEST(test_softmax_masked_nan_is_not_seen),
+        VKF_OPS_TEST(test_softmax_lower_ranks),
+        VKF_OPS_TEST(test_softmax_half_storage_with_masks),
+    };
+    // Without 16-bit storage: what touches half storage.
+    const struct CMUnitTest packed[] = {
+        VKF_OPS_TEST(test_softmax_row_lengths),
+        VKF_OPS_TEST(test_softmax_extreme_scores),
+        VKF_OPS_TEST(test_softmax_half_storage_with_masks),
+    };
+    int failed = cmocka_run_group_tests_name("op_softmax", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
+    failed += cmocka_run_group_tests_name("op_softmax packed", packed, vkf_test_ops_setup_packed,
+                                          vkf_test_ops_teardown);
+    return failed;
+}
