@@ -40,7 +40,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_read(vkf_buffer *buffer, uint64_t o
 #define VKF_MAX_RANK 4
 
 // A contiguous row-major view of a buffer. It owns nothing. Unused trailing shape entries are 0; rank 0 with a NULL
-// buffer means "absent". offset_bytes is a multiple of 4.
+// buffer means "absent". offset_bytes is a multiple of the element size.
 typedef struct vkf_tensor {
     vkf_buffer *buffer;
     uint64_t offset_bytes;

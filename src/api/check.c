@@ -28,8 +28,8 @@ vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor
         why = "a dimension is 0";
     else if (!tensor->buffer && !check->buffers_optional)
         why = "it has no buffer";
-    else if (tensor->offset_bytes % 4 != 0)
-        why = "its offset is no multiple of 4 bytes";
+    else if (tensor->offset_bytes % vkf_dtype_size(tensor->dtype) != 0)
+        why = "its offset is no multiple of its element size";
     else if (tensor->buffer && (tensor->offset_bytes > vkf_buffer_size(tensor->buffer) ||
                                 count * vkf_dtype_size(tensor->dtype) >
                                     vkf_buffer_size(tensor->buffer) - tensor->offset_bytes))

@@ -188,9 +188,8 @@ static vkf_status broadcast_shape(const vkf_eval_case *c, const vkf__stored_tens
         uint32_t missing = stored->rank <= 4 ? 4 - stored->rank : 0;
         uint64_t dim = i < missing ? 1 : stored->shape[i - missing];
         if (stored->rank > 4 || (dim != 1 && dim != full[i]))
-            return vkf__fail(c->settings.host, VKF_ERROR_FORMAT,
-                             "tensor \"%s\" does not broadcast to (%u, %u, %u, %u)", stored->name, full[0], full[1],
-                             full[2], full[3]);
+            return vkf__fail(c->settings.host, VKF_ERROR_FORMAT, "tensor \"%s\" does not broadcast to (%u, %u, %u, %u)",
+                             stored->name, full[0], full[1], full[2], full[3]);
         out_shape[i] = (uint32_t)dim;
     }
     return VKF_OK;

@@ -372,7 +372,7 @@ fail:
     return status;
 }
 
-// Widens `count` values in place of `out_values` that were read as `dtype`.
+// The first `count` values of a port of c->layer whose tensor is given, or of the tensor itself with VKF_PORT_COUNT.
 static vkf_status read_as_f32(vkf_eval_case *c, vkf_port port, const vkf_tensor *tensor, uint64_t count,
                               float *out_values)
 {

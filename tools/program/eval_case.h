@@ -86,10 +86,8 @@ VKF_MUST_CHECK vkf_status vkf__eval_packed_weight(vkf_eval_case *c, const char *
 bool vkf__eval_has_weight(const vkf_eval_case *c, const char *prefix, const char *name);
 
 // Ports of c->layer. Floats are converted to the port's dtype on the way in, and to float32 on the way out.
-VKF_MUST_CHECK vkf_status vkf__eval_write_port(vkf_eval_case *c, vkf_port port, const char *input,
-                                               vkf_eval_dims dims);
-VKF_MUST_CHECK vkf_status vkf__eval_read_port(vkf_eval_case *c, vkf_port port, const char *output,
-                                              vkf_eval_dims dims);
+VKF_MUST_CHECK vkf_status vkf__eval_write_port(vkf_eval_case *c, vkf_port port, const char *input, vkf_eval_dims dims);
+VKF_MUST_CHECK vkf_status vkf__eval_read_port(vkf_eval_case *c, vkf_port port, const char *output, vkf_eval_dims dims);
 
 // Reserves an output (F32 or I32) for the caller to fill, or fills it from a floating-point tensor on the device.
 // `name` must be static.

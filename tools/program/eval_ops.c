@@ -17,8 +17,8 @@ static vkf_status gemm_tensors(vkf_eval_case *c, vkf_gemm_desc *gemm)
     VKF_TRY(vkf__eval_bool(c, "has_bias", &has_bias));
     uint32_t b_rows = gemm->transpose_b ? n : k, b_columns = gemm->transpose_b ? k : n;
     VKF_TRY(vkf__eval_input(c, "A", gemm->transpose_a ? VKF_DIMS(batch, k, m) : VKF_DIMS(batch, m, k), &gemm->a));
-    VKF_TRY(vkf__eval_input(c, "B", shared ? VKF_DIMS(b_rows, b_columns) : VKF_DIMS(batch, b_rows, b_columns),
-                            &gemm->b));
+    VKF_TRY(
+        vkf__eval_input(c, "B", shared ? VKF_DIMS(b_rows, b_columns) : VKF_DIMS(batch, b_rows, b_columns), &gemm->b));
     if (has_c)
         VKF_TRY(vkf__eval_input(c, "C", VKF_DIMS(batch, m, n), &gemm->c));
     if (has_bias)
