@@ -13,8 +13,8 @@ typedef struct vkf__checker {
     bool buffers_optional; // planning: shapes alone count
 } vkf__checker;
 
-// A tensor that must be there: a buffer, rank 1 to 4, no size 0, fits its buffer, offset a multiple of the
-// element size.
+// A tensor that must be there: a buffer, rank 1 to 4, no size 0, fits its buffer, offset a
+// multiple of the element size.
 VKF_MUST_CHECK vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
 
 // The same, with an exact shape (rank dimensions) and dtype.

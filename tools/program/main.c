@@ -16,7 +16,7 @@ static const struct command {
 } commands[] = {
     {"info", "vkformer info", vkf_cmd_info, "list the Vulkan devices and the kernels that each would take"},
     {"run", "vkformer run", vkf_cmd_run, "run a model on lines of text"},
-    {"eval", "vkformer eval", vkf_cmd_eval, "compare a model's outputs with a reference"},
+    {"eval", "vkformer eval", vkf_cmd_eval, "answer stored cases of operators, layers and models"},
     {"bench", "vkformer bench", vkf_cmd_bench, "measure a matrix product, an attention block or a layer"},
 };
 
