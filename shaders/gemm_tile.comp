@@ -2,7 +2,7 @@
 //
 // A workgroup computes a TILE_M x TILE_N tile of d, an invocation THREAD_M x THREAD_N elements of it that lie GROUP_M
 // rows and GROUP_N columns apart, so that neighbouring invocations touch neighbouring columns.
-// Invariants (the registry checks them): THREAD_M divides TILE_M, THREAD_N divides TILE_N, the local size is
+// Invariants (the registry checks them): 4 divides TILE_K, THREAD_M divides TILE_M, THREAD_N divides TILE_N, the local size is
 // (TILE_M / THREAD_M) * (TILE_N / THREAD_N), and 4 * TILE_K * (TILE_M + TILE_N + 2) bytes of shared memory exist.
 // Grid: x over tiles of n, y over tiles of m, z over the batch.
 //
@@ -41,6 +41,7 @@ const uint GROUP_N = TILE_N / THREAD_N;
 const uint LOCAL_SIZE = GROUP_M * GROUP_N;
 const uint A_COUNT = TILE_M * TILE_K; // elements of a tile
 const uint B_COUNT = TILE_N * TILE_K;
+const uint UNROLL_K = 4; // divides TILE_K
 const uint A_STRIDE = TILE_M + 1; // padded against bank conflicts
 const uint B_STRIDE = TILE_N + 1;
 
@@ -113,14 +114,17 @@ void multiply_entry(uint entry)
         load_a_tile(a_first, row_first, k_first);
         load_b_tile(b_first, col_first, k_first);
         barrier();
-        [[unroll]] for (uint k = 0; k < TILE_K; ++k) {
-            float b_values[THREAD_N];
-            [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
-                b_values[j] = b_tile[k * B_STRIDE + j * GROUP_N + thread_col];
-            [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-                float a_value = a_tile[k * A_STRIDE + i * GROUP_M + thread_row];
+        [[dont_unroll]] for (uint k_block = 0; k_block < TILE_K; k_block += UNROLL_K) {
+            [[unroll]] for (uint k_step = 0; k_step < UNROLL_K; ++k_step) {
+                uint k = k_block + k_step;
+                float b_values[THREAD_N];
                 [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
-                    sum[i * THREAD_N + j] += a_value * b_values[j];
+                    b_values[j] = b_tile[k * B_STRIDE + j * GROUP_N + thread_col];
+                [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+                    float a_value = a_tile[k * A_STRIDE + i * GROUP_M + thread_row];
+                    [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
+                        sum[i * THREAD_N + j] += a_value * b_values[j];
+                }
             }
         }
         barrier();

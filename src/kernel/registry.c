@@ -43,7 +43,7 @@ static uint32_t gemm_shared_bytes(const vkf__config *config)
 static bool gemm_valid(const vkf__config *config)
 {
     const uint32_t *t = config->tile;
-    return t[2] > 0 && t[3] > 0 && t[4] > 0 && t[0] % t[3] == 0 && t[1] % t[4] == 0 &&
+    return t[2] > 0 && t[2] % 4 == 0 && t[3] > 0 && t[4] > 0 && t[0] % t[3] == 0 && t[1] % t[4] == 0 &&
            (t[0] / t[3]) * (t[1] / t[4]) == config->local_size;
 }
 

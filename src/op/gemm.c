@@ -5,6 +5,9 @@
 #include "base/size.h"
 #include "shared/gemm.h"
 
+// Longer products are cut: Mesa 22.3 ends a kernel's loops after 65,535 iterations, see shaders/gemm_tile.comp.
+#define MAX_DEPTH 131072u
+
 // Offsets and strides reach the shader as 32-bit element counts.
 static vkf_status check_addresses(const vkf__work *work, const vkf__gemm_args *args)
 {
@@ -18,18 +21,34 @@ static vkf_status check_addresses(const vkf__work *work, const vkf__gemm_args *a
     return VKF_OK;
 }
 
-// One dispatch over the columns [n_first, n_first + n_count) of d.
-static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant,
-                             uint32_t n_first, uint32_t n_count)
+// A part of the product: columns of d, and the depth that is summed over.
+typedef struct slice {
+    uint32_t n_first, n_count;
+    uint32_t k_first, k_count;
+    bool first, last; // in depth: the first brings d in, the last finishes it
+} slice;
+
+static vkf__span b_slice(const vkf__gemm_args *args, const slice *s)
 {
-    uint32_t inner = args->batch_inner > 0 ? args->batch_inner : 1;
-    bool whole = n_first == 0 && n_count == args->n;
+    bool whole = s->n_count == args->n && s->k_count == args->k;
+    uint64_t first = args->transpose_b ? (uint64_t)s->n_first * args->ldb + s->k_first
+                                       : (uint64_t)s->k_first * args->ldb + s->n_first;
+    uint64_t elements = args->b.size_bytes / vkf_dtype_size(args->b.dtype);
+    if (whole || first >= elements)
+        return args->b;
+    // Only a shared b is cut along n, and then its rows follow each other: the slice ends where its last row does.
+    uint64_t count = s->n_count < args->n ? (uint64_t)s->n_count * args->ldb - s->k_first : elements - first;
+    return vkf__span_part(&args->b, first, count < elements - first ? count : elements - first);
+}
+
+static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant, const slice *s)
+{
     struct vkf_gemm_params params = {
         .m = args->m,
-        .n = n_count,
-        .k = args->k,
+        .n = s->n_count,
+        .k = s->k_count,
         .batch = args->batch,
-        .batch_inner = inner,
+        .batch_inner = args->batch_inner > 0 ? args->batch_inner : 1,
         .lda = args->lda,
         .ldb = args->ldb,
         .ldd = args->ldd,
@@ -37,33 +56,58 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
         .a_inner = args->a_inner,
         .b_outer = args->b_outer,
         .b_inner = args->b_inner,
-        .d_first = (uint32_t)(args->d_first + n_first),
+        .d_first = (uint32_t)(args->d_first + s->n_first),
         .d_outer = args->d_outer,
         .d_inner = args->d_inner,
-        .a_first = (uint32_t)args->a_first,
+        .a_first = (uint32_t)(args->a_first + (uint64_t)s->k_first * (args->transpose_a ? args->lda : 1)),
         .alpha = args->alpha,
-        .beta = args->beta,
+        .beta = s->first ? args->beta : 1.0f,
     };
-    const uint32_t flags[] = {args->transpose_a, args->transpose_b, (uint32_t)args->activation,
-                              vkf__present(&args->bias), args->add_after};
-    const uint32_t *tile = variant->config->tile;
+    const vkf__span none = {0};
+    vkf__span bias = s->last ? args->bias : none;
+    if (vkf__present(&bias) && s->n_count < args->n)
+        bias = vkf__span_part(&bias, s->n_first, s->n_count);
+    const uint32_t flags[] = {args->transpose_a, args->transpose_b, s->last ? (uint32_t)args->activation : 0,
+                              vkf__present(&bias), args->add_after};
     uint32_t z_limit = work->context->device.plan.caps.max_workgroup_count_z;
-    vkf__dispatch dispatch = {
+    const vkf__dispatch dispatch = {
         .label = args->label,
         .variant = *variant,
         .flags = flags,
-        .bindings = {{args->a, false}, {args->b, false}, {args->d, true}, {args->bias, false}},
+        .bindings = {{args->a, false}, {b_slice(args, s), false}, {args->d, true}, {bias, false}},
         .params = &params,
-        .grid = {vkf__div_up_u32(n_count, tile[1]), vkf__div_up_u32(args->m, tile[0]),
-                 args->batch < z_limit ? args->batch : z_limit},
+        .grid = {vkf__div_up_u32(s->n_count, variant->config->tile[1]),
+                 vkf__div_up_u32(args->m, variant->config->tile[0]), args->batch < z_limit ? args->batch : z_limit},
     };
-    if (!whole) {
-        dispatch.bindings[1].span = vkf__span_part(&args->b, (uint64_t)n_first * args->ldb,
-                                                   (uint64_t)n_count * args->ldb);
-        if (vkf__present(&args->bias))
-            dispatch.bindings[3].span = vkf__span_part(&args->bias, n_first, n_count);
-    }
     return vkf__work_dispatch(work, &dispatch);
+}
+
+// The columns [n_first, n_first + n_count) of d, in as many steps of depth as maximum sizes ask for.
+static vkf_status emit_columns(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant,
+                               uint32_t n_first, uint32_t n_count)
+{
+    vkf_status status = VKF_OK;
+    uint64_t steps = 0;
+    VKF_TRY(vkf__work_decide(work, args->k > MAX_DEPTH ? vkf__div_up_u32(args->k, MAX_DEPTH) : 1, &steps));
+    if (steps > 1 && args->add_after && args->activation != VKF_ACTIVATION_NONE)
+        return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE,
+                         "%s.%s: k = %u is cut into parts of %u, which an activation before a residual does not allow",
+                         work->name, args->label, args->k, MAX_DEPTH);
+    for (uint32_t i = 0; i < steps; i++) {
+        uint32_t first = args->k < i * MAX_DEPTH ? args->k : i * MAX_DEPTH;
+        uint32_t left = args->k - first;
+        const slice s = {
+            .n_first = n_first,
+            .n_count = n_count,
+            .k_first = first,
+            .k_count = left < MAX_DEPTH ? left : MAX_DEPTH,
+            .first = i == 0,
+            .last = i + 1 == steps,
+        };
+        VKF_TRY(emit_slice(work, args, variant, &s));
+    }
+fail:
+    return status;
 }
 
 // How many rows of a Linear's weight fit one binding; all of them where slicing does not apply. 16-bit slices begin at
@@ -96,7 +140,7 @@ vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args)
     do {
         uint32_t left = args->n - first;
         uint32_t count = left < slice_rows ? left : (uint32_t)slice_rows;
-        VKF_TRY(emit_slice(work, args, &variant, first, count));
+        VKF_TRY(emit_columns(work, args, &variant, first, count));
         first += count;
     } while (first < args->n);
 fail:
