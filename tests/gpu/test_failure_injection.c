@@ -23,6 +23,7 @@ typedef struct injection {
     sample_data data;
     float *expected;
     vkf_model *model;
+    bool validation;
 } injection;
 
 typedef struct failure_kind {
@@ -55,7 +56,9 @@ static int open_context(void **state)
     *state = t;
     fake_vulkan_reset();
     vkf_context_desc desc = context_desc(t);
-    return vkf_test_gpu_open(&t->gpu, &desc);
+    int result = vkf_test_gpu_open(&t->gpu, &desc);
+    t->validation = desc.validation;
+    return result;
 }
 
 static injection *injection_of(void **state)
@@ -150,6 +153,7 @@ static vkf_status make_context(injection *t, counting_allocator *memory)
     vkf_context_desc desc = context_desc(t);
     desc.allocator = counting_callbacks(memory);
     desc.profile = t->gpu.profile;
+    desc.validation = t->validation; // all devices of a run have the same layers, and so the same functions
     desc.message = listen;
     desc.message_user = &t->gpu;
     vkf_status status = vkf_context_create(&desc, &context);

@@ -18,12 +18,12 @@ static void run(vkf_test_ops *ops, const vkf_test_gemm_case *gemm)
     vkf_test_gemm_run(ops, &F32, gemm, false, ATOL, RTOL);
 }
 
-// One, odd, prime, and around every tile size: 8, 32, 64 rows or columns, depths of 16 and 32; and around the 48 from which
-// large tiles are taken.
+// One, odd, prime, and around every tile size: 8, 32, 64 rows or columns, depths of 16 and 32; and around the 48 from
+// which large tiles are taken.
 static const uint32_t SHAPES[][3] = {
-    {1, 1, 1},    {1, 33, 32}, {1, 257, 64}, {2, 3, 100},  {7, 31, 33},  {8, 32, 32},  {8, 65, 31},  {9, 33, 17},
-    {31, 31, 15}, {32, 32, 16}, {33, 33, 17}, {37, 41, 43}, {47, 64, 16}, {48, 48, 16}, {63, 63, 15}, {64, 64, 16},
-    {65, 65, 17}, {97, 50, 101}, {129, 1, 3}, {64, 128, 1}, {3, 5, 300},
+    {1, 1, 1},    {1, 33, 32},  {1, 257, 64}, {2, 3, 100},   {7, 31, 33},  {8, 32, 32},  {8, 65, 31},
+    {9, 33, 17},  {31, 31, 15}, {32, 32, 16}, {33, 33, 17},  {37, 41, 43}, {47, 64, 16}, {48, 48, 16},
+    {63, 63, 15}, {64, 64, 16}, {65, 65, 17}, {97, 50, 101}, {129, 1, 3},  {64, 128, 1}, {3, 5, 300},
 };
 
 static void run_shapes(void **state, bool transpose_a, bool transpose_b)
@@ -64,13 +64,10 @@ static void test_gemm_large_k_is_exact(void **state)
     vkf_test_ops *ops = vkf_test_ops_of(state);
     static const uint32_t sizes[][2] = {{1, 3}, {9, 2}};
     for (size_t i = 0; i < COUNT_OF(sizes); i++)
-        vkf_test_gemm_run(ops, &F32,
-                          &(vkf_test_gemm_case){.m = sizes[i][0],
-                                                .n = sizes[i][1],
-                                                .k = 100000,
-                                                .transpose_b = i == 0,
-                                                .alpha = 1},
-                          true, 0, 0);
+        vkf_test_gemm_run(
+            ops, &F32,
+            &(vkf_test_gemm_case){.m = sizes[i][0], .n = sizes[i][1], .k = 100000, .transpose_b = i == 0, .alpha = 1},
+            true, 0, 0);
 }
 
 static void test_gemm_batches(void **state)
@@ -154,7 +151,7 @@ static void test_gemm_c_with_residual(void **state)
 static void test_gemm_activation_of_extreme_values(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
-    static const float x[] = {0,  -0.0f, 1e-30f, -1e-30f, 1e-4f, -1e-4f, 0.9f,   1,     -1,   4,
+    static const float x[] = {0,  -0.0f, 1e-30f, -1e-30f, 1e-4f, -1e-4f, 0.9f,   1,    -1,    4,
                               -4, 9.5f,  -9.5f,  20,      -20,   88,     -88.7f, 1e4f, -1e4f, 3e38f};
     const float one = 1;
     for (int activation = 0; activation < VKF_ACTIVATION_COUNT; activation++) {
@@ -162,8 +159,13 @@ static void test_gemm_activation_of_extreme_values(void **state)
         vkf_test_operand *b = vkf_test_values(ops, VKF_DTYPE_F32, &one, SHAPE(1, 1));
         vkf_test_operand *bias = vkf_test_constant(ops, VKF_DTYPE_F32, 0, SHAPE(1));
         vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(COUNT_OF(x), 1));
-        const vkf_gemm_desc desc = {a->tensor, b->tensor, .bias = bias->tensor, .out = out->tensor, .transpose_b = true,
-                                    .alpha = 1, .activation = (vkf_activation)activation};
+        const vkf_gemm_desc desc = {a->tensor,
+                                    b->tensor,
+                                    .bias = bias->tensor,
+                                    .out = out->tensor,
+                                    .transpose_b = true,
+                                    .alpha = 1,
+                                    .activation = (vkf_activation)activation};
         float expected[COUNT_OF(x)];
         for (size_t i = 0; i < COUNT_OF(x); i++)
             expected[i] = (float)vkf__ref_activation(desc.activation, (double)x[i]);

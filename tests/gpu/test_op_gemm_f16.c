@@ -1,8 +1,8 @@
 // vkf_gemm() with half storage, by the kernels for devices with 16-bit storage and by the packed ones.
 //
 // Bounds: inputs are halves already and sums are float32, so that a result of size |d| is off by its own rounding,
-// 2^-11 |d| (2^-25 where it is subnormal), beside the 2e-5 of the float32 sum. Each further pass through the output (c and
-// residual together) rounds an intermediate result of at most 4 once more.
+// 2^-11 |d| (2^-25 where it is subnormal), beside the 2e-5 of the float32 sum. Each further pass through the output (c
+// and residual together) rounds an intermediate result of at most 4 once more.
 #include <math.h>
 #include <stdlib.h>
 
@@ -59,9 +59,10 @@ static void test_gemm_half_integers_are_exact(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     for (size_t t = 0; t < COUNT_OF(TYPES); t++)
-        vkf_test_gemm_run(ops, &TYPES[t],
-                          &(vkf_test_gemm_case){.m = 5, .n = 21, .k = 200, .transpose_b = true, .alpha = 1, .bias = true},
-                          true, 0, 0);
+        vkf_test_gemm_run(
+            ops, &TYPES[t],
+            &(vkf_test_gemm_case){.m = 5, .n = 21, .k = 200, .transpose_b = true, .alpha = 1, .bias = true}, true, 0,
+            0);
 }
 
 static void test_gemm_half_weights_with_large_k_are_exact(void **state)
@@ -71,8 +72,8 @@ static void test_gemm_half_weights_with_large_k_are_exact(void **state)
     vkf_test_gemm_run(ops, &TYPES[0], &gemm, true, 0, 0);
 }
 
-// Products of 0.5 with large numbers: beyond 65504 is infinity, below 2^-24 is zero, as vkf_f32_to_f16() has it. Only values
-// that are halves are tested here, so that no rule of rounding matters.
+// Products of 0.5 with large numbers: beyond 65504 is infinity, below 2^-24 is zero, as vkf_f32_to_f16() has it. Only
+// values that are halves are tested here, so that no rule of rounding matters.
 static void test_gemm_half_output_overflows_to_infinity(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -91,8 +92,10 @@ static void test_gemm_unsupported_types_are_refused(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     static const vkf_test_gemm_types refused[] = {
-        {VKF_DTYPE_F16, VKF_DTYPE_F32, VKF_DTYPE_F32}, {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F16},
-        {VKF_DTYPE_F16, VKF_DTYPE_F32, VKF_DTYPE_F16}, {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_BOOL},
+        {VKF_DTYPE_F16, VKF_DTYPE_F32, VKF_DTYPE_F32},
+        {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F16},
+        {VKF_DTYPE_F16, VKF_DTYPE_F32, VKF_DTYPE_F16},
+        {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_BOOL},
     };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         vkf_test_operand *a = vkf_test_constant(ops, refused[i].a, 1, SHAPE(2, 2));
@@ -108,19 +111,18 @@ static void test_gemm_unsupported_types_are_refused(void **state)
     }
 }
 
-#define TESTS                                                \
-    VKF_OPS_TEST(test_gemm_half_storage),                        \
-    VKF_OPS_TEST(test_gemm_half_integers_are_exact),             \
-    VKF_OPS_TEST(test_gemm_half_weights_with_large_k_are_exact), \
-    VKF_OPS_TEST(test_gemm_half_output_overflows_to_infinity),   \
-    VKF_OPS_TEST(test_gemm_unsupported_types_are_refused)
+#define TESTS                                                                              \
+    VKF_OPS_TEST(test_gemm_half_storage), VKF_OPS_TEST(test_gemm_half_integers_are_exact), \
+        VKF_OPS_TEST(test_gemm_half_weights_with_large_k_are_exact),                       \
+        VKF_OPS_TEST(test_gemm_half_output_overflows_to_infinity),                         \
+        VKF_OPS_TEST(test_gemm_unsupported_types_are_refused)
 
 int main(void)
 {
     const struct CMUnitTest native[] = {TESTS};
     const struct CMUnitTest packed[] = {TESTS};
     int failed = cmocka_run_group_tests_name("op_gemm_f16", native, vkf_test_ops_setup, vkf_test_ops_teardown);
-    failed += cmocka_run_group_tests_name("op_gemm_f16 packed", packed, vkf_test_ops_setup_packed,
-                                          vkf_test_ops_teardown);
+    failed +=
+        cmocka_run_group_tests_name("op_gemm_f16 packed", packed, vkf_test_ops_setup_packed, vkf_test_ops_teardown);
     return failed;
 }

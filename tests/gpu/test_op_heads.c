@@ -1,5 +1,5 @@
-// Operators that move elements: heads split and merged, copies between the storage types, and the strided copy and head mean
-// that layers compose. All but the mean and the scaled sums are exact.
+// Operators that move elements: heads split and merged, copies between the storage types, and the strided copy and
+// head mean that layers compose. All but the mean and the scaled sums are exact.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,10 @@
 #include "reference/reference.h"
 #include "support/op_fixture.h"
 
-static const uint32_t HEAD_SHAPES[][4] = { // (B, L, H, D)
-    {1, 1, 1, 1}, {1, 3, 2, 1}, {2, 5, 3, 7}, {3, 1, 4, 5}, {1, 17, 1, 9}, {2, 31, 8, 16}, {1, 64, 2, 64}, {1, 129, 3, 11},
+static const uint32_t HEAD_SHAPES[][4] = {
+    // (B, L, H, D)
+    {1, 1, 1, 1},  {1, 3, 2, 1},   {2, 5, 3, 7},   {3, 1, 4, 5},
+    {1, 17, 1, 9}, {2, 31, 8, 16}, {1, 64, 2, 64}, {1, 129, 3, 11},
 };
 
 static void run_heads(vkf_test_ops *ops, vkf_dtype dtype, const uint32_t *s, bool merge)
@@ -25,8 +27,8 @@ static void run_heads(vkf_test_ops *ops, vkf_dtype dtype, const uint32_t *s, boo
     vkf_test_assert_ok(ops, status, "heads");
     vkf_test_download(ops, out);
     assert_close(out->values, expected, out->count, 0, 0,
-                 vkf_test_label(&ops->gpu, "%s heads %s (%u, %u, %u, %u)", merge ? "merge" : "split", vkf_dtype_name(dtype),
-                                s[0], rows, cols, s[3]));
+                 vkf_test_label(&ops->gpu, "%s heads %s (%u, %u, %u, %u)", merge ? "merge" : "split",
+                                vkf_dtype_name(dtype), s[0], rows, cols, s[3]));
     free(expected);
     vkf_test_ops_reset(ops);
 }
@@ -82,8 +84,8 @@ static void test_copy_from_half_is_exact_for_every_half(void **state)
     assert_memory_equal(copied, halves, sizeof halves);
 }
 
-// Rounding to half: nearest, ties to even, as the host converts. Neighbours of ties, the ends of the range, and random floats
-// of every exponent that matters.
+// Rounding to half: nearest, ties to even, as the host converts. Neighbours of ties, the ends of the range, and random
+// floats of every exponent that matters.
 static float rounding_value(vkf_test_random *random, uint32_t i)
 {
     const uint32_t exponent = 127 - 27 + i % 45; // 2^-27 .. 2^17
@@ -133,9 +135,19 @@ static void run_strided(vkf_test_ops *ops, vkf_dtype dtype, float alpha, float b
     vkf_test_operand *out = vkf_test_integers(ops, dtype, -9, 9, SHAPE(4 + 2 * 3 * 6));
     float *expected = vkf_test_floats(out->count);
     memcpy(expected, out->values, out->count * sizeof *expected);
-    const vkf__copy_args args = {.label = "copy", .x = vkf__span_of(&x->tensor), .out = vkf__span_of(&out->tensor),
-                                 .outer = 2, .rows = 3, .cols = 5, .x_outer = broadcast ? 0 : 21, .x_row = broadcast ? 0 : 7,
-                                 .out_first = 4, .out_outer = 18, .out_row = 6, .alpha = alpha, .beta = beta};
+    const vkf__copy_args args = {.label = "copy",
+                                 .x = vkf__span_of(&x->tensor),
+                                 .out = vkf__span_of(&out->tensor),
+                                 .outer = 2,
+                                 .rows = 3,
+                                 .cols = 5,
+                                 .x_outer = broadcast ? 0 : 21,
+                                 .x_row = broadcast ? 0 : 7,
+                                 .out_first = 4,
+                                 .out_outer = 18,
+                                 .out_row = 6,
+                                 .alpha = alpha,
+                                 .beta = beta};
     for (uint32_t i = 0; i < 2 * 3 * 5; i++) {
         uint32_t o = i / 15, r = i / 5 % 3, c = i % 5, to = 4 + o * 18 + r * 6 + c;
         expected[to] = alpha * x->values[o * args.x_outer + r * args.x_row + c] + beta * expected[to];
@@ -174,8 +186,12 @@ static void test_head_mean(void **state)
         for (uint32_t at = 0; at < batch * plane; at++)
             for (uint32_t h = 0; h < heads; h++)
                 expected[at] += x->values[(at / plane * heads + h) * plane + at % plane] / (float)heads;
-        const vkf__head_mean_args args = {.label = "mean", .x = vkf__span_of(&x->tensor), .out = vkf__span_of(&out->tensor),
-                                          .batch = batch, .heads = heads, .plane = plane};
+        const vkf__head_mean_args args = {.label = "mean",
+                                          .x = vkf__span_of(&x->tensor),
+                                          .out = vkf__span_of(&out->tensor),
+                                          .batch = batch,
+                                          .heads = heads,
+                                          .plane = plane};
         vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "mean", emit_head_mean, &args), "head mean");
         vkf_test_download(ops, out);
         assert_close(out->values, expected, out->count, 1e-6, 0, vkf_test_label(&ops->gpu, "head mean %zu", i));
@@ -184,12 +200,10 @@ static void test_head_mean(void **state)
     }
 }
 
-#define TESTS                                                      \
-    VKF_OPS_TEST(test_heads_are_moved_exactly),                    \
-    VKF_OPS_TEST(test_copy_keeps_every_element),                   \
-    VKF_OPS_TEST(test_copy_from_half_is_exact_for_every_half),     \
-    VKF_OPS_TEST(test_copy_to_half_rounds_to_nearest_even),        \
-    VKF_OPS_TEST(test_strided_copy)
+#define TESTS                                                                                \
+    VKF_OPS_TEST(test_heads_are_moved_exactly), VKF_OPS_TEST(test_copy_keeps_every_element), \
+        VKF_OPS_TEST(test_copy_from_half_is_exact_for_every_half),                           \
+        VKF_OPS_TEST(test_copy_to_half_rounds_to_nearest_even), VKF_OPS_TEST(test_strided_copy)
 
 int main(void)
 {

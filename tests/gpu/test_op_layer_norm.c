@@ -1,8 +1,9 @@
 // vkf_layer_norm() against the reference, with and without residuals, in both storage types.
 //
-// Bounds. f32: 1e-5 absolute and relative; the mean of offset data is the one thing that loses more, see there. f16: the result's
-// rounding, 2^-11 relative. Where a stage binds four buffers, x + residual (or LN(x)) passes through the output and is rounded
-// there once more: its values are below 8 in these tests, so 2^-11 * 8 absolute, divided by a deviation of about 1.4.
+// Bounds. f32: 1e-5 absolute and relative; the mean of offset data is the one thing that loses more, see there. f16:
+// the result's rounding, 2^-11 relative. Where a stage binds four buffers, x + residual (or LN(x)) passes through the
+// output and is rounded there once more: its values are below 8 in these tests, so 2^-11 * 8 absolute, divided by a
+// deviation of about 1.4.
 #include <math.h>
 #include <stdlib.h>
 
@@ -67,10 +68,11 @@ static void check(vkf_test_ops *ops, const norm_case *c, const norm_operands *o,
     };
     vkf_test_assert_ok(ops, vkf_layer_norm(ops->gpu.context, &desc), "vkf_layer_norm");
     vkf_test_download(ops, o->out);
-    assert_close(o->out->values, expected, o->out->count, atol, rtol,
-                 vkf_test_label(&ops->gpu, "layer norm %s %s, %u x %u, weight %d, bias %d, residual %d, eps %g, mean %g%s",
-                                vkf_dtype_name(c->dtype), vkf_dtype_name(c->weight_dtype), c->rows, c->dim, c->weight,
-                                c->bias, (int)c->order, (double)c->eps, (double)c->mean, c->in_place ? ", in place" : ""));
+    assert_close(
+        o->out->values, expected, o->out->count, atol, rtol,
+        vkf_test_label(&ops->gpu, "layer norm %s %s, %u x %u, weight %d, bias %d, residual %d, eps %g, mean %g%s",
+                       vkf_dtype_name(c->dtype), vkf_dtype_name(c->weight_dtype), c->rows, c->dim, c->weight, c->bias,
+                       (int)c->order, (double)c->eps, (double)c->mean, c->in_place ? ", in place" : ""));
     free(expected);
     vkf_test_ops_reset(ops);
 }
@@ -92,7 +94,11 @@ static void test_layer_norm_dims(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     for (size_t i = 0; i < COUNT_OF(DIMS); i++)
-        run(ops, &(norm_case){.rows = 1 + (uint32_t)i % 4, .dim = DIMS[i], .weight = true, .bias = true, .eps = 1e-5f,
+        run(ops, &(norm_case){.rows = 1 + (uint32_t)i % 4,
+                              .dim = DIMS[i],
+                              .weight = true,
+                              .bias = true,
+                              .eps = 1e-5f,
                               .in_place = i % 2});
 }
 
@@ -100,8 +106,14 @@ static void test_layer_norm_half_dims(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     for (size_t i = 0; i < COUNT_OF(DIMS); i++)
-        run(ops, &(norm_case){.rows = 3, .dim = DIMS[i], .dtype = VKF_DTYPE_F16, .weight_dtype = VKF_DTYPE_F16,
-                              .weight = true, .bias = true, .eps = 1e-5f, .in_place = i % 2});
+        run(ops, &(norm_case){.rows = 3,
+                              .dim = DIMS[i],
+                              .dtype = VKF_DTYPE_F16,
+                              .weight_dtype = VKF_DTYPE_F16,
+                              .weight = true,
+                              .bias = true,
+                              .eps = 1e-5f,
+                              .in_place = i % 2});
 }
 
 static void test_layer_norm_of_100000(void **state)
@@ -111,7 +123,9 @@ static void test_layer_norm_of_100000(void **state)
 }
 
 static const vkf_dtype TYPES[][2] = {
-    {VKF_DTYPE_F32, VKF_DTYPE_F32}, {VKF_DTYPE_F32, VKF_DTYPE_F16}, {VKF_DTYPE_F16, VKF_DTYPE_F16},
+    {VKF_DTYPE_F32, VKF_DTYPE_F32},
+    {VKF_DTYPE_F32, VKF_DTYPE_F16},
+    {VKF_DTYPE_F16, VKF_DTYPE_F16},
 };
 
 static void test_layer_norm_parameters_and_residuals(void **state)
@@ -151,8 +165,8 @@ static void test_layer_norm_constant_rows(void **state)
     }
 }
 
-// E[x^2] - E[x]^2 would have nothing left here. At a mean of 10,000 neighbouring floats are 1e-3 apart, so that the values are
-// coarse, but the result must follow them: 1e-4.
+// E[x^2] - E[x]^2 would have nothing left here. At a mean of 10,000 neighbouring floats are 1e-3 apart, so that the
+// values are coarse, but the result must follow them: 1e-4.
 static void test_layer_norm_offset_data(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -161,8 +175,8 @@ static void test_layer_norm_offset_data(void **state)
     for (size_t i = 0; i < COUNT_OF(means); i++)
         for (size_t d = 0; d < COUNT_OF(dims); d++)
             for (int order = 0; order < 2; order++) {
-                const norm_case c = {.rows = 2, .dim = dims[d], .mean = means[i], .eps = 1e-5f,
-                                     .order = (vkf_residual_order)order};
+                const norm_case c = {
+                    .rows = 2, .dim = dims[d], .mean = means[i], .eps = 1e-5f, .order = (vkf_residual_order)order};
                 const norm_operands o = make_operands(ops, &c);
                 check(ops, &c, &o, order == 0 ? 1e-4 : 5e-4, 1e-4);
             }
@@ -213,7 +227,7 @@ int main(void)
         VKF_OPS_TEST(test_layer_norm_parameters_and_residuals),
     };
     int failed = cmocka_run_group_tests_name("op_layer_norm", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
-    failed += cmocka_run_group_tests_name("op_layer_norm packed", packed, vkf_test_ops_setup_packed,
-                                          vkf_test_ops_teardown);
+    failed +=
+        cmocka_run_group_tests_name("op_layer_norm packed", packed, vkf_test_ops_setup_packed, vkf_test_ops_teardown);
     return failed;
 }

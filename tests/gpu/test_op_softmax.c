@@ -1,7 +1,7 @@
 // vkf_softmax() against the reference: masks of every kind and shape, fully masked rows, extreme scores, long rows.
 //
-// Bounds: relative, as the weights of long rows are small. f32: the device's exp() of differences up to about 20, 1e-5. f16:
-// the rounding of the stored weight, 2^-11, and 2^-25 where it is subnormal.
+// Bounds: relative, as the weights of long rows are small. f32: the device's exp() of differences up to about 20,
+// 1e-5. f16: the rounding of the stored weight, 2^-11, and 2^-25 where it is subnormal.
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,8 @@ static const void *content_of(const vkf_test_operand *operand)
     if (!operand)
         return NULL;
     return operand->bools ? (const void *)operand->bools
-                          : operand->ids ? (const void *)operand->ids : (const void *)operand->values;
+           : operand->ids ? (const void *)operand->ids
+                          : (const void *)operand->values;
 }
 
 // A mask of the kind that masks about a third, and the first `masked` values surely.
@@ -128,11 +129,12 @@ static void check(vkf_test_ops *ops, const softmax_case *c, const softmax_operan
     vkf_test_assert_ok(ops, vkf_softmax(ops->gpu.context, &desc), "vkf_softmax");
     vkf_test_download(ops, o->out);
     assert_close(o->out->values, expected, o->out->count, half ? 0x1p-25 + 1e-8 : 1e-10, half ? 0x1p-11 + 1e-5 : 1e-5,
-                 vkf_test_label(&ops->gpu, "softmax %s (%u, %u, %u, %u), mask %d of rank %u (%u, ..), key mask %d, causal %d,"
-                                           " window %u, rule %d%s",
+                 vkf_test_label(&ops->gpu,
+                                "softmax %s (%u, %u, %u, %u), mask %d of rank %u (%u, ..), key mask %d, causal %d,"
+                                " window %u, rule %d%s",
                                 vkf_dtype_name(c->dtype), c->shape[0], c->shape[1], c->shape[2], c->shape[3],
-                                (int)c->mask_kind, c->mask_rank, c->mask_shape[0], (int)c->key_mask_kind, (int)c->causal,
-                                c->window, (int)c->fully_masked, c->in_place ? ", in place" : ""));
+                                (int)c->mask_kind, c->mask_rank, c->mask_shape[0], (int)c->key_mask_kind,
+                                (int)c->causal, c->window, (int)c->fully_masked, c->in_place ? ", in place" : ""));
     free(expected);
     vkf_test_ops_reset(ops);
 }
@@ -152,7 +154,7 @@ static void run(vkf_test_ops *ops, const softmax_case *c)
 static void test_softmax_row_lengths(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
-    static const uint32_t lengths[] = {1,   2,   7,   15,  16,   17,   63,   64,   65,   127,  128,
+    static const uint32_t lengths[] = {1,   2,   7,   15,  16,  17,   63,   64,   65,   127,  128,
                                        129, 509, 511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049};
     for (size_t i = 0; i < COUNT_OF(lengths); i++) {
         for (int dtype = VKF_DTYPE_F32; dtype <= VKF_DTYPE_F16; dtype++)
@@ -164,7 +166,8 @@ static void test_softmax_rows_of_100000(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     run(ops, &(softmax_case){.shape = {1, 1, 2, 100000}});
-    run(ops, &(softmax_case){.shape = {1, 1, 2, 100000}, .causal = VKF_CAUSAL_BOTTOM_RIGHT, .window = 70000, .in_place = true});
+    run(ops, &(softmax_case){
+                 .shape = {1, 1, 2, 100000}, .causal = VKF_CAUSAL_BOTTOM_RIGHT, .window = 70000, .in_place = true});
 }
 
 static void test_softmax_scale(void **state)
@@ -175,9 +178,10 @@ static void test_softmax_scale(void **state)
         run(ops, &(softmax_case){.shape = {1, 2, 3, 11}, .scale = scales[i]});
 }
 
-static const uint32_t MASK_SHAPES[][5] = { // rank, shape
-    {1, 13}, {2, 5, 13}, {2, 1, 13}, {3, 3, 5, 13}, {3, 3, 1, 13}, {3, 1, 5, 13}, {4, 2, 3, 5, 13}, {4, 2, 1, 1, 13},
-    {4, 2, 1, 5, 13}, {4, 1, 3, 1, 13}, {4, 2, 3, 1, 13}, {4, 1, 1, 1, 13},
+static const uint32_t MASK_SHAPES[][5] = {
+    // rank, shape
+    {1, 13},          {2, 5, 13},       {2, 1, 13},       {3, 3, 5, 13},    {3, 3, 1, 13},    {3, 1, 5, 13},
+    {4, 2, 3, 5, 13}, {4, 2, 1, 1, 13}, {4, 2, 1, 5, 13}, {4, 1, 3, 1, 13}, {4, 2, 3, 1, 13}, {4, 1, 1, 1, 13},
 };
 
 static void test_softmax_mask_kinds_and_broadcasts(void **state)
@@ -222,17 +226,30 @@ static void test_softmax_causal_and_window(void **state)
 // Everything at once, and row 0 or batch entry 0 fully masked, under each rule.
 static const softmax_case COMBINATIONS[] = {
     {.shape = {2, 2, 3, 13}, .mask_kind = VKF_MASK_BOOL_EXCLUDE, .mask_rank = 2, .mask_shape = {3, 13}},
-    {.shape = {2, 2, 3, 13}, .mask_kind = VKF_MASK_BOOL_ATTEND, .mask_rank = 2, .mask_shape = {3, 13}, .in_place = true},
+    {.shape = {2, 2, 3, 13},
+     .mask_kind = VKF_MASK_BOOL_ATTEND,
+     .mask_rank = 2,
+     .mask_shape = {3, 13},
+     .in_place = true},
     {.shape = {2, 2, 3, 13}, .mask_kind = VKF_MASK_ADDITIVE, .mask_rank = 3, .mask_shape = {2, 3, 13}},
     {.shape = {2, 2, 3, 13}, .key_mask_kind = VKF_MASK_BOOL_EXCLUDE},
     {.shape = {2, 2, 3, 13}, .key_mask_kind = VKF_MASK_LENGTHS},
     {.shape = {2, 2, 3, 13}, .key_mask_kind = VKF_MASK_ADDITIVE},
     {.shape = {1, 2, 9, 4}, .causal = VKF_CAUSAL_BOTTOM_RIGHT},
     {.shape = {1, 2, 9, 4}, .causal = VKF_CAUSAL_TOP_LEFT, .window = 2},
-    {.shape = {2, 2, 6, 13}, .mask_kind = VKF_MASK_ADDITIVE, .mask_rank = 4, .mask_shape = {2, 2, 6, 13},
-     .key_mask_kind = VKF_MASK_LENGTHS, .causal = VKF_CAUSAL_BOTTOM_RIGHT, .window = 5},
-    {.shape = {2, 2, 6, 13}, .mask_kind = VKF_MASK_BOOL_EXCLUDE, .mask_rank = 2, .mask_shape = {6, 13},
-     .key_mask_kind = VKF_MASK_BOOL_ATTEND, .causal = VKF_CAUSAL_TOP_LEFT},
+    {.shape = {2, 2, 6, 13},
+     .mask_kind = VKF_MASK_ADDITIVE,
+     .mask_rank = 4,
+     .mask_shape = {2, 2, 6, 13},
+     .key_mask_kind = VKF_MASK_LENGTHS,
+     .causal = VKF_CAUSAL_BOTTOM_RIGHT,
+     .window = 5},
+    {.shape = {2, 2, 6, 13},
+     .mask_kind = VKF_MASK_BOOL_EXCLUDE,
+     .mask_rank = 2,
+     .mask_shape = {6, 13},
+     .key_mask_kind = VKF_MASK_BOOL_ATTEND,
+     .causal = VKF_CAUSAL_TOP_LEFT},
 };
 
 static void test_softmax_fully_masked_rows(void **state)
@@ -249,8 +266,8 @@ static void test_softmax_fully_masked_rows(void **state)
     }
 }
 
-// Rows of 5: large scores of both signs, -inf among numbers, nothing but -inf, the lowest finite numbers, NaN, +inf, equal
-// scores, and an ordinary row between them that none of the others may disturb.
+// Rows of 5: large scores of both signs, -inf among numbers, nothing but -inf, the lowest finite numbers, NaN, +inf,
+// equal scores, and an ordinary row between them that none of the others may disturb.
 static const float EXTREME[][5] = {
     {1e4f, -1e4f, 9999, 1e4f, 0},
     {-1e4f, -1e4f, -1e4f, -9999, -2e4f},
@@ -300,8 +317,10 @@ static void test_softmax_lower_ranks(void **state)
     vkf_test_ops *ops = vkf_test_ops_of(state);
     for (uint32_t rank = 1; rank <= 4; rank++) {
         const uint32_t shape[] = {2, 3, 4, 9};
-        softmax_case c = {.shape = {rank > 3 ? 2 : 1, rank > 2 ? 3 : 1, rank > 1 ? 4 : 1, 9}, .mask_kind = VKF_MASK_ADDITIVE,
-                          .mask_rank = 1, .mask_shape = {9}};
+        softmax_case c = {.shape = {rank > 3 ? 2 : 1, rank > 2 ? 3 : 1, rank > 1 ? 4 : 1, 9},
+                          .mask_kind = VKF_MASK_ADDITIVE,
+                          .mask_rank = 1,
+                          .mask_shape = {9}};
         softmax_operands o = {.x = vkf_test_normal(ops, c.dtype, 0, 2, rank, shape + (4 - rank))};
         o.out = vkf_test_output(ops, c.dtype, rank, shape + (4 - rank));
         o.mask = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(9));
@@ -313,9 +332,15 @@ static void test_softmax_half_storage_with_masks(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     for (uint32_t keys = 11; keys <= 77; keys += 66)
-        run(ops, &(softmax_case){.shape = {2, 3, 5, keys}, .dtype = VKF_DTYPE_F16, .mask_kind = VKF_MASK_ADDITIVE,
-                                 .mask_rank = 2, .mask_shape = {5, keys}, .key_mask_kind = VKF_MASK_BOOL_EXCLUDE,
-                                 .causal = VKF_CAUSAL_BOTTOM_RIGHT, .scale = 0.3f, .in_place = keys == 11});
+        run(ops, &(softmax_case){.shape = {2, 3, 5, keys},
+                                 .dtype = VKF_DTYPE_F16,
+                                 .mask_kind = VKF_MASK_ADDITIVE,
+                                 .mask_rank = 2,
+                                 .mask_shape = {5, keys},
+                                 .key_mask_kind = VKF_MASK_BOOL_EXCLUDE,
+                                 .causal = VKF_CAUSAL_BOTTOM_RIGHT,
+                                 .scale = 0.3f,
+                                 .in_place = keys == 11});
 }
 
 int main(void)
@@ -340,7 +365,7 @@ int main(void)
         VKF_OPS_TEST(test_softmax_half_storage_with_masks),
     };
     int failed = cmocka_run_group_tests_name("op_softmax", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
-    failed += cmocka_run_group_tests_name("op_softmax packed", packed, vkf_test_ops_setup_packed,
-                                          vkf_test_ops_teardown);
+    failed +=
+        cmocka_run_group_tests_name("op_softmax packed", packed, vkf_test_ops_setup_packed, vkf_test_ops_teardown);
     return failed;
 }

@@ -56,8 +56,8 @@ static void run_embed(vkf_test_ops *ops, const embed_case *c)
     if (c->positions)
         positions = vkf_test_uniform(ops, VKF_DTYPE_F32, -1, 1, SHAPE(c->first_position + c->len, c->dim));
     float *expected = expect(c, ids, table, positions);
-    const vkf_embed_desc desc = {ids->tensor, table->tensor, vkf_test_tensor_of(positions), out->tensor, c->scale,
-                                 c->first_position};
+    const vkf_embed_desc desc = {ids->tensor, table->tensor, vkf_test_tensor_of(positions),
+                                 out->tensor, c->scale,      c->first_position};
     vkf_test_assert_ok(ops, vkf_embed(ops->gpu.context, &desc), "vkf_embed");
     vkf_test_download(ops, out);
     // One product and one sum in float32.
@@ -80,7 +80,9 @@ static void test_embed(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     static const vkf_dtype types[][2] = {
-        {VKF_DTYPE_F32, VKF_DTYPE_F32}, {VKF_DTYPE_F16, VKF_DTYPE_F32}, {VKF_DTYPE_F16, VKF_DTYPE_F16},
+        {VKF_DTYPE_F32, VKF_DTYPE_F32},
+        {VKF_DTYPE_F16, VKF_DTYPE_F32},
+        {VKF_DTYPE_F16, VKF_DTYPE_F16},
     };
     for (size_t t = 0; t < COUNT_OF(types); t++) {
         for (size_t i = 0; i < COUNT_OF(EMBED_CASES); i++) {
@@ -115,8 +117,8 @@ static void run_argmax(vkf_test_ops *ops, vkf_test_operand *x, const char *what)
     vkf_test_download(ops, out);
     for (uint32_t i = 0; i < rows; i++) {
         if (out->ids[i] != expected[i])
-            fail_msg("%s: row %u of %u x %u %s gives %d, expected %d", vkf_test_label(&ops->gpu, "%s", what), i, rows, cols,
-                     vkf_dtype_name(x->tensor.dtype), out->ids[i], expected[i]);
+            fail_msg("%s: row %u of %u x %u %s gives %d, expected %d", vkf_test_label(&ops->gpu, "%s", what), i, rows,
+                     cols, vkf_dtype_name(x->tensor.dtype), out->ids[i], expected[i]);
     }
     free(expected);
     vkf_test_ops_reset(ops);
@@ -125,7 +127,8 @@ static void run_argmax(vkf_test_ops *ops, vkf_test_operand *x, const char *what)
 static void test_argmax_row_lengths(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
-    static const uint32_t cols[] = {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1023, 1024, 1025, 2049, 100000};
+    static const uint32_t cols[] = {1,   2,   15,  16,  17,   63,   64,   65,   127,   128,
+                                    129, 511, 512, 513, 1023, 1024, 1025, 2049, 100000};
     for (size_t i = 0; i < COUNT_OF(cols); i++) {
         for (int dtype = VKF_DTYPE_F32; dtype <= VKF_DTYPE_F16; dtype++) {
             // Few different values in the one, ties by rounding to half in the other.
@@ -175,8 +178,8 @@ static void test_argmax_ranks(void **state)
     for (uint32_t rank = 1; rank <= 4; rank++) {
         vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, rank, shape + (4 - rank));
         const uint32_t one = 1, rows = (uint32_t)(x->count / 7);
-        vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_I32, rank > 1 ? rank - 1 : 1,
-                                                rank > 1 ? shape + (4 - rank) : &one);
+        vkf_test_operand *out =
+            vkf_test_output(ops, VKF_DTYPE_I32, rank > 1 ? rank - 1 : 1, rank > 1 ? shape + (4 - rank) : &one);
         int32_t expected[24];
         vkf__ref_argmax(rows, 7, x->values, expected);
         vkf_test_assert_ok(ops, vkf_argmax(ops->gpu.context, &x->tensor, &out->tensor), "vkf_argmax");
@@ -200,8 +203,8 @@ static void run_additive(vkf_test_ops *ops, vkf_dtype dtype, const uint32_t *s, 
     vkf_test_assert_ok(ops, vkf_additive_scores(ops->gpu.context, &desc), "vkf_additive_scores");
     vkf_test_download(ops, out);
     assert_close(out->values, expected, out->count, 1e-5, dtype == VKF_DTYPE_F16 ? HALF_RTOL + 1e-6 : 1e-6,
-                 vkf_test_label(&ops->gpu, "additive scores %s (%u, %u, %u, %u), deviation %g", vkf_dtype_name(dtype), s[0],
-                                s[1], s[2], s[3], (double)deviation));
+                 vkf_test_label(&ops->gpu, "additive scores %s (%u, %u, %u, %u), deviation %g", vkf_dtype_name(dtype),
+                                s[0], s[1], s[2], s[3], (double)deviation));
     free(expected);
     vkf_test_ops_reset(ops);
 }
@@ -238,12 +241,10 @@ static void test_sinusoidal_positions(void **state)
     }
 }
 
-#define TESTS                                             \
-    VKF_OPS_TEST(test_embed),                             \
-    VKF_OPS_TEST(test_embed_f32_table_to_f16_is_refused), \
-    VKF_OPS_TEST(test_argmax_row_lengths),                \
-    VKF_OPS_TEST(test_argmax_special_values),             \
-    VKF_OPS_TEST(test_additive_scores)
+#define TESTS                                                                            \
+    VKF_OPS_TEST(test_embed), VKF_OPS_TEST(test_embed_f32_table_to_f16_is_refused),      \
+        VKF_OPS_TEST(test_argmax_row_lengths), VKF_OPS_TEST(test_argmax_special_values), \
+        VKF_OPS_TEST(test_additive_scores)
 
 int main(void)
 {

@@ -10,7 +10,7 @@
 
 #define DEMO_MODEL VKF_TEST_SOURCE_DIR "/tools/demo-model"
 
-enum { RUNS = 100, COMPARED = 5, SESSION_RUNS = 24 }; // every COMPARED-th run against a fresh layer
+enum { RUNS = 100, COMPARED = 10, SESSION_RUNS = 24 }; // every COMPARED-th run against a fresh layer
 
 static const vkf_layer_sizes max_sizes = {3, 21, 26};
 

@@ -128,7 +128,9 @@ static void test_greedy_after_decode(void **state)
 // A session that has run other sizes gives the very bits that a new one gives.
 static void test_encode_again_with_other_sizes(void **state)
 {
-    static const uint32_t runs[][3] = {{BATCH, SOURCE, TARGET}, {1, 2, 1}, {2, SOURCE, 3}, {BATCH, 1, TARGET}, {1, 6, 4}};
+    static const uint32_t runs[][3] = {
+        {BATCH, SOURCE, TARGET}, {1, 2, 1}, {2, SOURCE, 3}, {BATCH, 1, TARGET}, {1, 6, 4},
+    };
     vkf_test_rig rig = make_rig(state, &small);
     float used[LOGITS], fresh[LOGITS];
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
@@ -296,6 +298,19 @@ static void test_session_of_steps_alone(void **state)
     vkf_test_rig_free(&rig);
 }
 
+static void test_session_without_room_for_a_token(void **state)
+{
+    const vkf_session_desc desc = {.max_batch = 1, .max_source_len = SOURCE, .max_target_len = 1, .max_logit_rows = 1};
+    vkf_test_rig rig = make_rig(state, &desc);
+    int32_t ids[TARGET];
+    float logits[VOCAB];
+    assert_status(greedy(rig.session, 1, SOURCE, ids), VKF_ERROR_INVALID_ARGUMENT);
+    assert_message(rig.gpu, "max_target_len");
+    assert_status(encode(rig.session, 1, SOURCE), VKF_OK);
+    assert_status(decode(rig.session, 1, logits), VKF_OK);
+    vkf_test_rig_free(&rig);
+}
+
 static void test_greedy_with_wrong_arguments(void **state)
 {
     vkf_test_rig rig = make_rig(state, &small);
@@ -375,7 +390,8 @@ static void test_create_with_wrong_arguments(void **state)
     descs[0].max_batch = 0;
     descs[1].max_source_len = 0;
     descs[2].max_target_len = 0;
-    descs[3].max_target_len = 1; // bos and eos do not fit
+    descs[3].max_target_len = 1; // neither a token to generate nor logits to return
+    descs[3].max_logit_rows = 0;
     descs[4].max_logit_rows = TARGET + 1;
     descs[5].fully_masked = VKF_FULLY_MASKED_COUNT;
     descs[6].target_mask.key_kind = VKF_MASK_KIND_COUNT;
@@ -658,6 +674,7 @@ int main(void)
         cmocka_unit_test(test_decode_with_wrong_arguments),
         cmocka_unit_test(test_decode_with_fewer_logit_rows),
         cmocka_unit_test(test_session_of_steps_alone),
+        cmocka_unit_test(test_session_without_room_for_a_token),
         cmocka_unit_test(test_greedy_with_wrong_arguments),
         cmocka_unit_test(test_transformer_with_wrong_arguments),
         cmocka_unit_test(test_create_with_wrong_arguments),

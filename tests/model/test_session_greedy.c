@@ -339,7 +339,7 @@ static void test_greedy_ends_when_every_row_has_ended(void **state)
     vkf_test_rig_free(&rig);
 }
 
-// Attention weights ------------------------------------------------------------------------------------------------------
+// Attention weights --------------------------------------------------------------------------------------------------
 
 // Sums are 1 and nothing falls on padding; a row that has nothing but padding attends to nothing.
 static void check_weights(const int32_t *source, int32_t pad_id, const float *weights, size_t queries)
@@ -379,7 +379,8 @@ static void test_attention_of_greedy_equals_decode(void **state)
     decode(rig.session, BATCH, out.ids, MAX_LEN, QUERIES, logits);
     for (uint32_t i = 0; i < LAYERS * BATCH; i++) {
         assert_int_equal(vkf_session_attention(rig.session, i / BATCH, i % BATCH, QUERIES, whole_run), VKF_OK);
-        assert_close(gathered[i], whole_run, PLANE, 1e-5, 1e-5, vkf_test_label(gpu, "layer %u row %u", i / BATCH, i % BATCH));
+        assert_close(gathered[i], whole_run, PLANE, 1e-5, 1e-5,
+                     vkf_test_label(gpu, "layer %u row %u", i / BATCH, i % BATCH));
     }
     vkf_test_rig_free(&rig);
 }

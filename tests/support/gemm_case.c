@@ -84,11 +84,11 @@ void vkf_test_gemm_run(vkf_test_ops *ops, const vkf_test_gemm_types *types, cons
     vkf_test_assert_ok(ops, status, "vkf_gemm");
     vkf_test_download(ops, o.out);
     assert_close(o.out->values, expected, o.out->count, atol, rtol,
-                 vkf_test_label(&ops->gpu, "gemm %s %s %s, %u x %u x %u, batch %u%s%s%s, alpha %g, beta %g, activation %d",
-                                vkf_dtype_name(types->a), vkf_dtype_name(types->b), vkf_dtype_name(types->d), gemm->m,
-                                gemm->n, gemm->k, gemm->batch, gemm->b_shared ? ", shared b" : "",
-                                gemm->transpose_a ? ", a^T" : "", gemm->transpose_b ? ", b^T" : "",
-                                (double)gemm->alpha, (double)gemm->beta, (int)gemm->activation));
+                 vkf_test_label(
+                     &ops->gpu, "gemm %s %s %s, %u x %u x %u, batch %u%s%s%s, alpha %g, beta %g, activation %d",
+                     vkf_dtype_name(types->a), vkf_dtype_name(types->b), vkf_dtype_name(types->d), gemm->m, gemm->n,
+                     gemm->k, gemm->batch, gemm->b_shared ? ", shared b" : "", gemm->transpose_a ? ", a^T" : "",
+                     gemm->transpose_b ? ", b^T" : "", (double)gemm->alpha, (double)gemm->beta, (int)gemm->activation));
     free(expected);
     vkf_test_ops_reset(ops);
 }

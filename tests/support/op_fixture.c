@@ -4,7 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GUARD_BYTES 12u
+// No multiple of a binding's alignment; f16 begins in the middle of a word, and bool at an odd byte.
+static size_t guard_before(vkf_dtype dtype)
+{
+    return 12 + vkf_dtype_size(dtype) % 4;
+}
+
+#define GUARD_AFTER 12u
 
 static int open_with(void **state, const char *const *masks, uint32_t mask_count)
 {
@@ -85,17 +91,41 @@ static size_t size_of(const vkf_test_operand *operand)
     return operand->count * vkf_dtype_size(operand->tensor.dtype);
 }
 
+static size_t guarded_size(const vkf_test_operand *operand)
+{
+    return (guard_before(operand->tensor.dtype) + size_of(operand) + GUARD_AFTER + 3) / 4 * 4;
+}
+
+// Bytes promise no alignment: halves go through memory of their own.
+static void halves_to_values(vkf_test_operand *operand, const uint8_t *content)
+{
+    uint16_t *halves = malloc(operand->count * sizeof *halves);
+    assert_non_null(halves);
+    memcpy(halves, content, operand->count * sizeof *halves);
+    vkf_f16_to_f32(halves, operand->values, operand->count);
+    free(halves);
+}
+
+static void values_to_halves(const vkf_test_operand *operand, uint8_t *content)
+{
+    uint16_t *halves = malloc(operand->count * sizeof *halves);
+    assert_non_null(halves);
+    vkf_f32_to_f16(operand->values, halves, operand->count);
+    memcpy(content, halves, operand->count * sizeof *halves);
+    free(halves);
+}
+
 // The operand's bytes between its guards; the caller frees them.
 static uint8_t *guarded_bytes(const vkf_test_operand *operand, size_t *out_size)
 {
     size_t size = size_of(operand);
-    *out_size = (size + 3) / 4 * 4 + 2 * GUARD_BYTES;
+    *out_size = guarded_size(operand);
     uint8_t *bytes = malloc(*out_size);
     assert_non_null(bytes);
     memset(bytes, 0xff, *out_size);
-    uint8_t *content = bytes + GUARD_BYTES;
+    uint8_t *content = bytes + guard_before(operand->tensor.dtype);
     if (operand->tensor.dtype == VKF_DTYPE_F16)
-        vkf_f32_to_f16(operand->values, (uint16_t *)(void *)content, operand->count);
+        values_to_halves(operand, content);
     else if (operand->tensor.dtype == VKF_DTYPE_F32)
         memcpy(content, operand->values, size);
     else if (operand->tensor.dtype == VKF_DTYPE_I32)
@@ -111,15 +141,16 @@ void vkf_test_upload(vkf_test_ops *ops, vkf_test_operand *operand)
     uint8_t *bytes = guarded_bytes(operand, &size);
     vkf_status status = vkf_buffer_write(operand->tensor.buffer, 0, bytes, size);
     if (operand->tensor.dtype == VKF_DTYPE_F16)
-        vkf_f16_to_f32((const uint16_t *)(const void *)(bytes + GUARD_BYTES), operand->values, operand->count);
+        halves_to_values(operand, bytes + guard_before(VKF_DTYPE_F16));
     free(bytes);
     vkf_test_assert_ok(ops, status, "upload");
 }
 
-static bool guards_intact(const uint8_t *bytes, size_t size, size_t content)
+static bool guards_intact(const vkf_test_operand *operand, const uint8_t *bytes)
 {
-    for (size_t i = 0; i < size; i++) {
-        if ((i < GUARD_BYTES || i >= GUARD_BYTES + content) && bytes[i] != 0xff)
+    size_t before = guard_before(operand->tensor.dtype);
+    for (size_t i = 0; i < guarded_size(operand); i++) {
+        if ((i < before || i >= before + size_of(operand)) && bytes[i] != 0xff)
             return false;
     }
     return true;
@@ -127,18 +158,17 @@ static bool guards_intact(const uint8_t *bytes, size_t size, size_t content)
 
 void vkf_test_download(vkf_test_ops *ops, vkf_test_operand *operand)
 {
-    size_t content = size_of(operand);
-    size_t size = (content + 3) / 4 * 4 + 2 * GUARD_BYTES;
+    size_t content = size_of(operand), before = guard_before(operand->tensor.dtype), size = guarded_size(operand);
     uint8_t *bytes = malloc(size);
     assert_non_null(bytes);
     vkf_status status = vkf_buffer_read(operand->tensor.buffer, 0, bytes, size);
-    bool intact = status == VKF_OK && guards_intact(bytes, size, content);
+    bool intact = status == VKF_OK && guards_intact(operand, bytes);
     if (operand->tensor.dtype == VKF_DTYPE_F16)
-        vkf_f16_to_f32((const uint16_t *)(const void *)(bytes + GUARD_BYTES), operand->values, operand->count);
+        halves_to_values(operand, bytes + guard_before(VKF_DTYPE_F16));
     else if (operand->tensor.dtype == VKF_DTYPE_F32)
-        memcpy(operand->values, bytes + GUARD_BYTES, content);
+        memcpy(operand->values, bytes + before, content);
     else if (operand->tensor.dtype == VKF_DTYPE_I32)
-        memcpy(operand->ids, bytes + GUARD_BYTES, content);
+        memcpy(operand->ids, bytes + before, content);
     free(bytes);
     vkf_test_assert_ok(ops, status, "download");
     if (!intact)
@@ -151,13 +181,13 @@ static vkf_test_operand *make(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rank,
     vkf_test_operand *operand = calloc(1, sizeof *operand);
     assert_non_null(operand);
     ops->operands[ops->operand_count++] = operand;
-    operand->tensor = (vkf_tensor){.dtype = dtype, .rank = rank, .offset_bytes = GUARD_BYTES};
+    operand->tensor = (vkf_tensor){.dtype = dtype, .rank = rank, .offset_bytes = guard_before(dtype)};
     memcpy(operand->tensor.shape, shape, rank * sizeof shape[0]);
     uint64_t count = 0;
     assert_true(vkf_tensor_count(&operand->tensor, &count));
     operand->count = (size_t)count;
-    uint64_t size = (size_of(operand) + 3) / 4 * 4 + 2 * GUARD_BYTES;
-    vkf_test_assert_ok(ops, vkf_buffer_create(ops->gpu.context, size, "operand", &operand->tensor.buffer), "buffer");
+    vkf_test_assert_ok(
+        ops, vkf_buffer_create(ops->gpu.context, guarded_size(operand), "operand", &operand->tensor.buffer), "buffer");
     if (dtype == VKF_DTYPE_I32)
         assert_non_null(operand->ids = calloc(operand->count, sizeof *operand->ids));
     else if (dtype == VKF_DTYPE_BOOL)
@@ -263,4 +293,15 @@ void vkf_test_assert_ok(vkf_test_ops *ops, vkf_status status, const char *what)
 {
     if (status != VKF_OK)
         fail_msg("%s: %s: %s", what, vkf_status_name(status), ops->gpu.last_error);
+}
+
+void vkf_test_plant_into(const vkf_test_plant *plant, void *object)
+{
+    const uint8_t byte = (uint8_t)plant->value;
+    const uint32_t word = (uint32_t)plant->value;
+    const void *value = plant->size == 1   ? (const void *)&byte
+                        : plant->size == 4 ? (const void *)&word
+                                           : (const void *)&plant->value;
+    assert_true(plant->size == 1 || plant->size == 4 || plant->size == 8);
+    memcpy((uint8_t *)object + plant->offset, value, plant->size);
 }

@@ -1,7 +1,7 @@
 // Operands of the operator tests: random values on the host and the tensor that holds them, rounded to its type.
 //
-// Every tensor lies inside a larger buffer, GUARD_BYTES from either end. The guards are NaN (or -1, or true), so that a kernel
-// that reads beside its operand gives NaN, and one that writes there is found when the operand is read.
+// Every tensor is a view inside a larger buffer, off every alignment. What surrounds it is NaN (or -1, or true), so
+// that a kernel that reads beside its operand gives NaN, and one that writes there is found when the operand is read.
 #ifndef VKF_TESTS_OP_FIXTURE_H
 #define VKF_TESTS_OP_FIXTURE_H
 
@@ -13,7 +13,11 @@
 #define VKF_TEST_MAX_OPERANDS 64
 
 // A rank and a shape as two arguments: SHAPE(2, 3).
-#define SHAPE(...) (uint32_t)(sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)), (const uint32_t[]){__VA_ARGS__}
+#define SHAPE(...)                                                                       \
+    (uint32_t)(sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)), (const uint32_t[]) \
+    {                                                                                    \
+        __VA_ARGS__                                                                      \
+    }
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -90,6 +94,21 @@ static inline const float *vkf_test_values_of(const vkf_test_operand *operand)
 {
     return operand ? operand->values : NULL;
 }
+
+// A wrong value for one field of a struct; floats by their bits.
+typedef struct vkf_test_plant {
+    const char *field;
+    size_t offset, size;
+    uint64_t value;
+} vkf_test_plant;
+#define VKF_PLANT(type, field, value)                                      \
+    {                                                                      \
+#field, offsetof(type, field), sizeof(((type *)0)->field), (value) \
+    }
+#define VKF_TEST_HALF_BITS 0x3f000000u      // 0.5f
+#define VKF_TEST_MINUS_ONE_BITS 0xbf800000u // -1.0f
+#define VKF_TEST_NAN_BITS 0x7fc00000u
+void vkf_test_plant_into(const vkf_test_plant *plant, void *object);
 
 // malloc that fails the test.
 float *vkf_test_floats(size_t count);

@@ -1,0 +1,280 @@
+// The pipeline cache over the life of two contexts, through the caller's callbacks.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sample_layers.h"
+
+enum { MAX_BLOBS = 4 };
+
+typedef struct blob {
+    char key[128];
+    uint8_t *data;
+    size_t size_bytes;
+} blob;
+
+// A store in memory, with the messages of the context that uses it.
+typedef struct store {
+    blob blobs[MAX_BLOBS];
+    size_t count;
+    int loads, saves, warnings;
+    char warning[512];
+} store;
+
+static blob *find(store *s, const char *prefix)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (strncmp(s->blobs[i].key, prefix, strlen(prefix)) == 0)
+            return &s->blobs[i];
+    }
+    return NULL;
+}
+
+static size_t load(void *user, const char *key, void *data, size_t capacity)
+{
+    store *s = user;
+    const blob *b = find(s, key);
+    s->loads++;
+    if (b && data && capacity >= b->size_bytes)
+        memcpy(data, b->data, b->size_bytes);
+    return b ? b->size_bytes : 0;
+}
+
+static void put(store *s, const char *key, const void *data, size_t size_bytes)
+{
+    blob *b = find(s, key);
+    if (!b) {
+        if (s->count == MAX_BLOBS)
+            return;
+        b = &s->blobs[s->count++];
+        (void)snprintf(b->key, sizeof b->key, "%s", key);
+    }
+    uint8_t *copy = malloc(size_bytes > 0 ? size_bytes : 1);
+    if (!copy)
+        return;
+    if (size_bytes > 0)
+        memcpy(copy, data, size_bytes);
+    free(b->data);
+    b->data = copy;
+    b->size_bytes = size_bytes;
+}
+
+static void save(void *user, const char *key, const void *data, size_t size_bytes)
+{
+    store *s = user;
+    s->saves++;
+    put(s, key, data, size_bytes);
+}
+
+static void clear(store *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->blobs[i].data);
+    *s = (store){0};
+}
+
+static void listen(void *user, vkf_severity severity, const char *text)
+{
+    store *s = user;
+    if (severity != VKF_SEVERITY_WARNING || !strstr(text, "ignored"))
+        return;
+    s->warnings++;
+    (void)snprintf(s->warning, sizeof s->warning, "%s", text);
+}
+
+static vkf_context *open_stored(vkf_test_gpu *gpu, store *s)
+{
+    vkf_context *context = NULL;
+    const vkf_context_desc desc = {.profile = gpu->profile,
+                                   .message = listen,
+                                   .message_user = s,
+                                   .min_severity = VKF_SEVERITY_WARNING,
+                                   .cache = {load, save, s}};
+    assert_int_equal(vkf_context_create(&desc, &context), VKF_OK);
+    return context;
+}
+
+// Adds two numbers on the device, so that a pipeline is made.
+static void use(vkf_context *context)
+{
+    const uint32_t shape[] = {2};
+    const float values[] = {1.5f, -2.5f};
+    float read[2] = {0};
+    vkf_tensor a, b;
+    assert_int_equal(vkf_tensor_create(context, VKF_DTYPE_F32, 1, shape, "a", &a), VKF_OK);
+    assert_int_equal(vkf_tensor_create(context, VKF_DTYPE_F32, 1, shape, "b", &b), VKF_OK);
+    assert_int_equal(vkf_tensor_write(&a, values, sizeof values), VKF_OK);
+    assert_int_equal(vkf_copy(context, &a, &b), VKF_OK);
+    assert_int_equal(vkf_tensor_read(&b, read, sizeof read), VKF_OK);
+    assert_memory_equal(read, values, sizeof values);
+    vkf_tensor_destroy(&a);
+    vkf_tensor_destroy(&b);
+}
+
+static void fill(vkf_test_gpu *gpu, store *s)
+{
+    *s = (store){0};
+    vkf_context *context = open_stored(gpu, s);
+    use(context);
+    vkf_context_destroy(&context);
+    assert_int_equal(s->saves, 1);
+    assert_non_null(find(s, "pipelines-"));
+    assert_int_equal(s->warnings, 0);
+}
+
+static void test_cache_of_one_context_serves_the_next(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    store s;
+    fill(gpu, &s);
+    s.loads = s.saves = 0;
+    vkf_context *context = open_stored(gpu, &s);
+    assert_true(s.loads >= 2); // its size, then itself
+    use(context);
+    assert_int_equal(vkf_context_save_cache(context), VKF_OK);
+    assert_int_equal(s.saves, 1);
+    vkf_context_destroy(&context);
+    assert_int_equal(s.saves, 2);
+    assert_int_equal(s.warnings, 0);
+    clear(&s);
+}
+
+// What damage(blob) makes of a good cache is ignored with one warning, and replaced when the context ends.
+static void damaged(vkf_test_gpu *gpu, void (*damage)(store *s, blob *b), const char *what)
+{
+    store s;
+    fill(gpu, &s);
+    blob *b = find(&s, "pipelines-");
+    size_t size = b->size_bytes;
+    damage(&s, b);
+    vkf_context *context = open_stored(gpu, &s);
+    if (s.warnings != 1 || !strstr(s.warning, "pipelines-"))
+        fail_msg("%s: %d warnings: %s", what, s.warnings, s.warning);
+    use(context);
+    vkf_context_destroy(&context);
+    s.warnings = 0;
+    assert_true(find(&s, "pipelines-")->size_bytes > size / 4);
+    context = open_stored(gpu, &s);
+    assert_int_equal(s.warnings, 0);
+    vkf_context_destroy(&context);
+    clear(&s);
+}
+
+static void truncate_header(store *s, blob *b)
+{
+    (void)s;
+    b->size_bytes = 20;
+}
+
+static void truncate_payload(store *s, blob *b)
+{
+    (void)s;
+    b->size_bytes -= 1;
+}
+
+static void lengthen(store *s, blob *b)
+{
+    char key[128];
+    uint8_t *longer = calloc(1, b->size_bytes + 7);
+    assert_non_null(longer);
+    memcpy(longer, b->data, b->size_bytes);
+    (void)snprintf(key, sizeof key, "%s", b->key);
+    put(s, key, longer, b->size_bytes + 7);
+    free(longer);
+}
+
+static void flip_magic(store *s, blob *b)
+{
+    (void)s;
+    b->data[0] ^= 1;
+}
+
+static void flip_uuid(store *s, blob *b)
+{
+    (void)s;
+    b->data[20] ^= 0x80;
+}
+
+static void flip_payload(store *s, blob *b)
+{
+    (void)s;
+    b->data[b->size_bytes - 1] ^= 4;
+}
+
+static void fill_with_noise(store *s, blob *b)
+{
+    (void)s;
+    for (size_t i = 0; i < b->size_bytes; i++)
+        b->data[i] = (uint8_t)(i * 37 + 11);
+}
+
+static void test_cache_damaged_is_ignored(void **state)
+{
+    static const struct {
+        void (*damage)(store *s, blob *b);
+        const char *what;
+    } rows[] = {
+        {truncate_header, "20 bytes left"}, {truncate_payload, "last byte missing"}, {lengthen, "7 bytes more"},
+        {flip_magic, "another magic"},      {flip_uuid, "another driver"},           {flip_payload, "a flipped bit"},
+        {fill_with_noise, "noise"},
+    };
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        damaged(gpu, rows[i].damage, rows[i].what);
+}
+
+static void test_tuned_table_is_loaded_and_checked(void **state)
+{
+    static const char good[] = "vkformer-tuned 1\ncopy f32,f32 m<=1 n=2 k=1 copy.f32_f32/flat64\n";
+    static const char bad[] = "vkformer-tuned 1\ncopy f32,f32 nonsense\n";
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    store s = {0};
+    put(&s, "tuned", good, strlen(good));
+    vkf_context *context = open_stored(gpu, &s);
+    assert_int_equal(s.warnings, 0);
+    use(context);
+    vkf_context_destroy(&context);
+    put(&s, "tuned", bad, strlen(bad));
+    context = open_stored(gpu, &s);
+    assert_int_equal(s.warnings, 1);
+    assert_non_null(strstr(s.warning, "line 2"));
+    use(context);
+    vkf_context_destroy(&context);
+    clear(&s);
+}
+
+static size_t never_load(void *user, const char *key, void *data, size_t capacity)
+{
+    (void)user;
+    (void)key;
+    (void)data;
+    (void)capacity;
+    return SIZE_MAX;
+}
+
+static void test_cache_with_half_the_callbacks(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    store s = {0};
+    const vkf_cache_callbacks rows[] = {{load, NULL, &s}, {NULL, save, &s}, {NULL, NULL, NULL}, {never_load, save, &s}};
+    for (size_t i = 0; i < 4; i++) {
+        vkf_context *context = NULL;
+        const vkf_context_desc desc = {.profile = gpu->profile, .cache = rows[i]};
+        assert_int_equal(vkf_context_create(&desc, &context), VKF_OK);
+        assert_int_equal(vkf_context_save_cache(context), VKF_OK);
+        use(context);
+        vkf_context_destroy(&context);
+    }
+    clear(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cache_of_one_context_serves_the_next),
+        cmocka_unit_test(test_cache_damaged_is_ignored),
+        cmocka_unit_test(test_tuned_table_is_loaded_and_checked),
+        cmocka_unit_test(test_cache_with_half_the_callbacks),
+    };
+    return cmocka_run_group_tests_name("cache", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
+}

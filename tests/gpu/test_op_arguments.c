@@ -1,0 +1,481 @@
+// What operators refuse: for every one a table of descriptors, each wrong in one thing. A refusal has a status and a
+// message, and leaves the output as it was.
+#include <stdio.h>
+#include <string.h>
+
+#include "support/op_fixture.h"
+
+// Ways to make a tensor wrong that hold for every operand.
+static void no_buffer(vkf_tensor *tensor)
+{
+    tensor->buffer = NULL;
+}
+
+static void rank_5(vkf_tensor *tensor)
+{
+    tensor->rank = 5;
+}
+
+static void huge_rank(vkf_tensor *tensor)
+{
+    tensor->rank = UINT32_MAX;
+}
+
+static void no_dtype(vkf_tensor *tensor)
+{
+    tensor->dtype = (vkf_dtype)99;
+}
+
+static void boolean(vkf_tensor *tensor)
+{
+    tensor->dtype = tensor->dtype == VKF_DTYPE_BOOL ? VKF_DTYPE_F32 : VKF_DTYPE_BOOL;
+}
+
+static void empty(vkf_tensor *tensor)
+{
+    tensor->shape[0] = 0;
+}
+
+static void one_more(vkf_tensor *tensor)
+{
+    tensor->shape[tensor->rank - 1]++;
+}
+
+static void one_rank_more(vkf_tensor *tensor)
+{
+    tensor->rank++;
+    if (tensor->rank <= VKF_MAX_RANK)
+        tensor->shape[tensor->rank - 1] = 1;
+}
+
+static void huge(vkf_tensor *tensor)
+{
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        tensor->shape[i] = UINT32_MAX;
+}
+
+static void huge_row(vkf_tensor *tensor)
+{
+    tensor->shape[tensor->rank - 1] = UINT32_MAX;
+}
+
+// Between two elements; a byte may stand anywhere, so that it gets another flaw.
+static void odd_offset(vkf_tensor *tensor)
+{
+    size_t size = vkf_dtype_size(tensor->dtype);
+    if (size > 1)
+        tensor->offset_bytes -= size / 2;
+    else
+        tensor->rank = 0;
+}
+
+static void offset_beyond(vkf_tensor *tensor)
+{
+    tensor->offset_bytes = vkf_buffer_size(tensor->buffer) + 4;
+}
+
+static void huge_offset(vkf_tensor *tensor)
+{
+    tensor->offset_bytes = UINT64_MAX - 3;
+}
+
+static void past_the_end(vkf_tensor *tensor)
+{
+    tensor->offset_bytes += 400;
+}
+
+typedef struct flaw {
+    const char *name;
+    void (*plant)(vkf_tensor *tensor);
+} flaw;
+
+static const flaw FLAWS[] = {
+    {"no buffer", no_buffer},     {"rank 5", rank_5},
+    {"rank 2^32 - 1", huge_rank}, {"unknown dtype", no_dtype},
+    {"wrong dtype", boolean},     {"a dimension of 0", empty},
+    {"a column more", one_more},  {"a rank more", one_rank_more},
+    {"huge shape", huge},         {"huge row", huge_row},
+    {"odd offset", odd_offset},   {"offset beyond the buffer", offset_beyond},
+    {"huge offset", huge_offset}, {"past the buffer's end", past_the_end},
+};
+
+// An operator with a correct descriptor and the places of its tensors.
+typedef struct operator_under_test {
+    const char *name;
+    vkf_status (*call)(vkf_context *context, const void *desc);
+    void *desc;
+    vkf_tensor *tensors[8]; // in the descriptor
+    const char *tensor_names[8];
+    vkf_test_operand *out;
+} operator_under_test;
+
+// Every input in turn is moved into the output's buffer, one element before the output. (Where it does not fit there
+// it is refused for that.)
+static void refuse_overlaps(vkf_test_ops *ops, const operator_under_test *op)
+{
+    const vkf_tensor *out = &op->out->tensor;
+    for (size_t t = 0; t < COUNT_OF(op->tensors) && op->tensors[t]; t++) {
+        const vkf_tensor correct = *op->tensors[t];
+        op->tensors[t]->buffer = out->buffer;
+        op->tensors[t]->offset_bytes = out->offset_bytes - 4;
+        if (correct.buffer != out->buffer)
+            vkf_test_assert_refused(ops, op->call(ops->gpu.context, op->desc), VKF_ERROR_INVALID_ARGUMENT,
+                                    op->tensor_names[t]);
+        *op->tensors[t] = correct;
+    }
+}
+
+// First the correct descriptor, which shows that what follows is refused for its flaw alone.
+static void refuse_flaws(vkf_test_ops *ops, const operator_under_test *op)
+{
+    vkf_test_assert_ok(ops, op->call(ops->gpu.context, op->desc), op->name);
+    vkf_test_operand *out = op->out;
+    for (size_t i = 0; i < out->count; i++) {
+        if (out->ids)
+            out->ids[i] = (int32_t)VKF_TEST_UNTOUCHED;
+        else
+            out->values[i] = VKF_TEST_UNTOUCHED;
+    }
+    vkf_test_upload(ops, out);
+    for (size_t t = 0; t < COUNT_OF(op->tensors) && op->tensors[t]; t++) {
+        for (size_t f = 0; f < COUNT_OF(FLAWS); f++) {
+            char what[128];
+            const vkf_tensor correct = *op->tensors[t];
+            (void)snprintf(what, sizeof what, "%s: %s: %s", op->name, op->tensor_names[t], FLAWS[f].name);
+            FLAWS[f].plant(op->tensors[t]);
+            vkf_test_assert_refused(ops, op->call(ops->gpu.context, op->desc), VKF_ERROR_INVALID_ARGUMENT, what);
+            *op->tensors[t] = correct;
+        }
+    }
+    refuse_overlaps(ops, op);
+    vkf_test_assert_untouched(ops, out);
+    assert_int_equal(op->call(NULL, op->desc), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+static void refuse(vkf_test_ops *ops, const operator_under_test *op, const char *what)
+{
+    vkf_test_assert_refused(ops, op->call(ops->gpu.context, op->desc), VKF_ERROR_INVALID_ARGUMENT, what);
+    vkf_test_assert_untouched(ops, op->out);
+}
+
+// The descriptor with one wrong field at a time.
+static void refuse_plants(vkf_test_ops *ops, const operator_under_test *op, const void *correct, size_t size,
+                          const vkf_test_plant *plants, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        memcpy(op->desc, correct, size);
+        vkf_test_plant_into(&plants[i], op->desc);
+        refuse(ops, op, plants[i].field);
+    }
+}
+
+static vkf_status call_gemm(vkf_context *context, const void *desc)
+{
+    return vkf_gemm(context, desc);
+}
+
+static vkf_gemm_desc gemm_desc(vkf_test_ops *ops, vkf_test_operand **out)
+{
+    *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 3, 5));
+    return (vkf_gemm_desc){
+        .a = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 3, 4))->tensor,
+        .b = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 4, 5))->tensor,
+        .c = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 3, 5))->tensor,
+        .bias = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(5))->tensor,
+        .residual = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 3, 5))->tensor,
+        .out = (*out)->tensor,
+        .alpha = 1,
+        .beta = 1,
+    };
+}
+
+static void test_gemm_refuses_wrong_tensors(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out;
+    vkf_gemm_desc desc = gemm_desc(ops, &out);
+    refuse_flaws(ops, &(operator_under_test){"vkf_gemm",
+                                             call_gemm,
+                                             &desc,
+                                             {&desc.a, &desc.b, &desc.c, &desc.bias, &desc.residual, &desc.out},
+                                             {"a", "b", "c", "bias", "residual", "out"},
+                                             out});
+    assert_int_equal(vkf_gemm(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+static const vkf_test_plant GEMM_PLANTS[] = {
+    VKF_PLANT(vkf_gemm_desc, activation, VKF_ACTIVATION_RELU), // with both c and residual
+    VKF_PLANT(vkf_gemm_desc, activation, VKF_ACTIVATION_COUNT),
+    VKF_PLANT(vkf_gemm_desc, activation, UINT32_MAX),
+    VKF_PLANT(vkf_gemm_desc, transpose_a, 1), // k is 3 and 4
+    VKF_PLANT(vkf_gemm_desc, transpose_b, 1), // k is 4 and 5
+    VKF_PLANT(vkf_gemm_desc, c.rank, 0),      // beta is 1
+    VKF_PLANT(vkf_gemm_desc, a.shape[0], 1),  // unlike b and out
+    VKF_PLANT(vkf_gemm_desc, b.shape[0], 1),  // neither shared nor of the batch
+    VKF_PLANT(vkf_gemm_desc, out.shape[0], 1),
+    VKF_PLANT(vkf_gemm_desc, bias.shape[0], 3),
+    VKF_PLANT(vkf_gemm_desc, residual.dtype, VKF_DTYPE_F16), // unlike out
+};
+
+static void test_gemm_refuses_what_does_not_go_together(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out;
+    const vkf_gemm_desc correct = gemm_desc(ops, &out);
+    vkf_gemm_desc desc = correct;
+    const operator_under_test op = {.name = "vkf_gemm", .call = call_gemm, .desc = &desc, .out = out};
+    refuse_plants(ops, &op, &correct, sizeof correct, GEMM_PLANTS, COUNT_OF(GEMM_PLANTS));
+    desc = correct;
+    desc.activation = VKF_ACTIVATION_RELU;
+    desc.residual = (vkf_tensor){0};
+    vkf_test_assert_ok(ops, vkf_gemm(ops->gpu.context, &desc), "c and an activation without a residual");
+}
+
+static vkf_status call_softmax(vkf_context *context, const void *desc)
+{
+    return vkf_softmax(context, desc);
+}
+
+static vkf_softmax_desc softmax_desc(vkf_test_ops *ops, vkf_test_operand **out)
+{
+    *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 3, 4, 5));
+    return (vkf_softmax_desc){
+        .x = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 3, 4, 5))->tensor,
+        .out = (*out)->tensor,
+        .mask_kind = VKF_MASK_ADDITIVE,
+        .mask = vkf_test_constant(ops, VKF_DTYPE_F32, 0, SHAPE(3, 4, 5))->tensor,
+        .key_mask_kind = VKF_MASK_BOOL_ATTEND,
+        .key_mask = vkf_test_bools(ops, 1, SHAPE(2, 5))->tensor,
+    };
+}
+
+static void test_softmax_refuses_wrong_tensors(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out;
+    vkf_softmax_desc desc = softmax_desc(ops, &out);
+    refuse_flaws(ops, &(operator_under_test){"vkf_softmax",
+                                             call_softmax,
+                                             &desc,
+                                             {&desc.x, &desc.out, &desc.mask, &desc.key_mask},
+                                             {"x", "out", "mask", "key_mask"},
+                                             out});
+    assert_int_equal(vkf_softmax(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+static const vkf_test_plant SOFTMAX_PLANTS[] = {
+    VKF_PLANT(vkf_softmax_desc, mask_kind, VKF_MASK_LENGTHS), // for keys alone
+    VKF_PLANT(vkf_softmax_desc, mask_kind, VKF_MASK_KIND_COUNT),
+    VKF_PLANT(vkf_softmax_desc, mask_kind, VKF_MASK_BOOL_EXCLUDE), // the mask is f32
+    VKF_PLANT(vkf_softmax_desc, key_mask_kind, VKF_MASK_KIND_COUNT),
+    VKF_PLANT(vkf_softmax_desc, key_mask_kind, VKF_MASK_LENGTHS), // the key mask is boolean
+    VKF_PLANT(vkf_softmax_desc, key_mask_kind, VKF_MASK_ADDITIVE),
+    VKF_PLANT(vkf_softmax_desc, causal, VKF_CAUSAL_COUNT),
+    VKF_PLANT(vkf_softmax_desc, fully_masked, VKF_FULLY_MASKED_COUNT),
+    VKF_PLANT(vkf_softmax_desc, mask.shape[0], 2), // neither 1 nor the number of heads
+    VKF_PLANT(vkf_softmax_desc, mask.shape[1], 3),
+    VKF_PLANT(vkf_softmax_desc, mask.rank, 0),
+    VKF_PLANT(vkf_softmax_desc, key_mask.rank, 0),
+    VKF_PLANT(vkf_softmax_desc, key_mask.shape[0], 1),     // no broadcast over the batch
+    VKF_PLANT(vkf_softmax_desc, out.dtype, VKF_DTYPE_F16), // unlike x
+};
+
+static void test_softmax_refuses_what_does_not_go_together(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out;
+    const vkf_softmax_desc correct = softmax_desc(ops, &out);
+    vkf_softmax_desc desc = correct;
+    const operator_under_test op = {.name = "vkf_softmax", .call = call_softmax, .desc = &desc, .out = out};
+    refuse_plants(ops, &op, &correct, sizeof correct, SOFTMAX_PLANTS, COUNT_OF(SOFTMAX_PLANTS));
+}
+
+static vkf_status call_layer_norm(vkf_context *context, const void *desc)
+{
+    return vkf_layer_norm(context, desc);
+}
+
+static vkf_layer_norm_desc layer_norm_desc(vkf_test_ops *ops, vkf_test_operand **out)
+{
+    *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(3, 7));
+    return (vkf_layer_norm_desc){
+        .x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(3, 7))->tensor,
+        .weight = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(7))->tensor,
+        .bias = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(7))->tensor,
+        .residual = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(3, 7))->tensor,
+        .out = (*out)->tensor,
+        .eps = 1e-5f,
+        .residual_order = VKF_RESIDUAL_BEFORE,
+    };
+}
+
+static void test_layer_norm_refuses_wrong_tensors(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out;
+    vkf_layer_norm_desc desc = layer_norm_desc(ops, &out);
+    refuse_flaws(ops, &(operator_under_test){"vkf_layer_norm",
+                                             call_layer_norm,
+                                             &desc,
+                                             {&desc.x, &desc.weight, &desc.bias, &desc.residual, &desc.out},
+                                             {"x", "weight", "bias", "residual", "out"},
+                                             out});
+    assert_int_equal(vkf_layer_norm(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+static const vkf_test_plant LAYER_NORM_PLANTS[] = {
+    VKF_PLANT(vkf_layer_norm_desc, eps, VKF_TEST_MINUS_ONE_BITS),
+    VKF_PLANT(vkf_layer_norm_desc, eps, VKF_TEST_NAN_BITS),
+    VKF_PLANT(vkf_layer_norm_desc, residual_order, VKF_RESIDUAL_ORDER_COUNT),
+    VKF_PLANT(vkf_layer_norm_desc, residual.rank, 0),
+    VKF_PLANT(vkf_layer_norm_desc, bias.dtype, VKF_DTYPE_F16), // unlike the weight
+    VKF_PLANT(vkf_layer_norm_desc, out.dtype, VKF_DTYPE_F16),  // unlike x
+    VKF_PLANT(vkf_layer_norm_desc, residual.shape[0], 2),
+};
+
+static void test_layer_norm_refuses_what_does_not_go_together(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out;
+    const vkf_layer_norm_desc correct = layer_norm_desc(ops, &out);
+    vkf_layer_norm_desc desc = correct;
+    const operator_under_test op = {.name = "vkf_layer_norm", .call = call_layer_norm, .desc = &desc, .out = out};
+    refuse_plants(ops, &op, &correct, sizeof correct, LAYER_NORM_PLANTS, COUNT_OF(LAYER_NORM_PLANTS));
+}
+
+typedef struct pair {
+    vkf_tensor x, out;
+} pair;
+
+static vkf_status call_split(vkf_context *context, const void *desc)
+{
+    return vkf_split_heads(context, &((const pair *)desc)->x, &((const pair *)desc)->out);
+}
+
+static vkf_status call_merge(vkf_context *context, const void *desc)
+{
+    return vkf_merge_heads(context, &((const pair *)desc)->x, &((const pair *)desc)->out);
+}
+
+static vkf_status call_argmax(vkf_context *context, const void *desc)
+{
+    return vkf_argmax(context, &((const pair *)desc)->x, &((const pair *)desc)->out);
+}
+
+static vkf_status call_copy(vkf_context *context, const void *desc)
+{
+    return vkf_copy(context, &((const pair *)desc)->x, &((const pair *)desc)->out);
+}
+
+static void refuse_pair(vkf_test_ops *ops, const char *name, vkf_status (*call)(vkf_context *, const void *),
+                        vkf_test_operand *x, vkf_test_operand *out)
+{
+    pair desc = {x->tensor, out->tensor};
+    const operator_under_test op = {name, call, &desc, {&desc.x, &desc.out}, {"x", "out"}, out};
+    refuse_flaws(ops, &op);
+}
+
+static void test_heads_and_argmax_refuse_wrong_tensors(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(2, 3, 4, 5));
+    refuse_pair(ops, "vkf_split_heads", call_split, x, vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 4, 3, 5)));
+    refuse_pair(ops, "vkf_merge_heads", call_merge, x, vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 4, 3, 5)));
+    refuse_pair(ops, "vkf_argmax", call_argmax, x, vkf_test_output(ops, VKF_DTYPE_I32, SHAPE(2, 3, 4)));
+    assert_int_equal(vkf_split_heads(ops->gpu.context, NULL, &x->tensor), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_merge_heads(ops->gpu.context, &x->tensor, NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_argmax(ops->gpu.context, NULL, &x->tensor), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+// A copy between shapes of equal counts is none of the flaws: (5, 7, 1) instead of (5, 7).
+static void test_copy_refuses_wrong_tensors(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(5, 7));
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(5, 7));
+    for (size_t f = 0; f < COUNT_OF(FLAWS); f++) {
+        for (int which = 0; which < 2 && FLAWS[f].plant != one_rank_more; which++) {
+            pair desc = {x->tensor, out->tensor};
+            const operator_under_test op = {.name = "vkf_copy", .call = call_copy, .desc = &desc, .out = out};
+            FLAWS[f].plant(which ? &desc.x : &desc.out);
+            refuse(ops, &op, FLAWS[f].name);
+        }
+    }
+    const pair overlap = {out->tensor, out->tensor};
+    vkf_test_assert_refused(ops, call_copy(ops->gpu.context, &overlap), VKF_ERROR_INVALID_ARGUMENT, "overlap");
+    assert_int_equal(vkf_copy(ops->gpu.context, NULL, &x->tensor), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_copy(NULL, &x->tensor, &out->tensor), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+static vkf_status call_embed(vkf_context *context, const void *desc)
+{
+    return vkf_embed(context, desc);
+}
+
+static void test_embed_refuses_wrong_tensors(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    static const int32_t tokens[] = {0, 1, 2, 3, 4, 5};
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 3, 7));
+    vkf_embed_desc desc = {
+        .ids = vkf_test_ids(ops, tokens, SHAPE(2, 3))->tensor,
+        .table = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(6, 7))->tensor,
+        .positions = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(4, 7))->tensor,
+        .out = out->tensor,
+    };
+    const operator_under_test op = {"vkf_embed",
+                                    call_embed,
+                                    &desc,
+                                    {&desc.ids, &desc.table, &desc.positions, &desc.out},
+                                    {"ids", "table", "positions", "out"},
+                                    out};
+    refuse_flaws(ops, &op);
+    static const uint32_t beyond[] = {2, 4, UINT32_MAX, UINT32_MAX - 2};
+    for (size_t i = 0; i < COUNT_OF(beyond); i++) {
+        desc.first_position = beyond[i]; // positions 2, 3, 4 of four
+        refuse(ops, &op, "first_position");
+    }
+    assert_int_equal(vkf_embed(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+static vkf_status call_additive(vkf_context *context, const void *desc)
+{
+    return vkf_additive_scores(context, desc);
+}
+
+static void test_additive_scores_refuses_wrong_tensors(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 3, 4));
+    vkf_additive_scores_desc desc = {
+        .query = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 3, 5))->tensor,
+        .key = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 4, 5))->tensor,
+        .v = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(5))->tensor,
+        .out = out->tensor,
+    };
+    const operator_under_test op = {"vkf_additive_scores",
+                                    call_additive,
+                                    &desc,
+                                    {&desc.query, &desc.key, &desc.v, &desc.out},
+                                    {"query", "key", "v", "out"},
+                                    out};
+    refuse_flaws(ops, &op);
+    assert_int_equal(vkf_additive_scores(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        VKF_OPS_TEST(test_gemm_refuses_wrong_tensors),
+        VKF_OPS_TEST(test_gemm_refuses_what_does_not_go_together),
+        VKF_OPS_TEST(test_softmax_refuses_wrong_tensors),
+        VKF_OPS_TEST(test_softmax_refuses_what_does_not_go_together),
+        VKF_OPS_TEST(test_layer_norm_refuses_wrong_tensors),
+        VKF_OPS_TEST(test_layer_norm_refuses_what_does_not_go_together),
+        VKF_OPS_TEST(test_heads_and_argmax_refuse_wrong_tensors),
+        VKF_OPS_TEST(test_copy_refuses_wrong_tensors),
+        VKF_OPS_TEST(test_embed_refuses_wrong_tensors),
+        VKF_OPS_TEST(test_additive_scores_refuses_wrong_tensors),
+    };
+    return cmocka_run_group_tests_name("op_arguments", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
+}

@@ -1,0 +1,595 @@
+// Loading models: broken directories and files, stored types, plans, and failures that leave nothing.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernel/context.h"
+#include "support/compare.h"
+#include "support/fixture.h"
+#include "support/model_files.h"
+
+// A context with counted host memory, and a directory with a good model before each test.
+typedef struct fixture {
+    vkf_test_gpu gpu; // first: the state of a test is a vkf_test_gpu
+    vkf_test_heap heap;
+    vkf_test_directory directory;
+    vkf_test_weights weights;
+    char warning[512]; // the newest
+} fixture;
+
+static void listen(void *user, vkf_severity severity, const char *text)
+{
+    fixture *f = user;
+    if (severity == VKF_SEVERITY_WARNING)
+        snprintf(f->warning, sizeof f->warning, "%s", text);
+    if (severity == VKF_SEVERITY_ERROR)
+        snprintf(f->gpu.last_error, sizeof f->gpu.last_error, "%s", text);
+    if (severity == VKF_SEVERITY_VALIDATION && f->gpu.validation_messages++ == 0)
+        snprintf(f->gpu.first_validation, sizeof f->gpu.first_validation, "%s", text);
+}
+
+static void write_good(fixture *f)
+{
+    vkf_test_config_write(&f->weights.config, vkf_test_path(&f->directory, "config.json"));
+    vkf_test_weights_write(&f->weights, VKF_STORED_F32, vkf_test_path(&f->directory, "model.safetensors"));
+}
+
+static int setup(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+    if (!f)
+        return -1;
+    *state = f;
+    vkf_context_desc desc = {.allocator = vkf_test_heap_allocator(&f->heap)};
+    return vkf_test_gpu_open(&f->gpu, &desc);
+}
+
+static int teardown(void **state)
+{
+    fixture *f = *state;
+    vkf_context_destroy(&f->gpu.context);
+    if (f->heap.live > 0)
+        print_error("%zu blocks of host memory are left\n", f->heap.live);
+    return f->heap.live > 0 ? -1 : vkf_test_gpu_teardown(state);
+}
+
+static int make_files(void **state)
+{
+    fixture *f = *state;
+    const vkf_model_config config = vkf_test_small_seq2seq();
+    vkf_test_directory_make(&f->directory);
+    vkf_test_weights_make(&f->gpu.random, &config, &f->weights);
+    write_good(f);
+    if (f->gpu.context) {
+        // The fixture of all tests keeps errors alone.
+        f->gpu.context->host.message = listen;
+        f->gpu.context->host.message_user = f;
+    }
+    f->warning[0] = f->gpu.last_error[0] = '\0';
+    return 0;
+}
+
+static int remove_files(void **state)
+{
+    fixture *f = *state;
+    f->heap.failing = 0;
+    vkf_test_weights_free(&f->weights);
+    vkf_test_directory_remove(&f->directory);
+    return 0;
+}
+
+static fixture *fixture_of(void **state)
+{
+    (void)vkf_test_gpu_of(state);
+    return *state;
+}
+
+static vkf_model *load(fixture *f, vkf_dtype dtype)
+{
+    vkf_model *model = NULL;
+    const vkf_model_desc desc = {.directory = f->directory.path, .dtype = dtype};
+    vkf_status status = vkf_model_load(f->gpu.context, &desc, &model);
+    if (status != VKF_OK)
+        fail_msg("%s: %s", vkf_status_name(status), f->gpu.last_error);
+    return model;
+}
+
+static vkf_memory_usage usage_of(const fixture *f)
+{
+    vkf_memory_usage usage;
+    vkf_context_memory_usage(f->gpu.context, &usage);
+    return usage;
+}
+
+static uint64_t used_bytes(const fixture *f)
+{
+    const vkf_memory_usage usage = usage_of(f);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < usage.heap_count; i++)
+        sum += usage.used_bytes[i];
+    return sum;
+}
+
+// Loading and planning fail with this status and a message that has both parts, write nothing and keep nothing.
+static void assert_fails(fixture *f, const vkf_model_desc *desc, vkf_status expected, const char *part,
+                         const char *other_part)
+{
+    vkf_model *untouched = (vkf_model *)(void *)f, *model = untouched;
+    vkf_memory_plan plan = {.heap_count = 77};
+    size_t live = f->heap.live;
+    uint64_t used = used_bytes(f);
+    f->gpu.last_error[0] = '\0';
+    vkf_status status = vkf_model_load(f->gpu.context, desc, &model);
+    if (status != expected || !strstr(f->gpu.last_error, part) || !strstr(f->gpu.last_error, other_part))
+        fail_msg("%s: '%s', expected %s with '%s' and '%s'", vkf_status_name(status), f->gpu.last_error,
+                 vkf_status_name(expected), part, other_part);
+    assert_ptr_equal(model, untouched);
+    assert_int_equal(vkf_model_plan(f->gpu.context, desc, &plan), expected);
+    assert_int_equal(plan.heap_count, 77);
+    assert_int_equal(f->heap.live, live);
+    assert_int_equal(used_bytes(f), used);
+}
+
+static void assert_directory_fails(fixture *f, vkf_status expected, const char *part, const char *other_part)
+{
+    const vkf_model_desc desc = {.directory = f->directory.path};
+    assert_fails(f, &desc, expected, part, other_part);
+}
+
+// Files --------------------------------------------------------------------------------------------------------------
+
+static void test_load_good_directory(void **state)
+{
+    fixture *f = fixture_of(state);
+    uint64_t used = used_bytes(f);
+    vkf_model_config config;
+    vkf_model *model = load(f, VKF_DTYPE_F32);
+    vkf_model_get_config(model, &config);
+    assert_int_equal(config.d_model, 32);
+    assert_int_equal(config.eos_id, 2);
+    assert_int_equal(config.max_target_len, 16);
+    assert_true(config.norm_first && config.projection_bias && !config.tie_projection && !config.share_embedding);
+    assert_string_equal(f->warning, "");
+    vkf_model_destroy(&model);
+    assert_null(model);
+    assert_int_equal(used_bytes(f), used);
+}
+
+static void test_load_missing_files(void **state)
+{
+    fixture *f = fixture_of(state);
+    const vkf_model_desc nowhere = {.directory = "/tmp/vkformer-no-such-directory"};
+    assert_fails(f, &nowhere, VKF_ERROR_FILE, "/tmp/vkformer-no-such-directory/config.json", "");
+    remove(vkf_test_path(&f->directory, "model.safetensors"));
+    assert_directory_fails(f, VKF_ERROR_FILE, f->directory.path, "model.safetensors");
+    write_good(f);
+    remove(vkf_test_path(&f->directory, "config.json"));
+    assert_directory_fails(f, VKF_ERROR_FILE, f->directory.path, "config.json");
+}
+
+static void test_load_files_of_the_wrong_kind(void **state)
+{
+    fixture *f = fixture_of(state);
+    char file[256];
+    snprintf(file, sizeof file, "%s/config.json", f->directory.path);
+    const vkf_model_desc not_a_directory = {.directory = file};
+    assert_fails(f, &not_a_directory, VKF_ERROR_FILE, "config.json/config.json", "");
+    const vkf_model_desc not_a_file = {.config = &f->weights.config, .weights_path = f->directory.path};
+    assert_fails(f, &not_a_file, VKF_ERROR_FILE, f->directory.path, "");
+    remove(file);
+    assert_int_equal(mkdir(file, 0700), 0);
+    assert_directory_fails(f, VKF_ERROR_FILE, "config.json", "");
+    assert_int_equal(rmdir(file), 0);
+}
+
+// The number of bytes at which to cut: all of the beginning, and then some.
+static void test_load_truncated_weights(void **state)
+{
+    fixture *f = fixture_of(state);
+    size_t size = 0;
+    char path[256];
+    snprintf(path, sizeof path, "%s/model.safetensors", f->directory.path);
+    char *data = vkf_test_read_file(path, &size);
+    const size_t cuts[] = {0, 1, 7, 8, 9, 100, size / 2, size - 4, size - 1};
+    for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
+        vkf_test_write_file(path, data, cuts[i]);
+        assert_directory_fails(f, VKF_ERROR_FORMAT, "model.safetensors", "");
+    }
+    data[9] ^= 0x40;
+    vkf_test_write_file(path, data, size);
+    assert_directory_fails(f, VKF_ERROR_FORMAT, "model.safetensors", "");
+    free(data);
+}
+
+static void test_vocabulary_load_broken(void **state)
+{
+    fixture *f = fixture_of(state);
+    const char text[] = "{\"source\": {\"tokens\": [\"<pad>\", \"<bos>\", \"<eos>\", \"unk\"]}, \"target\": {}}";
+    vkf_vocabulary *vocabulary = NULL;
+    size_t live = f->heap.live;
+    assert_int_equal(vkf_vocabulary_load(f->gpu.context, f->directory.path, &vocabulary), VKF_ERROR_FILE);
+    assert_non_null(strstr(f->gpu.last_error, "vocabulary.json"));
+    vkf_test_write_file(vkf_test_path(&f->directory, "vocabulary.json"), text, 10);
+    assert_int_equal(vkf_vocabulary_load(f->gpu.context, f->directory.path, &vocabulary), VKF_ERROR_FORMAT);
+    vkf_test_write_file(vkf_test_path(&f->directory, "vocabulary.json"), text, sizeof text - 1);
+    assert_int_equal(vkf_vocabulary_load(f->gpu.context, f->directory.path, &vocabulary), VKF_ERROR_FORMAT);
+    assert_non_null(strstr(f->gpu.last_error, "vocabulary.json: source.tokens[3]"));
+    assert_int_equal(vkf_vocabulary_load(NULL, f->directory.path, &vocabulary), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_vocabulary_load(f->gpu.context, NULL, &vocabulary), VKF_ERROR_INVALID_ARGUMENT);
+    assert_null(vocabulary);
+    assert_int_equal(f->heap.live, live);
+}
+
+// config.json --------------------------------------------------------------------------------------------------------
+
+static const struct edit {
+    const char *from, *to;
+    vkf_status status;
+    const char *message;
+} edits[] = {
+    {"\"d_model\": 32, ", "", VKF_ERROR_FORMAT, "'d_model' is missing"},
+    {"\"norm_first\": true, ", "", VKF_ERROR_FORMAT, "'norm_first' is missing"},
+    {"\"eos_id\": 2, ", "", VKF_ERROR_FORMAT, "'eos_id' is missing"},
+    {"\"d_model\": 32", "\"d_model\": \"32\"", VKF_ERROR_FORMAT, "'d_model' is a string"},
+    {"\"d_model\": 32", "\"d_model\": 32.0", VKF_ERROR_FORMAT, "'d_model' is a number with a fraction"},
+    {"\"norm_first\": true", "\"norm_first\": 1", VKF_ERROR_FORMAT, "'norm_first' is a whole number"},
+    {"\"activation\": \"relu\"", "\"activation\": null", VKF_ERROR_FORMAT, "'activation' is null"},
+    {"\"activation\": \"relu\"", "\"activation\": \"swish\"", VKF_ERROR_FORMAT, "swish"},
+    {"\"d_model\": 32", "\"d_model\": 0", VKF_ERROR_FORMAT, "'d_model'"},
+    {"\"d_model\": 32", "\"d_model\": -32", VKF_ERROR_FORMAT, "'d_model'"},
+    {"\"d_model\": 32", "\"d_model\": 2000000", VKF_ERROR_FORMAT, "'d_model'"},
+    {"\"d_model\": 32", "\"d_model\": 4294967328", VKF_ERROR_FORMAT, "'d_model'"},
+    {"\"d_model\": 32", "\"d_model\": 99999999999999999999", VKF_ERROR_FORMAT, "config.json:1"},
+    {"\"nhead\": 4", "\"nhead\": 0", VKF_ERROR_FORMAT, "'nhead'"},
+    {"\"nhead\": 4", "\"nhead\": 5", VKF_ERROR_FORMAT, "d_model is no multiple"},
+    {"\"dim_feedforward\": 48", "\"dim_feedforward\": 0", VKF_ERROR_FORMAT, "'dim_feedforward'"},
+    {"\"num_encoder_layers\": 2", "\"num_encoder_layers\": 100000", VKF_ERROR_FORMAT, "'num_encoder_layers'"},
+    {"\"src_vocab\": 23", "\"src_vocab\": 2147483648", VKF_ERROR_FORMAT, "'src_vocab'"},
+    {"\"pad_id\": 0", "\"pad_id\": 19", VKF_ERROR_FORMAT, "pad_id"},
+    {"\"bos_id\": 1", "\"bos_id\": -1", VKF_ERROR_FORMAT, "'bos_id'"},
+    {"\"share_embed\": false", "\"share_embed\": true", VKF_ERROR_FORMAT, "shared embedding"},
+    {"\"layer_norm_eps\": 9", "\"layer_norm_eps\": -9", VKF_ERROR_FORMAT, "layer_norm_eps"},
+    {"\"layer_norm_eps\": 9", "\"layer_norm_eps\": 1e300, \"was\": 9", VKF_ERROR_FORMAT, "'layer_norm_eps'"},
+    {"\"max_len\": 16", "\"max_len\": 1", VKF_ERROR_FORMAT, "'max_len'"},
+    {"\"model_type\": \"vkformer-seq2seq\"", "\"model_type\": \"llama\"", VKF_ERROR_UNSUPPORTED, "\"llama\""},
+    {"\"model_type\": \"vkformer-seq2seq\"", "\"model_type\": 7", VKF_ERROR_FORMAT, "'model_type'"},
+    {"{\"model_type\"", "[\"model_type\"", VKF_ERROR_FORMAT, "config.json:1"},
+    {"\"nhead\": 4", "\"d_model\": 32, \"nhead\": 4", VKF_ERROR_FORMAT, "config.json:1"}, // a key twice
+    {"\"max_source_len\": 16}", "\"max_source_len\": 16", VKF_ERROR_FORMAT, "config.json:"},
+    // Fit for a configuration, but not for the file.
+    {"\"d_model\": 32", "\"d_model\": 64", VKF_ERROR_FORMAT, "transformer.encoder.layers.0.self_attn.in_proj_weight"},
+    {"\"d_model\": 32", "\"d_model\": 1048576", VKF_ERROR_FORMAT, "in_proj_weight"},
+    {"\"num_encoder_layers\": 2", "\"num_encoder_layers\": 1024", VKF_ERROR_FORMAT,
+     "transformer.encoder.layers.2.self_attn.in_proj_weight is missing"},
+    {"\"tgt_vocab\": 19", "\"tgt_vocab\": 20", VKF_ERROR_FORMAT, "tgt_embed.weight"},
+};
+
+static void test_load_broken_config(void **state)
+{
+    fixture *f = fixture_of(state);
+    char path[256];
+    snprintf(path, sizeof path, "%s/config.json", f->directory.path);
+    char *good = vkf_test_read_file(path, NULL);
+    for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
+        char text[1200];
+        const char *at = strstr(good, edits[i].from);
+        if (!at)
+            fail_msg("the good file has no %s", edits[i].from);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, edits[i].to, at + strlen(edits[i].from));
+        vkf_test_write_file(path, text, strlen(text));
+        assert_directory_fails(f, edits[i].status, f->directory.path, edits[i].message);
+    }
+    free(good);
+}
+
+static void test_load_wrong_config_argument(void **state)
+{
+    fixture *f = fixture_of(state);
+    char path[256];
+    snprintf(path, sizeof path, "%s/model.safetensors", f->directory.path);
+    vkf_model_config configs[10];
+    for (size_t i = 0; i < 10; i++)
+        configs[i] = f->weights.config;
+    configs[0].num_heads = 0;
+    configs[1].num_heads = 3;
+    configs[2].d_model = 0;
+    configs[3].dim_feedforward = UINT32_MAX;
+    configs[4].num_encoder_layers = configs[4].num_decoder_layers = UINT32_MAX / 2 + 1; // their sum is 0
+    configs[5].activation = VKF_ACTIVATION_COUNT;
+    configs[6].kind = VKF_MODEL_KIND_COUNT;
+    configs[7].layer_norm_eps = -1;
+    configs[8].eos_id = -1;
+    configs[9].source_vocab = UINT32_MAX;
+    for (size_t i = 0; i < 10; i++) {
+        const vkf_model_desc desc = {.config = &configs[i], .weights_path = path};
+        assert_fails(f, &desc, VKF_ERROR_INVALID_ARGUMENT, "vkf_model_load", "");
+    }
+}
+
+static void test_load_wrong_arguments(void **state)
+{
+    fixture *f = fixture_of(state);
+    const vkf_model_config *config = &f->weights.config;
+    const vkf_model_desc descs[] = {
+        {0},
+        {.config = config},
+        {.weights_path = "weights"},
+        {.directory = f->directory.path, .config = config, .weights_path = "weights"},
+        {.directory = f->directory.path, .weights_path = "weights"},
+        {.directory = f->directory.path, .dtype = VKF_DTYPE_I32},
+        {.directory = f->directory.path, .dtype = VKF_DTYPE_COUNT},
+    };
+    vkf_model *model = NULL;
+    vkf_memory_plan plan;
+    for (size_t i = 0; i < sizeof descs / sizeof descs[0]; i++)
+        assert_fails(f, &descs[i], VKF_ERROR_INVALID_ARGUMENT, "", "");
+    assert_int_equal(vkf_model_load(NULL, &descs[1], &model), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_model_load(f->gpu.context, NULL, &model), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_model_load(f->gpu.context, &descs[1], NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_model_plan(f->gpu.context, &descs[1], NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_model_plan(NULL, &descs[1], &plan), VKF_ERROR_INVALID_ARGUMENT);
+    vkf_model_destroy(NULL);
+    vkf_model_destroy(&model);
+}
+
+// Weights ------------------------------------------------------------------------------------------------------------
+
+static const char *const some_tensors[] = {
+    "transformer.encoder.layers.1.self_attn.in_proj_bias",
+    "transformer.decoder.layers.0.multihead_attn.out_proj.weight",
+    "transformer.decoder.layers.1.linear1.weight",
+    "transformer.decoder.layers.1.norm3.bias",
+    "transformer.encoder.norm.weight",
+    "src_embed.weight",
+    "tgt_embed.weight",
+    "generator.weight",
+    "generator.bias",
+};
+#define SOME (sizeof some_tensors / sizeof some_tensors[0])
+
+static void test_load_missing_tensor(void **state)
+{
+    fixture *f = fixture_of(state);
+    char missing[160];
+    for (size_t i = 0; i < SOME; i++) {
+        vkf_test_weight *tensor = vkf_test_weight_of(&f->weights, "%s", some_tensors[i]);
+        snprintf(missing, sizeof missing, "%s is missing", some_tensors[i]);
+        tensor->name[0] = 'x';
+        write_good(f);
+        tensor->name[0] = some_tensors[i][0];
+        assert_directory_fails(f, VKF_ERROR_FORMAT, "model.safetensors", missing);
+    }
+}
+
+// The same number of elements in another shape, and another number of them.
+static void test_load_wrong_shape(void **state)
+{
+    fixture *f = fixture_of(state);
+    for (size_t i = 0; i < SOME; i++) {
+        vkf_test_weight *tensor = vkf_test_weight_of(&f->weights, "%s", some_tensors[i]);
+        const vkf_test_weight good = *tensor;
+        tensor->rank = 2;
+        tensor->shape[0] = good.rank == 2 ? good.shape[1] : 1;
+        tensor->shape[1] = good.shape[0];
+        if (good.shape[0] != good.shape[1]) {
+            write_good(f);
+            assert_directory_fails(f, VKF_ERROR_FORMAT, "model.safetensors", good.name);
+        }
+        *tensor = good;
+        tensor->shape[0]--;
+        tensor->count -= good.rank == 2 ? good.shape[1] : 1;
+        write_good(f);
+        *tensor = good;
+        assert_directory_fails(f, VKF_ERROR_FORMAT, "model.safetensors", good.name);
+    }
+}
+
+// Replaces a text in the header by one of the same length, by another type of the same size.
+static void retype(fixture *f, const char *name, const char *from, const char *to)
+{
+    char path[256];
+    size_t size = 0;
+    snprintf(path, sizeof path, "%s/model.safetensors", f->directory.path);
+    char *data = vkf_test_read_file(path, &size);
+    char *entry = data + 8;
+    char *tensor = strstr(entry, name);
+    assert_non_null(tensor);
+    char *type = strstr(tensor, from);
+    assert_non_null(type);
+    memcpy(type, to, strlen(to));
+    vkf_test_write_file(path, data, size);
+    free(data);
+}
+
+static void test_load_wrong_type(void **state)
+{
+    fixture *f = fixture_of(state);
+    for (size_t i = 0; i < SOME; i++) {
+        write_good(f);
+        retype(f, some_tensors[i], "F32", i % 2 == 0 ? "I32" : "U32");
+        assert_directory_fails(f, VKF_ERROR_FORMAT, i % 2 == 0 ? "I32" : "U32", some_tensors[i]);
+    }
+}
+
+// A file for another configuration: less is asked for than there is.
+static void test_load_warns_of_unused_tensors(void **state)
+{
+    fixture *f = fixture_of(state);
+    vkf_model_config config = f->weights.config;
+    config.num_decoder_layers = 1;
+    config.projection_bias = false;
+    vkf_test_config_write(&config, vkf_test_path(&f->directory, "config.json"));
+    vkf_model *model = load(f, VKF_DTYPE_F32);
+    // A decoder layer of 8 attention, 4 feed-forward and 6 norm tensors, and the bias.
+    assert_non_null(strstr(f->warning, "model.safetensors: 19 tensors"));
+    vkf_model_destroy(&model);
+}
+
+// What is stored, and what comes of it -------------------------------------------------------------------------------
+
+#define LOGITS (2u * 4u * 19u)
+
+static void run(fixture *f, vkf_dtype dtype, float *out_logits)
+{
+    static const int32_t source[] = {5, 9, 22, 4, 17, 0};
+    static const int32_t target[] = {1, 4, 18, 7, 1, 9, 3, 16};
+    const vkf_session_desc desc = {.max_batch = 2, .max_source_len = 3, .max_target_len = 4, .max_logit_rows = 4};
+    const vkf_encode_args encode = {.batch = 2, .source_len = 3, .source_ids = source};
+    const vkf_decode_args decode = {.target_len = 4, .target_ids = target, .out_logits = out_logits};
+    vkf_session *session = NULL;
+    vkf_model *model = load(f, dtype);
+    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
+    assert_int_equal(vkf_session_encode(session, &encode), VKF_OK);
+    assert_int_equal(vkf_session_decode(session, &decode), VKF_OK);
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+}
+
+static void write_as(fixture *f, vkf__stored_type type)
+{
+    vkf_test_weights_write(&f->weights, type, vkf_test_path(&f->directory, "model.safetensors"));
+}
+
+// A file of 16-bit values is the file of the same values in float32, to the bit; and near the unrounded ones.
+static void check_stored(fixture *f, vkf__stored_type type, double bound)
+{
+    float unrounded[LOGITS], narrow[LOGITS], wide[LOGITS];
+    run(f, VKF_DTYPE_F32, unrounded);
+    write_as(f, type);
+    run(f, VKF_DTYPE_F32, narrow);
+    vkf_test_weights_round(&f->weights, type);
+    write_as(f, VKF_STORED_F32);
+    run(f, VKF_DTYPE_F32, wide);
+    assert_memory_equal(narrow, wide, sizeof narrow);
+    assert_true(vkf_test_mismatches(narrow, unrounded, LOGITS, 0, 0) > LOGITS / 2);
+    assert_close(narrow, unrounded, LOGITS, bound, bound, vkf_test_label(&f->gpu, "rounded weights"));
+}
+
+static void test_load_f16_weights(void **state)
+{
+    check_stored(fixture_of(state), VKF_STORED_F16, 1e-2);
+}
+
+static void test_load_bf16_weights(void **state)
+{
+    check_stored(fixture_of(state), VKF_STORED_BF16, 8e-2);
+}
+
+static void test_load_into_f16(void **state)
+{
+    fixture *f = fixture_of(state);
+    float exact[LOGITS], from_f32[LOGITS], from_f16[LOGITS];
+    run(f, VKF_DTYPE_F32, exact);
+    run(f, VKF_DTYPE_F16, from_f32);
+    write_as(f, VKF_STORED_F16);
+    run(f, VKF_DTYPE_F16, from_f16);
+    assert_memory_equal(from_f32, from_f16, sizeof from_f32);
+    assert_close(from_f16, exact, LOGITS, 4e-2, 4e-2, vkf_test_label(&f->gpu, "f16 model"));
+}
+
+// Memory -------------------------------------------------------------------------------------------------------------
+
+static void test_plan_is_what_load_allocates(void **state)
+{
+    fixture *f = fixture_of(state);
+    for (vkf_dtype dtype = VKF_DTYPE_F32; dtype <= VKF_DTYPE_F16; dtype++) {
+        const vkf_model_desc desc = {.directory = f->directory.path, .dtype = dtype};
+        const vkf_memory_usage before = usage_of(f);
+        vkf_memory_plan plan;
+        uint64_t sum = 0;
+        assert_int_equal(vkf_model_plan(f->gpu.context, &desc, &plan), VKF_OK);
+        vkf_model *model = load(f, dtype);
+        const vkf_memory_usage after = usage_of(f);
+        assert_int_equal(plan.heap_count, after.heap_count);
+        for (uint32_t i = 0; i < after.heap_count; i++) {
+            assert_int_equal(plan.heap_bytes[i], after.used_bytes[i] - before.used_bytes[i]);
+            sum += plan.heap_bytes[i];
+        }
+        assert_true(plan.weights_bytes > 0);
+        assert_int_equal(plan.weights_bytes, sum);
+        assert_int_equal(plan.activations_bytes + plan.cache_bytes + plan.control_bytes + plan.staging_bytes, 0);
+        vkf_model_destroy(&model);
+    }
+}
+
+static void test_load_out_of_host_memory(void **state)
+{
+    fixture *f = fixture_of(state);
+    const vkf_model_desc desc = {.directory = f->directory.path};
+    vkf_model *model = load(f, VKF_DTYPE_F32); // what the context keeps is there from now on
+    vkf_model_destroy(&model);
+    size_t live = f->heap.live;
+    uint64_t used = used_bytes(f);
+    for (f->heap.failing = 1;; f->heap.failing++) {
+        f->heap.calls = 0;
+        vkf_status status = vkf_model_load(f->gpu.context, &desc, &model);
+        if (status == VKF_OK)
+            break;
+        assert_int_equal(status, VKF_ERROR_OUT_OF_HOST_MEMORY);
+        assert_null(model);
+        assert_int_equal(f->heap.live, live);
+        assert_int_equal(used_bytes(f), used);
+    }
+    assert_true(f->heap.failing > 20);
+    f->heap.failing = 0;
+    vkf_model_destroy(&model);
+    assert_int_equal(f->heap.live, live);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL no_memory(VkDevice device, const VkMemoryAllocateInfo *info,
+                                                const VkAllocationCallbacks *callbacks, VkDeviceMemory *out_memory)
+{
+    (void)device;
+    (void)info;
+    (void)callbacks;
+    (void)out_memory;
+    return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
+static void test_load_out_of_device_memory(void **state)
+{
+    fixture *f = fixture_of(state);
+    vkf__device *device = &f->gpu.context->device;
+    const PFN_vkAllocateMemory allocate = device->vk.vkAllocateMemory;
+    const vkf_model_desc desc = {.directory = f->directory.path};
+    size_t live = f->heap.live;
+    vkf_model *model = NULL;
+    device->vk.vkAllocateMemory = no_memory;
+    vkf_status status = vkf_model_load(f->gpu.context, &desc, &model);
+    device->vk.vkAllocateMemory = allocate;
+    assert_int_equal(status, VKF_ERROR_OUT_OF_DEVICE_MEMORY);
+    assert_null(model);
+    assert_int_equal(f->heap.live, live);
+    assert_non_null(strstr(f->gpu.last_error, "weights"));
+    model = load(f, VKF_DTYPE_F32);
+    vkf_model_destroy(&model);
+}
+
+#define with_files(test) cmocka_unit_test_setup_teardown(test, make_files, remove_files)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        with_files(test_load_out_of_device_memory), // first: no memory is reserved yet
+        with_files(test_load_good_directory),
+        with_files(test_load_missing_files),
+        with_files(test_load_files_of_the_wrong_kind),
+        with_files(test_load_truncated_weights),
+        with_files(test_vocabulary_load_broken),
+        with_files(test_load_broken_config),
+        with_files(test_load_wrong_config_argument),
+        with_files(test_load_wrong_arguments),
+        with_files(test_load_missing_tensor),
+        with_files(test_load_wrong_shape),
+        with_files(test_load_wrong_type),
+        with_files(test_load_warns_of_unused_tensors),
+        with_files(test_load_f16_weights),
+        with_files(test_load_bf16_weights),
+        with_files(test_load_into_f16),
+        with_files(test_plan_is_what_load_allocates),
+        with_files(test_load_out_of_host_memory),
+    };
+    return cmocka_run_group_tests_name("model loading", tests, setup, teardown);
+}
