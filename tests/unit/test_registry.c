@@ -160,11 +160,15 @@ static void test_registry_planted_difference_is_noticed(void **state)
     PLANT(tile_count, row->spec_count);
     PLANT(config_count, 0);
     PLANT(config_count, 1);
-    PLANT(configs, bad_tile);
-    PLANT(configs, narrow);
     PLANT(op, VKF_OP_COUNT);
     PLANT(type_count, 0);
 #undef PLANT
+    vkf__kernel other_configs = *row;
+    other_configs.config_count = 1;
+    other_configs.configs = bad_tile;
+    assert_false(row_agrees(&other_configs, shader, why));
+    other_configs.configs = narrow;
+    assert_false(row_agrees(&other_configs, shader, why));
     assert_false(row_agrees(row, NULL, why));
     assert_false(row_agrees(row, vkf__shader_find("gemm_tile.f32_f16_f32"), why));
     assert_false(row_agrees(row, vkf__shader_find("copy.f32_f32"), why));

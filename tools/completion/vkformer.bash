@@ -2,6 +2,7 @@
 _vkformer() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} word words
     local common="--device --caps --mask --cache --no-cache --validate --verbose --shader-dir --help"
+    local measuring="$common --dtype --json --repetitions --warmup"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "info run eval bench --help --version" -- "$current")
@@ -22,7 +23,8 @@ _vkformer() {
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
-    --mask | --only | --max-len | --batch | --m | --n | --k | --heads | --q-len | --kv-len | --head-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup)
+    --mask | --only | --max-len | --batch | --m | --n | --k | --heads | --q-len | --kv-len | --head-dim | --d-model | \
+        --ff | --len | --memory-len | --repetitions | --warmup)
         return
         ;;
     *)
@@ -34,9 +36,9 @@ _vkformer() {
             words="gemm attention layer"
             for word in "${COMP_WORDS[@]:2}"; do
                 case $word in
-                gemm) words="$common --dtype --json --repetitions --warmup --m --n --k --transpose-b" ;;
-                attention) words="$common --dtype --json --repetitions --warmup --batch --heads --q-len --kv-len --head-dim --causal --details" ;;
-                layer) words="$common --dtype --json --repetitions --warmup --kind --d-model --heads --ff --len --memory-len --batch --details" ;;
+                gemm) words="$measuring --m --n --k --transpose-b" ;;
+                attention) words="$measuring --batch --heads --q-len --kv-len --head-dim --causal --details" ;;
+                layer) words="$measuring --kind --d-model --heads --ff --len --memory-len --batch --details" ;;
                 *) continue ;;
                 esac
                 break
