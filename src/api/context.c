@@ -34,12 +34,16 @@ vkf_status vkf_enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_c
 
 void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_info)
 {
+    if (!context || !out_info)
+        return;
     vkf__caps_info(&context->device.plan.caps, context->device_index, out_info);
     out_info->unified_memory = context->device.plan.unified_memory;
 }
 
 void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage)
 {
+    if (!context || !out_usage)
+        return;
     vkf__memory_usage_get(&context->memory, out_usage);
 }
 

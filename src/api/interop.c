@@ -14,6 +14,8 @@ vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer)
 
 void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceSize *out_offset)
 {
+    if (!buffer || !out_buffer || !out_offset)
+        return;
     *out_buffer = buffer->handle;
     *out_offset = 0;
 }

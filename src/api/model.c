@@ -32,5 +32,7 @@ vkf_status vkf_model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_
 
 void vkf_model_get_config(const vkf_model *model, vkf_model_config *out_config)
 {
+    if (!model || !out_config)
+        return;
     *out_config = model->config;
 }

@@ -22,7 +22,7 @@ fail:
 bool vkf_tensor_count(const vkf_tensor *tensor, uint64_t *out_count)
 {
     uint64_t count = 1;
-    if (tensor->rank > VKF_MAX_RANK)
+    if (!tensor || !out_count || tensor->rank > VKF_MAX_RANK)
         return false;
     for (uint32_t i = 0; i < tensor->rank; i++) {
         if (!vkf__mul_u64(count, tensor->shape[i], &count))

@@ -94,7 +94,8 @@ static vkf_status make_layout(vkf__pipelines *pipelines, uint32_t storage_count)
     };
     VkDescriptorSetLayout *set_layout = &pipelines->set_layouts[storage_count];
     if (*set_layout == VK_NULL_HANDLE)
-        VKF_VK(device, device->vk.vkCreateDescriptorSetLayout(device->handle, &set_info, NULL, set_layout));
+        VKF_VK_CREATE(device, device->vk.vkCreateDescriptorSetLayout(device->handle, &set_info, NULL, set_layout),
+                      set_layout);
     VkPushConstantRange push = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = 4 * storage_count};
     VkPipelineLayoutCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
@@ -103,8 +104,8 @@ static vkf_status make_layout(vkf__pipelines *pipelines, uint32_t storage_count)
         .pushConstantRangeCount = 1,
         .pPushConstantRanges = &push,
     };
-    VKF_VK(device,
-           device->vk.vkCreatePipelineLayout(device->handle, &info, NULL, &pipelines->layouts[storage_count]));
+    VkPipelineLayout *layout = &pipelines->layouts[storage_count];
+    VKF_VK_CREATE(device, device->vk.vkCreatePipelineLayout(device->handle, &info, NULL, layout), layout);
     vkf__device_name(device, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)pipelines->layouts[storage_count],
                      "vkformer layout");
     vkf__device_name(device, VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, (uint64_t)*set_layout, "vkformer set layout");

@@ -80,7 +80,7 @@ static vkf_status make_pool(vkf__work *work)
         .poolSizeCount = 2,
         .pPoolSizes = sizes,
     };
-    VKF_VK(device, device->vk.vkCreateDescriptorPool(device->handle, &info, NULL, &work->pool));
+    VKF_VK_CREATE(device, device->vk.vkCreateDescriptorPool(device->handle, &info, NULL, &work->pool), &work->pool);
     vkf__device_name(device, VK_OBJECT_TYPE_DESCRIPTOR_POOL, (uint64_t)work->pool, work->name);
     if (device->plan.enable_timestamps) {
         VkQueryPoolCreateInfo query_info = {
@@ -88,7 +88,8 @@ static vkf_status make_pool(vkf__work *work)
             .queryType = VK_QUERY_TYPE_TIMESTAMP,
             .queryCount = 2 * work->node_count,
         };
-        VKF_VK(device, device->vk.vkCreateQueryPool(device->handle, &query_info, NULL, &work->queries));
+        VKF_VK_CREATE(device, device->vk.vkCreateQueryPool(device->handle, &query_info, NULL, &work->queries),
+                      &work->queries);
         vkf__device_name(device, VK_OBJECT_TYPE_QUERY_POOL, (uint64_t)work->queries, work->name);
     }
 fail:

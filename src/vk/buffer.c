@@ -38,7 +38,7 @@ vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, 
                            size_bytes, device->plan.caps.max_memory_allocation_bytes);
         goto fail;
     }
-    VKF_VK(device, device->vk.vkCreateBuffer(device->handle, &info, NULL, &buffer->handle));
+    VKF_VK_CREATE(device, device->vk.vkCreateBuffer(device->handle, &info, NULL, &buffer->handle), &buffer->handle);
     vkf__device_name(device, VK_OBJECT_TYPE_BUFFER, (uint64_t)buffer->handle, name);
     VkMemoryRequirements need;
     device->vk.vkGetBufferMemoryRequirements(device->handle, buffer->handle, &need);

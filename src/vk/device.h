@@ -134,4 +134,14 @@ void vkf__device_name(vkf__device *device, VkObjectType type, uint64_t handle, c
             goto fail;                                           \
     } while (0)
 
+// The same for a call that makes *handle. What a failing call puts out is undefined, and is not to be destroyed later.
+#define VKF_VK_CREATE(device, call, handle)                      \
+    do {                                                         \
+        status = vkf__device_status((device), (call), __func__); \
+        if (status != VKF_OK) {                                  \
+            *(handle) = VK_NULL_HANDLE;                          \
+            goto fail;                                           \
+        }                                                        \
+    } while (0)
+
 #endif

@@ -315,6 +315,8 @@ static vkf_status create_messenger(vkf__instance *instance)
                          "the Vulkan loader lists " VK_EXT_DEBUG_UTILS_EXTENSION_NAME " but lacks its functions: "
                          "update the Vulkan loader, or switch validation off");
     VkResult result = instance->vkCreateDebugUtilsMessengerEXT(instance->handle, &info, NULL, &instance->messenger);
+    if (result != VK_SUCCESS)
+        instance->messenger = VK_NULL_HANDLE; // what a failing call puts out is undefined
     return vkf__vulkan_status(instance->host, result, "vkCreateDebugUtilsMessengerEXT");
 }
 

@@ -195,8 +195,13 @@ static vkf_status allocate_from(vkf__memory *memory, uint32_t type, const VkMemo
             return VKF_OK;
         return vkf__device_status(memory->device, result, "vkAllocateMemory");
     }
-    *out_done = true;
-    return slab_take(memory, slab, class, 0, need->size, 0, out);
+    status = slab_take(memory, slab, class, 0, need->size, 0, out);
+    if (status != VKF_OK) {
+        slab_destroy(memory, slab);
+        memory->slab_count--;
+    }
+    *out_done = status == VKF_OK;
+    return status;
 }
 
 static vkf_status allocate_locked(vkf__memory *memory, const VkMemoryRequirements *need, vkf__memory_class class,

@@ -9,9 +9,11 @@ vkf_status vkf__submission_init(vkf__submission *submission, vkf__device *device
         .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
         .queueFamilyIndex = device->queue_family,
     };
-    VKF_VK(device, device->vk.vkCreateCommandPool(device->handle, &pool_info, NULL, &submission->pool));
+    VKF_VK_CREATE(device, device->vk.vkCreateCommandPool(device->handle, &pool_info, NULL, &submission->pool),
+                  &submission->pool);
     VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    VKF_VK(device, device->vk.vkCreateFence(device->handle, &fence_info, NULL, &submission->fence));
+    VKF_VK_CREATE(device, device->vk.vkCreateFence(device->handle, &fence_info, NULL, &submission->fence),
+                  &submission->fence);
     vkf__device_name(device, VK_OBJECT_TYPE_COMMAND_POOL, (uint64_t)submission->pool, name);
     vkf__device_name(device, VK_OBJECT_TYPE_FENCE, (uint64_t)submission->fence, name);
     return VKF_OK;

@@ -35,7 +35,8 @@ static vkf_status staging_create(vkf__transfer *transfer)
         .size = VKF_STAGING_BYTES,
         .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
     };
-    VKF_VK(device, device->vk.vkCreateBuffer(device->handle, &info, NULL, &transfer->staging));
+    VKF_VK_CREATE(device, device->vk.vkCreateBuffer(device->handle, &info, NULL, &transfer->staging),
+                  &transfer->staging);
     vkf__device_name(device, VK_OBJECT_TYPE_BUFFER, (uint64_t)transfer->staging, "vkformer staging");
     VkMemoryRequirements need;
     device->vk.vkGetBufferMemoryRequirements(device->handle, transfer->staging, &need);

@@ -20,9 +20,12 @@ static void listen(void *user, vkf_severity severity, const char *text)
         (void)snprintf(gpu->first_validation, sizeof gpu->first_validation, "%s", text);
 }
 
-// LeakSanitizer can name what the layer itself leaks, and so suppress it, only while the layer stays loaded.
-static void keep_layer_loaded(void)
+// LeakSanitizer can name what a layer or driver itself leaks, and so suppress it, only while that stays loaded.
+static void keep_loaded(bool validation)
 {
+    (void)dlopen("libvulkan_lvp.so", RTLD_NOW | RTLD_NODELETE);
+    if (!validation)
+        return;
     (void)dlopen("libVkLayer_khronos_validation.so", RTLD_NOW | RTLD_NODELETE);
 }
 
@@ -41,8 +44,7 @@ int vkf_test_gpu_open(vkf_test_gpu *gpu, vkf_context_desc *desc)
     desc->validation = environment_is_one("VKF_TEST_VALIDATION");
     desc->message = listen;
     desc->message_user = gpu;
-    if (desc->validation)
-        keep_layer_loaded();
+    keep_loaded(desc->validation);
     vkf_status status = vkf_context_create(desc, &gpu->context);
     if (status == VKF_OK || ((status == VKF_ERROR_NO_VULKAN || status == VKF_ERROR_NO_DEVICE) &&
                              !environment_is_one("VKF_TEST_REQUIRE_GPU")))

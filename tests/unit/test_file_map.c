@@ -92,7 +92,7 @@ static void test_file_read_refuses_long_file_directory_and_absent_file(void **st
     assert_int_equal(vkf__file_read(&recording.host, path, 10, &map), VKF_ERROR_FORMAT);
     assert_non_null(strstr(recording.text, "longer than the 10 bytes"));
     assert_int_equal(vkf__file_read(&recording.host, scratch->path, 10, &map), VKF_ERROR_FILE);
-    assert_non_null(strstr(recording.text, "cannot be read: Is a directory"));
+    assert_non_null(strstr(recording.text, "is a directory"));
     assert_int_equal(vkf__file_read(&recording.host, scratch_path(scratch, "absent"), 10, &map), VKF_ERROR_FILE);
     assert_non_null(strstr(recording.text, "absent"));
     assert_int_equal(map.size_bytes, 99);
