@@ -252,6 +252,7 @@ static const softmax_case COMBINATIONS[] = {
      .causal = VKF_CAUSAL_TOP_LEFT},
 };
 
+// The rule is one value for all kinds of mask: the first four meet each of them, the others one.
 static void test_softmax_fully_masked_rows(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -261,7 +262,8 @@ static void test_softmax_fully_masked_rows(void **state)
             c.fully_masked = (vkf_fully_masked)rule;
             c.mask_all = true;
             c.dtype = i % 3 == 2 ? VKF_DTYPE_F16 : VKF_DTYPE_F32;
-            run(ops, &c);
+            if (i < 4 || (int)i % VKF_FULLY_MASKED_COUNT == rule)
+                run(ops, &c);
         }
     }
 }
