@@ -2,7 +2,8 @@
 // two (the registry checks it).
 //
 // The corrected two-pass algorithm (Chan, Golub, LeVeque 1983): the variance is taken about the mean of the first pass,
-// and the mean of those differences, which is only rounding, corrects both. E[x^2] - E[x]^2 would cancel.
+// and the mean of those differences, which is only rounding, corrects both. E[x^2] - E[x]^2 would cancel. The correction is
+// subtracted on its own: added to a large mean it would be rounded away.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -74,10 +75,10 @@ vec2 sum_about(uint row_first, float centre)
     return sum;
 }
 
-void write_element(uint row_first, uint col, float mean, float inverse_deviation)
+void write_element(uint row_first, uint col, float centre, float shift, float inverse_deviation)
 {
     uint at = row_first + col;
-    float value = (load_input(at) - mean) * inverse_deviation;
+    float value = (load_input(at) - centre - shift) * inverse_deviation;
     if (HAS_WEIGHT != 0)
         value *= weight_load(col);
     if (HAS_BIAS != 0)
@@ -96,16 +97,15 @@ void main()
         return;
     uint row_first = row * p.dim;
     float dim = float(p.dim);
-    float mean = group_sum(sum_about(row_first, 0.0)).x / dim;
-    vec2 moments = group_sum(sum_about(row_first, mean)) / dim;
-    mean += moments.x;
+    float centre = group_sum(sum_about(row_first, 0.0)).x / dim;
+    vec2 moments = group_sum(sum_about(row_first, centre)) / dim;
     float variance = max(moments.y - moments.x * moments.x, 0.0);
     float inverse_deviation = inversesqrt(variance + p.eps);
     for (uint first = gl_LocalInvocationID.x; first < p.dim; first += UNROLL * gl_WorkGroupSize.x) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = first + i * gl_WorkGroupSize.x;
             if (col < p.dim)
-                write_element(row_first, col, mean, inverse_deviation);
+                write_element(row_first, col, centre, moments.x, inverse_deviation);
         }
     }
 }

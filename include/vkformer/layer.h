@@ -77,7 +77,8 @@ typedef struct vkf_attention_desc {
     vkf_attention_weights params;
     vkf_dtype dtype; // of activations: F32 or F16
     vkf_layer_sizes max_sizes;
-    vkf_tensor ports[VKF_PORT_COUNT]; // tensors that the caller provides instead of the layer's own, at maximum sizes
+    // Tensors that the caller provides instead of the layer's own, at maximum sizes. Outputs overlap no other port.
+    vkf_tensor ports[VKF_PORT_COUNT];
 } vkf_attention_desc;
 VKF_API VKF_MUST_CHECK vkf_status vkf_attention_create(vkf_context *context, const vkf_attention_desc *desc,
                                                        vkf_layer **out_layer);

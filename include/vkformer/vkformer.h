@@ -6,6 +6,7 @@
 // Conventions that hold for every function:
 // - A fallible function returns vkf_status. On failure nothing is left half-made, out-parameters are untouched, the
 //   caller's data is untouched, and the context's message callback has said what went wrong, where, and what to do.
+//   (A NULL handle, descriptor or out-pointer is VKF_ERROR_INVALID_ARGUMENT with no more to be said.)
 // - Handles are opaque. vkf_x_destroy() takes the address of the handle, accepts NULL content, and nulls it.
 // - Descriptor structs: zero means default, so start from `= {0}`. Pointers in them need to live only until the call
 //   returns, unless the field says otherwise.

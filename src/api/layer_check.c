@@ -80,6 +80,24 @@ fail:
     return status;
 }
 
+static bool written(vkf_port port)
+{
+    return port == VKF_PORT_OUTPUT || port == VKF_PORT_WEIGHTS || port == VKF_PORT_WEIGHTS_PER_HEAD;
+}
+
+// What a layer writes may overlap none of the caller's other ports: it is written before the last of them is read.
+static vkf_status check_ports_apart(const vkf__checker *check, const vkf__layer_desc *layer, vkf_port port,
+                                    const vkf_tensor *external)
+{
+    vkf_status status = VKF_OK;
+    for (uint32_t i = 0; i < VKF_PORT_COUNT; i++) {
+        if (i != port && (written(port) || written((vkf_port)i)))
+            VKF_TRY(vkf__check_apart(check, external, &layer->ports[i].external, port_names[i]));
+    }
+fail:
+    return status;
+}
+
 vkf_status vkf__set_port(const vkf__checker *check, vkf__layer_desc *layer, vkf_port port, const vkf_tensor *external,
                          vkf_dtype dtype, uint32_t rank, const uint32_t *shape)
 {
@@ -92,6 +110,8 @@ vkf_status vkf__set_port(const vkf__checker *check, vkf__layer_desc *layer, vkf_
     }
     if (external[port].rank > 0) {
         vkf_status status = vkf__check_shape(check, &external[port], port_names[port], dtype, rank, shape);
+        if (status == VKF_OK)
+            status = check_ports_apart(check, layer, port, &external[port]);
         if (status != VKF_OK)
             return status;
     }

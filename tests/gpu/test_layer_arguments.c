@@ -255,6 +255,23 @@ static void test_attention_refuses_wrong_descriptors(void **state)
     refuse(&l, VKF_ERROR_INVALID_ARGUMENT, "self attention with a kdim");
 }
 
+// The output, or the weights, inside what the layer reads.
+static void test_attention_refuses_overlapping_ports(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_attention_desc desc = attention_desc(ops);
+    const vkf_attention_desc correct = desc;
+    const layer_under_test l = {ops, "attention", create_attention, plan_attention, &desc};
+    desc.ports[VKF_PORT_OUTPUT] = desc.ports[VKF_PORT_QUERY];
+    refuse(&l, VKF_ERROR_INVALID_ARGUMENT, "the output is the query");
+    desc = correct;
+    desc.ports[VKF_PORT_WEIGHTS].buffer = desc.ports[VKF_PORT_QUERY].buffer;
+    refuse(&l, VKF_ERROR_INVALID_ARGUMENT, "the weights lie in the query");
+    desc = correct;
+    desc.ports[VKF_PORT_MASK].buffer = desc.ports[VKF_PORT_OUTPUT].buffer;
+    refuse(&l, VKF_ERROR_INVALID_ARGUMENT, "the mask lies in the output");
+}
+
 // Products of dimensions beyond 32 bits are no invitation to allocate what is left of them.
 static void test_attention_refuses_huge_dimensions(void **state)
 {
@@ -389,6 +406,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         VKF_OPS_TEST(test_attention_refuses_wrong_tensors),
         VKF_OPS_TEST(test_attention_refuses_wrong_descriptors),
+        VKF_OPS_TEST(test_attention_refuses_overlapping_ports),
         VKF_OPS_TEST(test_attention_refuses_huge_dimensions),
         VKF_OPS_TEST(test_feed_forward_refuses_wrong_descriptors),
         VKF_OPS_TEST(test_encoder_layer_refuses),
