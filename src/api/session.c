@@ -139,12 +139,12 @@ static vkf_status check_decode(const vkf_session *session, const vkf_decode_args
                              "the session only generates; create it with max_logit_rows above 0");
     if (args->target_len == 0)
         return fail_argument(session, function, "target_len is 0");
+    if (args->out_logits && !seq2seq(session))
+        return fail_argument(session, function, "this model has no logits");
     if (args->target_len > desc->max_target_len || (args->out_logits && args->target_len > desc->max_logit_rows))
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
                          "%s: target_len %u beyond the session's max_target_len %u or max_logit_rows %u", function,
                          args->target_len, desc->max_target_len, desc->max_logit_rows);
-    if (args->out_logits && !seq2seq(session))
-        return fail_argument(session, function, "this model has no logits");
     if (!masks_given(&desc->target_mask, seq2seq(session) ? session : args->target_mask, args->target_key_mask))
         return fail_argument(session, function, "a target mask that the session was made for is NULL");
     if (!seq2seq(session) &&

@@ -99,6 +99,7 @@ vkf_status vkf__session_encode(vkf_session *session, const vkf_encode_args *args
     const vkf__session_sizes sizes = {.batch = args->batch, .source_len = args->source_len};
     session->encoded = false;
     session->memory_cached = false;
+    session->attention_rows = 0;
     session->sizes = sizes;
     VKF_TRY(write_source(session, args));
     if (session->group_begin[VKF_STAGES_ENCODE + 1] > 0)

@@ -53,7 +53,7 @@ vkf_status vkf__session_make_stages(vkf_session *session)
             add_stage(session, group, VKF_STAGE_EMBED, 0);
         for (uint32_t i = 0; i < layers; i++)
             add_stage(session, group, VKF_STAGE_LAYER, i);
-        // nn.Transformer has no final norm without layers.
+        // PyTorch refuses a stack without layers; here it hands its input on as it is.
         if (layers > 0)
             add_stage(session, group, VKF_STAGE_HEAD, 0);
     }
