@@ -15,17 +15,17 @@ extern "C" {
 typedef struct vkf_layer vkf_layer;
 
 typedef enum vkf_port {
-    VKF_PORT_QUERY = 0,          // (B, L, embed_dim); src of an encoder layer, tgt of a decoder layer, x of a feed-forward
-    VKF_PORT_KEY,                // (B, S, kdim), attention
-    VKF_PORT_VALUE,              // (B, S, vdim), attention
-    VKF_PORT_MEMORY,             // (B, S, embed_dim), decoder layer
-    VKF_PORT_OUTPUT,             // (B, L, embed_dim)
-    VKF_PORT_WEIGHTS,            // (B, L, S') f32, attention weights averaged over heads; S' = S + bias_kv + zero_attn
-    VKF_PORT_WEIGHTS_PER_HEAD,   // (B, H, L, S') f32
-    VKF_PORT_MASK,               // (L, S), or (B * H, L, S): row b * H + h
-    VKF_PORT_KEY_MASK,           // (B, S), or (B) for lengths
-    VKF_PORT_MEMORY_MASK,        // as MASK, for a decoder layer's cross attention
-    VKF_PORT_MEMORY_KEY_MASK,    // as KEY_MASK, for a decoder layer's cross attention
+    VKF_PORT_QUERY = 0, // (B, L, embed_dim); src of an encoder layer, tgt of a decoder layer, x of a feed-forward
+    VKF_PORT_KEY,       // (B, S, kdim), attention
+    VKF_PORT_VALUE,     // (B, S, vdim), attention
+    VKF_PORT_MEMORY,    // (B, S, embed_dim), decoder layer
+    VKF_PORT_OUTPUT,    // (B, L, embed_dim)
+    VKF_PORT_WEIGHTS,   // (B, L, S') f32, attention weights averaged over heads; S' = S + bias_kv + zero_attn
+    VKF_PORT_WEIGHTS_PER_HEAD, // (B, H, L, S') f32
+    VKF_PORT_MASK,             // (L, S), or (B * H, L, S): row b * H + h
+    VKF_PORT_KEY_MASK,         // (B, S), or (B) for lengths
+    VKF_PORT_MEMORY_MASK,      // as MASK, for a decoder layer's cross attention
+    VKF_PORT_MEMORY_KEY_MASK,  // as KEY_MASK, for a decoder layer's cross attention
     VKF_PORT_COUNT
 } vkf_port;
 

@@ -29,20 +29,20 @@ extern "C" {
 #endif
 
 // The one list of statuses: X(name, value, text).
-#define VKF_STATUS_LIST(X)                                                                              \
-    X(VKF_OK, 0, "success")                                                                             \
-    X(VKF_ERROR_INVALID_ARGUMENT, 1, "an argument is wrong")                                            \
-    X(VKF_ERROR_OUT_OF_HOST_MEMORY, 2, "host memory is exhausted")                                      \
-    X(VKF_ERROR_OUT_OF_DEVICE_MEMORY, 3, "device memory is exhausted")                                  \
-    X(VKF_ERROR_NO_VULKAN, 4, "no Vulkan loader or driver was found")                                   \
-    X(VKF_ERROR_NO_DEVICE, 5, "no suitable Vulkan device was found")                                    \
-    X(VKF_ERROR_UNSUPPORTED, 6, "the device or this build does not support it")                         \
-    X(VKF_ERROR_TOO_LARGE, 7, "a size exceeds what the device or the object was made for")              \
-    X(VKF_ERROR_DEVICE_LOST, 8, "the device was lost; destroy the context and create a new one")        \
-    X(VKF_ERROR_VULKAN, 9, "a Vulkan call failed")                                                      \
-    X(VKF_ERROR_FILE, 10, "a file could not be read or written")                                        \
-    X(VKF_ERROR_FORMAT, 11, "the content of a file or buffer is malformed")                             \
-    X(VKF_ERROR_CANCELLED, 12, "the caller cancelled the operation")                                    \
+#define VKF_STATUS_LIST(X)                                                                       \
+    X(VKF_OK, 0, "success")                                                                      \
+    X(VKF_ERROR_INVALID_ARGUMENT, 1, "an argument is wrong")                                     \
+    X(VKF_ERROR_OUT_OF_HOST_MEMORY, 2, "host memory is exhausted")                               \
+    X(VKF_ERROR_OUT_OF_DEVICE_MEMORY, 3, "device memory is exhausted")                           \
+    X(VKF_ERROR_NO_VULKAN, 4, "no Vulkan loader or driver was found")                            \
+    X(VKF_ERROR_NO_DEVICE, 5, "no suitable Vulkan device was found")                             \
+    X(VKF_ERROR_UNSUPPORTED, 6, "the device or this build does not support it")                  \
+    X(VKF_ERROR_TOO_LARGE, 7, "a size exceeds what the device or the object was made for")       \
+    X(VKF_ERROR_DEVICE_LOST, 8, "the device was lost; destroy the context and create a new one") \
+    X(VKF_ERROR_VULKAN, 9, "a Vulkan call failed")                                               \
+    X(VKF_ERROR_FILE, 10, "a file could not be read or written")                                 \
+    X(VKF_ERROR_FORMAT, 11, "the content of a file or buffer is malformed")                      \
+    X(VKF_ERROR_CANCELLED, 12, "the caller cancelled the operation")                             \
     X(VKF_ERROR_SHADER, 13, "a shader did not compile")
 
 typedef enum vkf_status {

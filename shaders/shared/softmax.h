@@ -20,9 +20,9 @@
 struct vkf_softmax_params {
     vkf_u32 heads;
     vkf_u32 q_len;
-    vkf_u32 rows;      // batch * heads * q_len
-    vkf_u32 k_len;     // columns of x and out
-    vkf_u32 mask_cols; // columns under the masks; those after them (bias_kv, zero_attn) are always visible
+    vkf_u32 rows;       // batch * heads * q_len
+    vkf_u32 k_len;      // columns of x and out
+    vkf_u32 mask_cols;  // columns under the masks; those after them (bias_kv, zero_attn) are always visible
     vkf_u32 mask_batch; // strides of the mask in elements; 0 broadcasts
     vkf_u32 mask_head;
     vkf_u32 mask_row;

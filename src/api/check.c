@@ -30,9 +30,9 @@ vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor
         why = "it has no buffer";
     else if (tensor->offset_bytes % vkf_dtype_size(tensor->dtype) != 0)
         why = "its offset is no multiple of its element size";
-    else if (tensor->buffer && (tensor->offset_bytes > vkf_buffer_size(tensor->buffer) ||
-                                count * vkf_dtype_size(tensor->dtype) >
-                                    vkf_buffer_size(tensor->buffer) - tensor->offset_bytes))
+    else if (tensor->buffer &&
+             (tensor->offset_bytes > vkf_buffer_size(tensor->buffer) ||
+              count * vkf_dtype_size(tensor->dtype) > vkf_buffer_size(tensor->buffer) - tensor->offset_bytes))
         why = "it does not fit its buffer";
     if (!why)
         return VKF_OK;
@@ -80,8 +80,7 @@ static uint64_t tensor_end(const vkf_tensor *tensor)
     return tensor->offset_bytes + count * vkf_dtype_size(tensor->dtype);
 }
 
-vkf_status vkf__check_apart(const vkf__checker *check, const vkf_tensor *out, const vkf_tensor *in,
-                            const char *in_name)
+vkf_status vkf__check_apart(const vkf__checker *check, const vkf_tensor *out, const vkf_tensor *in, const char *in_name)
 {
     if (in->rank == 0 || !in->buffer || in->buffer != out->buffer || tensor_end(in) <= out->offset_bytes ||
         tensor_end(out) <= in->offset_bytes)

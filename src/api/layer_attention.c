@@ -34,8 +34,7 @@ static vkf_status check_dims(const vkf__checker *check, const vkf_attention_desc
     if (desc->self_attention && (d->kdim != d->embed_dim || d->vdim != d->embed_dim))
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
                          "%s: self attention with kdim or vdim unequal to embed_dim", check->function);
-    if ((desc->dtype != VKF_DTYPE_F32 && desc->dtype != VKF_DTYPE_F16) ||
-        desc->fully_masked >= VKF_FULLY_MASKED_COUNT)
+    if ((desc->dtype != VKF_DTYPE_F32 && desc->dtype != VKF_DTYPE_F16) || desc->fully_masked >= VKF_FULLY_MASKED_COUNT)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: dtype must be f32 or f16, fully_masked known",
                          check->function);
     return VKF_OK;
@@ -65,8 +64,8 @@ static vkf_status set_ports(const vkf__checker *check, const vkf_attention_desc 
         VKF_TRY(vkf__set_port(check, layer, VKF_PORT_WEIGHTS, external, VKF_DTYPE_F32, 3, weights));
     if (desc->weights_per_head)
         VKF_TRY(vkf__set_port(check, layer, VKF_PORT_WEIGHTS_PER_HEAD, external, VKF_DTYPE_F32, 4, per_head));
-    VKF_TRY(vkf__set_mask_ports(check, layer, VKF_PORT_MASK, VKF_PORT_KEY_MASK, external, &desc->mask, d->heads,
-                                &sizes));
+    VKF_TRY(
+        vkf__set_mask_ports(check, layer, VKF_PORT_MASK, VKF_PORT_KEY_MASK, external, &desc->mask, d->heads, &sizes));
 fail:
     return status;
 }

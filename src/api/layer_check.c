@@ -6,8 +6,8 @@
 #include "op/softmax.h"
 
 static const char *const port_names[VKF_PORT_COUNT] = {
-    "query", "key", "value", "memory", "output", "weights", "weights_per_head", "mask", "key_mask", "memory_mask",
-    "memory_key_mask",
+    "query", "key",      "value",       "memory",          "output", "weights", "weights_per_head",
+    "mask",  "key_mask", "memory_mask", "memory_key_mask",
 };
 
 vkf_status vkf__check_sizes(const vkf__checker *check, const vkf_layer_sizes *sizes, bool keys)
@@ -122,9 +122,9 @@ vkf_status vkf__set_port(const vkf__checker *check, vkf__layer_desc *layer, vkf_
     return VKF_OK;
 }
 
-vkf_status vkf__set_mask_ports(const vkf__checker *check, vkf__layer_desc *layer, vkf_port mask_port,
-                               vkf_port key_port, const vkf_tensor *external, const vkf_attention_mask *mask,
-                               uint32_t heads, const vkf_layer_sizes *sizes)
+vkf_status vkf__set_mask_ports(const vkf__checker *check, vkf__layer_desc *layer, vkf_port mask_port, vkf_port key_port,
+                               const vkf_tensor *external, const vkf_attention_mask *mask, uint32_t heads,
+                               const vkf_layer_sizes *sizes)
 {
     vkf_status status = VKF_OK;
     const uint32_t shared[] = {sizes->query_len, sizes->key_len};

@@ -22,8 +22,8 @@ static vkf_status describe_feed_forward(const vkf__checker *check, const vkf_fee
     vkf__layer_desc layer = {
         .kind = VKF_LAYER_FEED_FORWARD,
         .name = "feed_forward",
-        .feed_forward = vkf__feed_forward_block_of(desc->d_model, desc->dim_feedforward, desc->activation,
-                                                   desc->dtype, &desc->params),
+        .feed_forward = vkf__feed_forward_block_of(desc->d_model, desc->dim_feedforward, desc->activation, desc->dtype,
+                                                   &desc->params),
         .max_sizes = desc->max_sizes,
     };
     layer.max_sizes.key_len = 0;
@@ -40,8 +40,7 @@ static vkf_status check_weights(const vkf__checker *check, const vkf_transformer
     VKF_TRY(vkf__check_float(check, &desc->self.q_weight, "q_weight"));
     vkf_dtype dtype = desc->self.q_weight.dtype;
     uint32_t head_dim = desc->d_model / desc->num_heads;
-    const vkf__attention_dims dims = {desc->d_model, desc->num_heads, head_dim, head_dim, desc->d_model,
-                                      desc->d_model};
+    const vkf__attention_dims dims = {desc->d_model, desc->num_heads, head_dim, head_dim, desc->d_model, desc->d_model};
     VKF_TRY(vkf__check_attention_weights(check, &desc->self, &dims, dtype));
     if (decoder)
         VKF_TRY(vkf__check_attention_weights(check, &desc->cross, &dims, dtype));
@@ -132,8 +131,7 @@ fail:
     return status;
 }
 
-vkf_status vkf_encoder_layer_create(vkf_context *context, const vkf_transformer_layer_desc *desc,
-                                    vkf_layer **out_layer)
+vkf_status vkf_encoder_layer_create(vkf_context *context, const vkf_transformer_layer_desc *desc, vkf_layer **out_layer)
 {
     return create_layer(context, desc, false, "vkf_encoder_layer_create", out_layer);
 }
@@ -144,8 +142,7 @@ vkf_status vkf_encoder_layer_plan(vkf_context *context, const vkf_transformer_la
     return plan_layer(context, desc, false, "vkf_encoder_layer_plan", out_plan);
 }
 
-vkf_status vkf_decoder_layer_create(vkf_context *context, const vkf_transformer_layer_desc *desc,
-                                    vkf_layer **out_layer)
+vkf_status vkf_decoder_layer_create(vkf_context *context, const vkf_transformer_layer_desc *desc, vkf_layer **out_layer)
 {
     return create_layer(context, desc, true, "vkf_decoder_layer_create", out_layer);
 }

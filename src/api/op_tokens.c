@@ -24,8 +24,7 @@ static vkf_status check_embed(const vkf__checker *check, const vkf_embed_desc *d
     VKF_TRY(vkf__check_shape(check, &desc->out, "out", desc->out.dtype, 3, out_shape));
     const uint32_t position_shape[] = {desc->positions.shape[0], desc->table.shape[1]};
     VKF_TRY(vkf__check_optional(check, &desc->positions, "positions", VKF_DTYPE_F32, 2, position_shape));
-    if (desc->positions.rank > 0 &&
-        (uint64_t)desc->first_position + desc->ids.shape[1] > desc->positions.shape[0])
+    if (desc->positions.rank > 0 && (uint64_t)desc->first_position + desc->ids.shape[1] > desc->positions.shape[0])
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: positions %u to %u, the table has %u",
                          check->function, desc->first_position, desc->first_position + desc->ids.shape[1],
                          desc->positions.shape[0]);

@@ -38,11 +38,13 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
     VKF_TRY(vkf__check_mask_desc(check, &desc->source_mask, "source_mask"));
     VKF_TRY(vkf__check_mask_desc(check, &desc->target_mask, "target_mask"));
     VKF_TRY(vkf__check_mask_desc(check, &desc->memory_mask, "memory_mask"));
-    if (desc->fully_masked >= VKF_FULLY_MASKED_COUNT || (tokens && desc->max_target_len < 2 && desc->max_logit_rows == 0) ||
+    if (desc->fully_masked >= VKF_FULLY_MASKED_COUNT ||
+        (tokens && desc->max_target_len < 2 && desc->max_logit_rows == 0) ||
         desc->max_logit_rows > desc->max_target_len)
-        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "%s: fully_masked is unknown, max_target_len too small to generate, or max_logit_rows beyond it",
-                         check->function);
+        return vkf__fail(
+            check->host, VKF_ERROR_INVALID_ARGUMENT,
+            "%s: fully_masked is unknown, max_target_len too small to generate, or max_logit_rows beyond it",
+            check->function);
     if (desc->attention_weights && model->config.num_decoder_layers == 0)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: attention_weights of a model with no decoder",
                          check->function);
@@ -120,8 +122,7 @@ vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
             return fail_argument(session, __func__, "source_ids is NULL");
         VKF_TRY(check_ids(session, __func__, args->source_ids, (uint64_t)args->batch * args->source_len,
                           session->model->config.source_vocab));
-    } else if (!args->source ||
-               !masks_given(&session->desc.source_mask, args->source_mask, args->source_key_mask)) {
+    } else if (!args->source || !masks_given(&session->desc.source_mask, args->source_mask, args->source_key_mask)) {
         return fail_argument(session, __func__, "source, or a mask that the session was made for, is NULL");
     }
     VKF_TRY(vkf__session_encode(session, args));
@@ -135,8 +136,7 @@ static vkf_status check_decode(const vkf_session *session, const vkf_decode_args
     if (!session->encoded)
         return fail_argument(session, function, "no memory to attend to; call vkf_session_encode first");
     if (session->group_begin[VKF_STAGES_DECODE] == session->group_begin[VKF_STAGES_DECODE + 1])
-        return fail_argument(session, function,
-                             "the session only generates; create it with max_logit_rows above 0");
+        return fail_argument(session, function, "the session only generates; create it with max_logit_rows above 0");
     if (args->target_len == 0)
         return fail_argument(session, function, "target_len is 0");
     if (args->out_logits && !seq2seq(session))

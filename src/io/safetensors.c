@@ -68,12 +68,12 @@ static vkf_status read_entries(vkf__safetensors *file, const vkf__safetensors_ar
     size_t names_bytes = 0;
     if (count == 0)
         return VKF_OK;
-    json_object_foreach(root, key, entry)
-        names_bytes += strlen(key) + 1;
+    json_object_foreach(root, key, entry) names_bytes += strlen(key) + 1;
     VKF_ALLOC(area->host, file->tensors, count);
     VKF_ALLOC(area->host, file->names, names_bytes);
     char *name = file->names;
-    json_object_foreach(root, key, entry) {
+    json_object_foreach(root, key, entry)
+    {
         size_t bytes = strlen(key) + 1;
         memcpy(name, key, bytes);
         VKF_TRY(vkf__safetensors_parse_entry(area, name, entry, &file->tensors[file->count]));

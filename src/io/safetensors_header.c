@@ -99,7 +99,8 @@ static vkf_status check_metadata(const vkf__safetensors_area *area, json_t *root
         return bad_header(area, "\"" VKF_SAFETENSORS_METADATA "\" is not an object");
     const char *key;
     json_t *value;
-    json_object_foreach(metadata, key, value) {
+    json_object_foreach(metadata, key, value)
+    {
         if (!json_is_string(value))
             return vkf__fail(area->host, VKF_ERROR_FORMAT,
                              "%s: safetensors header: \"" VKF_SAFETENSORS_METADATA "\": '%.200s' is not a string",

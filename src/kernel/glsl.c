@@ -37,8 +37,7 @@ static bool make_preamble(const char *defines, char *out_text, size_t capacity)
     return true;
 }
 
-static vkf_status copy_words(const vkf__host *host, glslang_program_t *program, uint32_t **out_words,
-                             size_t *out_bytes)
+static vkf_status copy_words(const vkf__host *host, glslang_program_t *program, uint32_t **out_words, size_t *out_bytes)
 {
     vkf_status status = VKF_OK;
     uint32_t *words = NULL;

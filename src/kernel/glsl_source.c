@@ -148,8 +148,8 @@ fail:
     return status;
 }
 
-vkf_status vkf__glsl_source(const vkf__host *host, const char *dir, const char *source,
-                            const char *preamble, char **out_text)
+vkf_status vkf__glsl_source(const vkf__host *host, const char *dir, const char *source, const char *preamble,
+                            char **out_text)
 {
     vkf_status status = VKF_OK;
     text_buffer out = {.host = host, .preamble = preamble};

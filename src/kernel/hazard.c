@@ -29,8 +29,8 @@ vkf_status vkf__hazards_add(vkf__hazards *hazards, const vkf__access *accesses, 
     if (barrier)
         hazards->count = 0;
     void *grown = hazards->accesses;
-    vkf_status status = vkf__grow(hazards->host, &grown, sizeof *hazards->accesses, hazards->count,
-                                  &hazards->capacity, hazards->count + count);
+    vkf_status status = vkf__grow(hazards->host, &grown, sizeof *hazards->accesses, hazards->count, &hazards->capacity,
+                                  hazards->count + count);
     if (status != VKF_OK)
         return status;
     hazards->accesses = grown;

@@ -18,9 +18,9 @@ vkf_status vkf__pipelines_init(vkf__pipelines *pipelines, vkf__device *device, V
     }
     pipelines->lock_ready = true;
     if (shader_dir && !vkf__glsl_available()) {
-        status = vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,
-                           "shader_dir %s: this build has no GLSL compiler; configure with VKF_RUNTIME_GLSL=ON",
-                           shader_dir);
+        status =
+            vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,
+                      "shader_dir %s: this build has no GLSL compiler; configure with VKF_RUNTIME_GLSL=ON", shader_dir);
         goto fail;
     }
     if (shader_dir) {
@@ -166,8 +166,7 @@ static vkf_status make_pipeline(vkf__pipelines *pipelines, const vkf__kernel *ke
                   .pSpecializationInfo = &specialization},
         .layout = pipelines->layouts[kernel->storage_count],
     };
-    VKF_VK(device,
-           device->vk.vkCreateComputePipelines(device->handle, pipelines->cache, 1, &info, NULL, out_handle));
+    VKF_VK(device, device->vk.vkCreateComputePipelines(device->handle, pipelines->cache, 1, &info, NULL, out_handle));
     vkf__device_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)*out_handle, kernel->name);
 fail:
     if (module != VK_NULL_HANDLE)

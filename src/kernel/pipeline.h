@@ -32,8 +32,8 @@ void vkf__pipelines_finish(vkf__pipelines *pipelines);
 
 // `spec` holds kernel->spec_count values. The result lives as long as the pipelines.
 // Statuses: SHADER, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
-VKF_MUST_CHECK vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel,
-                                             const uint32_t *spec, const vkf__pipeline **out_pipeline);
+VKF_MUST_CHECK vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
+                                             const vkf__pipeline **out_pipeline);
 
 // Fills in workgroup size and tile from a config; flags follow from spec id 1 + tile_count.
 void vkf__config_spec(const vkf__kernel *kernel, const vkf__config *config, const uint32_t *flags, uint32_t *out_spec);

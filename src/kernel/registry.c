@@ -50,10 +50,8 @@ static bool gemm_valid(const vkf__config *config)
 // {transpose a, transpose b, activation, has bias, add after}: linear layers with and without bias, with the activations of
 // a feed-forward block; attention scores (the second) and attention times values (the third).
 static const uint32_t gemm_flags[][VKF_KERNEL_MAX_FLAGS] = {
-    {0, 1, VKF_SHADER_ACTIVATION_NONE, 1, 0},
-    {0, 1, VKF_SHADER_ACTIVATION_NONE, 0, 0},
-    {0, 0, VKF_SHADER_ACTIVATION_NONE, 0, 0},
-    {0, 1, VKF_SHADER_ACTIVATION_RELU, 1, 0},
+    {0, 1, VKF_SHADER_ACTIVATION_NONE, 1, 0},     {0, 1, VKF_SHADER_ACTIVATION_NONE, 0, 0},
+    {0, 0, VKF_SHADER_ACTIVATION_NONE, 0, 0},     {0, 1, VKF_SHADER_ACTIVATION_RELU, 1, 0},
     {0, 1, VKF_SHADER_ACTIVATION_GELU_ERF, 1, 0},
 };
 
@@ -85,45 +83,52 @@ static const vkf__config flat_configs[] = {
 // (row name f16p) with two halves to a word for devices that have no 16-bit storage. Earlier rows are preferred.
 #define F VKF_DTYPE_F32
 #define H VKF_DTYPE_F16
-#define TYPES(...) {__VA_ARGS__}
+#define TYPES(...)  \
+    {               \
+        __VA_ARGS__ \
+    }
 
-#define GEMM(suffix, native, a, b, d)                                                                        \
-    {.name = "gemm_tile." suffix, .op = VKF_OP_GEMM, .types = TYPES(a, b, d), .type_count = 3,               \
-     .needs_storage_16bit = native, .storage_count = 4, .params_bytes = sizeof(struct vkf_gemm_params),      \
-     .spec_count = VKF_GEMM_SPEC_COUNT, .tile_count = 5, .configs = gemm_configs,                            \
-     .config_count = COUNT(gemm_configs), .shared_bytes = gemm_shared_bytes, .valid = gemm_valid,                \
-     .common_flags = gemm_flags, .common_flags_count = COUNT(gemm_flags)}
+#define GEMM(suffix, native, a, b, d)                                                                      \
+    {                                                                                                      \
+        .name = "gemm_tile." suffix, .op = VKF_OP_GEMM, .types = TYPES(a, b, d), .type_count = 3,          \
+        .needs_storage_16bit = native, .storage_count = 4, .params_bytes = sizeof(struct vkf_gemm_params), \
+        .spec_count = VKF_GEMM_SPEC_COUNT, .tile_count = 5, .configs = gemm_configs,                       \
+        .config_count = COUNT(gemm_configs), .shared_bytes = gemm_shared_bytes, .valid = gemm_valid,       \
+        .common_flags = gemm_flags, .common_flags_count = COUNT(gemm_flags)                                \
+    }
 
-#define ROW(shader, kind, suffix, native, t0, t1, storage, params, specs)                                     \
-    {.name = shader "." suffix, .op = kind, .types = TYPES(t0, t1), .type_count = 2,                          \
-     .needs_storage_16bit = native, .storage_count = storage, .params_bytes = sizeof(struct params),          \
-     .spec_count = specs, .configs = row_configs, .config_count = COUNT(row_configs),                         \
-     .shared_bytes = row_shared_bytes, .valid = power_of_two}
+#define ROW(shader, kind, suffix, native, t0, t1, storage, params, specs)                                              \
+    {                                                                                                                  \
+        .name = shader "." suffix, .op = kind, .types = TYPES(t0, t1), .type_count = 2, .needs_storage_16bit = native, \
+        .storage_count = storage, .params_bytes = sizeof(struct params), .spec_count = specs, .configs = row_configs,  \
+        .config_count = COUNT(row_configs), .shared_bytes = row_shared_bytes, .valid = power_of_two                    \
+    }
 
-#define SOFTMAX(suffix, native, x, out)                                                                       \
+#define SOFTMAX(suffix, native, x, out) \
     ROW("softmax", VKF_OP_SOFTMAX, suffix, native, x, out, 4, vkf_softmax_params, VKF_SOFTMAX_SPEC_COUNT)
-#define LAYER_NORM(suffix, native, x, w)                                                                      \
-    ROW("layer_norm", VKF_OP_LAYER_NORM, suffix, native, x, w, 4, vkf_layer_norm_params,                      \
-        VKF_LAYER_NORM_SPEC_COUNT)
-#define LAYER_NORM_RESIDUAL(suffix, native, x, w)                                                             \
-    ROW("layer_norm_residual", VKF_OP_LAYER_NORM_RESIDUAL, suffix, native, x, w, 5, vkf_layer_norm_params,    \
+#define LAYER_NORM(suffix, native, x, w) \
+    ROW("layer_norm", VKF_OP_LAYER_NORM, suffix, native, x, w, 4, vkf_layer_norm_params, VKF_LAYER_NORM_SPEC_COUNT)
+#define LAYER_NORM_RESIDUAL(suffix, native, x, w)                                                          \
+    ROW("layer_norm_residual", VKF_OP_LAYER_NORM_RESIDUAL, suffix, native, x, w, 5, vkf_layer_norm_params, \
         VKF_LAYER_NORM_RESIDUAL_SPEC_COUNT)
-#define ARGMAX(suffix, native, x)                                                                             \
+#define ARGMAX(suffix, native, x) \
     ROW("argmax", VKF_OP_ARGMAX, suffix, native, x, VKF_DTYPE_I32, 2, vkf_argmax_params, VKF_ARGMAX_SPEC_COUNT)
 
-#define FLAT(shader, kind, suffix, native, t0, t1, count, storage, params, specs)                             \
-    {.name = shader "." suffix, .op = kind, .types = TYPES(t0, t1), .type_count = count,                      \
-     .needs_storage_16bit = native, .storage_count = storage, .params_bytes = sizeof(struct params),          \
-     .spec_count = specs, .configs = flat_configs, .config_count = COUNT(flat_configs)}
+#define FLAT(shader, kind, suffix, native, t0, t1, count, storage, params, specs)                       \
+    {                                                                                                   \
+        .name = shader "." suffix, .op = kind, .types = TYPES(t0, t1), .type_count = count,             \
+        .needs_storage_16bit = native, .storage_count = storage, .params_bytes = sizeof(struct params), \
+        .spec_count = specs, .configs = flat_configs, .config_count = COUNT(flat_configs)               \
+    }
 
-#define PERMUTE(suffix, native, x)                                                                            \
+#define PERMUTE(suffix, native, x) \
     FLAT("permute", VKF_OP_PERMUTE, suffix, native, x, x, 1, 2, vkf_permute_params, VKF_PERMUTE_SPEC_COUNT)
-#define EMBED(suffix, native, table, out)                                                                     \
+#define EMBED(suffix, native, table, out) \
     FLAT("embed", VKF_OP_EMBED, suffix, native, table, out, 2, 4, vkf_embed_params, VKF_EMBED_SPEC_COUNT)
-#define ADDITIVE(suffix, native, x)                                                                           \
-    FLAT("additive_scores", VKF_OP_ADDITIVE_SCORES, suffix, native, x, x, 1, 4, vkf_additive_params,          \
+#define ADDITIVE(suffix, native, x)                                                                  \
+    FLAT("additive_scores", VKF_OP_ADDITIVE_SCORES, suffix, native, x, x, 1, 4, vkf_additive_params, \
          VKF_ADDITIVE_SPEC_COUNT)
-#define COPY(suffix, native, x, out)                                                                          \
+#define COPY(suffix, native, x, out) \
     FLAT("copy", VKF_OP_COPY, suffix, native, x, out, 2, 2, vkf_copy_params, VKF_COPY_SPEC_COUNT)
 
 const vkf__kernel vkf__kernels[] = {

@@ -43,11 +43,11 @@ typedef struct vkf__kernel {
     vkf__op op;
     vkf_dtype types[VKF_KERNEL_MAX_TYPES]; // of the operands that selection looks at, in the shader's order
     uint32_t type_count;
-    bool needs_storage_16bit; // float16_t in storage buffers; rows without it unpack words
-    uint32_t storage_count;   // storage buffers, bindings 1..
-    uint32_t params_bytes;    // uniform parameter struct, binding 0
-    uint32_t spec_count;      // specialisation constants, ids 0..
-    uint32_t tile_count;      // spec ids 1..tile_count come from the config
+    bool needs_storage_16bit;   // float16_t in storage buffers; rows without it unpack words
+    uint32_t storage_count;     // storage buffers, bindings 1..
+    uint32_t params_bytes;      // uniform parameter struct, binding 0
+    uint32_t spec_count;        // specialisation constants, ids 0..
+    uint32_t tile_count;        // spec ids 1..tile_count come from the config
     const vkf__config *configs; // best first; the last takes any problem
     uint32_t config_count;
     uint32_t (*shared_bytes)(const vkf__config *config); // NULL: none

@@ -90,8 +90,7 @@ static bool parse_entry(const char *line, vkf__tuned_entry *out_entry)
 static vkf_status append(const vkf__host *host, vkf__tuned *tuned, const vkf__tuned_entry *entry)
 {
     void *entries = tuned->entries;
-    vkf_status status =
-        vkf__grow(host, &entries, sizeof *entry, tuned->count, &tuned->capacity, tuned->count + 1);
+    vkf_status status = vkf__grow(host, &entries, sizeof *entry, tuned->count, &tuned->capacity, tuned->count + 1);
     if (status != VKF_OK)
         return status;
     tuned->entries = entries;

@@ -103,8 +103,8 @@ vkf_status vkf__work_begin_build(vkf__work *work, vkf_buffer *arena)
     if (work->node_count == 0)
         return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT, "%s: nothing to do", work->name);
     VKF_ALLOC(device->host, work->nodes, work->node_count);
-    VKF_TRY(vkf__buffer_create(&work->context->transfer, VKF_MEMORY_CONTROL, vkf__work_control_bytes(work),
-                               work->name, &work->control));
+    VKF_TRY(vkf__buffer_create(&work->context->transfer, VKF_MEMORY_CONTROL, vkf__work_control_bytes(work), work->name,
+                               &work->control));
     VKF_TRY(make_pool(work));
     work->arena = arena;
     rewind_cursors(work, VKF_WORK_BUILD);
@@ -192,8 +192,7 @@ vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types,
                              "%s: no kernel for %s with element types %s, %s, %s on this device", work->name,
                              vkf__op_name(op), vkf_dtype_name(types[0]), vkf_dtype_name(types[1]),
                              vkf_dtype_name(types[2]));
-        packed = (uint64_t)(variant.kernel - vkf__kernels) << 32 |
-                 (uint64_t)(variant.config - variant.kernel->configs);
+        packed = (uint64_t)(variant.kernel - vkf__kernels) << 32 | (uint64_t)(variant.config - variant.kernel->configs);
     }
     vkf_status status = vkf__work_decide(work, packed, &packed);
     if (status != VKF_OK)
@@ -307,8 +306,8 @@ static vkf_status make_set(vkf__work *work, const vkf__dispatch *dispatch, vkf__
         const vkf__span *span = binding->span.size_bytes > 0 ? &binding->span : &dispatch->bindings[0].span;
         buffers[1 + i] = bind_span(work, span, &node->push[i]);
         if (binding->span.size_bytes > 0)
-            node->accesses[i] = (vkf__access){span->buffer, span->offset_bytes,
-                                              span->offset_bytes + span->size_bytes, binding->write};
+            node->accesses[i] =
+                (vkf__access){span->buffer, span->offset_bytes, span->offset_bytes + span->size_bytes, binding->write};
     }
     for (uint32_t i = 0; i <= kernel->storage_count; i++) {
         writes[i] = (VkWriteDescriptorSet){

@@ -55,8 +55,8 @@ typedef struct vkf__work {
     vkf_context *context;
     vkf__work_mode mode;
     const char *name;
-    const char *prefix; // put before labels while not NULL: "self_attn."
-    uint32_t cursor;    // next node
+    const char *prefix;  // put before labels while not NULL: "self_attn."
+    uint32_t cursor;     // next node
     uint32_t node_count; // known after PLAN
     vkf__node *nodes;
     uint64_t *decisions; // what PLAN decided, replayed afterwards
@@ -67,7 +67,7 @@ typedef struct vkf__work {
     vkf_buffer *arena;    // not owned
     vkf_buffer *control;  // owned: indirect grids, then parameter structs
     VkDescriptorPool pool;
-    VkQueryPool queries; // null without timestamps
+    VkQueryPool queries;            // null without timestamps
     VkCommandBuffer command_buffer; // of the owner's submission
     char **labels;                  // prefixed labels, owned
     size_t label_count, label_capacity;

@@ -33,10 +33,10 @@ static void barrier_after(vkf__device *device, VkCommandBuffer command_buffer)
         .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
                          VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT,
     };
-    device->vk.vkCmdPipelineBarrier(
-        command_buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-        VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
-        &barrier, 0, NULL, 0, NULL);
+    device->vk.vkCmdPipelineBarrier(command_buffer, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT |
+                                        VK_PIPELINE_STAGE_HOST_BIT,
+                                    0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
 static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index, bool timestamps)

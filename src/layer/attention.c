@@ -61,7 +61,9 @@ static vkf_status emit_projection(vkf__work *work, const projection *args, const
         .m = flat ? sizes->batch * rows : rows,
         .n = to->width,
         .k = args->in,
-        .batch = rows == 0 ? 0 : flat ? 1 : sizes->batch,
+        .batch = rows == 0 ? 0
+                 : flat    ? 1
+                           : sizes->batch,
         .lda = args->in,
         .ldb = args->in,
         .ldd = single && !dense ? to->stride * to->width : to->width,

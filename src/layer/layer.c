@@ -125,8 +125,7 @@ vkf_status vkf__layer_plan(vkf_context *context, const vkf__layer_desc *desc, vk
     vkf_memory_plan plan;
     vkf__memory_plan_init(&plan, context);
     vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layer.work.arena_bytes, &plan.activations_bytes);
-    vkf__memory_plan_add(&plan, context, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&layer.work),
-                         &plan.control_bytes);
+    vkf__memory_plan_add(&plan, context, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&layer.work), &plan.control_bytes);
     *out_plan = plan;
 fail:
     vkf__work_finish(&layer.work);
@@ -189,8 +188,7 @@ static vkf_status check_transfer(vkf_layer *layer, vkf_port port, uint64_t size_
 {
     const vkf__host *host = &layer->context->host;
     if (!vkf_layer_port(layer, port, out_tensor))
-        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: the layer has no port %d", layer->desc.name,
-                         (int)port);
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: the layer has no port %d", layer->desc.name, (int)port);
     uint64_t capacity = port_count(&layer->desc.ports[port]) * vkf_dtype_size(layer->desc.ports[port].dtype);
     if (size_bytes > capacity)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,

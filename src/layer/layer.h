@@ -49,7 +49,6 @@ struct vkf_layer {
 
 // The descriptor was checked. Statuses as vkf_attention_create().
 VKF_MUST_CHECK vkf_status vkf__layer_create(vkf_context *context, const vkf__layer_desc *desc, vkf_layer **out_layer);
-VKF_MUST_CHECK vkf_status vkf__layer_plan(vkf_context *context, const vkf__layer_desc *desc,
-                                          vkf_memory_plan *out_plan);
+VKF_MUST_CHECK vkf_status vkf__layer_plan(vkf_context *context, const vkf__layer_desc *desc, vkf_memory_plan *out_plan);
 
 #endif

@@ -34,8 +34,8 @@ vkf__transformer_block vkf__transformer_block_of(const vkf_transformer_layer_des
         .dtype = desc->dtype,
         .self = attention_of(desc, &desc->self, &desc->self_mask),
         .cross = attention_of(desc, &desc->cross, &desc->cross_mask),
-        .feed_forward = vkf__feed_forward_block_of(desc->d_model, desc->dim_feedforward, desc->activation,
-                                                   desc->dtype, &desc->feed_forward),
+        .feed_forward = vkf__feed_forward_block_of(desc->d_model, desc->dim_feedforward, desc->activation, desc->dtype,
+                                                   &desc->feed_forward),
         .norm = {norm_of(&desc->norm1), norm_of(&desc->norm2), norm_of(&desc->norm3)},
     };
 }
@@ -58,8 +58,8 @@ static vkf_status emit_norm(vkf__work *work, const vkf__transformer_block *block
 }
 
 // Pre-norm x += f(LN(x)) needs the normalised copy; post-norm x = LN(x + f(x)) feeds f with the stream itself.
-static vkf_status begin_block(vkf__work *work, const vkf__transformer_block *block, uint32_t index,
-                              const vkf__span *x, uint32_t rows, vkf__span *out_input)
+static vkf_status begin_block(vkf__work *work, const vkf__transformer_block *block, uint32_t index, const vkf__span *x,
+                              uint32_t rows, vkf__span *out_input)
 {
     vkf_status status = VKF_OK;
     *out_input = *x;

@@ -24,9 +24,9 @@ vkf__transformer_block vkf__transformer_block_of(const vkf_transformer_layer_des
 
 // The masks, caches and weights of one attention inside a layer; query, key, value and out are the layer's business.
 typedef struct vkf__transformer_io {
-    vkf__span x;                // (B, L, d_model): the residual stream, read and written
-    vkf__attention_io self;     // masks and cache
-    vkf__attention_io cross;    // masks, cache and weights; key is the memory
+    vkf__span x;             // (B, L, d_model): the residual stream, read and written
+    vkf__attention_io self;  // masks and cache
+    vkf__attention_io cross; // masks, cache and weights; key is the memory
 } vkf__transformer_io;
 
 VKF_MUST_CHECK vkf_status vkf__emit_encoder_layer(vkf__work *work, const vkf__transformer_block *block,

@@ -33,8 +33,7 @@ static vkf_status read_type(const vkf__host *host, const char *path, const json_
     return VKF_OK;
 }
 
-static vkf_status read_activation(const vkf__host *host, const char *path, const json_t *root,
-                                  vkf_model_config *config)
+static vkf_status read_activation(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
 {
     const char *name = NULL;
     vkf_status status = vkf__json_string(host, path, root, "activation", &name);

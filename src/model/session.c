@@ -61,8 +61,7 @@ static vkf_status make_buffers(vkf_session *session, vkf__session_layout *layout
     vkf_status status = VKF_OK;
     VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->state_bytes, "session state", &session->state));
     VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->cache_bytes, "session cache", &session->cache));
-    VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->constants_bytes, "session positions",
-                        &session->constants));
+    VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->constants_bytes, "session positions", &session->constants));
     VKF_TRY(make_buffer(session, VKF_MEMORY_CONTROL, layout->ids_bytes, "session token ids", &session->ids));
     VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, session->arena_bytes, "session arena", &session->arena));
     // The same layout again, now with the buffers in the spans.

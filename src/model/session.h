@@ -78,10 +78,10 @@ struct vkf_session {
     uint64_t arena_bytes;
     vkf__session_sizes sizes; // of the last run
     uint32_t record_count;
-    bool encoded;        // a memory is there
-    bool memory_cached;  // and its keys and values too
-    int last_group;      // of the last run, for timings; -1: none
-    float *attention;    // (layers, B, H, max_target_len, max_source_len), gathered over steps; NULL unless asked for
+    bool encoded;       // a memory is there
+    bool memory_cached; // and its keys and values too
+    int last_group;     // of the last run, for timings; -1: none
+    float *attention;   // (layers, B, H, max_target_len, max_source_len), gathered over steps; NULL unless asked for
     uint32_t attention_rows; // target positions gathered
 };
 
@@ -109,8 +109,7 @@ vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage
 // The descriptor was checked and completed. Statuses as vkf_session_create().
 VKF_MUST_CHECK vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc,
                                               vkf_session **out_session);
-VKF_MUST_CHECK vkf_status vkf__session_plan(vkf_model *model, const vkf_session_desc *desc,
-                                            vkf_memory_plan *out_plan);
+VKF_MUST_CHECK vkf_status vkf__session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_memory_plan *out_plan);
 // Writes the sizes, submits one group and waits.
 VKF_MUST_CHECK vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group,
                                            const vkf__session_sizes *sizes);

@@ -47,8 +47,8 @@ static void lay_out_state(vkf_session *session, region *r)
     s->memory = append(r, dtype, b, source, d);
     s->hidden = append(r, dtype, b, target, d);
     if (config->kind == VKF_MODEL_SEQ2SEQ)
-        s->logits = append(r, VKF_DTYPE_F32, b, desc->max_logit_rows > 0 ? desc->max_logit_rows : 1,
-                           config->target_vocab);
+        s->logits =
+            append(r, VKF_DTYPE_F32, b, desc->max_logit_rows > 0 ? desc->max_logit_rows : 1, config->target_vocab);
     append_masks(r, &desc->source_mask, b, h, source, source, &s->source_mask, &s->source_key_mask);
     append_masks(r, &desc->target_mask, b, h, target, target, &s->target_mask, &s->target_key_mask);
     append_masks(r, &desc->memory_mask, b, h, target, source, &s->memory_mask, &s->memory_key_mask);

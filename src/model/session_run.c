@@ -86,8 +86,8 @@ static vkf_status write_source(vkf_session *session, const vkf_encode_args *args
         VKF_TRY(write_floats(&s->memory, args->source, positions * session->model->config.d_model));
         VKF_TRY(write_mask(&s->source_mask, args->source_mask,
                            mask_count(session, mask, args->source_len, args->source_len)));
-        VKF_TRY(write_mask(&s->source_key_mask, args->source_key_mask,
-                           key_mask_count(session, mask, args->source_len)));
+        VKF_TRY(
+            write_mask(&s->source_key_mask, args->source_key_mask, key_mask_count(session, mask, args->source_len)));
     }
 fail:
     return status;
@@ -131,8 +131,8 @@ static vkf_status write_target(vkf_session *session, const vkf_decode_args *args
         VKF_TRY(write_mask(&s->memory_key_mask, args->memory_key_mask,
                            key_mask_count(session, &session->desc.memory_mask, sizes->source_len)));
     }
-    VKF_TRY(write_mask(&s->target_key_mask, args->target_key_mask,
-                       key_mask_count(session, &session->desc.target_mask, t)));
+    VKF_TRY(
+        write_mask(&s->target_key_mask, args->target_key_mask, key_mask_count(session, &session->desc.target_mask, t)));
 fail:
     return status;
 }
@@ -219,7 +219,8 @@ static vkf_status take_tokens(vkf_session *session, generated *out, uint32_t pos
         int32_t *row = out->ids + (size_t)b * out->max_len;
         if (out->lengths[b] < position || (position > 1 && row[position - 1] == session->model->config.eos_id))
             continue;
-        VKF_TRY(vkf_buffer_read(ids->buffer, ids->offset_bytes + at * sizeof(int32_t), &row[position], sizeof(int32_t)));
+        VKF_TRY(
+            vkf_buffer_read(ids->buffer, ids->offset_bytes + at * sizeof(int32_t), &row[position], sizeof(int32_t)));
         out->lengths[b] = position + 1;
         live += row[position] != session->model->config.eos_id;
     }

@@ -47,8 +47,7 @@ vkf_status vkf__session_make_stages(vkf_session *session)
         session->group_begin[group] = session->stage_count;
         if (!has_group(session, group))
             continue;
-        uint32_t layers =
-            group == VKF_STAGES_ENCODE ? config->num_encoder_layers : config->num_decoder_layers;
+        uint32_t layers = group == VKF_STAGES_ENCODE ? config->num_encoder_layers : config->num_decoder_layers;
         if (config->kind == VKF_MODEL_SEQ2SEQ)
             add_stage(session, group, VKF_STAGE_EMBED, 0);
         for (uint32_t i = 0; i < layers; i++)

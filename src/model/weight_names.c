@@ -55,8 +55,8 @@ static void add_layer(slot_list *list, const char *prefix, const vkf_model_confi
         add_norm(list, prefix, norms[i], d, &layer->norm[i]);
 }
 
-static void add_stack(slot_list *list, const char *root, const char *name, const vkf_model_config *config,
-                      bool decoder, vkf__layer_weights *layers, vkf_norm_weights *norm)
+static void add_stack(slot_list *list, const char *root, const char *name, const vkf_model_config *config, bool decoder,
+                      vkf__layer_weights *layers, vkf_norm_weights *norm)
 {
     char prefix[64];
     uint32_t count = decoder ? config->num_decoder_layers : config->num_encoder_layers;

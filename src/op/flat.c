@@ -8,8 +8,8 @@ vkf_status vkf__emit_flat(vkf__work *work, const vkf__flat_args *args)
     vkf__variant variant;
     uint64_t count = 0;
     if (!vkf__product_u64(args->count, args->factors, &count) || count > UINT32_MAX)
-        return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements",
-                         work->name, args->label);
+        return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements", work->name,
+                         args->label);
     const vkf__problem problem = {(uint32_t)count, 0, 0};
     VKF_TRY(vkf__work_select(work, args->op, args->types, &problem, &variant));
     if (args->out_count)

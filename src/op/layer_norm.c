@@ -21,8 +21,8 @@ static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args,
         .label = args->label,
         .variant = variant,
         .flags = flags,
-        .bindings = {{*x, false}, {args->out, true}, {args->weight, false}, {args->bias, false},
-                     {args->residual, false}},
+        .bindings =
+            {{*x, false}, {args->out, true}, {args->weight, false}, {args->bias, false}, {args->residual, false}},
         .params = &params,
     };
     vkf__grid_flat(work, args->rows, dispatch.grid);

@@ -25,8 +25,8 @@ vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args)
                          args->label);
     const vkf__problem problem = {(uint32_t)rows, args->k_len, 0};
     VKF_TRY(vkf__work_select(work, VKF_OP_SOFTMAX, types, &problem, &variant));
-    const uint32_t flags[] = {(uint32_t)args->mask_kind, (uint32_t)args->key_mask_kind, args->causal,
-                              args->window > 0, (uint32_t)args->fully_masked};
+    const uint32_t flags[] = {(uint32_t)args->mask_kind, (uint32_t)args->key_mask_kind, args->causal, args->window > 0,
+                              (uint32_t)args->fully_masked};
     struct vkf_softmax_params params = {
         .heads = args->heads,
         .q_len = args->q_len,

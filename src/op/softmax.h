@@ -16,7 +16,7 @@ typedef struct vkf__softmax_args {
     vkf_mask_kind mask_kind;
     vkf_mask_kind key_mask_kind;
     uint32_t batch, heads, q_len, k_len;
-    uint32_t mask_cols; // keys under the masks; those after them are always visible
+    uint32_t mask_cols;                       // keys under the masks; those after them are always visible
     uint32_t mask_batch, mask_head, mask_row; // strides in elements; 0 broadcasts
     uint32_t key_mask_batch;
     bool causal;

@@ -86,9 +86,8 @@ static vkf_status check_range(const vkf_buffer *buffer, uint64_t offset, const v
     if (!data && size > 0)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: the data pointer is NULL", what);
     if (offset > buffer->size_bytes || size > buffer->size_bytes - offset)
-        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
-                         "%s: bytes %" PRIu64 "+%" PRIu64 " of a buffer of %" PRIu64, what, offset, size,
-                         buffer->size_bytes);
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: bytes %" PRIu64 "+%" PRIu64 " of a buffer of %" PRIu64,
+                         what, offset, size, buffer->size_bytes);
     return VKF_OK;
 }
 

@@ -227,8 +227,8 @@ static vkf_status allocate_locked(vkf__memory *memory, const VkMemoryRequirement
                      (uint64_t)need->size, name);
 }
 
-vkf_status vkf__memory_allocate(vkf__memory *memory, const VkMemoryRequirements *requirements,
-                                vkf__memory_class class, const char *name, vkf__allocation *out_allocation)
+vkf_status vkf__memory_allocate(vkf__memory *memory, const VkMemoryRequirements *requirements, vkf__memory_class class,
+                                const char *name, vkf__allocation *out_allocation)
 {
     const vkf__caps *caps = &memory->device->plan.caps;
     if (requirements->size > caps->max_memory_allocation_bytes)

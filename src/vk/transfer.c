@@ -40,8 +40,8 @@ static vkf_status staging_create(vkf__transfer *transfer)
     vkf__device_name(device, VK_OBJECT_TYPE_BUFFER, (uint64_t)transfer->staging, "vkformer staging");
     VkMemoryRequirements need;
     device->vk.vkGetBufferMemoryRequirements(device->handle, transfer->staging, &need);
-    VKF_TRY(vkf__memory_allocate(transfer->memory, &need, VKF_MEMORY_STAGING, "vkformer staging",
-                                 &transfer->allocation));
+    VKF_TRY(
+        vkf__memory_allocate(transfer->memory, &need, VKF_MEMORY_STAGING, "vkformer staging", &transfer->allocation));
     VKF_VK(device, device->vk.vkBindBufferMemory(device->handle, transfer->staging, transfer->allocation.memory,
                                                  transfer->allocation.offset));
     return VKF_OK;
@@ -55,7 +55,8 @@ vkf_status vkf__transfer_init(vkf__transfer *transfer, vkf__memory *memory)
     vkf_status status = VKF_OK;
     *transfer = (vkf__transfer){.memory = memory};
     if (pthread_mutex_init(&transfer->lock, NULL) != 0) {
-        status = vkf__fail(memory->device->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "transfer: the system has no mutex left");
+        status =
+            vkf__fail(memory->device->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "transfer: the system has no mutex left");
         goto fail;
     }
     transfer->lock_ready = true;

@@ -23,8 +23,8 @@ void vkf__transfer_finish(vkf__transfer *transfer);
 // Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__transfer_write(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset,
                                               const void *data, uint64_t size_bytes);
-VKF_MUST_CHECK vkf_status vkf__transfer_read(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset,
-                                             void *out_data, uint64_t size_bytes);
+VKF_MUST_CHECK vkf_status vkf__transfer_read(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset, void *out_data,
+                                             uint64_t size_bytes);
 // Fills with zeros; offset and size are multiples of 4.
 VKF_MUST_CHECK vkf_status vkf__transfer_clear(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset,
                                               uint64_t size_bytes);

@@ -13,7 +13,10 @@ typedef struct fuzz_seed {
     size_t size_bytes;
 } fuzz_seed;
 
-#define FUZZ_TEXT(text) {text, sizeof text - 1}
+#define FUZZ_TEXT(text)       \
+    {                         \
+        text, sizeof text - 1 \
+    }
 
 extern const fuzz_seed fuzz_seeds[];
 extern const size_t fuzz_seed_count;

@@ -270,8 +270,8 @@ static void test_decode_of_pytorch_ids(void **state)
 {
     demo *d = demo_of(state);
     const vkf_model_desc model_desc = {.directory = DEMO};
-    const vkf_session_desc desc = {.max_batch = 1, .max_source_len = MAX_SOURCE, .max_target_len = MAX_TARGET,
-                                   .max_logit_rows = MAX_TARGET};
+    const vkf_session_desc desc = {
+        .max_batch = 1, .max_source_len = MAX_SOURCE, .max_target_len = MAX_TARGET, .max_logit_rows = MAX_TARGET};
     const pair *last = &d->pairs[ROWS - 1];
     int32_t source[MAX_SOURCE];
     float logits[MAX_TARGET * 40];

@@ -73,17 +73,16 @@ static vkf_status decode(vkf_session *session, uint32_t target_len, float *out_l
 static vkf_status greedy(vkf_session *session, uint32_t batch, uint32_t source_len, int32_t *out_ids)
 {
     uint32_t lengths[BATCH];
-    const vkf_greedy_args args = {.batch = batch, .source_len = source_len, .source_ids = sources, .out_ids = out_ids,
-                                  .out_lengths = lengths};
+    const vkf_greedy_args args = {
+        .batch = batch, .source_len = source_len, .source_ids = sources, .out_ids = out_ids, .out_lengths = lengths};
     return vkf_session_greedy(session, &args);
 }
 
-#define assert_status(expression, expected) \
-    assert_string_equal(vkf_status_name(expression), vkf_status_name(expected))
-#define assert_message(gpu, part)                                           \
-    do {                                                                    \
-        if (!strstr((gpu)->last_error, (part)))                             \
-            fail_msg("'%s' is not in '%s'", (part), (gpu)->last_error);     \
+#define assert_status(expression, expected) assert_string_equal(vkf_status_name(expression), vkf_status_name(expected))
+#define assert_message(gpu, part)                                       \
+    do {                                                                \
+        if (!strstr((gpu)->last_error, (part)))                         \
+            fail_msg("'%s' is not in '%s'", (part), (gpu)->last_error); \
     } while (0)
 
 // State --------------------------------------------------------------------------------------------------------------
@@ -316,8 +315,8 @@ static void test_greedy_with_wrong_arguments(void **state)
     vkf_test_rig rig = make_rig(state, &small);
     int32_t ids[BATCH * TARGET];
     uint32_t lengths[BATCH];
-    const vkf_greedy_args good = {.batch = BATCH, .source_len = SOURCE, .source_ids = sources, .out_ids = ids,
-                                  .out_lengths = lengths};
+    const vkf_greedy_args good = {
+        .batch = BATCH, .source_len = SOURCE, .source_ids = sources, .out_ids = ids, .out_lengths = lengths};
     vkf_greedy_args args = good;
     assert_status(vkf_session_greedy(NULL, &good), VKF_ERROR_INVALID_ARGUMENT);
     assert_status(vkf_session_greedy(rig.session, NULL), VKF_ERROR_INVALID_ARGUMENT);
@@ -361,8 +360,8 @@ static void test_transformer_with_wrong_arguments(void **state)
     vkf_test_rig_make(vkf_test_gpu_of(state), &transformer, VKF_DTYPE_F32, &desc, &rig);
     vkf_encode_args encoded = {.batch = 1, .source_len = 2, .source = x};
     vkf_decode_args decoded = {.target_len = 2, .target = x};
-    const vkf_greedy_args generated = {.batch = 1, .source_len = 2, .source_ids = ids, .out_ids = ids,
-                                       .out_lengths = lengths};
+    const vkf_greedy_args generated = {
+        .batch = 1, .source_len = 2, .source_ids = ids, .out_ids = ids, .out_lengths = lengths};
     assert_status(vkf_session_encode(rig.session, &encoded), VKF_ERROR_INVALID_ARGUMENT); // no mask
     encoded.source_key_mask = ids;
     encoded.source = NULL;
@@ -431,9 +430,18 @@ static void assert_same_usage(vkf_test_gpu *gpu, const vkf_memory_usage *before)
 static void test_create_with_absurd_sizes(void **state)
 {
     static const uint32_t sizes[][3] = {
-        {UINT32_MAX, UINT32_MAX, UINT32_MAX}, {UINT32_MAX, 1, 2}, {1, UINT32_MAX, 2},      {1, 1, UINT32_MAX},
-        {1, 65535, 2},                        {1, 2, 65535},      {65535, 256, 2},         {0x55555555, 1, 2},
-        {0x10000, 0x10000, 2},                {1u << 30, 1, 2},   {1, 1u << 16, 1u << 15}, {3, 30000, 30000},
+        {UINT32_MAX, UINT32_MAX, UINT32_MAX},
+        {UINT32_MAX, 1, 2},
+        {1, UINT32_MAX, 2},
+        {1, 1, UINT32_MAX},
+        {1, 65535, 2},
+        {1, 2, 65535},
+        {65535, 256, 2},
+        {0x55555555, 1, 2},
+        {0x10000, 0x10000, 2},
+        {1u << 30, 1, 2},
+        {1, 1u << 16, 1u << 15},
+        {3, 30000, 30000},
     };
     vkf_test_rig rig = make_rig(state, &small);
     const fixture *f = *state;
@@ -608,8 +616,13 @@ static void test_greedy_cancelled(void **state)
     memset(untouched, 0xee, sizeof untouched);
     for (uint32_t after = 0; after < 3; after++) {
         stop s = {.after = after};
-        const vkf_greedy_args args = {.batch = BATCH, .source_len = SOURCE, .source_ids = sources, .out_ids = ids,
-                                      .out_lengths = lengths, .progress = stop_after, .progress_user = &s};
+        const vkf_greedy_args args = {.batch = BATCH,
+                                      .source_len = SOURCE,
+                                      .source_ids = sources,
+                                      .out_ids = ids,
+                                      .out_lengths = lengths,
+                                      .progress = stop_after,
+                                      .progress_user = &s};
         memset(ids, 0xee, sizeof ids);
         memset(lengths, 0xee, sizeof lengths);
         assert_status(vkf_session_greedy(rig.session, &args), VKF_ERROR_CANCELLED);

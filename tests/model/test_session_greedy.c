@@ -329,8 +329,13 @@ static void test_greedy_ends_when_every_row_has_ended(void **state)
     make_sources(gpu, &config, sources);
     *eos_bias(&rig) = 50;
     vkf_test_rig_reload(&rig);
-    const vkf_greedy_args args = {.batch = BATCH, .source_len = SOURCE, .source_ids = sources, .out_ids = out.ids,
-                                  .out_lengths = out.lengths, .progress = count_calls, .progress_user = &calls};
+    const vkf_greedy_args args = {.batch = BATCH,
+                                  .source_len = SOURCE,
+                                  .source_ids = sources,
+                                  .out_ids = out.ids,
+                                  .out_lengths = out.lengths,
+                                  .progress = count_calls,
+                                  .progress_user = &calls};
     assert_int_equal(vkf_session_greedy(rig.session, &args), VKF_OK);
     assert_int_equal(check_rows(&config, &out), BATCH);
     for (size_t b = 0; b < BATCH; b++)

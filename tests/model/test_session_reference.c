@@ -123,8 +123,8 @@ typedef enum block {
     BLOCK_FEED_FORWARD,
 } block;
 
-static void apply(const reference *r, const char *layer, block which, const float *x, uint32_t len,
-                  const float *memory, float *weights, float *out)
+static void apply(const reference *r, const char *layer, block which, const float *x, uint32_t len, const float *memory,
+                  float *weights, float *out)
 {
     const vkf_model_config *config = &r->weights->config;
     size_t rows = (size_t)r->batch * len;
@@ -308,8 +308,8 @@ static void expect_run(const vkf_test_weights *weights, const struct seq2seq_cas
     const char *target_table = config->share_embedding ? "src_embed.weight" : "tgt_embed.weight";
     r.source = (masks){{.key_kind = VKF_MASK_BOOL_EXCLUDE}, NULL, run->padding};
     r.memory = r.source;
-    r.target = (masks){{.key_kind = c->target_key_mask, .causal = VKF_CAUSAL_TOP_LEFT}, NULL,
-                       key_mask_of(run, c->target_key_mask)};
+    r.target = (masks){
+        {.key_kind = c->target_key_mask, .causal = VKF_CAUSAL_TOP_LEFT}, NULL, key_mask_of(run, c->target_key_mask)};
     r.attention = run->attention;
     reference_embed(&r, "src_embed.weight", run->source, run->source_len, run->memory);
     reference_encode(&r, run->memory);
@@ -343,9 +343,9 @@ static void run_session(vkf_session *session, const struct seq2seq_case *c, cons
     assert_int_equal(vkf_session_decode(session, &decode), VKF_OK);
     for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
         for (uint32_t b = 0; b < run->batch; b++)
-            assert_int_equal(vkf_session_attention(session, i, b, run->target_len,
-                                                   run->attention + (i * run->batch + b) * plane),
-                             VKF_OK);
+            assert_int_equal(
+                vkf_session_attention(session, i, b, run->target_len, run->attention + (i * run->batch + b) * plane),
+                VKF_OK);
     }
 }
 
@@ -458,10 +458,15 @@ static const kinds mask_cases[] = {
      .source = {.causal = VKF_CAUSAL_TOP_LEFT, .window = 3},
      .target = {.causal = VKF_CAUSAL_TOP_LEFT, .key_kind = L},
      .memory = {.causal = VKF_CAUSAL_BOTTOM_RIGHT}},
-    {.name = "fully masked rows give NaN", .target = {.kind = E}, .memory = {.key_kind = L},
+    {.name = "fully masked rows give NaN",
+     .target = {.kind = E},
+     .memory = {.key_kind = L},
      .fully_masked = VKF_FULLY_MASKED_NAN},
-    {.name = "fully masked rows are uniform", .source = {.key_kind = E}, .target = {.kind = E},
-     .memory = {.kind = E, .key_kind = L}, .fully_masked = VKF_FULLY_MASKED_UNIFORM},
+    {.name = "fully masked rows are uniform",
+     .source = {.key_kind = E},
+     .target = {.kind = E},
+     .memory = {.kind = E, .key_kind = L},
+     .fully_masked = VKF_FULLY_MASKED_UNIFORM},
 };
 
 #undef E
@@ -518,12 +523,19 @@ static void check_transformer_run(vkf_test_gpu *gpu, vkf_session *session, const
     r.fully_masked = c->fully_masked;
     vkf_test_fill_normal(&gpu->random, expected_memory, source_count, 0, 1);
     vkf_test_fill_normal(&gpu->random, expected, target_count, 0, 1);
-    const vkf_encode_args encode = {.batch = batch, .source_len = source_len, .source = expected_memory,
-                                    .source_mask = r.source.values, .source_key_mask = r.source.key_values,
+    const vkf_encode_args encode = {.batch = batch,
+                                    .source_len = source_len,
+                                    .source = expected_memory,
+                                    .source_mask = r.source.values,
+                                    .source_key_mask = r.source.key_values,
                                     .out_memory = memory};
-    const vkf_decode_args decode = {.target_len = target_len, .target = expected, .target_mask = r.target.values,
-                                    .target_key_mask = r.target.key_values, .memory_mask = r.memory.values,
-                                    .memory_key_mask = r.memory.key_values, .out_hidden = hidden};
+    const vkf_decode_args decode = {.target_len = target_len,
+                                    .target = expected,
+                                    .target_mask = r.target.values,
+                                    .target_key_mask = r.target.key_values,
+                                    .memory_mask = r.memory.values,
+                                    .memory_key_mask = r.memory.key_values,
+                                    .out_hidden = hidden};
     assert_int_equal(vkf_session_encode(session, &encode), VKF_OK);
     assert_int_equal(vkf_session_decode(session, &decode), VKF_OK);
     reference_encode(&r, expected_memory);

@@ -333,7 +333,8 @@ static PFN_vkVoidFunction wrap(const char *name, PFN_vkVoidFunction real)
     }
     RESULT_FUNCTIONS(FIND)
     CREATE_FUNCTIONS(FIND)
-    DESTROY_FUNCTIONS(FIND) VOID_FUNCTIONS(FIND) OTHER_FUNCTIONS(FIND)
+    DESTROY_FUNCTIONS(FIND)
+    VOID_FUNCTIONS(FIND) OTHER_FUNCTIONS(FIND)
 #undef FIND
         // Statistics of pipelines: nothing of the library itself depends on them.
         if (!strstr(name, "PipelineExecutable")) note_misuse("a function that the tests' loader does not know", name);

@@ -128,8 +128,8 @@ vkf_tensor vkf_test_tensor(vkf_test_gpu *gpu, vkf_dtype dtype, uint32_t rank, co
     if (dtype == VKF_DTYPE_F32)
         return vkf_test_tensor_raw(gpu, dtype, rank, shape, values);
     assert_int_equal(dtype, VKF_DTYPE_F16);
-    const vkf_tensor view = {.rank = rank, .shape = {shape[0], rank > 1 ? shape[1] : 0, rank > 2 ? shape[2] : 0,
-                                                     rank > 3 ? shape[3] : 0}};
+    const vkf_tensor view = {
+        .rank = rank, .shape = {shape[0], rank > 1 ? shape[1] : 0, rank > 2 ? shape[2] : 0, rank > 3 ? shape[3] : 0}};
     size_t count = count_of(&view);
     uint16_t *halves = malloc(count * sizeof *halves);
     assert_non_null(halves);

@@ -22,7 +22,7 @@ typedef struct vkf_test_gpu {
     vkf_profile profile;
     uint64_t seed;
     vkf_test_random random;
-    char last_error[1024];      // the newest message of severity ERROR
+    char last_error[1024]; // the newest message of severity ERROR
     char first_validation[1024];
     int validation_messages;
     char label[256]; // vkf_test_label()

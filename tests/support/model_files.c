@@ -286,8 +286,8 @@ vkf_model *vkf_test_model_load(vkf_test_gpu *gpu, vkf_test_directory *directory,
     return model;
 }
 
-void vkf_test_rig_make(vkf_test_gpu *gpu, const vkf_model_config *config, vkf_dtype dtype,
-                       const vkf_session_desc *desc, vkf_test_rig *out_rig)
+void vkf_test_rig_make(vkf_test_gpu *gpu, const vkf_model_config *config, vkf_dtype dtype, const vkf_session_desc *desc,
+                       vkf_test_rig *out_rig)
 {
     *out_rig = (vkf_test_rig){.gpu = gpu, .dtype = dtype, .desc = *desc};
     vkf_test_directory_make(&out_rig->directory);

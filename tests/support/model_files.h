@@ -12,7 +12,7 @@ typedef struct vkf_test_directory {
     char path[64];
     char joined[256];
 } vkf_test_directory;
-void vkf_test_directory_make(vkf_test_directory *directory); // fails the test when there is none
+void vkf_test_directory_make(vkf_test_directory *directory);   // fails the test when there is none
 void vkf_test_directory_remove(vkf_test_directory *directory); // with the files in it
 const char *vkf_test_path(vkf_test_directory *directory, const char *name);
 void vkf_test_write_file(const char *path, const void *data, size_t size_bytes);
@@ -63,8 +63,8 @@ typedef struct vkf_test_rig {
     vkf_model *model;
     vkf_session *session;
 } vkf_test_rig;
-void vkf_test_rig_make(vkf_test_gpu *gpu, const vkf_model_config *config, vkf_dtype dtype,
-                       const vkf_session_desc *desc, vkf_test_rig *out_rig);
+void vkf_test_rig_make(vkf_test_gpu *gpu, const vkf_model_config *config, vkf_dtype dtype, const vkf_session_desc *desc,
+                       vkf_test_rig *out_rig);
 void vkf_test_rig_reload(vkf_test_rig *rig);
 void vkf_test_rig_free(vkf_test_rig *rig);
 

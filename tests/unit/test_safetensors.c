@@ -235,12 +235,13 @@ static void test_safetensors_open_of_absent_file_and_directory(void **state)
     assert_int_equal(recording.live, 0);
 }
 
-static const char several[] = "{\"__metadata__\":{\"format\":\"pt\",\"{\\\"[\":\"]}\"},"
-                              ENTRY("norm.weight", "\"F32\"", "[2,3]", "[8,32]") ","
-                              ENTRY("empty", "\"F16\"", "[4,0]", "[8,8]") ","
-                              ENTRY("\xc3\xa9", "\"I64\"", "[]", "[0,8]") ","
-                              ENTRY("norm", "\"BOOL\"", "[1,1,1,1,1,1,1,3]", "[32,35]") ","
-                              ENTRY("", "\"U8\"", "[0]", "[35,35]") "}     ";
+static const char several[] = "{\"__metadata__\":{\"format\":\"pt\",\"{\\\"[\":\"]}\"}," ENTRY(
+    "norm.weight", "\"F32\"", "[2,3]",
+    "[8,32]") "," ENTRY("empty", "\"F16\"", "[4,0]",
+                        "[8,8]") "," ENTRY("\xc3\xa9", "\"I64\"", "[]",
+                                           "[0,8]") "," ENTRY("norm", "\"BOOL\"", "[1,1,1,1,1,1,1,3]",
+                                                              "[32,35]") "," ENTRY("", "\"U8\"", "[0]",
+                                                                                   "[35,35]") "}     ";
 
 static void test_safetensors_open_lists_tensors_by_name(void **state)
 {
@@ -371,8 +372,8 @@ static void test_stored_type_of_unknown_value(void **state)
 }
 
 // 1.5, -0.0, 2^-24 and 1 + 2^-11 + 2^-40, as each type holds them, after one byte that makes them unaligned.
-static const uint8_t f64_bytes[] = {9, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0x80,
-                                    0, 0, 0, 0, 0, 0, 0x70, 0x3e, 0, 0x10, 0, 0, 0, 2, 0xf0, 0x3f};
+static const uint8_t f64_bytes[] = {9, 0, 0, 0, 0, 0, 0,    0xf8, 0x3f, 0,    0, 0, 0, 0, 0,    0,   0x80,
+                                    0, 0, 0, 0, 0, 0, 0x70, 0x3e, 0,    0x10, 0, 0, 0, 2, 0xf0, 0x3f};
 static const uint8_t f32_bytes[] = {9, 0, 0, 0xc0, 0x3f, 0, 0, 0, 0x80, 0, 0, 0x80, 0x33, 0, 0x10, 0x80, 0x3f};
 static const uint8_t f16_bytes[] = {9, 0, 0x3e, 0, 0x80, 1, 0, 0, 0x3c};
 static const uint8_t bf16_bytes[] = {9, 0xc0, 0x3f, 0, 0x80, 0x80, 0x33, 0x80, 0x3f};

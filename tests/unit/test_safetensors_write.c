@@ -35,7 +35,9 @@ static void test_safetensors_write_puts_wide_types_first(void **state)
                                    "{\"c\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]},"
                                    "\"a\":{\"dtype\":\"BOOL\",\"shape\":[],\"data_offsets\":[8,9]},"
                                    "\"b\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[9,12]}}      "
-                                   "\0\1\1\0\1\5\6\7" "\1" "\1\5\6";
+                                   "\0\1\1\0\1\5\6\7"
+                                   "\1"
+                                   "\1\5\6";
     vkf__file_map map;
     assert_int_equal(vkf__file_map_open(&recording.host, path, &map), VKF_OK);
     assert_int_equal(map.size_bytes, sizeof expected - 1);
@@ -54,8 +56,12 @@ static void test_safetensors_write_is_read_back(void **state)
     for (unsigned i = 0; i < VKF_STORED_COUNT; i++) {
         vkf__stored_type type = (vkf__stored_type)i;
         snprintf(names[i], sizeof names[i], "layer.%u \"q\"\n\xc3\xa9", (i * 7) % VKF_STORED_COUNT);
-        tensors[i] = (vkf__stored_tensor){.name = names[i], .type = type, .rank = 2, .shape = {1, i % 4},
-                                          .data = bytes, .size_bytes = i % 4 * vkf__stored_type_size(type)};
+        tensors[i] = (vkf__stored_tensor){.name = names[i],
+                                          .type = type,
+                                          .rank = 2,
+                                          .shape = {1, i % 4},
+                                          .data = bytes,
+                                          .size_bytes = i % 4 * vkf__stored_type_size(type)};
     }
     const char *path = scratch_path(scratch, "round.safetensors");
     assert_int_equal(vkf__safetensors_write(&recording.host, path, tensors, VKF_STORED_COUNT), VKF_OK);
@@ -100,7 +106,8 @@ static void test_safetensors_write_refuses_bad_tensors(void **state)
         {{.name = NULL, .size_bytes = 1, .type = VKF_STORED_U8, .data = bytes}, "has no name"},
         {{.name = "__metadata__", .size_bytes = 1, .type = VKF_STORED_U8, .data = bytes}, "reserved"},
         {{.name = "\xff", .size_bytes = 1, .type = VKF_STORED_U8, .data = bytes}, "not UTF-8"},
-        {{.name = "a", .size_bytes = 1, .type = VKF_STORED_COUNT, .data = bytes}, "cannot be written: it has an unknown"},
+        {{.name = "a", .size_bytes = 1, .type = VKF_STORED_COUNT, .data = bytes},
+         "cannot be written: it has an unknown"},
         {{.name = "a", .size_bytes = 1, .type = VKF_STORED_U8, .rank = 9, .data = bytes}, "rank above 8"},
         {{.name = "a", .size_bytes = 2, .type = VKF_STORED_U8, .data = bytes}, "size_bytes disagrees"},
         {{.name = "a", .size_bytes = 1, .type = VKF_STORED_U8}, "has no data"},
@@ -143,8 +150,12 @@ static void test_safetensors_write_where_it_cannot(void **state)
 static vkf_status write_limited(const vkf__host *host, const char *path, rlim_t limit_bytes, size_t tensor_bytes)
 {
     static const uint8_t zeros[100000];
-    vkf__stored_tensor tensor = {.name = "t", .type = VKF_STORED_U8, .rank = 1, .shape = {tensor_bytes},
-                                 .data = zeros, .size_bytes = tensor_bytes};
+    vkf__stored_tensor tensor = {.name = "t",
+                                 .type = VKF_STORED_U8,
+                                 .rank = 1,
+                                 .shape = {tensor_bytes},
+                                 .data = zeros,
+                                 .size_bytes = tensor_bytes};
     struct rlimit unlimited;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
     struct rlimit limited = {.rlim_cur = limit_bytes, .rlim_max = unlimited.rlim_max};

@@ -76,9 +76,19 @@ static const encode_case encodings[] = {
     {false, "aab", 0, 3, {4, 5, 2}},
     {false, "\xc3\xa9\xc3\x89", 0, 3, {8, 3, 2}}, // only ASCII is lowercased
     {false, "\xe6\x97\xa5\xe6\x9c\xac", 0, 3, {9, 3, 2}},
-    {false, "\xf0\x9f\x98\x80" "a", 0, 3, {3, 4, 2}},
-    {false, "\xff\xc3" "a", 0, 4, {3, 3, 4, 2}},
-    {false, "\xe6\x97", 0, 3, {3, 3, 2}},      // cut off: two invalid bytes
+    {false,
+     "\xf0\x9f\x98\x80"
+     "a",
+     0,
+     3,
+     {3, 4, 2}},
+    {false,
+     "\xff\xc3"
+     "a",
+     0,
+     4,
+     {3, 3, 4, 2}},
+    {false, "\xe6\x97", 0, 3, {3, 3, 2}},        // cut off: two invalid bytes
     {false, "\xed\xa0\x80", 0, 4, {3, 3, 3, 2}}, // a surrogate
     {false, "a\0b", 3, 4, {4, 3, 10, 2}},
     {false, "\0", 1, 2, {3, 2}},
@@ -208,7 +218,7 @@ static void test_code_point_bytes_of_ill_formed_bytes(void **state)
 {
     (void)state;
     static const char *const texts[] = {"\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xf8\x88\x80\x80",
-                                        "\x80", "\xbf\x80", "\xe6\x97.", "\xf0\x9f\x98\xc0", "\xc3\xc3"};
+                                        "\x80",     "\xbf\x80", "\xe6\x97.",    "\xf0\x9f\x98\xc0", "\xc3\xc3"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_int_equal(vkf__code_point_bytes(texts[i], strlen(texts[i])), 1);
 }

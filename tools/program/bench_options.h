@@ -23,15 +23,15 @@ typedef struct vkf_bench_parameter {
 
 #define VKF_BENCH_MAX_PARAMETERS 12
 
-#define VKF_BENCH_HELP                                                                             \
-    "  --dtype TYPE       f32 (default) or f16: weights and activations\n"                         \
-    "  --repetitions N    measured runs (default 20)\n"                                            \
-    "  --warmup N         runs before them (default 3)\n"                                          \
-    "  --json             one JSON object instead of a table\n"                                    \
-    "\n"                                                                                           \
-    "Weights and inputs are random. gpu is the time between timestamps on the device, wall the\n"  \
+#define VKF_BENCH_HELP                                                                              \
+    "  --dtype TYPE       f32 (default) or f16: weights and activations\n"                          \
+    "  --repetitions N    measured runs (default 20)\n"                                             \
+    "  --warmup N         runs before them (default 3)\n"                                           \
+    "  --json             one JSON object instead of a table\n"                                     \
+    "\n"                                                                                            \
+    "Weights and inputs are random. gpu is the time between timestamps on the device, wall the\n"   \
     "time of a whole call, submission and waiting included. Rates are of the median gpu time, or\n" \
-    "of the median wall time where the device has no timestamps.\n"                                \
+    "of the median wall time where the device has no timestamps.\n"                                 \
     "\n" VKF_COMMON_HELP
 
 // Reads all arguments. Returns -1 when the benchmark shall go on, and the exit code when it shall not: --help was given

@@ -58,18 +58,18 @@ enum vkf_common_option {
 // clang-format on
 
 // The part of a command's help that describes them.
-#define VKF_COMMON_HELP                                                                         \
-    "Common options:\n"                                                                         \
-    "  --device CHOICE    best (default), an index, a part of the name, uuid:HEX,\n"            \
-    "                     discrete, integrated, virtual or cpu\n"                               \
-    "  --caps PROFILE     treat the device as no better than android-baseline-2022,\n"          \
-    "                     android-2025, roadmap-2026 or full (default)\n"                       \
-    "  --mask NAME[=VAL]  switch a Vulkan feature off or lower a limit; repeatable\n"           \
-    "  --cache DIR        keep pipelines in DIR, not in $XDG_CACHE_HOME/vkformer\n"             \
-    "  --no-cache         keep nothing between runs\n"                                          \
-    "  --validate         Vulkan validation layers on; any message of theirs gives exit 1\n"    \
-    "  --verbose          print informational messages\n"                                       \
-    "  --shader-dir DIR   take kernels from GLSL files in DIR (needs VKF_RUNTIME_GLSL)\n"       \
+#define VKF_COMMON_HELP                                                                      \
+    "Common options:\n"                                                                      \
+    "  --device CHOICE    best (default), an index, a part of the name, uuid:HEX,\n"         \
+    "                     discrete, integrated, virtual or cpu\n"                            \
+    "  --caps PROFILE     treat the device as no better than android-baseline-2022,\n"       \
+    "                     android-2025, roadmap-2026 or full (default)\n"                    \
+    "  --mask NAME[=VAL]  switch a Vulkan feature off or lower a limit; repeatable\n"        \
+    "  --cache DIR        keep pipelines in DIR, not in $XDG_CACHE_HOME/vkformer\n"          \
+    "  --no-cache         keep nothing between runs\n"                                       \
+    "  --validate         Vulkan validation layers on; any message of theirs gives exit 1\n" \
+    "  --verbose          print informational messages\n"                                    \
+    "  --shader-dir DIR   take kernels from GLSL files in DIR (needs VKF_RUNTIME_GLSL)\n"    \
     "  --help             print this\n"
 
 // False when memory is exhausted (message printed). vkf_common_free() afterwards in either case, after the context was
