@@ -199,6 +199,26 @@ static void test_gemm_zero_factors_do_not_read(void **state)
 }
 
 // NaN stays in its row, an infinity in its column, through tiles whose other rows and columns are padding.
+// Deeper than one dispatch may sum: the parts must meet, and c, bias and activation take part once. Whole numbers of this
+// size add up exactly.
+static void test_gemm_cut_in_depth(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (uint32_t i = 0; i < 4; i++) {
+        const vkf_test_gemm_case deep = {.m = 3,
+                                         .n = 5,
+                                         .k = 2 * 131072 + 1,
+                                         .transpose_a = i & 1,
+                                         .transpose_b = i & 2,
+                                         .alpha = 1,
+                                         .beta = 2,
+                                         .c = true,
+                                         .bias = true,
+                                         .activation = VKF_ACTIVATION_RELU};
+        vkf_test_gemm_run(ops, &F32, &deep, true, 0, 0);
+    }
+}
+
 static void test_gemm_nan_and_infinity_stay_where_they_belong(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -237,6 +257,7 @@ int main(void)
         VKF_OPS_TEST(test_gemm_c_with_residual),
         VKF_OPS_TEST(test_gemm_activation_of_extreme_values),
         VKF_OPS_TEST(test_gemm_zero_factors_do_not_read),
+        VKF_OPS_TEST(test_gemm_cut_in_depth),
         VKF_OPS_TEST(test_gemm_nan_and_infinity_stay_where_they_belong),
     };
     return cmocka_run_group_tests_name("op_gemm", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
