@@ -146,7 +146,7 @@ typedef struct vkf_memory_plan {
     uint64_t activations_bytes; // inputs, outputs and intermediate results, from lifetimes
     uint64_t cache_bytes;       // keys and values kept between steps
     uint64_t control_bytes;     // parameter and indirect buffers, host-visible
-    uint64_t staging_bytes;     // host-visible transfer memory
+    uint64_t staging_bytes; // host-visible transfer memory of its own; 0 so far: the context's one buffer serves all
     uint32_t heap_count;
     uint64_t heap_bytes[VKF_MAX_MEMORY_HEAPS]; // the same bytes by heap
 } vkf_memory_plan;

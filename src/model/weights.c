@@ -96,6 +96,7 @@ static vkf_status find(vkf_context *context, const vkf__safetensors *file, const
 typedef struct preparation {
     vkf__weights weights; // layer arrays alone
     vkf__weight_slot *slots;
+    const vkf__stored_tensor **stored; // per slot
     size_t count;
     placement places;
 } preparation;
@@ -104,6 +105,7 @@ static void preparation_free(vkf_context *context, preparation *p)
 {
     placement_free(&context->host, &p->places);
     vkf__free(&context->host, p->slots);
+    vkf__free(&context->host, p->stored);
     vkf__weights_free(context, &p->weights);
 }
 
@@ -119,10 +121,9 @@ static vkf_status prepare(vkf_context *context, const vkf_model_config *config, 
     p->count = vkf__weight_slots(config, &p->weights, NULL);
     VKF_ALLOC(&context->host, p->slots, p->count);
     (void)vkf__weight_slots(config, &p->weights, p->slots);
-    for (size_t i = 0; i < p->count; i++) {
-        const vkf__stored_tensor *stored = NULL;
-        VKF_TRY(find(context, file, &p->slots[i], &stored));
-    }
+    VKF_ALLOC(&context->host, p->stored, p->count);
+    for (size_t i = 0; i < p->count; i++)
+        VKF_TRY(find(context, file, &p->slots[i], &p->stored[i]));
     VKF_TRY(place(context, p->slots, p->count, dtype, &p->places));
 fail:
     return status;
@@ -170,12 +171,9 @@ static void report_unused(vkf_context *context, const vkf__safetensors *file, si
 }
 
 // Slot `index` of what was prepared, now that the buffers exist.
-static vkf_status fill_slot(vkf_context *context, preparation *p, size_t index, vkf_dtype dtype,
-                            const vkf__safetensors *file)
+static vkf_status fill_slot(vkf_context *context, preparation *p, size_t index, vkf_dtype dtype)
 {
-    vkf_status status = VKF_OK;
     const vkf__weight_slot *slot = &p->slots[index];
-    const vkf__stored_tensor *stored = NULL;
     *slot->target = (vkf_tensor){
         .buffer = p->weights.buffers[p->places.buffer_index[index]],
         .offset_bytes = p->places.offset[index],
@@ -183,10 +181,7 @@ static vkf_status fill_slot(vkf_context *context, preparation *p, size_t index, 
         .rank = slot->rank,
         .shape = {slot->shape[0], slot->shape[1]},
     };
-    VKF_TRY(find(context, file, slot, &stored));
-    VKF_TRY(upload(context, stored, slot->target));
-fail:
-    return status;
+    return upload(context, p->stored[index], slot->target);
 }
 
 vkf_status vkf__weights_load(vkf_context *context, const vkf_model_config *config, vkf_dtype dtype,
@@ -197,7 +192,7 @@ vkf_status vkf__weights_load(vkf_context *context, const vkf_model_config *confi
     VKF_TRY(prepare(context, config, dtype, file, &p));
     VKF_TRY(make_buffers(context, &p.places, &p.weights));
     for (size_t i = 0; i < p.count; i++)
-        VKF_TRY(fill_slot(context, &p, i, dtype, file));
+        VKF_TRY(fill_slot(context, &p, i, dtype));
     report_unused(context, file, p.count);
     vkf__weights_link(config, &p.weights);
     *out_weights = p.weights;
