@@ -1,10 +1,13 @@
 // General matrix multiply through tiles in shared memory; semantics in shared/gemm.h.
 //
-// A workgroup computes a TILE_M x TILE_N tile of d, an invocation THREAD_M x THREAD_N elements of it that lie GROUP_M
-// rows and GROUP_N columns apart, so that neighbouring invocations touch neighbouring columns.
-// Invariants (the registry checks them): 4 divides TILE_K, THREAD_M divides TILE_M, THREAD_N divides TILE_N, the local size is
-// (TILE_M / THREAD_M) * (TILE_N / THREAD_N), and 4 * TILE_K * (TILE_M + TILE_N + 2) bytes of shared memory exist.
-// Grid: x over tiles of n, y over tiles of m, z over the batch.
+// A workgroup computes a TILE_M x TILE_N tile of d, an invocation THREAD_M x THREAD_N elements of it. An invocation's
+// rows are runs of RUN_M that lie GROUP_M runs apart, its columns runs of RUN_N: runs of four are read from shared
+// memory as one vector, and neighbouring invocations touch neighbouring columns.
+// Invariants (the registry checks them): 4 divides TILE_M, TILE_N and TILE_K, THREAD_M divides TILE_M, THREAD_N divides
+// TILE_N, the local size is (TILE_M / THREAD_M) * (TILE_N / THREAD_N), and 4 * TILE_K * (TILE_M + TILE_N + 8) bytes of
+// shared memory exist.
+// Grid: x over tiles of n, y over tiles of m, z over the batch. With SPLIT, z is over batch * splits, k is cut into
+// parts of split_k, a multiple of 4, and d is a compact f32 (splits, batch, m, n) of plain sums for gemm_reduce.comp.
 //
 // K advances TILE_K at a time and everything inside is unrolled: Mesa 22.3's lavapipe ends an invocation's loops after
 // 65,535 iterations in all.
@@ -23,61 +26,135 @@ layout(constant_id = VKF_GEMM_SPEC_TILE_K) const uint TILE_K = 16;
 layout(constant_id = VKF_GEMM_SPEC_THREAD_M) const uint THREAD_M = 8;
 layout(constant_id = VKF_GEMM_SPEC_THREAD_N) const uint THREAD_N = 8;
 layout(constant_id = VKF_GEMM_SPEC_TRANSPOSE_A) const uint TRANSPOSE_A = 0;
-layout(constant_id = VKF_GEMM_SPEC_TRANSPOSE_B) const uint TRANSPOSE_B = 0;
+layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = VKF_GEMM_B_KN;
 layout(constant_id = VKF_GEMM_SPEC_ACTIVATION) const uint ACTIVATION = 0;
 layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
 layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
+layout(constant_id = VKF_GEMM_SPEC_SPLIT) const uint SPLIT = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
 layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
 
-READ(TYPE_A, VKF_GEMM_BINDING_A, a)
-READ(TYPE_B, VKF_GEMM_BINDING_B, b)
+READ_QUADS(TYPE_A, VKF_GEMM_BINDING_A, a)
+READ_QUADS(TYPE_B, VKF_GEMM_BINDING_B, b)
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
 
+const uint RUN_M = THREAD_M % 4 == 0 ? 4 : 1;
+const uint RUN_N = THREAD_N % 4 == 0 ? 4 : 1;
 const uint GROUP_M = TILE_M / THREAD_M; // invocations along m
 const uint GROUP_N = TILE_N / THREAD_N;
 const uint LOCAL_SIZE = GROUP_M * GROUP_N;
-const uint A_COUNT = TILE_M * TILE_K; // elements of a tile
-const uint B_COUNT = TILE_N * TILE_K;
-const uint UNROLL_K = 4; // divides TILE_K
-const uint A_STRIDE = TILE_M + 1; // padded against bank conflicts
-const uint B_STRIDE = TILE_N + 1;
+const uint A_QUADS = TILE_M * TILE_K / 4; // quads of a tile
+const uint B_QUADS = TILE_N * TILE_K / 4;
+const uint UNROLL_K = 4;               // divides TILE_K
+const uint A_STRIDE = TILE_M / 4 + 1; // in quads, padded against bank conflicts
+const uint B_STRIDE = TILE_N / 4 + 1;
 
-shared float a_tile[TILE_K * A_STRIDE]; // (TILE_K, TILE_M)
-shared float b_tile[TILE_K * B_STRIDE]; // (TILE_K, TILE_N)
+shared vec4 a_tile[TILE_K * A_STRIDE]; // (TILE_K, TILE_M)
+shared vec4 b_tile[TILE_K * B_STRIDE]; // (TILE_K, TILE_N)
 
-// Both loaders walk the tile along the dimension that is contiguous in memory. Addresses are clamped into the matrix,
-// and what lies outside becomes zero by selection, never by multiplication: 0 * NaN is NaN.
-void load_a_tile(uint first, uint row_first, uint k_first)
+// One operand's tile is fetched in quads that lie along the dimension that is contiguous in memory: of a step's quad,
+// x is the place in the tile across k, y along k.
+uvec2 quad_place(bool along_k, uint i, uint tile)
 {
-    [[unroll]] for (uint step = 0; step < (A_COUNT + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
+    if (along_k)
+        return uvec2(i / (TILE_K / 4), i % (TILE_K / 4) * 4);
+    return uvec2(i % (tile / 4) * 4, i / (tile / 4));
+}
+
+// Addresses are clamped into the matrix. Rows and columns outside are never stored, so that they may hold anything;
+// what lies beyond k_end becomes zero by selection, never by multiplication: 0 * NaN is NaN.
+vec4 fetch_a(bool quads, uint first, uint row, uint k, uint k_end)
+{
+    bool along_k = TRANSPOSE_A == 0;
+    vec4 value;
+    if (quads) {
+        uint m = min(row, p.m - (along_k ? 1 : 4));
+        uint at = min(k, k_end - (along_k ? 4 : 1));
+        value = a_load4(first + (along_k ? m * p.lda + at : at * p.lda + m));
+    } else {
+        [[unroll]] for (uint c = 0; c < 4; ++c) {
+            uint m = min(along_k ? row : row + c, p.m - 1);
+            uint at = min(along_k ? k + c : k, k_end - 1);
+            value[c] = a_load(first + (along_k ? m * p.lda + at : at * p.lda + m));
+        }
+    }
+    [[unroll]] for (uint c = 0; c < 4; ++c)
+        value[c] = (along_k ? k + c : k) < k_end ? value[c] : 0.0;
+    return value;
+}
+
+uint b_index(uint n, uint k)
+{
+    if (B_LAYOUT == VKF_GEMM_B_PANELS)
+        return n / VKF_GEMM_PANEL * p.ldb + k * VKF_GEMM_PANEL + n % VKF_GEMM_PANEL;
+    return B_LAYOUT == VKF_GEMM_B_NK ? n * p.ldb + k : k * p.ldb + n;
+}
+
+vec4 fetch_b(bool quads, uint first, uint col, uint k, uint k_end)
+{
+    bool along_k = B_LAYOUT == VKF_GEMM_B_NK;
+    uint n_end = B_LAYOUT == VKF_GEMM_B_PANELS ? (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL : p.n;
+    vec4 value;
+    if (quads) {
+        uint n = min(col, n_end - (along_k ? 1 : 4));
+        uint at = min(k, k_end - (along_k ? 4 : 1));
+        value = b_load4(first + b_index(n, at));
+    } else {
+        [[unroll]] for (uint c = 0; c < 4; ++c) {
+            uint n = min(along_k ? col : col + c, n_end - 1);
+            uint at = min(along_k ? k + c : k, k_end - 1);
+            value[c] = b_load(first + b_index(n, at));
+        }
+    }
+    [[unroll]] for (uint c = 0; c < 4; ++c)
+        value[c] = (along_k ? k + c : k) < k_end ? value[c] : 0.0;
+    return value;
+}
+
+void load_a_tile(bool quads, uint first, uint row_first, uint k_first, uint k_end)
+{
+    [[unroll]] for (uint step = 0; step < (A_QUADS + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
         uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
-        uint row = TRANSPOSE_A != 0 ? i % TILE_M : i / TILE_K;
-        uint depth = TRANSPOSE_A != 0 ? i / TILE_M : i % TILE_K;
-        uint m = min(row_first + row, p.m - 1);
-        uint k = min(k_first + depth, p.k - 1);
-        float value = a_load(first + (TRANSPOSE_A != 0 ? k * p.lda + m : m * p.lda + k));
-        bool inside = row_first + row < p.m && k_first + depth < p.k;
-        if (A_COUNT % LOCAL_SIZE == 0 || i < A_COUNT)
-            a_tile[depth * A_STRIDE + row] = inside ? value : 0.0;
+        uvec2 place = quad_place(TRANSPOSE_A == 0, i, TILE_M);
+        if (A_QUADS % LOCAL_SIZE == 0 || i < A_QUADS) {
+            vec4 value = fetch_a(quads, first, row_first + place.x, k_first + place.y, k_end);
+            if (TRANSPOSE_A != 0) {
+                a_tile[place.y * A_STRIDE + place.x / 4] = value;
+            } else {
+                [[unroll]] for (uint c = 0; c < 4; ++c)
+                    a_tile[(place.y + c) * A_STRIDE + place.x / 4][place.x % 4] = value[c];
+            }
+        }
     }
 }
 
-void load_b_tile(uint first, uint col_first, uint k_first)
+void load_b_tile(bool quads, uint first, uint col_first, uint k_first, uint k_end)
 {
-    [[unroll]] for (uint step = 0; step < (B_COUNT + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
+    [[unroll]] for (uint step = 0; step < (B_QUADS + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
         uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
-        uint col = TRANSPOSE_B != 0 ? i / TILE_K : i % TILE_N;
-        uint depth = TRANSPOSE_B != 0 ? i % TILE_K : i / TILE_N;
-        uint n = min(col_first + col, p.n - 1);
-        uint k = min(k_first + depth, p.k - 1);
-        float value = b_load(first + (TRANSPOSE_B != 0 ? n * p.ldb + k : k * p.ldb + n));
-        bool inside = col_first + col < p.n && k_first + depth < p.k;
-        if (B_COUNT % LOCAL_SIZE == 0 || i < B_COUNT)
-            b_tile[depth * B_STRIDE + col] = inside ? value : 0.0;
+        uvec2 place = quad_place(B_LAYOUT == VKF_GEMM_B_NK, i, TILE_N);
+        if (B_QUADS % LOCAL_SIZE == 0 || i < B_QUADS) {
+            vec4 value = fetch_b(quads, first, col_first + place.x, k_first + place.y, k_end);
+            if (B_LAYOUT != VKF_GEMM_B_NK) {
+                b_tile[place.y * B_STRIDE + place.x / 4] = value;
+            } else {
+                [[unroll]] for (uint c = 0; c < 4; ++c)
+                    b_tile[(place.y + c) * B_STRIDE + place.x / 4][place.x % 4] = value[c];
+            }
+        }
     }
+}
+
+uint tile_row(uint i)
+{
+    return i / RUN_M * RUN_M * GROUP_M + gl_LocalInvocationID.x / GROUP_N * RUN_M + i % RUN_M;
+}
+
+uint tile_col(uint j)
+{
+    return j / RUN_N * RUN_N * GROUP_N + gl_LocalInvocationID.x % GROUP_N * RUN_N + j % RUN_N;
 }
 
 void store_element(uint at, uint col, float sum)
@@ -93,7 +170,13 @@ void store_element(uint at, uint col, float sum)
     d_store(at, value);
 }
 
-void multiply_entry(uint entry)
+// Whether every quad of an operand is aligned, and none straddles the end of a row or of k.
+bool can_read_quads(uint offset, uint first, uint stride, uint extent, uint k_begin)
+{
+    return ((offset | first | stride | extent | k_begin) & 3u) == 0u;
+}
+
+void multiply_entry(uint entry, uint split)
 {
     uint outer = entry / p.batch_inner;
     uint inner = entry % p.batch_inner;
@@ -102,28 +185,42 @@ void multiply_entry(uint entry)
     uint d_first = p.d_first + outer * p.d_outer + inner * p.d_inner;
     uint row_first = gl_WorkGroupID.y * TILE_M;
     uint col_first = gl_WorkGroupID.x * TILE_N;
-    uint thread_row = gl_LocalInvocationID.x / GROUP_N;
-    uint thread_col = gl_LocalInvocationID.x % GROUP_N;
 
     float sum[THREAD_M * THREAD_N];
     [[unroll]] for (uint i = 0; i < THREAD_M * THREAD_N; ++i)
         sum[i] = 0.0;
 
-    uint k_end = p.alpha != 0.0 ? p.k : 0; // alpha 0 gives 0, whatever a and b hold
-    for (uint k_first = 0; k_first < k_end; k_first += TILE_K) {
-        load_a_tile(a_first, row_first, k_first);
-        load_b_tile(b_first, col_first, k_first);
+    uint k_begin = SPLIT != 0 ? split * p.split_k : 0;
+    uint k_end = SPLIT != 0 ? min(p.k, k_begin + p.split_k) : p.k;
+    if (p.alpha == 0.0)
+        k_end = 0; // gives 0, whatever a and b hold
+    bool a_quads = can_read_quads(a_offset, a_first, p.lda, TRANSPOSE_A != 0 ? p.m : k_end, k_begin);
+    uint b_extent = B_LAYOUT == VKF_GEMM_B_PANELS ? 0 : B_LAYOUT == VKF_GEMM_B_NK ? k_end : p.n;
+    bool b_quads = can_read_quads(b_offset, b_first, p.ldb, b_extent, k_begin);
+    for (uint k_first = k_begin; k_first < k_end; k_first += TILE_K) {
+        load_a_tile(a_quads, a_first, row_first, k_first, k_end);
+        load_b_tile(b_quads, b_first, col_first, k_first, k_end);
         barrier();
         [[dont_unroll]] for (uint k_block = 0; k_block < TILE_K; k_block += UNROLL_K) {
             [[unroll]] for (uint k_step = 0; k_step < UNROLL_K; ++k_step) {
                 uint k = k_block + k_step;
-                float b_values[THREAD_N];
-                [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
-                    b_values[j] = b_tile[k * B_STRIDE + j * GROUP_N + thread_col];
-                [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-                    float a_value = a_tile[k * A_STRIDE + i * GROUP_M + thread_row];
-                    [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
-                        sum[i * THREAD_N + j] += a_value * b_values[j];
+                vec4 b_values[(THREAD_N + 3) / 4];
+                [[unroll]] for (uint j = 0; j < THREAD_N; j += RUN_N) {
+                    if (RUN_N == 4)
+                        b_values[j / 4] = b_tile[k * B_STRIDE + tile_col(j) / 4];
+                    else
+                        b_values[j / 4][j % 4] = b_tile[k * B_STRIDE + tile_col(j) / 4][tile_col(j) % 4];
+                }
+                [[unroll]] for (uint i = 0; i < THREAD_M; i += RUN_M) {
+                    vec4 a_values;
+                    if (RUN_M == 4)
+                        a_values = a_tile[k * A_STRIDE + tile_row(i) / 4];
+                    else
+                        a_values.x = a_tile[k * A_STRIDE + tile_row(i) / 4][tile_row(i) % 4];
+                    [[unroll]] for (uint run = 0; run < RUN_M; ++run) {
+                        [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
+                            sum[(i + run) * THREAD_N + j] += a_values[run] * b_values[j / 4][j % 4];
+                    }
                 }
             }
         }
@@ -131,17 +228,22 @@ void multiply_entry(uint entry)
     }
 
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-        uint row = row_first + i * GROUP_M + thread_row;
+        uint row = row_first + tile_row(i);
         [[unroll]] for (uint j = 0; j < THREAD_N; ++j) {
-            uint col = col_first + j * GROUP_N + thread_col;
-            if (row < p.m && col < p.n)
-                store_element(d_first + row * p.ldd + col, col, sum[i * THREAD_N + j]);
+            uint col = col_first + tile_col(j);
+            if (row < p.m && col < p.n) {
+                if (SPLIT != 0)
+                    d_store(((split * p.batch + entry) * p.m + row) * p.n + col, sum[i * THREAD_N + j]);
+                else
+                    store_element(d_first + row * p.ldd + col, col, sum[i * THREAD_N + j]);
+            }
         }
     }
 }
 
 void main()
 {
-    for (uint entry = gl_WorkGroupID.z; entry < p.batch; entry += gl_NumWorkGroups.z)
-        multiply_entry(entry);
+    uint entries = SPLIT != 0 ? p.batch * p.splits : p.batch;
+    for (uint z = gl_WorkGroupID.z; z < entries; z += gl_NumWorkGroups.z)
+        multiply_entry(SPLIT != 0 ? z % p.batch : z, SPLIT != 0 ? z / p.batch : 0);
 }

@@ -4,10 +4,7 @@
 // Two passes: each invocation keeps a running maximum and a sum relative to it, these are merged through shared memory,
 // and the second pass computes the scores again and writes. An element is read again only by the invocation that then
 // writes it, so out may alias x.
-//
-// The maximum starts at the finite -FLT_MAX/2, so that no difference of scores is inf - inf. A score not above it (-inf,
-// a mask filled with the lowest finite number) counts as masked. NaN or +inf anywhere in a row makes the row NaN, as in
-// PyTorch.
+// How masked, NaN and infinite scores count: include/mask.glsl.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -15,7 +12,6 @@
 #include "include/storage.glsl"
 #include "shared/softmax.h"
 #include "include/grid.glsl"
-#include "include/math.glsl"
 
 layout(constant_id = VKF_SOFTMAX_SPEC_MASK_KIND) const uint MASK_KIND = 0;
 layout(constant_id = VKF_SOFTMAX_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
@@ -31,16 +27,15 @@ WRITE(TYPE_OUT, VKF_SOFTMAX_BINDING_OUT, out)
 READ(bytes, VKF_SOFTMAX_BINDING_MASK, mask)
 READ(bytes, VKF_SOFTMAX_BINDING_KEY_MASK, key_mask)
 
-const float LOWEST = -1.7014117e38;
+#include "include/mask.glsl"
+
 const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
 
 shared vec2 partial[gl_WorkGroupSize.x]; // (maximum, sum of exp(score - maximum))
 
 struct row_view {
-    uint first;    // of the row in x and out
-    uint mask;     // of the row in mask
-    uint key_mask; // of the batch entry in key_mask
-    int position;  // last key under the causal mask
+    uint first; // of the row in x and out
+    mask_view mask;
 };
 
 row_view view_row(uint row)
@@ -48,32 +43,7 @@ row_view view_row(uint row)
     uint l = row % p.q_len;
     uint h = row / p.q_len % p.heads;
     uint b = row / p.q_len / p.heads;
-    row_view view;
-    view.first = row * p.k_len;
-    view.mask = b * p.mask_batch + h * p.mask_head + l * p.mask_row;
-    view.key_mask = b * p.key_mask_batch;
-    view.position = int(l) + p.causal_offset;
-    return view;
-}
-
-bool is_visible(row_view view, uint col)
-{
-    bool visible = true;
-    if (MASK_KIND == VKF_SHADER_MASK_BOOL_EXCLUDE)
-        visible = !mask_load_bool(view.mask + col);
-    if (MASK_KIND == VKF_SHADER_MASK_BOOL_ATTEND)
-        visible = mask_load_bool(view.mask + col);
-    if (KEY_MASK_KIND == VKF_SHADER_MASK_BOOL_EXCLUDE)
-        visible = visible && !key_mask_load_bool(view.key_mask + col);
-    if (KEY_MASK_KIND == VKF_SHADER_MASK_BOOL_ATTEND)
-        visible = visible && key_mask_load_bool(view.key_mask + col);
-    if (KEY_MASK_KIND == VKF_SHADER_MASK_LENGTHS)
-        visible = visible && int(col) < key_mask_load_i32(view.key_mask);
-    if (CAUSAL != 0)
-        visible = visible && int(col) <= view.position;
-    if (WINDOW != 0)
-        visible = visible && view.position - int(col) < int(min(p.window, 0x7fffffffu));
-    return visible;
+    return row_view(row * p.k_len, view_mask(b, h, l));
 }
 
 // The scaled and masked score; LOWEST where the column is masked or outside the row.
@@ -84,18 +54,7 @@ float load_score(row_view view, uint col)
     float score = p.scale * x_load(view.first + col);
     if (col >= p.mask_cols)
         return score;
-    if (MASK_KIND == VKF_SHADER_MASK_ADDITIVE)
-        score += mask_load_f32(view.mask + col);
-    if (KEY_MASK_KIND == VKF_SHADER_MASK_ADDITIVE)
-        score += key_mask_load_f32(view.key_mask + col);
-    return is_visible(view, col) ? score : LOWEST;
-}
-
-float weight(float score, float maximum)
-{
-    if (is_nan(score) || floatBitsToUint(score) == 0x7f800000u)
-        return nan_value();
-    return score > LOWEST ? exp(score - maximum) : 0.0;
+    return mask_score(view.mask, col, score);
 }
 
 // A NaN score compares false and leaves the maximum alone.

@@ -32,6 +32,18 @@ VKF_API const char *vkf_profile_name(vkf_profile profile); // "android-baseline-
 // False when no profile has that name.
 VKF_API bool vkf_profile_from_name(const char *name, vkf_profile *out_profile);
 
+// How exactly products of float32 activations are computed. Sums are in float32 whatever the precision; operands that
+// are stored in 16 bits are multiplied as they are.
+typedef enum vkf_precision {
+    VKF_PRECISION_FULL = 0, // in float32
+    // Where the other factor is stored in 16 bits (weights, keys, values), activations may be rounded to its type as
+    // they are multiplied, so that devices with matrix units can use them. To a sum of products a[i] * b[i] that adds
+    // an error of at most 2^-11 times the sum of |a[i] * b[i]| for f16, 2^-8 times for bf16. In f16 an activation beyond
+    // 65,504 in magnitude becomes infinite, and one below 2^-14 is off by up to 2^-25.
+    VKF_PRECISION_F16,
+    VKF_PRECISION_COUNT
+} vkf_precision;
+
 #define VKF_UUID_SIZE 16
 
 typedef enum vkf_device_choice_kind {
@@ -50,7 +62,7 @@ typedef struct vkf_device_choice {
     vkf_device_type type;
 } vkf_device_choice;
 
-// Keeps small blobs between runs (pipeline cache, tuned data). `key` is made of letters, digits, '-' and '.' alone.
+// Keeps small blobs between runs (pipeline cache, verdicts of the self-test, tuned data). `key` is made of letters, digits, '-' and '.' alone.
 // load: returns the blob's size and, when `data` is not NULL and `capacity` suffices, copies it; 0 when there is none.
 // save: best effort. Whatever load returns is validated before use; a corrupt or foreign blob is ignored with a message.
 typedef struct vkf_cache_callbacks {
@@ -78,8 +90,21 @@ typedef struct vkf_context_desc {
     vkf_allocator allocator;
     vkf_cache_callbacks cache;
     const char *shader_dir; // folder of GLSL that overrides the embedded kernels; needs a build with VKF_RUNTIME_GLSL
-    bool validation;        // switch the Vulkan validation layers on (synchronisation validation included)
-    bool timestamps;        // measure every dispatch on the GPU, see vkf_layer_timings()
+    // A kernel's name or its beginning, "gemm_tile" or "gemm_tile.f32_f32_f32/small": taken before any other wherever it
+    // can serve the problem. NULL: what was measured on the device, else the default for its traits.
+    const char *variant;
+    // A kernel variant that is about to be used for the first time on this device and driver is run on small shapes and
+    // compared with a reference: a wrong or slow one is reported (VKF_SEVERITY_WARNING) and never used. Verdicts are
+    // kept through `cache`. true: variants are trusted untested; quarantined ones stay so.
+    bool skip_self_test;
+    // Measure the kernels for a weight's shape when it is first loaded or used, see <vkformer/tune.h>. It takes up to 20 s
+    // in the life of a context, inside the calls that load and plan; what it finds is kept through `cache`.
+    bool tune_on_first_use;
+    vkf_precision precision; // 0: full
+    bool validation;         // switch the Vulkan validation layers on (synchronisation validation included)
+    bool timestamps;         // measure every dispatch on the GPU, see vkf_layer_timings()
+    // Keep what the driver's compiler says about kernels, see <vkformer/kernels.h>. A warning where it says nothing.
+    bool pipeline_statistics;
     // The Vulkan loader's vkGetInstanceProcAddr; NULL: the library opens the system's libvulkan itself.
     vkf_get_instance_proc_addr get_instance_proc_addr;
     // A device that the caller created and keeps; NULL: the library creates its own.
@@ -92,7 +117,7 @@ typedef struct vkf_context_desc {
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_context);
 VKF_API void vkf_context_destroy(vkf_context **context);
 
-// Saves the pipeline cache through the cache callbacks; destroy does so too.
+// Saves the pipeline cache, verdicts and tuned data through the cache callbacks; destroy does so too.
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_save_cache(vkf_context *context);
 
 #define VKF_MAX_MEMORY_HEAPS 16
@@ -151,7 +176,8 @@ typedef struct vkf_memory_plan {
     uint64_t heap_bytes[VKF_MAX_MEMORY_HEAPS]; // the same bytes by heap
 } vkf_memory_plan;
 
-// Creates the pipelines of every kernel that the device may use. `progress` (may be NULL) is called before each one
+// Creates the pipelines that this device takes for common problems; those of attention, which hang on the widths of
+// heads, are made with the layers. `progress` (may be NULL) is called before each one
 // and returns false to cancel, which gives VKF_ERROR_CANCELLED; pipelines made so far are kept.
 typedef bool (*vkf_progress_fn)(void *user, uint32_t done, uint32_t total, const char *what);
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_create_pipelines(vkf_context *context, vkf_progress_fn progress,

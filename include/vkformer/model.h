@@ -48,7 +48,13 @@ typedef struct vkf_model_desc {
     // "src_embed.weight", "transformer.encoder.layers.0....", "generator.weight" for SEQ2SEQ.
     const vkf_model_config *config;
     const char *weights_path;
-    vkf_dtype dtype; // of weights and activations on the device: F32 or F16; the file's F32, F16 or BF16 is converted
+    // The precision switch: how activations and weights are stored on the device. Sums are always in f32, and the file's
+    // F32, F16 or BF16 is converted. Relative to PyTorch in float64, outputs of the oracle's models stay within
+    //   F32, F32   1e-4 (atol 5e-5)
+    //   F32, F16   5e-3 (atol 5e-3): weights are rounded once
+    //   F16, F16   2e-2 (atol 2e-2)
+    vkf_dtype dtype;   // of activations: F32 or F16
+    bool half_weights; // under F32 activations: weights in F16, half the memory
 } vkf_model_desc;
 
 // Ownership: the caller owns the model and destroys it after its sessions.
@@ -137,6 +143,15 @@ VKF_API uint32_t vkf_session_command_buffer_count(const vkf_session *session);
 // `timestamps`. The protocol is vkf_layer_timings()'s.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count,
                                                       vkf_timing *out_timings);
+
+// Host time of the session's last submission: the encoder's, a whole decode's or, after greedy and in its progress
+// callback, one token's. On the device it took no longer than wait_ns; with `timestamps`, vkf_session_timings() says how
+// long. Status INVALID_ARGUMENT (never run).
+typedef struct vkf_run_cost {
+    double host_ns; // sizes and parameters written, recorded command buffers submitted
+    double wait_ns; // from there until the host knew that the device had ended
+} vkf_run_cost;
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_run_cost(const vkf_session *session, vkf_run_cost *out_cost);
 
 // Token strings and ids: vocabulary.json of a SEQ2SEQ model directory. Text is UTF-8.
 typedef struct vkf_vocabulary vkf_vocabulary;

@@ -26,7 +26,8 @@ typedef enum vkf_activation {
 // out = activation(alpha * op(a) op(b) + beta * c + bias) + residual, for every batch entry.
 typedef struct vkf_gemm_desc {
     vkf_tensor a;        // (batch, m, k), or (batch, k, m) with transpose_a; rank 2 means batch = 1
-    vkf_tensor b;        // (batch, k, n), or (batch, n, k) with transpose_b; rank 2: shared by all batch entries
+    vkf_tensor b;        // (batch, k, n), or (batch, n, k) with transpose_b; rank 2: shared by all batch entries, and
+                         // with transpose_b in panels, too
     vkf_tensor c;        // optional, (batch, m, n); never read when beta is 0; may be the same tensor as out
     vkf_tensor bias;     // optional, (n)
     vkf_tensor residual; // optional, (batch, m, n); excludes an activation together with c
@@ -38,6 +39,15 @@ typedef struct vkf_gemm_desc {
     vkf_activation activation;
 } vkf_gemm_desc;
 VKF_API VKF_MUST_CHECK vkf_status vkf_gemm(vkf_context *context, const vkf_gemm_desc *desc);
+
+// The layout in which this device multiplies by a weight (n, k) fastest, by what was measured on it or by its traits.
+// Models and layers pack their own weights; this is for callers of vkf_gemm().
+VKF_API vkf_layout vkf_preferred_layout(const vkf_context *context, vkf_dtype activations, vkf_dtype weights,
+                                        uint32_t n, uint32_t k);
+// Copies a weight (n, k) into panels, for vkf_gemm_desc.b with transpose_b, or for a layer. The caller owns the result
+// and destroys it with vkf_tensor_destroy().
+VKF_API VKF_MUST_CHECK vkf_status vkf_pack_weight(vkf_context *context, const vkf_tensor *weight, const char *name,
+                                                  vkf_tensor *out_packed);
 
 typedef enum vkf_mask_kind {
     VKF_MASK_NONE = 0,
@@ -77,6 +87,25 @@ typedef struct vkf_softmax_desc {
     vkf_fully_masked fully_masked;
 } vkf_softmax_desc;
 VKF_API VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc);
+
+// torch.nn.functional.scaled_dot_product_attention: out = softmax(scale * q k^T + masks) v for every head, without a
+// matrix of scores in memory wherever a kernel of the device serves the sizes. Query head h reads key head
+// h / (H / Hkv): grouped heads, as with enable_gqa. UNSUPPORTED: grouped heads that no kernel of the device takes.
+typedef struct vkf_sdpa_desc {
+    vkf_tensor query; // (B, H, L, D)
+    vkf_tensor key;   // (B, Hkv, S, D); Hkv divides H
+    vkf_tensor value; // (B, Hkv, S, Dv)
+    vkf_tensor out;   // (B, H, L, Dv)
+    float scale;      // 0 means 1 / sqrt(D)
+    vkf_mask_kind mask_kind;
+    vkf_tensor mask; // (B|1, H|1, L|1, S), or lower rank: missing leading dimensions broadcast
+    vkf_mask_kind key_mask_kind;
+    vkf_tensor key_mask; // (B, S), or (B) for lengths
+    vkf_causal causal;
+    uint32_t window; // as in vkf_softmax_desc
+    vkf_fully_masked fully_masked;
+} vkf_sdpa_desc;
+VKF_API VKF_MUST_CHECK vkf_status vkf_scaled_dot_product_attention(vkf_context *context, const vkf_sdpa_desc *desc);
 
 typedef enum vkf_residual_order {
     VKF_RESIDUAL_NONE = 0,

@@ -14,6 +14,7 @@ typedef enum vkf_dtype {
     VKF_DTYPE_F16 = 1,
     VKF_DTYPE_I32 = 2,
     VKF_DTYPE_BOOL = 3, // one byte, 0 or 1, as PyTorch stores it
+    VKF_DTYPE_BF16 = 4, // bfloat16, for weights (n, k) and their bias, with f32 activations
     VKF_DTYPE_COUNT
 } vkf_dtype;
 
@@ -39,6 +40,15 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_read(vkf_buffer *buffer, uint64_t o
 
 #define VKF_MAX_RANK 4
 
+// How a tensor's elements lie in its buffer.
+typedef enum vkf_layout {
+    VKF_LAYOUT_ROWS = 0,
+    // A Linear's weight (n, k) as matrix products like it best: (ceil(n / 32), k, 32), the rows beyond n being zeros.
+    // Made by vkf_pack_weight(); only where a weight (n, k) is asked for.
+    VKF_LAYOUT_PANELS = 1,
+    VKF_LAYOUT_COUNT
+} vkf_layout;
+
 // A contiguous row-major view of a buffer. It owns nothing. Unused trailing shape entries are 0; rank 0 with a NULL
 // buffer means "absent". offset_bytes is a multiple of the element size.
 typedef struct vkf_tensor {
@@ -47,10 +57,15 @@ typedef struct vkf_tensor {
     vkf_dtype dtype;
     uint32_t rank;
     uint32_t shape[VKF_MAX_RANK];
+    vkf_layout layout; // 0: rows
 } vkf_tensor;
 
 // Number of elements (1 for rank 0); false when the product overflows or the rank is out of range.
 VKF_API bool vkf_tensor_count(const vkf_tensor *tensor, uint64_t *out_count);
+
+// Bytes from the first to the last element in the tensor's layout; false when that overflows or rank, dtype or layout
+// are out of range.
+VKF_API bool vkf_tensor_bytes(const vkf_tensor *tensor, uint64_t *out_bytes);
 
 // Creates a buffer just large enough for the shape and fills in *out_tensor, whose buffer the caller then owns.
 VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t rank,
@@ -58,7 +73,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_create(vkf_context *context, vkf_dt
 // Destroys the tensor's buffer and clears the view.
 VKF_API void vkf_tensor_destroy(vkf_tensor *tensor);
 
-// Whole-tensor copies, `size_bytes` must equal the tensor's size.
+// Whole-tensor copies of tensors in rows, `size_bytes` must equal the tensor's size.
 VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_write(const vkf_tensor *tensor, const void *data, uint64_t size_bytes);
 VKF_API VKF_MUST_CHECK vkf_status vkf_tensor_read(const vkf_tensor *tensor, void *out_data, uint64_t size_bytes);
 

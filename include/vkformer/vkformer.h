@@ -16,10 +16,13 @@
 #define VKFORMER_VKFORMER_H
 
 #include <vkformer/context.h>
+#include <vkformer/kernels.h>
 #include <vkformer/layer.h>
+#include <vkformer/measure.h>
 #include <vkformer/model.h>
 #include <vkformer/op.h>
 #include <vkformer/status.h>
 #include <vkformer/tensor.h>
+#include <vkformer/tune.h>
 
 #endif

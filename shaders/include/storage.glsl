@@ -3,13 +3,17 @@
 //   READ(type, binding, name)        declares a readonly buffer and   float name_load(uint i)
 //   WRITE(type, binding, name)       declares a buffer and            void name_store(uint i, float value)
 //   READ_WRITE(type, binding, name)  declares both
+//   READ_QUADS(type, binding, name)  declares a readonly buffer, float name_load(uint i) and vec4 name_load4(uint i)
 //
-// `type` is f32, f16, f16p, i32 or bytes and may itself be a macro (-DTYPE_X=f16). Index 0 is the tensor's first
+// `type` is f32, f16, f16p, bf16p, i32 or bytes and may itself be a macro (-DTYPE_X=f16). Index 0 is the tensor's first
 // element: each function adds the push constant name_offset, which the kernel declares.
 //
 // f16 needs storageBuffer16BitAccess. f16p is the same data on devices without it: two halves to a 32-bit word. A row
 // may begin or end in the middle of a word whose other half belongs to another invocation, so f16p stores one half by
-// atomics that leave the other alone.
+// atomics that leave the other alone. bf16p is bfloat16, two to a word, and is only read.
+//
+// name_load4 reads four elements at once: name_offset + i is a multiple of 4 there, and all four lie in the bound
+// range. A type of floats; 16-bit ones are unpacked from words and need no feature.
 #ifndef VKF_STORAGE_GLSL
 #define VKF_STORAGE_GLSL
 
@@ -30,6 +34,11 @@ uint half_bits(float value)
         return sign | (floatBitsToUint(uintBitsToFloat(magnitude) + 0.5) - 0x3f000000u);
     uint rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
     return sign | ((rounded >> 13) - (112u << 10));
+}
+
+vec2 unpack_bfloat(uint word)
+{
+    return vec2(uintBitsToFloat(word << 16), uintBitsToFloat(word & 0xffff0000u));
 }
 
 #define READ(type, slot, name) READ_EXPAND(type, slot, name)
@@ -78,6 +87,40 @@ uint half_bits(float value)
 #define WRITE_f16p(slot, name) STORAGE_BLOCK(, uint, slot, name) STORE_f16p(name)
 #define READ_WRITE_f16p(slot, name) STORAGE_BLOCK(, uint, slot, name) LOAD_f16p(name) STORE_f16p(name)
 
+#define LOAD_bf16p(name)                                    \
+    float name##_load(uint i)                               \
+    {                                                       \
+        uint at = name##_offset + i;                        \
+        return uintBitsToFloat(name##_data[at >> 1] >> ((at & 1u) << 4) << 16); \
+    }
+#define READ_bf16p(slot, name) STORAGE_BLOCK(readonly, uint, slot, name) LOAD_bf16p(name)
+
+#define READ_QUADS(type, slot, name) READ_QUADS_EXPAND(type, slot, name)
+#define READ_QUADS_EXPAND(type, slot, name) READ_QUADS_##type(slot, name)
+#define READ_QUADS_f32(slot, name)                          \
+    STORAGE_BLOCK(readonly, vec4, slot, name)               \
+    float name##_load(uint i)                               \
+    {                                                       \
+        uint at = name##_offset + i;                        \
+        return name##_data[at >> 2][at & 3u];               \
+    }                                                       \
+    vec4 name##_load4(uint i) { return name##_data[(name##_offset + i) >> 2]; }
+#define READ_QUADS_16(slot, name, unpack)                   \
+    STORAGE_BLOCK(readonly, uvec2, slot, name)              \
+    float name##_load(uint i)                               \
+    {                                                       \
+        uint at = name##_offset + i;                        \
+        return unpack(name##_data[at >> 2][(at >> 1) & 1u] >> ((at & 1u) << 4)).x; \
+    }                                                       \
+    vec4 name##_load4(uint i)                               \
+    {                                                       \
+        uvec2 words = name##_data[(name##_offset + i) >> 2];   \
+        return vec4(unpack(words.x), unpack(words.y));      \
+    }
+#define READ_QUADS_f16(slot, name) READ_QUADS_16(slot, name, unpackHalf2x16)
+#define READ_QUADS_f16p(slot, name) READ_QUADS_16(slot, name, unpackHalf2x16)
+#define READ_QUADS_bf16p(slot, name) READ_QUADS_16(slot, name, unpack_bfloat)
+
 #define READ_i32(slot, name)                       \
     STORAGE_BLOCK(readonly, int, slot, name)       \
     int name##_load(uint i) { return name##_data[name##_offset + i]; }
@@ -110,5 +153,6 @@ uint half_bits(float value)
 #define TYPE_ID_f32 1
 #define TYPE_ID_f16 2
 #define TYPE_ID_f16p 3
+#define TYPE_ID_bf16p 4
 
 #endif

@@ -17,11 +17,18 @@
 #define VKF_GEMM_SPEC_THREAD_M 4    // rows per invocation
 #define VKF_GEMM_SPEC_THREAD_N 5    // columns per invocation
 #define VKF_GEMM_SPEC_TRANSPOSE_A 6 // 1: a is stored (k, m)
-#define VKF_GEMM_SPEC_TRANSPOSE_B 7 // 1: b is stored (n, k), as PyTorch keeps Linear weights
+#define VKF_GEMM_SPEC_B_LAYOUT 7    // VKF_GEMM_B_*
 #define VKF_GEMM_SPEC_ACTIVATION 8
 #define VKF_GEMM_SPEC_HAS_BIAS 9
 #define VKF_GEMM_SPEC_ADD_AFTER 10 // 1: beta * d is a residual, added after the activation
-#define VKF_GEMM_SPEC_COUNT 11
+#define VKF_GEMM_SPEC_SPLIT 11     // 1: k is cut among workgroups, d gets plain sums; gemm_tile alone
+#define VKF_GEMM_SPEC_COUNT 11     // of kernels without SPLIT
+#define VKF_GEMM_SPLIT_SPEC_COUNT 12
+
+#define VKF_GEMM_B_KN 0     // b is stored (k, n)
+#define VKF_GEMM_B_NK 1     // (n, k), as PyTorch keeps Linear weights
+#define VKF_GEMM_B_PANELS 2 // (ceil(n / PANEL), k, PANEL), the columns beyond n being zeros
+#define VKF_GEMM_PANEL 32u
 
 // All strides in elements.
 struct vkf_gemm_params {
@@ -43,7 +50,9 @@ struct vkf_gemm_params {
     vkf_u32 a_first;
     vkf_f32 alpha;
     vkf_f32 beta; // 0: d is not read
+    vkf_u32 splits;  // parts that k is cut into, >= 1
+    vkf_u32 split_k; // depth of each, but for the last
 };
-VKF_SHARED_SIZE(vkf_gemm_params, 18)
+VKF_SHARED_SIZE(vkf_gemm_params, 20)
 
 #endif

@@ -12,9 +12,9 @@ static void shape_text(uint32_t rank, const uint32_t *shape, char *out_text, siz
         used += (size_t)snprintf(out_text + used, capacity - used, "%s%u", i > 0 ? ", " : "", shape[i]);
 }
 
-vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor, const char *name)
+static vkf_status check_any_layout(const vkf__checker *check, const vkf_tensor *tensor, const char *name)
 {
-    uint64_t count = 0;
+    uint64_t count = 0, bytes = 0;
     const char *why = NULL;
     if (tensor->rank == 0)
         why = "it is absent";
@@ -26,25 +26,32 @@ vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor
         why = "its shape overflows";
     else if (count == 0)
         why = "a dimension is 0";
+    else if (!vkf_tensor_bytes(tensor, &bytes))
+        why = "its layout is unknown, or is for matrices alone";
     else if (!tensor->buffer && !check->buffers_optional)
         why = "it has no buffer";
     else if (tensor->offset_bytes % vkf_dtype_size(tensor->dtype) != 0)
         why = "its offset is no multiple of its element size";
-    else if (tensor->buffer &&
-             (tensor->offset_bytes > vkf_buffer_size(tensor->buffer) ||
-              count * vkf_dtype_size(tensor->dtype) > vkf_buffer_size(tensor->buffer) - tensor->offset_bytes))
+    else if (tensor->buffer && (tensor->offset_bytes > vkf_buffer_size(tensor->buffer) ||
+                                bytes > vkf_buffer_size(tensor->buffer) - tensor->offset_bytes))
         why = "it does not fit its buffer";
     if (!why)
         return VKF_OK;
     return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: tensor %s: %s", check->function, name, why);
 }
 
-vkf_status vkf__check_shape(const vkf__checker *check, const vkf_tensor *tensor, const char *name, vkf_dtype dtype,
-                            uint32_t rank, const uint32_t *shape)
+vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor, const char *name)
 {
-    vkf_status status = vkf__check_tensor(check, tensor, name);
-    if (status != VKF_OK)
-        return status;
+    vkf_status status = check_any_layout(check, tensor, name);
+    if (status == VKF_OK && tensor->layout != VKF_LAYOUT_ROWS)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: tensor %s must lie in rows", check->function,
+                         name);
+    return status;
+}
+
+static vkf_status check_dtype_and_shape(const vkf__checker *check, const vkf_tensor *tensor, const char *name,
+                                        vkf_dtype dtype, uint32_t rank, const uint32_t *shape)
+{
     if (tensor->dtype != dtype)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: tensor %s has dtype %s, expected %s",
                          check->function, name, vkf_dtype_name(tensor->dtype), vkf_dtype_name(dtype));
@@ -56,6 +63,21 @@ vkf_status vkf__check_shape(const vkf__checker *check, const vkf_tensor *tensor,
                          check->function, name, got, expected);
     }
     return VKF_OK;
+}
+
+vkf_status vkf__check_shape(const vkf__checker *check, const vkf_tensor *tensor, const char *name, vkf_dtype dtype,
+                            uint32_t rank, const uint32_t *shape)
+{
+    vkf_status status = vkf__check_tensor(check, tensor, name);
+    return status != VKF_OK ? status : check_dtype_and_shape(check, tensor, name, dtype, rank, shape);
+}
+
+vkf_status vkf__check_weight(const vkf__checker *check, const vkf_tensor *tensor, const char *name, vkf_dtype dtype,
+                             uint32_t n, uint32_t k)
+{
+    const uint32_t shape[] = {n, k};
+    vkf_status status = check_any_layout(check, tensor, name);
+    return status != VKF_OK ? status : check_dtype_and_shape(check, tensor, name, dtype, 2, shape);
 }
 
 vkf_status vkf__check_optional(const vkf__checker *check, const vkf_tensor *tensor, const char *name, vkf_dtype dtype,
@@ -73,11 +95,18 @@ vkf_status vkf__check_float(const vkf__checker *check, const vkf_tensor *tensor,
     return status;
 }
 
+vkf_status vkf__check_factor(const vkf__checker *check, const vkf_tensor *tensor, const char *name)
+{
+    if (tensor->dtype == VKF_DTYPE_BF16)
+        return vkf__check_tensor(check, tensor, name);
+    return vkf__check_float(check, tensor, name);
+}
+
 static uint64_t tensor_end(const vkf_tensor *tensor)
 {
-    uint64_t count = 0;
-    (void)vkf_tensor_count(tensor, &count);
-    return tensor->offset_bytes + count * vkf_dtype_size(tensor->dtype);
+    uint64_t bytes = 0;
+    (void)vkf_tensor_bytes(tensor, &bytes);
+    return tensor->offset_bytes + bytes;
 }
 
 vkf_status vkf__check_apart(const vkf__checker *check, const vkf_tensor *out, const vkf_tensor *in, const char *in_name)
@@ -97,5 +126,5 @@ bool vkf__same_shape(const vkf_tensor *a, const vkf_tensor *b)
 bool vkf__same_tensor(const vkf_tensor *a, const vkf_tensor *b)
 {
     return a->buffer == b->buffer && a->offset_bytes == b->offset_bytes && a->dtype == b->dtype &&
-           vkf__same_shape(a, b);
+           a->layout == b->layout && vkf__same_shape(a, b);
 }

@@ -13,18 +13,24 @@ typedef struct vkf__checker {
     bool buffers_optional; // planning: shapes alone count
 } vkf__checker;
 
-// A tensor that must be there: a buffer, rank 1 to 4, no size 0, fits its buffer, offset a
+// A tensor in rows that must be there: a buffer, rank 1 to 4, no size 0, fits its buffer, offset a
 // multiple of the element size.
 VKF_MUST_CHECK vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
 
 // The same, with an exact shape (rank dimensions) and dtype.
 VKF_MUST_CHECK vkf_status vkf__check_shape(const vkf__checker *check, const vkf_tensor *tensor, const char *name,
                                            vkf_dtype dtype, uint32_t rank, const uint32_t *shape);
+// A Linear's weight (n, k), in any layout.
+VKF_MUST_CHECK vkf_status vkf__check_weight(const vkf__checker *check, const vkf_tensor *tensor, const char *name,
+                                            vkf_dtype dtype, uint32_t n, uint32_t k);
 // The same for one that may be absent.
 VKF_MUST_CHECK vkf_status vkf__check_optional(const vkf__checker *check, const vkf_tensor *tensor, const char *name,
                                               vkf_dtype dtype, uint32_t rank, const uint32_t *shape);
 
+// f32 or f16, in rows.
 VKF_MUST_CHECK vkf_status vkf__check_float(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
+// f32, f16 or bf16, in rows: what is multiplied by activations.
+VKF_MUST_CHECK vkf_status vkf__check_factor(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
 
 // The output must not share bytes with an input.
 VKF_MUST_CHECK vkf_status vkf__check_apart(const vkf__checker *check, const vkf_tensor *out, const vkf_tensor *in,

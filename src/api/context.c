@@ -1,5 +1,7 @@
 #include "kernel/context.h"
 #include "kernel/pipeline_cache.h"
+#include "op/self_test.h"
+#include "op/tune.h"
 
 static const vkf_context_desc defaults = {0};
 
@@ -7,7 +9,18 @@ vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_co
 {
     if (!out_context)
         return VKF_ERROR_INVALID_ARGUMENT;
-    return vkf__context_create(desc ? desc : &defaults, out_context);
+    const vkf_context_desc *wanted = desc ? desc : &defaults;
+    vkf_context *context = NULL;
+    vkf_status status = vkf__context_create(wanted, &context);
+    if (status != VKF_OK)
+        return status;
+    const bool processor = context->device.plan.caps.type == VKF_DEVICE_TYPE_CPU;
+    context->self_test_budget_ns = processor ? VKF_SELF_TEST_BUDGET_PROCESSOR_NS : VKF_SELF_TEST_BUDGET_NS;
+    context->first_use_left_ns = VKF_TUNE_TIME_CAP_NS;
+    context->self_test = wanted->skip_self_test ? NULL : vkf__self_test;
+    context->first_use = wanted->tune_on_first_use ? vkf__tune_first_use : NULL;
+    *out_context = context;
+    return VKF_OK;
 }
 
 void vkf_context_destroy(vkf_context **context)
@@ -22,7 +35,9 @@ vkf_status vkf_context_save_cache(vkf_context *context)
 {
     if (!context)
         return VKF_ERROR_INVALID_ARGUMENT;
-    return vkf__pipeline_cache_save(&context->device, &context->cache, context->pipelines.cache);
+    vkf_status status = vkf__learned_save(&context->learned);
+    vkf_status pipelines = vkf__pipeline_cache_save(&context->device, &context->cache, context->pipelines.cache);
+    return status != VKF_OK ? status : pipelines;
 }
 
 vkf_status vkf_enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count, vkf_device_info *out_infos)

@@ -9,10 +9,8 @@ typedef struct dtype_row {
 } dtype_row;
 
 static const dtype_row dtype_rows[VKF_DTYPE_COUNT] = {
-    [VKF_DTYPE_F32] = {"f32", 4},
-    [VKF_DTYPE_F16] = {"f16", 2},
-    [VKF_DTYPE_I32] = {"i32", 4},
-    [VKF_DTYPE_BOOL] = {"bool", 1},
+    [VKF_DTYPE_F32] = {"f32", 4},   [VKF_DTYPE_F16] = {"f16", 2},   [VKF_DTYPE_I32] = {"i32", 4},
+    [VKF_DTYPE_BOOL] = {"bool", 1}, [VKF_DTYPE_BF16] = {"bf16", 2},
 };
 
 // The enumeration's own type may be signed; a negative value is no dtype either.

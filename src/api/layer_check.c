@@ -37,13 +37,11 @@ vkf_status vkf__check_attention_weights(const vkf__checker *check, const vkf_att
 {
     vkf_status status = VKF_OK;
     uint32_t k_width = d->heads * d->head_dim, v_width = d->heads * d->v_head_dim;
-    const uint32_t q_shape[] = {k_width, d->embed_dim}, k_shape[] = {k_width, d->kdim};
-    const uint32_t v_shape[] = {v_width, d->vdim}, out_shape[] = {d->embed_dim, v_width};
     const uint32_t bias_k_shape[] = {1, 1, k_width}, bias_v_shape[] = {1, 1, v_width};
-    VKF_TRY(vkf__check_shape(check, &w->q_weight, "q_weight", dtype, 2, q_shape));
-    VKF_TRY(vkf__check_shape(check, &w->k_weight, "k_weight", dtype, 2, k_shape));
-    VKF_TRY(vkf__check_shape(check, &w->v_weight, "v_weight", dtype, 2, v_shape));
-    VKF_TRY(vkf__check_shape(check, &w->out_weight, "out_weight", dtype, 2, out_shape));
+    VKF_TRY(vkf__check_weight(check, &w->q_weight, "q_weight", dtype, k_width, d->embed_dim));
+    VKF_TRY(vkf__check_weight(check, &w->k_weight, "k_weight", dtype, k_width, d->kdim));
+    VKF_TRY(vkf__check_weight(check, &w->v_weight, "v_weight", dtype, v_width, d->vdim));
+    VKF_TRY(vkf__check_weight(check, &w->out_weight, "out_weight", dtype, d->embed_dim, v_width));
     VKF_TRY(vkf__check_optional(check, &w->q_bias, "q_bias", dtype, 1, &k_width));
     VKF_TRY(vkf__check_optional(check, &w->k_bias, "k_bias", dtype, 1, &k_width));
     VKF_TRY(vkf__check_optional(check, &w->v_bias, "v_bias", dtype, 1, &v_width));
@@ -61,9 +59,8 @@ vkf_status vkf__check_feed_forward_weights(const vkf__checker *check, const vkf_
                                            uint32_t d_model, uint32_t dim_feedforward, vkf_dtype dtype)
 {
     vkf_status status = VKF_OK;
-    const uint32_t shape1[] = {dim_feedforward, d_model}, shape2[] = {d_model, dim_feedforward};
-    VKF_TRY(vkf__check_shape(check, &w->weight1, "weight1", dtype, 2, shape1));
-    VKF_TRY(vkf__check_shape(check, &w->weight2, "weight2", dtype, 2, shape2));
+    VKF_TRY(vkf__check_weight(check, &w->weight1, "weight1", dtype, dim_feedforward, d_model));
+    VKF_TRY(vkf__check_weight(check, &w->weight2, "weight2", dtype, d_model, dim_feedforward));
     VKF_TRY(vkf__check_optional(check, &w->bias1, "bias1", dtype, 1, &dim_feedforward));
     VKF_TRY(vkf__check_optional(check, &w->bias2, "bias2", dtype, 1, &d_model));
 fail:

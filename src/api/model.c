@@ -11,6 +11,8 @@ static vkf_status check_desc(vkf_context *context, const vkf_model_desc *desc, c
                          "%s: give either a directory, or a config with a weights_path", function);
     if (desc->dtype != VKF_DTYPE_F32 && desc->dtype != VKF_DTYPE_F16)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: dtype must be f32 or f16", function);
+    if (desc->half_weights && desc->dtype != VKF_DTYPE_F32)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: half_weights is for f32 activations", function);
     return VKF_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "api/check.h"
 #include "op/copy.h"
 #include "op/gemm.h"
+#include "op/pack.h"
 #include "op/run_once.h"
 
 typedef struct gemm_shape {
@@ -18,7 +19,10 @@ static vkf_status check_matrices(const vkf__checker *check, const vkf_gemm_desc 
 {
     vkf_status status = VKF_OK;
     VKF_TRY(vkf__check_float(check, &desc->a, "a"));
-    VKF_TRY(vkf__check_float(check, &desc->b, "b"));
+    if (desc->b.layout == VKF_LAYOUT_PANELS && desc->transpose_b && desc->b.rank == 2)
+        VKF_TRY(vkf__check_weight(check, &desc->b, "b", desc->b.dtype, desc->b.shape[0], desc->b.shape[1]));
+    else
+        VKF_TRY(vkf__check_factor(check, &desc->b, "b"));
     if (desc->a.rank < 2 || desc->a.rank > 3 || desc->b.rank < 2 || desc->b.rank > 3)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: a and b must be of rank 2 or 3",
                          check->function);
@@ -151,6 +155,41 @@ static vkf_status emit_gemm(vkf__work *work, const void *args)
     VKF_TRY(vkf__emit_gemm(work, &gemm));
 fail:
     return status;
+}
+
+vkf_status vkf_pack_weight(vkf_context *context, const vkf_tensor *weight, const char *name, vkf_tensor *out_packed)
+{
+    if (!context || !weight || !out_packed)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    uint64_t bytes = 0;
+    vkf_tensor packed = {0};
+    const vkf__checker check = {.host = &context->host, .function = "vkf_pack_weight"};
+    VKF_TRY(vkf__check_factor(&check, weight, "weight"));
+    packed = (vkf_tensor){
+        .dtype = weight->dtype,
+        .rank = weight->rank,
+        .shape = {weight->shape[0], weight->shape[1]},
+        .layout = VKF_LAYOUT_PANELS,
+    };
+    if (!vkf_tensor_bytes(&packed, &bytes)) {
+        status = vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "vkf_pack_weight: weight must be of rank 2");
+        goto fail;
+    }
+    VKF_TRY(vkf_buffer_create(context, bytes, name, &packed.buffer));
+    VKF_TRY(vkf__pack(context, weight, &packed));
+    *out_packed = packed;
+    return VKF_OK;
+fail:
+    vkf_tensor_destroy(&packed);
+    return status;
+}
+
+vkf_layout vkf_preferred_layout(const vkf_context *context, vkf_dtype activations, vkf_dtype weights, uint32_t n,
+                                uint32_t k)
+{
+    const vkf_dtype types[] = {activations, weights, activations};
+    return context && vkf__wants_panels(context, types, n, k) ? VKF_LAYOUT_PANELS : VKF_LAYOUT_ROWS;
 }
 
 vkf_status vkf_gemm(vkf_context *context, const vkf_gemm_desc *desc)

@@ -1,4 +1,4 @@
-#include "api/check.h"
+#include "api/mask_check.h"
 #include "op/run_once.h"
 #include "op/softmax.h"
 
@@ -6,62 +6,6 @@
 static uint32_t dim_from_end(const vkf_tensor *tensor, uint32_t from_end)
 {
     return from_end < tensor->rank ? tensor->shape[tensor->rank - 1 - from_end] : 1;
-}
-
-// Strides of a mask over (B, H, L): 0 where it broadcasts. False when a dimension is neither 1 nor x's.
-static bool mask_strides(const vkf_tensor *x, const vkf_tensor *mask, vkf__softmax_args *args)
-{
-    uint32_t stride = dim_from_end(mask, 0);
-    uint32_t strides[3];
-    if (stride != dim_from_end(x, 0))
-        return false;
-    for (uint32_t i = 0; i < 3; i++) {
-        uint32_t size = dim_from_end(mask, i + 1);
-        if (size != 1 && size != dim_from_end(x, i + 1))
-            return false;
-        strides[i] = size == 1 ? 0 : stride;
-        stride *= size;
-    }
-    args->mask_row = strides[0];
-    args->mask_head = strides[1];
-    args->mask_batch = strides[2];
-    return true;
-}
-
-static vkf_status check_mask(const vkf__checker *check, const vkf_softmax_desc *desc, vkf__softmax_args *args)
-{
-    vkf_status status = VKF_OK;
-    if (desc->mask_kind == VKF_MASK_NONE)
-        return VKF_OK;
-    if (desc->mask_kind >= VKF_MASK_LENGTHS)
-        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: mask_kind %d is not for this mask",
-                         check->function, (int)desc->mask_kind);
-    VKF_TRY(vkf__check_shape(check, &desc->mask, "mask", vkf__mask_dtype(desc->mask_kind), desc->mask.rank,
-                             desc->mask.shape));
-    if (!mask_strides(&desc->x, &desc->mask, args))
-        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the mask's shape does not broadcast to x's",
-                         check->function);
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->mask, "mask"));
-fail:
-    return status;
-}
-
-static vkf_status check_key_mask(const vkf__checker *check, const vkf_softmax_desc *desc, vkf__softmax_args *args)
-{
-    vkf_status status = VKF_OK;
-    if (desc->key_mask_kind == VKF_MASK_NONE)
-        return VKF_OK;
-    if (desc->key_mask_kind >= VKF_MASK_KIND_COUNT)
-        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown key_mask_kind %d", check->function,
-                         (int)desc->key_mask_kind);
-    bool lengths = desc->key_mask_kind == VKF_MASK_LENGTHS;
-    const uint32_t shape[] = {args->batch, args->k_len};
-    VKF_TRY(vkf__check_shape(check, &desc->key_mask, "key_mask", vkf__mask_dtype(desc->key_mask_kind), lengths ? 1 : 2,
-                             shape));
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->key_mask, "key_mask"));
-    args->key_mask_batch = lengths ? 1 : args->k_len;
-fail:
-    return status;
 }
 
 static vkf_status emit_softmax(vkf__work *work, const void *args)
@@ -100,8 +44,13 @@ vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc)
     };
     if (desc->causal == VKF_CAUSAL_BOTTOM_RIGHT)
         args.causal_offset = (int32_t)((int64_t)args.k_len - args.q_len);
-    VKF_TRY(check_mask(&check, desc, &args));
-    VKF_TRY(check_key_mask(&check, desc, &args));
+    const vkf__mask_target target = {args.batch, args.heads, args.q_len, args.k_len, &desc->out};
+    vkf__mask_strides strides;
+    VKF_TRY(vkf__check_mask(&check, desc->mask_kind, &desc->mask, &target, &strides));
+    VKF_TRY(vkf__check_key_mask(&check, desc->key_mask_kind, &desc->key_mask, &target, &args.key_mask_batch));
+    args.mask_batch = strides.batch;
+    args.mask_head = strides.head;
+    args.mask_row = strides.row;
     if (desc->mask_kind != VKF_MASK_NONE)
         args.mask = vkf__span_of(&desc->mask);
     if (desc->key_mask_kind != VKF_MASK_NONE)

@@ -236,3 +236,13 @@ vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count, vkf_
 fail:
     return status;
 }
+
+vkf_status vkf_session_run_cost(const vkf_session *session, vkf_run_cost *out_cost)
+{
+    if (!session || !out_cost)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    if (session->last_group < 0)
+        return fail_argument(session, __func__, "nothing has run");
+    *out_cost = session->cost;
+    return VKF_OK;
+}

@@ -3,6 +3,7 @@
 #include "base/half.h"
 #include "base/size.h"
 #include "kernel/context.h"
+#include "shared/gemm.h"
 
 vkf_status vkf_buffer_create(vkf_context *context, uint64_t size_bytes, const char *name, vkf_buffer **out_buffer)
 {
@@ -29,6 +30,24 @@ bool vkf_tensor_count(const vkf_tensor *tensor, uint64_t *out_count)
             return false;
     }
     *out_count = count;
+    return true;
+}
+
+bool vkf_tensor_bytes(const vkf_tensor *tensor, uint64_t *out_bytes)
+{
+    uint64_t count = 0, bytes = 0;
+    if (!vkf_tensor_count(tensor, &count) || vkf_dtype_size(tensor->dtype) == 0)
+        return false;
+    if (tensor->layout == VKF_LAYOUT_PANELS) {
+        const uint64_t factors[] = {vkf__align_u64(tensor->shape[0], VKF_GEMM_PANEL), tensor->shape[1]};
+        if (tensor->rank != 2 || !vkf__product_u64(factors, 2, &count))
+            return false;
+    } else if (tensor->layout != VKF_LAYOUT_ROWS) {
+        return false;
+    }
+    if (!vkf__mul_u64(count, vkf_dtype_size(tensor->dtype), &bytes))
+        return false;
+    *out_bytes = bytes;
     return true;
 }
 
@@ -62,12 +81,12 @@ void vkf_tensor_destroy(vkf_tensor *tensor)
 
 static vkf_status check_size(const vkf_tensor *tensor, uint64_t size_bytes)
 {
-    uint64_t count = 0;
+    uint64_t bytes = 0;
     if (!tensor || !tensor->buffer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    if (!vkf_tensor_count(tensor, &count) || count * vkf_dtype_size(tensor->dtype) != size_bytes)
+    if (tensor->layout != VKF_LAYOUT_ROWS || !vkf_tensor_bytes(tensor, &bytes) || bytes != size_bytes)
         return vkf__fail(tensor->buffer->transfer->memory->device->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "tensor transfer: the size given is not the tensor's");
+                         "tensor transfer: the size given is not the tensor's, or it does not lie in rows");
     return VKF_OK;
 }
 

@@ -76,7 +76,10 @@ static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc
     vkf_status status = VKF_OK;
     device_list list = {0};
     vkf__device_plan plan;
-    const vkf__plan_wishes wishes = {.timestamps = desc->timestamps};
+    const vkf__plan_wishes wishes = {
+        .timestamps = desc->timestamps,
+        .executable_info = desc->pipeline_statistics,
+    };
     uint32_t index = 0;
     VKF_TRY(list_devices(&context->instance, desc, &list));
     if (!desc->external)
@@ -91,20 +94,18 @@ fail:
     return status;
 }
 
-static vkf_status load_tuned(vkf_context *context)
+static vkf_status init_locks(vkf_context *context)
 {
-    vkf_status status = VKF_OK;
-    char *text = NULL;
-    const vkf_cache_callbacks *cache = &context->cache;
-    size_t size = cache->load ? cache->load(cache->user, "tuned", NULL, 0) : 0;
-    if (size == 0 || size > (1u << 20))
-        return VKF_OK;
-    VKF_ALLOC(&context->host, text, size);
-    size_t loaded = cache->load(cache->user, "tuned", text, size);
-    VKF_TRY(vkf__tuned_parse(&context->host, text, loaded < size ? loaded : size, &context->tuned));
+    if (pthread_mutex_init(&context->test_lock, NULL) != 0)
+        goto fail;
+    if (pthread_mutex_init(&context->tune_lock, NULL) != 0) {
+        pthread_mutex_destroy(&context->test_lock);
+        goto fail;
+    }
+    context->locks_ready = true;
+    return VKF_OK;
 fail:
-    vkf__free(&context->host, text);
-    return status;
+    return vkf__fail(&context->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "context: the system has no mutex left");
 }
 
 static vkf_status init(vkf_context *context, const vkf_context_desc *desc)
@@ -113,13 +114,25 @@ static vkf_status init(vkf_context *context, const vkf_context_desc *desc)
     VkPipelineCache cache = VK_NULL_HANDLE;
     context->cache = desc->cache;
     context->last_op_ns = -1;
+    context->precision = desc->precision;
+    if ((unsigned)desc->precision >= VKF_PRECISION_COUNT) {
+        status = vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "precision %d does not exist: take one below %d",
+                           (int)desc->precision, (int)VKF_PRECISION_COUNT);
+        goto fail;
+    }
     VKF_TRY(init_instance(&context->instance, &context->host, desc));
     VKF_TRY(init_device(context, desc));
     VKF_TRY(vkf__memory_init(&context->memory, &context->device));
     VKF_TRY(vkf__transfer_init(&context->transfer, &context->memory));
     VKF_TRY(vkf__pipeline_cache_create(&context->device, &context->cache, &cache));
     VKF_TRY(vkf__pipelines_init(&context->pipelines, &context->device, cache, desc->shader_dir));
-    VKF_TRY(load_tuned(context));
+    VKF_TRY(init_locks(context));
+    VKF_TRY(vkf__learned_init(&context->learned, &context->device, &context->cache, desc->shader_dir == NULL));
+    if (desc->variant) {
+        context->forced_variant = vkf__strdup(&context->host, desc->variant);
+        if (!context->forced_variant)
+            status = vkf__fail(&context->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "context: no host memory");
+    }
 fail:
     return status;
 }
@@ -147,15 +160,32 @@ void vkf__context_destroy(vkf_context *context)
     vkf_status saved = VKF_OK;
     if (context->pipelines.device)
         saved = vkf__pipeline_cache_save(&context->device, &context->cache, context->pipelines.cache);
+    if (context->pipelines.device && vkf__learned_save(&context->learned) != VKF_OK)
+        vkf__log(&context->host, VKF_SEVERITY_WARNING, "context: what was learned about the device could not be saved");
     (void)saved;
+    vkf__learned_finish(&context->learned);
+    if (context->locks_ready) {
+        pthread_mutex_destroy(&context->test_lock);
+        pthread_mutex_destroy(&context->tune_lock);
+    }
     vkf__pipelines_finish(&context->pipelines);
     vkf__transfer_finish(&context->transfer);
     vkf__memory_finish(&context->memory);
     vkf__device_finish(&context->device);
     vkf__instance_finish(&context->instance);
-    vkf__tuned_free(&context->host, &context->tuned);
+    vkf__free(&context->host, context->forced_variant);
     vkf__host host = context->host;
     vkf__free(&host, context);
+}
+
+vkf__selector vkf__context_selector(const vkf_context *context)
+{
+    return (vkf__selector){
+        .caps = &context->device.plan.caps,
+        .tuned = vkf__learned_tuned(&context->learned),
+        .verdicts = &context->learned.verdicts,
+        .forced = context->forced_variant,
+    };
 }
 
 vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count, vkf_device_info *out_infos)

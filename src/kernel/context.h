@@ -4,8 +4,15 @@
 
 #include <stdatomic.h>
 
+#include "kernel/learned.h"
 #include "kernel/pipeline.h"
 #include "vk/buffer.h"
+
+// Tests a variant that was never tried on this device, keeps the verdict, and gives it. Statuses: those of running it.
+typedef vkf_status (*vkf__self_test_fn)(vkf_context *context, const vkf__variant *variant, vkf__verdict *out_verdict);
+// Measures what serves a problem best, when that is due and was not done before. Statuses: those of running it.
+typedef vkf_status (*vkf__first_use_fn)(vkf_context *context, vkf__op op, const vkf_dtype *types,
+                                        const vkf__problem *problem);
 
 struct vkf_context {
     vkf__host host;
@@ -14,7 +21,17 @@ struct vkf_context {
     vkf__memory memory;
     vkf__transfer transfer;
     vkf__pipelines pipelines;
-    vkf__tuned tuned;
+    vkf__learned learned;
+    // Set by the floors above when the context is made, before any other thread knows it. NULL: not wanted.
+    vkf__self_test_fn self_test;
+    vkf__first_use_fn first_use;
+    uint64_t self_test_budget_ns; // of one dispatch
+    pthread_mutex_t test_lock;    // one self-test at a time
+    pthread_mutex_t tune_lock;    // one search at a time; taken before test_lock
+    bool locks_ready;
+    uint64_t first_use_left_ns; // what searches on first use may still take; guarded by tune_lock
+    char *forced_variant;       // NULL: none
+    vkf_precision precision;
     vkf_cache_callbacks cache;
     uint32_t device_index;
     // GPU time of the last operator called by itself (negative: unknown) and its main kernel's name. Operators may run in
@@ -23,9 +40,18 @@ struct vkf_context {
     _Atomic(const char *) last_op_kernel;
 };
 
+// Whether factors in float32 may be rounded to 16 bits: vkf__problem.allow_f16_math.
+static inline bool vkf__context_allows_f16_math(const vkf_context *context)
+{
+    return context->precision == VKF_PRECISION_F16;
+}
+
+// What selection looks at in this context.
+vkf__selector vkf__context_selector(const vkf_context *context);
+
 // `desc` is not NULL. Statuses as vkf_context_create().
 VKF_MUST_CHECK vkf_status vkf__context_create(const vkf_context_desc *desc, vkf_context **out_context);
-// Saves the pipeline cache first; accepts a half-made context.
+// Saves what was learned and the pipeline cache first; accepts a half-made context.
 void vkf__context_destroy(vkf_context *context);
 VKF_MUST_CHECK vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count,
                                                  vkf_device_info *out_infos);

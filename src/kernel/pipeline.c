@@ -1,11 +1,106 @@
 #include "kernel/pipeline.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernel/glsl.h"
 #include "kernel/shader_table.h"
 #include "shared/types.h"
+
+static VkDescriptorType descriptor_type(vkf__operand_kind kind)
+{
+    bool texel = kind == VKF_OPERAND_TEXEL || kind == VKF_OPERAND_TEXEL4;
+    return texel ? VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
+static vkf_status make_set_layout(vkf__device *device, const vkf__kernel *kernel, VkDescriptorSetLayout *out_set)
+{
+    vkf_status status = VKF_OK;
+    VkDescriptorSetLayoutBinding bindings[VKF_KERNEL_MAX_OPERANDS + 1] = {
+        {.binding = VKF_BINDING_PARAMS,
+         .descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+         .descriptorCount = 1,
+         .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT},
+    };
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        if (kernel->operands[i] == VKF_OPERAND_ADDRESS)
+            continue;
+        bindings[count++] = (VkDescriptorSetLayoutBinding){
+            .binding = 1 + i,
+            .descriptorType = descriptor_type(kernel->operands[i]),
+            .descriptorCount = 1,
+            .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+        };
+    }
+    const VkDescriptorSetLayoutCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+        .bindingCount = count,
+        .pBindings = bindings,
+    };
+    VKF_VK_CREATE(device, device->vk.vkCreateDescriptorSetLayout(device->handle, &info, NULL, out_set), out_set);
+    vkf__device_name(device, VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, (uint64_t)*out_set, "vkformer set layout");
+fail:
+    return status;
+}
+
+static vkf_status make_layout(vkf__device *device, const vkf__kernel *kernel, vkf__layout *layout)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(make_set_layout(device, kernel, &layout->set));
+    const VkPushConstantRange push = {
+        .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+        .size = 4 * vkf__kernel_push_words(kernel),
+    };
+    const VkPipelineLayoutCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+        .setLayoutCount = 1,
+        .pSetLayouts = &layout->set,
+        .pushConstantRangeCount = 1,
+        .pPushConstantRanges = &push,
+    };
+    VKF_VK_CREATE(device, device->vk.vkCreatePipelineLayout(device->handle, &info, NULL, &layout->handle),
+                  &layout->handle);
+    vkf__device_name(device, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)layout->handle, "vkformer layout");
+fail:
+    return status;
+}
+
+static void destroy_layout(vkf__device *device, vkf__layout *layout)
+{
+    if (layout->handle != VK_NULL_HANDLE)
+        device->vk.vkDestroyPipelineLayout(device->handle, layout->handle, NULL);
+    if (layout->set != VK_NULL_HANDLE)
+        device->vk.vkDestroyDescriptorSetLayout(device->handle, layout->set, NULL);
+    *layout = (vkf__layout){0};
+}
+
+static vkf_status get_layout(vkf__pipelines *pipelines, const vkf__kernel *kernel, const vkf__layout **out_layout)
+{
+    vkf__device *device = pipelines->device;
+    vkf_status status = VKF_OK;
+    for (size_t i = 0; i < pipelines->layout_count; i++) {
+        const vkf__layout *layout = &pipelines->layouts[i];
+        if (layout->operand_count == kernel->operand_count &&
+            memcmp(layout->operands, kernel->operands, sizeof layout->operands) == 0) {
+            *out_layout = layout;
+            return VKF_OK;
+        }
+    }
+    // The registry's rows bind in fewer ways than there is room for, which a test makes sure of.
+    assert(pipelines->layout_count < VKF_MAX_LAYOUTS);
+    vkf__layout *layout = &pipelines->layouts[pipelines->layout_count];
+    VKF_TRY(make_layout(device, kernel, layout));
+    layout->operand_count = kernel->operand_count;
+    memcpy(layout->operands, kernel->operands, sizeof layout->operands);
+    pipelines->layout_count++;
+    *out_layout = layout;
+    return VKF_OK;
+fail:
+    destroy_layout(device, layout);
+    return status;
+}
 
 vkf_status vkf__pipelines_init(vkf__pipelines *pipelines, vkf__device *device, VkPipelineCache cache,
                                const char *shader_dir)
@@ -46,12 +141,8 @@ void vkf__pipelines_finish(vkf__pipelines *pipelines)
         vkf__free(device->host, pipelines->entries[i]);
     }
     vkf__free(device->host, pipelines->entries);
-    for (size_t i = 0; i <= VKF_KERNEL_MAX_STORAGE; i++) {
-        if (pipelines->layouts[i] != VK_NULL_HANDLE)
-            device->vk.vkDestroyPipelineLayout(device->handle, pipelines->layouts[i], NULL);
-        if (pipelines->set_layouts[i] != VK_NULL_HANDLE)
-            device->vk.vkDestroyDescriptorSetLayout(device->handle, pipelines->set_layouts[i], NULL);
-    }
+    for (size_t i = 0; i < pipelines->layout_count; i++)
+        destroy_layout(device, &pipelines->layouts[i]);
     if (pipelines->cache != VK_NULL_HANDLE)
         device->vk.vkDestroyPipelineCache(device->handle, pipelines->cache, NULL);
     vkf__free(device->host, pipelines->shader_dir);
@@ -60,93 +151,63 @@ void vkf__pipelines_finish(vkf__pipelines *pipelines)
     *pipelines = (vkf__pipelines){0};
 }
 
-void vkf__config_spec(const vkf__kernel *kernel, const vkf__config *config, const uint32_t *flags, uint32_t *out_spec)
-{
-    out_spec[VKF_SPEC_LOCAL_SIZE] = config->local_size;
-    for (uint32_t i = 0; i < kernel->tile_count; i++)
-        out_spec[1 + i] = config->tile[i];
-    for (uint32_t i = 1 + kernel->tile_count; i < kernel->spec_count; i++)
-        out_spec[i] = flags[i - 1 - kernel->tile_count];
-}
-
-// Kernels with the same number of storage buffers share one layout: params at binding 0, storage from 1, and a push
-// constant per storage buffer.
-static vkf_status make_layout(vkf__pipelines *pipelines, uint32_t storage_count)
-{
-    vkf__device *device = pipelines->device;
-    vkf_status status = VKF_OK;
-    if (pipelines->layouts[storage_count] != VK_NULL_HANDLE)
-        return VKF_OK;
-    VkDescriptorSetLayoutBinding bindings[VKF_KERNEL_MAX_STORAGE + 1] = {0};
-    for (uint32_t i = 0; i <= storage_count; i++) {
-        bindings[i] = (VkDescriptorSetLayoutBinding){
-            .binding = i,
-            .descriptorType =
-                i == VKF_BINDING_PARAMS ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-            .descriptorCount = 1,
-            .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
-        };
-    }
-    VkDescriptorSetLayoutCreateInfo set_info = {
-        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-        .bindingCount = storage_count + 1,
-        .pBindings = bindings,
-    };
-    VkDescriptorSetLayout *set_layout = &pipelines->set_layouts[storage_count];
-    if (*set_layout == VK_NULL_HANDLE)
-        VKF_VK_CREATE(device, device->vk.vkCreateDescriptorSetLayout(device->handle, &set_info, NULL, set_layout),
-                      set_layout);
-    VkPushConstantRange push = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = 4 * storage_count};
-    VkPipelineLayoutCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-        .setLayoutCount = 1,
-        .pSetLayouts = set_layout,
-        .pushConstantRangeCount = 1,
-        .pPushConstantRanges = &push,
-    };
-    VkPipelineLayout *layout = &pipelines->layouts[storage_count];
-    VKF_VK_CREATE(device, device->vk.vkCreatePipelineLayout(device->handle, &info, NULL, layout), layout);
-    vkf__device_name(device, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)pipelines->layouts[storage_count],
-                     "vkformer layout");
-    vkf__device_name(device, VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, (uint64_t)*set_layout, "vkformer set layout");
-fail:
-    return status;
-}
-
 static vkf_status make_module(vkf__pipelines *pipelines, const vkf__kernel *kernel, VkShaderModule *out_module)
 {
     vkf__device *device = pipelines->device;
     vkf_status status = VKF_OK;
-    uint32_t *compiled = NULL;
-    const vkf__shader *shader = vkf__shader_find(kernel->name);
+    uint32_t *words = NULL;
+    const vkf__shader *shader = vkf__shader_find(vkf__kernel_module(kernel));
     if (!shader)
-        return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED, "kernel %s is not in this build", kernel->name);
+        return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED, "kernel %s is not in this build",
+                         vkf__kernel_module(kernel));
     VkShaderModuleCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
         .codeSize = (size_t)shader->word_count * 4,
-        .pCode = shader->words,
     };
-    if (pipelines->shader_dir) {
-        VKF_TRY(vkf__glsl_compile(device->host, pipelines->shader_dir, shader->source, shader->defines, &compiled,
+    // The compiler that the library is linked with need not know the extensions of these.
+    bool embedded = kernel->needs & VKF_NEEDS_MATRIX;
+    if (pipelines->shader_dir && embedded)
+        vkf__log(device->host, VKF_SEVERITY_DEBUG, "kernel %s: the embedded module is taken in place of shader_dir's",
+                 kernel->name);
+    if (pipelines->shader_dir && !embedded)
+        VKF_TRY(vkf__glsl_compile(device->host, pipelines->shader_dir, shader->source, shader->defines, &words,
                                   &info.codeSize));
-        info.pCode = compiled;
-    }
+    else
+        VKF_TRY(vkf__shader_words(device->host, shader, &words));
+    info.pCode = words;
     VkShaderModule module = VK_NULL_HANDLE;
     VKF_VK(device, device->vk.vkCreateShaderModule(device->handle, &info, NULL, &module));
     vkf__device_name(device, VK_OBJECT_TYPE_SHADER_MODULE, (uint64_t)module, kernel->name);
     *out_module = module;
 fail:
-    vkf__free(device->host, compiled);
+    vkf__free(device->host, words);
     return status;
 }
 
-static vkf_status make_pipeline(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
-                                VkPipeline *out_handle)
+// Matrices are spread over whole subgroups, whose size some modules leave open.
+static void ask_for_subgroups(const vkf__device *device, const vkf__kernel *kernel,
+                              VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *size,
+                              VkPipelineShaderStageCreateInfo *stage)
 {
+    if ((kernel->needs & VKF_NEEDS_MATRIX) == 0)
+        return;
+    *size = (VkPipelineShaderStageRequiredSubgroupSizeCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+        .requiredSubgroupSize = device->plan.caps.subgroup_size,
+    };
+    if (device->plan.enable_subgroup_size_control)
+        stage->pNext = size;
+    if (device->plan.enable_full_subgroups)
+        stage->flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+}
+
+static vkf_status make_pipeline(vkf__pipelines *pipelines, vkf__pipeline *pipeline)
+{
+    const vkf__kernel *kernel = pipeline->kernel;
     vkf__device *device = pipelines->device;
     vkf_status status = VKF_OK;
     VkShaderModule module = VK_NULL_HANDLE;
-    VKF_TRY(make_layout(pipelines, kernel->storage_count));
+    VKF_TRY(get_layout(pipelines, kernel, &pipeline->layout));
     VKF_TRY(make_module(pipelines, kernel, &module));
     VkSpecializationMapEntry entries[VKF_KERNEL_MAX_SPEC];
     for (uint32_t i = 0; i < kernel->spec_count; i++)
@@ -155,19 +216,23 @@ static vkf_status make_pipeline(vkf__pipelines *pipelines, const vkf__kernel *ke
         .mapEntryCount = kernel->spec_count,
         .pMapEntries = entries,
         .dataSize = (size_t)4 * kernel->spec_count,
-        .pData = spec,
+        .pData = pipeline->spec,
     };
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .flags = device->plan.enable_executable_info ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR : 0,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                   .module = module,
                   .pName = "main",
                   .pSpecializationInfo = &specialization},
-        .layout = pipelines->layouts[kernel->storage_count],
+        .layout = pipeline->layout->handle,
     };
-    VKF_VK(device, device->vk.vkCreateComputePipelines(device->handle, pipelines->cache, 1, &info, NULL, out_handle));
-    vkf__device_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)*out_handle, kernel->name);
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup_size;
+    ask_for_subgroups(device, kernel, &subgroup_size, &info.stage);
+    VKF_VK(device,
+           device->vk.vkCreateComputePipelines(device->handle, pipelines->cache, 1, &info, NULL, &pipeline->handle));
+    vkf__device_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)pipeline->handle, kernel->name);
 fail:
     if (module != VK_NULL_HANDLE)
         device->vk.vkDestroyShaderModule(device->handle, module, NULL);
@@ -195,7 +260,7 @@ static vkf_status get_locked(vkf__pipelines *pipelines, const vkf__kernel *kerne
     VKF_ALLOC(host, entry, 1);
     entry->kernel = kernel;
     memcpy(entry->spec, spec, 4 * (size_t)kernel->spec_count);
-    VKF_TRY(make_pipeline(pipelines, kernel, spec, &entry->handle));
+    VKF_TRY(make_pipeline(pipelines, entry));
     pipelines->entries[pipelines->count++] = entry;
     *out_pipeline = entry;
     return VKF_OK;

@@ -5,18 +5,30 @@
 #include "kernel/select.h"
 #include "vk/device.h"
 
+// Kernels whose operands are bound the same way share a layout: params at binding 0, operands from 1, and the push
+// constants of vkf__kernel_push_words().
+typedef struct vkf__layout {
+    uint32_t operand_count;
+    uint8_t operands[VKF_KERNEL_MAX_OPERANDS];
+    VkDescriptorSetLayout set;
+    VkPipelineLayout handle;
+} vkf__layout;
+
 typedef struct vkf__pipeline {
     const vkf__kernel *kernel;
+    const vkf__layout *layout;
     uint32_t spec[VKF_KERNEL_MAX_SPEC];
     VkPipeline handle;
 } vkf__pipeline;
+
+#define VKF_MAX_LAYOUTS 24
 
 typedef struct vkf__pipelines {
     vkf__device *device;
     VkPipelineCache cache;
     char *shader_dir; // GLSL that overrides the embedded modules; NULL: none
-    VkDescriptorSetLayout set_layouts[VKF_KERNEL_MAX_STORAGE + 1]; // by number of storage buffers
-    VkPipelineLayout layouts[VKF_KERNEL_MAX_STORAGE + 1];
+    vkf__layout layouts[VKF_MAX_LAYOUTS];
+    size_t layout_count;
     vkf__pipeline **entries;
     size_t count;
     size_t capacity;
@@ -34,8 +46,5 @@ void vkf__pipelines_finish(vkf__pipelines *pipelines);
 // Statuses: SHADER, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
                                              const vkf__pipeline **out_pipeline);
-
-// Fills in workgroup size and tile from a config; flags follow from spec id 1 + tile_count.
-void vkf__config_spec(const vkf__kernel *kernel, const vkf__config *config, const uint32_t *flags, uint32_t *out_spec);
 
 #endif

@@ -1,13 +1,22 @@
 #include "kernel/registry.h"
 
+#include "kernel/registry_attention.h"
+#include "kernel/registry_gemm.h"
+#include "kernel/registry_matrix.h"
+#include "kernel/registry_ranks.h"
+
 #include "shared/additive_scores.h"
 #include "shared/argmax.h"
+#include "shared/attention.h"
 #include "shared/copy.h"
 #include "shared/embed.h"
 #include "shared/gemm.h"
+#include "shared/gemm_reduce.h"
 #include "shared/head_mean.h"
 #include "shared/layer_norm.h"
+#include "shared/pack.h"
 #include "shared/permute.h"
+#include "shared/roof.h"
 #include "shared/softmax.h"
 
 const char *vkf__op_name(vkf__op op)
@@ -23,37 +32,28 @@ const char *vkf__op_name(vkf__op op)
         [VKF_OP_ARGMAX] = "argmax",
         [VKF_OP_COPY] = "copy",
         [VKF_OP_HEAD_MEAN] = "head_mean",
+        [VKF_OP_ROOF_COPY] = "roof_copy",
+        [VKF_OP_ROOF_READ] = "roof_read",
+        [VKF_OP_ROOF_FMA] = "roof_fma",
+        [VKF_OP_PACK] = "pack",
+        [VKF_OP_ATTENTION] = "attention",
+        [VKF_OP_ATTENTION_REDUCE] = "attention_reduce",
+        [VKF_OP_GEMM_REDUCE] = "gemm_reduce",
     };
     return op < VKF_OP_COUNT ? names[op] : "unknown";
 }
 
-// {tile m, tile n, tile k, thread m, thread n}
-static const vkf__config gemm_configs[] = {
-    {.name = "thin", .local_size = 64, .tile = {8, 64, 16, 2, 4}, .max_m = 8},
-    {.name = "large", .local_size = 128, .tile = {64, 64, 16, 8, 4}, .min_m = 48, .min_n = 48},
-    {.name = "small", .local_size = 64, .tile = {32, 32, 16, 4, 4}},
-};
-
-static uint32_t gemm_shared_bytes(const vkf__config *config)
+const vkf__matrix_shape *vkf__matrix_shape_of(const vkf__caps *caps, vkf__matrix_type type)
 {
-    // Rows of both tiles are padded by one element against bank conflicts.
-    return 4 * config->tile[2] * (config->tile[0] + config->tile[1] + 2);
+    switch (type) {
+    case VKF_MATRIX_F16:
+        return vkf__matrix_find(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR);
+    case VKF_MATRIX_BF16:
+        return vkf__matrix_find(&caps->matrix, VK_COMPONENT_TYPE_BFLOAT16_KHR);
+    default:
+        return NULL;
+    }
 }
-
-static bool gemm_valid(const vkf__config *config)
-{
-    const uint32_t *t = config->tile;
-    return t[2] > 0 && t[2] % 4 == 0 && t[3] > 0 && t[4] > 0 && t[0] % t[3] == 0 && t[1] % t[4] == 0 &&
-           (t[0] / t[3]) * (t[1] / t[4]) == config->local_size;
-}
-
-// {transpose a, transpose b, activation, has bias, add after}: linear layers with and without bias, with the activations of
-// a feed-forward block; attention scores (the second) and attention times values (the third).
-static const uint32_t gemm_flags[][VKF_KERNEL_MAX_FLAGS] = {
-    {0, 1, VKF_SHADER_ACTIVATION_NONE, 1, 0},     {0, 1, VKF_SHADER_ACTIVATION_NONE, 0, 0},
-    {0, 0, VKF_SHADER_ACTIVATION_NONE, 0, 0},     {0, 1, VKF_SHADER_ACTIVATION_RELU, 1, 0},
-    {0, 1, VKF_SHADER_ACTIVATION_GELU_ERF, 1, 0},
-};
 
 // Rows of a matrix, one workgroup each: n is the row's length.
 static const vkf__config row_configs[] = {
@@ -77,31 +77,43 @@ static const vkf__config flat_configs[] = {
     {.name = "flat64", .local_size = 64},
 };
 
+static const vkf__config roof_configs[] = {
+    {.name = "roof256", .local_size = 256},
+    {.name = "roof128", .local_size = 128},
+    {.name = "roof64", .local_size = 64},
+};
+
+// {vectors to an invocation}; {chains of multiply-adds}
+
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
-// In the rows below F is f32 and H half storage. Every row with H exists twice: with float16_t in storage buffers, and
-// (row name f16p) with two halves to a word for devices that have no 16-bit storage. Earlier rows are preferred.
+// In the rows below F is f32, H half and B bfloat16 storage. Every row with H exists twice: with float16_t in storage
+// buffers, and (row name f16p) with two halves to a word for devices that have no 16-bit storage. Earlier rows are
+// preferred.
 #define F VKF_DTYPE_F32
 #define H VKF_DTYPE_F16
+#define B VKF_DTYPE_BF16
 #define TYPES(...)  \
     {               \
         __VA_ARGS__ \
     }
 
-#define GEMM(suffix, native, a, b, d)                                                                      \
-    {                                                                                                      \
-        .name = "gemm_tile." suffix, .op = VKF_OP_GEMM, .types = TYPES(a, b, d), .type_count = 3,          \
-        .needs_storage_16bit = native, .storage_count = 4, .params_bytes = sizeof(struct vkf_gemm_params), \
-        .spec_count = VKF_GEMM_SPEC_COUNT, .tile_count = 5, .configs = gemm_configs,                       \
-        .config_count = COUNT(gemm_configs), .shared_bytes = gemm_shared_bytes, .valid = gemm_valid,       \
-        .common_flags = gemm_flags, .common_flags_count = COUNT(gemm_flags)                                \
+#define EVERY_LAYOUT (1u << VKF_GEMM_B_KN | 1u << VKF_GEMM_B_NK | 1u << VKF_GEMM_B_PANELS)
+#define GEMM(suffix, native, a, b, d)                                                                             \
+    {                                                                                                             \
+        .name = "gemm_tile." suffix, .op = VKF_OP_GEMM, .types = TYPES(a, b, d), .type_count = 3,                 \
+        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 4,                                      \
+        .params_bytes = sizeof(struct vkf_gemm_params), .spec_count = VKF_GEMM_SPLIT_SPEC_COUNT, .tile_count = 5, \
+        .configs = gemm_configs, .transposes_a = true, .splits = true, .b_layouts = EVERY_LAYOUT,                 \
+        .config_count = COUNT(gemm_configs), .shared_bytes = gemm_shared_bytes, .valid = gemm_valid               \
     }
 
-#define ROW(shader, kind, suffix, native, t0, t1, storage, params, specs)                                              \
-    {                                                                                                                  \
-        .name = shader "." suffix, .op = kind, .types = TYPES(t0, t1), .type_count = 2, .needs_storage_16bit = native, \
-        .storage_count = storage, .params_bytes = sizeof(struct params), .spec_count = specs, .configs = row_configs,  \
-        .config_count = COUNT(row_configs), .shared_bytes = row_shared_bytes, .valid = power_of_two                    \
+#define ROW(shader, kind, suffix, native, t0, t1, storage, params, specs)                           \
+    {                                                                                               \
+        .name = shader "." suffix, .op = kind, .types = TYPES(t0, t1), .type_count = 2,             \
+        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = storage,                  \
+        .params_bytes = sizeof(struct params), .spec_count = specs, .configs = row_configs,         \
+        .config_count = COUNT(row_configs), .shared_bytes = row_shared_bytes, .valid = power_of_two \
     }
 
 #define SOFTMAX(suffix, native, x, out) \
@@ -114,11 +126,12 @@ static const vkf__config flat_configs[] = {
 #define ARGMAX(suffix, native, x) \
     ROW("argmax", VKF_OP_ARGMAX, suffix, native, x, VKF_DTYPE_I32, 2, vkf_argmax_params, VKF_ARGMAX_SPEC_COUNT)
 
-#define FLAT(shader, kind, suffix, native, t0, t1, count, storage, params, specs)                       \
-    {                                                                                                   \
-        .name = shader "." suffix, .op = kind, .types = TYPES(t0, t1), .type_count = count,             \
-        .needs_storage_16bit = native, .storage_count = storage, .params_bytes = sizeof(struct params), \
-        .spec_count = specs, .configs = flat_configs, .config_count = COUNT(flat_configs)               \
+#define FLAT(shader, kind, suffix, native, t0, t1, count, storage, params, specs)            \
+    {                                                                                        \
+        .name = shader "." suffix, .op = kind, .types = TYPES(t0, t1), .type_count = count,  \
+        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = storage,           \
+        .params_bytes = sizeof(struct params), .spec_count = specs, .configs = flat_configs, \
+        .config_count = COUNT(flat_configs)                                                  \
     }
 
 #define PERMUTE(suffix, native, x) \
@@ -131,6 +144,149 @@ static const vkf__config flat_configs[] = {
 #define COPY(suffix, native, x, out) \
     FLAT("copy", VKF_OP_COPY, suffix, native, x, out, 2, 2, vkf_copy_params, VKF_COPY_SPEC_COUNT)
 
+#define PACK(suffix, native, x) \
+    FLAT("pack", VKF_OP_PACK, suffix, native, x, x, 1, 2, vkf_pack_params, VKF_PACK_SPEC_COUNT)
+
+// Moves 16 bits, whatever they mean.
+#define PACK_HALF_AS(suffix, x)                                                                                \
+    {                                                                                                          \
+        .name = "pack." suffix, .module = "pack.f16p", .op = VKF_OP_PACK, .types = TYPES(x), .type_count = 1,  \
+        .operand_count = 2, .params_bytes = sizeof(struct vkf_pack_params), .spec_count = VKF_PACK_SPEC_COUNT, \
+        .configs = flat_configs, .config_count = COUNT(flat_configs)                                           \
+    }
+
+#define GEMM_TEXEL_ROW(shader, suffix, of, need, a, b, d, list, check, order, lanes)                              \
+    {                                                                                                             \
+        .name = shader "." suffix, .module = shader "." of, .op = VKF_OP_GEMM, .types = TYPES(a, b, d),           \
+        .type_count = 3, .needs = need, .operand_count = 4, .operands = {VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4}, \
+        .b_layouts = 1u << VKF_GEMM_B_PANELS, .quads = true, .params_bytes = sizeof(struct vkf_gemm_params),      \
+        .spec_count = VKF_GEMM_SPEC_COUNT, .tile_count = 5, .configs = list, .config_count = COUNT(list),         \
+        .valid = check, .rank = order, .subgroup_size = lanes                                                     \
+    }
+#define GEMM_TEXEL(suffix, of, native, a, b, d)                                                                       \
+    GEMM_TEXEL_ROW("gemm_texel_shuffle", suffix, of, VKF_NEEDS_SHUFFLE | ((native) ? VKF_NEEDS_STORAGE_16BIT : 0), a, \
+                   b, d, gemm_texel_shuffle_configs, gemm_shuffle_valid, rank_shuffle, shuffle_subgroup),             \
+        GEMM_TEXEL_ROW("gemm_texel", suffix, of, (native) ? VKF_NEEDS_STORAGE_16BIT : 0, a, b, d, gemm_texel_configs, \
+                       gemm_direct_valid, rank_texel, NULL)
+
+#define GEMM_ROWS(shader, suffix, native, a, b, d, access, list, order)                                             \
+    {                                                                                                               \
+        .name = shader "." suffix, .op = VKF_OP_GEMM, .types = TYPES(a, b, d), .type_count = 3,                     \
+        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 4, .operands = access,                    \
+        .b_layouts = 1u << VKF_GEMM_B_PANELS, .transposes_a = true, .params_bytes = sizeof(struct vkf_gemm_params), \
+        .spec_count = VKF_GEMM_SPEC_COUNT, .tile_count = 5, .configs = list, .config_count = COUNT(list),           \
+        .valid = gemm_rows_valid, .rank = order                                                                     \
+    }
+#define B_ADDRESS TYPES(VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS)
+#define GEMM_DIRECT(suffix, native, a, b, d)                                                           \
+    GEMM_ROWS("gemm_address", suffix, native, a, b, d, B_ADDRESS, gemm_address_configs, rank_address), \
+        GEMM_ROWS("gemm_direct", suffix, native, a, b, d, ALL_STORAGE, gemm_direct_configs, rank_direct)
+
+#define ATTENTION(shader, suffix, of, native, in, out, access, rows_of_four, spec, list, order)                        \
+    {                                                                                                                  \
+        .name = shader "." suffix, .module = of, .op = VKF_OP_ATTENTION, .types = TYPES(in, in, out), .type_count = 3, \
+        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 6, .operands = access,                       \
+        .quads = rows_of_four, .params_bytes = sizeof(struct vkf_attention_params), .spec_count = spec,                \
+        .tile_count = 4, .splits = true, .shares_rows = true, .configs = list, .config_count = COUNT(list),            \
+        .valid = attention_valid, .rank = order                                                                        \
+    }
+#define ALL_TEXEL4 TYPES(VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4)
+#define ALL_TEXEL TYPES(VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL)
+#define KV_ADDRESS TYPES(VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS, VKF_OPERAND_ADDRESS)
+#define ALL_STORAGE TYPES(VKF_OPERAND_STORAGE)
+#define ATTENTION_TEXEL4(suffix, of, native, in, out)                                               \
+    ATTENTION("attention_texel4", suffix, "attention_texel." of, native, in, out, ALL_TEXEL4, true, \
+              VKF_ATTENTION_TEXEL_SPEC_COUNT, attention_texel_configs, rank_texel)
+#define ATTENTION_TEXEL(suffix, of, native, in, out)                                               \
+    ATTENTION("attention_texel", suffix, "attention_texel." of, native, in, out, ALL_TEXEL, false, \
+              VKF_ATTENTION_TEXEL_SPEC_COUNT, attention_texel_configs, rank_texel_single)
+#define ATTENTION_ADDRESS(suffix, native, in, out)                                                             \
+    ATTENTION("attention_address", suffix, NULL, native, in, out, KV_ADDRESS, false, VKF_ATTENTION_SPEC_COUNT, \
+              attention_address_configs, rank_address)
+#define ATTENTION_ADDRESS_HALF(suffix, native, in, out)                                                       \
+    ATTENTION("attention_address", suffix, NULL, native, in, out, KV_ADDRESS, true, VKF_ATTENTION_SPEC_COUNT, \
+              attention_address_half_configs, rank_address)
+#define ATTENTION_DIRECT(suffix, native, in, out)                                                              \
+    ATTENTION("attention_direct", suffix, NULL, native, in, out, ALL_STORAGE, false, VKF_ATTENTION_SPEC_COUNT, \
+              attention_storage_configs, rank_direct)
+#define ATTENTION_TILED(suffix, native, in, out)                                                                      \
+    {                                                                                                                 \
+        .name = "attention_tiled." suffix, .op = VKF_OP_ATTENTION, .types = TYPES(in, in, out), .type_count = 3,      \
+        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 6,                                          \
+        .params_bytes = sizeof(struct vkf_attention_params), .spec_count = VKF_ATTENTION_SPEC_COUNT, .tile_count = 4, \
+        .configs = attention_tiled_configs, .config_count = COUNT(attention_tiled_configs),                           \
+        .shared_bytes = attention_tiled_shared_bytes, .valid = attention_tiled_valid, .rank = rank_tiled              \
+    }
+// Types of queries, of keys and values, and of the output.
+#define ATTENTION_COOPMAT(suffix, native, q, kv, out)                                                             \
+    {                                                                                                             \
+        .name = "attention_coopmat." suffix, .op = VKF_OP_ATTENTION, .types = TYPES(q, kv, out), .type_count = 3, \
+        .needs = VKF_NEEDS_MATRIX | ((native) ? VKF_NEEDS_STORAGE_16BIT : 0), .operand_count = 6, .splits = true, \
+        .params_bytes = sizeof(struct vkf_attention_params), .spec_count = VKF_ATTENTION_COOPMAT_SPEC_COUNT,      \
+        .tile_count = 4, .unused_spec = 1u << VKF_ATTENTION_SPEC_FENCE, .matrix = VKF_MATRIX_F16, .rounds = true, \
+        .configs = attention_coopmat_configs, .config_count = COUNT(attention_coopmat_configs),                   \
+        .shared_bytes_here = attention_coopmat_shared, .unfit = attention_coopmat_unfit,                          \
+        .valid = attention_coopmat_valid, .rank = rank_matrix                                                     \
+    }
+
+#define GEMM_MATRIX(shader, suffix, need, a, b, d, list, check, fit, shared, order, ...)                         \
+    {                                                                                                            \
+        .name = shader "." suffix, .op = VKF_OP_GEMM, .types = TYPES(a, b, d), .type_count = 3,                  \
+        .needs = VKF_NEEDS_MATRIX | (need), .operand_count = 4, .b_layouts = EVERY_LAYOUT, .transposes_a = true, \
+        .params_bytes = sizeof(struct vkf_gemm_params), .tile_count = 5, .rounds = true, .configs = list,        \
+        .config_count = COUNT(list), .shared_bytes_here = shared, .unfit = fit, .valid = check, .rank = order,   \
+        __VA_ARGS__                                                                                              \
+    }
+#define GEMM_COOPMAT(suffix, native, a, b, d)                                                                  \
+    GEMM_MATRIX("gemm_coopmat", suffix, (native) ? VKF_NEEDS_STORAGE_16BIT : 0, a, b, d, gemm_coopmat_configs, \
+                gemm_coopmat_valid, gemm_coopmat_unfit, gemm_coopmat_shared, rank_matrix,                      \
+                .spec_count = VKF_GEMM_COOPMAT_SPEC_COUNT, .matrix = VKF_MATRIX_F16)
+#define GEMM_COOPMAT_BF16(suffix, a, b, d)                                                                        \
+    GEMM_MATRIX("gemm_coopmat", suffix, VKF_NEEDS_MATRIX_BF16, a, b, d, gemm_coopmat_configs, gemm_coopmat_valid, \
+                gemm_coopmat_bf16_unfit, gemm_coopmat_bf16_shared, rank_matrix,                                   \
+                .spec_count = VKF_GEMM_COOPMAT_SPEC_COUNT, .matrix = VKF_MATRIX_BF16)
+#define NO_THREADS (1u << VKF_GEMM_SPEC_THREAD_M | 1u << VKF_GEMM_SPEC_THREAD_N)
+#define GEMM_COOPMAT2(suffix, need, a, b, d)                                                                     \
+    GEMM_MATRIX("gemm_coopmat2", suffix,                                                                         \
+                VKF_NEEDS_STORAGE_16BIT | VKF_NEEDS_MATRIX_FLEXIBLE | VKF_NEEDS_MATRIX_TENSOR | (need), a, b, d, \
+                gemm_coopmat2_configs, gemm_coopmat2_valid, gemm_coopmat2_unfit, gemm_coopmat2_shared,           \
+                rank_matrix_tensor, .spec_count = VKF_GEMM_SPEC_COUNT, .unused_spec = NO_THREADS)
+#define GEMM_COOPMAT2_ELEMENT(suffix, a, b, d)                                                                 \
+    GEMM_MATRIX("gemm_coopmat2_element", suffix, VKF_NEEDS_STORAGE_16BIT | VKF_NEEDS_MATRIX_FLEXIBLE, a, b, d, \
+                gemm_coopmat2_element_configs, gemm_coopmat2_valid, gemm_coopmat2_element_unfit, NULL,         \
+                rank_matrix_element, .spec_count = VKF_GEMM_SPEC_COUNT, .unused_spec = NO_THREADS)
+
+#define GEMV_ROW(shader, suffix, need, layouts, a, b, d, list, check, shared, order)                           \
+    {                                                                                                          \
+        .name = shader "." suffix, .op = VKF_OP_GEMM, .types = TYPES(a, b, d), .type_count = 3, .needs = need, \
+        .operand_count = 4, .b_layouts = layouts, .params_bytes = sizeof(struct vkf_gemm_params),              \
+        .spec_count = VKF_GEMM_SPEC_COUNT, .tile_count = 5, .configs = list, .config_count = COUNT(list),      \
+        .shared_bytes = shared, .valid = check, .rank = order                                                  \
+    }
+#define GEMV(suffix, native, a, b, d)                                                                                 \
+    GEMV_ROW("gemv_subgroup", suffix, VKF_NEEDS_SUBGROUP | ((native) ? VKF_NEEDS_STORAGE_16BIT : 0),                  \
+             1u << VKF_GEMM_B_NK, a, b, d, gemv_configs, gemv_valid, gemv_subgroup_shared_bytes, rank_gemv_subgroup), \
+        GEMV_ROW("gemv", suffix, (native) ? VKF_NEEDS_STORAGE_16BIT : 0, 1u << VKF_GEMM_B_NK, a, b, d, gemv_configs,  \
+                 gemv_valid, gemv_shared_bytes, rank_gemv),                                                           \
+        GEMV_ROW("gemv_columns", suffix, (native) ? VKF_NEEDS_STORAGE_16BIT : 0,                                      \
+                 1u << VKF_GEMM_B_KN | 1u << VKF_GEMM_B_PANELS, a, b, d, gemv_columns_configs, gemv_columns_valid,    \
+                 gemv_columns_shared_bytes, rank_gemv)
+
+#define ATTENTION_REDUCE(suffix, native, out)                                                                      \
+    FLAT("attention_reduce", VKF_OP_ATTENTION_REDUCE, suffix, native, out, out, 1, 2, vkf_attention_reduce_params, \
+         VKF_ATTENTION_REDUCE_SPEC_COUNT)
+
+#define GEMM_REDUCE(suffix, native, b, d)                                                       \
+    FLAT("gemm_reduce", VKF_OP_GEMM_REDUCE, suffix, native, b, d, 2, 3, vkf_gemm_reduce_params, \
+         VKF_GEMM_REDUCE_SPEC_COUNT)
+
+#define ROOF(shader, kind, operands_used, params, specs)                                                       \
+    {                                                                                                          \
+        .name = shader ".f32", .op = kind, .types = TYPES(F), .type_count = 1, .operand_count = operands_used, \
+        .params_bytes = sizeof(struct params), .spec_count = specs, .configs = roof_configs,                   \
+        .config_count = COUNT(roof_configs)                                                                    \
+    }
+
 const vkf__kernel vkf__kernels[] = {
     GEMM("f32_f32_f32", false, F, F, F),
     GEMM("f32_f16_f32", true, F, H, F),
@@ -141,6 +297,71 @@ const vkf__kernel vkf__kernels[] = {
     GEMM("f16p_f16p_f32", false, H, H, F),
     GEMM("f32_f16_f16", true, F, H, H),
     GEMM("f32_f16p_f16p", false, F, H, H),
+    GEMM("f32_bf16p_f32", false, F, B, F),
+    GEMM_COOPMAT("f32_f16_f32", false, F, H, F),
+    GEMM_COOPMAT("f16_f16_f32", false, H, H, F),
+    GEMM_COOPMAT("f16_f16_f16", true, H, H, H),
+    GEMM_COOPMAT("f32_f16_f16", true, F, H, H),
+    GEMM_COOPMAT_BF16("f32_bf16_f32", F, B, F),
+    GEMM_COOPMAT2("f32_f16_f32", VKF_NEEDS_MATRIX_CONVERSION, F, H, F),
+    GEMM_COOPMAT2("f16_f16_f32", 0, H, H, F),
+    GEMM_COOPMAT2("f16_f16_f16", 0, H, H, H),
+    GEMM_COOPMAT2("f32_f16_f16", VKF_NEEDS_MATRIX_CONVERSION, F, H, H),
+    GEMM_COOPMAT2_ELEMENT("f32_f16_f32", F, H, F),
+    GEMM_COOPMAT2_ELEMENT("f16_f16_f16", H, H, H),
+    GEMM_TEXEL("f32_f32_f32", "f32_f32", false, F, F, F),
+    GEMM_TEXEL("f32_f16_f32", "f16_f32", true, F, H, F),
+    GEMM_TEXEL("f32_f16p_f32", "f16p_f32", false, F, H, F),
+    GEMM_TEXEL("f16_f16_f16", "f16_f16", true, H, H, H),
+    GEMM_TEXEL("f16p_f16p_f16p", "f16p_f16p", false, H, H, H),
+    GEMM_TEXEL("f16_f16_f32", "f16_f32", true, H, H, F),
+    GEMM_TEXEL("f16p_f16p_f32", "f16p_f32", false, H, H, F),
+    GEMM_TEXEL("f32_f16_f16", "f16_f16", true, F, H, H),
+    GEMM_TEXEL("f32_f16p_f16p", "f16p_f16p", false, F, H, H),
+    ATTENTION_TEXEL4("f32_f32", "f32", false, F, F),
+    ATTENTION_TEXEL4("f16_f16", "f16", true, H, H),
+    ATTENTION_TEXEL4("f16_f16p", "f16p", false, H, H),
+    ATTENTION_TEXEL4("f16_f32", "f32", false, H, F),
+    ATTENTION_TEXEL("f32_f32", "f32", false, F, F),
+    ATTENTION_TEXEL("f16_f16", "f16", true, H, H),
+    ATTENTION_TEXEL("f16_f16p", "f16p", false, H, H),
+    ATTENTION_TEXEL("f16_f32", "f32", false, H, F),
+    ATTENTION_ADDRESS("f32_f32_f32", false, F, F),
+    ATTENTION_ADDRESS_HALF("f16_f16_f16", true, H, H),
+    ATTENTION_ADDRESS_HALF("f16p_f16_f16p", false, H, H),
+    ATTENTION_ADDRESS_HALF("f16_f16_f32", true, H, F),
+    ATTENTION_ADDRESS_HALF("f16p_f16_f32", false, H, F),
+    ATTENTION_TILED("f32_f32_f32", false, F, F),
+    ATTENTION_TILED("f16_f16_f16", true, H, H),
+    ATTENTION_TILED("f16p_f16p_f16p", false, H, H),
+    ATTENTION_TILED("f16p_f16p_f32", false, H, F),
+    ATTENTION_DIRECT("f32_f32_f32", false, F, F),
+    ATTENTION_DIRECT("f16_f16_f16", true, H, H),
+    ATTENTION_DIRECT("f16p_f16p_f16p", false, H, H),
+    ATTENTION_DIRECT("f16_f16_f32", true, H, F),
+    ATTENTION_DIRECT("f16p_f16p_f32", false, H, F),
+    ATTENTION_COOPMAT("f32_f16_f32", false, F, H, F),
+    ATTENTION_COOPMAT("f16_f16_f16", true, H, H, H),
+    ATTENTION_COOPMAT("f16_f16_f32", false, H, H, F),
+    ATTENTION_REDUCE("f32", false, F),
+    ATTENTION_REDUCE("f16", true, H),
+    ATTENTION_REDUCE("f16p", false, H),
+    GEMM_DIRECT("f32_f32_f32", false, F, F, F),
+    GEMM_DIRECT("f32_f16_f32", true, F, H, F),
+    GEMM_DIRECT("f32_f16p_f32", false, F, H, F),
+    GEMM_DIRECT("f16_f16_f16", true, H, H, H),
+    GEMM_DIRECT("f16p_f16p_f16p", false, H, H, H),
+    GEMV("f32_f32_f32", false, F, F, F),
+    GEMV("f32_f16_f32", true, F, H, F),
+    GEMV("f32_f16p_f32", false, F, H, F),
+    GEMV("f16_f16_f16", true, H, H, H),
+    GEMV("f16p_f16p_f16p", false, H, H, H),
+    GEMM_REDUCE("f32_f32", false, F, F),
+    GEMM_REDUCE("f16_f32", true, H, F),
+    GEMM_REDUCE("f16p_f32", false, H, F),
+    GEMM_REDUCE("bf16p_f32", false, B, F),
+    GEMM_REDUCE("f16_f16", true, H, H),
+    GEMM_REDUCE("f16p_f16p", false, H, H),
     SOFTMAX("f32_f32", false, F, F),
     SOFTMAX("f16_f16", true, H, H),
     SOFTMAX("f16p_f16p", false, H, H),
@@ -168,6 +389,10 @@ const vkf__kernel vkf__kernels[] = {
     ARGMAX("f32", false, F),
     ARGMAX("f16", true, H),
     ARGMAX("f16p", false, H),
+    PACK("f32", false, F),
+    PACK("f16", true, H),
+    PACK("f16p", false, H),
+    PACK_HALF_AS("bf16", B),
     COPY("f32_f32", false, F, F),
     COPY("f32_f16", true, F, H),
     COPY("f32_f16p", false, F, H),
@@ -176,6 +401,9 @@ const vkf__kernel vkf__kernels[] = {
     COPY("f16_f16", true, H, H),
     COPY("f16p_f16p", false, H, H),
     FLAT("head_mean", VKF_OP_HEAD_MEAN, "f32", false, F, F, 1, 2, vkf_head_mean_params, VKF_HEAD_MEAN_SPEC_COUNT),
+    ROOF("roof_copy", VKF_OP_ROOF_COPY, 2, vkf_roof_copy_params, VKF_ROOF_COPY_SPEC_COUNT),
+    ROOF("roof_read", VKF_OP_ROOF_READ, 2, vkf_roof_copy_params, VKF_ROOF_COPY_SPEC_COUNT),
+    ROOF("roof_fma", VKF_OP_ROOF_FMA, 1, vkf_roof_fma_params, VKF_ROOF_FMA_SPEC_COUNT),
 };
 
 const uint32_t vkf__kernel_count = COUNT(vkf__kernels);

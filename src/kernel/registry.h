@@ -5,12 +5,12 @@
 
 #include <vkformer/tensor.h>
 
-#include "base/host.h"
+#include "vk/caps.h"
 
-#define VKF_KERNEL_MAX_STORAGE 5
-#define VKF_KERNEL_MAX_SPEC 12
+#define VKF_KERNEL_MAX_OPERANDS 6
+#define VKF_KERNEL_MAX_SPEC 16
 #define VKF_KERNEL_MAX_TYPES 3
-#define VKF_KERNEL_MAX_FLAGS 5
+#define VKF_KERNEL_MAX_FLAGS 10
 
 typedef enum vkf__op {
     VKF_OP_GEMM = 0,
@@ -23,39 +23,115 @@ typedef enum vkf__op {
     VKF_OP_ARGMAX,
     VKF_OP_COPY,
     VKF_OP_HEAD_MEAN,
+    VKF_OP_PACK,
+    VKF_OP_ATTENTION,
+    VKF_OP_ATTENTION_REDUCE,
+    VKF_OP_GEMM_REDUCE,
+    VKF_OP_ROOF_COPY,
+    VKF_OP_ROOF_READ,
+    VKF_OP_ROOF_FMA,
     VKF_OP_COUNT
 } vkf__op;
 
 const char *vkf__op_name(vkf__op op);
 
+// How a shader reaches an operand.
+typedef enum vkf__operand_kind {
+    VKF_OPERAND_STORAGE = 0, // a storage buffer
+    VKF_OPERAND_TEXEL,       // a uniform texel buffer of single elements
+    VKF_OPERAND_TEXEL4,      // a uniform texel buffer of four elements
+    VKF_OPERAND_ADDRESS,     // a buffer device address among the push constants, no binding
+} vkf__operand_kind;
+
+// What a kernel needs of the device beyond the floor.
+#define VKF_NEEDS_STORAGE_16BIT 1u // float16_t in storage buffers; rows without it unpack words
+#define VKF_NEEDS_SUBGROUP 2u      // subgroup arithmetic in compute shaders
+#define VKF_NEEDS_SHUFFLE 4u       // subgroup shuffles in compute shaders
+#define VKF_NEEDS_MATRIX 8u        // cooperative matrices, the Vulkan memory model, 16-bit floats in arithmetic
+// Of cooperative matrices:
+#define VKF_NEEDS_MATRIX_BF16 16u        // those of bfloat16
+#define VKF_NEEDS_MATRIX_FLEXIBLE 32u    // any size, operations per element, and SPIR-V 1.6 of Vulkan 1.3
+#define VKF_NEEDS_MATRIX_TENSOR 64u      // those of a workgroup, loaded through tensor layouts
+#define VKF_NEEDS_MATRIX_CONVERSION 128u // from one use to another
+
+// Which of the shapes that a device lists a kernel multiplies with, see vkf__matrix_find().
+typedef enum vkf__matrix_type {
+    VKF_MATRIX_NONE = 0,
+    VKF_MATRIX_F16,
+    VKF_MATRIX_BF16,
+} vkf__matrix_type;
+
+// NULL: none, or the device lists none of that type.
+const vkf__matrix_shape *vkf__matrix_shape_of(const vkf__caps *caps, vkf__matrix_type type);
+
+// The problem that a kernel is chosen for, at maximum sizes.
+typedef struct vkf__problem {
+    uint32_t m; // rows
+    uint32_t n; // columns
+    uint32_t k; // depth
+    // Matrix products: how b is stored, VKF_GEMM_B_*.
+    uint32_t b_layout;
+    bool transpose_a;    // a is stored (k, m)
+    bool split;          // parts of the sums are asked for (VKF_GEMM_SPEC_SPLIT, VKF_ATTENTION_SPEC_PARTIAL)
+    bool allow_f16_math; // factors in f32 may be rounded to the 16 bits of the other factor, see VKF_PRECISION_F16
+    // Every row of every operand begins at a multiple of four elements, in every run.
+    bool quads;
+    uint64_t largest; // elements of the largest operand that a texel buffer may stand for
+} vkf__problem;
+
 // One choice of a kernel's tile parameters, and the problems it is meant for.
 typedef struct vkf__config {
     const char *name;
     uint32_t local_size;
-    uint32_t tile[5]; // spec ids 1.. of a tiled kernel; 0 = unused
-    uint32_t max_m;   // takes problems with m (rows) up to this; 0: any
+    uint32_t subgroups; // not 0: the local size is that many whole subgroups instead
+    uint32_t tile[5];   // spec ids 1.. of a tiled kernel; 0 = unused
+    uint32_t max_m;     // takes problems with m (rows) up to this; 0: any
+    uint32_t max_k;     // the same for k
     uint32_t min_m;
     uint32_t min_n;
 } vkf__config;
 
 typedef struct vkf__kernel {
-    const char *name; // of the shader and its element types: "gemm_tile.f32_f16_f32"
+    const char *name;   // of the shader and its element types: "gemm_tile.f32_f16_f32"
+    const char *module; // the shader's and its own types, where rows share a module; NULL: the name
     vkf__op op;
     vkf_dtype types[VKF_KERNEL_MAX_TYPES]; // of the operands that selection looks at, in the shader's order
     uint32_t type_count;
-    bool needs_storage_16bit;   // float16_t in storage buffers; rows without it unpack words
-    uint32_t storage_count;     // storage buffers, bindings 1..
+    uint32_t needs;                            // VKF_NEEDS_*
+    uint32_t operand_count;                    // bindings 1.., an offset among the push constants each
+    uint8_t operands[VKF_KERNEL_MAX_OPERANDS]; // vkf__operand_kind
+    uint32_t b_layouts;         // matrix products: a bit 1 << VKF_GEMM_B_* for every layout of b that it reads
+    bool splits;                // leaves parts of the sums where asked to
+    bool shares_rows;           // attention: tile[2] invocations share a row, each with a part of the keys
+    bool transposes_a;          // reads a (k, m), too
+    bool quads;                 // takes only problems whose rows begin at multiples of four elements
     uint32_t params_bytes;      // uniform parameter struct, binding 0
     uint32_t spec_count;        // specialisation constants, ids 0..
     uint32_t tile_count;        // spec ids 1..tile_count come from the config
+    uint32_t unused_spec;       // a bit 1 << id for every id below spec_count that the module does not have
+    vkf__matrix_type matrix;    // not NONE: the last three spec ids are m, n and k of the device's shape of that type
+    bool rounds;                // multiplies f32 factors in 16 bits: only where the problem allows it
     const vkf__config *configs; // best first; the last takes any problem
     uint32_t config_count;
     uint32_t (*shared_bytes)(const vkf__config *config); // NULL: none
-    bool (*valid)(const vkf__config *config);            // invariants between tile parameters; NULL: none
-    // Flag constants (spec ids after the tile) that layers commonly ask for, to create pipelines ahead of their first use.
-    const uint32_t (*common_flags)[VKF_KERNEL_MAX_FLAGS];
-    uint32_t common_flags_count; // 0: all flags zero alone
+    // The same where it hangs on the device's matrices and the problem; the least that it may be for a NULL problem.
+    uint32_t (*shared_bytes_here)(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem);
+    // Why the device's matrices or registers do not suit a valid config (for a NULL problem: whatever the problem),
+    // static; NULL: they do. Both are asked on devices alone that have what the kernel needs.
+    const char *(*unfit)(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem);
+    bool (*valid)(const vkf__config *config);             // invariants between tile parameters; NULL: none
+    uint32_t (*subgroup_size)(const vkf__config *config); // the one that it is written for; NULL: any
+    // How far down the list a device with these traits looks for it without measurements: the lowest is taken, of equals
+    // the earlier row. Traits, never names. NULL: VKF_RANK_LAST.
+    uint32_t (*rank)(const vkf__caps *caps, const vkf__problem *problem);
 } vkf__kernel;
+
+#define VKF_RANK_LAST 100u
+
+static inline const char *vkf__kernel_module(const vkf__kernel *kernel)
+{
+    return kernel->module ? kernel->module : kernel->name;
+}
 
 extern const vkf__kernel vkf__kernels[];
 extern const uint32_t vkf__kernel_count;

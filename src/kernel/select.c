@@ -1,59 +1,302 @@
 #include "kernel/select.h"
 
+#include <stdio.h>
 #include <string.h>
+
+static uint32_t count_operands(const vkf__kernel *kernel, vkf__operand_kind kind)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < kernel->operand_count; i++)
+        count += kernel->operands[i] == kind;
+    return count;
+}
+
+uint32_t vkf__kernel_push_words(const vkf__kernel *kernel)
+{
+    uint32_t addresses = count_operands(kernel, VKF_OPERAND_ADDRESS);
+    return addresses == 0 ? kernel->operand_count : (kernel->operand_count + 1) / 2 * 2 + 2 * addresses;
+}
+
+uint32_t vkf__variant_local_size(const vkf__caps *caps, const vkf__variant *variant)
+{
+    const vkf__config *config = variant->config;
+    return config->subgroups > 0 ? config->subgroups * caps->subgroup_size : config->local_size;
+}
+
+uint32_t vkf__variant_shared_bytes(const vkf__caps *caps, const vkf__variant *variant, const vkf__problem *problem)
+{
+    const vkf__kernel *kernel = variant->kernel;
+    if (kernel->shared_bytes_here)
+        return kernel->shared_bytes_here(caps, variant->config, problem);
+    return kernel->shared_bytes ? kernel->shared_bytes(variant->config) : 0;
+}
+
+void vkf__variant_spec(const vkf__caps *caps, const vkf__variant *variant, const uint32_t *flags, uint32_t *out_spec)
+{
+    const vkf__kernel *kernel = variant->kernel;
+    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, kernel->matrix);
+    uint32_t at = 0, flags_end = kernel->spec_count - (shape ? 3 : 0);
+    out_spec[at++] = vkf__variant_local_size(caps, variant);
+    for (uint32_t i = 0; i < kernel->tile_count; i++)
+        out_spec[at++] = variant->config->tile[i];
+    for (uint32_t i = 0; at < flags_end; i++)
+        out_spec[at++] = flags[i];
+    if (shape) {
+        out_spec[at++] = shape->m;
+        out_spec[at++] = shape->n;
+        out_spec[at++] = shape->k;
+    }
+}
+
+// NULL: nothing is missing.
+static const char *missing_feature(const vkf__caps *caps, uint32_t needs)
+{
+    const vkf__caps_matrix *matrix = &caps->matrix;
+    const struct {
+        uint32_t need;
+        bool present;
+        const char *why;
+    } rows[] = {
+        {VKF_NEEDS_STORAGE_16BIT, caps->storage_16bit, "needs 16-bit values in storage buffers"},
+        {VKF_NEEDS_SUBGROUP, caps->subgroup_arithmetic, "needs subgroup arithmetic"},
+        {VKF_NEEDS_SHUFFLE, caps->subgroup_shuffle, "needs subgroup shuffles"},
+        {VKF_NEEDS_MATRIX, matrix->cooperative_matrix, "needs cooperative matrices"},
+        {VKF_NEEDS_MATRIX, caps->vulkan_memory_model && caps->shader_float16,
+         "needs the Vulkan memory model and 16-bit floats in arithmetic"},
+        {VKF_NEEDS_MATRIX_BF16, matrix->bfloat16, "needs cooperative matrices of bfloat16"},
+        {VKF_NEEDS_MATRIX_FLEXIBLE, caps->api_version >= VK_API_VERSION_1_3 && caps->maintenance4,
+         "needs Vulkan 1.3 with maintenance4"},
+        {VKF_NEEDS_MATRIX_FLEXIBLE, matrix->flexible_dimensions && matrix->per_element_operations,
+         "needs cooperative matrices of any size, with per-element operations"},
+        {VKF_NEEDS_MATRIX_TENSOR, matrix->workgroup_scope && matrix->tensor_addressing,
+         "needs cooperative matrices of a workgroup, with tensor addressing"},
+        {VKF_NEEDS_MATRIX_CONVERSION, matrix->conversions, "needs conversions of cooperative matrices"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if ((needs & rows[i].need) && !rows[i].present)
+            return rows[i].why;
+    }
+    return NULL;
+}
+
+// Whether workgroups of so many subgroups of the size in caps can be had.
+static bool has_subgroups(const vkf__caps *caps, uint32_t subgroups)
+{
+    return caps->subgroup_size >= caps->min_subgroup_size && caps->subgroup_size <= caps->max_subgroup_size &&
+           subgroups <= caps->max_workgroup_subgroups;
+}
+
+static const char *why_not_usable(const vkf__caps *caps, const vkf__variant *variant)
+{
+    const vkf__kernel *kernel = variant->kernel;
+    const vkf__config *config = variant->config;
+    uint32_t local_size = vkf__variant_local_size(caps, variant);
+    const char *why = missing_feature(caps, kernel->needs);
+    if (why)
+        return why;
+    if (kernel->subgroup_size && kernel->subgroup_size(config) != caps->subgroup_size)
+        return "needs another subgroup size";
+    if (config->subgroups > 0 && !has_subgroups(caps, config->subgroups))
+        return "needs subgroups of a size or number that the device does not have";
+    if (count_operands(kernel, VKF_OPERAND_ADDRESS) > 0 && !caps->buffer_device_address)
+        return "needs buffer device addresses";
+    if (count_operands(kernel, VKF_OPERAND_STORAGE) > caps->max_storage_buffers)
+        return "needs more storage buffers than a stage may bind";
+    if (4 * vkf__kernel_push_words(kernel) > caps->max_push_constant_bytes)
+        return "needs more push constants";
+    if (local_size > caps->max_workgroup_invocations || local_size > caps->max_workgroup_size_x)
+        return "needs a larger workgroup";
+    if (kernel->valid && !kernel->valid(config))
+        return "its tile parameters contradict each other";
+    if (kernel->matrix != VKF_MATRIX_NONE && !vkf__matrix_shape_of(caps, kernel->matrix))
+        return "the device lists no matrices of its type";
+    why = kernel->unfit ? kernel->unfit(caps, config, NULL) : NULL;
+    if (why)
+        return why;
+    if (vkf__variant_shared_bytes(caps, variant, NULL) > caps->max_shared_memory_bytes)
+        return "needs more shared memory";
+    return NULL;
+}
 
 bool vkf__kernel_usable(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                         const char **out_why)
 {
-    const char *why = "usable";
-    bool usable = false;
-    if (kernel->needs_storage_16bit && !caps->storage_16bit)
-        why = "needs 16-bit values in storage buffers";
-    else if (kernel->storage_count > caps->max_storage_buffers)
-        why = "needs more storage buffers than a stage may bind";
-    else if (4 * kernel->storage_count > caps->max_push_constant_bytes)
-        why = "needs more push constants";
-    else if (config->local_size > caps->max_workgroup_invocations || config->local_size > caps->max_workgroup_size_x)
-        why = "needs a larger workgroup";
-    else if (kernel->shared_bytes && kernel->shared_bytes(config) > caps->max_shared_memory_bytes)
-        why = "needs more shared memory";
-    else if (kernel->valid && !kernel->valid(config))
-        why = "its tile parameters contradict each other";
-    else
-        usable = true;
+    const char *why = why_not_usable(caps, &(vkf__variant){kernel, config});
     if (out_why)
-        *out_why = why;
-    return usable;
+        *out_why = why ? why : "usable";
+    return why == NULL;
 }
 
-static bool config_fits(const vkf__config *config, const vkf__problem *problem)
+// The most elements that the kernel's texel buffers may hold.
+static uint64_t texel_limit(const vkf__caps *caps, const vkf__kernel *kernel)
 {
-    return (config->max_m == 0 || problem->m <= config->max_m) && problem->m >= config->min_m &&
-           problem->n >= config->min_n;
+    if (count_operands(kernel, VKF_OPERAND_TEXEL) > 0)
+        return caps->max_texel_elements;
+    return count_operands(kernel, VKF_OPERAND_TEXEL4) > 0 ? 4 * (uint64_t)caps->max_texel_elements : UINT64_MAX;
 }
 
-bool vkf__select(const vkf__caps *caps, const vkf__tuned *tuned, vkf__op op, const vkf_dtype *types,
-                 const vkf__problem *problem, vkf__variant *out_variant)
+// Why a usable kernel with a config may not be given this problem; NULL: it may.
+static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                                 const vkf__problem *problem)
 {
-    const vkf__tuned_entry *entry = tuned ? vkf__tuned_find(tuned, op, types, problem) : NULL;
-    if (entry) {
-        const vkf__kernel *kernel = &vkf__kernels[entry->kernel];
-        if (vkf__kernel_usable(caps, kernel, &kernel->configs[entry->config], NULL)) {
-            *out_variant = (vkf__variant){kernel, &kernel->configs[entry->config]};
-            return true;
-        }
+    if (kernel->b_layouts != 0 && (kernel->b_layouts >> problem->b_layout & 1) == 0)
+        return "does not read b in this layout";
+    if (problem->split && !kernel->splits)
+        return "leaves no parts of the sums";
+    if (kernel->shares_rows && config->tile[2] > 1 && !problem->split)
+        return "leaves parts of the sums";
+    if (problem->transpose_a && !kernel->transposes_a)
+        return "does not read a transposed";
+    if (kernel->quads && !problem->quads)
+        return "needs rows that begin at multiples of four elements";
+    if (config->max_m != 0 && problem->m > config->max_m)
+        return "is made for fewer rows";
+    if (config->max_k != 0 && problem->k > config->max_k)
+        return "is made for less depth";
+    if (problem->largest > texel_limit(caps, kernel))
+        return "an operand exceeds what a texel buffer holds";
+    if (kernel->rounds && kernel->types[0] == VKF_DTYPE_F32 && !problem->allow_f16_math)
+        return "rounds float32 to 16 bits, which the precision asked for does not allow";
+    if (vkf__variant_shared_bytes(caps, &(vkf__variant){kernel, config}, problem) > caps->max_shared_memory_bytes)
+        return "needs more shared memory for this problem";
+    return kernel->unfit ? kernel->unfit(caps, config, problem) : NULL;
+}
+
+bool vkf__kernel_takes(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                       const vkf__problem *problem)
+{
+    return why_not_taken(caps, kernel, config, problem) == NULL;
+}
+
+bool vkf__config_suits(const vkf__config *config, const vkf__problem *problem)
+{
+    return problem->m >= config->min_m && problem->n >= config->min_n;
+}
+
+static bool is_named(const vkf__kernel *kernel, const vkf__config *config, const char *name)
+{
+    char full[160];
+    (void)snprintf(full, sizeof full, "%s/%s", kernel->name, config->name);
+    return strncmp(full, name, strlen(name)) == 0;
+}
+
+bool vkf__variant_serves(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                         const vkf__problem *problem, const char **out_why)
+{
+    const char *why = NULL;
+    if (!vkf__kernel_usable(selector->caps, kernel, config, &why))
+        goto done;
+    why = why_not_taken(selector->caps, kernel, config, problem);
+    if (why)
+        goto done;
+    switch (selector->verdicts ? vkf__verdict_get(selector->verdicts, kernel, config) : VKF_VERDICT_UNKNOWN) {
+    case VKF_VERDICT_WRONG:
+        why = "quarantined: its self-test differed from the reference";
+        break;
+    case VKF_VERDICT_SLOW:
+        why = "quarantined: its self-test took too long";
+        break;
+    default:
+        break;
     }
+done:
+    if (out_why)
+        *out_why = why ? why : "usable";
+    return why == NULL;
+}
+
+// Slow ones are better than none.
+static bool is_last_resort(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                           const vkf__problem *problem)
+{
+    return selector->verdicts && vkf__verdict_get(selector->verdicts, kernel, config) == VKF_VERDICT_SLOW &&
+           vkf__kernel_usable(selector->caps, kernel, config, NULL) &&
+           vkf__kernel_takes(selector->caps, kernel, config, problem);
+}
+
+static const vkf__tuned_entry *select_tuned(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
+                                            const vkf__problem *problem, vkf__variant *out_variant)
+{
+    const vkf__tuned_entry *entry = selector->tuned ? vkf__tuned_find(selector->tuned, op, types, problem) : NULL;
+    if (!entry)
+        return NULL;
+    const vkf__kernel *kernel = &vkf__kernels[entry->kernel];
+    const vkf__config *config = &kernel->configs[entry->config];
+    if (!vkf__variant_serves(selector, kernel, config, problem, NULL))
+        return NULL;
+    *out_variant = (vkf__variant){kernel, config};
+    return entry;
+}
+
+static uint32_t rank_of(const vkf__kernel *kernel, const vkf__caps *caps, const vkf__problem *problem)
+{
+    return kernel->rank ? kernel->rank(caps, problem) : VKF_RANK_LAST;
+}
+
+typedef bool (*serves_fn)(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                          const vkf__problem *problem);
+
+static bool serves(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                   const vkf__problem *problem)
+{
+    return vkf__variant_serves(selector, kernel, config, problem, NULL);
+}
+
+// The lowest rank among the variants whose name begins with `name`; of equals the first that suits, or else the first.
+static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
+                          const vkf__problem *problem, const char *name, serves_fn may_serve, vkf__variant *out_variant)
+{
+    uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < vkf__kernel_count; i++) {
         const vkf__kernel *kernel = &vkf__kernels[i];
         if (kernel->op != op || memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0)
             continue;
+        uint32_t rank = 2 * rank_of(kernel, selector->caps, problem);
         for (uint32_t c = 0; c < kernel->config_count; c++) {
             const vkf__config *config = &kernel->configs[c];
-            if (config_fits(config, problem) && vkf__kernel_usable(caps, kernel, config, NULL)) {
-                *out_variant = (vkf__variant){kernel, config};
-                return true;
-            }
+            uint32_t config_rank = rank + (vkf__config_suits(config, problem) ? 0 : 1);
+            if (config_rank >= best || !is_named(kernel, config, name) || !may_serve(selector, kernel, config, problem))
+                continue;
+            best = config_rank;
+            *out_variant = (vkf__variant){kernel, config};
         }
     }
-    return false;
+    return best != UINT32_MAX;
+}
+
+static bool select_forced(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
+                          const vkf__problem *problem, vkf__variant *out_variant)
+{
+    return selector->forced && select_ranked(selector, op, types, problem, selector->forced, serves, out_variant);
+}
+
+bool vkf__select(const vkf__selector *selector, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
+                 vkf__variant *out_variant, const char **out_why)
+{
+    const char *why = NULL;
+    if (select_forced(selector, op, types, problem, out_variant))
+        why = "asked for";
+    else if (select_tuned(selector, op, types, problem, out_variant))
+        why = "measured on this device";
+    else if (select_ranked(selector, op, types, problem, "", serves, out_variant))
+        why = "the default for a device with these traits";
+    else if (select_ranked(selector, op, types, problem, "", is_last_resort, out_variant))
+        why = "slow, but there is no other";
+    if (why && out_why)
+        *out_why = why;
+    return why != NULL;
+}
+
+uint32_t vkf__select_rank(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
+                          const vkf__problem *problem)
+{
+    vkf__variant variant;
+    if (select_forced(selector, op, types, problem, &variant))
+        return 0;
+    const vkf__tuned_entry *entry = select_tuned(selector, op, types, problem, &variant);
+    if (entry)
+        return vkf__tuned_best_layout(selector->tuned, entry) ? 1 : 2;
+    return select_ranked(selector, op, types, problem, "", serves, &variant)
+               ? 3 + rank_of(variant.kernel, selector->caps, problem)
+               : UINT32_MAX;
 }

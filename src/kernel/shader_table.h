@@ -1,16 +1,27 @@
-// The compiled kernels, embedded by the build (shaders/CMakeLists.txt is the list of them).
+// The compiled kernels, embedded and compressed by the build (shaders/CMakeLists.txt is the list of them).
 #ifndef VKF_KERNEL_SHADER_TABLE_H
 #define VKF_KERNEL_SHADER_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/host.h"
+
+// The modules of one source, compressed together; shaders/embed.cmake says how.
+typedef struct vkf__shader_family {
+    const uint8_t *gzip;
+    uint32_t gzip_bytes;
+    uint32_t word_count; // of all its modules
+} vkf__shader_family;
+
 typedef struct vkf__shader {
-    const char *name;      // "gemm_tile.f32_f16_f32": the shader and its element types
-    const char *source;    // "gemm_tile.comp", below shaders/
-    const char *defines;   // "TYPE_A=f32 TYPE_B=f16 TYPE_D=f32": what the source was compiled with, besides VKF_GLSL=1
-    const uint32_t *words; // SPIR-V 1.3
+    const char *name;    // "gemm_tile.f32_f16_f32": the shader and its element types
+    const char *source;  // "gemm_tile.comp", below shaders/
+    const char *defines; // "TYPE_A=f32 TYPE_B=f16 TYPE_D=f32": what the source was compiled with, besides VKF_GLSL=1
+    const vkf__shader_family *family;
+    uint32_t first_word; // of the module in its family
     uint32_t word_count;
+    uint64_t hash; // of the SPIR-V: the same however it was compressed
 } vkf__shader;
 
 extern const vkf__shader vkf__shaders[]; // in the order of the list
@@ -18,5 +29,9 @@ extern const uint32_t vkf__shader_count;
 
 // The module of that name, or NULL.
 const vkf__shader *vkf__shader_find(const char *name);
+
+// The module's SPIR-V, word_count words in the host's byte order; the caller gives them to vkf__free. OUT_OF_HOST_MEMORY,
+// or FORMAT when the stored bytes are damaged.
+VKF_MUST_CHECK vkf_status vkf__shader_words(const vkf__host *host, const vkf__shader *shader, uint32_t **out_words);
 
 #endif

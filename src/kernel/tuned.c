@@ -1,10 +1,14 @@
 #include "kernel/tuned.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define TUNED_HEADER "vkformer-tuned 1"
-#define MAX_LINE 256
+#include "kernel/text_table.h"
+#include "kernel/variant_hash.h"
+#include "shared/gemm.h"
+
+#define TUNED_HEADER "vkformer-tuned 2"
 
 uint32_t vkf__tuned_m_class(uint32_t m)
 {
@@ -41,54 +45,80 @@ static bool parse_types(char *text, vkf__tuned_entry *entry)
     return entry->type_count > 0;
 }
 
-// "gemm_tile.f32_f32_f32/thin", which must fit the entry's operator and types.
-static bool parse_variant(char *text, vkf__tuned_entry *entry)
+typedef enum line_kind { LINE_BAD, LINE_STALE, LINE_GOOD } line_kind;
+
+// A variant that has changed, or is no more, is no fault of the table.
+static line_kind parse_variant(const char *text, uint64_t hash, vkf__tuned_entry *entry)
 {
-    char *slash = strchr(text, '/');
-    if (!slash)
-        return false;
-    *slash = '\0';
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
-        if (strcmp(kernel->name, text) != 0)
-            continue;
-        if (kernel->op != entry->op || kernel->type_count != entry->type_count ||
-            memcmp(kernel->types, entry->types, entry->type_count * sizeof entry->types[0]) != 0)
-            return false;
-        for (uint32_t c = 0; c < kernel->config_count; c++) {
-            if (strcmp(kernel->configs[c].name, slash + 1) == 0) {
-                entry->kernel = i;
-                entry->config = c;
-                return true;
-            }
-        }
-    }
-    return false;
+    const vkf__kernel *kernel = NULL;
+    const vkf__config *config = NULL;
+    if (!strchr(text, '/'))
+        return LINE_BAD;
+    if (!vkf__variant_named(text, strlen(text), &kernel, &config))
+        return LINE_STALE;
+    if (kernel->op != entry->op || kernel->type_count != entry->type_count ||
+        memcmp(kernel->types, entry->types, entry->type_count * sizeof entry->types[0]) != 0)
+        return LINE_BAD;
+    entry->kernel = (uint32_t)(kernel - vkf__kernels);
+    entry->config = (uint32_t)(config - kernel->configs);
+    return hash == vkf__variant_hash(kernel, config) ? LINE_GOOD : LINE_STALE;
 }
 
-static bool parse_entry(const char *line, vkf__tuned_entry *out_entry)
+static bool parse_problem(const char *bound, const char *layout, vkf__tuned_entry *entry)
 {
-    char op[64], types[64], bound[32], variant[128];
-    unsigned n = 0, k = 0;
-    int used = 0;
-    vkf__tuned_entry entry = {0};
-    if (sscanf(line, "%63s %63s m<=%31s n=%u k=%u %127s %n", op, types, bound, &n, &k, variant, &used) != 6 ||
-        line[used] != '\0')
-        return false;
     unsigned m_class = UINT32_MAX;
     if (strcmp(bound, "any") != 0 && (sscanf(bound, "%u", &m_class) != 1 || vkf__tuned_m_class(m_class) != m_class))
         return false;
-    entry.m_class = m_class;
-    entry.n = n;
-    entry.k = k;
-    if (!parse_op(op, &entry.op) || !parse_types(types, &entry) || !parse_variant(variant, &entry))
-        return false;
-    *out_entry = entry;
-    return true;
+    entry->m_class = m_class;
+    entry->panels = strcmp(layout, "panels") == 0;
+    return entry->panels || strcmp(layout, "rows") == 0;
 }
 
-static vkf_status append(const vkf__host *host, vkf__tuned *tuned, const vkf__tuned_entry *entry)
+static line_kind parse_entry(const vkf__text_lines *lines, vkf__tuned_entry *out_entry)
 {
+    char op[64], types[64], bound[32], layout[16], variant[128];
+    uint64_t hash = 0;
+    unsigned n = 0, k = 0;
+    int used = 0;
+    vkf__tuned_entry entry = {0};
+    const char *line = lines->line;
+    if (sscanf(line, "%63s %63s m<=%31s n=%u k=%u b=%15s %16" SCNx64 " %127s %lf%n", op, types, bound, &n, &k, layout,
+               &hash, variant, &entry.median_us, &used) != 9 ||
+        line[used] != '\0' || !(entry.median_us > 0))
+        return LINE_BAD;
+    entry.n = n;
+    entry.k = k;
+    (void)snprintf(entry.note, sizeof entry.note, "%.*s", VKF_TUNED_NOTE_BYTES - 1, lines->note);
+    if (!parse_op(op, &entry.op) || !parse_types(types, &entry) || !parse_problem(bound, layout, &entry))
+        return LINE_BAD;
+    *out_entry = entry;
+    return parse_variant(variant, hash, out_entry);
+}
+
+static bool same_weight(const vkf__tuned_entry *entry, vkf__op op, const vkf_dtype *types, uint32_t n, uint32_t k)
+{
+    return entry->op == op && entry->n == n && entry->k == k &&
+           memcmp(entry->types, types, entry->type_count * sizeof types[0]) == 0;
+}
+
+static vkf__tuned_entry *find(const vkf__tuned *tuned, const vkf__tuned_entry *wanted, bool panels)
+{
+    for (size_t i = 0; i < tuned->count; i++) {
+        vkf__tuned_entry *entry = &tuned->entries[i];
+        if (entry->m_class == wanted->m_class && entry->panels == panels &&
+            same_weight(entry, wanted->op, wanted->types, wanted->n, wanted->k))
+            return entry;
+    }
+    return NULL;
+}
+
+vkf_status vkf__tuned_put(const vkf__host *host, vkf__tuned *tuned, const vkf__tuned_entry *entry)
+{
+    vkf__tuned_entry *old = find(tuned, entry, entry->panels);
+    if (old) {
+        *old = *entry;
+        return VKF_OK;
+    }
     void *entries = tuned->entries;
     vkf_status status = vkf__grow(host, &entries, sizeof *entry, tuned->count, &tuned->capacity, tuned->count + 1);
     if (status != VKF_OK)
@@ -98,40 +128,82 @@ static vkf_status append(const vkf__host *host, vkf__tuned *tuned, const vkf__tu
     return VKF_OK;
 }
 
-vkf_status vkf__tuned_parse(const vkf__host *host, const char *text, size_t size_bytes, vkf__tuned *out_tuned)
+// False when the table is not for this device, or not one at all; a message was given.
+static bool parse_head(const vkf__host *host, const vkf__caps *caps, vkf__text_lines *lines)
 {
-    vkf__tuned tuned = {0};
+    bool good = false;
+    char device[VKF_DEVICE_LINE_BYTES];
+    vkf__device_line(caps, device);
+    if (!vkf__text_next(lines, &good) || !good || strcmp(lines->line, TUNED_HEADER) != 0) {
+        vkf__log(host, VKF_SEVERITY_WARNING, "tuned data ignored: line 1 is not \"" TUNED_HEADER "\"");
+        return false;
+    }
+    if (!vkf__text_next(lines, &good) || !good || strncmp(lines->line, "device ", 7) != 0) {
+        vkf__log(host, VKF_SEVERITY_WARNING, "tuned data ignored: line 2 does not name a device");
+        return false;
+    }
+    if (strcmp(lines->line, device) != 0) {
+        vkf__log(host, VKF_SEVERITY_DEBUG, "tuned data ignored: it is of another device or driver");
+        return false;
+    }
+    return true;
+}
+
+vkf_status vkf__tuned_parse(const vkf__host *host, const vkf__caps *caps, const char *text, size_t size_bytes,
+                            vkf__tuned *out_tuned)
+{
     vkf_status status = VKF_OK;
-    unsigned line_number = 0;
-    for (size_t at = 0; at < size_bytes;) {
-        const char *end = memchr(text + at, '\n', size_bytes - at);
-        size_t length = end ? (size_t)(end - text) - at : size_bytes - at;
-        char line[MAX_LINE] = {0};
-        line_number++;
+    vkf__tuned tuned = {0};
+    vkf__text_lines lines = {.text = text, .size_bytes = size_bytes};
+    bool good = size_bytes > 0 && parse_head(host, caps, &lines);
+    while (good && vkf__text_next(&lines, &good)) {
         vkf__tuned_entry entry;
-        bool good = length < MAX_LINE;
-        if (good)
-            memcpy(line, text + at, length);
-        bool header = line_number == 1;
-        if (header)
-            good = good && strcmp(line, TUNED_HEADER) == 0;
-        else if (good && line[0] != '#' && line[0] != '\0')
-            good = parse_entry(line, &entry);
-        if (!good) {
-            vkf__log(host, VKF_SEVERITY_WARNING, "tuned data ignored: line %u is malformed or of another version",
-                     line_number);
+        line_kind kind = good ? parse_entry(&lines, &entry) : LINE_BAD;
+        if (kind == LINE_GOOD) {
+            VKF_TRY(vkf__tuned_put(host, &tuned, &entry));
+        } else if (kind == LINE_STALE) {
+            vkf__log(host, VKF_SEVERITY_DEBUG, "tuned data: line %u is of a kernel that has changed", lines.number);
+        } else {
+            vkf__log(host, VKF_SEVERITY_WARNING, "tuned data ignored: line %u is malformed", lines.number);
             vkf__tuned_free(host, &tuned);
-            break;
+            good = false;
         }
-        if (!header && line[0] != '#' && line[0] != '\0')
-            VKF_TRY(append(host, &tuned, &entry));
-        at += length + 1;
     }
     *out_tuned = tuned;
     return VKF_OK;
 fail:
     vkf__tuned_free(host, &tuned);
     return status;
+}
+
+static void format_entry(vkf__text_out *out, const vkf__tuned_entry *entry)
+{
+    const vkf__kernel *kernel = &vkf__kernels[entry->kernel];
+    const vkf__config *config = &kernel->configs[entry->config];
+    char bound[16] = "any";
+    vkf__text_add(out, "%s ", vkf__op_name(entry->op));
+    for (uint32_t i = 0; i < entry->type_count; i++)
+        vkf__text_add(out, "%s%s", i > 0 ? "," : "", vkf_dtype_name(entry->types[i]));
+    if (entry->m_class != UINT32_MAX)
+        (void)snprintf(bound, sizeof bound, "%u", entry->m_class);
+    vkf__text_add(out, " m<=%s n=%u k=%u b=%s %016" PRIx64 " %s/%s %.2f%s%s\n", bound, entry->n, entry->k,
+                  entry->panels ? "panels" : "rows", vkf__variant_hash(kernel, config), kernel->name, config->name,
+                  entry->median_us > 0.01 ? entry->median_us : 0.01, entry->note[0] ? " # " : "", entry->note);
+}
+
+vkf_status vkf__tuned_format(const vkf__host *host, const vkf__caps *caps, const vkf__tuned *tuned, char **out_text)
+{
+    char device[VKF_DEVICE_LINE_BYTES];
+    vkf__text_out out = {.host = host};
+    vkf__device_line(caps, device);
+    vkf__text_add(&out, TUNED_HEADER "\n%s\n", device);
+    for (size_t i = 0; i < tuned->count; i++)
+        format_entry(&out, &tuned->entries[i]);
+    if (out.status == VKF_OK)
+        *out_text = out.text;
+    else
+        vkf__free(host, out.text);
+    return out.status;
 }
 
 void vkf__tuned_free(const vkf__host *host, vkf__tuned *tuned)
@@ -144,11 +216,27 @@ const vkf__tuned_entry *vkf__tuned_find(const vkf__tuned *tuned, vkf__op op, con
                                         const vkf__problem *problem)
 {
     uint32_t m_class = vkf__tuned_m_class(problem->m);
+    bool panels = problem->b_layout == VKF_GEMM_B_PANELS;
     for (size_t i = 0; i < tuned->count; i++) {
         const vkf__tuned_entry *entry = &tuned->entries[i];
-        if (entry->op == op && entry->m_class == m_class && entry->n == problem->n && entry->k == problem->k &&
-            memcmp(entry->types, types, entry->type_count * sizeof types[0]) == 0)
+        if (entry->m_class == m_class && entry->panels == panels &&
+            same_weight(entry, op, types, problem->n, problem->k))
             return entry;
     }
     return NULL;
+}
+
+bool vkf__tuned_best_layout(const vkf__tuned *tuned, const vkf__tuned_entry *entry)
+{
+    const vkf__tuned_entry *other = find(tuned, entry, !entry->panels);
+    return !other || entry->median_us <= other->median_us;
+}
+
+bool vkf__tuned_knows_weight(const vkf__tuned *tuned, vkf__op op, const vkf_dtype *types, uint32_t n, uint32_t k)
+{
+    for (size_t i = 0; i < tuned->count; i++) {
+        if (same_weight(&tuned->entries[i], op, types, n, k))
+            return true;
+    }
+    return false;
 }

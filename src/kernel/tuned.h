@@ -1,23 +1,21 @@
-// Measured preferences that override the registry's order: a small text table kept through the cache callbacks.
+// What was measured on a device, and overrides the registry's order: a text table kept through the cache callbacks.
 //
-//   vkformer-tuned 1
-//   gemm f32,f32,f32 m<=8 n=768 k=768 gemm_tile.f32_f32_f32/thin
+//   vkformer-tuned 2
+//   device 00010005 00000000 13 05803006 (UUIDs of device, driver and pipeline cache)
+//   gemm f32,f32,f32 m<=8 n=768 k=512 b=panels 9ac1f08b33d7e214 gemm_tile.f32_f32_f32/thin 81.25 # next ... 97.5
 //
-// One line per entry: operator, operand types, problem class, kernel/config. Lines starting with '#' are comments.
+// One line per entry: operator, operand types, problem class, layout of b, what the variant was made of, the variant,
+// its median time in microseconds, and a note.
 #ifndef VKF_KERNEL_TUNED_H
 #define VKF_KERNEL_TUNED_H
 
 #include "kernel/registry.h"
 
-// Problem sizes fall into classes of m (rows); n and k count exactly.
-typedef struct vkf__problem {
-    uint32_t m;
-    uint32_t n;
-    uint32_t k;
-} vkf__problem;
-
-// Upper bound of the class that m belongs to: 1, 8, 32, 128, or UINT32_MAX.
+// Problem sizes fall into classes of m (rows); n and k count exactly. Upper bound of the class that m belongs to: 1, 8,
+// 32, 128, or UINT32_MAX.
 uint32_t vkf__tuned_m_class(uint32_t m);
+
+#define VKF_TUNED_NOTE_BYTES 112
 
 typedef struct vkf__tuned_entry {
     vkf__op op;
@@ -26,8 +24,11 @@ typedef struct vkf__tuned_entry {
     uint32_t m_class;
     uint32_t n;
     uint32_t k;
+    bool panels;     // b lies in panels; false for operators that have no b
     uint32_t kernel; // indices into the registry
     uint32_t config;
+    double median_us;
+    char note[VKF_TUNED_NOTE_BYTES]; // the runner-up, for people
 } vkf__tuned_entry;
 
 typedef struct vkf__tuned {
@@ -36,14 +37,24 @@ typedef struct vkf__tuned {
     size_t capacity;
 } vkf__tuned;
 
-// Parses a whole table. A malformed table is ignored as a whole with a warning that names the line: *out_tuned is empty
-// then and the status VKF_OK. Status OUT_OF_HOST_MEMORY.
-VKF_MUST_CHECK vkf_status vkf__tuned_parse(const vkf__host *host, const char *text, size_t size_bytes,
-                                           vkf__tuned *out_tuned);
+// Parses a whole table. A malformed one is ignored as a whole with a warning that names the line; one of another device
+// or driver, as a whole with a debug message; an entry whose variant is no longer what it was, alone with one.
+// *out_tuned holds what is left and the status is VKF_OK. Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__tuned_parse(const vkf__host *host, const vkf__caps *caps, const char *text,
+                                           size_t size_bytes, vkf__tuned *out_tuned);
+// *out_text is released with vkf__free(). Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__tuned_format(const vkf__host *host, const vkf__caps *caps, const vkf__tuned *tuned,
+                                            char **out_text);
+// Adds an entry, or replaces the one for the same problem and layout. Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__tuned_put(const vkf__host *host, vkf__tuned *tuned, const vkf__tuned_entry *entry);
 void vkf__tuned_free(const vkf__host *host, vkf__tuned *tuned);
 
-// The entry for a problem, or NULL.
+// The entry for a problem and its layout of b, or NULL.
 const vkf__tuned_entry *vkf__tuned_find(const vkf__tuned *tuned, vkf__op op, const vkf_dtype *types,
                                         const vkf__problem *problem);
+// Whether b was measured to be faster in the problem's layout than in the other; true when one of them is missing.
+bool vkf__tuned_best_layout(const vkf__tuned *tuned, const vkf__tuned_entry *entry);
+// Whether any class of rows was measured for this n and k.
+bool vkf__tuned_knows_weight(const vkf__tuned *tuned, vkf__op op, const vkf_dtype *types, uint32_t n, uint32_t k);
 
 #endif

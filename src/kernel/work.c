@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "kernel/work_bind.h"
 
 // One parameter struct per node, at a stride that suits every device's uniform buffer alignment (at most 256).
 #define PARAMS_STRIDE 256u
@@ -13,6 +14,7 @@
 void vkf__work_init(vkf__work *work, vkf_context *context, const char *name)
 {
     *work = (vkf__work){.context = context, .mode = VKF_WORK_PLAN, .name = name};
+    vkf__hazards_init(&work->hazards, context->device.host);
 }
 
 void vkf__work_finish(vkf__work *work)
@@ -25,6 +27,8 @@ void vkf__work_finish(vkf__work *work)
         device->vk.vkDestroyDescriptorPool(device->handle, work->pool, NULL);
     if (work->queries != VK_NULL_HANDLE)
         device->vk.vkDestroyQueryPool(device->handle, work->queries, NULL);
+    for (uint32_t i = 0; work->nodes && i < work->node_count; i++)
+        vkf__work_unbind(work, &work->nodes[i]);
     vkf_buffer_destroy(&work->control);
     for (size_t i = 0; i < work->label_count; i++)
         vkf__free(host, work->labels[i]);
@@ -32,6 +36,7 @@ void vkf__work_finish(vkf__work *work)
     vkf__free(host, work->nodes);
     vkf__free(host, work->decisions);
     vkf__free(host, work->temps);
+    vkf__hazards_finish(&work->hazards);
     *work = (vkf__work){0};
 }
 
@@ -47,6 +52,7 @@ static void rewind_cursors(vkf__work *work, vkf__work_mode mode)
 vkf_status vkf__work_plan(vkf__work *work)
 {
     work->node_count = work->cursor;
+    vkf__hazards_finish(&work->hazards);
     for (size_t i = 0; i < work->temp_count; i++) {
         // Never used: it takes no room.
         if (work->temps[i].first_use > work->temps[i].last_use)
@@ -56,14 +62,14 @@ vkf_status vkf__work_plan(vkf__work *work)
                            work->context->device.plan.buffer_alignment, &work->arena_bytes);
 }
 
-static uint64_t params_begin(const vkf__work *work)
+uint64_t vkf__work_params_offset(const vkf__work *work, uint32_t index)
 {
-    return vkf__align_u64((uint64_t)work->node_count * GRID_BYTES, PARAMS_STRIDE);
+    return vkf__align_u64((uint64_t)work->node_count * GRID_BYTES, PARAMS_STRIDE) + (uint64_t)index * PARAMS_STRIDE;
 }
 
 uint64_t vkf__work_control_bytes(const vkf__work *work)
 {
-    return params_begin(work) + (uint64_t)work->node_count * PARAMS_STRIDE;
+    return vkf__work_params_offset(work, work->node_count);
 }
 
 static vkf_status make_pool(vkf__work *work)
@@ -72,12 +78,14 @@ static vkf_status make_pool(vkf__work *work)
     vkf_status status = VKF_OK;
     VkDescriptorPoolSize sizes[] = {
         {.type = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, .descriptorCount = work->node_count},
-        {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = work->node_count * VKF_KERNEL_MAX_STORAGE},
+        {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = work->node_count * VKF_KERNEL_MAX_OPERANDS},
+        {.type = VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
+         .descriptorCount = work->node_count * VKF_KERNEL_MAX_OPERANDS},
     };
     VkDescriptorPoolCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
         .maxSets = work->node_count,
-        .poolSizeCount = 2,
+        .poolSizeCount = 3,
         .pPoolSizes = sizes,
     };
     VKF_VK_CREATE(device, device->vk.vkCreateDescriptorPool(device->handle, &info, NULL, &work->pool), &work->pool);
@@ -181,26 +189,63 @@ vkf_status vkf__work_decide(vkf__work *work, uint64_t value, uint64_t *out_value
     return VKF_OK;
 }
 
-vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
-                            vkf__variant *out_variant)
+static vkf_status choose_pinned(const vkf__work *work, const vkf_dtype *types, const vkf__problem *problem,
+                                vkf__variant *out_variant)
 {
-    vkf__variant variant = {0};
-    uint64_t packed = 0;
-    if (work->mode == VKF_WORK_PLAN) {
-        if (!vkf__select(&work->context->device.plan.caps, &work->context->tuned, op, types, problem, &variant))
-            return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
+    const vkf__caps *caps = &work->context->device.plan.caps;
+    const vkf__kernel *kernel = work->pinned->kernel;
+    // A trial is told what to run: whether its rounding is allowed is for whoever chooses by its outcome.
+    vkf__problem trial = *problem;
+    trial.allow_f16_math = true;
+    if (memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0 ||
+        !vkf__kernel_takes(caps, kernel, work->pinned->config, &trial))
+        return VKF_ERROR_UNSUPPORTED;
+    *out_variant = *work->pinned;
+    return VKF_OK;
+}
+
+static vkf_status choose(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
+                         vkf__variant *out_variant)
+{
+    vkf_context *context = work->context;
+    vkf_status status = VKF_OK;
+    if (work->pinned && work->pinned->kernel->op == op)
+        return choose_pinned(work, types, problem, out_variant);
+    if (context->first_use && !work->pinned)
+        VKF_TRY(context->first_use(context, op, types, problem));
+    for (bool tested = true; tested;) {
+        const vkf__selector selector = vkf__context_selector(context);
+        if (!vkf__select(&selector, op, types, problem, out_variant, NULL))
+            return vkf__fail(context->device.host, VKF_ERROR_UNSUPPORTED,
                              "%s: no kernel for %s with element types %s, %s, %s on this device", work->name,
                              vkf__op_name(op), vkf_dtype_name(types[0]), vkf_dtype_name(types[1]),
                              vkf_dtype_name(types[2]));
+        // A verdict may change what is selected; every variant gets one, so that this ends.
+        vkf__verdict verdict = vkf__verdict_get(selector.verdicts, out_variant->kernel, out_variant->config);
+        tested = verdict == VKF_VERDICT_UNKNOWN && context->self_test && !work->pinned;
+        if (tested)
+            VKF_TRY(context->self_test(context, out_variant, &verdict));
+    }
+fail:
+    return status;
+}
+
+vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
+                            vkf__variant *out_variant)
+{
+    vkf_status status = VKF_OK;
+    vkf__variant variant = {0};
+    uint64_t packed = 0;
+    if (work->mode == VKF_WORK_PLAN) {
+        VKF_TRY(choose(work, op, types, problem, &variant));
         packed = (uint64_t)(variant.kernel - vkf__kernels) << 32 | (uint64_t)(variant.config - variant.kernel->configs);
     }
-    vkf_status status = vkf__work_decide(work, packed, &packed);
-    if (status != VKF_OK)
-        return status;
+    VKF_TRY(vkf__work_decide(work, packed, &packed));
     variant.kernel = &vkf__kernels[packed >> 32];
     variant.config = &variant.kernel->configs[packed & UINT32_MAX];
     *out_variant = variant;
-    return VKF_OK;
+fail:
+    return status;
 }
 
 void vkf__grid_flat(const vkf__work *work, uint64_t groups, uint32_t out_grid[3])
@@ -217,7 +262,7 @@ static vkf_status check_dispatch(const vkf__work *work, const vkf__dispatch *dis
 {
     const vkf__device *device = &work->context->device;
     const vkf__caps *caps = &device->plan.caps;
-    for (uint32_t i = 0; i < dispatch->variant.kernel->storage_count; i++) {
+    for (uint32_t i = 0; i < dispatch->variant.kernel->operand_count; i++) {
         uint64_t size = dispatch->bindings[i].span.size_bytes;
         if (size > caps->max_storage_buffer_range)
             return vkf__fail(device->host, VKF_ERROR_TOO_LARGE,
@@ -234,14 +279,33 @@ static vkf_status check_dispatch(const vkf__work *work, const vkf__dispatch *dis
 
 static void touch_temps(vkf__work *work, const vkf__dispatch *dispatch)
 {
-    for (uint32_t i = 0; i < dispatch->variant.kernel->storage_count; i++) {
+    for (uint32_t i = 0; i < dispatch->variant.kernel->operand_count; i++) {
         uint32_t temp = dispatch->bindings[i].span.temp;
         if (temp == 0)
             continue;
         vkf__arena_item *item = &work->temps[temp - 1];
-        item->first_use = work->cursor < item->first_use ? work->cursor : item->first_use;
-        item->last_use = work->cursor > item->last_use ? work->cursor : item->last_use;
+        item->first_use = work->group < item->first_use ? work->group : item->first_use;
+        item->last_use = work->group > item->last_use ? work->group : item->last_use;
     }
+}
+
+// Temporaries have no place yet: each counts as a buffer of its own. What has no buffer yet is taken for one and the
+// same; at worst a group ends before its time.
+static vkf_status plan_dispatch(vkf__work *work, const vkf__dispatch *dispatch)
+{
+    vkf__access accesses[VKF_KERNEL_MAX_OPERANDS] = {0};
+    uint32_t count = dispatch->variant.kernel->operand_count;
+    bool barrier = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const vkf__span *span = &dispatch->bindings[i].span;
+        const void *identity = span->temp > 0 ? (const void *)(uintptr_t)span->temp : span->buffer;
+        accesses[i] = (vkf__access){identity, span->offset_bytes, span->offset_bytes + span->size_bytes,
+                                    dispatch->bindings[i].write};
+    }
+    vkf_status status = vkf__hazards_add(&work->hazards, accesses, count, &barrier);
+    work->group += barrier ? 1 : 0;
+    touch_temps(work, dispatch);
+    return status;
 }
 
 static vkf_status keep_label(vkf__work *work, const char *label, const char **out_label)
@@ -266,74 +330,16 @@ fail:
     return status;
 }
 
-// Binds at an aligned offset at or below the span's own; the rest of the way is a push constant, in elements.
-static VkDescriptorBufferInfo bind_span(const vkf__work *work, const vkf__span *span, uint32_t *out_push)
-{
-    uint64_t alignment = work->context->device.plan.caps.storage_buffer_alignment;
-    uint64_t begin = span->offset_bytes / alignment * alignment;
-    uint64_t end = vkf__align_u64(span->offset_bytes + span->size_bytes, 4);
-    *out_push = (uint32_t)((span->offset_bytes - begin) / vkf_dtype_size(span->dtype));
-    return (VkDescriptorBufferInfo){
-        .buffer = span->buffer->handle,
-        .offset = begin,
-        .range = end - begin,
-    };
-}
-
-static vkf_status make_set(vkf__work *work, const vkf__dispatch *dispatch, vkf__node *node)
-{
-    vkf__device *device = &work->context->device;
-    vkf_status status = VKF_OK;
-    const vkf__kernel *kernel = dispatch->variant.kernel;
-    VkDescriptorSetAllocateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-        .descriptorPool = work->pool,
-        .descriptorSetCount = 1,
-        .pSetLayouts = &work->context->pipelines.set_layouts[kernel->storage_count],
-    };
-    VKF_VK(device, device->vk.vkAllocateDescriptorSets(device->handle, &info, &node->set));
-    vkf__device_name(device, VK_OBJECT_TYPE_DESCRIPTOR_SET, (uint64_t)node->set, node->label);
-    VkDescriptorBufferInfo buffers[VKF_KERNEL_MAX_STORAGE + 1];
-    VkWriteDescriptorSet writes[VKF_KERNEL_MAX_STORAGE + 1];
-    buffers[0] = (VkDescriptorBufferInfo){
-        .buffer = work->control->handle,
-        .offset = params_begin(work) + (uint64_t)work->cursor * PARAMS_STRIDE,
-        .range = kernel->params_bytes,
-    };
-    for (uint32_t i = 0; i < kernel->storage_count; i++) {
-        const vkf__binding *binding = &dispatch->bindings[i];
-        // An absent operand is never read: any valid range will do.
-        const vkf__span *span = binding->span.size_bytes > 0 ? &binding->span : &dispatch->bindings[0].span;
-        buffers[1 + i] = bind_span(work, span, &node->push[i]);
-        if (binding->span.size_bytes > 0)
-            node->accesses[i] =
-                (vkf__access){span->buffer, span->offset_bytes, span->offset_bytes + span->size_bytes, binding->write};
-    }
-    for (uint32_t i = 0; i <= kernel->storage_count; i++) {
-        writes[i] = (VkWriteDescriptorSet){
-            .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-            .dstSet = node->set,
-            .dstBinding = i,
-            .descriptorCount = 1,
-            .descriptorType = i == 0 ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-            .pBufferInfo = &buffers[i],
-        };
-    }
-    device->vk.vkUpdateDescriptorSets(device->handle, kernel->storage_count + 1, writes, 0, NULL);
-fail:
-    return status;
-}
-
 static vkf_status build_node(vkf__work *work, const vkf__dispatch *dispatch)
 {
     vkf_status status = VKF_OK;
     vkf__node *node = &work->nodes[work->cursor];
     uint32_t spec[VKF_KERNEL_MAX_SPEC] = {0};
     node->kernel = dispatch->variant.kernel;
-    vkf__config_spec(node->kernel, dispatch->variant.config, dispatch->flags, spec);
+    vkf__variant_spec(&work->context->device.plan.caps, &dispatch->variant, dispatch->flags, spec);
     VKF_TRY(keep_label(work, dispatch->label, &node->label));
     VKF_TRY(vkf__pipelines_get(&work->context->pipelines, node->kernel, spec, &node->pipeline));
-    VKF_TRY(make_set(work, dispatch, node));
+    VKF_TRY(vkf__work_bind(work, dispatch, node));
 fail:
     return status;
 }
@@ -342,7 +348,7 @@ static void write_control(vkf__work *work, const vkf__dispatch *dispatch)
 {
     uint8_t *control = work->control->allocation.mapped;
     memcpy(control + (size_t)work->cursor * GRID_BYTES, dispatch->grid, sizeof dispatch->grid);
-    memcpy(control + params_begin(work) + (size_t)work->cursor * PARAMS_STRIDE, dispatch->params,
+    memcpy(control + vkf__work_params_offset(work, work->cursor), dispatch->params,
            dispatch->variant.kernel->params_bytes);
 }
 
@@ -351,7 +357,7 @@ vkf_status vkf__work_dispatch(vkf__work *work, const vkf__dispatch *dispatch)
     vkf_status status = VKF_OK;
     VKF_TRY(check_dispatch(work, dispatch));
     if (work->mode == VKF_WORK_PLAN)
-        touch_temps(work, dispatch);
+        VKF_TRY(plan_dispatch(work, dispatch));
     if (work->mode == VKF_WORK_BUILD)
         VKF_TRY(build_node(work, dispatch));
     if (work->mode != VKF_WORK_PLAN)

@@ -25,6 +25,7 @@ typedef struct vkf__span {
     uint64_t offset_bytes;
     uint64_t size_bytes; // at maximum sizes
     vkf_dtype dtype;
+    bool panels;   // a weight in panels (VKF_GEMM_B_PANELS) instead of rows
     uint32_t temp; // 1-based index of the work's temporary that it lies in; 0: none
 } vkf__span;
 
@@ -37,30 +38,41 @@ typedef struct vkf__dispatch {
     const char *label; // static, or living as long as the work
     vkf__variant variant;
     const uint32_t *flags; // values of the specialisation constants after the tile's
-    vkf__binding bindings[VKF_KERNEL_MAX_STORAGE];
+    vkf__binding bindings[VKF_KERNEL_MAX_OPERANDS];
     const void *params; // kernel->params_bytes
     uint32_t grid[3];   // workgroups; all 0 skips the dispatch in this run
 } vkf__dispatch;
+
+// An offset per operand, one word of padding, an address per operand.
+#define VKF_WORK_MAX_PUSH (VKF_KERNEL_MAX_OPERANDS + 1 + 2 * VKF_KERNEL_MAX_OPERANDS)
 
 typedef struct vkf__node {
     const char *label;
     const vkf__kernel *kernel;
     const vkf__pipeline *pipeline;
     VkDescriptorSet set;
-    uint32_t push[VKF_KERNEL_MAX_STORAGE];
-    vkf__access accesses[VKF_KERNEL_MAX_STORAGE];
+    VkBufferView views[VKF_KERNEL_MAX_OPERANDS]; // of texel operands, owned
+    uint32_t push[VKF_WORK_MAX_PUSH];            // vkf__kernel_push_words()
+    vkf__access accesses[VKF_KERNEL_MAX_OPERANDS];
+    bool barrier; // recorded with one before it
 } vkf__node;
 
 typedef struct vkf__work {
     vkf_context *context;
     vkf__work_mode mode;
     const char *name;
-    const char *prefix;  // put before labels while not NULL: "self_attn."
+    const char *prefix; // put before labels while not NULL: "self_attn."
+    // A trial's: taken for its own operator, and nothing in the work is tested or measured before. NULL: none.
+    const vkf__variant *pinned;
     uint32_t cursor;     // next node
     uint32_t node_count; // known after PLAN
     vkf__node *nodes;
     uint64_t *decisions; // what PLAN decided, replayed afterwards
     size_t decision_count, decision_capacity, decision_cursor;
+    // In PLAN: the dispatches between two barriers are a group, and temporaries live for whole groups, so that memory
+    // which is used again never asks for a barrier of its own.
+    vkf__hazards hazards;
+    uint32_t group;
     vkf__arena_item *temps;
     size_t temp_count, temp_capacity, temp_cursor;
     uint64_t arena_bytes; // known after PLAN
@@ -69,7 +81,10 @@ typedef struct vkf__work {
     VkDescriptorPool pool;
     VkQueryPool queries;            // null without timestamps
     VkCommandBuffer command_buffer; // of the owner's submission
-    char **labels;                  // prefixed labels, owned
+    // Its own command buffer is only ever submitted right behind, or right before, another work's in one submission. A
+    // plain barrier then joins the two. Set before recording.
+    bool follows, followed;
+    char **labels; // prefixed labels, owned
     size_t label_count, label_capacity;
 } vkf__work;
 
@@ -96,7 +111,9 @@ VKF_MUST_CHECK vkf_status vkf__work_pinned(vkf__work *work, vkf_dtype dtype, uin
 // A decision taken at maximum sizes: `value` in PLAN, what PLAN decided in the other modes.
 VKF_MUST_CHECK vkf_status vkf__work_decide(vkf__work *work, uint64_t value, uint64_t *out_value);
 
-// Chooses a kernel for a problem at maximum sizes. Status UNSUPPORTED when no kernel serves op and types here.
+// Chooses a kernel for a problem at maximum sizes; one that was never tried on the device is tested first, and passed
+// over when it is wrong or slow. Status UNSUPPORTED when no kernel serves op and types here, or, without a message, when
+// a pinned one does not take the problem.
 VKF_MUST_CHECK vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types,
                                            const vkf__problem *problem, vkf__variant *out_variant);
 
@@ -114,6 +131,8 @@ VKF_MUST_CHECK vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer comm
 
 // Allocates work->command_buffer from the submission and records it, once, for repeated submission.
 VKF_MUST_CHECK vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission);
+// Records work->command_buffer again; its last submission has ended.
+VKF_MUST_CHECK vkf_status vkf__work_record_again(vkf__work *work);
 
 // Whether the work's own command buffer takes timestamps.
 bool vkf__work_timed(const vkf__work *work);

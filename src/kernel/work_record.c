@@ -43,13 +43,12 @@ static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_
 {
     vkf__device *device = &work->context->device;
     const vkf__node *node = &work->nodes[index];
-    uint32_t storage_count = node->kernel->storage_count;
-    VkPipelineLayout layout = work->context->pipelines.layouts[storage_count];
+    VkPipelineLayout layout = node->pipeline->layout->handle;
     device->vk.vkCmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, node->pipeline->handle);
     device->vk.vkCmdBindDescriptorSets(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &node->set, 0,
                                        NULL);
-    device->vk.vkCmdPushConstants(command_buffer, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4 * storage_count,
-                                  node->push);
+    device->vk.vkCmdPushConstants(command_buffer, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                  4 * vkf__kernel_push_words(node->kernel), node->push);
     if (timestamps)
         device->vk.vkCmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, work->queries, 2 * index);
     device->vk.vkCmdDispatchIndirect(command_buffer, work->control->handle, (VkDeviceSize)index * 16);
@@ -58,7 +57,7 @@ static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_
                                        2 * index + 1);
 }
 
-vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool timestamps)
+static vkf_status record_nodes(vkf__work *work, VkCommandBuffer command_buffer, bool timestamps)
 {
     vkf__device *device = &work->context->device;
     vkf_status status = VKF_OK;
@@ -66,29 +65,57 @@ vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, boo
     vkf__hazards_init(&hazards, device->host);
     if (timestamps)
         device->vk.vkCmdResetQueryPool(command_buffer, work->queries, 0, 2 * work->node_count);
-    barrier_before(device, command_buffer);
     for (uint32_t i = 0; i < work->node_count; i++) {
-        bool barrier = false;
-        VKF_TRY(vkf__hazards_add(&hazards, work->nodes[i].accesses, work->nodes[i].kernel->storage_count, &barrier));
-        if (barrier)
+        vkf__node *node = &work->nodes[i];
+        VKF_TRY(vkf__hazards_add(&hazards, node->accesses, node->kernel->operand_count, &node->barrier));
+        if (node->barrier)
             barrier_between(device, command_buffer);
         record_node(work, command_buffer, i, timestamps);
     }
-    barrier_after(device, command_buffer);
 fail:
     vkf__hazards_finish(&hazards);
     return status;
 }
 
-vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission)
+vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool timestamps)
+{
+    vkf__device *device = &work->context->device;
+    barrier_before(device, command_buffer);
+    vkf_status status = record_nodes(work, command_buffer, timestamps);
+    barrier_after(device, command_buffer);
+    return status;
+}
+
+static vkf_status record_own(vkf__work *work)
+{
+    vkf__device *device = &work->context->device;
+    if (work->follows)
+        barrier_between(device, work->command_buffer);
+    else
+        barrier_before(device, work->command_buffer);
+    vkf_status status = record_nodes(work, work->command_buffer, work->queries != VK_NULL_HANDLE);
+    if (!work->followed)
+        barrier_after(device, work->command_buffer);
+    return status;
+}
+
+vkf_status vkf__work_record_again(vkf__work *work)
 {
     vkf__device *device = &work->context->device;
     vkf_status status = VKF_OK;
-    VKF_TRY(vkf__submission_command_buffer(submission, work->name, &work->command_buffer));
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VKF_VK(device, device->vk.vkBeginCommandBuffer(work->command_buffer, &info));
-    VKF_TRY(vkf__work_record(work, work->command_buffer, work->queries != VK_NULL_HANDLE));
+    VKF_TRY(record_own(work));
     VKF_VK(device, device->vk.vkEndCommandBuffer(work->command_buffer));
+fail:
+    return status;
+}
+
+vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__submission_command_buffer(submission, work->name, &work->command_buffer));
+    VKF_TRY(vkf__work_record_again(work));
 fail:
     return status;
 }

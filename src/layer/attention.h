@@ -50,7 +50,7 @@ typedef struct vkf__attention_sizes {
     uint32_t key_past;  // place of the first new key in the cache
 } vkf__attention_sizes;
 
-VKF_MUST_CHECK vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_block *block,
-                                              const vkf__attention_io *io, const vkf__attention_sizes *sizes);
+VKF_MUST_CHECK vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block *block,
+                                                    const vkf__attention_io *io, const vkf__attention_sizes *sizes);
 
 #endif

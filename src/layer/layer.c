@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel/memory_plan.h"
+#include "layer/packed_weights.h"
 #include "op/copy.h"
 
 static uint64_t port_count(const vkf__port_desc *port)
@@ -83,7 +84,7 @@ static vkf_status emit_attention(vkf_layer *layer, const vkf_layer_sizes *sizes)
     };
     uint32_t keys = self ? sizes->query_len : sizes->key_len;
     const vkf__attention_sizes attention = {sizes->batch, sizes->query_len, keys, keys, 0};
-    return vkf__emit_attention(&layer->work, &layer->desc.attention, &io, &attention);
+    return vkf__emit_attention_block(&layer->work, &layer->desc.attention, &io, &attention);
 }
 
 static vkf_status emit(vkf_layer *layer, const vkf_layer_sizes *sizes)
@@ -105,12 +106,34 @@ fail:
     return status;
 }
 
-static vkf_status plan_work(vkf_layer *layer, vkf_context *context, const vkf__layer_desc *desc)
+// From here on the layer's description speaks of the packed weights, which are not there yet.
+static void plan_weights(vkf_layer *layer, vkf__packed_weights *out_packed, vkf__span *out_sources)
+{
+    vkf__packed_weights_plan(layer->context, &layer->desc, out_packed);
+    for (uint32_t i = 0; i < out_packed->count; i++)
+        out_sources[i] = *out_packed->items[i].weight;
+    vkf__packed_weights_place(out_packed, NULL);
+}
+
+static vkf_status make_weights(vkf_layer *layer, vkf__packed_weights *packed, const vkf__span *sources)
 {
     vkf_status status = VKF_OK;
-    layer->context = context;
-    layer->desc = *desc;
-    vkf__work_init(&layer->work, context, desc->name);
+    vkf_context *context = layer->context;
+    if (packed->total_bytes == 0)
+        return VKF_OK;
+    VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, packed->total_bytes, "packed weights",
+                               &layer->weights));
+    VKF_TRY(vkf__packed_weights_fill(context, packed, sources, layer->weights));
+    vkf__packed_weights_place(packed, layer->weights);
+fail:
+    return status;
+}
+
+static vkf_status plan_work(vkf_layer *layer)
+{
+    vkf_status status = VKF_OK;
+    const vkf__layer_desc *desc = &layer->desc;
+    vkf__work_init(&layer->work, layer->context, desc->name);
     VKF_TRY(emit(layer, &desc->max_sizes));
     VKF_TRY(vkf__work_plan(&layer->work));
 fail:
@@ -120,10 +143,14 @@ fail:
 vkf_status vkf__layer_plan(vkf_context *context, const vkf__layer_desc *desc, vkf_memory_plan *out_plan)
 {
     vkf_status status = VKF_OK;
-    vkf_layer layer = {0};
-    VKF_TRY(plan_work(&layer, context, desc));
+    vkf_layer layer = {.context = context, .desc = *desc};
+    vkf__packed_weights packed;
+    vkf__span sources[VKF_MAX_PACKED_WEIGHTS];
+    plan_weights(&layer, &packed, sources);
+    VKF_TRY(plan_work(&layer));
     vkf_memory_plan plan;
     vkf__memory_plan_init(&plan, context);
+    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, packed.total_bytes, &plan.weights_bytes);
     vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layer.work.arena_bytes, &plan.activations_bytes);
     vkf__memory_plan_add(&plan, context, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&layer.work), &plan.control_bytes);
     *out_plan = plan;
@@ -136,8 +163,14 @@ vkf_status vkf__layer_create(vkf_context *context, const vkf__layer_desc *desc, 
 {
     vkf_status status = VKF_OK;
     vkf_layer *layer = NULL;
+    vkf__packed_weights packed;
+    vkf__span sources[VKF_MAX_PACKED_WEIGHTS];
     VKF_ALLOC(&context->host, layer, 1);
-    VKF_TRY(plan_work(layer, context, desc));
+    layer->context = context;
+    layer->desc = *desc;
+    plan_weights(layer, &packed, sources);
+    VKF_TRY(plan_work(layer));
+    VKF_TRY(make_weights(layer, &packed, sources));
     if (layer->work.arena_bytes > 0) {
         VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, layer->work.arena_bytes, desc->name,
                                    &layer->arena));
@@ -164,6 +197,7 @@ void vkf_layer_destroy(vkf_layer **layer)
     vkf__work_finish(&l->work);
     vkf__submission_finish(&l->submission);
     vkf_buffer_destroy(&l->arena);
+    vkf_buffer_destroy(&l->weights);
     vkf__free(&l->context->host, l);
     *layer = NULL;
 }

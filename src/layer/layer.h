@@ -42,6 +42,7 @@ struct vkf_layer {
     vkf__work work;
     vkf__submission submission;
     vkf_buffer *arena;
+    vkf_buffer *weights; // packed copies; NULL: the caller's own serve
     vkf_layer_sizes sizes;
     uint32_t record_count;
     bool has_run;

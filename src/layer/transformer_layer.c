@@ -88,7 +88,7 @@ static vkf_status emit_self(vkf__work *work, const vkf__transformer_block *block
     self.out = io->x;
     self.accumulate = true;
     work->prefix = "self_attn.";
-    VKF_TRY(vkf__emit_attention(work, &block->self, &self, sizes));
+    VKF_TRY(vkf__emit_attention_block(work, &block->self, &self, sizes));
     work->prefix = NULL;
     VKF_TRY(end_block(work, block, 0, &io->x, rows));
 fail:
@@ -107,7 +107,7 @@ static vkf_status emit_cross(vkf__work *work, const vkf__transformer_block *bloc
     cross.out = io->x;
     cross.accumulate = true;
     work->prefix = "multihead_attn.";
-    VKF_TRY(vkf__emit_attention(work, &block->cross, &cross, sizes));
+    VKF_TRY(vkf__emit_attention_block(work, &block->cross, &cross, sizes));
     work->prefix = NULL;
     VKF_TRY(end_block(work, block, 1, &io->x, rows));
 fail:

@@ -46,6 +46,14 @@ fail:
     return status;
 }
 
+static vkf__weight_storage storage_of(const vkf_model_desc *desc)
+{
+    return (vkf__weight_storage){
+        .activations = desc->dtype,
+        .weights = desc->half_weights ? VKF_DTYPE_F16 : desc->dtype,
+    };
+}
+
 vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
 {
     vkf_status status = VKF_OK;
@@ -56,7 +64,7 @@ vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf
     model->context = context;
     model->config = s.config;
     model->dtype = desc->dtype;
-    VKF_TRY(vkf__weights_load(context, &s.config, desc->dtype, s.file, &model->weights));
+    VKF_TRY(vkf__weights_load(context, &s.config, storage_of(desc), s.file, &model->weights));
     *out_model = model;
     model = NULL;
 fail:
@@ -82,7 +90,7 @@ vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf
     vkf_memory_plan plan;
     vkf__memory_plan_init(&plan, context);
     VKF_TRY(open_sources(context, desc, &s));
-    VKF_TRY(vkf__weights_plan(context, &s.config, desc->dtype, s.file, &plan));
+    VKF_TRY(vkf__weights_plan(context, &s.config, storage_of(desc), s.file, &plan));
     *out_plan = plan;
 fail:
     vkf__safetensors_close(&s.file);

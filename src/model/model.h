@@ -7,7 +7,7 @@
 struct vkf_model {
     vkf_context *context;
     vkf_model_config config;
-    vkf_dtype dtype; // of weights and activations
+    vkf_dtype dtype; // of activations
     vkf__weights weights;
 };
 

@@ -1,5 +1,6 @@
 #include "model/session.h"
 
+#include "base/clock.h"
 #include "base/size.h"
 #include "kernel/memory_plan.h"
 
@@ -80,6 +81,8 @@ static vkf_status record_stages(vkf_session *session)
         const vkf__session_sizes max = vkf__session_max_sizes(session, stage->group);
         VKF_TRY(vkf__work_begin_build(&stage->work, session->arena));
         VKF_TRY(vkf__stage_emit(session, stage, &max));
+        stage->work.follows = i > session->group_begin[stage->group];
+        stage->work.followed = i + 1 < session->group_begin[stage->group + 1];
         VKF_TRY(vkf__work_record_own(&stage->work, &session->submission));
         VKF_TRY(vkf__batch_add(&session->batch, &stage->work));
         session->record_count++;
@@ -100,6 +103,8 @@ static vkf_status make_attention(vkf_session *session)
     if (!vkf__product_u64(factors, 5, &count) || count > SIZE_MAX / sizeof(float))
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE, "session: the attention weights overflow");
     VKF_ALLOC(&session->context->host, session->attention, (size_t)count);
+    // Here rather than in every step: decoding allocates nothing.
+    VKF_ALLOC(&session->context->host, session->attention_read, (size_t)count / factors[0]);
 fail:
     return status;
 }
@@ -134,6 +139,7 @@ static void free_host_side(vkf_session *session)
     vkf__free(host, session->spans.cross_v);
     vkf__free(host, session->spans.attention);
     vkf__free(host, session->attention);
+    vkf__free(host, session->attention_read);
 }
 
 void vkf_session_destroy(vkf_session **session)
@@ -181,6 +187,7 @@ vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const 
 {
     vkf_status status = VKF_OK;
     size_t begin = session->group_begin[group], end = session->group_begin[group + 1];
+    double started_ns = vkf__now_ns();
     for (size_t i = begin; i < end; i++) {
         vkf__work_begin_update(&session->stages[i].work);
         VKF_TRY(vkf__stage_emit(session, &session->stages[i], sizes));
@@ -188,6 +195,10 @@ vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const 
     session->sizes = *sizes;
     VKF_TRY(vkf__batch_run(&session->batch, &session->submission, begin, end));
     session->last_group = (int)group;
+    session->cost = (vkf_run_cost){
+        .host_ns = session->submission.submitted_ns - started_ns,
+        .wait_ns = vkf__now_ns() - session->submission.submitted_ns,
+    };
 fail:
     return status;
 }

@@ -78,10 +78,12 @@ struct vkf_session {
     uint64_t arena_bytes;
     vkf__session_sizes sizes; // of the last run
     uint32_t record_count;
-    bool encoded;       // a memory is there
-    bool memory_cached; // and its keys and values too
-    int last_group;     // of the last run, for timings; -1: none
-    float *attention;   // (layers, B, H, max_target_len, max_source_len), gathered over steps; NULL unless asked for
+    bool encoded;          // a memory is there
+    bool memory_cached;    // and its keys and values too
+    int last_group;        // of the last run, for timings; -1: none
+    vkf_run_cost cost;     // of the last run
+    float *attention;      // (layers, B, H, max_target_len, max_source_len), gathered over steps; NULL unless asked for
+    float *attention_read; // (B, H, max_target_len, max_source_len): one layer's, on its way there
     uint32_t attention_rows; // target positions gathered
 };
 

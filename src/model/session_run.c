@@ -146,10 +146,9 @@ static vkf_status gather_attention(vkf_session *session, uint32_t first_row, uin
     size_t stride = session->desc.max_source_len;
     size_t planes = (size_t)sizes->batch * config->num_heads;
     size_t capacity = (size_t)session->desc.max_batch * config->num_heads * session->desc.max_target_len * stride;
-    float *values = NULL;
+    float *values = session->attention_read;
     if (!session->attention)
         return VKF_OK;
-    VKF_ALLOC(&session->context->host, values, planes * rows * sizes->source_len);
     for (uint32_t layer = 0; layer < config->num_decoder_layers; layer++) {
         VKF_TRY(read_floats(&session->spans.attention[layer], values, planes * rows * sizes->source_len));
         for (size_t row = 0; row < planes * rows; row++) {
@@ -160,7 +159,6 @@ static vkf_status gather_attention(vkf_session *session, uint32_t first_row, uin
     }
     session->attention_rows = first_row + rows;
 fail:
-    vkf__free(&session->context->host, values);
     return status;
 }
 

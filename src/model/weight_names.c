@@ -18,6 +18,14 @@ static void add(slot_list *list, const char *prefix, const char *name, uint32_t 
     list->count++;
 }
 
+static void add_linear(slot_list *list, const char *prefix, const char *name, uint32_t out, uint32_t in,
+                       vkf_tensor *target)
+{
+    add(list, prefix, name, 2, out, in, target);
+    if (list->slots)
+        list->slots[list->count - 1].linear = true;
+}
+
 static void add_norm(slot_list *list, const char *prefix, const char *name, uint32_t dim, vkf_norm_weights *norm)
 {
     char full[24];
@@ -33,9 +41,9 @@ static void add_attention(slot_list *list, const char *prefix, const char *name,
 {
     char base[80];
     snprintf(base, sizeof base, "%.50s%.20s.", prefix, name);
-    add(list, base, "in_proj_weight", 2, 3 * dim, dim, &attention->q_weight);
+    add_linear(list, base, "in_proj_weight", 3 * dim, dim, &attention->q_weight);
     add(list, base, "in_proj_bias", 1, 3 * dim, 0, &attention->q_bias);
-    add(list, base, "out_proj.weight", 2, dim, dim, &attention->out_weight);
+    add_linear(list, base, "out_proj.weight", dim, dim, &attention->out_weight);
     add(list, base, "out_proj.bias", 1, dim, 0, &attention->out_bias);
 }
 
@@ -47,9 +55,9 @@ static void add_layer(slot_list *list, const char *prefix, const vkf_model_confi
     add_attention(list, prefix, "self_attn", d, &layer->self);
     if (decoder)
         add_attention(list, prefix, "multihead_attn", d, &layer->cross);
-    add(list, prefix, "linear1.weight", 2, ff, d, &layer->feed_forward.weight1);
+    add_linear(list, prefix, "linear1.weight", ff, d, &layer->feed_forward.weight1);
     add(list, prefix, "linear1.bias", 1, ff, 0, &layer->feed_forward.bias1);
-    add(list, prefix, "linear2.weight", 2, d, ff, &layer->feed_forward.weight2);
+    add_linear(list, prefix, "linear2.weight", d, ff, &layer->feed_forward.weight2);
     add(list, prefix, "linear2.bias", 1, d, 0, &layer->feed_forward.bias2);
     for (uint32_t i = 0; i < (decoder ? 3u : 2u); i++)
         add_norm(list, prefix, norms[i], d, &layer->norm[i]);
@@ -81,8 +89,11 @@ size_t vkf__weight_slots(const vkf_model_config *config, vkf__weights *weights, 
     add(&list, "", "src_embed.weight", 2, config->source_vocab, config->d_model, &weights->source_embedding);
     if (!config->share_embedding)
         add(&list, "", "tgt_embed.weight", 2, config->target_vocab, config->d_model, &weights->target_embedding);
-    if (!config->tie_projection)
-        add(&list, "", "generator.weight", 2, config->target_vocab, config->d_model, &weights->projection);
+    const char *tied = config->share_embedding ? "src_embed.weight" : "tgt_embed.weight";
+    add_linear(&list, "", config->tie_projection ? tied : "generator.weight", config->target_vocab, config->d_model,
+               &weights->projection);
+    if (slots)
+        slots[list.count - 1].tied = config->tie_projection;
     if (config->projection_bias)
         add(&list, "", "generator.bias", 1, config->target_vocab, 0, &weights->projection_bias);
     return list.count;
@@ -120,6 +131,6 @@ void vkf__weights_link(const vkf_model_config *config, vkf__weights *weights)
         return;
     if (config->share_embedding)
         weights->target_embedding = weights->source_embedding;
-    if (config->tie_projection)
+    if (config->tie_projection && weights->projection.rank == 0)
         weights->projection = weights->target_embedding;
 }

@@ -10,6 +10,8 @@ typedef struct vkf__weight_slot {
     char name[VKF_WEIGHT_NAME_MAX];
     uint32_t rank;
     uint32_t shape[2];
+    bool linear; // a Linear's weight, which may be kept in panels
+    bool tied;   // an embedding that serves as a Linear's weight, too: it has a slot of its own for that
     vkf_tensor *target;
 } vkf__weight_slot;
 

@@ -2,10 +2,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "kernel/memory_plan.h"
 #include "model/weight_names.h"
+#include "op/pack.h"
+#include "shared/gemm.h"
 
 // Tensors are packed into buffers of about this size: few allocations, each one well below what devices allow.
 #define BUFFER_BYTES (UINT64_C(256) << 20)
@@ -13,41 +16,74 @@
 
 // Where the tensors of the slots go: buffer and offset each, and the buffers' sizes.
 typedef struct placement {
+    vkf_tensor *tensors;    // per slot: offset, type, shape and layout; rank 0: no tensor of its own
     uint32_t *buffer_index; // per slot
-    uint64_t *offset;       // per slot
     uint64_t *buffer_bytes; // per buffer
     size_t buffer_count;
+    uint64_t rows_bytes; // of the largest tensor that is put into panels
 } placement;
 
 static void placement_free(const vkf__host *host, placement *p)
 {
+    vkf__free(host, p->tensors);
     vkf__free(host, p->buffer_index);
-    vkf__free(host, p->offset);
     vkf__free(host, p->buffer_bytes);
 }
 
-static uint64_t slot_count(const vkf__weight_slot *slot)
+static bool ends_with(const char *text, const char *end)
 {
-    return (uint64_t)slot->shape[0] * (slot->rank == 2 ? slot->shape[1] : 1);
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-static vkf_status place(vkf_context *context, const vkf__weight_slot *slots, size_t count, vkf_dtype dtype,
+// Panels of in_proj_weight are cut into those of q, k and v, so that each third has to be whole panels.
+static vkf_layout layout_of(const vkf_context *context, const vkf__weight_slot *slot, vkf__weight_storage storage)
+{
+    const vkf_dtype types[] = {storage.activations, storage.weights, storage.activations};
+    uint32_t part = ends_with(slot->name, "in_proj_weight") ? slot->shape[0] / 3 : slot->shape[0];
+    bool whole = part == slot->shape[0] || part % VKF_GEMM_PANEL == 0;
+    bool panels = slot->linear && whole && vkf__wants_panels(context, types, part, slot->shape[1]);
+    return panels ? VKF_LAYOUT_PANELS : VKF_LAYOUT_ROWS;
+}
+
+static vkf_tensor tensor_of(const vkf_context *context, const vkf__weight_slot *slot, vkf__weight_storage storage)
+{
+    vkf_layout layout = layout_of(context, slot, storage);
+    if (slot->tied && layout == VKF_LAYOUT_ROWS)
+        return (vkf_tensor){0};
+    return (vkf_tensor){
+        .dtype = storage.weights,
+        .rank = slot->rank,
+        .shape = {slot->shape[0], slot->shape[1]},
+        .layout = layout,
+    };
+}
+
+static vkf_status place(vkf_context *context, const vkf__weight_slot *slots, size_t count, vkf__weight_storage storage,
                         placement *out)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &context->host;
     uint64_t alignment = context->device.plan.buffer_alignment;
     placement p = {0};
+    VKF_ALLOC(host, p.tensors, count);
     VKF_ALLOC(host, p.buffer_index, count);
-    VKF_ALLOC(host, p.offset, count);
     VKF_ALLOC(host, p.buffer_bytes, count);
     for (size_t i = 0; i < count; i++) {
-        uint64_t bytes = vkf__align_u64(slot_count(&slots[i]) * vkf_dtype_size(dtype), alignment);
+        uint64_t bytes = 0, elements = 0;
+        p.tensors[i] = tensor_of(context, &slots[i], storage);
+        if (p.tensors[i].rank == 0)
+            continue;
+        (void)vkf_tensor_bytes(&p.tensors[i], &bytes);
+        (void)vkf_tensor_count(&p.tensors[i], &elements);
+        if (p.tensors[i].layout == VKF_LAYOUT_PANELS && elements * vkf_dtype_size(storage.weights) > p.rows_bytes)
+            p.rows_bytes = elements * vkf_dtype_size(storage.weights);
+        bytes = vkf__align_u64(bytes, alignment);
         if (p.buffer_count == 0 || p.buffer_bytes[p.buffer_count - 1] + bytes > BUFFER_BYTES)
             p.buffer_count++;
         uint64_t *used = &p.buffer_bytes[p.buffer_count - 1];
         p.buffer_index[i] = (uint32_t)(p.buffer_count - 1);
-        p.offset[i] = *used;
+        p.tensors[i].offset_bytes = *used;
         *used += bytes;
     }
     *out = p;
@@ -99,18 +135,20 @@ typedef struct preparation {
     const vkf__stored_tensor **stored; // per slot
     size_t count;
     placement places;
+    vkf_buffer *rows; // a weight on its way into panels; NULL when none is
 } preparation;
 
 static void preparation_free(vkf_context *context, preparation *p)
 {
     placement_free(&context->host, &p->places);
+    vkf_buffer_destroy(&p->rows);
     vkf__free(&context->host, p->slots);
     vkf__free(&context->host, p->stored);
     vkf__weights_free(context, &p->weights);
 }
 
 // The slots point into p->weights, which therefore stays where it is until they are filled.
-static vkf_status prepare(vkf_context *context, const vkf_model_config *config, vkf_dtype dtype,
+static vkf_status prepare(vkf_context *context, const vkf_model_config *config, vkf__weight_storage storage,
                           const vkf__safetensors *file, preparation *p)
 {
     vkf_status status = VKF_OK;
@@ -124,7 +162,7 @@ static vkf_status prepare(vkf_context *context, const vkf_model_config *config, 
     VKF_ALLOC(&context->host, p->stored, p->count);
     for (size_t i = 0; i < p->count; i++)
         VKF_TRY(find(context, file, &p->slots[i], &p->stored[i]));
-    VKF_TRY(place(context, p->slots, p->count, dtype, &p->places));
+    VKF_TRY(place(context, p->slots, p->count, storage, &p->places));
 fail:
     return status;
 }
@@ -149,9 +187,11 @@ fail:
     return status;
 }
 
-static vkf_status make_buffers(vkf_context *context, const placement *p, vkf__weights *weights)
+static vkf_status make_buffers(vkf_context *context, const placement *p, vkf__weights *weights, vkf_buffer **out_rows)
 {
     vkf_status status = VKF_OK;
+    if (p->rows_bytes > 0)
+        VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, p->rows_bytes, "weights in rows", out_rows));
     VKF_ALLOC(&context->host, weights->buffers, p->buffer_count);
     for (size_t i = 0; i < p->buffer_count; i++) {
         VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, p->buffer_bytes[i], "weights",
@@ -171,29 +211,38 @@ static void report_unused(vkf_context *context, const vkf__safetensors *file, si
 }
 
 // Slot `index` of what was prepared, now that the buffers exist.
-static vkf_status fill_slot(vkf_context *context, preparation *p, size_t index, vkf_dtype dtype)
+static vkf_status fill_slot(vkf_context *context, preparation *p, size_t index)
 {
-    const vkf__weight_slot *slot = &p->slots[index];
-    *slot->target = (vkf_tensor){
-        .buffer = p->weights.buffers[p->places.buffer_index[index]],
-        .offset_bytes = p->places.offset[index],
-        .dtype = dtype,
-        .rank = slot->rank,
-        .shape = {slot->shape[0], slot->shape[1]},
-    };
-    return upload(context, p->stored[index], slot->target);
+    vkf_status status = VKF_OK;
+    vkf_tensor tensor = p->places.tensors[index];
+    if (tensor.rank == 0)
+        return VKF_OK;
+    tensor.buffer = p->weights.buffers[p->places.buffer_index[index]];
+    if (tensor.layout == VKF_LAYOUT_PANELS) {
+        vkf_tensor rows = tensor;
+        rows.buffer = p->rows;
+        rows.offset_bytes = 0;
+        rows.layout = VKF_LAYOUT_ROWS;
+        VKF_TRY(upload(context, p->stored[index], &rows));
+        VKF_TRY(vkf__pack(context, &rows, &tensor));
+    } else {
+        VKF_TRY(upload(context, p->stored[index], &tensor));
+    }
+    *p->slots[index].target = tensor;
+fail:
+    return status;
 }
 
-vkf_status vkf__weights_load(vkf_context *context, const vkf_model_config *config, vkf_dtype dtype,
+vkf_status vkf__weights_load(vkf_context *context, const vkf_model_config *config, vkf__weight_storage storage,
                              const vkf__safetensors *file, vkf__weights *out_weights)
 {
     vkf_status status = VKF_OK;
     preparation p = {0};
-    VKF_TRY(prepare(context, config, dtype, file, &p));
-    VKF_TRY(make_buffers(context, &p.places, &p.weights));
+    VKF_TRY(prepare(context, config, storage, file, &p));
+    VKF_TRY(make_buffers(context, &p.places, &p.weights, &p.rows));
     for (size_t i = 0; i < p.count; i++)
-        VKF_TRY(fill_slot(context, &p, i, dtype));
-    report_unused(context, file, p.count);
+        VKF_TRY(fill_slot(context, &p, i));
+    report_unused(context, file, p.count - (config->tie_projection && config->kind == VKF_MODEL_SEQ2SEQ ? 1 : 0));
     vkf__weights_link(config, &p.weights);
     *out_weights = p.weights;
     p.weights = (vkf__weights){0};
@@ -212,12 +261,12 @@ void vkf__weights_free(vkf_context *context, vkf__weights *weights)
     *weights = (vkf__weights){0};
 }
 
-vkf_status vkf__weights_plan(vkf_context *context, const vkf_model_config *config, vkf_dtype dtype,
+vkf_status vkf__weights_plan(vkf_context *context, const vkf_model_config *config, vkf__weight_storage storage,
                              const vkf__safetensors *file, vkf_memory_plan *plan)
 {
     vkf_status status = VKF_OK;
     preparation p = {0};
-    VKF_TRY(prepare(context, config, dtype, file, &p));
+    VKF_TRY(prepare(context, config, storage, file, &p));
     for (size_t i = 0; i < p.places.buffer_count; i++)
         vkf__memory_plan_add(plan, context, VKF_MEMORY_DEVICE, p.places.buffer_bytes[i], &plan->weights_bytes);
 fail:

@@ -27,14 +27,22 @@ typedef struct vkf__weights {
     size_t buffer_count;
 } vkf__weights;
 
+// The types of a model on the device.
+typedef struct vkf__weight_storage {
+    vkf_dtype activations;
+    vkf_dtype weights;
+} vkf__weight_storage;
+
 // Finds every tensor that the configuration asks for, checks its shape and type, converts and uploads it.
 // Statuses: FORMAT (missing tensor, wrong shape, not floating point), TOO_LARGE, and those of vkf_buffer_create().
-VKF_MUST_CHECK vkf_status vkf__weights_load(vkf_context *context, const vkf_model_config *config, vkf_dtype dtype,
-                                            const vkf__safetensors *file, vkf__weights *out_weights);
+VKF_MUST_CHECK vkf_status vkf__weights_load(vkf_context *context, const vkf_model_config *config,
+                                            vkf__weight_storage storage, const vkf__safetensors *file,
+                                            vkf__weights *out_weights);
 void vkf__weights_free(vkf_context *context, vkf__weights *weights);
 
 // The sizes of the buffers that loading allocates are added to plan->weights_bytes. The file's header was read already.
-VKF_MUST_CHECK vkf_status vkf__weights_plan(vkf_context *context, const vkf_model_config *config, vkf_dtype dtype,
-                                            const vkf__safetensors *file, vkf_memory_plan *plan);
+VKF_MUST_CHECK vkf_status vkf__weights_plan(vkf_context *context, const vkf_model_config *config,
+                                            vkf__weight_storage storage, const vkf__safetensors *file,
+                                            vkf_memory_plan *plan);
 
 #endif

@@ -7,7 +7,7 @@ vkf_status vkf__emit_argmax(vkf__work *work, const vkf__argmax_args *args)
     vkf_status status = VKF_OK;
     vkf__variant variant;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype, VKF_DTYPE_I32};
-    const vkf__problem problem = {args->rows, args->cols, 0};
+    const vkf__problem problem = {.m = args->rows, .n = args->cols};
     VKF_TRY(vkf__work_select(work, VKF_OP_ARGMAX, types, &problem, &variant));
     struct vkf_argmax_params params = {
         .rows = args->rows,

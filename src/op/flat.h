@@ -8,7 +8,7 @@ typedef struct vkf__flat_args {
     const char *label;
     vkf__op op;
     vkf_dtype types[VKF_KERNEL_MAX_TYPES];
-    vkf__binding bindings[VKF_KERNEL_MAX_STORAGE];
+    vkf__binding bindings[VKF_KERNEL_MAX_OPERANDS];
     const uint32_t *flags; // NULL: the kernel has none
     const void *params;
     uint64_t count[4]; // factors of the number of elements; 0 skips the dispatch in this run

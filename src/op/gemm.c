@@ -3,6 +3,8 @@
 #include <inttypes.h>
 
 #include "base/size.h"
+#include "op/gemm_split.h"
+#include "op/pack.h"
 #include "shared/gemm.h"
 
 // Longer products are cut: Mesa 22.3 ends a kernel's loops after 65,535 iterations, see shaders/gemm_tile.comp.
@@ -28,8 +30,18 @@ typedef struct slice {
     bool first, last; // in depth: the first brings d in, the last finishes it
 } slice;
 
+// Columns [n_first, n_first + n_count) in panels; n_first is a multiple of the panel. Depth is cut by an offset alone.
+static vkf__span b_panels(const vkf__gemm_args *args, const slice *s)
+{
+    uint64_t first = (uint64_t)s->n_first * args->k + (uint64_t)s->k_first * VKF_GEMM_PANEL;
+    uint64_t end = vkf__packed_elements(s->n_first + s->n_count, args->k);
+    return vkf__span_part(&args->b, first, end - first);
+}
+
 static vkf__span b_slice(const vkf__gemm_args *args, const slice *s)
 {
+    if (args->b.panels)
+        return b_panels(args, s);
     bool whole = s->n_count == args->n && s->k_count == args->k;
     uint64_t first = args->transpose_b ? (uint64_t)s->n_first * args->ldb + s->k_first
                                        : (uint64_t)s->k_first * args->ldb + s->n_first;
@@ -41,6 +53,11 @@ static vkf__span b_slice(const vkf__gemm_args *args, const slice *s)
     return vkf__span_part(&args->b, first, count < elements - first ? count : elements - first);
 }
 
+static uint32_t b_layout(const vkf__gemm_args *args)
+{
+    return args->b.panels ? VKF_GEMM_B_PANELS : args->transpose_b ? VKF_GEMM_B_NK : VKF_GEMM_B_KN;
+}
+
 static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant, const slice *s)
 {
     struct vkf_gemm_params params = {
@@ -50,7 +67,7 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
         .batch = args->batch,
         .batch_inner = args->batch_inner > 0 ? args->batch_inner : 1,
         .lda = args->lda,
-        .ldb = args->ldb,
+        .ldb = args->b.panels ? args->k * VKF_GEMM_PANEL : args->ldb,
         .ldd = args->ldd,
         .a_outer = args->a_outer,
         .a_inner = args->a_inner,
@@ -62,13 +79,15 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
         .a_first = (uint32_t)(args->a_first + (uint64_t)s->k_first * (args->transpose_a ? args->lda : 1)),
         .alpha = args->alpha,
         .beta = s->first ? args->beta : 1.0f,
+        .splits = 1,
+        .split_k = s->k_count,
     };
     const vkf__span none = {0};
     vkf__span bias = s->last ? args->bias : none;
     if (vkf__present(&bias) && s->n_count < args->n)
         bias = vkf__span_part(&bias, s->n_first, s->n_count);
-    const uint32_t flags[] = {args->transpose_a, args->transpose_b, s->last ? (uint32_t)args->activation : 0,
-                              vkf__present(&bias), args->add_after};
+    const uint32_t flags[] = {args->transpose_a,   b_layout(args),  s->last ? (uint32_t)args->activation : 0,
+                              vkf__present(&bias), args->add_after, 0};
     uint32_t z_limit = work->context->device.plan.caps.max_workgroup_count_z;
     const vkf__dispatch dispatch = {
         .label = args->label,
@@ -115,23 +134,57 @@ fail:
 static uint32_t rows_per_slice(const vkf__work *work, const vkf__gemm_args *args)
 {
     uint64_t limit = work->context->device.plan.caps.max_storage_buffer_range;
-    uint64_t row_bytes = (uint64_t)args->ldb * vkf_dtype_size(args->b.dtype);
-    bool shared = args->b_outer == 0 && args->b_inner == 0 && args->transpose_b;
-    // An unaligned slice is bound from up to one alignment before it.
-    uint64_t slack = work->context->device.plan.caps.storage_buffer_alignment;
+    uint64_t row_bytes = (uint64_t)(args->b.panels ? args->k : args->ldb) * vkf_dtype_size(args->b.dtype);
+    bool shared = args->b_outer == 0 && args->b_inner == 0 && (args->transpose_b || args->b.panels);
+    // An unaligned slice is bound from up to one alignment before it, and up to a whole unit of 16 bytes.
+    uint64_t slack = (uint64_t)work->context->device.plan.caps.storage_buffer_alignment + 2 * 16;
     if (!shared || args->b.size_bytes + slack <= limit || row_bytes == 0 || row_bytes + slack > limit)
         return args->n;
     uint64_t rows = (limit - slack) / row_bytes;
     return (uint32_t)(rows > 64 ? rows / 64 * 64 : rows > 1 ? rows / 2 * 2 : rows);
 }
 
-vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args)
+// Whether rows of the span begin at multiples of four elements. While planning, temporaries begin at 0, and later at
+// multiples of far more.
+static bool has_quads(const vkf__span *span, uint64_t first, uint32_t stride)
+{
+    bool aligned = span->offset_bytes % (4 * vkf_dtype_size(span->dtype)) == 0;
+    return aligned && first % 4 == 0 && stride % 4 == 0;
+}
+
+static uint64_t elements(const vkf__span *span)
+{
+    return span->size_bytes / vkf_dtype_size(span->dtype);
+}
+
+static vkf__problem problem_of(const vkf_context *context, const vkf__gemm_args *args)
+{
+    uint64_t a = elements(&args->a), b = elements(&args->b);
+    return (vkf__problem){
+        .m = args->m,
+        .n = args->n,
+        .k = args->k,
+        .b_layout = b_layout(args),
+        .transpose_a = args->transpose_a,
+        .allow_f16_math = vkf__context_allows_f16_math(context),
+        // Only a weight has the same depth and leading dimensions in every run.
+        .quads = args->b.panels && args->k % 4 == 0 && has_quads(&args->a, args->a_first, args->lda) &&
+                 (args->a_outer | args->a_inner) % 4 == 0,
+        .largest = a > b ? a : b,
+    };
+}
+
+static vkf_status emit_product(vkf__work *work, const vkf__gemm_args *args)
 {
     vkf_status status = VKF_OK;
     vkf__variant variant;
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
-    const vkf__problem problem = {args->m, args->n, args->k};
+    const vkf__problem problem = problem_of(work->context, args);
+    uint64_t splits = 1;
     VKF_TRY(check_addresses(work, args));
+    VKF_TRY(vkf__work_decide(work, vkf__gemm_splits(work, args), &splits));
+    if (splits > 1)
+        return vkf__emit_split_gemm(work, args, &problem, (uint32_t)splits);
     VKF_TRY(vkf__work_select(work, VKF_OP_GEMM, types, &problem, &variant));
     // Only a weight is sliced, and its rows are the same in every run; elsewhere n may change, and one dispatch takes it all.
     uint64_t slice_rows = rows_per_slice(work, args);
@@ -143,6 +196,50 @@ vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args)
         VKF_TRY(emit_columns(work, args, &variant, first, count));
         first += count;
     } while (first < args->n);
+fail:
+    return status;
+}
+
+// Fewer rows of d than this do not make up for packing b first.
+#define MIN_ROWS_TO_PACK 16u
+
+// Whether a product of rows is faster on this device with its b put into panels first, that pass included.
+static bool packing_pays(const vkf__work *work, const vkf__gemm_args *args)
+{
+    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
+    bool shared = args->b_outer == 0 && args->b_inner == 0;
+    uint64_t bytes = vkf__packed_elements(args->n, args->k) * vkf_dtype_size(args->b.dtype);
+    if (args->b.panels || !shared || args->transpose_a || args->m < MIN_ROWS_TO_PACK || args->n < VKF_GEMM_PANEL ||
+        bytes > selector.caps->max_storage_buffer_range)
+        return false;
+    vkf__gemm_args packed = *args;
+    packed.b.panels = true;
+    const vkf__problem rows = problem_of(work->context, args), panels = problem_of(work->context, &packed);
+    return vkf__select_rank(&selector, VKF_OP_GEMM, types, &panels) <
+           vkf__select_rank(&selector, VKF_OP_GEMM, types, &rows);
+}
+
+vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args)
+{
+    vkf_status status = VKF_OK;
+    uint64_t pack = 0;
+    vkf__gemm_args packed = *args;
+    if (work->mode == VKF_WORK_PLAN)
+        pack = packing_pays(work, args);
+    VKF_TRY(vkf__work_decide(work, pack, &pack));
+    if (pack) {
+        const vkf__pack_args pack_args = {
+            .label = "pack",
+            .x = args->b,
+            .n = args->n,
+            .k = args->k,
+            .ld = args->ldb,
+            .transposed = args->transpose_b,
+        };
+        VKF_TRY(vkf__emit_pack(work, &pack_args, &packed.b));
+    }
+    VKF_TRY(emit_product(work, &packed));
 fail:
     return status;
 }

@@ -8,7 +8,7 @@
 typedef struct vkf__gemm_args {
     const char *label;
     vkf__span a;    // (batch, m, k), or (batch, k, m) with transpose_a
-    vkf__span b;    // (batch, k, n), or (batch, n, k) with transpose_b
+    vkf__span b;    // (batch, k, n), or (batch, n, k) with transpose_b, or a shared one in panels, whatever transpose_b
     vkf__span d;    // (batch, m, n), read when beta is not 0, and written
     vkf__span bias; // optional, (n), in b's storage type
     uint32_t m, n, k;

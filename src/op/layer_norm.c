@@ -12,7 +12,7 @@ static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args,
                             : vkf__present(&args->bias) ? args->bias.dtype
                                                         : x->dtype;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {x->dtype, weight_type};
-    const vkf__problem problem = {args->rows, args->dim, 0};
+    const vkf__problem problem = {.m = args->rows, .n = args->dim};
     VKF_TRY(vkf__work_select(work, op, types, &problem, &variant));
     const uint32_t flags[] = {vkf__present(&args->weight), vkf__present(&args->bias),
                               args->residual_order == VKF_RESIDUAL_AFTER};

@@ -2,14 +2,15 @@
 
 vkf__span vkf__span_of(const vkf_tensor *tensor)
 {
-    uint64_t count = 0;
-    if (tensor->rank == 0 || !vkf_tensor_count(tensor, &count))
+    uint64_t bytes = 0;
+    if (tensor->rank == 0 || !vkf_tensor_bytes(tensor, &bytes))
         return (vkf__span){0};
     return (vkf__span){
         .buffer = tensor->buffer,
         .offset_bytes = tensor->offset_bytes,
-        .size_bytes = count * vkf_dtype_size(tensor->dtype),
+        .size_bytes = bytes,
         .dtype = tensor->dtype,
+        .panels = tensor->layout == VKF_LAYOUT_PANELS,
     };
 }
 

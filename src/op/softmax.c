@@ -23,7 +23,7 @@ vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args)
     if (rows > UINT32_MAX)
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 rows", work->name,
                          args->label);
-    const vkf__problem problem = {(uint32_t)rows, args->k_len, 0};
+    const vkf__problem problem = {.m = (uint32_t)rows, .n = args->k_len};
     VKF_TRY(vkf__work_select(work, VKF_OP_SOFTMAX, types, &problem, &variant));
     const uint32_t flags[] = {(uint32_t)args->mask_kind, (uint32_t)args->key_mask_kind, args->causal, args->window > 0,
                               (uint32_t)args->fully_masked};

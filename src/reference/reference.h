@@ -58,6 +58,21 @@ typedef struct vkf__ref_softmax_desc {
 } vkf__ref_softmax_desc;
 void vkf__ref_softmax(const vkf__ref_softmax_desc *desc);
 
+// out = softmax(scale * query key^T + masks) value for every head. Query head h reads key head h / (heads / kv_heads).
+typedef struct vkf__ref_sdpa_desc {
+    // Sizes, scale and masks. `x` is not read; `out` (batch, heads, q_len, k_len) ends as the weights.
+    vkf__ref_softmax_desc softmax;
+    uint32_t kv_heads; // divides softmax.heads
+    uint32_t head_dim, v_head_dim;
+    const float *query; // (batch, heads, q_len, head_dim)
+    const float *key;   // (batch, kv_heads, k_len, head_dim)
+    const float *value; // (batch, kv_heads, k_len, v_head_dim)
+    float *out;         // (batch, heads, q_len, v_head_dim)
+    // Where they lie: `outer` between batch entries, `inner` between heads, `row` between rows; all of them given.
+    vkf__ref_layout q_layout, k_layout, v_layout, out_layout;
+} vkf__ref_sdpa_desc;
+void vkf__ref_sdpa(const vkf__ref_sdpa_desc *desc);
+
 typedef struct vkf__ref_layer_norm_desc {
     uint32_t rows, dim;
     const float *x;        // (rows, dim)

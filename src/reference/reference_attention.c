@@ -73,43 +73,84 @@ static void append_bias(const attention *work, const float *bias, float *rows, s
         memcpy(rows + (b * work->keys + work->desc->k_len) * width, bias, width * sizeof *rows);
 }
 
+// The layout of a key head's rows, for each of the query heads that share it.
+static vkf__ref_layout shared_layout(vkf__ref_layout layout)
+{
+    layout.inner = 0;
+    return layout;
+}
+
+// Scores of the query heads that share key head `kv_head`: entries b * group + i of a batch.
+static void score_group(const vkf__ref_sdpa_desc *desc, uint32_t group, size_t kv_head)
+{
+    const vkf__ref_softmax_desc *softmax = &desc->softmax;
+    const size_t first_head = kv_head * group, plane = (size_t)softmax->q_len * softmax->k_len;
+    vkf__ref_gemm(&(vkf__ref_gemm_desc){
+        .m = softmax->q_len,
+        .n = softmax->k_len,
+        .k = desc->head_dim,
+        .batch = softmax->batch * group,
+        .batch_inner = group,
+        .a = desc->query + first_head * desc->q_layout.inner,
+        .b = desc->key + kv_head * desc->k_layout.inner,
+        .out = softmax->out + first_head * plane,
+        .a_layout = desc->q_layout,
+        .b_layout = shared_layout(desc->k_layout),
+        .out_layout = {.row = softmax->k_len, .outer = softmax->heads * plane, .inner = plane},
+        .transpose_b = true,
+        .alpha = 1,
+    });
+}
+
+static void weigh_group(const vkf__ref_sdpa_desc *desc, uint32_t group, size_t kv_head)
+{
+    const vkf__ref_softmax_desc *softmax = &desc->softmax;
+    const size_t first_head = kv_head * group, plane = (size_t)softmax->q_len * softmax->k_len;
+    vkf__ref_gemm(&(vkf__ref_gemm_desc){
+        .m = softmax->q_len,
+        .n = desc->v_head_dim,
+        .k = softmax->k_len,
+        .batch = softmax->batch * group,
+        .batch_inner = group,
+        .a = softmax->out + first_head * plane,
+        .b = desc->value + kv_head * desc->v_layout.inner,
+        .out = desc->out + first_head * desc->out_layout.inner,
+        .a_layout = {.row = softmax->k_len, .outer = softmax->heads * plane, .inner = plane},
+        .b_layout = shared_layout(desc->v_layout),
+        .out_layout = desc->out_layout,
+        .alpha = 1,
+    });
+}
+
+void vkf__ref_sdpa(const vkf__ref_sdpa_desc *desc)
+{
+    uint32_t group = desc->softmax.heads / desc->kv_heads;
+    vkf__ref_softmax_desc softmax = desc->softmax;
+    softmax.x = softmax.out;
+    for (uint32_t g = 0; g < desc->kv_heads; g++)
+        score_group(desc, group, g);
+    vkf__ref_softmax(&softmax);
+    for (uint32_t g = 0; g < desc->kv_heads; g++)
+        weigh_group(desc, group, g);
+}
+
 static vkf__ref_layout heads_layout(const attention *work, uint32_t len, uint32_t head_dim)
 {
     size_t width = (size_t)work->desc->num_heads * head_dim;
     return (vkf__ref_layout){.row = width, .outer = len * width, .inner = head_dim};
 }
 
-static void score_heads(const attention *work)
-{
-    const vkf__ref_attention_desc *desc = work->desc;
-    vkf__ref_gemm(&(vkf__ref_gemm_desc){
-        .m = desc->q_len,
-        .n = work->keys,
-        .k = work->head_dim,
-        .batch = desc->batch * desc->num_heads,
-        .batch_inner = desc->num_heads,
-        .a = work->query,
-        .b = work->key,
-        .out = work->weights,
-        .a_layout = heads_layout(work, desc->q_len, work->head_dim),
-        .b_layout = heads_layout(work, work->keys, work->head_dim),
-        .transpose_b = true,
-        .alpha = 1,
-    });
-}
-
-static void normalise_scores(const attention *work)
+static vkf__ref_softmax_desc softmax_of(const attention *work)
 {
     const vkf__ref_attention_desc *desc = work->desc;
     size_t plane = (size_t)desc->q_len * desc->k_len;
     bool bottom_right = desc->mask.causal == VKF_CAUSAL_BOTTOM_RIGHT;
-    vkf__ref_softmax(&(vkf__ref_softmax_desc){
+    return (vkf__ref_softmax_desc){
         .batch = desc->batch,
         .heads = desc->num_heads,
         .q_len = desc->q_len,
         .k_len = work->keys,
         .mask_cols = desc->k_len,
-        .x = work->weights,
         .out = work->weights,
         .scale = (float)(1 / sqrt((double)work->head_dim)),
         .mask_kind = desc->mask.kind,
@@ -123,24 +164,25 @@ static void normalise_scores(const attention *work)
         .causal_offset = bottom_right ? (int32_t)((int64_t)desc->k_len - desc->q_len) : 0,
         .window = desc->mask.window,
         .fully_masked = desc->fully_masked,
-    });
+    };
 }
 
-static void weigh_values(const attention *work)
+static void attend(const attention *work)
 {
     const vkf__ref_attention_desc *desc = work->desc;
-    vkf__ref_gemm(&(vkf__ref_gemm_desc){
-        .m = desc->q_len,
-        .n = work->v_head_dim,
-        .k = work->keys,
-        .batch = desc->batch * desc->num_heads,
-        .batch_inner = desc->num_heads,
-        .a = work->weights,
-        .b = work->value,
+    vkf__ref_sdpa(&(vkf__ref_sdpa_desc){
+        .softmax = softmax_of(work),
+        .kv_heads = desc->num_heads,
+        .head_dim = work->head_dim,
+        .v_head_dim = work->v_head_dim,
+        .query = work->query,
+        .key = work->key,
+        .value = work->value,
         .out = work->heads,
-        .b_layout = heads_layout(work, work->keys, work->v_head_dim),
+        .q_layout = heads_layout(work, desc->q_len, work->head_dim),
+        .k_layout = heads_layout(work, work->keys, work->head_dim),
+        .v_layout = heads_layout(work, work->keys, work->v_head_dim),
         .out_layout = heads_layout(work, desc->q_len, work->v_head_dim),
-        .alpha = 1,
     });
 }
 
@@ -174,9 +216,7 @@ vkf_status vkf__ref_attention(const vkf__host *host, const vkf__ref_attention_de
     project(&work, desc->value, desc->k_len, work.vdim, desc->v_weight, desc->v_bias, work.value, work.keys, v_width);
     append_bias(&work, desc->bias_k, work.key, width);
     append_bias(&work, desc->bias_v, work.value, v_width);
-    score_heads(&work);
-    normalise_scores(&work);
-    weigh_values(&work);
+    attend(&work);
     give_weights(&work);
     project(&work, work.heads, desc->q_len, v_width, desc->out_weight, desc->out_bias, desc->out, desc->q_len,
             desc->embed_dim);

@@ -10,6 +10,20 @@ uint64_t vkf__buffer_allocated_bytes(uint64_t size_bytes)
     return vkf__align_u64(size_bytes, VKF_BUFFER_GRANULARITY);
 }
 
+static uint64_t buffer_address(vkf__device *device, VkBuffer handle)
+{
+    const VkBufferDeviceAddressInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+        .buffer = handle,
+    };
+    if (!device->plan.enable_buffer_device_address)
+        return 0;
+    PFN_vkGetBufferDeviceAddress get = device->vk.vkGetBufferDeviceAddress;
+    if (!get)
+        get = device->vk.vkGetBufferDeviceAddressKHR;
+    return get ? get(device->handle, &info) : 0;
+}
+
 vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, uint64_t size_bytes, const char *name,
                               vkf_buffer **out_buffer)
 {
@@ -29,8 +43,9 @@ vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, 
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
         .size = buffer->allocated_bytes,
         .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
-                 VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                 VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                 VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
+                 VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                 (device->plan.enable_buffer_device_address ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0u),
     };
     if (buffer->allocated_bytes > transfer->memory->device->plan.caps.max_memory_allocation_bytes) {
         status = vkf__fail(device->host, VKF_ERROR_TOO_LARGE,
@@ -45,6 +60,7 @@ vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, 
     VKF_TRY(vkf__memory_allocate(transfer->memory, &need, class, name, &buffer->allocation));
     VKF_VK(device, device->vk.vkBindBufferMemory(device->handle, buffer->handle, buffer->allocation.memory,
                                                  buffer->allocation.offset));
+    buffer->address = buffer_address(device, buffer->handle);
     *out_buffer = buffer;
     return VKF_OK;
 fail:

@@ -15,6 +15,7 @@ struct vkf_buffer {
     VkBuffer handle;
     uint64_t size_bytes; // as asked for
     uint64_t allocated_bytes;
+    uint64_t address; // of the first byte, for shaders; 0 where the device has no buffer device addresses
     vkf__memory_class class;
     vkf__allocation allocation;
 };

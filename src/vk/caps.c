@@ -13,6 +13,9 @@ typedef struct features_chain {
     VkPhysicalDevice16BitStorageFeatures storage_16bit;
     VkPhysicalDeviceShaderFloat16Int8Features float16;
     VkPhysicalDeviceBufferDeviceAddressFeatures address;
+    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model;
+    VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size;
+    VkPhysicalDeviceMaintenance4Features maintenance4;
     VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executable;
 } features_chain;
 
@@ -81,10 +84,12 @@ static void fill_limits(vkf__caps *caps, const VkPhysicalDeviceLimits *limits)
     caps->max_storage_buffers = limits->maxPerStageDescriptorStorageBuffers;
     caps->max_storage_buffer_range = limits->maxStorageBufferRange;
     caps->max_uniform_buffer_range = limits->maxUniformBufferRange;
+    caps->max_texel_elements = limits->maxTexelBufferElements;
     caps->max_push_constant_bytes = limits->maxPushConstantsSize;
     caps->max_memory_allocation_count = limits->maxMemoryAllocationCount;
     caps->storage_buffer_alignment = (uint32_t)limits->minStorageBufferOffsetAlignment;
     caps->uniform_buffer_alignment = (uint32_t)limits->minUniformBufferOffsetAlignment;
+    caps->texel_buffer_alignment = (uint32_t)limits->minTexelBufferOffsetAlignment;
     caps->non_coherent_atom_bytes = (uint32_t)limits->nonCoherentAtomSize;
     caps->timestamp_period_ns = limits->timestampPeriod;
 }
@@ -104,12 +109,33 @@ static void fill_properties(vkf__caps *caps, const vkf__instance *instance,
     fill_limits(caps, &properties->limits);
 }
 
+static bool sizes_subgroups(const vkf__caps *caps, const extension_list *extensions)
+{
+    return caps->api_version >= VK_API_VERSION_1_3 ||
+           extension_listed(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+}
+
+static void fill_subgroups(vkf__caps *caps, const VkPhysicalDeviceSubgroupProperties *subgroup,
+                           const VkPhysicalDeviceSubgroupSizeControlProperties *sizes)
+{
+    bool compute = subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT;
+    caps->subgroup_size = subgroup->subgroupSize;
+    caps->subgroup_arithmetic = compute && (subgroup->supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT);
+    caps->subgroup_shuffle = compute && (subgroup->supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
+    caps->subgroup_size_control = sizes->requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT;
+    caps->min_subgroup_size = caps->subgroup_size_control ? sizes->minSubgroupSize : subgroup->subgroupSize;
+    caps->max_subgroup_size = caps->subgroup_size_control ? sizes->maxSubgroupSize : subgroup->subgroupSize;
+    caps->max_workgroup_subgroups = caps->subgroup_size_control ? sizes->maxComputeWorkgroupSubgroups : UINT32_MAX;
+}
+
 static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
                              const extension_list *extensions)
 {
     VkPhysicalDeviceProperties2 head = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
     VkPhysicalDeviceSubgroupProperties subgroup = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+    VkPhysicalDeviceSubgroupSizeControlProperties sizes = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
     VkPhysicalDeviceMaintenance3Properties maintenance3 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
     VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
@@ -119,35 +145,50 @@ static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkP
     if (caps->api_version >= VK_API_VERSION_1_2 ||
         extension_listed(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
         chain(&head, &driver);
+    if (sizes_subgroups(caps, extensions))
+        chain(&head, &sizes);
     instance->vkGetPhysicalDeviceProperties2(device, &head);
 
     memcpy(caps->device_uuid, id.deviceUUID, VKF_UUID_SIZE);
     memcpy(caps->driver_uuid, id.driverUUID, VKF_UUID_SIZE);
-    caps->subgroup_size = subgroup.subgroupSize;
-    caps->subgroup_arithmetic = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
-                                (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT);
+    fill_subgroups(caps, &subgroup, &sizes);
     caps->max_memory_allocation_bytes = maintenance3.maxMemoryAllocationSize;
     caps->driver_id = (uint32_t)driver.driverID;
     copy_text(caps->driver_name, driver.driverName);
     copy_text(caps->driver_info, driver.driverInfo);
 }
 
-static void read_features2(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
-                           const extension_list *extensions)
+static void init_features(features_chain *features)
 {
-    features_chain features = {
+    *features = (features_chain){
         .head.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
         .storage_16bit.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
         .float16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
         .address.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
+        .memory_model.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES,
+        .subgroup_size.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
+        .maintenance4.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES,
         .executable.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
     };
+}
+
+static void read_features2(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
+                           const extension_list *extensions)
+{
+    features_chain features;
     bool core_1_2 = caps->api_version >= VK_API_VERSION_1_2;
+    init_features(&features);
     chain(&features.head, &features.storage_16bit);
     if (core_1_2 || extension_listed(extensions, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME))
         chain(&features.head, &features.float16);
     if (core_1_2 || extension_listed(extensions, VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME))
         chain(&features.head, &features.address);
+    if (core_1_2 || extension_listed(extensions, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME))
+        chain(&features.head, &features.memory_model);
+    if (sizes_subgroups(caps, extensions))
+        chain(&features.head, &features.subgroup_size);
+    if (caps->api_version >= VK_API_VERSION_1_3)
+        chain(&features.head, &features.maintenance4);
     if (extension_listed(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME))
         chain(&features.head, &features.executable);
     instance->vkGetPhysicalDeviceFeatures2(device, &features.head);
@@ -155,10 +196,27 @@ static void read_features2(vkf__caps *caps, const vkf__instance *instance, VkPhy
     caps->storage_16bit = features.storage_16bit.storageBuffer16BitAccess;
     caps->shader_float16 = features.float16.shaderFloat16;
     caps->buffer_device_address = features.address.bufferDeviceAddress;
+    // Where the model is switched on, atomics of the kernels that do without it ask for the scope of the device.
+    caps->vulkan_memory_model =
+        features.memory_model.vulkanMemoryModel && features.memory_model.vulkanMemoryModelDeviceScope;
+    caps->compute_full_subgroups = features.subgroup_size.computeFullSubgroups;
+    caps->subgroup_size_control = caps->subgroup_size_control && features.subgroup_size.subgroupSizeControl;
+    caps->maintenance4 = features.maintenance4.maintenance4;
     caps->pipeline_executable_info = features.executable.pipelineExecutableInfo;
     caps->memory_budget = extension_listed(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     // Named in a header of provisional extensions only.
     caps->portability_subset = extension_listed(extensions, "VK_KHR_portability_subset");
+}
+
+static void read_matrix(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
+                        const extension_list *extensions)
+{
+    const vkf__matrix_extensions listed = {
+        .cooperative_matrix = extension_listed(extensions, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME),
+        .shader_bfloat16 = extension_listed(extensions, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME),
+        .cooperative_matrix2 = extension_listed(extensions, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME),
+    };
+    vkf__caps_matrix_read(instance, device, &listed, &caps->matrix);
 }
 
 // The first family with compute and graphics: what drivers exercise most; else the first with compute at all.
@@ -206,6 +264,7 @@ vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device
         VKF_TRY(extensions_read(instance, device, &extensions));
         read_properties2(&caps, instance, device, &extensions);
         read_features2(&caps, instance, device, &extensions);
+        read_matrix(&caps, instance, device, &extensions);
         instance->vkGetPhysicalDeviceMemoryProperties2(device, &memory);
         caps.memory = memory.memoryProperties;
         caps.mapped_device_memory = true;

@@ -2,15 +2,21 @@
 #ifndef VKF_VK_CAPS_H
 #define VKF_VK_CAPS_H
 
-#include "vk/loader.h"
+#include "vk/caps_matrix.h"
 
 // X(field, Vulkan's name): features and extensions the library can make use of. hostVisibleDeviceMemory is no feature of
-// Vulkan's but a property of its memory types; masking it makes any device one that needs staging.
+// Vulkan's but a property of its memory types; masking it makes any device one that needs staging. vulkanMemoryModel
+// stands for vulkanMemoryModelDeviceScope, too.
 #define VKF_CAPS_FEATURES(X)                              \
     X(storage_16bit, "storageBuffer16BitAccess")          \
     X(shader_float16, "shaderFloat16")                    \
     X(subgroup_arithmetic, "subgroupArithmetic")          \
+    X(subgroup_shuffle, "subgroupShuffle")                \
     X(buffer_device_address, "bufferDeviceAddress")       \
+    X(vulkan_memory_model, "vulkanMemoryModel")           \
+    X(maintenance4, "maintenance4")                       \
+    X(compute_full_subgroups, "computeFullSubgroups")     \
+    X(subgroup_size_control, "subgroupSizeControl")       \
     X(pipeline_executable_info, "pipelineExecutableInfo") \
     X(memory_budget, "VK_EXT_memory_budget")              \
     X(timestamps, "timestampComputeAndGraphics")          \
@@ -27,6 +33,7 @@
     X(max_storage_buffers, "maxPerStageDescriptorStorageBuffers", uint32_t)  \
     X(max_storage_buffer_range, "maxStorageBufferRange", uint64_t)           \
     X(max_uniform_buffer_range, "maxUniformBufferRange", uint64_t)           \
+    X(max_texel_elements, "maxTexelBufferElements", uint32_t)                \
     X(max_push_constant_bytes, "maxPushConstantsSize", uint32_t)             \
     X(max_memory_allocation_count, "maxMemoryAllocationCount", uint32_t)     \
     X(max_memory_allocation_bytes, "maxMemoryAllocationSize", uint64_t)      \
@@ -54,12 +61,18 @@ typedef struct vkf__caps {
     // What follows is never masked. Alignments are powers of two that hold whatever the profile.
     uint32_t storage_buffer_alignment;
     uint32_t uniform_buffer_alignment;
+    uint32_t texel_buffer_alignment;
     uint32_t non_coherent_atom_bytes;
+    // Sizes that a compute shader's subgroups may be given; both the one size where there is no choice.
+    uint32_t min_subgroup_size;
+    uint32_t max_subgroup_size;
+    uint32_t max_workgroup_subgroups; // where a size is asked for; UINT32_MAX without subgroup_size_control
     float timestamp_period_ns;
     uint32_t timestamp_valid_bits; // of the chosen queue family
     uint32_t queue_family_index;   // compute; UINT32_MAX when there is none
     bool portability_subset;       // VK_KHR_portability_subset: has to be enabled wherever it is offered
     VkPhysicalDeviceMemoryProperties memory;
+    vkf__caps_matrix matrix; // its features can be masked by their Vulkan names; all zeros below the full profile
 } vkf__caps;
 
 // Reads one physical device. Of a device older than Vulkan 1.1 only what Vulkan 1.0 tells, without the memory: the

@@ -14,18 +14,22 @@ typedef struct profile_row {
 #define PROFILE_MEMBER(field, name, type) type field;
     VKF_CAPS_LIMITS(PROFILE_MEMBER)
 #undef PROFILE_MEMBER
+    bool matrix; // cooperative matrices, with all that belongs to them
 } profile_row;
 
 static const profile_row profiles[VKF_PROFILE_COUNT] = {
-    [VKF_PROFILE_FULL] = {.name = "full",
-                          .api_version = UINT32_MAX,
+    [VKF_PROFILE_FULL] =
+        {
+            .name = "full",
+            .api_version = UINT32_MAX,
 #define PROFILE_ALL(field, name) .field = true,
-                          VKF_CAPS_FEATURES(PROFILE_ALL)
+            VKF_CAPS_FEATURES(PROFILE_ALL)
 #undef PROFILE_ALL
 #define PROFILE_ALL(field, name, type) .field = (type)UINT64_MAX,
-                              VKF_CAPS_LIMITS(PROFILE_ALL)
+                VKF_CAPS_LIMITS(PROFILE_ALL)
 #undef PROFILE_ALL
-    },
+                    .matrix = true,
+        },
     // VP_ANDROID_vulkan_profile_2022 (once VP_ANDROID_baseline_2022), which stands on that of 2021.
     [VKF_PROFILE_ANDROID_BASELINE_2022] =
         {
@@ -40,6 +44,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .max_storage_buffers = 4,
             .max_storage_buffer_range = UINT64_C(128) << 20,
             .max_uniform_buffer_range = 16384,
+            .max_texel_elements = 65536,
             .max_push_constant_bytes = 128,
             .max_memory_allocation_count = 4096,
             .max_memory_allocation_bytes = UINT64_C(1) << 30,
@@ -54,7 +59,12 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .storage_16bit = true,
             .shader_float16 = true,
             .subgroup_arithmetic = true,
+            .subgroup_shuffle = true,
             .buffer_device_address = true,
+            .vulkan_memory_model = true,
+            .maintenance4 = true,
+            .compute_full_subgroups = true,
+            .subgroup_size_control = true,
             .max_workgroup_invocations = 256,
             .max_workgroup_size_x = 256,
             .max_workgroup_count_x = 65535,
@@ -64,6 +74,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .max_storage_buffers = 12,
             .max_storage_buffer_range = UINT64_C(128) << 20,
             .max_uniform_buffer_range = 65536,
+            .max_texel_elements = 65536,
             .max_push_constant_bytes = 128,
             .max_memory_allocation_count = 4096,
             .max_memory_allocation_bytes = UINT64_C(1) << 30,
@@ -77,7 +88,12 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .storage_16bit = true,
             .shader_float16 = true,
             .subgroup_arithmetic = true,
+            .subgroup_shuffle = true,
             .buffer_device_address = true,
+            .vulkan_memory_model = true,
+            .maintenance4 = true,
+            .compute_full_subgroups = true,
+            .subgroup_size_control = true,
             .timestamps = true,
             .max_workgroup_invocations = 256,
             .max_workgroup_size_x = 256,
@@ -88,6 +104,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .max_storage_buffers = 200,
             .max_storage_buffer_range = UINT64_C(128) << 20,
             .max_uniform_buffer_range = 65536,
+            .max_texel_elements = 65536,
             .max_push_constant_bytes = 256,
             .max_memory_allocation_count = 4096,
             .max_memory_allocation_bytes = UINT64_C(1) << 30,
@@ -123,6 +140,7 @@ static void apply_profile(vkf__caps *caps, const profile_row *row)
         caps->field = row->field;
     VKF_CAPS_LIMITS(APPLY)
 #undef APPLY
+    caps->matrix.cooperative_matrix = caps->matrix.cooperative_matrix && row->matrix;
 }
 
 // Decimal digits alone: strtoull would let signs, blanks and other bases through.
@@ -161,6 +179,9 @@ static vkf_status apply_mask(const vkf__host *host, vkf__caps *caps, const char 
         return VKF_OK;                                                                                                \
     }
     VKF_CAPS_FEATURES(APPLY)
+#define APPLY_MATRIX(field, name) APPLY(matrix.field, name)
+    VKF_MATRIX_FEATURES(APPLY_MATRIX)
+#undef APPLY_MATRIX
 #undef APPLY
 #define APPLY(field, name, type)                                                                                       \
     if (NAMED(name)) {                                                                                                 \
@@ -179,7 +200,7 @@ static vkf_status apply_mask(const vkf__host *host, vkf__caps *caps, const char 
 #define LIST(field, name) " " name
 #define LIST_LIMIT(field, name, type) " " name "=N"
     return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "mask \"%s\" is not known; known are:%s", mask,
-                     VKF_CAPS_FEATURES(LIST) VKF_CAPS_LIMITS(LIST_LIMIT));
+                     VKF_CAPS_FEATURES(LIST) VKF_MATRIX_FEATURES(LIST) VKF_CAPS_LIMITS(LIST_LIMIT));
 #undef LIST_LIMIT
 #undef LIST
 }
@@ -201,6 +222,8 @@ vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_profile p
         if (status != VKF_OK)
             return status;
     }
+    if (!limited.matrix.cooperative_matrix)
+        limited.matrix = (vkf__caps_matrix){0};
     *caps = limited;
     return VKF_OK;
 }

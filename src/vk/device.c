@@ -2,20 +2,73 @@
 
 #include <vkformer/vulkan.h>
 
+typedef struct device_features {
+    VkPhysicalDevice16BitStorageFeatures storage_16bit;
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executable;
+    VkPhysicalDeviceBufferDeviceAddressFeatures address;
+    VkPhysicalDeviceShaderFloat16Int8Features float16;
+    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model;
+    VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size;
+    VkPhysicalDeviceMaintenance4Features maintenance4;
+    vkf__matrix_features matrix;
+} device_features;
+
+static void init_features(device_features *features, const vkf__device_plan *plan)
+{
+    *features = (device_features){
+        .storage_16bit = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
+                          .storageBuffer16BitAccess = plan->enable_storage_16bit},
+        .executable = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+                       .pipelineExecutableInfo = VK_TRUE},
+        .address = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
+                    .bufferDeviceAddress = VK_TRUE},
+        .float16 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES, .shaderFloat16 = VK_TRUE},
+        .memory_model = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES,
+                         .vulkanMemoryModel = VK_TRUE,
+                         .vulkanMemoryModelDeviceScope = VK_TRUE},
+        .subgroup_size = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
+                          .subgroupSizeControl = plan->enable_subgroup_size_control,
+                          .computeFullSubgroups = plan->enable_full_subgroups},
+        .maintenance4 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, .maintenance4 = VK_TRUE},
+    };
+}
+
+static void chain(const void **inout_next, void *link)
+{
+    VkBaseInStructure *first = link;
+    first->pNext = *inout_next;
+    *inout_next = first;
+}
+
+// The chain of what the plan enables, in front of nothing.
+static const void *chain_features(device_features *features, const vkf__device_plan *plan)
+{
+    const void *next = NULL;
+    const char *names[3]; // the plan lists them
+    init_features(features, plan);
+    if (plan->enable_executable_info)
+        chain(&next, &features->executable);
+    if (plan->enable_buffer_device_address)
+        chain(&next, &features->address);
+    if (plan->enable_matrix) {
+        chain(&next, &features->float16);
+        chain(&next, &features->memory_model);
+        (void)vkf__matrix_features_enable(&plan->caps.matrix, &features->matrix, &next, names);
+    }
+    if (plan->enable_full_subgroups || plan->enable_subgroup_size_control)
+        chain(&next, &features->subgroup_size);
+    if (plan->enable_maintenance4)
+        chain(&next, &features->maintenance4);
+    chain(&next, &features->storage_16bit);
+    return next;
+}
+
 // Makes device->handle, with what the plan enables and nothing else.
 static vkf_status create_own(vkf__device *device)
 {
     const vkf__device_plan *plan = &device->plan;
     const float priority = 1.0F;
-    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executable = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
-        .pipelineExecutableInfo = VK_TRUE,
-    };
-    VkPhysicalDevice16BitStorageFeatures storage_16bit = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
-        .pNext = plan->enable_executable_info ? &executable : NULL,
-        .storageBuffer16BitAccess = plan->enable_storage_16bit,
-    };
+    device_features features;
     const VkDeviceQueueCreateInfo queue = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
         .queueFamilyIndex = plan->caps.queue_family_index,
@@ -24,7 +77,7 @@ static vkf_status create_own(vkf__device *device)
     };
     const VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-        .pNext = &storage_16bit,
+        .pNext = chain_features(&features, plan),
         .queueCreateInfoCount = 1,
         .pQueueCreateInfos = &queue,
         .enabledExtensionCount = plan->extension_count,
@@ -78,11 +131,21 @@ static void restrict_plan(vkf__device_plan *plan, const vkf_external_device *ext
     plan->caps.storage_16bit = plan->caps.storage_16bit && external->storage_16bit;
     plan->caps.shader_float16 = false;
     plan->caps.buffer_device_address = false;
+    plan->caps.vulkan_memory_model = false;
+    plan->caps.maintenance4 = false;
+    plan->caps.compute_full_subgroups = false;
+    plan->caps.subgroup_size_control = false;
+    plan->caps.matrix = (vkf__caps_matrix){0};
     plan->caps.pipeline_executable_info = false;
     plan->caps.memory_budget = false;
     if (plan->caps.api_version > external->api_version)
         plan->caps.api_version = external->api_version;
     plan->enable_storage_16bit = plan->enable_storage_16bit && plan->caps.storage_16bit;
+    plan->enable_buffer_device_address = false;
+    plan->enable_matrix = false;
+    plan->enable_full_subgroups = false;
+    plan->enable_subgroup_size_control = false;
+    plan->enable_maintenance4 = false;
     plan->enable_timestamps = plan->enable_timestamps && plan->caps.timestamps;
     plan->enable_executable_info = false;
     plan->extension_count = 0;

@@ -28,6 +28,8 @@ struct vkf_external_device;
     X(vkInvalidateMappedMemoryRanges) \
     X(vkCreateBuffer)                 \
     X(vkDestroyBuffer)                \
+    X(vkCreateBufferView)             \
+    X(vkDestroyBufferView)            \
     X(vkGetBufferMemoryRequirements)  \
     X(vkGetBufferMemoryRequirements2) \
     X(vkBindBufferMemory)             \
@@ -82,6 +84,8 @@ struct vkf_external_device;
 
 // X(name): functions that may be absent (extensions).
 #define VKF_DEVICE_FUNCTIONS_OPTIONAL(X)    \
+    X(vkGetBufferDeviceAddress)             \
+    X(vkGetBufferDeviceAddressKHR)          \
     X(vkGetPipelineExecutablePropertiesKHR) \
     X(vkGetPipelineExecutableStatisticsKHR) \
     X(vkGetPipelineExecutableInternalRepresentationsKHR)

@@ -120,8 +120,13 @@ static vkf_status slab_create(vkf__memory *memory, uint32_t memory_type, uint64_
     vkf__slab *slab = NULL;
     VKF_ALLOC(device->host, slab, 1);
     slab->memory_type = memory_type;
+    const VkMemoryAllocateFlagsInfo flags = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
+    };
     VkMemoryAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+        .pNext = device->plan.enable_buffer_device_address ? &flags : NULL,
         .allocationSize = size,
         .memoryTypeIndex = memory_type,
     };

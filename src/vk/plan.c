@@ -109,11 +109,35 @@ static void add_extension(vkf__device_plan *plan, bool wanted, const char *name)
         plan->extensions[plan->extension_count++] = name;
 }
 
+// What the kernels on cooperative matrices need. Nothing else has a use for it.
+static void plan_matrix(vkf__device_plan *plan)
+{
+    const vkf__caps *caps = &plan->caps;
+    vkf__matrix_features features;
+    const void *next = NULL;
+    const char *names[3];
+    plan->enable_matrix = caps->matrix.cooperative_matrix && caps->vulkan_memory_model && caps->shader_float16;
+    if (!plan->enable_matrix)
+        return;
+    plan->enable_full_subgroups = caps->compute_full_subgroups;
+    plan->enable_subgroup_size_control = caps->subgroup_size_control;
+    plan->enable_maintenance4 = caps->maintenance4;
+    uint32_t count = vkf__matrix_features_enable(&caps->matrix, &features, &next, names);
+    for (uint32_t i = 0; i < count; i++)
+        add_extension(plan, true, names[i]);
+    add_extension(plan, caps->api_version < VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
+    add_extension(plan, caps->api_version < VK_API_VERSION_1_2, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
+    add_extension(plan,
+                  caps->api_version < VK_API_VERSION_1_3 &&
+                      (plan->enable_full_subgroups || plan->enable_subgroup_size_control),
+                  VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+}
+
 // All alignments are powers of two, so that the largest is a multiple of the others.
 static uint32_t buffer_alignment(const vkf__caps *caps)
 {
     const uint32_t alignments[] = {caps->storage_buffer_alignment, caps->uniform_buffer_alignment,
-                                   caps->non_coherent_atom_bytes};
+                                   caps->texel_buffer_alignment, caps->non_coherent_atom_bytes};
     uint32_t largest = MIN_BUFFER_ALIGNMENT;
     for (size_t i = 0; i < sizeof alignments / sizeof alignments[0]; i++)
         if (alignments[i] > largest)
@@ -128,6 +152,7 @@ vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, c
     vkf__device_plan plan = {
         .caps = *caps,
         .enable_storage_16bit = caps->storage_16bit,
+        .enable_buffer_device_address = caps->buffer_device_address,
         .enable_timestamps = wishes->timestamps && caps->timestamps,
         .enable_executable_info = wishes->executable_info && caps->pipeline_executable_info,
         .buffer_alignment = buffer_alignment(caps),
@@ -140,8 +165,11 @@ vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, c
     if (wishes->executable_info && !plan.enable_executable_info)
         vkf__log(host, VKF_SEVERITY_WARNING, "%s tells no pipeline statistics (pipelineExecutableInfo)", caps->name);
     add_extension(&plan, caps->portability_subset, "VK_KHR_portability_subset");
+    add_extension(&plan, plan.enable_buffer_device_address && caps->api_version < VK_API_VERSION_1_2,
+                  VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
     add_extension(&plan, caps->memory_budget, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     add_extension(&plan, plan.enable_executable_info, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+    plan_matrix(&plan);
     *out_plan = plan;
 fail:
     return status;

@@ -20,9 +20,14 @@ typedef enum vkf__memory_class {
 typedef struct vkf__device_plan {
     vkf__caps caps; // as limited; a feature is switched on only where an enable_ below says so
     bool enable_storage_16bit;
+    bool enable_buffer_device_address;
     bool enable_timestamps;
     bool enable_executable_info;
-    const char *extensions[8];
+    bool enable_matrix; // cooperative matrices, with the memory model and the 16-bit floats that their kernels need
+    bool enable_full_subgroups; // the rest with them alone
+    bool enable_subgroup_size_control;
+    bool enable_maintenance4;
+    const char *extensions[16];
     uint32_t extension_count;
     bool unified_memory;                          // DEVICE memory is host-visible: no staging
     uint32_t memory_type[VKF_MEMORY_CLASS_COUNT]; // preferred memory type per class

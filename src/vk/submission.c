@@ -1,5 +1,7 @@
 #include "vk/submission.h"
 
+#include "base/clock.h"
+
 vkf_status vkf__submission_init(vkf__submission *submission, vkf__device *device, const char *name)
 {
     vkf_status status = VKF_OK;
@@ -68,6 +70,7 @@ vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffe
     VkResult submitted = device->vk.vkQueueSubmit(device->queue, 1, &info, submission->fence);
     vkf__device_unlock_queue(device);
     VKF_VK(device, submitted);
+    submission->submitted_ns = vkf__now_ns();
     VkResult waited = device->vk.vkWaitForFences(device->handle, 1, &submission->fence, VK_TRUE, UINT64_MAX);
     if (waited != VK_SUCCESS && waited != VK_ERROR_DEVICE_LOST) {
         // The work is still in flight; nothing it uses may be touched or freed before the queue is idle.

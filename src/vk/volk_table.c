@@ -1,25 +1,32 @@
 #include "vk/device.h"
 
+#include <string.h>
+
+// A loop over a table: written out, as many calls take 40 kB more.
+typedef struct entry {
+    const char *name;
+    size_t offset; // in the table of functions
+    bool optional;
+} entry;
+
+#define REQUIRED_ENTRY(name) {#name, offsetof(struct VolkDeviceTable, name), false},
+#define OPTIONAL_ENTRY(name) {#name, offsetof(struct VolkDeviceTable, name), true},
+static const entry entries[] = {VKF_DEVICE_FUNCTIONS(REQUIRED_ENTRY) VKF_DEVICE_FUNCTIONS_OPTIONAL(OPTIONAL_ENTRY)};
+#undef REQUIRED_ENTRY
+#undef OPTIONAL_ENTRY
+
 vkf_status vkf__volk_table_load(const vkf__host *host, PFN_vkGetDeviceProcAddr get_proc, VkDevice device,
                                 struct VolkDeviceTable *out_table)
 {
     struct VolkDeviceTable table = {0};
-    const char *missing = NULL;
-
-#define LOAD_FUNCTION(name) table.name = (PFN_##name)get_proc(device, #name);
-    VKF_DEVICE_FUNCTIONS(LOAD_FUNCTION)
-    VKF_DEVICE_FUNCTIONS_OPTIONAL(LOAD_FUNCTION)
-#undef LOAD_FUNCTION
-
-#define CHECK_FUNCTION(name)     \
-    if (!table.name && !missing) \
-        missing = #name;
-    VKF_DEVICE_FUNCTIONS(CHECK_FUNCTION)
-#undef CHECK_FUNCTION
-
-    if (missing)
-        return vkf__fail(host, VKF_ERROR_VULKAN,
-                         "the Vulkan driver has no function %s, which Vulkan 1.1 requires: update the driver", missing);
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        PFN_vkVoidFunction function = get_proc(device, entries[i].name);
+        if (!function && !entries[i].optional)
+            return vkf__fail(host, VKF_ERROR_VULKAN,
+                             "the Vulkan driver has no function %s, which Vulkan 1.1 requires: update the driver",
+                             entries[i].name);
+        memcpy((char *)&table + entries[i].offset, &function, sizeof function);
+    }
     *out_table = table;
     return VKF_OK;
 }

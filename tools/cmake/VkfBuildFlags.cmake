@@ -7,6 +7,9 @@ target_compile_definitions(vkf_build_flags INTERFACE _POSIX_C_SOURCE=200809L)
 target_compile_options(vkf_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                        $<$<BOOL:${VKF_WERROR}>:-Werror>)
 
+# CMake's -O3 for Release makes the library 4 % larger than -O2, and the host's part of the work is small.
+string(REPLACE "-O3" "-O2" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)

@@ -2,6 +2,7 @@
 
 find_package(Threads REQUIRED)
 find_package(Jansson REQUIRED)
+find_package(ZLIB REQUIRED) # the kernels are stored compressed
 
 find_path(VKF_VULKAN_INCLUDE_DIR vulkan/vulkan_core.h DOC "Directory that holds vulkan/vulkan_core.h")
 if(NOT VKF_VULKAN_INCLUDE_DIR)

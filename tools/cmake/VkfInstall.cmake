@@ -16,7 +16,8 @@ write_basic_package_version_file(vkformerConfigVersion.cmake COMPATIBILITY SameM
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformerConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/vkformerConfigVersion.cmake
               tools/cmake/FindJansson.cmake DESTINATION ${package_dir})
 
-set(pc_private_libraries ${vkf_glslang_libraries} ${CMAKE_DL_LIBS} m)
+# zlib by its name: some systems have it without a zlib.pc.
+set(pc_private_libraries ${vkf_glslang_libraries} z ${CMAKE_DL_LIBS} m)
 list(TRANSFORM pc_private_libraries PREPEND "-l")
 list(JOIN pc_private_libraries " " pc_private_libraries)
 string(APPEND pc_private_libraries " ${CMAKE_THREAD_LIBS_INIT}")

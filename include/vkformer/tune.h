@@ -1,0 +1,76 @@
+// Measuring which kernels are fastest on the device at hand, and telling what was chosen and why.
+//
+// Without measurements a kernel is chosen by what the device can do. Measured choices go before: they are found for a
+// Linear's weight (n, k) and a class of rows (1, up to 8, up to 32, up to 128, more), for the weight in rows and in
+// panels, and are kept through the context's cache callbacks as a text table under the key "tuned-...": it is ignored
+// when device or driver changed, and an entry when its kernel did.
+#ifndef VKFORMER_TUNE_H
+#define VKFORMER_TUNE_H
+
+#include <vkformer/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// x (m, k) times a weight (n, k): out (m, n).
+typedef struct vkf_tune_problem {
+    uint32_t m, n, k;
+    vkf_dtype x, weight, out;
+} vkf_tune_problem;
+
+#define VKF_VARIANT_NAME_SIZE 96
+
+// What was found for one problem. Names are "kernel/config", "" where there is none.
+typedef struct vkf_tune_result {
+    vkf_tune_problem problem;
+    bool tuned;        // false: time was up, the search was cancelled, or no kernel takes the problem
+    vkf_layout layout; // in which the weight is faster
+    char variant[VKF_VARIANT_NAME_SIZE];
+    double ns;
+    char next[VKF_VARIANT_NAME_SIZE]; // the runner-up, of either layout
+    double next_ns;
+    char default_variant[VKF_VARIANT_NAME_SIZE]; // what is taken without measurements
+    double default_ns;
+    uint32_t measured; // candidates
+    uint32_t refused;  // candidates that were wrong or too slow in their self-test
+} vkf_tune_result;
+
+typedef struct vkf_tune_options {
+    uint64_t time_cap_ns; // of the whole search; 0: 20 s
+    // Before every measurement; `what` says what comes. Returning false gives VKF_ERROR_CANCELLED; what was found so far
+    // is kept. It must not call back into the library. May be NULL.
+    vkf_progress_fn progress;
+    void *progress_user;
+} vkf_tune_options;
+
+// Measures `count` problems, the first ones first. Every candidate must match the reference on edge shapes before it is
+// timed, and the winner 60 times over. GPU timestamps are used in a context with `timestamps`, else the time between
+// submission and completion. Results take effect at once, in plans made from then on, and are saved.
+// options == NULL: defaults. out_results (may be NULL) holds `count` results; those not reached have tuned == false.
+// Statuses: INVALID_ARGUMENT, CANCELLED, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_tune(vkf_context *context, const vkf_tune_problem *problems, uint32_t count,
+                                           const vkf_tune_options *options, vkf_tune_result *out_results);
+
+// One variant that has the problem's types, with the weight in one layout.
+typedef struct vkf_choice {
+    const char *variant; // valid during the call
+    vkf_layout layout;
+    bool chosen;           // for this layout
+    bool wanted;           // and the weight is wanted in this layout
+    bool usable;           // may serve the problem on this device
+    bool tested;           // passed its self-test
+    const char *why;       // chosen or not; static
+    uint32_t registers;    // estimate, per invocation
+    uint32_t shared_bytes; // of a workgroup
+} vkf_choice;
+
+// Visits every variant for a problem, in rows, then in panels. Tests and measures nothing.
+typedef void (*vkf_choice_fn)(void *user, const vkf_choice *choice);
+VKF_API VKF_MUST_CHECK vkf_status vkf_tune_explain(vkf_context *context, const vkf_tune_problem *problem,
+                                                   vkf_choice_fn visit, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

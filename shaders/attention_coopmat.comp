@@ -1,0 +1,403 @@
+// Attention with a running softmax on the cooperative matrices of KHR_cooperative_matrix; semantics in
+// shared/attention.h. Products are of 16-bit floats summed in float32, the softmax is float32, its weights are
+// rounded to 16 bits.
+//
+// A subgroup has ROWS rows: their queries and sums are fragments in its registers. The workgroup walks the keys KEYS
+// at a time: key and value go to shared memory, and each subgroup multiplies its queries by the keys, puts the scores
+// into lines of shared memory of its own, weighs them there, one row to a lane, and multiplies the weights by the
+// values.
+//
+// Invariants (the registry checks them): 8 divides every FRAGMENT_*; FRAGMENT_M divides ROWS; FRAGMENT_N and
+// FRAGMENT_K divide KEYS; the local size is SUBGROUPS whole subgroups; the pool below fits shared memory; PARTIAL,
+// with f32 out, where splits > 1.
+// Grid: one workgroup per ROWS * SUBGROUPS rows of a key head, split, key head and batch entry, in any fold of two
+// dimensions: ceil(q_len * heads / kv_heads / (ROWS * SUBGROUPS)) * splits * kv_heads * batch workgroups.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_cooperative_matrix : require
+#pragma use_vulkan_memory_model
+
+#define TYPE_A TYPE_Q
+#define TYPE_B TYPE_KV
+#include "include/storage.glsl"
+#include "shared/attention_coopmat.h"
+#include "include/grid.glsl"
+#include "include/math.glsl"
+#include "include/matrix.glsl"
+
+layout(constant_id = VKF_ATTENTION_COOPMAT_SPEC_ROWS) const uint ROWS = 32;
+layout(constant_id = VKF_ATTENTION_SPEC_KEYS) const uint KEYS = 32;
+layout(constant_id = VKF_ATTENTION_COOPMAT_SPEC_SUBGROUPS) const uint SUBGROUPS = 4;
+layout(constant_id = VKF_ATTENTION_SPEC_HEAD_DIM) const uint HEAD_DIM = 64;
+layout(constant_id = VKF_ATTENTION_SPEC_V_HEAD_DIM) const uint V_HEAD_DIM = 64;
+layout(constant_id = VKF_ATTENTION_SPEC_MASK_KIND) const uint MASK_KIND = 0;
+layout(constant_id = VKF_ATTENTION_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
+layout(constant_id = VKF_ATTENTION_SPEC_CAUSAL) const uint CAUSAL = 0;
+layout(constant_id = VKF_ATTENTION_SPEC_WINDOW) const uint WINDOW = 0;
+layout(constant_id = VKF_ATTENTION_SPEC_FULLY_MASKED) const uint FULLY_MASKED = 0;
+layout(constant_id = VKF_ATTENTION_SPEC_PARTIAL) const uint PARTIAL = 0;
+layout(constant_id = VKF_ATTENTION_COOPMAT_SPEC_FRAGMENT_M) const uint FRAGMENT_M = 16;
+layout(constant_id = VKF_ATTENTION_COOPMAT_SPEC_FRAGMENT_N) const uint FRAGMENT_N = 16;
+layout(constant_id = VKF_ATTENTION_COOPMAT_SPEC_FRAGMENT_K) const uint FRAGMENT_K = 16;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_params p; };
+layout(push_constant) uniform offsets_block {
+    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset;
+};
+
+READ_WIDE(VKF_ATTENTION_BINDING_Q, q)
+READ_CHUNKS(VKF_ATTENTION_BINDING_K, k)
+READ_CHUNKS(VKF_ATTENTION_BINDING_V, v)
+WRITE(TYPE_OUT, VKF_ATTENTION_BINDING_OUT, out)
+READ(bytes, VKF_ATTENTION_BINDING_MASK, mask)
+READ(bytes, VKF_ATTENTION_BINDING_KEY_MASK, key_mask)
+
+#include "include/mask.glsl"
+
+const uint LANES = gl_WorkGroupSize.x / SUBGROUPS;
+const uint LANE_ROWS = (ROWS + LANES - 1) / LANES; // rows of a lane: the lane's number, and every LANES further
+const uint FRAGMENTS_M = ROWS / FRAGMENT_M;
+const uint DEPTH_FRAGMENTS = (HEAD_DIM + FRAGMENT_K - 1) / FRAGMENT_K;
+const uint VALUE_FRAGMENTS = (V_HEAD_DIM + FRAGMENT_N - 1) / FRAGMENT_N;
+
+// Head dims are padded with zeros to whole fragments; one chunk more per line against bank conflicts.
+const uint K_CHUNKS = DEPTH_FRAGMENTS * FRAGMENT_K / CHUNK;
+const uint K_STRIDE = K_CHUNKS + 1;
+const uint V_CHUNKS = VALUE_FRAGMENTS * FRAGMENT_N / CHUNK;
+const uint V_STRIDE = V_CHUNKS + 1;
+
+// A row's line, in units of 16 bytes: KEYS scores; then, over them, KEYS weights of 16 bits and FRAGMENT_N times the
+// factor that brings its earlier sums to the new maximum. The last unit keeps total and maximum for the end.
+const uint WEIGHT_UNITS = KEYS / 8;
+const uint SCORE_UNITS = KEYS / 4;
+const uint LATER_UNITS = WEIGHT_UNITS + FRAGMENT_N / 4;
+const uint LINE = (SCORE_UNITS > LATER_UNITS ? SCORE_UNITS : LATER_UNITS) + 1;
+
+const uint V_FIRST = KEYS * K_STRIDE;
+const uint LINES_FIRST = V_FIRST + KEYS * V_STRIDE;
+shared uvec4 pool[LINES_FIRST + SUBGROUPS * ROWS * LINE];
+
+#define A_MATRIX coopmat<ELEMENT, gl_ScopeSubgroup, FRAGMENT_M, FRAGMENT_K, gl_MatrixUseA>
+#define B_MATRIX coopmat<ELEMENT, gl_ScopeSubgroup, FRAGMENT_K, FRAGMENT_N, gl_MatrixUseB>
+#define SUM_MATRIX coopmat<float, gl_ScopeSubgroup, FRAGMENT_M, FRAGMENT_N, gl_MatrixUseAccumulator>
+
+// What the subgroup works on.
+struct work {
+    uint b;
+    uint kv_head;
+    uint split;
+    uint first_row;       // of the subgroup
+    uint workgroup_first; // of the workgroup
+    uint lines;           // the subgroup's, in the pool
+};
+
+struct row_view {
+    uint h;
+    uint l;
+    mask_view mask;
+};
+
+A_MATRIX query[FRAGMENTS_M * DEPTH_FRAGMENTS];
+SUM_MATRIX sums[FRAGMENTS_M * VALUE_FRAGMENTS]; // of weighted values, relative to maximum
+float maximum[LANE_ROWS];
+float total[LANE_ROWS]; // of weights
+mask_view views[LANE_ROWS];
+
+// Blocks of rows run backwards: under the causal mask the longest come first.
+work view_work(uint index)
+{
+    uint group = p.heads / p.kv_heads;
+    uint block_rows = ROWS * SUBGROUPS;
+    uint blocks = (p.q_len * group + block_rows - 1) / block_rows;
+    work w;
+    w.workgroup_first = (blocks - 1 - index % blocks) * block_rows;
+    w.first_row = w.workgroup_first + gl_SubgroupID * ROWS;
+    w.lines = LINES_FIRST + gl_SubgroupID * ROWS * LINE;
+    index /= blocks;
+    w.split = index % p.splits;
+    index /= p.splits;
+    w.kv_head = index % p.kv_heads;
+    w.b = index / p.kv_heads;
+    return w;
+}
+
+row_view view_row(work w, uint row)
+{
+    uint group = p.heads / p.kv_heads;
+    row = min(row, p.q_len * group - 1);
+    row_view view;
+    view.l = row / group;
+    view.h = w.kv_head * group + row % group;
+    view.mask = view_mask(w.b, view.h, view.l);
+    return view;
+}
+
+// FRAGMENT_K elements of every query at a time, through the lines.
+void load_queries(work w)
+{
+    const uint CHUNKS = FRAGMENT_K / CHUNK;
+    [[unroll]] for (uint j = 0; j < DEPTH_FRAGMENTS; ++j) {
+        [[unroll]] for (uint step = 0; step < (ROWS * CHUNKS + LANES - 1) / LANES; ++step) {
+            uint i = step * LANES + gl_SubgroupInvocationID;
+            row_view view = view_row(w, w.first_row + i / CHUNKS);
+            uint first = w.b * p.q_batch + view.l * p.q_row + view.h * p.q_head;
+            uint at = j * FRAGMENT_K + i % CHUNKS * CHUNK;
+            if (i < ROWS * CHUNKS)
+                pool[w.lines + i / CHUNKS * LINE + i % CHUNKS] = NARROW(q_fetch(first, 0, 0, at, 1, HEAD_DIM));
+        }
+        subgroupBarrier();
+        [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+            coopMatLoad(query[i * DEPTH_FRAGMENTS + j], pool, w.lines + i * FRAGMENT_M * LINE, LINE,
+                        gl_CooperativeMatrixLayoutRowMajor);
+        subgroupBarrier();
+    }
+}
+
+void start_rows(work w)
+{
+    [[unroll]] for (uint i = 0; i < FRAGMENTS_M * VALUE_FRAGMENTS; ++i)
+        sums[i] = SUM_MATRIX(0.0);
+    [[unroll]] for (uint o = 0; o < LANE_ROWS; ++o) {
+        views[o] = view_row(w, w.first_row + o * LANES + gl_SubgroupInvocationID).mask;
+        maximum[o] = LOWEST;
+        total[o] = 0.0;
+    }
+}
+
+// Keys [first, first + KEYS) and their values; zeros from `end` on.
+void load_keys(work w, uint first, uint end)
+{
+    uint k_first = w.b * p.k_batch + w.kv_head * p.k_head;
+    uint v_first = w.b * p.v_batch + w.kv_head * p.v_head;
+    [[unroll]] for (uint step = 0; step < (KEYS * K_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x; ++step) {
+        uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+        uint line = i / K_CHUNKS;
+        uint at = i % K_CHUNKS;
+        if (i < KEYS * K_CHUNKS)
+            pool[line * K_STRIDE + at] = k_fetch(k_first, p.k_row, first + line, at * CHUNK, end, HEAD_DIM);
+    }
+    [[unroll]] for (uint step = 0; step < (KEYS * V_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x; ++step) {
+        uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+        uint line = i / V_CHUNKS;
+        uint at = i % V_CHUNKS;
+        if (i < KEYS * V_CHUNKS)
+            pool[V_FIRST + line * V_STRIDE + at] =
+                v_fetch(v_first, p.v_row, first + line, at * CHUNK, end, V_HEAD_DIM);
+    }
+}
+
+void score_keys(work w)
+{
+    [[unroll]] for (uint n = 0; n < KEYS / FRAGMENT_N; ++n) {
+        SUM_MATRIX scores[FRAGMENTS_M];
+        [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+            scores[i] = SUM_MATRIX(0.0);
+        [[unroll]] for (uint j = 0; j < DEPTH_FRAGMENTS; ++j) {
+            B_MATRIX keys;
+            coopMatLoad(keys, pool, n * FRAGMENT_N * K_STRIDE + j * FRAGMENT_K / CHUNK, K_STRIDE,
+                        gl_CooperativeMatrixLayoutColumnMajor);
+            [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+                scores[i] = coopMatMulAdd(query[i * DEPTH_FRAGMENTS + j], keys, scores[i]);
+        }
+        [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+            coopMatStore(scores[i], pool, w.lines + i * FRAGMENT_M * LINE + n * FRAGMENT_N / 4, LINE,
+                         gl_CooperativeMatrixLayoutRowMajor);
+    }
+}
+
+// Turns the scores of a row into weights. A NaN score compares false and leaves the maximum alone.
+void weigh_row(uint o, uint line, uint first, uint end, bool masked, bool checked)
+{
+    float previous = maximum[o];
+    float highest = previous;
+    for (uint unit = 0; unit < SCORE_UNITS; ++unit) {
+        vec4 four = uintBitsToFloat(pool[line + unit]) * p.scale;
+        if (checked) {
+            [[unroll]] for (uint c = 0; c < 4; ++c) {
+                uint key = first + unit * 4 + c;
+                if (masked && key < end)
+                    four[c] = mask_score(views[o], key, four[c]);
+                four[c] = key < end ? four[c] : LOWEST;
+            }
+        }
+        pool[line + unit] = floatBitsToUint(four);
+        [[unroll]] for (uint c = 0; c < 4; ++c)
+            highest = four[c] > highest ? four[c] : highest;
+    }
+    float rescale = exp(previous - highest);
+    float sum = total[o] * rescale;
+    // Weights overwrite scores that have been read.
+    for (uint unit = 0; unit < WEIGHT_UNITS; ++unit) {
+        vec4 low = uintBitsToFloat(pool[line + 2 * unit]);
+        vec4 high = uintBitsToFloat(pool[line + 2 * unit + 1]);
+        [[unroll]] for (uint c = 0; c < 4; ++c) {
+            low[c] = weight(low[c], highest);
+            high[c] = weight(high[c], highest);
+            sum += low[c] + high[c];
+        }
+        uvec4 low_bits = floatBitsToUint(low);
+        uvec4 high_bits = floatBitsToUint(high);
+        pool[line + unit] = uvec4(narrow_pair(low_bits.x, low_bits.y), narrow_pair(low_bits.z, low_bits.w),
+                                  narrow_pair(high_bits.x, high_bits.y), narrow_pair(high_bits.z, high_bits.w));
+    }
+    for (uint unit = WEIGHT_UNITS; unit < LATER_UNITS; ++unit)
+        pool[line + unit] = uvec4(floatBitsToUint(rescale));
+    maximum[o] = highest;
+    total[o] = sum;
+}
+
+void weigh_keys(work w, uint first, uint end, bool masked, bool checked)
+{
+    [[unroll]] for (uint o = 0; o < LANE_ROWS; ++o) {
+        uint row = o * LANES + gl_SubgroupInvocationID;
+        if (row < ROWS)
+            weigh_row(o, w.lines + row * LINE, first, end, masked, checked);
+    }
+}
+
+void add_values(work w)
+{
+    [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) {
+        SUM_MATRIX rescale;
+        coopMatLoad(rescale, pool, w.lines + i * FRAGMENT_M * LINE + WEIGHT_UNITS, LINE,
+                    gl_CooperativeMatrixLayoutRowMajor);
+        [[unroll]] for (uint n = 0; n < VALUE_FRAGMENTS; ++n)
+            sums[i * VALUE_FRAGMENTS + n] *= rescale;
+    }
+    [[unroll]] for (uint j = 0; j < KEYS / FRAGMENT_K; ++j) {
+        A_MATRIX weights[FRAGMENTS_M];
+        [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+            coopMatLoad(weights[i], pool, w.lines + i * FRAGMENT_M * LINE + j * FRAGMENT_K / CHUNK, LINE,
+                        gl_CooperativeMatrixLayoutRowMajor);
+        [[unroll]] for (uint n = 0; n < VALUE_FRAGMENTS; ++n) {
+            B_MATRIX values;
+            coopMatLoad(values, pool, V_FIRST + j * FRAGMENT_K * V_STRIDE + n * FRAGMENT_N / CHUNK, V_STRIDE,
+                        gl_CooperativeMatrixLayoutRowMajor);
+            [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+                sums[i * VALUE_FRAGMENTS + n] =
+                    coopMatMulAdd(weights[i], values, sums[i * VALUE_FRAGMENTS + n]);
+        }
+    }
+}
+
+uint split_begin(uint steps, uint split)
+{
+    return steps / p.splits * split + min(split, steps % p.splits);
+}
+
+// Whether some row of the workgroup may not see some key of [first, first + KEYS).
+bool needs_check(mask_view first_row, mask_view last_row, uint first, uint end, bool masked)
+{
+    bool checked = first + KEYS > end;
+    if (!masked)
+        return checked;
+    if (MASK_KIND != VKF_SHADER_MASK_NONE)
+        checked = true;
+    if (KEY_MASK_KIND != VKF_SHADER_MASK_NONE && KEY_MASK_KIND != VKF_SHADER_MASK_LENGTHS)
+        checked = true;
+    if (CAUSAL != 0)
+        checked = checked || int(first + KEYS - 1) > first_row.position;
+    if (WINDOW != 0)
+        checked = checked || last_row.position - int(first) >= int(min(p.window, 0x7fffffffu));
+    return checked;
+}
+
+// The visible keys of the workgroup: columns under the masks, then those after them.
+void attend(work w)
+{
+    mask_view first_row = view_row(w, w.workgroup_first).mask;
+    mask_view last_row = view_row(w, w.workgroup_first + ROWS * SUBGROUPS - 1).mask;
+    uvec2 range = visible_columns(first_row, last_row);
+    uint masked_steps = (range.y - range.x + KEYS - 1) / KEYS;
+    uint steps = masked_steps + (p.k_len - p.mask_cols + KEYS - 1) / KEYS;
+    uint end_step = split_begin(steps, w.split + 1);
+    for (uint step = split_begin(steps, w.split); step < end_step; ++step) {
+        bool masked = step < masked_steps;
+        uint first = masked ? range.x + step * KEYS : p.mask_cols + (step - masked_steps) * KEYS;
+        uint end = masked ? range.y : p.k_len;
+        load_keys(w, first, end);
+        barrier();
+        score_keys(w);
+        subgroupBarrier();
+        weigh_keys(w, first, end, masked, needs_check(first_row, last_row, first, end, masked));
+        subgroupBarrier();
+        add_values(w);
+        barrier();
+    }
+}
+
+// A fully masked row takes the sum of all values in the split.
+float sum_all_values(work w, uint col)
+{
+    float sum = 0.0;
+    uint end = split_begin(p.k_len, w.split + 1);
+    for (uint key = split_begin(p.k_len, w.split); key < end; ++key)
+        sum += v_load(w.b * p.v_batch + w.kv_head * p.v_head + key * p.v_row + col);
+    return sum;
+}
+
+void store_element(work w, uint row, uint col, float sum, float row_total, float row_maximum)
+{
+    row_view view = view_row(w, w.first_row + row);
+    uint first = w.b * p.out_batch + view.l * p.out_row + view.h * p.out_head;
+    if (PARTIAL != 0)
+        first = (((w.b * p.heads + view.h) * p.q_len + view.l) * p.splits + w.split) * (V_HEAD_DIM + 2);
+    float value = sum;
+    if (PARTIAL == 0 && row_total != 0.0)
+        value /= row_total;
+    if (row_total == 0.0) {
+        value = PARTIAL == 0 && FULLY_MASKED == VKF_SHADER_FULLY_MASKED_NAN ? nan_value() : 0.0;
+        if (FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM)
+            value = sum_all_values(w, col) / (PARTIAL == 0 ? float(p.k_len) : 1.0);
+    }
+    out_store(first + col, is_nan(row_total) ? nan_value() : value);
+    if (PARTIAL != 0 && col == 0) {
+        out_store(first + V_HEAD_DIM, row_maximum);
+        out_store(first + V_HEAD_DIM + 1, row_total);
+    }
+}
+
+// FRAGMENT_N columns at a time, through the lines. Which of the sums that is must be known to the compiler, or all of
+// them end in memory; and only loops without a loop inside are sure to be unrolled.
+void store_rows(work w)
+{
+    uint row_count = p.q_len * (p.heads / p.kv_heads);
+    [[unroll]] for (uint o = 0; o < LANE_ROWS; ++o) {
+        uint row = o * LANES + gl_SubgroupInvocationID;
+        if (row < ROWS)
+            pool[w.lines + row * LINE + LINE - 1] = floatBitsToUint(vec4(total[o], maximum[o], 0.0, 0.0));
+    }
+    [[dont_unroll]] for (uint n = 0; n < VALUE_FRAGMENTS; ++n) {
+        [[unroll]] for (uint f = 0; f < FRAGMENTS_M * VALUE_FRAGMENTS; ++f) {
+            if (f % VALUE_FRAGMENTS == n)
+                coopMatStore(sums[f], pool, w.lines + f / VALUE_FRAGMENTS * FRAGMENT_M * LINE, LINE,
+                             gl_CooperativeMatrixLayoutRowMajor);
+        }
+        subgroupBarrier();
+        for (uint e = gl_SubgroupInvocationID; e < ROWS * FRAGMENT_N; e += gl_SubgroupSize) {
+            uint row = e / FRAGMENT_N;
+            uint at = e % FRAGMENT_N;
+            uint line = w.lines + row * LINE;
+            float sum = uintBitsToFloat(pool[line + at / 4][at % 4]);
+            vec2 state = uintBitsToFloat(pool[line + LINE - 1].xy);
+            if (w.first_row + row < row_count && n * FRAGMENT_N + at < V_HEAD_DIM)
+                store_element(w, row, n * FRAGMENT_N + at, sum, state.x, state.y);
+        }
+        subgroupBarrier();
+    }
+}
+
+void main()
+{
+    work w = view_work(group_index());
+    if (w.b >= p.batch)
+        return;
+    start_rows(w);
+    load_queries(w);
+    attend(w);
+    store_rows(w);
+}

@@ -1,0 +1,261 @@
+// General matrix multiply on cooperative matrices of KHR_cooperative_matrix; semantics in shared/gemm.h.
+//
+// A workgroup computes a TILE_M x TILE_N tile of d, a subgroup of it SUBGROUP_M x SUBGROUP_N, in fragments of the shape
+// FRAGMENT_M x FRAGMENT_N x FRAGMENT_K that the device lists for these types, subgroup scope, and float32 results. a is
+// of b's type or float32, which is rounded to b's type on its way into shared memory.
+//
+// Invariants (the registry checks them): 8 divides every FRAGMENT_*, FRAGMENT_M divides SUBGROUP_M divides TILE_M, the
+// same for N, FRAGMENT_K divides TILE_K, 32 divides TILE_N where b lies in panels, the local size is
+// (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) whole subgroups, and the pool below fits shared memory.
+// Grid: x over tiles of n, y over tiles of m, z over the batch.
+//
+// Tiles reach shared memory in chunks of eight elements. Those of the next tile are fetched into registers while this
+// one is multiplied, and there are two tiles in shared memory: one barrier for each step of k. A chunk that lies
+// inside and aligned is one load of 16 bytes; any other is put together element by element, with clamped addresses
+// and zeros outside.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_cooperative_matrix : require
+#pragma use_vulkan_memory_model
+
+#include "include/storage.glsl"
+#include "shared/gemm_coopmat.h"
+#include "include/grid.glsl"
+#include "include/math.glsl"
+#include "include/matrix.glsl"
+#include "include/near_tile.glsl"
+
+layout(constant_id = VKF_GEMM_SPEC_TILE_M) const uint TILE_M = 128;
+layout(constant_id = VKF_GEMM_SPEC_TILE_N) const uint TILE_N = 128;
+layout(constant_id = VKF_GEMM_SPEC_TILE_K) const uint TILE_K = 32;
+layout(constant_id = VKF_GEMM_SPEC_THREAD_M) const uint SUBGROUP_M = 64; // a subgroup's rows and columns
+layout(constant_id = VKF_GEMM_SPEC_THREAD_N) const uint SUBGROUP_N = 64;
+layout(constant_id = VKF_GEMM_SPEC_TRANSPOSE_A) const uint TRANSPOSE_A = 0;
+layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = 0;
+layout(constant_id = VKF_GEMM_SPEC_ACTIVATION) const uint ACTIVATION = 0;
+layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
+layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
+layout(constant_id = VKF_GEMM_SPEC_FRAGMENT_M) const uint FRAGMENT_M = 16;
+layout(constant_id = VKF_GEMM_SPEC_FRAGMENT_N) const uint FRAGMENT_N = 16;
+layout(constant_id = VKF_GEMM_SPEC_FRAGMENT_K) const uint FRAGMENT_K = 16;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
+layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
+
+READ_WIDE(VKF_GEMM_BINDING_A, a)
+READ_CHUNKS(VKF_GEMM_BINDING_B, b)
+READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
+READ_CHUNKS(VKF_GEMM_BINDING_BIAS, bias)
+
+const uint FRAGMENTS_M = SUBGROUP_M / FRAGMENT_M;
+const uint FRAGMENTS_N = SUBGROUP_N / FRAGMENT_N;
+const uint SUBGROUPS_N = TILE_N / SUBGROUP_N;
+const uint SUBGROUPS = (TILE_M / SUBGROUP_M) * SUBGROUPS_N;
+
+// Tiles are kept with the dimension first that is contiguous in memory, in chunks; one chunk more per line against bank
+// conflicts.
+const uint A_LINES = TRANSPOSE_A != 0 ? TILE_K : TILE_M;
+const uint A_LINE_CHUNKS = (TRANSPOSE_A != 0 ? TILE_M : TILE_K) / CHUNK;
+const uint A_STRIDE = A_LINE_CHUNKS + 1;
+const uint A_CHUNKS = A_LINES * A_LINE_CHUNKS;
+const uint B_LINES = B_LAYOUT == VKF_GEMM_B_NK ? TILE_N : TILE_K;
+const uint B_LINE_CHUNKS = (B_LAYOUT == VKF_GEMM_B_NK ? TILE_K : TILE_N) / CHUNK;
+const uint B_STRIDE = B_LINE_CHUNKS + 1;
+const uint B_CHUNKS = B_LINES * B_LINE_CHUNKS;
+
+const uint A_STEPS = (A_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint B_STEPS = (B_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+
+// Two tiles of a and b each; after the last of them, FRAGMENT_M x SUBGROUP_N sums for every subgroup.
+const uint B_FIRST = A_LINES * A_STRIDE;
+const uint STAGE = B_FIRST + B_LINES * B_STRIDE;
+const uint SUMS_STRIDE = SUBGROUP_N / 4 + 1;
+const uint SUMS = FRAGMENT_M * SUMS_STRIDE;
+const uint POOL = 2 * STAGE > SUBGROUPS * SUMS ? 2 * STAGE : SUBGROUPS * SUMS;
+shared uvec4 pool[POOL];
+
+// Where the tiles of a workgroup lie.
+struct tile_place {
+    uint row; // of d
+    uint col;
+    uint a_first;
+    uint b_first;
+    uint d_first;
+};
+
+// Chunk i of a's tile that begins at depth k.
+WIDE_CHUNK fetch_a(tile_place place, uint i, uint k)
+{
+    uint line = i / A_LINE_CHUNKS;
+    uint at = i % A_LINE_CHUNKS * CHUNK;
+    if (TRANSPOSE_A != 0)
+        return a_fetch(place.a_first, p.lda, k + line, place.row + at, p.k, p.m);
+    return a_fetch(place.a_first, p.lda, place.row + line, k + at, p.m, p.k);
+}
+
+uvec4 fetch_b(tile_place place, uint i, uint k)
+{
+    uint line = i / B_LINE_CHUNKS;
+    uint at = i % B_LINE_CHUNKS * CHUNK;
+    if (B_LAYOUT == VKF_GEMM_B_NK)
+        return b_fetch(place.b_first, p.ldb, place.col + line, k + at, p.n, p.k);
+    if (B_LAYOUT == VKF_GEMM_B_KN)
+        return b_fetch(place.b_first, p.ldb, k + line, place.col + at, p.k, p.n);
+    // The panels of b: rows of PANEL elements, whose columns beyond n are zeros.
+    uint col = place.col + at;
+    if (col >= p.n || k + line >= p.k)
+        return uvec4(0);
+    uint panel = col / VKF_GEMM_PANEL * p.k;
+    return b_fetch(place.b_first, VKF_GEMM_PANEL, panel + k + line, col % VKF_GEMM_PANEL, panel + p.k, VKF_GEMM_PANEL);
+}
+
+void fetch_tiles(tile_place place, uint k, out WIDE_CHUNK a_chunks[A_STEPS], out uvec4 b_chunks[B_STEPS])
+{
+    [[unroll]] for (uint step = 0; step < A_STEPS; ++step) {
+        uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+        if (A_CHUNKS % gl_WorkGroupSize.x == 0 || i < A_CHUNKS)
+            a_chunks[step] = fetch_a(place, i, k);
+    }
+    [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
+        uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+        if (B_CHUNKS % gl_WorkGroupSize.x == 0 || i < B_CHUNKS)
+            b_chunks[step] = fetch_b(place, i, k);
+    }
+}
+
+void keep_tiles(uint stage, WIDE_CHUNK a_chunks[A_STEPS], uvec4 b_chunks[B_STEPS])
+{
+    [[unroll]] for (uint step = 0; step < A_STEPS; ++step) {
+        uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+        if (A_CHUNKS % gl_WorkGroupSize.x == 0 || i < A_CHUNKS)
+            pool[stage + i / A_LINE_CHUNKS * A_STRIDE + i % A_LINE_CHUNKS] = NARROW(a_chunks[step]);
+    }
+    [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
+        uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+        if (B_CHUNKS % gl_WorkGroupSize.x == 0 || i < B_CHUNKS)
+            pool[stage + B_FIRST + i / B_LINE_CHUNKS * B_STRIDE + i % B_LINE_CHUNKS] = b_chunks[step];
+    }
+}
+
+#define A_MATRIX coopmat<ELEMENT, gl_ScopeSubgroup, FRAGMENT_M, FRAGMENT_K, gl_MatrixUseA>
+#define B_MATRIX coopmat<ELEMENT, gl_ScopeSubgroup, FRAGMENT_K, FRAGMENT_N, gl_MatrixUseB>
+#define SUM_MATRIX coopmat<float, gl_ScopeSubgroup, FRAGMENT_M, FRAGMENT_N, gl_MatrixUseAccumulator>
+
+SUM_MATRIX sums[FRAGMENTS_M * FRAGMENTS_N];
+
+void multiply_tiles(uint stage, uint subgroup_row, uint subgroup_col)
+{
+    [[unroll]] for (uint k = 0; k < TILE_K; k += FRAGMENT_K) {
+        A_MATRIX a_matrix[FRAGMENTS_M];
+        [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) {
+            uint row = subgroup_row + i * FRAGMENT_M;
+            if (TRANSPOSE_A != 0)
+                coopMatLoad(a_matrix[i], pool, stage + k * A_STRIDE + row / CHUNK, A_STRIDE,
+                            gl_CooperativeMatrixLayoutColumnMajor);
+            else
+                coopMatLoad(a_matrix[i], pool, stage + row * A_STRIDE + k / CHUNK, A_STRIDE,
+                            gl_CooperativeMatrixLayoutRowMajor);
+        }
+        [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
+            uint col = subgroup_col + j * FRAGMENT_N;
+            B_MATRIX b_matrix;
+            if (B_LAYOUT == VKF_GEMM_B_NK)
+                coopMatLoad(b_matrix, pool, stage + B_FIRST + col * B_STRIDE + k / CHUNK, B_STRIDE,
+                            gl_CooperativeMatrixLayoutColumnMajor);
+            else
+                coopMatLoad(b_matrix, pool, stage + B_FIRST + k * B_STRIDE + col / CHUNK, B_STRIDE,
+                            gl_CooperativeMatrixLayoutRowMajor);
+            [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
+                sums[i * FRAGMENTS_N + j] = coopMatMulAdd(a_matrix[i], b_matrix, sums[i * FRAGMENTS_N + j]);
+        }
+    }
+}
+
+void store_element(uint at, uint col, float sum)
+{
+    float value = p.alpha * sum;
+    if (ADD_AFTER == 0 && p.beta != 0.0)
+        value += p.beta * d_load(at);
+    if (HAS_BIAS != 0)
+        value += bias_load(col);
+    value = activate(ACTIVATION, value);
+    if (ADD_AFTER != 0 && p.beta != 0.0)
+        value += p.beta * d_load(at);
+    d_store(at, value);
+}
+
+// A row of fragments at a time, through shared memory that belongs to the subgroup alone. Which of the sums that is
+// must be known to the compiler, or all of them end in memory; and only loops without a loop inside are sure to be
+// unrolled.
+void store_sums(tile_place place, uint subgroup_row, uint subgroup_col)
+{
+    uint first = gl_SubgroupID * SUMS;
+    [[dont_unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) {
+        [[unroll]] for (uint f = 0; f < FRAGMENTS_M * FRAGMENTS_N; ++f) {
+            if (f / FRAGMENTS_N == i)
+                coopMatStore(sums[f], pool, first + f % FRAGMENTS_N * FRAGMENT_N / 4, SUMS_STRIDE,
+                             gl_CooperativeMatrixLayoutRowMajor);
+        }
+        subgroupBarrier();
+        for (uint e = gl_SubgroupInvocationID; e < FRAGMENT_M * SUBGROUP_N; e += gl_SubgroupSize) {
+            uint line = e / SUBGROUP_N;
+            uint at = e % SUBGROUP_N;
+            uint row = place.row + subgroup_row + i * FRAGMENT_M + line;
+            uint col = place.col + subgroup_col + at;
+            float sum = uintBitsToFloat(pool[first + line * SUMS_STRIDE + at / 4][at % 4]);
+            if (row < p.m && col < p.n)
+                store_element(place.d_first + row * p.ldd + col, col, sum);
+        }
+        subgroupBarrier();
+    }
+}
+
+void multiply_entry(uint entry, uvec2 tile)
+{
+    uint outer = entry / p.batch_inner;
+    uint inner = entry % p.batch_inner;
+    tile_place place;
+    place.row = tile.y * TILE_M;
+    place.col = tile.x * TILE_N;
+    place.a_first = p.a_first + outer * p.a_outer + inner * p.a_inner;
+    place.b_first = outer * p.b_outer + inner * p.b_inner;
+    place.d_first = p.d_first + outer * p.d_outer + inner * p.d_inner;
+    uint subgroup_row = gl_SubgroupID / SUBGROUPS_N * SUBGROUP_M;
+    uint subgroup_col = gl_SubgroupID % SUBGROUPS_N * SUBGROUP_N;
+
+    [[unroll]] for (uint i = 0; i < FRAGMENTS_M * FRAGMENTS_N; ++i)
+        sums[i] = SUM_MATRIX(0.0);
+
+    uint k_end = p.alpha != 0.0 ? p.k : 0; // alpha 0 gives 0, whatever a and b hold
+    WIDE_CHUNK a_chunks[A_STEPS];
+    uvec4 b_chunks[B_STEPS];
+    uint stage = 0;
+    if (k_end > 0) {
+        fetch_tiles(place, 0, a_chunks, b_chunks);
+        keep_tiles(stage, a_chunks, b_chunks);
+    }
+    barrier();
+    for (uint k = 0; k < k_end; k += TILE_K) {
+        bool more = k + TILE_K < k_end;
+        if (more)
+            fetch_tiles(place, k + TILE_K, a_chunks, b_chunks);
+        multiply_tiles(stage, subgroup_row, subgroup_col);
+        stage = STAGE - stage;
+        if (more)
+            keep_tiles(stage, a_chunks, b_chunks);
+        barrier();
+    }
+    store_sums(place, subgroup_row, subgroup_col);
+    barrier();
+}
+
+void main()
+{
+    uvec2 tile = near_tile();
+    for (uint entry = gl_WorkGroupID.z; entry < p.batch; entry += gl_NumWorkGroups.z)
+        multiply_entry(entry, tile);
+}

@@ -1,0 +1,398 @@
+// General matrix multiply without shared memory, barriers or subgroup operations; semantics in shared/gemm.h. b is
+// packed (pack.comp): panels of 32 columns, (ceil(n / 32), k, 32), zeros beyond n; ldb is the distance between panels.
+//
+// One operand is "gathered": neighbouring invocations read different elements of it. The other is "uniform": the whole
+// workgroup reads the same element. An invocation multiplies GATHERED rows or columns of one by UNIFORM of the other.
+//   SOURCE_B = address | storage: invocations lie along m, a is gathered, b is uniform.
+//   SOURCE_A = address | storage: invocations lie along n, b is gathered, a is uniform and f32. For half b, which costs
+//     as much to unpack as to multiply unless many rows share it. By address it needs 64-bit integers.
+// The source says how the uniform operand is read: by device address, or from a storage buffer.
+//
+// Invariants (the registry checks them): TILE_K is 4, 8, 12 or a multiple of 16. Along m: TILE_M is local size *
+// THREAD_M and TILE_N is THREAD_N, which is 8, 16 or a multiple of 32. Along n: TILE_M is THREAD_M, TILE_N is local
+// size * THREAD_N, and THREAD_N is even for half b. Panels begin at a multiple of 16 bytes along m, of a word along n.
+// Grid: x over tiles of n, y over tiles of m, z over the batch.
+//
+// Made for compilers that keep an invocation's lanes in a vector register (lavapipe): a load from a uniform address is
+// part of the multiply-add there, and a gather costs as much as several. They put the steps of one sum after each
+// other, so a sum takes BLOCK steps in CHAINS short dependent chains, which a processor overlaps with the next sums';
+// all sums are merged under the loop's mask once in TILE_K steps. Unrolled multiply-adds, THREAD_M * THREAD_N * TILE_K,
+// stay within 2048: more leaves the instruction cache, and compilers on LLVM 15 take seconds from 512 on.
+//
+// Two hazards shape the loops: Mesa 22.3's lavapipe ends an invocation's loops after 65,535 iterations in all, and
+// newer ones run a top-tested loop's body once more with all lanes off, uniform loads included: do-while under if.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+
+#define SOURCE_ID_storage 1
+#define SOURCE_ID_address 2
+#define SOURCE_ID(source) SOURCE_ID_EXPAND(source)
+#define SOURCE_ID_EXPAND(source) (SOURCE_ID_##source)
+#ifdef SOURCE_A
+#define ALONG_N 1
+#define SOURCE SOURCE_A
+#else
+#define ALONG_N 0
+#define SOURCE SOURCE_B
+#endif
+#if SOURCE_ID(SOURCE) == SOURCE_ID_address
+#define BY_ADDRESS 1
+#else
+#define BY_ADDRESS 0
+#endif
+#if BY_ADDRESS
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#endif
+#if BY_ADDRESS && ALONG_N
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#endif
+
+#include "include/storage.glsl"
+#include "shared/gemm.h"
+#include "include/grid.glsl"
+#include "include/math.glsl"
+
+layout(constant_id = VKF_GEMM_SPEC_TILE_M) const uint TILE_M = 64;
+layout(constant_id = VKF_GEMM_SPEC_TILE_N) const uint TILE_N = 32;
+layout(constant_id = VKF_GEMM_SPEC_TILE_K) const uint TILE_K = 16; // steps of k between two tests of the loop
+layout(constant_id = VKF_GEMM_SPEC_THREAD_M) const uint THREAD_M = 1;
+layout(constant_id = VKF_GEMM_SPEC_THREAD_N) const uint THREAD_N = 32;
+layout(constant_id = VKF_GEMM_SPEC_TRANSPOSE_A) const uint TRANSPOSE_A = 0;
+layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = VKF_GEMM_B_PANELS; // panels only
+layout(constant_id = VKF_GEMM_SPEC_ACTIVATION) const uint ACTIVATION = 0;
+layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
+layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
+layout(push_constant) uniform offsets_block
+{
+    uint a_offset, b_offset, d_offset, bias_offset;
+#if BY_ADDRESS
+    uvec2 uniform_address;
+#endif
+};
+
+READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
+READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
+
+const uint PANEL = VKF_GEMM_PANEL;
+const uint BLOCK = TILE_K < 16 ? TILE_K : 16;
+#if ALONG_N
+const uint GATHERED = THREAD_N;
+const uint UNIFORM = THREAD_M;
+#else
+const uint GATHERED = THREAD_M;
+const uint UNIFORM = THREAD_N;
+#endif
+const uint CHAINS = GATHERED < 4 ? 2 : 1;
+
+// The uniform operand. A place in it is an address, or an index into a storage buffer of words.
+#if ALONG_N
+#define WORD float
+#define WORD_BYTES 4
+#define WORD_ELEMENTS 1u
+#define ELEMENT_SHIFT 2u // log2 of an element's bytes
+#define UNIFORM_BINDING VKF_GEMM_BINDING_A
+#define UNIFORM_OFFSET a_offset
+#else
+#define UNIFORM_BINDING VKF_GEMM_BINDING_B
+#define UNIFORM_OFFSET b_offset
+#if SAME_TYPE(TYPE_B, f32)
+#define WORD vec4
+#define WORD_BYTES 16
+#define WORD_ELEMENTS 4u
+#define ELEMENT_SHIFT 2u
+#else
+#define WORD uvec4
+#define WORD_BYTES 16
+#define WORD_ELEMENTS 8u
+#define ELEMENT_SHIFT 1u
+#endif
+#endif
+
+#if BY_ADDRESS
+layout(buffer_reference, buffer_reference_align = WORD_BYTES, std430) readonly buffer uniform_words { WORD words[]; };
+#define WORD_AT(place, i) uniform_words(place).words[i]
+#if ALONG_N
+// A new address for every row and block of k: cheap in 64-bit arithmetic alone.
+#define PLACE uint64_t
+
+PLACE first_place()
+{
+    return packUint2x32(uniform_address);
+}
+
+PLACE advance(PLACE place, uint elements)
+{
+    return place + (uint64_t(elements) << ELEMENT_SHIFT);
+}
+#else
+#define PLACE uvec2
+
+PLACE first_place()
+{
+    return uniform_address;
+}
+
+PLACE advance(PLACE place, uint elements)
+{
+    uint carry;
+    uint low = uaddCarry(place.x, elements << ELEMENT_SHIFT, carry);
+    return uvec2(low, place.y + carry + (elements >> (32u - ELEMENT_SHIFT)));
+}
+#endif
+#else
+layout(set = 0, binding = UNIFORM_BINDING, std430) readonly buffer uniform_buffer { WORD uniform_data[]; };
+#define PLACE uint
+#define WORD_AT(place, i) uniform_data[(place) + (i)]
+
+PLACE first_place()
+{
+    return UNIFORM_OFFSET / WORD_ELEMENTS;
+}
+
+PLACE advance(PLACE place, uint elements)
+{
+    return place + elements / WORD_ELEMENTS;
+}
+#endif
+
+#if ALONG_N
+#if SAME_TYPE(TYPE_B, f32)
+READ(f32, VKF_GEMM_BINDING_B, b)
+const uint PAIR = 1;
+#else
+layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uint b_data[]; };
+const uint PAIR = 2; // neighbouring columns that an invocation reads as one
+#endif
+const uint UNIFORM_PLACES = 1;
+#else
+READ(TYPE_A, VKF_GEMM_BINDING_A, a)
+const uint PAIR = 1;
+const uint UNIFORM_PLACES = (THREAD_N + PANEL - 1) / PANEL;
+#endif
+
+// What an invocation works on.
+uint row_first; // of the invocation
+uint col_first;
+uint gathered_at[GATHERED]; // first element of each gathered row or column
+PLACE uniform_at[UNIFORM_PLACES]; // along m: each panel's row k; along n: a's first element
+
+// The invocation's rows i < THREAD_M and columns j < THREAD_N in d, and where their sum is kept.
+uint row_of(uint i)
+{
+    return row_first + (ALONG_N != 0 ? i : i * (TILE_M / THREAD_M));
+}
+
+uint col_of(uint j)
+{
+    return col_first + (ALONG_N != 0 ? j / PAIR * (TILE_N / THREAD_N * PAIR) + j % PAIR : j);
+}
+
+uint sum_of(uint i, uint j)
+{
+    return ALONG_N != 0 ? i * THREAD_N + j : j * THREAD_M + i;
+}
+
+// Outside rows and panels are clamped: what they give is not stored. The columns of a panel beyond n are zeros.
+void find_operands(uint a_first, uint b_first)
+{
+    uint last_panel = (p.n - 1) / PANEL;
+#if ALONG_N
+    row_first = gl_WorkGroupID.y * TILE_M;
+    col_first = gl_WorkGroupID.x * TILE_N + gl_LocalInvocationID.x * PAIR;
+    uniform_at[0] = advance(first_place(), a_first);
+    [[unroll]] for (uint g = 0; g < GATHERED; ++g) {
+        uint col = col_of(g);
+        gathered_at[g] = b_first + min(col / PANEL, last_panel) * p.ldb + col % PANEL;
+    }
+#else
+    row_first = gl_WorkGroupID.y * TILE_M + gl_LocalInvocationID.x;
+    col_first = gl_WorkGroupID.x * TILE_N;
+    [[unroll]] for (uint i = 0; i < UNIFORM_PLACES; ++i) {
+        uint panel = min(col_first / PANEL + i, last_panel);
+        uniform_at[i] = advance(first_place(), b_first + panel * p.ldb + col_first % PANEL);
+    }
+    [[unroll]] for (uint g = 0; g < GATHERED; ++g) {
+        uint row = min(row_of(g), p.m - 1);
+        gathered_at[g] = a_first + (TRANSPOSE_A != 0 ? row : row * p.lda);
+    }
+#endif
+}
+
+#if ALONG_N
+// Where row k of a's row number uniform_index lies.
+PLACE uniform_row(uint uniform_index, uint k)
+{
+    uint row = min(row_of(uniform_index), p.m - 1);
+    return advance(uniform_at[0], TRANSPOSE_A != 0 ? k * p.lda + row : row * p.lda + k);
+}
+
+float uniform_load(PLACE place, uint uniform_index, uint step)
+{
+    return WORD_AT(place, TRANSPOSE_A != 0 ? step * p.lda : step);
+}
+#else
+PLACE uniform_row(uint uniform_index, uint k)
+{
+    return uniform_at[uniform_index / PANEL];
+}
+
+float uniform_load(PLACE place, uint uniform_index, uint step)
+{
+    uint i = step * PANEL + uniform_index % PANEL;
+#if SAME_TYPE(TYPE_B, f32)
+    return WORD_AT(place, i / 4)[i % 4];
+#else
+    vec2 pair = unpackHalf2x16(WORD_AT(place, i / 8)[i / 2 % 4]);
+    return i % 2 == 0 ? pair.x : pair.y;
+#endif
+}
+#endif
+
+float gathered_load(uint gathered, uint k)
+{
+#if !ALONG_N
+    return a_load(gathered_at[gathered] + (TRANSPOSE_A != 0 ? k * p.lda : k));
+#elif SAME_TYPE(TYPE_B, f32)
+    return b_load(gathered_at[gathered] + k * PANEL);
+#else
+    vec2 pair = unpackHalf2x16(b_data[(b_offset + gathered_at[gathered / PAIR * PAIR] + k * PANEL) / 2]);
+    return gathered % PAIR == 0 ? pair.x : pair.y;
+#endif
+}
+
+float sums[UNIFORM * GATHERED];
+
+// Adds `count` steps of k, a constant for the caller; `first` of those from k on are done.
+void add_steps(uint k, uint first, uint count)
+{
+    float gathered[BLOCK * GATHERED];
+    [[unroll]] for (uint s = 0; s < count; ++s)
+        [[unroll]] for (uint g = 0; g < GATHERED; ++g)
+            gathered[s * GATHERED + g] = gathered_load(g, k + first + s);
+    [[unroll]] for (uint u = 0; u < UNIFORM; ++u) {
+        PLACE place = uniform_row(u, k);
+        float chains[CHAINS * GATHERED];
+        [[unroll]] for (uint s = 0; s < count; ++s) {
+            float value = uniform_load(place, u, first + s);
+            [[unroll]] for (uint g = 0; g < GATHERED; ++g) {
+                uint at = s % CHAINS * GATHERED + g;
+                if (s == 0)
+                    chains[at] = fma(gathered[g], value, sums[u * GATHERED + g]);
+                else if (s < CHAINS)
+                    chains[at] = gathered[s * GATHERED + g] * value;
+                else
+                    chains[at] = fma(gathered[s * GATHERED + g], value, chains[at]);
+            }
+        }
+        [[unroll]] for (uint g = 0; g < GATHERED; ++g) {
+            float total = chains[g];
+            if (CHAINS == 2 && count > 1)
+                total += chains[(GATHERED + g) % (CHAINS * GATHERED)];
+            sums[u * GATHERED + g] = total;
+        }
+    }
+}
+
+// Uniform places along n are found from k, those along m move with it.
+void move_uniform(uint steps)
+{
+#if !ALONG_N
+    [[unroll]] for (uint i = 0; i < UNIFORM_PLACES; ++i)
+        uniform_at[i] = advance(uniform_at[i], steps * PANEL);
+#endif
+}
+
+void multiply()
+{
+    [[unroll]] for (uint i = 0; i < UNIFORM * GATHERED; ++i)
+        sums[i] = 0.0;
+    uint k_end = p.alpha != 0.0 ? p.k : 0; // alpha 0 gives 0, whatever a and b hold
+    uint k_whole = k_end - k_end % TILE_K;
+    uint k = 0;
+    if (k_whole > 0) {
+        do {
+            [[unroll]] for (uint first = 0; first < TILE_K; first += BLOCK)
+                add_steps(k, first, BLOCK);
+            move_uniform(TILE_K);
+            k += TILE_K;
+        } while (k < k_whole);
+    }
+    if (k < k_end) {
+        do {
+            add_steps(k, 0, 1);
+            move_uniform(1);
+            ++k;
+        } while (k < k_end);
+    }
+}
+
+void add_d(uint d_first)
+{
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+        uint d_row = d_first + min(row_of(i), p.m - 1) * p.ldd;
+        [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
+            sums[sum_of(i, j)] += p.beta * d_load(d_row + min(col_of(j), p.n - 1));
+    }
+}
+
+// Each step for all sums, and conditions outside of the loops: there they cost little beside what is stored.
+void finish_sums(uint d_first)
+{
+    [[unroll]] for (uint i = 0; i < UNIFORM * GATHERED; ++i)
+        sums[i] *= p.alpha;
+    if (ADD_AFTER == 0 && p.beta != 0.0)
+        add_d(d_first);
+    [[unroll]] for (uint j = 0; j < THREAD_N; ++j) {
+        float bias_value = HAS_BIAS != 0 ? bias_load(min(col_of(j), p.n - 1)) : 0.0;
+        [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+            sums[sum_of(i, j)] = activate(ACTIVATION, sums[sum_of(i, j)] + bias_value);
+    }
+    if (ADD_AFTER != 0 && p.beta != 0.0)
+        add_d(d_first);
+}
+
+void store_sums(uint d_first)
+{
+    bool whole = col_of(THREAD_N - 1) < p.n;
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+        uint row = row_of(i);
+        uint d_row = d_first + row * p.ldd;
+        if (row < p.m) {
+            if (whole) {
+                [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
+                    d_store(d_row + col_of(j), sums[sum_of(i, j)]);
+            } else {
+                [[unroll]] for (uint j = 0; j < THREAD_N; ++j) {
+                    if (col_of(j) < p.n)
+                        d_store(d_row + col_of(j), sums[sum_of(i, j)]);
+                }
+            }
+        }
+    }
+}
+
+void multiply_entry(uint entry)
+{
+    uint outer = entry / p.batch_inner;
+    uint inner = entry % p.batch_inner;
+    uint d_first = p.d_first + outer * p.d_outer + inner * p.d_inner;
+    find_operands(p.a_first + outer * p.a_outer + inner * p.a_inner, outer * p.b_outer + inner * p.b_inner);
+    multiply();
+    finish_sums(d_first);
+    store_sums(d_first);
+}
+
+void main()
+{
+    uint entry = gl_WorkGroupID.z;
+    if (entry < p.batch) {
+        do {
+            multiply_entry(entry);
+            entry += gl_NumWorkGroups.z;
+        } while (entry < p.batch);
+    }
+}

@@ -1,0 +1,91 @@
+// Masks of attention scores, for every kernel that applies them. The including kernel has declared
+//   - constants MASK_KIND, KEY_MASK_KIND, CAUSAL and WINDOW (values in shared/types.h),
+//   - p, whose struct has mask_cols, mask_batch, mask_head, mask_row, key_mask_batch, causal_offset and window,
+//   - READ(bytes, .., mask) and READ(bytes, .., key_mask).
+//
+// A running maximum starts at the finite LOWEST = -FLT_MAX/2, so that no difference of scores is inf - inf. A score not
+// above it (-inf, a mask filled with the lowest finite number) counts as masked. NaN or +inf anywhere in a row makes
+// the row NaN, as in PyTorch.
+#ifndef VKF_MASK_GLSL
+#define VKF_MASK_GLSL
+
+#include "math.glsl"
+
+const float LOWEST = -1.7014117e38;
+
+// Where the masks of one row (one query of one head) lie.
+struct mask_view {
+    uint mask;     // of the row in mask
+    uint key_mask; // of the batch entry in key_mask
+    int key_count; // keys of the batch entry
+    int position;  // last key under the causal mask
+};
+
+mask_view view_mask(uint b, uint h, uint l)
+{
+    mask_view view;
+    view.mask = b * p.mask_batch + h * p.mask_head + l * p.mask_row;
+    view.key_mask = b * p.key_mask_batch;
+    view.key_count = 0x7fffffff;
+    if (KEY_MASK_KIND == VKF_SHADER_MASK_LENGTHS)
+        view.key_count = key_mask_load_i32(view.key_mask);
+    view.position = int(l) + p.causal_offset;
+    return view;
+}
+
+bool is_visible(mask_view view, uint col)
+{
+    bool visible = true;
+    if (MASK_KIND == VKF_SHADER_MASK_BOOL_EXCLUDE)
+        visible = !mask_load_bool(view.mask + col);
+    if (MASK_KIND == VKF_SHADER_MASK_BOOL_ATTEND)
+        visible = mask_load_bool(view.mask + col);
+    if (KEY_MASK_KIND == VKF_SHADER_MASK_BOOL_EXCLUDE)
+        visible = visible && !key_mask_load_bool(view.key_mask + col);
+    if (KEY_MASK_KIND == VKF_SHADER_MASK_BOOL_ATTEND)
+        visible = visible && key_mask_load_bool(view.key_mask + col);
+    if (KEY_MASK_KIND == VKF_SHADER_MASK_LENGTHS)
+        visible = visible && int(col) < view.key_count;
+    if (CAUSAL != 0)
+        visible = visible && int(col) <= view.position;
+    if (WINDOW != 0)
+        visible = visible && view.position - int(col) < int(min(p.window, 0x7fffffffu));
+    return visible;
+}
+
+// The score of a column below mask_cols under the masks; LOWEST where it is masked.
+float mask_score(mask_view view, uint col, float score)
+{
+    if (MASK_KIND == VKF_SHADER_MASK_ADDITIVE)
+        score += mask_load_f32(view.mask + col);
+    if (KEY_MASK_KIND == VKF_SHADER_MASK_ADDITIVE)
+        score += key_mask_load_f32(view.key_mask + col);
+    return is_visible(view, col) ? score : LOWEST;
+}
+
+// Columns [x, y) below mask_cols outside of which none of a block of rows sees anything: its batch entry's length, and
+// the causal mask and the window of its first and last query.
+uvec2 visible_columns(mask_view first, mask_view last)
+{
+    uint begin = 0;
+    uint end = p.mask_cols;
+    if (KEY_MASK_KIND == VKF_SHADER_MASK_LENGTHS)
+        end = min(end, uint(max(first.key_count, 0)));
+    if (CAUSAL != 0)
+        end = last.position < 0 ? 0u : min(end, uint(last.position) + 1u);
+    if (WINDOW != 0) {
+        int window = int(min(p.window, 0x7fffffffu));
+        begin = first.position >= window ? uint(first.position - window) + 1u : 0u;
+    }
+    return uvec2(min(begin, end), end);
+}
+
+// exp(score - maximum), 0 for a masked score, NaN for one that is NaN or +inf.
+float weight(float score, float maximum)
+{
+    if (is_nan(score) || floatBitsToUint(score) == 0x7f800000u)
+        return nan_value();
+    return score > LOWEST ? exp(score - maximum) : 0.0;
+}
+
+#endif

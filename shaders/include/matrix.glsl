@@ -1,0 +1,127 @@
+// Operands of the cooperative-matrix kernels, read in chunks of eight elements.
+//
+//   ELEMENT                     TYPE_B as a component type of cooperative matrices
+//   READ_CHUNKS(binding, name)  declares a readonly buffer of TYPE_B elements,
+//                               float name_load(uint i)   one element, and
+//                               uvec4 name_fetch(first, stride, line, at, lines, width)
+//                                 elements [at, at + 8) of a line out of `lines`, which are `width` long and lie
+//                                 `stride` apart; zeros outside
+//   READ_WIDE(binding, name)    the same for TYPE_A, which is TYPE_B again or f32; fetches a WIDE_CHUNK
+//   NARROW(chunk)               a WIDE_CHUNK rounded to eight elements of TYPE_B
+//
+// The buffers are declared as arrays of 16 bytes, whatever their elements: one load where a chunk is aligned, single
+// words elsewhere, and no need of 16-bit storage. Addresses are clamped into the matrix, so it may have no dimension
+// of 0.
+#ifndef VKF_MATRIX_GLSL
+#define VKF_MATRIX_GLSL
+
+#define CHUNK 8u
+
+#define MATRIX_TYPE_IS(a, b) MATRIX_TYPE_IS_EXPAND(a, b)
+#define MATRIX_TYPE_IS_EXPAND(a, b) (MATRIX_TYPE_##a == MATRIX_TYPE_##b)
+#define MATRIX_TYPE_f32 1
+#define MATRIX_TYPE_f16 2
+#define MATRIX_TYPE_bf16 3
+
+#if MATRIX_TYPE_IS(TYPE_B, bf16)
+#extension GL_EXT_bfloat16 : require
+#define ELEMENT bfloat16_t
+
+float widen(uint bits)
+{
+    return uintBitsToFloat(bits << 16);
+}
+
+// Nearest even; a NaN stays one.
+uint narrow(float x)
+{
+    uint bits = floatBitsToUint(x);
+    return (is_nan(x) ? bits | 0x400000u : bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+}
+
+uint narrow_pair(uint x, uint y)
+{
+    return narrow(uintBitsToFloat(x)) | narrow(uintBitsToFloat(y)) << 16;
+}
+#else
+#define ELEMENT float16_t
+
+float widen(uint bits)
+{
+    return unpackHalf2x16(bits & 0xffffu).x;
+}
+
+uint narrow_pair(uint x, uint y)
+{
+    return packFloat2x16(f16vec2(uintBitsToFloat(x), uintBitsToFloat(y)));
+}
+#endif
+
+#define CHUNK_BLOCK(slot, name) \
+    layout(set = 0, binding = slot, std430) readonly buffer name##_buffer { uvec4 name##_data[]; };
+
+#define READ_CHUNKS(slot, name)                                                                     \
+    CHUNK_BLOCK(slot, name)                                                                         \
+    uint name##_bits(uint at)                                                                       \
+    {                                                                                               \
+        return name##_data[at >> 3][(at >> 1) & 3u] >> ((at & 1u) << 4) & 0xffffu;                  \
+    }                                                                                               \
+    float name##_load(uint i) { return widen(name##_bits(name##_offset + i)); }                     \
+    uvec4 name##_fetch(uint first, uint stride, uint line, uint at, uint lines, uint width)         \
+    {                                                                                               \
+        uint begin = name##_offset + first + min(line, lines - 1) * stride;                         \
+        uvec4 chunk = uvec4(0);                                                                     \
+        if (line < lines && at + CHUNK <= width && ((begin + at) & 7u) == 0u) {                     \
+            chunk = name##_data[(begin + at) >> 3];                                                 \
+        } else {                                                                                    \
+            [[unroll]] for (uint i = 0; i < CHUNK; ++i) {                                           \
+                uint bits = name##_bits(begin + min(at + i, width - 1));                            \
+                chunk[i / 2] |= line < lines && at + i < width ? bits << (i % 2 * 16) : 0u;         \
+            }                                                                                       \
+        }                                                                                           \
+        return chunk;                                                                               \
+    }
+
+#if MATRIX_TYPE_IS(TYPE_A, f32)
+struct wide_chunk {
+    uvec4 low;
+    uvec4 high;
+};
+#define WIDE_CHUNK wide_chunk
+
+uvec4 narrow_chunk(wide_chunk chunk)
+{
+    return uvec4(narrow_pair(chunk.low.x, chunk.low.y), narrow_pair(chunk.low.z, chunk.low.w),
+                 narrow_pair(chunk.high.x, chunk.high.y), narrow_pair(chunk.high.z, chunk.high.w));
+}
+#define NARROW(chunk) narrow_chunk(chunk)
+
+#define READ_WIDE(slot, name)                                                                       \
+    CHUNK_BLOCK(slot, name)                                                                         \
+    wide_chunk name##_fetch(uint first, uint stride, uint line, uint at, uint lines, uint width)    \
+    {                                                                                               \
+        uint begin = name##_offset + first + min(line, lines - 1) * stride;                         \
+        wide_chunk chunk = wide_chunk(uvec4(0), uvec4(0));                                          \
+        if (line < lines && at + CHUNK <= width && ((begin + at) & 3u) == 0u) {                     \
+            chunk.low = name##_data[(begin + at) >> 2];                                             \
+            chunk.high = name##_data[((begin + at) >> 2) + 1];                                      \
+        } else {                                                                                    \
+            [[unroll]] for (uint i = 0; i < CHUNK; ++i) {                                           \
+                uint from = begin + min(at + i, width - 1);                                         \
+                uint bits = name##_data[from >> 2][from & 3u];                                      \
+                bits = line < lines && at + i < width ? bits : 0u;                                  \
+                if (i < 4)                                                                          \
+                    chunk.low[i % 4] = bits;                                                        \
+                else                                                                                \
+                    chunk.high[i % 4] = bits;                                                       \
+            }                                                                                       \
+        }                                                                                           \
+        return chunk;                                                                               \
+    }
+#else
+#define WIDE_CHUNK uvec4
+#define NARROW(chunk) (chunk)
+#define READ_WIDE(slot, name) READ_CHUNKS(slot, name)
+#endif
+
+#endif

@@ -1,0 +1,13 @@
+# The modules that old compilers cannot build. Where a build's compiler knows what they NEED it builds them; elsewhere
+# the SPIR-V beside this file is taken, which tools/prebuild-shaders makes. gemm_coopmat2_element runs where
+# cooperative matrices have flexible dimensions but no tensor addressing.
+
+vkf_add_shader(gemm_coopmat PARAMETERS A B D TYPES f32,f16,f32 f16,f16,f32 f16,f16,f16 f32,f16,f16
+    NEEDS GL_KHR_cooperative_matrix)
+vkf_add_shader(gemm_coopmat PARAMETERS A B D TYPES f32,bf16,f32 NEEDS GL_KHR_cooperative_matrix GL_EXT_bfloat16)
+vkf_add_shader(gemm_coopmat2 PARAMETERS A B D TYPES f32,f16,f32 f16,f16,f32 f16,f16,f16 f32,f16,f16
+    DEFINES TENSOR_ADDRESSING=1 NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
+vkf_add_shader(gemm_coopmat2_element SOURCE gemm_coopmat2.comp PARAMETERS A B D TYPES f32,f16,f32 f16,f16,f16
+    NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
+vkf_add_shader(attention_coopmat PARAMETERS Q KV OUT TYPES f32,f16,f32 f16,f16,f16 f16,f16,f32
+    NEEDS GL_KHR_cooperative_matrix)

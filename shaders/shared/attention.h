@@ -1,0 +1,88 @@
+// out = softmax(scale * query key^T + masks) value without a matrix of scores: the softmax runs along with the sums.
+// Masks and fully masked rows as in softmax.h.
+//
+// Query head h reads key and value head h / (heads / kv_heads). Rows are queries of the heads that share a key head:
+// row r of key head g is query r / (heads / kv_heads) of head g * (heads / kv_heads) + r % (heads / kv_heads).
+//
+// With PARTIAL the keys are split: split s of a row writes v_head_dim sums, the maximum and the sum of its weights to
+//   partial (batch, heads, q_len, splits, v_head_dim + 2), f32
+// at the binding of out, and attention_reduce puts the parts together.
+#ifndef VKF_SHARED_ATTENTION_H
+#define VKF_SHARED_ATTENTION_H
+
+#include "types.h"
+
+#define VKF_ATTENTION_BINDING_Q 1
+#define VKF_ATTENTION_BINDING_K 2
+#define VKF_ATTENTION_BINDING_V 3
+#define VKF_ATTENTION_BINDING_OUT 4
+#define VKF_ATTENTION_BINDING_MASK 5     // bytes for the boolean kinds, f32 for the additive one
+#define VKF_ATTENTION_BINDING_KEY_MASK 6 // the same, or i32 lengths
+
+#define VKF_ATTENTION_SPEC_QUERIES 1     // rows per invocation
+#define VKF_ATTENTION_SPEC_KEYS 2        // keys per step of the running softmax
+#define VKF_ATTENTION_SPEC_SPLIT_LANES 3 // invocations of a workgroup that share a row, each with a split of its own
+#define VKF_ATTENTION_SPEC_FENCE 4       // head dims between compiler fences, a multiple of 4; 0: none
+#define VKF_ATTENTION_SPEC_HEAD_DIM 5
+#define VKF_ATTENTION_SPEC_V_HEAD_DIM 6
+#define VKF_ATTENTION_SPEC_MASK_KIND 7
+#define VKF_ATTENTION_SPEC_KEY_MASK_KIND 8
+#define VKF_ATTENTION_SPEC_CAUSAL 9 // as in softmax.h
+#define VKF_ATTENTION_SPEC_WINDOW 10
+#define VKF_ATTENTION_SPEC_FULLY_MASKED 11
+#define VKF_ATTENTION_SPEC_PARTIAL 12
+#define VKF_ATTENTION_SPEC_COUNT 13
+#define VKF_ATTENTION_SPEC_TEXEL_WIDTH 13 // with SOURCE_TEXEL: elements per texel, 4 or 1
+#define VKF_ATTENTION_TEXEL_SPEC_COUNT 14
+
+// All strides in elements.
+struct vkf_attention_params {
+    vkf_u32 batch;
+    vkf_u32 heads;
+    vkf_u32 kv_heads; // divides heads
+    vkf_u32 q_len;
+    vkf_u32 k_len;
+    vkf_u32 splits; // a multiple of SPLIT_LANES; 1 without PARTIAL
+    vkf_u32 q_batch;
+    vkf_u32 q_row; // between queries of a head
+    vkf_u32 q_head;
+    vkf_u32 k_batch;
+    vkf_u32 k_row;
+    vkf_u32 k_head;
+    vkf_u32 v_batch;
+    vkf_u32 v_row;
+    vkf_u32 v_head;
+    vkf_u32 out_batch;
+    vkf_u32 out_row;
+    vkf_u32 out_head;
+    vkf_u32 mask_cols; // keys under the masks; those after them (bias_kv, zero_attn) are always visible
+    vkf_u32 mask_batch;
+    vkf_u32 mask_head;
+    vkf_u32 mask_row;
+    vkf_u32 key_mask_batch;
+    vkf_i32 causal_offset;
+    vkf_u32 window;
+    vkf_f32 scale;
+};
+VKF_SHARED_SIZE(vkf_attention_params, 26)
+
+#define VKF_ATTENTION_REDUCE_BINDING_PARTIAL 1
+#define VKF_ATTENTION_REDUCE_BINDING_OUT 2
+
+#define VKF_ATTENTION_REDUCE_SPEC_FULLY_MASKED 1
+#define VKF_ATTENTION_REDUCE_SPEC_COUNT 2
+
+struct vkf_attention_reduce_params {
+    vkf_u32 rows; // batch * heads * q_len
+    vkf_u32 heads;
+    vkf_u32 q_len;
+    vkf_u32 k_len;
+    vkf_u32 splits;
+    vkf_u32 v_head_dim;
+    vkf_u32 out_batch; // strides of out in elements
+    vkf_u32 out_row;
+    vkf_u32 out_head;
+};
+VKF_SHARED_SIZE(vkf_attention_reduce_params, 9)
+
+#endif

@@ -1,0 +1,13 @@
+// Specialisation constants that the cooperative-matrix kernels have besides those of gemm.h: the fragment's shape,
+// one that the device lists.
+#ifndef VKF_SHARED_GEMM_COOPMAT_H
+#define VKF_SHARED_GEMM_COOPMAT_H
+
+#include "gemm.h"
+
+#define VKF_GEMM_SPEC_FRAGMENT_M 11
+#define VKF_GEMM_SPEC_FRAGMENT_N 12
+#define VKF_GEMM_SPEC_FRAGMENT_K 13
+#define VKF_GEMM_COOPMAT_SPEC_COUNT 14
+
+#endif

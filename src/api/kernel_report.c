@@ -1,0 +1,141 @@
+// What each variant of each kernel is to a device: usable, taken by default, compiled, and how well.
+#include <vkformer/kernels.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/typical_problem.h"
+#include "kernel/context.h"
+#include "kernel/statistics.h"
+
+typedef struct report_run {
+    vkf_context *context;
+    const char *name; // beginning of those asked for
+    bool compile;
+    vkf_kernel_report_fn visit;
+    void *user;
+} report_run;
+
+// What a device takes that has measured and tested nothing.
+static vkf__selector unmeasured(const vkf_context *context)
+{
+    return (vkf__selector){.caps = &context->device.plan.caps};
+}
+
+static bool is_default(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                       const vkf__typical_problem *typical, bool allow_f16_math)
+{
+    vkf__variant chosen = {0};
+    vkf__typical_problem asked = *typical;
+    asked.problem.allow_f16_math = allow_f16_math;
+    const vkf__problem problem = vkf__typical_problem_for(selector, &asked, kernel->types);
+    return vkf__select(selector, kernel->op, kernel->types, &problem, &chosen, NULL) && chosen.kernel == kernel &&
+           chosen.config == config;
+}
+
+// The labels of the typical problems that fall to the variant, ", " between them. Some do so only where float32 may be
+// rounded (VKF_PRECISION_F16).
+static void list_defaults(const vkf_context *context, const vkf__kernel *kernel, const vkf__config *config,
+                          uint32_t head_dim, char *out_text, size_t size_bytes)
+{
+    const vkf__selector selector = unmeasured(context);
+    size_t length = 0;
+    out_text[0] = '\0';
+    for (uint32_t i = 0; i < vkf__typical_problem_count; i++) {
+        const vkf__typical_problem *typical = &vkf__typical_problems[i];
+        if (typical->op != kernel->op || (kernel->op == VKF_OP_ATTENTION && typical->problem.k != head_dim))
+            continue;
+        bool exact = is_default(&selector, kernel, config, typical, false);
+        if (length < size_bytes && (exact || is_default(&selector, kernel, config, typical, true)))
+            length += (size_t)snprintf(out_text + length, size_bytes - length, "%s%s%s", length > 0 ? ", " : "",
+                                       typical->label, exact ? "" : " (f16)");
+    }
+}
+
+// A pipeline that cannot be made is a finding; what leaves the context unusable ends the visit.
+static bool ends_the_visit(vkf_status status)
+{
+    return status == VKF_ERROR_OUT_OF_HOST_MEMORY || status == VKF_ERROR_DEVICE_LOST;
+}
+
+static vkf_status compile(vkf_context *context, const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim,
+                          vkf_kernel_report *report, vkf_statistic **out_raw)
+{
+    uint32_t flags[VKF_KERNEL_MAX_SPEC], spec[VKF_KERNEL_MAX_SPEC] = {0};
+    const vkf__pipeline *pipeline = NULL;
+    vkf__typical_flags(kernel, head_dim, flags);
+    vkf__variant_spec(&context->device.plan.caps, &(vkf__variant){kernel, config}, flags, spec);
+    report->status = vkf__pipelines_get(&context->pipelines, kernel, spec, &pipeline);
+    report->compiled = report->status == VKF_OK;
+    if (!report->compiled)
+        return ends_the_visit(report->status) ? report->status : VKF_OK;
+    vkf_status status = vkf__statistics_read(&context->device, pipeline->handle, out_raw, &report->raw_count);
+    if (status != VKF_OK)
+        return ends_the_visit(status) ? status : VKF_OK;
+    report->raw = *out_raw;
+    report->has_statistics = report->raw_count > 0;
+    vkf__statistics_normalise(&context->device.plan.caps, *out_raw, report->raw_count, &report->statistics);
+    if (report->statistics.shared_bytes == VKF_STATISTIC_UNKNOWN)
+        report->statistics.shared_bytes =
+            vkf__variant_shared_bytes(&context->device.plan.caps, &(vkf__variant){kernel, config}, NULL);
+    return VKF_OK;
+}
+
+static vkf_status report_constants(const report_run *run, const vkf__kernel *kernel, const vkf__config *config,
+                                   uint32_t head_dim)
+{
+    vkf_status status = VKF_OK;
+    vkf_statistic *raw = NULL;
+    char constants[32] = "", defaults[256] = "";
+    vkf_kernel_report report = {
+        .kernel = kernel->name, .config = config->name, .constants = constants, .default_for = defaults};
+    vkf__statistics_normalise(&run->context->device.plan.caps, NULL, 0, &report.statistics);
+    if (head_dim > 0)
+        (void)snprintf(constants, sizeof constants, "head_dim %u", head_dim);
+    report.usable = vkf__kernel_usable(&run->context->device.plan.caps, kernel, config, &report.why);
+    if (report.usable)
+        list_defaults(run->context, kernel, config, head_dim, defaults, sizeof defaults);
+    if (report.usable && run->compile)
+        VKF_TRY(compile(run->context, kernel, config, head_dim, &report, &raw));
+    if (!run->visit(run->user, &report))
+        status = VKF_ERROR_CANCELLED;
+fail:
+    vkf__free(&run->context->host, raw);
+    return status;
+}
+
+static vkf_status report_config(const report_run *run, const vkf__kernel *kernel, const vkf__config *config)
+{
+    const vkf__caps *caps = &run->context->device.plan.caps;
+    vkf_status status = VKF_OK;
+    char full[160];
+    (void)snprintf(full, sizeof full, "%s/%s", kernel->name, config->name);
+    if (strncmp(full, run->name, strlen(run->name)) != 0)
+        return VKF_OK;
+    if (kernel->op != VKF_OP_ATTENTION)
+        return report_constants(run, kernel, config, 0);
+    for (uint32_t i = 0; i < VKF_TYPICAL_HEAD_DIMS; i++) {
+        uint32_t head_dim = vkf__typical_head_dims[i];
+        const vkf__problem problem = {.m = 1, .n = 1, .k = head_dim, .quads = true, .allow_f16_math = true};
+        if (!vkf__kernel_usable(caps, kernel, config, NULL) || vkf__kernel_takes(caps, kernel, config, &problem))
+            VKF_TRY(report_constants(run, kernel, config, head_dim));
+    }
+fail:
+    return status;
+}
+
+vkf_status vkf_context_report_kernels(vkf_context *context, const char *name, bool compile_too,
+                                      vkf_kernel_report_fn visit, void *user)
+{
+    vkf_status status = VKF_OK;
+    if (!context || !visit)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    const report_run run = {
+        .context = context, .name = name ? name : "", .compile = compile_too, .visit = visit, .user = user};
+    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
+        for (uint32_t c = 0; c < vkf__kernels[i].config_count; c++)
+            VKF_TRY(report_config(&run, &vkf__kernels[i], &vkf__kernels[i].configs[c]));
+    }
+fail:
+    return status;
+}

@@ -1,0 +1,24 @@
+// Checks of the masks that softmax and attention share.
+#ifndef VKF_API_MASK_CHECK_H
+#define VKF_API_MASK_CHECK_H
+
+#include "api/check.h"
+
+// What masks are applied to: (batch, heads, q_len, k_len).
+typedef struct vkf__mask_target {
+    uint32_t batch, heads, q_len, k_len;
+    const vkf_tensor *out;
+} vkf__mask_target;
+
+// Strides of a mask in elements; 0 where it broadcasts.
+typedef struct vkf__mask_strides {
+    uint32_t batch, head, row;
+} vkf__mask_strides;
+
+VKF_MUST_CHECK vkf_status vkf__check_mask(const vkf__checker *check, vkf_mask_kind kind, const vkf_tensor *mask,
+                                          const vkf__mask_target *target, vkf__mask_strides *out_strides);
+// *out_stride: from one batch entry to the next.
+VKF_MUST_CHECK vkf_status vkf__check_key_mask(const vkf__checker *check, vkf_mask_kind kind, const vkf_tensor *mask,
+                                              const vkf__mask_target *target, uint32_t *out_stride);
+
+#endif

@@ -1,0 +1,103 @@
+#include <math.h>
+
+#include "api/mask_check.h"
+#include "op/attention.h"
+#include "op/run_once.h"
+
+typedef struct attention_shape {
+    uint32_t batch, q_len, k_len, heads, kv_heads, dim, v_dim;
+} attention_shape;
+
+static vkf_status check_tensors(const vkf__checker *check, const vkf_sdpa_desc *desc, attention_shape *out_shape)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__check_float(check, &desc->query, "query"));
+    VKF_TRY(vkf__check_float(check, &desc->key, "key"));
+    VKF_TRY(vkf__check_float(check, &desc->value, "value"));
+    if (desc->query.rank != 4 || desc->key.rank != 4 || desc->value.rank != 4)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: query, key and value must be of rank 4",
+                         check->function);
+    const uint32_t *q = desc->query.shape, *k = desc->key.shape, *v = desc->value.shape;
+    const attention_shape s = {q[0], q[2], k[2], q[1], k[1], q[3], v[3]};
+    const uint32_t key[] = {s.batch, s.kv_heads, s.k_len, s.dim}, value[] = {s.batch, s.kv_heads, s.k_len, s.v_dim};
+    const uint32_t out[] = {s.batch, s.heads, s.q_len, s.v_dim};
+    VKF_TRY(vkf__check_shape(check, &desc->key, "key", desc->query.dtype, 4, key));
+    VKF_TRY(vkf__check_shape(check, &desc->value, "value", desc->query.dtype, 4, value));
+    VKF_TRY(vkf__check_shape(check, &desc->out, "out", desc->query.dtype, 4, out));
+    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->query, "query"));
+    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->key, "key"));
+    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->value, "value"));
+    if (s.heads % s.kv_heads != 0)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: %u key heads do not divide %u query heads",
+                         check->function, s.kv_heads, s.heads);
+    if (desc->causal >= VKF_CAUSAL_COUNT || desc->fully_masked >= VKF_FULLY_MASKED_COUNT)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown causal or fully_masked value",
+                         check->function);
+    *out_shape = s;
+fail:
+    return status;
+}
+
+static vkf__heads_span heads_of(const vkf_tensor *tensor)
+{
+    uint32_t row = tensor->shape[3], head = tensor->shape[2] * row;
+    return (vkf__heads_span){vkf__span_of(tensor), tensor->shape[1] * head, row, head};
+}
+
+static vkf__attention_args args_of(const vkf_sdpa_desc *desc, const attention_shape *s)
+{
+    vkf__attention_args args = {
+        .label = "attention",
+        .q = heads_of(&desc->query),
+        .k = heads_of(&desc->key),
+        .v = heads_of(&desc->value),
+        .out = heads_of(&desc->out),
+        .mask_kind = desc->mask_kind,
+        .key_mask_kind = desc->key_mask_kind,
+        .batch = s->batch,
+        .heads = s->heads,
+        .kv_heads = s->kv_heads,
+        .q_len = s->q_len,
+        .k_len = s->k_len,
+        .head_dim = s->dim,
+        .v_head_dim = s->v_dim,
+        .mask_cols = s->k_len,
+        .causal = desc->causal != VKF_CAUSAL_NONE || desc->window > 0,
+        .window = desc->window,
+        .scale = desc->scale == 0.0f ? 1.0f / sqrtf((float)s->dim) : desc->scale,
+        .fully_masked = desc->fully_masked,
+    };
+    if (desc->causal == VKF_CAUSAL_BOTTOM_RIGHT)
+        args.causal_offset = (int32_t)((int64_t)s->k_len - s->q_len);
+    if (desc->mask_kind != VKF_MASK_NONE)
+        args.mask = vkf__span_of(&desc->mask);
+    if (desc->key_mask_kind != VKF_MASK_NONE)
+        args.key_mask = vkf__span_of(&desc->key_mask);
+    return args;
+}
+
+static vkf_status emit(vkf__work *work, const void *args)
+{
+    return vkf__emit_attention(work, args);
+}
+
+vkf_status vkf_scaled_dot_product_attention(vkf_context *context, const vkf_sdpa_desc *desc)
+{
+    if (!context || !desc)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    const vkf__checker check = {.host = &context->host, .function = "vkf_scaled_dot_product_attention"};
+    attention_shape shape = {0};
+    vkf__mask_strides strides;
+    VKF_TRY(check_tensors(&check, desc, &shape));
+    vkf__attention_args args = args_of(desc, &shape);
+    const vkf__mask_target target = {shape.batch, shape.heads, shape.q_len, shape.k_len, &desc->out};
+    VKF_TRY(vkf__check_mask(&check, desc->mask_kind, &desc->mask, &target, &strides));
+    VKF_TRY(vkf__check_key_mask(&check, desc->key_mask_kind, &desc->key_mask, &target, &args.key_mask_batch));
+    args.mask_batch = strides.batch;
+    args.mask_head = strides.head;
+    args.mask_row = strides.row;
+    VKF_TRY(vkf__run_once(context, "attention", emit, &args));
+fail:
+    return status;
+}

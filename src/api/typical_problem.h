@@ -1,0 +1,30 @@
+// Problems that Transformers are made of, for telling which kernels a device takes by default and compiling them as
+// they are commonly asked for.
+#ifndef VKF_API_TYPICAL_PROBLEM_H
+#define VKF_API_TYPICAL_PROBLEM_H
+
+#include "kernel/select.h"
+
+typedef struct vkf__typical_problem {
+    vkf__op op;
+    const char *label;
+    vkf__problem problem;
+    bool linear; // b is a weight, in the layout that the device wants
+} vkf__typical_problem;
+
+extern const vkf__typical_problem vkf__typical_problems[];
+extern const uint32_t vkf__typical_problem_count;
+
+// The problem as a device gets it: with the layout of b that a kernel for these types wants there.
+vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__typical_problem *typical,
+                                      const vkf_dtype *types);
+
+// Sizes of a head that attention kernels are compiled for.
+#define VKF_TYPICAL_HEAD_DIMS 2
+extern const uint32_t vkf__typical_head_dims[VKF_TYPICAL_HEAD_DIMS];
+
+// The specialisation constants after the tile, as vkf__variant_spec() takes them: a Linear with bias, attention without
+// a mask over heads of head_dim, layer norm with weight and bias. `out_flags` has room for VKF_KERNEL_MAX_SPEC.
+void vkf__typical_flags(const vkf__kernel *kernel, uint32_t head_dim, uint32_t *out_flags);
+
+#endif

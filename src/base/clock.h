@@ -1,0 +1,7 @@
+// The monotonic clock, in nanoseconds; exact to one for a hundred days.
+#ifndef VKF_BASE_CLOCK_H
+#define VKF_BASE_CLOCK_H
+
+double vkf__now_ns(void);
+
+#endif

@@ -1,0 +1,196 @@
+#include "kernel/learned.h"
+
+#include <string.h>
+
+#include "kernel/text_table.h"
+
+#define MAX_TEXT_BYTES ((size_t)4 << 20)
+
+// *out_text is NULL with size 0 when there is none.
+static vkf_status load_text(const vkf__learned *learned, const char *prefix, char **out_text, size_t *out_size)
+{
+    const vkf_cache_callbacks *cache = learned->cache;
+    vkf_status status = VKF_OK;
+    char key[96];
+    char *text = NULL;
+    vkf__device_key(&learned->device->plan.caps, prefix, key, sizeof key);
+    size_t size = cache->load ? cache->load(cache->user, key, NULL, 0) : 0;
+    if (size > MAX_TEXT_BYTES)
+        size = 0;
+    if (size > 0) {
+        VKF_ALLOC(learned->device->host, text, size);
+        size_t loaded = cache->load(cache->user, key, text, size);
+        size = loaded < size ? loaded : size;
+    }
+    *out_text = text;
+    *out_size = size;
+fail:
+    return status;
+}
+
+static vkf_status load_verdicts(vkf__learned *learned)
+{
+    const vkf__device *device = learned->device;
+    char *text = NULL;
+    size_t size = 0;
+    vkf_status status = load_text(learned, "verdicts", &text, &size);
+    if (status == VKF_OK)
+        vkf__verdicts_parse(device->host, &device->plan.caps, text, size, &learned->verdicts);
+    vkf__free(device->host, text);
+    return status;
+}
+
+static vkf_status load_tuned(const vkf__learned *learned, vkf__tuned *out_tuned)
+{
+    const vkf__device *device = learned->device;
+    char *text = NULL;
+    size_t size = 0;
+    vkf_status status = load_text(learned, "tuned", &text, &size);
+    if (status == VKF_OK)
+        status = vkf__tuned_parse(device->host, &device->plan.caps, text, size, out_tuned);
+    vkf__free(device->host, text);
+    return status;
+}
+
+// Takes `tuned` over, also on failure.
+static vkf_status publish(vkf__learned *learned, vkf__tuned *tuned)
+{
+    const vkf__host *host = learned->device->host;
+    vkf_status status = VKF_OK;
+    vkf__tuned_table *table = NULL;
+    VKF_ALLOC(host, table, 1);
+    *table = (vkf__tuned_table){.tuned = *tuned, .older = atomic_load(&learned->newest)};
+    atomic_store(&learned->newest, table);
+    return VKF_OK;
+fail:
+    vkf__tuned_free(host, tuned);
+    return status;
+}
+
+vkf_status vkf__learned_init(vkf__learned *learned, vkf__device *device, const vkf_cache_callbacks *cache, bool keep)
+{
+    vkf_status status = VKF_OK;
+    vkf__tuned tuned = {0};
+    learned->device = device;
+    learned->cache = cache;
+    learned->keep = keep;
+    VKF_TRY(vkf__verdicts_init(device->host, &learned->verdicts));
+    if (pthread_mutex_init(&learned->lock, NULL) != 0)
+        return vkf__fail(device->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "context: the system has no mutex left");
+    learned->lock_ready = true;
+    if (!keep)
+        return VKF_OK;
+    VKF_TRY(load_verdicts(learned));
+    VKF_TRY(load_tuned(learned, &tuned));
+    if (tuned.count > 0)
+        VKF_TRY(publish(learned, &tuned));
+fail:
+    return status;
+}
+
+void vkf__learned_finish(vkf__learned *learned)
+{
+    if (!learned->device)
+        return;
+    const vkf__host *host = learned->device->host;
+    for (vkf__tuned_table *table = atomic_load(&learned->newest), *older = NULL; table; table = older) {
+        older = table->older;
+        vkf__tuned_free(host, &table->tuned);
+        vkf__free(host, table);
+    }
+    vkf__verdicts_free(host, &learned->verdicts);
+    if (learned->lock_ready)
+        pthread_mutex_destroy(&learned->lock);
+    learned->lock_ready = false;
+    learned->device = NULL;
+}
+
+const vkf__tuned *vkf__learned_tuned(const vkf__learned *learned)
+{
+    const vkf__tuned_table *table = atomic_load(&learned->newest);
+    return table ? &table->tuned : NULL;
+}
+
+void vkf__learned_verdict(vkf__learned *learned, const vkf__kernel *kernel, const vkf__config *config,
+                          vkf__verdict verdict)
+{
+    vkf__verdict_set(&learned->verdicts, kernel, config, verdict);
+    atomic_store(&learned->unsaved_verdicts, true);
+}
+
+static vkf_status copy_entries(const vkf__host *host, const vkf__tuned *from, vkf__tuned *to)
+{
+    vkf_status status = VKF_OK;
+    for (size_t i = 0; from && i < from->count; i++)
+        VKF_TRY(vkf__tuned_put(host, to, &from->entries[i]));
+fail:
+    return status;
+}
+
+vkf_status vkf__learned_measured(vkf__learned *learned, const vkf__tuned_entry *entry)
+{
+    const vkf__host *host = learned->device->host;
+    vkf_status status = VKF_OK;
+    vkf__tuned tuned = {0};
+    pthread_mutex_lock(&learned->lock);
+    VKF_TRY(copy_entries(host, vkf__learned_tuned(learned), &tuned));
+    VKF_TRY(vkf__tuned_put(host, &tuned, entry));
+    VKF_TRY(publish(learned, &tuned));
+    tuned = (vkf__tuned){0};
+    atomic_store(&learned->unsaved_tuned, true);
+fail:
+    pthread_mutex_unlock(&learned->lock);
+    vkf__tuned_free(host, &tuned);
+    return status;
+}
+
+static void save_text(const vkf__learned *learned, const char *prefix, const char *text)
+{
+    char key[96];
+    vkf__device_key(&learned->device->plan.caps, prefix, key, sizeof key);
+    learned->cache->save(learned->cache->user, key, text, strlen(text));
+}
+
+static vkf_status save_verdicts(vkf__learned *learned)
+{
+    const vkf__device *device = learned->device;
+    vkf_status status = VKF_OK;
+    char *text = NULL;
+    VKF_TRY(load_verdicts(learned));
+    VKF_TRY(vkf__verdicts_format(device->host, &device->plan.caps, &learned->verdicts, &text));
+    save_text(learned, "verdicts", text);
+fail:
+    vkf__free(device->host, text);
+    return status;
+}
+
+static vkf_status save_tuned(vkf__learned *learned)
+{
+    const vkf__device *device = learned->device;
+    vkf_status status = VKF_OK;
+    vkf__tuned merged = {0};
+    char *text = NULL;
+    VKF_TRY(load_tuned(learned, &merged));
+    VKF_TRY(copy_entries(device->host, vkf__learned_tuned(learned), &merged));
+    VKF_TRY(vkf__tuned_format(device->host, &device->plan.caps, &merged, &text));
+    save_text(learned, "tuned", text);
+fail:
+    vkf__tuned_free(device->host, &merged);
+    vkf__free(device->host, text);
+    return status;
+}
+
+vkf_status vkf__learned_save(vkf__learned *learned)
+{
+    vkf_status status = VKF_OK;
+    if (!learned->device || !learned->keep || !learned->lock_ready || !learned->cache->save)
+        return VKF_OK;
+    pthread_mutex_lock(&learned->lock);
+    if (atomic_exchange(&learned->unsaved_verdicts, false))
+        VKF_TRY(save_verdicts(learned));
+    if (atomic_exchange(&learned->unsaved_tuned, false))
+        VKF_TRY(save_tuned(learned));
+fail:
+    pthread_mutex_unlock(&learned->lock);
+    return status;
+}

@@ -1,0 +1,155 @@
+// Tile parameters of the matrix products' kernels and the invariants between them. Part of registry.c.
+#ifndef VKF_KERNEL_REGISTRY_GEMM_H
+#define VKF_KERNEL_REGISTRY_GEMM_H
+
+#include "kernel/registry.h"
+#include "shared/gemm.h"
+
+// {tile m, tile n, tile k, thread m, thread n}
+static const vkf__config gemm_configs[] = {
+    {.name = "thin", .local_size = 64, .tile = {8, 64, 16, 2, 4}, .max_m = 8},
+    {.name = "large", .local_size = 128, .tile = {64, 64, 16, 8, 4}, .min_m = 48, .min_n = 48},
+    {.name = "small", .local_size = 64, .tile = {32, 32, 16, 4, 4}},
+    {.name = "64x64", .local_size = 64, .tile = {64, 64, 16, 8, 8}},
+    {.name = "64x32", .local_size = 64, .tile = {64, 32, 16, 8, 4}},
+    {.name = "128x64", .local_size = 128, .tile = {128, 64, 16, 8, 8}},
+    {.name = "128x64x256", .local_size = 256, .tile = {128, 64, 16, 8, 4}},
+    {.name = "128x128", .local_size = 256, .tile = {128, 128, 16, 8, 8}},
+    {.name = "deep", .local_size = 128, .tile = {64, 64, 32, 8, 4}},
+};
+
+static uint32_t gemm_shared_bytes(const vkf__config *config)
+{
+    // Rows of both tiles are padded by four elements against bank conflicts.
+    return 4 * config->tile[2] * (config->tile[0] + config->tile[1] + 8);
+}
+
+static bool gemm_valid(const vkf__config *config)
+{
+    const uint32_t *t = config->tile;
+    return t[2] >= 8 && t[2] % 4 == 0 && t[3] > 0 && t[4] > 0 && t[0] % 4 == 0 && t[1] % 4 == 0 && t[0] % t[3] == 0 &&
+           t[1] % t[4] == 0 && (t[0] / t[3]) * (t[1] / t[4]) == config->local_size;
+}
+
+// Few rows against a weight: {rows, columns of a workgroup, depth per load, rows, columns of an invocation}.
+static const vkf__config gemv_configs[] = {
+    {.name = "rows1", .local_size = 64, .tile = {1, 4, 8, 1, 4}, .max_m = 1},
+    {.name = "rows1x128", .local_size = 128, .tile = {1, 4, 8, 1, 4}, .max_m = 1},
+    {.name = "rows1x2", .local_size = 64, .tile = {1, 2, 16, 1, 2}, .max_m = 1},
+    {.name = "rows2", .local_size = 64, .tile = {2, 4, 8, 2, 4}, .max_m = 2},
+    {.name = "rows4", .local_size = 64, .tile = {4, 4, 8, 4, 4}, .max_m = 4},
+    {.name = "rows8", .local_size = 64, .tile = {8, 4, 4, 8, 4}},
+    {.name = "rows8x16", .local_size = 16, .tile = {8, 2, 4, 8, 2}},
+};
+
+static const vkf__config gemv_columns_configs[] = {
+    {.name = "rows1", .local_size = 64, .tile = {1, 32, 8, 1, 4}, .max_m = 1},
+    {.name = "rows1x64", .local_size = 128, .tile = {1, 64, 8, 1, 4}, .max_m = 1},
+    {.name = "rows2", .local_size = 64, .tile = {2, 32, 8, 2, 4}, .max_m = 2},
+    {.name = "rows4", .local_size = 64, .tile = {4, 32, 8, 4, 4}, .max_m = 4},
+    {.name = "rows8", .local_size = 64, .tile = {8, 32, 4, 8, 4}},
+    {.name = "rows8x16", .local_size = 16, .tile = {8, 16, 4, 8, 4}},
+};
+
+static bool gemv_valid_common(const vkf__config *config)
+{
+    const uint32_t *t = config->tile;
+    uint32_t powers = config->local_size * t[0] * t[1] * t[2];
+    return powers > 0 && (powers & (powers - 1)) == 0 && t[3] == t[0] && t[2] >= 4;
+}
+
+static bool gemv_valid(const vkf__config *config)
+{
+    return gemv_valid_common(config) && config->tile[4] == config->tile[1];
+}
+
+static bool gemv_columns_valid(const vkf__config *config)
+{
+    return gemv_valid_common(config) && config->tile[4] == 4 && config->tile[1] >= 4 &&
+           config->tile[1] <= config->local_size;
+}
+
+static uint32_t gemv_partials(const vkf__config *config, uint32_t parts)
+{
+    return 4 * parts * ((config->tile[0] * config->tile[1]) | 1);
+}
+
+static uint32_t gemv_shared_bytes(const vkf__config *config)
+{
+    return gemv_partials(config, config->local_size);
+}
+
+// Subgroups are of four invocations at least.
+static uint32_t gemv_subgroup_shared_bytes(const vkf__config *config)
+{
+    return gemv_partials(config, config->local_size / 4 + 1);
+}
+
+static uint32_t gemv_columns_shared_bytes(const vkf__config *config)
+{
+    return gemv_partials(config, 4 * config->local_size / config->tile[1]);
+}
+
+// Lanes along m, each with a row and the columns of a panel or two; small shares for compilers that spill. What is
+// unrolled grows with thread m * thread n * tile k, and so does the time to compile it.
+static const vkf__config gemm_address_configs[] = {
+    {.name = "8x32", .local_size = 8, .tile = {8, 32, 32, 1, 32}, .max_m = 47},
+    {.name = "64x64", .local_size = 64, .tile = {64, 64, 32, 1, 64}, .min_m = 48, .min_n = 64},
+    {.name = "128x64", .local_size = 128, .tile = {128, 64, 32, 1, 64}, .min_m = 128, .min_n = 64},
+    {.name = "8x64", .local_size = 8, .tile = {8, 64, 32, 1, 64}, .max_m = 47},
+    {.name = "128x64x2", .local_size = 64, .tile = {128, 64, 8, 2, 64}, .min_m = 128, .min_n = 64},
+    {.name = "64x16", .local_size = 64, .tile = {64, 16, 8, 1, 16}, .min_m = 32},
+    {.name = "8x32x16", .local_size = 8, .tile = {8, 32, 16, 1, 32}},
+};
+
+static const vkf__config gemm_direct_configs[] = {
+    {.name = "64x16", .local_size = 64, .tile = {64, 16, 8, 1, 16}, .min_m = 32},
+    {.name = "128x8", .local_size = 64, .tile = {128, 8, 4, 2, 8}, .min_m = 64},
+    {.name = "8x16", .local_size = 8, .tile = {8, 16, 8, 1, 16}},
+};
+
+static bool gemm_rows_valid(const vkf__config *config)
+{
+    const uint32_t *t = config->tile;
+    bool depth = t[2] == 4 || t[2] == 8 || t[2] == 12 || (t[2] > 0 && t[2] % 16 == 0);
+    bool columns = t[4] == 8 || t[4] == 16 || (t[4] > 0 && t[4] % VKF_GEMM_PANEL == 0);
+    return depth && columns && t[1] == t[4] && t[3] > 0 && t[0] == config->local_size * t[3];
+}
+
+// The same constants without shared memory: an invocation's share is what its registers hold, tile k what is unrolled.
+static const vkf__config gemm_texel_configs[] = {
+    {.name = "row", .local_size = 8, .tile = {1, 64, 16, 1, 8}, .max_m = 1},
+    {.name = "rows4", .local_size = 8, .tile = {4, 128, 4, 4, 16}, .max_m = 4},
+    {.name = "rows8", .local_size = 8, .tile = {8, 128, 4, 8, 16}, .max_m = 8},
+    {.name = "16x16", .local_size = 8, .tile = {16, 128, 4, 16, 16}},
+    {.name = "16x8", .local_size = 8, .tile = {16, 64, 4, 16, 8}},
+};
+
+// Lanes of a subgroup share out the rows they fetched: for subgroups of eight.
+static const vkf__config gemm_texel_shuffle_configs[] = {
+    {.name = "rows8", .local_size = 8, .tile = {8, 64, 8, 8, 8}, .max_m = 8},
+    {.name = "rows8x16", .local_size = 8, .tile = {8, 128, 8, 8, 16}, .max_m = 8},
+    {.name = "rows16", .local_size = 8, .tile = {16, 32, 8, 16, 4}, .max_m = 16},
+    {.name = "32x4", .local_size = 8, .tile = {32, 32, 8, 32, 4}},
+    {.name = "32x8", .local_size = 8, .tile = {32, 64, 4, 32, 8}},
+    {.name = "16x8", .local_size = 8, .tile = {16, 64, 8, 16, 8}},
+};
+
+static uint32_t shuffle_subgroup(const vkf__config *config)
+{
+    return config->tile[1] / config->tile[4];
+}
+
+static bool gemm_direct_valid(const vkf__config *config)
+{
+    const uint32_t *t = config->tile;
+    return t[2] > 0 && t[2] % 4 == 0 && t[3] > 0 && t[4] > 0 && t[4] % 4 == 0 && VKF_GEMM_PANEL % t[4] == 0 &&
+           t[0] % t[3] == 0 && t[1] % t[4] == 0 && (t[0] / t[3]) * (t[1] / t[4]) == config->local_size;
+}
+
+static bool gemm_shuffle_valid(const vkf__config *config)
+{
+    return gemm_direct_valid(config) && config->tile[3] % shuffle_subgroup(config) == 0;
+}
+
+#endif

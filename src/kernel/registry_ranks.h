@@ -1,0 +1,85 @@
+// What a device with certain traits takes as long as nothing was measured on it; see vkf__kernel.rank. Part of registry.c.
+#ifndef VKF_KERNEL_REGISTRY_RANKS_H
+#define VKF_KERNEL_REGISTRY_RANKS_H
+
+#include "kernel/registry.h"
+
+// Processors that run shaders: no kernel with shared memory and barriers comes near the others there. Drivers with
+// cooperative matrices are recent enough to fold loads from uniform addresses into the arithmetic; older ones fetch
+// texels best.
+static bool recent_processor(const vkf__caps *caps)
+{
+    return caps->type == VKF_DEVICE_TYPE_CPU && caps->matrix.cooperative_matrix;
+}
+
+static uint32_t rank_texel(const vkf__caps *caps, const vkf__problem *problem)
+{
+    (void)problem;
+    return caps->type != VKF_DEVICE_TYPE_CPU ? VKF_RANK_LAST + 10 : recent_processor(caps) ? 20 : 10;
+}
+
+static uint32_t rank_address(const vkf__caps *caps, const vkf__problem *problem)
+{
+    (void)problem;
+    return caps->type != VKF_DEVICE_TYPE_CPU ? VKF_RANK_LAST + 10 : recent_processor(caps) ? 10 : 40;
+}
+
+static uint32_t rank_shuffle(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return rank_texel(caps, problem) - 2;
+}
+
+static uint32_t rank_texel_single(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return rank_texel(caps, problem) + 5;
+}
+
+static uint32_t rank_direct(const vkf__caps *caps, const vkf__problem *problem)
+{
+    (void)problem;
+    return caps->type != VKF_DEVICE_TYPE_CPU ? VKF_RANK_LAST + 10 : 30;
+}
+
+// Ahead of tiles for up to eight rows, whatever the device; kernels for processors come before both.
+static uint32_t rank_gemv(const vkf__caps *caps, const vkf__problem *problem)
+{
+    (void)caps;
+    return problem->m <= 8 ? 60 : VKF_RANK_LAST + 20;
+}
+
+static uint32_t rank_gemv_subgroup(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return rank_gemv(caps, problem) - (caps->type == VKF_DEVICE_TYPE_CPU ? 0 : 5);
+}
+
+// Rows of a product that leave most of a matrix empty.
+#define FEW_ROWS 8u
+
+// Processors have no units for matrices, but drivers that act as if.
+static uint32_t rank_matrix(const vkf__caps *caps, const vkf__problem *problem)
+{
+    if (caps->type == VKF_DEVICE_TYPE_CPU)
+        return VKF_RANK_LAST + 20;
+    return problem->m <= FEW_ROWS ? VKF_RANK_LAST + 5 : 40;
+}
+
+// After those of listed shapes, until they were measured to be faster.
+static uint32_t rank_matrix_tensor(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return rank_matrix(caps, problem) + 5;
+}
+
+static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *problem)
+{
+    (void)caps;
+    (void)problem;
+    return VKF_RANK_LAST + 40;
+}
+
+static uint32_t rank_tiled(const vkf__caps *caps, const vkf__problem *problem)
+{
+    (void)problem;
+    return caps->type == VKF_DEVICE_TYPE_CPU ? VKF_RANK_LAST : 50;
+}
+
+#endif

@@ -1,0 +1,19 @@
+// What the driver's compiler says about a pipeline, as plain data, and under names that all drivers share.
+#ifndef VKF_KERNEL_STATISTICS_H
+#define VKF_KERNEL_STATISTICS_H
+
+#include <vkformer/kernels.h>
+
+#include "kernel/pipeline.h"
+
+// All statistics of a compute pipeline's executables, in the driver's order. None, and VKF_OK, on a device without
+// pipelineExecutableInfo. *out_list is released with vkf__free().
+// Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
+VKF_MUST_CHECK vkf_status vkf__statistics_read(vkf__device *device, VkPipeline pipeline, vkf_statistic **out_list,
+                                               uint32_t *out_count);
+
+// Pure. Looks at the caps' driver and subgroup size; of a driver that is not in the table everything is unknown.
+void vkf__statistics_normalise(const vkf__caps *caps, const vkf_statistic *list, uint32_t count,
+                               vkf_kernel_statistics *out_statistics);
+
+#endif

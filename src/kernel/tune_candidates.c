@@ -1,0 +1,115 @@
+#include "kernel/tune_candidates.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What an invocation can address on every GPU that we know; beyond, it spills. A CPU spills into its cache.
+#define MAX_REGISTERS 255u
+// Addresses, counters, and what the compiler needs for itself.
+#define BASE_REGISTERS 24u
+
+uint32_t vkf__estimate_registers(const vkf__config *config)
+{
+    uint64_t elements = (uint64_t)config->tile[0] * config->tile[1];
+    if (elements == 0 || config->local_size == 0)
+        return BASE_REGISTERS;
+    double sums = ceil((double)elements / config->local_size);
+    double registers = BASE_REGISTERS + sums + 2 * ceil(sqrt(sums));
+    return registers >= (double)UINT32_MAX ? UINT32_MAX : (uint32_t)registers;
+}
+
+static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                            const vkf__problem *problem)
+{
+    vkf__candidate candidate = {
+        .variant = {kernel, config},
+        .registers = vkf__estimate_registers(config),
+        .shared_bytes = vkf__variant_shared_bytes(selector->caps, &(vkf__variant){kernel, config}, problem),
+    };
+    candidate.taken = vkf__variant_serves(selector, kernel, config, problem, &candidate.why);
+    if (candidate.taken && selector->caps->type != VKF_DEVICE_TYPE_CPU && candidate.registers > MAX_REGISTERS) {
+        candidate.taken = false;
+        candidate.why = "would keep more in registers than there are";
+    }
+    return candidate;
+}
+
+typedef struct ranked {
+    vkf__candidate candidate;
+    uint32_t depth; // taken configs of the kernel that come before
+    uint32_t rank;
+    uint32_t order;
+} ranked;
+
+static int compare(const void *left, const void *right)
+{
+    const ranked *a = left, *b = right;
+    if (a->depth != b->depth)
+        return a->depth < b->depth ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static bool has_types(const vkf__kernel *kernel, vkf__op op, const vkf_dtype *types)
+{
+    return kernel->op == op && memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) == 0;
+}
+
+static size_t count_variants(vkf__op op, const vkf_dtype *types)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < vkf__kernel_count; i++)
+        count += has_types(&vkf__kernels[i], op, types) ? vkf__kernels[i].config_count : 0;
+    return count;
+}
+
+// The variants of one kernel: those that suit the problem come first, those not taken last.
+static void judge_kernel(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__problem *problem,
+                         uint32_t order, ranked *out_list)
+{
+    uint32_t rank = kernel->rank ? kernel->rank(selector->caps, problem) : VKF_RANK_LAST;
+    uint32_t depth = 0;
+    for (int suits = 1; suits >= 0; suits--) {
+        for (uint32_t c = 0; c < kernel->config_count; c++) {
+            const vkf__config *config = &kernel->configs[c];
+            if (vkf__config_suits(config, problem) != (suits != 0))
+                continue;
+            const vkf__candidate candidate = judge(selector, kernel, config, problem);
+            out_list[c] = (ranked){candidate, candidate.taken ? depth++ : UINT32_MAX, rank, order + c};
+        }
+    }
+}
+
+vkf_status vkf__tune_candidates(const vkf__host *host, const vkf__selector *selector, vkf__op op,
+                                const vkf_dtype *types, const vkf__problem *problem, vkf__candidate **out_candidates,
+                                size_t *out_count)
+{
+    vkf_status status = VKF_OK;
+    ranked *list = NULL;
+    vkf__candidate *candidates = NULL;
+    size_t count = 0, variants = count_variants(op, types);
+    if (variants > 0) {
+        VKF_ALLOC(host, list, variants);
+        VKF_ALLOC(host, candidates, variants);
+    }
+    for (uint32_t i = 0; variants > 0 && i < vkf__kernel_count; i++) {
+        const vkf__kernel *kernel = &vkf__kernels[i];
+        if (!has_types(kernel, op, types))
+            continue;
+        judge_kernel(selector, kernel, problem, (uint32_t)count, list + count);
+        count += kernel->config_count;
+    }
+    if (count > 0)
+        qsort(list, count, sizeof *list, compare);
+    for (size_t i = 0; i < count; i++)
+        candidates[i] = list[i].candidate;
+    *out_candidates = candidates;
+    *out_count = count;
+    candidates = NULL;
+fail:
+    vkf__free(host, list);
+    vkf__free(host, candidates);
+    return status;
+}

@@ -1,0 +1,152 @@
+#include "kernel/work_bind.h"
+
+#include "base/size.h"
+#include "shared/types.h"
+
+// The descriptors of one set while they are being written.
+typedef struct set_writes {
+    VkWriteDescriptorSet writes[VKF_KERNEL_MAX_OPERANDS + 1];
+    VkDescriptorBufferInfo buffers[VKF_KERNEL_MAX_OPERANDS + 1];
+    uint32_t count;
+} set_writes;
+
+static void add_buffer(set_writes *set, VkDescriptorSet handle, uint32_t binding, VkDescriptorType type,
+                       VkDescriptorBufferInfo info)
+{
+    set->buffers[set->count] = info;
+    set->writes[set->count] = (VkWriteDescriptorSet){
+        .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+        .dstSet = handle,
+        .dstBinding = binding,
+        .descriptorCount = 1,
+        .descriptorType = type,
+        .pBufferInfo = &set->buffers[set->count],
+    };
+    set->count++;
+}
+
+// What some kernels read at once. Buffers are allocated in multiples of more.
+#define READ_UNIT 16u
+
+// Binds at an aligned offset at or below the span's own; the rest of the way is a push constant, in elements. What is
+// read is bound in whole units, as far as the device binds as much.
+static VkDescriptorBufferInfo storage_range(const vkf__work *work, const vkf__span *span, bool write,
+                                            uint32_t *out_push)
+{
+    const vkf__caps *caps = &work->context->device.plan.caps;
+    uint64_t alignment = caps->storage_buffer_alignment > READ_UNIT ? caps->storage_buffer_alignment : READ_UNIT;
+    uint64_t begin = span->offset_bytes / alignment * alignment;
+    uint64_t end = vkf__align_u64(span->offset_bytes + span->size_bytes, 4);
+    uint64_t units_end = vkf__align_u64(end, READ_UNIT);
+    if (!write && units_end - begin <= caps->max_storage_buffer_range)
+        end = units_end;
+    *out_push = (uint32_t)((span->offset_bytes - begin) / vkf_dtype_size(span->dtype));
+    return (VkDescriptorBufferInfo){
+        .buffer = span->buffer->handle,
+        .offset = begin,
+        .range = end - begin,
+    };
+}
+
+static VkFormat texel_format(vkf_dtype dtype, vkf__operand_kind kind)
+{
+    bool half = dtype == VKF_DTYPE_F16;
+    if (kind == VKF_OPERAND_TEXEL4)
+        return half ? VK_FORMAT_R16G16B16A16_SFLOAT : VK_FORMAT_R32G32B32A32_SFLOAT;
+    return half ? VK_FORMAT_R16_SFLOAT : VK_FORMAT_R32_SFLOAT;
+}
+
+// The push constant counts texels. A last texel that is not whole ends in the buffer's padding.
+static vkf_status make_view(vkf__work *work, const vkf__span *span, vkf__operand_kind kind, VkBufferView *out_view,
+                            uint32_t *out_push)
+{
+    vkf__device *device = &work->context->device;
+    vkf_status status = VKF_OK;
+    uint64_t texel = vkf_dtype_size(span->dtype) * (kind == VKF_OPERAND_TEXEL4 ? 4 : 1);
+    uint64_t alignment = device->plan.caps.texel_buffer_alignment;
+    uint64_t begin = span->offset_bytes / alignment * alignment;
+    const VkBufferViewCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+        .buffer = span->buffer->handle,
+        .format = texel_format(span->dtype, kind),
+        .offset = begin,
+        .range = (span->offset_bytes + span->size_bytes - begin + texel - 1) / texel * texel,
+    };
+    VKF_VK_CREATE(device, device->vk.vkCreateBufferView(device->handle, &info, NULL, out_view), out_view);
+    vkf__device_name(device, VK_OBJECT_TYPE_BUFFER_VIEW, (uint64_t)*out_view, work->name);
+    *out_push = (uint32_t)((span->offset_bytes - begin) / texel);
+fail:
+    return status;
+}
+
+static void push_address(const vkf__kernel *kernel, const vkf__span *span, uint32_t index, uint32_t *push)
+{
+    uint32_t at = (kernel->operand_count + 1) / 2 * 2;
+    for (uint32_t i = 0; i < index; i++)
+        at += kernel->operands[i] == VKF_OPERAND_ADDRESS ? 2 : 0;
+    uint64_t address = span->buffer->address + span->offset_bytes;
+    push[at] = (uint32_t)address;
+    push[at + 1] = (uint32_t)(address >> 32);
+}
+
+static vkf_status bind_operand(vkf__work *work, const vkf__dispatch *dispatch, vkf__node *node, uint32_t index,
+                               set_writes *set)
+{
+    vkf_status status = VKF_OK;
+    const vkf__binding *binding = &dispatch->bindings[index];
+    bool present = binding->span.size_bytes > 0;
+    // An absent operand is never read: any valid range will do. The output is always there.
+    const vkf__span *span = present ? &binding->span : &dispatch->bindings[0].span;
+    vkf__operand_kind kind = node->kernel->operands[index];
+    if (present)
+        node->accesses[index] =
+            (vkf__access){span->buffer, span->offset_bytes, span->offset_bytes + span->size_bytes, binding->write};
+    if (kind == VKF_OPERAND_ADDRESS) {
+        push_address(node->kernel, span, index, node->push);
+    } else if (kind == VKF_OPERAND_STORAGE) {
+        add_buffer(set, node->set, 1 + index, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                   storage_range(work, span, binding->write, &node->push[index]));
+    } else {
+        VKF_TRY(make_view(work, span, kind, &node->views[index], &node->push[index]));
+        add_buffer(set, node->set, 1 + index, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, (VkDescriptorBufferInfo){0});
+        set->writes[set->count - 1].pTexelBufferView = &node->views[index];
+    }
+fail:
+    return status;
+}
+
+vkf_status vkf__work_bind(vkf__work *work, const vkf__dispatch *dispatch, vkf__node *node)
+{
+    vkf__device *device = &work->context->device;
+    vkf_status status = VKF_OK;
+    set_writes set = {0};
+    const VkDescriptorSetAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+        .descriptorPool = work->pool,
+        .descriptorSetCount = 1,
+        .pSetLayouts = &node->pipeline->layout->set,
+    };
+    VKF_VK(device, device->vk.vkAllocateDescriptorSets(device->handle, &info, &node->set));
+    vkf__device_name(device, VK_OBJECT_TYPE_DESCRIPTOR_SET, (uint64_t)node->set, node->label);
+    add_buffer(&set, node->set, VKF_BINDING_PARAMS, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+               (VkDescriptorBufferInfo){
+                   .buffer = work->control->handle,
+                   .offset = vkf__work_params_offset(work, work->cursor),
+                   .range = node->kernel->params_bytes,
+               });
+    for (uint32_t i = 0; i < node->kernel->operand_count; i++)
+        VKF_TRY(bind_operand(work, dispatch, node, i, &set));
+    device->vk.vkUpdateDescriptorSets(device->handle, set.count, set.writes, 0, NULL);
+fail:
+    return status;
+}
+
+void vkf__work_unbind(vkf__work *work, vkf__node *node)
+{
+    vkf__device *device = &work->context->device;
+    for (uint32_t i = 0; i < VKF_KERNEL_MAX_OPERANDS; i++) {
+        if (node->views[i] != VK_NULL_HANDLE)
+            device->vk.vkDestroyBufferView(device->handle, node->views[i], NULL);
+        node->views[i] = VK_NULL_HANDLE;
+    }
+}

@@ -1,0 +1,249 @@
+#include "layer/projection.h"
+
+#include "op/copy.h"
+#include "op/gemm.h"
+#include "shared/gemm.h"
+
+typedef struct projection {
+    const char *label;
+    vkf__span x; // (B, key_new, in)
+    uint32_t in;
+    vkf__span weight;
+    vkf__span bias;
+} projection;
+
+uint32_t vkf__extra_keys(const vkf__attention_block *block)
+{
+    return (vkf__present(&block->params.bias_k) ? 1u : 0u) + (block->add_zero_attn ? 1u : 0u);
+}
+
+// Projects the new rows to where they belong among the old ones. Rows that follow each other evenly through the whole
+// batch are one product; otherwise there is one product per batch entry, in one dispatch.
+static vkf_status emit_projection(vkf__work *work, const projection *args, const vkf__projected *to,
+                                  const vkf__attention_sizes *sizes)
+{
+    uint32_t rows = sizes->key_new;
+    bool dense = rows == to->stride && sizes->key_past == 0;
+    bool single = rows == 1;
+    bool flat = dense || single;
+    const vkf__gemm_args gemm = {
+        .label = args->label,
+        .a = args->x,
+        .b = args->weight,
+        .d = to->span,
+        .bias = args->bias,
+        .m = flat ? sizes->batch * rows : rows,
+        .n = to->width,
+        .k = args->in,
+        .batch = rows == 0 ? 0
+                 : flat    ? 1
+                           : sizes->batch,
+        .lda = args->in,
+        .ldb = args->in,
+        .ldd = single && !dense ? to->stride * to->width : to->width,
+        .a_outer = rows * args->in,
+        .d_outer = to->stride * to->width,
+        .d_first = (uint64_t)sizes->key_past * to->width,
+        .transpose_b = true,
+        .alpha = 1.0f,
+    };
+    return vkf__emit_gemm(work, &gemm);
+}
+
+// Writes one row (bias_k, or zeros when `row` is absent) at `position` of every batch entry.
+static vkf_status emit_extra_row(vkf__work *work, const char *label, const vkf__span *row, const vkf__projected *to,
+                                 uint32_t batch, uint32_t position)
+{
+    bool zero = !vkf__present(row);
+    const vkf__copy_args copy = {
+        .label = label,
+        .x = zero ? to->span : *row,
+        .out = to->span,
+        .outer = batch,
+        .rows = 1,
+        .cols = to->width,
+        .out_first = position * to->width,
+        .out_outer = to->stride * to->width,
+        .alpha = zero ? 0.0f : 1.0f,
+    };
+    return vkf__emit_copy(work, &copy);
+}
+
+static vkf_status emit_extras(vkf__work *work, const vkf__attention_block *block, const vkf__projected *k,
+                              const vkf__projected *v, const vkf__attention_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    uint32_t position = sizes->key_len;
+    if (vkf__present(&block->params.bias_k)) {
+        VKF_TRY(emit_extra_row(work, "bias_k", &block->params.bias_k, k, sizes->batch, position));
+        VKF_TRY(emit_extra_row(work, "bias_v", &block->params.bias_v, v, sizes->batch, position));
+        position++;
+    }
+    if (block->add_zero_attn) {
+        VKF_TRY(emit_extra_row(work, "zero_k", &(vkf__span){0}, k, sizes->batch, position));
+        VKF_TRY(emit_extra_row(work, "zero_v", &(vkf__span){0}, v, sizes->batch, position));
+    }
+fail:
+    return status;
+}
+
+// k and v of this run: in the cache, or in temporaries with room for the extra rows.
+static vkf_status place_keys(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
+                             const vkf__attention_sizes *sizes, vkf__projected *out_k, vkf__projected *out_v)
+{
+    vkf_status status = VKF_OK;
+    vkf__projected k = {.width = block->heads * block->head_dim};
+    vkf__projected v = {.width = block->heads * block->v_head_dim};
+    if (vkf__present(&io->cache_k)) {
+        k.span = io->cache_k;
+        v.span = io->cache_v;
+        k.stride = v.stride = io->cache_len;
+    } else {
+        k.stride = v.stride = sizes->key_len + vkf__extra_keys(block);
+        uint64_t rows = (uint64_t)sizes->batch * k.stride;
+        VKF_TRY(vkf__work_temp(work, block->dtype, rows * k.width, &k.span));
+        VKF_TRY(vkf__work_temp(work, block->dtype, rows * v.width, &v.span));
+    }
+    k.row = k.width;
+    v.row = v.width;
+    *out_k = k;
+    *out_v = v;
+fail:
+    return status;
+}
+
+static vkf_status emit_query(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
+                             const vkf__attention_sizes *sizes, vkf__projected *out_q)
+{
+    vkf_status status = VKF_OK;
+    uint32_t width = block->heads * block->head_dim;
+    uint32_t rows = sizes->batch * sizes->query_len;
+    vkf__projected q = {.width = width, .row = width, .stride = sizes->query_len};
+    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * width, &q.span));
+    const vkf__linear_args linear = {
+        .label = "q_proj",
+        .x = io->query,
+        .weight = block->params.q_weight,
+        .bias = block->params.q_bias,
+        .d = q.span,
+        .rows = rows,
+        .in = block->embed_dim,
+        .out = width,
+    };
+    VKF_TRY(vkf__emit_linear(work, &linear));
+    *out_q = q;
+fail:
+    return status;
+}
+
+static vkf_status emit_keys(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
+                            const vkf__attention_sizes *sizes, vkf__projected *out_k, vkf__projected *out_v)
+{
+    vkf_status status = VKF_OK;
+    const vkf__attention_spans *params = &block->params;
+    const projection key = {"k_proj", io->key, block->kdim, params->k_weight, params->k_bias};
+    const projection value = {"v_proj", io->value, block->vdim, params->v_weight, params->v_bias};
+    VKF_TRY(place_keys(work, block, io, sizes, out_k, out_v));
+    VKF_TRY(emit_projection(work, &key, out_k, sizes));
+    VKF_TRY(emit_projection(work, &value, out_v, sizes));
+    VKF_TRY(emit_extras(work, block, out_k, out_v, sizes));
+fail:
+    return status;
+}
+
+// Whether `second` begins where `first` ends: then both are one operand.
+static bool follows(const vkf__span *first, const vkf__span *second)
+{
+    return first->buffer == second->buffer && first->panels == second->panels && first->dtype == second->dtype &&
+           first->offset_bytes + first->size_bytes == second->offset_bytes;
+}
+
+static bool one_operand(const vkf__span *q, const vkf__span *k, const vkf__span *v)
+{
+    return follows(q, k) && follows(k, v);
+}
+
+static bool same_span(const vkf__span *a, const vkf__span *b)
+{
+    return a->buffer == b->buffer && a->offset_bytes == b->offset_bytes && a->temp == b->temp;
+}
+
+// Self attention over parameters that lie side by side, as PyTorch's in_proj_weight does, is one product: it reads the
+// input once. Panels are side by side only where none of them is filled up.
+static bool is_single_product(const vkf__attention_block *block, const vkf__attention_io *io,
+                              const vkf__attention_sizes *sizes)
+{
+    const vkf__attention_spans *p = &block->params;
+    bool self = same_span(&io->query, &io->key) && same_span(&io->query, &io->value) &&
+                block->kdim == block->embed_dim && block->vdim == block->embed_dim;
+    bool no_bias = !vkf__present(&p->q_bias) && !vkf__present(&p->k_bias) && !vkf__present(&p->v_bias);
+    bool bias = vkf__present(&p->q_bias) && vkf__present(&p->k_bias) && vkf__present(&p->v_bias) &&
+                one_operand(&p->q_bias, &p->k_bias, &p->v_bias);
+    bool whole_panels = !p->q_weight.panels || block->heads * block->head_dim % VKF_GEMM_PANEL == 0;
+    return self && !vkf__present(&io->cache_k) && vkf__extra_keys(block) == 0 && sizes->key_new == sizes->query_len &&
+           (bias || no_bias) && whole_panels && one_operand(&p->q_weight, &p->k_weight, &p->v_weight);
+}
+
+static vkf__span joined(const vkf__span *first, const vkf__span *last)
+{
+    vkf__span whole = *first;
+    if (vkf__present(first))
+        whole.size_bytes = last->offset_bytes + last->size_bytes - first->offset_bytes;
+    return whole;
+}
+
+static vkf__projected columns_of(const vkf__span *qkv, uint32_t first, uint32_t width, uint32_t row, uint32_t stride)
+{
+    uint64_t elements = qkv->size_bytes / vkf_dtype_size(qkv->dtype);
+    return (vkf__projected){
+        .span = vkf__span_part(qkv, first, elements > first ? elements - first : 0),
+        .width = width,
+        .row = row,
+        .stride = stride,
+    };
+}
+
+static vkf_status emit_single_product(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
+                                      const vkf__attention_sizes *sizes, vkf__projections *out)
+{
+    vkf_status status = VKF_OK;
+    const vkf__attention_spans *p = &block->params;
+    uint32_t k_width = block->heads * block->head_dim, v_width = block->heads * block->v_head_dim;
+    uint32_t row = 2 * k_width + v_width, rows = sizes->batch * sizes->query_len;
+    vkf__span qkv; // (rows, 2 * k_width + v_width)
+    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * row, &qkv));
+    const vkf__linear_args linear = {
+        .label = "qkv_proj",
+        .x = io->query,
+        .weight = joined(&p->q_weight, &p->v_weight),
+        .bias = joined(&p->q_bias, &p->v_bias),
+        .d = qkv,
+        .rows = rows,
+        .in = block->embed_dim,
+        .out = row,
+    };
+    VKF_TRY(vkf__emit_linear(work, &linear));
+    *out = (vkf__projections){
+        .q = columns_of(&qkv, 0, k_width, row, sizes->query_len),
+        .k = columns_of(&qkv, k_width, k_width, row, sizes->query_len),
+        .v = columns_of(&qkv, 2 * k_width, v_width, row, sizes->query_len),
+    };
+fail:
+    return status;
+}
+
+vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
+                                 const vkf__attention_sizes *sizes, vkf__projections *out_projections)
+{
+    vkf_status status = VKF_OK;
+    uint64_t single = 0;
+    vkf__projections made;
+    VKF_TRY(vkf__work_decide(work, is_single_product(block, io, sizes), &single));
+    if (single)
+        return emit_single_product(work, block, io, sizes, out_projections);
+    VKF_TRY(emit_query(work, block, io, sizes, &made.q));
+    VKF_TRY(emit_keys(work, block, io, sizes, &made.k, &made.v));
+    *out_projections = made;
+fail:
+    return status;
+}

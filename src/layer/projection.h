@@ -1,0 +1,26 @@
+// The projections of an attention block: where queries, keys and values of a run lie once they are made.
+#ifndef VKF_LAYER_PROJECTION_H
+#define VKF_LAYER_PROJECTION_H
+
+#include "layer/attention.h"
+
+// Projected rows: (batch, stride, width) with `row` elements from one row to the next.
+typedef struct vkf__projected {
+    vkf__span span;
+    uint32_t width;
+    uint32_t row;
+    uint32_t stride; // rows from one batch entry to the next
+} vkf__projected;
+
+typedef struct vkf__projections {
+    vkf__projected q, k, v;
+} vkf__projections;
+
+// Keys after the projected ones: bias_kv and zero_attn.
+uint32_t vkf__extra_keys(const vkf__attention_block *block);
+
+VKF_MUST_CHECK vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *block,
+                                                const vkf__attention_io *io, const vkf__attention_sizes *sizes,
+                                                vkf__projections *out_projections);
+
+#endif

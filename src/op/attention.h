@@ -1,0 +1,41 @@
+// Attention: out = softmax(scale * query key^T + masks) value. Fused, without a matrix of scores in memory, wherever a
+// kernel serves it; in three steps where none does, or where the caller asks for the weights.
+#ifndef VKF_OP_ATTENTION_H
+#define VKF_OP_ATTENTION_H
+
+#include "op/softmax.h"
+
+// An operand of shape (batch, length, heads, width), strides in elements.
+typedef struct vkf__heads_span {
+    vkf__span span;
+    uint32_t batch_stride;
+    uint32_t row_stride;
+    uint32_t head_stride;
+} vkf__heads_span;
+
+typedef struct vkf__attention_args {
+    const char *label;
+    vkf__heads_span q, k, v, out;
+    vkf__span weights; // optional, (batch, heads, q_len, k_len) f32: softmax(...), for whoever asks
+    vkf__span mask;
+    vkf__span key_mask;
+    vkf_mask_kind mask_kind;
+    vkf_mask_kind key_mask_kind;
+    uint32_t batch, heads, kv_heads; // kv_heads divides heads: query head h reads key head h / (heads / kv_heads)
+    uint32_t q_len, k_len, head_dim, v_head_dim;
+    uint32_t mask_cols; // as in vkf__softmax_args
+    uint32_t mask_batch, mask_head, mask_row;
+    uint32_t key_mask_batch;
+    bool causal;
+    int32_t causal_offset;
+    uint32_t window; // 0: unlimited
+    float scale;
+    vkf_fully_masked fully_masked;
+} vkf__attention_args;
+
+VKF_MUST_CHECK vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args);
+
+// Scores, softmax, context. UNSUPPORTED for grouped heads.
+VKF_MUST_CHECK vkf_status vkf__emit_unfused_attention(vkf__work *work, const vkf__attention_args *args);
+
+#endif

@@ -1,0 +1,104 @@
+#include "base/size.h"
+#include "op/attention.h"
+#include "op/gemm.h"
+
+static vkf_status emit_scores(vkf__work *work, const vkf__attention_args *args, const vkf__span *scores)
+{
+    const vkf__gemm_args gemm = {
+        .label = "scores",
+        .a = args->q.span,
+        .b = args->k.span,
+        .d = *scores,
+        .m = args->q_len,
+        .n = args->k_len,
+        .k = args->head_dim,
+        .batch = args->batch * args->heads,
+        .batch_inner = args->heads,
+        .lda = args->q.row_stride,
+        .ldb = args->k.row_stride,
+        .ldd = args->k_len,
+        .a_outer = args->q.batch_stride,
+        .a_inner = args->q.head_stride,
+        .b_outer = args->k.batch_stride,
+        .b_inner = args->k.head_stride,
+        .d_outer = args->heads * args->q_len * args->k_len,
+        .d_inner = args->q_len * args->k_len,
+        .transpose_b = true,
+        .alpha = 1.0f,
+    };
+    return vkf__emit_gemm(work, &gemm);
+}
+
+static vkf_status emit_weights(vkf__work *work, const vkf__attention_args *args, const vkf__span *scores)
+{
+    const vkf__softmax_args softmax = {
+        .label = "softmax",
+        .x = *scores,
+        .out = *scores,
+        .mask = args->mask,
+        .key_mask = args->key_mask,
+        .mask_kind = args->mask_kind,
+        .key_mask_kind = args->key_mask_kind,
+        .batch = args->batch,
+        .heads = args->heads,
+        .q_len = args->q_len,
+        .k_len = args->k_len,
+        .mask_cols = args->mask_cols,
+        .mask_batch = args->mask_batch,
+        .mask_head = args->mask_head,
+        .mask_row = args->mask_row,
+        .key_mask_batch = args->key_mask_batch,
+        .causal = args->causal,
+        .causal_offset = args->causal_offset,
+        .window = args->window,
+        .scale = args->scale,
+        .fully_masked = args->fully_masked,
+    };
+    return vkf__emit_softmax(work, &softmax);
+}
+
+static vkf_status emit_context(vkf__work *work, const vkf__attention_args *args, const vkf__span *weights)
+{
+    const vkf__gemm_args gemm = {
+        .label = "context",
+        .a = *weights,
+        .b = args->v.span,
+        .d = args->out.span,
+        .m = args->q_len,
+        .n = args->v_head_dim,
+        .k = args->k_len,
+        .batch = args->batch * args->heads,
+        .batch_inner = args->heads,
+        .lda = args->k_len,
+        .ldb = args->v.row_stride,
+        .ldd = args->out.row_stride,
+        .a_outer = args->heads * args->q_len * args->k_len,
+        .a_inner = args->q_len * args->k_len,
+        .b_outer = args->v.batch_stride,
+        .b_inner = args->v.head_stride,
+        .d_outer = args->out.batch_stride,
+        .d_inner = args->out.head_stride,
+        .alpha = 1.0f,
+    };
+    return vkf__emit_gemm(work, &gemm);
+}
+
+vkf_status vkf__emit_unfused_attention(vkf__work *work, const vkf__attention_args *args)
+{
+    vkf_status status = VKF_OK;
+    vkf__span scores = args->weights; // (batch, heads, q_len, k_len)
+    if (args->kv_heads != args->heads)
+        return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
+                         "%s.%s: no kernel of this device takes grouped heads of these sizes", work->name, args->label);
+    if (!vkf__present(&scores)) {
+        const uint64_t factors[] = {args->batch, args->heads, args->q_len, args->k_len};
+        uint64_t count = UINT64_MAX;
+        (void)vkf__product_u64(factors, 4, &count);
+        VKF_TRY(vkf__work_temp(work, VKF_DTYPE_F32, count, &scores));
+    }
+    VKF_TRY(emit_scores(work, args, &scores));
+    VKF_TRY(emit_weights(work, args, &scores));
+    VKF_TRY(emit_context(work, args, &scores));
+fail:
+    return status;
+}

@@ -1,0 +1,111 @@
+#include "op/gemm_split.h"
+
+#include "base/size.h"
+#include "op/flat.h"
+#include "shared/gemm.h"
+#include "shared/gemm_reduce.h"
+
+// With as many workgroups as this a device is busy without cutting.
+#define GROUPS_TO_FILL_A_DEVICE 64u
+#define TILE_EDGE 64u // of the workgroups' tiles, roughly
+#define MIN_DEPTH 2048u
+#define MIN_DEPTH_PER_SPLIT 512u
+#define MAX_SPLITS 8u
+
+uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args)
+{
+    // On processors the parts would go through memory for nothing: they have few cores to fill.
+    bool processor = work->context->device.plan.caps.type == VKF_DEVICE_TYPE_CPU;
+    uint64_t groups = (uint64_t)vkf__div_up_u32(args->m, TILE_EDGE) * vkf__div_up_u32(args->n, TILE_EDGE) * args->batch;
+    if (processor || args->k < MIN_DEPTH || groups == 0 || groups >= GROUPS_TO_FILL_A_DEVICE)
+        return 1;
+    uint64_t by_groups = GROUPS_TO_FILL_A_DEVICE / groups;
+    uint32_t by_depth = args->k / MIN_DEPTH_PER_SPLIT;
+    uint32_t splits = by_groups < by_depth ? (uint32_t)by_groups : by_depth;
+    return splits < MAX_SPLITS ? splits : MAX_SPLITS;
+}
+
+static vkf_status emit_parts(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant,
+                             const vkf__span *sums, uint32_t splits)
+{
+    const struct vkf_gemm_params params = {
+        .m = args->m,
+        .n = args->n,
+        .k = args->k,
+        .batch = args->batch,
+        .batch_inner = args->batch_inner > 0 ? args->batch_inner : 1,
+        .lda = args->lda,
+        .ldb = args->b.panels ? args->k * VKF_GEMM_PANEL : args->ldb,
+        .a_outer = args->a_outer,
+        .a_inner = args->a_inner,
+        .b_outer = args->b_outer,
+        .b_inner = args->b_inner,
+        .a_first = (uint32_t)args->a_first,
+        .alpha = 1.0f,
+        .splits = splits,
+        .split_k = (uint32_t)vkf__align_u64(vkf__div_up_u32(args->k, splits), 4),
+    };
+    const uint32_t layout = args->b.panels ? VKF_GEMM_B_PANELS : args->transpose_b ? VKF_GEMM_B_NK : VKF_GEMM_B_KN;
+    const uint32_t flags[] = {args->transpose_a, layout, 0, 0, 0, 1};
+    uint64_t z = (uint64_t)args->batch * splits, z_limit = work->context->device.plan.caps.max_workgroup_count_z;
+    const vkf__dispatch dispatch = {
+        .label = args->label,
+        .variant = *variant,
+        .flags = flags,
+        .bindings = {{args->a, false}, {args->b, false}, {*sums, true}},
+        .params = &params,
+        .grid = {vkf__div_up_u32(args->n, variant->config->tile[1]), vkf__div_up_u32(args->m, variant->config->tile[0]),
+                 (uint32_t)(z < z_limit ? z : z_limit)},
+    };
+    return vkf__work_dispatch(work, &dispatch);
+}
+
+static vkf_status emit_sum(vkf__work *work, const vkf__gemm_args *args, const vkf__span *sums, uint32_t splits)
+{
+    // Alpha 0 gives 0 whatever a and b hold: then the parts, which may be NaN, are not read.
+    struct vkf_gemm_reduce_params params = {
+        .splits = args->alpha != 0.0f ? splits : 0,
+        .m = args->m,
+        .n = args->n,
+        .batch_inner = args->batch_inner > 0 ? args->batch_inner : 1,
+        .ldd = args->ldd,
+        .d_first = (uint32_t)args->d_first,
+        .d_outer = args->d_outer,
+        .d_inner = args->d_inner,
+        .alpha = args->alpha,
+        .beta = args->beta,
+    };
+    const uint32_t flags[] = {(uint32_t)args->activation, vkf__present(&args->bias), args->add_after};
+    const vkf__flat_args flat = {
+        .label = "split_sum",
+        .op = VKF_OP_GEMM_REDUCE,
+        .types = {args->b.dtype, args->d.dtype},
+        .flags = flags,
+        .bindings = {{*sums, false}, {args->d, true}, {args->bias, false}},
+        .params = &params,
+        .count = {args->batch, args->m, args->n},
+        .factors = 3,
+        .out_count = &params.count,
+    };
+    return vkf__emit_flat(work, &flat);
+}
+
+vkf_status vkf__emit_split_gemm(vkf__work *work, const vkf__gemm_args *args, const vkf__problem *problem,
+                                uint32_t splits)
+{
+    vkf_status status = VKF_OK;
+    vkf__variant variant;
+    vkf__span sums; // (splits, batch, m, n)
+    vkf__problem split = *problem;
+    split.split = true;
+    const vkf_dtype types[] = {args->a.dtype, args->b.dtype, VKF_DTYPE_F32};
+    const uint64_t factors[] = {splits, args->batch, args->m, args->n};
+    uint64_t count = UINT64_MAX;
+    (void)vkf__product_u64(factors, 4, &count);
+    VKF_TRY(vkf__work_temp(work, VKF_DTYPE_F32, count, &sums));
+    VKF_TRY(vkf__work_select(work, VKF_OP_GEMM, types, &split, &variant));
+    VKF_TRY(emit_parts(work, args, &variant, &sums, splits));
+    VKF_TRY(emit_sum(work, args, &sums, splits));
+fail:
+    return status;
+}

@@ -1,0 +1,131 @@
+#include "op/pack.h"
+
+#include "base/size.h"
+#include "op/flat.h"
+#include "op/run_once.h"
+#include "op/tune.h"
+#include "shared/gemm.h"
+#include "shared/pack.h"
+
+uint64_t vkf__packed_elements(uint32_t n, uint32_t k)
+{
+    return vkf__align_u64(n, VKF_GEMM_PANEL) * k;
+}
+
+bool vkf__wants_panels(const vkf_context *context, const vkf_dtype types[3], uint32_t n, uint32_t k)
+{
+    // What is measured on first use is no part of the context's constness. Without it the default serves.
+    if (vkf__tune_weight((vkf_context *)context, types, n, k) != VKF_OK)
+        vkf__log(&context->host, VKF_SEVERITY_WARNING, "a weight (%u, %u) could not be measured", n, k);
+    // Many rows: what a wrong choice costs most.
+    const vkf__selector selector = vkf__context_selector(context);
+    const vkf__problem panels = {.m = 128,
+                                 .n = n,
+                                 .k = k,
+                                 .b_layout = VKF_GEMM_B_PANELS,
+                                 .allow_f16_math = vkf__context_allows_f16_math(context),
+                                 .quads = k % 4 == 0,
+                                 .largest = vkf__packed_elements(n, k)};
+    vkf__problem rows = panels;
+    rows.b_layout = VKF_GEMM_B_NK;
+    rows.quads = false;
+    return n >= VKF_GEMM_PANEL && vkf__select_rank(&selector, VKF_OP_GEMM, types, &panels) <
+                                      vkf__select_rank(&selector, VKF_OP_GEMM, types, &rows);
+}
+
+// Columns [first, first + count) of the panels; first is a multiple of the panel.
+static vkf_status emit_columns(vkf__work *work, const vkf__pack_args *args, const vkf__span *panels, uint32_t first,
+                               uint32_t count)
+{
+    const bool whole = count == args->n;
+    const uint64_t x_first = (uint64_t)first * args->ld, packed = vkf__packed_elements(count, args->k);
+    const struct vkf_pack_params params = {
+        .count = (uint32_t)packed,
+        .cols = count,
+        .depth = args->k,
+        .panel = VKF_GEMM_PANEL,
+        .x_col = args->transposed ? args->ld : 1,
+        .x_depth = args->transposed ? 1 : args->ld,
+    };
+    const uint64_t x_count = (uint64_t)(count - 1) * args->ld + args->k;
+    const vkf__span x = whole ? args->x : vkf__span_part(&args->x, x_first, x_count);
+    const vkf__span out = whole ? *panels : vkf__span_part(panels, (uint64_t)first * args->k, packed);
+    const vkf__flat_args flat = {
+        .label = args->label,
+        .op = VKF_OP_PACK,
+        .types = {args->x.dtype},
+        .bindings = {{x, false}, {out, true}},
+        .params = &params,
+        .count = {vkf__div_up_u32(count, VKF_GEMM_PANEL), VKF_GEMM_PANEL / VKF_PACK_RUN, args->k},
+        .factors = 3,
+    };
+    return vkf__emit_flat(work, &flat);
+}
+
+// How many columns, in whole panels, the device binds as stored and in panels; all where a cut is neither needed nor
+// possible: the columns of (k, n) do not follow each other.
+static uint32_t columns_per_slice(const vkf__work *work, const vkf__pack_args *args, const vkf__span *panels)
+{
+    const vkf__caps *caps = &work->context->device.plan.caps;
+    uint64_t slack = caps->storage_buffer_alignment, limit = caps->max_storage_buffer_range - slack;
+    uint64_t depth = args->ld > args->k ? args->ld : args->k;
+    uint64_t panel_bytes = VKF_GEMM_PANEL * depth * vkf_dtype_size(args->x.dtype);
+    if (!args->transposed || (args->x.size_bytes <= limit && panels->size_bytes <= limit) || panel_bytes > limit)
+        return args->n;
+    return (uint32_t)(limit / panel_bytes * VKF_GEMM_PANEL);
+}
+
+vkf_status vkf__emit_pack_into(vkf__work *work, const vkf__pack_args *args, const vkf__span *panels)
+{
+    vkf_status status = VKF_OK;
+    if (vkf__packed_elements(args->n, args->k) > UINT32_MAX)
+        return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements", work->name,
+                         args->label);
+    uint64_t slice = columns_per_slice(work, args, panels);
+    VKF_TRY(vkf__work_decide(work, slice < args->n ? slice : UINT32_MAX, &slice));
+    uint32_t first = 0;
+    do {
+        uint32_t left = args->n - first, count = left < slice ? left : (uint32_t)slice;
+        VKF_TRY(emit_columns(work, args, panels, first, count));
+        first += count;
+    } while (first < args->n);
+fail:
+    return status;
+}
+
+vkf_status vkf__emit_pack(vkf__work *work, const vkf__pack_args *args, vkf__span *out_panels)
+{
+    vkf_status status = VKF_OK;
+    vkf__span panels;
+    VKF_TRY(vkf__work_temp(work, args->x.dtype, vkf__packed_elements(args->n, args->k), &panels));
+    panels.panels = true;
+    VKF_TRY(vkf__emit_pack_into(work, args, &panels));
+    *out_panels = panels;
+fail:
+    return status;
+}
+
+typedef struct pack_job {
+    const vkf_tensor *rows;
+    vkf__span panels;
+} pack_job;
+
+static vkf_status emit_job(vkf__work *work, const void *args)
+{
+    const pack_job *job = args;
+    const vkf__pack_args pack = {
+        .label = "pack",
+        .x = vkf__span_of(job->rows),
+        .n = job->rows->shape[0],
+        .k = job->rows->shape[1],
+        .ld = job->rows->shape[1],
+        .transposed = true,
+    };
+    return vkf__emit_pack_into(work, &pack, &job->panels);
+}
+
+vkf_status vkf__pack(vkf_context *context, const vkf_tensor *rows, const vkf_tensor *panels)
+{
+    const pack_job job = {.rows = rows, .panels = vkf__span_of(panels)};
+    return vkf__run_once(context, "pack", emit_job, &job);
+}

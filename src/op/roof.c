@@ -1,0 +1,61 @@
+#include "op/roof.h"
+
+#include "base/size.h"
+#include "shared/roof.h"
+
+// Of 1, 4, 16 and 64 vectors to an invocation, 16 is the fastest on the software drivers, and enough loads in flight
+// for a GPU.
+#define VECTORS_EACH 16u
+
+vkf_status vkf__emit_roof_copy(vkf__work *work, const vkf__roof_copy_args *args)
+{
+    vkf_status status = VKF_OK;
+    vkf__variant variant;
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
+    uint64_t vectors = args->x.size_bytes / (4 * sizeof(float));
+    if (vectors > UINT32_MAX / 4)
+        return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements", work->name,
+                         args->label);
+    const vkf__problem problem = {.m = (uint32_t)vectors};
+    VKF_TRY(vkf__work_select(work, args->read ? VKF_OP_ROOF_READ : VKF_OP_ROOF_COPY, types, &problem, &variant));
+    const uint32_t flags[] = {VECTORS_EACH};
+    const struct vkf_roof_copy_params params = {.vectors = (uint32_t)vectors};
+    vkf__dispatch dispatch = {
+        .label = args->label,
+        .variant = variant,
+        .flags = flags,
+        .bindings = {{args->x, false}, {args->out, true}},
+        .params = &params,
+    };
+    vkf__grid_flat(work, vkf__div_up_u32((uint32_t)vectors, variant.config->local_size * VECTORS_EACH), dispatch.grid);
+    VKF_TRY(vkf__work_dispatch(work, &dispatch));
+fail:
+    return status;
+}
+
+vkf_status vkf__emit_roof_fma(vkf__work *work, const vkf__roof_fma_args *args)
+{
+    vkf_status status = VKF_OK;
+    vkf__variant variant;
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
+    const vkf__problem problem = {.m = args->count};
+    VKF_TRY(vkf__work_select(work, VKF_OP_ROOF_FMA, types, &problem, &variant));
+    const uint32_t flags[] = {args->chains};
+    const struct vkf_roof_fma_params params = {
+        .count = args->count,
+        .rounds = args->rounds,
+        .factor = 1.0f,
+        .addend = 1.0f,
+    };
+    vkf__dispatch dispatch = {
+        .label = args->label,
+        .variant = variant,
+        .flags = flags,
+        .bindings = {{args->out, true}},
+        .params = &params,
+    };
+    vkf__grid_flat(work, vkf__div_up_u32(args->count, variant.config->local_size), dispatch.grid);
+    VKF_TRY(vkf__work_dispatch(work, &dispatch));
+fail:
+    return status;
+}

@@ -1,0 +1,144 @@
+#include "op/self_test.h"
+
+#include "op/self_test_bed.h"
+
+// Operands of the largest case: a product of depth 100,000 with b in panels.
+#define BED_BYTES ((uint64_t)16 << 20)
+
+typedef struct op_cases {
+    vkf__bed_cases_fn run;
+    const char *why_not; // of an operator without cases
+} op_cases;
+
+#define ROOF "it measures the device for a benchmark: nothing is made of its results"
+
+// The one place where an operator gets its edge shapes.
+static const op_cases cases[VKF_OP_COUNT] = {
+    [VKF_OP_GEMM] = {vkf__bed_gemm, NULL},
+    [VKF_OP_SOFTMAX] = {vkf__bed_softmax, NULL},
+    [VKF_OP_LAYER_NORM] = {vkf__bed_layer_norm, NULL},
+    [VKF_OP_LAYER_NORM_RESIDUAL] = {vkf__bed_layer_norm, NULL},
+    [VKF_OP_PERMUTE] = {vkf__bed_permute, NULL},
+    [VKF_OP_EMBED] = {vkf__bed_embed, NULL},
+    [VKF_OP_ADDITIVE_SCORES] = {vkf__bed_additive, NULL},
+    [VKF_OP_ARGMAX] = {vkf__bed_argmax, NULL},
+    [VKF_OP_COPY] = {vkf__bed_copy, NULL},
+    [VKF_OP_HEAD_MEAN] = {vkf__bed_head_mean, NULL},
+    [VKF_OP_PACK] = {vkf__bed_pack, NULL},
+    [VKF_OP_ATTENTION] = {vkf__bed_attention, NULL},
+    [VKF_OP_GEMM_REDUCE] = {NULL, "it runs behind products cut in depth alone, whose edge shapes it takes part in"},
+    [VKF_OP_ROOF_COPY] = {NULL, ROOF},
+    [VKF_OP_ROOF_READ] = {NULL, ROOF},
+    [VKF_OP_ROOF_FMA] = {NULL, ROOF},
+    [VKF_OP_ATTENTION_REDUCE] = {NULL, "it runs behind attention alone, whose edge shapes it takes part in"},
+};
+
+bool vkf__self_test_covers(vkf__op op, const char **out_why)
+{
+    bool covered = cases[op].run != NULL;
+    *out_why = covered ? "it has edge shapes" : cases[op].why_not ? cases[op].why_not : "it has no edge shapes yet";
+    return covered;
+}
+
+// The caller holds test_lock.
+static vkf_status test(vkf__bed *bed)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__bed_init(bed, BED_BYTES));
+    VKF_TRY(cases[bed->variant->kernel->op].run(bed));
+fail:
+    vkf__bed_finish(bed);
+    return status;
+}
+
+static void keep(vkf_context *context, const vkf__variant *variant, vkf__verdict verdict)
+{
+    vkf__learned_verdict(&context->learned, variant->kernel, variant->config, verdict);
+    // A bad one is kept at once: the next thing may be a crash.
+    if (vkf__verdict_bad(verdict) && vkf__learned_save(&context->learned) != VKF_OK)
+        vkf__log(&context->host, VKF_SEVERITY_WARNING, "self-test: the verdict could not be saved");
+}
+
+static vkf_status test_and_keep(vkf__bed *bed, vkf__verdict good, vkf__verdict *out_verdict)
+{
+    vkf_context *context = bed->context;
+    const vkf__variant *variant = bed->variant;
+    vkf__verdict before = vkf__verdict_get(&context->learned.verdicts, variant->kernel, variant->config);
+    double begin = vkf__now_ns();
+    vkf_status status = test(bed);
+    if (status == VKF_ERROR_DEVICE_LOST) {
+        vkf__log(&context->host, VKF_SEVERITY_WARNING,
+                 "self-test: the device was lost while %s/%s ran, which will not be used again", variant->kernel->name,
+                 variant->config->name);
+        keep(context, variant, VKF_VERDICT_SLOW);
+    }
+    if (status != VKF_OK)
+        return status;
+    if (bed->stopped && !vkf__verdict_bad(bed->verdict)) {
+        *out_verdict = before;
+        return VKF_OK;
+    }
+    if (bed->case_count == 0)
+        vkf__log(&context->host, VKF_SEVERITY_DEBUG, "self-test: %s/%s takes none of the edge shapes",
+                 variant->kernel->name, variant->config->name);
+    vkf__log(&context->host, VKF_SEVERITY_DEBUG, "self-test: %s/%s: %u shapes, %u times, %.1f ms",
+             variant->kernel->name, variant->config->name, bed->case_count, bed->repetitions,
+             (vkf__now_ns() - begin) * 1e-6);
+    *out_verdict = vkf__verdict_bad(bed->verdict) ? bed->verdict : good;
+    keep(context, variant, *out_verdict);
+    return VKF_OK;
+}
+
+// `good` is what a variant has when it passes, and what it needs not to be tested.
+static vkf_status run(vkf__bed *bed, vkf__verdict good, vkf__verdict *out_verdict)
+{
+    vkf_context *context = bed->context;
+    const vkf__kernel *kernel = bed->variant->kernel;
+    vkf_status status = VKF_OK;
+    const char *why = NULL;
+    pthread_mutex_lock(&context->test_lock);
+    vkf__verdict verdict = vkf__verdict_get(&context->learned.verdicts, kernel, bed->variant->config);
+    if (verdict < good && vkf__self_test_covers(kernel->op, &why)) {
+        status = test_and_keep(bed, good, &verdict);
+    } else if (verdict < good) {
+        verdict = good;
+        keep(context, bed->variant, verdict);
+    }
+    pthread_mutex_unlock(&context->test_lock);
+    if (status == VKF_OK)
+        *out_verdict = verdict;
+    return status;
+}
+
+vkf_status vkf__self_test_within(vkf_context *context, const vkf__variant *variant, vkf__keep_going_fn keep_going,
+                                 void *user, vkf__verdict *out_verdict)
+{
+    vkf__bed bed = {
+        .context = context,
+        .variant = variant,
+        .verdict = VKF_VERDICT_PASSED,
+        .repetitions = 1,
+        .keep_going = keep_going,
+        .user = user,
+    };
+    return run(&bed, VKF_VERDICT_PASSED, out_verdict);
+}
+
+vkf_status vkf__self_test(vkf_context *context, const vkf__variant *variant, vkf__verdict *out_verdict)
+{
+    return vkf__self_test_within(context, variant, NULL, NULL, out_verdict);
+}
+
+vkf_status vkf__self_test_prove(vkf_context *context, const vkf__variant *variant, vkf__keep_going_fn keep_going,
+                                void *user, vkf__verdict *out_verdict)
+{
+    vkf__bed bed = {
+        .context = context,
+        .variant = variant,
+        .verdict = VKF_VERDICT_PASSED,
+        .repetitions = VKF_SELF_TEST_PROOFS,
+        .keep_going = keep_going,
+        .user = user,
+    };
+    return run(&bed, VKF_VERDICT_PROVEN, out_verdict);
+}

@@ -1,0 +1,264 @@
+#include "op/self_test_bed.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "base/size.h"
+
+// Around every operand; also what their beginnings are aligned to.
+#define GUARD_BYTES 256u
+#define SLOW_RETRIES 2u
+// Times the budget: no chance is given after that.
+#define HOPELESS 3
+// The least repetitions of a costly case, and the time after which there are no more.
+#define COSTLY_REPETITIONS 3u
+#define COSTLY_NS 1e9
+
+vkf_status vkf__bed_init(vkf__bed *bed, uint64_t capacity_bytes)
+{
+    vkf_status status = VKF_OK;
+    bed->image_bytes = vkf__align_u64(capacity_bytes, GUARD_BYTES);
+    bed->random = UINT64_C(0x9e3779b97f4a7c15);
+    VKF_ALLOC(&bed->context->host, bed->image, bed->image_bytes);
+    VKF_TRY(
+        vkf__buffer_create(&bed->context->transfer, VKF_MEMORY_DEVICE, bed->image_bytes, "self-test", &bed->buffer));
+    vkf__bed_clear(bed);
+fail:
+    return status;
+}
+
+void vkf__bed_finish(vkf__bed *bed)
+{
+    vkf_buffer_destroy(&bed->buffer);
+    vkf__free(&bed->context->host, bed->image);
+    bed->image = NULL;
+}
+
+void vkf__bed_clear(vkf__bed *bed)
+{
+    memset(bed->image, 0xff, GUARD_BYTES);
+    bed->used_bytes = GUARD_BYTES;
+}
+
+float vkf__bed_random(vkf__bed *bed)
+{
+    bed->random = bed->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (float)((int)(bed->random >> 33) % 8) * (bed->random >> 62 & 1 ? 0.25f : -0.25f);
+}
+
+float *vkf__bed_random_values(vkf__bed *bed, size_t count)
+{
+    float *values = vkf__alloc(&bed->context->host, count, sizeof *values);
+    for (size_t i = 0; values && i < count; i++)
+        values[i] = vkf__bed_random(bed);
+    return values;
+}
+
+static void store_floats(vkf_dtype dtype, const float *values, size_t count, uint8_t *out)
+{
+    if (dtype == VKF_DTYPE_F32) {
+        memcpy(out, values, count * sizeof *values);
+        return;
+    }
+    assert(dtype == VKF_DTYPE_F16 || dtype == VKF_DTYPE_BF16);
+    for (size_t i = 0; i < count; i++) {
+        uint16_t half = dtype == VKF_DTYPE_F16 ? vkf__half_from_float(values[i]) : vkf__bfloat_from_float(values[i]);
+        memcpy(out + i * sizeof half, &half, sizeof half);
+    }
+}
+
+static double load_value(vkf_dtype dtype, const uint8_t *at)
+{
+    union {
+        float f32;
+        int32_t i32;
+        uint16_t half;
+    } value;
+    memcpy(&value, at, vkf_dtype_size(dtype));
+    return dtype == VKF_DTYPE_F32    ? (double)value.f32
+           : dtype == VKF_DTYPE_I32  ? (double)value.i32
+           : dtype == VKF_DTYPE_BF16 ? (double)vkf__float_from_bfloat(value.half)
+                                     : (double)vkf__float_from_half(value.half);
+}
+
+static uint8_t *place(vkf__bed *bed, vkf_dtype dtype, size_t count, vkf__span *out_span)
+{
+    uint64_t size = (uint64_t)count * vkf_dtype_size(dtype);
+    uint64_t end = vkf__align_u64(bed->used_bytes + size, GUARD_BYTES) + GUARD_BYTES;
+    assert(end <= bed->image_bytes);
+    *out_span = (vkf__span){
+        .buffer = bed->buffer,
+        .offset_bytes = bed->used_bytes,
+        .size_bytes = size,
+        .dtype = dtype,
+    };
+    memset(bed->image + bed->used_bytes + size, 0xff, end - bed->used_bytes - size);
+    bed->used_bytes = end;
+    return bed->image + out_span->offset_bytes;
+}
+
+vkf__span vkf__bed_floats(vkf__bed *bed, vkf_dtype dtype, const float *values, size_t count)
+{
+    vkf__span span = {0};
+    if (values)
+        store_floats(dtype, values, count, place(bed, dtype, count, &span));
+    return span;
+}
+
+vkf__span vkf__bed_ints(vkf__bed *bed, const int32_t *values, size_t count)
+{
+    vkf__span span;
+    memcpy(place(bed, VKF_DTYPE_I32, count, &span), values, count * sizeof *values);
+    return span;
+}
+
+double vkf__bed_exact(vkf_dtype dtype)
+{
+    return dtype == VKF_DTYPE_F16 ? 1e-3 : 1e-6;
+}
+
+double vkf__bed_close(vkf_dtype dtype)
+{
+    return dtype == VKF_DTYPE_F16 ? 2e-3 : 2e-5;
+}
+
+static void condemn(vkf__bed *bed, vkf__verdict verdict, const char *shape, const char *what)
+{
+    const vkf__variant *variant = bed->variant;
+    bed->verdict = verdict;
+    vkf__log(&bed->context->host, VKF_SEVERITY_WARNING,
+             "self-test: %s/%s is %s on this device and will not be used: %s: %s", variant->kernel->name,
+             variant->config->name, verdict == VKF_VERDICT_SLOW ? "too slow" : "wrong", shape, what);
+}
+
+static double budget_of(const vkf__bed *bed, double patience)
+{
+    return (double)bed->context->self_test_budget_ns * (patience > 0 ? patience : 1);
+}
+
+void vkf__bed_too_slow(vkf__bed *bed, const char *shape, double ns, double patience)
+{
+    char what[96];
+    (void)snprintf(what, sizeof what, "%.1f ms, beyond the budget of %.1f ms", ns * 1e-6,
+                   budget_of(bed, patience) * 1e-6);
+    condemn(bed, VKF_VERDICT_SLOW, shape, what);
+}
+
+// The bytes of `out` and of the guards around it.
+typedef struct out_range {
+    uint64_t begin, end;
+} out_range;
+
+static out_range range_of(const vkf__span *out)
+{
+    uint64_t end = vkf__align_u64(out->offset_bytes + out->size_bytes, GUARD_BYTES) + GUARD_BYTES;
+    return (out_range){out->offset_bytes - GUARD_BYTES, end};
+}
+
+static bool is_close(double actual, double expected, double tolerance)
+{
+    double scale = fabs(expected) > 1 ? fabs(expected) : 1;
+    return fabs(actual - expected) <= tolerance * scale || (isnan(actual) && isnan(expected));
+}
+
+static void compare(vkf__bed *bed, const vkf__bed_case *c, const uint8_t *got)
+{
+    char what[128];
+    out_range range = range_of(&c->out);
+    size_t size = vkf_dtype_size(c->out.dtype), count = c->out.size_bytes / size;
+    for (size_t i = 0; i < count; i++) {
+        double actual = load_value(c->out.dtype, got + GUARD_BYTES + i * size);
+        double expected = c->out.dtype == VKF_DTYPE_I32 ? (double)((const int32_t *)c->expected)[i]
+                                                        : (double)((const float *)c->expected)[i];
+        if (!is_close(actual, expected, c->tolerance)) {
+            (void)snprintf(what, sizeof what, "element %zu of %zu is %.9g, expected %.9g", i, count, actual, expected);
+            condemn(bed, VKF_VERDICT_WRONG, c->shape, what);
+            return;
+        }
+    }
+    uint64_t after = GUARD_BYTES + c->out.size_bytes, total = range.end - range.begin;
+    const uint8_t *image = bed->image + range.begin;
+    if (memcmp(got, image, GUARD_BYTES) != 0 || memcmp(got + after, image + after, total - after) != 0)
+        condemn(bed, VKF_VERDICT_WRONG, c->shape, "it writes beside its output");
+}
+
+// One run from the same state as the first.
+static vkf_status run_again(vkf__bed *bed, const vkf__bed_case *c, vkf__trial *trial, double *out_ns)
+{
+    vkf_status status = VKF_OK;
+    out_range range = range_of(&c->out);
+    VKF_TRY(vkf_buffer_write(bed->buffer, range.begin, bed->image + range.begin, range.end - range.begin));
+    VKF_TRY(vkf__trial_run(trial, out_ns));
+fail:
+    return status;
+}
+
+// The first runs of a case. A slow one is given more chances: some drivers compile when a kernel first runs, and the
+// machine may have been busy.
+static vkf_status run_first(vkf__bed *bed, const vkf__bed_case *c, vkf__trial *trial)
+{
+    vkf_status status = VKF_OK;
+    double budget = budget_of(bed, c->patience), best = 0, ns = 0;
+    VKF_TRY(vkf_buffer_write(bed->buffer, 0, bed->image, bed->used_bytes));
+    VKF_TRY(vkf__trial_run(trial, &best));
+    for (uint32_t i = 0; i < (c->costly ? 1 : SLOW_RETRIES) && best > budget; i++) {
+        VKF_TRY(run_again(bed, c, trial, &ns));
+        best = ns < best ? ns : best;
+        if (ns > HOPELESS * budget)
+            break;
+    }
+    bed->best_ns = best;
+    if (best > budget)
+        vkf__bed_too_slow(bed, c->shape, best, c->patience);
+fail:
+    return status;
+}
+
+static vkf_status run_all(vkf__bed *bed, const vkf__bed_case *c, vkf__trial *trial)
+{
+    vkf_status status = VKF_OK;
+    uint8_t *got = NULL;
+    double ns = 0, begin = vkf__now_ns();
+    out_range range = range_of(&c->out);
+    VKF_ALLOC(&bed->context->host, got, range.end - range.begin);
+    VKF_TRY(run_first(bed, c, trial));
+    for (uint32_t i = 0; i < bed->repetitions && bed->verdict == VKF_VERDICT_PASSED; i++) {
+        bed->stopped = bed->keep_going && !bed->keep_going(bed->user);
+        if (bed->stopped || (c->costly && i >= COSTLY_REPETITIONS && vkf__now_ns() - begin > COSTLY_NS))
+            break;
+        if (i > 0)
+            VKF_TRY(run_again(bed, c, trial, &ns));
+        VKF_TRY(vkf_buffer_read(bed->buffer, range.begin, got, range.end - range.begin));
+        compare(bed, c, got);
+    }
+fail:
+    vkf__free(&bed->context->host, got);
+    return status;
+}
+
+vkf_status vkf__bed_run(vkf__bed *bed, const vkf__bed_case *c)
+{
+    vkf_status status = VKF_OK;
+    vkf__trial trial;
+    bed->best_ns = 0;
+    bed->stopped = bed->stopped || (bed->keep_going && !bed->keep_going(bed->user));
+    if (bed->verdict != VKF_VERDICT_PASSED || bed->stopped)
+        return VKF_OK;
+    status = vkf__trial_init(&trial, bed->context, bed->variant, c->emit, c->args);
+    if (status == VKF_ERROR_VULKAN || status == VKF_ERROR_UNSUPPORTED) {
+        // The driver would not take the kernel, and has said why.
+        condemn(bed, VKF_VERDICT_WRONG, c->shape, vkf_status_text(status));
+        status = VKF_OK;
+    }
+    VKF_TRY(status);
+    if (trial.taken) {
+        bed->case_count++;
+        VKF_TRY(run_all(bed, c, &trial));
+    }
+fail:
+    vkf__trial_finish(&trial);
+    return status;
+}

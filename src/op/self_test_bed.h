@@ -1,0 +1,81 @@
+// Where the self-test's cases lie on the device: operands in one buffer, apart from each other.
+//
+// What surrounds an operand is NaN, so that a kernel that reads beside it shows, and is compared afterwards, so that one
+// that writes there does, too.
+#ifndef VKF_OP_SELF_TEST_BED_H
+#define VKF_OP_SELF_TEST_BED_H
+
+#include "op/self_test.h"
+#include "op/trial.h"
+
+typedef struct vkf__bed {
+    vkf_context *context;
+    const vkf__variant *variant;
+    vkf__verdict verdict;          // PASSED until something is wrong
+    uint32_t repetitions;          // of every case
+    vkf__keep_going_fn keep_going; // NULL: always
+    void *user;
+    bool stopped;        // keep_going said no
+    uint32_t case_count; // cases that the variant took
+    double best_ns;      // of the fastest of the last case's first runs
+    uint64_t random;
+    uint8_t *image; // what the device holds
+    uint64_t image_bytes;
+    uint64_t used_bytes;
+    vkf_buffer *buffer;
+} vkf__bed;
+
+// One dispatch, and what it has to give.
+typedef struct vkf__bed_case {
+    char shape[96]; // for messages
+    vkf__emit_fn emit;
+    const void *args;
+    vkf__span out;
+    const void *expected; // float per element of out, or int32_t for I32; of padding: what it held before
+    double tolerance;     // relative to the larger of 1 and the expected value
+    double patience;      // how many times the budget it may take; 0: 1
+    bool costly;          // repeated for a second at most
+} vkf__bed_case;
+
+// Status OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY. vkf__bed_finish() afterwards in either case.
+VKF_MUST_CHECK vkf_status vkf__bed_init(vkf__bed *bed, uint64_t capacity_bytes);
+void vkf__bed_finish(vkf__bed *bed);
+
+// Forgets the operands of the last case.
+void vkf__bed_clear(vkf__bed *bed);
+
+// Small numbers whose products and sums are exact in float32, and which are exact in half precision and bfloat16: multiples of 1/4.
+float vkf__bed_random(vkf__bed *bed);
+float *vkf__bed_random_values(vkf__bed *bed, size_t count); // NULL when memory is exhausted
+
+// An operand with these values, in the type's storage. Absent when `values` is NULL, without memory, or when the bed is
+// full, which an assertion rules out.
+vkf__span vkf__bed_floats(vkf__bed *bed, vkf_dtype dtype, const float *values, size_t count);
+vkf__span vkf__bed_ints(vkf__bed *bed, const int32_t *values, size_t count);
+
+// Runs a case as often as asked for and compares, unless the verdict is bad already. A case that the variant does not
+// take is skipped.
+VKF_MUST_CHECK vkf_status vkf__bed_run(vkf__bed *bed, const vkf__bed_case *c);
+
+// Marks the variant as too slow for a shape that was not run.
+void vkf__bed_too_slow(vkf__bed *bed, const char *shape, double ns, double patience);
+
+// What a float type keeps: the tolerance of results that are exact, and of results that are rounded on the way.
+double vkf__bed_exact(vkf_dtype dtype);
+double vkf__bed_close(vkf_dtype dtype);
+
+// Edge shapes of the operators, see self_test.c.
+typedef vkf_status (*vkf__bed_cases_fn)(vkf__bed *bed);
+vkf_status vkf__bed_gemm(vkf__bed *bed);
+vkf_status vkf__bed_attention(vkf__bed *bed);
+vkf_status vkf__bed_softmax(vkf__bed *bed);
+vkf_status vkf__bed_layer_norm(vkf__bed *bed);
+vkf_status vkf__bed_argmax(vkf__bed *bed);
+vkf_status vkf__bed_pack(vkf__bed *bed);
+vkf_status vkf__bed_permute(vkf__bed *bed);
+vkf_status vkf__bed_copy(vkf__bed *bed);
+vkf_status vkf__bed_embed(vkf__bed *bed);
+vkf_status vkf__bed_additive(vkf__bed *bed);
+vkf_status vkf__bed_head_mean(vkf__bed *bed);
+
+#endif

@@ -1,0 +1,244 @@
+// Edge shapes of matrix products: one row and column, odd and prime sizes, one less and one more than a tile, a batch, a
+// sum onto what d holds, and one so deep that drivers end its loops early (Mesa 22.3 after 65,535 iterations).
+//
+// All of them with one set of flags, that of a Linear with a bias, so that a single pipeline is compiled.
+#include "op/self_test_bed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "op/gemm.h"
+#include "op/pack.h"
+#include "reference/reference.h"
+#include "shared/gemm.h"
+
+#define DEEP_K 100000u
+#define STEADY_K 64u
+#define DEEP_PATIENCE 4.0
+#define FORETELL_TRIES 5u
+// So many that the product is not cut in depth, where one is.
+#define DEEP_BATCH 64u
+
+typedef struct shape {
+    uint32_t m, n, k, batch;
+    float beta;
+} shape;
+
+// Arrays as the reference sees them: rows are longer than they need be, and NaN fills the rest.
+typedef struct operands {
+    float *a;    // (batch, m, lda)
+    float *b;    // (batch, n, ldb), or (k, n) where the kernel reads nothing else; one matrix for panels
+    float *bias; // (n)
+    float *d;    // (batch, m, ldd)
+    float *panels;
+} operands;
+
+static float *padded(vkf__bed *bed, size_t rows, uint32_t used, uint32_t stride, float filler)
+{
+    float *values = vkf__alloc(&bed->context->host, rows * stride, sizeof *values);
+    for (size_t r = 0; values && r < rows; r++) {
+        for (uint32_t c = 0; c < stride; c++)
+            values[r * stride + c] = c < used ? vkf__bed_random(bed) : filler;
+    }
+    return values;
+}
+
+static float *make_panels(vkf__bed *bed, const vkf__gemm_args *args, const float *b)
+{
+    float *panels = vkf__alloc(&bed->context->host, vkf__packed_elements(args->n, args->k), sizeof *panels);
+    for (uint32_t n = 0; panels && n < args->n; n++) {
+        float *column = panels + (size_t)n / VKF_GEMM_PANEL * VKF_GEMM_PANEL * args->k + n % VKF_GEMM_PANEL;
+        for (uint32_t k = 0; k < args->k; k++)
+            column[(size_t)k * VKF_GEMM_PANEL] = b[(size_t)n * args->ldb + k];
+    }
+    return panels;
+}
+
+static uint32_t layout_of(const vkf__kernel *kernel)
+{
+    if (kernel->b_layouts >> VKF_GEMM_B_PANELS & 1)
+        return VKF_GEMM_B_PANELS;
+    return kernel->b_layouts >> VKF_GEMM_B_NK & 1 ? VKF_GEMM_B_NK : VKF_GEMM_B_KN;
+}
+
+static vkf__gemm_args args_of(const vkf__kernel *kernel, const shape *s)
+{
+    uint32_t layout = layout_of(kernel);
+    bool panels = layout == VKF_GEMM_B_PANELS, transpose_b = layout != VKF_GEMM_B_KN;
+    uint32_t pad = s->k % 4 == 0 ? 4 : 1;
+    vkf__gemm_args args = {
+        .label = "self-test",
+        .m = s->m,
+        .n = s->n,
+        .k = s->k,
+        .batch = s->batch,
+        .lda = s->k + pad,
+        .ldb = transpose_b ? s->k + pad : s->n + pad,
+        .ldd = s->n + 3,
+        .transpose_b = transpose_b,
+        .alpha = 0.5f,
+        .beta = s->beta,
+    };
+    // A deep batch has one a and one b for all. Otherwise b is never shared in rows: it might be put into panels first.
+    bool one = s->k == DEEP_K;
+    args.a_outer = one ? 0 : s->m * args.lda;
+    args.b_outer = one || panels ? 0 : (transpose_b ? s->n : s->k) * args.ldb;
+    args.d_outer = s->m * args.ldd;
+    return args;
+}
+
+static size_t matrices_of(const vkf__gemm_args *args, uint32_t outer)
+{
+    return outer == 0 ? 1 : args->batch;
+}
+
+static bool make_operands(vkf__bed *bed, const vkf__gemm_args *args, bool panels, operands *out)
+{
+    size_t b_rows = args->transpose_b ? args->n : args->k;
+    uint32_t b_cols = args->transpose_b ? args->k : args->n;
+    out->a = padded(bed, matrices_of(args, args->a_outer) * args->m, args->k, args->lda, NAN);
+    out->b = padded(bed, matrices_of(args, args->b_outer) * b_rows, b_cols, args->ldb, NAN);
+    out->bias = vkf__bed_random_values(bed, args->n);
+    out->d = padded(bed, (size_t)args->batch * args->m, args->n, args->ldd, -77.0f);
+    out->panels = panels && out->b ? make_panels(bed, args, out->b) : NULL;
+    return out->a && out->b && out->bias && out->d && (out->panels || !panels);
+}
+
+static void free_operands(const vkf__host *host, operands *o)
+{
+    vkf__free(host, o->a);
+    vkf__free(host, o->b);
+    vkf__free(host, o->bias);
+    vkf__free(host, o->d);
+    vkf__free(host, o->panels);
+}
+
+static void lay_out(vkf__bed *bed, const operands *o, vkf__gemm_args *args)
+{
+    const vkf_dtype *types = bed->variant->kernel->types;
+    size_t b_rows = matrices_of(args, args->b_outer) * (args->transpose_b ? args->n : args->k);
+    vkf__bed_clear(bed);
+    args->a = vkf__bed_floats(bed, types[0], o->a, matrices_of(args, args->a_outer) * args->m * args->lda);
+    args->b = o->panels ? vkf__bed_floats(bed, types[1], o->panels, vkf__packed_elements(args->n, args->k))
+                        : vkf__bed_floats(bed, types[1], o->b, b_rows * args->ldb);
+    args->b.panels = o->panels != NULL;
+    args->bias = vkf__bed_floats(bed, types[1], o->bias, args->n);
+    args->d = vkf__bed_floats(bed, types[2], o->d, (size_t)args->batch * args->d_outer);
+}
+
+// d becomes what it has to be.
+static void expect(const vkf__gemm_args *args, operands *o)
+{
+    bool one = args->a_outer == 0;
+    const vkf__ref_gemm_desc ref = {
+        .m = args->m,
+        .n = args->n,
+        .k = args->k,
+        .batch = one ? 1 : args->batch,
+        .a = o->a,
+        .b = o->b,
+        .c = o->d,
+        .bias = o->bias,
+        .out = o->d,
+        .a_layout = {.row = args->lda, .outer = args->a_outer},
+        .b_layout = {.row = args->ldb, .outer = args->b_outer},
+        .out_layout = {.row = args->ldd, .outer = args->d_outer},
+        .transpose_b = args->transpose_b,
+        .alpha = args->alpha,
+        .beta = args->beta,
+    };
+    vkf__ref_gemm(&ref);
+    for (uint32_t i = 1; one && i < args->batch; i++)
+        memcpy(o->d + (size_t)i * args->d_outer, o->d, args->d_outer * sizeof *o->d);
+}
+
+static vkf_status emit(vkf__work *work, const void *args)
+{
+    return vkf__emit_gemm(work, args);
+}
+
+static vkf_status check(vkf__bed *bed, const shape *s)
+{
+    const vkf__kernel *kernel = bed->variant->kernel;
+    vkf_status status = VKF_OK;
+    operands o = {0};
+    vkf__gemm_args args = args_of(kernel, s);
+    static const char *const layouts[] = {
+        [VKF_GEMM_B_KN] = "(k, n)", [VKF_GEMM_B_NK] = "(n, k)", [VKF_GEMM_B_PANELS] = "panels"};
+    if (make_operands(bed, &args, layout_of(kernel) == VKF_GEMM_B_PANELS, &o)) {
+        lay_out(bed, &o, &args);
+        expect(&args, &o);
+        vkf__bed_case c = {
+            .emit = emit,
+            .args = &args,
+            .out = args.d,
+            .expected = o.d,
+            .tolerance = vkf__bed_exact(kernel->types[2]),
+            .patience = s->k == DEEP_K ? DEEP_PATIENCE : 1,
+            .costly = s->k == DEEP_K,
+        };
+        (void)snprintf(c.shape, sizeof c.shape, "m %u, n %u, k %u, batch %u, beta %g, b in %s", s->m, s->n, s->k,
+                       s->batch, (double)s->beta, layouts[layout_of(kernel)]);
+        status = vkf__bed_run(bed, &c);
+    } else {
+        status = vkf__fail(&bed->context->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
+    }
+    free_operands(&bed->context->host, &o);
+    return status;
+}
+
+// A tile's side as far as it is one: kernels without tiles have other uses for the place.
+static uint32_t side(uint32_t tile)
+{
+    return tile < 2 ? 8 : tile > 256 ? 256 : tile;
+}
+
+// A tile of the deep product takes as long whatever m and n are, which a full tile of little depth foretells.
+static vkf_status foretell_deep(vkf__bed *bed, const shape *steady, double *out_ns)
+{
+    vkf_status status = VKF_OK;
+    double best = 0;
+    for (uint32_t i = 0; i < FORETELL_TRIES; i++) {
+        VKF_TRY(check(bed, steady));
+        double ns = bed->best_ns * DEEP_K / STEADY_K;
+        best = i == 0 || ns < best ? ns : best;
+        if (best <= DEEP_PATIENCE * (double)bed->context->self_test_budget_ns)
+            break;
+    }
+    *out_ns = best;
+fail:
+    return status;
+}
+
+vkf_status vkf__bed_gemm(vkf__bed *bed)
+{
+    const vkf__config *config = bed->variant->config;
+    const uint32_t tm = side(config->tile[0]), tn = side(config->tile[1]);
+    const shape shapes[] = {
+        {1, 1, 1, 1, 0},      {1, 1, 4, 1, 0.5f},        {tm - 1, tn + 1, 20, 1, 0}, {tm + 1, tn - 1, 17, 1, 0.5f},
+        {7, 13, 31, 3, 0.5f}, {5, 2 * tn + 3, 36, 2, 0},
+    };
+    const shape steady = {config->max_m > 0 && config->max_m < tm ? config->max_m : tm, tn, STEADY_K, 1, 0};
+    const uint32_t deep_m = config->max_m > 0 && config->max_m < 3 ? config->max_m : 3;
+    // A processor has few cores, and does not cut products in depth.
+    const bool processor = bed->context->device.plan.caps.type == VKF_DEVICE_TYPE_CPU;
+    const shape deep = {deep_m, 5, DEEP_K, processor ? 1 : DEEP_BATCH, 0};
+    const shape split = {deep_m, 5, DEEP_K, 1, 0};
+    vkf_status status = VKF_OK;
+    double deep_ns = 0;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        VKF_TRY(check(bed, &shapes[i]));
+    VKF_TRY(foretell_deep(bed, &steady, &deep_ns));
+    if (bed->verdict == VKF_VERDICT_PASSED && !bed->stopped &&
+        deep_ns > DEEP_PATIENCE * (double)bed->context->self_test_budget_ns) {
+        vkf__bed_too_slow(bed, "k 100000, by what 64 took", deep_ns, DEEP_PATIENCE);
+        return VKF_OK;
+    }
+    VKF_TRY(check(bed, &deep));
+    if (!processor)
+        VKF_TRY(check(bed, &split));
+fail:
+    return status;
+}

@@ -1,0 +1,55 @@
+#include "op/trial.h"
+
+vkf_status vkf__trial_init(vkf__trial *trial, vkf_context *context, const vkf__variant *variant, vkf__emit_fn emit,
+                           const void *args)
+{
+    vkf_status status = VKF_OK;
+    static const char name[] = "trial";
+    *trial = (vkf__trial){0};
+    vkf__work_init(&trial->work, context, name);
+    trial->work.pinned = variant;
+    status = emit(&trial->work, args);
+    if (status == VKF_ERROR_UNSUPPORTED)
+        return VKF_OK;
+    VKF_TRY(status);
+    VKF_TRY(vkf__work_plan(&trial->work));
+    if (trial->work.arena_bytes > 0)
+        VKF_TRY(
+            vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, trial->work.arena_bytes, name, &trial->arena));
+    VKF_TRY(vkf__work_begin_build(&trial->work, trial->arena));
+    VKF_TRY(emit(&trial->work, args));
+    VKF_TRY(vkf__submission_init(&trial->submission, &context->device, name));
+    VKF_TRY(vkf__work_record_own(&trial->work, &trial->submission));
+    // An operator may have found another way than the variant's.
+    for (uint32_t i = 0; i < trial->work.node_count; i++)
+        trial->taken = trial->taken || trial->work.nodes[i].kernel == variant->kernel;
+fail:
+    return status;
+}
+
+void vkf__trial_finish(vkf__trial *trial)
+{
+    vkf__work_finish(&trial->work);
+    vkf__submission_finish(&trial->submission);
+    vkf_buffer_destroy(&trial->arena);
+    trial->taken = false;
+}
+
+vkf_status vkf__trial_run(vkf__trial *trial, double *out_ns)
+{
+    vkf_status status = VKF_OK;
+    double begin = vkf__now_ns();
+    VKF_TRY(vkf__submission_run(&trial->submission, &trial->work.command_buffer, 1));
+    double total = vkf__now_ns() - begin;
+    if (vkf__work_timed(&trial->work)) {
+        total = 0;
+        for (uint32_t i = 0; i < trial->work.node_count; i++) {
+            double ns = 0;
+            VKF_TRY(vkf__work_time(&trial->work, i, &ns));
+            total += ns;
+        }
+    }
+    *out_ns = total;
+fail:
+    return status;
+}

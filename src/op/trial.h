@@ -1,0 +1,23 @@
+// An emitter with one variant pinned: built once, run as often as it is tested or timed.
+#ifndef VKF_OP_TRIAL_H
+#define VKF_OP_TRIAL_H
+
+#include "base/clock.h"
+#include "op/run_once.h"
+
+typedef struct vkf__trial {
+    vkf__work work;
+    vkf__submission submission;
+    vkf_buffer *arena;
+    bool taken; // false: the variant does not take the problem, and there is nothing to run
+} vkf__trial;
+
+// `variant` and `args` outlive the trial. vkf__trial_finish() afterwards in either case.
+VKF_MUST_CHECK vkf_status vkf__trial_init(vkf__trial *trial, vkf_context *context, const vkf__variant *variant,
+                                          vkf__emit_fn emit, const void *args);
+void vkf__trial_finish(vkf__trial *trial);
+
+// Runs and waits. *out_ns: by timestamps, or from submission to fence where there are none.
+VKF_MUST_CHECK vkf_status vkf__trial_run(vkf__trial *trial, double *out_ns);
+
+#endif

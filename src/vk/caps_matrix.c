@@ -1,0 +1,204 @@
+#include "vk/caps_matrix.h"
+
+static void features_init(vkf__matrix_features *features)
+{
+    *features = (vkf__matrix_features){
+        .matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+        .bfloat16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR,
+        .matrix2.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV,
+    };
+}
+
+static void read_features(const vkf__instance *instance, VkPhysicalDevice device,
+                          const vkf__matrix_extensions *extensions, vkf__caps_matrix *caps)
+{
+    vkf__matrix_features features;
+    VkPhysicalDeviceFeatures2 head = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+    features_init(&features);
+    head.pNext = &features.matrix;
+    if (extensions->shader_bfloat16) {
+        features.bfloat16.pNext = head.pNext;
+        head.pNext = &features.bfloat16;
+    }
+    if (extensions->cooperative_matrix2) {
+        features.matrix2.pNext = head.pNext;
+        head.pNext = &features.matrix2;
+    }
+    instance->vkGetPhysicalDeviceFeatures2(device, &head);
+
+    caps->cooperative_matrix = features.matrix.cooperativeMatrix;
+    if (!caps->cooperative_matrix)
+        return;
+    caps->bfloat16 = features.bfloat16.shaderBFloat16CooperativeMatrix;
+    caps->workgroup_scope = features.matrix2.cooperativeMatrixWorkgroupScope;
+    caps->flexible_dimensions = features.matrix2.cooperativeMatrixFlexibleDimensions;
+    caps->reductions = features.matrix2.cooperativeMatrixReductions;
+    caps->conversions = features.matrix2.cooperativeMatrixConversions;
+    caps->per_element_operations = features.matrix2.cooperativeMatrixPerElementOperations;
+    caps->tensor_addressing = features.matrix2.cooperativeMatrixTensorAddressing;
+    caps->block_loads = features.matrix2.cooperativeMatrixBlockLoads;
+}
+
+// Whether matrices are for compute shaders at all, and the limits of flexible ones.
+static bool read_properties(const vkf__instance *instance, VkPhysicalDevice device,
+                            const vkf__matrix_extensions *extensions, vkf__caps_matrix *caps)
+{
+    VkPhysicalDeviceCooperativeMatrixPropertiesKHR matrix = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
+    VkPhysicalDeviceCooperativeMatrix2PropertiesNV matrix2 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV};
+    VkPhysicalDeviceProperties2 head = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &matrix};
+    if (extensions->cooperative_matrix2)
+        matrix.pNext = &matrix2;
+    instance->vkGetPhysicalDeviceProperties2(device, &head);
+    caps->flexible_max_dimension = matrix2.cooperativeMatrixFlexibleDimensionsMaxDimension;
+    caps->workgroup_scope_max_invocations = matrix2.cooperativeMatrixWorkgroupScopeMaxWorkgroupSize;
+    caps->workgroup_scope_reserved_bytes = matrix2.cooperativeMatrixWorkgroupScopeReservedSharedMemory;
+    return matrix.cooperativeMatrixSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT;
+}
+
+// Fills in shapes; VK_INCOMPLETE means that there are more than fit, and these will do.
+static void read_shapes(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps_matrix *caps)
+{
+    VkCooperativeMatrixPropertiesKHR items[VKF_MATRIX_MAX_SHAPES];
+    uint32_t count = VKF_MATRIX_MAX_SHAPES;
+    PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR get =
+        (PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)(void (*)(void))instance->get_proc(
+            instance->handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    for (uint32_t i = 0; i < VKF_MATRIX_MAX_SHAPES; i++)
+        items[i] = (VkCooperativeMatrixPropertiesKHR){.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
+    if (get == NULL || get(device, &count, items) < VK_SUCCESS)
+        return;
+    for (uint32_t i = 0; i < count && i < VKF_MATRIX_MAX_SHAPES; i++) {
+        caps->shapes[i] = (vkf__matrix_shape){
+            .m = items[i].MSize,
+            .n = items[i].NSize,
+            .k = items[i].KSize,
+            .a_type = (uint32_t)items[i].AType,
+            .b_type = (uint32_t)items[i].BType,
+            .c_type = (uint32_t)items[i].CType,
+            .result_type = (uint32_t)items[i].ResultType,
+            .scope = (uint32_t)items[i].scope,
+            .saturating = items[i].saturatingAccumulation,
+        };
+        caps->shape_count = i + 1;
+    }
+}
+
+static void read_flexible(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps_matrix *caps)
+{
+    VkCooperativeMatrixFlexibleDimensionsPropertiesNV items[VKF_MATRIX_MAX_SHAPES];
+    uint32_t count = VKF_MATRIX_MAX_SHAPES;
+    PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV get =
+        (PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV)(void (*)(void))instance->get_proc(
+            instance->handle, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV");
+    for (uint32_t i = 0; i < VKF_MATRIX_MAX_SHAPES; i++)
+        items[i] = (VkCooperativeMatrixFlexibleDimensionsPropertiesNV){
+            .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV};
+    if (get == NULL || get(device, &count, items) < VK_SUCCESS)
+        return;
+    for (uint32_t i = 0; i < count && i < VKF_MATRIX_MAX_SHAPES; i++) {
+        caps->flexible[i] = (vkf__matrix_shape){
+            .m = items[i].MGranularity,
+            .n = items[i].NGranularity,
+            .k = items[i].KGranularity,
+            .a_type = (uint32_t)items[i].AType,
+            .b_type = (uint32_t)items[i].BType,
+            .c_type = (uint32_t)items[i].CType,
+            .result_type = (uint32_t)items[i].ResultType,
+            .scope = (uint32_t)items[i].scope,
+            .saturating = items[i].saturatingAccumulation,
+            .workgroup_invocations = items[i].workgroupInvocations,
+        };
+        caps->flexible_count = i + 1;
+    }
+}
+
+void vkf__caps_matrix_read(const vkf__instance *instance, VkPhysicalDevice device,
+                           const vkf__matrix_extensions *extensions, vkf__caps_matrix *out_caps)
+{
+    vkf__caps_matrix caps = {0};
+    *out_caps = caps;
+    if (!extensions->cooperative_matrix)
+        return;
+    read_features(instance, device, extensions, &caps);
+    // Drivers list shapes even for devices whose feature is off.
+    if (!caps.cooperative_matrix || !read_properties(instance, device, extensions, &caps))
+        return;
+    read_shapes(instance, device, &caps);
+    if (caps.flexible_dimensions)
+        read_flexible(instance, device, &caps);
+    *out_caps = caps;
+}
+
+uint32_t vkf__matrix_features_enable(const vkf__caps_matrix *caps, vkf__matrix_features *features,
+                                     const void **inout_next, const char *out_names[3])
+{
+    uint32_t count = 0;
+    features_init(features);
+    if (!caps->cooperative_matrix)
+        return 0;
+    features->matrix.cooperativeMatrix = VK_TRUE;
+    features->matrix.pNext = (void *)*inout_next;
+    *inout_next = &features->matrix;
+    out_names[count++] = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
+    if (caps->bfloat16) {
+        features->bfloat16.shaderBFloat16Type = VK_TRUE;
+        features->bfloat16.shaderBFloat16CooperativeMatrix = VK_TRUE;
+        features->bfloat16.pNext = (void *)*inout_next;
+        *inout_next = &features->bfloat16;
+        out_names[count++] = VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME;
+    }
+    if (caps->flexible_dimensions) {
+        features->matrix2 = (VkPhysicalDeviceCooperativeMatrix2FeaturesNV){
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV,
+            .pNext = (void *)*inout_next,
+            .cooperativeMatrixWorkgroupScope = caps->workgroup_scope,
+            .cooperativeMatrixFlexibleDimensions = VK_TRUE,
+            .cooperativeMatrixReductions = caps->reductions,
+            .cooperativeMatrixConversions = caps->conversions,
+            .cooperativeMatrixPerElementOperations = caps->per_element_operations,
+            .cooperativeMatrixTensorAddressing = caps->tensor_addressing,
+            .cooperativeMatrixBlockLoads = caps->block_loads,
+        };
+        *inout_next = &features->matrix2;
+        out_names[count++] = VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME;
+    }
+    return count;
+}
+
+static bool multiplies(const vkf__matrix_shape *shape, VkComponentTypeKHR type, VkScopeKHR scope)
+{
+    const uint32_t result = VK_COMPONENT_TYPE_FLOAT32_KHR;
+    return shape->a_type == (uint32_t)type && shape->b_type == (uint32_t)type && shape->c_type == result &&
+           shape->result_type == result && shape->scope == (uint32_t)scope && !shape->saturating && shape->m > 0 &&
+           shape->n > 0 && shape->k > 0;
+}
+
+const vkf__matrix_shape *vkf__matrix_find(const vkf__caps_matrix *caps, VkComponentTypeKHR type)
+{
+    const vkf__matrix_shape *best = NULL;
+    for (uint32_t i = 0; i < caps->shape_count; i++) {
+        const vkf__matrix_shape *shape = &caps->shapes[i];
+        bool fits = multiplies(shape, type, VK_SCOPE_SUBGROUP_KHR) && (shape->m | shape->n | shape->k) % 8 == 0;
+        if (fits && (best == NULL || (uint64_t)shape->m * shape->n * shape->k > (uint64_t)best->m * best->n * best->k))
+            best = shape;
+    }
+    return best;
+}
+
+const vkf__matrix_shape *vkf__matrix_find_flexible(const vkf__caps_matrix *caps, VkComponentTypeKHR type,
+                                                   VkScopeKHR scope, uint32_t local_size, uint32_t m, uint32_t n,
+                                                   uint32_t k)
+{
+    const uint32_t limit = caps->flexible_max_dimension;
+    if (m > limit || n > limit || k > limit)
+        return NULL;
+    for (uint32_t i = 0; i < caps->flexible_count; i++) {
+        const vkf__matrix_shape *shape = &caps->flexible[i];
+        bool local_fits = scope != VK_SCOPE_WORKGROUP_KHR || shape->workgroup_invocations == local_size;
+        if (multiplies(shape, type, scope) && local_fits && m % shape->m == 0 && n % shape->n == 0 && k % shape->k == 0)
+            return shape;
+    }
+    return NULL;
+}
