@@ -1,11 +1,13 @@
 # Completion of vkformer(1) for bash.
 _vkformer() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} word words
-    local common="--device --caps --mask --cache --no-cache --validate --verbose --shader-dir --help"
-    local measuring="$common --dtype --json --repetitions --warmup"
+    local common="--device --caps --mask --cache --no-cache --validate --verbose --variant --no-self-test
+        --tune --shader-dir --help"
+    local measuring="$common --dtype --json --no-roof --output --repetitions --shapes --types --warmup"
+    local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "info run eval bench --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "info run eval bench tune kernels --help --version" -- "$current")
         return
     fi
 
@@ -13,32 +15,53 @@ _vkformer() {
     --device) words="best discrete integrated virtual cpu uuid:" ;;
     --caps) words="full android-baseline-2022 android-2025 roadmap-2026" ;;
     --dtype) words="f32 f16" ;;
+    --types)
+        [[ $command == bench ]] || return
+        words="f32 f16 f32/f16"
+        ;;
+    --output | -o) words="table json jsonl csv md" ;;
     --fully-masked) words="nan zero" ;;
+    --activation) words="relu gelu" ;;
+    --weights) words="best packed rows" ;;
     --kind) words="encoder decoder" ;;
     --cache | --shader-dir | --out)
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
         ;;
-    --attention)
+    --attention | --shapes)
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
-    --mask | --only | --max-len | --batch | --m | --n | --k | --heads | --q-len | --kv-len | --head-dim | --d-model | \
-        --ff | --len | --memory-len | --repetitions | --warmup)
+    --variant | --shape | --time-cap | --mask | --only | --max-len | --batch | --m | --n | --k | --heads | --q-len | \
+        --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
+        --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
+        --rounds | --chains)
         return
         ;;
     *)
         case $command in
-        info) words="$common --json --kernels" ;;
+        info) words="$common --json --kernels --shape --types" ;;
+        tune) words="$common --json --shapes --types --time-cap" ;;
+        kernels) words="$common --statistics --output" ;;
         run) words="$common --timing --attention --max-len --batch --dtype" ;;
         eval) words="$common --out --fully-masked --only --dtype" ;;
         bench)
-            words="gemm attention layer"
+            words="gemm gemv attention mha softmax norm permute layer model decode copy fma"
             for word in "${COMP_WORDS[@]:2}"; do
                 case $word in
-                gemm) words="$measuring --m --n --k --transpose-b" ;;
-                attention) words="$measuring --batch --heads --q-len --kv-len --head-dim --causal --details" ;;
-                layer) words="$measuring --kind --d-model --heads --ff --len --memory-len --batch --details" ;;
+                gemm) words="$measuring --m --n --k --weights --transpose-b" ;;
+                gemv) words="$measuring --m --n --k --weights" ;;
+                attention) words="$measuring --batch --heads --q-len --kv-len --head-dim --causal --kv-heads" ;;
+                mha) words="$measuring --batch --q-len --kv-len --embed-dim --heads --causal --details" ;;
+                softmax) words="$measuring --rows --cols" ;;
+                norm) words="$measuring --rows --dim --residual" ;;
+                permute) words="$measuring --batch --len --heads --head-dim --merge" ;;
+                layer)
+                    words="$measuring --activation --kind --d-model --heads --ff --len --memory-len --batch --details"
+                    ;;
+                model | decode) words="$measuring $model" ;;
+                copy) words="$measuring --mib" ;;
+                fma) words="$measuring --invocations --rounds --chains" ;;
                 *) continue ;;
                 esac
                 break
@@ -49,7 +72,8 @@ _vkformer() {
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     # Arguments that are directories: MODEL and CASES.
-    if [[ $current != -* && $previous != --* && ($command == run || $command == eval) ]]; then
+    if [[ $current != -* && $previous != --* && ($command == run || $command == eval || $command == tune ||
+        $previous == model || $previous == decode) ]]; then
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
     fi
 }

@@ -1,33 +1,74 @@
-// vkformer bench: finds the benchmark.
+// vkformer bench: finds the benchmark, and runs it on every shape and type.
 #include "bench.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "bench_options.h"
 #include "commands.h"
+#include "progress.h"
 
-static const struct benchmark {
-    const char *name;
-    char full_name[32]; // becomes argv[0]
-    int (*run)(int argc, char **argv);
-    const char *summary;
-} benchmarks[] = {
-    {"gemm", "vkformer bench gemm", vkf_bench_gemm, "matrix product: --m M --n N --k K"},
-    {"attention", "vkformer bench attention", vkf_bench_attention,
-     "attention: --batch B --heads H --q-len L --kv-len S --head-dim D [--causal]"},
-    {"layer", "vkformer bench layer", vkf_bench_layer,
-     "a layer: --kind encoder|decoder --d-model D --heads H --ff F --len L --batch B"},
+static const vkf_bench_spec *const benchmarks[] = {
+    &vkf_bench_gemm,    &vkf_bench_gemv,  &vkf_bench_attention, &vkf_bench_mha,    &vkf_bench_softmax, &vkf_bench_norm,
+    &vkf_bench_permute, &vkf_bench_layer, &vkf_bench_model,     &vkf_bench_decode, &vkf_bench_copy,    &vkf_bench_fma,
 };
 
 #define BENCHMARK_COUNT (sizeof benchmarks / sizeof benchmarks[0])
 
 static void print_help(FILE *out)
 {
-    fputs("usage: vkformer bench BENCHMARK [OPTIONS]\n\n", out);
-    for (size_t i = 0; i < BENCHMARK_COUNT; i++)
-        fprintf(out, "  %-10s %s\n", benchmarks[i].name, benchmarks[i].summary);
-    fputs("\nvkformer bench BENCHMARK --help describes a benchmark. All have\n\n" VKF_BENCH_HELP, out);
+    fputs("usage: vkformer bench BENCHMARK [SHAPE...] [OPTIONS]\n\n", out);
+    for (size_t i = 0; i < BENCHMARK_COUNT; i++) {
+        char forms[128];
+        vkf_bench_forms_text(&benchmarks[i]->extents, forms, sizeof forms);
+        fprintf(out, "  %-10s %s%s%s\n", benchmarks[i]->name, benchmarks[i]->summary, forms[0] ? ": " : "", forms);
+    }
+    fputs("\nvkformer bench BENCHMARK --help describes a benchmark and its options. All have\n\n", out);
+    vkf_bench_print_common_help(out);
+}
+
+// A shape that fails does not keep the others from being measured; a lost device does.
+static bool run_all(vkf_bench *bench, const vkf_bench_spec *spec)
+{
+    const vkf_bench_options *options = bench->options;
+    bool done = true;
+    for (uint32_t t = 0; t < options->type_count; t++) {
+        for (size_t i = 0; i < options->shapes.count; i++) {
+            vkf_status status = spec->run(bench, &options->types[t], &options->shapes.list[i]);
+            done = done && status == VKF_OK;
+            if (status == VKF_ERROR_DEVICE_LOST)
+                return false;
+        }
+    }
+    return done;
+}
+
+static vkf_status measure_roofs(vkf_context *context, vkf_roofs *out_roofs)
+{
+    vkf_progress progress = vkf_progress_start("measuring the roofs");
+    vkf_status status = vkf_measure_roofs(context, vkf_progress_show, &progress, out_roofs);
+    vkf_progress_end(&progress);
+    if (status != VKF_OK)
+        vkf_print_error("the device's roofs cannot be measured: %s; --no-roof does without them",
+                        vkf_status_text(status));
+    return status;
+}
+
+static int run(const vkf_bench_options *options, const vkf_bench_spec *spec)
+{
+    vkf_bench bench = {.options = options};
+    bool done = false;
+    if (vkf_open_context(&options->common, &bench.context) != VKF_OK)
+        return VKF_EXIT_FAILED;
+    bench.has_roofs = !options->no_roof && measure_roofs(bench.context, &bench.roofs) == VKF_OK;
+    if (bench.has_roofs || options->no_roof) {
+        bench.report =
+            vkf_bench_report_begin(bench.context, options->format, spec->tokens, bench.has_roofs ? &bench.roofs : NULL);
+        done = run_all(&bench, spec);
+        done = vkf_bench_report_end(&bench.report) && done;
+    }
+    vkf_model_destroy(&bench.model);
+    vkf_context_destroy(&bench.context);
+    return vkf_common_exit_code(&options->common, done ? VKF_EXIT_DONE : VKF_EXIT_FAILED);
 }
 
 int vkf_cmd_bench(int argc, char **argv)
@@ -41,12 +82,17 @@ int vkf_cmd_bench(int argc, char **argv)
         return VKF_EXIT_DONE;
     }
     for (size_t i = 0; i < BENCHMARK_COUNT; i++) {
-        if (strcmp(argv[1], benchmarks[i].name) != 0)
+        if (strcmp(argv[1], benchmarks[i]->name) != 0)
             continue;
-        char full_name[sizeof benchmarks[i].full_name];
-        memcpy(full_name, benchmarks[i].full_name, sizeof full_name);
+        char full_name[64];
+        vkf_bench_options options;
+        snprintf(full_name, sizeof full_name, "vkformer bench %s", benchmarks[i]->name);
         argv[1] = full_name;
-        return benchmarks[i].run(argc - 1, argv + 1);
+        int code = vkf_bench_parse(argc - 1, argv + 1, benchmarks[i], &options);
+        if (code < 0)
+            code = run(&options, benchmarks[i]);
+        vkf_bench_options_free(&options);
+        return code;
     }
     vkf_print_error("there is no benchmark '%.100s'; vkformer bench --help lists them", argv[1]);
     return VKF_EXIT_USAGE;

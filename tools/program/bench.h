@@ -1,9 +1,49 @@
-// The benchmarks. Arguments and return values are those of the subcommands, see commands.h.
+// The benchmarks: what each of them is, and what they have in common while they run.
 #ifndef VKF_PROGRAM_BENCH_H
 #define VKF_PROGRAM_BENCH_H
 
-int vkf_bench_gemm(int argc, char **argv);
-int vkf_bench_attention(int argc, char **argv);
-int vkf_bench_layer(int argc, char **argv);
+#include "bench_options.h"
+#include "bench_report.h"
+
+// One run of the program. Results and messages go out as they come.
+typedef struct vkf_bench {
+    const vkf_bench_options *options;
+    vkf_context *context;
+    vkf_bench_report report;
+    bool has_roofs;
+    vkf_roofs roofs;
+    vkf_model *model; // of the last shape, for the next one; NULL: none
+    vkf_dtype model_dtype;
+} vkf_bench;
+
+struct vkf_bench_spec {
+    const char *name;
+    const char *summary; // one line
+    const char *help;    // what is measured, and the options of its own
+    vkf_bench_extents extents;
+    const vkf_bench_setting *settings;
+    uint32_t setting_count;
+    bool f32_alone;       // --types has no meaning
+    bool mixed_types;     // f16 weights under f32 activations
+    bool takes_directory; // an argument that is no shape is a model's directory
+    bool tokens;          // results have times of the host and tokens per second
+    // Whether a shape makes sense; false after a message. NULL: every one does.
+    bool (*check)(const vkf_bench_options *options, const vkf_bench_shape *shape);
+    // Measures one shape. Failures have been printed.
+    vkf_status (*run)(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_shape *shape);
+};
+
+extern const vkf_bench_spec vkf_bench_gemm;
+extern const vkf_bench_spec vkf_bench_gemv;
+extern const vkf_bench_spec vkf_bench_attention;
+extern const vkf_bench_spec vkf_bench_mha;
+extern const vkf_bench_spec vkf_bench_softmax;
+extern const vkf_bench_spec vkf_bench_norm;
+extern const vkf_bench_spec vkf_bench_permute;
+extern const vkf_bench_spec vkf_bench_layer;
+extern const vkf_bench_spec vkf_bench_model;
+extern const vkf_bench_spec vkf_bench_decode;
+extern const vkf_bench_spec vkf_bench_copy;
+extern const vkf_bench_spec vkf_bench_fma;
 
 #endif

@@ -1,74 +1,24 @@
-// vkformer bench attention: softmax(q k^T / sqrt(head_dim)) v, measured inside an attention block.
-#include <stdio.h>
-
+// vkformer bench attention: out = softmax(q k^T / sqrt(head_dim)) v of every head, as one operator.
 #include "bench.h"
-#include "bench_data.h"
-#include "bench_dispatches.h"
-#include "bench_measure.h"
-#include "commands.h"
+#include "bench_operator.h"
 #include "json_output.h"
 
+// In the order of the extents, and the heads of keys and values.
 typedef struct attention_sizes {
     uint32_t batch;
     uint32_t heads;
     uint32_t q_len;
     uint32_t kv_len;
     uint32_t head_dim;
-    bool causal;
-    bool details;
+    uint32_t kv_heads;
 } attention_sizes;
 
-static const char help[] =
-    "usage: vkformer bench attention --heads H --q-len L --head-dim D [OPTIONS]\n"
-    "\n"
-    "Measures attention as it runs in an attention block of embed_dim H * D. gpu counts the block's dispatches\n"
-    "for scores, softmax and context alone, without the projections; wall is the time of the whole block.\n"
-    "\n"
-    "  --batch B          default 1\n"
-    "  --heads H\n"
-    "  --q-len L\n"
-    "  --kv-len S         default L\n"
-    "  --head-dim D\n"
-    "  --causal           query i sees keys 0 to i; half the operations are counted\n"
-    "  --details          list every dispatch of the block with its shortest time (not with --json)\n" VKF_BENCH_HELP;
-
-// What an attention is made of, separately or fused into one kernel.
-static const char *const counted_labels[] = {"scores", "softmax", "context", "attention"};
-
-static vkf_layer *create_layer(vkf_bench_data *data, const attention_sizes *sizes)
+static vkf_status call_attention(vkf_context *context, const void *desc)
 {
-    uint32_t embed_dim = sizes->heads * sizes->head_dim;
-    vkf_attention_desc desc = {
-        .embed_dim = embed_dim,
-        .num_heads = sizes->heads,
-        .mask.causal = sizes->causal ? VKF_CAUSAL_TOP_LEFT : VKF_CAUSAL_NONE,
-        .params =
-            {
-                .q_weight = vkf_bench_linear(data, embed_dim, embed_dim),
-                .k_weight = vkf_bench_linear(data, embed_dim, embed_dim),
-                .v_weight = vkf_bench_linear(data, embed_dim, embed_dim),
-                .out_weight = vkf_bench_linear(data, embed_dim, embed_dim),
-            },
-        .dtype = data->dtype,
-        .max_sizes = {.batch = sizes->batch, .query_len = sizes->q_len, .key_len = sizes->kv_len},
-    };
-    static const vkf_port inputs[] = {VKF_PORT_QUERY, VKF_PORT_KEY, VKF_PORT_VALUE};
-    vkf_layer *layer = NULL;
-    if (data->status == VKF_OK)
-        data->status = vkf_attention_create(data->context, &desc, &layer);
-    for (size_t i = 0; data->status == VKF_OK && i < sizeof inputs / sizeof inputs[0]; i++) {
-        vkf_tensor port;
-        if (vkf_layer_port(layer, inputs[i], &port))
-            vkf_bench_fill(data, &port, 1.0f);
-    }
-    if (data->status != VKF_OK) {
-        vkf_print_error("the attention block cannot be made: %s", vkf_status_text(data->status));
-        vkf_layer_destroy(&layer);
-    }
-    return layer;
+    return vkf_scaled_dot_product_attention(context, desc);
 }
 
-static json_t *shape_of(const attention_sizes *sizes)
+static json_t *shape_of(const attention_sizes *sizes, bool causal)
 {
     json_t *shape = json_object();
     vkf_json_put_integer(shape, "batch", sizes->batch);
@@ -76,64 +26,84 @@ static json_t *shape_of(const attention_sizes *sizes)
     vkf_json_put_integer(shape, "q_len", sizes->q_len);
     vkf_json_put_integer(shape, "kv_len", sizes->kv_len);
     vkf_json_put_integer(shape, "head_dim", sizes->head_dim);
-    json_object_set_new(shape, "causal", json_boolean(sizes->causal));
+    if (sizes->kv_heads != sizes->heads)
+        vkf_json_put_integer(shape, "kv_heads", sizes->kv_heads);
+    json_object_set_new(shape, "causal", json_boolean(causal));
     return shape;
 }
 
-static bool measure(const vkf_bench_options *options, vkf_context *context, const attention_sizes *sizes)
+static vkf_bench_cost cost_of(const attention_sizes *sizes, bool causal, vkf_dtype dtype)
 {
-    vkf_bench_data data = vkf_bench_data_begin(context, options->dtype);
-    vkf_layer_sizes run = {.batch = sizes->batch, .query_len = sizes->q_len, .key_len = sizes->kv_len};
-    vkf_layer *layer = create_layer(&data, sizes);
-    bool done = false;
-    if (layer) {
-        vkf_bench_dispatches dispatches = vkf_bench_dispatches_begin(context, layer, &run);
-        dispatches.counted_labels = counted_labels;
-        dispatches.counted_label_count = sizeof counted_labels / sizeof counted_labels[0];
-        double rows = (double)sizes->batch * sizes->heads * sizes->head_dim;
-        vkf_bench_case bench_case = {
-            .op = "attention",
-            .shape = shape_of(sizes),
-            .flops = 4.0 * rows * sizes->q_len * sizes->kv_len * (sizes->causal ? 0.5 : 1.0),
-            // query and output, key and value
-            .bytes = 2.0 * rows * ((double)sizes->q_len + sizes->kv_len) * (double)vkf_dtype_size(options->dtype),
-            .run = vkf_bench_dispatches_run,
-            .variant = vkf_bench_dispatches_variant,
-            .user = &dispatches,
-        };
-        done = vkf_bench_measure(options, context, &bench_case);
-        if (done && sizes->details && !options->json)
-            vkf_bench_dispatches_print(&dispatches);
-        vkf_bench_dispatches_end(&dispatches);
-    }
-    vkf_bench_data_end(&data);
-    return done;
+    double batch = sizes->batch, dim = sizes->head_dim;
+    double query_bytes = vkf_bench_bytes(batch * sizes->heads * sizes->q_len * dim, dtype);
+    double key_bytes = vkf_bench_bytes(batch * sizes->kv_heads * sizes->kv_len * dim, dtype);
+    return (vkf_bench_cost){
+        .flops = 4 * batch * sizes->heads * dim * vkf_bench_attention_pairs(sizes->q_len, sizes->kv_len, causal),
+        .bytes_read = query_bytes + 2 * key_bytes,
+        .bytes_written = query_bytes,
+    };
 }
 
-int vkf_bench_attention(int argc, char **argv)
+static vkf_status run_attention(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_shape *shape)
 {
-    attention_sizes sizes = {.batch = 1, .kv_len = UINT32_MAX};
-    const vkf_bench_parameter parameters[] = {
-        {.name = "batch", .number = &sizes.batch, .max = 1u << 16},
-        {.name = "heads", .number = &sizes.heads, .max = 1u << 12},
-        {.name = "q-len", .number = &sizes.q_len, .max = 1u << 20},
-        {.name = "kv-len", .number = &sizes.kv_len, .max = 1u << 20},
-        {.name = "head-dim", .number = &sizes.head_dim, .max = 1u << 12},
-        {.name = "causal", .flag = &sizes.causal},
-        {.name = "details", .flag = &sizes.details},
+    const vkf_bench_settings *settings = &bench->options->settings;
+    const uint32_t *e = shape->values;
+    const attention_sizes s = {e[0], e[1], e[2], e[3], e[4], settings->kv_heads ? settings->kv_heads : e[1]};
+    const uint32_t query[] = {s.batch, s.heads, s.q_len, s.head_dim};
+    const uint32_t key[] = {s.batch, s.kv_heads, s.kv_len, s.head_dim};
+    vkf_bench_data data = vkf_bench_data_begin(bench->context, types);
+    const vkf_sdpa_desc desc = {
+        .query = vkf_bench_random(&data, 4, query),
+        .key = vkf_bench_random(&data, 4, key),
+        .value = vkf_bench_random(&data, 4, key),
+        .out = vkf_bench_random(&data, 4, query),
+        .causal = settings->causal ? VKF_CAUSAL_TOP_LEFT : VKF_CAUSAL_NONE,
     };
-    vkf_bench_options options;
-    vkf_context *context = NULL;
-    int code = vkf_bench_parse(argc, argv, help, parameters, sizeof parameters / sizeof parameters[0], &options);
-    if (sizes.kv_len == UINT32_MAX)
-        sizes.kv_len = sizes.q_len;
-    if (code < 0) {
-        code = VKF_EXIT_FAILED;
-        if (vkf_open_context(&options.common, &context) == VKF_OK && measure(&options, context, &sizes))
-            code = VKF_EXIT_DONE;
-        vkf_context_destroy(&context);
-        code = vkf_common_exit_code(&options.common, code);
-    }
-    vkf_common_free(&options.common);
-    return code;
+    vkf_bench_operator call = {.call = call_attention, .desc = &desc};
+    vkf_bench_case bench_case = {
+        .op = "attention",
+        .shape = shape_of(&s, settings->causal),
+        .types = *types,
+        .cost = cost_of(&s, settings->causal, types->activations),
+    };
+    vkf_status status = vkf_bench_measure_operator(bench, &data, &bench_case, &call);
+    vkf_bench_data_end(&data);
+    return status;
 }
+
+static bool check_attention(const vkf_bench_options *options, const vkf_bench_shape *shape)
+{
+    uint32_t heads = shape->values[1], kv_heads = options->settings.kv_heads;
+    if (kv_heads == 0 || heads % kv_heads == 0)
+        return true;
+    vkf_print_error("--kv-heads: %u is no divisor of %u heads", kv_heads, heads);
+    return false;
+}
+
+static const vkf_bench_setting settings_table[] = {
+    {"causal", VKF_BENCH_FLAG, offsetof(vkf_bench_settings, causal), 0},
+    {"kv-heads", VKF_BENCH_NUMBER, offsetof(vkf_bench_settings, kv_heads), 1u << 12},
+};
+
+const vkf_bench_spec vkf_bench_attention = {
+    .name = "attention",
+    .summary = "attention of heads",
+    .help =
+        "Measures out = softmax(q k^T / sqrt(D)) v for every head, as one call of\n"
+        "vkf_scaled_dot_product_attention(). B sequences, H heads, L queries, S keys, heads of D elements. bench mha\n"
+        "measures a multi-head attention with its projections.\n"
+        "\n"
+        "  --causal           query i sees keys 0 to i, and only these operations are counted\n"
+        "  --kv-heads N       grouped heads: keys and values have N heads, a divisor of H (default H)\n",
+    .extents = {.list = {{'B', "batch", 1u << 16, 1, 0},
+                         {'H', "heads", 1u << 12, 0, 0},
+                         {'L', "q-len", 1u << 20, 0, 0},
+                         {'S', "kv-len", 1u << 20, 0, 'L'},
+                         {'D', "head-dim", 1u << 12, 0, 0}},
+                .count = 5,
+                .forms = {"BHLSD", "BHLD", "HLD"}},
+    .settings = settings_table,
+    .setting_count = sizeof settings_table / sizeof settings_table[0],
+    .check = check_attention,
+    .run = run_attention,
+};

@@ -5,9 +5,9 @@
 
 #define CHUNK 16384 // values written at a time, so that host memory does not bound the sizes
 
-vkf_bench_data vkf_bench_data_begin(vkf_context *context, vkf_dtype dtype)
+vkf_bench_data vkf_bench_data_begin(vkf_context *context, const vkf_bench_types *types)
 {
-    return (vkf_bench_data){.context = context, .dtype = dtype, .random = UINT64_C(0x9e3779b97f4a7c15)};
+    return (vkf_bench_data){.context = context, .types = *types, .random = UINT64_C(0x9e3779b97f4a7c15)};
 }
 
 void vkf_bench_data_end(vkf_bench_data *data)
@@ -49,24 +49,52 @@ void vkf_bench_fill(vkf_bench_data *data, const vkf_tensor *tensor, float amplit
     }
 }
 
-vkf_tensor vkf_bench_random(vkf_bench_data *data, uint32_t extent0, uint32_t extent1, float amplitude)
+static vkf_tensor make(vkf_bench_data *data, vkf_dtype dtype, uint32_t rank, const uint32_t *shape, float amplitude)
 {
-    const uint32_t shape[2] = {extent0, extent1};
     vkf_tensor tensor = {0};
-    uint64_t count = 0;
     assert(data->count < VKF_BENCH_MAX_TENSORS);
     if (data->status == VKF_OK)
-        data->status = vkf_tensor_create(data->context, data->dtype, extent1 ? 2 : 1, shape, "bench", &tensor);
+        data->status = vkf_tensor_create(data->context, dtype, rank, shape, "bench", &tensor);
     if (data->status != VKF_OK)
         return (vkf_tensor){0};
     data->tensors[data->count++] = tensor;
-    if (vkf_tensor_count(&tensor, &count))
-        data->bytes += count * vkf_dtype_size(data->dtype);
     vkf_bench_fill(data, &tensor, amplitude);
     return tensor;
 }
 
+vkf_tensor vkf_bench_random(vkf_bench_data *data, uint32_t rank, const uint32_t *shape)
+{
+    return make(data, data->types.activations, rank, shape, 1.0f);
+}
+
+vkf_tensor vkf_bench_vector(vkf_bench_data *data, uint32_t dim, float amplitude)
+{
+    data->weight_bytes += (double)dim * (double)vkf_dtype_size(data->types.weights);
+    return make(data, data->types.weights, 1, &dim, amplitude);
+}
+
+vkf_tensor vkf_bench_matrix(vkf_bench_data *data, uint32_t rows, uint32_t cols, uint32_t depth)
+{
+    const uint32_t shape[] = {rows, cols};
+    data->weight_bytes += (double)rows * cols * (double)vkf_dtype_size(data->types.weights);
+    return make(data, data->types.weights, 2, shape, sqrtf(3.0f / (float)depth));
+}
+
 vkf_tensor vkf_bench_linear(vkf_bench_data *data, uint32_t out, uint32_t in)
 {
-    return vkf_bench_random(data, out, in, sqrtf(3.0f / (float)in));
+    return vkf_bench_matrix(data, out, in, in);
+}
+
+vkf_attention_weights vkf_bench_attention_weights(vkf_bench_data *data, uint32_t embed_dim)
+{
+    return (vkf_attention_weights){
+        .q_weight = vkf_bench_linear(data, embed_dim, embed_dim),
+        .k_weight = vkf_bench_linear(data, embed_dim, embed_dim),
+        .v_weight = vkf_bench_linear(data, embed_dim, embed_dim),
+        .q_bias = vkf_bench_vector(data, embed_dim, 0.1f),
+        .k_bias = vkf_bench_vector(data, embed_dim, 0.1f),
+        .v_bias = vkf_bench_vector(data, embed_dim, 0.1f),
+        .out_weight = vkf_bench_linear(data, embed_dim, embed_dim),
+        .out_bias = vkf_bench_vector(data, embed_dim, 0.1f),
+    };
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_output.h"
+
 vkf_bench_dispatches vkf_bench_dispatches_begin(vkf_context *context, vkf_layer *layer, const vkf_layer_sizes *sizes)
 {
     vkf_device_info info;
@@ -17,18 +19,6 @@ void vkf_bench_dispatches_end(vkf_bench_dispatches *dispatches)
     free(dispatches->timings);
     free(dispatches->best_ns);
     *dispatches = (vkf_bench_dispatches){0};
-}
-
-static bool counts(const vkf_bench_dispatches *dispatches, const char *label)
-{
-    if (!dispatches->counted_labels)
-        return true;
-    const char *dot = strrchr(label, '.');
-    const char *last = dot ? dot + 1 : label;
-    for (size_t i = 0; i < dispatches->counted_label_count; i++)
-        if (strcmp(last, dispatches->counted_labels[i]) == 0)
-            return true;
-    return false;
 }
 
 // After the first run, when the layer can say how many dispatches it has.
@@ -60,17 +50,13 @@ vkf_status vkf_bench_dispatches_run(void *user, double *out_gpu_ns)
     if (status == VKF_OK && count > 0)
         status = vkf_layer_timings(dispatches->layer, &count, dispatches->timings);
     double sum_ns = 0;
-    bool any = false;
     for (uint32_t i = 0; status == VKF_OK && i < dispatches->count; i++) {
         double gpu_ns = dispatches->timings[i].gpu_ns;
         if (dispatches->best_ns[i] < 0 || gpu_ns < dispatches->best_ns[i])
             dispatches->best_ns[i] = gpu_ns;
-        if (counts(dispatches, dispatches->timings[i].label)) {
-            sum_ns += gpu_ns;
-            any = true;
-        }
+        sum_ns += gpu_ns;
     }
-    *out_gpu_ns = any ? sum_ns : -1.0;
+    *out_gpu_ns = dispatches->count > 0 ? sum_ns : -1.0;
     return status;
 }
 
@@ -86,10 +72,9 @@ void vkf_bench_dispatches_variant(void *user, char *out_text, size_t size_bytes)
     out_text[0] = '\0';
     for (uint32_t i = 0; i < dispatches->count; i++) {
         const vkf_timing *timing = &dispatches->timings[i];
-        bool named = !counts(dispatches, timing->label);
+        bool named = false;
         for (uint32_t j = 0; j < i && !named; j++)
-            named = counts(dispatches, dispatches->timings[j].label) &&
-                    strcmp(kernel_name(&dispatches->timings[j]), kernel_name(timing)) == 0;
+            named = strcmp(kernel_name(&dispatches->timings[j]), kernel_name(timing)) == 0;
         if (named)
             continue;
         int added = snprintf(out_text + length, size_bytes - length, "%s%s", length ? "+" : "", kernel_name(timing));
@@ -101,9 +86,16 @@ void vkf_bench_dispatches_variant(void *user, char *out_text, size_t size_bytes)
         snprintf(out_text, size_bytes, "unknown");
 }
 
-void vkf_bench_dispatches_print(const vkf_bench_dispatches *dispatches)
+json_t *vkf_bench_dispatches_details(void *user)
 {
-    for (uint32_t i = 0; i < dispatches->count; i++)
-        printf("  %-28s %10.4f ms   %s\n", dispatches->timings[i].label, dispatches->best_ns[i] * 1e-6,
-               kernel_name(&dispatches->timings[i]));
+    const vkf_bench_dispatches *dispatches = user;
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < dispatches->count; i++) {
+        json_t *dispatch = json_object();
+        vkf_json_put_string(dispatch, "label", dispatches->timings[i].label);
+        vkf_json_put_string(dispatch, "kernel", kernel_name(&dispatches->timings[i]));
+        vkf_json_put_real(dispatch, "gpu_ms_min", dispatches->best_ns[i] * 1e-6);
+        json_array_append_new(list, dispatch);
+    }
+    return list;
 }

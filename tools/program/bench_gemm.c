@@ -1,103 +1,152 @@
-// vkformer bench gemm: out (m, n) = a (m, k) b (k, n).
-#include <stdio.h>
+// vkformer bench gemm: out (m, n) = a (m, k) b (k, n); and gemv, the same for a few rows and a Linear's weight.
+#include <string.h>
 
 #include "bench.h"
-#include "bench_data.h"
-#include "bench_measure.h"
-#include "commands.h"
+#include "bench_operator.h"
 #include "json_output.h"
 
-typedef struct gemm_bench {
-    vkf_context *context;
-    vkf_gemm_desc desc;
-} gemm_bench;
-
-static const char help[] = "usage: vkformer bench gemm --m M --n N --k K [OPTIONS]\n"
-                           "\n"
-                           "Measures out (M, N) = a (M, K) b (K, N) as one call of vkf_gemm().\n"
-                           "\n"
-                           "  --m M, --n N, --k K\n"
-                           "  --transpose-b      b is stored (N, K), as PyTorch keeps Linear weights\n" VKF_BENCH_HELP;
-
-static vkf_status run_once(void *user, double *out_gpu_ns)
+static vkf_status call_gemm(vkf_context *context, const void *desc)
 {
-    gemm_bench *bench = user;
-    vkf_status status = vkf_gemm(bench->context, &bench->desc);
-    *out_gpu_ns = vkf_context_last_op_ns(bench->context);
-    return status;
+    return vkf_gemm(context, desc);
 }
 
-static void name_variant(void *user, char *out_text, size_t size_bytes)
+// How b is stored: (k, n), or a Linear's weight (n, k), as it is or in panels.
+typedef enum b_kind { B_KN, B_NK, B_PANELS } b_kind;
+
+// "best" is what a layer would do with the weight on this device.
+static b_kind choose_kind(const vkf_bench *bench, const vkf_bench_types *types, const uint32_t *values, bool linear)
 {
-    const gemm_bench *bench = user;
-    const char *kernel = vkf_context_last_op_kernel(bench->context);
-    snprintf(out_text, size_bytes, "%s", kernel ? kernel : "unknown");
+    const vkf_bench_settings *settings = &bench->options->settings;
+    bool best = strcmp(settings->weights, "best") == 0;
+    bool packed = strcmp(settings->weights, "packed") == 0;
+    if (best)
+        packed = vkf_preferred_layout(bench->context, types->activations, types->weights, values[1], values[2]) ==
+                 VKF_LAYOUT_PANELS;
+    if (packed)
+        return B_PANELS;
+    return best || linear || settings->transpose_b ? B_NK : B_KN;
 }
 
-static json_t *shape_of(const vkf_gemm_desc *desc, uint32_t m, uint32_t n, uint32_t k)
+static json_t *shape_of(uint32_t m, uint32_t n, uint32_t k, b_kind kind)
 {
     json_t *shape = json_object();
     vkf_json_put_integer(shape, "m", m);
     vkf_json_put_integer(shape, "n", n);
     vkf_json_put_integer(shape, "k", k);
-    json_object_set_new(shape, "transpose_b", json_boolean(desc->transpose_b));
+    vkf_json_put_string(shape, "weights", kind == B_PANELS ? "packed" : kind == B_NK ? "nk" : "kn");
     return shape;
 }
 
-static bool measure(const vkf_bench_options *options, vkf_context *context, uint32_t m, uint32_t n, uint32_t k,
-                    bool transpose_b)
+static vkf_tensor make_b(vkf_bench_data *data, uint32_t n, uint32_t k, b_kind kind)
 {
-    vkf_bench_data data = vkf_bench_data_begin(context, options->dtype);
-    gemm_bench bench = {
-        .context = context,
-        .desc =
-            {
-                .a = vkf_bench_random(&data, m, k, 1.0f),
-                .b = transpose_b ? vkf_bench_linear(&data, n, k) : vkf_bench_random(&data, k, n, 1.0f),
-                .out = vkf_bench_random(&data, m, n, 1.0f),
-                .transpose_b = transpose_b,
-                .alpha = 1.0f,
-            },
-    };
-    bool done = false;
-    if (data.status == VKF_OK) {
-        vkf_bench_case bench_case = {
-            .op = "gemm",
-            .shape = shape_of(&bench.desc, m, n, k),
-            .flops = 2.0 * m * n * k,
-            .bytes = (double)data.bytes,
-            .run = run_once,
-            .variant = name_variant,
-            .user = &bench,
-        };
-        done = vkf_bench_measure(options, context, &bench_case);
-    } else {
-        vkf_print_error("the matrices cannot be made: %s", vkf_status_text(data.status));
+    if (kind == B_KN)
+        return vkf_bench_matrix(data, k, n, k);
+    vkf_tensor rows = vkf_bench_linear(data, n, k), packed = {0};
+    if (kind == B_NK || data->status != VKF_OK)
+        return rows;
+    data->status = vkf_pack_weight(data->context, &rows, "bench packed", &packed);
+    // The panels take the place of the rows.
+    if (data->status == VKF_OK) {
+        data->count--;
+        vkf_tensor_destroy(&rows);
+        data->tensors[data->count++] = packed;
     }
-    vkf_bench_data_end(&data);
-    return done;
+    return packed;
 }
 
-int vkf_bench_gemm(int argc, char **argv)
+// values: m, n, k
+static vkf_status measure(vkf_bench *bench, const char *op, const vkf_bench_types *types, const uint32_t *values,
+                          bool linear)
 {
-    uint32_t m = 0, n = 0, k = 0;
-    bool transpose_b = false;
-    const vkf_bench_parameter parameters[] = {
-        {.name = "m", .number = &m, .max = 1u << 24},
-        {.name = "n", .number = &n, .max = 1u << 24},
-        {.name = "k", .number = &k, .max = 1u << 24},
-        {.name = "transpose-b", .flag = &transpose_b},
+    const uint32_t m = values[0], n = values[1], k = values[2];
+    const uint32_t a_shape[] = {m, k}, out_shape[] = {m, n};
+    const b_kind kind = choose_kind(bench, types, values, linear);
+    vkf_bench_data data = vkf_bench_data_begin(bench->context, types);
+    const vkf_gemm_desc desc = {
+        .b = make_b(&data, n, k, kind),
+        .a = vkf_bench_random(&data, 2, a_shape),
+        .out = vkf_bench_random(&data, 2, out_shape),
+        .transpose_b = kind != B_KN,
+        .alpha = 1.0f,
     };
-    vkf_bench_options options;
-    vkf_context *context = NULL;
-    int code = vkf_bench_parse(argc, argv, help, parameters, sizeof parameters / sizeof parameters[0], &options);
-    if (code < 0) {
-        code = VKF_EXIT_FAILED;
-        if (vkf_open_context(&options.common, &context) == VKF_OK && measure(&options, context, m, n, k, transpose_b))
-            code = VKF_EXIT_DONE;
-        vkf_context_destroy(&context);
-        code = vkf_common_exit_code(&options.common, code);
-    }
-    vkf_common_free(&options.common);
-    return code;
+    vkf_bench_operator call = {.call = call_gemm, .desc = &desc};
+    vkf_bench_case bench_case = {
+        .op = op,
+        .shape = shape_of(m, n, k, kind),
+        .types = *types,
+        .cost =
+            {
+                .flops = 2.0 * m * n * k,
+                .bytes_read = vkf_bench_bytes((double)m * k, types->activations) + data.weight_bytes,
+                .bytes_written = vkf_bench_bytes((double)m * n, types->activations),
+            },
+    };
+    vkf_status status = vkf_bench_measure_operator(bench, &data, &bench_case, &call);
+    vkf_bench_data_end(&data);
+    return status;
 }
+
+static vkf_status run_gemm(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_shape *shape)
+{
+    return measure(bench, "gemm", types, shape->values, false);
+}
+
+static vkf_status run_gemv(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_shape *shape)
+{
+    return measure(bench, "gemv", types, shape->values, true);
+}
+
+static bool check_gemm(const vkf_bench_options *options, const vkf_bench_shape *shape)
+{
+    static const char *const known[] = {"best", "packed", "rows"};
+    (void)shape;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(options->settings.weights, known[i]) == 0)
+            return true;
+    }
+    vkf_print_error("--weights: '%.200s' is none of best, packed and rows", options->settings.weights);
+    return false;
+}
+
+// The second is gemm's alone.
+static const vkf_bench_setting settings_table[] = {
+    {"weights", VKF_BENCH_TEXT, offsetof(vkf_bench_settings, weights), 0},
+    {"transpose-b", VKF_BENCH_FLAG, offsetof(vkf_bench_settings, transpose_b), 0},
+};
+
+#define WEIGHTS_HELP                                                                                         \
+    "  --weights HOW      how they are stored: best (default), as a layer would have them on this device;\n" \
+    "                     packed, in panels; or rows\n"
+
+#define MAX_EXTENT (1u << 24)
+
+const vkf_bench_spec vkf_bench_gemm = {
+    .name = "gemm",
+    .summary = "matrix product",
+    .help = "Measures out (M, N) = a (M, K) b (K, N) as one call of vkf_gemm(). b counts as the weights.\n"
+            "\n" WEIGHTS_HELP "  --transpose-b      rows are (N, K), as PyTorch keeps Linear weights; else (K, N)\n",
+    .extents = {.list = {{'M', "m", MAX_EXTENT, 0, 0}, {'N', "n", MAX_EXTENT, 0, 0}, {'K', "k", MAX_EXTENT, 0, 0}},
+                .count = 3,
+                .forms = {"MNK"}},
+    .settings = settings_table,
+    .setting_count = 2,
+    .mixed_types = true,
+    .check = check_gemm,
+    .run = run_gemm,
+};
+
+const vkf_bench_spec vkf_bench_gemv = {
+    .name = "gemv",
+    .summary = "one to eight rows times a Linear's weight",
+    .help =
+        "Measures out (M, N) = a (M, K) b^T with b stored (N, K), as a Linear layer has it while it generates token\n"
+        "after token: one to eight rows.\n",
+    .extents = {.list = {{'M', "m", 8, 1, 0}, {'N', "n", MAX_EXTENT, 0, 0}, {'K', "k", MAX_EXTENT, 0, 0}},
+                .count = 3,
+                .forms = {"NK", "MNK"}},
+    .settings = settings_table,
+    .setting_count = 1,
+    .mixed_types = true,
+    .check = check_gemm,
+    .run = run_gemv,
+};

@@ -1,24 +1,38 @@
-// Warm-up, repetitions and the report of a benchmark.
+// Warm-up and repetitions of a benchmark, and what they come to.
 #ifndef VKF_PROGRAM_BENCH_MEASURE_H
 #define VKF_PROGRAM_BENCH_MEASURE_H
 
-#include <jansson.h>
-
-#include "bench_options.h"
+#include "bench.h"
+#include "bench_roof.h"
 
 typedef struct vkf_bench_case {
     const char *op;
-    json_t *shape; // an object of numbers, booleans and strings; vkf_bench_measure() releases it
-    double flops;
-    double bytes; // every input read once and every output written once
+    json_t *shape; // an object of numbers, booleans and strings; released by the functions below
+    vkf_bench_types types;
+    vkf_bench_cost cost; // of one repetition
     // One repetition; *out_gpu_ns is negative when it is unknown.
     vkf_status (*run)(void *user, double *out_gpu_ns);
     // Names the kernels of the last repetition.
     void (*variant)(void *user, char *out_text, size_t size_bytes);
+    // A new array of the last dispatches, {label, kernel, gpu_ms_min}; NULL: there is none.
+    json_t *(*details)(void *user);
     void *user;
 } vkf_bench_case;
 
-// Measures and prints. False: the reason has been printed.
-bool vkf_bench_measure(const vkf_bench_options *options, vkf_context *context, const vkf_bench_case *bench_case);
+// Measures as the options say, and prints. Failures have been printed.
+vkf_status vkf_bench_measure(vkf_bench *bench, const vkf_bench_case *bench_case);
+
+// Times that were taken otherwise, as many of each kind; summarizing sorts them.
+typedef struct vkf_bench_samples {
+    uint32_t count;
+    double *gpu_ms; // NULL: unknown
+    double *wall_ms;
+    double *host_us;     // NULL: unknown
+    double tokens_each;  // that one sample stands for; 0: none
+    uint64_t peak_bytes; // of device memory; 0: what is in use when it is printed
+} vkf_bench_samples;
+
+// Prints what they come to. Status FILE when it cannot be printed.
+vkf_status vkf_bench_print_samples(vkf_bench *bench, const vkf_bench_case *bench_case, vkf_bench_samples *samples);
 
 #endif

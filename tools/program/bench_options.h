@@ -2,41 +2,65 @@
 #ifndef VKF_PROGRAM_BENCH_OPTIONS_H
 #define VKF_PROGRAM_BENCH_OPTIONS_H
 
+#include "bench_report.h"
+#include "bench_shapes.h"
 #include "options.h"
+
+// What single benchmarks can be told beside sizes.
+typedef struct vkf_bench_settings {
+    bool transpose_b;
+    const char *weights; // how a weight is stored: "best", "packed" or "rows"
+    bool causal;
+    bool residual;
+    bool merge;
+    bool details;
+    uint32_t kv_heads;      // of an attention; 0: as many as of queries
+    const char *kind;       // of a layer
+    const char *activation; // of its feed-forward part
+    uint32_t d_model;       // of a model with random weights
+    uint32_t heads;
+    uint32_t ff;
+    uint32_t encoder_layers;
+    uint32_t decoder_layers;
+    uint32_t vocab;
+} vkf_bench_settings;
+
+typedef enum vkf_bench_setting_kind {
+    VKF_BENCH_FLAG = 0, // bool
+    VKF_BENCH_NUMBER,   // uint32_t, from 1 to max
+    VKF_BENCH_TEXT,     // const char *
+} vkf_bench_setting_kind;
+
+typedef struct vkf_bench_setting {
+    const char *name; // of the option: "transpose-b"
+    vkf_bench_setting_kind kind;
+    size_t offset; // in vkf_bench_settings
+    uint32_t max;
+} vkf_bench_setting;
+
+#define VKF_BENCH_MAX_TYPES 3
 
 typedef struct vkf_bench_options {
     vkf_common_options common;
-    vkf_dtype dtype;
+    vkf_bench_settings settings;
+    vkf_bench_types types[VKF_BENCH_MAX_TYPES];
+    uint32_t type_count;
+    vkf_bench_format format;
     uint32_t repetitions;
     uint32_t warmup;
-    bool json;
+    bool no_roof;
+    vkf_bench_shapes shapes; // at least one
+    const char *directory;   // NULL: none was given
 } vkf_bench_options;
 
-// One option of a benchmark; exactly one of the three pointers is set.
-typedef struct vkf_bench_parameter {
-    const char *name; // "head-dim"
-    uint32_t *number; // holds the default beforehand; 0: the option must be given
-    uint32_t max;
-    bool *flag;
-    const char **text; // holds the default beforehand; NULL: the option must be given
-} vkf_bench_parameter;
-
-#define VKF_BENCH_MAX_PARAMETERS 12
-
-#define VKF_BENCH_HELP                                                                              \
-    "  --dtype TYPE       f32 (default) or f16: weights and activations\n"                          \
-    "  --repetitions N    measured runs (default 20)\n"                                             \
-    "  --warmup N         runs before them (default 3)\n"                                           \
-    "  --json             one JSON object instead of a table\n"                                     \
-    "\n"                                                                                            \
-    "Weights and inputs are random. gpu is the time between timestamps on the device, wall the\n"   \
-    "time of a whole call, submission and waiting included. Rates are of the median gpu time, or\n" \
-    "of the median wall time where the device has no timestamps.\n"                                 \
-    "\n" VKF_COMMON_HELP
+typedef struct vkf_bench_spec vkf_bench_spec;
 
 // Reads all arguments. Returns -1 when the benchmark shall go on, and the exit code when it shall not: --help was given
-// and `help` printed, or something was wrong and a message printed. vkf_common_free(&out_options->common) in any case.
-int vkf_bench_parse(int argc, char **argv, const char *help, const vkf_bench_parameter *parameters, uint32_t count,
-                    vkf_bench_options *out_options);
+// and the help printed, or something was wrong and a message printed. vkf_bench_options_free() in any case.
+int vkf_bench_parse(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *out_options);
+void vkf_bench_options_free(vkf_bench_options *options);
+
+// The part of every benchmark's help that describes what all of them have.
+void vkf_bench_print_common_help(FILE *out);
 
 #endif

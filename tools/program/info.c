@@ -8,11 +8,13 @@
 #include "json_output.h"
 #include "options.h"
 #include "session_context.h"
+#include "shape_list.h"
 
 typedef struct info_options {
     vkf_common_options common;
     bool json;
     bool kernels;
+    vkf_tune_problem problem; // of --shape and --types
 } info_options;
 
 typedef struct kernel_list {
@@ -22,19 +24,40 @@ typedef struct kernel_list {
     json_t *lines; // NULL: not wanted
 } kernel_list;
 
-enum { OPT_JSON = VKF_OPT_OWN, OPT_KERNELS };
+enum { OPT_JSON = VKF_OPT_OWN, OPT_KERNELS, OPT_SHAPE, OPT_TYPES };
 
 static void print_help(void)
 {
-    fputs("usage: vkformer info [--json] [--kernels]\n"
+    fputs("usage: vkformer info [--json] [--kernels [--shape MxNxK] [--types A,B,C]]\n"
           "\n"
           "Lists every Vulkan device: name, driver, limits and memory as they are after --caps and --mask, and\n"
           "how many of the kernels it can take. With --device, only the device of that choice.\n"
           "\n"
           "  --json             one JSON object per line and device\n"
-          "  --kernels          list every kernel, and why the device may use it or not\n"
+          "  --kernels          list every kernel, and why the device may use it or not; then, for a weight (N, K)\n"
+          "                     and M rows, every variant, which one is chosen, and why\n"
+          "  --shape MxNxK      that product (default: 128x768x768)\n"
+          "  --types A,B,C      storage types of x, the weight and the result (default: f32,f32,f32)\n"
           "\n" VKF_COMMON_HELP,
           stdout);
+}
+
+// One shape, whose sizes go where the types are already.
+static bool parse_shape(const char *text, vkf_tune_problem *inout_problem)
+{
+    vkf_shape_list list = {0};
+    bool good = vkf_shape_list_parse("--shape", text, inout_problem, &list);
+    if (good && list.count != 1) {
+        vkf_print_error("--shape: '%.200s' is not one shape MxNxK", text);
+        good = false;
+    }
+    if (good) {
+        inout_problem->m = list.items[0].m;
+        inout_problem->n = list.items[0].n;
+        inout_problem->k = list.items[0].k;
+    }
+    vkf_shape_list_free(&list);
+    return good;
 }
 
 static bool parse(int argc, char **argv, info_options *options)
@@ -42,15 +65,24 @@ static bool parse(int argc, char **argv, info_options *options)
     static const struct option long_options[] = {
         {"json", no_argument, NULL, OPT_JSON},
         {"kernels", no_argument, NULL, OPT_KERNELS},
+        {"shape", required_argument, NULL, OPT_SHAPE},
+        {"types", required_argument, NULL, OPT_TYPES},
         VKF_COMMON_LONG_OPTIONS,
         {0},
     };
     for (int opt; (opt = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+        bool good = true;
         if (opt == OPT_JSON)
             options->json = true;
         else if (opt == OPT_KERNELS)
             options->kernels = true;
-        else if (!vkf_parse_common(opt, optarg, &options->common))
+        else if (opt == OPT_SHAPE)
+            good = parse_shape(optarg, &options->problem);
+        else if (opt == OPT_TYPES)
+            good = vkf_parse_types("--types", optarg, &options->problem);
+        else
+            good = vkf_parse_common(opt, optarg, &options->common);
+        if (!good)
             return false;
     }
     if (optind < argc && !options->common.help) {
@@ -190,6 +222,45 @@ static void visit_kernel(void *user, const char *kernel, bool usable, const char
     }
 }
 
+static void visit_choice(void *user, const vkf_choice *choice)
+{
+    (void)user;
+    const char *mark = choice->wanted ? "**" : choice->chosen ? "*" : choice->usable ? "" : "-";
+    printf("    %-2s %-6s %-42s %s%s", mark, choice->layout == VKF_LAYOUT_PANELS ? "panels" : "rows", choice->variant,
+           choice->why, choice->usable && !choice->tested ? ", not tested yet" : "");
+    printf(" (about %u registers, %u B shared)\n", choice->registers, choice->shared_bytes);
+}
+
+static json_t *choice_json(const vkf_choice *choice)
+{
+    json_t *line = json_object();
+    vkf_json_put_string(line, "variant", choice->variant);
+    vkf_json_put_string(line, "layout", choice->layout == VKF_LAYOUT_PANELS ? "panels" : "rows");
+    json_object_set_new(line, "chosen", json_boolean(choice->chosen));
+    json_object_set_new(line, "wanted", json_boolean(choice->wanted));
+    json_object_set_new(line, "usable", json_boolean(choice->usable));
+    json_object_set_new(line, "tested", json_boolean(choice->tested));
+    vkf_json_put_string(line, "why", choice->why);
+    vkf_json_put_integer(line, "registers", choice->registers);
+    vkf_json_put_integer(line, "shared_bytes", choice->shared_bytes);
+    return line;
+}
+
+static void visit_choice_json(void *user, const vkf_choice *choice)
+{
+    json_array_append_new(user, choice_json(choice));
+}
+
+static void print_choices(vkf_context *context, const vkf_tune_problem *problem)
+{
+    printf("  x (%u, %u) times a weight (%u, %u), types %s,%s,%s: * chosen for its layout, ** in the layout wanted\n",
+           problem->m, problem->k, problem->n, problem->k, vkf_dtype_name(problem->x), vkf_dtype_name(problem->weight),
+           vkf_dtype_name(problem->out));
+    vkf_status status = vkf_tune_explain(context, problem, visit_choice, NULL);
+    if (status != VKF_OK)
+        vkf_print_error("the choice cannot be explained: %s", vkf_status_text(status));
+}
+
 static void print_as_text(const info_options *options, const vkf_device_info *info, vkf_context *context,
                           const char *why_not)
 {
@@ -202,8 +273,10 @@ static void print_as_text(const info_options *options, const vkf_device_info *in
     vkf_context_kernels(context, visit_kernel, &list);
     printf("  kernels          %u usable, %u not\n", list.usable, list.unusable);
     list.print = options->kernels;
-    if (list.print)
+    if (list.print) {
         vkf_context_kernels(context, visit_kernel, &list);
+        print_choices(context, &options->problem);
+    }
 }
 
 static bool print_as_json(const info_options *options, const vkf_device_info *info, vkf_context *context,
@@ -219,8 +292,13 @@ static bool print_as_json(const info_options *options, const vkf_device_info *in
     vkf_context_kernels(context, visit_kernel, &list);
     vkf_json_put_integer(device, "kernels_usable", list.usable);
     vkf_json_put_integer(device, "kernels_unusable", list.unusable);
-    if (list.lines)
+    if (list.lines) {
+        json_t *choices = json_array();
         json_object_set_new(device, "kernels", list.lines);
+        if (vkf_tune_explain(context, &options->problem, visit_choice_json, choices) != VKF_OK)
+            json_array_clear(choices);
+        json_object_set_new(device, "choices", choices);
+    }
     return vkf_print_json(device);
 }
 
@@ -290,7 +368,7 @@ static int show_all(const info_options *options)
 
 int vkf_cmd_info(int argc, char **argv)
 {
-    info_options options = {0};
+    info_options options = {.problem = {.m = 128, .n = 768, .k = 768}};
     int code = VKF_EXIT_FAILED;
     if (vkf_common_init(&options.common)) {
         if (!parse(argc, argv, &options)) {

@@ -10,14 +10,16 @@
 
 static const struct command {
     const char *name;
-    char full_name[16]; // becomes argv[0]
+    char full_name[20]; // becomes argv[0]
     int (*run)(int argc, char **argv);
     const char *summary;
 } commands[] = {
     {"info", "vkformer info", vkf_cmd_info, "list the Vulkan devices and the kernels that each would take"},
     {"run", "vkformer run", vkf_cmd_run, "run a model on lines of text"},
     {"eval", "vkformer eval", vkf_cmd_eval, "answer stored cases of operators, layers and models"},
-    {"bench", "vkformer bench", vkf_cmd_bench, "measure a matrix product, an attention block or a layer"},
+    {"bench", "vkformer bench", vkf_cmd_bench, "measure operators, layers and models"},
+    {"kernels", "vkformer kernels", vkf_cmd_kernels, "list the kernels, and what the driver's compiler made of them"},
+    {"tune", "vkformer tune", vkf_cmd_tune, "find the fastest kernels for this device, and keep them"},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
@@ -30,7 +32,7 @@ static void print_help(FILE *out)
           "\n",
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-6s %s\n", commands[i].name, commands[i].summary);
+        fprintf(out, "  %-7s %s\n", commands[i].name, commands[i].summary);
     fputs("\n"
           "  --help     print this; vkformer COMMAND --help describes a command\n"
           "  --version  print the version\n"

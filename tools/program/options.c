@@ -215,6 +215,16 @@ static bool set_path(const char *option, const char *text, const char **out_path
     return true;
 }
 
+static bool set_variant(const char *text, const char **out_variant)
+{
+    if (*text == '\0') {
+        vkf_print_error("--variant: the name is empty; 'vkformer info --kernels' lists kernels");
+        return false;
+    }
+    *out_variant = text;
+    return true;
+}
+
 bool vkf_parse_common(int option, const char *value, vkf_common_options *common)
 {
     switch (option) {
@@ -229,6 +239,14 @@ bool vkf_parse_common(int option, const char *value, vkf_common_options *common)
         return set_path("--cache", value, &common->cache_path);
     case VKF_OPT_SHADER_DIR:
         return set_path("--shader-dir", value, &common->shader_dir);
+    case VKF_OPT_VARIANT:
+        return set_variant(value, &common->variant);
+    case VKF_OPT_NO_SELF_TEST:
+        common->no_self_test = true;
+        return true;
+    case VKF_OPT_TUNE:
+        common->tune = true;
+        return true;
     case VKF_OPT_NO_CACHE:
         common->no_cache = true;
         return true;

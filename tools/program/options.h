@@ -20,11 +20,15 @@ typedef struct vkf_common_options {
     uint32_t mask_count;
     const char *cache_path; // NULL: the user's cache directory
     const char *shader_dir;
+    const char *variant; // NULL: what selection says
     bool no_cache;
+    bool no_self_test;
+    bool tune;
     bool validation;
     bool verbose;
     bool help;       // --help was given: print the command's help and leave
     bool timestamps; // no option of its own: a command that reports GPU times sets it before it opens a context
+    bool statistics; // nor this one, for a command that reports what the compiler says
     struct vkf_message_log *messages;
     struct vkf_cache_dir *cache;
 } vkf_common_options;
@@ -39,6 +43,9 @@ enum vkf_common_option {
     VKF_OPT_VALIDATE,
     VKF_OPT_VERBOSE,
     VKF_OPT_SHADER_DIR,
+    VKF_OPT_VARIANT,
+    VKF_OPT_NO_SELF_TEST,
+    VKF_OPT_TUNE,
     VKF_OPT_HELP,
     VKF_OPT_OWN = 0x200,
 };
@@ -54,22 +61,31 @@ enum vkf_common_option {
     {"validate", no_argument, NULL, VKF_OPT_VALIDATE},            \
     {"verbose", no_argument, NULL, VKF_OPT_VERBOSE},              \
     {"shader-dir", required_argument, NULL, VKF_OPT_SHADER_DIR},  \
+    {"variant", required_argument, NULL, VKF_OPT_VARIANT},        \
+    {"no-self-test", no_argument, NULL, VKF_OPT_NO_SELF_TEST},    \
+    {"tune", no_argument, NULL, VKF_OPT_TUNE},                    \
     {"help", no_argument, NULL, VKF_OPT_HELP}
 // clang-format on
 
 // The part of a command's help that describes them.
-#define VKF_COMMON_HELP                                                                      \
-    "Common options:\n"                                                                      \
-    "  --device CHOICE    best (default), an index, a part of the name, uuid:HEX,\n"         \
-    "                     discrete, integrated, virtual or cpu\n"                            \
-    "  --caps PROFILE     treat the device as no better than android-baseline-2022,\n"       \
-    "                     android-2025, roadmap-2026 or full (default)\n"                    \
-    "  --mask NAME[=VAL]  switch a Vulkan feature off or lower a limit; repeatable\n"        \
-    "  --cache DIR        keep pipelines in DIR, not in $XDG_CACHE_HOME/vkformer\n"          \
-    "  --no-cache         keep nothing between runs\n"                                       \
-    "  --validate         Vulkan validation layers on; any message of theirs gives exit 1\n" \
-    "  --verbose          print informational messages\n"                                    \
-    "  --shader-dir DIR   take kernels from GLSL files in DIR (needs VKF_RUNTIME_GLSL)\n"    \
+#define VKF_COMMON_HELP                                                                         \
+    "Common options:\n"                                                                         \
+    "  --device CHOICE    best (default), an index, a part of the name, uuid:HEX,\n"            \
+    "                     discrete, integrated, virtual or cpu\n"                               \
+    "  --caps PROFILE     treat the device as no better than android-baseline-2022,\n"          \
+    "                     android-2025, roadmap-2026 or full (default)\n"                       \
+    "  --mask NAME[=VAL]  switch a Vulkan feature off or lower a limit; repeatable\n"           \
+    "  --cache DIR        keep pipelines, self-test verdicts and tuned data in DIR, not in\n"   \
+    "                     $XDG_CACHE_HOME/vkformer\n"                                           \
+    "  --no-cache         keep nothing between runs\n"                                          \
+    "  --validate         Vulkan validation layers on; any message of theirs gives exit 1\n"    \
+    "  --verbose          print informational messages\n"                                       \
+    "  --variant NAME     take the kernel of that name, or beginning of one, wherever it can\n" \
+    "                     serve: gemm_tile, or gemm_tile.f32_f32_f32/small\n"                   \
+    "  --no-self-test     use kernels untested on a device that has not seen them yet\n"        \
+    "  --tune             measure the kernels for each weight's shape when it is first\n"       \
+    "                     loaded or used, for up to 20 s; the cache keeps what was found\n"     \
+    "  --shader-dir DIR   take kernels from GLSL files in DIR (needs VKF_RUNTIME_GLSL)\n"       \
     "  --help             print this\n"
 
 // False when memory is exhausted (message printed). vkf_common_free() afterwards in either case, after the context was

@@ -14,6 +14,7 @@ typedef struct run_options {
     uint32_t batch;   // 0: not given
     uint32_t max_len; // 0: not given
     vkf_dtype dtype;
+    bool half_weights;
     bool timing;
     const char *attention_path; // NULL: not wanted
 } run_options;

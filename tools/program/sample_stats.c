@@ -1,5 +1,6 @@
 #include "sample_stats.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static int compare(const void *left, const void *right)
@@ -8,11 +9,16 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+static double middle(const double *sorted, uint32_t count)
+{
+    double upper = sorted[count / 2];
+    return count % 2 ? upper : (sorted[count / 2 - 1] + upper) / 2;
+}
+
 double vkf_median(double *samples, uint32_t count)
 {
     qsort(samples, count, sizeof *samples, compare);
-    double upper = samples[count / 2];
-    return count % 2 ? upper : (samples[count / 2 - 1] + upper) / 2;
+    return middle(samples, count);
 }
 
 double vkf_minimum(const double *samples, uint32_t count)
@@ -22,4 +28,33 @@ double vkf_minimum(const double *samples, uint32_t count)
         if (samples[i] < smallest)
             smallest = samples[i];
     return smallest;
+}
+
+// The value at `fraction` of the way from the first to the last.
+static double quantile(const double *sorted, uint32_t count, double fraction)
+{
+    double place = fraction * (count - 1);
+    uint32_t below = (uint32_t)place;
+    uint32_t above = below + 1 < count ? below + 1 : below;
+    return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
+}
+
+vkf_summary vkf_summarize(double *samples, uint32_t count)
+{
+    double sum = 0, squares = 0;
+    qsort(samples, count, sizeof *samples, compare);
+    for (uint32_t i = 0; i < count; i++)
+        sum += samples[i];
+    double mean = sum / count;
+    for (uint32_t i = 0; i < count; i++)
+        squares += (samples[i] - mean) * (samples[i] - mean);
+    return (vkf_summary){
+        .count = count,
+        .min = samples[0],
+        .max = samples[count - 1],
+        .mean = mean,
+        .median = middle(samples, count),
+        .stddev = count > 1 ? sqrt(squares / (count - 1)) : 0,
+        .iqr = quantile(samples, count, 0.75) - quantile(samples, count, 0.25),
+    };
 }

@@ -1,0 +1,1 @@
+"""What tools/compare is made of."""

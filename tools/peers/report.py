@@ -1,0 +1,212 @@
+"""The Markdown table, from what was measured."""
+import re
+
+from . import rows as work_rows
+from . import stats
+from .measure import BASE, COPY_WORK, NOT_CHOSEN, OURS
+
+NAMES = {
+    "openblas": "OpenBLAS",
+    "ncnn": "ncnn Vulkan f32",
+    "ncnn-defaults": "ncnn Vulkan, its defaults",
+    "llama.cpp": "llama.cpp Vulkan",
+    "llama.cpp-f16": "llama.cpp Vulkan, f16 weights",
+    "llama.cpp-own": "llama.cpp's own benchmark",
+    "torch-cpu": "PyTorch CPU",
+    "torch-cuda": "PyTorch CUDA",
+    "torch-copy": "copy by PyTorch CUDA",
+}
+# Against another program on Vulkan both sides are whole calls; against a library on the CPU, or times between events,
+# it is the time between timestamps.
+VULKAN_PEERS = ("ncnn", "ncnn-defaults", "llama.cpp", "llama.cpp-f16", "llama.cpp-own")
+
+NOTES = """\
+Times are medians of the rounds, ratios medians of the rounds' ratios; above 1 vkformer is faster. vkformer's time is
+that between timestamps on the device, and against another Vulkan program the time of a whole call. ncnn's calls copy
+their inputs and outputs. Of ncnn's two layers for a product, and of OpenBLAS's ways to use the threads, the faster one
+counts. What is noisy took half as long again in the middle as at its best."""
+BEST_NOTE = "Every turn counts with its shortest run instead of its median."
+NOISY = 1.5
+BUSY = 0.1
+
+
+def column_of(driver):
+    """Which of a target's two numbers counts on a driver; None on one that no figure is set for."""
+    found = re.search(r"Mesa (\d+)\.", driver or "")
+    if not found or "llvmpipe" not in driver:
+        return None
+    if int(found[1]) == 22:
+        return work_rows.OLD
+    return work_rows.NEW if int(found[1]) >= 26 else None
+
+
+def flops(work):
+    """Operations of a work, those that count; None where they are not what its time is made of."""
+    if work["op"] == "gemm":
+        return 2.0 * work["m"] * work["n"] * work["k"]
+    if work["op"] == "attention":
+        full = 4.0 * work["batch"] * work["heads"] * work["q_len"] * work["kv_len"] * work["head_dim"]
+        return full / 2 if work["causal"] else full
+    return None
+
+
+def visit_times(visit, clock):
+    """The median and the minimum of one turn: a peer's, or by one of vkformer's clocks, or by the other one where a
+    work has that alone."""
+    if "ms" in visit:
+        return stats.median(visit["ms"]), min(visit["ms"])
+    if clock not in visit:
+        clock = "wall_ms" if clock == "gpu_ms" else "gpu_ms"
+    return visit[clock], visit[clock + "_min"]
+
+
+class Times:
+    """What one subject took, a figure per round: the median of its turn, or with `best` its shortest run."""
+
+    def __init__(self, samples, subject, clock="gpu_ms", best=False):
+        pairs = [visit_times(visit, clock) for visit in samples.get(subject, [])]
+        self.rounds = [shortest if best else middle for middle, shortest in pairs]
+        self.spread = stats.median([middle / shortest for middle, shortest in pairs if shortest]) or 1.0
+        self.noisy = not best and self.spread > NOISY
+
+    def text(self, work=None):
+        ms = stats.median(self.rounds)
+        return time_text(ms, work) + (" (noisy)" if self.noisy else "")
+
+
+def time_text(ms, work=None):
+    text = "%.3g ms" % ms if ms < 1000 else "%.3g s" % (ms / 1000)
+    return "%s, %.3g GFLOP/s" % (text, flops(work) / ms * 1e-6) if work and flops(work) else text
+
+
+def reach_text(value, target, at_most=False, percent=False):
+    """What is to be reached, and whether it is."""
+    if target is None:
+        return ""
+    sign = "<=" if at_most else ">="
+    figure = "%.0f %%" % (100 * target) if percent else "%g" % target
+    if value is None:
+        return "%s %s" % (sign, figure)
+    met = value <= target if at_most else value >= target
+    return "%s %s: %s" % (sign, figure, "yes" if met else "**no**")
+
+
+def target_for(row, pair, column):
+    """GPU rows have one figure wherever they run."""
+    if pair is None:
+        return None
+    if row.needs:
+        return pair[0]
+    return pair[column] if column is not None else None
+
+
+def missing_line(row, against, reason, reach=""):
+    return [row.title, "n/a", against, "n/a (%s)" % reason, "n/a", reach]
+
+
+def peer_line(row, result, name, column, options):
+    samples, missing = result["samples"], result["missing"]
+    against = NAMES.get(name, name)
+    target = target_for(row, row.peers[name], column)
+    clock = options["clock"] or ("wall_ms" if name in VULKAN_PEERS else "gpu_ms")
+    ours, theirs = (Times(samples, subject, clock, options["best"]) for subject in (OURS, name))
+    if not ours.rounds:
+        return missing_line(row, against, "vkformer: " + missing.get(OURS, "not measured"), reach_text(None, target))
+    if not theirs.rounds:
+        return [row.title, ours.text(row.work), against, "n/a (%s)" % missing.get(name, "not measured"), "n/a",
+                reach_text(None, target)]
+    value = stats.ratio(ours.rounds, theirs.rounds)
+    shown = ours.text(row.work), theirs.text(row.work)
+    if row.kind == "bandwidth":
+        ours_bytes, theirs_bytes = 2.0 * row.work["n"] * row.work["k"], 2.0 * COPY_WORK["bytes"]
+        value *= ours_bytes / theirs_bytes
+        shown = ["%.4g GB/s" % (size / stats.median(side.rounds) * 1e-6)
+                 for size, side in ((ours_bytes, ours), (theirs_bytes, theirs))]
+    return [row.title, shown[0], against, shown[1], "%.3g" % value, reach_text(value, target)]
+
+
+def base_line(row, result, column, options):
+    """vkformer against itself."""
+    samples, missing = result["samples"], result["missing"]
+    target = target_for(row, row.base_target, column)
+    names = ["%s %d" % (BASE, i) for i in range(len(row.base))]
+    overhead = row.kind == "overhead"
+    # A layer's overhead is all that is not in the kernels of its parts: its submission, too.
+    clock, best = options["clock"] or "gpu_ms", options["best"]
+    ours = Times(samples, OURS, "wall_ms" if overhead else clock, best)
+    parts = [Times(samples, name, clock, best) for name in names]
+    theirs = stats.total([part.rounds for part in parts])
+    if not ours.rounds or not theirs:
+        reason = next((missing[name] for name in (OURS, *names) if name in missing), "not measured")
+        return missing_line(row, row.base_title, reason, reach_text(None, target, overhead, overhead))
+    value = stats.ratio(ours.rounds, theirs)
+    base_text = time_text(stats.median(theirs)) if overhead else parts[0].text(row.base[0])
+    line = [row.title, ours.text(row.work), row.base_title, base_text]
+    if not overhead:
+        return line + ["%.3g" % value, reach_text(value, target)]
+    extra = 1 / value - 1
+    return line + ["%+.0f %%" % (100 * extra), reach_text(extra, target, True, True)]
+
+
+def memory_line(row, result, column):
+    target = target_for(row, row.base_target, column)
+    visits = result["samples"].get(OURS)
+    if not visits:
+        return missing_line(row, row.base_title, result["missing"].get(OURS, "not measured"))
+    used = visits[0]["bytes"]
+    reach = reach_text(used / 1e6, target / 1e6, at_most=True) if target else ""
+    return [row.title, "%.4g MB" % (used / 1e6), row.base_title, "", "%.2g" % (used / row.base_target[0]), reach]
+
+
+def row_lines(result, column, options):
+    row = work_rows.by_key(result["key"])
+    if row.kind == "memory":
+        return [memory_line(row, result, column)]
+    lines = [peer_line(row, result, name, column, options) for name in row.peers]
+    if row.base:
+        lines.append(base_line(row, result, column, options))
+    return lines
+
+
+def markdown_table(header, lines):
+    written = ["| %s |" % " | ".join(line) for line in (header, ["---"] * len(header))]
+    return "\n".join(written + ["| %s |" % " | ".join(line) for line in lines])
+
+
+def without_strangers(lines, run):
+    """Leaves out lines of peers that are nowhere in this run, and says so once below the table instead."""
+    absent = {NAMES.get(name, name): reason for name, reason in run["unavailable"].items()}
+    kept = [line for line in lines if line[2] not in absent]
+    return kept, {name: reason for name, reason in absent.items() if reason != NOT_CHOSEN}
+
+
+def doubted(lines):
+    """A verdict reached beside other programs is none."""
+    return [line[:-1] + [line[-1] + "?" if ": " in line[-1] else line[-1]] for line in lines]
+
+
+def section(run, options):
+    column = column_of(run["driver"])
+    lines = [line for result in run["rows"] for line in row_lines(result, column, options)]
+    lines, absent = without_strangers(lines, run)
+    if options["machine"]["busy"] > BUSY:
+        lines = doubted(lines)
+    header = ["work", "vkformer", "against", "its time", "ratio", "to reach"]
+    text = ["### %s, %s" % (run["device"] or "no device", run["driver"] or "no driver"), "",
+            markdown_table(header, lines), ""]
+    text += ["%s: %s." % item for item in sorted(run["versions"].items())]
+    text += ["%s: n/a (%s)." % item for item in sorted(absent.items())]
+    if run["error"]:
+        text.append("**Ended early: %s.**" % run["error"])
+    return "\n".join(text)
+
+
+def markdown(raw):
+    """The whole report from the raw samples."""
+    machine = raw["machine"]
+    command = "`%s` on %s: %s, %d threads, %d rounds." % (raw["command"], raw["date"], machine["cpu"],
+                                                          machine["threads"], raw["rounds"])
+    if machine["busy"] > BUSY:
+        command += " **Other programs kept %.0f %% of it busy: nothing here is sure.**" % (100 * machine["busy"])
+    notes = BEST_NOTE + "\n\n" + NOTES if raw["best"] else NOTES
+    return "\n\n".join([*(section(run, raw) for run in raw["runs"]), notes, command]) + "\n"
