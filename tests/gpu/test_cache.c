@@ -3,73 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blob_store.h"
 #include "sample_layers.h"
 
-enum { MAX_BLOBS = 4 };
-
-typedef struct blob {
-    char key[128];
-    uint8_t *data;
-    size_t size_bytes;
-} blob;
-
-// A store in memory, with the messages of the context that uses it.
+// A store, with the messages of the context that uses it.
 typedef struct store {
-    blob blobs[MAX_BLOBS];
-    size_t count;
-    int loads, saves, warnings;
+    vkf_blob_store blobs;
+    int warnings;
     char warning[512];
 } store;
 
-static blob *find(store *s, const char *prefix)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        if (strncmp(s->blobs[i].key, prefix, strlen(prefix)) == 0)
-            return &s->blobs[i];
-    }
-    return NULL;
-}
-
-static size_t load(void *user, const char *key, void *data, size_t capacity)
-{
-    store *s = user;
-    const blob *b = find(s, key);
-    s->loads++;
-    if (b && data && capacity >= b->size_bytes)
-        memcpy(data, b->data, b->size_bytes);
-    return b ? b->size_bytes : 0;
-}
-
-static void put(store *s, const char *key, const void *data, size_t size_bytes)
-{
-    blob *b = find(s, key);
-    if (!b) {
-        if (s->count == MAX_BLOBS)
-            return;
-        b = &s->blobs[s->count++];
-        (void)snprintf(b->key, sizeof b->key, "%s", key);
-    }
-    uint8_t *copy = malloc(size_bytes > 0 ? size_bytes : 1);
-    if (!copy)
-        return;
-    if (size_bytes > 0)
-        memcpy(copy, data, size_bytes);
-    free(b->data);
-    b->data = copy;
-    b->size_bytes = size_bytes;
-}
-
-static void save(void *user, const char *key, const void *data, size_t size_bytes)
-{
-    store *s = user;
-    s->saves++;
-    put(s, key, data, size_bytes);
-}
-
 static void clear(store *s)
 {
-    for (size_t i = 0; i < s->count; i++)
-        free(s->blobs[i].data);
+    vkf_blob_store_clear(&s->blobs);
     *s = (store){0};
 }
 
@@ -89,7 +35,8 @@ static vkf_context *open_stored(vkf_test_gpu *gpu, store *s)
                                    .message = listen,
                                    .message_user = s,
                                    .min_severity = VKF_SEVERITY_WARNING,
-                                   .cache = {load, save, s}};
+                                   .cache = vkf_blob_store_callbacks(&s->blobs),
+                                   .skip_self_test = true};
     assert_int_equal(vkf_context_create(&desc, &context), VKF_OK);
     return context;
 }
@@ -117,8 +64,8 @@ static void fill(vkf_test_gpu *gpu, store *s)
     vkf_context *context = open_stored(gpu, s);
     use(context);
     vkf_context_destroy(&context);
-    assert_int_equal(s->saves, 1);
-    assert_non_null(find(s, "pipelines-"));
+    assert_int_equal(s->blobs.saves, 1);
+    assert_non_null(vkf_blob_find(&s->blobs, "pipelines-"));
     assert_int_equal(s->warnings, 0);
 }
 
@@ -127,24 +74,24 @@ static void test_cache_of_one_context_serves_the_next(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     store s;
     fill(gpu, &s);
-    s.loads = s.saves = 0;
+    s.blobs.loads = s.blobs.saves = 0;
     vkf_context *context = open_stored(gpu, &s);
-    assert_true(s.loads >= 2); // its size, then itself
+    assert_true(s.blobs.loads >= 2); // its size, then itself
     use(context);
     assert_int_equal(vkf_context_save_cache(context), VKF_OK);
-    assert_int_equal(s.saves, 1);
+    assert_int_equal(s.blobs.saves, 1);
     vkf_context_destroy(&context);
-    assert_int_equal(s.saves, 2);
+    assert_int_equal(s.blobs.saves, 2);
     assert_int_equal(s.warnings, 0);
     clear(&s);
 }
 
 // What damage(blob) makes of a good cache is ignored with one warning, and replaced when the context ends.
-static void damaged(vkf_test_gpu *gpu, void (*damage)(store *s, blob *b), const char *what)
+static void damaged(vkf_test_gpu *gpu, void (*damage)(store *s, vkf_blob *b), const char *what)
 {
     store s;
     fill(gpu, &s);
-    blob *b = find(&s, "pipelines-");
+    vkf_blob *b = vkf_blob_find(&s.blobs, "pipelines-");
     size_t size = b->size_bytes;
     damage(&s, b);
     vkf_context *context = open_stored(gpu, &s);
@@ -153,55 +100,55 @@ static void damaged(vkf_test_gpu *gpu, void (*damage)(store *s, blob *b), const 
     use(context);
     vkf_context_destroy(&context);
     s.warnings = 0;
-    assert_true(find(&s, "pipelines-")->size_bytes > size / 4);
+    assert_true(vkf_blob_find(&s.blobs, "pipelines-")->size_bytes > size / 4);
     context = open_stored(gpu, &s);
     assert_int_equal(s.warnings, 0);
     vkf_context_destroy(&context);
     clear(&s);
 }
 
-static void truncate_header(store *s, blob *b)
+static void truncate_header(store *s, vkf_blob *b)
 {
     (void)s;
     b->size_bytes = 20;
 }
 
-static void truncate_payload(store *s, blob *b)
+static void truncate_payload(store *s, vkf_blob *b)
 {
     (void)s;
     b->size_bytes -= 1;
 }
 
-static void lengthen(store *s, blob *b)
+static void lengthen(store *s, vkf_blob *b)
 {
     char key[128];
     uint8_t *longer = calloc(1, b->size_bytes + 7);
     assert_non_null(longer);
     memcpy(longer, b->data, b->size_bytes);
     (void)snprintf(key, sizeof key, "%s", b->key);
-    put(s, key, longer, b->size_bytes + 7);
+    vkf_blob_put(&s->blobs, key, longer, b->size_bytes + 7);
     free(longer);
 }
 
-static void flip_magic(store *s, blob *b)
+static void flip_magic(store *s, vkf_blob *b)
 {
     (void)s;
     b->data[0] ^= 1;
 }
 
-static void flip_uuid(store *s, blob *b)
+static void flip_uuid(store *s, vkf_blob *b)
 {
     (void)s;
     b->data[20] ^= 0x80;
 }
 
-static void flip_payload(store *s, blob *b)
+static void flip_payload(store *s, vkf_blob *b)
 {
     (void)s;
     b->data[b->size_bytes - 1] ^= 4;
 }
 
-static void fill_with_noise(store *s, blob *b)
+static void fill_with_noise(store *s, vkf_blob *b)
 {
     (void)s;
     for (size_t i = 0; i < b->size_bytes; i++)
@@ -211,7 +158,7 @@ static void fill_with_noise(store *s, blob *b)
 static void test_cache_damaged_is_ignored(void **state)
 {
     static const struct {
-        void (*damage)(store *s, blob *b);
+        void (*damage)(store *s, vkf_blob *b);
         const char *what;
     } rows[] = {
         {truncate_header, "20 bytes left"}, {truncate_payload, "last byte missing"}, {lengthen, "7 bytes more"},
@@ -221,26 +168,6 @@ static void test_cache_damaged_is_ignored(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         damaged(gpu, rows[i].damage, rows[i].what);
-}
-
-static void test_tuned_table_is_loaded_and_checked(void **state)
-{
-    static const char good[] = "vkformer-tuned 1\ncopy f32,f32 m<=1 n=2 k=1 copy.f32_f32/flat64\n";
-    static const char bad[] = "vkformer-tuned 1\ncopy f32,f32 nonsense\n";
-    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    store s = {0};
-    put(&s, "tuned", good, strlen(good));
-    vkf_context *context = open_stored(gpu, &s);
-    assert_int_equal(s.warnings, 0);
-    use(context);
-    vkf_context_destroy(&context);
-    put(&s, "tuned", bad, strlen(bad));
-    context = open_stored(gpu, &s);
-    assert_int_equal(s.warnings, 1);
-    assert_non_null(strstr(s.warning, "line 2"));
-    use(context);
-    vkf_context_destroy(&context);
-    clear(&s);
 }
 
 static size_t never_load(void *user, const char *key, void *data, size_t capacity)
@@ -256,7 +183,11 @@ static void test_cache_with_half_the_callbacks(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     store s = {0};
-    const vkf_cache_callbacks rows[] = {{load, NULL, &s}, {NULL, save, &s}, {NULL, NULL, NULL}, {never_load, save, &s}};
+    const vkf_cache_callbacks both = vkf_blob_store_callbacks(&s.blobs);
+    const vkf_cache_callbacks rows[] = {{both.load, NULL, both.user},
+                                        {NULL, both.save, both.user},
+                                        {NULL, NULL, NULL},
+                                        {never_load, both.save, both.user}};
     for (size_t i = 0; i < 4; i++) {
         vkf_context *context = NULL;
         const vkf_context_desc desc = {.profile = gpu->profile, .cache = rows[i]};
@@ -273,7 +204,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cache_of_one_context_serves_the_next),
         cmocka_unit_test(test_cache_damaged_is_ignored),
-        cmocka_unit_test(test_tuned_table_is_loaded_and_checked),
         cmocka_unit_test(test_cache_with_half_the_callbacks),
     };
     return cmocka_run_group_tests_name("cache", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);

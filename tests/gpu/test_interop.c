@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compare.h"
+#include "embedded_words.h"
 #include "kernel/shader_table.h"
 #include "sample_layers.h"
 #include "shared/copy.h"
@@ -168,6 +169,8 @@ static void create_pipeline(program *p)
     VkDescriptorSetLayoutBinding bindings[3] = {0};
     VkShaderModule module = VK_NULL_HANDLE;
     assert_non_null(shader);
+    uint32_t *words = embedded_words(shader);
+    assert_non_null(words);
     for (uint32_t i = 0; i < 3; i++)
         bindings[i] = (VkDescriptorSetLayoutBinding){
             i, i == 0 ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1,
@@ -184,8 +187,9 @@ static void create_pipeline(program *p)
     assert_int_equal(p->vk.vkCreatePipelineLayout(p->device, &layout, NULL, &p->layout), VK_SUCCESS);
     const VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                            .codeSize = (size_t)4 * shader->word_count,
-                                           .pCode = shader->words};
+                                           .pCode = words};
     assert_int_equal(p->vk.vkCreateShaderModule(p->device, &code, NULL, &module), VK_SUCCESS);
+    free(words);
     const VkSpecializationMapEntry entry = {.constantID = 0, .size = 4};
     const VkSpecializationInfo constants = {1, &entry, sizeof local_size, &local_size};
     const VkComputePipelineCreateInfo info = {

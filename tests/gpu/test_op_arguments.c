@@ -290,6 +290,92 @@ static void test_softmax_refuses_what_does_not_go_together(void **state)
     refuse_plants(ops, &op, &correct, sizeof correct, SOFTMAX_PLANTS, COUNT_OF(SOFTMAX_PLANTS));
 }
 
+static vkf_status call_attention(vkf_context *context, const void *desc)
+{
+    return vkf_scaled_dot_product_attention(context, desc);
+}
+
+static vkf_sdpa_desc attention_desc(vkf_test_ops *ops, vkf_test_operand **out)
+{
+    *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 4, 3, 7));
+    return (vkf_sdpa_desc){
+        .query = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 4, 3, 6))->tensor,
+        .key = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 2, 5, 6))->tensor,
+        .value = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 2, 5, 7))->tensor,
+        .out = (*out)->tensor,
+        .mask_kind = VKF_MASK_ADDITIVE,
+        .mask = vkf_test_constant(ops, VKF_DTYPE_F32, 0, SHAPE(4, 3, 5))->tensor,
+        .key_mask_kind = VKF_MASK_BOOL_ATTEND,
+        .key_mask = vkf_test_bools(ops, 1, SHAPE(2, 5))->tensor,
+    };
+}
+
+static void test_attention_refuses_wrong_tensors(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out;
+    vkf_sdpa_desc desc = attention_desc(ops, &out);
+    refuse_flaws(ops,
+                 &(operator_under_test){"vkf_scaled_dot_product_attention",
+                                        call_attention,
+                                        &desc,
+                                        {&desc.query, &desc.key, &desc.value, &desc.mask, &desc.key_mask, &desc.out},
+                                        {"query", "key", "value", "mask", "key_mask", "out"},
+                                        out});
+    assert_int_equal(vkf_scaled_dot_product_attention(ops->gpu.context, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+static const vkf_test_plant ATTENTION_PLANTS[] = {
+    VKF_PLANT(vkf_sdpa_desc, mask_kind, VKF_MASK_LENGTHS), // for keys alone
+    VKF_PLANT(vkf_sdpa_desc, mask_kind, VKF_MASK_KIND_COUNT),
+    VKF_PLANT(vkf_sdpa_desc, mask_kind, VKF_MASK_BOOL_EXCLUDE), // the mask is f32
+    VKF_PLANT(vkf_sdpa_desc, key_mask_kind, VKF_MASK_KIND_COUNT),
+    VKF_PLANT(vkf_sdpa_desc, key_mask_kind, VKF_MASK_LENGTHS), // the key mask is boolean
+    VKF_PLANT(vkf_sdpa_desc, key_mask_kind, VKF_MASK_ADDITIVE),
+    VKF_PLANT(vkf_sdpa_desc, causal, VKF_CAUSAL_COUNT),
+    VKF_PLANT(vkf_sdpa_desc, fully_masked, VKF_FULLY_MASKED_COUNT),
+    VKF_PLANT(vkf_sdpa_desc, query.rank, 3),
+    VKF_PLANT(vkf_sdpa_desc, query.shape[0], 1), // unlike key and out
+    VKF_PLANT(vkf_sdpa_desc, query.shape[2], 2),
+    VKF_PLANT(vkf_sdpa_desc, key.rank, 3),
+    VKF_PLANT(vkf_sdpa_desc, key.shape[0], 1), // no broadcast over the batch
+    VKF_PLANT(vkf_sdpa_desc, key.shape[1], 1), // unlike value
+    VKF_PLANT(vkf_sdpa_desc, key.shape[2], 4),
+    VKF_PLANT(vkf_sdpa_desc, key.shape[3], 5),          // unlike query
+    VKF_PLANT(vkf_sdpa_desc, key.dtype, VKF_DTYPE_F16), // unlike query
+    VKF_PLANT(vkf_sdpa_desc, value.rank, 3),
+    VKF_PLANT(vkf_sdpa_desc, value.shape[1], 1),
+    VKF_PLANT(vkf_sdpa_desc, value.shape[2], 4),
+    VKF_PLANT(vkf_sdpa_desc, value.shape[3], 6), // unlike out
+    VKF_PLANT(vkf_sdpa_desc, value.dtype, VKF_DTYPE_F16),
+    VKF_PLANT(vkf_sdpa_desc, out.shape[1], 2), // as many heads as key has
+    VKF_PLANT(vkf_sdpa_desc, out.shape[3], 6),
+    VKF_PLANT(vkf_sdpa_desc, out.dtype, VKF_DTYPE_F16),
+    VKF_PLANT(vkf_sdpa_desc, mask.shape[0], 2), // neither 1 nor the number of heads
+    VKF_PLANT(vkf_sdpa_desc, mask.shape[1], 2),
+    VKF_PLANT(vkf_sdpa_desc, mask.rank, 0),
+    VKF_PLANT(vkf_sdpa_desc, key_mask.rank, 0),
+    VKF_PLANT(vkf_sdpa_desc, key_mask.shape[0], 1),
+};
+
+static void test_attention_refuses_what_does_not_go_together(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *out;
+    const vkf_sdpa_desc correct = attention_desc(ops, &out);
+    vkf_sdpa_desc desc = correct;
+    const operator_under_test op = {.name = "attention", .call = call_attention, .desc = &desc, .out = out};
+    refuse_plants(ops, &op, &correct, sizeof correct, ATTENTION_PLANTS, COUNT_OF(ATTENTION_PLANTS));
+    desc = correct;
+    desc.key = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 3, 5, 6))->tensor;
+    desc.value = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 3, 5, 7))->tensor;
+    refuse(ops, &op, "three key heads for four");
+    desc = correct;
+    desc.key = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 8, 5, 6))->tensor;
+    desc.value = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 8, 5, 7))->tensor;
+    refuse(ops, &op, "eight key heads for four");
+}
+
 static vkf_status call_layer_norm(vkf_context *context, const void *desc)
 {
     return vkf_layer_norm(context, desc);
@@ -470,6 +556,8 @@ int main(void)
         VKF_OPS_TEST(test_gemm_refuses_what_does_not_go_together),
         VKF_OPS_TEST(test_softmax_refuses_wrong_tensors),
         VKF_OPS_TEST(test_softmax_refuses_what_does_not_go_together),
+        VKF_OPS_TEST(test_attention_refuses_wrong_tensors),
+        VKF_OPS_TEST(test_attention_refuses_what_does_not_go_together),
         VKF_OPS_TEST(test_layer_norm_refuses_wrong_tensors),
         VKF_OPS_TEST(test_layer_norm_refuses_what_does_not_go_together),
         VKF_OPS_TEST(test_heads_and_argmax_refuse_wrong_tensors),

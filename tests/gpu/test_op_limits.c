@@ -53,7 +53,9 @@ static void run_sliced_weight(vkf_test_ops *ops, vkf_test_ops *small, vkf_dtype 
     vkf_test_operand *out = vkf_test_output(small, dtype, SHAPE(m, n));
     linear(ops, x, weight, bias, expected);
     linear(small, twin(small, x), twin(small, weight), twin(small, bias), out);
-    assert_close(out->values, expected->values, out->count, 0, 0,
+    // A weight in parts may get another kernel than the whole, with another order of sums.
+    double tolerance = dtype == VKF_DTYPE_F32 ? 1e-5 : 2e-3;
+    assert_close(out->values, expected->values, out->count, 5 * tolerance, tolerance,
                  vkf_test_label(&ops->gpu, "sliced weight %s (%u, %u)", vkf_dtype_name(dtype), n, k));
     vkf_test_ops_reset(ops);
     vkf_test_ops_reset(small);

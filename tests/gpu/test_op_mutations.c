@@ -154,7 +154,7 @@ static vkf_status emit_tile(vkf__work *work, const void *args)
 {
     const tile_args *tile = args;
     const vkf_dtype types[] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
-    const vkf__problem problem = {M, N, K};
+    const vkf__problem problem = {.m = M, .n = N, .k = K};
     const uint32_t flags[VKF_KERNEL_MAX_FLAGS] = {0};
     const struct vkf_gemm_params params = {.m = M,
                                            .n = N,

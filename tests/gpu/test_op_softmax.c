@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "reference/reference.h"
-#include "support/op_fixture.h"
+#include "support/mask_operand.h"
 
 typedef struct softmax_case {
     uint32_t shape[4]; // of x: (B, H, L, S)
@@ -29,59 +29,6 @@ typedef struct softmax_operands {
     vkf_test_operand *x, *mask, *key_mask, *out;
 } softmax_operands;
 
-static const void *content_of(const vkf_test_operand *operand)
-{
-    if (!operand)
-        return NULL;
-    return operand->bools ? (const void *)operand->bools
-           : operand->ids ? (const void *)operand->ids
-                          : (const void *)operand->values;
-}
-
-// A mask of the kind that masks about a third, and the first `masked` values surely.
-static vkf_test_operand *make_mask(vkf_test_ops *ops, vkf_mask_kind kind, uint32_t masked, uint32_t rank,
-                                   const uint32_t *shape)
-{
-    if (kind == VKF_MASK_ADDITIVE) {
-        vkf_test_operand *mask = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 2, rank, shape);
-        for (size_t i = 0; i < mask->count; i++) {
-            if (i < masked || i % 3 == 1)
-                mask->values[i] = i % 2 ? -INFINITY : -FLT_MAX;
-        }
-        vkf_test_upload(ops, mask);
-        return mask;
-    }
-    bool exclude = kind == VKF_MASK_BOOL_EXCLUDE;
-    vkf_test_operand *mask = vkf_test_bools(ops, exclude ? 0.3 : 0.7, rank, shape);
-    memset(mask->bools, exclude, masked);
-    vkf_test_upload(ops, mask);
-    return mask;
-}
-
-static vkf_test_operand *make_key_mask(vkf_test_ops *ops, const softmax_case *c)
-{
-    const uint32_t batch = c->shape[0], keys = c->shape[3];
-    if (c->key_mask_kind != VKF_MASK_LENGTHS)
-        return make_mask(ops, c->key_mask_kind, c->mask_all ? keys : 0, SHAPE(batch, keys));
-    int32_t lengths[8];
-    assert_true(batch <= 8);
-    vkf_test_fill_ids(&ops->gpu.random, lengths, batch, keys + 2); // up to one beyond the keys
-    if (c->mask_all)
-        lengths[0] = batch > 1 && keys % 2 ? -3 : 0;
-    return vkf_test_ids(ops, lengths, SHAPE(batch));
-}
-
-// Stride of a dimension that stands `from_end` before the last; 0 where the mask broadcasts.
-static size_t mask_stride(const softmax_case *c, uint32_t from_end)
-{
-    size_t stride = 1;
-    if (from_end >= c->mask_rank || c->mask_shape[c->mask_rank - 1 - from_end] == 1)
-        return 0;
-    for (uint32_t i = c->mask_rank - from_end; i < c->mask_rank; i++)
-        stride *= c->mask_shape[i];
-    return stride;
-}
-
 static float *expect(const softmax_case *c, const softmax_operands *o)
 {
     float *expected = vkf_test_floats(o->x->count);
@@ -95,12 +42,12 @@ static float *expect(const softmax_case *c, const softmax_operands *o)
         .out = expected,
         .scale = c->scale == 0.0f ? 1.0f : c->scale,
         .mask_kind = c->mask_kind,
-        .mask = content_of(o->mask),
-        .mask_batch = mask_stride(c, 3),
-        .mask_head = mask_stride(c, 2),
-        .mask_row = mask_stride(c, 1),
+        .mask = vkf_test_content_of(o->mask),
+        .mask_batch = vkf_test_broadcast_stride(o->mask, 3),
+        .mask_head = vkf_test_broadcast_stride(o->mask, 2),
+        .mask_row = vkf_test_broadcast_stride(o->mask, 1),
         .key_mask_kind = c->key_mask_kind,
-        .key_mask = content_of(o->key_mask),
+        .key_mask = vkf_test_content_of(o->key_mask),
         .causal = c->causal != VKF_CAUSAL_NONE || c->window > 0,
         .causal_offset = c->causal == VKF_CAUSAL_BOTTOM_RIGHT ? (int32_t)c->shape[3] - (int32_t)c->shape[2] : 0,
         .window = c->window,
@@ -144,9 +91,8 @@ static void run(vkf_test_ops *ops, const softmax_case *c)
     softmax_operands o = {.x = vkf_test_normal(ops, c->dtype, 0, 3, 4, c->shape)};
     o.out = c->in_place ? o.x : vkf_test_output(ops, c->dtype, 4, c->shape);
     if (c->mask_kind != VKF_MASK_NONE)
-        o.mask = make_mask(ops, c->mask_kind, c->mask_all ? c->shape[3] : 0, c->mask_rank, c->mask_shape);
-    if (c->key_mask_kind != VKF_MASK_NONE)
-        o.key_mask = make_key_mask(ops, c);
+        o.mask = vkf_test_mask_operand(ops, c->mask_kind, c->mask_all ? c->shape[3] : 0, c->mask_rank, c->mask_shape);
+    o.key_mask = vkf_test_key_mask_operand(ops, c->key_mask_kind, c->shape[0], c->shape[3], c->mask_all);
     check(ops, c, &o);
 }
 

@@ -46,7 +46,7 @@ static bool label_among(const vkf_timing *timings, uint32_t count, const char *l
 
 static void check_timings(vkf_layer *layer, sample_kind kind)
 {
-    static const char *const labels[SAMPLE_KINDS] = {"softmax", NULL, "self_attn.q_proj", "multihead_attn.q_proj"};
+    static const char *const labels[SAMPLE_KINDS] = {"out_proj", NULL, "self_attn.out_proj", "multihead_attn.out_proj"};
     vkf_timing timings[MAX_TIMINGS];
     uint32_t asked = 0, count = MAX_TIMINGS;
     double total = 0;

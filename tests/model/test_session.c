@@ -434,14 +434,14 @@ static void test_create_with_absurd_sizes(void **state)
         {UINT32_MAX, 1, 2},
         {1, UINT32_MAX, 2},
         {1, 1, UINT32_MAX},
-        {1, 65535, 2},
-        {1, 2, 65535},
-        {65535, 256, 2},
+        {1, 1u << 30, 2},
+        {1, 2, 1u << 30},
+        {65535, 65535, 2},
         {0x55555555, 1, 2},
         {0x10000, 0x10000, 2},
         {1u << 30, 1, 2},
         {1, 1u << 16, 1u << 15},
-        {3, 30000, 30000},
+        {3, 1u << 29, 1u << 29},
     };
     vkf_test_rig rig = make_rig(state, &small);
     const fixture *f = *state;

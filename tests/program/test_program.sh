@@ -76,7 +76,8 @@ command_line() {
     expect 2 "unknown command" frobnicate
     expect 0 "version" --version
     expect 0 "help" --help
-    for command in info run eval bench "bench gemm" "bench attention" "bench layer"; do
+    for command in info run eval tune bench "bench gemm" "bench gemv" "bench attention" "bench mha" "bench softmax" \
+        "bench norm" "bench permute" "bench layer" "bench model" "bench decode" "bench copy" "bench fma"; do
         # shellcheck disable=SC2086
         expect 0 "$command --help" $command --help
         grep -q -- '--device' "$work/out" || fail "$command --help lists no --device"
@@ -97,6 +98,7 @@ command_line() {
     expect 2 "bench without a benchmark" bench
     expect 2 "unknown benchmark" bench frobnicate
     expect 2 "gemm without sizes" bench gemm
+    expect 2 "gemm without a depth" bench gemm --m 8 --n 8
     for number in 0 -1 1.5 1e3 x '' ' 5' '5 ' 0x10 4294967296 99999999999999999999999; do
         expect 2 "gemm --m '$number'" bench gemm --m "$number" --n 8 --k 8
         expect 2 "run --batch '$number'" run --batch "$number" "$model" one
@@ -107,6 +109,20 @@ command_line() {
     expect 2 "gemm with an argument" bench gemm --m 8 --n 8 --k 8 9
     expect 2 "layer of no kind" bench layer --kind neither --d-model 8 --heads 2 --ff 8 --len 4
     expect 2 "heads that do not divide" bench layer --kind encoder --d-model 8 --heads 3 --ff 8 --len 4
+    for shape in 1x2 1x2x3x4 0x1x2 x 1x2x3,4 1x2x99999999999 ''; do
+        expect 2 "tune --shapes '$shape'" tune --shapes "$shape"
+        expect 2 "info --shape '$shape'" info --shape "$shape"
+    done
+    expect 2 "info with two shapes" info --shape 1x2x3,4x5x6
+    expect 2 "tune with a model and shapes" tune "$model" --shapes 1x2x3
+    expect 2 "tune with two models" tune "$model" "$model"
+    for types in f32 f32,f32 f32,f32,f32,f32 f32,i32,f32 f32,,f32 ''; do
+        expect 2 "tune --types '$types'" tune --types "$types"
+    done
+    for seconds in 0 -1 x 1e99; do
+        expect 2 "tune --time-cap '$seconds'" tune --time-cap "$seconds"
+    done
+    expect 2 "empty variant" info --variant ''
     expect 2 "run without a model" run
     expect 2 "run, text beside -" run "$model" one -
     expect 2 "run in i32" run --dtype i32 "$model" one
@@ -124,8 +140,10 @@ without_vulkan() {
     expect 1 "info --json without Vulkan" info --json
     expect 1 "info --device 0 without Vulkan" info --device 0
     expect 1 "run without Vulkan" run "$model" one
+    expect 1 "tune without Vulkan" tune --shapes 1x2x3
     expect 1 "bench gemm without Vulkan" bench gemm --m 8 --n 8 --k 8
     expect 1 "bench attention without Vulkan" bench attention --heads 2 --q-len 4 --head-dim 8
+    expect 1 "bench decode without Vulkan" bench decode "$model"
     expect 1 "bench layer without Vulkan" bench layer --kind encoder --d-model 8 --heads 2 --ff 8 --len 4
     environment=
 }
@@ -151,6 +169,41 @@ devices() {
     output "no cache" eins
 }
 
+# Few kernels, so that few are compiled.
+tuning() {
+    few="--mask maxTexelBufferElements=64 --mask bufferDeviceAddress --mask subgroupArithmetic"
+    expect 1 "tune a model of none" tune /nonexistent
+    # shellcheck disable=SC2086
+    {
+        expect 0 "tune with no time" tune $few --no-cache --shapes 4x40x20 --time-cap 0.001
+        grep -q '^0 of 1 shapes measured$' "$work/out" || fail "tune with no time: something was measured"
+        printf '4x40x20 # a shape\n\n5x40x20,4x40x20\n' >"$work/shapes"
+        expect 0 "tune shapes of a file" tune $few --no-cache --shapes "$work/shapes" --time-cap 0.001 --json
+        [ "$(grep -c '"tuned":false' "$work/out")" = 2 ] || fail "tune shapes of a file: not two shapes"
+        expect 0 "tune" tune $few --cache "$work/tuned" --shapes 4x40x20 --time-cap 50
+        if grep -q '^1 of 1 shapes measured$' "$work/out"; then
+            grep -q '^gemm f32,f32,f32 m<=8 n=40 k=20 ' "$work/tuned"/tuned-* || fail "tune: nothing in the cache"
+            expect 0 "info of a measured shape" info --device 0 $few --cache "$work/tuned" --kernels --shape 3x40x20
+            grep -q '\*\* .*measured on this device' "$work/out" || fail "info --kernels: no measured choice"
+        else
+            echo "tune found nothing in its time: the machine is busy"
+        fi
+        expect 0 "info of a forced variant" info --device 0 $few --no-cache --kernels --variant gemm_tile
+        grep -q '\*\* .*gemm_tile.*asked for' "$work/out" || fail "info --variant: not what was asked for"
+        expect 0 "no self-test" run --no-cache --no-self-test "$model" one
+        output "no self-test" eins
+
+        "$program" tune $few --no-cache --verbose --time-cap 50 >"$work/out" 2>"$work/err" &
+        search=$!
+        while ! grep -q 'self-test: ' "$work/err" && kill -0 $search; do sleep 0.1; done
+        kill -INT $search
+    }
+    wait $search
+    [ $? -eq 1 ] || fail "tune, interrupted: not exit code 1"
+    says "tune, interrupted" 'cancelled'
+    grep -q 'shapes measured$' "$work/out" || fail "tune, interrupted: no table"
+}
+
 corrupt_cache() {
     expect 0 "filling the cache" run --cache "$work/corrupt" "$model" one
     for file in "$work"/corrupt/*; do
@@ -164,18 +217,30 @@ corrupt_cache() {
     expect 0 "empty cache" run --cache "$work/corrupt" "$model" one
 }
 
+# More of them are in test_bench.
 benchmarks() {
-    expect 0 "gemm" bench gemm --m 33 --n 17 --k 65 --repetitions 2 --warmup 0
-    expect 0 "gemm, one JSON object" bench gemm --m 33 --n 17 --k 65 --repetitions 2 --json --transpose-b
-    grep -q '^{"op":"gemm","shape":{"m":33,"n":17,"k":65.*"gflops":.*}$' "$work/out" || fail "gemm --json: no such object"
-    expect 0 "attention" bench attention --batch 2 --heads 2 --q-len 5 --kv-len 7 --head-dim 8 --repetitions 2 --details
-    expect 0 "attention, causal, JSON" bench attention --heads 2 --q-len 5 --head-dim 8 --causal --repetitions 1 --json
-    expect 0 "encoder layer" bench layer --kind encoder --d-model 16 --heads 2 --ff 32 --len 5 --repetitions 2 --details
-    expect 0 "decoder layer" bench layer --kind decoder --d-model 16 --heads 2 --ff 32 --len 5 --memory-len 3 \
-        --batch 2 --repetitions 2 --json
-    expect 1 "gemm beyond any memory" bench gemm --m 16777216 --n 16777216 --k 16777216 --repetitions 1
-    expect 1 "attention beyond any memory" bench attention --batch 65536 --heads 4096 --q-len 1048576 --head-dim 4096
-    expect 1 "layer beyond any memory" bench layer --kind encoder --d-model 1048576 --heads 1 --ff 4194304 --len 1048576
+    options="--no-roof --repetitions 2"
+    # shellcheck disable=SC2086
+    {
+        expect 0 "gemm" bench gemm --m 33 --n 17 --k 65 --warmup 0 $options
+        expect 0 "gemm, one JSON object" bench gemm --m 33 --n 17 --k 65 --json --transpose-b $options
+        grep -q '^{"op":"gemm","shape":{"m":33,"n":17,"k":65.*"gflops":.*}$' "$work/out" ||
+            fail "gemm --json: no such object"
+        expect 0 "attention" bench attention --batch 2 --heads 2 --q-len 5 --kv-len 7 --head-dim 8 $options
+        expect 0 "attention, causal, JSON" bench attention --heads 2 --q-len 5 --head-dim 8 --causal --json $options
+        expect 0 "multi-head attention" bench mha --batch 2 --q-len 5 --kv-len 7 --embed-dim 16 --heads 2 --details \
+            $options
+        expect 0 "encoder layer" bench layer --kind encoder --d-model 16 --heads 2 --ff 32 --len 5 --details $options
+        expect 0 "decoder layer" bench layer --kind decoder --d-model 16 --heads 2 --ff 32 --len 5 --memory-len 3 \
+            --batch 2 --json $options
+        expect 1 "gemm beyond any memory" bench gemm --m 16777216 --n 16777216 --k 16777216 $options
+        expect 1 "attention beyond any memory" bench attention --batch 65536 --heads 4096 --q-len 1048576 \
+            --head-dim 4096 $options
+        expect 1 "multi-head attention beyond any memory" bench mha --batch 65536 --q-len 1048576 --embed-dim 1048576 \
+            --heads 4096 $options
+        expect 1 "layer beyond any memory" bench layer --kind encoder --d-model 1048576 --heads 1 --ff 4194304 \
+            --len 1048576 $options
+    }
 }
 
 runs() {
@@ -363,6 +428,7 @@ command_line
 without_vulkan
 if "$program" info >/dev/null 2>&1; then
     devices
+    tuning
     corrupt_cache
     benchmarks
     runs

@@ -301,6 +301,20 @@ static VKAPI_ATTR void VKAPI_CALL wrapped_vkGetBufferMemoryRequirements(VkDevice
         out->memoryTypeBits = 3;
 }
 
+static VKAPI_ATTR VkDeviceAddress VKAPI_CALL wrapped_vkGetBufferDeviceAddress(VkDevice device,
+                                                                              const VkBufferDeviceAddressInfo *info)
+{
+    (void)enter(INDEX_vkGetBufferDeviceAddress, 0);
+    return fake.real.vkGetBufferDeviceAddress(device, info);
+}
+
+static VKAPI_ATTR VkDeviceAddress VKAPI_CALL wrapped_vkGetBufferDeviceAddressKHR(VkDevice device,
+                                                                                 const VkBufferDeviceAddressInfo *info)
+{
+    (void)enter(INDEX_vkGetBufferDeviceAddressKHR, 0);
+    return fake.real.vkGetBufferDeviceAddressKHR(device, info);
+}
+
 static VKAPI_ATTR void VKAPI_CALL wrapped_vkGetBufferMemoryRequirements2(VkDevice device,
                                                                          const VkBufferMemoryRequirementsInfo2 *info,
                                                                          VkMemoryRequirements2 *out)
@@ -334,7 +348,8 @@ static PFN_vkVoidFunction wrap(const char *name, PFN_vkVoidFunction real)
     RESULT_FUNCTIONS(FIND)
     CREATE_FUNCTIONS(FIND)
     DESTROY_FUNCTIONS(FIND)
-    VOID_FUNCTIONS(FIND) OTHER_FUNCTIONS(FIND)
+    VOID_FUNCTIONS(FIND)
+    OTHER_FUNCTIONS(FIND)
 #undef FIND
         // Statistics of pipelines: nothing of the library itself depends on them.
         if (!strstr(name, "PipelineExecutable")) note_misuse("a function that the tests' loader does not know", name);

@@ -51,6 +51,7 @@
     C(vkCreateDevice, H | D | I | L, VkPhysicalDevice, VkDeviceCreateInfo, VkDevice)                               \
     C(vkCreateDebugUtilsMessengerEXT, H, VkInstance, VkDebugUtilsMessengerCreateInfoEXT, VkDebugUtilsMessengerEXT) \
     C(vkCreateBuffer, H | D, VkDevice, VkBufferCreateInfo, VkBuffer)                                               \
+    C(vkCreateBufferView, H | D, VkDevice, VkBufferViewCreateInfo, VkBufferView)                                   \
     C(vkCreateFence, H | D, VkDevice, VkFenceCreateInfo, VkFence)                                                  \
     C(vkCreateSemaphore, H | D, VkDevice, VkSemaphoreCreateInfo, VkSemaphore)                                      \
     C(vkCreateQueryPool, H | D, VkDevice, VkQueryPoolCreateInfo, VkQueryPool)                                      \
@@ -66,6 +67,7 @@
     X(vkDestroyDebugUtilsMessengerEXT, VkInstance, VkDebugUtilsMessengerEXT) \
     X(vkFreeMemory, VkDevice, VkDeviceMemory)                                \
     X(vkDestroyBuffer, VkDevice, VkBuffer)                                   \
+    X(vkDestroyBufferView, VkDevice, VkBufferView)                           \
     X(vkDestroyFence, VkDevice, VkFence)                                     \
     X(vkDestroySemaphore, VkDevice, VkSemaphore)                             \
     X(vkDestroyQueryPool, VkDevice, VkQueryPool)                             \
@@ -125,6 +127,8 @@
     O(vkGetPhysicalDeviceMemoryProperties2, 0) \
     O(vkGetBufferMemoryRequirements, 0)        \
     O(vkGetBufferMemoryRequirements2, 0)       \
+    O(vkGetBufferDeviceAddress, 0)             \
+    O(vkGetBufferDeviceAddressKHR, 0)          \
     O(vkSetDebugUtilsObjectNameEXT, 0)         \
     O(vkGetDeviceProcAddr, 0)
 

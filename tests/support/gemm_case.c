@@ -67,9 +67,12 @@ void vkf_test_gemm_run(vkf_test_ops *ops, const vkf_test_gemm_types *types, cons
 {
     const gemm_operands o = make_operands(ops, types, gemm, integers);
     float *expected = expect(gemm, &o); // before the output, which may be c, changes
+    vkf_tensor packed = {0};
+    if (gemm->packed)
+        vkf_test_assert_ok(ops, vkf_pack_weight(ops->gpu.context, &o.b->tensor, "packed", &packed), "vkf_pack_weight");
     const vkf_gemm_desc desc = {
         .a = o.a->tensor,
-        .b = o.b->tensor,
+        .b = gemm->packed ? packed : o.b->tensor,
         .c = vkf_test_tensor_of(o.c),
         .bias = vkf_test_tensor_of(o.bias),
         .residual = vkf_test_tensor_of(o.residual),
@@ -81,14 +84,16 @@ void vkf_test_gemm_run(vkf_test_ops *ops, const vkf_test_gemm_types *types, cons
         .activation = gemm->activation,
     };
     vkf_status status = vkf_gemm(ops->gpu.context, &desc);
+    vkf_tensor_destroy(&packed);
     vkf_test_assert_ok(ops, status, "vkf_gemm");
     vkf_test_download(ops, o.out);
-    assert_close(o.out->values, expected, o.out->count, atol, rtol,
-                 vkf_test_label(
-                     &ops->gpu, "gemm %s %s %s, %u x %u x %u, batch %u%s%s%s, alpha %g, beta %g, activation %d",
-                     vkf_dtype_name(types->a), vkf_dtype_name(types->b), vkf_dtype_name(types->d), gemm->m, gemm->n,
-                     gemm->k, gemm->batch, gemm->b_shared ? ", shared b" : "", gemm->transpose_a ? ", a^T" : "",
-                     gemm->transpose_b ? ", b^T" : "", (double)gemm->alpha, (double)gemm->beta, (int)gemm->activation));
+    assert_close(
+        o.out->values, expected, o.out->count, atol, rtol,
+        vkf_test_label(&ops->gpu, "gemm %s %s %s, %u x %u x %u, batch %u%s%s%s%s, alpha %g, beta %g, activation %d",
+                       vkf_dtype_name(types->a), vkf_dtype_name(types->b), vkf_dtype_name(types->d), gemm->m, gemm->n,
+                       gemm->k, gemm->batch, gemm->b_shared ? ", shared b" : "", gemm->transpose_a ? ", a^T" : "",
+                       gemm->transpose_b ? ", b^T" : "", gemm->packed ? ", packed" : "", (double)gemm->alpha,
+                       (double)gemm->beta, (int)gemm->activation));
     free(expected);
     vkf_test_ops_reset(ops);
 }

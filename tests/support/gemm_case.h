@@ -14,6 +14,7 @@ typedef struct vkf_test_gemm_case {
     bool bias;
     bool residual, residual_in_place;
     vkf_activation activation;
+    bool packed; // b, a shared weight (n, k), is put into panels first
 } vkf_test_gemm_case;
 
 typedef struct vkf_test_gemm_types {

@@ -37,6 +37,7 @@ typedef struct vkf_test_ops {
     vkf_test_gpu gpu;
     vkf_test_operand *operands[VKF_TEST_MAX_OPERANDS];
     size_t operand_count;
+    bool aligned; // operands made from now on begin at multiples of 256 bytes
 } vkf_test_ops;
 
 // Group set-up: the device as it is, and the device without 16-bit storage, so that f16 takes the packed kernels.
@@ -48,6 +49,8 @@ int vkf_test_ops_clear(void **state);
 
 // A fixture of the test's own with masks on top of the profile; false when there is no device.
 bool vkf_test_ops_open(vkf_test_ops *ops, const char *const *masks, uint32_t mask_count);
+// The same with a variant that is asked for (vkf_context_desc.variant).
+bool vkf_test_ops_open_variant(vkf_test_ops *ops, const char *variant);
 void vkf_test_ops_close(vkf_test_ops *ops);
 
 // The fixture of a test body; skips the test without a device.

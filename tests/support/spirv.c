@@ -22,6 +22,7 @@ enum {
     OP_EXECUTION_MODE_ID = 331,
     MODE_LOCAL_SIZE = 17,
     MODE_LOCAL_SIZE_ID = 38,
+    CLASS_UNIFORM_CONSTANT = 0,
     CLASS_UNIFORM = 2,
     CLASS_PUSH_CONSTANT = 9,
     CLASS_STORAGE_BUFFER = 12,
@@ -162,15 +163,19 @@ static bool add_variable(reader *r, const uint32_t *variable)
     uint32_t type = pointer ? pointer[3] : 0;
     if (storage_class == CLASS_PUSH_CONSTANT)
         module->push_bytes = size_of_type(r, type);
-    if (storage_class != CLASS_UNIFORM && storage_class != CLASS_STORAGE_BUFFER)
+    if (storage_class != CLASS_UNIFORM && storage_class != CLASS_STORAGE_BUFFER &&
+        storage_class != CLASS_UNIFORM_CONSTANT)
         return true;
     if (module->binding_count == SPIRV_MAX || type >= r->id_count)
         return false;
     const id_info *id = &r->ids[variable[2]];
+    bool storage = storage_class == CLASS_STORAGE_BUFFER || r->ids[type].buffer_block;
     module->bindings[module->binding_count++] = (spirv_binding){
         .set = id->set,
         .binding = id->binding,
-        .storage = storage_class == CLASS_STORAGE_BUFFER || r->ids[type].buffer_block,
+        .kind = storage                                   ? SPIRV_STORAGE_BUFFER
+                : storage_class == CLASS_UNIFORM_CONSTANT ? SPIRV_TEXEL_BUFFER
+                                                          : SPIRV_UNIFORM_BLOCK,
         .size_bytes = size_of_type(r, type),
     };
     return true;

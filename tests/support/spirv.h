@@ -10,10 +10,16 @@
 #define SPIRV_MAX 32
 #define SPIRV_NONE UINT32_MAX
 
+typedef enum spirv_binding_kind {
+    SPIRV_UNIFORM_BLOCK = 0,
+    SPIRV_STORAGE_BUFFER,
+    SPIRV_TEXEL_BUFFER,
+} spirv_binding_kind;
+
 typedef struct spirv_binding {
     uint32_t set;
     uint32_t binding;
-    bool storage;        // a storage buffer; otherwise a uniform block
+    spirv_binding_kind kind;
     uint32_t size_bytes; // up to the end of the last member; of a runtime array, up to its beginning
 } spirv_binding;
 

@@ -60,13 +60,18 @@ static inline vkf__caps rich_caps(const char *name, vkf_device_type type)
                       .max_storage_buffers = 1048576,
                       .max_storage_buffer_range = UINT32_MAX,
                       .max_uniform_buffer_range = 65536,
+                      .max_texel_elements = UINT32_C(1) << 27,
                       .max_push_constant_bytes = 256,
                       .max_memory_allocation_count = 4294967295,
                       .max_memory_allocation_bytes = UINT64_C(4) << 30,
                       .subgroup_size = 32,
                       .storage_buffer_alignment = 16,
                       .uniform_buffer_alignment = 64,
+                      .texel_buffer_alignment = 16,
                       .non_coherent_atom_bytes = 64,
+                      .min_subgroup_size = 32,
+                      .max_subgroup_size = 32,
+                      .max_workgroup_subgroups = 32,
                       .timestamp_period_ns = 1.0F,
                       .timestamp_valid_bits = 64,
 #define ON(field, vulkan_name) .field = true,
@@ -76,6 +81,38 @@ static inline vkf__caps rich_caps(const char *name, vkf_device_type type)
     (void)snprintf(caps.name, sizeof caps.name, "%s", name);
     memset(caps.device_uuid, name[0], sizeof caps.device_uuid);
     return caps;
+}
+
+// Cooperative matrices of one listed shape per type, all that VK_NV_cooperative_matrix2 adds, and flexible shapes for
+// subgroups and for workgroups of 128 and 256.
+static inline void add_matrices(vkf__caps *caps, uint32_t side)
+{
+    const vkf__matrix_shape f16 = {
+        .m = side,
+        .n = side,
+        .k = side,
+        .a_type = VK_COMPONENT_TYPE_FLOAT16_KHR,
+        .b_type = VK_COMPONENT_TYPE_FLOAT16_KHR,
+        .c_type = VK_COMPONENT_TYPE_FLOAT32_KHR,
+        .result_type = VK_COMPONENT_TYPE_FLOAT32_KHR,
+        .scope = VK_SCOPE_SUBGROUP_KHR,
+    };
+    vkf__caps_matrix *matrix = &caps->matrix;
+#define ON(field, vulkan_name) matrix->field = true;
+    VKF_MATRIX_FEATURES(ON)
+#undef ON
+    matrix->shape_count = 2;
+    matrix->shapes[0] = matrix->shapes[1] = f16;
+    matrix->shapes[1].a_type = matrix->shapes[1].b_type = (uint32_t)VK_COMPONENT_TYPE_BFLOAT16_KHR;
+    matrix->flexible_count = 3;
+    for (uint32_t i = 0; i < 3; i++)
+        matrix->flexible[i] = f16;
+    matrix->flexible[1].scope = matrix->flexible[2].scope = VK_SCOPE_WORKGROUP_KHR;
+    matrix->flexible[1].workgroup_invocations = 128;
+    matrix->flexible[2].workgroup_invocations = 256;
+    matrix->flexible_max_dimension = 1024;
+    matrix->workgroup_scope_max_invocations = 1024;
+    matrix->workgroup_scope_reserved_bytes = 16384;
 }
 
 static inline void add_heap(vkf__caps *caps, uint64_t size_bytes, bool device_local)

@@ -1,7 +1,9 @@
 #include "caps_fixture.h"
 
+#define VALUES 64
+
 // One number per limit, so that all of them can be compared in a loop.
-static size_t limit_values(const vkf__caps *caps, uint64_t out_values[32])
+static size_t limit_values(const vkf__caps *caps, uint64_t out_values[VALUES])
 {
     size_t count = 0;
 #define VALUE(field, name, type) out_values[count++] = caps->field;
@@ -10,14 +12,19 @@ static size_t limit_values(const vkf__caps *caps, uint64_t out_values[32])
 #define VALUE(field, name) out_values[count++] = caps->field;
     VKF_CAPS_FEATURES(VALUE)
 #undef VALUE
+#define VALUE(field, name) out_values[count++] = caps->matrix.field;
+    VKF_MATRIX_FEATURES(VALUE)
+#undef VALUE
+    out_values[count++] = caps->matrix.shape_count;
     out_values[count++] = caps->api_version;
+    assert_in_range(count, 1, VALUES);
     return count;
 }
 
 static void assert_no_value_higher(const vkf__caps *limited, const vkf__caps *original)
 {
-    uint64_t after[32];
-    uint64_t before[32];
+    uint64_t after[VALUES];
+    uint64_t before[VALUES];
     size_t count = limit_values(limited, after);
     assert_int_equal(limit_values(original, before), count);
     for (size_t i = 0; i < count; i++)
@@ -28,8 +35,8 @@ static void assert_no_value_higher(const vkf__caps *limited, const vkf__caps *or
 
 static void assert_same_values(const vkf__caps *caps, const vkf__caps *expected)
 {
-    uint64_t values[32];
-    uint64_t wanted[32];
+    uint64_t values[VALUES];
+    uint64_t wanted[VALUES];
     size_t count = limit_values(caps, values);
     assert_int_equal(limit_values(expected, wanted), count);
     assert_memory_equal(values, wanted, count * sizeof values[0]);
@@ -158,6 +165,47 @@ static void test_caps_limit_every_feature_mask(void **state)
 #undef MASK
 }
 
+static void test_caps_limit_every_matrix_feature_mask(void **state)
+{
+    message_record record;
+    vkf__host host = recording_host(&record);
+    vkf__caps original = discrete_caps();
+    add_matrices(&original, 16);
+    (void)state;
+#define MASK(field, vulkan_name)                                                             \
+    {                                                                                        \
+        vkf__caps caps = original;                                                           \
+        const char *mask = vulkan_name;                                                      \
+        assert_int_equal(vkf__caps_limit(&host, &caps, VKF_PROFILE_FULL, &mask, 1), VKF_OK); \
+        assert_false(caps.matrix.field);                                                     \
+        assert_int_equal(caps.matrix.reductions &&caps.matrix.block_loads,                   \
+                         strcmp(mask, "cooperativeMatrixReductions") != 0 &&                 \
+                             strcmp(mask, "cooperativeMatrixBlockLoads") != 0 &&             \
+                             strcmp(mask, "cooperativeMatrix") != 0);                        \
+    }
+    VKF_MATRIX_FEATURES(MASK)
+#undef MASK
+}
+
+// Nothing is left of matrices without the first of their features: not even the shapes.
+static void test_caps_limit_no_matrices_below_full(void **state)
+{
+    static const char *const mask = "cooperativeMatrix";
+    const vkf__caps_matrix none = {0};
+    (void)state;
+    for (int profile = 0; profile < VKF_PROFILE_COUNT; profile++) {
+        message_record record;
+        vkf__host host = recording_host(&record);
+        vkf__caps caps = discrete_caps();
+        add_matrices(&caps, 16);
+        const vkf__caps_matrix all = caps.matrix;
+        assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_profile)profile, NULL, 0), VKF_OK);
+        assert_memory_equal(&caps.matrix, profile == VKF_PROFILE_FULL ? &all : &none, sizeof none);
+        assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_profile)profile, &mask, 1), VKF_OK);
+        assert_memory_equal(&caps.matrix, &none, sizeof none);
+    }
+}
+
 static void test_caps_limit_every_limit_mask(void **state)
 {
     message_record record;
@@ -206,6 +254,8 @@ static void test_caps_limit_bad_mask(void **state)
         {"shaderFloat16 ", "not known"},
         {"noSuchThing=4", "maxComputeSharedMemorySize=N"},
         {"shaderFloat16=0", "takes no value"},
+        {"cooperativeMatrix=0", "takes no value"},
+        {"cooperativeMatri", "cooperativeMatrixTensorAddressing"},
         {"maxPushConstantsSize", "is a limit"},
         {"maxPushConstantsSize=", "decimal number"},
         {"maxPushConstantsSize=-1", "decimal number"},
@@ -255,6 +305,8 @@ int main(void)
         cmocka_unit_test(test_caps_limit_later_profiles),
         cmocka_unit_test(test_caps_limit_profiles_only_lower),
         cmocka_unit_test(test_caps_limit_every_feature_mask),
+        cmocka_unit_test(test_caps_limit_every_matrix_feature_mask),
+        cmocka_unit_test(test_caps_limit_no_matrices_below_full),
         cmocka_unit_test(test_caps_limit_every_limit_mask),
         cmocka_unit_test(test_caps_limit_masks_on_top_of_profile),
         cmocka_unit_test(test_caps_limit_bad_mask),

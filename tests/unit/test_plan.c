@@ -238,6 +238,70 @@ static void test_plan_wishes_refused_with_warning(void **state)
     }
 }
 
+static bool plans_extension(const vkf__device_plan *plan, const char *name)
+{
+    for (uint32_t i = 0; i < plan->extension_count; i++) {
+        if (strcmp(plan->extensions[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void test_plan_matrices(void **state)
+{
+    vkf__caps caps = discrete_caps();
+    (void)state;
+    add_matrices(&caps, 16);
+    vkf__device_plan plan = plan_of(&caps, no_wishes);
+    assert_true(plan.enable_matrix && plan.enable_full_subgroups && plan.enable_subgroup_size_control &&
+                plan.enable_maintenance4);
+    assert_int_equal(plan.extension_count, 4);
+    assert_true(plans_extension(&plan, "VK_KHR_cooperative_matrix"));
+    assert_true(plans_extension(&plan, "VK_KHR_shader_bfloat16"));
+    assert_true(plans_extension(&plan, "VK_NV_cooperative_matrix2"));
+    caps.matrix.bfloat16 = caps.matrix.flexible_dimensions = false;
+    plan = plan_of(&caps, no_wishes);
+    assert_int_equal(plan.extension_count, 2);
+    assert_true(plans_extension(&plan, "VK_KHR_cooperative_matrix"));
+}
+
+// What is core later is an extension before.
+static void test_plan_matrices_on_an_older_vulkan(void **state)
+{
+    vkf__caps caps = discrete_caps();
+    (void)state;
+    add_matrices(&caps, 16);
+    caps.api_version = VK_MAKE_API_VERSION(0, 1, 1, 300);
+    caps.maintenance4 = false;
+    vkf__device_plan plan = plan_of(&caps, (vkf__plan_wishes){.timestamps = true, .executable_info = true});
+    assert_true(plan.enable_matrix && plan.enable_full_subgroups && !plan.enable_maintenance4);
+    assert_true(plans_extension(&plan, "VK_KHR_shader_float16_int8"));
+    assert_true(plans_extension(&plan, "VK_KHR_vulkan_memory_model"));
+    assert_true(plans_extension(&plan, "VK_EXT_subgroup_size_control"));
+    assert_in_range(plan.extension_count, 6, sizeof plan.extensions / sizeof plan.extensions[0]);
+    caps.compute_full_subgroups = caps.subgroup_size_control = false;
+    plan = plan_of(&caps, no_wishes);
+    assert_false(plans_extension(&plan, "VK_EXT_subgroup_size_control"));
+}
+
+// Without what their kernels need nothing of them is switched on.
+static void test_plan_matrices_without_what_they_need(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        vkf__caps caps = discrete_caps();
+        add_matrices(&caps, 16);
+        caps.memory_budget = false;
+        caps.shader_float16 = i != 0;
+        caps.vulkan_memory_model = i != 1;
+        caps.matrix.cooperative_matrix = i != 2;
+        vkf__device_plan plan = plan_of(&caps, no_wishes);
+        assert_false(plan.enable_matrix || plan.enable_full_subgroups || plan.enable_subgroup_size_control ||
+                     plan.enable_maintenance4);
+        assert_int_equal(plan.extension_count, 0);
+    }
+}
+
 static void test_plan_portability_subset(void **state)
 {
     vkf__caps caps = integrated_caps();
@@ -301,6 +365,9 @@ int main(void)
         cmocka_unit_test(test_plan_wishes_granted),
         cmocka_unit_test(test_plan_nothing_unasked),
         cmocka_unit_test(test_plan_wishes_refused_with_warning),
+        cmocka_unit_test(test_plan_matrices),
+        cmocka_unit_test(test_plan_matrices_on_an_older_vulkan),
+        cmocka_unit_test(test_plan_matrices_without_what_they_need),
         cmocka_unit_test(test_plan_portability_subset),
         cmocka_unit_test(test_plan_buffer_alignment),
         cmocka_unit_test(test_caps_info_mirrors_caps),

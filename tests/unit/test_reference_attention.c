@@ -294,6 +294,86 @@ static void test_attention_causal_equals_mask(void **state)
     }
 }
 
+// Query heads 0 and 1 read key head 0, 2 and 3 read key head 1: as if each had a copy of its own. The grouped operands
+// lie (batch, length, heads, width), the copies (batch, heads, length, width).
+static void test_sdpa_grouped_heads_equal_copies(void **state)
+{
+    (void)state;
+    enum { HEADS = 4, KV_HEADS = 2, WIDTH = 3, V_WIDTH = 2 };
+    float query[B * L * HEADS * WIDTH], key[B * S * KV_HEADS * WIDTH], value[B * S * KV_HEADS * V_WIDTH];
+    float keys[B * HEADS * S * WIDTH], values[B * HEADS * S * V_WIDTH];
+    float scores[B * HEADS * L * S], out[B * L * HEADS * V_WIDTH], expected[B * L * HEADS * V_WIDTH];
+    vkf_test_random random;
+    vkf_test_random_init(&random, 61);
+    vkf_test_fill_normal(&random, query, sizeof query / 4, 0, 1);
+    vkf_test_fill_normal(&random, key, sizeof key / 4, 0, 1);
+    vkf_test_fill_normal(&random, value, sizeof value / 4, 0, 1);
+    for (size_t i = 0; i < B * HEADS * S; i++) {
+        size_t from = (i / HEADS / S * S + i % S) * KV_HEADS + i / S % HEADS / (HEADS / KV_HEADS);
+        for (size_t c = 0; c < WIDTH; c++)
+            keys[i * WIDTH + c] = key[from * WIDTH + c];
+        for (size_t c = 0; c < V_WIDTH; c++)
+            values[i * V_WIDTH + c] = value[from * V_WIDTH + c];
+    }
+    vkf__ref_sdpa_desc desc = {
+        .softmax = {.batch = B,
+                    .heads = HEADS,
+                    .q_len = L,
+                    .k_len = S,
+                    .mask_cols = S,
+                    .out = scores,
+                    .scale = 0.5f,
+                    .causal = true,
+                    .causal_offset = S - L},
+        .kv_heads = HEADS,
+        .head_dim = WIDTH,
+        .v_head_dim = V_WIDTH,
+        .query = query,
+        .key = keys,
+        .value = values,
+        .out = expected,
+        .q_layout = {.row = HEADS * WIDTH, .outer = L * HEADS * WIDTH, .inner = WIDTH},
+        .k_layout = {.row = WIDTH, .outer = HEADS * S * WIDTH, .inner = S * WIDTH},
+        .v_layout = {.row = V_WIDTH, .outer = HEADS * S * V_WIDTH, .inner = S * V_WIDTH},
+        .out_layout = {.row = HEADS * V_WIDTH, .outer = L * HEADS * V_WIDTH, .inner = V_WIDTH},
+    };
+    vkf__ref_sdpa(&desc);
+    desc.kv_heads = KV_HEADS;
+    desc.key = key;
+    desc.value = value;
+    desc.out = out;
+    desc.k_layout = (vkf__ref_layout){.row = KV_HEADS * WIDTH, .outer = S * KV_HEADS * WIDTH, .inner = WIDTH};
+    desc.v_layout = (vkf__ref_layout){.row = KV_HEADS * V_WIDTH, .outer = S * KV_HEADS * V_WIDTH, .inner = V_WIDTH};
+    vkf__ref_sdpa(&desc);
+    assert_close(out, expected, sizeof out / 4, 0, 0, "grouped heads, seed 61");
+}
+
+// One query (ln 2) against keys 0 and 1: weights 1/3 and 2/3 for both heads, which share the values 3 and 6.
+static void test_sdpa_by_hand(void **state)
+{
+    (void)state;
+    const float query[] = {0.69314718056f, 0.69314718056f}, key[] = {0, 1}, value[] = {3, 6};
+    const float expected[] = {5, 5}, expected_weights[] = {1 / 3.f, 2 / 3.f, 1 / 3.f, 2 / 3.f};
+    const vkf__ref_layout column = {.row = 1, .outer = 2, .inner = 1};
+    float scores[4], out[2];
+    vkf__ref_sdpa(&(vkf__ref_sdpa_desc){
+        .softmax = {.batch = 1, .heads = 2, .q_len = 1, .k_len = 2, .mask_cols = 2, .out = scores, .scale = 1},
+        .kv_heads = 1,
+        .head_dim = 1,
+        .v_head_dim = 1,
+        .query = query,
+        .key = key,
+        .value = value,
+        .out = out,
+        .q_layout = column,
+        .k_layout = column,
+        .v_layout = column,
+        .out_layout = column,
+    });
+    assert_close(out, expected, 2, ATOL, RTOL, "sdpa");
+    assert_close(scores, expected_weights, 4, ATOL, RTOL, "weights");
+}
+
 static void test_attention_without_memory(void **state)
 {
     (void)state;
@@ -322,6 +402,8 @@ int main(void)
         cmocka_unit_test(test_attention_boolean_equals_additive),
         cmocka_unit_test(test_attention_lengths_equal_truncation),
         cmocka_unit_test(test_attention_causal_equals_mask),
+        cmocka_unit_test(test_sdpa_grouped_heads_equal_copies),
+        cmocka_unit_test(test_sdpa_by_hand),
         cmocka_unit_test(test_attention_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

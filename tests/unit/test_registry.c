@@ -8,15 +8,36 @@
 
 #include <cmocka.h>
 
-#include "kernel/select.h"
+#include "embedded_words.h"
+#include "kernel/pipeline.h"
 #include "kernel/shader_table.h"
+#include "shared/gemm.h"
 #include "spirv.h"
 
 #include "caps_fixture.h"
 
-// Capabilities that the floor of Vulkan 1.1 gives, and the one that 16-bit rows may ask for. Shader; and the two 16-bit
-// ones: StorageBuffer16BitAccess (also called StorageUniformBufferBlock16).
-enum { CAPABILITY_SHADER = 1, CAPABILITY_STORAGE_16BIT = 4433 };
+// Capabilities that the floor of Vulkan 1.1 gives (Shader, SampledBuffer, ImageQuery), and those that a row has to ask
+// for: StorageBuffer16BitAccess (also called StorageUniformBufferBlock16), GroupNonUniform and its kinds,
+// PhysicalStorageBufferAddresses; and, of matrices, Float16, VulkanMemoryModel, the ones of VK_KHR_cooperative_matrix,
+// of VK_KHR_shader_bfloat16, of VK_NV_cooperative_matrix2 and VK_NV_tensor_addressing.
+enum {
+    CAPABILITY_SHADER = 1,
+    CAPABILITY_FLOAT16 = 9,
+    CAPABILITY_BFLOAT16 = 5116,
+    CAPABILITY_MATRIX_BFLOAT16 = 5118,
+    CAPABILITY_MEMORY_MODEL = 5345,
+    CAPABILITY_MATRIX_CONVERSIONS = 5431,
+    CAPABILITY_MATRIX_PER_ELEMENT = 5432,
+    CAPABILITY_MATRIX_TENSOR = 5433,
+    CAPABILITY_TENSOR_ADDRESSING = 5439,
+    CAPABILITY_MATRIX = 6022,
+    CAPABILITY_SAMPLED_BUFFER = 46,
+    CAPABILITY_STORAGE_16BIT = 4433,
+    CAPABILITY_SUBGROUP = 61,
+    CAPABILITY_SUBGROUP_ARITHMETIC = 63,
+    CAPABILITY_SUBGROUP_SHUFFLE = 65,
+    CAPABILITY_ADDRESSES = 5347,
+};
 
 #define WHY_BYTES 160
 
@@ -29,24 +50,108 @@ static bool differs(char *out_why, const char *what, uint64_t row, uint64_t modu
     return true;
 }
 
+static bool binding_agrees(const vkf__kernel *row, const spirv_binding *b)
+{
+    if (b->set != 0 || b->binding > row->operand_count)
+        return false;
+    if (b->binding == 0)
+        return b->kind == SPIRV_UNIFORM_BLOCK;
+    switch (row->operands[b->binding - 1]) {
+    case VKF_OPERAND_STORAGE:
+        return b->kind == SPIRV_STORAGE_BUFFER;
+    case VKF_OPERAND_TEXEL:
+    case VKF_OPERAND_TEXEL4:
+        return b->kind == SPIRV_TEXEL_BUFFER;
+    default:
+        return false;
+    }
+}
+
 static bool bindings_agree(const vkf__kernel *row, const spirv_module *module, char *out_why)
 {
-    uint32_t seen = 0, storage = 0, params = 0;
+    uint32_t seen = 0, params = 0, expected = 1;
     for (size_t i = 0; i < module->binding_count; i++) {
         const spirv_binding *b = &module->bindings[i];
-        if (b->set != 0 || b->binding >= 32 || (seen & (1u << b->binding)) || b->storage != (b->binding > 0)) {
-            (void)snprintf(out_why, WHY_BYTES, "binding %u of set %u is no %s, or there twice", b->binding, b->set,
-                           b->binding > 0 ? "storage buffer" : "uniform block");
+        if (!binding_agrees(row, b) || (seen & (1u << b->binding))) {
+            (void)snprintf(out_why, WHY_BYTES, "binding %u of set %u is not what the row says, or there twice",
+                           b->binding, b->set);
             return false;
         }
         seen |= 1u << b->binding;
-        storage += b->storage;
-        params = b->storage ? params : b->size_bytes;
+        params = b->binding == 0 ? b->size_bytes : params;
     }
-    return !differs(out_why, "storage_count", row->storage_count, storage) &&
-           !differs(out_why, "bindings without a gap", (2u << row->storage_count) - 1, seen) &&
+    for (uint32_t i = 0; i < row->operand_count; i++)
+        expected |= row->operands[i] == VKF_OPERAND_ADDRESS ? 0 : 2u << i;
+    return !differs(out_why, "bindings", expected, seen) &&
            !differs(out_why, "params_bytes", row->params_bytes, params) &&
-           !differs(out_why, "push constants", (uint64_t)4 * row->storage_count, module->push_bytes);
+           !differs(out_why, "push constants", (uint64_t)4 * vkf__kernel_push_words(row), module->push_bytes);
+}
+
+static bool has_address(const vkf__kernel *row)
+{
+    for (uint32_t i = 0; i < row->operand_count; i++) {
+        if (row->operands[i] == VKF_OPERAND_ADDRESS)
+            return true;
+    }
+    return false;
+}
+
+static uint32_t needs_of_matrix_capability(uint32_t capability)
+{
+    switch (capability) {
+    case CAPABILITY_FLOAT16:
+    case CAPABILITY_MEMORY_MODEL:
+    case CAPABILITY_MATRIX:
+        return VKF_NEEDS_MATRIX;
+    case CAPABILITY_BFLOAT16:
+    case CAPABILITY_MATRIX_BFLOAT16:
+        return VKF_NEEDS_MATRIX_BF16;
+    case CAPABILITY_MATRIX_PER_ELEMENT:
+        return VKF_NEEDS_MATRIX_FLEXIBLE;
+    case CAPABILITY_MATRIX_TENSOR:
+    case CAPABILITY_TENSOR_ADDRESSING:
+        return VKF_NEEDS_MATRIX_TENSOR;
+    case CAPABILITY_MATRIX_CONVERSIONS:
+        return VKF_NEEDS_MATRIX_CONVERSION;
+    default:
+        return 0;
+    }
+}
+
+static bool capability_allowed(const vkf__kernel *row, uint32_t capability)
+{
+    switch (capability) {
+    case CAPABILITY_SHADER:
+    case CAPABILITY_SAMPLED_BUFFER:
+        return true;
+    case CAPABILITY_STORAGE_16BIT:
+        return row->needs & VKF_NEEDS_STORAGE_16BIT;
+    case CAPABILITY_SUBGROUP:
+        return row->needs & (VKF_NEEDS_SUBGROUP | VKF_NEEDS_SHUFFLE | VKF_NEEDS_MATRIX);
+    case CAPABILITY_SUBGROUP_ARITHMETIC:
+        return row->needs & VKF_NEEDS_SUBGROUP;
+    case CAPABILITY_SUBGROUP_SHUFFLE:
+        return row->needs & VKF_NEEDS_SHUFFLE;
+    case CAPABILITY_ADDRESSES:
+        return has_address(row);
+    default:
+        return row->needs & needs_of_matrix_capability(capability);
+    }
+}
+
+// Of matrices a row asks for what its module declares, and for no more.
+static bool matrix_needs_agree(const vkf__kernel *row, const spirv_module *module, char *out_why)
+{
+    static const uint32_t capabilities[] = {CAPABILITY_MATRIX,          CAPABILITY_MEMORY_MODEL,
+                                            CAPABILITY_MATRIX_BFLOAT16, CAPABILITY_MATRIX_PER_ELEMENT,
+                                            CAPABILITY_MATRIX_TENSOR,   CAPABILITY_MATRIX_CONVERSIONS};
+    for (size_t i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++) {
+        if (differs(out_why, "needs a matrix capability",
+                    (row->needs & needs_of_matrix_capability(capabilities[i])) != 0,
+                    spirv_has_capability(module, capabilities[i])))
+            return false;
+    }
+    return true;
 }
 
 static bool constants_agree(const vkf__kernel *row, const spirv_module *module, char *out_why)
@@ -54,34 +159,46 @@ static bool constants_agree(const vkf__kernel *row, const spirv_module *module, 
     uint64_t seen = 0;
     for (size_t i = 0; i < module->spec_count; i++)
         seen |= UINT64_C(1) << (module->spec_ids[i] % 64);
-    if (differs(out_why, "specialisation ids", (UINT64_C(1) << row->spec_count) - 1, seen) ||
+    uint64_t expected = ((UINT64_C(1) << row->spec_count) - 1) & ~(uint64_t)row->unused_spec;
+    if (differs(out_why, "specialisation ids", expected, seen) ||
         differs(out_why, "local_size_x is constant 0", 0, module->local_size_spec[0]))
         return false;
     for (size_t i = 0; i < module->capability_count; i++) {
-        uint32_t capability = module->capabilities[i];
-        if (capability != CAPABILITY_SHADER && capability != CAPABILITY_STORAGE_16BIT) {
-            (void)snprintf(out_why, WHY_BYTES, "capability %u, which no row may rely on", capability);
+        if (!capability_allowed(row, module->capabilities[i])) {
+            (void)snprintf(out_why, WHY_BYTES, "capability %u, which the row does not ask for",
+                           module->capabilities[i]);
             return false;
         }
     }
-    return !differs(out_why, "needs_storage_16bit", row->needs_storage_16bit,
-                    spirv_has_capability(module, CAPABILITY_STORAGE_16BIT));
+    bool subgroups = row->needs & (VKF_NEEDS_SUBGROUP | VKF_NEEDS_SHUFFLE) || row->matrix != VKF_MATRIX_NONE;
+    return matrix_needs_agree(row, module, out_why) &&
+           !differs(out_why, "needs 16-bit storage", (row->needs & VKF_NEEDS_STORAGE_16BIT) != 0,
+                    spirv_has_capability(module, CAPABILITY_STORAGE_16BIT)) &&
+           !differs(out_why, "needs subgroups", subgroups, spirv_has_capability(module, CAPABILITY_SUBGROUP)) &&
+           !differs(out_why, "needs addresses", has_address(row), spirv_has_capability(module, CAPABILITY_ADDRESSES));
 }
 
 // Whether the parts of a row agree with each other.
 static bool row_is_sound(const vkf__kernel *row, char *out_why)
 {
     const char *why = NULL;
-    if (row->type_count == 0 || row->type_count > VKF_KERNEL_MAX_TYPES || row->storage_count > VKF_KERNEL_MAX_STORAGE)
+    uint32_t shape = row->matrix != VKF_MATRIX_NONE ? 3 : 0;
+    if (row->type_count == 0 || row->type_count > VKF_KERNEL_MAX_TYPES || row->operand_count > VKF_KERNEL_MAX_OPERANDS)
         why = "its types or storage buffers exceed the limits";
     else if (row->spec_count > VKF_KERNEL_MAX_SPEC || row->tile_count + 1 > row->spec_count || row->tile_count > 5 ||
-             row->spec_count - row->tile_count - 1 > VKF_KERNEL_MAX_FLAGS)
+             row->spec_count - row->tile_count - 1 - shape > VKF_KERNEL_MAX_FLAGS)
         why = "its specialisation constants exceed the limits";
+    else if (row->unused_spec >> row->spec_count != 0 || (row->unused_spec & 1) != 0)
+        why = "it leaves out constants that it does not have";
+    else if (row->spec_count < row->tile_count + 1 + shape)
+        why = "it has no room for the shape of its matrices";
     else if (row->params_bytes == 0 || row->params_bytes % 4 != 0 || row->params_bytes > 256)
         why = "its parameters do not fit their slot of the control buffer";
     else if (row->config_count == 0 || row->op >= VKF_OP_COUNT)
         why = "it has no config or no operator";
     for (uint32_t i = 0; !why && i < row->config_count; i++) {
+        if ((row->configs[i].local_size == 0) == (row->configs[i].subgroups == 0))
+            why = "a config has no local size, or two";
         if (row->valid && !row->valid(&row->configs[i]))
             why = "a config fails its own valid()";
     }
@@ -98,12 +215,17 @@ static bool row_is_sound(const vkf__kernel *row, char *out_why)
 static bool row_agrees(const vkf__kernel *row, const vkf__shader *shader, char *out_why)
 {
     spirv_module module;
-    const char *why = NULL;
-    if (!shader || !spirv_read(shader->words, shader->word_count, &module, &why)) {
-        (void)snprintf(out_why, WHY_BYTES, "no module: %s", shader ? why : "none of this name");
+    const char *why = "none of this name";
+    uint32_t *words = shader ? embedded_words(shader) : NULL;
+    bool is_read = words && spirv_read(words, shader->word_count, &module, &why);
+    free(words);
+    if (!is_read) {
+        (void)snprintf(out_why, WHY_BYTES, "no module: %s", why);
         return false;
     }
-    return !differs(out_why, "SPIR-V version at most 1.3", 0, module.version > 0x00010300) &&
+    // Vulkan 1.1 takes SPIR-V 1.3, Vulkan 1.3 takes 1.6.
+    uint32_t version = row->needs & VKF_NEEDS_MATRIX_FLEXIBLE ? 0x00010600 : 0x00010300;
+    return !differs(out_why, "SPIR-V version beyond the row's", 0, module.version > version) &&
            row_is_sound(row, out_why) && bindings_agree(row, &module, out_why) &&
            constants_agree(row, &module, out_why);
 }
@@ -114,22 +236,35 @@ static void test_registry_row_agrees_with_module(void **state)
     assert_true(vkf__kernel_count > 0);
     for (uint32_t i = 0; i < vkf__kernel_count; i++) {
         char why[WHY_BYTES];
-        if (!row_agrees(&vkf__kernels[i], vkf__shader_find(vkf__kernels[i].name), why))
+        if (!row_agrees(&vkf__kernels[i], vkf__shader_find(vkf__kernel_module(&vkf__kernels[i])), why))
             fail_msg("%s: %s", vkf__kernels[i].name, why);
     }
 }
 
-static void test_registry_every_module_has_one_row(void **state)
+static void test_registry_every_module_has_a_row(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < vkf__shader_count; i++) {
-        uint32_t rows = 0;
+        bool found = false;
         for (uint32_t k = 0; k < vkf__kernel_count; k++)
-            rows += strcmp(vkf__kernels[k].name, vkf__shaders[i].name) == 0;
-        if (rows != 1)
-            fail_msg("%s has %u rows", vkf__shaders[i].name, rows);
+            found = found || strcmp(vkf__kernel_module(&vkf__kernels[k]), vkf__shaders[i].name) == 0;
+        if (!found)
+            fail_msg("%s has no row", vkf__shaders[i].name);
     }
-    assert_int_equal(vkf__kernel_count, vkf__shader_count);
+}
+
+static void test_registry_layouts_fit_the_pipelines(void **state)
+{
+    (void)state;
+    uint32_t layouts = 0;
+    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
+        bool known = false;
+        for (uint32_t k = 0; k < i && !known; k++)
+            known = vkf__kernels[i].operand_count == vkf__kernels[k].operand_count &&
+                    memcmp(vkf__kernels[i].operands, vkf__kernels[k].operands, sizeof vkf__kernels[i].operands) == 0;
+        layouts += !known;
+    }
+    assert_in_range(layouts, 1, VKF_MAX_LAYOUTS);
 }
 
 // A copy of a row with one field changed must be noticed: otherwise the comparison above could not fail.
@@ -139,7 +274,7 @@ static void test_registry_planted_difference_is_noticed(void **state)
     static const vkf__config bad_tile[] = {{.name = "bad", .local_size = 64, .tile = {8, 64, 16, 3, 4}}};
     static const vkf__config narrow[] = {{.name = "narrow", .local_size = 64, .tile = {8, 64, 16, 2, 4}, .max_m = 8}};
     const vkf__kernel *row = &vkf__kernels[0];
-    const vkf__shader *shader = vkf__shader_find(row->name);
+    const vkf__shader *shader = vkf__shader_find(vkf__kernel_module(row));
     char why[WHY_BYTES];
     assert_int_equal(row->op, VKF_OP_GEMM);
     assert_true(row_agrees(row, shader, why));
@@ -150,9 +285,9 @@ static void test_registry_planted_difference_is_noticed(void **state)
         if (row_agrees(&copy, shader, why))             \
             fail_msg("%s = %s passes", #field, #value); \
     } while (0)
-    PLANT(needs_storage_16bit, true);
-    PLANT(storage_count, row->storage_count - 1);
-    PLANT(storage_count, row->storage_count + 1);
+    PLANT(needs, VKF_NEEDS_STORAGE_16BIT);
+    PLANT(operand_count, row->operand_count - 1);
+    PLANT(operand_count, row->operand_count + 1);
     PLANT(params_bytes, row->params_bytes - 4);
     PLANT(params_bytes, row->params_bytes + 4);
     PLANT(spec_count, row->spec_count - 1);
@@ -174,16 +309,61 @@ static void test_registry_planted_difference_is_noticed(void **state)
     assert_false(row_agrees(row, vkf__shader_find("copy.f32_f32"), why));
 }
 
+static const vkf__kernel *row_named(const char *name)
+{
+    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
+        if (strcmp(vkf__kernels[i].name, name) == 0)
+            return &vkf__kernels[i];
+    }
+    fail_msg("no row %s", name);
+    return NULL;
+}
+
+// The same for what rows on matrices have besides.
+static void test_registry_planted_matrix_difference_is_noticed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t need;
+    } rows[] = {
+        {"gemm_coopmat.f16_f16_f32", VKF_NEEDS_MATRIX},
+        {"gemm_coopmat.f32_bf16_f32", VKF_NEEDS_MATRIX_BF16},
+        {"gemm_coopmat2_element.f16_f16_f16", VKF_NEEDS_MATRIX_FLEXIBLE},
+        {"gemm_coopmat2.f16_f16_f16", VKF_NEEDS_MATRIX_TENSOR},
+        {"gemm_coopmat2.f32_f16_f32", VKF_NEEDS_MATRIX_CONVERSION},
+        {"attention_coopmat.f16_f16_f16", VKF_NEEDS_MATRIX},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const vkf__kernel *row = row_named(rows[i].name);
+        const vkf__shader *shader = vkf__shader_find(vkf__kernel_module(row));
+        char why[WHY_BYTES];
+        assert_true(row_agrees(row, shader, why));
+        vkf__kernel copy = *row;
+        copy.needs &= ~rows[i].need;
+        assert_false(row_agrees(&copy, shader, why));
+        copy = *row;
+        copy.unused_spec ^= 1u << VKF_GEMM_SPEC_THREAD_M;
+        assert_false(row_agrees(&copy, shader, why));
+        copy = *row;
+        copy.needs ^= VKF_NEEDS_MATRIX_BF16;
+        assert_false(row_agrees(&copy, shader, why));
+    }
+}
+
 static void test_spirv_malformed_is_refused(void **state)
 {
     (void)state;
     const vkf__shader *shader = &vkf__shaders[0];
     spirv_module module;
     const char *why = NULL;
-    uint32_t words[5] = {shader->words[0], shader->words[1], 0, 1, 0};
-    uint32_t endless[6] = {shader->words[0], shader->words[1], 0, 1, 0, 17};
-    assert_true(spirv_read(shader->words, shader->word_count, &module, &why));
-    assert_false(spirv_read(shader->words, 4, &module, &why));
+    uint32_t *whole = embedded_words(shader);
+    assert_non_null(whole);
+    uint32_t words[5] = {whole[0], whole[1], 0, 1, 0};
+    uint32_t endless[6] = {whole[0], whole[1], 0, 1, 0, 17};
+    assert_true(spirv_read(whole, shader->word_count, &module, &why));
+    assert_false(spirv_read(whole, 4, &module, &why));
+    free(whole);
     assert_false(spirv_read(words, 0, &module, &why));
     assert_true(spirv_read(words, 5, &module, &why));
     assert_false(spirv_read(endless, 6, &module, &why));
@@ -191,6 +371,13 @@ static void test_spirv_malformed_is_refused(void **state)
     assert_false(spirv_read(endless, 6, &module, &why));
     words[0]++;
     assert_false(spirv_read(words, 5, &module, &why));
+}
+
+static bool selects(const vkf__caps *caps, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
+                    vkf__variant *out_variant)
+{
+    const vkf__selector selector = {.caps = caps};
+    return vkf__select(&selector, op, types, problem, out_variant, NULL);
 }
 
 static bool any_config_usable(const vkf__caps *caps, const vkf__kernel *row)
@@ -207,6 +394,7 @@ static vkf__caps limited_caps(vkf_profile profile)
     message_record record;
     vkf__host host = recording_host(&record);
     vkf__caps caps = discrete_caps();
+    add_matrices(&caps, 16);
     assert_int_equal(vkf__caps_limit(&host, &caps, profile, NULL, 0), VKF_OK);
     return caps;
 }
@@ -219,13 +407,22 @@ static void test_registry_rows_run_on_the_baseline(void **state)
     assert_int_equal(caps.max_workgroup_invocations, 128);
     for (uint32_t i = 0; i < vkf__kernel_count; i++) {
         const vkf__kernel *row = &vkf__kernels[i];
-        bool excused = row->storage_count > 4 || row->needs_storage_16bit;
+        uint32_t storage = 0;
+        for (uint32_t o = 0; o < row->operand_count; o++)
+            storage += row->operands[o] == VKF_OPERAND_STORAGE;
+        bool excused = storage > 4 || row->needs != 0 || has_address(row);
         if (any_config_usable(&caps, row) == excused)
             fail_msg("%s %s on the baseline", row->name, excused ? "may run" : "has no config");
     }
 }
 
-// Whatever full offers can be served everywhere, if by another row; the fused layer norm falls back to two kernels.
+// The fused layer norm falls back to two kernels, attention over keys of another type to products and a softmax.
+static bool has_other_fallback(const vkf__kernel *row)
+{
+    return row->op == VKF_OP_LAYER_NORM_RESIDUAL || (row->op == VKF_OP_ATTENTION && row->types[0] != row->types[1]);
+}
+
+// Whatever full offers can be served everywhere, if by another row.
 static void test_registry_types_of_full_are_served_on_the_baseline(void **state)
 {
     (void)state;
@@ -234,11 +431,12 @@ static void test_registry_types_of_full_are_served_on_the_baseline(void **state)
         const vkf__caps least = limited_caps(profile);
         for (uint32_t i = 0; i < vkf__kernel_count; i++) {
             const vkf__kernel *row = &vkf__kernels[i];
-            const vkf__problem problems[] = {{1, 1, 1}, {100, 100, 100}, {1, 5000, 64}};
+            const vkf__problem problems[] = {
+                {.m = 1, .n = 1, .k = 1}, {.m = 100, .n = 100, .k = 100}, {.m = 1, .n = 5000, .k = 64}};
             vkf__variant variant;
-            for (size_t p = 0; p < 3 && row->op != VKF_OP_LAYER_NORM_RESIDUAL; p++) {
-                assert_true(vkf__select(&full, NULL, row->op, row->types, &problems[p], &variant));
-                if (!vkf__select(&least, NULL, row->op, row->types, &problems[p], &variant))
+            for (size_t p = 0; p < 3 && !has_other_fallback(row); p++) {
+                assert_true(selects(&full, row->op, row->types, &problems[p], &variant));
+                if (!selects(&least, row->op, row->types, &problems[p], &variant))
                     fail_msg("nothing serves the types of %s under %s", row->name, vkf_profile_name(profile));
             }
         }
@@ -249,14 +447,14 @@ static void test_registry_fused_layer_norm_has_a_fallback(void **state)
 {
     (void)state;
     const vkf__caps least = limited_caps(VKF_PROFILE_ANDROID_BASELINE_2022);
-    const vkf__problem problem = {10, 512, 0};
+    const vkf__problem problem = {.m = 10, .n = 512, .k = 0};
     for (uint32_t i = 0; i < vkf__kernel_count; i++) {
         const vkf__kernel *row = &vkf__kernels[i];
         vkf__variant variant;
         if (row->op != VKF_OP_LAYER_NORM_RESIDUAL)
             continue;
-        assert_false(vkf__select(&least, NULL, row->op, row->types, &problem, &variant));
-        assert_true(vkf__select(&least, NULL, VKF_OP_LAYER_NORM, row->types, &problem, &variant));
+        assert_false(selects(&least, row->op, row->types, &problem, &variant));
+        assert_true(selects(&least, VKF_OP_LAYER_NORM, row->types, &problem, &variant));
     }
 }
 
@@ -280,8 +478,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_registry_row_agrees_with_module),
-        cmocka_unit_test(test_registry_every_module_has_one_row),
+        cmocka_unit_test(test_registry_every_module_has_a_row),
+        cmocka_unit_test(test_registry_layouts_fit_the_pipelines),
         cmocka_unit_test(test_registry_planted_difference_is_noticed),
+        cmocka_unit_test(test_registry_planted_matrix_difference_is_noticed),
         cmocka_unit_test(test_spirv_malformed_is_refused),
         cmocka_unit_test(test_registry_rows_run_on_the_baseline),
         cmocka_unit_test(test_registry_types_of_full_are_served_on_the_baseline),

@@ -1,5 +1,7 @@
 // Which kernel serves a problem, on devices written by hand.
 #include "kernel/select.h"
+#include "kernel/variant_hash.h"
+#include "shared/gemm.h"
 
 #include "caps_fixture.h"
 
@@ -11,7 +13,8 @@ static void assert_selected(const vkf__caps *caps, const vkf__tuned *tuned, vkf_
                             vkf__problem problem, const char *kernel, const char *config)
 {
     vkf__variant variant = {0};
-    assert_true(vkf__select(caps, tuned, op, types, &problem, &variant));
+    const vkf__selector selector = {.caps = caps, .tuned = tuned};
+    assert_true(vkf__select(&selector, op, types, &problem, &variant, NULL));
     if (strcmp(variant.kernel->name, kernel) != 0 || strcmp(variant.config->name, config) != 0)
         fail_msg("%u x %u x %u gives %s/%s, expected %s/%s", problem.m, problem.n, problem.k, variant.kernel->name,
                  variant.config->name, kernel, config);
@@ -32,15 +35,41 @@ static void test_select_gemm_config_by_shape(void **state)
     (void)state;
     static const struct {
         uint32_t m, n;
+        const char *kernel;
         const char *config;
     } rows[] = {
-        {1, 512, "thin"},  {8, 512, "thin"},  {8, 1, "thin"},    {9, 512, "small"},   {47, 47, "small"},
-        {48, 47, "small"}, {47, 48, "small"}, {48, 48, "large"}, {512, 512, "large"}, {UINT32_MAX, UINT32_MAX, "large"},
+        {1, 512, "gemv_columns.f32_f32_f32", "rows1"}, {8, 512, "gemv_columns.f32_f32_f32", "rows8"},
+        {8, 1, "gemv_columns.f32_f32_f32", "rows8"},   {9, 512, "gemm_tile.f32_f32_f32", "small"},
+        {47, 47, "gemm_tile.f32_f32_f32", "small"},    {48, 47, "gemm_tile.f32_f32_f32", "small"},
+        {47, 48, "gemm_tile.f32_f32_f32", "small"},    {48, 48, "gemm_tile.f32_f32_f32", "large"},
+        {512, 512, "gemm_tile.f32_f32_f32", "large"},  {UINT32_MAX, UINT32_MAX, "gemm_tile.f32_f32_f32", "large"},
     };
     const vkf__caps caps = discrete_caps();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        assert_selected(&caps, NULL, VKF_OP_GEMM, fff, (vkf__problem){rows[i].m, rows[i].n, 64},
-                        "gemm_tile.f32_f32_f32", rows[i].config);
+        assert_selected(&caps, NULL, VKF_OP_GEMM, fff, (vkf__problem){.m = rows[i].m, .n = rows[i].n, .k = 64},
+                        rows[i].kernel, rows[i].config);
+}
+
+// What a processor that runs shaders is given for a weight in panels, by its traits.
+static void test_select_weights_in_panels_on_processors(void **state)
+{
+    (void)state;
+    const vkf__problem problem = {
+        .m = 128, .n = 768, .k = 768, .b_layout = VKF_GEMM_B_PANELS, .quads = true, .largest = 768 * 768};
+    vkf__problem odd = problem;
+    odd.quads = false;
+    vkf__caps caps = cpu_caps();
+    caps.subgroup_size = 8;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_texel_shuffle.f32_f32_f32", "32x4");
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, odd, "gemm_direct.f32_f32_f32", "64x16");
+    caps.subgroup_size = 4;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_texel.f32_f32_f32", "16x16");
+    caps.max_texel_elements = 65536;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_direct.f32_f32_f32", "64x16");
+    caps.matrix.cooperative_matrix = true;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_address.f32_f32_f32", "64x64");
+    caps.buffer_device_address = false;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_direct.f32_f32_f32", "64x16");
 }
 
 static void test_select_row_config_by_length(void **state)
@@ -52,8 +81,8 @@ static void test_select_row_config_by_length(void **state)
     } rows[] = {{1, "row16"}, {63, "row16"}, {64, "row64"}, {1023, "row64"}, {1024, "row256"}};
     const vkf__caps caps = discrete_caps();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        assert_selected(&caps, NULL, VKF_OP_SOFTMAX, fff, (vkf__problem){10, rows[i].n, 0}, "softmax.f32_f32",
-                        rows[i].config);
+        assert_selected(&caps, NULL, VKF_OP_SOFTMAX, fff, (vkf__problem){.m = 10, .n = rows[i].n, .k = 0},
+                        "softmax.f32_f32", rows[i].config);
 }
 
 static void test_select_smaller_workgroups_where_large_ones_are_not_allowed(void **state)
@@ -61,21 +90,26 @@ static void test_select_smaller_workgroups_where_large_ones_are_not_allowed(void
     (void)state;
     vkf__caps caps = discrete_caps();
     caps.max_workgroup_invocations = 128;
-    assert_selected(&caps, NULL, VKF_OP_SOFTMAX, fff, (vkf__problem){10, 5000, 0}, "softmax.f32_f32", "row64");
-    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, (vkf__problem){100, 100, 9}, "gemm_tile.f32_f32_f32", "large");
+    assert_selected(&caps, NULL, VKF_OP_SOFTMAX, fff, (vkf__problem){.m = 10, .n = 5000, .k = 0}, "softmax.f32_f32",
+                    "row64");
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, (vkf__problem){.m = 100, .n = 100, .k = 9}, "gemm_tile.f32_f32_f32",
+                    "large");
     caps.max_workgroup_size_x = 64;
-    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, (vkf__problem){100, 100, 9}, "gemm_tile.f32_f32_f32", "small");
-    assert_selected(&caps, NULL, VKF_OP_COPY, fff, (vkf__problem){100, 100, 9}, "copy.f32_f32", "flat64");
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, (vkf__problem){.m = 100, .n = 100, .k = 9}, "gemm_tile.f32_f32_f32",
+                    "small");
+    assert_selected(&caps, NULL, VKF_OP_COPY, fff, (vkf__problem){.m = 100, .n = 100, .k = 9}, "copy.f32_f32",
+                    "flat64");
     caps.max_workgroup_size_x = 1024;
     caps.max_shared_memory_bytes = 8000; // the large tile takes 8320 bytes
-    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, (vkf__problem){100, 100, 9}, "gemm_tile.f32_f32_f32", "small");
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, (vkf__problem){.m = 100, .n = 100, .k = 9}, "gemm_tile.f32_f32_f32",
+                    "small");
 }
 
 static void test_select_prefers_16bit_storage(void **state)
 {
     (void)state;
     vkf__caps caps = discrete_caps();
-    const vkf__problem problem = {100, 100, 100};
+    const vkf__problem problem = {.m = 100, .n = 100, .k = 100};
     assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_tile.f32_f16_f32", "large");
     assert_selected(&caps, NULL, VKF_OP_GEMM, hhh, problem, "gemm_tile.f16_f16_f16", "large");
     caps.storage_16bit = false;
@@ -88,10 +122,10 @@ static void test_select_unknown_types_are_refused(void **state)
     (void)state;
     const vkf__caps caps = discrete_caps();
     const vkf_dtype types[] = {VKF_DTYPE_BOOL, VKF_DTYPE_BOOL, VKF_DTYPE_BOOL};
-    const vkf__problem problem = {1, 1, 1};
+    const vkf__problem problem = {.m = 1, .n = 1, .k = 1};
     vkf__variant variant = {0};
     for (vkf__op op = 0; op < VKF_OP_COUNT; op++)
-        assert_false(vkf__select(&caps, NULL, op, types, &problem, &variant));
+        assert_false(vkf__select(&(vkf__selector){.caps = &caps}, op, types, &problem, &variant, NULL));
     assert_null(variant.kernel);
 }
 
@@ -99,23 +133,37 @@ static void test_select_device_without_any_config(void **state)
 {
     (void)state;
     vkf__caps caps = discrete_caps();
-    const vkf__problem problem = {100, 100, 100};
+    const vkf__problem problem = {.m = 100, .n = 100, .k = 100};
     vkf__variant variant = {0};
     caps.max_workgroup_invocations = 8;
-    assert_false(vkf__select(&caps, NULL, VKF_OP_GEMM, fff, &problem, &variant));
+    assert_false(vkf__select(&(vkf__selector){.caps = &caps}, VKF_OP_GEMM, fff, &problem, &variant, NULL));
     caps = discrete_caps();
     caps.max_storage_buffers = 3;
-    assert_false(vkf__select(&caps, NULL, VKF_OP_GEMM, fff, &problem, &variant));
+    assert_false(vkf__select(&(vkf__selector){.caps = &caps}, VKF_OP_GEMM, fff, &problem, &variant, NULL));
 }
 
-static vkf__tuned tuned_table(const char *text)
+// The last argument names what was measured for (m class, n, k): "kernel/config".
+static void add_tuned(vkf__tuned *tuned, vkf__op op, const vkf_dtype *types, vkf__problem problem, double median_us,
+                      const char *variant)
 {
     message_record record;
     vkf__host host = recording_host(&record);
-    vkf__tuned tuned;
-    assert_int_equal(vkf__tuned_parse(&host, text, strlen(text), &tuned), VKF_OK);
-    assert_true(tuned.count > 0);
-    return tuned;
+    const vkf__kernel *kernel = NULL;
+    const vkf__config *config = NULL;
+    assert_true(vkf__variant_named(variant, strlen(variant), &kernel, &config));
+    vkf__tuned_entry entry = {
+        .op = op,
+        .type_count = kernel->type_count,
+        .m_class = vkf__tuned_m_class(problem.m),
+        .n = problem.n,
+        .k = problem.k,
+        .panels = problem.b_layout == VKF_GEMM_B_PANELS,
+        .kernel = (uint32_t)(kernel - vkf__kernels),
+        .config = (uint32_t)(config - kernel->configs),
+        .median_us = median_us,
+    };
+    memcpy(entry.types, types, kernel->type_count * sizeof types[0]);
+    assert_int_equal(vkf__tuned_put(&host, tuned, &entry), VKF_OK);
 }
 
 static void free_table(vkf__tuned *tuned)
@@ -129,22 +177,83 @@ static void test_select_tuned_entry_overrides(void **state)
 {
     (void)state;
     vkf__caps caps = discrete_caps();
-    vkf__tuned tuned = tuned_table("vkformer-tuned 1\n"
-                                   "gemm f32,f32,f32 m<=128 n=100 k=64 gemm_tile.f32_f32_f32/small\n"
-                                   "gemm f32,f16,f32 m<=any n=100 k=64 gemm_tile.f32_f16_f32/small\n"
-                                   "softmax f32,f32 m<=8 n=2000 k=0 softmax.f32_f32/row256\n");
-    assert_selected(&caps, &tuned, VKF_OP_GEMM, fff, (vkf__problem){100, 100, 64}, "gemm_tile.f32_f32_f32", "small");
-    assert_selected(&caps, &tuned, VKF_OP_GEMM, fff, (vkf__problem){128, 100, 64}, "gemm_tile.f32_f32_f32", "small");
-    assert_selected(&caps, &tuned, VKF_OP_GEMM, fff, (vkf__problem){129, 100, 64}, "gemm_tile.f32_f32_f32", "large");
-    assert_selected(&caps, &tuned, VKF_OP_GEMM, fff, (vkf__problem){100, 101, 64}, "gemm_tile.f32_f32_f32", "large");
-    assert_selected(&caps, &tuned, VKF_OP_GEMM, fff, (vkf__problem){100, 100, 65}, "gemm_tile.f32_f32_f32", "large");
+    vkf__tuned tuned = {0};
+    add_tuned(&tuned, VKF_OP_GEMM, fff, (vkf__problem){.m = 128, .n = 100, .k = 64}, 1, "gemm_tile.f32_f32_f32/small");
+    add_tuned(&tuned, VKF_OP_GEMM, fhf, (vkf__problem){.m = 999, .n = 100, .k = 64}, 1, "gemm_tile.f32_f16_f32/small");
+    add_tuned(&tuned, VKF_OP_SOFTMAX, fff, (vkf__problem){.m = 8, .n = 2000}, 1, "softmax.f32_f32/row256");
+    assert_selected(&caps, &tuned, VKF_OP_GEMM, fff, (vkf__problem){.m = 100, .n = 100, .k = 64},
+                    "gemm_tile.f32_f32_f32", "small");
+    assert_selected(&caps, &tuned, VKF_OP_GEMM, fff, (vkf__problem){.m = 128, .n = 100, .k = 64},
+                    "gemm_tile.f32_f32_f32", "small");
+    assert_selected(&caps, &tuned, VKF_OP_GEMM, fff, (vkf__problem){.m = 129, .n = 100, .k = 64},
+                    "gemm_tile.f32_f32_f32", "large");
+    assert_selected(&caps, &tuned, VKF_OP_GEMM, fff, (vkf__problem){.m = 100, .n = 101, .k = 64},
+                    "gemm_tile.f32_f32_f32", "large");
+    assert_selected(&caps, &tuned, VKF_OP_GEMM, fff, (vkf__problem){.m = 100, .n = 100, .k = 65},
+                    "gemm_tile.f32_f32_f32", "large");
     // An entry that this device may not use is passed over.
-    assert_selected(&caps, &tuned, VKF_OP_GEMM, fhf, (vkf__problem){200, 100, 64}, "gemm_tile.f32_f16_f32", "small");
+    assert_selected(&caps, &tuned, VKF_OP_GEMM, fhf, (vkf__problem){.m = 200, .n = 100, .k = 64},
+                    "gemm_tile.f32_f16_f32", "small");
     caps.storage_16bit = false;
-    assert_selected(&caps, &tuned, VKF_OP_GEMM, fhf, (vkf__problem){200, 100, 64}, "gemm_tile.f32_f16p_f32", "large");
+    assert_selected(&caps, &tuned, VKF_OP_GEMM, fhf, (vkf__problem){.m = 200, .n = 100, .k = 64},
+                    "gemm_tile.f32_f16p_f32", "large");
     caps.max_workgroup_invocations = 128;
-    assert_selected(&caps, &tuned, VKF_OP_SOFTMAX, fff, (vkf__problem){8, 2000, 0}, "softmax.f32_f32", "row64");
+    assert_selected(&caps, &tuned, VKF_OP_SOFTMAX, fff, (vkf__problem){.m = 8, .n = 2000, .k = 0}, "softmax.f32_f32",
+                    "row64");
     free_table(&tuned);
+}
+
+static void test_select_rank_by_measured_layout(void **state)
+{
+    (void)state;
+    const vkf__caps caps = discrete_caps();
+    vkf__tuned tuned = {0};
+    const vkf__selector selector = {.caps = &caps, .tuned = &tuned};
+    const vkf__problem rows = {.m = 100, .n = 128, .k = 64, .b_layout = VKF_GEMM_B_NK};
+    const vkf__problem panels = {.m = 100, .n = 128, .k = 64, .b_layout = VKF_GEMM_B_PANELS, .quads = true};
+    assert_true(vkf__select_rank(&selector, VKF_OP_GEMM, fff, &rows) >= 3);
+    add_tuned(&tuned, VKF_OP_GEMM, fff, rows, 10, "gemm_tile.f32_f32_f32/small");
+    assert_int_equal(vkf__select_rank(&selector, VKF_OP_GEMM, fff, &rows), 1);
+    assert_true(vkf__select_rank(&selector, VKF_OP_GEMM, fff, &panels) >= 3);
+    add_tuned(&tuned, VKF_OP_GEMM, fff, panels, 5, "gemm_tile.f32_f32_f32/large");
+    assert_int_equal(vkf__select_rank(&selector, VKF_OP_GEMM, fff, &rows), 2);
+    assert_int_equal(vkf__select_rank(&selector, VKF_OP_GEMM, fff, &panels), 1);
+    free_table(&tuned);
+}
+
+static void set_verdict(vkf__verdicts *verdicts, const char *kernel, size_t config, vkf__verdict verdict)
+{
+    const vkf__kernel *k = kernel_named(kernel);
+    vkf__verdict_set(verdicts, k, &k->configs[config], verdict);
+}
+
+static void test_select_passes_over_bad_verdicts(void **state)
+{
+    (void)state;
+    message_record record;
+    const vkf__host host = recording_host(&record);
+    const vkf__caps caps = discrete_caps();
+    const vkf__problem problem = {.m = 10, .n = 2000};
+    vkf__verdicts verdicts = {0};
+    vkf__variant variant;
+    const char *why = NULL;
+    vkf__selector selector = {.caps = &caps, .verdicts = &verdicts};
+    assert_int_equal(vkf__verdicts_init(&host, &verdicts), VKF_OK);
+    static const char *const expected[] = {"row256", "row64", "row16"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, &why));
+        assert_string_equal(variant.config->name, expected[i]);
+        set_verdict(&verdicts, "softmax.f32_f32", i, i == 1 ? VKF_VERDICT_SLOW : VKF_VERDICT_WRONG);
+    }
+    // A slow one is better than none, a wrong one is not.
+    assert_true(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, &why));
+    assert_string_equal(variant.config->name, "row64");
+    assert_non_null(strstr(why, "slow"));
+    set_verdict(&verdicts, "softmax.f32_f32", 1, VKF_VERDICT_WRONG);
+    assert_false(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, &why));
+    assert_false(vkf__variant_serves(&selector, variant.kernel, variant.config, &problem, &why));
+    assert_non_null(strstr(why, "quarantined"));
+    vkf__verdicts_free(&host, &verdicts);
 }
 
 static void test_kernel_usable_says_why(void **state)
@@ -181,12 +290,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_select_gemm_config_by_shape),
+        cmocka_unit_test(test_select_weights_in_panels_on_processors),
         cmocka_unit_test(test_select_row_config_by_length),
         cmocka_unit_test(test_select_smaller_workgroups_where_large_ones_are_not_allowed),
         cmocka_unit_test(test_select_prefers_16bit_storage),
         cmocka_unit_test(test_select_unknown_types_are_refused),
         cmocka_unit_test(test_select_device_without_any_config),
         cmocka_unit_test(test_select_tuned_entry_overrides),
+        cmocka_unit_test(test_select_rank_by_measured_layout),
+        cmocka_unit_test(test_select_passes_over_bad_verdicts),
         cmocka_unit_test(test_kernel_usable_says_why),
     };
     return cmocka_run_group_tests_name("select", tests, NULL, NULL);

@@ -53,10 +53,11 @@ static void test_dtype_size_and_name(void **state)
         size_t size_bytes;
         const char *name;
     } rows[] = {
-        {VKF_DTYPE_F32, 4, "f32"},   {VKF_DTYPE_F16, 2, "f16"},       {VKF_DTYPE_I32, 4, "i32"},
-        {VKF_DTYPE_BOOL, 1, "bool"}, {VKF_DTYPE_COUNT, 0, "unknown"}, {(vkf_dtype)-1, 0, "unknown"},
+        {VKF_DTYPE_F32, 4, "f32"},     {VKF_DTYPE_F16, 2, "f16"},   {VKF_DTYPE_I32, 4, "i32"},
+        {VKF_DTYPE_BOOL, 1, "bool"},   {VKF_DTYPE_BF16, 2, "bf16"}, {VKF_DTYPE_COUNT, 0, "unknown"},
+        {(vkf_dtype)-1, 0, "unknown"},
     };
-    assert_int_equal(VKF_DTYPE_COUNT, 4);
+    assert_int_equal(VKF_DTYPE_COUNT, 5);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(vkf_dtype_size(rows[i].dtype), rows[i].size_bytes);
         assert_string_equal(vkf_dtype_name(rows[i].dtype), rows[i].name);

@@ -1,0 +1,157 @@
+// The list of kernels: what is visited, what a failure to compile gives, and where statistics come from.
+#include <string.h>
+
+#include "fixture.h"
+#include "kernel/context.h"
+
+typedef struct visits {
+    uint32_t count;
+    uint32_t usable;
+    uint32_t compiled;
+    uint32_t with_statistics;
+    uint32_t first_rows; // defaults for a Linear of one row, all f32
+    uint32_t stop_at;    // 0: never
+    vkf_status last_status;
+    vkf_kernel_statistics last;
+} visits;
+
+static bool visit(void *user, const vkf_kernel_report *report)
+{
+    visits *v = user;
+    v->count++;
+    v->usable += report->usable;
+    v->compiled += report->compiled;
+    v->with_statistics += report->has_statistics;
+    v->first_rows += strstr(report->kernel, ".f32_f32_f32") && strstr(report->default_for, "linear, 1 row");
+    v->last_status = report->status;
+    v->last = report->statistics;
+    assert_true(report->usable || !report->compiled);
+    assert_non_null(report->why);
+    return v->count != v->stop_at;
+}
+
+static visits report(vkf_test_gpu *gpu, const char *name, bool compile, vkf_status expected, uint32_t stop_at)
+{
+    visits v = {.stop_at = stop_at};
+    assert_int_equal(vkf_context_report_kernels(gpu->context, name, compile, visit, &v), expected);
+    return v;
+}
+
+static void test_report_kernels_visits_the_registry(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    uint32_t least = 0;
+    for (uint32_t i = 0; i < vkf__kernel_count; i++)
+        least += vkf__kernels[i].op == VKF_OP_ATTENTION ? 0 : vkf__kernels[i].config_count;
+    const visits all = report(gpu, NULL, false, VKF_OK, 0);
+    assert_true(all.count > least);
+    assert_int_equal(all.compiled, 0);
+    assert_int_equal(all.first_rows, 1);
+    assert_int_equal(report(gpu, "copy.f32_f32/", false, VKF_OK, 0).count, 2);
+    assert_int_equal(report(gpu, "copy.f32_f32/flat64", false, VKF_OK, 0).count, 1);
+    assert_int_equal(report(gpu, "no such kernel", false, VKF_OK, 0).count, 0);
+}
+
+static void test_report_kernels_compiles(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const visits v = report(gpu, "copy.f32_f32/", true, VKF_OK, 0);
+    assert_int_equal(v.compiled, v.usable);
+    assert_int_equal(v.last_status, VKF_OK);
+    assert_int_equal(v.with_statistics, 0); // not asked for when the context was made
+    assert_int_equal(v.last.registers, VKF_STATISTIC_UNKNOWN);
+    assert_int_equal(v.last.shared_bytes, 0); // of the kernel itself
+}
+
+static void test_report_kernels_can_be_cancelled(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    assert_int_equal(report(gpu, NULL, false, VKF_ERROR_CANCELLED, 3).count, 3);
+    assert_int_equal(vkf_context_report_kernels(gpu->context, NULL, false, NULL, NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_context_report_kernels(NULL, NULL, false, visit, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
+static VkResult pipeline_result;
+
+static VKAPI_ATTR VkResult VKAPI_CALL no_pipelines(VkDevice device, VkPipelineCache cache, uint32_t count,
+                                                   const VkComputePipelineCreateInfo *infos,
+                                                   const VkAllocationCallbacks *callbacks, VkPipeline *pipelines)
+{
+    (void)device, (void)cache, (void)count, (void)infos, (void)callbacks, (void)pipelines;
+    return pipeline_result;
+}
+
+// A context of its own, without the pipelines that other tests made.
+static void with_failing_compiler(vkf_test_gpu *gpu, VkResult result, vkf_status expected, uint32_t expected_count)
+{
+    vkf_test_gpu other = {.profile = gpu->profile};
+    vkf_context_desc desc = {.skip_self_test = true};
+    assert_int_equal(vkf_test_gpu_open(&other, &desc), 0);
+    pipeline_result = result;
+    other.context->device.vk.vkCreateComputePipelines = no_pipelines;
+    const visits v = report(&other, "copy.f32_f32/", true, expected, 0);
+    assert_int_equal(v.count, expected_count);
+    assert_int_equal(v.compiled, 0);
+    if (v.count > 0)
+        assert_int_equal(v.last_status, VKF_ERROR_VULKAN);
+    vkf_context_destroy(&other.context);
+}
+
+static void test_report_kernels_names_those_that_do_not_compile(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    with_failing_compiler(gpu, VK_ERROR_UNKNOWN, VKF_OK, 2);
+    with_failing_compiler(gpu, VK_ERROR_DEVICE_LOST, VKF_ERROR_DEVICE_LOST, 0);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL one_executable(VkDevice device, const VkPipelineInfoKHR *info, uint32_t *count,
+                                                     VkPipelineExecutablePropertiesKHR *out)
+{
+    (void)device;
+    assert_true(info->pipeline != VK_NULL_HANDLE);
+    *count = 1;
+    if (out)
+        out->stages = VK_SHADER_STAGE_COMPUTE_BIT;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL one_statistic(VkDevice device, const VkPipelineExecutableInfoKHR *info,
+                                                    uint32_t *count, VkPipelineExecutableStatisticKHR *out)
+{
+    (void)device, (void)info;
+    *count = 1;
+    if (out) {
+        *out = (VkPipelineExecutableStatisticKHR){.name = "VGPRs",
+                                                  .format = VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_UINT64_KHR};
+        out->value.u64 = 42;
+    }
+    return VK_SUCCESS;
+}
+
+static void test_report_kernels_reads_statistics(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf__device *device = &gpu->context->device;
+    const vkf__device before = *device;
+    device->plan.enable_executable_info = true;
+    device->plan.caps.driver_id = VK_DRIVER_ID_MESA_RADV;
+    device->vk.vkGetPipelineExecutablePropertiesKHR = one_executable;
+    device->vk.vkGetPipelineExecutableStatisticsKHR = one_statistic;
+    const visits v = report(gpu, "copy.f32_f32/", true, VKF_OK, 0);
+    device->plan = before.plan;
+    device->vk = before.vk;
+    assert_int_equal(v.with_statistics, v.compiled);
+    assert_int_equal(v.last.registers, 42);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_report_kernels_visits_the_registry),
+        cmocka_unit_test(test_report_kernels_compiles),
+        cmocka_unit_test(test_report_kernels_can_be_cancelled),
+        cmocka_unit_test(test_report_kernels_names_those_that_do_not_compile),
+        cmocka_unit_test(test_report_kernels_reads_statistics),
+    };
+    return cmocka_run_group_tests_name("kernel_report", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
+}

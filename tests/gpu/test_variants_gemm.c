@@ -1,0 +1,118 @@
+// Every kernel for matrix products that this device may use, asked for in turn, against the reference: weights in rows
+// and in panels, operands aligned and not.
+//
+// Bounds as in test_op_gemm.c and test_op_gemm_f16.c.
+#include <string.h>
+
+#include "support/gemm_case.h"
+
+// What vkf_context_desc.variant is set to: kernels, and for those with shared memory each of their configs.
+static const char *const VARIANTS[] = {
+    "gemm_tile",
+    "gemm_tile.f32_f32_f32/64x64",
+    "gemm_tile.f32_f32_f32/64x32",
+    "gemm_tile.f32_f32_f32/128x64",
+    "gemm_tile.f32_f32_f32/128x128",
+    "gemm_tile.f32_f32_f32/deep",
+    "gemm_texel_shuffle",
+    "gemm_texel.",
+    "gemm_direct",
+    "gemv_subgroup",
+    "gemv.",
+    "gemv_columns",
+};
+
+// One, odd, prime, around tiles of 8, 16, 32 and 64, a panel less and more one column.
+static const uint32_t SHAPES[][3] = {
+    {1, 33, 32}, {2, 31, 100}, {8, 65, 64}, {9, 32, 20}, {17, 97, 44}, {37, 41, 43}, {65, 129, 68}, {1, 1, 4},
+};
+
+static void run_weights(vkf_test_ops *ops, const vkf_test_gemm_types *types, double tolerance)
+{
+    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
+        for (int packed = 0; packed < 2; packed++) {
+            // Packed weights take kernels that ask for alignment; what is unaligned falls back to others.
+            ops->aligned = packed && i % 4 != 3;
+            const vkf_test_gemm_case gemm = {
+                .m = SHAPES[i][0],
+                .n = SHAPES[i][1],
+                .k = SHAPES[i][2],
+                .transpose_b = true,
+                .packed = packed,
+                .alpha = 1,
+                .bias = true,
+                .activation = VKF_ACTIVATION_RELU,
+            };
+            vkf_test_gemm_run(ops, types, &gemm, false, tolerance, tolerance);
+        }
+    }
+}
+
+static void run_all(const vkf_test_gemm_types *types, double tolerance)
+{
+    for (size_t i = 0; i < COUNT_OF(VARIANTS); i++) {
+        vkf_test_ops ops;
+        if (vkf_test_ops_open_variant(&ops, VARIANTS[i]))
+            run_weights(&ops, types, tolerance);
+        vkf_test_ops_close(&ops);
+    }
+}
+
+static void test_gemm_by_every_variant(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    run_all(&(vkf_test_gemm_types){VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32}, 2e-5);
+}
+
+static void test_gemm_by_every_variant_with_half_weights(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    run_all(&(vkf_test_gemm_types){VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_F32}, 2e-5);
+}
+
+static void test_gemm_by_every_variant_in_half(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    run_all(&(vkf_test_gemm_types){VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16}, 2e-2);
+}
+
+// A weight larger than what the device binds, in panels: it is cut between panels.
+static void test_gemm_packed_weight_in_slices(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    const char *const masks[] = {"maxStorageBufferRange=65536", "maxTexelBufferElements=65536"};
+    const vkf_test_gemm_types f32 = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
+    vkf_test_ops ops;
+    if (vkf_test_ops_open(&ops, masks, 2))
+        vkf_test_gemm_run(
+            &ops, &f32,
+            &(vkf_test_gemm_case){
+                .m = 5, .n = 1000, .k = 100, .transpose_b = true, .packed = true, .alpha = 1, .bias = true},
+            false, 2e-5, 1e-5);
+    vkf_test_ops_close(&ops);
+}
+
+static void test_pack_weight_refuses_what_is_no_weight(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *cube = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 3, 4));
+    vkf_test_operand *ids = vkf_test_ids(ops, (const int32_t[]){1, 2, 3, 4}, SHAPE(2, 2));
+    vkf_tensor packed = {.rank = 7};
+    vkf_status status = vkf_pack_weight(ops->gpu.context, &cube->tensor, "packed", &packed);
+    vkf_test_assert_refused(ops, status, VKF_ERROR_INVALID_ARGUMENT, "rank 3");
+    status = vkf_pack_weight(ops->gpu.context, &ids->tensor, "packed", &packed);
+    vkf_test_assert_refused(ops, status, VKF_ERROR_INVALID_ARGUMENT, "i32");
+    assert_int_equal(packed.rank, 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        VKF_OPS_TEST(test_gemm_by_every_variant),
+        VKF_OPS_TEST(test_gemm_by_every_variant_with_half_weights),
+        VKF_OPS_TEST(test_gemm_by_every_variant_in_half),
+        VKF_OPS_TEST(test_gemm_packed_weight_in_slices),
+        VKF_OPS_TEST(test_pack_weight_refuses_what_is_no_weight),
+    };
+    return cmocka_run_group_tests(tests, vkf_test_ops_setup, vkf_test_ops_teardown);
+}

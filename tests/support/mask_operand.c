@@ -1,0 +1,67 @@
+#include "support/mask_operand.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define MAX_BATCH 8u
+
+static vkf_test_operand *additive_mask(vkf_test_ops *ops, uint32_t masked, uint32_t rank, const uint32_t *shape)
+{
+    vkf_test_operand *mask = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 2, rank, shape);
+    for (size_t i = 0; i < mask->count; i++) {
+        if (i < masked || i % 3 == 1)
+            mask->values[i] = i % 2 ? -INFINITY : -FLT_MAX;
+    }
+    vkf_test_upload(ops, mask);
+    return mask;
+}
+
+vkf_test_operand *vkf_test_mask_operand(vkf_test_ops *ops, vkf_mask_kind kind, uint32_t masked, uint32_t rank,
+                                        const uint32_t *shape)
+{
+    if (kind == VKF_MASK_ADDITIVE)
+        return additive_mask(ops, masked, rank, shape);
+    bool exclude = kind == VKF_MASK_BOOL_EXCLUDE;
+    vkf_test_operand *mask = vkf_test_bools(ops, exclude ? 0.3 : 0.7, rank, shape);
+    memset(mask->bools, exclude, masked);
+    vkf_test_upload(ops, mask);
+    return mask;
+}
+
+vkf_test_operand *vkf_test_key_mask_operand(vkf_test_ops *ops, vkf_mask_kind kind, uint32_t batch, uint32_t keys,
+                                            bool mask_all)
+{
+    if (kind == VKF_MASK_NONE)
+        return NULL;
+    if (kind != VKF_MASK_LENGTHS)
+        return vkf_test_mask_operand(ops, kind, mask_all ? keys : 0, SHAPE(batch, keys));
+    int32_t lengths[MAX_BATCH];
+    assert_true(batch <= MAX_BATCH);
+    vkf_test_fill_ids(&ops->gpu.random, lengths, batch, keys + 2);
+    if (mask_all)
+        lengths[0] = batch > 1 && keys % 2 ? -3 : 0;
+    return vkf_test_ids(ops, lengths, SHAPE(batch));
+}
+
+const void *vkf_test_content_of(const vkf_test_operand *operand)
+{
+    if (!operand)
+        return NULL;
+    return operand->bools ? (const void *)operand->bools
+           : operand->ids ? (const void *)operand->ids
+                          : (const void *)operand->values;
+}
+
+size_t vkf_test_broadcast_stride(const vkf_test_operand *operand, uint32_t from_end)
+{
+    size_t stride = 1;
+    if (!operand)
+        return 0;
+    const vkf_tensor *tensor = &operand->tensor;
+    if (from_end >= tensor->rank || tensor->shape[tensor->rank - 1 - from_end] == 1)
+        return 0;
+    for (uint32_t i = tensor->rank - from_end; i < tensor->rank; i++)
+        stride *= tensor->shape[i];
+    return stride;
+}

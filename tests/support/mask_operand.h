@@ -1,0 +1,22 @@
+// Masks of attention scores as operands, and how the reference reads them.
+#ifndef VKF_TESTS_MASK_OPERAND_H
+#define VKF_TESTS_MASK_OPERAND_H
+
+#include "support/op_fixture.h"
+
+// A mask of a boolean kind or the additive one that masks about a third, and the first `masked` values surely.
+vkf_test_operand *vkf_test_mask_operand(vkf_test_ops *ops, vkf_mask_kind kind, uint32_t masked, uint32_t rank,
+                                        const uint32_t *shape);
+
+// A key mask of any kind (NONE: NULL). Lengths are 0 to one beyond the keys. With mask_all every key of batch entry 0 is
+// masked.
+vkf_test_operand *vkf_test_key_mask_operand(vkf_test_ops *ops, vkf_mask_kind kind, uint32_t batch, uint32_t keys,
+                                            bool mask_all);
+
+// Values, ids or bools of an operand; NULL for NULL.
+const void *vkf_test_content_of(const vkf_test_operand *operand);
+
+// Stride of the dimension that stands `from_end` before the last; 0 where the operand (which may be NULL) broadcasts.
+size_t vkf_test_broadcast_stride(const vkf_test_operand *operand, uint32_t from_end);
+
+#endif

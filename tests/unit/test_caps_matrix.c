@@ -1,0 +1,269 @@
+// What a driver tells of cooperative matrices, from a driver written by hand.
+#include "caps_fixture.h"
+
+#define F16 VK_COMPONENT_TYPE_FLOAT16_KHR
+#define F32 VK_COMPONENT_TYPE_FLOAT32_KHR
+#define BF16 VK_COMPONENT_TYPE_BFLOAT16_KHR
+
+// The driver. Functions of Vulkan have no argument for a test's own data.
+static struct {
+    bool matrix, bfloat16, matrix2;
+    VkShaderStageFlags stages;
+    uint32_t shape_count;
+    VkCooperativeMatrixPropertiesKHR shapes[VKF_MATRIX_MAX_SHAPES + 8];
+    VkResult result;
+    bool asked_for_matrix2;
+} driver;
+
+static VKAPI_ATTR void VKAPI_CALL get_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *features)
+{
+    (void)device;
+    for (VkBaseOutStructure *link = features->pNext; link; link = link->pNext) {
+        if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR)
+            ((VkPhysicalDeviceCooperativeMatrixFeaturesKHR *)(void *)link)->cooperativeMatrix = driver.matrix;
+        if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR)
+            ((VkPhysicalDeviceShaderBfloat16FeaturesKHR *)(void *)link)->shaderBFloat16CooperativeMatrix =
+                driver.bfloat16;
+        if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV) {
+            VkPhysicalDeviceCooperativeMatrix2FeaturesNV *matrix2 = (void *)link;
+            driver.asked_for_matrix2 = true;
+            matrix2->cooperativeMatrixFlexibleDimensions = driver.matrix2;
+            matrix2->cooperativeMatrixPerElementOperations = driver.matrix2;
+        }
+    }
+}
+
+static VKAPI_ATTR void VKAPI_CALL get_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2 *properties)
+{
+    (void)device;
+    for (VkBaseOutStructure *link = properties->pNext; link; link = link->pNext) {
+        if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR)
+            ((VkPhysicalDeviceCooperativeMatrixPropertiesKHR *)(void *)link)->cooperativeMatrixSupportedStages =
+                driver.stages;
+        if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV)
+            ((VkPhysicalDeviceCooperativeMatrix2PropertiesNV *)(void *)link)
+                ->cooperativeMatrixFlexibleDimensionsMaxDimension = 512;
+    }
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL get_shapes(VkPhysicalDevice device, uint32_t *count,
+                                                 VkCooperativeMatrixPropertiesKHR *shapes)
+{
+    (void)device;
+    uint32_t given = driver.shape_count < *count ? driver.shape_count : *count;
+    for (uint32_t i = 0; i < given; i++) {
+        assert_int_equal(shapes[i].sType, VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR);
+        shapes[i] = driver.shapes[i];
+    }
+    *count = given;
+    return driver.result != VK_SUCCESS ? driver.result : given < driver.shape_count ? VK_INCOMPLETE : VK_SUCCESS;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL get_flexible(VkPhysicalDevice device, uint32_t *count,
+                                                   VkCooperativeMatrixFlexibleDimensionsPropertiesNV *shapes)
+{
+    (void)device;
+    *count = 1;
+    shapes[0] = (VkCooperativeMatrixFlexibleDimensionsPropertiesNV){
+        .MGranularity = 16,
+        .NGranularity = 32,
+        .KGranularity = 8,
+        .AType = F16,
+        .BType = F16,
+        .CType = F32,
+        .ResultType = F32,
+        .scope = VK_SCOPE_WORKGROUP_KHR,
+        .workgroupInvocations = 128,
+    };
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_proc(VkInstance instance, const char *name)
+{
+    (void)instance;
+    if (strcmp(name, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR") == 0)
+        return (PFN_vkVoidFunction)get_shapes;
+    if (strcmp(name, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV") == 0)
+        return (PFN_vkVoidFunction)get_flexible;
+    return NULL;
+}
+
+static VkCooperativeMatrixPropertiesKHR shape_of(uint32_t m, uint32_t n, uint32_t k, VkComponentTypeKHR type)
+{
+    return (VkCooperativeMatrixPropertiesKHR){
+        .MSize = m,
+        .NSize = n,
+        .KSize = k,
+        .AType = type,
+        .BType = type,
+        .CType = F32,
+        .ResultType = F32,
+        .scope = VK_SCOPE_SUBGROUP_KHR,
+    };
+}
+
+static void reset_driver(void)
+{
+    memset(&driver, 0, sizeof driver);
+    driver.matrix = driver.bfloat16 = driver.matrix2 = true;
+    driver.stages = VK_SHADER_STAGE_COMPUTE_BIT;
+    driver.shapes[0] = shape_of(8, 8, 8, F16);
+    driver.shapes[1] = shape_of(16, 16, 16, F16);
+    driver.shapes[2] = shape_of(16, 8, 8, BF16);
+    driver.shape_count = 3;
+}
+
+static vkf__caps_matrix caps_of(const vkf__matrix_extensions *extensions)
+{
+    const vkf__instance instance = {
+        .get_proc = get_proc,
+        .vkGetPhysicalDeviceFeatures2 = get_features,
+        .vkGetPhysicalDeviceProperties2 = get_properties,
+    };
+    vkf__caps_matrix caps;
+    memset(&caps, 0x5a, sizeof caps);
+    vkf__caps_matrix_read(&instance, VK_NULL_HANDLE, extensions, &caps);
+    return caps;
+}
+
+static const vkf__matrix_extensions all_extensions = {true, true, true};
+
+static void test_matrix_read(void **state)
+{
+    (void)state;
+    reset_driver();
+    const vkf__caps_matrix caps = caps_of(&all_extensions);
+    assert_true(caps.cooperative_matrix && caps.bfloat16 && caps.flexible_dimensions && caps.per_element_operations);
+    assert_false(caps.tensor_addressing || caps.workgroup_scope || caps.conversions);
+    assert_int_equal(caps.shape_count, 3);
+    assert_int_equal(caps.shapes[2].m, 16);
+    assert_int_equal(caps.shapes[2].n, 8);
+    assert_int_equal(caps.flexible_count, 1);
+    assert_int_equal(caps.flexible[0].n, 32);
+    assert_int_equal(caps.flexible_max_dimension, 512);
+}
+
+static void test_matrix_read_without(void **state)
+{
+    static const vkf__matrix_extensions no_extensions = {0}, one_extension = {.cooperative_matrix = true};
+    const vkf__caps_matrix none = {0};
+    (void)state;
+    reset_driver();
+    vkf__caps_matrix caps = caps_of(&no_extensions);
+    assert_memory_equal(&caps, &none, sizeof caps);
+    caps = caps_of(&one_extension);
+    assert_true(caps.cooperative_matrix);
+    assert_false(caps.flexible_dimensions || caps.bfloat16 || driver.asked_for_matrix2);
+    driver.matrix = false; // though it lists shapes
+    caps = caps_of(&all_extensions);
+    assert_false(caps.cooperative_matrix || caps.bfloat16 || caps.shape_count > 0);
+    reset_driver();
+    driver.stages = VK_SHADER_STAGE_FRAGMENT_BIT;
+    caps = caps_of(&all_extensions);
+    assert_memory_equal(&caps, &none, sizeof caps);
+}
+
+static void test_matrix_read_long_and_broken_lists(void **state)
+{
+    (void)state;
+    reset_driver();
+    driver.shape_count = VKF_MATRIX_MAX_SHAPES + 8;
+    for (uint32_t i = 0; i < driver.shape_count; i++)
+        driver.shapes[i] = shape_of(8 + i, 8, 8, F16);
+    vkf__caps_matrix caps = caps_of(&all_extensions);
+    assert_int_equal(caps.shape_count, VKF_MATRIX_MAX_SHAPES);
+    assert_int_equal(caps.shapes[VKF_MATRIX_MAX_SHAPES - 1].m, 8 + VKF_MATRIX_MAX_SHAPES - 1);
+    driver.result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    caps = caps_of(&all_extensions);
+    assert_true(caps.cooperative_matrix);
+    assert_int_equal(caps.shape_count, 0);
+}
+
+static void test_matrix_find(void **state)
+{
+    (void)state;
+    reset_driver();
+    vkf__caps_matrix caps = caps_of(&all_extensions);
+    assert_ptr_equal(vkf__matrix_find(&caps, F16), &caps.shapes[1]);
+    assert_ptr_equal(vkf__matrix_find(&caps, BF16), &caps.shapes[2]);
+    assert_null(vkf__matrix_find(&caps, F32));
+#define PASSED_OVER(field, value)                                          \
+    do {                                                                   \
+        vkf__caps_matrix other = caps;                                     \
+        other.shapes[1].field = (value);                                   \
+        assert_ptr_equal(vkf__matrix_find(&other, F16), &other.shapes[0]); \
+    } while (0)
+    PASSED_OVER(saturating, true);
+    PASSED_OVER(scope, VK_SCOPE_WORKGROUP_KHR);
+    PASSED_OVER(result_type, F16);
+    PASSED_OVER(c_type, F16);
+    PASSED_OVER(b_type, BF16);
+    PASSED_OVER(k, 12);
+    PASSED_OVER(n, 0);
+#undef PASSED_OVER
+    caps.shapes[0] = caps.shapes[1]; // of equals the first
+    assert_ptr_equal(vkf__matrix_find(&caps, F16), &caps.shapes[0]);
+}
+
+static void test_matrix_find_flexible(void **state)
+{
+    (void)state;
+    reset_driver();
+    const vkf__caps_matrix caps = caps_of(&all_extensions);
+    const VkScopeKHR workgroup = VK_SCOPE_WORKGROUP_KHR;
+    assert_ptr_equal(vkf__matrix_find_flexible(&caps, F16, workgroup, 128, 48, 64, 24), &caps.flexible[0]);
+    assert_non_null(vkf__matrix_find_flexible(&caps, F16, workgroup, 128, 512, 512, 512));
+    assert_null(vkf__matrix_find_flexible(&caps, F16, workgroup, 128, 528, 64, 24));
+    assert_null(vkf__matrix_find_flexible(&caps, F16, workgroup, 256, 48, 64, 24));
+    assert_null(vkf__matrix_find_flexible(&caps, F16, workgroup, 128, 8, 64, 24));
+    assert_null(vkf__matrix_find_flexible(&caps, F16, workgroup, 128, 48, 16, 24));
+    assert_null(vkf__matrix_find_flexible(&caps, F16, workgroup, 128, 48, 64, 4));
+    assert_null(vkf__matrix_find_flexible(&caps, BF16, workgroup, 128, 48, 64, 24));
+    assert_null(vkf__matrix_find_flexible(&caps, F16, VK_SCOPE_SUBGROUP_KHR, 128, 48, 64, 24));
+}
+
+static uint32_t chain_length(const void *next)
+{
+    uint32_t length = 0;
+    for (const VkBaseInStructure *link = next; link; link = link->pNext)
+        length++;
+    return length;
+}
+
+static void test_matrix_features_enable(void **state)
+{
+    vkf__caps caps = discrete_caps();
+    vkf__matrix_features features;
+    const VkBaseInStructure last = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
+    const void *next = &last;
+    const char *names[3];
+    (void)state;
+    assert_int_equal(vkf__matrix_features_enable(&caps.matrix, &features, &next, names), 0);
+    assert_ptr_equal(next, &last);
+    add_matrices(&caps, 16);
+    caps.matrix.reductions = false;
+    assert_int_equal(vkf__matrix_features_enable(&caps.matrix, &features, &next, names), 3);
+    assert_int_equal(chain_length(next), 4);
+    assert_true(features.matrix.cooperativeMatrix && features.bfloat16.shaderBFloat16CooperativeMatrix);
+    assert_false(features.matrix.cooperativeMatrixRobustBufferAccess || features.bfloat16.shaderBFloat16DotProduct);
+    assert_true(features.matrix2.cooperativeMatrixWorkgroupScope && features.matrix2.cooperativeMatrixTensorAddressing);
+    assert_false(features.matrix2.cooperativeMatrixReductions);
+    caps.matrix.bfloat16 = caps.matrix.flexible_dimensions = false;
+    next = NULL;
+    assert_int_equal(vkf__matrix_features_enable(&caps.matrix, &features, &next, names), 1);
+    assert_string_equal(names[0], "VK_KHR_cooperative_matrix");
+    assert_int_equal(chain_length(next), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_matrix_read),
+        cmocka_unit_test(test_matrix_read_without),
+        cmocka_unit_test(test_matrix_read_long_and_broken_lists),
+        cmocka_unit_test(test_matrix_find),
+        cmocka_unit_test(test_matrix_find_flexible),
+        cmocka_unit_test(test_matrix_features_enable),
+    };
+    return cmocka_run_group_tests_name("caps_matrix", tests, NULL, NULL);
+}

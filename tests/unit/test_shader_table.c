@@ -1,0 +1,154 @@
+// The embedded modules: each unpacks to whole SPIR-V, and damaged bytes are a status.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kernel/shader_table.h"
+
+#include "recording_host.h"
+
+#define SPIRV_MAGIC 0x07230203
+#define SPIRV_HEADER_WORDS 5
+#define SPIRV_FUNCTION_END ((1u << 16) | 56)
+
+// Instructions, whose first words hold their lengths, fill the module from its header to the end of its last function.
+static bool is_whole(const uint32_t *words, uint32_t word_count)
+{
+    uint32_t at = SPIRV_HEADER_WORDS;
+    while (at < word_count && words[at] >> 16 != 0)
+        at += words[at] >> 16;
+    return words[0] == SPIRV_MAGIC && at == word_count && words[at - 1] == SPIRV_FUNCTION_END;
+}
+
+static void test_shader_words_every_module_is_whole(void **state)
+{
+    (void)state;
+    assert_true(vkf__shader_count > 0);
+    for (uint32_t i = 0; i < vkf__shader_count; i++) {
+        const vkf__shader *shader = &vkf__shaders[i];
+        recording_host recording;
+        uint32_t *words = NULL;
+        recording_host_init(&recording);
+        if (vkf__shader_words(&recording.host, shader, &words) != VKF_OK)
+            fail_msg("%s", recording.text);
+        if (!is_whole(words, shader->word_count))
+            fail_msg("%s is not whole", shader->name);
+        if (is_whole(words, shader->word_count - 1))
+            fail_msg("%s is whole without its last word", shader->name);
+        vkf__free(&recording.host, words);
+        assert_int_equal(recording.live, 0);
+    }
+}
+
+static void test_shader_find_gives_each_module_by_its_name(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < vkf__shader_count; i++)
+        assert_ptr_equal(vkf__shader_find(vkf__shaders[i].name), &vkf__shaders[i]);
+    assert_null(vkf__shader_find("gemm_tile"));
+    assert_null(vkf__shader_find(""));
+}
+
+// Stored results of the tuner count while the hash is the same: modules that differ must not share one.
+static void test_shader_hash_differs_between_modules(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < vkf__shader_count; i++) {
+        uint32_t *words = NULL, *other = NULL;
+        for (uint32_t k = 0; k < i; k++) {
+            if (vkf__shaders[i].hash != vkf__shaders[k].hash)
+                continue;
+            recording_host recording;
+            recording_host_init(&recording);
+            assert_int_equal(vkf__shaders[i].word_count, vkf__shaders[k].word_count);
+            assert_int_equal(vkf__shader_words(&recording.host, &vkf__shaders[i], &words), VKF_OK);
+            assert_int_equal(vkf__shader_words(&recording.host, &vkf__shaders[k], &other), VKF_OK);
+            assert_memory_equal(words, other, (size_t)4 * vkf__shaders[i].word_count);
+            vkf__free(&recording.host, words);
+            vkf__free(&recording.host, other);
+        }
+    }
+}
+
+static void test_shader_words_without_memory_is_a_status(void **state)
+{
+    (void)state;
+    recording_host recording;
+    uint32_t *words = NULL;
+    recording_host_init(&recording);
+    assert_int_equal(vkf__shader_words(&recording.host, &vkf__shaders[0], &words), VKF_OK);
+    vkf__free(&recording.host, words);
+    size_t calls = recording.calls;
+    assert_true(calls >= 2);
+    for (size_t i = 1; i <= calls; i++) {
+        words = NULL;
+        recording_host_init(&recording);
+        recording.fail_call = i;
+        assert_int_equal(vkf__shader_words(&recording.host, &vkf__shaders[0], &words), VKF_ERROR_OUT_OF_HOST_MEMORY);
+        assert_null(words);
+        assert_int_equal(recording.live, 0);
+        assert_int_equal(recording.messages, 1);
+    }
+}
+
+static void assert_damaged(const vkf__shader *shader, const vkf__shader_family *family)
+{
+    recording_host recording;
+    uint32_t *words = NULL;
+    vkf__shader damaged = *shader;
+    damaged.family = family;
+    recording_host_init(&recording);
+    assert_int_equal(vkf__shader_words(&recording.host, &damaged, &words), VKF_ERROR_FORMAT);
+    assert_null(words);
+    assert_int_equal(recording.live, 0);
+    assert_non_null(strstr(recording.text, shader->name));
+}
+
+static void test_shader_words_damaged_is_a_status(void **state)
+{
+    (void)state;
+    const vkf__shader *shader = &vkf__shaders[0];
+    const vkf__shader_family *family = shader->family;
+    const uint32_t size = family->gzip_bytes;
+    const uint32_t places[] = {0, 2, 11, size / 2, size - 12, size - 8, size - 1}; // header, content, checksum, length
+    uint8_t *bytes = malloc(size);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        memcpy(bytes, family->gzip, size);
+        bytes[places[i]] ^= 0x10;
+        assert_damaged(shader, &(vkf__shader_family){bytes, size, family->word_count});
+    }
+    memcpy(bytes, family->gzip, size);
+    const uint32_t sizes[] = {0, 9, size / 2, size - 8, size - 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        assert_damaged(shader, &(vkf__shader_family){bytes, sizes[i], family->word_count});
+    assert_damaged(shader, &(vkf__shader_family){bytes, size, family->word_count - 1});
+    assert_damaged(shader, &(vkf__shader_family){bytes, size, family->word_count + 1});
+    free(bytes);
+}
+
+// Bytes that unpack, and are another module's words or none's.
+static void test_shader_words_elsewhere_is_a_status(void **state)
+{
+    (void)state;
+    vkf__shader shader = vkf__shaders[0];
+    shader.first_word++;
+    shader.word_count -= 8;
+    assert_damaged(&shader, shader.family);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shader_words_every_module_is_whole),
+        cmocka_unit_test(test_shader_find_gives_each_module_by_its_name),
+        cmocka_unit_test(test_shader_hash_differs_between_modules),
+        cmocka_unit_test(test_shader_words_without_memory_is_a_status),
+        cmocka_unit_test(test_shader_words_damaged_is_a_status),
+        cmocka_unit_test(test_shader_words_elsewhere_is_a_status),
+    };
+    return cmocka_run_group_tests_name("shader table", tests, NULL, NULL);
+}

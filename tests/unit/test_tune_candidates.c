@@ -1,0 +1,154 @@
+// Which variants the tuner would measure, on devices written by hand.
+#include "kernel/tune_candidates.h"
+#include "shared/gemm.h"
+
+#include "caps_fixture.h"
+
+static const vkf_dtype fff[] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
+static const vkf__problem rows = {.m = 100, .n = 128, .k = 64, .b_layout = VKF_GEMM_B_NK};
+
+typedef struct list {
+    vkf__candidate *items;
+    size_t count;
+} list;
+
+static list candidates(const vkf__selector *selector, vkf__op op, const vkf__problem *problem)
+{
+    message_record record;
+    const vkf__host host = recording_host(&record);
+    list l = {0};
+    assert_int_equal(vkf__tune_candidates(&host, selector, op, fff, problem, &l.items, &l.count), VKF_OK);
+    return l;
+}
+
+static void release(list *l)
+{
+    message_record record;
+    const vkf__host host = recording_host(&record);
+    vkf__free(&host, l->items);
+}
+
+static const vkf__candidate *find(const list *l, const char *kernel, const char *config)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        if (strcmp(l->items[i].variant.kernel->name, kernel) == 0 &&
+            strcmp(l->items[i].variant.config->name, config) == 0)
+            return &l->items[i];
+    }
+    fail_msg("%s/%s is not in the list", kernel, config);
+    return NULL;
+}
+
+static void test_candidates_are_every_variant_with_a_reason(void **state)
+{
+    (void)state;
+    const vkf__caps caps = discrete_caps();
+    const vkf__selector selector = {.caps = &caps};
+    list l = candidates(&selector, VKF_OP_GEMM, &rows);
+    assert_true(l.count >= 3);
+    for (size_t i = 0; i < l.count; i++) {
+        assert_non_null(l.items[i].why);
+        assert_int_equal(l.items[i].variant.kernel->op, VKF_OP_GEMM);
+        assert_int_equal(strcmp(l.items[i].why, "usable") == 0, l.items[i].taken);
+    }
+    assert_true(find(&l, "gemm_tile.f32_f32_f32", "large")->taken);
+    assert_true(find(&l, "gemm_tile.f32_f32_f32", "large")->shared_bytes > 0);
+    // 100 rows are too many for it.
+    assert_false(find(&l, "gemm_tile.f32_f32_f32", "thin")->taken);
+    release(&l);
+}
+
+static void test_candidates_respect_limits_and_verdicts(void **state)
+{
+    (void)state;
+    message_record record;
+    const vkf__host host = recording_host(&record);
+    vkf__caps caps = discrete_caps();
+    vkf__verdicts verdicts = {0};
+    const vkf__selector selector = {.caps = &caps, .verdicts = &verdicts};
+    assert_int_equal(vkf__verdicts_init(&host, &verdicts), VKF_OK);
+    caps.max_shared_memory_bytes = 1024;
+    list l = candidates(&selector, VKF_OP_GEMM, &rows);
+    const vkf__candidate *large = find(&l, "gemm_tile.f32_f32_f32", "large");
+    assert_false(large->taken);
+    assert_non_null(strstr(large->why, "shared memory"));
+    const vkf__variant variant = large->variant;
+    release(&l);
+    caps = discrete_caps();
+    vkf__verdict_set(&verdicts, variant.kernel, variant.config, VKF_VERDICT_WRONG);
+    l = candidates(&selector, VKF_OP_GEMM, &rows);
+    assert_false(find(&l, "gemm_tile.f32_f32_f32", "large")->taken);
+    assert_non_null(strstr(find(&l, "gemm_tile.f32_f32_f32", "large")->why, "quarantined"));
+    release(&l);
+    vkf__verdicts_free(&host, &verdicts);
+}
+
+static uint32_t rank_of(const vkf__kernel *kernel, const vkf__caps *caps)
+{
+    return kernel->rank ? kernel->rank(caps, &rows) : VKF_RANK_LAST;
+}
+
+// Time may run out: the default comes first, and no kernel a second time before every other was there.
+static void test_candidates_come_in_the_best_order(void **state)
+{
+    (void)state;
+    const vkf__caps caps = discrete_caps();
+    const vkf__selector selector = {.caps = &caps};
+    vkf__variant chosen;
+    list l = candidates(&selector, VKF_OP_GEMM, &rows);
+    uint32_t last_depth = 0, last_rank = 0;
+    assert_true(vkf__select(&selector, VKF_OP_GEMM, fff, &rows, &chosen, NULL));
+    assert_ptr_equal(l.items[0].variant.kernel, chosen.kernel);
+    assert_ptr_equal(l.items[0].variant.config, chosen.config);
+    for (size_t i = 0; i < l.count && l.items[i].taken; i++) {
+        const vkf__kernel *kernel = l.items[i].variant.kernel;
+        uint32_t depth = 0, rank = rank_of(kernel, &caps);
+        for (size_t before = 0; before < i; before++)
+            depth += l.items[before].variant.kernel == kernel;
+        assert_true(depth > last_depth || (depth == last_depth && rank >= last_rank));
+        last_depth = depth;
+        last_rank = rank;
+    }
+    release(&l);
+}
+
+static void test_candidates_of_an_operator_without_any(void **state)
+{
+    (void)state;
+    const vkf__caps caps = discrete_caps();
+    const vkf__selector selector = {.caps = &caps};
+    const vkf_dtype types[] = {VKF_DTYPE_BOOL, VKF_DTYPE_BOOL, VKF_DTYPE_BOOL};
+    message_record record;
+    const vkf__host host = recording_host(&record);
+    vkf__candidate *items = NULL;
+    size_t count = 7;
+    assert_int_equal(vkf__tune_candidates(&host, &selector, VKF_OP_GEMM, types, &rows, &items, &count), VKF_OK);
+    assert_int_equal(count, 0);
+    assert_null(items);
+}
+
+static void test_estimate_registers(void **state)
+{
+    (void)state;
+    const vkf__config none = {.name = "none", .local_size = 64};
+    const vkf__config four = {.name = "4x4", .local_size = 64, .tile = {32, 32, 16, 4, 4}};
+    const vkf__config eight = {.name = "8x8", .local_size = 64, .tile = {64, 64, 16, 8, 8}};
+    const vkf__config huge = {.name = "huge", .local_size = 1, .tile = {UINT32_MAX, UINT32_MAX, 16, 8, 8}};
+    assert_true(vkf__estimate_registers(&none) < vkf__estimate_registers(&four));
+    assert_true(vkf__estimate_registers(&four) >= 16 + 8);
+    assert_true(vkf__estimate_registers(&eight) >= 64 + 16);
+    assert_true(vkf__estimate_registers(&eight) < 128);
+    assert_true(vkf__estimate_registers(&huge) == UINT32_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_candidates_are_every_variant_with_a_reason),
+        cmocka_unit_test(test_candidates_respect_limits_and_verdicts),
+        cmocka_unit_test(test_candidates_come_in_the_best_order),
+        cmocka_unit_test(test_candidates_of_an_operator_without_any),
+        cmocka_unit_test(test_estimate_registers),
+    };
+    return cmocka_run_group_tests_name("tune candidates", tests, NULL, NULL);
+}

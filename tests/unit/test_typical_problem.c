@@ -1,0 +1,102 @@
+// The problems and constants that kernels are listed and compiled for.
+#include "api/typical_problem.h"
+
+#include "caps_fixture.h"
+#include "kernel/pipeline.h"
+#include "shared/attention.h"
+#include "shared/gemm.h"
+
+static void spec_of(const vkf__kernel *kernel, uint32_t head_dim, uint32_t spec[VKF_KERNEL_MAX_SPEC])
+{
+    uint32_t flags[VKF_KERNEL_MAX_SPEC];
+    vkf__caps caps = discrete_caps();
+    add_matrices(&caps, 16);
+    memset(flags, 0x5a, sizeof flags);
+    vkf__typical_flags(kernel, head_dim, flags);
+    memset(spec, 0, VKF_KERNEL_MAX_SPEC * sizeof *spec);
+    vkf__variant_spec(&caps, &(vkf__variant){kernel, &kernel->configs[0]}, flags, spec);
+}
+
+static void test_typical_flags_are_a_linear_with_bias(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
+        const vkf__kernel *kernel = &vkf__kernels[i];
+        uint32_t spec[VKF_KERNEL_MAX_SPEC];
+        if (kernel->op != VKF_OP_GEMM)
+            continue;
+        spec_of(kernel, 64, spec);
+        if (!(kernel->b_layouts >> spec[VKF_GEMM_SPEC_B_LAYOUT] & 1))
+            fail_msg("%s does not read layout %u", kernel->name, spec[VKF_GEMM_SPEC_B_LAYOUT]);
+        assert_int_equal(spec[VKF_GEMM_SPEC_TRANSPOSE_A], 0);
+        assert_int_equal(spec[VKF_GEMM_SPEC_HAS_BIAS], 1);
+    }
+}
+
+static void test_typical_flags_have_the_size_of_a_head(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
+        const vkf__kernel *kernel = &vkf__kernels[i];
+        uint32_t spec[VKF_KERNEL_MAX_SPEC];
+        if (kernel->op != VKF_OP_ATTENTION)
+            continue;
+        spec_of(kernel, 96, spec);
+        assert_int_equal(spec[VKF_ATTENTION_SPEC_HEAD_DIM], 96);
+        assert_int_equal(spec[VKF_ATTENTION_SPEC_V_HEAD_DIM], 96);
+        if (kernel->operands[0] == VKF_OPERAND_TEXEL4)
+            assert_int_equal(spec[VKF_ATTENTION_SPEC_TEXEL_WIDTH], 4);
+        if (kernel->operands[0] == VKF_OPERAND_TEXEL)
+            assert_int_equal(spec[VKF_ATTENTION_SPEC_TEXEL_WIDTH], 1);
+    }
+}
+
+static void test_typical_problems_name_a_default_for_every_op(void **state)
+{
+    (void)state;
+    const vkf__caps caps = discrete_caps();
+    const vkf__selector selector = {.caps = &caps};
+    const vkf_dtype f32[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
+    const vkf_dtype f32_i32[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32, VKF_DTYPE_I32};
+    uint32_t served[VKF_OP_COUNT] = {0};
+    for (uint32_t i = 0; i < vkf__typical_problem_count; i++) {
+        const vkf__typical_problem *typical = &vkf__typical_problems[i];
+        const vkf_dtype *types = typical->op == VKF_OP_ARGMAX ? f32_i32 : f32;
+        const vkf__problem problem = vkf__typical_problem_for(&selector, typical, types);
+        vkf__variant variant = {0};
+        if (!vkf__select(&selector, typical->op, types, &problem, &variant, NULL))
+            fail_msg("nothing serves %s, %s", vkf__op_name(typical->op), typical->label);
+        served[typical->op]++;
+    }
+    for (vkf__op op = 0; op < VKF_OP_COUNT; op++) {
+        if (served[op] == 0)
+            fail_msg("no typical problem of %s", vkf__op_name(op));
+    }
+}
+
+// A processor wants weights in panels, a GPU with kernels of no panels does not: the problem follows.
+static void test_typical_problem_for_takes_the_layout_wanted(void **state)
+{
+    (void)state;
+    const vkf_dtype f32[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
+    vkf__caps caps = discrete_caps();
+    const vkf__selector selector = {.caps = &caps};
+    const vkf__typical_problem linear = {VKF_OP_GEMM, "linear", {.m = 128, .n = 768, .k = 768}, true};
+    const vkf__typical_problem product = {VKF_OP_GEMM, "product", {.m = 128, .n = 768, .k = 768}, false};
+    assert_int_equal(vkf__typical_problem_for(&selector, &linear, f32).b_layout, VKF_GEMM_B_NK);
+    caps.type = VKF_DEVICE_TYPE_CPU;
+    assert_int_equal(vkf__typical_problem_for(&selector, &linear, f32).b_layout, VKF_GEMM_B_PANELS);
+    assert_true(vkf__typical_problem_for(&selector, &linear, f32).quads);
+    assert_int_equal(vkf__typical_problem_for(&selector, &product, f32).b_layout, VKF_GEMM_B_KN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_typical_flags_are_a_linear_with_bias),
+        cmocka_unit_test(test_typical_flags_have_the_size_of_a_head),
+        cmocka_unit_test(test_typical_problems_name_a_default_for_every_op),
+        cmocka_unit_test(test_typical_problem_for_takes_the_layout_wanted),
+    };
+    return cmocka_run_group_tests_name("typical_problem", tests, NULL, NULL);
+}
