@@ -22,12 +22,20 @@ static vkf__selector unmeasured(const vkf_context *context)
     return (vkf__selector){.caps = &context->device.plan.caps};
 }
 
+// Parts are sums in f32: no other kernel is asked for them.
+static bool writes_f32(const vkf__kernel *kernel)
+{
+    return kernel->types[kernel->type_count - 1] == VKF_DTYPE_F32;
+}
+
 static bool is_default(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                        const vkf__typical_problem *typical, bool allow_f16_math)
 {
     vkf__variant chosen = {0};
     vkf__typical_problem asked = *typical;
     asked.problem.allow_f16_math = allow_f16_math;
+    if (asked.problem.split && !writes_f32(kernel))
+        return false;
     const vkf__problem problem = vkf__typical_problem_for(selector, &asked, kernel->types);
     return vkf__select(selector, kernel->op, kernel->types, &problem, &chosen, NULL) && chosen.kernel == kernel &&
            chosen.config == config;
@@ -63,7 +71,7 @@ static vkf_status compile(vkf_context *context, const vkf__kernel *kernel, const
 {
     uint32_t flags[VKF_KERNEL_MAX_SPEC], spec[VKF_KERNEL_MAX_SPEC] = {0};
     const vkf__pipeline *pipeline = NULL;
-    vkf__typical_flags(kernel, head_dim, flags);
+    vkf__typical_flags(kernel, config, head_dim, flags);
     vkf__variant_spec(&context->device.plan.caps, &(vkf__variant){kernel, config}, flags, spec);
     report->status = vkf__pipelines_get(&context->pipelines, kernel, spec, &pipeline);
     report->compiled = report->status == VKF_OK;
@@ -104,6 +112,15 @@ fail:
     return status;
 }
 
+// Whole or in parts.
+static bool takes_heads(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim)
+{
+    vkf__problem problem = {.m = 1, .n = 1, .k = head_dim, .quads = true, .allow_f16_math = true};
+    bool whole = vkf__kernel_takes(caps, kernel, config, &problem);
+    problem.split = true;
+    return whole || (writes_f32(kernel) && vkf__kernel_takes(caps, kernel, config, &problem));
+}
+
 static vkf_status report_config(const report_run *run, const vkf__kernel *kernel, const vkf__config *config)
 {
     const vkf__caps *caps = &run->context->device.plan.caps;
@@ -116,8 +133,7 @@ static vkf_status report_config(const report_run *run, const vkf__kernel *kernel
         return report_constants(run, kernel, config, 0);
     for (uint32_t i = 0; i < VKF_TYPICAL_HEAD_DIMS; i++) {
         uint32_t head_dim = vkf__typical_head_dims[i];
-        const vkf__problem problem = {.m = 1, .n = 1, .k = head_dim, .quads = true, .allow_f16_math = true};
-        if (!vkf__kernel_usable(caps, kernel, config, NULL) || vkf__kernel_takes(caps, kernel, config, &problem))
+        if (!vkf__kernel_usable(caps, kernel, config, NULL) || takes_heads(caps, kernel, config, head_dim))
             VKF_TRY(report_constants(run, kernel, config, head_dim));
     }
 fail:

@@ -20,6 +20,12 @@
     {                                                                                                              \
         VKF_OP_ATTENTION, name, {.m = queries, .n = 512, .k = head_dim, .quads = true, .largest = 1u << 22}, false \
     }
+// With enough keys for so few queries that they are split.
+#define DECODING(head_dim)                                                                              \
+    {                                                                                                   \
+        VKF_OP_ATTENTION, "1 query in parts",                                                           \
+            {.m = 1, .n = 512, .k = head_dim, .quads = true, .split = true, .largest = 1u << 22}, false \
+    }
 #define ROWS(op, length, name)                   \
     {                                            \
         op, name, {.m = 512, .n = length}, false \
@@ -30,7 +36,7 @@
     }
 
 const vkf__typical_problem vkf__typical_problems[] = {
-    LINEAR(1, "linear, 1 row"),
+    LINEAR(1, "linear of 1 row"),
     LINEAR(2, "2 rows"),
     LINEAR(8, "8 rows"),
     LINEAR(32, "32 rows"),
@@ -42,8 +48,13 @@ const vkf__typical_problem vkf__typical_problems[] = {
     PRODUCT(1, 64, 128, VKF_GEMM_B_KN, "values of 1 query"),
     ATTENTION(512, 64, "512 queries"),
     ATTENTION(1, 64, "1 query"),
+    DECODING(64),
     ATTENTION(512, 128, "512 queries"),
     ATTENTION(1, 128, "1 query"),
+    DECODING(128),
+    ATTENTION(512, 256, "512 queries"),
+    ATTENTION(1, 256, "1 query"),
+    DECODING(256),
     ROWS(VKF_OP_SOFTMAX, 32, "32 columns"),
     ROWS(VKF_OP_SOFTMAX, 512, "512"),
     ROWS(VKF_OP_SOFTMAX, 4096, "4096"),
@@ -71,7 +82,7 @@ const vkf__typical_problem vkf__typical_problems[] = {
 
 const uint32_t vkf__typical_problem_count = sizeof vkf__typical_problems / sizeof vkf__typical_problems[0];
 
-const uint32_t vkf__typical_head_dims[VKF_TYPICAL_HEAD_DIMS] = {64, 128};
+const uint32_t vkf__typical_head_dims[VKF_TYPICAL_HEAD_DIMS] = {64, 128, 256};
 
 vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__typical_problem *typical,
                                       const vkf_dtype *types)
@@ -107,7 +118,13 @@ static uint32_t linear_layout(const vkf__kernel *kernel)
     return layouts[i];
 }
 
-void vkf__typical_flags(const vkf__kernel *kernel, uint32_t head_dim, uint32_t *out_flags)
+// Kernels whose invocations share a row leave nothing but parts.
+static bool leaves_parts(const vkf__kernel *kernel, const vkf__config *config)
+{
+    return kernel->shares_rows && config->tile[2] > 1;
+}
+
+void vkf__typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
 {
     memset(out_flags, 0, VKF_KERNEL_MAX_SPEC * sizeof *out_flags);
     switch (kernel->op) {
@@ -118,6 +135,7 @@ void vkf__typical_flags(const vkf__kernel *kernel, uint32_t head_dim, uint32_t *
     case VKF_OP_ATTENTION:
         set_flag(kernel, VKF_ATTENTION_SPEC_HEAD_DIM, head_dim, out_flags);
         set_flag(kernel, VKF_ATTENTION_SPEC_V_HEAD_DIM, head_dim, out_flags);
+        set_flag(kernel, VKF_ATTENTION_SPEC_PARTIAL, leaves_parts(kernel, config), out_flags);
         if (kernel->operands[0] == VKF_OPERAND_TEXEL || kernel->operands[0] == VKF_OPERAND_TEXEL4)
             set_flag(kernel, VKF_ATTENTION_SPEC_TEXEL_WIDTH, kernel->operands[0] == VKF_OPERAND_TEXEL4 ? 4 : 1,
                      out_flags);

@@ -20,11 +20,12 @@ vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__
                                       const vkf_dtype *types);
 
 // Sizes of a head that attention kernels are compiled for.
-#define VKF_TYPICAL_HEAD_DIMS 2
+#define VKF_TYPICAL_HEAD_DIMS 3
 extern const uint32_t vkf__typical_head_dims[VKF_TYPICAL_HEAD_DIMS];
 
 // The specialisation constants after the tile, as vkf__variant_spec() takes them: a Linear with bias, attention without
-// a mask over heads of head_dim, layer norm with weight and bias. `out_flags` has room for VKF_KERNEL_MAX_SPEC.
-void vkf__typical_flags(const vkf__kernel *kernel, uint32_t head_dim, uint32_t *out_flags);
+// a mask over heads of head_dim (in parts where the config is for those alone), layer norm with weight and bias.
+// `out_flags` has room for VKF_KERNEL_MAX_SPEC.
+void vkf__typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags);
 
 #endif

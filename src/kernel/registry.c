@@ -188,7 +188,7 @@ static const vkf__config roof_configs[] = {
         .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 6, .operands = access,                       \
         .quads = rows_of_four, .params_bytes = sizeof(struct vkf_attention_params), .spec_count = spec,                \
         .tile_count = 4, .splits = true, .shares_rows = true, .configs = list, .config_count = COUNT(list),            \
-        .valid = attention_valid, .rank = order                                                                        \
+        .unfit = attention_unfit, .valid = attention_valid, .rank = order                                                                        \
     }
 #define ALL_TEXEL4 TYPES(VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4)
 #define ALL_TEXEL TYPES(VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL)
@@ -212,7 +212,7 @@ static const vkf__config roof_configs[] = {
 #define ATTENTION_TILED(suffix, native, in, out)                                                                      \
     {                                                                                                                 \
         .name = "attention_tiled." suffix, .op = VKF_OP_ATTENTION, .types = TYPES(in, in, out), .type_count = 3,      \
-        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 6,                                          \
+        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 6, .splits = true,                                          \
         .params_bytes = sizeof(struct vkf_attention_params), .spec_count = VKF_ATTENTION_SPEC_COUNT, .tile_count = 4, \
         .configs = attention_tiled_configs, .config_count = COUNT(attention_tiled_configs),                           \
         .shared_bytes = attention_tiled_shared_bytes, .valid = attention_tiled_valid, .rank = rank_tiled              \

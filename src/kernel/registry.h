@@ -111,7 +111,7 @@ typedef struct vkf__kernel {
     uint32_t unused_spec;       // a bit 1 << id for every id below spec_count that the module does not have
     vkf__matrix_type matrix;    // not NONE: the last three spec ids are m, n and k of the device's shape of that type
     bool rounds;                // multiplies f32 factors in 16 bits: only where the problem allows it
-    const vkf__config *configs; // best first; the last takes any problem
+    const vkf__config *configs; // best first; the last has no limits of its own
     uint32_t config_count;
     uint32_t (*shared_bytes)(const vkf__config *config); // NULL: none
     // The same where it hangs on the device's matrices and the problem; the least that it may be for a NULL problem.

@@ -73,6 +73,19 @@ static bool attention_tiled_valid(const vkf__config *config)
     return attention_tile_vectors(config, &rows) >= 4 * ((widest + 3) / 4);
 }
 
+// 32-bit registers that the rows of an invocation may fill, of the 255 that it can address on the GPUs that we know.
+#define ROW_REGISTERS 231u
+
+// A processor keeps in its cache what does not fit. A single row is always taken: there may be no other kernel.
+static const char *attention_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+{
+    if (!problem || caps->type == VKF_DEVICE_TYPE_CPU || config->tile[0] == 1)
+        return NULL;
+    // Query, sums, and the scores of a step.
+    uint64_t registers = config->tile[0] * (2 * (uint64_t)problem->k + config->tile[1]);
+    return registers > ROW_REGISTERS ? "would keep more in registers than there are" : NULL;
+}
+
 static bool attention_valid(const vkf__config *config)
 {
     return config->tile[0] > 0 && config->tile[1] > 0 && config->tile[2] > 0 &&

@@ -22,7 +22,7 @@ static bool visit(void *user, const vkf_kernel_report *report)
     v->usable += report->usable;
     v->compiled += report->compiled;
     v->with_statistics += report->has_statistics;
-    v->first_rows += strstr(report->kernel, ".f32_f32_f32") && strstr(report->default_for, "linear, 1 row");
+    v->first_rows += strstr(report->kernel, ".f32_f32_f32") && strstr(report->default_for, "linear of 1 row");
     v->last_status = report->status;
     v->last = report->statistics;
     assert_true(report->usable || !report->compiled);

@@ -6,15 +6,16 @@
 #include "shared/attention.h"
 #include "shared/gemm.h"
 
-static void spec_of(const vkf__kernel *kernel, uint32_t head_dim, uint32_t spec[VKF_KERNEL_MAX_SPEC])
+static void spec_of(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim,
+                    uint32_t spec[VKF_KERNEL_MAX_SPEC])
 {
     uint32_t flags[VKF_KERNEL_MAX_SPEC];
     vkf__caps caps = discrete_caps();
     add_matrices(&caps, 16);
     memset(flags, 0x5a, sizeof flags);
-    vkf__typical_flags(kernel, head_dim, flags);
+    vkf__typical_flags(kernel, config, head_dim, flags);
     memset(spec, 0, VKF_KERNEL_MAX_SPEC * sizeof *spec);
-    vkf__variant_spec(&caps, &(vkf__variant){kernel, &kernel->configs[0]}, flags, spec);
+    vkf__variant_spec(&caps, &(vkf__variant){kernel, config}, flags, spec);
 }
 
 static void test_typical_flags_are_a_linear_with_bias(void **state)
@@ -25,7 +26,7 @@ static void test_typical_flags_are_a_linear_with_bias(void **state)
         uint32_t spec[VKF_KERNEL_MAX_SPEC];
         if (kernel->op != VKF_OP_GEMM)
             continue;
-        spec_of(kernel, 64, spec);
+        spec_of(kernel, &kernel->configs[0], 64, spec);
         if (!(kernel->b_layouts >> spec[VKF_GEMM_SPEC_B_LAYOUT] & 1))
             fail_msg("%s does not read layout %u", kernel->name, spec[VKF_GEMM_SPEC_B_LAYOUT]);
         assert_int_equal(spec[VKF_GEMM_SPEC_TRANSPOSE_A], 0);
@@ -41,7 +42,7 @@ static void test_typical_flags_have_the_size_of_a_head(void **state)
         uint32_t spec[VKF_KERNEL_MAX_SPEC];
         if (kernel->op != VKF_OP_ATTENTION)
             continue;
-        spec_of(kernel, 96, spec);
+        spec_of(kernel, &kernel->configs[0], 96, spec);
         assert_int_equal(spec[VKF_ATTENTION_SPEC_HEAD_DIM], 96);
         assert_int_equal(spec[VKF_ATTENTION_SPEC_V_HEAD_DIM], 96);
         if (kernel->operands[0] == VKF_OPERAND_TEXEL4)
@@ -49,6 +50,27 @@ static void test_typical_flags_have_the_size_of_a_head(void **state)
         if (kernel->operands[0] == VKF_OPERAND_TEXEL)
             assert_int_equal(spec[VKF_ATTENTION_SPEC_TEXEL_WIDTH], 1);
     }
+}
+
+// A config whose invocations share a row makes nothing but parts, and every other a whole.
+static void test_typical_flags_ask_for_parts_where_nothing_else_is_made(void **state)
+{
+    (void)state;
+    uint32_t seen[2] = {0};
+    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
+        const vkf__kernel *kernel = &vkf__kernels[i];
+        for (uint32_t c = 0; kernel->op == VKF_OP_ATTENTION && c < kernel->config_count; c++) {
+            const vkf__config *config = &kernel->configs[c];
+            const vkf__caps caps = discrete_caps();
+            const vkf__problem whole = {.m = 1, .n = 1, .k = 4, .quads = true, .allow_f16_math = true};
+            uint32_t spec[VKF_KERNEL_MAX_SPEC];
+            spec_of(kernel, config, 4, spec);
+            if (kernel->matrix == VKF_MATRIX_NONE)
+                assert_int_equal(spec[VKF_ATTENTION_SPEC_PARTIAL], !vkf__kernel_takes(&caps, kernel, config, &whole));
+            seen[spec[VKF_ATTENTION_SPEC_PARTIAL]]++;
+        }
+    }
+    assert_true(seen[0] > 0 && seen[1] > 0);
 }
 
 static void test_typical_problems_name_a_default_for_every_op(void **state)
@@ -95,6 +117,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_typical_flags_are_a_linear_with_bias),
         cmocka_unit_test(test_typical_flags_have_the_size_of_a_head),
+        cmocka_unit_test(test_typical_flags_ask_for_parts_where_nothing_else_is_made),
         cmocka_unit_test(test_typical_problems_name_a_default_for_every_op),
         cmocka_unit_test(test_typical_problem_for_takes_the_layout_wanted),
     };
