@@ -88,6 +88,13 @@ const uint UNIFORM = THREAD_N;
 #endif
 const uint CHAINS = GATHERED < 4 ? 2 : 1;
 
+// Two neighbouring elements of a 16-bit b.
+#if SAME_TYPE(TYPE_B, bf16p)
+#define UNPACK unpack_bfloat
+#else
+#define UNPACK unpackHalf2x16
+#endif
+
 // The uniform operand. A place in it is an address, or an index into a storage buffer of words.
 #if ALONG_N
 #define WORD float
@@ -246,7 +253,7 @@ float uniform_load(PLACE place, uint uniform_index, uint step)
 #if SAME_TYPE(TYPE_B, f32)
     return WORD_AT(place, i / 4)[i % 4];
 #else
-    vec2 pair = unpackHalf2x16(WORD_AT(place, i / 8)[i / 2 % 4]);
+    vec2 pair = UNPACK(WORD_AT(place, i / 8)[i / 2 % 4]);
     return i % 2 == 0 ? pair.x : pair.y;
 #endif
 }
@@ -259,7 +266,7 @@ float gathered_load(uint gathered, uint k)
 #elif SAME_TYPE(TYPE_B, f32)
     return b_load(gathered_at[gathered] + k * PANEL);
 #else
-    vec2 pair = unpackHalf2x16(b_data[(b_offset + gathered_at[gathered / PAIR * PAIR] + k * PANEL) / 2]);
+    vec2 pair = UNPACK(b_data[(b_offset + gathered_at[gathered / PAIR * PAIR] + k * PANEL) / 2]);
     return gathered % PAIR == 0 ? pair.x : pair.y;
 #endif
 }

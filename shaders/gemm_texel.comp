@@ -2,9 +2,10 @@
 // shared/gemm.h. For devices whose storage buffers are slow to read and whose texel fetches bring four values at once.
 //
 // b is packed (pack.comp), VKF_GEMM_B_PANELS, with ldb elements from panel to panel. a is row-major, and a texel holds
-// four neighbours along k: lda, a_first and the batch strides of a and b are multiples of 4. Views are RGBA32F, or
-// RGBA16F over half tensors. A row's last texel is read whole: where 4 does not divide k, the view of a covers
-// round_up(k, 4) elements of its last row. What lies beyond k is read but never used.
+// four neighbours along k: lda, a_first and the batch strides of a and b are multiples of 4. Views are RGBA32F,
+// RGBA16F over half tensors, and RGBA16UI over bfloat16, which has no format of its own. A row's last texel is read
+// whole: where 4 does not divide k, the view of a covers round_up(k, 4) elements of its last row. What lies beyond k is
+// read but never used.
 //
 // A workgroup computes TILE_M x TILE_N of d, an invocation THREAD_M rows by THREAD_N neighbouring columns; neighbouring
 // invocations lie along n, so they fetch the same texels of a. With GEMM_TEXEL_SHUFFLE each lane fetches another row
@@ -44,7 +45,13 @@ layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf
 layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
 
 layout(set = 0, binding = VKF_GEMM_BINDING_A) uniform textureBuffer a_texels;
+#if SAME_TYPE(TYPE_B, bf16p)
+layout(set = 0, binding = VKF_GEMM_BINDING_B) uniform utextureBuffer b_texels;
+vec4 b_fetch(uint i) { return uintBitsToFloat(texelFetch(b_texels, int(i)) << 16); }
+#else
 layout(set = 0, binding = VKF_GEMM_BINDING_B) uniform textureBuffer b_texels;
+vec4 b_fetch(uint i) { return texelFetch(b_texels, int(i)); }
+#endif
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
 
@@ -85,7 +92,7 @@ void add_products(uint k, uint b_at)
     vec4 b_values[TILE_K * B_TEXELS];
     [[unroll]] for (uint u = 0; u < TILE_K; ++u) {
         [[unroll]] for (uint j = 0; j < B_TEXELS; ++j)
-            b_values[u * B_TEXELS + j] = texelFetch(b_texels, int(b_at + u * PANEL_TEXELS + j));
+            b_values[u * B_TEXELS + j] = b_fetch(b_at + u * PANEL_TEXELS + j);
     }
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
         vec4 a_row[K_TEXELS];
@@ -109,7 +116,7 @@ void add_product(uint k, uint b_at)
     }
     vec4 b_values[B_TEXELS];
     [[unroll]] for (uint j = 0; j < B_TEXELS; ++j)
-        b_values[j] = texelFetch(b_texels, int(b_at + j));
+        b_values[j] = b_fetch(b_at + j);
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
         float a_value = share(a_values[i / LANES], i % LANES);
         [[unroll]] for (uint j = 0; j < THREAD_N; ++j)

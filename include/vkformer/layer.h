@@ -31,7 +31,7 @@ typedef enum vkf_port {
 
 // The parameters of one attention block. Linear weights are (out, in), as PyTorch keeps them; q, k and v may be views
 // into one packed in_proj_weight. Absent optional tensors are {0}. All parameters of a layer, norms included, share one
-// dtype: the activations', or F16 under F32 activations. The layer reads them at every run: they must outlive it.
+// dtype: the activations', or F16 or BF16 under F32 activations. The layer reads them at every run: they must outlive it.
 typedef struct vkf_attention_weights {
     vkf_tensor q_weight;   // (num_heads * head_dim, embed_dim)
     vkf_tensor k_weight;   // (num_heads * head_dim, kdim)

@@ -14,7 +14,7 @@ typedef enum vkf_dtype {
     VKF_DTYPE_F16 = 1,
     VKF_DTYPE_I32 = 2,
     VKF_DTYPE_BOOL = 3, // one byte, 0 or 1, as PyTorch stores it
-    VKF_DTYPE_BF16 = 4, // bfloat16, for weights (n, k) and their bias, with f32 activations
+    VKF_DTYPE_BF16 = 4, // bfloat16, for parameters: weights, biases, norms, embedding tables; with f32 activations
     VKF_DTYPE_COUNT
 } vkf_dtype;
 

@@ -29,7 +29,7 @@ VKF_MUST_CHECK vkf_status vkf__check_optional(const vkf__checker *check, const v
 
 // f32 or f16, in rows.
 VKF_MUST_CHECK vkf_status vkf__check_float(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
-// f32, f16 or bf16, in rows: what is multiplied by activations.
+// f32, f16 or bf16, in rows: what is multiplied by activations, and other parameters of a model.
 VKF_MUST_CHECK vkf_status vkf__check_factor(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
 
 // The output must not share bytes with an input.

@@ -77,7 +77,7 @@ static vkf_status describe(const vkf__checker *check, const vkf_attention_desc *
     VKF_TRY(check_dims(check, desc, &d));
     VKF_TRY(vkf__check_sizes(check, &desc->max_sizes, !desc->self_attention));
     VKF_TRY(vkf__check_mask_desc(check, &desc->mask, "mask"));
-    VKF_TRY(vkf__check_float(check, &desc->params.q_weight, "q_weight"));
+    VKF_TRY(vkf__check_factor(check, &desc->params.q_weight, "q_weight"));
     VKF_TRY(vkf__check_attention_weights(check, &desc->params, &d, desc->params.q_weight.dtype));
     vkf__layer_desc layer = {
         .kind = VKF_LAYER_ATTENTION,

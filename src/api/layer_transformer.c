@@ -16,7 +16,7 @@ static vkf_status describe_feed_forward(const vkf__checker *check, const vkf_fee
     const uint32_t shape[] = {desc->max_sizes.batch, desc->max_sizes.query_len, desc->d_model};
     VKF_TRY(check_type(check, desc->dtype, desc->activation));
     VKF_TRY(vkf__check_sizes(check, &desc->max_sizes, false));
-    VKF_TRY(vkf__check_float(check, &desc->params.weight1, "weight1"));
+    VKF_TRY(vkf__check_factor(check, &desc->params.weight1, "weight1"));
     VKF_TRY(vkf__check_feed_forward_weights(check, &desc->params, desc->d_model, desc->dim_feedforward,
                                             desc->params.weight1.dtype));
     vkf__layer_desc layer = {
@@ -37,7 +37,7 @@ fail:
 static vkf_status check_weights(const vkf__checker *check, const vkf_transformer_layer_desc *desc, bool decoder)
 {
     vkf_status status = VKF_OK;
-    VKF_TRY(vkf__check_float(check, &desc->self.q_weight, "q_weight"));
+    VKF_TRY(vkf__check_factor(check, &desc->self.q_weight, "q_weight"));
     vkf_dtype dtype = desc->self.q_weight.dtype;
     uint32_t head_dim = desc->d_model / desc->num_heads;
     const vkf__attention_dims dims = {desc->d_model, desc->num_heads, head_dim, head_dim, desc->d_model, desc->d_model};

@@ -9,10 +9,8 @@ static vkf_status check_desc(vkf_context *context, const vkf_model_desc *desc, c
     if (by_directory == by_config || (by_directory && (desc->config || desc->weights_path)))
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                          "%s: give either a directory, or a config with a weights_path", function);
-    if (desc->dtype != VKF_DTYPE_F32 && desc->dtype != VKF_DTYPE_F16)
-        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: dtype must be f32 or f16", function);
-    if (desc->half_weights && desc->dtype != VKF_DTYPE_F32)
-        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: half_weights is for f32 activations", function);
+    if ((unsigned)desc->precision >= (unsigned)VKF_MODEL_PRECISION_COUNT)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown precision %d", function, (int)desc->precision);
     return VKF_OK;
 }
 

@@ -16,7 +16,7 @@ static vkf_status check_embed(const vkf__checker *check, const vkf_embed_desc *d
 {
     vkf_status status = VKF_OK;
     VKF_TRY(vkf__check_shape(check, &desc->ids, "ids", VKF_DTYPE_I32, 2, desc->ids.shape));
-    VKF_TRY(vkf__check_float(check, &desc->table, "table"));
+    VKF_TRY(vkf__check_factor(check, &desc->table, "table"));
     if (desc->table.rank != 2)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: table must be of rank 2", check->function);
     const uint32_t out_shape[] = {desc->ids.shape[0], desc->ids.shape[1], desc->table.shape[1]};

@@ -79,13 +79,23 @@ float vkf__float_from_bfloat(uint16_t bfloat)
 
 // Rounding to odd in between (Boldo and Melquiond, "When double rounding is odd"): a float32 that had to be rounded is
 // truncated and its last bit set, so that it is never a tie for the second rounding unless the double was one.
-uint16_t vkf__half_from_double(double value)
+static float round_to_odd(double value)
 {
     float nearest = (float)value;
     if ((double)nearest == value || isnan(value))
-        return vkf__half_from_float(nearest);
+        return nearest;
     uint32_t bits = float_bits(nearest);
     if (fabs((double)nearest) > fabs(value))
         bits--; // truncate: one step towards zero
-    return vkf__half_from_float(float_of_bits(bits | 1u));
+    return float_of_bits(bits | 1u);
+}
+
+uint16_t vkf__half_from_double(double value)
+{
+    return vkf__half_from_float(round_to_odd(value));
+}
+
+uint16_t vkf__bfloat_from_double(double value)
+{
+    return vkf__bfloat_from_float(round_to_odd(value));
 }

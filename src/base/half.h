@@ -12,7 +12,8 @@ float vkf__float_from_half(uint16_t half);
 uint16_t vkf__bfloat_from_float(float value);
 float vkf__float_from_bfloat(uint16_t bfloat);
 
-// Rounds once where going through the nearest float32 would round twice.
+// Round once where going through the nearest float32 would round twice.
 uint16_t vkf__half_from_double(double value);
+uint16_t vkf__bfloat_from_double(double value);
 
 #endif

@@ -61,11 +61,12 @@ const vkf__stored_tensor *vkf__safetensors_at(const vkf__safetensors *file, size
 const vkf__stored_tensor *vkf__safetensors_find(const vkf__safetensors *file, const char *name); // NULL when absent
 const char *vkf__safetensors_path(const vkf__safetensors *file);
 
-// Converts a floating-point tensor (F64, F32, F16, BF16) to float32 or to IEEE half, rounding once, to nearest even.
-// `first` and `count` select elements. False, with nothing written, when the type is not one of these or the range is
-// not within the tensor.
+// Converts a floating-point tensor (F64, F32, F16, BF16) to float32, to IEEE half or to bfloat16, rounding once, to
+// nearest even; what is stored in the type asked for is copied bit by bit. `first` and `count` select elements. False,
+// with nothing written, when the type is not one of these or the range is not within the tensor.
 bool vkf__stored_to_f32(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, float *out_values);
 bool vkf__stored_to_f16(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, uint16_t *out_halves);
+bool vkf__stored_to_bf16(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, uint16_t *out_bfloats);
 
 const char *vkf__stored_type_name(vkf__stored_type type); // "F32"; never NULL
 size_t vkf__stored_type_size(vkf__stored_type type);      // 0 for a value that is no type

@@ -106,7 +106,9 @@ bool vkf__stored_to_f32(const vkf__stored_tensor *tensor, uint64_t first, uint64
     }
 }
 
-bool vkf__stored_to_f16(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, uint16_t *out_halves)
+// Elements of every type but `same`, whose bits stay as they are, pass through a double, which holds all of them exactly.
+static bool to_16_bits(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, vkf__stored_type same,
+                       uint16_t (*from_double)(double value), uint16_t *out_bits)
 {
     const uint8_t *bytes = select_elements(tensor, first, count);
     if (!bytes)
@@ -114,21 +116,33 @@ bool vkf__stored_to_f16(const vkf__stored_tensor *tensor, uint64_t first, uint64
     switch (tensor->type) {
     case VKF_STORED_F64:
         for (uint64_t i = 0; i < count; i++)
-            out_halves[i] = vkf__half_from_double(load_f64(bytes + 8 * i));
+            out_bits[i] = from_double(load_f64(bytes + 8 * i));
         return true;
     case VKF_STORED_F32:
         for (uint64_t i = 0; i < count; i++)
-            out_halves[i] = vkf__half_from_float(load_f32(bytes + 4 * i));
+            out_bits[i] = from_double((double)load_f32(bytes + 4 * i));
         return true;
     case VKF_STORED_F16:
-        for (uint64_t i = 0; i < count; i++)
-            out_halves[i] = load_u16(bytes + 2 * i);
-        return true;
     case VKF_STORED_BF16:
-        for (uint64_t i = 0; i < count; i++)
-            out_halves[i] = vkf__half_from_float(vkf__float_from_bfloat(load_u16(bytes + 2 * i)));
+        for (uint64_t i = 0; i < count; i++) {
+            uint16_t bits = load_u16(bytes + 2 * i);
+            bool half = tensor->type == VKF_STORED_F16;
+            out_bits[i] = tensor->type == same
+                              ? bits
+                              : from_double((double)(half ? vkf__float_from_half(bits) : vkf__float_from_bfloat(bits)));
+        }
         return true;
     default:
         return false;
     }
+}
+
+bool vkf__stored_to_f16(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, uint16_t *out_halves)
+{
+    return to_16_bits(tensor, first, count, VKF_STORED_F16, vkf__half_from_double, out_halves);
+}
+
+bool vkf__stored_to_bf16(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, uint16_t *out_bfloats)
+{
+    return to_16_bits(tensor, first, count, VKF_STORED_BF16, vkf__bfloat_from_double, out_bfloats);
 }

@@ -188,7 +188,7 @@ static const vkf__config roof_configs[] = {
         .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 6, .operands = access,                       \
         .quads = rows_of_four, .params_bytes = sizeof(struct vkf_attention_params), .spec_count = spec,                \
         .tile_count = 4, .splits = true, .shares_rows = true, .configs = list, .config_count = COUNT(list),            \
-        .unfit = attention_unfit, .valid = attention_valid, .rank = order                                                                        \
+        .unfit = attention_unfit, .valid = attention_valid, .rank = order                                              \
     }
 #define ALL_TEXEL4 TYPES(VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4)
 #define ALL_TEXEL TYPES(VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL)
@@ -212,7 +212,7 @@ static const vkf__config roof_configs[] = {
 #define ATTENTION_TILED(suffix, native, in, out)                                                                      \
     {                                                                                                                 \
         .name = "attention_tiled." suffix, .op = VKF_OP_ATTENTION, .types = TYPES(in, in, out), .type_count = 3,      \
-        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 6, .splits = true,                                          \
+        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 6, .splits = true,                          \
         .params_bytes = sizeof(struct vkf_attention_params), .spec_count = VKF_ATTENTION_SPEC_COUNT, .tile_count = 4, \
         .configs = attention_tiled_configs, .config_count = COUNT(attention_tiled_configs),                           \
         .shared_bytes = attention_tiled_shared_bytes, .valid = attention_tiled_valid, .rank = rank_tiled              \
@@ -318,6 +318,7 @@ const vkf__kernel vkf__kernels[] = {
     GEMM_TEXEL("f16p_f16p_f32", "f16p_f32", false, H, H, F),
     GEMM_TEXEL("f32_f16_f16", "f16_f16", true, F, H, H),
     GEMM_TEXEL("f32_f16p_f16p", "f16p_f16p", false, F, H, H),
+    GEMM_TEXEL("f32_bf16p_f32", "bf16p_f32", false, F, B, F),
     ATTENTION_TEXEL4("f32_f32", "f32", false, F, F),
     ATTENTION_TEXEL4("f16_f16", "f16", true, H, H),
     ATTENTION_TEXEL4("f16_f16p", "f16p", false, H, H),
@@ -349,11 +350,13 @@ const vkf__kernel vkf__kernels[] = {
     GEMM_DIRECT("f32_f32_f32", false, F, F, F),
     GEMM_DIRECT("f32_f16_f32", true, F, H, F),
     GEMM_DIRECT("f32_f16p_f32", false, F, H, F),
+    GEMM_DIRECT("f32_bf16p_f32", false, F, B, F),
     GEMM_DIRECT("f16_f16_f16", true, H, H, H),
     GEMM_DIRECT("f16p_f16p_f16p", false, H, H, H),
     GEMV("f32_f32_f32", false, F, F, F),
     GEMV("f32_f16_f32", true, F, H, F),
     GEMV("f32_f16p_f32", false, F, H, F),
+    GEMV("f32_bf16p_f32", false, F, B, F),
     GEMV("f16_f16_f16", true, H, H, H),
     GEMV("f16p_f16p_f16p", false, H, H, H),
     GEMM_REDUCE("f32_f32", false, F, F),
@@ -368,11 +371,13 @@ const vkf__kernel vkf__kernels[] = {
     LAYER_NORM("f32_f32", false, F, F),
     LAYER_NORM("f32_f16", true, F, H),
     LAYER_NORM("f32_f16p", false, F, H),
+    LAYER_NORM("f32_bf16p", false, F, B),
     LAYER_NORM("f16_f16", true, H, H),
     LAYER_NORM("f16p_f16p", false, H, H),
     LAYER_NORM_RESIDUAL("f32_f32", false, F, F),
     LAYER_NORM_RESIDUAL("f32_f16", true, F, H),
     LAYER_NORM_RESIDUAL("f32_f16p", false, F, H),
+    LAYER_NORM_RESIDUAL("f32_bf16p", false, F, B),
     LAYER_NORM_RESIDUAL("f16_f16", true, H, H),
     LAYER_NORM_RESIDUAL("f16p_f16p", false, H, H),
     PERMUTE("f32", false, F),
@@ -381,6 +386,7 @@ const vkf__kernel vkf__kernels[] = {
     EMBED("f32_f32", false, F, F),
     EMBED("f16_f32", true, H, F),
     EMBED("f16p_f32", false, H, F),
+    EMBED("bf16p_f32", false, B, F),
     EMBED("f16_f16", true, H, H),
     EMBED("f16p_f16p", false, H, H),
     ADDITIVE("f32", false, F),
@@ -398,6 +404,7 @@ const vkf__kernel vkf__kernels[] = {
     COPY("f32_f16p", false, F, H),
     COPY("f16_f32", true, H, F),
     COPY("f16p_f32", false, H, F),
+    COPY("bf16p_f32", false, B, F),
     COPY("f16_f16", true, H, H),
     COPY("f16p_f16p", false, H, H),
     FLAT("head_mean", VKF_OP_HEAD_MEAN, "f32", false, F, F, 1, 2, vkf_head_mean_params, VKF_HEAD_MEAN_SPEC_COUNT),

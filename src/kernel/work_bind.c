@@ -48,9 +48,12 @@ static VkDescriptorBufferInfo storage_range(const vkf__work *work, const vkf__sp
     };
 }
 
+// Every device offers these for uniform texel buffers. Bits of bfloat16, which has no format, are read as integers.
 static VkFormat texel_format(vkf_dtype dtype, vkf__operand_kind kind)
 {
     bool half = dtype == VKF_DTYPE_F16;
+    if (dtype == VKF_DTYPE_BF16)
+        return kind == VKF_OPERAND_TEXEL4 ? VK_FORMAT_R16G16B16A16_UINT : VK_FORMAT_R16_UINT;
     if (kind == VKF_OPERAND_TEXEL4)
         return half ? VK_FORMAT_R16G16B16A16_SFLOAT : VK_FORMAT_R32G32B32A32_SFLOAT;
     return half ? VK_FORMAT_R16_SFLOAT : VK_FORMAT_R32_SFLOAT;

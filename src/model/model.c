@@ -46,12 +46,15 @@ fail:
     return status;
 }
 
-static vkf__weight_storage storage_of(const vkf_model_desc *desc)
+static vkf__weight_storage storage_of(vkf_model_precision precision)
 {
-    return (vkf__weight_storage){
-        .activations = desc->dtype,
-        .weights = desc->half_weights ? VKF_DTYPE_F16 : desc->dtype,
+    static const vkf__weight_storage storages[VKF_MODEL_PRECISION_COUNT] = {
+        [VKF_MODEL_PRECISION_F32] = {VKF_DTYPE_F32, VKF_DTYPE_F32},
+        [VKF_MODEL_PRECISION_F16_WEIGHTS] = {VKF_DTYPE_F32, VKF_DTYPE_F16},
+        [VKF_MODEL_PRECISION_BF16_WEIGHTS] = {VKF_DTYPE_F32, VKF_DTYPE_BF16},
+        [VKF_MODEL_PRECISION_F16] = {VKF_DTYPE_F16, VKF_DTYPE_F16},
     };
+    return storages[precision];
 }
 
 vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
@@ -63,8 +66,8 @@ vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf
     VKF_ALLOC(&context->host, model, 1);
     model->context = context;
     model->config = s.config;
-    model->dtype = desc->dtype;
-    VKF_TRY(vkf__weights_load(context, &s.config, storage_of(desc), s.file, &model->weights));
+    model->dtype = storage_of(desc->precision).activations;
+    VKF_TRY(vkf__weights_load(context, &s.config, storage_of(desc->precision), s.file, &model->weights));
     *out_model = model;
     model = NULL;
 fail:
@@ -90,7 +93,7 @@ vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf
     vkf_memory_plan plan;
     vkf__memory_plan_init(&plan, context);
     VKF_TRY(open_sources(context, desc, &s));
-    VKF_TRY(vkf__weights_plan(context, &s.config, storage_of(desc), s.file, &plan));
+    VKF_TRY(vkf__weights_plan(context, &s.config, storage_of(desc->precision), s.file, &plan));
     *out_plan = plan;
 fail:
     vkf__safetensors_close(&s.file);

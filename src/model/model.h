@@ -11,7 +11,8 @@ struct vkf_model {
     vkf__weights weights;
 };
 
-// The descriptor was checked: a directory, or a configuration with a weights path. Statuses as vkf_model_load().
+// The descriptor was checked: a directory, or a configuration with a weights path; a known precision. Statuses as
+// vkf_model_load().
 VKF_MUST_CHECK vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model);
 VKF_MUST_CHECK vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_memory_plan *out_plan);
 

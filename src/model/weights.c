@@ -167,6 +167,22 @@ fail:
     return status;
 }
 
+// The type was checked when the tensor was found.
+static void convert(const vkf__stored_tensor *stored, uint64_t first, uint64_t count, vkf_dtype dtype, void *out)
+{
+    switch (dtype) {
+    case VKF_DTYPE_F16:
+        (void)vkf__stored_to_f16(stored, first, count, out);
+        break;
+    case VKF_DTYPE_BF16:
+        (void)vkf__stored_to_bf16(stored, first, count, out);
+        break;
+    default:
+        (void)vkf__stored_to_f32(stored, first, count, out);
+        break;
+    }
+}
+
 static vkf_status upload(vkf_context *context, const vkf__stored_tensor *stored, const vkf_tensor *to)
 {
     vkf_status status = VKF_OK;
@@ -176,10 +192,7 @@ static vkf_status upload(vkf_context *context, const vkf__stored_tensor *stored,
     for (uint64_t first = 0; first < stored->count; first += CHUNK_ELEMENTS) {
         uint64_t left = stored->count - first;
         uint64_t count = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
-        if (to->dtype == VKF_DTYPE_F16)
-            (void)vkf__stored_to_f16(stored, first, count, (uint16_t *)(void *)chunk);
-        else
-            (void)vkf__stored_to_f32(stored, first, count, (float *)(void *)chunk);
+        convert(stored, first, count, to->dtype, chunk);
         VKF_TRY(vkf_buffer_write(to->buffer, to->offset_bytes + first * element_bytes, chunk, count * element_bytes));
     }
 fail:

@@ -278,6 +278,9 @@ static const attention_case HALVES[] = {
     {"f16, dims", 7, 1, F16, .head_dim = 5, .v_head_dim = 3, .kdim = 11, .vdim = 13, .max = {2, 3, 9}},
     {"f16 weights alone", 15, 3, .weight_dtype = VKF_DTYPE_F16, .biases = true, .bias_kv = true, .zero_attn = true,
      .max = {2, 5, 7}, .weights = true, .mask = {.causal = VKF_CAUSAL_BOTTOM_RIGHT}},
+    {"bf16 weights", 15, 3, .weight_dtype = VKF_DTYPE_BF16, .biases = true, .bias_kv = true, .zero_attn = true,
+     .max = {2, 5, 7}, .weights = true, .mask = {.causal = VKF_CAUSAL_BOTTOM_RIGHT}},
+    {"bf16 weights of panels", 64, 2, .weight_dtype = VKF_DTYPE_BF16, .biases = true, .max = {2, 19, 23}},
 };
 
 static void test_attention_half_storage(void **state)

@@ -365,6 +365,8 @@ static const layer_case HALVES[] = {
     {"f16 decoder", true, HALF, .d_model = 12, .dtype = VKF_DTYPE_F16, .max = {2, 7, 5},
      .self_mask = {.causal = VKF_CAUSAL_TOP_LEFT}, .cross_mask = {.key_kind = VKF_MASK_LENGTHS}},
     {"f16 weights alone", true, HALF, .d_model = 15, .max = {2, 5, 7}, .norm_first = true},
+    {"bf16 weights", true, .weight_dtype = VKF_DTYPE_BF16, .biases = true, .norms = true, .heads = 3,
+     .dim_feedforward = 35, .d_model = 15, .max = {2, 5, 7}, .norm_first = true},
 };
 
 static void test_layer_half_storage(void **state)
@@ -383,6 +385,8 @@ static const layer_case FEED_FORWARDS[] = {
      .activation = VKF_ACTIVATION_GELU_ERF, .dtype = VKF_DTYPE_F16, .weight_dtype = VKF_DTYPE_F16},
     {"f16 weights alone", .d_model = 16, .dim_feedforward = 5, .max = {2, 4, 0}, .activation = VKF_ACTIVATION_TANH,
      .weight_dtype = VKF_DTYPE_F16},
+    {"bf16 weights", .d_model = 16, .dim_feedforward = 37, .biases = true, .max = {2, 4, 0},
+     .activation = VKF_ACTIVATION_GELU_ERF, .weight_dtype = VKF_DTYPE_BF16},
 };
 
 static void check_feed_forward(vkf_test_ops *ops, const layer_case *c)

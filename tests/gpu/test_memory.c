@@ -186,13 +186,13 @@ static void test_model_and_session_plans_are_exact(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const vkf_memory_usage before = usage_of(gpu);
-    for (int dtype = VKF_DTYPE_F32; dtype <= VKF_DTYPE_F16; dtype++) {
-        const vkf_model_desc desc = {.directory = DEMO_MODEL, .dtype = (vkf_dtype)dtype};
+    for (int precision = 0; precision < VKF_MODEL_PRECISION_COUNT; precision++) {
+        const vkf_model_desc desc = {.directory = DEMO_MODEL, .precision = (vkf_model_precision)precision};
         const vkf_session_desc session_desc = {.max_batch = 2,
                                                .max_source_len = 9,
                                                .max_target_len = 11,
-                                               .max_logit_rows = dtype == VKF_DTYPE_F32 ? 4 : 1,
-                                               .attention_weights = dtype == VKF_DTYPE_F32};
+                                               .max_logit_rows = precision == VKF_MODEL_PRECISION_F32 ? 4 : 1,
+                                               .attention_weights = precision == VKF_MODEL_PRECISION_F32};
         vkf_memory_plan plan;
         vkf_model *model = NULL;
         vkf_session *session = NULL;

@@ -1,4 +1,4 @@
-// vkf_gemm() with half storage, by the kernels for devices with 16-bit storage and by the packed ones.
+// vkf_gemm() with half storage, by the kernels for devices with 16-bit storage and by the packed ones, and with bfloat16.
 //
 // Bounds: inputs are halves already and sums are float32, so that a result of size |d| is off by its own rounding,
 // 2^-11 |d| (2^-25 where it is subnormal), beside the 2e-5 of the float32 sum. Each further pass through the output (c
@@ -12,10 +12,9 @@
 #define SUM_ATOL 2e-5
 
 static const vkf_test_gemm_types TYPES[] = {
-    {VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_F32},
-    {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16},
-    {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F32},
-    {VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_F16},
+    {VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_F32},  {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16},
+    {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F32},  {VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_F16},
+    {VKF_DTYPE_F32, VKF_DTYPE_BF16, VKF_DTYPE_F32},
 };
 
 static void run(vkf_test_ops *ops, const vkf_test_gemm_types *types, const vkf_test_gemm_case *gemm)

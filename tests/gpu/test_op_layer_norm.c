@@ -125,6 +125,7 @@ static void test_layer_norm_of_100000(void **state)
 static const vkf_dtype TYPES[][2] = {
     {VKF_DTYPE_F32, VKF_DTYPE_F32},
     {VKF_DTYPE_F32, VKF_DTYPE_F16},
+    {VKF_DTYPE_F32, VKF_DTYPE_BF16},
     {VKF_DTYPE_F16, VKF_DTYPE_F16},
 };
 

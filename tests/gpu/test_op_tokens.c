@@ -83,6 +83,7 @@ static void test_embed(void **state)
         {VKF_DTYPE_F32, VKF_DTYPE_F32},
         {VKF_DTYPE_F16, VKF_DTYPE_F32},
         {VKF_DTYPE_F16, VKF_DTYPE_F16},
+        {VKF_DTYPE_BF16, VKF_DTYPE_F32},
     };
     for (size_t t = 0; t < COUNT_OF(types); t++) {
         for (size_t i = 0; i < COUNT_OF(EMBED_CASES); i++) {

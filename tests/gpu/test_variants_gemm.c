@@ -70,6 +70,12 @@ static void test_gemm_by_every_variant_with_half_weights(void **state)
     run_all(&(vkf_test_gemm_types){VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_F32}, 2e-5);
 }
 
+static void test_gemm_by_every_variant_with_bfloat_weights(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    run_all(&(vkf_test_gemm_types){VKF_DTYPE_F32, VKF_DTYPE_BF16, VKF_DTYPE_F32}, 2e-5);
+}
+
 static void test_gemm_by_every_variant_in_half(void **state)
 {
     (void)vkf_test_ops_of(state);
@@ -110,6 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         VKF_OPS_TEST(test_gemm_by_every_variant),
         VKF_OPS_TEST(test_gemm_by_every_variant_with_half_weights),
+        VKF_OPS_TEST(test_gemm_by_every_variant_with_bfloat_weights),
         VKF_OPS_TEST(test_gemm_by_every_variant_in_half),
         VKF_OPS_TEST(test_gemm_packed_weight_in_slices),
         VKF_OPS_TEST(test_pack_weight_refuses_what_is_no_weight),

@@ -156,7 +156,7 @@ static void count_row(const demo *d, uint32_t index, const int32_t *ids, uint32_
 
 static score evaluate(demo *d, vkf_dtype dtype)
 {
-    const vkf_model_desc model_desc = {.directory = DEMO, .dtype = dtype};
+    const vkf_model_desc model_desc = {.directory = DEMO, .precision = vkf_test_precision(dtype)};
     const vkf_session_desc desc = {.max_batch = BATCH, .max_source_len = MAX_SOURCE, .max_target_len = MAX_TARGET};
     vkf_model *model = NULL;
     vkf_session *session = NULL;

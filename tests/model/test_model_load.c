@@ -1,11 +1,14 @@
 // Loading models: broken directories and files, stored types, plans, and failures that leave nothing.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/half.h"
 #include "kernel/context.h"
+#include "model/model.h"
 #include "support/compare.h"
 #include "support/fixture.h"
 #include "support/model_files.h"
@@ -86,10 +89,10 @@ static fixture *fixture_of(void **state)
     return *state;
 }
 
-static vkf_model *load(fixture *f, vkf_dtype dtype)
+static vkf_model *load(fixture *f, vkf_model_precision precision)
 {
     vkf_model *model = NULL;
-    const vkf_model_desc desc = {.directory = f->directory.path, .dtype = dtype};
+    const vkf_model_desc desc = {.directory = f->directory.path, .precision = precision};
     vkf_status status = vkf_model_load(f->gpu.context, &desc, &model);
     if (status != VKF_OK)
         fail_msg("%s: %s", vkf_status_name(status), f->gpu.last_error);
@@ -145,7 +148,7 @@ static void test_load_good_directory(void **state)
     fixture *f = fixture_of(state);
     uint64_t used = used_bytes(f);
     vkf_model_config config;
-    vkf_model *model = load(f, VKF_DTYPE_F32);
+    vkf_model *model = load(f, VKF_MODEL_PRECISION_F32);
     vkf_model_get_config(model, &config);
     assert_int_equal(config.d_model, 32);
     assert_int_equal(config.eos_id, 2);
@@ -318,8 +321,8 @@ static void test_load_wrong_arguments(void **state)
         {.weights_path = "weights"},
         {.directory = f->directory.path, .config = config, .weights_path = "weights"},
         {.directory = f->directory.path, .weights_path = "weights"},
-        {.directory = f->directory.path, .dtype = VKF_DTYPE_I32},
-        {.directory = f->directory.path, .dtype = VKF_DTYPE_COUNT},
+        {.directory = f->directory.path, .precision = VKF_MODEL_PRECISION_COUNT},
+        {.directory = f->directory.path, .precision = (vkf_model_precision)-1},
     };
     vkf_model *model = NULL;
     vkf_memory_plan plan;
@@ -421,7 +424,7 @@ static void test_load_warns_of_unused_tensors(void **state)
     config.num_decoder_layers = 1;
     config.projection_bias = false;
     vkf_test_config_write(&config, vkf_test_path(&f->directory, "config.json"));
-    vkf_model *model = load(f, VKF_DTYPE_F32);
+    vkf_model *model = load(f, VKF_MODEL_PRECISION_F32);
     // A decoder layer of 8 attention, 4 feed-forward and 6 norm tensors, and the bias.
     assert_non_null(strstr(f->warning, "model.safetensors: 19 tensors"));
     vkf_model_destroy(&model);
@@ -431,7 +434,7 @@ static void test_load_warns_of_unused_tensors(void **state)
 
 #define LOGITS (2u * 4u * 19u)
 
-static void run(fixture *f, vkf_dtype dtype, float *out_logits)
+static void run(fixture *f, vkf_model_precision precision, float *out_logits)
 {
     static const int32_t source[] = {5, 9, 22, 4, 17, 0};
     static const int32_t target[] = {1, 4, 18, 7, 1, 9, 3, 16};
@@ -439,7 +442,7 @@ static void run(fixture *f, vkf_dtype dtype, float *out_logits)
     const vkf_encode_args encode = {.batch = 2, .source_len = 3, .source_ids = source};
     const vkf_decode_args decode = {.target_len = 4, .target_ids = target, .out_logits = out_logits};
     vkf_session *session = NULL;
-    vkf_model *model = load(f, dtype);
+    vkf_model *model = load(f, precision);
     assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
     assert_int_equal(vkf_session_encode(session, &encode), VKF_OK);
     assert_int_equal(vkf_session_decode(session, &decode), VKF_OK);
@@ -456,12 +459,12 @@ static void write_as(fixture *f, vkf__stored_type type)
 static void check_stored(fixture *f, vkf__stored_type type, double bound)
 {
     float unrounded[LOGITS], narrow[LOGITS], wide[LOGITS];
-    run(f, VKF_DTYPE_F32, unrounded);
+    run(f, VKF_MODEL_PRECISION_F32, unrounded);
     write_as(f, type);
-    run(f, VKF_DTYPE_F32, narrow);
+    run(f, VKF_MODEL_PRECISION_F32, narrow);
     vkf_test_weights_round(&f->weights, type);
     write_as(f, VKF_STORED_F32);
-    run(f, VKF_DTYPE_F32, wide);
+    run(f, VKF_MODEL_PRECISION_F32, wide);
     assert_memory_equal(narrow, wide, sizeof narrow);
     assert_true(vkf_test_mismatches(narrow, unrounded, LOGITS, 0, 0) > LOGITS / 2);
     assert_close(narrow, unrounded, LOGITS, bound, bound, vkf_test_label(&f->gpu, "rounded weights"));
@@ -477,14 +480,71 @@ static void test_load_bf16_weights(void **state)
     check_stored(fixture_of(state), VKF_STORED_BF16, 8e-2);
 }
 
+// Parameters alone in 16 bits: a file of float32 gives what a file of the rounded values gives, to the bit; that is what
+// these values give in float32, but for the order of sums; and it is not what the unrounded ones give.
+static void check_narrow(fixture *f, vkf_model_precision precision, vkf__stored_type type, double rounding)
+{
+    float unrounded[LOGITS], from_f32[LOGITS], from_narrow[LOGITS], wide[LOGITS];
+    run(f, VKF_MODEL_PRECISION_F32, unrounded);
+    run(f, precision, from_f32);
+    write_as(f, type);
+    run(f, precision, from_narrow);
+    vkf_test_weights_round(&f->weights, type);
+    write_as(f, VKF_STORED_F32);
+    run(f, VKF_MODEL_PRECISION_F32, wide);
+    assert_memory_equal(from_f32, from_narrow, sizeof from_f32);
+    assert_close(from_narrow, wide, LOGITS, 5e-5, 1e-4, vkf_test_label(&f->gpu, "narrow parameters"));
+    assert_true(vkf_test_mismatches(from_narrow, unrounded, LOGITS, rounding / 4, 0) > LOGITS / 4);
+}
+
+static void test_load_into_f16_weights(void **state)
+{
+    check_narrow(fixture_of(state), VKF_MODEL_PRECISION_F16_WEIGHTS, VKF_STORED_F16, 0x1p-11);
+}
+
+static void test_load_into_bf16_weights(void **state)
+{
+    check_narrow(fixture_of(state), VKF_MODEL_PRECISION_BF16_WEIGHTS, VKF_STORED_BF16, 0x1p-8);
+}
+
+static void read_row(const vkf_tensor *row, vkf_dtype dtype, uint16_t *out_bits)
+{
+    assert_int_equal(row->dtype, dtype);
+    assert_int_equal(vkf_buffer_read(row->buffer, row->offset_bytes, out_bits, row->shape[0] * sizeof *out_bits),
+                     VKF_OK);
+}
+
+// What is on the device: nearest even of float32, a NaN included; and bfloat16's own bits where the file has them.
+static void test_load_into_bf16_keeps_bits(void **state)
+{
+    fixture *f = fixture_of(state);
+    static const char name[] = "transformer.encoder.layers.0.norm1.weight";
+    vkf_test_weight *weight = vkf_test_weight_of(&f->weights, name);
+    uint16_t expected[32], bits[32];
+    assert_int_equal(weight->count, 32);
+    weight->values[3] = NAN;
+    weight->values[4] = 0x1.01p0f; // a tie, and so is the next
+    weight->values[5] = 0x1.03p0f;
+    for (size_t i = 0; i < 32; i++)
+        expected[i] = vkf__bfloat_from_float(weight->values[i]);
+    assert_true((expected[3] & 0x7fff) > 0x7f80 && expected[4] == 0x3f80 && expected[5] == 0x3f82);
+    for (int stored_narrow = 0; stored_narrow < 2; stored_narrow++) {
+        write_as(f, stored_narrow ? VKF_STORED_BF16 : VKF_STORED_F32);
+        vkf_model *model = load(f, VKF_MODEL_PRECISION_BF16_WEIGHTS);
+        read_row(&model->weights.encoder[0].norm[0].weight, VKF_DTYPE_BF16, bits);
+        assert_memory_equal(bits, expected, sizeof bits);
+        vkf_model_destroy(&model);
+    }
+}
+
 static void test_load_into_f16(void **state)
 {
     fixture *f = fixture_of(state);
     float exact[LOGITS], from_f32[LOGITS], from_f16[LOGITS];
-    run(f, VKF_DTYPE_F32, exact);
-    run(f, VKF_DTYPE_F16, from_f32);
+    run(f, VKF_MODEL_PRECISION_F32, exact);
+    run(f, VKF_MODEL_PRECISION_F16, from_f32);
     write_as(f, VKF_STORED_F16);
-    run(f, VKF_DTYPE_F16, from_f16);
+    run(f, VKF_MODEL_PRECISION_F16, from_f16);
     assert_memory_equal(from_f32, from_f16, sizeof from_f32);
     assert_close(from_f16, exact, LOGITS, 4e-2, 4e-2, vkf_test_label(&f->gpu, "f16 model"));
 }
@@ -494,13 +554,14 @@ static void test_load_into_f16(void **state)
 static void test_plan_is_what_load_allocates(void **state)
 {
     fixture *f = fixture_of(state);
-    for (vkf_dtype dtype = VKF_DTYPE_F32; dtype <= VKF_DTYPE_F16; dtype++) {
-        const vkf_model_desc desc = {.directory = f->directory.path, .dtype = dtype};
+    uint64_t f32_bytes = 0;
+    for (int precision = 0; precision < VKF_MODEL_PRECISION_COUNT; precision++) {
+        const vkf_model_desc desc = {.directory = f->directory.path, .precision = (vkf_model_precision)precision};
         const vkf_memory_usage before = usage_of(f);
         vkf_memory_plan plan;
         uint64_t sum = 0;
         assert_int_equal(vkf_model_plan(f->gpu.context, &desc, &plan), VKF_OK);
-        vkf_model *model = load(f, dtype);
+        vkf_model *model = load(f, desc.precision);
         const vkf_memory_usage after = usage_of(f);
         assert_int_equal(plan.heap_count, after.heap_count);
         for (uint32_t i = 0; i < after.heap_count; i++) {
@@ -509,6 +570,11 @@ static void test_plan_is_what_load_allocates(void **state)
         }
         assert_true(plan.weights_bytes > 0);
         assert_int_equal(plan.weights_bytes, sum);
+        // Half, but for what keeps tensors apart.
+        if (precision == VKF_MODEL_PRECISION_F32)
+            f32_bytes = sum;
+        else
+            assert_in_range(sum, f32_bytes / 2, f32_bytes * 3 / 4);
         assert_int_equal(plan.activations_bytes + plan.cache_bytes + plan.control_bytes + plan.staging_bytes, 0);
         vkf_model_destroy(&model);
     }
@@ -518,7 +584,7 @@ static void test_load_out_of_host_memory(void **state)
 {
     fixture *f = fixture_of(state);
     const vkf_model_desc desc = {.directory = f->directory.path};
-    vkf_model *model = load(f, VKF_DTYPE_F32); // what the context keeps is there from now on
+    vkf_model *model = load(f, VKF_MODEL_PRECISION_F32); // what the context keeps is there from now on
     vkf_model_destroy(&model);
     size_t live = f->heap.live;
     uint64_t used = used_bytes(f);
@@ -563,7 +629,7 @@ static void test_load_out_of_device_memory(void **state)
     assert_null(model);
     assert_int_equal(f->heap.live, live);
     assert_non_null(strstr(f->gpu.last_error, "weights"));
-    model = load(f, VKF_DTYPE_F32);
+    model = load(f, VKF_MODEL_PRECISION_F32);
     vkf_model_destroy(&model);
 }
 
@@ -587,6 +653,9 @@ int main(void)
         with_files(test_load_warns_of_unused_tensors),
         with_files(test_load_f16_weights),
         with_files(test_load_bf16_weights),
+        with_files(test_load_into_f16_weights),
+        with_files(test_load_into_bf16_weights),
+        with_files(test_load_into_bf16_keeps_bits),
         with_files(test_load_into_f16),
         with_files(test_plan_is_what_load_allocates),
         with_files(test_load_out_of_host_memory),

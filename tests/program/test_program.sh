@@ -279,8 +279,10 @@ zweiundvierzig'
     output "timing" zweiundvierzig
     expect 0 "least capable device" run --caps android-baseline-2022 "$model" 'forty-two'
     output "least capable device" zweiundvierzig
-    expect "0 1" "half precision" run --dtype f16 "$model" 'forty-two'
-    if [ "$code" -eq 0 ]; then output "half precision" zweiundvierzig; fi
+    for precision in f16 f32/f16 f32/bf16; do
+        expect 0 "precision $precision" run --dtype $precision "$model" 'forty-two'
+        output "precision $precision" zweiundvierzig
+    done
 }
 
 pictures() {

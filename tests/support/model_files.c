@@ -273,13 +273,19 @@ void vkf_test_config_write(const vkf_model_config *config, const char *path)
     vkf_test_write_file(path, text, (size_t)length);
 }
 
+vkf_model_precision vkf_test_precision(vkf_dtype dtype)
+{
+    return dtype == VKF_DTYPE_F16 ? VKF_MODEL_PRECISION_F16 : VKF_MODEL_PRECISION_F32;
+}
+
 vkf_model *vkf_test_model_load(vkf_test_gpu *gpu, vkf_test_directory *directory, const vkf_test_weights *weights,
                                vkf_dtype dtype)
 {
     vkf_model *model = NULL;
     const char *path = vkf_test_path(directory, "weights.safetensors");
     vkf_test_weights_write(weights, VKF_STORED_F32, path);
-    const vkf_model_desc desc = {.config = &weights->config, .weights_path = path, .dtype = dtype};
+    const vkf_model_desc desc = {
+        .config = &weights->config, .weights_path = path, .precision = vkf_test_precision(dtype)};
     vkf_status status = vkf_model_load(gpu->context, &desc, &model);
     if (status != VKF_OK)
         fail_msg("%s: no model: %s", vkf_status_name(status), gpu->last_error);

@@ -49,6 +49,9 @@ void vkf_test_weights_round(vkf_test_weights *weights, vkf__stored_type type);
 void vkf_test_weights_write(const vkf_test_weights *weights, vkf__stored_type type, const char *path);
 void vkf_test_config_write(const vkf_model_config *config, const char *path);
 
+// The precision with activations and parameters in one type, F32 or F16.
+vkf_model_precision vkf_test_precision(vkf_dtype dtype);
+
 // Writes the weights into `directory` and loads them. Fails the test on error.
 vkf_model *vkf_test_model_load(vkf_test_gpu *gpu, vkf_test_directory *directory, const vkf_test_weights *weights,
                                vkf_dtype dtype);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/half.h"
+
 // No multiple of a binding's alignment; f16 begins in the middle of a word, and bool at an odd byte.
 static size_t guard_before(vkf_dtype dtype)
 {
@@ -107,13 +109,20 @@ static size_t guarded_size(const vkf_test_operand *operand)
     return ((size_t)operand->tensor.offset_bytes + size_of(operand) + GUARD_AFTER + 3) / 4 * 4;
 }
 
-// Bytes promise no alignment: halves go through memory of their own.
+static bool is_half(const vkf_test_operand *operand)
+{
+    return operand->tensor.dtype == VKF_DTYPE_F16 || operand->tensor.dtype == VKF_DTYPE_BF16;
+}
+
+// Bytes promise no alignment: 16-bit values go through memory of their own.
 static void halves_to_values(vkf_test_operand *operand, const uint8_t *content)
 {
     uint16_t *halves = malloc(operand->count * sizeof *halves);
     assert_non_null(halves);
     memcpy(halves, content, operand->count * sizeof *halves);
-    vkf_f16_to_f32(halves, operand->values, operand->count);
+    for (size_t i = 0; i < operand->count; i++)
+        operand->values[i] = operand->tensor.dtype == VKF_DTYPE_F16 ? vkf__float_from_half(halves[i])
+                                                                    : vkf__float_from_bfloat(halves[i]);
     free(halves);
 }
 
@@ -121,7 +130,9 @@ static void values_to_halves(const vkf_test_operand *operand, uint8_t *content)
 {
     uint16_t *halves = malloc(operand->count * sizeof *halves);
     assert_non_null(halves);
-    vkf_f32_to_f16(operand->values, halves, operand->count);
+    for (size_t i = 0; i < operand->count; i++)
+        halves[i] = operand->tensor.dtype == VKF_DTYPE_F16 ? vkf__half_from_float(operand->values[i])
+                                                           : vkf__bfloat_from_float(operand->values[i]);
     memcpy(content, halves, operand->count * sizeof *halves);
     free(halves);
 }
@@ -135,7 +146,7 @@ static uint8_t *guarded_bytes(const vkf_test_operand *operand, size_t *out_size)
     assert_non_null(bytes);
     memset(bytes, 0xff, *out_size);
     uint8_t *content = bytes + (size_t)operand->tensor.offset_bytes;
-    if (operand->tensor.dtype == VKF_DTYPE_F16)
+    if (is_half(operand))
         values_to_halves(operand, content);
     else if (operand->tensor.dtype == VKF_DTYPE_F32)
         memcpy(content, operand->values, size);
@@ -151,7 +162,7 @@ void vkf_test_upload(vkf_test_ops *ops, vkf_test_operand *operand)
     size_t size = 0;
     uint8_t *bytes = guarded_bytes(operand, &size);
     vkf_status status = vkf_buffer_write(operand->tensor.buffer, 0, bytes, size);
-    if (operand->tensor.dtype == VKF_DTYPE_F16)
+    if (is_half(operand))
         halves_to_values(operand, bytes + operand->tensor.offset_bytes);
     free(bytes);
     vkf_test_assert_ok(ops, status, "upload");
@@ -174,7 +185,7 @@ void vkf_test_download(vkf_test_ops *ops, vkf_test_operand *operand)
     assert_non_null(bytes);
     vkf_status status = vkf_buffer_read(operand->tensor.buffer, 0, bytes, size);
     bool intact = status == VKF_OK && guards_intact(operand, bytes);
-    if (operand->tensor.dtype == VKF_DTYPE_F16)
+    if (is_half(operand))
         halves_to_values(operand, bytes + operand->tensor.offset_bytes);
     else if (operand->tensor.dtype == VKF_DTYPE_F32)
         memcpy(operand->values, bytes + before, content);

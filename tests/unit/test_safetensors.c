@@ -390,7 +390,7 @@ static const struct {
     {VKF_STORED_BF16, bf16_bytes, 0x3f800000, 0x3c00},
 };
 
-static void test_stored_to_f32_and_f16_of_every_float_type(void **state)
+static void test_stored_to_every_width_of_every_float_type(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++) {
@@ -405,7 +405,26 @@ static void test_stored_to_f32_and_f16_of_every_float_type(void **state)
         uint16_t expected_halves[5] = {0x3e00, 0x8000, 0x0001, conversions[i].last_f16, 0xbeef};
         assert_true(vkf__stored_to_f16(&tensor, 0, 4, halves));
         assert_memory_equal(halves, expected_halves, sizeof halves);
+        const uint16_t expected_bfloats[5] = {0x3fc0, 0x8000, 0x3380, 0x3f80, 0xbeef};
+        assert_true(vkf__stored_to_bf16(&tensor, 0, 4, halves));
+        assert_memory_equal(halves, expected_bfloats, sizeof halves);
     }
+}
+
+// Ties go to even, a signalling NaN becomes quiet; in its own type everything keeps its bits.
+static void test_stored_to_bf16_rounds_and_keeps_its_own(void **state)
+{
+    (void)state;
+    static const uint8_t f32[] = {0, 0x80, 0x80, 0x3f, 1, 0x80, 0x80, 0x3f, 0, 0x80, 0x81, 0x3f, 1, 0, 0x80, 0xff};
+    static const uint8_t bf16[] = {0x81, 0x7f, 0xc1, 0xff, 1, 0, 0x80, 0x7f};
+    const vkf__stored_tensor wide = {.type = VKF_STORED_F32, .count = 4, .data = f32};
+    const vkf__stored_tensor same = {.type = VKF_STORED_BF16, .count = 4, .data = bf16};
+    const uint16_t rounded[4] = {0x3f80, 0x3f81, 0x3f82, 0xffc0}, kept[4] = {0x7f81, 0xffc1, 0x0001, 0x7f80};
+    uint16_t bfloats[4] = {0};
+    assert_true(vkf__stored_to_bf16(&wide, 0, 4, bfloats));
+    assert_memory_equal(bfloats, rounded, sizeof bfloats);
+    assert_true(vkf__stored_to_bf16(&same, 0, 4, bfloats));
+    assert_memory_equal(bfloats, kept, sizeof bfloats);
 }
 
 static void test_stored_to_f32_of_a_range(void **state)
@@ -432,6 +451,7 @@ static void test_stored_to_f32_refuses_other_types(void **state)
         uint16_t half = 7;
         assert_false(vkf__stored_to_f32(&tensor, 0, 1, &value));
         assert_false(vkf__stored_to_f16(&tensor, 0, 1, &half));
+        assert_false(vkf__stored_to_bf16(&tensor, 0, 1, &half));
         assert_true(value == 7.0f && half == 7);
     }
 }
@@ -452,7 +472,8 @@ int main(void)
         cmocka_unit_test(test_safetensors_open_knows_every_type),
         cmocka_unit_test(test_safetensors_open_survives_allocation_failure),
         cmocka_unit_test(test_stored_type_of_unknown_value),
-        cmocka_unit_test(test_stored_to_f32_and_f16_of_every_float_type),
+        cmocka_unit_test(test_stored_to_every_width_of_every_float_type),
+        cmocka_unit_test(test_stored_to_bf16_rounds_and_keeps_its_own),
         cmocka_unit_test(test_stored_to_f32_of_a_range),
         cmocka_unit_test(test_stored_to_f32_refuses_other_types),
     };

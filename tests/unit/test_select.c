@@ -117,6 +117,35 @@ static void test_select_prefers_16bit_storage(void **state)
     assert_selected(&caps, NULL, VKF_OP_GEMM, hhh, problem, "gemm_tile.f16p_f16p_f16p", "large");
 }
 
+// bfloat16 parameters under f32 activations: products in any layout, norms, embeddings and copies, on every profile.
+static void test_select_bfloat_parameters_on_every_profile(void **state)
+{
+    (void)state;
+    static const vkf_dtype fbf[] = {VKF_DTYPE_F32, VKF_DTYPE_BF16, VKF_DTYPE_F32};
+    static const vkf__op of_two[] = {VKF_OP_LAYER_NORM, VKF_OP_EMBED, VKF_OP_COPY};
+    message_record record;
+    vkf__host host = recording_host(&record);
+    for (unsigned profile = 0; profile < VKF_PROFILE_COUNT; profile++) {
+        for (unsigned processor = 0; processor < 2; processor++) {
+            vkf__caps caps = processor ? cpu_caps() : discrete_caps();
+            vkf__variant variant;
+            assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_profile)profile, NULL, 0), VKF_OK);
+            const vkf__selector selector = {.caps = &caps};
+            for (uint32_t m = 1; m <= 128; m *= 2) {
+                for (uint32_t layout = VKF_GEMM_B_KN; layout <= VKF_GEMM_B_PANELS; layout++) {
+                    const vkf__problem problem = {.m = m, .n = 64, .k = 48, .b_layout = layout};
+                    assert_true(vkf__select(&selector, VKF_OP_GEMM, fbf, &problem, &variant, NULL));
+                }
+            }
+            for (size_t i = 0; i < sizeof of_two / sizeof of_two[0]; i++) {
+                const vkf__problem problem = {.m = 10, .n = 64};
+                const vkf_dtype *types = of_two[i] == VKF_OP_LAYER_NORM ? fbf : fbf + 1;
+                assert_true(vkf__select(&selector, of_two[i], types, &problem, &variant, NULL));
+            }
+        }
+    }
+}
+
 static void test_select_unknown_types_are_refused(void **state)
 {
     (void)state;
@@ -294,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_select_row_config_by_length),
         cmocka_unit_test(test_select_smaller_workgroups_where_large_ones_are_not_allowed),
         cmocka_unit_test(test_select_prefers_16bit_storage),
+        cmocka_unit_test(test_select_bfloat_parameters_on_every_profile),
         cmocka_unit_test(test_select_unknown_types_are_refused),
         cmocka_unit_test(test_select_device_without_any_config),
         cmocka_unit_test(test_select_tuned_entry_overrides),

@@ -14,10 +14,10 @@ _vkformer() {
     case $previous in
     --device) words="best discrete integrated virtual cpu uuid:" ;;
     --caps) words="full android-baseline-2022 android-2025 roadmap-2026" ;;
-    --dtype) words="f32 f16" ;;
+    --dtype) words="f32 f16 f32/f16 f32/bf16" ;;
     --types)
         [[ $command == bench ]] || return
-        words="f32 f16 f32/f16"
+        words="f32 f16 f32/f16 f32/bf16"
         ;;
     --output | -o) words="table json jsonl csv md" ;;
     --fully-masked) words="nan zero" ;;

@@ -13,7 +13,7 @@ typedef struct vkf_bench {
     bool has_roofs;
     vkf_roofs roofs;
     vkf_model *model; // of the last shape, for the next one; NULL: none
-    vkf_dtype model_dtype;
+    vkf_model_precision model_precision;
 } vkf_bench;
 
 struct vkf_bench_spec {
@@ -24,7 +24,7 @@ struct vkf_bench_spec {
     const vkf_bench_setting *settings;
     uint32_t setting_count;
     bool f32_alone;       // --types has no meaning
-    bool mixed_types;     // f16 weights under f32 activations
+    bool mixed_types;     // weights in 16 bits under f32 activations
     bool takes_directory; // an argument that is no shape is a model's directory
     bool tokens;          // results have times of the host and tokens per second
     // Whether a shape makes sense; false after a message. NULL: every one does.

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/half.h"
+
 #define CHUNK 16384 // values written at a time, so that host memory does not bound the sizes
 
 vkf_bench_data vkf_bench_data_begin(vkf_context *context, const vkf_bench_types *types)
@@ -31,7 +33,7 @@ static float next_value(uint64_t *state, float amplitude)
 void vkf_bench_fill(vkf_bench_data *data, const vkf_tensor *tensor, float amplitude)
 {
     float values[CHUNK];
-    uint16_t halves[CHUNK];
+    uint16_t narrow[CHUNK];
     uint64_t total = 0;
     if (data->status == VKF_OK && !vkf_tensor_count(tensor, &total))
         data->status = VKF_ERROR_TOO_LARGE;
@@ -40,11 +42,13 @@ void vkf_bench_fill(vkf_bench_data *data, const vkf_tensor *tensor, float amplit
         size_t count = total - done < CHUNK ? (size_t)(total - done) : CHUNK;
         for (size_t i = 0; i < count; i++)
             values[i] = next_value(&data->random, amplitude);
-        bool half = tensor->dtype == VKF_DTYPE_F16;
-        if (half)
-            vkf_f32_to_f16(values, halves, count);
-        data->status = vkf_buffer_write(tensor->buffer, tensor->offset_bytes + done * element_bytes,
-                                        half ? (const void *)halves : (const void *)values, count * element_bytes);
+        if (tensor->dtype == VKF_DTYPE_F16)
+            vkf_f32_to_f16(values, narrow, count);
+        for (size_t i = 0; tensor->dtype == VKF_DTYPE_BF16 && i < count; i++)
+            narrow[i] = vkf__bfloat_from_float(values[i]);
+        const void *elements = tensor->dtype == VKF_DTYPE_F32 ? (const void *)values : (const void *)narrow;
+        data->status = vkf_buffer_write(tensor->buffer, tensor->offset_bytes + done * element_bytes, elements,
+                                        count * element_bytes);
         done += count;
     }
 }

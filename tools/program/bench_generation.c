@@ -19,17 +19,17 @@ static double thread_us(void)
 
 // Making it ready ----------------------------------------------------------------------------------------------------
 
-static vkf_status take_model(vkf_bench *bench, vkf_dtype dtype)
+static vkf_status take_model(vkf_bench *bench, vkf_model_precision precision)
 {
     const vkf_bench_options *options = bench->options;
     vkf_status status;
-    if (bench->model && bench->model_dtype == dtype)
+    if (bench->model && bench->model_precision == precision)
         return VKF_OK;
     vkf_model_destroy(&bench->model);
-    bench->model_dtype = dtype;
+    bench->model_precision = precision;
     if (!options->directory)
-        return vkf_bench_random_model(bench->context, options, dtype, &bench->model);
-    const vkf_model_desc desc = {.directory = options->directory, .dtype = dtype};
+        return vkf_bench_random_model(bench->context, options, precision, &bench->model);
+    const vkf_model_desc desc = {.directory = options->directory, .precision = precision};
     status = vkf_model_load(bench->context, &desc, &bench->model);
     if (status != VKF_OK)
         vkf_print_error("the model '%s' cannot be loaded: %s", options->directory, vkf_status_text(status));
@@ -58,13 +58,15 @@ static void fill_source(vkf_bench_generation *g)
     }
 }
 
-vkf_status vkf_bench_generation_begin(vkf_bench *bench, vkf_dtype dtype, const vkf_bench_lengths *lengths,
+vkf_status vkf_bench_generation_begin(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_lengths *lengths,
                                       vkf_bench_generation *out_generation)
 {
     vkf_bench_generation *g = out_generation;
     vkf_device_info info;
+    vkf_model_precision precision = VKF_MODEL_PRECISION_F32;
     *g = (vkf_bench_generation){.lengths = *lengths};
-    vkf_status status = take_model(bench, dtype);
+    (void)vkf_precision_from_types(types->activations, types->weights, &precision); // options ask for these alone
+    vkf_status status = take_model(bench, precision);
     if (status != VKF_OK)
         return status;
     vkf_context_device_info(bench->context, &info);
@@ -193,7 +195,8 @@ vkf_status vkf_bench_generate(vkf_bench_generation *generation)
 
 // What it costs ------------------------------------------------------------------------------------------------------
 
-vkf_bench_cost vkf_bench_encode_cost(const vkf_model_config *config, const vkf_bench_lengths *lengths, vkf_dtype dtype)
+vkf_bench_cost vkf_bench_encode_cost(const vkf_model_config *config, const vkf_bench_lengths *lengths,
+                                     const vkf_bench_types *types)
 {
     double d = config->d_model, ff = config->dim_feedforward;
     double encoders = config->num_encoder_layers, decoders = config->num_decoder_layers;
@@ -203,13 +206,14 @@ vkf_bench_cost vkf_bench_encode_cost(const vkf_model_config *config, const vkf_b
     double memory_weights = 2 * d * d + 2 * d;
     return (vkf_bench_cost){
         .flops = encoders * layer_flops + decoders * 4 * rows * d * d,
-        .bytes_read = vkf_bench_bytes(encoders * layer_weights + decoders * memory_weights + rows * d, dtype),
-        .bytes_written = vkf_bench_bytes(rows * d * (1 + 2 * decoders), dtype),
+        .bytes_read = vkf_bench_bytes(encoders * layer_weights + decoders * memory_weights, types->weights) +
+                      vkf_bench_bytes(rows * d, types->activations),
+        .bytes_written = vkf_bench_bytes(rows * d * (1 + 2 * decoders), types->activations),
     };
 }
 
-vkf_bench_cost vkf_bench_step_cost(const vkf_model_config *config, const vkf_bench_lengths *lengths, vkf_dtype dtype,
-                                   double past)
+vkf_bench_cost vkf_bench_step_cost(const vkf_model_config *config, const vkf_bench_lengths *lengths,
+                                   const vkf_bench_types *types, double past)
 {
     double d = config->d_model, ff = config->dim_feedforward, vocab = config->target_vocab;
     double layers = config->num_decoder_layers, batch = lengths->batch;
@@ -217,8 +221,9 @@ vkf_bench_cost vkf_bench_step_cost(const vkf_model_config *config, const vkf_ben
     double weights = layers * (6 * d * d + 2 * d * ff + 13 * d + ff) + vocab * d;
     return (vkf_bench_cost){
         .flops = batch * (layers * (12 * d * d + 4 * d * ff + 4 * d * keys) + 2 * d * vocab),
-        .bytes_read = vkf_bench_bytes(weights + batch * (layers * 2 * d * (keys - 1) + d), dtype),
-        .bytes_written = vkf_bench_bytes(batch * layers * 2 * d, dtype),
+        .bytes_read = vkf_bench_bytes(weights, types->weights) +
+                      vkf_bench_bytes(batch * (layers * 2 * d * (keys - 1) + d), types->activations),
+        .bytes_written = vkf_bench_bytes(batch * layers * 2 * d, types->activations),
     };
 }
 

@@ -41,7 +41,7 @@ typedef struct vkf_bench_generation {
 } vkf_bench_generation;
 
 // Loads the model where the last shape did not, and makes a session. Failures have been printed.
-vkf_status vkf_bench_generation_begin(vkf_bench *bench, vkf_dtype dtype, const vkf_bench_lengths *lengths,
+vkf_status vkf_bench_generation_begin(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_lengths *lengths,
                                       vkf_bench_generation *out_generation);
 void vkf_bench_generation_end(vkf_bench_generation *generation);
 
@@ -49,9 +49,10 @@ void vkf_bench_generation_end(vkf_bench_generation *generation);
 vkf_status vkf_bench_generate(vkf_bench_generation *generation);
 
 // What the encoder's run costs (keys and values of the memory counted), and a step with `past` tokens before it.
-vkf_bench_cost vkf_bench_encode_cost(const vkf_model_config *config, const vkf_bench_lengths *lengths, vkf_dtype dtype);
-vkf_bench_cost vkf_bench_step_cost(const vkf_model_config *config, const vkf_bench_lengths *lengths, vkf_dtype dtype,
-                                   double past);
+vkf_bench_cost vkf_bench_encode_cost(const vkf_model_config *config, const vkf_bench_lengths *lengths,
+                                     const vkf_bench_types *types);
+vkf_bench_cost vkf_bench_step_cost(const vkf_model_config *config, const vkf_bench_lengths *lengths,
+                                   const vkf_bench_types *types, double past);
 
 // {batch, source_len, target_len, d_model, heads, ff, encoder_layers, decoder_layers, vocab}
 json_t *vkf_bench_generation_shape(const vkf_bench_generation *generation);

@@ -66,11 +66,11 @@ static vkf_status collect(const vkf_bench_options *options, vkf_bench_generation
     return status;
 }
 
-static vkf_bench_cost run_cost(const vkf_bench_generation *g, vkf_dtype dtype)
+static vkf_bench_cost run_cost(const vkf_bench_generation *g, const vkf_bench_types *types)
 {
-    vkf_bench_cost sum = vkf_bench_encode_cost(&g->config, &g->lengths, dtype);
+    vkf_bench_cost sum = vkf_bench_encode_cost(&g->config, &g->lengths, types);
     for (uint32_t past = 0; past < g->steps; past++) {
-        vkf_bench_cost step = vkf_bench_step_cost(&g->config, &g->lengths, dtype, past);
+        vkf_bench_cost step = vkf_bench_step_cost(&g->config, &g->lengths, types, past);
         sum.flops += step.flops;
         sum.bytes_read += step.bytes_read;
         sum.bytes_written += step.bytes_written;
@@ -93,8 +93,8 @@ static vkf_status print(vkf_bench *bench, const vkf_bench_types *types, vkf_benc
         .op = steps ? "decode" : "model",
         .shape = vkf_bench_generation_shape(g),
         .types = *types,
-        .cost = steps ? vkf_bench_step_cost(&g->config, &g->lengths, types->activations, list->past / list->count)
-                      : run_cost(g, types->activations),
+        .cost =
+            steps ? vkf_bench_step_cost(&g->config, &g->lengths, types, list->past / list->count) : run_cost(g, types),
     };
     vkf_bench_samples samples = {
         .count = list->count,
@@ -112,7 +112,7 @@ static vkf_status run(vkf_bench *bench, const vkf_bench_types *types, const vkf_
     const vkf_bench_lengths lengths = {shape->values[0], shape->values[1], shape->values[2]};
     vkf_bench_generation generation;
     sample_list list = {0};
-    vkf_status status = vkf_bench_generation_begin(bench, types->activations, &lengths, &generation);
+    vkf_status status = vkf_bench_generation_begin(bench, types, &lengths, &generation);
     if (status == VKF_OK && !allocate(&list, (uint64_t)options->repetitions * (steps ? lengths.target_len : 1))) {
         vkf_print_error("memory for the times of every step is exhausted");
         status = VKF_ERROR_OUT_OF_HOST_MEMORY;
@@ -156,6 +156,7 @@ const vkf_bench_spec vkf_bench_model = {
     .extents = EXTENTS,
     .settings = vkf_bench_generation_settings,
     .setting_count = VKF_BENCH_GENERATION_SETTINGS,
+    .mixed_types = true,
     .takes_directory = true,
     .tokens = true,
     .check = vkf_bench_generation_check,
@@ -173,6 +174,7 @@ const vkf_bench_spec vkf_bench_decode = {
     .extents = EXTENTS,
     .settings = vkf_bench_generation_settings,
     .setting_count = VKF_BENCH_GENERATION_SETTINGS,
+    .mixed_types = true,
     .takes_directory = true,
     .tokens = true,
     .check = vkf_bench_generation_check,

@@ -7,6 +7,7 @@
 
 #include "bench.h"
 #include "commands.h"
+#include "precision.h"
 
 #define GO_ON (-1)
 #define MAX_SETTINGS 8
@@ -29,8 +30,9 @@ static const struct option shared_options[] = {
 
 static const char common_help[] =
     "Measuring:\n"
-    "  --types LIST       f32 (default), f16, or f32/f16 (activations f32, weights f16), with commas between\n"
-    "  --dtype TYPE       one of them: f32 or f16\n"
+    "  --types LIST       f32 (default), f16, or f32/f16 and f32/bf16 (activations f32, weights in 16\n"
+    "                     bits), with commas between\n"
+    "  --dtype TYPE       one of them\n"
     "  --shapes FILE      more shapes from a file, some on each line; # begins a comment\n"
     "  --repetitions N    measured runs (default 20)\n"
     "  --warmup N         runs before them (default 3)\n"
@@ -82,29 +84,32 @@ static void print_help(const vkf_bench_spec *spec)
     vkf_bench_print_common_help(stdout);
 }
 
+static const char *type_names(const vkf_bench_spec *spec)
+{
+    return spec->mixed_types ? VKF_PRECISION_NAMES : "f32 or f16";
+}
+
+// The first `length` bytes of the text; false when this benchmark has no such types.
+static bool take_types(const vkf_bench_spec *spec, const char *text, size_t length, vkf_bench_types *out_types)
+{
+    vkf_model_precision precision;
+    if (!vkf_precision_from_name(text, length, &precision))
+        return false;
+    *out_types = vkf_types_of_precision(precision);
+    return spec->mixed_types || out_types->activations == out_types->weights;
+}
+
 static bool parse_types(const vkf_bench_spec *spec, const char *text, vkf_bench_options *options)
 {
-    static const struct {
-        const char *name;
-        vkf_bench_types types;
-    } known[VKF_BENCH_MAX_TYPES] = {
-        {"f32", {VKF_DTYPE_F32, VKF_DTYPE_F32}},
-        {"f16", {VKF_DTYPE_F16, VKF_DTYPE_F16}},
-        {"f32/f16", {VKF_DTYPE_F32, VKF_DTYPE_F16}},
-    };
     options->type_count = 0;
     for (const char *rest = text;;) {
-        size_t length = strcspn(rest, ","), i = 0;
-        while (i < VKF_BENCH_MAX_TYPES &&
-               (strlen(known[i].name) != length || strncmp(rest, known[i].name, length) != 0))
-            i++;
-        bool mixed = i < VKF_BENCH_MAX_TYPES && known[i].types.activations != known[i].types.weights;
-        if (i == VKF_BENCH_MAX_TYPES || options->type_count == VKF_BENCH_MAX_TYPES || (mixed && !spec->mixed_types)) {
-            vkf_print_error("--types: '%.200s' is no list of %s for this benchmark", text,
-                            spec->mixed_types ? "f32, f16 and f32/f16" : "f32 and f16");
+        size_t length = strcspn(rest, ",");
+        vkf_bench_types types;
+        if (options->type_count == VKF_BENCH_MAX_TYPES || !take_types(spec, rest, length, &types)) {
+            vkf_print_error("--types: '%.200s' is no list of %s for this benchmark", text, type_names(spec));
             return false;
         }
-        options->types[options->type_count++] = known[i].types;
+        options->types[options->type_count++] = types;
         if (rest[length] == '\0')
             return true;
         rest += length + 1;
@@ -129,14 +134,13 @@ static bool take_setting(const vkf_bench_setting *setting, const char *value, vk
     return vkf_parse_u32(option, value, 1, setting->max, target);
 }
 
-static bool take_dtype(const char *value, vkf_bench_options *options)
+static bool take_dtype(const vkf_bench_spec *spec, const char *value, vkf_bench_options *options)
 {
-    vkf_dtype dtype;
-    if (!vkf_parse_float_dtype("--dtype", value, &dtype))
-        return false;
-    options->types[0] = (vkf_bench_types){dtype, dtype};
     options->type_count = 1;
-    return true;
+    if (take_types(spec, value, strlen(value), &options->types[0]))
+        return true;
+    vkf_print_error("--dtype: '%.200s' is not %s, which this benchmark has", value, type_names(spec));
+    return false;
 }
 
 static bool take_shared(int opt, const char *value, const vkf_bench_spec *spec, vkf_bench_options *options,
@@ -144,7 +148,7 @@ static bool take_shared(int opt, const char *value, const vkf_bench_spec *spec, 
 {
     switch (opt) {
     case OPT_DTYPE:
-        return take_dtype(value, options);
+        return take_dtype(spec, value, options);
     case OPT_TYPES:
         return parse_types(spec, value, options);
     case OPT_REPETITIONS:

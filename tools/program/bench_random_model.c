@@ -154,10 +154,10 @@ static void release(weights *w)
 }
 
 static vkf_status write_and_load(vkf_context *context, const vkf_bench_options *options, const weights *w,
-                                 const char *path, vkf_dtype dtype, vkf_model **out_model)
+                                 const char *path, vkf_model_precision precision, vkf_model **out_model)
 {
     vkf__host host;
-    const vkf_model_desc desc = {.config = &w->config, .weights_path = path, .dtype = dtype};
+    const vkf_model_desc desc = {.config = &w->config, .weights_path = path, .precision = precision};
     vkf_status status =
         vkf__host_init(&host, NULL, vkf_message_log_receive, options->common.messages, VKF_SEVERITY_WARNING);
     if (status == VKF_OK)
@@ -168,7 +168,7 @@ static vkf_status write_and_load(vkf_context *context, const vkf_bench_options *
     return status;
 }
 
-vkf_status vkf_bench_random_model(vkf_context *context, const vkf_bench_options *options, vkf_dtype dtype,
+vkf_status vkf_bench_random_model(vkf_context *context, const vkf_bench_options *options, vkf_model_precision precision,
                                   vkf_model **out_model)
 {
     char directory[512], path[560];
@@ -184,7 +184,7 @@ vkf_status vkf_bench_random_model(vkf_context *context, const vkf_bench_options 
     snprintf(path, sizeof path, "%s/model.safetensors", directory);
     if (allocate(&w)) {
         add_all(&w);
-        status = write_and_load(context, options, &w, path, dtype, out_model);
+        status = write_and_load(context, options, &w, path, precision, out_model);
     }
     rmdir(directory);
     release(&w);

@@ -131,7 +131,7 @@ static int columns_of(const vkf_bench_report *report, const vkf_bench_row *row, 
     int count = 0;
     out_columns[count++] = (column){"work", COLUMN_OP, -9, NULL, 0};
     out_columns[count++] = (column){"shape", COLUMN_SHAPE, -24, NULL, 0};
-    out_columns[count++] = (column){"types", COLUMN_TYPES, -7, NULL, 0};
+    out_columns[count++] = (column){"types", COLUMN_TYPES, -8, NULL, 0};
     out_columns[count++] = (column){"gpu ms", COLUMN_NUMBER, 10, "%.4f", r->gpu_timed ? r->gpu_ms.median : unknown};
     out_columns[count++] = (column){"mean", COLUMN_NUMBER, 10, "%.4f", r->gpu_timed ? r->gpu_ms.mean : unknown};
     out_columns[count++] = (column){"min", COLUMN_NUMBER, 10, "%.4f", r->gpu_timed ? r->gpu_ms.min : unknown};

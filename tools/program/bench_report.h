@@ -7,6 +7,7 @@
 
 #include <vkformer/vkformer.h>
 
+#include "precision.h"
 #include "sample_stats.h"
 
 typedef enum vkf_bench_format {
@@ -19,10 +20,7 @@ typedef enum vkf_bench_format {
 
 bool vkf_bench_format_from_name(const char *name, vkf_bench_format *out_format);
 
-typedef struct vkf_bench_types {
-    vkf_dtype activations;
-    vkf_dtype weights;
-} vkf_bench_types;
+typedef vkf_precision_types vkf_bench_types;
 
 // One result. A negative number is unknown.
 typedef struct vkf_bench_row {

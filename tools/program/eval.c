@@ -51,7 +51,7 @@ typedef struct eval_options {
     const char *results_path;
     const struct kind *only; // NULL: every kind
     vkf_fully_masked fully_masked;
-    vkf_dtype dtype;
+    vkf_model_precision precision;
 } eval_options;
 
 enum eval_option {
@@ -70,7 +70,8 @@ static void print_help(void)
           "\n"
           "  --out RESULTS        the directory for results; made when it is not there\n"
           "  --fully-masked WHAT  what a row gives in which every key is masked: nan (default) or zero\n"
-          "  --dtype TYPE         weights and activations on the device as f32 (default) or f16\n"
+          "  --dtype TYPE         the precision on the device: f32 (default), f16, or with parameters\n"
+          "                       alone in 16 bits f32/f16 or f32/bf16\n"
           "  --only KIND          leave out cases of other kinds; KIND is one of\n",
           stdout);
     for (size_t i = 0; i < KIND_COUNT; i++)
@@ -99,7 +100,7 @@ static bool parse_option(int option, const char *value, eval_options *options)
     case OPT_FULLY_MASKED:
         return parse_fully_masked(value, &options->fully_masked);
     case OPT_DTYPE:
-        return vkf_parse_float_dtype("--dtype", value, &options->dtype);
+        return vkf_parse_precision("--dtype", value, &options->precision);
     case OPT_ONLY:
         options->only = find_kind(value);
         if (!options->only)
@@ -308,7 +309,8 @@ static int evaluate(const eval_options *options)
             .settings = {.context = context,
                          .host = &host,
                          .fully_masked = options->fully_masked,
-                         .dtype = options->dtype},
+                         .precision = options->precision,
+                         .types = vkf_types_of_precision(options->precision)},
         };
         code = run_cases(&run) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
     }
@@ -318,7 +320,7 @@ static int evaluate(const eval_options *options)
 
 int vkf_cmd_eval(int argc, char **argv)
 {
-    eval_options options = {.fully_masked = VKF_FULLY_MASKED_NAN, .dtype = VKF_DTYPE_F32};
+    eval_options options = {.fully_masked = VKF_FULLY_MASKED_NAN};
     int code = VKF_EXIT_FAILED;
     if (vkf_common_init(&options.common)) {
         code = VKF_EXIT_USAGE;

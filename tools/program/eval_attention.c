@@ -145,7 +145,7 @@ vkf_status vkf__eval_mha(vkf_eval_case *c)
         .weights = true,
         .weights_per_head = true,
         .fully_masked = c->settings.fully_masked,
-        .dtype = c->settings.dtype,
+        .dtype = c->settings.types.activations,
     };
     VKF_TRY(read_mha_config(c, &desc, &shape));
     vkf_eval_attention_sizes sizes = {desc.max_sizes.batch, desc.num_heads, desc.max_sizes.query_len,
@@ -274,7 +274,7 @@ vkf_status vkf__eval_seed2(vkf_eval_case *c)
     vkf_attention_desc desc = {
         .weights_per_head = true,
         .fully_masked = VKF_FULLY_MASKED_UNIFORM,
-        .dtype = c->settings.dtype,
+        .dtype = c->settings.types.activations,
     };
     VKF_TRY(vkf__eval_size(c, "hid_dim", &desc.embed_dim));
     VKF_TRY(vkf__eval_size(c, "n_heads", &desc.num_heads));
@@ -381,7 +381,7 @@ vkf_status vkf__eval_seed3(vkf_eval_case *c)
     vkf_attention_desc desc = {
         .weights_per_head = true,
         .fully_masked = VKF_FULLY_MASKED_UNIFORM,
-        .dtype = c->settings.dtype,
+        .dtype = c->settings.types.activations,
     };
     VKF_TRY(read_seed3(c, &desc));
     VKF_TRY(seed3_masks(c, &desc, &desc.mask, masks));

@@ -204,8 +204,9 @@ static vkf_status convert(vkf_eval_case *c, const vkf__stored_tensor *stored, ui
     vkf_status status;
     void *values = NULL;
     VKF_TRY(vkf__eval_alloc(c, count, vkf_dtype_size(dtype), &values));
-    bool converted = dtype == VKF_DTYPE_F16 ? vkf__stored_to_f16(stored, first, count, values)
-                                            : vkf__stored_to_f32(stored, first, count, values);
+    bool converted = dtype == VKF_DTYPE_F16    ? vkf__stored_to_f16(stored, first, count, values)
+                     : dtype == VKF_DTYPE_BF16 ? vkf__stored_to_bf16(stored, first, count, values)
+                                               : vkf__stored_to_f32(stored, first, count, values);
     if (!converted)
         return wrong_type(c, stored, "a floating-point type");
     *out_values = values;
@@ -267,10 +268,9 @@ vkf_status vkf__eval_tensor(vkf_eval_case *c, vkf_dtype dtype, vkf_eval_dims dim
 }
 
 static vkf_status upload(vkf_eval_case *c, const vkf__stored_tensor *stored, uint64_t first, vkf_eval_dims dims,
-                         vkf_tensor *out_tensor)
+                         vkf_dtype dtype, vkf_tensor *out_tensor)
 {
     vkf_status status;
-    vkf_dtype dtype = c->settings.dtype;
     uint64_t count = vkf__eval_count(dims);
     void *values = NULL;
     vkf_tensor tensor = {0};
@@ -282,26 +282,31 @@ fail:
     return status;
 }
 
-vkf_status vkf__eval_input(vkf_eval_case *c, const char *name, vkf_eval_dims dims, vkf_tensor *out_tensor)
+static vkf_status upload_input(vkf_eval_case *c, const char *name, vkf_eval_dims dims, vkf_dtype dtype,
+                               vkf_tensor *out_tensor)
 {
     vkf_status status;
     const vkf__stored_tensor *stored = NULL;
     VKF_TRY(vkf__eval_find(c, name, dims, &stored));
-    VKF_TRY(upload(c, stored, 0, dims, out_tensor));
+    VKF_TRY(upload(c, stored, 0, dims, dtype, out_tensor));
 fail:
     return status;
 }
 
-#define MAX_NAME 128
-
-vkf_status vkf__eval_weight(vkf_eval_case *c, const char *prefix, const char *name, vkf_eval_dims dims,
-                            vkf_tensor *out_tensor)
+vkf_status vkf__eval_input(vkf_eval_case *c, const char *name, vkf_eval_dims dims, vkf_tensor *out_tensor)
 {
-    return vkf__eval_packed_weight(c, prefix, name, 1, dims, out_tensor);
+    return upload_input(c, name, dims, c->settings.types.activations, out_tensor);
 }
 
-vkf_status vkf__eval_packed_weight(vkf_eval_case *c, const char *prefix, const char *name, uint32_t parts,
-                                   vkf_eval_dims dims, vkf_tensor *out_parts)
+vkf_status vkf__eval_input_parameter(vkf_eval_case *c, const char *name, vkf_eval_dims dims, vkf_tensor *out_tensor)
+{
+    return upload_input(c, name, dims, c->settings.types.weights, out_tensor);
+}
+
+#define MAX_NAME 128
+
+static vkf_status packed_weight(vkf_eval_case *c, const char *prefix, const char *name, uint32_t parts,
+                                vkf_eval_dims dims, vkf_dtype dtype, vkf_tensor *out_parts)
 {
     vkf_status status;
     char full_name[MAX_NAME];
@@ -312,14 +317,14 @@ vkf_status vkf__eval_packed_weight(vkf_eval_case *c, const char *prefix, const c
     VKF_TRY(find_in(c, c->weights, full_name, packed, &stored));
 
     uint64_t part_count = vkf__eval_count(dims);
-    uint64_t part_bytes = part_count * vkf_dtype_size(c->settings.dtype);
+    uint64_t part_bytes = part_count * vkf_dtype_size(dtype);
     if (part_bytes % 4 != 0 && parts > 1) { // a view must begin at a multiple of 4 bytes
         for (uint32_t i = 0; i < parts; i++)
-            VKF_TRY(upload(c, stored, i * part_count, dims, &out_parts[i]));
+            VKF_TRY(upload(c, stored, i * part_count, dims, dtype, &out_parts[i]));
         return VKF_OK;
     }
     vkf_tensor whole = {0};
-    VKF_TRY(upload(c, stored, 0, packed, &whole));
+    VKF_TRY(upload(c, stored, 0, packed, dtype, &whole));
     for (uint32_t i = 0; i < parts; i++) {
         out_parts[i] = whole;
         out_parts[i].offset_bytes += i * part_bytes;
@@ -327,6 +332,24 @@ vkf_status vkf__eval_packed_weight(vkf_eval_case *c, const char *prefix, const c
     }
 fail:
     return status;
+}
+
+vkf_status vkf__eval_weight(vkf_eval_case *c, const char *prefix, const char *name, vkf_eval_dims dims,
+                            vkf_tensor *out_tensor)
+{
+    return packed_weight(c, prefix, name, 1, dims, c->settings.types.weights, out_tensor);
+}
+
+vkf_status vkf__eval_packed_weight(vkf_eval_case *c, const char *prefix, const char *name, uint32_t parts,
+                                   vkf_eval_dims dims, vkf_tensor *out_parts)
+{
+    return packed_weight(c, prefix, name, parts, dims, c->settings.types.weights, out_parts);
+}
+
+vkf_status vkf__eval_weight_like_inputs(vkf_eval_case *c, const char *prefix, const char *name, vkf_eval_dims dims,
+                                        vkf_tensor *out_tensor)
+{
+    return packed_weight(c, prefix, name, 1, dims, c->settings.types.activations, out_tensor);
 }
 
 bool vkf__eval_has_weight(const vkf_eval_case *c, const char *prefix, const char *name)
@@ -343,7 +366,7 @@ vkf_status vkf__eval_write_port(vkf_eval_case *c, vkf_port port, const char *inp
     vkf_status status;
     const vkf__stored_tensor *stored = NULL;
     void *values = NULL;
-    vkf_dtype dtype = c->settings.dtype;
+    vkf_dtype dtype = c->settings.types.activations;
     VKF_TRY(vkf__eval_find(c, input, dims, &stored));
     VKF_TRY(convert(c, stored, 0, stored->count, dtype, &values));
     VKF_TRY(vkf_layer_write(c->layer, port, values, stored->count * vkf_dtype_size(dtype)));

@@ -7,13 +7,15 @@
 
 #include "io/json_file.h"
 #include "io/safetensors.h"
+#include "precision.h"
 
 // What holds for every case of one run.
 typedef struct vkf_eval_settings {
     vkf_context *context;
     const vkf__host *host;
     vkf_fully_masked fully_masked;
-    vkf_dtype dtype; // of weights and activations on the device: F32 or F16
+    vkf_model_precision precision;
+    vkf_precision_types types; // the same
 } vkf_eval_settings;
 
 typedef struct vkf_eval_case {
@@ -73,13 +75,19 @@ VKF_MUST_CHECK vkf_status vkf__eval_host_i32(vkf_eval_case *c, const char *name,
                                              int32_t **out_values);
 VKF_MUST_CHECK vkf_status vkf__eval_host_bytes(vkf_eval_case *c, const vkf__stored_tensor *stored, void **out_bytes);
 
-// Tensors on the device: uninitialised, an input, or the weight called `prefix` + `name`, in the run's dtype.
+// Tensors on the device: uninitialised; an input, in the activations' type; an input that stands where models have
+// parameters, and the weight called `prefix` + `name`, both in the parameters' type.
 VKF_MUST_CHECK vkf_status vkf__eval_tensor(vkf_eval_case *c, vkf_dtype dtype, vkf_eval_dims dims, const char *name,
                                            vkf_tensor *out_tensor);
 VKF_MUST_CHECK vkf_status vkf__eval_input(vkf_eval_case *c, const char *name, vkf_eval_dims dims,
                                           vkf_tensor *out_tensor);
+VKF_MUST_CHECK vkf_status vkf__eval_input_parameter(vkf_eval_case *c, const char *name, vkf_eval_dims dims,
+                                                    vkf_tensor *out_tensor);
 VKF_MUST_CHECK vkf_status vkf__eval_weight(vkf_eval_case *c, const char *prefix, const char *name, vkf_eval_dims dims,
                                            vkf_tensor *out_tensor);
+// A weight for an operator that has one type alone: in the activations'.
+VKF_MUST_CHECK vkf_status vkf__eval_weight_like_inputs(vkf_eval_case *c, const char *prefix, const char *name,
+                                                       vkf_eval_dims dims, vkf_tensor *out_tensor);
 // The weight cut into `parts` of shape `dims` along its first dimension: views into one tensor.
 VKF_MUST_CHECK vkf_status vkf__eval_packed_weight(vkf_eval_case *c, const char *prefix, const char *name,
                                                   uint32_t parts, vkf_eval_dims dims, vkf_tensor *out_parts);

@@ -53,7 +53,7 @@ static vkf_transformer_layer_desc layer_desc(const vkf_eval_case *c, const vkf_e
         .norm_first = architecture->norm_first,
         .layer_norm_eps = architecture->layer_norm_eps,
         .fully_masked = c->settings.fully_masked,
-        .dtype = c->settings.dtype,
+        .dtype = c->settings.types.activations,
         .max_sizes.batch = architecture->batch,
     };
 }

@@ -25,7 +25,7 @@ fail:
 
 static vkf_status load_model(const vkf_eval_case *c, const vkf_model_config *config, vkf_model **out_model)
 {
-    const vkf_model_desc desc = {.config = config, .weights_path = c->weights_path, .dtype = c->settings.dtype};
+    const vkf_model_desc desc = {.config = config, .weights_path = c->weights_path, .precision = c->settings.precision};
     return vkf_model_load(c->settings.context, &desc, out_model);
 }
 

@@ -17,13 +17,13 @@ static vkf_status gemm_tensors(vkf_eval_case *c, vkf_gemm_desc *gemm)
     VKF_TRY(vkf__eval_bool(c, "has_bias", &has_bias));
     uint32_t b_rows = gemm->transpose_b ? n : k, b_columns = gemm->transpose_b ? k : n;
     VKF_TRY(vkf__eval_input(c, "A", gemm->transpose_a ? VKF_DIMS(batch, k, m) : VKF_DIMS(batch, m, k), &gemm->a));
-    VKF_TRY(
-        vkf__eval_input(c, "B", shared ? VKF_DIMS(b_rows, b_columns) : VKF_DIMS(batch, b_rows, b_columns), &gemm->b));
+    vkf_eval_dims b_dims = shared ? VKF_DIMS(b_rows, b_columns) : VKF_DIMS(batch, b_rows, b_columns);
+    VKF_TRY(vkf__eval_input_parameter(c, "B", b_dims, &gemm->b));
     if (has_c)
         VKF_TRY(vkf__eval_input(c, "C", VKF_DIMS(batch, m, n), &gemm->c));
     if (has_bias)
-        VKF_TRY(vkf__eval_input(c, "bias", VKF_DIMS(n), &gemm->bias));
-    VKF_TRY(vkf__eval_tensor(c, c->settings.dtype, VKF_DIMS(batch, m, n), "out", &gemm->out));
+        VKF_TRY(vkf__eval_input_parameter(c, "bias", VKF_DIMS(n), &gemm->bias));
+    VKF_TRY(vkf__eval_tensor(c, c->settings.types.activations, VKF_DIMS(batch, m, n), "out", &gemm->out));
 fail:
     return status;
 }
@@ -75,7 +75,7 @@ vkf_status vkf__eval_softmax(vkf_eval_case *c)
         VKF_TRY(vkf__eval_find(c, "mask", dims, &mask));
         VKF_TRY(upload_mask(c, mask, dims, &softmax.mask_kind, &softmax.mask));
     }
-    VKF_TRY(vkf__eval_tensor(c, c->settings.dtype, dims, "out", &softmax.out));
+    VKF_TRY(vkf__eval_tensor(c, c->settings.types.activations, dims, "out", &softmax.out));
     VKF_TRY(vkf_softmax(c->settings.context, &softmax));
     VKF_TRY(vkf__eval_output_tensor(c, "out", &softmax.out));
 fail:
@@ -97,7 +97,7 @@ vkf_status vkf__eval_layernorm(vkf_eval_case *c)
         VKF_TRY(vkf__eval_weight(c, "", "weight", VKF_DIMS(dim), &norm.weight));
         VKF_TRY(vkf__eval_weight(c, "", "bias", VKF_DIMS(dim), &norm.bias));
     }
-    VKF_TRY(vkf__eval_tensor(c, c->settings.dtype, VKF_DIMS(rows, dim), "out", &norm.out));
+    VKF_TRY(vkf__eval_tensor(c, c->settings.types.activations, VKF_DIMS(rows, dim), "out", &norm.out));
     VKF_TRY(vkf_layer_norm(c->settings.context, &norm));
     VKF_TRY(vkf__eval_output_tensor(c, "out", &norm.out));
 fail:
@@ -121,7 +121,7 @@ vkf_status vkf__eval_permute(vkf_eval_case *c)
                          "%s: direction \"%s\" is neither split_heads nor merge_heads", c->config_path, direction);
     vkf_eval_dims merged = VKF_DIMS(b, l, h, d), apart = VKF_DIMS(b, h, l, d);
     VKF_TRY(vkf__eval_input(c, "x", split ? merged : apart, &x));
-    VKF_TRY(vkf__eval_tensor(c, c->settings.dtype, split ? apart : merged, "out", &out));
+    VKF_TRY(vkf__eval_tensor(c, c->settings.types.activations, split ? apart : merged, "out", &out));
     VKF_TRY(split ? vkf_split_heads(c->settings.context, &x, &out) : vkf_merge_heads(c->settings.context, &x, &out));
     VKF_TRY(vkf__eval_output_tensor(c, "out", &out));
 fail:
@@ -157,7 +157,8 @@ static vkf_status project(vkf_eval_case *c, const char *prefix, bool bias, const
     VKF_TRY(vkf__eval_weight(c, prefix, "weight", VKF_DIMS(out_dim, x->shape[2]), &gemm.b));
     if (bias)
         VKF_TRY(vkf__eval_weight(c, prefix, "bias", VKF_DIMS(out_dim), &gemm.bias));
-    VKF_TRY(vkf__eval_tensor(c, c->settings.dtype, VKF_DIMS(x->shape[0], x->shape[1], out_dim), prefix, &gemm.out));
+    VKF_TRY(vkf__eval_tensor(c, c->settings.types.activations, VKF_DIMS(x->shape[0], x->shape[1], out_dim), prefix,
+                             &gemm.out));
     VKF_TRY(vkf_gemm(c->settings.context, &gemm));
     *out = gemm.out;
 fail:
@@ -171,7 +172,7 @@ static vkf_status additive_weights(vkf_eval_case *c, const additive_sizes *sizes
     vkf_status status;
     uint32_t b = sizes->batch, t = sizes->target_len, s = sizes->source_len;
     vkf_softmax_desc softmax = {.fully_masked = c->settings.fully_masked};
-    VKF_TRY(vkf__eval_tensor(c, c->settings.dtype, VKF_DIMS(b, t, s), "weights", out_weights));
+    VKF_TRY(vkf__eval_tensor(c, c->settings.types.activations, VKF_DIMS(b, t, s), "weights", out_weights));
     softmax.x = *scores;
     softmax.out = *out_weights;
     softmax.x.rank = softmax.out.rank = 4;
@@ -196,12 +197,12 @@ static vkf_status additive_scores(vkf_eval_case *c, const additive_sizes *sizes,
     vkf_additive_scores_desc scores = {0};
     VKF_TRY(project(c, "W_s.", sizes->bias, query, a, &scores.query));
     VKF_TRY(project(c, "W_h.", sizes->bias, key, a, &scores.key));
-    VKF_TRY(vkf__eval_weight(c, "v.", "weight", VKF_DIMS(1, a), &scores.v));
+    VKF_TRY(vkf__eval_weight_like_inputs(c, "v.", "weight", VKF_DIMS(1, a), &scores.v));
     scores.v.rank = 1;
     scores.v.shape[0] = a;
     scores.v.shape[1] = 0;
-    VKF_TRY(vkf__eval_tensor(c, c->settings.dtype, VKF_DIMS(sizes->batch, sizes->target_len, sizes->source_len),
-                             "scores", &scores.out));
+    VKF_TRY(vkf__eval_tensor(c, c->settings.types.activations,
+                             VKF_DIMS(sizes->batch, sizes->target_len, sizes->source_len), "scores", &scores.out));
     VKF_TRY(vkf_additive_scores(c->settings.context, &scores));
     *out_scores = scores.out;
 fail:
@@ -221,7 +222,7 @@ vkf_status vkf__eval_additive_attention(vkf_eval_case *c)
     VKF_TRY(additive_scores(c, &sizes, &query, &key, &scores));
     VKF_TRY(additive_weights(c, &sizes, &scores, &context.a));
     context.b = key;
-    VKF_TRY(vkf__eval_tensor(c, c->settings.dtype, VKF_DIMS(b, t, sizes.key_dim), "context", &context.out));
+    VKF_TRY(vkf__eval_tensor(c, c->settings.types.activations, VKF_DIMS(b, t, sizes.key_dim), "context", &context.out));
     VKF_TRY(vkf_gemm(c->settings.context, &context));
     VKF_TRY(vkf__eval_output_tensor(c, "scores", &scores));
     VKF_TRY(vkf__eval_output_tensor(c, "weights", &context.a));

@@ -88,19 +88,6 @@ bool vkf_parse_float(const char *option, const char *text, float min, float max,
     return true;
 }
 
-bool vkf_parse_float_dtype(const char *option, const char *text, vkf_dtype *out_dtype)
-{
-    if (strcmp(text, "f32") == 0)
-        *out_dtype = VKF_DTYPE_F32;
-    else if (strcmp(text, "f16") == 0)
-        *out_dtype = VKF_DTYPE_F16;
-    else {
-        vkf_print_error("%s: '%.200s' is neither f32 nor f16", option, text);
-        return false;
-    }
-    return true;
-}
-
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')

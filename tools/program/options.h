@@ -107,7 +107,6 @@ int vkf_common_exit_code(const vkf_common_options *common, int code);
 // that names `option` ("--batch") and leave *out_value alone.
 bool vkf_parse_u32(const char *option, const char *text, uint32_t min, uint32_t max, uint32_t *out_value);
 bool vkf_parse_float(const char *option, const char *text, float min, float max, float *out_value);
-bool vkf_parse_float_dtype(const char *option, const char *text, vkf_dtype *out_dtype); // f32 or f16
 
 // Prints "vkformer: error: ..." on stderr.
 void vkf_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -23,8 +23,8 @@ static void print_help(void)
           "\n"
           "  --batch N          lines that run together, 1 to 1024 (default 8; 1 at a terminal)\n"
           "  --max-len N        longest output in tokens, begin and end included (default: the model's)\n"
-          "  --dtype TYPE       f32 (default) or f16: activations and weights on the device;\n"
-          "                     f32/f16: the weights alone in f16\n"
+          "  --dtype TYPE       the model's precision on the device: f32 (default), f16, or with\n"
+          "                     its parameters alone in 16 bits f32/f16 or f32/bf16\n"
           "  --timing           print a table of times on stderr\n"
           "  --attention FILE   draw the cross attention's weights for the first text, as .svg or .html\n"
           "\n" VKF_COMMON_HELP,
@@ -39,8 +39,7 @@ static bool parse_own(int opt, run_options *options)
     case OPT_MAX_LEN:
         return vkf_parse_u32("--max-len", optarg, 2, 1u << 20, &options->max_len);
     case OPT_DTYPE:
-        options->half_weights = strcmp(optarg, "f32/f16") == 0;
-        return vkf_parse_float_dtype("--dtype", options->half_weights ? "f32" : optarg, &options->dtype);
+        return vkf_parse_precision("--dtype", optarg, &options->precision);
     case OPT_TIMING:
         options->timing = true;
         options->common.timestamps = true;

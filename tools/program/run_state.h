@@ -3,6 +3,7 @@
 #define VKF_PROGRAM_RUN_STATE_H
 
 #include "options.h"
+#include "precision.h"
 #include "run_timing.h"
 #include "text_lines.h"
 
@@ -13,8 +14,7 @@ typedef struct run_options {
     uint32_t text_count;
     uint32_t batch;   // 0: not given
     uint32_t max_len; // 0: not given
-    vkf_dtype dtype;
-    bool half_weights;
+    vkf_model_precision precision;
     bool timing;
     const char *attention_path; // NULL: not wanted
 } run_options;

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "json_output.h"
 #include "options.h"
+#include "precision.h"
 #include "progress.h"
 #include "session_context.h"
 #include "shape_list.h"
@@ -124,10 +125,9 @@ static bool add_common(const vkf_tune_problem *types, vkf_shape_list *list)
 // Every weight of a Linear in the model; q, k and v are one product where they see the same rows.
 static bool add_model(const tune_options *options, vkf_context *context, vkf_shape_list *list)
 {
-    const vkf_model_desc desc = {
-        .directory = options->model,
-        .dtype = options->types.x == VKF_DTYPE_F16 ? VKF_DTYPE_F16 : VKF_DTYPE_F32,
-    };
+    vkf_model_desc desc = {.directory = options->model};
+    (void)vkf_precision_from_types(options->types.x, options->types.weight,
+                                   &desc.precision); // or f32: sizes alone count
     vkf_model *model = NULL;
     vkf_model_config config;
     vkf_status status = vkf_model_load(context, &desc, &model);

@@ -1,0 +1,27 @@
+// The precisions of models, as options name them.
+#ifndef VKF_PROGRAM_PRECISION_H
+#define VKF_PROGRAM_PRECISION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <vkformer/vkformer.h>
+
+// Activations, and behind a slash the parameters where these differ.
+#define VKF_PRECISION_NAMES "f32, f16, f32/f16 or f32/bf16"
+
+typedef struct vkf_precision_types {
+    vkf_dtype activations;
+    vkf_dtype weights; // all parameters
+} vkf_precision_types;
+
+vkf_precision_types vkf_types_of_precision(vkf_model_precision precision);
+// False when no precision has these types.
+bool vkf_precision_from_types(vkf_dtype activations, vkf_dtype weights, vkf_model_precision *out_precision);
+// The name is the first `length` bytes of `text`; false when there is no such precision.
+bool vkf_precision_from_name(const char *text, size_t length, vkf_model_precision *out_precision);
+
+// A strict reader of an option's value, see options.h.
+bool vkf_parse_precision(const char *option, const char *text, vkf_model_precision *out_precision);
+
+#endif
