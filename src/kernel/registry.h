@@ -53,6 +53,7 @@ typedef enum vkf__operand_kind {
 #define VKF_NEEDS_MATRIX_FLEXIBLE 32u    // any size, operations per element, and SPIR-V 1.6 of Vulkan 1.3
 #define VKF_NEEDS_MATRIX_TENSOR 64u      // those of a workgroup, loaded through tensor layouts
 #define VKF_NEEDS_MATRIX_CONVERSION 128u // from one use to another
+#define VKF_NEEDS_INT64 256u             // 64-bit integers in shaders
 
 // Which of the shapes that a device lists a kernel multiplies with, see vkf__matrix_find().
 typedef enum vkf__matrix_type {

@@ -102,11 +102,35 @@ static const vkf__config gemm_address_configs[] = {
     {.name = "8x32x16", .local_size = 8, .tile = {8, 32, 16, 1, 32}},
 };
 
+// Lanes along m, for halves, where there are no 64-bit integers.
+static const vkf__config gemm_address_half_configs[] = {
+    {.name = "8x32", .local_size = 8, .tile = {8, 32, 16, 1, 32}, .max_m = 8},
+    {.name = "128x64x4", .local_size = 32, .tile = {128, 64, 4, 4, 64}, .min_m = 65, .min_n = 64},
+    {.name = "16x32x2", .local_size = 8, .tile = {16, 32, 16, 2, 32}},
+    {.name = "64x64", .local_size = 64, .tile = {64, 64, 32, 1, 64}},
+    {.name = "64x16", .local_size = 64, .tile = {64, 16, 8, 1, 16}},
+};
+
 static const vkf__config gemm_direct_configs[] = {
     {.name = "64x16", .local_size = 64, .tile = {64, 16, 8, 1, 16}, .min_m = 32},
     {.name = "128x8", .local_size = 64, .tile = {128, 8, 4, 2, 8}, .min_m = 64},
     {.name = "8x16", .local_size = 8, .tile = {8, 16, 8, 1, 16}},
 };
+
+// Lanes along n, for halves, which are unpacked once for the rows of an invocation.
+static const vkf__config gemm_address_n_configs[] = {
+    {.name = "8x16", .local_size = 8, .tile = {8, 16, 16, 8, 2}, .max_m = 8},
+    {.name = "16x64", .local_size = 32, .tile = {16, 64, 16, 16, 2}, .max_m = 16},
+    {.name = "32x32", .local_size = 16, .tile = {32, 32, 16, 32, 2}},
+    {.name = "64x128", .local_size = 64, .tile = {64, 128, 8, 64, 2}},
+};
+
+static bool gemm_columns_valid(const vkf__config *config)
+{
+    const uint32_t *t = config->tile;
+    bool depth = t[2] == 4 || t[2] == 8 || t[2] == 12 || (t[2] > 0 && t[2] % 16 == 0);
+    return depth && t[3] > 0 && t[0] == t[3] && t[4] > 0 && t[4] % 2 == 0 && t[1] == config->local_size * t[4];
+}
 
 static bool gemm_rows_valid(const vkf__config *config)
 {

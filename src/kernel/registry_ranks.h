@@ -24,6 +24,12 @@ static uint32_t rank_address(const vkf__caps *caps, const vkf__problem *problem)
     return caps->type != VKF_DEVICE_TYPE_CPU ? VKF_RANK_LAST + 10 : recent_processor(caps) ? 10 : 40;
 }
 
+// For halves: ahead of lanes along m, where they would be unpacked for every row.
+static uint32_t rank_address_n(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return rank_address(caps, problem) - 2;
+}
+
 static uint32_t rank_shuffle(const vkf__caps *caps, const vkf__problem *problem)
 {
     return rank_texel(caps, problem) - 2;

@@ -195,6 +195,7 @@ static void read_features2(vkf__caps *caps, const vkf__instance *instance, VkPhy
 
     caps->storage_16bit = features.storage_16bit.storageBuffer16BitAccess;
     caps->shader_float16 = features.float16.shaderFloat16;
+    caps->shader_int64 = features.head.features.shaderInt64;
     caps->buffer_device_address = features.address.bufferDeviceAddress;
     // Where the model is switched on, atomics of the kernels that do without it ask for the scope of the device.
     caps->vulkan_memory_model =

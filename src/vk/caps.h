@@ -10,6 +10,7 @@
 #define VKF_CAPS_FEATURES(X)                              \
     X(storage_16bit, "storageBuffer16BitAccess")          \
     X(shader_float16, "shaderFloat16")                    \
+    X(shader_int64, "shaderInt64")                        \
     X(subgroup_arithmetic, "subgroupArithmetic")          \
     X(subgroup_shuffle, "subgroupShuffle")                \
     X(buffer_device_address, "bufferDeviceAddress")       \

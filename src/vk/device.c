@@ -75,11 +75,13 @@ static vkf_status create_own(vkf__device *device)
         .queueCount = 1,
         .pQueuePriorities = &priority,
     };
+    const VkPhysicalDeviceFeatures core = {.shaderInt64 = plan->enable_int64};
     const VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
         .pNext = chain_features(&features, plan),
         .queueCreateInfoCount = 1,
         .pQueueCreateInfos = &queue,
+        .pEnabledFeatures = &core,
         .enabledExtensionCount = plan->extension_count,
         .ppEnabledExtensionNames = plan->extensions,
     };
@@ -130,6 +132,7 @@ static void restrict_plan(vkf__device_plan *plan, const vkf_external_device *ext
     plan->caps.timestamps = plan->caps.timestamps && family->timestampValidBits > 0;
     plan->caps.storage_16bit = plan->caps.storage_16bit && external->storage_16bit;
     plan->caps.shader_float16 = false;
+    plan->caps.shader_int64 = false;
     plan->caps.buffer_device_address = false;
     plan->caps.vulkan_memory_model = false;
     plan->caps.maintenance4 = false;
@@ -142,6 +145,7 @@ static void restrict_plan(vkf__device_plan *plan, const vkf_external_device *ext
         plan->caps.api_version = external->api_version;
     plan->enable_storage_16bit = plan->enable_storage_16bit && plan->caps.storage_16bit;
     plan->enable_buffer_device_address = false;
+    plan->enable_int64 = false;
     plan->enable_matrix = false;
     plan->enable_full_subgroups = false;
     plan->enable_subgroup_size_control = false;

@@ -153,6 +153,7 @@ vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, c
         .caps = *caps,
         .enable_storage_16bit = caps->storage_16bit,
         .enable_buffer_device_address = caps->buffer_device_address,
+        .enable_int64 = caps->shader_int64,
         .enable_timestamps = wishes->timestamps && caps->timestamps,
         .enable_executable_info = wishes->executable_info && caps->pipeline_executable_info,
         .buffer_alignment = buffer_alignment(caps),

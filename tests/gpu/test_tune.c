@@ -315,9 +315,11 @@ static void test_tune_explain_names_one_choice(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     heard h;
+    vkf_blob_store store = {0}; // without verdicts: nothing is quarantined for having been slow
     const vkf_tune_problem problem = problem_of(100, 96, 64);
     choices c = {0};
-    vkf_context *context = open_context(gpu, &h, (vkf_context_desc){0});
+    const vkf_cache_callbacks cache = vkf_blob_store_callbacks(&store);
+    vkf_context *context = open_context(gpu, &h, (vkf_context_desc){.cache = cache});
     assert_int_equal(vkf_tune_explain(context, &problem, visit, &c), VKF_OK);
     assert_int_equal(c.chosen[VKF_LAYOUT_ROWS], 1);
     assert_int_equal(c.chosen[VKF_LAYOUT_PANELS], 1);
@@ -326,12 +328,13 @@ static void test_tune_explain_names_one_choice(void **state)
     assert_non_null(strstr(c.why, "default"));
     assert_int_equal(vkf_tune_explain(context, NULL, visit, &c), VKF_ERROR_INVALID_ARGUMENT);
     vkf_context_destroy(&context);
-    context = open_context(gpu, &h, (vkf_context_desc){.variant = "gemm_tile.f32_f32_f32/small"});
+    context = open_context(gpu, &h, (vkf_context_desc){.cache = cache, .variant = "gemm_tile.f32_f32_f32/small"});
     c = (choices){0};
     assert_int_equal(vkf_tune_explain(context, &problem, visit, &c), VKF_OK);
     assert_string_equal(c.why, "asked for");
     assert_string_equal(c.name, "gemm_tile.f32_f32_f32/small");
     vkf_context_destroy(&context);
+    vkf_blob_store_clear(&store);
 }
 
 int main(void)

@@ -17,6 +17,8 @@ static const char *const VARIANTS[] = {
     "gemm_texel_shuffle",
     "gemm_texel.",
     "gemm_direct",
+    "gemm_address.",
+    "gemm_address_n",
     "gemv_subgroup",
     "gemv.",
     "gemv_columns",

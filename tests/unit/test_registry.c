@@ -23,6 +23,7 @@
 enum {
     CAPABILITY_SHADER = 1,
     CAPABILITY_FLOAT16 = 9,
+    CAPABILITY_INT64 = 11,
     CAPABILITY_BFLOAT16 = 5116,
     CAPABILITY_MATRIX_BFLOAT16 = 5118,
     CAPABILITY_MEMORY_MODEL = 5345,
@@ -134,6 +135,8 @@ static bool capability_allowed(const vkf__kernel *row, uint32_t capability)
         return row->needs & VKF_NEEDS_SHUFFLE;
     case CAPABILITY_ADDRESSES:
         return has_address(row);
+    case CAPABILITY_INT64:
+        return row->needs & VKF_NEEDS_INT64;
     default:
         return row->needs & needs_of_matrix_capability(capability);
     }
@@ -174,6 +177,8 @@ static bool constants_agree(const vkf__kernel *row, const spirv_module *module, 
     return matrix_needs_agree(row, module, out_why) &&
            !differs(out_why, "needs 16-bit storage", (row->needs & VKF_NEEDS_STORAGE_16BIT) != 0,
                     spirv_has_capability(module, CAPABILITY_STORAGE_16BIT)) &&
+           !differs(out_why, "needs 64-bit integers", (row->needs & VKF_NEEDS_INT64) != 0,
+                    spirv_has_capability(module, CAPABILITY_INT64)) &&
            !differs(out_why, "needs subgroups", subgroups, spirv_has_capability(module, CAPABILITY_SUBGROUP)) &&
            !differs(out_why, "needs addresses", has_address(row), spirv_has_capability(module, CAPABILITY_ADDRESSES));
 }
