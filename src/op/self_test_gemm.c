@@ -16,7 +16,7 @@
 
 #define DEEP_K 100000u
 // Deep enough that what a dispatch costs by itself counts for little.
-#define STEADY_K 512u
+#define STEADY_K 128u
 #define DEEP_PATIENCE 4.0
 #define FORETELL_TRIES 5u
 // So many that the product is not cut in depth, where one is.
@@ -234,7 +234,7 @@ vkf_status vkf__bed_gemm(vkf__bed *bed)
     VKF_TRY(foretell_deep(bed, &steady, &deep_ns));
     if (bed->verdict == VKF_VERDICT_PASSED && !bed->stopped &&
         deep_ns > DEEP_PATIENCE * (double)bed->context->self_test_budget_ns) {
-        vkf__bed_too_slow(bed, "k 100000, by what 512 took", deep_ns, DEEP_PATIENCE);
+        vkf__bed_too_slow(bed, "k 100000, by what 128 took", deep_ns, DEEP_PATIENCE);
         return VKF_OK;
     }
     VKF_TRY(check(bed, &deep));
