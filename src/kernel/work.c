@@ -338,6 +338,10 @@ static vkf_status build_node(vkf__work *work, const vkf__dispatch *dispatch)
     node->kernel = dispatch->variant.kernel;
     vkf__variant_spec(&work->context->device.plan.caps, &dispatch->variant, dispatch->flags, spec);
     VKF_TRY(keep_label(work, dispatch->label, &node->label));
+    // What a trial runs is not what serves.
+    if (!work->pinned)
+        vkf__log(work->context->device.host, VKF_SEVERITY_DEBUG, "%s.%s: %s/%s", work->name, node->label,
+                 node->kernel->name, dispatch->variant.config->name);
     VKF_TRY(vkf__pipelines_get(&work->context->pipelines, node->kernel, spec, &node->pipeline));
     VKF_TRY(vkf__work_bind(work, dispatch, node));
 fail:

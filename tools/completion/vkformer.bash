@@ -42,7 +42,7 @@ _vkformer() {
         case $command in
         info) words="$common --json --kernels --shape --types" ;;
         tune) words="$common --json --shapes --types --time-cap" ;;
-        kernels) words="$common --statistics --output" ;;
+        kernels) words="$common --all --statistics --output" ;;
         run) words="$common --timing --attention --max-len --batch --dtype" ;;
         eval) words="$common --out --fully-masked --only --dtype" ;;
         bench)

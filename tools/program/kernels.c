@@ -14,6 +14,7 @@ typedef enum output_format { OUTPUT_TABLE = 0, OUTPUT_JSON, OUTPUT_JSON_LINES, O
 typedef struct kernels_options {
     vkf_common_options common;
     bool statistics;
+    bool all; // those too that the device cannot use
     output_format format;
     const char *const *names; // beginnings of "kernel/config"
     size_t name_count;        // 0: all
@@ -28,17 +29,18 @@ typedef struct kernel_listing {
     bool printed;  // so far
 } kernel_listing;
 
-enum { OPT_STATISTICS = VKF_OPT_OWN, OPT_OUTPUT = 'o' };
+enum { OPT_STATISTICS = VKF_OPT_OWN, OPT_ALL, OPT_OUTPUT = 'o' };
 
 static void print_help(void)
 {
-    fputs("usage: vkformer kernels [--statistics] [-o FORM] [NAME...]\n"
+    fputs("usage: vkformer kernels [--all] [--statistics] [-o FORM] [NAME...]\n"
           "\n"
           "Lists every kernel with every choice of its tile parameters that the device can use, and the problems for\n"
           "which it is taken as long as nothing was measured; those with (f16) only where a context may round\n"
           "float32 factors to 16 bits. NAME is the beginning of one: gemm_tile, or\n"
           "gemm_tile.f32_f32_f32/small. Attention is listed once for each of the usual sizes of a head.\n"
           "\n"
+          "  --all                those too that the device cannot use, and why not\n"
           "  --statistics         compile each one, and show what the driver's compiler tells, under the same names\n"
           "                       for every driver: 32-bit registers per invocation; values spilled to memory, and\n"
           "                       (after a +) to registers of another kind; scratch memory per invocation and shared\n"
@@ -69,6 +71,7 @@ static bool parse_format(const char *text, output_format *out_format)
 static bool parse(int argc, char **argv, kernels_options *options)
 {
     static const struct option long_options[] = {
+        {"all", no_argument, NULL, OPT_ALL},
         {"statistics", no_argument, NULL, OPT_STATISTICS},
         {"output", required_argument, NULL, OPT_OUTPUT},
         VKF_COMMON_LONG_OPTIONS,
@@ -78,6 +81,8 @@ static bool parse(int argc, char **argv, kernels_options *options)
         bool good = true;
         if (opt == OPT_STATISTICS)
             options->statistics = options->common.statistics = true;
+        else if (opt == OPT_ALL)
+            options->all = true;
         else if (opt == OPT_OUTPUT)
             good = parse_format(optarg, &options->format);
         else
@@ -108,7 +113,7 @@ static const char *format_spills(const vkf_kernel_statistics *statistics, number
 
 static const char *result_text(const vkf_kernel_report *report)
 {
-    return report->compiled ? "yes" : "FAILED";
+    return report->compiled ? "yes" : report->usable ? "FAILED" : "no";
 }
 
 static void print_head(const kernel_listing *listing)
@@ -143,7 +148,10 @@ static void print_row(const kernel_listing *listing, const vkf_kernel_report *re
                format_number(s->registers, registers), format_spills(s, spills),
                format_number(s->scratch_bytes, scratch), format_number(s->shared_bytes, shared),
                format_number(s->instructions, instructions), format_number(s->waves, waves));
-    printf(markdown ? "%s |\n" : "%s\n", report->default_for);
+    if (report->usable)
+        printf(markdown ? "%s |\n" : "%s\n", report->default_for);
+    else
+        printf(markdown ? "not usable: %s |\n" : "not usable: %s\n", report->why);
 }
 
 static void put_statistic(json_t *object, const char *key, int64_t value)
@@ -174,6 +182,8 @@ static json_t *report_json(const kernel_listing *listing, const vkf_kernel_repor
     vkf_json_put_string(object, "kernel", report->kernel);
     vkf_json_put_string(object, "config", report->config);
     vkf_json_put_string(object, "constants", report->constants);
+    json_object_set_new(object, "usable", json_boolean(report->usable));
+    vkf_json_put_string(object, "why", report->why);
     vkf_json_put_string(object, "default_for", report->default_for);
     if (!listing->options->statistics)
         return object;
@@ -193,11 +203,11 @@ static bool visit(void *user, const vkf_kernel_report *report)
     kernel_listing *listing = user;
     char full_name[160];
     snprintf(full_name, sizeof full_name, "%s/%s", report->kernel, report->config);
-    if (!report->usable)
+    if (!report->usable && !listing->options->all)
         return true;
     if (listing->listed++ == 0)
         print_head(listing);
-    listing->failed += listing->options->statistics && !report->compiled;
+    listing->failed += listing->options->statistics && report->usable && !report->compiled;
     if (listing->options->format == OUTPUT_JSON)
         json_array_append_new(listing->array, report_json(listing, report));
     else if (listing->options->format == OUTPUT_JSON_LINES)

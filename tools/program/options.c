@@ -12,6 +12,7 @@
 
 #include "cache_dir.h"
 #include "session_context.h"
+#include "variant_name.h"
 
 static void print_message(const char *severity, const char *format, va_list args)
 {
@@ -205,7 +206,13 @@ static bool set_path(const char *option, const char *text, const char **out_path
 static bool set_variant(const char *text, const char **out_variant)
 {
     if (*text == '\0') {
-        vkf_print_error("--variant: the name is empty; 'vkformer info --kernels' lists kernels");
+        vkf_print_error("--variant: the name is empty; 'vkformer kernels --all' lists those that there are");
+        return false;
+    }
+    if (!vkf_variant_exists(text)) {
+        char near[512];
+        vkf_variant_near(text, near, sizeof near);
+        vkf_print_error("--variant: no kernel's name begins with '%.200s'; near it are %s", text, near);
         return false;
     }
     *out_variant = text;
