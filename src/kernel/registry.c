@@ -370,7 +370,6 @@ const vkf__kernel vkf__kernels[] = {
     ATTENTION_DIRECT("f16p_f16p_f16p", false, H, H),
     ATTENTION_DIRECT("f16_f16_f32", true, H, F),
     ATTENTION_DIRECT("f16p_f16p_f32", false, H, F),
-    ATTENTION_COOPMAT("f32_f16_f32", false, F, H, F),
     ATTENTION_COOPMAT("f16_f16_f16", true, H, H, H),
     ATTENTION_COOPMAT("f16_f16_f32", false, H, H, F),
     ATTENTION_REDUCE("f32", false, F),
