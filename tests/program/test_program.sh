@@ -123,6 +123,7 @@ command_line() {
         expect 2 "tune --time-cap '$seconds'" tune --time-cap "$seconds"
     done
     expect 2 "empty variant" info --variant ''
+    expect 2 "unknown arithmetic" info --arithmetic half
     expect 2 "run without a model" run
     expect 2 "run, text beside -" run "$model" one -
     expect 2 "run in i32" run --dtype i32 "$model" one
@@ -192,6 +193,8 @@ tuning() {
         grep -q '\*\* .*gemm_tile.*asked for' "$work/out" || fail "info --variant: not what was asked for"
         expect 0 "no self-test" run --no-cache --no-self-test "$model" one
         output "no self-test" eins
+        expect 0 "rounded factors" run --no-cache --dtype f32/f16 --arithmetic f16 "$model" one
+        output "rounded factors" eins
 
         "$program" tune $few --no-cache --verbose --time-cap 50 >"$work/out" 2>"$work/err" &
         search=$!
