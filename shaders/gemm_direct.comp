@@ -3,14 +3,14 @@
 //
 // One operand is "gathered": neighbouring invocations read different elements of it. The other is "uniform": the whole
 // workgroup reads the same element. An invocation multiplies GATHERED rows or columns of one by UNIFORM of the other.
-//   SOURCE_B = address | storage: invocations lie along m, a is gathered, b is uniform.
-//   SOURCE_A = address | storage: invocations lie along n, b is gathered, a is uniform and f32. For half b, which costs
-//     as much to unpack as to multiply unless many rows share it. By address it needs 64-bit integers.
-// The source says how the uniform operand is read: by device address, or from a storage buffer.
+//   SOURCE_B = address | storage: invocations lie along m, a is gathered, b is uniform and read by device address or
+//     from a storage buffer.
+//   SOURCE_A = address: invocations lie along n, b is gathered and has 16 bits, which cost as much to unpack as to
+//     multiply unless many rows share it; a is uniform, f32, and read by device address with 64-bit integers.
 //
 // Invariants (the registry checks them): TILE_K is 4, 8, 12 or a multiple of 16. Along m: TILE_M is local size *
 // THREAD_M and TILE_N is THREAD_N, which is 8, 16 or a multiple of 32. Along n: TILE_M is THREAD_M, TILE_N is local
-// size * THREAD_N, and THREAD_N is even for half b. Panels begin at a multiple of 16 bytes along m, of a word along n.
+// size * THREAD_N, and THREAD_N is even. Panels begin at a multiple of 16 bytes along m, of a word along n.
 // Grid: x over tiles of n, y over tiles of m, z over the batch.
 //
 // Made for compilers that keep an invocation's lanes in a vector register (lavapipe): a load from a uniform address is
@@ -25,27 +25,26 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 
+#ifdef SOURCE_A
+#define ALONG_N 1
+#define BY_ADDRESS 1
+#else
 #define SOURCE_ID_storage 1
 #define SOURCE_ID_address 2
 #define SOURCE_ID(source) SOURCE_ID_EXPAND(source)
 #define SOURCE_ID_EXPAND(source) (SOURCE_ID_##source)
-#ifdef SOURCE_A
-#define ALONG_N 1
-#define SOURCE SOURCE_A
-#else
 #define ALONG_N 0
-#define SOURCE SOURCE_B
-#endif
-#if SOURCE_ID(SOURCE) == SOURCE_ID_address
+#if SOURCE_ID(SOURCE_B) == SOURCE_ID_address
 #define BY_ADDRESS 1
 #else
 #define BY_ADDRESS 0
+#endif
 #endif
 #if BY_ADDRESS
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_buffer_reference_uvec2 : require
 #endif
-#if BY_ADDRESS && ALONG_N
+#if ALONG_N
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #endif
 
@@ -101,12 +100,7 @@ const uint CHAINS = GATHERED < 4 ? 2 : 1;
 #define WORD_BYTES 4
 #define WORD_ELEMENTS 1u
 #define ELEMENT_SHIFT 2u // log2 of an element's bytes
-#define UNIFORM_BINDING VKF_GEMM_BINDING_A
-#define UNIFORM_OFFSET a_offset
-#else
-#define UNIFORM_BINDING VKF_GEMM_BINDING_B
-#define UNIFORM_OFFSET b_offset
-#if SAME_TYPE(TYPE_B, f32)
+#elif SAME_TYPE(TYPE_B, f32)
 #define WORD vec4
 #define WORD_BYTES 16
 #define WORD_ELEMENTS 4u
@@ -116,7 +110,6 @@ const uint CHAINS = GATHERED < 4 ? 2 : 1;
 #define WORD_BYTES 16
 #define WORD_ELEMENTS 8u
 #define ELEMENT_SHIFT 1u
-#endif
 #endif
 
 #if BY_ADDRESS
@@ -151,13 +144,13 @@ PLACE advance(PLACE place, uint elements)
 }
 #endif
 #else
-layout(set = 0, binding = UNIFORM_BINDING, std430) readonly buffer uniform_buffer { WORD uniform_data[]; };
+layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer uniform_buffer { WORD uniform_data[]; };
 #define PLACE uint
 #define WORD_AT(place, i) uniform_data[(place) + (i)]
 
 PLACE first_place()
 {
-    return UNIFORM_OFFSET / WORD_ELEMENTS;
+    return b_offset / WORD_ELEMENTS;
 }
 
 PLACE advance(PLACE place, uint elements)
@@ -167,13 +160,8 @@ PLACE advance(PLACE place, uint elements)
 #endif
 
 #if ALONG_N
-#if SAME_TYPE(TYPE_B, f32)
-READ(f32, VKF_GEMM_BINDING_B, b)
-const uint PAIR = 1;
-#else
 layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uint b_data[]; };
 const uint PAIR = 2; // neighbouring columns that an invocation reads as one
-#endif
 const uint UNIFORM_PLACES = 1;
 #else
 READ(TYPE_A, VKF_GEMM_BINDING_A, a)
@@ -263,8 +251,6 @@ float gathered_load(uint gathered, uint k)
 {
 #if !ALONG_N
     return a_load(gathered_at[gathered] + (TRANSPOSE_A != 0 ? k * p.lda : k));
-#elif SAME_TYPE(TYPE_B, f32)
-    return b_load(gathered_at[gathered] + k * PANEL);
 #else
     vec2 pair = UNPACK(b_data[(b_offset + gathered_at[gathered / PAIR * PAIR] + k * PANEL) / 2]);
     return gathered % PAIR == 0 ? pair.x : pair.y;

@@ -1,5 +1,4 @@
-// Layer normalisation over rows; semantics in shared/layer_norm.h. One workgroup per row; the local size is a power of
-// two (the registry checks it).
+// Layer normalisation over rows; semantics in shared/layer_norm.h. Who works on a row: include/row.glsl.
 //
 // The corrected two-pass algorithm (Chan, Golub, LeVeque 1983): the variance is taken about the mean of the first pass,
 // and the mean of those differences, which is only rounding, corrects both. E[x^2] - E[x]^2 would cancel. The correction is
@@ -11,6 +10,7 @@
 #include "include/storage.glsl"
 #include "shared/layer_norm.h"
 #include "include/grid.glsl"
+#include "include/row.glsl"
 
 layout(constant_id = VKF_LAYER_NORM_SPEC_HAS_WEIGHT) const uint HAS_WEIGHT = 0;
 layout(constant_id = VKF_LAYER_NORM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
@@ -32,12 +32,22 @@ READ(TYPE_W, VKF_LAYER_NORM_BINDING_BIAS, bias)
 
 const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
 
+// Read once, ahead of any branch: lavapipe would gather parameters anew in each.
+uint dim;
+uint lane;
+uint lanes;
+
+// The sum over the row's invocations, in each of them.
+#ifdef ROW_SUBGROUP
+vec2 row_sum(vec2 own)
+{
+    return vec2(subgroupAdd(own.x), subgroupAdd(own.y));
+}
+#else
 shared vec2 partial[gl_WorkGroupSize.x];
 
-// The sum over the workgroup, in every invocation.
-vec2 group_sum(vec2 own)
+vec2 row_sum(vec2 own)
 {
-    uint lane = gl_LocalInvocationID.x;
     partial[lane] = own;
     barrier();
     for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
@@ -49,6 +59,7 @@ vec2 group_sum(vec2 own)
     barrier(); // partial may be written again
     return total;
 }
+#endif
 
 // What is normalised.
 float load_input(uint at)
@@ -65,12 +76,14 @@ float load_input(uint at)
 vec2 sum_about(uint row_first, float centre)
 {
     vec2 sum = vec2(0.0);
-    for (uint first = gl_LocalInvocationID.x; first < p.dim; first += UNROLL * gl_WorkGroupSize.x) {
+    for (uint first = lane; first < dim; first += UNROLL * lanes) {
+        vec2 part = vec2(0.0); // summed apart, which rounds a long row's sum less often
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
-            uint col = first + i * gl_WorkGroupSize.x;
-            float difference = load_input(row_first + min(col, p.dim - 1)) - centre;
-            sum += col < p.dim ? vec2(difference, difference * difference) : vec2(0.0);
+            uint col = first + i * lanes;
+            float difference = load_input(row_first + min(col, dim - 1)) - centre;
+            part += col < dim ? vec2(difference, difference * difference) : vec2(0.0);
         }
+        sum += part;
     }
     return sum;
 }
@@ -90,22 +103,27 @@ void write_element(uint row_first, uint col, float centre, float shift, float in
     out_store(at, value);
 }
 
-void main()
+void normalise_row(uint row)
 {
-    uint row = group_index();
-    if (row >= p.rows)
-        return;
-    uint row_first = row * p.dim;
-    float dim = float(p.dim);
-    float centre = group_sum(sum_about(row_first, 0.0)).x / dim;
-    vec2 moments = group_sum(sum_about(row_first, centre)) / dim;
+    uint row_first = row * dim;
+    float centre = row_sum(sum_about(row_first, 0.0)).x / float(dim);
+    vec2 moments = row_sum(sum_about(row_first, centre)) / float(dim);
     float variance = max(moments.y - moments.x * moments.x, 0.0);
     float inverse_deviation = inversesqrt(variance + p.eps);
-    for (uint first = gl_LocalInvocationID.x; first < p.dim; first += UNROLL * gl_WorkGroupSize.x) {
+    for (uint first = lane; first < dim; first += UNROLL * lanes) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
-            uint col = first + i * gl_WorkGroupSize.x;
-            if (col < p.dim)
+            uint col = first + i * lanes;
+            if (col < dim)
                 write_element(row_first, col, centre, moments.x, inverse_deviation);
         }
     }
+}
+
+void main()
+{
+    dim = p.dim;
+    lane = row_lane();
+    lanes = row_lanes();
+    FOR_ROWS(row, p.rows)
+        normalise_row(row);
 }

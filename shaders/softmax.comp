@@ -1,8 +1,7 @@
-// Masked softmax over rows; semantics in shared/softmax.h. One workgroup per row; the local size is a power of two (the
-// registry checks it), as the tree reduction halves it.
+// Masked softmax over rows; semantics in shared/softmax.h. Who works on a row: include/row.glsl.
 //
-// Two passes: each invocation keeps a running maximum and a sum relative to it, these are merged through shared memory,
-// and the second pass computes the scores again and writes. An element is read again only by the invocation that then
+// Two passes: each invocation keeps a running maximum and a sum relative to it, these are merged over the row, and the
+// second pass computes the scores again and writes. An element is read again only by the invocation that then
 // writes it, so out may alias x.
 // How masked, NaN and infinite scores count: include/mask.glsl.
 #version 450
@@ -12,6 +11,7 @@
 #include "include/storage.glsl"
 #include "shared/softmax.h"
 #include "include/grid.glsl"
+#include "include/row.glsl"
 
 layout(constant_id = VKF_SOFTMAX_SPEC_MASK_KIND) const uint MASK_KIND = 0;
 layout(constant_id = VKF_SOFTMAX_SPEC_KEY_MASK_KIND) const uint KEY_MASK_KIND = 0;
@@ -31,7 +31,12 @@ READ(bytes, VKF_SOFTMAX_BINDING_KEY_MASK, key_mask)
 
 const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
 
-shared vec2 partial[gl_WorkGroupSize.x]; // (maximum, sum of exp(score - maximum))
+// Read once, ahead of any branch: lavapipe would gather parameters anew in each.
+uint k_len;
+uint mask_cols;
+float scale;
+uint lane;
+uint lanes;
 
 struct row_view {
     uint first; // of the row in x and out
@@ -43,18 +48,16 @@ row_view view_row(uint row)
     uint l = row % p.q_len;
     uint h = row / p.q_len % p.heads;
     uint b = row / p.q_len / p.heads;
-    return row_view(row * p.k_len, view_mask(b, h, l));
+    return row_view(row * k_len, view_mask(b, h, l));
 }
 
 // The scaled and masked score; LOWEST where the column is masked or outside the row.
 float load_score(row_view view, uint col)
 {
-    if (col >= p.k_len)
-        return LOWEST;
-    float score = p.scale * x_load(view.first + col);
-    if (col >= p.mask_cols)
-        return score;
-    return mask_score(view.mask, col, score);
+    float score = scale * x_load(view.first + min(col, k_len - 1));
+    if (col < mask_cols)
+        score = mask_score(view.mask, col, score);
+    return col < k_len ? score : LOWEST;
 }
 
 // A NaN score compares false and leaves the maximum alone.
@@ -62,24 +65,33 @@ vec2 scan_row(row_view view)
 {
     float maximum = LOWEST;
     float sum = 0.0;
-    for (uint first = gl_LocalInvocationID.x; first < p.k_len; first += UNROLL * gl_WorkGroupSize.x) {
+    for (uint first = lane; first < k_len; first += UNROLL * lanes) {
         float scores[UNROLL];
         float previous = maximum;
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
-            scores[i] = load_score(view, first + i * gl_WorkGroupSize.x);
+            scores[i] = load_score(view, first + i * lanes);
             maximum = scores[i] > maximum ? scores[i] : maximum;
         }
-        sum *= exp(previous - maximum);
+        float part = 0.0; // summed apart, which rounds a long row's sum less often
         [[unroll]] for (uint i = 0; i < UNROLL; ++i)
-            sum += weight(scores[i], maximum);
+            part += weight(scores[i], maximum);
+        sum = sum * exp(previous - maximum) + part;
     }
     return vec2(maximum, sum);
 }
 
 // The pair of the whole row, in every invocation.
+#ifdef ROW_SUBGROUP
 vec2 merge_partials(vec2 own)
 {
-    uint lane = gl_LocalInvocationID.x;
+    float maximum = subgroupMax(own.x);
+    return vec2(maximum, subgroupAdd(own.y * exp(own.x - maximum)));
+}
+#else
+shared vec2 partial[gl_WorkGroupSize.x]; // (maximum, sum of exp(score - maximum))
+
+vec2 merge_partials(vec2 own)
+{
     partial[lane] = own;
     barrier();
     for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
@@ -93,13 +105,14 @@ vec2 merge_partials(vec2 own)
     }
     return partial[0];
 }
+#endif
 
 void fill_row(row_view view, float value)
 {
-    for (uint first = gl_LocalInvocationID.x; first < p.k_len; first += UNROLL * gl_WorkGroupSize.x) {
+    for (uint first = lane; first < k_len; first += UNROLL * lanes) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
-            uint col = first + i * gl_WorkGroupSize.x;
-            if (col < p.k_len)
+            uint col = first + i * lanes;
+            if (col < k_len)
                 out_store(view.first + col, value);
         }
     }
@@ -107,10 +120,10 @@ void fill_row(row_view view, float value)
 
 void write_row(row_view view, float maximum, float factor)
 {
-    for (uint first = gl_LocalInvocationID.x; first < p.k_len; first += UNROLL * gl_WorkGroupSize.x) {
+    for (uint first = lane; first < k_len; first += UNROLL * lanes) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
-            uint col = first + i * gl_WorkGroupSize.x;
-            if (col < p.k_len)
+            uint col = first + i * lanes;
+            if (col < k_len)
                 out_store(view.first + col, weight(load_score(view, col), maximum) * factor);
         }
     }
@@ -120,14 +133,11 @@ float fully_masked_value()
 {
     if (FULLY_MASKED == VKF_SHADER_FULLY_MASKED_NAN)
         return nan_value();
-    return FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM ? 1.0 / float(p.k_len) : 0.0;
+    return FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM ? 1.0 / float(k_len) : 0.0;
 }
 
-void main()
+void normalise_row(uint row)
 {
-    uint row = group_index();
-    if (row >= p.rows)
-        return;
     row_view view = view_row(row);
     vec2 whole = merge_partials(scan_row(view));
     if (is_nan(whole.y))
@@ -136,4 +146,15 @@ void main()
         write_row(view, whole.x, 1.0 / whole.y);
     else
         fill_row(view, fully_masked_value());
+}
+
+void main()
+{
+    k_len = p.k_len;
+    mask_cols = p.mask_cols;
+    scale = p.scale;
+    lane = row_lane();
+    lanes = row_lanes();
+    FOR_ROWS(row, p.rows)
+        normalise_row(row);
 }

@@ -2,8 +2,9 @@
 //
 // Without measurements a kernel is chosen by what the device can do. Measured choices go before: they are found for a
 // Linear's weight (n, k) and a class of rows (1, up to 8, up to 32, up to 128, more), for the weight in rows and in
-// panels, and are kept through the context's cache callbacks as a text table under the key "tuned-...": it is ignored
-// when device or driver changed, and an entry when its kernel did.
+// panels; and for attention with heads of width k, the same classes of queries, and up to the next power of two keys.
+// They are kept through the context's cache callbacks as a text table under the key "tuned-...": it is ignored when
+// device or driver changed, and an entry when its kernel did.
 #ifndef VKFORMER_TUNE_H
 #define VKFORMER_TUNE_H
 
@@ -13,10 +14,16 @@
 extern "C" {
 #endif
 
-// x (m, k) times a weight (n, k): out (m, n).
+typedef enum vkf_tune_kind {
+    VKF_TUNE_LINEAR = 0, // x (m, k) times a weight (n, k): out (m, n)
+    VKF_TUNE_ATTENTION,  // m queries, n keys, heads of width k, without a mask; batch 1
+} vkf_tune_kind;
+
 typedef struct vkf_tune_problem {
     uint32_t m, n, k;
-    vkf_dtype x, weight, out;
+    vkf_dtype x, weight, out; // of attention: of the queries, of keys and values, of the output
+    vkf_tune_kind kind;
+    uint32_t heads; // of attention, as many as are measured side by side; 0: 8
 } vkf_tune_problem;
 
 #define VKF_VARIANT_NAME_SIZE 96
@@ -25,7 +32,7 @@ typedef struct vkf_tune_problem {
 typedef struct vkf_tune_result {
     vkf_tune_problem problem;
     bool tuned;        // false: time was up, the search was cancelled, or no kernel takes the problem
-    vkf_layout layout; // in which the weight is faster
+    vkf_layout layout; // in which the weight is faster; of attention, rows
     char variant[VKF_VARIANT_NAME_SIZE];
     double ns;
     char next[VKF_VARIANT_NAME_SIZE]; // the runner-up, of either layout
@@ -52,7 +59,7 @@ typedef struct vkf_tune_options {
 VKF_API VKF_MUST_CHECK vkf_status vkf_tune(vkf_context *context, const vkf_tune_problem *problems, uint32_t count,
                                            const vkf_tune_options *options, vkf_tune_result *out_results);
 
-// One variant that has the problem's types, with the weight in one layout.
+// One variant that has the problem's types, with the weight in one layout; of attention, in rows.
 typedef struct vkf_choice {
     const char *variant; // valid during the call
     vkf_layout layout;
@@ -65,7 +72,7 @@ typedef struct vkf_choice {
     uint32_t shared_bytes; // of a workgroup
 } vkf_choice;
 
-// Visits every variant for a problem, in rows, then in panels. Tests and measures nothing.
+// Visits every variant for a problem, in rows, then, of a Linear, in panels. Tests and measures nothing.
 typedef void (*vkf_choice_fn)(void *user, const vkf_choice *choice);
 VKF_API VKF_MUST_CHECK vkf_status vkf_tune_explain(vkf_context *context, const vkf_tune_problem *problem,
                                                    vkf_choice_fn visit, void *user);

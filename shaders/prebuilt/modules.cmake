@@ -9,5 +9,5 @@ vkf_add_shader(gemm_coopmat2 PARAMETERS A B D TYPES f32,f16,f32 f16,f16,f32 f16,
     DEFINES TENSOR_ADDRESSING=1 NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
 vkf_add_shader(gemm_coopmat2_element SOURCE gemm_coopmat2.comp PARAMETERS A B D TYPES f32,f16,f32 f16,f16,f16
     NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
-vkf_add_shader(attention_coopmat PARAMETERS Q KV OUT TYPES f32,f16,f32 f16,f16,f16 f16,f16,f32
+vkf_add_shader(attention_coopmat PARAMETERS Q KV OUT TYPES f16,f16,f16 f16,f16,f32
     NEEDS GL_KHR_cooperative_matrix)

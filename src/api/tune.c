@@ -24,11 +24,16 @@ static bool keep_going(void *user, const char *what)
 
 static vkf_status check(const vkf_context *context, const vkf_tune_problem *problem)
 {
+    bool attention = problem->kind == VKF_TUNE_ATTENTION;
+    if (problem->kind != VKF_TUNE_LINEAR && (!attention || problem->k > 256 || problem->heads > 65536))
+        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "vkf_tune: neither a Linear nor attention of up to 65536 heads, up to 256 wide");
     bool sizes = problem->m > 0 && problem->n > 0 && problem->k > 0;
     const vkf_dtype types[] = {problem->x, problem->weight, problem->out};
     for (size_t i = 0; i < 3; i++) {
         bool weight = i == 1;
-        if (types[i] != VKF_DTYPE_F32 && types[i] != VKF_DTYPE_F16 && !(weight && types[i] == VKF_DTYPE_BF16))
+        if (types[i] != VKF_DTYPE_F32 && types[i] != VKF_DTYPE_F16 &&
+            !(weight && !attention && types[i] == VKF_DTYPE_BF16))
             return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "vkf_tune: %s is no type of an operand",
                              vkf_dtype_name(types[i]));
     }
@@ -43,13 +48,16 @@ static vkf_status tune_all(vkf_context *context, tune_run *run, const vkf_tune_p
 {
     vkf_status status = VKF_OK;
     uint64_t cap = run->options->time_cap_ns > 0 ? run->options->time_cap_ns : VKF_TUNE_TIME_CAP_NS;
-    double deadline = vkf__now_ns() + (double)cap;
-    for (uint32_t i = 0; i < run->total && vkf__now_ns() < deadline; i++) {
+    const vkf__tune_limits limits = {
+        .deadline_ns = vkf__now_ns() + (double)cap,
+        .keep_going = run->options->progress ? keep_going : NULL,
+        .user = run,
+    };
+    for (uint32_t i = 0; i < run->total && vkf__now_ns() < limits.deadline_ns; i++) {
         vkf_tune_result result;
         run->problem = &problems[i];
         run->done = i;
-        status =
-            vkf__tune_linear(context, &problems[i], deadline, run->options->progress ? keep_going : NULL, run, &result);
+        status = vkf__tune_one(context, &problems[i], &limits, &result);
         if (out_results)
             out_results[i] = result;
         if (status == VKF_ERROR_TOO_LARGE || status == VKF_ERROR_OUT_OF_DEVICE_MEMORY) {
@@ -91,23 +99,15 @@ static vkf_status explain_layout(vkf_context *context, const vkf_tune_problem *p
     vkf_status status = VKF_OK;
     vkf__candidate *candidates = NULL;
     size_t count = 0;
-    const vkf_dtype types[] = {p->x, p->weight, p->out};
+    vkf_dtype types[VKF_KERNEL_MAX_TYPES];
+    const vkf__op op = vkf__tune_op(context, p, types);
+    const vkf__problem problem = vkf__tune_problem_of(context, p, panels);
     const vkf__selector selector = vkf__context_selector(context);
-    uint64_t a = (uint64_t)p->m * p->k, b = panels ? vkf__packed_elements(p->n, p->k) : (uint64_t)p->n * p->k;
-    const vkf__problem problem = {
-        .m = p->m,
-        .n = p->n,
-        .k = p->k,
-        .b_layout = panels ? VKF_GEMM_B_PANELS : VKF_GEMM_B_NK,
-        .allow_f16_math = vkf__context_allows_f16_math(context),
-        .quads = panels && p->k % 4 == 0,
-        .largest = a > b ? a : b,
-    };
     vkf__variant chosen = {0};
     const char *why = NULL;
-    (void)vkf__select(&selector, VKF_OP_GEMM, types, &problem, &chosen, &why);
-    bool wanted = vkf__wants_panels(context, types, p->n, p->k) == panels;
-    VKF_TRY(vkf__tune_candidates(&context->host, &selector, VKF_OP_GEMM, types, &problem, &candidates, &count));
+    (void)vkf__select(&selector, op, types, &problem, &chosen, &why);
+    bool wanted = op != VKF_OP_GEMM || vkf__wants_panels(context, types, p->n, p->k) == panels;
+    VKF_TRY(vkf__tune_candidates(&context->host, &selector, op, types, &problem, &candidates, &count));
     for (size_t i = 0; i < count; i++) {
         const vkf__variant *variant = &candidates[i].variant;
         bool is_chosen = variant->kernel == chosen.kernel && variant->config == chosen.config;
@@ -139,7 +139,7 @@ vkf_status vkf_tune_explain(vkf_context *context, const vkf_tune_problem *proble
     vkf_status status = VKF_OK;
     VKF_TRY(check(context, problem));
     VKF_TRY(explain_layout(context, problem, false, visit, user));
-    if (problem->n >= VKF_GEMM_PANEL)
+    if (problem->kind == VKF_TUNE_LINEAR && problem->n >= VKF_GEMM_PANEL)
         VKF_TRY(explain_layout(context, problem, true, visit, user));
 fail:
     return status;

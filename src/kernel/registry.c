@@ -62,6 +62,11 @@ static const vkf__config row_configs[] = {
     {.name = "row16", .local_size = 16},
 };
 
+// The same, a subgroup each.
+static const vkf__config row_subgroup_configs[] = {
+    {.name = "rows64", .local_size = 64},
+};
+
 static uint32_t row_shared_bytes(const vkf__config *config)
 {
     return 4 * 2 * config->local_size;
@@ -116,13 +121,28 @@ static const vkf__config roof_configs[] = {
         .config_count = COUNT(row_configs), .shared_bytes = row_shared_bytes, .valid = power_of_two \
     }
 
+// The same with a subgroup to a row, ahead of it where the rank says so.
+#define ROW_PAIR(shader, kind, suffix, native, t0, t1, storage, params, specs) \
+    {.name = shader "_subgroup." suffix,                                       \
+     .op = kind,                                                               \
+     .types = TYPES(t0, t1),                                                   \
+     .type_count = 2,                                                          \
+     .needs = VKF_NEEDS_SUBGROUP | ((native) ? VKF_NEEDS_STORAGE_16BIT : 0),   \
+     .operand_count = storage,                                                 \
+     .params_bytes = sizeof(struct params),                                    \
+     .spec_count = specs,                                                      \
+     .configs = row_subgroup_configs,                                          \
+     .config_count = COUNT(row_subgroup_configs),                              \
+     .rank = rank_row_subgroup},                                               \
+        ROW(shader, kind, suffix, native, t0, t1, storage, params, specs)
+
 #define SOFTMAX(suffix, native, x, out) \
-    ROW("softmax", VKF_OP_SOFTMAX, suffix, native, x, out, 4, vkf_softmax_params, VKF_SOFTMAX_SPEC_COUNT)
+    ROW_PAIR("softmax", VKF_OP_SOFTMAX, suffix, native, x, out, 4, vkf_softmax_params, VKF_SOFTMAX_SPEC_COUNT)
 #define LAYER_NORM(suffix, native, x, w) \
-    ROW("layer_norm", VKF_OP_LAYER_NORM, suffix, native, x, w, 4, vkf_layer_norm_params, VKF_LAYER_NORM_SPEC_COUNT)
-#define LAYER_NORM_RESIDUAL(suffix, native, x, w)                                                          \
-    ROW("layer_norm_residual", VKF_OP_LAYER_NORM_RESIDUAL, suffix, native, x, w, 5, vkf_layer_norm_params, \
-        VKF_LAYER_NORM_RESIDUAL_SPEC_COUNT)
+    ROW_PAIR("layer_norm", VKF_OP_LAYER_NORM, suffix, native, x, w, 4, vkf_layer_norm_params, VKF_LAYER_NORM_SPEC_COUNT)
+#define LAYER_NORM_RESIDUAL(suffix, native, x, w)                                                               \
+    ROW_PAIR("layer_norm_residual", VKF_OP_LAYER_NORM_RESIDUAL, suffix, native, x, w, 5, vkf_layer_norm_params, \
+             VKF_LAYER_NORM_RESIDUAL_SPEC_COUNT)
 #define ARGMAX(suffix, native, x) \
     ROW("argmax", VKF_OP_ARGMAX, suffix, native, x, VKF_DTYPE_I32, 2, vkf_argmax_params, VKF_ARGMAX_SPEC_COUNT)
 
@@ -350,7 +370,6 @@ const vkf__kernel vkf__kernels[] = {
     ATTENTION_DIRECT("f16p_f16p_f16p", false, H, H),
     ATTENTION_DIRECT("f16_f16_f32", true, H, F),
     ATTENTION_DIRECT("f16p_f16p_f32", false, H, F),
-    ATTENTION_COOPMAT("f32_f16_f32", false, F, H, F),
     ATTENTION_COOPMAT("f16_f16_f16", true, H, H, H),
     ATTENTION_COOPMAT("f16_f16_f32", false, H, H, F),
     ATTENTION_REDUCE("f32", false, F),

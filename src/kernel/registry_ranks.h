@@ -58,6 +58,13 @@ static uint32_t rank_gemv_subgroup(const vkf__caps *caps, const vkf__problem *pr
     return rank_gemv(caps, problem) - (caps->type == VKF_DEVICE_TYPE_CPU ? 0 : 5);
 }
 
+// Rows that a subgroup goes through in few steps; processors gain without barriers, however long the rows.
+static uint32_t rank_row_subgroup(const vkf__caps *caps, const vkf__problem *problem)
+{
+    bool short_row = problem->n <= 32 * caps->subgroup_size;
+    return caps->type == VKF_DEVICE_TYPE_CPU || short_row ? 50 : VKF_RANK_LAST + 10;
+}
+
 // Rows of a product that leave most of a matrix empty.
 #define FEW_ROWS 8u
 

@@ -19,12 +19,21 @@ uint32_t vkf__estimate_registers(const vkf__config *config)
     return registers >= (double)UINT32_MAX ? UINT32_MAX : (uint32_t)registers;
 }
 
+// Attention without shared memory keeps its rows of the query and of the sums, and the scores of a step.
+static uint32_t registers_of(const vkf__kernel *kernel, const vkf__config *config, const vkf__problem *problem)
+{
+    if (kernel->op != VKF_OP_ATTENTION || kernel->shared_bytes || kernel->shared_bytes_here)
+        return vkf__estimate_registers(config);
+    uint64_t registers = BASE_REGISTERS + config->tile[0] * (2 * (uint64_t)problem->k + config->tile[1]);
+    return registers >= UINT32_MAX ? UINT32_MAX : (uint32_t)registers;
+}
+
 static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                             const vkf__problem *problem)
 {
     vkf__candidate candidate = {
         .variant = {kernel, config},
-        .registers = vkf__estimate_registers(config),
+        .registers = registers_of(kernel, config, problem),
         .shared_bytes = vkf__variant_shared_bytes(selector->caps, &(vkf__variant){kernel, config}, problem),
     };
     candidate.taken = vkf__variant_serves(selector, kernel, config, problem, &candidate.why);

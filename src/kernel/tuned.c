@@ -212,6 +212,16 @@ void vkf__tuned_free(const vkf__host *host, vkf__tuned *tuned)
     *tuned = (vkf__tuned){0};
 }
 
+uint32_t vkf__tuned_n(vkf__op op, uint32_t n)
+{
+    uint32_t power = 1;
+    if (op != VKF_OP_ATTENTION || n > UINT32_C(1) << 31)
+        return n;
+    while (power < n)
+        power *= 2;
+    return power;
+}
+
 const vkf__tuned_entry *vkf__tuned_find(const vkf__tuned *tuned, vkf__op op, const vkf_dtype *types,
                                         const vkf__problem *problem)
 {
@@ -220,7 +230,7 @@ const vkf__tuned_entry *vkf__tuned_find(const vkf__tuned *tuned, vkf__op op, con
     for (size_t i = 0; i < tuned->count; i++) {
         const vkf__tuned_entry *entry = &tuned->entries[i];
         if (entry->m_class == m_class && entry->panels == panels &&
-            same_weight(entry, op, types, problem->n, problem->k))
+            same_weight(entry, op, types, vkf__tuned_n(op, problem->n), problem->k))
             return entry;
     }
     return NULL;

@@ -4,6 +4,8 @@
 //   device 00010005 00000000 13 05803006 (UUIDs of device, driver and pipeline cache)
 //   gemm f32,f32,f32 m<=8 n=768 k=512 b=panels 9ac1f08b33d7e214 gemm_tile.f32_f32_f32/thin 81.25 # next ... 97.5
 //
+//   attention f32,f32,f32 m<=128 n=512 k=64 b=rows 5c0e11f29a7d3b86 attention_tiled.f32_f32_f32/d64 412.00
+//
 // One line per entry: operator, operand types, problem class, layout of b, what the variant was made of, the variant,
 // its median time in microseconds, and a note.
 #ifndef VKF_KERNEL_TUNED_H
@@ -11,9 +13,12 @@
 
 #include "kernel/registry.h"
 
-// Problem sizes fall into classes of m (rows); n and k count exactly. Upper bound of the class that m belongs to: 1, 8,
+// Problem sizes fall into classes of m (rows; of attention, queries); n and k count exactly, but see vkf__tuned_n(). Upper bound of the class that m belongs to: 1, 8,
 // 32, 128, or UINT32_MAX.
 uint32_t vkf__tuned_m_class(uint32_t m);
+
+// What n counts as: of attention, whose n is the number of keys, the next power of two.
+uint32_t vkf__tuned_n(vkf__op op, uint32_t n);
 
 #define VKF_TUNED_NOTE_BYTES 112
 

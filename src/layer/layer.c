@@ -6,6 +6,7 @@
 #include "kernel/memory_plan.h"
 #include "layer/packed_weights.h"
 #include "op/copy.h"
+#include "op/layer_norm.h"
 
 static uint64_t port_count(const vkf__port_desc *port)
 {
@@ -29,7 +30,13 @@ fail:
     return status;
 }
 
-// The residual stream lives in the output: the input is the caller's and stays as it is.
+// The residual stream lives in the output: the input is the caller's and stays as it is. The first norm behind a sum
+// takes it from there, where it can in one pass; otherwise it is copied.
+static bool norm_takes_input(const vkf_layer *layer)
+{
+    return !layer->desc.transformer.norm_first && vkf__layer_norm_adds(layer->context);
+}
+
 static vkf_status emit_input(vkf_layer *layer, const vkf_layer_sizes *sizes)
 {
     uint32_t d_model = layer->desc.transformer.d_model;
@@ -51,7 +58,7 @@ static vkf_status emit_transformer(vkf_layer *layer, const vkf_layer_sizes *size
 {
     vkf_status status = VKF_OK;
     const vkf__transformer_block *block = &layer->desc.transformer;
-    const vkf__transformer_io io = {
+    vkf__transformer_io io = {
         .x = layer->ports[VKF_PORT_OUTPUT],
         .self = {.mask = layer->ports[VKF_PORT_MASK], .key_mask = layer->ports[VKF_PORT_KEY_MASK]},
         .cross = {.mask = layer->ports[VKF_PORT_MEMORY_MASK],
@@ -60,7 +67,10 @@ static vkf_status emit_transformer(vkf_layer *layer, const vkf_layer_sizes *size
     };
     const vkf__attention_sizes self = {sizes->batch, sizes->query_len, sizes->query_len, sizes->query_len, 0};
     const vkf__attention_sizes cross = {sizes->batch, sizes->query_len, sizes->key_len, sizes->key_len, 0};
-    VKF_TRY(emit_input(layer, sizes));
+    if (norm_takes_input(layer))
+        io.input = layer->ports[VKF_PORT_QUERY];
+    else
+        VKF_TRY(emit_input(layer, sizes));
     if (layer->desc.kind == VKF_LAYER_ENCODER)
         return vkf__emit_encoder_layer(&layer->work, block, &io, &self);
     return vkf__emit_decoder_layer(&layer->work, block, &io, &self, &cross);

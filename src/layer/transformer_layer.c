@@ -40,8 +40,9 @@ vkf__transformer_block vkf__transformer_block_of(const vkf_transformer_layer_des
     };
 }
 
+// LN(x), or LN(residual + x).
 static vkf_status emit_norm(vkf__work *work, const vkf__transformer_block *block, uint32_t index, const vkf__span *x,
-                            const vkf__span *out, uint32_t rows)
+                            const vkf__span *residual, const vkf__span *out, uint32_t rows)
 {
     static const char *const labels[] = {"norm1", "norm2", "norm3"};
     const vkf__layer_norm_args norm = {
@@ -50,6 +51,8 @@ static vkf_status emit_norm(vkf__work *work, const vkf__transformer_block *block
         .out = *out,
         .weight = block->norm[index].weight,
         .bias = block->norm[index].bias,
+        .residual = *residual,
+        .residual_order = vkf__present(residual) ? VKF_RESIDUAL_BEFORE : VKF_RESIDUAL_NONE,
         .rows = rows,
         .dim = block->d_model,
         .eps = block->layer_norm_eps,
@@ -65,7 +68,7 @@ static vkf_status begin_block(vkf__work *work, const vkf__transformer_block *blo
     *out_input = *x;
     if (block->norm_first) {
         VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * block->d_model, out_input));
-        VKF_TRY(emit_norm(work, block, index, x, out_input, rows));
+        VKF_TRY(emit_norm(work, block, index, x, &(vkf__span){0}, out_input, rows));
     }
 fail:
     return status;
@@ -74,22 +77,26 @@ fail:
 static vkf_status end_block(vkf__work *work, const vkf__transformer_block *block, uint32_t index, const vkf__span *x,
                             uint32_t rows)
 {
-    return block->norm_first ? VKF_OK : emit_norm(work, block, index, x, x, rows);
+    return block->norm_first ? VKF_OK : emit_norm(work, block, index, x, &(vkf__span){0}, x, rows);
 }
 
+// A stream that comes from elsewhere is added by the norm, which writes it where it stays.
 static vkf_status emit_self(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
                             const vkf__attention_sizes *sizes)
 {
     vkf_status status = VKF_OK;
     uint32_t rows = sizes->batch * sizes->query_len;
+    bool arrives = vkf__present(&io->input);
     vkf__attention_io self = io->self;
-    VKF_TRY(begin_block(work, block, 0, &io->x, rows, &self.query));
+    VKF_TRY(begin_block(work, block, 0, arrives ? &io->input : &io->x, rows, &self.query));
     self.key = self.value = self.query;
     self.out = io->x;
-    self.accumulate = true;
+    self.accumulate = !arrives;
     work->prefix = "self_attn.";
     VKF_TRY(vkf__emit_attention_block(work, &block->self, &self, sizes));
     work->prefix = NULL;
+    if (arrives)
+        return emit_norm(work, block, 0, &io->x, &io->input, &io->x, rows);
     VKF_TRY(end_block(work, block, 0, &io->x, rows));
 fail:
     work->prefix = NULL;

@@ -1,4 +1,5 @@
-// Encoder and decoder layers: attention and feed-forward blocks around a residual stream that stays in place.
+// Encoder and decoder layers: attention and feed-forward blocks around a residual stream that stays in place, once it is
+// there.
 #ifndef VKF_LAYER_TRANSFORMER_LAYER_H
 #define VKF_LAYER_TRANSFORMER_LAYER_H
 
@@ -25,6 +26,7 @@ vkf__transformer_block vkf__transformer_block_of(const vkf_transformer_layer_des
 // The masks, caches and weights of one attention inside a layer; query, key, value and out are the layer's business.
 typedef struct vkf__transformer_io {
     vkf__span x;             // (B, L, d_model): the residual stream, read and written
+    vkf__span input;         // where the stream comes from, read alone; absent: it is in x. Of post-norm layers
     vkf__attention_io self;  // masks and cache
     vkf__attention_io cross; // masks, cache and weights; key is the memory
 } vkf__transformer_io;

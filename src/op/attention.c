@@ -21,7 +21,6 @@ static bool has_quads(const vkf__heads_span *x, uint32_t width)
     return offset % 4 == 0 && x->row_stride % 4 == 0 && x->head_stride % 4 == 0 && width % 4 == 0;
 }
 
-// Heads and lengths are what a kernel is measured for: m queries, n keys, k the width of a head.
 static vkf__problem problem_of(const vkf_context *context, const vkf__attention_args *args)
 {
     uint64_t q = elements(&args->q.span), k = elements(&args->k.span), v = elements(&args->v.span);
@@ -59,13 +58,22 @@ static uint32_t choose_splits(const vkf__attention_args *args)
     return splits > 0 ? splits : 1;
 }
 
+vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__attention_args *args,
+                                    vkf_dtype out_types[VKF_KERNEL_MAX_TYPES])
+{
+    vkf__problem problem = problem_of(context, args);
+    problem.split = choose_splits(args) > 1;
+    out_types[0] = args->q.span.dtype;
+    out_types[1] = args->k.span.dtype;
+    out_types[2] = problem.split ? VKF_DTYPE_F32 : args->out.span.dtype;
+    return problem;
+}
+
 static bool is_served(const vkf__work *work, const vkf__attention_args *args)
 {
     const vkf__selector selector = vkf__context_selector(work->context);
-    vkf__problem problem = problem_of(work->context, args);
-    problem.split = choose_splits(args) > 1;
-    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->q.span.dtype, args->k.span.dtype,
-                                                   problem.split ? VKF_DTYPE_F32 : args->out.span.dtype};
+    vkf_dtype types[VKF_KERNEL_MAX_TYPES];
+    const vkf__problem problem = vkf__attention_problem(work->context, args, types);
     return is_for_kernels(args) && vkf__select_rank(&selector, VKF_OP_ATTENTION, types, &problem) != UINT32_MAX;
 }
 

@@ -35,6 +35,11 @@ typedef struct vkf__attention_args {
 
 VKF_MUST_CHECK vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args);
 
+// What a kernel is chosen by, and measured for, at maximum sizes: m queries, n keys, k the width of a head. Parts of the
+// sums, where the keys are shared out, are f32 whatever the type of the output.
+vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__attention_args *args,
+                                    vkf_dtype out_types[VKF_KERNEL_MAX_TYPES]);
+
 // Scores, softmax, context. UNSUPPORTED for grouped heads.
 VKF_MUST_CHECK vkf_status vkf__emit_unfused_attention(vkf__work *work, const vkf__attention_args *args);
 

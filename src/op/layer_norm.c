@@ -1,6 +1,7 @@
 #include "op/layer_norm.h"
 
 #include "op/copy.h"
+#include "op/rows.h"
 #include "shared/layer_norm.h"
 
 static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args, const vkf__span *x, vkf__op op)
@@ -25,7 +26,7 @@ static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args,
             {{*x, false}, {args->out, true}, {args->weight, false}, {args->bias, false}, {args->residual, false}},
         .params = &params,
     };
-    vkf__grid_flat(work, args->rows, dispatch.grid);
+    vkf__grid_rows(work, &variant, args->rows, dispatch.grid);
     VKF_TRY(vkf__work_dispatch(work, &dispatch));
 fail:
     return status;
@@ -48,12 +49,17 @@ static vkf_status emit_sum(vkf__work *work, const vkf__layer_norm_args *args, co
     return vkf__emit_copy(work, &sum);
 }
 
+bool vkf__layer_norm_adds(const vkf_context *context)
+{
+    return context->device.plan.caps.max_storage_buffers >= 5;
+}
+
 vkf_status vkf__emit_layer_norm(vkf__work *work, const vkf__layer_norm_args *args)
 {
     vkf_status status = VKF_OK;
     if (args->residual_order == VKF_RESIDUAL_NONE)
         return emit_kernel(work, args, &args->x, VKF_OP_LAYER_NORM);
-    if (work->context->device.plan.caps.max_storage_buffers >= 5)
+    if (vkf__layer_norm_adds(work->context))
         return emit_kernel(work, args, &args->x, VKF_OP_LAYER_NORM_RESIDUAL);
     vkf__layer_norm_args plain = *args;
     plain.residual_order = VKF_RESIDUAL_NONE;

@@ -16,6 +16,9 @@ typedef struct vkf__layer_norm_args {
     float eps;
 } vkf__layer_norm_args;
 
+// Whether the residual costs no pass of its own.
+bool vkf__layer_norm_adds(const vkf_context *context);
+
 // Where a stage binds fewer than five storage buffers, the residual takes a pass of its own. The residual must not be out.
 VKF_MUST_CHECK vkf_status vkf__emit_layer_norm(vkf__work *work, const vkf__layer_norm_args *args);
 

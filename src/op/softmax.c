@@ -1,5 +1,6 @@
 #include "op/softmax.h"
 
+#include "op/rows.h"
 #include "shared/softmax.h"
 
 _Static_assert(VKF_SHADER_MASK_LENGTHS == (int)VKF_MASK_LENGTHS, "mask kinds differ between C and GLSL");
@@ -48,7 +49,7 @@ vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args)
         .bindings = {{args->x, false}, {args->out, true}, {args->mask, false}, {args->key_mask, false}},
         .params = &params,
     };
-    vkf__grid_flat(work, rows, dispatch.grid);
+    vkf__grid_rows(work, &variant, rows, dispatch.grid);
     VKF_TRY(vkf__work_dispatch(work, &dispatch));
 fail:
     return status;

@@ -178,6 +178,57 @@ typedef struct canceller {
     int calls;
 } canceller;
 
+static const vkf_tune_problem small_attention = {.m = 5, .n = 40, .k = 12, .kind = VKF_TUNE_ATTENTION, .heads = 3};
+
+// Attention is found for a class of queries and the next power of two keys, and taken from there.
+static void test_tune_attention(void **state)
+{
+    heard h;
+    vkf_tune_result result;
+    vkf__variant variant;
+    const char *why = NULL;
+    const vkf_tune_options options = {.time_cap_ns = UINT64_C(600000000000)};
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
+    const vkf__problem near = {.m = 8, .n = 64, .k = 12, .quads = true}, far = {.m = 8, .n = 65, .k = 12};
+    vkf_context *context = open_context(vkf_test_gpu_of(state), &h, (vkf_context_desc){0});
+    if (vkf_tune(context, &small_attention, 1, &options, &result) != VKF_OK)
+        fail_msg("%s", h.last);
+    assert_true(result.tuned && result.measured >= 2 && result.ns > 0);
+    assert_int_equal(tuned_of(context)->count, 1);
+    const vkf__selector selector = vkf__context_selector(context);
+    assert_true(vkf__select(&selector, VKF_OP_ATTENTION, types, &near, &variant, &why));
+    assert_string_equal(why, "measured on this device");
+    assert_memory_equal(result.variant, variant.kernel->name, strlen(variant.kernel->name));
+    assert_true(vkf__select(&selector, VKF_OP_ATTENTION, types, &far, &variant, &why));
+    assert_string_not_equal(why, "measured on this device");
+    vkf_context_destroy(&context);
+}
+
+static void test_tune_attention_on_first_use(void **state)
+{
+    heard h;
+    float values[40 * 3 * 12] = {0};
+    const uint32_t q_shape[] = {1, 3, 5, 12}, k_shape[] = {1, 3, 40, 12};
+    vkf_context *context = open_context(vkf_test_gpu_of(state), &h, (vkf_context_desc){.tune_on_first_use = true});
+    context->first_use_left_ns = UINT64_C(600000000000);
+    vkf_tensor q = {0}, k = {0}, out = {0};
+    assert_int_equal(vkf_tensor_create(context, VKF_DTYPE_F32, 4, q_shape, "q", &q), VKF_OK);
+    assert_int_equal(vkf_tensor_create(context, VKF_DTYPE_F32, 4, k_shape, "k", &k), VKF_OK);
+    assert_int_equal(vkf_tensor_create(context, VKF_DTYPE_F32, 4, q_shape, "out", &out), VKF_OK);
+    assert_int_equal(vkf_tensor_write(&q, values, 5 * 3 * 12 * sizeof values[0]), VKF_OK);
+    assert_int_equal(vkf_tensor_write(&k, values, sizeof values), VKF_OK);
+    const vkf_sdpa_desc desc = {.query = q, .key = k, .value = k, .out = out};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(vkf_scaled_dot_product_attention(context, &desc), VKF_OK);
+        assert_int_equal(h.searches, 1);
+    }
+    assert_int_equal(tuned_of(context)->entries[0].op, VKF_OP_ATTENTION);
+    vkf_tensor_destroy(&q);
+    vkf_tensor_destroy(&k);
+    vkf_tensor_destroy(&out);
+    vkf_context_destroy(&context);
+}
+
 static bool cancel(void *user, uint32_t done, uint32_t total, const char *what)
 {
     canceller *c = user;
@@ -231,6 +282,9 @@ static void test_tune_refuses_bad_arguments(void **state)
     assert_int_equal(vkf_tune(context, &empty, 1, NULL, NULL), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_tune(context, &ids, 1, NULL, NULL), VKF_ERROR_INVALID_ARGUMENT);
     assert_non_null(strstr(h.last, "i32"));
+    const vkf_tune_problem wide = {.m = 1, .n = 2, .k = 257, .kind = VKF_TUNE_ATTENTION};
+    assert_int_equal(vkf_tune(context, &wide, 1, NULL, NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(h.last, "256 wide"));
     assert_int_equal(vkf_tune(context, NULL, 0, NULL, NULL), VKF_OK);
     vkf_context_destroy(&context);
 }
@@ -327,6 +381,11 @@ static void test_tune_explain_names_one_choice(void **state)
     assert_true(c.count > 3);
     assert_non_null(strstr(c.why, "default"));
     assert_int_equal(vkf_tune_explain(context, NULL, visit, &c), VKF_ERROR_INVALID_ARGUMENT);
+    c = (choices){0};
+    assert_int_equal(vkf_tune_explain(context, &small_attention, visit, &c), VKF_OK);
+    assert_int_equal(c.chosen[VKF_LAYOUT_ROWS], 1);
+    assert_int_equal(c.wanted, 1);
+    assert_memory_equal(c.name, "attention_", 10);
     vkf_context_destroy(&context);
     context = open_context(gpu, &h, (vkf_context_desc){.cache = cache, .variant = "gemm_tile.f32_f32_f32/small"});
     c = (choices){0};
@@ -342,6 +401,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tune_finds_keeps_and_uses_the_fastest),
         cmocka_unit_test(test_tune_merges_with_what_is_kept),
+        cmocka_unit_test(test_tune_attention),
+        cmocka_unit_test(test_tune_attention_on_first_use),
         cmocka_unit_test(test_tune_cancelled_keeps_what_was_found),
         cmocka_unit_test(test_tune_ends_with_its_time),
         cmocka_unit_test(test_tune_refuses_bad_arguments),

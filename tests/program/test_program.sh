@@ -109,7 +109,7 @@ command_line() {
     expect 2 "gemm with an argument" bench gemm --m 8 --n 8 --k 8 9
     expect 2 "layer of no kind" bench layer --kind neither --d-model 8 --heads 2 --ff 8 --len 4
     expect 2 "heads that do not divide" bench layer --kind encoder --d-model 8 --heads 3 --ff 8 --len 4
-    for shape in 1x2 1x2x3x4 0x1x2 x 1x2x3,4 1x2x99999999999 ''; do
+    for shape in 1x2 1x2x3x4 0x1x2 x 1x2x3,4 1x2x99999999999 attention:1x2 attention:1x2x3x4x5 attention: ''; do
         expect 2 "tune --shapes '$shape'" tune --shapes "$shape"
         expect 2 "info --shape '$shape'" info --shape "$shape"
     done
@@ -123,10 +123,14 @@ command_line() {
         expect 2 "tune --time-cap '$seconds'" tune --time-cap "$seconds"
     done
     expect 2 "empty variant" info --variant ''
+<<<<<<< HEAD
     expect 2 "variant of no kernel" info --variant gem_tile
     says "variant of no kernel" "begins with 'gem_tile'; near it are gemm_tile, "
     expect 2 "variant of no config" eval "$work" --out "$work/results" --variant gemm_tile.f32_f32_f32/smell
     says "variant of no config" 'near it are gemm_tile\.f32_f32_f32/small, '
+=======
+    expect 2 "unknown arithmetic" info --arithmetic half
+>>>>>>> lead
     expect 2 "run without a model" run
     expect 2 "run, text beside -" run "$model" one -
     expect 2 "run in i32" run --dtype i32 "$model" one
@@ -184,6 +188,10 @@ tuning() {
         printf '4x40x20 # a shape\n\n5x40x20,4x40x20\n' >"$work/shapes"
         expect 0 "tune shapes of a file" tune $few --no-cache --shapes "$work/shapes" --time-cap 0.001 --json
         [ "$(grep -c '"tuned":false' "$work/out")" = 2 ] || fail "tune shapes of a file: not two shapes"
+        expect 0 "tune attention" tune $few --no-cache --shapes attention:2x4x8,attention:2x4x5x8 --time-cap 0.001 --json
+        grep -q '"op":"attention","heads":2,"m":4,"n":5,"k":8,' "$work/out" || fail "tune attention: another shape"
+        expect 0 "info of attention" info --device 0 $few --no-cache --kernels --shape attention:2x4x5x8
+        grep -q '^ *\*\* *rows *attention_' "$work/out" || fail "info of attention: no choice"
         expect 0 "tune" tune $few --cache "$work/tuned" --shapes 4x40x20 --time-cap 50
         if grep -q '^1 of 1 shapes measured$' "$work/out"; then
             grep -q '^gemm f32,f32,f32 m<=8 n=40 k=20 ' "$work/tuned"/tuned-* || fail "tune: nothing in the cache"
@@ -196,6 +204,8 @@ tuning() {
         grep -q '\*\* .*gemm_tile.*asked for' "$work/out" || fail "info --variant: not what was asked for"
         expect 0 "no self-test" run --no-cache --no-self-test "$model" one
         output "no self-test" eins
+        expect 0 "rounded factors" run --no-cache --dtype f32/f16 --arithmetic f16 "$model" one
+        output "rounded factors" eins
 
         "$program" tune $few --no-cache --verbose --time-cap 50 >"$work/out" 2>"$work/err" &
         search=$!

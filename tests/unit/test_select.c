@@ -83,10 +83,22 @@ static void test_select_row_config_by_length(void **state)
         uint32_t n;
         const char *config;
     } rows[] = {{1, "row16"}, {63, "row16"}, {64, "row64"}, {1023, "row64"}, {1024, "row256"}};
-    const vkf__caps caps = discrete_caps();
+    vkf__caps caps = discrete_caps();
+    caps.subgroup_arithmetic = false;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_selected(&caps, NULL, VKF_OP_SOFTMAX, fff, (vkf__problem){.m = 10, .n = rows[i].n, .k = 0},
                         "softmax.f32_f32", rows[i].config);
+}
+
+static void test_select_a_subgroup_for_rows_of_few_steps(void **state)
+{
+    (void)state;
+    const vkf__problem few = {.m = 10, .n = 1024}, many = {.m = 10, .n = 1025};
+    vkf__caps caps = discrete_caps();
+    assert_selected(&caps, NULL, VKF_OP_SOFTMAX, fff, few, "softmax_subgroup.f32_f32", "rows64");
+    assert_selected(&caps, NULL, VKF_OP_SOFTMAX, fff, many, "softmax.f32_f32", "row256");
+    caps = cpu_caps();
+    assert_selected(&caps, NULL, VKF_OP_LAYER_NORM, fff, many, "layer_norm_subgroup.f32_f32", "rows64");
 }
 
 static void test_select_smaller_workgroups_where_large_ones_are_not_allowed(void **state)
@@ -265,7 +277,8 @@ static void test_select_passes_over_bad_verdicts(void **state)
     (void)state;
     message_record record;
     const vkf__host host = recording_host(&record);
-    const vkf__caps caps = discrete_caps();
+    vkf__caps caps = discrete_caps();
+    caps.subgroup_arithmetic = false; // one kernel is left
     const vkf__problem problem = {.m = 10, .n = 2000};
     vkf__verdicts verdicts = {0};
     vkf__variant variant;
@@ -325,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_select_gemm_config_by_shape),
         cmocka_unit_test(test_select_weights_in_panels_on_processors),
         cmocka_unit_test(test_select_row_config_by_length),
+        cmocka_unit_test(test_select_a_subgroup_for_rows_of_few_steps),
         cmocka_unit_test(test_select_smaller_workgroups_where_large_ones_are_not_allowed),
         cmocka_unit_test(test_select_prefers_16bit_storage),
         cmocka_unit_test(test_select_bfloat_parameters_on_every_profile),

@@ -318,6 +318,16 @@ static void test_tuned_m_class_bounds(void **state)
         assert_int_equal(vkf__tuned_m_class(rows[i][0]), rows[i][1]);
 }
 
+static void test_tuned_n_of_attention_is_a_power_of_two(void **state)
+{
+    (void)state;
+    static const uint32_t rows[][2] = {{1, 1}, {2, 2}, {3, 4}, {512, 512}, {513, 1024}, {UINT32_MAX, UINT32_MAX}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(vkf__tuned_n(VKF_OP_ATTENTION, rows[i][0]), rows[i][1]);
+        assert_int_equal(vkf__tuned_n(VKF_OP_GEMM, rows[i][0]), rows[i][0]);
+    }
+}
+
 static void test_tuned_without_memory(void **state)
 {
     (void)state;
@@ -345,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_tuned_find_by_class_and_layout),
         cmocka_unit_test(test_tuned_put_replaces_and_the_faster_layout_is_known),
         cmocka_unit_test(test_tuned_m_class_bounds),
+        cmocka_unit_test(test_tuned_n_of_attention_is_a_power_of_two),
         cmocka_unit_test(test_tuned_without_memory),
     };
     return cmocka_run_group_tests_name("tuned", tests, NULL, NULL);

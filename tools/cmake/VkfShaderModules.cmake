@@ -5,8 +5,22 @@
 #
 # which is called for every module.
 
-# VKF_SHADER_FLAGS: what every module is compiled with, besides its own defines and target.
+# VKF_SHADER_FLAGS: what glslang compiles every module with, besides its own defines and target.
 set(VKF_SHADER_FLAGS -V --quiet -g0 -DVKF_GLSL=1)
+
+# vkf_glsl_command(<out> <compiler> <target> <source> <module file> <define>...): the command that compiles a file, with
+# glslang or with glslc, which the Android NDK has.
+function(vkf_glsl_command out compiler target source module)
+    set(defines ${ARGN})
+    list(TRANSFORM defines PREPEND "-D")
+    set(flags ${VKF_SHADER_FLAGS} --target-env ${target})
+    list(GET compiler -1 program)
+    get_filename_component(program "${program}" NAME)
+    if(program MATCHES "^glslc(\\.exe)?$")
+        set(flags -w -DVKF_GLSL=1 --target-env=${target})
+    endif()
+    set(${out} ${compiler} ${flags} ${defines} ${source} -o ${module} PARENT_SCOPE)
+endfunction()
 
 # vkf_shader_target(<out> <extension>...): glslang's target environment for a module that needs these extensions.
 function(vkf_shader_target out)
@@ -88,8 +102,8 @@ function(vkf_glslang_knows out glslang extension scratch)
     vkf_shader_target(target ${extension})
     file(WRITE ${probe}.comp "#version 450\n#extension ${extension} : require\nvoid main() {}\n")
     file(REMOVE ${probe}.spv)
-    execute_process(COMMAND ${glslang} -V --quiet --target-env ${target} ${probe}.comp -o ${probe}.spv
-        RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+    vkf_glsl_command(command "${glslang}" ${target} ${probe}.comp ${probe}.spv)
+    execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
     set(known FALSE)
     if(result EQUAL 0 AND EXISTS ${probe}.spv)
         set(known TRUE)

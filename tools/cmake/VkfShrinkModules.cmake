@@ -34,8 +34,8 @@ if(NOT "${VKF_SHRINK_ASKED}" STREQUAL question)
     set(found NONE)
     file(MAKE_DIRECTORY ${probe}/remapped)
     file(WRITE ${probe}/shrink.comp "#version 450\nvoid main() {}\n")
-    vkf_tool_works(compiled ${probe}/shrink.comp ${probe}/shrink.spv
-        ${VKF_GLSLANG} -V --quiet ${probe}/shrink.comp -o ${probe}/shrink.spv)
+    vkf_glsl_command(command ${VKF_GLSLANG} vulkan1.1 ${probe}/shrink.comp ${probe}/shrink.spv)
+    vkf_tool_works(compiled ${probe}/shrink.comp ${probe}/shrink.spv ${command})
     vkf_tool_works(small ${probe}/shrink.spv ${probe}/small.spv ${opt} ${probe}/shrink.spv -o ${probe}/small.spv)
     vkf_tool_works(canonical ${probe}/shrink.spv ${probe}/canonical.spv
         ${opt} --canonicalize-ids ${probe}/shrink.spv -o ${probe}/canonical.spv)

@@ -46,11 +46,8 @@ macro(vkf_add_variant shader source)
     require_extensions(${variant_NEEDS})
     vkf_shader_target(target ${variant_NEEDS})
     vkf_shader_hash(hash ${SHADERS} ${source} ${target} ${variant_DEFINES})
-    list(TRANSFORM variant_DEFINES PREPEND "-D" OUTPUT_VARIABLE defines)
-    execute_process(
-        COMMAND ${GLSLANG} ${VKF_SHADER_FLAGS} --target-env ${target} ${defines} ${SHADERS}/${source}
-            -o ${SCRATCH}/${module}.spv
-        RESULT_VARIABLE result OUTPUT_VARIABLE messages ERROR_VARIABLE messages)
+    vkf_glsl_command(command "${GLSLANG}" ${target} ${SHADERS}/${source} ${SCRATCH}/${module}.spv ${variant_DEFINES})
+    execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_VARIABLE messages ERROR_VARIABLE messages)
     if(NOT result EQUAL 0)
         message(FATAL_ERROR "${module}: ${messages}")
     endif()

@@ -2,7 +2,7 @@
 _vkformer() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} word words
     local common="--device --caps --mask --cache --no-cache --validate --verbose --variant --no-self-test
-        --tune --shader-dir --help"
+        --tune --arithmetic --shader-dir --help"
     local measuring="$common --dtype --json --no-roof --output --repetitions --shapes --types --warmup"
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
@@ -14,6 +14,7 @@ _vkformer() {
     case $previous in
     --device) words="best discrete integrated virtual cpu uuid:" ;;
     --caps) words="full android-baseline-2022 android-2025 roadmap-2026" ;;
+    --arithmetic) words="full f16" ;;
     --dtype) words="f32 f16 f32/f16 f32/bf16" ;;
     --types)
         [[ $command == bench ]] || return

@@ -28,7 +28,7 @@ enum { OPT_JSON = VKF_OPT_OWN, OPT_KERNELS, OPT_SHAPE, OPT_TYPES };
 
 static void print_help(void)
 {
-    fputs("usage: vkformer info [--json] [--kernels [--shape MxNxK] [--types A,B,C]]\n"
+    fputs("usage: vkformer info [--json] [--kernels [--shape SHAPE] [--types A,B,C]]\n"
           "\n"
           "Lists every Vulkan device: name, driver, limits and memory as they are after --caps and --mask, and\n"
           "how many of the kernels it can take. With --device, only the device of that choice.\n"
@@ -36,8 +36,10 @@ static void print_help(void)
           "  --json             one JSON object per line and device\n"
           "  --kernels          list every kernel, and why the device may use it or not; then, for a weight (N, K)\n"
           "                     and M rows, every variant, which one is chosen, and why\n"
-          "  --shape MxNxK      that product (default: 128x768x768)\n"
-          "  --types A,B,C      storage types of x, the weight and the result (default: f32,f32,f32)\n"
+          "  --shape MxNxK      that product (default: 128x768x768), or attention:HxLxD or attention:HxLxSxD: L\n"
+          "                     queries, S keys, H heads of width D\n"
+          "  --types A,B,C      storage types of x, the weight and the result; of attention, of the queries, of keys\n"
+          "                     and values, and of the result (default: f32,f32,f32)\n"
           "\n" VKF_COMMON_HELP,
           stdout);
 }
@@ -48,13 +50,15 @@ static bool parse_shape(const char *text, vkf_tune_problem *inout_problem)
     vkf_shape_list list = {0};
     bool good = vkf_shape_list_parse("--shape", text, inout_problem, &list);
     if (good && list.count != 1) {
-        vkf_print_error("--shape: '%.200s' is not one shape MxNxK", text);
+        vkf_print_error("--shape: '%.200s' is not one shape such as 128x768x768", text);
         good = false;
     }
     if (good) {
-        inout_problem->m = list.items[0].m;
-        inout_problem->n = list.items[0].n;
-        inout_problem->k = list.items[0].k;
+        const vkf_tune_problem types = *inout_problem;
+        *inout_problem = list.items[0];
+        inout_problem->x = types.x;
+        inout_problem->weight = types.weight;
+        inout_problem->out = types.out;
     }
     vkf_shape_list_free(&list);
     return good;
@@ -253,9 +257,15 @@ static void visit_choice_json(void *user, const vkf_choice *choice)
 
 static void print_choices(vkf_context *context, const vkf_tune_problem *problem)
 {
-    printf("  x (%u, %u) times a weight (%u, %u), types %s,%s,%s: * chosen for its layout, ** in the layout wanted\n",
-           problem->m, problem->k, problem->n, problem->k, vkf_dtype_name(problem->x), vkf_dtype_name(problem->weight),
-           vkf_dtype_name(problem->out));
+    const char *const types[] = {vkf_dtype_name(problem->x), vkf_dtype_name(problem->weight),
+                                 vkf_dtype_name(problem->out)};
+    if (problem->kind == VKF_TUNE_ATTENTION)
+        printf("  attention, %u heads of width %u, %u queries, %u keys, types %s,%s,%s: ** chosen\n", problem->heads,
+               problem->k, problem->m, problem->n, types[0], types[1], types[2]);
+    else
+        printf("  x (%u, %u) times a weight (%u, %u), types %s,%s,%s: * chosen for its layout, ** in the layout "
+               "wanted\n",
+               problem->m, problem->k, problem->n, problem->k, types[0], types[1], types[2]);
     vkf_status status = vkf_tune_explain(context, problem, visit_choice, NULL);
     if (status != VKF_OK)
         vkf_print_error("the choice cannot be explained: %s", vkf_status_text(status));

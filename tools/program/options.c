@@ -219,6 +219,22 @@ static bool set_variant(const char *text, const char **out_variant)
     return true;
 }
 
+static bool parse_arithmetic(const char *text, vkf_precision *out_arithmetic)
+{
+    static const char *const names[VKF_PRECISION_COUNT] = {
+        [VKF_PRECISION_FULL] = "full",
+        [VKF_PRECISION_F16] = "f16",
+    };
+    for (int i = 0; i < VKF_PRECISION_COUNT; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *out_arithmetic = (vkf_precision)i;
+            return true;
+        }
+    }
+    vkf_print_error("--arithmetic: '%s' is neither full nor f16", text);
+    return false;
+}
+
 bool vkf_parse_common(int option, const char *value, vkf_common_options *common)
 {
     switch (option) {
@@ -241,6 +257,8 @@ bool vkf_parse_common(int option, const char *value, vkf_common_options *common)
     case VKF_OPT_TUNE:
         common->tune = true;
         return true;
+    case VKF_OPT_ARITHMETIC:
+        return parse_arithmetic(value, &common->arithmetic);
     case VKF_OPT_NO_CACHE:
         common->no_cache = true;
         return true;

@@ -21,6 +21,7 @@ typedef struct vkf_common_options {
     const char *cache_path; // NULL: the user's cache directory
     const char *shader_dir;
     const char *variant; // NULL: what selection says
+    vkf_precision arithmetic;
     bool no_cache;
     bool no_self_test;
     bool tune;
@@ -46,6 +47,7 @@ enum vkf_common_option {
     VKF_OPT_VARIANT,
     VKF_OPT_NO_SELF_TEST,
     VKF_OPT_TUNE,
+    VKF_OPT_ARITHMETIC,
     VKF_OPT_HELP,
     VKF_OPT_OWN = 0x200,
 };
@@ -64,28 +66,31 @@ enum vkf_common_option {
     {"variant", required_argument, NULL, VKF_OPT_VARIANT},        \
     {"no-self-test", no_argument, NULL, VKF_OPT_NO_SELF_TEST},    \
     {"tune", no_argument, NULL, VKF_OPT_TUNE},                    \
+    {"arithmetic", required_argument, NULL, VKF_OPT_ARITHMETIC},  \
     {"help", no_argument, NULL, VKF_OPT_HELP}
 // clang-format on
 
 // The part of a command's help that describes them.
-#define VKF_COMMON_HELP                                                                         \
-    "Common options:\n"                                                                         \
-    "  --device CHOICE    best (default), an index, a part of the name, uuid:HEX,\n"            \
-    "                     discrete, integrated, virtual or cpu\n"                               \
-    "  --caps PROFILE     treat the device as no better than android-baseline-2022,\n"          \
-    "                     android-2025, roadmap-2026 or full (default)\n"                       \
-    "  --mask NAME[=VAL]  switch a Vulkan feature off or lower a limit; repeatable\n"           \
-    "  --cache DIR        keep pipelines, self-test verdicts and tuned data in DIR, not in\n"   \
-    "                     $XDG_CACHE_HOME/vkformer\n"                                           \
-    "  --no-cache         keep nothing between runs\n"                                          \
-    "  --validate         Vulkan validation layers on; any message of theirs gives exit 1\n"    \
-    "  --verbose          print informational messages\n"                                       \
-    "  --variant NAME     take the kernel of that name, or beginning of one, wherever it can\n" \
-    "                     serve: gemm_tile, or gemm_tile.f32_f32_f32/small\n"                   \
-    "  --no-self-test     use kernels untested on a device that has not seen them yet\n"        \
-    "  --tune             measure the kernels for each weight's shape when it is first\n"       \
-    "                     loaded or used, for up to 20 s; the cache keeps what was found\n"     \
-    "  --shader-dir DIR   take kernels from GLSL files in DIR (needs VKF_RUNTIME_GLSL)\n"       \
+#define VKF_COMMON_HELP                                                                            \
+    "Common options:\n"                                                                            \
+    "  --device CHOICE    best (default), an index, a part of the name, uuid:HEX,\n"               \
+    "                     discrete, integrated, virtual or cpu\n"                                  \
+    "  --caps PROFILE     treat the device as no better than android-baseline-2022,\n"             \
+    "                     android-2025, roadmap-2026 or full (default)\n"                          \
+    "  --mask NAME[=VAL]  switch a Vulkan feature off or lower a limit; repeatable\n"              \
+    "  --cache DIR        keep pipelines, self-test verdicts and tuned data in DIR, not in\n"      \
+    "                     $XDG_CACHE_HOME/vkformer\n"                                              \
+    "  --no-cache         keep nothing between runs\n"                                             \
+    "  --validate         Vulkan validation layers on; any message of theirs gives exit 1\n"       \
+    "  --verbose          print informational messages\n"                                          \
+    "  --variant NAME     take the kernel of that name, or beginning of one, wherever it can\n"    \
+    "                     serve: gemm_tile, or gemm_tile.f32_f32_f32/small\n"                      \
+    "  --no-self-test     use kernels untested on a device that has not seen them yet\n"           \
+    "  --tune             measure the kernels for each weight's shape when it is first\n"          \
+    "                     loaded or used, for up to 20 s; the cache keeps what was found\n"        \
+    "  --arithmetic KIND  full (default), or f16: f32 activations may be rounded to the 16 bits\n" \
+    "                     of what they are multiplied with, for devices with matrix units\n"       \
+    "  --shader-dir DIR   take kernels from GLSL files in DIR (needs VKF_RUNTIME_GLSL)\n"          \
     "  --help             print this\n"
 
 // False when memory is exhausted (message printed). vkf_common_free() afterwards in either case, after the context was

@@ -88,6 +88,7 @@ vkf_context_desc vkf_common_context_desc(const vkf_common_options *common)
         .min_severity = common->verbose ? VKF_SEVERITY_DEBUG : VKF_SEVERITY_WARNING,
         .shader_dir = common->shader_dir,
         .variant = common->variant,
+        .precision = common->arithmetic,
         .skip_self_test = common->no_self_test,
         .tune_on_first_use = common->tune,
         .validation = common->validation,

@@ -11,6 +11,7 @@
 
 #define MAX_SHAPES 65536u
 #define MAX_SIZE (1u << 24)
+#define ATTENTION "attention:"
 
 void vkf_shape_list_free(vkf_shape_list *list)
 {
@@ -20,7 +21,8 @@ void vkf_shape_list_free(vkf_shape_list *list)
 
 static bool same(const vkf_tune_problem *a, const vkf_tune_problem *b)
 {
-    return a->m == b->m && a->n == b->n && a->k == b->k && a->x == b->x && a->weight == b->weight && a->out == b->out;
+    return a->kind == b->kind && a->heads == b->heads && a->m == b->m && a->n == b->n && a->k == b->k && a->x == b->x &&
+           a->weight == b->weight && a->out == b->out;
 }
 
 bool vkf_shape_list_add(vkf_shape_list *list, const vkf_tune_problem *problem)
@@ -43,25 +45,52 @@ bool vkf_shape_list_add(vkf_shape_list *list, const vkf_tune_problem *problem)
     return true;
 }
 
-static bool parse_shape(const char *option, const char *text, vkf_tune_problem *out_problem)
+// 128x768x768: three or four sizes. Returns their number, 0 where the text is none (message printed).
+static size_t parse_sizes(const char *option, const char *text, size_t most, uint32_t out_sizes[4])
 {
-    uint32_t *const sizes[] = {&out_problem->m, &out_problem->n, &out_problem->k};
     char word[16];
     const char *at = text;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < most; i++) {
         size_t length = strspn(at, "0123456789");
-        bool ends = i < 2 ? at[length] == 'x' : at[length] == '\0';
-        if (length == 0 || length >= sizeof word || !ends) {
-            vkf_print_error("%s: '%.200s' is no shape MxNxK", option, text);
-            return false;
-        }
+        bool ends = at[length] == '\0' && i >= 2;
+        if (length == 0 || length >= sizeof word || (!ends && at[length] != 'x'))
+            break;
         memcpy(word, at, length);
         word[length] = '\0';
-        if (!vkf_parse_u32(option, word, 1, MAX_SIZE, sizes[i]))
-            return false;
+        if (!vkf_parse_u32(option, word, 1, MAX_SIZE, &out_sizes[i]))
+            return 0;
+        if (ends)
+            return i + 1;
         at += length + 1;
     }
+    vkf_print_error("%s: '%.200s' is no shape %s", option, text, most == 3 ? "MxNxK" : "HxLxD or HxLxSxD");
+    return 0;
+}
+
+static bool parse_shape(const char *option, const char *text, vkf_tune_problem *out_problem)
+{
+    uint32_t sizes[4];
+    bool attention = strncmp(text, ATTENTION, strlen(ATTENTION)) == 0;
+    size_t count = parse_sizes(option, attention ? text + strlen(ATTENTION) : text, attention ? 4 : 3, sizes);
+    if (count == 0)
+        return false;
+    out_problem->kind = attention ? VKF_TUNE_ATTENTION : VKF_TUNE_LINEAR;
+    out_problem->heads = attention ? sizes[0] : 0;
+    out_problem->m = sizes[attention ? 1 : 0];
+    out_problem->n = sizes[attention ? count - 2 : 1];
+    out_problem->k = sizes[count - 1];
     return true;
+}
+
+void vkf_shape_text(const vkf_tune_problem *problem, char out_text[64])
+{
+    const vkf_tune_problem *p = problem;
+    if (p->kind == VKF_TUNE_LINEAR)
+        snprintf(out_text, 64, "%ux%ux%u", p->m, p->n, p->k);
+    else if (p->m == p->n)
+        snprintf(out_text, 64, ATTENTION "%ux%ux%u", p->heads, p->m, p->k);
+    else
+        snprintf(out_text, 64, ATTENTION "%ux%ux%ux%u", p->heads, p->m, p->n, p->k);
 }
 
 // Takes the line apart.
@@ -88,7 +117,8 @@ static bool parse_file(const char *option, const char *path, const vkf_tune_prob
     bool good = true;
     FILE *file = fopen(path, "r");
     if (!file) {
-        vkf_print_error("%s: %.200s is no list of shapes MxNxK, nor a file: %s", option, path, strerror(errno));
+        vkf_print_error("%s: %.200s is no list of shapes such as 128x768x768, nor a file: %s", option, path,
+                        strerror(errno));
         return false;
     }
     while (good && getline(&line, &capacity, file) >= 0)
@@ -102,9 +132,23 @@ static bool parse_file(const char *option, const char *path, const vkf_tune_prob
     return good;
 }
 
+// Shapes and commas, and nothing else: what is not that is a file's path.
+static bool is_list(const char *text)
+{
+    const char *at = text;
+    for (;;) {
+        if (strncmp(at, ATTENTION, strlen(ATTENTION)) == 0)
+            at += strlen(ATTENTION);
+        at += strspn(at, "0123456789x");
+        if (*at != ',')
+            return at != text && *at == '\0';
+        at++;
+    }
+}
+
 bool vkf_shape_list_parse(const char *option, const char *text, const vkf_tune_problem *types, vkf_shape_list *list)
 {
-    if (text[0] == '\0' || strspn(text, "0123456789x,") != strlen(text))
+    if (!is_list(text))
         return parse_file(option, text, types, list);
     char *copy = strdup(text);
     if (!copy) {

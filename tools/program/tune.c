@@ -29,21 +29,24 @@ enum { OPT_SHAPES = VKF_OPT_OWN, OPT_TYPES, OPT_TIME_CAP, OPT_JSON };
 
 static void print_help(void)
 {
-    fputs("usage: vkformer tune [MODEL] [--shapes LIST] [--types A,B,C] [--time-cap SECONDS] [--json]\n"
-          "\n"
-          "Measures every kernel that can multiply x (M, K) by a weight (N, K), the weight in rows and in panels, and\n"
-          "keeps the fastest in the cache, from where every later run takes it. A kernel must match a reference on\n"
-          "edge shapes before it is measured, and 60 times over before it may win. Ctrl-C ends the search; what was\n"
-          "found until then is kept.\n"
-          "\n"
-          "  MODEL               a model directory: its weights, with 128, 1, 8, 32 and 512 rows\n"
-          "  --shapes LIST       MxNxK,... or a file of such shapes\n"
-          "                      without either: the weights of common Transformers\n"
-          "  --types A,B,C       storage types of x, the weight and the result (default: f32,f32,f32)\n"
-          "  --time-cap SECONDS  the whole search ends then (default: 20)\n"
-          "  --json              one JSON object per shape\n"
-          "\n" VKF_COMMON_HELP,
-          stdout);
+    fputs(
+        "usage: vkformer tune [MODEL] [--shapes LIST] [--types A,B,C] [--time-cap SECONDS] [--json]\n"
+        "\n"
+        "Measures every kernel that can multiply x (M, K) by a weight (N, K), the weight in rows and in panels, or\n"
+        "compute attention, and keeps the fastest in the cache, from where every later run takes it. A kernel must\n"
+        "match a reference on edge shapes before it is measured, and 60 times over before it may win. Ctrl-C ends\n"
+        "the search; what was found until then is kept.\n"
+        "\n"
+        "  MODEL               a model directory: its weights, with 128, 1, 8, 32 and 512 rows, and its attention\n"
+        "  --shapes LIST       MxNxK,... or a file of such shapes; attention:HxLxD or attention:HxLxSxD is attention\n"
+        "                      of H heads of width D, L queries and S keys\n"
+        "                      without either: the weights and the attention of common Transformers\n"
+        "  --types A,B,C       storage types of x, the weight and the result; of attention, of the queries, of keys\n"
+        "                      and values, and of the result (default: f32,f32,f32)\n"
+        "  --time-cap SECONDS  the whole search ends then (default: 20)\n"
+        "  --json              one JSON object per shape\n"
+        "\n" VKF_COMMON_HELP,
+        stdout);
 }
 
 static bool parse_option(int opt, tune_options *options)
@@ -114,12 +117,29 @@ static bool add_weights(const vkf_tune_problem *types, const uint32_t (*weights)
     return true;
 }
 
+// Whole sequences and the steps of decoding; keys count up to the next power of two.
+static bool add_attention(const vkf_tune_problem *types, uint32_t heads, uint32_t width, vkf_shape_list *list)
+{
+    static const uint32_t lengths[][2] = {{128, 128}, {1, 128}, {512, 512}, {1, 512}};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        vkf_tune_problem problem = {.kind = VKF_TUNE_ATTENTION, .heads = heads, .k = width};
+        problem.m = lengths[i][0];
+        problem.n = lengths[i][1];
+        problem.x = problem.out = types->x;
+        problem.weight = types->x;
+        if (!vkf_shape_list_add(list, &problem))
+            return false;
+    }
+    return true;
+}
+
 static bool add_common(const vkf_tune_problem *types, vkf_shape_list *list)
 {
     static const uint32_t weights[][2] = {
         {768, 768}, {3072, 768}, {768, 3072}, {512, 512}, {2048, 512}, {512, 2048}, {1024, 1024}, {2304, 768},
     };
-    return add_weights(types, weights, sizeof weights / sizeof weights[0], 3, list);
+    return add_weights(types, weights, sizeof weights / sizeof weights[0], 3, list) &&
+           add_attention(types, 8, 64, list);
 }
 
 // Every weight of a Linear in the model; q, k and v are one product where they see the same rows.
@@ -141,7 +161,8 @@ static bool add_model(const tune_options *options, vkf_context *context, vkf_sha
     const uint32_t weights[][2] = {
         {d, d}, {3 * d, d}, {2 * d, d}, {ff, d}, {d, ff}, {config.target_vocab, config.target_vocab > 0 ? d : 0},
     };
-    return add_weights(&options->types, weights, sizeof weights / sizeof weights[0], ROW_COUNTS, list);
+    return add_weights(&options->types, weights, sizeof weights / sizeof weights[0], ROW_COUNTS, list) &&
+           add_attention(&options->types, config.num_heads, d / config.num_heads, list);
 }
 
 static bool make_list(const tune_options *options, vkf_context *context, vkf_shape_list *list)
@@ -173,15 +194,15 @@ static const char *layout_name(vkf_layout layout)
 static void print_table(const vkf_tune_result *results, uint32_t count)
 {
     uint32_t tuned = 0;
-    printf("%-18s %-42s %-6s %10s  %-42s %10s %6s\n", "shape", "winner", "weight", "us", "default", "us", "ratio");
+    printf("%-22s %-42s %-6s %10s  %-42s %10s %6s\n", "shape", "winner", "weight", "us", "default", "us", "ratio");
     for (uint32_t i = 0; i < count; i++) {
         const vkf_tune_result *r = &results[i];
-        char shape[48];
+        char shape[64];
         if (!r->tuned)
             continue;
         tuned++;
-        snprintf(shape, sizeof shape, "%ux%ux%u", r->problem.m, r->problem.n, r->problem.k);
-        printf("%-18s %-42s %-6s %10.1f  %-42s %10.1f %6.2f\n", shape, r->variant, layout_name(r->layout), r->ns * 1e-3,
+        vkf_shape_text(&r->problem, shape);
+        printf("%-22s %-42s %-6s %10.1f  %-42s %10.1f %6.2f\n", shape, r->variant, layout_name(r->layout), r->ns * 1e-3,
                r->default_variant, r->default_ns * 1e-3, r->ns > 0 ? r->default_ns / r->ns : 0);
     }
     printf("%u of %u shapes measured\n", tuned, count);
@@ -190,6 +211,9 @@ static void print_table(const vkf_tune_result *results, uint32_t count)
 static json_t *result_json(const vkf_tune_result *r)
 {
     json_t *line = json_object();
+    vkf_json_put_string(line, "op", r->problem.kind == VKF_TUNE_ATTENTION ? "attention" : "linear");
+    if (r->problem.kind == VKF_TUNE_ATTENTION)
+        vkf_json_put_integer(line, "heads", r->problem.heads);
     vkf_json_put_integer(line, "m", r->problem.m);
     vkf_json_put_integer(line, "n", r->problem.n);
     vkf_json_put_integer(line, "k", r->problem.k);
