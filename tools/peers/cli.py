@@ -38,8 +38,6 @@ def parse_arguments(argv):
     parser.add_argument("--rounds", type=int, default=5, help="how often everything takes its turn (default 5)")
     parser.add_argument("--seconds", type=float, default=0.3, help="time of a turn, at least three runs (default 0.3)")
     parser.add_argument("--threads", type=int, help="threads of everything, lavapipe too (default: a core each)")
-    parser.add_argument("--best", action="store_true",
-                        help="a turn's shortest run counts, not its median: for machines that others use, too")
     parser.add_argument("--clock", choices=("gpu", "wall"), help="vkformer's clock for every ratio")
     parser.add_argument("--work", metavar="DIR", help="where peers are set up (default: build/compare)")
     parser.add_argument("--python", metavar="PYTHON", help="has ncnn and numpy; nothing is installed then")
@@ -152,7 +150,6 @@ def measure(options, argv):
         "command": shlex.join(["tools/compare", *argv]),
         "rounds": options.rounds,
         "clock": options.clock and options.clock + "_ms",
-        "best": options.best,
         "machine": {"cpu": cpu_name(), "threads": setup.threads, "busy": busy},
         "runs": runs,
     }

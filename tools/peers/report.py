@@ -24,8 +24,8 @@ NOTES = """\
 Times are medians of the rounds, ratios medians of the rounds' ratios; above 1 vkformer is faster. vkformer's time is
 that between timestamps on the device, and against another Vulkan program the time of a whole call. ncnn's calls copy
 their inputs and outputs. Of ncnn's two layers for a product, and of OpenBLAS's ways to use the threads, the faster one
-counts. What is noisy took half as long again in the middle as at its best."""
-BEST_NOTE = "Every turn counts with its shortest run instead of its median."
+counts. What is noisy took half as long again in the middle as at its best. At best: the ratio of the shortest runs of
+all rounds, each side's for itself; where it is far from the median, other work slowed the machine down."""
 NOISY = 1.5
 BUSY = 0.1
 
@@ -61,13 +61,14 @@ def visit_times(visit, clock):
 
 
 class Times:
-    """What one subject took, a figure per round: the median of its turn, or with `best` its shortest run."""
+    """What one subject took: the median of its turn in every round, and its shortest run of all."""
 
-    def __init__(self, samples, subject, clock="gpu_ms", best=False):
+    def __init__(self, samples, subject, clock="gpu_ms"):
         pairs = [visit_times(visit, clock) for visit in samples.get(subject, [])]
-        self.rounds = [shortest if best else middle for middle, shortest in pairs]
+        self.rounds = [middle for middle, _ in pairs]
+        self.shortest = min((shortest for _, shortest in pairs), default=None)
         self.spread = stats.median([middle / shortest for middle, shortest in pairs if shortest]) or 1.0
-        self.noisy = not best and self.spread > NOISY
+        self.noisy = self.spread > NOISY
 
     def text(self, work=None):
         ms = stats.median(self.rounds)
@@ -101,7 +102,7 @@ def target_for(row, pair, column):
 
 
 def missing_line(row, against, reason, reach=""):
-    return [row.title, "n/a", against, "n/a (%s)" % reason, "n/a", reach]
+    return [row.title, "n/a", against, "n/a (%s)" % reason, "n/a", "n/a", reach]
 
 
 def peer_line(row, result, name, column, options):
@@ -109,20 +110,21 @@ def peer_line(row, result, name, column, options):
     against = NAMES.get(name, name)
     target = target_for(row, row.peers[name], column)
     clock = options["clock"] or ("wall_ms" if name in VULKAN_PEERS else "gpu_ms")
-    ours, theirs = (Times(samples, subject, clock, options["best"]) for subject in (OURS, name))
+    ours, theirs = (Times(samples, subject, clock) for subject in (OURS, name))
     if not ours.rounds:
         return missing_line(row, against, "vkformer: " + missing.get(OURS, "not measured"), reach_text(None, target))
     if not theirs.rounds:
         return [row.title, ours.text(row.work), against, "n/a (%s)" % missing.get(name, "not measured"), "n/a",
-                reach_text(None, target)]
-    value = stats.ratio(ours.rounds, theirs.rounds)
+                "n/a", reach_text(None, target)]
+    value, best = stats.ratio(ours.rounds, theirs.rounds), theirs.shortest / ours.shortest
     shown = ours.text(row.work), theirs.text(row.work)
     if row.kind == "bandwidth":
         ours_bytes, theirs_bytes = 2.0 * row.work["n"] * row.work["k"], 2.0 * COPY_WORK["bytes"]
         value *= ours_bytes / theirs_bytes
+        best *= ours_bytes / theirs_bytes
         shown = ["%.4g GB/s" % (size / stats.median(side.rounds) * 1e-6)
                  for size, side in ((ours_bytes, ours), (theirs_bytes, theirs))]
-    return [row.title, shown[0], against, shown[1], "%.3g" % value, reach_text(value, target)]
+    return [row.title, shown[0], against, shown[1], "%.3g" % value, "%.3g" % best, reach_text(value, target)]
 
 
 def base_line(row, result, column, options):
@@ -132,20 +134,20 @@ def base_line(row, result, column, options):
     names = ["%s %d" % (BASE, i) for i in range(len(row.base))]
     overhead = row.kind == "overhead"
     # A layer's overhead is all that is not in the kernels of its parts: its submission, too.
-    clock, best = options["clock"] or "gpu_ms", options["best"]
-    ours = Times(samples, OURS, "wall_ms" if overhead else clock, best)
-    parts = [Times(samples, name, clock, best) for name in names]
+    clock = options["clock"] or "gpu_ms"
+    ours = Times(samples, OURS, "wall_ms" if overhead else clock)
+    parts = [Times(samples, name, clock) for name in names]
     theirs = stats.total([part.rounds for part in parts])
     if not ours.rounds or not theirs:
         reason = next((missing[name] for name in (OURS, *names) if name in missing), "not measured")
         return missing_line(row, row.base_title, reason, reach_text(None, target, overhead, overhead))
-    value = stats.ratio(ours.rounds, theirs)
+    value, best = stats.ratio(ours.rounds, theirs), sum(part.shortest for part in parts) / ours.shortest
     base_text = time_text(stats.median(theirs)) if overhead else parts[0].text(row.base[0])
     line = [row.title, ours.text(row.work), row.base_title, base_text]
     if not overhead:
-        return line + ["%.3g" % value, reach_text(value, target)]
-    extra = 1 / value - 1
-    return line + ["%+.0f %%" % (100 * extra), reach_text(extra, target, True, True)]
+        return line + ["%.3g" % value, "%.3g" % best, reach_text(value, target)]
+    extra, least = 1 / value - 1, 1 / best - 1
+    return line + ["%+.0f %%" % (100 * extra), "%+.0f %%" % (100 * least), reach_text(extra, target, True, True)]
 
 
 def memory_line(row, result, column):
@@ -155,7 +157,7 @@ def memory_line(row, result, column):
         return missing_line(row, row.base_title, result["missing"].get(OURS, "not measured"))
     used = visits[0]["bytes"]
     reach = reach_text(used / 1e6, target / 1e6, at_most=True) if target else ""
-    return [row.title, "%.4g MB" % (used / 1e6), row.base_title, "", "%.2g" % (used / row.base_target[0]), reach]
+    return [row.title, "%.4g MB" % (used / 1e6), row.base_title, "", "%.2g" % (used / row.base_target[0]), "", reach]
 
 
 def row_lines(result, column, options):
@@ -191,7 +193,7 @@ def section(run, options):
     lines, absent = without_strangers(lines, run)
     if options["machine"]["busy"] > BUSY:
         lines = doubted(lines)
-    header = ["work", "vkformer", "against", "its time", "ratio", "to reach"]
+    header = ["work", "vkformer", "against", "its time", "ratio", "at best", "to reach"]
     text = ["### %s, %s" % (run["device"] or "no device", run["driver"] or "no driver"), "",
             markdown_table(header, lines), ""]
     text += ["%s: %s." % item for item in sorted(run["versions"].items())]
@@ -208,5 +210,4 @@ def markdown(raw):
                                                           machine["threads"], raw["rounds"])
     if machine["busy"] > BUSY:
         command += " **Other programs kept %.0f %% of it busy: nothing here is sure.**" % (100 * machine["busy"])
-    notes = BEST_NOTE + "\n\n" + NOTES if raw["best"] else NOTES
-    return "\n\n".join([*(section(run, raw) for run in raw["runs"]), notes, command]) + "\n"
+    return "\n\n".join([*(section(run, raw) for run in raw["runs"]), NOTES, command]) + "\n"
