@@ -28,6 +28,18 @@ static uint32_t registers_of(const vkf__kernel *kernel, const vkf__config *confi
     return registers >= UINT32_MAX ? UINT32_MAX : (uint32_t)registers;
 }
 
+// Unrolled multiply-adds from which drivers for processors that know no cooperative matrices, the older ones, take
+// many seconds to compile attention over device addresses. It is far behind other kernels there.
+#define SLOW_TO_COMPILE 512u
+
+static bool is_slow_to_compile(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                               const vkf__problem *problem)
+{
+    uint64_t unrolled = 2 * (uint64_t)problem->k * config->tile[0] * config->tile[1];
+    return caps->type == VKF_DEVICE_TYPE_CPU && !caps->matrix.cooperative_matrix && kernel->op == VKF_OP_ATTENTION &&
+           kernel->operands[1] == VKF_OPERAND_ADDRESS && unrolled > SLOW_TO_COMPILE;
+}
+
 static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                             const vkf__problem *problem)
 {
@@ -40,6 +52,10 @@ static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *ke
     if (candidate.taken && selector->caps->type != VKF_DEVICE_TYPE_CPU && candidate.registers > MAX_REGISTERS) {
         candidate.taken = false;
         candidate.why = "would keep more in registers than there are";
+    }
+    if (candidate.taken && is_slow_to_compile(selector->caps, kernel, config, problem)) {
+        candidate.taken = false;
+        candidate.why = "would take this driver many seconds to compile";
     }
     return candidate;
 }

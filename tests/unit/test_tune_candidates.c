@@ -127,6 +127,26 @@ static void test_candidates_of_an_operator_without_any(void **state)
     assert_null(items);
 }
 
+static void test_candidates_that_compile_for_long_are_left_out(void **state)
+{
+    (void)state;
+    const vkf__problem attention = {.m = 128, .n = 128, .k = 64, .quads = true}, thin = {.m = 128, .n = 128, .k = 8};
+    vkf__caps caps = cpu_caps();
+    const vkf__selector selector = {.caps = &caps};
+    list l = candidates(&selector, VKF_OP_ATTENTION, &attention);
+    assert_false(find(&l, "attention_address.f32_f32_f32", "q1k16")->taken);
+    assert_non_null(strstr(find(&l, "attention_address.f32_f32_f32", "q1k16")->why, "compile"));
+    assert_true(find(&l, "attention_direct.f32_f32_f32", "q1k4")->taken);
+    release(&l);
+    l = candidates(&selector, VKF_OP_ATTENTION, &thin);
+    assert_true(find(&l, "attention_address.f32_f32_f32", "q1k16")->taken);
+    release(&l);
+    caps.matrix.cooperative_matrix = true;
+    l = candidates(&selector, VKF_OP_ATTENTION, &attention);
+    assert_true(find(&l, "attention_address.f32_f32_f32", "q1k16")->taken);
+    release(&l);
+}
+
 static void test_estimate_registers(void **state)
 {
     (void)state;
@@ -148,6 +168,7 @@ int main(void)
         cmocka_unit_test(test_candidates_respect_limits_and_verdicts),
         cmocka_unit_test(test_candidates_come_in_the_best_order),
         cmocka_unit_test(test_candidates_of_an_operator_without_any),
+        cmocka_unit_test(test_candidates_that_compile_for_long_are_left_out),
         cmocka_unit_test(test_estimate_registers),
     };
     return cmocka_run_group_tests_name("tune candidates", tests, NULL, NULL);
