@@ -212,8 +212,8 @@ static void test_grid_beyond_both_dimensions_is_refused(void **state)
 {
     vkf_test_ops small;
     (void)open_small(state, &small, TINY_GRID, COUNT_OF(TINY_GRID));
-    vkf_test_operand *x = vkf_test_constant(&small, VKF_DTYPE_F32, 1, SHAPE(5, 129));
-    vkf_test_operand *out = vkf_test_output(&small, VKF_DTYPE_F32, SHAPE(5, 129));
+    vkf_test_operand *x = vkf_test_constant(&small, VKF_DTYPE_F32, 1, SHAPE(129, 5));
+    vkf_test_operand *out = vkf_test_output(&small, VKF_DTYPE_F32, SHAPE(129, 5));
     const vkf_softmax_desc softmax = {.x = x->tensor, .out = out->tensor};
     vkf_test_assert_refused(&small, vkf_copy(small.gpu.context, &x->tensor, &out->tensor), VKF_ERROR_TOO_LARGE, "copy");
     vkf_test_assert_refused(&small, vkf_softmax(small.gpu.context, &softmax), VKF_ERROR_TOO_LARGE, "softmax");
