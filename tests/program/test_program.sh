@@ -123,14 +123,11 @@ command_line() {
         expect 2 "tune --time-cap '$seconds'" tune --time-cap "$seconds"
     done
     expect 2 "empty variant" info --variant ''
-<<<<<<< HEAD
     expect 2 "variant of no kernel" info --variant gem_tile
     says "variant of no kernel" "begins with 'gem_tile'; near it are gemm_tile, "
     expect 2 "variant of no config" eval "$work" --out "$work/results" --variant gemm_tile.f32_f32_f32/smell
     says "variant of no config" 'near it are gemm_tile\.f32_f32_f32/small, '
-=======
     expect 2 "unknown arithmetic" info --arithmetic half
->>>>>>> lead
     expect 2 "run without a model" run
     expect 2 "run, text beside -" run "$model" one -
     expect 2 "run in i32" run --dtype i32 "$model" one
