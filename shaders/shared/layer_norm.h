@@ -1,5 +1,5 @@
-// out = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimension, one workgroup per row. Built twice:
-// plain, and with a residual added before or after, which takes a fifth storage buffer. out may alias x.
+// out = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimension, a workgroup or a subgroup to a row.
+// Built plain, and with a residual added before or after, which takes a fifth storage buffer. out may alias x.
 #ifndef VKF_SHARED_LAYER_NORM_H
 #define VKF_SHARED_LAYER_NORM_H
 

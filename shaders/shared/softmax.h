@@ -1,4 +1,4 @@
-// out = softmax(scale * x + masks) over the last dimension of (batch, heads, q_len, k_len), one workgroup per row.
+// out = softmax(scale * x + masks) over the last dimension of (batch, heads, q_len, k_len), a workgroup or a subgroup to a row.
 // out may alias x.
 #ifndef VKF_SHARED_SOFTMAX_H
 #define VKF_SHARED_SOFTMAX_H

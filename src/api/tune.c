@@ -100,8 +100,8 @@ static vkf_status explain_layout(vkf_context *context, const vkf_tune_problem *p
     vkf__candidate *candidates = NULL;
     size_t count = 0;
     vkf_dtype types[VKF_KERNEL_MAX_TYPES];
-    const vkf__op op = vkf__tune_op(context, p, types);
-    const vkf__problem problem = vkf__tune_problem_of(context, p, panels);
+    const vkf__op op = vkf__tune_op(p);
+    const vkf__problem problem = vkf__tune_problem_of(context, p, panels, types);
     const vkf__selector selector = vkf__context_selector(context);
     vkf__variant chosen = {0};
     const char *why = NULL;

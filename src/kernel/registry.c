@@ -121,20 +121,15 @@ static const vkf__config roof_configs[] = {
         .config_count = COUNT(row_configs), .shared_bytes = row_shared_bytes, .valid = power_of_two \
     }
 
-// The same with a subgroup to a row, ahead of it where the rank says so.
-#define ROW_PAIR(shader, kind, suffix, native, t0, t1, storage, params, specs) \
-    {.name = shader "_subgroup." suffix,                                       \
-     .op = kind,                                                               \
-     .types = TYPES(t0, t1),                                                   \
-     .type_count = 2,                                                          \
-     .needs = VKF_NEEDS_SUBGROUP | ((native) ? VKF_NEEDS_STORAGE_16BIT : 0),   \
-     .operand_count = storage,                                                 \
-     .params_bytes = sizeof(struct params),                                    \
-     .spec_count = specs,                                                      \
-     .configs = row_subgroup_configs,                                          \
-     .config_count = COUNT(row_subgroup_configs),                              \
-     .rank = rank_row_subgroup},                                               \
-        ROW(shader, kind, suffix, native, t0, t1, storage, params, specs)
+// The same with a subgroup to a row.
+#define ROW_SUBGROUP(shader, kind, suffix, native, t0, t1, storage, params, specs)                        \
+    {                                                                                                     \
+        .name = shader "_subgroup." suffix, .op = kind, .types = TYPES(t0, t1), .type_count = 2,          \
+        .needs = VKF_NEEDS_SUBGROUP | ((native) ? VKF_NEEDS_STORAGE_16BIT : 0), .operand_count = storage, \
+        .params_bytes = sizeof(struct params), .spec_count = specs, .configs = row_subgroup_configs,      \
+        .config_count = COUNT(row_subgroup_configs), .rank = rank_row_subgroup                            \
+    }
+#define ROW_PAIR(...) ROW_SUBGROUP(__VA_ARGS__), ROW(__VA_ARGS__)
 
 #define SOFTMAX(suffix, native, x, out) \
     ROW_PAIR("softmax", VKF_OP_SOFTMAX, suffix, native, x, out, 4, vkf_softmax_params, VKF_SOFTMAX_SPEC_COUNT)

@@ -29,7 +29,7 @@ static uint32_t registers_of(const vkf__kernel *kernel, const vkf__config *confi
 }
 
 // Unrolled multiply-adds from which drivers for processors that know no cooperative matrices, the older ones, take
-// many seconds to compile attention over device addresses. It is far behind other kernels there.
+// many seconds to compile attention over device addresses. Its rank there is behind the other kernels' anyway.
 #define SLOW_TO_COMPILE 512u
 
 static bool is_slow_to_compile(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,

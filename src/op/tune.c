@@ -12,7 +12,7 @@
 
 // Attention is measured with as many where its problem names none.
 #define HEADS 8u
-#define MAX_OPERANDS 4
+#define MAX_OPERANDS 5
 
 // What the kernels are run on: no more than their sizes and types until make_buffer().
 typedef struct operands {
@@ -83,13 +83,14 @@ fail:
 
 // A product with a weight ---------------------------------------------------------------------------------------------
 
-enum { LINEAR_A = 0, LINEAR_ROWS, LINEAR_PANELS, LINEAR_D };
+enum { LINEAR_A = 0, LINEAR_ROWS, LINEAR_PANELS, LINEAR_BIAS, LINEAR_D };
 
 static void size_linear(const vkf_tune_problem *p, operands *o)
 {
     (void)add_operand(o, p->x, (uint64_t)p->m * p->k);
     (void)add_operand(o, p->weight, (uint64_t)p->n * p->k);
     add_operand(o, p->weight, vkf__packed_elements(p->n, p->k))->panels = true;
+    (void)add_operand(o, p->weight, p->n);
     (void)add_operand(o, p->out, (uint64_t)p->m * p->n);
 }
 
@@ -100,6 +101,7 @@ static vkf__gemm_args linear_args(const vkf_tune_problem *p, const operands *o, 
         .a = o->spans[LINEAR_A],
         .b = o->spans[panels ? LINEAR_PANELS : LINEAR_ROWS],
         .d = o->spans[LINEAR_D],
+        .bias = o->spans[LINEAR_BIAS],
         .m = p->m,
         .n = p->n,
         .k = p->k,
@@ -180,30 +182,18 @@ static vkf_status emit_attention(vkf__work *work, const void *args)
 
 // Both ----------------------------------------------------------------------------------------------------------------
 
-vkf__problem vkf__tune_problem_of(const vkf_context *context, const vkf_tune_problem *problem, bool panels)
-{
-    if (problem->kind == VKF_TUNE_LINEAR)
-        return linear_problem(context, problem, panels);
-    operands o = {0};
-    vkf_dtype types[VKF_KERNEL_MAX_TYPES];
-    size_attention(problem, &o);
-    const vkf__attention_args args = attention_args(problem, &o);
-    return vkf__attention_problem(context, &args, types);
-}
-
-vkf__op vkf__tune_op(const vkf_context *context, const vkf_tune_problem *problem,
-                     vkf_dtype out_types[VKF_KERNEL_MAX_TYPES])
+vkf__problem vkf__tune_problem_of(const vkf_context *context, const vkf_tune_problem *problem, bool panels,
+                                  vkf_dtype out_types[VKF_KERNEL_MAX_TYPES])
 {
     operands o = {0};
     if (problem->kind == VKF_TUNE_LINEAR) {
         const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {problem->x, problem->weight, problem->out};
         memcpy(out_types, types, sizeof types);
-        return VKF_OP_GEMM;
+        return linear_problem(context, problem, panels);
     }
     size_attention(problem, &o);
     const vkf__attention_args args = attention_args(problem, &o);
-    (void)vkf__attention_problem(context, &args, out_types);
-    return VKF_OP_ATTENTION;
+    return vkf__attention_problem(context, &args, out_types);
 }
 
 static void state_linear(const vkf_context *context, const vkf_tune_problem *p, operands *o, vkf__tune_subject *subject)
@@ -212,7 +202,7 @@ static void state_linear(const vkf_context *context, const vkf_tune_problem *p, 
     for (uint32_t way = 0; way < VKF_TUNE_WAYS; way++) {
         bool panels = way == VKF_TUNE_PANELS;
         o->linear[way] = linear_args(p, o, panels);
-        subject->ways[way].problem = linear_problem(context, p, panels);
+        subject->ways[way].problem = vkf__tune_problem_of(context, p, panels, subject->types);
         subject->ways[way].args = panels && p->n < VKF_GEMM_PANEL ? NULL : &o->linear[way];
     }
 }
@@ -222,7 +212,7 @@ static void state_attention(const vkf_context *context, const vkf_tune_problem *
 {
     subject->emit = emit_attention;
     o->attention = attention_args(p, o);
-    subject->ways[VKF_TUNE_ROWS].problem = vkf__tune_problem_of(context, p, false);
+    subject->ways[VKF_TUNE_ROWS].problem = vkf__tune_problem_of(context, p, false, subject->types);
     subject->ways[VKF_TUNE_ROWS].args = &o->attention;
 }
 
@@ -231,10 +221,9 @@ vkf_status vkf__tune_one(vkf_context *context, const vkf_tune_problem *problem, 
 {
     vkf_status status = VKF_OK;
     operands o = {0};
-    vkf__tune_subject subject = {0};
+    vkf__tune_subject subject = {.op = vkf__tune_op(problem)};
     bool linear = problem->kind == VKF_TUNE_LINEAR;
     *out_result = (vkf_tune_result){.problem = *problem};
-    subject.op = vkf__tune_op(context, problem, subject.types);
     (linear ? size_linear : size_attention)(problem, &o);
     VKF_TRY(make_buffer(context, &o));
     (linear ? state_linear : state_attention)(context, problem, &o, &subject);

@@ -6,12 +6,15 @@
 
 #define VKF_TUNE_TIME_CAP_NS UINT64_C(20000000000)
 
-// What a problem is for selection. Of a product with b in rows or in panels; attention has the first way alone.
-vkf__problem vkf__tune_problem_of(const vkf_context *context, const vkf_tune_problem *problem, bool panels);
+static inline vkf__op vkf__tune_op(const vkf_tune_problem *problem)
+{
+    return problem->kind == VKF_TUNE_LINEAR ? VKF_OP_GEMM : VKF_OP_ATTENTION;
+}
 
-// The operator, and the types that kernels are chosen by.
-vkf__op vkf__tune_op(const vkf_context *context, const vkf_tune_problem *problem,
-                     vkf_dtype out_types[VKF_KERNEL_MAX_TYPES]);
+// What a problem is for selection, and the types that kernels are chosen by. Of a product with b in rows or in panels;
+// attention has the first way alone.
+vkf__problem vkf__tune_problem_of(const vkf_context *context, const vkf_tune_problem *problem, bool panels,
+                                  vkf_dtype out_types[VKF_KERNEL_MAX_TYPES]);
 
 // One problem; see vkf__tune_search().
 VKF_MUST_CHECK vkf_status vkf__tune_one(vkf_context *context, const vkf_tune_problem *problem,

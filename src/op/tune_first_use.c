@@ -9,9 +9,9 @@ static bool is_known(const vkf_context *context, const vkf_tune_problem *problem
 {
     const vkf__tuned *tuned = vkf__learned_tuned(&context->learned);
     vkf_dtype types[VKF_KERNEL_MAX_TYPES];
-    const vkf__op op = vkf__tune_op(context, problem, types);
-    const vkf__problem rows = vkf__tune_problem_of(context, problem, false);
-    const vkf__problem panels = vkf__tune_problem_of(context, problem, true);
+    const vkf__op op = vkf__tune_op(problem);
+    const vkf__problem rows = vkf__tune_problem_of(context, problem, false, types);
+    const vkf__problem panels = vkf__tune_problem_of(context, problem, true, types);
     return tuned && (vkf__tuned_find(tuned, op, types, &rows) || vkf__tuned_find(tuned, op, types, &panels));
 }
 

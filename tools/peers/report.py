@@ -25,7 +25,7 @@ Times are medians of the rounds, ratios medians of the rounds' ratios; above 1 v
 that between timestamps on the device, and against another Vulkan program the time of a whole call. ncnn's calls copy
 their inputs and outputs. Of ncnn's two layers for a product, and of OpenBLAS's ways to use the threads, the faster one
 counts. What is noisy took half as long again in the middle as at its best. At best: the ratio of the shortest runs of
-all rounds, each side's for itself; where it is far from the median, other work slowed the machine down."""
+all rounds, each side's for itself; where it is far from the median, the machine's speed varied."""
 NOISY = 1.5
 BUSY = 0.1
 

@@ -53,13 +53,8 @@ static bool parse_shape(const char *text, vkf_tune_problem *inout_problem)
         vkf_print_error("--shape: '%.200s' is not one shape such as 128x768x768", text);
         good = false;
     }
-    if (good) {
-        const vkf_tune_problem types = *inout_problem;
+    if (good)
         *inout_problem = list.items[0];
-        inout_problem->x = types.x;
-        inout_problem->weight = types.weight;
-        inout_problem->out = types.out;
-    }
     vkf_shape_list_free(&list);
     return good;
 }
