@@ -45,7 +45,7 @@ _vkformer() {
         tune) words="$common --json --shapes --types --time-cap" ;;
         kernels) words="$common --all --statistics --output" ;;
         run) words="$common --timing --attention --max-len --batch --dtype" ;;
-        eval) words="$common --out --fully-masked --only --dtype" ;;
+        eval) words="$common --out --fully-masked --only --unfused --dtype" ;;
         bench)
             words="gemm gemv attention mha softmax norm permute layer model decode copy fma"
             for word in "${COMP_WORDS[@]:2}"; do

@@ -51,12 +51,14 @@ typedef struct eval_options {
     const char *results_path;
     const struct kind *only; // NULL: every kind
     vkf_fully_masked fully_masked;
+    bool unfused;
     vkf_model_precision precision;
 } eval_options;
 
 enum eval_option {
     OPT_OUT = VKF_OPT_OWN,
     OPT_FULLY_MASKED,
+    OPT_UNFUSED,
     OPT_DTYPE,
     OPT_ONLY,
 };
@@ -70,6 +72,8 @@ static void print_help(void)
           "\n"
           "  --out RESULTS        the directory for results; made when it is not there\n"
           "  --fully-masked WHAT  what a row gives in which every key is masked: nan (default) or zero\n"
+          "  --unfused            take the output of mha, seed2 and seed3, too, from the run that gives the\n"
+          "                       attention weights, which no fused kernel does\n"
           "  --dtype TYPE         the precision on the device: f32 (default), f16, or with parameters\n"
           "                       alone in 16 bits f32/f16 or f32/bf16\n"
           "  --only KIND          leave out cases of other kinds; KIND is one of\n",
@@ -99,6 +103,9 @@ static bool parse_option(int option, const char *value, eval_options *options)
         return *value != '\0';
     case OPT_FULLY_MASKED:
         return parse_fully_masked(value, &options->fully_masked);
+    case OPT_UNFUSED:
+        options->unfused = true;
+        return true;
     case OPT_DTYPE:
         return vkf_parse_precision("--dtype", value, &options->precision);
     case OPT_ONLY:
@@ -116,6 +123,7 @@ static bool parse_arguments(int argc, char **argv, eval_options *options)
     static const struct option long_options[] = {
         {"out", required_argument, NULL, OPT_OUT},
         {"fully-masked", required_argument, NULL, OPT_FULLY_MASKED},
+        {"unfused", no_argument, NULL, OPT_UNFUSED},
         {"dtype", required_argument, NULL, OPT_DTYPE},
         {"only", required_argument, NULL, OPT_ONLY},
         VKF_COMMON_LONG_OPTIONS,
@@ -309,6 +317,7 @@ static int evaluate(const eval_options *options)
             .settings = {.context = context,
                          .host = &host,
                          .fully_masked = options->fully_masked,
+                         .unfused = options->unfused,
                          .precision = options->precision,
                          .types = vkf_types_of_precision(options->precision)},
         };

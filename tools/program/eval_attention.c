@@ -3,6 +3,23 @@
 
 #include "eval_kinds.h"
 
+// ---- layers
+
+static vkf_status create_layer(vkf_eval_case *c, const vkf_attention_desc *desc)
+{
+    vkf_layer_destroy(&c->layer);
+    return vkf_attention_create(c->settings.context, desc, &c->layer);
+}
+
+// Asking for the attention weights takes the unfused path, which no model takes. So a first run gives the weights, and a
+// second one, without them, the output. Whether there is a second one: with --unfused the first gives both.
+static bool leave_out_weights(const vkf_eval_case *c, vkf_attention_desc *desc)
+{
+    if (!c->settings.unfused)
+        desc->weights = desc->weights_per_head = false;
+    return !c->settings.unfused;
+}
+
 // ---- masks and weights of torch.nn.MultiheadAttention
 
 static vkf_status torch_mask_kind(const vkf_eval_case *c, const vkf__stored_tensor *stored, vkf_mask_kind *out_kind)
@@ -120,6 +137,7 @@ static vkf_status run_mha(vkf_eval_case *c, const vkf_attention_desc *desc, cons
 {
     vkf_status status;
     uint32_t b = desc->max_sizes.batch, l = desc->max_sizes.query_len, s = desc->max_sizes.key_len;
+    VKF_TRY(create_layer(c, desc));
     VKF_TRY(vkf__eval_write_port(c, VKF_PORT_QUERY, "query", VKF_DIMS(b, l, desc->embed_dim)));
     if (!desc->self_attention) {
         VKF_TRY(vkf__eval_write_port(c, VKF_PORT_KEY, "key", VKF_DIMS(b, s, desc->kdim)));
@@ -127,8 +145,15 @@ static vkf_status run_mha(vkf_eval_case *c, const vkf_attention_desc *desc, cons
     }
     VKF_TRY(vkf__eval_write_masks(c, masks, VKF_PORT_MASK, VKF_PORT_KEY_MASK));
     VKF_TRY(vkf_layer_run(c->layer, &desc->max_sizes));
-    uint32_t columns = s + (desc->params.bias_k.buffer != NULL) + desc->add_zero_attn; // S'
-    VKF_TRY(vkf__eval_read_port(c, VKF_PORT_OUTPUT, "output", VKF_DIMS(b, l, desc->embed_dim)));
+fail:
+    return status;
+}
+
+static vkf_status read_mha_weights(vkf_eval_case *c, const vkf_attention_desc *desc)
+{
+    vkf_status status;
+    uint32_t b = desc->max_sizes.batch, l = desc->max_sizes.query_len;
+    uint32_t columns = desc->max_sizes.key_len + (desc->params.bias_k.buffer != NULL) + desc->add_zero_attn; // S'
     VKF_TRY(vkf__eval_read_port(c, VKF_PORT_WEIGHTS, "attn_weights", VKF_DIMS(b, l, columns)));
     VKF_TRY(vkf__eval_read_port(c, VKF_PORT_WEIGHTS_PER_HEAD, "attn_weights_per_head",
                                 VKF_DIMS(b, desc->num_heads, l, columns)));
@@ -153,8 +178,12 @@ vkf_status vkf__eval_mha(vkf_eval_case *c)
     VKF_TRY(vkf__eval_masks(c, "attn_mask", "key_padding_mask", &sizes, &masks));
     desc.mask = masks.desc;
     VKF_TRY(vkf__eval_attention_weights(c, "", &shape, &desc.params));
-    VKF_TRY(vkf_attention_create(c->settings.context, &desc, &c->layer));
     VKF_TRY(run_mha(c, &desc, &masks));
+    VKF_TRY(read_mha_weights(c, &desc));
+    if (leave_out_weights(c, &desc))
+        VKF_TRY(run_mha(c, &desc, &masks));
+    VKF_TRY(vkf__eval_read_port(c, VKF_PORT_OUTPUT, "output",
+                                VKF_DIMS(desc.max_sizes.batch, desc.max_sizes.query_len, desc.embed_dim)));
 fail:
     return status;
 }
@@ -253,14 +282,13 @@ static vkf_status run_seed2(vkf_eval_case *c, const vkf_attention_desc *desc, co
 {
     vkf_status status;
     uint32_t b = desc->max_sizes.batch, l = desc->max_sizes.query_len, s = desc->max_sizes.key_len;
+    VKF_TRY(create_layer(c, desc));
     VKF_TRY(vkf__eval_write_port(c, VKF_PORT_QUERY, "query", VKF_DIMS(b, l, desc->embed_dim)));
     VKF_TRY(vkf__eval_write_port(c, VKF_PORT_KEY, "key", VKF_DIMS(b, s, desc->embed_dim)));
     VKF_TRY(vkf__eval_write_port(c, VKF_PORT_VALUE, "value", VKF_DIMS(b, s, desc->embed_dim)));
     if (mask->bytes)
         VKF_TRY(vkf_layer_write(c->layer, mask->port, mask->bytes, mask->size_bytes));
     VKF_TRY(vkf_layer_run(c->layer, &desc->max_sizes));
-    VKF_TRY(vkf__eval_read_port(c, VKF_PORT_OUTPUT, "output", VKF_DIMS(b, l, desc->embed_dim)));
-    VKF_TRY(vkf__eval_read_port(c, VKF_PORT_WEIGHTS_PER_HEAD, "attention", VKF_DIMS(b, desc->num_heads, l, s)));
 fail:
     return status;
 }
@@ -284,8 +312,12 @@ vkf_status vkf__eval_seed2(vkf_eval_case *c)
     const uint32_t full[4] = {desc.max_sizes.batch, desc.num_heads, desc.max_sizes.query_len, desc.max_sizes.key_len};
     VKF_TRY(seed2_mask(c, full, &desc.mask, &mask));
     VKF_TRY(seed2_weights(c, desc.embed_dim, &desc.params));
-    VKF_TRY(vkf_attention_create(c->settings.context, &desc, &c->layer));
     VKF_TRY(run_seed2(c, &desc, &mask));
+    VKF_TRY(
+        vkf__eval_read_port(c, VKF_PORT_WEIGHTS_PER_HEAD, "attention", VKF_DIMS(full[0], full[1], full[2], full[3])));
+    if (leave_out_weights(c, &desc))
+        VKF_TRY(run_seed2(c, &desc, &mask));
+    VKF_TRY(vkf__eval_read_port(c, VKF_PORT_OUTPUT, "output", VKF_DIMS(full[0], full[2], desc.embed_dim)));
 fail:
     return status;
 }
@@ -373,6 +405,22 @@ fail:
     return status;
 }
 
+static vkf_status run_seed3(vkf_eval_case *c, const vkf_attention_desc *desc, const byte_mask masks[2])
+{
+    vkf_status status;
+    uint32_t b = desc->max_sizes.batch, l = desc->max_sizes.query_len, s = desc->max_sizes.key_len;
+    VKF_TRY(create_layer(c, desc));
+    VKF_TRY(vkf__eval_write_port(c, VKF_PORT_QUERY, "input_Q", VKF_DIMS(b, l, desc->embed_dim)));
+    VKF_TRY(vkf__eval_write_port(c, VKF_PORT_KEY, "input_K", VKF_DIMS(b, s, desc->embed_dim)));
+    VKF_TRY(vkf__eval_write_port(c, VKF_PORT_VALUE, "input_V", VKF_DIMS(b, s, desc->embed_dim)));
+    for (size_t i = 0; i < 2; i++)
+        if (masks[i].bytes)
+            VKF_TRY(vkf_layer_write(c->layer, masks[i].port, masks[i].bytes, masks[i].size_bytes));
+    VKF_TRY(vkf_layer_run(c->layer, &desc->max_sizes));
+fail:
+    return status;
+}
+
 // As in seed2, masked scores are filled with a finite number (-1e9).
 vkf_status vkf__eval_seed3(vkf_eval_case *c)
 {
@@ -385,16 +433,12 @@ vkf_status vkf__eval_seed3(vkf_eval_case *c)
     };
     VKF_TRY(read_seed3(c, &desc));
     VKF_TRY(seed3_masks(c, &desc, &desc.mask, masks));
-    VKF_TRY(vkf_attention_create(c->settings.context, &desc, &c->layer));
-    uint32_t b = desc.max_sizes.batch, l = desc.max_sizes.query_len, s = desc.max_sizes.key_len, e = desc.embed_dim;
-    VKF_TRY(vkf__eval_write_port(c, VKF_PORT_QUERY, "input_Q", VKF_DIMS(b, l, e)));
-    VKF_TRY(vkf__eval_write_port(c, VKF_PORT_KEY, "input_K", VKF_DIMS(b, s, e)));
-    VKF_TRY(vkf__eval_write_port(c, VKF_PORT_VALUE, "input_V", VKF_DIMS(b, s, e)));
-    for (size_t i = 0; i < 2; i++)
-        if (masks[i].bytes)
-            VKF_TRY(vkf_layer_write(c->layer, masks[i].port, masks[i].bytes, masks[i].size_bytes));
-    VKF_TRY(vkf_layer_run(c->layer, &desc.max_sizes));
-    VKF_TRY(vkf__eval_read_port(c, VKF_PORT_WEIGHTS_PER_HEAD, "attn", VKF_DIMS(b, desc.num_heads, l, s)));
+    VKF_TRY(run_seed3(c, &desc, masks));
+    VKF_TRY(vkf__eval_read_port(
+        c, VKF_PORT_WEIGHTS_PER_HEAD, "attn",
+        VKF_DIMS(desc.max_sizes.batch, desc.num_heads, desc.max_sizes.query_len, desc.max_sizes.key_len)));
+    if (leave_out_weights(c, &desc))
+        VKF_TRY(run_seed3(c, &desc, masks));
     VKF_TRY(seed3_norm(c, &desc));
 fail:
     return status;

@@ -14,6 +14,7 @@ typedef struct vkf_eval_settings {
     vkf_context *context;
     const vkf__host *host;
     vkf_fully_masked fully_masked;
+    bool unfused; // outputs of attention blocks come from the run that gives their weights
     vkf_model_precision precision;
     vkf_precision_types types; // the same
 } vkf_eval_settings;
