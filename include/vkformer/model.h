@@ -11,8 +11,19 @@ extern "C" {
 typedef enum vkf_model_kind {
     VKF_MODEL_TRANSFORMER = 0, // torch.nn.Transformer: embedded sequences in, hidden states out
     VKF_MODEL_SEQ2SEQ,         // token ids in, logits and token ids out
+    VKF_MODEL_ENCODER,         // token ids in, hidden states and an embedding per sequence out: BERT and its like
     VKF_MODEL_KIND_COUNT
 } vkf_model_kind;
+
+// How the hidden states of a sequence become its embedding: the pooling modes of sentence-transformers.
+typedef enum vkf_pooling {
+    VKF_POOLING_MEAN = 0,
+    VKF_POOLING_MEAN_SQRT, // the sum divided by the root of the length
+    VKF_POOLING_FIRST,     // that of the first token: [CLS]
+    VKF_POOLING_LAST,
+    VKF_POOLING_MAX,
+    VKF_POOLING_COUNT
+} vkf_pooling;
 
 typedef struct vkf_model_config {
     vkf_model_kind kind;
@@ -24,17 +35,24 @@ typedef struct vkf_model_config {
     vkf_activation activation;
     bool norm_first;
     float layer_norm_eps;
-    // The rest for SEQ2SEQ alone.
+    // Of SEQ2SEQ and ENCODER.
     uint32_t source_vocab;
+    int32_t pad_id;
+    uint32_t max_source_len;
+    // Of ENCODER alone.
+    uint32_t token_types;     // 0: tokens have no types
+    uint32_t position_offset; // the first position's row among the learned ones, which are max_source_len more
+    vkf_pooling pooling;
+    bool normalise;        // embeddings have length 1
+    uint32_t truncate_len; // tokens of a text that sentence-transformers keeps, at most max_source_len
+    // The rest of SEQ2SEQ alone.
     uint32_t target_vocab;
     bool share_embedding; // the target is embedded with src_embed
     bool tie_projection;  // the projection is the target embedding's table
     bool projection_bias;
-    int32_t pad_id;
     int32_t bos_id;
     int32_t eos_id;
     int32_t unk_id;
-    uint32_t max_source_len;
     uint32_t max_target_len; // generated tokens, bos and eos included
 } vkf_model_config;
 
@@ -65,7 +83,9 @@ typedef enum vkf_model_precision {
 } vkf_model_precision;
 
 typedef struct vkf_model_desc {
-    // Either a directory with config.json and model.safetensors ...
+    // Either a directory with config.json and model.safetensors: this project's own, or one that save_pretrained() of
+    // Hugging Face's transformers wrote. Its model_type names the family: "bert", "roberta", "xlm-roberta", "camembert",
+    // "distilbert". Pooling is what sentence-transformers put beside it (modules.json), or else the mean ...
     const char *directory;
     // ... or a configuration and a safetensors file. Tensor names are PyTorch's: "encoder.layers.0...." for TRANSFORMER,
     // "src_embed.weight", "transformer.encoder.layers.0....", "generator.weight" for SEQ2SEQ.
@@ -109,13 +129,16 @@ VKF_API void vkf_session_destroy(vkf_session **session);
 
 // One run of the encoder. Host arrays, read during the call. f32 whatever the precision.
 typedef struct vkf_encode_args {
-    uint32_t batch;            // B
-    uint32_t source_len;       // S
-    const int32_t *source_ids; // (B, S), SEQ2SEQ; pad_id marks padding, wherever it stands
-    const float *source;       // (B, S, d_model), TRANSFORMER
-    const void *source_mask;   // as source_mask.kind says: (S, S) or (B * H, S, S)
+    uint32_t batch;                // B
+    uint32_t source_len;           // S
+    const int32_t *source_ids;     // (B, S), SEQ2SEQ: pad_id marks padding, wherever it stands; ENCODER
+    const int32_t *source_lengths; // (B), ENCODER: tokens of each row, 1 to S; what stands behind them is padding
+    const int32_t *source_types;   // optional, (B, S), ENCODER with token_types: each token's, 0 where absent
+    const float *source;           // (B, S, d_model), TRANSFORMER
+    const void *source_mask;       // as source_mask.kind says: (S, S) or (B * H, S, S)
     const void *source_key_mask;
-    float *out_memory; // optional, (B, S, d_model)
+    float *out_memory;     // optional, (B, S, d_model): hidden states
+    float *out_embeddings; // optional, (B, d_model), ENCODER
 } vkf_encode_args;
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args);
 

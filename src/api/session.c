@@ -9,7 +9,12 @@ static bool seq2seq(const vkf_session *session)
     return session->model->config.kind == VKF_MODEL_SEQ2SEQ;
 }
 
-// A token model's masks follow from its tokens: padding by pad_id, the target causal.
+static bool pools(const vkf_session *session)
+{
+    return session->model->config.kind == VKF_MODEL_ENCODER;
+}
+
+// A token model's masks follow from its tokens: padding by pad_id, the target causal; an encoder's from its lengths.
 static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc *desc)
 {
     vkf_session_desc full = *desc;
@@ -19,6 +24,15 @@ static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc 
         full.target_mask = (vkf_attention_mask){
             .key_kind = desc->target_mask.key_kind,
             .causal = VKF_CAUSAL_TOP_LEFT,
+        };
+    }
+    if (model->config.kind == VKF_MODEL_ENCODER) {
+        full = (vkf_session_desc){
+            .max_batch = desc->max_batch,
+            .max_source_len = desc->max_source_len,
+            .max_target_len = 1, // it has no decoder
+            .source_mask = {.key_kind = VKF_MASK_LENGTHS},
+            .attention_weights = desc->attention_weights,
         };
     }
     return full;
@@ -45,6 +59,9 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
             check->host, VKF_ERROR_INVALID_ARGUMENT,
             "%s: fully_masked is unknown, max_target_len too small to generate, or max_logit_rows beyond it",
             check->function);
+    if (model->config.kind == VKF_MODEL_ENCODER && desc->max_source_len > model->config.max_source_len)
+        return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: max_source_len %u beyond the model's %u positions",
+                         check->function, desc->max_source_len, model->config.max_source_len);
     if (desc->attention_weights && model->config.num_decoder_layers == 0)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: attention_weights of a model with no decoder",
                          check->function);
@@ -111,17 +128,48 @@ static bool masks_given(const vkf_attention_mask *mask, const void *data, const 
     return (mask->kind == VKF_MASK_NONE || data) && (mask->key_kind == VKF_MASK_NONE || key_data);
 }
 
+static vkf_status check_lengths(const vkf_session *session, const char *function, const vkf_encode_args *args)
+{
+    for (uint32_t b = 0; b < args->batch; b++) {
+        if (args->source_lengths[b] < 1 || (uint32_t)args->source_lengths[b] > args->source_len)
+            return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT,
+                             "%s: source_lengths[%u] is %d, expected 1 to %u", function, b, args->source_lengths[b],
+                             args->source_len);
+    }
+    return VKF_OK;
+}
+
+static vkf_status check_tokens(const vkf_session *session, const char *function, const vkf_encode_args *args)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
+    uint64_t count = (uint64_t)args->batch * args->source_len;
+    if (!args->source_ids || (pools(session) && !args->source_lengths))
+        return fail_argument(session, function, "source_ids, or an encoder's source_lengths, is NULL");
+    VKF_TRY(check_ids(session, function, args->source_ids, count, config->source_vocab));
+    if (!pools(session))
+        return VKF_OK;
+    VKF_TRY(check_lengths(session, function, args));
+    if (args->source_types && config->token_types == 0)
+        return fail_argument(session, function, "source_types are given, but the model has none");
+    for (uint64_t i = 0; args->source_types && i < count; i++) {
+        if (args->source_types[i] < 0 || (uint32_t)args->source_types[i] >= config->token_types)
+            return fail_argument(session, function, "a token type is outside the model's");
+    }
+fail:
+    return status;
+}
+
 vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
 {
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_status status = VKF_OK;
     VKF_TRY(check_source_sizes(session, __func__, args->batch, args->source_len));
-    if (seq2seq(session)) {
-        if (!args->source_ids)
-            return fail_argument(session, __func__, "source_ids is NULL");
-        VKF_TRY(check_ids(session, __func__, args->source_ids, (uint64_t)args->batch * args->source_len,
-                          session->model->config.source_vocab));
+    if (args->out_embeddings && !pools(session))
+        return fail_argument(session, __func__, "out_embeddings is given, but the model has no pooling");
+    if (seq2seq(session) || pools(session)) {
+        VKF_TRY(check_tokens(session, __func__, args));
     } else if (!args->source || !masks_given(&session->desc.source_mask, args->source_mask, args->source_key_mask)) {
         return fail_argument(session, __func__, "source, or a mask that the session was made for, is NULL");
     }
@@ -136,7 +184,9 @@ static vkf_status check_decode(const vkf_session *session, const vkf_decode_args
     if (!session->encoded)
         return fail_argument(session, function, "no memory to attend to; call vkf_session_encode first");
     if (session->group_begin[VKF_STAGES_DECODE] == session->group_begin[VKF_STAGES_DECODE + 1])
-        return fail_argument(session, function, "the session only generates; create it with max_logit_rows above 0");
+        return fail_argument(session, function,
+                             pools(session) ? "the model has no decoder"
+                                            : "the session only generates; create it with max_logit_rows above 0");
     if (args->target_len == 0)
         return fail_argument(session, function, "target_len is 0");
     if (args->out_logits && !seq2seq(session))

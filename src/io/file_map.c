@@ -16,6 +16,19 @@
 
 #define FIRST_READ_BYTES 65536
 
+bool vkf__file_exists(const char *path)
+{
+#if HAVE_MMAP
+    struct stat info;
+    return stat(path, &info) == 0;
+#else
+    FILE *file = fopen(path, "rb");
+    if (file)
+        fclose(file);
+    return file != NULL;
+#endif
+}
+
 #if HAVE_MMAP
 
 static vkf_status check_regular(const vkf__host *host, const char *path, int descriptor, size_t *out_size_bytes)

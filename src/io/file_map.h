@@ -20,4 +20,7 @@ void vkf__file_map_close(const vkf__host *host, vkf__file_map *map);
 VKF_MUST_CHECK vkf_status vkf__file_read(const vkf__host *host, const char *path, size_t max_bytes,
                                          vkf__file_map *out_map);
 
+// Whether something stands at the path; reading it may still fail.
+bool vkf__file_exists(const char *path);
+
 #endif

@@ -27,8 +27,8 @@ static const char *type_name(const json_t *value)
     return "of an unknown type";
 }
 
-vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
-                           json_t **out_root)
+static vkf_status parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes, json_type wanted,
+                        json_t **out_root)
 {
     json_error_t error;
     json_t *root = json_loadb(text_bytes > 0 ? text : "", text_bytes, JSON_REJECT_DUPLICATES, &error);
@@ -37,9 +37,9 @@ vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *
     if (!root)
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s:%d:%d: not valid %s: %s", path, error.line, error.column,
                          json_error_code(&error) == json_error_invalid_utf8 ? "UTF-8" : "JSON", error.text);
-    if (!json_is_object(root)) {
-        vkf_status status = vkf__fail(host, VKF_ERROR_FORMAT, "%s:1:1: the top level is %s; it must be an object", path,
-                                      type_name(root));
+    if (json_typeof(root) != wanted) {
+        vkf_status status = vkf__fail(host, VKF_ERROR_FORMAT, "%s:1:1: the top level is %s; it must be an %s", path,
+                                      type_name(root), wanted == JSON_ARRAY ? "array" : "object");
         json_decref(root);
         return status;
     }
@@ -47,15 +47,31 @@ vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *
     return VKF_OK;
 }
 
-vkf_status vkf__json_load(const vkf__host *host, const char *path, json_t **out_root)
+vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
+                           json_t **out_root)
+{
+    return parse(host, path, text, text_bytes, JSON_OBJECT, out_root);
+}
+
+static vkf_status load(const vkf__host *host, const char *path, json_type wanted, json_t **out_root)
 {
     vkf__file_map file;
     vkf_status status = vkf__file_read(host, path, VKF_JSON_MAX_BYTES, &file);
     if (status != VKF_OK)
         return status;
-    status = vkf__json_parse(host, path, (const char *)file.data, file.size_bytes, out_root);
+    status = parse(host, path, (const char *)file.data, file.size_bytes, wanted, out_root);
     vkf__file_map_close(host, &file);
     return status;
+}
+
+vkf_status vkf__json_load(const vkf__host *host, const char *path, json_t **out_root)
+{
+    return load(host, path, JSON_OBJECT, out_root);
+}
+
+vkf_status vkf__json_load_array(const vkf__host *host, const char *path, json_t **out_root)
+{
+    return load(host, path, JSON_ARRAY, out_root);
 }
 
 static vkf_status required(const vkf__host *host, const char *path, const json_t *object, const char *key,

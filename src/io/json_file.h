@@ -13,7 +13,10 @@
 // OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__json_load(const vkf__host *host, const char *path, json_t **out_root);
 
-// The same for text that is in memory already; `path` only serves the messages.
+// The same for a file whose top level is an array.
+VKF_MUST_CHECK vkf_status vkf__json_load_array(const vkf__host *host, const char *path, json_t **out_root);
+
+// vkf__json_load() for text that is in memory already; `path` only serves the messages.
 VKF_MUST_CHECK vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
                                           json_t **out_root);
 

@@ -16,6 +16,7 @@
 #include "shared/layer_norm.h"
 #include "shared/pack.h"
 #include "shared/permute.h"
+#include "shared/pool.h"
 #include "shared/roof.h"
 #include "shared/softmax.h"
 
@@ -32,6 +33,7 @@ const char *vkf__op_name(vkf__op op)
         [VKF_OP_ARGMAX] = "argmax",
         [VKF_OP_COPY] = "copy",
         [VKF_OP_HEAD_MEAN] = "head_mean",
+        [VKF_OP_POOL] = "pool",
         [VKF_OP_ROOF_COPY] = "roof_copy",
         [VKF_OP_ROOF_READ] = "roof_read",
         [VKF_OP_ROOF_FMA] = "roof_fma",
@@ -70,6 +72,11 @@ static const vkf__config row_subgroup_configs[] = {
 static uint32_t row_shared_bytes(const vkf__config *config)
 {
     return 4 * 2 * config->local_size;
+}
+
+static uint32_t pool_shared_bytes(const vkf__config *config)
+{
+    return 4 * config->local_size;
 }
 
 static bool power_of_two(const vkf__config *config)
@@ -140,6 +147,14 @@ static const vkf__config roof_configs[] = {
              VKF_LAYER_NORM_RESIDUAL_SPEC_COUNT)
 #define ARGMAX(suffix, native, x) \
     ROW("argmax", VKF_OP_ARGMAX, suffix, native, x, VKF_DTYPE_I32, 2, vkf_argmax_params, VKF_ARGMAX_SPEC_COUNT)
+
+#define POOL(suffix, native, x)                                                                                    \
+    {                                                                                                              \
+        .name = "pool." suffix, .op = VKF_OP_POOL, .types = TYPES(x), .type_count = 1,                             \
+        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 3,                                       \
+        .params_bytes = sizeof(struct vkf_pool_params), .spec_count = VKF_POOL_SPEC_COUNT, .configs = row_configs, \
+        .config_count = COUNT(row_configs), .shared_bytes = pool_shared_bytes, .valid = power_of_two               \
+    }
 
 #define FLAT(shader, kind, suffix, native, t0, t1, count, storage, params, specs)            \
     {                                                                                        \
@@ -420,6 +435,9 @@ const vkf__kernel vkf__kernels[] = {
     ARGMAX("f32", false, F),
     ARGMAX("f16", true, H),
     ARGMAX("f16p", false, H),
+    POOL("f32", false, F),
+    POOL("f16", true, H),
+    POOL("f16p", false, H),
     PACK("f32", false, F),
     PACK("f16", true, H),
     PACK("f16p", false, H),

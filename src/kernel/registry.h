@@ -23,6 +23,7 @@ typedef enum vkf__op {
     VKF_OP_ARGMAX,
     VKF_OP_COPY,
     VKF_OP_HEAD_MEAN,
+    VKF_OP_POOL,
     VKF_OP_PACK,
     VKF_OP_ATTENTION,
     VKF_OP_ATTENTION_REDUCE,

@@ -3,11 +3,7 @@
 #include <string.h>
 
 #include "io/json_file.h"
-
-#define MAX_DIM (1u << 20)
-#define MAX_VOCAB (1u << 24)
-#define MAX_LAYERS 1024u
-#define MAX_LEN (1u << 20)
+#include "model/family.h"
 
 typedef struct u32_key {
     const char *key;
@@ -19,19 +15,6 @@ typedef struct bool_key {
     const char *key;
     bool *value;
 } bool_key;
-
-static vkf_status read_type(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
-{
-    const char *type = NULL;
-    vkf_status status = vkf__json_string(host, path, root, "model_type", &type);
-    if (status != VKF_OK)
-        return status;
-    if (strcmp(type, "vkformer-seq2seq") != 0)
-        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: model_type is \"%s\"; supported: \"vkformer-seq2seq\"", path,
-                         type);
-    config->kind = VKF_MODEL_SEQ2SEQ;
-    return VKF_OK;
-}
 
 static vkf_status read_activation(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
 {
@@ -62,7 +45,7 @@ static vkf_status read_ids(const vkf__host *host, const char *path, const json_t
     vkf_status status = VKF_OK;
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
         uint32_t value = 0;
-        VKF_TRY(vkf__json_u32(host, path, root, ids[i].key, 0, MAX_VOCAB, &value));
+        VKF_TRY(vkf__json_u32(host, path, root, ids[i].key, 0, VKF_MAX_VOCAB, &value));
         *ids[i].value = (int32_t)value;
     }
 fail:
@@ -73,15 +56,15 @@ static vkf_status read_numbers(const vkf__host *host, const char *path, const js
 {
     vkf_status status = VKF_OK;
     const u32_key numbers[] = {
-        {"d_model", &config->d_model, 1, MAX_DIM},
-        {"nhead", &config->num_heads, 1, MAX_DIM},
-        {"dim_feedforward", &config->dim_feedforward, 1, MAX_DIM},
-        {"num_encoder_layers", &config->num_encoder_layers, 0, MAX_LAYERS},
-        {"num_decoder_layers", &config->num_decoder_layers, 0, MAX_LAYERS},
-        {"src_vocab", &config->source_vocab, 1, MAX_VOCAB},
-        {"tgt_vocab", &config->target_vocab, 1, MAX_VOCAB},
-        {"max_source_len", &config->max_source_len, 1, MAX_LEN},
-        {"max_len", &config->max_target_len, 2, MAX_LEN},
+        {"d_model", &config->d_model, 1, VKF_MAX_DIM},
+        {"nhead", &config->num_heads, 1, VKF_MAX_DIM},
+        {"dim_feedforward", &config->dim_feedforward, 1, VKF_MAX_DIM},
+        {"num_encoder_layers", &config->num_encoder_layers, 0, VKF_MAX_LAYERS},
+        {"num_decoder_layers", &config->num_decoder_layers, 0, VKF_MAX_LAYERS},
+        {"src_vocab", &config->source_vocab, 1, VKF_MAX_VOCAB},
+        {"tgt_vocab", &config->target_vocab, 1, VKF_MAX_VOCAB},
+        {"max_source_len", &config->max_source_len, 1, VKF_MAX_LEN},
+        {"max_len", &config->max_target_len, 2, VKF_MAX_LEN},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         VKF_TRY(vkf__json_u32(host, path, root, numbers[i].key, numbers[i].min, numbers[i].max, numbers[i].value));
@@ -98,21 +81,51 @@ fail:
     return status;
 }
 
-vkf_status vkf__config_load(const vkf__host *host, const char *path, vkf_model_config *out_config)
+// The project's own format.
+static vkf_status read_seq2seq(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
+{
+    vkf_status status = VKF_OK;
+    config->kind = VKF_MODEL_SEQ2SEQ;
+    VKF_TRY(read_numbers(host, path, root, config));
+    VKF_TRY(read_activation(host, path, root, config));
+    VKF_TRY(read_ids(host, path, root, config));
+fail:
+    return status;
+}
+
+static vkf_status read_by_type(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config,
+                               const vkf__family **out_family)
+{
+    const char *type = NULL;
+    char families[256];
+    vkf_status status = vkf__json_string(host, path, root, "model_type", &type);
+    if (status != VKF_OK)
+        return status;
+    *out_family = vkf__family_find(type);
+    if (*out_family)
+        return vkf__family_config(host, path, root, *out_family, config);
+    if (strcmp(type, "vkformer-seq2seq") == 0)
+        return read_seq2seq(host, path, root, config);
+    vkf__family_names(families, sizeof families);
+    return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: model_type is \"%s\"; supported: vkformer-seq2seq, %s", path,
+                     type, families);
+}
+
+vkf_status vkf__config_load(const vkf__host *host, const char *path, vkf_model_config *out_config,
+                            const vkf__family **out_family)
 {
     vkf_status status = VKF_OK;
     json_t *root = NULL;
     vkf_model_config config = {0};
+    const vkf__family *family = NULL;
     VKF_TRY(vkf__json_load(host, path, &root));
-    VKF_TRY(read_type(host, path, root, &config));
-    VKF_TRY(read_numbers(host, path, root, &config));
-    VKF_TRY(read_activation(host, path, root, &config));
-    VKF_TRY(read_ids(host, path, root, &config));
+    VKF_TRY(read_by_type(host, path, root, &config, &family));
     status = vkf__config_check(host, &config, path);
     if (status == VKF_ERROR_INVALID_ARGUMENT)
         status = VKF_ERROR_FORMAT;
     VKF_TRY(status);
     *out_config = config;
+    *out_family = family;
 fail:
     json_decref(root);
     return status;
@@ -121,7 +134,8 @@ fail:
 static const char *token_problem(const vkf_model_config *c)
 {
     const int32_t ids[] = {c->pad_id, c->bos_id, c->eos_id};
-    if (c->source_vocab == 0 || c->target_vocab == 0 || c->source_vocab > MAX_VOCAB || c->target_vocab > MAX_VOCAB)
+    if (c->source_vocab == 0 || c->target_vocab == 0 || c->source_vocab > VKF_MAX_VOCAB ||
+        c->target_vocab > VKF_MAX_VOCAB)
         return "a vocabulary is empty or too large";
     if (c->share_embedding && c->source_vocab != c->target_vocab)
         return "a shared embedding needs equal vocabularies";
@@ -132,16 +146,27 @@ static const char *token_problem(const vkf_model_config *c)
     return NULL;
 }
 
+static const char *encoder_problem(const vkf_model_config *c)
+{
+    if (c->source_vocab == 0 || c->source_vocab > VKF_MAX_VOCAB)
+        return "the vocabulary is empty or too large";
+    if (c->max_source_len == 0 || c->max_source_len > VKF_MAX_LEN || c->position_offset > VKF_MAX_LEN)
+        return "there are no positions, or too many";
+    if (c->num_encoder_layers == 0 || c->num_decoder_layers > 0 || c->norm_first)
+        return "an encoder has layers, post-norm ones, and no decoder";
+    return c->pooling < VKF_POOLING_COUNT ? NULL : "the pooling is unknown";
+}
+
 vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *c, const char *where)
 {
     const char *problem = NULL;
     if (c->kind >= VKF_MODEL_KIND_COUNT)
         problem = "the kind is unknown";
-    else if (c->d_model == 0 || c->d_model > MAX_DIM || c->dim_feedforward == 0 || c->dim_feedforward > MAX_DIM)
+    else if (c->d_model == 0 || c->d_model > VKF_MAX_DIM || c->dim_feedforward == 0 || c->dim_feedforward > VKF_MAX_DIM)
         problem = "d_model or dim_feedforward is 0 or too large";
     else if (c->num_heads == 0 || c->d_model % c->num_heads != 0)
         problem = "d_model is no multiple of the number of heads";
-    else if (c->num_encoder_layers > MAX_LAYERS || c->num_decoder_layers > MAX_LAYERS ||
+    else if (c->num_encoder_layers > VKF_MAX_LAYERS || c->num_decoder_layers > VKF_MAX_LAYERS ||
              c->num_encoder_layers + c->num_decoder_layers == 0)
         problem = "there are no layers, or too many";
     else if (!(c->layer_norm_eps >= 0.0f && c->layer_norm_eps < 1.0f))
@@ -150,6 +175,8 @@ vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *c, c
         problem = "the activation is unknown";
     else if (c->kind == VKF_MODEL_SEQ2SEQ)
         problem = token_problem(c);
+    else if (c->kind == VKF_MODEL_ENCODER)
+        problem = encoder_problem(c);
     if (!problem)
         return VKF_OK;
     return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: %s", where, problem);

@@ -6,8 +6,18 @@
 
 #include "base/host.h"
 
+// What no model comes near, and products of three still fit into 64 bits.
+#define VKF_MAX_DIM (1u << 20)
+#define VKF_MAX_VOCAB (1u << 24)
+#define VKF_MAX_LAYERS 1024u
+#define VKF_MAX_LEN (1u << 20)
+
+typedef struct vkf__family vkf__family;
+
+// *out_family is NULL for the project's own models, whose tensors have PyTorch's names.
 // Statuses: FILE, FORMAT (names file, key and reason), UNSUPPORTED (another model_type), OUT_OF_HOST_MEMORY.
-VKF_MUST_CHECK vkf_status vkf__config_load(const vkf__host *host, const char *path, vkf_model_config *out_config);
+VKF_MUST_CHECK vkf_status vkf__config_load(const vkf__host *host, const char *path, vkf_model_config *out_config,
+                                           const vkf__family **out_family);
 
 // INVALID_ARGUMENT with the reason; `where` leads the message.
 VKF_MUST_CHECK vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *config, const char *where);

@@ -5,12 +5,7 @@
 
 #include "kernel/memory_plan.h"
 #include "model/config.h"
-
-// A model's configuration and open weights file.
-typedef struct sources {
-    vkf_model_config config;
-    vkf__safetensors *file;
-} sources;
+#include "model/pooling.h"
 
 static vkf_status join_path(const vkf__host *host, const char *directory, const char *name, char **out_path)
 {
@@ -24,16 +19,18 @@ fail:
     return status;
 }
 
-static vkf_status open_sources(vkf_context *context, const vkf_model_desc *desc, sources *out)
+static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *out)
 {
     const vkf__host *host = &context->host;
     vkf_status status = VKF_OK;
     char *config_path = NULL, *weights_path = NULL;
-    sources s = {0};
+    vkf__model_source s = {0};
     if (desc->directory) {
         VKF_TRY(join_path(host, desc->directory, "config.json", &config_path));
         VKF_TRY(join_path(host, desc->directory, "model.safetensors", &weights_path));
-        VKF_TRY(vkf__config_load(host, config_path, &s.config));
+        VKF_TRY(vkf__config_load(host, config_path, &s.config, &s.family));
+        if (s.family)
+            VKF_TRY(vkf__pooling_load(host, desc->directory, &s.config));
     } else {
         s.config = *desc->config;
         VKF_TRY(vkf__config_check(host, &s.config, "vkf_model_load"));
@@ -60,14 +57,14 @@ static vkf__weight_storage storage_of(vkf_model_precision precision)
 vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
 {
     vkf_status status = VKF_OK;
-    sources s = {0};
+    vkf__model_source s = {0};
     vkf_model *model = NULL;
-    VKF_TRY(open_sources(context, desc, &s));
+    VKF_TRY(open_source(context, desc, &s));
     VKF_ALLOC(&context->host, model, 1);
     model->context = context;
     model->config = s.config;
     model->dtype = storage_of(desc->precision).activations;
-    VKF_TRY(vkf__weights_load(context, &s.config, storage_of(desc->precision), s.file, &model->weights));
+    VKF_TRY(vkf__weights_load(context, &s, storage_of(desc->precision), &model->weights));
     *out_model = model;
     model = NULL;
 fail:
@@ -89,11 +86,11 @@ void vkf_model_destroy(vkf_model **model)
 vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_memory_plan *out_plan)
 {
     vkf_status status = VKF_OK;
-    sources s = {0};
+    vkf__model_source s = {0};
     vkf_memory_plan plan;
     vkf__memory_plan_init(&plan, context);
-    VKF_TRY(open_sources(context, desc, &s));
-    VKF_TRY(vkf__weights_plan(context, &s.config, storage_of(desc->precision), s.file, &plan));
+    VKF_TRY(open_source(context, desc, &s));
+    VKF_TRY(vkf__weights_plan(context, &s, storage_of(desc->precision), &plan));
     *out_plan = plan;
 fail:
     vkf__safetensors_close(&s.file);

@@ -1,7 +1,7 @@
 // The vkf_session object: activations, caches and one recorded command buffer per stage of a model.
 //
 // Stages run in three groups, each group one submission of its stages' command buffers in order:
-//   ENCODE  embedding, encoder layers, final norm; leaves the memory (B, S, d_model)
+//   ENCODE  embedding, encoder layers, final norm or pooling; leaves the memory (B, S, d_model)
 //   DECODE  embedding, decoder layers over whole targets, final norm and projection
 //   STEP    the same for one new token per sequence, recorded apart because its best kernels are others
 // DECODE and STEP share the key/value caches. Keys and values of the memory are projected in the first run after an
@@ -23,7 +23,7 @@ typedef enum vkf__stage_group {
 typedef enum vkf__stage_kind {
     VKF_STAGE_EMBED = 0,
     VKF_STAGE_LAYER,
-    VKF_STAGE_HEAD, // final norm; and projection, argmax behind the decoder
+    VKF_STAGE_HEAD, // final norm, and projection and argmax behind the decoder; an encoder's pooling
 } vkf__stage_kind;
 
 typedef struct vkf__stage {
@@ -46,12 +46,14 @@ typedef struct vkf__session_sizes {
 
 // Everything that stages share, as spans. The masks are absent where the descriptor asks for none.
 typedef struct vkf__session_spans {
-    vkf__span positions;  // (max_len, d_model) f32
-    vkf__span source_ids; // (B, S) i32, host-visible
-    vkf__span target_ids; // (B, max_target_len) i32, host-visible
-    vkf__span memory;     // (B, S, d_model)
-    vkf__span hidden;     // (B, T, d_model)
-    vkf__span logits;     // (B, max_logit_rows, target_vocab) f32
+    vkf__span positions;    // (max_len, d_model) f32
+    vkf__span source_ids;   // (B, S) i32, host-visible
+    vkf__span source_types; // (B, S) i32, host-visible; of encoders with token types
+    vkf__span target_ids;   // (B, max_target_len) i32, host-visible
+    vkf__span memory;       // (B, S, d_model)
+    vkf__span hidden;       // (B, T, d_model)
+    vkf__span embeddings;   // (B, d_model) f32; of encoders
+    vkf__span logits;       // (B, max_logit_rows, target_vocab) f32
     vkf__span source_mask, source_key_mask;
     vkf__span target_mask, target_key_mask;
     vkf__span memory_mask, memory_key_mask;

@@ -49,6 +49,8 @@ static void lay_out_state(vkf_session *session, region *r)
     if (config->kind == VKF_MODEL_SEQ2SEQ)
         s->logits =
             append(r, VKF_DTYPE_F32, b, desc->max_logit_rows > 0 ? desc->max_logit_rows : 1, config->target_vocab);
+    if (config->kind == VKF_MODEL_ENCODER)
+        s->embeddings = append(r, VKF_DTYPE_F32, b, d, 1);
     append_masks(r, &desc->source_mask, b, h, source, source, &s->source_mask, &s->source_key_mask);
     append_masks(r, &desc->target_mask, b, h, target, target, &s->target_mask, &s->target_key_mask);
     append_masks(r, &desc->memory_mask, b, h, target, source, &s->memory_mask, &s->memory_key_mask);
@@ -107,6 +109,11 @@ vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_l
         session->spans.positions = append(&constants, VKF_DTYPE_F32, longest, session->model->config.d_model, 1);
         session->spans.source_ids = append(&ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
         session->spans.target_ids = append(&ids, VKF_DTYPE_I32, desc->max_batch, desc->max_target_len, 1);
+    }
+    if (session->model->config.kind == VKF_MODEL_ENCODER) {
+        session->spans.source_ids = append(&ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
+        if (session->model->config.token_types > 0)
+            session->spans.source_types = append(&ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
     }
     if (state.overflow || cache.overflow || constants.overflow || ids.overflow)
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE, "session: the maximum sizes overflow");

@@ -72,14 +72,48 @@ fail:
     return status;
 }
 
+static vkf_status write_ids(const vkf__span *span, const int32_t *ids, uint64_t count)
+{
+    return vkf_buffer_write(span->buffer, span->offset_bytes, ids, count * sizeof ids[0]);
+}
+
+// Token types that are not given are 0, whatever an earlier run left there.
+static vkf_status write_types(vkf_session *session, const int32_t *types, uint64_t count)
+{
+    vkf_status status = VKF_OK;
+    int32_t *zeros = NULL;
+    const vkf__span *span = &session->spans.source_types;
+    if (!vkf__present(span))
+        return VKF_OK;
+    if (types)
+        return write_ids(span, types, count);
+    VKF_ALLOC(&session->context->host, zeros, (size_t)count);
+    VKF_TRY(write_ids(span, zeros, count));
+fail:
+    vkf__free(&session->context->host, zeros);
+    return status;
+}
+
+static vkf_status write_tokens(vkf_session *session, const vkf_encode_args *args)
+{
+    vkf_status status = VKF_OK;
+    uint64_t positions = (uint64_t)args->batch * args->source_len;
+    VKF_TRY(write_ids(&session->spans.source_ids, args->source_ids, positions));
+    VKF_TRY(write_types(session, args->source_types, positions));
+    VKF_TRY(write_mask(&session->spans.source_key_mask, args->source_lengths, args->batch));
+fail:
+    return status;
+}
+
 static vkf_status write_source(vkf_session *session, const vkf_encode_args *args)
 {
     vkf_status status = VKF_OK;
     const vkf__session_spans *s = &session->spans;
     uint64_t positions = (uint64_t)args->batch * args->source_len;
-    if (session->model->config.kind == VKF_MODEL_SEQ2SEQ) {
-        VKF_TRY(vkf_buffer_write(s->source_ids.buffer, s->source_ids.offset_bytes, args->source_ids,
-                                 positions * sizeof args->source_ids[0]));
+    if (session->model->config.kind == VKF_MODEL_ENCODER) {
+        VKF_TRY(write_tokens(session, args));
+    } else if (session->model->config.kind == VKF_MODEL_SEQ2SEQ) {
+        VKF_TRY(write_ids(&s->source_ids, args->source_ids, positions));
         VKF_TRY(write_padding(session, args->source_ids, positions));
     } else {
         const vkf_attention_mask *mask = &session->desc.source_mask;
@@ -107,6 +141,9 @@ vkf_status vkf__session_encode(vkf_session *session, const vkf_encode_args *args
     if (args->out_memory)
         VKF_TRY(read_floats(&session->spans.memory, args->out_memory,
                             (uint64_t)args->batch * args->source_len * session->model->config.d_model));
+    if (args->out_embeddings)
+        VKF_TRY(read_floats(&session->spans.embeddings, args->out_embeddings,
+                            (uint64_t)args->batch * session->model->config.d_model));
     session->encoded = true;
 fail:
     return status;

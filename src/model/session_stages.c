@@ -6,6 +6,7 @@
 #include "op/embed.h"
 #include "op/gemm.h"
 #include "op/layer_norm.h"
+#include "op/pool.h"
 
 static const char *const group_names[VKF_STAGES_COUNT] = {"encoder", "decoder", "step"};
 
@@ -48,7 +49,7 @@ vkf_status vkf__session_make_stages(vkf_session *session)
         if (!has_group(session, group))
             continue;
         uint32_t layers = group == VKF_STAGES_ENCODE ? config->num_encoder_layers : config->num_decoder_layers;
-        if (config->kind == VKF_MODEL_SEQ2SEQ)
+        if (config->kind != VKF_MODEL_TRANSFORMER)
             add_stage(session, group, VKF_STAGE_EMBED, 0);
         for (uint32_t i = 0; i < layers; i++)
             add_stage(session, group, VKF_STAGE_LAYER, i);
@@ -97,6 +98,72 @@ static vkf_status emit_embed(vkf_session *session, vkf__stage *stage, const vkf_
         .scale = sqrtf((float)config->d_model),
     };
     return vkf__emit_embed(&stage->work, &embed);
+}
+
+// Words and their learned positions, then LN(those + token types): an encoder's embedding.
+static vkf_status emit_encoder_embed(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
+    const vkf__weights *weights = &session->model->weights;
+    const vkf__session_spans *s = &session->spans;
+    const vkf__span positions = vkf__span_of(&weights->positions);
+    vkf__embed_args embed = {
+        .label = "embed",
+        .ids = s->source_ids,
+        .table = vkf__span_of(&weights->source_embedding),
+        .positions = vkf__span_part(&positions, (uint64_t)config->position_offset * config->d_model,
+                                    (uint64_t)config->max_source_len * config->d_model),
+        .out = s->memory,
+        .batch = sizes->batch,
+        .len = sizes->source_len,
+        .dim = config->d_model,
+        .vocab = config->source_vocab,
+        .ids_stride = sizes->source_len,
+        .scale = 1.0f,
+    };
+    vkf__layer_norm_args norm = {
+        .label = "embed_norm",
+        .x = s->memory,
+        .out = s->memory,
+        .weight = vkf__span_of(&weights->embedding_norm.weight),
+        .bias = vkf__span_of(&weights->embedding_norm.bias),
+        .rows = sizes->batch * sizes->source_len,
+        .dim = config->d_model,
+        .eps = config->layer_norm_eps,
+    };
+    VKF_TRY(vkf__emit_embed(&stage->work, &embed));
+    if (vkf__present(&s->source_types)) {
+        embed.label = "embed_types";
+        embed.ids = s->source_types;
+        embed.table = vkf__span_of(&weights->token_types);
+        embed.positions = (vkf__span){0};
+        embed.vocab = config->token_types;
+        VKF_TRY(vkf__work_temp(&stage->work, s->memory.dtype, (uint64_t)norm.rows * norm.dim, &embed.out));
+        VKF_TRY(vkf__emit_embed(&stage->work, &embed));
+        norm.residual = embed.out;
+        norm.residual_order = VKF_RESIDUAL_BEFORE;
+    }
+    VKF_TRY(vkf__emit_layer_norm(&stage->work, &norm));
+fail:
+    return status;
+}
+
+static vkf_status emit_pool(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    const vkf_model_config *config = &session->model->config;
+    const vkf__pool_args pool = {
+        .label = "pool",
+        .x = session->spans.memory,
+        .lengths = session->spans.source_key_mask,
+        .out = session->spans.embeddings,
+        .batch = sizes->batch,
+        .len = sizes->source_len,
+        .dim = config->d_model,
+        .pooling = config->pooling,
+        .normalise = config->normalise,
+    };
+    return vkf__emit_pool(&stage->work, &pool);
 }
 
 static vkf__transformer_block block_of(const vkf_session *session, const vkf__stage *stage)
@@ -233,12 +300,15 @@ vkf_status vkf__stage_emit(vkf_session *session, vkf__stage *stage, const vkf__s
 {
     vkf_status status = VKF_OK;
     bool encoder = stage->group == VKF_STAGES_ENCODE;
+    bool pooled = session->model->config.kind == VKF_MODEL_ENCODER;
     switch (stage->kind) {
     case VKF_STAGE_EMBED:
-        return emit_embed(session, stage, sizes);
+        return pooled ? emit_encoder_embed(session, stage, sizes) : emit_embed(session, stage, sizes);
     case VKF_STAGE_LAYER:
         return encoder ? emit_encoder(session, stage, sizes) : emit_decoder(session, stage, sizes);
     case VKF_STAGE_HEAD:
+        if (pooled)
+            return emit_pool(session, stage, sizes);
         VKF_TRY(emit_norm(session, stage, sizes));
         if (!encoder && session->model->config.kind == VKF_MODEL_SEQ2SEQ)
             VKF_TRY(emit_projection(session, stage, sizes));

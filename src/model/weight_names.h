@@ -11,6 +11,7 @@ typedef struct vkf__weight_slot {
     uint32_t rank;
     uint32_t shape[2];
     bool linear; // a Linear's weight, which may be kept in panels
+    bool f32;    // in f32 whatever the precision: what is added to activations once, by kernels that know no other type
     bool tied;   // an embedding that serves as a Linear's weight, too: it has a slot of its own for that
     vkf_tensor *target;
 } vkf__weight_slot;

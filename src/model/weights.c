@@ -6,7 +6,7 @@
 
 #include "base/size.h"
 #include "kernel/memory_plan.h"
-#include "model/weight_names.h"
+#include "model/family.h"
 #include "op/pack.h"
 #include "shared/gemm.h"
 
@@ -52,7 +52,7 @@ static vkf_tensor tensor_of(const vkf_context *context, const vkf__weight_slot *
     if (slot->tied && layout == VKF_LAYOUT_ROWS)
         return (vkf_tensor){0};
     return (vkf_tensor){
-        .dtype = storage.weights,
+        .dtype = slot->f32 ? VKF_DTYPE_F32 : storage.weights,
         .rank = slot->rank,
         .shape = {slot->shape[0], slot->shape[1]},
         .layout = layout,
@@ -147,21 +147,39 @@ static void preparation_free(vkf_context *context, preparation *p)
     vkf__weights_free(context, &p->weights);
 }
 
+// A model with a head puts its own name before those of the model below it.
+static const char *base_of(const vkf__model_source *source)
+{
+    const char *base = source->family->base;
+    for (size_t i = 0; i < vkf__safetensors_count(source->file); i++)
+        if (strncmp(vkf__safetensors_at(source->file, i)->name, base, strlen(base)) == 0)
+            return base;
+    return "";
+}
+
+static size_t slots_of(const vkf__model_source *source, vkf__weights *weights, vkf__weight_slot *slots)
+{
+    if (source->family)
+        return vkf__family_slots(source->family, base_of(source), &source->config, weights, slots);
+    return vkf__weight_slots(&source->config, weights, slots);
+}
+
 // The slots point into p->weights, which therefore stays where it is until they are filled.
-static vkf_status prepare(vkf_context *context, const vkf_model_config *config, vkf__weight_storage storage,
-                          const vkf__safetensors *file, preparation *p)
+static vkf_status prepare(vkf_context *context, const vkf__model_source *source, vkf__weight_storage storage,
+                          preparation *p)
 {
     vkf_status status = VKF_OK;
+    const vkf_model_config *config = &source->config;
     if (config->num_encoder_layers > 0)
         VKF_ALLOC(&context->host, p->weights.encoder, config->num_encoder_layers);
     if (config->num_decoder_layers > 0)
         VKF_ALLOC(&context->host, p->weights.decoder, config->num_decoder_layers);
-    p->count = vkf__weight_slots(config, &p->weights, NULL);
+    p->count = slots_of(source, &p->weights, NULL);
     VKF_ALLOC(&context->host, p->slots, p->count);
-    (void)vkf__weight_slots(config, &p->weights, p->slots);
+    (void)slots_of(source, &p->weights, p->slots);
     VKF_ALLOC(&context->host, p->stored, p->count);
     for (size_t i = 0; i < p->count; i++)
-        VKF_TRY(find(context, file, &p->slots[i], &p->stored[i]));
+        VKF_TRY(find(context, source->file, &p->slots[i], &p->stored[i]));
     VKF_TRY(place(context, p->slots, p->count, storage, &p->places));
 fail:
     return status;
@@ -215,12 +233,17 @@ fail:
     return status;
 }
 
-// Tensors that no slot asked for are most likely a sign of a configuration that does not belong to the file.
-static void report_unused(vkf_context *context, const vkf__safetensors *file, size_t used)
+// Tensors that no slot asked for are most likely a sign of a configuration that does not belong to the file; in the files
+// of a family they are heads and constants.
+static void report_unused(vkf_context *context, const vkf__model_source *source, size_t slot_count)
 {
-    if (vkf__safetensors_count(file) > used)
-        vkf__log(&context->host, VKF_SEVERITY_WARNING, "%s: %zu tensors of %zu are not used by this configuration",
-                 vkf__safetensors_path(file), vkf__safetensors_count(file) - used, vkf__safetensors_count(file));
+    const vkf_model_config *config = &source->config;
+    size_t used = slot_count - (config->tie_projection && config->kind == VKF_MODEL_SEQ2SEQ ? 1 : 0);
+    size_t count = vkf__safetensors_count(source->file);
+    if (count > used)
+        vkf__log(&context->host, source->family ? VKF_SEVERITY_INFO : VKF_SEVERITY_WARNING,
+                 "%s: %zu tensors of %zu are not used by this configuration", vkf__safetensors_path(source->file),
+                 count - used, count);
 }
 
 // Slot `index` of what was prepared, now that the buffers exist.
@@ -246,17 +269,18 @@ fail:
     return status;
 }
 
-vkf_status vkf__weights_load(vkf_context *context, const vkf_model_config *config, vkf__weight_storage storage,
-                             const vkf__safetensors *file, vkf__weights *out_weights)
+vkf_status vkf__weights_load(vkf_context *context, const vkf__model_source *source, vkf__weight_storage storage,
+                             vkf__weights *out_weights)
 {
     vkf_status status = VKF_OK;
     preparation p = {0};
-    VKF_TRY(prepare(context, config, storage, file, &p));
+    VKF_TRY(prepare(context, source, storage, &p));
     VKF_TRY(make_buffers(context, &p.places, &p.weights, &p.rows));
     for (size_t i = 0; i < p.count; i++)
         VKF_TRY(fill_slot(context, &p, i));
-    report_unused(context, file, p.count - (config->tie_projection && config->kind == VKF_MODEL_SEQ2SEQ ? 1 : 0));
-    vkf__weights_link(config, &p.weights);
+    report_unused(context, source, p.count);
+    if (!source->family)
+        vkf__weights_link(&source->config, &p.weights);
     *out_weights = p.weights;
     p.weights = (vkf__weights){0};
 fail:
@@ -274,12 +298,12 @@ void vkf__weights_free(vkf_context *context, vkf__weights *weights)
     *weights = (vkf__weights){0};
 }
 
-vkf_status vkf__weights_plan(vkf_context *context, const vkf_model_config *config, vkf__weight_storage storage,
-                             const vkf__safetensors *file, vkf_memory_plan *plan)
+vkf_status vkf__weights_plan(vkf_context *context, const vkf__model_source *source, vkf__weight_storage storage,
+                             vkf_memory_plan *plan)
 {
     vkf_status status = VKF_OK;
     preparation p = {0};
-    VKF_TRY(prepare(context, config, storage, file, &p));
+    VKF_TRY(prepare(context, source, storage, &p));
     for (size_t i = 0; i < p.places.buffer_count; i++)
         vkf__memory_plan_add(plan, context, VKF_MEMORY_DEVICE, p.places.buffer_bytes[i], &plan->weights_bytes);
 fail:

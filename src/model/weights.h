@@ -6,6 +6,7 @@
 
 #include "io/safetensors.h"
 #include "kernel/context.h"
+#include "model/config.h"
 
 typedef struct vkf__layer_weights {
     vkf_attention_weights self;
@@ -19,13 +20,23 @@ typedef struct vkf__weights {
     vkf__layer_weights *decoder;
     vkf_norm_weights encoder_norm;
     vkf_norm_weights decoder_norm;
-    vkf_tensor source_embedding; // (source_vocab, d_model), SEQ2SEQ
+    vkf_tensor source_embedding; // (source_vocab, d_model), SEQ2SEQ and ENCODER
+    vkf_tensor positions;        // (position_offset + max_source_len, d_model) f32, ENCODER
+    vkf_tensor token_types;      // (token_types, d_model), ENCODER with them
+    vkf_norm_weights embedding_norm;
     vkf_tensor target_embedding; // may be source_embedding's view
     vkf_tensor projection;       // (target_vocab, d_model); may be target_embedding's view
     vkf_tensor projection_bias;  // optional, (target_vocab)
     vkf_buffer **buffers;        // owned: what the views above look into
     size_t buffer_count;
 } vkf__weights;
+
+// What a model is loaded from.
+typedef struct vkf__model_source {
+    vkf_model_config config;
+    const vkf__family *family; // NULL: PyTorch's names
+    vkf__safetensors *file;
+} vkf__model_source;
 
 // The types of a model on the device.
 typedef struct vkf__weight_storage {
@@ -35,14 +46,12 @@ typedef struct vkf__weight_storage {
 
 // Finds every tensor that the configuration asks for, checks its shape and type, converts and uploads it.
 // Statuses: FORMAT (missing tensor, wrong shape, not floating point), TOO_LARGE, and those of vkf_buffer_create().
-VKF_MUST_CHECK vkf_status vkf__weights_load(vkf_context *context, const vkf_model_config *config,
-                                            vkf__weight_storage storage, const vkf__safetensors *file,
-                                            vkf__weights *out_weights);
+VKF_MUST_CHECK vkf_status vkf__weights_load(vkf_context *context, const vkf__model_source *source,
+                                            vkf__weight_storage storage, vkf__weights *out_weights);
 void vkf__weights_free(vkf_context *context, vkf__weights *weights);
 
 // The sizes of the buffers that loading allocates are added to plan->weights_bytes. The file's header was read already.
-VKF_MUST_CHECK vkf_status vkf__weights_plan(vkf_context *context, const vkf_model_config *config,
-                                            vkf__weight_storage storage, const vkf__safetensors *file,
-                                            vkf_memory_plan *plan);
+VKF_MUST_CHECK vkf_status vkf__weights_plan(vkf_context *context, const vkf__model_source *source,
+                                            vkf__weight_storage storage, vkf_memory_plan *plan);
 
 #endif

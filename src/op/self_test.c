@@ -22,6 +22,7 @@ static const op_cases cases[VKF_OP_COUNT] = {
     [VKF_OP_EMBED] = {vkf__bed_embed, NULL},
     [VKF_OP_ADDITIVE_SCORES] = {vkf__bed_additive, NULL},
     [VKF_OP_ARGMAX] = {vkf__bed_argmax, NULL},
+    [VKF_OP_POOL] = {vkf__bed_pool, NULL},
     [VKF_OP_COPY] = {vkf__bed_copy, NULL},
     [VKF_OP_HEAD_MEAN] = {vkf__bed_head_mean, NULL},
     [VKF_OP_PACK] = {vkf__bed_pack, NULL},

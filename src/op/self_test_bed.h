@@ -77,5 +77,6 @@ vkf_status vkf__bed_copy(vkf__bed *bed);
 vkf_status vkf__bed_embed(vkf__bed *bed);
 vkf_status vkf__bed_additive(vkf__bed *bed);
 vkf_status vkf__bed_head_mean(vkf__bed *bed);
+vkf_status vkf__bed_pool(vkf__bed *bed);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "op/argmax.h"
 #include "op/layer_norm.h"
+#include "op/pool.h"
 #include "op/softmax.h"
 #include "reference/reference.h"
 
@@ -219,6 +220,52 @@ vkf_status vkf__bed_argmax(vkf__bed *bed)
     row_lengths(bed, lengths);
     for (size_t i = 0; i < LENGTHS; i++)
         VKF_TRY(check_argmax(bed, lengths[i]));
+fail:
+    return status;
+}
+
+static vkf_status emit_pool(vkf__work *work, const void *args)
+{
+    return vkf__emit_pool(work, args);
+}
+
+static vkf_status check_pool(vkf__bed *bed, uint32_t dim)
+{
+    enum { SEQUENCES = 3, LEN = 11 };
+    static const int32_t lengths[SEQUENCES] = {LEN, 9, 1};
+    const size_t count = (size_t)SEQUENCES * LEN * dim;
+    float *x = vkf__bed_random_values(bed, count), *out = vkf__bed_random_values(bed, (size_t)SEQUENCES * dim);
+    if (!x || !out)
+        return no_memory(bed);
+    vkf__bed_clear(bed);
+    const vkf__pool_args args = {
+        .label = "self-test",
+        .x = vkf__bed_floats(bed, bed->variant->kernel->types[0], x, count),
+        .lengths = vkf__bed_ints(bed, lengths, SEQUENCES),
+        .out = vkf__bed_floats(bed, VKF_DTYPE_F32, out, (size_t)SEQUENCES * dim),
+        .batch = SEQUENCES,
+        .len = LEN,
+        .dim = dim,
+        .pooling = VKF_POOLING_MEAN,
+        .normalise = true,
+    };
+    const vkf__ref_pool_desc ref = {SEQUENCES, LEN, dim, x, lengths, VKF_POOLING_MEAN, true, out};
+    vkf__ref_pool(&ref);
+    vkf__bed_case c = {.emit = emit_pool, .args = &args, .out = args.out, .expected = out, .tolerance = 1e-5};
+    (void)snprintf(c.shape, sizeof c.shape, "(3, 11, %u)", dim);
+    vkf_status status = vkf__bed_run(bed, &c);
+    vkf__free(&bed->context->host, x);
+    vkf__free(&bed->context->host, out);
+    return status;
+}
+
+vkf_status vkf__bed_pool(vkf__bed *bed)
+{
+    vkf_status status = VKF_OK;
+    uint32_t dims[LENGTHS];
+    row_lengths(bed, dims);
+    for (size_t i = 0; i < LENGTHS; i++)
+        VKF_TRY(check_pool(bed, dims[i]));
 fail:
     return status;
 }

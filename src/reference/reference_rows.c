@@ -84,3 +84,43 @@ void vkf__ref_argmax(uint32_t rows, uint32_t cols, const float *x, int32_t *out)
         out[row] = (int32_t)best;
     }
 }
+
+static double pooled(const vkf__ref_pool_desc *desc, const float *column, uint32_t length)
+{
+    double total = desc->pooling == VKF_POOLING_MAX ? -INFINITY : 0;
+    if (length == 0)
+        return 0;
+    for (size_t i = 0; i < length; i++) {
+        double value = column[i * desc->dim];
+        total = desc->pooling == VKF_POOLING_MAX ? fmax(total, value) : total + value;
+    }
+    switch (desc->pooling) {
+    case VKF_POOLING_MEAN:
+        return total / length;
+    case VKF_POOLING_MEAN_SQRT:
+        return total / sqrt(length);
+    case VKF_POOLING_FIRST:
+        return column[0];
+    case VKF_POOLING_LAST:
+        return column[(size_t)(length - 1) * desc->dim];
+    default:
+        return total;
+    }
+}
+
+void vkf__ref_pool(const vkf__ref_pool_desc *desc)
+{
+    for (size_t b = 0; b < desc->batch; b++) {
+        int32_t length = desc->lengths[b] < 0 ? 0 : desc->lengths[b];
+        uint32_t count = (uint32_t)length < desc->len ? (uint32_t)length : desc->len;
+        float *out = desc->out + b * desc->dim;
+        double squares = 0;
+        for (size_t i = 0; i < desc->dim; i++) {
+            double value = pooled(desc, desc->x + b * desc->len * desc->dim + i, count);
+            squares += value * value;
+            out[i] = (float)value;
+        }
+        for (size_t i = 0; i < desc->dim && desc->normalise; i++)
+            out[i] = (float)(out[i] / fmax(sqrt(squares), 1e-12));
+    }
+}

@@ -48,7 +48,8 @@ static vkf_status load(scratch_directory *scratch, recording_host *recording, co
 {
     recording_host_init(recording);
     const char *path = scratch_write(scratch, "config.json", text, strlen(text));
-    vkf_status status = vkf__config_load(&recording->host, path, out_config);
+    const vkf__family *family = NULL;
+    vkf_status status = vkf__config_load(&recording->host, path, out_config, &family);
     assert_int_equal(recording->live, 0);
     return status;
 }
@@ -172,8 +173,10 @@ static void test_config_load_missing_file(void **state)
 {
     recording_host recording;
     vkf_model_config config;
+    const vkf__family *family = NULL;
     recording_host_init(&recording);
-    assert_int_equal(vkf__config_load(&recording.host, scratch_path(*state, "none.json"), &config), VKF_ERROR_FILE);
+    assert_int_equal(vkf__config_load(&recording.host, scratch_path(*state, "none.json"), &config, &family),
+                     VKF_ERROR_FILE);
     assert_non_null(strstr(recording.text, "none.json"));
 }
 
@@ -181,12 +184,13 @@ static void test_config_load_with_any_allocation_failing(void **state)
 {
     const char *path = scratch_write(*state, "config.json", good, strlen(good));
     vkf_model_config config;
+    const vkf__family *family = NULL;
     bool failed = true;
     for (size_t call = 1; failed; call++) {
         recording_host recording;
         recording_host_init(&recording);
         recording.fail_call = call;
-        vkf_status status = vkf__config_load(&recording.host, path, &config);
+        vkf_status status = vkf__config_load(&recording.host, path, &config, &family);
         failed = recording.calls >= call;
         assert_int_equal(status, failed ? VKF_ERROR_OUT_OF_HOST_MEMORY : VKF_OK);
         assert_int_equal(recording.live, 0);

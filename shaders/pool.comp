@@ -1,0 +1,93 @@
+// Pooling over the positions of a sequence; semantics in shared/pool.h. One workgroup per sequence, an invocation takes
+// every so many columns; the local size is a power of two (the registry checks it).
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+
+#include "include/storage.glsl"
+#include "shared/pool.h"
+#include "include/grid.glsl"
+
+layout(constant_id = VKF_POOL_SPEC_MODE) const uint MODE = VKF_POOL_MEAN;
+layout(constant_id = VKF_POOL_SPEC_NORMALISE) const uint NORMALISE = 0;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_pool_params p; };
+layout(push_constant) uniform offsets_block { uint x_offset, lengths_offset, out_offset; };
+
+READ(TYPE_X, VKF_POOL_BINDING_X, x)
+READ(i32, VKF_POOL_BINDING_LENGTHS, lengths)
+READ_WRITE(f32, VKF_POOL_BINDING_OUT, out)
+
+const uint UNROLL = 8; // positions per iteration: long sequences stay below lavapipe's limit of 65,535 iterations
+const float LOWEST = -3.402823466e38;
+
+shared float partial[gl_WorkGroupSize.x];
+
+float combine(float a, float b)
+{
+    return MODE == VKF_POOL_MAX ? max(a, b) : a + b;
+}
+
+// Over the positions first .. end of one column.
+float reduce(uint at, uint end)
+{
+    float neutral = MODE == VKF_POOL_MAX ? LOWEST : 0.0;
+    float total = neutral;
+    for (uint first = 0; first < end; first += UNROLL) {
+        float part = neutral;
+        [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
+            float value = x_load(at + min(first + i, end - 1) * p.dim);
+            part = combine(part, first + i < end ? value : neutral);
+        }
+        total = combine(total, part);
+    }
+    return total;
+}
+
+float pooled(uint at, uint length)
+{
+    if (length == 0)
+        return 0.0;
+    if (MODE == VKF_POOL_FIRST)
+        return x_load(at);
+    if (MODE == VKF_POOL_LAST)
+        return x_load(at + (length - 1) * p.dim);
+    float total = reduce(at, length);
+    if (MODE == VKF_POOL_MEAN)
+        return total / float(length);
+    return MODE == VKF_POOL_MEAN_SQRT ? total / sqrt(float(length)) : total;
+}
+
+// The sum over the workgroup, in each invocation.
+float workgroup_sum(float own)
+{
+    uint lane = gl_LocalInvocationID.x;
+    partial[lane] = own;
+    barrier();
+    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
+        if (lane < stride)
+            partial[lane] += partial[lane + stride];
+        barrier();
+    }
+    return partial[0];
+}
+
+void main()
+{
+    uint b = group_index();
+    if (b >= p.batch)
+        return;
+    uint length = uint(clamp(lengths_load(b), 0, int(p.len)));
+    uint x_first = b * p.len * p.dim, out_first = b * p.dim;
+    float squares = 0.0;
+    for (uint col = gl_LocalInvocationID.x; col < p.dim; col += gl_WorkGroupSize.x) {
+        float value = pooled(x_first + col, length);
+        squares += value * value;
+        out_store(out_first + col, value);
+    }
+    if (NORMALISE == 0)
+        return;
+    float norm = max(sqrt(workgroup_sum(squares)), 1e-12);
+    for (uint col = gl_LocalInvocationID.x; col < p.dim; col += gl_WorkGroupSize.x)
+        out_store(out_first + col, out_load(out_first + col) / norm);
+}

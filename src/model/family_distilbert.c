@@ -1,0 +1,42 @@
+// DistilBERT (Sanh et al. 2019): BERT with half the layers and no token types.
+#include "model/family.h"
+
+const vkf__family vkf__family_distilbert = {
+    .model_types = {"distilbert"},
+    .base = "distilbert.",
+    .layer = "transformer.layer.",
+    .weights =
+        {
+            [VKF_WEIGHT_WORDS] = "embeddings.word_embeddings.weight",
+            [VKF_WEIGHT_POSITIONS] = "embeddings.position_embeddings.weight",
+            [VKF_WEIGHT_EMBEDDING_NORM_WEIGHT] = "embeddings.LayerNorm.weight",
+            [VKF_WEIGHT_EMBEDDING_NORM_BIAS] = "embeddings.LayerNorm.bias",
+            [VKF_WEIGHT_Q] = "attention.q_lin.weight",
+            [VKF_WEIGHT_K] = "attention.k_lin.weight",
+            [VKF_WEIGHT_V] = "attention.v_lin.weight",
+            [VKF_WEIGHT_Q_BIAS] = "attention.q_lin.bias",
+            [VKF_WEIGHT_K_BIAS] = "attention.k_lin.bias",
+            [VKF_WEIGHT_V_BIAS] = "attention.v_lin.bias",
+            [VKF_WEIGHT_OUT] = "attention.out_lin.weight",
+            [VKF_WEIGHT_OUT_BIAS] = "attention.out_lin.bias",
+            [VKF_WEIGHT_ATTENTION_NORM_WEIGHT] = "sa_layer_norm.weight",
+            [VKF_WEIGHT_ATTENTION_NORM_BIAS] = "sa_layer_norm.bias",
+            [VKF_WEIGHT_FEED_FORWARD_1] = "ffn.lin1.weight",
+            [VKF_WEIGHT_FEED_FORWARD_1_BIAS] = "ffn.lin1.bias",
+            [VKF_WEIGHT_FEED_FORWARD_2] = "ffn.lin2.weight",
+            [VKF_WEIGHT_FEED_FORWARD_2_BIAS] = "ffn.lin2.bias",
+            [VKF_WEIGHT_FEED_FORWARD_NORM_WEIGHT] = "output_layer_norm.weight",
+            [VKF_WEIGHT_FEED_FORWARD_NORM_BIAS] = "output_layer_norm.bias",
+        },
+    .keys =
+        {
+            .d_model = "dim",
+            .num_heads = "n_heads",
+            .dim_feedforward = "hidden_dim",
+            .num_layers = "n_layers",
+            .activation = "activation",
+            .vocab = "vocab_size",
+            .max_positions = "max_position_embeddings",
+        },
+    .layer_norm_eps = 1e-12f,
+};

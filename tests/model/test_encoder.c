@@ -1,0 +1,260 @@
+// Encoders as Hugging Face's transformers saves them, against what transformers computes: tests/pretrained, which
+// tools/pretrained makes.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/safetensors.h"
+#include "support/compare.h"
+#include "support/fixture.h"
+#include "support/model_files.h"
+
+#define ROOT VKF_TEST_SOURCE_DIR "/tests/pretrained/"
+#define CASES 3
+// The longest case is shorter, so that a run's sizes are not the session's.
+#define MAX_BATCH 4
+#define MAX_LEN 40
+
+static const char *const families[] = {"bert", "roberta", "distilbert"}; // the first one's tokens have types
+
+// atol and rtol as vkformer/model.h states them.
+static const struct {
+    vkf_model_precision precision;
+    double atol, rtol;
+} precisions[] = {
+    {VKF_MODEL_PRECISION_F32, 5e-5, 1e-4},
+    {VKF_MODEL_PRECISION_F16_WEIGHTS, 2e-2, 2e-2},
+    {VKF_MODEL_PRECISION_BF16_WEIGHTS, 1.6e-1, 1.6e-1},
+    {VKF_MODEL_PRECISION_F16, 3e-2, 3e-2},
+};
+
+typedef struct run {
+    uint32_t batch, len, dim;
+    const int32_t *ids, *types, *lengths;
+    const float *hidden, *embeddings; // what is expected
+} run;
+
+static const vkf__stored_tensor *case_tensor(const vkf__safetensors *file, unsigned number, const char *name)
+{
+    char full[32];
+    (void)snprintf(full, sizeof full, "%u.%s", number, name);
+    const vkf__stored_tensor *tensor = vkf__safetensors_find(file, full);
+    if (!tensor)
+        fail_msg("%s: no tensor %s", vkf__safetensors_path(file), full);
+    return tensor;
+}
+
+static run load_run(const vkf__safetensors *file, unsigned number)
+{
+    const vkf__stored_tensor *hidden = case_tensor(file, number, "hidden");
+    return (run){
+        .batch = (uint32_t)hidden->shape[0],
+        .len = (uint32_t)hidden->shape[1],
+        .dim = (uint32_t)hidden->shape[2],
+        .ids = (const int32_t *)case_tensor(file, number, "ids")->data,
+        .types = (const int32_t *)case_tensor(file, number, "types")->data,
+        .lengths = (const int32_t *)case_tensor(file, number, "lengths")->data,
+        .hidden = (const float *)hidden->data,
+        .embeddings = (const float *)case_tensor(file, number, "embeddings")->data,
+    };
+}
+
+static vkf__safetensors *open_file(const char *directory, const char *name)
+{
+    vkf__host host;
+    vkf__safetensors *file = NULL;
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
+    assert_int_equal(vkf__safetensors_open(&host, path, &file), VKF_OK);
+    return file;
+}
+
+static vkf_model *load_model(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision)
+{
+    const vkf_model_desc desc = {.directory = directory, .precision = precision};
+    vkf_model *model = NULL;
+    if (vkf_model_load(gpu->context, &desc, &model) != VKF_OK)
+        fail_msg("%s: %s", directory, gpu->last_error);
+    return model;
+}
+
+static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model)
+{
+    const vkf_session_desc desc = {.max_batch = MAX_BATCH, .max_source_len = MAX_LEN};
+    vkf_session *session = NULL;
+    if (vkf_session_create(model, &desc, &session) != VKF_OK)
+        fail_msg("%s", gpu->last_error);
+    return session;
+}
+
+// What the device gives; hidden states of padding, which mean nothing, as zeros.
+static void encode(vkf_test_gpu *gpu, vkf_session *session, const run *r, bool typed, float *hidden, float *embeddings)
+{
+    const vkf_encode_args args = {
+        .batch = r->batch,
+        .source_len = r->len,
+        .source_ids = r->ids,
+        .source_lengths = r->lengths,
+        .source_types = typed ? r->types : NULL,
+        .out_memory = hidden,
+        .out_embeddings = embeddings,
+    };
+    if (vkf_session_encode(session, &args) != VKF_OK)
+        fail_msg("%s", gpu->last_error);
+    for (uint32_t b = 0; b < r->batch; b++)
+        for (uint32_t t = (uint32_t)r->lengths[b]; t < r->len; t++)
+            memset(hidden + ((size_t)b * r->len + t) * r->dim, 0, r->dim * sizeof *hidden);
+}
+
+static void check_family(vkf_test_gpu *gpu, size_t f, size_t precision)
+{
+    const char *family = families[f];
+    char directory[256];
+    (void)snprintf(directory, sizeof directory, ROOT "%s", family);
+    vkf__safetensors *file = open_file(directory, "cases.safetensors");
+    vkf_model *model = load_model(gpu, directory, precisions[precision].precision);
+    vkf_session *session = make_session(gpu, model);
+    for (unsigned i = 0; i < CASES; i++) {
+        const run r = load_run(file, i);
+        size_t count = (size_t)r.batch * r.len * r.dim, pooled = (size_t)r.batch * r.dim;
+        float *hidden = calloc(count + pooled, sizeof *hidden);
+        assert_non_null(hidden);
+        encode(gpu, session, &r, f == 0, hidden, hidden + count);
+        assert_close(hidden, r.hidden, count, precisions[precision].atol, precisions[precision].rtol,
+                     vkf_test_label(gpu, "%s, case %u, precision %zu, hidden", family, i, precision));
+        assert_close(hidden + count, r.embeddings, pooled, precisions[precision].atol, precisions[precision].rtol,
+                     vkf_test_label(gpu, "%s, case %u, precision %zu, embeddings", family, i, precision));
+        free(hidden);
+    }
+    assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+    vkf__safetensors_close(&file);
+}
+
+static void test_families_in_every_precision(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
+        for (size_t p = 0; p < sizeof precisions / sizeof precisions[0]; p++)
+            check_family(gpu, f, p);
+}
+
+// Copies a model's directory, with one tensor of it 1.25 times as large.
+static void write_changed(vkf_test_directory *to, const char *from, const vkf__safetensors *file, size_t changed)
+{
+    vkf__host host;
+    char path[512];
+    size_t count = vkf__safetensors_count(file), bytes = 0;
+    vkf__stored_tensor *tensors = calloc(count, sizeof *tensors);
+    assert_non_null(tensors);
+    for (size_t i = 0; i < count; i++)
+        tensors[i] = *vkf__safetensors_at(file, i);
+    float *values = calloc(tensors[changed].count, sizeof *values);
+    assert_non_null(values);
+    assert_true(vkf__stored_to_f32(&tensors[changed], 0, tensors[changed].count, values));
+    for (uint64_t i = 0; i < tensors[changed].count; i++)
+        values[i] *= 1.25f;
+    tensors[changed].data = (const uint8_t *)values;
+    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
+    assert_int_equal(vkf__safetensors_write(&host, vkf_test_path(to, "model.safetensors"), tensors, count), VKF_OK);
+    (void)snprintf(path, sizeof path, "%s/config.json", from);
+    char *config = vkf_test_read_file(path, &bytes);
+    vkf_test_write_file(vkf_test_path(to, "config.json"), config, bytes);
+    free(config);
+    free(values);
+    free(tensors);
+}
+
+// Tensors of heads, constants, and the bias of keys, which adds the same to every score of a query.
+static bool without_effect(const char *name)
+{
+    static const char *const parts[] = {"position_ids", "pooler.", "lm_head.", "key.bias", "k_lin.bias"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (strstr(name, parts[i]))
+            return true;
+    return false;
+}
+
+// None of a model's tensors goes to the wrong place, or nowhere.
+static void test_every_tensor_counts(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
+        char directory[256];
+        (void)snprintf(directory, sizeof directory, ROOT "%s", families[f]);
+        vkf__safetensors *cases = open_file(directory, "cases.safetensors");
+        vkf__safetensors *weights = open_file(directory, "model.safetensors");
+        const run r = load_run(cases, 1);
+        size_t count = (size_t)r.batch * r.len * r.dim;
+        float *hidden = calloc(count + (size_t)r.batch * r.dim, sizeof *hidden);
+        assert_non_null(hidden);
+        for (size_t i = 0; i < vkf__safetensors_count(weights); i++) {
+            const char *name = vkf__safetensors_at(weights, i)->name;
+            vkf_test_directory changed;
+            if (without_effect(name))
+                continue;
+            vkf_test_directory_make(&changed);
+            write_changed(&changed, directory, weights, i);
+            vkf_model *model = load_model(gpu, changed.path, VKF_MODEL_PRECISION_F32);
+            vkf_session *session = make_session(gpu, model);
+            encode(gpu, session, &r, f == 0, hidden, hidden + count);
+            if (vkf_test_mismatches(hidden, r.hidden, count, 5e-5, 1e-4) == 0)
+                fail_msg("%s: %s has no effect", families[f], name);
+            vkf_session_destroy(&session);
+            vkf_model_destroy(&model);
+            vkf_test_directory_remove(&changed);
+        }
+        free(hidden);
+        vkf__safetensors_close(&weights);
+        vkf__safetensors_close(&cases);
+    }
+}
+
+static void refuse(vkf_test_gpu *gpu, vkf_session *session, vkf_encode_args args, vkf_status expected, const char *text)
+{
+    vkf_status status = vkf_session_encode(session, &args);
+    if (status != expected || !strstr(gpu->last_error, text))
+        fail_msg("status %d with \"%s\", expected %d with \"%s\"", status, gpu->last_error, expected, text);
+}
+
+static void test_wrong_arguments_are_refused(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_model *model = load_model(gpu, ROOT "bert", VKF_MODEL_PRECISION_F32);
+    vkf_session *session = make_session(gpu, model), *none = NULL;
+    static const int32_t ids[] = {5, 6, 7}, lengths[] = {3}, types[] = {0, 1, 1};
+    static const int32_t bad_ids[] = {5, 101, 7}, bad_length[] = {4}, no_length[] = {0}, bad_types[] = {0, 2, 0};
+    const vkf_encode_args good = {1, 3, ids, lengths, types, NULL, NULL, NULL, NULL, NULL};
+    vkf_encode_args args = good;
+    assert_int_equal(vkf_session_encode(session, &good), VKF_OK);
+    args.source_lengths = NULL;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "source_lengths");
+    args = good, args.source_ids = bad_ids;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "token id 101");
+    args = good, args.source_lengths = bad_length;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "source_lengths[0] is 4");
+    args.source_lengths = no_length;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "source_lengths[0] is 0");
+    args = good, args.source_types = bad_types;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "token type");
+    args = good, args.source_len = MAX_LEN + 1;
+    refuse(gpu, session, args, VKF_ERROR_TOO_LARGE, "source_len 41");
+    const vkf_session_desc desc = {.max_batch = 1, .max_source_len = 49};
+    assert_int_equal(vkf_session_create(model, &desc, &none), VKF_ERROR_TOO_LARGE);
+    assert_non_null(strstr(gpu->last_error, "48 positions"));
+    assert_int_equal(vkf_session_decode(session, &(vkf_decode_args){.target_len = 1}), VKF_ERROR_INVALID_ARGUMENT);
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_families_in_every_precision),
+        cmocka_unit_test(test_every_tensor_counts),
+        cmocka_unit_test(test_wrong_arguments_are_refused),
+    };
+    return cmocka_run_group_tests_name("encoder", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
+}
