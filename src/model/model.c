@@ -23,23 +23,24 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
 {
     const vkf__host *host = &context->host;
     vkf_status status = VKF_OK;
-    char *config_path = NULL, *weights_path = NULL;
+    char *config_path = NULL;
     vkf__model_source s = {0};
     if (desc->directory) {
         VKF_TRY(join_path(host, desc->directory, "config.json", &config_path));
-        VKF_TRY(join_path(host, desc->directory, "model.safetensors", &weights_path));
         VKF_TRY(vkf__config_load(host, config_path, &s.config, &s.family));
         if (s.family)
             VKF_TRY(vkf__pooling_load(host, desc->directory, &s.config));
+        VKF_TRY(vkf__checkpoint_open(host, desc->directory, &s.checkpoint));
     } else {
         s.config = *desc->config;
         VKF_TRY(vkf__config_check(host, &s.config, "vkf_model_load"));
+        if (s.config.kind == VKF_MODEL_ENCODER)
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_model_load: an ENCODER comes from a directory");
+        VKF_TRY(vkf__checkpoint_open_file(host, desc->weights_path, &s.checkpoint));
     }
-    VKF_TRY(vkf__safetensors_open(host, weights_path ? weights_path : desc->weights_path, &s.file));
     *out = s;
 fail:
     vkf__free(host, config_path);
-    vkf__free(host, weights_path);
     return status;
 }
 
@@ -68,7 +69,7 @@ vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf
     *out_model = model;
     model = NULL;
 fail:
-    vkf__safetensors_close(&s.file);
+    vkf__checkpoint_close(&s.checkpoint);
     vkf_model_destroy(&model);
     return status;
 }
@@ -93,6 +94,6 @@ vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf
     VKF_TRY(vkf__weights_plan(context, &s, storage_of(desc->precision), &plan));
     *out_plan = plan;
 fail:
-    vkf__safetensors_close(&s.file);
+    vkf__checkpoint_close(&s.checkpoint);
     return status;
 }

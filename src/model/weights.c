@@ -108,14 +108,15 @@ static vkf_status fail_shape(const vkf__host *host, const char *path, const vkf_
                      slot->name, got, expected);
 }
 
-static vkf_status find(vkf_context *context, const vkf__safetensors *file, const vkf__weight_slot *slot,
+static vkf_status find(vkf_context *context, const vkf__checkpoint *checkpoint, const vkf__weight_slot *slot,
                        const vkf__stored_tensor **out_stored)
 {
     const vkf__host *host = &context->host;
-    const char *path = vkf__safetensors_path(file);
-    const vkf__stored_tensor *stored = vkf__safetensors_find(file, slot->name);
+    const vkf__stored_tensor *stored = vkf__checkpoint_find(checkpoint, slot->name);
     if (!stored)
-        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s is missing", path, slot->name);
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s is missing", vkf__checkpoint_path(checkpoint),
+                         slot->name);
+    const char *path = vkf__checkpoint_path_of(checkpoint, stored);
     bool same = stored->rank == slot->rank;
     for (uint32_t i = 0; same && i < slot->rank; i++)
         same = stored->shape[i] == slot->shape[i];
@@ -151,10 +152,7 @@ static void preparation_free(vkf_context *context, preparation *p)
 static const char *base_of(const vkf__model_source *source)
 {
     const char *base = source->family->base;
-    for (size_t i = 0; i < vkf__safetensors_count(source->file); i++)
-        if (strncmp(vkf__safetensors_at(source->file, i)->name, base, strlen(base)) == 0)
-            return base;
-    return "";
+    return vkf__checkpoint_has_prefix(source->checkpoint, base) ? base : "";
 }
 
 static size_t slots_of(const vkf__model_source *source, vkf__weights *weights, vkf__weight_slot *slots)
@@ -179,7 +177,7 @@ static vkf_status prepare(vkf_context *context, const vkf__model_source *source,
     (void)slots_of(source, &p->weights, p->slots);
     VKF_ALLOC(&context->host, p->stored, p->count);
     for (size_t i = 0; i < p->count; i++)
-        VKF_TRY(find(context, source->file, &p->slots[i], &p->stored[i]));
+        VKF_TRY(find(context, source->checkpoint, &p->slots[i], &p->stored[i]));
     VKF_TRY(place(context, p->slots, p->count, storage, &p->places));
 fail:
     return status;
@@ -239,10 +237,10 @@ static void report_unused(vkf_context *context, const vkf__model_source *source,
 {
     const vkf_model_config *config = &source->config;
     size_t used = slot_count - (config->tie_projection && config->kind == VKF_MODEL_SEQ2SEQ ? 1 : 0);
-    size_t count = vkf__safetensors_count(source->file);
+    size_t count = vkf__checkpoint_count(source->checkpoint);
     if (count > used)
         vkf__log(&context->host, source->family ? VKF_SEVERITY_INFO : VKF_SEVERITY_WARNING,
-                 "%s: %zu tensors of %zu are not used by this configuration", vkf__safetensors_path(source->file),
+                 "%s: %zu tensors of %zu are not used by this configuration", vkf__checkpoint_path(source->checkpoint),
                  count - used, count);
 }
 

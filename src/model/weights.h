@@ -4,7 +4,7 @@
 
 #include <vkformer/model.h>
 
-#include "io/safetensors.h"
+#include "io/checkpoint.h"
 #include "kernel/context.h"
 #include "model/config.h"
 
@@ -35,7 +35,7 @@ typedef struct vkf__weights {
 typedef struct vkf__model_source {
     vkf_model_config config;
     const vkf__family *family; // NULL: PyTorch's names
-    vkf__safetensors *file;
+    vkf__checkpoint *checkpoint;
 } vkf__model_source;
 
 // The types of a model on the device.

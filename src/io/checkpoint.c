@@ -1,0 +1,221 @@
+#include "io/checkpoint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "io/file_map.h"
+#include "io/json_file.h"
+
+#define INDEX_NAME "model.safetensors.index.json"
+
+struct vkf__checkpoint {
+    vkf__host host;
+    char *path; // as vkf__checkpoint_path() gives it
+    vkf__safetensors **files;
+    size_t file_count;
+};
+
+static vkf_status join(const vkf__host *host, const char *directory, const char *name, char **out_path)
+{
+    vkf_status status = VKF_OK;
+    size_t size = strlen(directory) + strlen(name) + 2;
+    char *path = NULL;
+    VKF_ALLOC(host, path, size);
+    snprintf(path, size, "%s/%s", directory, name);
+    *out_path = path;
+fail:
+    return status;
+}
+
+// Takes `path` over.
+static vkf_status make(const vkf__host *host, char *path, size_t capacity, vkf__checkpoint **out_checkpoint)
+{
+    vkf_status status = VKF_OK;
+    vkf__checkpoint *checkpoint = NULL;
+    VKF_ALLOC(host, checkpoint, 1);
+    checkpoint->host = *host;
+    checkpoint->path = path;
+    path = NULL;
+    VKF_ALLOC(host, checkpoint->files, capacity);
+    *out_checkpoint = checkpoint;
+    return VKF_OK;
+fail:
+    vkf__free(host, path);
+    vkf__checkpoint_close(&checkpoint);
+    return status;
+}
+
+// Takes `path` over.
+static vkf_status open_single(const vkf__host *host, char *path, vkf__checkpoint **out_checkpoint)
+{
+    vkf_status status = VKF_OK;
+    vkf__checkpoint *checkpoint = NULL;
+    VKF_TRY(make(host, path, 1, &checkpoint));
+    VKF_TRY(vkf__safetensors_open(host, checkpoint->path, &checkpoint->files[0]));
+    checkpoint->file_count = 1;
+    *out_checkpoint = checkpoint;
+    return VKF_OK;
+fail:
+    vkf__checkpoint_close(&checkpoint);
+    return status;
+}
+
+vkf_status vkf__checkpoint_open_file(const vkf__host *host, const char *path, vkf__checkpoint **out_checkpoint)
+{
+    vkf_status status = VKF_OK;
+    char *copy = NULL;
+    VKF_ALLOC(host, copy, strlen(path) + 1);
+    memcpy(copy, path, strlen(path) + 1);
+    status = open_single(host, copy, out_checkpoint);
+fail:
+    return status;
+}
+
+// The end of a path: what stands behind its last slash.
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static vkf__safetensors *find_file(const vkf__checkpoint *checkpoint, const char *name)
+{
+    for (size_t i = 0; i < checkpoint->file_count; i++)
+        if (strcmp(name_of(vkf__safetensors_path(checkpoint->files[i])), name) == 0)
+            return checkpoint->files[i];
+    return NULL;
+}
+
+// The file that an entry of the index names, opened when it is the first of its entries.
+static vkf_status open_listed(vkf__checkpoint *checkpoint, const char *directory, const char *name,
+                              vkf__safetensors **out_file)
+{
+    vkf_status status = VKF_OK;
+    char *path = NULL;
+    *out_file = find_file(checkpoint, name);
+    if (*out_file)
+        return VKF_OK;
+    if (strchr(name, '/') || strchr(name, '\\') || strcmp(name, "..") == 0)
+        return vkf__fail(&checkpoint->host, VKF_ERROR_FORMAT, "%s: \"%s\" is outside of the directory",
+                         checkpoint->path, name);
+    VKF_TRY(join(&checkpoint->host, directory, name, &path));
+    VKF_TRY(vkf__safetensors_open(&checkpoint->host, path, out_file));
+    checkpoint->files[checkpoint->file_count++] = *out_file;
+fail:
+    vkf__free(&checkpoint->host, path);
+    return status;
+}
+
+static vkf_status open_all(vkf__checkpoint *checkpoint, const char *directory, json_t *map)
+{
+    vkf_status status = VKF_OK;
+    const char *tensor = NULL;
+    json_t *value = NULL;
+    json_object_foreach(map, tensor, value)
+    {
+        vkf__safetensors *file = NULL;
+        if (!json_is_string(value))
+            return vkf__fail(&checkpoint->host, VKF_ERROR_FORMAT, "%s: weight_map's \"%s\" is no string",
+                             checkpoint->path, tensor);
+        VKF_TRY(open_listed(checkpoint, directory, json_string_value(value), &file));
+        if (!vkf__safetensors_find(file, tensor))
+            return vkf__fail(&checkpoint->host, VKF_ERROR_FORMAT, "%s: tensor %s is missing, which %s places there",
+                             vkf__safetensors_path(file), tensor, checkpoint->path);
+    }
+fail:
+    return status;
+}
+
+// Takes `path` over.
+static vkf_status open_index(const vkf__host *host, const char *directory, char *path, vkf__checkpoint **out_checkpoint)
+{
+    vkf_status status = VKF_OK;
+    vkf__checkpoint *checkpoint = NULL;
+    json_t *root = NULL, *map = NULL;
+    status = vkf__json_load(host, path, &root);
+    map = json_object_get(root, "weight_map");
+    if (status == VKF_OK && (!json_is_object(map) || json_object_size(map) == 0))
+        status = vkf__fail(host, VKF_ERROR_FORMAT, "%s: key 'weight_map' is no object with entries", path);
+    if (status != VKF_OK) {
+        vkf__free(host, path);
+        goto fail;
+    }
+    VKF_TRY(make(host, path, json_object_size(map), &checkpoint));
+    VKF_TRY(open_all(checkpoint, directory, map));
+    *out_checkpoint = checkpoint;
+    checkpoint = NULL;
+fail:
+    json_decref(root);
+    vkf__checkpoint_close(&checkpoint);
+    return status;
+}
+
+vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory, vkf__checkpoint **out_checkpoint)
+{
+    vkf_status status = VKF_OK;
+    char *single = NULL, *index = NULL;
+    VKF_TRY(join(host, directory, "model.safetensors", &single));
+    VKF_TRY(join(host, directory, INDEX_NAME, &index));
+    if (!vkf__file_exists(single) && vkf__file_exists(index)) {
+        vkf__free(host, single);
+        return open_index(host, directory, index, out_checkpoint);
+    }
+    vkf__free(host, index);
+    return open_single(host, single, out_checkpoint);
+fail:
+    vkf__free(host, single);
+    return status;
+}
+
+void vkf__checkpoint_close(vkf__checkpoint **checkpoint)
+{
+    if (!checkpoint || !*checkpoint)
+        return;
+    vkf__host host = (*checkpoint)->host;
+    for (size_t i = 0; i < (*checkpoint)->file_count; i++)
+        vkf__safetensors_close(&(*checkpoint)->files[i]);
+    vkf__free(&host, (*checkpoint)->files);
+    vkf__free(&host, (*checkpoint)->path);
+    vkf__free(&host, *checkpoint);
+    *checkpoint = NULL;
+}
+
+size_t vkf__checkpoint_count(const vkf__checkpoint *checkpoint)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < checkpoint->file_count; i++)
+        count += vkf__safetensors_count(checkpoint->files[i]);
+    return count;
+}
+
+const vkf__stored_tensor *vkf__checkpoint_find(const vkf__checkpoint *checkpoint, const char *name)
+{
+    for (size_t i = 0; i < checkpoint->file_count; i++) {
+        const vkf__stored_tensor *tensor = vkf__safetensors_find(checkpoint->files[i], name);
+        if (tensor)
+            return tensor;
+    }
+    return NULL;
+}
+
+bool vkf__checkpoint_has_prefix(const vkf__checkpoint *checkpoint, const char *prefix)
+{
+    for (size_t i = 0; i < checkpoint->file_count; i++)
+        for (size_t j = 0; j < vkf__safetensors_count(checkpoint->files[i]); j++)
+            if (strncmp(vkf__safetensors_at(checkpoint->files[i], j)->name, prefix, strlen(prefix)) == 0)
+                return true;
+    return false;
+}
+
+const char *vkf__checkpoint_path(const vkf__checkpoint *checkpoint)
+{
+    return checkpoint->path;
+}
+
+const char *vkf__checkpoint_path_of(const vkf__checkpoint *checkpoint, const vkf__stored_tensor *tensor)
+{
+    for (size_t i = 0; i < checkpoint->file_count; i++)
+        if (vkf__safetensors_find(checkpoint->files[i], tensor->name) == tensor)
+            return vkf__safetensors_path(checkpoint->files[i]);
+    return checkpoint->path;
+}

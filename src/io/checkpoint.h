@@ -1,0 +1,28 @@
+// The weights of a model: one safetensors file, or several with an index, as transformers cuts large ones.
+#ifndef VKF_IO_CHECKPOINT_H
+#define VKF_IO_CHECKPOINT_H
+
+#include "io/safetensors.h"
+
+typedef struct vkf__checkpoint vkf__checkpoint;
+
+// One file. Statuses as vkf__safetensors_open().
+VKF_MUST_CHECK vkf_status vkf__checkpoint_open_file(const vkf__host *host, const char *path,
+                                                    vkf__checkpoint **out_checkpoint);
+// directory/model.safetensors or, where that is not, the files that directory/model.safetensors.index.json names, each
+// of which has to hold what the index says. Further statuses: FORMAT (the index names a file outside of the directory, a
+// file lacks a tensor).
+VKF_MUST_CHECK vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory,
+                                               vkf__checkpoint **out_checkpoint);
+void vkf__checkpoint_close(vkf__checkpoint **checkpoint);
+
+// Tensors of all files. Of a name in two files the first opened is found.
+size_t vkf__checkpoint_count(const vkf__checkpoint *checkpoint);
+const vkf__stored_tensor *vkf__checkpoint_find(const vkf__checkpoint *checkpoint, const char *name); // NULL when absent
+// Whether a tensor's name begins with this.
+bool vkf__checkpoint_has_prefix(const vkf__checkpoint *checkpoint, const char *prefix);
+// The file, or the index; of the file that holds a tensor.
+const char *vkf__checkpoint_path(const vkf__checkpoint *checkpoint);
+const char *vkf__checkpoint_path_of(const vkf__checkpoint *checkpoint, const vkf__stored_tensor *tensor);
+
+#endif
