@@ -188,6 +188,17 @@ size_t vkf__checkpoint_count(const vkf__checkpoint *checkpoint)
     return count;
 }
 
+const vkf__stored_tensor *vkf__checkpoint_at(const vkf__checkpoint *checkpoint, size_t index)
+{
+    for (size_t i = 0; i < checkpoint->file_count; i++) {
+        size_t count = vkf__safetensors_count(checkpoint->files[i]);
+        if (index < count)
+            return vkf__safetensors_at(checkpoint->files[i], index);
+        index -= count;
+    }
+    return NULL;
+}
+
 const vkf__stored_tensor *vkf__checkpoint_find(const vkf__checkpoint *checkpoint, const char *name)
 {
     for (size_t i = 0; i < checkpoint->file_count; i++) {
@@ -200,10 +211,10 @@ const vkf__stored_tensor *vkf__checkpoint_find(const vkf__checkpoint *checkpoint
 
 bool vkf__checkpoint_has_prefix(const vkf__checkpoint *checkpoint, const char *prefix)
 {
-    for (size_t i = 0; i < checkpoint->file_count; i++)
-        for (size_t j = 0; j < vkf__safetensors_count(checkpoint->files[i]); j++)
-            if (strncmp(vkf__safetensors_at(checkpoint->files[i], j)->name, prefix, strlen(prefix)) == 0)
-                return true;
+    const vkf__stored_tensor *tensor;
+    for (size_t i = 0; (tensor = vkf__checkpoint_at(checkpoint, i)); i++)
+        if (strncmp(tensor->name, prefix, strlen(prefix)) == 0)
+            return true;
     return false;
 }
 

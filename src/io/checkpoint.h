@@ -18,6 +18,7 @@ void vkf__checkpoint_close(vkf__checkpoint **checkpoint);
 
 // Tensors of all files. Of a name in two files the first opened is found.
 size_t vkf__checkpoint_count(const vkf__checkpoint *checkpoint);
+const vkf__stored_tensor *vkf__checkpoint_at(const vkf__checkpoint *checkpoint, size_t index);       // NULL beyond
 const vkf__stored_tensor *vkf__checkpoint_find(const vkf__checkpoint *checkpoint, const char *name); // NULL when absent
 // Whether a tensor's name begins with this.
 bool vkf__checkpoint_has_prefix(const vkf__checkpoint *checkpoint, const char *prefix);

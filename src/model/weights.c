@@ -155,7 +155,7 @@ static const char *base_of(const vkf__model_source *source)
     return vkf__checkpoint_has_prefix(source->checkpoint, base) ? base : "";
 }
 
-static size_t slots_of(const vkf__model_source *source, vkf__weights *weights, vkf__weight_slot *slots)
+size_t vkf__model_slots(const vkf__model_source *source, vkf__weights *weights, vkf__weight_slot *slots)
 {
     if (source->family)
         return vkf__family_slots(source->family, base_of(source), &source->config, weights, slots);
@@ -172,9 +172,9 @@ static vkf_status prepare(vkf_context *context, const vkf__model_source *source,
         VKF_ALLOC(&context->host, p->weights.encoder, config->num_encoder_layers);
     if (config->num_decoder_layers > 0)
         VKF_ALLOC(&context->host, p->weights.decoder, config->num_decoder_layers);
-    p->count = slots_of(source, &p->weights, NULL);
+    p->count = vkf__model_slots(source, &p->weights, NULL);
     VKF_ALLOC(&context->host, p->slots, p->count);
-    (void)slots_of(source, &p->weights, p->slots);
+    (void)vkf__model_slots(source, &p->weights, p->slots);
     VKF_ALLOC(&context->host, p->stored, p->count);
     for (size_t i = 0; i < p->count; i++)
         VKF_TRY(find(context, source->checkpoint, &p->slots[i], &p->stored[i]));

@@ -11,7 +11,9 @@ enum vkf_exit_code {
 // argv[0] is the command's full name ("vkformer info"), so that getopt's own messages name it; arguments follow from
 // argv[1]. getopt has not been used before. Each returns an exit code.
 int vkf_cmd_info(int argc, char **argv);
+int vkf_cmd_inspect(int argc, char **argv);
 int vkf_cmd_run(int argc, char **argv);
+int vkf_cmd_embed(int argc, char **argv);
 int vkf_cmd_eval(int argc, char **argv);
 int vkf_cmd_bench(int argc, char **argv);
 int vkf_cmd_tune(int argc, char **argv);

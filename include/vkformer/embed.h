@@ -1,0 +1,51 @@
+// Sentence embeddings: texts in, one vector for each out, as sentence-transformers gives them.
+#ifndef VKFORMER_EMBED_H
+#define VKFORMER_EMBED_H
+
+#include <vkformer/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// An ENCODER model, its tokenizer.json and a session of its own.
+typedef struct vkf_embedder vkf_embedder;
+
+typedef struct vkf_embedder_desc {
+    const char *directory; // config.json, the weights and tokenizer.json; see vkf_model_desc
+    vkf_model_precision precision;
+    uint32_t max_batch;  // texts that run together; 0: 8
+    uint32_t max_tokens; // of a text, special ones counted, and at most the model's max_source_len; what is longer is
+                         // cut as the tokenizer cuts. 0: the model's truncate_len
+} vkf_embedder_desc;
+
+// Ownership: the caller owns the embedder and destroys it before the context. It belongs to one thread at a time.
+// Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); UNSUPPORTED (the model is no encoder).
+VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *desc,
+                                                      vkf_embedder **out_embedder);
+VKF_API void vkf_embedder_destroy(vkf_embedder **embedder);
+// Of the model: d_model is the length of an embedding.
+VKF_API void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out_config);
+
+typedef struct vkf_text {
+    const char *bytes; // UTF-8; broken sequences are replaced as the tokenizer says
+    size_t size_bytes;
+} vkf_text;
+
+typedef struct vkf_embed_args {
+    const vkf_text *texts; // (count)
+    uint32_t count;
+    float *out_embeddings;      // (count, d_model)
+    uint32_t *out_token_counts; // optional, (count): tokens of each text that were embedded, special ones counted
+    vkf_progress_fn progress; // optional, once per batch with the texts done; returning false gives VKF_ERROR_CANCELLED
+    void *progress_user;
+} vkf_embed_args;
+
+// Texts of like length run together, whatever their order; an embedding does not depend on its neighbours.
+// Statuses: INVALID_ARGUMENT, CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,93 @@
+#include "model/inspection.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "model/pooling.h"
+
+static bool is_float(vkf__stored_type type)
+{
+    return type == VKF_STORED_F64 || type == VKF_STORED_F32 || type == VKF_STORED_F16 || type == VKF_STORED_BF16;
+}
+
+static void count_tensors(vkf__inspection *inspection)
+{
+    const vkf__stored_tensor *tensor;
+    for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++) {
+        inspection->tensor_count[tensor->type]++;
+        inspection->tensor_bytes[tensor->type] += tensor->size_bytes;
+        inspection->parameter_count += is_float(tensor->type) ? tensor->count : 0;
+    }
+}
+
+static vkf_status read_config(const vkf__host *host, const char *directory, vkf__model_source *source)
+{
+    vkf_status status = VKF_OK;
+    char *path = NULL;
+    size_t size = strlen(directory) + sizeof "/config.json";
+    VKF_ALLOC(host, path, size);
+    snprintf(path, size, "%s/config.json", directory);
+    VKF_TRY(vkf__config_load(host, path, &source->config, &source->family));
+    if (source->family)
+        VKF_TRY(vkf__pooling_load(host, directory, &source->config));
+fail:
+    vkf__free(host, path);
+    return status;
+}
+
+static bool has_slot(const vkf__weight_slot *slots, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(slots[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static vkf_status find_unused(const vkf__host *host, vkf__inspection *inspection)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &inspection->source.config;
+    const vkf__stored_tensor *tensor;
+    vkf__weights weights = {0}; // only where slots would point to
+    vkf__weight_slot *slots = NULL;
+    if (config->num_encoder_layers > 0)
+        VKF_ALLOC(host, weights.encoder, config->num_encoder_layers);
+    if (config->num_decoder_layers > 0)
+        VKF_ALLOC(host, weights.decoder, config->num_decoder_layers);
+    size_t count = vkf__model_slots(&inspection->source, &weights, NULL);
+    VKF_ALLOC(host, slots, count);
+    (void)vkf__model_slots(&inspection->source, &weights, slots);
+    VKF_ALLOC(host, inspection->unused, vkf__checkpoint_count(inspection->checkpoint));
+    for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++)
+        if (!has_slot(slots, count, tensor->name))
+            inspection->unused[inspection->unused_count++] = tensor->name;
+fail:
+    vkf__free(host, slots);
+    vkf__free(host, weights.encoder);
+    vkf__free(host, weights.decoder);
+    return status;
+}
+
+vkf_status vkf__inspect_model(const vkf__host *host, const char *directory, vkf__inspection *out_inspection)
+{
+    vkf_status status = VKF_OK;
+    vkf__inspection inspection = {0};
+    VKF_TRY(vkf__checkpoint_open(host, directory, &inspection.checkpoint));
+    count_tensors(&inspection);
+    inspection.supported = read_config(host, directory, &inspection.source);
+    inspection.source.checkpoint = inspection.checkpoint;
+    if (inspection.supported == VKF_OK)
+        VKF_TRY(find_unused(host, &inspection));
+    *out_inspection = inspection;
+    return VKF_OK;
+fail:
+    vkf__inspection_free(host, &inspection);
+    return status;
+}
+
+void vkf__inspection_free(const vkf__host *host, vkf__inspection *inspection)
+{
+    vkf__checkpoint_close(&inspection->checkpoint);
+    vkf__free(host, inspection->unused);
+    *inspection = (vkf__inspection){0};
+}

@@ -1,0 +1,24 @@
+// What can be said of a model directory without loading it.
+#ifndef VKF_MODEL_INSPECTION_H
+#define VKF_MODEL_INSPECTION_H
+
+#include "model/family.h"
+
+typedef struct vkf__inspection {
+    vkf__checkpoint *checkpoint;
+    uint64_t tensor_count[VKF_STORED_COUNT]; // by type
+    uint64_t tensor_bytes[VKF_STORED_COUNT];
+    uint64_t parameter_count; // elements of floating-point tensors
+    vkf_status supported;     // of reading config.json: VKF_OK, or why not; a message has said more
+    // The rest where it is supported.
+    vkf__model_source source; // its checkpoint is the one above
+    const char **unused;      // names of tensors that the model does not read, owned by the checkpoint
+    size_t unused_count;
+} vkf__inspection;
+
+// Ownership: vkf__inspection_free() afterwards; on failure there is nothing to free. Statuses: as vkf__checkpoint_open().
+VKF_MUST_CHECK vkf_status vkf__inspect_model(const vkf__host *host, const char *directory,
+                                             vkf__inspection *out_inspection);
+void vkf__inspection_free(const vkf__host *host, vkf__inspection *inspection);
+
+#endif

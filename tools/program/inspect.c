@@ -1,0 +1,232 @@
+// vkformer inspect: what is in a model directory, and what it will need on a device.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "json_output.h"
+#include "model/inspection.h"
+#include "options.h"
+#include "session_context.h"
+
+typedef struct inspect_options {
+    vkf_common_options common;
+    const char *directory;
+    bool json;
+} inspect_options;
+
+enum { OPT_JSON = VKF_OPT_OWN };
+
+static const struct {
+    const char *name;
+    vkf_model_precision precision;
+} precisions[] = {
+    {"f32", VKF_MODEL_PRECISION_F32},
+    {"f32/f16", VKF_MODEL_PRECISION_F16_WEIGHTS},
+    {"f32/bf16", VKF_MODEL_PRECISION_BF16_WEIGHTS},
+    {"f16", VKF_MODEL_PRECISION_F16},
+};
+
+#define PRECISION_COUNT (sizeof precisions / sizeof precisions[0])
+
+static void print_help(void)
+{
+    fputs("usage: vkformer inspect MODEL [--json]\n"
+          "\n"
+          "Says what the model in the directory MODEL is: its family and sizes, its tensors by type, the tensors that\n"
+          "are not read, and the bytes that its parameters take on the device in each precision. Nothing is loaded.\n"
+          "A model that is not supported is described as far as that goes, with exit code 1.\n"
+          "\n"
+          "  --json             one JSON object\n"
+          "\n" VKF_COMMON_HELP,
+          stdout);
+}
+
+static bool parse(int argc, char **argv, inspect_options *options)
+{
+    static const struct option long_options[] = {
+        {"json", no_argument, NULL, OPT_JSON},
+        VKF_COMMON_LONG_OPTIONS,
+        {0},
+    };
+    for (int opt; (opt = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+        if (opt == OPT_JSON)
+            options->json = true;
+        else if (!vkf_parse_common(opt, optarg, &options->common))
+            return false;
+    }
+    if (!options->common.help && argc - optind != 1) {
+        vkf_print_error("inspect takes one model directory, not %d; see vkformer inspect --help", argc - optind);
+        return false;
+    }
+    options->directory = argv[optind];
+    return true;
+}
+
+static json_t *describe_config(const vkf_model_config *config)
+{
+    static const char *const kinds[] = {"transformer", "seq2seq", "encoder"};
+    static const char *const poolings[] = {"mean", "mean_sqrt", "first", "last", "max"};
+    json_t *object = json_object();
+    vkf_json_put_string(object, "kind", kinds[config->kind]);
+    vkf_json_put_integer(object, "d_model", config->d_model);
+    vkf_json_put_integer(object, "heads", config->num_heads);
+    vkf_json_put_integer(object, "feed_forward", config->dim_feedforward);
+    vkf_json_put_integer(object, "encoder_layers", config->num_encoder_layers);
+    vkf_json_put_integer(object, "decoder_layers", config->num_decoder_layers);
+    vkf_json_put_integer(object, "vocabulary", config->source_vocab);
+    vkf_json_put_integer(object, "positions", config->max_source_len);
+    if (config->kind == VKF_MODEL_ENCODER) {
+        vkf_json_put_string(object, "pooling", poolings[config->pooling]);
+        json_object_set_new(object, "normalised", json_boolean(config->normalise));
+        vkf_json_put_integer(object, "cut_at_tokens", config->truncate_len);
+    }
+    return object;
+}
+
+static json_t *describe_tensors(const vkf__inspection *inspection)
+{
+    json_t *object = json_object();
+    for (int type = 0; type < VKF_STORED_COUNT; type++) {
+        if (inspection->tensor_count[type] == 0)
+            continue;
+        json_t *entry = json_object();
+        vkf_json_put_integer(entry, "tensors", inspection->tensor_count[type]);
+        vkf_json_put_integer(entry, "bytes", inspection->tensor_bytes[type]);
+        json_object_set_new(object, vkf__stored_type_name((vkf__stored_type)type), entry);
+    }
+    return object;
+}
+
+// The bytes of the parameters in each precision, or null where the model cannot be had in it.
+static json_t *describe_plans(vkf_context *context, const char *directory)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < PRECISION_COUNT; i++) {
+        const vkf_model_desc desc = {.directory = directory, .precision = precisions[i].precision};
+        vkf_memory_plan plan;
+        if (vkf_model_plan(context, &desc, &plan) == VKF_OK)
+            vkf_json_put_integer(object, precisions[i].name, plan.weights_bytes);
+        else
+            json_object_set_new(object, precisions[i].name, json_null());
+    }
+    return object;
+}
+
+static json_t *describe(const inspect_options *options, vkf_context *context, const vkf__inspection *inspection)
+{
+    json_t *object = json_object(), *unused = json_array();
+    vkf_device_info device;
+    vkf_json_put_string(object, "directory", options->directory);
+    json_object_set_new(object, "supported", json_boolean(inspection->supported == VKF_OK));
+    if (inspection->supported == VKF_OK)
+        json_object_set_new(object, "model", describe_config(&inspection->source.config));
+    else
+        vkf_json_put_string(object, "why_not", vkf_message_log_last_error(options->common.messages));
+    vkf_json_put_integer(object, "parameters", inspection->parameter_count);
+    json_object_set_new(object, "stored", describe_tensors(inspection));
+    for (size_t i = 0; i < inspection->unused_count; i++)
+        json_array_append_new(unused, json_string(inspection->unused[i]));
+    json_object_set_new(object, "not_read", unused);
+    if (inspection->supported == VKF_OK) {
+        vkf_context_device_info(context, &device);
+        vkf_json_put_string(object, "device", device.name);
+        json_object_set_new(object, "parameter_bytes", describe_plans(context, options->directory));
+    }
+    return object;
+}
+
+// ---- as text: a line per member, those of objects behind each other
+
+static void print_value(const json_t *value)
+{
+    const char *key;
+    json_t *member;
+    size_t i;
+    if (json_is_string(value))
+        printf("%s", json_string_value(value));
+    else if (json_is_integer(value))
+        printf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_boolean(value))
+        printf("%s", json_is_true(value) ? "yes" : "no");
+    else if (json_is_null(value))
+        printf("-");
+    else if (json_is_array(value))
+        json_array_foreach(value, i, member)
+        {
+            printf("%s", i > 0 ? ", " : "");
+            print_value(member);
+        }
+    else if (json_is_object(value)) {
+        i = 0;
+        json_object_foreach((json_t *)value, key, member)
+        {
+            printf("%s%s ", i++ > 0 ? ", " : "", key);
+            print_value(member);
+        }
+    }
+}
+
+static void print_text(json_t *object)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        printf("%-16s", key);
+        print_value(value);
+        putchar('\n');
+    }
+}
+
+static bool show(const inspect_options *options, vkf_context *context, const vkf__inspection *inspection)
+{
+    json_t *object = describe(options, context, inspection);
+    if (options->json)
+        return vkf_print_json(object);
+    print_text(object);
+    json_decref(object);
+    return true;
+}
+
+static bool inspect(const inspect_options *options)
+{
+    vkf__host host;
+    vkf__inspection inspection;
+    vkf_context *context = NULL;
+    if (vkf__host_init(&host, NULL, vkf_message_log_receive, options->common.messages, VKF_SEVERITY_WARNING) !=
+            VKF_OK ||
+        vkf_open_context(&options->common, &context) != VKF_OK)
+        return false;
+    // Why a model is not supported stands in the description.
+    vkf_message_log_set_quiet(options->common.messages, true);
+    vkf_status status = vkf__inspect_model(&host, options->directory, &inspection);
+    bool supported = status == VKF_OK && inspection.supported == VKF_OK, shown = false;
+    if (status == VKF_OK) {
+        shown = show(options, context, &inspection);
+        vkf__inspection_free(&host, &inspection);
+    } else {
+        vkf_print_error("%s", vkf_message_log_last_error(options->common.messages));
+    }
+    vkf_message_log_set_quiet(options->common.messages, false);
+    vkf_context_destroy(&context);
+    return supported && shown;
+}
+
+int vkf_cmd_inspect(int argc, char **argv)
+{
+    inspect_options options = {0};
+    int code = VKF_EXIT_FAILED;
+    if (vkf_common_init(&options.common)) {
+        if (!parse(argc, argv, &options)) {
+            code = VKF_EXIT_USAGE;
+        } else if (options.common.help) {
+            print_help();
+            code = VKF_EXIT_DONE;
+        } else {
+            code = vkf_common_exit_code(&options.common, inspect(&options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED);
+        }
+    }
+    vkf_common_free(&options.common);
+    return code;
+}
