@@ -16,6 +16,7 @@
 #define VKFORMER_VKFORMER_H
 
 #include <vkformer/context.h>
+#include <vkformer/embed.h>
 #include <vkformer/kernels.h>
 #include <vkformer/layer.h>
 #include <vkformer/measure.h>

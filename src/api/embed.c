@@ -1,0 +1,123 @@
+// Public entry points of embedders.
+#include <stdio.h>
+#include <string.h>
+
+#include "model/embedder.h"
+
+#define DEFAULT_BATCH 8
+
+static vkf_status load_tokenizer(vkf_embedder *embedder, const char *directory)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &embedder->context->host;
+    char *path = NULL;
+    size_t size = strlen(directory) + sizeof "/tokenizer.json";
+    VKF_ALLOC(host, path, size);
+    snprintf(path, size, "%s/tokenizer.json", directory);
+    VKF_TRY(vkf__tokenizer_load(host, path, &embedder->tokenizer));
+fail:
+    vkf__free(host, path);
+    return status;
+}
+
+// What the tokenizer may give, the model has to know.
+static vkf_status check_vocabulary(const vkf_embedder *embedder, const char *directory)
+{
+    uint32_t tokens = vkf__tokenizer_vocab_size(&embedder->tokenizer);
+    uint32_t known = embedder->model->config.source_vocab;
+    if (tokens <= known)
+        return VKF_OK;
+    return vkf__fail(&embedder->context->host, VKF_ERROR_FORMAT,
+                     "%s: tokenizer.json has ids up to %u, but the model's vocabulary is %u", directory, tokens - 1,
+                     known);
+}
+
+static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &embedder->context->host;
+    const vkf_model_desc model = {.directory = desc->directory, .precision = desc->precision};
+    VKF_TRY(vkf_model_load(embedder->context, &model, &embedder->model));
+    const vkf_model_config *config = &embedder->model->config;
+    if (config->kind != VKF_MODEL_ENCODER)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model is no encoder, it has no embeddings",
+                         desc->directory);
+    embedder->max_batch = desc->max_batch > 0 ? desc->max_batch : DEFAULT_BATCH;
+    embedder->max_tokens = desc->max_tokens > 0 ? desc->max_tokens : config->truncate_len;
+    if (embedder->max_tokens > config->max_source_len)
+        return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: max_tokens %u beyond the model's %u positions",
+                         desc->directory, embedder->max_tokens, config->max_source_len);
+    VKF_TRY(load_tokenizer(embedder, desc->directory));
+    VKF_TRY(check_vocabulary(embedder, desc->directory));
+fail:
+    return status;
+}
+
+static vkf_status make_session(vkf_embedder *embedder)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &embedder->context->host;
+    const vkf_session_desc desc = {.max_batch = embedder->max_batch, .max_source_len = embedder->max_tokens};
+    size_t tokens = (size_t)embedder->max_batch * embedder->max_tokens;
+    VKF_TRY(vkf_session_create(embedder->model, &desc, &embedder->session));
+    VKF_ALLOC(host, embedder->ids, tokens);
+    VKF_ALLOC(host, embedder->types, tokens);
+    VKF_ALLOC(host, embedder->lengths, embedder->max_batch);
+    VKF_ALLOC(host, embedder->embeddings, (size_t)embedder->max_batch * embedder->model->config.d_model);
+fail:
+    return status;
+}
+
+vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *desc, vkf_embedder **out_embedder)
+{
+    if (!context || !desc || !desc->directory || !out_embedder)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    vkf_embedder *embedder = NULL;
+    VKF_ALLOC(&context->host, embedder, 1);
+    embedder->context = context;
+    VKF_TRY(load(embedder, desc));
+    VKF_TRY(make_session(embedder));
+    *out_embedder = embedder;
+    return VKF_OK;
+fail:
+    vkf_embedder_destroy(&embedder);
+    return status;
+}
+
+void vkf_embedder_destroy(vkf_embedder **embedder)
+{
+    if (!embedder || !*embedder)
+        return;
+    vkf_embedder *e = *embedder;
+    const vkf__host *host = &e->context->host;
+    vkf_session_destroy(&e->session);
+    vkf__tokenizer_free(&e->tokenizer);
+    vkf_model_destroy(&e->model);
+    vkf__free(host, e->ids);
+    vkf__free(host, e->types);
+    vkf__free(host, e->lengths);
+    vkf__free(host, e->embeddings);
+    vkf__free(host, e);
+    *embedder = NULL;
+}
+
+void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out_config)
+{
+    if (embedder && out_config)
+        *out_config = embedder->model->config;
+}
+
+vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)
+{
+    if (!embedder || !args)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    const vkf__host *host = &embedder->context->host;
+    if (args->count == 0 || !args->texts || !args->out_embeddings)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "vkf_embedder_run: count is 0, or texts or out_embeddings is NULL");
+    for (uint32_t i = 0; i < args->count; i++)
+        if (!args->texts[i].bytes && args->texts[i].size_bytes > 0)
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_embedder_run: the bytes of text %u are NULL", i);
+    return vkf__embedder_run(embedder, args);
+}
