@@ -92,7 +92,8 @@ void vkf_embedder_destroy(vkf_embedder **embedder)
     vkf_embedder *e = *embedder;
     const vkf__host *host = &e->context->host;
     vkf_session_destroy(&e->session);
-    vkf__tokenizer_free(&e->tokenizer);
+    if (e->tokenizer.host) // loaded
+        vkf__tokenizer_free(&e->tokenizer);
     vkf_model_destroy(&e->model);
     vkf__free(host, e->ids);
     vkf__free(host, e->types);

@@ -7,7 +7,7 @@ _vkformer() {
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "info run eval bench tune kernels --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "info inspect run embed eval bench tune kernels --help --version" -- "$current")
         return
     fi
 
@@ -20,20 +20,24 @@ _vkformer() {
         [[ $command == bench ]] || return
         words="f32 f16 f32/f16 f32/bf16"
         ;;
-    --output | -o) words="table json jsonl csv md" ;;
+    --output | -o)
+        words="table json jsonl csv md"
+        [[ $command == embed ]] && words="jsonl json npy"
+        ;;
     --fully-masked) words="nan zero" ;;
     --activation) words="relu gelu" ;;
     --weights) words="best packed rows" ;;
     --kind) words="encoder decoder" ;;
     --cache | --shader-dir | --out)
+        [[ $command == embed && $previous == --out ]] && compopt -o default
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
         ;;
-    --attention | --shapes)
+    --attention | --shapes | --search)
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
-    --variant | --shape | --time-cap | --mask | --only | --max-len | --batch | --m | --n | --k | --heads | --q-len | \
+    --variant | --shape | --time-cap | --mask | --only | --max-len | --top | --batch | --m | --n | --k | --heads | --q-len | \
         --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
         --rounds | --chains)
@@ -44,6 +48,10 @@ _vkformer() {
         info) words="$common --json --kernels --shape --types" ;;
         tune) words="$common --json --shapes --types --time-cap" ;;
         kernels) words="$common --all --statistics --output" ;;
+        inspect) words="$common --json" ;;
+        embed)
+            words="$common --batch --max-len --dtype --files --output --out --compare --search --top"
+            ;;
         run) words="$common --timing --attention --max-len --batch --dtype" ;;
         eval) words="$common --out --fully-masked --only --unfused --dtype" ;;
         bench)
@@ -73,7 +81,8 @@ _vkformer() {
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     # Arguments that are directories: MODEL and CASES.
-    if [[ $current != -* && $previous != --* && ($command == run || $command == eval || $command == tune ||
+    if [[ $current != -* && $previous != --* && ($command == run || $command == embed ||
+        $command == inspect || $command == eval || $command == tune ||
         $previous == model || $previous == decode) ]]; then
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
     fi

@@ -1,6 +1,7 @@
 // vkformer embed: texts to vectors. This file is its command line, and the run.
 #define _POSIX_C_SOURCE 200809L
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,7 +42,7 @@ static void print_help(void)
           "                       cosines; INDEX is a file that this command wrote as jsonl\n"
           "  --top N              so many of them (default: 5)\n"
           "  --batch N            texts that run together, 1 to 1024 (default: 8)\n"
-          "  --max-tokens N       a longer text is cut (default: what sentence-transformers cuts at)\n"
+          "  --max-len N       a longer text is cut (default: what sentence-transformers cuts at)\n"
           "  --dtype TYPE         the model's precision on the device: f32 (default), f16, or with\n"
           "                       its parameters alone in 16 bits f32/f16 or f32/bf16\n"
           "\n" VKF_COMMON_HELP,
@@ -67,7 +68,7 @@ static bool parse_option(int opt, vkf_embed_options *options)
     case OPT_BATCH:
         return vkf_parse_u32("--batch", optarg, 1, MAX_BATCH, &options->batch);
     case OPT_MAX_TOKENS:
-        return vkf_parse_u32("--max-tokens", optarg, 1, 1u << 20, &options->max_tokens);
+        return vkf_parse_u32("--max-len", optarg, 1, 1u << 20, &options->max_tokens);
     case OPT_DTYPE:
         return vkf_parse_precision("--dtype", optarg, &options->precision);
     case OPT_TOP:
@@ -128,7 +129,7 @@ static bool parse(int argc, char **argv, vkf_embed_options *options)
 {
     static const struct option long_options[] = {
         {"batch", required_argument, NULL, OPT_BATCH},
-        {"max-tokens", required_argument, NULL, OPT_MAX_TOKENS},
+        {"max-len", required_argument, NULL, OPT_MAX_TOKENS},
         {"dtype", required_argument, NULL, OPT_DTYPE},
         {"files", no_argument, NULL, OPT_FILES},
         {"output", required_argument, NULL, 'o'},
