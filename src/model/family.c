@@ -219,8 +219,8 @@ size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf_
     for (uint32_t i = 0; i < config->num_encoder_layers; i++) {
         char prefix[64];
         snprintf(prefix, sizeof prefix, "%s%s%u.", base, family->layer, i);
-        count += add_roles(family, prefix, VKF_WEIGHT_Q, VKF_WEIGHT_ROLE_COUNT, config, &weights->encoder[i],
-                           slots ? slots + count : NULL);
+        count += add_roles(family, prefix, VKF_WEIGHT_Q, VKF_WEIGHT_ROLE_COUNT, config,
+                           slots ? &weights->encoder[i] : NULL, slots ? slots + count : NULL);
     }
     return count;
 }
