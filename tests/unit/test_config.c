@@ -164,9 +164,9 @@ static void test_config_load_other_model_type(void **state)
     char text[2048];
     recording_host recording;
     vkf_model_config config;
-    replace("vkformer-seq2seq", "bert", text, sizeof text);
+    replace("vkformer-seq2seq", "mamba", text, sizeof text);
     assert_int_equal(load(*state, &recording, text, &config), VKF_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(recording.text, "bert"));
+    assert_non_null(strstr(recording.text, "\"mamba\""));
 }
 
 static void test_config_load_missing_file(void **state)

@@ -7,7 +7,8 @@ _vkformer() {
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "info inspect run embed eval bench tune kernels --help --version" -- "$current")
+        words="info inspect run embed eval bench tokenize tune kernels --help --version"
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
 
@@ -21,6 +22,10 @@ _vkformer() {
         words="f32 f16 f32/f16 f32/bf16"
         ;;
     --output | -o)
+        if [[ $command == tokenize ]]; then
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+        fi
         words="table json jsonl csv md"
         [[ $command == embed ]] && words="jsonl json npy"
         ;;
@@ -46,6 +51,7 @@ _vkformer() {
     *)
         case $command in
         info) words="$common --json --kernels --shape --types" ;;
+        tokenize) words="--pair --no-special-tokens --max-len --no-truncation --decode --null --output --help" ;;
         tune) words="$common --json --shapes --types --time-cap" ;;
         kernels) words="$common --all --statistics --output" ;;
         inspect) words="$common --json" ;;
@@ -80,6 +86,9 @@ _vkformer() {
         ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+    if [[ $command == tokenize && $current != -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    fi
     # Arguments that are directories: MODEL and CASES.
     if [[ $current != -* && $previous != --* && ($command == run || $command == embed ||
         $command == inspect || $command == eval || $command == tune ||
