@@ -23,6 +23,7 @@
 #include <vkformer/op.h>
 #include <vkformer/status.h>
 #include <vkformer/tensor.h>
+#include <vkformer/tokenizer.h>
 #include <vkformer/tune.h>
 
 #endif

@@ -2,7 +2,10 @@
 
 find_package(Threads REQUIRED)
 find_package(Jansson REQUIRED)
-find_package(ZLIB REQUIRED) # the kernels are stored compressed
+find_package(PCRE2 REQUIRED)    # tokenizers' regular expressions
+find_package(Utf8proc REQUIRED) # what Unicode says about characters
+find_package(ZLIB REQUIRED)     # the kernels are stored compressed
+set(vkf_dependencies jansson::jansson PCRE2::8BIT utf8proc::utf8proc ZLIB::ZLIB Threads::Threads)
 
 find_path(VKF_VULKAN_INCLUDE_DIR vulkan/vulkan_core.h DOC "Directory that holds vulkan/vulkan_core.h")
 if(NOT VKF_VULKAN_INCLUDE_DIR)

@@ -14,7 +14,8 @@ configure_package_config_file(tools/cmake/vkformerConfig.cmake.in vkformerConfig
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(vkformerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformerConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/vkformerConfigVersion.cmake
-              tools/cmake/FindJansson.cmake DESTINATION ${package_dir})
+              tools/cmake/FindJansson.cmake tools/cmake/FindPCRE2.cmake tools/cmake/FindUtf8proc.cmake
+        DESTINATION ${package_dir})
 
 # zlib by its name: some systems have it without a zlib.pc.
 set(pc_private_libraries ${vkf_glslang_libraries} z ${CMAKE_DL_LIBS} m)

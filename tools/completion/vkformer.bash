@@ -7,7 +7,7 @@ _vkformer() {
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "info run eval bench tune kernels --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "info run eval bench tokenize tune kernels --help --version" -- "$current")
         return
     fi
 
@@ -20,7 +20,13 @@ _vkformer() {
         [[ $command == bench ]] || return
         words="f32 f16 f32/f16 f32/bf16"
         ;;
-    --output | -o) words="table json jsonl csv md" ;;
+    --output | -o)
+        if [[ $command == tokenize ]]; then
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            return
+        fi
+        words="table json jsonl csv md"
+        ;;
     --fully-masked) words="nan zero" ;;
     --activation) words="relu gelu" ;;
     --weights) words="best packed rows" ;;
@@ -33,7 +39,7 @@ _vkformer() {
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
-    --variant | --shape | --time-cap | --mask | --only | --max-len | --batch | --m | --n | --k | --heads | --q-len | \
+    --variant | --shape | --time-cap | --mask | --only | --max-len | --max-length | --batch | --m | --n | --k | --heads | --q-len | \
         --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
         --rounds | --chains)
@@ -42,6 +48,7 @@ _vkformer() {
     *)
         case $command in
         info) words="$common --json --kernels --shape --types" ;;
+        tokenize) words="--pair --no-special-tokens --max-length --no-truncation --decode --null --output --help" ;;
         tune) words="$common --json --shapes --types --time-cap" ;;
         kernels) words="$common --all --statistics --output" ;;
         run) words="$common --timing --attention --max-len --batch --dtype" ;;
@@ -72,6 +79,9 @@ _vkformer() {
         ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+    if [[ $command == tokenize && $current != -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    fi
     # Arguments that are directories: MODEL and CASES.
     if [[ $current != -* && $previous != --* && ($command == run || $command == eval || $command == tune ||
         $previous == model || $previous == decode) ]]; then

@@ -16,5 +16,6 @@ int vkf_cmd_eval(int argc, char **argv);
 int vkf_cmd_bench(int argc, char **argv);
 int vkf_cmd_tune(int argc, char **argv);
 int vkf_cmd_kernels(int argc, char **argv);
+int vkf_cmd_tokenize(int argc, char **argv);
 
 #endif

@@ -19,6 +19,7 @@ static const struct command {
     {"eval", "vkformer eval", vkf_cmd_eval, "answer stored cases of operators, layers and models"},
     {"bench", "vkformer bench", vkf_cmd_bench, "measure operators, layers and models"},
     {"kernels", "vkformer kernels", vkf_cmd_kernels, "list the kernels, and what the driver's compiler made of them"},
+    {"tokenize", "vkformer tokenize", vkf_cmd_tokenize, "turn text into token ids, or ids into text"},
     {"tune", "vkformer tune", vkf_cmd_tune, "find the fastest kernels for this device, and keep them"},
 };
 
@@ -32,7 +33,7 @@ static void print_help(FILE *out)
           "\n",
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-7s %s\n", commands[i].name, commands[i].summary);
+        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
     fputs("\n"
           "  --help     print this; vkformer COMMAND --help describes a command\n"
           "  --version  print the version\n"

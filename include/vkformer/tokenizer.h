@@ -1,0 +1,114 @@
+// Tokenizers: text to token ids and back, as a Hugging Face tokenizer.json says. On the host alone: neither a context
+// nor a device is needed.
+//
+// What a file may hold is what the library `tokenizers` writes: the models BPE (byte-level or with byte fallback),
+// WordPiece, WordLevel and Unigram with their normalizers, pre-tokenizers, post-processors and decoders. Ids and
+// offsets are those that `tokenizers` 0.23 gives, but for characters that came with a Unicode newer than what PCRE2 and
+// utf8proc know. A part that is not known is VKF_ERROR_UNSUPPORTED, with a message that names the file, the key, and
+// what is supported there.
+//
+// Text need not be valid UTF-8: every longest part of it that begins no character counts as one U+FFFD, as Python's
+// bytes.decode(errors="replace") has it. Offsets are in bytes of the text as it was given. Zero bytes are characters.
+#ifndef VKFORMER_TOKENIZER_H
+#define VKFORMER_TOKENIZER_H
+
+#include <vkformer/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vkf_tokenizer vkf_tokenizer;
+
+// The callbacks of a context's descriptor, for what has no context.
+typedef struct vkf_tokenizer_desc {
+    vkf_message_fn message; // NULL: no messages
+    void *message_user;
+    vkf_severity min_severity;
+    vkf_allocator allocator;
+} vkf_tokenizer_desc;
+
+// Reads a tokenizer.json. `desc` may be NULL. Ownership: the caller owns the tokenizer. A tokenizer is never changed:
+// any number of threads may use it at once; message callback and allocator are then called from all of them.
+// Statuses: INVALID_ARGUMENT, FILE, FORMAT and UNSUPPORTED (the message names file, key and reason),
+// OUT_OF_HOST_MEMORY, TOO_LARGE.
+VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, const char *path,
+                                                     vkf_tokenizer **out_tokenizer);
+VKF_API void vkf_tokenizer_destroy(vkf_tokenizer **tokenizer);
+
+// What to do with texts that have too many tokens.
+typedef enum vkf_truncation {
+    VKF_TRUNCATION_FROM_FILE = 0, // as the file says; not at all where it says nothing
+    VKF_TRUNCATION_NONE,
+    VKF_TRUNCATION_LONGEST_FIRST, // of two sequences the longer one is cut, until both are equally long
+    VKF_TRUNCATION_ONLY_FIRST,
+    VKF_TRUNCATION_ONLY_SECOND,
+    VKF_TRUNCATION_COUNT
+} vkf_truncation;
+
+typedef struct vkf_encode_options {
+    bool no_special_tokens; // leave out what the file's post-processor adds around the text
+    vkf_truncation truncation;
+    uint32_t max_length; // in tokens, special ones counted; 0: the file's. Unused with NONE
+    bool truncate_left;  // cut at the beginning; unused with FROM_FILE, where the file says so itself
+} vkf_encode_options;
+
+typedef struct vkf_text_range {
+    size_t begin; // in bytes of the text that the token is of
+    size_t end;
+} vkf_text_range;
+
+// The tokens of one text or of a pair. `count` elements in every array.
+typedef struct vkf_encoding {
+    uint32_t count;
+    int32_t *ids;
+    int32_t *type_ids;
+    uint8_t *special_tokens_mask; // 1: added around the text
+    int8_t *sequences;            // 0: of the first text, 1: of the second, -1: of neither
+    vkf_text_range *offsets;      // 0, 0 for tokens of neither text
+    vkf_allocator allocator;      // private: where the arrays came from
+} vkf_encoding;
+
+// The tokens of `text`, followed by those of `pair`, which may be NULL for none. `options` may be NULL for defaults.
+// Ownership: the caller's; vkf_encoding_free() releases what is in *out_encoding, whether or not the tokenizer still
+// is. Statuses: INVALID_ARGUMENT (also: ONLY_SECOND has no second text to cut, or max_length leaves no room for the
+// special tokens), TOO_LARGE (a text of more than 1 GiB; a sequence that alone is to be cut is too short for that; an
+// expression of the file that would take too long on this text), FORMAT (a character that the file has no token for,
+// and no unknown token either), OUT_OF_HOST_MEMORY.
+VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const char *text,
+                                                       size_t text_bytes, const char *pair, size_t pair_bytes,
+                                                       const vkf_encode_options *options, vkf_encoding *out_encoding);
+// Accepts NULL and a zeroed encoding; leaves it zeroed.
+VKF_API void vkf_encoding_free(vkf_encoding *encoding);
+
+// The text that ids stand for, as the file's decoder writes it; ids that are of no token give nothing. *inout_bytes:
+// the capacity of out_text on entry, the text's bytes without the terminating zero on return; the zero is always
+// written, so that the capacity must be one more than the text's bytes. out_text == NULL asks for the number of bytes.
+// Statuses: INVALID_ARGUMENT, TOO_LARGE (capacity too small), OUT_OF_HOST_MEMORY.
+VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_decode(const vkf_tokenizer *tokenizer, const int32_t *ids,
+                                                       uint32_t count, bool skip_special_tokens, size_t *inout_bytes,
+                                                       char *out_text);
+
+// The id of a token by its text, with a terminating zero, as it stands in the file; -1 for none.
+VKF_API int32_t vkf_tokenizer_token_to_id(const vkf_tokenizer *tokenizer, const char *token);
+// The text of a token as it stands in the file; NULL for an id of no token. Lives as long as the tokenizer.
+VKF_API const char *vkf_tokenizer_id_to_token(const vkf_tokenizer *tokenizer, int32_t id);
+// One more than the highest id; an embedding table needs so many rows.
+VKF_API uint32_t vkf_tokenizer_vocab_size(const vkf_tokenizer *tokenizer);
+
+// What the file says about the lengths of batches. The library pads nothing itself.
+typedef struct vkf_tokenizer_info {
+    uint32_t max_length; // that texts are truncated to; 0: they are not
+    bool pads;           // the file has padding; the rest is for that alone
+    int32_t pad_id;
+    int32_t pad_type_id;
+    bool pad_left;
+    uint32_t pad_length;      // that every text is padded to; 0: the longest of the batch
+    uint32_t pad_multiple_of; // 0: any length
+} vkf_tokenizer_info;
+VKF_API void vkf_tokenizer_get_info(const vkf_tokenizer *tokenizer, vkf_tokenizer_info *out_info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,90 @@
+// Public entry points of tokenizers.
+#include "text/tokenizer.h"
+
+struct vkf_tokenizer {
+    vkf__host host; // what everything in it points to
+    vkf__tokenizer parts;
+};
+
+vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, const char *path, vkf_tokenizer **out_tokenizer)
+{
+    static const vkf_tokenizer_desc defaults = {0};
+    if (!path || !out_tokenizer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    const vkf_tokenizer_desc *wanted = desc ? desc : &defaults;
+    vkf__host host;
+    vkf_tokenizer *tokenizer = NULL;
+    vkf_status status =
+        vkf__host_init(&host, &wanted->allocator, wanted->message, wanted->message_user, wanted->min_severity);
+    if (status != VKF_OK)
+        return status;
+    VKF_ALLOC(&host, tokenizer, 1);
+    tokenizer->host = host;
+    VKF_TRY(vkf__tokenizer_load(&tokenizer->host, path, &tokenizer->parts));
+    *out_tokenizer = tokenizer;
+    tokenizer = NULL;
+fail:
+    vkf__free(&host, tokenizer);
+    return status;
+}
+
+void vkf_tokenizer_destroy(vkf_tokenizer **tokenizer)
+{
+    if (!tokenizer || !*tokenizer)
+        return;
+    vkf__host host = (*tokenizer)->host;
+    vkf__tokenizer_free(&(*tokenizer)->parts);
+    vkf__free(&host, *tokenizer);
+    *tokenizer = NULL;
+}
+
+vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const char *text, size_t text_bytes, const char *pair,
+                                size_t pair_bytes, const vkf_encode_options *options, vkf_encoding *out_encoding)
+{
+    static const vkf_encode_options defaults = {0};
+    if (!tokenizer || (!text && text_bytes > 0) || (!pair && pair_bytes > 0) || !out_encoding)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    const vkf_encode_options *wanted = options ? options : &defaults;
+    if ((unsigned)wanted->truncation >= VKF_TRUNCATION_COUNT)
+        return vkf__fail(&tokenizer->host, VKF_ERROR_INVALID_ARGUMENT, "truncation %u is no vkf_truncation",
+                         (unsigned)wanted->truncation);
+    return vkf__tokenizer_encode(&tokenizer->parts, text, text_bytes, pair, pair_bytes, wanted, out_encoding);
+}
+
+void vkf_encoding_free(vkf_encoding *encoding)
+{
+    if (!encoding)
+        return;
+    if (encoding->offsets) // the first of the block that all arrays are in
+        encoding->allocator.release(encoding->allocator.user, encoding->offsets);
+    *encoding = (vkf_encoding){0};
+}
+
+vkf_status vkf_tokenizer_decode(const vkf_tokenizer *tokenizer, const int32_t *ids, uint32_t count,
+                                bool skip_special_tokens, size_t *inout_bytes, char *out_text)
+{
+    if (!tokenizer || (!ids && count > 0) || !inout_bytes)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    return vkf__tokenizer_decode(&tokenizer->parts, ids, count, skip_special_tokens, inout_bytes, out_text);
+}
+
+int32_t vkf_tokenizer_token_to_id(const vkf_tokenizer *tokenizer, const char *token)
+{
+    return tokenizer && token ? vkf__tokenizer_token_to_id(&tokenizer->parts, token) : -1;
+}
+
+const char *vkf_tokenizer_id_to_token(const vkf_tokenizer *tokenizer, int32_t id)
+{
+    return tokenizer ? vkf__tokenizer_id_to_token(&tokenizer->parts, id) : NULL;
+}
+
+uint32_t vkf_tokenizer_vocab_size(const vkf_tokenizer *tokenizer)
+{
+    return tokenizer ? vkf__tokenizer_vocab_size(&tokenizer->parts) : 0;
+}
+
+void vkf_tokenizer_get_info(const vkf_tokenizer *tokenizer, vkf_tokenizer_info *out_info)
+{
+    if (tokenizer && out_info)
+        *out_info = tokenizer->parts.info;
+}

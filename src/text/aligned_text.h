@@ -1,0 +1,96 @@
+// Text on its way from what the caller gave to tokens: bytes, and for each the part of the original that it stands for.
+// The text is cut into pieces; a step either cuts pieces further or rewrites the text within them.
+#ifndef VKF_TEXT_ALIGNED_TEXT_H
+#define VKF_TEXT_ALIGNED_TEXT_H
+
+#include "base/host.h"
+#include "text/code_point.h"
+
+#define VKF_TEXT_MAX_BYTES (UINT32_C(1) << 30) // of one text, so that rewriting it overflows no 32 bits
+#define VKF_NO_TOKEN (-1)
+
+typedef struct vkf__span {
+    uint32_t begin;
+    uint32_t end;
+} vkf__span;
+
+// A list of spans of which some are matches of a pattern; together they cover what was searched.
+typedef struct vkf__matched_span {
+    uint32_t begin;
+    uint32_t end;
+    bool match;
+} vkf__matched_span;
+
+typedef struct vkf__piece {
+    uint32_t begin; // in the text
+    uint32_t end;
+    uint32_t shift; // where its original begins
+    int32_t token;  // the added token that it is, or VKF_NO_TOKEN: still to be cut
+} vkf__piece;
+
+// What one part of the work reads and writes. Valid UTF-8 always.
+typedef struct vkf__text_buffer {
+    char *bytes;
+    vkf__span *origins; // (capacity), of each byte, in bytes of the original
+    size_t count;
+    size_t capacity;
+    vkf__piece *pieces;
+    size_t piece_count;
+    size_t piece_capacity;
+} vkf__text_buffer;
+
+typedef struct vkf__aligned_text {
+    const vkf__host *host;
+    vkf__text_buffer now;
+    vkf__text_buffer next; // what a step writes
+    vkf__matched_span *spans;
+    size_t span_count;
+    size_t span_capacity;
+    struct vkf__change *changes; // of steps that have to look back at what they wrote
+    size_t change_count;
+    size_t change_capacity;
+    // The step that is running; the first failure sticks, and what is written after it is dropped.
+    vkf_status status;
+    uint32_t begin; // of the piece that is being rewritten
+    uint32_t end;
+    uint32_t shift;
+    uint32_t at; // how far it is used up
+} vkf__aligned_text;
+
+// One code point and how it came about: 1: it is new, -N: it replaces one and N more behind it are gone, 0: it
+// replaces one. This is how `tokenizers` describes a rewriting, and where its offsets come from.
+typedef struct vkf__change {
+    uint32_t code_point;
+    int32_t change;
+} vkf__change;
+
+void vkf__aligned_text_init(const vkf__host *host, vkf__aligned_text *text);
+void vkf__aligned_text_free(vkf__aligned_text *text);
+
+// One piece that is the whole of `bytes`, which is valid UTF-8. Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE.
+VKF_MUST_CHECK vkf_status vkf__aligned_text_set(vkf__aligned_text *text, const char *bytes, size_t size_bytes);
+
+// Cutting: fills `spans` for the piece, and may end with a failure. What a piece becomes is added to text->next.
+typedef vkf_status (*vkf__cut_fn)(vkf__aligned_text *text, const vkf__piece *piece, const void *user);
+// Calls `cut` for every piece that is no token.
+VKF_MUST_CHECK vkf_status vkf__text_cut(vkf__aligned_text *text, vkf__cut_fn cut, const void *user);
+// For vkf__cut_fn: adds [begin, end) of the text as a piece of its own, unless it is empty.
+VKF_MUST_CHECK vkf_status vkf__text_add_piece(vkf__aligned_text *text, uint32_t begin, uint32_t end, int32_t token);
+// Adds a span to the list; the caller empties it first.
+VKF_MUST_CHECK vkf_status vkf__text_add_span(vkf__aligned_text *text, size_t begin, size_t end, bool match);
+
+// Rewriting: writes the piece [text->begin, text->end) anew through the functions below.
+typedef void (*vkf__rewrite_fn)(vkf__aligned_text *text, const void *user);
+// Calls `rewrite` for every piece that is no token; tokens are kept as they are.
+VKF_MUST_CHECK vkf_status vkf__text_rewrite(vkf__aligned_text *text, vkf__rewrite_fn rewrite, const void *user);
+// Writes a code point with an origin of its own, or bytes as they stand in the text.
+void vkf__text_put(vkf__aligned_text *text, uint32_t code_point, vkf__span origin);
+void vkf__text_copy(vkf__aligned_text *text, uint32_t begin, uint32_t end);
+// Writes the next code point of a rewriting; its origin follows from what is used up so far.
+void vkf__text_put_change(vkf__aligned_text *text, vkf__change change);
+// Keeps a change for later, when what comes after it may still alter it; the list is emptied by the caller.
+void vkf__text_keep_change(vkf__aligned_text *text, uint32_t code_point, int32_t change);
+// What a code point that is inserted at `at` is aligned with: whatever stands before it.
+vkf__span vkf__text_origin_before(const vkf__aligned_text *text, uint32_t at);
+
+#endif

@@ -1,0 +1,18 @@
+// SentencePiece's precompiled map of characters: a double-array trie (as Darts writes it) of what is replaced, and the
+// replacements.
+#ifndef VKF_TEXT_CHARSMAP_H
+#define VKF_TEXT_CHARSMAP_H
+
+#include "text/aligned_text.h"
+
+typedef struct vkf__charsmap vkf__charsmap;
+
+// From base64. `where` names file and key. Statuses: FORMAT, OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__charsmap_create(const vkf__host *host, const char *where, const char *base64,
+                                               vkf__charsmap **out_map);
+void vkf__charsmap_destroy(vkf__charsmap **map);
+
+// A vkf__rewrite_fn; `map` is a vkf__charsmap.
+void vkf__put_mapped(vkf__aligned_text *text, const void *map);
+
+#endif

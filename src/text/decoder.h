@@ -1,0 +1,42 @@
+// The decoder of a tokenizer file: a list of steps from the texts of tokens to one text.
+#ifndef VKF_TEXT_DECODER_H
+#define VKF_TEXT_DECODER_H
+
+#include "text/json_section.h"
+
+typedef struct vkf__decoder_step vkf__decoder_step;
+
+typedef struct vkf__decoder {
+    const vkf__host *host;
+    vkf__decoder_step *steps;
+    size_t count;
+    size_t capacity;
+    bool given; // the file has one; otherwise a blank goes between tokens
+} vkf__decoder;
+
+// Texts one after the other, each ending where the next one begins.
+typedef struct vkf__text_list {
+    const vkf__host *host;
+    char *bytes;
+    size_t count;
+    size_t capacity;
+    size_t *ends; // (text_count)
+    size_t text_count;
+    size_t text_capacity;
+} vkf__text_list;
+
+void vkf__text_list_free(vkf__text_list *list);
+// Adds bytes to the text that is being written, and ends it.
+VKF_MUST_CHECK vkf_status vkf__text_list_write(vkf__text_list *list, const char *bytes, size_t size_bytes);
+VKF_MUST_CHECK vkf_status vkf__text_list_end(vkf__text_list *list);
+
+// The file's section "decoder". The object may be half-filled on failure: free it in either case. Statuses: FORMAT,
+// UNSUPPORTED, OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__decoder_load(const vkf__json_section *section, vkf__decoder *out_decoder);
+void vkf__decoder_free(vkf__decoder *decoder);
+
+// Turns the texts of tokens into texts that, one after the other, are the result: list->bytes. Statuses:
+// OUT_OF_HOST_MEMORY, TOO_LARGE.
+VKF_MUST_CHECK vkf_status vkf__decode(const vkf__decoder *decoder, vkf__text_list *list);
+
+#endif

@@ -1,0 +1,25 @@
+// The normaliser of a tokenizer file: a list of steps that rewrite text.
+#ifndef VKF_TEXT_NORMALIZER_H
+#define VKF_TEXT_NORMALIZER_H
+
+#include "text/aligned_text.h"
+#include "text/json_section.h"
+
+typedef struct vkf__normalizer_step vkf__normalizer_step;
+
+typedef struct vkf__normalizer {
+    const vkf__host *host;
+    vkf__normalizer_step *steps;
+    size_t count;
+    size_t capacity;
+} vkf__normalizer;
+
+// Reads the file's section "normalizer". `out_normalizer` may be half-filled on failure: free it in either case.
+// Statuses: FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__normalizer_load(const vkf__json_section *section, vkf__normalizer *out_normalizer);
+void vkf__normalizer_free(vkf__normalizer *normalizer);
+
+// Rewrites every piece that is no token. Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE.
+VKF_MUST_CHECK vkf_status vkf__normalize(const vkf__normalizer *normalizer, vkf__aligned_text *text);
+
+#endif
