@@ -212,6 +212,27 @@ static void test_every_tensor_counts(void **state)
     }
 }
 
+static void test_plans_are_what_is_allocated(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const vkf_model_desc model_desc = {.directory = ROOT "bert"};
+    const vkf_session_desc session_desc = {.max_batch = MAX_BATCH, .max_source_len = MAX_LEN};
+    vkf_memory_usage usage[3];
+    vkf_memory_plan plans[2];
+    assert_int_equal(vkf_model_plan(gpu->context, &model_desc, &plans[0]), VKF_OK);
+    vkf_context_memory_usage(gpu->context, &usage[0]);
+    vkf_model *model = load_model(gpu, ROOT "bert", VKF_MODEL_PRECISION_F32);
+    vkf_context_memory_usage(gpu->context, &usage[1]);
+    assert_int_equal(vkf_session_plan(model, &session_desc, &plans[1]), VKF_OK);
+    vkf_session *session = make_session(gpu, model);
+    vkf_context_memory_usage(gpu->context, &usage[2]);
+    for (size_t i = 0; i < 2; i++)
+        for (uint32_t heap = 0; heap < plans[i].heap_count; heap++)
+            assert_int_equal(usage[i + 1].used_bytes[heap] - usage[i].used_bytes[heap], plans[i].heap_bytes[heap]);
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+}
+
 static void refuse(vkf_test_gpu *gpu, vkf_session *session, vkf_encode_args args, vkf_status expected, const char *text)
 {
     vkf_status status = vkf_session_encode(session, &args);
@@ -254,6 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_families_in_every_precision),
         cmocka_unit_test(test_every_tensor_counts),
+        cmocka_unit_test(test_plans_are_what_is_allocated),
         cmocka_unit_test(test_wrong_arguments_are_refused),
     };
     return cmocka_run_group_tests_name("encoder", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);

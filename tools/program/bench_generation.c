@@ -30,10 +30,18 @@ static vkf_status take_model(vkf_bench *bench, vkf_model_precision precision)
     if (!options->directory)
         return vkf_bench_random_model(bench->context, options, precision, &bench->model);
     const vkf_model_desc desc = {.directory = options->directory, .precision = precision};
+    vkf_model_config config;
     status = vkf_model_load(bench->context, &desc, &bench->model);
-    if (status != VKF_OK)
+    if (status != VKF_OK) {
         vkf_print_error("the model '%s' cannot be loaded: %s", options->directory, vkf_status_text(status));
-    return status;
+        return status;
+    }
+    vkf_model_get_config(bench->model, &config);
+    if (config.kind == VKF_MODEL_SEQ2SEQ)
+        return VKF_OK;
+    vkf_print_error("'%s' generates no tokens to measure", options->directory);
+    vkf_model_destroy(&bench->model);
+    return VKF_ERROR_UNSUPPORTED;
 }
 
 static bool allocate(vkf_bench_generation *g)

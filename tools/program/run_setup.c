@@ -26,10 +26,6 @@ static bool check_model(run_state *state)
 {
     const char *directory = state->options->model_directory;
     const vkf_model_config *config = &state->config;
-    if (config->kind != VKF_MODEL_SEQ2SEQ) {
-        vkf_print_error("'%s' is no model from text to text", directory);
-        return false;
-    }
     uint32_t known_source = 0, known_target = 0;
     while (vkf_vocabulary_source_token(state->vocabulary, (int32_t)known_source) && known_source < INT32_MAX)
         known_source++;
@@ -48,6 +44,15 @@ static bool check_model(run_state *state)
     return true;
 }
 
+static bool check_kind(const run_state *state)
+{
+    if (state->config.kind == VKF_MODEL_SEQ2SEQ)
+        return true;
+    vkf_print_error("'%s' is no model from text to text%s", state->options->model_directory,
+                    state->config.kind == VKF_MODEL_ENCODER ? "; vkformer embed runs it" : "");
+    return false;
+}
+
 static bool load_model(run_state *state)
 {
     const run_options *options = state->options;
@@ -56,6 +61,8 @@ static bool load_model(run_state *state)
     vkf_status status = vkf_model_load(state->context, &desc, &state->model);
     if (status == VKF_OK) {
         vkf_model_get_config(state->model, &state->config);
+        if (!check_kind(state))
+            return false;
         status = vkf_vocabulary_load(state->context, options->model_directory, &state->vocabulary);
     }
     state->timing.model_ms = vkf_now_ms() - start_ms;
