@@ -95,7 +95,8 @@ typedef struct vkf_model_desc {
 } vkf_model_desc;
 
 // Ownership: the caller owns the model and destroys it after its sessions.
-// Statuses: INVALID_ARGUMENT, FILE, FORMAT (the message names the file, the tensor and the reason), UNSUPPORTED,
+// Statuses: INVALID_ARGUMENT, FILE, FORMAT (the message names the file, the tensor and the reason: missing, another shape
+// or type, not a number in it), UNSUPPORTED,
 // OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc,
                                                  vkf_model **out_model);

@@ -68,6 +68,10 @@ bool vkf__stored_to_f32(const vkf__stored_tensor *tensor, uint64_t first, uint64
 bool vkf__stored_to_f16(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, uint16_t *out_halves);
 bool vkf__stored_to_bf16(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, uint16_t *out_bfloats);
 
+// The first of these elements that is NaN; first + count when none is, the type is not one of these or the range is not
+// within the tensor.
+uint64_t vkf__stored_first_nan(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count);
+
 const char *vkf__stored_type_name(vkf__stored_type type); // "F32"; never NULL
 size_t vkf__stored_type_size(vkf__stored_type type);      // 0 for a value that is no type
 bool vkf__stored_type_from_name(const char *name, vkf__stored_type *out_type);

@@ -1,5 +1,6 @@
 // Element types as files store them, and their conversion. Bytes are put together one by one: files are little-endian
 // whatever the machine is, and a tensor may begin at any address.
+#include <math.h>
 #include <string.h>
 
 #include "base/half.h"
@@ -77,6 +78,50 @@ static const uint8_t *select_elements(const vkf__stored_tensor *tensor, uint64_t
     if (first > tensor->count || count > tensor->count - first)
         return NULL;
     return tensor->data + first * vkf__stored_type_size(tensor->type);
+}
+
+// Of 16 bits: a NaN has a magnitude above infinity's.
+static uint64_t first_nan_16(const uint8_t *bytes, uint64_t count, uint16_t infinity)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if ((load_u16(bytes + 2 * i) & 0x7fff) > infinity)
+            return i;
+    return count;
+}
+
+static uint64_t first_nan_32(const uint8_t *bytes, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if (isnan(load_f32(bytes + 4 * i)))
+            return i;
+    return count;
+}
+
+static uint64_t first_nan_64(const uint8_t *bytes, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        if (isnan(load_f64(bytes + 8 * i)))
+            return i;
+    return count;
+}
+
+uint64_t vkf__stored_first_nan(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count)
+{
+    const uint8_t *bytes = select_elements(tensor, first, count);
+    if (!bytes)
+        return first + count;
+    switch (tensor->type) {
+    case VKF_STORED_F64:
+        return first + first_nan_64(bytes, count);
+    case VKF_STORED_F32:
+        return first + first_nan_32(bytes, count);
+    case VKF_STORED_F16:
+        return first + first_nan_16(bytes, count, 0x7c00);
+    case VKF_STORED_BF16:
+        return first + first_nan_16(bytes, count, 0x7f80);
+    default:
+        return first + count;
+    }
 }
 
 bool vkf__stored_to_f32(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, float *out_values)

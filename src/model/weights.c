@@ -199,7 +199,19 @@ static void convert(const vkf__stored_tensor *stored, uint64_t first, uint64_t c
     }
 }
 
-static vkf_status upload(vkf_context *context, const vkf__stored_tensor *stored, const vkf_tensor *to)
+// With a NaN among its weights a model gives nothing but NaN, and says nothing of where it comes from.
+static vkf_status check_numbers(vkf_context *context, const vkf__checkpoint *checkpoint,
+                                const vkf__stored_tensor *stored, uint64_t first, uint64_t count)
+{
+    uint64_t bad = vkf__stored_first_nan(stored, first, count);
+    if (bad == first + count)
+        return VKF_OK;
+    return vkf__fail(&context->host, VKF_ERROR_FORMAT, "%s: element %" PRIu64 " of tensor %s is not a number",
+                     vkf__checkpoint_path_of(checkpoint, stored), bad, stored->name);
+}
+
+static vkf_status upload(vkf_context *context, const vkf__checkpoint *checkpoint, const vkf__stored_tensor *stored,
+                         const vkf_tensor *to)
 {
     vkf_status status = VKF_OK;
     size_t element_bytes = vkf_dtype_size(to->dtype);
@@ -208,6 +220,7 @@ static vkf_status upload(vkf_context *context, const vkf__stored_tensor *stored,
     for (uint64_t first = 0; first < stored->count; first += CHUNK_ELEMENTS) {
         uint64_t left = stored->count - first;
         uint64_t count = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
+        VKF_TRY(check_numbers(context, checkpoint, stored, first, count));
         convert(stored, first, count, to->dtype, chunk);
         VKF_TRY(vkf_buffer_write(to->buffer, to->offset_bytes + first * element_bytes, chunk, count * element_bytes));
     }
@@ -245,7 +258,7 @@ static void report_unused(vkf_context *context, const vkf__model_source *source,
 }
 
 // Slot `index` of what was prepared, now that the buffers exist.
-static vkf_status fill_slot(vkf_context *context, preparation *p, size_t index)
+static vkf_status fill_slot(vkf_context *context, const vkf__checkpoint *checkpoint, preparation *p, size_t index)
 {
     vkf_status status = VKF_OK;
     vkf_tensor tensor = p->places.tensors[index];
@@ -257,10 +270,10 @@ static vkf_status fill_slot(vkf_context *context, preparation *p, size_t index)
         rows.buffer = p->rows;
         rows.offset_bytes = 0;
         rows.layout = VKF_LAYOUT_ROWS;
-        VKF_TRY(upload(context, p->stored[index], &rows));
+        VKF_TRY(upload(context, checkpoint, p->stored[index], &rows));
         VKF_TRY(vkf__pack(context, &rows, &tensor));
     } else {
-        VKF_TRY(upload(context, p->stored[index], &tensor));
+        VKF_TRY(upload(context, checkpoint, p->stored[index], &tensor));
     }
     *p->slots[index].target = tensor;
 fail:
@@ -275,7 +288,7 @@ vkf_status vkf__weights_load(vkf_context *context, const vkf__model_source *sour
     VKF_TRY(prepare(context, source, storage, &p));
     VKF_TRY(make_buffers(context, &p.places, &p.weights, &p.rows));
     for (size_t i = 0; i < p.count; i++)
-        VKF_TRY(fill_slot(context, &p, i));
+        VKF_TRY(fill_slot(context, source->checkpoint, &p, i));
     report_unused(context, source, p.count);
     if (!source->family)
         vkf__weights_link(&source->config, &p.weights);

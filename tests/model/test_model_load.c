@@ -116,11 +116,10 @@ static uint64_t used_bytes(const fixture *f)
 }
 
 // Loading and planning fail with this status and a message that has both parts, write nothing and keep nothing.
-static void assert_fails(fixture *f, const vkf_model_desc *desc, vkf_status expected, const char *part,
-                         const char *other_part)
+static void assert_load_fails(fixture *f, const vkf_model_desc *desc, vkf_status expected, const char *part,
+                              const char *other_part)
 {
     vkf_model *untouched = (vkf_model *)(void *)f, *model = untouched;
-    vkf_memory_plan plan = {.heap_count = 77};
     size_t live = f->heap.live;
     uint64_t used = used_bytes(f);
     f->gpu.last_error[0] = '\0';
@@ -129,10 +128,19 @@ static void assert_fails(fixture *f, const vkf_model_desc *desc, vkf_status expe
         fail_msg("%s: '%s', expected %s with '%s' and '%s'", vkf_status_name(status), f->gpu.last_error,
                  vkf_status_name(expected), part, other_part);
     assert_ptr_equal(model, untouched);
+    assert_int_equal(f->heap.live, live);
+    assert_int_equal(used_bytes(f), used);
+}
+
+static void assert_fails(fixture *f, const vkf_model_desc *desc, vkf_status expected, const char *part,
+                         const char *other_part)
+{
+    vkf_memory_plan plan = {.heap_count = 77};
+    size_t live = f->heap.live;
+    assert_load_fails(f, desc, expected, part, other_part);
     assert_int_equal(vkf_model_plan(f->gpu.context, desc, &plan), expected);
     assert_int_equal(plan.heap_count, 77);
     assert_int_equal(f->heap.live, live);
-    assert_int_equal(used_bytes(f), used);
 }
 
 static void assert_directory_fails(fixture *f, vkf_status expected, const char *part, const char *other_part)
@@ -416,6 +424,22 @@ static void test_load_wrong_type(void **state)
     }
 }
 
+// Planning reads no values, and so finds nothing.
+static void test_load_not_a_number(void **state)
+{
+    static const vkf__stored_type types[] = {VKF_STORED_F32, VKF_STORED_F16, VKF_STORED_BF16};
+    fixture *f = fixture_of(state);
+    const vkf_model_desc desc = {.directory = f->directory.path};
+    vkf_test_weight *weight = vkf_test_weight_of(&f->weights, "%s", some_tensors[1]);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        write_good(f);
+        weight->values[weight->count - 1] = NAN;
+        vkf_test_weights_write(&f->weights, types[i], vkf_test_path(&f->directory, "model.safetensors"));
+        assert_load_fails(f, &desc, VKF_ERROR_FORMAT, "is not a number", some_tensors[1]);
+        weight->values[weight->count - 1] = 0;
+    }
+}
+
 // A file for another configuration: less is asked for than there is.
 static void test_load_warns_of_unused_tensors(void **state)
 {
@@ -514,7 +538,7 @@ static void read_row(const vkf_tensor *row, vkf_dtype dtype, uint16_t *out_bits)
                      VKF_OK);
 }
 
-// What is on the device: nearest even of float32, a NaN included; and bfloat16's own bits where the file has them.
+// What is on the device: nearest even of float32, infinities included; and bfloat16's own bits where the file has them.
 static void test_load_into_bf16_keeps_bits(void **state)
 {
     fixture *f = fixture_of(state);
@@ -522,12 +546,12 @@ static void test_load_into_bf16_keeps_bits(void **state)
     vkf_test_weight *weight = vkf_test_weight_of(&f->weights, name);
     uint16_t expected[32], bits[32];
     assert_int_equal(weight->count, 32);
-    weight->values[3] = NAN;
+    weight->values[3] = -INFINITY;
     weight->values[4] = 0x1.01p0f; // a tie, and so is the next
     weight->values[5] = 0x1.03p0f;
     for (size_t i = 0; i < 32; i++)
         expected[i] = vkf__bfloat_from_float(weight->values[i]);
-    assert_true((expected[3] & 0x7fff) > 0x7f80 && expected[4] == 0x3f80 && expected[5] == 0x3f82);
+    assert_true(expected[3] == 0xff80 && expected[4] == 0x3f80 && expected[5] == 0x3f82);
     for (int stored_narrow = 0; stored_narrow < 2; stored_narrow++) {
         write_as(f, stored_narrow ? VKF_STORED_BF16 : VKF_STORED_F32);
         vkf_model *model = load(f, VKF_MODEL_PRECISION_BF16_WEIGHTS);
@@ -650,6 +674,7 @@ int main(void)
         with_files(test_load_missing_tensor),
         with_files(test_load_wrong_shape),
         with_files(test_load_wrong_type),
+        with_files(test_load_not_a_number),
         with_files(test_load_warns_of_unused_tensors),
         with_files(test_load_f16_weights),
         with_files(test_load_bf16_weights),

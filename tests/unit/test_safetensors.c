@@ -427,6 +427,29 @@ static void test_stored_to_bf16_rounds_and_keeps_its_own(void **state)
     assert_memory_equal(bfloats, kept, sizeof bfloats);
 }
 
+static void test_stored_first_nan(void **state)
+{
+    (void)state;
+    static const uint8_t f64[] = {0, 0, 0, 0, 0, 0, 0xf0, 0x7f, 1, 0, 0, 0, 0, 0, 0xf0, 0xff};
+    static const uint8_t f32[] = {0, 0, 0x80, 0x7f, 1, 0, 0x80, 0xff}, f16[] = {0, 0xfc, 1, 0x7c};
+    static const uint8_t bf16[] = {0x80, 0xff, 0x81, 0x7f};
+    // An infinity, then a NaN.
+    const vkf__stored_tensor tensors[] = {
+        {.type = VKF_STORED_F64, .count = 2, .data = f64},
+        {.type = VKF_STORED_F32, .count = 2, .data = f32},
+        {.type = VKF_STORED_F16, .count = 2, .data = f16},
+        {.type = VKF_STORED_BF16, .count = 2, .data = bf16},
+    };
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(vkf__stored_first_nan(&tensors[i], 0, 2), 1);
+        assert_int_equal(vkf__stored_first_nan(&tensors[i], 1, 1), 1);
+        assert_int_equal(vkf__stored_first_nan(&tensors[i], 0, 1), 1); // none
+        assert_int_equal(vkf__stored_first_nan(&tensors[i], 1, 2), 3); // not within the tensor
+    }
+    const vkf__stored_tensor whole = {.type = VKF_STORED_I32, .count = 2, .data = f32};
+    assert_int_equal(vkf__stored_first_nan(&whole, 0, 2), 2);
+}
+
 static void test_stored_to_f32_of_a_range(void **state)
 {
     (void)state;
@@ -474,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_stored_type_of_unknown_value),
         cmocka_unit_test(test_stored_to_every_width_of_every_float_type),
         cmocka_unit_test(test_stored_to_bf16_rounds_and_keeps_its_own),
+        cmocka_unit_test(test_stored_first_nan),
         cmocka_unit_test(test_stored_to_f32_of_a_range),
         cmocka_unit_test(test_stored_to_f32_refuses_other_types),
     };
