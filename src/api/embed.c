@@ -1,7 +1,5 @@
 // Public entry points of embedders.
-#include <stdio.h>
-#include <string.h>
-
+#include "io/path.h"
 #include "model/embedder.h"
 
 #define DEFAULT_BATCH 8
@@ -11,9 +9,7 @@ static vkf_status load_tokenizer(vkf_embedder *embedder, const char *directory)
     vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
     char *path = NULL;
-    size_t size = strlen(directory) + sizeof "/tokenizer.json";
-    VKF_ALLOC(host, path, size);
-    snprintf(path, size, "%s/tokenizer.json", directory);
+    VKF_TRY(vkf__path_join(host, directory, "tokenizer.json", &path));
     VKF_TRY(vkf__tokenizer_load(host, path, &embedder->tokenizer));
 fail:
     vkf__free(host, path);

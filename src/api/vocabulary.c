@@ -4,6 +4,7 @@
 
 #include <vkformer/model.h>
 
+#include "io/path.h"
 #include "io/token_table.h"
 #include "kernel/context.h"
 
@@ -19,9 +20,7 @@ vkf_status vkf_vocabulary_load(vkf_context *context, const char *directory, vkf_
     vkf_status status = VKF_OK;
     vkf_vocabulary *vocabulary = NULL;
     char *path = NULL;
-    size_t size = strlen(directory) + sizeof "/vocabulary.json";
-    VKF_ALLOC(&context->host, path, size);
-    snprintf(path, size, "%s/vocabulary.json", directory);
+    VKF_TRY(vkf__path_join(&context->host, directory, "vocabulary.json", &path));
     VKF_ALLOC(&context->host, vocabulary, 1);
     vocabulary->host = &context->host;
     VKF_TRY(vkf__token_tables_load(&context->host, path, &vocabulary->tables));

@@ -1,10 +1,10 @@
 #include "io/checkpoint.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "io/file_map.h"
 #include "io/json_file.h"
+#include "io/path.h"
 
 #define INDEX_NAME "model.safetensors.index.json"
 
@@ -14,18 +14,6 @@ struct vkf__checkpoint {
     vkf__safetensors **files;
     size_t file_count;
 };
-
-static vkf_status join(const vkf__host *host, const char *directory, const char *name, char **out_path)
-{
-    vkf_status status = VKF_OK;
-    size_t size = strlen(directory) + strlen(name) + 2;
-    char *path = NULL;
-    VKF_ALLOC(host, path, size);
-    snprintf(path, size, "%s/%s", directory, name);
-    *out_path = path;
-fail:
-    return status;
-}
 
 // Takes `path` over.
 static vkf_status make(const vkf__host *host, char *path, size_t capacity, vkf__checkpoint **out_checkpoint)
@@ -95,10 +83,10 @@ static vkf_status open_listed(vkf__checkpoint *checkpoint, const char *directory
     *out_file = find_file(checkpoint, name);
     if (*out_file)
         return VKF_OK;
-    if (strchr(name, '/') || strchr(name, '\\') || strcmp(name, "..") == 0)
+    if (!vkf__path_is_name(name))
         return vkf__fail(&checkpoint->host, VKF_ERROR_FORMAT, "%s: \"%s\" is outside of the directory",
                          checkpoint->path, name);
-    VKF_TRY(join(&checkpoint->host, directory, name, &path));
+    VKF_TRY(vkf__path_join(&checkpoint->host, directory, name, &path));
     VKF_TRY(vkf__safetensors_open(&checkpoint->host, path, out_file));
     checkpoint->files[checkpoint->file_count++] = *out_file;
 fail:
@@ -154,8 +142,8 @@ vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory, vk
 {
     vkf_status status = VKF_OK;
     char *single = NULL, *index = NULL;
-    VKF_TRY(join(host, directory, "model.safetensors", &single));
-    VKF_TRY(join(host, directory, INDEX_NAME, &index));
+    VKF_TRY(vkf__path_join(host, directory, "model.safetensors", &single));
+    VKF_TRY(vkf__path_join(host, directory, INDEX_NAME, &index));
     if (!vkf__file_exists(single) && vkf__file_exists(index)) {
         vkf__free(host, single);
         return open_index(host, directory, index, out_checkpoint);

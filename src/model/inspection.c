@@ -1,8 +1,8 @@
 #include "model/inspection.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "io/path.h"
 #include "model/pooling.h"
 
 static bool is_float(vkf__stored_type type)
@@ -24,9 +24,7 @@ static vkf_status read_config(const vkf__host *host, const char *directory, vkf_
 {
     vkf_status status = VKF_OK;
     char *path = NULL;
-    size_t size = strlen(directory) + sizeof "/config.json";
-    VKF_ALLOC(host, path, size);
-    snprintf(path, size, "%s/config.json", directory);
+    VKF_TRY(vkf__path_join(host, directory, "config.json", &path));
     VKF_TRY(vkf__config_load(host, path, &source->config, &source->family));
     if (source->family)
         VKF_TRY(vkf__pooling_load(host, directory, &source->config));

@@ -1,23 +1,9 @@
 #include "model/model.h"
 
-#include <stdio.h>
-#include <string.h>
-
+#include "io/path.h"
 #include "kernel/memory_plan.h"
 #include "model/config.h"
 #include "model/pooling.h"
-
-static vkf_status join_path(const vkf__host *host, const char *directory, const char *name, char **out_path)
-{
-    vkf_status status = VKF_OK;
-    size_t size = strlen(directory) + strlen(name) + 2;
-    char *path = NULL;
-    VKF_ALLOC(host, path, size);
-    snprintf(path, size, "%s/%s", directory, name);
-    *out_path = path;
-fail:
-    return status;
-}
 
 static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *out)
 {
@@ -26,7 +12,7 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
     char *config_path = NULL;
     vkf__model_source s = {0};
     if (desc->directory) {
-        VKF_TRY(join_path(host, desc->directory, "config.json", &config_path));
+        VKF_TRY(vkf__path_join(host, desc->directory, "config.json", &config_path));
         VKF_TRY(vkf__config_load(host, config_path, &s.config, &s.family));
         if (s.family)
             VKF_TRY(vkf__pooling_load(host, desc->directory, &s.config));

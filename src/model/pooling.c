@@ -1,21 +1,10 @@
 #include "model/pooling.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "io/file_map.h"
 #include "io/json_file.h"
-
-#define PATH_BYTES 4096
-
-static vkf_status path_of(const vkf__host *host, const char *directory, const char *part, const char *name,
-                          char out_path[PATH_BYTES])
-{
-    int length = snprintf(out_path, PATH_BYTES, "%s/%s%s%s", directory, part, *part ? "/" : "", name);
-    if (length < 0 || length >= PATH_BYTES)
-        return vkf__fail(host, VKF_ERROR_FILE, "%s: the path is too long", directory);
-    return VKF_OK;
-}
+#include "io/path.h"
 
 // Its keys are booleans, one to a mode.
 static const struct {
@@ -49,14 +38,17 @@ static vkf_status read_pooling(const vkf__host *host, const char *path, const js
 static vkf_status load_pooling(const vkf__host *host, const char *directory, const char *part, vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
-    char path[PATH_BYTES];
+    char *within = NULL, *path = NULL;
     json_t *root = NULL;
-    if (strchr(part, '/') || strchr(part, '\\') || strcmp(part, "..") == 0)
+    if (!vkf__path_is_name(part))
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s/modules.json: path \"%s\" leaves the directory", directory, part);
-    VKF_TRY(path_of(host, directory, part, "config.json", path));
+    VKF_TRY(vkf__path_join(host, directory, *part ? part : ".", &within));
+    VKF_TRY(vkf__path_join(host, within, "config.json", &path));
     VKF_TRY(vkf__json_load(host, path, &root));
     VKF_TRY(read_pooling(host, path, root, config));
 fail:
+    vkf__free(host, within);
+    vkf__free(host, path);
     json_decref(root);
     return status;
 }
@@ -92,15 +84,15 @@ fail:
 static vkf_status load_modules(const vkf__host *host, const char *directory, vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
-    char path[PATH_BYTES];
+    char *path = NULL;
     json_t *root = NULL;
-    VKF_TRY(path_of(host, directory, "", "modules.json", path));
-    if (!vkf__file_exists(path))
-        return VKF_OK;
-    VKF_TRY(vkf__json_load_array(host, path, &root));
+    VKF_TRY(vkf__path_join(host, directory, "modules.json", &path));
+    if (vkf__file_exists(path))
+        VKF_TRY(vkf__json_load_array(host, path, &root));
     for (size_t i = 0; i < json_array_size(root); i++)
         VKF_TRY(apply_module(host, directory, path, json_array_get(root, i), config));
 fail:
+    vkf__free(host, path);
     json_decref(root);
     return status;
 }
@@ -108,18 +100,18 @@ fail:
 static vkf_status load_truncation(const vkf__host *host, const char *directory, vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
-    char path[PATH_BYTES];
+    char *path = NULL;
     json_t *root = NULL;
-    VKF_TRY(path_of(host, directory, "", "sentence_bert_config.json", path));
-    if (!vkf__file_exists(path))
-        return VKF_OK;
-    VKF_TRY(vkf__json_load(host, path, &root));
+    VKF_TRY(vkf__path_join(host, directory, "sentence_bert_config.json", &path));
+    if (vkf__file_exists(path))
+        VKF_TRY(vkf__json_load(host, path, &root));
     const json_t *value = json_object_get(root, "max_seq_length");
     if (value && !json_is_null(value))
         VKF_TRY(vkf__json_u32(host, path, root, "max_seq_length", 1, UINT32_MAX, &config->truncate_len));
     if (config->truncate_len > config->max_source_len)
         config->truncate_len = config->max_source_len;
 fail:
+    vkf__free(host, path);
     json_decref(root);
     return status;
 }

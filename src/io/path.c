@@ -1,0 +1,21 @@
+#include "io/path.h"
+
+#include <stdio.h>
+#include <string.h>
+
+vkf_status vkf__path_join(const vkf__host *host, const char *directory, const char *name, char **out_path)
+{
+    vkf_status status = VKF_OK;
+    size_t size = strlen(directory) + strlen(name) + 2;
+    char *path = NULL;
+    VKF_ALLOC(host, path, size);
+    snprintf(path, size, "%s/%s", directory, name);
+    *out_path = path;
+fail:
+    return status;
+}
+
+bool vkf__path_is_name(const char *name)
+{
+    return !strchr(name, '/') && !strchr(name, '\\') && strcmp(name, "..") != 0;
+}
