@@ -1,5 +1,5 @@
-// Encoders as Hugging Face's transformers saves them, against what transformers computes: tests/pretrained, which
-// tools/pretrained makes.
+// Encoders as Hugging Face's transformers saves them, against what transformers computes: tests/pretrained, or the
+// directory VKF_TEST_PRETRAINED, which tools/pretrained has made with another seed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "support/fixture.h"
 #include "support/model_files.h"
 
-#define ROOT VKF_TEST_SOURCE_DIR "/tests/pretrained/"
 #define CASES 3
 // The longest case is shorter, so that a run's sizes are not the session's.
 #define MAX_BATCH 4
@@ -27,6 +26,15 @@ static const struct {
     {VKF_MODEL_PRECISION_BF16_WEIGHTS, 1.6e-1, 1.6e-1},
     {VKF_MODEL_PRECISION_F16, 3e-2, 3e-2},
 };
+
+// Where the model of a family is; valid until the next call.
+static const char *directory_of(const char *family)
+{
+    static char path[256];
+    const char *root = getenv("VKF_TEST_PRETRAINED");
+    (void)snprintf(path, sizeof path, "%s/%s", root ? root : VKF_TEST_SOURCE_DIR "/tests/pretrained", family);
+    return path;
+}
 
 typedef struct run {
     uint32_t batch, len, dim;
@@ -110,8 +118,7 @@ static void encode(vkf_test_gpu *gpu, vkf_session *session, const run *r, bool t
 static void check_family(vkf_test_gpu *gpu, size_t f, size_t precision)
 {
     const char *family = families[f];
-    char directory[256];
-    (void)snprintf(directory, sizeof directory, ROOT "%s", family);
+    const char *directory = directory_of(family);
     vkf__safetensors *file = open_file(directory, "cases.safetensors");
     vkf_model *model = load_model(gpu, directory, precisions[precision].precision);
     vkf_session *session = make_session(gpu, model);
@@ -182,8 +189,7 @@ static void test_every_tensor_counts(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
-        char directory[256];
-        (void)snprintf(directory, sizeof directory, ROOT "%s", families[f]);
+        const char *directory = directory_of(families[f]);
         vkf__safetensors *cases = open_file(directory, "cases.safetensors");
         vkf__safetensors *weights = open_file(directory, "model.safetensors");
         const run r = load_run(cases, 1);
@@ -215,13 +221,13 @@ static void test_every_tensor_counts(void **state)
 static void test_plans_are_what_is_allocated(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    const vkf_model_desc model_desc = {.directory = ROOT "bert"};
+    const vkf_model_desc model_desc = {.directory = directory_of("bert")};
     const vkf_session_desc session_desc = {.max_batch = MAX_BATCH, .max_source_len = MAX_LEN};
     vkf_memory_usage usage[3];
     vkf_memory_plan plans[2];
     assert_int_equal(vkf_model_plan(gpu->context, &model_desc, &plans[0]), VKF_OK);
     vkf_context_memory_usage(gpu->context, &usage[0]);
-    vkf_model *model = load_model(gpu, ROOT "bert", VKF_MODEL_PRECISION_F32);
+    vkf_model *model = load_model(gpu, directory_of("bert"), VKF_MODEL_PRECISION_F32);
     vkf_context_memory_usage(gpu->context, &usage[1]);
     assert_int_equal(vkf_session_plan(model, &session_desc, &plans[1]), VKF_OK);
     vkf_session *session = make_session(gpu, model);
@@ -243,7 +249,7 @@ static void refuse(vkf_test_gpu *gpu, vkf_session *session, vkf_encode_args args
 static void test_wrong_arguments_are_refused(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    vkf_model *model = load_model(gpu, ROOT "bert", VKF_MODEL_PRECISION_F32);
+    vkf_model *model = load_model(gpu, directory_of("bert"), VKF_MODEL_PRECISION_F32);
     vkf_session *session = make_session(gpu, model), *none = NULL;
     static const int32_t ids[] = {5, 6, 7}, lengths[] = {3}, types[] = {0, 1, 1};
     static const int32_t bad_ids[] = {5, 101, 7}, bad_length[] = {4}, no_length[] = {0}, bad_types[] = {0, 2, 0};
