@@ -12,6 +12,7 @@ typedef enum vkf_model_kind {
     VKF_MODEL_TRANSFORMER = 0, // torch.nn.Transformer: embedded sequences in, hidden states out
     VKF_MODEL_SEQ2SEQ,         // token ids in, logits and token ids out
     VKF_MODEL_ENCODER,         // token ids in, hidden states and an embedding per sequence out: BERT and its like
+    VKF_MODEL_DECODER,         // token ids in, logits and the next tokens out: GPT-2, Llama and their like
     VKF_MODEL_KIND_COUNT
 } vkf_model_kind;
 
@@ -24,6 +25,17 @@ typedef enum vkf_pooling {
     VKF_POOLING_MAX,
     VKF_POOLING_COUNT
 } vkf_pooling;
+
+#define VKF_MAX_ROTARY_DIM 256
+#define VKF_MAX_EOS 8
+
+// Rotary position embedding (Su et al. 2021): element i of the first half of `dim` and element i of the second are turned
+// by position * inverse_frequency[i]. Scaling of contexts is in the frequencies already.
+typedef struct vkf_rotary {
+    uint32_t dim; // elements of a head that are turned, even; 0: none
+    float scale;  // of cosines and sines: YaRN's attention factor; 1 else
+    float inverse_frequency[VKF_MAX_ROTARY_DIM / 2];
+} vkf_rotary;
 
 typedef struct vkf_model_config {
     vkf_model_kind kind;
@@ -53,7 +65,21 @@ typedef struct vkf_model_config {
     int32_t bos_id;
     int32_t eos_id;
     int32_t unk_id;
-    uint32_t max_target_len; // generated tokens, bos and eos included
+    uint32_t max_target_len; // generated tokens, bos and eos included; of DECODER, the prompt's too: its context
+    // Of DECODER alone, which has num_decoder_layers, target_vocab, tie_projection, projection_bias and the ids above, too.
+    vkf_norm_kind norm;
+    uint32_t num_kv_heads; // divides num_heads: as many query heads share a key head (Ainslie et al. 2023)
+    uint32_t head_dim;     // num_heads * head_dim need not be d_model
+    bool gated;            // feed-forward (activation(x W_gate^T) * (x W_1^T)) W_2^T (Shazeer 2020)
+    bool parallel;         // x + attention(norm1(x)) + feed_forward(norm2(x)) at once, as GPT-NeoX
+    bool attention_bias;   // of queries, keys and values, and of the output
+    bool feed_forward_bias;
+    bool learned_positions;       // (max_target_len, d_model) is added to the words
+    vkf_rotary rotary;            // positions by rotation
+    uint32_t window;              // latest positions that one sees, itself included, in the layers of windowed_layers
+    uint32_t windowed_layers[32]; // layer i is bit i % 32 of element i / 32
+    int32_t eos_ids[VKF_MAX_EOS]; // eos_id first
+    uint32_t eos_count;
 } vkf_model_config;
 
 typedef struct vkf_model vkf_model;
@@ -110,8 +136,11 @@ typedef struct vkf_session_desc {
     uint32_t max_batch;
     uint32_t max_source_len;
     uint32_t max_target_len;
-    // Positions per sequence whose logits vkf_session_decode() can return. 0: a SEQ2SEQ session only generates.
+    // Positions per sequence whose logits vkf_session_decode() can return. 0: a SEQ2SEQ or DECODER session only generates.
     uint32_t max_logit_rows;
+    // DECODER: positions of a prompt that are run at once, and in whose number memory for activations grows. 0: 256, or
+    // max_target_len if that is less. max_target_len is the context: the prompt's tokens and the generated ones.
+    uint32_t max_prompt_len;
     // Masks of nn.Transformer. A SEQ2SEQ session sets source and memory padding and the causal mask itself.
     vkf_attention_mask source_mask;
     vkf_attention_mask target_mask;
@@ -143,7 +172,8 @@ typedef struct vkf_encode_args {
 } vkf_encode_args;
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args);
 
-// One run of the decoder over whole target sequences (teacher forcing), after encode; B as there.
+// One run of the decoder over whole target sequences (teacher forcing), after encode; B as there. out_hidden is not for
+// a DECODER.
 typedef struct vkf_decode_args {
     uint32_t target_len;         // T
     const int32_t *target_ids;   // (B, T), SEQ2SEQ
@@ -153,7 +183,10 @@ typedef struct vkf_decode_args {
     const void *memory_mask;     // TRANSFORMER
     const void *memory_key_mask; // TRANSFORMER
     float *out_hidden;           // optional, (B, T, d_model), after the final norm
-    float *out_logits;           // optional, SEQ2SEQ: (B, T, target_vocab); T <= max_logit_rows
+    float *out_logits;           // optional, SEQ2SEQ: (B, T, target_vocab); T <= max_logit_rows. DECODER: any T
+    // DECODER, which has no encode() before: B, and for each row how many of its first tokens are padding (NULL: none).
+    uint32_t batch;
+    const uint32_t *target_starts; // (B), each below T; hidden states and logits of padding mean nothing
 } vkf_decode_args;
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args);
 
@@ -170,6 +203,50 @@ typedef struct vkf_greedy_args {
     void *progress_user;
 } vkf_greedy_args;
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args);
+
+// How the next token is chosen, on the device. All zero: the most probable one, the lowest id among equals (greedy).
+// Otherwise in transformers' order: repetition penalty, temperature, top-k, top-p, min-p, then one draw.
+typedef struct vkf_sampling {
+    float temperature;        // 0: greedy
+    uint32_t top_k;           // tokens that stay, those equal to the last of them too; 0: all
+    float top_p;              // the most probable tokens that together have this probability stay; 0 or 1: all
+    float min_p;              // tokens with this share of the largest probability stay; 0: all
+    float repetition_penalty; // logits of tokens in the sequence are divided by it, multiplied below 0; 0 or 1: none
+    uint64_t seed;            // the same seed gives the same tokens on the same device
+} vkf_sampling;
+
+typedef enum vkf_stop_reason {
+    VKF_STOP_LENGTH = 0, // max_new_tokens
+    VKF_STOP_EOS,        // one of the model's eos_ids or of stop_ids, which stands at the end
+    VKF_STOP_CONTEXT,    // the session's max_target_len is full
+    VKF_STOP_CALLER,     // on_token
+    VKF_STOP_REASON_COUNT
+} vkf_stop_reason;
+
+// Called for every token that was generated; false ends its row, which keeps the token.
+typedef bool (*vkf_token_fn)(void *user, uint32_t row, int32_t token);
+
+// The continuation of prompts by a DECODER: the prompt in parts of max_prompt_len positions, then one submit per token
+// until every row has ended. Rows of unequal lengths are padded on the left, which does not change their results.
+typedef struct vkf_generate_args {
+    uint32_t batch;                 // B
+    const int32_t *prompt_ids;      // the rows' tokens, row behind row
+    const uint32_t *prompt_lengths; // (B), each at least 1
+    uint32_t max_new_tokens;        // 0: until the context is full
+    vkf_sampling sampling;
+    const int32_t *stop_ids; // optional, (stop_count): they end a row as eos_ids do
+    uint32_t stop_count;
+    vkf_token_fn on_token; // optional
+    void *on_token_user;
+    vkf_progress_fn progress; // optional; of the prompt, per part
+    void *progress_user;
+    int32_t *out_ids;             // (B, N), padded with pad_id: N = max_new_tokens, or what the context leaves
+    uint32_t *out_lengths;        // (B)
+    vkf_stop_reason *out_reasons; // optional, (B)
+} vkf_generate_args;
+// Statuses: INVALID_ARGUMENT, TOO_LARGE (the longest prompt and max_new_tokens exceed max_target_len), CANCELLED, and those
+// of a run.
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args);
 
 // Cross attention's weights of decoder layer `layer` for batch entry `row`, (H, query_len, S), gathered over the last
 // decode or greedy run; a session with attention_weights only. out_weights holds H * query_len * S floats.

@@ -5,6 +5,13 @@ const vkf__family vkf__family_distilbert = {
     .model_types = {"distilbert"},
     .base = "distilbert.",
     .layer = "transformer.layer.",
+    .config =
+        {
+            .kind = VKF_MODEL_ENCODER,
+            .layer_norm_eps = 1e-12f,
+            .attention_bias = true,
+            .feed_forward_bias = true,
+        },
     .weights =
         {
             [VKF_WEIGHT_WORDS] = "embeddings.word_embeddings.weight",
@@ -38,5 +45,4 @@ const vkf__family vkf__family_distilbert = {
             .vocab = "vocab_size",
             .max_positions = "max_position_embeddings",
         },
-    .layer_norm_eps = 1e-12f,
 };

@@ -273,6 +273,7 @@ static vkf_status step(vkf_session *session, uint32_t past)
         .target_len = 1,
         .target_past = past,
         .logit_rows = 1,
+        .choose = true,
         .project_memory = !session->memory_cached,
     };
     VKF_TRY(vkf__session_run(session, VKF_STAGES_STEP, &sizes));

@@ -8,9 +8,16 @@
 #include "kernel/context.h"
 #include "model/config.h"
 
+typedef struct vkf__linear_weights {
+    vkf_tensor weight; // (out, in)
+    vkf_tensor bias;   // optional, (out)
+} vkf__linear_weights;
+
 typedef struct vkf__layer_weights {
     vkf_attention_weights self;
     vkf_attention_weights cross; // decoder layers
+    vkf_tensor q_norm, k_norm;   // optional, (head_dim)
+    vkf__linear_weights gate;    // optional, (dim_feedforward, d_model)
     vkf_feed_forward_weights feed_forward;
     vkf_norm_weights norm[3];
 } vkf__layer_weights;
@@ -21,7 +28,8 @@ typedef struct vkf__weights {
     vkf_norm_weights encoder_norm;
     vkf_norm_weights decoder_norm;
     vkf_tensor source_embedding; // (source_vocab, d_model), SEQ2SEQ and ENCODER
-    vkf_tensor positions;        // (position_offset + max_source_len, d_model) f32, ENCODER
+    vkf_tensor positions;        // learned ones, f32: (position_offset + max_source_len, d_model) of an ENCODER,
+                                 // (max_target_len, d_model) of a DECODER that has them
     vkf_tensor token_types;      // (token_types, d_model), ENCODER with them
     vkf_norm_weights embedding_norm;
     vkf_tensor target_embedding; // may be source_embedding's view

@@ -1,0 +1,222 @@
+#include "model/rotary.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "io/json_file.h"
+
+#define TAU 6.283185307179586
+
+// What config.json says of a rotary embedding.
+typedef struct rope {
+    const json_t *parameters; // NULL: no scaling
+    const char *type;
+    float theta, part;
+    float factor;
+    uint32_t original_len;
+} rope;
+
+typedef struct reader {
+    const vkf__host *host;
+    const char *path;
+    const rope *rope;
+    vkf_rotary *out;
+} reader;
+
+static vkf_status read_number(const reader *r, const char *key, bool required, float *value)
+{
+    if (required || vkf__json_has(r->rope->parameters, key))
+        return vkf__json_f32(r->host, r->path, r->rope->parameters, key, value);
+    return VKF_OK;
+}
+
+// ---- kinds of scaling, each applied to the frequencies 1 / theta^(2i / dim)
+
+static vkf_status scale_nothing(const reader *r)
+{
+    (void)r;
+    return VKF_OK;
+}
+
+// Chen et al. 2023, "Extending Context Window of Large Language Models via Positional Interpolation".
+static vkf_status scale_linear(const reader *r)
+{
+    for (uint32_t i = 0; i < r->out->dim / 2; i++)
+        r->out->inverse_frequency[i] /= r->rope->factor;
+    return VKF_OK;
+}
+
+// The scaling of Llama 3.1: long waves are stretched, short ones not, those between gradually.
+static vkf_status scale_llama3(const reader *r)
+{
+    vkf_status status = VKF_OK;
+    float low = 0, high = 0;
+    double len = r->rope->original_len;
+    VKF_TRY(read_number(r, "low_freq_factor", true, &low));
+    VKF_TRY(read_number(r, "high_freq_factor", true, &high));
+    if (!(low > 0.0f && high > low))
+        return vkf__fail(r->host, VKF_ERROR_FORMAT,
+                         "%s: high_freq_factor is not above low_freq_factor, or that not above 0", r->path);
+    for (uint32_t i = 0; i < r->out->dim / 2; i++) {
+        float *frequency = &r->out->inverse_frequency[i];
+        double wave = TAU / *frequency;
+        double smooth = (len / wave - low) / ((double)high - low);
+        smooth = wave > len / low ? 0.0 : wave < len / high ? 1.0 : smooth;
+        *frequency = (float)((1.0 - smooth) * *frequency / r->rope->factor + smooth * *frequency);
+    }
+fail:
+    return status;
+}
+
+static double yarn_scale(double factor, double by)
+{
+    return factor <= 1.0 ? 1.0 : 0.1 * by * log(factor) + 1.0;
+}
+
+static vkf_status read_yarn_scale(const reader *r)
+{
+    vkf_status status = VKF_OK;
+    float given = 0, over = 0, under = 0;
+    VKF_TRY(read_number(r, "attention_factor", false, &given));
+    VKF_TRY(read_number(r, "mscale", false, &over));
+    VKF_TRY(read_number(r, "mscale_all_dim", false, &under));
+    bool both = over != 0.0f && under != 0.0f;
+    double scale = yarn_scale(r->rope->factor, both ? over : 1.0) / (both ? yarn_scale(r->rope->factor, under) : 1.0);
+    r->out->scale = given != 0.0f ? given : (float)scale;
+fail:
+    return status;
+}
+
+// The dimension whose wave turns `rotations` times within the original context.
+static double yarn_dimension(const reader *r, double rotations)
+{
+    return r->out->dim * log(r->rope->original_len / (rotations * TAU)) / (2.0 * log(r->rope->theta));
+}
+
+// Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language Models".
+static vkf_status scale_yarn(const reader *r)
+{
+    vkf_status status = VKF_OK;
+    float fast = 32.0f, slow = 1.0f;
+    bool truncate = true;
+    VKF_TRY(read_yarn_scale(r));
+    VKF_TRY(read_number(r, "beta_fast", false, &fast));
+    VKF_TRY(read_number(r, "beta_slow", false, &slow));
+    if (vkf__json_has(r->rope->parameters, "truncate"))
+        VKF_TRY(vkf__json_bool(r->host, r->path, r->rope->parameters, "truncate", &truncate));
+    double low = yarn_dimension(r, fast), high = yarn_dimension(r, slow);
+    low = fmax(truncate ? floor(low) : low, 0.0);
+    high = fmin(truncate ? ceil(high) : high, r->out->dim - 1.0);
+    if (low == high)
+        high += 0.001;
+    for (uint32_t i = 0; i < r->out->dim / 2; i++) {
+        double stretched = fmin(fmax((i - low) / (high - low), 0.0), 1.0);
+        float *frequency = &r->out->inverse_frequency[i];
+        *frequency = (float)(*frequency / r->rope->factor * stretched + *frequency * (1.0 - stretched));
+    }
+fail:
+    return status;
+}
+
+static const struct {
+    const char *type;
+    bool factor; // needs one
+    vkf_status (*scale)(const reader *r);
+} kinds[] = {
+    {"default", false, scale_nothing}, {"linear", true, scale_linear}, {"dynamic", false, scale_nothing},
+    {"yarn", true, scale_yarn},        {"llama3", true, scale_llama3},
+};
+
+static vkf_status apply_kind(const reader *r, rope *rope)
+{
+    vkf_status status = VKF_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kinds[i].type, rope->type) != 0)
+            continue;
+        VKF_TRY(read_number(r, "factor", kinds[i].factor, &rope->factor));
+        if (!(rope->factor > 0.0f))
+            return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: factor of the rotary embedding is not above 0", r->path);
+        return kinds[i].scale(r);
+    }
+    return vkf__fail(r->host, VKF_ERROR_UNSUPPORTED,
+                     "%s: rope_type is \"%s\"; supported: default, linear, dynamic, yarn, llama3", r->path, rope->type);
+fail:
+    return status;
+}
+
+// ---- config.json
+
+// Since version 5 transformers writes everything to rope_parameters; before, theta and part stood beside rope_scaling.
+static vkf_status read_rope(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
+                            const vkf_model_config *config, rope *out)
+{
+    vkf_status status = VKF_OK;
+    const json_t *parameters = json_object_get(root, "rope_parameters");
+    if (!json_is_object(parameters))
+        parameters = json_object_get(root, "rope_scaling");
+    rope r = {
+        .parameters = json_is_object(parameters) ? parameters : NULL,
+        .type = "default",
+        .theta = family->rotary_theta,
+        .part = family->rotary_part,
+        .factor = 1.0f,
+        .original_len = config->max_target_len,
+    };
+    const struct {
+        const json_t *object;
+        const char *key;
+        float *value;
+    } numbers[] = {
+        {root, family->keys.rotary_theta, &r.theta},
+        {root, family->keys.rotary_part, &r.part},
+        {r.parameters, "rope_theta", &r.theta},
+        {r.parameters, "partial_rotary_factor", &r.part},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (vkf__json_has(numbers[i].object, numbers[i].key))
+            VKF_TRY(vkf__json_f32(host, path, numbers[i].object, numbers[i].key, numbers[i].value));
+    const char *type = vkf__json_has(r.parameters, "rope_type") ? "rope_type" : "type"; // the older name
+    if (vkf__json_has(r.parameters, type))
+        VKF_TRY(vkf__json_string(host, path, r.parameters, type, &r.type));
+    if (vkf__json_has(r.parameters, "original_max_position_embeddings"))
+        VKF_TRY(vkf__json_u32(host, path, r.parameters, "original_max_position_embeddings", 1, VKF_MAX_LEN,
+                              &r.original_len));
+    if (!(r.theta > 1.0f) || !(r.part > 0.0f && r.part <= 1.0f))
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: theta of the rotary embedding is %g and its part of a head %g",
+                         path, (double)r.theta, (double)r.part);
+    *out = r;
+fail:
+    return status;
+}
+
+vkf_status vkf__rotary_load(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
+                            vkf_model_config *config)
+{
+    vkf_status status = VKF_OK;
+    rope rope;
+    vkf_rotary rotary = {.scale = 1.0f};
+    VKF_TRY(read_rope(host, path, root, family, config, &rope));
+    rotary.dim = (uint32_t)((float)config->head_dim * rope.part);
+    if (rotary.dim % 2 != 0 || rotary.dim == 0 || rotary.dim > VKF_MAX_ROTARY_DIM)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                         "%s: %u elements of a head are rotated; supported: an even number up to %d", path, rotary.dim,
+                         VKF_MAX_ROTARY_DIM);
+    for (uint32_t i = 0; i < rotary.dim / 2; i++)
+        rotary.inverse_frequency[i] = 1.0f / powf(rope.theta, (float)(2 * i) / (float)rotary.dim);
+    VKF_TRY(apply_kind(&(reader){host, path, &rope, &rotary}, &rope));
+    config->rotary = rotary;
+fail:
+    return status;
+}
+
+void vkf__rotary_table(const vkf_rotary *rotary, uint32_t len, float *out_table)
+{
+    uint32_t half = rotary->dim / 2;
+    for (uint32_t t = 0; t < len; t++) {
+        for (uint32_t i = 0; i < half; i++) {
+            float angle = (float)t * rotary->inverse_frequency[i];
+            out_table[(size_t)t * rotary->dim + i] = (float)(cos((double)angle) * rotary->scale);
+            out_table[(size_t)t * rotary->dim + half + i] = (float)(sin((double)angle) * rotary->scale);
+        }
+    }
+}
