@@ -2,7 +2,7 @@
 //
 // The corrected two-pass algorithm (Chan, Golub, LeVeque 1983): the variance is taken about the mean of the first pass,
 // and the mean of those differences, which is only rounding, corrects both. E[x^2] - E[x]^2 would cancel. The correction is
-// subtracted on its own: added to a large mean it would be rounded away.
+// subtracted on its own: added to a large mean it would be rounded away. RMS needs the sum of squares alone: one pass.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -14,6 +14,7 @@
 
 layout(constant_id = VKF_LAYER_NORM_SPEC_HAS_WEIGHT) const uint HAS_WEIGHT = 0;
 layout(constant_id = VKF_LAYER_NORM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
+layout(constant_id = VKF_LAYER_NORM_SPEC_RMS) const uint RMS = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_layer_norm_params p; };
 
@@ -106,15 +107,17 @@ void write_element(uint row_first, uint col, float centre, float shift, float in
 void normalise_row(uint row)
 {
     uint row_first = row * dim;
-    float centre = row_sum(sum_about(row_first, 0.0)).x / float(dim);
+    float centre = RMS != 0 ? 0.0 : row_sum(sum_about(row_first, 0.0)).x / float(dim);
     vec2 moments = row_sum(sum_about(row_first, centre)) / float(dim);
-    float variance = max(moments.y - moments.x * moments.x, 0.0);
+    float shift = RMS != 0 ? 0.0 : moments.x;
+    // A NaN may vanish in max(): without a mean to carry it on there is none.
+    float variance = RMS != 0 ? moments.y : max(moments.y - shift * shift, 0.0);
     float inverse_deviation = inversesqrt(variance + p.eps);
     for (uint first = lane; first < dim; first += UNROLL * lanes) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = first + i * lanes;
             if (col < dim)
-                write_element(row_first, col, centre, moments.x, inverse_deviation);
+                write_element(row_first, col, centre, shift, inverse_deviation);
         }
     }
 }

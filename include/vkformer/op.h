@@ -109,12 +109,13 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_scaled_dot_product_attention(vkf_context *
 
 typedef enum vkf_residual_order {
     VKF_RESIDUAL_NONE = 0,
-    VKF_RESIDUAL_BEFORE, // out = LN(x + residual)
-    VKF_RESIDUAL_AFTER,  // out = LN(x) + residual
+    VKF_RESIDUAL_BEFORE, // out = norm(x + residual)
+    VKF_RESIDUAL_AFTER,  // out = norm(x) + residual
     VKF_RESIDUAL_ORDER_COUNT
 } vkf_residual_order;
 
-// torch.nn.LayerNorm over the last dimension: biased variance, eps inside the root. out may be x itself.
+// torch.nn.LayerNorm over the last dimension: biased variance, eps inside the root. With rms torch.nn.RMSNorm (Zhang &
+// Sennrich 2019): x / sqrt(mean(x^2) + eps), weighted, and with a bias where one is given. out may be x itself.
 typedef struct vkf_layer_norm_desc {
     vkf_tensor x;        // (..., dim)
     vkf_tensor weight;   // optional, (dim)
@@ -123,6 +124,7 @@ typedef struct vkf_layer_norm_desc {
     vkf_tensor out;      // the shape of x
     float eps;
     vkf_residual_order residual_order;
+    bool rms; // false: LayerNorm
 } vkf_layer_norm_desc;
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_norm(vkf_context *context, const vkf_layer_norm_desc *desc);
 

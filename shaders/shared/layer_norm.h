@@ -1,4 +1,5 @@
-// out = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimension, a workgroup or a subgroup to a row.
+// out = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimension, a workgroup or a subgroup to a row. With
+// RMS the mean is taken as 0: out = x / sqrt(mean(x^2) + eps) * weight + bias (Zhang & Sennrich 2019).
 // Built plain, and with a residual added before or after, which takes a fifth storage buffer. out may alias x.
 #ifndef VKF_SHARED_LAYER_NORM_H
 #define VKF_SHARED_LAYER_NORM_H
@@ -13,9 +14,10 @@
 
 #define VKF_LAYER_NORM_SPEC_HAS_WEIGHT 1
 #define VKF_LAYER_NORM_SPEC_HAS_BIAS 2
-#define VKF_LAYER_NORM_SPEC_COUNT 3
-#define VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER 3 // with LAYER_NORM_RESIDUAL: 0 = before, 1 = after
-#define VKF_LAYER_NORM_RESIDUAL_SPEC_COUNT 4
+#define VKF_LAYER_NORM_SPEC_RMS 3
+#define VKF_LAYER_NORM_SPEC_COUNT 4
+#define VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER 4 // with LAYER_NORM_RESIDUAL: 0 = before, 1 = after
+#define VKF_LAYER_NORM_RESIDUAL_SPEC_COUNT 5
 
 struct vkf_layer_norm_params {
     vkf_u32 rows;

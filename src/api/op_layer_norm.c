@@ -51,6 +51,7 @@ vkf_status vkf_layer_norm(vkf_context *context, const vkf_layer_norm_desc *desc)
         .rows = (uint32_t)(count / dim),
         .dim = dim,
         .eps = desc->eps,
+        .rms = desc->rms,
     };
     if (desc->residual_order != VKF_RESIDUAL_NONE)
         args.residual = vkf__span_of(&desc->residual);

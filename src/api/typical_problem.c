@@ -4,9 +4,11 @@
 
 #include "shared/attention.h"
 #include "shared/embed.h"
+#include "shared/gate.h"
 #include "shared/gemm.h"
 #include "shared/layer_norm.h"
 #include "shared/roof.h"
+#include "shared/rotary.h"
 
 #define LINEAR(rows, name)                                                            \
     {                                                                                 \
@@ -70,10 +72,13 @@ const vkf__typical_problem vkf__typical_problems[] = {
     ROWS(VKF_OP_POOL, 32, "32 columns"),
     ROWS(VKF_OP_POOL, 768, "768"),
     ROWS(VKF_OP_POOL, 4096, "4096"),
+    ROWS(VKF_OP_ROTARY, 64, "heads of 64"),
+    ROWS(VKF_OP_ROTARY, 128, "128"),
     EACH(VKF_OP_PERMUTE),
     EACH(VKF_OP_EMBED),
     EACH(VKF_OP_ADDITIVE_SCORES),
     EACH(VKF_OP_COPY),
+    EACH(VKF_OP_GATE),
     EACH(VKF_OP_HEAD_MEAN),
     EACH(VKF_OP_PACK),
     EACH(VKF_OP_ATTENTION_REDUCE),
@@ -157,6 +162,12 @@ void vkf__typical_flags(const vkf__kernel *kernel, const vkf__config *config, ui
         break;
     case VKF_OP_EMBED:
         set_flag(kernel, VKF_EMBED_SPEC_HAS_POSITIONS, 1, out_flags);
+        break;
+    case VKF_OP_ROTARY:
+        set_flag(kernel, VKF_ROTARY_SPEC_HAS_TABLE, 1, out_flags);
+        break;
+    case VKF_OP_GATE:
+        set_flag(kernel, VKF_GATE_SPEC_ACTIVATION, VKF_SHADER_ACTIVATION_SILU, out_flags);
         break;
     default:
         break;

@@ -10,6 +10,7 @@
 #include "shared/attention.h"
 #include "shared/copy.h"
 #include "shared/embed.h"
+#include "shared/gate.h"
 #include "shared/gemm.h"
 #include "shared/gemm_reduce.h"
 #include "shared/head_mean.h"
@@ -18,6 +19,7 @@
 #include "shared/permute.h"
 #include "shared/pool.h"
 #include "shared/roof.h"
+#include "shared/rotary.h"
 #include "shared/softmax.h"
 
 const char *vkf__op_name(vkf__op op)
@@ -34,6 +36,8 @@ const char *vkf__op_name(vkf__op op)
         [VKF_OP_COPY] = "copy",
         [VKF_OP_HEAD_MEAN] = "head_mean",
         [VKF_OP_POOL] = "pool",
+        [VKF_OP_ROTARY] = "rotary",
+        [VKF_OP_GATE] = "gate",
         [VKF_OP_ROOF_COPY] = "roof_copy",
         [VKF_OP_ROOF_READ] = "roof_read",
         [VKF_OP_ROOF_FMA] = "roof_fma",
@@ -74,7 +78,8 @@ static uint32_t row_shared_bytes(const vkf__config *config)
     return 4 * 2 * config->local_size;
 }
 
-static uint32_t pool_shared_bytes(const vkf__config *config)
+// A float for each invocation.
+static uint32_t row_float_shared_bytes(const vkf__config *config)
 {
     return 4 * config->local_size;
 }
@@ -120,13 +125,14 @@ static const vkf__config roof_configs[] = {
         .config_count = COUNT(gemm_configs), .shared_bytes = gemm_shared_bytes, .valid = gemm_valid               \
     }
 
-#define ROW(shader, kind, suffix, native, t0, t1, storage, params, specs)                           \
-    {                                                                                               \
-        .name = shader "." suffix, .op = kind, .types = TYPES(t0, t1), .type_count = 2,             \
-        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = storage,                  \
-        .params_bytes = sizeof(struct params), .spec_count = specs, .configs = row_configs,         \
-        .config_count = COUNT(row_configs), .shared_bytes = row_shared_bytes, .valid = power_of_two \
+#define ROW_SHARING(shader, kind, suffix, native, t0, t1, storage, params, specs, shared)   \
+    {                                                                                       \
+        .name = shader "." suffix, .op = kind, .types = TYPES(t0, t1), .type_count = 2,     \
+        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = storage,          \
+        .params_bytes = sizeof(struct params), .spec_count = specs, .configs = row_configs, \
+        .config_count = COUNT(row_configs), .shared_bytes = shared, .valid = power_of_two   \
     }
+#define ROW(...) ROW_SHARING(__VA_ARGS__, row_shared_bytes)
 
 // The same with a subgroup to a row.
 #define ROW_SUBGROUP(shader, kind, suffix, native, t0, t1, storage, params, specs)                        \
@@ -137,6 +143,7 @@ static const vkf__config roof_configs[] = {
         .config_count = COUNT(row_subgroup_configs), .rank = rank_row_subgroup                            \
     }
 #define ROW_PAIR(...) ROW_SUBGROUP(__VA_ARGS__), ROW(__VA_ARGS__)
+#define ROW_FLOAT_PAIR(...) ROW_SUBGROUP(__VA_ARGS__), ROW_SHARING(__VA_ARGS__, row_float_shared_bytes)
 
 #define SOFTMAX(suffix, native, x, out) \
     ROW_PAIR("softmax", VKF_OP_SOFTMAX, suffix, native, x, out, 4, vkf_softmax_params, VKF_SOFTMAX_SPEC_COUNT)
@@ -153,8 +160,11 @@ static const vkf__config roof_configs[] = {
         .name = "pool." suffix, .op = VKF_OP_POOL, .types = TYPES(x), .type_count = 1,                             \
         .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 3,                                       \
         .params_bytes = sizeof(struct vkf_pool_params), .spec_count = VKF_POOL_SPEC_COUNT, .configs = row_configs, \
-        .config_count = COUNT(row_configs), .shared_bytes = pool_shared_bytes, .valid = power_of_two               \
+        .config_count = COUNT(row_configs), .shared_bytes = row_float_shared_bytes, .valid = power_of_two          \
     }
+
+#define ROTARY(suffix, native, x, out) \
+    ROW_FLOAT_PAIR("rotary", VKF_OP_ROTARY, suffix, native, x, out, 4, vkf_rotary_params, VKF_ROTARY_SPEC_COUNT)
 
 #define FLAT(shader, kind, suffix, native, t0, t1, count, storage, params, specs)            \
     {                                                                                        \
@@ -174,6 +184,8 @@ static const vkf__config roof_configs[] = {
 #define COPY(suffix, native, x, out) \
     FLAT("copy", VKF_OP_COPY, suffix, native, x, out, 2, 2, vkf_copy_params, VKF_COPY_SPEC_COUNT)
 
+#define GATE(suffix, native, x) \
+    FLAT("gate", VKF_OP_GATE, suffix, native, x, x, 1, 2, vkf_gate_params, VKF_GATE_SPEC_COUNT)
 #define PACK(suffix, native, x) \
     FLAT("pack", VKF_OP_PACK, suffix, native, x, x, 1, 2, vkf_pack_params, VKF_PACK_SPEC_COUNT)
 
@@ -438,6 +450,14 @@ const vkf__kernel vkf__kernels[] = {
     POOL("f32", false, F),
     POOL("f16", true, H),
     POOL("f16p", false, H),
+    ROTARY("f32_f32", false, F, F),
+    ROTARY("f32_f16", true, F, H),
+    ROTARY("f32_f16p", false, F, H),
+    ROTARY("f16_f16", true, H, H),
+    ROTARY("f16p_f16p", false, H, H),
+    GATE("f32", false, F),
+    GATE("f16", true, H),
+    GATE("f16p", false, H),
     PACK("f32", false, F),
     PACK("f16", true, H),
     PACK("f16p", false, H),

@@ -24,6 +24,8 @@ typedef enum vkf__op {
     VKF_OP_COPY,
     VKF_OP_HEAD_MEAN,
     VKF_OP_POOL,
+    VKF_OP_ROTARY,
+    VKF_OP_GATE,
     VKF_OP_PACK,
     VKF_OP_ATTENTION,
     VKF_OP_ATTENTION_REDUCE,

@@ -15,7 +15,7 @@ static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args,
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {x->dtype, weight_type};
     const vkf__problem problem = {.m = args->rows, .n = args->dim};
     VKF_TRY(vkf__work_select(work, op, types, &problem, &variant));
-    const uint32_t flags[] = {vkf__present(&args->weight), vkf__present(&args->bias),
+    const uint32_t flags[] = {vkf__present(&args->weight), vkf__present(&args->bias), args->rms,
                               args->residual_order == VKF_RESIDUAL_AFTER};
     struct vkf_layer_norm_params params = {.rows = args->rows, .dim = args->dim, .eps = args->eps};
     vkf__dispatch dispatch = {

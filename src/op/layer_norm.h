@@ -1,4 +1,4 @@
-// Layer normalisation, with an optional residual before or after.
+// Layer or RMS normalisation, with an optional residual before or after.
 #ifndef VKF_OP_LAYER_NORM_H
 #define VKF_OP_LAYER_NORM_H
 
@@ -14,6 +14,7 @@ typedef struct vkf__layer_norm_args {
     vkf_residual_order residual_order;
     uint32_t rows, dim;
     float eps;
+    bool rms; // the mean is taken as 0
 } vkf__layer_norm_args;
 
 // Whether the residual costs no pass of its own.

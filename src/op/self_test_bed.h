@@ -78,5 +78,7 @@ vkf_status vkf__bed_embed(vkf__bed *bed);
 vkf_status vkf__bed_additive(vkf__bed *bed);
 vkf_status vkf__bed_head_mean(vkf__bed *bed);
 vkf_status vkf__bed_pool(vkf__bed *bed);
+vkf_status vkf__bed_rotary(vkf__bed *bed);
+vkf_status vkf__bed_gate(vkf__bed *bed);
 
 #endif

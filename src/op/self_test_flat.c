@@ -6,6 +6,7 @@
 #include "op/additive.h"
 #include "op/copy.h"
 #include "op/embed.h"
+#include "op/gate.h"
 #include "op/pack.h"
 #include "op/permute.h"
 #include "reference/reference.h"
@@ -212,6 +213,31 @@ vkf_status vkf__bed_additive(vkf__bed *bed)
     // tanh is as good as the driver's: Vulkan asks for little.
     vkf__bed_case c = {.emit = emit_additive, .args = &args, .out = args.out, .tolerance = 4e-3};
     return run_and_free(bed, &c, values, "(2, 5, 7), dim 13");
+}
+
+static vkf_status emit_gate(vkf__work *work, const void *args)
+{
+    return vkf__emit_gate(work, args);
+}
+
+vkf_status vkf__bed_gate(vkf__bed *bed)
+{
+    enum { ROWS = 7, DIM = 37, COUNT = ROWS * DIM };
+    vkf_dtype type = bed->variant->kernel->types[0];
+    flat_values *values = make_values(bed);
+    if (!values)
+        return VKF_ERROR_OUT_OF_HOST_MEMORY;
+    const vkf__gate_args args = {
+        .label = "self-test",
+        .x = vkf__bed_floats(bed, type, values->x, (size_t)2 * COUNT),
+        .out = vkf__bed_floats(bed, type, values->out, COUNT),
+        .rows = ROWS,
+        .dim = DIM,
+        .activation = VKF_ACTIVATION_SILU,
+    };
+    vkf__ref_gate(ROWS, DIM, args.activation, values->x, values->out);
+    vkf__bed_case c = {.emit = emit_gate, .args = &args, .out = args.out, .tolerance = vkf__bed_close(type)};
+    return run_and_free(bed, &c, values, "(7, 74)");
 }
 
 static vkf_status emit_head_mean(vkf__work *work, const void *args)

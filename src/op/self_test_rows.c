@@ -106,7 +106,7 @@ typedef struct norm_arrays {
     float *weight, *bias;      // (dim)
 } norm_arrays;
 
-static vkf_status run_layer_norm(vkf__bed *bed, const norm_arrays *arrays, uint32_t rows, uint32_t dim)
+static vkf_status run_layer_norm(vkf__bed *bed, const norm_arrays *arrays, uint32_t rows, uint32_t dim, bool rms)
 {
     const vkf__kernel *kernel = bed->variant->kernel;
     bool residual = kernel->op == VKF_OP_LAYER_NORM_RESIDUAL;
@@ -117,6 +117,7 @@ static vkf_status run_layer_norm(vkf__bed *bed, const norm_arrays *arrays, uint3
         .rows = rows,
         .dim = dim,
         .eps = 1e-5f,
+        .rms = rms,
     };
     vkf__bed_clear(bed);
     args.x = vkf__bed_floats(bed, kernel->types[0], arrays->x, count);
@@ -135,6 +136,7 @@ static vkf_status run_layer_norm(vkf__bed *bed, const norm_arrays *arrays, uint3
         .out = arrays->out,
         .eps = args.eps,
         .residual_order = args.residual_order,
+        .rms = rms,
     };
     vkf__ref_layer_norm(&ref);
     vkf__bed_case c = {
@@ -144,11 +146,12 @@ static vkf_status run_layer_norm(vkf__bed *bed, const norm_arrays *arrays, uint3
         .expected = arrays->out,
         .tolerance = vkf__bed_close(kernel->types[0]),
     };
-    (void)snprintf(c.shape, sizeof c.shape, "(%u, %u)%s", rows, dim, residual ? " with a residual" : "");
+    (void)snprintf(c.shape, sizeof c.shape, "%s(%u, %u)%s", rms ? "RMS of " : "", rows, dim,
+                   residual ? " with a residual" : "");
     return vkf__bed_run(bed, &c);
 }
 
-static vkf_status check_layer_norm(vkf__bed *bed, uint32_t rows, uint32_t dim)
+static vkf_status check_layer_norm(vkf__bed *bed, uint32_t rows, uint32_t dim, bool rms)
 {
     const vkf__host *host = &bed->context->host;
     size_t count = (size_t)rows * dim;
@@ -160,7 +163,7 @@ static vkf_status check_layer_norm(vkf__bed *bed, uint32_t rows, uint32_t dim)
         .bias = vkf__bed_random_values(bed, dim),
     };
     bool complete = arrays.x && arrays.out && arrays.residual && arrays.weight && arrays.bias;
-    vkf_status status = complete ? run_layer_norm(bed, &arrays, rows, dim) : no_memory(bed);
+    vkf_status status = complete ? run_layer_norm(bed, &arrays, rows, dim, rms) : no_memory(bed);
     vkf__free(host, arrays.x);
     vkf__free(host, arrays.out);
     vkf__free(host, arrays.residual);
@@ -174,8 +177,8 @@ vkf_status vkf__bed_layer_norm(vkf__bed *bed)
     vkf_status status = VKF_OK;
     uint32_t lengths[LENGTHS];
     row_lengths(bed, lengths);
-    for (size_t i = 0; i < LENGTHS; i++)
-        VKF_TRY(check_layer_norm(bed, 3, lengths[i]));
+    for (size_t i = 0; i < 2 * LENGTHS; i++)
+        VKF_TRY(check_layer_norm(bed, 3, lengths[i % LENGTHS], i >= LENGTHS));
 fail:
     return status;
 }

@@ -82,6 +82,7 @@ typedef struct vkf__ref_layer_norm_desc {
     float *out;            // (rows, dim); may be x
     float eps;
     vkf_residual_order residual_order;
+    bool rms; // x / sqrt(mean(x^2) + eps) in place of (x - mean) / sqrt(variance + eps)
 } vkf__ref_layer_norm_desc;
 void vkf__ref_layer_norm(const vkf__ref_layer_norm_desc *desc);
 
@@ -105,6 +106,24 @@ void vkf__ref_additive_scores(uint32_t batch, uint32_t q_len, uint32_t k_len, ui
 
 // out[row] = index of the largest of x[row, :], the lowest among equals; NaN counts as largest.
 void vkf__ref_argmax(uint32_t rows, uint32_t cols, const float *x, int32_t *out);
+
+// Rotary position embedding, in the half-split order, of every head, RMS-normalised before with a weight.
+typedef struct vkf__ref_rotary_desc {
+    uint32_t batch, len, heads, head_dim;
+    uint32_t rotary_dim;     // the first so many elements of a head are turned
+    uint32_t first_position; // of t = 0
+    const float *x;          // element (b, t, h, i) at x_first + b * x_batch + t * x_row + h * head_dim + i
+    const float *table;      // optional, (positions, rotary_dim): of each rotary_dim / 2 cosines, then as many sines
+    const float *weight;     // optional, (head_dim)
+    size_t x_first, x_batch, x_row;
+    size_t out_first, out_batch, out_row;
+    float eps;
+    float *out; // may be x where the two lie the same
+} vkf__ref_rotary_desc;
+void vkf__ref_rotary(const vkf__ref_rotary_desc *desc);
+
+// out (rows, dim) = activation(x[:, :dim]) * x[:, dim:].
+void vkf__ref_gate(uint32_t rows, uint32_t dim, vkf_activation activation, const float *x, float *out);
 
 // Multi-head attention, as vkf_attention_desc describes it.
 typedef struct vkf__ref_attention_desc {

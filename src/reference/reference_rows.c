@@ -6,7 +6,7 @@ static void layer_norm_row(const vkf__ref_layer_norm_desc *desc, size_t first)
 {
     bool before = desc->residual_order == VKF_RESIDUAL_BEFORE;
     double mean = 0;
-    for (uint32_t i = 0; i < desc->dim; i++)
+    for (uint32_t i = 0; i < desc->dim && !desc->rms; i++)
         mean += (double)desc->x[first + i] + (before ? (double)desc->residual[first + i] : 0);
     mean /= desc->dim;
     double variance = 0;
@@ -123,4 +123,44 @@ void vkf__ref_pool(const vkf__ref_pool_desc *desc)
         for (size_t i = 0; i < desc->dim && desc->normalise; i++)
             out[i] = (float)(out[i] / fmax(sqrt(squares), 1e-12));
     }
+}
+
+static void rotate_head(const vkf__ref_rotary_desc *desc, const float *x, const float *angles, float *out)
+{
+    double scale = 1, squares = 0;
+    uint32_t half = angles ? desc->rotary_dim / 2 : 0;
+    for (uint32_t i = 0; i < desc->head_dim && desc->weight; i++)
+        squares += (double)x[i] * x[i];
+    if (desc->weight)
+        scale = 1 / sqrt(squares / desc->head_dim + (double)desc->eps);
+#define VALUE(i) ((double)x[i] * scale * (desc->weight ? (double)desc->weight[i] : 1))
+    for (uint32_t i = 0; i < half; i++) {
+        double low = VALUE(i), high = VALUE(i + half), cosine = angles[i], sine = angles[half + i];
+        out[i] = (float)(low * cosine - high * sine);
+        out[i + half] = (float)(high * cosine + low * sine);
+    }
+    for (uint32_t i = 2 * half; i < desc->head_dim; i++)
+        out[i] = (float)VALUE(i);
+#undef VALUE
+}
+
+void vkf__ref_rotary(const vkf__ref_rotary_desc *desc)
+{
+    for (size_t b = 0; b < desc->batch; b++)
+        for (size_t t = 0; t < desc->len; t++)
+            for (size_t h = 0; h < desc->heads; h++) {
+                size_t position = desc->first_position + t;
+                size_t head = h * desc->head_dim;
+                rotate_head(desc, desc->x + desc->x_first + b * desc->x_batch + t * desc->x_row + head,
+                            desc->table ? desc->table + position * desc->rotary_dim : NULL,
+                            desc->out + desc->out_first + b * desc->out_batch + t * desc->out_row + head);
+            }
+}
+
+void vkf__ref_gate(uint32_t rows, uint32_t dim, vkf_activation activation, const float *x, float *out)
+{
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = 0; i < dim; i++)
+            out[row * dim + i] =
+                (float)(vkf__ref_activation(activation, x[2 * row * dim + i]) * x[(2 * row + 1) * dim + i]);
 }

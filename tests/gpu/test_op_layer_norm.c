@@ -1,4 +1,4 @@
-// vkf_layer_norm() against the reference, with and without residuals, in both storage types.
+// vkf_layer_norm() against the reference, LayerNorm and RMSNorm, with and without residuals, in both storage types.
 //
 // Bounds. f32: 1e-5 absolute and relative; the mean of offset data is the one thing that loses more, see there. f16:
 // the result's rounding, 2^-11 relative. Where a stage binds four buffers, x + residual (or LN(x)) passes through the
@@ -18,6 +18,7 @@ typedef struct norm_case {
     bool in_place;
     float eps;
     float mean; // of x
+    bool rms;
 } norm_case;
 
 typedef struct norm_operands {
@@ -50,6 +51,7 @@ static float *expect(const norm_case *c, const norm_operands *o)
         .out = expected,
         .eps = c->eps,
         .residual_order = c->order,
+        .rms = c->rms,
     });
     return expected;
 }
@@ -65,19 +67,20 @@ static void check(vkf_test_ops *ops, const norm_case *c, const norm_operands *o,
         .out = o->out->tensor,
         .eps = c->eps,
         .residual_order = c->order,
+        .rms = c->rms,
     };
     vkf_test_assert_ok(ops, vkf_layer_norm(ops->gpu.context, &desc), "vkf_layer_norm");
     vkf_test_download(ops, o->out);
-    assert_close(
-        o->out->values, expected, o->out->count, atol, rtol,
-        vkf_test_label(&ops->gpu, "layer norm %s %s, %u x %u, weight %d, bias %d, residual %d, eps %g, mean %g%s",
-                       vkf_dtype_name(c->dtype), vkf_dtype_name(c->weight_dtype), c->rows, c->dim, c->weight, c->bias,
-                       (int)c->order, (double)c->eps, (double)c->mean, c->in_place ? ", in place" : ""));
+    assert_close(o->out->values, expected, o->out->count, atol, rtol,
+                 vkf_test_label(&ops->gpu, "%s norm %s %s, %u x %u, weight %d, bias %d, residual %d, eps %g, mean %g%s",
+                                c->rms ? "RMS" : "layer", vkf_dtype_name(c->dtype), vkf_dtype_name(c->weight_dtype),
+                                c->rows, c->dim, c->weight, c->bias, (int)c->order, (double)c->eps, (double)c->mean,
+                                c->in_place ? ", in place" : ""));
     free(expected);
     vkf_test_ops_reset(ops);
 }
 
-static void run(vkf_test_ops *ops, const norm_case *c)
+static void run_one(vkf_test_ops *ops, const norm_case *c)
 {
     vkf_device_info info;
     vkf_context_device_info(ops->gpu.context, &info);
@@ -85,6 +88,14 @@ static void run(vkf_test_ops *ops, const norm_case *c)
     bool two_passes = half && c->order != VKF_RESIDUAL_NONE && info.max_storage_buffers < 5;
     const norm_operands o = make_operands(ops, c);
     check(ops, c, &o, 1e-5 + (two_passes ? 0x1p-11 * 8 : 0), half ? 0x1p-11 + 1e-5 : 1e-5);
+}
+
+static void run(vkf_test_ops *ops, const norm_case *c)
+{
+    norm_case rms = *c;
+    rms.rms = true;
+    run_one(ops, c);
+    run_one(ops, &rms);
 }
 
 // Around the workgroups of 16, 64 and 256 invocations, which take 8 columns each per iteration.
@@ -166,6 +177,18 @@ static void test_layer_norm_constant_rows(void **state)
     }
 }
 
+// The same of zeros where no mean is taken.
+static void test_rms_norm_zero_rows(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (int without_eps = 0; without_eps < 2; without_eps++) {
+        const norm_case c = {.rows = 2, .dim = 64, .eps = without_eps ? 0 : 1e-5f, .rms = true};
+        const norm_operands o = {.x = vkf_test_constant(ops, VKF_DTYPE_F32, 0, SHAPE(2, 64)),
+                                 .out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 64))};
+        check(ops, &c, &o, 0, 0);
+    }
+}
+
 // E[x^2] - E[x]^2 would have nothing left here. At a mean of 10,000 neighbouring floats are 1e-3 apart: the values are
 // coarse, but exact, and their differences from the mean are too. A sum with a residual is rounded, by up to 5e-4.
 static void test_layer_norm_offset_data(void **state)
@@ -188,11 +211,11 @@ static void test_layer_norm_magnitudes(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     static const float factors[] = {1e15f, 1e4f, 1e-3f, 1e-10f};
-    for (size_t i = 0; i < COUNT_OF(factors); i++) {
-        const norm_case c = {.rows = 2, .dim = 70, .eps = 1e-12f};
+    for (size_t i = 0; i < 2 * COUNT_OF(factors); i++) {
+        const norm_case c = {.rows = 2, .dim = 70, .eps = 1e-12f, .rms = i % 2};
         const norm_operands o = make_operands(ops, &c);
         for (size_t j = 0; j < o.x->count; j++)
-            o.x->values[j] *= factors[i];
+            o.x->values[j] *= factors[i / 2];
         vkf_test_upload(ops, o.x);
         check(ops, &c, &o, 1e-5, 1e-5);
     }
@@ -201,26 +224,24 @@ static void test_layer_norm_magnitudes(void **state)
 static void test_layer_norm_nan_stays_in_its_row(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
-    const norm_case c = {.rows = 4, .dim = 19, .eps = 1e-5f};
-    const norm_operands o = make_operands(ops, &c);
-    o.x->values[19 + 3] = NAN;
-    o.x->values[3 * 19 + 18] = INFINITY;
-    vkf_test_upload(ops, o.x);
-    check(ops, &c, &o, 1e-5, 1e-5);
+    for (int rms = 0; rms < 2; rms++) {
+        const norm_case c = {.rows = 4, .dim = 19, .eps = 1e-5f, .rms = rms};
+        const norm_operands o = make_operands(ops, &c);
+        o.x->values[19 + 3] = NAN;
+        o.x->values[3 * 19 + 18] = INFINITY;
+        vkf_test_upload(ops, o.x);
+        check(ops, &c, &o, 1e-5, 1e-5);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        VKF_OPS_TEST(test_layer_norm_dims),
-        VKF_OPS_TEST(test_layer_norm_half_dims),
-        VKF_OPS_TEST(test_layer_norm_of_100000),
-        VKF_OPS_TEST(test_layer_norm_parameters_and_residuals),
-        VKF_OPS_TEST(test_layer_norm_eps),
-        VKF_OPS_TEST(test_layer_norm_constant_rows),
-        VKF_OPS_TEST(test_layer_norm_offset_data),
-        VKF_OPS_TEST(test_layer_norm_magnitudes),
-        VKF_OPS_TEST(test_layer_norm_nan_stays_in_its_row),
+        VKF_OPS_TEST(test_layer_norm_dims),       VKF_OPS_TEST(test_layer_norm_half_dims),
+        VKF_OPS_TEST(test_layer_norm_of_100000),  VKF_OPS_TEST(test_layer_norm_parameters_and_residuals),
+        VKF_OPS_TEST(test_layer_norm_eps),        VKF_OPS_TEST(test_layer_norm_constant_rows),
+        VKF_OPS_TEST(test_rms_norm_zero_rows),    VKF_OPS_TEST(test_layer_norm_offset_data),
+        VKF_OPS_TEST(test_layer_norm_magnitudes), VKF_OPS_TEST(test_layer_norm_nan_stays_in_its_row),
     };
     // Without 16-bit storage: what touches half storage.
     const struct CMUnitTest packed[] = {

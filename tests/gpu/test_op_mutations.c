@@ -7,9 +7,11 @@
 #include "op/argmax.h"
 #include "op/copy.h"
 #include "op/embed.h"
+#include "op/gate.h"
 #include "op/gemm.h"
 #include "op/layer_norm.h"
 #include "op/permute.h"
+#include "op/rotary.h"
 #include "op/run_once.h"
 #include "op/softmax.h"
 #include "reference/reference.h"
@@ -286,6 +288,7 @@ static const vkf_test_plant LAYER_NORM_MUTATIONS[] = {
     VKF_PLANT(vkf__layer_norm_args, weight.size_bytes, 0),
     VKF_PLANT(vkf__layer_norm_args, bias.size_bytes, 0),
     VKF_PLANT(vkf__layer_norm_args, weight.offset_bytes, 0),
+    VKF_PLANT(vkf__layer_norm_args, rms, 1),
 };
 static const vkf_test_plant RESIDUAL_MUTATIONS[] = {
     VKF_PLANT(vkf__layer_norm_args, dim, 18),
@@ -542,6 +545,84 @@ static void test_additive_mutations_are_noticed(void **state)
     RUN("additive_scores", emit_additive, args, out, expected, ADDITIVE_MUTATIONS);
 }
 
+static vkf_status emit_rotary(vkf__work *work, const void *args)
+{
+    return vkf__emit_rotary(work, args);
+}
+
+static const vkf_test_plant ROTARY_MUTATIONS[] = {
+    VKF_PLANT(vkf__rotary_args, batch, 1),
+    VKF_PLANT(vkf__rotary_args, len, 2),
+    VKF_PLANT(vkf__rotary_args, heads, 1),
+    VKF_PLANT(vkf__rotary_args, head_dim, 8),
+    VKF_PLANT(vkf__rotary_args, rotary_dim, 4),
+    VKF_PLANT(vkf__rotary_args, first_position, 2),
+    VKF_PLANT(vkf__rotary_args, x_first, 1),
+    VKF_PLANT(vkf__rotary_args, x_batch, 62),
+    VKF_PLANT(vkf__rotary_args, x_row, 20),
+    VKF_PLANT(vkf__rotary_args, out_first, 1),
+    VKF_PLANT(vkf__rotary_args, out_batch, 62),
+    VKF_PLANT(vkf__rotary_args, out_row, 20),
+    VKF_PLANT(vkf__rotary_args, eps, VKF_TEST_HALF_BITS),
+    VKF_PLANT(vkf__rotary_args, table.size_bytes, 0),
+    VKF_PLANT(vkf__rotary_args, weight.size_bytes, 0),
+    VKF_PLANT(vkf__rotary_args, weight.offset_bytes, 0),
+};
+
+static void test_rotary_mutations_are_noticed(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(2, 3, 21));
+    vkf_test_operand *table = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(8, 6));
+    vkf_test_operand *weight = vkf_test_uniform(ops, VKF_DTYPE_F32, 0.5f, 1.5f, SHAPE(9));
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 3, 21));
+    const vkf__rotary_args args = {.label = "rotary",
+                                   .x = SPAN(x),
+                                   .out = SPAN(out),
+                                   .table = SPAN(table),
+                                   .weight = SPAN(weight),
+                                   .batch = 2,
+                                   .len = 3,
+                                   .heads = 2,
+                                   .head_dim = 9,
+                                   .rotary_dim = 6,
+                                   .first_position = 3,
+                                   .x_first = 2,
+                                   .x_batch = 63,
+                                   .x_row = 21,
+                                   .out_first = 3,
+                                   .out_batch = 63,
+                                   .out_row = 21,
+                                   .eps = 1e-5f};
+    float *expected = expectation(out);
+    vkf__ref_rotary(&(vkf__ref_rotary_desc){2, 3, 2, 9, 6, 3, x->values, table->values, weight->values, 2, 63, 21, 3,
+                                            63, 21, 1e-5f, expected});
+    RUN("rotary", emit_rotary, args, out, expected, ROTARY_MUTATIONS);
+}
+
+static vkf_status emit_gate(vkf__work *work, const void *args)
+{
+    return vkf__emit_gate(work, args);
+}
+
+static const vkf_test_plant GATE_MUTATIONS[] = {
+    VKF_PLANT(vkf__gate_args, rows, 3),
+    VKF_PLANT(vkf__gate_args, dim, 4),
+    VKF_PLANT(vkf__gate_args, activation, VKF_ACTIVATION_GELU_ERF),
+};
+
+static void test_gate_mutations_are_noticed(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(4, 10));
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(4, 5));
+    const vkf__gate_args args = {
+        .label = "gate", .x = SPAN(x), .out = SPAN(out), .rows = 4, .dim = 5, .activation = VKF_ACTIVATION_SILU};
+    float *expected = expectation(out);
+    vkf__ref_gate(4, 5, VKF_ACTIVATION_SILU, x->values, expected);
+    RUN("gate", emit_gate, args, out, expected, GATE_MUTATIONS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -556,6 +637,8 @@ int main(void)
         VKF_OPS_TEST(test_embed_mutations_are_noticed),
         VKF_OPS_TEST(test_argmax_mutations_are_noticed),
         VKF_OPS_TEST(test_additive_mutations_are_noticed),
+        VKF_OPS_TEST(test_rotary_mutations_are_noticed),
+        VKF_OPS_TEST(test_gate_mutations_are_noticed),
     };
     return cmocka_run_group_tests_name("op_mutations", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
 }

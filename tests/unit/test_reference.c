@@ -209,6 +209,70 @@ static void test_layer_norm_with_a_large_mean(void **state)
     assert_close(out, expected, 4, ATOL, RTOL, "layer norm about 1e6");
 }
 
+static void test_rms_norm_by_hand(void **state)
+{
+    (void)state;
+    // The mean square is 6.25 and 12.25, and with eps 0 the divisors are 2.5 and 3.5.
+    const float x[] = {1, 2, 2, 4, 0, 0, 0, 7};
+    const float weight[] = {1, 2, 1, .5f};
+    const float bias[] = {0, 1, 0, -1};
+    const float plain[] = {.4f, .8f, .8f, 1.6f, 0, 0, 0, 2};
+    const float affine[] = {.4f, 2.6f, .8f, -.2f, 0, 1, 0, 0};
+    float out[8];
+    vkf__ref_layer_norm_desc desc = {.rows = 2, .dim = 4, .x = x, .out = out, .rms = true};
+    vkf__ref_layer_norm(&desc);
+    assert_close(out, plain, 8, ATOL, RTOL, "RMS norm");
+    desc.weight = weight;
+    desc.bias = bias;
+    vkf__ref_layer_norm(&desc);
+    assert_close(out, affine, 8, ATOL, RTOL, "RMS norm, weight and bias");
+    desc.eps = 6;
+    desc.bias = NULL;
+    vkf__ref_layer_norm(&desc);
+    assert_close(out, &(const float){1 / 3.5f}, 1, ATOL, RTOL, "RMS norm, eps");
+}
+
+static void test_rotary_by_hand(void **state)
+{
+    (void)state;
+    // Two positions of one head of five, four of them turned: by 90 and 0 degrees, then by 180 and the angle of (3, 4).
+    const float x[] = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5};
+    const float table[] = {9, 9, 9, 9, 0, 1, 1, 0, -1, .6f, 0, .8f};
+    const float turned[] = {-3, 2, 1, 4, 5, -1, -2, -3, 4, 5};
+    float out[10];
+    vkf__ref_rotary_desc desc = {.batch = 1,
+                                 .len = 2,
+                                 .heads = 1,
+                                 .head_dim = 5,
+                                 .rotary_dim = 4,
+                                 .first_position = 1,
+                                 .x = x,
+                                 .table = table,
+                                 .x_row = 5,
+                                 .out_row = 5,
+                                 .out = out};
+    vkf__ref_rotary(&desc);
+    assert_close(out, turned, 10, 1e-6, RTOL, "rotary");
+    const float weight[] = {1, 1, 1, 1, 2};
+    const float normal[] = {1, 2, 3, 4, 10}; // over the root of the mean square, 11
+    desc.table = NULL;
+    desc.weight = weight;
+    vkf__ref_rotary(&desc);
+    for (size_t i = 0; i < 5; i++)
+        out[i] *= sqrtf(11);
+    assert_close(out, normal, 5, 1e-6, 1e-6, "a normalised head");
+}
+
+static void test_gate_by_hand(void **state)
+{
+    (void)state;
+    const float x[] = {1, -2, 3, 4, -5, 6, 7, 8}; // (2, 4)
+    const float expected[] = {3, 0, 0, 48};
+    float out[4];
+    vkf__ref_gate(2, 2, VKF_ACTIVATION_RELU, x, out);
+    assert_close(out, expected, 4, 0, 0, "gate");
+}
+
 static void test_permute_and_back(void **state)
 {
     (void)state;
@@ -291,6 +355,9 @@ int main(void)
         cmocka_unit_test(test_layer_norm_by_hand),
         cmocka_unit_test(test_layer_norm_residuals),
         cmocka_unit_test(test_layer_norm_with_a_large_mean),
+        cmocka_unit_test(test_rms_norm_by_hand),
+        cmocka_unit_test(test_rotary_by_hand),
+        cmocka_unit_test(test_gate_by_hand),
         cmocka_unit_test(test_permute_and_back),
         cmocka_unit_test(test_embed_with_positions_and_unknown_ids),
         cmocka_unit_test(test_additive_scores_by_hand),

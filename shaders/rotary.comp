@@ -1,0 +1,119 @@
+// Rotary position embedding, with an optional RMSNorm of each head before it; semantics in shared/rotary.h. Who works on
+// a row: include/row.glsl. Without a weight nothing is shared and there is no barrier.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+
+#include "include/storage.glsl"
+#include "shared/rotary.h"
+#include "include/grid.glsl"
+#include "include/row.glsl"
+
+layout(constant_id = VKF_ROTARY_SPEC_WEIGHT) const uint WEIGHT = VKF_ROTARY_WEIGHT_NONE;
+layout(constant_id = VKF_ROTARY_SPEC_HAS_TABLE) const uint HAS_TABLE = 0;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_rotary_params p; };
+layout(push_constant) uniform offsets_block { uint x_offset, out_offset, table_offset, weight_offset; };
+
+READ(TYPE_X, VKF_ROTARY_BINDING_X, x)
+WRITE(TYPE_OUT, VKF_ROTARY_BINDING_OUT, out)
+READ(f32, VKF_ROTARY_BINDING_TABLE, table)
+layout(set = 0, binding = VKF_ROTARY_BINDING_WEIGHT, std430) readonly buffer weight_buffer { uint weight_data[]; };
+
+const uint UNROLL = 4; // elements per iteration: long heads stay below lavapipe's limit of 65,535 iterations
+
+// Read once, ahead of any branch: lavapipe would gather parameters anew in each.
+uint dim;
+uint lane;
+uint lanes;
+
+// A constant decides the type, so that one module serves them all.
+float weight_load(uint i)
+{
+    uint at = weight_offset + i;
+    if (WEIGHT == VKF_ROTARY_WEIGHT_F32)
+        return uintBitsToFloat(weight_data[at]);
+    uint bits = weight_data[at >> 1] >> ((at & 1u) << 4);
+    return WEIGHT == VKF_ROTARY_WEIGHT_F16 ? unpackHalf2x16(bits).x : uintBitsToFloat(bits << 16);
+}
+
+// The sum over the row's invocations, in each of them.
+#ifdef ROW_SUBGROUP
+float row_sum(float own)
+{
+    return subgroupAdd(own);
+}
+#else
+shared float partial[gl_WorkGroupSize.x];
+
+float row_sum(float own)
+{
+    partial[lane] = own;
+    barrier();
+    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
+        if (lane < stride)
+            partial[lane] += partial[lane + stride];
+        barrier();
+    }
+    return partial[0];
+}
+#endif
+
+float inverse_rms(uint from)
+{
+    float sum = 0.0;
+    for (uint first = lane; first < dim; first += UNROLL * lanes) {
+        float part = 0.0;
+        [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
+            uint col = first + i * lanes;
+            float value = x_load(from + min(col, dim - 1));
+            part += col < dim ? value * value : 0.0;
+        }
+        sum += part;
+    }
+    return inversesqrt(row_sum(sum) / float(dim) + p.eps);
+}
+
+float load_input(uint from, uint col, float scale)
+{
+    float value = x_load(from + col);
+    if (WEIGHT != VKF_ROTARY_WEIGHT_NONE)
+        value *= scale * weight_load(col);
+    return value;
+}
+
+void embed_row(uint row)
+{
+    uint token = row / p.heads, head = row % p.heads;
+    uint b = token / p.len, t = token % p.len;
+    uint from = p.x_first + b * p.x_batch + t * p.x_row + head * dim;
+    uint to = p.out_first + b * p.out_batch + t * p.out_row + head * dim;
+    uint half_dim = HAS_TABLE != 0 ? p.rotary_dim / 2 : 0;
+    uint angles = (p.first_position + t) * p.rotary_dim;
+    float scale = 1.0;
+    if (WEIGHT != VKF_ROTARY_WEIGHT_NONE)
+        scale = inverse_rms(from);
+    // One invocation reads and writes both elements of a pair, so that out may be x. What passes comes after the pairs.
+    for (uint first = lane; first < dim - half_dim; first += UNROLL * lanes) {
+        [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
+            uint col = first + i * lanes;
+            if (col < half_dim) {
+                float cosine = table_load(angles + col), sine = table_load(angles + half_dim + col);
+                float low = load_input(from, col, scale), high = load_input(from, col + half_dim, scale);
+                out_store(to + col, low * cosine - high * sine);
+                out_store(to + col + half_dim, high * cosine + low * sine);
+            } else if (col < dim - half_dim) {
+                out_store(to + col + half_dim, load_input(from, col + half_dim, scale));
+            }
+        }
+    }
+}
+
+void main()
+{
+    dim = p.head_dim;
+    lane = row_lane();
+    lanes = row_lanes();
+    FOR_ROWS(row, p.rows)
+        embed_row(row);
+}

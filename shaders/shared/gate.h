@@ -1,0 +1,19 @@
+// Gated linear units (Shazeer 2020): out = activation(x[:, :dim]) * x[:, dim:], x being (rows, 2 * dim) and out (rows, dim).
+#ifndef VKF_SHARED_GATE_H
+#define VKF_SHARED_GATE_H
+
+#include "types.h"
+
+#define VKF_GATE_BINDING_X 1
+#define VKF_GATE_BINDING_OUT 2
+
+#define VKF_GATE_SPEC_ACTIVATION 1 // a VKF_SHADER_ACTIVATION_*
+#define VKF_GATE_SPEC_COUNT 2
+
+struct vkf_gate_params {
+    vkf_u32 count; // rows * dim
+    vkf_u32 dim;
+};
+VKF_SHARED_SIZE(vkf_gate_params, 2)
+
+#endif

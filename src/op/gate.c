@@ -1,0 +1,29 @@
+#include "op/gate.h"
+
+#include "op/flat.h"
+#include "shared/gate.h"
+
+_Static_assert(VKF_SHADER_ACTIVATION_RELU == (int)VKF_ACTIVATION_RELU &&
+                   VKF_SHADER_ACTIVATION_GELU_ERF == (int)VKF_ACTIVATION_GELU_ERF &&
+                   VKF_SHADER_ACTIVATION_GELU_TANH == (int)VKF_ACTIVATION_GELU_TANH &&
+                   VKF_SHADER_ACTIVATION_SILU == (int)VKF_ACTIVATION_SILU &&
+                   VKF_SHADER_ACTIVATION_TANH == (int)VKF_ACTIVATION_TANH,
+               "the shader takes the values of vkf_activation");
+
+vkf_status vkf__emit_gate(vkf__work *work, const vkf__gate_args *args)
+{
+    const uint32_t activation = (uint32_t)args->activation;
+    struct vkf_gate_params params = {.dim = args->dim};
+    const vkf__flat_args flat = {
+        .label = args->label,
+        .op = VKF_OP_GATE,
+        .types = {args->x.dtype},
+        .bindings = {{args->x, false}, {args->out, true}},
+        .flags = &activation,
+        .params = &params,
+        .count = {args->rows, args->dim},
+        .factors = 2,
+        .out_count = &params.count,
+    };
+    return vkf__emit_flat(work, &flat);
+}

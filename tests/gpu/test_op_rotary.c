@@ -1,0 +1,281 @@
+// Rotary position embedding against the reference: sizes of heads, parts of them, types, and rows that lie apart, with
+// each head normalised before or not.
+//
+// Bounds. f32: one product and one sum of values below about 5, and the norm's root: 1e-5. f16: its rounding, 2^-11
+// relative; what is turned may cancel, but only after both products were made in float32.
+#include <math.h>
+#include <stdlib.h>
+
+#include "op/rotary.h"
+#include "op/run_once.h"
+#include "reference/reference.h"
+#include "support/op_fixture.h"
+
+#define SPAN(operand) vkf__span_of(&(operand)->tensor)
+#define NO_WEIGHT VKF_DTYPE_COUNT
+
+typedef struct rotary_case {
+    uint32_t batch, len, heads, head_dim;
+    uint32_t rotary_dim;
+    uint32_t first_position;
+    vkf_dtype x, out, weight; // NO_WEIGHT: not normalised
+    bool no_table, in_place;
+    uint32_t x_first, x_gap; // elements before the first position's heads, and between those of positions
+    uint32_t out_first, out_gap;
+    uint32_t out_len; // positions that out holds of each entry; 0: len
+    float eps;
+} rotary_case;
+
+static vkf_status emit(vkf__work *work, const void *args)
+{
+    return vkf__emit_rotary(work, args);
+}
+
+// Angles as the models have them: position / 10000^(2 i / rotary_dim).
+static vkf_test_operand *make_table(vkf_test_ops *ops, const rotary_case *c)
+{
+    uint32_t positions = c->first_position + c->len, half = c->rotary_dim / 2;
+    vkf_test_operand *table = vkf_test_constant(ops, VKF_DTYPE_F32, 0, SHAPE(positions, c->rotary_dim));
+    for (uint32_t position = 0; position < positions; position++)
+        for (uint32_t i = 0; i < half; i++) {
+            double angle = position / pow(10000, (double)i / half);
+            table->values[position * c->rotary_dim + i] = (float)cos(angle);
+            table->values[position * c->rotary_dim + half + i] = (float)sin(angle);
+        }
+    vkf_test_upload(ops, table);
+    return table;
+}
+
+typedef struct rotary_operands {
+    vkf_test_operand *x, *out, *table, *weight;
+} rotary_operands;
+
+static vkf__rotary_args args_of(const rotary_case *c, const rotary_operands *o)
+{
+    uint32_t width = c->heads * c->head_dim, out_len = c->out_len > 0 ? c->out_len : c->len;
+    return (vkf__rotary_args){
+        .label = "rotary",
+        .x = SPAN(o->x),
+        .out = SPAN(o->out),
+        .table = o->table ? SPAN(o->table) : (vkf__span){0},
+        .weight = o->weight ? SPAN(o->weight) : (vkf__span){0},
+        .batch = c->batch,
+        .len = c->len,
+        .heads = c->heads,
+        .head_dim = c->head_dim,
+        .rotary_dim = c->rotary_dim,
+        .first_position = c->first_position,
+        .x_first = c->x_first,
+        .x_batch = c->len * (width + c->x_gap),
+        .x_row = width + c->x_gap,
+        .out_first = c->out_first,
+        .out_batch = out_len * (width + c->out_gap),
+        .out_row = width + c->out_gap,
+        .eps = c->eps,
+    };
+}
+
+static float *expect(const vkf__rotary_args *args, const rotary_operands *o)
+{
+    float *expected = vkf_test_floats(o->out->count);
+    for (size_t i = 0; i < o->out->count; i++)
+        expected[i] = o->out->values[i];
+    vkf__ref_rotary(&(vkf__ref_rotary_desc){
+        .batch = args->batch,
+        .len = args->len,
+        .heads = args->heads,
+        .head_dim = args->head_dim,
+        .rotary_dim = args->rotary_dim,
+        .first_position = args->first_position,
+        .x = o->x->values,
+        .table = vkf_test_values_of(o->table),
+        .weight = vkf_test_values_of(o->weight),
+        .x_first = args->x_first,
+        .x_batch = args->x_batch,
+        .x_row = args->x_row,
+        .out_first = args->out_first,
+        .out_batch = args->out_batch,
+        .out_row = args->out_row,
+        .eps = args->eps,
+        .out = expected,
+    });
+    return expected;
+}
+
+static void check(vkf_test_ops *ops, const rotary_case *c, const rotary_operands *o)
+{
+    const vkf__rotary_args args = args_of(c, o);
+    float *expected = expect(&args, o);
+    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "rotary", emit, &args), "rotary");
+    vkf_test_download(ops, o->out);
+    assert_close(o->out->values, expected, o->out->count, 1e-5, c->out == VKF_DTYPE_F16 ? 0x1p-11 + 1e-5 : 1e-5,
+                 vkf_test_label(&ops->gpu, "rotary %s to %s, (%u, %u, %u, %u), %u turned%s, weight %s%s",
+                                vkf_dtype_name(c->x), vkf_dtype_name(c->out), c->batch, c->len, c->heads, c->head_dim,
+                                c->rotary_dim, c->no_table ? " by no table" : "",
+                                o->weight ? vkf_dtype_name(c->weight) : "none", c->in_place ? ", in place" : ""));
+    free(expected);
+    vkf_test_ops_reset(ops);
+}
+
+static rotary_operands make_operands(vkf_test_ops *ops, const rotary_case *c)
+{
+    uint32_t width = c->heads * c->head_dim, out_len = c->out_len > 0 ? c->out_len : c->len;
+    rotary_operands o = {.x = vkf_test_normal(ops, c->x, 0, 1, SHAPE(c->batch, c->len, width + c->x_gap))};
+    o.out = c->in_place ? o.x : vkf_test_output(ops, c->out, SHAPE(c->batch, out_len, width + c->out_gap));
+    if (!c->no_table)
+        o.table = make_table(ops, c);
+    if (c->weight != NO_WEIGHT)
+        o.weight = vkf_test_uniform(ops, c->weight, 0.5f, 1.5f, SHAPE(c->head_dim));
+    return o;
+}
+
+static void run(vkf_test_ops *ops, const rotary_case *c)
+{
+    const rotary_operands o = make_operands(ops, c);
+    check(ops, c, &o);
+}
+
+static const vkf_dtype TYPES[][2] = {
+    {VKF_DTYPE_F32, VKF_DTYPE_F32},
+    {VKF_DTYPE_F32, VKF_DTYPE_F16},
+    {VKF_DTYPE_F16, VKF_DTYPE_F16},
+};
+static const vkf_dtype WEIGHTS[] = {NO_WEIGHT, VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_BF16};
+
+static void test_rotary_types_and_weights(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (size_t t = 0; t < COUNT_OF(TYPES); t++)
+        for (size_t w = 0; w < COUNT_OF(WEIGHTS); w++)
+            for (int variant = 0; variant < 4; variant++)
+                run(ops, &(rotary_case){.batch = 2,
+                                        .len = 5,
+                                        .heads = 3,
+                                        .head_dim = 14,
+                                        .rotary_dim = 14,
+                                        .x = TYPES[t][0],
+                                        .out = TYPES[t][1],
+                                        .weight = WEIGHTS[w],
+                                        .no_table = variant & 1,
+                                        .in_place = (variant & 2) && TYPES[t][0] == TYPES[t][1],
+                                        .eps = 1e-6f});
+}
+
+// Around the workgroups of 16, 64 and 256 invocations, whose steps are of 4 elements each; the whole head turned, a
+// quarter of it, and two elements.
+static void test_rotary_head_sizes(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    static const uint32_t dims[] = {2, 3, 4, 15, 16, 17, 63, 64, 65, 80, 96, 127, 128, 129, 255, 256, 257, 1030};
+    for (size_t i = 0; i < COUNT_OF(dims); i++) {
+        const uint32_t turned[] = {dims[i] / 2 * 2, (dims[i] / 4 + 1) / 2 * 2, 2};
+        for (size_t r = 0; r < COUNT_OF(turned); r++)
+            run(ops, &(rotary_case){.batch = 1,
+                                    .len = 3,
+                                    .heads = 2,
+                                    .head_dim = dims[i],
+                                    .rotary_dim = turned[r] > 0 ? turned[r] : 2,
+                                    .weight = r == 1 ? NO_WEIGHT : VKF_DTYPE_F32,
+                                    .in_place = r == 2,
+                                    .eps = 1e-5f});
+    }
+}
+
+// As a decoder has it: heads that stand within rows of queries, keys and values, turned into a cache's rows behind those
+// of earlier positions. What lies between them stays as it was.
+static void test_rotary_into_a_cache(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (size_t t = 0; t < 2 * COUNT_OF(TYPES); t++)
+        run(ops, &(rotary_case){.batch = 3,
+                                .len = 4,
+                                .heads = 2,
+                                .head_dim = 10,
+                                .rotary_dim = 6,
+                                .first_position = 7,
+                                .x = TYPES[t / 2][0],
+                                .out = TYPES[t / 2][1],
+                                .weight = t % 2 ? VKF_DTYPE_BF16 : NO_WEIGHT,
+                                .x_first = 20,
+                                .x_gap = 33,
+                                .out_first = 7 * 23 + 3,
+                                .out_gap = 3,
+                                .out_len = 12,
+                                .eps = 1e-5f});
+}
+
+// More rows than one dimension of a grid holds.
+static void test_rotary_many_rows(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (int weight = 0; weight < 2; weight++)
+        run(ops, &(rotary_case){.batch = 2,
+                                .len = 1200,
+                                .heads = 30,
+                                .head_dim = 6,
+                                .rotary_dim = 6,
+                                .weight = weight ? VKF_DTYPE_F32 : NO_WEIGHT,
+                                .in_place = true,
+                                .eps = 1e-5f});
+}
+
+static void test_rotary_nan_stays_in_its_head(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    const rotary_case c = {
+        .batch = 1, .len = 2, .heads = 3, .head_dim = 16, .rotary_dim = 8, .weight = VKF_DTYPE_F32, .eps = 1e-5f};
+    const rotary_operands o = make_operands(ops, &c);
+    o.x->values[16 + 3] = NAN;
+    o.x->values[4 * 16 + 15] = INFINITY;
+    vkf_test_upload(ops, o.x);
+    check(ops, &c, &o);
+}
+
+static void test_rotary_of_nothing(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    const rotary_case c = {.batch = 2, .len = 2, .heads = 3, .head_dim = 16, .rotary_dim = 8, .weight = NO_WEIGHT};
+    for (int batch = 0; batch < 2; batch++) {
+        const rotary_operands o = make_operands(ops, &c);
+        vkf__rotary_args args = args_of(&c, &o);
+        if (batch)
+            args.batch = 0;
+        else
+            args.len = 0;
+        vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "rotary", emit, &args), "rotary of nothing");
+        vkf_test_assert_untouched(ops, o.out);
+        vkf_test_ops_reset(ops);
+    }
+}
+
+static void test_rotary_too_many_rows_are_refused(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    const rotary_case c = {.batch = 1, .len = 1, .heads = 1, .head_dim = 2, .rotary_dim = 2, .weight = NO_WEIGHT};
+    const rotary_operands o = make_operands(ops, &c);
+    vkf__rotary_args args = args_of(&c, &o);
+    args.batch = args.len = 1u << 16;
+    vkf_test_assert_refused(ops, vkf__run_once(ops->gpu.context, "rotary", emit, &args), VKF_ERROR_TOO_LARGE, "2^32");
+    vkf_test_assert_untouched(ops, o.out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        VKF_OPS_TEST(test_rotary_types_and_weights),
+        VKF_OPS_TEST(test_rotary_head_sizes),
+        VKF_OPS_TEST(test_rotary_into_a_cache),
+        VKF_OPS_TEST(test_rotary_many_rows),
+        VKF_OPS_TEST(test_rotary_nan_stays_in_its_head),
+        VKF_OPS_TEST(test_rotary_of_nothing),
+        VKF_OPS_TEST(test_rotary_too_many_rows_are_refused),
+    };
+    // Without 16-bit storage: what touches half storage.
+    const struct CMUnitTest packed[] = {
+        VKF_OPS_TEST(test_rotary_types_and_weights),
+        VKF_OPS_TEST(test_rotary_into_a_cache),
+    };
+    int failed = cmocka_run_group_tests_name("op_rotary", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
+    failed += cmocka_run_group_tests_name("op_rotary packed", packed, vkf_test_ops_setup_packed, vkf_test_ops_teardown);
+    return failed;
+}
