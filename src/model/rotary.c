@@ -8,18 +8,18 @@
 #define TAU 6.283185307179586
 
 // What config.json says of a rotary embedding.
-typedef struct rope {
+typedef struct rope_config {
     const json_t *parameters; // NULL: no scaling
     const char *type;
     float theta, part;
     float factor;
     uint32_t original_len;
-} rope;
+} rope_config;
 
 typedef struct reader {
     const vkf__host *host;
     const char *path;
-    const rope *rope;
+    const rope_config *rope;
     vkf_rotary *out;
 } reader;
 
@@ -127,7 +127,7 @@ static const struct {
     {"yarn", true, scale_yarn},        {"llama3", true, scale_llama3},
 };
 
-static vkf_status apply_kind(const reader *r, rope *rope)
+static vkf_status apply_kind(const reader *r, rope_config *rope)
 {
     vkf_status status = VKF_OK;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -148,13 +148,13 @@ fail:
 
 // Since version 5 transformers writes everything to rope_parameters; before, theta and part stood beside rope_scaling.
 static vkf_status read_rope(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
-                            const vkf_model_config *config, rope *out)
+                            const vkf_model_config *config, rope_config *out)
 {
     vkf_status status = VKF_OK;
     const json_t *parameters = json_object_get(root, "rope_parameters");
     if (!json_is_object(parameters))
         parameters = json_object_get(root, "rope_scaling");
-    rope r = {
+    rope_config r = {
         .parameters = json_is_object(parameters) ? parameters : NULL,
         .type = "default",
         .theta = family->rotary_theta,
@@ -193,7 +193,7 @@ vkf_status vkf__rotary_load(const vkf__host *host, const char *path, const json_
                             vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
-    rope rope;
+    rope_config rope;
     vkf_rotary rotary = {.scale = 1.0f};
     VKF_TRY(read_rope(host, path, root, family, config, &rope));
     rotary.dim = (uint32_t)((float)config->head_dim * rope.part);
