@@ -110,20 +110,22 @@ typedef enum vkf_model_precision {
 
 typedef struct vkf_model_desc {
     // Either a directory with config.json and model.safetensors: this project's own, or one that save_pretrained() of
-    // Hugging Face's transformers wrote. Its model_type names the family: "bert", "roberta", "xlm-roberta", "camembert",
-    // "distilbert". Pooling is what sentence-transformers put beside it (modules.json), or else the mean ...
+    // Hugging Face's transformers wrote, whose model_type names the family: docs/families.md lists them. An ENCODER's
+    // pooling is what sentence-transformers put beside it (modules.json), or else the mean ...
     const char *directory;
     // ... or a configuration and a safetensors file. Tensor names are PyTorch's: "encoder.layers.0...." for TRANSFORMER,
     // "src_embed.weight", "transformer.encoder.layers.0....", "generator.weight" for SEQ2SEQ.
     const vkf_model_config *config;
     const char *weights_path;
     vkf_model_precision precision;
+    vkf_progress_fn progress; // optional, of loading, once per tensor; returning false gives VKF_ERROR_CANCELLED
+    void *progress_user;
 } vkf_model_desc;
 
 // Ownership: the caller owns the model and destroys it after its sessions.
 // Statuses: INVALID_ARGUMENT, FILE, FORMAT (the message names the file, the tensor and the reason: missing, another shape
 // or type, not a number in it), UNSUPPORTED,
-// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, DEVICE_LOST, VULKAN.
+// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, CANCELLED, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc,
                                                  vkf_model **out_model);
 // The bytes that vkf_model_load() will allocate; reads headers only.
@@ -226,6 +228,14 @@ typedef enum vkf_stop_reason {
 // Called for every token that was generated; false ends its row, which keeps the token.
 typedef bool (*vkf_token_fn)(void *user, uint32_t row, int32_t token);
 
+// What a generation took, from a host clock.
+typedef struct vkf_generation_cost {
+    uint64_t prompt_tokens; // of all rows, padding not counted
+    double prompt_ns;       // until their first new tokens were there
+    uint64_t new_tokens;    // after those
+    double new_ns;
+} vkf_generation_cost;
+
 // The continuation of prompts by a DECODER: the prompt in parts of max_prompt_len positions, then one submit per token
 // until every row has ended. Rows of unequal lengths are padded on the left, which does not change their results.
 typedef struct vkf_generate_args {
@@ -240,9 +250,10 @@ typedef struct vkf_generate_args {
     void *on_token_user;
     vkf_progress_fn progress; // optional; of the prompt, per part
     void *progress_user;
-    int32_t *out_ids;             // (B, N), padded with pad_id: N = max_new_tokens, or what the context leaves
-    uint32_t *out_lengths;        // (B)
-    vkf_stop_reason *out_reasons; // optional, (B)
+    int32_t *out_ids;              // (B, N), padded with pad_id: N = max_new_tokens, or what the context leaves
+    uint32_t *out_lengths;         // (B)
+    vkf_stop_reason *out_reasons;  // optional, (B)
+    vkf_generation_cost *out_cost; // optional
 } vkf_generate_args;
 // Statuses: INVALID_ARGUMENT, TOO_LARGE (the longest prompt and max_new_tokens exceed max_target_len), CANCELLED, and those
 // of a run.

@@ -10,19 +10,12 @@ static vkf_status fail_argument(const vkf_session *session, const char *why)
 static vkf_status check_prompts(const vkf_session *session, const vkf_generate_args *args)
 {
     const vkf__host *host = &session->context->host;
-    uint32_t vocab = session->model->config.target_vocab, context = session->desc.max_target_len;
-    uint32_t needed = args->max_new_tokens > 0 ? args->max_new_tokens : 1;
+    uint32_t vocab = session->model->config.target_vocab;
     const int32_t *id = args->prompt_ids;
     for (uint32_t row = 0; row < args->batch; row++) {
-        uint32_t len = args->prompt_lengths[row];
-        if (len == 0)
+        if (args->prompt_lengths[row] == 0)
             return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_session_generate: prompt %u is empty", row);
-        if (needed > context || len > context - needed)
-            return vkf__fail(host, VKF_ERROR_TOO_LARGE,
-                             "vkf_session_generate: the context is full: prompt %u of %u tokens and %u new ones, "
-                             "max_target_len is %u",
-                             row, len, needed, context);
-        for (uint32_t t = 0; t < len; t++, id++)
+        for (uint32_t t = 0; t < args->prompt_lengths[row]; t++, id++)
             if (*id < 0 || (uint32_t)*id >= vocab)
                 return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                                  "vkf_session_generate: token id %d in prompt %u is outside the vocabulary of %u", *id,

@@ -1,6 +1,7 @@
 // Runs of a DECODER: the prompt in parts, and then token by token what follows.
 #include <string.h>
 
+#include "base/clock.h"
 #include "model/session_run.h"
 
 // Sequences of unequal lengths as the rows of a batch: their padding stands in front, so that all end together.
@@ -222,6 +223,17 @@ fail:
     return status;
 }
 
+// Places for prompt and continuation are known before anything runs.
+static vkf_status check_room(const vkf_session *session, const vkf_generate_args *args, uint32_t longest)
+{
+    uint32_t context = session->desc.max_target_len, new_tokens = args->max_new_tokens > 0 ? args->max_new_tokens : 1;
+    if (longest < context && new_tokens <= context - longest)
+        return VKF_OK;
+    return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
+                     "the context is full: a prompt of %u tokens and %u new ones, there is room for %u", longest,
+                     new_tokens, context);
+}
+
 static vkf_status make_prompt(const vkf_session *session, const vkf_generate_args *args, prompt *out)
 {
     vkf_status status = VKF_OK;
@@ -229,6 +241,7 @@ static vkf_status make_prompt(const vkf_session *session, const vkf_generate_arg
     const int32_t *tokens = args->prompt_ids;
     for (uint32_t row = 0; row < args->batch; row++)
         longest = args->prompt_lengths[row] > longest ? args->prompt_lengths[row] : longest;
+    VKF_TRY(check_room(session, args, longest));
     VKF_TRY(prompt_make(session, args->batch, longest, out));
     for (uint32_t row = 0; row < args->batch; row++) {
         set_row(session, out, row, longest - args->prompt_lengths[row], tokens);
@@ -236,6 +249,16 @@ static vkf_status make_prompt(const vkf_session *session, const vkf_generate_arg
     }
 fail:
     return status;
+}
+
+static vkf_generation_cost cost_of(const vkf_generate_args *args, const generated *g, double prompt_ns, double new_ns)
+{
+    vkf_generation_cost cost = {.prompt_ns = prompt_ns, .new_ns = new_ns};
+    for (uint32_t row = 0; row < args->batch; row++) {
+        cost.prompt_tokens += args->prompt_lengths[row];
+        cost.new_tokens += g->lengths[row] - 1;
+    }
+    return cost;
 }
 
 static void give(const vkf_generate_args *args, const generated *g, bool context_full)
@@ -255,9 +278,13 @@ vkf_status vkf__session_generate(vkf_session *session, const vkf_generate_args *
     VKF_TRY(make_prompt(session, args, &p));
     uint32_t room = session->desc.max_target_len - p.len;
     VKF_TRY(generated_make(session, args->batch, args->max_new_tokens > 0 ? args->max_new_tokens : room, &g));
+    double began_ns = vkf__now_ns();
     VKF_TRY(run_prompt(session, args, &p));
+    double prompt_ns = vkf__now_ns() - began_ns;
     VKF_TRY(run_steps(session, args, p.len, &g));
     give(args, &g, args->max_new_tokens == 0);
+    if (args->out_cost)
+        *args->out_cost = cost_of(args, &g, prompt_ns, vkf__now_ns() - began_ns - prompt_ns);
 fail:
     prompt_free(host, &p);
     generated_free(host, &g);

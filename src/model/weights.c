@@ -257,8 +257,14 @@ vkf_status vkf__weights_load(vkf_context *context, const vkf__model_source *sour
     preparation p = {0};
     VKF_TRY(prepare(context, source, storage, &p));
     VKF_TRY(make_buffers(context, &p.places, &p.weights, &p.rows));
-    for (size_t i = 0; i < p.count; i++)
+    for (size_t i = 0; i < p.count; i++) {
+        if (source->progress &&
+            !source->progress(source->progress_user, (uint32_t)i, (uint32_t)p.count, p.slots[i].name)) {
+            status = VKF_ERROR_CANCELLED;
+            goto fail;
+        }
         VKF_TRY(fill_slot(context, source->checkpoint, &p, i));
+    }
     report_unused(context, source, &p);
     vkf__weights_link(&source->config, &p.weights);
     *out_weights = p.weights;

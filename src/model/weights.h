@@ -44,6 +44,8 @@ typedef struct vkf__model_source {
     vkf_model_config config;
     const vkf__family *family; // NULL: PyTorch's names
     vkf__checkpoint *checkpoint;
+    vkf_progress_fn progress; // optional, of loading
+    void *progress_user;
 } vkf__model_source;
 
 // The types of a model on the device.
