@@ -9,8 +9,8 @@
 
 // The modules of one source, compressed together; shaders/embed.cmake says how.
 typedef struct vkf__shader_family {
-    const uint8_t *gzip;
-    uint32_t gzip_bytes;
+    const uint8_t *xz;
+    uint32_t xz_bytes;
     uint32_t word_count; // of all its modules
 } vkf__shader_family;
 

@@ -17,8 +17,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformerConfig.cmake ${CMAKE_CURRENT_B
               tools/cmake/FindJansson.cmake tools/cmake/FindPCRE2.cmake tools/cmake/FindUtf8proc.cmake
         DESTINATION ${package_dir})
 
-# zlib by its name: some systems have it without a zlib.pc.
-set(pc_private_libraries ${vkf_glslang_libraries} z ${CMAKE_DL_LIBS} m)
+set(pc_private_libraries ${vkf_glslang_libraries} ${CMAKE_DL_LIBS} m)
 list(TRANSFORM pc_private_libraries PREPEND "-l")
 list(JOIN pc_private_libraries " " pc_private_libraries)
 string(APPEND pc_private_libraries " ${CMAKE_THREAD_LIBS_INIT}")
