@@ -4,15 +4,13 @@ What a family offers is drawn from the seed, so that twenty seeds cover it; what
 default seed has it.
 
 cases.safetensors holds for each case i: i.ids (B, T), padded on the left, and i.starts (B), the number of padding
-positions, as I32; i.logits (B, T, V) as F32, zeros where there is padding; i.greedy (B, 12):
-what generate() adds with do_sample=False, padded behind the end token; for cases 1 and 2, i.beam (B, 12) with
-num_beams=3, length_penalty=0.8 and early_stopping=True.
+positions, as I32; i.logits (B, T, V) as F32, zeros where there is padding; i.greedy and, for some, i.beam (B, 12), of
+which pretrained_generation.py tells.
 
 Every row is computed alone and without its padding: the same as in a batch, but for dynamic rope scaling, where the longest
 row decides for all. transformers computes RMSNorm and the rotary angles in float32 even in a float64 model; its "eager"
 attention does so with the softmax, too, and is not used.
 """
-import copy
 import os
 import random
 
@@ -20,23 +18,13 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_shared import (BOS, EOS, PAD, POSITIONS, TEXTS, VOCAB, byte_level_bpe, contiguous, randomise,
+from pretrained_generation import NEW_TOKENS, fresh, generate, make_telling
+from pretrained_shared import (BOS, EOS, PAD, POSITIONS, TEXTS, VOCAB, byte_level_bpe, contiguous, randomise, rope,
                                write_lines)
 
 SHAPES = [(1, 1), (1, 17), (3, 9), (2, 30)]  # batch, length
-BEAM_CASES = (1, 2)
-BEAM = dict(num_beams=3, length_penalty=0.8, early_stopping=True)
-NEW_TOKENS = 12
 WITH_TEXTS = ("gpt2", "llama")
 TRAINED = 16  # positions before rope scaling sets in
-KNOWN_AS = "rope_parameters" if int(transformers.__version__.split(".")[0]) >= 5 else "rope_scaling"
-
-
-def rope(theta, **scaling):
-    """How the version at hand wants it: one dictionary since 5, two arguments before."""
-    if KNOWN_AS == "rope_parameters":
-        return {KNOWN_AS: {"rope_theta": theta, **(scaling or {"rope_type": "default"})}}
-    return {"rope_theta": theta, KNOWN_AS: scaling or None}
 
 
 def rope_scaling(kind, draw):
@@ -60,9 +48,8 @@ def gpt2(seed, draw):
 def gpt_neox(seed, draw):
     partial = (0.5, 0.25, 1.0)[seed % 3]
     theta = draw.choice([10000.0, 1000.0])
-    if KNOWN_AS == "rope_parameters":
-        rotary = {KNOWN_AS: {"rope_type": "default", "rope_theta": theta, "partial_rotary_factor": partial}}
-    else:
+    rotary = rope(theta, rope_type="default", partial_rotary_factor=partial)
+    if "rope_theta" in rotary:
         rotary = dict(rotary_pct=partial, rotary_emb_base=theta)
     return dict(hidden_size=48, num_attention_heads=3, intermediate_size=41, use_parallel_residual=seed // 3 % 2 == 1,
                 attention_bias=seed % 5 != 0, hidden_act=draw.choice(["gelu", "gelu_new"]), layer_norm_eps=1e-5,
@@ -134,7 +121,8 @@ def make_model(family, seed, attempt, real):
     config = config_class(vocab_size=REAL_VOCAB if real else VOCAB, pad_token_id=PAD, bos_token_id=BOS,
                           eos_token_id=end, **sizes)
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="sdpa").eval()
-    randomise(model, 1000 * seed + attempt)
+    # A large part of the position or of the token, or the same token follows every text.
+    randomise(model, 1000 * seed + attempt, {"wpe": 1.0, "embed_in": 1.0})
     return model
 
 
@@ -149,107 +137,26 @@ def make_prompts(vocab, generator):
     return prompts
 
 
-class Noise(transformers.LogitsProcessor):
-    """More than any float32 arithmetic is off by: what is generated all the same, is no tie."""
-
-    def __init__(self, seed):
-        self.generator = torch.Generator().manual_seed(seed)
-
-    def __call__(self, input_ids, scores):
-        return scores + 1e-3 * torch.randn(scores.shape, generator=self.generator, dtype=scores.dtype)
-
-
-def continue_row(model, row, noise=None, **options):
-    """(NEW_TOKENS) tokens behind a row of tokens. A copy each time: dynamic rope scaling remembers lengths.
-
-    What is behind an end token is PAD: beam search puts other tokens there."""
-    processors = transformers.LogitsProcessorList([] if noise is None else [Noise(noise)])
-    with torch.no_grad():
-        out = copy.deepcopy(model).generate(
-            row[None], attention_mask=torch.ones_like(row[None]), do_sample=False, max_new_tokens=NEW_TOKENS,
-            min_new_tokens=0, pad_token_id=PAD, logits_processor=processors, **options)[0, len(row):]
-    ends = torch.isin(out, torch.tensor(model.generation_config.eos_token_id or [])).int()
-    out = torch.where(ends.cumsum(0) - ends > 0, PAD, out)
-    return torch.nn.functional.pad(out, (0, NEW_TOKENS - len(out)), value=PAD)
-
-
-def generate(model, ids, starts, **options):
-    """(B, NEW_TOKENS), or None where noise changes what is generated."""
-    rows = []
-    for row in (row[start:] for row, start in zip(ids, starts)):
-        rows.append(continue_row(model, row, **options))
-        if not all(torch.equal(rows[-1], continue_row(model, row, noise, **options)) for noise in (1, 2)):
-            return None
-    return torch.stack(rows)
-
-
-def swap_tokens(model, a, b):
-    weights = {id(w): w for w in (model.get_input_embeddings().weight, model.get_output_embeddings().weight)}
-    with torch.no_grad():
-        for weight in weights.values():
-            weight[[a, b]] = weight[[b, a]]
-
-
-def make_eos_frequent(model, prompts):
-    """Gives the end token's rows to a token that greedy generation comes to, but not at once."""
-    model.generation_config.eos_token_id, end = None, model.generation_config.eos_token_id
-    rows = [continue_row(model, row[start:]).tolist() for ids, starts in prompts for row, start in zip(ids, starts)]
-    model.generation_config.eos_token_id = end
-    late = [token for row in rows for token in set(row[2:]) - set(row[:2]) if token > EOS + 1]
-    if late:
-        swap_tokens(model, EOS, max(sorted(set(late)), key=late.count))
-
-
-def says_something(generated):
-    """Some of the texts end early, few at once, and they are not all the same token again and again."""
-    rows = [row.tolist() for name, tokens in generated.items() if name.endswith("greedy") for row in tokens]
-    lengths = [sum(token != PAD for token in row) for row in rows]
-    ended = sum(1 < n < NEW_TOKENS for n in lengths)
-    return (0 < ended < len(rows) and lengths.count(1) < 2 and all(0 not in row[:n] for row, n in zip(rows, lengths))
-            and len({token for row in rows for token in row}) > NEW_TOKENS)
-
-
-def generate_all(model, prompts):
-    """{name: tokens}, or None where one of them is a tie or they say too little."""
-    out = {}
-    for i, (ids, starts) in enumerate(prompts):
-        out["%d.greedy" % i] = generate(model, ids, starts)
-        if i in BEAM_CASES:
-            out["%d.beam" % i] = generate(model, ids, starts, **BEAM)
-        if any(tokens is None for tokens in out.values()):
-            return None
-    return {name: tokens.int() for name, tokens in out.items()} if says_something(out) else None
-
-
 def compute_logits(model, ids, starts):
     logits = torch.zeros(*ids.shape, model.config.vocab_size, dtype=torch.float64)
     for out, row, start in zip(logits, ids, starts):
         with torch.no_grad():
-            out[start:] = copy.deepcopy(model)(input_ids=row[None, start:]).logits[0]
+            out[start:] = fresh(model)(input_ids=row[None, start:]).logits[0]
     return logits
 
 
-def make_cases(family, seed, real, dtype):
-    """The model as it is saved, and its cases. Prompts are drawn until what is generated says something."""
-    for attempt in range(100):
-        model = make_model(family, seed, attempt, real)
-        prompts = make_prompts(model.config.vocab_size, torch.Generator().manual_seed(1000 * seed + attempt))
-        make_eos_frequent(model, prompts)
-        saved = copy.deepcopy(model.to(dtype))
-        model.double()
-        generated = generate_all(model, prompts)
-        if generated:
-            print("%s, seed %d: attempt %d" % (family, seed, attempt + 1))
-            break
-    else:
-        raise SystemExit("%s, seed %d: no model says something" % (family, seed))
-    cases = dict(generated)
+def make_cases(family, options):
+    """The model as it is saved, the same in float64, and its cases."""
+    def make(attempt):
+        model = make_model(family, options.seed, attempt, options.real)
+        prompts = make_prompts(model.config.vocab_size, torch.Generator().manual_seed(1000 * options.seed + attempt))
+        return model, prompts, [[row[start:] for row, start in zip(ids, starts)] for ids, starts in prompts]
+
+    saved, model, prompts, cases = make_telling(make, "%s, seed %d" % (family, options.seed), options.dtype)
     for i, (ids, starts) in enumerate(prompts):
         logits = compute_logits(model, ids, starts)
-        if not logits.isfinite().all():
-            raise SystemExit("%s, seed %d, case %d: not a number" % (family, seed, i))
-        if not torch.equal(logits[:, -1].argmax(-1), generated["%d.greedy" % i][:, 0]):
-            raise SystemExit("%s, seed %d, case %d: forward() and generate() do not agree" % (family, seed, i))
+        if not torch.equal(logits[:, -1].argmax(-1), cases["%d.greedy" % i][:, 0].long()):
+            raise SystemExit("%s, seed %d, case %d: forward() and generate() do not agree" % (family, options.seed, i))
         cases.update({"%d.ids" % i: ids.int(), "%d.starts" % i: starts.int(), "%d.logits" % i: logits.float()})
     return saved, model, contiguous(cases)
 
@@ -262,7 +169,7 @@ def write_texts(family, model, directory):
         ids = tokenizer.encode(text).ids
         if not 0 < len(ids) <= POSITIONS - NEW_TOKENS:
             continue
-        tokens = generate(model, torch.tensor([ids]), torch.tensor([0]))
+        tokens = generate(model, [torch.tensor(ids)])
         if tokens is None:  # a tie
             continue
         generated = [token for token in tokens[0].tolist() if token != PAD]
@@ -273,7 +180,7 @@ def write_texts(family, model, directory):
 
 def write(family, out, options):
     directory = os.path.join(out, family)
-    saved, model, cases = make_cases(family, options.seed, options.real, options.dtype)
+    saved, model, cases = make_cases(family, options)
     saved.save_pretrained(directory, safe_serialization=True)
     if family in WITH_TEXTS and not options.real:
         write_texts(family, model, directory)

@@ -5,6 +5,7 @@ import os
 
 import tokenizers
 import torch
+import transformers
 
 VOCAB, POSITIONS = 101, 48
 PAD, BOS, EOS = 0, 1, 2
@@ -21,16 +22,28 @@ TEXTS = [
 ]
 
 
-def randomise(model, seed):
-    """Weights as large as trained ones make the activations; norms and biases are not idle."""
+def randomise(model, seed, scales=None, keep=()):
+    """Weights as large as trained ones make the activations; norms and biases are not idle.
+
+    scales: the standard deviation of parameters with a part in their names; keep: parts of the names of those that
+    stay as they are."""
     torch.manual_seed(seed)
+    buffers = [(name, buffer) for name, buffer in model.named_buffers() if name == "final_logits_bias"]
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
+        for name, parameter in [*model.named_parameters(), *buffers]:
+            if any(part in name for part in keep):
+                continue
             norm = name.endswith("weight") and parameter.dim() == 1
             scale = 0.25 if parameter.dim() == 1 else 0.25 * min(1.0, math.sqrt(40 / parameter.shape[-1]))
-            if "wpe" in name or "embed_in" in name:
-                scale = 1.0  # or the same token follows every text
+            scale = next((value for part, value in (scales or {}).items() if part in name), scale)
             parameter.copy_((1.0 if norm else 0.0) + scale * torch.randn_like(parameter, dtype=torch.float32))
+
+
+def rope(theta, **scaling):
+    """As the version of transformers at hand wants it: one dictionary since 5, two arguments before."""
+    if int(transformers.__version__.split(".")[0]) >= 5:
+        return {"rope_parameters": {"rope_theta": theta, **(scaling or {"rope_type": "default"})}}
+    return {"rope_theta": theta, "rope_scaling": scaling or None}
 
 
 def byte_level_bpe(kind):
