@@ -30,11 +30,14 @@ typedef enum vkf_pooling {
 #define VKF_MAX_EOS 8
 
 // Rotary position embedding (Su et al. 2021): element i of the first half of `dim` and element i of the second are turned
-// by position * inverse_frequency[i]. Scaling of contexts is in the frequencies already.
+// by position * inverse_frequency[i]. Scaling of contexts is in the frequencies already, but for the dynamic kind: beyond
+// dynamic_from tokens theta grows with the sequence.
 typedef struct vkf_rotary {
     uint32_t dim; // elements of a head that are turned, even; 0: none
     float scale;  // of cosines and sines: YaRN's attention factor; 1 else
     float inverse_frequency[VKF_MAX_ROTARY_DIM / 2];
+    uint32_t dynamic_from; // 0: not of that kind, which alone has the rest
+    float dynamic_factor, theta;
 } vkf_rotary;
 
 typedef struct vkf_model_config {

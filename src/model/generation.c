@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "model/rotary.h"
 #include "model/session_run.h"
 
 // Sequences of unequal lengths as the rows of a batch: their padding stands in front, so that all end together.
@@ -41,6 +42,25 @@ static void set_row(const vkf_session *session, const prompt *p, uint32_t row, u
     memset(p->hidden + (size_t)row * session->desc.max_target_len, 1, padding);
 }
 
+// With dynamic scaling the length of a prompt decides how its positions are turned.
+static vkf_status write_rotations(vkf_session *session, uint32_t len)
+{
+    vkf_status status = VKF_OK;
+    const vkf_rotary *rotary = &session->model->config.rotary;
+    const vkf__span *span = &session->spans.rotary;
+    uint32_t context = session->desc.max_target_len;
+    float *rows = NULL;
+    if (rotary->dynamic_from == 0)
+        return VKF_OK;
+    VKF_ALLOC(&session->context->host, rows, (size_t)context * rotary->dim);
+    vkf__rotary_rows(rotary, 0, len, len, rows);
+    vkf__rotary_rows(rotary, len, context - len, 0, rows + (size_t)len * rotary->dim);
+    VKF_TRY(vkf_buffer_write(span->buffer, span->offset_bytes, rows, span->size_bytes));
+fail:
+    vkf__free(&session->context->host, rows);
+    return status;
+}
+
 static vkf_status write_prompt(vkf_session *session, const prompt *p)
 {
     vkf_status status = VKF_OK;
@@ -53,6 +73,7 @@ static vkf_status write_prompt(vkf_session *session, const prompt *p)
     if (vkf__present(mask))
         VKF_TRY(vkf_buffer_write(mask->buffer, mask->offset_bytes, p->hidden,
                                  (uint64_t)p->batch * session->desc.max_target_len));
+    VKF_TRY(write_rotations(session, p->len));
 fail:
     return status;
 }

@@ -118,12 +118,23 @@ fail:
     return status;
 }
 
+static vkf_status scale_dynamic(const reader *r)
+{
+    if (r->out->dim < 4)
+        return vkf__fail(r->host, VKF_ERROR_UNSUPPORTED, "%s: dynamic scaling of %u rotated elements", r->path,
+                         r->out->dim);
+    r->out->dynamic_from = r->rope->original_len;
+    r->out->dynamic_factor = r->rope->factor;
+    r->out->theta = r->rope->theta;
+    return VKF_OK;
+}
+
 static const struct {
     const char *type;
     bool factor; // needs one
     vkf_status (*scale)(const reader *r);
 } kinds[] = {
-    {"default", false, scale_nothing}, {"linear", true, scale_linear}, {"dynamic", false, scale_nothing},
+    {"default", false, scale_nothing}, {"linear", true, scale_linear}, {"dynamic", true, scale_dynamic},
     {"yarn", true, scale_yarn},        {"llama3", true, scale_llama3},
 };
 
@@ -204,19 +215,37 @@ vkf_status vkf__rotary_load(const vkf__host *host, const char *path, const json_
     for (uint32_t i = 0; i < rotary.dim / 2; i++)
         rotary.inverse_frequency[i] = 1.0f / powf(rope.theta, (float)(2 * i) / (float)rotary.dim);
     VKF_TRY(apply_kind(&(reader){host, path, &rope, &rotary}, &rope));
+    if (rotary.dynamic_from > 0 && (double)config->max_target_len * (double)rotary.dynamic_factor < VKF_MAX_LEN)
+        config->max_target_len = (uint32_t)((float)config->max_target_len * rotary.dynamic_factor);
     config->rotary = rotary;
 fail:
     return status;
 }
 
-void vkf__rotary_table(const vkf_rotary *rotary, uint32_t len, float *out_table)
+// theta^(dim / (dim - 2)) grows by what the sequence exceeds the trained length by ("NTK-aware" scaling, as transformers
+// has it).
+static void grown_frequencies(const vkf_rotary *rotary, uint32_t sequence_len, float *out_frequencies)
+{
+    double beyond =
+        rotary->dynamic_factor * (double)sequence_len / rotary->dynamic_from - (rotary->dynamic_factor - 1.0);
+    float theta = (float)(rotary->theta * pow(beyond, rotary->dim / (rotary->dim - 2.0)));
+    for (uint32_t i = 0; i < rotary->dim / 2; i++)
+        out_frequencies[i] = 1.0f / powf(theta, (float)(2 * i) / (float)rotary->dim);
+}
+
+void vkf__rotary_rows(const vkf_rotary *rotary, uint32_t first, uint32_t count, uint32_t sequence_len, float *out_rows)
 {
     uint32_t half = rotary->dim / 2;
-    for (uint32_t t = 0; t < len; t++) {
+    float grown[VKF_MAX_ROTARY_DIM / 2];
+    for (uint32_t t = first; t < first + count; t++, out_rows += rotary->dim) {
+        uint32_t len = sequence_len > 0 ? sequence_len : t + 1;
+        bool grows = rotary->dynamic_from > 0 && len > rotary->dynamic_from;
+        if (grows)
+            grown_frequencies(rotary, len, grown);
         for (uint32_t i = 0; i < half; i++) {
-            float angle = (float)t * rotary->inverse_frequency[i];
-            out_table[(size_t)t * rotary->dim + i] = (float)(cos((double)angle) * rotary->scale);
-            out_table[(size_t)t * rotary->dim + half + i] = (float)(sin((double)angle) * rotary->scale);
+            float angle = (float)t * (grows ? grown[i] : rotary->inverse_frequency[i]);
+            out_rows[i] = (float)(cos((double)angle) * rotary->scale);
+            out_rows[half + i] = (float)(sin((double)angle) * rotary->scale);
         }
     }
 }

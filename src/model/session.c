@@ -48,7 +48,7 @@ static void sinusoids(const vkf_model_config *config, uint32_t len, float *out_v
 
 static void rotations(const vkf_model_config *config, uint32_t len, float *out_values)
 {
-    vkf__rotary_table(&config->rotary, len, out_values);
+    vkf__rotary_rows(&config->rotary, 0, len, 0, out_values);
 }
 
 static vkf_status make_constants(vkf_session *session, const vkf__span *span, uint32_t dim,

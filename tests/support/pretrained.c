@@ -61,8 +61,8 @@ void vkf_test_write_changed(vkf_test_directory *to, const char *from, const vkf_
     float *values = calloc(tensors[changed].count, sizeof *values);
     assert_non_null(values);
     assert_true(vkf__stored_to_f32(&tensors[changed], 0, tensors[changed].count, values));
-    for (uint64_t i = 0; i < tensors[changed].count; i++)
-        values[i] *= 1.25f;
+    for (uint64_t i = 0; i < tensors[changed].count; i += 3) // not all of it: a norm may follow
+        values[i] *= 1.5f;
     tensors[changed].data = (const uint8_t *)values;
     assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
     assert_int_equal(vkf__safetensors_write(&host, vkf_test_path(to, "model.safetensors"), tensors, count), VKF_OK);

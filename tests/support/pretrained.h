@@ -15,7 +15,7 @@ vkf__safetensors *vkf_test_open_safetensors(const char *directory, const char *n
 // Tensor "NUMBER.NAME"; fails the test when there is none.
 const vkf__stored_tensor *vkf_test_case_tensor(const vkf__safetensors *file, unsigned number, const char *name);
 vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision);
-// Copies a model's directory, with one tensor of it 1.25 times as large.
+// Copies a model's directory, with every third element of one tensor half as large again.
 void vkf_test_write_changed(vkf_test_directory *to, const char *from, const vkf__safetensors *file, size_t changed);
 
 // What a precision is held to: atol and rtol as vkformer/model.h states them.
