@@ -1,4 +1,4 @@
-"""Random encoders: bert, roberta and distilbert, their hidden states and embeddings.
+"""Random encoders: bert, roberta, distilbert and modernbert, their hidden states and embeddings.
 
 cases.safetensors holds for each case i: i.ids, i.types (B, S) and i.lengths (B) as I32, i.hidden (B, S, d_model) and
 i.embeddings (B, d_model) as F32; hidden states of padding are zeros. modules.json is there where the family is one that
@@ -24,6 +24,9 @@ FAMILIES = {
         hidden_act="gelu_new", layer_norm_eps=1e-5, pad_token_id=1)),
     "distilbert": (transformers.DistilBertConfig, transformers.DistilBertModel, dict(
         dim=30, n_heads=3, hidden_dim=41, n_layers=2, activation="relu")),
+    "modernbert": (transformers.ModernBertConfig, transformers.ModernBertModel, dict(  # the window is 4 to each side
+        hidden_size=36, num_attention_heads=2, intermediate_size=41, num_hidden_layers=3, global_attn_every_n_layers=2,
+        local_attention=8, pad_token_id=0, bos_token_id=1, cls_token_id=1, eos_token_id=2, sep_token_id=2)),
 }
 POOLING = {"bert": ("pooling_mode_mean_tokens", True), "roberta": ("pooling_mode_cls_token", False)}
 SHAPES = [(1, 1), (3, 7), (2, 33)]  # batch, length

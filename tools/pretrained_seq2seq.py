@@ -49,11 +49,12 @@ FAMILIES = {
     "marian": (transformers.MarianConfig, marian),
     "bart": (transformers.BartConfig, bart),
 }
-# T5 scales neither its scores nor its embeddings; tied, it scales the last hidden states down. In the others the token and
-# the feed-forward part are strong beside what attention adds, or one token follows every text again and again.
+# T5 scales neither its scores nor its embeddings; tied, it scales the last hidden states down. The token and the
+# feed-forward part are strong beside what attention adds, or one token follows every text again and again.
 STRONG = {"fc1": 0.7, "fc2.weight": 1.0, "out_proj.weight": 0.2, "q_proj": 0.5, "k_proj": 0.5}
 SCALES = {
-    "t5": {"SelfAttention.q": 0.08, "EncDecAttention.q": 0.08, "relative_attention_bias": 1.0, "shared": 1.6},
+    "t5": {"SelfAttention.q": 0.08, "EncDecAttention.q": 0.08, "relative_attention_bias": 1.0, "shared": 1.6,
+           "DenseReluDense.wi": 0.5, "DenseReluDense.wo": 1.0},
     "marian": STRONG,
     "bart": {"embed_positions": 0.4, "shared": 0.6, **STRONG},
 }
@@ -75,7 +76,7 @@ def make_model(family, seed, attempt):
     randomise(model, 1000 * seed + attempt, SCALES[family], ("embed_positions",) if family == "marian" else ())
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if name.endswith("fc2.weight"):  # an activation's mean is no part of what it adds
+            if name.endswith(("fc2.weight", "DenseReluDense.wo.weight")):  # an activation's mean is no part of what it adds
                 parameter -= parameter.mean(1, keepdim=True)
     return model
 
