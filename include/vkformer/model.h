@@ -26,6 +26,16 @@ typedef enum vkf_pooling {
     VKF_POOLING_COUNT
 } vkf_pooling;
 
+// What an ENCODER was trained to say, beyond hidden states: transformers' classes For....
+typedef enum vkf_head {
+    VKF_HEAD_NONE = 0,
+    VKF_HEAD_SEQUENCE_CLASSIFICATION, // logits (B, labels)
+    VKF_HEAD_TOKEN_CLASSIFICATION,    // (B, S, labels)
+    VKF_HEAD_QUESTION_ANSWERING,      // (B, S, 2): where an answer begins, and where it ends
+    VKF_HEAD_MASKED_LM,               // (B, S, source_vocab)
+    VKF_HEAD_COUNT
+} vkf_head;
+
 #define VKF_MAX_ROTARY_DIM 256
 #define VKF_MAX_EOS 8
 
@@ -60,6 +70,11 @@ typedef struct vkf_model_config {
     vkf_pooling pooling;
     bool normalise;        // embeddings have length 1
     uint32_t truncate_len; // tokens of a text that sentence-transformers keeps, at most max_source_len
+    vkf_head head;
+    uint32_t head_outputs;          // logits of a position or a sequence
+    vkf_pooling head_pooling;       // FIRST or MEAN: of SEQUENCE_CLASSIFICATION
+    vkf_activation head_activation; // of the Linear before the projection, if there is one
+    bool head_dense_bias;           // that Linear has one
     // The rest of SEQ2SEQ alone.
     uint32_t target_vocab;
     bool share_embedding; // the target is embedded with src_embed
@@ -69,7 +84,8 @@ typedef struct vkf_model_config {
     int32_t eos_id;
     int32_t unk_id;
     uint32_t max_target_len; // generated tokens, bos and eos included; of DECODER, the prompt's too: its context
-    // Of DECODER alone, which has num_decoder_layers, target_vocab, tie_projection, projection_bias and the ids above, too.
+    // Of DECODER, which has num_decoder_layers, target_vocab, tie_projection, projection_bias and the ids above, too, and of
+    // ENCODER, but for what is said to be a DECODER's.
     vkf_norm_kind norm;
     uint32_t num_kv_heads; // divides num_heads: as many query heads share a key head (Ainslie et al. 2023)
     uint32_t head_dim;     // num_heads * head_dim need not be d_model
@@ -77,10 +93,16 @@ typedef struct vkf_model_config {
     bool parallel;         // x + attention(norm1(x)) + feed_forward(norm2(x)) at once, as GPT-NeoX
     bool attention_bias;   // of queries, keys and values, and of the output
     bool feed_forward_bias;
-    bool learned_positions;       // (max_target_len, d_model) is added to the words
-    vkf_rotary rotary;            // positions by rotation
-    uint32_t window;              // latest positions that one sees, itself included, in the layers of windowed_layers
+    bool norm_bias;         // LayerNorms have one
+    bool final_norm;        // one more behind the last layer
+    bool no_first_norm;     // none before the first layer's attention
+    bool learned_positions; // (max_target_len, d_model) is added to the words
+    vkf_rotary rotary;      // positions by rotation
+    // In the layers of windowed_layers a position sees so many of the latest ones, itself included; in an ENCODER half as
+    // many on either side, and itself.
+    uint32_t window;
     uint32_t windowed_layers[32]; // layer i is bit i % 32 of element i / 32
+    vkf_rotary window_rotary;     // of these layers; dim 0: the same as elsewhere
     int32_t eos_ids[VKF_MAX_EOS]; // eos_id first
     uint32_t eos_count;
 } vkf_model_config;
@@ -142,6 +164,7 @@ typedef struct vkf_session_desc {
     uint32_t max_source_len;
     uint32_t max_target_len;
     // Positions per sequence whose logits vkf_session_decode() can return. 0: a SEQ2SEQ or DECODER session only generates.
+    // An ENCODER's head runs in sessions that have more than 0 here.
     uint32_t max_logit_rows;
     // DECODER: positions of a prompt that are run at once, and in whose number memory for activations grows. 0: 256, or
     // max_target_len if that is less. max_target_len is the context: the prompt's tokens and the generated ones.
@@ -174,6 +197,7 @@ typedef struct vkf_encode_args {
     const void *source_key_mask;
     float *out_memory;     // optional, (B, S, d_model): hidden states
     float *out_embeddings; // optional, (B, d_model), ENCODER
+    float *out_logits;     // optional, ENCODER with a head: see vkf_head
 } vkf_encode_args;
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args);
 

@@ -56,6 +56,7 @@ static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc 
             .max_source_len = desc->max_source_len,
             .max_target_len = 1, // it has no decoder
             .max_prompt_len = 1,
+            .max_logit_rows = desc->max_logit_rows > 0 ? 1 : 0,
             .source_mask = {.key_kind = VKF_MASK_LENGTHS},
             .attention_weights = desc->attention_weights,
         };
@@ -200,6 +201,9 @@ vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
     VKF_TRY(check_source_sizes(session, __func__, args->batch, args->source_len));
     if (args->out_embeddings && !pools(session))
         return fail_argument(session, __func__, "out_embeddings is given, but the model has no pooling");
+    if (args->out_logits && !vkf__session_has_head(session))
+        return fail_argument(session, __func__,
+                             "out_logits is given, but the model has no head, or the session was made without logits");
     if (seq2seq(session) || pools(session)) {
         VKF_TRY(check_tokens(session, __func__, args));
     } else if (!args->source || !masks_given(&session->desc.source_mask, args->source_mask, args->source_key_mask)) {

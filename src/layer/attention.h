@@ -21,6 +21,7 @@ typedef struct vkf__attention_block {
     uint32_t embed_dim, heads, kv_heads, head_dim, v_head_dim, kdim, vdim; // kv_heads divides heads
     bool add_zero_attn;
     vkf_attention_mask mask;
+    uint32_t ahead; // with a causal mask: keys behind its own place that a query sees nevertheless
     vkf_fully_masked fully_masked;
     vkf_dtype dtype; // of activations
     vkf__attention_spans params;

@@ -68,7 +68,7 @@ static vkf_status begin_block(vkf__work *work, const vkf__transformer_block *blo
 {
     vkf_status status = VKF_OK;
     *out_input = *x;
-    if (block->norm_first) {
+    if (block->norm_first && !(block->no_first_norm && index == 0)) {
         VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * block->d_model, out_input));
         VKF_TRY(emit_norm(work, block, index, x, &(vkf__span){0}, out_input, rows));
     }

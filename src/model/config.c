@@ -152,8 +152,10 @@ static const char *encoder_problem(const vkf_model_config *c)
         return "the vocabulary is empty or too large";
     if (c->max_source_len == 0 || c->max_source_len > VKF_MAX_LEN || c->position_offset > VKF_MAX_LEN)
         return "there are no positions, or too many";
-    if (c->num_encoder_layers == 0 || c->num_decoder_layers > 0 || c->norm_first)
-        return "an encoder has layers, post-norm ones, and no decoder";
+    if (c->num_encoder_layers == 0 || c->num_decoder_layers > 0)
+        return "an encoder has layers, and no decoder";
+    if (c->head >= VKF_HEAD_COUNT || (c->head != VKF_HEAD_NONE && c->head_outputs == 0))
+        return "the head is unknown, or says nothing";
     return c->pooling < VKF_POOLING_COUNT ? NULL : "the pooling is unknown";
 }
 

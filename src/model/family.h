@@ -19,9 +19,14 @@ typedef enum vkf__weight_role {
     VKF_WEIGHT_EMBEDDING_NORM_BIAS,
     VKF_WEIGHT_FINAL_NORM_WEIGHT, // behind the last layer
     VKF_WEIGHT_FINAL_NORM_BIAS,
-    VKF_WEIGHT_PROJECTION, // (vocab, d_model); .base does not stand before its name
-    VKF_WEIGHT_Q,          // (num_heads * head_dim, d_model), of layers from here on
-    VKF_WEIGHT_K,          // (num_kv_heads * head_dim, d_model)
+    VKF_WEIGHT_HEAD_DENSE, // (d_model, d_model); .base stands not before names from here on, but for layers'
+    VKF_WEIGHT_HEAD_DENSE_BIAS,
+    VKF_WEIGHT_HEAD_NORM_WEIGHT,
+    VKF_WEIGHT_HEAD_NORM_BIAS,
+    VKF_WEIGHT_PROJECTION, // (vocab or head_outputs, d_model)
+    VKF_WEIGHT_PROJECTION_BIAS,
+    VKF_WEIGHT_Q, // (num_heads * head_dim, d_model), of layers from here on
+    VKF_WEIGHT_K, // (num_kv_heads * head_dim, d_model)
     VKF_WEIGHT_V,
     VKF_WEIGHT_Q_BIAS,
     VKF_WEIGHT_K_BIAS,
@@ -55,12 +60,35 @@ typedef enum vkf__fused {
     VKF_FUSED_BY_HEAD, // one tensor: for each head its rows of q, k and v
 } vkf__fused;
 
+// Places of a head's tensors in its list.
+enum {
+    VKF_HEAD_DENSE = 0,
+    VKF_HEAD_DENSE_BIAS,
+    VKF_HEAD_NORM_WEIGHT,
+    VKF_HEAD_NORM_BIAS,
+    VKF_HEAD_PROJECTION,
+    VKF_HEAD_PROJECTION_BIAS,
+    VKF_HEAD_ROLE_COUNT
+};
+
+// What models of a class of the family have behind the layers.
+typedef struct vkf__family_head {
+    const char *architecture; // as config.json names the class: "BertForMaskedLM"
+    vkf_head head;
+    const char *weights[VKF_HEAD_ROLE_COUNT]; // NULL: there is none
+    vkf_pooling pooling;                      // of SEQUENCE_CLASSIFICATION, where .pooling_key is NULL
+    vkf_activation activation;                // of the dense, where .activation_key is NULL
+    const char *activation_key, *pooling_key;
+} vkf__family_head;
+
 struct vkf__family {
     const char *model_types[4];                 // of config.json; the rest NULL
     const char *base;                           // what models with a head put before the tensors' names: "bert."
     const char *layer;                          // what stands before a layer's number: "encoder.layer."
     const char *weights[VKF_WEIGHT_ROLE_COUNT]; // NULL: the family has no such tensor; fused ones have one name
+    const vkf__family_head *heads;              // of ENCODERs, up to one without a name; NULL: none
     vkf__fused qkv;
+    bool gate_fused; // the gate's rows and those of the first matrix are one tensor
     bool transposed; // linear weights are stored (in, out)
     // What a model is where no key says otherwise: its kind and whatever all models of the family have in common.
     vkf_model_config config;
@@ -71,8 +99,9 @@ struct vkf__family {
         const char *num_kv_heads, *head_dim;  // 0: num_heads, and d_model / num_heads
         const char *window;                   // null: none
         const char *windowed, *windowed_from; // whether there is a window, and its first layer
-        const char *parallel, *attention_bias, *feed_forward_bias;
-        const char *rotary_theta, *rotary_part;
+        const char *full_every;               // layers from one without a window to the next
+        const char *parallel, *attention_bias, *feed_forward_bias, *norm_bias, *head_dense_bias, *projection_bias;
+        const char *rotary_theta, *rotary_part, *window_rotary_theta;
     } keys;
     float rotary_theta, rotary_part; // theta 0: the family has no rotary embedding
     uint32_t feed_forward_factor;    // dim_feedforward is so many times d_model where its key is absent or null
@@ -86,6 +115,7 @@ extern const vkf__family vkf__family_gpt2;
 extern const vkf__family vkf__family_gpt_neox;
 extern const vkf__family vkf__family_llama;
 extern const vkf__family vkf__family_mistral;
+extern const vkf__family vkf__family_modernbert;
 extern const vkf__family vkf__family_qwen2;
 extern const vkf__family vkf__family_qwen3;
 extern const vkf__family vkf__family_roberta;

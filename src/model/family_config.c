@@ -118,7 +118,10 @@ static vkf_status read_switches(const reader *r, vkf_model_config *config, bool 
         {family->keys.attention_bias, &config->attention_bias},
         {family->keys.feed_forward_bias, &config->feed_forward_bias},
         {family->keys.windowed, windowed},
-        {config->kind == VKF_MODEL_DECODER ? "tie_word_embeddings" : NULL, &config->tie_projection},
+        {family->keys.norm_bias, &config->norm_bias},
+        {family->keys.head_dense_bias, &config->head_dense_bias},
+        {family->keys.projection_bias, &config->projection_bias},
+        {"tie_word_embeddings", &config->tie_projection},
     };
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++)
         if (vkf__json_has(r->root, switches[i].key))
@@ -165,7 +168,7 @@ static vkf_status read_windows(const reader *r, bool windowed, vkf_model_config 
 {
     vkf_status status = VKF_OK;
     const json_t *types = json_object_get(r->root, "layer_types");
-    uint32_t from = 0;
+    uint32_t from = 0, full_every = 0;
     if (!windowed)
         config->window = 0;
     if (config->window == 0)
@@ -174,8 +177,11 @@ static vkf_status read_windows(const reader *r, bool windowed, vkf_model_config 
         return read_layer_types(r, types, config);
     if (vkf__json_has(r->root, r->family->keys.windowed_from))
         VKF_TRY(vkf__json_u32(r->host, r->path, r->root, r->family->keys.windowed_from, 0, UINT32_MAX / 2, &from));
+    if (vkf__json_has(r->root, r->family->keys.full_every))
+        VKF_TRY(vkf__json_u32(r->host, r->path, r->root, r->family->keys.full_every, 1, UINT32_MAX / 2, &full_every));
     for (uint32_t i = from; i < *layers_of(config); i++)
-        set_windowed(config, i);
+        if (full_every == 0 || i % full_every != 0)
+            set_windowed(config, i);
 fail:
     return status;
 }
@@ -224,10 +230,66 @@ vkf_status vkf__read_eos(const vkf__host *host, const char *path, const json_t *
     return VKF_OK;
 }
 
+static vkf_status read_head_pooling(const reader *r, const char *key, vkf_pooling *out_pooling)
+{
+    const char *name = NULL;
+    vkf_status status = vkf__json_string(r->host, r->path, r->root, key, &name);
+    if (status != VKF_OK)
+        return status;
+    if (strcmp(name, "cls") != 0 && strcmp(name, "mean") != 0)
+        return vkf__fail(r->host, VKF_ERROR_UNSUPPORTED, "%s: %s is \"%s\"; supported: cls, mean", r->path, key, name);
+    *out_pooling = name[0] == 'c' ? VKF_POOLING_FIRST : VKF_POOLING_MEAN;
+    return VKF_OK;
+}
+
+// As transformers counts them: the names, or two where there are none.
+static uint32_t count_labels(const reader *r)
+{
+    size_t names = json_object_size(json_object_get(r->root, "id2label"));
+    return names > 0 && names <= VKF_MAX_VOCAB ? (uint32_t)names : 2;
+}
+
+static vkf_status read_head(const reader *r, const vkf__family_head *head, vkf_model_config *config)
+{
+    vkf_status status = VKF_OK;
+    config->head = head->head;
+    config->head_pooling = head->pooling;
+    config->head_activation = head->activation;
+    config->head_outputs = head->head == VKF_HEAD_MASKED_LM            ? config->source_vocab
+                           : head->head == VKF_HEAD_QUESTION_ANSWERING ? 2
+                                                                       : count_labels(r);
+    // Only a masked LM's projection may be the words' table, and only its bias may be missing.
+    config->tie_projection = config->tie_projection && head->head == VKF_HEAD_MASKED_LM;
+    config->projection_bias = config->projection_bias || head->head != VKF_HEAD_MASKED_LM;
+    if (head->activation_key)
+        VKF_TRY(read_activation(r, head->activation_key, &config->head_activation));
+    if (head->pooling_key)
+        VKF_TRY(read_head_pooling(r, head->pooling_key, &config->head_pooling));
+fail:
+    return status;
+}
+
+// The class that the model was saved from, if it is one that says something.
+static vkf_status read_encoder(const reader *r, bool windowed, vkf_model_config *config)
+{
+    vkf_status status = VKF_OK;
+    const char *class = json_string_value(json_array_get(json_object_get(r->root, "architectures"), 0));
+    const vkf__family_head *head = r->family->heads;
+    VKF_TRY(read_windows(r, windowed, config));
+    if (r->family->rotary_theta > 0.0f)
+        VKF_TRY(vkf__rotary_load(r->host, r->path, r->root, r->family, config));
+    while (head && head->architecture && class && strcmp(head->architecture, class) != 0)
+        head++;
+    if (head && head->architecture && class)
+        return read_head(r, head, config);
+    config->tie_projection = false;
+fail:
+    return status;
+}
+
 static vkf_status read_decoder(const reader *r, bool windowed, vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
-    config->share_embedding = true; // the words serve both sides of a model that has one
     VKF_TRY(read_windows(r, windowed, config));
     VKF_TRY(read_token(r, "bos_token_id", config->target_vocab, &config->bos_id));
     VKF_TRY(vkf__read_eos(r->host, r->path, r->root, config));
@@ -251,8 +313,11 @@ vkf_status vkf__family_config(const vkf__host *host, const char *path, const jso
     VKF_TRY(read_activation(&r, family->keys.activation, &config.activation));
     VKF_TRY(read_token(&r, "pad_token_id", *vocab_of(&config), &config.pad_id));
     VKF_TRY(read_positions(&r, &config));
+    config.share_embedding = true; // the words serve both sides of a model that has one
     if (config.kind == VKF_MODEL_DECODER)
         VKF_TRY(read_decoder(&r, windowed, &config));
+    else
+        VKF_TRY(read_encoder(&r, windowed, &config));
     *out_config = config;
 fail:
     return status;

@@ -1,9 +1,42 @@
 // DistilBERT (Sanh et al. 2019): BERT with half the layers and no token types.
-#include "model/family.h"
+#include "model/family_bert.h"
+
+static const vkf__family_head heads[] = {
+    VKF_HEADS_PER_TOKEN("DistilBert"),
+    {
+        .architecture = "DistilBertForSequenceClassification",
+        .head = VKF_HEAD_SEQUENCE_CLASSIFICATION,
+        .weights =
+            {
+                [VKF_HEAD_DENSE] = "pre_classifier.weight",
+                [VKF_HEAD_DENSE_BIAS] = "pre_classifier.bias",
+                [VKF_HEAD_PROJECTION] = "classifier.weight",
+                [VKF_HEAD_PROJECTION_BIAS] = "classifier.bias",
+            },
+        .pooling = VKF_POOLING_FIRST,
+        .activation = VKF_ACTIVATION_RELU,
+    },
+    {
+        .architecture = "DistilBertForMaskedLM",
+        .head = VKF_HEAD_MASKED_LM,
+        .weights =
+            {
+                [VKF_HEAD_DENSE] = "vocab_transform.weight",
+                [VKF_HEAD_DENSE_BIAS] = "vocab_transform.bias",
+                [VKF_HEAD_NORM_WEIGHT] = "vocab_layer_norm.weight",
+                [VKF_HEAD_NORM_BIAS] = "vocab_layer_norm.bias",
+                [VKF_HEAD_PROJECTION] = "vocab_projector.weight",
+                [VKF_HEAD_PROJECTION_BIAS] = "vocab_projector.bias",
+            },
+        .activation_key = "activation",
+    },
+    {0},
+};
 
 const vkf__family vkf__family_distilbert = {
     .model_types = {"distilbert"},
     .base = "distilbert.",
+    .heads = heads,
     .layer = "transformer.layer.",
     .config =
         {
@@ -11,6 +44,10 @@ const vkf__family vkf__family_distilbert = {
             .layer_norm_eps = 1e-12f,
             .attention_bias = true,
             .feed_forward_bias = true,
+            .norm_bias = true,
+            .head_dense_bias = true,
+            .projection_bias = true,
+            .tie_projection = true,
         },
     .weights =
         {

@@ -15,6 +15,8 @@ const vkf__family vkf__family_gpt2 = {
             .learned_positions = true,
             .attention_bias = true,
             .feed_forward_bias = true,
+            .norm_bias = true,
+            .final_norm = true,
             .tie_projection = true,
         },
     .weights =

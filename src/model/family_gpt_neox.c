@@ -14,6 +14,8 @@ const vkf__family vkf__family_gpt_neox = {
             .parallel = true,
             .attention_bias = true,
             .feed_forward_bias = true,
+            .norm_bias = true,
+            .final_norm = true,
         },
     .weights =
         {

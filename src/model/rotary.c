@@ -157,28 +157,37 @@ fail:
 
 // ---- config.json
 
-// Since version 5 transformers writes everything to rope_parameters; before, theta and part stood beside rope_scaling.
-static vkf_status read_rope(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
-                            const vkf_model_config *config, rope_config *out)
+// Since version 5 transformers writes everything to rope_parameters, which has one for each type of layer where they
+// differ; before, theta and part stood beside rope_scaling.
+static const json_t *parameters_of(const json_t *root, const char *layer_type)
 {
-    vkf_status status = VKF_OK;
     const json_t *parameters = json_object_get(root, "rope_parameters");
     if (!json_is_object(parameters))
         parameters = json_object_get(root, "rope_scaling");
+    const json_t *own = json_object_get(parameters, layer_type);
+    if (json_is_object(own))
+        return own;
+    return json_is_object(parameters) ? parameters : NULL;
+}
+
+static vkf_status read_rope(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
+                            bool windowed, const vkf_model_config *config, rope_config *out)
+{
+    vkf_status status = VKF_OK;
     rope_config r = {
-        .parameters = json_is_object(parameters) ? parameters : NULL,
+        .parameters = parameters_of(root, windowed ? "sliding_attention" : "full_attention"),
         .type = "default",
         .theta = family->rotary_theta,
         .part = family->rotary_part,
         .factor = 1.0f,
-        .original_len = config->max_target_len,
+        .original_len = config->kind == VKF_MODEL_DECODER ? config->max_target_len : config->max_source_len,
     };
     const struct {
         const json_t *object;
         const char *key;
         float *value;
     } numbers[] = {
-        {root, family->keys.rotary_theta, &r.theta},
+        {root, windowed ? family->keys.window_rotary_theta : family->keys.rotary_theta, &r.theta},
         {root, family->keys.rotary_part, &r.part},
         {r.parameters, "rope_theta", &r.theta},
         {r.parameters, "partial_rotary_factor", &r.part},
@@ -200,24 +209,37 @@ fail:
     return status;
 }
 
-vkf_status vkf__rotary_load(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
-                            vkf_model_config *config)
+static vkf_status make_rotary(const vkf__host *host, const char *path, const vkf_model_config *config,
+                              rope_config *rope, vkf_rotary *out_rotary)
 {
     vkf_status status = VKF_OK;
-    rope_config rope;
     vkf_rotary rotary = {.scale = 1.0f};
-    VKF_TRY(read_rope(host, path, root, family, config, &rope));
-    rotary.dim = (uint32_t)((float)config->head_dim * rope.part);
+    rotary.dim = (uint32_t)((float)config->head_dim * rope->part);
     if (rotary.dim % 2 != 0 || rotary.dim == 0 || rotary.dim > VKF_MAX_ROTARY_DIM)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
                          "%s: %u elements of a head are rotated; supported: an even number up to %d", path, rotary.dim,
                          VKF_MAX_ROTARY_DIM);
     for (uint32_t i = 0; i < rotary.dim / 2; i++)
-        rotary.inverse_frequency[i] = 1.0f / powf(rope.theta, (float)(2 * i) / (float)rotary.dim);
-    VKF_TRY(apply_kind(&(reader){host, path, &rope, &rotary}, &rope));
-    if (rotary.dynamic_from > 0 && (double)config->max_target_len * (double)rotary.dynamic_factor < VKF_MAX_LEN)
-        config->max_target_len = (uint32_t)((float)config->max_target_len * rotary.dynamic_factor);
-    config->rotary = rotary;
+        rotary.inverse_frequency[i] = 1.0f / powf(rope->theta, (float)(2 * i) / (float)rotary.dim);
+    VKF_TRY(apply_kind(&(reader){host, path, rope, &rotary}, rope));
+    *out_rotary = rotary;
+fail:
+    return status;
+}
+
+vkf_status vkf__rotary_load(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
+                            vkf_model_config *config)
+{
+    vkf_status status = VKF_OK;
+    rope_config rope;
+    VKF_TRY(read_rope(host, path, root, family, false, config, &rope));
+    VKF_TRY(make_rotary(host, path, config, &rope, &config->rotary));
+    if (config->rotary.dynamic_from > 0 && (double)config->max_target_len * (double)rope.factor < VKF_MAX_LEN)
+        config->max_target_len = (uint32_t)((float)config->max_target_len * rope.factor);
+    if (family->keys.window_rotary_theta) {
+        VKF_TRY(read_rope(host, path, root, family, true, config, &rope));
+        VKF_TRY(make_rotary(host, path, config, &rope, &config->window_rotary));
+    }
 fail:
     return status;
 }

@@ -51,6 +51,11 @@ static void rotations(const vkf_model_config *config, uint32_t len, float *out_v
     vkf__rotary_rows(&config->rotary, 0, len, 0, out_values);
 }
 
+static void window_rotations(const vkf_model_config *config, uint32_t len, float *out_values)
+{
+    vkf__rotary_rows(&config->window_rotary, 0, len, 0, out_values);
+}
+
 static vkf_status make_constants(vkf_session *session, const vkf__span *span, uint32_t dim,
                                  void (*fill)(const vkf_model_config *config, uint32_t len, float *out_values))
 {
@@ -79,6 +84,8 @@ static vkf_status make_buffers(vkf_session *session, vkf__session_layout *layout
     VKF_TRY(vkf__session_lay_out(session, layout));
     VKF_TRY(make_constants(session, &session->spans.positions, session->model->config.d_model, sinusoids));
     VKF_TRY(make_constants(session, &session->spans.rotary, session->model->config.rotary.dim, rotations));
+    VKF_TRY(make_constants(session, &session->spans.window_rotary, session->model->config.window_rotary.dim,
+                           window_rotations));
 fail:
     return status;
 }

@@ -41,17 +41,19 @@ typedef struct vkf__session_sizes {
     uint32_t source_len;
     uint32_t target_len;  // new target positions
     uint32_t target_past; // positions in the cache before them
-    uint32_t logit_rows;  // positions per sequence that the head projects: all of target_len, the last one, or 0
+    uint32_t logit_rows;  // positions per sequence that the head projects: all of target_len, the last one, or 0; of an
+                          // ENCODER 0: its head does nothing
     bool choose;          // the head writes the next token of each sequence
     bool project_memory;  // the cross caches are not filled yet
 } vkf__session_sizes;
 
 // Everything that stages share, as spans. The masks are absent where the descriptor asks for none.
 typedef struct vkf__session_spans {
-    vkf__span positions;    // (max_len, d_model) f32; of SEQ2SEQ
-    vkf__span rotary;       // (max_target_len, rotary.dim) f32: see op/rotary.h
-    vkf__span source_ids;   // (B, S) i32, host-visible
-    vkf__span source_types; // (B, S) i32, host-visible; of encoders with token types
+    vkf__span positions;     // (max_len, d_model) f32; of SEQ2SEQ
+    vkf__span rotary;        // (max_target_len, or an ENCODER's max_source_len, rotary.dim) f32: see op/rotary.h
+    vkf__span window_rotary; // the same for layers with a window, where they differ
+    vkf__span source_ids;    // (B, S) i32, host-visible
+    vkf__span source_types;  // (B, S) i32, host-visible; of encoders with token types
     vkf__span
         target_ids;   // (B, max_target_len) i32, host-visible; a DECODER's rows are led by the number of their first
                       // tokens that are padding
@@ -107,6 +109,9 @@ typedef struct vkf__session_layout {
 // call. Statuses: TOO_LARGE, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_layout);
 
+// Whether an ENCODER's head runs in this session.
+bool vkf__session_has_head(const vkf_session *session);
+
 // Elements of a row of target_ids, and the first of them that is a token.
 uint32_t vkf__ids_row(const vkf_session *session);
 uint32_t vkf__ids_lead(const vkf_session *session);
@@ -116,6 +121,13 @@ uint32_t vkf__ids_lead(const vkf_session *session);
 VKF_MUST_CHECK vkf_status vkf__session_make_stages(vkf_session *session);
 VKF_MUST_CHECK vkf_status vkf__stage_emit(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
 vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage_group group);
+
+// Emitters of a stage's head.
+VKF_MUST_CHECK vkf_status vkf__emit_final_norm(vkf_session *session, vkf__stage *stage,
+                                               const vkf__session_sizes *sizes);
+// session_head.c
+VKF_MUST_CHECK vkf_status vkf__emit_encoder_head(vkf_session *session, vkf__stage *stage,
+                                                 const vkf__session_sizes *sizes);
 
 // session.c ----------------------------------------------------------------------------------------------------------
 

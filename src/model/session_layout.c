@@ -53,6 +53,9 @@ static void lay_out_state(vkf_session *session, region *r)
             append(r, VKF_DTYPE_F32, b, desc->max_logit_rows > 0 ? desc->max_logit_rows : 1, config->target_vocab);
     if (config->kind == VKF_MODEL_ENCODER)
         s->embeddings = append(r, VKF_DTYPE_F32, b, d, 1);
+    if (vkf__session_has_head(session))
+        s->logits = append(r, VKF_DTYPE_F32, b, config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION ? 1 : source,
+                           config->head_outputs);
     append_masks(r, &desc->source_mask, b, h, source, source, &s->source_mask, &s->source_key_mask);
     append_masks(r, &desc->target_mask, b, h, target, target, &s->target_mask, &s->target_key_mask);
     append_masks(r, &desc->memory_mask, b, h, target, source, &s->memory_mask, &s->memory_key_mask);
@@ -82,6 +85,12 @@ static void lay_out_cache(vkf_session *session, region *r)
     }
 }
 
+bool vkf__session_has_head(const vkf_session *session)
+{
+    return session->model->config.kind == VKF_MODEL_ENCODER && session->model->config.head != VKF_HEAD_NONE &&
+           session->desc.max_logit_rows > 0;
+}
+
 uint32_t vkf__ids_lead(const vkf_session *session)
 {
     return session->model->config.kind == VKF_MODEL_DECODER ? 1 : 0;
@@ -103,7 +112,9 @@ static void lay_out_tokens(vkf_session *session, region *constants, region *ids)
     if (config->kind == VKF_MODEL_SEQ2SEQ)
         s->positions = append(constants, VKF_DTYPE_F32, longest, config->d_model, 1);
     if (config->rotary.dim > 0)
-        s->rotary = append(constants, VKF_DTYPE_F32, desc->max_target_len, config->rotary.dim, 1);
+        s->rotary = append(constants, VKF_DTYPE_F32, longest, config->rotary.dim, 1);
+    if (config->window_rotary.dim > 0)
+        s->window_rotary = append(constants, VKF_DTYPE_F32, longest, config->window_rotary.dim, 1);
     if (source)
         s->source_ids = append(ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
     if (target)

@@ -6,7 +6,6 @@
 #include "op/embed.h"
 #include "op/gemm.h"
 #include "op/layer_norm.h"
-#include "op/pool.h"
 
 static const char *const group_names[VKF_STAGES_COUNT] = {"encoder", "decoder", "step"};
 
@@ -74,7 +73,7 @@ vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage
         .source_len = desc->max_source_len,
         .target_len = step ? 1 : desc->max_prompt_len,
         .target_past = desc->max_target_len - (step ? 1 : desc->max_prompt_len),
-        .logit_rows = step ? 1 : rows,
+        .logit_rows = step || vkf__session_has_head(session) ? 1 : rows,
         .choose = true,
         .project_memory = true,
     };
@@ -137,8 +136,10 @@ static vkf_status emit_encoder_embed(vkf_session *session, vkf__stage *stage, co
         .label = "embed",
         .ids = s->source_ids,
         .table = vkf__span_of(&weights->source_embedding),
-        .positions = vkf__span_part(&positions, (uint64_t)config->position_offset * config->d_model,
-                                    (uint64_t)config->max_source_len * config->d_model),
+        .positions = vkf__present(&positions)
+                         ? vkf__span_part(&positions, (uint64_t)config->position_offset * config->d_model,
+                                          (uint64_t)config->max_source_len * config->d_model)
+                         : positions,
         .out = s->memory,
         .batch = sizes->batch,
         .len = sizes->source_len,
@@ -174,30 +175,17 @@ fail:
     return status;
 }
 
-static vkf_status emit_pool(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+// What a layer of an ENCODER or a DECODER may have beyond those of nn.Transformer.
+static void set_traits(const vkf_session *session, const vkf__stage *stage, const vkf__layer_weights *w,
+                       vkf__transformer_block *block)
 {
     const vkf_model_config *config = &session->model->config;
-    const vkf__pool_args pool = {
-        .label = "pool",
-        .x = session->spans.memory,
-        .lengths = session->spans.source_key_mask,
-        .out = session->spans.embeddings,
-        .batch = sizes->batch,
-        .len = sizes->source_len,
-        .dim = config->d_model,
-        .pooling = config->pooling,
-        .normalise = config->normalise,
-    };
-    return vkf__emit_pool(&stage->work, &pool);
-}
-
-// What a layer of a DECODER may have beyond those of nn.Transformer.
-static void set_decoder_only(const vkf_session *session, const vkf__stage *stage, const vkf__layer_weights *w,
-                             vkf__transformer_block *block)
-{
-    const vkf_model_config *config = &session->model->config;
+    const vkf__session_spans *s = &session->spans;
     vkf__attention_block *self = &block->self;
+    bool windowed = config->windowed_layers[stage->layer / 32] >> stage->layer % 32 & 1;
+    bool own_rotary = windowed && config->window_rotary.dim > 0;
     block->parallel = config->parallel;
+    block->no_first_norm = config->no_first_norm && stage->layer == 0;
     block->norm_kind = config->norm;
     block->feed_forward.gate = vkf__span_of(&w->gate.weight);
     block->feed_forward.gate_bias = vkf__span_of(&w->gate.bias);
@@ -206,10 +194,15 @@ static void set_decoder_only(const vkf_session *session, const vkf__stage *stage
     self->q_norm = vkf__span_of(&w->q_norm);
     self->k_norm = vkf__span_of(&w->k_norm);
     self->norm_eps = config->layer_norm_eps;
-    self->rotary = session->spans.rotary;
-    self->rotary_dim = config->rotary.dim;
-    if (config->windowed_layers[stage->layer / 32] >> stage->layer % 32 & 1)
+    self->rotary = own_rotary ? s->window_rotary : s->rotary;
+    self->rotary_dim = own_rotary ? config->window_rotary.dim : config->rotary.dim;
+    if (windowed && config->kind == VKF_MODEL_DECODER)
         self->mask.window = config->window;
+    if (windowed && config->kind == VKF_MODEL_ENCODER) {
+        self->ahead = config->window / 2;
+        self->mask.causal = VKF_CAUSAL_TOP_LEFT;
+        self->mask.window = 2 * self->ahead + 1;
+    }
 }
 
 static vkf__transformer_block block_of(const vkf_session *session, const vkf__stage *stage)
@@ -241,8 +234,8 @@ static vkf__transformer_block block_of(const vkf_session *session, const vkf__st
     if (stage->group == VKF_STAGES_STEP && config->kind == VKF_MODEL_SEQ2SEQ)
         desc.self_mask = (vkf_attention_mask){.causal = VKF_CAUSAL_TOP_LEFT};
     vkf__transformer_block block = vkf__transformer_block_of(&desc);
-    if (config->kind == VKF_MODEL_DECODER)
-        set_decoder_only(session, stage, w, &block);
+    if (config->kind == VKF_MODEL_ENCODER || config->kind == VKF_MODEL_DECODER)
+        set_traits(session, stage, w, &block);
     return block;
 }
 
@@ -297,11 +290,14 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
     return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
 }
 
-static vkf_status emit_norm(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+vkf_status vkf__emit_final_norm(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     bool encoder = stage->group == VKF_STAGES_ENCODE;
     const vkf__weights *weights = &session->model->weights;
-    const vkf_norm_weights *norm = encoder ? &weights->encoder_norm : &weights->decoder_norm;
+    vkf_model_kind kind = session->model->config.kind;
+    const vkf_norm_weights *norm = kind == VKF_MODEL_ENCODER || kind == VKF_MODEL_DECODER ? &weights->final_norm
+                                   : encoder                                              ? &weights->encoder_norm
+                                                                                          : &weights->decoder_norm;
     const vkf__span x = encoder ? session->spans.memory : session->spans.hidden;
     const vkf__layer_norm_args args = {
         .label = "norm",
@@ -363,7 +359,7 @@ static vkf_status emit_decoder_head(vkf_session *session, vkf__stage *stage, con
 {
     vkf_status status = VKF_OK;
     vkf_model_kind kind = session->model->config.kind;
-    VKF_TRY(emit_norm(session, stage, sizes));
+    VKF_TRY(vkf__emit_final_norm(session, stage, sizes));
     if (kind == VKF_MODEL_TRANSFORMER)
         return VKF_OK;
     VKF_TRY(emit_logits(session, stage, sizes));
@@ -395,6 +391,6 @@ vkf_status vkf__stage_emit(vkf_session *session, vkf__stage *stage, const vkf__s
     }
     if (!encoder)
         return emit_decoder_head(session, stage, sizes);
-    return session->model->config.kind == VKF_MODEL_ENCODER ? emit_pool(session, stage, sizes)
-                                                            : emit_norm(session, stage, sizes);
+    return session->model->config.kind == VKF_MODEL_ENCODER ? vkf__emit_encoder_head(session, stage, sizes)
+                                                            : vkf__emit_final_norm(session, stage, sizes);
 }

@@ -32,10 +32,14 @@ typedef struct vkf__weights {
                                  // (max_target_len, d_model) of a DECODER that has them
     vkf_tensor token_types;      // (token_types, d_model), ENCODER with them
     vkf_norm_weights embedding_norm;
-    vkf_tensor target_embedding; // may be source_embedding's view
-    vkf_tensor projection;       // (target_vocab, d_model); may be target_embedding's view
-    vkf_tensor projection_bias;  // optional, (target_vocab)
-    vkf_buffer **buffers;        // owned: what the views above look into
+    vkf_tensor target_embedding;    // may be source_embedding's view
+    vkf_norm_weights final_norm;    // of an ENCODER or a DECODER that has it
+    vkf__linear_weights head_dense; // of an ENCODER's head, if it has them
+    vkf_norm_weights head_norm;
+    vkf_tensor
+        projection; // (target_vocab, d_model), which may be an embedding's view; of a head (head_outputs, d_model)
+    vkf_tensor projection_bias; // optional, (target_vocab)
+    vkf_buffer **buffers;       // owned: what the views above look into
     size_t buffer_count;
 } vkf__weights;
 

@@ -12,7 +12,8 @@
 #define MAX_BATCH 4
 #define MAX_LEN 40
 
-static const char *const families[] = {"bert", "roberta", "distilbert"}; // the first one's tokens have types
+static const char *const families[] = {"bert", "roberta", "distilbert",
+                                       "modernbert"}; // the first one's tokens have types
 
 typedef struct run {
     uint32_t batch, len, dim;
@@ -176,7 +177,9 @@ static void test_wrong_arguments_are_refused(void **state)
     vkf_session *session = make_session(gpu, model), *none = NULL;
     static const int32_t ids[] = {5, 6, 7}, lengths[] = {3}, types[] = {0, 1, 1};
     static const int32_t bad_ids[] = {5, 101, 7}, bad_length[] = {4}, no_length[] = {0}, bad_types[] = {0, 2, 0};
-    const vkf_encode_args good = {1, 3, ids, lengths, types, NULL, NULL, NULL, NULL, NULL};
+    const vkf_encode_args good = {
+        .batch = 1, .source_len = 3, .source_ids = ids, .source_lengths = lengths, .source_types = types};
+    float logits[3];
     vkf_encode_args args = good;
     assert_int_equal(vkf_session_encode(session, &good), VKF_OK);
     args.source_lengths = NULL;
@@ -191,6 +194,8 @@ static void test_wrong_arguments_are_refused(void **state)
     refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "token type");
     args = good, args.source_len = MAX_LEN + 1;
     refuse(gpu, session, args, VKF_ERROR_TOO_LARGE, "source_len 41");
+    args = good, args.out_logits = logits;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "the model has no head");
     const vkf_session_desc desc = {.max_batch = 1, .max_source_len = 49};
     assert_int_equal(vkf_session_create(model, &desc, &none), VKF_ERROR_TOO_LARGE);
     assert_non_null(strstr(gpu->last_error, "48 positions"));

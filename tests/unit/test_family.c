@@ -84,7 +84,8 @@ static void test_positions_behind_the_padding_token(void **state)
 static void test_what_is_refused(void **state)
 {
     refuse(*state, changed(bert, "\"bert\"", "\"mamba\""), VKF_ERROR_UNSUPPORTED,
-           "\"mamba\"; supported: vkformer-seq2seq, bert, distilbert, gpt2, gpt_neox, llama, mistral, qwen2, qwen3, "
+           "\"mamba\"; supported: vkformer-seq2seq, bert, distilbert, gpt2, gpt_neox, llama, mistral, modernbert, "
+           "qwen2, qwen3, "
            "roberta, "
            "xlm-roberta, camembert");
     refuse(*state, changed(bert, "\"absolute\"", "\"relative_key\""), VKF_ERROR_UNSUPPORTED, "relative_key");
