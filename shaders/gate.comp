@@ -1,6 +1,7 @@
 // Gated linear units; semantics in shared/gate.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 
 #include "include/storage.glsl"
 #include "shared/gate.h"
@@ -15,11 +16,16 @@ layout(push_constant) uniform offsets_block { uint x_offset, out_offset; };
 READ(TYPE_X, VKF_GATE_BINDING_X, x)
 WRITE(TYPE_X, VKF_GATE_BINDING_OUT, out)
 
+// One division for a workgroup's work: on processors one for each element would take longer than all else.
 void main()
 {
-    uint i = flat_index();
-    if (i >= p.count)
+    uint width = VKF_GATE_EACH * gl_WorkGroupSize.x, parts = (p.dim + width - 1) / width;
+    uint group = group_index(), row = group / parts;
+    if (row >= p.rows)
         return;
-    uint from = i + i / p.dim * p.dim;
-    out_store(i, activate(ACTIVATION, x_load(from)) * x_load(from + p.dim));
+    uint col = (group - row * parts) * width + gl_LocalInvocationID.x, first = row * p.dim;
+    [[unroll]] for (uint i = 0; i < VKF_GATE_EACH; ++i, col += gl_WorkGroupSize.x) {
+        if (col < p.dim)
+            out_store(first + col, activate(ACTIVATION, x_load(2 * first + col)) * x_load(2 * first + p.dim + col));
+    }
 }

@@ -9,6 +9,7 @@
 #include "shared/layer_norm.h"
 #include "shared/roof.h"
 #include "shared/rotary.h"
+#include "shared/sample.h"
 
 #define LINEAR(rows, name)                                                            \
     {                                                                                 \
@@ -69,6 +70,8 @@ const vkf__typical_problem vkf__typical_problems[] = {
     ROWS(VKF_OP_ARGMAX, 32, "32 columns"),
     ROWS(VKF_OP_ARGMAX, 768, "768"),
     ROWS(VKF_OP_ARGMAX, 32768, "32768"),
+    ROWS(VKF_OP_SAMPLE, 1000, "1000 columns"),
+    ROWS(VKF_OP_SAMPLE, 32768, "32768"),
     ROWS(VKF_OP_POOL, 32, "32 columns"),
     ROWS(VKF_OP_POOL, 768, "768"),
     ROWS(VKF_OP_POOL, 4096, "4096"),
@@ -165,6 +168,9 @@ void vkf__typical_flags(const vkf__kernel *kernel, const vkf__config *config, ui
         break;
     case VKF_OP_ROTARY:
         set_flag(kernel, VKF_ROTARY_SPEC_HAS_TABLE, 1, out_flags);
+        break;
+    case VKF_OP_SAMPLE:
+        set_flag(kernel, VKF_SAMPLE_SPEC_HAS_SEEN, 1, out_flags);
         break;
     case VKF_OP_GATE:
         set_flag(kernel, VKF_GATE_SPEC_ACTIVATION, VKF_SHADER_ACTIVATION_SILU, out_flags);

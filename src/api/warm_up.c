@@ -102,8 +102,9 @@ static vkf_status warm_kernel(warm_up *warm, const vkf__kernel *kernel)
     case VKF_OP_GEMM:
         return warm_products(warm, kernel);
     case VKF_OP_ATTENTION: // the widths of heads are constants of its pipelines: they wait for a layer that has them
-    case VKF_OP_ROTARY:    // and so do what these two are made of
+    case VKF_OP_ROTARY:    // and so do what these are made of
     case VKF_OP_GATE:
+    case VKF_OP_SAMPLE:
     case VKF_OP_ROOF_COPY: // for measurements alone
     case VKF_OP_ROOF_READ:
     case VKF_OP_ROOF_FMA:

@@ -20,6 +20,7 @@
 #include "shared/pool.h"
 #include "shared/roof.h"
 #include "shared/rotary.h"
+#include "shared/sample.h"
 #include "shared/softmax.h"
 
 const char *vkf__op_name(vkf__op op)
@@ -33,6 +34,7 @@ const char *vkf__op_name(vkf__op op)
         [VKF_OP_EMBED] = "embed",
         [VKF_OP_ADDITIVE_SCORES] = "additive_scores",
         [VKF_OP_ARGMAX] = "argmax",
+        [VKF_OP_SAMPLE] = "sample",
         [VKF_OP_COPY] = "copy",
         [VKF_OP_HEAD_MEAN] = "head_mean",
         [VKF_OP_POOL] = "pool",
@@ -84,10 +86,28 @@ static uint32_t row_float_shared_bytes(const vkf__config *config)
     return 4 * config->local_size;
 }
 
+// The two of the reductions, the histogram, the sums of its groups, and what was found.
+static uint32_t sample_shared_bytes(const vkf__config *config)
+{
+    return 4 * (3 * config->local_size + VKF_SAMPLE_BINS + VKF_SAMPLE_BIN_GROUPS + 3);
+}
+
+static bool sample_valid(const vkf__config *config)
+{
+    return (config->local_size & (config->local_size - 1)) == 0 && config->local_size >= VKF_SAMPLE_BIN_GROUPS;
+}
+
 static bool power_of_two(const vkf__config *config)
 {
     return (config->local_size & (config->local_size - 1)) == 0;
 }
+
+// A row is as long as a vocabulary, and rows are few.
+static const vkf__config sample_configs[] = {
+    {.name = "row256", .local_size = 256, .min_n = 4096},
+    {.name = "row128", .local_size = 128, .min_n = 512},
+    {.name = "row64", .local_size = 64},
+};
 
 static const vkf__config flat_configs[] = {
     {.name = "flat128", .local_size = 128},
@@ -154,6 +174,14 @@ static const vkf__config roof_configs[] = {
              VKF_LAYER_NORM_RESIDUAL_SPEC_COUNT)
 #define ARGMAX(suffix, native, x) \
     ROW("argmax", VKF_OP_ARGMAX, suffix, native, x, VKF_DTYPE_I32, 2, vkf_argmax_params, VKF_ARGMAX_SPEC_COUNT)
+
+#define SAMPLE(suffix, x)                                                                                          \
+    {                                                                                                              \
+        .name = "sample." suffix, .op = VKF_OP_SAMPLE, .types = TYPES(x, VKF_DTYPE_I32), .type_count = 2,          \
+        .operand_count = 3, .params_bytes = sizeof(struct vkf_sample_params), .spec_count = VKF_SAMPLE_SPEC_COUNT, \
+        .configs = sample_configs, .config_count = COUNT(sample_configs), .shared_bytes = sample_shared_bytes,     \
+        .valid = sample_valid                                                                                      \
+    }
 
 #define POOL(suffix, native, x)                                                                                    \
     {                                                                                                              \
@@ -447,6 +475,7 @@ const vkf__kernel vkf__kernels[] = {
     ARGMAX("f32", false, F),
     ARGMAX("f16", true, H),
     ARGMAX("f16p", false, H),
+    SAMPLE("f32", F),
     POOL("f32", false, F),
     POOL("f16", true, H),
     POOL("f16p", false, H),

@@ -22,6 +22,7 @@ static const op_cases cases[VKF_OP_COUNT] = {
     [VKF_OP_EMBED] = {vkf__bed_embed, NULL},
     [VKF_OP_ADDITIVE_SCORES] = {vkf__bed_additive, NULL},
     [VKF_OP_ARGMAX] = {vkf__bed_argmax, NULL},
+    [VKF_OP_SAMPLE] = {vkf__bed_sample, NULL},
     [VKF_OP_POOL] = {vkf__bed_pool, NULL},
     [VKF_OP_ROTARY] = {vkf__bed_rotary, NULL},
     [VKF_OP_GATE] = {vkf__bed_gate, NULL},

@@ -71,6 +71,7 @@ vkf_status vkf__bed_attention(vkf__bed *bed);
 vkf_status vkf__bed_softmax(vkf__bed *bed);
 vkf_status vkf__bed_layer_norm(vkf__bed *bed);
 vkf_status vkf__bed_argmax(vkf__bed *bed);
+vkf_status vkf__bed_sample(vkf__bed *bed);
 vkf_status vkf__bed_pack(vkf__bed *bed);
 vkf_status vkf__bed_permute(vkf__bed *bed);
 vkf_status vkf__bed_copy(vkf__bed *bed);

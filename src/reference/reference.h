@@ -125,6 +125,33 @@ void vkf__ref_rotary(const vkf__ref_rotary_desc *desc);
 // out (rows, dim) = activation(x[:, :dim]) * x[:, dim:].
 void vkf__ref_gate(uint32_t rows, uint32_t dim, vkf_activation activation, const float *x, float *out);
 
+// What one row of logits is sampled with; shared/sample.h says how.
+typedef struct vkf__ref_sample_desc {
+    uint32_t cols;
+    const float *x;
+    const uint32_t *seen; // optional, (ceil(cols / 32)); not changed
+    float temperature;
+    uint32_t top_k;
+    float top_p, min_p;
+    float repetition_penalty;
+    uint64_t seed;
+    uint32_t step;
+} vkf__ref_sample_desc;
+
+// Philox4x32-10 (Salmon et al. 2011); out[0].
+uint32_t vkf__ref_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+
+// The index of the largest penalised logit, as vkf__ref_argmax() has it.
+uint32_t vkf__ref_sample_largest(const vkf__ref_sample_desc *desc);
+
+// The probability of every token, 0 of those that do not stay. `sorted` is scratch; both are (cols).
+void vkf__ref_sample_probabilities(const vkf__ref_sample_desc *desc, double *out, double *sorted);
+
+// The token that is drawn. *out_margin: how much of probability lies between the draw and the nearer of the token's
+// neighbours: where it is below some 1e-5 another rounding might draw another token.
+uint32_t vkf__ref_sample(const vkf__ref_sample_desc *desc, uint32_t row, double *probabilities, double *sorted,
+                         double *out_margin);
+
 // Multi-head attention, as vkf_attention_desc describes it.
 typedef struct vkf__ref_attention_desc {
     uint32_t batch, q_len, k_len;

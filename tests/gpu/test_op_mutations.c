@@ -13,6 +13,7 @@
 #include "op/permute.h"
 #include "op/rotary.h"
 #include "op/run_once.h"
+#include "op/sample.h"
 #include "op/softmax.h"
 #include "reference/reference.h"
 #include "shared/gemm.h"
@@ -623,6 +624,62 @@ static void test_gate_mutations_are_noticed(void **state)
     RUN("gate", emit_gate, args, out, expected, GATE_MUTATIONS);
 }
 
+static vkf_status emit_sample(vkf__work *work, const void *args)
+{
+    return vkf__emit_sample(work, args);
+}
+
+enum { SAMPLE_ROWS = 40, SAMPLE_COLS = 71 };
+
+static const vkf_test_plant SAMPLE_MUTATIONS[] = {
+    VKF_PLANT(vkf__sample_args, cols, SAMPLE_COLS - 1),
+    VKF_PLANT(vkf__sample_args, rows, SAMPLE_ROWS - 1),
+    VKF_PLANT(vkf__sample_args, out_stride, 1),
+    VKF_PLANT(vkf__sample_args, out_first, 0),
+    VKF_PLANT(vkf__sample_args, temperature, 0),
+    VKF_PLANT(vkf__sample_args, temperature, VKF_TEST_HALF_BITS),
+    VKF_PLANT(vkf__sample_args, top_k, 2),
+    VKF_PLANT(vkf__sample_args, top_p, VKF_TEST_HALF_BITS),
+    VKF_PLANT(vkf__sample_args, min_p, VKF_TEST_HALF_BITS),
+    VKF_PLANT(vkf__sample_args, seed, 8),
+    VKF_PLANT(vkf__sample_args, seed, UINT64_C(7) << 32),
+    VKF_PLANT(vkf__sample_args, step, 2),
+};
+
+static void test_sample_mutations_are_noticed(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(SAMPLE_ROWS, SAMPLE_COLS));
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_I32, SHAPE(2 * SAMPLE_ROWS));
+    const vkf__sample_args args = {.label = "sample",
+                                   .x = SPAN(x),
+                                   .out = SPAN(out),
+                                   .rows = SAMPLE_ROWS,
+                                   .cols = SAMPLE_COLS,
+                                   .out_stride = 2,
+                                   .out_first = 1,
+                                   .temperature = 1,
+                                   .top_p = 1,
+                                   .repetition_penalty = 1,
+                                   .seed = 7,
+                                   .step = 1};
+    double probabilities[SAMPLE_COLS], sorted[SAMPLE_COLS], margin = 0;
+    float *expected = expectation(out);
+    for (uint32_t i = 0; i < SAMPLE_ROWS; i++) {
+        const vkf__ref_sample_desc row = {.cols = SAMPLE_COLS,
+                                          .x = x->values + (size_t)i * SAMPLE_COLS,
+                                          .temperature = 1,
+                                          .top_p = 1,
+                                          .repetition_penalty = 1,
+                                          .seed = 7,
+                                          .step = 1};
+        expected[2 * i + 1] = (float)vkf__ref_sample(&row, i, probabilities, sorted, &margin);
+        if (margin < 1e-5)
+            fail_msg("row %u is drawn near a border: take another seed", i);
+    }
+    RUN("sample", emit_sample, args, out, expected, SAMPLE_MUTATIONS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -639,6 +696,7 @@ int main(void)
         VKF_OPS_TEST(test_additive_mutations_are_noticed),
         VKF_OPS_TEST(test_rotary_mutations_are_noticed),
         VKF_OPS_TEST(test_gate_mutations_are_noticed),
+        VKF_OPS_TEST(test_sample_mutations_are_noticed),
     };
     return cmocka_run_group_tests_name("op_mutations", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
 }

@@ -273,6 +273,67 @@ static void test_gate_by_hand(void **state)
     assert_close(out, expected, 4, 0, 0, "gate");
 }
 
+// The known answers that the authors of Philox4x32-10 publish with their code.
+static void test_philox_known_answers(void **state)
+{
+    (void)state;
+    static const uint32_t vectors[][10] = {
+        {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+        {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e, 0xa20bc7c6,
+         0x6d5451fd},
+        {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420,
+         0x24126ea1},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        uint32_t out[4];
+        assert_int_equal(vkf__ref_philox(vectors[i], vectors[i] + 4, out), vectors[i][6]);
+        assert_memory_equal(out, vectors[i] + 6, sizeof out);
+    }
+}
+
+static void assert_probabilities(const vkf__ref_sample_desc *desc, const double *expected, const char *what)
+{
+    double actual[5], sorted[5];
+    vkf__ref_sample_probabilities(desc, actual, sorted);
+    for (size_t i = 0; i < 5; i++)
+        if (fabs(actual[i] - expected[i]) > 1e-6)
+            fail_msg("%s: token %zu has %g, expected %g", what, i, actual[i], expected[i]);
+}
+
+static void test_sample_probabilities_by_hand(void **state)
+{
+    (void)state;
+    // Logarithms of 1, 8, 2, 4, 1: sixteenths.
+    const float ln2 = 0.69314718f, x[] = {0, 3 * ln2, ln2, 2 * ln2, 0};
+    const uint32_t seen = 1 << 1 | 1 << 2;
+    vkf__ref_sample_desc desc = {.cols = 5, .x = x, .temperature = 1, .top_p = 1, .repetition_penalty = 1};
+    assert_probabilities(&desc, (const double[]){1. / 16, .5, .125, .25, 1. / 16}, "softmax");
+    desc.temperature = 0.5f;
+    assert_probabilities(&desc, (const double[]){1. / 86, 64. / 86, 4. / 86, 16. / 86, 1. / 86}, "temperature");
+    desc.temperature = 1;
+    desc.top_k = 2;
+    assert_probabilities(&desc, (const double[]){0, 2. / 3, 0, 1. / 3, 0}, "top-k");
+    desc.top_k = 4; // and a tie
+    assert_probabilities(&desc, (const double[]){1. / 16, .5, .125, .25, 1. / 16}, "top-k, tie");
+    desc.top_k = 0;
+    desc.top_p = 0.8f;
+    assert_probabilities(&desc, (const double[]){0, 8. / 14, 2. / 14, 4. / 14, 0}, "top-p");
+    desc.top_k = 2; // of two thirds and a third
+    desc.top_p = 0.6f;
+    assert_probabilities(&desc, (const double[]){0, 1, 0, 0, 0}, "top-p after top-k");
+    desc.top_k = 0;
+    desc.top_p = 1;
+    desc.min_p = 0.2f;
+    assert_probabilities(&desc, (const double[]){0, 8. / 14, 2. / 14, 4. / 14, 0}, "min-p");
+    desc.min_p = 0;
+    desc.seen = &seen;
+    desc.repetition_penalty = 3; // 8 becomes 2, and 2 its third root
+    const double third = pow(2, 1. / 3), sum = 8 + third;
+    assert_probabilities(&desc, (const double[]){1 / sum, 2 / sum, third / sum, 4 / sum, 1 / sum}, "penalty");
+    desc.temperature = 0;
+    assert_probabilities(&desc, (const double[]){0, 0, 0, 1, 0}, "temperature 0");
+}
+
 static void test_permute_and_back(void **state)
 {
     (void)state;
@@ -358,6 +419,8 @@ int main(void)
         cmocka_unit_test(test_rms_norm_by_hand),
         cmocka_unit_test(test_rotary_by_hand),
         cmocka_unit_test(test_gate_by_hand),
+        cmocka_unit_test(test_philox_known_answers),
+        cmocka_unit_test(test_sample_probabilities_by_hand),
         cmocka_unit_test(test_permute_and_back),
         cmocka_unit_test(test_embed_with_positions_and_unknown_ids),
         cmocka_unit_test(test_additive_scores_by_hand),

@@ -1,0 +1,45 @@
+// One token of each row of logits, a workgroup to a row, in the order of transformers' generation: the repetition penalty
+// on tokens that were seen, the temperature, top-k, softmax, top-p, min-p, and one draw.
+//
+//   penalty   a seen token's logit below 0 is multiplied by it, any other divided
+//   top-k     0: off. Tokens below the k-th largest logit go; ties with it stay
+//   top-p     1: off. The smallest set of most probable tokens whose probability reaches it stays, and ties with its last
+//   min-p     0: off. Tokens below so much of the largest probability go
+//   draw      Philox4x32-10 (Salmon et al. 2011) of the counter (row, step, 0, 0) under the key (seed_low, seed_high); its
+//             first word over 2^32 is the cumulative probability, in the order of tokens, that the chosen one exceeds
+//
+// Temperature 0: the largest penalised logit, the lowest among equals. So it is for a row whose largest is not finite, NaN
+// being largest. The chosen token counts as seen afterwards.
+#ifndef VKF_SHARED_SAMPLE_H
+#define VKF_SHARED_SAMPLE_H
+
+#include "types.h"
+
+#define VKF_SAMPLE_BINDING_X 1    // (rows, cols)
+#define VKF_SAMPLE_BINDING_SEEN 2 // (rows, ceil(cols / 32)) words, token t of a row being bit t % 32 of word t / 32
+#define VKF_SAMPLE_BINDING_OUT 3  // i32, at row * out_stride + out_first
+
+#define VKF_SAMPLE_SPEC_HAS_SEEN 1
+#define VKF_SAMPLE_SPEC_COUNT 2
+
+#define VKF_SAMPLE_BINS 256
+#define VKF_SAMPLE_BIN_GROUPS 16      // of as many bins each; no workgroup is smaller
+#define VKF_SAMPLE_MAX_COLS 0x1000000 // probabilities are multiples of 2^-30, rounded: sums of more might not fit 32 bits
+
+struct vkf_sample_params {
+    vkf_u32 rows;
+    vkf_u32 cols;
+    vkf_u32 out_stride;
+    vkf_u32 out_first;
+    vkf_u32 top_k;
+    vkf_u32 step;
+    vkf_u32 seed_low;
+    vkf_u32 seed_high;
+    vkf_f32 temperature;
+    vkf_f32 top_p;
+    vkf_f32 min_p;
+    vkf_f32 repetition_penalty;
+};
+VKF_SHARED_SIZE(vkf_sample_params, 12)
+
+#endif

@@ -1,0 +1,30 @@
+// One token of each row of logits, drawn on the device; semantics in shared/sample.h.
+#ifndef VKF_OP_SAMPLE_H
+#define VKF_OP_SAMPLE_H
+
+#include "op/operand.h"
+
+typedef struct vkf__sample_args {
+    const char *label;
+    vkf__span x; // (rows, cols) f32
+    vkf__span
+        seen; // optional, (rows, ceil(cols / 32)) i32, a bit for every token that stands in the row's sequence; that
+              // of the chosen token is set. Absent: nothing is penalised
+    vkf__span out; // i32, at row * out_stride + out_first
+    uint32_t rows; // 0 skips it in this run
+    uint32_t cols;
+    uint32_t out_stride, out_first;
+    // These may change from run to run.
+    float temperature;        // 0: the largest logit, the lowest among equals
+    uint32_t top_k;           // 0: off
+    float top_p;              // 1: off
+    float min_p;              // 0: off; at most 1
+    float repetition_penalty; // above 0; 1: off
+    uint64_t seed;
+    uint32_t step; // a number of its own for every token of a sequence
+} vkf__sample_args;
+
+// The same input gives the same tokens on one device. Status TOO_LARGE for more than 2^24 columns.
+VKF_MUST_CHECK vkf_status vkf__emit_sample(vkf__work *work, const vkf__sample_args *args);
+
+#endif

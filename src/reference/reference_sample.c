@@ -1,0 +1,103 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "reference/reference.h"
+
+uint32_t vkf__ref_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+    uint32_t k0 = key[0], k1 = key[1];
+    for (int i = 0; i < 4; i++)
+        out[i] = counter[i];
+    for (int round = 0; round < 10; round++) {
+        uint64_t first = UINT64_C(0xd2511f53) * out[0], second = UINT64_C(0xcd9e8d57) * out[2];
+        const uint32_t next[4] = {(uint32_t)(second >> 32) ^ out[1] ^ k0, (uint32_t)second,
+                                  (uint32_t)(first >> 32) ^ out[3] ^ k1, (uint32_t)first};
+        for (int i = 0; i < 4; i++)
+            out[i] = next[i];
+        k0 += 0x9e3779b9u;
+        k1 += 0xbb67ae85u;
+    }
+    return out[0];
+}
+
+static double penalised(const vkf__ref_sample_desc *desc, uint32_t col)
+{
+    float value = desc->x[col], penalty = desc->repetition_penalty;
+    bool seen = desc->seen && (desc->seen[col / 32] >> (col % 32) & 1);
+    return !seen ? (double)value : value < 0 ? (double)(value * penalty) : (double)(value / penalty);
+}
+
+uint32_t vkf__ref_sample_largest(const vkf__ref_sample_desc *desc)
+{
+    uint32_t best = 0;
+    for (uint32_t col = 1; col < desc->cols && !isnan(penalised(desc, best)); col++)
+        if (isnan(penalised(desc, col)) || penalised(desc, col) > penalised(desc, best))
+            best = col;
+    return best;
+}
+
+static int compare_descending(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a < b) - (a > b);
+}
+
+// Keeps what is not below the threshold, and makes it probabilities again.
+static void keep(double *probabilities, uint32_t cols, double threshold)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < cols; i++)
+        sum += probabilities[i] >= threshold ? probabilities[i] : 0;
+    for (uint32_t i = 0; i < cols; i++)
+        probabilities[i] = probabilities[i] >= threshold ? probabilities[i] / sum : 0;
+}
+
+static void sort_copy(const double *values, uint32_t count, double *out)
+{
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = values[i];
+    qsort(out, count, sizeof *out, compare_descending);
+}
+
+void vkf__ref_sample_probabilities(const vkf__ref_sample_desc *desc, double *out, double *sorted)
+{
+    const uint32_t cols = desc->cols, top = vkf__ref_sample_largest(desc);
+    double peak = penalised(desc, top), reached = 0;
+    for (uint32_t i = 0; i < cols; i++)
+        out[i] = i == top;
+    if (desc->temperature == 0 || !isfinite(peak))
+        return;
+    for (uint32_t i = 0; i < cols; i++)
+        out[i] = exp((penalised(desc, i) - peak) / (double)desc->temperature);
+    if (desc->top_k > 0 && desc->top_k < cols) {
+        sort_copy(out, cols, sorted);
+        keep(out, cols, sorted[desc->top_k - 1]);
+    }
+    keep(out, cols, 0);
+    if (desc->top_p < 1) {
+        uint32_t last = 0;
+        sort_copy(out, cols, sorted);
+        for (reached = sorted[0]; reached < (double)desc->top_p && last + 1 < cols; last++)
+            reached += sorted[last + 1];
+        keep(out, cols, sorted[last]);
+    }
+    keep(out, cols, desc->min_p * out[top]);
+}
+
+uint32_t vkf__ref_sample(const vkf__ref_sample_desc *desc, uint32_t row, double *probabilities, double *sorted,
+                         double *out_margin)
+{
+    const uint32_t counter[4] = {row, desc->step}, key[2] = {(uint32_t)desc->seed, (uint32_t)(desc->seed >> 32)};
+    uint32_t words[4], chosen = 0;
+    double place = vkf__ref_philox(counter, key, words) / 4294967296.0, below = 0;
+    vkf__ref_sample_probabilities(desc, probabilities, sorted);
+    for (uint32_t i = 0; i < desc->cols; i++) {
+        double above = below + probabilities[i];
+        if (probabilities[i] > 0 && place >= below) {
+            chosen = i;
+            *out_margin = fmin(below == 0 ? 1 : place - below, above > 1 - 1e-12 ? 1 : above - place);
+        }
+        below = above;
+    }
+    return chosen;
+}
