@@ -203,6 +203,34 @@ fail:
     return status;
 }
 
+// The prompts' tokens count as seen.
+static vkf_status write_seen(vkf_session *session, const vkf_generate_args *args)
+{
+    vkf_status status = VKF_OK;
+    const vkf__span *span = &session->spans.seen;
+    size_t words = (session->model->config.target_vocab + 31u) / 32u;
+    const int32_t *id = args->prompt_ids;
+    uint32_t *seen = NULL;
+    VKF_ALLOC(&session->context->host, seen, args->batch * words);
+    for (uint32_t row = 0; row < args->batch; row++)
+        for (uint32_t t = 0; t < args->prompt_lengths[row]; t++, id++)
+            seen[row * words + (uint32_t)*id / 32] |= 1u << (uint32_t)*id % 32;
+    VKF_TRY(vkf_buffer_write(span->buffer, span->offset_bytes, seen, args->batch * words * sizeof *seen));
+fail:
+    vkf__free(&session->context->host, seen);
+    return status;
+}
+
+// Zeros mean that a step of sampling is off.
+static vkf_sampling complete_sampling(vkf_sampling sampling)
+{
+    if (sampling.top_p == 0.0f)
+        sampling.top_p = 1.0f;
+    if (sampling.repetition_penalty == 0.0f)
+        sampling.repetition_penalty = 1.0f;
+    return sampling;
+}
+
 static vkf_status run_prompt(vkf_session *session, const vkf_generate_args *args, const prompt *p)
 {
     vkf_status status = VKF_OK;
@@ -299,6 +327,8 @@ vkf_status vkf__session_generate(vkf_session *session, const vkf_generate_args *
     VKF_TRY(make_prompt(session, args, &p));
     uint32_t room = session->desc.max_target_len - p.len;
     VKF_TRY(generated_make(session, args->batch, args->max_new_tokens > 0 ? args->max_new_tokens : room, &g));
+    session->sampling = complete_sampling(args->sampling);
+    VKF_TRY(write_seen(session, args));
     double began_ns = vkf__now_ns();
     VKF_TRY(run_prompt(session, args, &p));
     double prompt_ns = vkf__now_ns() - began_ns;

@@ -58,6 +58,7 @@ typedef struct vkf__session_spans {
         target_ids;   // (B, max_target_len) i32, host-visible; a DECODER's rows are led by the number of their first
                       // tokens that are padding
     vkf__span memory; // (B, S, d_model)
+    vkf__span seen;   // (B, ceil(target_vocab / 32)) i32, host-visible: a bit for each token of a DECODER's sequence
     vkf__span hidden; // (B, T, d_model)
     vkf__span embeddings; // (B, d_model) f32; of encoders
     vkf__span logits;     // (B, max_logit_rows, target_vocab) f32
@@ -86,6 +87,7 @@ struct vkf_session {
     vkf_buffer *arena;     // temporaries of all stages
     uint64_t arena_bytes;
     vkf__session_sizes sizes; // of the last run
+    vkf_sampling sampling;    // of the runs that choose; completed
     uint32_t record_count;
     bool encoded;          // a memory is there
     bool memory_cached;    // and its keys and values too

@@ -119,6 +119,8 @@ static void lay_out_tokens(vkf_session *session, region *constants, region *ids)
         s->source_ids = append(ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
     if (target)
         s->target_ids = append(ids, VKF_DTYPE_I32, desc->max_batch, vkf__ids_row(session), 1);
+    if (config->kind == VKF_MODEL_DECODER)
+        s->seen = append(ids, VKF_DTYPE_I32, desc->max_batch, (config->target_vocab + 31) / 32, 1);
     if (config->kind == VKF_MODEL_ENCODER && config->token_types > 0)
         s->source_types = append(ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
 }

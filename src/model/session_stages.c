@@ -6,6 +6,7 @@
 #include "op/embed.h"
 #include "op/gemm.h"
 #include "op/layer_norm.h"
+#include "op/sample.h"
 
 static const char *const group_names[VKF_STAGES_COUNT] = {"encoder", "decoder", "step"};
 
@@ -340,18 +341,61 @@ static vkf_status emit_logits(vkf_session *session, vkf__stage *stage, const vkf
     return vkf__emit_gemm(&stage->work, &logits);
 }
 
-static vkf_status emit_choice(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+// Whether drawing, or a penalty, decides over the largest logit.
+static bool samples(const vkf_session *session)
+{
+    return session->sampling.temperature > 0.0f || session->sampling.repetition_penalty != 1.0f;
+}
+
+static vkf_status emit_argmax(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, uint32_t rows)
 {
     const vkf__argmax_args argmax = {
         .label = "argmax",
         .x = session->spans.logits,
         .out = session->spans.target_ids,
-        .rows = sizes->choose ? sizes->batch : 0,
+        .rows = rows,
         .cols = session->model->config.target_vocab,
         .out_stride = vkf__ids_row(session),
         .out_first = vkf__ids_lead(session) + sizes->target_past + sizes->target_len,
     };
     return vkf__emit_argmax(&stage->work, &argmax);
+}
+
+static vkf_status emit_sample(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, uint32_t rows)
+{
+    const vkf_sampling *sampling = &session->sampling;
+    const vkf__sample_args sample = {
+        .label = "sample",
+        .x = session->spans.logits,
+        .seen = session->spans.seen,
+        .out = session->spans.target_ids,
+        .rows = rows,
+        .cols = session->model->config.target_vocab,
+        .out_stride = vkf__ids_row(session),
+        .out_first = vkf__ids_lead(session) + sizes->target_past + sizes->target_len,
+        .temperature = sampling->temperature,
+        .top_k = sampling->top_k,
+        .top_p = sampling->top_p,
+        .min_p = sampling->min_p,
+        .repetition_penalty = sampling->repetition_penalty,
+        .seed = sampling->seed,
+        .step = sizes->target_past + sizes->target_len,
+    };
+    return vkf__emit_sample(&stage->work, &sample);
+}
+
+// Both ways of choosing are recorded; in a run one of them has nothing to do.
+static vkf_status emit_choice(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    uint32_t rows = sizes->choose ? sizes->batch : 0;
+    if (session->model->config.kind != VKF_MODEL_DECODER)
+        return emit_argmax(session, stage, sizes, rows);
+    bool planned = stage->work.mode != VKF_WORK_UPDATE;
+    VKF_TRY(emit_argmax(session, stage, sizes, planned || !samples(session) ? rows : 0));
+    VKF_TRY(emit_sample(session, stage, sizes, planned || samples(session) ? rows : 0));
+fail:
+    return status;
 }
 
 // Behind a decoder: the final norm, logits, and the next token where one is to be chosen from them.
