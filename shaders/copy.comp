@@ -20,7 +20,7 @@ void main()
     uint c = i % p.cols;
     uint r = i / p.cols % p.rows;
     uint o = i / p.cols / p.rows;
-    uint from = o * p.x_outer + r * p.x_row + c;
+    uint from = p.x_first + o * p.x_outer + r * p.x_row + c;
     uint to = p.out_first + o * p.out_outer + r * p.out_row + c;
     if (p.alpha == 1.0 && p.beta == 0.0) {
 #if SAME_TYPE(TYPE_X, TYPE_OUT)

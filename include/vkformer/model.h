@@ -36,6 +36,15 @@ typedef enum vkf_head {
     VKF_HEAD_COUNT
 } vkf_head;
 
+// What is added to the words' embeddings.
+typedef enum vkf_positions {
+    VKF_POSITIONS_SINUSOIDAL = 0,    // "Attention Is All You Need", 3.5: sines and cosines by turns
+    VKF_POSITIONS_SINUSOIDAL_HALVES, // all sines, then all cosines
+    VKF_POSITIONS_LEARNED,
+    VKF_POSITIONS_NONE, // attention knows positions, or nothing does
+    VKF_POSITIONS_COUNT
+} vkf_positions;
+
 #define VKF_MAX_ROTARY_DIM 256
 #define VKF_MAX_EOS 8
 
@@ -84,8 +93,8 @@ typedef struct vkf_model_config {
     int32_t eos_id;
     int32_t unk_id;
     uint32_t max_target_len; // generated tokens, bos and eos included; of DECODER, the prompt's too: its context
-    // Of DECODER, which has num_decoder_layers, target_vocab, tie_projection, projection_bias and the ids above, too, and of
-    // ENCODER, but for what is said to be a DECODER's.
+    // Of models from transformers' directories, and zero else. A DECODER has num_decoder_layers, target_vocab,
+    // tie_projection, projection_bias and the ids above, too.
     vkf_norm_kind norm;
     uint32_t num_kv_heads; // divides num_heads: as many query heads share a key head (Ainslie et al. 2023)
     uint32_t head_dim;     // num_heads * head_dim need not be d_model
@@ -93,11 +102,11 @@ typedef struct vkf_model_config {
     bool parallel;         // x + attention(norm1(x)) + feed_forward(norm2(x)) at once, as GPT-NeoX
     bool attention_bias;   // of queries, keys and values, and of the output
     bool feed_forward_bias;
-    bool norm_bias;         // LayerNorms have one
-    bool final_norm;        // one more behind the last layer
-    bool no_first_norm;     // none before the first layer's attention
-    bool learned_positions; // (max_target_len, d_model) is added to the words
-    vkf_rotary rotary;      // positions by rotation
+    bool norm_bias;     // LayerNorms have one
+    bool final_norm;    // one more behind the last layer
+    bool no_first_norm; // none before the first layer's attention
+    vkf_positions positions;
+    vkf_rotary rotary; // positions by rotation
     // In the layers of windowed_layers a position sees so many of the latest ones, itself included; in an ENCODER half as
     // many on either side, and itself.
     uint32_t window;
@@ -105,6 +114,18 @@ typedef struct vkf_model_config {
     vkf_rotary window_rotary;     // of these layers; dim 0: the same as elsewhere
     int32_t eos_ids[VKF_MAX_EOS]; // eos_id first
     uint32_t eos_count;
+    // Of SEQ2SEQ.
+    uint32_t num_decoder_heads, dim_decoder_feedforward; // 0: as in the encoder
+    bool unscaled_embedding;                             // words are not multiplied by sqrt(d_model)
+    bool embedding_norm;                                 // behind words and positions
+    bool unscaled_attention;                             // scores are not divided by sqrt(head_dim)
+    uint32_t relative_buckets;   // scores get a learned bias by distance (Raffel et al. 2020); 0: they do not
+    uint32_t relative_distance;  // beyond it all distances are alike
+    float logit_scale;           // of the last hidden states before the projection; 0: 1
+    bool forced_bos, forced_eos; // the first token that is generated, and the last one where no eos came before
+    int32_t forced_bos_id, forced_eos_id;
+    int32_t banned_ids[VKF_MAX_EOS]; // are never generated
+    uint32_t banned_count;
 } vkf_model_config;
 
 typedef struct vkf_model vkf_model;

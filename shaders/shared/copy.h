@@ -14,6 +14,7 @@ struct vkf_copy_params {
     vkf_u32 count; // outer * rows * cols
     vkf_u32 rows;
     vkf_u32 cols;
+    vkf_u32 x_first;
     vkf_u32 x_outer; // strides in elements; 0 broadcasts
     vkf_u32 x_row;
     vkf_u32 out_first;
@@ -22,6 +23,6 @@ struct vkf_copy_params {
     vkf_f32 alpha;
     vkf_f32 beta;
 };
-VKF_SHARED_SIZE(vkf_copy_params, 10)
+VKF_SHARED_SIZE(vkf_copy_params, 11)
 
 #endif

@@ -317,10 +317,10 @@ vkf_status vkf_session_attention(vkf_session *session, uint32_t layer, uint32_t 
         return fail_argument(session, __func__, "the session was created without attention_weights");
     if (layer >= config->num_decoder_layers || row >= session->sizes.batch || query_len > session->attention_rows)
         return fail_argument(session, __func__, "no such layer, row or number of positions in the last run");
-    size_t keys = session->sizes.source_len;
+    size_t keys = session->sizes.source_len, heads = vkf__stack_of(config, true).heads;
     size_t plane = (size_t)desc->max_target_len * desc->max_source_len;
-    const float *from = session->attention + ((size_t)layer * desc->max_batch + row) * config->num_heads * plane;
-    for (size_t h = 0; h < config->num_heads; h++) {
+    const float *from = session->attention + ((size_t)layer * desc->max_batch + row) * heads * plane;
+    for (size_t h = 0; h < heads; h++) {
         for (size_t t = 0; t < query_len; t++)
             memcpy(out_weights + (h * query_len + t) * keys, from + h * plane + t * desc->max_source_len,
                    keys * sizeof *from);

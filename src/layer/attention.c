@@ -71,6 +71,20 @@ static vkf__heads_span heads_of(const vkf__projected *projected, uint32_t head_w
     return (vkf__heads_span){projected->span, projected->stride * projected->row, projected->row, head_width};
 }
 
+static float scale_of(const vkf__attention_block *block)
+{
+    return block->scale != 0.0f ? block->scale : 1.0f / sqrtf((float)block->head_dim);
+}
+
+static void set_bias(const vkf__attention_io *io, vkf__attention_args *args)
+{
+    args->mask = io->bias;
+    args->mask_kind = VKF_MASK_ADDITIVE;
+    args->mask_batch = 0;
+    args->mask_head = io->bias_head;
+    args->mask_row = io->bias_row;
+}
+
 static vkf__attention_args core_args(const vkf__attention_block *block, const vkf__attention_io *io,
                                      const vkf__attention_sizes *sizes, const vkf__projections *made,
                                      const vkf__span *context)
@@ -104,7 +118,7 @@ static vkf__attention_args core_args(const vkf__attention_block *block, const vk
         .causal = mask->causal != VKF_CAUSAL_NONE,
         .causal_offset = causal_offset(block, sizes),
         .window = mask->window,
-        .scale = 1.0f / sqrtf((float)block->head_dim),
+        .scale = scale_of(block),
         .fully_masked = block->fully_masked,
     };
 }
@@ -120,6 +134,8 @@ vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block
     VKF_TRY(vkf__emit_projections(work, block, io, sizes, &made));
     VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * width, &context));
     core = core_args(block, io, sizes, &made, &context);
+    if (vkf__present(&io->bias))
+        set_bias(io, &core);
     VKF_TRY(place_weights(work, block, io, sizes, &core.weights));
     VKF_TRY(vkf__emit_attention(work, &core));
     VKF_TRY(emit_head_mean(work, block, io, sizes, &core.weights));

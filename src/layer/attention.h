@@ -21,6 +21,7 @@ typedef struct vkf__attention_block {
     uint32_t embed_dim, heads, kv_heads, head_dim, v_head_dim, kdim, vdim; // kv_heads divides heads
     bool add_zero_attn;
     vkf_attention_mask mask;
+    float scale;    // of scores; 0: 1 / sqrt(head_dim)
     uint32_t ahead; // with a causal mask: keys behind its own place that a query sees nevertheless
     vkf_fully_masked fully_masked;
     vkf_dtype dtype; // of activations
@@ -41,6 +42,10 @@ typedef struct vkf__attention_io {
     bool accumulate; // out += attention, instead of out =
     vkf__span mask;
     vkf__span key_mask;
+    // Optional, of blocks without a mask: what is added to the scores of every batch entry, f32, query t of head h having its
+    // keys from element h * bias_head + t * bias_row on.
+    vkf__span bias;
+    uint32_t bias_head, bias_row;
     uint32_t key_mask_row;      // keys that a row of key_mask has room for; 0: as many as there are
     vkf__span weights;          // optional, (B, L, S') f32
     vkf__span weights_per_head; // optional, (B, H, L, S') f32

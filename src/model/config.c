@@ -131,12 +131,33 @@ fail:
     return status;
 }
 
+vkf__stack vkf__stack_of(const vkf_model_config *config, bool target)
+{
+    bool own = target && config->kind == VKF_MODEL_SEQ2SEQ;
+    uint32_t heads = own && config->num_decoder_heads > 0 ? config->num_decoder_heads : config->num_heads;
+    uint32_t hidden =
+        own && config->dim_decoder_feedforward > 0 ? config->dim_decoder_feedforward : config->dim_feedforward;
+    bool grouped = config->num_kv_heads > 0 && config->kind != VKF_MODEL_SEQ2SEQ;
+    return (vkf__stack){
+        .layers = target ? config->num_decoder_layers : config->num_encoder_layers,
+        .heads = heads,
+        .kv_heads = grouped ? config->num_kv_heads : heads,
+        .head_dim = config->head_dim > 0 ? config->head_dim : config->d_model / heads,
+        .dim_feedforward = hidden,
+        .positions = config->position_offset + (target ? config->max_target_len : config->max_source_len),
+    };
+}
+
 static const char *token_problem(const vkf_model_config *c)
 {
     const int32_t ids[] = {c->pad_id, c->bos_id, c->eos_id};
     if (c->source_vocab == 0 || c->target_vocab == 0 || c->source_vocab > VKF_MAX_VOCAB ||
         c->target_vocab > VKF_MAX_VOCAB)
         return "a vocabulary is empty or too large";
+    if (c->positions >= VKF_POSITIONS_COUNT || c->d_model % vkf__stack_of(c, true).heads != 0)
+        return "the positions are unknown, or d_model is no multiple of the number of decoder heads";
+    if (c->relative_buckets > 0 && (c->relative_buckets < 4 || c->relative_distance <= c->relative_buckets / 2))
+        return "there are fewer than 4 relative buckets, or no distances for them";
     if (c->share_embedding && c->source_vocab != c->target_vocab)
         return "a shared embedding needs equal vocabularies";
     for (size_t i = 0; i < 3; i++) {

@@ -14,6 +14,14 @@
 
 typedef struct vkf__family vkf__family;
 
+// The layers of one side of a model, with what its configuration leaves at 0 filled in.
+typedef struct vkf__stack {
+    uint32_t layers, heads, kv_heads, head_dim, dim_feedforward, positions;
+} vkf__stack;
+
+// `target`: the decoder's.
+vkf__stack vkf__stack_of(const vkf_model_config *config, bool target);
+
 // *out_family is NULL for the project's own models, whose tensors have PyTorch's names.
 // Statuses: FILE, FORMAT (names file, key and reason), UNSUPPORTED (another model_type), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__config_load(const vkf__host *host, const char *path, vkf_model_config *out_config,

@@ -5,8 +5,9 @@
 #include <string.h>
 
 static const vkf__family *const families[] = {
-    &vkf__family_bert,    &vkf__family_distilbert, &vkf__family_gpt2,  &vkf__family_gpt_neox, &vkf__family_llama,
-    &vkf__family_mistral, &vkf__family_modernbert, &vkf__family_qwen2, &vkf__family_qwen3,    &vkf__family_roberta,
+    &vkf__family_bart,  &vkf__family_bert,    &vkf__family_distilbert, &vkf__family_gpt2,       &vkf__family_gpt_neox,
+    &vkf__family_llama, &vkf__family_marian,  &vkf__family_mistral,    &vkf__family_modernbert, &vkf__family_qwen2,
+    &vkf__family_qwen3, &vkf__family_roberta, &vkf__family_t5,
 };
 
 #define FAMILY_COUNT (sizeof families / sizeof families[0])
@@ -35,21 +36,36 @@ void vkf__family_names(char *out_text, size_t capacity)
 // ---- tensors
 
 // Sizes of a configuration that shapes are made of.
-typedef enum extent { NONE = 0, MODEL, FEED_FORWARD, VOCAB, POSITIONS, TYPES, HEADS, KV_HEADS, HEAD, OUTPUTS } extent;
+typedef enum extent {
+    NONE = 0,
+    MODEL,
+    FEED_FORWARD,
+    VOCAB,
+    POSITIONS,
+    TYPES,
+    HEADS,
+    KV_HEADS,
+    HEAD,
+    OUTPUTS,
+    BUCKETS,
+    HEAD_COUNT
+} extent;
 
-static uint32_t size_of(const vkf_model_config *config, extent e)
+static uint32_t size_of(const vkf_model_config *config, const vkf__stack *stack, extent e)
 {
-    bool decoder = config->kind == VKF_MODEL_DECODER;
+    bool encoder = config->kind == VKF_MODEL_ENCODER;
     const uint32_t sizes[] = {
         [MODEL] = config->d_model,
-        [FEED_FORWARD] = config->dim_feedforward,
-        [VOCAB] = decoder ? config->target_vocab : config->source_vocab,
-        [POSITIONS] = decoder ? config->max_target_len : config->position_offset + config->max_source_len,
+        [FEED_FORWARD] = stack->dim_feedforward,
+        [VOCAB] = encoder ? config->source_vocab : config->target_vocab,
+        [POSITIONS] = stack->positions,
         [TYPES] = config->token_types,
-        [HEADS] = config->num_heads * config->head_dim,
-        [KV_HEADS] = config->num_kv_heads * config->head_dim,
-        [HEAD] = config->head_dim,
-        [OUTPUTS] = decoder ? config->target_vocab : config->head_outputs,
+        [HEADS] = stack->heads * stack->head_dim,
+        [KV_HEADS] = stack->kv_heads * stack->head_dim,
+        [HEAD] = stack->head_dim,
+        [OUTPUTS] = encoder ? config->head_outputs : config->target_vocab,
+        [BUCKETS] = config->relative_buckets,
+        [HEAD_COUNT] = stack->heads,
     };
     return sizes[e];
 }
@@ -69,29 +85,44 @@ enum {
     // May be fused.
     PART_OF_QKV = 1 << 9,
     PART_OF_GATE = 1 << 10,
+    OF_GATE = 1 << 11, // of models that have one
+    UNGATED = 1 << 12, // of models that have none
 };
 
-// Where the tensor of a role goes, in vkf__weights or, from VKF_WEIGHT_Q on, in vkf__layer_weights.
+// Where the tensor of a role goes: in vkf__weights, from VKF_WEIGHT_POSITIONS on in vkf__stack_weights, and from
+// VKF_WEIGHT_Q on in vkf__layer_weights.
 static const struct role {
     size_t offset;
     extent rows, cols; // cols NONE: a vector
     unsigned traits;
 } roles[VKF_WEIGHT_ROLE_COUNT] = {
 #define OF_MODEL(field) offsetof(vkf__weights, field)
+#define OF_STACK(field) offsetof(vkf__stack_weights, field)
 #define OF_LAYER(field) offsetof(vkf__layer_weights, field)
     [VKF_WEIGHT_WORDS] = {OF_MODEL(source_embedding), VOCAB, MODEL, 0},
-    [VKF_WEIGHT_POSITIONS] = {OF_MODEL(positions), POSITIONS, MODEL, IN_F32},
+    [VKF_WEIGHT_POSITIONS] = {OF_STACK(positions), POSITIONS, MODEL, IN_F32},
     [VKF_WEIGHT_TYPES] = {OF_MODEL(token_types), TYPES, MODEL, 0},
-    [VKF_WEIGHT_EMBEDDING_NORM_WEIGHT] = {OF_MODEL(embedding_norm.weight), MODEL, NONE, 0},
-    [VKF_WEIGHT_EMBEDDING_NORM_BIAS] = {OF_MODEL(embedding_norm.bias), MODEL, NONE, NORM_BIAS},
-    [VKF_WEIGHT_FINAL_NORM_WEIGHT] = {OF_MODEL(final_norm.weight), MODEL, NONE, 0},
-    [VKF_WEIGHT_FINAL_NORM_BIAS] = {OF_MODEL(final_norm.bias), MODEL, NONE, NORM_BIAS},
+    [VKF_WEIGHT_EMBEDDING_NORM_WEIGHT] = {OF_STACK(embedding_norm.weight), MODEL, NONE, 0},
+    [VKF_WEIGHT_EMBEDDING_NORM_BIAS] = {OF_STACK(embedding_norm.bias), MODEL, NONE, NORM_BIAS},
+    [VKF_WEIGHT_FINAL_NORM_WEIGHT] = {OF_STACK(final_norm.weight), MODEL, NONE, 0},
+    [VKF_WEIGHT_FINAL_NORM_BIAS] = {OF_STACK(final_norm.bias), MODEL, NONE, NORM_BIAS},
     [VKF_WEIGHT_HEAD_DENSE] = {OF_MODEL(head_dense.weight), MODEL, MODEL, LINEAR},
     [VKF_WEIGHT_HEAD_DENSE_BIAS] = {OF_MODEL(head_dense.bias), MODEL, NONE, HEAD_BIAS},
     [VKF_WEIGHT_HEAD_NORM_WEIGHT] = {OF_MODEL(head_norm.weight), MODEL, NONE, 0},
     [VKF_WEIGHT_HEAD_NORM_BIAS] = {OF_MODEL(head_norm.bias), MODEL, NONE, NORM_BIAS},
     [VKF_WEIGHT_PROJECTION] = {OF_MODEL(projection), OUTPUTS, MODEL, LINEAR | TIED},
     [VKF_WEIGHT_PROJECTION_BIAS] = {OF_MODEL(projection_bias), OUTPUTS, NONE, PROJECTION_BIAS},
+    [VKF_WEIGHT_RELATIVE_BIAS] = {OF_STACK(relative_bias), BUCKETS, HEAD_COUNT, IN_F32},
+    [VKF_WEIGHT_CROSS_Q] = {OF_LAYER(cross.q_weight), HEADS, MODEL, LINEAR},
+    [VKF_WEIGHT_CROSS_K] = {OF_LAYER(cross.k_weight), HEADS, MODEL, LINEAR},
+    [VKF_WEIGHT_CROSS_V] = {OF_LAYER(cross.v_weight), HEADS, MODEL, LINEAR},
+    [VKF_WEIGHT_CROSS_Q_BIAS] = {OF_LAYER(cross.q_bias), HEADS, NONE, ATTENTION_BIAS},
+    [VKF_WEIGHT_CROSS_K_BIAS] = {OF_LAYER(cross.k_bias), HEADS, NONE, ATTENTION_BIAS},
+    [VKF_WEIGHT_CROSS_V_BIAS] = {OF_LAYER(cross.v_bias), HEADS, NONE, ATTENTION_BIAS},
+    [VKF_WEIGHT_CROSS_OUT] = {OF_LAYER(cross.out_weight), MODEL, HEADS, LINEAR},
+    [VKF_WEIGHT_CROSS_OUT_BIAS] = {OF_LAYER(cross.out_bias), MODEL, NONE, ATTENTION_BIAS},
+    [VKF_WEIGHT_CROSS_NORM_WEIGHT] = {OF_LAYER(norm[1].weight), MODEL, NONE, 0},
+    [VKF_WEIGHT_CROSS_NORM_BIAS] = {OF_LAYER(norm[1].bias), MODEL, NONE, NORM_BIAS},
     [VKF_WEIGHT_Q] = {OF_LAYER(self.q_weight), HEADS, MODEL, LINEAR | PART_OF_QKV},
     [VKF_WEIGHT_K] = {OF_LAYER(self.k_weight), KV_HEADS, MODEL, LINEAR | PART_OF_QKV},
     [VKF_WEIGHT_V] = {OF_LAYER(self.v_weight), KV_HEADS, MODEL, LINEAR | PART_OF_QKV},
@@ -104,9 +135,10 @@ static const struct role {
     [VKF_WEIGHT_OUT_BIAS] = {OF_LAYER(self.out_bias), MODEL, NONE, ATTENTION_BIAS},
     [VKF_WEIGHT_ATTENTION_NORM_WEIGHT] = {OF_LAYER(norm[0].weight), MODEL, NONE, FIRST_NORM},
     [VKF_WEIGHT_ATTENTION_NORM_BIAS] = {OF_LAYER(norm[0].bias), MODEL, NONE, NORM_BIAS | FIRST_NORM},
-    [VKF_WEIGHT_GATE] = {OF_LAYER(gate.weight), FEED_FORWARD, MODEL, LINEAR | PART_OF_GATE},
+    [VKF_WEIGHT_GATE] = {OF_LAYER(gate.weight), FEED_FORWARD, MODEL, LINEAR | PART_OF_GATE | OF_GATE},
     [VKF_WEIGHT_FEED_FORWARD_1] = {OF_LAYER(feed_forward.weight1), FEED_FORWARD, MODEL, LINEAR | PART_OF_GATE},
-    [VKF_WEIGHT_GATE_BIAS] = {OF_LAYER(gate.bias), FEED_FORWARD, NONE, FEED_FORWARD_BIAS | PART_OF_GATE},
+    [VKF_WEIGHT_UNGATED_1] = {OF_LAYER(feed_forward.weight1), FEED_FORWARD, MODEL, LINEAR | UNGATED},
+    [VKF_WEIGHT_GATE_BIAS] = {OF_LAYER(gate.bias), FEED_FORWARD, NONE, FEED_FORWARD_BIAS | PART_OF_GATE | OF_GATE},
     [VKF_WEIGHT_FEED_FORWARD_1_BIAS] = {OF_LAYER(feed_forward.bias1), FEED_FORWARD, NONE,
                                         FEED_FORWARD_BIAS | PART_OF_GATE},
     [VKF_WEIGHT_FEED_FORWARD_2] = {OF_LAYER(feed_forward.weight2), MODEL, FEED_FORWARD, LINEAR},
@@ -124,18 +156,48 @@ static const vkf__family_head *head_of(const vkf__family *family, const vkf_mode
     return head && head->architecture ? head : NULL;
 }
 
-// What stands in the family's list for a role; NULL: nothing.
-static const char *listed(const vkf__family *family, const vkf_model_config *config, vkf__weight_role role)
+// Whose tensors are being listed.
+typedef struct place {
+    const vkf__family *family;
+    const vkf_model_config *config;
+    const char *base;
+    bool target; // the decoder's side
+    vkf__stack stack;
+    uint32_t layer;     // of roles of layers
+    const char *prefix; // what stands before names
+    void *object;       // that the roles' offsets are of
+} place;
+
+static bool of_head(vkf__weight_role role)
 {
-    const vkf__family_head *head = head_of(family, config);
-    if (role >= VKF_WEIGHT_HEAD_DENSE && role <= VKF_WEIGHT_PROJECTION_BIAS && head)
-        return head->weights[role - VKF_WEIGHT_HEAD_DENSE];
-    return family->weights[role];
+    return role >= VKF_WEIGHT_HEAD_DENSE && role <= VKF_WEIGHT_PROJECTION_BIAS;
 }
 
-// `layer` counts for roles of layers alone.
-static bool has_role(const vkf__family *family, const vkf_model_config *config, vkf__weight_role role, uint32_t layer)
+// What stands in the family's list for a role; NULL: nothing.
+static const char *listed(const place *p, vkf__weight_role role)
 {
+    const vkf__family_head *head = head_of(p->family, p->config);
+    if (of_head(role) && head)
+        return head->weights[role - VKF_WEIGHT_HEAD_DENSE];
+    if (p->target && p->config->kind == VKF_MODEL_SEQ2SEQ)
+        return p->family->decoder_weights[role];
+    return p->family->weights[role];
+}
+
+static bool is_tied(const place *p, vkf__weight_role role)
+{
+    return (roles[role].traits & TIED) && p->config->tie_projection;
+}
+
+// The words' name serves a tied projection.
+static const char *name_of(const place *p, vkf__weight_role role)
+{
+    return is_tied(p, role) ? p->family->weights[VKF_WEIGHT_WORDS] : listed(p, role);
+}
+
+static bool has_role(const place *p, vkf__weight_role role)
+{
+    const vkf_model_config *config = p->config;
     const struct {
         unsigned trait;
         bool there;
@@ -145,12 +207,16 @@ static bool has_role(const vkf__family *family, const vkf_model_config *config, 
         {NORM_BIAS, config->norm_bias},
         {HEAD_BIAS, config->head_dense_bias},
         {PROJECTION_BIAS, config->projection_bias},
-        {FIRST_NORM, layer > 0 || !config->no_first_norm},
+        {FIRST_NORM, p->layer > 0 || !config->no_first_norm},
+        {OF_GATE, config->gated},
+        {UNGATED, !config->gated},
     };
     for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++)
         if ((roles[role].traits & conditions[i].trait) && !conditions[i].there)
             return false;
-    return listed(family, config, role) != NULL;
+    if (role == VKF_WEIGHT_FEED_FORWARD_1 && listed(p, VKF_WEIGHT_UNGATED_1) && !config->gated)
+        return false;
+    return listed(p, role) != NULL;
 }
 
 static void set_part(vkf__weight_slot *slot, uint32_t parts, uint32_t part, uint32_t part_rows)
@@ -161,57 +227,70 @@ static void set_part(vkf__weight_slot *slot, uint32_t parts, uint32_t part, uint
 }
 
 // Which part of a fused tensor a role's is.
-static void fill_part(vkf__weight_slot *slot, const vkf__family *family, vkf__weight_role role,
-                      const vkf_model_config *config)
+static void fill_part(vkf__weight_slot *slot, const place *p, vkf__weight_role role)
 {
     bool bias = slot->rank == 1;
-    if ((roles[role].traits & PART_OF_QKV) && family->qkv != VKF_SEPARATE)
+    if ((roles[role].traits & PART_OF_QKV) && p->family->qkv != VKF_SEPARATE)
         set_part(slot, 3, role - (bias ? VKF_WEIGHT_Q_BIAS : VKF_WEIGHT_Q),
-                 family->qkv == VKF_FUSED_BY_HEAD ? config->head_dim : slot->shape[0]);
-    if ((roles[role].traits & PART_OF_GATE) && family->gate_fused)
+                 p->family->qkv == VKF_FUSED_BY_HEAD ? p->stack.head_dim : slot->shape[0]);
+    if ((roles[role].traits & PART_OF_GATE) && p->family->gate_fused)
         set_part(slot, 2, role - (bias ? VKF_WEIGHT_GATE_BIAS : VKF_WEIGHT_GATE), slot->shape[0]);
 }
 
-static void fill_slot(vkf__weight_slot *slot, const vkf__family *family, vkf__weight_role number,
-                      const vkf_model_config *config, void *object)
+// The feed-forward's norm is a decoder layer's third where it has cross attention.
+static size_t offset_of(const place *p, vkf__weight_role role)
+{
+    bool feed_forward = role == VKF_WEIGHT_FEED_FORWARD_NORM_WEIGHT || role == VKF_WEIGHT_FEED_FORWARD_NORM_BIAS;
+    bool third = feed_forward && p->target && p->config->kind == VKF_MODEL_SEQ2SEQ;
+    return roles[role].offset + (third ? sizeof(vkf_norm_weights) : 0);
+}
+
+static void fill_slot(vkf__weight_slot *slot, const place *p, vkf__weight_role number)
 {
     const struct role *role = &roles[number];
+    bool apart = of_head(number) && !is_tied(p, number);
+    *slot = (vkf__weight_slot){0};
+    snprintf(slot->name, sizeof slot->name, "%s%s", apart ? "" : p->prefix, name_of(p, number));
     slot->rank = role->cols == NONE ? 1 : 2;
-    slot->shape[0] = size_of(config, role->rows);
-    slot->shape[1] = role->cols == NONE ? 0 : size_of(config, role->cols);
+    slot->shape[0] = size_of(p->config, &p->stack, role->rows);
+    slot->shape[1] = role->cols == NONE ? 0 : size_of(p->config, &p->stack, role->cols);
     slot->linear = role->traits & LINEAR;
     slot->f32 = role->traits & IN_F32;
-    slot->tied = (role->traits & TIED) && config->tie_projection;
-    slot->transposed = slot->linear && family->transposed && number >= VKF_WEIGHT_Q;
-    fill_part(slot, family, number, config);
-    slot->target = (vkf_tensor *)((char *)object + role->offset);
+    slot->tied = is_tied(p, number);
+    slot->transposed = slot->linear && p->family->transposed && number >= VKF_WEIGHT_Q;
+    slot->as_row = number == VKF_WEIGHT_PROJECTION_BIAS && p->family->bias_as_row;
+    fill_part(slot, p, number);
+    slot->target = (vkf_tensor *)((char *)p->object + offset_of(p, number));
 }
 
-// The words' name serves a tied projection.
-static const char *name_of(const vkf__family *family, const vkf_model_config *config, vkf__weight_role role)
-{
-    bool tied = (roles[role].traits & TIED) && config->tie_projection;
-    return tied ? family->weights[VKF_WEIGHT_WORDS] : listed(family, config, role);
-}
-
-// Of the model, or of a layer.
-static size_t add_roles(const vkf__family *family, const char *prefix, bool of_layer, uint32_t layer,
-                        const vkf_model_config *config, void *object, vkf__weight_slot *slots)
+static size_t add_roles(const place *p, vkf__weight_role begin, vkf__weight_role end, vkf__weight_slot *slots)
 {
     size_t count = 0;
-    vkf__weight_role end = of_layer ? VKF_WEIGHT_ROLE_COUNT : VKF_WEIGHT_Q;
-    for (vkf__weight_role role = of_layer ? VKF_WEIGHT_Q : VKF_WEIGHT_WORDS; role < end; role++) {
-        if (!has_role(family, config, role, layer))
+    for (vkf__weight_role role = begin; role < end; role++) {
+        if (!has_role(p, role))
             continue;
-        if (slots) {
-            bool apart = role >= VKF_WEIGHT_HEAD_DENSE && role <= VKF_WEIGHT_PROJECTION_BIAS;
-            apart = apart && !((roles[role].traits & TIED) && config->tie_projection);
-            slots[count] = (vkf__weight_slot){0};
-            snprintf(slots[count].name, sizeof slots[count].name, "%s%s", apart ? "" : prefix,
-                     name_of(family, config, role));
-            fill_slot(&slots[count], family, role, config, object);
-        }
+        if (slots)
+            fill_slot(&slots[count], p, role);
         count++;
+    }
+    return count;
+}
+
+// What is around the layers of a side, and the layers.
+static size_t add_side(place *p, vkf__weights *weights, vkf__weight_slot *slots)
+{
+    vkf__layer_weights *layers = p->target ? weights->decoder : weights->encoder;
+    bool own = p->target && p->config->kind == VKF_MODEL_SEQ2SEQ;
+    p->prefix = p->base;
+    p->object = p->target ? &weights->target : &weights->source;
+    size_t count = add_roles(p, VKF_WEIGHT_POSITIONS, VKF_WEIGHT_Q, slots);
+    for (p->layer = 0; p->layer < p->stack.layers; p->layer++) {
+        char prefix[64];
+        snprintf(prefix, sizeof prefix, "%s%s%u.", p->base, own ? p->family->decoder_layer : p->family->layer,
+                 p->layer);
+        p->prefix = prefix;
+        p->object = slots ? &layers[p->layer] : NULL;
+        count += add_roles(p, VKF_WEIGHT_Q, VKF_WEIGHT_ROLE_COUNT, slots ? slots + count : NULL);
     }
     return count;
 }
@@ -219,13 +298,13 @@ static size_t add_roles(const vkf__family *family, const char *prefix, bool of_l
 size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf_model_config *config,
                          vkf__weights *weights, vkf__weight_slot *slots)
 {
-    size_t count = add_roles(family, base, false, 0, config, weights, slots);
-    bool decoder = config->kind == VKF_MODEL_DECODER;
-    for (uint32_t i = 0; i < (decoder ? config->num_decoder_layers : config->num_encoder_layers); i++) {
-        char prefix[64];
-        snprintf(prefix, sizeof prefix, "%s%s%u.", base, family->layer, i);
-        vkf__layer_weights *layer = slots ? &(decoder ? weights->decoder : weights->encoder)[i] : NULL;
-        count += add_roles(family, prefix, true, i, config, layer, slots ? slots + count : NULL);
+    place p = {.family = family, .config = config, .base = base, .prefix = base, .object = weights};
+    size_t count = add_roles(&p, VKF_WEIGHT_WORDS, VKF_WEIGHT_POSITIONS, slots);
+    for (int target = 0; target < 2; target++) {
+        p.target = target != 0;
+        p.stack = vkf__stack_of(config, p.target);
+        if (p.stack.layers > 0)
+            count += add_side(&p, weights, slots ? slots + count : NULL);
     }
     return count;
 }

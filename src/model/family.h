@@ -12,20 +12,24 @@
 // What a tensor is for. Those of a layer come in the order in which they are put on the device: q, k and v side by side
 // are multiplied as one, and so are the gate and the first matrix of a feed-forward.
 typedef enum vkf__weight_role {
-    VKF_WEIGHT_WORDS = 0, // (vocab, d_model)
-    VKF_WEIGHT_POSITIONS, // (position_offset + positions, d_model)
-    VKF_WEIGHT_TYPES,     // (token_types, d_model)
-    VKF_WEIGHT_EMBEDDING_NORM_WEIGHT,
-    VKF_WEIGHT_EMBEDDING_NORM_BIAS,
-    VKF_WEIGHT_FINAL_NORM_WEIGHT, // behind the last layer
-    VKF_WEIGHT_FINAL_NORM_BIAS,
-    VKF_WEIGHT_HEAD_DENSE, // (d_model, d_model); .base stands not before names from here on, but for layers'
+    // Of the model.
+    VKF_WEIGHT_WORDS = 0,  // (vocab, d_model)
+    VKF_WEIGHT_TYPES,      // (token_types, d_model)
+    VKF_WEIGHT_HEAD_DENSE, // (d_model, d_model); .base stands not before names from here on, but for those below
     VKF_WEIGHT_HEAD_DENSE_BIAS,
     VKF_WEIGHT_HEAD_NORM_WEIGHT,
     VKF_WEIGHT_HEAD_NORM_BIAS,
     VKF_WEIGHT_PROJECTION, // (vocab or head_outputs, d_model)
     VKF_WEIGHT_PROJECTION_BIAS,
-    VKF_WEIGHT_Q, // (num_heads * head_dim, d_model), of layers from here on
+    // Around the layers of a side.
+    VKF_WEIGHT_POSITIONS, // (position_offset + positions, d_model)
+    VKF_WEIGHT_EMBEDDING_NORM_WEIGHT,
+    VKF_WEIGHT_EMBEDDING_NORM_BIAS,
+    VKF_WEIGHT_FINAL_NORM_WEIGHT, // behind the last layer
+    VKF_WEIGHT_FINAL_NORM_BIAS,
+    VKF_WEIGHT_RELATIVE_BIAS, // (relative_buckets, num_heads)
+    // Of layers.
+    VKF_WEIGHT_Q, // (num_heads * head_dim, d_model)
     VKF_WEIGHT_K, // (num_kv_heads * head_dim, d_model)
     VKF_WEIGHT_V,
     VKF_WEIGHT_Q_BIAS,
@@ -37,8 +41,19 @@ typedef enum vkf__weight_role {
     VKF_WEIGHT_OUT_BIAS,
     VKF_WEIGHT_ATTENTION_NORM_WEIGHT,
     VKF_WEIGHT_ATTENTION_NORM_BIAS,
+    VKF_WEIGHT_CROSS_Q, // of a decoder that has a memory
+    VKF_WEIGHT_CROSS_K,
+    VKF_WEIGHT_CROSS_V,
+    VKF_WEIGHT_CROSS_Q_BIAS,
+    VKF_WEIGHT_CROSS_K_BIAS,
+    VKF_WEIGHT_CROSS_V_BIAS,
+    VKF_WEIGHT_CROSS_OUT,
+    VKF_WEIGHT_CROSS_OUT_BIAS,
+    VKF_WEIGHT_CROSS_NORM_WEIGHT,
+    VKF_WEIGHT_CROSS_NORM_BIAS,
     VKF_WEIGHT_GATE,           // (dim_feedforward, d_model)
     VKF_WEIGHT_FEED_FORWARD_1, // (dim_feedforward, d_model)
+    VKF_WEIGHT_UNGATED_1,      // the same in models without a gate, where it has another name there
     VKF_WEIGHT_GATE_BIAS,
     VKF_WEIGHT_FEED_FORWARD_1_BIAS,
     VKF_WEIGHT_FEED_FORWARD_2,
@@ -86,14 +101,19 @@ struct vkf__family {
     const char *base;                           // what models with a head put before the tensors' names: "bert."
     const char *layer;                          // what stands before a layer's number: "encoder.layer."
     const char *weights[VKF_WEIGHT_ROLE_COUNT]; // NULL: the family has no such tensor; fused ones have one name
-    const vkf__family_head *heads;              // of ENCODERs, up to one without a name; NULL: none
+    // Of SEQ2SEQ, whose encoder is the one above: the same for its decoder, without what is of the model.
+    const char *decoder_layer;
+    const char *decoder_weights[VKF_WEIGHT_ROLE_COUNT];
+    bool bias_as_row;              // the projection's bias is (1, vocab)
+    const vkf__family_head *heads; // of ENCODERs, up to one without a name; NULL: none
     vkf__fused qkv;
     bool gate_fused; // the gate's rows and those of the first matrix are one tensor
     bool transposed; // linear weights are stored (in, out)
     // What a model is where no key says otherwise: its kind and whatever all models of the family have in common.
     vkf_model_config config;
     struct {
-        const char *d_model, *num_heads, *dim_feedforward, *num_layers, *activation, *vocab, *max_positions;
+        const char *d_model, *num_heads, *dim_feedforward, *num_layers, *activation, *vocab;
+        const char *max_positions; // may be absent where .config says how many
         // From here on NULL, or the key's absence, means what .config says, or 0.
         const char *token_types, *layer_norm_eps;
         const char *num_kv_heads, *head_dim;  // 0: num_heads, and d_model / num_heads
@@ -102,23 +122,31 @@ struct vkf__family {
         const char *full_every;               // layers from one without a window to the next
         const char *parallel, *attention_bias, *feed_forward_bias, *norm_bias, *head_dense_bias, *projection_bias;
         const char *rotary_theta, *rotary_part, *window_rotary_theta;
+        // Of SEQ2SEQ.
+        const char *decoder_layers, *decoder_heads, *decoder_feed_forward, *scaled_embedding;
+        const char *relative_buckets, *relative_distance;
+        const char *gated_activation; // "gated-gelu" and the like, in place of .activation
     } keys;
     float rotary_theta, rotary_part; // theta 0: the family has no rotary embedding
+    bool scales_tied_logits;         // by 1 / sqrt(d_model)
     uint32_t feed_forward_factor;    // dim_feedforward is so many times d_model where its key is absent or null
     bool positions_after_pad;        // position 0 has row pad_token_id + 1
     vkf__family_demand demands[4];
 };
 
+extern const vkf__family vkf__family_bart;
 extern const vkf__family vkf__family_bert;
 extern const vkf__family vkf__family_distilbert;
 extern const vkf__family vkf__family_gpt2;
 extern const vkf__family vkf__family_gpt_neox;
 extern const vkf__family vkf__family_llama;
+extern const vkf__family vkf__family_marian;
 extern const vkf__family vkf__family_mistral;
 extern const vkf__family vkf__family_modernbert;
 extern const vkf__family vkf__family_qwen2;
 extern const vkf__family vkf__family_qwen3;
 extern const vkf__family vkf__family_roberta;
+extern const vkf__family vkf__family_t5;
 
 // NULL when no family has this model_type.
 const vkf__family *vkf__family_find(const char *model_type);
@@ -130,10 +158,10 @@ void vkf__family_names(char *out_text, size_t capacity);
 VKF_MUST_CHECK vkf_status vkf__family_config(const vkf__host *host, const char *path, const json_t *root,
                                              const vkf__family *family, vkf_model_config *out_config);
 
-// The eos_token_id of a config.json or a generation_config.json: one, several, or null, which leaves `config` as it is.
-// Statuses: FORMAT, UNSUPPORTED (too many).
-VKF_MUST_CHECK vkf_status vkf__read_eos(const vkf__host *host, const char *path, const json_t *root,
-                                        vkf_model_config *config);
+// What a config.json or a generation_config.json says of how texts begin and end; what it does not say, `config` keeps.
+// Statuses: FORMAT, UNSUPPORTED (more than is built).
+VKF_MUST_CHECK vkf_status vkf__read_generation(const vkf__host *host, const char *path, const json_t *root,
+                                               vkf_model_config *config);
 
 // Fills `slots` when it is not NULL; always returns their number. `base` stands before names: "", or family->base.
 size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf_model_config *config,

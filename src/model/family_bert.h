@@ -5,10 +5,10 @@
 #include "model/family.h"
 
 // Of all of the layers' biases none is missing; a masked LM's projection is the words' table.
-#define VKF_CONFIG_LIKE_BERT                                                                             \
-    {                                                                                                    \
-        .kind = VKF_MODEL_ENCODER, .attention_bias = true, .feed_forward_bias = true, .norm_bias = true, \
-        .head_dense_bias = true, .projection_bias = true, .tie_projection = true                         \
+#define VKF_CONFIG_LIKE_BERT                                                                                         \
+    {                                                                                                                \
+        .kind = VKF_MODEL_ENCODER, .attention_bias = true, .feed_forward_bias = true, .norm_bias = true,             \
+        .head_dense_bias = true, .projection_bias = true, .tie_projection = true, .positions = VKF_POSITIONS_LEARNED \
     }
 
 // Heads that are one Linear for every position.

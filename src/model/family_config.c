@@ -1,4 +1,5 @@
 // A family's config.json as the configuration of a model.
+#include <math.h>
 #include <string.h>
 
 #include "io/json_file.h"
@@ -31,12 +32,8 @@ static const struct {
     {"tanh", VKF_ACTIVATION_TANH},
 };
 
-static vkf_status read_activation(const reader *r, const char *key, vkf_activation *out_activation)
+static vkf_status find_activation(const reader *r, const char *key, const char *name, vkf_activation *out_activation)
 {
-    const char *name = NULL;
-    vkf_status status = vkf__json_string(r->host, r->path, r->root, key, &name);
-    if (status != VKF_OK)
-        return status;
     for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++) {
         if (strcmp(activations[i].name, name) == 0) {
             *out_activation = activations[i].activation;
@@ -46,6 +43,26 @@ static vkf_status read_activation(const reader *r, const char *key, vkf_activati
     return vkf__fail(r->host, VKF_ERROR_UNSUPPORTED,
                      "%s: %s is \"%s\"; supported: gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu, silu, tanh",
                      r->path, key, name);
+}
+
+static vkf_status read_activation(const reader *r, const char *key, vkf_activation *out_activation)
+{
+    const char *name = NULL;
+    vkf_status status = vkf__json_string(r->host, r->path, r->root, key, &name);
+    return status != VKF_OK ? status : find_activation(r, key, name, out_activation);
+}
+
+// "gated-gelu", whose activation is gelu_new, "gated-silu", or an activation alone.
+static vkf_status read_gated_activation(const reader *r, const char *key, vkf_model_config *config)
+{
+    const char *name = NULL;
+    vkf_status status = vkf__json_string(r->host, r->path, r->root, key, &name);
+    if (status != VKF_OK)
+        return status;
+    config->gated = strncmp(name, "gated-", 6) == 0;
+    if (config->gated && strcmp(name + 6, "gelu") == 0)
+        return find_activation(r, key, "gelu_new", &config->activation);
+    return find_activation(r, key, config->gated ? name + 6 : name, &config->activation);
 }
 
 static vkf_status check_demands(const reader *r)
@@ -91,11 +108,16 @@ static vkf_status read_numbers(const reader *r, vkf_model_config *config)
         {family->keys.dim_feedforward, &config->dim_feedforward, VKF_MAX_DIM, family->feed_forward_factor > 0},
         {family->keys.num_layers, layers_of(config), VKF_MAX_LAYERS, false},
         {family->keys.vocab, vocab_of(config), VKF_MAX_VOCAB, false},
-        {family->keys.max_positions, positions_of(config), VKF_MAX_LEN, false},
+        {family->keys.max_positions, positions_of(config), VKF_MAX_LEN, *positions_of(config) > 0},
         {family->keys.token_types, &config->token_types, VKF_MAX_LEN, false},
         {family->keys.num_kv_heads, &config->num_kv_heads, VKF_MAX_DIM, true},
         {family->keys.head_dim, &config->head_dim, VKF_MAX_DIM, true},
         {family->keys.window, &config->window, UINT32_MAX / 2, true},
+        {family->keys.decoder_layers, &config->num_decoder_layers, VKF_MAX_LAYERS, true},
+        {family->keys.decoder_heads, &config->num_decoder_heads, VKF_MAX_DIM, true},
+        {family->keys.decoder_feed_forward, &config->dim_decoder_feedforward, VKF_MAX_DIM, true},
+        {family->keys.relative_buckets, &config->relative_buckets, VKF_MAX_DIM, true},
+        {family->keys.relative_distance, &config->relative_distance, VKF_MAX_LEN, true},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i].key && (!numbers[i].optional || vkf__json_has(r->root, numbers[i].key)))
@@ -109,6 +131,7 @@ fail:
 static vkf_status read_switches(const reader *r, vkf_model_config *config, bool *windowed)
 {
     vkf_status status = VKF_OK;
+    bool scaled = !config->unscaled_embedding;
     const vkf__family *family = r->family;
     const struct {
         const char *key;
@@ -121,11 +144,13 @@ static vkf_status read_switches(const reader *r, vkf_model_config *config, bool 
         {family->keys.norm_bias, &config->norm_bias},
         {family->keys.head_dense_bias, &config->head_dense_bias},
         {family->keys.projection_bias, &config->projection_bias},
+        {family->keys.scaled_embedding, &scaled},
         {"tie_word_embeddings", &config->tie_projection},
     };
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++)
         if (vkf__json_has(r->root, switches[i].key))
             VKF_TRY(vkf__json_bool(r->host, r->path, r->root, switches[i].key, switches[i].value));
+    config->unscaled_embedding = !scaled;
 fail:
     return status;
 }
@@ -135,6 +160,13 @@ static void complete_sizes(const vkf__family *family, vkf_model_config *config)
 {
     if (config->dim_feedforward == 0)
         config->dim_feedforward = family->feed_forward_factor * config->d_model;
+    if (config->kind == VKF_MODEL_SEQ2SEQ) {
+        config->target_vocab = config->source_vocab;
+        config->max_target_len = config->max_source_len;
+        config->num_decoder_layers =
+            config->num_decoder_layers > 0 ? config->num_decoder_layers : config->num_encoder_layers;
+        return;
+    }
     if (config->num_kv_heads == 0)
         config->num_kv_heads = config->num_heads;
     if (config->head_dim == 0)
@@ -209,7 +241,8 @@ static vkf_status read_positions(const reader *r, vkf_model_config *config)
     return VKF_OK;
 }
 
-vkf_status vkf__read_eos(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
+// One id, several, or null.
+static vkf_status read_eos(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
 {
     const json_t *value = json_object_get(root, "eos_token_id");
     size_t count = json_is_array(value) ? json_array_size(value) : 1;
@@ -228,6 +261,65 @@ vkf_status vkf__read_eos(const vkf__host *host, const char *path, const json_t *
     config->eos_count = (uint32_t)count;
     config->eos_id = count > 0 ? config->eos_ids[0] : 0;
     return VKF_OK;
+}
+
+// An id that need not be there, and that a list of one may stand for. *out_found stays as it is without it.
+static vkf_status read_id(const vkf__host *host, const char *path, const json_t *object, const char *key,
+                          uint32_t vocab, bool *out_found, int32_t *out_id)
+{
+    vkf_status status = VKF_OK;
+    uint32_t id = 0;
+    if (!vkf__json_has(object, key))
+        return VKF_OK;
+    VKF_TRY(vkf__json_u32(host, path, object, key, 0, vocab - 1, &id));
+    *out_id = (int32_t)id;
+    *out_found = true;
+fail:
+    return status;
+}
+
+// Words of one token: a longer one would have to be watched for.
+static vkf_status read_banned(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
+{
+    const json_t *words = json_object_get(root, "bad_words_ids");
+    config->banned_count = 0;
+    for (size_t i = 0; i < json_array_size(words); i++) {
+        const json_t *word = json_array_get(words, i), *id = json_array_get(word, 0);
+        if (i == VKF_MAX_EOS || json_array_size(word) != 1)
+            return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                             "%s: bad_words_ids has more than %d words, or one that is not of one token", path,
+                             VKF_MAX_EOS);
+        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= config->target_vocab)
+            return vkf__fail(host, VKF_ERROR_FORMAT, "%s: bad_words_ids has what is no token", path);
+        config->banned_ids[config->banned_count++] = (int32_t)json_integer_value(id);
+    }
+    return VKF_OK;
+}
+
+vkf_status vkf__read_generation(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
+{
+    vkf_status status = VKF_OK;
+    uint32_t vocab = config->target_vocab;
+    bool start = false;
+    VKF_TRY(read_eos(host, path, root, config));
+    if (config->kind != VKF_MODEL_SEQ2SEQ)
+        return VKF_OK;
+    VKF_TRY(read_id(host, path, root, "decoder_start_token_id", vocab, &start, &config->bos_id));
+    VKF_TRY(read_id(host, path, root, "forced_bos_token_id", vocab, &config->forced_bos, &config->forced_bos_id));
+    VKF_TRY(read_id(host, path, root, "forced_eos_token_id", vocab, &config->forced_eos, &config->forced_eos_id));
+    VKF_TRY(read_banned(host, path, root, config));
+fail:
+    return status;
+}
+
+static vkf_status read_seq2seq(const reader *r, vkf_model_config *config)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__read_generation(r->host, r->path, r->root, config));
+    if (r->family->scales_tied_logits && config->tie_projection)
+        config->logit_scale = 1.0f / sqrtf((float)config->d_model);
+fail:
+    return status;
 }
 
 static vkf_status read_head_pooling(const reader *r, const char *key, vkf_pooling *out_pooling)
@@ -292,7 +384,7 @@ static vkf_status read_decoder(const reader *r, bool windowed, vkf_model_config 
     vkf_status status = VKF_OK;
     VKF_TRY(read_windows(r, windowed, config));
     VKF_TRY(read_token(r, "bos_token_id", config->target_vocab, &config->bos_id));
-    VKF_TRY(vkf__read_eos(r->host, r->path, r->root, config));
+    VKF_TRY(vkf__read_generation(r->host, r->path, r->root, config));
     if (r->family->rotary_theta > 0.0f)
         VKF_TRY(vkf__rotary_load(r->host, r->path, r->root, r->family, config));
 fail:
@@ -310,12 +402,17 @@ vkf_status vkf__family_config(const vkf__host *host, const char *path, const jso
     VKF_TRY(read_numbers(&r, &config));
     VKF_TRY(read_switches(&r, &config, &windowed));
     complete_sizes(family, &config);
-    VKF_TRY(read_activation(&r, family->keys.activation, &config.activation));
+    if (family->keys.gated_activation)
+        VKF_TRY(read_gated_activation(&r, family->keys.gated_activation, &config));
+    else
+        VKF_TRY(read_activation(&r, family->keys.activation, &config.activation));
     VKF_TRY(read_token(&r, "pad_token_id", *vocab_of(&config), &config.pad_id));
     VKF_TRY(read_positions(&r, &config));
     config.share_embedding = true; // the words serve both sides of a model that has one
     if (config.kind == VKF_MODEL_DECODER)
         VKF_TRY(read_decoder(&r, windowed, &config));
+    else if (config.kind == VKF_MODEL_SEQ2SEQ)
+        VKF_TRY(read_seq2seq(&r, &config));
     else
         VKF_TRY(read_encoder(&r, windowed, &config));
     *out_config = config;

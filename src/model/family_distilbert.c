@@ -48,6 +48,7 @@ const vkf__family vkf__family_distilbert = {
             .head_dense_bias = true,
             .projection_bias = true,
             .tie_projection = true,
+            .positions = VKF_POSITIONS_LEARNED,
         },
     .weights =
         {

@@ -12,7 +12,7 @@ const vkf__family vkf__family_gpt2 = {
         {
             .kind = VKF_MODEL_DECODER,
             .norm_first = true,
-            .learned_positions = true,
+            .positions = VKF_POSITIONS_LEARNED,
             .attention_bias = true,
             .feed_forward_bias = true,
             .norm_bias = true,

@@ -12,6 +12,7 @@ const vkf__family vkf__family_gpt_neox = {
             .kind = VKF_MODEL_DECODER,
             .norm_first = true,
             .parallel = true,
+            .positions = VKF_POSITIONS_NONE,
             .attention_bias = true,
             .feed_forward_bias = true,
             .norm_bias = true,

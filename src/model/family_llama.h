@@ -23,8 +23,9 @@
     .max_positions = "max_position_embeddings", .layer_norm_eps = "rms_norm_eps",                         \
     .num_kv_heads = "num_key_value_heads", .head_dim = "head_dim", .rotary_theta = "rope_theta"
 
-#define VKF_CONFIG_LIKE_LLAMA \
-    .kind = VKF_MODEL_DECODER, .norm_first = true, .norm = VKF_NORM_RMS, .gated = true, .final_norm = true
+#define VKF_CONFIG_LIKE_LLAMA                                                                               \
+    .kind = VKF_MODEL_DECODER, .norm_first = true, .norm = VKF_NORM_RMS, .gated = true, .final_norm = true, \
+    .positions = VKF_POSITIONS_NONE
 
 #define VKF_FAMILY_LIKE_LLAMA .base = "model.", .layer = "layers.", .rotary_theta = 1e4f, .rotary_part = 1.0f
 

@@ -32,6 +32,7 @@ const vkf__family vkf__family_modernbert = {
             .no_first_norm = true,
             .final_norm = true,
             .gated = true,
+            .positions = VKF_POSITIONS_NONE,
             .tie_projection = true,
             .projection_bias = true,
         },

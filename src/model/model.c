@@ -20,6 +20,8 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
                              "vkf_model_load: an ENCODER or a DECODER comes from a directory");
         VKF_TRY(vkf__checkpoint_open_file(host, desc->weights_path, &s.checkpoint));
     }
+    if (!s.family)
+        s.config.final_norm = true; // as PyTorch's stacks have it
     s.progress = desc->progress;
     s.progress_user = desc->progress_user;
     *out = s;

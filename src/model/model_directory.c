@@ -6,7 +6,7 @@
 #include "model/family.h"
 #include "model/pooling.h"
 
-// generation_config.json may know more tokens that end a text than config.json does.
+// generation_config.json, where it is there, decides over what older directories have in config.json.
 static vkf_status load_generation(const vkf__host *host, const char *directory, vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
@@ -16,7 +16,9 @@ static vkf_status load_generation(const vkf__host *host, const char *directory, 
     if (!vkf__file_exists(path))
         goto fail;
     VKF_TRY(vkf__json_load(host, path, &root));
-    VKF_TRY(vkf__read_eos(host, path, root, config));
+    config->forced_bos = config->forced_eos = false;
+    config->banned_count = 0;
+    VKF_TRY(vkf__read_generation(host, path, root, config));
 fail:
     vkf__free(host, path);
     json_decref(root);
@@ -32,7 +34,7 @@ vkf_status vkf__model_directory_load(const vkf__host *host, const char *director
     VKF_TRY(vkf__config_load(host, path, &source.config, &source.family));
     if (source.config.kind == VKF_MODEL_ENCODER)
         VKF_TRY(vkf__pooling_load(host, directory, &source.config));
-    if (source.config.kind == VKF_MODEL_DECODER)
+    if (source.family && source.config.kind != VKF_MODEL_ENCODER)
         VKF_TRY(load_generation(host, directory, &source.config));
     *out_source = source;
 fail:

@@ -1,8 +1,11 @@
 #include "model/session.h"
 
+#include <math.h>
+
 #include "base/clock.h"
 #include "base/size.h"
 #include "kernel/memory_plan.h"
+#include "model/relative_bias.h"
 #include "model/rotary.h"
 
 // Everything up to the point where memory is needed.
@@ -47,6 +50,45 @@ static void sinusoids(const vkf_model_config *config, uint32_t len, float *out_v
     vkf_sinusoidal_positions(len, config->d_model, out_values);
 }
 
+// The same numbers, those of even places first.
+static void sinusoid_halves(const vkf_model_config *config, uint32_t len, float *out_values)
+{
+    uint32_t d = config->d_model, half = (d + 1) / 2;
+    for (uint32_t t = 0; t < len; t++)
+        for (uint32_t i = 0; i < d; i++) {
+            double angle = (double)t * exp((double)(i / 2 * 2) * (-log(10000.0) / (double)d));
+            out_values[(size_t)t * d + i / 2 + (i % 2) * half] = (float)(i % 2 == 0 ? sin(angle) : cos(angle));
+        }
+}
+
+// The biases of one side, from its learned table, which is read back for that.
+static vkf_status make_bias(vkf_session *session, const vkf_tensor *table, bool decoder, uint32_t len,
+                            const vkf__span *span)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &session->context->host;
+    float *learned = NULL, *values = NULL;
+    if (!vkf__present(span))
+        return VKF_OK;
+    size_t count = (size_t)table->shape[0] * table->shape[1];
+    VKF_ALLOC(host, learned, count);
+    VKF_ALLOC(host, values, (size_t)(span->size_bytes / sizeof *values));
+    VKF_TRY(vkf_buffer_read(table->buffer, table->offset_bytes, learned, count * sizeof *learned));
+    vkf__relative_bias(&session->model->config, decoder, table->shape[1], len, learned, values);
+    VKF_TRY(vkf_buffer_write(span->buffer, span->offset_bytes, values, span->size_bytes));
+fail:
+    vkf__free(host, learned);
+    vkf__free(host, values);
+    return status;
+}
+
+static vkf_status make_lowest(vkf_session *session)
+{
+    const float lowest = -INFINITY;
+    const vkf__span *span = &session->spans.lowest;
+    return vkf__present(span) ? vkf_buffer_write(span->buffer, span->offset_bytes, &lowest, sizeof lowest) : VKF_OK;
+}
+
 static void rotations(const vkf_model_config *config, uint32_t len, float *out_values)
 {
     vkf__rotary_rows(&config->rotary, 0, len, 0, out_values);
@@ -83,10 +125,16 @@ static vkf_status make_buffers(vkf_session *session, vkf__session_layout *layout
     VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, session->arena_bytes, "session arena", &session->arena));
     // The same layout again, now with the buffers in the spans.
     VKF_TRY(vkf__session_lay_out(session, layout));
-    VKF_TRY(make_constants(session, &session->spans.positions, session->model->config.d_model, sinusoids));
+    VKF_TRY(make_constants(session, &session->spans.positions, session->model->config.d_model,
+                           session->model->config.positions == VKF_POSITIONS_SINUSOIDAL ? sinusoids : sinusoid_halves));
     VKF_TRY(make_constants(session, &session->spans.rotary, session->model->config.rotary.dim, rotations));
     VKF_TRY(make_constants(session, &session->spans.window_rotary, session->model->config.window_rotary.dim,
                            window_rotations));
+    VKF_TRY(make_bias(session, &session->model->weights.source.relative_bias, false, session->desc.max_source_len,
+                      &session->spans.source_bias));
+    VKF_TRY(make_bias(session, &session->model->weights.target.relative_bias, true, session->desc.max_target_len,
+                      &session->spans.target_bias));
+    VKF_TRY(make_lowest(session));
 fail:
     return status;
 }
@@ -117,7 +165,8 @@ static vkf_status make_attention(vkf_session *session)
     if (!desc->attention_weights)
         return VKF_OK;
     const uint64_t factors[] = {session->model->config.num_decoder_layers, desc->max_batch,
-                                session->model->config.num_heads, desc->max_target_len, desc->max_source_len};
+                                vkf__stack_of(&session->model->config, true).heads, desc->max_target_len,
+                                desc->max_source_len};
     uint64_t count = 0;
     if (!vkf__product_u64(factors, 5, &count) || count > SIZE_MAX / sizeof(float))
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE, "session: the attention weights overflow");

@@ -49,11 +49,14 @@ typedef struct vkf__session_sizes {
 
 // Everything that stages share, as spans. The masks are absent where the descriptor asks for none.
 typedef struct vkf__session_spans {
-    vkf__span positions;     // (max_len, d_model) f32; of SEQ2SEQ
-    vkf__span rotary;        // (max_target_len, or an ENCODER's max_source_len, rotary.dim) f32: see op/rotary.h
-    vkf__span window_rotary; // the same for layers with a window, where they differ
-    vkf__span source_ids;    // (B, S) i32, host-visible
-    vkf__span source_types;  // (B, S) i32, host-visible; of encoders with token types
+    vkf__span positions; // (max_len, d_model) f32; of SEQ2SEQ
+    vkf__span rotary;    // (max_target_len, or an ENCODER's max_source_len, rotary.dim) f32: see op/rotary.h
+    vkf__span source_bias, target_bias; // by distance, (heads, max_len, max_len) f32: see model/relative_bias.h
+    vkf__span step_bias;                // (heads, max_target_len) f32: target_bias's rows of the step's position
+    vkf__span lowest;                   // (1) f32: -inf, the logit of what must not be said
+    vkf__span window_rotary;            // the same for layers with a window, where they differ
+    vkf__span source_ids;               // (B, S) i32, host-visible
+    vkf__span source_types;             // (B, S) i32, host-visible; of encoders with token types
     vkf__span
         target_ids;   // (B, max_target_len) i32, host-visible; a DECODER's rows are led by the number of their first
                       // tokens that are padding

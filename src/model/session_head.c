@@ -119,8 +119,7 @@ vkf_status vkf__emit_encoder_head(vkf_session *session, vkf__stage *stage, const
 {
     vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
-    if (config->final_norm)
-        VKF_TRY(vkf__emit_final_norm(session, stage, sizes));
+    VKF_TRY(vkf__emit_final_norm(session, stage, sizes));
     VKF_TRY(
         emit_pool(session, stage, sizes, sizes->batch, config->pooling, config->normalise, &session->spans.embeddings));
     if (vkf__session_has_head(session))

@@ -42,7 +42,7 @@ static void lay_out_state(vkf_session *session, region *r)
     const vkf_session_desc *desc = &session->desc;
     vkf__session_spans *s = &session->spans;
     vkf_dtype dtype = session->model->dtype;
-    uint64_t b = desc->max_batch, h = config->num_heads, d = config->d_model;
+    uint64_t b = desc->max_batch, h = vkf__stack_of(config, true).heads, d = config->d_model;
     uint64_t source = desc->max_source_len, target = desc->max_target_len;
     bool decoder = config->kind == VKF_MODEL_DECODER;
     if (!decoder)
@@ -71,17 +71,15 @@ static void lay_out_cache(vkf_session *session, region *r)
     const vkf_model_config *config = &session->model->config;
     vkf__session_spans *s = &session->spans;
     vkf_dtype dtype = session->model->dtype;
-    uint64_t b = session->desc.max_batch, d = config->d_model, kv = d;
-    bool decoder = config->kind == VKF_MODEL_DECODER;
-    if (decoder)
-        kv = (uint64_t)config->num_kv_heads * config->head_dim;
+    const vkf__stack stack = vkf__stack_of(config, true);
+    uint64_t b = session->desc.max_batch, width = (uint64_t)stack.kv_heads * stack.head_dim;
     for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
-        s->self_k[i] = append(r, dtype, b, session->desc.max_target_len, kv);
-        s->self_v[i] = append(r, dtype, b, session->desc.max_target_len, kv);
-        if (decoder)
+        s->self_k[i] = append(r, dtype, b, session->desc.max_target_len, width);
+        s->self_v[i] = append(r, dtype, b, session->desc.max_target_len, width);
+        if (config->kind == VKF_MODEL_DECODER)
             continue;
-        s->cross_k[i] = append(r, dtype, b, session->desc.max_source_len, d);
-        s->cross_v[i] = append(r, dtype, b, session->desc.max_source_len, d);
+        s->cross_k[i] = append(r, dtype, b, session->desc.max_source_len, width);
+        s->cross_v[i] = append(r, dtype, b, session->desc.max_source_len, width);
     }
 }
 
@@ -109,7 +107,16 @@ static void lay_out_tokens(vkf_session *session, region *constants, region *ids)
     uint32_t longest = desc->max_source_len > desc->max_target_len ? desc->max_source_len : desc->max_target_len;
     bool source = config->kind == VKF_MODEL_SEQ2SEQ || config->kind == VKF_MODEL_ENCODER;
     bool target = config->kind == VKF_MODEL_SEQ2SEQ || config->kind == VKF_MODEL_DECODER;
-    if (config->kind == VKF_MODEL_SEQ2SEQ)
+    if (config->relative_buckets > 0) {
+        uint32_t heads = vkf__stack_of(config, true).heads;
+        s->source_bias =
+            append(constants, VKF_DTYPE_F32, config->num_heads, desc->max_source_len, desc->max_source_len);
+        s->target_bias = append(constants, VKF_DTYPE_F32, heads, desc->max_target_len, desc->max_target_len);
+        s->step_bias = append(constants, VKF_DTYPE_F32, heads, desc->max_target_len, 1);
+    }
+    if (config->banned_count > 0)
+        s->lowest = append(constants, VKF_DTYPE_F32, 1, 1, 1);
+    if (config->kind == VKF_MODEL_SEQ2SEQ && config->positions <= VKF_POSITIONS_SINUSOIDAL_HALVES)
         s->positions = append(constants, VKF_DTYPE_F32, longest, config->d_model, 1);
     if (config->rotary.dim > 0)
         s->rotary = append(constants, VKF_DTYPE_F32, longest, config->rotary.dim, 1);

@@ -190,8 +190,8 @@ static vkf_status gather_attention(vkf_session *session, uint32_t first_row, uin
     const vkf_model_config *config = &session->model->config;
     const vkf__session_sizes *sizes = &session->sizes;
     size_t stride = session->desc.max_source_len;
-    size_t planes = (size_t)sizes->batch * config->num_heads;
-    size_t capacity = (size_t)session->desc.max_batch * config->num_heads * session->desc.max_target_len * stride;
+    size_t heads = vkf__stack_of(config, true).heads, planes = sizes->batch * heads;
+    size_t capacity = session->desc.max_batch * heads * session->desc.max_target_len * stride;
     float *values = session->attention_read;
     if (!session->attention)
         return VKF_OK;
@@ -252,6 +252,19 @@ fail:
     return status;
 }
 
+// Where the model says which token comes, whatever the logits say; that is written over what was chosen.
+static vkf_status force_token(vkf_session *session, const generated *out, uint32_t position, uint64_t at,
+                              int32_t *inout_token)
+{
+    const vkf_model_config *config = &session->model->config;
+    const vkf__span *ids = &session->spans.target_ids;
+    bool first = position == 1 && config->forced_bos, last = position + 1 == out->max_len && config->forced_eos;
+    if (!first && !last)
+        return VKF_OK;
+    *inout_token = last ? config->forced_eos_id : config->forced_bos_id;
+    return vkf_buffer_write(ids->buffer, ids->offset_bytes + at * sizeof(int32_t), inout_token, sizeof(int32_t));
+}
+
 // Takes the tokens of one position to the rows that still run; *out_live is how many do after that.
 static vkf_status take_tokens(vkf_session *session, generated *out, uint32_t position, uint32_t *out_live)
 {
@@ -265,6 +278,7 @@ static vkf_status take_tokens(vkf_session *session, generated *out, uint32_t pos
             continue;
         VKF_TRY(
             vkf_buffer_read(ids->buffer, ids->offset_bytes + at * sizeof(int32_t), &row[position], sizeof(int32_t)));
+        VKF_TRY(force_token(session, out, position, at, &row[position]));
         out->lengths[b] = position + 1;
         live += row[position] != session->model->config.eos_id;
     }

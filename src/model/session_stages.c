@@ -3,6 +3,7 @@
 
 #include "model/session.h"
 #include "op/argmax.h"
+#include "op/copy.h"
 #include "op/embed.h"
 #include "op/gemm.h"
 #include "op/layer_norm.h"
@@ -26,6 +27,13 @@ static bool has_group(const vkf_session *session, vkf__stage_group group)
         break;
     }
     return false;
+}
+
+// An encoder that ends with its last layer has nothing to do behind it.
+static bool has_head(const vkf_session *session, vkf__stage_group group)
+{
+    const vkf_model_config *config = &session->model->config;
+    return group != VKF_STAGES_ENCODE || config->kind == VKF_MODEL_ENCODER || config->final_norm;
 }
 
 static void add_stage(vkf_session *session, vkf__stage_group group, vkf__stage_kind kind, uint32_t layer)
@@ -55,7 +63,7 @@ vkf_status vkf__session_make_stages(vkf_session *session)
         for (uint32_t i = 0; i < layers; i++)
             add_stage(session, group, VKF_STAGE_LAYER, i);
         // PyTorch refuses a stack without layers; here it hands its input on as it is.
-        if (layers > 0)
+        if (layers > 0 && has_head(session, group))
             add_stage(session, group, VKF_STAGE_HEAD, 0);
     }
     session->group_begin[VKF_STAGES_COUNT] = session->stage_count;
@@ -80,95 +88,71 @@ vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage
     };
 }
 
-static vkf_status emit_source_embed(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
-{
-    const vkf_model_config *config = &session->model->config;
-    const vkf__session_spans *s = &session->spans;
-    const vkf__embed_args embed = {
-        .label = "embed",
-        .ids = s->source_ids,
-        .table = vkf__span_of(&session->model->weights.source_embedding),
-        .positions = s->positions,
-        .out = s->memory,
-        .batch = sizes->batch,
-        .len = sizes->source_len,
-        .dim = config->d_model,
-        .vocab = config->source_vocab,
-        .ids_stride = sizes->source_len,
-        .scale = sqrtf((float)config->d_model),
-    };
-    return vkf__emit_embed(&stage->work, &embed);
-}
-
-static vkf_status emit_target_embed(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+// What is added to the words of one side; absent: nothing.
+static vkf__span positions_of(const vkf_session *session, bool source)
 {
     const vkf_model_config *config = &session->model->config;
     const vkf__weights *weights = &session->model->weights;
-    const vkf__session_spans *s = &session->spans;
-    bool learned = config->kind == VKF_MODEL_DECODER;
-    const vkf__embed_args embed = {
-        .label = "embed",
-        .ids = s->target_ids,
-        .table = vkf__span_of(&weights->target_embedding),
-        .positions = learned ? vkf__span_of(&weights->positions) : s->positions,
-        .out = s->hidden,
-        .batch = sizes->batch,
+    const vkf__span learned = vkf__span_of(source ? &weights->source.positions : &weights->target.positions);
+    uint64_t len = source ? config->max_source_len : config->max_target_len, d = config->d_model;
+    if (config->positions <= VKF_POSITIONS_SINUSOIDAL_HALVES)
+        return session->spans.positions;
+    return vkf__present(&learned) ? vkf__span_part(&learned, config->position_offset * d, len * d) : learned;
+}
+
+static vkf__embed_args source_words(const vkf_session *session, const vkf__session_sizes *sizes)
+{
+    return (vkf__embed_args){
+        .ids = session->spans.source_ids,
+        .table = vkf__span_of(&session->model->weights.source_embedding),
+        .out = session->spans.memory,
+        .len = sizes->source_len,
+        .vocab = session->model->config.source_vocab,
+        .ids_stride = sizes->source_len,
+    };
+}
+
+static vkf__embed_args target_words(const vkf_session *session, const vkf__session_sizes *sizes)
+{
+    return (vkf__embed_args){
+        .ids = session->spans.target_ids,
+        .table = vkf__span_of(&session->model->weights.target_embedding),
+        .out = session->spans.hidden,
         .len = sizes->target_len,
-        .dim = config->d_model,
-        .vocab = config->target_vocab,
+        .vocab = session->model->config.target_vocab,
         .ids_stride = vkf__ids_row(session),
         .ids_first = vkf__ids_lead(session) + sizes->target_past,
         .first_position = sizes->target_past,
-        .padding_leads = learned,
-        .scale = learned ? 1.0f : sqrtf((float)config->d_model),
+        .padding_leads = vkf__ids_lead(session) > 0,
     };
-    return vkf__emit_embed(&stage->work, &embed);
 }
 
-// Words and their learned positions, then LN(those + token types): an encoder's embedding.
-static vkf_status emit_encoder_embed(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+// norm(words + token types), as far as the model has them; in place.
+static vkf_status emit_embedding_norm(vkf_session *session, vkf__stage *stage, const vkf__embed_args *words,
+                                      const vkf_norm_weights *weights)
 {
     vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
-    const vkf__weights *weights = &session->model->weights;
-    const vkf__session_spans *s = &session->spans;
-    const vkf__span positions = vkf__span_of(&weights->positions);
-    vkf__embed_args embed = {
-        .label = "embed",
-        .ids = s->source_ids,
-        .table = vkf__span_of(&weights->source_embedding),
-        .positions = vkf__present(&positions)
-                         ? vkf__span_part(&positions, (uint64_t)config->position_offset * config->d_model,
-                                          (uint64_t)config->max_source_len * config->d_model)
-                         : positions,
-        .out = s->memory,
-        .batch = sizes->batch,
-        .len = sizes->source_len,
-        .dim = config->d_model,
-        .vocab = config->source_vocab,
-        .ids_stride = sizes->source_len,
-        .scale = 1.0f,
-    };
     vkf__layer_norm_args norm = {
         .label = "embed_norm",
-        .x = s->memory,
-        .out = s->memory,
-        .weight = vkf__span_of(&weights->embedding_norm.weight),
-        .bias = vkf__span_of(&weights->embedding_norm.bias),
-        .rows = sizes->batch * sizes->source_len,
-        .dim = config->d_model,
+        .x = words->out,
+        .out = words->out,
+        .weight = vkf__span_of(&weights->weight),
+        .bias = vkf__span_of(&weights->bias),
+        .rows = words->batch * words->len,
+        .dim = words->dim,
         .eps = config->layer_norm_eps,
     };
-    VKF_TRY(vkf__emit_embed(&stage->work, &embed));
-    if (vkf__present(&s->source_types)) {
-        embed.label = "embed_types";
-        embed.ids = s->source_types;
-        embed.table = vkf__span_of(&weights->token_types);
-        embed.positions = (vkf__span){0};
-        embed.vocab = config->token_types;
-        VKF_TRY(vkf__work_temp(&stage->work, s->memory.dtype, (uint64_t)norm.rows * norm.dim, &embed.out));
-        VKF_TRY(vkf__emit_embed(&stage->work, &embed));
-        norm.residual = embed.out;
+    if (stage->group == VKF_STAGES_ENCODE && vkf__present(&session->spans.source_types)) {
+        vkf__embed_args types = *words;
+        types.label = "embed_types";
+        types.ids = session->spans.source_types;
+        types.table = vkf__span_of(&session->model->weights.token_types);
+        types.positions = (vkf__span){0};
+        types.vocab = config->token_types;
+        VKF_TRY(vkf__work_temp(&stage->work, words->out.dtype, (uint64_t)norm.rows * norm.dim, &types.out));
+        VKF_TRY(vkf__emit_embed(&stage->work, &types));
+        norm.residual = types.out;
         norm.residual_order = VKF_RESIDUAL_BEFORE;
     }
     VKF_TRY(vkf__emit_layer_norm(&stage->work, &norm));
@@ -176,13 +160,55 @@ fail:
     return status;
 }
 
-// What a layer of an ENCODER or a DECODER may have beyond those of nn.Transformer.
+// The biases of a step's position, once for all layers.
+static vkf_status emit_step_bias(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    uint32_t len = session->desc.max_target_len;
+    const vkf__copy_args copy = {
+        .label = "step_bias",
+        .x = session->spans.target_bias,
+        .out = session->spans.step_bias,
+        .outer = vkf__stack_of(&session->model->config, true).heads,
+        .rows = 1,
+        .cols = len,
+        .x_first = sizes->target_past * len,
+        .x_outer = len * len,
+        .out_outer = len,
+        .alpha = 1.0f,
+    };
+    return vkf__emit_copy(&stage->work, &copy);
+}
+
+static vkf_status emit_embed(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
+    bool source = stage->group == VKF_STAGES_ENCODE;
+    const vkf__stack_weights *weights = source ? &session->model->weights.source : &session->model->weights.target;
+    bool scaled = config->kind == VKF_MODEL_SEQ2SEQ && !config->unscaled_embedding;
+    vkf__embed_args words = source ? source_words(session, sizes) : target_words(session, sizes);
+    words.label = "embed";
+    words.positions = positions_of(session, source);
+    words.batch = sizes->batch;
+    words.dim = config->d_model;
+    words.scale = scaled ? sqrtf((float)config->d_model) : 1.0f;
+    VKF_TRY(vkf__emit_embed(&stage->work, &words));
+    if (weights->embedding_norm.weight.rank > 0)
+        VKF_TRY(emit_embedding_norm(session, stage, &words, &weights->embedding_norm));
+    if (stage->group == VKF_STAGES_STEP && vkf__present(&session->spans.target_bias))
+        VKF_TRY(emit_step_bias(session, stage, sizes));
+fail:
+    return status;
+}
+
+// What a layer of a family may have beyond those of nn.Transformer.
 static void set_traits(const vkf_session *session, const vkf__stage *stage, const vkf__layer_weights *w,
                        vkf__transformer_block *block)
 {
     const vkf_model_config *config = &session->model->config;
     const vkf__session_spans *s = &session->spans;
     vkf__attention_block *self = &block->self;
+    const vkf__stack stack = vkf__stack_of(config, stage->group != VKF_STAGES_ENCODE);
     bool windowed = config->windowed_layers[stage->layer / 32] >> stage->layer % 32 & 1;
     bool own_rotary = windowed && config->window_rotary.dim > 0;
     block->parallel = config->parallel;
@@ -190,8 +216,10 @@ static void set_traits(const vkf_session *session, const vkf__stage *stage, cons
     block->norm_kind = config->norm;
     block->feed_forward.gate = vkf__span_of(&w->gate.weight);
     block->feed_forward.gate_bias = vkf__span_of(&w->gate.bias);
-    self->kv_heads = config->num_kv_heads;
-    self->head_dim = self->v_head_dim = config->head_dim;
+    self->kv_heads = stack.kv_heads;
+    self->head_dim = self->v_head_dim = block->cross.head_dim = block->cross.v_head_dim = stack.head_dim;
+    if (config->unscaled_attention)
+        self->scale = block->cross.scale = 1.0f;
     self->q_norm = vkf__span_of(&w->q_norm);
     self->k_norm = vkf__span_of(&w->k_norm);
     self->norm_eps = config->layer_norm_eps;
@@ -211,12 +239,13 @@ static vkf__transformer_block block_of(const vkf_session *session, const vkf__st
     const vkf_model *model = session->model;
     const vkf_model_config *config = &model->config;
     bool encoder = stage->group == VKF_STAGES_ENCODE;
+    const vkf__stack stack = vkf__stack_of(config, !encoder);
     const vkf__layer_weights *w =
         encoder ? &model->weights.encoder[stage->layer] : &model->weights.decoder[stage->layer];
     vkf_transformer_layer_desc desc = {
         .d_model = config->d_model,
-        .num_heads = config->num_heads,
-        .dim_feedforward = config->dim_feedforward,
+        .num_heads = stack.heads,
+        .dim_feedforward = stack.dim_feedforward,
         .activation = config->activation,
         .norm_first = config->norm_first,
         .layer_norm_eps = config->layer_norm_eps,
@@ -235,7 +264,7 @@ static vkf__transformer_block block_of(const vkf_session *session, const vkf__st
     if (stage->group == VKF_STAGES_STEP && config->kind == VKF_MODEL_SEQ2SEQ)
         desc.self_mask = (vkf_attention_mask){.causal = VKF_CAUSAL_TOP_LEFT};
     vkf__transformer_block block = vkf__transformer_block_of(&desc);
-    if (config->kind == VKF_MODEL_ENCODER || config->kind == VKF_MODEL_DECODER)
+    if (config->kind != VKF_MODEL_TRANSFORMER)
         set_traits(session, stage, w, &block);
     return block;
 }
@@ -246,7 +275,11 @@ static vkf_status emit_encoder(vkf_session *session, vkf__stage *stage, const vk
     const vkf__transformer_block block = block_of(session, stage);
     const vkf__transformer_io io = {
         .x = s->memory,
-        .self = {.mask = s->source_mask, .key_mask = s->source_key_mask},
+        .self = {.mask = s->source_mask,
+                 .key_mask = s->source_key_mask,
+                 .bias = s->source_bias,
+                 .bias_head = session->desc.max_source_len * session->desc.max_source_len,
+                 .bias_row = session->desc.max_source_len},
     };
     const vkf__attention_sizes self = {sizes->batch, sizes->source_len, sizes->source_len, sizes->source_len, 0};
     return vkf__emit_encoder_layer(&stage->work, &block, &io, &self);
@@ -256,12 +289,16 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
 {
     const vkf__session_spans *s = &session->spans;
     const vkf__transformer_block block = block_of(session, stage);
-    uint32_t i = stage->layer;
+    uint32_t i = stage->layer, len = session->desc.max_target_len;
+    bool step = stage->group == VKF_STAGES_STEP;
     const vkf__transformer_io io = {
         .x = s->hidden,
         .self = {.mask = s->target_mask,
                  .key_mask = s->target_key_mask,
                  .key_mask_row = session->model->config.kind == VKF_MODEL_DECODER ? session->desc.max_target_len : 0,
+                 .bias = step ? s->step_bias : s->target_bias,
+                 .bias_head = step ? len : len * len,
+                 .bias_row = step ? 0 : len,
                  .cache_k = s->self_k[i],
                  .cache_v = s->self_v[i],
                  .cache_len = session->desc.max_target_len},
@@ -293,12 +330,11 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
 
 vkf_status vkf__emit_final_norm(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
+    if (!session->model->config.final_norm)
+        return VKF_OK;
     bool encoder = stage->group == VKF_STAGES_ENCODE;
     const vkf__weights *weights = &session->model->weights;
-    vkf_model_kind kind = session->model->config.kind;
-    const vkf_norm_weights *norm = kind == VKF_MODEL_ENCODER || kind == VKF_MODEL_DECODER ? &weights->final_norm
-                                   : encoder                                              ? &weights->encoder_norm
-                                                                                          : &weights->decoder_norm;
+    const vkf_norm_weights *norm = encoder ? &weights->source.final_norm : &weights->target.final_norm;
     const vkf__span x = encoder ? session->spans.memory : session->spans.hidden;
     const vkf__layer_norm_args args = {
         .label = "norm",
@@ -336,7 +372,7 @@ static vkf_status emit_logits(vkf_session *session, vkf__stage *stage, const vkf
         .ldd = config->target_vocab,
         .a_first = all ? 0 : (uint64_t)(sizes->target_len - 1) * d,
         .transpose_b = true,
-        .alpha = 1.0f,
+        .alpha = config->logit_scale != 0.0f ? config->logit_scale : 1.0f,
     };
     return vkf__emit_gemm(&stage->work, &logits);
 }
@@ -384,11 +420,34 @@ static vkf_status emit_sample(vkf_session *session, vkf__stage *stage, const vkf
     return vkf__emit_sample(&stage->work, &sample);
 }
 
+static vkf_status emit_bans(vkf_session *session, vkf__stage *stage, uint32_t rows)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
+    for (uint32_t i = 0; i < config->banned_count; i++) {
+        const vkf__copy_args copy = {
+            .label = "ban",
+            .x = session->spans.lowest,
+            .out = session->spans.logits,
+            .outer = 1,
+            .rows = rows,
+            .cols = 1,
+            .out_first = (uint32_t)config->banned_ids[i],
+            .out_row = config->target_vocab,
+            .alpha = 1.0f,
+        };
+        VKF_TRY(vkf__emit_copy(&stage->work, &copy));
+    }
+fail:
+    return status;
+}
+
 // Both ways of choosing are recorded; in a run one of them has nothing to do.
 static vkf_status emit_choice(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     vkf_status status = VKF_OK;
     uint32_t rows = sizes->choose ? sizes->batch : 0;
+    VKF_TRY(emit_bans(session, stage, rows));
     if (session->model->config.kind != VKF_MODEL_DECODER)
         return emit_argmax(session, stage, sizes, rows);
     bool planned = stage->work.mode != VKF_WORK_UPDATE;
@@ -411,15 +470,6 @@ static vkf_status emit_decoder_head(vkf_session *session, vkf__stage *stage, con
         VKF_TRY(emit_choice(session, stage, sizes));
 fail:
     return status;
-}
-
-static vkf_status emit_embed(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
-{
-    if (stage->group != VKF_STAGES_ENCODE)
-        return emit_target_embed(session, stage, sizes);
-    if (session->model->config.kind == VKF_MODEL_ENCODER)
-        return emit_encoder_embed(session, stage, sizes);
-    return emit_source_embed(session, stage, sizes);
 }
 
 vkf_status vkf__stage_emit(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)

@@ -82,8 +82,8 @@ size_t vkf__weight_slots(const vkf_model_config *config, vkf__weights *weights, 
     slot_list list = {.slots = slots};
     bool tokens = config->kind == VKF_MODEL_SEQ2SEQ;
     const char *root = tokens ? "transformer." : "";
-    add_stack(&list, root, "encoder", config, false, weights->encoder, &weights->encoder_norm);
-    add_stack(&list, root, "decoder", config, true, weights->decoder, &weights->decoder_norm);
+    add_stack(&list, root, "encoder", config, false, weights->encoder, &weights->source.final_norm);
+    add_stack(&list, root, "decoder", config, true, weights->decoder, &weights->target.final_norm);
     if (!tokens)
         return list.count;
     add(&list, "", "src_embed.weight", 2, config->source_vocab, config->d_model, &weights->source_embedding);
@@ -119,12 +119,12 @@ static void split_in_proj(vkf_attention_weights *attention)
     attention->v_bias = rows_of(&bias, 2);
 }
 
-void vkf__weights_link(const vkf_model_config *config, vkf__weights *weights)
+void vkf__weights_link(const vkf__model_source *source, vkf__weights *weights)
 {
-    bool in_proj = config->kind == VKF_MODEL_TRANSFORMER || config->kind == VKF_MODEL_SEQ2SEQ;
-    for (uint32_t i = 0; in_proj && i < config->num_encoder_layers; i++)
+    const vkf_model_config *config = &source->config;
+    for (uint32_t i = 0; !source->family && i < config->num_encoder_layers; i++)
         split_in_proj(&weights->encoder[i].self);
-    for (uint32_t i = 0; in_proj && i < config->num_decoder_layers; i++) {
+    for (uint32_t i = 0; !source->family && i < config->num_decoder_layers; i++) {
         split_in_proj(&weights->decoder[i].self);
         split_in_proj(&weights->decoder[i].cross);
     }

@@ -105,6 +105,8 @@ static stored_shape shape_in_file(const vkf__weight_slot *slot)
         shape.size[1] = shape.size[0];
         shape.size[0] = slot->shape[1];
     }
+    if (slot->as_row)
+        shape = (stored_shape){2, {1, slot->shape[0]}};
     return shape;
 }
 
@@ -266,7 +268,7 @@ vkf_status vkf__weights_load(vkf_context *context, const vkf__model_source *sour
         VKF_TRY(fill_slot(context, source->checkpoint, &p, i));
     }
     report_unused(context, source, &p);
-    vkf__weights_link(&source->config, &p.weights);
+    vkf__weights_link(source, &p.weights);
     *out_weights = p.weights;
     p.weights = (vkf__weights){0};
 fail:

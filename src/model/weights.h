@@ -22,20 +22,24 @@ typedef struct vkf__layer_weights {
     vkf_norm_weights norm[3];
 } vkf__layer_weights;
 
+// What one side of a model has around its layers.
+typedef struct vkf__stack_weights {
+    vkf_tensor positions;            // (position_offset + max_len, d_model) f32, learned ones
+    vkf_norm_weights embedding_norm; // optional
+    vkf_norm_weights final_norm;     // optional
+    vkf_tensor relative_bias;        // optional, (relative_buckets, heads) f32
+} vkf__stack_weights;
+
 typedef struct vkf__weights {
     vkf__layer_weights *encoder; // num_encoder_layers
     vkf__layer_weights *decoder;
-    vkf_norm_weights encoder_norm;
-    vkf_norm_weights decoder_norm;
-    vkf_tensor source_embedding; // (source_vocab, d_model), SEQ2SEQ and ENCODER
-    vkf_tensor positions;        // learned ones, f32: (position_offset + max_source_len, d_model) of an ENCODER,
-                                 // (max_target_len, d_model) of a DECODER that has them
-    vkf_tensor token_types;      // (token_types, d_model), ENCODER with them
-    vkf_norm_weights embedding_norm;
-    vkf_tensor target_embedding;    // may be source_embedding's view
-    vkf_norm_weights final_norm;    // of an ENCODER or a DECODER that has it
+    vkf__stack_weights source;      // around the encoder
+    vkf__stack_weights target;      // around the decoder
+    vkf_tensor source_embedding;    // (source_vocab, d_model), SEQ2SEQ and ENCODER
+    vkf_tensor token_types;         // (token_types, d_model), ENCODER with them
     vkf__linear_weights head_dense; // of an ENCODER's head, if it has them
     vkf_norm_weights head_norm;
+    vkf_tensor target_embedding; // may be source_embedding's view
     vkf_tensor
         projection; // (target_vocab, d_model), which may be an embedding's view; of a head (head_outputs, d_model)
     vkf_tensor projection_bias; // optional, (target_vocab)

@@ -9,6 +9,7 @@ vkf_status vkf__emit_copy(vkf__work *work, const vkf__copy_args *args)
     struct vkf_copy_params params = {
         .rows = args->rows,
         .cols = args->cols,
+        .x_first = args->x_first,
         .x_outer = args->x_outer,
         .x_row = args->x_row,
         .out_first = args->out_first,

@@ -10,7 +10,7 @@ typedef struct vkf__copy_args {
     vkf__span x; // not read when alpha is 0
     vkf__span out;
     uint32_t outer, rows, cols; // any of them 0 skips the copy in this run
-    uint32_t x_outer, x_row;
+    uint32_t x_first, x_outer, x_row;
     uint32_t out_first, out_outer, out_row;
     float alpha, beta;
 } vkf__copy_args;

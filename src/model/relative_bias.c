@@ -1,0 +1,29 @@
+#include "model/relative_bias.h"
+
+#include <math.h>
+#include <stddef.h>
+
+// Half of an encoder's buckets are for keys ahead. Of each half, half are for single distances; the others grow with the
+// logarithm, which is taken in f32 as PyTorch's is.
+static uint32_t bucket_of(const vkf_model_config *config, bool decoder, int64_t distance)
+{
+    uint32_t buckets = decoder ? config->relative_buckets : config->relative_buckets / 2;
+    uint32_t first = !decoder && distance > 0 ? buckets : 0, exact = buckets / 2;
+    int64_t away = distance > 0 ? (decoder ? 0 : distance) : -distance;
+    if (away < exact)
+        return first + (uint32_t)away;
+    float growth = logf((float)away / (float)exact) / (float)log((double)config->relative_distance / exact);
+    uint32_t bucket = exact + (uint32_t)(growth * (float)(buckets - exact));
+    return first + (bucket < buckets ? bucket : buckets - 1);
+}
+
+void vkf__relative_bias(const vkf_model_config *config, bool decoder, uint32_t heads, uint32_t len, const float *table,
+                        float *out_bias)
+{
+    for (int64_t t = 0; t < len; t++)
+        for (int64_t s = 0; s < len; s++) {
+            const float *row = table + (size_t)bucket_of(config, decoder, s - t) * heads;
+            for (uint32_t h = 0; h < heads; h++)
+                out_bias[((size_t)h * len + (size_t)t) * len + (size_t)s] = row[h];
+        }
+}
