@@ -19,7 +19,7 @@ import transformers
 from safetensors.torch import save_file
 
 from pretrained_generation import NEW_TOKENS, fresh, generate, make_telling
-from pretrained_shared import (BOS, EOS, PAD, POSITIONS, TEXTS, VOCAB, byte_level_bpe, contiguous, randomise, rope,
+from pretrained_shared import (BOS, EOS, PAD, POSITIONS, REAL_VOCAB, TEXTS, VOCAB, byte_level_bpe, contiguous, randomise, rope,
                                write_lines)
 
 SHAPES = [(1, 1), (1, 17), (3, 9), (2, 30)]  # batch, length
@@ -106,7 +106,6 @@ FAMILIES = {
         hidden_size=1024, num_attention_heads=16, num_key_value_heads=8, head_dim=128, intermediate_size=3072,
         max_position_embeddings=40960, tie_word_embeddings=True, **rope(1000000.0))),
 }
-REAL_VOCAB = 4096
 
 
 def make_model(family, seed, attempt, real):

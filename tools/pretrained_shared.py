@@ -8,6 +8,7 @@ import torch
 import transformers
 
 VOCAB, POSITIONS = 101, 48
+REAL_VOCAB = 4096  # of models that are as wide as real ones
 PAD, BOS, EOS = 0, 1, 2
 SPECIAL = ["<pad>", "<s>", "</s>"]
 
@@ -25,7 +26,7 @@ TEXTS = [
 def randomise(model, seed, scales=None, keep=()):
     """Weights as large as trained ones make the activations; norms and biases are not idle.
 
-    scales: the standard deviation of parameters with a part in their names; keep: parts of the names of those that
+    scales: the standard deviation of parameters with a part in their names, of up to 64 columns; keep: parts of the names of those that
     stay as they are."""
     torch.manual_seed(seed)
     buffers = [(name, buffer) for name, buffer in model.named_buffers() if name == "final_logits_bias"]
@@ -35,7 +36,10 @@ def randomise(model, seed, scales=None, keep=()):
                 continue
             norm = name.endswith("weight") and parameter.dim() == 1
             scale = 0.25 if parameter.dim() == 1 else 0.25 * min(1.0, math.sqrt(40 / parameter.shape[-1]))
-            scale = next((value for part, value in (scales or {}).items() if part in name), scale)
+            given = next((value for part, value in (scales or {}).items() if part in name), None)
+            if given is not None:
+                embeds = any(part in name for part in ("embed", "wpe", "shared"))
+                scale = given if embeds else given * min(1.0, math.sqrt(64 / parameter.shape[-1]))
             parameter.copy_((1.0 if norm else 0.0) + scale * torch.randn_like(parameter, dtype=torch.float32))
 
 

@@ -7,6 +7,10 @@
 // utf8proc know. A part that is not known is VKF_ERROR_UNSUPPORTED, with a message that names the file, the key, and
 // what is supported there.
 //
+// A directory with source.spm, target.spm and vocab.json is a Marian tokenizer, and gives what transformers'
+// MarianTokenizer gives: tokens of the source language, and texts of the target language. SentencePiece's own files are
+// read there alone, and of them those of Unigram models.
+//
 // Text need not be valid UTF-8: every longest part of it that begins no character counts as one U+FFFD, as Python's
 // bytes.decode(errors="replace") has it. Offsets are in bytes of the text as it was given. Zero bytes are characters.
 #ifndef VKFORMER_TOKENIZER_H
@@ -34,7 +38,7 @@ typedef struct vkf_tokenizer_desc {
     vkf_allocator allocator;
 } vkf_tokenizer_desc;
 
-// Reads a tokenizer.json. `desc` may be NULL. Ownership: the caller owns the tokenizer. A tokenizer is never changed:
+// Reads a tokenizer.json, or what a directory has: tokenizer.json, or else Marian's three files. `desc` may be NULL. Ownership: the caller owns the tokenizer. A tokenizer is never changed:
 // any number of threads may use it at once; message callback and allocator are then called from all of them.
 // Statuses: INVALID_ARGUMENT, FILE, FORMAT and UNSUPPORTED (the message names file, key and reason),
 // OUT_OF_HOST_MEMORY, TOO_LARGE.

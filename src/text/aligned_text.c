@@ -150,6 +150,11 @@ void vkf__text_copy(vkf__aligned_text *text, uint32_t begin, uint32_t end)
     next->count += count;
 }
 
+void vkf__text_take_back(vkf__aligned_text *text, size_t bytes)
+{
+    text->next.count -= bytes;
+}
+
 vkf__byte_span vkf__text_origin_before(const vkf__aligned_text *text, uint32_t at)
 {
     return at > text->begin ? text->now.origins[at - 1] : (vkf__byte_span){text->shift, text->shift};

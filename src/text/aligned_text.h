@@ -86,6 +86,8 @@ VKF_MUST_CHECK vkf_status vkf__text_rewrite(vkf__aligned_text *text, vkf__rewrit
 // Writes a code point with an origin of its own, or bytes as they stand in the text.
 void vkf__text_put(vkf__aligned_text *text, uint32_t code_point, vkf__byte_span origin);
 void vkf__text_copy(vkf__aligned_text *text, uint32_t begin, uint32_t end);
+// Takes back the last bytes that were written of this piece; they are whole code points.
+void vkf__text_take_back(vkf__aligned_text *text, size_t bytes);
 // Writes the next code point of a rewriting; its origin follows from what is used up so far.
 void vkf__text_put_change(vkf__aligned_text *text, vkf__change change);
 // Keeps a change for later, when what comes after it may still alter it; the list is emptied by the caller.

@@ -104,6 +104,23 @@ fail:
     return status;
 }
 
+vkf_status vkf__charsmap_copy(const vkf__host *host, const char *where, const void *blob, size_t bytes,
+                              vkf__charsmap **out_map)
+{
+    vkf_status status = VKF_OK;
+    vkf__charsmap *map = NULL;
+    VKF_ALLOC(host, map, 1);
+    map->host = host;
+    VKF_ALLOC(host, map->blob, bytes + 1);
+    memcpy(map->blob, blob, bytes);
+    VKF_TRY(divide(map, where, bytes));
+    *out_map = map;
+    map = NULL;
+fail:
+    vkf__charsmap_destroy(&map);
+    return status;
+}
+
 void vkf__charsmap_destroy(vkf__charsmap **map)
 {
     if (!*map)
@@ -124,24 +141,35 @@ static size_t unit_offset(uint32_t unit)
     return (size_t)(unit >> 10) << ((unit & (1u << 9)) >> 6);
 }
 
-// The replacement of the shortest part that `text` begins with, as the library `tokenizers` takes it; NULL for none.
-static const char *find(const vkf__charsmap *map, const char *text, size_t bytes)
+// The replacement of a part that `text` begins with, the longest or the shortest, and its length; NULL for none.
+static const char *find(const vkf__charsmap *map, const char *text, size_t bytes, bool longest, size_t *out_length)
 {
+    const char *found = NULL;
     size_t place = unit_offset(unit_at(map, 0));
     for (size_t i = 0; i < bytes && text[i]; i++) {
         unsigned char byte = (unsigned char)text[i];
         place ^= byte;
         uint32_t unit = unit_at(map, place);
         if ((unit & 0x800000ffu) != byte)
-            return NULL;
+            break;
         place ^= unit_offset(unit);
         if (unit & 1u << 8) {
             size_t value = unit_at(map, place) & 0x7fffffffu;
             bool begins = value < map->text_bytes && ((unsigned char)map->texts[value] & 0xc0u) != 0x80u;
-            return begins ? map->texts + value : NULL;
+            found = begins ? map->texts + value : NULL;
+            *out_length = i + 1;
+            if (!longest)
+                break;
         }
     }
-    return NULL;
+    return found;
+}
+
+// As the library `tokenizers` takes it.
+static const char *find_shortest(const vkf__charsmap *map, const char *text, size_t bytes)
+{
+    size_t length = 0;
+    return find(map, text, bytes, false, &length);
 }
 
 static uint32_t count_code_points(const char *text, size_t bytes)
@@ -158,6 +186,15 @@ static size_t replacement_bytes(const vkf__charsmap *map, const char *replacemen
     size_t most = map->text_bytes - (size_t)(replacement - map->texts);
     const char *end = memchr(replacement, 0, most);
     return end ? (size_t)(end - replacement) : most;
+}
+
+const char *vkf__charsmap_longest(const vkf__charsmap *map, const char *text, size_t bytes, size_t *out_length,
+                                  size_t *out_bytes)
+{
+    const char *found = find(map, text, bytes, true, out_length);
+    *out_bytes = found ? replacement_bytes(map, found) : 0;
+    *out_length = found ? *out_length : 0;
+    return found;
 }
 
 // What stands for `old_count` code points. Fewer of them: the last one written, which may be an earlier one, takes the
@@ -199,14 +236,14 @@ void vkf__put_mapped(vkf__aligned_text *text, const void *user)
     text->change_count = 0;
     for (uint32_t at = text->begin; at < text->end && text->status == VKF_OK;) {
         uint32_t end = grapheme_end(text, at);
-        const char *whole = end - at <= LONGEST_GRAPHEME ? find(map, bytes + at, end - at) : NULL;
+        const char *whole = end - at <= LONGEST_GRAPHEME ? find_shortest(map, bytes + at, end - at) : NULL;
         if (whole) {
             keep_replacement(map, text, count_code_points(bytes + at, end - at), whole);
             at = end;
         }
         while (at < end) {
             uint32_t length = (uint32_t)vkf__utf8_bytes(bytes + at);
-            const char *part = find(map, bytes + at, length);
+            const char *part = find_shortest(map, bytes + at, length);
             if (part)
                 keep_replacement(map, text, 1, part);
             else

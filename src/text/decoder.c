@@ -505,12 +505,15 @@ vkf_status vkf__decode(const vkf__decoder *decoder, vkf__text_list *list)
 {
     vkf_status status = VKF_OK;
     vkf__text_list written = {.host = list->host};
-    size_t count = decoder->given ? decoder->count : 1;
+    size_t count = decoder->given && !decoder->run ? decoder->count : 1;
     for (size_t i = 0; i < count && status == VKF_OK; i++) {
-        decoding work = {decoder->given ? &decoder->steps[i] : NULL, list, &written};
+        decoding work = {decoder->count > 0 ? &decoder->steps[i] : NULL, list, &written};
         written.count = 0;
         written.text_count = 0;
-        status = work.step ? work.step->kind->run(&work) : join_with_blanks(&work);
+        if (decoder->run)
+            status = decoder->run(decoder->user, list, &written);
+        else
+            status = work.step ? work.step->kind->run(&work) : join_with_blanks(&work);
         if (status == VKF_OK) {
             vkf__text_list swapped = *list;
             *list = written;

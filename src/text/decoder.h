@@ -4,16 +4,6 @@
 
 #include "text/json_section.h"
 
-typedef struct vkf__decoder_step vkf__decoder_step;
-
-typedef struct vkf__decoder {
-    const vkf__host *host;
-    vkf__decoder_step *steps;
-    size_t count;
-    size_t capacity;
-    bool given; // the file has one; otherwise a blank goes between tokens
-} vkf__decoder;
-
 // Texts one after the other, each ending where the next one begins.
 typedef struct vkf__text_list {
     const vkf__host *host;
@@ -24,6 +14,19 @@ typedef struct vkf__text_list {
     size_t text_count;
     size_t text_capacity;
 } vkf__text_list;
+
+typedef struct vkf__decoder_step vkf__decoder_step;
+
+typedef struct vkf__decoder {
+    const vkf__host *host;
+    vkf__decoder_step *steps;
+    size_t count;
+    size_t capacity;
+    bool given; // the file has one; otherwise a blank goes between tokens
+    // What decodes instead of the steps, where there is no file that has them; reads one list and writes the other.
+    vkf_status (*run)(const void *user, const vkf__text_list *from, vkf__text_list *to);
+    const void *user;
+} vkf__decoder;
 
 void vkf__text_list_free(vkf__text_list *list);
 // Adds bytes to the text that is being written, and ends it.

@@ -16,6 +16,8 @@ struct vkf__normalizer_step {
     char *content; // Replace, Prepend
     vkf__pattern *pattern;
     vkf__charsmap *map;
+    vkf__normalize_fn run; // instead of the kind's
+    const void *user;
 };
 
 typedef struct normalizer_kind {
@@ -288,20 +290,31 @@ static const normalizer_kind kinds[] = {
     {"Sequence", NULL, NULL}, // taken apart before
 };
 
+static vkf_status add_step(vkf__normalizer *normalizer, vkf__normalizer_step step)
+{
+    vkf_status status = vkf__grow(normalizer->host, (void **)&normalizer->steps, sizeof step, normalizer->count,
+                                  &normalizer->capacity, normalizer->count + 1);
+    if (status == VKF_OK)
+        normalizer->steps[normalizer->count++] = step;
+    return status;
+}
+
 static vkf_status load_step(const vkf__json_section *section, void *user)
 {
     vkf__normalizer *normalizer = user;
     vkf_status status = VKF_OK;
     size_t kind = 0;
     VKF_TRY(vkf__section_type(section, kinds, sizeof *kinds, sizeof kinds / sizeof *kinds, &kind));
-    VKF_TRY(vkf__grow(section->host, (void **)&normalizer->steps, sizeof *normalizer->steps, normalizer->count,
-                      &normalizer->capacity, normalizer->count + 1));
-    vkf__normalizer_step *step = &normalizer->steps[normalizer->count++];
-    *step = (vkf__normalizer_step){.kind = &kinds[kind]};
-    if (step->kind->load)
-        status = step->kind->load(section, step);
+    VKF_TRY(add_step(normalizer, (vkf__normalizer_step){.kind = &kinds[kind]}));
+    if (kinds[kind].load)
+        status = kinds[kind].load(section, &normalizer->steps[normalizer->count - 1]);
 fail:
     return status;
+}
+
+vkf_status vkf__normalizer_add(vkf__normalizer *normalizer, vkf__normalize_fn run, const void *user)
+{
+    return add_step(normalizer, (vkf__normalizer_step){.run = run, .user = user});
 }
 
 vkf_status vkf__normalizer_load(const vkf__json_section *section, vkf__normalizer *out_normalizer)
@@ -325,7 +338,9 @@ void vkf__normalizer_free(vkf__normalizer *normalizer)
 vkf_status vkf__normalize(const vkf__normalizer *normalizer, vkf__aligned_text *text)
 {
     vkf_status status = VKF_OK;
-    for (size_t i = 0; i < normalizer->count && status == VKF_OK; i++)
-        status = normalizer->steps[i].kind->run(text, &normalizer->steps[i]);
+    for (size_t i = 0; i < normalizer->count && status == VKF_OK; i++) {
+        const vkf__normalizer_step *step = &normalizer->steps[i];
+        status = step->run ? step->run(text, step->user) : step->kind->run(text, step);
+    }
     return status;
 }

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "io/file_map.h"
+#include "io/path.h"
+#include "text/marian.h"
 
 // --- truncation and padding
 
@@ -99,18 +101,13 @@ fail:
     return status;
 }
 
-vkf_status vkf__tokenizer_parse(const vkf__host *host, const char *path, const char *json, size_t json_bytes,
-                                vkf__tokenizer *out_tokenizer)
+vkf_status vkf__tokenizer_from_json(const vkf__host *host, const char *path, const json_t *root,
+                                    vkf__tokenizer *out_tokenizer)
 {
-    json_t *object = NULL;
     vkf__tokenizer tokenizer = {.host = host};
-    vkf_status status = vkf__json_parse(host, path, json, json_bytes, &object);
-    if (status != VKF_OK)
-        return status;
-    vkf__json_section root = {.host = host, .object = object};
-    snprintf(root.where, sizeof root.where, "%.*s", (int)(sizeof root.where - 200), path);
-    status = load_parts(&root, &tokenizer);
-    json_decref(object);
+    vkf__json_section section = {.host = host, .object = root};
+    snprintf(section.where, sizeof section.where, "%.*s", (int)(sizeof section.where - 200), path);
+    vkf_status status = load_parts(&section, &tokenizer);
     if (status == VKF_OK)
         *out_tokenizer = tokenizer;
     else
@@ -118,7 +115,19 @@ vkf_status vkf__tokenizer_parse(const vkf__host *host, const char *path, const c
     return status;
 }
 
-vkf_status vkf__tokenizer_load(const vkf__host *host, const char *path, vkf__tokenizer *out_tokenizer)
+vkf_status vkf__tokenizer_parse(const vkf__host *host, const char *path, const char *json, size_t json_bytes,
+                                vkf__tokenizer *out_tokenizer)
+{
+    json_t *root = NULL;
+    vkf_status status = vkf__json_parse(host, path, json, json_bytes, &root);
+    if (status != VKF_OK)
+        return status;
+    status = vkf__tokenizer_from_json(host, path, root, out_tokenizer);
+    json_decref(root);
+    return status;
+}
+
+static vkf_status load_file(const vkf__host *host, const char *path, vkf__tokenizer *out_tokenizer)
 {
     vkf__file_map file;
     vkf_status status = vkf__file_read(host, path, VKF_TOKENIZER_MAX_BYTES, &file);
@@ -126,6 +135,23 @@ vkf_status vkf__tokenizer_load(const vkf__host *host, const char *path, vkf__tok
         return status;
     status = vkf__tokenizer_parse(host, path, (const char *)file.data, file.size_bytes, out_tokenizer);
     vkf__file_map_close(host, &file);
+    return status;
+}
+
+vkf_status vkf__tokenizer_load(const vkf__host *host, const char *path, vkf__tokenizer *out_tokenizer)
+{
+    vkf_status status = VKF_OK;
+    char *json = NULL;
+    char *marian = NULL;
+    VKF_TRY(vkf__path_join(host, path, "tokenizer.json", &json));
+    VKF_TRY(vkf__path_join(host, path, "source.spm", &marian));
+    if (!vkf__file_exists(json) && vkf__file_exists(marian))
+        status = vkf__marian_load(host, path, out_tokenizer);
+    else
+        status = load_file(host, vkf__file_exists(json) ? json : path, out_tokenizer);
+fail:
+    vkf__free(host, json);
+    vkf__free(host, marian);
     return status;
 }
 

@@ -29,11 +29,14 @@ typedef struct vkf__tokenizer {
     vkf_tokenizer_info info;
 } vkf__tokenizer;
 
-// Ownership: freed with vkf__tokenizer_free(); on failure there is nothing to free. `path` only serves the messages of
-// the second. Statuses: FILE, FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY, TOO_LARGE.
+// A tokenizer.json, or a directory with one or with Marian's files. Ownership: freed with vkf__tokenizer_free(); on
+// failure there is nothing to free. `path` only serves the messages of the others. Statuses: FILE, FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY, TOO_LARGE.
 VKF_MUST_CHECK vkf_status vkf__tokenizer_load(const vkf__host *host, const char *path, vkf__tokenizer *out_tokenizer);
 VKF_MUST_CHECK vkf_status vkf__tokenizer_parse(const vkf__host *host, const char *path, const char *json,
                                                size_t json_bytes, vkf__tokenizer *out_tokenizer);
+// `root` is what stands in such a file.
+VKF_MUST_CHECK vkf_status vkf__tokenizer_from_json(const vkf__host *host, const char *path, const json_t *root,
+                                                   vkf__tokenizer *out_tokenizer);
 void vkf__tokenizer_free(vkf__tokenizer *tokenizer);
 
 // As the public functions; `options` is no NULL.

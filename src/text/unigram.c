@@ -4,17 +4,9 @@
 #include <string.h>
 
 #include "text/code_point.h"
-#include "text/token_model.h"
+#include "text/unigram.h"
 
-#define UNKNOWN_PENALTY 10.0
-
-typedef struct unigram {
-    double *scores; // (tokens)
-    double unk_score;
-    int32_t unk_id; // VKF_TRIE_NONE: none
-    bool byte_fallback;
-    int32_t bytes[256]; // the tokens of single bytes, or VKF_TRIE_NONE
-} unigram;
+typedef vkf__unigram unigram;
 
 // The best way to a place in the text.
 typedef struct best_end {
@@ -24,6 +16,7 @@ typedef struct best_end {
 } best_end;
 
 #define NOT_REACHED (-2)
+#define LARGEST_SUM 100000.0f
 
 static vkf_status load_scores(const vkf__json_section *list, size_t count, unigram *self)
 {
@@ -34,7 +27,7 @@ static vkf_status load_scores(const vkf__json_section *list, size_t count, unigr
         self->scores[i] = json_number_value(json_array_get(json_array_get(list->object, i), 1));
         worst = self->scores[i] < worst ? self->scores[i] : worst;
     }
-    self->unk_score = worst - UNKNOWN_PENALTY;
+    self->unk_score = worst - VKF_UNIGRAM_UNKNOWN_PENALTY;
 fail:
     return status;
 }
@@ -64,10 +57,21 @@ fail:
     return status;
 }
 
-static void offer(best_end *end, double score, size_t begin, int32_t id)
+static void offer(const unigram *self, best_end *end, double score, size_t begin, int32_t id)
 {
+    score = self->single ? (float)score : score;
     if (end->id == NOT_REACHED || score > end->score)
         *end = (best_end){score, (uint32_t)begin, id};
+}
+
+// What SentencePiece does against sums that have become too large for float32 to add to: they count from here on.
+static void count_from(best_end *ends, size_t begin, size_t reached)
+{
+    float here = (float)ends[begin].score;
+    if (fabsf(here) <= LARGEST_SUM)
+        return;
+    for (size_t i = begin; i <= reached; i++)
+        ends[i].score = (float)(ends[i].score - here);
 }
 
 // Viterbi's algorithm: from every place that begins a character, all tokens that begin there.
@@ -76,8 +80,11 @@ static void find_best(const unigram *self, const vkf__trie *trie, const char *te
     for (size_t i = 0; i <= bytes; i++)
         ends[i].id = NOT_REACHED;
     ends[0].score = 0;
+    size_t reached = 0;
     for (size_t begin = 0; begin < bytes;) {
         size_t length = vkf__utf8_bytes(text + begin);
+        if (self->single)
+            count_from(ends, begin, reached);
         double here = ends[begin].score;
         bool covered = false;
         uint32_t node = VKF_TRIE_ROOT;
@@ -88,11 +95,14 @@ static void find_best(const unigram *self, const vkf__trie *trie, const char *te
             int32_t id = trie->value[node];
             if (id == VKF_TRIE_NONE)
                 continue;
-            offer(&ends[at + 1], here + self->scores[id], begin, id);
+            offer(self, &ends[at + 1], here + self->scores[id], begin, id);
             covered = covered || at + 1 - begin == length;
+            reached = at + 1 > reached ? at + 1 : reached;
         }
-        if (!covered)
-            offer(&ends[begin + length], here + self->unk_score, begin, self->unk_id);
+        if (!covered) {
+            offer(self, &ends[begin + length], here + self->unk_score, begin, self->unk_id);
+            reached = begin + length > reached ? begin + length : reached;
+        }
         begin += length;
     }
 }
@@ -115,16 +125,15 @@ static vkf_status add_part(const unigram *self, const vkf__trie *trie, const cha
     return status;
 }
 
-static vkf_status tokenize(const void *data, const vkf__token_vocabulary *vocabulary, const char *text, size_t bytes,
-                           vkf__token_scratch *scratch)
+vkf_status vkf__unigram_tokenize(const unigram *self, const vkf__trie *trie, const char *text, size_t bytes,
+                                 vkf__token_scratch *scratch)
 {
-    const unigram *self = data;
     vkf_status status =
         vkf__grow(scratch->host, &scratch->work, sizeof(best_end), 0, &scratch->work_capacity, bytes + 1);
     if (status != VKF_OK)
         return status;
     best_end *ends = scratch->work;
-    find_best(self, &vocabulary->trie, text, bytes, ends);
+    find_best(self, trie, text, bytes, ends);
     // The way goes from the end to the beginning. It is turned round in place: an entry on it is told where the next
     // one ends, in the field that the beginning of its own token is no longer needed in.
     size_t next = bytes;
@@ -138,11 +147,17 @@ static vkf_status tokenize(const void *data, const vkf__token_vocabulary *vocabu
         size_t end = next;
         while (ends[end].id == self->unk_id && end < bytes && ends[ends[end].begin].id == self->unk_id)
             end = ends[end].begin;
-        status = add_part(self, &vocabulary->trie, text, begin, end, scratch);
+        status = add_part(self, trie, text, begin, end, scratch);
         begin = end;
         next = ends[end].begin;
     }
     return status;
+}
+
+static vkf_status tokenize(const void *self, const vkf__token_vocabulary *vocabulary, const char *text, size_t bytes,
+                           vkf__token_scratch *scratch)
+{
+    return vkf__unigram_tokenize(self, &vocabulary->trie, text, bytes, scratch);
 }
 
 static void free_self(const vkf__host *host, void *data)

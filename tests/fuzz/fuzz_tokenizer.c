@@ -1,11 +1,14 @@
-// Tokenizer files: what is accepted then encodes the file's own text and broken text, and decodes what comes out.
+// Tokenizer files, and SentencePiece's as those of a Marian tokenizer: what is accepted then encodes the file's own text and broken text, and decodes what comes out.
 #include <string.h>
 
 #include "../unit/recording_host.h"
 #include "fuzz.h"
-#include "text/tokenizer.h"
+#include "text/marian.h"
 
 #define WORDS "\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"?\",\"vocab\":{\"?\":0,\"a\":1,\"type\":2}}"
+
+// What a SentencePiece model begins with, as a rule, and no JSON that matters.
+#define UNKNOWN_PIECE "\x0a\x09\x0a\x05<unk>\x18\x02"
 
 const fuzz_seed fuzz_seeds[] = {
     FUZZ_TEXT("{\"model\":{\"type\":\"BPE\",\"unk_token\":\"<u>\",\"fuse_unk\":true,\"byte_fallback\":true,\"vocab\":{"
@@ -51,6 +54,13 @@ const fuzz_seed fuzz_seeds[] = {
         ",\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFD\"},{\"type\":\"StripAccents\"},"
         "{\"type\":\"Nmt\"},{\"type\":\"Strip\",\"strip_left\":true,\"strip_right\":true},{\"type\":\"ByteLevel\"}]},"
         "\"decoder\":{\"type\":\"CTC\",\"pad_token\":\"p\",\"word_delimiter_token\":\"|\",\"cleanup\":true}}"),
+    // Pieces and their types; then rules for characters, and how blanks are treated.
+    FUZZ_TEXT(UNKNOWN_PIECE "\x0a\x08\x0a\x01"
+                            "a\x15\0\0\x80\xbf\x0a\x0b\x0a\x04\xe2\x96\x81"
+                            "a\x15\0\0\x20\xc0\x0a\x07\x0a\x03"
+                            "1x2\x18\x04\x0a\x07\x0a\x03</s\x18\x03\x1a\x0e\x12\x0c\x04\0\0\0\0\x04\0\0a\0b\0"),
+    FUZZ_TEXT(UNKNOWN_PIECE "\x12\x06\x18\x01\xc0\x01\x01\x1a\x06\x18\x01\x20\0\x28\0\x0a\x0a\x0a\x06<0xC3>\x18\x06"),
+    FUZZ_TEXT(UNKNOWN_PIECE "\x12\x05\x18\x01\x98\x02\x01\xe2\x02\x01?\x2a\x02\x12\0\x0a\x08\x0a\x04type\x18\x05"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
@@ -91,6 +101,16 @@ static void check_encoding(const vkf__tokenizer *tokenizer, const char *text, si
     encoding.allocator.release(encoding.allocator.user, encoding.offsets);
 }
 
+static vkf_status parse_marian(const vkf__host *host, const char *text, size_t size_bytes,
+                               vkf__tokenizer *out_tokenizer)
+{
+    static const char vocabulary[] =
+        "{\"</s>\":0,\"<unk>\":1,\"<pad>\":2,\"a\":3,\"\xe2\x96\x81\":4,\"1x2\":6,\"<0xC3>\":7,\">>a<<\":8,\"type\":9}";
+    const vkf__marian_files files = {{"source", "target", "vocabulary"},
+                                     {{text, size_bytes}, {text, size_bytes}, {vocabulary, sizeof vocabulary - 1}}};
+    return vkf__marian_parse(host, &files, out_tokenizer);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
     static const char broken[] = "type \xc3\xa9\xcc\x81 \xf0\x9f\x91\xa9\xe2\x80\x8d \xe4\xb8\xad  1x2\xff\xe2\x82 <u>";
@@ -98,7 +118,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
     recording_host_init(&recording);
     vkf__tokenizer tokenizer = {0};
     const char *text = (const char *)data;
-    vkf_status status = vkf__tokenizer_parse(&recording.host, "fuzz", text, size_bytes, &tokenizer);
+    vkf_status status = size_bytes > 1 && text[0] == UNKNOWN_PIECE[0] && text[1] == UNKNOWN_PIECE[1]
+                            ? parse_marian(&recording.host, text, size_bytes, &tokenizer)
+                            : vkf__tokenizer_parse(&recording.host, "fuzz", text, size_bytes, &tokenizer);
     // PCRE2 may take tens of kilobytes for an expression of a hundred bytes.
     FUZZ_CHECK(recording.peak_bytes <= (1u << 20) + 4096 * size_bytes);
     if (status == VKF_OK) {

@@ -1,4 +1,4 @@
-// vkformer tokenize: text to token ids, or ids to text, as a tokenizer.json says. Neither a device nor a context is
+// vkformer tokenize: text to token ids, or ids to text, as a tokenizer file says. Neither a device nor a context is
 // needed.
 #include <errno.h>
 #include <stdio.h>
@@ -31,10 +31,11 @@ typedef struct tokenize_options {
 
 static void print_help(void)
 {
-    fputs("usage: vkformer tokenize [OPTIONS] TOKENIZER.json\n"
+    fputs("usage: vkformer tokenize [OPTIONS] TOKENIZER\n"
           "\n"
-          "Turns every line of the standard input into tokens, as TOKENIZER.json says, and prints a JSON object for\n"
-          "each: ids, offsets (in bytes of the line), type_ids, special_tokens_mask. No device is needed.\n"
+          "Turns every line of the standard input into tokens, as TOKENIZER says, and prints a JSON object for each:\n"
+          "ids, offsets (in bytes of the line), type_ids, special_tokens_mask. TOKENIZER is a tokenizer.json, or a\n"
+          "directory with one or with Marian's source.spm, target.spm and vocab.json. No device is needed.\n"
           "\n"
           "  --pair               take lines in twos, each two as one pair of texts\n"
           "  --no-special-tokens  leave out what the tokenizer adds around a text; with --decode, what is special\n"
@@ -99,7 +100,7 @@ static bool parse(int argc, char **argv, tokenize_options *options)
     if (options->help)
         return true;
     if (argc - optind != 1) {
-        vkf_print_error("one tokenizer.json is wanted, and %d are given; see vkformer tokenize --help", argc - optind);
+        vkf_print_error("one tokenizer is wanted, and %d are given; see vkformer tokenize --help", argc - optind);
         return false;
     }
     options->path = argv[optind];
