@@ -1,4 +1,5 @@
-// Text generation: prompts in, their continuations out, as transformers' generate() gives them.
+// Text generation: prompts in and their continuations out, or what an encoder-decoder makes of texts, as transformers'
+// generate() gives them.
 #ifndef VKFORMER_GENERATE_H
 #define VKFORMER_GENERATE_H
 
@@ -9,21 +10,22 @@
 extern "C" {
 #endif
 
-// A DECODER model, its tokenizer.json and a session of its own.
+// A DECODER, or a SEQ2SEQ model of one of transformers' families; its tokenizer and a session of its own. The second kind
+// is run greedily alone, and its texts come when they are whole.
 typedef struct vkf_generator vkf_generator;
 
 typedef struct vkf_generator_desc {
     const char *directory; // config.json, the weights and tokenizer.json; see vkf_model_desc
     vkf_model_precision precision;
-    uint32_t max_batch;       // prompts that run together; 0: 1
-    uint32_t max_context;     // tokens of a prompt and its continuation; 0: the model's, at most 2048
+    uint32_t max_batch;   // prompts that run together; 0: 1
+    uint32_t max_context; // tokens of a prompt and its continuation, of SEQ2SEQ of each; 0: the model's, at most 2048
     uint32_t max_prompt_len;  // as in vkf_session_desc
     vkf_progress_fn progress; // optional, of loading: as in vkf_model_desc
     void *progress_user;
 } vkf_generator_desc;
 
 // Ownership: the caller owns the generator and destroys it before the context. It belongs to one thread at a time.
-// Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); UNSUPPORTED (the model is no decoder).
+// Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); UNSUPPORTED (the model has no decoder).
 VKF_API VKF_MUST_CHECK vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc,
                                                        vkf_generator **out_generator);
 VKF_API void vkf_generator_destroy(vkf_generator **generator);
@@ -63,7 +65,8 @@ typedef struct vkf_generator_args {
 } vkf_generator_args;
 
 // Prompts of like length run together, whatever their order; greedy continuations do not depend on their neighbours.
-// Statuses: INVALID_ARGUMENT, TOO_LARGE (a prompt and max_new_tokens exceed the context), CANCELLED, OUT_OF_HOST_MEMORY,
+// Statuses: INVALID_ARGUMENT, UNSUPPORTED (sampling with SEQ2SEQ), TOO_LARGE (a prompt and max_new_tokens exceed the
+// context), CANCELLED, OUT_OF_HOST_MEMORY,
 // DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args *args);
 

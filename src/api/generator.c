@@ -17,10 +17,12 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
     };
     VKF_TRY(vkf__text_model_load(generator->context, &model, &generator->text));
     const vkf_model_config *config = &generator->text.model->config;
-    if (config->kind != VKF_MODEL_DECODER)
-        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model is no decoder, it continues no text",
+    if (config->kind != VKF_MODEL_DECODER && config->kind != VKF_MODEL_SEQ2SEQ)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no decoder, it generates no text",
                          desc->directory);
     uint32_t usual = config->max_target_len < DEFAULT_CONTEXT ? config->max_target_len : DEFAULT_CONTEXT;
+    if (config->kind == VKF_MODEL_SEQ2SEQ && config->max_source_len < usual)
+        usual = config->max_source_len;
     generator->max_batch = desc->max_batch > 0 ? desc->max_batch : 1;
     generator->max_context = desc->max_context > 0 ? desc->max_context : usual;
 fail:
@@ -38,6 +40,7 @@ vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *
     VKF_TRY(load(generator, desc));
     const vkf_session_desc session = {
         .max_batch = generator->max_batch,
+        .max_source_len = generator->max_context,
         .max_target_len = generator->max_context,
         .max_prompt_len = desc->max_prompt_len,
     };
@@ -100,5 +103,11 @@ vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args 
         return vkf__fail(
             &generator->context->host, VKF_ERROR_INVALID_ARGUMENT,
             "vkf_generator_run: count is 0, or out_continuations, prompts, stops or the bytes of one is NULL");
+    const vkf_sampling *sampling = &args->sampling;
+    if (generator->text.model->config.kind == VKF_MODEL_SEQ2SEQ &&
+        (sampling->temperature != 0.0f || sampling->repetition_penalty > 0.0f))
+        return vkf__fail(&generator->context->host, VKF_ERROR_UNSUPPORTED,
+                         "vkf_generator_run: a model of encoder and decoder is run greedily alone; temperature and "
+                         "repetition_penalty are not for it");
     return vkf__generator_run(generator, args);
 }

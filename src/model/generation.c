@@ -272,15 +272,14 @@ fail:
     return status;
 }
 
-// Places for prompt and continuation are known before anything runs.
-static vkf_status check_room(const vkf_session *session, const vkf_generate_args *args, uint32_t longest)
+vkf_status vkf__session_check_room(const vkf_session *session, uint32_t longest, uint32_t new_tokens)
 {
-    uint32_t context = session->desc.max_target_len, new_tokens = args->max_new_tokens > 0 ? args->max_new_tokens : 1;
-    if (longest < context && new_tokens <= context - longest)
+    uint32_t context = session->desc.max_target_len, needed = new_tokens > 0 ? new_tokens : 1;
+    if (longest < context && needed <= context - longest)
         return VKF_OK;
     return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
                      "the context is full: a prompt of %u tokens and %u new ones, there is room for %u", longest,
-                     new_tokens, context);
+                     needed, context);
 }
 
 static vkf_status make_prompt(const vkf_session *session, const vkf_generate_args *args, prompt *out)
@@ -290,7 +289,7 @@ static vkf_status make_prompt(const vkf_session *session, const vkf_generate_arg
     const int32_t *tokens = args->prompt_ids;
     for (uint32_t row = 0; row < args->batch; row++)
         longest = args->prompt_lengths[row] > longest ? args->prompt_lengths[row] : longest;
-    VKF_TRY(check_room(session, args, longest));
+    VKF_TRY(vkf__session_check_room(session, longest, args->max_new_tokens));
     VKF_TRY(prompt_make(session, args->batch, longest, out));
     for (uint32_t row = 0; row < args->batch; row++) {
         set_row(session, out, row, longest - args->prompt_lengths[row], tokens);

@@ -11,6 +11,8 @@ VKF_MUST_CHECK vkf_status vkf__session_greedy(vkf_session *session, const vkf_gr
 // generation.c: of a DECODER ------------------------------------------------------------------------------------------
 
 VKF_MUST_CHECK vkf_status vkf__session_decode_tokens(vkf_session *session, const vkf_decode_args *args);
+// TOO_LARGE where prompts of up to `longest` tokens and so many new ones have no room. No new ones: 1.
+VKF_MUST_CHECK vkf_status vkf__session_check_room(const vkf_session *session, uint32_t longest, uint32_t new_tokens);
 VKF_MUST_CHECK vkf_status vkf__session_generate(vkf_session *session, const vkf_generate_args *args);
 
 #endif

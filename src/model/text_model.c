@@ -1,16 +1,22 @@
 #include "model/text_model.h"
 
+#include "io/file_map.h"
 #include "io/path.h"
+
+static bool has_file(const vkf__host *host, const char *directory, const char *name)
+{
+    char *path = NULL;
+    bool there = vkf__path_join(host, directory, name, &path) == VKF_OK && vkf__file_exists(path);
+    vkf__free(host, path);
+    return there;
+}
 
 static vkf_status load_tokenizer(const vkf__host *host, const char *directory, vkf__tokenizer *out_tokenizer)
 {
-    vkf_status status = VKF_OK;
-    char *path = NULL;
-    VKF_TRY(vkf__path_join(host, directory, "tokenizer.json", &path));
-    VKF_TRY(vkf__tokenizer_load(host, path, out_tokenizer));
-fail:
-    vkf__free(host, path);
-    return status;
+    if (has_file(host, directory, "tokenizer.json") || has_file(host, directory, "source.spm"))
+        return vkf__tokenizer_load(host, directory, out_tokenizer);
+    return vkf__fail(host, VKF_ERROR_FILE, "%s: there is no tokenizer, neither tokenizer.json nor Marian's source.spm",
+                     directory);
 }
 
 static vkf_status check_vocabulary(const vkf__host *host, const char *directory, const vkf__text_model *text)
@@ -20,7 +26,7 @@ static vkf_status check_vocabulary(const vkf__host *host, const char *directory,
     uint32_t known = config->kind == VKF_MODEL_DECODER ? config->target_vocab : config->source_vocab;
     if (tokens <= known)
         return VKF_OK;
-    return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tokenizer.json has ids up to %u, but the model's vocabulary is %u",
+    return vkf__fail(host, VKF_ERROR_FORMAT, "%s: the tokenizer has ids up to %u, but the model's vocabulary is %u",
                      directory, tokens - 1, known);
 }
 

@@ -117,6 +117,14 @@ static bool ends_in_replacement(const vkf__text_stream *stream)
            memcmp(stream->text + stream->size_bytes - 3, replacement, 3) == 0;
 }
 
+// Of a decoder with byte fallback, "<0x0A>": what a run of them stands for is known when it is over, as one broken character
+// breaks all of it.
+static bool is_byte(const vkf__text_stream *stream, int32_t id)
+{
+    const char *token = vkf__tokenizer_id_to_token(stream->tokenizer, id);
+    return token && strlen(token) == 6 && strncmp(token, "<0x", 3) == 0 && token[5] == '>';
+}
+
 vkf_status vkf__text_stream_add(vkf__text_stream *stream, int32_t id)
 {
     vkf_status status = VKF_OK;
@@ -129,7 +137,7 @@ vkf_status vkf__text_stream_add(vkf__text_stream *stream, int32_t id)
         stream->text[stop] = '\0';
         return VKF_OK;
     }
-    if (ends_in_replacement(stream))
+    if (ends_in_replacement(stream) || is_byte(stream, id))
         return VKF_OK;
     size_t certain = possible_stop(stream, stream->certain_bytes);
     if (certain > stream->certain_bytes)

@@ -203,10 +203,10 @@ static bool run_seq2seq(const run_options *options)
 
 static bool run(const run_options *options)
 {
-    vkf_model_kind kind = VKF_MODEL_SEQ2SEQ;
-    if (!vkf_run_kind(options, &kind))
+    bool family = false;
+    if (!vkf_run_family(options, &family))
         return false;
-    return kind == VKF_MODEL_DECODER ? vkf_run_generation(options) : run_seq2seq(options);
+    return family ? vkf_run_generation(options) : run_seq2seq(options);
 }
 
 int vkf_cmd_run(int argc, char **argv)

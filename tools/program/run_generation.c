@@ -1,4 +1,4 @@
-// vkformer run: texts and what a decoder makes of them.
+// vkformer run: texts and what a model of one of transformers' families makes of them.
 #define _POSIX_C_SOURCE 200809L
 
 #include <inttypes.h>

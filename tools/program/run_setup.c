@@ -46,7 +46,7 @@ static bool check_model(run_state *state)
     return true;
 }
 
-bool vkf_run_kind(const run_options *options, vkf_model_kind *out_kind)
+bool vkf_run_family(const run_options *options, bool *out_family)
 {
     vkf__host host;
     vkf__model_source source;
@@ -57,11 +57,12 @@ bool vkf_run_kind(const run_options *options, vkf_model_kind *out_kind)
         vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
         return false;
     }
-    *out_kind = source.config.kind;
-    if (*out_kind == VKF_MODEL_SEQ2SEQ || *out_kind == VKF_MODEL_DECODER)
+    vkf_model_kind kind = source.config.kind;
+    *out_family = source.family != NULL;
+    if (kind == VKF_MODEL_SEQ2SEQ || kind == VKF_MODEL_DECODER)
         return true;
     vkf_print_error("'%s' is no model from text to text%s", options->model_directory,
-                    *out_kind == VKF_MODEL_ENCODER ? "; vkformer embed runs it" : "");
+                    kind == VKF_MODEL_ENCODER ? "; vkformer embed runs it" : "");
     return false;
 }
 

@@ -54,10 +54,11 @@ typedef struct run_batch {
     uint32_t source_len; // of the longest row
 } run_batch;
 
-// What the model in the options' directory is. False: the reason has been printed.
-bool vkf_run_kind(const run_options *options, vkf_model_kind *out_kind);
+// Whether the model in the options' directory is of one of transformers' families, and not the project's own. False: the
+// reason has been printed.
+bool vkf_run_family(const run_options *options, bool *out_family);
 
-// Continues every text with a decoder, and prints what follows. False: the reason has been printed.
+// Generates text from every text by a model of a family, and prints it. False: the reason has been printed.
 bool vkf_run_generation(const run_options *options);
 
 // Opens the device, loads the model and makes the session. False: the reason has been printed. In either case
