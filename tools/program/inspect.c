@@ -65,7 +65,10 @@ static bool parse(int argc, char **argv, inspect_options *options)
 
 static json_t *describe_config(const vkf_model_config *config)
 {
-    static const char *const kinds[] = {"transformer", "seq2seq", "encoder"};
+    static const char *const kinds[VKF_MODEL_KIND_COUNT] = {"transformer", "seq2seq", "encoder", "decoder"};
+    static const char *const heads[VKF_HEAD_COUNT] = {NULL, "sequence classification", "token classification",
+                                                      "question answering", "masked language model"};
+    bool decoder = config->kind == VKF_MODEL_DECODER;
     static const char *const poolings[] = {"mean", "mean_sqrt", "first", "last", "max"};
     json_t *object = json_object();
     vkf_json_put_string(object, "kind", kinds[config->kind]);
@@ -74,12 +77,22 @@ static json_t *describe_config(const vkf_model_config *config)
     vkf_json_put_integer(object, "feed_forward", config->dim_feedforward);
     vkf_json_put_integer(object, "encoder_layers", config->num_encoder_layers);
     vkf_json_put_integer(object, "decoder_layers", config->num_decoder_layers);
-    vkf_json_put_integer(object, "vocabulary", config->source_vocab);
-    vkf_json_put_integer(object, "positions", config->max_source_len);
+    vkf_json_put_integer(object, "vocabulary", decoder ? config->target_vocab : config->source_vocab);
+    vkf_json_put_integer(object, "positions", decoder ? config->max_target_len : config->max_source_len);
+    if (decoder) {
+        vkf_json_put_integer(object, "kv_heads", config->num_kv_heads);
+        vkf_json_put_integer(object, "head_dim", config->head_dim);
+        vkf_json_put_integer(object, "window", config->window);
+        // Of a key and a value in each layer, in f32.
+        vkf_json_put_integer(object, "cache_bytes_per_token",
+                             (uint64_t)config->num_decoder_layers * config->num_kv_heads * config->head_dim * 2 * 4);
+    }
     if (config->kind == VKF_MODEL_ENCODER) {
         vkf_json_put_string(object, "pooling", poolings[config->pooling]);
         json_object_set_new(object, "normalised", json_boolean(config->normalise));
         vkf_json_put_integer(object, "cut_at_tokens", config->truncate_len);
+        if (heads[config->head])
+            vkf_json_put_string(object, "head", heads[config->head]);
     }
     return object;
 }
