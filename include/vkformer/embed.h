@@ -1,4 +1,5 @@
-// Sentence embeddings: texts in, one vector for each out, as sentence-transformers gives them.
+// Texts through an encoder: one vector for each, as sentence-transformers gives them, or what the model's head says of it:
+// classes, answers, masked words.
 #ifndef VKFORMER_EMBED_H
 #define VKFORMER_EMBED_H
 
@@ -18,21 +19,43 @@ typedef struct vkf_embedder_desc {
     uint32_t max_batch;  // texts that run together; 0: 8
     uint32_t max_tokens; // of a text, special ones counted, and at most the model's max_source_len; what is longer is
                          // cut as the tokenizer cuts. 0: the model's truncate_len
+    bool head;           // the model's head runs, too, which takes room for its logits
 } vkf_embedder_desc;
 
 // Ownership: the caller owns the embedder and destroys it before the context. It belongs to one thread at a time.
-// Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); UNSUPPORTED (the model is no encoder).
+// Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); UNSUPPORTED (the model is no encoder, or
+// has no head).
 VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *desc,
                                                       vkf_embedder **out_embedder);
 VKF_API void vkf_embedder_destroy(vkf_embedder **embedder);
 // Of the model: d_model is the length of an embedding.
 VKF_API void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out_config);
 
+// The name of a label of a classifier, from config.json's id2label; NULL beyond. Lives as long as the embedder.
+VKF_API const char *vkf_embedder_label(const vkf_embedder *embedder, uint32_t index);
+
+// The text of a token as it stands in the tokenizer's file; NULL for an id of no token. Lives as long as the embedder.
+VKF_API const char *vkf_embedder_token(const vkf_embedder *embedder, int32_t id);
+
+// What a head says of one text.
+typedef struct vkf_prediction {
+    uint32_t rows; // 1, of SEQUENCE_CLASSIFICATION, or the text's tokens
+    uint32_t cols; // head_outputs
+    float *logits; // (rows, cols)
+    vkf_encoding tokens;
+    vkf_allocator allocator; // private: where the logits came from
+} vkf_prediction;
+// Accepts NULL and a zeroed prediction; leaves it zeroed.
+VKF_API void vkf_prediction_free(vkf_prediction *prediction);
+
 typedef struct vkf_embed_args {
     const vkf_text *texts; // (count)
+    const vkf_text *pairs; // optional, (count): each text's second one, as the context of a question
     uint32_t count;
-    float *out_embeddings;      // (count, d_model)
-    uint32_t *out_token_counts; // optional, (count): tokens of each text that were embedded, special ones counted
+    float *out_embeddings;           // optional, (count, d_model)
+    vkf_prediction *out_predictions; // optional, (count), of an embedder with its head; the caller's, see
+                                     // vkf_prediction_free(). Untouched on failure
+    uint32_t *out_token_counts;      // optional, (count): tokens of each text that were embedded, special ones counted
     vkf_progress_fn progress; // optional, once per batch with the texts done; returning false gives VKF_ERROR_CANCELLED
     void *progress_user;
 } vkf_embed_args;

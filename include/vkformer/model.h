@@ -84,6 +84,8 @@ typedef struct vkf_model_config {
     vkf_pooling head_pooling;       // FIRST or MEAN: of SEQUENCE_CLASSIFICATION
     vkf_activation head_activation; // of the Linear before the projection, if there is one
     bool head_dense_bias;           // that Linear has one
+    bool head_multi_label;          // of SEQUENCE_CLASSIFICATION: a probability for each label by itself
+    bool head_regression;           // logits are what is said, no scores of labels
     // The rest of SEQ2SEQ alone.
     uint32_t target_vocab;
     bool share_embedding; // the target is embedded with src_embed

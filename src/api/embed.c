@@ -13,6 +13,10 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
     if (config->kind != VKF_MODEL_ENCODER)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model is no encoder, it has no embeddings",
                          desc->directory);
+    if (desc->head && config->head == VKF_HEAD_NONE)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no head, it says nothing of a text",
+                         desc->directory);
+    embedder->head = desc->head;
     embedder->max_batch = desc->max_batch > 0 ? desc->max_batch : DEFAULT_BATCH;
     embedder->max_tokens = desc->max_tokens > 0 ? desc->max_tokens : config->truncate_len;
     if (embedder->max_tokens > config->max_source_len)
@@ -22,11 +26,29 @@ fail:
     return status;
 }
 
+static vkf_status make_head(vkf_embedder *embedder, const char *directory)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &embedder->context->host;
+    const vkf_model_config *config = &embedder->text.model->config;
+    uint32_t rows = config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION ? 1 : embedder->max_tokens;
+    if (!embedder->head)
+        return VKF_OK;
+    VKF_ALLOC(host, embedder->logits, (size_t)embedder->max_batch * rows * config->head_outputs);
+    VKF_TRY(vkf__labels_load(host, directory, &embedder->labels, &embedder->label_count));
+fail:
+    return status;
+}
+
 static vkf_status make_session(vkf_embedder *embedder)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
-    const vkf_session_desc desc = {.max_batch = embedder->max_batch, .max_source_len = embedder->max_tokens};
+    const vkf_session_desc desc = {
+        .max_batch = embedder->max_batch,
+        .max_source_len = embedder->max_tokens,
+        .max_logit_rows = embedder->head ? 1 : 0,
+    };
     size_t tokens = (size_t)embedder->max_batch * embedder->max_tokens;
     VKF_TRY(vkf_session_create(embedder->text.model, &desc, &embedder->session));
     VKF_ALLOC(host, embedder->ids, tokens);
@@ -47,6 +69,7 @@ vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *de
     embedder->context = context;
     VKF_TRY(load(embedder, desc));
     VKF_TRY(make_session(embedder));
+    VKF_TRY(make_head(embedder, desc->directory));
     *out_embedder = embedder;
     return VKF_OK;
 fail:
@@ -66,6 +89,8 @@ void vkf_embedder_destroy(vkf_embedder **embedder)
     vkf__free(host, e->types);
     vkf__free(host, e->lengths);
     vkf__free(host, e->embeddings);
+    vkf__free(host, e->logits);
+    vkf__labels_free(host, e->labels, e->label_count);
     vkf__free(host, e);
     *embedder = NULL;
 }
@@ -76,16 +101,46 @@ void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out
         *out_config = embedder->text.model->config;
 }
 
+const char *vkf_embedder_label(const vkf_embedder *embedder, uint32_t index)
+{
+    return embedder && index < embedder->label_count ? embedder->labels[index] : NULL;
+}
+
+const char *vkf_embedder_token(const vkf_embedder *embedder, int32_t id)
+{
+    return embedder ? vkf__tokenizer_id_to_token(&embedder->text.tokenizer, id) : NULL;
+}
+
+void vkf_prediction_free(vkf_prediction *prediction)
+{
+    if (!prediction)
+        return;
+    if (prediction->logits)
+        prediction->allocator.release(prediction->allocator.user, prediction->logits);
+    vkf_encoding_free(&prediction->tokens);
+    *prediction = (vkf_prediction){0};
+}
+
+static bool texts_given(const vkf_text *texts, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!texts[i].bytes && texts[i].size_bytes > 0)
+            return false;
+    return true;
+}
+
 vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)
 {
     if (!embedder || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
     const vkf__host *host = &embedder->context->host;
-    if (args->count == 0 || !args->texts || !args->out_embeddings)
+    if (args->count == 0 || !args->texts || (!args->out_embeddings && !args->out_predictions))
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
-                         "vkf_embedder_run: count is 0, or texts or out_embeddings is NULL");
-    for (uint32_t i = 0; i < args->count; i++)
-        if (!args->texts[i].bytes && args->texts[i].size_bytes > 0)
-            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_embedder_run: the bytes of text %u are NULL", i);
+                         "vkf_embedder_run: count is 0, or texts, or out_embeddings and out_predictions, are NULL");
+    if (!texts_given(args->texts, args->count) || (args->pairs && !texts_given(args->pairs, args->count)))
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_embedder_run: the bytes of a text are NULL");
+    if (args->out_predictions && !embedder->head)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "vkf_embedder_run: out_predictions of an embedder without its head");
     return vkf__embedder_run(embedder, args);
 }

@@ -14,8 +14,9 @@ static vkf_status tokenize(vkf_embedder *embedder, const vkf_embed_args *args, v
     };
     for (uint32_t i = 0; i < args->count; i++) {
         const vkf_text *text = &args->texts[i];
-        VKF_TRY(vkf__tokenizer_encode(&embedder->text.tokenizer, text->bytes, text->size_bytes, NULL, 0, &options,
-                                      &encodings[i]));
+        const vkf_text pair = args->pairs ? args->pairs[i] : (vkf_text){0};
+        VKF_TRY(vkf__tokenizer_encode(&embedder->text.tokenizer, text->bytes, text->size_bytes, pair.bytes,
+                                      pair.size_bytes, &options, &encodings[i]));
     }
 fail:
     return status;
@@ -35,11 +36,37 @@ static void fill_row(vkf_embedder *embedder, uint32_t row, uint32_t len, const v
     }
 }
 
-// The texts order[first .. first + rows], of which the first is the longest.
-static vkf_status run_batch(vkf_embedder *embedder, const vkf_encoding *encodings, const vkf__ranked *order,
-                            uint32_t rows, float *out_embeddings)
+// What is made for the caller, whose arrays stay as they are until all of it is there.
+typedef struct embedded {
+    vkf_encoding *encodings;     // (count)
+    float *embeddings;           // (count, d_model)
+    vkf_prediction *predictions; // (count), or NULL
+} embedded;
+
+// The logits of a row of a batch whose longest text has `len` tokens.
+static vkf_status keep_prediction(const vkf_embedder *embedder, uint32_t row, uint32_t len, uint32_t tokens,
+                                  vkf_prediction *out)
 {
     vkf_status status = VKF_OK;
+    const vkf__host *host = &embedder->context->host;
+    const vkf_model_config *config = &embedder->text.model->config;
+    bool whole = config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION;
+    uint32_t rows = whole ? 1 : tokens, stride = whole ? 1 : len;
+    VKF_ALLOC(host, out->logits, (size_t)(rows > 0 ? rows : 1) * config->head_outputs);
+    memcpy(out->logits, embedder->logits + (size_t)row * stride * config->head_outputs,
+           (size_t)rows * config->head_outputs * sizeof *out->logits);
+    out->rows = rows;
+    out->cols = config->head_outputs;
+    out->allocator = host->allocator;
+fail:
+    return status;
+}
+
+// The texts order[0 .. rows], of which the first is the longest.
+static vkf_status run_batch(vkf_embedder *embedder, const vkf__ranked *order, uint32_t rows, embedded *out)
+{
+    vkf_status status = VKF_OK;
+    const vkf_encoding *encodings = out->encodings;
     const vkf_model_config *config = &embedder->text.model->config;
     uint32_t len = order[0].length > 0 ? order[0].length : 1;
     for (uint32_t row = 0; row < rows; row++)
@@ -51,17 +78,20 @@ static vkf_status run_batch(vkf_embedder *embedder, const vkf_encoding *encoding
         .source_lengths = embedder->lengths,
         .source_types = config->token_types > 0 ? embedder->types : NULL,
         .out_embeddings = embedder->embeddings,
+        .out_logits = out->predictions ? embedder->logits : NULL,
     };
     VKF_TRY(vkf__session_encode(embedder->session, &args));
+    for (uint32_t row = 0; out->predictions && row < rows; row++)
+        VKF_TRY(keep_prediction(embedder, row, len, order[row].length, &out->predictions[order[row].index]));
     for (uint32_t row = 0; row < rows; row++)
-        memcpy(out_embeddings + (size_t)order[row].index * config->d_model,
+        memcpy(out->embeddings + (size_t)order[row].index * config->d_model,
                embedder->embeddings + (size_t)row * config->d_model, config->d_model * sizeof(float));
 fail:
     return status;
 }
 
-static vkf_status run_batches(vkf_embedder *embedder, const vkf_embed_args *args, const vkf_encoding *encodings,
-                              const vkf__ranked *order, float *out_embeddings)
+static vkf_status run_batches(vkf_embedder *embedder, const vkf_embed_args *args, const vkf__ranked *order,
+                              embedded *out)
 {
     vkf_status status = VKF_OK;
     for (uint32_t first = 0; first < args->count; first += embedder->max_batch) {
@@ -69,10 +99,37 @@ static vkf_status run_batches(vkf_embedder *embedder, const vkf_embed_args *args
         uint32_t rows = left < embedder->max_batch ? left : embedder->max_batch;
         if (args->progress && !args->progress(args->progress_user, first, args->count, "texts"))
             return VKF_ERROR_CANCELLED;
-        VKF_TRY(run_batch(embedder, encodings, order + first, rows, out_embeddings));
+        VKF_TRY(run_batch(embedder, order + first, rows, out));
     }
 fail:
     return status;
+}
+
+static void give(const vkf_embed_args *args, size_t dim, embedded *out)
+{
+    if (args->out_embeddings)
+        memcpy(args->out_embeddings, out->embeddings, args->count * dim * sizeof *out->embeddings);
+    for (uint32_t i = 0; args->out_token_counts && i < args->count; i++)
+        args->out_token_counts[i] = out->encodings[i].count;
+    for (uint32_t i = 0; out->predictions && i < args->count; i++) {
+        out->predictions[i].tokens = out->encodings[i];
+        out->encodings[i] = (vkf_encoding){0};
+        args->out_predictions[i] = out->predictions[i];
+        out->predictions[i] = (vkf_prediction){0};
+    }
+}
+
+static void embedded_free(const vkf__host *host, embedded *e, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (e->encodings)
+            vkf_encoding_free(&e->encodings[i]);
+        if (e->predictions)
+            vkf_prediction_free(&e->predictions[i]);
+    }
+    vkf__free(host, e->encodings);
+    vkf__free(host, e->embeddings);
+    vkf__free(host, e->predictions);
 }
 
 vkf_status vkf__embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)
@@ -80,22 +137,18 @@ vkf_status vkf__embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)
     vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
     size_t dim = embedder->text.model->config.d_model;
-    vkf_encoding *encodings = NULL;
     vkf__ranked *order = NULL;
-    float *embeddings = NULL; // the caller's stay as they are until all is there
-    VKF_ALLOC(host, encodings, args->count);
-    VKF_ALLOC(host, embeddings, args->count * dim);
-    VKF_TRY(tokenize(embedder, args, encodings));
-    VKF_TRY(vkf__order_by_length(host, encodings, args->count, &order));
-    VKF_TRY(run_batches(embedder, args, encodings, order, embeddings));
-    memcpy(args->out_embeddings, embeddings, args->count * dim * sizeof *embeddings);
-    for (uint32_t i = 0; args->out_token_counts && i < args->count; i++)
-        args->out_token_counts[i] = encodings[i].count;
+    embedded out = {0};
+    VKF_ALLOC(host, out.encodings, args->count);
+    VKF_ALLOC(host, out.embeddings, args->count * dim);
+    if (args->out_predictions)
+        VKF_ALLOC(host, out.predictions, args->count);
+    VKF_TRY(tokenize(embedder, args, out.encodings));
+    VKF_TRY(vkf__order_by_length(host, out.encodings, args->count, &order));
+    VKF_TRY(run_batches(embedder, args, order, &out));
+    give(args, dim, &out);
 fail:
-    for (uint32_t i = 0; encodings && i < args->count; i++)
-        vkf_encoding_free(&encodings[i]);
-    vkf__free(host, encodings);
+    embedded_free(host, &out, args->count);
     vkf__free(host, order);
-    vkf__free(host, embeddings);
     return status;
 }

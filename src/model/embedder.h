@@ -15,7 +15,16 @@ struct vkf_embedder {
     int32_t *ids, *types; // (max_batch, max_tokens)
     int32_t *lengths;     // (max_batch)
     float *embeddings;    // (max_batch, d_model)
+    bool head;
+    float *logits; // (max_batch, max_tokens or 1, head_outputs), with a head
+    char **labels; // (label_count)
+    uint32_t label_count;
 };
+
+// The names of classes, from the directory's config.json. Statuses: FILE, FORMAT, OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__labels_load(const vkf__host *host, const char *directory, char ***out_labels,
+                                           uint32_t *out_count);
+void vkf__labels_free(const vkf__host *host, char **labels, uint32_t count);
 
 VKF_MUST_CHECK vkf_status vkf__embedder_run(vkf_embedder *embedder, const vkf_embed_args *args);
 

@@ -345,6 +345,9 @@ static vkf_status read_head(const reader *r, const vkf__family_head *head, vkf_m
 {
     vkf_status status = VKF_OK;
     config->head = head->head;
+    const char *problem = json_string_value(json_object_get(r->root, "problem_type"));
+    config->head_multi_label = problem && strcmp(problem, "multi_label_classification") == 0;
+    config->head_regression = problem && strcmp(problem, "regression") == 0;
     config->head_pooling = head->pooling;
     config->head_activation = head->activation;
     config->head_outputs = head->head == VKF_HEAD_MASKED_LM            ? config->source_vocab

@@ -20,6 +20,7 @@ enum {
     OPT_TIMING,
     OPT_ATTENTION,
     OPT_JSON,
+    OPT_PAIR,
     OPT_MAX_NEW_TOKENS,
     OPT_CONTEXT,
     OPT_TEMPERATURE,
@@ -37,7 +38,8 @@ static void print_help(void)
           "\n"
           "Runs the model in the directory MODEL on every TEXT, or on every line of the standard input, and prints\n"
           "what it says to each. MODEL is this project's own (config.json, model.safetensors, vocabulary.json), or\n"
-          "a decoder as transformers' save_pretrained() writes it (with tokenizer.json), which continues the text.\n"
+          "one as transformers' save_pretrained() writes it (with tokenizer.json): a decoder continues the text, an\n"
+          "encoder-decoder answers or translates it, an encoder with a head says what it is.\n"
           "A text that is too long for the model gives an empty line and exit 1.\n"
           "\n"
           "  --batch N               lines that run together, 1 to 1024 (default 8; 1 at a terminal)\n"
@@ -50,7 +52,10 @@ static void print_help(void)
           "  --max-len N             longest output in tokens, begin and end included (default: the model's)\n"
           "  --attention FILE        draw the cross attention's weights for the first text, as .svg or .html\n"
           "\n"
-          "Of decoders:\n"
+          "Of encoders with a head (classification, answers, masked words):\n"
+          "  --pair TEXT             a second text beside each: the one that answers a question\n"
+          "\n"
+          "Of transformers' decoders and encoder-decoders:\n"
           "  --max-new-tokens N      longest continuation in tokens (default 256, or what the context leaves)\n"
           "  --context N             tokens of a text and its continuation (default: the model's, at most 2048)\n"
           "  --stop STRING           end the continuation before this; repeatable\n"
@@ -136,6 +141,9 @@ static bool parse_own(int opt, run_options *options)
     case OPT_JSON:
         options->json = true;
         return true;
+    case OPT_PAIR:
+        options->pair = optarg;
+        return true;
     default:
         return parse_generation(opt, options);
     }
@@ -175,6 +183,7 @@ static bool parse(int argc, char **argv, run_options *options)
         {"timing", no_argument, NULL, OPT_TIMING},
         {"attention", required_argument, NULL, OPT_ATTENTION},
         {"json", no_argument, NULL, OPT_JSON},
+        {"pair", required_argument, NULL, OPT_PAIR},
         {"max-new-tokens", required_argument, NULL, OPT_MAX_NEW_TOKENS},
         {"context", required_argument, NULL, OPT_CONTEXT},
         {"temperature", required_argument, NULL, OPT_TEMPERATURE},
@@ -203,10 +212,18 @@ static bool run_seq2seq(const run_options *options)
 
 static bool run(const run_options *options)
 {
-    bool family = false;
-    if (!vkf_run_family(options, &family))
+    run_way way;
+    if (!vkf_run_way(options, &way))
         return false;
-    return family ? vkf_run_generation(options) : run_seq2seq(options);
+    switch (way) {
+    case RUN_GENERATION:
+        return vkf_run_generation(options);
+    case RUN_PREDICTION:
+        return vkf_run_prediction(options);
+    case RUN_SEQ2SEQ:
+        break;
+    }
+    return run_seq2seq(options);
 }
 
 int vkf_cmd_run(int argc, char **argv)

@@ -46,7 +46,7 @@ static bool check_model(run_state *state)
     return true;
 }
 
-bool vkf_run_family(const run_options *options, bool *out_family)
+bool vkf_run_way(const run_options *options, run_way *out_way)
 {
     vkf__host host;
     vkf__model_source source;
@@ -57,13 +57,14 @@ bool vkf_run_family(const run_options *options, bool *out_family)
         vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
         return false;
     }
-    vkf_model_kind kind = source.config.kind;
-    *out_family = source.family != NULL;
-    if (kind == VKF_MODEL_SEQ2SEQ || kind == VKF_MODEL_DECODER)
-        return true;
-    vkf_print_error("'%s' is no model from text to text%s", options->model_directory,
-                    kind == VKF_MODEL_ENCODER ? "; vkformer embed runs it" : "");
-    return false;
+    const vkf_model_config *config = &source.config;
+    if (config->kind == VKF_MODEL_ENCODER && config->head == VKF_HEAD_NONE) {
+        vkf_print_error("'%s' has no head that says something of a text; vkformer embed runs it",
+                        options->model_directory);
+        return false;
+    }
+    *out_way = config->kind == VKF_MODEL_ENCODER ? RUN_PREDICTION : source.family ? RUN_GENERATION : RUN_SEQ2SEQ;
+    return true;
 }
 
 static bool load_model(run_state *state)

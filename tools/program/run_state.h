@@ -21,6 +21,7 @@ typedef struct run_options {
     const char *attention_path; // NULL: not wanted
     bool json;
     // Of decoders.
+    const char *pair;                 // NULL: not given. Of encoders
     uint32_t max_new_tokens, context; // 0: not given
     vkf_sampling sampling;
     vkf_text stops[VKF_MAX_STOPS];
@@ -54,9 +55,15 @@ typedef struct run_batch {
     uint32_t source_len; // of the longest row
 } run_batch;
 
-// Whether the model in the options' directory is of one of transformers' families, and not the project's own. False: the
-// reason has been printed.
-bool vkf_run_family(const run_options *options, bool *out_family);
+// How a model's directory is run.
+typedef enum run_way { RUN_SEQ2SEQ, RUN_GENERATION, RUN_PREDICTION } run_way;
+
+// The project's own models are run line by line; of transformers' families those with a decoder generate, and encoders with
+// a head predict. False: it is none of these, or cannot be read; the reason has been printed.
+bool vkf_run_way(const run_options *options, run_way *out_way);
+
+// Prints what an encoder's head says of every text. False: the reason has been printed.
+bool vkf_run_prediction(const run_options *options);
 
 // Generates text from every text by a model of a family, and prints it. False: the reason has been printed.
 bool vkf_run_generation(const run_options *options);

@@ -1,0 +1,59 @@
+// Names of a classifier's classes: id2label of config.json.
+#include <stdio.h>
+#include <string.h>
+
+#include "io/json_file.h"
+#include "io/path.h"
+#include "model/embedder.h"
+
+static vkf_status copy_text(const vkf__host *host, const char *text, char **out_copy)
+{
+    vkf_status status = VKF_OK;
+    char *copy = NULL;
+    VKF_ALLOC(host, copy, strlen(text) + 1);
+    memcpy(copy, text, strlen(text));
+    *out_copy = copy;
+fail:
+    return status;
+}
+
+// Keys are numbers as texts. One that is not there is named as transformers names it.
+static vkf_status fill_labels(const vkf__host *host, const json_t *names, char **labels, uint32_t count)
+{
+    vkf_status status = VKF_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        char key[16], name[24];
+        (void)snprintf(key, sizeof key, "%u", i);
+        (void)snprintf(name, sizeof name, "LABEL_%u", i);
+        const char *given = json_string_value(json_object_get(names, key));
+        VKF_TRY(copy_text(host, given ? given : name, &labels[i]));
+    }
+fail:
+    return status;
+}
+
+vkf_status vkf__labels_load(const vkf__host *host, const char *directory, char ***out_labels, uint32_t *out_count)
+{
+    vkf_status status = VKF_OK;
+    char *path = NULL, **labels = NULL;
+    json_t *root = NULL;
+    VKF_TRY(vkf__path_join(host, directory, "config.json", &path));
+    VKF_TRY(vkf__json_load(host, path, &root));
+    const json_t *names = json_object_get(root, "id2label");
+    uint32_t count = json_object_size(names) > 0 ? (uint32_t)json_object_size(names) : 2;
+    VKF_ALLOC(host, labels, count);
+    status = fill_labels(host, names, labels, count);
+    *out_labels = labels;
+    *out_count = count;
+fail:
+    vkf__free(host, path);
+    json_decref(root);
+    return status;
+}
+
+void vkf__labels_free(const vkf__host *host, char **labels, uint32_t count)
+{
+    for (uint32_t i = 0; labels && i < count; i++)
+        vkf__free(host, labels[i]);
+    vkf__free(host, labels);
+}
