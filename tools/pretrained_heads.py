@@ -11,7 +11,8 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_shared import POSITIONS, VOCAB, contiguous, randomise
+from pretrained_encoders import make_tokenizer
+from pretrained_shared import POSITIONS, TEXTS, VOCAB, contiguous, randomise, write_lines
 
 BATCH, LENGTH = 3, 9
 HEADS = {
@@ -51,6 +52,10 @@ ENCODERS = {
     "modernbert": ("ModernBert", modernbert),
 }
 FAMILIES = {"%s-%s" % (encoder, head): (encoder, head) for encoder in ENCODERS for head in HEADS}
+
+
+# Of these, what a pipeline says of texts is written, too.
+PIPELINES = {"bert-sequence-classification": "text-classification", "bert-token-classification": "token-classification"}
 
 
 def labels(head, seed):
@@ -102,3 +107,20 @@ def write(family, out, options):
     model = make_model(family, options.seed)
     model.to(options.dtype).save_pretrained(directory, safe_serialization=True)
     save_file(make_case(model.double(), options.seed), os.path.join(directory, "cases.safetensors"))
+    if family in PIPELINES:
+        write_texts(directory, model, PIPELINES[family])
+
+
+def write_texts(directory, model, pipeline_name):
+    """tokenizer.json, and what transformers' pipeline says of texts: expected.jsonl."""
+    path = os.path.join(directory, "tokenizer.json")
+    make_tokenizer().save(path)
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_file=path, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]")
+    all_labels = {"top_k": None} if pipeline_name == "text-classification" else {}
+    pipeline = transformers.pipeline(pipeline_name, model=model, tokenizer=tokenizer, **all_labels)
+    lines = []
+    for text in TEXTS[:4]:
+        found = pipeline([text])[0]
+        lines.append({"text": text, "found": [dict(item, score=float(item["score"])) for item in found]})
+    write_lines(os.path.join(directory, "expected.jsonl"), lines)

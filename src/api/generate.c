@@ -1,6 +1,4 @@
 // Public entry point of generation: arguments are checked here, all before anything is written.
-#include <math.h>
-
 #include "api/check.h"
 #include "model/session_run.h"
 
@@ -26,12 +24,6 @@ static vkf_status check_prompts(const vkf_session *session, const vkf_generate_a
     return VKF_OK;
 }
 
-static bool sampling_valid(const vkf_sampling *s)
-{
-    return s->temperature >= 0.0f && s->temperature < INFINITY && s->top_p >= 0.0f && s->top_p <= 1.0f &&
-           s->min_p >= 0.0f && s->min_p <= 1.0f && s->repetition_penalty >= 0.0f && s->repetition_penalty < INFINITY;
-}
-
 vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args)
 {
     if (!session || !args)
@@ -47,9 +39,6 @@ vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *a
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
                          "vkf_session_generate: batch %u beyond the session's %u", args->batch,
                          session->desc.max_batch);
-    if (!sampling_valid(&args->sampling))
-        return fail_argument(session,
-                             "temperature or repetition_penalty is below 0, or top_p or min_p not between 0 and 1");
     VKF_TRY(check_prompts(session, args));
     VKF_TRY(vkf__session_generate(session, args));
 fail:

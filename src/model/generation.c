@@ -1,4 +1,5 @@
 // Runs of a DECODER: the prompt in parts, and then token by token what follows.
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -221,6 +222,15 @@ fail:
     return status;
 }
 
+static vkf_status check_sampling(const vkf_session *session, const vkf_sampling *s)
+{
+    if (s->temperature >= 0.0f && s->temperature < INFINITY && s->top_p >= 0.0f && s->top_p <= 1.0f &&
+        s->min_p >= 0.0f && s->min_p <= 1.0f && s->repetition_penalty >= 0.0f && s->repetition_penalty < INFINITY)
+        return VKF_OK;
+    return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT,
+                     "sampling: temperature or repetition_penalty is below 0, or top_p or min_p not between 0 and 1");
+}
+
 // Zeros mean that a step of sampling is off.
 static vkf_sampling complete_sampling(vkf_sampling sampling)
 {
@@ -323,6 +333,7 @@ vkf_status vkf__session_generate(vkf_session *session, const vkf_generate_args *
     const vkf__host *host = &session->context->host;
     prompt p = {0};
     generated g = {0};
+    VKF_TRY(check_sampling(session, &args->sampling));
     VKF_TRY(make_prompt(session, args, &p));
     uint32_t room = session->desc.max_target_len - p.len;
     VKF_TRY(generated_make(session, args->batch, args->max_new_tokens > 0 ? args->max_new_tokens : room, &g));

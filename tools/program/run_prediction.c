@@ -1,4 +1,5 @@
-// vkformer run: texts and what the head of an encoder says of them, as the pipelines of transformers put it.
+// vkformer run: texts and what the head of an encoder says of them. Classes and tokens are scored as the pipelines of
+// transformers do; an answer is the best stretch of tokens, and not made to begin and end with words.
 #define _POSIX_C_SOURCE 200809L
 
 #include <math.h>
