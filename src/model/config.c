@@ -189,9 +189,9 @@ static const char *decoder_problem(const vkf_model_config *c)
     if (c->num_decoder_layers == 0 || c->num_encoder_layers > 0 || !c->norm_first)
         return "a decoder has layers, pre-norm ones, and no encoder";
     if (c->num_kv_heads == 0 || c->num_heads % c->num_kv_heads != 0)
-        return "the number of heads is no multiple of the number of key heads";
+        return "num_heads (num_attention_heads) is no multiple of num_kv_heads (num_key_value_heads)";
     if (c->head_dim == 0 || c->head_dim > VKF_MAX_DIM / c->num_heads)
-        return "head_dim is 0 or too large";
+        return "head_dim is 0, or too large for num_heads (num_attention_heads)";
     if (c->rotary.dim % 2 != 0 || c->rotary.dim > c->head_dim || c->rotary.dim > VKF_MAX_ROTARY_DIM)
         return "rotary.dim is odd, or beyond a head";
     return c->norm < VKF_NORM_KIND_COUNT ? NULL : "the norm is unknown";
