@@ -7,6 +7,7 @@
 #include "include/grid.glsl"
 
 layout(constant_id = VKF_EMBED_SPEC_HAS_POSITIONS) const uint HAS_POSITIONS = 0;
+layout(constant_id = VKF_EMBED_SPEC_PADDING_LEADS) const uint PADDING_LEADS = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_embed_params p; };
 layout(push_constant) uniform offsets_block { uint ids_offset, table_offset, positions_offset, out_offset; };
@@ -31,7 +32,11 @@ void main()
     float value = 0.0;
     if (in_slice)
         value = table_load((id - p.slice_begin) * p.dim + col) * p.scale;
-    if (HAS_POSITIONS != 0)
-        value += positions_load((p.first_position + t) * p.dim + col);
+    if (HAS_POSITIONS != 0) {
+        uint position = p.first_position + t;
+        if (PADDING_LEADS != 0)
+            position -= min(uint(ids_load(b * p.ids_stride)), position);
+        value += positions_load(position * p.dim + col);
+    }
     out_store(i, value);
 }

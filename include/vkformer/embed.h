@@ -3,6 +3,7 @@
 #define VKFORMER_EMBED_H
 
 #include <vkformer/model.h>
+#include <vkformer/tokenizer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,11 +27,6 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_create(vkf_context *context, cons
 VKF_API void vkf_embedder_destroy(vkf_embedder **embedder);
 // Of the model: d_model is the length of an embedding.
 VKF_API void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out_config);
-
-typedef struct vkf_text {
-    const char *bytes; // UTF-8; broken sequences are replaced as the tokenizer says
-    size_t size_bytes;
-} vkf_text;
 
 typedef struct vkf_embed_args {
     const vkf_text *texts; // (count)

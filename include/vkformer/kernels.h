@@ -36,16 +36,16 @@ typedef struct vkf_kernel_statistics {
 
 // A kernel with one choice of its tile parameters and with typical other constants. Pointers are valid during the call.
 typedef struct vkf_kernel_report {
-    const char *kernel;      // "gemm_tile.f32_f32_f32"
-    const char *config;      // "large"
-    const char *constants;   // what else it was compiled for: "head_dim 64"; "" where there is nothing to choose
+    const char *kernel;    // "gemm_tile.f32_f32_f32"
+    const char *config;    // "large"
+    const char *constants; // what else it was compiled for: "head_dim 64"; "" where there is nothing to choose
     // Typical problems for which it is taken unmeasured, separated by ", "; those with " (f16)" only under
     // VKF_PRECISION_F16. "" for none.
     const char *default_for;
-    bool usable;             // on this device
-    const char *why;         // usable or not
-    bool compiled;           // a pipeline was made
-    vkf_status status;       // of making it; VKF_OK where that was not asked for
+    bool usable;       // on this device
+    const char *why;   // usable or not
+    bool compiled;     // a pipeline was made
+    vkf_status status; // of making it; VKF_OK where that was not asked for
     bool has_statistics;
     vkf_kernel_statistics statistics;
     const vkf_statistic *raw;

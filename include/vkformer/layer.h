@@ -85,6 +85,12 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_attention_create(vkf_context *context, con
 VKF_API VKF_MUST_CHECK vkf_status vkf_attention_plan(vkf_context *context, const vkf_attention_desc *desc,
                                                      vkf_memory_plan *out_plan);
 
+typedef enum vkf_norm_kind {
+    VKF_NORM_LAYER = 0, // LayerNorm (Ba et al. 2016)
+    VKF_NORM_RMS,       // RMSNorm (Zhang and Sennrich 2019): no mean, no bias
+    VKF_NORM_KIND_COUNT
+} vkf_norm_kind;
+
 typedef struct vkf_norm_weights {
     vkf_tensor weight; // optional, (d_model)
     vkf_tensor bias;   // optional, (d_model)

@@ -12,6 +12,7 @@ typedef enum vkf_model_kind {
     VKF_MODEL_TRANSFORMER = 0, // torch.nn.Transformer: embedded sequences in, hidden states out
     VKF_MODEL_SEQ2SEQ,         // token ids in, logits and token ids out
     VKF_MODEL_ENCODER,         // token ids in, hidden states and an embedding per sequence out: BERT and its like
+    VKF_MODEL_DECODER,         // token ids in, logits and the next tokens out: GPT-2, Llama and their like
     VKF_MODEL_KIND_COUNT
 } vkf_model_kind;
 
@@ -24,6 +25,30 @@ typedef enum vkf_pooling {
     VKF_POOLING_MAX,
     VKF_POOLING_COUNT
 } vkf_pooling;
+
+// What an ENCODER was trained to say, beyond hidden states: transformers' classes For....
+typedef enum vkf_head {
+    VKF_HEAD_NONE = 0,
+    VKF_HEAD_SEQUENCE_CLASSIFICATION, // logits (B, labels)
+    VKF_HEAD_TOKEN_CLASSIFICATION,    // (B, S, labels)
+    VKF_HEAD_QUESTION_ANSWERING,      // (B, S, 2): where an answer begins, and where it ends
+    VKF_HEAD_MASKED_LM,               // (B, S, source_vocab)
+    VKF_HEAD_COUNT
+} vkf_head;
+
+#define VKF_MAX_ROTARY_DIM 256
+#define VKF_MAX_EOS 8
+
+// Rotary position embedding (Su et al. 2021): element i of the first half of `dim` and element i of the second are turned
+// by position * inverse_frequency[i]. Scaling of contexts is in the frequencies already, but for the dynamic kind: beyond
+// dynamic_from tokens theta grows with the sequence.
+typedef struct vkf_rotary {
+    uint32_t dim; // elements of a head that are turned, even; 0: none
+    float scale;  // of cosines and sines: YaRN's attention factor; 1 else
+    float inverse_frequency[VKF_MAX_ROTARY_DIM / 2];
+    uint32_t dynamic_from; // 0: not of that kind, which alone has the rest
+    float dynamic_factor, theta;
+} vkf_rotary;
 
 typedef struct vkf_model_config {
     vkf_model_kind kind;
@@ -45,6 +70,11 @@ typedef struct vkf_model_config {
     vkf_pooling pooling;
     bool normalise;        // embeddings have length 1
     uint32_t truncate_len; // tokens of a text that sentence-transformers keeps, at most max_source_len
+    vkf_head head;
+    uint32_t head_outputs;          // logits of a position or a sequence
+    vkf_pooling head_pooling;       // FIRST or MEAN: of SEQUENCE_CLASSIFICATION
+    vkf_activation head_activation; // of the Linear before the projection, if there is one
+    bool head_dense_bias;           // that Linear has one
     // The rest of SEQ2SEQ alone.
     uint32_t target_vocab;
     bool share_embedding; // the target is embedded with src_embed
@@ -53,7 +83,28 @@ typedef struct vkf_model_config {
     int32_t bos_id;
     int32_t eos_id;
     int32_t unk_id;
-    uint32_t max_target_len; // generated tokens, bos and eos included
+    uint32_t max_target_len; // generated tokens, bos and eos included; of DECODER, the prompt's too: its context
+    // Of DECODER, which has num_decoder_layers, target_vocab, tie_projection, projection_bias and the ids above, too, and of
+    // ENCODER, but for what is said to be a DECODER's.
+    vkf_norm_kind norm;
+    uint32_t num_kv_heads; // divides num_heads: as many query heads share a key head (Ainslie et al. 2023)
+    uint32_t head_dim;     // num_heads * head_dim need not be d_model
+    bool gated;            // feed-forward (activation(x W_gate^T) * (x W_1^T)) W_2^T (Shazeer 2020)
+    bool parallel;         // x + attention(norm1(x)) + feed_forward(norm2(x)) at once, as GPT-NeoX
+    bool attention_bias;   // of queries, keys and values, and of the output
+    bool feed_forward_bias;
+    bool norm_bias;         // LayerNorms have one
+    bool final_norm;        // one more behind the last layer
+    bool no_first_norm;     // none before the first layer's attention
+    bool learned_positions; // (max_target_len, d_model) is added to the words
+    vkf_rotary rotary;      // positions by rotation
+    // In the layers of windowed_layers a position sees so many of the latest ones, itself included; in an ENCODER half as
+    // many on either side, and itself.
+    uint32_t window;
+    uint32_t windowed_layers[32]; // layer i is bit i % 32 of element i / 32
+    vkf_rotary window_rotary;     // of these layers; dim 0: the same as elsewhere
+    int32_t eos_ids[VKF_MAX_EOS]; // eos_id first
+    uint32_t eos_count;
 } vkf_model_config;
 
 typedef struct vkf_model vkf_model;
@@ -84,20 +135,22 @@ typedef enum vkf_model_precision {
 
 typedef struct vkf_model_desc {
     // Either a directory with config.json and model.safetensors: this project's own, or one that save_pretrained() of
-    // Hugging Face's transformers wrote. Its model_type names the family: "bert", "roberta", "xlm-roberta", "camembert",
-    // "distilbert". Pooling is what sentence-transformers put beside it (modules.json), or else the mean ...
+    // Hugging Face's transformers wrote, whose model_type names the family: docs/families.md lists them. An ENCODER's
+    // pooling is what sentence-transformers put beside it (modules.json), or else the mean ...
     const char *directory;
     // ... or a configuration and a safetensors file. Tensor names are PyTorch's: "encoder.layers.0...." for TRANSFORMER,
     // "src_embed.weight", "transformer.encoder.layers.0....", "generator.weight" for SEQ2SEQ.
     const vkf_model_config *config;
     const char *weights_path;
     vkf_model_precision precision;
+    vkf_progress_fn progress; // optional, of loading, once per tensor; returning false gives VKF_ERROR_CANCELLED
+    void *progress_user;
 } vkf_model_desc;
 
 // Ownership: the caller owns the model and destroys it after its sessions.
 // Statuses: INVALID_ARGUMENT, FILE, FORMAT (the message names the file, the tensor and the reason: missing, another shape
 // or type, not a number in it), UNSUPPORTED,
-// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, DEVICE_LOST, VULKAN.
+// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, CANCELLED, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc,
                                                  vkf_model **out_model);
 // The bytes that vkf_model_load() will allocate; reads headers only.
@@ -110,8 +163,12 @@ typedef struct vkf_session_desc {
     uint32_t max_batch;
     uint32_t max_source_len;
     uint32_t max_target_len;
-    // Positions per sequence whose logits vkf_session_decode() can return. 0: a SEQ2SEQ session only generates.
+    // Positions per sequence whose logits vkf_session_decode() can return. 0: a SEQ2SEQ or DECODER session only generates.
+    // An ENCODER's head runs in sessions that have more than 0 here.
     uint32_t max_logit_rows;
+    // DECODER: positions of a prompt that are run at once, and in whose number memory for activations grows. 0: 256, or
+    // max_target_len if that is less. max_target_len is the context: the prompt's tokens and the generated ones.
+    uint32_t max_prompt_len;
     // Masks of nn.Transformer. A SEQ2SEQ session sets source and memory padding and the causal mask itself.
     vkf_attention_mask source_mask;
     vkf_attention_mask target_mask;
@@ -140,10 +197,12 @@ typedef struct vkf_encode_args {
     const void *source_key_mask;
     float *out_memory;     // optional, (B, S, d_model): hidden states
     float *out_embeddings; // optional, (B, d_model), ENCODER
+    float *out_logits;     // optional, ENCODER with a head: see vkf_head
 } vkf_encode_args;
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args);
 
-// One run of the decoder over whole target sequences (teacher forcing), after encode; B as there.
+// One run of the decoder over whole target sequences (teacher forcing), after encode; B as there. out_hidden is not for
+// a DECODER.
 typedef struct vkf_decode_args {
     uint32_t target_len;         // T
     const int32_t *target_ids;   // (B, T), SEQ2SEQ
@@ -153,7 +212,10 @@ typedef struct vkf_decode_args {
     const void *memory_mask;     // TRANSFORMER
     const void *memory_key_mask; // TRANSFORMER
     float *out_hidden;           // optional, (B, T, d_model), after the final norm
-    float *out_logits;           // optional, SEQ2SEQ: (B, T, target_vocab); T <= max_logit_rows
+    float *out_logits;           // optional, SEQ2SEQ: (B, T, target_vocab); T <= max_logit_rows. DECODER: any T
+    // DECODER, which has no encode() before: B, and for each row how many of its first tokens are padding (NULL: none).
+    uint32_t batch;
+    const uint32_t *target_starts; // (B), each below T; hidden states and logits of padding mean nothing
 } vkf_decode_args;
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args);
 
@@ -170,6 +232,59 @@ typedef struct vkf_greedy_args {
     void *progress_user;
 } vkf_greedy_args;
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args);
+
+// How the next token is chosen, on the device. All zero: the most probable one, the lowest id among equals (greedy).
+// Otherwise in transformers' order: repetition penalty, temperature, top-k, top-p, min-p, then one draw.
+typedef struct vkf_sampling {
+    float temperature;        // 0: greedy
+    uint32_t top_k;           // tokens that stay, those equal to the last of them too; 0: all
+    float top_p;              // the most probable tokens that together have this probability stay; 0 or 1: all
+    float min_p;              // tokens with this share of the largest probability stay; 0: all
+    float repetition_penalty; // logits of tokens in the sequence are divided by it, multiplied below 0; 0 or 1: none
+    uint64_t seed;            // the same seed gives the same tokens on the same device
+} vkf_sampling;
+
+typedef enum vkf_stop_reason {
+    VKF_STOP_LENGTH = 0, // max_new_tokens
+    VKF_STOP_EOS,        // one of the model's eos_ids or of stop_ids, which stands at the end
+    VKF_STOP_CONTEXT,    // the session's max_target_len is full
+    VKF_STOP_CALLER,     // on_token
+    VKF_STOP_REASON_COUNT
+} vkf_stop_reason;
+
+// Called for every token that was generated; false ends its row, which keeps the token.
+typedef bool (*vkf_token_fn)(void *user, uint32_t row, int32_t token);
+
+// What a generation took, from a host clock.
+typedef struct vkf_generation_cost {
+    uint64_t prompt_tokens; // of all rows, padding not counted
+    double prompt_ns;       // until their first new tokens were there
+    uint64_t new_tokens;    // after those
+    double new_ns;
+} vkf_generation_cost;
+
+// The continuation of prompts by a DECODER: the prompt in parts of max_prompt_len positions, then one submit per token
+// until every row has ended. Rows of unequal lengths are padded on the left, which does not change their results.
+typedef struct vkf_generate_args {
+    uint32_t batch;                 // B
+    const int32_t *prompt_ids;      // the rows' tokens, row behind row
+    const uint32_t *prompt_lengths; // (B), each at least 1
+    uint32_t max_new_tokens;        // 0: until the context is full
+    vkf_sampling sampling;
+    const int32_t *stop_ids; // optional, (stop_count): they end a row as eos_ids do
+    uint32_t stop_count;
+    vkf_token_fn on_token; // optional
+    void *on_token_user;
+    vkf_progress_fn progress; // optional; of the prompt, per part
+    void *progress_user;
+    int32_t *out_ids;              // (B, N), padded with pad_id: N = max_new_tokens, or what the context leaves
+    uint32_t *out_lengths;         // (B)
+    vkf_stop_reason *out_reasons;  // optional, (B)
+    vkf_generation_cost *out_cost; // optional
+} vkf_generate_args;
+// Statuses: INVALID_ARGUMENT, TOO_LARGE (the longest prompt and max_new_tokens exceed max_target_len), CANCELLED, and those
+// of a run.
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args);
 
 // Cross attention's weights of decoder layer `layer` for batch entry `row`, (H, query_len, S), gathered over the last
 // decode or greedy run; a session with attention_weights only. out_weights holds H * query_len * S floats.

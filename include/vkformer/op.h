@@ -90,7 +90,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf_so
 
 // torch.nn.functional.scaled_dot_product_attention: out = softmax(scale * q k^T + masks) v for every head, without a
 // matrix of scores in memory wherever a kernel of the device serves the sizes. Query head h reads key head
-// h / (H / Hkv): grouped heads, as with enable_gqa. UNSUPPORTED: grouped heads that no kernel of the device takes.
+// h / (H / Hkv): grouped heads, as with enable_gqa.
 typedef struct vkf_sdpa_desc {
     vkf_tensor query; // (B, H, L, D)
     vkf_tensor key;   // (B, Hkv, S, D); Hkv divides H

@@ -20,6 +20,12 @@ extern "C" {
 
 typedef struct vkf_tokenizer vkf_tokenizer;
 
+// Bytes of a text that somebody else owns.
+typedef struct vkf_text {
+    const char *bytes; // UTF-8
+    size_t size_bytes;
+} vkf_text;
+
 // The callbacks of a context's descriptor, for what has no context.
 typedef struct vkf_tokenizer_desc {
     vkf_message_fn message; // NULL: no messages

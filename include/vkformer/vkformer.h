@@ -17,6 +17,7 @@
 
 #include <vkformer/context.h>
 #include <vkformer/embed.h>
+#include <vkformer/generate.h>
 #include <vkformer/kernels.h>
 #include <vkformer/layer.h>
 #include <vkformer/measure.h>

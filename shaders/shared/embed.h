@@ -1,4 +1,6 @@
 // out[b, t, :] = table[ids[b * ids_stride + ids_first + t], :] * scale + positions[first_position + t, :].
+// With PADDING_LEADS ids[b * ids_stride] is not an id but the number of padding tokens before the row's own, whose positions
+// begin behind them: max(first_position + t - that, 0).
 // One invocation per output element. A table larger than a binding may be is cut into slices of rows: a dispatch writes
 // only the rows whose id lies in its slice; the dispatch with owns_invalid also writes those with an id outside the table.
 #ifndef VKF_SHARED_EMBED_H
@@ -12,7 +14,8 @@
 #define VKF_EMBED_BINDING_OUT 4
 
 #define VKF_EMBED_SPEC_HAS_POSITIONS 1
-#define VKF_EMBED_SPEC_COUNT 2
+#define VKF_EMBED_SPEC_PADDING_LEADS 2
+#define VKF_EMBED_SPEC_COUNT 3
 
 struct vkf_embed_params {
     vkf_u32 batch;

@@ -1,40 +1,15 @@
 // Public entry points of embedders.
-#include "io/path.h"
 #include "model/embedder.h"
 
 #define DEFAULT_BATCH 8
-
-static vkf_status load_tokenizer(vkf_embedder *embedder, const char *directory)
-{
-    vkf_status status = VKF_OK;
-    const vkf__host *host = &embedder->context->host;
-    char *path = NULL;
-    VKF_TRY(vkf__path_join(host, directory, "tokenizer.json", &path));
-    VKF_TRY(vkf__tokenizer_load(host, path, &embedder->tokenizer));
-fail:
-    vkf__free(host, path);
-    return status;
-}
-
-// What the tokenizer may give, the model has to know.
-static vkf_status check_vocabulary(const vkf_embedder *embedder, const char *directory)
-{
-    uint32_t tokens = vkf__tokenizer_vocab_size(&embedder->tokenizer);
-    uint32_t known = embedder->model->config.source_vocab;
-    if (tokens <= known)
-        return VKF_OK;
-    return vkf__fail(&embedder->context->host, VKF_ERROR_FORMAT,
-                     "%s: tokenizer.json has ids up to %u, but the model's vocabulary is %u", directory, tokens - 1,
-                     known);
-}
 
 static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
     const vkf_model_desc model = {.directory = desc->directory, .precision = desc->precision};
-    VKF_TRY(vkf_model_load(embedder->context, &model, &embedder->model));
-    const vkf_model_config *config = &embedder->model->config;
+    VKF_TRY(vkf__text_model_load(embedder->context, &model, &embedder->text));
+    const vkf_model_config *config = &embedder->text.model->config;
     if (config->kind != VKF_MODEL_ENCODER)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model is no encoder, it has no embeddings",
                          desc->directory);
@@ -43,8 +18,6 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
     if (embedder->max_tokens > config->max_source_len)
         return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: max_tokens %u beyond the model's %u positions",
                          desc->directory, embedder->max_tokens, config->max_source_len);
-    VKF_TRY(load_tokenizer(embedder, desc->directory));
-    VKF_TRY(check_vocabulary(embedder, desc->directory));
 fail:
     return status;
 }
@@ -55,11 +28,11 @@ static vkf_status make_session(vkf_embedder *embedder)
     const vkf__host *host = &embedder->context->host;
     const vkf_session_desc desc = {.max_batch = embedder->max_batch, .max_source_len = embedder->max_tokens};
     size_t tokens = (size_t)embedder->max_batch * embedder->max_tokens;
-    VKF_TRY(vkf_session_create(embedder->model, &desc, &embedder->session));
+    VKF_TRY(vkf_session_create(embedder->text.model, &desc, &embedder->session));
     VKF_ALLOC(host, embedder->ids, tokens);
     VKF_ALLOC(host, embedder->types, tokens);
     VKF_ALLOC(host, embedder->lengths, embedder->max_batch);
-    VKF_ALLOC(host, embedder->embeddings, (size_t)embedder->max_batch * embedder->model->config.d_model);
+    VKF_ALLOC(host, embedder->embeddings, (size_t)embedder->max_batch * embedder->text.model->config.d_model);
 fail:
     return status;
 }
@@ -88,9 +61,7 @@ void vkf_embedder_destroy(vkf_embedder **embedder)
     vkf_embedder *e = *embedder;
     const vkf__host *host = &e->context->host;
     vkf_session_destroy(&e->session);
-    if (e->tokenizer.host) // loaded
-        vkf__tokenizer_free(&e->tokenizer);
-    vkf_model_destroy(&e->model);
+    vkf__text_model_free(&e->text);
     vkf__free(host, e->ids);
     vkf__free(host, e->types);
     vkf__free(host, e->lengths);
@@ -102,7 +73,7 @@ void vkf_embedder_destroy(vkf_embedder **embedder)
 void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out_config)
 {
     if (embedder && out_config)
-        *out_config = embedder->model->config;
+        *out_config = embedder->text.model->config;
 }
 
 vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)

@@ -84,6 +84,7 @@ static vkf_status describe(const vkf__checker *check, const vkf_attention_desc *
         .name = "attention",
         .attention = {.embed_dim = d.embed_dim,
                       .heads = d.heads,
+                      .kv_heads = d.heads,
                       .head_dim = d.head_dim,
                       .v_head_dim = d.v_head_dim,
                       .kdim = d.kdim,

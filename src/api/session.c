@@ -9,15 +9,39 @@ static bool seq2seq(const vkf_session *session)
     return session->model->config.kind == VKF_MODEL_SEQ2SEQ;
 }
 
+static bool generates(const vkf_session *session)
+{
+    return session->model->config.kind == VKF_MODEL_DECODER;
+}
+
 static bool pools(const vkf_session *session)
 {
     return session->model->config.kind == VKF_MODEL_ENCODER;
+}
+
+#define DEFAULT_PROMPT_LEN 256u
+
+// Rows of a batch are padded in front; a single one needs no mask for that.
+static vkf_session_desc complete_decoder(const vkf_session_desc *desc)
+{
+    uint32_t prompt = desc->max_prompt_len > 0 ? desc->max_prompt_len : DEFAULT_PROMPT_LEN;
+    return (vkf_session_desc){
+        .max_batch = desc->max_batch,
+        .max_source_len = 1, // it has no encoder
+        .max_target_len = desc->max_target_len,
+        .max_logit_rows = desc->max_logit_rows,
+        .max_prompt_len = prompt < desc->max_target_len ? prompt : desc->max_target_len,
+        .target_mask = {.key_kind = desc->max_batch > 1 ? VKF_MASK_BOOL_EXCLUDE : VKF_MASK_NONE,
+                        .causal = VKF_CAUSAL_TOP_LEFT},
+        .attention_weights = desc->attention_weights,
+    };
 }
 
 // A token model's masks follow from its tokens: padding by pad_id, the target causal; an encoder's from its lengths.
 static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc *desc)
 {
     vkf_session_desc full = *desc;
+    full.max_prompt_len = desc->max_target_len;
     if (model->config.kind == VKF_MODEL_SEQ2SEQ) {
         full.source_mask = (vkf_attention_mask){.key_kind = VKF_MASK_BOOL_EXCLUDE};
         full.memory_mask = full.source_mask;
@@ -31,10 +55,14 @@ static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc 
             .max_batch = desc->max_batch,
             .max_source_len = desc->max_source_len,
             .max_target_len = 1, // it has no decoder
+            .max_prompt_len = 1,
+            .max_logit_rows = desc->max_logit_rows > 0 ? 1 : 0,
             .source_mask = {.key_kind = VKF_MASK_LENGTHS},
             .attention_weights = desc->attention_weights,
         };
     }
+    if (model->config.kind == VKF_MODEL_DECODER)
+        full = complete_decoder(desc);
     return full;
 }
 
@@ -62,9 +90,12 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
     if (model->config.kind == VKF_MODEL_ENCODER && desc->max_source_len > model->config.max_source_len)
         return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: max_source_len %u beyond the model's %u positions",
                          check->function, desc->max_source_len, model->config.max_source_len);
-    if (desc->attention_weights && model->config.num_decoder_layers == 0)
-        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: attention_weights of a model with no decoder",
-                         check->function);
+    if (model->config.kind == VKF_MODEL_DECODER && desc->max_target_len > model->config.max_target_len)
+        return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: max_target_len %u beyond the model's %u positions",
+                         check->function, desc->max_target_len, model->config.max_target_len);
+    if (desc->attention_weights && (model->config.num_decoder_layers == 0 || model->config.kind == VKF_MODEL_DECODER))
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: attention_weights of a model with no cross attention", check->function);
 fail:
     return status;
 }
@@ -165,9 +196,14 @@ vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_status status = VKF_OK;
+    if (generates(session))
+        return fail_argument(session, __func__, "the model has no encoder");
     VKF_TRY(check_source_sizes(session, __func__, args->batch, args->source_len));
     if (args->out_embeddings && !pools(session))
         return fail_argument(session, __func__, "out_embeddings is given, but the model has no pooling");
+    if (args->out_logits && !vkf__session_has_head(session))
+        return fail_argument(session, __func__,
+                             "out_logits is given, but the model has no head, or the session was made without logits");
     if (seq2seq(session) || pools(session)) {
         VKF_TRY(check_tokens(session, __func__, args));
     } else if (!args->source || !masks_given(&session->desc.source_mask, args->source_mask, args->source_key_mask)) {
@@ -176,6 +212,31 @@ vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
     VKF_TRY(vkf__session_encode(session, args));
 fail:
     return status;
+}
+
+// Of a DECODER.
+static vkf_status check_decode_tokens(const vkf_session *session, const vkf_decode_args *args, const char *function)
+{
+    const vkf_session_desc *desc = &session->desc;
+    if (args->batch == 0 || args->target_len == 0 || !args->target_ids)
+        return fail_argument(session, function, "batch or target_len is 0, or target_ids is NULL");
+    if (args->out_hidden || (args->out_logits && desc->max_logit_rows == 0))
+        return fail_argument(
+            session, function,
+            "out_hidden is not for this model, and out_logits for sessions with max_logit_rows above 0");
+    if (args->batch > desc->max_batch || args->target_len > desc->max_target_len)
+        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
+                         "%s: batch %u and target_len %u beyond the session's %u and %u", function, args->batch,
+                         args->target_len, desc->max_batch, desc->max_target_len);
+    for (uint32_t b = 0; args->target_starts && b < args->batch; b++) {
+        uint32_t most = desc->max_batch > 1 ? args->target_len - 1 : 0;
+        if (args->target_starts[b] > most)
+            return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT,
+                             "%s: target_starts[%u] is %u, expected 0 to %u%s", function, b, args->target_starts[b],
+                             most, desc->max_batch > 1 ? "" : " in a session for one row");
+    }
+    return check_ids(session, function, args->target_ids, (uint64_t)args->batch * args->target_len,
+                     session->model->config.target_vocab);
 }
 
 static vkf_status check_decode(const vkf_session *session, const vkf_decode_args *args, const char *function)
@@ -212,8 +273,15 @@ vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args)
 {
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = check_decode(session, args, __func__);
-    return status != VKF_OK ? status : vkf__session_decode(session, args);
+    vkf_status status = VKF_OK;
+    if (generates(session)) {
+        VKF_TRY(check_decode_tokens(session, args, __func__));
+        return vkf__session_decode_tokens(session, args);
+    }
+    VKF_TRY(check_decode(session, args, __func__));
+    return vkf__session_decode(session, args);
+fail:
+    return status;
 }
 
 vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args)
@@ -221,8 +289,9 @@ vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args)
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_status status = VKF_OK;
-    if (session->group_begin[VKF_STAGES_STEP] == session->group_begin[VKF_STAGES_STEP + 1])
-        return fail_argument(session, __func__, "the model does not generate tokens, or max_target_len is below 2");
+    if (!seq2seq(session) || session->group_begin[VKF_STAGES_STEP] == session->group_begin[VKF_STAGES_STEP + 1])
+        return fail_argument(session, __func__,
+                             "the model does not generate tokens from a source, or max_target_len is below 2");
     if (!args->source_ids || !args->out_ids || !args->out_lengths)
         return fail_argument(session, __func__, "source_ids, out_ids or out_lengths is NULL");
     VKF_TRY(check_source_sizes(session, __func__, args->batch, args->source_len));

@@ -74,6 +74,12 @@ vkf_status vkf__json_load_array(const vkf__host *host, const char *path, json_t 
     return load(host, path, JSON_ARRAY, out_root);
 }
 
+bool vkf__json_has(const json_t *object, const char *key)
+{
+    const json_t *value = key ? json_object_get(object, key) : NULL;
+    return value && !json_is_null(value);
+}
+
 static vkf_status required(const vkf__host *host, const char *path, const json_t *object, const char *key,
                            const json_t **out_value)
 {

@@ -20,6 +20,9 @@ VKF_MUST_CHECK vkf_status vkf__json_load_array(const vkf__host *host, const char
 VKF_MUST_CHECK vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
                                           json_t **out_root);
 
+// Whether an object, which may be NULL, has the key with a value other than null. A key of NULL it has not.
+bool vkf__json_has(const json_t *object, const char *key);
+
 // Typed reads of a required key, within [min, max]; `path` only serves the message. Status FORMAT.
 VKF_MUST_CHECK vkf_status vkf__json_u32(const vkf__host *host, const char *path, const json_t *object, const char *key,
                                         uint32_t min, uint32_t max, uint32_t *out_value);

@@ -28,8 +28,8 @@ vkf__attention_spans vkf__attention_spans_of(const vkf_attention_weights *weight
 static int32_t causal_offset(const vkf__attention_block *block, const vkf__attention_sizes *sizes)
 {
     if (block->mask.causal == VKF_CAUSAL_BOTTOM_RIGHT)
-        return (int32_t)((int64_t)sizes->key_len - sizes->query_len);
-    return (int32_t)sizes->key_past;
+        return (int32_t)((int64_t)sizes->key_len - sizes->query_len + block->ahead);
+    return (int32_t)(sizes->key_past + block->ahead);
 }
 
 static vkf_status emit_head_mean(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
@@ -78,6 +78,7 @@ static vkf__attention_args core_args(const vkf__attention_block *block, const vk
     const vkf_attention_mask *mask = &block->mask;
     uint32_t plane = sizes->query_len * sizes->key_len;
     uint32_t out_width = block->heads * block->v_head_dim;
+    uint32_t key_mask_row = io->key_mask_row > 0 ? io->key_mask_row : sizes->key_len;
     return (vkf__attention_args){
         .label = "attention",
         .q = heads_of(&made->q, block->head_dim),
@@ -90,7 +91,7 @@ static vkf__attention_args core_args(const vkf__attention_block *block, const vk
         .key_mask_kind = mask->key_kind,
         .batch = sizes->batch,
         .heads = block->heads,
-        .kv_heads = block->heads,
+        .kv_heads = block->kv_heads,
         .q_len = sizes->query_len,
         .k_len = sizes->key_len + vkf__extra_keys(block),
         .head_dim = block->head_dim,
@@ -99,7 +100,7 @@ static vkf__attention_args core_args(const vkf__attention_block *block, const vk
         .mask_batch = mask->per_head ? block->heads * plane : 0,
         .mask_head = mask->per_head ? plane : 0,
         .mask_row = sizes->key_len,
-        .key_mask_batch = mask->key_kind == VKF_MASK_LENGTHS ? 1 : sizes->key_len,
+        .key_mask_batch = mask->key_kind == VKF_MASK_LENGTHS ? 1 : key_mask_row,
         .causal = mask->causal != VKF_CAUSAL_NONE,
         .causal_offset = causal_offset(block, sizes),
         .window = mask->window,

@@ -18,12 +18,18 @@ vkf__attention_spans vkf__attention_spans_of(const vkf_attention_weights *weight
 
 // What does not change between runs.
 typedef struct vkf__attention_block {
-    uint32_t embed_dim, heads, head_dim, v_head_dim, kdim, vdim;
+    uint32_t embed_dim, heads, kv_heads, head_dim, v_head_dim, kdim, vdim; // kv_heads divides heads
     bool add_zero_attn;
     vkf_attention_mask mask;
+    uint32_t ahead; // with a causal mask: keys behind its own place that a query sees nevertheless
     vkf_fully_masked fully_masked;
     vkf_dtype dtype; // of activations
     vkf__attention_spans params;
+    // What is done to each head of queries and keys, of self attention alone.
+    vkf__span q_norm, k_norm; // optional, (head_dim): the weights of an RMSNorm
+    float norm_eps;
+    vkf__span rotary; // optional, (positions, rotary_dim) f32: see op/rotary.h
+    uint32_t rotary_dim;
 } vkf__attention_block;
 
 // Where one run reads and writes.
@@ -35,10 +41,11 @@ typedef struct vkf__attention_io {
     bool accumulate; // out += attention, instead of out =
     vkf__span mask;
     vkf__span key_mask;
+    uint32_t key_mask_row;      // keys that a row of key_mask has room for; 0: as many as there are
     vkf__span weights;          // optional, (B, L, S') f32
     vkf__span weights_per_head; // optional, (B, H, L, S') f32
-    vkf__span cache_k;          // optional, (B, cache_len, heads * head_dim): projected keys kept between runs
-    vkf__span cache_v;          // optional, (B, cache_len, heads * v_head_dim)
+    vkf__span cache_k;          // optional, (B, cache_len, kv_heads * head_dim): projected keys kept between runs
+    vkf__span cache_v;          // optional, (B, cache_len, kv_heads * v_head_dim)
     uint32_t cache_len;
 } vkf__attention_io;
 

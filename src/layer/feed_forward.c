@@ -1,6 +1,8 @@
 #include "layer/feed_forward.h"
 
+#include "op/gate.h"
 #include "op/gemm.h"
+#include "shared/gemm.h"
 
 vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t dim_feedforward,
                                                    vkf_activation activation, vkf_dtype dtype,
@@ -18,24 +20,97 @@ vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t di
     };
 }
 
+// The gate's rows and those of the first matrix are multiplied at once where they lie side by side.
+static bool is_single_product(const vkf__feed_forward_block *block)
+{
+    bool bias = vkf__present(&block->gate_bias) && vkf__span_follows(&block->gate_bias, &block->bias1);
+    bool no_bias = !vkf__present(&block->gate_bias) && !vkf__present(&block->bias1);
+    bool whole_panels = !block->gate.panels || block->dim_feedforward % VKF_GEMM_PANEL == 0;
+    return (bias || no_bias) && whole_panels && vkf__span_follows(&block->gate, &block->weight1);
+}
+
+// To `columns` of `both` (rows, 2 * dim_feedforward), from column `first` on.
+static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *block, const char *label,
+                               const vkf__span *x, const vkf__span *weight, const vkf__span *bias,
+                               const vkf__span *both, uint32_t first, uint32_t columns, uint32_t rows)
+{
+    const vkf__gemm_args gemm = {
+        .label = label,
+        .a = *x,
+        .b = *weight,
+        .d = *both,
+        .bias = *bias,
+        .m = rows,
+        .n = columns,
+        .k = block->d_model,
+        .batch = rows > 0,
+        .lda = block->d_model,
+        .ldb = block->d_model,
+        .ldd = 2 * block->dim_feedforward,
+        .d_first = first,
+        .transpose_b = true,
+        .alpha = 1.0f,
+    };
+    return vkf__emit_gemm(work, &gemm);
+}
+
+static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *block, const vkf__span *x,
+                             const vkf__span *hidden, uint32_t rows)
+{
+    vkf_status status = VKF_OK;
+    uint32_t dim = block->dim_feedforward;
+    uint64_t single = 0;
+    vkf__span both; // (rows, 2 * dim)
+    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * 2 * dim, &both));
+    VKF_TRY(vkf__work_decide(work, is_single_product(block), &single));
+    if (single) {
+        const vkf__span weight = vkf__span_joined(&block->gate, &block->weight1);
+        const vkf__span bias = vkf__span_joined(&block->gate_bias, &block->bias1);
+        VKF_TRY(emit_columns(work, block, "gate_linear1", x, &weight, &bias, &both, 0, 2 * dim, rows));
+    } else {
+        VKF_TRY(emit_columns(work, block, "gate_linear", x, &block->gate, &block->gate_bias, &both, 0, dim, rows));
+        VKF_TRY(emit_columns(work, block, "linear1", x, &block->weight1, &block->bias1, &both, dim, dim, rows));
+    }
+    const vkf__gate_args gate = {
+        .label = "gate",
+        .x = both,
+        .out = *hidden,
+        .rows = rows,
+        .dim = dim,
+        .activation = block->activation,
+    };
+    VKF_TRY(vkf__emit_gate(work, &gate));
+fail:
+    return status;
+}
+
+static vkf_status emit_hidden(vkf__work *work, const vkf__feed_forward_block *block, const vkf__span *x,
+                              const vkf__span *hidden, uint32_t rows)
+{
+    const vkf__linear_args linear1 = {
+        .label = "linear1",
+        .x = *x,
+        .weight = block->weight1,
+        .bias = block->bias1,
+        .d = *hidden,
+        .rows = rows,
+        .in = block->d_model,
+        .out = block->dim_feedforward,
+        .activation = block->activation,
+    };
+    return vkf__emit_linear(work, &linear1);
+}
+
 vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block *block, const vkf__span *x,
                                   const vkf__span *out, bool accumulate, uint32_t rows)
 {
     vkf_status status = VKF_OK;
     vkf__span hidden; // (rows, dim_feedforward)
     VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * block->dim_feedforward, &hidden));
-    const vkf__linear_args linear1 = {
-        .label = "linear1",
-        .x = *x,
-        .weight = block->weight1,
-        .bias = block->bias1,
-        .d = hidden,
-        .rows = rows,
-        .in = block->d_model,
-        .out = block->dim_feedforward,
-        .activation = block->activation,
-    };
-    VKF_TRY(vkf__emit_linear(work, &linear1));
+    if (vkf__present(&block->gate))
+        VKF_TRY(emit_gated(work, block, x, &hidden, rows));
+    else
+        VKF_TRY(emit_hidden(work, block, x, &hidden, rows));
     const vkf__linear_args linear2 = {
         .label = "linear2",
         .x = hidden,

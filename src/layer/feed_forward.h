@@ -1,4 +1,5 @@
-// The position-wise feed-forward block: activation(x W1^T + b1) W2^T + b2.
+// The position-wise feed-forward block: activation(x W1^T + b1) W2^T + b2, or with a gate
+// (activation(x G^T + g) * (x W1^T + b1)) W2^T + b2.
 #ifndef VKF_LAYER_FEED_FORWARD_H
 #define VKF_LAYER_FEED_FORWARD_H
 
@@ -10,6 +11,7 @@ typedef struct vkf__feed_forward_block {
     uint32_t d_model, dim_feedforward;
     vkf_activation activation;
     vkf_dtype dtype;
+    vkf__span gate, gate_bias; // optional, (dim_feedforward, d_model)
     vkf__span weight1, bias1, weight2, bias2;
 } vkf__feed_forward_block;
 

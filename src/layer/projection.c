@@ -2,6 +2,7 @@
 
 #include "op/copy.h"
 #include "op/gemm.h"
+#include "op/rotary.h"
 #include "shared/gemm.h"
 
 typedef struct projection {
@@ -19,11 +20,11 @@ uint32_t vkf__extra_keys(const vkf__attention_block *block)
 
 // Projects the new rows to where they belong among the old ones. Rows that follow each other evenly through the whole
 // batch are one product; otherwise there is one product per batch entry, in one dispatch.
-static vkf_status emit_projection(vkf__work *work, const projection *args, const vkf__projected *to,
+static vkf_status emit_projection(vkf__work *work, const projection *args, const vkf__projected *to, uint32_t past,
                                   const vkf__attention_sizes *sizes)
 {
     uint32_t rows = sizes->key_new;
-    bool dense = rows == to->stride && sizes->key_past == 0;
+    bool dense = rows == to->stride && past == 0;
     bool single = rows == 1;
     bool flat = dense || single;
     const vkf__gemm_args gemm = {
@@ -43,7 +44,7 @@ static vkf_status emit_projection(vkf__work *work, const projection *args, const
         .ldd = single && !dense ? to->stride * to->width : to->width,
         .a_outer = rows * args->in,
         .d_outer = to->stride * to->width,
-        .d_first = (uint64_t)sizes->key_past * to->width,
+        .d_first = (uint64_t)past * to->width,
         .transpose_b = true,
         .alpha = 1.0f,
     };
@@ -87,22 +88,29 @@ fail:
     return status;
 }
 
-// k and v of this run: in the cache, or in temporaries with room for the extra rows.
+// Whether heads of queries and keys are normalised or rotated once they are projected.
+static bool turns_heads(const vkf__attention_block *block)
+{
+    return vkf__present(&block->q_norm) || vkf__present(&block->rotary);
+}
+
+// k and v of this run: in the cache, or in temporaries with room for the extra rows. Keys that are turned yet come to the
+// cache by that.
 static vkf_status place_keys(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                              const vkf__attention_sizes *sizes, vkf__projected *out_k, vkf__projected *out_v)
 {
     vkf_status status = VKF_OK;
-    vkf__projected k = {.width = block->heads * block->head_dim};
-    vkf__projected v = {.width = block->heads * block->v_head_dim};
-    if (vkf__present(&io->cache_k)) {
-        k.span = io->cache_k;
-        v.span = io->cache_v;
-        k.stride = v.stride = io->cache_len;
-    } else {
-        k.stride = v.stride = sizes->key_len + vkf__extra_keys(block);
-        uint64_t rows = (uint64_t)sizes->batch * k.stride;
-        VKF_TRY(vkf__work_temp(work, block->dtype, rows * k.width, &k.span));
-        VKF_TRY(vkf__work_temp(work, block->dtype, rows * v.width, &v.span));
+    bool cached = vkf__present(&io->cache_k), turned = turns_heads(block);
+    uint32_t rows = cached ? sizes->key_new : sizes->key_len + vkf__extra_keys(block);
+    vkf__projected k = {.span = io->cache_k, .width = block->kv_heads * block->head_dim, .stride = io->cache_len};
+    vkf__projected v = {.span = io->cache_v, .width = block->kv_heads * block->v_head_dim, .stride = io->cache_len};
+    if (!cached || turned) {
+        k.stride = rows;
+        VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)sizes->batch * rows * k.width, &k.span));
+    }
+    if (!cached) {
+        v.stride = rows;
+        VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)sizes->batch * rows * v.width, &v.span));
     }
     k.row = k.width;
     v.row = v.width;
@@ -144,23 +152,16 @@ static vkf_status emit_keys(vkf__work *work, const vkf__attention_block *block, 
     const projection key = {"k_proj", io->key, block->kdim, params->k_weight, params->k_bias};
     const projection value = {"v_proj", io->value, block->vdim, params->v_weight, params->v_bias};
     VKF_TRY(place_keys(work, block, io, sizes, out_k, out_v));
-    VKF_TRY(emit_projection(work, &key, out_k, sizes));
-    VKF_TRY(emit_projection(work, &value, out_v, sizes));
+    VKF_TRY(emit_projection(work, &key, out_k, turns_heads(block) ? 0 : sizes->key_past, sizes));
+    VKF_TRY(emit_projection(work, &value, out_v, sizes->key_past, sizes));
     VKF_TRY(emit_extras(work, block, out_k, out_v, sizes));
 fail:
     return status;
 }
 
-// Whether `second` begins where `first` ends: then both are one operand.
-static bool follows(const vkf__span *first, const vkf__span *second)
-{
-    return first->buffer == second->buffer && first->panels == second->panels && first->dtype == second->dtype &&
-           first->offset_bytes + first->size_bytes == second->offset_bytes;
-}
-
 static bool one_operand(const vkf__span *q, const vkf__span *k, const vkf__span *v)
 {
-    return follows(q, k) && follows(k, v);
+    return vkf__span_follows(q, k) && vkf__span_follows(k, v);
 }
 
 static bool same_span(const vkf__span *a, const vkf__span *b)
@@ -179,17 +180,12 @@ static bool is_single_product(const vkf__attention_block *block, const vkf__atte
     bool no_bias = !vkf__present(&p->q_bias) && !vkf__present(&p->k_bias) && !vkf__present(&p->v_bias);
     bool bias = vkf__present(&p->q_bias) && vkf__present(&p->k_bias) && vkf__present(&p->v_bias) &&
                 one_operand(&p->q_bias, &p->k_bias, &p->v_bias);
-    bool whole_panels = !p->q_weight.panels || block->heads * block->head_dim % VKF_GEMM_PANEL == 0;
-    return self && !vkf__present(&io->cache_k) && vkf__extra_keys(block) == 0 && sizes->key_new == sizes->query_len &&
-           (bias || no_bias) && whole_panels && one_operand(&p->q_weight, &p->k_weight, &p->v_weight);
-}
-
-static vkf__span joined(const vkf__span *first, const vkf__span *last)
-{
-    vkf__span whole = *first;
-    if (vkf__present(first))
-        whole.size_bytes = last->offset_bytes + last->size_bytes - first->offset_bytes;
-    return whole;
+    bool whole_panels = !p->q_weight.panels || (block->heads * block->head_dim % VKF_GEMM_PANEL == 0 &&
+                                                block->kv_heads * block->head_dim % VKF_GEMM_PANEL == 0);
+    // Keys and values that go to the cache as they are, are projected there at once.
+    bool stays = !vkf__present(&io->cache_k) || turns_heads(block);
+    return self && stays && vkf__extra_keys(block) == 0 && sizes->key_new == sizes->query_len && (bias || no_bias) &&
+           whole_panels && one_operand(&p->q_weight, &p->k_weight, &p->v_weight);
 }
 
 static vkf__projected columns_of(const vkf__span *qkv, uint32_t first, uint32_t width, uint32_t row, uint32_t stride)
@@ -208,15 +204,16 @@ static vkf_status emit_single_product(vkf__work *work, const vkf__attention_bloc
 {
     vkf_status status = VKF_OK;
     const vkf__attention_spans *p = &block->params;
-    uint32_t k_width = block->heads * block->head_dim, v_width = block->heads * block->v_head_dim;
-    uint32_t row = 2 * k_width + v_width, rows = sizes->batch * sizes->query_len;
-    vkf__span qkv; // (rows, 2 * k_width + v_width)
+    uint32_t q_width = block->heads * block->head_dim;
+    uint32_t k_width = block->kv_heads * block->head_dim, v_width = block->kv_heads * block->v_head_dim;
+    uint32_t row = q_width + k_width + v_width, rows = sizes->batch * sizes->query_len;
+    vkf__span qkv; // (rows, q_width + k_width + v_width)
     VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * row, &qkv));
     const vkf__linear_args linear = {
         .label = "qkv_proj",
         .x = io->query,
-        .weight = joined(&p->q_weight, &p->v_weight),
-        .bias = joined(&p->q_bias, &p->v_bias),
+        .weight = vkf__span_joined(&p->q_weight, &p->v_weight),
+        .bias = vkf__span_joined(&p->q_bias, &p->v_bias),
         .d = qkv,
         .rows = rows,
         .in = block->embed_dim,
@@ -224,12 +221,79 @@ static vkf_status emit_single_product(vkf__work *work, const vkf__attention_bloc
     };
     VKF_TRY(vkf__emit_linear(work, &linear));
     *out = (vkf__projections){
-        .q = columns_of(&qkv, 0, k_width, row, sizes->query_len),
-        .k = columns_of(&qkv, k_width, k_width, row, sizes->query_len),
-        .v = columns_of(&qkv, 2 * k_width, v_width, row, sizes->query_len),
+        .q = columns_of(&qkv, 0, q_width, row, sizes->query_len),
+        .k = columns_of(&qkv, q_width, k_width, row, sizes->query_len),
+        .v = columns_of(&qkv, q_width + k_width, v_width, row, sizes->query_len),
     };
 fail:
     return status;
+}
+
+static vkf__projected in_cache(const vkf__span *cache, uint32_t width, uint32_t cache_len)
+{
+    return (vkf__projected){.span = *cache, .width = width, .row = width, .stride = cache_len};
+}
+
+// Normalises and rotates the heads of `x`, to `out` from its row `first` on.
+static vkf_status emit_turn(vkf__work *work, const vkf__attention_block *block, const char *label,
+                            const vkf__span *weight, const vkf__attention_sizes *sizes, const vkf__projected *x,
+                            const vkf__projected *out, uint32_t first)
+{
+    const vkf__rotary_args rotary = {
+        .label = label,
+        .x = x->span,
+        .out = out->span,
+        .table = block->rotary,
+        .weight = *weight,
+        .batch = sizes->batch,
+        .len = sizes->query_len,
+        .heads = x->width / block->head_dim,
+        .head_dim = block->head_dim,
+        .rotary_dim = block->rotary_dim,
+        .first_position = sizes->key_past,
+        .x_batch = x->stride * x->row,
+        .x_row = x->row,
+        .out_first = first * out->row,
+        .out_batch = out->stride * out->row,
+        .out_row = out->row,
+        .eps = block->norm_eps,
+    };
+    return vkf__emit_rotary(work, &rotary);
+}
+
+static vkf_status emit_turns(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
+                             const vkf__attention_sizes *sizes, vkf__projections *made)
+{
+    vkf_status status = VKF_OK;
+    bool cached = vkf__present(&io->cache_k);
+    const vkf__projected k = cached ? in_cache(&io->cache_k, made->k.width, io->cache_len) : made->k;
+    VKF_TRY(emit_turn(work, block, "q_rotary", &block->q_norm, sizes, &made->q, &made->q, 0));
+    VKF_TRY(emit_turn(work, block, "k_rotary", &block->k_norm, sizes, &made->k, &k, cached ? sizes->key_past : 0));
+    made->k = k;
+fail:
+    return status;
+}
+
+// Values that were projected side by side with queries and keys.
+static vkf_status emit_kept_values(vkf__work *work, const vkf__attention_io *io, const vkf__attention_sizes *sizes,
+                                   vkf__projected *v)
+{
+    const vkf__copy_args copy = {
+        .label = "v_cache",
+        .x = v->span,
+        .out = io->cache_v,
+        .outer = sizes->batch,
+        .rows = sizes->key_new,
+        .cols = v->width,
+        .x_outer = v->stride * v->row,
+        .x_row = v->row,
+        .out_first = sizes->key_past * v->width,
+        .out_outer = io->cache_len * v->width,
+        .out_row = v->width,
+        .alpha = 1.0f,
+    };
+    *v = in_cache(&io->cache_v, v->width, io->cache_len);
+    return vkf__emit_copy(work, &copy);
 }
 
 vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
@@ -239,10 +303,16 @@ vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *bl
     uint64_t single = 0;
     vkf__projections made;
     VKF_TRY(vkf__work_decide(work, is_single_product(block, io, sizes), &single));
-    if (single)
-        return emit_single_product(work, block, io, sizes, out_projections);
-    VKF_TRY(emit_query(work, block, io, sizes, &made.q));
-    VKF_TRY(emit_keys(work, block, io, sizes, &made.k, &made.v));
+    if (single) {
+        VKF_TRY(emit_single_product(work, block, io, sizes, &made));
+        if (vkf__present(&io->cache_v))
+            VKF_TRY(emit_kept_values(work, io, sizes, &made.v));
+    } else {
+        VKF_TRY(emit_query(work, block, io, sizes, &made.q));
+        VKF_TRY(emit_keys(work, block, io, sizes, &made.k, &made.v));
+    }
+    if (turns_heads(block))
+        VKF_TRY(emit_turns(work, block, io, sizes, &made));
     *out_projections = made;
 fail:
     return status;

@@ -14,6 +14,7 @@ static vkf__attention_block attention_of(const vkf_transformer_layer_desc *desc,
     return (vkf__attention_block){
         .embed_dim = desc->d_model,
         .heads = desc->num_heads,
+        .kv_heads = desc->num_heads,
         .head_dim = head_dim,
         .v_head_dim = head_dim,
         .kdim = desc->d_model,
@@ -55,6 +56,7 @@ static vkf_status emit_norm(vkf__work *work, const vkf__transformer_block *block
         .residual_order = vkf__present(residual) ? VKF_RESIDUAL_BEFORE : VKF_RESIDUAL_NONE,
         .rows = rows,
         .dim = block->d_model,
+        .rms = block->norm_kind == VKF_NORM_RMS,
         .eps = block->layer_norm_eps,
     };
     return vkf__emit_layer_norm(work, &norm);
@@ -66,7 +68,7 @@ static vkf_status begin_block(vkf__work *work, const vkf__transformer_block *blo
 {
     vkf_status status = VKF_OK;
     *out_input = *x;
-    if (block->norm_first) {
+    if (block->norm_first && !(block->no_first_norm && index == 0)) {
         VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * block->d_model, out_input));
         VKF_TRY(emit_norm(work, block, index, x, &(vkf__span){0}, out_input, rows));
     }
@@ -134,10 +136,26 @@ fail:
     return status;
 }
 
+// The feed-forward's input is taken before attention adds to the stream.
+static vkf_status emit_parallel(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
+                                const vkf__attention_sizes *self)
+{
+    vkf_status status = VKF_OK;
+    uint32_t rows = self->batch * self->query_len;
+    vkf__span input;
+    VKF_TRY(begin_block(work, block, 1, &io->x, rows, &input));
+    VKF_TRY(emit_self(work, block, io, self));
+    VKF_TRY(vkf__emit_feed_forward(work, &block->feed_forward, &input, &io->x, true, rows));
+fail:
+    return status;
+}
+
 vkf_status vkf__emit_encoder_layer(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
                                    const vkf__attention_sizes *self)
 {
     vkf_status status = VKF_OK;
+    if (block->parallel)
+        return emit_parallel(work, block, io, self);
     VKF_TRY(emit_self(work, block, io, self));
     VKF_TRY(emit_feed_forward(work, block, 1, &io->x, self->batch * self->query_len));
 fail:

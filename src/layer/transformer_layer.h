@@ -13,6 +13,10 @@ typedef struct vkf__norm_block {
 typedef struct vkf__transformer_block {
     uint32_t d_model;
     bool norm_first;
+    bool no_first_norm; // with norm_first: attention takes the stream as it is
+    // With norm_first: x + self(norm[0](x)) + feed_forward(norm[1](x)); of layers without cross attention
+    bool parallel;
+    vkf_norm_kind norm_kind;
     float layer_norm_eps;
     vkf_dtype dtype;
     vkf__attention_block self;

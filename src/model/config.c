@@ -152,9 +152,28 @@ static const char *encoder_problem(const vkf_model_config *c)
         return "the vocabulary is empty or too large";
     if (c->max_source_len == 0 || c->max_source_len > VKF_MAX_LEN || c->position_offset > VKF_MAX_LEN)
         return "there are no positions, or too many";
-    if (c->num_encoder_layers == 0 || c->num_decoder_layers > 0 || c->norm_first)
-        return "an encoder has layers, post-norm ones, and no decoder";
+    if (c->num_encoder_layers == 0 || c->num_decoder_layers > 0)
+        return "an encoder has layers, and no decoder";
+    if (c->head >= VKF_HEAD_COUNT || (c->head != VKF_HEAD_NONE && c->head_outputs == 0))
+        return "the head is unknown, or says nothing";
     return c->pooling < VKF_POOLING_COUNT ? NULL : "the pooling is unknown";
+}
+
+static const char *decoder_problem(const vkf_model_config *c)
+{
+    if (c->target_vocab == 0 || c->target_vocab > VKF_MAX_VOCAB)
+        return "the vocabulary is empty or too large";
+    if (c->max_target_len == 0 || c->max_target_len > VKF_MAX_LEN)
+        return "there are no positions, or too many";
+    if (c->num_decoder_layers == 0 || c->num_encoder_layers > 0 || !c->norm_first)
+        return "a decoder has layers, pre-norm ones, and no encoder";
+    if (c->num_kv_heads == 0 || c->num_heads % c->num_kv_heads != 0)
+        return "the number of heads is no multiple of the number of key heads";
+    if (c->head_dim == 0 || c->head_dim > VKF_MAX_DIM / c->num_heads)
+        return "head_dim is 0 or too large";
+    if (c->rotary.dim % 2 != 0 || c->rotary.dim > c->head_dim || c->rotary.dim > VKF_MAX_ROTARY_DIM)
+        return "rotary.dim is odd, or beyond a head";
+    return c->norm < VKF_NORM_KIND_COUNT ? NULL : "the norm is unknown";
 }
 
 vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *c, const char *where)
@@ -164,7 +183,7 @@ vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *c, c
         problem = "the kind is unknown";
     else if (c->d_model == 0 || c->d_model > VKF_MAX_DIM || c->dim_feedforward == 0 || c->dim_feedforward > VKF_MAX_DIM)
         problem = "d_model or dim_feedforward is 0 or too large";
-    else if (c->num_heads == 0 || c->d_model % c->num_heads != 0)
+    else if (c->num_heads == 0 || (c->kind != VKF_MODEL_DECODER && c->d_model % c->num_heads != 0))
         problem = "d_model is no multiple of the number of heads";
     else if (c->num_encoder_layers > VKF_MAX_LAYERS || c->num_decoder_layers > VKF_MAX_LAYERS ||
              c->num_encoder_layers + c->num_decoder_layers == 0)
@@ -177,6 +196,8 @@ vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *c, c
         problem = token_problem(c);
     else if (c->kind == VKF_MODEL_ENCODER)
         problem = encoder_problem(c);
+    else if (c->kind == VKF_MODEL_DECODER)
+        problem = decoder_problem(c);
     if (!problem)
         return VKF_OK;
     return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: %s", where, problem);

@@ -1,22 +1,9 @@
 #include "model/embedder.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "model/batch_order.h"
 #include "model/session_run.h"
-
-// qsort() takes no context of its own, so what is sorted carries its key.
-typedef struct ranked {
-    uint32_t index, length;
-} ranked;
-
-static int longer_first(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    if (x->length != y->length)
-        return x->length > y->length ? -1 : 1;
-    return x->index < y->index ? -1 : 1;
-}
 
 static vkf_status tokenize(vkf_embedder *embedder, const vkf_embed_args *args, vkf_encoding *encodings)
 {
@@ -27,31 +14,17 @@ static vkf_status tokenize(vkf_embedder *embedder, const vkf_embed_args *args, v
     };
     for (uint32_t i = 0; i < args->count; i++) {
         const vkf_text *text = &args->texts[i];
-        VKF_TRY(vkf__tokenizer_encode(&embedder->tokenizer, text->bytes, text->size_bytes, NULL, 0, &options,
+        VKF_TRY(vkf__tokenizer_encode(&embedder->text.tokenizer, text->bytes, text->size_bytes, NULL, 0, &options,
                                       &encodings[i]));
     }
 fail:
     return status;
 }
 
-// Like lengths side by side: the positions of a batch that are padding are computed for nothing.
-static vkf_status order_by_length(const vkf__host *host, const vkf_encoding *encodings, uint32_t count, ranked **out)
-{
-    vkf_status status = VKF_OK;
-    ranked *order = NULL;
-    VKF_ALLOC(host, order, count);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = (ranked){i, encodings[i].count};
-    qsort(order, count, sizeof *order, longer_first);
-    *out = order;
-fail:
-    return status;
-}
-
 static void fill_row(vkf_embedder *embedder, uint32_t row, uint32_t len, const vkf_encoding *encoding)
 {
-    int32_t pad = embedder->model->config.pad_id;
-    uint32_t token_types = embedder->model->config.token_types;
+    int32_t pad = embedder->text.model->config.pad_id;
+    uint32_t token_types = embedder->text.model->config.token_types;
     int32_t *ids = embedder->ids + (size_t)row * len, *types = embedder->types + (size_t)row * len;
     // A text of no token at all, which a tokenizer without special ones makes of "", has to be something.
     embedder->lengths[row] = encoding->count > 0 ? (int32_t)encoding->count : 1;
@@ -63,11 +36,11 @@ static void fill_row(vkf_embedder *embedder, uint32_t row, uint32_t len, const v
 }
 
 // The texts order[first .. first + rows], of which the first is the longest.
-static vkf_status run_batch(vkf_embedder *embedder, const vkf_encoding *encodings, const ranked *order, uint32_t rows,
-                            float *out_embeddings)
+static vkf_status run_batch(vkf_embedder *embedder, const vkf_encoding *encodings, const vkf__ranked *order,
+                            uint32_t rows, float *out_embeddings)
 {
     vkf_status status = VKF_OK;
-    const vkf_model_config *config = &embedder->model->config;
+    const vkf_model_config *config = &embedder->text.model->config;
     uint32_t len = order[0].length > 0 ? order[0].length : 1;
     for (uint32_t row = 0; row < rows; row++)
         fill_row(embedder, row, len, &encodings[order[row].index]);
@@ -88,7 +61,7 @@ fail:
 }
 
 static vkf_status run_batches(vkf_embedder *embedder, const vkf_embed_args *args, const vkf_encoding *encodings,
-                              const ranked *order, float *out_embeddings)
+                              const vkf__ranked *order, float *out_embeddings)
 {
     vkf_status status = VKF_OK;
     for (uint32_t first = 0; first < args->count; first += embedder->max_batch) {
@@ -106,14 +79,14 @@ vkf_status vkf__embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
-    size_t dim = embedder->model->config.d_model;
+    size_t dim = embedder->text.model->config.d_model;
     vkf_encoding *encodings = NULL;
-    ranked *order = NULL;
+    vkf__ranked *order = NULL;
     float *embeddings = NULL; // the caller's stay as they are until all is there
     VKF_ALLOC(host, encodings, args->count);
     VKF_ALLOC(host, embeddings, args->count * dim);
     VKF_TRY(tokenize(embedder, args, encodings));
-    VKF_TRY(order_by_length(host, encodings, args->count, &order));
+    VKF_TRY(vkf__order_by_length(host, encodings, args->count, &order));
     VKF_TRY(run_batches(embedder, args, encodings, order, embeddings));
     memcpy(args->out_embeddings, embeddings, args->count * dim * sizeof *embeddings);
     for (uint32_t i = 0; args->out_token_counts && i < args->count; i++)

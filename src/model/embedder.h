@@ -5,12 +5,11 @@
 #include <vkformer/embed.h>
 
 #include "model/session.h"
-#include "text/tokenizer.h"
+#include "model/text_model.h"
 
 struct vkf_embedder {
     vkf_context *context;
-    vkf_model *model;
-    vkf__tokenizer tokenizer;
+    vkf__text_model text;
     vkf_session *session;
     uint32_t max_batch, max_tokens;
     int32_t *ids, *types; // (max_batch, max_tokens)

@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/json_file.h"
-#include "model/config.h"
-
-static const vkf__family *const families[] = {&vkf__family_bert, &vkf__family_distilbert, &vkf__family_roberta};
+static const vkf__family *const families[] = {
+    &vkf__family_bert,    &vkf__family_distilbert, &vkf__family_gpt2,  &vkf__family_gpt_neox, &vkf__family_llama,
+    &vkf__family_mistral, &vkf__family_modernbert, &vkf__family_qwen2, &vkf__family_qwen3,    &vkf__family_roberta,
+};
 
 #define FAMILY_COUNT (sizeof families / sizeof families[0])
 #define MAX_MODEL_TYPES (sizeof families[0]->model_types / sizeof families[0]->model_types[0])
-#define MAX_DEMANDS (sizeof families[0]->demands / sizeof families[0]->demands[0])
 
 const vkf__family *vkf__family_find(const char *model_type)
 {
@@ -33,179 +32,184 @@ void vkf__family_names(char *out_text, size_t capacity)
                                      families[i]->model_types[j]);
 }
 
-// ---- config.json
-
-// What transformers calls its activations. "gelu" is the exact one.
-static const struct {
-    const char *name;
-    vkf_activation activation;
-} activations[] = {
-    {"gelu", VKF_ACTIVATION_GELU_ERF},      {"gelu_python", VKF_ACTIVATION_GELU_ERF},
-    {"gelu_new", VKF_ACTIVATION_GELU_TANH}, {"gelu_pytorch_tanh", VKF_ACTIVATION_GELU_TANH},
-    {"relu", VKF_ACTIVATION_RELU},
-};
-
-static vkf_status read_activation(const vkf__host *host, const char *path, const json_t *root, const char *key,
-                                  vkf_activation *out_activation)
-{
-    const char *name = NULL;
-    vkf_status status = vkf__json_string(host, path, root, key, &name);
-    if (status != VKF_OK)
-        return status;
-    for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++) {
-        if (strcmp(activations[i].name, name) == 0) {
-            *out_activation = activations[i].activation;
-            return VKF_OK;
-        }
-    }
-    return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
-                     "%s: %s is \"%s\"; supported: gelu, gelu_new, gelu_pytorch_tanh, relu", path, key, name);
-}
-
-static vkf_status check_demands(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family)
-{
-    vkf_status status = VKF_OK;
-    for (size_t i = 0; i < MAX_DEMANDS && family->demands[i].key; i++) {
-        const char *key = family->demands[i].key, *value = NULL;
-        if (!json_object_get(root, key))
-            continue;
-        VKF_TRY(vkf__json_string(host, path, root, key, &value));
-        if (strcmp(value, family->demands[i].value) != 0)
-            return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: %s is \"%s\"; supported: \"%s\"", path, key, value,
-                             family->demands[i].value);
-    }
-fail:
-    return status;
-}
-
-// transformers writes null where a model has no padding token.
-static vkf_status read_pad(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
-{
-    uint32_t pad = 0;
-    const json_t *value = json_object_get(root, "pad_token_id");
-    vkf_status status = VKF_OK;
-    if (value && !json_is_null(value))
-        status = vkf__json_u32(host, path, root, "pad_token_id", 0, config->source_vocab - 1, &pad);
-    config->pad_id = (int32_t)pad;
-    return status;
-}
-
-static vkf_status read_numbers(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
-                               vkf_model_config *config)
-{
-    vkf_status status = VKF_OK;
-    const struct {
-        const char *key;
-        uint32_t *value;
-        uint32_t max;
-    } numbers[] = {
-        {family->keys.d_model, &config->d_model, VKF_MAX_DIM},
-        {family->keys.num_heads, &config->num_heads, VKF_MAX_DIM},
-        {family->keys.dim_feedforward, &config->dim_feedforward, VKF_MAX_DIM},
-        {family->keys.num_layers, &config->num_encoder_layers, VKF_MAX_LAYERS},
-        {family->keys.vocab, &config->source_vocab, VKF_MAX_VOCAB},
-        {family->keys.max_positions, &config->max_source_len, VKF_MAX_LEN},
-        {family->keys.token_types, &config->token_types, VKF_MAX_LEN},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (numbers[i].key)
-            VKF_TRY(vkf__json_u32(host, path, root, numbers[i].key, 1, numbers[i].max, numbers[i].value));
-    config->layer_norm_eps = family->layer_norm_eps;
-    if (family->keys.layer_norm_eps)
-        VKF_TRY(vkf__json_f32(host, path, root, family->keys.layer_norm_eps, &config->layer_norm_eps));
-fail:
-    return status;
-}
-
-vkf_status vkf__family_config(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
-                              vkf_model_config *out_config)
-{
-    vkf_status status = VKF_OK;
-    vkf_model_config config = {.kind = VKF_MODEL_ENCODER};
-    VKF_TRY(check_demands(host, path, root, family));
-    VKF_TRY(read_numbers(host, path, root, family, &config));
-    VKF_TRY(read_activation(host, path, root, family->keys.activation, &config.activation));
-    VKF_TRY(read_pad(host, path, root, &config));
-    if (family->positions_after_pad) {
-        config.position_offset = (uint32_t)config.pad_id + 1;
-        if (config.position_offset >= config.max_source_len)
-            return vkf__fail(host, VKF_ERROR_FORMAT, "%s: %s is %u, which leaves no position behind pad_token_id %d",
-                             path, family->keys.max_positions, config.max_source_len, config.pad_id);
-        config.max_source_len -= config.position_offset;
-    }
-    *out_config = config;
-fail:
-    return status;
-}
-
 // ---- tensors
 
 // Sizes of a configuration that shapes are made of.
-typedef enum extent { NONE = 0, MODEL, FEED_FORWARD, VOCAB, POSITIONS, TYPES } extent;
+typedef enum extent { NONE = 0, MODEL, FEED_FORWARD, VOCAB, POSITIONS, TYPES, HEADS, KV_HEADS, HEAD, OUTPUTS } extent;
 
 static uint32_t size_of(const vkf_model_config *config, extent e)
 {
+    bool decoder = config->kind == VKF_MODEL_DECODER;
     const uint32_t sizes[] = {
-        [MODEL] = config->d_model,      [FEED_FORWARD] = config->dim_feedforward,
-        [VOCAB] = config->source_vocab, [POSITIONS] = config->position_offset + config->max_source_len,
+        [MODEL] = config->d_model,
+        [FEED_FORWARD] = config->dim_feedforward,
+        [VOCAB] = decoder ? config->target_vocab : config->source_vocab,
+        [POSITIONS] = decoder ? config->max_target_len : config->position_offset + config->max_source_len,
         [TYPES] = config->token_types,
+        [HEADS] = config->num_heads * config->head_dim,
+        [KV_HEADS] = config->num_kv_heads * config->head_dim,
+        [HEAD] = config->head_dim,
+        [OUTPUTS] = decoder ? config->target_vocab : config->head_outputs,
     };
     return sizes[e];
 }
+
+// What else there is to say of a role's tensor.
+enum {
+    LINEAR = 1 << 0, // a Linear's weight
+    IN_F32 = 1 << 1, // see vkf__weight_slot
+    TIED = 1 << 2,   // the words' table where the configuration ties them
+    // Is there where the configuration says so.
+    ATTENTION_BIAS = 1 << 3,
+    FEED_FORWARD_BIAS = 1 << 4,
+    NORM_BIAS = 1 << 5,
+    HEAD_BIAS = 1 << 6,
+    PROJECTION_BIAS = 1 << 7,
+    FIRST_NORM = 1 << 8, // of layers but the first one
+    // May be fused.
+    PART_OF_QKV = 1 << 9,
+    PART_OF_GATE = 1 << 10,
+};
 
 // Where the tensor of a role goes, in vkf__weights or, from VKF_WEIGHT_Q on, in vkf__layer_weights.
 static const struct role {
     size_t offset;
     extent rows, cols; // cols NONE: a vector
-    bool linear;
-    bool f32;
+    unsigned traits;
 } roles[VKF_WEIGHT_ROLE_COUNT] = {
 #define OF_MODEL(field) offsetof(vkf__weights, field)
 #define OF_LAYER(field) offsetof(vkf__layer_weights, field)
-    [VKF_WEIGHT_WORDS] = {OF_MODEL(source_embedding), VOCAB, MODEL, false, false},
-    [VKF_WEIGHT_POSITIONS] = {OF_MODEL(positions), POSITIONS, MODEL, false, true},
-    [VKF_WEIGHT_TYPES] = {OF_MODEL(token_types), TYPES, MODEL, false, false},
-    [VKF_WEIGHT_EMBEDDING_NORM_WEIGHT] = {OF_MODEL(embedding_norm.weight), MODEL, NONE, false, false},
-    [VKF_WEIGHT_EMBEDDING_NORM_BIAS] = {OF_MODEL(embedding_norm.bias), MODEL, NONE, false, false},
-    [VKF_WEIGHT_Q] = {OF_LAYER(self.q_weight), MODEL, MODEL, true, false},
-    [VKF_WEIGHT_K] = {OF_LAYER(self.k_weight), MODEL, MODEL, true, false},
-    [VKF_WEIGHT_V] = {OF_LAYER(self.v_weight), MODEL, MODEL, true, false},
-    [VKF_WEIGHT_Q_BIAS] = {OF_LAYER(self.q_bias), MODEL, NONE, false, false},
-    [VKF_WEIGHT_K_BIAS] = {OF_LAYER(self.k_bias), MODEL, NONE, false, false},
-    [VKF_WEIGHT_V_BIAS] = {OF_LAYER(self.v_bias), MODEL, NONE, false, false},
-    [VKF_WEIGHT_OUT] = {OF_LAYER(self.out_weight), MODEL, MODEL, true, false},
-    [VKF_WEIGHT_OUT_BIAS] = {OF_LAYER(self.out_bias), MODEL, NONE, false, false},
-    [VKF_WEIGHT_ATTENTION_NORM_WEIGHT] = {OF_LAYER(norm[0].weight), MODEL, NONE, false, false},
-    [VKF_WEIGHT_ATTENTION_NORM_BIAS] = {OF_LAYER(norm[0].bias), MODEL, NONE, false, false},
-    [VKF_WEIGHT_FEED_FORWARD_1] = {OF_LAYER(feed_forward.weight1), FEED_FORWARD, MODEL, true, false},
-    [VKF_WEIGHT_FEED_FORWARD_1_BIAS] = {OF_LAYER(feed_forward.bias1), FEED_FORWARD, NONE, false, false},
-    [VKF_WEIGHT_FEED_FORWARD_2] = {OF_LAYER(feed_forward.weight2), MODEL, FEED_FORWARD, true, false},
-    [VKF_WEIGHT_FEED_FORWARD_2_BIAS] = {OF_LAYER(feed_forward.bias2), MODEL, NONE, false, false},
-    [VKF_WEIGHT_FEED_FORWARD_NORM_WEIGHT] = {OF_LAYER(norm[1].weight), MODEL, NONE, false, false},
-    [VKF_WEIGHT_FEED_FORWARD_NORM_BIAS] = {OF_LAYER(norm[1].bias), MODEL, NONE, false, false},
+    [VKF_WEIGHT_WORDS] = {OF_MODEL(source_embedding), VOCAB, MODEL, 0},
+    [VKF_WEIGHT_POSITIONS] = {OF_MODEL(positions), POSITIONS, MODEL, IN_F32},
+    [VKF_WEIGHT_TYPES] = {OF_MODEL(token_types), TYPES, MODEL, 0},
+    [VKF_WEIGHT_EMBEDDING_NORM_WEIGHT] = {OF_MODEL(embedding_norm.weight), MODEL, NONE, 0},
+    [VKF_WEIGHT_EMBEDDING_NORM_BIAS] = {OF_MODEL(embedding_norm.bias), MODEL, NONE, NORM_BIAS},
+    [VKF_WEIGHT_FINAL_NORM_WEIGHT] = {OF_MODEL(final_norm.weight), MODEL, NONE, 0},
+    [VKF_WEIGHT_FINAL_NORM_BIAS] = {OF_MODEL(final_norm.bias), MODEL, NONE, NORM_BIAS},
+    [VKF_WEIGHT_HEAD_DENSE] = {OF_MODEL(head_dense.weight), MODEL, MODEL, LINEAR},
+    [VKF_WEIGHT_HEAD_DENSE_BIAS] = {OF_MODEL(head_dense.bias), MODEL, NONE, HEAD_BIAS},
+    [VKF_WEIGHT_HEAD_NORM_WEIGHT] = {OF_MODEL(head_norm.weight), MODEL, NONE, 0},
+    [VKF_WEIGHT_HEAD_NORM_BIAS] = {OF_MODEL(head_norm.bias), MODEL, NONE, NORM_BIAS},
+    [VKF_WEIGHT_PROJECTION] = {OF_MODEL(projection), OUTPUTS, MODEL, LINEAR | TIED},
+    [VKF_WEIGHT_PROJECTION_BIAS] = {OF_MODEL(projection_bias), OUTPUTS, NONE, PROJECTION_BIAS},
+    [VKF_WEIGHT_Q] = {OF_LAYER(self.q_weight), HEADS, MODEL, LINEAR | PART_OF_QKV},
+    [VKF_WEIGHT_K] = {OF_LAYER(self.k_weight), KV_HEADS, MODEL, LINEAR | PART_OF_QKV},
+    [VKF_WEIGHT_V] = {OF_LAYER(self.v_weight), KV_HEADS, MODEL, LINEAR | PART_OF_QKV},
+    [VKF_WEIGHT_Q_BIAS] = {OF_LAYER(self.q_bias), HEADS, NONE, ATTENTION_BIAS | PART_OF_QKV},
+    [VKF_WEIGHT_K_BIAS] = {OF_LAYER(self.k_bias), KV_HEADS, NONE, ATTENTION_BIAS | PART_OF_QKV},
+    [VKF_WEIGHT_V_BIAS] = {OF_LAYER(self.v_bias), KV_HEADS, NONE, ATTENTION_BIAS | PART_OF_QKV},
+    [VKF_WEIGHT_Q_NORM] = {OF_LAYER(q_norm), HEAD, NONE, 0},
+    [VKF_WEIGHT_K_NORM] = {OF_LAYER(k_norm), HEAD, NONE, 0},
+    [VKF_WEIGHT_OUT] = {OF_LAYER(self.out_weight), MODEL, HEADS, LINEAR},
+    [VKF_WEIGHT_OUT_BIAS] = {OF_LAYER(self.out_bias), MODEL, NONE, ATTENTION_BIAS},
+    [VKF_WEIGHT_ATTENTION_NORM_WEIGHT] = {OF_LAYER(norm[0].weight), MODEL, NONE, FIRST_NORM},
+    [VKF_WEIGHT_ATTENTION_NORM_BIAS] = {OF_LAYER(norm[0].bias), MODEL, NONE, NORM_BIAS | FIRST_NORM},
+    [VKF_WEIGHT_GATE] = {OF_LAYER(gate.weight), FEED_FORWARD, MODEL, LINEAR | PART_OF_GATE},
+    [VKF_WEIGHT_FEED_FORWARD_1] = {OF_LAYER(feed_forward.weight1), FEED_FORWARD, MODEL, LINEAR | PART_OF_GATE},
+    [VKF_WEIGHT_GATE_BIAS] = {OF_LAYER(gate.bias), FEED_FORWARD, NONE, FEED_FORWARD_BIAS | PART_OF_GATE},
+    [VKF_WEIGHT_FEED_FORWARD_1_BIAS] = {OF_LAYER(feed_forward.bias1), FEED_FORWARD, NONE,
+                                        FEED_FORWARD_BIAS | PART_OF_GATE},
+    [VKF_WEIGHT_FEED_FORWARD_2] = {OF_LAYER(feed_forward.weight2), MODEL, FEED_FORWARD, LINEAR},
+    [VKF_WEIGHT_FEED_FORWARD_2_BIAS] = {OF_LAYER(feed_forward.bias2), MODEL, NONE, FEED_FORWARD_BIAS},
+    [VKF_WEIGHT_FEED_FORWARD_NORM_WEIGHT] = {OF_LAYER(norm[1].weight), MODEL, NONE, 0},
+    [VKF_WEIGHT_FEED_FORWARD_NORM_BIAS] = {OF_LAYER(norm[1].bias), MODEL, NONE, NORM_BIAS},
 };
 
-static void fill_slot(vkf__weight_slot *slot, const struct role *role, const vkf_model_config *config, void *object)
+// The head that the configuration has, in the family's list.
+static const vkf__family_head *head_of(const vkf__family *family, const vkf_model_config *config)
 {
+    const vkf__family_head *head = family->heads;
+    while (head && head->architecture && head->head != config->head)
+        head++;
+    return head && head->architecture ? head : NULL;
+}
+
+// What stands in the family's list for a role; NULL: nothing.
+static const char *listed(const vkf__family *family, const vkf_model_config *config, vkf__weight_role role)
+{
+    const vkf__family_head *head = head_of(family, config);
+    if (role >= VKF_WEIGHT_HEAD_DENSE && role <= VKF_WEIGHT_PROJECTION_BIAS && head)
+        return head->weights[role - VKF_WEIGHT_HEAD_DENSE];
+    return family->weights[role];
+}
+
+// `layer` counts for roles of layers alone.
+static bool has_role(const vkf__family *family, const vkf_model_config *config, vkf__weight_role role, uint32_t layer)
+{
+    const struct {
+        unsigned trait;
+        bool there;
+    } conditions[] = {
+        {ATTENTION_BIAS, config->attention_bias},
+        {FEED_FORWARD_BIAS, config->feed_forward_bias},
+        {NORM_BIAS, config->norm_bias},
+        {HEAD_BIAS, config->head_dense_bias},
+        {PROJECTION_BIAS, config->projection_bias},
+        {FIRST_NORM, layer > 0 || !config->no_first_norm},
+    };
+    for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++)
+        if ((roles[role].traits & conditions[i].trait) && !conditions[i].there)
+            return false;
+    return listed(family, config, role) != NULL;
+}
+
+static void set_part(vkf__weight_slot *slot, uint32_t parts, uint32_t part, uint32_t part_rows)
+{
+    slot->parts = parts;
+    slot->part = part;
+    slot->part_rows = part_rows;
+}
+
+// Which part of a fused tensor a role's is.
+static void fill_part(vkf__weight_slot *slot, const vkf__family *family, vkf__weight_role role,
+                      const vkf_model_config *config)
+{
+    bool bias = slot->rank == 1;
+    if ((roles[role].traits & PART_OF_QKV) && family->qkv != VKF_SEPARATE)
+        set_part(slot, 3, role - (bias ? VKF_WEIGHT_Q_BIAS : VKF_WEIGHT_Q),
+                 family->qkv == VKF_FUSED_BY_HEAD ? config->head_dim : slot->shape[0]);
+    if ((roles[role].traits & PART_OF_GATE) && family->gate_fused)
+        set_part(slot, 2, role - (bias ? VKF_WEIGHT_GATE_BIAS : VKF_WEIGHT_GATE), slot->shape[0]);
+}
+
+static void fill_slot(vkf__weight_slot *slot, const vkf__family *family, vkf__weight_role number,
+                      const vkf_model_config *config, void *object)
+{
+    const struct role *role = &roles[number];
     slot->rank = role->cols == NONE ? 1 : 2;
     slot->shape[0] = size_of(config, role->rows);
     slot->shape[1] = role->cols == NONE ? 0 : size_of(config, role->cols);
-    slot->linear = role->linear;
-    slot->f32 = role->f32;
+    slot->linear = role->traits & LINEAR;
+    slot->f32 = role->traits & IN_F32;
+    slot->tied = (role->traits & TIED) && config->tie_projection;
+    slot->transposed = slot->linear && family->transposed && number >= VKF_WEIGHT_Q;
+    fill_part(slot, family, number, config);
     slot->target = (vkf_tensor *)((char *)object + role->offset);
 }
 
-static size_t add_roles(const vkf__family *family, const char *prefix, vkf__weight_role begin, vkf__weight_role end,
+// The words' name serves a tied projection.
+static const char *name_of(const vkf__family *family, const vkf_model_config *config, vkf__weight_role role)
+{
+    bool tied = (roles[role].traits & TIED) && config->tie_projection;
+    return tied ? family->weights[VKF_WEIGHT_WORDS] : listed(family, config, role);
+}
+
+// Of the model, or of a layer.
+static size_t add_roles(const vkf__family *family, const char *prefix, bool of_layer, uint32_t layer,
                         const vkf_model_config *config, void *object, vkf__weight_slot *slots)
 {
     size_t count = 0;
-    for (vkf__weight_role role = begin; role < end; role++) {
-        if (!family->weights[role])
+    vkf__weight_role end = of_layer ? VKF_WEIGHT_ROLE_COUNT : VKF_WEIGHT_Q;
+    for (vkf__weight_role role = of_layer ? VKF_WEIGHT_Q : VKF_WEIGHT_WORDS; role < end; role++) {
+        if (!has_role(family, config, role, layer))
             continue;
         if (slots) {
+            bool apart = role >= VKF_WEIGHT_HEAD_DENSE && role <= VKF_WEIGHT_PROJECTION_BIAS;
+            apart = apart && !((roles[role].traits & TIED) && config->tie_projection);
             slots[count] = (vkf__weight_slot){0};
-            snprintf(slots[count].name, sizeof slots[count].name, "%s%s", prefix, family->weights[role]);
-            fill_slot(&slots[count], &roles[role], config, object);
+            snprintf(slots[count].name, sizeof slots[count].name, "%s%s", apart ? "" : prefix,
+                     name_of(family, config, role));
+            fill_slot(&slots[count], family, role, config, object);
         }
         count++;
     }
@@ -215,12 +219,13 @@ static size_t add_roles(const vkf__family *family, const char *prefix, vkf__weig
 size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf_model_config *config,
                          vkf__weights *weights, vkf__weight_slot *slots)
 {
-    size_t count = add_roles(family, base, VKF_WEIGHT_WORDS, VKF_WEIGHT_Q, config, weights, slots);
-    for (uint32_t i = 0; i < config->num_encoder_layers; i++) {
+    size_t count = add_roles(family, base, false, 0, config, weights, slots);
+    bool decoder = config->kind == VKF_MODEL_DECODER;
+    for (uint32_t i = 0; i < (decoder ? config->num_decoder_layers : config->num_encoder_layers); i++) {
         char prefix[64];
         snprintf(prefix, sizeof prefix, "%s%s%u.", base, family->layer, i);
-        count += add_roles(family, prefix, VKF_WEIGHT_Q, VKF_WEIGHT_ROLE_COUNT, config,
-                           slots ? &weights->encoder[i] : NULL, slots ? slots + count : NULL);
+        vkf__layer_weights *layer = slots ? &(decoder ? weights->decoder : weights->encoder)[i] : NULL;
+        count += add_roles(family, prefix, true, i, config, layer, slots ? slots + count : NULL);
     }
     return count;
 }

@@ -10,24 +10,36 @@
 #include "model/weight_names.h"
 
 // What a tensor is for. Those of a layer come in the order in which they are put on the device: q, k and v side by side
-// are multiplied as one.
+// are multiplied as one, and so are the gate and the first matrix of a feed-forward.
 typedef enum vkf__weight_role {
     VKF_WEIGHT_WORDS = 0, // (vocab, d_model)
-    VKF_WEIGHT_POSITIONS, // (position_offset + max_source_len, d_model)
+    VKF_WEIGHT_POSITIONS, // (position_offset + positions, d_model)
     VKF_WEIGHT_TYPES,     // (token_types, d_model)
     VKF_WEIGHT_EMBEDDING_NORM_WEIGHT,
     VKF_WEIGHT_EMBEDDING_NORM_BIAS,
-    VKF_WEIGHT_Q, // (d_model, d_model), of layers from here on
-    VKF_WEIGHT_K,
+    VKF_WEIGHT_FINAL_NORM_WEIGHT, // behind the last layer
+    VKF_WEIGHT_FINAL_NORM_BIAS,
+    VKF_WEIGHT_HEAD_DENSE, // (d_model, d_model); .base stands not before names from here on, but for layers'
+    VKF_WEIGHT_HEAD_DENSE_BIAS,
+    VKF_WEIGHT_HEAD_NORM_WEIGHT,
+    VKF_WEIGHT_HEAD_NORM_BIAS,
+    VKF_WEIGHT_PROJECTION, // (vocab or head_outputs, d_model)
+    VKF_WEIGHT_PROJECTION_BIAS,
+    VKF_WEIGHT_Q, // (num_heads * head_dim, d_model), of layers from here on
+    VKF_WEIGHT_K, // (num_kv_heads * head_dim, d_model)
     VKF_WEIGHT_V,
     VKF_WEIGHT_Q_BIAS,
     VKF_WEIGHT_K_BIAS,
     VKF_WEIGHT_V_BIAS,
-    VKF_WEIGHT_OUT,
+    VKF_WEIGHT_Q_NORM, // (head_dim)
+    VKF_WEIGHT_K_NORM,
+    VKF_WEIGHT_OUT, // (d_model, num_heads * head_dim)
     VKF_WEIGHT_OUT_BIAS,
     VKF_WEIGHT_ATTENTION_NORM_WEIGHT,
     VKF_WEIGHT_ATTENTION_NORM_BIAS,
+    VKF_WEIGHT_GATE,           // (dim_feedforward, d_model)
     VKF_WEIGHT_FEED_FORWARD_1, // (dim_feedforward, d_model)
+    VKF_WEIGHT_GATE_BIAS,
     VKF_WEIGHT_FEED_FORWARD_1_BIAS,
     VKF_WEIGHT_FEED_FORWARD_2,
     VKF_WEIGHT_FEED_FORWARD_2_BIAS,
@@ -41,23 +53,71 @@ typedef struct vkf__family_demand {
     const char *key, *value;
 } vkf__family_demand;
 
+// How a file holds the weights and biases of queries, keys and values.
+typedef enum vkf__fused {
+    VKF_SEPARATE = 0,
+    VKF_FUSED,         // one tensor: the rows of q, then k's, then v's
+    VKF_FUSED_BY_HEAD, // one tensor: for each head its rows of q, k and v
+} vkf__fused;
+
+// Places of a head's tensors in its list.
+enum {
+    VKF_HEAD_DENSE = 0,
+    VKF_HEAD_DENSE_BIAS,
+    VKF_HEAD_NORM_WEIGHT,
+    VKF_HEAD_NORM_BIAS,
+    VKF_HEAD_PROJECTION,
+    VKF_HEAD_PROJECTION_BIAS,
+    VKF_HEAD_ROLE_COUNT
+};
+
+// What models of a class of the family have behind the layers.
+typedef struct vkf__family_head {
+    const char *architecture; // as config.json names the class: "BertForMaskedLM"
+    vkf_head head;
+    const char *weights[VKF_HEAD_ROLE_COUNT]; // NULL: there is none
+    vkf_pooling pooling;                      // of SEQUENCE_CLASSIFICATION, where .pooling_key is NULL
+    vkf_activation activation;                // of the dense, where .activation_key is NULL
+    const char *activation_key, *pooling_key;
+} vkf__family_head;
+
 struct vkf__family {
     const char *model_types[4];                 // of config.json; the rest NULL
     const char *base;                           // what models with a head put before the tensors' names: "bert."
     const char *layer;                          // what stands before a layer's number: "encoder.layer."
-    const char *weights[VKF_WEIGHT_ROLE_COUNT]; // NULL: the family has no such tensor
+    const char *weights[VKF_WEIGHT_ROLE_COUNT]; // NULL: the family has no such tensor; fused ones have one name
+    const vkf__family_head *heads;              // of ENCODERs, up to one without a name; NULL: none
+    vkf__fused qkv;
+    bool gate_fused; // the gate's rows and those of the first matrix are one tensor
+    bool transposed; // linear weights are stored (in, out)
+    // What a model is where no key says otherwise: its kind and whatever all models of the family have in common.
+    vkf_model_config config;
     struct {
         const char *d_model, *num_heads, *dim_feedforward, *num_layers, *activation, *vocab, *max_positions;
-        const char *token_types;    // NULL: none
-        const char *layer_norm_eps; // NULL: .layer_norm_eps
+        // From here on NULL, or the key's absence, means what .config says, or 0.
+        const char *token_types, *layer_norm_eps;
+        const char *num_kv_heads, *head_dim;  // 0: num_heads, and d_model / num_heads
+        const char *window;                   // null: none
+        const char *windowed, *windowed_from; // whether there is a window, and its first layer
+        const char *full_every;               // layers from one without a window to the next
+        const char *parallel, *attention_bias, *feed_forward_bias, *norm_bias, *head_dense_bias, *projection_bias;
+        const char *rotary_theta, *rotary_part, *window_rotary_theta;
     } keys;
-    float layer_norm_eps;
-    bool positions_after_pad; // position 0 has row pad_token_id + 1
+    float rotary_theta, rotary_part; // theta 0: the family has no rotary embedding
+    uint32_t feed_forward_factor;    // dim_feedforward is so many times d_model where its key is absent or null
+    bool positions_after_pad;        // position 0 has row pad_token_id + 1
     vkf__family_demand demands[4];
 };
 
 extern const vkf__family vkf__family_bert;
 extern const vkf__family vkf__family_distilbert;
+extern const vkf__family vkf__family_gpt2;
+extern const vkf__family vkf__family_gpt_neox;
+extern const vkf__family vkf__family_llama;
+extern const vkf__family vkf__family_mistral;
+extern const vkf__family vkf__family_modernbert;
+extern const vkf__family vkf__family_qwen2;
+extern const vkf__family vkf__family_qwen3;
 extern const vkf__family vkf__family_roberta;
 
 // NULL when no family has this model_type.
@@ -65,12 +125,17 @@ const vkf__family *vkf__family_find(const char *model_type);
 // "bert, distilbert, ...": every model_type.
 void vkf__family_names(char *out_text, size_t capacity);
 
-// What config.json says, as the configuration of an ENCODER; pooling is not there. Statuses: FORMAT (names file, key and
+// What config.json says; what stands in other files of the directory is not there. Statuses: FORMAT (names file, key and
 // reason), UNSUPPORTED.
 VKF_MUST_CHECK vkf_status vkf__family_config(const vkf__host *host, const char *path, const json_t *root,
                                              const vkf__family *family, vkf_model_config *out_config);
 
-// Fills `slots` when it is not NULL; always returns their number. `base` stands before all names: "", or family->base.
+// The eos_token_id of a config.json or a generation_config.json: one, several, or null, which leaves `config` as it is.
+// Statuses: FORMAT, UNSUPPORTED (too many).
+VKF_MUST_CHECK vkf_status vkf__read_eos(const vkf__host *host, const char *path, const json_t *root,
+                                        vkf_model_config *config);
+
+// Fills `slots` when it is not NULL; always returns their number. `base` stands before names: "", or family->base.
 size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf_model_config *config,
                          vkf__weights *weights, vkf__weight_slot *slots);
 

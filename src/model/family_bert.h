@@ -4,8 +4,27 @@
 
 #include "model/family.h"
 
+// Of all of the layers' biases none is missing; a masked LM's projection is the words' table.
+#define VKF_CONFIG_LIKE_BERT                                                                             \
+    {                                                                                                    \
+        .kind = VKF_MODEL_ENCODER, .attention_bias = true, .feed_forward_bias = true, .norm_bias = true, \
+        .head_dense_bias = true, .projection_bias = true, .tie_projection = true                         \
+    }
+
+// Heads that are one Linear for every position.
+#define VKF_HEADS_PER_TOKEN(class)                                                                                \
+    {                                                                                                             \
+        .architecture = class "ForTokenClassification",                                                           \
+        .head = VKF_HEAD_TOKEN_CLASSIFICATION,                                                                    \
+        .weights = {[VKF_HEAD_PROJECTION] = "classifier.weight", [VKF_HEAD_PROJECTION_BIAS] = "classifier.bias"}, \
+    },                                                                                                            \
+    {                                                                                                             \
+        .architecture = class "ForQuestionAnswering", .head = VKF_HEAD_QUESTION_ANSWERING,                        \
+        .weights = {[VKF_HEAD_PROJECTION] = "qa_outputs.weight", [VKF_HEAD_PROJECTION_BIAS] = "qa_outputs.bias"}, \
+    }
+
 #define VKF_FAMILY_LIKE_BERT                                                          \
-    .layer = "encoder.layer.",                                                        \
+    .layer = "encoder.layer.", .config = VKF_CONFIG_LIKE_BERT,                        \
     .weights =                                                                        \
         {                                                                             \
             [VKF_WEIGHT_WORDS] = "embeddings.word_embeddings.weight",                 \

@@ -1,10 +1,54 @@
 // DistilBERT (Sanh et al. 2019): BERT with half the layers and no token types.
-#include "model/family.h"
+#include "model/family_bert.h"
+
+static const vkf__family_head heads[] = {
+    VKF_HEADS_PER_TOKEN("DistilBert"),
+    {
+        .architecture = "DistilBertForSequenceClassification",
+        .head = VKF_HEAD_SEQUENCE_CLASSIFICATION,
+        .weights =
+            {
+                [VKF_HEAD_DENSE] = "pre_classifier.weight",
+                [VKF_HEAD_DENSE_BIAS] = "pre_classifier.bias",
+                [VKF_HEAD_PROJECTION] = "classifier.weight",
+                [VKF_HEAD_PROJECTION_BIAS] = "classifier.bias",
+            },
+        .pooling = VKF_POOLING_FIRST,
+        .activation = VKF_ACTIVATION_RELU,
+    },
+    {
+        .architecture = "DistilBertForMaskedLM",
+        .head = VKF_HEAD_MASKED_LM,
+        .weights =
+            {
+                [VKF_HEAD_DENSE] = "vocab_transform.weight",
+                [VKF_HEAD_DENSE_BIAS] = "vocab_transform.bias",
+                [VKF_HEAD_NORM_WEIGHT] = "vocab_layer_norm.weight",
+                [VKF_HEAD_NORM_BIAS] = "vocab_layer_norm.bias",
+                [VKF_HEAD_PROJECTION] = "vocab_projector.weight",
+                [VKF_HEAD_PROJECTION_BIAS] = "vocab_projector.bias",
+            },
+        .activation_key = "activation",
+    },
+    {0},
+};
 
 const vkf__family vkf__family_distilbert = {
     .model_types = {"distilbert"},
     .base = "distilbert.",
+    .heads = heads,
     .layer = "transformer.layer.",
+    .config =
+        {
+            .kind = VKF_MODEL_ENCODER,
+            .layer_norm_eps = 1e-12f,
+            .attention_bias = true,
+            .feed_forward_bias = true,
+            .norm_bias = true,
+            .head_dense_bias = true,
+            .projection_bias = true,
+            .tie_projection = true,
+        },
     .weights =
         {
             [VKF_WEIGHT_WORDS] = "embeddings.word_embeddings.weight",
@@ -38,5 +82,4 @@ const vkf__family vkf__family_distilbert = {
             .vocab = "vocab_size",
             .max_positions = "max_position_embeddings",
         },
-    .layer_norm_eps = 1e-12f,
 };

@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#include "io/path.h"
-#include "model/pooling.h"
+#include "model/model_directory.h"
 
 static bool is_float(vkf__stored_type type)
 {
@@ -18,19 +17,6 @@ static void count_tensors(vkf__inspection *inspection)
         inspection->tensor_bytes[tensor->type] += tensor->size_bytes;
         inspection->parameter_count += is_float(tensor->type) ? tensor->count : 0;
     }
-}
-
-static vkf_status read_config(const vkf__host *host, const char *directory, vkf__model_source *source)
-{
-    vkf_status status = VKF_OK;
-    char *path = NULL;
-    VKF_TRY(vkf__path_join(host, directory, "config.json", &path));
-    VKF_TRY(vkf__config_load(host, path, &source->config, &source->family));
-    if (source->family)
-        VKF_TRY(vkf__pooling_load(host, directory, &source->config));
-fail:
-    vkf__free(host, path);
-    return status;
 }
 
 static bool has_slot(const vkf__weight_slot *slots, size_t count, const char *name)
@@ -72,7 +58,7 @@ vkf_status vkf__inspect_model(const vkf__host *host, const char *directory, vkf_
     vkf__inspection inspection = {0};
     VKF_TRY(vkf__checkpoint_open(host, directory, &inspection.checkpoint));
     count_tensors(&inspection);
-    inspection.supported = read_config(host, directory, &inspection.source);
+    inspection.supported = vkf__model_directory_load(host, directory, &inspection.source);
     inspection.source.checkpoint = inspection.checkpoint;
     if (inspection.supported == VKF_OK)
         VKF_TRY(find_unused(host, &inspection));

@@ -1,32 +1,29 @@
 #include "model/model.h"
 
-#include "io/path.h"
 #include "kernel/memory_plan.h"
 #include "model/config.h"
-#include "model/pooling.h"
+#include "model/model_directory.h"
 
 static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *out)
 {
     const vkf__host *host = &context->host;
     vkf_status status = VKF_OK;
-    char *config_path = NULL;
     vkf__model_source s = {0};
     if (desc->directory) {
-        VKF_TRY(vkf__path_join(host, desc->directory, "config.json", &config_path));
-        VKF_TRY(vkf__config_load(host, config_path, &s.config, &s.family));
-        if (s.family)
-            VKF_TRY(vkf__pooling_load(host, desc->directory, &s.config));
+        VKF_TRY(vkf__model_directory_load(host, desc->directory, &s));
         VKF_TRY(vkf__checkpoint_open(host, desc->directory, &s.checkpoint));
     } else {
         s.config = *desc->config;
         VKF_TRY(vkf__config_check(host, &s.config, "vkf_model_load"));
-        if (s.config.kind == VKF_MODEL_ENCODER)
-            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_model_load: an ENCODER comes from a directory");
+        if (s.config.kind != VKF_MODEL_TRANSFORMER && s.config.kind != VKF_MODEL_SEQ2SEQ)
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                             "vkf_model_load: an ENCODER or a DECODER comes from a directory");
         VKF_TRY(vkf__checkpoint_open_file(host, desc->weights_path, &s.checkpoint));
     }
+    s.progress = desc->progress;
+    s.progress_user = desc->progress_user;
     *out = s;
 fail:
-    vkf__free(host, config_path);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "kernel/memory_plan.h"
+#include "model/rotary.h"
 
 // Everything up to the point where memory is needed.
 static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf_session_desc *desc,
@@ -13,6 +14,7 @@ static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf
     session->context = model->context;
     session->desc = *desc;
     session->last_group = -1;
+    session->sampling = (vkf_sampling){.top_p = 1.0f, .repetition_penalty = 1.0f};
     VKF_TRY(vkf__session_lay_out(session, out_layout));
     VKF_TRY(vkf__session_make_stages(session));
     for (size_t i = 0; i < session->stage_count; i++) {
@@ -40,17 +42,31 @@ fail:
     return status;
 }
 
-static vkf_status make_positions(vkf_session *session)
+static void sinusoids(const vkf_model_config *config, uint32_t len, float *out_values)
+{
+    vkf_sinusoidal_positions(len, config->d_model, out_values);
+}
+
+static void rotations(const vkf_model_config *config, uint32_t len, float *out_values)
+{
+    vkf__rotary_rows(&config->rotary, 0, len, 0, out_values);
+}
+
+static void window_rotations(const vkf_model_config *config, uint32_t len, float *out_values)
+{
+    vkf__rotary_rows(&config->window_rotary, 0, len, 0, out_values);
+}
+
+static vkf_status make_constants(vkf_session *session, const vkf__span *span, uint32_t dim,
+                                 void (*fill)(const vkf_model_config *config, uint32_t len, float *out_values))
 {
     vkf_status status = VKF_OK;
     float *values = NULL;
-    const vkf__span *span = &session->spans.positions;
-    uint32_t dim = session->model->config.d_model;
     if (!vkf__present(span))
         return VKF_OK;
     size_t count = (size_t)(span->size_bytes / sizeof *values);
     VKF_ALLOC(&session->context->host, values, count);
-    vkf_sinusoidal_positions((uint32_t)(count / dim), dim, values);
+    fill(&session->model->config, (uint32_t)(count / dim), values);
     VKF_TRY(vkf_buffer_write(span->buffer, span->offset_bytes, values, span->size_bytes));
 fail:
     vkf__free(&session->context->host, values);
@@ -62,12 +78,15 @@ static vkf_status make_buffers(vkf_session *session, vkf__session_layout *layout
     vkf_status status = VKF_OK;
     VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->state_bytes, "session state", &session->state));
     VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->cache_bytes, "session cache", &session->cache));
-    VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->constants_bytes, "session positions", &session->constants));
+    VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->constants_bytes, "session constants", &session->constants));
     VKF_TRY(make_buffer(session, VKF_MEMORY_CONTROL, layout->ids_bytes, "session token ids", &session->ids));
     VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, session->arena_bytes, "session arena", &session->arena));
     // The same layout again, now with the buffers in the spans.
     VKF_TRY(vkf__session_lay_out(session, layout));
-    VKF_TRY(make_positions(session));
+    VKF_TRY(make_constants(session, &session->spans.positions, session->model->config.d_model, sinusoids));
+    VKF_TRY(make_constants(session, &session->spans.rotary, session->model->config.rotary.dim, rotations));
+    VKF_TRY(make_constants(session, &session->spans.window_rotary, session->model->config.window_rotary.dim,
+                           window_rotations));
 fail:
     return status;
 }

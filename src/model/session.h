@@ -4,6 +4,7 @@
 //   ENCODE  embedding, encoder layers, final norm or pooling; leaves the memory (B, S, d_model)
 //   DECODE  embedding, decoder layers over whole targets, final norm and projection
 //   STEP    the same for one new token per sequence, recorded apart because its best kernels are others
+// A DECODER has no ENCODE; its DECODE runs a part of a prompt, behind what is in the cache.
 // DECODE and STEP share the key/value caches. Keys and values of the memory are projected in the first run after an
 // encode and kept: later runs skip these dispatches through an empty grid, in the same command buffer.
 #ifndef VKF_MODEL_SESSION_H
@@ -40,25 +41,32 @@ typedef struct vkf__session_sizes {
     uint32_t source_len;
     uint32_t target_len;  // new target positions
     uint32_t target_past; // positions in the cache before them
-    uint32_t logit_rows;  // positions per sequence that the head projects: target_len or 0
+    uint32_t logit_rows;  // positions per sequence that the head projects: all of target_len, the last one, or 0; of an
+                          // ENCODER 0: its head does nothing
+    bool choose;          // the head writes the next token of each sequence
     bool project_memory;  // the cross caches are not filled yet
 } vkf__session_sizes;
 
 // Everything that stages share, as spans. The masks are absent where the descriptor asks for none.
 typedef struct vkf__session_spans {
-    vkf__span positions;    // (max_len, d_model) f32
-    vkf__span source_ids;   // (B, S) i32, host-visible
-    vkf__span source_types; // (B, S) i32, host-visible; of encoders with token types
-    vkf__span target_ids;   // (B, max_target_len) i32, host-visible
-    vkf__span memory;       // (B, S, d_model)
-    vkf__span hidden;       // (B, T, d_model)
-    vkf__span embeddings;   // (B, d_model) f32; of encoders
-    vkf__span logits;       // (B, max_logit_rows, target_vocab) f32
+    vkf__span positions;     // (max_len, d_model) f32; of SEQ2SEQ
+    vkf__span rotary;        // (max_target_len, or an ENCODER's max_source_len, rotary.dim) f32: see op/rotary.h
+    vkf__span window_rotary; // the same for layers with a window, where they differ
+    vkf__span source_ids;    // (B, S) i32, host-visible
+    vkf__span source_types;  // (B, S) i32, host-visible; of encoders with token types
+    vkf__span
+        target_ids;   // (B, max_target_len) i32, host-visible; a DECODER's rows are led by the number of their first
+                      // tokens that are padding
+    vkf__span memory; // (B, S, d_model)
+    vkf__span seen;   // (B, ceil(target_vocab / 32)) i32, host-visible: a bit for each token of a DECODER's sequence
+    vkf__span hidden; // (B, T, d_model)
+    vkf__span embeddings; // (B, d_model) f32; of encoders
+    vkf__span logits;     // (B, max_logit_rows, target_vocab) f32
     vkf__span source_mask, source_key_mask;
     vkf__span target_mask, target_key_mask;
     vkf__span memory_mask, memory_key_mask;
-    vkf__span *self_k, *self_v;   // per decoder layer, (B, max_target_len, d_model)
-    vkf__span *cross_k, *cross_v; // per decoder layer, (B, max_source_len, d_model)
+    vkf__span *self_k, *self_v;   // per decoder layer, (B, max_target_len, num_kv_heads * head_dim)
+    vkf__span *cross_k, *cross_v; // per decoder layer that has a memory, (B, max_source_len, d_model)
     vkf__span *attention;         // per decoder layer, (B, H, T, S) f32; absent unless asked for
 } vkf__session_spans;
 
@@ -79,6 +87,7 @@ struct vkf_session {
     vkf_buffer *arena;     // temporaries of all stages
     uint64_t arena_bytes;
     vkf__session_sizes sizes; // of the last run
+    vkf_sampling sampling;    // of the runs that choose; completed
     uint32_t record_count;
     bool encoded;          // a memory is there
     bool memory_cached;    // and its keys and values too
@@ -102,11 +111,25 @@ typedef struct vkf__session_layout {
 // call. Statuses: TOO_LARGE, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_layout);
 
+// Whether an ENCODER's head runs in this session.
+bool vkf__session_has_head(const vkf_session *session);
+
+// Elements of a row of target_ids, and the first of them that is a token.
+uint32_t vkf__ids_row(const vkf_session *session);
+uint32_t vkf__ids_lead(const vkf_session *session);
+
 // session_stages.c ---------------------------------------------------------------------------------------------------
 
 VKF_MUST_CHECK vkf_status vkf__session_make_stages(vkf_session *session);
 VKF_MUST_CHECK vkf_status vkf__stage_emit(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
 vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage_group group);
+
+// Emitters of a stage's head.
+VKF_MUST_CHECK vkf_status vkf__emit_final_norm(vkf_session *session, vkf__stage *stage,
+                                               const vkf__session_sizes *sizes);
+// session_head.c
+VKF_MUST_CHECK vkf_status vkf__emit_encoder_head(vkf_session *session, vkf__stage *stage,
+                                                 const vkf__session_sizes *sizes);
 
 // session.c ----------------------------------------------------------------------------------------------------------
 

@@ -44,13 +44,18 @@ static void lay_out_state(vkf_session *session, region *r)
     vkf_dtype dtype = session->model->dtype;
     uint64_t b = desc->max_batch, h = config->num_heads, d = config->d_model;
     uint64_t source = desc->max_source_len, target = desc->max_target_len;
-    s->memory = append(r, dtype, b, source, d);
-    s->hidden = append(r, dtype, b, target, d);
-    if (config->kind == VKF_MODEL_SEQ2SEQ)
+    bool decoder = config->kind == VKF_MODEL_DECODER;
+    if (!decoder)
+        s->memory = append(r, dtype, b, source, d);
+    s->hidden = append(r, dtype, b, desc->max_prompt_len, d);
+    if (config->kind == VKF_MODEL_SEQ2SEQ || decoder)
         s->logits =
             append(r, VKF_DTYPE_F32, b, desc->max_logit_rows > 0 ? desc->max_logit_rows : 1, config->target_vocab);
     if (config->kind == VKF_MODEL_ENCODER)
         s->embeddings = append(r, VKF_DTYPE_F32, b, d, 1);
+    if (vkf__session_has_head(session))
+        s->logits = append(r, VKF_DTYPE_F32, b, config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION ? 1 : source,
+                           config->head_outputs);
     append_masks(r, &desc->source_mask, b, h, source, source, &s->source_mask, &s->source_key_mask);
     append_masks(r, &desc->target_mask, b, h, target, target, &s->target_mask, &s->target_key_mask);
     append_masks(r, &desc->memory_mask, b, h, target, source, &s->memory_mask, &s->memory_key_mask);
@@ -66,13 +71,58 @@ static void lay_out_cache(vkf_session *session, region *r)
     const vkf_model_config *config = &session->model->config;
     vkf__session_spans *s = &session->spans;
     vkf_dtype dtype = session->model->dtype;
-    uint64_t b = session->desc.max_batch, d = config->d_model;
+    uint64_t b = session->desc.max_batch, d = config->d_model, kv = d;
+    bool decoder = config->kind == VKF_MODEL_DECODER;
+    if (decoder)
+        kv = (uint64_t)config->num_kv_heads * config->head_dim;
     for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
-        s->self_k[i] = append(r, dtype, b, session->desc.max_target_len, d);
-        s->self_v[i] = append(r, dtype, b, session->desc.max_target_len, d);
+        s->self_k[i] = append(r, dtype, b, session->desc.max_target_len, kv);
+        s->self_v[i] = append(r, dtype, b, session->desc.max_target_len, kv);
+        if (decoder)
+            continue;
         s->cross_k[i] = append(r, dtype, b, session->desc.max_source_len, d);
         s->cross_v[i] = append(r, dtype, b, session->desc.max_source_len, d);
     }
+}
+
+bool vkf__session_has_head(const vkf_session *session)
+{
+    return session->model->config.kind == VKF_MODEL_ENCODER && session->model->config.head != VKF_HEAD_NONE &&
+           session->desc.max_logit_rows > 0;
+}
+
+uint32_t vkf__ids_lead(const vkf_session *session)
+{
+    return session->model->config.kind == VKF_MODEL_DECODER ? 1 : 0;
+}
+
+uint32_t vkf__ids_row(const vkf_session *session)
+{
+    return vkf__ids_lead(session) + session->desc.max_target_len;
+}
+
+static void lay_out_tokens(vkf_session *session, region *constants, region *ids)
+{
+    const vkf_model_config *config = &session->model->config;
+    const vkf_session_desc *desc = &session->desc;
+    vkf__session_spans *s = &session->spans;
+    uint32_t longest = desc->max_source_len > desc->max_target_len ? desc->max_source_len : desc->max_target_len;
+    bool source = config->kind == VKF_MODEL_SEQ2SEQ || config->kind == VKF_MODEL_ENCODER;
+    bool target = config->kind == VKF_MODEL_SEQ2SEQ || config->kind == VKF_MODEL_DECODER;
+    if (config->kind == VKF_MODEL_SEQ2SEQ)
+        s->positions = append(constants, VKF_DTYPE_F32, longest, config->d_model, 1);
+    if (config->rotary.dim > 0)
+        s->rotary = append(constants, VKF_DTYPE_F32, longest, config->rotary.dim, 1);
+    if (config->window_rotary.dim > 0)
+        s->window_rotary = append(constants, VKF_DTYPE_F32, longest, config->window_rotary.dim, 1);
+    if (source)
+        s->source_ids = append(ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
+    if (target)
+        s->target_ids = append(ids, VKF_DTYPE_I32, desc->max_batch, vkf__ids_row(session), 1);
+    if (config->kind == VKF_MODEL_DECODER)
+        s->seen = append(ids, VKF_DTYPE_I32, desc->max_batch, (config->target_vocab + 31) / 32, 1);
+    if (config->kind == VKF_MODEL_ENCODER && config->token_types > 0)
+        s->source_types = append(ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
 }
 
 static vkf_status allocate_arrays(vkf_session *session)
@@ -95,7 +145,6 @@ fail:
 vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_layout)
 {
     vkf_status status = VKF_OK;
-    const vkf_session_desc *desc = &session->desc;
     uint32_t alignment = session->context->device.plan.buffer_alignment;
     region state = {session->state, 0, alignment, false};
     region cache = {session->cache, 0, alignment, false};
@@ -104,17 +153,7 @@ vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_l
     VKF_TRY(allocate_arrays(session));
     lay_out_state(session, &state);
     lay_out_cache(session, &cache);
-    if (session->model->config.kind == VKF_MODEL_SEQ2SEQ) {
-        uint32_t longest = desc->max_source_len > desc->max_target_len ? desc->max_source_len : desc->max_target_len;
-        session->spans.positions = append(&constants, VKF_DTYPE_F32, longest, session->model->config.d_model, 1);
-        session->spans.source_ids = append(&ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
-        session->spans.target_ids = append(&ids, VKF_DTYPE_I32, desc->max_batch, desc->max_target_len, 1);
-    }
-    if (session->model->config.kind == VKF_MODEL_ENCODER) {
-        session->spans.source_ids = append(&ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
-        if (session->model->config.token_types > 0)
-            session->spans.source_types = append(&ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
-    }
+    lay_out_tokens(session, &constants, &ids);
     if (state.overflow || cache.overflow || constants.overflow || ids.overflow)
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE, "session: the maximum sizes overflow");
     *out_layout = (vkf__session_layout){state.bytes, cache.bytes, constants.bytes, ids.bytes};

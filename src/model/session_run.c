@@ -130,7 +130,12 @@ fail:
 vkf_status vkf__session_encode(vkf_session *session, const vkf_encode_args *args)
 {
     vkf_status status = VKF_OK;
-    const vkf__session_sizes sizes = {.batch = args->batch, .source_len = args->source_len};
+    const vkf_model_config *config = &session->model->config;
+    const vkf__session_sizes sizes = {
+        .batch = args->batch,
+        .source_len = args->source_len,
+        .logit_rows = args->out_logits ? 1 : 0,
+    };
     session->encoded = false;
     session->memory_cached = false;
     session->attention_rows = 0;
@@ -141,6 +146,10 @@ vkf_status vkf__session_encode(vkf_session *session, const vkf_encode_args *args
     if (args->out_memory)
         VKF_TRY(read_floats(&session->spans.memory, args->out_memory,
                             (uint64_t)args->batch * args->source_len * session->model->config.d_model));
+    if (args->out_logits)
+        VKF_TRY(read_floats(&session->spans.logits, args->out_logits,
+                            (uint64_t)args->batch * config->head_outputs *
+                                (config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION ? 1 : args->source_len)));
     if (args->out_embeddings)
         VKF_TRY(read_floats(&session->spans.embeddings, args->out_embeddings,
                             (uint64_t)args->batch * session->model->config.d_model));
@@ -273,6 +282,7 @@ static vkf_status step(vkf_session *session, uint32_t past)
         .target_len = 1,
         .target_past = past,
         .logit_rows = 1,
+        .choose = true,
         .project_memory = !session->memory_cached,
     };
     VKF_TRY(vkf__session_run(session, VKF_STAGES_STEP, &sizes));

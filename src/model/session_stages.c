@@ -6,7 +6,7 @@
 #include "op/embed.h"
 #include "op/gemm.h"
 #include "op/layer_norm.h"
-#include "op/pool.h"
+#include "op/sample.h"
 
 static const char *const group_names[VKF_STAGES_COUNT] = {"encoder", "decoder", "step"};
 
@@ -15,12 +15,13 @@ static bool has_group(const vkf_session *session, vkf__stage_group group)
     const vkf_model_config *config = &session->model->config;
     switch (group) {
     case VKF_STAGES_ENCODE:
-        return true;
+        return config->kind != VKF_MODEL_DECODER;
     case VKF_STAGES_DECODE:
         return config->num_decoder_layers > 0 &&
-               (config->kind == VKF_MODEL_TRANSFORMER || session->desc.max_logit_rows > 0);
+               (config->kind != VKF_MODEL_SEQ2SEQ || session->desc.max_logit_rows > 0);
     case VKF_STAGES_STEP:
-        return config->num_decoder_layers > 0 && config->kind == VKF_MODEL_SEQ2SEQ && session->desc.max_target_len > 1;
+        return config->num_decoder_layers > 0 && config->kind != VKF_MODEL_TRANSFORMER &&
+               session->desc.max_target_len > 1;
     case VKF_STAGES_COUNT:
         break;
     }
@@ -66,36 +67,60 @@ vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage
 {
     const vkf_session_desc *desc = &session->desc;
     bool step = group == VKF_STAGES_STEP;
+    uint32_t rows =
+        session->model->config.kind == VKF_MODEL_DECODER && desc->max_logit_rows == 0 ? 1 : desc->max_logit_rows;
     return (vkf__session_sizes){
         .batch = desc->max_batch,
         .source_len = desc->max_source_len,
-        .target_len = step ? 1 : desc->max_target_len,
-        .target_past = step ? desc->max_target_len - 1 : 0,
-        .logit_rows = step ? 1 : desc->max_logit_rows,
+        .target_len = step ? 1 : desc->max_prompt_len,
+        .target_past = desc->max_target_len - (step ? 1 : desc->max_prompt_len),
+        .logit_rows = step || vkf__session_has_head(session) ? 1 : rows,
+        .choose = true,
         .project_memory = true,
     };
 }
 
-static vkf_status emit_embed(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+static vkf_status emit_source_embed(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    const vkf_model_config *config = &session->model->config;
+    const vkf__session_spans *s = &session->spans;
+    const vkf__embed_args embed = {
+        .label = "embed",
+        .ids = s->source_ids,
+        .table = vkf__span_of(&session->model->weights.source_embedding),
+        .positions = s->positions,
+        .out = s->memory,
+        .batch = sizes->batch,
+        .len = sizes->source_len,
+        .dim = config->d_model,
+        .vocab = config->source_vocab,
+        .ids_stride = sizes->source_len,
+        .scale = sqrtf((float)config->d_model),
+    };
+    return vkf__emit_embed(&stage->work, &embed);
+}
+
+static vkf_status emit_target_embed(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     const vkf_model_config *config = &session->model->config;
     const vkf__weights *weights = &session->model->weights;
     const vkf__session_spans *s = &session->spans;
-    bool source = stage->group == VKF_STAGES_ENCODE;
+    bool learned = config->kind == VKF_MODEL_DECODER;
     const vkf__embed_args embed = {
         .label = "embed",
-        .ids = source ? s->source_ids : s->target_ids,
-        .table = vkf__span_of(source ? &weights->source_embedding : &weights->target_embedding),
-        .positions = s->positions,
-        .out = source ? s->memory : s->hidden,
+        .ids = s->target_ids,
+        .table = vkf__span_of(&weights->target_embedding),
+        .positions = learned ? vkf__span_of(&weights->positions) : s->positions,
+        .out = s->hidden,
         .batch = sizes->batch,
-        .len = source ? sizes->source_len : sizes->target_len,
+        .len = sizes->target_len,
         .dim = config->d_model,
-        .vocab = source ? config->source_vocab : config->target_vocab,
-        .ids_stride = source ? sizes->source_len : session->desc.max_target_len,
-        .ids_first = source ? 0 : sizes->target_past,
-        .first_position = source ? 0 : sizes->target_past,
-        .scale = sqrtf((float)config->d_model),
+        .vocab = config->target_vocab,
+        .ids_stride = vkf__ids_row(session),
+        .ids_first = vkf__ids_lead(session) + sizes->target_past,
+        .first_position = sizes->target_past,
+        .padding_leads = learned,
+        .scale = learned ? 1.0f : sqrtf((float)config->d_model),
     };
     return vkf__emit_embed(&stage->work, &embed);
 }
@@ -112,8 +137,10 @@ static vkf_status emit_encoder_embed(vkf_session *session, vkf__stage *stage, co
         .label = "embed",
         .ids = s->source_ids,
         .table = vkf__span_of(&weights->source_embedding),
-        .positions = vkf__span_part(&positions, (uint64_t)config->position_offset * config->d_model,
-                                    (uint64_t)config->max_source_len * config->d_model),
+        .positions = vkf__present(&positions)
+                         ? vkf__span_part(&positions, (uint64_t)config->position_offset * config->d_model,
+                                          (uint64_t)config->max_source_len * config->d_model)
+                         : positions,
         .out = s->memory,
         .batch = sizes->batch,
         .len = sizes->source_len,
@@ -149,21 +176,34 @@ fail:
     return status;
 }
 
-static vkf_status emit_pool(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+// What a layer of an ENCODER or a DECODER may have beyond those of nn.Transformer.
+static void set_traits(const vkf_session *session, const vkf__stage *stage, const vkf__layer_weights *w,
+                       vkf__transformer_block *block)
 {
     const vkf_model_config *config = &session->model->config;
-    const vkf__pool_args pool = {
-        .label = "pool",
-        .x = session->spans.memory,
-        .lengths = session->spans.source_key_mask,
-        .out = session->spans.embeddings,
-        .batch = sizes->batch,
-        .len = sizes->source_len,
-        .dim = config->d_model,
-        .pooling = config->pooling,
-        .normalise = config->normalise,
-    };
-    return vkf__emit_pool(&stage->work, &pool);
+    const vkf__session_spans *s = &session->spans;
+    vkf__attention_block *self = &block->self;
+    bool windowed = config->windowed_layers[stage->layer / 32] >> stage->layer % 32 & 1;
+    bool own_rotary = windowed && config->window_rotary.dim > 0;
+    block->parallel = config->parallel;
+    block->no_first_norm = config->no_first_norm && stage->layer == 0;
+    block->norm_kind = config->norm;
+    block->feed_forward.gate = vkf__span_of(&w->gate.weight);
+    block->feed_forward.gate_bias = vkf__span_of(&w->gate.bias);
+    self->kv_heads = config->num_kv_heads;
+    self->head_dim = self->v_head_dim = config->head_dim;
+    self->q_norm = vkf__span_of(&w->q_norm);
+    self->k_norm = vkf__span_of(&w->k_norm);
+    self->norm_eps = config->layer_norm_eps;
+    self->rotary = own_rotary ? s->window_rotary : s->rotary;
+    self->rotary_dim = own_rotary ? config->window_rotary.dim : config->rotary.dim;
+    if (windowed && config->kind == VKF_MODEL_DECODER)
+        self->mask.window = config->window;
+    if (windowed && config->kind == VKF_MODEL_ENCODER) {
+        self->ahead = config->window / 2;
+        self->mask.causal = VKF_CAUSAL_TOP_LEFT;
+        self->mask.window = 2 * self->ahead + 1;
+    }
 }
 
 static vkf__transformer_block block_of(const vkf_session *session, const vkf__stage *stage)
@@ -192,9 +232,12 @@ static vkf__transformer_block block_of(const vkf_session *session, const vkf__st
         .dtype = model->dtype,
     };
     // A step sees everything before it: the target's own masks are for whole sequences.
-    if (stage->group == VKF_STAGES_STEP)
+    if (stage->group == VKF_STAGES_STEP && config->kind == VKF_MODEL_SEQ2SEQ)
         desc.self_mask = (vkf_attention_mask){.causal = VKF_CAUSAL_TOP_LEFT};
-    return vkf__transformer_block_of(&desc);
+    vkf__transformer_block block = vkf__transformer_block_of(&desc);
+    if (config->kind == VKF_MODEL_ENCODER || config->kind == VKF_MODEL_DECODER)
+        set_traits(session, stage, w, &block);
+    return block;
 }
 
 static vkf_status emit_encoder(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
@@ -218,6 +261,7 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
         .x = s->hidden,
         .self = {.mask = s->target_mask,
                  .key_mask = s->target_key_mask,
+                 .key_mask_row = session->model->config.kind == VKF_MODEL_DECODER ? session->desc.max_target_len : 0,
                  .cache_k = s->self_k[i],
                  .cache_v = s->self_v[i],
                  .cache_len = session->desc.max_target_len},
@@ -242,14 +286,19 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
         .key_len = sizes->source_len,
         .key_new = sizes->project_memory ? sizes->source_len : 0,
     };
+    if (session->model->config.kind == VKF_MODEL_DECODER)
+        return vkf__emit_encoder_layer(&stage->work, &block, &io, &self); // a decoder without memory
     return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
 }
 
-static vkf_status emit_norm(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+vkf_status vkf__emit_final_norm(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     bool encoder = stage->group == VKF_STAGES_ENCODE;
     const vkf__weights *weights = &session->model->weights;
-    const vkf_norm_weights *norm = encoder ? &weights->encoder_norm : &weights->decoder_norm;
+    vkf_model_kind kind = session->model->config.kind;
+    const vkf_norm_weights *norm = kind == VKF_MODEL_ENCODER || kind == VKF_MODEL_DECODER ? &weights->final_norm
+                                   : encoder                                              ? &weights->encoder_norm
+                                                                                          : &weights->decoder_norm;
     const vkf__span x = encoder ? session->spans.memory : session->spans.hidden;
     const vkf__layer_norm_args args = {
         .label = "norm",
@@ -260,60 +309,132 @@ static vkf_status emit_norm(vkf_session *session, vkf__stage *stage, const vkf__
         .rows = sizes->batch * (encoder ? sizes->source_len : sizes->target_len),
         .dim = session->model->config.d_model,
         .eps = session->model->config.layer_norm_eps,
+        .rms = session->model->config.norm == VKF_NORM_RMS,
     };
     return vkf__emit_layer_norm(&stage->work, &args);
 }
 
-static vkf_status emit_projection(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+// The logits of all positions, or of the last one of each sequence.
+static vkf_status emit_logits(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
     const vkf__weights *weights = &session->model->weights;
-    const vkf__linear_args linear = {
+    uint32_t d = config->d_model;
+    bool all = sizes->logit_rows == sizes->target_len;
+    const vkf__gemm_args logits = {
         .label = "generator",
-        .x = session->spans.hidden,
-        .weight = vkf__span_of(&weights->projection),
+        .a = session->spans.hidden,
+        .b = vkf__span_of(&weights->projection),
         .bias = vkf__span_of(&weights->projection_bias),
         .d = session->spans.logits,
-        .rows = sizes->batch * sizes->logit_rows,
-        .in = config->d_model,
-        .out = config->target_vocab,
+        .m = sizes->batch * sizes->logit_rows,
+        .n = config->target_vocab,
+        .k = d,
+        .batch = 1,
+        .lda = all ? d : sizes->target_len * d,
+        .ldb = d,
+        .ldd = config->target_vocab,
+        .a_first = all ? 0 : (uint64_t)(sizes->target_len - 1) * d,
+        .transpose_b = true,
+        .alpha = 1.0f,
     };
-    VKF_TRY(vkf__emit_linear(&stage->work, &linear));
-    if (stage->group != VKF_STAGES_STEP)
-        return VKF_OK;
+    return vkf__emit_gemm(&stage->work, &logits);
+}
+
+// Whether drawing, or a penalty, decides over the largest logit.
+static bool samples(const vkf_session *session)
+{
+    return session->sampling.temperature > 0.0f || session->sampling.repetition_penalty != 1.0f;
+}
+
+static vkf_status emit_argmax(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, uint32_t rows)
+{
     const vkf__argmax_args argmax = {
         .label = "argmax",
         .x = session->spans.logits,
         .out = session->spans.target_ids,
-        .rows = sizes->batch,
-        .cols = config->target_vocab,
-        .out_stride = session->desc.max_target_len,
-        .out_first = sizes->target_past + 1,
+        .rows = rows,
+        .cols = session->model->config.target_vocab,
+        .out_stride = vkf__ids_row(session),
+        .out_first = vkf__ids_lead(session) + sizes->target_past + sizes->target_len,
     };
-    VKF_TRY(vkf__emit_argmax(&stage->work, &argmax));
+    return vkf__emit_argmax(&stage->work, &argmax);
+}
+
+static vkf_status emit_sample(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, uint32_t rows)
+{
+    const vkf_sampling *sampling = &session->sampling;
+    const vkf__sample_args sample = {
+        .label = "sample",
+        .x = session->spans.logits,
+        .seen = session->spans.seen,
+        .out = session->spans.target_ids,
+        .rows = rows,
+        .cols = session->model->config.target_vocab,
+        .out_stride = vkf__ids_row(session),
+        .out_first = vkf__ids_lead(session) + sizes->target_past + sizes->target_len,
+        .temperature = sampling->temperature,
+        .top_k = sampling->top_k,
+        .top_p = sampling->top_p,
+        .min_p = sampling->min_p,
+        .repetition_penalty = sampling->repetition_penalty,
+        .seed = sampling->seed,
+        .step = sizes->target_past + sizes->target_len,
+    };
+    return vkf__emit_sample(&stage->work, &sample);
+}
+
+// Both ways of choosing are recorded; in a run one of them has nothing to do.
+static vkf_status emit_choice(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    uint32_t rows = sizes->choose ? sizes->batch : 0;
+    if (session->model->config.kind != VKF_MODEL_DECODER)
+        return emit_argmax(session, stage, sizes, rows);
+    bool planned = stage->work.mode != VKF_WORK_UPDATE;
+    VKF_TRY(emit_argmax(session, stage, sizes, planned || !samples(session) ? rows : 0));
+    VKF_TRY(emit_sample(session, stage, sizes, planned || samples(session) ? rows : 0));
 fail:
     return status;
 }
 
-vkf_status vkf__stage_emit(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+// Behind a decoder: the final norm, logits, and the next token where one is to be chosen from them.
+static vkf_status emit_decoder_head(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     vkf_status status = VKF_OK;
+    vkf_model_kind kind = session->model->config.kind;
+    VKF_TRY(vkf__emit_final_norm(session, stage, sizes));
+    if (kind == VKF_MODEL_TRANSFORMER)
+        return VKF_OK;
+    VKF_TRY(emit_logits(session, stage, sizes));
+    if (kind == VKF_MODEL_DECODER || stage->group == VKF_STAGES_STEP)
+        VKF_TRY(emit_choice(session, stage, sizes));
+fail:
+    return status;
+}
+
+static vkf_status emit_embed(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    if (stage->group != VKF_STAGES_ENCODE)
+        return emit_target_embed(session, stage, sizes);
+    if (session->model->config.kind == VKF_MODEL_ENCODER)
+        return emit_encoder_embed(session, stage, sizes);
+    return emit_source_embed(session, stage, sizes);
+}
+
+vkf_status vkf__stage_emit(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
     bool encoder = stage->group == VKF_STAGES_ENCODE;
-    bool pooled = session->model->config.kind == VKF_MODEL_ENCODER;
     switch (stage->kind) {
     case VKF_STAGE_EMBED:
-        return pooled ? emit_encoder_embed(session, stage, sizes) : emit_embed(session, stage, sizes);
+        return emit_embed(session, stage, sizes);
     case VKF_STAGE_LAYER:
         return encoder ? emit_encoder(session, stage, sizes) : emit_decoder(session, stage, sizes);
     case VKF_STAGE_HEAD:
-        if (pooled)
-            return emit_pool(session, stage, sizes);
-        VKF_TRY(emit_norm(session, stage, sizes));
-        if (!encoder && session->model->config.kind == VKF_MODEL_SEQ2SEQ)
-            VKF_TRY(emit_projection(session, stage, sizes));
         break;
     }
-fail:
-    return status;
+    if (!encoder)
+        return emit_decoder_head(session, stage, sizes);
+    return session->model->config.kind == VKF_MODEL_ENCODER ? vkf__emit_encoder_head(session, stage, sizes)
+                                                            : vkf__emit_final_norm(session, stage, sizes);
 }

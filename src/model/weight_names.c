@@ -121,14 +121,13 @@ static void split_in_proj(vkf_attention_weights *attention)
 
 void vkf__weights_link(const vkf_model_config *config, vkf__weights *weights)
 {
-    for (uint32_t i = 0; i < config->num_encoder_layers; i++)
+    bool in_proj = config->kind == VKF_MODEL_TRANSFORMER || config->kind == VKF_MODEL_SEQ2SEQ;
+    for (uint32_t i = 0; in_proj && i < config->num_encoder_layers; i++)
         split_in_proj(&weights->encoder[i].self);
-    for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
+    for (uint32_t i = 0; in_proj && i < config->num_decoder_layers; i++) {
         split_in_proj(&weights->decoder[i].self);
         split_in_proj(&weights->decoder[i].cross);
     }
-    if (config->kind != VKF_MODEL_SEQ2SEQ)
-        return;
     if (config->share_embedding)
         weights->target_embedding = weights->source_embedding;
     if (config->tie_projection && weights->projection.rank == 0)

@@ -14,6 +14,11 @@ typedef struct vkf__weight_slot {
     bool f32;    // in f32 whatever the precision: what is added to activations once, by kernels that know no other type
     bool tied;   // an embedding that serves as a Linear's weight, too: it has a slot of its own for that
     vkf_tensor *target;
+    // How the file holds it. Row r of part p of a fused tensor is its row
+    // (r / part_rows * parts + p) * part_rows + r % part_rows.
+    bool transposed; // (in, out)
+    uint32_t parts;  // that share the tensor; 0: it is one of its own
+    uint32_t part, part_rows;
 } vkf__weight_slot;
 
 // Fills `slots` when it is not NULL; always returns their number. The layer arrays of `weights` exist already.

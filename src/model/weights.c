@@ -7,12 +7,12 @@
 #include "base/size.h"
 #include "kernel/memory_plan.h"
 #include "model/family.h"
+#include "model/weight_upload.h"
 #include "op/pack.h"
 #include "shared/gemm.h"
 
 // Tensors are packed into buffers of about this size: few allocations, each one well below what devices allow.
 #define BUFFER_BYTES (UINT64_C(256) << 20)
-#define CHUNK_ELEMENTS (1u << 20)
 
 // Where the tensors of the slots go: buffer and offset each, and the buffers' sizes.
 typedef struct placement {
@@ -93,17 +93,32 @@ fail:
     return status;
 }
 
+// The shape of the tensor in a file: that of all parts of a fused one, and transposed where the file's is.
+typedef struct stored_shape {
+    uint32_t rank, size[2];
+} stored_shape;
+
+static stored_shape shape_in_file(const vkf__weight_slot *slot)
+{
+    stored_shape shape = {slot->rank, {slot->shape[0] * (slot->parts > 0 ? slot->parts : 1), slot->shape[1]}};
+    if (slot->transposed) {
+        shape.size[1] = shape.size[0];
+        shape.size[0] = slot->shape[1];
+    }
+    return shape;
+}
+
 static vkf_status fail_shape(const vkf__host *host, const char *path, const vkf__weight_slot *slot,
-                             const vkf__stored_tensor *stored)
+                             const vkf__stored_tensor *stored, const stored_shape *shape)
 {
     char got[64] = "", expected[64];
     size_t used = 0;
     for (uint32_t i = 0; i < stored->rank && used < sizeof got; i++)
         used += (size_t)snprintf(got + used, sizeof got - used, "%s%" PRIu64, i > 0 ? ", " : "", stored->shape[i]);
-    if (slot->rank == 2)
-        snprintf(expected, sizeof expected, "%u, %u", slot->shape[0], slot->shape[1]);
+    if (shape->rank == 2)
+        snprintf(expected, sizeof expected, "%u, %u", shape->size[0], shape->size[1]);
     else
-        snprintf(expected, sizeof expected, "%u", slot->shape[0]);
+        snprintf(expected, sizeof expected, "%u", shape->size[0]);
     return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s has shape (%s), the configuration asks for (%s)", path,
                      slot->name, got, expected);
 }
@@ -117,11 +132,12 @@ static vkf_status find(vkf_context *context, const vkf__checkpoint *checkpoint, 
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s is missing", vkf__checkpoint_path(checkpoint),
                          slot->name);
     const char *path = vkf__checkpoint_path_of(checkpoint, stored);
-    bool same = stored->rank == slot->rank;
-    for (uint32_t i = 0; same && i < slot->rank; i++)
-        same = stored->shape[i] == slot->shape[i];
+    const stored_shape shape = shape_in_file(slot);
+    bool same = stored->rank == shape.rank;
+    for (uint32_t i = 0; same && i < shape.rank; i++)
+        same = stored->shape[i] == shape.size[i];
     if (!same)
-        return fail_shape(host, path, slot, stored);
+        return fail_shape(host, path, slot, stored, &shape);
     if (stored->type != VKF_STORED_F32 && stored->type != VKF_STORED_F16 && stored->type != VKF_STORED_BF16)
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s is stored as %s, expected F32, F16 or BF16", path,
                          slot->name, vkf__stored_type_name(stored->type));
@@ -183,52 +199,6 @@ fail:
     return status;
 }
 
-// The type was checked when the tensor was found.
-static void convert(const vkf__stored_tensor *stored, uint64_t first, uint64_t count, vkf_dtype dtype, void *out)
-{
-    switch (dtype) {
-    case VKF_DTYPE_F16:
-        (void)vkf__stored_to_f16(stored, first, count, out);
-        break;
-    case VKF_DTYPE_BF16:
-        (void)vkf__stored_to_bf16(stored, first, count, out);
-        break;
-    default:
-        (void)vkf__stored_to_f32(stored, first, count, out);
-        break;
-    }
-}
-
-// With a NaN among its weights a model gives nothing but NaN, and says nothing of where it comes from.
-static vkf_status check_numbers(vkf_context *context, const vkf__checkpoint *checkpoint,
-                                const vkf__stored_tensor *stored, uint64_t first, uint64_t count)
-{
-    uint64_t bad = vkf__stored_first_nan(stored, first, count);
-    if (bad == first + count)
-        return VKF_OK;
-    return vkf__fail(&context->host, VKF_ERROR_FORMAT, "%s: element %" PRIu64 " of tensor %s is not a number",
-                     vkf__checkpoint_path_of(checkpoint, stored), bad, stored->name);
-}
-
-static vkf_status upload(vkf_context *context, const vkf__checkpoint *checkpoint, const vkf__stored_tensor *stored,
-                         const vkf_tensor *to)
-{
-    vkf_status status = VKF_OK;
-    size_t element_bytes = vkf_dtype_size(to->dtype);
-    uint8_t *chunk = NULL;
-    VKF_ALLOC(&context->host, chunk, (size_t)CHUNK_ELEMENTS * element_bytes);
-    for (uint64_t first = 0; first < stored->count; first += CHUNK_ELEMENTS) {
-        uint64_t left = stored->count - first;
-        uint64_t count = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
-        VKF_TRY(check_numbers(context, checkpoint, stored, first, count));
-        convert(stored, first, count, to->dtype, chunk);
-        VKF_TRY(vkf_buffer_write(to->buffer, to->offset_bytes + first * element_bytes, chunk, count * element_bytes));
-    }
-fail:
-    vkf__free(&context->host, chunk);
-    return status;
-}
-
 static vkf_status make_buffers(vkf_context *context, const placement *p, vkf__weights *weights, vkf_buffer **out_rows)
 {
     vkf_status status = VKF_OK;
@@ -245,12 +215,12 @@ fail:
 }
 
 // Tensors that no slot asked for are most likely a sign of a configuration that does not belong to the file; in the files
-// of a family they are heads and constants.
-static void report_unused(vkf_context *context, const vkf__model_source *source, size_t slot_count)
+// of a family they are heads and constants. Several slots may share a tensor: then they follow each other, or are tied.
+static void report_unused(vkf_context *context, const vkf__model_source *source, const preparation *p)
 {
-    const vkf_model_config *config = &source->config;
-    size_t used = slot_count - (config->tie_projection && config->kind == VKF_MODEL_SEQ2SEQ ? 1 : 0);
-    size_t count = vkf__checkpoint_count(source->checkpoint);
+    size_t used = 0, count = vkf__checkpoint_count(source->checkpoint);
+    for (size_t i = 0; i < p->count; i++)
+        used += !p->slots[i].tied && p->slots[i].part == 0;
     if (count > used)
         vkf__log(&context->host, source->family ? VKF_SEVERITY_INFO : VKF_SEVERITY_WARNING,
                  "%s: %zu tensors of %zu are not used by this configuration", vkf__checkpoint_path(source->checkpoint),
@@ -270,10 +240,10 @@ static vkf_status fill_slot(vkf_context *context, const vkf__checkpoint *checkpo
         rows.buffer = p->rows;
         rows.offset_bytes = 0;
         rows.layout = VKF_LAYOUT_ROWS;
-        VKF_TRY(upload(context, checkpoint, p->stored[index], &rows));
+        VKF_TRY(vkf__upload_weight(context, checkpoint, p->stored[index], &p->slots[index], &rows));
         VKF_TRY(vkf__pack(context, &rows, &tensor));
     } else {
-        VKF_TRY(upload(context, checkpoint, p->stored[index], &tensor));
+        VKF_TRY(vkf__upload_weight(context, checkpoint, p->stored[index], &p->slots[index], &tensor));
     }
     *p->slots[index].target = tensor;
 fail:
@@ -287,11 +257,16 @@ vkf_status vkf__weights_load(vkf_context *context, const vkf__model_source *sour
     preparation p = {0};
     VKF_TRY(prepare(context, source, storage, &p));
     VKF_TRY(make_buffers(context, &p.places, &p.weights, &p.rows));
-    for (size_t i = 0; i < p.count; i++)
+    for (size_t i = 0; i < p.count; i++) {
+        if (source->progress &&
+            !source->progress(source->progress_user, (uint32_t)i, (uint32_t)p.count, p.slots[i].name)) {
+            status = VKF_ERROR_CANCELLED;
+            goto fail;
+        }
         VKF_TRY(fill_slot(context, source->checkpoint, &p, i));
-    report_unused(context, source, p.count);
-    if (!source->family)
-        vkf__weights_link(&source->config, &p.weights);
+    }
+    report_unused(context, source, &p);
+    vkf__weights_link(&source->config, &p.weights);
     *out_weights = p.weights;
     p.weights = (vkf__weights){0};
 fail:

@@ -8,9 +8,16 @@
 #include "kernel/context.h"
 #include "model/config.h"
 
+typedef struct vkf__linear_weights {
+    vkf_tensor weight; // (out, in)
+    vkf_tensor bias;   // optional, (out)
+} vkf__linear_weights;
+
 typedef struct vkf__layer_weights {
     vkf_attention_weights self;
     vkf_attention_weights cross; // decoder layers
+    vkf_tensor q_norm, k_norm;   // optional, (head_dim)
+    vkf__linear_weights gate;    // optional, (dim_feedforward, d_model)
     vkf_feed_forward_weights feed_forward;
     vkf_norm_weights norm[3];
 } vkf__layer_weights;
@@ -21,13 +28,18 @@ typedef struct vkf__weights {
     vkf_norm_weights encoder_norm;
     vkf_norm_weights decoder_norm;
     vkf_tensor source_embedding; // (source_vocab, d_model), SEQ2SEQ and ENCODER
-    vkf_tensor positions;        // (position_offset + max_source_len, d_model) f32, ENCODER
+    vkf_tensor positions;        // learned ones, f32: (position_offset + max_source_len, d_model) of an ENCODER,
+                                 // (max_target_len, d_model) of a DECODER that has them
     vkf_tensor token_types;      // (token_types, d_model), ENCODER with them
     vkf_norm_weights embedding_norm;
-    vkf_tensor target_embedding; // may be source_embedding's view
-    vkf_tensor projection;       // (target_vocab, d_model); may be target_embedding's view
-    vkf_tensor projection_bias;  // optional, (target_vocab)
-    vkf_buffer **buffers;        // owned: what the views above look into
+    vkf_tensor target_embedding;    // may be source_embedding's view
+    vkf_norm_weights final_norm;    // of an ENCODER or a DECODER that has it
+    vkf__linear_weights head_dense; // of an ENCODER's head, if it has them
+    vkf_norm_weights head_norm;
+    vkf_tensor
+        projection; // (target_vocab, d_model), which may be an embedding's view; of a head (head_outputs, d_model)
+    vkf_tensor projection_bias; // optional, (target_vocab)
+    vkf_buffer **buffers;       // owned: what the views above look into
     size_t buffer_count;
 } vkf__weights;
 
@@ -36,6 +48,8 @@ typedef struct vkf__model_source {
     vkf_model_config config;
     const vkf__family *family; // NULL: PyTorch's names
     vkf__checkpoint *checkpoint;
+    vkf_progress_fn progress; // optional, of loading
+    void *progress_user;
 } vkf__model_source;
 
 // The types of a model on the device.

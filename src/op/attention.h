@@ -40,7 +40,7 @@ VKF_MUST_CHECK vkf_status vkf__emit_attention(vkf__work *work, const vkf__attent
 vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__attention_args *args,
                                     vkf_dtype out_types[VKF_KERNEL_MAX_TYPES]);
 
-// Scores, softmax, context. UNSUPPORTED for grouped heads.
+// Scores, softmax, context; as many products as query heads share a key head.
 VKF_MUST_CHECK vkf_status vkf__emit_unfused_attention(vkf__work *work, const vkf__attention_args *args);
 
 #endif

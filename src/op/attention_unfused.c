@@ -2,8 +2,15 @@
 #include "op/attention.h"
 #include "op/gemm.h"
 
-static vkf_status emit_scores(vkf__work *work, const vkf__attention_args *args, const vkf__span *scores)
+// Query heads that share a key head: the products take one of each group at a time.
+static uint32_t group_of(const vkf__attention_args *args)
 {
+    return args->heads / args->kv_heads;
+}
+
+static vkf_status emit_scores(vkf__work *work, const vkf__attention_args *args, const vkf__span *scores, uint32_t g)
+{
+    uint32_t group = group_of(args), plane = args->q_len * args->k_len;
     const vkf__gemm_args gemm = {
         .label = "scores",
         .a = args->q.span,
@@ -12,17 +19,19 @@ static vkf_status emit_scores(vkf__work *work, const vkf__attention_args *args, 
         .m = args->q_len,
         .n = args->k_len,
         .k = args->head_dim,
-        .batch = args->batch * args->heads,
-        .batch_inner = args->heads,
+        .batch = args->batch * args->kv_heads,
+        .batch_inner = args->kv_heads,
         .lda = args->q.row_stride,
         .ldb = args->k.row_stride,
         .ldd = args->k_len,
         .a_outer = args->q.batch_stride,
-        .a_inner = args->q.head_stride,
+        .a_inner = group * args->q.head_stride,
         .b_outer = args->k.batch_stride,
         .b_inner = args->k.head_stride,
-        .d_outer = args->heads * args->q_len * args->k_len,
-        .d_inner = args->q_len * args->k_len,
+        .d_outer = args->heads * plane,
+        .d_inner = group * plane,
+        .a_first = g * args->q.head_stride,
+        .d_first = (uint64_t)g * plane,
         .transpose_b = true,
         .alpha = 1.0f,
     };
@@ -57,8 +66,9 @@ static vkf_status emit_weights(vkf__work *work, const vkf__attention_args *args,
     return vkf__emit_softmax(work, &softmax);
 }
 
-static vkf_status emit_context(vkf__work *work, const vkf__attention_args *args, const vkf__span *weights)
+static vkf_status emit_context(vkf__work *work, const vkf__attention_args *args, const vkf__span *weights, uint32_t g)
 {
+    uint32_t group = group_of(args), plane = args->q_len * args->k_len;
     const vkf__gemm_args gemm = {
         .label = "context",
         .a = *weights,
@@ -67,17 +77,19 @@ static vkf_status emit_context(vkf__work *work, const vkf__attention_args *args,
         .m = args->q_len,
         .n = args->v_head_dim,
         .k = args->k_len,
-        .batch = args->batch * args->heads,
-        .batch_inner = args->heads,
+        .batch = args->batch * args->kv_heads,
+        .batch_inner = args->kv_heads,
         .lda = args->k_len,
         .ldb = args->v.row_stride,
         .ldd = args->out.row_stride,
-        .a_outer = args->heads * args->q_len * args->k_len,
-        .a_inner = args->q_len * args->k_len,
+        .a_outer = args->heads * plane,
+        .a_inner = group * plane,
         .b_outer = args->v.batch_stride,
         .b_inner = args->v.head_stride,
         .d_outer = args->out.batch_stride,
-        .d_inner = args->out.head_stride,
+        .d_inner = group * args->out.head_stride,
+        .a_first = (uint64_t)g * plane,
+        .d_first = g * args->out.head_stride,
         .alpha = 1.0f,
     };
     return vkf__emit_gemm(work, &gemm);
@@ -87,18 +99,17 @@ vkf_status vkf__emit_unfused_attention(vkf__work *work, const vkf__attention_arg
 {
     vkf_status status = VKF_OK;
     vkf__span scores = args->weights; // (batch, heads, q_len, k_len)
-    if (args->kv_heads != args->heads)
-        return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
-                         "%s.%s: no kernel of this device takes grouped heads of these sizes", work->name, args->label);
     if (!vkf__present(&scores)) {
         const uint64_t factors[] = {args->batch, args->heads, args->q_len, args->k_len};
         uint64_t count = UINT64_MAX;
         (void)vkf__product_u64(factors, 4, &count);
         VKF_TRY(vkf__work_temp(work, VKF_DTYPE_F32, count, &scores));
     }
-    VKF_TRY(emit_scores(work, args, &scores));
+    for (uint32_t g = 0; g < group_of(args); g++)
+        VKF_TRY(emit_scores(work, args, &scores, g));
     VKF_TRY(emit_weights(work, args, &scores));
-    VKF_TRY(emit_context(work, args, &scores));
+    for (uint32_t g = 0; g < group_of(args); g++)
+        VKF_TRY(emit_context(work, args, &scores, g));
 fail:
     return status;
 }

@@ -16,7 +16,7 @@ static uint32_t rows_per_slice(const vkf__work *work, const vkf__embed_args *arg
 
 static vkf_status emit_slice(vkf__work *work, const vkf__embed_args *args, uint32_t begin, uint32_t count)
 {
-    const uint32_t flags[] = {vkf__present(&args->positions)};
+    const uint32_t flags[] = {vkf__present(&args->positions), args->padding_leads};
     vkf__span slice = vkf__span_part(&args->table, (uint64_t)begin * args->dim, (uint64_t)count * args->dim);
     struct vkf_embed_params params = {
         .batch = args->batch,

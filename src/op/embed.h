@@ -13,6 +13,7 @@ typedef struct vkf__embed_args {
     uint32_t batch, len, dim, vocab;
     uint32_t ids_stride, ids_first;
     uint32_t first_position;
+    bool padding_leads; // each row of ids begins with its number of padding tokens, which its positions do not count
     float scale;
 } vkf__embed_args;
 

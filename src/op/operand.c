@@ -22,3 +22,17 @@ vkf__span vkf__span_part(const vkf__span *span, uint64_t first, uint64_t count)
     part.size_bytes = count * element_bytes;
     return part;
 }
+
+bool vkf__span_follows(const vkf__span *first, const vkf__span *second)
+{
+    return first->buffer == second->buffer && first->panels == second->panels && first->dtype == second->dtype &&
+           first->offset_bytes + first->size_bytes == second->offset_bytes;
+}
+
+vkf__span vkf__span_joined(const vkf__span *first, const vkf__span *last)
+{
+    vkf__span whole = *first;
+    if (vkf__present(first))
+        whole.size_bytes = last->offset_bytes + last->size_bytes - first->offset_bytes;
+    return whole;
+}

@@ -12,6 +12,12 @@ vkf__span vkf__span_of(const vkf_tensor *tensor);
 // `count` elements from element `first` on.
 vkf__span vkf__span_part(const vkf__span *span, uint64_t first, uint64_t count);
 
+// Whether `second` begins where `first` ends: then both are one operand.
+bool vkf__span_follows(const vkf__span *first, const vkf__span *second);
+
+// From the beginning of `first` to the end of `last`; absent where `first` is.
+vkf__span vkf__span_joined(const vkf__span *first, const vkf__span *last);
+
 static inline bool vkf__present(const vkf__span *span)
 {
     return span->size_bytes > 0;

@@ -1,40 +1,19 @@
-// Encoders as Hugging Face's transformers saves them, against what transformers computes: tests/pretrained, or the
-// directory VKF_TEST_PRETRAINED, which tools/pretrained has made with another seed.
+// Encoders as Hugging Face's transformers saves them, against what transformers computes.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/safetensors.h"
 #include "support/compare.h"
 #include "support/fixture.h"
-#include "support/model_files.h"
+#include "support/pretrained.h"
 
 #define CASES 3
 // The longest case is shorter, so that a run's sizes are not the session's.
 #define MAX_BATCH 4
 #define MAX_LEN 40
 
-static const char *const families[] = {"bert", "roberta", "distilbert"}; // the first one's tokens have types
-
-// atol and rtol as vkformer/model.h states them.
-static const struct {
-    vkf_model_precision precision;
-    double atol, rtol;
-} precisions[] = {
-    {VKF_MODEL_PRECISION_F32, 5e-5, 1e-4},
-    {VKF_MODEL_PRECISION_F16_WEIGHTS, 2e-2, 2e-2},
-    {VKF_MODEL_PRECISION_BF16_WEIGHTS, 1.6e-1, 1.6e-1},
-    {VKF_MODEL_PRECISION_F16, 3e-2, 3e-2},
-};
-
-// Where the model of a family is; valid until the next call.
-static const char *directory_of(const char *family)
-{
-    static char path[256];
-    const char *root = getenv("VKF_TEST_PRETRAINED");
-    (void)snprintf(path, sizeof path, "%s/%s", root ? root : VKF_TEST_SOURCE_DIR "/tests/pretrained", family);
-    return path;
-}
+static const char *const families[] = {"bert", "roberta", "distilbert",
+                                       "modernbert"}; // the first one's tokens have types
 
 typedef struct run {
     uint32_t batch, len, dim;
@@ -42,49 +21,19 @@ typedef struct run {
     const float *hidden, *embeddings; // what is expected
 } run;
 
-static const vkf__stored_tensor *case_tensor(const vkf__safetensors *file, unsigned number, const char *name)
-{
-    char full[32];
-    (void)snprintf(full, sizeof full, "%u.%s", number, name);
-    const vkf__stored_tensor *tensor = vkf__safetensors_find(file, full);
-    if (!tensor)
-        fail_msg("%s: no tensor %s", vkf__safetensors_path(file), full);
-    return tensor;
-}
-
 static run load_run(const vkf__safetensors *file, unsigned number)
 {
-    const vkf__stored_tensor *hidden = case_tensor(file, number, "hidden");
+    const vkf__stored_tensor *hidden = vkf_test_case_tensor(file, number, "hidden");
     return (run){
         .batch = (uint32_t)hidden->shape[0],
         .len = (uint32_t)hidden->shape[1],
         .dim = (uint32_t)hidden->shape[2],
-        .ids = (const int32_t *)case_tensor(file, number, "ids")->data,
-        .types = (const int32_t *)case_tensor(file, number, "types")->data,
-        .lengths = (const int32_t *)case_tensor(file, number, "lengths")->data,
+        .ids = (const int32_t *)vkf_test_case_tensor(file, number, "ids")->data,
+        .types = (const int32_t *)vkf_test_case_tensor(file, number, "types")->data,
+        .lengths = (const int32_t *)vkf_test_case_tensor(file, number, "lengths")->data,
         .hidden = (const float *)hidden->data,
-        .embeddings = (const float *)case_tensor(file, number, "embeddings")->data,
+        .embeddings = (const float *)vkf_test_case_tensor(file, number, "embeddings")->data,
     };
-}
-
-static vkf__safetensors *open_file(const char *directory, const char *name)
-{
-    vkf__host host;
-    vkf__safetensors *file = NULL;
-    char path[512];
-    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
-    assert_int_equal(vkf__safetensors_open(&host, path, &file), VKF_OK);
-    return file;
-}
-
-static vkf_model *load_model(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision)
-{
-    const vkf_model_desc desc = {.directory = directory, .precision = precision};
-    vkf_model *model = NULL;
-    if (vkf_model_load(gpu->context, &desc, &model) != VKF_OK)
-        fail_msg("%s: %s", directory, gpu->last_error);
-    return model;
 }
 
 static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model)
@@ -118,9 +67,9 @@ static void encode(vkf_test_gpu *gpu, vkf_session *session, const run *r, bool t
 static void check_family(vkf_test_gpu *gpu, size_t f, size_t precision)
 {
     const char *family = families[f];
-    const char *directory = directory_of(family);
-    vkf__safetensors *file = open_file(directory, "cases.safetensors");
-    vkf_model *model = load_model(gpu, directory, precisions[precision].precision);
+    const char *directory = vkf_test_pretrained(family);
+    vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
+    vkf_model *model = vkf_test_load_pretrained(gpu, directory, vkf_test_bounds[precision].precision);
     vkf_session *session = make_session(gpu, model);
     for (unsigned i = 0; i < CASES; i++) {
         const run r = load_run(file, i);
@@ -128,9 +77,10 @@ static void check_family(vkf_test_gpu *gpu, size_t f, size_t precision)
         float *hidden = calloc(count + pooled, sizeof *hidden);
         assert_non_null(hidden);
         encode(gpu, session, &r, f == 0, hidden, hidden + count);
-        assert_close(hidden, r.hidden, count, precisions[precision].atol, precisions[precision].rtol,
+        assert_close(hidden, r.hidden, count, vkf_test_bounds[precision].atol, vkf_test_bounds[precision].rtol,
                      vkf_test_label(gpu, "%s, case %u, precision %zu, hidden", family, i, precision));
-        assert_close(hidden + count, r.embeddings, pooled, precisions[precision].atol, precisions[precision].rtol,
+        assert_close(hidden + count, r.embeddings, pooled, vkf_test_bounds[precision].atol,
+                     vkf_test_bounds[precision].rtol,
                      vkf_test_label(gpu, "%s, case %u, precision %zu, embeddings", family, i, precision));
         free(hidden);
     }
@@ -144,34 +94,8 @@ static void test_families_in_every_precision(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
-        for (size_t p = 0; p < sizeof precisions / sizeof precisions[0]; p++)
+        for (size_t p = 0; p < VKF_MODEL_PRECISION_COUNT; p++)
             check_family(gpu, f, p);
-}
-
-// Copies a model's directory, with one tensor of it 1.25 times as large.
-static void write_changed(vkf_test_directory *to, const char *from, const vkf__safetensors *file, size_t changed)
-{
-    vkf__host host;
-    char path[512];
-    size_t count = vkf__safetensors_count(file), bytes = 0;
-    vkf__stored_tensor *tensors = calloc(count, sizeof *tensors);
-    assert_non_null(tensors);
-    for (size_t i = 0; i < count; i++)
-        tensors[i] = *vkf__safetensors_at(file, i);
-    float *values = calloc(tensors[changed].count, sizeof *values);
-    assert_non_null(values);
-    assert_true(vkf__stored_to_f32(&tensors[changed], 0, tensors[changed].count, values));
-    for (uint64_t i = 0; i < tensors[changed].count; i++)
-        values[i] *= 1.25f;
-    tensors[changed].data = (const uint8_t *)values;
-    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
-    assert_int_equal(vkf__safetensors_write(&host, vkf_test_path(to, "model.safetensors"), tensors, count), VKF_OK);
-    (void)snprintf(path, sizeof path, "%s/config.json", from);
-    char *config = vkf_test_read_file(path, &bytes);
-    vkf_test_write_file(vkf_test_path(to, "config.json"), config, bytes);
-    free(config);
-    free(values);
-    free(tensors);
 }
 
 // Tensors of heads, constants, and the bias of keys, which adds the same to every score of a query.
@@ -189,9 +113,9 @@ static void test_every_tensor_counts(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++) {
-        const char *directory = directory_of(families[f]);
-        vkf__safetensors *cases = open_file(directory, "cases.safetensors");
-        vkf__safetensors *weights = open_file(directory, "model.safetensors");
+        const char *directory = vkf_test_pretrained(families[f]);
+        vkf__safetensors *cases = vkf_test_open_safetensors(directory, "cases.safetensors");
+        vkf__safetensors *weights = vkf_test_open_safetensors(directory, "model.safetensors");
         const run r = load_run(cases, 1);
         size_t count = (size_t)r.batch * r.len * r.dim;
         float *hidden = calloc(count + (size_t)r.batch * r.dim, sizeof *hidden);
@@ -202,8 +126,8 @@ static void test_every_tensor_counts(void **state)
             if (without_effect(name))
                 continue;
             vkf_test_directory_make(&changed);
-            write_changed(&changed, directory, weights, i);
-            vkf_model *model = load_model(gpu, changed.path, VKF_MODEL_PRECISION_F32);
+            vkf_test_write_changed(&changed, directory, weights, i);
+            vkf_model *model = vkf_test_load_pretrained(gpu, changed.path, VKF_MODEL_PRECISION_F32);
             vkf_session *session = make_session(gpu, model);
             encode(gpu, session, &r, f == 0, hidden, hidden + count);
             if (vkf_test_mismatches(hidden, r.hidden, count, 5e-5, 1e-4) == 0)
@@ -221,13 +145,13 @@ static void test_every_tensor_counts(void **state)
 static void test_plans_are_what_is_allocated(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    const vkf_model_desc model_desc = {.directory = directory_of("bert")};
+    const vkf_model_desc model_desc = {.directory = vkf_test_pretrained("bert")};
     const vkf_session_desc session_desc = {.max_batch = MAX_BATCH, .max_source_len = MAX_LEN};
     vkf_memory_usage usage[3];
     vkf_memory_plan plans[2];
     assert_int_equal(vkf_model_plan(gpu->context, &model_desc, &plans[0]), VKF_OK);
     vkf_context_memory_usage(gpu->context, &usage[0]);
-    vkf_model *model = load_model(gpu, directory_of("bert"), VKF_MODEL_PRECISION_F32);
+    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("bert"), VKF_MODEL_PRECISION_F32);
     vkf_context_memory_usage(gpu->context, &usage[1]);
     assert_int_equal(vkf_session_plan(model, &session_desc, &plans[1]), VKF_OK);
     vkf_session *session = make_session(gpu, model);
@@ -249,11 +173,13 @@ static void refuse(vkf_test_gpu *gpu, vkf_session *session, vkf_encode_args args
 static void test_wrong_arguments_are_refused(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    vkf_model *model = load_model(gpu, directory_of("bert"), VKF_MODEL_PRECISION_F32);
+    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("bert"), VKF_MODEL_PRECISION_F32);
     vkf_session *session = make_session(gpu, model), *none = NULL;
     static const int32_t ids[] = {5, 6, 7}, lengths[] = {3}, types[] = {0, 1, 1};
     static const int32_t bad_ids[] = {5, 101, 7}, bad_length[] = {4}, no_length[] = {0}, bad_types[] = {0, 2, 0};
-    const vkf_encode_args good = {1, 3, ids, lengths, types, NULL, NULL, NULL, NULL, NULL};
+    const vkf_encode_args good = {
+        .batch = 1, .source_len = 3, .source_ids = ids, .source_lengths = lengths, .source_types = types};
+    float logits[3];
     vkf_encode_args args = good;
     assert_int_equal(vkf_session_encode(session, &good), VKF_OK);
     args.source_lengths = NULL;
@@ -268,6 +194,8 @@ static void test_wrong_arguments_are_refused(void **state)
     refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "token type");
     args = good, args.source_len = MAX_LEN + 1;
     refuse(gpu, session, args, VKF_ERROR_TOO_LARGE, "source_len 41");
+    args = good, args.out_logits = logits;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "the model has no head");
     const vkf_session_desc desc = {.max_batch = 1, .max_source_len = 49};
     assert_int_equal(vkf_session_create(model, &desc, &none), VKF_ERROR_TOO_LARGE);
     assert_non_null(strstr(gpu->last_error, "48 positions"));

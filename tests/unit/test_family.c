@@ -84,9 +84,12 @@ static void test_positions_behind_the_padding_token(void **state)
 static void test_what_is_refused(void **state)
 {
     refuse(*state, changed(bert, "\"bert\"", "\"mamba\""), VKF_ERROR_UNSUPPORTED,
-           "\"mamba\"; supported: vkformer-seq2seq, bert, distilbert, roberta, xlm-roberta, camembert");
+           "\"mamba\"; supported: vkformer-seq2seq, bert, distilbert, gpt2, gpt_neox, llama, mistral, modernbert, "
+           "qwen2, qwen3, "
+           "roberta, "
+           "xlm-roberta, camembert");
     refuse(*state, changed(bert, "\"absolute\"", "\"relative_key\""), VKF_ERROR_UNSUPPORTED, "relative_key");
-    refuse(*state, changed(bert, "\"gelu\"", "\"swish\""), VKF_ERROR_UNSUPPORTED, "hidden_act is \"swish\"");
+    refuse(*state, changed(bert, "\"gelu\"", "\"mish\""), VKF_ERROR_UNSUPPORTED, "hidden_act is \"mish\"");
     refuse(*state, changed(bert, "\"hidden_size\": 384, ", ""), VKF_ERROR_FORMAT, "hidden_size");
     refuse(*state, changed(bert, "384", "4294967296"), VKF_ERROR_FORMAT, "hidden_size");
     refuse(*state, changed(bert, "384", "385"), VKF_ERROR_FORMAT, "multiple of the number of heads");

@@ -1,7 +1,9 @@
 // vkformer run: lines of text through a model. This file is its command line.
 #define _POSIX_C_SOURCE 200809L
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,24 +13,105 @@
 
 #define MAX_BATCH 1024
 
-enum { OPT_BATCH = VKF_OPT_OWN, OPT_MAX_LEN, OPT_DTYPE, OPT_TIMING, OPT_ATTENTION };
+enum {
+    OPT_BATCH = VKF_OPT_OWN,
+    OPT_MAX_LEN,
+    OPT_DTYPE,
+    OPT_TIMING,
+    OPT_ATTENTION,
+    OPT_JSON,
+    OPT_MAX_NEW_TOKENS,
+    OPT_CONTEXT,
+    OPT_TEMPERATURE,
+    OPT_TOP_K,
+    OPT_TOP_P,
+    OPT_MIN_P,
+    OPT_REPETITION_PENALTY,
+    OPT_SEED,
+    OPT_STOP,
+};
 
 static void print_help(void)
 {
     fputs("usage: vkformer run [OPTIONS] MODEL [TEXT... | -]\n"
           "\n"
-          "Runs the model in the directory MODEL (config.json, model.safetensors, vocabulary.json) on every TEXT,\n"
-          "or on every line of the standard input, and prints one line for each. An empty line gives an empty\n"
-          "line, and so does, with exit 1, a text that is too long for the model.\n"
+          "Runs the model in the directory MODEL on every TEXT, or on every line of the standard input, and prints\n"
+          "what it says to each. MODEL is this project's own (config.json, model.safetensors, vocabulary.json), or\n"
+          "a decoder as transformers' save_pretrained() writes it (with tokenizer.json), which continues the text.\n"
+          "A text that is too long for the model gives an empty line and exit 1.\n"
           "\n"
-          "  --batch N          lines that run together, 1 to 1024 (default 8; 1 at a terminal)\n"
-          "  --max-len N        longest output in tokens, begin and end included (default: the model's)\n"
-          "  --dtype TYPE       the model's precision on the device: f32 (default), f16, or with\n"
-          "                     its parameters alone in 16 bits f32/f16 or f32/bf16\n"
-          "  --timing           print a table of times on stderr\n"
-          "  --attention FILE   draw the cross attention's weights for the first text, as .svg or .html\n"
+          "  --batch N               lines that run together, 1 to 1024 (default 8; 1 at a terminal)\n"
+          "  --dtype TYPE            the model's precision on the device: f32 (default), f16, or with\n"
+          "                          its parameters alone in 16 bits f32/f16 or f32/bf16\n"
+          "  --json                  print {\"text\": ..., \"output\": ...} and more, a line for each text\n"
+          "  --timing                print times on stderr\n"
+          "\n"
+          "Of models from text to text:\n"
+          "  --max-len N             longest output in tokens, begin and end included (default: the model's)\n"
+          "  --attention FILE        draw the cross attention's weights for the first text, as .svg or .html\n"
+          "\n"
+          "Of decoders:\n"
+          "  --max-new-tokens N      longest continuation in tokens (default 256, or what the context leaves)\n"
+          "  --context N             tokens of a text and its continuation (default: the model's, at most 2048)\n"
+          "  --stop STRING           end the continuation before this; repeatable\n"
+          "  --temperature T         draw tokens with this temperature (default 0: the most probable ones)\n"
+          "  --top-k N, --top-p P, --min-p P\n"
+          "                          draw from the N most probable tokens, from those that together have the\n"
+          "                          probability P, from those with P of the largest one\n"
+          "  --repetition-penalty R  divide the logits of tokens that were there by this\n"
+          "  --seed N                the same seed gives the same tokens on the same device (default 0)\n"
           "\n" VKF_COMMON_HELP,
           stdout);
+}
+
+static bool add_stop(run_options *options, const char *text)
+{
+    if (options->stop_count == VKF_MAX_STOPS || !*text) {
+        vkf_print_error(*text ? "--stop: more than %d strings" : "--stop: the string is empty", VKF_MAX_STOPS);
+        return false;
+    }
+    options->stops[options->stop_count++] = (vkf_text){text, strlen(text)};
+    return true;
+}
+
+static bool parse_seed(const char *text, uint64_t *out_seed)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long seed = strtoull(text, &end, 10);
+    if (errno == 0 && end != text && !*end && *text >= '0' && *text <= '9') {
+        *out_seed = seed;
+        return true;
+    }
+    vkf_print_error("--seed: '%.200s' is no whole number from 0 to 18446744073709551615", text);
+    return false;
+}
+
+static bool parse_generation(int opt, run_options *options)
+{
+    vkf_sampling *sampling = &options->sampling;
+    switch (opt) {
+    case OPT_MAX_NEW_TOKENS:
+        return vkf_parse_u32("--max-new-tokens", optarg, 1, 1u << 20, &options->max_new_tokens);
+    case OPT_CONTEXT:
+        return vkf_parse_u32("--context", optarg, 2, 1u << 20, &options->context);
+    case OPT_TEMPERATURE:
+        return vkf_parse_float("--temperature", optarg, 0.0f, 1e4f, &sampling->temperature);
+    case OPT_TOP_K:
+        return vkf_parse_u32("--top-k", optarg, 0, 1u << 24, &sampling->top_k);
+    case OPT_TOP_P:
+        return vkf_parse_float("--top-p", optarg, 0.0f, 1.0f, &sampling->top_p);
+    case OPT_MIN_P:
+        return vkf_parse_float("--min-p", optarg, 0.0f, 1.0f, &sampling->min_p);
+    case OPT_REPETITION_PENALTY:
+        return vkf_parse_float("--repetition-penalty", optarg, 0.0f, 1e4f, &sampling->repetition_penalty);
+    case OPT_SEED:
+        return parse_seed(optarg, &sampling->seed);
+    case OPT_STOP:
+        return add_stop(options, optarg);
+    default:
+        return vkf_parse_common(opt, optarg, &options->common);
+    }
 }
 
 static bool parse_own(int opt, run_options *options)
@@ -50,8 +133,11 @@ static bool parse_own(int opt, run_options *options)
             return true;
         vkf_print_error("--attention: '%.200s' ends neither in .svg nor in .html", optarg);
         return false;
+    case OPT_JSON:
+        options->json = true;
+        return true;
     default:
-        return vkf_parse_common(opt, optarg, &options->common);
+        return parse_generation(opt, options);
     }
 }
 
@@ -88,6 +174,16 @@ static bool parse(int argc, char **argv, run_options *options)
         {"dtype", required_argument, NULL, OPT_DTYPE},
         {"timing", no_argument, NULL, OPT_TIMING},
         {"attention", required_argument, NULL, OPT_ATTENTION},
+        {"json", no_argument, NULL, OPT_JSON},
+        {"max-new-tokens", required_argument, NULL, OPT_MAX_NEW_TOKENS},
+        {"context", required_argument, NULL, OPT_CONTEXT},
+        {"temperature", required_argument, NULL, OPT_TEMPERATURE},
+        {"top-k", required_argument, NULL, OPT_TOP_K},
+        {"top-p", required_argument, NULL, OPT_TOP_P},
+        {"min-p", required_argument, NULL, OPT_MIN_P},
+        {"repetition-penalty", required_argument, NULL, OPT_REPETITION_PENALTY},
+        {"seed", required_argument, NULL, OPT_SEED},
+        {"stop", required_argument, NULL, OPT_STOP},
         VKF_COMMON_LONG_OPTIONS,
         {0},
     };
@@ -95,6 +191,22 @@ static bool parse(int argc, char **argv, run_options *options)
         if (!parse_own(opt, options))
             return false;
     return options->common.help || parse_arguments(argc, argv, options);
+}
+
+static bool run_seq2seq(const run_options *options)
+{
+    run_state state;
+    bool done = vkf_run_prepare(options, &state) && vkf_run_lines(&state) && !state.refused;
+    vkf_run_release(&state);
+    return done;
+}
+
+static bool run(const run_options *options)
+{
+    vkf_model_kind kind = VKF_MODEL_SEQ2SEQ;
+    if (!vkf_run_kind(options, &kind))
+        return false;
+    return kind == VKF_MODEL_DECODER ? vkf_run_generation(options) : run_seq2seq(options);
 }
 
 int vkf_cmd_run(int argc, char **argv)
@@ -108,10 +220,8 @@ int vkf_cmd_run(int argc, char **argv)
             print_help();
             code = VKF_EXIT_DONE;
         } else {
-            run_state state;
-            if (vkf_run_prepare(&options, &state) && vkf_run_lines(&state) && !state.refused)
+            if (run(&options))
                 code = VKF_EXIT_DONE;
-            vkf_run_release(&state);
             code = vkf_common_exit_code(&options.common, code);
         }
     }

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "base/size.h"
+#include "model/model_directory.h"
 #include "progress.h"
 #include "run_state.h"
+#include "session_context.h"
 
 #define DEFAULT_BATCH 8
 
@@ -44,12 +46,22 @@ static bool check_model(run_state *state)
     return true;
 }
 
-static bool check_kind(const run_state *state)
+bool vkf_run_kind(const run_options *options, vkf_model_kind *out_kind)
 {
-    if (state->config.kind == VKF_MODEL_SEQ2SEQ)
+    vkf__host host;
+    vkf__model_source source;
+    if (vkf__host_init(&host, NULL, vkf_message_log_receive, options->common.messages, VKF_SEVERITY_WARNING) != VKF_OK)
+        return false;
+    vkf_status status = vkf__model_directory_load(&host, options->model_directory, &source);
+    if (status != VKF_OK) {
+        vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
+        return false;
+    }
+    *out_kind = source.config.kind;
+    if (*out_kind == VKF_MODEL_SEQ2SEQ || *out_kind == VKF_MODEL_DECODER)
         return true;
-    vkf_print_error("'%s' is no model from text to text%s", state->options->model_directory,
-                    state->config.kind == VKF_MODEL_ENCODER ? "; vkformer embed runs it" : "");
+    vkf_print_error("'%s' is no model from text to text%s", options->model_directory,
+                    *out_kind == VKF_MODEL_ENCODER ? "; vkformer embed runs it" : "");
     return false;
 }
 
@@ -61,8 +73,6 @@ static bool load_model(run_state *state)
     vkf_status status = vkf_model_load(state->context, &desc, &state->model);
     if (status == VKF_OK) {
         vkf_model_get_config(state->model, &state->config);
-        if (!check_kind(state))
-            return false;
         status = vkf_vocabulary_load(state->context, options->model_directory, &state->vocabulary);
     }
     state->timing.model_ms = vkf_now_ms() - start_ms;

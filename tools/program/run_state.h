@@ -7,6 +7,8 @@
 #include "run_timing.h"
 #include "text_lines.h"
 
+#define VKF_MAX_STOPS 16
+
 typedef struct run_options {
     vkf_common_options common;
     const char *model_directory;
@@ -17,6 +19,12 @@ typedef struct run_options {
     vkf_model_precision precision;
     bool timing;
     const char *attention_path; // NULL: not wanted
+    bool json;
+    // Of decoders.
+    uint32_t max_new_tokens, context; // 0: not given
+    vkf_sampling sampling;
+    vkf_text stops[VKF_MAX_STOPS];
+    uint32_t stop_count;
 } run_options;
 
 // Everything that lives as long as the command.
@@ -45,6 +53,12 @@ typedef struct run_batch {
     uint32_t row_count;
     uint32_t source_len; // of the longest row
 } run_batch;
+
+// What the model in the options' directory is. False: the reason has been printed.
+bool vkf_run_kind(const run_options *options, vkf_model_kind *out_kind);
+
+// Continues every text with a decoder, and prints what follows. False: the reason has been printed.
+bool vkf_run_generation(const run_options *options);
 
 // Opens the device, loads the model and makes the session. False: the reason has been printed. In either case
 // vkf_run_release() afterwards.

@@ -1,0 +1,73 @@
+// Text generation: prompts in, their continuations out, as transformers' generate() gives them.
+#ifndef VKFORMER_GENERATE_H
+#define VKFORMER_GENERATE_H
+
+#include <vkformer/model.h>
+#include <vkformer/tokenizer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A DECODER model, its tokenizer.json and a session of its own.
+typedef struct vkf_generator vkf_generator;
+
+typedef struct vkf_generator_desc {
+    const char *directory; // config.json, the weights and tokenizer.json; see vkf_model_desc
+    vkf_model_precision precision;
+    uint32_t max_batch;       // prompts that run together; 0: 1
+    uint32_t max_context;     // tokens of a prompt and its continuation; 0: the model's, at most 2048
+    uint32_t max_prompt_len;  // as in vkf_session_desc
+    vkf_progress_fn progress; // optional, of loading: as in vkf_model_desc
+    void *progress_user;
+} vkf_generator_desc;
+
+// Ownership: the caller owns the generator and destroys it before the context. It belongs to one thread at a time.
+// Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); UNSUPPORTED (the model is no decoder).
+VKF_API VKF_MUST_CHECK vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc,
+                                                       vkf_generator **out_generator);
+VKF_API void vkf_generator_destroy(vkf_generator **generator);
+VKF_API void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *out_config);
+// Tokens that prompt and continuation have room for.
+VKF_API uint32_t vkf_generator_context(const vkf_generator *generator);
+
+// A part of prompt `prompt`'s continuation, whole characters of UTF-8, as soon as it is known; false ends it there.
+typedef bool (*vkf_text_fn)(void *user, uint32_t prompt, const char *bytes, size_t size_bytes);
+
+// What follows a prompt.
+typedef struct vkf_continuation {
+    char *text; // without special tokens and stop strings; a zero follows
+    size_t size_bytes;
+    int32_t *ids; // (id_count) the generated tokens, all of them
+    uint32_t id_count;
+    uint32_t prompt_count; // tokens of the prompt, special ones counted
+    vkf_stop_reason reason;
+    vkf_allocator allocator; // private: where the arrays came from
+} vkf_continuation;
+// Accepts NULL and a zeroed continuation; leaves it zeroed.
+VKF_API void vkf_continuation_free(vkf_continuation *continuation);
+
+typedef struct vkf_generator_args {
+    const vkf_text *prompts; // (count); one of no tokens is the model's bos
+    uint32_t count;
+    uint32_t max_new_tokens; // 0: until the context is full
+    vkf_sampling sampling;
+    const vkf_text *stops; // optional, (stop_count): a continuation ends before the first of them (reason EOS)
+    uint32_t stop_count;
+    vkf_text_fn on_text; // optional
+    void *on_text_user;
+    vkf_progress_fn progress; // optional; of a prompt, per part, as in vkf_generate_args
+    void *progress_user;
+    vkf_continuation *out_continuations; // (count); the caller's, see vkf_continuation_free(). Untouched on failure
+    vkf_generation_cost *out_cost;       // optional, of all batches
+} vkf_generator_args;
+
+// Prompts of like length run together, whatever their order; greedy continuations do not depend on their neighbours.
+// Statuses: INVALID_ARGUMENT, TOO_LARGE (a prompt and max_new_tokens exceed the context), CANCELLED, OUT_OF_HOST_MEMORY,
+// DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,57 @@
+// Public entry point of generation: arguments are checked here, all before anything is written.
+#include <math.h>
+
+#include "api/check.h"
+#include "model/session_run.h"
+
+static vkf_status fail_argument(const vkf_session *session, const char *why)
+{
+    return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT, "vkf_session_generate: %s", why);
+}
+
+static vkf_status check_prompts(const vkf_session *session, const vkf_generate_args *args)
+{
+    const vkf__host *host = &session->context->host;
+    uint32_t vocab = session->model->config.target_vocab;
+    const int32_t *id = args->prompt_ids;
+    for (uint32_t row = 0; row < args->batch; row++) {
+        if (args->prompt_lengths[row] == 0)
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_session_generate: prompt %u is empty", row);
+        for (uint32_t t = 0; t < args->prompt_lengths[row]; t++, id++)
+            if (*id < 0 || (uint32_t)*id >= vocab)
+                return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                                 "vkf_session_generate: token id %d in prompt %u is outside the vocabulary of %u", *id,
+                                 row, vocab);
+    }
+    return VKF_OK;
+}
+
+static bool sampling_valid(const vkf_sampling *s)
+{
+    return s->temperature >= 0.0f && s->temperature < INFINITY && s->top_p >= 0.0f && s->top_p <= 1.0f &&
+           s->min_p >= 0.0f && s->min_p <= 1.0f && s->repetition_penalty >= 0.0f && s->repetition_penalty < INFINITY;
+}
+
+vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args)
+{
+    if (!session || !args)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    if (session->model->config.kind != VKF_MODEL_DECODER || session->desc.max_target_len < 2)
+        return fail_argument(session, "the model does not continue prompts, or max_target_len is below 2");
+    if (args->batch == 0 || !args->prompt_ids || !args->prompt_lengths || !args->out_ids || !args->out_lengths ||
+        (args->stop_count > 0 && !args->stop_ids))
+        return fail_argument(session,
+                             "batch is 0, or prompt_ids, prompt_lengths, out_ids, out_lengths or stop_ids NULL");
+    if (args->batch > session->desc.max_batch)
+        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
+                         "vkf_session_generate: batch %u beyond the session's %u", args->batch,
+                         session->desc.max_batch);
+    if (!sampling_valid(&args->sampling))
+        return fail_argument(session,
+                             "temperature or repetition_penalty is below 0, or top_p or min_p not between 0 and 1");
+    VKF_TRY(check_prompts(session, args));
+    VKF_TRY(vkf__session_generate(session, args));
+fail:
+    return status;
+}

@@ -1,0 +1,104 @@
+// Public entry points of generators.
+#include "model/generator.h"
+
+#include "base/host.h"
+
+#define DEFAULT_CONTEXT 2048u
+
+static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &generator->context->host;
+    const vkf_model_desc model = {
+        .directory = desc->directory,
+        .precision = desc->precision,
+        .progress = desc->progress,
+        .progress_user = desc->progress_user,
+    };
+    VKF_TRY(vkf__text_model_load(generator->context, &model, &generator->text));
+    const vkf_model_config *config = &generator->text.model->config;
+    if (config->kind != VKF_MODEL_DECODER)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model is no decoder, it continues no text",
+                         desc->directory);
+    uint32_t usual = config->max_target_len < DEFAULT_CONTEXT ? config->max_target_len : DEFAULT_CONTEXT;
+    generator->max_batch = desc->max_batch > 0 ? desc->max_batch : 1;
+    generator->max_context = desc->max_context > 0 ? desc->max_context : usual;
+fail:
+    return status;
+}
+
+vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc, vkf_generator **out_generator)
+{
+    if (!context || !desc || !desc->directory || !out_generator)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    vkf_generator *generator = NULL;
+    VKF_ALLOC(&context->host, generator, 1);
+    generator->context = context;
+    VKF_TRY(load(generator, desc));
+    const vkf_session_desc session = {
+        .max_batch = generator->max_batch,
+        .max_target_len = generator->max_context,
+        .max_prompt_len = desc->max_prompt_len,
+    };
+    VKF_TRY(vkf_session_create(generator->text.model, &session, &generator->session));
+    *out_generator = generator;
+    return VKF_OK;
+fail:
+    vkf_generator_destroy(&generator);
+    return status;
+}
+
+void vkf_generator_destroy(vkf_generator **generator)
+{
+    if (!generator || !*generator)
+        return;
+    vkf_generator *g = *generator;
+    vkf_session_destroy(&g->session);
+    vkf__text_model_free(&g->text);
+    vkf__free(&g->context->host, g);
+    *generator = NULL;
+}
+
+void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *out_config)
+{
+    if (generator && out_config)
+        *out_config = generator->text.model->config;
+}
+
+uint32_t vkf_generator_context(const vkf_generator *generator)
+{
+    return generator ? generator->max_context : 0;
+}
+
+void vkf_continuation_free(vkf_continuation *continuation)
+{
+    if (!continuation)
+        return;
+    const vkf_allocator *allocator = &continuation->allocator;
+    if (continuation->text)
+        allocator->release(allocator->user, continuation->text);
+    if (continuation->ids)
+        allocator->release(allocator->user, continuation->ids);
+    *continuation = (vkf_continuation){0};
+}
+
+static bool texts_given(const vkf_text *texts, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!texts || (!texts[i].bytes && texts[i].size_bytes > 0))
+            return false;
+    return true;
+}
+
+vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args *args)
+{
+    if (!generator || !args)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    if (args->count == 0 || !args->out_continuations || !texts_given(args->prompts, args->count) ||
+        !texts_given(args->stops, args->stop_count))
+        return vkf__fail(
+            &generator->context->host, VKF_ERROR_INVALID_ARGUMENT,
+            "vkf_generator_run: count is 0, or out_continuations, prompts, stops or the bytes of one is NULL");
+    return vkf__generator_run(generator, args);
+}

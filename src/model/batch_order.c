@@ -1,0 +1,26 @@
+#include "model/batch_order.h"
+
+#include <stdlib.h>
+
+// qsort() takes no context of its own, so what is sorted carries its key.
+static int longer_first(const void *a, const void *b)
+{
+    const vkf__ranked *x = a, *y = b;
+    if (x->length != y->length)
+        return x->length > y->length ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+vkf_status vkf__order_by_length(const vkf__host *host, const vkf_encoding *encodings, uint32_t count,
+                                vkf__ranked **out_order)
+{
+    vkf_status status = VKF_OK;
+    vkf__ranked *order = NULL;
+    VKF_ALLOC(host, order, count);
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = (vkf__ranked){i, encodings[i].count};
+    qsort(order, count, sizeof *order, longer_first);
+    *out_order = order;
+fail:
+    return status;
+}

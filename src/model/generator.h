@@ -1,0 +1,19 @@
+// The vkf_generator object: prompts to tokens to batches to continuations.
+#ifndef VKF_MODEL_GENERATOR_H
+#define VKF_MODEL_GENERATOR_H
+
+#include <vkformer/generate.h>
+
+#include "model/session.h"
+#include "model/text_model.h"
+
+struct vkf_generator {
+    vkf_context *context;
+    vkf__text_model text;
+    vkf_session *session;
+    uint32_t max_batch, max_context;
+};
+
+VKF_MUST_CHECK vkf_status vkf__generator_run(vkf_generator *generator, const vkf_generator_args *args);
+
+#endif

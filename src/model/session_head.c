@@ -1,0 +1,130 @@
+// What an ENCODER says: the embedding of a sequence, and the logits of the head that it was trained with.
+#include "model/session.h"
+#include "op/gemm.h"
+#include "op/layer_norm.h"
+#include "op/pool.h"
+
+// To (batch, d_model) f32.
+static vkf_status emit_pool(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, uint32_t batch,
+                            vkf_pooling pooling, bool normalise, const vkf__span *out)
+{
+    const vkf_model_config *config = &session->model->config;
+    const vkf__pool_args pool = {
+        .label = "pool",
+        .x = session->spans.memory,
+        .lengths = session->spans.source_key_mask,
+        .out = *out,
+        .batch = batch,
+        .len = sizes->source_len,
+        .dim = config->d_model,
+        .pooling = pooling,
+        .normalise = normalise,
+    };
+    return vkf__emit_pool(&stage->work, &pool);
+}
+
+// Positions, or the sequences' first ones, as the rows of a product.
+typedef struct head_rows {
+    vkf__span x;
+    uint32_t count, stride; // elements from one to the next
+} head_rows;
+
+static vkf_status select_rows(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes,
+                              head_rows *out_rows)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
+    uint32_t d = config->d_model, batch = sizes->logit_rows > 0 ? sizes->batch : 0;
+    head_rows rows = {session->spans.memory, batch * sizes->source_len, d};
+    if (config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION) {
+        rows.count = batch;
+        rows.stride = sizes->source_len * d;
+        if (config->head_pooling != VKF_POOLING_FIRST) {
+            rows.stride = d;
+            VKF_TRY(vkf__work_temp(&stage->work, VKF_DTYPE_F32, (uint64_t)sizes->batch * d, &rows.x));
+            VKF_TRY(emit_pool(session, stage, sizes, batch, config->head_pooling, false, &rows.x));
+        }
+    }
+    *out_rows = rows;
+fail:
+    return status;
+}
+
+static vkf_status emit_linear(vkf__stage *stage, const char *label, const head_rows *rows, const vkf_tensor *weight,
+                              const vkf_tensor *bias, vkf_activation activation, const vkf__span *out)
+{
+    const vkf__gemm_args gemm = {
+        .label = label,
+        .a = rows->x,
+        .b = vkf__span_of(weight),
+        .d = *out,
+        .bias = vkf__span_of(bias),
+        .m = rows->count,
+        .n = weight->shape[0],
+        .k = weight->shape[1],
+        .batch = 1,
+        .lda = rows->stride,
+        .ldb = weight->shape[1],
+        .ldd = weight->shape[0],
+        .transpose_b = true,
+        .alpha = 1.0f,
+        .activation = activation,
+    };
+    return vkf__emit_gemm(&stage->work, &gemm);
+}
+
+// norm(activation(dense(x))), as far as the head has them.
+static vkf_status emit_transform(vkf_session *session, vkf__stage *stage, head_rows *rows)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
+    const vkf__weights *weights = &session->model->weights;
+    vkf__span x;
+    if (weights->head_dense.weight.rank == 0)
+        return VKF_OK;
+    VKF_TRY(vkf__work_temp(&stage->work, rows->x.dtype, (uint64_t)rows->count * config->d_model, &x));
+    VKF_TRY(emit_linear(stage, "head_dense", rows, &weights->head_dense.weight, &weights->head_dense.bias,
+                        config->head_activation, &x));
+    const vkf__layer_norm_args norm = {
+        .label = "head_norm",
+        .x = x,
+        .out = x,
+        .weight = vkf__span_of(&weights->head_norm.weight),
+        .bias = vkf__span_of(&weights->head_norm.bias),
+        .rows = rows->count,
+        .dim = config->d_model,
+        .eps = config->layer_norm_eps,
+    };
+    if (vkf__present(&norm.weight))
+        VKF_TRY(vkf__emit_layer_norm(&stage->work, &norm));
+    *rows = (head_rows){x, rows->count, config->d_model};
+fail:
+    return status;
+}
+
+static vkf_status emit_logits(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    const vkf__weights *weights = &session->model->weights;
+    head_rows rows;
+    VKF_TRY(select_rows(session, stage, sizes, &rows));
+    VKF_TRY(emit_transform(session, stage, &rows));
+    VKF_TRY(emit_linear(stage, "head", &rows, &weights->projection, &weights->projection_bias, VKF_ACTIVATION_NONE,
+                        &session->spans.logits));
+fail:
+    return status;
+}
+
+vkf_status vkf__emit_encoder_head(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
+    if (config->final_norm)
+        VKF_TRY(vkf__emit_final_norm(session, stage, sizes));
+    VKF_TRY(
+        emit_pool(session, stage, sizes, sizes->batch, config->pooling, config->normalise, &session->spans.embeddings));
+    if (vkf__session_has_head(session))
+        VKF_TRY(emit_logits(session, stage, sizes));
+fail:
+    return status;
+}

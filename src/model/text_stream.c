@@ -1,0 +1,146 @@
+#include "model/text_stream.h"
+
+#include <string.h>
+
+void vkf__text_stream_init(vkf__text_stream *stream, const vkf__tokenizer *tokenizer, const vkf_text *stops,
+                           uint32_t stop_count)
+{
+    *stream = (vkf__text_stream){.tokenizer = tokenizer, .stops = stops, .stop_count = stop_count};
+}
+
+void vkf__text_stream_free(vkf__text_stream *stream)
+{
+    if (stream->tokenizer) {
+        vkf__free(stream->tokenizer->host, stream->ids);
+        vkf__free(stream->tokenizer->host, stream->text);
+    }
+    *stream = (vkf__text_stream){0};
+}
+
+static vkf_status append_id(vkf__text_stream *stream, int32_t id)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = stream->tokenizer->host;
+    if (stream->id_count == stream->id_capacity) {
+        uint32_t capacity = stream->id_capacity > 0 ? 2 * stream->id_capacity : 64;
+        int32_t *ids = NULL;
+        VKF_ALLOC(host, ids, capacity);
+        if (stream->id_count > 0)
+            memcpy(ids, stream->ids, stream->id_count * sizeof *ids);
+        vkf__free(host, stream->ids);
+        stream->ids = ids;
+        stream->id_capacity = capacity;
+    }
+    stream->ids[stream->id_count++] = id;
+fail:
+    return status;
+}
+
+static vkf_status reserve_text(vkf__text_stream *stream, size_t size_bytes)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = stream->tokenizer->host;
+    char *text = NULL;
+    if (size_bytes < stream->capacity_bytes)
+        return VKF_OK;
+    VKF_ALLOC(host, text, 2 * size_bytes + 64);
+    if (stream->size_bytes > 0)
+        memcpy(text, stream->text, stream->size_bytes);
+    vkf__free(host, stream->text);
+    stream->text = text;
+    stream->capacity_bytes = 2 * size_bytes + 64;
+fail:
+    return status;
+}
+
+// The text of the tokens from the segment's first one on, behind what stands before it.
+static vkf_status decode_segment(vkf__text_stream *stream)
+{
+    vkf_status status = VKF_OK;
+    const int32_t *ids = stream->ids + stream->segment_id;
+    uint32_t count = stream->id_count - stream->segment_id;
+    size_t bytes = 0;
+    VKF_TRY(vkf__tokenizer_decode(stream->tokenizer, ids, count, true, &bytes, NULL));
+    VKF_TRY(reserve_text(stream, stream->segment_begin + bytes + 1));
+    bytes = stream->capacity_bytes - stream->segment_begin;
+    char *text = stream->text + stream->segment_begin;
+    VKF_TRY(vkf__tokenizer_decode(stream->tokenizer, ids, count, true, &bytes, text));
+    size_t skip = stream->segment_skip < bytes ? stream->segment_skip : bytes;
+    memmove(text, text + skip, bytes - skip + 1);
+    stream->size_bytes = stream->segment_begin + bytes - skip;
+fail:
+    return status;
+}
+
+// Nothing before this token is decoded again. It stays as context: decoders treat what comes first in another way.
+static vkf_status begin_segment(vkf__text_stream *stream)
+{
+    size_t bytes = 0;
+    vkf_status status =
+        vkf__tokenizer_decode(stream->tokenizer, stream->ids + stream->id_count - 1, 1, true, &bytes, NULL);
+    stream->segment_id = stream->id_count - 1;
+    stream->segment_begin = stream->size_bytes;
+    stream->segment_skip = bytes;
+    return status;
+}
+
+// The place of the first stop string that begins at `from` or later; SIZE_MAX: there is none.
+static size_t find_stop(const vkf__text_stream *stream, size_t from)
+{
+    for (size_t at = from; at < stream->size_bytes; at++)
+        for (uint32_t i = 0; i < stream->stop_count; i++) {
+            const vkf_text *stop = &stream->stops[i];
+            if (stop->size_bytes > 0 && stop->size_bytes <= stream->size_bytes - at &&
+                memcmp(stream->text + at, stop->bytes, stop->size_bytes) == 0)
+                return at;
+        }
+    return SIZE_MAX;
+}
+
+// Where the text's end could be the beginning of a stop string; its own end where it could not.
+static size_t possible_stop(const vkf__text_stream *stream, size_t from)
+{
+    for (size_t at = from; at < stream->size_bytes; at++)
+        for (uint32_t i = 0; i < stream->stop_count; i++) {
+            size_t rest = stream->size_bytes - at;
+            if (rest < stream->stops[i].size_bytes && memcmp(stream->text + at, stream->stops[i].bytes, rest) == 0)
+                return at;
+        }
+    return stream->size_bytes;
+}
+
+// A character of several tokens decodes to U+FFFD until the last of them is there.
+static bool ends_in_replacement(const vkf__text_stream *stream)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    return stream->size_bytes >= stream->segment_begin + 3 &&
+           memcmp(stream->text + stream->size_bytes - 3, replacement, 3) == 0;
+}
+
+vkf_status vkf__text_stream_add(vkf__text_stream *stream, int32_t id)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(append_id(stream, id));
+    VKF_TRY(decode_segment(stream));
+    size_t stop = find_stop(stream, stream->certain_bytes);
+    if (stop != SIZE_MAX) {
+        stream->stopped = true;
+        stream->size_bytes = stream->certain_bytes = stop;
+        stream->text[stop] = '\0';
+        return VKF_OK;
+    }
+    if (ends_in_replacement(stream))
+        return VKF_OK;
+    size_t certain = possible_stop(stream, stream->certain_bytes);
+    if (certain > stream->certain_bytes)
+        stream->certain_bytes = certain;
+    if (certain == stream->size_bytes && certain > stream->segment_begin && stream->text[certain - 1] == '\n')
+        VKF_TRY(begin_segment(stream));
+fail:
+    return status;
+}
+
+void vkf__text_stream_end(vkf__text_stream *stream)
+{
+    stream->certain_bytes = stream->size_bytes;
+}

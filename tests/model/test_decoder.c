@@ -1,0 +1,405 @@
+// Decoders as Hugging Face's transformers saves them, against what transformers computes: logits, and greedy tokens.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/compare.h"
+#include "support/fixture.h"
+#include "support/pretrained.h"
+
+#define CASES 4
+#define NEW_TOKENS 12
+// Larger than every case, and prompts in parts that divide none of them.
+#define MAX_BATCH 4
+#define PROMPT_LEN 7
+
+static const char *const families[] = {"gpt2", "gpt_neox", "llama", "mistral", "qwen2", "qwen3"};
+#define FAMILIES (sizeof families / sizeof families[0])
+
+typedef struct run {
+    uint32_t batch, len, vocab;
+    const int32_t *ids, *starts; // (batch, len), padded in front; (batch)
+    const float *logits;         // what is expected
+    const int32_t *greedy;       // (batch, NEW_TOKENS)
+} run;
+
+static run load_run(const vkf__safetensors *file, unsigned number)
+{
+    const vkf__stored_tensor *logits = vkf_test_case_tensor(file, number, "logits");
+    return (run){
+        .batch = (uint32_t)logits->shape[0],
+        .len = (uint32_t)logits->shape[1],
+        .vocab = (uint32_t)logits->shape[2],
+        .ids = (const int32_t *)vkf_test_case_tensor(file, number, "ids")->data,
+        .starts = (const int32_t *)vkf_test_case_tensor(file, number, "starts")->data,
+        .logits = (const float *)logits->data,
+        .greedy = (const int32_t *)vkf_test_case_tensor(file, number, "greedy")->data,
+    };
+}
+
+static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model)
+{
+    vkf_model_config config;
+    vkf_model_get_config(model, &config);
+    const vkf_session_desc desc = {
+        .max_batch = MAX_BATCH,
+        .max_target_len = config.max_target_len,
+        .max_logit_rows = 5,
+        .max_prompt_len = PROMPT_LEN,
+    };
+    vkf_session *session = NULL;
+    if (vkf_session_create(model, &desc, &session) != VKF_OK)
+        fail_msg("%s", gpu->last_error);
+    return session;
+}
+
+// Logits of padding, which mean nothing, as zeros.
+static void decode(vkf_test_gpu *gpu, vkf_session *session, const run *r, float *logits)
+{
+    uint32_t starts[MAX_BATCH];
+    for (uint32_t b = 0; b < r->batch; b++)
+        starts[b] = (uint32_t)r->starts[b];
+    const vkf_decode_args args = {
+        .batch = r->batch,
+        .target_len = r->len,
+        .target_ids = r->ids,
+        .target_starts = starts,
+        .out_logits = logits,
+    };
+    if (vkf_session_decode(session, &args) != VKF_OK)
+        fail_msg("%s", gpu->last_error);
+    for (uint32_t b = 0; b < r->batch; b++)
+        memset(logits + (size_t)b * r->len * r->vocab, 0, (size_t)starts[b] * r->vocab * sizeof *logits);
+}
+
+static double largest(const float *values, size_t count)
+{
+    double most = 1;
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, fabs((double)values[i]));
+    return most;
+}
+
+static uint32_t context_of(vkf_model *model)
+{
+    vkf_model_config config;
+    vkf_model_get_config(model, &config);
+    return config.max_target_len;
+}
+
+static bool is_dynamic(vkf_model *model)
+{
+    vkf_model_config config;
+    vkf_model_get_config(model, &config);
+    return config.rotary.dynamic_from > 0;
+}
+
+// Row `b` of a case without its padding. With dynamic scaling the longest row of a batch decides for all, and what is
+// expected is that of each row alone.
+static run row_of(const run *r, uint32_t b)
+{
+    static const int32_t no_padding = 0;
+    uint32_t start = (uint32_t)r->starts[b];
+    return (run){
+        .batch = 1,
+        .len = r->len - start,
+        .vocab = r->vocab,
+        .ids = r->ids + (size_t)b * r->len + start,
+        .starts = &no_padding,
+        .logits = r->logits + ((size_t)b * r->len + start) * r->vocab,
+        .greedy = r->greedy + (size_t)b * NEW_TOKENS,
+    };
+}
+
+static void check_run(vkf_test_gpu *gpu, vkf_session *session, const run *r, const vkf_test_bound *bound,
+                      const char *label)
+{
+    size_t count = (size_t)r->batch * r->len * r->vocab;
+    float *logits = calloc(count, sizeof *logits);
+    assert_non_null(logits);
+    decode(gpu, session, r, logits);
+    assert_close(logits, r->logits, count, bound->atol * largest(r->logits, count), bound->rtol, label);
+    free(logits);
+}
+
+static void check_logits(vkf_test_gpu *gpu, const char *family, size_t precision)
+{
+    const vkf_test_bound *bound = &vkf_test_bounds[precision];
+    vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained(family), "cases.safetensors");
+    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(family), bound->precision);
+    vkf_session *session = make_session(gpu, model);
+    for (unsigned i = 0; i < CASES; i++) {
+        const run whole = load_run(file, i);
+        const char *label = vkf_test_label(gpu, "%s, case %u, precision %zu, logits", family, i, precision);
+        for (uint32_t b = 0; is_dynamic(model) && b < whole.batch; b++) {
+            const run row = row_of(&whole, b);
+            check_run(gpu, session, &row, bound, label);
+        }
+        if (!is_dynamic(model))
+            check_run(gpu, session, &whole, bound, label);
+    }
+    assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+    vkf__safetensors_close(&file);
+}
+
+static void test_logits_in_every_precision(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (size_t p = 0; p < VKF_MODEL_PRECISION_COUNT; p++)
+            check_logits(gpu, families[f], p);
+}
+
+// A case's rows without their padding, as prompts.
+static uint32_t prompts_of(const run *r, int32_t *out_ids, uint32_t out_lengths[MAX_BATCH])
+{
+    uint32_t count = 0;
+    for (uint32_t b = 0; b < r->batch; b++) {
+        out_lengths[b] = r->len - (uint32_t)r->starts[b];
+        memcpy(out_ids + count, r->ids + (size_t)b * r->len + r->starts[b], out_lengths[b] * sizeof *out_ids);
+        count += out_lengths[b];
+    }
+    return count;
+}
+
+static void check_tokens(const char *label, const int32_t *tokens, const int32_t *expected, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (tokens[i] != expected[i])
+            fail_msg("%s: token %zu of row %zu is %d, expected %d", label, i % NEW_TOKENS, i / NEW_TOKENS, tokens[i],
+                     expected[i]);
+}
+
+static void generate(vkf_test_gpu *gpu, vkf_session *session, const run *r, int32_t *out_ids, uint32_t *out_lengths,
+                     vkf_stop_reason *out_reasons)
+{
+    int32_t ids[MAX_BATCH * 64];
+    uint32_t lengths[MAX_BATCH];
+    (void)prompts_of(r, ids, lengths);
+    const vkf_generate_args args = {
+        .batch = r->batch,
+        .prompt_ids = ids,
+        .prompt_lengths = lengths,
+        .max_new_tokens = NEW_TOKENS,
+        .out_ids = out_ids,
+        .out_lengths = out_lengths,
+        .out_reasons = out_reasons,
+    };
+    if (vkf_session_generate(session, &args) != VKF_OK)
+        fail_msg("%s", gpu->last_error);
+}
+
+static void check_greedy(vkf_test_gpu *gpu, vkf_session *session, const run *r, const char *label)
+{
+    int32_t ids[MAX_BATCH * NEW_TOKENS];
+    uint32_t lengths[MAX_BATCH];
+    vkf_stop_reason reasons[MAX_BATCH];
+    generate(gpu, session, r, ids, lengths, reasons);
+    check_tokens(label, ids, r->greedy, (size_t)r->batch * NEW_TOKENS);
+    for (uint32_t b = 0; b < r->batch; b++)
+        assert_true(lengths[b] == NEW_TOKENS || reasons[b] == VKF_STOP_EOS);
+}
+
+static void test_greedy_tokens(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    for (size_t f = 0; f < FAMILIES; f++) {
+        vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
+        vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(families[f]), VKF_MODEL_PRECISION_F32);
+        vkf_session *session = make_session(gpu, model);
+        for (unsigned i = 0; i < CASES; i++) {
+            const run whole = load_run(file, i);
+            const char *label = vkf_test_label(gpu, "%s, case %u", families[f], i);
+            for (uint32_t b = 0; b < whole.batch; b++) {
+                const run row = row_of(&whole, b);
+                if (row.len + NEW_TOKENS <= context_of(model))
+                    check_greedy(gpu, session, &row, label);
+            }
+            if (!is_dynamic(model))
+                check_greedy(gpu, session, &whole, label);
+        }
+        assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
+        vkf_session_destroy(&session);
+        vkf_model_destroy(&model);
+        vkf__safetensors_close(&file);
+    }
+}
+
+// None of a model's tensors goes to the wrong place, or nowhere.
+static void test_every_tensor_counts(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    for (size_t f = 0; f < FAMILIES; f++) {
+        const char *directory = vkf_test_pretrained(families[f]);
+        vkf__safetensors *cases = vkf_test_open_safetensors(directory, "cases.safetensors");
+        vkf__safetensors *weights = vkf_test_open_safetensors(directory, "model.safetensors");
+        const run whole = load_run(cases, 2), r = row_of(&whole, 0);
+        size_t count = (size_t)r.len * r.vocab;
+        float *logits = calloc(count, sizeof *logits);
+        assert_non_null(logits);
+        for (size_t i = 0; i < vkf__safetensors_count(weights); i++) {
+            const char *name = vkf__safetensors_at(weights, i)->name;
+            vkf_test_directory changed;
+            vkf_test_directory_make(&changed);
+            vkf_test_write_changed(&changed, directory, weights, i);
+            vkf_model *model = vkf_test_load_pretrained(gpu, changed.path, VKF_MODEL_PRECISION_F32);
+            vkf_session *session = make_session(gpu, model);
+            decode(gpu, session, &r, logits);
+            if (vkf_test_mismatches(logits, r.logits, count, 5e-5, 1e-4) == 0)
+                fail_msg("%s: %s has no effect", families[f], name);
+            vkf_session_destroy(&session);
+            vkf_model_destroy(&model);
+            vkf_test_directory_remove(&changed);
+        }
+        free(logits);
+        vkf__safetensors_close(&weights);
+        vkf__safetensors_close(&cases);
+    }
+}
+
+static void test_plans_are_what_is_allocated(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const vkf_model_desc model_desc = {.directory = vkf_test_pretrained("llama")};
+    vkf_memory_usage usage[3];
+    vkf_memory_plan plans[2];
+    assert_int_equal(vkf_model_plan(gpu->context, &model_desc, &plans[0]), VKF_OK);
+    vkf_context_memory_usage(gpu->context, &usage[0]);
+    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
+    vkf_context_memory_usage(gpu->context, &usage[1]);
+    const vkf_session_desc desc = {.max_batch = 2, .max_target_len = 16};
+    vkf_session *session = NULL;
+    assert_int_equal(vkf_session_plan(model, &desc, &plans[1]), VKF_OK);
+    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
+    vkf_context_memory_usage(gpu->context, &usage[2]);
+    for (size_t i = 0; i < 2; i++)
+        for (uint32_t heap = 0; heap < plans[i].heap_count; heap++)
+            assert_int_equal(usage[i + 1].used_bytes[heap] - usage[i].used_bytes[heap], plans[i].heap_bytes[heap]);
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+}
+
+static bool stop_at_third(void *user, uint32_t row, int32_t token)
+{
+    uint32_t *counts = user;
+    (void)token;
+    return ++counts[row] < 3;
+}
+
+// A prompt that has at least three tokens before its end.
+static run long_continuation(const vkf__safetensors *file)
+{
+    for (unsigned i = 1; i < CASES; i++) {
+        const run whole = load_run(file, i);
+        for (uint32_t b = 0; b < whole.batch; b++) {
+            const run r = row_of(&whole, b);
+            if (r.greedy[3] != 0) // padding
+                return r;
+        }
+    }
+    fail_msg("%s: all end at once", vkf__safetensors_path(file));
+    return load_run(file, 0);
+}
+
+// The ways in which a row may end, beside the end token.
+static void test_stops(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained("gpt2"), "cases.safetensors");
+    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("gpt2"), VKF_MODEL_PRECISION_F32);
+    const run r = long_continuation(file);
+    const vkf_session_desc desc = {.max_batch = 1, .max_target_len = r.len + 3};
+    vkf_session *session = NULL;
+    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
+    int32_t ids[NEW_TOKENS];
+    uint32_t length = 0, seen[1] = {0};
+    vkf_stop_reason reason = VKF_STOP_REASON_COUNT;
+    vkf_generate_args args = {.batch = 1,
+                              .prompt_ids = r.ids,
+                              .prompt_lengths = &r.len,
+                              .out_ids = ids,
+                              .out_lengths = &length,
+                              .out_reasons = &reason};
+    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_true(reason == VKF_STOP_CONTEXT && length == 3);
+    args.max_new_tokens = 2;
+    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_true(reason == VKF_STOP_LENGTH && length == 2);
+    args.stop_ids = &r.greedy[1];
+    args.stop_count = 1;
+    args.max_new_tokens = 3;
+    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_true(reason == VKF_STOP_EOS && length == (r.greedy[0] == r.greedy[1] ? 1 : 2));
+    args.stop_count = 0;
+    args.on_token = stop_at_third;
+    args.on_token_user = seen;
+    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_true(reason == VKF_STOP_CALLER && length == 3);
+    args.max_new_tokens = 4;
+    assert_int_equal(vkf_session_generate(session, &args), VKF_ERROR_TOO_LARGE);
+    assert_non_null(strstr(gpu->last_error, "the context is full"));
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+    vkf__safetensors_close(&file);
+}
+
+static void refuse(vkf_test_gpu *gpu, vkf_session *session, vkf_generate_args args, vkf_status expected,
+                   const char *text)
+{
+    vkf_status status = vkf_session_generate(session, &args);
+    if (status != expected || !strstr(gpu->last_error, text))
+        fail_msg("status %d with \"%s\", expected %d with \"%s\"", status, gpu->last_error, expected, text);
+}
+
+static void test_wrong_arguments_are_refused(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("qwen3"), VKF_MODEL_PRECISION_F32);
+    vkf_session *session = make_session(gpu, model), *none = NULL;
+    static const int32_t ids[] = {5, 6, 7}, bad_ids[] = {5, 101, 7};
+    static const uint32_t three[] = {3}, zero[] = {0}, starts[] = {3};
+    int32_t out_ids[4] = {-7, -7, -7, -7};
+    uint32_t out_lengths[1] = {77};
+    const vkf_generate_args good = {.batch = 1,
+                                    .prompt_ids = ids,
+                                    .prompt_lengths = three,
+                                    .max_new_tokens = 4,
+                                    .out_ids = out_ids,
+                                    .out_lengths = out_lengths};
+    vkf_generate_args args = good;
+    args.prompt_ids = bad_ids;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "token id 101");
+    args = good, args.prompt_lengths = zero;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "prompt 0 is empty");
+    args = good, args.out_ids = NULL;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "out_ids");
+    args = good, args.batch = MAX_BATCH + 1;
+    refuse(gpu, session, args, VKF_ERROR_TOO_LARGE, "batch 5");
+    args = good, args.max_new_tokens = 46;
+    refuse(gpu, session, args, VKF_ERROR_TOO_LARGE, "the context is full");
+    assert_true(out_ids[0] == -7 && out_lengths[0] == 77);
+    const vkf_decode_args decode = {.batch = 1, .target_len = 3, .target_ids = ids, .target_starts = starts};
+    assert_int_equal(vkf_session_decode(session, &decode), VKF_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(gpu->last_error, "target_starts[0] is 3"));
+    assert_int_equal(vkf_session_encode(session, &(vkf_encode_args){.batch = 1}), VKF_ERROR_INVALID_ARGUMENT);
+    const vkf_session_desc desc = {.max_batch = 1, .max_target_len = 49};
+    assert_int_equal(vkf_session_create(model, &desc, &none), VKF_ERROR_TOO_LARGE);
+    assert_non_null(strstr(gpu->last_error, "48 positions"));
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_logits_in_every_precision),
+        cmocka_unit_test(test_greedy_tokens),
+        cmocka_unit_test(test_every_tensor_counts),
+        cmocka_unit_test(test_plans_are_what_is_allocated),
+        cmocka_unit_test(test_stops),
+        cmocka_unit_test(test_wrong_arguments_are_refused),
+    };
+    return cmocka_run_group_tests_name("decoder", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
+}

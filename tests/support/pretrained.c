@@ -1,0 +1,75 @@
+#include "pretrained.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const vkf_test_bound vkf_test_bounds[VKF_MODEL_PRECISION_COUNT] = {
+    {VKF_MODEL_PRECISION_F32, 5e-5, 1e-4},
+    {VKF_MODEL_PRECISION_F16_WEIGHTS, 2e-2, 2e-2},
+    {VKF_MODEL_PRECISION_BF16_WEIGHTS, 1.6e-1, 1.6e-1},
+    {VKF_MODEL_PRECISION_F16, 3e-2, 3e-2},
+};
+
+const char *vkf_test_pretrained(const char *family)
+{
+    static char path[256];
+    const char *root = getenv("VKF_TEST_PRETRAINED");
+    (void)snprintf(path, sizeof path, "%s/%s", root ? root : VKF_TEST_SOURCE_DIR "/tests/pretrained", family);
+    return path;
+}
+
+vkf__safetensors *vkf_test_open_safetensors(const char *directory, const char *name)
+{
+    vkf__host host;
+    vkf__safetensors *file = NULL;
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
+    assert_int_equal(vkf__safetensors_open(&host, path, &file), VKF_OK);
+    return file;
+}
+
+const vkf__stored_tensor *vkf_test_case_tensor(const vkf__safetensors *file, unsigned number, const char *name)
+{
+    char full[32];
+    (void)snprintf(full, sizeof full, "%u.%s", number, name);
+    const vkf__stored_tensor *tensor = vkf__safetensors_find(file, full);
+    if (!tensor)
+        fail_msg("%s: no tensor %s", vkf__safetensors_path(file), full);
+    return tensor;
+}
+
+vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision)
+{
+    const vkf_model_desc desc = {.directory = directory, .precision = precision};
+    vkf_model *model = NULL;
+    if (vkf_model_load(gpu->context, &desc, &model) != VKF_OK)
+        fail_msg("%s: %s", directory, gpu->last_error);
+    return model;
+}
+
+void vkf_test_write_changed(vkf_test_directory *to, const char *from, const vkf__safetensors *file, size_t changed)
+{
+    vkf__host host;
+    char path[512];
+    size_t count = vkf__safetensors_count(file), bytes = 0;
+    vkf__stored_tensor *tensors = calloc(count, sizeof *tensors);
+    assert_non_null(tensors);
+    for (size_t i = 0; i < count; i++)
+        tensors[i] = *vkf__safetensors_at(file, i);
+    float *values = calloc(tensors[changed].count, sizeof *values);
+    assert_non_null(values);
+    assert_true(vkf__stored_to_f32(&tensors[changed], 0, tensors[changed].count, values));
+    for (uint64_t i = 0; i < tensors[changed].count; i += 3) // not all of it: a norm may follow
+        values[i] *= 1.5f;
+    tensors[changed].data = (const uint8_t *)values;
+    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
+    assert_int_equal(vkf__safetensors_write(&host, vkf_test_path(to, "model.safetensors"), tensors, count), VKF_OK);
+    (void)snprintf(path, sizeof path, "%s/config.json", from);
+    char *config = vkf_test_read_file(path, &bytes);
+    vkf_test_write_file(vkf_test_path(to, "config.json"), config, bytes);
+    free(config);
+    free(values);
+    free(tensors);
+}

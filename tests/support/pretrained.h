@@ -1,0 +1,28 @@
+// Models as Hugging Face's transformers saves them, with what transformers computes: tests/pretrained, or the directory
+// VKF_TEST_PRETRAINED, which tools/pretrained has made with another seed.
+#ifndef VKF_TESTS_PRETRAINED_H
+#define VKF_TESTS_PRETRAINED_H
+
+#include <vkformer/model.h>
+
+#include "fixture.h"
+#include "io/safetensors.h"
+#include "model_files.h"
+
+// Where the model of a family is; valid until the next call.
+const char *vkf_test_pretrained(const char *family);
+vkf__safetensors *vkf_test_open_safetensors(const char *directory, const char *name);
+// Tensor "NUMBER.NAME"; fails the test when there is none.
+const vkf__stored_tensor *vkf_test_case_tensor(const vkf__safetensors *file, unsigned number, const char *name);
+vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision);
+// Copies a model's directory, with every third element of one tensor half as large again.
+void vkf_test_write_changed(vkf_test_directory *to, const char *from, const vkf__safetensors *file, size_t changed);
+
+// What a precision is held to: atol and rtol as vkformer/model.h states them.
+typedef struct vkf_test_bound {
+    vkf_model_precision precision;
+    double atol, rtol;
+} vkf_test_bound;
+extern const vkf_test_bound vkf_test_bounds[VKF_MODEL_PRECISION_COUNT];
+
+#endif

@@ -1,0 +1,117 @@
+"""What generate() of transformers adds to prompts, from models whose texts say something.
+
+i.greedy: (B, 12) I32 with do_sample=False; i.beam, of cases 1 and 2: with num_beams=3, length_penalty=0.8 and
+early_stopping=True. Behind an end token is padding. What generation_config.json has besides is in force. Nothing of it is a
+tie: it stays when noise is added to the logits.
+"""
+import copy
+
+import torch
+import transformers
+
+NEW_TOKENS = 12
+BEAM_CASES = (1, 2)
+BEAM = dict(num_beams=3, length_penalty=0.8, early_stopping=True)
+ATTEMPTS = 100
+SPECIAL = 4  # ids below it are not for texts
+
+
+class Noise(transformers.LogitsProcessor):
+    """More than any float32 arithmetic is off by."""
+
+    def __init__(self, seed):
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def __call__(self, input_ids, scores):
+        return scores + 1e-3 * torch.randn(scores.shape, generator=self.generator, dtype=scores.dtype)
+
+
+def fresh(model):
+    """Dynamic rope scaling remembers the lengths that it has seen."""
+    config = model.config
+    scaling = getattr(config, "rope_scaling", None) or getattr(config, "rope_parameters", None) or {}
+    return copy.deepcopy(model) if scaling.get("rope_type") == "dynamic" else model
+
+
+def continue_row(model, row, noise=None, **options):
+    """(NEW_TOKENS) tokens behind a row of tokens, padded. Beam search puts other tokens behind an end token."""
+    processors = transformers.LogitsProcessorList([] if noise is None else [Noise(noise)])
+    pad = model.config.pad_token_id
+    with torch.no_grad():
+        out = fresh(model).generate(
+            row[None], attention_mask=torch.ones_like(row[None]), do_sample=False, max_new_tokens=NEW_TOKENS,
+            min_new_tokens=0, pad_token_id=pad, logits_processor=processors, **options)[0]
+    out = out[1 if model.config.is_encoder_decoder else len(row):]
+    end = model.generation_config.eos_token_id
+    ends = torch.isin(out, torch.tensor([] if end is None else end)).int()
+    out = torch.where(ends.cumsum(0) - ends > 0, pad, out)
+    return torch.nn.functional.pad(out, (0, NEW_TOKENS - len(out)), value=pad)
+
+
+def generate(model, rows, **options):
+    """(B, NEW_TOKENS), or None where noise changes what is generated."""
+    out = []
+    for row in rows:
+        out.append(continue_row(model, row, **options))
+        if not all(torch.equal(out[-1], continue_row(model, row, noise, **options)) for noise in (1, 2)):
+            return None
+    return torch.stack(out)
+
+
+def swap_tokens(model, a, b):
+    vocab = model.get_output_embeddings().weight.shape[0]
+    with torch.no_grad():
+        for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+            if tensor.dim() == 2 and tensor.shape[0] == vocab:
+                tensor[[a, b]] = tensor[[b, a]]
+            elif name == "final_logits_bias":
+                tensor[:, [a, b]] = tensor[:, [b, a]]
+
+
+def make_end_frequent(model, prompts):
+    """Gives the end token's rows to a token that greedy generation comes to, but not at once."""
+    model.generation_config.eos_token_id, end = None, model.generation_config.eos_token_id
+    rows = [continue_row(model, row).tolist() for rows in prompts for row in rows]
+    model.generation_config.eos_token_id = end
+    late = [token for row in rows for token in set(row[2:]) - set(row[:2])]
+    late = [token for token in late if token >= SPECIAL and token != model.config.pad_token_id]
+    if late:
+        swap_tokens(model, end if isinstance(end, int) else end[0], max(sorted(set(late)), key=late.count))
+
+
+def says_something(model, generated, variety):
+    """Some of the texts end early, few at once, and they are not all the same token again and again."""
+    pad = model.config.pad_token_id
+    rows = [row.tolist() for name, tokens in generated.items() if name.endswith("greedy") for row in tokens]
+    lengths = [sum(token != pad for token in row) for row in rows]
+    ended = sum(1 < n < NEW_TOKENS for n in lengths)
+    return (0 < ended < len(rows) and lengths.count(1) < 2 and all(pad not in row[:n] for row, n in zip(rows, lengths))
+            and len({token for row in rows for token in row}) > variety)
+
+
+def generate_all(model, prompts, variety):
+    """{name: tokens}, or None where one of them is a tie or they say too little."""
+    out = {}
+    for i, rows in enumerate(prompts):
+        out["%d.greedy" % i] = generate(model, rows)
+        if i in BEAM_CASES:
+            out["%d.beam" % i] = generate(model, rows, **BEAM)
+        if any(tokens is None for tokens in out.values()):
+            return None
+    return {name: tokens.int() for name, tokens in out.items()} if says_something(model, out, variety) else None
+
+
+def make_telling(make, what, dtype, variety=NEW_TOKENS):
+    """Calls make(attempt), which gives (model, prompts, [rows of each case]), until the model says something.
+
+    Returns the model as it is to be saved, the same in float64, the prompts, and what it generates."""
+    for attempt in range(ATTEMPTS):
+        model, prompts, rows = make(attempt)
+        make_end_frequent(model, rows)
+        saved = copy.deepcopy(model.to(dtype))
+        model.double()
+        cases = generate_all(model, rows, variety)
+        if cases:
+            print("%s: attempt %d" % (what, attempt + 1))
+            return saved, model, prompts, cases
+    raise SystemExit("%s: no model says something" % what)

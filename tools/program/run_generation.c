@@ -1,0 +1,230 @@
+// vkformer run: texts and what a decoder makes of them.
+#define _POSIX_C_SOURCE 200809L
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "json_output.h"
+#include "progress.h"
+#include "run_state.h"
+
+#define DEFAULT_BATCH 8
+#define DEFAULT_NEW_TOKENS 256u
+
+typedef struct generation {
+    const run_options *options;
+    vkf_context *context;
+    vkf_generator *generator;
+    vkf_text_source source;
+    uint32_t batch;
+    vkf_text_line *lines;            // (batch)
+    vkf_text *prompts;               // (batch)
+    vkf_continuation *continuations; // (batch); without a text: could not be run
+    vkf_generation_cost cost;        // of all batches
+    bool refused;                    // some text could not be run
+} generation;
+
+static bool load(generation *g)
+{
+    const run_options *options = g->options;
+    vkf_progress progress = vkf_progress_start("loading tensor");
+    const vkf_generator_desc desc = {
+        .directory = options->model_directory,
+        .precision = options->precision,
+        .max_batch = g->batch,
+        .max_context = options->context,
+        .progress = vkf_progress_show,
+        .progress_user = &progress,
+    };
+    vkf_status status = vkf_open_context(&options->common, &g->context);
+    if (status != VKF_OK)
+        return false;
+    status = vkf_generator_create(g->context, &desc, &g->generator);
+    vkf_progress_end(&progress);
+    if (status != VKF_OK)
+        vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
+    return status == VKF_OK;
+}
+
+static bool prepare(generation *g)
+{
+    const run_options *options = g->options;
+    bool terminal = !options->texts && isatty(STDIN_FILENO);
+    g->batch = options->batch ? options->batch : terminal ? 1 : DEFAULT_BATCH;
+    if (options->texts && g->batch > options->text_count)
+        g->batch = options->text_count;
+    g->source = (vkf_text_source){
+        .texts = options->texts,
+        .text_count = options->text_count,
+        .file = stdin,
+        .unit = options->texts ? "text" : "line",
+    };
+    g->lines = calloc(g->batch, sizeof *g->lines);
+    g->prompts = calloc(g->batch, sizeof *g->prompts);
+    g->continuations = calloc(g->batch, sizeof *g->continuations);
+    if (!g->lines || !g->prompts || !g->continuations) {
+        vkf_print_error("memory is exhausted");
+        return false;
+    }
+    return load(g);
+}
+
+static bool print_part(void *user, uint32_t prompt, const char *bytes, size_t size_bytes)
+{
+    (void)user;
+    (void)prompt;
+    fwrite(bytes, 1, size_bytes, stdout);
+    fflush(stdout);
+    return true;
+}
+
+// A single text is printed as it comes.
+static bool streams(const generation *g)
+{
+    return g->batch == 1 && !g->options->json;
+}
+
+static vkf_status run_prompts(generation *g, uint32_t first, uint32_t count)
+{
+    const run_options *options = g->options;
+    uint32_t context = vkf_generator_context(g->generator);
+    vkf_generation_cost cost = {0};
+    vkf_progress progress = vkf_progress_start("prompt");
+    const vkf_generator_args args = {
+        .prompts = g->prompts + first,
+        .count = count,
+        .max_new_tokens = options->max_new_tokens > 0    ? options->max_new_tokens
+                          : context > DEFAULT_NEW_TOKENS ? DEFAULT_NEW_TOKENS
+                                                         : 0,
+        .sampling = options->sampling,
+        .stops = options->stops,
+        .stop_count = options->stop_count,
+        .on_text = streams(g) ? print_part : NULL,
+        .progress = vkf_progress_show,
+        .progress_user = &progress,
+        .out_continuations = g->continuations + first,
+        .out_cost = &cost,
+    };
+    vkf_status status = vkf_generator_run(g->generator, &args);
+    vkf_progress_end(&progress);
+    g->cost.prompt_tokens += cost.prompt_tokens;
+    g->cost.prompt_ns += cost.prompt_ns;
+    g->cost.new_tokens += cost.new_tokens;
+    g->cost.new_ns += cost.new_ns;
+    return status;
+}
+
+// Where one text is too long for the others to run with it, each runs alone.
+static bool run_texts(generation *g, uint32_t count)
+{
+    vkf_status status = run_prompts(g, 0, count);
+    if (status == VKF_ERROR_TOO_LARGE && count > 1) {
+        for (uint32_t i = 0; i < count && (status == VKF_OK || status == VKF_ERROR_TOO_LARGE); i++)
+            status = run_prompts(g, i, 1);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (g->continuations[i].text)
+            continue;
+        g->refused = true;
+        vkf_print_error("%s %" PRIu64 " cannot be continued: %s", g->source.unit, g->lines[i].number,
+                        vkf_status_text(status == VKF_OK ? VKF_ERROR_TOO_LARGE : status));
+    }
+    return status == VKF_OK || status == VKF_ERROR_TOO_LARGE;
+}
+
+static bool print_json(const vkf_text_line *line, const vkf_continuation *continuation)
+{
+    static const char *const reasons[VKF_STOP_REASON_COUNT] = {"length", "eos", "context", "caller"};
+    json_t *object = json_object(), *ids = json_array();
+    vkf_json_put_string(object, "text", line->text);
+    vkf_json_put_string(object, "output", continuation->text);
+    if (continuation->text) {
+        vkf_json_put_integer(object, "prompt_tokens", continuation->prompt_count);
+        vkf_json_put_string(object, "stop", reasons[continuation->reason]);
+        for (uint32_t i = 0; i < continuation->id_count; i++)
+            json_array_append_new(ids, json_integer(continuation->ids[i]));
+    }
+    json_object_set_new(object, "tokens", ids);
+    return vkf_print_json(object);
+}
+
+static bool print_outputs(generation *g, uint32_t count)
+{
+    bool printed = true;
+    for (uint32_t i = 0; i < count; i++) {
+        const vkf_continuation *continuation = &g->continuations[i];
+        if (g->options->json) {
+            printed = printed && print_json(&g->lines[i], continuation);
+            continue;
+        }
+        if (!streams(g))
+            fwrite(continuation->text, 1, continuation->size_bytes, stdout);
+        putchar('\n');
+    }
+    fflush(stdout);
+    return printed;
+}
+
+// *out_count 0: there are no more.
+static bool take_lines(generation *g, uint32_t *out_count)
+{
+    uint32_t count = 0;
+    vkf_text_result result = VKF_TEXT_TAKEN;
+    while (count < g->batch && (result = vkf_text_source_next(&g->source, &g->lines[count])) == VKF_TEXT_TAKEN) {
+        g->prompts[count] = (vkf_text){g->lines[count].text, g->lines[count].size_bytes};
+        count++;
+    }
+    *out_count = count;
+    return result != VKF_TEXT_FAILED;
+}
+
+static void clear_lines(generation *g)
+{
+    for (uint32_t i = 0; g->lines && i < g->batch; i++)
+        vkf_text_line_clear(&g->lines[i]);
+    for (uint32_t i = 0; g->continuations && i < g->batch; i++)
+        vkf_continuation_free(&g->continuations[i]);
+}
+
+static bool run_lines(generation *g)
+{
+    uint32_t count = 0;
+    do {
+        bool done = take_lines(g, &count) && (count == 0 || (run_texts(g, count) && print_outputs(g, count)));
+        clear_lines(g);
+        if (!done)
+            return false;
+    } while (count > 0);
+    return true;
+}
+
+static void print_rate(const char *what, uint64_t tokens, double ns)
+{
+    fprintf(stderr, "%-7s %8" PRIu64 " tokens %10.1f ms %10.1f tokens/s\n", what, tokens, ns / 1e6,
+            ns > 0 ? (double)tokens * 1e9 / ns : 0.0);
+}
+
+static void print_speed(const generation *g)
+{
+    if (!g->options->timing && !isatty(STDERR_FILENO))
+        return;
+    print_rate("prompt", g->cost.prompt_tokens, g->cost.prompt_ns);
+    if (g->cost.new_tokens > 0)
+        print_rate("new", g->cost.new_tokens, g->cost.new_ns);
+}
+
+bool vkf_run_generation(const run_options *options)
+{
+    generation g = {.options = options};
+    bool done = prepare(&g) && run_lines(&g);
+    if (done)
+        print_speed(&g);
+    clear_lines(&g);
+    free(g.lines);
+    free(g.prompts);
+    free(g.continuations);
+    vkf_generator_destroy(&g.generator);
+    vkf_context_destroy(&g.context);
+    return done && !g.refused;
+}
