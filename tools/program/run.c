@@ -43,7 +43,6 @@ static void print_help(void)
           "  --batch N               lines that run together, 1 to 1024 (default 8; 1 at a terminal)\n"
           "  --dtype TYPE            the model's precision on the device: f32 (default), f16, or with\n"
           "                          its parameters alone in 16 bits f32/f16 or f32/bf16\n"
-          "  --json                  print {\"text\": ..., \"output\": ...} and more, a line for each text\n"
           "  --timing                print times on stderr\n"
           "\n"
           "Of models from text to text:\n"
@@ -51,6 +50,7 @@ static void print_help(void)
           "  --attention FILE        draw the cross attention's weights for the first text, as .svg or .html\n"
           "\n"
           "Of decoders:\n"
+          "  --json                  print {\"text\": ..., \"output\": ...} and more, a line for each text\n"
           "  --max-new-tokens N      longest continuation in tokens (default 256, or what the context leaves)\n"
           "  --context N             tokens of a text and its continuation (default: the model's, at most 2048)\n"
           "  --stop STRING           end the continuation before this; repeatable\n"
@@ -201,10 +201,26 @@ static bool run_seq2seq(const run_options *options)
     return done;
 }
 
+// Options of another kind of model would be without effect.
+static bool options_fit(const run_options *options, vkf_model_kind kind)
+{
+    const vkf_sampling *sampling = &options->sampling;
+    bool seq2seq = options->max_len > 0 || options->attention_path;
+    bool decoder = options->json || options->max_new_tokens > 0 || options->context > 0 || options->stop_count > 0 ||
+                   sampling->temperature > 0.0f || sampling->top_k > 0 || sampling->top_p > 0.0f ||
+                   sampling->min_p > 0.0f || sampling->repetition_penalty > 0.0f || sampling->seed > 0;
+    if (kind == VKF_MODEL_DECODER && seq2seq)
+        vkf_print_error("'%s' is a decoder: --max-len and --attention are not for it", options->model_directory);
+    if (kind == VKF_MODEL_SEQ2SEQ && decoder)
+        vkf_print_error("'%s' is no decoder: --json and the options of decoders are not for it",
+                        options->model_directory);
+    return !(kind == VKF_MODEL_DECODER ? seq2seq : decoder);
+}
+
 static bool run(const run_options *options)
 {
     vkf_model_kind kind = VKF_MODEL_SEQ2SEQ;
-    if (!vkf_run_kind(options, &kind))
+    if (!vkf_run_kind(options, &kind) || !options_fit(options, kind))
         return false;
     return kind == VKF_MODEL_DECODER ? vkf_run_generation(options) : run_seq2seq(options);
 }
