@@ -1,9 +1,9 @@
 # Writes the C table of compiled shaders. MANIFEST: lines of name|source|defines|target|file, the file being SPIR-V, or
 # .inc: its words as text (see tools/prebuild-shaders). OUTPUT: the C file. SCRATCH: a directory for what lies between.
 #
-# The modules of one source, a family, are much alike and so are compressed together: into the beginning of one xz stream,
-# which is its header and its one block with the check, without the index and footer behind. In it a word is its eight
-# hexadecimal digits, the highest first: text, because CMake cannot write a byte of zero.
+# The modules of one source, a family, are much alike and so are compressed together: into the beginning of one xz
+# stream, which is its header and its one block with the check, without the index and footer behind. In it a word is
+# its eight hexadecimal digits, the highest first: text, because CMake cannot write a byte of zero.
 
 cmake_minimum_required(VERSION 3.22)
 
@@ -37,7 +37,8 @@ macro(compress name digits)
     file(ARCHIVE_CREATE OUTPUT ${SCRATCH}/${name}.xz PATHS ${SCRATCH}/${name}.txt
         FORMAT raw COMPRESSION XZ COMPRESSION_LEVEL 6)
     file(READ ${SCRATCH}/${name}.xz bytes HEX)
-    # The footer, 12 bytes: a checksum, the size of the index in words less one, flags, and YZ. The index tells of one block.
+    # The footer, 12 bytes: a checksum, the size of the index in words less one, flags, and YZ. The index tells of one
+    # block.
     if(NOT bytes MATCHES "^fd377a585a00.*(..)(..)(..)(..)....595a$")
         message(FATAL_ERROR "${SCRATCH}/${name}.xz is not an xz stream")
     endif()

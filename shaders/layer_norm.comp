@@ -1,8 +1,9 @@
 // Layer normalisation over rows; semantics in shared/layer_norm.h. Who works on a row: include/row.glsl.
 //
-// The corrected two-pass algorithm (Chan, Golub, LeVeque 1983): the variance is taken about the mean of the first pass,
-// and the mean of those differences, which is only rounding, corrects both. E[x^2] - E[x]^2 would cancel. The correction is
-// subtracted on its own: added to a large mean it would be rounded away. RMS needs the sum of squares alone: one pass.
+// The corrected two-pass algorithm (Chan, Golub, LeVeque 1983): the variance is taken about the mean of the first
+// pass, and the mean of those differences, which is only rounding, corrects both. E[x^2] - E[x]^2 would cancel. The
+// correction is subtracted on its own: added to a large mean it would be rounded away. RMS needs the sum of squares
+// alone: one pass.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require

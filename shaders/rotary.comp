@@ -1,5 +1,5 @@
-// Rotary position embedding, with an optional RMSNorm of each head before it; semantics in shared/rotary.h. Who works on
-// a row: include/row.glsl. Without a weight nothing is shared and there is no barrier.
+// Rotary position embedding, with an optional RMSNorm of each head before it; semantics in shared/rotary.h. Who works
+// on a row: include/row.glsl. Without a weight nothing is shared and there is no barrier.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require

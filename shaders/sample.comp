@@ -1,10 +1,10 @@
-// Sampling from rows of logits; semantics in shared/sample.h. One workgroup per row; the local size is a power of two (the
-// registry checks it).
+// Sampling from rows of logits; semantics in shared/sample.h. One workgroup per row; the local size is a power of two
+// (the registry checks it).
 //
-// Nothing is sorted: thresholds are found by radix selection over keys that order as the logits do, eight bits to a round,
-// with a histogram of counts (top-k) or of probabilities (top-p); the drawn token by the same over its index. Probabilities
-// are integers there, multiples of 2^-30, so that a sum does not depend on the order of its parts: the same input gives
-// the same token every time.
+// Nothing is sorted: thresholds are found by radix selection over keys that order as the logits do, eight bits to a
+// round, with a histogram of counts (top-k) or of probabilities (top-p); the drawn token by the same over its index.
+// Probabilities are integers there, multiples of 2^-30, so that a sum does not depend on the order of its parts: the
+// same input gives the same token every time.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -168,8 +168,8 @@ uvec3 find_bin(uint target)
     return found;
 }
 
-// A rank is a key whose order is turned around: the largest logit has the lowest. Adds each logit within the limit to the
-// bin of its rank's digit, if the digits above are the prefix's.
+// A rank is a key whose order is turned around: the largest logit has the lowest. Adds each logit within the limit to
+// the bin of its rank's digit, if the digits above are the prefix's.
 void fill_bins(uint rank_limit, uint shift, uint prefix, bool by_mass)
 {
     uint above = shift == 24 ? 0u : 0xffffffffu << (shift + 8);
@@ -184,8 +184,8 @@ void fill_bins(uint rank_limit, uint shift, uint prefix, bool by_mass)
     }
 }
 
-// A rank that top_k logits reach for sure, as so many invocations saw one that does: the top_k-th of their largest. What is
-// beyond needs no bin, which are slow to fill.
+// A rank that top_k logits reach for sure, as so many invocations saw one that does: the top_k-th of their largest.
+// What is beyond needs no bin, which are slow to fill.
 uint rank_reached()
 {
     if (p.top_k > gl_WorkGroupSize.x)
@@ -225,7 +225,8 @@ uint select_rank(uint rank_limit, bool by_mass)
     return prefix;
 }
 
-// The first word of Philox4x32-10: the multipliers, and the Weyl constants by which the key is raised, are its authors'.
+// The first word of Philox4x32-10: the multipliers, and the Weyl constants by which the key is raised, are its
+// authors'.
 uint random_word(uint row)
 {
     uvec4 counter = uvec4(row, p.step, 0u, 0u);
@@ -240,8 +241,8 @@ uint random_word(uint row)
     return counter.x;
 }
 
-// The probability of the tokens that stayed, of `width` of those from `begin` to `end` in each bin. An invocation fills whole
-// bins: neighbours would only wait for each other to add to the same one.
+// The probability of the tokens that stayed, of `width` of those from `begin` to `end` in each bin. An invocation
+// fills whole bins: neighbours would only wait for each other to add to the same one.
 void fill_places(uint rank_limit, uint begin, uint end, uint width)
 {
     for (uint bin = lane; bin < VKF_SAMPLE_BINS; bin += gl_WorkGroupSize.x) {

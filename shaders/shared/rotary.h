@@ -1,11 +1,12 @@
-// Rotary position embedding (RoFormer, Su et al. 2021) of the heads of a sequence, in the half-split order of transformers'
-// rotate_half. With r = rotary_dim, and the cosine c and the sine s of the position's angle i, for i < r / 2:
+// Rotary position embedding (RoFormer, Su et al. 2021) of the heads of a sequence, in the half-split order of
+// transformers' rotate_half. With r = rotary_dim, and the cosine c and the sine s of the position's angle i, where
+// i < r / 2:
 //
 //   out[i] = x[i] c - x[i + r / 2] s        out[i + r / 2] = x[i + r / 2] c + x[i] s
 //
-// Elements from r on pass. With a weight each head is RMS-normalised first: x / sqrt(mean(x^2) + eps) * weight. A row is
-// one head of one position; element (b, t, h, i) stands at x_first + b * x_batch + t * x_row + h * head_dim + i, in out
-// alike. out may be x where the two lie the same.
+// Elements from r on pass. With a weight each head is RMS-normalised first: x / sqrt(mean(x^2) + eps) * weight. A row
+// is one head of one position; element (b, t, h, i) stands at x_first + b * x_batch + t * x_row + h * head_dim + i,
+// in out alike. out may be x where the two lie the same.
 #ifndef VKF_SHARED_ROTARY_H
 #define VKF_SHARED_ROTARY_H
 

@@ -1,15 +1,17 @@
-// One token of each row of logits, a workgroup to a row, in the order of transformers' generation: the repetition penalty
-// on tokens that were seen, the temperature, top-k, softmax, top-p, min-p, and one draw.
+// One token of each row of logits, a workgroup to a row, in the order of transformers' generation: the repetition
+// penalty on tokens that were seen, the temperature, top-k, softmax, top-p, min-p, and one draw.
 //
 //   penalty   a seen token's logit below 0 is multiplied by it, any other divided
 //   top-k     0: off. Tokens below the k-th largest logit go; ties with it stay
-//   top-p     1: off. The smallest set of most probable tokens whose probability reaches it stays, and ties with its last
+//   top-p     1: off. The smallest set of most probable tokens whose probability reaches it stays, and ties with its
+//             last
 //   min-p     0: off. Tokens below so much of the largest probability go
-//   draw      Philox4x32-10 (Salmon et al. 2011) of the counter (row, step, 0, 0) under the key (seed_low, seed_high); its
-//             first word over 2^32 is the cumulative probability, in the order of tokens, that the chosen one exceeds
+//   draw      Philox4x32-10 (Salmon et al. 2011) of the counter (row, step, 0, 0) under the key (seed_low, seed_high):
+//             its first word over 2^32 is the cumulative probability, in the order of tokens, that the chosen one
+//             exceeds
 //
-// Temperature 0: the largest penalised logit, the lowest among equals. So it is for a row whose largest is not finite, NaN
-// being largest. The chosen token counts as seen afterwards.
+// Temperature 0: the largest penalised logit, the lowest among equals. So it is for a row whose largest is not
+// finite, NaN being largest. The chosen token counts as seen afterwards.
 #ifndef VKF_SHARED_SAMPLE_H
 #define VKF_SHARED_SAMPLE_H
 
@@ -24,7 +26,8 @@
 
 #define VKF_SAMPLE_BINS 256
 #define VKF_SAMPLE_BIN_GROUPS 16      // of as many bins each; no workgroup is smaller
-#define VKF_SAMPLE_MAX_COLS 0x1000000 // probabilities are multiples of 2^-30, rounded: sums of more might not fit 32 bits
+// Probabilities are multiples of 2^-30, rounded: sums of more might not fit 32 bits.
+#define VKF_SAMPLE_MAX_COLS 0x1000000
 
 struct vkf_sample_params {
     vkf_u32 rows;

@@ -26,8 +26,10 @@ static vkf_status check_vocabulary(const vkf__host *host, const char *directory,
     uint32_t known = config->kind == VKF_MODEL_DECODER ? config->target_vocab : config->source_vocab;
     if (tokens <= known)
         return VKF_OK;
-    return vkf__fail(host, VKF_ERROR_FORMAT, "%s: the tokenizer has ids up to %u, but the model's vocabulary is %u",
-                     directory, tokens - 1, known);
+    return vkf__fail(
+        host, VKF_ERROR_FORMAT,
+        "%s: the tokenizer (tokenizer.json, vocab.json) has ids up to %u, but the model's vocabulary is %u", directory,
+        tokens - 1, known);
 }
 
 vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc, vkf__text_model *out_model)

@@ -210,10 +210,28 @@ static bool run_seq2seq(const run_options *options)
     return done;
 }
 
+// Options of another kind of model would be without effect.
+static bool options_fit(const run_options *options, run_way way)
+{
+    const vkf_sampling *sampling = &options->sampling;
+    bool seq2seq = options->max_len > 0 || options->attention_path;
+    bool generation = options->max_new_tokens > 0 || options->context > 0 || options->stop_count > 0 ||
+                      sampling->temperature > 0.0f || sampling->top_k > 0 || sampling->top_p > 0.0f ||
+                      sampling->min_p > 0.0f || sampling->repetition_penalty > 0.0f || sampling->seed > 0;
+    const char *refused = seq2seq && way != RUN_SEQ2SEQ            ? "--max-len and --attention are"
+                          : generation && way != RUN_GENERATION    ? "the options of decoders are"
+                          : options->pair && way != RUN_PREDICTION ? "--pair is"
+                                                                   : NULL;
+    if (refused)
+        vkf_print_error("'%s' is another kind of model: %s not for it; see vkformer run --help",
+                        options->model_directory, refused);
+    return !refused;
+}
+
 static bool run(const run_options *options)
 {
     run_way way;
-    if (!vkf_run_way(options, &way))
+    if (!vkf_run_way(options, &way) || !options_fit(options, way))
         return false;
     switch (way) {
     case RUN_GENERATION:

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "json_output.h"
 #include "progress.h"
 #include "run_state.h"
 #include "sample_stats.h"
@@ -59,27 +60,44 @@ static bool generate(run_state *state, const run_batch *batch)
     return status == VKF_OK;
 }
 
+// *out_text: the caller's, NULL (message printed) on failure.
+static bool output_of(const run_state *state, const vkf_text_line *line, uint32_t row, char **out_text)
+{
+    const int32_t *ids = state->target_ids + (size_t)row * state->max_len;
+    uint32_t length = state->lengths[row];
+    *out_text = vkf_text_decode(state->vocabulary, ids, length);
+    if (*out_text && length > 0 && ids[length - 1] != state->config.eos_id)
+        vkf_print_warning("%s %" PRIu64 ": the output was cut off at %u tokens", state->source.unit, line->number,
+                          length);
+    return *out_text != NULL;
+}
+
+static bool print_output(const run_state *state, const vkf_text_line *line, const char *output)
+{
+    if (!state->options->json) {
+        fputs(output, stdout);
+        putchar('\n');
+        return true;
+    }
+    json_t *object = json_object();
+    vkf_json_put_string(object, "text", line->text);
+    vkf_json_put_string(object, "output", output);
+    return vkf_print_json(object);
+}
+
 static bool print_outputs(run_state *state, const run_batch *batch)
 {
     uint32_t row = 0;
-    for (uint32_t i = 0; i < batch->line_count; i++) {
+    bool printed = true;
+    for (uint32_t i = 0; i < batch->line_count && printed; i++) {
         const vkf_text_line *line = &state->lines[i];
-        if (line->state == VKF_TEXT_READY) {
-            const int32_t *ids = state->target_ids + (size_t)row * state->max_len;
-            uint32_t length = state->lengths[row++];
-            char *text = vkf_text_decode(state->vocabulary, ids, length);
-            if (!text)
-                return false;
-            fputs(text, stdout);
-            free(text);
-            if (length > 0 && ids[length - 1] != state->config.eos_id)
-                vkf_print_warning("%s %" PRIu64 ": the output was cut off at %u tokens", state->source.unit,
-                                  line->number, length);
-        }
-        putchar('\n');
+        char *text = NULL;
+        printed = (line->state != VKF_TEXT_READY || output_of(state, line, row++, &text)) &&
+                  print_output(state, line, text ? text : "");
+        free(text);
     }
     fflush(stdout);
-    return true;
+    return printed;
 }
 
 // The encoder by itself and a whole run: a session knows the GPU times of its last submission alone.

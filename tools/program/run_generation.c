@@ -85,18 +85,23 @@ static bool streams(const generation *g)
     return g->batch == 1 && !g->options->json;
 }
 
-static vkf_status run_prompts(generation *g, uint32_t first, uint32_t count)
+// 0: what the context leaves.
+static uint32_t new_tokens(const generation *g)
+{
+    if (g->options->max_new_tokens > 0)
+        return g->options->max_new_tokens;
+    return vkf_generator_context(g->generator) > DEFAULT_NEW_TOKENS ? DEFAULT_NEW_TOKENS : 0;
+}
+
+static vkf_status run_prompts(generation *g, uint32_t first, uint32_t count, uint32_t max_new_tokens)
 {
     const run_options *options = g->options;
-    uint32_t context = vkf_generator_context(g->generator);
     vkf_generation_cost cost = {0};
     vkf_progress progress = vkf_progress_start("prompt");
     const vkf_generator_args args = {
         .prompts = g->prompts + first,
         .count = count,
-        .max_new_tokens = options->max_new_tokens > 0    ? options->max_new_tokens
-                          : context > DEFAULT_NEW_TOKENS ? DEFAULT_NEW_TOKENS
-                                                         : 0,
+        .max_new_tokens = max_new_tokens,
         .sampling = options->sampling,
         .stops = options->stops,
         .stop_count = options->stop_count,
@@ -115,13 +120,22 @@ static vkf_status run_prompts(generation *g, uint32_t first, uint32_t count)
     return status;
 }
 
+// A text that leaves no room for as many tokens as is usual gets what room there is.
+static vkf_status run_alone(generation *g, uint32_t text)
+{
+    vkf_status status = run_prompts(g, text, 1, new_tokens(g));
+    if (status == VKF_ERROR_TOO_LARGE && g->options->max_new_tokens == 0 && new_tokens(g) > 0)
+        status = run_prompts(g, text, 1, 0);
+    return status;
+}
+
 // Where one text is too long for the others to run with it, each runs alone.
 static bool run_texts(generation *g, uint32_t count)
 {
-    vkf_status status = run_prompts(g, 0, count);
+    vkf_status status = count > 1 ? run_prompts(g, 0, count, new_tokens(g)) : run_alone(g, 0);
     if (status == VKF_ERROR_TOO_LARGE && count > 1) {
         for (uint32_t i = 0; i < count && (status == VKF_OK || status == VKF_ERROR_TOO_LARGE); i++)
-            status = run_prompts(g, i, 1);
+            status = run_alone(g, i);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (g->continuations[i].text)
@@ -133,12 +147,19 @@ static bool run_texts(generation *g, uint32_t count)
     return status == VKF_OK || status == VKF_ERROR_TOO_LARGE;
 }
 
+// null: there is none, or it is no UTF-8.
+static void put_text(json_t *object, const char *key, const char *text, size_t size_bytes)
+{
+    json_t *string = text ? json_stringn(text, size_bytes) : NULL;
+    json_object_set_new(object, key, string ? string : json_null());
+}
+
 static bool print_json(const vkf_text_line *line, const vkf_continuation *continuation)
 {
     static const char *const reasons[VKF_STOP_REASON_COUNT] = {"length", "eos", "context", "caller"};
     json_t *object = json_object(), *ids = json_array();
-    vkf_json_put_string(object, "text", line->text);
-    vkf_json_put_string(object, "output", continuation->text);
+    put_text(object, "text", line->text, line->size_bytes);
+    put_text(object, "output", continuation->text, continuation->size_bytes);
     if (continuation->text) {
         vkf_json_put_integer(object, "prompt_tokens", continuation->prompt_count);
         vkf_json_put_string(object, "stop", reasons[continuation->reason]);
