@@ -1,5 +1,4 @@
 // Heads of encoders against what transformers computes: the classes For... of every family.
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,14 +69,6 @@ static void clear_padding(const run *r, float *logits)
             memset(logits + ((size_t)b * r->len + t) * r->outputs, 0, r->outputs * sizeof *logits);
 }
 
-static double largest(const float *values, size_t count)
-{
-    double most = 1;
-    for (size_t i = 0; i < count; i++)
-        most = fmax(most, fabs((double)values[i]));
-    return most;
-}
-
 static void check_head(vkf_test_gpu *gpu, const char *family, size_t head, const vkf_test_bound *bound)
 {
     char name[64];
@@ -105,7 +96,7 @@ static void check_head(vkf_test_gpu *gpu, const char *family, size_t head, const
     if (vkf_session_encode(session, &args) != VKF_OK)
         fail_msg("%s: %s", name, gpu->last_error);
     clear_padding(&r, logits);
-    assert_close(logits, r.logits, count, bound->atol * largest(r.logits, count), bound->rtol,
+    assert_close(logits, r.logits, count, bound->atol * vkf_test_scale(r.logits, count), bound->rtol,
                  vkf_test_label(gpu, "%s, precision %d", name, (int)bound->precision));
     free(logits);
     free(r.logits);

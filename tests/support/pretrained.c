@@ -1,5 +1,6 @@
 #include "pretrained.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,16 @@ vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vk
     return model;
 }
 
-void vkf_test_write_changed(vkf_test_directory *to, const char *from, const vkf__safetensors *file, size_t changed)
+double vkf_test_scale(const float *values, size_t count)
+{
+    double most = 1;
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, fabs((double)values[i]));
+    return most;
+}
+
+// Copies a model's directory, with every third element of one tensor half as large again.
+static void write_changed(vkf_test_directory *to, const char *from, const vkf__safetensors *file, size_t changed)
 {
     vkf__host host;
     char path[512];
@@ -72,4 +82,24 @@ void vkf_test_write_changed(vkf_test_directory *to, const char *from, const vkf_
     free(config);
     free(values);
     free(tensors);
+}
+
+void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *family, bool (*without_effect)(const char *name),
+                                  vkf_test_differs_fn differs, const void *user)
+{
+    vkf__safetensors *weights = vkf_test_open_safetensors(vkf_test_pretrained(family), "model.safetensors");
+    for (size_t i = 0; i < vkf__safetensors_count(weights); i++) {
+        const char *name = vkf__safetensors_at(weights, i)->name;
+        vkf_test_directory changed;
+        if (without_effect && without_effect(name))
+            continue;
+        vkf_test_directory_make(&changed);
+        write_changed(&changed, vkf_test_pretrained(family), weights, i);
+        vkf_model *model = vkf_test_load_pretrained(gpu, changed.path, VKF_MODEL_PRECISION_F32);
+        if (!differs(gpu, model, user))
+            fail_msg("%s: %s has no effect", family, name);
+        vkf_model_destroy(&model);
+        vkf_test_directory_remove(&changed);
+    }
+    vkf__safetensors_close(&weights);
 }

@@ -15,8 +15,15 @@ vkf__safetensors *vkf_test_open_safetensors(const char *directory, const char *n
 // Tensor "NUMBER.NAME"; fails the test when there is none.
 const vkf__stored_tensor *vkf_test_case_tensor(const vkf__safetensors *file, unsigned number, const char *name);
 vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision);
-// Copies a model's directory, with every third element of one tensor half as large again.
-void vkf_test_write_changed(vkf_test_directory *to, const char *from, const vkf__safetensors *file, size_t changed);
+
+// For each tensor of the family's model, but those that `without_effect` names (NULL: none): loads the model with that tensor
+// changed, and fails the test unless `differs` says that something else comes out.
+typedef bool (*vkf_test_differs_fn)(vkf_test_gpu *gpu, vkf_model *model, const void *user);
+void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *family, bool (*without_effect)(const char *name),
+                                  vkf_test_differs_fn differs, const void *user);
+
+// The largest magnitude among values, and at least 1.
+double vkf_test_scale(const float *values, size_t count);
 
 // What a precision is held to: atol and rtol as vkformer/model.h states them.
 typedef struct vkf_test_bound {
