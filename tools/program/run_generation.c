@@ -9,7 +9,6 @@
 #include "progress.h"
 #include "run_state.h"
 
-#define DEFAULT_BATCH 8
 #define DEFAULT_NEW_TOKENS 256u
 
 typedef struct generation {
@@ -49,17 +48,8 @@ static bool load(generation *g)
 
 static bool prepare(generation *g)
 {
-    const run_options *options = g->options;
-    bool terminal = !options->texts && isatty(STDIN_FILENO);
-    g->batch = options->batch ? options->batch : terminal ? 1 : DEFAULT_BATCH;
-    if (options->texts && g->batch > options->text_count)
-        g->batch = options->text_count;
-    g->source = (vkf_text_source){
-        .texts = options->texts,
-        .text_count = options->text_count,
-        .file = stdin,
-        .unit = options->texts ? "text" : "line",
-    };
+    g->batch = vkf_run_batch_size(g->options);
+    g->source = vkf_run_source(g->options);
     g->lines = calloc(g->batch, sizeof *g->lines);
     g->prompts = calloc(g->batch, sizeof *g->prompts);
     g->continuations = calloc(g->batch, sizeof *g->continuations);

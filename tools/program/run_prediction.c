@@ -1,17 +1,13 @@
 // vkformer run: texts and what the head of an encoder says of them. Classes and tokens are scored as the pipelines of
 // transformers do; an answer is the best stretch of tokens, and not made to begin and end with words.
-#define _POSIX_C_SOURCE 200809L
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "json_output.h"
 #include "run_state.h"
 
-#define DEFAULT_BATCH 8
 #define MAX_ANSWER_TOKENS 15
 #define CANDIDATES 5
 
@@ -244,17 +240,8 @@ static bool load(prediction *p)
 
 static bool prepare(prediction *p)
 {
-    const run_options *options = p->options;
-    bool terminal = !options->texts && isatty(STDIN_FILENO);
-    p->batch = options->batch ? options->batch : terminal ? 1 : DEFAULT_BATCH;
-    if (options->texts && p->batch > options->text_count)
-        p->batch = options->text_count;
-    p->source = (vkf_text_source){
-        .texts = options->texts,
-        .text_count = options->text_count,
-        .file = stdin,
-        .unit = options->texts ? "text" : "line",
-    };
+    p->batch = vkf_run_batch_size(p->options);
+    p->source = vkf_run_source(p->options);
     p->lines = calloc(p->batch, sizeof *p->lines);
     p->texts = calloc(p->batch, sizeof *p->texts);
     p->pairs = calloc(p->batch, sizeof *p->pairs);

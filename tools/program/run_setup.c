@@ -12,6 +12,24 @@
 
 #define DEFAULT_BATCH 8
 
+// At a terminal every line is answered at once.
+uint32_t vkf_run_batch_size(const run_options *options)
+{
+    bool terminal = !options->texts && isatty(STDIN_FILENO);
+    uint32_t batch = options->batch ? options->batch : terminal ? 1 : DEFAULT_BATCH;
+    return options->texts && batch > options->text_count ? options->text_count : batch;
+}
+
+vkf_text_source vkf_run_source(const run_options *options)
+{
+    return (vkf_text_source){
+        .texts = options->texts,
+        .text_count = options->text_count,
+        .file = stdin,
+        .unit = options->texts ? "text" : "line",
+    };
+}
+
 static bool make_pipelines(run_state *state)
 {
     vkf_progress progress = vkf_progress_start("pipelines");
@@ -105,10 +123,7 @@ static bool make_session(run_state *state)
 static bool allocate_rows(run_state *state)
 {
     const run_options *options = state->options;
-    bool terminal = !options->texts && isatty(STDIN_FILENO);
-    state->batch = options->batch ? options->batch : terminal ? 1 : DEFAULT_BATCH;
-    if (options->texts && state->batch > options->text_count)
-        state->batch = options->text_count;
+    state->batch = vkf_run_batch_size(options);
     state->max_len = options->max_len ? options->max_len : state->config.max_target_len;
     size_t source_count = 0, target_count = 0;
     if (vkf__mul_size(state->batch, state->config.max_source_len, &source_count) &&
@@ -129,12 +144,7 @@ bool vkf_run_prepare(const run_options *options, run_state *out_state)
 {
     run_state *state = out_state;
     *state = (run_state){.options = options};
-    state->source = (vkf_text_source){
-        .texts = options->texts,
-        .text_count = options->text_count,
-        .file = stdin,
-        .unit = options->texts ? "text" : "line",
-    };
+    state->source = vkf_run_source(options);
     double start_ms = vkf_now_ms();
     if (vkf_open_context(&options->common, &state->context) != VKF_OK)
         return false;

@@ -55,6 +55,10 @@ typedef struct run_batch {
     uint32_t source_len; // of the longest row
 } run_batch;
 
+// Texts that run together, and where they come from.
+uint32_t vkf_run_batch_size(const run_options *options);
+vkf_text_source vkf_run_source(const run_options *options);
+
 // How a model's directory is run.
 typedef enum run_way { RUN_SEQ2SEQ, RUN_GENERATION, RUN_PREDICTION } run_way;
 
