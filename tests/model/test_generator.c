@@ -444,7 +444,7 @@ static void test_wrong_arguments_are_refused(void **state)
     assert_int_equal(vkf_generator_context(NULL), 0);
 }
 
-// Prompts that could be run have been, before the longest one is refused.
+// One text too long, or a continuation: nothing of the others is given either.
 static void test_a_context_too_small_is_refused(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);

@@ -45,7 +45,8 @@ _vkformer() {
     --variant | --shape | --time-cap | --mask | --only | --max-len | --top | --batch | --m | --n | --k | --heads | --q-len | \
         --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
-        --rounds | --chains)
+        --rounds | --chains | --max-new-tokens | --context | --stop | --temperature | --top-k | --top-p | --min-p | \
+        --repetition-penalty | --seed)
         return
         ;;
     *)
@@ -58,7 +59,10 @@ _vkformer() {
         embed)
             words="$common --batch --max-len --dtype --files --output --out --compare --search --top"
             ;;
-        run) words="$common --timing --attention --max-len --batch --dtype" ;;
+        run)
+            words="$common --timing --attention --max-len --batch --dtype --json --max-new-tokens --context --stop
+                --temperature --top-k --top-p --min-p --repetition-penalty --seed"
+            ;;
         eval) words="$common --out --fully-masked --only --unfused --dtype" ;;
         bench)
             words="gemm gemv attention mha softmax norm permute layer model decode copy fma"

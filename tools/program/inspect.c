@@ -63,13 +63,40 @@ static bool parse(int argc, char **argv, inspect_options *options)
     return true;
 }
 
+static void describe_encoder(const vkf_model_config *config, json_t *object)
+{
+    static const char *const poolings[VKF_POOLING_COUNT] = {"mean", "mean_sqrt", "first", "last", "max"};
+    static const char *const heads[VKF_HEAD_COUNT] = {
+        [VKF_HEAD_SEQUENCE_CLASSIFICATION] = "sequence_classification",
+        [VKF_HEAD_TOKEN_CLASSIFICATION] = "token_classification",
+        [VKF_HEAD_QUESTION_ANSWERING] = "question_answering",
+        [VKF_HEAD_MASKED_LM] = "masked_lm",
+    };
+    vkf_json_put_string(object, "pooling", poolings[config->pooling]);
+    json_object_set_new(object, "normalised", json_boolean(config->normalise));
+    vkf_json_put_integer(object, "cut_at_tokens", config->truncate_len);
+    vkf_json_put_string(object, "head", heads[config->head]);
+}
+
+static void describe_decoder(const vkf_model_config *config, json_t *object)
+{
+    vkf_json_put_integer(object, "key_heads", config->num_kv_heads);
+    vkf_json_put_integer(object, "head_dim", config->head_dim);
+    vkf_json_put_integer(object, "window", config->window);
+    // Of a key and a value in each layer, in f32.
+    vkf_json_put_integer(object, "cache_bytes_per_token",
+                         (uint64_t)config->num_decoder_layers * config->num_kv_heads * config->head_dim * 2 * 4);
+}
+
 static json_t *describe_config(const vkf_model_config *config)
 {
-    static const char *const kinds[VKF_MODEL_KIND_COUNT] = {"transformer", "seq2seq", "encoder", "decoder"};
-    static const char *const heads[VKF_HEAD_COUNT] = {NULL, "sequence classification", "token classification",
-                                                      "question answering", "masked language model"};
+    static const char *const kinds[] = {
+        [VKF_MODEL_TRANSFORMER] = "transformer",
+        [VKF_MODEL_SEQ2SEQ] = "seq2seq",
+        [VKF_MODEL_ENCODER] = "encoder",
+        [VKF_MODEL_DECODER] = "decoder",
+    };
     bool decoder = config->kind == VKF_MODEL_DECODER;
-    static const char *const poolings[] = {"mean", "mean_sqrt", "first", "last", "max"};
     json_t *object = json_object();
     vkf_json_put_string(object, "kind", kinds[config->kind]);
     vkf_json_put_integer(object, "d_model", config->d_model);
@@ -79,21 +106,10 @@ static json_t *describe_config(const vkf_model_config *config)
     vkf_json_put_integer(object, "decoder_layers", config->num_decoder_layers);
     vkf_json_put_integer(object, "vocabulary", decoder ? config->target_vocab : config->source_vocab);
     vkf_json_put_integer(object, "positions", decoder ? config->max_target_len : config->max_source_len);
-    if (decoder) {
-        vkf_json_put_integer(object, "kv_heads", config->num_kv_heads);
-        vkf_json_put_integer(object, "head_dim", config->head_dim);
-        vkf_json_put_integer(object, "window", config->window);
-        // Of a key and a value in each layer, in f32.
-        vkf_json_put_integer(object, "cache_bytes_per_token",
-                             (uint64_t)config->num_decoder_layers * config->num_kv_heads * config->head_dim * 2 * 4);
-    }
-    if (config->kind == VKF_MODEL_ENCODER) {
-        vkf_json_put_string(object, "pooling", poolings[config->pooling]);
-        json_object_set_new(object, "normalised", json_boolean(config->normalise));
-        vkf_json_put_integer(object, "cut_at_tokens", config->truncate_len);
-        if (heads[config->head])
-            vkf_json_put_string(object, "head", heads[config->head]);
-    }
+    if (decoder)
+        describe_decoder(config, object);
+    if (config->kind == VKF_MODEL_ENCODER)
+        describe_encoder(config, object);
     return object;
 }
 
