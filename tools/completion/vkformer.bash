@@ -61,7 +61,7 @@ _vkformer() {
             ;;
         run)
             words="$common --timing --attention --max-len --batch --dtype --json --max-new-tokens --context --stop
-                --temperature --top-k --top-p --min-p --repetition-penalty --seed"
+                --temperature --top-k --top-p --min-p --repetition-penalty --seed --pair"
             ;;
         eval) words="$common --out --fully-masked --only --unfused --dtype" ;;
         bench)
