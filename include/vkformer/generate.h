@@ -64,7 +64,8 @@ typedef struct vkf_generator_args {
     vkf_generation_cost *out_cost;       // optional, of all batches
 } vkf_generator_args;
 
-// Prompts of like length run together, whatever their order; greedy continuations do not depend on their neighbours.
+// Prompts of like length run together, whatever their order. Greedy continuations do not depend on their neighbours, but for
+// where the context is full (with max_new_tokens 0) and dynamic rotary scaling: there the longest prompt of a batch decides.
 // Statuses: INVALID_ARGUMENT, UNSUPPORTED (sampling with SEQ2SEQ), TOO_LARGE (a prompt and max_new_tokens exceed the
 // context), CANCELLED, OUT_OF_HOST_MEMORY,
 // DEVICE_LOST, VULKAN.
