@@ -119,7 +119,6 @@ typedef struct vkf_model_config {
     // Of SEQ2SEQ.
     uint32_t num_decoder_heads, dim_decoder_feedforward; // 0: as in the encoder
     bool unscaled_embedding;                             // words are not multiplied by sqrt(d_model)
-    bool embedding_norm;                                 // behind words and positions
     bool unscaled_attention;                             // scores are not divided by sqrt(head_dim)
     uint32_t relative_buckets;   // scores get a learned bias by distance (Raffel et al. 2020); 0: they do not
     uint32_t relative_distance;  // beyond it all distances are alike

@@ -90,6 +90,13 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
     if (model->config.kind == VKF_MODEL_ENCODER && desc->max_source_len > model->config.max_source_len)
         return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: max_source_len %u beyond the model's %u positions",
                          check->function, desc->max_source_len, model->config.max_source_len);
+    bool bounded = model->config.positions == VKF_POSITIONS_LEARNED || model->config.relative_buckets > 0;
+    if (model->config.kind == VKF_MODEL_SEQ2SEQ && bounded &&
+        (desc->max_source_len > model->config.max_source_len || desc->max_target_len > model->config.max_target_len))
+        return vkf__fail(check->host, VKF_ERROR_TOO_LARGE,
+                         "%s: max_source_len %u and max_target_len %u beyond the model's %u and %u positions",
+                         check->function, desc->max_source_len, desc->max_target_len, model->config.max_source_len,
+                         model->config.max_target_len);
     if (model->config.kind == VKF_MODEL_DECODER && desc->max_target_len > model->config.max_target_len)
         return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: max_target_len %u beyond the model's %u positions",
                          check->function, desc->max_target_len, model->config.max_target_len);

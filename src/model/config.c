@@ -154,8 +154,13 @@ static const char *token_problem(const vkf_model_config *c)
     if (c->source_vocab == 0 || c->target_vocab == 0 || c->source_vocab > VKF_MAX_VOCAB ||
         c->target_vocab > VKF_MAX_VOCAB)
         return "a vocabulary is empty or too large";
-    if (c->positions >= VKF_POSITIONS_COUNT || c->d_model % vkf__stack_of(c, true).heads != 0)
-        return "the positions are unknown, or d_model is no multiple of the number of decoder heads";
+    if (c->positions >= VKF_POSITIONS_COUNT)
+        return "the positions are unknown";
+    for (int target = 0; target < 2; target++) {
+        const vkf__stack stack = vkf__stack_of(c, target != 0);
+        if (stack.heads > VKF_MAX_DIM / stack.head_dim || stack.dim_feedforward > VKF_MAX_DIM)
+            return "the heads of a layer, or its dim_feedforward, are too large";
+    }
     if (c->relative_buckets > 0 && (c->relative_buckets < 4 || c->relative_distance <= c->relative_buckets / 2))
         return "there are fewer than 4 relative buckets, or no distances for them";
     if (c->share_embedding && c->source_vocab != c->target_vocab)
@@ -197,6 +202,12 @@ static const char *decoder_problem(const vkf_model_config *c)
     return c->norm < VKF_NORM_KIND_COUNT ? NULL : "the norm is unknown";
 }
 
+// Where no head_dim is given, d_model is shared out among the heads.
+static bool heads_divide(const vkf_model_config *c)
+{
+    return c->d_model % c->num_heads == 0 && (c->num_decoder_heads == 0 || c->d_model % c->num_decoder_heads == 0);
+}
+
 vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *c, const char *where)
 {
     const char *problem = NULL;
@@ -204,7 +215,7 @@ vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *c, c
         problem = "the kind is unknown";
     else if (c->d_model == 0 || c->d_model > VKF_MAX_DIM || c->dim_feedforward == 0 || c->dim_feedforward > VKF_MAX_DIM)
         problem = "d_model or dim_feedforward is 0 or too large";
-    else if (c->num_heads == 0 || (c->kind != VKF_MODEL_DECODER && c->d_model % c->num_heads != 0))
+    else if (c->num_heads == 0 || (c->head_dim == 0 && !heads_divide(c)))
         problem = "d_model is no multiple of the number of heads";
     else if (c->num_encoder_layers > VKF_MAX_LAYERS || c->num_decoder_layers > VKF_MAX_LAYERS ||
              c->num_encoder_layers + c->num_decoder_layers == 0)

@@ -308,3 +308,9 @@ size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf_
     }
     return count;
 }
+
+void vkf__family_untie(const vkf__family *family, const vkf__checkpoint *checkpoint, vkf_model_config *config)
+{
+    if (config->kind == VKF_MODEL_SEQ2SEQ && vkf__checkpoint_find(checkpoint, family->weights[VKF_WEIGHT_PROJECTION]))
+        config->tie_projection = false;
+}

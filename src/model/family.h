@@ -125,6 +125,7 @@ struct vkf__family {
         // Of SEQ2SEQ.
         const char *decoder_layers, *decoder_heads, *decoder_feed_forward, *scaled_embedding;
         const char *relative_buckets, *relative_distance;
+        const char *scaled_logits;    // whether the tied projection's are, where it is there
         const char *gated_activation; // "gated-gelu" and the like, in place of .activation
     } keys;
     float rotary_theta, rotary_part; // theta 0: the family has no rotary embedding
@@ -162,6 +163,10 @@ VKF_MUST_CHECK vkf_status vkf__family_config(const vkf__host *host, const char *
 // Statuses: FORMAT, UNSUPPORTED (more than is built).
 VKF_MUST_CHECK vkf_status vkf__read_generation(const vkf__host *host, const char *path, const json_t *root,
                                                vkf_model_config *config);
+
+// An encoder-decoder whose file has a projection of its own uses that, whatever tie_word_embeddings says: transformers 5
+// writes true there for every T5.
+void vkf__family_untie(const vkf__family *family, const vkf__checkpoint *checkpoint, vkf_model_config *config);
 
 // Fills `slots` when it is not NULL; always returns their number. `base` stands before names: "", or family->base.
 size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf_model_config *config,

@@ -10,7 +10,6 @@ const vkf__family vkf__family_bart = {
             VKF_CONFIG_LIKE_BART,
             .positions = VKF_POSITIONS_LEARNED,
             .position_offset = 2,
-            .embedding_norm = true,
         },
     .weights =
         {

@@ -169,7 +169,7 @@ static void complete_sizes(const vkf__family *family, vkf_model_config *config)
     }
     if (config->num_kv_heads == 0)
         config->num_kv_heads = config->num_heads;
-    if (config->head_dim == 0)
+    if (config->head_dim == 0 && config->d_model % config->num_heads == 0) // else it stays 0, and is refused
         config->head_dim = config->d_model / config->num_heads;
 }
 
@@ -316,7 +316,10 @@ static vkf_status read_seq2seq(const reader *r, vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
     VKF_TRY(vkf__read_generation(r->host, r->path, r->root, config));
-    if (r->family->scales_tied_logits && config->tie_projection)
+    bool scaled = r->family->scales_tied_logits && config->tie_projection;
+    if (vkf__json_has(r->root, r->family->keys.scaled_logits))
+        VKF_TRY(vkf__json_bool(r->host, r->path, r->root, r->family->keys.scaled_logits, &scaled));
+    if (scaled)
         config->logit_scale = 1.0f / sqrtf((float)config->d_model);
 fail:
     return status;

@@ -63,6 +63,7 @@ const vkf__family vkf__family_t5 = {
             .decoder_layers = "num_decoder_layers",
             .relative_buckets = "relative_attention_num_buckets",
             .relative_distance = "relative_attention_max_distance",
+            .scaled_logits = "scale_decoder_outputs",
             .gated_activation = "feed_forward_proj",
         },
     .scales_tied_logits = true,

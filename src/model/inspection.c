@@ -60,6 +60,8 @@ vkf_status vkf__inspect_model(const vkf__host *host, const char *directory, vkf_
     count_tensors(&inspection);
     inspection.supported = vkf__model_directory_load(host, directory, &inspection.source);
     inspection.source.checkpoint = inspection.checkpoint;
+    if (inspection.supported == VKF_OK && inspection.source.family)
+        vkf__family_untie(inspection.source.family, inspection.checkpoint, &inspection.source.config);
     if (inspection.supported == VKF_OK)
         VKF_TRY(find_unused(host, &inspection));
     *out_inspection = inspection;

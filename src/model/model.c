@@ -1,7 +1,7 @@
 #include "model/model.h"
 
 #include "kernel/memory_plan.h"
-#include "model/config.h"
+#include "model/family.h"
 #include "model/model_directory.h"
 
 static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *out)
@@ -20,7 +20,9 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
                              "vkf_model_load: an ENCODER or a DECODER comes from a directory");
         VKF_TRY(vkf__checkpoint_open_file(host, desc->weights_path, &s.checkpoint));
     }
-    if (!s.family)
+    if (s.family)
+        vkf__family_untie(s.family, s.checkpoint, &s.config);
+    else
         s.config.final_norm = true; // as PyTorch's stacks have it
     s.progress = desc->progress;
     s.progress_user = desc->progress_user;

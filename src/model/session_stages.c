@@ -30,7 +30,7 @@ static bool has_group(const vkf_session *session, vkf__stage_group group)
 }
 
 // An encoder that ends with its last layer has nothing to do behind it.
-static bool has_head(const vkf_session *session, vkf__stage_group group)
+static bool ends_in_head(const vkf_session *session, vkf__stage_group group)
 {
     const vkf_model_config *config = &session->model->config;
     return group != VKF_STAGES_ENCODE || config->kind == VKF_MODEL_ENCODER || config->final_norm;
@@ -63,7 +63,7 @@ vkf_status vkf__session_make_stages(vkf_session *session)
         for (uint32_t i = 0; i < layers; i++)
             add_stage(session, group, VKF_STAGE_LAYER, i);
         // PyTorch refuses a stack without layers; here it hands its input on as it is.
-        if (layers > 0 && has_head(session, group))
+        if (layers > 0 && ends_in_head(session, group))
             add_stage(session, group, VKF_STAGE_HEAD, 0);
     }
     session->group_begin[VKF_STAGES_COUNT] = session->stage_count;
