@@ -10,13 +10,14 @@ import sys
 import time
 
 from . import measure as measurement
-from . import places, provision, report, rows, vkformer
+from . import places, provision, report, rows, texts, vkformer
 from .places import Unavailable
 
 HOST_PEERS = ("openblas", "ncnn", "ncnn-defaults")
 LLAMA_PEERS = ("llama.cpp", "llama.cpp-f16")
 TORCH_PEERS = ("torch-cpu", "torch-cuda", "torch-copy")
-ALL_PEERS = HOST_PEERS + LLAMA_PEERS + TORCH_PEERS
+TEXT_PEERS = ("llama-bench", "own-read", "transformers")
+ALL_PEERS = HOST_PEERS + LLAMA_PEERS + TORCH_PEERS + TEXT_PEERS
 
 DESCRIPTION = """\
 Measures vkformer beside other programs: the same work on the same driver in the same run, in turn, round by round, and
@@ -25,7 +26,11 @@ EPILOG = """\
 The driver is the system's default one, or the one that VK_DRIVER_FILES names; with --chroot there is a second table on
 the chroot's lavapipe, where everything runs inside. llama.cpp comes from the chroot's packages alone; for the first
 table it runs in the chroot on this system's driver. tools/chroot makes the chroot. What cannot be set up is n/a, with
-the reason."""
+the reason.
+
+The rows text-* run whole programs on text models: a random Llama beside llama-bench (Debian's llama.cpp-tools, in the
+chroot), and a sentence encoder beside transformers. They take minutes each. The model is made here; PyPI's gguf and
+numpy, which that takes, are installed below --work."""
 
 
 def parse_arguments(argv):
@@ -33,7 +38,8 @@ def parse_arguments(argv):
     parser.add_argument("--build", metavar="DIR", help="build directory with the program vkformer (default: build)")
     parser.add_argument("--chroot", metavar="DIR", help="sid chroot, for its newer driver and for llama.cpp")
     parser.add_argument("--no-host", action="store_true", help="the chroot's table alone")
-    parser.add_argument("--rows", metavar="LIST", default="*", help="keys of rows, with * and commas: gemm-*,mha")
+    parser.add_argument("--rows", metavar="LIST", default="*", help="keys of rows, with * and commas: gemm-*,mha; "
+                        "text-* alone names those of text models (default: all others)")
     parser.add_argument("--peers", metavar="LIST", help="of %s (default: all)" % ", ".join(ALL_PEERS))
     parser.add_argument("--rounds", type=int, default=5, help="how often everything takes its turn (default 5)")
     parser.add_argument("--seconds", type=float, default=0.3, help="time of a turn, at least three runs (default 0.3)")
@@ -41,6 +47,13 @@ def parse_arguments(argv):
     parser.add_argument("--clock", choices=("gpu", "wall"), help="vkformer's clock for every ratio")
     parser.add_argument("--work", metavar="DIR", help="where peers are set up (default: build/compare)")
     parser.add_argument("--python", metavar="PYTHON", help="has ncnn and numpy; nothing is installed then")
+    sizes = ",".join("%s=%d" % item for item in texts.SIZES.items())
+    parser.add_argument("--sizes", metavar="LIST", default="",
+                        help="other sizes of the random Llama of text-* (default: %s)" % sizes)
+    parser.add_argument("--encoder", metavar="DIR",
+                        help="sentence encoder of text-embed-*, as sentence-transformers saves it")
+    parser.add_argument("--text-python", metavar="PYTHON",
+                        help="has torch and transformers, for text-embed-*; a path in the chroot where there is one")
     parser.add_argument("--markdown", metavar="FILE", help="the table goes to FILE, not to standard output")
     parser.add_argument("-o", "--output", metavar="FILE", help="raw samples as JSON")
     parser.add_argument("--from", dest="source", metavar="FILE", help="write the table of raw samples measured before")
@@ -48,6 +61,7 @@ def parse_arguments(argv):
     options = parser.parse_args(argv)
     try:
         options.chosen_rows = rows.choose(options.rows)
+        options.model_sizes = texts.parse_sizes(options.sizes)
     except ValueError as error:
         parser.error(str(error))
     options.chosen_peers = options.peers.split(",") if options.peers else list(ALL_PEERS)
@@ -70,12 +84,19 @@ class Setup:
         self.threads = options.threads or len(os.sched_getaffinity(0))
         self.program = vkformer.find_program(options.build)
         self.host = places.Place("host", self.work_dir, self.threads)
+        self.models = texts.Models(self.work_dir, options.model_sizes, options.encoder)
+        self.bind_encoder(self.host)
 
     @functools.cached_property
     def chroot(self):
         place = places.chroot_place(self.options.chroot, self.work_dir, self.threads)
         place.binds.append(os.path.dirname(self.program))
+        self.bind_encoder(place)
         return place
+
+    def bind_encoder(self, place):
+        if self.models.encoder_dir:
+            place.binds.append(self.models.encoder_dir)
 
     @functools.cached_property
     def python(self):
@@ -110,15 +131,23 @@ class Setup:
                 raise Unavailable("not set up in the chroot")
             return place, provision.torch_python(self.python if self.options.python else None), ""
 
+        def transformers():
+            python = self.options.text_python
+            if not python:
+                raise Unavailable("needs --text-python")
+            return self.chroot if self.options.chroot else place, python, ""
+
         found = {name: in_chroot if place.chroot else on_host for name in HOST_PEERS}
         found.update(dict.fromkeys(LLAMA_PEERS, llama))
         found.update(dict.fromkeys(TORCH_PEERS, torch))
+        found["transformers"] = transformers
         return {name: recipe for name, recipe in found.items() if name in self.options.chosen_peers}
 
 
 def compare_in(setup, place, options):
     peers = measurement.Peers({})
-    comparison = measurement.Comparison(vkformer.Program(place, setup.program), peers, None, options)
+    program = vkformer.Program(place, setup.program)
+    comparison = measurement.Comparison(program, peers, None, options, texts.Vkformer(program, setup.models))
     peers.recipes = setup.recipes(place, comparison)
 
     def own_bench_place():
@@ -126,7 +155,13 @@ def compare_in(setup, place, options):
             raise Unavailable(measurement.NOT_CHOSEN)
         return setup.llama_place(place, comparison.device["device"])
 
+    def llama_bench():
+        if "llama-bench" not in options.chosen_peers:
+            raise Unavailable(measurement.NOT_CHOSEN)
+        return texts.LlamaBench(setup.llama_place(place, comparison.device["device"]), setup.models)
+
     comparison.own_bench_place = own_bench_place
+    comparison.llama_bench = llama_bench
     return comparison.run(options.chosen_rows)
 
 
@@ -149,6 +184,7 @@ def measure(options, argv):
         "date": datetime.date.today().isoformat(),
         "command": shlex.join(["tools/compare", *argv]),
         "rounds": options.rounds,
+        "sizes": options.model_sizes,
         "clock": options.clock and options.clock + "_ms",
         "machine": {"cpu": cpu_name(), "threads": setup.threads, "busy": busy},
         "runs": runs,

@@ -56,22 +56,25 @@ class Peers:
 class Comparison:
     """All rows in one place."""
 
-    def __init__(self, program, peers, own_bench_place, options):
+    def __init__(self, program, peers, own_bench_place, options, texts=None):
         self.program = program
+        self.texts = texts  # texts.Vkformer, which measures the text models
+        self.llama_bench = None  # function: what measures them by llama.cpp
         self.peers = peers
         self.own_bench_place = own_bench_place  # function: where llama.cpp's own benchmark runs
         self.options = options
         self.device = None
+        self.versions = {}  # of peers that tell theirs with what they measured
 
     def subjects(self, row):
         """{name: function that measures once and returns a visit}, in their order."""
         seconds = self.options.seconds
 
         def ours(work):
-            return lambda: self.program.measure(work, seconds)
+            return lambda: self.program_of(work).measure(work, seconds)
 
         def peer(name):
-            work = COPY_WORK if name == "torch-copy" else row.work
+            work = COPY_WORK if name == "torch-copy" else self.completed(row.work)
             return lambda: self.peers.get(name).measure(work, seconds)
 
         found = {OURS: ours(row.work)}
@@ -80,13 +83,23 @@ class Comparison:
         for name in row.peers:
             if name == "llama.cpp-own":
                 found[name] = lambda: llama_bench.measure(self.own_bench_place(), row.work)
+            elif name == "llama-bench":
+                found[name] = lambda: self.llama_bench().measure(row.work)
+            elif name == "own-read":
+                found[name] = self.texts.read_visit
             else:
                 found[name] = peer(name)
         return found
 
+    def program_of(self, work):
+        return self.texts if work["op"] == "text" else self.program
+
+    def completed(self, work):
+        return self.texts.models.completed(work) if work["op"] == "text" else work
+
     def prepare(self, row):
         for work in (row.work, *row.base):
-            result = self.program.prepare(work)
+            result = self.program_of(work).prepare(work)
             self.device = self.device or result
 
     def measure_memory(self, row, result):
@@ -125,6 +138,8 @@ class Comparison:
             result["samples"].pop(name, None)
             self.peers.drop(name)
             return
+        if "version" in visit:
+            self.versions[name] = visit.pop("version")
         result["samples"].setdefault(name, []).append(visit)
 
     def wanted(self, row):
@@ -147,7 +162,7 @@ class Comparison:
             error = INTERRUPTED
         finally:
             self.peers.close()
-        versions = dict(self.peers.versions(), vkformer=self.program.version)
+        versions = dict(self.peers.versions(), **self.versions, vkformer=self.program.version)
         device = self.device or {}
         return {"place": self.program.place.name, "device": device.get("device"), "driver": device.get("driver"),
                 "versions": versions, "unavailable": self.peers.missing, "rows": results, "error": error}

@@ -6,12 +6,13 @@ import sys
 from .places import CHROOT_PYTHON, Unavailable, last_words
 
 PACKAGES = ("ncnn", "numpy")
+MODEL_PACKAGES = ("gguf", "numpy")
 PIP_S = 600
 
 
-def run(command):
+def run(command, cwd=None):
     try:
-        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PIP_S)
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PIP_S, cwd=cwd)
     except subprocess.TimeoutExpired:
         raise Unavailable("%s did not end within %d s" % (command[0], PIP_S)) from None
     except subprocess.CalledProcessError as error:
@@ -26,13 +27,13 @@ def can_import(python, package):
     return done.returncode == 0
 
 
-def host_python(work_dir):
+def host_python(work_dir, packages=PACKAGES):
     """An interpreter with the packages; what pip cannot fetch leaves its peer without a figure."""
     directory = os.path.join(work_dir, "venv")
     python = os.path.join(directory, "bin", "python")
     if not os.path.exists(python):
         run([sys.executable, "-m", "venv", directory])
-    missing = [package for package in PACKAGES if not can_import(python, package)]
+    missing = [package for package in packages if not can_import(python, package)]
     if missing:
         run([python, "-m", "pip", "install", "--quiet", *missing])
     return python

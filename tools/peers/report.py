@@ -15,6 +15,9 @@ NAMES = {
     "torch-cpu": "PyTorch CPU",
     "torch-cuda": "PyTorch CUDA",
     "torch-copy": "copy by PyTorch CUDA",
+    "llama-bench": "llama.cpp Vulkan, f16 weights",
+    "own-read": "its own plain read of memory",
+    "transformers": "transformers, PyTorch CPU",
 }
 # Against another program on Vulkan both sides are whole calls; against a library on the CPU, or times between events,
 # it is the time between timestamps.
@@ -26,6 +29,13 @@ that between timestamps on the device, and against another Vulkan program the ti
 their inputs and outputs. Of ncnn's two layers for a product, and of OpenBLAS's ways to use the threads, the faster one
 counts. What is noisy took half as long again in the middle as at its best. At best: the ratio of the shortest runs of
 all rounds, each side's for itself; where it is far from the median, the machine's speed varied."""
+TEXT_NOTES = """\
+Tokens are those of a random Llama, f16 weights on both sides: %s.
+Each turn is a process of its own. Prompt and decode are as each program says: llama-bench warms up before, `vkformer run` does not. A start ends with the process: its driver
+and the loading are in it, and for llama.cpp tools/chroot where vkformer runs outside it. Peak memory is the
+largest process's, the software device's memory with it. What each token reads are all weights but the embedding's
+other rows; the cache's keys and values do not count. Embeddings go from texts to vectors, tokenizing included: for
+vkformer, what more batches take beyond few, in one process each."""
 NOISY = 1.5
 BUSY = 0.1
 
@@ -77,6 +87,8 @@ class Times:
 
 def time_text(ms, work=None):
     text = "%.3g ms" % ms if ms < 1000 else "%.3g s" % (ms / 1000)
+    if work and "tokens" in work:
+        return "%s, %.3g tokens/s" % (text, 1e3 * work["tokens"] / ms)
     return "%s, %.3g GFLOP/s" % (text, flops(work) / ms * 1e-6) if work and flops(work) else text
 
 
@@ -105,6 +117,27 @@ def missing_line(row, against, reason, reach=""):
     return [row.title, "n/a", against, "n/a (%s)" % reason, "n/a", "n/a", reach]
 
 
+def moved_bytes(row, samples, name):
+    """What vkformer reads, and what the copy beside it moves; the visits to text models say it themselves."""
+    if row.work["op"] == "text":
+        return samples[OURS][0]["bytes"], samples[name][0]["bytes"]
+    return 2.0 * row.work["n"] * row.work["k"], 2.0 * COPY_WORK["bytes"]
+
+
+def peak_line(row, result, name, column):
+    """Memory of two processes; above 1 vkformer needs less."""
+    samples, missing = result["samples"], result["missing"]
+    against, target = NAMES[name], target_for(row, row.peers[name], column)
+    sides = [[visit["bytes"] for visit in samples.get(subject, [])] for subject in (OURS, name)]
+    texts = ["%.4g MB" % (stats.median(side) / 1e6) if side else "n/a (%s)" % missing.get(subject, "not measured")
+             for subject, side in zip((OURS, name), sides)]
+    if not all(sides):
+        return [row.title, texts[0], against, texts[1], "n/a", "n/a", reach_text(None, target)]
+    value = stats.ratio(*sides)
+    return [row.title, texts[0], against, texts[1], "%.3g" % value, "%.3g" % (min(sides[1]) / min(sides[0])),
+            reach_text(value, target)]
+
+
 def peer_line(row, result, name, column, options):
     samples, missing = result["samples"], result["missing"]
     against = NAMES.get(name, name)
@@ -119,7 +152,7 @@ def peer_line(row, result, name, column, options):
     value, best = stats.ratio(ours.rounds, theirs.rounds), theirs.shortest / ours.shortest
     shown = ours.text(row.work), theirs.text(row.work)
     if row.kind == "bandwidth":
-        ours_bytes, theirs_bytes = 2.0 * row.work["n"] * row.work["k"], 2.0 * COPY_WORK["bytes"]
+        ours_bytes, theirs_bytes = moved_bytes(row, samples, name)
         value *= ours_bytes / theirs_bytes
         best *= ours_bytes / theirs_bytes
         shown = ["%.4g GB/s" % (size / stats.median(side.rounds) * 1e-6)
@@ -164,6 +197,8 @@ def row_lines(result, column, options):
     row = work_rows.by_key(result["key"])
     if row.kind == "memory":
         return [memory_line(row, result, column)]
+    if row.kind == "peak":
+        return [peak_line(row, result, name, column) for name in row.peers]
     lines = [peer_line(row, result, name, column, options) for name in row.peers]
     if row.base:
         lines.append(base_line(row, result, column, options))
@@ -210,4 +245,9 @@ def markdown(raw):
                                                           machine["threads"], raw["rounds"])
     if machine["busy"] > BUSY:
         command += " **Other programs kept %.0f %% of it busy: nothing here is sure.**" % (100 * machine["busy"])
-    return "\n\n".join([*(section(run, raw) for run in raw["runs"]), NOTES, command]) + "\n"
+    notes = [NOTES]
+    works = [work_rows.by_key(row["key"]).work for run in raw["runs"] for row in run["rows"]]
+    if any(work["op"] == "text" for work in works):
+        sizes = ", ".join("%s %d" % item for item in raw["sizes"].items())
+        notes.append(TEXT_NOTES % sizes)
+    return "\n\n".join([*(section(run, raw) for run in raw["runs"]), *notes, command]) + "\n"

@@ -3,6 +3,7 @@
 A piece of work is a dictionary that every peer understands:
   op         gemm: (m, k) times weights (n, k), transposed; attention: softmax(q k^T) v of each head; mha: a
              whole multi-head attention with its four projections; layer: an encoder layer; copy: memory to memory
+             text: a program on a text model, see texts.py
   weights    gemm alone: element type of the weights
   dtype      element type of everything else
 """
@@ -25,7 +26,7 @@ class Row:
     base: tuple = ()
     base_title: str = ""
     base_target: tuple = None
-    kind: str = "speed"  # or "overhead", "memory", "bandwidth"
+    kind: str = "speed"  # or "overhead", "memory", "bandwidth", "peak"
     needs: str = None    # a peer without which the row is not measured
 
 
@@ -93,6 +94,38 @@ def gpu_rows():
               {"torch-copy": (0.85, 0.85)}, kind="bandwidth", needs="torch-copy")
 
 
+
+def text_work(phase, dtype="f32/f16", prompt=128, new=64, **more):
+    return dict({"op": "text", "phase": phase, "dtype": dtype, "prompt": prompt, "new": new}, **more)
+
+
+def generation_rows():
+    """Tokens of a Llama with f16 weights, beside llama.cpp on the same weights, and beside the memory's speed."""
+    for dtype, short in (("f32/f16", "f32"), ("f16", "f16")):
+        for length in (128, 512):
+            yield Row("text-prompt-%d-%s" % (length, short), "prompt of %d tokens, %s" % (length, dtype),
+                      text_work("prompt", dtype, length, 1, tokens=length), {"llama-bench": (10, 10)})
+        yield Row("text-decode-" + short, "64 tokens after 128, %s" % dtype, text_work("decode", dtype, tokens=64),
+                  {"llama-bench": (1, 1)})
+        yield Row("text-roof-" + short, "weights read for 64 tokens, %s" % dtype, text_work("read", dtype),
+                  {"own-read": (0.85, 0.85)}, kind="bandwidth")
+    for cold, caches in ((True, "cold"), (False, "warm")):
+        yield Row("text-start-" + caches, "start to first token after 128, %s caches" % caches,
+                  text_work("start", new=1, cold=cold), {"llama-bench": (1, 1)})
+    yield Row("text-peak", "peak memory of the process, 128 + 64 tokens", text_work("peak"), {"llama-bench": (1, 1)},
+              kind="peak")
+
+
+def embedding_rows():
+    for length in (32, 128):
+        for batch in (1, 8):
+            work = {"op": "text", "phase": "embed", "dtype": "f32", "len": length, "batch": batch}
+            yield Row("text-embed-%dx%d" % (batch, length), "text embedding, B=%d L=%d" % (batch, length), work,
+                      {"transformers": (1, 1)})
+
+
+# They take minutes each, and models: whoever wants them names them.
+TEXT_ROWS = (*generation_rows(), *embedding_rows())
 ROWS = (
     *(gemm_row(gemm(*shape)) for shape in ((512, 512, 512), (1024, 1024, 1024), (128, 768, 768), (128, 3072, 768))),
     *(gemm_row(gemm(*shape)) for shape in ((8, 768, 768), (8, 3072, 768), (8, 768, 3072))),
@@ -108,14 +141,19 @@ ROWS = (
     # The one shape with fewer than 128 MiB of weights on the list of llama.cpp's own benchmark.
     Row("llama-own", "GEMM 8x4096x14336, f16 weights", gemm(8, 4096, 14336, "f16"), {"llama.cpp-own": None}),
     *gpu_rows(),
+    *TEXT_ROWS,
 )
 
 
 def choose(patterns):
-    """The rows that a comma-separated list of patterns names; raises ValueError on one that names none."""
+    """The rows that a comma-separated list of patterns names; raises ValueError on one that names none.
+
+    A mere * leaves out what takes minutes."""
     chosen = []
     for pattern in patterns.split(","):
         matching = [row for row in ROWS if fnmatch.fnmatch(row.key, pattern)]
+        if pattern == "*":
+            matching = [row for row in matching if row not in TEXT_ROWS]
         if not matching:
             raise ValueError("no row is called '%s'; there are %s" % (pattern, ", ".join(row.key for row in ROWS)))
         chosen += [row for row in matching if row not in chosen]

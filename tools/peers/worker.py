@@ -19,6 +19,7 @@ MODULES = {
     "torch-cpu": ("on_torch", {"device": "cpu"}),
     "torch-cuda": ("on_torch", {"device": "cuda"}),
     "torch-copy": ("on_torch", {"device": "cuda"}),
+    "transformers": ("on_transformers", {}),
 }
 PREPARED_AT_ONCE = 4
 
