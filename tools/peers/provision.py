@@ -12,7 +12,8 @@ PIP_S = 600
 
 def run(command, cwd=None):
     try:
-        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PIP_S, cwd=cwd)
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PIP_S,
+                   cwd=cwd)
     except subprocess.TimeoutExpired:
         raise Unavailable("%s did not end within %d s" % (command[0], PIP_S)) from None
     except subprocess.CalledProcessError as error:
