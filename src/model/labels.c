@@ -43,6 +43,10 @@ vkf_status vkf__labels_load(const vkf__host *host, const char *directory, char *
     uint32_t count = json_object_size(names) > 0 ? (uint32_t)json_object_size(names) : 2;
     VKF_ALLOC(host, labels, count);
     status = fill_labels(host, names, labels, count);
+    if (status != VKF_OK) {
+        vkf__labels_free(host, labels, count);
+        goto fail;
+    }
     *out_labels = labels;
     *out_count = count;
 fail:
