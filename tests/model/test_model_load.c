@@ -264,7 +264,7 @@ static const struct edit {
     {"\"layer_norm_eps\": 9", "\"layer_norm_eps\": -9", VKF_ERROR_FORMAT, "layer_norm_eps"},
     {"\"layer_norm_eps\": 9", "\"layer_norm_eps\": 1e300, \"was\": 9", VKF_ERROR_FORMAT, "'layer_norm_eps'"},
     {"\"max_len\": 16", "\"max_len\": 1", VKF_ERROR_FORMAT, "'max_len'"},
-    {"\"model_type\": \"vkformer-seq2seq\"", "\"model_type\": \"llama\"", VKF_ERROR_UNSUPPORTED, "\"llama\""},
+    {"\"model_type\": \"vkformer-seq2seq\"", "\"model_type\": \"mamba\"", VKF_ERROR_UNSUPPORTED, "\"mamba\""},
     {"\"model_type\": \"vkformer-seq2seq\"", "\"model_type\": 7", VKF_ERROR_FORMAT, "'model_type'"},
     {"{\"model_type\"", "[\"model_type\"", VKF_ERROR_FORMAT, "config.json:1"},
     {"\"nhead\": 4", "\"d_model\": 32, \"nhead\": 4", VKF_ERROR_FORMAT, "config.json:1"}, // a key twice
