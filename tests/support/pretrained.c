@@ -58,6 +58,18 @@ double vkf_test_scale(const float *values, size_t count)
     return most;
 }
 
+bool vkf_test_in_full(vkf_test_gpu *gpu)
+{
+    vkf_device_info device;
+    vkf_context_device_info(gpu->context, &device);
+    return gpu->profile == VKF_PROFILE_FULL && strstr(device.name, "llvmpipe");
+}
+
+bool vkf_test_has_turn(vkf_test_gpu *gpu, vkf_model_precision precision)
+{
+    return precision == VKF_MODEL_PRECISION_F32 || precision == VKF_MODEL_PRECISION_F16 || vkf_test_in_full(gpu);
+}
+
 // Copies a model's directory, with every third element of one tensor half as large again.
 static void write_changed(vkf_test_directory *to, const char *from, const vkf__safetensors *file, size_t changed)
 {
