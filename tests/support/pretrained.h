@@ -16,7 +16,8 @@ vkf__safetensors *vkf_test_open_safetensors(const char *directory, const char *n
 const vkf__stored_tensor *vkf_test_case_tensor(const vkf__safetensors *file, unsigned number, const char *name);
 vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision);
 
-// Whether what depends on the model more than on the device is tested in full: under the full profile on lavapipe. Elsewhere
+// Whether what depends on the model more than on the device is tested in full: under the full profile on lavapipe, without
+// sanitizers. Elsewhere
 // the first family's tensors and the two whole types of numbers stand for all.
 bool vkf_test_in_full(vkf_test_gpu *gpu);
 bool vkf_test_has_turn(vkf_test_gpu *gpu, vkf_model_precision precision);

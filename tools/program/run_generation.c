@@ -169,7 +169,7 @@ static bool print_outputs(generation *g, uint32_t count)
             printed = printed && print_json(&g->lines[i], continuation);
             continue;
         }
-        if (!streams(g))
+        if (!streams(g) && continuation->text)
             fwrite(continuation->text, 1, continuation->size_bytes, stdout);
         putchar('\n');
     }
