@@ -3,6 +3,7 @@
 #define VKF_MODEL_INSPECTION_H
 
 #include "model/family.h"
+#include "model/weight_names.h"
 
 typedef struct vkf__inspection {
     vkf__checkpoint *checkpoint;
@@ -12,7 +13,10 @@ typedef struct vkf__inspection {
     vkf_status supported;     // of reading config.json: VKF_OK, or why not; a message has said more
     // The rest where it is supported.
     vkf__model_source source; // its checkpoint is the one above
-    const char **unused;      // names of tensors that the model does not read, owned by the checkpoint
+    vkf__weight_slot *slots;  // what the model reads; they have no targets
+    size_t slot_count;
+    uint64_t block_parameters[VKF_DTYPE_COUNT]; // elements of tensors that are stored in blocks, by type
+    const char **unused; // names of tensors that the model does not read, owned by the checkpoint
     size_t unused_count;
 } vkf__inspection;
 

@@ -21,7 +21,8 @@ bool vkf_precision_from_types(vkf_dtype activations, vkf_dtype weights, vkf_mode
 // The name is the first `length` bytes of `text`; false when there is no such precision.
 bool vkf_precision_from_name(const char *text, size_t length, vkf_model_precision *out_precision);
 
-// A strict reader of an option's value, see options.h.
+// Strict readers of an option's value, see options.h.
 bool vkf_parse_precision(const char *option, const char *text, vkf_model_precision *out_precision);
+bool vkf_parse_quantization(const char *option, const char *text, vkf_quantization *out_quantization);
 
 #endif
