@@ -49,6 +49,16 @@ static const vkf__weight_slot *find_slot(const vkf__inspection *inspection, cons
     return NULL;
 }
 
+static void count_blocks(vkf__inspection *inspection, const vkf__stored_tensor *tensor, const vkf__weight_slot *slot,
+                         vkf_dtype dtype)
+{
+    inspection->tensor_count[tensor->type]--;
+    inspection->tensor_bytes[tensor->type] -= tensor->size_bytes;
+    inspection->block_count[dtype]++;
+    inspection->block_bytes[dtype] += tensor->size_bytes;
+    inspection->parameter_count += tensor->shape[0] * slot->shape[1];
+}
+
 static vkf_status match_tensors(const vkf__host *host, vkf__inspection *inspection)
 {
     vkf_status status = VKF_OK;
@@ -60,7 +70,7 @@ static vkf_status match_tensors(const vkf__host *host, vkf__inspection *inspecti
         if (!slot)
             inspection->unused[inspection->unused_count++] = tensor->name;
         else if (vkf__stored_in_blocks(slot, tensor, &blocks))
-            inspection->block_parameters[blocks] += tensor->shape[0] * slot->shape[1];
+            count_blocks(inspection, tensor, slot, blocks);
     }
 fail:
     return status;

@@ -37,6 +37,28 @@ bool vkf__stored_in_blocks(const vkf__weight_slot *slot, const vkf__stored_tenso
     return false;
 }
 
+bool vkf__whole_in_blocks(const vkf__weight_slot *slots, size_t count, const vkf__stored_tensor *tensor,
+                          vkf__weight_slot *out_slot)
+{
+    const vkf__weight_slot *found = NULL;
+    bool known = tensor->type == VKF_STORED_F32 || tensor->type == VKF_STORED_F16 || tensor->type == VKF_STORED_BF16;
+    for (size_t i = 0; known && i < count; i++) {
+        if (strcmp(slots[i].name, tensor->name) != 0)
+            continue;
+        if (!vkf__fits_blocks(&slots[i]) || slots[i].tied)
+            return false;
+        found = &slots[i];
+    }
+    uint32_t rows_at = found && found->transposed ? 1 : 0;
+    if (!found || tensor->rank != 2 || tensor->shape[1 - rows_at] != found->shape[1] ||
+        tensor->shape[rows_at] > UINT32_MAX)
+        return false;
+    *out_slot = *found;
+    out_slot->parts = 0;
+    out_slot->shape[0] = (uint32_t)tensor->shape[rows_at];
+    return true;
+}
+
 static vkf_status fail_number(const vkf__block_source *source, uint64_t element)
 {
     return vkf__fail(source->host, VKF_ERROR_FORMAT, "%s: element %" PRIu64 " of tensor %s is not a finite number",

@@ -18,6 +18,11 @@ bool vkf__fits_blocks(const vkf__weight_slot *slot);
 // Whether a file holds a slot's weight in blocks already: as bytes, a row of blocks for each of its rows, never transposed.
 bool vkf__stored_in_blocks(const vkf__weight_slot *slot, const vkf__stored_tensor *stored, vkf_dtype *out_dtype);
 
+// Whether all that a tensor serves can be in blocks: linear layers' weights alone, and no embedding. *out_slot then speaks
+// for all of its rows, whatever parts they are in; otherwise it is untouched.
+bool vkf__whole_in_blocks(const vkf__weight_slot *slots, size_t count, const vkf__stored_tensor *tensor,
+                          vkf__weight_slot *out_slot);
+
 // A weight on its way into blocks, which is `stored` as the slot says.
 typedef struct vkf__block_source {
     const vkf__host *host;

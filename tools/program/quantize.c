@@ -86,28 +86,6 @@ static void plan_free(plan *p)
     vkf__free(p->host, p->from);
 }
 
-// A tensor is put into blocks where it is nothing but linear layers' weights. Of those that share it, one slot then speaks
-// for all of its rows.
-static bool whole_slot(const vkf__inspection *inspection, const vkf__stored_tensor *tensor, vkf__weight_slot *out_slot)
-{
-    bool found = false;
-    bool known = tensor->type == VKF_STORED_F32 || tensor->type == VKF_STORED_F16 || tensor->type == VKF_STORED_BF16;
-    for (size_t i = 0; known && i < inspection->slot_count; i++) {
-        const vkf__weight_slot *slot = &inspection->slots[i];
-        if (strcmp(slot->name, tensor->name) != 0)
-            continue;
-        if (!vkf__fits_blocks(slot) || slot->tied)
-            return false;
-        *out_slot = *slot;
-        found = true;
-    }
-    if (!found || tensor->rank != 2)
-        return false;
-    out_slot->parts = 0;
-    out_slot->shape[0] = (uint32_t)tensor->shape[out_slot->transposed ? 1 : 0];
-    return tensor->shape[out_slot->transposed ? 0 : 1] == out_slot->shape[1];
-}
-
 static void plan_tensor(plan *p, size_t index)
 {
     const vkf__stored_tensor *from = p->from[index];
@@ -115,10 +93,8 @@ static void plan_tensor(plan *p, size_t index)
     vkf__weight_slot *slot = &p->slots[index];
     *to = *from;
     *slot = (vkf__weight_slot){0};
-    if (!whole_slot(p->inspection, from, slot)) {
-        slot->rank = 0;
+    if (!vkf__whole_in_blocks(p->inspection->slots, p->inspection->slot_count, from, slot))
         return;
-    }
     to->type = VKF_STORED_U8;
     to->shape[0] = slot->shape[0];
     to->shape[1] = slot->shape[1] / VKF_BLOCK * vkf_dtype_block_bytes(p->dtype);
