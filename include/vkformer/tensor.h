@@ -55,7 +55,8 @@ typedef enum vkf_layout {
 } vkf_layout;
 
 // A contiguous row-major view of a buffer. It owns nothing. Unused trailing shape entries are 0; rank 0 with a NULL
-// buffer means "absent". offset_bytes is a multiple of the element size.
+// buffer means "absent". offset_bytes is a multiple of the element size, of 16 for types in blocks. A tensor of these is
+// a weight (n, k) in panels, k being a multiple of 32: see vkf_gemm_desc.b.
 typedef struct vkf_tensor {
     vkf_buffer *buffer;
     uint64_t offset_bytes;

@@ -3,7 +3,7 @@
 #define VKF_KERNEL_REGISTRY_GEMM_H
 
 #include "kernel/registry.h"
-#include "shared/gemm.h"
+#include "shared/blocks.h"
 
 // {tile m, tile n, tile k, thread m, thread n}
 static const vkf__config gemm_configs[] = {
@@ -88,6 +88,44 @@ static uint32_t gemv_subgroup_shared_bytes(const vkf__config *config)
 static uint32_t gemv_columns_shared_bytes(const vkf__config *config)
 {
     return gemv_partials(config, 4 * config->local_size / config->tile[1]);
+}
+
+// Few rows against a weight in blocks: {rows, columns of a workgroup, a block, rows, columns of an invocation}.
+static const vkf__config gemv_blocks_configs[] = {
+    {.name = "rows1", .local_size = 64, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
+    {.name = "rows1x128", .local_size = 128, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
+    {.name = "rows2", .local_size = 64, .tile = {2, 32, 32, 2, 4}, .max_m = 2},
+    {.name = "rows4", .local_size = 64, .tile = {4, 32, 32, 4, 4}, .max_m = 4},
+    {.name = "rows8", .local_size = 64, .tile = {8, 32, 32, 8, 4}},
+    {.name = "rows8x32", .local_size = 32, .tile = {8, 32, 32, 8, 4}},
+};
+
+// For processors: lanes are all along n.
+static const vkf__config gemv_blocks_address_configs[] = {
+    {.name = "rows1", .local_size = 8, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
+    {.name = "rows2", .local_size = 8, .tile = {2, 32, 32, 2, 4}, .max_m = 2},
+    {.name = "rows4", .local_size = 8, .tile = {4, 32, 32, 4, 4}, .max_m = 4},
+    {.name = "rows8", .local_size = 8, .tile = {8, 32, 32, 8, 4}},
+};
+
+static uint32_t gemv_blocks_parts(const vkf__config *config)
+{
+    return 4 * config->local_size / config->tile[1];
+}
+
+static bool gemv_blocks_valid(const vkf__config *config)
+{
+    const uint32_t *t = config->tile;
+    uint32_t parts = t[1] > 0 ? gemv_blocks_parts(config) : 0;
+    return t[3] > 0 && t[0] == t[3] && t[4] == 4 && t[1] > 0 && t[1] % VKF_GEMM_PANEL == 0 &&
+           t[2] == VKF_BLOCKS_DEPTH && parts * t[1] == 4 * config->local_size && parts > 0 &&
+           (parts & (parts - 1)) == 0;
+}
+
+static uint32_t gemv_blocks_shared_bytes(const vkf__config *config)
+{
+    uint32_t parts = gemv_blocks_parts(config);
+    return 4 * (parts > 1 ? parts * config->tile[0] * config->tile[1] : 1);
 }
 
 // Lanes along m, each with a row and the columns of a panel or two; small shares for compilers that spill. What is

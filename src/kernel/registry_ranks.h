@@ -53,6 +53,12 @@ static uint32_t rank_gemv(const vkf__caps *caps, const vkf__problem *problem)
     return problem->m <= 8 ? 60 : VKF_RANK_LAST + 20;
 }
 
+// For processors alone.
+static uint32_t rank_gemv_blocks_address(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return caps->type == VKF_DEVICE_TYPE_CPU && problem->m <= 8 ? 8 : VKF_RANK_LAST + 20;
+}
+
 static uint32_t rank_gemv_subgroup(const vkf__caps *caps, const vkf__problem *problem)
 {
     return rank_gemv(caps, problem) - (caps->type == VKF_DEVICE_TYPE_CPU ? 0 : 5);

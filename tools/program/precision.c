@@ -1,5 +1,6 @@
 #include "precision.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "options.h"
@@ -35,6 +36,26 @@ bool vkf_precision_from_name(const char *text, size_t length, vkf_model_precisio
     for (unsigned i = 0; i < VKF_MODEL_PRECISION_COUNT; i++) {
         if (strlen(precisions[i].name) == length && memcmp(precisions[i].name, text, length) == 0) {
             *out_precision = (vkf_model_precision)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool vkf_block_types_from_name(const char *text, size_t length, vkf_precision_types *out_types)
+{
+    static const vkf_precision_types known[] = {
+        {VKF_DTYPE_F32, VKF_DTYPE_Q8},
+        {VKF_DTYPE_F32, VKF_DTYPE_Q4},
+        {VKF_DTYPE_F16, VKF_DTYPE_Q8},
+        {VKF_DTYPE_F16, VKF_DTYPE_Q4},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "%s/%s", vkf_dtype_name(known[i].activations),
+                       vkf_dtype_name(known[i].weights));
+        if (strlen(name) == length && memcmp(name, text, length) == 0) {
+            *out_types = known[i];
             return true;
         }
     }
