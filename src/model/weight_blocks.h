@@ -4,12 +4,8 @@
 #define VKF_MODEL_WEIGHT_BLOCKS_H
 
 #include "base/blocks.h"
+#include "base/elements.h"
 #include "model/weight_names.h"
-
-static inline bool vkf__is_blocks(vkf_dtype dtype)
-{
-    return vkf_dtype_block_elements(dtype) > 1;
-}
 
 // Whether the weight of a slot can be in blocks, and is worth it: rows of whole blocks, not fewer than a panel has, and
 // where it is cut into views, whole panels in each.
