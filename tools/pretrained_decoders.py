@@ -92,8 +92,9 @@ def gpt2_blocks(seed, draw):
 
 
 def llama_blocks(seed, draw):
-    return {**llama(seed, draw), **dict(hidden_size=64, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
-                                        intermediate_size=96, tie_word_embeddings=False)}
+    return dict(hidden_size=64, num_attention_heads=4, num_key_value_heads=2, head_dim=16, intermediate_size=96,
+                max_position_embeddings=POSITIONS, rms_norm_eps=1e-5, attention_bias=draw.random() < 0.5,
+                tie_word_embeddings=False, **rope(10000.0))
 
 
 FAMILIES = {

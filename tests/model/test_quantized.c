@@ -1,5 +1,6 @@
 // Models whose weights are in blocks: against the same model with the values of those blocks in its file, which must be the
 // same to the rounding of the products, and against what transformers computes without them.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,8 @@
 static const char *const families[] = {"llama-blocks", "gpt2-blocks", "bert-blocks"};
 #define FAMILIES (sizeof families / sizeof families[0])
 
-// What a type of blocks is held to against the weights as they were: atol, relative to the largest magnitude expected. Twice
-// what 20 seeds of tools/pretrained gave at most.
+// What a type of blocks is held to against the weights as they were: the root of the mean square of the errors, in that of
+// what is expected. vkformer/model.h states it; half as much again as 21 seeds of tools/pretrained gave at most.
 static const struct quantized {
     vkf_quantization quantization;
     vkf_dtype dtype;
@@ -206,29 +207,43 @@ static void test_blocks_are_their_values(void **state)
                     check_blocks(gpu, families[f], &types[t], p);
 }
 
+static double error_of(const float *actual, const run *r)
+{
+    double errors = 0, squares = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        double error = (double)actual[i] - (double)r->expected[i];
+        errors += error * error;
+        squares += (double)r->expected[i] * (double)r->expected[i];
+    }
+    return sqrt(errors / squares);
+}
+
+static void check_error(vkf_test_gpu *gpu, const char *family, const struct quantized *type)
+{
+    const char *directory = vkf_test_pretrained(family);
+    vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
+    vkf_model *model = load(gpu, directory, VKF_MODEL_PRECISION_F32, type->quantization);
+    double worst = 0;
+    for (unsigned i = 0; i < CASES; i++) {
+        const run r = load_run(file, i, is_decoder(model));
+        float *actual = run_model(gpu, model, &r);
+        // It is something else, and not the weights as they were.
+        assert_true(vkf_test_mismatches(actual, r.expected, r.count, 1e-4, 1e-4) > r.count / 4);
+        worst = fmax(worst, error_of(actual, &r));
+        free(actual);
+    }
+    printf("%s in %s: error %.3g\n", family, vkf_dtype_name(type->dtype), worst);
+    assert_true(worst <= type->bound);
+    vkf_model_destroy(&model);
+    vkf__safetensors_close(&file);
+}
+
 static void test_blocks_are_near_what_they_were_made_of(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    for (size_t f = 0; f < FAMILIES; f++) {
-        for (size_t t = 0; t < TYPES; t++) {
-            const char *directory = vkf_test_pretrained(families[f]);
-            vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
-            vkf_model *model = load(gpu, directory, VKF_MODEL_PRECISION_F32, types[t].quantization);
-            for (unsigned i = 0; i < CASES; i++) {
-                const run r = load_run(file, i, is_decoder(model));
-                float *actual = run_model(gpu, model, &r);
-                const char *label =
-                    vkf_test_label(gpu, "%s, %s, case %u", families[f], vkf_dtype_name(types[t].dtype), i);
-                assert_close(actual, r.expected, r.count, types[t].bound * vkf_test_scale(r.expected, r.count), 0,
-                             label);
-                // It is something else, and not the weights as they were.
-                assert_true(vkf_test_mismatches(actual, r.expected, r.count, 1e-4, 1e-4) > r.count / 4);
-                free(actual);
-            }
-            vkf_model_destroy(&model);
-            vkf__safetensors_close(&file);
-        }
-    }
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (size_t t = 0; t < TYPES; t++)
+            check_error(gpu, families[f], &types[t]);
 }
 
 static void test_memory_is_what_the_plan_says(void **state)
