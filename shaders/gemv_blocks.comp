@@ -64,6 +64,9 @@ const uint PANEL = VKF_GEMM_PANEL;
 const uint LANES = TILE_N / 4; // along n
 const uint PARTS = gl_WorkGroupSize.x / LANES;
 const uint OUTPUTS = TILE_M * TILE_N;
+const uint BLOCK = 8; // steps of k whose elements are taken apart for all rows
+const bool SCALED = THREAD_M > 2;
+const uint CHAINS = THREAD_M == 1 ? 2 : 1; // in which a sum is taken: short ones overlap
 
 shared float partial[PARTS > 1 ? PARTS * OUTPUTS : 1]; // (parts, TILE_M, TILE_N)
 
@@ -130,7 +133,7 @@ uvec4 b_quad(PLACE place, uint i)
 // The matrices of one entry of the batch.
 struct problem {
     uint a, d; // first elements
-    uint tiles;
+    uint k_end;
 };
 
 problem entry_problem(uint entry)
@@ -140,7 +143,7 @@ problem entry_problem(uint entry)
     uint inner = entry % p.batch_inner;
     e.a = p.a_first + outer * p.a_outer + inner * p.a_inner;
     e.d = p.d_first + outer * p.d_outer + inner * p.d_inner;
-    e.tiles = p.alpha != 0.0 ? p.k / VKF_BLOCKS_DEPTH : 0; // alpha 0 gives 0, whatever a and b hold
+    e.k_end = p.alpha != 0.0 ? p.k : 0; // alpha 0 gives 0, whatever a and b hold
     return e;
 }
 
@@ -163,39 +166,56 @@ void read_head(PLACE tile, uint lane, out vec4 scale, out vec4 minimum)
 
 vec4 sum[THREAD_M];
 
-void add_tile(problem e, uint row, uint tile_index, uint panel, uint lane)
+// Elements k .. k + BLOCK - 1 of a tile, of the lane's columns; with their scales and minimums where they are SCALED.
+void read_block(PLACE tile, uint lane, uint k, vec4 scale, vec4 minimum, out vec4 values[BLOCK])
 {
-    PLACE tile = tile_place((panel * (p.ldb / (PANEL * VKF_BLOCKS_DEPTH)) + tile_index) * (TILE_WORDS / 4));
+    [[unroll]] for (uint first = 0; first < BLOCK; first += WORD_ELEMENTS) {
+        uvec4 words = b_quad(tile, (HEAD_WORDS + (k + first) / WORD_ELEMENTS * PANEL) / 4 + lane);
+        [[unroll]] for (uint i = 0; i < WORD_ELEMENTS; ++i) {
+            [[unroll]] for (uint c = 0; c < 4; ++c)
+                values[first + i][c] = blocks_element(words[c], i);
+            if (SCALED)
+                values[first + i] = BLOCKS_Q8 ? values[first + i] * scale : fma(values[first + i], scale, minimum);
+        }
+    }
+}
+
+// Adds TILE_K steps from k on.
+void add_steps(problem e, uint row, uint k, uint panel, uint lane)
+{
+    uint tile_index = panel * (p.ldb / (PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
+    PLACE tile = tile_place(tile_index * (TILE_WORDS / 4));
     vec4 scale, minimum;
     read_head(tile, lane, scale, minimum);
-    vec4 products[THREAD_M];
-    float a_sums[THREAD_M];
     PLACE a_rows[THREAD_M];
+    vec4 products[CHAINS * THREAD_M];
+    float a_sums[THREAD_M];
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-        products[i] = vec4(0.0);
+        a_rows[i] = a_place(e.a + min(row + i, p.m - 1) * p.lda + k);
+        [[unroll]] for (uint chain = 0; chain < CHAINS; ++chain)
+            products[chain * THREAD_M + i] = SCALED && chain == 0 ? sum[i] : vec4(0.0);
         a_sums[i] = 0.0;
-        a_rows[i] = a_place(e.a + min(row + i, p.m - 1) * p.lda + tile_index * VKF_BLOCKS_DEPTH);
     }
-    [[unroll]] for (uint k = 0; k < VKF_BLOCKS_DEPTH; k += WORD_ELEMENTS) {
-        uvec4 words = b_quad(tile, (HEAD_WORDS + k / WORD_ELEMENTS * PANEL) / 4 + lane);
-        [[unroll]] for (uint quad = 0; quad < WORD_ELEMENTS; quad += 4) {
-            vec4 q[4];
-            [[unroll]] for (uint c = 0; c < 4; ++c) {
-                [[unroll]] for (uint j = 0; j < 4; ++j)
-                    q[c][j] = blocks_element(words[j], quad + c);
-            }
-            [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-                vec4 a_value = a_quad(a_rows[i], k + quad);
-                [[unroll]] for (uint c = 0; c < 4; ++c)
-                    products[i] = fma(vec4(a_value[c]), q[c], products[i]);
-                if (!BLOCKS_Q8)
+    [[unroll]] for (uint first = 0; first < TILE_K; first += BLOCK) {
+        vec4 values[BLOCK];
+        read_block(tile, lane, k % VKF_BLOCKS_DEPTH + first, scale, minimum, values);
+        [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+            [[unroll]] for (uint quad = 0; quad < BLOCK; quad += 4) {
+                vec4 a_value = a_quad(a_rows[i], first + quad);
+                [[unroll]] for (uint c = 0; c < 4; ++c) {
+                    uint at = c % CHAINS * THREAD_M + i;
+                    products[at] = fma(vec4(a_value[c]), values[quad + c], products[at]);
+                }
+                if (!BLOCKS_Q8 && !SCALED)
                     a_sums[i] += (a_value.x + a_value.y) + (a_value.z + a_value.w);
             }
         }
     }
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-        sum[i] = fma(products[i], scale, sum[i]);
-        if (!BLOCKS_Q8)
+        [[unroll]] for (uint chain = 1; chain < CHAINS; ++chain)
+            products[i] += products[chain * THREAD_M + i];
+        sum[i] = SCALED ? products[i] : fma(products[i], scale, sum[i]);
+        if (!BLOCKS_Q8 && !SCALED)
             sum[i] = fma(minimum, vec4(a_sums[i]), sum[i]);
     }
 }
@@ -254,12 +274,12 @@ void multiply(problem e, uint row, uint col)
     uint panel = min(col_first, p.n - 1) / PANEL;
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
         sum[i] = vec4(0.0);
-    uint tile = part;
-    if (tile < e.tiles) {
+    uint k = part * TILE_K;
+    if (k < e.k_end) {
         do {
-            add_tile(e, row, tile, panel, lane % (PANEL / 4));
-            tile += PARTS;
-        } while (tile < e.tiles);
+            add_steps(e, row, k, panel, lane % (PANEL / 4));
+            k += PARTS * TILE_K;
+        } while (k < e.k_end);
     }
     if (PARTS > 1)
         finish(e, row, col, lane, part);

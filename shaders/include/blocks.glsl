@@ -17,6 +17,13 @@ float blocks_element(uint word, uint i)
                      : float(int(bitfieldExtract(word, int(4u * i), 4)));
 }
 
+// Scale (x) and minimum (y) of a column from its word in the head.
+vec2 blocks_head(uint word, uint column)
+{
+    vec2 pair = unpackHalf2x16(word);
+    return BLOCKS_Q8 ? vec2(column % 2 == 0 ? pair.x : pair.y, 0.0) : pair;
+}
+
 // Declares the bias, of the type that HAS_BIAS says, and   float bias_load(uint i)   as READ() does.
 #define BLOCKS_BIAS(slot)                                                                              \
     layout(set = 0, binding = slot, std430) readonly buffer bias_buffer { uint bias_data[]; };         \

@@ -31,6 +31,12 @@ static bool gemm_valid(const vkf__config *config)
            t[1] % t[4] == 0 && (t[0] / t[3]) * (t[1] / t[4]) == config->local_size;
 }
 
+// The same for weights in blocks.
+static bool gemm_blocks_valid(const vkf__config *config)
+{
+    return gemm_valid(config) && (VKF_BLOCKS_DEPTH % config->tile[2] == 0 || config->tile[2] % VKF_BLOCKS_DEPTH == 0);
+}
+
 // Few rows against a weight: {rows, columns of a workgroup, depth per load, rows, columns of an invocation}.
 static const vkf__config gemv_configs[] = {
     {.name = "rows1", .local_size = 64, .tile = {1, 4, 8, 1, 4}, .max_m = 1},
@@ -100,6 +106,16 @@ static const vkf__config gemv_blocks_configs[] = {
     {.name = "rows8x32", .local_size = 32, .tile = {8, 32, 32, 8, 4}},
 };
 
+// Many rows, of which an invocation takes as many as share what it takes apart; for processors.
+static const vkf__config gemm_blocks_configs[] = {
+    {.name = "16x32", .local_size = 8, .tile = {16, 32, 16, 16, 4}},
+    {.name = "32x32", .local_size = 8, .tile = {32, 32, 16, 32, 4}},
+    {.name = "32x32x8", .local_size = 8, .tile = {32, 32, 8, 32, 4}},
+    {.name = "16x32x32", .local_size = 8, .tile = {16, 32, 32, 16, 4}},
+    {.name = "64x32x8", .local_size = 8, .tile = {64, 32, 8, 64, 4}},
+    {.name = "32x64", .local_size = 16, .tile = {32, 64, 16, 32, 4}},
+};
+
 // For processors: lanes are all along n.
 static const vkf__config gemv_blocks_address_configs[] = {
     {.name = "rows1", .local_size = 8, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
@@ -118,7 +134,7 @@ static bool gemv_blocks_valid(const vkf__config *config)
     const uint32_t *t = config->tile;
     uint32_t parts = t[1] > 0 ? gemv_blocks_parts(config) : 0;
     return t[3] > 0 && t[0] == t[3] && t[4] == 4 && t[1] > 0 && t[1] % VKF_GEMM_PANEL == 0 &&
-           t[2] == VKF_BLOCKS_DEPTH && parts * t[1] == 4 * config->local_size && parts > 0 &&
+           (t[2] == 8 || t[2] == 16 || t[2] == VKF_BLOCKS_DEPTH) && parts * t[1] == 4 * config->local_size && parts > 0 &&
            (parts & (parts - 1)) == 0;
 }
 
