@@ -27,12 +27,18 @@ static void run(vkf_test_ops *ops, const vkf_test_gemm_types *types, const vkf_t
     vkf_test_gemm_run(ops, types, gemm, false, tolerance * longer, tolerance);
 }
 
+static void run_types(vkf_test_ops *ops, size_t number, const vkf_test_gemm_case *gemm)
+{
+    const vkf_dtype *other = OTHER_TYPES[number / COUNT_OF(BLOCK_TYPES) % COUNT_OF(OTHER_TYPES)];
+    run(ops, &(vkf_test_gemm_types){other[0], BLOCK_TYPES[number % COUNT_OF(BLOCK_TYPES)], other[1]}, gemm);
+}
+
+#define TYPE_COUNT (COUNT_OF(BLOCK_TYPES) * COUNT_OF(OTHER_TYPES))
+
 static void run_each_type(vkf_test_ops *ops, const vkf_test_gemm_case *gemm)
 {
-    for (size_t q = 0; q < COUNT_OF(BLOCK_TYPES); q++) {
-        for (size_t t = 0; t < COUNT_OF(OTHER_TYPES); t++)
-            run(ops, &(vkf_test_gemm_types){OTHER_TYPES[t][0], BLOCK_TYPES[q], OTHER_TYPES[t][1]}, gemm);
-    }
+    for (size_t i = 0; i < TYPE_COUNT; i++)
+        run_types(ops, i, gemm);
 }
 
 // One, odd, prime, around panels and tiles; few rows and many; depths of one block, of odd numbers of them, and long.
@@ -105,7 +111,9 @@ static void test_blocks_epilogues(void **state)
         gemm.k = 96;
         gemm.transpose_b = true;
         ops->aligned = i % 2 == 1;
-        run_each_type(ops, &gemm);
+        // Types only change how elements are read and written: each epilogue takes two of them.
+        run_types(ops, i, &gemm);
+        run_types(ops, i + 3, &gemm);
     }
     ops->aligned = false;
 }
@@ -138,7 +146,7 @@ static void test_blocks_with_large_k_are_exact(void **state)
 static void test_blocks_in_slices(void **state)
 {
     (void)vkf_test_ops_of(state);
-    static const uint32_t sizes[][3] = {{1, 1000, 96}, {5, 1000, 160}, {50, 700, 224}, {2, 100, 1504}};
+    static const uint32_t sizes[][3] = {{1, 1000, 96}, {5, 1000, 160}, {20, 700, 224}, {2, 100, 1504}};
     const char *const masks[] = {"maxStorageBufferRange=65536"};
     vkf_test_ops ops;
     if (vkf_test_ops_open(&ops, masks, 1)) {
@@ -163,15 +171,14 @@ static const char *const VARIANTS[] = {
     "gemm_tile_blocks.f32_q4_f32/128x128",
     "gemm_tile_blocks.f32_q8_f32/deep",
     "gemm_tile_blocks.f32_q4_f32/deep",
-    "gemv_blocks.",
-    "gemv_blocks.f32_q8_f32/rows1x128",
-    "gemv_blocks.f32_q4_f32/rows8x32",
-    "gemv_blocks_address.",
     "gemm_blocks.",
+    "gemm_blocks.f32_q8_f32/rows1x128",
+    "gemm_blocks.f32_q4_f32/rows8",
+    "gemm_blocks.f32_q4_f32/8x32",
     "gemm_blocks_address.",
     "gemm_blocks_address.f32_q8_f32/16x32x32",
-    "gemm_blocks_address.f32_q4_f32/32x32x8",
-    "gemm_blocks_address.f32_q4_f32/32x64",
+    "gemm_blocks_address.f32_q4_f32/64x32x8",
+    "gemm_blocks_address.f32_q8_f32/32x64",
 };
 
 static void run_variant(vkf_test_ops *ops)

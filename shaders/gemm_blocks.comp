@@ -1,17 +1,19 @@
-// Matrix times a few rows where b is a weight in blocks (shared/blocks.h): every word of b is read once and taken apart
-// once for all TILE_M rows; semantics in shared/gemm.h, but that a is not transposed. A workgroup computes TILE_M rows by
-// TILE_N columns of d. Its lanes lie along n first, four neighbouring columns each, then along k, whose tiles they take
-// in turn; their sums are then added through shared memory.
+// Matrix product where b is a weight in blocks (shared/blocks.h), straight from memory: for a few rows, and on processors
+// for many; semantics in shared/gemm.h, but that a is not transposed. A workgroup computes TILE_M rows by TILE_N columns
+// of d. Its lanes lie along n first, four neighbouring columns each, then along k, of which they take TILE_K steps in
+// turn; their sums are then added through shared memory. A word of b is read and taken apart once for all TILE_M rows.
 //
-// A block's sum of a * q is multiplied by its scale once, and its minimum by the sum of a: where rows are few, elements
-// are taken apart, but never put together.
+// Where rows are few, elements are taken apart, but never put together: the sum of a * q is multiplied by the scale once
+// in TILE_K steps, and the minimum by the sum of a.
 //
-// SOURCE = storage, or address: a and b by device address. There the loops test at their end, because lavapipe runs a
-// top-tested loop's body once more with all lanes off, uniform loads included.
+// SOURCE = storage, or address: a and b by device address. Made for compilers that keep an invocation's lanes in a
+// vector register (lavapipe), as gemm_direct.comp is: with one part all lanes of a workgroup are at the same k, and a is
+// read uniformly. The loops test at their end, because lavapipe runs a top-tested loop's body once more with all lanes
+// off, uniform loads included; and its older versions end an invocation's loops after 65,535 iterations in all.
 //
-// Invariants (the registry checks them): THREAD_M == TILE_M, THREAD_N is 4, TILE_N is a multiple of 32, and the local
-// size is TILE_N / 4 times a power of two; rows of a begin at multiples of four elements. Shared memory: 4 * parts *
-// TILE_M * TILE_N bytes, parts being 4 * local size / TILE_N; none for one part. TILE_K, which is a block, says nothing.
+// Invariants (the registry checks them): TILE_K is 8, 16 or 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N is a multiple
+// of 32, and the local size is TILE_N / 4 times a power of two, the parts; rows of a begin at multiples of four elements.
+// Shared memory: 4 * parts * TILE_M * TILE_N bytes; as good as none for one part.
 // Grid: x over tiles of n (fewer workgroups take several), y over tiles of m, z over the batch.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -68,7 +70,7 @@ const uint BLOCK = 8; // steps of k whose elements are taken apart for all rows
 const bool SCALED = THREAD_M > 2;
 const uint CHAINS = THREAD_M == 1 ? 2 : 1; // in which a sum is taken: short ones overlap
 
-shared float partial[PARTS > 1 ? PARTS * OUTPUTS : 1]; // (parts, TILE_M, TILE_N)
+shared vec4 partial[PARTS > 1 ? PARTS * OUTPUTS / 4 : 1]; // (parts, TILE_M, TILE_N)
 
 #if BY_ADDRESS
 layout(buffer_reference, buffer_reference_align = 16, std430) readonly buffer b_words { uvec4 quads[]; };
@@ -245,29 +247,23 @@ void store_sums(problem e, uint row_first, uint col_first)
     }
 }
 
-// Adds the parts of each output.
-void finish(problem e, uint row_first, uint col_first, uint lane, uint part)
+// Brings the sums of all parts to the first of them.
+void add_parts(uint lane, uint part)
 {
-    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-        [[unroll]] for (uint c = 0; c < 4; ++c)
-            partial[part * OUTPUTS + i * TILE_N + 4 * lane + c] = sum[i][c];
-    }
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+        partial[part * OUTPUTS / 4 + i * LANES + lane] = sum[i];
     barrier();
-    for (uint i = gl_LocalInvocationID.x; i < OUTPUTS; i += gl_WorkGroupSize.x) {
-        float total = 0.0;
-        [[unroll]] for (uint other = 0; other < PARTS; ++other)
-            total += partial[other * OUTPUTS + i];
-        uint row = row_first + i / TILE_N;
-        uint col = col_first + i % TILE_N;
-        if (row < p.m && col < p.n)
-            store_element(e.d + row * p.ldd + col, col, total);
+    if (part == 0) {
+        [[unroll]] for (uint other = 1; other < PARTS; ++other)
+            [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+                sum[i] += partial[other * OUTPUTS / 4 + i * LANES + lane];
     }
     barrier();
 }
 
-// With one part all lanes of a workgroup are at the same tile, which compilers for processors have to know.
 void multiply(problem e, uint row, uint col)
 {
+    // With one part compilers have to know that it is the same for all lanes.
     uint lane = PARTS > 1 ? gl_LocalInvocationID.x % LANES : gl_LocalInvocationID.x;
     uint part = PARTS > 1 ? gl_LocalInvocationID.x / LANES : 0;
     uint col_first = col + 4 * lane;
@@ -282,8 +278,8 @@ void multiply(problem e, uint row, uint col)
         } while (k < e.k_end);
     }
     if (PARTS > 1)
-        finish(e, row, col, lane, part);
-    else
+        add_parts(lane, part);
+    if (part == 0)
         store_sums(e, row, col_first);
 }
 
