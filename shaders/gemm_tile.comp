@@ -9,6 +9,9 @@
 // Grid: x over tiles of n, y over tiles of m, z over the batch. With SPLIT, z is over batch * splits, k is cut into
 // parts of split_k, a multiple of 4, and d is a compact f32 (splits, batch, m, n) of plain sums for gemm_reduce.comp.
 //
+// With B_BLOCKS b is a weight in blocks (shared/blocks.h), which is put together on its way into shared memory. TILE_K
+// then divides a block or is whole blocks, and so is split_k; a is not transposed.
+//
 // K advances TILE_K at a time and everything inside is unrolled: Mesa 22.3's lavapipe ends an invocation's loops after
 // 65,535 iterations in all.
 #version 450
@@ -36,9 +39,15 @@ layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf
 layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
 
 READ_QUADS(TYPE_A, VKF_GEMM_BINDING_A, a)
-READ_QUADS(TYPE_B, VKF_GEMM_BINDING_B, b)
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
+#ifdef B_BLOCKS
+#include "include/blocks.glsl"
+layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uint b_data[]; };
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+#else
+READ_QUADS(TYPE_B, VKF_GEMM_BINDING_B, b)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
+#endif
 
 const uint RUN_M = THREAD_M % 4 == 0 ? 4 : 1;
 const uint RUN_N = THREAD_N % 4 == 0 ? 4 : 1;
@@ -85,6 +94,30 @@ vec4 fetch_a(bool quads, uint first, uint row, uint k, uint k_end)
     return value;
 }
 
+#ifdef B_BLOCKS
+// Neighbouring invocations take neighbouring columns, a word of each. k is whole blocks: nothing lies beyond its end.
+void load_b_tile(uint col_first, uint k_first)
+{
+    const uint words = TILE_N * TILE_K / WORD_ELEMENTS;
+    uint last_column = (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL - 1;
+    [[unroll]] for (uint step = 0; step < (words + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
+        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
+        uint n = i % TILE_N, place_k = i / TILE_N * WORD_ELEMENTS;
+        if (words % LOCAL_SIZE == 0 || i < words) {
+            uint column = min(col_first + n, last_column), k = k_first + place_k;
+            uint panel = column / VKF_GEMM_PANEL, lane = column % VKF_GEMM_PANEL;
+            uint block = panel * (p.ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
+            uint tile = b_offset + block * TILE_WORDS;
+            uint word = b_data[tile + HEAD_WORDS + k % VKF_BLOCKS_DEPTH / WORD_ELEMENTS * VKF_GEMM_PANEL + lane];
+            vec2 head = blocks_head(b_data[tile + (BLOCKS_Q8 ? lane / 2 : lane)], lane);
+            [[unroll]] for (uint c = 0; c < WORD_ELEMENTS; ++c) {
+                float value = blocks_element(word, c);
+                b_tile[(place_k + c) * B_STRIDE + n / 4][n % 4] = BLOCKS_Q8 ? value * head.x : fma(value, head.x, head.y);
+            }
+        }
+    }
+}
+#else
 uint b_index(uint n, uint k)
 {
     if (B_LAYOUT == VKF_GEMM_B_PANELS)
@@ -113,23 +146,6 @@ vec4 fetch_b(bool quads, uint first, uint col, uint k, uint k_end)
     return value;
 }
 
-void load_a_tile(bool quads, uint first, uint row_first, uint k_first, uint k_end)
-{
-    [[unroll]] for (uint step = 0; step < (A_QUADS + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
-        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
-        uvec2 place = quad_place(TRANSPOSE_A == 0, i, TILE_M);
-        if (A_QUADS % LOCAL_SIZE == 0 || i < A_QUADS) {
-            vec4 value = fetch_a(quads, first, row_first + place.x, k_first + place.y, k_end);
-            if (TRANSPOSE_A != 0) {
-                a_tile[place.y * A_STRIDE + place.x / 4] = value;
-            } else {
-                [[unroll]] for (uint c = 0; c < 4; ++c)
-                    a_tile[(place.y + c) * A_STRIDE + place.x / 4][place.x % 4] = value[c];
-            }
-        }
-    }
-}
-
 void load_b_tile(bool quads, uint first, uint col_first, uint k_first, uint k_end)
 {
     [[unroll]] for (uint step = 0; step < (B_QUADS + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
@@ -142,6 +158,24 @@ void load_b_tile(bool quads, uint first, uint col_first, uint k_first, uint k_en
             } else {
                 [[unroll]] for (uint c = 0; c < 4; ++c)
                     b_tile[(place.y + c) * B_STRIDE + place.x / 4][place.x % 4] = value[c];
+            }
+        }
+    }
+}
+#endif
+
+void load_a_tile(bool quads, uint first, uint row_first, uint k_first, uint k_end)
+{
+    [[unroll]] for (uint step = 0; step < (A_QUADS + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
+        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
+        uvec2 place = quad_place(TRANSPOSE_A == 0, i, TILE_M);
+        if (A_QUADS % LOCAL_SIZE == 0 || i < A_QUADS) {
+            vec4 value = fetch_a(quads, first, row_first + place.x, k_first + place.y, k_end);
+            if (TRANSPOSE_A != 0) {
+                a_tile[place.y * A_STRIDE + place.x / 4] = value;
+            } else {
+                [[unroll]] for (uint c = 0; c < 4; ++c)
+                    a_tile[(place.y + c) * A_STRIDE + place.x / 4][place.x % 4] = value[c];
             }
         }
     }
@@ -181,7 +215,9 @@ void multiply_entry(uint entry, uint split)
     uint outer = entry / p.batch_inner;
     uint inner = entry % p.batch_inner;
     uint a_first = p.a_first + outer * p.a_outer + inner * p.a_inner;
+#ifndef B_BLOCKS
     uint b_first = outer * p.b_outer + inner * p.b_inner;
+#endif
     uint d_first = p.d_first + outer * p.d_outer + inner * p.d_inner;
     uint row_first = gl_WorkGroupID.y * TILE_M;
     uint col_first = gl_WorkGroupID.x * TILE_N;
@@ -195,11 +231,17 @@ void multiply_entry(uint entry, uint split)
     if (p.alpha == 0.0)
         k_end = 0; // gives 0, whatever a and b hold
     bool a_quads = can_read_quads(a_offset, a_first, p.lda, TRANSPOSE_A != 0 ? p.m : k_end, k_begin);
+#ifndef B_BLOCKS
     uint b_extent = B_LAYOUT == VKF_GEMM_B_PANELS ? 0 : B_LAYOUT == VKF_GEMM_B_NK ? k_end : p.n;
     bool b_quads = can_read_quads(b_offset, b_first, p.ldb, b_extent, k_begin);
+#endif
     for (uint k_first = k_begin; k_first < k_end; k_first += TILE_K) {
         load_a_tile(a_quads, a_first, row_first, k_first, k_end);
+#ifdef B_BLOCKS
+        load_b_tile(col_first, k_first);
+#else
         load_b_tile(b_quads, b_first, col_first, k_first, k_end);
+#endif
         barrier();
         [[dont_unroll]] for (uint k_block = 0; k_block < TILE_K; k_block += UNROLL_K) {
             [[unroll]] for (uint k_step = 0; k_step < UNROLL_K; ++k_step) {

@@ -160,9 +160,12 @@ VKF_API void vkf_context_device_info(const vkf_context *context, vkf_device_info
 typedef struct vkf_memory_usage {
     uint32_t heap_count;
     uint64_t used_bytes[VKF_MAX_MEMORY_HEAPS];
+    uint64_t peak_bytes[VKF_MAX_MEMORY_HEAPS]; // the most that was in use at once, operators' temporaries included
     uint64_t reserved_bytes[VKF_MAX_MEMORY_HEAPS];
 } vkf_memory_usage;
 VKF_API void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage);
+// From here on peak_bytes is counted anew, from what is in use now.
+VKF_API void vkf_context_reset_memory_peak(vkf_context *context);
 
 // Bytes that an object needs, known before anything is allocated. The sum over the kinds equals the growth of
 // vkf_memory_usage.used_bytes when the object is created.

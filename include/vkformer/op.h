@@ -27,9 +27,9 @@ typedef enum vkf_activation {
 typedef struct vkf_gemm_desc {
     vkf_tensor a;        // (batch, m, k), or (batch, k, m) with transpose_a; rank 2 means batch = 1
     vkf_tensor b;        // (batch, k, n), or (batch, n, k) with transpose_b; rank 2: shared by all batch entries, and
-                         // with transpose_b in panels, too
+                         // with transpose_b in panels, too; q8 and q4: so alone, and without transpose_a
     vkf_tensor c;        // optional, (batch, m, n); never read when beta is 0; may be the same tensor as out
-    vkf_tensor bias;     // optional, (n)
+    vkf_tensor bias;     // optional, (n), of b's type; f32, f16 or bf16 where b is q8 or q4
     vkf_tensor residual; // optional, (batch, m, n); excludes an activation together with c
     vkf_tensor out;      // (batch, m, n)
     bool transpose_a;

@@ -15,11 +15,16 @@ typedef enum vkf_dtype {
     VKF_DTYPE_I32 = 2,
     VKF_DTYPE_BOOL = 3, // one byte, 0 or 1, as PyTorch stores it
     VKF_DTYPE_BF16 = 4, // bfloat16, for parameters: weights, biases, norms, embedding tables; with f32 activations
+    // Weights of products in blocks of 32 elements that follow each other along k, in panels alone.
+    VKF_DTYPE_Q8 = 5, // a half as scale, 32 signed bytes: scale * q
+    VKF_DTYPE_Q4 = 6, // halves as scale and minimum, 32 unsigned nibbles: minimum + scale * q
     VKF_DTYPE_COUNT
 } vkf_dtype;
 
-VKF_API size_t vkf_dtype_size(vkf_dtype dtype);      // bytes per element; 0 for a value that is no dtype
-VKF_API const char *vkf_dtype_name(vkf_dtype dtype); // "f32"; never NULL
+VKF_API size_t vkf_dtype_size(vkf_dtype dtype);             // bytes per element; 0 for blocks, and for no dtype
+VKF_API uint32_t vkf_dtype_block_elements(vkf_dtype dtype); // 1 but for types in blocks; 0 for no dtype
+VKF_API size_t vkf_dtype_block_bytes(vkf_dtype dtype);      // of so many elements; 0 for no dtype
+VKF_API const char *vkf_dtype_name(vkf_dtype dtype);        // "f32"; never NULL
 
 // A range of device memory. Created zero-filled; host access goes through vkf_buffer_write() and vkf_buffer_read(),
 // which map or stage as the device needs.
@@ -50,7 +55,8 @@ typedef enum vkf_layout {
 } vkf_layout;
 
 // A contiguous row-major view of a buffer. It owns nothing. Unused trailing shape entries are 0; rank 0 with a NULL
-// buffer means "absent". offset_bytes is a multiple of the element size.
+// buffer means "absent". offset_bytes is a multiple of the element size, of 16 for types in blocks. A tensor of these is
+// a weight (n, k) in panels, k being a multiple of 32: see vkf_gemm_desc.b.
 typedef struct vkf_tensor {
     vkf_buffer *buffer;
     uint64_t offset_bytes;

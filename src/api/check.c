@@ -4,12 +4,27 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/elements.h"
+#include "shared/blocks.h"
+
 static void shape_text(uint32_t rank, const uint32_t *shape, char *out_text, size_t capacity)
 {
     size_t used = 0;
     out_text[0] = '\0';
     for (uint32_t i = 0; i < rank && i < VKF_MAX_RANK && used < capacity; i++)
         used += (size_t)snprintf(out_text + used, capacity - used, "%s%u", i > 0 ? ", " : "", shape[i]);
+}
+
+// Of types in blocks a weight is a tensor alone, see vkf_dtype.
+static const char *why_no_blocks(const vkf_tensor *tensor)
+{
+    if (!vkf__is_blocks(tensor->dtype))
+        return NULL;
+    if (tensor->layout != VKF_LAYOUT_PANELS || tensor->rank != 2)
+        return "its type is for weights in panels alone";
+    if (tensor->shape[1] % vkf_dtype_block_elements(tensor->dtype) != 0)
+        return "its rows are not whole blocks of 32 elements";
+    return tensor->offset_bytes % VKF_BLOCKS_ALIGNMENT != 0 ? "its offset is no multiple of 16 bytes" : NULL;
 }
 
 static vkf_status check_any_layout(const vkf__checker *check, const vkf_tensor *tensor, const char *name)
@@ -26,11 +41,13 @@ static vkf_status check_any_layout(const vkf__checker *check, const vkf_tensor *
         why = "its shape overflows";
     else if (count == 0)
         why = "a dimension is 0";
+    else if ((why = why_no_blocks(tensor)) != NULL)
+        ;
     else if (!vkf_tensor_bytes(tensor, &bytes))
         why = "its layout is unknown, or is for matrices alone";
     else if (!tensor->buffer && !check->buffers_optional)
         why = "it has no buffer";
-    else if (tensor->offset_bytes % vkf_dtype_size(tensor->dtype) != 0)
+    else if (tensor->offset_bytes % vkf__unit_bytes(tensor->dtype) != 0)
         why = "its offset is no multiple of its element size";
     else if (tensor->buffer && (tensor->offset_bytes > vkf_buffer_size(tensor->buffer) ||
                                 bytes > vkf_buffer_size(tensor->buffer) - tensor->offset_bytes))

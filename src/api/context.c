@@ -62,6 +62,12 @@ void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage)
     vkf__memory_usage_get(&context->memory, out_usage);
 }
 
+void vkf_context_reset_memory_peak(vkf_context *context)
+{
+    if (context)
+        vkf__memory_reset_peak(&context->memory);
+}
+
 double vkf_context_last_op_ns(const vkf_context *context)
 {
     return context ? atomic_load(&context->last_op_ns) : -1;

@@ -1,16 +1,23 @@
 // Element types on the host: their sizes, names and conversions.
 #include <vkformer/tensor.h>
 
+#include "base/blocks.h"
 #include "base/half.h"
 
 typedef struct dtype_row {
     const char *name;
-    size_t size_bytes;
+    uint32_t block_elements;
+    size_t block_bytes;
 } dtype_row;
 
 static const dtype_row dtype_rows[VKF_DTYPE_COUNT] = {
-    [VKF_DTYPE_F32] = {"f32", 4},   [VKF_DTYPE_F16] = {"f16", 2},   [VKF_DTYPE_I32] = {"i32", 4},
-    [VKF_DTYPE_BOOL] = {"bool", 1}, [VKF_DTYPE_BF16] = {"bf16", 2},
+    [VKF_DTYPE_F32] = {"f32", 1, 4},
+    [VKF_DTYPE_F16] = {"f16", 1, 2},
+    [VKF_DTYPE_I32] = {"i32", 1, 4},
+    [VKF_DTYPE_BOOL] = {"bool", 1, 1},
+    [VKF_DTYPE_BF16] = {"bf16", 1, 2},
+    [VKF_DTYPE_Q8] = {"q8", VKF_BLOCK, VKF_Q8_BLOCK_BYTES},
+    [VKF_DTYPE_Q4] = {"q4", VKF_BLOCK, VKF_Q4_BLOCK_BYTES},
 };
 
 // The enumeration's own type may be signed; a negative value is no dtype either.
@@ -21,7 +28,17 @@ static bool is_dtype(vkf_dtype dtype)
 
 size_t vkf_dtype_size(vkf_dtype dtype)
 {
-    return is_dtype(dtype) ? dtype_rows[dtype].size_bytes : 0;
+    return vkf_dtype_block_elements(dtype) == 1 ? dtype_rows[dtype].block_bytes : 0;
+}
+
+uint32_t vkf_dtype_block_elements(vkf_dtype dtype)
+{
+    return is_dtype(dtype) ? dtype_rows[dtype].block_elements : 0;
+}
+
+size_t vkf_dtype_block_bytes(vkf_dtype dtype)
+{
+    return is_dtype(dtype) ? dtype_rows[dtype].block_bytes : 0;
 }
 
 const char *vkf_dtype_name(vkf_dtype dtype)

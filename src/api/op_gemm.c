@@ -1,4 +1,5 @@
 #include "api/check.h"
+#include "base/elements.h"
 #include "op/copy.h"
 #include "op/gemm.h"
 #include "op/pack.h"
@@ -8,6 +9,14 @@ typedef struct gemm_shape {
     uint32_t batch, m, n, k;
     bool b_shared;
 } gemm_shape;
+
+// A bias beside blocks is of any type that parameters have.
+static vkf_dtype bias_type(const vkf_gemm_desc *desc)
+{
+    vkf_dtype bias = desc->bias.dtype;
+    bool parameter = bias == VKF_DTYPE_F32 || bias == VKF_DTYPE_F16 || bias == VKF_DTYPE_BF16;
+    return !vkf__is_blocks(desc->b.dtype) ? desc->b.dtype : parameter ? bias : VKF_DTYPE_F32;
+}
 
 // Rank 2 counts as one batch entry.
 static const uint32_t *matrix_of(const vkf_tensor *tensor)
@@ -19,7 +28,8 @@ static vkf_status check_matrices(const vkf__checker *check, const vkf_gemm_desc 
 {
     vkf_status status = VKF_OK;
     VKF_TRY(vkf__check_float(check, &desc->a, "a"));
-    if (desc->b.layout == VKF_LAYOUT_PANELS && desc->transpose_b && desc->b.rank == 2)
+    if ((desc->b.layout == VKF_LAYOUT_PANELS && desc->transpose_b && desc->b.rank == 2) ||
+        vkf__is_blocks(desc->b.dtype))
         VKF_TRY(vkf__check_weight(check, &desc->b, "b", desc->b.dtype, desc->b.shape[0], desc->b.shape[1]));
     else
         VKF_TRY(vkf__check_factor(check, &desc->b, "b"));
@@ -55,7 +65,7 @@ static vkf_status check_gemm(const vkf__checker *check, const vkf_gemm_desc *des
     VKF_TRY(vkf__check_shape(check, &desc->out, "out", desc->out.dtype, rank, shape));
     if (desc->beta != 0.0f)
         VKF_TRY(vkf__check_shape(check, &desc->c, "c", desc->out.dtype, rank, shape));
-    VKF_TRY(vkf__check_optional(check, &desc->bias, "bias", desc->b.dtype, 1, &out_shape->n));
+    VKF_TRY(vkf__check_optional(check, &desc->bias, "bias", bias_type(desc), 1, &out_shape->n));
     VKF_TRY(vkf__check_optional(check, &desc->residual, "residual", desc->out.dtype, rank, shape));
     VKF_TRY(vkf__check_apart(check, &desc->out, &desc->a, "a"));
     VKF_TRY(vkf__check_apart(check, &desc->out, &desc->b, "b"));

@@ -1,5 +1,6 @@
 #include <vkformer/tensor.h>
 
+#include "base/elements.h"
 #include "base/half.h"
 #include "base/size.h"
 #include "kernel/context.h"
@@ -36,7 +37,10 @@ bool vkf_tensor_count(const vkf_tensor *tensor, uint64_t *out_count)
 bool vkf_tensor_bytes(const vkf_tensor *tensor, uint64_t *out_bytes)
 {
     uint64_t count = 0, bytes = 0;
-    if (!vkf_tensor_count(tensor, &count) || vkf_dtype_size(tensor->dtype) == 0)
+    if (!vkf_tensor_count(tensor, &count) || vkf_dtype_block_bytes(tensor->dtype) == 0)
+        return false;
+    if (vkf__is_blocks(tensor->dtype) &&
+        (tensor->layout != VKF_LAYOUT_PANELS || tensor->shape[1] % vkf_dtype_block_elements(tensor->dtype) != 0))
         return false;
     if (tensor->layout == VKF_LAYOUT_PANELS) {
         const uint64_t factors[] = {vkf__align_u64(tensor->shape[0], VKF_GEMM_PANEL), tensor->shape[1]};
@@ -45,7 +49,7 @@ bool vkf_tensor_bytes(const vkf_tensor *tensor, uint64_t *out_bytes)
     } else if (tensor->layout != VKF_LAYOUT_ROWS) {
         return false;
     }
-    if (!vkf__mul_u64(count, vkf_dtype_size(tensor->dtype), &bytes))
+    if (!vkf__bytes_of(tensor->dtype, count, &bytes))
         return false;
     *out_bytes = bytes;
     return true;

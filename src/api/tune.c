@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/elements.h"
 #include "kernel/tune_candidates.h"
 #include "op/pack.h"
 #include "op/trial.h"
@@ -33,10 +34,13 @@ static vkf_status check(const vkf_context *context, const vkf_tune_problem *prob
     for (size_t i = 0; i < 3; i++) {
         bool weight = i == 1;
         if (types[i] != VKF_DTYPE_F32 && types[i] != VKF_DTYPE_F16 &&
-            !(weight && !attention && types[i] == VKF_DTYPE_BF16))
+            !(weight && !attention && (types[i] == VKF_DTYPE_BF16 || vkf__is_blocks(types[i]))))
             return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "vkf_tune: %s is no type of an operand",
                              vkf_dtype_name(types[i]));
     }
+    if (vkf__is_blocks(problem->weight) && problem->k % vkf_dtype_block_elements(problem->weight) != 0)
+        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "vkf_tune: blocks of %s do not divide a depth of %u",
+                         vkf_dtype_name(problem->weight), problem->k);
     if (!sizes)
         return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "vkf_tune: a problem of %u x %u x %u", problem->m,
                          problem->n, problem->k);
@@ -138,8 +142,10 @@ vkf_status vkf_tune_explain(vkf_context *context, const vkf_tune_problem *proble
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_status status = VKF_OK;
     VKF_TRY(check(context, problem));
-    VKF_TRY(explain_layout(context, problem, false, visit, user));
-    if (problem->kind == VKF_TUNE_LINEAR && problem->n >= VKF_GEMM_PANEL)
+    bool blocks = problem->kind == VKF_TUNE_LINEAR && vkf__is_blocks(problem->weight);
+    if (!blocks)
+        VKF_TRY(explain_layout(context, problem, false, visit, user));
+    if (problem->kind == VKF_TUNE_LINEAR && (blocks || problem->n >= VKF_GEMM_PANEL))
         VKF_TRY(explain_layout(context, problem, true, visit, user));
 fail:
     return status;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "op/gemm.h"
 #include "shared/attention.h"
 #include "shared/embed.h"
 #include "shared/gate.h"
@@ -140,7 +141,8 @@ void vkf__typical_flags(const vkf__kernel *kernel, const vkf__config *config, ui
     memset(out_flags, 0, VKF_KERNEL_MAX_SPEC * sizeof *out_flags);
     switch (kernel->op) {
     case VKF_OP_GEMM:
-        set_flag(kernel, VKF_GEMM_SPEC_B_LAYOUT, linear_layout(kernel), out_flags);
+        set_flag(kernel, VKF_GEMM_SPEC_B_LAYOUT, vkf__gemm_layout_flag(kernel->types[1], linear_layout(kernel)),
+                 out_flags);
         set_flag(kernel, VKF_GEMM_SPEC_HAS_BIAS, 1, out_flags);
         break;
     case VKF_OP_ATTENTION:

@@ -1,5 +1,6 @@
 // Pipelines made ahead of their first use: of the kernels that this device takes for common problems.
 #include "kernel/context.h"
+#include "op/gemm.h"
 #include "shared/gemm.h"
 
 typedef struct warm_up {
@@ -51,8 +52,12 @@ static vkf_status warm_product(warm_up *warm, const vkf__variant *variant, uint3
                                      {VKF_SHADER_ACTIVATION_RELU, 1},
                                      {VKF_SHADER_ACTIVATION_GELU_ERF, 1}};
     vkf_status status = VKF_OK;
+    // Beside blocks, the other parameters of a model are of its activations' type as a rule.
+    const vkf_dtype *types = variant->kernel->types;
+    const vkf__span bias = {.size_bytes = 1, .dtype = types[0]};
     for (size_t i = 0; i < (layout == VKF_GEMM_B_KN ? 1 : COUNT(epilogues)); i++) {
-        const uint32_t flags[VKF_KERNEL_MAX_FLAGS] = {0, layout, epilogues[i][0], epilogues[i][1]};
+        const uint32_t flags[VKF_KERNEL_MAX_FLAGS] = {0, vkf__gemm_layout_flag(types[1], layout), epilogues[i][0],
+                                                      epilogues[i][1] != 0 ? vkf__gemm_bias_flag(types[1], &bias) : 0};
         VKF_TRY(warm_one(warm, variant, flags));
     }
 fail:

@@ -3,7 +3,7 @@
 #define VKF_KERNEL_REGISTRY_GEMM_H
 
 #include "kernel/registry.h"
-#include "shared/gemm.h"
+#include "shared/blocks.h"
 
 // {tile m, tile n, tile k, thread m, thread n}
 static const vkf__config gemm_configs[] = {
@@ -29,6 +29,12 @@ static bool gemm_valid(const vkf__config *config)
     const uint32_t *t = config->tile;
     return t[2] >= 8 && t[2] % 4 == 0 && t[3] > 0 && t[4] > 0 && t[0] % 4 == 0 && t[1] % 4 == 0 && t[0] % t[3] == 0 &&
            t[1] % t[4] == 0 && (t[0] / t[3]) * (t[1] / t[4]) == config->local_size;
+}
+
+// The same for weights in blocks.
+static bool gemm_tile_blocks_valid(const vkf__config *config)
+{
+    return gemm_valid(config) && (VKF_BLOCKS_DEPTH % config->tile[2] == 0 || config->tile[2] % VKF_BLOCKS_DEPTH == 0);
 }
 
 // Few rows against a weight: {rows, columns of a workgroup, depth per load, rows, columns of an invocation}.
@@ -88,6 +94,51 @@ static uint32_t gemv_subgroup_shared_bytes(const vkf__config *config)
 static uint32_t gemv_columns_shared_bytes(const vkf__config *config)
 {
     return gemv_partials(config, 4 * config->local_size / config->tile[1]);
+}
+
+// Weights in blocks straight from memory: {rows, columns of a workgroup, steps of k, rows, columns of an invocation}. Few
+// rows keep a device busy with many parts of k; many rows are for processors, without parts.
+static const vkf__config gemm_blocks_configs[] = {
+    {.name = "rows1", .local_size = 64, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
+    {.name = "rows1x128", .local_size = 128, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
+    {.name = "rows2", .local_size = 64, .tile = {2, 32, 32, 2, 4}, .max_m = 2},
+    {.name = "rows4", .local_size = 64, .tile = {4, 32, 32, 4, 4}, .max_m = 4},
+    {.name = "rows8", .local_size = 64, .tile = {8, 32, 16, 8, 4}, .max_m = 8},
+    {.name = "16x32", .local_size = 8, .tile = {16, 32, 16, 16, 4}, .min_m = 9},
+    {.name = "8x32", .local_size = 8, .tile = {8, 32, 8, 8, 4}},
+};
+
+// By address, on processors alone.
+static const vkf__config gemm_blocks_address_configs[] = {
+    {.name = "rows1", .local_size = 8, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
+    {.name = "rows2", .local_size = 8, .tile = {2, 32, 32, 2, 4}, .max_m = 2},
+    {.name = "rows4", .local_size = 8, .tile = {4, 32, 32, 4, 4}, .max_m = 4},
+    {.name = "rows8", .local_size = 8, .tile = {8, 32, 32, 8, 4}, .max_m = 8},
+    {.name = "32x32x8", .local_size = 8, .tile = {32, 32, 8, 32, 4}, .min_m = 24},
+    {.name = "16x32x32", .local_size = 8, .tile = {16, 32, 32, 16, 4}, .min_m = 9},
+    {.name = "64x32x8", .local_size = 8, .tile = {64, 32, 8, 64, 4}, .min_m = 64},
+    {.name = "32x64", .local_size = 16, .tile = {32, 64, 16, 32, 4}, .min_m = 24},
+    {.name = "16x32", .local_size = 8, .tile = {16, 32, 16, 16, 4}},
+};
+
+static uint32_t gemm_blocks_parts(const vkf__config *config)
+{
+    return 4 * config->local_size / config->tile[1];
+}
+
+static bool gemm_blocks_valid(const vkf__config *config)
+{
+    const uint32_t *t = config->tile;
+    uint32_t parts = t[1] > 0 ? gemm_blocks_parts(config) : 0;
+    return t[3] > 0 && t[0] == t[3] && t[4] == 4 && t[1] > 0 && t[1] % VKF_GEMM_PANEL == 0 &&
+           (t[2] == 8 || t[2] == 16 || t[2] == VKF_BLOCKS_DEPTH) && parts * t[1] == 4 * config->local_size &&
+           parts > 0 && (parts & (parts - 1)) == 0;
+}
+
+static uint32_t gemm_blocks_shared_bytes(const vkf__config *config)
+{
+    uint32_t parts = gemm_blocks_parts(config);
+    return parts > 1 ? 4 * parts * config->tile[0] * config->tile[1] : 16;
 }
 
 // Lanes along m, each with a row and the columns of a panel or two; small shares for compilers that spill. What is

@@ -59,6 +59,12 @@ static uint32_t rank_gemv(const vkf__caps *caps, const vkf__problem *problem)
     return problem->m <= 8 ? 60 : VKF_RANK_LAST + 20;
 }
 
+// Weights in blocks from storage buffers: ahead of tiles on processors, and elsewhere for few rows.
+static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return caps->type == VKF_DEVICE_TYPE_CPU ? rank_direct(caps, problem) : rank_gemv(caps, problem);
+}
+
 static uint32_t rank_gemv_subgroup(const vkf__caps *caps, const vkf__problem *problem)
 {
     return rank_gemv(caps, problem) - (caps->type == VKF_DEVICE_TYPE_CPU ? 0 : 5);

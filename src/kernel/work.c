@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/elements.h"
 #include "base/size.h"
 #include "kernel/work_bind.h"
 
@@ -146,7 +147,7 @@ static vkf_status make_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, bo
     const vkf__host *host = work->context->device.host;
     if (work->mode == VKF_WORK_PLAN) {
         uint64_t size = 0;
-        if (!vkf__mul_u64(count, vkf_dtype_size(dtype), &size) || size > UINT64_MAX / 4)
+        if (!vkf__bytes_of(dtype, count, &size) || size > UINT64_MAX / 4)
             return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: a temporary of %" PRIu64 " elements", work->name, count);
         // Whole words: 16-bit values are read and written in pairs.
         vkf_status status = add_temp(work, vkf__align_u64(size, 4), pinned);

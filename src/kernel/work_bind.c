@@ -1,5 +1,6 @@
 #include "kernel/work_bind.h"
 
+#include "base/elements.h"
 #include "base/size.h"
 #include "shared/types.h"
 
@@ -28,7 +29,8 @@ static void add_buffer(set_writes *set, VkDescriptorSet handle, uint32_t binding
 // What some kernels read at once. Buffers are allocated in multiples of more.
 #define READ_UNIT 16u
 
-// Binds at an aligned offset at or below the span's own; the rest of the way is a push constant, in elements. What is
+// Binds at an aligned offset at or below the span's own; the rest of the way is a push constant, in elements
+// (words of blocks). What is
 // read is bound in whole units, as far as the device binds as much.
 static VkDescriptorBufferInfo storage_range(const vkf__work *work, const vkf__span *span, bool write,
                                             uint32_t *out_push)
@@ -40,7 +42,7 @@ static VkDescriptorBufferInfo storage_range(const vkf__work *work, const vkf__sp
     uint64_t units_end = vkf__align_u64(end, READ_UNIT);
     if (!write && units_end - begin <= caps->max_storage_buffer_range)
         end = units_end;
-    *out_push = (uint32_t)((span->offset_bytes - begin) / vkf_dtype_size(span->dtype));
+    *out_push = (uint32_t)((span->offset_bytes - begin) / vkf__unit_bytes(span->dtype));
     return (VkDescriptorBufferInfo){
         .buffer = span->buffer->handle,
         .offset = begin,

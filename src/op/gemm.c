@@ -2,25 +2,44 @@
 
 #include <inttypes.h>
 
+#include "base/elements.h"
 #include "base/size.h"
 #include "op/gemm_split.h"
 #include "op/pack.h"
-#include "shared/gemm.h"
+#include "shared/blocks.h"
 
 // Longer products are cut: Mesa 22.3 ends a kernel's loops after 65,535 iterations, see shaders/gemm_tile.comp.
 #define MAX_DEPTH 131072u
+
+static uint64_t elements(const vkf__span *span)
+{
+    return vkf__elements_in(span->dtype, span->size_bytes);
+}
 
 // Offsets and strides reach the shader as 32-bit element counts.
 static vkf_status check_addresses(const vkf__work *work, const vkf__gemm_args *args)
 {
     const vkf__span *spans[] = {&args->a, &args->b, &args->d};
     for (size_t i = 0; i < 3; i++) {
-        if (spans[i]->size_bytes / vkf_dtype_size(spans[i]->dtype) > UINT32_MAX)
+        if (elements(spans[i]) > UINT32_MAX)
             return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE,
                              "%s.%s: an operand of %" PRIu64 " bytes has more than 2^32 elements", work->name,
                              args->label, spans[i]->size_bytes);
     }
     return VKF_OK;
+}
+
+// Weights in blocks are whole tiles, one matrix for all of a batch, at a place from which 16 bytes are read at once.
+static vkf_status check_blocks(const vkf__work *work, const vkf__gemm_args *args)
+{
+    const vkf__span *b = &args->b;
+    bool whole = b->panels && args->k % VKF_BLOCKS_DEPTH == 0 && args->b_outer == 0 && args->b_inner == 0;
+    if (!vkf__is_blocks(b->dtype) || (whole && b->offset_bytes % VKF_BLOCKS_ALIGNMENT == 0 && !args->transpose_a))
+        return VKF_OK;
+    return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
+                     "%s.%s: a factor of type %s must be a weight in panels, of a depth that 32 divides, from a multiple "
+                     "of 16 bytes on, and the other one not transposed",
+                     work->name, args->label, vkf_dtype_name(b->dtype));
 }
 
 // A part of the product: columns of d, and the depth that is summed over.
@@ -45,17 +64,31 @@ static vkf__span b_slice(const vkf__gemm_args *args, const slice *s)
     bool whole = s->n_count == args->n && s->k_count == args->k;
     uint64_t first = args->transpose_b ? (uint64_t)s->n_first * args->ldb + s->k_first
                                        : (uint64_t)s->k_first * args->ldb + s->n_first;
-    uint64_t elements = args->b.size_bytes / vkf_dtype_size(args->b.dtype);
-    if (whole || first >= elements)
+    uint64_t all = elements(&args->b);
+    if (whole || first >= all)
         return args->b;
     // Only a shared b is cut along n, and then its rows follow each other: the slice ends where its last row does.
-    uint64_t count = s->n_count < args->n ? (uint64_t)s->n_count * args->ldb - s->k_first : elements - first;
-    return vkf__span_part(&args->b, first, count < elements - first ? count : elements - first);
+    uint64_t count = s->n_count < args->n ? (uint64_t)s->n_count * args->ldb - s->k_first : all - first;
+    return vkf__span_part(&args->b, first, count < all - first ? count : all - first);
 }
 
 static uint32_t b_layout(const vkf__gemm_args *args)
 {
     return args->b.panels ? VKF_GEMM_B_PANELS : args->transpose_b ? VKF_GEMM_B_NK : VKF_GEMM_B_KN;
+}
+
+uint32_t vkf__gemm_layout_flag(vkf_dtype b, uint32_t b_layout)
+{
+    return b == VKF_DTYPE_Q8 ? VKF_GEMM_B_Q8 : b == VKF_DTYPE_Q4 ? VKF_GEMM_B_Q4 : b_layout;
+}
+
+uint32_t vkf__gemm_bias_flag(vkf_dtype b, const vkf__span *bias)
+{
+    if (!vkf__present(bias) || !vkf__is_blocks(b))
+        return vkf__present(bias);
+    return bias->dtype == VKF_DTYPE_F16    ? VKF_BLOCKS_BIAS_F16
+           : bias->dtype == VKF_DTYPE_BF16 ? VKF_BLOCKS_BIAS_BF16
+                                           : VKF_BLOCKS_BIAS_F32;
 }
 
 static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant, const slice *s)
@@ -86,8 +119,14 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
     vkf__span bias = s->last ? args->bias : none;
     if (vkf__present(&bias) && s->n_count < args->n)
         bias = vkf__span_part(&bias, s->n_first, s->n_count);
-    const uint32_t flags[] = {args->transpose_a,   b_layout(args),  s->last ? (uint32_t)args->activation : 0,
-                              vkf__present(&bias), args->add_after, 0};
+    const uint32_t flags[] = {
+        args->transpose_a,
+        vkf__gemm_layout_flag(args->b.dtype, b_layout(args)),
+        s->last ? (uint32_t)args->activation : 0,
+        vkf__gemm_bias_flag(args->b.dtype, &bias),
+        args->add_after,
+        0,
+    };
     uint32_t z_limit = work->context->device.plan.caps.max_workgroup_count_z;
     const vkf__dispatch dispatch = {
         .label = args->label,
@@ -129,19 +168,23 @@ fail:
     return status;
 }
 
-// How many rows of a Linear's weight fit one binding; all of them where slicing does not apply. 16-bit slices begin at
-// even elements, so that a slice begins at a whole word.
+// How many rows of a Linear's weight fit one binding; all of them where slicing does not apply. Slices begin with a
+// panel, and 16-bit ones at even elements, which is a whole word.
 static uint32_t rows_per_slice(const vkf__work *work, const vkf__gemm_args *args)
 {
     uint64_t limit = work->context->device.plan.caps.max_storage_buffer_range;
-    uint64_t row_bytes = (uint64_t)(args->b.panels ? args->k : args->ldb) * vkf_dtype_size(args->b.dtype);
+    uint64_t row_bytes = 0;
+    (void)vkf__bytes_of(args->b.dtype, args->b.panels ? args->k : args->ldb, &row_bytes);
     bool shared = args->b_outer == 0 && args->b_inner == 0 && (args->transpose_b || args->b.panels);
     // An unaligned slice is bound from up to one alignment before it, and up to a whole unit of 16 bytes.
     uint64_t slack = (uint64_t)work->context->device.plan.caps.storage_buffer_alignment + 2 * 16;
+    uint64_t unit = args->b.panels ? VKF_GEMM_PANEL : 2;
     if (!shared || args->b.size_bytes + slack <= limit || row_bytes == 0 || row_bytes + slack > limit)
         return args->n;
     uint64_t rows = (limit - slack) / row_bytes;
-    return (uint32_t)(rows > 64 ? rows / 64 * 64 : rows > 1 ? rows / 2 * 2 : rows);
+    if (args->b.panels && rows < unit)
+        return args->n; // which the device will not bind
+    return (uint32_t)(rows > 64 ? rows / 64 * 64 : rows >= unit ? rows / unit * unit : rows);
 }
 
 // Whether rows of the span begin at multiples of four elements. While planning, temporaries begin at 0, and later at
@@ -150,11 +193,6 @@ static bool has_quads(const vkf__span *span, uint64_t first, uint32_t stride)
 {
     bool aligned = span->offset_bytes % (4 * vkf_dtype_size(span->dtype)) == 0;
     return aligned && first % 4 == 0 && stride % 4 == 0;
-}
-
-static uint64_t elements(const vkf__span *span)
-{
-    return span->size_bytes / vkf_dtype_size(span->dtype);
 }
 
 static vkf__problem problem_of(const vkf_context *context, const vkf__gemm_args *args)
@@ -181,6 +219,7 @@ static vkf_status emit_product(vkf__work *work, const vkf__gemm_args *args)
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
     const vkf__problem problem = problem_of(work->context, args);
     uint64_t splits = 1;
+    VKF_TRY(check_blocks(work, args));
     VKF_TRY(check_addresses(work, args));
     VKF_TRY(vkf__work_decide(work, vkf__gemm_splits(work, args), &splits));
     if (splits > 1)
@@ -209,9 +248,9 @@ static bool packing_pays(const vkf__work *work, const vkf__gemm_args *args)
     const vkf__selector selector = vkf__context_selector(work->context);
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
     bool shared = args->b_outer == 0 && args->b_inner == 0;
-    uint64_t bytes = vkf__packed_elements(args->n, args->k) * vkf_dtype_size(args->b.dtype);
     if (args->b.panels || !shared || args->transpose_a || args->m < MIN_ROWS_TO_PACK || args->n < VKF_GEMM_PANEL ||
-        bytes > selector.caps->max_storage_buffer_range)
+        vkf__packed_elements(args->n, args->k) * vkf_dtype_size(args->b.dtype) >
+            selector.caps->max_storage_buffer_range)
         return false;
     vkf__gemm_args packed = *args;
     packed.b.panels = true;

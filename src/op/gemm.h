@@ -10,7 +10,7 @@ typedef struct vkf__gemm_args {
     vkf__span a;    // (batch, m, k), or (batch, k, m) with transpose_a
     vkf__span b;    // (batch, k, n), or (batch, n, k) with transpose_b, or a shared one in panels, whatever transpose_b
     vkf__span d;    // (batch, m, n), read when beta is not 0, and written
-    vkf__span bias; // optional, (n), in b's storage type
+    vkf__span bias; // optional, (n), in b's storage type; f32, f16 or bf16 where b is in blocks
     uint32_t m, n, k;
     uint32_t batch;       // 0 or m == 0 skips the product in this run
     uint32_t batch_inner; // 0: 1
@@ -25,6 +25,10 @@ typedef struct vkf__gemm_args {
 
 // A shared b with transpose_b (a Linear's weight) that exceeds what the device binds is cut into slices of rows.
 VKF_MUST_CHECK vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args);
+
+// What the constants VKF_GEMM_SPEC_B_LAYOUT and VKF_GEMM_SPEC_HAS_BIAS are for a b of this type; b_layout is VKF_GEMM_B_*.
+uint32_t vkf__gemm_layout_flag(vkf_dtype b, uint32_t b_layout);
+uint32_t vkf__gemm_bias_flag(vkf_dtype b, const vkf__span *bias);
 
 // torch.nn.Linear over `rows` compact rows: d (rows, out) = activation(x (rows, in) weight^T + bias), or d += with beta 1.
 typedef struct vkf__linear_args {

@@ -1,5 +1,6 @@
 #include "op/gemm_split.h"
 
+#include "base/elements.h"
 #include "base/size.h"
 #include "op/flat.h"
 #include "shared/gemm.h"
@@ -10,14 +11,31 @@
 #define TILE_EDGE 64u // of the workgroups' tiles, roughly
 #define MIN_DEPTH 2048u
 #define MIN_DEPTH_PER_SPLIT 512u
+#define SPLIT_STEP 32u // whole blocks; 4 would do elsewhere
 #define MAX_SPLITS 8u
+// Of weights in blocks: up to as many rows their own kernel cuts k among the invocations of a workgroup.
+#define FEW_ROWS 8u
+
+// What tells the sum's kernel how to read the bias.
+static vkf_dtype bias_type(const vkf__gemm_args *args)
+{
+    if (!vkf__is_blocks(args->b.dtype))
+        return args->b.dtype;
+    return vkf__present(&args->bias) ? args->bias.dtype : args->d.dtype;
+}
+
+static bool splits_blocks(const vkf__gemm_args *args)
+{
+    return args->m > FEW_ROWS && (args->d.dtype == VKF_DTYPE_F32 || bias_type(args) == args->d.dtype);
+}
 
 uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args)
 {
     // On processors the parts would go through memory for nothing: they have few cores to fill.
     bool processor = work->context->device.plan.caps.type == VKF_DEVICE_TYPE_CPU;
     uint64_t groups = (uint64_t)vkf__div_up_u32(args->m, TILE_EDGE) * vkf__div_up_u32(args->n, TILE_EDGE) * args->batch;
-    if (processor || args->k < MIN_DEPTH || groups == 0 || groups >= GROUPS_TO_FILL_A_DEVICE)
+    if (processor || args->k < MIN_DEPTH || groups == 0 || groups >= GROUPS_TO_FILL_A_DEVICE ||
+        (vkf__is_blocks(args->b.dtype) && !splits_blocks(args)))
         return 1;
     uint64_t by_groups = GROUPS_TO_FILL_A_DEVICE / groups;
     uint32_t by_depth = args->k / MIN_DEPTH_PER_SPLIT;
@@ -43,10 +61,10 @@ static vkf_status emit_parts(vkf__work *work, const vkf__gemm_args *args, const 
         .a_first = (uint32_t)args->a_first,
         .alpha = 1.0f,
         .splits = splits,
-        .split_k = (uint32_t)vkf__align_u64(vkf__div_up_u32(args->k, splits), 4),
+        .split_k = (uint32_t)vkf__align_u64(vkf__div_up_u32(args->k, splits), SPLIT_STEP),
     };
     const uint32_t layout = args->b.panels ? VKF_GEMM_B_PANELS : args->transpose_b ? VKF_GEMM_B_NK : VKF_GEMM_B_KN;
-    const uint32_t flags[] = {args->transpose_a, layout, 0, 0, 0, 1};
+    const uint32_t flags[] = {args->transpose_a, vkf__gemm_layout_flag(args->b.dtype, layout), 0, 0, 0, 1};
     uint64_t z = (uint64_t)args->batch * splits, z_limit = work->context->device.plan.caps.max_workgroup_count_z;
     const vkf__dispatch dispatch = {
         .label = args->label,
@@ -79,7 +97,7 @@ static vkf_status emit_sum(vkf__work *work, const vkf__gemm_args *args, const vk
     const vkf__flat_args flat = {
         .label = "split_sum",
         .op = VKF_OP_GEMM_REDUCE,
-        .types = {args->b.dtype, args->d.dtype},
+        .types = {bias_type(args), args->d.dtype},
         .flags = flags,
         .bindings = {{*sums, false}, {args->d, true}, {args->bias, false}},
         .params = &params,

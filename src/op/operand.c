@@ -1,5 +1,7 @@
 #include "op/operand.h"
 
+#include "base/elements.h"
+
 vkf__span vkf__span_of(const vkf_tensor *tensor)
 {
     uint64_t bytes = 0;
@@ -17,9 +19,10 @@ vkf__span vkf__span_of(const vkf_tensor *tensor)
 vkf__span vkf__span_part(const vkf__span *span, uint64_t first, uint64_t count)
 {
     vkf__span part = *span;
-    uint64_t element_bytes = vkf_dtype_size(span->dtype);
-    part.offset_bytes += first * element_bytes;
-    part.size_bytes = count * element_bytes;
+    uint64_t offset_bytes = 0;
+    (void)vkf__bytes_of(span->dtype, first, &offset_bytes);
+    (void)vkf__bytes_of(span->dtype, count, &part.size_bytes);
+    part.offset_bytes += offset_bytes;
     return part;
 }
 

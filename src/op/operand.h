@@ -9,7 +9,7 @@
 // The whole tensor as a span; absent for rank 0. The tensor was checked before.
 vkf__span vkf__span_of(const vkf_tensor *tensor);
 
-// `count` elements from element `first` on.
+// `count` elements from element `first` on; of blocks both are multiples of a block in the order in which they lie.
 vkf__span vkf__span_part(const vkf__span *span, uint64_t first, uint64_t count);
 
 // Whether `second` begins where `first` ends: then both are one operand.

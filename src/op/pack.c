@@ -1,5 +1,6 @@
 #include "op/pack.h"
 
+#include "base/elements.h"
 #include "base/size.h"
 #include "op/flat.h"
 #include "op/run_once.h"
@@ -29,6 +30,8 @@ bool vkf__wants_panels(const vkf_context *context, const vkf_dtype types[3], uin
     vkf__problem rows = panels;
     rows.b_layout = VKF_GEMM_B_NK;
     rows.quads = false;
+    if (vkf__is_blocks(types[1]))
+        return true;
     return n >= VKF_GEMM_PANEL && vkf__select_rank(&selector, VKF_OP_GEMM, types, &panels) <
                                       vkf__select_rank(&selector, VKF_OP_GEMM, types, &rows);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/elements.h"
 #include "base/half.h"
 #include "base/size.h"
 
@@ -86,7 +87,8 @@ static double load_value(vkf_dtype dtype, const uint8_t *at)
 
 static uint8_t *place(vkf__bed *bed, vkf_dtype dtype, size_t count, vkf__span *out_span)
 {
-    uint64_t size = (uint64_t)count * vkf_dtype_size(dtype);
+    uint64_t size = 0;
+    (void)vkf__bytes_of(dtype, count, &size);
     uint64_t end = vkf__align_u64(bed->used_bytes + size, GUARD_BYTES) + GUARD_BYTES;
     assert(end <= bed->image_bytes);
     *out_span = (vkf__span){
@@ -105,6 +107,16 @@ vkf__span vkf__bed_floats(vkf__bed *bed, vkf_dtype dtype, const float *values, s
     vkf__span span = {0};
     if (values)
         store_floats(dtype, values, count, place(bed, dtype, count, &span));
+    return span;
+}
+
+vkf__span vkf__bed_panels(vkf__bed *bed, vkf_dtype dtype, const void *bytes, uint64_t elements)
+{
+    vkf__span span = {0};
+    uint8_t *at = place(bed, dtype, elements, &span);
+    if (bytes)
+        memcpy(at, bytes, span.size_bytes);
+    span.panels = true;
     return span;
 }
 

@@ -51,6 +51,8 @@ float *vkf__bed_random_values(vkf__bed *bed, size_t count); // NULL when memory 
 // An operand with these values, in the type's storage. Absent when `values` is NULL, without memory, or when the bed is
 // full, which an assertion rules out.
 vkf__span vkf__bed_floats(vkf__bed *bed, vkf_dtype dtype, const float *values, size_t count);
+// The same of bytes that are what the device holds; `elements` in panels.
+vkf__span vkf__bed_panels(vkf__bed *bed, vkf_dtype dtype, const void *bytes, uint64_t elements);
 vkf__span vkf__bed_ints(vkf__bed *bed, const int32_t *values, size_t count);
 
 // Runs a case as often as asked for and compares, unless the verdict is bad already. A case that the variant does not

@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/blocks.h"
+#include "base/elements.h"
 #include "base/size.h"
 #include "op/gemm.h"
 #include "op/pack.h"
 #include "reference/reference.h"
-#include "shared/gemm.h"
+#include "shared/blocks.h"
 
 #define DEEP_K 100000u
 // Deep enough that what a dispatch costs by itself counts for little.
@@ -34,6 +36,7 @@ typedef struct operands {
     float *bias; // (n)
     float *d;    // (batch, m, ldd)
     float *panels;
+    uint8_t *blocks; // panels of blocks, of which b is what they stand for
 } operands;
 
 static float *padded(vkf__bed *bed, size_t rows, uint32_t used, uint32_t stride, float filler)
@@ -57,6 +60,45 @@ static float *make_panels(vkf__bed *bed, const vkf__gemm_args *args, const float
     return panels;
 }
 
+// A scale of 2^-6 or 2^-7, a minimum of -1 or -2, and any bits as elements: values whose sums are exact in float32 as
+// those of vkf__bed_random() are.
+static void random_block(vkf__bed *bed, vkf_dtype dtype, uint8_t *block)
+{
+    size_t bytes = vkf_dtype_block_bytes(dtype), head = dtype == VKF_DTYPE_Q4 ? 4 : 2;
+    for (size_t i = head; i < bytes; i++)
+        block[i] = (uint8_t)(vkf__bed_random(bed) * 64 + vkf__bed_random(bed) * 4);
+    block[0] = 0;
+    block[1] = vkf__bed_random(bed) < 0 ? 0x24 : 0x20;
+    if (dtype == VKF_DTYPE_Q4) {
+        block[2] = 0;
+        block[3] = vkf__bed_random(bed) < 0 ? 0xbc : 0xc0;
+    }
+}
+
+// Random blocks for a b of (n, ldb) in rows, which gets their values, and the same in panels.
+static uint8_t *make_blocks(vkf__bed *bed, vkf_dtype dtype, const vkf__gemm_args *args, float *b)
+{
+    const vkf__host *host = &bed->context->host;
+    const size_t row_blocks = args->k / VKF_BLOCKS_DEPTH, block_bytes = vkf_dtype_block_bytes(dtype);
+    const size_t panel_bytes = VKF_GEMM_PANEL * row_blocks * block_bytes, panels = vkf__div_up_u32(args->n, VKF_GEMM_PANEL);
+    uint8_t *rows = vkf__alloc(host, (size_t)args->n * row_blocks, block_bytes);
+    uint8_t *made = rows ? vkf__alloc(host, panels, panel_bytes) : NULL;
+    for (uint32_t n = 0; made && n < args->n; n++) {
+        for (size_t i = 0; i < row_blocks; i++) {
+            uint8_t *block = rows + (n * row_blocks + i) * block_bytes;
+            random_block(bed, dtype, block);
+            vkf__blocks_to_f32(dtype, block, 1, b + (size_t)n * args->ldb + i * VKF_BLOCKS_DEPTH);
+        }
+    }
+    for (uint32_t i = 0; made && i < panels; i++) {
+        uint32_t first = i * VKF_GEMM_PANEL, left = args->n - first;
+        vkf__blocks_to_panel(dtype, rows + first * row_blocks * block_bytes, left < VKF_GEMM_PANEL ? left : VKF_GEMM_PANEL,
+                             args->k, made + i * panel_bytes);
+    }
+    vkf__free(host, rows);
+    return made;
+}
+
 static uint32_t layout_of(const vkf__kernel *kernel)
 {
     if (kernel->b_layouts >> VKF_GEMM_B_PANELS & 1)
@@ -64,19 +106,25 @@ static uint32_t layout_of(const vkf__kernel *kernel)
     return kernel->b_layouts >> VKF_GEMM_B_NK & 1 ? VKF_GEMM_B_NK : VKF_GEMM_B_KN;
 }
 
+// Whole blocks, and as many of them where the depth is little.
+static uint32_t depth_of(const vkf__kernel *kernel, uint32_t k)
+{
+    return vkf__is_blocks(kernel->types[1]) && k % VKF_BLOCKS_DEPTH != 0 ? k * VKF_BLOCKS_DEPTH : k;
+}
+
 static vkf__gemm_args args_of(const vkf__kernel *kernel, const shape *s)
 {
     uint32_t layout = layout_of(kernel);
     bool panels = layout == VKF_GEMM_B_PANELS, transpose_b = layout != VKF_GEMM_B_KN;
-    uint32_t pad = s->k % 4 == 0 ? 4 : 1;
+    uint32_t k = depth_of(kernel, s->k), pad = k % 4 == 0 ? 4 : 1;
     vkf__gemm_args args = {
         .label = "self-test",
         .m = s->m,
         .n = s->n,
-        .k = s->k,
+        .k = k,
         .batch = s->batch,
-        .lda = s->k + pad,
-        .ldb = transpose_b ? s->k + pad : s->n + pad,
+        .lda = k + pad,
+        .ldb = transpose_b ? k + pad : s->n + pad,
         .ldd = s->n + 3,
         .transpose_b = transpose_b,
         .alpha = 0.5f,
@@ -97,14 +145,19 @@ static size_t matrices_of(const vkf__gemm_args *args, uint32_t outer)
 
 static bool make_operands(vkf__bed *bed, const vkf__gemm_args *args, bool panels, operands *out)
 {
+    const vkf_dtype b_type = bed->variant->kernel->types[1];
+    bool blocks = vkf__is_blocks(b_type);
     size_t b_rows = args->transpose_b ? args->n : args->k;
     uint32_t b_cols = args->transpose_b ? args->k : args->n;
     out->a = padded(bed, matrices_of(args, args->a_outer) * args->m, args->k, args->lda, NAN);
     out->b = padded(bed, matrices_of(args, args->b_outer) * b_rows, b_cols, args->ldb, NAN);
     out->bias = vkf__bed_random_values(bed, args->n);
     out->d = padded(bed, (size_t)args->batch * args->m, args->n, args->ldd, -77.0f);
-    out->panels = panels && out->b ? make_panels(bed, args, out->b) : NULL;
-    return out->a && out->b && out->bias && out->d && (out->panels || !panels);
+    if (blocks)
+        out->blocks = out->b ? make_blocks(bed, b_type, args, out->b) : NULL;
+    else
+        out->panels = panels && out->b ? make_panels(bed, args, out->b) : NULL;
+    return out->a && out->b && out->bias && out->d && (out->panels || out->blocks || !panels);
 }
 
 static void free_operands(const vkf__host *host, operands *o)
@@ -114,6 +167,7 @@ static void free_operands(const vkf__host *host, operands *o)
     vkf__free(host, o->bias);
     vkf__free(host, o->d);
     vkf__free(host, o->panels);
+    vkf__free(host, o->blocks);
 }
 
 static void lay_out(vkf__bed *bed, const operands *o, vkf__gemm_args *args)
@@ -122,10 +176,13 @@ static void lay_out(vkf__bed *bed, const operands *o, vkf__gemm_args *args)
     size_t b_rows = matrices_of(args, args->b_outer) * (args->transpose_b ? args->n : args->k);
     vkf__bed_clear(bed);
     args->a = vkf__bed_floats(bed, types[0], o->a, matrices_of(args, args->a_outer) * args->m * args->lda);
-    args->b = o->panels ? vkf__bed_floats(bed, types[1], o->panels, vkf__packed_elements(args->n, args->k))
-                        : vkf__bed_floats(bed, types[1], o->b, b_rows * args->ldb);
-    args->b.panels = o->panels != NULL;
-    args->bias = vkf__bed_floats(bed, types[1], o->bias, args->n);
+    if (o->blocks)
+        args->b = vkf__bed_panels(bed, types[1], o->blocks, vkf__packed_elements(args->n, args->k));
+    else
+        args->b = o->panels ? vkf__bed_floats(bed, types[1], o->panels, vkf__packed_elements(args->n, args->k))
+                            : vkf__bed_floats(bed, types[1], o->b, b_rows * args->ldb);
+    args->b.panels = o->panels || o->blocks;
+    args->bias = vkf__bed_floats(bed, o->blocks ? types[0] : types[1], o->bias, args->n);
     args->d = vkf__bed_floats(bed, types[2], o->d, (size_t)args->batch * args->d_outer);
 }
 
@@ -180,7 +237,7 @@ static vkf_status check(vkf__bed *bed, const shape *s)
             .patience = s->k == DEEP_K ? DEEP_PATIENCE : 1,
             .costly = s->k == DEEP_K,
         };
-        (void)snprintf(c.shape, sizeof c.shape, "m %u, n %u, k %u, batch %u, beta %g, b in %s", s->m, s->n, s->k,
+        (void)snprintf(c.shape, sizeof c.shape, "m %u, n %u, k %u, batch %u, beta %g, b in %s", s->m, s->n, args.k,
                        s->batch, (double)s->beta, layouts[layout_of(kernel)]);
         status = vkf__bed_run(bed, &c);
     } else {

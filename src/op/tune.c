@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/elements.h"
 #include "base/half.h"
 #include "base/size.h"
 #include "op/attention.h"
@@ -28,14 +29,30 @@ typedef struct operands {
 static vkf__span *add_operand(operands *o, vkf_dtype dtype, uint64_t count)
 {
     vkf__span *span = &o->spans[o->count++];
-    *span = (vkf__span){.dtype = dtype, .size_bytes = count * vkf_dtype_size(dtype)};
+    *span = (vkf__span){.dtype = dtype};
+    (void)vkf__bytes_of(dtype, count, &span->size_bytes);
     return span;
+}
+
+// Halves between 2^-5 and 2^-4, which are scales as good as any.
+static void fill_blocks(uint8_t *chunk, size_t bytes)
+{
+    uint32_t random = 1;
+    for (size_t at = 0; at < bytes; at += sizeof(uint16_t)) {
+        random = random * 1664525u + 1013904223u;
+        uint16_t half = (uint16_t)(0x2800u | (random >> 16 & 0x83ffu));
+        memcpy(chunk + at, &half, sizeof half);
+    }
 }
 
 // Multiples of 1/8 up to one: numbers as weights have them, with no denormal or infinity on the way.
 static void fill_chunk(vkf_dtype dtype, uint8_t *chunk, size_t bytes)
 {
     uint32_t random = 1;
+    if (vkf__is_blocks(dtype)) {
+        fill_blocks(chunk, bytes);
+        return;
+    }
     for (size_t at = 0; at < bytes; at += vkf_dtype_size(dtype)) {
         random = random * 1664525u + 1013904223u;
         float value = (float)((int)(random >> 24) % 17 - 8) * 0.125f;
@@ -88,9 +105,10 @@ enum { LINEAR_A = 0, LINEAR_ROWS, LINEAR_PANELS, LINEAR_BIAS, LINEAR_D };
 static void size_linear(const vkf_tune_problem *p, operands *o)
 {
     (void)add_operand(o, p->x, (uint64_t)p->m * p->k);
-    (void)add_operand(o, p->weight, (uint64_t)p->n * p->k);
+    bool blocks = vkf__is_blocks(p->weight);
+    (void)add_operand(o, p->weight, blocks ? 0 : (uint64_t)p->n * p->k);
     add_operand(o, p->weight, vkf__packed_elements(p->n, p->k))->panels = true;
-    (void)add_operand(o, p->weight, p->n);
+    (void)add_operand(o, blocks ? p->x : p->weight, p->n);
     (void)add_operand(o, p->out, (uint64_t)p->m * p->n);
 }
 
@@ -203,7 +221,8 @@ static void state_linear(const vkf_context *context, const vkf_tune_problem *p, 
         bool panels = way == VKF_TUNE_PANELS;
         o->linear[way] = linear_args(p, o, panels);
         subject->ways[way].problem = vkf__tune_problem_of(context, p, panels, subject->types);
-        subject->ways[way].args = panels && p->n < VKF_GEMM_PANEL ? NULL : &o->linear[way];
+        bool has_way = vkf__is_blocks(p->weight) ? panels : !panels || p->n >= VKF_GEMM_PANEL;
+        subject->ways[way].args = has_way ? &o->linear[way] : NULL;
     }
 }
 

@@ -1,6 +1,7 @@
 #include "vk/memory.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/size.h"
 
@@ -107,7 +108,10 @@ static vkf_status slab_take(vkf__memory *memory, vkf__slab *slab, vkf__memory_cl
         .memory_type = slab->memory_type,
         .device_local = (flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0,
     };
-    memory->usage.used_bytes[heap_of(memory, slab->memory_type)] += size;
+    uint32_t heap = heap_of(memory, slab->memory_type);
+    memory->usage.used_bytes[heap] += size;
+    if (memory->usage.used_bytes[heap] > memory->usage.peak_bytes[heap])
+        memory->usage.peak_bytes[heap] = memory->usage.used_bytes[heap];
     return VKF_OK;
 }
 
@@ -283,5 +287,12 @@ void vkf__memory_usage_get(vkf__memory *memory, vkf_memory_usage *out_usage)
 {
     pthread_mutex_lock(&memory->lock);
     *out_usage = memory->usage;
+    pthread_mutex_unlock(&memory->lock);
+}
+
+void vkf__memory_reset_peak(vkf__memory *memory)
+{
+    pthread_mutex_lock(&memory->lock);
+    memcpy(memory->usage.peak_bytes, memory->usage.used_bytes, sizeof memory->usage.peak_bytes);
     pthread_mutex_unlock(&memory->lock);
 }

@@ -36,5 +36,6 @@ VKF_MUST_CHECK vkf_status vkf__memory_allocate(vkf__memory *memory, const VkMemo
 void vkf__memory_release(vkf__memory *memory, vkf__allocation *allocation);
 
 void vkf__memory_usage_get(vkf__memory *memory, vkf_memory_usage *out_usage);
+void vkf__memory_reset_peak(vkf__memory *memory);
 
 #endif

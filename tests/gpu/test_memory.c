@@ -235,6 +235,24 @@ static void test_slabs_are_shared_and_reused(void **state)
     vkf_buffer_destroy(&buffers[0]);
 }
 
+static void test_peak_outlives_what_is_gone(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_buffer *buffer = NULL;
+    const vkf_memory_usage before = usage_of(gpu);
+    vkf_context_reset_memory_peak(gpu->context);
+    assert_memory_equal(usage_of(gpu).peak_bytes, before.used_bytes, sizeof before.used_bytes);
+    assert_int_equal(vkf_buffer_create(gpu->context, 4096, "short-lived", &buffer), VKF_OK);
+    const vkf_memory_usage during = usage_of(gpu);
+    vkf_buffer_destroy(&buffer);
+    const vkf_memory_usage after = usage_of(gpu);
+    assert_same_usage(&after, &before);
+    assert_memory_equal(after.peak_bytes, during.used_bytes, sizeof during.used_bytes);
+    assert_memory_not_equal(after.peak_bytes, before.used_bytes, sizeof before.used_bytes);
+    vkf_context_reset_memory_peak(gpu->context);
+    assert_memory_equal(usage_of(gpu).peak_bytes, before.used_bytes, sizeof before.used_bytes);
+}
+
 // Buffers that lie beside each other in one slab do not touch each other.
 static void test_neighbours_keep_their_content(void **state)
 {
@@ -490,10 +508,11 @@ static void test_attention_plan_has_no_matrix_of_scores(void **state)
 
 int main(void)
 {
-#define EVERYWHERE                                                                                                \
-    cmocka_unit_test(test_layer_plan_is_exact), cmocka_unit_test(test_model_and_session_plans_are_exact),         \
-        cmocka_unit_test(test_slabs_are_shared_and_reused), cmocka_unit_test(test_neighbours_keep_their_content), \
-        cmocka_unit_test(test_new_buffer_is_zero), cmocka_unit_test(test_transfer_at_any_offset)
+#define EVERYWHERE                                                                                             \
+    cmocka_unit_test(test_layer_plan_is_exact), cmocka_unit_test(test_model_and_session_plans_are_exact),      \
+        cmocka_unit_test(test_slabs_are_shared_and_reused), cmocka_unit_test(test_peak_outlives_what_is_gone), \
+        cmocka_unit_test(test_neighbours_keep_their_content), cmocka_unit_test(test_new_buffer_is_zero),       \
+        cmocka_unit_test(test_transfer_at_any_offset)
     const struct CMUnitTest as_it_is_tests[] = {
         EVERYWHERE,
         cmocka_unit_test(test_layer_plan_needs_no_buffers),

@@ -17,6 +17,7 @@
 #include "op/softmax.h"
 #include "reference/reference.h"
 #include "shared/gemm.h"
+#include "support/block_weight.h"
 #include "support/op_fixture.h"
 
 #define ATOL 5e-5
@@ -144,6 +145,78 @@ static void test_gemm_mutations_are_noticed(void **state)
                                  .d_outer = M * N,
                                  .alpha = 1};
     RUN("gemm", emit_gemm, args, out, gemm_expectation(a, b, out), GEMM_MUTATIONS);
+}
+
+enum { BLOCKS_K = 96, WEIGHT_OFFSET = 48 };
+
+static float *blocks_expectation(uint32_t m, const vkf_test_operand *a, const vkf_test_operand *b,
+                                 const vkf_test_operand *bias, const vkf_test_operand *out)
+{
+    float *expected = expectation(out);
+    vkf__ref_gemm(&(vkf__ref_gemm_desc){.m = m,
+                                        .n = N,
+                                        .k = BLOCKS_K,
+                                        .batch = BATCH,
+                                        .a = a->values,
+                                        .b = b->values,
+                                        .bias = bias->values,
+                                        .out = expected,
+                                        .b_layout = {.row = BLOCKS_K},
+                                        .transpose_b = true,
+                                        .alpha = 1});
+    return expected;
+}
+
+static void run_blocks_mutations(vkf_test_ops *ops, uint32_t m)
+{
+    const vkf_test_plant mutations[] = {
+        VKF_PLANT(vkf__gemm_args, b.dtype, VKF_DTYPE_Q4),
+        VKF_PLANT(vkf__gemm_args, b.offset_bytes, WEIGHT_OFFSET + 64),
+        VKF_PLANT(vkf__gemm_args, bias.dtype, VKF_DTYPE_BF16),
+        VKF_PLANT(vkf__gemm_args, lda, BLOCKS_K - 4),
+        VKF_PLANT(vkf__gemm_args, ldd, N - 1),
+        VKF_PLANT(vkf__gemm_args, m, m - 1),
+        VKF_PLANT(vkf__gemm_args, n, N - 1),
+        VKF_PLANT(vkf__gemm_args, k, BLOCKS_K - 32),
+        VKF_PLANT(vkf__gemm_args, batch, BATCH - 1),
+        VKF_PLANT(vkf__gemm_args, a_outer, 0),
+        VKF_PLANT(vkf__gemm_args, d_first, 1),
+        VKF_PLANT(vkf__gemm_args, a_first, 4),
+        VKF_PLANT(vkf__gemm_args, alpha, VKF_TEST_HALF_BITS),
+        VKF_PLANT(vkf__gemm_args, beta, VKF_TEST_HALF_BITS),
+    };
+    vkf_test_operand *a = vkf_test_uniform(ops, VKF_DTYPE_F32, -1, 1, SHAPE(BATCH * m * BLOCKS_K + BLOCKS_K));
+    vkf_test_operand *b = vkf_test_block_weight(ops, VKF_DTYPE_Q8, false, N, BLOCKS_K);
+    vkf_test_operand *bias = vkf_test_uniform(ops, VKF_DTYPE_F16, -1, 1, SHAPE(N));
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(BATCH * m * N + N));
+    const vkf__gemm_args args = {.label = "gemm",
+                                 .a = SPAN(a),
+                                 .b = SPAN(b),
+                                 .bias = SPAN(bias),
+                                 .d = SPAN(out),
+                                 .m = m,
+                                 .n = N,
+                                 .k = BLOCKS_K,
+                                 .batch = BATCH,
+                                 .lda = BLOCKS_K,
+                                 .ldb = BLOCKS_K,
+                                 .ldd = N,
+                                 .a_outer = m * BLOCKS_K,
+                                 .d_outer = m * N,
+                                 .transpose_b = true,
+                                 .alpha = 1};
+    RUN("gemm of blocks", emit_gemm, args, out, blocks_expectation(m, a, b, bias, out), mutations);
+}
+
+// By the kernel for many rows and by the one for few, unaligned and aligned.
+static void test_gemm_blocks_mutations_are_noticed(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (int i = 0; i < 4; i++) {
+        ops->aligned = i % 2 == 1;
+        run_blocks_mutations(ops, i < 2 ? M : 3);
+    }
+    ops->aligned = false;
 }
 
 // A product by a kernel of the registry with tile parameters and a grid of the test's own.
@@ -684,6 +757,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         VKF_OPS_TEST(test_gemm_mutations_are_noticed),
+        VKF_OPS_TEST(test_gemm_blocks_mutations_are_noticed),
         VKF_OPS_TEST(test_gemm_tile_mutations_are_noticed),
         VKF_OPS_TEST(test_softmax_mutations_are_noticed),
         VKF_OPS_TEST(test_layer_norm_mutations_are_noticed),

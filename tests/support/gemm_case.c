@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
+#include "base/elements.h"
 #include "reference/reference.h"
+#include "support/block_weight.h"
 
 static vkf_test_operand *values(vkf_test_ops *ops, vkf_dtype dtype, bool integers, uint32_t rank, const uint32_t *shape)
 {
@@ -24,8 +26,10 @@ static gemm_operands make_operands(vkf_test_ops *ops, const vkf_test_gemm_types 
     uint32_t first = batch == 0 ? 1 : 0;
     uint32_t b_first = first == 1 || gemm->b_shared ? 1 : 0;
     bool in_place = gemm->c_in_place || gemm->residual_in_place;
+    bool blocks = vkf__is_blocks(types->b);
     gemm_operands o = {.a = values(ops, types->a, integers, 3 - first, a + first),
-                       .b = values(ops, types->b, integers, 3 - b_first, b + b_first)};
+                       .b = blocks ? vkf_test_block_weight(ops, types->b, integers, gemm->n, gemm->k)
+                                   : values(ops, types->b, integers, 3 - b_first, b + b_first)};
     o.out = in_place ? values(ops, types->d, integers, 3 - first, out + first)
                      : vkf_test_output(ops, types->d, 3 - first, out + first);
     if (gemm->c)
@@ -33,7 +37,7 @@ static gemm_operands make_operands(vkf_test_ops *ops, const vkf_test_gemm_types 
     if (gemm->residual)
         o.residual = gemm->residual_in_place ? o.out : values(ops, types->d, integers, 3 - first, out + first);
     if (gemm->bias)
-        o.bias = values(ops, types->b, integers, 1, &gemm->n);
+        o.bias = values(ops, blocks ? gemm->bias_dtype : types->b, integers, 1, &gemm->n);
     return o;
 }
 
@@ -68,11 +72,11 @@ void vkf_test_gemm_run(vkf_test_ops *ops, const vkf_test_gemm_types *types, cons
     const gemm_operands o = make_operands(ops, types, gemm, integers);
     float *expected = expect(gemm, &o); // before the output, which may be c, changes
     vkf_tensor packed = {0};
-    if (gemm->packed)
+    if (gemm->packed && !vkf__is_blocks(types->b))
         vkf_test_assert_ok(ops, vkf_pack_weight(ops->gpu.context, &o.b->tensor, "packed", &packed), "vkf_pack_weight");
     const vkf_gemm_desc desc = {
         .a = o.a->tensor,
-        .b = gemm->packed ? packed : o.b->tensor,
+        .b = packed.rank > 0 ? packed : o.b->tensor,
         .c = vkf_test_tensor_of(o.c),
         .bias = vkf_test_tensor_of(o.bias),
         .residual = vkf_test_tensor_of(o.residual),

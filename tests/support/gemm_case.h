@@ -12,9 +12,10 @@ typedef struct vkf_test_gemm_case {
     float alpha, beta;
     bool c, c_in_place; // c is the output itself
     bool bias;
+    vkf_dtype bias_dtype; // where b is in blocks; else the bias is of b's type
     bool residual, residual_in_place;
     vkf_activation activation;
-    bool packed; // b, a shared weight (n, k), is put into panels first
+    bool packed; // b, a shared weight (n, k), is put into panels first; one in blocks lies so in any case
 } vkf_test_gemm_case;
 
 typedef struct vkf_test_gemm_types {

@@ -436,8 +436,12 @@ static void test_registry_types_of_full_are_served_on_the_baseline(void **state)
         const vkf__caps least = limited_caps(profile);
         for (uint32_t i = 0; i < vkf__kernel_count; i++) {
             const vkf__kernel *row = &vkf__kernels[i];
-            const vkf__problem problems[] = {
-                {.m = 1, .n = 1, .k = 1}, {.m = 100, .n = 100, .k = 100}, {.m = 1, .n = 5000, .k = 64}};
+            // Weights in blocks lie in panels alone.
+            bool blocks = row->type_count > 1 && vkf_dtype_block_elements(row->types[1]) > 1;
+            uint32_t layout = blocks ? VKF_GEMM_B_PANELS : VKF_GEMM_B_KN;
+            const vkf__problem problems[] = {{.m = 1, .n = 1, .k = 1, .b_layout = layout},
+                                             {.m = 100, .n = 100, .k = 100, .b_layout = layout},
+                                             {.m = 1, .n = 5000, .k = 64, .b_layout = layout}};
             vkf__variant variant;
             for (size_t p = 0; p < 3 && !has_other_fallback(row); p++) {
                 assert_true(selects(&full, row->op, row->types, &problems[p], &variant));

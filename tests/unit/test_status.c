@@ -50,16 +50,19 @@ static void test_dtype_size_and_name(void **state)
     (void)state;
     static const struct {
         vkf_dtype dtype;
-        size_t size_bytes;
+        uint32_t block_elements;
+        size_t size_bytes, block_bytes;
         const char *name;
     } rows[] = {
-        {VKF_DTYPE_F32, 4, "f32"},     {VKF_DTYPE_F16, 2, "f16"},   {VKF_DTYPE_I32, 4, "i32"},
-        {VKF_DTYPE_BOOL, 1, "bool"},   {VKF_DTYPE_BF16, 2, "bf16"}, {VKF_DTYPE_COUNT, 0, "unknown"},
-        {(vkf_dtype)-1, 0, "unknown"},
+        {VKF_DTYPE_F32, 1, 4, 4, "f32"},   {VKF_DTYPE_F16, 1, 2, 2, "f16"},       {VKF_DTYPE_I32, 1, 4, 4, "i32"},
+        {VKF_DTYPE_BOOL, 1, 1, 1, "bool"}, {VKF_DTYPE_BF16, 1, 2, 2, "bf16"},     {VKF_DTYPE_Q8, 32, 0, 34, "q8"},
+        {VKF_DTYPE_Q4, 32, 0, 20, "q4"},   {VKF_DTYPE_COUNT, 0, 0, 0, "unknown"}, {(vkf_dtype)-1, 0, 0, 0, "unknown"},
     };
-    assert_int_equal(VKF_DTYPE_COUNT, 5);
+    assert_int_equal(VKF_DTYPE_COUNT, 7);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(vkf_dtype_size(rows[i].dtype), rows[i].size_bytes);
+        assert_int_equal(vkf_dtype_block_elements(rows[i].dtype), rows[i].block_elements);
+        assert_int_equal(vkf_dtype_block_bytes(rows[i].dtype), rows[i].block_bytes);
         assert_string_equal(vkf_dtype_name(rows[i].dtype), rows[i].name);
     }
 }

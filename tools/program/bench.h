@@ -25,6 +25,7 @@ struct vkf_bench_spec {
     uint32_t setting_count;
     bool f32_alone;       // --types has no meaning
     bool mixed_types;     // weights in 16 bits under f32 activations
+    bool block_types;     // weights in blocks, too
     bool takes_directory; // an argument that is no shape is a model's directory
     bool tokens;          // results have times of the host and tokens per second
     // Whether a shape makes sense; false after a message. NULL: every one does.

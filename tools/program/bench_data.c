@@ -2,7 +2,9 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/blocks.h"
 #include "base/half.h"
 
 #define CHUNK 16384 // values written at a time, so that host memory does not bound the sizes
@@ -82,6 +84,44 @@ vkf_tensor vkf_bench_matrix(vkf_bench_data *data, uint32_t rows, uint32_t cols, 
     const uint32_t shape[] = {rows, cols};
     data->weight_bytes += (double)rows * cols * (double)vkf_dtype_size(data->types.weights);
     return make(data, data->types.weights, 2, shape, sqrtf(3.0f / (float)depth));
+}
+
+// The panel of rows [first, first + 32) on the way from values over blocks to the device.
+static vkf_status write_panel(vkf_bench_data *data, const vkf_tensor *weight, uint32_t first, float *values,
+                              uint8_t *blocks, uint8_t *panel)
+{
+    const uint32_t n = weight->shape[0], k = weight->shape[1];
+    const uint32_t rows = n - first < VKF_BLOCK_PANEL ? n - first : VKF_BLOCK_PANEL;
+    const size_t count = (size_t)rows * k, panel_bytes = (size_t)k * vkf_dtype_block_bytes(weight->dtype);
+    for (size_t i = 0; i < count; i++)
+        values[i] = next_value(&data->random, sqrtf(3.0f / (float)k));
+    vkf__blocks_from_f32(weight->dtype, values, count / VKF_BLOCK, blocks);
+    vkf__blocks_to_panel(weight->dtype, blocks, rows, k, panel);
+    return vkf_buffer_write(weight->buffer, (uint64_t)(first / VKF_BLOCK_PANEL) * panel_bytes, panel, panel_bytes);
+}
+
+vkf_tensor vkf_bench_blocks(vkf_bench_data *data, uint32_t out, uint32_t in)
+{
+    vkf_tensor weight = {.dtype = data->types.weights, .rank = 2, .shape = {out, in}, .layout = VKF_LAYOUT_PANELS};
+    const size_t panel_bytes = (size_t)in * vkf_dtype_block_bytes(weight.dtype);
+    uint64_t bytes = 0;
+    float *values = malloc((size_t)VKF_BLOCK_PANEL * in * sizeof *values);
+    uint8_t *blocks = malloc(panel_bytes), *panel = malloc(panel_bytes);
+    if (data->status == VKF_OK && (!values || !blocks || !panel))
+        data->status = VKF_ERROR_OUT_OF_HOST_MEMORY;
+    if (data->status == VKF_OK && !vkf_tensor_bytes(&weight, &bytes))
+        data->status = VKF_ERROR_INVALID_ARGUMENT;
+    if (data->status == VKF_OK)
+        data->status = vkf_buffer_create(data->context, bytes, "bench", &weight.buffer);
+    if (data->status == VKF_OK)
+        data->tensors[data->count++] = weight;
+    for (uint32_t first = 0; data->status == VKF_OK && first < out; first += VKF_BLOCK_PANEL)
+        data->status = write_panel(data, &weight, first, values, blocks, panel);
+    data->weight_bytes += (double)bytes;
+    free(values);
+    free(blocks);
+    free(panel);
+    return data->status == VKF_OK ? weight : (vkf_tensor){0};
 }
 
 vkf_tensor vkf_bench_linear(vkf_bench_data *data, uint32_t out, uint32_t in)

@@ -29,6 +29,9 @@ vkf_tensor vkf_bench_vector(vkf_bench_data *data, uint32_t dim, float amplitude)
 // A new weight matrix (rows, cols), scaled so that products over `depth` are of the size of the inputs.
 vkf_tensor vkf_bench_matrix(vkf_bench_data *data, uint32_t rows, uint32_t cols, uint32_t depth);
 
+// A new weight (out, in) in panels of blocks; `in` is a multiple of 32.
+vkf_tensor vkf_bench_blocks(vkf_bench_data *data, uint32_t out, uint32_t in);
+
 // The same as a Linear keeps it, (out, in).
 vkf_tensor vkf_bench_linear(vkf_bench_data *data, uint32_t out, uint32_t in);
 

@@ -1,6 +1,7 @@
 // vkformer bench gemm: out (m, n) = a (m, k) b (k, n); and gemv, the same for a few rows and a Linear's weight.
 #include <string.h>
 
+#include "base/elements.h"
 #include "bench.h"
 #include "bench_operator.h"
 #include "json_output.h"
@@ -22,7 +23,7 @@ static b_kind choose_kind(const vkf_bench *bench, const vkf_bench_types *types, 
     if (best)
         packed = vkf_preferred_layout(bench->context, types->activations, types->weights, values[1], values[2]) ==
                  VKF_LAYOUT_PANELS;
-    if (packed)
+    if (packed || vkf__is_blocks(types->weights))
         return B_PANELS;
     return best || linear || settings->transpose_b ? B_NK : B_KN;
 }
@@ -39,6 +40,8 @@ static json_t *shape_of(uint32_t m, uint32_t n, uint32_t k, b_kind kind)
 
 static vkf_tensor make_b(vkf_bench_data *data, uint32_t n, uint32_t k, b_kind kind)
 {
+    if (vkf__is_blocks(data->types.weights))
+        return vkf_bench_blocks(data, n, k);
     if (kind == B_KN)
         return vkf_bench_matrix(data, k, n, k);
     vkf_tensor rows = vkf_bench_linear(data, n, k), packed = {0};
@@ -131,6 +134,7 @@ const vkf_bench_spec vkf_bench_gemm = {
     .settings = settings_table,
     .setting_count = 2,
     .mixed_types = true,
+    .block_types = true,
     .check = check_gemm,
     .run = run_gemm,
 };
@@ -147,6 +151,7 @@ const vkf_bench_spec vkf_bench_gemv = {
     .settings = settings_table,
     .setting_count = 1,
     .mixed_types = true,
+    .block_types = true,
     .check = check_gemm,
     .run = run_gemv,
 };

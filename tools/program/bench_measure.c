@@ -23,16 +23,15 @@ static vkf_status repeat(const vkf_bench *bench, const vkf_bench_case *bench_cas
     for (uint32_t i = 0; i < total && status == VKF_OK; i++) {
         // The second run, if there is one: in the first, kernels are tested, in buffers of their own.
         bool watched = i == 1 || total == 1;
-        vkf_bench_memory memory;
         double gpu_ns = -1.0;
         vkf_progress_show(&progress, i, total, bench_case->op);
         if (watched)
-            vkf_bench_memory_watch(&memory, bench->context);
+            vkf_context_reset_memory_peak(bench->context);
         double start_ms = vkf_now_ms();
         status = bench_case->run(bench_case->user, &gpu_ns);
         double run_ms = vkf_now_ms() - start_ms;
         if (watched)
-            out->peak_bytes = vkf_bench_memory_end(&memory);
+            out->peak_bytes = vkf_bench_memory_peak(bench->context);
         if (i < options->warmup)
             continue;
         out->wall_ms[i - options->warmup] = run_ms;

@@ -86,6 +86,8 @@ static void print_help(const vkf_bench_spec *spec)
 
 static const char *type_names(const vkf_bench_spec *spec)
 {
+    if (spec->block_types)
+        return VKF_PRECISION_NAMES ", " VKF_BLOCK_TYPES_NAMES;
     return spec->mixed_types ? VKF_PRECISION_NAMES : "f32 or f16";
 }
 
@@ -93,6 +95,8 @@ static const char *type_names(const vkf_bench_spec *spec)
 static bool take_types(const vkf_bench_spec *spec, const char *text, size_t length, vkf_bench_types *out_types)
 {
     vkf_model_precision precision;
+    if (spec->block_types && vkf_block_types_from_name(text, length, out_types))
+        return true;
     if (!vkf_precision_from_name(text, length, &precision))
         return false;
     *out_types = vkf_types_of_precision(precision);

@@ -38,7 +38,7 @@ typedef struct vkf_bench_setting {
     uint32_t max;
 } vkf_bench_setting;
 
-#define VKF_BENCH_MAX_TYPES VKF_MODEL_PRECISION_COUNT
+#define VKF_BENCH_MAX_TYPES (VKF_MODEL_PRECISION_COUNT + 4)
 
 typedef struct vkf_bench_options {
     vkf_common_options common;

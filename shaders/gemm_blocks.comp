@@ -1,0 +1,302 @@
+// Matrix product where b is a weight in blocks (shared/blocks.h), straight from memory: for a few rows, and on processors
+// for many; semantics in shared/gemm.h, but that a is not transposed. A workgroup computes TILE_M rows by TILE_N columns
+// of d. Its lanes lie along n first, four neighbouring columns each, then along k, of which they take TILE_K steps in
+// turn; their sums are then added through shared memory. A word of b is read and taken apart once for all TILE_M rows.
+//
+// Where rows are few, elements are taken apart, but never put together: the sum of a * q is multiplied by the scale once
+// in TILE_K steps, and the minimum by the sum of a.
+//
+// SOURCE = storage, or address: a and b by device address. Made for compilers that keep an invocation's lanes in a
+// vector register (lavapipe), as gemm_direct.comp is: with one part all lanes of a workgroup are at the same k, and a is
+// read uniformly. The loops test at their end, because lavapipe runs a top-tested loop's body once more with all lanes
+// off, uniform loads included; and its older versions end an invocation's loops after 65,535 iterations in all.
+//
+// Invariants (the registry checks them): TILE_K is 8, 16 or 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N is a multiple
+// of 32, and the local size is TILE_N / 4 times a power of two, the parts; rows of a begin at multiples of four elements.
+// Shared memory: 4 * parts * TILE_M * TILE_N bytes; as good as none for one part.
+// Grid: x over tiles of n (fewer workgroups take several), y over tiles of m, z over the batch.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+
+#define SOURCE_ID_storage 1
+#define SOURCE_ID_address 2
+#define SOURCE_ID(source) SOURCE_ID_EXPAND(source)
+#define SOURCE_ID_EXPAND(source) (SOURCE_ID_##source)
+#if SOURCE_ID(SOURCE) == SOURCE_ID_address
+#define BY_ADDRESS 1
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_buffer_reference_uvec2 : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#else
+#define BY_ADDRESS 0
+#endif
+
+#include "include/storage.glsl"
+#include "shared/blocks.h"
+#include "include/grid.glsl"
+#include "include/math.glsl"
+
+layout(constant_id = VKF_GEMM_SPEC_TILE_M) const uint TILE_M = 1;
+layout(constant_id = VKF_GEMM_SPEC_TILE_N) const uint TILE_N = 32;
+layout(constant_id = VKF_GEMM_SPEC_TILE_K) const uint TILE_K = 32;
+layout(constant_id = VKF_GEMM_SPEC_THREAD_M) const uint THREAD_M = 1;
+layout(constant_id = VKF_GEMM_SPEC_THREAD_N) const uint THREAD_N = 4;
+layout(constant_id = VKF_GEMM_SPEC_TRANSPOSE_A) const uint TRANSPOSE_A = 0;
+layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = VKF_GEMM_B_Q8;
+layout(constant_id = VKF_GEMM_SPEC_ACTIVATION) const uint ACTIVATION = 0;
+layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
+layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
+layout(push_constant) uniform offsets_block
+{
+    uint a_offset, b_offset, d_offset, bias_offset;
+#if BY_ADDRESS
+    uvec2 a_address, b_address;
+#endif
+};
+
+READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
+
+#include "include/blocks.glsl"
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+
+const uint PANEL = VKF_GEMM_PANEL;
+const uint LANES = TILE_N / 4; // along n
+const uint PARTS = gl_WorkGroupSize.x / LANES;
+const uint OUTPUTS = TILE_M * TILE_N;
+const uint BLOCK = 8; // steps of k whose elements are taken apart for all rows
+const bool SCALED = THREAD_M > 2;
+const uint CHAINS = THREAD_M == 1 ? 2 : 1; // in which a sum is taken: short ones overlap
+
+shared vec4 partial[PARTS > 1 ? PARTS * OUTPUTS / 4 : 1]; // (parts, TILE_M, TILE_N)
+
+#if BY_ADDRESS
+layout(buffer_reference, buffer_reference_align = 16, std430) readonly buffer b_words { uvec4 quads[]; };
+#define PLACE uint64_t
+#if SAME_TYPE(TYPE_A, f32)
+layout(buffer_reference, buffer_reference_align = 4, std430) readonly buffer a_words { float values[]; };
+#else
+layout(buffer_reference, buffer_reference_align = 4, std430) readonly buffer a_words { uint pairs[]; };
+#endif
+
+PLACE a_place(uint element)
+{
+    return packUint2x32(a_address) + (uint64_t(element) << (SAME_TYPE(TYPE_A, f32) ? 2 : 1));
+}
+
+// Elements i .. i + 3 behind a place.
+vec4 a_quad(PLACE place, uint i)
+{
+    a_words a = a_words(place);
+#if SAME_TYPE(TYPE_A, f32)
+    return vec4(a.values[i], a.values[i + 1], a.values[i + 2], a.values[i + 3]);
+#else
+    return vec4(unpackHalf2x16(a.pairs[i / 2]), unpackHalf2x16(a.pairs[i / 2 + 1]));
+#endif
+}
+
+PLACE tile_place(uint quad)
+{
+    return packUint2x32(b_address) + (uint64_t(quad) << 4);
+}
+
+uvec4 b_quad(PLACE place, uint i)
+{
+    return b_words(place).quads[i];
+}
+#else
+READ_QUADS(TYPE_A, VKF_GEMM_BINDING_A, a)
+layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uvec4 b_data[]; };
+#define PLACE uint
+
+PLACE a_place(uint element)
+{
+    return element;
+}
+
+vec4 a_quad(PLACE place, uint i)
+{
+    return a_load4(place + i);
+}
+
+PLACE tile_place(uint quad)
+{
+    return b_offset / 4 + quad;
+}
+
+uvec4 b_quad(PLACE place, uint i)
+{
+    return b_data[place + i];
+}
+#endif
+
+// The matrices of one entry of the batch.
+struct problem {
+    uint a, d; // first elements
+    uint k_end;
+};
+
+problem entry_problem(uint entry)
+{
+    problem e;
+    uint outer = entry / p.batch_inner;
+    uint inner = entry % p.batch_inner;
+    e.a = p.a_first + outer * p.a_outer + inner * p.a_inner;
+    e.d = p.d_first + outer * p.d_outer + inner * p.d_inner;
+    e.k_end = p.alpha != 0.0 ? p.k : 0; // alpha 0 gives 0, whatever a and b hold
+    return e;
+}
+
+// Scales of the lane's four columns, and their minimums.
+void read_head(PLACE tile, uint lane, out vec4 scale, out vec4 minimum)
+{
+    if (BLOCKS_Q8) {
+        uvec4 eight = b_quad(tile, lane / 2);
+        uvec2 words = lane % 2 == 0 ? eight.xy : eight.zw;
+        scale = vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
+        minimum = vec4(0.0);
+    } else {
+        uvec4 words = b_quad(tile, lane);
+        vec2 x = unpackHalf2x16(words.x), y = unpackHalf2x16(words.y);
+        vec2 z = unpackHalf2x16(words.z), w = unpackHalf2x16(words.w);
+        scale = vec4(x.x, y.x, z.x, w.x);
+        minimum = vec4(x.y, y.y, z.y, w.y);
+    }
+}
+
+vec4 sum[THREAD_M];
+
+// Elements k .. k + BLOCK - 1 of a tile, of the lane's columns; with their scales and minimums where they are SCALED.
+void read_block(PLACE tile, uint lane, uint k, vec4 scale, vec4 minimum, out vec4 values[BLOCK])
+{
+    [[unroll]] for (uint first = 0; first < BLOCK; first += WORD_ELEMENTS) {
+        uvec4 words = b_quad(tile, (HEAD_WORDS + (k + first) / WORD_ELEMENTS * PANEL) / 4 + lane);
+        [[unroll]] for (uint i = 0; i < WORD_ELEMENTS; ++i) {
+            [[unroll]] for (uint c = 0; c < 4; ++c)
+                values[first + i][c] = blocks_element(words[c], i);
+            if (SCALED)
+                values[first + i] = BLOCKS_Q8 ? values[first + i] * scale : fma(values[first + i], scale, minimum);
+        }
+    }
+}
+
+// Adds TILE_K steps from k on.
+void add_steps(problem e, uint row, uint k, uint panel, uint lane)
+{
+    uint tile_index = panel * (p.ldb / (PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
+    PLACE tile = tile_place(tile_index * (TILE_WORDS / 4));
+    vec4 scale, minimum;
+    read_head(tile, lane, scale, minimum);
+    PLACE a_rows[THREAD_M];
+    vec4 products[CHAINS * THREAD_M];
+    float a_sums[THREAD_M];
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+        a_rows[i] = a_place(e.a + min(row + i, p.m - 1) * p.lda + k);
+        [[unroll]] for (uint chain = 0; chain < CHAINS; ++chain)
+            products[chain * THREAD_M + i] = SCALED && chain == 0 ? sum[i] : vec4(0.0);
+        a_sums[i] = 0.0;
+    }
+    [[unroll]] for (uint first = 0; first < TILE_K; first += BLOCK) {
+        vec4 values[BLOCK];
+        read_block(tile, lane, k % VKF_BLOCKS_DEPTH + first, scale, minimum, values);
+        [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+            [[unroll]] for (uint quad = 0; quad < BLOCK; quad += 4) {
+                vec4 a_value = a_quad(a_rows[i], first + quad);
+                [[unroll]] for (uint c = 0; c < 4; ++c) {
+                    uint at = c % CHAINS * THREAD_M + i;
+                    products[at] = fma(vec4(a_value[c]), values[quad + c], products[at]);
+                }
+                if (!BLOCKS_Q8 && !SCALED)
+                    a_sums[i] += (a_value.x + a_value.y) + (a_value.z + a_value.w);
+            }
+        }
+    }
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+        [[unroll]] for (uint chain = 1; chain < CHAINS; ++chain)
+            products[i] += products[chain * THREAD_M + i];
+        sum[i] = SCALED ? products[i] : fma(products[i], scale, sum[i]);
+        if (!BLOCKS_Q8 && !SCALED)
+            sum[i] = fma(minimum, vec4(a_sums[i]), sum[i]);
+    }
+}
+
+void store_element(uint at, uint col, float total)
+{
+    float value = p.alpha * total;
+    if (ADD_AFTER == 0 && p.beta != 0.0)
+        value += p.beta * d_load(at);
+    if (HAS_BIAS != 0)
+        value += bias_load(col);
+    value = activate(ACTIVATION, value);
+    if (ADD_AFTER != 0 && p.beta != 0.0)
+        value += p.beta * d_load(at);
+    d_store(at, value);
+}
+
+void store_sums(problem e, uint row_first, uint col_first)
+{
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+        uint row = row_first + i;
+        [[unroll]] for (uint c = 0; c < 4; ++c) {
+            uint col = col_first + c;
+            if (row < p.m && col < p.n)
+                store_element(e.d + row * p.ldd + col, col, sum[i][c]);
+        }
+    }
+}
+
+// Brings the sums of all parts to the first of them.
+void add_parts(uint lane, uint part)
+{
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+        partial[part * OUTPUTS / 4 + i * LANES + lane] = sum[i];
+    barrier();
+    if (part == 0) {
+        [[unroll]] for (uint other = 1; other < PARTS; ++other)
+            [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+                sum[i] += partial[other * OUTPUTS / 4 + i * LANES + lane];
+    }
+    barrier();
+}
+
+void multiply(problem e, uint row, uint col)
+{
+    // With one part compilers have to know that it is the same for all lanes.
+    uint lane = PARTS > 1 ? gl_LocalInvocationID.x % LANES : gl_LocalInvocationID.x;
+    uint part = PARTS > 1 ? gl_LocalInvocationID.x / LANES : 0;
+    uint col_first = col + 4 * lane;
+    uint panel = min(col_first, p.n - 1) / PANEL;
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+        sum[i] = vec4(0.0);
+    uint k = part * TILE_K;
+    if (k < e.k_end) {
+        do {
+            add_steps(e, row, k, panel, lane % (PANEL / 4));
+            k += PARTS * TILE_K;
+        } while (k < e.k_end);
+    }
+    if (PARTS > 1)
+        add_parts(lane, part);
+    if (part == 0)
+        store_sums(e, row, col_first);
+}
+
+void main()
+{
+    uint entry = gl_WorkGroupID.z;
+    if (entry < p.batch) {
+        do {
+            problem e = entry_problem(entry);
+            uint col = gl_WorkGroupID.x * TILE_N;
+            if (col < p.n) {
+                do {
+                    multiply(e, gl_WorkGroupID.y * TILE_M, col);
+                    col += gl_NumWorkGroups.x * TILE_N;
+                } while (col < p.n);
+            }
+            entry += gl_NumWorkGroups.z;
+        } while (entry < p.batch);
+    }
+}

@@ -1,0 +1,39 @@
+// Weights in blocks (shared/blocks.h): what a tile's words hold. Included where the constants B_LAYOUT, VKF_GEMM_B_Q8 or
+// VKF_GEMM_B_Q4, and HAS_BIAS are declared, and bias_offset.
+#ifndef VKF_BLOCKS_GLSL
+#define VKF_BLOCKS_GLSL
+
+#include "shared/blocks.h"
+
+const bool BLOCKS_Q8 = B_LAYOUT == VKF_GEMM_B_Q8;
+const uint TILE_WORDS = BLOCKS_Q8 ? VKF_BLOCKS_Q8_WORDS : VKF_BLOCKS_Q4_WORDS;
+const uint HEAD_WORDS = BLOCKS_Q8 ? VKF_BLOCKS_Q8_HEAD : VKF_BLOCKS_Q4_HEAD;
+const uint WORD_ELEMENTS = BLOCKS_Q8 ? 4 : 8; // which follow each other along k
+
+// Element i of a word.
+float blocks_element(uint word, uint i)
+{
+    return BLOCKS_Q8 ? float(bitfieldExtract(int(word), int(8u * i), 8))
+                     : float(int(bitfieldExtract(word, int(4u * i), 4)));
+}
+
+// Scale (x) and minimum (y) of a column from its word in the head.
+vec2 blocks_head(uint word, uint column)
+{
+    vec2 pair = unpackHalf2x16(word);
+    return BLOCKS_Q8 ? vec2(column % 2 == 0 ? pair.x : pair.y, 0.0) : pair;
+}
+
+// Declares the bias, of the type that HAS_BIAS says, and   float bias_load(uint i)   as READ() does.
+#define BLOCKS_BIAS(slot)                                                                              \
+    layout(set = 0, binding = slot, std430) readonly buffer bias_buffer { uint bias_data[]; };         \
+    float bias_load(uint i)                                                                            \
+    {                                                                                                  \
+        uint at = bias_offset + i;                                                                     \
+        if (HAS_BIAS == VKF_BLOCKS_BIAS_F32)                                                           \
+            return uintBitsToFloat(bias_data[at]);                                                     \
+        uint bits = bias_data[at >> 1] >> ((at & 1u) << 4);                                            \
+        return HAS_BIAS == VKF_BLOCKS_BIAS_F16 ? unpackHalf2x16(bits).x : uintBitsToFloat(bits << 16); \
+    }
+
+#endif

@@ -1,0 +1,29 @@
+// Weights of matrix products in blocks of 32 elements along k, in panels: a panel of 32 columns is k / 32 tiles that
+// follow each other, and a tile is square, 32 columns of a block each, in words:
+//   q8: 16 words of scales, halves of column 2i and 2i + 1; then (8, 32): 4 signed bytes of a column, the lowest first
+//   q4: 32 words, a half as scale and one as minimum above it; then (4, 32): 8 nibbles of a column, the lowest first
+// An element is scale * q, or minimum + scale * q. The columns beyond n are zeros. vkf_gemm_params.ldb stays the
+// distance between panels in elements, 32 k; b_offset counts words, and b begins at a multiple of 16 bytes.
+#ifndef VKF_SHARED_BLOCKS_H
+#define VKF_SHARED_BLOCKS_H
+
+#include "gemm.h"
+
+#define VKF_BLOCKS_DEPTH 32u       // elements of a block, along k
+#define VKF_BLOCKS_ALIGNMENT 16u   // bytes
+#define VKF_BLOCKS_Q8_HEAD 16u     // words of a tile before its elements
+#define VKF_BLOCKS_Q8_WORDS 272u   // of a tile
+#define VKF_BLOCKS_Q4_HEAD 32u
+#define VKF_BLOCKS_Q4_WORDS 160u
+
+// Values of VKF_GEMM_SPEC_B_LAYOUT besides VKF_GEMM_B_*.
+#define VKF_GEMM_B_Q8 3
+#define VKF_GEMM_B_Q4 4
+
+// Values of VKF_GEMM_SPEC_HAS_BIAS: a bias beside such weights is of a type of its own.
+#define VKF_BLOCKS_BIAS_NONE 0
+#define VKF_BLOCKS_BIAS_F32 1
+#define VKF_BLOCKS_BIAS_F16 2
+#define VKF_BLOCKS_BIAS_BF16 3
+
+#endif

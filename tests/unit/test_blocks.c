@@ -1,0 +1,152 @@
+// Blocks of weights against their definition: what is stored, how near it is, and where a panel has it.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/blocks.h"
+#include "base/half.h"
+
+#define ROWS 5
+#define K 96
+#define BLOCKS (ROWS * K / VKF_BLOCK)
+
+typedef struct type_case {
+    vkf_dtype dtype;
+    size_t block_bytes;
+    float steps; // between the least and the largest of a block
+} type_case;
+
+static type_case q8 = {VKF_DTYPE_Q8, VKF_Q8_BLOCK_BYTES, 254};
+static type_case q4 = {VKF_DTYPE_Q4, VKF_Q4_BLOCK_BYTES, 15};
+
+static void fill(float *values, size_t count, uint32_t seed)
+{
+    for (size_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        values[i] = ldexpf((float)(seed >> 8) - 8388608.0f, (int)(i / VKF_BLOCK) - 24);
+    }
+}
+
+static void test_values_come_back_within_half_a_step(void **state)
+{
+    const type_case *type = *state;
+    float values[ROWS * K], back[ROWS * K];
+    uint8_t blocks[BLOCKS * VKF_Q8_BLOCK_BYTES];
+    fill(values, ROWS * K, 1);
+    vkf__blocks_from_f32(type->dtype, values, BLOCKS, blocks);
+    vkf__blocks_to_f32(type->dtype, blocks, BLOCKS, back);
+    for (size_t i = 0; i < ROWS * K; i++) {
+        float largest = 0;
+        for (size_t j = i / VKF_BLOCK * VKF_BLOCK; j < (i / VKF_BLOCK + 1) * VKF_BLOCK; j++)
+            largest = fmaxf(largest, fabsf(values[j]));
+        // Half a step, and what rounding of scale and minimum to halves adds at the ends.
+        assert_true(fabsf(values[i] - back[i]) <= largest * (1 / type->steps + 0x1p-9f));
+    }
+}
+
+static void test_blocks_are_stored_as_defined(void **state)
+{
+    (void)state;
+    float values[VKF_BLOCK];
+    uint8_t block[VKF_Q8_BLOCK_BYTES];
+    for (int i = 0; i < VKF_BLOCK; i++)
+        values[i] = (float)(i - 16) * 0.25f;
+    values[0] = -127 * 0.25f;
+    vkf__blocks_from_f32(VKF_DTYPE_Q8, values, 1, block);
+    assert_int_equal(block[0] | block[1] << 8, vkf__half_from_float(0.25f));
+    assert_int_equal((int8_t)block[2], -127);
+    for (int i = 1; i < VKF_BLOCK; i++)
+        assert_int_equal((int8_t)block[2 + i], i - 16);
+    for (int i = 0; i < VKF_BLOCK; i++)
+        values[i] = -2.0f + 0.5f * (float)(i % 16);
+    vkf__blocks_from_f32(VKF_DTYPE_Q4, values, 1, block);
+    assert_int_equal(block[0] | block[1] << 8, vkf__half_from_float(0.5f));
+    assert_int_equal(block[2] | block[3] << 8, vkf__half_from_float(-2.0f));
+    for (int i = 0; i < VKF_BLOCK; i++)
+        assert_int_equal(block[4 + i / 2] >> (i % 2 * 4) & 15, i % 16);
+}
+
+static void test_constant_blocks_are_exact(void **state)
+{
+    const type_case *type = *state;
+    static const float constants[] = {0, 1, -0.375f};
+    for (size_t c = 0; c < 3; c++) {
+        float values[VKF_BLOCK], back[VKF_BLOCK];
+        uint8_t block[VKF_Q8_BLOCK_BYTES];
+        for (int i = 0; i < VKF_BLOCK; i++)
+            values[i] = constants[c];
+        vkf__blocks_from_f32(type->dtype, values, 1, block);
+        vkf__blocks_to_f32(type->dtype, block, 1, back);
+        for (int i = 0; i < VKF_BLOCK; i++)
+            assert_true(fabsf(back[i] - values[i]) <= fabsf(values[i]) * 0x1p-11f);
+    }
+}
+
+static void test_too_large_values_stay_finite(void **state)
+{
+    const type_case *type = *state;
+    float values[VKF_BLOCK] = {3e38f, -3e38f}, back[VKF_BLOCK];
+    uint8_t block[VKF_Q8_BLOCK_BYTES];
+    vkf__blocks_from_f32(type->dtype, values, 1, block);
+    vkf__blocks_to_f32(type->dtype, block, 1, back);
+    for (int i = 0; i < VKF_BLOCK; i++)
+        assert_true(isfinite(back[i]));
+    assert_true(back[0] > 65504 && back[1] <= -65504);
+}
+
+static uint32_t word_at(const uint8_t *bytes, size_t word)
+{
+    uint32_t value;
+    memcpy(&value, bytes + word * 4, sizeof value);
+    return value;
+}
+
+// Element k of column c as the header says that a panel has it.
+static float panel_value(const type_case *type, const uint8_t *panel, uint32_t c, uint32_t k)
+{
+    const uint8_t *tile = panel + (size_t)(k / VKF_BLOCK) * VKF_BLOCK_PANEL * type->block_bytes;
+    uint32_t in = k % VKF_BLOCK;
+    if (type->dtype == VKF_DTYPE_Q8) {
+        uint16_t scale = (uint16_t)(word_at(tile, c / 2) >> (c % 2 * 16));
+        return vkf__float_from_half(scale) * (float)(int8_t)(word_at(tile, 16 + in / 4 * 32 + c) >> (in % 4 * 8));
+    }
+    uint32_t head = word_at(tile, c), q = word_at(tile, 32 + in / 8 * 32 + c) >> (in % 8 * 4) & 15u;
+    return vkf__float_from_half((uint16_t)(head >> 16)) + vkf__float_from_half((uint16_t)head) * (float)q;
+}
+
+static void test_panel_has_every_row(void **state)
+{
+    const type_case *type = *state;
+    float values[ROWS * K], back[ROWS * K];
+    uint8_t blocks[BLOCKS * VKF_Q8_BLOCK_BYTES], panel[K * VKF_Q8_BLOCK_BYTES];
+    fill(values, ROWS * K, 2);
+    vkf__blocks_from_f32(type->dtype, values, BLOCKS, blocks);
+    vkf__blocks_to_f32(type->dtype, blocks, BLOCKS, back);
+    memset(panel, 0xff, sizeof panel);
+    vkf__blocks_to_panel(type->dtype, blocks, ROWS, K, panel);
+    for (uint32_t c = 0; c < VKF_BLOCK_PANEL; c++) {
+        for (uint32_t k = 0; k < K; k++)
+            assert_true(panel_value(type, panel, c, k) == (c < ROWS ? back[c * K + k] : 0));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(test_values_come_back_within_half_a_step, &q8),
+        cmocka_unit_test_prestate(test_values_come_back_within_half_a_step, &q4),
+        cmocka_unit_test(test_blocks_are_stored_as_defined),
+        cmocka_unit_test_prestate(test_constant_blocks_are_exact, &q8),
+        cmocka_unit_test_prestate(test_constant_blocks_are_exact, &q4),
+        cmocka_unit_test_prestate(test_too_large_values_stay_finite, &q8),
+        cmocka_unit_test_prestate(test_too_large_values_stay_finite, &q4),
+        cmocka_unit_test_prestate(test_panel_has_every_row, &q8),
+        cmocka_unit_test_prestate(test_panel_has_every_row, &q4),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
