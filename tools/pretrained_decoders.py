@@ -87,7 +87,20 @@ def qwen3(seed, draw):
                 tie_word_embeddings=seed % 4 != 1, **rope(1000000.0))
 
 
+def gpt2_blocks(seed, draw):
+    return dict(n_embd=64, n_head=4, n_layer=1, n_positions=POSITIONS, n_inner=96, tie_word_embeddings=False)
+
+
+def llama_blocks(seed, draw):
+    return dict(hidden_size=64, num_attention_heads=4, num_key_value_heads=2, head_dim=16, intermediate_size=96,
+                max_position_embeddings=POSITIONS, rms_norm_eps=1e-5, attention_bias=draw.random() < 0.5,
+                tie_word_embeddings=False, **rope(10000.0))
+
+
 FAMILIES = {
+    # Sizes that are multiples of 32: these can be quantised.
+    "gpt2-blocks": (transformers.GPT2Config, gpt2_blocks, None),
+    "llama-blocks": (transformers.LlamaConfig, llama_blocks, None),
     "gpt2": (transformers.GPT2Config, gpt2, dict(n_embd=768, n_head=12, n_layer=2, n_positions=1024)),
     "gpt_neox": (transformers.GPTNeoXConfig, gpt_neox, dict(
         hidden_size=1024, num_attention_heads=16, intermediate_size=4096, max_position_embeddings=2048)),
@@ -112,7 +125,7 @@ def make_model(family, seed, attempt, real):
     config_class, options, real_sizes = FAMILIES[family]
     sizes = dict(real_sizes) if real else {k: v for k, v in options(seed, random.Random(seed)).items()
                                            if v is not None or k in ("sliding_window", "rope_scaling")}
-    sizes.setdefault("n_layer" if family == "gpt2" else "num_hidden_layers", 2)
+    sizes.setdefault("n_layer" if config_class is transformers.GPT2Config else "num_hidden_layers", 2)
     if family == "gpt_neox":
         sizes.setdefault("max_position_embeddings", POSITIONS)
     # Llama 3 has several end tokens.

@@ -19,6 +19,9 @@ FAMILIES = {
     "bert": (transformers.BertConfig, transformers.BertModel, dict(
         hidden_size=36, num_attention_heads=4, intermediate_size=52, num_hidden_layers=2, type_vocab_size=2,
         hidden_act="gelu", layer_norm_eps=1e-12)),
+    "bert-blocks": (transformers.BertConfig, transformers.BertModel, dict(  # sizes that can be quantised
+        hidden_size=64, num_attention_heads=4, intermediate_size=96, num_hidden_layers=1, type_vocab_size=2,
+        hidden_act="gelu", layer_norm_eps=1e-12)),
     "roberta": (transformers.RobertaConfig, transformers.RobertaForMaskedLM, dict(
         hidden_size=40, num_attention_heads=5, intermediate_size=33, num_hidden_layers=1, type_vocab_size=1,
         hidden_act="gelu_new", layer_norm_eps=1e-5, pad_token_id=1)),

@@ -16,6 +16,7 @@ typedef struct vkf_embedder vkf_embedder;
 typedef struct vkf_embedder_desc {
     const char *directory; // config.json, the weights and tokenizer.json; see vkf_model_desc
     vkf_model_precision precision;
+    vkf_quantization quantization;
     uint32_t max_batch;  // texts that run together; 0: 8
     uint32_t max_tokens; // of a text, special ones counted, and at most the model's max_source_len; what is longer is
                          // cut as the tokenizer cuts. 0: the model's truncate_len

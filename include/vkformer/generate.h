@@ -17,6 +17,7 @@ typedef struct vkf_generator vkf_generator;
 typedef struct vkf_generator_desc {
     const char *directory; // config.json, the weights and tokenizer.json; see vkf_model_desc
     vkf_model_precision precision;
+    vkf_quantization quantization;
     uint32_t max_batch;   // prompts that run together; 0: 1
     uint32_t max_context; // tokens of a prompt and its continuation, of SEQ2SEQ of each; 0: the model's, at most 2048
     uint32_t max_prompt_len;  // as in vkf_session_desc

@@ -155,6 +155,17 @@ typedef enum vkf_model_precision {
     VKF_MODEL_PRECISION_COUNT
 } vkf_model_precision;
 
+// Weights of linear layers in blocks of 32 elements along their depth, each with a scale of its own (see vkf_dtype), to save
+// memory and what a step of generation reads. Beside them everything is as the precision says. Weights whose depth is no
+// multiple of 32, or which have fewer than 32 rows, stay as they are, and so do embedding tables; one that is the
+// projection, too, is kept in both forms.
+typedef enum vkf_quantization {
+    VKF_QUANTIZATION_NONE = 0, // as stored: floating point, or blocks in a file of `vkformer quantize`
+    VKF_QUANTIZATION_Q8,       // 8.5 bits to a weight
+    VKF_QUANTIZATION_Q4,       // 5 bits to a weight
+    VKF_QUANTIZATION_COUNT
+} vkf_quantization;
+
 typedef struct vkf_model_desc {
     // Either a directory with config.json and model.safetensors: this project's own, or one that save_pretrained() of
     // Hugging Face's transformers wrote, whose model_type names the family: docs/families.md lists them. An ENCODER's
@@ -165,6 +176,7 @@ typedef struct vkf_model_desc {
     const vkf_model_config *config;
     const char *weights_path;
     vkf_model_precision precision;
+    vkf_quantization quantization;
     vkf_progress_fn progress; // optional, of loading, once per tensor; returning false gives VKF_ERROR_CANCELLED
     void *progress_user;
 } vkf_model_desc;

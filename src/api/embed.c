@@ -7,7 +7,11 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
-    const vkf_model_desc model = {.directory = desc->directory, .precision = desc->precision};
+    const vkf_model_desc model = {
+        .directory = desc->directory,
+        .precision = desc->precision,
+        .quantization = desc->quantization,
+    };
     VKF_TRY(vkf__text_model_load(embedder->context, &model, &embedder->text));
     const vkf_model_config *config = &embedder->text.model->config;
     if (config->kind != VKF_MODEL_ENCODER)

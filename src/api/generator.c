@@ -12,6 +12,7 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
     const vkf_model_desc model = {
         .directory = desc->directory,
         .precision = desc->precision,
+        .quantization = desc->quantization,
         .progress = desc->progress,
         .progress_user = desc->progress_user,
     };

@@ -11,6 +11,9 @@ static vkf_status check_desc(vkf_context *context, const vkf_model_desc *desc, c
                          "%s: give either a directory, or a config with a weights_path", function);
     if ((unsigned)desc->precision >= (unsigned)VKF_MODEL_PRECISION_COUNT)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown precision %d", function, (int)desc->precision);
+    if ((unsigned)desc->quantization >= (unsigned)VKF_QUANTIZATION_COUNT)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown quantization %d", function,
+                         (int)desc->quantization);
     return VKF_OK;
 }
 

@@ -24,11 +24,17 @@ static uint16_t get_half(const uint8_t *at)
     return (uint16_t)(at[0] | at[1] << 8);
 }
 
-// The nearest of lowest .. highest to value / scale; 0 where all of the block is.
-static int nearest(float value, float scale, float lowest, float highest)
+// The nearest of lowest .. highest to a number of steps, without a call of roundf(), which costs more than all the rest.
+static int nearest(float steps, float lowest, float highest)
 {
-    float q = scale > 0 ? roundf(value / scale) : 0;
-    return (int)fmaxf(lowest, fminf(highest, q));
+    float q = steps < lowest ? lowest : steps > highest ? highest : steps;
+    return (int)(q < 0 ? q - 0.5f : q + 0.5f);
+}
+
+// 0 where all of the block is one value. Below the least half, 2^-24, there is no scale.
+static float inverse_of(float scale)
+{
+    return scale > 0 ? 1 / scale : 0;
 }
 
 static void q8_from_f32(const float *values, uint8_t *block)
@@ -37,10 +43,10 @@ static void q8_from_f32(const float *values, uint8_t *block)
     for (int i = 0; i < VKF_BLOCK; i++)
         largest = fmaxf(largest, fabsf(values[i]));
     uint16_t half = to_half(largest / 127);
-    float scale = vkf__float_from_half(half);
+    float inverse = inverse_of(vkf__float_from_half(half));
     put_half(block, half);
     for (int i = 0; i < VKF_BLOCK; i++)
-        block[2 + i] = (uint8_t)nearest(values[i], scale, -127, 127);
+        block[2 + i] = (uint8_t)nearest(values[i] * inverse, -127, 127);
 }
 
 static void q4_from_f32(const float *values, uint8_t *block)
@@ -53,11 +59,12 @@ static void q4_from_f32(const float *values, uint8_t *block)
     uint16_t minimum_half = to_half(least);
     float minimum = vkf__float_from_half(minimum_half);
     uint16_t scale_half = to_half((most - minimum) / 15);
-    float scale = vkf__float_from_half(scale_half);
+    float inverse = inverse_of(vkf__float_from_half(scale_half));
     put_half(block, scale_half);
     put_half(block + 2, minimum_half);
     for (int i = 0; i < VKF_BLOCK; i += 2) {
-        int low = nearest(values[i] - minimum, scale, 0, 15), high = nearest(values[i + 1] - minimum, scale, 0, 15);
+        int low = nearest((values[i] - minimum) * inverse, 0, 15);
+        int high = nearest((values[i + 1] - minimum) * inverse, 0, 15);
         block[4 + i / 2] = (uint8_t)(low | high << 4);
     }
 }

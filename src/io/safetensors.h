@@ -2,7 +2,7 @@
 #ifndef VKF_IO_SAFETENSORS_H
 #define VKF_IO_SAFETENSORS_H
 
-#include "base/host.h"
+#include "io/new_file.h"
 
 // X(name, text in the file, bytes per element)
 #define VKF_STORED_TYPE_LIST(X) \
@@ -81,5 +81,12 @@ bool vkf__stored_type_from_name(const char *name, vkf__stored_type *out_type);
 // Statuses: INVALID_ARGUMENT (what the reader would refuse), TOO_LARGE (header above 100 MB), FILE, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__safetensors_write(const vkf__host *host, const char *path,
                                                  const vkf__stored_tensor *tensors, size_t count);
+
+// The same for tensors whose bytes are made while they are written: `write` appends the size_bytes of tensor `index` to
+// the file. It is called once for each, in the file's order; a failure of it is that of the whole.
+typedef vkf_status (*vkf__tensor_write_fn)(void *user, size_t index, vkf__new_file *file);
+VKF_MUST_CHECK vkf_status vkf__safetensors_write_made(const vkf__host *host, const char *path,
+                                                      const vkf__stored_tensor *tensors, size_t count,
+                                                      vkf__tensor_write_fn write, void *user);
 
 #endif

@@ -18,7 +18,7 @@ static int compare_for_file(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-static vkf_status check_tensor(const vkf__host *host, const char *path, const vkf__stored_tensor *tensor)
+static vkf_status check_tensor(const vkf__host *host, const char *path, const vkf__stored_tensor *tensor, bool made)
 {
     const char *reason = NULL;
     uint64_t size_bytes = 0;
@@ -31,9 +31,9 @@ static vkf_status check_tensor(const vkf__host *host, const char *path, const vk
         reason = "has a rank above 8";
     else if (!vkf__product_u64(tensor->shape, tensor->rank, &counted.count) ||
              !vkf__mul_u64(counted.count, vkf__stored_type_size(tensor->type), &size_bytes) ||
-             size_bytes != tensor->size_bytes || (size_bytes > 0 && !tensor->data))
+             size_bytes != tensor->size_bytes || (size_bytes > 0 && !tensor->data && !made))
         reason = "has no data, or size_bytes disagrees with shape and type";
-    else if (vkf__stored_first_bad_bool(&counted) < counted.count)
+    else if (tensor->data && vkf__stored_first_bad_bool(&counted) < counted.count)
         reason = "is BOOL with elements other than 0 and 1";
     if (!reason)
         return VKF_OK;
@@ -114,8 +114,28 @@ fail:
     return status;
 }
 
-vkf_status vkf__safetensors_write(const vkf__host *host, const char *path, const vkf__stored_tensor *tensors,
-                                  size_t count)
+// Where the bytes come from: the tensors, or a function that makes them.
+typedef struct content {
+    const vkf__stored_tensor *tensors;
+    vkf__tensor_write_fn write; // or NULL
+    void *user;
+} content;
+
+static vkf_status write_content(const content *from, const vkf__stored_tensor *const *ordered, size_t count,
+                                vkf__new_file *file)
+{
+    vkf_status status = VKF_OK;
+    for (size_t i = 0; i < count; i++) {
+        if (from->write)
+            VKF_TRY(from->write(from->user, (size_t)(ordered[i] - from->tensors), file));
+        else
+            VKF_TRY(vkf__new_file_write(file, ordered[i]->data, (size_t)ordered[i]->size_bytes));
+    }
+fail:
+    return status;
+}
+
+static vkf_status write_file(const vkf__host *host, const char *path, const content *from, size_t count)
 {
     vkf_status status = VKF_OK;
     const vkf__stored_tensor **ordered = NULL;
@@ -124,20 +144,33 @@ vkf_status vkf__safetensors_write(const vkf__host *host, const char *path, const
     if (count > 0) {
         VKF_ALLOC(host, ordered, count);
         for (size_t i = 0; i < count; i++) {
-            VKF_TRY(check_tensor(host, path, &tensors[i]));
-            ordered[i] = &tensors[i];
+            VKF_TRY(check_tensor(host, path, &from->tensors[i], from->write != NULL));
+            ordered[i] = &from->tensors[i];
         }
         qsort(ordered, count, sizeof *ordered, compare_for_file);
     }
     VKF_TRY(make_header(host, path, ordered, count, &root));
     VKF_TRY(vkf__new_file_open(host, path, &file));
     VKF_TRY(write_header(host, &file, root));
-    for (size_t i = 0; i < count; i++)
-        VKF_TRY(vkf__new_file_write(&file, ordered[i]->data, (size_t)ordered[i]->size_bytes));
+    VKF_TRY(write_content(from, ordered, count, &file));
     status = vkf__new_file_commit(&file);
 fail:
     vkf__new_file_discard(&file);
     json_decref(root);
     vkf__free(host, ordered);
     return status;
+}
+
+vkf_status vkf__safetensors_write(const vkf__host *host, const char *path, const vkf__stored_tensor *tensors,
+                                  size_t count)
+{
+    const content from = {tensors, NULL, NULL};
+    return write_file(host, path, &from, count);
+}
+
+vkf_status vkf__safetensors_write_made(const vkf__host *host, const char *path, const vkf__stored_tensor *tensors,
+                                       size_t count, vkf__tensor_write_fn write, void *user)
+{
+    const content from = {tensors, write, user};
+    return write_file(host, path, &from, count);
 }

@@ -111,6 +111,24 @@ static vkf_status read_by_type(const vkf__host *host, const char *path, const js
                      type, families);
 }
 
+// Weights that another program has quantised have tensors of their own; those of `vkformer quantize` say what they are.
+static vkf_status check_quantization(const vkf__host *host, const char *path, const json_t *root)
+{
+    vkf_status status = VKF_OK;
+    const json_t *quantization = json_object_get(root, "quantization_config");
+    const char *method = NULL;
+    if (!quantization || json_is_null(quantization))
+        return VKF_OK;
+    VKF_TRY(vkf__json_string(host, path, quantization, "quant_method", &method));
+    if (strcmp(method, "vkformer") != 0)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                         "%s: quantization_config.quant_method \"%.100s\": take the model that is not quantised, and "
+                         "quantise it while it is loaded, or by vkformer quantize",
+                         path, method);
+fail:
+    return status;
+}
+
 vkf_status vkf__config_load(const vkf__host *host, const char *path, vkf_model_config *out_config,
                             const vkf__family **out_family)
 {
@@ -119,6 +137,7 @@ vkf_status vkf__config_load(const vkf__host *host, const char *path, vkf_model_c
     vkf_model_config config = {0};
     const vkf__family *family = NULL;
     VKF_TRY(vkf__json_load(host, path, &root));
+    VKF_TRY(check_quantization(host, path, root));
     VKF_TRY(read_by_type(host, path, root, &config, &family));
     status = vkf__config_check(host, &config, path);
     if (status == VKF_ERROR_INVALID_ARGUMENT)

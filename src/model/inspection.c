@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/model_directory.h"
+#include "model/weight_blocks.h"
 
 static bool is_float(vkf__stored_type type)
 {
@@ -19,36 +20,59 @@ static void count_tensors(vkf__inspection *inspection)
     }
 }
 
-static bool has_slot(const vkf__weight_slot *slots, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(slots[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-static vkf_status find_unused(const vkf__host *host, vkf__inspection *inspection)
+static vkf_status list_slots(const vkf__host *host, vkf__inspection *inspection)
 {
     vkf_status status = VKF_OK;
     const vkf_model_config *config = &inspection->source.config;
-    const vkf__stored_tensor *tensor;
     vkf__weights weights = {0}; // only where slots would point to
-    vkf__weight_slot *slots = NULL;
     if (config->num_encoder_layers > 0)
         VKF_ALLOC(host, weights.encoder, config->num_encoder_layers);
     if (config->num_decoder_layers > 0)
         VKF_ALLOC(host, weights.decoder, config->num_decoder_layers);
-    size_t count = vkf__model_slots(&inspection->source, &weights, NULL);
-    VKF_ALLOC(host, slots, count);
-    (void)vkf__model_slots(&inspection->source, &weights, slots);
-    VKF_ALLOC(host, inspection->unused, vkf__checkpoint_count(inspection->checkpoint));
-    for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++)
-        if (!has_slot(slots, count, tensor->name))
-            inspection->unused[inspection->unused_count++] = tensor->name;
+    inspection->slot_count = vkf__model_slots(&inspection->source, &weights, NULL);
+    VKF_ALLOC(host, inspection->slots, inspection->slot_count);
+    (void)vkf__model_slots(&inspection->source, &weights, inspection->slots);
+    for (size_t i = 0; i < inspection->slot_count; i++)
+        inspection->slots[i].target = NULL;
 fail:
-    vkf__free(host, slots);
     vkf__free(host, weights.encoder);
     vkf__free(host, weights.decoder);
+    return status;
+}
+
+// The first of the slots that a tensor serves; NULL when it serves none.
+static const vkf__weight_slot *find_slot(const vkf__inspection *inspection, const char *name)
+{
+    for (size_t i = 0; i < inspection->slot_count; i++)
+        if (strcmp(inspection->slots[i].name, name) == 0)
+            return &inspection->slots[i];
+    return NULL;
+}
+
+static void count_blocks(vkf__inspection *inspection, const vkf__stored_tensor *tensor, const vkf__weight_slot *slot,
+                         vkf_dtype dtype)
+{
+    inspection->tensor_count[tensor->type]--;
+    inspection->tensor_bytes[tensor->type] -= tensor->size_bytes;
+    inspection->block_count[dtype]++;
+    inspection->block_bytes[dtype] += tensor->size_bytes;
+    inspection->parameter_count += tensor->shape[0] * slot->shape[1];
+}
+
+static vkf_status match_tensors(const vkf__host *host, vkf__inspection *inspection)
+{
+    vkf_status status = VKF_OK;
+    const vkf__stored_tensor *tensor;
+    VKF_ALLOC(host, inspection->unused, vkf__checkpoint_count(inspection->checkpoint));
+    for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++) {
+        const vkf__weight_slot *slot = find_slot(inspection, tensor->name);
+        vkf_dtype blocks;
+        if (!slot)
+            inspection->unused[inspection->unused_count++] = tensor->name;
+        else if (vkf__stored_in_blocks(slot, tensor, &blocks))
+            count_blocks(inspection, tensor, slot, blocks);
+    }
+fail:
     return status;
 }
 
@@ -62,8 +86,10 @@ vkf_status vkf__inspect_model(const vkf__host *host, const char *directory, vkf_
     inspection.source.checkpoint = inspection.checkpoint;
     if (inspection.supported == VKF_OK && inspection.source.family)
         vkf__family_untie(inspection.source.family, inspection.checkpoint, &inspection.source.config);
-    if (inspection.supported == VKF_OK)
-        VKF_TRY(find_unused(host, &inspection));
+    if (inspection.supported == VKF_OK) {
+        VKF_TRY(list_slots(host, &inspection));
+        VKF_TRY(match_tensors(host, &inspection));
+    }
     *out_inspection = inspection;
     return VKF_OK;
 fail:
@@ -74,6 +100,7 @@ fail:
 void vkf__inspection_free(const vkf__host *host, vkf__inspection *inspection)
 {
     vkf__checkpoint_close(&inspection->checkpoint);
+    vkf__free(host, inspection->slots);
     vkf__free(host, inspection->unused);
     *inspection = (vkf__inspection){0};
 }

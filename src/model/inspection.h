@@ -3,16 +3,22 @@
 #define VKF_MODEL_INSPECTION_H
 
 #include "model/family.h"
+#include "model/weight_names.h"
 
 typedef struct vkf__inspection {
     vkf__checkpoint *checkpoint;
     uint64_t tensor_count[VKF_STORED_COUNT]; // by type
     uint64_t tensor_bytes[VKF_STORED_COUNT];
-    uint64_t parameter_count; // elements of floating-point tensors
+    uint64_t
+        block_count[VKF_DTYPE_COUNT]; // of them, where it is supported, tensors in blocks: by their own type instead
+    uint64_t block_bytes[VKF_DTYPE_COUNT];
+    uint64_t parameter_count; // elements of floating-point tensors and of blocks
     vkf_status supported;     // of reading config.json: VKF_OK, or why not; a message has said more
     // The rest where it is supported.
     vkf__model_source source; // its checkpoint is the one above
-    const char **unused;      // names of tensors that the model does not read, owned by the checkpoint
+    vkf__weight_slot *slots;  // what the model reads; they have no targets
+    size_t slot_count;
+    const char **unused; // names of tensors that the model does not read, owned by the checkpoint
     size_t unused_count;
 } vkf__inspection;
 

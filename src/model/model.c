@@ -31,15 +31,28 @@ fail:
     return status;
 }
 
-static vkf__weight_storage storage_of(vkf_model_precision precision)
+static vkf__weight_storage storage_of(const vkf_model_desc *desc)
 {
-    static const vkf__weight_storage storages[VKF_MODEL_PRECISION_COUNT] = {
-        [VKF_MODEL_PRECISION_F32] = {VKF_DTYPE_F32, VKF_DTYPE_F32},
-        [VKF_MODEL_PRECISION_F16_WEIGHTS] = {VKF_DTYPE_F32, VKF_DTYPE_F16},
-        [VKF_MODEL_PRECISION_BF16_WEIGHTS] = {VKF_DTYPE_F32, VKF_DTYPE_BF16},
-        [VKF_MODEL_PRECISION_F16] = {VKF_DTYPE_F16, VKF_DTYPE_F16},
+    static const vkf_dtype activations[VKF_MODEL_PRECISION_COUNT] = {
+        [VKF_MODEL_PRECISION_F32] = VKF_DTYPE_F32,
+        [VKF_MODEL_PRECISION_F16_WEIGHTS] = VKF_DTYPE_F32,
+        [VKF_MODEL_PRECISION_BF16_WEIGHTS] = VKF_DTYPE_F32,
+        [VKF_MODEL_PRECISION_F16] = VKF_DTYPE_F16,
     };
-    return storages[precision];
+    static const vkf_dtype weights[VKF_MODEL_PRECISION_COUNT] = {
+        [VKF_MODEL_PRECISION_F32] = VKF_DTYPE_F32,
+        [VKF_MODEL_PRECISION_F16_WEIGHTS] = VKF_DTYPE_F16,
+        [VKF_MODEL_PRECISION_BF16_WEIGHTS] = VKF_DTYPE_BF16,
+        [VKF_MODEL_PRECISION_F16] = VKF_DTYPE_F16,
+    };
+    vkf__weight_storage storage = {
+        .activations = activations[desc->precision],
+        .weights = weights[desc->precision],
+        .linear = weights[desc->precision],
+    };
+    if (desc->quantization != VKF_QUANTIZATION_NONE)
+        storage.linear = desc->quantization == VKF_QUANTIZATION_Q8 ? VKF_DTYPE_Q8 : VKF_DTYPE_Q4;
+    return storage;
 }
 
 vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
@@ -51,8 +64,8 @@ vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf
     VKF_ALLOC(&context->host, model, 1);
     model->context = context;
     model->config = s.config;
-    model->dtype = storage_of(desc->precision).activations;
-    VKF_TRY(vkf__weights_load(context, &s, storage_of(desc->precision), &model->weights));
+    model->dtype = storage_of(desc).activations;
+    VKF_TRY(vkf__weights_load(context, &s, storage_of(desc), &model->weights));
     *out_model = model;
     model = NULL;
 fail:
@@ -78,7 +91,7 @@ vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf
     vkf_memory_plan plan;
     vkf__memory_plan_init(&plan, context);
     VKF_TRY(open_source(context, desc, &s));
-    VKF_TRY(vkf__weights_plan(context, &s, storage_of(desc->precision), &plan));
+    VKF_TRY(vkf__weights_plan(context, &s, storage_of(desc), &plan));
     *out_plan = plan;
 fail:
     vkf__checkpoint_close(&s.checkpoint);

@@ -42,6 +42,8 @@ static void add_attention(slot_list *list, const char *prefix, const char *name,
     char base[80];
     snprintf(base, sizeof base, "%.50s%.20s.", prefix, name);
     add_linear(list, base, "in_proj_weight", 3 * dim, dim, &attention->q_weight);
+    if (list->slots)
+        list->slots[list->count - 1].cut = 3;
     add(list, base, "in_proj_bias", 1, 3 * dim, 0, &attention->q_bias);
     add_linear(list, base, "out_proj.weight", dim, dim, &attention->out_weight);
     add(list, base, "out_proj.bias", 1, dim, 0, &attention->out_bias);
@@ -104,7 +106,8 @@ static vkf_tensor rows_of(const vkf_tensor *packed, uint32_t part)
     vkf_tensor view = *packed;
     uint64_t row_elements = packed->rank == 2 ? packed->shape[1] : 1;
     view.shape[0] = packed->shape[0] / 3;
-    view.offset_bytes += (uint64_t)part * view.shape[0] * row_elements * vkf_dtype_size(packed->dtype);
+    uint64_t blocks = view.shape[0] * row_elements / vkf_dtype_block_elements(packed->dtype);
+    view.offset_bytes += part * blocks * vkf_dtype_block_bytes(packed->dtype);
     return view;
 }
 

@@ -12,7 +12,8 @@ typedef struct vkf__weight_slot {
     uint32_t shape[2];
     bool linear; // a Linear's weight, which may be kept in panels
     bool f32;    // in f32 whatever the precision: what is added to activations once, by kernels that know no other type
-    bool tied;   // an embedding that serves as a Linear's weight, too: it has a slot of its own for that
+    uint32_t cut; // views of equal rows that it is cut into once it is loaded; 0: none
+    bool tied;    // an embedding that serves as a Linear's weight, too: it has a slot of its own for that
     vkf_tensor *target;
     // How the file holds it. Row r of part p of a fused tensor is its row
     // (r / part_rows * parts + p) * part_rows + r % part_rows.

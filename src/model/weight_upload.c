@@ -87,9 +87,9 @@ static vkf_status upload_rows(const upload *u)
 {
     vkf_status status = VKF_OK;
     const vkf__weight_slot *slot = u->slot;
-    uint32_t parts = slot->parts > 0 ? slot->parts : 1, run = slot->parts > 0 ? slot->part_rows : slot->shape[0];
+    uint32_t run = slot->parts > 0 ? slot->part_rows : slot->shape[0];
     for (uint32_t row = 0; row < slot->shape[0]; row += run) {
-        uint64_t from = ((uint64_t)(row / run) * parts + slot->part) * run;
+        uint64_t from = vkf__stored_row(slot, row);
         if (slot->transposed)
             VKF_TRY(upload_columns(u, from, row, run));
         else

@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "kernel/memory_plan.h"
 #include "model/family.h"
+#include "model/weight_blocks.h"
 #include "model/weight_upload.h"
 #include "op/pack.h"
 #include "shared/gemm.h"
@@ -30,24 +31,25 @@ static void placement_free(const vkf__host *host, placement *p)
     vkf__free(host, p->buffer_bytes);
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
-// Panels of in_proj_weight are cut into those of q, k and v, so that each third has to be whole panels.
+// Panels of a weight that is cut, as in_proj_weight is into those of q, k and v, are whole in each part.
 static vkf_layout layout_of(const vkf_context *context, const vkf__weight_slot *slot, vkf__weight_storage storage)
 {
     const vkf_dtype types[] = {storage.activations, storage.weights, storage.activations};
-    uint32_t part = ends_with(slot->name, "in_proj_weight") ? slot->shape[0] / 3 : slot->shape[0];
-    bool whole = part == slot->shape[0] || part % VKF_GEMM_PANEL == 0;
+    uint32_t part = slot->cut > 0 ? slot->shape[0] / slot->cut : slot->shape[0];
+    bool whole = slot->cut == 0 || part % VKF_GEMM_PANEL == 0;
     bool panels = slot->linear && whole && vkf__wants_panels(context, types, part, slot->shape[1]);
     return panels ? VKF_LAYOUT_PANELS : VKF_LAYOUT_ROWS;
 }
 
 static vkf_tensor tensor_of(const vkf_context *context, const vkf__weight_slot *slot, vkf__weight_storage storage)
 {
+    if (vkf__is_blocks(storage.linear) && vkf__fits_blocks(slot))
+        return (vkf_tensor){
+            .dtype = storage.linear,
+            .rank = 2,
+            .shape = {slot->shape[0], slot->shape[1]},
+            .layout = VKF_LAYOUT_PANELS,
+        };
     vkf_layout layout = layout_of(context, slot, storage);
     if (slot->tied && layout == VKF_LAYOUT_ROWS)
         return (vkf_tensor){0};
@@ -76,8 +78,9 @@ static vkf_status place(vkf_context *context, const vkf__weight_slot *slots, siz
             continue;
         (void)vkf_tensor_bytes(&p.tensors[i], &bytes);
         (void)vkf_tensor_count(&p.tensors[i], &elements);
-        if (p.tensors[i].layout == VKF_LAYOUT_PANELS && elements * vkf_dtype_size(storage.weights) > p.rows_bytes)
-            p.rows_bytes = elements * vkf_dtype_size(storage.weights);
+        uint64_t rows_bytes = elements * vkf_dtype_size(p.tensors[i].dtype); // 0 for blocks, which come in panels
+        if (p.tensors[i].layout == VKF_LAYOUT_PANELS && rows_bytes > p.rows_bytes)
+            p.rows_bytes = rows_bytes;
         bytes = vkf__align_u64(bytes, alignment);
         if (p.buffer_count == 0 || p.buffer_bytes[p.buffer_count - 1] + bytes > BUFFER_BYTES)
             p.buffer_count++;
@@ -133,6 +136,11 @@ static vkf_status find(vkf_context *context, const vkf__checkpoint *checkpoint, 
     if (!stored)
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: tensor %s is missing", vkf__checkpoint_path(checkpoint),
                          slot->name);
+    vkf_dtype blocks;
+    if (vkf__stored_in_blocks(slot, stored, &blocks)) {
+        *out_stored = stored;
+        return VKF_OK;
+    }
     const char *path = vkf__checkpoint_path_of(checkpoint, stored);
     const stored_shape shape = shape_in_file(slot);
     bool same = stored->rank == shape.rank;
@@ -153,6 +161,7 @@ typedef struct preparation {
     vkf__weight_slot *slots;
     const vkf__stored_tensor **stored; // per slot
     size_t count;
+    vkf__weight_storage storage;
     placement places;
     vkf_buffer *rows; // a weight on its way into panels; NULL when none is
 } preparation;
@@ -180,6 +189,24 @@ size_t vkf__model_slots(const vkf__model_source *source, vkf__weights *weights, 
     return vkf__weight_slots(&source->config, weights, slots);
 }
 
+// Weights that are in blocks already stay what they are, and so are tied ones then, which are not stored a second time.
+static vkf_status settle_storage(const vkf__host *host, const vkf__checkpoint *checkpoint, preparation *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        vkf_dtype stored;
+        if (!vkf__stored_in_blocks(&p->slots[i], p->stored[i], &stored))
+            continue;
+        if (!vkf__is_blocks(p->storage.linear))
+            p->storage.linear = stored;
+        if (p->storage.linear != stored)
+            return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                             "%s: tensor %s is stored as %s, from which there is no way to %s",
+                             vkf__checkpoint_path_of(checkpoint, p->stored[i]), p->slots[i].name,
+                             vkf_dtype_name(stored), vkf_dtype_name(p->storage.linear));
+    }
+    return VKF_OK;
+}
+
 // The slots point into p->weights, which therefore stays where it is until they are filled.
 static vkf_status prepare(vkf_context *context, const vkf__model_source *source, vkf__weight_storage storage,
                           preparation *p)
@@ -196,7 +223,9 @@ static vkf_status prepare(vkf_context *context, const vkf__model_source *source,
     VKF_ALLOC(&context->host, p->stored, p->count);
     for (size_t i = 0; i < p->count; i++)
         VKF_TRY(find(context, source->checkpoint, &p->slots[i], &p->stored[i]));
-    VKF_TRY(place(context, p->slots, p->count, storage, &p->places));
+    p->storage = storage;
+    VKF_TRY(settle_storage(&context->host, source->checkpoint, p));
+    VKF_TRY(place(context, p->slots, p->count, p->storage, &p->places));
 fail:
     return status;
 }
@@ -237,7 +266,10 @@ static vkf_status fill_slot(vkf_context *context, const vkf__checkpoint *checkpo
     if (tensor.rank == 0)
         return VKF_OK;
     tensor.buffer = p->weights.buffers[p->places.buffer_index[index]];
-    if (tensor.layout == VKF_LAYOUT_PANELS) {
+    if (vkf__is_blocks(tensor.dtype)) {
+        const vkf__block_source blocks = {&context->host, checkpoint, p->stored[index], &p->slots[index], tensor.dtype};
+        VKF_TRY(vkf__upload_blocks(&blocks, &tensor));
+    } else if (tensor.layout == VKF_LAYOUT_PANELS) {
         vkf_tensor rows = tensor;
         rows.buffer = p->rows;
         rows.offset_bytes = 0;

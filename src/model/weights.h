@@ -60,6 +60,7 @@ typedef struct vkf__model_source {
 typedef struct vkf__weight_storage {
     vkf_dtype activations;
     vkf_dtype weights;
+    vkf_dtype linear; // of Linears' weights that fit blocks: one of blocks, or as the others
 } vkf__weight_storage;
 
 // Finds every tensor that the configuration asks for, checks its shape and type, converts and uploads it.

@@ -7,7 +7,7 @@ _vkformer() {
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="info inspect run embed eval bench tokenize tune kernels --help --version"
+        words="info inspect run embed quantize eval bench tokenize tune kernels --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
@@ -17,6 +17,7 @@ _vkformer() {
     --caps) words="full android-baseline-2022 android-2025 roadmap-2026" ;;
     --arithmetic) words="full f16" ;;
     --dtype) words="f32 f16 f32/f16 f32/bf16" ;;
+    --quantize | --type) words="q8 q4" ;;
     --types)
         [[ $command == bench ]] || return
         words="f32 f16 f32/f16 f32/bf16"
@@ -56,11 +57,12 @@ _vkformer() {
         tune) words="$common --json --shapes --types --time-cap" ;;
         kernels) words="$common --all --statistics --output" ;;
         inspect) words="$common --json" ;;
+        quantize) words="--type --help" ;;
         embed)
-            words="$common --batch --max-len --dtype --files --output --out --compare --search --top"
+            words="$common --batch --max-len --dtype --quantize --files --output --out --compare --search --top"
             ;;
         run)
-            words="$common --timing --attention --max-len --batch --dtype --json --max-new-tokens --context --stop
+            words="$common --timing --attention --max-len --batch --dtype --quantize --json --max-new-tokens --context --stop
                 --temperature --top-k --top-p --min-p --repetition-penalty --seed --pair"
             ;;
         eval) words="$common --out --fully-masked --only --unfused --dtype" ;;

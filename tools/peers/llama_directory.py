@@ -37,10 +37,20 @@ def shapes(sizes):
     return found
 
 
-def read_bytes(sizes):
-    """What of the weights a token needs: all but the other rows of the embedding."""
+BLOCK_BYTES = {"q8": 34, "q4": 20}  # of 32 weights
+
+
+def read_bytes(sizes, blocks=None):
+    """What of the weights a token needs: all but the other rows of the embedding, which is in no blocks."""
     width = sizes["d_model"]
-    return 2 * (sum(math.prod(shape) for shape in shapes(sizes).values()) - (sizes["vocab"] - 1) * width)
+    count = 2 * width  # the embedding's row and the last norm
+    linear = 0
+    for name, shape in shapes(sizes).items():
+        if len(shape) == 2 and "embed" not in name:
+            linear += math.prod(shape)
+        elif ".layers." in name:
+            count += math.prod(shape)
+    return 2 * count + (linear * BLOCK_BYTES[blocks] // 32 if blocks else 2 * linear)
 
 
 def config(sizes):

@@ -1,7 +1,7 @@
-"""The GGUF file of a Llama's directory: python3 -m peers.llama_gguf DIR FILE
+"""The GGUF file of a Llama's directory: python3 -m peers.llama_gguf DIR FILE f16|q8|q4
 
-The weights stay f16, the norms become f32, as llama.cpp's own converter does it. There is no vocabulary: llama-bench
-draws its tokens.
+The weights stay f16, or become Q8_0 or Q4_1 but for the embedding, which is what vkformer has in blocks then; norms become
+f32, as llama.cpp's own converter does it. There is no vocabulary: llama-bench draws its tokens.
 """
 import json
 import os
@@ -22,6 +22,8 @@ BLOCK_NAMES = {
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
 }
+BLOCKS = {"q8": gguf.GGMLQuantizationType.Q8_0, "q4": gguf.GGMLQuantizationType.Q4_1}
+FILE_TYPES = {"f16": gguf.LlamaFileType.MOSTLY_F16, "q8": gguf.LlamaFileType.MOSTLY_Q8_0, "q4": gguf.LlamaFileType.MOSTLY_Q4_1}
 NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
 
 
@@ -50,7 +52,7 @@ def tensors(path):
         yield name, data[begin:end].view("<f2").reshape(entry["shape"])
 
 
-def put_sizes(writer, config):
+def put_sizes(writer, config, kind):
     writer.add_context_length(config["max_position_embeddings"])
     writer.add_embedding_length(config["hidden_size"])
     writer.add_block_count(config["num_hidden_layers"])
@@ -61,21 +63,31 @@ def put_sizes(writer, config):
     writer.add_rope_freq_base(config["rope_theta"])
     writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
     writer.add_vocab_size(config["vocab_size"])
-    writer.add_file_type(gguf.LlamaFileType.MOSTLY_F16)
+    writer.add_file_type(FILE_TYPES[kind])
     writer.add_tokenizer_model("no_vocab")
 
 
-def write(directory, path):
+def add(writer, name, data, kind):
+    if data.ndim == 1:
+        writer.add_tensor(name, np.ascontiguousarray(data, np.float32))
+    elif kind in BLOCKS and not name.startswith("token_embd"):
+        blocks = gguf.quants.quantize(np.ascontiguousarray(data, np.float32), BLOCKS[kind])
+        writer.add_tensor(name, blocks, raw_dtype=BLOCKS[kind])
+    else:
+        writer.add_tensor(name, np.ascontiguousarray(data, np.float16))
+
+
+def write(directory, path, kind):
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as f:
         config = json.load(f)
     writer = gguf.GGUFWriter(path, "llama")
-    put_sizes(writer, config)
+    put_sizes(writer, config, kind)
     heads = {"self_attn.q_proj": config["num_attention_heads"], "self_attn.k_proj": config["num_key_value_heads"]}
     for name, data in tensors(os.path.join(directory, "model.safetensors")):
         for part, count in heads.items():
             if part in name:
                 data = interleaved(data, count)
-        writer.add_tensor(name_of(name), np.ascontiguousarray(data, np.float32 if data.ndim == 1 else np.float16))
+        add(writer, name_of(name), data, kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -83,4 +95,4 @@ def write(directory, path):
 
 
 if __name__ == "__main__":
-    write(sys.argv[1], sys.argv[2])
+    write(*sys.argv[1:4])

@@ -95,20 +95,22 @@ def gpu_rows():
 
 
 
-def text_work(phase, dtype="f32/f16", prompt=128, new=64, **more):
-    return dict({"op": "text", "phase": phase, "dtype": dtype, "prompt": prompt, "new": new}, **more)
+def text_work(phase, dtype="f32/f16", prompt=128, new=64, blocks=None, **more):
+    return dict({"op": "text", "phase": phase, "dtype": dtype, "prompt": prompt, "new": new, "blocks": blocks}, **more)
 
 
 def generation_rows():
-    """Tokens of a Llama with f16 weights, beside llama.cpp on the same weights, and beside the memory's speed."""
-    for dtype, short in (("f32/f16", "f32"), ("f16", "f16")):
+    """Tokens of a Llama, beside llama.cpp on the same weights (in blocks: of the same type), and beside the memory's speed."""
+    for dtype, blocks, short in (("f32/f16", None, "f32"), ("f16", None, "f16"), ("f32/f16", "q8", "q8"),
+                                 ("f32/f16", "q4", "q4")):
+        types = "weights in %s" % blocks if blocks else dtype
         for length in (128, 512):
-            yield Row("text-prompt-%d-%s" % (length, short), "prompt of %d tokens, %s" % (length, dtype),
-                      text_work("prompt", dtype, length, 1, tokens=length), {"llama-bench": (10, 10)})
-        yield Row("text-decode-" + short, "64 tokens after 128, %s" % dtype, text_work("decode", dtype, tokens=64),
-                  {"llama-bench": (1, 1)})
-        yield Row("text-roof-" + short, "weights read for 64 tokens, %s" % dtype, text_work("read", dtype),
-                  {"own-read": (0.85, 0.85)}, kind="bandwidth")
+            yield Row("text-prompt-%d-%s" % (length, short), "prompt of %d tokens, %s" % (length, types),
+                      text_work("prompt", dtype, length, 1, blocks, tokens=length), {"llama-bench": (10, 10)})
+        yield Row("text-decode-" + short, "64 tokens after 128, %s" % types,
+                  text_work("decode", dtype, blocks=blocks, tokens=64), {"llama-bench": (1, 1)})
+        yield Row("text-roof-" + short, "weights read for 64 tokens, %s" % types,
+                  text_work("read", dtype, blocks=blocks), {"own-read": (0.85, 0.85)}, kind="bandwidth")
     for cold, caches in ((True, "cold"), (False, "warm")):
         yield Row("text-start-" + caches, "start to first token after 128, %s caches" % caches,
                   text_work("start", new=1, cold=cold), {"llama-bench": (1, 1)})

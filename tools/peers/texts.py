@@ -115,10 +115,9 @@ class Models:
         name = "llama-" + "-".join(str(size) for size in self.sizes.values())
         return self.made(name, lambda path: self.script("llama_directory", path, json.dumps(self.sizes)))
 
-    @functools.cached_property
-    def gguf(self):
-        return self.made(os.path.basename(self.directory) + ".gguf",
-                         lambda path: self.script("llama_gguf", self.directory, path))
+    def gguf(self, blocks):
+        return self.made("%s-%s.gguf" % (os.path.basename(self.directory), blocks or "f16"),
+                         lambda path: self.script("llama_gguf", self.directory, path, blocks or "f16"))
 
     @property
     def encoder(self):
@@ -190,7 +189,7 @@ class Vkformer:
         tokens, ms = rates(done.stderr)["new"]
         ms *= work["new"] / tokens
         if work["phase"] == "read":
-            return dict(self.visit(ms), bytes=work["new"] * llama_directory.read_bytes(self.models.sizes))
+            return dict(self.visit(ms), bytes=work["new"] * llama_directory.read_bytes(self.models.sizes, work["blocks"]))
         return self.visit(ms)
 
     @staticmethod
@@ -201,7 +200,8 @@ class Vkformer:
         text = " ".join("t%d" % (1 + 7 * i % (self.models.sizes["vocab"] - 1)) for i in range(work["prompt"]))
         done = run_measured(self.place, [self.program, "run", self.models.directory, text, "--dtype", work["dtype"],
                                          "--max-new-tokens", work["new"], "--context", work["prompt"] + work["new"],
-                                         "--timing", "--json"], env)
+                                         "--timing", "--json", *(["--quantize", work["blocks"]] if work["blocks"] else [])],
+                            env)
         found = {what: tokens for what, (tokens, _) in rates(done.stderr).items()}
         made = len(json.loads(done.stdout)["tokens"])
         if found.get("prompt") != work["prompt"] or made != work["new"]:
@@ -258,21 +258,21 @@ class LlamaBench:
         self.place = place
         self.models = models
 
-    def run(self, prompt, new, depth=0, env=(), warm_up=True):
-        words = [self.PROGRAM, "-m", self.models.gguf, "-p", prompt, "-n", new, "-d", depth, "-r", 1,
+    def run(self, work, prompt, new, depth=0, env=(), warm_up=True):
+        words = [self.PROGRAM, "-m", self.models.gguf(work["blocks"]), "-p", prompt, "-n", new, "-d", depth, "-r", 1,
                  "-t", self.place.threads, "-dev", "Vulkan0", "-ngl", 99, "-o", "json"]
         return run_measured(self.place, words + ([] if warm_up else ["--no-warmup"]), env)
 
     def measure(self, work):
         if work["phase"] == "peak":
-            return {"bytes": self.run(0, work["new"], work["prompt"]).peak_bytes}
+            return {"bytes": self.run(work, 0, work["new"], work["prompt"]).peak_bytes}
         if work["phase"] == "start":
             env = Caches(self.place, "llama").env(work["cold"])
-            return {"ms": [self.run(work["prompt"], 0, env=env, warm_up=False).ms]}
+            return {"ms": [self.run(work, work["prompt"], 0, env=env, warm_up=False).ms]}
         if work["phase"] == "prompt":
-            done = self.run(work["prompt"], 0)
+            done = self.run(work, work["prompt"], 0)
         else:
-            done = self.run(0, work["new"], work["prompt"])
+            done = self.run(work, 0, work["new"], work["prompt"])
         results = json.loads(done.stdout)
         if len(results) != 1:
             raise Unavailable("llama-bench printed %d results" % len(results))

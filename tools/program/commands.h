@@ -14,6 +14,7 @@ int vkf_cmd_info(int argc, char **argv);
 int vkf_cmd_inspect(int argc, char **argv);
 int vkf_cmd_run(int argc, char **argv);
 int vkf_cmd_embed(int argc, char **argv);
+int vkf_cmd_quantize(int argc, char **argv);
 int vkf_cmd_eval(int argc, char **argv);
 int vkf_cmd_bench(int argc, char **argv);
 int vkf_cmd_tune(int argc, char **argv);

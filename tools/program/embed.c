@@ -18,6 +18,7 @@ enum {
     OPT_BATCH = VKF_OPT_OWN,
     OPT_MAX_TOKENS,
     OPT_DTYPE,
+    OPT_QUANTIZE,
     OPT_FILES,
     OPT_OUT,
     OPT_COMPARE,
@@ -45,6 +46,7 @@ static void print_help(void)
           "  --max-len N       a longer text is cut (default: what sentence-transformers cuts at)\n"
           "  --dtype TYPE         the model's precision on the device: f32 (default), f16, or with\n"
           "                       its parameters alone in 16 bits f32/f16 or f32/bf16\n"
+          "  --quantize q8|q4     keep the weights of linear layers in blocks of 32 with a scale\n"
           "\n" VKF_COMMON_HELP,
           stdout);
 }
@@ -71,6 +73,8 @@ static bool parse_option(int opt, vkf_embed_options *options)
         return vkf_parse_u32("--max-len", optarg, 1, 1u << 20, &options->max_tokens);
     case OPT_DTYPE:
         return vkf_parse_precision("--dtype", optarg, &options->precision);
+    case OPT_QUANTIZE:
+        return vkf_parse_quantization("--quantize", optarg, &options->quantization);
     case OPT_TOP:
         return vkf_parse_u32("--top", optarg, 1, 1u << 20, &options->top);
     case OPT_FILES:
@@ -131,6 +135,7 @@ static bool parse(int argc, char **argv, vkf_embed_options *options)
         {"batch", required_argument, NULL, OPT_BATCH},
         {"max-len", required_argument, NULL, OPT_MAX_TOKENS},
         {"dtype", required_argument, NULL, OPT_DTYPE},
+        {"quantize", required_argument, NULL, OPT_QUANTIZE},
         {"files", no_argument, NULL, OPT_FILES},
         {"output", required_argument, NULL, 'o'},
         {"out", required_argument, NULL, OPT_OUT},
@@ -203,6 +208,7 @@ static bool embed(const vkf_embed_options *options)
         const vkf_embedder_desc desc = {
             .directory = options->model_directory,
             .precision = options->precision,
+            .quantization = options->quantization,
             .max_batch = options->batch > 0 || state.count >= 8 ? options->batch : state.count,
             .max_tokens = options->max_tokens,
         };

@@ -19,6 +19,7 @@ typedef struct vkf_embed_options {
     uint32_t batch;      // 0: not given
     uint32_t max_tokens; // 0: not given
     vkf_model_precision precision;
+    vkf_quantization quantization;
     vkf_embed_format format;
     const char *out_path; // NULL: the standard output
     bool compare;

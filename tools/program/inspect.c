@@ -20,11 +20,14 @@ enum { OPT_JSON = VKF_OPT_OWN };
 static const struct {
     const char *name;
     vkf_model_precision precision;
+    vkf_quantization quantization;
 } precisions[] = {
-    {"f32", VKF_MODEL_PRECISION_F32},
-    {"f32/f16", VKF_MODEL_PRECISION_F16_WEIGHTS},
-    {"f32/bf16", VKF_MODEL_PRECISION_BF16_WEIGHTS},
-    {"f16", VKF_MODEL_PRECISION_F16},
+    {"f32", VKF_MODEL_PRECISION_F32, VKF_QUANTIZATION_NONE},
+    {"f32/f16", VKF_MODEL_PRECISION_F16_WEIGHTS, VKF_QUANTIZATION_NONE},
+    {"f32/bf16", VKF_MODEL_PRECISION_BF16_WEIGHTS, VKF_QUANTIZATION_NONE},
+    {"f16", VKF_MODEL_PRECISION_F16, VKF_QUANTIZATION_NONE},
+    {"q8", VKF_MODEL_PRECISION_F16_WEIGHTS, VKF_QUANTIZATION_Q8}, // what is not in blocks, in f16
+    {"q4", VKF_MODEL_PRECISION_F16_WEIGHTS, VKF_QUANTIZATION_Q4},
 };
 
 #define PRECISION_COUNT (sizeof precisions / sizeof precisions[0])
@@ -113,17 +116,25 @@ static json_t *describe_config(const vkf_model_config *config)
     return object;
 }
 
+static void put_tensors(json_t *object, const char *type, uint64_t count, uint64_t bytes)
+{
+    if (count == 0)
+        return;
+    json_t *entry = json_object();
+    vkf_json_put_integer(entry, "tensors", count);
+    vkf_json_put_integer(entry, "bytes", bytes);
+    json_object_set_new(object, type, entry);
+}
+
 static json_t *describe_tensors(const vkf__inspection *inspection)
 {
     json_t *object = json_object();
-    for (int type = 0; type < VKF_STORED_COUNT; type++) {
-        if (inspection->tensor_count[type] == 0)
-            continue;
-        json_t *entry = json_object();
-        vkf_json_put_integer(entry, "tensors", inspection->tensor_count[type]);
-        vkf_json_put_integer(entry, "bytes", inspection->tensor_bytes[type]);
-        json_object_set_new(object, vkf__stored_type_name((vkf__stored_type)type), entry);
-    }
+    for (int type = 0; type < VKF_STORED_COUNT; type++)
+        put_tensors(object, vkf__stored_type_name((vkf__stored_type)type), inspection->tensor_count[type],
+                    inspection->tensor_bytes[type]);
+    for (int dtype = 0; dtype < VKF_DTYPE_COUNT; dtype++)
+        put_tensors(object, vkf_dtype_name((vkf_dtype)dtype), inspection->block_count[dtype],
+                    inspection->block_bytes[dtype]);
     return object;
 }
 
@@ -132,7 +143,11 @@ static json_t *describe_plans(vkf_context *context, const char *directory)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < PRECISION_COUNT; i++) {
-        const vkf_model_desc desc = {.directory = directory, .precision = precisions[i].precision};
+        const vkf_model_desc desc = {
+            .directory = directory,
+            .precision = precisions[i].precision,
+            .quantization = precisions[i].quantization,
+        };
         vkf_memory_plan plan;
         if (vkf_model_plan(context, &desc, &plan) == VKF_OK)
             vkf_json_put_integer(object, precisions[i].name, plan.weights_bytes);

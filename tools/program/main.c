@@ -18,6 +18,7 @@ static const struct command {
     {"inspect", "vkformer inspect", vkf_cmd_inspect, "say what is in a model directory"},
     {"run", "vkformer run", vkf_cmd_run, "run a model on lines of text"},
     {"embed", "vkformer embed", vkf_cmd_embed, "turn texts into vectors, compare and search them"},
+    {"quantize", "vkformer quantize", vkf_cmd_quantize, "write a model with its weights in blocks of 8 or 4 bits"},
     {"eval", "vkformer eval", vkf_cmd_eval, "answer stored cases of operators, layers and models"},
     {"bench", "vkformer bench", vkf_cmd_bench, "measure operators, layers and models"},
     {"kernels", "vkformer kernels", vkf_cmd_kernels, "list the kernels, and what the driver's compiler made of them"},

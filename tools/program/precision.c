@@ -69,3 +69,14 @@ bool vkf_parse_precision(const char *option, const char *text, vkf_model_precisi
     vkf_print_error("%s: '%.200s' is not " VKF_PRECISION_NAMES, option, text);
     return false;
 }
+
+bool vkf_parse_quantization(const char *option, const char *text, vkf_quantization *out_quantization)
+{
+    if (strcmp(text, "q8") == 0)
+        *out_quantization = VKF_QUANTIZATION_Q8;
+    else if (strcmp(text, "q4") == 0)
+        *out_quantization = VKF_QUANTIZATION_Q4;
+    else
+        vkf_print_error("%s: '%.200s' is not q8 or q4", option, text);
+    return strcmp(text, "q8") == 0 || strcmp(text, "q4") == 0;
+}

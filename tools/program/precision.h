@@ -25,7 +25,8 @@ bool vkf_precision_from_name(const char *text, size_t length, vkf_model_precisio
 #define VKF_BLOCK_TYPES_NAMES "f32/q8, f32/q4, f16/q8 or f16/q4"
 bool vkf_block_types_from_name(const char *text, size_t length, vkf_precision_types *out_types);
 
-// A strict reader of an option's value, see options.h.
+// Strict readers of an option's value, see options.h.
 bool vkf_parse_precision(const char *option, const char *text, vkf_model_precision *out_precision);
+bool vkf_parse_quantization(const char *option, const char *text, vkf_quantization *out_quantization);
 
 #endif

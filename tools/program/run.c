@@ -17,6 +17,7 @@ enum {
     OPT_BATCH = VKF_OPT_OWN,
     OPT_MAX_LEN,
     OPT_DTYPE,
+    OPT_QUANTIZE,
     OPT_TIMING,
     OPT_ATTENTION,
     OPT_JSON,
@@ -45,6 +46,7 @@ static void print_help(void)
           "  --batch N               lines that run together, 1 to 1024 (default 8; 1 at a terminal)\n"
           "  --dtype TYPE            the model's precision on the device: f32 (default), f16, or with\n"
           "                          its parameters alone in 16 bits f32/f16 or f32/bf16\n"
+          "  --quantize q8|q4        keep the weights of linear layers in blocks of 32 with a scale\n"
           "  --json                  print {\"text\": ..., \"output\": ...} and more, a line for each text\n"
           "  --timing                print times on stderr\n"
           "\n"
@@ -128,6 +130,8 @@ static bool parse_own(int opt, run_options *options)
         return vkf_parse_u32("--max-len", optarg, 2, 1u << 20, &options->max_len);
     case OPT_DTYPE:
         return vkf_parse_precision("--dtype", optarg, &options->precision);
+    case OPT_QUANTIZE:
+        return vkf_parse_quantization("--quantize", optarg, &options->quantization);
     case OPT_TIMING:
         options->timing = true;
         options->common.timestamps = true;
@@ -180,6 +184,7 @@ static bool parse(int argc, char **argv, run_options *options)
         {"batch", required_argument, NULL, OPT_BATCH},
         {"max-len", required_argument, NULL, OPT_MAX_LEN},
         {"dtype", required_argument, NULL, OPT_DTYPE},
+        {"quantize", required_argument, NULL, OPT_QUANTIZE},
         {"timing", no_argument, NULL, OPT_TIMING},
         {"attention", required_argument, NULL, OPT_ATTENTION},
         {"json", no_argument, NULL, OPT_JSON},

@@ -31,6 +31,7 @@ static bool load(generation *g)
     const vkf_generator_desc desc = {
         .directory = options->model_directory,
         .precision = options->precision,
+        .quantization = options->quantization,
         .max_batch = g->batch,
         .max_context = options->context,
         .progress = vkf_progress_show,

@@ -223,6 +223,7 @@ static bool load(prediction *p)
     const vkf_embedder_desc desc = {
         .directory = options->model_directory,
         .precision = options->precision,
+        .quantization = options->quantization,
         .max_batch = p->batch,
         .head = true,
     };

@@ -89,7 +89,11 @@ static bool load_model(run_state *state)
 {
     const run_options *options = state->options;
     double start_ms = vkf_now_ms();
-    vkf_model_desc desc = {.directory = options->model_directory, .precision = options->precision};
+    vkf_model_desc desc = {
+        .directory = options->model_directory,
+        .precision = options->precision,
+        .quantization = options->quantization,
+    };
     vkf_status status = vkf_model_load(state->context, &desc, &state->model);
     if (status == VKF_OK) {
         vkf_model_get_config(state->model, &state->config);

@@ -17,6 +17,7 @@ typedef struct run_options {
     uint32_t batch;   // 0: not given
     uint32_t max_len; // 0: not given
     vkf_model_precision precision;
+    vkf_quantization quantization;
     bool timing;
     const char *attention_path; // NULL: not wanted
     bool json;

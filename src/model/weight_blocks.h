@@ -1,0 +1,39 @@
+// Linear layers' weights in blocks (VKF_DTYPE_Q8, VKF_DTYPE_Q4): which ones may be, how files hold them, and how they come to the
+// device.
+#ifndef VKF_MODEL_WEIGHT_BLOCKS_H
+#define VKF_MODEL_WEIGHT_BLOCKS_H
+
+#include "base/blocks.h"
+#include "base/elements.h"
+#include "model/weight_names.h"
+
+// Whether the weight of a slot can be in blocks, and is worth it: rows of whole blocks, not fewer than a panel has, and
+// where it is cut into views, whole panels in each.
+bool vkf__fits_blocks(const vkf__weight_slot *slot);
+
+// Whether a file holds a slot's weight in blocks already: as bytes, a row of blocks for each of its rows, never transposed.
+bool vkf__stored_in_blocks(const vkf__weight_slot *slot, const vkf__stored_tensor *stored, vkf_dtype *out_dtype);
+
+// Whether all that a tensor serves can be in blocks: linear layers' weights alone, and no embedding. *out_slot then speaks
+// for all of its rows, whatever parts they are in; otherwise it is untouched.
+bool vkf__whole_in_blocks(const vkf__weight_slot *slots, size_t count, const vkf__stored_tensor *tensor,
+                          vkf__weight_slot *out_slot);
+
+// A weight on its way into blocks, which is `stored` as the slot says.
+typedef struct vkf__block_source {
+    const vkf__host *host;
+    const vkf__checkpoint *checkpoint;
+    const vkf__stored_tensor *stored;
+    const vkf__weight_slot *slot;
+    vkf_dtype dtype; // of the blocks
+} vkf__block_source;
+
+// Rows [first, first + count) of the slot as blocks, rounded once from what is stored, or copied. `values` has room for as
+// many rows. Status FORMAT: names an element that is not a finite number.
+VKF_MUST_CHECK vkf_status vkf__rows_to_blocks(const vkf__block_source *source, uint32_t first, uint32_t count,
+                                              float *values, uint8_t *out_blocks);
+
+// All rows to panels on the device. Statuses: FORMAT, OUT_OF_HOST_MEMORY, and those of vkf_buffer_write().
+VKF_MUST_CHECK vkf_status vkf__upload_blocks(const vkf__block_source *source, const vkf_tensor *to);
+
+#endif
