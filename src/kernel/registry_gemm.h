@@ -103,7 +103,7 @@ static const vkf__config gemm_blocks_configs[] = {
     {.name = "rows1x128", .local_size = 128, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
     {.name = "rows2", .local_size = 64, .tile = {2, 32, 32, 2, 4}, .max_m = 2},
     {.name = "rows4", .local_size = 64, .tile = {4, 32, 32, 4, 4}, .max_m = 4},
-    {.name = "rows8", .local_size = 64, .tile = {8, 32, 16, 8, 4}, .max_m = 8},
+    {.name = "rows8", .local_size = 64, .tile = {8, 32, 8, 8, 4}, .max_m = 8},
     {.name = "16x32", .local_size = 8, .tile = {16, 32, 16, 16, 4}, .min_m = 9},
     {.name = "8x32", .local_size = 8, .tile = {8, 32, 8, 8, 4}},
 };
