@@ -168,16 +168,17 @@ void read_head(PLACE tile, uint lane, out vec4 scale, out vec4 minimum)
 
 vec4 sum[THREAD_M];
 
-// Elements k .. k + BLOCK - 1 of a tile, of the lane's columns; with their scales and minimums where they are SCALED.
+// Elements k .. k + BLOCK - 1 of a tile, of the lane's columns; with their scales and minimums where they are SCALED, and
+// raised (blocks_raised()) where they are not.
 void read_block(PLACE tile, uint lane, uint k, vec4 scale, vec4 minimum, out vec4 values[BLOCK])
 {
     [[unroll]] for (uint first = 0; first < BLOCK; first += WORD_ELEMENTS) {
         uvec4 words = b_quad(tile, (HEAD_WORDS + (k + first) / WORD_ELEMENTS * PANEL) / 4 + lane);
         [[unroll]] for (uint i = 0; i < WORD_ELEMENTS; ++i) {
             [[unroll]] for (uint c = 0; c < 4; ++c)
-                values[first + i][c] = blocks_element(words[c], i);
+                values[first + i][c] = blocks_raised(words[c], i);
             if (SCALED)
-                values[first + i] = BLOCKS_Q8 ? values[first + i] * scale : fma(values[first + i], scale, minimum);
+                values[first + i] = fma(values[first + i], scale * blocks_lowering(i), minimum);
         }
     }
 }
@@ -206,7 +207,8 @@ void add_steps(problem e, uint row, uint k, uint panel, uint lane)
                 vec4 a_value = a_quad(a_rows[i], first + quad);
                 [[unroll]] for (uint c = 0; c < 4; ++c) {
                     uint at = c % CHAINS * THREAD_M + i;
-                    products[at] = fma(vec4(a_value[c]), values[quad + c], products[at]);
+                    float factor = SCALED ? a_value[c] : a_value[c] * blocks_lowering((quad + c) % WORD_ELEMENTS);
+                    products[at] = fma(vec4(factor), values[quad + c], products[at]);
                 }
                 if (!BLOCKS_Q8 && !SCALED)
                     a_sums[i] += (a_value.x + a_value.y) + (a_value.z + a_value.w);

@@ -4,7 +4,7 @@
 #include "caps_fixture.h"
 #include "kernel/pipeline.h"
 #include "shared/attention.h"
-#include "shared/gemm.h"
+#include "shared/blocks.h"
 
 static void spec_of(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim,
                     uint32_t spec[VKF_KERNEL_MAX_SPEC])
@@ -27,7 +27,11 @@ static void test_typical_flags_are_a_linear_with_bias(void **state)
         if (kernel->op != VKF_OP_GEMM)
             continue;
         spec_of(kernel, &kernel->configs[0], 64, spec);
-        if (!(kernel->b_layouts >> spec[VKF_GEMM_SPEC_B_LAYOUT] & 1))
+        bool blocks = vkf_dtype_block_elements(kernel->types[1]) > 1;
+        if (blocks)
+            assert_int_equal(spec[VKF_GEMM_SPEC_B_LAYOUT],
+                             kernel->types[1] == VKF_DTYPE_Q8 ? VKF_GEMM_B_Q8 : VKF_GEMM_B_Q4);
+        else if (!(kernel->b_layouts >> spec[VKF_GEMM_SPEC_B_LAYOUT] & 1))
             fail_msg("%s does not read layout %u", kernel->name, spec[VKF_GEMM_SPEC_B_LAYOUT]);
         assert_int_equal(spec[VKF_GEMM_SPEC_TRANSPOSE_A], 0);
         assert_int_equal(spec[VKF_GEMM_SPEC_HAS_BIAS], 1);

@@ -60,11 +60,10 @@ static void print_help(void)
           "\n"
           "Of encoders with a head (classification, answers, masked words):\n"
           "  --pair TEXT             a second text beside each: the one that answers a question\n"
-          "\n"
-          "Of transformers' decoders and encoder-decoders:\n",
+          "\n",
           stdout);
-    // Longer strings are not portable.
-    fputs("  --max-new-tokens N      longest continuation in tokens (default 256, or what the context leaves)\n"
+    fputs("Of transformers' decoders and encoder-decoders:\n"
+          "  --max-new-tokens N      longest continuation in tokens (default 256, or what the context leaves)\n"
           "  --context N             tokens of a text and its continuation (default: the model's, at most 2048)\n"
           "  --cache TYPE            how keys and values are kept: f16 in half the bytes (default: as --dtype says)\n"
           "  --stop STRING           end the continuation before this; repeatable\n"
