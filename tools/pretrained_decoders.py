@@ -27,7 +27,7 @@ WITH_TEXTS = ("gpt2", "llama")
 TRAINED = 16  # positions before rope scaling sets in
 
 
-def rope_scaling(kind, draw):
+def rope_scaling(kind, head_dim, draw):
     theta = draw.choice([10000.0, 500000.0, 1000.0])
     if kind == "none":
         return rope(theta)
@@ -36,6 +36,10 @@ def rope_scaling(kind, draw):
         return rope(theta, rope_type=kind, factor=3.0, original_max_position_embeddings=TRAINED, **extra)
     if kind == "llama3":
         return rope(theta, rope_type=kind, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                    original_max_position_embeddings=TRAINED)
+    if kind == "longrope":
+        short, long = ([draw.uniform(low, 2 * low) for _ in range(head_dim // 2)] for low in (1.0, 2.0))
+        return dict(rope(theta, rope_type=kind, short_factor=short, long_factor=long),
                     original_max_position_embeddings=TRAINED)
     return rope(theta, rope_type=kind, factor=draw.choice([2.0, 3.5]))
 
@@ -57,13 +61,14 @@ def gpt_neox(seed, draw):
 
 
 def llama(seed, draw):
-    kind = ("yarn", "llama3", "none", "linear", "dynamic")[seed % 5]
+    kind = ("yarn", "llama3", "none", "linear", "dynamic")[seed % 5] if seed % 10 != 7 else "longrope"
     # What dynamic scaling takes for the length that the model was trained on is max_position_embeddings itself.
     positions = TRAINED if kind == "dynamic" else POSITIONS
+    epsilon, head_dim = draw.choice([1e-5, 1e-6]), draw.choice([None, 10, 12])
     return dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=2, intermediate_size=44,
-                max_position_embeddings=positions, rms_norm_eps=draw.choice([1e-5, 1e-6]),
-                head_dim=draw.choice([None, 10, 12]), attention_bias=draw.random() < 0.5,
-                mlp_bias=draw.random() < 0.5, tie_word_embeddings=draw.random() < 0.5, **rope_scaling(kind, draw))
+                max_position_embeddings=positions, rms_norm_eps=epsilon, head_dim=head_dim,
+                attention_bias=draw.random() < 0.5, mlp_bias=draw.random() < 0.5,
+                tie_word_embeddings=draw.random() < 0.5, **rope_scaling(kind, head_dim or 10, draw))
 
 
 def mistral(seed, draw):

@@ -50,14 +50,15 @@ typedef enum vkf_positions {
 #define VKF_MAX_BEAMS 64
 
 // Rotary position embedding (Su et al. 2021): element i of the first half of `dim` and element i of the second are turned
-// by position * inverse_frequency[i]. Scaling of contexts is in the frequencies already, but for the dynamic kind: beyond
-// dynamic_from tokens theta grows with the sequence.
+// by position * inverse_frequency[i]. Scaling of contexts is in the frequencies already, but for two kinds, where sequences of
+// more than dynamic_from tokens have others: with "dynamic" theta grows with the sequence, "longrope" has them listed.
 typedef struct vkf_rotary {
     uint32_t dim; // elements of a head that are turned, even; 0: none
-    float scale;  // of cosines and sines: YaRN's attention factor; 1 else
+    float scale;  // of cosines and sines: an attention factor of YaRN or LongRoPE; 1 else
     float inverse_frequency[VKF_MAX_ROTARY_DIM / 2];
-    uint32_t dynamic_from; // 0: not of that kind, which alone has the rest
-    float dynamic_factor, theta;
+    uint32_t dynamic_from;       // 0: not of these kinds, which alone have the rest
+    float dynamic_factor, theta; // "dynamic"; dynamic_factor 0: "longrope"
+    float long_inverse_frequency[VKF_MAX_ROTARY_DIM / 2];
 } vkf_rotary;
 
 typedef struct vkf_model_config {
@@ -227,6 +228,10 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_create(vkf_model *model, const vkf
                                                      vkf_session **out_session);
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc,
                                                    vkf_memory_plan *out_plan);
+// The same before the model is loaded, from headers alone: what vkf_session_create() will allocate beside vkf_model_plan()'s
+// bytes. Kernels that were never tried on the device are tried.
+VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan_session(vkf_context *context, const vkf_model_desc *desc,
+                                                         const vkf_session_desc *session, vkf_memory_plan *out_plan);
 VKF_API void vkf_session_destroy(vkf_session **session);
 
 // One run of the encoder. Host arrays, read during the call. f32 whatever the precision.

@@ -33,6 +33,21 @@ vkf_status vkf_model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_
     return status != VKF_OK ? status : vkf__model_plan(context, desc, out_plan);
 }
 
+vkf_status vkf_model_plan_session(vkf_context *context, const vkf_model_desc *desc, const vkf_session_desc *session,
+                                  vkf_memory_plan *out_plan)
+{
+    if (!context || !desc || !session || !out_plan)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = VKF_OK;
+    vkf_model *shape = NULL;
+    VKF_TRY(check_desc(context, desc, "vkf_model_plan_session"));
+    VKF_TRY(vkf__model_shape(context, desc, &shape));
+    VKF_TRY(vkf_session_plan(shape, session, out_plan));
+fail:
+    vkf_model_destroy(&shape);
+    return status;
+}
+
 void vkf_model_get_config(const vkf_model *model, vkf_model_config *out_config)
 {
     if (!model || !out_config)

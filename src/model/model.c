@@ -91,9 +91,30 @@ vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf
     vkf_memory_plan plan;
     vkf__memory_plan_init(&plan, context);
     VKF_TRY(open_source(context, desc, &s));
-    VKF_TRY(vkf__weights_plan(context, &s, storage_of(desc), &plan));
+    VKF_TRY(vkf__weights_plan(context, &s, storage_of(desc), &plan, NULL));
     *out_plan = plan;
 fail:
     vkf__checkpoint_close(&s.checkpoint);
+    return status;
+}
+
+vkf_status vkf__model_shape(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
+{
+    vkf_status status = VKF_OK;
+    vkf__model_source s = {0};
+    vkf_memory_plan plan;
+    vkf_model *model = NULL;
+    vkf__memory_plan_init(&plan, context);
+    VKF_TRY(open_source(context, desc, &s));
+    VKF_ALLOC(&context->host, model, 1);
+    model->context = context;
+    model->config = s.config;
+    model->dtype = storage_of(desc).activations;
+    VKF_TRY(vkf__weights_plan(context, &s, storage_of(desc), &plan, &model->weights));
+    *out_model = model;
+    model = NULL;
+fail:
+    vkf__checkpoint_close(&s.checkpoint);
+    vkf_model_destroy(&model);
     return status;
 }

@@ -15,5 +15,7 @@ struct vkf_model {
 // vkf_model_load().
 VKF_MUST_CHECK vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model);
 VKF_MUST_CHECK vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_memory_plan *out_plan);
+// A model whose tensors have no buffers: sessions are planned with it, and nothing else is.
+VKF_MUST_CHECK vkf_status vkf__model_shape(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model);
 
 #endif

@@ -13,6 +13,7 @@ typedef struct rope_config {
     const char *type;
     float theta, part;
     float factor;
+    bool ratio; // the factor is that of the lengths
     uint32_t original_len;
 } rope_config;
 
@@ -129,13 +130,46 @@ static vkf_status scale_dynamic(const reader *r)
     return VKF_OK;
 }
 
+// What frequencies are divided by, one number for each.
+static vkf_status read_factors(const reader *r, const char *key, float *out_frequencies)
+{
+    const json_t *list = json_object_get(r->rope->parameters, key);
+    uint32_t half = r->out->dim / 2;
+    if (!json_is_array(list) || json_array_size(list) != half)
+        return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: %s is no list of %u numbers", r->path, key, half);
+    for (uint32_t i = 0; i < half; i++) {
+        double factor = json_number_value(json_array_get(list, i)); // 0 of what is none
+        if (!(factor > 0.0 && factor < 1e30))
+            return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: %s[%u] is no number above 0", r->path, key, i);
+        out_frequencies[i] = 1.0f / ((float)factor * powf(r->rope->theta, (float)(2 * i) / (float)r->out->dim));
+    }
+    return VKF_OK;
+}
+
+// Ding et al. 2024, "LongRoPE": one list of factors for sequences as long as those of the training, and one for longer ones.
+static vkf_status scale_longrope(const reader *r)
+{
+    vkf_status status = VKF_OK;
+    float given = 0;
+    double factor = r->rope->factor, original = r->rope->original_len;
+    VKF_TRY(read_factors(r, "short_factor", r->out->inverse_frequency));
+    VKF_TRY(read_factors(r, "long_factor", r->out->long_inverse_frequency));
+    VKF_TRY(read_number(r, "attention_factor", false, &given));
+    if (given == 0.0f && factor > 1.0 && original <= 1.0)
+        return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: LongRoPE from one position on", r->path);
+    r->out->scale = given != 0.0f ? given : factor <= 1.0 ? 1.0f : (float)sqrt(1.0 + log(factor) / log(original));
+    r->out->dynamic_from = r->rope->original_len;
+fail:
+    return status;
+}
+
 static const struct {
     const char *type;
     bool factor; // needs one
     vkf_status (*scale)(const reader *r);
 } kinds[] = {
     {"default", false, scale_nothing}, {"linear", true, scale_linear}, {"dynamic", true, scale_dynamic},
-    {"yarn", true, scale_yarn},        {"llama3", true, scale_llama3},
+    {"yarn", true, scale_yarn},        {"llama3", true, scale_llama3}, {"longrope", false, scale_longrope},
 };
 
 static vkf_status apply_kind(const reader *r, rope_config *rope)
@@ -144,18 +178,39 @@ static vkf_status apply_kind(const reader *r, rope_config *rope)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(kinds[i].type, rope->type) != 0)
             continue;
-        VKF_TRY(read_number(r, "factor", kinds[i].factor, &rope->factor));
+        if (!rope->ratio)
+            VKF_TRY(read_number(r, "factor", kinds[i].factor, &rope->factor));
         if (!(rope->factor > 0.0f))
             return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: factor of the rotary embedding is not above 0", r->path);
         return kinds[i].scale(r);
     }
     return vkf__fail(r->host, VKF_ERROR_UNSUPPORTED,
-                     "%s: rope_type is \"%s\"; supported: default, linear, dynamic, yarn, llama3", r->path, rope->type);
+                     "%s: rope_type is \"%s\"; supported: default, linear, dynamic, yarn, llama3, longrope", r->path,
+                     rope->type);
 fail:
     return status;
 }
 
 // ---- config.json
+
+// The length of the training, as LongRoPE has it: beside max_position_embeddings, whose ratio to it is then the factor, or
+// among the parameters, where the ratio is the factor if none is given.
+static vkf_status read_longrope_length(const vkf__host *host, const char *path, const json_t *root, uint32_t len,
+                                       rope_config *rope)
+{
+    vkf_status status = VKF_OK;
+    static const char key[] = "original_max_position_embeddings";
+    bool beside = vkf__json_has(root, key), among = vkf__json_has(rope->parameters, key);
+    if (strcmp(rope->type, "longrope") != 0)
+        return VKF_OK;
+    if (beside)
+        VKF_TRY(vkf__json_u32(host, path, root, key, 1, VKF_MAX_LEN, &rope->original_len));
+    rope->ratio = beside || (among && !vkf__json_has(rope->parameters, "factor"));
+    if (rope->ratio)
+        rope->factor = (float)len / (float)rope->original_len;
+fail:
+    return status;
+}
 
 // Since version 5 transformers writes everything to rope_parameters, which has one for each type of layer where they
 // differ; before, theta and part stood beside rope_scaling.
@@ -174,13 +229,14 @@ static vkf_status read_rope(const vkf__host *host, const char *path, const json_
                             bool windowed, const vkf_model_config *config, rope_config *out)
 {
     vkf_status status = VKF_OK;
+    uint32_t len = config->kind == VKF_MODEL_DECODER ? config->max_target_len : config->max_source_len;
     rope_config r = {
         .parameters = parameters_of(root, windowed ? "sliding_attention" : "full_attention"),
         .type = "default",
         .theta = family->rotary_theta,
         .part = family->rotary_part,
         .factor = 1.0f,
-        .original_len = config->kind == VKF_MODEL_DECODER ? config->max_target_len : config->max_source_len,
+        .original_len = len,
     };
     const struct {
         const json_t *object;
@@ -201,6 +257,7 @@ static vkf_status read_rope(const vkf__host *host, const char *path, const json_
     if (vkf__json_has(r.parameters, "original_max_position_embeddings"))
         VKF_TRY(vkf__json_u32(host, path, r.parameters, "original_max_position_embeddings", 1, VKF_MAX_LEN,
                               &r.original_len));
+    VKF_TRY(read_longrope_length(host, path, root, len, &r));
     if (!(r.theta > 1.0f) || !(r.part > 0.0f && r.part <= 1.0f))
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: theta of the rotary embedding is %g and its part of a head %g",
                          path, (double)r.theta, (double)r.part);
@@ -234,7 +291,7 @@ vkf_status vkf__rotary_load(const vkf__host *host, const char *path, const json_
     rope_config rope;
     VKF_TRY(read_rope(host, path, root, family, false, config, &rope));
     VKF_TRY(make_rotary(host, path, config, &rope, &config->rotary));
-    if (config->rotary.dynamic_from > 0 && (double)config->max_target_len * (double)rope.factor < VKF_MAX_LEN)
+    if (config->rotary.dynamic_factor > 0.0f && (double)config->max_target_len * (double)rope.factor < VKF_MAX_LEN)
         config->max_target_len = (uint32_t)((float)config->max_target_len * rope.factor);
     if (family->keys.window_rotary_theta) {
         VKF_TRY(read_rope(host, path, root, family, true, config, &rope));
@@ -244,10 +301,14 @@ fail:
     return status;
 }
 
-// theta^(dim / (dim - 2)) grows by what the sequence exceeds the trained length by ("NTK-aware" scaling, as transformers
+// LongRoPE has a list of them. Else theta^(dim / (dim - 2)) grows by what the sequence exceeds the trained length by ("NTK-aware" scaling, as transformers
 // has it).
 static void grown_frequencies(const vkf_rotary *rotary, uint32_t sequence_len, float *out_frequencies)
 {
+    if (rotary->dynamic_factor == 0.0f) {
+        memcpy(out_frequencies, rotary->long_inverse_frequency, rotary->dim / 2 * sizeof *out_frequencies);
+        return;
+    }
     double beyond =
         rotary->dynamic_factor * (double)sequence_len / rotary->dynamic_from - (rotary->dynamic_factor - 1.0);
     float theta = (float)(rotary->theta * pow(beyond, rotary->dim / (rotary->dim - 2.0)));

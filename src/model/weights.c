@@ -318,12 +318,25 @@ void vkf__weights_free(vkf_context *context, vkf__weights *weights)
     *weights = (vkf__weights){0};
 }
 
+// Tensors without buffers: their sizes are what a plan asks for.
+static void give_shapes(const vkf__model_source *source, preparation *p, vkf__weights *out_shapes)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->places.tensors[i].rank > 0)
+            *p->slots[i].target = p->places.tensors[i];
+    vkf__weights_link(source, &p->weights);
+    *out_shapes = p->weights;
+    p->weights = (vkf__weights){0};
+}
+
 vkf_status vkf__weights_plan(vkf_context *context, const vkf__model_source *source, vkf__weight_storage storage,
-                             vkf_memory_plan *plan)
+                             vkf_memory_plan *plan, vkf__weights *out_shapes)
 {
     vkf_status status = VKF_OK;
     preparation p = {0};
     VKF_TRY(prepare(context, source, storage, &p));
+    if (out_shapes)
+        give_shapes(source, &p, out_shapes);
     for (size_t i = 0; i < p.places.buffer_count; i++)
         vkf__memory_plan_add(plan, context, VKF_MEMORY_DEVICE, p.places.buffer_bytes[i], &plan->weights_bytes);
 fail:

@@ -70,7 +70,9 @@ VKF_MUST_CHECK vkf_status vkf__weights_load(vkf_context *context, const vkf__mod
 void vkf__weights_free(vkf_context *context, vkf__weights *weights);
 
 // The sizes of the buffers that loading allocates are added to plan->weights_bytes. The file's header was read already.
+// out_shapes (may be NULL): the tensors as they will be, in buffers that are not there; vkf__weights_free() afterwards.
 VKF_MUST_CHECK vkf_status vkf__weights_plan(vkf_context *context, const vkf__model_source *source,
-                                            vkf__weight_storage storage, vkf_memory_plan *plan);
+                                            vkf__weight_storage storage, vkf_memory_plan *plan,
+                                            vkf__weights *out_shapes);
 
 #endif

@@ -320,6 +320,32 @@ static void test_plans_are_what_is_allocated(void **state)
     vkf_model_destroy(&model);
 }
 
+// What a session of a model that is not loaded will take, of each kind of model.
+static void test_plans_of_sessions_need_no_model(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    static const char *const names[] = {"gpt2", "llama", "bart", "t5", "bert", "modernbert-masked-lm"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        for (int p = 0; p < VKF_MODEL_PRECISION_COUNT; p += VKF_MODEL_PRECISION_F16) {
+            const vkf_model_desc desc = {.directory = vkf_test_pretrained(names[i]),
+                                         .precision = (vkf_model_precision)p};
+            const vkf_session_desc session = {
+                .max_batch = 3, .max_source_len = 20, .max_target_len = 24, .max_logit_rows = 1};
+            vkf_memory_plan before, after;
+            if (vkf_model_plan_session(gpu->context, &desc, &session, &before) != VKF_OK)
+                fail_msg("%s: %s", names[i], gpu->last_error);
+            vkf_model *model = vkf_test_load_pretrained(gpu, desc.directory, desc.precision);
+            assert_int_equal(vkf_session_plan(model, &session, &after), VKF_OK);
+            assert_int_equal(before.weights_bytes, after.weights_bytes);
+            assert_int_equal(before.activations_bytes, after.activations_bytes);
+            assert_int_equal(before.cache_bytes, after.cache_bytes);
+            assert_int_equal(before.control_bytes, after.control_bytes);
+            for (uint32_t heap = 0; heap < after.heap_count; heap++)
+                assert_int_equal(before.heap_bytes[heap], after.heap_bytes[heap]);
+            vkf_model_destroy(&model);
+        }
+}
+
 // Room for so many sequences, of this many bytes: keys and values, whose rows are whole words.
 static void test_cache_has_rows_for_every_beam(void **state)
 {
@@ -569,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_every_tensor_counts),
         cmocka_unit_test(test_plans_are_what_is_allocated),
         cmocka_unit_test(test_stops),
+        cmocka_unit_test(test_plans_of_sessions_need_no_model),
         cmocka_unit_test(test_cache_has_rows_for_every_beam),
         cmocka_unit_test(test_beams_end),
         cmocka_unit_test(test_wrong_arguments_are_refused),

@@ -290,12 +290,25 @@ static void test_every_tensor_counts(void **state)
     }
 }
 
+// The T5 that is committed has what FLAN-T5 has: a gate, a projection of its own, and heads that are not as wide as d_model
+// together. Other seeds have others.
+static void test_t5_is_as_flan_t5_is(void **state)
+{
+    (void)state;
+    vkf__safetensors *file = vkf_test_open_safetensors(VKF_TEST_SOURCE_DIR "/tests/pretrained/t5", "model.safetensors");
+    const vkf__stored_tensor *query = vkf__safetensors_find(file, "encoder.block.0.layer.0.SelfAttention.q.weight");
+    assert_non_null(query);
+    assert_int_not_equal(query->shape[0], query->shape[1]);
+    assert_non_null(vkf__safetensors_find(file, "encoder.block.0.layer.1.DenseReluDense.wi_1.weight"));
+    assert_non_null(vkf__safetensors_find(file, "lm_head.weight"));
+    vkf__safetensors_close(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_logits_in_every_precision),
-        cmocka_unit_test(test_greedy_tokens),
-        cmocka_unit_test(test_generated_tokens),
+        cmocka_unit_test(test_logits_in_every_precision), cmocka_unit_test(test_greedy_tokens),
+        cmocka_unit_test(test_generated_tokens),          cmocka_unit_test(test_t5_is_as_flan_t5_is),
         cmocka_unit_test(test_every_tensor_counts),
     };
     return cmocka_run_group_tests_name("pretrained seq2seq", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);

@@ -113,14 +113,86 @@ static void test_dynamic_scaling(void **state)
     assert_memory_equal(row, own, sizeof row);
 }
 
+#define SHORT "[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7]"
+#define LONG "[1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.5]"
+
+// One list within the trained length, the other beyond it, for all positions of a sequence.
+static void test_longrope(void **state)
+{
+    static const float of_short[HALF] = {1,
+                                         0.287479758f,
+                                         0.0833333358f,
+                                         0.0243252143f,
+                                         0.00714285718f,
+                                         0.00210818532f,
+                                         0.000624999986f,
+                                         0.000186016332f};
+    static const float of_long[HALF] = {1,
+                                        0.210818499f,
+                                        0.0500000007f,
+                                        0.0126491114f,
+                                        0.00333333341f,
+                                        0.000790569466f,
+                                        0.000199999995f,
+                                        4.8650425e-05f};
+    static const struct {
+        const char *scaling;
+        int positions;
+        float scale;
+    } ways[] = {
+        // The ratio of 48 to 16 positions, whether it is said or not; a factor that is given; an attention factor.
+        {"{\"rope_type\": \"longrope\", \"original_max_position_embeddings\": 16, \"short_factor\": " SHORT
+         ", \"long_factor\": " LONG "}",
+         48, 1.1816262629022296f},
+        {"{\"rope_type\": \"longrope\", \"factor\": 2.0, \"short_factor\": " SHORT ", \"long_factor\": " LONG
+         "}, \"original_max_position_embeddings\": 16, \"x\": {}",
+         48, 1.1816262629022296f},
+        {"{\"rope_type\": \"longrope\", \"factor\": 2.0, \"short_factor\": " SHORT ", \"long_factor\": " LONG "}", 16,
+         1.118033988749895f},
+        {"{\"rope_type\": \"longrope\", \"attention_factor\": 1.3, \"short_factor\": " SHORT ", \"long_factor\": " LONG
+         "}, \"original_max_position_embeddings\": 16, \"x\": {}",
+         48, 1.3f},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        recording_host recording;
+        vkf_model_config config;
+        float row[2 * HALF], own[2 * HALF];
+        if (load(*state, ways[i].scaling, ways[i].positions, &recording, &config) != VKF_OK)
+            fail_msg("%zu: %s", i, recording.text);
+        const vkf_rotary *rotary = &config.rotary;
+        assert_int_equal(config.max_target_len, ways[i].positions);
+        assert_int_equal(rotary->dynamic_from, 16);
+        assert_true(fabsf(rotary->scale - ways[i].scale) < 1e-6f);
+        check_frequencies(rotary, of_short);
+        vkf__rotary_rows(rotary, 5, 1, 17, row);
+        for (size_t k = 0; k < HALF; k++) {
+            assert_true(fabs((double)row[k] - (double)rotary->scale * cos(5 * (double)of_long[k])) < 1e-6);
+            assert_true(fabs((double)row[HALF + k] - (double)rotary->scale * sin(5 * (double)of_long[k])) < 1e-6);
+        }
+        vkf__rotary_rows(rotary, 5, 1, 16, row);
+        vkf__rotary_rows(rotary, 5, 1, 0, own);
+        assert_memory_equal(row, own, sizeof row);
+        assert_true(fabs((double)row[1] - (double)rotary->scale * cos(5 * (double)of_short[1])) < 1e-6);
+    }
+}
+
 static void test_what_is_refused(void **state)
 {
     static const struct {
         const char *scaling, *message;
         vkf_status status;
     } cases[] = {
-        {"{\"rope_type\": \"longrope\", \"factor\": 2.0}", "rope_type is \"longrope\"; supported: default, linear",
+        {"{\"rope_type\": \"longest\", \"factor\": 2.0}", "rope_type is \"longest\"; supported: default, linear",
          VKF_ERROR_UNSUPPORTED},
+        {"{\"rope_type\": \"longrope\", \"short_factor\": " SHORT "}", "long_factor is no list of 8 numbers",
+         VKF_ERROR_FORMAT},
+        {"{\"rope_type\": \"longrope\", \"short_factor\": [1, 2]}", "short_factor is no list of 8 numbers",
+         VKF_ERROR_FORMAT},
+        {"{\"rope_type\": \"longrope\", \"short_factor\": [1, 1, 1, 1, 1, 1, 1, \"a\"]}",
+         "short_factor[7] is no number above 0", VKF_ERROR_FORMAT},
+        {"{\"rope_type\": \"longrope\", \"short_factor\": " SHORT ", \"long_factor\": " LONG
+         ", \"original_max_position_embeddings\": 1}",
+         "LongRoPE from one position", VKF_ERROR_FORMAT},
         {"{\"rope_type\": \"linear\"}", "'factor' is missing", VKF_ERROR_FORMAT},
         {"{\"rope_type\": \"linear\", \"factor\": 0}", "factor of the rotary embedding is not above 0",
          VKF_ERROR_FORMAT},
@@ -147,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_kinds_of_scaling, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_dynamic_scaling, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_longrope, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_what_is_refused, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests_name("rotary", tests, NULL, NULL);

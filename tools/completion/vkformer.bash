@@ -58,7 +58,7 @@ _vkformer() {
         tokenize) words="--pair --no-special-tokens --max-len --no-truncation --decode --null --output --help" ;;
         tune) words="$common --json --shapes --types --time-cap" ;;
         kernels) words="$common --all --statistics --output" ;;
-        inspect) words="$common --json" ;;
+        inspect) words="$common --json --batch --context" ;;
         quantize) words="--type --help" ;;
         embed)
             words="$common --batch --max-len --dtype --quantize --files --output --out --compare --search --top"

@@ -13,9 +13,14 @@ typedef struct inspect_options {
     vkf_common_options common;
     const char *directory;
     bool json;
+    uint32_t batch, context; // context 0: not given
 } inspect_options;
 
-enum { OPT_JSON = VKF_OPT_OWN };
+enum { OPT_JSON = VKF_OPT_OWN, OPT_BATCH, OPT_CONTEXT };
+
+// As `run` and `embed` have them.
+#define DEFAULT_BATCH 8u
+#define DEFAULT_CONTEXT 2048u
 
 static const struct {
     const char *name;
@@ -34,28 +39,47 @@ static const struct {
 
 static void print_help(void)
 {
-    fputs("usage: vkformer inspect MODEL [--json]\n"
+    fputs("usage: vkformer inspect [OPTIONS] MODEL\n"
           "\n"
           "Says what the model in the directory MODEL is: its family and sizes, its tensors by type, the tensors that\n"
-          "are not read, and the bytes that its parameters take on the device in each precision. Nothing is loaded.\n"
+          "are not read, the bytes that its parameters take on the device in each precision, and those that a session\n"
+          "takes beside them in f32, for activations, for keys and values and for parameters of its own. Nothing is\n"
+          "loaded.\n"
           "A model that is not supported is described as far as that goes, with exit code 1.\n"
           "\n"
+          "  --batch N          of a session for so many texts (default 8)\n"
+          "  --context N        of so many tokens each (default: the model's, of decoders at most 2048)\n"
           "  --json             one JSON object\n"
           "\n" VKF_COMMON_HELP,
           stdout);
+}
+
+static bool parse_one(int opt, inspect_options *options)
+{
+    switch (opt) {
+    case OPT_JSON:
+        options->json = true;
+        return true;
+    case OPT_BATCH:
+        return vkf_parse_u32("--batch", optarg, 1, 1024, &options->batch);
+    case OPT_CONTEXT:
+        return vkf_parse_u32("--context", optarg, 2, 1u << 20, &options->context);
+    default:
+        return vkf_parse_common(opt, optarg, &options->common);
+    }
 }
 
 static bool parse(int argc, char **argv, inspect_options *options)
 {
     static const struct option long_options[] = {
         {"json", no_argument, NULL, OPT_JSON},
+        {"batch", required_argument, NULL, OPT_BATCH},
+        {"context", required_argument, NULL, OPT_CONTEXT},
         VKF_COMMON_LONG_OPTIONS,
         {0},
     };
     for (int opt; (opt = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-        if (opt == OPT_JSON)
-            options->json = true;
-        else if (!vkf_parse_common(opt, optarg, &options->common))
+        if (!parse_one(opt, options))
             return false;
     }
     if (!options->common.help && argc - optind != 1) {
@@ -157,6 +181,42 @@ static json_t *describe_plans(vkf_context *context, const char *directory)
     return object;
 }
 
+// As generators and embedders make it.
+static vkf_session_desc session_of(const inspect_options *options, const vkf_model_config *config)
+{
+    bool encoder = config->kind == VKF_MODEL_ENCODER;
+    uint32_t positions = config->kind == VKF_MODEL_DECODER ? config->max_target_len : config->max_source_len;
+    uint32_t usual = encoder && config->truncate_len > 0 ? config->truncate_len : positions;
+    if (!encoder && usual > DEFAULT_CONTEXT)
+        usual = DEFAULT_CONTEXT;
+    uint32_t context = options->context > 0 ? options->context : usual;
+    return (vkf_session_desc){
+        .max_batch = options->batch,
+        .max_source_len = context,
+        .max_target_len = context,
+        .max_logit_rows = encoder && config->head != VKF_HEAD_NONE ? 1 : 0,
+    };
+}
+
+// The bytes of a session beside the parameters, or null where it cannot be had.
+static json_t *describe_session(const inspect_options *options, vkf_context *context, const vkf_model_config *config)
+{
+    const vkf_model_desc model = {.directory = options->directory};
+    const vkf_session_desc session = session_of(options, config);
+    vkf_memory_plan plan;
+    if (vkf_model_plan_session(context, &model, &session, &plan) != VKF_OK)
+        return json_null();
+    json_t *object = json_object();
+    vkf_json_put_integer(object, "batch", session.max_batch);
+    vkf_json_put_integer(object, "context", session.max_source_len);
+    vkf_json_put_integer(object, "constants", plan.weights_bytes);
+    vkf_json_put_integer(object, "activations", plan.activations_bytes);
+    vkf_json_put_integer(object, "cache", plan.cache_bytes);
+    vkf_json_put_integer(object, "control", plan.control_bytes);
+    vkf_json_put_integer(object, "staging", plan.staging_bytes);
+    return object;
+}
+
 static json_t *describe(const inspect_options *options, vkf_context *context, const vkf__inspection *inspection)
 {
     json_t *object = json_object(), *unused = json_array();
@@ -176,6 +236,7 @@ static json_t *describe(const inspect_options *options, vkf_context *context, co
         vkf_context_device_info(context, &device);
         vkf_json_put_string(object, "device", device.name);
         json_object_set_new(object, "parameter_bytes", describe_plans(context, options->directory));
+        json_object_set_new(object, "session_bytes", describe_session(options, context, &inspection->source.config));
     }
     return object;
 }
@@ -259,7 +320,7 @@ static bool inspect(const inspect_options *options)
 
 int vkf_cmd_inspect(int argc, char **argv)
 {
-    inspect_options options = {0};
+    inspect_options options = {.batch = DEFAULT_BATCH};
     int code = VKF_EXIT_FAILED;
     if (vkf_common_init(&options.common)) {
         if (!parse(argc, argv, &options)) {
