@@ -1,16 +1,18 @@
 // General matrix multiply without shared memory, barriers or subgroup operations; semantics in shared/gemm.h. b is
 // packed (pack.comp): panels of 32 columns, (ceil(n / 32), k, 32), zeros beyond n; ldb is the distance between panels.
 //
-// One operand is "gathered": neighbouring invocations read different elements of it. The other is "uniform": the whole
+// One operand is "gathered": neighbouring invocations have different elements of it. The other is "uniform": the whole
 // workgroup reads the same element. An invocation multiplies GATHERED rows or columns of one by UNIFORM of the other.
 //   SOURCE_B = address | storage: invocations lie along m, a is gathered, b is uniform and read by device address or
 //     from a storage buffer.
-//   SOURCE_A = address: invocations lie along n, b is gathered and has 16 bits, which cost as much to unpack as to
-//     multiply unless many rows share it; a is uniform, f32, and read by device address with 64-bit integers.
+//   SOURCE_A = address: invocations lie along n, b is gathered; 16 bits cost as much to unpack as to multiply unless
+//     many rows share them. Both are read by device address with 64-bit integers: all invocations read the words of
+//     all, which follow each other, and each keeps its own. That is cheaper than a gather, and bound by memory alone.
 //
 // Invariants (the registry checks them): TILE_K is 4, 8, 12 or a multiple of 16. Along m: TILE_M is local size *
 // THREAD_M and TILE_N is THREAD_N, which is 8, 16 or a multiple of 32. Along n: TILE_M is THREAD_M, TILE_N is local
-// size * THREAD_N, and THREAD_N is even. Panels begin at a multiple of 16 bytes along m, of a word along n.
+// size * THREAD_N, THREAD_N is even, and twice the local size divides a panel. Panels begin at a multiple of 16 bytes
+// along m, of a word along n.
 // Grid: x over tiles of n, y over tiles of m, z over the batch.
 //
 // Made for compilers that keep an invocation's lanes in a vector register (lavapipe): a load from a uniform address is
@@ -71,19 +73,24 @@ layout(push_constant) uniform offsets_block
 #if BY_ADDRESS
     uvec2 uniform_address;
 #endif
+#if ALONG_N
+    uvec2 gathered_address;
+#endif
 };
 
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
 
 const uint PANEL = VKF_GEMM_PANEL;
-const uint BLOCK = TILE_K < 16 ? TILE_K : 16;
 #if ALONG_N
 const uint GATHERED = THREAD_N;
 const uint UNIFORM = THREAD_M;
+// Registers hold few sums all the time: what is gathered is then multiplied at once.
+const uint BLOCK = THREAD_M * THREAD_N <= 32 ? 1 : TILE_K < 16 ? TILE_K : 16;
 #else
 const uint GATHERED = THREAD_M;
 const uint UNIFORM = THREAD_N;
+const uint BLOCK = TILE_K < 16 ? TILE_K : 16;
 #endif
 const uint CHAINS = GATHERED < 4 ? 2 : 1;
 
@@ -95,11 +102,16 @@ const uint CHAINS = GATHERED < 4 ? 2 : 1;
 #endif
 
 // The uniform operand. A place in it is an address, or an index into a storage buffer of words.
-#if ALONG_N
+#if ALONG_N && SAME_TYPE(TYPE_A, f16)
+#define WORD float16_t
+#define WORD_BYTES 2
+#define WORD_ELEMENTS 1u
+#define ELEMENT_SHIFT 1u // log2 of an element's bytes
+#elif ALONG_N
 #define WORD float
 #define WORD_BYTES 4
 #define WORD_ELEMENTS 1u
-#define ELEMENT_SHIFT 2u // log2 of an element's bytes
+#define ELEMENT_SHIFT 2u
 #elif SAME_TYPE(TYPE_B, f32)
 #define WORD vec4
 #define WORD_BYTES 16
@@ -160,8 +172,15 @@ PLACE advance(PLACE place, uint elements)
 #endif
 
 #if ALONG_N
-layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uint b_data[]; };
-const uint PAIR = 2; // neighbouring columns that an invocation reads as one
+layout(buffer_reference, buffer_reference_align = 4, std430) readonly buffer gathered_words { uint data[]; };
+// Neighbouring columns that an invocation reads as one, and log2 of an element's bytes.
+#if SAME_TYPE(TYPE_B, f32)
+const uint PAIR = 1;
+const uint GATHERED_SHIFT = 2;
+#else
+const uint PAIR = 2;
+const uint GATHERED_SHIFT = 1;
+#endif
 const uint UNIFORM_PLACES = 1;
 #else
 READ(TYPE_A, VKF_GEMM_BINDING_A, a)
@@ -172,7 +191,11 @@ const uint UNIFORM_PLACES = (THREAD_N + PANEL - 1) / PANEL;
 // What an invocation works on.
 uint row_first; // of the invocation
 uint col_first;
-uint gathered_at[GATHERED]; // first element of each gathered row or column
+#if ALONG_N
+uint64_t gathered_at[GATHERED / PAIR]; // addresses: row 0 of the pairs of the workgroup's invocations
+#else
+uint gathered_at[GATHERED]; // first element of each gathered row
+#endif
 PLACE uniform_at[UNIFORM_PLACES]; // along m: each panel's row k; along n: a's first element
 
 // The invocation's rows i < THREAD_M and columns j < THREAD_N in d, and where their sum is kept.
@@ -199,9 +222,10 @@ void find_operands(uint a_first, uint b_first)
     row_first = gl_WorkGroupID.y * TILE_M;
     col_first = gl_WorkGroupID.x * TILE_N + gl_LocalInvocationID.x * PAIR;
     uniform_at[0] = advance(first_place(), a_first);
-    [[unroll]] for (uint g = 0; g < GATHERED; ++g) {
-        uint col = col_of(g);
-        gathered_at[g] = b_first + min(col / PANEL, last_panel) * p.ldb + col % PANEL;
+    [[unroll]] for (uint g = 0; g < GATHERED / PAIR; ++g) {
+        uint col = gl_WorkGroupID.x * TILE_N + g * (gl_WorkGroupSize.x * PAIR);
+        uint first = b_first + min(col / PANEL, last_panel) * p.ldb + col % PANEL;
+        gathered_at[g] = packUint2x32(gathered_address) + (uint64_t(first) << GATHERED_SHIFT);
     }
 #else
     row_first = gl_WorkGroupID.y * TILE_M + gl_LocalInvocationID.x;
@@ -227,7 +251,7 @@ PLACE uniform_row(uint uniform_index, uint k)
 
 float uniform_load(PLACE place, uint uniform_index, uint step)
 {
-    return WORD_AT(place, TRANSPOSE_A != 0 ? step * p.lda : step);
+    return float(WORD_AT(place, TRANSPOSE_A != 0 ? step * p.lda : step));
 }
 #else
 PLACE uniform_row(uint uniform_index, uint k)
@@ -252,8 +276,18 @@ float gathered_load(uint gathered, uint k)
 #if !ALONG_N
     return a_load(gathered_at[gathered] + (TRANSPOSE_A != 0 ? k * p.lda : k));
 #else
-    vec2 pair = UNPACK(b_data[(b_offset + gathered_at[gathered / PAIR * PAIR] + k * PANEL) / 2]);
+    gathered_words words = gathered_words(gathered_at[gathered / PAIR] + (uint64_t(k * PANEL) << GATHERED_SHIFT));
+    uint word = words.data[0];
+    [[unroll]] for (uint i = 1; i < gl_WorkGroupSize.x; ++i) {
+        uint other = words.data[i]; // read whatever the invocation: a condition for each would cost more
+        word = gl_LocalInvocationID.x == i ? other : word;
+    }
+#if SAME_TYPE(TYPE_B, f32)
+    return uintBitsToFloat(word);
+#else
+    vec2 pair = UNPACK(word);
     return gathered % PAIR == 0 ? pair.x : pair.y;
+#endif
 #endif
 }
 

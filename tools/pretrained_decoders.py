@@ -18,7 +18,7 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_generation import NEW_TOKENS, fresh, generate, make_telling
+from pretrained_generation import NEW_TOKENS, beam_of, fresh, generate, make_telling
 from pretrained_shared import (BOS, EOS, PAD, POSITIONS, REAL_VOCAB, TEXTS, VOCAB, byte_level_bpe, contiguous, randomise, rope,
                                write_lines)
 
@@ -186,7 +186,7 @@ def write_texts(family, model, directory):
             continue
         generated = [token for token in tokens[0].tolist() if token != PAD]
         lines.append({"text": text, "tokens": ids, "generated": generated,
-                      "output": tokenizer.decode(generated, skip_special_tokens=True)})
+                      "output": tokenizer.decode(generated, skip_special_tokens=True), **beam_of(model, ids)})
     write_lines(os.path.join(directory, "expected.jsonl"), lines)
 
 

@@ -1,8 +1,8 @@
 """What generate() of transformers adds to prompts, from models whose texts say something.
 
-i.greedy: (B, 12) I32 with do_sample=False; i.beam, of cases 1 and 2: with num_beams=3, length_penalty=0.8 and
-early_stopping=True. Behind an end token is padding. What generation_config.json has besides is in force. Nothing of it is a
-tie: it stays when noise is added to the logits.
+i.greedy: (B, 12) I32 with do_sample=False; i.beam, of cases 1 and 2: with BEAM; and of these cases, where it is no tie, what
+other options give, i.NAME with OTHERS[NAME]. Behind an end token is padding. What generation_config.json has
+besides is in force. Nothing of it is a tie: it stays when noise is added to the logits.
 """
 import copy
 
@@ -12,6 +12,12 @@ import transformers
 NEW_TOKENS = 12
 BEAM_CASES = (1, 2)
 BEAM = dict(num_beams=3, length_penalty=0.8, early_stopping=True)
+OTHERS = {
+    "penalty": dict(repetition_penalty=1.5),
+    "beam_off": dict(num_beams=2, length_penalty=1.3, early_stopping=False),
+    "beam_never": dict(num_beams=4, length_penalty=2.0, early_stopping="never", repetition_penalty=1.5),
+    "beam_short": dict(num_beams=4, length_penalty=-0.5, early_stopping=False),
+}
 ATTEMPTS = 100
 SPECIAL = 4  # ids below it are not for texts
 
@@ -98,7 +104,20 @@ def generate_all(model, prompts, variety):
             out["%d.beam" % i] = generate(model, rows, **BEAM)
         if any(tokens is None for tokens in out.values()):
             return None
-    return {name: tokens.int() for name, tokens in out.items()} if says_something(model, out, variety) else None
+    if not says_something(model, out, variety):
+        return None
+    for i in BEAM_CASES:
+        for name, options in OTHERS.items():
+            tokens = generate(model, prompts[i], **options)
+            if tokens is not None:
+                out["%d.%s" % (i, name)] = tokens
+    return {name: tokens.int() for name, tokens in out.items()}
+
+
+def beam_of(model, ids):
+    """What BEAM makes of a row of tokens, for expected.jsonl; nothing where it is a tie."""
+    tokens = generate(model, [torch.tensor(ids)], **BEAM)
+    return {} if tokens is None else {"beam": [token for token in tokens[0].tolist() if token != model.config.pad_token_id]}
 
 
 def make_telling(make, what, dtype, variety=NEW_TOKENS):

@@ -4,7 +4,7 @@ cases.safetensors holds for each case i: i.ids (B, S), padded on the right, i.le
 begin with decoder_start_token_id, as I32; i.hidden (B, S, d_model), the encoder's output, zeros where there is padding,
 and i.logits (B, L, V) as F32; i.greedy and, for some, i.beam (B, 12), of which pretrained_generation.py tells. Rows are
 computed alone, without their padding. marian has source.spm, target.spm and vocab.json, too, and expected.jsonl: texts, their
-tokens, what greedy generation makes of them, and its text. It needs sentencepiece.
+tokens, what greedy generation makes of them, its text, and what beams make of them. It needs sentencepiece.
 """
 import io
 import os
@@ -14,7 +14,7 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_generation import generate, make_telling
+from pretrained_generation import beam_of, generate, make_telling
 from pretrained_shared import POSITIONS, REAL_VOCAB, TEXTS, VOCAB, contiguous, randomise, write_json, write_lines
 
 SHAPES = [(1, 1, 1), (1, 17, 6), (3, 9, 8), (2, 30, 5)]  # batch, source and target length
@@ -175,7 +175,8 @@ def write_texts(model, directory):
             continue
         generated = [token for token in tokens[0].tolist() if token != model.config.pad_token_id]
         lines.append({"text": text, "tokens": ids, "generated": generated,
-                      "output": tokenizer.decode(generated, skip_special_tokens=True, use_source_tokenizer=False)})
+                      "output": tokenizer.decode(generated, skip_special_tokens=True, use_source_tokenizer=False),
+                      **beam_of(model, ids)})
     write_lines(os.path.join(directory, "expected.jsonl"), lines)
 
 

@@ -10,8 +10,7 @@
 extern "C" {
 #endif
 
-// A DECODER, or a SEQ2SEQ model of one of transformers' families; its tokenizer and a session of its own. The second kind
-// is run greedily alone, and its texts come when they are whole.
+// A DECODER, or a SEQ2SEQ model of one of transformers' families; its tokenizer and a session of its own.
 typedef struct vkf_generator vkf_generator;
 
 typedef struct vkf_generator_desc {
@@ -21,6 +20,8 @@ typedef struct vkf_generator_desc {
     uint32_t max_batch;   // prompts that run together; 0: 1
     uint32_t max_context; // tokens of a prompt and its continuation, of SEQ2SEQ of each; 0: the model's, at most 2048
     uint32_t max_prompt_len;  // as in vkf_session_desc
+    uint32_t max_beams;       // as in vkf_session_desc
+    vkf_dtype cache_dtype;    // the same
     vkf_progress_fn progress; // optional, of loading: as in vkf_model_desc
     void *progress_user;
 } vkf_generator_desc;
@@ -55,9 +56,10 @@ typedef struct vkf_generator_args {
     uint32_t count;
     uint32_t max_new_tokens; // 0: until the context is full
     vkf_sampling sampling;
+    vkf_beam_search beams; // with more than one, sampling.temperature is 0, and there are no stops
     const vkf_text *stops; // optional, (stop_count): a continuation ends before the first of them (reason EOS)
     uint32_t stop_count;
-    vkf_text_fn on_text; // optional
+    vkf_text_fn on_text; // optional; with beams, whose texts are not known before, at the end
     void *on_text_user;
     vkf_progress_fn progress; // optional; of a prompt, per part, as in vkf_generate_args
     void *progress_user;
@@ -67,9 +69,8 @@ typedef struct vkf_generator_args {
 
 // Prompts of like length run together, whatever their order. Greedy continuations do not depend on their neighbours, but for
 // where the context is full (with max_new_tokens 0) and dynamic rotary scaling: there the longest prompt of a batch decides.
-// Statuses: INVALID_ARGUMENT, UNSUPPORTED (sampling with SEQ2SEQ), TOO_LARGE (a prompt and max_new_tokens exceed the
-// context), CANCELLED, OUT_OF_HOST_MEMORY,
-// DEVICE_LOST, VULKAN.
+// Statuses: INVALID_ARGUMENT, UNSUPPORTED (temperature or stops with beams), TOO_LARGE (a prompt and max_new_tokens exceed
+// the context, or beams max_beams), CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args *args);
 
 #ifdef __cplusplus

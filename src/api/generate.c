@@ -10,7 +10,8 @@ static vkf_status fail_argument(const vkf_session *session, const char *why)
 static vkf_status check_prompts(const vkf_session *session, const vkf_generate_args *args)
 {
     const vkf__host *host = &session->context->host;
-    uint32_t vocab = session->model->config.target_vocab;
+    const vkf_model_config *config = &session->model->config;
+    uint32_t vocab = config->kind == VKF_MODEL_SEQ2SEQ ? config->source_vocab : config->target_vocab;
     const int32_t *id = args->prompt_ids;
     for (uint32_t row = 0; row < args->batch; row++) {
         if (args->prompt_lengths[row] == 0)
@@ -29,8 +30,9 @@ vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *a
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_status status = VKF_OK;
-    if (session->model->config.kind != VKF_MODEL_DECODER || session->desc.max_target_len < 2)
-        return fail_argument(session, "the model does not continue prompts, or max_target_len is below 2");
+    vkf_model_kind kind = session->model->config.kind;
+    if ((kind != VKF_MODEL_DECODER && kind != VKF_MODEL_SEQ2SEQ) || session->desc.max_target_len < 2)
+        return fail_argument(session, "the model does not generate tokens, or max_target_len is below 2");
     if (args->batch == 0 || !args->prompt_ids || !args->prompt_lengths || !args->out_ids || !args->out_lengths ||
         (args->stop_count > 0 && !args->stop_ids))
         return fail_argument(session,

@@ -44,6 +44,8 @@ vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *
         .max_source_len = generator->max_context,
         .max_target_len = generator->max_context,
         .max_prompt_len = desc->max_prompt_len,
+        .max_beams = desc->max_beams,
+        .cache_dtype = desc->cache_dtype,
     };
     VKF_TRY(vkf_session_create(generator->text.model, &session, &generator->session));
     *out_generator = generator;
@@ -104,11 +106,8 @@ vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args 
         return vkf__fail(
             &generator->context->host, VKF_ERROR_INVALID_ARGUMENT,
             "vkf_generator_run: count is 0, or out_continuations, prompts, stops or the bytes of one is NULL");
-    const vkf_sampling *sampling = &args->sampling;
-    if (generator->text.model->config.kind == VKF_MODEL_SEQ2SEQ &&
-        (sampling->temperature != 0.0f || sampling->repetition_penalty > 0.0f))
+    if (args->beams.num_beams > 1 && args->stop_count > 0)
         return vkf__fail(&generator->context->host, VKF_ERROR_UNSUPPORTED,
-                         "vkf_generator_run: a model of encoder and decoder is run greedily alone; temperature and "
-                         "repetition_penalty are not for it");
+                         "vkf_generator_run: beam search looks for tokens that end a sequence, not for stop strings");
     return vkf__generator_run(generator, args);
 }

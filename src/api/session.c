@@ -34,7 +34,14 @@ static vkf_session_desc complete_decoder(const vkf_session_desc *desc)
         .target_mask = {.key_kind = desc->max_batch > 1 ? VKF_MASK_BOOL_EXCLUDE : VKF_MASK_NONE,
                         .causal = VKF_CAUSAL_TOP_LEFT},
         .attention_weights = desc->attention_weights,
+        .max_beams = desc->max_beams > 0 ? desc->max_beams : 1,
     };
+}
+
+// Halves are kept as halves whatever is asked for.
+static vkf_dtype cache_dtype_of(const vkf_model *model, const vkf_session_desc *desc)
+{
+    return model->dtype == VKF_DTYPE_F16 && desc->cache_dtype == VKF_DTYPE_F32 ? VKF_DTYPE_F16 : desc->cache_dtype;
 }
 
 // A token model's masks follow from its tokens: padding by pad_id, the target causal; an encoder's from its lengths.
@@ -42,6 +49,7 @@ static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc 
 {
     vkf_session_desc full = *desc;
     full.max_prompt_len = desc->max_target_len;
+    full.max_beams = desc->max_beams > 0 ? desc->max_beams : 1;
     if (model->config.kind == VKF_MODEL_SEQ2SEQ) {
         full.source_mask = (vkf_attention_mask){.key_kind = VKF_MASK_BOOL_EXCLUDE};
         full.memory_mask = full.source_mask;
@@ -56,6 +64,7 @@ static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc 
             .max_source_len = desc->max_source_len,
             .max_target_len = 1, // it has no decoder
             .max_prompt_len = 1,
+            .max_beams = full.max_beams,
             .max_logit_rows = desc->max_logit_rows > 0 ? 1 : 0,
             .source_mask = {.key_kind = VKF_MASK_LENGTHS},
             .attention_weights = desc->attention_weights,
@@ -63,7 +72,13 @@ static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc 
     }
     if (model->config.kind == VKF_MODEL_DECODER)
         full = complete_decoder(desc);
+    full.cache_dtype = cache_dtype_of(model, desc);
     return full;
+}
+
+static bool generates_tokens(const vkf_model *model)
+{
+    return model->config.kind == VKF_MODEL_DECODER || model->config.kind == VKF_MODEL_SEQ2SEQ;
 }
 
 static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, const vkf_session_desc *desc)
@@ -100,6 +115,15 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
     if (model->config.kind == VKF_MODEL_DECODER && desc->max_target_len > model->config.max_target_len)
         return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: max_target_len %u beyond the model's %u positions",
                          check->function, desc->max_target_len, model->config.max_target_len);
+    if (desc->cache_dtype != VKF_DTYPE_F32 && desc->cache_dtype != VKF_DTYPE_F16)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: cache_dtype is neither F32 nor F16",
+                         check->function);
+    if (desc->max_beams > VKF_MAX_BEAMS || (desc->max_beams > 1 && !generates_tokens(model)) ||
+        (desc->max_beams > 1 && desc->attention_weights))
+        return vkf__fail(
+            check->host, VKF_ERROR_INVALID_ARGUMENT,
+            "%s: max_beams is above %u, or the model generates no tokens, or attention_weights are asked for",
+            check->function, VKF_MAX_BEAMS);
     if (desc->attention_weights && (model->config.num_decoder_layers == 0 || model->config.kind == VKF_MODEL_DECODER))
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
                          "%s: attention_weights of a model with no cross attention", check->function);

@@ -110,6 +110,8 @@ static vkf_status warm_kernel(warm_up *warm, const vkf__kernel *kernel)
     case VKF_OP_ROTARY:    // and so do what these are made of
     case VKF_OP_GATE:
     case VKF_OP_SAMPLE:
+    case VKF_OP_TOP: // these are for beams
+    case VKF_OP_REORDER:
     case VKF_OP_ROOF_COPY: // for measurements alone
     case VKF_OP_ROOF_READ:
     case VKF_OP_ROOF_FMA:

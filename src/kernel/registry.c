@@ -18,10 +18,12 @@
 #include "shared/pack.h"
 #include "shared/permute.h"
 #include "shared/pool.h"
+#include "shared/reorder.h"
 #include "shared/roof.h"
 #include "shared/rotary.h"
 #include "shared/sample.h"
 #include "shared/softmax.h"
+#include "shared/top.h"
 
 const char *vkf__op_name(vkf__op op)
 {
@@ -35,6 +37,8 @@ const char *vkf__op_name(vkf__op op)
         [VKF_OP_ADDITIVE_SCORES] = "additive_scores",
         [VKF_OP_ARGMAX] = "argmax",
         [VKF_OP_SAMPLE] = "sample",
+        [VKF_OP_TOP] = "top",
+        [VKF_OP_REORDER] = "reorder",
         [VKF_OP_COPY] = "copy",
         [VKF_OP_HEAD_MEAN] = "head_mean",
         [VKF_OP_POOL] = "pool",
@@ -90,6 +94,12 @@ static uint32_t row_float_shared_bytes(const vkf__config *config)
 static uint32_t sample_shared_bytes(const vkf__config *config)
 {
     return 4 * (3 * config->local_size + VKF_SAMPLE_BINS + VKF_SAMPLE_BIN_GROUPS + 3);
+}
+
+// A key and an index for each invocation, and its part of a sum.
+static uint32_t top_shared_bytes(const vkf__config *config)
+{
+    return 4 * 3 * config->local_size;
 }
 
 static bool sample_valid(const vkf__config *config)
@@ -183,6 +193,13 @@ static const vkf__config roof_configs[] = {
         .valid = sample_valid                                                                                      \
     }
 
+#define TOP(suffix, x)                                                                                              \
+    {                                                                                                               \
+        .name = "top." suffix, .op = VKF_OP_TOP, .types = TYPES(x), .type_count = 1, .operand_count = 3,            \
+        .params_bytes = sizeof(struct vkf_top_params), .spec_count = VKF_TOP_SPEC_COUNT, .configs = sample_configs, \
+        .config_count = COUNT(sample_configs), .shared_bytes = top_shared_bytes, .valid = power_of_two              \
+    }
+
 #define POOL(suffix, native, x)                                                                                    \
     {                                                                                                              \
         .name = "pool." suffix, .op = VKF_OP_POOL, .types = TYPES(x), .type_count = 1,                             \
@@ -247,50 +264,51 @@ static const vkf__config roof_configs[] = {
         .spec_count = VKF_GEMM_SPEC_COUNT, .tile_count = 5, .configs = list, .config_count = COUNT(list),           \
         .valid = gemm_rows_valid, .rank = order                                                                     \
     }
-#define GEMM_COLUMNS(suffix, of, a, b, d)                                                                             \
-    {                                                                                                                 \
-        .name = "gemm_address_n." suffix, .module = "gemm_address_n." of, .op = VKF_OP_GEMM, .types = TYPES(a, b, d), \
-        .type_count = 3, .needs = VKF_NEEDS_INT64, .operand_count = 4,                                                \
-        .operands = TYPES(VKF_OPERAND_ADDRESS, VKF_OPERAND_STORAGE), .b_layouts = 1u << VKF_GEMM_B_PANELS,            \
-        .transposes_a = true, .params_bytes = sizeof(struct vkf_gemm_params), .spec_count = VKF_GEMM_SPEC_COUNT,      \
-        .tile_count = 5, .configs = gemm_address_n_configs, .config_count = COUNT(gemm_address_n_configs),            \
-        .valid = gemm_columns_valid, .rank = rank_address_n                                                           \
+#define BOTH_ADDRESS TYPES(VKF_OPERAND_ADDRESS, VKF_OPERAND_ADDRESS)
+#define GEMM_COLUMNS(suffix, need, a, b, d, order)                                                                  \
+    {                                                                                                               \
+        .name = "gemm_address_n." suffix, .op = VKF_OP_GEMM, .types = TYPES(a, b, d), .type_count = 3,              \
+        .needs = VKF_NEEDS_INT64 | (need), .operand_count = 4, .operands = BOTH_ADDRESS,                            \
+        .b_layouts = 1u << VKF_GEMM_B_PANELS, .transposes_a = true, .params_bytes = sizeof(struct vkf_gemm_params), \
+        .spec_count = VKF_GEMM_SPEC_COUNT, .tile_count = 5, .configs = gemm_address_n_configs,                      \
+        .config_count = COUNT(gemm_address_n_configs), .valid = gemm_columns_valid, .rank = order                   \
     }
 #define B_ADDRESS TYPES(VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS)
 #define GEMM_DIRECT(suffix, native, a, b, d, list)                                                    \
     GEMM_ROWS("gemm_address", suffix, native, a, b, d, B_ADDRESS, gemm_address_##list, rank_address), \
         GEMM_ROWS("gemm_direct", suffix, native, a, b, d, ALL_STORAGE, gemm_direct_configs, rank_direct)
 
-#define ATTENTION(shader, suffix, of, native, in, out, access, rows_of_four, spec, list, order)                        \
-    {                                                                                                                  \
-        .name = shader "." suffix, .module = of, .op = VKF_OP_ATTENTION, .types = TYPES(in, in, out), .type_count = 3, \
-        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 6, .operands = access,                       \
-        .quads = rows_of_four, .params_bytes = sizeof(struct vkf_attention_params), .spec_count = spec,                \
-        .tile_count = 4, .splits = true, .shares_rows = true, .configs = list, .config_count = COUNT(list),            \
-        .unfit = attention_unfit, .valid = attention_valid, .rank = order                                              \
+#define ATTENTION(shader, suffix, of, native, q, kv, out, access, rows_of_four, spec, list, order)                    \
+    {                                                                                                                 \
+        .name = shader "." suffix, .module = of, .op = VKF_OP_ATTENTION, .types = TYPES(q, kv, out), .type_count = 3, \
+        .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 6, .operands = access,                      \
+        .quads = rows_of_four, .params_bytes = sizeof(struct vkf_attention_params), .spec_count = spec,               \
+        .tile_count = 4, .splits = true, .shares_rows = true, .configs = list, .config_count = COUNT(list),           \
+        .unfit = attention_unfit, .valid = attention_valid, .rank = order                                             \
     }
 #define ALL_TEXEL4 TYPES(VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4)
 #define ALL_TEXEL TYPES(VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL)
 #define KV_ADDRESS TYPES(VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS, VKF_OPERAND_ADDRESS)
 #define ALL_STORAGE TYPES(VKF_OPERAND_STORAGE)
-#define ATTENTION_TEXEL4(suffix, of, native, in, out)                                               \
-    ATTENTION("attention_texel4", suffix, "attention_texel." of, native, in, out, ALL_TEXEL4, true, \
+#define ATTENTION_TEXEL4(suffix, of, native, in, out)                                                   \
+    ATTENTION("attention_texel4", suffix, "attention_texel." of, native, in, in, out, ALL_TEXEL4, true, \
               VKF_ATTENTION_TEXEL_SPEC_COUNT, attention_texel_configs, rank_texel)
-#define ATTENTION_TEXEL(suffix, of, native, in, out)                                               \
-    ATTENTION("attention_texel", suffix, "attention_texel." of, native, in, out, ALL_TEXEL, false, \
+#define ATTENTION_TEXEL(suffix, of, native, in, out)                                                   \
+    ATTENTION("attention_texel", suffix, "attention_texel." of, native, in, in, out, ALL_TEXEL, false, \
               VKF_ATTENTION_TEXEL_SPEC_COUNT, attention_texel_configs, rank_texel_single)
-#define ATTENTION_ADDRESS(suffix, native, in, out)                                                             \
-    ATTENTION("attention_address", suffix, NULL, native, in, out, KV_ADDRESS, false, VKF_ATTENTION_SPEC_COUNT, \
+#define ATTENTION_ADDRESS(suffix, native, in, out)                                                                 \
+    ATTENTION("attention_address", suffix, NULL, native, in, in, out, KV_ADDRESS, false, VKF_ATTENTION_SPEC_COUNT, \
               attention_address_configs, rank_address)
-#define ATTENTION_ADDRESS_HALF(suffix, native, in, out)                                                       \
-    ATTENTION("attention_address", suffix, NULL, native, in, out, KV_ADDRESS, true, VKF_ATTENTION_SPEC_COUNT, \
+#define ATTENTION_ADDRESS_HALF(suffix, native, in, out)                                                           \
+    ATTENTION("attention_address", suffix, NULL, native, in, in, out, KV_ADDRESS, true, VKF_ATTENTION_SPEC_COUNT, \
               attention_address_half_configs, rank_address)
-#define ATTENTION_DIRECT(suffix, native, in, out)                                                              \
-    ATTENTION("attention_direct", suffix, NULL, native, in, out, ALL_STORAGE, false, VKF_ATTENTION_SPEC_COUNT, \
+#define ATTENTION_DIRECT(suffix, native, in, out)                                                                  \
+    ATTENTION("attention_direct", suffix, NULL, native, in, in, out, ALL_STORAGE, false, VKF_ATTENTION_SPEC_COUNT, \
               attention_storage_configs, rank_direct)
-#define ATTENTION_TILED(suffix, native, in, out)                                                                      \
+#define ATTENTION_TILED(suffix, native, in, out) ATTENTION_TILED_OF(suffix, native, in, in, out)
+#define ATTENTION_TILED_OF(suffix, native, q, kv, out)                                                                \
     {                                                                                                                 \
-        .name = "attention_tiled." suffix, .op = VKF_OP_ATTENTION, .types = TYPES(in, in, out), .type_count = 3,      \
+        .name = "attention_tiled." suffix, .op = VKF_OP_ATTENTION, .types = TYPES(q, kv, out), .type_count = 3,       \
         .needs = (native) ? VKF_NEEDS_STORAGE_16BIT : 0, .operand_count = 6, .splits = true,                          \
         .params_bytes = sizeof(struct vkf_attention_params), .spec_count = VKF_ATTENTION_SPEC_COUNT, .tile_count = 4, \
         .configs = attention_tiled_configs, .config_count = COUNT(attention_tiled_configs),                           \
@@ -445,6 +463,14 @@ const vkf__kernel vkf__kernels[] = {
     ATTENTION_DIRECT("f16p_f16p_f16p", false, H, H),
     ATTENTION_DIRECT("f16_f16_f32", true, H, F),
     ATTENTION_DIRECT("f16p_f16p_f32", false, H, F),
+    // Keys and values in half the bytes behind activations in f32.
+    ATTENTION("attention_texel4", "f32_f16_f32", "attention_texel.f32", false, F, H, F, ALL_TEXEL4, true,
+              VKF_ATTENTION_TEXEL_SPEC_COUNT, attention_texel_configs, rank_texel),
+    ATTENTION("attention_texel", "f32_f16_f32", "attention_texel.f32", false, F, H, F, ALL_TEXEL, false,
+              VKF_ATTENTION_TEXEL_SPEC_COUNT, attention_texel_configs, rank_texel_single),
+    ATTENTION_TILED_OF("f32_f16p_f32", false, F, H, F),
+    ATTENTION("attention_direct", "f32_f16p_f32", NULL, false, F, H, F, ALL_STORAGE, false, VKF_ATTENTION_SPEC_COUNT,
+              attention_storage_configs, rank_direct),
     ATTENTION_COOPMAT("f16_f16_f16", true, H, H, H),
     ATTENTION_COOPMAT("f16_f16_f32", false, H, H, F),
     ATTENTION_REDUCE("f32", false, F),
@@ -452,10 +478,12 @@ const vkf__kernel vkf__kernels[] = {
     ATTENTION_REDUCE("f16p", false, H),
     GEMM_DIRECT("f32_f32_f32", false, F, F, F, configs),
     GEMM_DIRECT("f32_f16_f32", true, F, H, F, half_configs),
-    GEMM_COLUMNS("f32_f16p_f32", "f16p_f32", F, H, F),
+    GEMM_COLUMNS("f32_f16p_f32", 0, F, H, F, rank_address_n),
     GEMM_DIRECT("f32_f16p_f32", false, F, H, F, half_configs),
-    GEMM_COLUMNS("f32_bf16p_f32", "bf16p_f32", F, B, F),
+    GEMM_COLUMNS("f32_bf16p_f32", 0, F, B, F, rank_address_n),
     GEMM_DIRECT("f32_bf16p_f32", false, F, B, F, half_configs),
+    GEMM_COLUMNS("f16_f16p_f16", VKF_NEEDS_STORAGE_16BIT, H, H, H, rank_address_n_half),
+    GEMM_COLUMNS("f16_f16p_f32", VKF_NEEDS_STORAGE_16BIT, H, H, F, rank_address_n_half),
     GEMM_DIRECT("f16_f16_f16", true, H, H, H, half_configs),
     GEMM_DIRECT("f16p_f16p_f16p", false, H, H, H, half_configs),
     GEMV("f32_f32_f32", false, F, F, F),
@@ -503,6 +531,9 @@ const vkf__kernel vkf__kernels[] = {
     ARGMAX("f16", true, H),
     ARGMAX("f16p", false, H),
     SAMPLE("f32", F),
+    TOP("f32", F),
+    FLAT("reorder", VKF_OP_REORDER, "i32", false, VKF_DTYPE_I32, VKF_DTYPE_I32, 1, 2, vkf_reorder_params,
+         VKF_REORDER_SPEC_COUNT),
     POOL("f32", false, F),
     POOL("f16", true, H),
     POOL("f16p", false, H),

@@ -22,6 +22,8 @@ typedef enum vkf__op {
     VKF_OP_ADDITIVE_SCORES,
     VKF_OP_ARGMAX,
     VKF_OP_SAMPLE,
+    VKF_OP_TOP,
+    VKF_OP_REORDER,
     VKF_OP_COPY,
     VKF_OP_HEAD_MEAN,
     VKF_OP_POOL,

@@ -168,19 +168,22 @@ static const vkf__config gemm_direct_configs[] = {
     {.name = "8x16", .local_size = 8, .tile = {8, 16, 8, 1, 16}},
 };
 
-// Lanes along n, for halves, which are unpacked once for the rows of an invocation.
+// Lanes along n, for halves, which are unpacked once for the rows of an invocation. With few rows memory decides.
 static const vkf__config gemm_address_n_configs[] = {
-    {.name = "8x16", .local_size = 8, .tile = {8, 16, 16, 8, 2}, .max_m = 8},
-    {.name = "16x64", .local_size = 32, .tile = {16, 64, 16, 16, 2}, .max_m = 16},
-    {.name = "32x32", .local_size = 16, .tile = {32, 32, 16, 32, 2}},
-    {.name = "64x128", .local_size = 64, .tile = {64, 128, 8, 64, 2}},
+    {.name = "1x32", .local_size = 8, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
+    {.name = "4x32", .local_size = 8, .tile = {4, 32, 8, 4, 4}, .max_m = 4},
+    {.name = "8x32", .local_size = 8, .tile = {8, 32, 8, 8, 4}, .max_m = 24},
+    {.name = "32x64", .local_size = 8, .tile = {32, 64, 8, 32, 8}},
+    {.name = "64x32", .local_size = 8, .tile = {64, 32, 8, 64, 4}},
+    {.name = "32x16", .local_size = 8, .tile = {32, 16, 16, 32, 2}},
 };
 
 static bool gemm_columns_valid(const vkf__config *config)
 {
     const uint32_t *t = config->tile;
     bool depth = t[2] == 4 || t[2] == 8 || t[2] == 12 || (t[2] > 0 && t[2] % 16 == 0);
-    return depth && t[3] > 0 && t[0] == t[3] && t[4] > 0 && t[4] % 2 == 0 && t[1] == config->local_size * t[4];
+    bool lanes = config->local_size > 0 && VKF_GEMM_PANEL % (2 * config->local_size) == 0;
+    return depth && lanes && t[3] > 0 && t[0] == t[3] && t[4] > 0 && t[4] % 2 == 0 && t[1] == config->local_size * t[4];
 }
 
 static bool gemm_rows_valid(const vkf__config *config)

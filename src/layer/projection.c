@@ -94,21 +94,27 @@ static bool turns_heads(const vkf__attention_block *block)
     return vkf__present(&block->q_norm) || vkf__present(&block->rotary);
 }
 
+// Whether keys and values are stored in another type than they are made in.
+static bool converts(const vkf__attention_block *block, const vkf__attention_io *io)
+{
+    return vkf__present(&io->cache_k) && io->cache_k.dtype != block->dtype;
+}
+
 // k and v of this run: in the cache, or in temporaries with room for the extra rows. Keys that are turned yet come to the
-// cache by that.
+// cache by that, and those of another type by a copy.
 static vkf_status place_keys(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                              const vkf__attention_sizes *sizes, vkf__projected *out_k, vkf__projected *out_v)
 {
     vkf_status status = VKF_OK;
-    bool cached = vkf__present(&io->cache_k), turned = turns_heads(block);
+    bool cached = vkf__present(&io->cache_k), turned = turns_heads(block), copied = converts(block, io);
     uint32_t rows = cached ? sizes->key_new : sizes->key_len + vkf__extra_keys(block);
     vkf__projected k = {.span = io->cache_k, .width = block->kv_heads * block->head_dim, .stride = io->cache_len};
     vkf__projected v = {.span = io->cache_v, .width = block->kv_heads * block->v_head_dim, .stride = io->cache_len};
-    if (!cached || turned) {
+    if (!cached || turned || copied) {
         k.stride = rows;
         VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)sizes->batch * rows * k.width, &k.span));
     }
-    if (!cached) {
+    if (!cached || copied) {
         v.stride = rows;
         VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)sizes->batch * rows * v.width, &v.span));
     }
@@ -152,8 +158,9 @@ static vkf_status emit_keys(vkf__work *work, const vkf__attention_block *block, 
     const projection key = {"k_proj", io->key, block->kdim, params->k_weight, params->k_bias};
     const projection value = {"v_proj", io->value, block->vdim, params->v_weight, params->v_bias};
     VKF_TRY(place_keys(work, block, io, sizes, out_k, out_v));
-    VKF_TRY(emit_projection(work, &key, out_k, turns_heads(block) ? 0 : sizes->key_past, sizes));
-    VKF_TRY(emit_projection(work, &value, out_v, sizes->key_past, sizes));
+    bool copied = converts(block, io);
+    VKF_TRY(emit_projection(work, &key, out_k, copied || turns_heads(block) ? 0 : sizes->key_past, sizes));
+    VKF_TRY(emit_projection(work, &value, out_v, copied ? 0 : sizes->key_past, sizes));
     VKF_TRY(emit_extras(work, block, out_k, out_v, sizes));
 fail:
     return status;
@@ -183,7 +190,7 @@ static bool is_single_product(const vkf__attention_block *block, const vkf__atte
     bool whole_panels = !p->q_weight.panels || (block->heads * block->head_dim % VKF_GEMM_PANEL == 0 &&
                                                 block->kv_heads * block->head_dim % VKF_GEMM_PANEL == 0);
     // Keys and values that go to the cache as they are, are projected there at once.
-    bool stays = !vkf__present(&io->cache_k) || turns_heads(block);
+    bool stays = !vkf__present(&io->cache_k) || turns_heads(block) || converts(block, io);
     return self && stays && vkf__extra_keys(block) == 0 && sizes->key_new == sizes->query_len && (bias || no_bias) &&
            whole_panels && one_operand(&p->q_weight, &p->k_weight, &p->v_weight);
 }
@@ -274,25 +281,25 @@ fail:
     return status;
 }
 
-// Values that were projected side by side with queries and keys.
-static vkf_status emit_kept_values(vkf__work *work, const vkf__attention_io *io, const vkf__attention_sizes *sizes,
-                                   vkf__projected *v)
+// Keys or values that were projected side by side with queries, or in another type than that of the cache.
+static vkf_status emit_kept(vkf__work *work, const char *label, const vkf__span *cache, const vkf__attention_io *io,
+                            const vkf__attention_sizes *sizes, vkf__projected *x)
 {
     const vkf__copy_args copy = {
-        .label = "v_cache",
-        .x = v->span,
-        .out = io->cache_v,
+        .label = label,
+        .x = x->span,
+        .out = *cache,
         .outer = sizes->batch,
         .rows = sizes->key_new,
-        .cols = v->width,
-        .x_outer = v->stride * v->row,
-        .x_row = v->row,
-        .out_first = sizes->key_past * v->width,
-        .out_outer = io->cache_len * v->width,
-        .out_row = v->width,
+        .cols = x->width,
+        .x_outer = x->stride * x->row,
+        .x_row = x->row,
+        .out_first = sizes->key_past * x->width,
+        .out_outer = io->cache_len * x->width,
+        .out_row = x->width,
         .alpha = 1.0f,
     };
-    *v = in_cache(&io->cache_v, v->width, io->cache_len);
+    *x = in_cache(cache, x->width, io->cache_len);
     return vkf__emit_copy(work, &copy);
 }
 
@@ -305,14 +312,16 @@ vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *bl
     VKF_TRY(vkf__work_decide(work, is_single_product(block, io, sizes), &single));
     if (single) {
         VKF_TRY(emit_single_product(work, block, io, sizes, &made));
-        if (vkf__present(&io->cache_v))
-            VKF_TRY(emit_kept_values(work, io, sizes, &made.v));
     } else {
         VKF_TRY(emit_query(work, block, io, sizes, &made.q));
         VKF_TRY(emit_keys(work, block, io, sizes, &made.k, &made.v));
     }
+    if (vkf__present(&io->cache_v) && (single || converts(block, io)))
+        VKF_TRY(emit_kept(work, "v_cache", &io->cache_v, io, sizes, &made.v));
     if (turns_heads(block))
         VKF_TRY(emit_turns(work, block, io, sizes, &made));
+    else if (converts(block, io))
+        VKF_TRY(emit_kept(work, "k_cache", &io->cache_k, io, sizes, &made.k));
     *out_projections = made;
 fail:
     return status;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "model/batch_order.h"
 #include "model/session_run.h"
 #include "model/text_stream.h"
@@ -147,9 +146,7 @@ fail:
     return status;
 }
 
-// ---- texts from a decoder alone
-
-static vkf_status continue_batch(generator_run *run, uint32_t count)
+static vkf_status run_batch(generator_run *run, uint32_t count)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &run->generator->context->host;
@@ -166,123 +163,17 @@ static vkf_status continue_batch(generator_run *run, uint32_t count)
         .prompt_lengths = lengths,
         .max_new_tokens = wanted,
         .sampling = run->args->sampling,
+        .beams = run->args->beams,
         .on_token = take_token,
         .on_token_user = run,
         .progress = run->args->progress,
         .progress_user = run->args->progress_user,
     };
-    VKF_TRY(generate(run, &args, wanted > 0 ? wanted : run->generator->max_context - longest));
+    VKF_TRY(generate(run, &args, wanted > 0 ? wanted : vkf__session_room(run->generator->session, longest)));
 fail:
     vkf__free(host, lengths);
     vkf__free(host, ids);
     return status;
-}
-
-// ---- texts from texts, by encoder and decoder
-
-// A batch's way through an encoder and a decoder.
-typedef struct translation {
-    int32_t *source_ids; // (batch, source_len), padded
-    int32_t *ids;        // (batch, max_len)
-    uint32_t *lengths;   // (batch)
-    uint32_t source_len, max_len;
-    double first_ns; // when the source was encoded
-} translation;
-
-static bool note_time(void *user, uint32_t done, uint32_t total, const char *what)
-{
-    translation *t = user;
-    (void)total;
-    (void)what;
-    if (done == 1)
-        t->first_ns = vkf__now_ns();
-    return true;
-}
-
-static vkf_status prepare_translation(const generator_run *run, uint32_t count, translation *t)
-{
-    vkf_status status = VKF_OK;
-    const vkf__host *host = &run->generator->context->host;
-    const vkf_model_config *config = &run->generator->text.model->config;
-    const int32_t *tokens = NULL;
-    for (uint32_t row = 0; row < count; row++) {
-        uint32_t len = tokens_of(run, run->rows[row].index, &tokens);
-        t->source_len = len > t->source_len ? len : t->source_len;
-    }
-    t->max_len = run->args->max_new_tokens > 0 ? run->args->max_new_tokens + 1 : run->generator->max_context;
-    if (t->source_len > run->generator->max_context || t->max_len > run->generator->max_context)
-        return vkf__fail(host, VKF_ERROR_TOO_LARGE,
-                         "the context is full: a text of %u tokens and %u new ones, there is room "
-                         "for %u of each",
-                         t->source_len, t->max_len - 1, run->generator->max_context);
-    VKF_ALLOC(host, t->source_ids, (size_t)count * t->source_len);
-    VKF_ALLOC(host, t->ids, (size_t)count * t->max_len);
-    VKF_ALLOC(host, t->lengths, count);
-    for (uint32_t row = 0; row < count; row++) {
-        uint32_t len = tokens_of(run, run->rows[row].index, &tokens);
-        for (uint32_t i = 0; i < t->source_len; i++)
-            t->source_ids[(size_t)row * t->source_len + i] = i < len ? tokens[i] : config->pad_id;
-    }
-fail:
-    return status;
-}
-
-// The tokens of a row behind the one that decoding begins with, through its text stream as if they came one by one.
-static vkf_status keep_translation(generator_run *run, uint32_t row, const translation *t)
-{
-    vkf_status status = VKF_OK;
-    const vkf_model_config *config = &run->generator->text.model->config;
-    const int32_t *ids = t->ids + (size_t)row * t->max_len + 1;
-    uint32_t count = t->lengths[row] - 1, taken = 0;
-    vkf__text_stream_init(&run->streams[row], &run->generator->text.tokenizer, run->args->stops, run->args->stop_count);
-    run->callback_status = VKF_OK;
-    while (taken < count && take_token(run, row, ids[taken++]))
-        ;
-    VKF_TRY(run->callback_status);
-    bool eos = taken == count && count > 0 && ids[count - 1] == config->eos_id;
-    VKF_TRY(keep(run, row, ids, taken, eos ? VKF_STOP_EOS : taken < count ? VKF_STOP_CALLER : VKF_STOP_LENGTH));
-    run->cost.new_tokens += taken;
-fail:
-    vkf__text_stream_free(&run->streams[row]);
-    return status;
-}
-
-static vkf_status translate_batch(generator_run *run, uint32_t count)
-{
-    vkf_status status = VKF_OK;
-    const vkf__host *host = &run->generator->context->host;
-    const int32_t *tokens = NULL;
-    translation t = {0};
-    VKF_TRY(prepare_translation(run, count, &t));
-    const vkf_greedy_args args = {
-        .batch = count,
-        .source_len = t.source_len,
-        .source_ids = t.source_ids,
-        .max_len = t.max_len,
-        .out_ids = t.ids,
-        .out_lengths = t.lengths,
-        .progress = note_time,
-        .progress_user = &t,
-    };
-    double began_ns = vkf__now_ns();
-    VKF_TRY(vkf__session_greedy(run->generator->session, &args));
-    run->cost.prompt_ns += t.first_ns - began_ns;
-    run->cost.new_ns += vkf__now_ns() - t.first_ns;
-    for (uint32_t row = 0; row < count; row++) {
-        run->cost.prompt_tokens += tokens_of(run, run->rows[row].index, &tokens);
-        VKF_TRY(keep_translation(run, row, &t));
-    }
-fail:
-    vkf__free(host, t.source_ids);
-    vkf__free(host, t.ids);
-    vkf__free(host, t.lengths);
-    return status;
-}
-
-static vkf_status run_batch(generator_run *run, uint32_t count)
-{
-    bool translates = run->generator->text.model->config.kind == VKF_MODEL_SEQ2SEQ;
-    return translates ? translate_batch(run, count) : continue_batch(run, count);
 }
 
 vkf_status vkf__generator_run(vkf_generator *generator, const vkf_generator_args *args)

@@ -17,7 +17,7 @@ static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf
     session->context = model->context;
     session->desc = *desc;
     session->last_group = -1;
-    session->sampling = (vkf_sampling){.top_p = 1.0f, .repetition_penalty = 1.0f};
+    session->sampling = vkf__no_sampling();
     VKF_TRY(vkf__session_lay_out(session, out_layout));
     VKF_TRY(vkf__session_make_stages(session));
     for (size_t i = 0; i < session->stage_count; i++) {

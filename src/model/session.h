@@ -45,9 +45,15 @@ typedef struct vkf__session_sizes {
                           // ENCODER 0: its head does nothing
     bool choose;          // the head writes the next token of each sequence
     bool project_memory;  // the cross caches are not filled yet
+    // Of a STEP, whose rows are then batch * beams, those of a sequence side by side; they share its cross caches.
+    uint32_t beams; // 0: 1
+    // Where beams follow others: positions of the caches from moved_from up to target_past change rows, as spans.moves says.
+    uint32_t move_count, moved_from;
+    // With choose: instead of a token, so many of the most probable ones of each row, to spans.top.
+    uint32_t candidates;
 } vkf__session_sizes;
 
-// Everything that stages share, as spans. The masks are absent where the descriptor asks for none.
+// Everything that stages share, as spans. The masks are absent where the descriptor asks for none. R is B * max_beams.
 typedef struct vkf__session_spans {
     vkf__span positions; // (max_len, d_model) f32; of SEQ2SEQ
     vkf__span rotary;    // (max_target_len, or an ENCODER's max_source_len, rotary.dim) f32: see op/rotary.h
@@ -58,17 +64,19 @@ typedef struct vkf__session_spans {
     vkf__span source_ids;               // (B, S) i32, host-visible
     vkf__span source_types;             // (B, S) i32, host-visible; of encoders with token types
     vkf__span
-        target_ids;   // (B, max_target_len) i32, host-visible; a DECODER's rows are led by the number of their first
+        target_ids;   // (R, max_target_len) i32, host-visible; a DECODER's rows are led by the number of their first
                       // tokens that are padding
     vkf__span memory; // (B, S, d_model)
-    vkf__span seen;   // (B, ceil(target_vocab / 32)) i32, host-visible: a bit for each token of a DECODER's sequence
-    vkf__span hidden; // (B, T, d_model)
+    vkf__span seen;   // (R, ceil(target_vocab / 32)) i32, host-visible: a bit for each token of a sequence
+    vkf__span moves;  // (R * 3 / 2, 2) i32, host-visible: see op/reorder.h; absent without beams
+    vkf__span top;    // (R, candidates, 2) f32, host-visible: see op/top.h; absent without beams
+    vkf__span hidden; // (B, T, d_model), or (R, 1, d_model)
     vkf__span embeddings; // (B, d_model) f32; of encoders
-    vkf__span logits;     // (B, max_logit_rows, target_vocab) f32
+    vkf__span logits;     // (B, max_logit_rows, target_vocab) f32, or (R, 1, target_vocab)
     vkf__span source_mask, source_key_mask;
     vkf__span target_mask, target_key_mask;
     vkf__span memory_mask, memory_key_mask;
-    vkf__span *self_k, *self_v;   // per decoder layer, (B, max_target_len, num_kv_heads * head_dim)
+    vkf__span *self_k, *self_v;   // per decoder layer, (R, vkf__cache_len(), num_kv_heads * head_dim)
     vkf__span *cross_k, *cross_v; // per decoder layer that has a memory, (B, max_source_len, d_model)
     vkf__span *attention;         // per decoder layer, (B, H, T, S) f32; absent unless asked for
 } vkf__session_spans;
@@ -121,6 +129,12 @@ bool vkf__session_has_head(const vkf_session *session);
 uint32_t vkf__ids_row(const vkf_session *session);
 uint32_t vkf__ids_lead(const vkf_session *session);
 
+// Positions that a row of the caches has room for; with beams rows are whole words.
+uint32_t vkf__cache_len(const vkf_session *session);
+
+// The most candidates that a run may ask for; 0: none.
+uint32_t vkf__max_candidates(const vkf_session *session);
+
 // session_stages.c ---------------------------------------------------------------------------------------------------
 
 VKF_MUST_CHECK vkf_status vkf__session_make_stages(vkf_session *session);
@@ -133,6 +147,12 @@ VKF_MUST_CHECK vkf_status vkf__emit_final_norm(vkf_session *session, vkf__stage 
 // session_head.c
 VKF_MUST_CHECK vkf_status vkf__emit_encoder_head(vkf_session *session, vkf__stage *stage,
                                                  const vkf__session_sizes *sizes);
+
+// Tokens chosen by their logits alone.
+static inline vkf_sampling vkf__no_sampling(void)
+{
+    return (vkf_sampling){.top_p = 1.0f, .repetition_penalty = 1.0f};
+}
 
 // session.c ----------------------------------------------------------------------------------------------------------
 

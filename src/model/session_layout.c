@@ -36,6 +36,11 @@ static void append_masks(region *r, const vkf_attention_mask *mask, uint64_t bat
             append(r, vkf__mask_dtype(mask->key_kind), batch, mask->key_kind == VKF_MASK_LENGTHS ? 1 : keys, 1);
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static void lay_out_state(vkf_session *session, region *r)
 {
     const vkf_model_config *config = &session->model->config;
@@ -47,17 +52,16 @@ static void lay_out_state(vkf_session *session, region *r)
     bool decoder = config->kind == VKF_MODEL_DECODER;
     if (!decoder)
         s->memory = append(r, dtype, b, source, d);
-    s->hidden = append(r, dtype, b, desc->max_prompt_len, d);
+    s->hidden = append(r, dtype, b, larger(desc->max_prompt_len, desc->max_beams), d);
     if (config->kind == VKF_MODEL_SEQ2SEQ || decoder)
-        s->logits =
-            append(r, VKF_DTYPE_F32, b, desc->max_logit_rows > 0 ? desc->max_logit_rows : 1, config->target_vocab);
+        s->logits = append(r, VKF_DTYPE_F32, b, larger(desc->max_logit_rows, desc->max_beams), config->target_vocab);
     if (config->kind == VKF_MODEL_ENCODER)
         s->embeddings = append(r, VKF_DTYPE_F32, b, d, 1);
     if (vkf__session_has_head(session))
         s->logits = append(r, VKF_DTYPE_F32, b, config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION ? 1 : source,
                            config->head_outputs);
     append_masks(r, &desc->source_mask, b, h, source, source, &s->source_mask, &s->source_key_mask);
-    append_masks(r, &desc->target_mask, b, h, target, target, &s->target_mask, &s->target_key_mask);
+    append_masks(r, &desc->target_mask, b * desc->max_beams, h, target, target, &s->target_mask, &s->target_key_mask);
     append_masks(r, &desc->memory_mask, b, h, target, source, &s->memory_mask, &s->memory_key_mask);
     for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
         s->attention[i] = (vkf__span){0};
@@ -70,12 +74,13 @@ static void lay_out_cache(vkf_session *session, region *r)
 {
     const vkf_model_config *config = &session->model->config;
     vkf__session_spans *s = &session->spans;
-    vkf_dtype dtype = session->model->dtype;
+    vkf_dtype dtype = session->desc.cache_dtype;
     const vkf__stack stack = vkf__stack_of(config, true);
     uint64_t b = session->desc.max_batch, width = (uint64_t)stack.kv_heads * stack.head_dim;
+    uint64_t rows = b * session->desc.max_beams;
     for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
-        s->self_k[i] = append(r, dtype, b, session->desc.max_target_len, width);
-        s->self_v[i] = append(r, dtype, b, session->desc.max_target_len, width);
+        s->self_k[i] = append(r, dtype, rows, vkf__cache_len(session), width);
+        s->self_v[i] = append(r, dtype, rows, vkf__cache_len(session), width);
         if (config->kind == VKF_MODEL_DECODER)
             continue;
         s->cross_k[i] = append(r, dtype, b, session->desc.max_source_len, width);
@@ -92,6 +97,23 @@ bool vkf__session_has_head(const vkf_session *session)
 uint32_t vkf__ids_lead(const vkf_session *session)
 {
     return session->model->config.kind == VKF_MODEL_DECODER ? 1 : 0;
+}
+
+uint32_t vkf__cache_len(const vkf_session *session)
+{
+    const vkf__stack stack = vkf__stack_of(&session->model->config, true);
+    uint32_t len = session->desc.max_target_len;
+    bool odd = stack.kv_heads * stack.head_dim % 2 != 0 && len % 2 != 0;
+    return len + (odd && session->desc.max_beams > 1);
+}
+
+uint32_t vkf__max_candidates(const vkf_session *session)
+{
+    const vkf_model_config *config = &session->model->config;
+    uint32_t most = (1 + VKF_MAX_EOS) * session->desc.max_beams + config->banned_count;
+    if (session->desc.max_beams < 2)
+        return 0;
+    return most < config->target_vocab ? most : config->target_vocab;
 }
 
 uint32_t vkf__ids_row(const vkf_session *session)
@@ -124,10 +146,15 @@ static void lay_out_tokens(vkf_session *session, region *constants, region *ids)
         s->window_rotary = append(constants, VKF_DTYPE_F32, longest, config->window_rotary.dim, 1);
     if (source)
         s->source_ids = append(ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
-    if (target)
-        s->target_ids = append(ids, VKF_DTYPE_I32, desc->max_batch, vkf__ids_row(session), 1);
-    if (config->kind == VKF_MODEL_DECODER)
-        s->seen = append(ids, VKF_DTYPE_I32, desc->max_batch, (config->target_vocab + 31) / 32, 1);
+    if (target) {
+        uint64_t rows = (uint64_t)desc->max_batch * desc->max_beams;
+        s->target_ids = append(ids, VKF_DTYPE_I32, rows, vkf__ids_row(session), 1);
+        s->seen = append(ids, VKF_DTYPE_I32, rows, (config->target_vocab + 31) / 32, 1);
+        if (desc->max_beams > 1) {
+            s->moves = append(ids, VKF_DTYPE_I32, rows + rows / 2, 2, 1);
+            s->top = append(ids, VKF_DTYPE_F32, rows, vkf__max_candidates(session), 2);
+        }
+    }
     if (config->kind == VKF_MODEL_ENCODER && config->token_types > 0)
         s->source_types = append(ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
 }

@@ -239,8 +239,7 @@ typedef struct generated {
     uint32_t max_len;
 } generated;
 
-// One column of the (B, max_target_len) token ids on the device.
-static vkf_status write_first_tokens(vkf_session *session, uint32_t batch)
+vkf_status vkf__session_write_first_tokens(vkf_session *session, uint32_t batch)
 {
     vkf_status status = VKF_OK;
     const vkf__span *ids = &session->spans.target_ids;
@@ -332,6 +331,7 @@ vkf_status vkf__session_greedy(vkf_session *session, const vkf_greedy_args *args
         .source_ids = args->source_ids,
     };
     size_t count = (size_t)args->batch * out.max_len;
+    session->sampling = vkf__no_sampling();
     VKF_ALLOC(host, out.ids, count);
     VKF_ALLOC(host, out.lengths, args->batch);
     for (size_t i = 0; i < count; i++)
@@ -339,7 +339,7 @@ vkf_status vkf__session_greedy(vkf_session *session, const vkf_greedy_args *args
     for (uint32_t b = 0; b < args->batch; b++)
         out.lengths[b] = 1;
     VKF_TRY(vkf__session_encode(session, &encode));
-    VKF_TRY(write_first_tokens(session, args->batch));
+    VKF_TRY(vkf__session_write_first_tokens(session, args->batch));
     VKF_TRY(generate(session, args, &out));
     memcpy(args->out_ids, out.ids, count * sizeof out.ids[0]);
     memcpy(args->out_lengths, out.lengths, args->batch * sizeof out.lengths[0]);

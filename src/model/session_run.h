@@ -8,11 +8,18 @@ VKF_MUST_CHECK vkf_status vkf__session_encode(vkf_session *session, const vkf_en
 VKF_MUST_CHECK vkf_status vkf__session_decode(vkf_session *session, const vkf_decode_args *args);
 VKF_MUST_CHECK vkf_status vkf__session_greedy(vkf_session *session, const vkf_greedy_args *args);
 
-// generation.c: of a DECODER ------------------------------------------------------------------------------------------
+// The token that a SEQ2SEQ decoder begins with: one column of its ids.
+VKF_MUST_CHECK vkf_status vkf__session_write_first_tokens(vkf_session *session, uint32_t batch);
 
+// prompt.c: of a DECODER
 VKF_MUST_CHECK vkf_status vkf__session_decode_tokens(vkf_session *session, const vkf_decode_args *args);
+
+// generation.c -------------------------------------------------------------------------------------------------------
+
 // TOO_LARGE where prompts of up to `longest` tokens and so many new ones have no room. No new ones: 1.
 VKF_MUST_CHECK vkf_status vkf__session_check_room(const vkf_session *session, uint32_t longest, uint32_t new_tokens);
+// New tokens that there is room for behind such prompts.
+uint32_t vkf__session_room(const vkf_session *session, uint32_t longest);
 VKF_MUST_CHECK vkf_status vkf__session_generate(vkf_session *session, const vkf_generate_args *args);
 
 #endif

@@ -7,7 +7,9 @@
 #include "op/embed.h"
 #include "op/gemm.h"
 #include "op/layer_norm.h"
+#include "op/reorder.h"
 #include "op/sample.h"
+#include "op/top.h"
 
 static const char *const group_names[VKF_STAGES_COUNT] = {"encoder", "decoder", "step"};
 
@@ -85,7 +87,16 @@ vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage
         .logit_rows = step || vkf__session_has_head(session) ? 1 : rows,
         .choose = true,
         .project_memory = true,
+        .beams = step ? desc->max_beams : 1,
+        .move_count = step && desc->max_beams > 1 ? desc->max_batch * desc->max_beams : 0,
+        .candidates = vkf__max_candidates(session),
     };
+}
+
+// Sequences that a run goes on with.
+static uint32_t rows_of(const vkf__session_sizes *sizes)
+{
+    return sizes->beams > 1 ? sizes->batch * sizes->beams : sizes->batch;
 }
 
 // What is added to the words of one side; absent: nothing.
@@ -189,7 +200,7 @@ static vkf_status emit_embed(vkf_session *session, vkf__stage *stage, const vkf_
     vkf__embed_args words = source ? source_words(session, sizes) : target_words(session, sizes);
     words.label = "embed";
     words.positions = positions_of(session, source);
-    words.batch = sizes->batch;
+    words.batch = rows_of(sizes);
     words.dim = config->d_model;
     words.scale = scaled ? sqrtf((float)config->d_model) : 1.0f;
     VKF_TRY(vkf__emit_embed(&stage->work, &words));
@@ -285,8 +296,44 @@ static vkf_status emit_encoder(vkf_session *session, vkf__stage *stage, const vk
     return vkf__emit_encoder_layer(&stage->work, &block, &io, &self);
 }
 
+// Words of a cache row in front of a position.
+static uint64_t words_before(const vkf_session *session, vkf_dtype dtype, uint32_t position, bool up)
+{
+    const vkf__stack stack = vkf__stack_of(&session->model->config, true);
+    uint64_t bytes = (uint64_t)position * stack.kv_heads * stack.head_dim * vkf_dtype_size(dtype);
+    return (bytes + (up ? 3 : 0)) / 4;
+}
+
+// Beams take over what is in the caches of those that they follow. At either end of what moves there may be half a word
+// more: before it rows are alike, and behind it nothing is yet.
+static vkf_status emit_moves(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    const vkf__session_spans *s = &session->spans;
+    const vkf__span caches[] = {s->self_k[stage->layer], s->self_v[stage->layer]};
+    static const char *const labels[] = {"k_moves", "v_moves"};
+    for (size_t i = 0; session->desc.max_beams > 1 && i < 2; i++) {
+        vkf_dtype dtype = caches[i].dtype;
+        uint64_t first = words_before(session, dtype, sizes->moved_from, false);
+        uint64_t end = sizes->move_count > 0 ? words_before(session, dtype, sizes->target_past, true) : first;
+        const vkf__reorder_args reorder = {
+            .label = labels[i],
+            .x = caches[i],
+            .moves = s->moves,
+            .row_words = (uint32_t)words_before(session, dtype, vkf__cache_len(session), false),
+            .first = (uint32_t)first,
+            .count = (uint32_t)(end - first),
+            .move_count = sizes->move_count,
+        };
+        VKF_TRY(vkf__emit_reorder(&stage->work, &reorder));
+    }
+fail:
+    return status;
+}
+
 static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
+    vkf_status status = VKF_OK;
     const vkf__session_spans *s = &session->spans;
     const vkf__transformer_block block = block_of(session, stage);
     uint32_t i = stage->layer, len = session->desc.max_target_len;
@@ -301,7 +348,7 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
                  .bias_row = step ? 0 : len,
                  .cache_k = s->self_k[i],
                  .cache_v = s->self_v[i],
-                 .cache_len = session->desc.max_target_len},
+                 .cache_len = vkf__cache_len(session)},
         .cross = {.key = s->memory,
                   .mask = s->memory_mask,
                   .key_mask = s->memory_key_mask,
@@ -311,21 +358,26 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
                   .cache_len = session->desc.max_source_len},
     };
     const vkf__attention_sizes self = {
-        .batch = sizes->batch,
+        .batch = rows_of(sizes),
         .query_len = sizes->target_len,
         .key_len = sizes->target_past + sizes->target_len,
         .key_new = sizes->target_len,
         .key_past = sizes->target_past,
     };
+    // Beams of a sequence are the queries of one memory.
     const vkf__attention_sizes cross = {
         .batch = sizes->batch,
-        .query_len = sizes->target_len,
+        .query_len = sizes->beams > 1 ? sizes->beams : sizes->target_len,
         .key_len = sizes->source_len,
         .key_new = sizes->project_memory ? sizes->source_len : 0,
     };
+    if (step)
+        VKF_TRY(emit_moves(session, stage, sizes));
     if (session->model->config.kind == VKF_MODEL_DECODER)
         return vkf__emit_encoder_layer(&stage->work, &block, &io, &self); // a decoder without memory
     return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
+fail:
+    return status;
 }
 
 vkf_status vkf__emit_final_norm(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
@@ -342,7 +394,7 @@ vkf_status vkf__emit_final_norm(vkf_session *session, vkf__stage *stage, const v
         .out = x,
         .weight = vkf__span_of(&norm->weight),
         .bias = vkf__span_of(&norm->bias),
-        .rows = sizes->batch * (encoder ? sizes->source_len : sizes->target_len),
+        .rows = rows_of(sizes) * (encoder ? sizes->source_len : sizes->target_len),
         .dim = session->model->config.d_model,
         .eps = session->model->config.layer_norm_eps,
         .rms = session->model->config.norm == VKF_NORM_RMS,
@@ -363,7 +415,7 @@ static vkf_status emit_logits(vkf_session *session, vkf__stage *stage, const vkf
         .b = vkf__span_of(&weights->projection),
         .bias = vkf__span_of(&weights->projection_bias),
         .d = session->spans.logits,
-        .m = sizes->batch * sizes->logit_rows,
+        .m = rows_of(sizes) * sizes->logit_rows,
         .n = config->target_vocab,
         .k = d,
         .batch = 1,
@@ -442,17 +494,32 @@ fail:
     return status;
 }
 
-// Both ways of choosing are recorded; in a run one of them has nothing to do.
+static vkf_status emit_top(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, uint32_t rows)
+{
+    const vkf__top_args top = {
+        .label = "top",
+        .x = session->spans.logits,
+        .seen = session->spans.seen,
+        .out = session->spans.top,
+        .rows = rows,
+        .cols = session->model->config.target_vocab,
+        .k = sizes->candidates,
+        .repetition_penalty = session->sampling.repetition_penalty,
+    };
+    return session->desc.max_beams > 1 ? vkf__emit_top(&stage->work, &top) : VKF_OK;
+}
+
+// All ways of choosing are recorded; in a run one of them has something to do. Beam search leaves out itself what is banned:
+// it counts in the probabilities of the others.
 static vkf_status emit_choice(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     vkf_status status = VKF_OK;
-    uint32_t rows = sizes->choose ? sizes->batch : 0;
-    VKF_TRY(emit_bans(session, stage, rows));
-    if (session->model->config.kind != VKF_MODEL_DECODER)
-        return emit_argmax(session, stage, sizes, rows);
-    bool planned = stage->work.mode != VKF_WORK_UPDATE;
-    VKF_TRY(emit_argmax(session, stage, sizes, planned || !samples(session) ? rows : 0));
-    VKF_TRY(emit_sample(session, stage, sizes, planned || samples(session) ? rows : 0));
+    uint32_t rows = sizes->choose ? rows_of(sizes) : 0;
+    bool planned = stage->work.mode != VKF_WORK_UPDATE, searches = sizes->candidates > 0;
+    VKF_TRY(emit_bans(session, stage, planned || !searches ? rows : 0));
+    VKF_TRY(emit_argmax(session, stage, sizes, planned || (!searches && !samples(session)) ? rows : 0));
+    VKF_TRY(emit_sample(session, stage, sizes, planned || (!searches && samples(session)) ? rows : 0));
+    VKF_TRY(emit_top(session, stage, sizes, planned || searches ? rows : 0));
 fail:
     return status;
 }

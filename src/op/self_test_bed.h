@@ -74,6 +74,8 @@ vkf_status vkf__bed_softmax(vkf__bed *bed);
 vkf_status vkf__bed_layer_norm(vkf__bed *bed);
 vkf_status vkf__bed_argmax(vkf__bed *bed);
 vkf_status vkf__bed_sample(vkf__bed *bed);
+vkf_status vkf__bed_top(vkf__bed *bed);
+vkf_status vkf__bed_reorder(vkf__bed *bed);
 vkf_status vkf__bed_pack(vkf__bed *bed);
 vkf_status vkf__bed_permute(vkf__bed *bed);
 vkf_status vkf__bed_copy(vkf__bed *bed);

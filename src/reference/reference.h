@@ -152,6 +152,10 @@ void vkf__ref_sample_probabilities(const vkf__ref_sample_desc *desc, double *out
 uint32_t vkf__ref_sample(const vkf__ref_sample_desc *desc, uint32_t row, double *probabilities, double *sorted,
                          double *out_margin);
 
+// The k most probable tokens of one row of logits, as shared/top.h says: out (k, 2). `seen` is optional.
+void vkf__ref_top(uint32_t cols, const float *x, const uint32_t *seen, float repetition_penalty, uint32_t k,
+                  float *out);
+
 // Multi-head attention, as vkf_attention_desc describes it.
 typedef struct vkf__ref_attention_desc {
     uint32_t batch, q_len, k_len;

@@ -101,3 +101,41 @@ uint32_t vkf__ref_sample(const vkf__ref_sample_desc *desc, uint32_t row, double 
     }
     return chosen;
 }
+
+static double log_probability(double value, double log_sum, bool penalised, float penalty)
+{
+    value -= log_sum;
+    return !penalised ? value : value < 0 ? value * (double)penalty : value / (double)penalty;
+}
+
+// Whether the first of two goes before the second, which stands behind it.
+static bool goes_before(double first, double second)
+{
+    return isnan(first) || !(second > first || isnan(second));
+}
+
+void vkf__ref_top(uint32_t cols, const float *x, const uint32_t *seen, float repetition_penalty, uint32_t k, float *out)
+{
+    double peak = -INFINITY, sum = 0;
+    for (uint32_t i = 0; i < cols; i++)
+        peak = x[i] > peak ? x[i] : peak;
+    for (uint32_t i = 0; i < cols; i++)
+        sum += exp(x[i] - peak);
+    const double log_sum = peak + log(sum);
+    for (uint32_t made = 0; made < k; made++) {
+        double best = 0;
+        uint32_t best_col = UINT32_MAX;
+        for (uint32_t col = 0; col < cols; col++) {
+            bool penalised = seen && (seen[col / 32] >> (col % 32) & 1), taken = false;
+            double value = log_probability((double)x[col], log_sum, penalised, repetition_penalty);
+            for (uint32_t i = 0; i < made; i++)
+                taken = taken || (uint32_t)out[2 * i] == col;
+            if (taken || (best_col != UINT32_MAX && goes_before(best, value)))
+                continue;
+            best = value;
+            best_col = col;
+        }
+        out[2 * made] = (float)best_col;
+        out[2 * made + 1] = (float)best;
+    }
+}

@@ -27,7 +27,8 @@ static const char *const VARIANTS[] = {
 // One, odd, prime, around tiles of 8, 16, 32 and 64, a panel less and more one column. Types other than f32 take every
 // other one: what they change is how elements are read and written.
 static const uint32_t SHAPES[][3] = {
-    {1, 33, 32}, {2, 31, 100}, {8, 65, 64}, {9, 32, 20}, {17, 97, 44}, {37, 41, 43}, {65, 129, 68}, {1, 1, 4},
+    {1, 33, 32},  {2, 31, 100},  {8, 65, 64}, {9, 32, 20}, {17, 97, 44},
+    {37, 41, 43}, {65, 129, 68}, {1, 1, 4},   {3, 97, 75},
 };
 
 static void run_weights(vkf_test_ops *ops, const vkf_test_gemm_types *types, double tolerance)

@@ -12,6 +12,7 @@
 // Larger than every case, and prompts in parts that divide none of them.
 #define MAX_BATCH 4
 #define PROMPT_LEN 7
+#define LONGEST_CONTEXT 64
 
 static const char *const families[] = {"gpt2", "gpt_neox", "llama", "mistral", "qwen2", "qwen3"};
 #define FAMILIES (sizeof families / sizeof families[0])
@@ -37,20 +38,33 @@ static run load_run(const vkf__safetensors *file, unsigned number)
     };
 }
 
-static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model)
+// Models of a real size have room for far more than is needed here.
+static uint32_t context_of(vkf_model *model)
 {
     vkf_model_config config;
     vkf_model_get_config(model, &config);
+    return config.max_target_len < LONGEST_CONTEXT ? config.max_target_len : LONGEST_CONTEXT;
+}
+
+static vkf_session *make_session_with(vkf_test_gpu *gpu, vkf_model *model, uint32_t max_beams, vkf_dtype cache_dtype)
+{
     const vkf_session_desc desc = {
         .max_batch = MAX_BATCH,
-        .max_target_len = config.max_target_len,
+        .max_target_len = context_of(model),
         .max_logit_rows = 5,
         .max_prompt_len = PROMPT_LEN,
+        .max_beams = max_beams,
+        .cache_dtype = cache_dtype,
     };
     vkf_session *session = NULL;
     if (vkf_session_create(model, &desc, &session) != VKF_OK)
         fail_msg("%s", gpu->last_error);
     return session;
+}
+
+static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model, uint32_t max_beams)
+{
+    return make_session_with(gpu, model, max_beams, VKF_DTYPE_F32);
 }
 
 // Logits of padding, which mean nothing, as zeros.
@@ -70,13 +84,6 @@ static void decode(vkf_test_gpu *gpu, vkf_session *session, const run *r, float 
         fail_msg("%s", gpu->last_error);
     for (uint32_t b = 0; b < r->batch; b++)
         memset(logits + (size_t)b * r->len * r->vocab, 0, (size_t)starts[b] * r->vocab * sizeof *logits);
-}
-
-static uint32_t context_of(vkf_model *model)
-{
-    vkf_model_config config;
-    vkf_model_get_config(model, &config);
-    return config.max_target_len;
 }
 
 static bool is_dynamic(vkf_model *model)
@@ -114,15 +121,15 @@ static void check_run(vkf_test_gpu *gpu, vkf_session *session, const run *r, con
     free(logits);
 }
 
-static void check_logits(vkf_test_gpu *gpu, const char *family, size_t precision)
+static void check_logits(vkf_test_gpu *gpu, const char *family, const vkf_test_bound *bound, vkf_dtype cache_dtype)
 {
-    const vkf_test_bound *bound = &vkf_test_bounds[precision];
     vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained(family), "cases.safetensors");
     vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(family), bound->precision);
-    vkf_session *session = make_session(gpu, model);
+    vkf_session *session = make_session_with(gpu, model, 0, cache_dtype);
     for (unsigned i = 0; i < CASES; i++) {
         const run whole = load_run(file, i);
-        const char *label = vkf_test_label(gpu, "%s, case %u, precision %zu, logits", family, i, precision);
+        const char *label = vkf_test_label(gpu, "%s, case %u, precision %d, cache %d, logits", family, i,
+                                           (int)bound->precision, (int)cache_dtype);
         for (uint32_t b = 0; is_dynamic(model) && b < whole.batch; b++) {
             const run row = row_of(&whole, b);
             check_run(gpu, session, &row, bound, label);
@@ -142,7 +149,15 @@ static void test_logits_in_every_precision(void **state)
     for (size_t f = 0; f < FAMILIES; f++)
         for (size_t p = 0; p < VKF_MODEL_PRECISION_COUNT; p++)
             if (vkf_test_has_turn(gpu, vkf_test_bounds[p].precision))
-                check_logits(gpu, families[f], p);
+                check_logits(gpu, families[f], &vkf_test_bounds[p], VKF_DTYPE_F32);
+}
+
+// What vkf_session_desc.cache_dtype states, behind each type of weights whose activations are f32.
+static void test_logits_with_keys_and_values_in_halves(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    for (size_t f = 0; f < FAMILIES; f++)
+        check_logits(gpu, families[f], &(vkf_test_bound){VKF_MODEL_PRECISION_F32, 1e-2, 1e-2}, VKF_DTYPE_F16);
 }
 
 // A case's rows without their padding, as prompts.
@@ -165,8 +180,8 @@ static void check_tokens(const char *label, const int32_t *tokens, const int32_t
                      expected[i]);
 }
 
-static void generate(vkf_test_gpu *gpu, vkf_session *session, const run *r, int32_t *out_ids, uint32_t *out_lengths,
-                     vkf_stop_reason *out_reasons)
+static void generate(vkf_test_gpu *gpu, vkf_session *session, const run *r, const vkf_test_generation *how,
+                     int32_t *out_ids, uint32_t *out_lengths, vkf_stop_reason *out_reasons)
 {
     int32_t ids[MAX_BATCH * 64];
     uint32_t lengths[MAX_BATCH];
@@ -176,6 +191,8 @@ static void generate(vkf_test_gpu *gpu, vkf_session *session, const run *r, int3
         .prompt_ids = ids,
         .prompt_lengths = lengths,
         .max_new_tokens = NEW_TOKENS,
+        .beams = how->beams,
+        .sampling = {.repetition_penalty = how->repetition_penalty},
         .out_ids = out_ids,
         .out_lengths = out_lengths,
         .out_reasons = out_reasons,
@@ -184,15 +201,21 @@ static void generate(vkf_test_gpu *gpu, vkf_session *session, const run *r, int3
         fail_msg("%s", gpu->last_error);
 }
 
-static void check_greedy(vkf_test_gpu *gpu, vkf_session *session, const run *r, const char *label)
+static void check_tokens_of(vkf_test_gpu *gpu, vkf_session *session, const run *r, const vkf_test_generation *how,
+                            const char *label)
 {
     int32_t ids[MAX_BATCH * NEW_TOKENS];
     uint32_t lengths[MAX_BATCH];
     vkf_stop_reason reasons[MAX_BATCH];
-    generate(gpu, session, r, ids, lengths, reasons);
+    generate(gpu, session, r, how, ids, lengths, reasons);
     check_tokens(label, ids, r->greedy, (size_t)r->batch * NEW_TOKENS);
     for (uint32_t b = 0; b < r->batch; b++)
         assert_true(lengths[b] == NEW_TOKENS || reasons[b] == VKF_STOP_EOS);
+}
+
+static void check_greedy(vkf_test_gpu *gpu, vkf_session *session, const run *r, const char *label)
+{
+    check_tokens_of(gpu, session, r, &(vkf_test_generation){0}, label);
 }
 
 static void test_greedy_tokens(void **state)
@@ -201,7 +224,7 @@ static void test_greedy_tokens(void **state)
     for (size_t f = 0; f < FAMILIES; f++) {
         vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
         vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(families[f]), VKF_MODEL_PRECISION_F32);
-        vkf_session *session = make_session(gpu, model);
+        vkf_session *session = make_session(gpu, model, 0);
         for (unsigned i = 0; i < CASES; i++) {
             const run whole = load_run(file, i);
             const char *label = vkf_test_label(gpu, "%s, case %u", families[f], i);
@@ -220,11 +243,40 @@ static void test_greedy_tokens(void **state)
     }
 }
 
+// Beams and penalties, of every case that has them: together, and each row alone.
+static void test_tokens_of_other_ways(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    for (size_t f = 0; f < FAMILIES; f++) {
+        vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
+        vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(families[f]), VKF_MODEL_PRECISION_F32);
+        vkf_session *session = make_session(gpu, model, 4);
+        for (unsigned i = 0; i < CASES; i++)
+            for (size_t b = 0; b < VKF_TEST_GENERATIONS; b++) {
+                run whole = load_run(file, i);
+                const char *label =
+                    vkf_test_label(gpu, "%s, case %u, %s", families[f], i, vkf_test_generations[b].name);
+                whole.greedy = vkf_test_generated(file, i, &vkf_test_generations[b]);
+                for (uint32_t r = 0; whole.greedy && r < whole.batch; r++) {
+                    const run row = row_of(&whole, r);
+                    if (row.len + NEW_TOKENS <= context_of(model))
+                        check_tokens_of(gpu, session, &row, &vkf_test_generations[b], label);
+                }
+                if (whole.greedy && !is_dynamic(model))
+                    check_tokens_of(gpu, session, &whole, &vkf_test_generations[b], label);
+            }
+        assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
+        vkf_session_destroy(&session);
+        vkf_model_destroy(&model);
+        vkf__safetensors_close(&file);
+    }
+}
+
 static bool differs(vkf_test_gpu *gpu, vkf_model *model, const void *user)
 {
     const run *r = user;
     size_t count = (size_t)r->len * r->vocab;
-    vkf_session *session = make_session(gpu, model);
+    vkf_session *session = make_session(gpu, model, 0);
     float *logits = calloc(count, sizeof *logits);
     assert_non_null(logits);
     decode(gpu, session, r, logits);
@@ -256,7 +308,7 @@ static void test_plans_are_what_is_allocated(void **state)
     vkf_context_memory_usage(gpu->context, &usage[0]);
     vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
     vkf_context_memory_usage(gpu->context, &usage[1]);
-    const vkf_session_desc desc = {.max_batch = 2, .max_target_len = 16};
+    const vkf_session_desc desc = {.max_batch = 2, .max_target_len = 16, .max_beams = 3};
     vkf_session *session = NULL;
     assert_int_equal(vkf_session_plan(model, &desc, &plans[1]), VKF_OK);
     assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
@@ -266,6 +318,98 @@ static void test_plans_are_what_is_allocated(void **state)
             assert_int_equal(usage[i + 1].used_bytes[heap] - usage[i].used_bytes[heap], plans[i].heap_bytes[heap]);
     vkf_session_destroy(&session);
     vkf_model_destroy(&model);
+}
+
+// Room for so many sequences, of this many bytes: keys and values, whose rows are whole words.
+static void test_cache_has_rows_for_every_beam(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("llama"), VKF_MODEL_PRECISION_F32);
+    vkf_model_config config;
+    vkf_model_get_config(model, &config);
+    const uint64_t width = (uint64_t)config.num_kv_heads * config.head_dim;
+    for (uint32_t beams = 1; beams <= 64; beams += 21) {
+        const vkf_session_desc desc = {.max_batch = 2, .max_target_len = 40, .max_beams = beams};
+        vkf_memory_plan plan;
+        assert_int_equal(vkf_session_plan(model, &desc, &plan), VKF_OK);
+        uint64_t one = 2ull * beams * 40 * width * sizeof(float), all = 2 * config.num_decoder_layers * one;
+        assert_in_range(plan.cache_bytes, all, all + 2ull * config.num_decoder_layers * 256);
+        vkf_session_desc half = desc;
+        half.cache_dtype = VKF_DTYPE_F16;
+        assert_int_equal(vkf_session_plan(model, &half, &plan), VKF_OK);
+        assert_in_range(plan.cache_bytes, all / 2, all / 2 + 2ull * config.num_decoder_layers * 256);
+    }
+    vkf_model_destroy(&model);
+}
+
+typedef struct heard {
+    int32_t tokens[MAX_BATCH][NEW_TOKENS];
+    uint32_t counts[MAX_BATCH], last_row, most;
+} heard;
+
+static bool hear(void *user, uint32_t row, int32_t token)
+{
+    heard *h = user;
+    assert_true(row >= h->last_row); // row by row
+    h->last_row = row;
+    h->tokens[row][h->counts[row]++] = token;
+    return h->counts[row] < h->most;
+}
+
+// Tokens come at the end, and the caller may still cut them off. A context that is full ends them, too, and end tokens of
+// the caller's own do.
+static void test_beams_end(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained("gpt2"), "cases.safetensors");
+    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("gpt2"), VKF_MODEL_PRECISION_F32);
+    const run whole = load_run(file, 2);
+    const vkf_session_desc desc = {.max_batch = 3, .max_target_len = whole.len + 5, .max_beams = 3};
+    vkf_session *session = NULL;
+    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
+    int32_t ids[MAX_BATCH * 64], all[3 * 5], out[3 * 5];
+    uint32_t prompts[MAX_BATCH], lengths[3], cut[3];
+    vkf_stop_reason reasons[3];
+    heard h = {.most = NEW_TOKENS};
+    (void)prompts_of(&whole, ids, prompts);
+    vkf_generate_args args = {
+        .batch = 3,
+        .prompt_ids = ids,
+        .prompt_lengths = prompts,
+        .beams = vkf_test_generations[1].beams,
+        .on_token = hear,
+        .on_token_user = &h,
+        .out_ids = all,
+        .out_lengths = lengths,
+        .out_reasons = reasons,
+    };
+    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    bool context = false;
+    for (uint32_t row = 0; row < 3; row++) {
+        assert_int_equal(h.counts[row], lengths[row]);
+        assert_memory_equal(h.tokens[row], all + 5 * row, lengths[row] * sizeof *all);
+        assert_true(lengths[row] == 5 || reasons[row] == VKF_STOP_EOS);
+        context = context || reasons[row] == VKF_STOP_CONTEXT;
+    }
+    assert_true(context);
+    h = (heard){.most = 2};
+    args.out_ids = out;
+    args.out_lengths = cut;
+    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    for (uint32_t row = 0; row < 3; row++) {
+        assert_int_equal(cut[row], lengths[row] < 2 ? lengths[row] : 2);
+        assert_memory_equal(out + 5 * row, all + 5 * row, cut[row] * sizeof *all);
+        assert_true(reasons[row] == (lengths[row] > 2 ? VKF_STOP_CALLER : VKF_STOP_EOS));
+    }
+    h = (heard){.most = NEW_TOKENS};
+    args.stop_ids = all;
+    args.stop_count = 1;
+    args.beams.length_penalty = -2; // whoever ends at once is best
+    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_true(cut[0] == 1 && out[0] == all[0] && reasons[0] == VKF_STOP_EOS);
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+    vkf__safetensors_close(&file);
 }
 
 static bool stop_at_third(void *user, uint32_t row, int32_t token)
@@ -344,7 +488,7 @@ static void test_wrong_arguments_are_refused(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("qwen3"), VKF_MODEL_PRECISION_F32);
-    vkf_session *session = make_session(gpu, model), *none = NULL;
+    vkf_session *session = make_session(gpu, model, 0), *none = NULL;
     static const int32_t ids[] = {5, 6, 7}, bad_ids[] = {5, 101, 7};
     static const uint32_t three[] = {3}, zero[] = {0}, starts[] = {3};
     int32_t out_ids[4] = {-7, -7, -7, -7};
@@ -378,15 +522,57 @@ static void test_wrong_arguments_are_refused(void **state)
     vkf_model_destroy(&model);
 }
 
+static void test_wrong_beams_are_refused(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("qwen3"), VKF_MODEL_PRECISION_F32);
+    vkf_session *session = make_session(gpu, model, 3), *none = NULL;
+    static const int32_t ids[] = {5, 6, 7}, stops[VKF_MAX_EOS] = {11, 12, 13, 14, 15, 16, 17, 18};
+    static const uint32_t three[] = {3};
+    int32_t out_ids[4] = {-7, -7, -7, -7};
+    uint32_t out_lengths[1] = {77};
+    const vkf_generate_args good = {.batch = 1,
+                                    .prompt_ids = ids,
+                                    .prompt_lengths = three,
+                                    .max_new_tokens = 4,
+                                    .beams = {.num_beams = 3, .length_penalty = 1},
+                                    .out_ids = out_ids,
+                                    .out_lengths = out_lengths};
+    vkf_generate_args args = good;
+    args.beams.num_beams = 4;
+    refuse(gpu, session, args, VKF_ERROR_TOO_LARGE, "4 beams");
+    args = good, args.beams.length_penalty = NAN;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "length_penalty");
+    args = good, args.beams.early_stopping = VKF_EARLY_STOPPING_COUNT;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "early_stopping");
+    args = good, args.sampling.temperature = 1;
+    refuse(gpu, session, args, VKF_ERROR_UNSUPPORTED, "temperature");
+    args = good, args.stop_ids = stops, args.stop_count = VKF_MAX_EOS;
+    refuse(gpu, session, args, VKF_ERROR_INVALID_ARGUMENT, "tokens that end");
+    assert_true(out_ids[0] == -7 && out_lengths[0] == 77);
+    args = good, args.stop_ids = stops, args.stop_count = VKF_MAX_EOS - 1;
+    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    const vkf_session_desc desc = {.max_batch = 1, .max_target_len = 9, .max_beams = VKF_MAX_BEAMS + 1};
+    assert_int_equal(vkf_session_create(model, &desc, &none), VKF_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(gpu->last_error, "max_beams"));
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_logits_in_every_precision),
+        cmocka_unit_test(test_logits_with_keys_and_values_in_halves),
         cmocka_unit_test(test_greedy_tokens),
+        cmocka_unit_test(test_tokens_of_other_ways),
         cmocka_unit_test(test_every_tensor_counts),
         cmocka_unit_test(test_plans_are_what_is_allocated),
         cmocka_unit_test(test_stops),
+        cmocka_unit_test(test_cache_has_rows_for_every_beam),
+        cmocka_unit_test(test_beams_end),
         cmocka_unit_test(test_wrong_arguments_are_refused),
+        cmocka_unit_test(test_wrong_beams_are_refused),
     };
     return cmocka_run_group_tests_name("decoder", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }

@@ -30,6 +30,7 @@ static vkf_generator *make_generator(vkf_test_gpu *gpu, const char *family, uint
         .directory = vkf_test_pretrained(family),
         .max_batch = max_batch,
         .max_prompt_len = 7,
+        .max_beams = 3,
     };
     vkf_generator *generator = NULL;
     if (vkf_generator_create(gpu->context, &desc, &generator) != VKF_OK)
@@ -209,6 +210,47 @@ static void listen_to(run *r, listener *l, uint32_t end_prompt)
     *l = (listener){.end_prompt = end_prompt};
     r->args.on_text = listen;
     r->args.on_text_user = l;
+}
+
+// By beams and by draws, of a model with an encoder, too: batches change nothing about the first, and text is handed on.
+static void check_other_ways(vkf_test_gpu *gpu, const char *family)
+{
+    vkf_generator *generators[] = {make_generator(gpu, family, 1), make_generator(gpu, family, PROMPTS)};
+    run runs[2], drawn[3];
+    listener l;
+    for (size_t i = 0; i < 2; i++) {
+        run_init(&runs[i]);
+        runs[i].args.beams = (vkf_beam_search){.num_beams = 3, .length_penalty = 1};
+        if (i == 1)
+            listen_to(&runs[i], &l, PROMPTS);
+        run_all(gpu, generators[i], &runs[i]);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        run_init(&drawn[i]);
+        drawn[i].args.sampling = (vkf_sampling){.temperature = 5, .seed = i / 2};
+        run_all(gpu, generators[1], &drawn[i]);
+    }
+    bool other = false;
+    for (uint32_t i = 0; i < PROMPTS; i++) {
+        assert_same(&runs[0].out[i], &runs[1].out[i]);
+        assert_string_equal(l.text[i], runs[1].out[i].text);
+        assert_same(&drawn[0].out[i], &drawn[1].out[i]);
+        other = other || strcmp(drawn[0].out[i].text, drawn[2].out[i].text) != 0;
+    }
+    assert_true(other);
+    for (size_t i = 0; i < 2; i++)
+        run_free(&runs[i]);
+    for (size_t i = 0; i < 3; i++)
+        run_free(&drawn[i]);
+    vkf_generator_destroy(&generators[0]);
+    vkf_generator_destroy(&generators[1]);
+}
+
+static void test_beams_and_draws(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    check_other_ways(gpu, "gpt2");
+    check_other_ways(gpu, "marian");
 }
 
 static void test_parts_are_the_whole_text(void **state)
@@ -435,6 +477,17 @@ static void test_wrong_arguments_are_refused(void **state)
         r.args.sampling = wrong[i];
         expect(gpu, generator, &r, VKF_ERROR_INVALID_ARGUMENT, "");
     }
+    run_init(&r);
+    r.args.beams = (vkf_beam_search){.num_beams = 2, .length_penalty = 1};
+    r.args.stops = r.prompts;
+    r.args.stop_count = 1;
+    expect(gpu, generator, &r, VKF_ERROR_UNSUPPORTED, "stop strings");
+    r.args.stop_count = 0;
+    r.args.sampling.temperature = 1;
+    expect(gpu, generator, &r, VKF_ERROR_UNSUPPORTED, "temperature");
+    r.args.sampling.temperature = 0;
+    r.args.beams.num_beams = 4;
+    expect(gpu, generator, &r, VKF_ERROR_TOO_LARGE, "4 beams");
     assert_int_equal(vkf_generator_run(NULL, &good), VKF_ERROR_INVALID_ARGUMENT);
     assert_int_equal(vkf_generator_run(generator, NULL), VKF_ERROR_INVALID_ARGUMENT);
     vkf_generator_destroy(&generator);
@@ -536,6 +589,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_neighbours_and_order_change_nothing),
         cmocka_unit_test(test_samples_depend_on_the_seed_alone),
+        cmocka_unit_test(test_beams_and_draws),
         cmocka_unit_test(test_a_full_context_ends_a_continuation),
         cmocka_unit_test(test_parts_are_the_whole_text),
         cmocka_unit_test(test_on_text_ends_its_prompt_alone),

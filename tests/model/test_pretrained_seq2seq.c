@@ -42,10 +42,12 @@ static run load_run(const vkf__safetensors *file, unsigned number)
     };
 }
 
-static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model)
+static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model, uint32_t max_beams, vkf_dtype cache_dtype)
 {
     const vkf_session_desc desc = {
         .max_batch = MAX_BATCH,
+        .max_beams = max_beams,
+        .cache_dtype = cache_dtype,
         .max_source_len = MAX_SOURCE,
         .max_target_len = MAX_TARGET,
         .max_logit_rows = MAX_TARGET,
@@ -102,16 +104,18 @@ static void check_run(vkf_test_gpu *gpu, vkf_session *session, const run *r, dou
 }
 
 // Random weights keep no activation near 1, which the stated bounds of the smaller types are for: these are held to a part
-// of the logits' magnitude as a whole. Seeds 1 to 20 give up to
-// 0.044, 0.37 and 0.049 on lavapipe.
+// of the logits' magnitude as a whole. Seeds 1 to 20 give up to 0.044, 0.37 and 0.049 on lavapipe; f32 with keys and values
+// in halves, seeds 1 to 6, up to 0.0043.
 static const struct {
     vkf_model_precision precision;
     double most; // 0: element by element
+    vkf_dtype cache_dtype;
 } precisions[] = {
-    {VKF_MODEL_PRECISION_F32, 0},
-    {VKF_MODEL_PRECISION_F16_WEIGHTS, 0.05},
-    {VKF_MODEL_PRECISION_BF16_WEIGHTS, 0.4},
-    {VKF_MODEL_PRECISION_F16, 0.08},
+    {VKF_MODEL_PRECISION_F32, 0, VKF_DTYPE_F32},
+    {VKF_MODEL_PRECISION_F16_WEIGHTS, 0.05, VKF_DTYPE_F32},
+    {VKF_MODEL_PRECISION_BF16_WEIGHTS, 0.4, VKF_DTYPE_F32},
+    {VKF_MODEL_PRECISION_F16, 0.08, VKF_DTYPE_F32},
+    {VKF_MODEL_PRECISION_F32, 0.01, VKF_DTYPE_F16},
 };
 
 static void test_logits_in_every_precision(void **state)
@@ -124,7 +128,7 @@ static void test_logits_in_every_precision(void **state)
             const char *directory = vkf_test_pretrained(families[f]);
             vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
             vkf_model *model = vkf_test_load_pretrained(gpu, directory, precisions[p].precision);
-            vkf_session *session = make_session(gpu, model);
+            vkf_session *session = make_session(gpu, model, 0, precisions[p].cache_dtype);
             for (unsigned i = 0; i < CASES; i++) {
                 const run r = load_run(file, i);
                 check_run(gpu, session, &r, precisions[p].most,
@@ -165,10 +169,86 @@ static void test_greedy_tokens(void **state)
         const char *directory = vkf_test_pretrained(families[f]);
         vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
         vkf_model *model = vkf_test_load_pretrained(gpu, directory, VKF_MODEL_PRECISION_F32);
-        vkf_session *session = make_session(gpu, model);
+        vkf_session *session = make_session(gpu, model, 0, VKF_DTYPE_F32);
         for (unsigned i = 0; i < CASES; i++) {
             const run r = load_run(file, i);
             check_greedy(gpu, session, &r, vkf_test_label(gpu, "%s, case %u", families[f], i));
+        }
+        assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
+        vkf_session_destroy(&session);
+        vkf_model_destroy(&model);
+        vkf__safetensors_close(&file);
+    }
+}
+
+static void check_generated(vkf_test_gpu *gpu, vkf_session *session, const run *r, const vkf_test_generation *how,
+                            const char *label)
+{
+    int32_t sources[MAX_BATCH * MAX_SOURCE], ids[MAX_BATCH * NEW_TOKENS];
+    uint32_t source_lengths[MAX_BATCH], lengths[MAX_BATCH], count = 0;
+    for (uint32_t b = 0; b < r->batch; b++) {
+        source_lengths[b] = (uint32_t)r->lengths[b];
+        memcpy(sources + count, r->ids + (size_t)b * r->source_len, source_lengths[b] * sizeof *sources);
+        count += source_lengths[b];
+    }
+    const vkf_generate_args args = {
+        .batch = r->batch,
+        .prompt_ids = sources,
+        .prompt_lengths = source_lengths,
+        .max_new_tokens = NEW_TOKENS,
+        .beams = how->beams,
+        .sampling = {.repetition_penalty = how->repetition_penalty},
+        .out_ids = ids,
+        .out_lengths = lengths,
+    };
+    if (vkf_session_generate(session, &args) != VKF_OK)
+        fail_msg("%s: %s", label, gpu->last_error);
+    for (uint32_t i = 0; i < r->batch * NEW_TOKENS; i++)
+        if (ids[i] != r->greedy[i])
+            fail_msg("%s: token %u of row %u is %d, expected %d", label, i % NEW_TOKENS, i / NEW_TOKENS, ids[i],
+                     r->greedy[i]);
+}
+
+// A source of a case alone.
+static run row_of(const run *r, uint32_t b)
+{
+    run row = *r;
+    row.batch = 1;
+    row.source_len = (uint32_t)r->lengths[b];
+    row.ids = r->ids + (size_t)b * r->source_len;
+    row.lengths = r->lengths + b;
+    row.greedy = r->greedy + (size_t)b * NEW_TOKENS;
+    return row;
+}
+
+static void check_case(vkf_test_gpu *gpu, vkf_session *session, const run *r, const vkf_test_generation *how,
+                       const char *label)
+{
+    check_generated(gpu, session, r, how, label);
+    for (uint32_t b = 0; b < r->batch; b++) {
+        const run row = row_of(r, b);
+        check_generated(gpu, session, &row, how, label);
+    }
+}
+
+// vkf_session_generate(): greedily, and in other ways, where a case has them.
+static void test_generated_tokens(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    for (size_t f = 0; f < FAMILIES; f++) {
+        const char *directory = vkf_test_pretrained(families[f]);
+        vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
+        vkf_model *model = vkf_test_load_pretrained(gpu, directory, VKF_MODEL_PRECISION_F32);
+        vkf_session *session = make_session(gpu, model, 4, VKF_DTYPE_F32);
+        for (unsigned i = 0; i < CASES; i++) {
+            run r = load_run(file, i);
+            check_case(gpu, session, &r, &(vkf_test_generation){0}, vkf_test_label(gpu, "%s, case %u", families[f], i));
+            for (size_t b = 0; b < VKF_TEST_GENERATIONS; b++) {
+                r.greedy = vkf_test_generated(file, i, &vkf_test_generations[b]);
+                if (r.greedy)
+                    check_case(gpu, session, &r, &vkf_test_generations[b],
+                               vkf_test_label(gpu, "%s, case %u, %s", families[f], i, vkf_test_generations[b].name));
+            }
         }
         assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
         vkf_session_destroy(&session);
@@ -188,7 +268,7 @@ static bool differs(vkf_test_gpu *gpu, vkf_model *model, const void *user)
     const run *r = user;
     size_t hidden_count = (size_t)r->batch * r->source_len * r->dim;
     size_t count = (size_t)r->batch * r->target_len * r->vocab;
-    vkf_session *session = make_session(gpu, model);
+    vkf_session *session = make_session(gpu, model, 0, VKF_DTYPE_F32);
     float *hidden = calloc(hidden_count + count, sizeof *hidden);
     assert_non_null(hidden);
     compute(gpu, session, r, hidden, hidden + hidden_count);
@@ -215,6 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_logits_in_every_precision),
         cmocka_unit_test(test_greedy_tokens),
+        cmocka_unit_test(test_generated_tokens),
         cmocka_unit_test(test_every_tensor_counts),
     };
     return cmocka_run_group_tests_name("pretrained seq2seq", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);

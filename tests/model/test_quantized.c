@@ -24,7 +24,7 @@ static const struct quantized {
     vkf_quantization quantization;
     vkf_dtype dtype;
     double bound;
-} types[] = {{VKF_QUANTIZATION_Q8, VKF_DTYPE_Q8, 0.05}, {VKF_QUANTIZATION_Q4, VKF_DTYPE_Q4, 0.6}};
+} types[] = {{VKF_QUANTIZATION_Q8, VKF_DTYPE_Q8, 0.05}, {VKF_QUANTIZATION_Q4, VKF_DTYPE_Q4, 0.65}};
 #define TYPES (sizeof types / sizeof types[0])
 
 // A case of cases.safetensors: logits of a decoder, hidden states of an encoder.

@@ -12,6 +12,22 @@ const vkf_test_bound vkf_test_bounds[VKF_MODEL_PRECISION_COUNT] = {
     {VKF_MODEL_PRECISION_F16, 3e-2, 3e-2},
 };
 
+const vkf_test_generation vkf_test_generations[VKF_TEST_GENERATIONS] = {
+    {"penalty", {0}, 1.5f},
+    {"beam", {.num_beams = 3, .length_penalty = 0.8f, .early_stopping = VKF_EARLY_STOPPING_ON}, 0},
+    {"beam_off", {.num_beams = 2, .length_penalty = 1.3f, .early_stopping = VKF_EARLY_STOPPING_OFF}, 0},
+    {"beam_never", {.num_beams = 4, .length_penalty = 2.0f, .early_stopping = VKF_EARLY_STOPPING_NEVER}, 1.5f},
+    {"beam_short", {.num_beams = 4, .length_penalty = -0.5f, .early_stopping = VKF_EARLY_STOPPING_OFF}, 0},
+};
+
+const int32_t *vkf_test_generated(const vkf__safetensors *file, unsigned number, const vkf_test_generation *how)
+{
+    char full[32];
+    (void)snprintf(full, sizeof full, "%u.%s", number, how->name);
+    const vkf__stored_tensor *tensor = vkf__safetensors_find(file, full);
+    return tensor ? (const int32_t *)tensor->data : NULL;
+}
+
 const char *vkf_test_pretrained(const char *family)
 {
     static char path[256];

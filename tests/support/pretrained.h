@@ -28,6 +28,18 @@ typedef bool (*vkf_test_differs_fn)(vkf_test_gpu *gpu, vkf_model *model, const v
 void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *family, bool (*without_effect)(const char *name),
                                   vkf_test_differs_fn differs, const void *user);
 
+// How else than greedily tools/pretrained_generation.py lets transformers generate, and the name that what comes of it has in
+// the cases.
+typedef struct vkf_test_generation {
+    const char *name;
+    vkf_beam_search beams;
+    float repetition_penalty;
+} vkf_test_generation;
+#define VKF_TEST_GENERATIONS 5
+extern const vkf_test_generation vkf_test_generations[VKF_TEST_GENERATIONS];
+// The tokens of a case, or NULL where it has none.
+const int32_t *vkf_test_generated(const vkf__safetensors *file, unsigned number, const vkf_test_generation *how);
+
 // The largest magnitude among values, and at least 1.
 double vkf_test_scale(const float *values, size_t count);
 

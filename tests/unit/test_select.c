@@ -69,7 +69,7 @@ static void test_select_weights_in_panels_on_processors(void **state)
     caps.matrix.cooperative_matrix = true;
     assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_address.f32_f32_f32", "64x64");
     // Halves: lanes along n, as long as there are 64-bit integers.
-    assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_address_n.f32_f16p_f32", "32x32");
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_address_n.f32_f16p_f32", "32x64");
     caps.shader_int64 = false;
     assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_address.f32_f16_f32", "128x64x4");
     caps.buffer_device_address = false;

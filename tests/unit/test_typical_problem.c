@@ -84,10 +84,13 @@ static void test_typical_problems_name_a_default_for_every_op(void **state)
     const vkf__selector selector = {.caps = &caps};
     const vkf_dtype f32[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
     const vkf_dtype f32_i32[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32, VKF_DTYPE_I32};
+    const vkf_dtype i32[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_I32};
     uint32_t served[VKF_OP_COUNT] = {0};
     for (uint32_t i = 0; i < vkf__typical_problem_count; i++) {
         const vkf__typical_problem *typical = &vkf__typical_problems[i];
-        const vkf_dtype *types = typical->op == VKF_OP_ARGMAX || typical->op == VKF_OP_SAMPLE ? f32_i32 : f32;
+        const vkf_dtype *types = typical->op == VKF_OP_ARGMAX || typical->op == VKF_OP_SAMPLE ? f32_i32
+                                 : typical->op == VKF_OP_REORDER                              ? i32
+                                                                                              : f32;
         const vkf__problem problem = vkf__typical_problem_for(&selector, typical, types);
         vkf__variant variant = {0};
         if (!vkf__select(&selector, typical->op, types, &problem, &variant, NULL))

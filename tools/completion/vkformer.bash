@@ -17,6 +17,8 @@ _vkformer() {
     --caps) words="full android-baseline-2022 android-2025 roadmap-2026" ;;
     --arithmetic) words="full f16" ;;
     --dtype) words="f32 f16 f32/f16 f32/bf16" ;;
+    --cache) words="f32 f16" ;;
+    --early-stopping) words="yes no never" ;;
     --quantize | --type) words="q8 q4" ;;
     --types)
         [[ $command == bench ]] || return
@@ -46,7 +48,7 @@ _vkformer() {
     --variant | --shape | --time-cap | --mask | --only | --max-len | --top | --batch | --m | --n | --k | --heads | --q-len | \
         --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
-        --rounds | --chains | --max-new-tokens | --context | --stop | --temperature | --top-k | --top-p | --min-p | \
+        --rounds | --chains | --max-new-tokens | --context | --stop | --beams | --length-penalty | --temperature | --top-k | --top-p | --min-p | \
         --repetition-penalty | --seed)
         return
         ;;
@@ -63,7 +65,8 @@ _vkformer() {
             ;;
         run)
             words="$common --timing --attention --max-len --batch --dtype --quantize --json --max-new-tokens --context --stop
-                --temperature --top-k --top-p --min-p --repetition-penalty --seed --pair"
+                --temperature --top-k --top-p --min-p --repetition-penalty --seed --pair
+                --cache --beams --length-penalty --early-stopping"
             ;;
         eval) words="$common --out --fully-masked --only --unfused --dtype" ;;
         bench)

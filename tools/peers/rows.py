@@ -126,8 +126,19 @@ def embedding_rows():
                       {"transformers": (1, 1)})
 
 
+def embedding_block_rows():
+    """What a layer of all-MiniLM-L6-v2 is made of, beside a library that has such blocks alone."""
+    for length in (32, 128):
+        yield Row("text-block-mha-%d" % length, "its multi-head attention 384x12, L=%d" % length,
+                  {"op": "mha", "embed_dim": 384, "heads": 12, "len": length, "dtype": "f32"}, {"ncnn": (1, 1)})
+        for n, k in ((1536, 384), (384, 1536)):
+            work = gemm(length, n, k)
+            yield Row("text-block-" + shape_text(work), "its feed-forward, GEMM %s" % shape_text(work), work,
+                      {"ncnn": (1, 1)})
+
+
 # They take minutes each, and models: whoever wants them names them.
-TEXT_ROWS = (*generation_rows(), *embedding_rows())
+TEXT_ROWS = (*generation_rows(), *embedding_rows(), *embedding_block_rows())
 ROWS = (
     *(gemm_row(gemm(*shape)) for shape in ((512, 512, 512), (1024, 1024, 1024), (128, 768, 768), (128, 3072, 768))),
     *(gemm_row(gemm(*shape)) for shape in ((8, 768, 768), (8, 3072, 768), (8, 768, 3072))),

@@ -31,6 +31,10 @@ enum {
     OPT_REPETITION_PENALTY,
     OPT_SEED,
     OPT_STOP,
+    OPT_BEAMS,
+    OPT_LENGTH_PENALTY,
+    OPT_EARLY_STOPPING,
+    OPT_CACHE,
 };
 
 static void print_help(void)
@@ -56,10 +60,12 @@ static void print_help(void)
           "\n"
           "Of encoders with a head (classification, answers, masked words):\n"
           "  --pair TEXT             a second text beside each: the one that answers a question\n"
-          "\n"
-          "Of transformers' decoders and encoder-decoders:\n"
+          "\n",
+          stdout);
+    fputs("Of transformers' decoders and encoder-decoders:\n"
           "  --max-new-tokens N      longest continuation in tokens (default 256, or what the context leaves)\n"
           "  --context N             tokens of a text and its continuation (default: the model's, at most 2048)\n"
+          "  --cache TYPE            how keys and values are kept: f16 in half the bytes (default: as --dtype says)\n"
           "  --stop STRING           end the continuation before this; repeatable\n"
           "  --temperature T         draw tokens with this temperature (default 0: the most probable ones)\n"
           "  --top-k N, --top-p P, --min-p P\n"
@@ -67,6 +73,11 @@ static void print_help(void)
           "                          probability P, from those with P of the largest one\n"
           "  --repetition-penalty R  divide the logits of tokens that were there by this\n"
           "  --seed N                the same seed gives the same tokens on the same device (default 0)\n"
+          "  --beams N               follow the N most probable sequences, 1 to 64 (default 1: no beam search)\n"
+          "  --length-penalty P      of these, take the one of the largest log-probability over its length to the\n"
+          "                          power of P (default 1)\n"
+          "  --early-stopping WHEN   end when N sequences have ended (yes), when no other would be better if it\n"
+          "                          ended now (no, the default), or when no other can be better (never)\n"
           "\n" VKF_COMMON_HELP,
           stdout);
 }
@@ -94,6 +105,39 @@ static bool parse_seed(const char *text, uint64_t *out_seed)
     return false;
 }
 
+static bool parse_early_stopping(const char *text, vkf_early_stopping *out_early)
+{
+    static const char *const names[VKF_EARLY_STOPPING_COUNT] = {"no", "yes", "never"};
+    for (int i = 0; i < VKF_EARLY_STOPPING_COUNT; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out_early = (vkf_early_stopping)i;
+            return true;
+        }
+    vkf_print_error("--early-stopping: '%.200s' is neither yes, no nor never", text);
+    return false;
+}
+
+static bool parse_beams(int opt, run_options *options)
+{
+    vkf_beam_search *beams = &options->beams;
+    if (opt == OPT_BEAMS)
+        return vkf_parse_u32("--beams", optarg, 1, VKF_MAX_BEAMS, &beams->num_beams);
+    options->beams_adjusted = true;
+    return opt == OPT_LENGTH_PENALTY
+               ? vkf_parse_float("--length-penalty", optarg, -100.0f, 100.0f, &beams->length_penalty)
+               : parse_early_stopping(optarg, &beams->early_stopping);
+}
+
+static bool parse_cache(const char *text, vkf_dtype *out_dtype)
+{
+    bool half = strcmp(text, "f16") == 0;
+    *out_dtype = half ? VKF_DTYPE_F16 : VKF_DTYPE_F32;
+    if (half || strcmp(text, "f32") == 0)
+        return true;
+    vkf_print_error("--cache: '%.200s' is neither f32 nor f16", text);
+    return false;
+}
+
 static bool parse_generation(int opt, run_options *options)
 {
     vkf_sampling *sampling = &options->sampling;
@@ -116,6 +160,12 @@ static bool parse_generation(int opt, run_options *options)
         return parse_seed(optarg, &sampling->seed);
     case OPT_STOP:
         return add_stop(options, optarg);
+    case OPT_CACHE:
+        return parse_cache(optarg, &options->cache_dtype);
+    case OPT_BEAMS:
+    case OPT_LENGTH_PENALTY:
+    case OPT_EARLY_STOPPING:
+        return parse_beams(opt, options);
     default:
         return vkf_parse_common(opt, optarg, &options->common);
     }
@@ -178,6 +228,21 @@ static bool parse_arguments(int argc, char **argv, run_options *options)
     return true;
 }
 
+// Of beam search, and of what does not go with it.
+static bool beams_fit(const run_options *options)
+{
+    bool searches = options->beams.num_beams > 1;
+    if (searches && (options->stop_count > 0 || options->sampling.temperature > 0.0f)) {
+        vkf_print_error("--beams goes with neither --stop nor --temperature");
+        return false;
+    }
+    if (!searches && options->beams_adjusted) {
+        vkf_print_error("--length-penalty and --early-stopping are for --beams of more than 1");
+        return false;
+    }
+    return true;
+}
+
 static bool parse(int argc, char **argv, run_options *options)
 {
     static const struct option long_options[] = {
@@ -198,13 +263,17 @@ static bool parse(int argc, char **argv, run_options *options)
         {"repetition-penalty", required_argument, NULL, OPT_REPETITION_PENALTY},
         {"seed", required_argument, NULL, OPT_SEED},
         {"stop", required_argument, NULL, OPT_STOP},
+        {"cache", required_argument, NULL, OPT_CACHE},
+        {"beams", required_argument, NULL, OPT_BEAMS},
+        {"length-penalty", required_argument, NULL, OPT_LENGTH_PENALTY},
+        {"early-stopping", required_argument, NULL, OPT_EARLY_STOPPING},
         VKF_COMMON_LONG_OPTIONS,
         {0},
     };
     for (int opt; (opt = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
         if (!parse_own(opt, options))
             return false;
-    return options->common.help || parse_arguments(argc, argv, options);
+    return options->common.help || (beams_fit(options) && parse_arguments(argc, argv, options));
 }
 
 static bool run_seq2seq(const run_options *options)
@@ -222,7 +291,8 @@ static bool options_fit(const run_options *options, run_way way)
     bool seq2seq = options->max_len > 0 || options->attention_path;
     bool generation = options->max_new_tokens > 0 || options->context > 0 || options->stop_count > 0 ||
                       sampling->temperature > 0.0f || sampling->top_k > 0 || sampling->top_p > 0.0f ||
-                      sampling->min_p > 0.0f || sampling->repetition_penalty > 0.0f || sampling->seed > 0;
+                      sampling->min_p > 0.0f || sampling->repetition_penalty > 0.0f || sampling->seed > 0 ||
+                      options->beams.num_beams > 0 || options->cache_dtype != VKF_DTYPE_F32;
     const char *refused = seq2seq && way != RUN_SEQ2SEQ            ? "--max-len and --attention are"
                           : generation && way != RUN_GENERATION    ? "the options of decoders are"
                           : options->pair && way != RUN_PREDICTION ? "--pair is"
@@ -251,7 +321,7 @@ static bool run(const run_options *options)
 
 int vkf_cmd_run(int argc, char **argv)
 {
-    run_options options = {0};
+    run_options options = {.beams = {.length_penalty = 1.0f}};
     int code = VKF_EXIT_FAILED;
     if (vkf_common_init(&options.common)) {
         if (!parse(argc, argv, &options)) {

@@ -34,6 +34,8 @@ static bool load(generation *g)
         .quantization = options->quantization,
         .max_batch = g->batch,
         .max_context = options->context,
+        .max_beams = options->beams.num_beams,
+        .cache_dtype = options->cache_dtype,
         .progress = vkf_progress_show,
         .progress_user = &progress,
     };
@@ -94,6 +96,7 @@ static vkf_status run_prompts(generation *g, uint32_t first, uint32_t count, uin
         .count = count,
         .max_new_tokens = max_new_tokens,
         .sampling = options->sampling,
+        .beams = options->beams,
         .stops = options->stops,
         .stop_count = options->stop_count,
         .on_text = streams(g) ? print_part : NULL,

@@ -25,6 +25,9 @@ typedef struct run_options {
     const char *pair;                 // NULL: not given. Of encoders
     uint32_t max_new_tokens, context; // 0: not given
     vkf_sampling sampling;
+    vkf_beam_search beams;
+    vkf_dtype cache_dtype;
+    bool beams_adjusted; // its penalty or its stopping was given
     vkf_text stops[VKF_MAX_STOPS];
     uint32_t stop_count;
 } run_options;

@@ -1,0 +1,152 @@
+// The k most probable tokens of rows of logits; semantics in shared/top.h. One workgroup per row; the local size is a power
+// of two (the registry checks it).
+//
+// Each invocation knows the best of its own columns. The best of all is taken k times, and each time only the invocation
+// that had it looks through its columns again.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+
+#include "include/storage.glsl"
+#include "shared/top.h"
+#include "include/grid.glsl"
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_top_params p; };
+layout(push_constant) uniform offsets_block { uint x_offset, seen_offset, out_offset; };
+
+READ(TYPE_X, VKF_TOP_BINDING_X, x)
+layout(set = 0, binding = VKF_TOP_BINDING_SEEN, std430) readonly buffer seen_buffer { uint seen_data[]; };
+WRITE(f32, VKF_TOP_BINDING_OUT, out)
+
+const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
+const uvec2 NOTHING = uvec2(0u, 0xffffffffu); // below any number
+
+shared uvec2 best[gl_WorkGroupSize.x]; // (key, index)
+shared float partial[gl_WorkGroupSize.x];
+
+// Read once, ahead of any branch: lavapipe would gather parameters anew in each.
+uint cols;
+uint lane;
+float penalty;
+uint row_first;  // of the row's logits
+uint seen_first; // of its words
+
+float peak;      // the row's largest logit
+float log_sum;   // of the exponentials of what logits are below it
+
+// As in argmax.comp: keys of numbers lie in 1 .. 0xff800000.
+uint order_key(float value)
+{
+    uint bits = floatBitsToUint(value);
+    uint magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u)
+        return 0xffffffffu;
+    if (magnitude == 0u)
+        return 0x80000000u;
+    return bits == magnitude ? bits | 0x80000000u : ~bits;
+}
+
+float key_value(uint key)
+{
+    return uintBitsToFloat(key == 0xffffffffu ? 0x7fc00000u : key >= 0x80000000u ? key & 0x7fffffffu : ~key);
+}
+
+uvec2 better(uvec2 a, uvec2 b)
+{
+    return b.x > a.x || (b.x == a.x && b.y < a.y) ? b : a;
+}
+
+float log_probability(uint col)
+{
+    float value = x_load(row_first + col) - peak - log_sum;
+    if (penalty != 1.0 && (seen_data[seen_first + col / 32] >> (col % 32) & 1u) != 0u)
+        value = value < 0.0 ? value * penalty : value / penalty;
+    return value;
+}
+
+// The best of the invocation's columns that comes after others: key and index of the next place.
+uvec2 best_from(uvec2 place)
+{
+    uvec2 own = NOTHING;
+    for (uint first = lane; first < cols; first += UNROLL * gl_WorkGroupSize.x) {
+        [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
+            uint col = min(first + i * gl_WorkGroupSize.x, cols - 1);
+            uvec2 candidate = uvec2(order_key(log_probability(col)), col);
+            // A column past the end repeats the last one, which another invocation may have given.
+            bool counts = first + i * gl_WorkGroupSize.x < cols &&
+                (candidate.x < place.x || (candidate.x == place.x && candidate.y >= place.y));
+            own = counts ? better(own, candidate) : own;
+        }
+    }
+    return own;
+}
+
+uvec2 best_of_all(uvec2 own)
+{
+    barrier(); // all have read the last one
+    best[lane] = own;
+    barrier();
+    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
+        if (lane < stride)
+            best[lane] = better(best[lane], best[lane + stride]);
+        barrier();
+    }
+    return best[0];
+}
+
+void find_peak()
+{
+    uvec2 own = NOTHING;
+    for (uint first = lane; first < cols; first += UNROLL * gl_WorkGroupSize.x) {
+        [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
+            uint col = min(first + i * gl_WorkGroupSize.x, cols - 1);
+            own = better(own, uvec2(order_key(x_load(row_first + col)), col));
+        }
+    }
+    peak = key_value(best_of_all(own).x);
+}
+
+void find_log_sum()
+{
+    float sum = 0.0;
+    for (uint first = lane; first < cols; first += UNROLL * gl_WorkGroupSize.x) {
+        [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
+            uint col = first + i * gl_WorkGroupSize.x;
+            float weight = exp(x_load(row_first + min(col, cols - 1)) - peak);
+            sum += col < cols ? weight : 0.0;
+        }
+    }
+    partial[lane] = sum;
+    barrier();
+    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
+        if (lane < stride)
+            partial[lane] += partial[lane + stride];
+        barrier();
+    }
+    log_sum = log(partial[0]);
+}
+
+void main()
+{
+    uint row = group_index();
+    if (row >= p.rows)
+        return;
+    cols = p.cols;
+    lane = gl_LocalInvocationID.x;
+    penalty = p.repetition_penalty;
+    row_first = row * cols;
+    seen_first = seen_offset + row * ((cols + 31) / 32);
+    uint count = p.k;
+    find_peak();
+    find_log_sum();
+    uvec2 own = best_from(uvec2(0xffffffffu, 0u));
+    for (uint i = 0; i < count; ++i) {
+        uvec2 top = best_of_all(own);
+        if (lane == 0) {
+            out_store((row * count + i) * 2, float(top.y));
+            out_store((row * count + i) * 2 + 1, key_value(top.x));
+        }
+        if (own == top)
+            own = best_from(uvec2(top.x, top.y + 1));
+    }
+}

@@ -1,0 +1,220 @@
+// Generation by beam search. The device gives the most probable tokens of every row, the host decides which sequences go on,
+// and with the next step the caches follow.
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "model/beam_search.h"
+#include "model/generation.h"
+#include "op/reorder.h"
+
+typedef struct beam_run {
+    vkf__generation *g;
+    vkf__beam_search *searches; // (batch)
+    uint32_t batch, beams, rows;
+    uint32_t candidates;       // of each row
+    float *pairs;              // (rows, candidates, 2), as read
+    vkf__beam_candidate *tops; // (beams, candidates)
+    uint32_t *counts;          // (beams)
+    uint32_t *sources;         // (rows): where each goes on from
+    uint32_t *readers;         // (rows), scratch
+    int32_t *moves;            // (rows * 3 / 2, 2)
+    uint32_t common;           // new tokens, already in the caches, that rows share with those that they go on from
+    uint32_t made;             // tokens of every sequence
+} beam_run;
+
+static void run_free(beam_run *run)
+{
+    const vkf__host *host = &run->g->session->context->host;
+    for (uint32_t i = 0; run->searches && i < run->batch; i++)
+        vkf__beam_search_free(host, &run->searches[i]);
+    vkf__free(host, run->searches);
+    vkf__free(host, run->pairs);
+    vkf__free(host, run->tops);
+    vkf__free(host, run->counts);
+    vkf__free(host, run->sources);
+    vkf__free(host, run->readers);
+    vkf__free(host, run->moves);
+}
+
+static vkf_status run_make(vkf__generation *g, beam_run *run)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &g->session->context->host;
+    const vkf_model_config *config = &g->session->model->config;
+    uint32_t ends = config->eos_count + g->args->stop_count;
+    *run = (beam_run){.g = g, .batch = g->args->batch, .beams = g->args->beams.num_beams};
+    run->rows = run->batch * run->beams;
+    VKF_ALLOC(host, run->searches, run->batch);
+    for (uint32_t i = 0; i < run->batch; i++)
+        VKF_TRY(vkf__beam_search_make(host, &g->args->beams, g->max_new, ends, &run->searches[i]));
+    run->candidates = run->searches[0].candidate_count + config->banned_count;
+    if (run->candidates > config->target_vocab)
+        run->candidates = config->target_vocab;
+    VKF_ALLOC(host, run->pairs, (size_t)run->rows * run->candidates * 2);
+    VKF_ALLOC(host, run->tops, (size_t)run->beams * run->candidates);
+    VKF_ALLOC(host, run->counts, run->beams);
+    VKF_ALLOC(host, run->sources, run->rows);
+    VKF_ALLOC(host, run->readers, run->rows);
+    VKF_ALLOC(host, run->moves, 2 * ((size_t)run->rows + run->rows / 2));
+fail:
+    return status;
+}
+
+static bool is_banned(const beam_run *run, int32_t token)
+{
+    const vkf_model_config *config = &run->g->session->model->config;
+    for (uint32_t i = 0; i < config->banned_count; i++)
+        if (config->banned_ids[i] == token)
+            return true;
+    return false;
+}
+
+// What row `row` of the last run gave, for sequence `beam`. Where everything is banned something must come nevertheless.
+static void take_tops(beam_run *run, uint32_t row, uint32_t beam)
+{
+    vkf__beam_candidate *out = run->tops + (size_t)beam * run->candidates;
+    const float *pairs = run->pairs + (size_t)row * run->candidates * 2;
+    uint32_t count = 0;
+    int32_t forced = 0;
+    if (vkf__generation_forces(run->g, run->made, &forced)) {
+        out[0] = (vkf__beam_candidate){.token = forced, .ends = vkf__generation_ends(run->g, forced)};
+        run->counts[beam] = 1;
+        return;
+    }
+    for (uint32_t i = 0; i < run->candidates; i++) {
+        int32_t token = (int32_t)pairs[2 * i];
+        bool banned = is_banned(run, token);
+        if (banned && (count > 0 || i + 1 < run->candidates))
+            continue;
+        out[count++] = (vkf__beam_candidate){
+            .token = token,
+            .score = banned ? -INFINITY : pairs[2 * i + 1],
+            .ends = vkf__generation_ends(run->g, token),
+        };
+    }
+    run->counts[beam] = count;
+}
+
+static vkf_status read_pairs(beam_run *run, uint32_t rows)
+{
+    const vkf__span *top = &run->g->session->spans.top;
+    return vkf_buffer_read(top->buffer, top->offset_bytes, run->pairs,
+                           (uint64_t)rows * run->candidates * 2 * sizeof(float));
+}
+
+// Chooses who goes on from whom. Behind the prompt there is one row for all beams of a sequence.
+static vkf_status advance(beam_run *run, bool behind_prompt, uint32_t *out_live)
+{
+    vkf_status status = VKF_OK;
+    uint32_t beams = run->beams;
+    VKF_TRY(read_pairs(run, behind_prompt ? run->batch : run->rows));
+    *out_live = 0;
+    run->common = run->made;
+    for (uint32_t i = 0; i < run->batch; i++) {
+        vkf__beam_search *search = &run->searches[i];
+        uint32_t *sources = run->sources + (size_t)i * beams;
+        for (uint32_t b = 0; b < beams; b++)
+            sources[b] = b;
+        if (!search->done) {
+            uint32_t common = vkf__beam_search_common(search);
+            run->common = common < run->common ? common : run->common;
+            for (uint32_t b = 0; b < beams; b++)
+                take_tops(run, behind_prompt ? i : i * beams + b, b);
+            vkf__beam_search_gather(search, run->tops, run->candidates, run->counts);
+            vkf__beam_search_advance(search, sources);
+        }
+        for (uint32_t b = 0; b < beams; b++)
+            sources[b] = behind_prompt ? i : i * beams + sources[b];
+        *out_live += !search->done;
+    }
+    run->made++;
+fail:
+    return status;
+}
+
+// The last token of every row, and what counts as seen.
+static vkf_status write_rows(const beam_run *run)
+{
+    vkf_status status = VKF_OK;
+    bool penalised = run->g->session->sampling.repetition_penalty != 1.0f;
+    for (uint32_t row = 0; row < run->rows; row++) {
+        const vkf__beam_search *search = &run->searches[row / run->beams];
+        const int32_t *tokens = search->running.tokens + (size_t)(row % run->beams) * search->max_new;
+        VKF_TRY(vkf__generation_write_token(run->g, row, run->made - 1, tokens[search->length - 1]));
+        if (penalised)
+            VKF_TRY(vkf__generation_write_seen(run->g, row, row / run->beams, tokens, search->length));
+    }
+fail:
+    return status;
+}
+
+static vkf_status step(beam_run *run, bool behind_prompt)
+{
+    vkf_status status = VKF_OK;
+    vkf_session *session = run->g->session;
+    const vkf__span *moves = &session->spans.moves;
+    vkf__session_sizes sizes = vkf__generation_step(run->g, run->made);
+    sizes.beams = run->beams;
+    sizes.candidates = run->candidates;
+    sizes.move_count = vkf__reorder_moves(run->sources, run->rows, run->readers, run->moves);
+    sizes.moved_from = behind_prompt ? 0 : vkf__prompt_end(session, &run->g->prompt) + run->common;
+    VKF_TRY(write_rows(run));
+    VKF_TRY(vkf_buffer_write(moves->buffer, moves->offset_bytes, run->moves,
+                             2 * (uint64_t)sizes.move_count * sizeof(int32_t)));
+    VKF_TRY(vkf__session_run(session, VKF_STAGES_STEP, &sizes));
+fail:
+    return status;
+}
+
+static vkf_status search(beam_run *run)
+{
+    vkf_status status = VKF_OK;
+    vkf__generation *g = run->g;
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < run->batch; i++)
+        VKF_TRY(vkf__generation_write_seen(g, i, i, NULL, 0));
+    VKF_TRY(vkf__prompt_run(g->session, g->args, &g->prompt, run->candidates));
+    g->prompted_ns = vkf__now_ns();
+    VKF_TRY(advance(run, true, &live));
+    if (live > 0)
+        VKF_TRY(vkf__prompt_write(g->session, &g->prompt, run->beams));
+    for (bool behind_prompt = true; live > 0; behind_prompt = false) {
+        VKF_TRY(step(run, behind_prompt));
+        VKF_TRY(advance(run, false, &live));
+    }
+fail:
+    return status;
+}
+
+// The best sequence of each search, token by token to the caller, who may cut it off.
+static void take_best(const beam_run *run)
+{
+    vkf__generation *g = run->g;
+    const vkf_generate_args *args = g->args;
+    for (uint32_t i = 0; i < run->batch; i++) {
+        const vkf__hypotheses *kept = &run->searches[i].kept;
+        int32_t *ids = g->ids + (size_t)i * g->max_new;
+        bool goes_on = true;
+        for (uint32_t t = 0; t < kept->lengths[0] && goes_on; t++) {
+            ids[g->lengths[i]++] = kept->tokens[t];
+            goes_on = !args->on_token || args->on_token(args->on_token_user, i, ids[t]);
+        }
+        if (g->lengths[i] > 0 && vkf__generation_ends(g, ids[g->lengths[i] - 1]))
+            g->reasons[i] = VKF_STOP_EOS;
+        else if (!goes_on)
+            g->reasons[i] = VKF_STOP_CALLER;
+    }
+}
+
+vkf_status vkf__generate_by_beams(vkf__generation *g)
+{
+    vkf_status status = VKF_OK;
+    beam_run run = {.g = g};
+    VKF_TRY(run_make(g, &run));
+    VKF_TRY(search(&run));
+    take_best(&run);
+fail:
+    run_free(&run);
+    return status;
+}

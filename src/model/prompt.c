@@ -1,0 +1,204 @@
+#include "model/prompt.h"
+
+#include <string.h>
+
+#include "model/rotary.h"
+#include "model/session_run.h"
+
+static bool has_source(const vkf_session *session)
+{
+    return session->model->config.kind == VKF_MODEL_SEQ2SEQ;
+}
+
+static size_t row_of(const vkf_session *session, const vkf__prompt *p)
+{
+    return vkf__ids_lead(session) + (size_t)p->len;
+}
+
+void vkf__prompt_free(const vkf_session *session, vkf__prompt *prompt)
+{
+    vkf__free(&session->context->host, prompt->ids);
+    vkf__free(&session->context->host, prompt->hidden);
+}
+
+vkf_status vkf__prompt_make(const vkf_session *session, uint32_t batch, uint32_t len, vkf__prompt *out_prompt)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &session->context->host;
+    vkf__prompt p = {.batch = batch, .len = len};
+    VKF_ALLOC(host, p.ids, batch * row_of(session, &p));
+    if (!has_source(session))
+        VKF_ALLOC(host, p.hidden, (size_t)batch * session->desc.max_target_len);
+    *out_prompt = p;
+    return VKF_OK;
+fail:
+    vkf__prompt_free(session, &p);
+    return status;
+}
+
+void vkf__prompt_set(const vkf_session *session, const vkf__prompt *prompt, uint32_t row, const int32_t *tokens,
+                     uint32_t count)
+{
+    uint32_t padding = prompt->len - count;
+    int32_t *ids = prompt->ids + row * row_of(session, prompt);
+    for (uint32_t t = 0; t < row_of(session, prompt); t++)
+        ids[t] = session->model->config.pad_id;
+    if (has_source(session)) {
+        memcpy(ids, tokens, count * sizeof *ids);
+        return;
+    }
+    ids[0] = (int32_t)padding;
+    memcpy(ids + 1 + padding, tokens, count * sizeof *ids);
+    memset(prompt->hidden + (size_t)row * session->desc.max_target_len, 1, padding);
+}
+
+// With dynamic scaling the length of a prompt decides how its positions are turned.
+static vkf_status write_rotations(vkf_session *session, uint32_t len)
+{
+    vkf_status status = VKF_OK;
+    const vkf_rotary *rotary = &session->model->config.rotary;
+    const vkf__span *span = &session->spans.rotary;
+    uint32_t context = session->desc.max_target_len;
+    float *rows = NULL;
+    if (rotary->dynamic_from == 0)
+        return VKF_OK;
+    VKF_ALLOC(&session->context->host, rows, (size_t)context * rotary->dim);
+    vkf__rotary_rows(rotary, 0, len, len, rows);
+    vkf__rotary_rows(rotary, len, context - len, 0, rows + (size_t)len * rotary->dim);
+    VKF_TRY(vkf_buffer_write(span->buffer, span->offset_bytes, rows, span->size_bytes));
+fail:
+    vkf__free(&session->context->host, rows);
+    return status;
+}
+
+static vkf_status write_row(vkf_session *session, const vkf__prompt *p, uint32_t row, uint32_t to)
+{
+    vkf_status status = VKF_OK;
+    const vkf__span *ids = &session->spans.target_ids, *mask = &session->spans.target_key_mask;
+    uint32_t context = session->desc.max_target_len;
+    VKF_TRY(vkf_buffer_write(ids->buffer, ids->offset_bytes + (uint64_t)to * vkf__ids_row(session) * sizeof(int32_t),
+                             p->ids + row * row_of(session, p), row_of(session, p) * sizeof(int32_t)));
+    if (vkf__present(mask))
+        VKF_TRY(vkf_buffer_write(mask->buffer, mask->offset_bytes + (uint64_t)to * context,
+                                 p->hidden + (size_t)row * context, context));
+fail:
+    return status;
+}
+
+vkf_status vkf__prompt_write(vkf_session *session, const vkf__prompt *prompt, uint32_t beams)
+{
+    vkf_status status = VKF_OK;
+    if (has_source(session))
+        return VKF_OK; // the encoder's run writes it, and knows no beams
+    for (uint32_t row = 0; row < prompt->batch * beams; row++)
+        VKF_TRY(write_row(session, prompt, row / beams, row));
+    VKF_TRY(write_rotations(session, prompt->len));
+fail:
+    return status;
+}
+
+uint32_t vkf__prompt_end(const vkf_session *session, const vkf__prompt *prompt)
+{
+    return has_source(session) ? 1 : prompt->len;
+}
+
+static bool goes_on(const vkf_generate_args *args, uint32_t done, uint32_t total)
+{
+    return !args->progress || args->progress(args->progress_user, done, total, "positions");
+}
+
+static vkf_status run_source(vkf_session *session, const vkf_generate_args *args, const vkf__prompt *p,
+                             uint32_t candidates)
+{
+    vkf_status status = VKF_OK;
+    const vkf_encode_args encode = {.batch = p->batch, .source_len = p->len, .source_ids = p->ids};
+    const vkf__session_sizes sizes = {
+        .batch = p->batch,
+        .source_len = p->len,
+        .target_len = 1,
+        .logit_rows = 1,
+        .choose = true,
+        .candidates = candidates,
+        .project_memory = true,
+    };
+    if (!goes_on(args, 0, p->len))
+        return VKF_ERROR_CANCELLED;
+    VKF_TRY(vkf__session_encode(session, &encode));
+    VKF_TRY(vkf__session_write_first_tokens(session, p->batch));
+    VKF_TRY(vkf__session_run(session, VKF_STAGES_STEP, &sizes));
+    session->memory_cached = true;
+fail:
+    return status;
+}
+
+vkf_status vkf__prompt_run(vkf_session *session, const vkf_generate_args *args, const vkf__prompt *prompt,
+                           uint32_t candidates)
+{
+    vkf_status status = VKF_OK;
+    uint32_t part = session->desc.max_prompt_len, len = prompt->len;
+    if (has_source(session))
+        return run_source(session, args, prompt, candidates);
+    VKF_TRY(vkf__prompt_write(session, prompt, 1));
+    for (uint32_t past = 0; past < len; past += part) {
+        bool last = len - past <= part;
+        const vkf__session_sizes sizes = {
+            .batch = prompt->batch,
+            .target_len = last ? len - past : part,
+            .target_past = past,
+            .logit_rows = last ? 1 : 0,
+            .choose = last,
+            .candidates = last ? candidates : 0,
+        };
+        if (!goes_on(args, past, len))
+            return VKF_ERROR_CANCELLED;
+        VKF_TRY(vkf__session_run(session, VKF_STAGES_DECODE, &sizes));
+    }
+fail:
+    return status;
+}
+
+// ---- whole sequences
+
+static vkf_status read_logits(vkf_session *session, const vkf__session_sizes *sizes, uint32_t len, float *out_logits)
+{
+    vkf_status status = VKF_OK;
+    const vkf__span *logits = &session->spans.logits;
+    size_t vocab = session->model->config.target_vocab;
+    uint64_t row_bytes = sizes->target_len * vocab * sizeof(float);
+    for (uint32_t row = 0; row < sizes->batch; row++)
+        VKF_TRY(vkf_buffer_read(logits->buffer, logits->offset_bytes + row * row_bytes,
+                                out_logits + ((size_t)row * len + sizes->target_past) * vocab, row_bytes));
+fail:
+    return status;
+}
+
+vkf_status vkf__session_decode_tokens(vkf_session *session, const vkf_decode_args *args)
+{
+    vkf_status status = VKF_OK;
+    const vkf_session_desc *desc = &session->desc;
+    uint32_t part = desc->max_prompt_len, len = args->target_len;
+    vkf__prompt p = {0};
+    if (args->out_logits && desc->max_logit_rows < part)
+        part = desc->max_logit_rows;
+    VKF_TRY(vkf__prompt_make(session, args->batch, len, &p));
+    for (uint32_t row = 0; row < args->batch; row++) {
+        uint32_t padding = args->target_starts ? args->target_starts[row] : 0;
+        vkf__prompt_set(session, &p, row, args->target_ids + (size_t)row * len + padding, len - padding);
+    }
+    VKF_TRY(vkf__prompt_write(session, &p, 1));
+    for (uint32_t past = 0; past < len; past += part) {
+        uint32_t positions = len - past < part ? len - past : part;
+        const vkf__session_sizes sizes = {
+            .batch = args->batch,
+            .target_len = positions,
+            .target_past = past,
+            .logit_rows = args->out_logits ? positions : 0,
+        };
+        VKF_TRY(vkf__session_run(session, VKF_STAGES_DECODE, &sizes));
+        if (args->out_logits)
+            VKF_TRY(read_logits(session, &sizes, len, args->out_logits));
+    }
+fail:
+    vkf__prompt_free(session, &p);
+    return status;
+}

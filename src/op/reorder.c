@@ -1,0 +1,72 @@
+#include "op/reorder.h"
+
+#include "op/flat.h"
+#include "shared/reorder.h"
+
+vkf_status vkf__emit_reorder(vkf__work *work, const vkf__reorder_args *args)
+{
+    struct vkf_reorder_params params = {
+        .first = args->first,
+        .row_words = args->row_words,
+        .moves = args->move_count,
+    };
+    vkf__span words = args->x;
+    words.dtype = VKF_DTYPE_I32;
+    const vkf__flat_args flat = {
+        .label = args->label,
+        .op = VKF_OP_REORDER,
+        .types = {VKF_DTYPE_I32},
+        .bindings = {{words, true}, {args->moves, false}},
+        .params = &params,
+        .count = {args->count},
+        .factors = 1,
+        .out_count = &params.count,
+    };
+    return vkf__emit_flat(work, &flat);
+}
+
+// Rows from `row` on that nobody reads any more take what they are to have, which frees the next one.
+static uint32_t fill_chain(const uint32_t *sources, uint32_t *readers, uint32_t row, int32_t *moves)
+{
+    uint32_t count = 0;
+    while (readers[row] == 0) {
+        uint32_t from = sources[row];
+        moves[2 * count] = (int32_t)row;
+        moves[2 * count++ + 1] = (int32_t)from;
+        readers[row] = UINT32_MAX; // done
+        if (--readers[from] > 0)
+            break;
+        row = from;
+    }
+    return count;
+}
+
+// Of rows that read each other in a circle, the first is put aside.
+static uint32_t turn_cycle(const uint32_t *sources, uint32_t *readers, uint32_t row, int32_t *moves)
+{
+    uint32_t count = 1;
+    moves[0] = -1;
+    moves[1] = (int32_t)row;
+    for (uint32_t to = row; readers[to] != UINT32_MAX; to = sources[to]) {
+        readers[to] = UINT32_MAX;
+        moves[2 * count] = (int32_t)to;
+        moves[2 * count++ + 1] = sources[to] == row ? -1 : (int32_t)sources[to];
+    }
+    return count;
+}
+
+uint32_t vkf__reorder_moves(const uint32_t *sources, uint32_t count, uint32_t *readers, int32_t *moves)
+{
+    uint32_t made = 0;
+    for (uint32_t i = 0; i < count; i++)
+        readers[i] = 0;
+    // A row that stays reads itself, and so is never free.
+    for (uint32_t i = 0; i < count; i++)
+        readers[sources[i]]++;
+    for (uint32_t i = 0; i < count; i++)
+        made += fill_chain(sources, readers, i, moves + 2 * (size_t)made);
+    for (uint32_t i = 0; i < count; i++)
+        if (readers[i] != UINT32_MAX && sources[i] != i)
+            made += turn_cycle(sources, readers, i, moves + 2 * (size_t)made);
+    return made;
+}
