@@ -28,6 +28,11 @@ static vkf_status check_matrices(const vkf__checker *check, const vkf_gemm_desc 
 {
     vkf_status status = VKF_OK;
     VKF_TRY(vkf__check_float(check, &desc->a, "a"));
+    if (vkf__is_blocks(desc->b.dtype) && (!desc->transpose_b || desc->transpose_a))
+        return vkf__fail(check->host, VKF_ERROR_UNSUPPORTED,
+                         "%s: a factor of type %s is a weight (n, k): with transpose_b, "
+                         "and without transpose_a",
+                         check->function, vkf_dtype_name(desc->b.dtype));
     if ((desc->b.layout == VKF_LAYOUT_PANELS && desc->transpose_b && desc->b.rank == 2) ||
         vkf__is_blocks(desc->b.dtype))
         VKF_TRY(vkf__check_weight(check, &desc->b, "b", desc->b.dtype, desc->b.shape[0], desc->b.shape[1]));
