@@ -106,6 +106,20 @@ uvec4 b_quad(PLACE place, uint i)
 {
     return b_words(place).quads[i];
 }
+
+// Quad first + lane of each lane. Within one panel all lanes read those of all, and each keeps its own: cheaper than a
+// gather, see gemm_direct.comp.
+uvec4 b_lane_quad(PLACE place, uint first, uint lane)
+{
+    if (TILE_N != PANEL)
+        return b_quad(place, first + lane);
+    uvec4 quad = b_quad(place, first);
+    [[unroll]] for (uint i = 1; i < PANEL / 4; ++i) {
+        uvec4 other = b_quad(place, first + i); // whatever the lane: a condition for each would cost more
+        quad = lane == i ? other : quad;
+    }
+    return quad;
+}
 #else
 READ_QUADS(TYPE_A, VKF_GEMM_BINDING_A, a)
 layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uvec4 b_data[]; };
@@ -129,6 +143,11 @@ PLACE tile_place(uint quad)
 uvec4 b_quad(PLACE place, uint i)
 {
     return b_data[place + i];
+}
+
+uvec4 b_lane_quad(PLACE place, uint first, uint lane)
+{
+    return b_quad(place, first + lane);
 }
 #endif
 
@@ -173,7 +192,7 @@ vec4 sum[THREAD_M];
 void read_block(PLACE tile, uint lane, uint k, vec4 scale, vec4 minimum, out vec4 values[BLOCK])
 {
     [[unroll]] for (uint first = 0; first < BLOCK; first += WORD_ELEMENTS) {
-        uvec4 words = b_quad(tile, (HEAD_WORDS + (k + first) / WORD_ELEMENTS * PANEL) / 4 + lane);
+        uvec4 words = b_lane_quad(tile, (HEAD_WORDS + (k + first) / WORD_ELEMENTS * PANEL) / 4, lane);
         [[unroll]] for (uint i = 0; i < WORD_ELEMENTS; ++i) {
             [[unroll]] for (uint c = 0; c < 4; ++c)
                 values[first + i][c] = blocks_raised(words[c], i);
@@ -269,7 +288,7 @@ void multiply(problem e, uint row, uint col)
     uint lane = PARTS > 1 ? gl_LocalInvocationID.x % LANES : gl_LocalInvocationID.x;
     uint part = PARTS > 1 ? gl_LocalInvocationID.x / LANES : 0;
     uint col_first = col + 4 * lane;
-    uint panel = min(col_first, p.n - 1) / PANEL;
+    uint panel = min(TILE_N == PANEL ? col : col_first, p.n - 1) / PANEL;
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
         sum[i] = vec4(0.0);
     uint k = part * TILE_K;

@@ -264,14 +264,14 @@ static const vkf__config roof_configs[] = {
         .spec_count = VKF_GEMM_SPEC_COUNT, .tile_count = 5, .configs = list, .config_count = COUNT(list),           \
         .valid = gemm_rows_valid, .rank = order                                                                     \
     }
-#define BOTH_ADDRESS TYPES(VKF_OPERAND_ADDRESS, VKF_OPERAND_ADDRESS)
-#define GEMM_COLUMNS(suffix, need, a, b, d, order)                                                                  \
+#define AB_ADDRESS TYPES(VKF_OPERAND_ADDRESS, VKF_OPERAND_ADDRESS)
+#define GEMM_COLUMNS(suffix, need, a, b, d)                                                                         \
     {                                                                                                               \
         .name = "gemm_address_n." suffix, .op = VKF_OP_GEMM, .types = TYPES(a, b, d), .type_count = 3,              \
-        .needs = VKF_NEEDS_INT64 | (need), .operand_count = 4, .operands = BOTH_ADDRESS,                            \
+        .needs = VKF_NEEDS_INT64 | (need), .operand_count = 4, .operands = AB_ADDRESS,                              \
         .b_layouts = 1u << VKF_GEMM_B_PANELS, .transposes_a = true, .params_bytes = sizeof(struct vkf_gemm_params), \
         .spec_count = VKF_GEMM_SPEC_COUNT, .tile_count = 5, .configs = gemm_address_n_configs,                      \
-        .config_count = COUNT(gemm_address_n_configs), .valid = gemm_columns_valid, .rank = order                   \
+        .config_count = COUNT(gemm_address_n_configs), .valid = gemm_columns_valid, .rank = rank_address_n          \
     }
 #define B_ADDRESS TYPES(VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS)
 #define GEMM_DIRECT(suffix, native, a, b, d, list)                                                    \
@@ -380,7 +380,6 @@ static const vkf__config roof_configs[] = {
 #define GEMM_BLOCKS_DIRECT(shader, suffix, of, need, a, b, d, list, access, order)                                \
     GEMM_BLOCKS_ROW(shader, suffix, of, need, a, b, d, list, gemm_blocks_valid, gemm_blocks_shared_bytes,         \
                     .operands = access, .quads = true, .spec_count = VKF_GEMM_SPEC_COUNT, .rank = order)
-#define AB_ADDRESS TYPES(VKF_OPERAND_ADDRESS, VKF_OPERAND_ADDRESS)
 #define GEMM_BLOCKS(suffix, of, need, a, b, d)                                                                    \
     GEMM_BLOCKS_ROW("gemm_tile_blocks", suffix, of, need, a, b, d, gemm_configs, gemm_tile_blocks_valid,          \
                     gemm_shared_bytes, .splits = true, .spec_count = VKF_GEMM_SPLIT_SPEC_COUNT),                  \
@@ -478,12 +477,12 @@ const vkf__kernel vkf__kernels[] = {
     ATTENTION_REDUCE("f16p", false, H),
     GEMM_DIRECT("f32_f32_f32", false, F, F, F, configs),
     GEMM_DIRECT("f32_f16_f32", true, F, H, F, half_configs),
-    GEMM_COLUMNS("f32_f16p_f32", 0, F, H, F, rank_address_n),
+    GEMM_COLUMNS("f32_f16p_f32", 0, F, H, F),
     GEMM_DIRECT("f32_f16p_f32", false, F, H, F, half_configs),
-    GEMM_COLUMNS("f32_bf16p_f32", 0, F, B, F, rank_address_n),
+    GEMM_COLUMNS("f32_bf16p_f32", 0, F, B, F),
     GEMM_DIRECT("f32_bf16p_f32", false, F, B, F, half_configs),
-    GEMM_COLUMNS("f16_f16p_f16", VKF_NEEDS_STORAGE_16BIT, H, H, H, rank_address_n_half),
-    GEMM_COLUMNS("f16_f16p_f32", VKF_NEEDS_STORAGE_16BIT, H, H, F, rank_address_n_half),
+    GEMM_COLUMNS("f16_f16p_f16", VKF_NEEDS_STORAGE_16BIT, H, H, H),
+    GEMM_COLUMNS("f16_f16p_f32", VKF_NEEDS_STORAGE_16BIT, H, H, F),
     GEMM_DIRECT("f16_f16_f16", true, H, H, H, half_configs),
     GEMM_DIRECT("f16p_f16p_f16p", false, H, H, H, half_configs),
     GEMV("f32_f32_f32", false, F, F, F),

@@ -30,12 +30,6 @@ static uint32_t rank_address_n(const vkf__caps *caps, const vkf__problem *proble
     return rank_address(caps, problem) - 2;
 }
 
-// Halves on both sides: those of a are unpacked for every column that lanes along n share out, which adds up with the rows.
-static uint32_t rank_address_n_half(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return problem->m <= 64 ? rank_address_n(caps, problem) : rank_address(caps, problem) + 2;
-}
-
 static uint32_t rank_shuffle(const vkf__caps *caps, const vkf__problem *problem)
 {
     return rank_texel(caps, problem) - 2;
