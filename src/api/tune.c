@@ -39,8 +39,9 @@ static vkf_status check(const vkf_context *context, const vkf_tune_problem *prob
                              vkf_dtype_name(types[i]));
     }
     if (vkf__is_blocks(problem->weight) && problem->k % vkf_dtype_block_elements(problem->weight) != 0)
-        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "vkf_tune: blocks of %s do not divide a depth of %u",
-                         vkf_dtype_name(problem->weight), problem->k);
+        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "vkf_tune: blocks of %s do not divide a depth of %u", vkf_dtype_name(problem->weight),
+                         problem->k);
     if (!sizes)
         return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "vkf_tune: a problem of %u x %u x %u", problem->m,
                          problem->n, problem->k);

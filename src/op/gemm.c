@@ -36,10 +36,11 @@ static vkf_status check_blocks(const vkf__work *work, const vkf__gemm_args *args
     bool whole = b->panels && args->k % VKF_BLOCKS_DEPTH == 0 && args->b_outer == 0 && args->b_inner == 0;
     if (!vkf__is_blocks(b->dtype) || (whole && b->offset_bytes % VKF_BLOCKS_ALIGNMENT == 0 && !args->transpose_a))
         return VKF_OK;
-    return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
-                     "%s.%s: a factor of type %s must be a weight in panels, of a depth that 32 divides, from a multiple "
-                     "of 16 bytes on, and the other one not transposed",
-                     work->name, args->label, vkf_dtype_name(b->dtype));
+    return vkf__fail(
+        work->context->device.host, VKF_ERROR_UNSUPPORTED,
+        "%s.%s: a factor of type %s must be a weight in panels, of a depth that 32 divides, from a multiple "
+        "of 16 bytes on, and the other one not transposed",
+        work->name, args->label, vkf_dtype_name(b->dtype));
 }
 
 // A part of the product: columns of d, and the depth that is summed over.

@@ -80,7 +80,8 @@ static uint8_t *make_blocks(vkf__bed *bed, vkf_dtype dtype, const vkf__gemm_args
 {
     const vkf__host *host = &bed->context->host;
     const size_t row_blocks = args->k / VKF_BLOCKS_DEPTH, block_bytes = vkf_dtype_block_bytes(dtype);
-    const size_t panel_bytes = VKF_GEMM_PANEL * row_blocks * block_bytes, panels = vkf__div_up_u32(args->n, VKF_GEMM_PANEL);
+    const size_t panel_bytes = VKF_GEMM_PANEL * row_blocks * block_bytes,
+                 panels = vkf__div_up_u32(args->n, VKF_GEMM_PANEL);
     uint8_t *rows = vkf__alloc(host, (size_t)args->n * row_blocks, block_bytes);
     uint8_t *made = rows ? vkf__alloc(host, panels, panel_bytes) : NULL;
     for (uint32_t n = 0; made && n < args->n; n++) {
@@ -92,8 +93,8 @@ static uint8_t *make_blocks(vkf__bed *bed, vkf_dtype dtype, const vkf__gemm_args
     }
     for (uint32_t i = 0; made && i < panels; i++) {
         uint32_t first = i * VKF_GEMM_PANEL, left = args->n - first;
-        vkf__blocks_to_panel(dtype, rows + first * row_blocks * block_bytes, left < VKF_GEMM_PANEL ? left : VKF_GEMM_PANEL,
-                             args->k, made + i * panel_bytes);
+        vkf__blocks_to_panel(dtype, rows + first * row_blocks * block_bytes,
+                             left < VKF_GEMM_PANEL ? left : VKF_GEMM_PANEL, args->k, made + i * panel_bytes);
     }
     vkf__free(host, rows);
     return made;
