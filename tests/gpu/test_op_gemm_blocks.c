@@ -157,55 +157,6 @@ static void test_blocks_in_slices(void **state)
     vkf_test_ops_close(&ops);
 }
 
-// Every kernel for such weights, asked for in turn, with each of its configs.
-static const char *const VARIANTS[] = {
-    "gemm_tile_blocks",
-    "gemm_tile_blocks.f32_q8_f32/thin",
-    "gemm_tile_blocks.f32_q4_f32/64x64",
-    "gemm_tile_blocks.f32_q8_f32/128x64x256",
-    "gemm_tile_blocks.f32_q4_f32/128x128",
-    "gemm_tile_blocks.f32_q8_f32/deep",
-    "gemm_tile_blocks.f32_q4_f32/deep",
-    "gemm_blocks.",
-    "gemm_blocks.f32_q8_f32/rows1x128",
-    "gemm_blocks.f32_q4_f32/rows8",
-    "gemm_blocks.f32_q4_f32/8x32",
-    "gemm_blocks_address.",
-    "gemm_blocks_address.f32_q8_f32/16x32x32",
-    "gemm_blocks_address.f32_q4_f32/64x32x8",
-    "gemm_blocks_address.f32_q8_f32/32x64",
-};
-
-static void run_variant(vkf_test_ops *ops)
-{
-    static const uint32_t shapes[][3] = {{1, 33, 64}, {2, 100, 32}, {4, 31, 288},
-                                         {8, 65, 96}, {37, 41, 32}, {65, 129, 96}};
-    ops->aligned = true;
-    for (size_t i = 0; i < COUNT_OF(shapes); i++) {
-        run_two_types(ops, i,
-                      &(vkf_test_gemm_case){.m = shapes[i][0],
-                                            .n = shapes[i][1],
-                                            .k = shapes[i][2],
-                                            .transpose_b = true,
-                                            .alpha = 1,
-                                            .bias = true,
-                                            .activation = VKF_ACTIVATION_RELU});
-    }
-    run_deep(ops, 1, 3, 70016);
-    run_deep(ops, 9, 3, 70016);
-}
-
-static void test_blocks_by_every_variant(void **state)
-{
-    (void)vkf_test_ops_of(state);
-    for (size_t i = 0; i < COUNT_OF(VARIANTS); i++) {
-        vkf_test_ops ops;
-        if (vkf_test_ops_open_variant(&ops, VARIANTS[i]))
-            run_variant(&ops);
-        vkf_test_ops_close(&ops);
-    }
-}
-
 // What a product may not be given. Each is a change to one that is good.
 typedef struct refusal {
     const char *what;
@@ -313,7 +264,6 @@ int main(void)
         VKF_OPS_TEST(test_blocks_epilogues),
         VKF_OPS_TEST(test_blocks_with_large_k_are_exact),
         VKF_OPS_TEST(test_blocks_in_slices),
-        VKF_OPS_TEST(test_blocks_by_every_variant),
         VKF_OPS_TEST(test_blocks_in_the_wrong_place_are_refused),
         VKF_OPS_TEST(test_other_operators_refuse_blocks),
     };

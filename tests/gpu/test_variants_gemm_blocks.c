@@ -1,0 +1,84 @@
+// Every kernel for products with weights in blocks that this device may use, asked for in turn, against the reference.
+//
+// Bounds as in test_op_gemm_blocks.c.
+#include "support/gemm_case.h"
+
+// What vkf_context_desc.variant is set to: kernels, and the configs that are no default.
+static const char *const VARIANTS[] = {
+    "gemm_tile_blocks",
+    "gemm_tile_blocks.f32_q8_f32/thin",
+    "gemm_tile_blocks.f32_q4_f32/64x64",
+    "gemm_tile_blocks.f32_q8_f32/128x64x256",
+    "gemm_tile_blocks.f32_q4_f32/128x128",
+    "gemm_tile_blocks.f32_q8_f32/deep",
+    "gemm_tile_blocks.f32_q4_f32/deep",
+    "gemm_blocks.",
+    "gemm_blocks.f32_q8_f32/rows1x128",
+    "gemm_blocks.f32_q4_f32/rows8",
+    "gemm_blocks.f32_q4_f32/8x32",
+    "gemm_blocks_address.",
+    "gemm_blocks_address.f32_q8_f32/16x32x32",
+    "gemm_blocks_address.f32_q4_f32/64x32x8",
+    "gemm_blocks_address.f32_q8_f32/32x64",
+};
+
+static const vkf_test_gemm_types TYPES[] = {
+    {VKF_DTYPE_F32, VKF_DTYPE_Q8, VKF_DTYPE_F32}, {VKF_DTYPE_F32, VKF_DTYPE_Q4, VKF_DTYPE_F32},
+    {VKF_DTYPE_F16, VKF_DTYPE_Q8, VKF_DTYPE_F16}, {VKF_DTYPE_F16, VKF_DTYPE_Q4, VKF_DTYPE_F16},
+    {VKF_DTYPE_F16, VKF_DTYPE_Q8, VKF_DTYPE_F32}, {VKF_DTYPE_F16, VKF_DTYPE_Q4, VKF_DTYPE_F32},
+};
+
+static const uint32_t SHAPES[][3] = {
+    {1, 33, 64}, {2, 100, 32}, {4, 31, 288}, {8, 65, 96}, {37, 41, 32}, {65, 129, 96},
+};
+
+static void run_shapes(vkf_test_ops *ops)
+{
+    for (size_t i = 0; i < COUNT_OF(SHAPES) * COUNT_OF(TYPES); i++) {
+        const uint32_t *shape = SHAPES[i / COUNT_OF(TYPES)];
+        const vkf_test_gemm_types *types = &TYPES[i % COUNT_OF(TYPES)];
+        // Types of a and d change how elements are read and written alone: f32 takes all shapes, the others every third.
+        if (i % COUNT_OF(TYPES) > 1 && i / COUNT_OF(TYPES) % 3 != i % COUNT_OF(TYPES) / 2)
+            continue;
+        const vkf_test_gemm_case gemm = {
+            .m = shape[0],
+            .n = shape[1],
+            .k = shape[2],
+            .transpose_b = true,
+            .alpha = 1,
+            .bias = true,
+            .activation = VKF_ACTIVATION_RELU,
+        };
+        double tolerance = types->d == VKF_DTYPE_F16 ? 2e-3 : 2e-5;
+        vkf_test_gemm_run(ops, types, &gemm, false, tolerance, tolerance);
+    }
+}
+
+// Whole numbers: exact, whatever the order of sums, and beyond 65,535 steps.
+static void run_deep(vkf_test_ops *ops, uint32_t m)
+{
+    const vkf_test_gemm_case gemm = {.m = m, .n = 3, .k = 70016, .transpose_b = true, .alpha = 1, .bias = true};
+    for (size_t i = 0; i < 2; i++)
+        vkf_test_gemm_run(ops, &TYPES[i], &gemm, true, 0, 0);
+}
+
+static void test_blocks_by_every_variant(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    for (size_t i = 0; i < COUNT_OF(VARIANTS); i++) {
+        vkf_test_ops ops;
+        if (vkf_test_ops_open_variant(&ops, VARIANTS[i])) {
+            ops.aligned = true;
+            run_shapes(&ops);
+            run_deep(&ops, 1);
+            run_deep(&ops, 9);
+        }
+        vkf_test_ops_close(&ops);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {VKF_OPS_TEST(test_blocks_by_every_variant)};
+    return cmocka_run_group_tests_name("variants_gemm_blocks", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
+}
