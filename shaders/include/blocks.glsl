@@ -3,7 +3,7 @@
 #ifndef VKF_BLOCKS_GLSL
 #define VKF_BLOCKS_GLSL
 
-#include "shared/blocks.h"
+#include "../shared/blocks.h"
 
 const bool BLOCKS_Q8 = B_LAYOUT == VKF_GEMM_B_Q8;
 const uint TILE_WORDS = BLOCKS_Q8 ? VKF_BLOCKS_Q8_WORDS : VKF_BLOCKS_Q4_WORDS;

@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "model/session.h"
-#include "op/argmax.h"
 #include "op/copy.h"
 #include "op/embed.h"
 #include "op/gemm.h"
@@ -429,26 +428,6 @@ static vkf_status emit_logits(vkf_session *session, vkf__stage *stage, const vkf
     return vkf__emit_gemm(&stage->work, &logits);
 }
 
-// Whether drawing, or a penalty, decides over the largest logit.
-static bool samples(const vkf_session *session)
-{
-    return session->sampling.temperature > 0.0f || session->sampling.repetition_penalty != 1.0f;
-}
-
-static vkf_status emit_argmax(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, uint32_t rows)
-{
-    const vkf__argmax_args argmax = {
-        .label = "argmax",
-        .x = session->spans.logits,
-        .out = session->spans.target_ids,
-        .rows = rows,
-        .cols = session->model->config.target_vocab,
-        .out_stride = vkf__ids_row(session),
-        .out_first = vkf__ids_lead(session) + sizes->target_past + sizes->target_len,
-    };
-    return vkf__emit_argmax(&stage->work, &argmax);
-}
-
 static vkf_status emit_sample(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, uint32_t rows)
 {
     const vkf_sampling *sampling = &session->sampling;
@@ -517,8 +496,7 @@ static vkf_status emit_choice(vkf_session *session, vkf__stage *stage, const vkf
     uint32_t rows = sizes->choose ? rows_of(sizes) : 0;
     bool planned = stage->work.mode != VKF_WORK_UPDATE, searches = sizes->candidates > 0;
     VKF_TRY(emit_bans(session, stage, planned || !searches ? rows : 0));
-    VKF_TRY(emit_argmax(session, stage, sizes, planned || (!searches && !samples(session)) ? rows : 0));
-    VKF_TRY(emit_sample(session, stage, sizes, planned || (!searches && samples(session)) ? rows : 0));
+    VKF_TRY(emit_sample(session, stage, sizes, planned || !searches ? rows : 0));
     VKF_TRY(emit_top(session, stage, sizes, planned || searches ? rows : 0));
 fail:
     return status;

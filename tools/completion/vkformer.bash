@@ -17,7 +17,7 @@ _vkformer() {
     --caps) words="full android-baseline-2022 android-2025 roadmap-2026" ;;
     --arithmetic) words="full f16" ;;
     --dtype) words="f32 f16 f32/f16 f32/bf16" ;;
-    --cache) words="f32 f16" ;;
+    --cache-type) words="f32 f16" ;;
     --early-stopping) words="yes no never" ;;
     --quantize | --type) words="q8 q4" ;;
     --types)
@@ -66,7 +66,7 @@ _vkformer() {
         run)
             words="$common --timing --attention --max-len --batch --dtype --quantize --json --max-new-tokens --context --stop
                 --temperature --top-k --top-p --min-p --repetition-penalty --seed --pair
-                --cache --beams --length-penalty --early-stopping"
+                --cache-type --beams --length-penalty --early-stopping"
             ;;
         eval) words="$common --out --fully-masked --only --unfused --dtype" ;;
         bench)

@@ -34,7 +34,7 @@ enum {
     OPT_BEAMS,
     OPT_LENGTH_PENALTY,
     OPT_EARLY_STOPPING,
-    OPT_CACHE,
+    OPT_CACHE_TYPE,
 };
 
 static void print_help(void)
@@ -65,7 +65,7 @@ static void print_help(void)
     fputs("Of transformers' decoders and encoder-decoders:\n"
           "  --max-new-tokens N      longest continuation in tokens (default 256, or what the context leaves)\n"
           "  --context N             tokens of a text and its continuation (default: the model's, at most 2048)\n"
-          "  --cache TYPE            how keys and values are kept: f16 in half the bytes (default: as --dtype says)\n"
+          "  --cache-type TYPE       how keys and values are kept: f16 in half the bytes (default: as --dtype says)\n"
           "  --stop STRING           end the continuation before this; repeatable\n"
           "  --temperature T         draw tokens with this temperature (default 0: the most probable ones)\n"
           "  --top-k N, --top-p P, --min-p P\n"
@@ -134,7 +134,7 @@ static bool parse_cache(const char *text, vkf_dtype *out_dtype)
     *out_dtype = half ? VKF_DTYPE_F16 : VKF_DTYPE_F32;
     if (half || strcmp(text, "f32") == 0)
         return true;
-    vkf_print_error("--cache: '%.200s' is neither f32 nor f16", text);
+    vkf_print_error("--cache-type: '%.200s' is neither f32 nor f16", text);
     return false;
 }
 
@@ -160,7 +160,7 @@ static bool parse_generation(int opt, run_options *options)
         return parse_seed(optarg, &sampling->seed);
     case OPT_STOP:
         return add_stop(options, optarg);
-    case OPT_CACHE:
+    case OPT_CACHE_TYPE:
         return parse_cache(optarg, &options->cache_dtype);
     case OPT_BEAMS:
     case OPT_LENGTH_PENALTY:
@@ -263,7 +263,7 @@ static bool parse(int argc, char **argv, run_options *options)
         {"repetition-penalty", required_argument, NULL, OPT_REPETITION_PENALTY},
         {"seed", required_argument, NULL, OPT_SEED},
         {"stop", required_argument, NULL, OPT_STOP},
-        {"cache", required_argument, NULL, OPT_CACHE},
+        {"cache-type", required_argument, NULL, OPT_CACHE_TYPE},
         {"beams", required_argument, NULL, OPT_BEAMS},
         {"length-penalty", required_argument, NULL, OPT_LENGTH_PENALTY},
         {"early-stopping", required_argument, NULL, OPT_EARLY_STOPPING},
