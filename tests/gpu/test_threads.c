@@ -129,7 +129,8 @@ static void test_threads_share_a_context(void **state)
     run_threads(gpu, jobs, work);
     clear(jobs, &weights);
     vkf_context_memory_usage(gpu->context, &after);
-    assert_memory_equal(&before, &after, sizeof before);
+    assert_memory_equal(before.used_bytes, after.used_bytes, sizeof before.used_bytes);
+    assert_memory_equal(before.reserved_bytes, after.reserved_bytes, sizeof before.reserved_bytes);
 }
 
 // In a second context nothing is compiled yet: the threads create the same pipelines at once.
