@@ -122,10 +122,21 @@ static bool parse_include(const char *line, size_t length, char *out_name, size_
     return (size_t)snprintf(out_name, capacity, "%s", name) < capacity;
 }
 
+// Whether a line ends a part that a compiler may have left out, with the line numbers behind an include in it.
+static bool ends_part(const char *line)
+{
+    line += strspn(line, " \t");
+    if (*line != '#')
+        return false;
+    line += 1 + strspn(line + 1, " \t");
+    return strncmp(line, "endif", 5) == 0 || strncmp(line, "else", 4) == 0 || strncmp(line, "elif", 4) == 0;
+}
+
 static vkf_status expand(text_buffer *out, const char *dir, const char *path, const char *text, unsigned depth)
 {
     vkf_status status = VKF_OK;
     unsigned number = 0;
+    bool included = false;
     if (depth > MAX_DEPTH)
         return vkf__fail(out->host, VKF_ERROR_SHADER, "%s: includes are nested too deeply", path);
     if (depth > 0)
@@ -137,10 +148,13 @@ static vkf_status expand(text_buffer *out, const char *dir, const char *path, co
         number++;
         if (parse_include(line, length, name, sizeof name)) {
             VKF_TRY(expand_include(out, dir, path, number, name, depth));
+            included = true;
         } else {
             VKF_TRY(append(out, line, length));
             VKF_TRY(append(out, "\n", 1));
             VKF_TRY(append_preamble(out, line, number, path));
+            if (included && ends_part(line))
+                VKF_TRY(append_line_directive(out, number + 1, path));
         }
         line = end ? end + 1 : line + length;
     }

@@ -76,6 +76,18 @@ static void test_source_include_keeps_lines(void **state)
                    "#line 1 \"%s/inner.glsl\"\ninner 1\ninner 2\n#line 5 \"%s/main.comp\"\nfive\n");
 }
 
+static void test_source_include_that_may_be_left_out_keeps_lines(void **state)
+{
+    write_text(*state, "main.comp",
+               "#ifdef A\n#endif\n#ifdef B\n#include \"inner.glsl\"\n # else\nsix\n#endif\neight\n");
+    write_text(*state, "inner.glsl", "inner");
+    assert_expands(*state, NULL,
+                   "#ifdef A\n#endif\n#ifdef B\n"
+                   "#line 1 \"%s/inner.glsl\"\ninner\n#line 5 \"%s/main.comp\"\n"
+                   " # else\n#line 6 \"%s/main.comp\"\nsix\n"
+                   "#endif\n#line 8 \"%s/main.comp\"\neight\n");
+}
+
 static void test_source_nested_includes(void **state)
 {
     write_text(*state, "main.comp", "#include \"a.glsl\"\nend\n");
@@ -195,6 +207,7 @@ int main(void)
         TEST(test_source_without_includes),
         TEST(test_source_last_line_without_newline),
         TEST(test_source_include_keeps_lines),
+        TEST(test_source_include_that_may_be_left_out_keeps_lines),
         TEST(test_source_nested_includes),
         TEST(test_source_preamble_stands_behind_version),
         TEST(test_source_looks_in_include_and_shared),
