@@ -30,7 +30,7 @@ their inputs and outputs. Of ncnn's two layers for a product, and of OpenBLAS's 
 counts. What is noisy took half as long again in the middle as at its best. At best: the ratio of the shortest runs of
 all rounds, each side's for itself; where it is far from the median, the machine's speed varied."""
 TEXT_NOTES = """\
-Tokens are those of a random Llama, f16 weights on both sides: %s.
+Tokens are those of a random Llama, its weights f16 or in blocks on both sides: %s.
 Each turn is a process of its own, and no time of
 these rows is one between timestamps. Prompt and decode are as each program says: llama-bench warms up before, `vkformer run` does not. A start ends with the process: its driver
 and the loading are in it, and for llama.cpp tools/chroot where vkformer runs outside it. Peak memory is the
@@ -39,6 +39,16 @@ other rows; the cache's keys and values do not count. Embeddings go from texts t
 vkformer, what more batches take beyond few, in one process each."""
 NOISY = 1.5
 BUSY = 0.1
+
+
+BLOCKS = {"q8": "Q8_0", "q4": "Q4_1"}  # llama.cpp's types
+
+
+def peer_name(row, name):
+    blocks = row.work.get("blocks")
+    if name == "llama-bench" and blocks:
+        return "llama.cpp Vulkan, %s weights" % BLOCKS[blocks]
+    return NAMES.get(name, name)
 
 
 def column_of(driver):
@@ -128,7 +138,7 @@ def moved_bytes(row, samples, name):
 def peak_line(row, result, name, column):
     """Memory of two processes; above 1 vkformer needs less."""
     samples, missing = result["samples"], result["missing"]
-    against, target = NAMES[name], target_for(row, row.peers[name], column)
+    against, target = peer_name(row, name), target_for(row, row.peers[name], column)
     sides = [[visit["bytes"] for visit in samples.get(subject, [])] for subject in (OURS, name)]
     texts = ["%.4g MB" % (stats.median(side) / 1e6) if side else "n/a (%s)" % missing.get(subject, "not measured")
              for subject, side in zip((OURS, name), sides)]
@@ -141,7 +151,7 @@ def peak_line(row, result, name, column):
 
 def peer_line(row, result, name, column, options):
     samples, missing = result["samples"], result["missing"]
-    against = NAMES.get(name, name)
+    against = peer_name(row, name)
     target = target_for(row, row.peers[name], column)
     clock = options["clock"] or ("wall_ms" if name in VULKAN_PEERS else "gpu_ms")
     ours, theirs = (Times(samples, subject, clock) for subject in (OURS, name))
