@@ -107,26 +107,20 @@ void vkf__blocks_to_f32(vkf_dtype dtype, const void *blocks, size_t block_count,
     }
 }
 
-// What each column of a tile has in front of it, and what follows in words.
-typedef struct block_parts {
-    size_t bytes, head_bytes;
-} block_parts;
-
 void vkf__blocks_to_panel(vkf_dtype dtype, const void *rows, uint32_t row_count, uint32_t k, void *out_panel)
 {
     assert((dtype == VKF_DTYPE_Q8 || dtype == VKF_DTYPE_Q4) && k % VKF_BLOCK == 0 && row_count <= VKF_BLOCK_PANEL);
-    const block_parts parts =
-        dtype == VKF_DTYPE_Q8 ? (block_parts){VKF_Q8_BLOCK_BYTES, 2} : (block_parts){VKF_Q4_BLOCK_BYTES, 4};
+    const size_t bytes = vkf_dtype_block_bytes(dtype), head_bytes = vkf__block_head_bytes(dtype);
     uint32_t tiles = k / VKF_BLOCK;
-    memset(out_panel, 0, (size_t)tiles * VKF_BLOCK_PANEL * parts.bytes);
+    memset(out_panel, 0, (size_t)tiles * VKF_BLOCK_PANEL * bytes);
     for (uint32_t column = 0; column < row_count; column++) {
         for (uint32_t tile = 0; tile < tiles; tile++) {
-            const uint8_t *block = (const uint8_t *)rows + ((size_t)column * tiles + tile) * parts.bytes;
-            uint8_t *heads = (uint8_t *)out_panel + (size_t)tile * VKF_BLOCK_PANEL * parts.bytes;
-            uint8_t *words = heads + VKF_BLOCK_PANEL * parts.head_bytes;
-            memcpy(heads + column * parts.head_bytes, block, parts.head_bytes);
-            for (size_t step = 0; step < (parts.bytes - parts.head_bytes) / 4; step++)
-                memcpy(words + (step * VKF_BLOCK_PANEL + column) * 4, block + parts.head_bytes + step * 4, 4);
+            const uint8_t *block = (const uint8_t *)rows + ((size_t)column * tiles + tile) * bytes;
+            uint8_t *heads = (uint8_t *)out_panel + (size_t)tile * VKF_BLOCK_PANEL * bytes;
+            uint8_t *words = heads + VKF_BLOCK_PANEL * head_bytes;
+            memcpy(heads + column * head_bytes, block, head_bytes);
+            for (size_t step = 0; step < (bytes - head_bytes) / 4; step++)
+                memcpy(words + (step * VKF_BLOCK_PANEL + column) * 4, block + head_bytes + step * 4, 4);
         }
     }
 }

@@ -11,6 +11,12 @@
 #define VKF_Q8_BLOCK_BYTES 34
 #define VKF_Q4_BLOCK_BYTES 20
 
+// What stands in front of a block's elements: its scale, and its minimum if it has one.
+static inline size_t vkf__block_head_bytes(vkf_dtype dtype)
+{
+    return dtype == VKF_DTYPE_Q8 ? 2 : 4;
+}
+
 // Columns of a panel, as many as a block has elements, so that a panel is square tiles of whole blocks:
 //   q8: 32 scales, then (8 words of k, 32 columns): 4 signed bytes of one column to a word, the lowest byte first
 //   q4: (32 columns) of scale and minimum, then (4 words of k, 32 columns): 8 nibbles to a word, the lowest first

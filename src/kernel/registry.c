@@ -370,27 +370,25 @@ static const vkf__config roof_configs[] = {
                  gemv_columns_shared_bytes, rank_gemv)
 
 // Weights in blocks. The kinds share modules, named by the types of a and d; `need` is what the storage of d asks for.
-#define GEMM_BLOCKS_ROW(shader, suffix, of, need, a, b, d, list, check, shared, ...)                              \
-    {                                                                                                             \
-        .name = shader "." suffix, .module = shader "." of, .op = VKF_OP_GEMM, .types = TYPES(a, b, d),           \
-        .type_count = 3, .needs = need, .operand_count = 4, .b_layouts = 1u << VKF_GEMM_B_PANELS,                 \
-        .params_bytes = sizeof(struct vkf_gemm_params), .tile_count = 5, .configs = list,                         \
-        .config_count = COUNT(list), .shared_bytes = shared, .valid = check, __VA_ARGS__                          \
+#define GEMM_BLOCKS_ROW(shader, suffix, of, need, a, b, d, list, check, shared, ...)                                   \
+    {                                                                                                                  \
+        .name = shader "." suffix, .module = shader "." of, .op = VKF_OP_GEMM, .types = TYPES(a, b, d),                \
+        .type_count = 3, .needs = need, .operand_count = 4, .b_layouts = 1u << VKF_GEMM_B_PANELS,                      \
+        .params_bytes = sizeof(struct vkf_gemm_params), .tile_count = 5, .configs = list, .config_count = COUNT(list), \
+        .shared_bytes = shared, .valid = check, __VA_ARGS__                                                            \
     }
-#define GEMM_BLOCKS_DIRECT(shader, suffix, of, need, a, b, d, list, access, order)                                \
-    GEMM_BLOCKS_ROW(shader, suffix, of, need, a, b, d, list, gemm_blocks_valid, gemm_blocks_shared_bytes,         \
+#define GEMM_BLOCKS_DIRECT(shader, suffix, of, need, a, b, d, list, access, order)                        \
+    GEMM_BLOCKS_ROW(shader, suffix, of, need, a, b, d, list, gemm_blocks_valid, gemm_blocks_shared_bytes, \
                     .operands = access, .quads = true, .spec_count = VKF_GEMM_SPEC_COUNT, .rank = order)
-#define GEMM_BLOCKS(suffix, of, need, a, b, d)                                                                    \
-    GEMM_BLOCKS_ROW("gemm_tile_blocks", suffix, of, need, a, b, d, gemm_configs, gemm_tile_blocks_valid,          \
-                    gemm_shared_bytes, .splits = true, .spec_count = VKF_GEMM_SPLIT_SPEC_COUNT),                  \
-        GEMM_BLOCKS_DIRECT("gemm_blocks_address", suffix, of, VKF_NEEDS_INT64 | (need), a, b, d,                  \
-                           gemm_blocks_address_configs, AB_ADDRESS, rank_address),                                \
-        GEMM_BLOCKS_DIRECT("gemm_blocks", suffix, of, need, a, b, d, gemm_blocks_configs, ALL_STORAGE,            \
-                           rank_blocks)
-#define BLOCKS(q, type)                                                      \
-    GEMM_BLOCKS("f32_" q "_f32", "f32_f32", 0, F, type, F),                  \
-        GEMM_BLOCKS("f16_" q "_f32", "f16_f32", 0, H, type, F),              \
-        GEMM_BLOCKS("f16_" q "_f16", "f16_f16", VKF_NEEDS_STORAGE_16BIT, H, type, H), \
+#define GEMM_BLOCKS(suffix, of, need, a, b, d)                                                           \
+    GEMM_BLOCKS_ROW("gemm_tile_blocks", suffix, of, need, a, b, d, gemm_configs, gemm_tile_blocks_valid, \
+                    gemm_shared_bytes, .splits = true, .spec_count = VKF_GEMM_SPLIT_SPEC_COUNT),         \
+        GEMM_BLOCKS_DIRECT("gemm_blocks_address", suffix, of, VKF_NEEDS_INT64 | (need), a, b, d,         \
+                           gemm_blocks_address_configs, AB_ADDRESS, rank_address),                       \
+        GEMM_BLOCKS_DIRECT("gemm_blocks", suffix, of, need, a, b, d, gemm_blocks_configs, ALL_STORAGE, rank_blocks)
+#define BLOCKS(q, type)                                                                                             \
+    GEMM_BLOCKS("f32_" q "_f32", "f32_f32", 0, F, type, F), GEMM_BLOCKS("f16_" q "_f32", "f16_f32", 0, H, type, F), \
+        GEMM_BLOCKS("f16_" q "_f16", "f16_f16", VKF_NEEDS_STORAGE_16BIT, H, type, H),                               \
         GEMM_BLOCKS("f16p_" q "_f16p", "f16p_f16p", 0, H, type, H)
 
 #define ATTENTION_REDUCE(suffix, native, out)                                                                      \

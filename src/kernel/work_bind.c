@@ -29,9 +29,8 @@ static void add_buffer(set_writes *set, VkDescriptorSet handle, uint32_t binding
 // What some kernels read at once. Buffers are allocated in multiples of more.
 #define READ_UNIT 16u
 
-// Binds at an aligned offset at or below the span's own; the rest of the way is a push constant, in elements
-// (words of blocks). What is
-// read is bound in whole units, as far as the device binds as much.
+// Binds at an aligned offset at or below the span's own; the rest of the way is a push constant, in elements,
+// or words of blocks. What is read is bound in whole units, as far as the device binds as much.
 static VkDescriptorBufferInfo storage_range(const vkf__work *work, const vkf__span *span, bool write,
                                             uint32_t *out_push)
 {

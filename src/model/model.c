@@ -33,23 +33,13 @@ fail:
 
 static vkf__weight_storage storage_of(const vkf_model_desc *desc)
 {
-    static const vkf_dtype activations[VKF_MODEL_PRECISION_COUNT] = {
-        [VKF_MODEL_PRECISION_F32] = VKF_DTYPE_F32,
-        [VKF_MODEL_PRECISION_F16_WEIGHTS] = VKF_DTYPE_F32,
-        [VKF_MODEL_PRECISION_BF16_WEIGHTS] = VKF_DTYPE_F32,
-        [VKF_MODEL_PRECISION_F16] = VKF_DTYPE_F16,
+    static const vkf__weight_storage storages[VKF_MODEL_PRECISION_COUNT] = {
+        [VKF_MODEL_PRECISION_F32] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32},
+        [VKF_MODEL_PRECISION_F16_WEIGHTS] = {VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_F16},
+        [VKF_MODEL_PRECISION_BF16_WEIGHTS] = {VKF_DTYPE_F32, VKF_DTYPE_BF16, VKF_DTYPE_BF16},
+        [VKF_MODEL_PRECISION_F16] = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16},
     };
-    static const vkf_dtype weights[VKF_MODEL_PRECISION_COUNT] = {
-        [VKF_MODEL_PRECISION_F32] = VKF_DTYPE_F32,
-        [VKF_MODEL_PRECISION_F16_WEIGHTS] = VKF_DTYPE_F16,
-        [VKF_MODEL_PRECISION_BF16_WEIGHTS] = VKF_DTYPE_BF16,
-        [VKF_MODEL_PRECISION_F16] = VKF_DTYPE_F16,
-    };
-    vkf__weight_storage storage = {
-        .activations = activations[desc->precision],
-        .weights = weights[desc->precision],
-        .linear = weights[desc->precision],
-    };
+    vkf__weight_storage storage = storages[desc->precision];
     if (desc->quantization != VKF_QUANTIZATION_NONE)
         storage.linear = desc->quantization == VKF_QUANTIZATION_Q8 ? VKF_DTYPE_Q8 : VKF_DTYPE_Q4;
     return storage;

@@ -301,8 +301,8 @@ fail:
     return status;
 }
 
-// LongRoPE has a list of them. Else theta^(dim / (dim - 2)) grows by what the sequence exceeds the trained length by ("NTK-aware" scaling, as transformers
-// has it).
+// LongRoPE has a list of them. Else theta^(dim / (dim - 2)) grows by what the sequence exceeds the trained length by
+// ("NTK-aware" scaling, as transformers has it).
 static void grown_frequencies(const vkf_rotary *rotary, uint32_t sequence_len, float *out_frequencies)
 {
     if (rotary->dynamic_factor == 0.0f) {

@@ -68,7 +68,7 @@ static vkf_status fail_number(const vkf__block_source *source, uint64_t element)
 // Blocks as they are stored; a scale or minimum that is not finite would spoil every result.
 static vkf_status copy_row(const vkf__block_source *source, uint64_t stored_row, uint8_t *out_blocks)
 {
-    size_t block_bytes = vkf_dtype_block_bytes(source->dtype), head_bytes = source->dtype == VKF_DTYPE_Q8 ? 2 : 4;
+    size_t block_bytes = vkf_dtype_block_bytes(source->dtype), head_bytes = vkf__block_head_bytes(source->dtype);
     uint64_t bytes = row_bytes(source->dtype, source->slot->shape[1]);
     memcpy(out_blocks, source->stored->data + stored_row * bytes, bytes);
     for (uint64_t at = 0; at < bytes; at += block_bytes) {

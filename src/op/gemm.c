@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/blocks.h"
 #include "base/elements.h"
 #include "base/size.h"
 #include "op/gemm_split.h"
@@ -10,6 +11,11 @@
 
 // Longer products are cut: Mesa 22.3 ends a kernel's loops after 65,535 iterations, see shaders/gemm_tile.comp.
 #define MAX_DEPTH 131072u
+
+_Static_assert(VKF_BLOCK == VKF_BLOCKS_DEPTH && VKF_BLOCK_PANEL == VKF_GEMM_PANEL &&
+                   VKF_Q8_BLOCK_BYTES * VKF_BLOCK_PANEL == 4 * VKF_BLOCKS_Q8_WORDS &&
+                   VKF_Q4_BLOCK_BYTES * VKF_BLOCK_PANEL == 4 * VKF_BLOCKS_Q4_WORDS,
+               "blocks are not the same on the host and in shaders");
 
 static uint64_t elements(const vkf__span *span)
 {

@@ -64,7 +64,7 @@ static float *make_panels(vkf__bed *bed, const vkf__gemm_args *args, const float
 // those of vkf__bed_random() are.
 static void random_block(vkf__bed *bed, vkf_dtype dtype, uint8_t *block)
 {
-    size_t bytes = vkf_dtype_block_bytes(dtype), head = dtype == VKF_DTYPE_Q4 ? 4 : 2;
+    size_t bytes = vkf_dtype_block_bytes(dtype), head = vkf__block_head_bytes(dtype);
     for (size_t i = head; i < bytes; i++)
         block[i] = (uint8_t)(vkf__bed_random(bed) * 64 + vkf__bed_random(bed) * 4);
     block[0] = 0;
