@@ -48,30 +48,43 @@ static const uint32_t SHAPES[][3] = {
     {47, 65, 32}, {64, 64, 96}, {65, 127, 64}, {129, 33, 32},  {97, 2, 128}, {128, 96, 32},
 };
 
-static void run_shapes(vkf_test_ops *ops)
+// Each shape with so many of the types, in turn.
+static void run_shapes(vkf_test_ops *ops, size_t types)
 {
-    for (size_t i = 0; i < COUNT_OF(SHAPES); i++)
-        run_two_types(ops, i,
-                      &(vkf_test_gemm_case){.m = SHAPES[i][0],
-                                            .n = SHAPES[i][1],
-                                            .k = SHAPES[i][2],
-                                            .transpose_b = true,
-                                            .alpha = 1,
-                                            .bias = i % 4 != 0});
+    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
+        const vkf_test_gemm_case gemm = {.m = SHAPES[i][0],
+                                         .n = SHAPES[i][1],
+                                         .k = SHAPES[i][2],
+                                         .transpose_b = true,
+                                         .alpha = 1,
+                                         .bias = i % 4 != 0};
+        for (size_t j = 0; j < types; j++)
+            run_types(ops, types * i + 3 * j, &gemm);
+    }
 }
 
 // Operands at any element, which few kernels take.
 static void test_blocks_shapes(void **state)
 {
-    run_shapes(vkf_test_ops_of(state));
+    run_shapes(vkf_test_ops_of(state), 1);
+}
+
+static void run_aligned_shapes(vkf_test_ops *ops, size_t types)
+{
+    ops->aligned = true;
+    run_shapes(ops, types);
+    ops->aligned = false;
 }
 
 static void test_blocks_shapes_aligned(void **state)
 {
-    vkf_test_ops *ops = vkf_test_ops_of(state);
-    ops->aligned = true;
-    run_shapes(ops);
-    ops->aligned = false;
+    run_aligned_shapes(vkf_test_ops_of(state), 2);
+}
+
+// Halves in words change how elements are read and written alone.
+static void test_blocks_shapes_aligned_in_words(void **state)
+{
+    run_aligned_shapes(vkf_test_ops_of(state), 1);
 }
 
 static void test_blocks_bias_of_every_type(void **state)
@@ -269,7 +282,7 @@ int main(void)
     };
     const struct CMUnitTest packed[] = {
         VKF_OPS_TEST(test_blocks_shapes),
-        VKF_OPS_TEST(test_blocks_shapes_aligned),
+        VKF_OPS_TEST(test_blocks_shapes_aligned_in_words),
     };
     int failed = cmocka_run_group_tests_name("op_gemm_blocks", native, vkf_test_ops_setup, vkf_test_ops_teardown);
     failed +=
