@@ -33,7 +33,9 @@ VKF_API const char *vkf_profile_name(vkf_profile profile); // "android-baseline-
 VKF_API bool vkf_profile_from_name(const char *name, vkf_profile *out_profile);
 
 // How exactly products of float32 activations are computed. Sums are in float32 whatever the precision; operands that
-// are stored in 16 bits are multiplied as they are.
+// are stored in 16 bits are multiplied as they are. Beside weights in blocks activations are rounded to 8 bits where integer
+// dot products are accelerated, whatever the precision, unless the feature shaderIntegerDotProduct is masked: see
+// docs/quantization.md.
 typedef enum vkf_precision {
     VKF_PRECISION_FULL = 0, // in float32
     // Where the other factor is stored in 16 bits (weights, keys, values), activations may be rounded to its type as

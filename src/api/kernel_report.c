@@ -7,6 +7,7 @@
 #include "api/typical_problem.h"
 #include "kernel/context.h"
 #include "kernel/statistics.h"
+#include "op/gemm_dot.h"
 
 typedef struct report_run {
     vkf_context *context;
@@ -101,7 +102,7 @@ static vkf_status report_constants(const report_run *run, const vkf__kernel *ker
     if (head_dim > 0)
         (void)snprintf(constants, sizeof constants, "head_dim %u", head_dim);
     report.usable = vkf__kernel_usable(&run->context->device.plan.caps, kernel, config, &report.why);
-    if (report.usable)
+    if (report.usable && (!vkf__is_for_integer_dot(kernel) || vkf__prefers_integer_dot(run->context)))
         list_defaults(run->context, kernel, config, head_dim, defaults, sizeof defaults);
     if (report.usable && run->compile)
         VKF_TRY(compile(run->context, kernel, config, head_dim, &report, &raw));

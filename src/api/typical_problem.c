@@ -88,6 +88,7 @@ const vkf__typical_problem vkf__typical_problems[] = {
     EACH(VKF_OP_REORDER),
     EACH(VKF_OP_HEAD_MEAN),
     EACH(VKF_OP_PACK),
+    EACH(VKF_OP_QUANTIZE_ROWS),
     EACH(VKF_OP_ATTENTION_REDUCE),
     EACH(VKF_OP_GEMM_REDUCE),
     EACH(VKF_OP_ROOF_COPY),

@@ -1,6 +1,6 @@
 // Pipelines made ahead of their first use: of the kernels that this device takes for common problems.
 #include "kernel/context.h"
-#include "op/gemm.h"
+#include "op/gemm_dot.h"
 #include "shared/gemm.h"
 
 typedef struct warm_up {
@@ -54,7 +54,7 @@ static vkf_status warm_product(warm_up *warm, const vkf__variant *variant, uint3
     vkf_status status = VKF_OK;
     // Beside blocks, the other parameters of a model are of its activations' type as a rule.
     const vkf_dtype *types = variant->kernel->types;
-    const vkf__span bias = {.size_bytes = 1, .dtype = types[0]};
+    const vkf__span bias = {.size_bytes = 1, .dtype = types[0] == VKF_DTYPE_I32 ? types[2] : types[0]};
     for (size_t i = 0; i < (layout == VKF_GEMM_B_KN ? 1 : COUNT(epilogues)); i++) {
         const uint32_t flags[VKF_KERNEL_MAX_FLAGS] = {0, vkf__gemm_layout_flag(types[1], layout), epilogues[i][0],
                                                       epilogues[i][1] != 0 ? vkf__gemm_bias_flag(types[1], &bias) : 0};
@@ -103,6 +103,8 @@ fail:
 
 static vkf_status warm_kernel(warm_up *warm, const vkf__kernel *kernel)
 {
+    if (vkf__is_for_integer_dot(kernel) && !vkf__prefers_integer_dot(warm->context))
+        return VKF_OK;
     switch (kernel->op) {
     case VKF_OP_GEMM:
         return warm_products(warm, kernel);

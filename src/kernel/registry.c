@@ -18,6 +18,7 @@
 #include "shared/pack.h"
 #include "shared/permute.h"
 #include "shared/pool.h"
+#include "shared/quantize_rows.h"
 #include "shared/reorder.h"
 #include "shared/roof.h"
 #include "shared/rotary.h"
@@ -48,6 +49,7 @@ const char *vkf__op_name(vkf__op op)
         [VKF_OP_ROOF_READ] = "roof_read",
         [VKF_OP_ROOF_FMA] = "roof_fma",
         [VKF_OP_PACK] = "pack",
+        [VKF_OP_QUANTIZE_ROWS] = "quantize_rows",
         [VKF_OP_ATTENTION] = "attention",
         [VKF_OP_ATTENTION_REDUCE] = "attention_reduce",
         [VKF_OP_GEMM_REDUCE] = "gemm_reduce",
@@ -94,6 +96,17 @@ static uint32_t row_float_shared_bytes(const vkf__config *config)
 static uint32_t sample_shared_bytes(const vkf__config *config)
 {
     return 4 * (3 * config->local_size + VKF_SAMPLE_BINS + VKF_SAMPLE_BIN_GROUPS + 3);
+}
+
+// A magnitude and a sum for each invocation.
+static uint32_t quantize_rows_shared_bytes(const vkf__config *config)
+{
+    return 4 * 2 * config->local_size;
+}
+
+static bool quantize_rows_valid(const vkf__config *config)
+{
+    return config->local_size % (VKF_QUANTIZE_ROWS_DEPTH / VKF_QUANTIZE_ROWS_RUN) == 0;
 }
 
 // A key and an index for each invocation, and its part of a sum.
@@ -240,6 +253,14 @@ static const vkf__config roof_configs[] = {
         .name = "pack." suffix, .module = "pack.f16p", .op = VKF_OP_PACK, .types = TYPES(x), .type_count = 1,  \
         .operand_count = 2, .params_bytes = sizeof(struct vkf_pack_params), .spec_count = VKF_PACK_SPEC_COUNT, \
         .configs = flat_configs, .config_count = COUNT(flat_configs)                                           \
+    }
+
+#define QUANTIZE_ROWS(suffix, x)                                                                                  \
+    {                                                                                                             \
+        .name = "quantize_rows." suffix, .op = VKF_OP_QUANTIZE_ROWS, .types = TYPES(x), .type_count = 1,          \
+        .operand_count = 2, .params_bytes = sizeof(struct vkf_quantize_rows_params),                              \
+        .spec_count = VKF_QUANTIZE_ROWS_SPEC_COUNT, .configs = flat_configs, .config_count = COUNT(flat_configs), \
+        .shared_bytes = quantize_rows_shared_bytes, .valid = quantize_rows_valid                                  \
     }
 
 #define GEMM_TEXEL_ROW(shader, suffix, of, need, a, b, d, list, check, order, lanes)                              \
@@ -391,6 +412,16 @@ static const vkf__config roof_configs[] = {
         GEMM_BLOCKS("f16_" q "_f16", "f16_f16", VKF_NEEDS_STORAGE_16BIT, H, type, H),                               \
         GEMM_BLOCKS("f16p_" q "_f16p", "f16p_f16p", 0, H, type, H)
 
+// By integer dot products: a is in the words that VKF_OP_QUANTIZE_ROWS leaves.
+#define GEMM_DOT(suffix, of, need, type, d)                                                                           \
+    GEMM_BLOCKS_ROW("gemm_dot", suffix, of, VKF_NEEDS_INTEGER_DOT | (need), VKF_DTYPE_I32, type, d, gemm_dot_configs, \
+                    gemm_dot_valid, gemm_blocks_shared_bytes, .spec_count = VKF_GEMM_SPEC_COUNT, .rank = rank_gemv),  \
+        GEMM_BLOCKS_ROW("gemm_dot_tile", suffix, of, VKF_NEEDS_INTEGER_DOT | (need), VKF_DTYPE_I32, type, d,          \
+                        gemm_dot_tile_configs, gemm_dot_tile_valid, gemm_dot_tile_shared_bytes, .splits = true,       \
+                        .spec_count = VKF_GEMM_SPLIT_SPEC_COUNT)
+#define DOT(q, type) \
+    GEMM_DOT("i32_" q "_f32", "f32", 0, type, F), GEMM_DOT("i32_" q "_f16", "f16", VKF_NEEDS_STORAGE_16BIT, type, H)
+
 #define ATTENTION_REDUCE(suffix, native, out)                                                                      \
     FLAT("attention_reduce", VKF_OP_ATTENTION_REDUCE, suffix, native, out, out, 1, 2, vkf_attention_reduce_params, \
          VKF_ATTENTION_REDUCE_SPEC_COUNT)
@@ -491,6 +522,8 @@ const vkf__kernel vkf__kernels[] = {
     GEMV("f16p_f16p_f16p", false, H, H, H),
     BLOCKS("q8", VKF_DTYPE_Q8),
     BLOCKS("q4", VKF_DTYPE_Q4),
+    DOT("q8", VKF_DTYPE_Q8),
+    DOT("q4", VKF_DTYPE_Q4),
     GEMM_REDUCE("f32_f32", false, F, F),
     GEMM_REDUCE("f16_f32", true, H, F),
     GEMM_REDUCE("f16p_f32", false, H, F),
@@ -546,6 +579,8 @@ const vkf__kernel vkf__kernels[] = {
     PACK("f16", true, H),
     PACK("f16p", false, H),
     PACK_HALF_AS("bf16", B),
+    QUANTIZE_ROWS("f32", F),
+    QUANTIZE_ROWS("f16p", H),
     COPY("f32_f32", false, F, F),
     COPY("f32_f16", true, F, H),
     COPY("f32_f16p", false, F, H),

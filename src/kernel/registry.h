@@ -30,6 +30,7 @@ typedef enum vkf__op {
     VKF_OP_ROTARY,
     VKF_OP_GATE,
     VKF_OP_PACK,
+    VKF_OP_QUANTIZE_ROWS,
     VKF_OP_ATTENTION,
     VKF_OP_ATTENTION_REDUCE,
     VKF_OP_GEMM_REDUCE,
@@ -60,6 +61,7 @@ typedef enum vkf__operand_kind {
 #define VKF_NEEDS_MATRIX_TENSOR 64u      // those of a workgroup, loaded through tensor layouts
 #define VKF_NEEDS_MATRIX_CONVERSION 128u // from one use to another
 #define VKF_NEEDS_INT64 256u             // 64-bit integers in shaders
+#define VKF_NEEDS_INTEGER_DOT 512u       // integer dot products
 
 // Which of the shapes that a device lists a kernel multiplies with, see vkf__matrix_find().
 typedef enum vkf__matrix_type {

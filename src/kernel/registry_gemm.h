@@ -141,6 +141,38 @@ static uint32_t gemm_blocks_shared_bytes(const vkf__config *config)
     return parts > 1 ? 4 * parts * config->tile[0] * config->tile[1] : 16;
 }
 
+// By integer dot products, parts of k as above.
+static const vkf__config gemm_dot_configs[] = {
+    {.name = "rows1", .local_size = 64, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
+    {.name = "rows2", .local_size = 64, .tile = {2, 32, 32, 2, 4}, .max_m = 2},
+    {.name = "rows4", .local_size = 64, .tile = {4, 32, 32, 4, 4}, .max_m = 4},
+    {.name = "rows8", .local_size = 64, .tile = {8, 32, 32, 8, 4}},
+};
+
+static bool gemm_dot_valid(const vkf__config *config)
+{
+    return gemm_blocks_valid(config) && config->tile[2] == VKF_BLOCKS_DEPTH;
+}
+
+static const vkf__config gemm_dot_tile_configs[] = {
+    {.name = "large", .local_size = 128, .tile = {64, 64, 32, 8, 4}, .min_m = 48, .min_n = 48},
+    {.name = "small", .local_size = 64, .tile = {32, 32, 64, 4, 4}},
+};
+
+static uint32_t gemm_dot_tile_shared_bytes(const vkf__config *config)
+{
+    const uint32_t *t = config->tile;
+    uint32_t blocks = t[2] / VKF_BLOCKS_DEPTH;
+    return blocks * (2 * 16 * (t[0] + t[1] + 2) + 8 * (t[0] + t[1]));
+}
+
+static bool gemm_dot_tile_valid(const vkf__config *config)
+{
+    const uint32_t *t = config->tile;
+    return t[2] > 0 && t[2] % VKF_BLOCKS_DEPTH == 0 && t[3] > 0 && t[4] > 0 && t[0] % t[3] == 0 && t[1] % t[4] == 0 &&
+           (t[0] / t[3]) * (t[1] / t[4]) == config->local_size;
+}
+
 // Lanes along m, each with a row and the columns of a panel or two; small shares for compilers that spill. What is
 // unrolled grows with thread m * thread n * tile k, and so does the time to compile it.
 static const vkf__config gemm_address_configs[] = {

@@ -59,6 +59,7 @@ static const char *missing_feature(const vkf__caps *caps, uint32_t needs)
     } rows[] = {
         {VKF_NEEDS_STORAGE_16BIT, caps->storage_16bit, "needs 16-bit values in storage buffers"},
         {VKF_NEEDS_INT64, caps->shader_int64, "needs 64-bit integers"},
+        {VKF_NEEDS_INTEGER_DOT, caps->integer_dot, "needs integer dot products"},
         {VKF_NEEDS_SUBGROUP, caps->subgroup_arithmetic, "needs subgroup arithmetic"},
         {VKF_NEEDS_SHUFFLE, caps->subgroup_shuffle, "needs subgroup shuffles"},
         {VKF_NEEDS_MATRIX, matrix->cooperative_matrix, "needs cooperative matrices"},

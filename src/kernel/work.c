@@ -205,28 +205,50 @@ static vkf_status choose_pinned(const vkf__work *work, const vkf_dtype *types, c
     return VKF_OK;
 }
 
-static vkf_status choose(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
-                         vkf__variant *out_variant)
+// *out_found stays false when no kernel serves.
+static vkf_status find(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
+                       vkf__variant *out_variant, bool *out_found)
 {
     vkf_context *context = work->context;
     vkf_status status = VKF_OK;
-    if (work->pinned && work->pinned->kernel->op == op)
-        return choose_pinned(work, types, problem, out_variant);
     if (context->first_use && !work->pinned)
         VKF_TRY(context->first_use(context, op, types, problem));
+    *out_found = true;
     for (bool tested = true; tested;) {
         const vkf__selector selector = vkf__context_selector(context);
-        if (!vkf__select(&selector, op, types, problem, out_variant, NULL))
-            return vkf__fail(context->device.host, VKF_ERROR_UNSUPPORTED,
-                             "%s: no kernel for %s with element types %s, %s, %s on this device", work->name,
-                             vkf__op_name(op), vkf_dtype_name(types[0]), vkf_dtype_name(types[1]),
-                             vkf_dtype_name(types[2]));
+        *out_found = vkf__select(&selector, op, types, problem, out_variant, NULL);
+        if (!*out_found)
+            return VKF_OK;
         // A verdict may change what is selected; every variant gets one, so that this ends.
         vkf__verdict verdict = vkf__verdict_get(selector.verdicts, out_variant->kernel, out_variant->config);
         tested = verdict == VKF_VERDICT_UNKNOWN && context->self_test && !work->pinned;
         if (tested)
             VKF_TRY(context->self_test(context, out_variant, &verdict));
     }
+fail:
+    return status;
+}
+
+vkf_status vkf__work_can_select(vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
+                                bool *out_can)
+{
+    vkf__variant variant;
+    return find(work, op, types, problem, &variant, out_can);
+}
+
+static vkf_status choose(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
+                         vkf__variant *out_variant)
+{
+    vkf_status status = VKF_OK;
+    bool found = false;
+    if (work->pinned && work->pinned->kernel->op == op)
+        return choose_pinned(work, types, problem, out_variant);
+    VKF_TRY(find(work, op, types, problem, out_variant, &found));
+    if (!found)
+        return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
+                         "%s: no kernel for %s with element types %s, %s, %s on this device", work->name,
+                         vkf__op_name(op), vkf_dtype_name(types[0]), vkf_dtype_name(types[1]),
+                         vkf_dtype_name(types[2]));
 fail:
     return status;
 }

@@ -117,6 +117,10 @@ VKF_MUST_CHECK vkf_status vkf__work_decide(vkf__work *work, uint64_t value, uint
 VKF_MUST_CHECK vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types,
                                            const vkf__problem *problem, vkf__variant *out_variant);
 
+// Whether vkf__work_select() would find a kernel, which is tested as there. In PLAN alone.
+VKF_MUST_CHECK vkf_status vkf__work_can_select(vkf__work *work, vkf__op op, const vkf_dtype *types,
+                                               const vkf__problem *problem, bool *out_can);
+
 // Statuses: TOO_LARGE (a range or grid beyond the device), and those of vkf__pipelines_get().
 VKF_MUST_CHECK vkf_status vkf__work_dispatch(vkf__work *work, const vkf__dispatch *dispatch);
 

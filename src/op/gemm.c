@@ -5,6 +5,7 @@
 #include "base/blocks.h"
 #include "base/elements.h"
 #include "base/size.h"
+#include "op/gemm_dot.h"
 #include "op/gemm_split.h"
 #include "op/pack.h"
 #include "shared/blocks.h"
@@ -202,7 +203,7 @@ static bool has_quads(const vkf__span *span, uint64_t first, uint32_t stride)
     return aligned && first % 4 == 0 && stride % 4 == 0;
 }
 
-static vkf__problem problem_of(const vkf_context *context, const vkf__gemm_args *args)
+vkf__problem vkf__gemm_problem(const vkf_context *context, const vkf__gemm_args *args)
 {
     uint64_t a = elements(&args->a), b = elements(&args->b);
     return (vkf__problem){
@@ -224,7 +225,7 @@ static vkf_status emit_product(vkf__work *work, const vkf__gemm_args *args)
     vkf_status status = VKF_OK;
     vkf__variant variant;
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
-    const vkf__problem problem = problem_of(work->context, args);
+    const vkf__problem problem = vkf__gemm_problem(work->context, args);
     uint64_t splits = 1;
     VKF_TRY(check_blocks(work, args));
     VKF_TRY(check_addresses(work, args));
@@ -261,9 +262,26 @@ static bool packing_pays(const vkf__work *work, const vkf__gemm_args *args)
         return false;
     vkf__gemm_args packed = *args;
     packed.b.panels = true;
-    const vkf__problem rows = problem_of(work->context, args), panels = problem_of(work->context, &packed);
+    const vkf__problem rows = vkf__gemm_problem(work->context, args);
+    const vkf__problem panels = vkf__gemm_problem(work->context, &packed);
     return vkf__select_rank(&selector, VKF_OP_GEMM, types, &panels) <
            vkf__select_rank(&selector, VKF_OP_GEMM, types, &rows);
+}
+
+// Puts a in blocks, too, where products with a weight in blocks are done so.
+static vkf_status round_rows(vkf__work *work, vkf__gemm_args *args)
+{
+    vkf_status status = VKF_OK;
+    bool pays = false;
+    uint64_t dot = 0;
+    if (work->mode == VKF_WORK_PLAN)
+        VKF_TRY(vkf__gemm_dot_pays(work, args, &pays));
+    VKF_TRY(vkf__work_decide(work, pays, &dot));
+    const vkf__gemm_args plain = *args;
+    if (dot)
+        VKF_TRY(vkf__emit_gemm_dot_rows(work, &plain, args));
+fail:
+    return status;
 }
 
 vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args)
@@ -285,6 +303,7 @@ vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args)
         };
         VKF_TRY(vkf__emit_pack(work, &pack_args, &packed.b));
     }
+    VKF_TRY(round_rows(work, &packed));
     VKF_TRY(emit_product(work, &packed));
 fail:
     return status;

@@ -7,7 +7,7 @@
 // Strides in elements. Batch entry e is (e / batch_inner, e % batch_inner).
 typedef struct vkf__gemm_args {
     const char *label;
-    vkf__span a;    // (batch, m, k), or (batch, k, m) with transpose_a
+    vkf__span a;    // (batch, m, k), or (batch, k, m) with transpose_a; in I32: blocks, see op/quantize_rows.h
     vkf__span b;    // (batch, k, n), or (batch, n, k) with transpose_b, or a shared one in panels, whatever transpose_b
     vkf__span d;    // (batch, m, n), read when beta is not 0, and written
     vkf__span bias; // optional, (n), in b's storage type; f32, f16 or bf16 where b is in blocks
@@ -25,6 +25,9 @@ typedef struct vkf__gemm_args {
 
 // A shared b with transpose_b (a Linear's weight) that exceeds what the device binds is cut into slices of rows.
 VKF_MUST_CHECK vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args);
+
+// What selection looks at of a product.
+vkf__problem vkf__gemm_problem(const vkf_context *context, const vkf__gemm_args *args);
 
 // What the constants VKF_GEMM_SPEC_B_LAYOUT and VKF_GEMM_SPEC_HAS_BIAS are for a b of this type; b_layout is VKF_GEMM_B_*.
 uint32_t vkf__gemm_layout_flag(vkf_dtype b, uint32_t b_layout);

@@ -31,6 +31,7 @@ static const op_cases cases[VKF_OP_COUNT] = {
     [VKF_OP_COPY] = {vkf__bed_copy, NULL},
     [VKF_OP_HEAD_MEAN] = {vkf__bed_head_mean, NULL},
     [VKF_OP_PACK] = {vkf__bed_pack, NULL},
+    [VKF_OP_QUANTIZE_ROWS] = {vkf__bed_quantize_rows, NULL},
     [VKF_OP_ATTENTION] = {vkf__bed_attention, NULL},
     [VKF_OP_GEMM_REDUCE] = {NULL, "it runs behind products cut in depth alone, whose edge shapes it takes part in"},
     [VKF_OP_ROOF_COPY] = {NULL, ROOF},

@@ -77,6 +77,7 @@ vkf_status vkf__bed_sample(vkf__bed *bed);
 vkf_status vkf__bed_top(vkf__bed *bed);
 vkf_status vkf__bed_reorder(vkf__bed *bed);
 vkf_status vkf__bed_pack(vkf__bed *bed);
+vkf_status vkf__bed_quantize_rows(vkf__bed *bed);
 vkf_status vkf__bed_permute(vkf__bed *bed);
 vkf_status vkf__bed_copy(vkf__bed *bed);
 vkf_status vkf__bed_embed(vkf__bed *bed);

@@ -13,6 +13,7 @@
 #include "base/size.h"
 #include "op/gemm.h"
 #include "op/pack.h"
+#include "op/quantize_rows.h"
 #include "reference/reference.h"
 #include "shared/blocks.h"
 
@@ -37,6 +38,7 @@ typedef struct operands {
     float *d;    // (batch, m, ldd)
     float *panels;
     uint8_t *blocks; // panels of blocks, of which b is what they stand for
+    int32_t *rows;   // blocks of a, for integer dot products
 } operands;
 
 static float *padded(vkf__bed *bed, size_t rows, uint32_t used, uint32_t stride, float filler)
@@ -100,6 +102,41 @@ static uint8_t *make_blocks(vkf__bed *bed, vkf_dtype dtype, const vkf__gemm_args
     return made;
 }
 
+static size_t matrices_of(const vkf__gemm_args *args, uint32_t outer)
+{
+    return outer == 0 ? 1 : args->batch;
+}
+
+// Whether a is in blocks.
+static bool takes_quantized_rows(const vkf__kernel *kernel)
+{
+    return kernel->types[0] == VKF_DTYPE_I32;
+}
+
+// Elements that are whole numbers of quarters, in blocks of scale 1/4 or 1/16; those of padding are NaN, as in a.
+static void quantize(vkf_dtype weight, const float *a, bool finer, int32_t *out_words)
+{
+    const float scale = finer ? 0.0625f : 0.25f;
+    int8_t q[VKF_BLOCKS_DEPTH] = {0};
+    const bool padding = isnan(a[0]);
+    uint32_t words[12];
+    for (size_t i = 0; i < VKF_BLOCKS_DEPTH && !padding; i++)
+        q[i] = (int8_t)(a[i] / scale);
+    vkf__quantized_block(weight, padding ? NAN : scale, q, words);
+    memcpy(out_words, words, sizeof words);
+}
+
+static int32_t *make_rows(vkf__bed *bed, const vkf__gemm_args *args, const float *a)
+{
+    const size_t count = matrices_of(args, args->a_outer) * args->m * args->lda / VKF_BLOCKS_DEPTH;
+    int32_t *words =
+        vkf__alloc(&bed->context->host, (size_t)vkf__quantized_words(count * VKF_BLOCKS_DEPTH), sizeof *words);
+    for (size_t i = 0; words && i < count; i++)
+        quantize(bed->variant->kernel->types[1], a + i * VKF_BLOCKS_DEPTH, i % 3 == 1,
+                 words + vkf__quantized_words(i * VKF_BLOCKS_DEPTH));
+    return words;
+}
+
 static uint32_t layout_of(const vkf__kernel *kernel)
 {
     if (kernel->b_layouts >> VKF_GEMM_B_PANELS & 1)
@@ -117,7 +154,7 @@ static vkf__gemm_args args_of(const vkf__kernel *kernel, const shape *s)
 {
     uint32_t layout = layout_of(kernel);
     bool panels = layout == VKF_GEMM_B_PANELS, transpose_b = layout != VKF_GEMM_B_KN;
-    uint32_t k = depth_of(kernel, s->k), pad = k % 4 == 0 ? 4 : 1;
+    uint32_t k = depth_of(kernel, s->k), pad = takes_quantized_rows(kernel) ? VKF_BLOCKS_DEPTH : k % 4 == 0 ? 4 : 1;
     vkf__gemm_args args = {
         .label = "self-test",
         .m = s->m,
@@ -139,11 +176,6 @@ static vkf__gemm_args args_of(const vkf__kernel *kernel, const shape *s)
     return args;
 }
 
-static size_t matrices_of(const vkf__gemm_args *args, uint32_t outer)
-{
-    return outer == 0 ? 1 : args->batch;
-}
-
 static bool make_operands(vkf__bed *bed, const vkf__gemm_args *args, bool panels, operands *out)
 {
     const vkf_dtype b_type = bed->variant->kernel->types[1];
@@ -158,7 +190,11 @@ static bool make_operands(vkf__bed *bed, const vkf__gemm_args *args, bool panels
         out->blocks = out->b ? make_blocks(bed, b_type, args, out->b) : NULL;
     else
         out->panels = panels && out->b ? make_panels(bed, args, out->b) : NULL;
-    return out->a && out->b && out->bias && out->d && (out->panels || out->blocks || !panels);
+    bool quantized = takes_quantized_rows(bed->variant->kernel);
+    if (quantized)
+        out->rows = out->a ? make_rows(bed, args, out->a) : NULL;
+    return out->a && out->b && out->bias && out->d && (out->panels || out->blocks || !panels) &&
+           (out->rows || !quantized);
 }
 
 static void free_operands(const vkf__host *host, operands *o)
@@ -169,6 +205,12 @@ static void free_operands(const vkf__host *host, operands *o)
     vkf__free(host, o->d);
     vkf__free(host, o->panels);
     vkf__free(host, o->blocks);
+    vkf__free(host, o->rows);
+}
+
+static vkf_dtype bias_type(const vkf_dtype *types)
+{
+    return !vkf__is_blocks(types[1]) ? types[1] : types[0] == VKF_DTYPE_I32 ? VKF_DTYPE_F32 : types[0];
 }
 
 static void lay_out(vkf__bed *bed, const operands *o, vkf__gemm_args *args)
@@ -176,14 +218,16 @@ static void lay_out(vkf__bed *bed, const operands *o, vkf__gemm_args *args)
     const vkf_dtype *types = bed->variant->kernel->types;
     size_t b_rows = matrices_of(args, args->b_outer) * (args->transpose_b ? args->n : args->k);
     vkf__bed_clear(bed);
-    args->a = vkf__bed_floats(bed, types[0], o->a, matrices_of(args, args->a_outer) * args->m * args->lda);
+    size_t a_count = matrices_of(args, args->a_outer) * args->m * args->lda;
+    args->a = o->rows ? vkf__bed_ints(bed, o->rows, (size_t)vkf__quantized_words(a_count))
+                      : vkf__bed_floats(bed, types[0], o->a, a_count);
     if (o->blocks)
         args->b = vkf__bed_panels(bed, types[1], o->blocks, vkf__packed_elements(args->n, args->k));
     else
         args->b = o->panels ? vkf__bed_floats(bed, types[1], o->panels, vkf__packed_elements(args->n, args->k))
                             : vkf__bed_floats(bed, types[1], o->b, b_rows * args->ldb);
     args->b.panels = o->panels || o->blocks;
-    args->bias = vkf__bed_floats(bed, o->blocks ? types[0] : types[1], o->bias, args->n);
+    args->bias = vkf__bed_floats(bed, bias_type(types), o->bias, args->n);
     args->d = vkf__bed_floats(bed, types[2], o->d, (size_t)args->batch * args->d_outer);
 }
 

@@ -16,6 +16,7 @@ typedef struct features_chain {
     VkPhysicalDeviceVulkanMemoryModelFeatures memory_model;
     VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size;
     VkPhysicalDeviceMaintenance4Features maintenance4;
+    VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot;
     VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executable;
 } features_chain;
 
@@ -128,6 +129,12 @@ static void fill_subgroups(vkf__caps *caps, const VkPhysicalDeviceSubgroupProper
     caps->max_workgroup_subgroups = caps->subgroup_size_control ? sizes->maxComputeWorkgroupSubgroups : UINT32_MAX;
 }
 
+static bool has_integer_dot(const vkf__caps *caps, const extension_list *extensions)
+{
+    return caps->api_version >= VK_API_VERSION_1_3 ||
+           extension_listed(extensions, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+}
+
 static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
                              const extension_list *extensions)
 {
@@ -139,6 +146,8 @@ static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkP
     VkPhysicalDeviceMaintenance3Properties maintenance3 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
     VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceShaderIntegerDotProductProperties integer_dot = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
     chain(&head, &id);
     chain(&head, &subgroup);
     chain(&head, &maintenance3);
@@ -147,11 +156,14 @@ static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkP
         chain(&head, &driver);
     if (sizes_subgroups(caps, extensions))
         chain(&head, &sizes);
+    if (has_integer_dot(caps, extensions))
+        chain(&head, &integer_dot);
     instance->vkGetPhysicalDeviceProperties2(device, &head);
 
     memcpy(caps->device_uuid, id.deviceUUID, VKF_UUID_SIZE);
     memcpy(caps->driver_uuid, id.driverUUID, VKF_UUID_SIZE);
     fill_subgroups(caps, &subgroup, &sizes);
+    caps->integer_dot_accelerated = integer_dot.integerDotProduct4x8BitPackedSignedAccelerated;
     caps->max_memory_allocation_bytes = maintenance3.maxMemoryAllocationSize;
     caps->driver_id = (uint32_t)driver.driverID;
     copy_text(caps->driver_name, driver.driverName);
@@ -168,6 +180,7 @@ static void init_features(features_chain *features)
         .memory_model.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES,
         .subgroup_size.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
         .maintenance4.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES,
+        .integer_dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
         .executable.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
     };
 }
@@ -189,6 +202,8 @@ static void read_features2(vkf__caps *caps, const vkf__instance *instance, VkPhy
         chain(&features.head, &features.subgroup_size);
     if (caps->api_version >= VK_API_VERSION_1_3)
         chain(&features.head, &features.maintenance4);
+    if (has_integer_dot(caps, extensions))
+        chain(&features.head, &features.integer_dot);
     if (extension_listed(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME))
         chain(&features.head, &features.executable);
     instance->vkGetPhysicalDeviceFeatures2(device, &features.head);
@@ -203,6 +218,8 @@ static void read_features2(vkf__caps *caps, const vkf__instance *instance, VkPhy
     caps->compute_full_subgroups = features.subgroup_size.computeFullSubgroups;
     caps->subgroup_size_control = caps->subgroup_size_control && features.subgroup_size.subgroupSizeControl;
     caps->maintenance4 = features.maintenance4.maintenance4;
+    caps->integer_dot = features.integer_dot.shaderIntegerDotProduct;
+    caps->integer_dot_accelerated = caps->integer_dot_accelerated && caps->integer_dot;
     caps->pipeline_executable_info = features.executable.pipelineExecutableInfo;
     caps->memory_budget = extension_listed(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     // Named in a header of provisional extensions only.

@@ -6,21 +6,24 @@
 
 // X(field, Vulkan's name): features and extensions the library can make use of. hostVisibleDeviceMemory is no feature of
 // Vulkan's but a property of its memory types; masking it makes any device one that needs staging. vulkanMemoryModel
-// stands for vulkanMemoryModelDeviceScope, too.
-#define VKF_CAPS_FEATURES(X)                              \
-    X(storage_16bit, "storageBuffer16BitAccess")          \
-    X(shader_float16, "shaderFloat16")                    \
-    X(shader_int64, "shaderInt64")                        \
-    X(subgroup_arithmetic, "subgroupArithmetic")          \
-    X(subgroup_shuffle, "subgroupShuffle")                \
-    X(buffer_device_address, "bufferDeviceAddress")       \
-    X(vulkan_memory_model, "vulkanMemoryModel")           \
-    X(maintenance4, "maintenance4")                       \
-    X(compute_full_subgroups, "computeFullSubgroups")     \
-    X(subgroup_size_control, "subgroupSizeControl")       \
-    X(pipeline_executable_info, "pipelineExecutableInfo") \
-    X(memory_budget, "VK_EXT_memory_budget")              \
-    X(timestamps, "timestampComputeAndGraphics")          \
+// stands for vulkanMemoryModelDeviceScope, too. integerDotProduct4x8BitPackedSignedAccelerated is a property of Vulkan's,
+// and only ever there with the feature: without it the kernels that use the feature run still, but are not chosen.
+#define VKF_CAPS_FEATURES(X)                                                     \
+    X(storage_16bit, "storageBuffer16BitAccess")                                 \
+    X(shader_float16, "shaderFloat16")                                           \
+    X(shader_int64, "shaderInt64")                                               \
+    X(subgroup_arithmetic, "subgroupArithmetic")                                 \
+    X(subgroup_shuffle, "subgroupShuffle")                                       \
+    X(buffer_device_address, "bufferDeviceAddress")                              \
+    X(vulkan_memory_model, "vulkanMemoryModel")                                  \
+    X(maintenance4, "maintenance4")                                              \
+    X(integer_dot, "shaderIntegerDotProduct")                                    \
+    X(integer_dot_accelerated, "integerDotProduct4x8BitPackedSignedAccelerated") \
+    X(compute_full_subgroups, "computeFullSubgroups")                            \
+    X(subgroup_size_control, "subgroupSizeControl")                              \
+    X(pipeline_executable_info, "pipelineExecutableInfo")                        \
+    X(memory_budget, "VK_EXT_memory_budget")                                     \
+    X(timestamps, "timestampComputeAndGraphics")                                 \
     X(mapped_device_memory, "hostVisibleDeviceMemory")
 
 // X(field, Vulkan's name, type)

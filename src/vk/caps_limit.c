@@ -51,7 +51,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .subgroup_size = UINT32_MAX, // a fact about the hardware, without use while subgroup_arithmetic is off
         },
     // VP_ANDROID_15_requirements; workgroups and uniform range from VP_ANDROID_vulkan_profile_2025. Buffer device
-    // addresses come with Vulkan 1.3.
+    // addresses and integer dot products come with Vulkan 1.3, which says nothing of what is accelerated.
     [VKF_PROFILE_ANDROID_2025] =
         {
             .name = "android-2025",
@@ -63,6 +63,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .buffer_device_address = true,
             .vulkan_memory_model = true,
             .maintenance4 = true,
+            .integer_dot = true,
             .compute_full_subgroups = true,
             .subgroup_size_control = true,
             .max_workgroup_invocations = 256,
@@ -92,6 +93,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .buffer_device_address = true,
             .vulkan_memory_model = true,
             .maintenance4 = true,
+            .integer_dot = true,
             .compute_full_subgroups = true,
             .subgroup_size_control = true,
             .timestamps = true,

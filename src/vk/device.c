@@ -10,6 +10,7 @@ typedef struct device_features {
     VkPhysicalDeviceVulkanMemoryModelFeatures memory_model;
     VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size;
     VkPhysicalDeviceMaintenance4Features maintenance4;
+    VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot;
     vkf__matrix_features matrix;
 } device_features;
 
@@ -30,6 +31,8 @@ static void init_features(device_features *features, const vkf__device_plan *pla
                           .subgroupSizeControl = plan->enable_subgroup_size_control,
                           .computeFullSubgroups = plan->enable_full_subgroups},
         .maintenance4 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, .maintenance4 = VK_TRUE},
+        .integer_dot = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
+                        .shaderIntegerDotProduct = VK_TRUE},
     };
 }
 
@@ -59,6 +62,8 @@ static const void *chain_features(device_features *features, const vkf__device_p
         chain(&next, &features->subgroup_size);
     if (plan->enable_maintenance4)
         chain(&next, &features->maintenance4);
+    if (plan->enable_integer_dot)
+        chain(&next, &features->integer_dot);
     chain(&next, &features->storage_16bit);
     return next;
 }
@@ -136,6 +141,7 @@ static void restrict_plan(vkf__device_plan *plan, const vkf_external_device *ext
     plan->caps.buffer_device_address = false;
     plan->caps.vulkan_memory_model = false;
     plan->caps.maintenance4 = false;
+    plan->caps.integer_dot = plan->caps.integer_dot_accelerated = false;
     plan->caps.compute_full_subgroups = false;
     plan->caps.subgroup_size_control = false;
     plan->caps.matrix = (vkf__caps_matrix){0};
@@ -150,6 +156,7 @@ static void restrict_plan(vkf__device_plan *plan, const vkf_external_device *ext
     plan->enable_full_subgroups = false;
     plan->enable_subgroup_size_control = false;
     plan->enable_maintenance4 = false;
+    plan->enable_integer_dot = false;
     plan->enable_timestamps = plan->enable_timestamps && plan->caps.timestamps;
     plan->enable_executable_info = false;
     plan->extension_count = 0;

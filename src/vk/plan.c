@@ -154,6 +154,7 @@ vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, c
         .enable_storage_16bit = caps->storage_16bit,
         .enable_buffer_device_address = caps->buffer_device_address,
         .enable_int64 = caps->shader_int64,
+        .enable_integer_dot = caps->integer_dot,
         .enable_timestamps = wishes->timestamps && caps->timestamps,
         .enable_executable_info = wishes->executable_info && caps->pipeline_executable_info,
         .buffer_alignment = buffer_alignment(caps),
@@ -168,6 +169,8 @@ vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, c
     add_extension(&plan, caps->portability_subset, "VK_KHR_portability_subset");
     add_extension(&plan, plan.enable_buffer_device_address && caps->api_version < VK_API_VERSION_1_2,
                   VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
+    add_extension(&plan, plan.enable_integer_dot && caps->api_version < VK_API_VERSION_1_3,
+                  VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
     add_extension(&plan, caps->memory_budget, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     add_extension(&plan, plan.enable_executable_info, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
     plan_matrix(&plan);

@@ -28,6 +28,7 @@ typedef struct vkf__device_plan {
     bool enable_full_subgroups; // the rest with them alone
     bool enable_subgroup_size_control;
     bool enable_maintenance4;
+    bool enable_integer_dot;
     const char *extensions[16];
     uint32_t extension_count;
     bool unified_memory;                          // DEVICE memory is host-visible: no staging

@@ -11,6 +11,7 @@
 #include "op/gemm.h"
 #include "op/layer_norm.h"
 #include "op/permute.h"
+#include "op/quantize_rows.h"
 #include "op/rotary.h"
 #include "op/run_once.h"
 #include "op/sample.h"
@@ -216,6 +217,134 @@ static void test_gemm_blocks_mutations_are_noticed(void **state)
         ops->aligned = i % 2 == 1;
         run_blocks_mutations(ops, i < 2 ? M : 3);
     }
+    ops->aligned = false;
+}
+
+// What blocks of signed bytes make of x's values, which become what those stand for: words for products with q8.
+static int32_t *quantized(vkf_test_operand *x)
+{
+    const size_t blocks = x->count / 32;
+    int32_t *words = calloc((size_t)vkf__quantized_words(x->count), sizeof *words);
+    assert_non_null(words);
+    for (size_t block = 0; block < blocks; block++) {
+        float *values = x->values + block * 32;
+        uint32_t made[12];
+        int8_t q[32];
+        for (size_t i = 0; i < 32; i++) {
+            q[i] = (int8_t)(values[i] * 127);
+            values[i] = (float)q[i] / 128;
+        }
+        vkf__quantized_block(VKF_DTYPE_Q8, 1.0f / 128, q, made);
+        memcpy(words + vkf__quantized_words(block * 32), made, sizeof made);
+    }
+    return words;
+}
+
+static void run_dot_mutations(vkf_test_ops *ops, uint32_t m)
+{
+    const vkf_test_plant mutations[] = {
+        VKF_PLANT(vkf__gemm_args, b.dtype, VKF_DTYPE_Q4),
+        VKF_PLANT(vkf__gemm_args, b.offset_bytes, WEIGHT_OFFSET + 64),
+        VKF_PLANT(vkf__gemm_args, bias.dtype, VKF_DTYPE_BF16),
+        VKF_PLANT(vkf__gemm_args, lda, BLOCKS_K - 32),
+        VKF_PLANT(vkf__gemm_args, ldd, N - 1),
+        VKF_PLANT(vkf__gemm_args, m, m - 1),
+        VKF_PLANT(vkf__gemm_args, n, N - 1),
+        VKF_PLANT(vkf__gemm_args, k, BLOCKS_K - 32),
+        VKF_PLANT(vkf__gemm_args, batch, BATCH - 1),
+        VKF_PLANT(vkf__gemm_args, a_outer, 0),
+        VKF_PLANT(vkf__gemm_args, d_first, 1),
+        VKF_PLANT(vkf__gemm_args, a_first, 32),
+        VKF_PLANT(vkf__gemm_args, alpha, VKF_TEST_HALF_BITS),
+        VKF_PLANT(vkf__gemm_args, beta, VKF_TEST_HALF_BITS),
+    };
+    vkf_test_operand *a = vkf_test_uniform(ops, VKF_DTYPE_F32, -1, 1, SHAPE(BATCH * m * BLOCKS_K + BLOCKS_K));
+    int32_t *words = quantized(a);
+    vkf_test_operand *rows = vkf_test_ids(ops, words, SHAPE((uint32_t)vkf__quantized_words(a->count)));
+    vkf_test_operand *b = vkf_test_block_weight(ops, VKF_DTYPE_Q8, false, N, BLOCKS_K);
+    vkf_test_operand *bias = vkf_test_uniform(ops, VKF_DTYPE_F16, -1, 1, SHAPE(N));
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(BATCH * m * N + N));
+    const vkf__gemm_args args = {.label = "gemm",
+                                 .a = SPAN(rows),
+                                 .b = SPAN(b),
+                                 .bias = SPAN(bias),
+                                 .d = SPAN(out),
+                                 .m = m,
+                                 .n = N,
+                                 .k = BLOCKS_K,
+                                 .batch = BATCH,
+                                 .lda = BLOCKS_K,
+                                 .ldb = BLOCKS_K,
+                                 .ldd = N,
+                                 .a_outer = m * BLOCKS_K,
+                                 .d_outer = m * N,
+                                 .transpose_b = true,
+                                 .alpha = 1};
+    free(words);
+    RUN("gemm by integer dot products", emit_gemm, args, out, blocks_expectation(m, a, b, bias, out), mutations);
+}
+
+typedef struct quantize_args {
+    vkf__quantize_rows_args args;
+    vkf__span rows;
+} quantize_args;
+
+static vkf_status emit_quantize(vkf__work *work, const void *args)
+{
+    const quantize_args *job = args;
+    return vkf__emit_quantize_rows_into(work, &job->args, &job->rows);
+}
+
+static void run_quantize_mutations(vkf_test_ops *ops)
+{
+    enum { ROWS = 3, DEPTH = 96, LD = 97, WORDS = 12 };
+    static const vkf_test_plant mutations[] = {
+        VKF_PLANT(quantize_args, args.weight, VKF_DTYPE_Q4),
+        VKF_PLANT(quantize_args, args.m, ROWS - 1),
+        VKF_PLANT(quantize_args, args.k, DEPTH - 32),
+        VKF_PLANT(quantize_args, args.batch, BATCH - 1),
+        VKF_PLANT(quantize_args, args.batch_inner, BATCH),
+        VKF_PLANT(quantize_args, args.ld, LD - 1),
+        VKF_PLANT(quantize_args, args.outer, LD),
+        VKF_PLANT(quantize_args, args.first, 1),
+    };
+    vkf_test_operand *x = vkf_test_uniform(ops, VKF_DTYPE_F32, -1, 1, SHAPE(BATCH, ROWS, LD));
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_I32, SHAPE(BATCH * ROWS * DEPTH / 32 * WORDS));
+    float *expected = expectation(out);
+    for (uint32_t block = 0; block < BATCH * ROWS * DEPTH / 32; block++) {
+        float *values = x->values + block / (DEPTH / 32) * LD + block % (DEPTH / 32) * 32;
+        uint32_t words[WORDS];
+        int8_t q[32];
+        for (uint32_t i = 0; i < 32; i++)
+            q[i] = i == 7 ? 127 : (int8_t)(values[i] * 127);
+        for (uint32_t i = 0; i < 32; i++)
+            values[i] = (float)q[i] / 128;
+        vkf__quantized_block(VKF_DTYPE_Q8, 1.0f / 128, q, words);
+        for (uint32_t i = 0; i < WORDS - 2; i++)
+            expected[block * WORDS + i] = (float)(int32_t)words[i];
+    }
+    vkf_test_upload(ops, x);
+    const quantize_args args = {.args = {.label = "rows",
+                                         .x = SPAN(x),
+                                         .weight = VKF_DTYPE_Q8,
+                                         .m = ROWS,
+                                         .k = DEPTH,
+                                         .batch = BATCH,
+                                         .ld = LD,
+                                         .outer = ROWS * LD},
+                                .rows = SPAN(out)};
+    RUN("rows in blocks", emit_quantize, args, out, expected, mutations);
+}
+
+static void test_integer_dot_mutations_are_noticed(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    run_quantize_mutations(ops);
+    if (!ops->gpu.context->device.plan.caps.integer_dot)
+        return;
+    ops->aligned = true;
+    run_dot_mutations(ops, M);
+    run_dot_mutations(ops, 3);
     ops->aligned = false;
 }
 
@@ -758,6 +887,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         VKF_OPS_TEST(test_gemm_mutations_are_noticed),
         VKF_OPS_TEST(test_gemm_blocks_mutations_are_noticed),
+        VKF_OPS_TEST(test_integer_dot_mutations_are_noticed),
         VKF_OPS_TEST(test_gemm_tile_mutations_are_noticed),
         VKF_OPS_TEST(test_softmax_mutations_are_noticed),
         VKF_OPS_TEST(test_layer_norm_mutations_are_noticed),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/context.h"
 #include "support/gemm_case.h"
 
 static const vkf_test_gemm_types TYPES[] = {
@@ -31,6 +32,8 @@ static const struct variant {
     {"gemm_blocks.f32_q8_f32/rows1x128", F32_Q8},
     {"gemm_blocks.f32_q4_f32/rows8", F32_Q4},
     {"gemm_blocks.f32_q4_f32/8x32", F32_Q4},
+    {"gemm_dot.", F32_Q8},
+    {"gemm_dot_tile.", F32_Q4},
     {"gemm_blocks_address.", EVERY_TYPE},
     {"gemm_blocks_address.f32_q8_f32/16x32x32", F32_Q8},
     {"gemm_blocks_address.f32_q4_f32/64x32x8", F32_Q4},
@@ -60,6 +63,7 @@ static void run_shapes(vkf_test_ops *ops, size_t type)
             .bias = true,
             .bias_dtype = types->a,
             .activation = VKF_ACTIVATION_RELU,
+            .bytes = true,
         };
         double tolerance = types->d == VKF_DTYPE_F16 ? 2e-3 : 2e-5;
         vkf_test_gemm_run(ops, types, &gemm, false, tolerance, tolerance);
@@ -69,10 +73,20 @@ static void run_shapes(vkf_test_ops *ops, size_t type)
 // Whole numbers: exact, whatever the order of sums, and beyond 65,535 steps.
 static void run_deep(vkf_test_ops *ops, size_t type, uint32_t m)
 {
-    const vkf_test_gemm_case gemm = {.m = m, .n = 3, .k = 70016, .transpose_b = true, .alpha = 1, .bias = true};
+    const vkf_test_gemm_case gemm = {
+        .m = m, .n = 3, .k = 70016, .transpose_b = true, .alpha = 1, .bias = true, .bytes = true};
     for (size_t i = F32_Q8; i <= F32_Q4; i++)
         if (type == EVERY_TYPE || type == i)
             vkf_test_gemm_run(ops, &TYPES[i], &gemm, true, 0, 0);
+}
+
+// A kernel by integer dot products is not passed over for one that is none, wherever the device has them.
+static void check_kernel(vkf_test_ops *ops, const char *name)
+{
+    const char *kernel = vkf_context_last_op_kernel(ops->gpu.context);
+    if (strncmp(name, "gemm_dot", 8) == 0 && ops->gpu.context->device.plan.caps.integer_dot &&
+        strncmp(kernel, name, strlen(name)) != 0)
+        fail_msg("%s instead of %s", kernel, name);
 }
 
 static void test_blocks_by_every_variant(void **state)
@@ -87,6 +101,7 @@ static void test_blocks_by_every_variant(void **state)
         if (vkf_test_ops_open_variant(&ops, VARIANTS[i].name)) {
             ops.aligned = true;
             run_shapes(&ops, VARIANTS[i].type);
+            check_kernel(&ops, VARIANTS[i].name);
             run_deep(&ops, VARIANTS[i].type, 1);
             run_deep(&ops, VARIANTS[i].type, 9);
         }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/context.h"
 #include "model/inspection.h"
 #include "model/weight_blocks.h"
 #include "support/compare.h"
@@ -24,7 +25,10 @@ static const struct quantized {
     vkf_quantization quantization;
     vkf_dtype dtype;
     double bound;
-} types[] = {{VKF_QUANTIZATION_Q8, VKF_DTYPE_Q8, 0.05}, {VKF_QUANTIZATION_Q4, VKF_DTYPE_Q4, 0.65}};
+    double dot_bound; // the same by integer dot products, which round the activations to 8 bits, too
+} types[] = {{VKF_QUANTIZATION_Q8, VKF_DTYPE_Q8, 0.05, 0.08}, {VKF_QUANTIZATION_Q4, VKF_DTYPE_Q4, 0.65, 0.65}};
+// How far they are off the results without, whatever the type.
+#define DOT_ERROR 0.05
 #define TYPES (sizeof types / sizeof types[0])
 
 // A case of cases.safetensors: logits of a decoder, hidden states of an encoder.
@@ -207,13 +211,13 @@ static void test_blocks_are_their_values(void **state)
                     check_blocks(gpu, families[f], &types[t], p);
 }
 
-static double error_of(const float *actual, const run *r)
+static double error_of(const float *actual, const float *expected, size_t count)
 {
     double errors = 0, squares = 0;
-    for (size_t i = 0; i < r->count; i++) {
-        double error = (double)actual[i] - (double)r->expected[i];
+    for (size_t i = 0; i < count; i++) {
+        double error = (double)actual[i] - (double)expected[i];
         errors += error * error;
-        squares += (double)r->expected[i] * (double)r->expected[i];
+        squares += (double)expected[i] * (double)expected[i];
     }
     return sqrt(errors / squares);
 }
@@ -229,7 +233,7 @@ static void check_error(vkf_test_gpu *gpu, const char *family, const struct quan
         float *actual = run_model(gpu, model, &r);
         // It is something else, and not the weights as they were.
         assert_true(vkf_test_mismatches(actual, r.expected, r.count, 1e-4, 1e-4) > r.count / 4);
-        worst = fmax(worst, error_of(actual, &r));
+        worst = fmax(worst, error_of(actual, r.expected, r.count));
         free(actual);
     }
     printf("%s in %s: error %.3g\n", family, vkf_dtype_name(type->dtype), worst);
@@ -244,6 +248,47 @@ static void test_blocks_are_near_what_they_were_made_of(void **state)
     for (size_t f = 0; f < FAMILIES; f++)
         for (size_t t = 0; t < TYPES; t++)
             check_error(gpu, families[f], &types[t]);
+}
+
+// The same models with products by integer dot products, which are asked for: how much they are off the results without,
+// and off what was expected of the weights as they were.
+static void check_integer_dot(vkf_test_gpu *gpu, vkf_test_gpu *dot, const char *family, const struct quantized *type)
+{
+    const char *directory = vkf_test_pretrained(family);
+    vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
+    vkf_model *plain = load(gpu, directory, VKF_MODEL_PRECISION_F32, type->quantization);
+    vkf_model *rounded = load(dot, directory, VKF_MODEL_PRECISION_F32, type->quantization);
+    double added = 0, whole = 0;
+    for (unsigned i = 0; i < CASES; i++) {
+        const run r = load_run(file, i, is_decoder(plain));
+        float *expected = run_model(gpu, plain, &r), *actual = run_model(dot, rounded, &r);
+        added = fmax(added, error_of(actual, expected, r.count));
+        whole = fmax(whole, error_of(actual, r.expected, r.count));
+        free(expected);
+        free(actual);
+    }
+    printf("%s in %s by integer dot products: error %.3g, of it by them %.3g\n", family, vkf_dtype_name(type->dtype),
+           whole, added);
+    assert_true(whole <= type->dot_bound && added <= DOT_ERROR);
+    assert_true(added > 1e-4); // it is another way
+    vkf_model_destroy(&plain);
+    vkf_model_destroy(&rounded);
+    vkf__safetensors_close(&file);
+}
+
+static void test_integer_dot_products_add_little(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_context_desc desc = {.variant = "gemm_dot"};
+    vkf_test_gpu dot;
+    if (!gpu->context->device.plan.caps.integer_dot)
+        skip();
+    assert_int_equal(vkf_test_gpu_open(&dot, &desc), 0);
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (size_t t = 0; t < TYPES; t++)
+            check_integer_dot(gpu, &dot, families[f], &types[t]);
+    vkf_context_destroy(&dot.context);
+    vkf_test_assert_silent(&dot);
 }
 
 static void test_memory_is_what_the_plan_says(void **state)
@@ -289,6 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_are_their_values),
         cmocka_unit_test(test_blocks_are_near_what_they_were_made_of),
+        cmocka_unit_test(test_integer_dot_products_add_little),
         cmocka_unit_test(test_memory_is_what_the_plan_says),
         cmocka_unit_test(test_unknown_quantization_is_refused),
     };

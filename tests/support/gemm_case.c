@@ -1,7 +1,9 @@
 #include "support/gemm_case.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "base/blocks.h"
 #include "base/elements.h"
 #include "reference/reference.h"
 #include "support/block_weight.h"
@@ -10,6 +12,21 @@ static vkf_test_operand *values(vkf_test_ops *ops, vkf_dtype dtype, bool integer
 {
     return integers ? vkf_test_integers(ops, dtype, -3, 3, rank, shape)
                     : vkf_test_uniform(ops, dtype, -1, 1, rank, shape);
+}
+
+// Every 32 elements are signed bytes times a power of two (1 for integers), and one of them is 127 or -127 times that.
+static vkf_test_operand *bytes(vkf_test_ops *ops, vkf_dtype dtype, bool integers, uint32_t rank, const uint32_t *shape)
+{
+    vkf_test_operand *operand = values(ops, dtype, integers, rank, shape);
+    for (size_t first = 0; first < operand->count; first += VKF_BLOCK) {
+        float scale = integers ? 1 : first / VKF_BLOCK % 3 == 0 ? 1.0f / 512 : 1.0f / 128;
+        for (size_t i = first; !integers && i < first + VKF_BLOCK; i++)
+            operand->values[i] = scale * rintf(operand->values[i] * 127);
+        uint32_t largest = vkf_test_random_below(&ops->gpu.random, 2 * VKF_BLOCK);
+        operand->values[first + largest / 2] = largest % 2 == 0 ? 127 * scale : -127 * scale;
+    }
+    vkf_test_upload(ops, operand);
+    return operand;
 }
 
 typedef struct gemm_operands {
@@ -27,7 +44,7 @@ static gemm_operands make_operands(vkf_test_ops *ops, const vkf_test_gemm_types 
     uint32_t b_first = first == 1 || gemm->b_shared ? 1 : 0;
     bool in_place = gemm->c_in_place || gemm->residual_in_place;
     bool blocks = vkf__is_blocks(types->b);
-    gemm_operands o = {.a = values(ops, types->a, integers, 3 - first, a + first),
+    gemm_operands o = {.a = (gemm->bytes ? bytes : values)(ops, types->a, integers, 3 - first, a + first),
                        .b = blocks ? vkf_test_block_weight(ops, types->b, integers, gemm->n, gemm->k)
                                    : values(ops, types->b, integers, 3 - b_first, b + b_first)};
     o.out = in_place ? values(ops, types->d, integers, 3 - first, out + first)

@@ -15,6 +15,7 @@ typedef struct vkf_test_gemm_case {
     vkf_dtype bias_dtype; // where b is in blocks; else the bias is of b's type
     bool residual, residual_in_place;
     vkf_activation activation;
+    bool bytes;  // a is what blocks of signed bytes hold exactly: products by integer dot products round nothing more
     bool packed; // b, a shared weight (n, k), is put into panels first; one in blocks lies so in any case
 } vkf_test_gemm_case;
 

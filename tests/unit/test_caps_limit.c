@@ -112,11 +112,15 @@ static void test_caps_limit_later_profiles(void **state)
     assert_int_equal(android.max_shared_memory_bytes, 16384);
     assert_int_equal(android.max_storage_buffers, 12);
     assert_true(android.storage_16bit && android.shader_float16 && android.subgroup_arithmetic);
+    // What is accelerated is for the device to say, and no profile's promise.
+    assert_true(android.integer_dot && roadmap.integer_dot_accelerated);
+    assert_false(android.integer_dot_accelerated);
     assert_false(android.timestamps || android.pipeline_executable_info || android.memory_budget);
     assert_int_equal(vkf__caps_limit(&host, &roadmap, VKF_PROFILE_ROADMAP_2026, NULL, 0), VKF_OK);
     assert_int_equal(roadmap.max_shared_memory_bytes, 32768);
     assert_int_equal(roadmap.max_storage_buffers, 200);
     assert_int_equal(roadmap.max_push_constant_bytes, 256);
+    assert_true(roadmap.integer_dot && !roadmap.integer_dot_accelerated);
     assert_true(roadmap.timestamps && roadmap.storage_16bit);
     assert_int_equal(roadmap.api_version, VK_MAKE_API_VERSION(0, 1, 3, 250));
 }

@@ -266,6 +266,22 @@ static void test_plan_matrices(void **state)
     assert_true(plans_extension(&plan, "VK_KHR_cooperative_matrix"));
 }
 
+// Core in Vulkan 1.3, an extension before.
+static void test_plan_integer_dot(void **state)
+{
+    vkf__caps caps = discrete_caps();
+    (void)state;
+    vkf__device_plan plan = plan_of(&caps, no_wishes);
+    assert_true(plan.enable_integer_dot);
+    assert_false(plans_extension(&plan, "VK_KHR_shader_integer_dot_product"));
+    caps.api_version = VK_MAKE_API_VERSION(0, 1, 2, 300);
+    plan = plan_of(&caps, no_wishes);
+    assert_true(plan.enable_integer_dot && plans_extension(&plan, "VK_KHR_shader_integer_dot_product"));
+    caps.integer_dot = false;
+    plan = plan_of(&caps, no_wishes);
+    assert_false(plan.enable_integer_dot || plans_extension(&plan, "VK_KHR_shader_integer_dot_product"));
+}
+
 // What is core later is an extension before.
 static void test_plan_matrices_on_an_older_vulkan(void **state)
 {
@@ -366,6 +382,7 @@ int main(void)
         cmocka_unit_test(test_plan_wishes_granted),
         cmocka_unit_test(test_plan_nothing_unasked),
         cmocka_unit_test(test_plan_wishes_refused_with_warning),
+        cmocka_unit_test(test_plan_integer_dot),
         cmocka_unit_test(test_plan_matrices),
         cmocka_unit_test(test_plan_matrices_on_an_older_vulkan),
         cmocka_unit_test(test_plan_matrices_without_what_they_need),

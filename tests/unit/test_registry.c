@@ -19,7 +19,8 @@
 // Capabilities that the floor of Vulkan 1.1 gives (Shader, SampledBuffer, ImageQuery), and those that a row has to ask
 // for: StorageBuffer16BitAccess (also called StorageUniformBufferBlock16), GroupNonUniform and its kinds,
 // PhysicalStorageBufferAddresses; and, of matrices, Float16, VulkanMemoryModel, the ones of VK_KHR_cooperative_matrix,
-// of VK_KHR_shader_bfloat16, of VK_NV_cooperative_matrix2 and VK_NV_tensor_addressing.
+// of VK_KHR_shader_bfloat16, of VK_NV_cooperative_matrix2 and VK_NV_tensor_addressing; and those of
+// VK_KHR_shader_integer_dot_product.
 enum {
     CAPABILITY_SHADER = 1,
     CAPABILITY_FLOAT16 = 9,
@@ -38,6 +39,8 @@ enum {
     CAPABILITY_SUBGROUP_ARITHMETIC = 63,
     CAPABILITY_SUBGROUP_SHUFFLE = 65,
     CAPABILITY_ADDRESSES = 5347,
+    CAPABILITY_DOT_PACKED = 6018,
+    CAPABILITY_DOT = 6019,
 };
 
 #define WHY_BYTES 160
@@ -137,6 +140,9 @@ static bool capability_allowed(const vkf__kernel *row, uint32_t capability)
         return has_address(row);
     case CAPABILITY_INT64:
         return row->needs & VKF_NEEDS_INT64;
+    case CAPABILITY_DOT:
+    case CAPABILITY_DOT_PACKED:
+        return row->needs & VKF_NEEDS_INTEGER_DOT;
     default:
         return row->needs & needs_of_matrix_capability(capability);
     }
@@ -177,6 +183,8 @@ static bool constants_agree(const vkf__kernel *row, const spirv_module *module, 
     return matrix_needs_agree(row, module, out_why) &&
            !differs(out_why, "needs 16-bit storage", (row->needs & VKF_NEEDS_STORAGE_16BIT) != 0,
                     spirv_has_capability(module, CAPABILITY_STORAGE_16BIT)) &&
+           !differs(out_why, "needs integer dot products", (row->needs & VKF_NEEDS_INTEGER_DOT) != 0,
+                    spirv_has_capability(module, CAPABILITY_DOT)) &&
            !differs(out_why, "needs 64-bit integers", (row->needs & VKF_NEEDS_INT64) != 0,
                     spirv_has_capability(module, CAPABILITY_INT64)) &&
            !differs(out_why, "needs subgroups", subgroups, spirv_has_capability(module, CAPABILITY_SUBGROUP)) &&
@@ -324,6 +332,24 @@ static const vkf__kernel *row_named(const char *name)
     return NULL;
 }
 
+static void test_registry_planted_integer_dot_difference_is_noticed(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gemm_dot.i32_q8_f32", "gemm_dot_tile.i32_q4_f16"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        vkf__kernel row = *row_named(names[i]);
+        const vkf__shader *shader = vkf__shader_find(vkf__kernel_module(&row));
+        char why[WHY_BYTES];
+        assert_true(row_agrees(&row, shader, why));
+        row.needs &= ~VKF_NEEDS_INTEGER_DOT;
+        assert_false(row_agrees(&row, shader, why));
+    }
+    vkf__kernel row = *row_named("copy.f32_f32");
+    char why[WHY_BYTES];
+    row.needs |= VKF_NEEDS_INTEGER_DOT;
+    assert_false(row_agrees(&row, vkf__shader_find("copy.f32_f32"), why));
+}
+
 // The same for what rows on matrices have besides.
 static void test_registry_planted_matrix_difference_is_noticed(void **state)
 {
@@ -421,10 +447,12 @@ static void test_registry_rows_run_on_the_baseline(void **state)
     }
 }
 
-// The fused layer norm falls back to two kernels, attention over keys of another type to products and a softmax.
+// The fused layer norm falls back to two kernels, attention over keys of another type to products and a softmax, products
+// by integer dot products to those of the activations as they are.
 static bool has_other_fallback(const vkf__kernel *row)
 {
-    return row->op == VKF_OP_LAYER_NORM_RESIDUAL || (row->op == VKF_OP_ATTENTION && row->types[0] != row->types[1]);
+    return row->op == VKF_OP_LAYER_NORM_RESIDUAL || (row->needs & VKF_NEEDS_INTEGER_DOT) ||
+           (row->op == VKF_OP_ATTENTION && row->types[0] != row->types[1]);
 }
 
 // Whatever full offers can be served everywhere, if by another row.
@@ -490,6 +518,7 @@ int main(void)
         cmocka_unit_test(test_registry_every_module_has_a_row),
         cmocka_unit_test(test_registry_layouts_fit_the_pipelines),
         cmocka_unit_test(test_registry_planted_difference_is_noticed),
+        cmocka_unit_test(test_registry_planted_integer_dot_difference_is_noticed),
         cmocka_unit_test(test_registry_planted_matrix_difference_is_noticed),
         cmocka_unit_test(test_spirv_malformed_is_refused),
         cmocka_unit_test(test_registry_rows_run_on_the_baseline),

@@ -50,6 +50,34 @@ static void test_select_gemm_config_by_shape(void **state)
                         rows[i].kernel, rows[i].config);
 }
 
+// Of rows in blocks, those of a few rows by a kernel of their own; cut in depth all by tiles. None without the feature.
+static void test_select_integer_dot_products(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t m;
+        bool split;
+        const char *kernel;
+        const char *config;
+    } rows[] = {
+        {1, false, "gemm_dot.i32_q4_f32", "rows1"},       {3, false, "gemm_dot.i32_q4_f32", "rows4"},
+        {8, false, "gemm_dot.i32_q4_f32", "rows8"},       {9, false, "gemm_dot_tile.i32_q4_f32", "small"},
+        {64, false, "gemm_dot_tile.i32_q4_f32", "large"}, {4, true, "gemm_dot_tile.i32_q4_f32", "small"},
+    };
+    static const vkf_dtype types[] = {VKF_DTYPE_I32, VKF_DTYPE_Q4, VKF_DTYPE_F32};
+    vkf__caps caps = discrete_caps();
+    const vkf__selector selector = {.caps = &caps};
+    vkf__problem problem = {.n = 512, .k = 512, .b_layout = VKF_GEMM_B_PANELS};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        problem.m = rows[i].m;
+        problem.split = rows[i].split;
+        assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem, rows[i].kernel, rows[i].config);
+    }
+    vkf__variant variant;
+    caps.integer_dot = false;
+    assert_false(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &variant, NULL));
+}
+
 // What a processor that runs shaders is given for a weight in panels, by its traits.
 static void test_select_weights_in_panels_on_processors(void **state)
 {
@@ -336,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_select_gemm_config_by_shape),
+        cmocka_unit_test(test_select_integer_dot_products),
         cmocka_unit_test(test_select_weights_in_panels_on_processors),
         cmocka_unit_test(test_select_row_config_by_length),
         cmocka_unit_test(test_select_a_subgroup_for_rows_of_few_steps),

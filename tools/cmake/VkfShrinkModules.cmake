@@ -55,9 +55,11 @@ if(NOT "${VKF_SHRINK_ASKED}" STREQUAL question)
     set(VKF_SHRINK_ASKED ${question} CACHE INTERNAL "The tools that VKF_SHRINK tells of")
 endif()
 
-# vkf_shrink_commands(<out commands> <out compiled> <target> <module file>): what the compiler is to write, and the
-# commands, for add_custom_command(), that make the module file of it.
-function(vkf_shrink_commands out_commands out_compiled target file)
+# vkf_shrink_commands(<out commands> <out compiled> <target> <module file> <source>): what the compiler is to write, and
+# the commands, for add_custom_command(), that make the module file of it. A source with instructions that the compiler
+# has no words for (GL_EXT_spirv_intrinsics) is not for spirv-remap, which ends on those that it does not know.
+function(vkf_shrink_commands out_commands out_compiled target file source)
+    file(STRINGS ${source} intrinsics REGEX "GL_EXT_spirv_intrinsics" LIMIT_COUNT 1)
     get_filename_component(directory ${file} DIRECTORY)
     get_filename_component(name ${file} NAME)
     set(compiled ${directory}/compiled/${name})
@@ -65,7 +67,7 @@ function(vkf_shrink_commands out_commands out_compiled target file)
     set(commands)
     if(VKF_SHRINK STREQUAL "NONE")
         set(compiled ${file})
-    elseif(VKF_SHRINK STREQUAL "OPT")
+    elseif(VKF_SHRINK STREQUAL "OPT" OR (VKF_SHRINK STREQUAL "OPT_REMAP" AND intrinsics))
         set(commands ${opt} ${compiled} -o ${file})
     elseif(VKF_SHRINK STREQUAL "OPT_CANONICAL")
         set(commands ${opt} --canonicalize-ids ${compiled} -o ${file})

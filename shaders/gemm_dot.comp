@@ -1,0 +1,181 @@
+// Matrix product by integer dot products, for a few rows: a is in the blocks that quantize_rows.comp leaves, b a weight
+// in blocks (shared/blocks.h). Semantics in shared/gemm.h, but that a is not transposed: its strides count the elements
+// that the blocks stand for. A workgroup computes TILE_M rows by TILE_N columns of d. Its lanes lie along n first, four
+// neighbouring columns each, then along k, of which they take a block in turn; their sums are then added through shared
+// memory. A block of b is read and taken apart once for all TILE_M rows.
+//
+// The sums within a block are whole numbers, and exact; those over blocks are in float32.
+//
+// Invariants (the registry checks them): TILE_K is 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N is a multiple of 32, and
+// the local size is TILE_N / 4 times a power of two, the parts; k and strides of a are multiples of 32.
+// Shared memory: 4 * parts * TILE_M * TILE_N bytes.
+// Grid: x over tiles of n (fewer workgroups take several), y over tiles of m, z over the batch.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_spirv_intrinsics : require
+
+#include "include/storage.glsl"
+#include "shared/blocks.h"
+#include "shared/quantize_rows.h"
+#include "include/grid.glsl"
+#include "include/math.glsl"
+#include "include/integer_dot.glsl"
+
+layout(constant_id = VKF_GEMM_SPEC_TILE_M) const uint TILE_M = 1;
+layout(constant_id = VKF_GEMM_SPEC_TILE_N) const uint TILE_N = 32;
+layout(constant_id = VKF_GEMM_SPEC_TILE_K) const uint TILE_K = 32;
+layout(constant_id = VKF_GEMM_SPEC_THREAD_M) const uint THREAD_M = 1;
+layout(constant_id = VKF_GEMM_SPEC_THREAD_N) const uint THREAD_N = 4;
+layout(constant_id = VKF_GEMM_SPEC_TRANSPOSE_A) const uint TRANSPOSE_A = 0;
+layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = VKF_GEMM_B_Q8;
+layout(constant_id = VKF_GEMM_SPEC_ACTIVATION) const uint ACTIVATION = 0;
+layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
+layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
+layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
+
+layout(set = 0, binding = VKF_GEMM_BINDING_A, std430) readonly buffer a_buffer { uvec4 a_data[]; };
+layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uvec4 b_data[]; };
+READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
+
+#include "include/blocks.glsl"
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+
+const uint PANEL = VKF_GEMM_PANEL;
+const uint DEPTH = VKF_BLOCKS_DEPTH;
+const uint A_QUADS = VKF_QUANTIZE_ROWS_WORDS / 4; // of a block
+const uint WORDS = DEPTH / 4;                     // of a block's bytes
+const uint LANES = TILE_N / 4;                    // along n
+const uint PARTS = gl_WorkGroupSize.x / LANES;
+const uint OUTPUTS = TILE_M * TILE_N;
+
+shared vec4 partial[PARTS > 1 ? PARTS * OUTPUTS / 4 : 1]; // (parts, TILE_M, TILE_N)
+
+vec4 sum[THREAD_M];
+
+// Scales of the lane's four columns, and their minimums.
+void read_head(uint tile, uint lane, out vec4 scale, out vec4 minimum)
+{
+    if (BLOCKS_Q8) {
+        uvec4 eight = b_data[tile + lane / 2];
+        uvec2 words = lane % 2 == 0 ? eight.xy : eight.zw;
+        scale = vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
+        minimum = vec4(0.0);
+    } else {
+        uvec4 words = b_data[tile + lane];
+        vec2 x = unpackHalf2x16(words.x), y = unpackHalf2x16(words.y);
+        vec2 z = unpackHalf2x16(words.z), w = unpackHalf2x16(words.w);
+        scale = vec4(x.x, y.x, z.x, w.x);
+        minimum = vec4(x.y, y.y, z.y, w.y);
+    }
+}
+
+// The lane's columns of a tile, as bytes in the order of the activations.
+void read_words(uint tile, uint lane, out uvec4 words[WORDS])
+{
+    uint first = tile + HEAD_WORDS / 4 + lane;
+    [[unroll]] for (uint i = 0; i < WORDS; i += BLOCKS_Q8 ? 1 : 2) {
+        if (BLOCKS_Q8) {
+            words[i] = b_data[first + i * (PANEL / 4)];
+        } else {
+            uvec4 nibbles = b_data[first + i / 2 * (PANEL / 4)];
+            words[i] = nibbles & 0x0f0f0f0fu;
+            words[i + 1] = nibbles >> 4 & 0x0f0f0f0fu;
+        }
+    }
+}
+
+// Adds a block of k, of the rows from a_block on; a_row blocks lie between them.
+void add_block(uint a_block, uint a_row, uint rows, uint tile, uint lane)
+{
+    vec4 scale, minimum;
+    uvec4 words[WORDS];
+    read_head(tile, lane, scale, minimum);
+    read_words(tile, lane, words);
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+        uint at = a_offset / 4 + (a_block + min(i, rows - 1) * a_row) * A_QUADS;
+        uvec4 low = a_data[at], high = a_data[at + 1];
+        vec2 head = uintBitsToFloat(a_data[at + VKF_QUANTIZE_ROWS_SCALE / 4].xy);
+        ivec4 products = ivec4(0);
+        [[unroll]] for (uint word = 0; word < WORDS; ++word) {
+            uint a_word = word < 4 ? low[word % 4] : high[word % 4];
+            [[unroll]] for (uint c = 0; c < 4; ++c)
+                products[c] += dot_bytes(words[word][c], a_word);
+        }
+        sum[i] = fma(vec4(products), head.x * scale, sum[i]);
+        if (!BLOCKS_Q8)
+            sum[i] = fma(minimum, vec4(head.y), sum[i]);
+    }
+}
+
+void store_element(uint at, uint col, float total)
+{
+    float value = p.alpha * total;
+    if (ADD_AFTER == 0 && p.beta != 0.0)
+        value += p.beta * d_load(at);
+    if (HAS_BIAS != 0)
+        value += bias_load(col);
+    value = activate(ACTIVATION, value);
+    if (ADD_AFTER != 0 && p.beta != 0.0)
+        value += p.beta * d_load(at);
+    d_store(at, value);
+}
+
+void store_sums(uint d_first, uint row_first, uint col_first)
+{
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+        uint row = row_first + i;
+        [[unroll]] for (uint c = 0; c < 4; ++c) {
+            uint col = col_first + c;
+            if (row < p.m && col < p.n)
+                store_element(d_first + row * p.ldd + col, col, sum[i][c]);
+        }
+    }
+}
+
+// Brings the sums of all parts to the first of them.
+void add_parts(uint lane, uint part)
+{
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+        partial[part * OUTPUTS / 4 + i * LANES + lane] = sum[i];
+    barrier();
+    if (part == 0) {
+        [[unroll]] for (uint other = 1; other < PARTS; ++other)
+            [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+                sum[i] += partial[other * OUTPUTS / 4 + i * LANES + lane];
+    }
+    barrier();
+}
+
+void multiply(uint a_first, uint d_first, uint col)
+{
+    uint lane = gl_LocalInvocationID.x % LANES, part = gl_LocalInvocationID.x / LANES;
+    uint row = gl_WorkGroupID.y * TILE_M;
+    uint col_first = col + 4 * lane;
+    uint panel = min(col_first, p.n - 1) / PANEL;
+    uint blocks = p.alpha != 0.0 ? p.k / DEPTH : 0; // alpha 0 gives 0, whatever a and b hold
+    uint tile = b_offset / 4 + panel * (p.ldb / (PANEL * DEPTH)) * (TILE_WORDS / 4);
+    uint a_row = p.lda / DEPTH;
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+        sum[i] = vec4(0.0);
+    for (uint block = part; block < blocks; block += PARTS)
+        add_block(a_first / DEPTH + row * a_row + block, a_row, p.m - row, tile + block * (TILE_WORDS / 4),
+                  lane % (PANEL / 4));
+    if (PARTS > 1)
+        add_parts(lane, part);
+    if (part == 0)
+        store_sums(d_first, row, col_first);
+}
+
+void main()
+{
+    for (uint entry = gl_WorkGroupID.z; entry < p.batch; entry += gl_NumWorkGroups.z) {
+        uint outer = entry / p.batch_inner, inner = entry % p.batch_inner;
+        uint a_first = p.a_first + outer * p.a_outer + inner * p.a_inner;
+        uint d_first = p.d_first + outer * p.d_outer + inner * p.d_inner;
+        for (uint col = gl_WorkGroupID.x * TILE_N; col < p.n; col += gl_NumWorkGroups.x * TILE_N)
+            multiply(a_first, d_first, col);
+    }
+}

@@ -1,0 +1,211 @@
+// Matrix product by integer dot products, for many rows: a is in the blocks that quantize_rows.comp leaves, b a weight in
+// blocks (shared/blocks.h). Semantics in shared/gemm.h, but that a is not transposed: its strides count the elements that
+// the blocks stand for. A workgroup computes a TILE_M x TILE_N tile of d from tiles in shared memory, TILE_K elements
+// deep, in which a row's or column's bytes of a block are two quads; an invocation computes THREAD_M x THREAD_N of it.
+//
+// The sums within a block are whole numbers, and exact; those over blocks are in float32. With SPLIT, see gemm_tile.comp.
+//
+// Invariants (the registry checks them): TILE_K is a multiple of 32, (TILE_M / THREAD_M) * (TILE_N / THREAD_N) is the
+// local size; k and strides of a are multiples of 32.
+// Shared memory: TILE_K * (TILE_M + TILE_N) bytes and a quarter more, and 2 * TILE_K.
+// Grid: x over tiles of n, y over tiles of m, z over the batch, with SPLIT times the parts (fewer workgroups take several).
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_spirv_intrinsics : require
+
+#include "include/storage.glsl"
+#include "shared/blocks.h"
+#include "shared/quantize_rows.h"
+#include "include/grid.glsl"
+#include "include/math.glsl"
+#include "include/integer_dot.glsl"
+
+layout(constant_id = VKF_GEMM_SPEC_TILE_M) const uint TILE_M = 32;
+layout(constant_id = VKF_GEMM_SPEC_TILE_N) const uint TILE_N = 32;
+layout(constant_id = VKF_GEMM_SPEC_TILE_K) const uint TILE_K = 32;
+layout(constant_id = VKF_GEMM_SPEC_THREAD_M) const uint THREAD_M = 4;
+layout(constant_id = VKF_GEMM_SPEC_THREAD_N) const uint THREAD_N = 4;
+layout(constant_id = VKF_GEMM_SPEC_TRANSPOSE_A) const uint TRANSPOSE_A = 0;
+layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = VKF_GEMM_B_Q8;
+layout(constant_id = VKF_GEMM_SPEC_ACTIVATION) const uint ACTIVATION = 0;
+layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
+layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
+layout(constant_id = VKF_GEMM_SPEC_SPLIT) const uint SPLIT = 0;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
+layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
+
+layout(set = 0, binding = VKF_GEMM_BINDING_A, std430) readonly buffer a_buffer { uvec4 a_data[]; };
+layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uint b_data[]; };
+READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
+
+#include "include/blocks.glsl"
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+
+const uint PANEL = VKF_GEMM_PANEL;
+const uint DEPTH = VKF_BLOCKS_DEPTH;
+const uint A_BLOCK_QUADS = VKF_QUANTIZE_ROWS_WORDS / 4;
+const uint HEAD_QUAD = VKF_QUANTIZE_ROWS_SCALE / 4; // of a block of a
+const uint BLOCKS = TILE_K / DEPTH;                 // of a row or column in a tile
+const uint GROUP_M = TILE_M / THREAD_M;             // invocations along m
+const uint GROUP_N = TILE_N / THREAD_N;
+const uint LOCAL_SIZE = GROUP_M * GROUP_N;
+const uint A_STRIDE = TILE_M + 1; // in quads, padded against bank conflicts
+const uint B_STRIDE = TILE_N + 1;
+
+shared uvec4 a_tile[2 * BLOCKS * A_STRIDE]; // (BLOCKS, halves, TILE_M)
+shared uvec4 b_tile[2 * BLOCKS * B_STRIDE]; // (BLOCKS, halves, TILE_N)
+shared vec2 a_heads[BLOCKS * TILE_M];       // scales and sums
+shared vec2 b_heads[BLOCKS * TILE_N];       // scales and minimums
+
+// Rows, columns and blocks are clamped into the matrices. Rows and columns outside are never stored, and blocks beyond the
+// end never multiplied.
+void load_a_tile(uint a_first, uint row_first, uint block_first, uint block_end)
+{
+    const uint quads = TILE_M * BLOCKS * A_BLOCK_QUADS;
+    [[unroll]] for (uint step = 0; step < (quads + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
+        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
+        uint m = i / (BLOCKS * A_BLOCK_QUADS), quad = i % A_BLOCK_QUADS, block = i / A_BLOCK_QUADS % BLOCKS;
+        if (quads % LOCAL_SIZE == 0 || i < quads) {
+            uint row = min(row_first + m, p.m - 1);
+            uint at = a_first / DEPTH + row * (p.lda / DEPTH) + min(block_first + block, block_end - 1);
+            uvec4 value = a_data[a_offset / 4 + at * A_BLOCK_QUADS + quad];
+            if (quad == HEAD_QUAD)
+                a_heads[block * TILE_M + m] = uintBitsToFloat(value.xy);
+            else
+                a_tile[(2 * block + quad) * A_STRIDE + m] = value;
+        }
+    }
+}
+
+// Half of a column's block from the words that begin there, as bytes in the order of the activations.
+uvec4 column_bytes(uint words, uint half_block)
+{
+    if (BLOCKS_Q8) {
+        uint at = words + 4 * half_block * PANEL;
+        return uvec4(b_data[at], b_data[at + PANEL], b_data[at + 2 * PANEL], b_data[at + 3 * PANEL]);
+    }
+    uint at = words + 2 * half_block * PANEL;
+    uvec2 nibbles = uvec2(b_data[at], b_data[at + PANEL]);
+    uvec2 even = nibbles & 0x0f0f0f0fu, odd = nibbles >> 4 & 0x0f0f0f0fu;
+    return uvec4(even.x, odd.x, even.y, odd.y);
+}
+
+// Neighbouring invocations take neighbouring columns, half a block of each.
+void load_b_tile(uint col_first, uint block_first, uint block_end)
+{
+    const uint quads = TILE_N * BLOCKS * 2;
+    uint last_column = (p.n + PANEL - 1) / PANEL * PANEL - 1;
+    [[unroll]] for (uint step = 0; step < (quads + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
+        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
+        uint n = i % TILE_N, half_block = i / TILE_N % 2, block = i / (2 * TILE_N);
+        if (quads % LOCAL_SIZE == 0 || i < quads) {
+            uint column = min(col_first + n, last_column), lane = column % PANEL;
+            uint tile = b_offset + (column / PANEL * (p.ldb / (PANEL * DEPTH)) +
+                                    min(block_first + block, block_end - 1)) * TILE_WORDS;
+            b_tile[(2 * block + half_block) * B_STRIDE + n] = column_bytes(tile + HEAD_WORDS + lane, half_block);
+            if (half_block == 0)
+                b_heads[block * TILE_N + n] = blocks_head(b_data[tile + (BLOCKS_Q8 ? lane / 2 : lane)], lane);
+        }
+    }
+}
+
+uint tile_row(uint i)
+{
+    return i * GROUP_M + gl_LocalInvocationID.x / GROUP_N;
+}
+
+uint tile_col(uint j)
+{
+    return j * GROUP_N + gl_LocalInvocationID.x % GROUP_N;
+}
+
+float sum[THREAD_M * THREAD_N];
+
+// Adds a block of the tiles.
+void multiply_block(uint block)
+{
+    int products[THREAD_M * THREAD_N];
+    [[unroll]] for (uint i = 0; i < THREAD_M * THREAD_N; ++i)
+        products[i] = 0;
+    [[unroll]] for (uint half_block = 0; half_block < 2; ++half_block) {
+        uvec4 b_bytes[THREAD_N];
+        [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
+            b_bytes[j] = b_tile[(2 * block + half_block) * B_STRIDE + tile_col(j)];
+        [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+            uvec4 a_bytes = a_tile[(2 * block + half_block) * A_STRIDE + tile_row(i)];
+            [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
+                products[i * THREAD_N + j] += dot_bytes(a_bytes, b_bytes[j]);
+        }
+    }
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+        vec2 a_head = a_heads[block * TILE_M + tile_row(i)];
+        [[unroll]] for (uint j = 0; j < THREAD_N; ++j) {
+            vec2 b_head = b_heads[block * TILE_N + tile_col(j)];
+            uint at = i * THREAD_N + j;
+            sum[at] = fma(float(products[at]), a_head.x * b_head.x, sum[at]);
+            if (!BLOCKS_Q8)
+                sum[at] = fma(a_head.y, b_head.y, sum[at]);
+        }
+    }
+}
+
+void store_element(uint at, uint col, float total)
+{
+    float value = p.alpha * total;
+    if (ADD_AFTER == 0 && p.beta != 0.0)
+        value += p.beta * d_load(at);
+    if (HAS_BIAS != 0)
+        value += bias_load(col);
+    value = activate(ACTIVATION, value);
+    if (ADD_AFTER != 0 && p.beta != 0.0)
+        value += p.beta * d_load(at);
+    d_store(at, value);
+}
+
+void store_sums(uint d_first, uint row_first, uint col_first, uint entry, uint split)
+{
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+        uint row = row_first + tile_row(i);
+        [[unroll]] for (uint j = 0; j < THREAD_N; ++j) {
+            uint col = col_first + tile_col(j);
+            if (row < p.m && col < p.n) {
+                if (SPLIT != 0)
+                    d_store(((split * p.batch + entry) * p.m + row) * p.n + col, sum[i * THREAD_N + j]);
+                else
+                    store_element(d_first + row * p.ldd + col, col, sum[i * THREAD_N + j]);
+            }
+        }
+    }
+}
+
+void multiply_entry(uint entry, uint split)
+{
+    uint outer = entry / p.batch_inner, inner = entry % p.batch_inner;
+    uint a_first = p.a_first + outer * p.a_outer + inner * p.a_inner;
+    uint row_first = gl_WorkGroupID.y * TILE_M, col_first = gl_WorkGroupID.x * TILE_N;
+    uint block = SPLIT != 0 ? split * (p.split_k / DEPTH) : 0;
+    uint block_end = SPLIT != 0 ? min(p.k / DEPTH, block + p.split_k / DEPTH) : p.k / DEPTH;
+    if (p.alpha == 0.0)
+        block_end = 0; // gives 0, whatever a and b hold
+    [[unroll]] for (uint i = 0; i < THREAD_M * THREAD_N; ++i)
+        sum[i] = 0.0;
+    for (; block < block_end; block += BLOCKS) {
+        load_a_tile(a_first, row_first, block, block_end);
+        load_b_tile(col_first, block, block_end);
+        barrier();
+        uint count = min(BLOCKS, block_end - block);
+        [[dont_unroll]] for (uint i = 0; i < count; ++i)
+            multiply_block(i);
+        barrier();
+    }
+    store_sums(p.d_first + outer * p.d_outer + inner * p.d_inner, row_first, col_first, entry, split);
+}
+
+void main()
+{
+    uint entries = SPLIT != 0 ? p.batch * p.splits : p.batch;
+    for (uint z = gl_WorkGroupID.z; z < entries; z += gl_NumWorkGroups.z)
+        multiply_entry(SPLIT != 0 ? z % p.batch : z, SPLIT != 0 ? z / p.batch : 0);
+}

@@ -1,0 +1,97 @@
+// Rows of activations in blocks of signed bytes; layout and semantics in shared/quantize_rows.h.
+//
+// The invocations of a block share out its elements, and what they find through shared memory.
+// Invariant: the local size is a multiple of 8.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+
+#include "include/storage.glsl"
+#include "shared/quantize_rows.h"
+#include "include/grid.glsl"
+
+layout(constant_id = VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD) const uint EVEN_ODD = 0;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_quantize_rows_params p; };
+layout(push_constant) uniform offsets_block { uint x_offset, out_offset; };
+
+READ_QUADS(TYPE_X, VKF_QUANTIZE_ROWS_BINDING_X, x)
+layout(set = 0, binding = VKF_QUANTIZE_ROWS_BINDING_OUT, std430) writeonly buffer out_buffer { uint out_data[]; };
+
+const uint LANES = VKF_QUANTIZE_ROWS_DEPTH / VKF_QUANTIZE_ROWS_RUN; // of a block
+
+shared uint magnitudes[gl_WorkGroupSize.x]; // as bits: ordered as the numbers are, NaN above all
+shared int sums[gl_WorkGroupSize.x];
+
+uint row_first(uint row)
+{
+    uint entry = row / p.m;
+    uint outer = entry / p.batch_inner;
+    return p.x_first + outer * p.x_outer + (entry - outer * p.batch_inner) * p.x_inner + (row - entry * p.m) * p.x_row;
+}
+
+bool rows_are_quads()
+{
+    return ((x_offset | p.x_first | p.x_outer | p.x_inner | p.x_row) & 3u) == 0u;
+}
+
+// Four elements from `first` on, each `step` behind the one before.
+vec4 fetch(uint first, uint step)
+{
+    return vec4(x_load(first), x_load(first + step), x_load(first + 2 * step), x_load(first + 3 * step));
+}
+
+// The elements of a lane's word.
+vec4 fetch_word(uint first, uint lane)
+{
+    bool quads = rows_are_quads();
+    if (EVEN_ODD == 0) {
+        first += lane * VKF_QUANTIZE_ROWS_RUN;
+        return quads ? x_load4(first) : fetch(first, 1);
+    }
+    first += lane / 2 * 8;
+    if (!quads)
+        return fetch(first + lane % 2, 2);
+    vec4 low = x_load4(first), high = x_load4(first + 4);
+    return lane % 2 == 0 ? vec4(low.xz, high.xz) : vec4(low.yw, high.yw);
+}
+
+void main()
+{
+    uint i = flat_index(), local = gl_LocalInvocationID.x;
+    uint block = i / LANES, lane = i % LANES, neighbours = local - lane;
+    bool inside = i < p.count;
+    uint row_blocks = p.k / VKF_QUANTIZE_ROWS_DEPTH;
+    uint row = block / row_blocks;
+    vec4 x = vec4(0.0);
+    if (inside)
+        x = fetch_word(row_first(row) + (block - row * row_blocks) * VKF_QUANTIZE_ROWS_DEPTH, lane);
+    uvec4 bits = floatBitsToUint(x) & 0x7fffffffu;
+    magnitudes[local] = max(max(bits.x, bits.y), max(bits.z, bits.w));
+    barrier();
+
+    uint largest = 0;
+    [[unroll]] for (uint other = 0; other < LANES; ++other)
+        largest = max(largest, magnitudes[neighbours + other]);
+    float magnitude = uintBitsToFloat(largest);
+    bool finite = largest < 0x7f800000u;
+    bool some = finite && magnitude >= VKF_QUANTIZE_ROWS_LEAST;
+    // Times a constant: a division need not be exact, and 127 over 127 has to be 1.
+    float scale = !finite ? uintBitsToFloat(0x7fc00000u) : some ? magnitude * (1.0 / 127.0) : 0.0;
+    ivec4 q = ivec4(roundEven(some ? x * (127.0 / magnitude) : vec4(0.0)));
+    sums[local] = q.x + q.y + q.z + q.w;
+    barrier();
+
+    if (!inside)
+        return;
+    uint at = out_offset + block * VKF_QUANTIZE_ROWS_WORDS;
+    uvec4 bytes = uvec4(q) & 0xffu;
+    out_data[at + lane] = bytes.x | bytes.y << 8 | bytes.z << 16 | bytes.w << 24;
+    if (lane == 0) {
+        int sum = 0;
+        [[unroll]] for (uint other = 0; other < LANES; ++other)
+            sum += sums[neighbours + other];
+        out_data[at + VKF_QUANTIZE_ROWS_SCALE] = floatBitsToUint(scale);
+        out_data[at + VKF_QUANTIZE_ROWS_SUM] = floatBitsToUint(finite ? scale * float(sum) : scale);
+    }
+}

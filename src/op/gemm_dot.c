@@ -1,0 +1,103 @@
+#include "op/gemm_dot.h"
+
+#include "base/elements.h"
+#include "base/size.h"
+#include "op/gemm_split.h"
+#include "op/quantize_rows.h"
+#include "shared/blocks.h"
+
+bool vkf__prefers_integer_dot(const vkf_context *context)
+{
+    const vkf__caps *caps = &context->device.plan.caps;
+    return caps->integer_dot && caps->integer_dot_accelerated && caps->type != VKF_DEVICE_TYPE_CPU;
+}
+
+bool vkf__is_for_integer_dot(const vkf__kernel *kernel)
+{
+    return (kernel->needs & VKF_NEEDS_INTEGER_DOT) || kernel->op == VKF_OP_QUANTIZE_ROWS;
+}
+
+// The product once its a is in blocks.
+static vkf__gemm_args of_rows(const vkf__gemm_args *args)
+{
+    vkf__gemm_args rows = *args;
+    uint32_t inner = args->batch_inner > 0 ? args->batch_inner : 1;
+    rows.a = (vkf__span){.dtype = VKF_DTYPE_I32};
+    rows.lda = args->k;
+    rows.a_first = 0;
+    rows.a_inner = args->m * args->k;
+    rows.a_outer = inner * rows.a_inner;
+    return rows;
+}
+
+// Whether the kernels can be asked: a weight in blocks, activations in rows, and elements that 32 bits count.
+static bool fits(const vkf__work *work, const vkf__gemm_args *args)
+{
+    const uint64_t factors[] = {args->batch, args->m, args->k};
+    uint64_t count = 0;
+    bool counted = vkf__product_u64(factors, 3, &count) && count > 0 && count <= UINT32_MAX;
+    return vkf__is_blocks(args->b.dtype) && args->b.panels && !args->transpose_a &&
+           (args->a.dtype == VKF_DTYPE_F32 || args->a.dtype == VKF_DTYPE_F16) && args->k % VKF_BLOCKS_DEPTH == 0 &&
+           counted && 4 * vkf__quantized_words(count) <= work->context->device.plan.caps.max_storage_buffer_range;
+}
+
+// Whether the caller's choice of a kernel, or else the device, is for integer dot products.
+static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)
+{
+    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
+    const vkf_dtype rows_types[] = {rows->a.dtype, args->b.dtype, args->d.dtype};
+    const vkf__problem direct = vkf__gemm_problem(work->context, args);
+    const vkf__problem dot = vkf__gemm_problem(work->context, rows);
+    bool asked = selector.forced && vkf__select_rank(&selector, VKF_OP_GEMM, rows_types, &dot) == 0;
+    bool asked_otherwise = selector.forced && vkf__select_rank(&selector, VKF_OP_GEMM, types, &direct) == 0;
+    return asked != asked_otherwise ? asked : vkf__prefers_integer_dot(work->context);
+}
+
+static vkf_status kernels_serve(vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows,
+                                bool *out_serve)
+{
+    vkf_status status = VKF_OK;
+    bool quantize = false, product = false;
+    bool split = vkf__gemm_splits(work, rows) > 1;
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {rows->a.dtype, args->b.dtype, split ? VKF_DTYPE_F32 : args->d.dtype};
+    vkf__problem problem = vkf__gemm_problem(work->context, rows);
+    problem.split = split;
+    const vkf__problem elements = {.m = args->m};
+    const vkf_dtype x_types[VKF_KERNEL_MAX_TYPES] = {args->a.dtype};
+    VKF_TRY(vkf__work_can_select(work, VKF_OP_QUANTIZE_ROWS, x_types, &elements, &quantize));
+    if (quantize)
+        VKF_TRY(vkf__work_can_select(work, VKF_OP_GEMM, types, &problem, &product));
+    *out_serve = product;
+fail:
+    return status;
+}
+
+vkf_status vkf__gemm_dot_pays(vkf__work *work, const vkf__gemm_args *args, bool *out_pays)
+{
+    *out_pays = false;
+    // A trial of another kernel of this operator is about that one.
+    if (!fits(work, args) || (work->pinned && work->pinned->kernel->op == VKF_OP_GEMM))
+        return VKF_OK;
+    const vkf__gemm_args rows = of_rows(args);
+    return wanted(work, args, &rows) ? kernels_serve(work, args, &rows, out_pays) : VKF_OK;
+}
+
+vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args, vkf__gemm_args *out_args)
+{
+    const vkf__quantize_rows_args quantize = {
+        .label = "quantize",
+        .x = args->a,
+        .weight = args->b.dtype,
+        .m = args->m,
+        .k = args->k,
+        .batch = args->batch,
+        .batch_inner = args->batch_inner,
+        .ld = args->lda,
+        .outer = args->a_outer,
+        .inner = args->a_inner,
+        .first = args->a_first,
+    };
+    *out_args = of_rows(args);
+    return vkf__emit_quantize_rows(work, &quantize, &out_args->a);
+}

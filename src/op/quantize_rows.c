@@ -1,0 +1,70 @@
+#include "op/quantize_rows.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "op/flat.h"
+#include "shared/blocks.h"
+#include "shared/quantize_rows.h"
+
+_Static_assert(VKF_QUANTIZE_ROWS_DEPTH == VKF_BLOCKS_DEPTH && VKF_QUANTIZE_ROWS_WORDS % 4 == 0,
+               "blocks of activations and of weights are of one depth");
+
+uint64_t vkf__quantized_words(uint64_t count)
+{
+    uint64_t blocks = count / VKF_QUANTIZE_ROWS_DEPTH;
+    return blocks > UINT64_MAX / VKF_QUANTIZE_ROWS_WORDS ? UINT64_MAX : blocks * VKF_QUANTIZE_ROWS_WORDS;
+}
+
+void vkf__quantized_block(vkf_dtype weight, float scale, const int8_t q[32], uint32_t out_words[12])
+{
+    int32_t sum = 0;
+    memset(out_words, 0, VKF_QUANTIZE_ROWS_WORDS * sizeof *out_words);
+    for (uint32_t i = 0; i < VKF_QUANTIZE_ROWS_DEPTH; i++) {
+        uint32_t at = weight == VKF_DTYPE_Q4 ? i / 8 * 8 + i % 2 * 4 + i % 8 / 2 : i;
+        out_words[at / 4] |= (uint32_t)(uint8_t)q[i] << at % 4 * 8;
+        sum += q[i];
+    }
+    const float head[] = {scale, scale * (float)sum};
+    memcpy(out_words + VKF_QUANTIZE_ROWS_SCALE, head, sizeof head);
+}
+
+vkf_status vkf__emit_quantize_rows_into(vkf__work *work, const vkf__quantize_rows_args *args, const vkf__span *rows)
+{
+    struct vkf_quantize_rows_params params = {
+        .m = args->m,
+        .k = args->k,
+        .batch_inner = args->batch_inner > 0 ? args->batch_inner : 1,
+        .x_first = (uint32_t)args->first,
+        .x_row = args->ld,
+        .x_outer = args->outer,
+        .x_inner = args->inner,
+    };
+    const uint32_t flags[] = {args->weight == VKF_DTYPE_Q4};
+    const vkf__flat_args flat = {
+        .label = args->label,
+        .op = VKF_OP_QUANTIZE_ROWS,
+        .types = {args->x.dtype},
+        .flags = flags,
+        .bindings = {{args->x, false}, {*rows, true}},
+        .params = &params,
+        .count = {args->batch, args->m, args->k / VKF_QUANTIZE_ROWS_RUN},
+        .factors = 3,
+        .out_count = &params.count,
+    };
+    return vkf__emit_flat(work, &flat);
+}
+
+vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_args *args, vkf__span *out_rows)
+{
+    vkf_status status = VKF_OK;
+    vkf__span rows;
+    const uint64_t factors[] = {args->batch, args->m, args->k};
+    uint64_t count = UINT64_MAX;
+    (void)vkf__product_u64(factors, 3, &count);
+    VKF_TRY(vkf__work_temp(work, VKF_DTYPE_I32, vkf__quantized_words(count), &rows));
+    VKF_TRY(vkf__emit_quantize_rows_into(work, args, &rows));
+    *out_rows = rows;
+fail:
+    return status;
+}

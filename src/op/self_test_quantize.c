@@ -1,0 +1,108 @@
+// Edge shapes of rounding rows to blocks: one block and many, rows that begin anywhere, blocks of zeros, of numbers too
+// small, and with what is no number.
+#include "op/self_test_bed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "op/quantize_rows.h"
+#include "shared/quantize_rows.h"
+
+#define DEPTH VKF_QUANTIZE_ROWS_DEPTH
+#define WORDS VKF_QUANTIZE_ROWS_WORDS
+#define MAX_BLOCKS 64u
+#define UNTOUCHED 0x5a5a
+
+typedef struct quantize_values {
+    float x[2 * MAX_BLOCKS * DEPTH]; // with what lies between rows
+    int32_t words[MAX_BLOCKS * WORDS];
+    int32_t before[MAX_BLOCKS * WORDS];
+} quantize_values;
+
+typedef struct quantize_job {
+    vkf__quantize_rows_args args;
+    vkf__span rows;
+} quantize_job;
+
+static vkf_status emit_quantize(vkf__work *work, const void *args)
+{
+    const quantize_job *job = args;
+    return vkf__emit_quantize_rows_into(work, &job->args, &job->rows);
+}
+
+// A block whose largest magnitude is 127 times a power of two, so that it is exact in every type, or a special one.
+static void make_block(vkf__bed *bed, vkf_dtype weight, uint32_t number, float *x, int32_t *out_words)
+{
+    float scale = number % 2 == 0 ? 0.125f : 0.5f;
+    int8_t q[DEPTH] = {0};
+    uint32_t words[WORDS];
+    for (uint32_t i = 0; i < DEPTH; i++) {
+        q[i] = (int8_t)(vkf__bed_random(bed) * 64);
+        x[i] = scale * (float)q[i];
+    }
+    q[number % DEPTH] = number % 3 == 0 ? -127 : 127;
+    x[number % DEPTH] = scale * (float)q[number % DEPTH];
+    bool zero = number % 7 == 3, broken = number % 7 == 5;
+    if (zero || broken) {
+        memset(q, 0, sizeof q);
+        scale = zero ? 0 : NAN;
+    }
+    for (uint32_t i = 0; zero && i < DEPTH; i++)
+        x[i] = 0;
+    if (broken)
+        x[number % DEPTH] = number % 2 == 0 ? NAN : -INFINITY;
+    vkf__quantized_block(weight, scale, q, words);
+    memcpy(out_words, words, sizeof words);
+    for (uint32_t i = VKF_QUANTIZE_ROWS_SUM + 1; i < WORDS; i++)
+        out_words[i] = UNTOUCHED;
+}
+
+// Rows of k elements and a few more each.
+static void lay_out(vkf__bed *bed, vkf_dtype weight, quantize_job *job, quantize_values *v)
+{
+    const uint32_t rows = job->args.batch * job->args.m, blocks = job->args.k / DEPTH;
+    for (uint32_t i = 0; i < rows * blocks; i++) {
+        make_block(bed, weight, i, v->x + (size_t)(i / blocks) * job->args.ld + (size_t)(i % blocks) * DEPTH,
+                   v->words + (size_t)i * WORDS);
+        for (uint32_t word = 0; word < WORDS; word++)
+            v->before[i * WORDS + word] = UNTOUCHED;
+    }
+    vkf__bed_clear(bed);
+    job->args.x = vkf__bed_floats(bed, bed->variant->kernel->types[0], v->x, (size_t)rows * job->args.ld);
+    job->rows = vkf__bed_ints(bed, v->before, (size_t)rows * blocks * WORDS);
+}
+
+static vkf_status check(vkf__bed *bed, vkf_dtype weight, const uint32_t shape[4])
+{
+    vkf_status status = VKF_OK;
+    quantize_values *v = NULL;
+    const uint32_t ld = shape[2] + shape[3];
+    quantize_job job = {.args = {.label = "self-test",
+                                 .weight = weight,
+                                 .batch = shape[0],
+                                 .m = shape[1],
+                                 .k = shape[2],
+                                 .ld = ld,
+                                 .outer = shape[1] * ld}};
+    VKF_ALLOC(&bed->context->host, v, 1);
+    lay_out(bed, weight, &job, v);
+    vkf__bed_case c = {.emit = emit_quantize, .args = &job, .out = job.rows, .expected = v->words};
+    (void)snprintf(c.shape, sizeof c.shape, "(%u, %u, %u) with rows of %u for %s", shape[0], shape[1], shape[2], ld,
+                   vkf_dtype_name(weight));
+    VKF_TRY(vkf__bed_run(bed, &c));
+fail:
+    vkf__free(&bed->context->host, v);
+    return status;
+}
+
+vkf_status vkf__bed_quantize_rows(vkf__bed *bed)
+{
+    // Entries of a batch, rows, their elements, and elements between them.
+    static const uint32_t shapes[][4] = {{1, 1, DEPTH, 0}, {1, 3, 3 * DEPTH, 1}, {2, 7, 4 * DEPTH, 4}};
+    vkf_status status = VKF_OK;
+    for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++)
+        VKF_TRY(check(bed, i % 2 == 0 ? VKF_DTYPE_Q8 : VKF_DTYPE_Q4, shapes[i / 2]));
+fail:
+    return status;
+}
