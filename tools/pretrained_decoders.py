@@ -18,7 +18,7 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_generation import NEW_TOKENS, beam_of, fresh, generate, make_telling
+from pretrained_generation import NEW_TOKENS, beam_of, fresh, make_telling, text_tokens
 from pretrained_shared import (BOS, EOS, PAD, POSITIONS, REAL_VOCAB, TEXTS, VOCAB, byte_level_bpe, contiguous, randomise, rope,
                                write_lines)
 
@@ -178,20 +178,23 @@ def make_cases(family, options):
     return saved, model, contiguous(cases)
 
 
-def write_texts(family, model, directory):
-    tokenizer = byte_level_bpe(family)
-    tokenizer.save(os.path.join(directory, "tokenizer.json"))
+def write_texts(model, tokenizer, directory):
+    """expected.jsonl: texts, their tokens, what greedy generation makes of them, its text, and what beams make of them."""
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+
+    def decode(ids):
+        return tokenizer.decode(ids, skip_special_tokens=True)
+
     lines = []
     for text in TEXTS:
         ids = tokenizer.encode(text).ids
         if not 0 < len(ids) <= POSITIONS - NEW_TOKENS:
             continue
-        tokens = generate(model, [torch.tensor(ids)])
-        if tokens is None:  # a tie
+        generated = text_tokens(model, ids)
+        if generated is None:  # a tie
             continue
-        generated = [token for token in tokens[0].tolist() if token != PAD]
-        lines.append({"text": text, "tokens": ids, "generated": generated,
-                      "output": tokenizer.decode(generated, skip_special_tokens=True), **beam_of(model, ids)})
+        lines.append({"text": text, "tokens": ids, "generated": generated, "output": decode(generated),
+                      **beam_of(model, ids, fast, decode)})
     write_lines(os.path.join(directory, "expected.jsonl"), lines)
 
 
@@ -200,5 +203,7 @@ def write(family, out, options):
     saved, model, cases = make_cases(family, options)
     saved.save_pretrained(directory, safe_serialization=True)
     if family in WITH_TEXTS and not options.real:
-        write_texts(family, model, directory)
+        tokenizer = byte_level_bpe(family)
+        tokenizer.save(os.path.join(directory, "tokenizer.json"))
+        write_texts(model, tokenizer, directory)
     save_file(cases, os.path.join(directory, "cases.safetensors"))

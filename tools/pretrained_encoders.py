@@ -12,7 +12,8 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_shared import POSITIONS, TEXTS, VOCAB, contiguous, write_json, write_lines
+from pretrained_shared import (POSITIONS, REAL_VOCAB, TEXTS, VOCAB, contiguous, randomise, stored_in, write_json,
+                               write_lines)
 
 # Sizes that nothing divides, and one head dimension that is no multiple of 4.
 FAMILIES = {
@@ -31,16 +32,31 @@ FAMILIES = {
         hidden_size=36, num_attention_heads=2, intermediate_size=41, num_hidden_layers=3, global_attn_every_n_layers=2,
         local_attention=8, pad_token_id=0, bos_token_id=1, cls_token_id=1, eos_token_id=2, sep_token_id=2)),
 }
+# As the families' base models have it, with two layers.
+REAL_BERT = dict(hidden_size=768, num_attention_heads=12, intermediate_size=3072, num_hidden_layers=2)
+REAL = {
+    "bert": dict(REAL_BERT, type_vocab_size=2, hidden_act="gelu", layer_norm_eps=1e-12, max_position_embeddings=512),
+    "roberta": dict(REAL_BERT, type_vocab_size=1, hidden_act="gelu", layer_norm_eps=1e-5, pad_token_id=1,
+                    max_position_embeddings=514),
+    "distilbert": dict(dim=768, n_heads=12, hidden_dim=3072, n_layers=2, activation="gelu", max_position_embeddings=512),
+    "modernbert": dict(
+        hidden_size=768, num_attention_heads=12, intermediate_size=1152, num_hidden_layers=3, global_attn_every_n_layers=3,
+        local_attention=128, max_position_embeddings=8192, pad_token_id=0, bos_token_id=1, cls_token_id=1, eos_token_id=2,
+        sep_token_id=2),
+}
 POOLING = {"bert": ("pooling_mode_mean_tokens", True), "roberta": ("pooling_mode_cls_token", False)}
 SHAPES = [(1, 1), (3, 7), (2, 33)]  # batch, length
 
 
-def make_model(family, seed):
+def make_model(family, seed, real=False):
     config_class, model_class, sizes = FAMILIES[family]
     torch.manual_seed(seed)
     extra = 2 if family == "roberta" else 0  # positions there count from behind the padding token
-    config = config_class(vocab_size=VOCAB, max_position_embeddings=POSITIONS + extra, **sizes)
-    model = model_class(config).eval()
+    sizes = REAL[family] if real else dict(sizes, max_position_embeddings=POSITIONS + extra)
+    model = model_class(config_class(vocab_size=REAL_VOCAB if real else VOCAB, **sizes)).eval()
+    if real:
+        randomise(model, seed)
+        return model
     with torch.no_grad():
         for name, parameter in model.named_parameters():  # as large as trained ones, norms and biases not idle
             norm = name.endswith("weight") and parameter.dim() == 1
@@ -61,7 +77,7 @@ def make_cases(family, model, seed):
     generator = torch.Generator().manual_seed(seed)
     cases = {}
     for i, (batch, length) in enumerate(SHAPES):
-        ids = torch.randint(3, VOCAB, (batch, length), generator=generator)
+        ids = torch.randint(3, model.config.vocab_size, (batch, length), generator=generator)
         lengths = torch.randint(1, length + 1, (batch,), generator=generator)
         lengths[0] = length
         valid = torch.arange(length)[None, :] < lengths[:, None]
@@ -78,12 +94,12 @@ def make_cases(family, model, seed):
     return contiguous(cases)
 
 
-def make_tokenizer():
+def make_tokenizer(more=()):
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     tokenizer.train_from_iterator(TEXTS, tokenizers.trainers.WordPieceTrainer(
-        vocab_size=VOCAB, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]"], show_progress=False))
+        vocab_size=VOCAB, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", *more], show_progress=False))
     tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     return tokenizer
@@ -116,9 +132,9 @@ def write_pooling(family, directory):
 
 def write(family, out, options):
     directory = os.path.join(out, family)
-    model = make_model(family, options.seed)
-    model.save_pretrained(directory, safe_serialization=True)
+    model = make_model(family, options.seed, options.real)
+    stored_in(model, options.dtype).save_pretrained(directory, safe_serialization=True)
     write_pooling(family, directory)
-    if family == "bert":
+    if family == "bert" and not options.real:
         write_texts(family, model.double(), make_tokenizer(), directory)
     save_file(make_cases(family, model, options.seed), os.path.join(directory, "cases.safetensors"))

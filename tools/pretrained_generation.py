@@ -9,6 +9,8 @@ import copy
 import torch
 import transformers
 
+from pretrained_shared import stored_in
+
 NEW_TOKENS = 12
 BEAM_CASES = (1, 2)
 BEAM = dict(num_beams=3, length_penalty=0.8, early_stopping=True)
@@ -39,19 +41,23 @@ def fresh(model):
     return copy.deepcopy(model) if scaling.get("rope_type") == "dynamic" else model
 
 
-def continue_row(model, row, noise=None, **options):
-    """(NEW_TOKENS) tokens behind a row of tokens, padded. Beam search puts other tokens behind an end token."""
+def tokens_behind(model, row, noise=None, **options):
+    """Tokens behind a row of tokens, up to an end token. Beam search puts others behind that."""
     processors = transformers.LogitsProcessorList([] if noise is None else [Noise(noise)])
-    pad = model.config.pad_token_id
     with torch.no_grad():
         out = fresh(model).generate(
             row[None], attention_mask=torch.ones_like(row[None]), do_sample=False, max_new_tokens=NEW_TOKENS,
-            min_new_tokens=0, pad_token_id=pad, logits_processor=processors, **options)[0]
+            min_new_tokens=0, pad_token_id=model.config.pad_token_id, logits_processor=processors, **options)[0]
     out = out[1 if model.config.is_encoder_decoder else len(row):]
     end = model.generation_config.eos_token_id
     ends = torch.isin(out, torch.tensor([] if end is None else end)).int()
-    out = torch.where(ends.cumsum(0) - ends > 0, pad, out)
-    return torch.nn.functional.pad(out, (0, NEW_TOKENS - len(out)), value=pad)
+    return out[ends.cumsum(0) - ends == 0]
+
+
+def continue_row(model, row, noise=None, **options):
+    """The same, padded to NEW_TOKENS."""
+    out = tokens_behind(model, row, noise, **options)
+    return torch.nn.functional.pad(out, (0, NEW_TOKENS - len(out)), value=model.config.pad_token_id)
 
 
 def generate(model, rows, **options):
@@ -114,10 +120,36 @@ def generate_all(model, prompts, variety):
     return {name: tokens.int() for name, tokens in out.items()}
 
 
-def beam_of(model, ids):
-    """What BEAM makes of a row of tokens, for expected.jsonl; nothing where it is a tie."""
-    tokens = generate(model, [torch.tensor(ids)], **BEAM)
-    return {} if tokens is None else {"beam": [token for token in tokens[0].tolist() if token != model.config.pad_token_id]}
+def text_tokens(model, ids, **options):
+    """What follows a text's tokens, for expected.jsonl; None where it is a tie."""
+    row = torch.tensor(ids)
+    tokens = tokens_behind(model, row, **options)
+    if not all(torch.equal(tokens, tokens_behind(model, row, noise, **options)) for noise in (1, 2)):
+        return None
+    return tokens.tolist()
+
+
+def stopped_by(model, ids, beam, tokenizer, decode):
+    """A part of what beams say that changes what they say when it stops them, and what that is."""
+    text = decode(beam)
+    for length in (3, 2, 1):
+        for begin in range(1, len(text) - length):
+            stop = text[begin:begin + length]
+            # transformers puts texts of tokens together, the first one's blank included, and knows no parts of characters.
+            if stop[0].isspace() or not stop.isascii():
+                continue
+            # What generate(stop_strings=, tokenizer=) makes; with that, 4.57 hands the tokenizer to the model.
+            stops = transformers.StoppingCriteriaList([transformers.StopStringCriteria(tokenizer, [stop])])
+            tokens = text_tokens(model, ids, stopping_criteria=stops, **BEAM)
+            if tokens is not None and tokens != beam and tokens != beam[:len(tokens)]:
+                return {"stop": stop, "stopped": tokens, "stopped_text": decode(tokens).split(stop)[0]}
+    return {}
+
+
+def beam_of(model, ids, tokenizer, decode):
+    """What BEAM makes of a text's tokens, without and with a stop string; nothing where it is a tie."""
+    beam = text_tokens(model, ids, **BEAM)
+    return {} if beam is None else {"beam": beam, **stopped_by(model, ids, beam, tokenizer, decode)}
 
 
 def make_telling(make, what, dtype, variety=NEW_TOKENS):
@@ -127,8 +159,7 @@ def make_telling(make, what, dtype, variety=NEW_TOKENS):
     for attempt in range(ATTEMPTS):
         model, prompts, rows = make(attempt)
         make_end_frequent(model, rows)
-        saved = copy.deepcopy(model.to(dtype))
-        model.double()
+        saved = stored_in(model, dtype)
         cases = generate_all(model, rows, variety)
         if cases:
             print("%s: attempt %d" % (what, attempt + 1))

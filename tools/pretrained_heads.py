@@ -3,16 +3,20 @@ token-classification, question-answering and masked-lm, in directories FAMILY-HE
 
 cases.safetensors holds 0.ids, 0.types (B, S) and 0.lengths (B) as I32, and as F32 0.logits: (B, labels), (B, S, labels) or
 (B, S, V); of question-answering 0.start_logits and 0.end_logits (B, S). Zeros where there is padding.
+
+Those that PIPELINES names have a tokenizer, too, and in expected.jsonl what transformers' pipeline says of texts: text,
+pair where there is one, and found.
 """
 import os
 import random
 
+import tokenizers
 import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_encoders import make_tokenizer
-from pretrained_shared import POSITIONS, TEXTS, VOCAB, contiguous, randomise, write_lines
+from pretrained_encoders import REAL, make_tokenizer
+from pretrained_shared import POSITIONS, REAL_VOCAB, TEXTS, VOCAB, contiguous, randomise, stored_in, write_lines
 
 BATCH, LENGTH = 3, 9
 HEADS = {
@@ -54,8 +58,14 @@ ENCODERS = {
 FAMILIES = {"%s-%s" % (encoder, head): (encoder, head) for encoder in ENCODERS for head in HEADS}
 
 
-# Of these, what a pipeline says of texts is written, too.
-PIPELINES = {"bert-sequence-classification": "text-classification", "bert-token-classification": "token-classification"}
+PIPELINES = {
+    "bert-sequence-classification": "text-classification", "bert-token-classification": "token-classification",
+    "bert-question-answering": "question-answering", "bert-masked-lm": "fill-mask",
+    "roberta-token-classification": "token-classification", "roberta-question-answering": "question-answering",
+    "roberta-masked-lm": "fill-mask",
+}
+QUESTIONS = ["rain", "Who was warned?", "und [CLS] <s>?"]
+CONTEXTS = [TEXTS[0], TEXTS[2], TEXTS[5], "The CAT, the cat; THE Cat. \U0001f408 the cat", " ".join(TEXTS[:3])]
 
 
 def labels(head, seed):
@@ -69,11 +79,12 @@ def labels(head, seed):
     return {}
 
 
-def make_model(family, seed):
+def make_model(family, seed, real=False):
     encoder, head = FAMILIES[family]
     draw = random.Random("%s %d" % (family, seed))
     prefix, sizes = ENCODERS[encoder]
-    config = getattr(transformers, prefix + "Config")(vocab_size=VOCAB, **sizes(draw), **labels(head, seed))
+    config = getattr(transformers, prefix + "Config")(
+        vocab_size=REAL_VOCAB if real else VOCAB, **{**sizes(draw), **(REAL[encoder] if real else {})}, **labels(head, seed))
     model = getattr(transformers, prefix + HEADS[head])._from_config(config, attn_implementation="sdpa").eval()
     randomise(model, seed)
     return model
@@ -85,7 +96,7 @@ def make_case(model, seed):
     lengths = torch.randint(1, LENGTH, (BATCH,), generator=generator)
     lengths[0] = LENGTH
     valid = torch.arange(LENGTH)[None, :] < lengths[:, None]
-    ids = torch.where(valid, torch.randint(3, VOCAB, (BATCH, LENGTH), generator=generator), config.pad_token_id)
+    ids = torch.where(valid, torch.randint(3, config.vocab_size, (BATCH, LENGTH), generator=generator), config.pad_token_id)
     types = torch.randint(0, getattr(config, "type_vocab_size", 1), (BATCH, LENGTH), generator=generator)
     words = dict(input_ids=ids, attention_mask=valid.long())
     if hasattr(config, "type_vocab_size"):
@@ -104,23 +115,74 @@ def make_case(model, seed):
 
 def write(family, out, options):
     directory = os.path.join(out, family)
-    model = make_model(family, options.seed)
-    model.to(options.dtype).save_pretrained(directory, safe_serialization=True)
-    save_file(make_case(model.double(), options.seed), os.path.join(directory, "cases.safetensors"))
-    if family in PIPELINES:
-        write_texts(directory, model, PIPELINES[family])
+    model = make_model(family, options.seed, options.real)
+    stored_in(model, options.dtype).save_pretrained(directory, safe_serialization=True)
+    save_file(make_case(model, options.seed), os.path.join(directory, "cases.safetensors"))
+    if family in PIPELINES and not options.real:
+        write_texts(directory, model, family)
 
 
-def write_texts(directory, model, pipeline_name):
-    """tokenizer.json, and what transformers' pipeline says of texts: expected.jsonl."""
-    path = os.path.join(directory, "tokenizer.json")
-    make_tokenizer().save(path)
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_file=path, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]")
-    all_labels = {"top_k": None} if pipeline_name == "text-classification" else {}
-    pipeline = transformers.pipeline(pipeline_name, model=model, tokenizer=tokenizer, **all_labels)
+def word_piece_tokenizer(masks):
+    """BERT's, as a tokenizer.json alone: its tokens have the usual names."""
+    tokenizer = make_tokenizer(["[MASK]"] if masks else [])
+    tokenizer.decoder = tokenizers.decoders.WordPiece()
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        mask_token="[MASK]" if masks else None, model_max_length=POSITIONS)
+
+
+def byte_level_tokenizer():
+    """RoBERTa's, with all files that transformers writes. Longer texts than it says fall into windows."""
+    models, pre_tokenizers, processors = tokenizers.models, tokenizers.pre_tokenizers, tokenizers.processors
+    tokenizer = tokenizers.Tokenizer(models.BPE(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    tokenizer.train_from_iterator(TEXTS, tokenizers.trainers.BpeTrainer(
+        vocab_size=VOCAB, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"], initial_alphabet=[],
+        show_progress=False))
+    tokenizer.post_processor = processors.RobertaProcessing(sep=("</s>", 2), cls=("<s>", 0), add_prefix_space=False)
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>", cls_token="<s>", sep_token="</s>",
+        mask_token=transformers.AddedToken("<mask>", lstrip=True, special=True), model_max_length=36,
+        clean_up_tokenization_spaces=True, model_input_names=["input_ids", "attention_mask"])
+
+
+def inputs_of(pipeline_name, tokenizer):
+    if pipeline_name == "question-answering":
+        pairs = [(question, context) for context in CONTEXTS for question in QUESTIONS] + [(QUESTIONS[0], "  ")]
+        return [{"question": question, "context": context} for question, context in pairs]
+    texts = [*TEXTS[:4], TEXTS[5]]
+    if pipeline_name != "fill-mask":
+        return texts
+    words = [text.split() for text in texts]
+    return [" ".join([*line[:i], tokenizer.mask_token, *line[i + 1:]]) for i, line in enumerate(words)] + [
+        "A %s sat %s, there ." % (tokenizer.mask_token, tokenizer.mask_token)]
+
+
+def found(item):
+    """As JSON can have it: scores are NumPy's."""
+    if isinstance(item, list):
+        return [found(part) for part in item]
+    return {key: float(value) if key == "score" else value for key, value in item.items()}
+
+
+def write_texts(directory, model, family):
+    name = PIPELINES[family]
+    word_pieces = family.startswith("bert-")
+    tokenizer = word_piece_tokenizer(name == "fill-mask") if word_pieces else byte_level_tokenizer()
+    if word_pieces:
+        tokenizer.backend_tokenizer.save(os.path.join(directory, "tokenizer.json"))
+    else:
+        tokenizer.save_pretrained(directory)
+    pipeline = transformers.pipeline(name, model=model, tokenizer=tokenizer,
+                                     **({"top_k": None} if name == "text-classification" else {}))
     lines = []
-    for text in TEXTS[:4]:
-        found = pipeline([text])[0]
-        lines.append({"text": text, "found": [dict(item, score=float(item["score"])) for item in found]})
+    for given in inputs_of(name, tokenizer):
+        if name == "question-answering":
+            line = {"text": given["question"], "pair": given["context"], "found": found(pipeline(**given))}
+        else:
+            answer = found(pipeline([given])[0] if name == "text-classification" else pipeline(given))
+            # One mask's candidates stand alone there.
+            line = {"text": given, "found": [answer] if name == "fill-mask" and isinstance(answer[0], dict) else answer}
+        lines.append(line)
     write_lines(os.path.join(directory, "expected.jsonl"), lines)

@@ -14,7 +14,7 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_generation import beam_of, generate, make_telling
+from pretrained_generation import beam_of, make_telling, text_tokens
 from pretrained_shared import POSITIONS, REAL_VOCAB, TEXTS, VOCAB, contiguous, randomise, write_json, write_lines
 
 SHAPES = [(1, 1, 1), (1, 17, 6), (3, 9, 8), (2, 30, 5)]  # batch, source and target length
@@ -167,16 +167,18 @@ def write_marian_tokenizer(directory):
 
 def write_texts(model, directory):
     tokenizer = transformers.MarianTokenizer.from_pretrained(directory)
+
+    def decode(ids):
+        return tokenizer.decode(ids, skip_special_tokens=True, use_source_tokenizer=False)
+
     lines = []
     for text in [*TEXTS, ">>abc<< rain", ">>xyz<< A cat sat there.  "]:
         ids = tokenizer(text)["input_ids"]
-        tokens = generate(model, [torch.tensor(ids)]) if len(ids) <= POSITIONS else None
-        if tokens is None:  # too long, or a tie
+        generated = text_tokens(model, ids) if len(ids) <= POSITIONS else None
+        if generated is None:  # too long, or a tie
             continue
-        generated = [token for token in tokens[0].tolist() if token != model.config.pad_token_id]
-        lines.append({"text": text, "tokens": ids, "generated": generated,
-                      "output": tokenizer.decode(generated, skip_special_tokens=True, use_source_tokenizer=False),
-                      **beam_of(model, ids)})
+        lines.append({"text": text, "tokens": ids, "generated": generated, "output": decode(generated),
+                      **beam_of(model, ids, tokenizer, decode)})
     write_lines(os.path.join(directory, "expected.jsonl"), lines)
 
 

@@ -1,4 +1,5 @@
 """What the generators of tools/pretrained share: sizes, random weights, tokenizers, files."""
+import copy
 import json
 import math
 import os
@@ -41,6 +42,18 @@ def randomise(model, seed, scales=None, keep=()):
                 embeds = any(part in name for part in ("embed", "wpe", "shared"))
                 scale = given if embeds else given * min(1.0, math.sqrt(64 / parameter.shape[-1]))
             parameter.copy_((1.0 if norm else 0.0) + scale * torch.randn_like(parameter, dtype=torch.float32))
+
+
+def stored_in(model, dtype):
+    """A copy that is saved in `dtype`; the model itself gets the numbers that are in it then, in float64. Rotary angles and
+    Marian's sines are in no file, and are not rounded."""
+    saved = copy.deepcopy(model).to(dtype)
+    with torch.no_grad():
+        for name, tensor in model.state_dict().items():
+            if not (model.config.model_type == "marian" and "embed_positions" in name):
+                tensor.copy_(tensor.to(dtype))
+    model.double()
+    return saved
 
 
 def rope(theta, **scaling):

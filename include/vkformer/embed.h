@@ -19,7 +19,8 @@ typedef struct vkf_embedder_desc {
     vkf_quantization quantization;
     uint32_t max_batch;  // texts that run together; 0: 8
     uint32_t max_tokens; // of a text, special ones counted, and at most the model's max_source_len; what is longer is
-                         // cut as the tokenizer cuts. 0: the model's truncate_len
+                         // cut as the tokenizer cuts. 0: the model's truncate_len, with a head no more than the
+                         // model_max_length of tokenizer_config.json
     bool head;           // the model's head runs, too, which takes room for its logits
 } vkf_embedder_desc;
 
@@ -29,7 +30,7 @@ typedef struct vkf_embedder_desc {
 VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *desc,
                                                       vkf_embedder **out_embedder);
 VKF_API void vkf_embedder_destroy(vkf_embedder **embedder);
-// Of the model: d_model is the length of an embedding.
+// Of the model: d_model is the length of an embedding. truncate_len is the embedder's max_tokens.
 VKF_API void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out_config);
 
 // The name of a label of a classifier, from config.json's id2label; NULL beyond. Lives as long as the embedder.
@@ -37,6 +38,18 @@ VKF_API const char *vkf_embedder_label(const vkf_embedder *embedder, uint32_t in
 
 // The text of a token as it stands in the tokenizer's file; NULL for an id of no token. Lives as long as the embedder.
 VKF_API const char *vkf_embedder_token(const vkf_embedder *embedder, int32_t id);
+
+// The text of tokens, as vkf_tokenizer_decode() writes it; blanks before punctuation are taken out where
+// tokenizer_config.json says clean_up_tokenization_spaces. Statuses: as there.
+VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_decode(const vkf_embedder *embedder, const int32_t *ids, uint32_t count,
+                                                      bool skip_special_tokens, size_t *inout_bytes, char *out_text);
+
+// The ids of the tokens that tokenizer_config.json or special_tokens_map.json name, or that have the usual names
+// ("[CLS]" or "<s>", "[MASK]" or "<mask>", and so on); -1 for one that there is not.
+typedef struct vkf_special_tokens {
+    int32_t cls_id, mask_id, unk_id, pad_id;
+} vkf_special_tokens;
+VKF_API void vkf_embedder_get_special_tokens(const vkf_embedder *embedder, vkf_special_tokens *out_tokens);
 
 // What a head says of one text.
 typedef struct vkf_prediction {
@@ -52,6 +65,9 @@ VKF_API void vkf_prediction_free(vkf_prediction *prediction);
 typedef struct vkf_embed_args {
     const vkf_text *texts; // (count)
     const vkf_text *pairs; // optional, (count): each text's second one, as the context of a question
+    // Optional, (count): how each text is cut. By default, and with FROM_FILE and NONE, LONGEST_FIRST; max_length counts as
+    // far as it is below the embedder's max_tokens.
+    const vkf_encode_options *options;
     uint32_t count;
     float *out_embeddings;           // optional, (count, d_model)
     vkf_prediction *out_predictions; // optional, (count), of an embedder with its head; the caller's, see
@@ -62,7 +78,7 @@ typedef struct vkf_embed_args {
 } vkf_embed_args;
 
 // Texts of like length run together, whatever their order; an embedding does not depend on its neighbours.
-// Statuses: INVALID_ARGUMENT, CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
+// Statuses: INVALID_ARGUMENT, CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN, and those of vkf_tokenizer_encode().
 VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args);
 
 #ifdef __cplusplus

@@ -56,7 +56,7 @@ typedef struct vkf_generator_args {
     uint32_t count;
     uint32_t max_new_tokens; // 0: until the context is full
     vkf_sampling sampling;
-    vkf_beam_search beams; // with more than one, sampling.temperature is 0, and there are no stops
+    vkf_beam_search beams; // with more than one, sampling.temperature is 0
     const vkf_text *stops; // optional, (stop_count): a continuation ends before the first of them (reason EOS)
     uint32_t stop_count;
     vkf_text_fn on_text; // optional; with beams, whose texts are not known before, at the end
@@ -69,7 +69,7 @@ typedef struct vkf_generator_args {
 
 // Prompts of like length run together, whatever their order. Greedy continuations do not depend on their neighbours, but for
 // where the context is full (with max_new_tokens 0) and dynamic rotary scaling: there the longest prompt of a batch decides.
-// Statuses: INVALID_ARGUMENT, UNSUPPORTED (temperature or stops with beams), TOO_LARGE (a prompt and max_new_tokens exceed
+// Statuses: INVALID_ARGUMENT, UNSUPPORTED (temperature with beams), TOO_LARGE (a prompt and max_new_tokens exceed
 // the context, or beams max_beams), CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args *args);
 

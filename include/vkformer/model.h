@@ -312,14 +312,17 @@ typedef struct vkf_beam_search {
 
 typedef enum vkf_stop_reason {
     VKF_STOP_LENGTH = 0, // max_new_tokens
-    VKF_STOP_EOS,        // one of the model's eos_ids or of stop_ids, which stands at the end
-    VKF_STOP_CONTEXT,    // the session's max_target_len is full
-    VKF_STOP_CALLER,     // on_token
+    VKF_STOP_EOS,     // one of the model's eos_ids or of stop_ids, which stands at the end; or vkf_generate_args.ends
+    VKF_STOP_CONTEXT, // the session's max_target_len is full
+    VKF_STOP_CALLER,  // on_token
     VKF_STOP_REASON_COUNT
 } vkf_stop_reason;
 
 // Called for every token that was generated; false ends its row, which keeps the token.
 typedef bool (*vkf_token_fn)(void *user, uint32_t row, int32_t token);
+
+// Whether a row ends with the last of its new tokens, of which there are `count` (>= 1).
+typedef bool (*vkf_ends_fn)(void *user, uint32_t row, const int32_t *tokens, uint32_t count);
 
 // What a generation took, from a host clock.
 typedef struct vkf_generation_cost {
@@ -342,6 +345,9 @@ typedef struct vkf_generate_args {
     vkf_beam_search beams;   // with more than one, sampling.temperature is 0
     const int32_t *stop_ids; // optional, (stop_count): they end a row as eos_ids do
     uint32_t stop_count;
+    vkf_ends_fn ends; // optional: what else ends a row as eos_ids do; with beams it is asked of every sequence that is
+                      // among the best of its row
+    void *ends_user;
     vkf_token_fn on_token; // optional; with beams when all rows have ended, row by row
     void *on_token_user;
     vkf_progress_fn progress; // optional; of the prompt, per part; of sources once

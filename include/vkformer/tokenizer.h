@@ -61,6 +61,11 @@ typedef struct vkf_encode_options {
     vkf_truncation truncation;
     uint32_t max_length; // in tokens, special ones counted; 0: the file's. Unused with NONE
     bool truncate_left;  // cut at the beginning; unused with FROM_FILE, where the file says so itself
+    // With ONLY_FIRST and ONLY_SECOND, cut at the end: the text that is cut falls into windows, each of as many of its
+    // tokens as there is room for, of which successive ones have `stride` tokens in common. Which one it is to be;
+    // vkf_encoding says how many there are.
+    uint32_t window;
+    uint32_t stride;
 } vkf_encode_options;
 
 typedef struct vkf_text_range {
@@ -76,13 +81,15 @@ typedef struct vkf_encoding {
     uint8_t *special_tokens_mask; // 1: added around the text
     int8_t *sequences;            // 0: of the first text, 1: of the second, -1: of neither
     vkf_text_range *offsets;      // 0, 0 for tokens of neither text
-    vkf_allocator allocator;      // private: where the arrays came from
+    int32_t *words;          // the part of its text, as the pre-tokenizer cuts it, from 0; -1 for tokens of neither
+    uint32_t windows;        // of the text that is cut; 1 where none is
+    vkf_allocator allocator; // private: where the arrays came from
 } vkf_encoding;
 
 // The tokens of `text`, followed by those of `pair`, which may be NULL for none. `options` may be NULL for defaults.
 // Ownership: the caller's; vkf_encoding_free() releases what is in *out_encoding, whether or not the tokenizer still
-// is. Statuses: INVALID_ARGUMENT (also: ONLY_SECOND has no second text to cut, or max_length leaves no room for the
-// special tokens), TOO_LARGE (a text of more than 1 GiB; a sequence that alone is to be cut is too short for that; an
+// is. Statuses: INVALID_ARGUMENT (also: ONLY_SECOND has no second text to cut, max_length leaves no room for the
+// special tokens, or the window is beyond the last or has no room for more than `stride`), TOO_LARGE (a text of more than 1 GiB; a sequence that alone is to be cut is too short for that; an
 // expression of the file that would take too long on this text), FORMAT (a character that the file has no token for,
 // and no unknown token either), OUT_OF_HOST_MEMORY.
 VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const char *text,

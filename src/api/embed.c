@@ -20,9 +20,13 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
     if (desc->head && config->head == VKF_HEAD_NONE)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no head, it says nothing of a text",
                          desc->directory);
+    VKF_TRY(vkf__tokenizer_config_load(host, desc->directory, &embedder->text.tokenizer, &embedder->tokens));
+    uint32_t longest = desc->head ? embedder->tokens.max_length : UINT32_MAX;
     embedder->head = desc->head;
     embedder->max_batch = desc->max_batch > 0 ? desc->max_batch : DEFAULT_BATCH;
     embedder->max_tokens = desc->max_tokens > 0 ? desc->max_tokens : config->truncate_len;
+    if (desc->max_tokens == 0 && embedder->max_tokens > longest)
+        embedder->max_tokens = longest;
     if (embedder->max_tokens > config->max_source_len)
         return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: max_tokens %u beyond the model's %u positions",
                          desc->directory, embedder->max_tokens, config->max_source_len);
@@ -101,8 +105,10 @@ void vkf_embedder_destroy(vkf_embedder **embedder)
 
 void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out_config)
 {
-    if (embedder && out_config)
-        *out_config = embedder->text.model->config;
+    if (!embedder || !out_config)
+        return;
+    *out_config = embedder->text.model->config;
+    out_config->truncate_len = embedder->max_tokens;
 }
 
 const char *vkf_embedder_label(const vkf_embedder *embedder, uint32_t index)
@@ -113,6 +119,24 @@ const char *vkf_embedder_label(const vkf_embedder *embedder, uint32_t index)
 const char *vkf_embedder_token(const vkf_embedder *embedder, int32_t id)
 {
     return embedder ? vkf__tokenizer_id_to_token(&embedder->text.tokenizer, id) : NULL;
+}
+
+vkf_status vkf_embedder_decode(const vkf_embedder *embedder, const int32_t *ids, uint32_t count,
+                               bool skip_special_tokens, size_t *inout_bytes, char *out_text)
+{
+    if (!embedder || (!ids && count > 0) || !inout_bytes)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status =
+        vkf__tokenizer_decode(&embedder->text.tokenizer, ids, count, skip_special_tokens, inout_bytes, out_text);
+    if (status == VKF_OK && out_text && embedder->tokens.cleans_up)
+        *inout_bytes = vkf__clean_up_blanks(out_text, *inout_bytes);
+    return status;
+}
+
+void vkf_embedder_get_special_tokens(const vkf_embedder *embedder, vkf_special_tokens *out_tokens)
+{
+    if (embedder && out_tokens)
+        *out_tokens = embedder->tokens.special;
 }
 
 void vkf_prediction_free(vkf_prediction *prediction)
@@ -143,6 +167,10 @@ vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)
                          "vkf_embedder_run: count is 0, or texts, or out_embeddings and out_predictions, are NULL");
     if (!texts_given(args->texts, args->count) || (args->pairs && !texts_given(args->pairs, args->count)))
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_embedder_run: the bytes of a text are NULL");
+    for (uint32_t i = 0; args->options && i < args->count; i++)
+        if ((unsigned)args->options[i].truncation >= VKF_TRUNCATION_COUNT)
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_embedder_run: truncation %u is no vkf_truncation",
+                             (unsigned)args->options[i].truncation);
     if (args->out_predictions && !embedder->head)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                          "vkf_embedder_run: out_predictions of an embedder without its head");

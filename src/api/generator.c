@@ -106,8 +106,5 @@ vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args 
         return vkf__fail(
             &generator->context->host, VKF_ERROR_INVALID_ARGUMENT,
             "vkf_generator_run: count is 0, or out_continuations, prompts, stops or the bytes of one is NULL");
-    if (args->beams.num_beams > 1 && args->stop_count > 0)
-        return vkf__fail(&generator->context->host, VKF_ERROR_UNSUPPORTED,
-                         "vkf_generator_run: beam search looks for tokens that end a sequence, not for stop strings");
     return vkf__generator_run(generator, args);
 }

@@ -19,6 +19,7 @@ typedef struct beam_run {
     uint32_t *sources;         // (rows): where each goes on from
     uint32_t *readers;         // (rows), scratch
     int32_t *moves;            // (rows * 3 / 2, 2)
+    int32_t *sequence;         // (max_new), scratch
     uint32_t common;           // new tokens, already in the caches, that rows share with those that they go on from
     uint32_t made;             // tokens of every sequence
 } beam_run;
@@ -35,6 +36,7 @@ static void run_free(beam_run *run)
     vkf__free(host, run->sources);
     vkf__free(host, run->readers);
     vkf__free(host, run->moves);
+    vkf__free(host, run->sequence);
 }
 
 static vkf_status run_make(vkf__generation *g, beam_run *run)
@@ -57,6 +59,7 @@ static vkf_status run_make(vkf__generation *g, beam_run *run)
     VKF_ALLOC(host, run->sources, run->rows);
     VKF_ALLOC(host, run->readers, run->rows);
     VKF_ALLOC(host, run->moves, 2 * ((size_t)run->rows + run->rows / 2));
+    VKF_ALLOC(host, run->sequence, g->max_new);
 fail:
     return status;
 }
@@ -96,6 +99,21 @@ static void take_tops(beam_run *run, uint32_t row, uint32_t beam)
     run->counts[beam] = count;
 }
 
+// The caller may look at whole sequences, so it is asked of those alone that are among the best.
+static void ask_caller(beam_run *run, uint32_t row)
+{
+    const vkf__beam_search *search = &run->searches[row];
+    for (uint32_t i = 0; run->g->args->ends && i < search->gathered; i++) {
+        vkf__beam_candidate *candidate = &search->candidates[i];
+        if (candidate->ends)
+            continue;
+        memcpy(run->sequence, search->running.tokens + (size_t)candidate->beam * search->max_new,
+               search->length * sizeof *run->sequence);
+        run->sequence[search->length] = candidate->token;
+        candidate->ends = vkf__generation_caller_ends(run->g, row, run->sequence, search->length + 1);
+    }
+}
+
 static vkf_status read_pairs(beam_run *run, uint32_t rows)
 {
     const vkf__span *top = &run->g->session->spans.top;
@@ -122,6 +140,7 @@ static vkf_status advance(beam_run *run, bool behind_prompt, uint32_t *out_live)
             for (uint32_t b = 0; b < beams; b++)
                 take_tops(run, behind_prompt ? i : i * beams + b, b);
             vkf__beam_search_gather(search, run->tops, run->candidates, run->counts);
+            ask_caller(run, i);
             vkf__beam_search_advance(search, sources);
         }
         for (uint32_t b = 0; b < beams; b++)
@@ -200,7 +219,8 @@ static void take_best(const beam_run *run)
             ids[g->lengths[i]++] = kept->tokens[t];
             goes_on = !args->on_token || args->on_token(args->on_token_user, i, ids[t]);
         }
-        if (g->lengths[i] > 0 && vkf__generation_ends(g, ids[g->lengths[i] - 1]))
+        if (g->lengths[i] > 0 &&
+            (vkf__generation_ends(g, ids[g->lengths[i] - 1]) || vkf__generation_caller_ends(g, i, ids, g->lengths[i])))
             g->reasons[i] = VKF_STOP_EOS;
         else if (!goes_on)
             g->reasons[i] = VKF_STOP_CALLER;

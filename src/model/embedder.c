@@ -5,16 +5,23 @@
 #include "model/batch_order.h"
 #include "model/session_run.h"
 
+static vkf_encode_options options_of(const vkf_embedder *embedder, const vkf_embed_args *args, uint32_t index)
+{
+    vkf_encode_options options = args->options ? args->options[index] : (vkf_encode_options){0};
+    if (options.truncation == VKF_TRUNCATION_FROM_FILE || options.truncation == VKF_TRUNCATION_NONE)
+        options.truncation = VKF_TRUNCATION_LONGEST_FIRST;
+    if (options.max_length == 0 || options.max_length > embedder->max_tokens)
+        options.max_length = embedder->max_tokens;
+    return options;
+}
+
 static vkf_status tokenize(vkf_embedder *embedder, const vkf_embed_args *args, vkf_encoding *encodings)
 {
     vkf_status status = VKF_OK;
-    const vkf_encode_options options = {
-        .truncation = VKF_TRUNCATION_LONGEST_FIRST,
-        .max_length = embedder->max_tokens,
-    };
     for (uint32_t i = 0; i < args->count; i++) {
         const vkf_text *text = &args->texts[i];
         const vkf_text pair = args->pairs ? args->pairs[i] : (vkf_text){0};
+        const vkf_encode_options options = options_of(embedder, args, i);
         VKF_TRY(vkf__tokenizer_encode(&embedder->text.tokenizer, text->bytes, text->size_bytes, pair.bytes,
                                       pair.size_bytes, &options, &encodings[i]));
     }

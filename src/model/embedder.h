@@ -6,10 +6,12 @@
 
 #include "model/session.h"
 #include "model/text_model.h"
+#include "model/tokenizer_config.h"
 
 struct vkf_embedder {
     vkf_context *context;
     vkf__text_model text;
+    vkf__tokenizer_config tokens;
     vkf_session *session;
     uint32_t max_batch, max_tokens;
     int32_t *ids, *types; // (max_batch, max_tokens)

@@ -33,6 +33,11 @@ bool vkf__generation_ends(const vkf__generation *g, int32_t token)
     return eos || contains(g->args->stop_ids, g->args->stop_count, token);
 }
 
+bool vkf__generation_caller_ends(const vkf__generation *g, uint32_t row, const int32_t *tokens, uint32_t count)
+{
+    return g->args->ends && count > 0 && g->args->ends(g->args->ends_user, row, tokens, count);
+}
+
 bool vkf__generation_forces(const vkf__generation *g, uint32_t made, int32_t *out_token)
 {
     const vkf_model_config *config = &g->session->model->config;
@@ -102,8 +107,9 @@ vkf__session_sizes vkf__generation_step(const vkf__generation *g, uint32_t made)
 static void take_token(vkf__generation *g, uint32_t row, int32_t token, bool *ended)
 {
     const vkf_generate_args *args = g->args;
-    g->ids[(size_t)row * g->max_new + g->lengths[row]++] = token;
-    bool eos = vkf__generation_ends(g, token);
+    int32_t *ids = g->ids + (size_t)row * g->max_new;
+    ids[g->lengths[row]++] = token;
+    bool eos = vkf__generation_ends(g, token) || vkf__generation_caller_ends(g, row, ids, g->lengths[row]);
     bool caller = args->on_token && !args->on_token(args->on_token_user, row, token);
     ended[row] = eos || caller;
     if (eos || caller)

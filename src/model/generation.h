@@ -19,6 +19,9 @@ typedef struct vkf__generation {
 // Whether a sequence ends with this token.
 bool vkf__generation_ends(const vkf__generation *g, int32_t token);
 
+// Whether the caller ends a row behind these new tokens.
+bool vkf__generation_caller_ends(const vkf__generation *g, uint32_t row, const int32_t *tokens, uint32_t count);
+
 // Where the model itself says which new token comes, `made` being there: *out_token.
 bool vkf__generation_forces(const vkf__generation *g, uint32_t made, int32_t *out_token);
 

@@ -5,6 +5,7 @@
 
 #include "model/batch_order.h"
 #include "model/session_run.h"
+#include "model/stop_strings.h"
 #include "model/text_stream.h"
 
 // One run over all prompts, and its way to the caller.
@@ -56,6 +57,19 @@ static bool take_token(void *user, uint32_t row, int32_t token)
         return false;
     }
     return show(run, row, shown) && !stream->stopped;
+}
+
+// Of beam search, whose texts are made when all is known. What goes wrong is said behind the run.
+static bool ends_with_stop(void *user, uint32_t row, const int32_t *tokens, uint32_t count)
+{
+    (void)row;
+    generator_run *run = user;
+    const vkf__stop_strings strings = {&run->generator->text.tokenizer, run->args->stops, run->args->stop_count};
+    bool ends = false;
+    vkf_status status = vkf__ends_with_stop(&strings, tokens, count, &ends);
+    if (status != VKF_OK)
+        run->callback_status = status;
+    return ends;
 }
 
 // A prompt of no tokens begins as every text does.
@@ -164,6 +178,8 @@ static vkf_status run_batch(generator_run *run, uint32_t count)
         .max_new_tokens = wanted,
         .sampling = run->args->sampling,
         .beams = run->args->beams,
+        .ends = run->args->beams.num_beams > 1 && run->args->stop_count > 0 ? ends_with_stop : NULL,
+        .ends_user = run,
         .on_token = take_token,
         .on_token_user = run,
         .progress = run->args->progress,

@@ -8,6 +8,7 @@
 
 typedef struct token {
     int32_t id;
+    int32_t word;           // the piece that it is of
     vkf__byte_span offsets; // in the valid text
     const char *text;       // as post-processors see it
     uint32_t text_bytes;
@@ -21,6 +22,7 @@ typedef struct sequence {
     size_t capacity;
     size_t begin; // of what truncation leaves
     size_t end;
+    uint32_t windows;
 } sequence;
 
 static void free_sequence(const vkf__host *host, sequence *freed)
@@ -61,16 +63,17 @@ static vkf_status add_piece(const vkf__tokenizer *tokenizer, const vkf__piece *p
     const vkf__token_model *model = &tokenizer->model;
     const char *text = made->text.now.bytes + piece->begin;
     uint32_t length = piece->end - piece->begin;
+    int32_t word = (int32_t)(piece - made->text.now.pieces);
     if (piece->token != VKF_NO_TOKEN)
         return add_token(tokenizer->host, made,
-                         (token){piece->token, original_of(made, piece, 0, length), text, length});
+                         (token){piece->token, word, original_of(made, piece, 0, length), text, length});
     if (length == 0)
         return VKF_OK;
     scratch->count = 0;
     vkf_status status = model->kind->tokenize(model->self, &model->vocabulary, text, length, scratch);
     for (size_t i = 0; i < scratch->count && status == VKF_OK; i++) {
         const vkf__model_token *from = &scratch->tokens[i];
-        token added = {from->id, original_of(made, piece, from->begin, from->end), text + from->begin,
+        token added = {from->id, word, original_of(made, piece, from->begin, from->end), text + from->begin,
                        from->end - from->begin};
         if (!model->kind->surface && tokenizer->post_processor.trims > 0) {
             const vkf__token_text *known = vkf__vocabulary_token(&model->vocabulary, from->id);
@@ -103,6 +106,7 @@ static vkf_status make_sequence(const vkf__tokenizer *tokenizer, const char *tex
     VKF_TRY(tokenize_pieces(tokenizer, made));
     made->begin = 0;
     made->end = made->count;
+    made->windows = 1;
 fail:
     return status;
 }
@@ -117,6 +121,27 @@ static void keep(sequence *cut, size_t count, bool left)
         cut->begin = cut->end - count;
     else
         cut->end = cut->begin + count;
+}
+
+// One of the windows of the text that is cut, `room` tokens long but for the last.
+static vkf_status keep_window(const vkf__host *host, const vkf__truncation *wanted, size_t room, sequence *cut)
+{
+    if (wanted->window == 0 && wanted->stride == 0) {
+        keep(cut, room, wanted->left);
+        return VKF_OK;
+    }
+    if (wanted->left || wanted->stride >= room)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "windows of %zu tokens cannot have %lu in common%s", room,
+                         (unsigned long)wanted->stride, wanted->left ? " where a text is cut at the beginning" : "");
+    size_t shift = room - wanted->stride;
+    size_t windows = 1 + (cut->count - room + shift - 1) / shift;
+    if (wanted->window >= windows)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "window %lu of a text that has %zu",
+                         (unsigned long)wanted->window, windows);
+    cut->windows = (uint32_t)windows;
+    cut->begin = wanted->window * shift;
+    cut->end = cut->begin + room < cut->count ? cut->begin + room : cut->count;
+    return VKF_OK;
 }
 
 static void keep_longest_first(sequence *first, sequence *second, size_t max, bool left)
@@ -137,11 +162,20 @@ static void keep_longest_first(sequence *first, sequence *second, size_t max, bo
     keep(second, swapped ? a : b, left);
 }
 
+// Of a text that is not cut there is one window.
+static vkf_status check_first_window(const vkf__host *host, const vkf__truncation *wanted)
+{
+    if (wanted->window == 0)
+        return VKF_OK;
+    return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "window %lu of a text that has one",
+                     (unsigned long)wanted->window);
+}
+
 static vkf_status truncate(const vkf__host *host, const vkf__truncation *wanted, size_t special_count, bool pair,
                            sequence sequences[2])
 {
     if (wanted->strategy == VKF_TRUNCATION_NONE)
-        return VKF_OK;
+        return check_first_window(host, wanted);
     if (wanted->max_length < special_count)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                          "texts are to be truncated to %lu tokens, and %zu special "
@@ -150,8 +184,10 @@ static vkf_status truncate(const vkf__host *host, const vkf__truncation *wanted,
     size_t max = wanted->max_length - special_count;
     size_t total = sequences[0].count + (pair ? sequences[1].count : 0);
     if (total <= max)
-        return VKF_OK;
+        return check_first_window(host, wanted);
     if (wanted->strategy == VKF_TRUNCATION_LONGEST_FIRST || max == 0) {
+        if (wanted->window > 0)
+            return check_first_window(host, wanted);
         if (pair && max > 0)
             keep_longest_first(&sequences[0], &sequences[1], max, wanted->left);
         else
@@ -169,8 +205,7 @@ static vkf_status truncate(const vkf__host *host, const vkf__truncation *wanted,
                          "there are %zu tokens for %zu places, and the text to be truncated "
                          "has only %zu",
                          total, max, cut->count);
-    keep(cut, cut->count - (total - max), wanted->left);
-    return VKF_OK;
+    return keep_window(host, wanted, cut->count - (total - max), cut);
 }
 
 // --- offsets of byte-level tokens without their blanks
@@ -245,7 +280,7 @@ static vkf_status allocate_encoding(const vkf__host *host, size_t count, vkf_enc
 {
     vkf_status status = VKF_OK;
     char *block = NULL;
-    size_t each = sizeof(vkf_text_range) + 2 * sizeof(int32_t) + 2;
+    size_t each = sizeof(vkf_text_range) + 3 * sizeof(int32_t) + 2;
     if (count > INT32_MAX)
         return vkf__fail(host, VKF_ERROR_TOO_LARGE, "the text has %zu tokens", count);
     VKF_ALLOC(host, block, (count + 1) * each);
@@ -253,7 +288,8 @@ static vkf_status allocate_encoding(const vkf__host *host, size_t count, vkf_enc
     out_encoding->offsets = (vkf_text_range *)(void *)block;
     out_encoding->ids = (int32_t *)(void *)(out_encoding->offsets + count + 1);
     out_encoding->type_ids = out_encoding->ids + count + 1;
-    out_encoding->special_tokens_mask = (uint8_t *)(out_encoding->type_ids + count + 1);
+    out_encoding->words = out_encoding->type_ids + count + 1;
+    out_encoding->special_tokens_mask = (uint8_t *)(out_encoding->words + count + 1);
     out_encoding->sequences = (int8_t *)(out_encoding->special_tokens_mask + count + 1);
 fail:
     return status;
@@ -267,6 +303,7 @@ static void put_sequence(const sequence *from, const vkf__template_part *part, v
         encoding->ids[at] = put->id;
         encoding->type_ids[at] = part->type_id;
         encoding->sequences[at] = (int8_t)part->kind;
+        encoding->words[at] = put->word;
         encoding->offsets[at].begin = vkf__valid_text_original(&from->valid, put->offsets.begin);
         encoding->offsets[at].end = vkf__valid_text_original(&from->valid, put->offsets.end);
     }
@@ -279,6 +316,7 @@ static void put_special(const vkf__template_part *part, vkf_encoding *encoding)
     encoding->type_ids[at] = part->type_id;
     encoding->special_tokens_mask[at] = 1;
     encoding->sequences[at] = -1;
+    encoding->words[at] = -1;
 }
 
 static vkf_status assemble(const vkf__tokenizer *tokenizer, const vkf__template *template, const sequence sequences[2],
@@ -306,6 +344,8 @@ static vkf__truncation wanted_truncation(const vkf__tokenizer *tokenizer, const 
         wanted.strategy = options->truncation;
         wanted.left = options->truncate_left;
     }
+    wanted.window = options->window;
+    wanted.stride = options->stride;
     if (options->max_length > 0) {
         wanted.max_length = options->max_length;
         if (wanted.strategy == VKF_TRUNCATION_NONE && options->truncation == VKF_TRUNCATION_FROM_FILE)
@@ -331,6 +371,7 @@ vkf_status vkf__tokenizer_encode(const vkf__tokenizer *tokenizer, const char *te
     for (size_t i = 0; i < 2; i++)
         trim_offsets(&tokenizer->post_processor, &sequences[i]);
     VKF_TRY(assemble(tokenizer, template, sequences, special, out_encoding));
+    out_encoding->windows = sequences[0].windows > sequences[1].windows ? sequences[0].windows : sequences[1].windows;
 fail:
     free_sequence(tokenizer->host, &sequences[0]);
     free_sequence(tokenizer->host, &sequences[1]);

@@ -15,6 +15,7 @@ typedef struct vkf__truncation {
     vkf_truncation strategy; // LONGEST_FIRST, ONLY_FIRST, ONLY_SECOND; NONE: not at all
     uint32_t max_length;
     bool left;
+    uint32_t window, stride;
 } vkf__truncation;
 
 typedef struct vkf__tokenizer {

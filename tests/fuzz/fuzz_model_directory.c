@@ -1,5 +1,6 @@
-// The JSON files of a model directory: config.json of every family and kind of head, generation_config.json, modules.json
-// and what it names, and the index of a checkpoint. The input stands for each of them in turn.
+// The files of a model directory: config.json of every family and kind of head, generation_config.json, modules.json and what
+// it names, what stands beside a tokenizer, the index of a checkpoint, and weights that are stored in blocks. The input stands
+// for each of them in turn.
 #define _DEFAULT_SOURCE
 
 #include <math.h>
@@ -13,6 +14,10 @@
 #include "model/model_directory.h"
 #include "model/pooling.h"
 #include "model/rotary.h"
+#include "model/tokenizer_config.h"
+#include "model/weight_blocks.h"
+
+#define BLOCK_ROWS VKF_BLOCK_PANEL
 
 const fuzz_seed fuzz_seeds[] = {
     FUZZ_TEXT("{}"),
@@ -82,6 +87,30 @@ const fuzz_seed fuzz_seeds[] = {
     FUZZ_TEXT("{\"activation\": \"relu\", \"architectures\": [\"DistilBertForMaskedLM\"], \"dim\": 20, \"hidden_dim\": "
               "23, \"max_position_embeddings\": 48, \"model_type\": \"distilbert\", \"n_heads\": 2, \"n_layers\": 1, "
               "\"pad_token_id\": 0, \"sinusoidal_pos_embds\": false, \"vocab_size\": 101}"),
+    FUZZ_TEXT("{\"architectures\": [\"T5ForConditionalGeneration\"], \"classifier_dropout\": 0.0, \"d_ff\": 41, "
+              "\"d_kv\": 10, \"d_model\": 36, \"decoder_start_token_id\": 0, \"dense_act_fn\": \"gelu_new\", "
+              "\"dropout_rate\": 0.1, \"eos_token_id\": 1, \"feed_forward_proj\": \"gated-gelu\", "
+              "\"initializer_factor\": 1.0, \"is_encoder_decoder\": true, \"is_gated_act\": true, "
+              "\"layer_norm_epsilon\": 1e-06, \"model_type\": \"t5\", \"num_decoder_layers\": 1, \"num_heads\": 4, "
+              "\"num_layers\": 2, \"pad_token_id\": 0, \"relative_attention_max_distance\": 12, "
+              "\"relative_attention_num_buckets\": 12, \"tie_word_embeddings\": false, \"vocab_size\": 101}"),
+    FUZZ_TEXT("{\"activation_dropout\": 0.0, \"activation_function\": \"gelu\", \"architectures\": "
+              "[\"BartForConditionalGeneration\"], \"attention_dropout\": 0.0, \"bos_token_id\": 0, "
+              "\"classifier_dropout\": 0.0, \"d_model\": 36, \"decoder_attention_heads\": 2, \"decoder_ffn_dim\": 41, "
+              "\"decoder_layerdrop\": 0.0, \"decoder_layers\": 2, \"decoder_start_token_id\": 2, \"dropout\": 0.1, "
+              "\"encoder_attention_heads\": 3, \"encoder_ffn_dim\": 41, \"encoder_layerdrop\": 0.0, "
+              "\"encoder_layers\": 1, \"eos_token_id\": 2, \"forced_eos_token_id\": 2, \"init_std\": 0.02, "
+              "\"is_encoder_decoder\": true, \"max_position_embeddings\": 48, \"model_type\": \"bart\", "
+              "\"num_hidden_layers\": 1, \"pad_token_id\": 1, \"scale_embedding\": false, \"vocab_size\": 101}"),
+    FUZZ_TEXT(
+        "{\"activation_dropout\": 0.0, \"activation_function\": \"swish\", \"architectures\": [\"MarianMTModel\"], "
+        "\"attention_dropout\": 0.0, \"d_model\": 36, \"decoder_attention_heads\": 2, \"decoder_ffn_dim\": 41, "
+        "\"decoder_layerdrop\": 0.0, \"decoder_layers\": 2, \"decoder_start_token_id\": 100, \"decoder_vocab_size\": "
+        "101, \"dropout\": 0.1, \"encoder_attention_heads\": 3, \"encoder_ffn_dim\": 41, \"encoder_layerdrop\": 0.0, "
+        "\"encoder_layers\": 1, \"eos_token_id\": 0, \"forced_eos_token_id\": 0, \"init_std\": 0.02, "
+        "\"is_encoder_decoder\": true, \"max_position_embeddings\": 48, \"model_type\": \"marian\", "
+        "\"num_hidden_layers\": 1, \"pad_token_id\": 100, \"scale_embedding\": true, "
+        "\"share_encoder_decoder_embeddings\": true, \"vocab_size\": 101}"),
     FUZZ_TEXT("{\"rope_scaling\": {\"rope_type\": \"longrope\", \"factor\": 4.0, \"short_factor\": [1, 1, 1, 1, 1], "
               "\"long_factor\": [2, 2, 2, 2, 2], \"original_max_position_embeddings\": 16}}"),
     FUZZ_TEXT("{\"bos_token_id\": 1, \"eos_token_id\": [2, 3], \"pad_token_id\": 0}"),
@@ -90,6 +119,13 @@ const fuzz_seed fuzz_seeds[] = {
     FUZZ_TEXT("[{\"path\": \"\", \"type\": \"sentence_transformers.models.Transformer\"}, "
               "{\"path\": \"\", \"type\": \"sentence_transformers.models.Pooling\"}, "
               "{\"path\": \"2_Normalize\", \"type\": \"sentence_transformers.models.Normalize\"}]"),
+    FUZZ_TEXT("{\"model_type\": \"llama\", \"quantization_config\": {\"quant_method\": \"vkformer\", \"bits\": 4}}"),
+    FUZZ_TEXT(
+        "{\"cls_token\": \"<s>\", \"mask_token\": {\"content\": \"<mask>\", \"lstrip\": true}, \"unk_token\": null, "
+        "\"model_max_length\": 1e30, \"clean_up_tokenization_spaces\": true, \"tokenizer_class\": "
+        "\"PreTrainedTokenizerFast\"}"),
+    // Scales and minima of blocks: a half that is infinite, and one that is no number.
+    FUZZ_TEXT("\0\x3c\0\x7c 0123456789abcdef \xff\x7f\1\0"),
     FUZZ_TEXT("{\"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"modules.json\", \"c\": \"../1.safetensors\"}}"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
@@ -116,13 +152,24 @@ static void make_scratch(void)
     scratch_write(scratch, "1.safetensors", tensors, sizeof tensors - 1);
 }
 
+static void check_stack(const vkf_model_config *config, bool target)
+{
+    const vkf__stack stack = vkf__stack_of(config, target);
+    FUZZ_CHECK(stack.layers > 0 && stack.heads > 0 && stack.head_dim > 0 && stack.dim_feedforward > 0);
+    FUZZ_CHECK(stack.kv_heads > 0 && stack.heads % stack.kv_heads == 0);
+}
+
 static void check_sizes(const vkf_model_config *config)
 {
-    bool decoder = config->kind == VKF_MODEL_DECODER;
-    FUZZ_CHECK(decoder || config->kind == VKF_MODEL_ENCODER);
-    FUZZ_CHECK((decoder ? config->max_target_len : config->max_source_len) > 0);
-    FUZZ_CHECK(config->d_model > 0 && config->num_heads > 0 && config->head_dim > 0);
-    FUZZ_CHECK(config->num_kv_heads > 0 && config->num_heads % config->num_kv_heads == 0);
+    FUZZ_CHECK(config->kind == VKF_MODEL_ENCODER || config->kind == VKF_MODEL_DECODER ||
+               config->kind == VKF_MODEL_SEQ2SEQ);
+    FUZZ_CHECK(config->kind == VKF_MODEL_DECODER || config->max_source_len > 0);
+    FUZZ_CHECK(config->kind == VKF_MODEL_ENCODER || config->max_target_len > 0);
+    FUZZ_CHECK(config->d_model > 0);
+    if (config->kind != VKF_MODEL_DECODER)
+        check_stack(config, false);
+    if (config->kind != VKF_MODEL_ENCODER)
+        check_stack(config, true);
     FUZZ_CHECK(config->eos_count <= VKF_MAX_EOS);
     for (uint32_t i = 0; i < config->eos_count; i++)
         FUZZ_CHECK(config->eos_ids[i] >= 0 && (uint32_t)config->eos_ids[i] < config->target_vocab);
@@ -218,6 +265,94 @@ static void read_index(const void *data, size_t size_bytes)
     FUZZ_CHECK(recording.live == 0);
 }
 
+static void check_token(const vkf__tokenizer *tokenizer, int32_t id)
+{
+    FUZZ_CHECK(id == -1 || vkf__tokenizer_id_to_token(tokenizer, id));
+}
+
+// Both files beside tokenizer.json, and text from the input in the way of decoded text.
+static void read_tokenizer_config(const void *data, size_t size_bytes)
+{
+    static const char json[] =
+        "{\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"[UNK]\", \"vocab\": {\"[UNK]\": 0, "
+        "\"<s>\": 1, \"<mask>\": 2, \"[PAD]\": 3}}}";
+    recording_host recording;
+    vkf__tokenizer tokenizer;
+    vkf__tokenizer_config config = {.max_length = 0};
+    recording_host_init(&recording);
+    FUZZ_CHECK(vkf__tokenizer_parse(&recording.host, "fuzz", json, sizeof json - 1, &tokenizer) == VKF_OK);
+    scratch_write(scratch, "tokenizer_config.json", data, size_bytes);
+    scratch_write(scratch, "special_tokens_map.json", data, size_bytes);
+    vkf_status status = vkf__tokenizer_config_load(&recording.host, scratch->path, &tokenizer, &config);
+    FUZZ_CHECK(recording.messages == (status != VKF_OK));
+    FUZZ_CHECK(status == VKF_OK || status == VKF_ERROR_FORMAT);
+    FUZZ_CHECK((status == VKF_OK) == (config.max_length > 0));
+    check_token(&tokenizer, config.special.cls_id);
+    check_token(&tokenizer, config.special.mask_id);
+    check_token(&tokenizer, config.special.unk_id);
+    check_token(&tokenizer, config.special.pad_id);
+    vkf__tokenizer_free(&tokenizer);
+    FUZZ_CHECK(recording.live == 0);
+}
+
+static void clean_text(const uint8_t *data, size_t size_bytes)
+{
+    char *text = malloc(size_bytes + 1);
+    FUZZ_CHECK(text);
+    if (size_bytes > 0)
+        memcpy(text, data, size_bytes);
+    size_t cleaned = vkf__clean_up_blanks(text, size_bytes);
+    FUZZ_CHECK(cleaned <= size_bytes && text[cleaned] == '\0');
+    free(text);
+}
+
+#define BLOCK_FILE_BYTES (8 + 128 + BLOCK_ROWS * 256)
+
+// A file with one tensor of bytes, (BLOCK_ROWS, row_bytes), which the input fills. Its bytes are returned.
+static size_t put_blocks(const uint8_t *data, size_t size_bytes, uint32_t row_bytes, uint8_t *file)
+{
+    size_t bytes = (size_t)BLOCK_ROWS * row_bytes;
+    int header =
+        snprintf((char *)file + 8, 128, "{\"a\":{\"dtype\":\"U8\",\"shape\":[%d,%u],\"data_offsets\":[0,%zu]}}",
+                 BLOCK_ROWS, (unsigned)row_bytes, bytes);
+    FUZZ_CHECK(header > 0 && header < 128);
+    memset(file, 0, 8);
+    file[0] = (uint8_t)header;
+    for (size_t i = 0; i < bytes; i++)
+        file[8 + (size_t)header + i] = size_bytes > 0 ? data[i % size_bytes] : 0;
+    return 8 + (size_t)header + bytes;
+}
+
+// A weight of one panel in blocks, as files hold it: what is finite comes out as it is, anything else is refused by name.
+static void read_blocks(const uint8_t *data, size_t size_bytes, uint32_t row_bytes)
+{
+    const vkf__weight_slot slot = {.name = "a", .linear = true, .shape = {BLOCK_ROWS, VKF_BLOCK}};
+    static uint8_t file_bytes[BLOCK_FILE_BYTES];
+    recording_host recording;
+    vkf__checkpoint *checkpoint = NULL; // for messages alone
+    vkf__safetensors *file = NULL;
+    float values[BLOCK_ROWS * VKF_BLOCK];
+    uint8_t blocks[BLOCK_ROWS * 64];
+    recording_host_init(&recording);
+    FUZZ_CHECK(vkf__checkpoint_open_file(&recording.host, scratch_path(scratch, "1.safetensors"), &checkpoint) ==
+               VKF_OK);
+    FUZZ_CHECK(vkf__safetensors_open_memory(&recording.host, "fuzz", file_bytes,
+                                            put_blocks(data, size_bytes, row_bytes, file_bytes), &file) == VKF_OK);
+    const vkf__stored_tensor *stored = vkf__safetensors_find(file, "a");
+    vkf__block_source source = {&recording.host, checkpoint, stored, &slot, VKF_DTYPE_F32};
+    bool known = row_bytes == vkf_dtype_block_bytes(VKF_DTYPE_Q8) || row_bytes == vkf_dtype_block_bytes(VKF_DTYPE_Q4);
+    FUZZ_CHECK(vkf__stored_in_blocks(&slot, stored, &source.dtype) == known);
+    if (known) {
+        vkf_status status = vkf__rows_to_blocks(&source, 0, BLOCK_ROWS, values, blocks);
+        FUZZ_CHECK(recording.messages == (status != VKF_OK));
+        FUZZ_CHECK(status == VKF_ERROR_FORMAT ||
+                   (status == VKF_OK && memcmp(blocks, stored->data, stored->size_bytes) == 0));
+    }
+    vkf__safetensors_close(&file);
+    vkf__checkpoint_close(&checkpoint);
+    FUZZ_CHECK(recording.live == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
     make_scratch();
@@ -225,5 +360,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
     read_generation(data, size_bytes);
     read_pooling(data, size_bytes);
     read_index(data, size_bytes);
+    read_tokenizer_config(data, size_bytes);
+    clean_text(data, size_bytes);
+    read_blocks(data, size_bytes, (uint32_t)vkf_dtype_block_bytes(VKF_DTYPE_Q8));
+    read_blocks(data, size_bytes, (uint32_t)vkf_dtype_block_bytes(VKF_DTYPE_Q4));
+    read_blocks(data, size_bytes, size_bytes > 0 ? data[0] : 0);
     return 0;
 }

@@ -445,6 +445,12 @@ static bool stop_at_third(void *user, uint32_t row, int32_t token)
     return ++counts[row] < 3;
 }
 
+static bool end_at_second(void *user, uint32_t row, const int32_t *tokens, uint32_t count)
+{
+    const int32_t *greedy = user;
+    return row == 0 && count == 2 && memcmp(tokens, greedy, 2 * sizeof *greedy) == 0;
+}
+
 // A prompt that has at least three tokens before its end.
 static run long_continuation(const vkf__safetensors *file)
 {
@@ -490,6 +496,12 @@ static void test_stops(void **state)
     assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
     assert_true(reason == VKF_STOP_EOS && length == (r.greedy[0] == r.greedy[1] ? 1 : 2));
     args.stop_count = 0;
+    int32_t greedy[2] = {r.greedy[0], r.greedy[1]};
+    args.ends = end_at_second;
+    args.ends_user = greedy;
+    assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    assert_true(reason == VKF_STOP_EOS && length == 2);
+    args.ends = NULL;
     args.on_token = stop_at_third;
     args.on_token_user = seen;
     assert_int_equal(vkf_session_generate(session, &args), VKF_OK);

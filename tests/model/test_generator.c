@@ -479,10 +479,6 @@ static void test_wrong_arguments_are_refused(void **state)
     }
     run_init(&r);
     r.args.beams = (vkf_beam_search){.num_beams = 2, .length_penalty = 1};
-    r.args.stops = r.prompts;
-    r.args.stop_count = 1;
-    expect(gpu, generator, &r, VKF_ERROR_UNSUPPORTED, "stop strings");
-    r.args.stop_count = 0;
     r.args.sampling.temperature = 1;
     expect(gpu, generator, &r, VKF_ERROR_UNSUPPORTED, "temperature");
     r.args.sampling.temperature = 0;

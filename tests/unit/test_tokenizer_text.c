@@ -222,6 +222,75 @@ static void test_template_and_trimmed_offsets(void **state)
     fixture_free(&fixture);
 }
 
+// Pieces are counted in each text, added tokens as well; blanks are none.
+static void test_words(void **state)
+{
+    (void)state;
+    tokenizer_fixture fixture;
+    assert_int_equal(
+        fixture_parse(&fixture,
+                      TOKENIZER("\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\", \"vocab\": {\"[UNK]\": 0, "
+                                "\"a\": 1, \"##b\": 2}",
+                                SPLIT BERT_TEMPLATE)),
+        VKF_OK);
+    vkf_encoding encoding = {0};
+    assert_int_equal(
+        vkf__tokenizer_encode(&fixture.tokenizer, "ab a", 4, "a abb", 5, &(vkf_encode_options){0}, &encoding), VKF_OK);
+    const int32_t words[] = {-1, 0, 0, 1, -1, 0, 1, 1, 1, -1};
+    assert_int_equal(encoding.count, sizeof words / sizeof *words);
+    assert_memory_equal(encoding.words, words, sizeof words);
+    assert_int_equal(encoding.windows, 1);
+    encoding.allocator.release(encoding.allocator.user, encoding.offsets);
+    fixture_free(&fixture);
+}
+
+typedef struct window_case {
+    vkf_encode_options options;
+    const char *pair, *expected; // NULL: refused
+} window_case;
+
+// Room for four tokens of the second text.
+static const window_case window_cases[] = {
+    {{.window = 0, .stride = 1}, "a b c d a b", "1[0,1) 1[0,1) 2[2,3) 3[4,5) 4[6,7)"},
+    {{.window = 1, .stride = 1}, "a b c d a b", "1[0,1) 4[6,7) 1[8,9) 2[10,11)"},
+    {{.window = 2, .stride = 1}, "a b c d a b", NULL},
+    {{.window = 1, .stride = 3}, "a b c d a b", "1[0,1) 2[2,3) 3[4,5) 4[6,7) 1[8,9)"},
+    {{.window = 2, .stride = 3}, "a b c d a b", "1[0,1) 3[4,5) 4[6,7) 1[8,9) 2[10,11)"},
+    {{.window = 0, .stride = 4}, "a b c d a b", NULL},
+    {{.window = 1}, "a b c d a b", "1[0,1) 1[8,9) 2[10,11)"},
+    {{.window = 1, .truncate_left = true}, "a b c d a b", NULL},
+    {{.window = 0, .stride = 9}, "a b c d", "1[0,1) 1[0,1) 2[2,3) 3[4,5) 4[6,7)"},
+    {{.window = 1}, "a b c d", NULL},
+};
+
+static void test_windows(void **state)
+{
+    (void)state;
+    tokenizer_fixture fixture;
+    vkf_encoding encoding = {0};
+    assert_int_equal(fixture_parse(&fixture, TOKENIZER(WORDS("\"a\": 1, \"b\": 2, \"c\": 3, \"d\": 4"), SPLIT)),
+                     VKF_OK);
+    for (size_t i = 0; i < sizeof window_cases / sizeof *window_cases; i++) {
+        const char *pair = window_cases[i].pair;
+        vkf_encode_options options = window_cases[i].options;
+        options.truncation = VKF_TRUNCATION_ONLY_SECOND;
+        options.max_length = 5;
+        if (window_cases[i].expected)
+            fixture_assert_bytes(&fixture, "a", 1, pair, &options, window_cases[i].expected);
+        else
+            assert_int_equal(vkf__tokenizer_encode(&fixture.tokenizer, "a", 1, pair, strlen(pair), &options, &encoding),
+                             VKF_ERROR_INVALID_ARGUMENT);
+    }
+    const vkf_encode_options longest = {.truncation = VKF_TRUNCATION_LONGEST_FIRST, .max_length = 2, .window = 1};
+    assert_int_equal(vkf__tokenizer_encode(&fixture.tokenizer, "a b c", 5, NULL, 0, &longest, &encoding),
+                     VKF_ERROR_INVALID_ARGUMENT);
+    const vkf_encode_options first = {.truncation = VKF_TRUNCATION_ONLY_FIRST, .max_length = 2, .stride = 1};
+    assert_int_equal(vkf__tokenizer_encode(&fixture.tokenizer, "a b c a", 7, NULL, 0, &first, &encoding), VKF_OK);
+    assert_int_equal(encoding.windows, 3);
+    encoding.allocator.release(encoding.allocator.user, encoding.offsets);
+    fixture_free(&fixture);
+}
+
 typedef struct truncation_case {
     vkf_encode_options options;
     const char *text;
@@ -345,6 +414,8 @@ int main(void)
         cmocka_unit_test(test_precompiled_map),
         cmocka_unit_test(test_broken_text_keeps_its_offsets),
         cmocka_unit_test(test_special_tokens_around_pairs),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_windows),
         cmocka_unit_test(test_template_and_trimmed_offsets),
         cmocka_unit_test(test_truncation),
         cmocka_unit_test(test_decoders),

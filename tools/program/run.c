@@ -232,8 +232,8 @@ static bool parse_arguments(int argc, char **argv, run_options *options)
 static bool beams_fit(const run_options *options)
 {
     bool searches = options->beams.num_beams > 1;
-    if (searches && (options->stop_count > 0 || options->sampling.temperature > 0.0f)) {
-        vkf_print_error("--beams goes with neither --stop nor --temperature");
+    if (searches && options->sampling.temperature > 0.0f) {
+        vkf_print_error("--beams does not go with --temperature");
         return false;
     }
     if (!searches && options->beams_adjusted) {

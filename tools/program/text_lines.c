@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "text/code_point.h"
 #include "xml_text.h"
 
 #define MAX_LINE_BYTES (UINT32_C(1) << 28) // far beyond what any model takes, and no size overflows
@@ -61,6 +62,33 @@ void vkf_text_line_clear(vkf_text_line *line)
     free(line->text);
     free(line->ids);
     *line = (vkf_text_line){0};
+}
+
+bool vkf_text_line_make_valid(vkf_text_line *line)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    size_t bytes = 0, to = 0, repairs = 0;
+    bool valid = true;
+    for (size_t at = 0; at < line->size_bytes; at += bytes, repairs += !valid)
+        bytes = vkf__utf8_check(line->text + at, line->size_bytes - at, &valid);
+    if (repairs == 0)
+        return true;
+    char *text = malloc(line->size_bytes + repairs * (sizeof replacement - 1) + 1);
+    if (!text) {
+        vkf_print_error("memory is exhausted");
+        return false;
+    }
+    for (size_t at = 0; at < line->size_bytes; at += bytes) {
+        bytes = vkf__utf8_check(line->text + at, line->size_bytes - at, &valid);
+        size_t written = valid ? bytes : sizeof replacement - 1;
+        memcpy(text + to, valid ? line->text + at : replacement, written);
+        to += written;
+    }
+    text[to] = '\0';
+    free(line->text);
+    line->text = text;
+    line->size_bytes = to;
+    return true;
 }
 
 static bool is_blank(char c)

@@ -36,6 +36,9 @@ typedef enum vkf_text_result { VKF_TEXT_TAKEN, VKF_TEXT_END, VKF_TEXT_FAILED } v
 vkf_text_result vkf_text_source_next(vkf_text_source *source, vkf_text_line *out_line);
 void vkf_text_line_clear(vkf_text_line *line);
 
+// Replaces what is no UTF-8 in the text by U+FFFD, as tokenizers read it. False (message printed): memory is exhausted.
+bool vkf_text_line_make_valid(vkf_text_line *line);
+
 // Fills in state and ids. A line that becomes more than max_tokens tokens is refused; words that the vocabulary does
 // not know give a warning. False (message printed) when the library fails.
 bool vkf_text_line_encode(const vkf_text_source *source, const vkf_vocabulary *vocabulary, int32_t unk_id,

@@ -1,0 +1,115 @@
+#include "model/tokenizer_config.h"
+
+#include <string.h>
+
+#include "io/file_map.h"
+#include "io/json_file.h"
+#include "io/path.h"
+
+static const struct {
+    const char *key;
+    const char *names[2]; // BERT's and RoBERTa's
+    size_t offset;        // in vkf_special_tokens
+} kinds[] = {
+    {"cls_token", {"[CLS]", "<s>"}, offsetof(vkf_special_tokens, cls_id)},
+    {"mask_token", {"[MASK]", "<mask>"}, offsetof(vkf_special_tokens, mask_id)},
+    {"unk_token", {"[UNK]", "<unk>"}, offsetof(vkf_special_tokens, unk_id)},
+    {"pad_token", {"[PAD]", "<pad>"}, offsetof(vkf_special_tokens, pad_id)},
+};
+
+// NULL where the file is not there.
+static vkf_status load_file(const vkf__host *host, const char *directory, const char *name, json_t **out_root)
+{
+    vkf_status status = VKF_OK;
+    char *path = NULL;
+    VKF_TRY(vkf__path_join(host, directory, name, &path));
+    if (vkf__file_exists(path))
+        VKF_TRY(vkf__json_load(host, path, out_root));
+fail:
+    vkf__free(host, path);
+    return status;
+}
+
+// A token is its text, or an object with it.
+static const char *text_of(const json_t *token)
+{
+    return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
+}
+
+// The classes that are made for no family have no names of their own.
+static bool has_usual_names(const json_t *config)
+{
+    const char *name = json_string_value(json_object_get(config, "tokenizer_class"));
+    return !name || (strcmp(name, "PreTrainedTokenizerFast") != 0 && strcmp(name, "TokenizersBackend") != 0);
+}
+
+static int32_t find_token(const vkf__tokenizer *tokenizer, const json_t *config, const json_t *map, size_t kind)
+{
+    const json_t *given = json_object_get(config, kinds[kind].key);
+    if (!given)
+        given = json_object_get(map, kinds[kind].key);
+    const char *text = text_of(given);
+    if (text)
+        return vkf__tokenizer_token_to_id(tokenizer, text);
+    if (given || !has_usual_names(config))
+        return -1;
+    int32_t id = vkf__tokenizer_token_to_id(tokenizer, kinds[kind].names[0]);
+    return id >= 0 ? id : vkf__tokenizer_token_to_id(tokenizer, kinds[kind].names[1]);
+}
+
+// Files without a limit have a huge number there.
+static uint32_t max_length_of(const json_t *config)
+{
+    const json_t *given = json_object_get(config, "model_max_length");
+    double length = json_number_value(given);
+    return length >= 1 && length < (double)UINT32_MAX ? (uint32_t)length : UINT32_MAX;
+}
+
+vkf_status vkf__tokenizer_config_load(const vkf__host *host, const char *directory, const vkf__tokenizer *tokenizer,
+                                      vkf__tokenizer_config *out_config)
+{
+    vkf_status status = VKF_OK;
+    json_t *config = NULL, *map = NULL;
+    vkf__tokenizer_config made = {.cleans_up = false};
+    VKF_TRY(load_file(host, directory, "tokenizer_config.json", &config));
+    VKF_TRY(load_file(host, directory, "special_tokens_map.json", &map));
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        int32_t id = find_token(tokenizer, config, map, i);
+        memcpy((char *)&made.special + kinds[i].offset, &id, sizeof id);
+    }
+    made.max_length = max_length_of(config);
+    made.cleans_up = json_is_true(json_object_get(config, "clean_up_tokenization_spaces"));
+    *out_config = made;
+fail:
+    json_decref(config);
+    json_decref(map);
+    return status;
+}
+
+// Replaces a text by a shorter one wherever it stands.
+static size_t replace(char *text, size_t size_bytes, const char *old, const char *new)
+{
+    size_t to = 0, old_bytes = strlen(old), new_bytes = strlen(new);
+    for (size_t at = 0; at < size_bytes;) {
+        bool found = old_bytes <= size_bytes - at && memcmp(text + at, old, old_bytes) == 0;
+        if (found)
+            memcpy(text + to, new, new_bytes);
+        else
+            text[to] = text[at];
+        to += found ? new_bytes : 1;
+        at += found ? old_bytes : 1;
+    }
+    return to;
+}
+
+size_t vkf__clean_up_blanks(char *text, size_t size_bytes)
+{
+    static const char *const cleanups[][2] = {
+        {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
+        {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+    };
+    for (size_t i = 0; i < sizeof cleanups / sizeof cleanups[0]; i++)
+        size_bytes = replace(text, size_bytes, cleanups[i][0], cleanups[i][1]);
+    text[size_bytes] = '\0';
+    return size_bytes;
+}
