@@ -89,9 +89,9 @@ typedef struct vkf_encoding {
 // The tokens of `text`, followed by those of `pair`, which may be NULL for none. `options` may be NULL for defaults.
 // Ownership: the caller's; vkf_encoding_free() releases what is in *out_encoding, whether or not the tokenizer still
 // is. Statuses: INVALID_ARGUMENT (also: ONLY_SECOND has no second text to cut, max_length leaves no room for the
-// special tokens, or the window is beyond the last or has no room for more than `stride`), TOO_LARGE (a text of more than 1 GiB; a sequence that alone is to be cut is too short for that; an
-// expression of the file that would take too long on this text), FORMAT (a character that the file has no token for,
-// and no unknown token either), OUT_OF_HOST_MEMORY.
+// special tokens, or the window is beyond the last or has no room for more than `stride`), TOO_LARGE (a text of more than
+// 1 GiB; a sequence that alone is to be cut is too short for that; an expression of the file that would take too long on
+// this text), FORMAT (a character that the file has no token for, and no unknown token either), OUT_OF_HOST_MEMORY.
 VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const char *text,
                                                        size_t text_bytes, const char *pair, size_t pair_bytes,
                                                        const vkf_encode_options *options, vkf_encoding *out_encoding);
