@@ -168,60 +168,8 @@ static float *blocks_expectation(uint32_t m, const vkf_test_operand *a, const vk
     return expected;
 }
 
-static void run_blocks_mutations(vkf_test_ops *ops, uint32_t m)
-{
-    const vkf_test_plant mutations[] = {
-        VKF_PLANT(vkf__gemm_args, b.dtype, VKF_DTYPE_Q4),
-        VKF_PLANT(vkf__gemm_args, b.offset_bytes, WEIGHT_OFFSET + 64),
-        VKF_PLANT(vkf__gemm_args, bias.dtype, VKF_DTYPE_BF16),
-        VKF_PLANT(vkf__gemm_args, lda, BLOCKS_K - 4),
-        VKF_PLANT(vkf__gemm_args, ldd, N - 1),
-        VKF_PLANT(vkf__gemm_args, m, m - 1),
-        VKF_PLANT(vkf__gemm_args, n, N - 1),
-        VKF_PLANT(vkf__gemm_args, k, BLOCKS_K - 32),
-        VKF_PLANT(vkf__gemm_args, batch, BATCH - 1),
-        VKF_PLANT(vkf__gemm_args, a_outer, 0),
-        VKF_PLANT(vkf__gemm_args, d_first, 1),
-        VKF_PLANT(vkf__gemm_args, a_first, 4),
-        VKF_PLANT(vkf__gemm_args, alpha, VKF_TEST_HALF_BITS),
-        VKF_PLANT(vkf__gemm_args, beta, VKF_TEST_HALF_BITS),
-    };
-    vkf_test_operand *a = vkf_test_uniform(ops, VKF_DTYPE_F32, -1, 1, SHAPE(BATCH * m * BLOCKS_K + BLOCKS_K));
-    vkf_test_operand *b = vkf_test_block_weight(ops, VKF_DTYPE_Q8, false, N, BLOCKS_K);
-    vkf_test_operand *bias = vkf_test_uniform(ops, VKF_DTYPE_F16, -1, 1, SHAPE(N));
-    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(BATCH * m * N + N));
-    const vkf__gemm_args args = {.label = "gemm",
-                                 .a = SPAN(a),
-                                 .b = SPAN(b),
-                                 .bias = SPAN(bias),
-                                 .d = SPAN(out),
-                                 .m = m,
-                                 .n = N,
-                                 .k = BLOCKS_K,
-                                 .batch = BATCH,
-                                 .lda = BLOCKS_K,
-                                 .ldb = BLOCKS_K,
-                                 .ldd = N,
-                                 .a_outer = m * BLOCKS_K,
-                                 .d_outer = m * N,
-                                 .transpose_b = true,
-                                 .alpha = 1};
-    RUN("gemm of blocks", emit_gemm, args, out, blocks_expectation(m, a, b, bias, out), mutations);
-}
-
-// By the kernel for many rows and by the one for few, unaligned and aligned.
-static void test_gemm_blocks_mutations_are_noticed(void **state)
-{
-    vkf_test_ops *ops = vkf_test_ops_of(state);
-    for (int i = 0; i < 4; i++) {
-        ops->aligned = i % 2 == 1;
-        run_blocks_mutations(ops, i < 2 ? M : 3);
-    }
-    ops->aligned = false;
-}
-
-// What blocks of signed bytes make of x's values, which become what those stand for: words for products with q8.
-static int32_t *quantized(vkf_test_operand *x)
+// Blocks of signed bytes of x's values, which become what those stand for; in words for products with q8.
+static vkf_test_operand *in_bytes(vkf_test_ops *ops, vkf_test_operand *x)
 {
     const size_t blocks = x->count / 32;
     int32_t *words = calloc((size_t)vkf__quantized_words(x->count), sizeof *words);
@@ -237,16 +185,20 @@ static int32_t *quantized(vkf_test_operand *x)
         vkf__quantized_block(VKF_DTYPE_Q8, 1.0f / 128, q, made);
         memcpy(words + vkf__quantized_words(block * 32), made, sizeof made);
     }
-    return words;
+    vkf_test_operand *rows = vkf_test_ids(ops, words, SHAPE((uint32_t)vkf__quantized_words(x->count)));
+    free(words);
+    return rows;
 }
 
-static void run_dot_mutations(vkf_test_ops *ops, uint32_t m)
+// With `dot` by integer dot products, whose rows are whole blocks.
+static void run_blocks_mutations(vkf_test_ops *ops, uint32_t m, bool dot)
 {
+    const uint32_t step = dot ? 32 : 4;
     const vkf_test_plant mutations[] = {
         VKF_PLANT(vkf__gemm_args, b.dtype, VKF_DTYPE_Q4),
         VKF_PLANT(vkf__gemm_args, b.offset_bytes, WEIGHT_OFFSET + 64),
         VKF_PLANT(vkf__gemm_args, bias.dtype, VKF_DTYPE_BF16),
-        VKF_PLANT(vkf__gemm_args, lda, BLOCKS_K - 32),
+        VKF_PLANT(vkf__gemm_args, lda, BLOCKS_K - step),
         VKF_PLANT(vkf__gemm_args, ldd, N - 1),
         VKF_PLANT(vkf__gemm_args, m, m - 1),
         VKF_PLANT(vkf__gemm_args, n, N - 1),
@@ -254,13 +206,12 @@ static void run_dot_mutations(vkf_test_ops *ops, uint32_t m)
         VKF_PLANT(vkf__gemm_args, batch, BATCH - 1),
         VKF_PLANT(vkf__gemm_args, a_outer, 0),
         VKF_PLANT(vkf__gemm_args, d_first, 1),
-        VKF_PLANT(vkf__gemm_args, a_first, 32),
+        VKF_PLANT(vkf__gemm_args, a_first, step),
         VKF_PLANT(vkf__gemm_args, alpha, VKF_TEST_HALF_BITS),
         VKF_PLANT(vkf__gemm_args, beta, VKF_TEST_HALF_BITS),
     };
     vkf_test_operand *a = vkf_test_uniform(ops, VKF_DTYPE_F32, -1, 1, SHAPE(BATCH * m * BLOCKS_K + BLOCKS_K));
-    int32_t *words = quantized(a);
-    vkf_test_operand *rows = vkf_test_ids(ops, words, SHAPE((uint32_t)vkf__quantized_words(a->count)));
+    vkf_test_operand *rows = dot ? in_bytes(ops, a) : a;
     vkf_test_operand *b = vkf_test_block_weight(ops, VKF_DTYPE_Q8, false, N, BLOCKS_K);
     vkf_test_operand *bias = vkf_test_uniform(ops, VKF_DTYPE_F16, -1, 1, SHAPE(N));
     vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(BATCH * m * N + N));
@@ -280,8 +231,19 @@ static void run_dot_mutations(vkf_test_ops *ops, uint32_t m)
                                  .d_outer = m * N,
                                  .transpose_b = true,
                                  .alpha = 1};
-    free(words);
-    RUN("gemm by integer dot products", emit_gemm, args, out, blocks_expectation(m, a, b, bias, out), mutations);
+    RUN(dot ? "gemm of blocks by integer dot products" : "gemm of blocks", emit_gemm, args, out,
+        blocks_expectation(m, a, b, bias, out), mutations);
+}
+
+// By the kernel for many rows and by the one for few, unaligned and aligned.
+static void test_gemm_blocks_mutations_are_noticed(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (int i = 0; i < 4; i++) {
+        ops->aligned = i % 2 == 1;
+        run_blocks_mutations(ops, i < 2 ? M : 3, false);
+    }
+    ops->aligned = false;
 }
 
 typedef struct quantize_args {
@@ -343,8 +305,8 @@ static void test_integer_dot_mutations_are_noticed(void **state)
     if (!ops->gpu.context->device.plan.caps.integer_dot)
         return;
     ops->aligned = true;
-    run_dot_mutations(ops, M);
-    run_dot_mutations(ops, 3);
+    run_blocks_mutations(ops, M, true);
+    run_blocks_mutations(ops, 3, true);
     ops->aligned = false;
 }
 
