@@ -63,14 +63,9 @@ READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
 
 const uint PANEL = VKF_GEMM_PANEL;
-const uint LANES = TILE_N / 4; // along n
-const uint PARTS = gl_WorkGroupSize.x / LANES;
-const uint OUTPUTS = TILE_M * TILE_N;
 const uint BLOCK = 8; // steps of k whose elements are taken apart for all rows
 const bool SCALED = THREAD_M > 2;
 const uint CHAINS = THREAD_M == 1 ? 2 : 1; // in which a sum is taken: short ones overlap
-
-shared vec4 partial[PARTS > 1 ? PARTS * OUTPUTS / 4 : 1]; // (parts, TILE_M, TILE_N)
 
 #if BY_ADDRESS
 layout(buffer_reference, buffer_reference_align = 16, std430) readonly buffer b_words { uvec4 quads[]; };
@@ -151,6 +146,9 @@ uvec4 b_lane_quad(PLACE place, uint first, uint lane)
 }
 #endif
 
+#include "include/product_store.glsl"
+#include "include/block_columns.glsl"
+
 // The matrices of one entry of the batch.
 struct problem {
     uint a, d; // first elements
@@ -167,25 +165,6 @@ problem entry_problem(uint entry)
     e.k_end = p.alpha != 0.0 ? p.k : 0; // alpha 0 gives 0, whatever a and b hold
     return e;
 }
-
-// Scales of the lane's four columns, and their minimums.
-void read_head(PLACE tile, uint lane, out vec4 scale, out vec4 minimum)
-{
-    if (BLOCKS_Q8) {
-        uvec4 eight = b_quad(tile, lane / 2);
-        uvec2 words = lane % 2 == 0 ? eight.xy : eight.zw;
-        scale = vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
-        minimum = vec4(0.0);
-    } else {
-        uvec4 words = b_quad(tile, lane);
-        vec2 x = unpackHalf2x16(words.x), y = unpackHalf2x16(words.y);
-        vec2 z = unpackHalf2x16(words.z), w = unpackHalf2x16(words.w);
-        scale = vec4(x.x, y.x, z.x, w.x);
-        minimum = vec4(x.y, y.y, z.y, w.y);
-    }
-}
-
-vec4 sum[THREAD_M];
 
 // Elements k .. k + BLOCK - 1 of a tile, of the lane's columns; with their scales and minimums where they are SCALED, and
 // raised (blocks_raised()) where they are not.
@@ -243,45 +222,6 @@ void add_steps(problem e, uint row, uint k, uint panel, uint lane)
     }
 }
 
-void store_element(uint at, uint col, float total)
-{
-    float value = p.alpha * total;
-    if (ADD_AFTER == 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    if (HAS_BIAS != 0)
-        value += bias_load(col);
-    value = activate(ACTIVATION, value);
-    if (ADD_AFTER != 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    d_store(at, value);
-}
-
-void store_sums(problem e, uint row_first, uint col_first)
-{
-    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-        uint row = row_first + i;
-        [[unroll]] for (uint c = 0; c < 4; ++c) {
-            uint col = col_first + c;
-            if (row < p.m && col < p.n)
-                store_element(e.d + row * p.ldd + col, col, sum[i][c]);
-        }
-    }
-}
-
-// Brings the sums of all parts to the first of them.
-void add_parts(uint lane, uint part)
-{
-    [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
-        partial[part * OUTPUTS / 4 + i * LANES + lane] = sum[i];
-    barrier();
-    if (part == 0) {
-        [[unroll]] for (uint other = 1; other < PARTS; ++other)
-            [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
-                sum[i] += partial[other * OUTPUTS / 4 + i * LANES + lane];
-    }
-    barrier();
-}
-
 void multiply(problem e, uint row, uint col)
 {
     // With one part compilers have to know that it is the same for all lanes.
@@ -301,7 +241,7 @@ void multiply(problem e, uint row, uint col)
     if (PARTS > 1)
         add_parts(lane, part);
     if (part == 0)
-        store_sums(e, row, col_first);
+        store_sums(e.d, row, col_first);
 }
 
 void main()

@@ -47,30 +47,15 @@ const uint PANEL = VKF_GEMM_PANEL;
 const uint DEPTH = VKF_BLOCKS_DEPTH;
 const uint A_QUADS = VKF_QUANTIZE_ROWS_WORDS / 4; // of a block
 const uint WORDS = DEPTH / 4;                     // of a block's bytes
-const uint LANES = TILE_N / 4;                    // along n
-const uint PARTS = gl_WorkGroupSize.x / LANES;
-const uint OUTPUTS = TILE_M * TILE_N;
 
-shared vec4 partial[PARTS > 1 ? PARTS * OUTPUTS / 4 : 1]; // (parts, TILE_M, TILE_N)
-
-vec4 sum[THREAD_M];
-
-// Scales of the lane's four columns, and their minimums.
-void read_head(uint tile, uint lane, out vec4 scale, out vec4 minimum)
+#define PLACE uint
+uvec4 b_quad(PLACE place, uint i)
 {
-    if (BLOCKS_Q8) {
-        uvec4 eight = b_data[tile + lane / 2];
-        uvec2 words = lane % 2 == 0 ? eight.xy : eight.zw;
-        scale = vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
-        minimum = vec4(0.0);
-    } else {
-        uvec4 words = b_data[tile + lane];
-        vec2 x = unpackHalf2x16(words.x), y = unpackHalf2x16(words.y);
-        vec2 z = unpackHalf2x16(words.z), w = unpackHalf2x16(words.w);
-        scale = vec4(x.x, y.x, z.x, w.x);
-        minimum = vec4(x.y, y.y, z.y, w.y);
-    }
+    return b_data[place + i];
 }
+
+#include "include/product_store.glsl"
+#include "include/block_columns.glsl"
 
 // The lane's columns of a tile, as bytes in the order of the activations.
 void read_words(uint tile, uint lane, out uvec4 words[WORDS])
@@ -108,45 +93,6 @@ void add_block(uint a_block, uint a_row, uint rows, uint tile, uint lane)
         if (!BLOCKS_Q8)
             sum[i] = fma(minimum, vec4(head.y), sum[i]);
     }
-}
-
-void store_element(uint at, uint col, float total)
-{
-    float value = p.alpha * total;
-    if (ADD_AFTER == 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    if (HAS_BIAS != 0)
-        value += bias_load(col);
-    value = activate(ACTIVATION, value);
-    if (ADD_AFTER != 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    d_store(at, value);
-}
-
-void store_sums(uint d_first, uint row_first, uint col_first)
-{
-    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-        uint row = row_first + i;
-        [[unroll]] for (uint c = 0; c < 4; ++c) {
-            uint col = col_first + c;
-            if (row < p.m && col < p.n)
-                store_element(d_first + row * p.ldd + col, col, sum[i][c]);
-        }
-    }
-}
-
-// Brings the sums of all parts to the first of them.
-void add_parts(uint lane, uint part)
-{
-    [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
-        partial[part * OUTPUTS / 4 + i * LANES + lane] = sum[i];
-    barrier();
-    if (part == 0) {
-        [[unroll]] for (uint other = 1; other < PARTS; ++other)
-            [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
-                sum[i] += partial[other * OUTPUTS / 4 + i * LANES + lane];
-    }
-    barrier();
 }
 
 void multiply(uint a_first, uint d_first, uint col)

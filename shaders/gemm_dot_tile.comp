@@ -151,18 +151,7 @@ void multiply_block(uint block)
     }
 }
 
-void store_element(uint at, uint col, float total)
-{
-    float value = p.alpha * total;
-    if (ADD_AFTER == 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    if (HAS_BIAS != 0)
-        value += bias_load(col);
-    value = activate(ACTIVATION, value);
-    if (ADD_AFTER != 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    d_store(at, value);
-}
+#include "include/product_store.glsl"
 
 void store_sums(uint d_first, uint row_first, uint col_first, uint entry, uint split)
 {

@@ -220,18 +220,7 @@ void multiply(problem e, uint row, uint col)
 }
 #endif
 
-void store_element(uint at, uint col, float total)
-{
-    float value = p.alpha * total;
-    if (ADD_AFTER == 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    if (HAS_BIAS != 0)
-        value += bias_load(col);
-    value = activate(ACTIVATION, value);
-    if (ADD_AFTER != 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    d_store(at, value);
-}
+#include "include/product_store.glsl"
 
 // Adds the parts of each output: SEGMENTS invocations to an output, each every SEGMENTS-th part, then one of them the
 // rest.

@@ -1,0 +1,19 @@
+// What a product does to an element of d once its sum is there. Included where TYPE_D's d_load() and d_store(), bias_load(),
+// activate() and the constants of shared/gemm.h are declared, and p.
+#ifndef VKF_PRODUCT_STORE_GLSL
+#define VKF_PRODUCT_STORE_GLSL
+
+void store_element(uint at, uint col, float total)
+{
+    float value = p.alpha * total;
+    if (ADD_AFTER == 0 && p.beta != 0.0)
+        value += p.beta * d_load(at);
+    if (HAS_BIAS != 0)
+        value += bias_load(col);
+    value = activate(ACTIVATION, value);
+    if (ADD_AFTER != 0 && p.beta != 0.0)
+        value += p.beta * d_load(at);
+    d_store(at, value);
+}
+
+#endif
