@@ -85,7 +85,10 @@ vkf_status vkf__gemm_dot_pays(vkf__work *work, const vkf__gemm_args *args, bool 
 
 vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args, vkf__gemm_args *out_args)
 {
-    const vkf__quantize_rows_args quantize = {
+    vkf_status status = VKF_OK;
+    const uint64_t factors[] = {args->batch, args->m, args->k};
+    uint64_t count = UINT64_MAX;
+    vkf__quantize_rows_args quantize = {
         .label = "quantize",
         .x = args->a,
         .weight = args->b.dtype,
@@ -98,6 +101,11 @@ vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args, 
         .inner = args->a_inner,
         .first = args->a_first,
     };
+    (void)vkf__product_u64(factors, 3, &count);
+    VKF_TRY(vkf__work_temp(work, VKF_DTYPE_I32, vkf__quantized_words(count), &quantize.out));
+    VKF_TRY(vkf__emit_quantize_rows(work, &quantize));
     *out_args = of_rows(args);
-    return vkf__emit_quantize_rows(work, &quantize, &out_args->a);
+    out_args->a = quantize.out;
+fail:
+    return status;
 }

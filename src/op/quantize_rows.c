@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/size.h"
 #include "op/flat.h"
 #include "shared/blocks.h"
 #include "shared/quantize_rows.h"
@@ -29,7 +28,7 @@ void vkf__quantized_block(vkf_dtype weight, float scale, const int8_t q[32], uin
     memcpy(out_words + VKF_QUANTIZE_ROWS_SCALE, head, sizeof head);
 }
 
-vkf_status vkf__emit_quantize_rows_into(vkf__work *work, const vkf__quantize_rows_args *args, const vkf__span *rows)
+vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_args *args)
 {
     struct vkf_quantize_rows_params params = {
         .m = args->m,
@@ -46,25 +45,11 @@ vkf_status vkf__emit_quantize_rows_into(vkf__work *work, const vkf__quantize_row
         .op = VKF_OP_QUANTIZE_ROWS,
         .types = {args->x.dtype},
         .flags = flags,
-        .bindings = {{args->x, false}, {*rows, true}},
+        .bindings = {{args->x, false}, {args->out, true}},
         .params = &params,
         .count = {args->batch, args->m, args->k / VKF_QUANTIZE_ROWS_RUN},
         .factors = 3,
         .out_count = &params.count,
     };
     return vkf__emit_flat(work, &flat);
-}
-
-vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_args *args, vkf__span *out_rows)
-{
-    vkf_status status = VKF_OK;
-    vkf__span rows;
-    const uint64_t factors[] = {args->batch, args->m, args->k};
-    uint64_t count = UINT64_MAX;
-    (void)vkf__product_u64(factors, 3, &count);
-    VKF_TRY(vkf__work_temp(work, VKF_DTYPE_I32, vkf__quantized_words(count), &rows));
-    VKF_TRY(vkf__emit_quantize_rows_into(work, args, &rows));
-    *out_rows = rows;
-fail:
-    return status;
 }

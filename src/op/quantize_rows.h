@@ -13,6 +13,7 @@ void vkf__quantized_block(vkf_dtype weight, float scale, const int8_t q[32], uin
 typedef struct vkf__quantize_rows_args {
     const char *label;
     vkf__span x;      // (batch, m, k), f32 or f16; k is a multiple of 32
+    vkf__span out;    // I32, the rows one after another: vkf__quantized_words(batch * m * k)
     vkf_dtype weight; // what the rows are multiplied by: VKF_DTYPE_Q8 or VKF_DTYPE_Q4
     uint32_t m, k;
     uint32_t batch;            // 0 or m == 0 skips it in this run
@@ -21,12 +22,7 @@ typedef struct vkf__quantize_rows_args {
     uint64_t first;
 } vkf__quantize_rows_args;
 
-// `rows`, of VKF_DTYPE_I32, holds the rows one after another: vkf__quantized_words(batch * m * k). Status TOO_LARGE when
-// the elements exceed 2^32 - 1.
-VKF_MUST_CHECK vkf_status vkf__emit_quantize_rows_into(vkf__work *work, const vkf__quantize_rows_args *args,
-                                                       const vkf__span *rows);
-// The same with a temporary, which becomes *out_rows.
-VKF_MUST_CHECK vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_args *args,
-                                                  vkf__span *out_rows);
+// Status TOO_LARGE when the elements exceed 2^32 - 1.
+VKF_MUST_CHECK vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_args *args);
 
 #endif

@@ -20,15 +20,9 @@ typedef struct quantize_values {
     int32_t before[MAX_BLOCKS * WORDS];
 } quantize_values;
 
-typedef struct quantize_job {
-    vkf__quantize_rows_args args;
-    vkf__span rows;
-} quantize_job;
-
 static vkf_status emit_quantize(vkf__work *work, const void *args)
 {
-    const quantize_job *job = args;
-    return vkf__emit_quantize_rows_into(work, &job->args, &job->rows);
+    return vkf__emit_quantize_rows(work, args);
 }
 
 // A block whose largest magnitude is 127 times a power of two, so that it is exact in every type, or a special one.
@@ -59,18 +53,18 @@ static void make_block(vkf__bed *bed, vkf_dtype weight, uint32_t number, float *
 }
 
 // Rows of k elements and a few more each.
-static void lay_out(vkf__bed *bed, vkf_dtype weight, quantize_job *job, quantize_values *v)
+static void lay_out(vkf__bed *bed, vkf_dtype weight, vkf__quantize_rows_args *args, quantize_values *v)
 {
-    const uint32_t rows = job->args.batch * job->args.m, blocks = job->args.k / DEPTH;
+    const uint32_t rows = args->batch * args->m, blocks = args->k / DEPTH;
     for (uint32_t i = 0; i < rows * blocks; i++) {
-        make_block(bed, weight, i, v->x + (size_t)(i / blocks) * job->args.ld + (size_t)(i % blocks) * DEPTH,
+        make_block(bed, weight, i, v->x + (size_t)(i / blocks) * args->ld + (size_t)(i % blocks) * DEPTH,
                    v->words + (size_t)i * WORDS);
         for (uint32_t word = 0; word < WORDS; word++)
             v->before[i * WORDS + word] = UNTOUCHED;
     }
     vkf__bed_clear(bed);
-    job->args.x = vkf__bed_floats(bed, bed->variant->kernel->types[0], v->x, (size_t)rows * job->args.ld);
-    job->rows = vkf__bed_ints(bed, v->before, (size_t)rows * blocks * WORDS);
+    args->x = vkf__bed_floats(bed, bed->variant->kernel->types[0], v->x, (size_t)rows * args->ld);
+    args->out = vkf__bed_ints(bed, v->before, (size_t)rows * blocks * WORDS);
 }
 
 static vkf_status check(vkf__bed *bed, vkf_dtype weight, const uint32_t shape[4])
@@ -78,16 +72,16 @@ static vkf_status check(vkf__bed *bed, vkf_dtype weight, const uint32_t shape[4]
     vkf_status status = VKF_OK;
     quantize_values *v = NULL;
     const uint32_t ld = shape[2] + shape[3];
-    quantize_job job = {.args = {.label = "self-test",
-                                 .weight = weight,
-                                 .batch = shape[0],
-                                 .m = shape[1],
-                                 .k = shape[2],
-                                 .ld = ld,
-                                 .outer = shape[1] * ld}};
+    vkf__quantize_rows_args args = {.label = "self-test",
+                                    .weight = weight,
+                                    .batch = shape[0],
+                                    .m = shape[1],
+                                    .k = shape[2],
+                                    .ld = ld,
+                                    .outer = shape[1] * ld};
     VKF_ALLOC(&bed->context->host, v, 1);
-    lay_out(bed, weight, &job, v);
-    vkf__bed_case c = {.emit = emit_quantize, .args = &job, .out = job.rows, .expected = v->words};
+    lay_out(bed, weight, &args, v);
+    vkf__bed_case c = {.emit = emit_quantize, .args = &args, .out = args.out, .expected = v->words};
     (void)snprintf(c.shape, sizeof c.shape, "(%u, %u, %u) with rows of %u for %s", shape[0], shape[1], shape[2], ld,
                    vkf_dtype_name(weight));
     VKF_TRY(vkf__bed_run(bed, &c));

@@ -30,15 +30,9 @@ static bool has_integer_dot(const vkf_test_ops *ops)
 
 // Rounding ------------------------------------------------------------------------------------------------------------
 
-typedef struct quantize_job {
-    vkf__quantize_rows_args args;
-    vkf__span rows;
-} quantize_job;
-
 static vkf_status emit_quantize(vkf__work *work, const void *args)
 {
-    const quantize_job *job = args;
-    return vkf__emit_quantize_rows_into(work, &job->args, &job->rows);
+    return vkf__emit_quantize_rows(work, args);
 }
 
 // The words of x (batch, m, ld), of whose rows k elements are taken; x is freed with the fixture's operands.
@@ -47,18 +41,18 @@ static const uint32_t *quantize(vkf_test_ops *ops, const vkf_test_operand *x, vk
     const uint32_t batch = shape[0], m = shape[1], k = shape[2], ld = shape[3];
     vkf_test_operand *rows =
         vkf_test_output(ops, VKF_DTYPE_I32, SHAPE((uint32_t)vkf__quantized_words((uint64_t)batch * m * k)));
-    const quantize_job job = {
-        .args = {.label = "rows",
-                 .x = vkf__span_of(&x->tensor),
-                 .weight = weight,
-                 .m = m,
-                 .k = k,
-                 .batch = batch,
-                 .ld = ld,
-                 .outer = m * ld},
-        .rows = vkf__span_of(&rows->tensor),
+    const vkf__quantize_rows_args args = {
+        .label = "rows",
+        .x = vkf__span_of(&x->tensor),
+        .out = vkf__span_of(&rows->tensor),
+        .weight = weight,
+        .m = m,
+        .k = k,
+        .batch = batch,
+        .ld = ld,
+        .outer = m * ld,
     };
-    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "quantize", emit_quantize, &job), "quantize");
+    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "quantize", emit_quantize, &args), "quantize");
     vkf_test_download(ops, rows);
     return (const uint32_t *)rows->ids;
 }

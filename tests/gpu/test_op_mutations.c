@@ -246,29 +246,23 @@ static void test_gemm_blocks_mutations_are_noticed(void **state)
     ops->aligned = false;
 }
 
-typedef struct quantize_args {
-    vkf__quantize_rows_args args;
-    vkf__span rows;
-} quantize_args;
-
 static vkf_status emit_quantize(vkf__work *work, const void *args)
 {
-    const quantize_args *job = args;
-    return vkf__emit_quantize_rows_into(work, &job->args, &job->rows);
+    return vkf__emit_quantize_rows(work, args);
 }
 
 static void run_quantize_mutations(vkf_test_ops *ops)
 {
     enum { ROWS = 3, DEPTH = 96, LD = 97, WORDS = 12 };
     static const vkf_test_plant mutations[] = {
-        VKF_PLANT(quantize_args, args.weight, VKF_DTYPE_Q4),
-        VKF_PLANT(quantize_args, args.m, ROWS - 1),
-        VKF_PLANT(quantize_args, args.k, DEPTH - 32),
-        VKF_PLANT(quantize_args, args.batch, BATCH - 1),
-        VKF_PLANT(quantize_args, args.batch_inner, BATCH),
-        VKF_PLANT(quantize_args, args.ld, LD - 1),
-        VKF_PLANT(quantize_args, args.outer, LD),
-        VKF_PLANT(quantize_args, args.first, 1),
+        VKF_PLANT(vkf__quantize_rows_args, weight, VKF_DTYPE_Q4),
+        VKF_PLANT(vkf__quantize_rows_args, m, ROWS - 1),
+        VKF_PLANT(vkf__quantize_rows_args, k, DEPTH - 32),
+        VKF_PLANT(vkf__quantize_rows_args, batch, BATCH - 1),
+        VKF_PLANT(vkf__quantize_rows_args, batch_inner, BATCH),
+        VKF_PLANT(vkf__quantize_rows_args, ld, LD - 1),
+        VKF_PLANT(vkf__quantize_rows_args, outer, LD),
+        VKF_PLANT(vkf__quantize_rows_args, first, 1),
     };
     vkf_test_operand *x = vkf_test_uniform(ops, VKF_DTYPE_F32, -1, 1, SHAPE(BATCH, ROWS, LD));
     vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_I32, SHAPE(BATCH * ROWS * DEPTH / 32 * WORDS));
@@ -286,15 +280,15 @@ static void run_quantize_mutations(vkf_test_ops *ops)
             expected[block * WORDS + i] = (float)(int32_t)words[i];
     }
     vkf_test_upload(ops, x);
-    const quantize_args args = {.args = {.label = "rows",
-                                         .x = SPAN(x),
-                                         .weight = VKF_DTYPE_Q8,
-                                         .m = ROWS,
-                                         .k = DEPTH,
-                                         .batch = BATCH,
-                                         .ld = LD,
-                                         .outer = ROWS * LD},
-                                .rows = SPAN(out)};
+    const vkf__quantize_rows_args args = {.label = "rows",
+                                          .x = SPAN(x),
+                                          .out = SPAN(out),
+                                          .weight = VKF_DTYPE_Q8,
+                                          .m = ROWS,
+                                          .k = DEPTH,
+                                          .batch = BATCH,
+                                          .ld = LD,
+                                          .outer = ROWS * LD};
     RUN("rows in blocks", emit_quantize, args, out, expected, mutations);
 }
 
