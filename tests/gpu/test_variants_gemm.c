@@ -49,8 +49,7 @@ static void run_weights(vkf_test_ops *ops, const vkf_test_gemm_types *types, dou
                 .packed = packed,
                 .alpha = 1,
                 .bias = true,
-                // Elsewhere the pipelines are the self-test's, which the driver has compiled before.
-                .activation = types->b == VKF_DTYPE_F32 ? VKF_ACTIVATION_RELU : VKF_ACTIVATION_NONE,
+                .activation = VKF_ACTIVATION_RELU,
             };
             vkf_test_gemm_run(ops, types, &gemm, false, tolerance, tolerance);
         }
