@@ -23,9 +23,9 @@ void main()
     uint group = group_index(), row = group / parts;
     if (row >= p.rows)
         return;
-    uint col = (group - row * parts) * width + gl_LocalInvocationID.x, first = row * p.dim;
+    uint col = (group - row * parts) * width + gl_LocalInvocationID.x, first = 2 * row * p.dim;
     [[unroll]] for (uint i = 0; i < VKF_GATE_EACH; ++i, col += gl_WorkGroupSize.x) {
         if (col < p.dim)
-            out_store(first + col, activate(ACTIVATION, x_load(2 * first + col)) * x_load(2 * first + p.dim + col));
+            out_store(row * p.out_row + col, activate(ACTIVATION, x_load(first + col)) * x_load(first + p.dim + col));
     }
 }

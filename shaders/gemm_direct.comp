@@ -5,14 +5,13 @@
 // workgroup reads the same element. An invocation multiplies GATHERED rows or columns of one by UNIFORM of the other.
 //   SOURCE_B = address | storage: invocations lie along m, a is gathered, b is uniform and read by device address or
 //     from a storage buffer.
-//   SOURCE_A = address: invocations lie along n, b is gathered; 16 bits cost as much to unpack as to multiply unless
-//     many rows share them. Both are read by device address with 64-bit integers: all invocations read the words of
-//     all, which follow each other, and each keeps its own. That is cheaper than a gather, and bound by memory alone.
+//   SOURCE_A = address: invocations lie along n, neighbouring elements of b are loaded as one (include/lanes.glsl), and
+//     many rows share what unpacking them costs. Both are read by device address with 64-bit integers.
 //
 // Invariants (the registry checks them): TILE_K is 4, 8, 12 or a multiple of 16. Along m: TILE_M is local size *
 // THREAD_M and TILE_N is THREAD_N, which is 8, 16 or a multiple of 32. Along n: TILE_M is THREAD_M, TILE_N is local
-// size * THREAD_N, THREAD_N is even, and twice the local size divides a panel. Panels begin at a multiple of 16 bytes
-// along m, of a word along n.
+// size * THREAD_N, THREAD_N is even, twice the local size divides a panel, and a workgroup is one subgroup. Panels begin
+// at a multiple of 16 bytes along m, of a word along n.
 // Grid: x over tiles of n, y over tiles of m, z over the batch.
 //
 // Made for compilers that keep an invocation's lanes in a vector register (lavapipe): a load from a uniform address is
@@ -48,12 +47,17 @@
 #endif
 #if ALONG_N
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : enable
+#extension GL_KHR_shader_subgroup_basic : require
 #endif
 
 #include "include/storage.glsl"
 #include "shared/gemm.h"
 #include "include/grid.glsl"
 #include "include/math.glsl"
+#if ALONG_N
+#include "include/lanes.glsl"
+#endif
 
 layout(constant_id = VKF_GEMM_SPEC_TILE_M) const uint TILE_M = 64;
 layout(constant_id = VKF_GEMM_SPEC_TILE_N) const uint TILE_N = 32;
@@ -172,15 +176,27 @@ PLACE advance(PLACE place, uint elements)
 #endif
 
 #if ALONG_N
-layout(buffer_reference, buffer_reference_align = 4, std430) readonly buffer gathered_words { uint data[]; };
-// Neighbouring columns that an invocation reads as one, and log2 of an element's bytes.
+// What an invocation reads as one, the neighbouring columns in it, and log2 of an element's bytes.
 #if SAME_TYPE(TYPE_B, f32)
+#define GATHERED_WORD float
+#define GATHERED_BYTES 4
 const uint PAIR = 1;
 const uint GATHERED_SHIFT = 2;
+#elif SAME_TYPE(TYPE_B, f16)
+#define GATHERED_WORD float16_t
+#define GATHERED_BYTES 2
+const uint PAIR = 1;
+const uint GATHERED_SHIFT = 1;
 #else
+#define GATHERED_WORD uint
+#define GATHERED_BYTES 4
 const uint PAIR = 2;
 const uint GATHERED_SHIFT = 1;
 #endif
+layout(buffer_reference, buffer_reference_align = GATHERED_BYTES, std430) readonly buffer gathered_words
+{
+    GATHERED_WORD data[];
+};
 const uint UNIFORM_PLACES = 1;
 #else
 READ(TYPE_A, VKF_GEMM_BINDING_A, a)
@@ -192,7 +208,7 @@ const uint UNIFORM_PLACES = (THREAD_N + PANEL - 1) / PANEL;
 uint row_first; // of the invocation
 uint col_first;
 #if ALONG_N
-uint64_t gathered_at[GATHERED / PAIR]; // addresses: row 0 of the pairs of the workgroup's invocations
+uint64_t gathered_at[GATHERED / PAIR]; // addresses: row 0 of what the workgroup's invocations read as one
 #else
 uint gathered_at[GATHERED]; // first element of each gathered row
 #endif
@@ -220,7 +236,7 @@ void find_operands(uint a_first, uint b_first)
     uint last_panel = (p.n - 1) / PANEL;
 #if ALONG_N
     row_first = gl_WorkGroupID.y * TILE_M;
-    col_first = gl_WorkGroupID.x * TILE_N + gl_LocalInvocationID.x * PAIR;
+    col_first = gl_WorkGroupID.x * TILE_N + gl_SubgroupInvocationID * PAIR;
     uniform_at[0] = advance(first_place(), a_first);
     [[unroll]] for (uint g = 0; g < GATHERED / PAIR; ++g) {
         uint col = gl_WorkGroupID.x * TILE_N + g * (gl_WorkGroupSize.x * PAIR);
@@ -276,14 +292,10 @@ float gathered_load(uint gathered, uint k)
 #if !ALONG_N
     return a_load(gathered_at[gathered] + (TRANSPOSE_A != 0 ? k * p.lda : k));
 #else
-    gathered_words words = gathered_words(gathered_at[gathered / PAIR] + (uint64_t(k * PANEL) << GATHERED_SHIFT));
-    uint word = words.data[0];
-    [[unroll]] for (uint i = 1; i < gl_WorkGroupSize.x; ++i) {
-        uint other = words.data[i]; // read whatever the invocation: a condition for each would cost more
-        word = gl_LocalInvocationID.x == i ? other : word;
-    }
-#if SAME_TYPE(TYPE_B, f32)
-    return uintBitsToFloat(word);
+    gathered_words place = gathered_words(gathered_at[gathered / PAIR] + (uint64_t(k * PANEL) << GATHERED_SHIFT));
+    LANE_ELEMENT(GATHERED_WORD, word, place.data, 0)
+#if SAME_TYPE(TYPE_B, f32) || SAME_TYPE(TYPE_B, f16)
+    return float(word);
 #else
     vec2 pair = UNPACK(word);
     return gathered % PAIR == 0 ? pair.x : pair.y;

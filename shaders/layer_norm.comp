@@ -90,9 +90,9 @@ vec2 sum_about(uint row_first, float centre)
     return sum;
 }
 
-void write_element(uint row_first, uint col, float centre, float shift, float inverse_deviation)
+void write_element(uint row, uint col, float centre, float shift, float inverse_deviation)
 {
-    uint at = row_first + col;
+    uint at = row * dim + col;
     float value = (load_input(at) - centre - shift) * inverse_deviation;
     if (HAS_WEIGHT != 0)
         value *= weight_load(col);
@@ -102,7 +102,7 @@ void write_element(uint row_first, uint col, float centre, float shift, float in
     if (RESIDUAL_AFTER != 0)
         value += residual_load(at);
 #endif
-    out_store(at, value);
+    out_store(row * p.out_row + col, value);
 }
 
 void normalise_row(uint row)
@@ -118,7 +118,7 @@ void normalise_row(uint row)
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = first + i * lanes;
             if (col < dim)
-                write_element(row_first, col, centre, shift, inverse_deviation);
+                write_element(row, col, centre, shift, inverse_deviation);
         }
     }
 }

@@ -17,7 +17,8 @@
 struct vkf_gate_params {
     vkf_u32 rows;
     vkf_u32 dim;
+    vkf_u32 out_row; // elements from one row of out to the next
 };
-VKF_SHARED_SIZE(vkf_gate_params, 2)
+VKF_SHARED_SIZE(vkf_gate_params, 3)
 
 #endif

@@ -22,8 +22,9 @@
 struct vkf_layer_norm_params {
     vkf_u32 rows;
     vkf_u32 dim;
+    vkf_u32 out_row; // elements from one row of out to the next
     vkf_f32 eps;
 };
-VKF_SHARED_SIZE(vkf_layer_norm_params, 3)
+VKF_SHARED_SIZE(vkf_layer_norm_params, 4)
 
 #endif

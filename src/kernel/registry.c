@@ -289,11 +289,13 @@ static const vkf__config roof_configs[] = {
 #define GEMM_COLUMNS(suffix, need, a, b, d)                                                                         \
     {                                                                                                               \
         .name = "gemm_address_n." suffix, .op = VKF_OP_GEMM, .types = TYPES(a, b, d), .type_count = 3,              \
-        .needs = VKF_NEEDS_INT64 | (need), .operand_count = 4, .operands = AB_ADDRESS,                              \
+        .needs = VKF_NEEDS_INT64 | VKF_NEEDS_SUBGROUP | (need), .operand_count = 4, .operands = AB_ADDRESS,         \
         .b_layouts = 1u << VKF_GEMM_B_PANELS, .transposes_a = true, .params_bytes = sizeof(struct vkf_gemm_params), \
         .spec_count = VKF_GEMM_SPEC_COUNT, .tile_count = 5, .configs = gemm_address_n_configs,                      \
-        .config_count = COUNT(gemm_address_n_configs), .valid = gemm_columns_valid, .rank = rank_address_n          \
+        .config_count = COUNT(gemm_address_n_configs), .valid = gemm_columns_valid, .rank = rank_address_n,         \
+        .subgroup_size = whole_workgroup                                                                            \
     }
+#define HALF_LANES (VKF_NEEDS_STORAGE_16BIT | VKF_NEEDS_FLOAT16)
 #define B_ADDRESS TYPES(VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS)
 #define GEMM_DIRECT(suffix, native, a, b, d, list)                                                    \
     GEMM_ROWS("gemm_address", suffix, native, a, b, d, B_ADDRESS, gemm_address_##list, rank_address), \
@@ -505,13 +507,14 @@ const vkf__kernel vkf__kernels[] = {
     ATTENTION_REDUCE("f16", true, H),
     ATTENTION_REDUCE("f16p", false, H),
     GEMM_DIRECT("f32_f32_f32", false, F, F, F, configs),
+    GEMM_COLUMNS("f32_f16_f32", HALF_LANES, F, H, F),
     GEMM_DIRECT("f32_f16_f32", true, F, H, F, half_configs),
     GEMM_COLUMNS("f32_f16p_f32", 0, F, H, F),
     GEMM_DIRECT("f32_f16p_f32", false, F, H, F, half_configs),
     GEMM_COLUMNS("f32_bf16p_f32", 0, F, B, F),
     GEMM_DIRECT("f32_bf16p_f32", false, F, B, F, half_configs),
-    GEMM_COLUMNS("f16_f16p_f16", VKF_NEEDS_STORAGE_16BIT, H, H, H),
-    GEMM_COLUMNS("f16_f16p_f32", VKF_NEEDS_STORAGE_16BIT, H, H, F),
+    GEMM_COLUMNS("f16_f16_f16", HALF_LANES, H, H, H),
+    GEMM_COLUMNS("f16_f16_f32", HALF_LANES, H, H, F),
     GEMM_DIRECT("f16_f16_f16", true, H, H, H, half_configs),
     GEMM_DIRECT("f16p_f16p_f16p", false, H, H, H, half_configs),
     GEMV("f32_f32_f32", false, F, F, F),

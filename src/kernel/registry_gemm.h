@@ -200,7 +200,8 @@ static const vkf__config gemm_direct_configs[] = {
     {.name = "8x16", .local_size = 8, .tile = {8, 16, 8, 1, 16}},
 };
 
-// Lanes along n, for halves, which are unpacked once for the rows of an invocation. With few rows memory decides.
+// Lanes along n, for halves, which are unpacked once for the rows of an invocation. With few rows memory decides. A
+// workgroup is a subgroup.
 static const vkf__config gemm_address_n_configs[] = {
     {.name = "1x32", .local_size = 8, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
     {.name = "4x32", .local_size = 8, .tile = {4, 32, 8, 4, 4}, .max_m = 4},
@@ -208,7 +209,15 @@ static const vkf__config gemm_address_n_configs[] = {
     {.name = "32x64", .local_size = 8, .tile = {32, 64, 8, 32, 8}},
     {.name = "64x32", .local_size = 8, .tile = {64, 32, 8, 64, 4}},
     {.name = "32x16", .local_size = 8, .tile = {32, 16, 16, 32, 2}},
+    {.name = "1x32s4", .local_size = 4, .tile = {1, 32, 32, 1, 8}, .max_m = 1},
+    {.name = "32x32s4", .local_size = 4, .tile = {32, 32, 8, 32, 8}},
 };
+
+// Where invocations know each other by their place in a subgroup.
+static uint32_t whole_workgroup(const vkf__config *config)
+{
+    return config->local_size;
+}
 
 static bool gemm_columns_valid(const vkf__config *config)
 {

@@ -58,6 +58,7 @@ static const char *missing_feature(const vkf__caps *caps, uint32_t needs)
         const char *why;
     } rows[] = {
         {VKF_NEEDS_STORAGE_16BIT, caps->storage_16bit, "needs 16-bit values in storage buffers"},
+        {VKF_NEEDS_FLOAT16, caps->shader_float16, "needs 16-bit floats in arithmetic"},
         {VKF_NEEDS_INT64, caps->shader_int64, "needs 64-bit integers"},
         {VKF_NEEDS_INTEGER_DOT, caps->integer_dot, "needs integer dot products"},
         {VKF_NEEDS_SUBGROUP, caps->subgroup_arithmetic, "needs subgroup arithmetic"},

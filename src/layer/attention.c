@@ -91,14 +91,14 @@ static vkf__attention_args core_args(const vkf__attention_block *block, const vk
 {
     const vkf_attention_mask *mask = &block->mask;
     uint32_t plane = sizes->query_len * sizes->key_len;
-    uint32_t out_width = block->heads * block->v_head_dim;
+    uint32_t out_row = vkf__gemm_row(block->heads * block->v_head_dim, block->dtype);
     uint32_t key_mask_row = io->key_mask_row > 0 ? io->key_mask_row : sizes->key_len;
     return (vkf__attention_args){
         .label = "attention",
         .q = heads_of(&made->q, block->head_dim),
         .k = heads_of(&made->k, block->head_dim),
         .v = heads_of(&made->v, block->v_head_dim),
-        .out = {*context, sizes->query_len * out_width, out_width, block->v_head_dim},
+        .out = {*context, sizes->query_len * out_row, out_row, block->v_head_dim},
         .mask = io->mask,
         .key_mask = io->key_mask,
         .mask_kind = mask->kind,
@@ -129,10 +129,11 @@ vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block
     vkf_status status = VKF_OK;
     vkf__projections made;
     vkf__attention_args core;
-    vkf__span context; // (rows, heads * v_head_dim)
+    vkf__span context; // (rows, heads * v_head_dim), `row` apart
     uint32_t rows = sizes->batch * sizes->query_len, width = block->heads * block->v_head_dim;
+    uint32_t row = vkf__gemm_row(width, block->dtype);
     VKF_TRY(vkf__emit_projections(work, block, io, sizes, &made));
-    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * width, &context));
+    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * row, &context));
     core = core_args(block, io, sizes, &made, &context);
     if (vkf__present(&io->bias))
         set_bias(io, &core);
@@ -142,6 +143,7 @@ vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block
     const vkf__linear_args out = {
         .label = "out_proj",
         .x = context,
+        .x_row = row,
         .weight = block->params.out_weight,
         .bias = block->params.out_bias,
         .d = io->out,

@@ -38,6 +38,8 @@ typedef struct vkf__attention_io {
     vkf__span query; // (B, L, embed_dim)
     vkf__span key;   // (B, key_new, kdim)
     vkf__span value; // (B, key_new, vdim)
+    // Elements from one row to the next, of query and of both others; 0: compact.
+    uint32_t query_row, key_row;
     vkf__span out;   // (B, L, embed_dim)
     bool accumulate; // out += attention, instead of out =
     vkf__span mask;

@@ -1,7 +1,6 @@
 #include "layer/feed_forward.h"
 
 #include "op/gate.h"
-#include "op/gemm.h"
 #include "shared/gemm.h"
 
 vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t dim_feedforward,
@@ -31,12 +30,12 @@ static bool is_single_product(const vkf__feed_forward_block *block)
 
 // To `columns` of `both` (rows, 2 * dim_feedforward), from column `first` on.
 static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *block, const char *label,
-                               const vkf__span *x, const vkf__span *weight, const vkf__span *bias,
+                               const vkf__rows *x, const vkf__span *weight, const vkf__span *bias,
                                const vkf__span *both, uint32_t first, uint32_t columns, uint32_t rows)
 {
     const vkf__gemm_args gemm = {
         .label = label,
-        .a = *x,
+        .a = x->span,
         .b = *weight,
         .d = *both,
         .bias = *bias,
@@ -44,7 +43,7 @@ static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *b
         .n = columns,
         .k = block->d_model,
         .batch = rows > 0,
-        .lda = block->d_model,
+        .lda = x->row,
         .ldb = block->d_model,
         .ldd = 2 * block->dim_feedforward,
         .d_first = first,
@@ -54,8 +53,8 @@ static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *b
     return vkf__emit_gemm(work, &gemm);
 }
 
-static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *block, const vkf__span *x,
-                             const vkf__span *hidden, uint32_t rows)
+static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                             const vkf__rows *hidden, uint32_t rows)
 {
     vkf_status status = VKF_OK;
     uint32_t dim = block->dim_feedforward;
@@ -74,7 +73,8 @@ static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *blo
     const vkf__gate_args gate = {
         .label = "gate",
         .x = both,
-        .out = *hidden,
+        .out = hidden->span,
+        .out_row = hidden->row,
         .rows = rows,
         .dim = dim,
         .activation = block->activation,
@@ -84,15 +84,17 @@ fail:
     return status;
 }
 
-static vkf_status emit_hidden(vkf__work *work, const vkf__feed_forward_block *block, const vkf__span *x,
-                              const vkf__span *hidden, uint32_t rows)
+static vkf_status emit_hidden(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                              const vkf__rows *hidden, uint32_t rows)
 {
     const vkf__linear_args linear1 = {
         .label = "linear1",
-        .x = *x,
+        .x = x->span,
+        .x_row = x->row,
         .weight = block->weight1,
         .bias = block->bias1,
-        .d = *hidden,
+        .d = hidden->span,
+        .d_row = hidden->row,
         .rows = rows,
         .in = block->d_model,
         .out = block->dim_feedforward,
@@ -101,19 +103,20 @@ static vkf_status emit_hidden(vkf__work *work, const vkf__feed_forward_block *bl
     return vkf__emit_linear(work, &linear1);
 }
 
-vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block *block, const vkf__span *x,
+vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
                                   const vkf__span *out, bool accumulate, uint32_t rows)
 {
     vkf_status status = VKF_OK;
-    vkf__span hidden; // (rows, dim_feedforward)
-    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * block->dim_feedforward, &hidden));
+    vkf__rows hidden = {.row = vkf__gemm_row(block->dim_feedforward, block->dtype)}; // (rows, dim_feedforward)
+    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * hidden.row, &hidden.span));
     if (vkf__present(&block->gate))
         VKF_TRY(emit_gated(work, block, x, &hidden, rows));
     else
         VKF_TRY(emit_hidden(work, block, x, &hidden, rows));
     const vkf__linear_args linear2 = {
         .label = "linear2",
-        .x = hidden,
+        .x = hidden.span,
+        .x_row = hidden.row,
         .weight = block->weight2,
         .bias = block->bias2,
         .d = *out,

@@ -5,7 +5,7 @@
 
 #include <vkformer/layer.h>
 
-#include "op/operand.h"
+#include "op/gemm.h"
 
 typedef struct vkf__feed_forward_block {
     uint32_t d_model, dim_feedforward;
@@ -19,9 +19,9 @@ vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t di
                                                    vkf_activation activation, vkf_dtype dtype,
                                                    const vkf_feed_forward_weights *weights);
 
-// x and out are (rows, d_model); out += instead of = with `accumulate`.
+// x and out are (rows, d_model), out compact; out += instead of = with `accumulate`.
 VKF_MUST_CHECK vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block *block,
-                                                 const vkf__span *x, const vkf__span *out, bool accumulate,
+                                                 const vkf__rows *x, const vkf__span *out, bool accumulate,
                                                  uint32_t rows);
 
 #endif

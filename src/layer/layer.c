@@ -97,6 +97,13 @@ static vkf_status emit_attention(vkf_layer *layer, const vkf_layer_sizes *sizes)
     return vkf__emit_attention_block(&layer->work, &layer->desc.attention, &io, &attention);
 }
 
+static vkf_status emit_feed_forward(vkf_layer *layer, const vkf_layer_sizes *sizes)
+{
+    const vkf__rows input = {layer->ports[VKF_PORT_QUERY], layer->desc.feed_forward.d_model};
+    return vkf__emit_feed_forward(&layer->work, &layer->desc.feed_forward, &input, &layer->ports[VKF_PORT_OUTPUT],
+                                  false, sizes->batch * sizes->query_len);
+}
+
 static vkf_status emit(vkf_layer *layer, const vkf_layer_sizes *sizes)
 {
     vkf_status status = VKF_OK;
@@ -105,8 +112,7 @@ static vkf_status emit(vkf_layer *layer, const vkf_layer_sizes *sizes)
     case VKF_LAYER_ATTENTION:
         return emit_attention(layer, sizes);
     case VKF_LAYER_FEED_FORWARD:
-        return vkf__emit_feed_forward(&layer->work, &layer->desc.feed_forward, &layer->ports[VKF_PORT_QUERY],
-                                      &layer->ports[VKF_PORT_OUTPUT], false, sizes->batch * sizes->query_len);
+        return emit_feed_forward(layer, sizes);
     case VKF_LAYER_ENCODER:
     case VKF_LAYER_DECODER:
         break;

@@ -7,8 +7,8 @@
 
 typedef struct projection {
     const char *label;
-    vkf__span x; // (B, key_new, in)
-    uint32_t in;
+    vkf__span x; // (B, key_new, in), x_row apart
+    uint32_t x_row, in;
     vkf__span weight;
     vkf__span bias;
 } projection;
@@ -39,10 +39,10 @@ static vkf_status emit_projection(vkf__work *work, const projection *args, const
         .batch = rows == 0 ? 0
                  : flat    ? 1
                            : sizes->batch,
-        .lda = args->in,
+        .lda = args->x_row,
         .ldb = args->in,
         .ldd = single && !dense ? to->stride * to->width : to->width,
-        .a_outer = rows * args->in,
+        .a_outer = rows * args->x_row,
         .d_outer = to->stride * to->width,
         .d_first = (uint64_t)past * to->width,
         .transpose_b = true,
@@ -137,6 +137,7 @@ static vkf_status emit_query(vkf__work *work, const vkf__attention_block *block,
     const vkf__linear_args linear = {
         .label = "q_proj",
         .x = io->query,
+        .x_row = io->query_row,
         .weight = block->params.q_weight,
         .bias = block->params.q_bias,
         .d = q.span,
@@ -155,8 +156,10 @@ static vkf_status emit_keys(vkf__work *work, const vkf__attention_block *block, 
 {
     vkf_status status = VKF_OK;
     const vkf__attention_spans *params = &block->params;
-    const projection key = {"k_proj", io->key, block->kdim, params->k_weight, params->k_bias};
-    const projection value = {"v_proj", io->value, block->vdim, params->v_weight, params->v_bias};
+    uint32_t key_row = io->key_row > 0 ? io->key_row : block->kdim;
+    uint32_t value_row = io->key_row > 0 ? io->key_row : block->vdim;
+    const projection key = {"k_proj", io->key, key_row, block->kdim, params->k_weight, params->k_bias};
+    const projection value = {"v_proj", io->value, value_row, block->vdim, params->v_weight, params->v_bias};
     VKF_TRY(place_keys(work, block, io, sizes, out_k, out_v));
     bool copied = converts(block, io);
     VKF_TRY(emit_projection(work, &key, out_k, copied || turns_heads(block) ? 0 : sizes->key_past, sizes));
@@ -219,6 +222,7 @@ static vkf_status emit_single_product(vkf__work *work, const vkf__attention_bloc
     const vkf__linear_args linear = {
         .label = "qkv_proj",
         .x = io->query,
+        .x_row = io->query_row,
         .weight = vkf__span_joined(&p->q_weight, &p->v_weight),
         .bias = vkf__span_joined(&p->q_bias, &p->v_bias),
         .d = qkv,

@@ -43,13 +43,14 @@ vkf__transformer_block vkf__transformer_block_of(const vkf_transformer_layer_des
 
 // LN(x), or LN(residual + x).
 static vkf_status emit_norm(vkf__work *work, const vkf__transformer_block *block, uint32_t index, const vkf__span *x,
-                            const vkf__span *residual, const vkf__span *out, uint32_t rows)
+                            const vkf__span *residual, const vkf__rows *out, uint32_t rows)
 {
     static const char *const labels[] = {"norm1", "norm2", "norm3"};
     const vkf__layer_norm_args norm = {
         .label = labels[index],
         .x = *x,
-        .out = *out,
+        .out = out->span,
+        .out_row = out->row,
         .weight = block->norm[index].weight,
         .bias = block->norm[index].bias,
         .residual = *residual,
@@ -64,12 +65,13 @@ static vkf_status emit_norm(vkf__work *work, const vkf__transformer_block *block
 
 // Pre-norm x += f(LN(x)) needs the normalised copy; post-norm x = LN(x + f(x)) feeds f with the stream itself.
 static vkf_status begin_block(vkf__work *work, const vkf__transformer_block *block, uint32_t index, const vkf__span *x,
-                              uint32_t rows, vkf__span *out_input)
+                              uint32_t rows, vkf__rows *out_input)
 {
     vkf_status status = VKF_OK;
-    *out_input = *x;
+    *out_input = (vkf__rows){*x, block->d_model};
     if (block->norm_first && !(block->no_first_norm && index == 0)) {
-        VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * block->d_model, out_input));
+        out_input->row = vkf__gemm_row(block->d_model, block->dtype);
+        VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * out_input->row, &out_input->span));
         VKF_TRY(emit_norm(work, block, index, x, &(vkf__span){0}, out_input, rows));
     }
 fail:
@@ -79,7 +81,8 @@ fail:
 static vkf_status end_block(vkf__work *work, const vkf__transformer_block *block, uint32_t index, const vkf__span *x,
                             uint32_t rows)
 {
-    return block->norm_first ? VKF_OK : emit_norm(work, block, index, x, &(vkf__span){0}, x, rows);
+    const vkf__rows out = {*x, block->d_model};
+    return block->norm_first ? VKF_OK : emit_norm(work, block, index, x, &(vkf__span){0}, &out, rows);
 }
 
 // A stream that comes from elsewhere is added by the norm, which writes it where it stays.
@@ -90,15 +93,17 @@ static vkf_status emit_self(vkf__work *work, const vkf__transformer_block *block
     uint32_t rows = sizes->batch * sizes->query_len;
     bool arrives = vkf__present(&io->input);
     vkf__attention_io self = io->self;
-    VKF_TRY(begin_block(work, block, 0, arrives ? &io->input : &io->x, rows, &self.query));
-    self.key = self.value = self.query;
+    vkf__rows input;
+    VKF_TRY(begin_block(work, block, 0, arrives ? &io->input : &io->x, rows, &input));
+    self.query = self.key = self.value = input.span;
+    self.query_row = self.key_row = input.row;
     self.out = io->x;
     self.accumulate = !arrives;
     work->prefix = "self_attn.";
     VKF_TRY(vkf__emit_attention_block(work, &block->self, &self, sizes));
     work->prefix = NULL;
     if (arrives)
-        return emit_norm(work, block, 0, &io->x, &io->input, &io->x, rows);
+        return emit_norm(work, block, 0, &io->x, &io->input, &(vkf__rows){io->x, block->d_model}, rows);
     VKF_TRY(end_block(work, block, 0, &io->x, rows));
 fail:
     work->prefix = NULL;
@@ -111,7 +116,10 @@ static vkf_status emit_cross(vkf__work *work, const vkf__transformer_block *bloc
     vkf_status status = VKF_OK;
     uint32_t rows = sizes->batch * sizes->query_len;
     vkf__attention_io cross = io->cross;
-    VKF_TRY(begin_block(work, block, 1, &io->x, rows, &cross.query));
+    vkf__rows input;
+    VKF_TRY(begin_block(work, block, 1, &io->x, rows, &input));
+    cross.query = input.span;
+    cross.query_row = input.row;
     cross.value = cross.key;
     cross.out = io->x;
     cross.accumulate = true;
@@ -128,7 +136,7 @@ static vkf_status emit_feed_forward(vkf__work *work, const vkf__transformer_bloc
                                     const vkf__span *x, uint32_t rows)
 {
     vkf_status status = VKF_OK;
-    vkf__span input;
+    vkf__rows input;
     VKF_TRY(begin_block(work, block, index, x, rows, &input));
     VKF_TRY(vkf__emit_feed_forward(work, &block->feed_forward, &input, x, true, rows));
     VKF_TRY(end_block(work, block, index, x, rows));
@@ -142,7 +150,7 @@ static vkf_status emit_parallel(vkf__work *work, const vkf__transformer_block *b
 {
     vkf_status status = VKF_OK;
     uint32_t rows = self->batch * self->query_len;
-    vkf__span input;
+    vkf__rows input;
     VKF_TRY(begin_block(work, block, 1, &io->x, rows, &input));
     VKF_TRY(emit_self(work, block, io, self));
     VKF_TRY(vkf__emit_feed_forward(work, &block->feed_forward, &input, &io->x, true, rows));

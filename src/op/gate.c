@@ -22,7 +22,11 @@ vkf_status vkf__emit_gate(vkf__work *work, const vkf__gate_args *args)
     const vkf__problem problem = {.m = (uint32_t)count};
     VKF_TRY(vkf__work_select(work, VKF_OP_GATE, types, &problem, &variant));
     const uint32_t activation = (uint32_t)args->activation;
-    struct vkf_gate_params params = {.rows = args->rows, .dim = args->dim};
+    struct vkf_gate_params params = {
+        .rows = args->rows,
+        .dim = args->dim,
+        .out_row = args->out_row > 0 ? args->out_row : args->dim,
+    };
     vkf__dispatch dispatch = {
         .label = args->label,
         .variant = variant,

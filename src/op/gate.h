@@ -8,6 +8,7 @@ typedef struct vkf__gate_args {
     const char *label;
     vkf__span x;        // (rows, 2 * dim)
     vkf__span out;      // (rows, dim), of the same type; apart from x
+    uint32_t out_row;   // elements from one row of out to the next; 0: dim
     uint32_t rows, dim; // rows 0 skips it in this run
     vkf_activation activation;
 } vkf__gate_args;

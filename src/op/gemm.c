@@ -309,6 +309,14 @@ fail:
     return status;
 }
 
+uint32_t vkf__gemm_row(uint32_t width, vkf_dtype dtype)
+{
+    const uint32_t line_bytes = 64, period_bytes = 2048; // a set of a cache of 64 sets comes again after 4096
+    uint32_t element = (uint32_t)vkf_dtype_size(dtype);
+    bool conflicts = (uint64_t)width * element % period_bytes == 0 && width <= UINT32_MAX - line_bytes;
+    return conflicts ? width + line_bytes / element : width;
+}
+
 vkf_status vkf__emit_linear(vkf__work *work, const vkf__linear_args *args)
 {
     const vkf__gemm_args gemm = {
@@ -321,9 +329,9 @@ vkf_status vkf__emit_linear(vkf__work *work, const vkf__linear_args *args)
         .n = args->out,
         .k = args->in,
         .batch = 1,
-        .lda = args->in,
+        .lda = args->x_row > 0 ? args->x_row : args->in,
         .ldb = args->in,
-        .ldd = args->out,
+        .ldd = args->d_row > 0 ? args->d_row : args->out,
         .transpose_b = true,
         .alpha = 1.0f,
         .beta = args->beta,

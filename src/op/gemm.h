@@ -33,10 +33,23 @@ vkf__problem vkf__gemm_problem(const vkf_context *context, const vkf__gemm_args 
 uint32_t vkf__gemm_layout_flag(vkf_dtype b, uint32_t b_layout);
 uint32_t vkf__gemm_bias_flag(vkf_dtype b, const vkf__span *bias);
 
-// torch.nn.Linear over `rows` compact rows: d (rows, out) = activation(x (rows, in) weight^T + bias), or d += with beta 1.
+// Activations, a product's a: rows that begin `row` elements after each other.
+typedef struct vkf__rows {
+    vkf__span span;
+    uint32_t row;
+} vkf__rows;
+
+// Elements from one row of a product's a to the next that spare a processor conflicts in its caches: `width`, and a cache
+// line more where so many bytes would put the rows of a tile into one or two sets.
+uint32_t vkf__gemm_row(uint32_t width, vkf_dtype dtype);
+
+// torch.nn.Linear over `rows` rows: d (rows, out) = activation(x (rows, in) weight^T + bias), or d += with beta 1. Compact,
+// but for those that say otherwise.
 typedef struct vkf__linear_args {
     const char *label;
     vkf__span x;
+    uint32_t x_row;   // elements from one row of x to the next; 0: in
+    uint32_t d_row;   // 0: out
     vkf__span weight; // (out, in)
     vkf__span bias;   // optional, (out)
     vkf__span d;

@@ -17,7 +17,12 @@ static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args,
     VKF_TRY(vkf__work_select(work, op, types, &problem, &variant));
     const uint32_t flags[] = {vkf__present(&args->weight), vkf__present(&args->bias), args->rms,
                               args->residual_order == VKF_RESIDUAL_AFTER};
-    struct vkf_layer_norm_params params = {.rows = args->rows, .dim = args->dim, .eps = args->eps};
+    struct vkf_layer_norm_params params = {
+        .rows = args->rows,
+        .dim = args->dim,
+        .out_row = args->out_row > 0 ? args->out_row : args->dim,
+        .eps = args->eps,
+    };
     vkf__dispatch dispatch = {
         .label = args->label,
         .variant = variant,

@@ -8,6 +8,7 @@ typedef struct vkf__layer_norm_args {
     const char *label;
     vkf__span x;        // (rows, dim)
     vkf__span out;      // may be x
+    uint32_t out_row;   // elements from one row of out to the next; 0: dim. Without a residual alone
     vkf__span weight;   // optional, (dim)
     vkf__span bias;     // optional, (dim)
     vkf__span residual; // (rows, dim), with residual_order

@@ -53,8 +53,9 @@ static const void *chain_features(device_features *features, const vkf__device_p
         chain(&next, &features->executable);
     if (plan->enable_buffer_device_address)
         chain(&next, &features->address);
-    if (plan->enable_matrix) {
+    if (plan->enable_float16)
         chain(&next, &features->float16);
+    if (plan->enable_matrix) {
         chain(&next, &features->memory_model);
         (void)vkf__matrix_features_enable(&plan->caps.matrix, &features->matrix, &next, names);
     }
@@ -151,6 +152,7 @@ static void restrict_plan(vkf__device_plan *plan, const vkf_external_device *ext
         plan->caps.api_version = external->api_version;
     plan->enable_storage_16bit = plan->enable_storage_16bit && plan->caps.storage_16bit;
     plan->enable_buffer_device_address = false;
+    plan->enable_float16 = false;
     plan->enable_int64 = false;
     plan->enable_matrix = false;
     plan->enable_full_subgroups = false;

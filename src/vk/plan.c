@@ -125,7 +125,6 @@ static void plan_matrix(vkf__device_plan *plan)
     uint32_t count = vkf__matrix_features_enable(&caps->matrix, &features, &next, names);
     for (uint32_t i = 0; i < count; i++)
         add_extension(plan, true, names[i]);
-    add_extension(plan, caps->api_version < VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
     add_extension(plan, caps->api_version < VK_API_VERSION_1_2, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
     add_extension(plan,
                   caps->api_version < VK_API_VERSION_1_3 &&
@@ -153,6 +152,7 @@ vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, c
         .caps = *caps,
         .enable_storage_16bit = caps->storage_16bit,
         .enable_buffer_device_address = caps->buffer_device_address,
+        .enable_float16 = caps->shader_float16,
         .enable_int64 = caps->shader_int64,
         .enable_integer_dot = caps->integer_dot,
         .enable_timestamps = wishes->timestamps && caps->timestamps,
@@ -169,6 +169,8 @@ vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, c
     add_extension(&plan, caps->portability_subset, "VK_KHR_portability_subset");
     add_extension(&plan, plan.enable_buffer_device_address && caps->api_version < VK_API_VERSION_1_2,
                   VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
+    add_extension(&plan, plan.enable_float16 && caps->api_version < VK_API_VERSION_1_2,
+                  VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
     add_extension(&plan, plan.enable_integer_dot && caps->api_version < VK_API_VERSION_1_3,
                   VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
     add_extension(&plan, caps->memory_budget, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);

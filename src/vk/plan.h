@@ -21,10 +21,11 @@ typedef struct vkf__device_plan {
     vkf__caps caps; // as limited; a feature is switched on only where an enable_ below says so
     bool enable_storage_16bit;
     bool enable_buffer_device_address;
-    bool enable_int64; // arithmetic on addresses
+    bool enable_float16; // in arithmetic
+    bool enable_int64;   // arithmetic on addresses
     bool enable_timestamps;
     bool enable_executable_info;
-    bool enable_matrix; // cooperative matrices, with the memory model and the 16-bit floats that their kernels need
+    bool enable_matrix;         // cooperative matrices, with the memory model that their kernels need
     bool enable_full_subgroups; // the rest with them alone
     bool enable_subgroup_size_control;
     bool enable_maintenance4;

@@ -317,11 +317,15 @@ static const layer_case SHAPES[] = {
     {"prime", .d_model = 34, .heads = 2, .dim_feedforward = 67, .biases = true, .norms = true, .max = {1, 71, 0}},
     {"wide", .d_model = 64, .heads = 4, .dim_feedforward = 130, .biases = true, .norms = true, .max = {2, 33, 0},
      .norm_first = true},
+    {"rows apart", .d_model = 512, .heads = 8, .dim_feedforward = 1024, .biases = true, .norms = true, .max = {2, 3, 0},
+     .norm_first = true},
     {"one of everything", true, .d_model = 1, .heads = 1, .dim_feedforward = 1, .biases = true, .norms = true,
      .max = {1, 1, 1}},
     {"no biases, no norm weights", true, true, .d_model = 8, .heads = 2, .dim_feedforward = 16, .max = {3, 5, 9}},
     {"prime", true, .d_model = 34, .heads = 2, .dim_feedforward = 67, .biases = true, .norms = true,
      .max = {1, 11, 71}},
+    {"rows apart", true, true, .d_model = 512, .heads = 2, .dim_feedforward = 512, .biases = true, .norms = true,
+     .max = {2, 3, 5}},
 };
 
 static void test_layer_shapes(void **state)

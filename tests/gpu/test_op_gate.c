@@ -20,7 +20,7 @@ static void check(vkf_test_ops *ops, vkf_test_operand *x, vkf_activation activat
     bool half = x->tensor.dtype == VKF_DTYPE_F16;
     vkf_test_operand *out = vkf_test_output(ops, x->tensor.dtype, SHAPE(rows, dim));
     float *expected = vkf_test_floats(out->count);
-    const vkf__gate_args args = {"gate", SPAN(x), SPAN(out), rows, dim, activation};
+    const vkf__gate_args args = {"gate", SPAN(x), SPAN(out), 0, rows, dim, activation};
     vkf__ref_gate(rows, dim, activation, x->values, expected);
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "gate", emit, &args), "gate");
     vkf_test_download(ops, out);
@@ -63,7 +63,7 @@ static void test_gate_of_no_rows(void **state)
     vkf_test_ops *ops = vkf_test_ops_of(state);
     vkf_test_operand *x = vkf_test_constant(ops, VKF_DTYPE_F32, 1, SHAPE(2, 8));
     vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 4));
-    const vkf__gate_args args = {"gate", SPAN(x), SPAN(out), 0, 4, VKF_ACTIVATION_RELU};
+    const vkf__gate_args args = {"gate", SPAN(x), SPAN(out), 0, 0, 4, VKF_ACTIVATION_RELU};
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "gate", emit, &args), "gate of no rows");
     vkf_test_assert_untouched(ops, out);
 }

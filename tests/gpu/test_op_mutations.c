@@ -86,7 +86,15 @@ static vkf_status emit_layer_norm(vkf__work *work, const void *args)
     return vkf__emit_layer_norm(work, args);
 }
 
+// Compact rows of `cols` at the distance of the expectation's, whose gaps stay as they are.
+static void spread_rows(const float *rows, uint32_t count, uint32_t cols, uint32_t distance, float *expected)
+{
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(expected + (size_t)i * distance, rows + (size_t)i * cols, cols * sizeof *rows);
+}
+
 static const vkf_test_plant LAYER_NORM_MUTATIONS[] = {
+    VKF_PLANT(vkf__layer_norm_args, out_row, 19),
     VKF_PLANT(vkf__layer_norm_args, dim, 18),
     VKF_PLANT(vkf__layer_norm_args, rows, 3),
     VKF_PLANT(vkf__layer_norm_args, eps, VKF_TEST_HALF_BITS),
@@ -110,10 +118,13 @@ static void run_layer_norm(void **state, vkf_residual_order order)
     vkf_test_operand *weight = vkf_test_uniform(ops, VKF_DTYPE_F32, 0.5f, 1.5f, SHAPE(19));
     vkf_test_operand *bias = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(19));
     vkf_test_operand *residual = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(4, 19));
-    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(4, 19));
+    // A residual has compact rows alone.
+    const uint32_t out_row = order == VKF_RESIDUAL_NONE ? 23 : 19;
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(4, out_row));
     const vkf__layer_norm_args args = {.label = "layer_norm",
                                        .x = SPAN(x),
                                        .out = SPAN(out),
+                                       .out_row = out_row,
                                        .weight = SPAN(weight),
                                        .bias = SPAN(bias),
                                        .residual = SPAN(residual),
@@ -121,6 +132,7 @@ static void run_layer_norm(void **state, vkf_residual_order order)
                                        .rows = 4,
                                        .dim = 19,
                                        .eps = 1e-5f};
+    float rows[4 * 19];
     float *expected = vkf_test_expectation(out);
     vkf__ref_layer_norm(&(vkf__ref_layer_norm_desc){.rows = 4,
                                                     .dim = 19,
@@ -128,9 +140,10 @@ static void run_layer_norm(void **state, vkf_residual_order order)
                                                     .weight = weight->values,
                                                     .bias = bias->values,
                                                     .residual = residual->values,
-                                                    .out = expected,
+                                                    .out = rows,
                                                     .eps = 1e-5f,
                                                     .residual_order = order});
+    spread_rows(rows, 4, 19, out_row, expected);
     if (order == VKF_RESIDUAL_NONE)
         RUN("layer_norm", emit_layer_norm, args, out, expected, LAYER_NORM_MUTATIONS);
     else
@@ -411,6 +424,7 @@ static vkf_status emit_gate(vkf__work *work, const void *args)
 }
 
 static const vkf_test_plant GATE_MUTATIONS[] = {
+    VKF_PLANT(vkf__gate_args, out_row, 5),
     VKF_PLANT(vkf__gate_args, rows, 3),
     VKF_PLANT(vkf__gate_args, dim, 4),
     VKF_PLANT(vkf__gate_args, activation, VKF_ACTIVATION_GELU_ERF),
@@ -420,11 +434,20 @@ static void test_gate_mutations_are_noticed(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(4, 10));
-    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(4, 5));
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(4, 7));
     const vkf__gate_args args = {
-        .label = "gate", .x = SPAN(x), .out = SPAN(out), .rows = 4, .dim = 5, .activation = VKF_ACTIVATION_SILU};
+        .label = "gate",
+        .x = SPAN(x),
+        .out = SPAN(out),
+        .out_row = 7,
+        .rows = 4,
+        .dim = 5,
+        .activation = VKF_ACTIVATION_SILU,
+    };
+    float rows[4 * 5];
     float *expected = vkf_test_expectation(out);
-    vkf__ref_gate(4, 5, VKF_ACTIVATION_SILU, x->values, expected);
+    vkf__ref_gate(4, 5, VKF_ACTIVATION_SILU, x->values, rows);
+    spread_rows(rows, 4, 5, 7, expected);
     RUN("gate", emit_gate, args, out, expected, GATE_MUTATIONS);
 }
 

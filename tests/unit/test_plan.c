@@ -192,6 +192,7 @@ static void test_plan_every_profile_stands_on_the_floor(void **state)
         assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_profile)profile, NULL, 0), VKF_OK);
         vkf__device_plan plan = plan_of(&caps, no_wishes);
         assert_int_equal(plan.enable_storage_16bit, profile != VKF_PROFILE_ANDROID_BASELINE_2022);
+        assert_int_equal(plan.enable_float16, profile != VKF_PROFILE_ANDROID_BASELINE_2022);
         assert_int_equal(plan.enable_int64, profile == VKF_PROFILE_FULL);
         assert_int_equal(plan.caps.max_workgroup_invocations, caps.max_workgroup_invocations);
     }

@@ -103,7 +103,6 @@ static bool has_address(const vkf__kernel *row)
 static uint32_t needs_of_matrix_capability(uint32_t capability)
 {
     switch (capability) {
-    case CAPABILITY_FLOAT16:
     case CAPABILITY_MEMORY_MODEL:
     case CAPABILITY_MATRIX:
         return VKF_NEEDS_MATRIX;
@@ -138,6 +137,8 @@ static bool capability_allowed(const vkf__kernel *row, uint32_t capability)
         return row->needs & VKF_NEEDS_SHUFFLE;
     case CAPABILITY_ADDRESSES:
         return has_address(row);
+    case CAPABILITY_FLOAT16:
+        return row->needs & (VKF_NEEDS_FLOAT16 | VKF_NEEDS_MATRIX);
     case CAPABILITY_INT64:
         return row->needs & VKF_NEEDS_INT64;
     case CAPABILITY_DOT:
@@ -183,6 +184,8 @@ static bool constants_agree(const vkf__kernel *row, const spirv_module *module, 
     return matrix_needs_agree(row, module, out_why) &&
            !differs(out_why, "needs 16-bit storage", (row->needs & VKF_NEEDS_STORAGE_16BIT) != 0,
                     spirv_has_capability(module, CAPABILITY_STORAGE_16BIT)) &&
+           !differs(out_why, "needs 16-bit floats for nothing", 0,
+                    row->needs & VKF_NEEDS_FLOAT16 && !spirv_has_capability(module, CAPABILITY_FLOAT16)) &&
            !differs(out_why, "needs integer dot products", (row->needs & VKF_NEEDS_INTEGER_DOT) != 0,
                     spirv_has_capability(module, CAPABILITY_DOT)) &&
            !differs(out_why, "needs 64-bit integers", (row->needs & VKF_NEEDS_INT64) != 0,
