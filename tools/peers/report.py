@@ -31,9 +31,9 @@ counts. What is noisy took half as long again in the middle as at its best. At b
 all rounds, each side's for itself; where it is far from the median, the machine's speed varied."""
 TEXT_NOTES = """\
 Tokens are those of a random Llama, its weights f16 or in blocks on both sides: %s.
-Each turn is a process of its own, and no time of
-these rows is one between timestamps. Prompt and decode are as each program says: llama-bench warms up before, `vkformer run` does not. A start ends with the process: its driver
-and the loading are in it, and for llama.cpp tools/chroot where vkformer runs outside it. Peak memory is the
+Each turn is a process of its own, and no time of these rows is one between timestamps. Prompt and decode are as each
+program says, and both have run it once before: llama-bench warms up, and vkformer's time is that of the same text's
+second run. A start ends with the process: its driver and the loading are in it, and for llama.cpp tools/chroot where vkformer runs outside it. Peak memory is the
 largest process's, the software device's memory with it. What each token reads are all weights but the embedding's
 other rows; the cache's keys and values do not count. Embeddings go from texts to vectors, tokenizing included: for
 vkformer, what more batches take beyond few, in one process each."""

@@ -1,7 +1,8 @@
 """Text models: whole programs, each in a process of its own, from a text to tokens or to an embedding.
 
 The work is {"op": "text", "phase": ..., ...}; rows.py says which there are. A phase
-  prompt, decode  time of all of the prompt's tokens, or of the new ones, as each program itself measures it
+  prompt, decode  time of all of the prompt's tokens, or of the new ones, as each program itself measures it, once it has
+                  run the same before
   read            the same as decode, with the bytes of the weights that each token needs
   start           from the process's start to its end, one token after the prompt
   peak            the most memory that the process had, the driver's software GPU included
@@ -10,7 +11,6 @@ The work is {"op": "text", "phase": ..., ...}; rows.py says which there are. A p
 import functools
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -23,7 +23,6 @@ from . import llama_directory, provision, stats
 from .places import ROOT, Unavailable, last_words
 
 LIMIT_S = 900
-RATE = re.compile(r"^(prompt|new) +(\d+) tokens +([0-9.]+) ms", re.MULTILINE)
 SIZES = {"d_model": 2048, "layers": 2, "heads": 32, "kv_heads": 8, "ff": 8192, "vocab": 4096}
 WORD = "dog"  # a token of its own in BERT's vocabulary
 READ_MIB = 128  # more than any cache holds, and no more than a buffer may have anywhere
@@ -78,11 +77,6 @@ def wait(process):
         raise
     finally:
         timer.cancel()
-
-
-def rates(stderr):
-    """{"prompt": (tokens, ms), "new": (tokens, ms)} of `vkformer run --timing`."""
-    return {what: (int(tokens), float(ms)) for what, tokens, ms in RATE.findall(stderr)}
 
 
 def parse_sizes(text):
@@ -181,13 +175,13 @@ class Vkformer:
             return self.visit(self.embed_step_ms(work))
         if work["phase"] == "start":
             return self.visit(self.start(work).ms)
-        done = self.generate(work)
         if work["phase"] == "peak":
-            return {"bytes": done.peak_bytes}
+            return {"bytes": self.generate(work).peak_bytes}
+        result = self.results(self.generate(work, times=2))[-1]
         if work["phase"] == "prompt":
-            return self.visit(rates(done.stderr)["prompt"][1])
-        tokens, ms = rates(done.stderr)["new"]
-        ms *= work["new"] / tokens
+            return self.visit(result["prompt_ms"])
+        # The first new token comes with the prompt.
+        ms = result["new_ms"] * work["new"] / (len(result["tokens"]) - 1)
         if work["phase"] == "read":
             return dict(self.visit(ms), bytes=work["new"] * llama_directory.read_bytes(self.models.sizes, work["blocks"]))
         return self.visit(ms)
@@ -196,16 +190,20 @@ class Vkformer:
     def visit(ms):
         return {"wall_ms": ms, "wall_ms_min": ms}
 
-    def generate(self, work, env=()):
+    @staticmethod
+    def results(done):
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def generate(self, work, env=(), times=1):
         text = " ".join("t%d" % (1 + 7 * i % (self.models.sizes["vocab"] - 1)) for i in range(work["prompt"]))
-        done = run_measured(self.place, [self.program, "run", self.models.directory, text, "--dtype", work["dtype"],
-                                         "--max-new-tokens", work["new"], "--context", work["prompt"] + work["new"],
-                                         "--timing", "--json", *(["--quantize", work["blocks"]] if work["blocks"] else [])],
-                            env)
-        found = {what: tokens for what, (tokens, _) in rates(done.stderr).items()}
-        made = len(json.loads(done.stdout)["tokens"])
-        if found.get("prompt") != work["prompt"] or made != work["new"]:
-            raise Unavailable("ran %s tokens, and made %d" % (found.get("prompt"), made))
+        done = run_measured(self.place, [self.program, "run", self.models.directory, "-", "--batch", 1, "--dtype",
+                                         work["dtype"], "--max-new-tokens", work["new"], "--context",
+                                         work["prompt"] + work["new"], "--timing", "--json",
+                                         *(["--quantize", work["blocks"]] if work["blocks"] else [])],
+                            env, text=(text + "\n") * times)
+        made = [(result["prompt_tokens"], len(result["tokens"])) for result in self.results(done)]
+        if made != [(work["prompt"], work["new"])] * times:
+            raise Unavailable("ran and made %s tokens" % made)
         return done
 
     def start(self, work):

@@ -52,7 +52,7 @@ static void print_help(void)
           "                          its parameters alone in 16 bits f32/f16 or f32/bf16\n"
           "  --quantize q8|q4        keep the weights of linear layers in blocks of 32 with a scale\n"
           "  --json                  print {\"text\": ..., \"output\": ...} and more, a line for each text\n"
-          "  --timing                print times on stderr\n"
+          "  --timing                print times on stderr, and with --json those of a text's batch on stdout\n"
           "\n"
           "Of models from text to text:\n"
           "  --max-len N             longest output in tokens, begin and end included (default: the model's)\n"

@@ -21,6 +21,7 @@ typedef struct generation {
     vkf_text *prompts;               // (batch)
     vkf_continuation *continuations; // (batch); without a text: could not be run
     vkf_generation_cost cost;        // of all batches
+    vkf_generation_cost last;        // of the last one
     bool refused;                    // some text could not be run
 } generation;
 
@@ -86,6 +87,14 @@ static uint32_t new_tokens(const generation *g)
     return vkf_generator_context(g->generator) > DEFAULT_NEW_TOKENS ? DEFAULT_NEW_TOKENS : 0;
 }
 
+static void add_cost(vkf_generation_cost *sum, const vkf_generation_cost *cost)
+{
+    sum->prompt_tokens += cost->prompt_tokens;
+    sum->prompt_ns += cost->prompt_ns;
+    sum->new_tokens += cost->new_tokens;
+    sum->new_ns += cost->new_ns;
+}
+
 static vkf_status run_prompts(generation *g, uint32_t first, uint32_t count, uint32_t max_new_tokens)
 {
     const run_options *options = g->options;
@@ -107,10 +116,8 @@ static vkf_status run_prompts(generation *g, uint32_t first, uint32_t count, uin
     };
     vkf_status status = vkf_generator_run(g->generator, &args);
     vkf_progress_end(&progress);
-    g->cost.prompt_tokens += cost.prompt_tokens;
-    g->cost.prompt_ns += cost.prompt_ns;
-    g->cost.new_tokens += cost.new_tokens;
-    g->cost.new_ns += cost.new_ns;
+    add_cost(&g->cost, &cost);
+    add_cost(&g->last, &cost);
     return status;
 }
 
@@ -126,6 +133,7 @@ static vkf_status run_alone(generation *g, uint32_t text)
 // Where one text is too long for the others to run with it, each runs alone.
 static bool run_texts(generation *g, uint32_t count)
 {
+    g->last = (vkf_generation_cost){0};
     vkf_status status = count > 1 ? run_prompts(g, 0, count, new_tokens(g)) : run_alone(g, 0);
     if (status == VKF_ERROR_TOO_LARGE && count > 1) {
         for (uint32_t i = 0; i < count && (status == VKF_OK || status == VKF_ERROR_TOO_LARGE); i++)
@@ -148,7 +156,8 @@ static void put_text(json_t *object, const char *key, const char *text, size_t s
     json_object_set_new(object, key, string ? string : json_null());
 }
 
-static bool print_json(const vkf_text_line *line, const vkf_continuation *continuation)
+// Without a cost no times are told.
+static bool print_json(const vkf_text_line *line, const vkf_continuation *continuation, const vkf_generation_cost *cost)
 {
     static const char *const reasons[VKF_STOP_REASON_COUNT] = {"length", "eos", "context", "caller"};
     json_t *object = json_object(), *ids = json_array();
@@ -161,6 +170,10 @@ static bool print_json(const vkf_text_line *line, const vkf_continuation *contin
             json_array_append_new(ids, json_integer(continuation->ids[i]));
     }
     json_object_set_new(object, "tokens", ids);
+    if (cost) {
+        json_object_set_new(object, "prompt_ms", json_real((double)cost->prompt_ns * 1e-6));
+        json_object_set_new(object, "new_ms", json_real((double)cost->new_ns * 1e-6));
+    }
     return vkf_print_json(object);
 }
 
@@ -170,7 +183,7 @@ static bool print_outputs(generation *g, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         const vkf_continuation *continuation = &g->continuations[i];
         if (g->options->json) {
-            printed = printed && print_json(&g->lines[i], continuation);
+            printed = printed && print_json(&g->lines[i], continuation, g->options->timing ? &g->last : NULL);
             continue;
         }
         if (!streams(g) && continuation->text)
