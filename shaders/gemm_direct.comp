@@ -176,22 +176,16 @@ PLACE advance(PLACE place, uint elements)
 #endif
 
 #if ALONG_N
-// What an invocation reads as one, the neighbouring columns in it, and log2 of an element's bytes.
-#if SAME_TYPE(TYPE_B, f32)
-#define GATHERED_WORD float
-#define GATHERED_BYTES 4
-const uint PAIR = 1;
-const uint GATHERED_SHIFT = 2;
-#elif SAME_TYPE(TYPE_B, f16)
+// What an invocation reads as one, and the neighbouring columns in it; b has 16 bits.
+const uint GATHERED_SHIFT = 1; // log2 of an element's bytes
+#if SAME_TYPE(TYPE_B, f16)
 #define GATHERED_WORD float16_t
 #define GATHERED_BYTES 2
 const uint PAIR = 1;
-const uint GATHERED_SHIFT = 1;
 #else
 #define GATHERED_WORD uint
 #define GATHERED_BYTES 4
 const uint PAIR = 2;
-const uint GATHERED_SHIFT = 1;
 #endif
 layout(buffer_reference, buffer_reference_align = GATHERED_BYTES, std430) readonly buffer gathered_words
 {
@@ -293,8 +287,8 @@ float gathered_load(uint gathered, uint k)
     return a_load(gathered_at[gathered] + (TRANSPOSE_A != 0 ? k * p.lda : k));
 #else
     gathered_words place = gathered_words(gathered_at[gathered / PAIR] + (uint64_t(k * PANEL) << GATHERED_SHIFT));
-    LANE_ELEMENT(GATHERED_WORD, word, place.data, 0)
-#if SAME_TYPE(TYPE_B, f32) || SAME_TYPE(TYPE_B, f16)
+    LANE_ELEMENT(GATHERED_WORD, word, place.data, 0);
+#if SAME_TYPE(TYPE_B, f16)
     return float(word);
 #else
     vec2 pair = UNPACK(word);

@@ -1,6 +1,6 @@
 // Consecutive elements for the invocations of a subgroup, which is the whole workgroup (the registry checks it).
 //
-//   LANE_ELEMENT(type, name, words, first)   declares   type name = words[first + gl_SubgroupInvocationID]
+//   LANE_ELEMENT(type, name, words, first);   declares   type name = words[first + gl_SubgroupInvocationID];
 //
 // Every invocation reads the elements of all and keeps its own. Compilers that keep a subgroup's invocations in a vector
 // register (lavapipe) know gl_SubgroupInvocationID as the constants 0, 1, 2, ..., and make one load of a register out of
@@ -9,11 +9,11 @@
 #ifndef VKF_LANES_GLSL
 #define VKF_LANES_GLSL
 
-#define LANE_ELEMENT(type, name, words, first)                           \
-    type name = words[first];                                            \
+#define LANE_ELEMENT(type, name, words, first)                             \
+    type name = words[first];                                              \
     [[unroll]] for (uint lane_ = 1; lane_ < gl_WorkGroupSize.x; ++lane_) { \
-        type other_ = words[(first) + lane_];                            \
-        name = gl_SubgroupInvocationID == lane_ ? other_ : name;         \
+        type other_ = words[(first) + lane_];                              \
+        name = gl_SubgroupInvocationID == lane_ ? other_ : name;           \
     }
 
 #endif
