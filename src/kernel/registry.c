@@ -509,7 +509,6 @@ const vkf__kernel vkf__kernels[] = {
     GEMM_DIRECT("f32_f32_f32", false, F, F, F, configs),
     GEMM_COLUMNS("f32_f16_f32", HALF_LANES, F, H, F),
     GEMM_DIRECT("f32_f16_f32", true, F, H, F, half_configs),
-    GEMM_COLUMNS("f32_f16p_f32", 0, F, H, F),
     GEMM_DIRECT("f32_f16p_f32", false, F, H, F, half_configs),
     GEMM_COLUMNS("f32_bf16p_f32", 0, F, B, F),
     GEMM_DIRECT("f32_bf16p_f32", false, F, B, F, half_configs),

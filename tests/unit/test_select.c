@@ -100,11 +100,12 @@ static void test_select_weights_in_panels_on_processors(void **state)
     assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_address_n.f32_f16_f32", "32x32s4");
     caps.subgroup_size = 8;
     assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_address_n.f32_f16_f32", "32x64");
-    caps.shader_float16 = false;
-    assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_address_n.f32_f16p_f32", "32x64");
     caps.subgroup_size = 16;
     assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_address.f32_f16_f32", "128x64x4");
     caps.subgroup_size = 8;
+    caps.shader_float16 = false;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_address.f32_f16_f32", "128x64x4");
+    caps.shader_float16 = true;
     caps.shader_int64 = false;
     assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_address.f32_f16_f32", "128x64x4");
     caps.buffer_device_address = false;
