@@ -6,10 +6,8 @@
 // Where rows are few, elements are taken apart, but never put together: the sum of a * q is multiplied by the scale once
 // in TILE_K steps, and the minimum by the sum of a.
 //
-// SOURCE = storage, or address: a and b by device address. Made for compilers that keep an invocation's lanes in a
-// vector register (lavapipe), as gemm_direct.comp is: with one part all lanes of a workgroup are at the same k, and a is
-// read uniformly. The loops test at their end, because lavapipe runs a top-tested loop's body once more with all lanes
-// off, uniform loads included; and its older versions end an invocation's loops after 65,535 iterations in all.
+// With one part all lanes of a workgroup are at the same k, and a is read uniformly: for compilers that keep them in a
+// vector register (lavapipe), see gemm_direct.comp, which says why loops are do-while, too.
 //
 // Invariants (the registry checks them): TILE_K is 8, 16 or 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N is a multiple
 // of 32, and the local size is TILE_N / 4 times a power of two, the parts; rows of a begin at multiples of four elements.
@@ -18,19 +16,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-
-#define SOURCE_ID_storage 1
-#define SOURCE_ID_address 2
-#define SOURCE_ID(source) SOURCE_ID_EXPAND(source)
-#define SOURCE_ID_EXPAND(source) (SOURCE_ID_##source)
-#if SOURCE_ID(SOURCE) == SOURCE_ID_address
-#define BY_ADDRESS 1
-#extension GL_EXT_buffer_reference : require
-#extension GL_EXT_buffer_reference_uvec2 : require
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-#else
-#define BY_ADDRESS 0
-#endif
 
 #include "include/storage.glsl"
 #include "shared/blocks.h"
@@ -49,13 +34,7 @@ layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
 layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
-layout(push_constant) uniform offsets_block
-{
-    uint a_offset, b_offset, d_offset, bias_offset;
-#if BY_ADDRESS
-    uvec2 a_address, b_address;
-#endif
-};
+layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
 
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 
@@ -67,84 +46,13 @@ const uint BLOCK = 8; // steps of k whose elements are taken apart for all rows
 const bool SCALED = THREAD_M > 2;
 const uint CHAINS = THREAD_M == 1 ? 2 : 1; // in which a sum is taken: short ones overlap
 
-#if BY_ADDRESS
-layout(buffer_reference, buffer_reference_align = 16, std430) readonly buffer b_words { uvec4 quads[]; };
-#define PLACE uint64_t
-#if SAME_TYPE(TYPE_A, f32)
-layout(buffer_reference, buffer_reference_align = 4, std430) readonly buffer a_words { float values[]; };
-#else
-layout(buffer_reference, buffer_reference_align = 4, std430) readonly buffer a_words { uint pairs[]; };
-#endif
-
-PLACE a_place(uint element)
-{
-    return packUint2x32(a_address) + (uint64_t(element) << (SAME_TYPE(TYPE_A, f32) ? 2 : 1));
-}
-
-// Elements i .. i + 3 behind a place.
-vec4 a_quad(PLACE place, uint i)
-{
-    a_words a = a_words(place);
-#if SAME_TYPE(TYPE_A, f32)
-    return vec4(a.values[i], a.values[i + 1], a.values[i + 2], a.values[i + 3]);
-#else
-    return vec4(unpackHalf2x16(a.pairs[i / 2]), unpackHalf2x16(a.pairs[i / 2 + 1]));
-#endif
-}
-
-PLACE tile_place(uint quad)
-{
-    return packUint2x32(b_address) + (uint64_t(quad) << 4);
-}
-
-uvec4 b_quad(PLACE place, uint i)
-{
-    return b_words(place).quads[i];
-}
-
-// Quad first + lane of each lane. Within one panel all lanes read those of all, and each keeps its own: cheaper than a
-// gather, see gemm_direct.comp.
-uvec4 b_lane_quad(PLACE place, uint first, uint lane)
-{
-    if (TILE_N != PANEL)
-        return b_quad(place, first + lane);
-    uvec4 quad = b_quad(place, first);
-    [[unroll]] for (uint i = 1; i < PANEL / 4; ++i) {
-        uvec4 other = b_quad(place, first + i); // whatever the lane: a condition for each would cost more
-        quad = lane == i ? other : quad;
-    }
-    return quad;
-}
-#else
 READ_QUADS(TYPE_A, VKF_GEMM_BINDING_A, a)
 layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uvec4 b_data[]; };
-#define PLACE uint
 
-PLACE a_place(uint element)
-{
-    return element;
-}
-
-vec4 a_quad(PLACE place, uint i)
-{
-    return a_load4(place + i);
-}
-
-PLACE tile_place(uint quad)
-{
-    return b_offset / 4 + quad;
-}
-
-uvec4 b_quad(PLACE place, uint i)
+uvec4 b_quad(uint place, uint i)
 {
     return b_data[place + i];
 }
-
-uvec4 b_lane_quad(PLACE place, uint first, uint lane)
-{
-    return b_quad(place, first + lane);
-}
-#endif
 
 #include "include/product_store.glsl"
 #include "include/block_columns.glsl"
@@ -168,10 +76,10 @@ problem entry_problem(uint entry)
 
 // Elements k .. k + BLOCK - 1 of a tile, of the lane's columns; with their scales and minimums where they are SCALED, and
 // raised (blocks_raised()) where they are not.
-void read_block(PLACE tile, uint lane, uint k, vec4 scale, vec4 minimum, out vec4 values[BLOCK])
+void read_block(uint tile, uint lane, uint k, vec4 scale, vec4 minimum, out vec4 values[BLOCK])
 {
     [[unroll]] for (uint first = 0; first < BLOCK; first += WORD_ELEMENTS) {
-        uvec4 words = b_lane_quad(tile, (HEAD_WORDS + (k + first) / WORD_ELEMENTS * PANEL) / 4, lane);
+        uvec4 words = b_quad(tile, (HEAD_WORDS + (k + first) / WORD_ELEMENTS * PANEL) / 4 + lane);
         [[unroll]] for (uint i = 0; i < WORD_ELEMENTS; ++i) {
             [[unroll]] for (uint c = 0; c < 4; ++c)
                 values[first + i][c] = blocks_raised(words[c], i);
@@ -185,14 +93,14 @@ void read_block(PLACE tile, uint lane, uint k, vec4 scale, vec4 minimum, out vec
 void add_steps(problem e, uint row, uint k, uint panel, uint lane)
 {
     uint tile_index = panel * (p.ldb / (PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
-    PLACE tile = tile_place(tile_index * (TILE_WORDS / 4));
+    uint tile = b_offset / 4 + tile_index * (TILE_WORDS / 4);
     vec4 scale, minimum;
     read_head(tile, lane, scale, minimum);
-    PLACE a_rows[THREAD_M];
+    uint a_rows[THREAD_M];
     vec4 products[CHAINS * THREAD_M];
     float a_sums[THREAD_M];
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-        a_rows[i] = a_place(e.a + min(row + i, p.m - 1) * p.lda + k);
+        a_rows[i] = e.a + min(row + i, p.m - 1) * p.lda + k;
         [[unroll]] for (uint chain = 0; chain < CHAINS; ++chain)
             products[chain * THREAD_M + i] = SCALED && chain == 0 ? sum[i] : vec4(0.0);
         a_sums[i] = 0.0;
@@ -202,7 +110,7 @@ void add_steps(problem e, uint row, uint k, uint panel, uint lane)
         read_block(tile, lane, k % VKF_BLOCKS_DEPTH + first, scale, minimum, values);
         [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
             [[unroll]] for (uint quad = 0; quad < BLOCK; quad += 4) {
-                vec4 a_value = a_quad(a_rows[i], first + quad);
+                vec4 a_value = a_load4(a_rows[i] + first + quad);
                 [[unroll]] for (uint c = 0; c < 4; ++c) {
                     uint at = c % CHAINS * THREAD_M + i;
                     float factor = SCALED ? a_value[c] : a_value[c] * blocks_lowering((quad + c) % WORD_ELEMENTS);

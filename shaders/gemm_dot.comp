@@ -48,8 +48,7 @@ const uint DEPTH = VKF_BLOCKS_DEPTH;
 const uint A_QUADS = VKF_QUANTIZE_ROWS_WORDS / 4; // of a block
 const uint WORDS = DEPTH / 4;                     // of a block's bytes
 
-#define PLACE uint
-uvec4 b_quad(PLACE place, uint i)
+uvec4 b_quad(uint place, uint i)
 {
     return b_data[place + i];
 }

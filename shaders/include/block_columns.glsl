@@ -1,6 +1,6 @@
 // A few rows by a weight in blocks, where lanes have four neighbouring columns each and share out k: heads of the columns,
 // and the way of sums to d. Included where THREAD_M, TILE_M and TILE_N are declared, product_store.glsl and blocks.glsl are
-// included, and uvec4 b_quad(PLACE place, uint i) reads b.
+// included, and uvec4 b_quad(uint place, uint i) reads b.
 #ifndef VKF_BLOCK_COLUMNS_GLSL
 #define VKF_BLOCK_COLUMNS_GLSL
 
@@ -13,7 +13,7 @@ shared vec4 partial[PARTS > 1 ? PARTS * OUTPUTS / 4 : 1]; // (parts, TILE_M, TIL
 vec4 sum[THREAD_M];
 
 // Scales of the lane's four columns, and their minimums.
-void read_head(PLACE tile, uint lane, out vec4 scale, out vec4 minimum)
+void read_head(uint tile, uint lane, out vec4 scale, out vec4 minimum)
 {
     if (BLOCKS_Q8) {
         uvec4 eight = b_quad(tile, lane / 2);

@@ -400,15 +400,16 @@ static const vkf__config roof_configs[] = {
         .params_bytes = sizeof(struct vkf_gemm_params), .tile_count = 5, .configs = list, .config_count = COUNT(list), \
         .shared_bytes = shared, .valid = check, __VA_ARGS__                                                            \
     }
-#define GEMM_BLOCKS_DIRECT(shader, suffix, of, need, a, b, d, list, access, order)                        \
-    GEMM_BLOCKS_ROW(shader, suffix, of, need, a, b, d, list, gemm_blocks_valid, gemm_blocks_shared_bytes, \
-                    .operands = access, .quads = true, .spec_count = VKF_GEMM_SPEC_COUNT, .rank = order)
-#define GEMM_BLOCKS(suffix, of, need, a, b, d)                                                           \
-    GEMM_BLOCKS_ROW("gemm_tile_blocks", suffix, of, need, a, b, d, gemm_configs, gemm_tile_blocks_valid, \
-                    gemm_shared_bytes, .splits = true, .spec_count = VKF_GEMM_SPLIT_SPEC_COUNT),         \
-        GEMM_BLOCKS_DIRECT("gemm_blocks_address", suffix, of, VKF_NEEDS_INT64 | (need), a, b, d,         \
-                           gemm_blocks_address_configs, AB_ADDRESS, rank_address),                       \
-        GEMM_BLOCKS_DIRECT("gemm_blocks", suffix, of, need, a, b, d, gemm_blocks_configs, ALL_STORAGE, rank_blocks)
+#define GEMM_BLOCKS(suffix, of, need, a, b, d)                                                                     \
+    GEMM_BLOCKS_ROW("gemm_tile_blocks", suffix, of, need, a, b, d, gemm_configs, gemm_tile_blocks_valid,           \
+                    gemm_shared_bytes, .splits = true, .spec_count = VKF_GEMM_SPLIT_SPEC_COUNT),                   \
+        GEMM_BLOCKS_ROW("gemm_blocks_address", suffix, of, VKF_NEEDS_INT64 | VKF_NEEDS_SUBGROUP | (need), a, b, d, \
+                        gemm_blocks_address_configs, gemm_blocks_address_valid, NULL, .operands = AB_ADDRESS,      \
+                        .quads = true, .spec_count = VKF_GEMM_SPEC_COUNT, .subgroup_size = workgroup_subgroup,     \
+                        .rank = rank_address),                                                                     \
+        GEMM_BLOCKS_ROW("gemm_blocks", suffix, of, need, a, b, d, gemm_blocks_configs, gemm_blocks_valid,          \
+                        gemm_blocks_shared_bytes, .quads = true, .spec_count = VKF_GEMM_SPEC_COUNT,                \
+                        .rank = rank_blocks)
 #define BLOCKS(q, type)                                                                                             \
     GEMM_BLOCKS("f32_" q "_f32", "f32_f32", 0, F, type, F), GEMM_BLOCKS("f16_" q "_f32", "f16_f32", 0, H, type, F), \
         GEMM_BLOCKS("f16_" q "_f16", "f16_f16", VKF_NEEDS_STORAGE_16BIT, H, type, H),                               \

@@ -108,18 +108,34 @@ static const vkf__config gemm_blocks_configs[] = {
     {.name = "8x32", .local_size = 8, .tile = {8, 32, 8, 8, 4}},
 };
 
-// By address, on processors alone.
+// By address, on processors alone: a workgroup is a subgroup of eight, or else of four. Longer chains of multiply-adds than
+// tile k = 8 are slower where rows are many, and so are more of them than fit into what a processor keeps decoded.
 static const vkf__config gemm_blocks_address_configs[] = {
-    {.name = "rows1", .local_size = 8, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
-    {.name = "rows2", .local_size = 8, .tile = {2, 32, 32, 2, 4}, .max_m = 2},
-    {.name = "rows4", .local_size = 8, .tile = {4, 32, 32, 4, 4}, .max_m = 4},
-    {.name = "rows8", .local_size = 8, .tile = {8, 32, 32, 8, 4}, .max_m = 8},
-    {.name = "32x32x8", .local_size = 8, .tile = {32, 32, 8, 32, 4}, .min_m = 24},
-    {.name = "16x32x32", .local_size = 8, .tile = {16, 32, 32, 16, 4}, .min_m = 9},
-    {.name = "64x32x8", .local_size = 8, .tile = {64, 32, 8, 64, 4}, .min_m = 64},
-    {.name = "32x64", .local_size = 16, .tile = {32, 64, 16, 32, 4}, .min_m = 24},
-    {.name = "16x32", .local_size = 8, .tile = {16, 32, 16, 16, 4}},
+    {.name = "rows1", .local_size = 8, .tile = {1, 64, 32, 1, 8}, .max_m = 1},
+    {.name = "rows2", .local_size = 8, .tile = {2, 64, 32, 2, 8}, .max_m = 2},
+    {.name = "rows4", .local_size = 8, .tile = {4, 64, 32, 4, 8}, .max_m = 4},
+    {.name = "rows8", .local_size = 8, .tile = {8, 64, 8, 8, 8}, .max_m = 8},
+    {.name = "16x64", .local_size = 8, .tile = {16, 64, 8, 16, 8}},
+    {.name = "32x64", .local_size = 8, .tile = {32, 64, 8, 32, 8}, .min_m = 24},
+    {.name = "32x32", .local_size = 8, .tile = {32, 32, 8, 32, 4}, .min_m = 24},
+    {.name = "rows1of4", .local_size = 4, .tile = {1, 32, 32, 1, 8}, .max_m = 1},
+    {.name = "rows4of4", .local_size = 4, .tile = {4, 32, 32, 4, 8}, .max_m = 4},
+    {.name = "16x32of4", .local_size = 4, .tile = {16, 32, 8, 16, 8}},
 };
+
+static bool gemm_blocks_address_valid(const vkf__config *config)
+{
+    const uint32_t *t = config->tile;
+    return config->local_size > 0 && VKF_GEMM_PANEL % config->local_size == 0 && t[3] > 0 && t[0] == t[3] && t[4] > 0 &&
+           t[1] == config->local_size * t[4] && t[1] % VKF_GEMM_PANEL == 0 &&
+           (t[2] == 8 || t[2] == 16 || t[2] == VKF_BLOCKS_DEPTH);
+}
+
+// A workgroup is one subgroup.
+static uint32_t workgroup_subgroup(const vkf__config *config)
+{
+    return config->local_size;
+}
 
 static uint32_t gemm_blocks_parts(const vkf__config *config)
 {

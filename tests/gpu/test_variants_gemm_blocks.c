@@ -35,9 +35,8 @@ static const struct variant {
     {"gemm_dot.", F32_Q8},
     {"gemm_dot_tile.", F32_Q4},
     {"gemm_blocks_address.", EVERY_TYPE},
-    {"gemm_blocks_address.f32_q8_f32/16x32x32", F32_Q8},
-    {"gemm_blocks_address.f32_q4_f32/64x32x8", F32_Q4},
     {"gemm_blocks_address.f32_q8_f32/32x64", F32_Q8},
+    {"gemm_blocks_address.f32_q4_f32/32x32", F32_Q4},
 };
 
 static const uint32_t SHAPES[][3] = {
