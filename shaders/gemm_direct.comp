@@ -191,7 +191,7 @@ layout(buffer_reference, buffer_reference_align = GATHERED_BYTES, std430) readon
 {
     GATHERED_WORD data[];
 };
-const uint UNIFORM_PLACES = 1;
+const uint UNIFORM_PLACES = THREAD_M;
 #else
 READ(TYPE_A, VKF_GEMM_BINDING_A, a)
 const uint PAIR = 1;
@@ -206,7 +206,7 @@ uint64_t gathered_at[GATHERED / PAIR]; // addresses: row 0 of what the workgroup
 #else
 uint gathered_at[GATHERED]; // first element of each gathered row
 #endif
-PLACE uniform_at[UNIFORM_PLACES]; // along m: each panel's row k; along n: a's first element
+PLACE uniform_at[UNIFORM_PLACES]; // along m: each panel's row k; along n: each row's first element
 
 // The invocation's rows i < THREAD_M and columns j < THREAD_N in d, and where their sum is kept.
 uint row_of(uint i)
@@ -231,7 +231,10 @@ void find_operands(uint a_first, uint b_first)
 #if ALONG_N
     row_first = gl_WorkGroupID.y * TILE_M;
     col_first = gl_WorkGroupID.x * TILE_N + gl_SubgroupInvocationID * PAIR;
-    uniform_at[0] = advance(first_place(), a_first);
+    [[unroll]] for (uint i = 0; i < UNIFORM_PLACES; ++i) {
+        uint row = min(row_of(i), p.m - 1);
+        uniform_at[i] = advance(first_place(), a_first + (TRANSPOSE_A != 0 ? row : row * p.lda));
+    }
     [[unroll]] for (uint g = 0; g < GATHERED / PAIR; ++g) {
         uint col = gl_WorkGroupID.x * TILE_N + g * (gl_WorkGroupSize.x * PAIR);
         uint first = b_first + min(col / PANEL, last_panel) * p.ldb + col % PANEL;
@@ -255,8 +258,7 @@ void find_operands(uint a_first, uint b_first)
 // Where row k of a's row number uniform_index lies.
 PLACE uniform_row(uint uniform_index, uint k)
 {
-    uint row = min(row_of(uniform_index), p.m - 1);
-    return advance(uniform_at[0], TRANSPOSE_A != 0 ? k * p.lda + row : row * p.lda + k);
+    return advance(uniform_at[uniform_index], TRANSPOSE_A != 0 ? k * p.lda : k);
 }
 
 float uniform_load(PLACE place, uint uniform_index, uint step)
@@ -330,7 +332,7 @@ void add_steps(uint k, uint first, uint count)
     }
 }
 
-// Uniform places along n are found from k, those along m move with it.
+// Uniform places along n are those of rows, those along m move with k.
 void move_uniform(uint steps)
 {
 #if !ALONG_N

@@ -293,7 +293,7 @@ static const vkf__config roof_configs[] = {
         .b_layouts = 1u << VKF_GEMM_B_PANELS, .transposes_a = true, .params_bytes = sizeof(struct vkf_gemm_params), \
         .spec_count = VKF_GEMM_SPEC_COUNT, .tile_count = 5, .configs = gemm_address_n_configs,                      \
         .config_count = COUNT(gemm_address_n_configs), .valid = gemm_columns_valid, .rank = rank_address_n,         \
-        .subgroup_size = whole_workgroup                                                                            \
+        .subgroup_size = workgroup_subgroup                                                                         \
     }
 #define HALF_LANES (VKF_NEEDS_STORAGE_16BIT | VKF_NEEDS_FLOAT16)
 #define B_ADDRESS TYPES(VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS)

@@ -229,12 +229,6 @@ static const vkf__config gemm_address_n_configs[] = {
     {.name = "32x32s4", .local_size = 4, .tile = {32, 32, 8, 32, 8}},
 };
 
-// Where invocations know each other by their place in a subgroup.
-static uint32_t whole_workgroup(const vkf__config *config)
-{
-    return config->local_size;
-}
-
 static bool gemm_columns_valid(const vkf__config *config)
 {
     const uint32_t *t = config->tile;

@@ -1,8 +1,6 @@
 // Every kernel for products with weights in blocks that this device may use, asked for in turn, against the reference.
 //
-// Bounds as in test_op_gemm_blocks.c. Compiling the configs that are no default takes most of the time, and the self-test
-// runs them too: they are for VKF_TEST_ALL=1.
-#include <stdlib.h>
+// Bounds as in test_op_gemm_blocks.c.
 #include <string.h>
 
 #include "kernel/context.h"
@@ -90,13 +88,9 @@ static void check_kernel(vkf_test_ops *ops, const char *name)
 
 static void test_blocks_by_every_variant(void **state)
 {
-    const char *all = getenv("VKF_TEST_ALL");
-    bool in_full = all && strcmp(all, "1") == 0;
     (void)vkf_test_ops_of(state);
     for (size_t i = 0; i < COUNT_OF(VARIANTS); i++) {
         vkf_test_ops ops;
-        if (VARIANTS[i].type != EVERY_TYPE && !in_full)
-            continue;
         if (vkf_test_ops_open_variant(&ops, VARIANTS[i].name)) {
             ops.aligned = true;
             run_shapes(&ops, VARIANTS[i].type);
