@@ -84,7 +84,7 @@ vec2 read_head(uint64_t tile, uint column)
 {
     b_words head = b_words(tile);
     if (!BLOCKS_Q8) {
-        LANE_ELEMENT(uint, pair, head.words, column)
+        LANE_ELEMENT(uint, pair, head.words, column);
         return unpackHalf2x16(pair);
     }
     uint pair = head.words[column / 2]; // the same, but that two invocations share a word
@@ -99,7 +99,7 @@ vec2 read_head(uint64_t tile, uint column)
 uint read_word(uint64_t place, uint steps, uint column)
 {
     b_words word_rows = b_words(place);
-    LANE_ELEMENT(uint, word, word_rows.words, steps / WORD_ELEMENTS * PANEL + column)
+    LANE_ELEMENT(uint, word, word_rows.words, steps / WORD_ELEMENTS * PANEL + column);
     return word;
 }
 
