@@ -132,7 +132,7 @@ const uint CHAINS = GATHERED < 4 ? 2 : 1;
 layout(buffer_reference, buffer_reference_align = WORD_BYTES, std430) readonly buffer uniform_words { WORD words[]; };
 #define WORD_AT(place, i) uniform_words(place).words[i]
 #if ALONG_N
-// A new address for every row and block of k: cheap in 64-bit arithmetic alone.
+// A new address for every row's block of k: cheap in 64-bit arithmetic alone.
 #define PLACE uint64_t
 
 PLACE first_place()
@@ -255,7 +255,7 @@ void find_operands(uint a_first, uint b_first)
 }
 
 #if ALONG_N
-// Where row k of a's row number uniform_index lies.
+// Where step k of a's row number uniform_index lies.
 PLACE uniform_row(uint uniform_index, uint k)
 {
     return advance(uniform_at[uniform_index], TRANSPOSE_A != 0 ? k * p.lda : k);

@@ -109,7 +109,7 @@ static const vkf__config gemm_blocks_configs[] = {
 };
 
 // By address, on processors alone: a workgroup is a subgroup of eight, or else of four. Longer chains of multiply-adds than
-// tile k = 8 are slower where rows are many, and so are more of them than fit into what a processor keeps decoded.
+// tile k = 8 are slower where rows are many.
 static const vkf__config gemm_blocks_address_configs[] = {
     {.name = "rows1", .local_size = 8, .tile = {1, 64, 32, 1, 8}, .max_m = 1},
     {.name = "rows2", .local_size = 8, .tile = {2, 64, 32, 2, 8}, .max_m = 2},
