@@ -29,7 +29,7 @@ static int32_t causal_offset(const vkf__attention_block *block, const vkf__atten
 {
     if (block->mask.causal == VKF_CAUSAL_BOTTOM_RIGHT)
         return (int32_t)((int64_t)sizes->key_len - sizes->query_len + block->ahead);
-    return (int32_t)(sizes->key_past + block->ahead);
+    return (int32_t)(sizes->query_past + block->ahead);
 }
 
 static vkf_status emit_head_mean(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,

@@ -58,11 +58,18 @@ typedef struct vkf__attention_io {
 
 typedef struct vkf__attention_sizes {
     uint32_t batch;
-    uint32_t query_len; // L
-    uint32_t key_len;   // S: keys attended to, cached ones included, bias_kv and zero_attn not
-    uint32_t key_new;   // keys projected in this run: S without a cache; 0 when the cache holds all of them
-    uint32_t key_past;  // place of the first new key in the cache
+    uint32_t query_len;  // L
+    uint32_t key_len;    // S: keys attended to, cached ones included, bias_kv and zero_attn not
+    uint32_t key_new;    // keys projected in this run: S without a cache; 0 when the cache holds all of them
+    uint32_t key_past;   // place of the first new key in the cache
+    uint32_t query_past; // place of the first query among the keys; of self attention
 } vkf__attention_sizes;
+
+// Without a cache.
+static inline vkf__attention_sizes vkf__uncached(uint32_t batch, uint32_t query_len, uint32_t key_len)
+{
+    return (vkf__attention_sizes){.batch = batch, .query_len = query_len, .key_len = key_len, .key_new = key_len};
+}
 
 VKF_MUST_CHECK vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block *block,
                                                     const vkf__attention_io *io, const vkf__attention_sizes *sizes);

@@ -65,8 +65,8 @@ static vkf_status emit_transformer(vkf_layer *layer, const vkf_layer_sizes *size
                   .key_mask = layer->ports[VKF_PORT_MEMORY_KEY_MASK],
                   .key = layer->ports[VKF_PORT_MEMORY]},
     };
-    const vkf__attention_sizes self = {sizes->batch, sizes->query_len, sizes->query_len, sizes->query_len, 0};
-    const vkf__attention_sizes cross = {sizes->batch, sizes->query_len, sizes->key_len, sizes->key_len, 0};
+    const vkf__attention_sizes self = vkf__uncached(sizes->batch, sizes->query_len, sizes->query_len);
+    const vkf__attention_sizes cross = vkf__uncached(sizes->batch, sizes->query_len, sizes->key_len);
     if (norm_takes_input(layer))
         io.input = layer->ports[VKF_PORT_QUERY];
     else
@@ -93,7 +93,7 @@ static vkf_status emit_attention(vkf_layer *layer, const vkf_layer_sizes *sizes)
         .weights_per_head = ports[VKF_PORT_WEIGHTS_PER_HEAD],
     };
     uint32_t keys = self ? sizes->query_len : sizes->key_len;
-    const vkf__attention_sizes attention = {sizes->batch, sizes->query_len, keys, keys, 0};
+    const vkf__attention_sizes attention = vkf__uncached(sizes->batch, sizes->query_len, keys);
     return vkf__emit_attention_block(&layer->work, &layer->desc.attention, &io, &attention);
 }
 

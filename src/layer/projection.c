@@ -245,26 +245,33 @@ static vkf__projected in_cache(const vkf__span *cache, uint32_t width, uint32_t 
     return (vkf__projected){.span = *cache, .width = width, .row = width, .stride = cache_len};
 }
 
-// Normalises and rotates the heads of `x`, to `out` from its row `first` on.
-static vkf_status emit_turn(vkf__work *work, const vkf__attention_block *block, const char *label,
-                            const vkf__span *weight, const vkf__attention_sizes *sizes, const vkf__projected *x,
-                            const vkf__projected *out, uint32_t first)
+// Rows of each sequence whose heads are turned.
+typedef struct head_turn {
+    const char *label;
+    vkf__span weight;
+    uint32_t len, first_position;
+    uint32_t out_first; // row
+} head_turn;
+
+// Normalises and rotates the heads of `x`, to `out`.
+static vkf_status emit_turn(vkf__work *work, const vkf__attention_block *block, const head_turn *of, uint32_t batch,
+                            const vkf__projected *x, const vkf__projected *out)
 {
     const vkf__rotary_args rotary = {
-        .label = label,
+        .label = of->label,
         .x = x->span,
         .out = out->span,
         .table = block->rotary,
-        .weight = *weight,
-        .batch = sizes->batch,
-        .len = sizes->query_len,
+        .weight = of->weight,
+        .batch = batch,
+        .len = of->len,
         .heads = x->width / block->head_dim,
         .head_dim = block->head_dim,
         .rotary_dim = block->rotary_dim,
-        .first_position = sizes->key_past,
+        .first_position = of->first_position,
         .x_batch = x->stride * x->row,
         .x_row = x->row,
-        .out_first = first * out->row,
+        .out_first = of->out_first * out->row,
         .out_batch = out->stride * out->row,
         .out_row = out->row,
         .eps = block->norm_eps,
@@ -278,8 +285,10 @@ static vkf_status emit_turns(vkf__work *work, const vkf__attention_block *block,
     vkf_status status = VKF_OK;
     bool cached = vkf__present(&io->cache_k);
     const vkf__projected k = cached ? in_cache(&io->cache_k, made->k.width, io->cache_len) : made->k;
-    VKF_TRY(emit_turn(work, block, "q_rotary", &block->q_norm, sizes, &made->q, &made->q, 0));
-    VKF_TRY(emit_turn(work, block, "k_rotary", &block->k_norm, sizes, &made->k, &k, cached ? sizes->key_past : 0));
+    const head_turn of_q = {"q_rotary", block->q_norm, sizes->query_len, sizes->query_past, 0};
+    const head_turn of_k = {"k_rotary", block->k_norm, sizes->key_new, sizes->key_past, cached ? sizes->key_past : 0};
+    VKF_TRY(emit_turn(work, block, &of_q, sizes->batch, &made->q, &made->q));
+    VKF_TRY(emit_turn(work, block, &of_k, sizes->batch, &made->k, &k));
     made->k = k;
 fail:
     return status;

@@ -93,10 +93,15 @@ static vkf_status emit_self(vkf__work *work, const vkf__transformer_block *block
     uint32_t rows = sizes->batch * sizes->query_len;
     bool arrives = vkf__present(&io->input);
     vkf__attention_io self = io->self;
-    vkf__rows input;
+    vkf__rows input, context;
     VKF_TRY(begin_block(work, block, 0, arrives ? &io->input : &io->x, rows, &input));
-    self.query = self.key = self.value = input.span;
-    self.query_row = self.key_row = input.row;
+    context = input;
+    if (vkf__present(&io->context))
+        VKF_TRY(begin_block(work, block, 0, &io->context, sizes->batch * sizes->key_new, &context));
+    self.query = input.span;
+    self.query_row = input.row;
+    self.key = self.value = context.span;
+    self.key_row = context.row;
     self.out = io->x;
     self.accumulate = !arrives;
     work->prefix = "self_attn.";

@@ -29,8 +29,10 @@ vkf__transformer_block vkf__transformer_block_of(const vkf_transformer_layer_des
 
 // The masks, caches and weights of one attention inside a layer; query, key, value and out are the layer's business.
 typedef struct vkf__transformer_io {
-    vkf__span x;             // (B, L, d_model): the residual stream, read and written
-    vkf__span input;         // where the stream comes from, read alone; absent: it is in x. Of post-norm layers
+    vkf__span x;     // (B, L, d_model): the residual stream, read and written
+    vkf__span input; // where the stream comes from, read alone; absent: it is in x. Of post-norm layers
+    // Where x is the stream of some positions alone: that of all, (B, key_new, d_model), which give keys and values
+    vkf__span context;
     vkf__attention_io self;  // masks and cache
     vkf__attention_io cross; // masks, cache and weights; key is the memory
 } vkf__transformer_io;

@@ -4,7 +4,8 @@
 //   ENCODE  embedding, encoder layers, final norm or pooling; leaves the memory (B, S, d_model)
 //   DECODE  embedding, decoder layers over whole targets, final norm and projection
 //   STEP    the same for one new token per sequence, recorded apart because its best kernels are others
-// A DECODER has no ENCODE; its DECODE runs a part of a prompt, behind what is in the cache.
+// A DECODER has no ENCODE; its DECODE runs a part of a prompt, behind what is in the cache. From its last layer on only
+// positions that get logits are worked on: the others leave keys and values there.
 // DECODE and STEP share the key/value caches. Keys and values of the memory are projected in the first run after an
 // encode and kept: later runs skip these dispatches through an empty grid, in the same command buffer.
 #ifndef VKF_MODEL_SESSION_H
@@ -71,6 +72,8 @@ typedef struct vkf__session_spans {
     vkf__span moves;  // (R * 3 / 2, 2) i32, host-visible: see op/reorder.h; absent without beams
     vkf__span top;    // (R, candidates, 2) f32, host-visible: see op/top.h; absent without beams
     vkf__span hidden; // (B, T, d_model), or (R, 1, d_model)
+    // (B, logit_rows, d_model): hidden of the positions that get logits, from the last layer of a DECODE on; of DECODERs
+    vkf__span logit_hidden;
     vkf__span embeddings; // (B, d_model) f32; of encoders
     vkf__span logits;     // (B, max_logit_rows, target_vocab) f32, or (R, 1, target_vocab)
     vkf__span source_mask, source_key_mask;

@@ -53,6 +53,8 @@ static void lay_out_state(vkf_session *session, region *r)
     if (!decoder)
         s->memory = append(r, dtype, b, source, d);
     s->hidden = append(r, dtype, b, larger(desc->max_prompt_len, desc->max_beams), d);
+    if (decoder)
+        s->logit_hidden = append(r, dtype, b, larger(desc->max_logit_rows, 1), d);
     if (config->kind == VKF_MODEL_SEQ2SEQ || decoder)
         s->logits = append(r, VKF_DTYPE_F32, b, larger(desc->max_logit_rows, desc->max_beams), config->target_vocab);
     if (config->kind == VKF_MODEL_ENCODER)

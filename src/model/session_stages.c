@@ -291,7 +291,7 @@ static vkf_status emit_encoder(vkf_session *session, vkf__stage *stage, const vk
                  .bias_head = session->desc.max_source_len * session->desc.max_source_len,
                  .bias_row = session->desc.max_source_len},
     };
-    const vkf__attention_sizes self = {sizes->batch, sizes->source_len, sizes->source_len, sizes->source_len, 0};
+    const vkf__attention_sizes self = vkf__uncached(sizes->batch, sizes->source_len, sizes->source_len);
     return vkf__emit_encoder_layer(&stage->work, &block, &io, &self);
 }
 
@@ -330,6 +330,32 @@ fail:
     return status;
 }
 
+static bool is_prompt(const vkf_session *session, const vkf__stage *stage)
+{
+    return session->model->config.kind == VKF_MODEL_DECODER && stage->group == VKF_STAGES_DECODE;
+}
+
+// From the stream of a prompt's positions, the last ones of each sequence.
+static vkf_status emit_logit_hidden(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    uint32_t d = session->model->config.d_model;
+    const vkf__copy_args copy = {
+        .label = "logit_hidden",
+        .x = session->spans.hidden,
+        .out = session->spans.logit_hidden,
+        .outer = sizes->batch,
+        .rows = sizes->logit_rows,
+        .cols = d,
+        .x_first = (sizes->target_len - sizes->logit_rows) * d,
+        .x_outer = sizes->target_len * d,
+        .x_row = d,
+        .out_outer = sizes->logit_rows * d,
+        .out_row = d,
+        .alpha = 1.0f,
+    };
+    return vkf__emit_copy(&stage->work, &copy);
+}
+
 static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     vkf_status status = VKF_OK;
@@ -337,8 +363,11 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
     const vkf__transformer_block block = block_of(session, stage);
     uint32_t i = stage->layer, len = session->desc.max_target_len;
     bool step = stage->group == VKF_STAGES_STEP;
+    bool narrow = is_prompt(session, stage) && i + 1 == session->model->config.num_decoder_layers;
+    uint32_t queries = narrow ? sizes->logit_rows : sizes->target_len;
     const vkf__transformer_io io = {
-        .x = s->hidden,
+        .x = narrow ? s->logit_hidden : s->hidden,
+        .context = narrow ? s->hidden : (vkf__span){0},
         .self = {.mask = s->target_mask,
                  .key_mask = s->target_key_mask,
                  .key_mask_row = session->model->config.kind == VKF_MODEL_DECODER ? session->desc.max_target_len : 0,
@@ -358,10 +387,11 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
     };
     const vkf__attention_sizes self = {
         .batch = rows_of(sizes),
-        .query_len = sizes->target_len,
+        .query_len = queries,
         .key_len = sizes->target_past + sizes->target_len,
         .key_new = sizes->target_len,
         .key_past = sizes->target_past,
+        .query_past = sizes->target_past + sizes->target_len - queries,
     };
     // Beams of a sequence are the queries of one memory.
     const vkf__attention_sizes cross = {
@@ -372,6 +402,8 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
     };
     if (step)
         VKF_TRY(emit_moves(session, stage, sizes));
+    if (narrow)
+        VKF_TRY(emit_logit_hidden(session, stage, sizes));
     if (session->model->config.kind == VKF_MODEL_DECODER)
         return vkf__emit_encoder_layer(&stage->work, &block, &io, &self); // a decoder without memory
     return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
@@ -383,17 +415,18 @@ vkf_status vkf__emit_final_norm(vkf_session *session, vkf__stage *stage, const v
 {
     if (!session->model->config.final_norm)
         return VKF_OK;
-    bool encoder = stage->group == VKF_STAGES_ENCODE;
+    bool encoder = stage->group == VKF_STAGES_ENCODE, prompt = is_prompt(session, stage);
     const vkf__weights *weights = &session->model->weights;
     const vkf_norm_weights *norm = encoder ? &weights->source.final_norm : &weights->target.final_norm;
-    const vkf__span x = encoder ? session->spans.memory : session->spans.hidden;
+    const vkf__span x = encoder ? session->spans.memory : prompt ? session->spans.logit_hidden : session->spans.hidden;
+    uint32_t positions = encoder ? sizes->source_len : prompt ? sizes->logit_rows : sizes->target_len;
     const vkf__layer_norm_args args = {
         .label = "norm",
         .x = x,
         .out = x,
         .weight = vkf__span_of(&norm->weight),
         .bias = vkf__span_of(&norm->bias),
-        .rows = rows_of(sizes) * (encoder ? sizes->source_len : sizes->target_len),
+        .rows = rows_of(sizes) * positions,
         .dim = session->model->config.d_model,
         .eps = session->model->config.layer_norm_eps,
         .rms = session->model->config.norm == VKF_NORM_RMS,
@@ -401,16 +434,15 @@ vkf_status vkf__emit_final_norm(vkf_session *session, vkf__stage *stage, const v
     return vkf__emit_layer_norm(&stage->work, &args);
 }
 
-// The logits of all positions, or of the last one of each sequence.
+// Of the stream's first positions: those of a prompt that get logits, or as many as there are.
 static vkf_status emit_logits(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     const vkf_model_config *config = &session->model->config;
     const vkf__weights *weights = &session->model->weights;
     uint32_t d = config->d_model;
-    bool all = sizes->logit_rows == sizes->target_len;
     const vkf__gemm_args logits = {
         .label = "generator",
-        .a = session->spans.hidden,
+        .a = is_prompt(session, stage) ? session->spans.logit_hidden : session->spans.hidden,
         .b = vkf__span_of(&weights->projection),
         .bias = vkf__span_of(&weights->projection_bias),
         .d = session->spans.logits,
@@ -418,10 +450,9 @@ static vkf_status emit_logits(vkf_session *session, vkf__stage *stage, const vkf
         .n = config->target_vocab,
         .k = d,
         .batch = 1,
-        .lda = all ? d : sizes->target_len * d,
+        .lda = d,
         .ldb = d,
         .ldd = config->target_vocab,
-        .a_first = all ? 0 : (uint64_t)(sizes->target_len - 1) * d,
         .transpose_b = true,
         .alpha = config->logit_scale != 0.0f ? config->logit_scale : 1.0f,
     };

@@ -96,8 +96,8 @@ vkf_status listed_layer_emit(vkf__work *work, const listed_layer *layer, const l
     const vkf_transformer_layer_desc desc = listed_layer_desc(layer, &io->pool);
     const vkf__transformer_block block = vkf__transformer_block_of(&desc);
     vkf__transformer_io spans = {.x = vkf__span_of(&io->x), .cross = {.key = vkf__span_of(&io->memory)}};
-    const vkf__attention_sizes self = {LISTED_BATCH, LISTED_LEN, LISTED_LEN, LISTED_LEN, 0};
-    const vkf__attention_sizes cross = {LISTED_BATCH, LISTED_LEN, LISTED_MEMORY_LEN, LISTED_MEMORY_LEN, 0};
+    const vkf__attention_sizes self = vkf__uncached(LISTED_BATCH, LISTED_LEN, LISTED_LEN);
+    const vkf__attention_sizes cross = vkf__uncached(LISTED_BATCH, LISTED_LEN, LISTED_MEMORY_LEN);
     if (layer->weights) {
         spans.self.weights_per_head = vkf__span_of(&io->self_weights);
         spans.cross.weights_per_head = vkf__span_of(&io->cross_weights);
