@@ -3,8 +3,10 @@
 #include "base/size.h"
 #include "shared/attention.h"
 
-// With fewer rows than this to work on, the keys of a row are shared out among more workgroups.
+// With fewer rows than this to work on, the keys of a row are shared out among more workgroups. Processors have few
+// cores to fill.
 #define ROWS_TO_FILL_A_DEVICE 256u
+#define ROWS_TO_FILL_A_PROCESSOR 32u
 // The widest head that the kernels are made for: they unroll over it, and attention_tiled shares memory for no more.
 #define MAX_WIDTH 256u
 // Keys that make a part of their own worth the pass that puts parts together again.
@@ -49,11 +51,13 @@ static bool is_for_kernels(const vkf__attention_args *args)
 }
 
 // At maximum sizes. Shorter runs leave parts empty, which weigh nothing.
-static uint32_t choose_splits(const vkf__attention_args *args)
+static uint32_t choose_splits(const vkf_context *context, const vkf__attention_args *args)
 {
+    bool processor = context->device.plan.caps.type == VKF_DEVICE_TYPE_CPU;
+    uint32_t enough = processor ? ROWS_TO_FILL_A_PROCESSOR : ROWS_TO_FILL_A_DEVICE;
     uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
     uint32_t by_keys = args->k_len / MIN_KEYS_PER_SPLIT;
-    uint32_t by_rows = rows == 0 ? 1 : (uint32_t)((ROWS_TO_FILL_A_DEVICE + rows - 1) / rows);
+    uint32_t by_rows = rows == 0 ? 1 : (uint32_t)((enough + rows - 1) / rows);
     uint32_t splits = by_keys < by_rows ? by_keys : by_rows;
     return splits > 0 ? splits : 1;
 }
@@ -62,7 +66,7 @@ vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__atten
                                     vkf_dtype out_types[VKF_KERNEL_MAX_TYPES])
 {
     vkf__problem problem = problem_of(context, args);
-    problem.split = choose_splits(args) > 1;
+    problem.split = choose_splits(context, args) > 1;
     out_types[0] = args->q.span.dtype;
     out_types[1] = args->k.span.dtype;
     out_types[2] = problem.split ? VKF_DTYPE_F32 : args->out.span.dtype;
@@ -211,7 +215,7 @@ static vkf_status emit_fused(vkf__work *work, const vkf__attention_args *args)
     vkf__span parts; // (batch, heads, q_len, splits, v_head_dim + 2) f32
     vkf__problem problem = problem_of(work->context, args);
     uint64_t splits = 0;
-    VKF_TRY(vkf__work_decide(work, choose_splits(args), &splits));
+    VKF_TRY(vkf__work_decide(work, choose_splits(work->context, args), &splits));
     problem.split = splits > 1;
     // Parts are sums in f32, whatever the type of the output.
     const vkf_dtype out_type = splits > 1 ? VKF_DTYPE_F32 : args->out.span.dtype;

@@ -46,17 +46,13 @@ static uint32_t context_of(vkf_model *model)
     return config.max_target_len < LONGEST_CONTEXT ? config.max_target_len : LONGEST_CONTEXT;
 }
 
-static vkf_session *make_session_with(vkf_test_gpu *gpu, vkf_model *model, uint32_t max_beams, vkf_dtype cache_dtype)
+// Of the descriptor, what its test is about.
+static vkf_session *make_session_with(vkf_test_gpu *gpu, vkf_model *model, vkf_session_desc desc)
 {
-    const vkf_session_desc desc = {
-        .max_batch = MAX_BATCH,
-        .max_target_len = context_of(model),
-        .max_logit_rows = 5,
-        .max_prompt_len = PROMPT_LEN,
-        .max_beams = max_beams,
-        .cache_dtype = cache_dtype,
-    };
     vkf_session *session = NULL;
+    desc.max_batch = MAX_BATCH;
+    desc.max_target_len = context_of(model);
+    desc.max_prompt_len = PROMPT_LEN;
     if (vkf_session_create(model, &desc, &session) != VKF_OK)
         fail_msg("%s", gpu->last_error);
     return session;
@@ -64,7 +60,7 @@ static vkf_session *make_session_with(vkf_test_gpu *gpu, vkf_model *model, uint3
 
 static vkf_session *make_session(vkf_test_gpu *gpu, vkf_model *model, uint32_t max_beams)
 {
-    return make_session_with(gpu, model, max_beams, VKF_DTYPE_F32);
+    return make_session_with(gpu, model, (vkf_session_desc){.max_logit_rows = 5, .max_beams = max_beams});
 }
 
 // Logits of padding, which mean nothing, as zeros.
@@ -125,7 +121,8 @@ static void check_logits(vkf_test_gpu *gpu, const char *family, const vkf_test_b
 {
     vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained(family), "cases.safetensors");
     vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(family), bound->precision);
-    vkf_session *session = make_session_with(gpu, model, 0, cache_dtype);
+    vkf_session *session =
+        make_session_with(gpu, model, (vkf_session_desc){.max_logit_rows = 5, .cache_dtype = cache_dtype});
     for (unsigned i = 0; i < CASES; i++) {
         const run whole = load_run(file, i);
         const char *label = vkf_test_label(gpu, "%s, case %u, precision %d, cache %d, logits", family, i,
@@ -218,13 +215,14 @@ static void check_greedy(vkf_test_gpu *gpu, vkf_session *session, const run *r, 
     check_tokens_of(gpu, session, r, &(vkf_test_generation){0}, label);
 }
 
+// In sessions that only generate: of a prompt's last layer one position is worked on.
 static void test_greedy_tokens(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < FAMILIES; f++) {
         vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
         vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(families[f]), VKF_MODEL_PRECISION_F32);
-        vkf_session *session = make_session(gpu, model, 0);
+        vkf_session *session = make_session_with(gpu, model, (vkf_session_desc){0});
         for (unsigned i = 0; i < CASES; i++) {
             const run whole = load_run(file, i);
             const char *label = vkf_test_label(gpu, "%s, case %u", families[f], i);
