@@ -103,6 +103,12 @@ char *vkf__strdup(const vkf__host *host, const char *text)
     return copy;
 }
 
+vkf_status vkf__no_memory(const vkf__host *host, const char *function, size_t count, size_t size_bytes)
+{
+    return vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for %zu x %zu bytes", function, count,
+                     size_bytes);
+}
+
 vkf_status vkf__grow(const vkf__host *host, void **array, size_t element_bytes, size_t count, size_t *capacity,
                      size_t needed)
 {

@@ -48,15 +48,17 @@ VKF_MUST_CHECK vkf_status vkf__grow(const vkf__host *host, void **array, size_t 
             goto fail;         \
     } while (0)
 
+// OUT_OF_HOST_MEMORY, with a message.
+vkf_status vkf__no_memory(const vkf__host *host, const char *function, size_t count, size_t size_bytes);
+
 // Allocates into a pointer or goes to fail with a message that names what was wanted.
-#define VKF_ALLOC(host, pointer, count)                                                                        \
-    do {                                                                                                       \
-        (pointer) = vkf__alloc((host), (count), sizeof *(pointer));                                            \
-        if (!(pointer)) {                                                                                      \
-            status = vkf__fail((host), VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for %zu x %zu bytes", \
-                               __func__, (size_t)(count), sizeof *(pointer));                                  \
-            goto fail;                                                                                         \
-        }                                                                                                      \
+#define VKF_ALLOC(host, pointer, count)                                                    \
+    do {                                                                                   \
+        (pointer) = vkf__alloc((host), (count), sizeof *(pointer));                        \
+        if (!(pointer)) {                                                                  \
+            status = vkf__no_memory((host), __func__, (size_t)(count), sizeof *(pointer)); \
+            goto fail;                                                                     \
+        }                                                                                  \
     } while (0)
 
 #endif
