@@ -23,6 +23,7 @@
 #include <vkformer/measure.h>
 #include <vkformer/model.h>
 #include <vkformer/op.h>
+#include <vkformer/profile.h>
 #include <vkformer/status.h>
 #include <vkformer/tensor.h>
 #include <vkformer/tokenizer.h>

@@ -1,19 +1,24 @@
 #include "kernel/batch.h"
 
-vkf_status vkf__batch_add(vkf__batch *batch, const vkf__work *work)
+vkf_status vkf__batch_add(vkf__batch *batch, vkf__work *work)
 {
-    void *grown = batch->command_buffers;
-    vkf_status status = vkf__grow(work->context->device.host, &grown, sizeof *batch->command_buffers, batch->count,
-                                  &batch->capacity, batch->count + 1);
-    if (status != VKF_OK)
-        return status;
-    batch->command_buffers = grown;
+    vkf_status status = VKF_OK;
+    const vkf__host *host = work->context->device.host;
+    void *works = batch->works, *command_buffers = batch->command_buffers;
+    VKF_TRY(vkf__grow(host, &works, sizeof *batch->works, batch->count, &batch->work_capacity, batch->count + 1));
+    batch->works = works;
+    VKF_TRY(vkf__grow(host, &command_buffers, sizeof *batch->command_buffers, batch->count, &batch->capacity,
+                      batch->count + 1));
+    batch->command_buffers = command_buffers;
+    batch->works[batch->count] = work;
     batch->command_buffers[batch->count++] = work->command_buffer;
-    return VKF_OK;
+fail:
+    return status;
 }
 
 void vkf__batch_free(vkf__batch *batch, const vkf__host *host)
 {
+    vkf__free(host, batch->works);
     vkf__free(host, batch->command_buffers);
     *batch = (vkf__batch){0};
 }

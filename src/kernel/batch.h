@@ -5,13 +5,14 @@
 #include "kernel/work.h"
 
 typedef struct vkf__batch {
+    vkf__work **works; // not owned
     VkCommandBuffer *command_buffers;
     size_t count;
-    size_t capacity;
+    size_t work_capacity, capacity;
 } vkf__batch;
 
-// Appends the command buffer of a work that was recorded for itself. Status OUT_OF_HOST_MEMORY.
-VKF_MUST_CHECK vkf_status vkf__batch_add(vkf__batch *batch, const vkf__work *work);
+// Appends a work that was recorded for itself, which stays where it is. Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__batch_add(vkf__batch *batch, vkf__work *work);
 void vkf__batch_free(vkf__batch *batch, const vkf__host *host);
 
 // Submits entries [begin, end) in order and waits for the last.

@@ -4,6 +4,8 @@
 
 #include <stdatomic.h>
 
+#include <vkformer/profile.h>
+
 #include "kernel/learned.h"
 #include "kernel/pipeline.h"
 #include "vk/buffer.h"
@@ -33,6 +35,7 @@ struct vkf_context {
     char *forced_variant;       // NULL: none
     vkf_precision precision;
     vkf_cache_callbacks cache;
+    vkf_profiler profiler; // zeros: none
     uint32_t device_index;
     // GPU time of the last operator called by itself (negative: unknown) and its main kernel's name. Operators may run in
     // several threads at once: then the last one to end is told of.

@@ -35,6 +35,7 @@ void vkf__work_finish(vkf__work *work)
         vkf__free(host, work->labels[i]);
     vkf__free(host, work->labels);
     vkf__free(host, work->nodes);
+    vkf__free(host, work->ticks);
     vkf__free(host, work->decisions);
     vkf__free(host, work->temps);
     vkf__hazards_finish(&work->hazards);
@@ -73,6 +74,16 @@ uint64_t vkf__work_control_bytes(const vkf__work *work)
     return vkf__work_params_offset(work, work->node_count);
 }
 
+const uint32_t *vkf__work_grid(const vkf__work *work, uint32_t index)
+{
+    return (const uint32_t *)work->control->allocation.mapped + (size_t)index * (GRID_BYTES / sizeof(uint32_t));
+}
+
+const void *vkf__work_params(const vkf__work *work, uint32_t index)
+{
+    return (const uint8_t *)work->control->allocation.mapped + vkf__work_params_offset(work, index);
+}
+
 static vkf_status make_pool(vkf__work *work)
 {
     vkf__device *device = &work->context->device;
@@ -100,6 +111,7 @@ static vkf_status make_pool(vkf__work *work)
         VKF_VK_CREATE(device, device->vk.vkCreateQueryPool(device->handle, &query_info, NULL, &work->queries),
                       &work->queries);
         vkf__device_name(device, VK_OBJECT_TYPE_QUERY_POOL, (uint64_t)work->queries, work->name);
+        VKF_ALLOC(device->host, work->ticks, 2 * (size_t)work->node_count);
     }
 fail:
     return status;
@@ -359,6 +371,7 @@ static vkf_status build_node(vkf__work *work, const vkf__dispatch *dispatch)
     vkf__node *node = &work->nodes[work->cursor];
     uint32_t spec[VKF_KERNEL_MAX_SPEC] = {0};
     node->kernel = dispatch->variant.kernel;
+    node->config = dispatch->variant.config;
     vkf__variant_spec(&work->context->device.plan.caps, &dispatch->variant, dispatch->flags, spec);
     VKF_TRY(keep_label(work, dispatch->label, &node->label));
     // What a trial runs is not what serves.

@@ -49,6 +49,7 @@ typedef struct vkf__dispatch {
 typedef struct vkf__node {
     const char *label;
     const vkf__kernel *kernel;
+    const vkf__config *config;
     const vkf__pipeline *pipeline;
     VkDescriptorSet set;
     VkBufferView views[VKF_KERNEL_MAX_OPERANDS]; // of texel operands, owned
@@ -80,6 +81,7 @@ typedef struct vkf__work {
     vkf_buffer *control;  // owned: indirect grids, then parameter structs
     VkDescriptorPool pool;
     VkQueryPool queries;            // null without timestamps
+    uint64_t *ticks;                // (2 * node_count), owned; NULL without timestamps
     VkCommandBuffer command_buffer; // of the owner's submission
     // Its own command buffer is only ever submitted right behind, or right before, another work's in one submission. A
     // plain barrier then joins the two. Set before recording.
@@ -143,5 +145,13 @@ bool vkf__work_timed(const vkf__work *work);
 
 // GPU time of node `index` in the last run, in nanoseconds. Status UNSUPPORTED without timestamps.
 VKF_MUST_CHECK vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns);
+
+// Reads the device's clock before and after every node of the last run: work->ticks[2 * index] and the one behind it.
+VKF_MUST_CHECK vkf_status vkf__work_read_ticks(vkf__work *work);
+double vkf__work_ticks_ns(const vkf__work *work, uint64_t from, uint64_t to);
+
+// What node `index` was dispatched with: workgroups, and its kernel's parameters.
+const uint32_t *vkf__work_grid(const vkf__work *work, uint32_t index);
+const void *vkf__work_params(const vkf__work *work, uint32_t index);
 
 #endif

@@ -125,20 +125,38 @@ bool vkf__work_timed(const vkf__work *work)
     return work->queries != VK_NULL_HANDLE;
 }
 
-vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns)
+static vkf_status read_ticks(vkf__work *work, uint32_t first, uint32_t count)
 {
     vkf__device *device = &work->context->device;
     vkf_status status = VKF_OK;
-    const vkf__caps *caps = &device->plan.caps;
     if (work->queries == VK_NULL_HANDLE)
         return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,
                          "%s: no timestamps; create the context with `timestamps` on a device that has them",
                          work->name);
-    uint64_t ticks[2] = {0};
-    VKF_VK(device, device->vk.vkGetQueryPoolResults(device->handle, work->queries, 2 * index, 2, sizeof ticks, ticks,
-                                                    sizeof ticks[0], VK_QUERY_RESULT_64_BIT));
+    VKF_VK(device,
+           device->vk.vkGetQueryPoolResults(device->handle, work->queries, first, count, count * sizeof *work->ticks,
+                                            work->ticks + first, sizeof *work->ticks, VK_QUERY_RESULT_64_BIT));
+fail:
+    return status;
+}
+
+vkf_status vkf__work_read_ticks(vkf__work *work)
+{
+    return read_ticks(work, 0, 2 * work->node_count);
+}
+
+double vkf__work_ticks_ns(const vkf__work *work, uint64_t from, uint64_t to)
+{
+    const vkf__caps *caps = &work->context->device.plan.caps;
     uint64_t mask = caps->timestamp_valid_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << caps->timestamp_valid_bits) - 1;
-    *out_ns = (double)((ticks[1] - ticks[0]) & mask) * (double)caps->timestamp_period_ns;
+    return (double)((to - from) & mask) * (double)caps->timestamp_period_ns;
+}
+
+vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(read_ticks(work, 2 * index, 2));
+    *out_ns = vkf__work_ticks_ns(work, work->ticks[2 * index], work->ticks[2 * index + 1]);
 fail:
     return status;
 }

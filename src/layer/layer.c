@@ -3,10 +3,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "kernel/memory_plan.h"
 #include "layer/packed_weights.h"
 #include "op/copy.h"
 #include "op/layer_norm.h"
+#include "op/profile.h"
 
 static uint64_t port_count(const vkf__port_desc *port)
 {
@@ -289,11 +291,17 @@ vkf_status vkf_layer_set_sizes(vkf_layer *layer, const vkf_layer_sizes *sizes)
 
 vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes)
 {
+    vkf__run_times times = {.begin_ns = vkf__now_ns()};
     vkf_status status = vkf_layer_set_sizes(layer, sizes);
     if (status != VKF_OK)
         return status;
-    status = vkf__submission_run(&layer->submission, &layer->work.command_buffer, 1);
-    layer->has_run = layer->has_run || status == VKF_OK;
+    times.updated_ns = vkf__now_ns();
+    VKF_TRY(vkf__submission_run(&layer->submission, &layer->work.command_buffer, 1));
+    times.submitted_ns = layer->submission.submitted_ns;
+    times.ended_ns = vkf__now_ns();
+    layer->has_run = true;
+    VKF_TRY(vkf__profile_run(layer->context, layer->desc.name, &(vkf__work *){&layer->work}, 1, &times));
+fail:
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "kernel/memory_plan.h"
 #include "model/relative_bias.h"
 #include "model/rotary.h"
+#include "op/profile.h"
 
 // Everything up to the point where memory is needed.
 static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf_session_desc *desc,
@@ -255,18 +256,23 @@ vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const 
 {
     vkf_status status = VKF_OK;
     size_t begin = session->group_begin[group], end = session->group_begin[group + 1];
-    double started_ns = vkf__now_ns();
+    vkf__run_times times = {.begin_ns = vkf__now_ns()};
     for (size_t i = begin; i < end; i++) {
         vkf__work_begin_update(&session->stages[i].work);
         VKF_TRY(vkf__stage_emit(session, &session->stages[i], sizes));
     }
     session->sizes = *sizes;
+    times.updated_ns = vkf__now_ns();
     VKF_TRY(vkf__batch_run(&session->batch, &session->submission, begin, end));
+    times.submitted_ns = session->submission.submitted_ns;
+    times.ended_ns = vkf__now_ns();
     session->last_group = (int)group;
     session->cost = (vkf_run_cost){
-        .host_ns = session->submission.submitted_ns - started_ns,
-        .wait_ns = vkf__now_ns() - session->submission.submitted_ns,
+        .host_ns = times.submitted_ns - times.begin_ns,
+        .wait_ns = times.ended_ns - times.submitted_ns,
     };
+    VKF_TRY(vkf__profile_run(session->context, vkf__stage_group_name(group), session->batch.works + begin, end - begin,
+                             &times));
 fail:
     return status;
 }

@@ -140,6 +140,8 @@ uint32_t vkf__max_candidates(const vkf_session *session);
 
 // session_stages.c ---------------------------------------------------------------------------------------------------
 
+const char *vkf__stage_group_name(vkf__stage_group group); // "step"
+
 VKF_MUST_CHECK vkf_status vkf__session_make_stages(vkf_session *session);
 VKF_MUST_CHECK vkf_status vkf__stage_emit(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
 vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage_group group);

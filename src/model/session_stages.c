@@ -12,6 +12,11 @@
 
 static const char *const group_names[VKF_STAGES_COUNT] = {"encoder", "decoder", "step"};
 
+const char *vkf__stage_group_name(vkf__stage_group group)
+{
+    return group_names[group];
+}
+
 static bool has_group(const vkf_session *session, vkf__stage_group group)
 {
     const vkf_model_config *config = &session->model->config;

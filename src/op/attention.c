@@ -116,7 +116,8 @@ static struct vkf_attention_params params_of(const vkf__attention_args *args, ui
         .mask_head = args->mask_head,
         .mask_row = args->mask_row,
         .key_mask_batch = args->key_mask_batch,
-        .causal_offset = args->causal_offset,
+        // Where every key is in sight, the parameters say so by themselves.
+        .causal_offset = args->causal || args->window > 0 ? args->causal_offset : (int32_t)args->k_len,
         .window = args->window,
         .scale = args->scale,
     };

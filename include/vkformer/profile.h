@@ -1,0 +1,53 @@
+// Where the time of a run goes: a callback for each submission of a layer or a model, and one for each of its dispatches.
+// Nothing is measured, kept or allocated in a context without a profiler. The library writes no files.
+#ifndef VKFORMER_PROFILE_H
+#define VKFORMER_PROFILE_H
+
+#include <vkformer/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Times of the host are those of a clock that only goes forward, from an unknown beginning.
+typedef struct vkf_submission_profile {
+    const char *name; // "encoder", "decoder", "step"; of a layer "vkf_encoder_layer"
+    double begin_ns;  // on the host: when the run began to write its sizes
+    double update_ns; // until they and all parameters were written
+    double submit_ns; // until the recorded command buffers were in the queue
+    double wait_ns;   // until the host knew that the device had ended
+    double gpu_ns;    // from the beginning of the first dispatch to the end of the last; 0 without timestamps
+    uint32_t dispatch_count;
+} vkf_submission_profile;
+
+typedef struct vkf_dispatch_profile {
+    const char *part;   // what was recorded together: "decoder.0", "step.head"; of a layer its name
+    const char *label;  // "self_attn.q_proj"
+    const char *kernel; // "gemm_tile.f32_f16_f32"
+    const char *config; // "large"
+    uint32_t workgroups[3];
+    double begin_ns; // on the device, from the beginning of the submission's first dispatch
+    double gpu_ns;   // 0 without timestamps
+    // What no kernel can do without: every element that is read or written counts once. Of a multiply-add, two operations;
+    // of attention, the keys that a causal mask and a window leave visible.
+    double flops, bytes_read, bytes_written;
+} vkf_dispatch_profile;
+
+// All pointers are valid during the calls. They come from the thread that runs the layer or session, after the run has
+// ended: first the submission, then its dispatches in order, those left out that had nothing to do. The callbacks
+// call nothing of the context.
+typedef struct vkf_profiler {
+    void (*submission)(void *user, const vkf_submission_profile *submission); // optional
+    void (*dispatch)(void *user, const vkf_dispatch_profile *dispatch);       // optional
+    void *user;
+} vkf_profiler;
+
+// From now on, for all layers and sessions of the context; NULL: none. No run of the context may be under way. Times of
+// the device are there in a context with `timestamps`.
+// Statuses: INVALID_ARGUMENT.
+VKF_API VKF_MUST_CHECK vkf_status vkf_context_set_profiler(vkf_context *context, const vkf_profiler *profiler);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,11 @@
+#include <vkformer/profile.h>
+
+#include "kernel/context.h"
+
+vkf_status vkf_context_set_profiler(vkf_context *context, const vkf_profiler *profiler)
+{
+    if (!context)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    context->profiler = profiler ? *profiler : (vkf_profiler){0};
+    return VKF_OK;
+}

@@ -1,0 +1,111 @@
+#include "op/profile.h"
+
+#include "op/account.h"
+
+// A dispatch of a work, by the work's number among those of the submission and its own.
+typedef struct place {
+    size_t work;
+    uint32_t node;
+} place;
+
+static bool does_something(const vkf__work *work, uint32_t node)
+{
+    const uint32_t *grid = vkf__work_grid(work, node);
+    return grid[0] > 0 && grid[1] > 0 && grid[2] > 0;
+}
+
+// The next dispatch from `at` on that does something.
+static bool find(vkf__work *const *works, size_t count, place *at)
+{
+    for (; at->work < count; *at = (place){at->work + 1, 0})
+        for (; at->node < works[at->work]->node_count; at->node++)
+            if (does_something(works[at->work], at->node))
+                return true;
+    return false;
+}
+
+// Where a dispatch lies, counted from the beginning of the first of all. Zeros without timestamps.
+typedef struct interval {
+    double begin_ns, end_ns;
+} interval;
+
+static interval interval_of(vkf__work *const *works, place first, place at)
+{
+    const vkf__work *work = works[at.work];
+    if (!vkf__work_timed(work))
+        return (interval){0};
+    uint64_t origin = works[first.work]->ticks[2 * first.node];
+    return (interval){
+        .begin_ns = vkf__work_ticks_ns(work, origin, work->ticks[2 * at.node]),
+        .end_ns = vkf__work_ticks_ns(work, origin, work->ticks[2 * at.node + 1]),
+    };
+}
+
+static vkf_status read_clocks(vkf__work *const *works, size_t count)
+{
+    vkf_status status = VKF_OK;
+    for (size_t i = 0; i < count; i++)
+        if (vkf__work_timed(works[i]))
+            VKF_TRY(vkf__work_read_ticks(works[i]));
+fail:
+    return status;
+}
+
+static void tell_submission(const vkf_profiler *profiler, vkf__work *const *works, size_t count, place first,
+                            vkf_submission_profile *submission)
+{
+    if (!profiler->submission)
+        return;
+    for (place at = first; find(works, count, &at); at.node++) {
+        submission->gpu_ns = interval_of(works, first, at).end_ns;
+        submission->dispatch_count++;
+    }
+    profiler->submission(profiler->user, submission);
+}
+
+static void tell_dispatches(const vkf_profiler *profiler, vkf__work *const *works, size_t count, place first)
+{
+    for (place at = first; profiler->dispatch && find(works, count, &at); at.node++) {
+        const vkf__work *work = works[at.work];
+        const vkf__node *node = &work->nodes[at.node];
+        const uint32_t *grid = vkf__work_grid(work, at.node);
+        const vkf__account account = vkf__account_of(node->kernel, vkf__work_params(work, at.node));
+        const interval when = interval_of(works, first, at);
+        const vkf_dispatch_profile dispatch = {
+            .part = work->name,
+            .label = node->label,
+            .kernel = node->kernel->name,
+            .config = node->config->name,
+            .workgroups = {grid[0], grid[1], grid[2]},
+            .begin_ns = when.begin_ns,
+            .gpu_ns = when.end_ns - when.begin_ns,
+            .flops = account.flops,
+            .bytes_read = account.bytes_read,
+            .bytes_written = account.bytes_written,
+        };
+        profiler->dispatch(profiler->user, &dispatch);
+    }
+}
+
+vkf_status vkf__profile_run(vkf_context *context, const char *name, vkf__work *const *works, size_t count,
+                            const vkf__run_times *times)
+{
+    vkf_status status = VKF_OK;
+    const vkf_profiler *profiler = &context->profiler;
+    place first = {0};
+    vkf_submission_profile submission = {
+        .name = name,
+        .begin_ns = times->begin_ns,
+        .update_ns = times->updated_ns - times->begin_ns,
+        .submit_ns = times->submitted_ns - times->updated_ns,
+        .wait_ns = times->ended_ns - times->submitted_ns,
+    };
+    if (!profiler->submission && !profiler->dispatch)
+        return VKF_OK;
+    VKF_TRY(read_clocks(works, count));
+    (void)find(works, count, &first);
+    tell_submission(profiler, works, count, first, &submission);
+    tell_dispatches(profiler, works, count, first);
+fail:
+    return status;
+}

@@ -1,0 +1,16 @@
+// Tells a context's profiler what a submission and its dispatches took.
+#ifndef VKF_OP_PROFILE_H
+#define VKF_OP_PROFILE_H
+
+#include "kernel/work.h"
+
+// The host's clock at the stations of a run.
+typedef struct vkf__run_times {
+    double begin_ns, updated_ns, submitted_ns, ended_ns;
+} vkf__run_times;
+
+// After `works` have run as one submission. Does nothing without a profiler. Statuses: DEVICE_LOST, VULKAN.
+VKF_MUST_CHECK vkf_status vkf__profile_run(vkf_context *context, const char *name, vkf__work *const *works,
+                                           size_t count, const vkf__run_times *times);
+
+#endif

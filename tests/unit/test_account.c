@@ -1,0 +1,179 @@
+// What dispatches did with their parameters, against counts worked out by hand.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "op/account.h"
+#include "shared/attention.h"
+#include "shared/gemm.h"
+#include "shared/layer_norm.h"
+#include "shared/rotary.h"
+#include "shared/sample.h"
+
+static const vkf__kernel *kernel_named(const char *name)
+{
+    for (uint32_t i = 0; i < vkf__kernel_count; i++)
+        if (strcmp(vkf__kernels[i].name, name) == 0)
+            return &vkf__kernels[i];
+    fail_msg("no kernel %s", name);
+    return NULL;
+}
+
+static void assert_account(vkf__account account, double flops, double bytes_read, double bytes_written)
+{
+    if (account.flops != flops || account.bytes_read != bytes_read || account.bytes_written != bytes_written)
+        fail_msg("%g operations, %g bytes read, %g written; expected %g, %g, %g", account.flops, account.bytes_read,
+                 account.bytes_written, flops, bytes_read, bytes_written);
+}
+
+// (2, 3, 5) x (7, 5)^T: b is shared.
+static struct vkf_gemm_params product(void)
+{
+    return (struct vkf_gemm_params){.m = 3,
+                                    .n = 7,
+                                    .k = 5,
+                                    .batch = 2,
+                                    .batch_inner = 1,
+                                    .lda = 5,
+                                    .ldb = 5,
+                                    .ldd = 7,
+                                    .a_outer = 15,
+                                    .d_outer = 21,
+                                    .alpha = 1.0f,
+                                    .splits = 1,
+                                    .split_k = 5};
+}
+
+static void test_products(void **state)
+{
+    (void)state;
+    const vkf__kernel *f32 = kernel_named("gemm_tile.f32_f32_f32"), *f16 = kernel_named("gemm_tile.f32_f16_f32");
+    struct vkf_gemm_params p = product();
+    assert_account(vkf__account_of(f32, &p), 2 * 2 * 3 * 7 * 5, 4 * (2 * 3 * 5 + 7 * 5), 4 * 2 * 3 * 7);
+    assert_account(vkf__account_of(f16, &p), 420, 4 * 30 + 2 * 35, 168);
+    p.beta = 1.0f; // d is read, too
+    assert_account(vkf__account_of(f32, &p), 420, 4 * 65 + 168, 168);
+    p.beta = 0.0f;
+    p.b_outer = 35; // and b is another for each of the batch
+    assert_account(vkf__account_of(f32, &p), 420, 4 * (30 + 70), 168);
+    p.splits = 4; // the parts are kept
+    assert_account(vkf__account_of(f32, &p), 420, 4 * 100, 4 * 168);
+    p = product();
+    p.m = 0;
+    assert_account(vkf__account_of(f32, &p), 0, 0, 0);
+}
+
+static void test_products_of_blocks(void **state)
+{
+    (void)state;
+    struct vkf_gemm_params p = product();
+    p.batch = 1;
+    p.m = 1;
+    p.n = 32;
+    p.k = 64;
+    // 64 blocks of 32 bytes and a scale; q4: of 16, a scale and a minimum.
+    assert_account(vkf__account_of(kernel_named("gemm_blocks.f32_q8_f32"), &p), 4096, 4 * 64 + 64 * 34, 4 * 32);
+    assert_account(vkf__account_of(kernel_named("gemm_blocks.f32_q4_f32"), &p), 4096, 4 * 64 + 64 * 20, 4 * 32);
+    // Rows that were rounded: 12 words for 32 elements.
+    assert_account(vkf__account_of(kernel_named("gemm_dot.i32_q8_f32"), &p), 4096, 2 * 48 + 64 * 34, 4 * 32);
+}
+
+static struct vkf_attention_params attention(void)
+{
+    return (struct vkf_attention_params){.batch = 2,
+                                         .heads = 4,
+                                         .kv_heads = 2,
+                                         .q_len = 3,
+                                         .k_len = 10,
+                                         .splits = 1,
+                                         .q_head = 8,
+                                         .v_head = 6,
+                                         .out_batch = 72,
+                                         .out_row = 24,
+                                         .out_head = 6,
+                                         .causal_offset = 10};
+}
+
+static void test_attention(void **state)
+{
+    (void)state;
+    const vkf__kernel *kernel = kernel_named("attention_tiled.f32_f32_f32");
+    struct vkf_attention_params p = attention();
+    const double each = 2 * (8 + 6) + 5, rows = 2 * 4;
+    const double read = 4 * (rows * 3 * 8 + 2 * 2 * 10 * (8 + 6)), written = 4 * rows * 3 * 6;
+    assert_account(vkf__account_of(kernel, &p), rows * 30 * each, read, written);
+    p.causal_offset = 7; // 8, 9 and 10 keys
+    assert_account(vkf__account_of(kernel, &p), rows * 27 * each, read, written);
+    p.window = 4;
+    assert_account(vkf__account_of(kernel, &p), rows * 12 * each, read, written);
+    p.window = 0;
+    p.causal_offset = -2; // none, none and one
+    assert_account(vkf__account_of(kernel, &p), rows * 1 * each, read, written);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    const struct vkf_layer_norm_params norm = {.rows = 3, .dim = 10, .out_row = 16};
+    const struct vkf_rotary_params rotary = {.rows = 12, .len = 3, .heads = 4, .head_dim = 8};
+    const struct vkf_sample_params sample = {.rows = 2, .cols = 100};
+    assert_account(vkf__account_of(kernel_named("layer_norm.f32_f32"), &norm), 240, 4 * (30 + 20), 120);
+    assert_account(vkf__account_of(kernel_named("layer_norm_residual.f32_f32"), &norm), 240, 4 * (60 + 20), 120);
+    assert_account(vkf__account_of(kernel_named("rotary.f32_f32"), &rotary), 288, 384, 384);
+    assert_account(vkf__account_of(kernel_named("sample.f32"), &sample), 200, 800, 8);
+}
+
+static void assert_extent(const vkf__extent *extent, uint32_t operand, uint64_t first, const uint32_t counts[4],
+                          const uint64_t strides[4])
+{
+    assert_int_equal(extent->operand, operand);
+    assert_int_equal(extent->first, first);
+    for (size_t i = 0; i < VKF_EXTENT_RANK; i++) {
+        assert_int_equal(extent->counts[i], counts[i]);
+        if (extent->counts[i] > 1)
+            assert_int_equal(extent->strides[i], strides[i]);
+    }
+}
+
+static void test_places_of_outputs(void **state)
+{
+    (void)state;
+    vkf__extent extent;
+    struct vkf_gemm_params gemm = product();
+    gemm.d_first = 100;
+    gemm.ldd = 16;
+    assert_true(vkf__output_of(kernel_named("gemm_tile.f32_f32_f32"), &gemm, &extent));
+    assert_extent(&extent, VKF_GEMM_BINDING_D - 1, 100, (uint32_t[]){2, 1, 3, 7}, (uint64_t[]){21, 0, 16, 1});
+    struct vkf_attention_params heads = attention();
+    assert_true(vkf__output_of(kernel_named("attention_tiled.f32_f32_f32"), &heads, &extent));
+    assert_extent(&extent, VKF_ATTENTION_BINDING_OUT - 1, 0, (uint32_t[]){2, 3, 4, 6}, (uint64_t[]){72, 24, 6, 1});
+    const struct vkf_layer_norm_params norm = {.rows = 3, .dim = 10, .out_row = 16};
+    assert_true(vkf__output_of(kernel_named("layer_norm.f32_f32"), &norm, &extent));
+    assert_extent(&extent, VKF_LAYER_NORM_BINDING_OUT - 1, 0, (uint32_t[]){1, 1, 3, 10}, (uint64_t[]){0, 0, 16, 1});
+}
+
+static void test_what_is_no_tensor_of_floats(void **state)
+{
+    (void)state;
+    vkf__extent extent;
+    const struct vkf_sample_params sample = {.rows = 2, .cols = 100};
+    struct vkf_gemm_params parts = product();
+    parts.splits = 2;
+    assert_false(vkf__output_of(kernel_named("sample.f32"), &sample, &extent));
+    assert_false(vkf__output_of(kernel_named("gemm_tile.f32_f32_f32"), &parts, &extent));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_products),          cmocka_unit_test(test_products_of_blocks),
+        cmocka_unit_test(test_attention),         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_places_of_outputs), cmocka_unit_test(test_what_is_no_tensor_of_floats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
