@@ -7,7 +7,7 @@ _vkformer() {
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="info inspect run embed quantize eval bench tokenize tune kernels --help --version"
+        words="info inspect run embed quantize eval bench profile tokenize tune kernels --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
@@ -31,17 +31,19 @@ _vkformer() {
         fi
         words="table json jsonl csv md"
         [[ $command == embed ]] && words="jsonl json npy"
+        [[ $command == profile ]] && words="table json csv trace"
         ;;
     --fully-masked) words="nan zero" ;;
     --activation) words="relu gelu" ;;
     --weights) words="best packed rows" ;;
+    --by) words="op layer dispatch" ;;
     --kind) words="encoder decoder" ;;
     --cache | --shader-dir | --out)
         [[ $command == embed && $previous == --out ]] && compopt -o default
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
         ;;
-    --attention | --shapes | --search)
+    --attention | --shapes | --search | --csv | --trace)
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
@@ -49,7 +51,7 @@ _vkformer() {
         --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
         --rounds | --chains | --max-new-tokens | --context | --stop | --beams | --length-penalty | --temperature | --top-k | --top-p | --min-p | \
-        --repetition-penalty | --seed)
+        --repetition-penalty | --seed | --length | --new-tokens | --fail-above)
         return
         ;;
     *)
@@ -60,6 +62,10 @@ _vkformer() {
         kernels) words="$common --all --statistics --output" ;;
         inspect) words="$common --json --batch --context" ;;
         quantize) words="--type --help" ;;
+        profile)
+            words="$common --batch --length --new-tokens --dtype --quantize --repetitions --warmup --by --no-roof --overhead
+                --output --json --csv --trace --diff --fail-above"
+            ;;
         embed)
             words="$common --batch --max-len --dtype --quantize --files --output --out --compare --search --top"
             ;;

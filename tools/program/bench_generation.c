@@ -7,8 +7,7 @@
 #include "bench_random_model.h"
 #include "json_output.h"
 #include "progress.h"
-
-#define FIRST_ORDINARY_ID 4 // pad, bos, eos and unk are below it in the models that there are
+#include "random_ids.h"
 
 static double thread_us(void)
 {
@@ -54,18 +53,6 @@ static bool allocate(vkf_bench_generation *g)
     return g->source_ids && g->target_ids && g->row_lengths && g->step_times;
 }
 
-static void fill_source(vkf_bench_generation *g)
-{
-    uint32_t state = 1, vocab = g->config.source_vocab;
-    size_t count = (size_t)g->lengths.batch * g->lengths.source_len;
-    for (size_t i = 0; i < count; i++) {
-        state = state * 1664525u + 1013904223u;
-        g->source_ids[i] =
-            (int32_t)(vocab > FIRST_ORDINARY_ID ? FIRST_ORDINARY_ID + (state >> 8) % (vocab - FIRST_ORDINARY_ID)
-                                                : (state >> 8) % vocab);
-    }
-}
-
 vkf_status vkf_bench_generation_begin(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_lengths *lengths,
                                       vkf_bench_generation *out_generation)
 {
@@ -87,7 +74,7 @@ vkf_status vkf_bench_generation_begin(vkf_bench *bench, const vkf_bench_types *t
     };
     status = allocate(g) ? vkf_session_create(bench->model, &desc, &g->session) : VKF_ERROR_OUT_OF_HOST_MEMORY;
     if (status == VKF_OK)
-        fill_source(g);
+        vkf_random_ids(g->config.source_vocab, (size_t)lengths->batch * lengths->source_len, g->source_ids);
     else
         vkf_print_error("a session of %ux%ux%u cannot be made: %s", lengths->batch, lengths->source_len,
                         lengths->target_len, vkf_status_text(status));
@@ -275,7 +262,7 @@ bool vkf_bench_generation_check(const vkf_bench_options *options, const vkf_benc
         vkf_print_error("%u heads are no divisor of d-model, %u", settings->heads, settings->d_model);
         return false;
     }
-    if (settings->vocab <= FIRST_ORDINARY_ID) {
+    if (settings->vocab <= VKF_FIRST_ORDINARY_ID) {
         vkf_print_error("--vocab: %u tokens leave none beside pad, bos, eos and unk", settings->vocab);
         return false;
     }

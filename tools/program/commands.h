@@ -6,6 +6,7 @@ enum vkf_exit_code {
     VKF_EXIT_DONE = 0,
     VKF_EXIT_FAILED = 1, // the reason is on stderr
     VKF_EXIT_USAGE = 2,  // so is what was wrong with the command line
+    VKF_EXIT_BEYOND = 3, // a comparison found more than it allows
 };
 
 // argv[0] is the command's full name ("vkformer info"), so that getopt's own messages name it; arguments follow from
@@ -17,6 +18,7 @@ int vkf_cmd_embed(int argc, char **argv);
 int vkf_cmd_quantize(int argc, char **argv);
 int vkf_cmd_eval(int argc, char **argv);
 int vkf_cmd_bench(int argc, char **argv);
+int vkf_cmd_profile(int argc, char **argv);
 int vkf_cmd_tune(int argc, char **argv);
 int vkf_cmd_kernels(int argc, char **argv);
 int vkf_cmd_tokenize(int argc, char **argv);

@@ -21,6 +21,7 @@ static const struct command {
     {"quantize", "vkformer quantize", vkf_cmd_quantize, "write a model with its weights in blocks of 8 or 4 bits"},
     {"eval", "vkformer eval", vkf_cmd_eval, "answer stored cases of operators, layers and models"},
     {"bench", "vkformer bench", vkf_cmd_bench, "measure operators, layers and models"},
+    {"profile", "vkformer profile", vkf_cmd_profile, "say where the time of a model's run goes, and what changed"},
     {"kernels", "vkformer kernels", vkf_cmd_kernels, "list the kernels, and what the driver's compiler made of them"},
     {"tokenize", "vkformer tokenize", vkf_cmd_tokenize, "turn text into token ids, or ids into text"},
     {"tune", "vkformer tune", vkf_cmd_tune, "find the fastest kernels for this device, and keep them"},
@@ -41,7 +42,8 @@ static void print_help(FILE *out)
           "  --help     print this; vkformer COMMAND --help describes a command\n"
           "  --version  print the version\n"
           "\n"
-          "Exit codes: 0 done, 1 failed (the reason is on stderr), 2 wrong command line.\n",
+          "Exit codes: 0 done, 1 failed (the reason is on stderr), 2 wrong command line, 3 a comparison found more than\n"
+          "it allows.\n",
           out);
 }
 

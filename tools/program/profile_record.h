@@ -1,0 +1,73 @@
+// What the library's profiler said of some runs: a row for each dispatch that a run repeats, and the last run as it was.
+#ifndef VKF_PROGRAM_PROFILE_RECORD_H
+#define VKF_PROGRAM_PROFILE_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vkformer/vkformer.h>
+
+#define VKF_PROFILE_MAX_RUNS 1000u
+
+// A dispatch of a submission that runs may repeat. Sums are those of a whole run, one for each of the runs.
+typedef struct vkf_profile_row {
+    char *submission, *part, *label, *kernel, *config;
+    // Of the last run.
+    uint32_t calls;
+    uint32_t workgroups[3]; // of its last call
+    double flops, bytes_read, bytes_written;
+    double *gpu_ns; // (runs)
+} vkf_profile_row;
+
+// The host's side of the submissions of a name.
+typedef struct vkf_profile_phase {
+    char *name;
+    uint32_t calls;                                   // of the last run
+    double *update_ns, *submit_ns, *wait_ns, *gpu_ns; // (runs)
+} vkf_profile_phase;
+
+// A submission of the last run, and how many of its events follow.
+typedef struct vkf_profile_submission {
+    uint32_t phase;
+    double begin_ns, update_ns, submit_ns, wait_ns, gpu_ns;
+    size_t first_event, event_count;
+} vkf_profile_submission;
+
+// A dispatch of the last run.
+typedef struct vkf_profile_event {
+    uint32_t row;
+    double begin_ns, gpu_ns; // on the device, from the beginning of its submission's first
+    double flops, bytes_read, bytes_written;
+} vkf_profile_event;
+
+typedef struct vkf_profile_record {
+    uint32_t runs; // to be recorded
+    uint32_t run;  // the current one
+    bool recording;
+    bool exhausted; // memory was, and what is here is not whole
+    vkf_profile_row *rows;
+    size_t row_count, row_capacity;
+    vkf_profile_phase *phases;
+    size_t phase_count, phase_capacity;
+    vkf_profile_submission *submissions;
+    size_t submission_count, submission_capacity;
+    vkf_profile_event *events;
+    size_t event_count, event_capacity;
+    double *wall_ns; // (runs)
+    size_t next_row; // where the next dispatch is looked for first
+    double started_ns;
+} vkf_profile_record;
+
+// False when memory is exhausted (no message). vkf_profile_record_free() in either case.
+bool vkf_profile_record_init(vkf_profile_record *record, uint32_t runs);
+void vkf_profile_record_free(vkf_profile_record *record);
+
+// The callbacks, with the record as `user`. They do nothing outside of runs.
+vkf_profiler vkf_profile_record_profiler(vkf_profile_record *record);
+
+// Around each run; `keep` false: a warm-up.
+void vkf_profile_record_begin(vkf_profile_record *record, bool keep);
+void vkf_profile_record_end(vkf_profile_record *record);
+
+#endif
