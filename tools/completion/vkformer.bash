@@ -7,7 +7,7 @@ _vkformer() {
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="info inspect run embed quantize eval bench profile tokenize tune kernels --help --version"
+        words="info inspect run embed quantize eval compare bench profile tokenize tune kernels --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
@@ -30,10 +30,12 @@ _vkformer() {
             return
         fi
         words="table json jsonl csv md"
+        [[ $command == compare || $command == kernels ]] && words="table json jsonl md"
         [[ $command == embed ]] && words="jsonl json npy"
         [[ $command == profile ]] && words="table json csv trace"
         ;;
     --fully-masked) words="nan zero" ;;
+    --sort) words="file name error" ;;
     --activation) words="relu gelu" ;;
     --weights) words="best packed rows" ;;
     --by) words="op layer dispatch" ;;
@@ -47,7 +49,7 @@ _vkformer() {
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
-    --variant | --shape | --time-cap | --mask | --only | --max-len | --top | --batch | --m | --n | --k | --heads | --q-len | \
+    --atol | --rtol | --variant | --shape | --time-cap | --mask | --only | --max-len | --top | --batch | --m | --n | --k | --heads | --q-len | \
         --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
         --rounds | --chains | --max-new-tokens | --context | --stop | --beams | --length-penalty | --temperature | --top-k | --top-p | --min-p | \
@@ -58,6 +60,7 @@ _vkformer() {
         case $command in
         info) words="$common --json --kernels --shape --types" ;;
         tokenize) words="--pair --no-special-tokens --max-len --no-truncation --decode --null --output --help" ;;
+        compare) words="--atol --rtol --only --complete --sort --output --help" ;;
         tune) words="$common --json --shapes --types --time-cap" ;;
         kernels) words="$common --all --statistics --output" ;;
         inspect) words="$common --json --batch --context" ;;
@@ -101,7 +104,7 @@ _vkformer() {
         ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-    if [[ $command == tokenize && $current != -* ]]; then
+    if [[ ($command == tokenize || $command == compare && $previous != -*) && $current != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
     fi
     # Arguments that are directories: MODEL and CASES.

@@ -17,6 +17,7 @@ int vkf_cmd_run(int argc, char **argv);
 int vkf_cmd_embed(int argc, char **argv);
 int vkf_cmd_quantize(int argc, char **argv);
 int vkf_cmd_eval(int argc, char **argv);
+int vkf_cmd_compare(int argc, char **argv);
 int vkf_cmd_bench(int argc, char **argv);
 int vkf_cmd_profile(int argc, char **argv);
 int vkf_cmd_tune(int argc, char **argv);

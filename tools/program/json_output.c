@@ -7,7 +7,12 @@
 
 bool vkf_print_json(json_t *value)
 {
-    bool printed = value && json_dumpf(value, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) == 0;
+    return vkf_print_json_digits(value, 6);
+}
+
+bool vkf_print_json_digits(json_t *value, unsigned digits)
+{
+    bool printed = value && json_dumpf(value, stdout, JSON_COMPACT | JSON_REAL_PRECISION(digits)) == 0;
     json_decref(value);
     if (!printed) {
         vkf_print_error("the result could not be written as JSON");

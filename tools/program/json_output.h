@@ -9,6 +9,8 @@
 // Prints the value and releases it. False, with a message, for NULL (as jansson gives when memory is exhausted) and for
 // what cannot be printed.
 bool vkf_print_json(json_t *value);
+// The same with so many significant digits of each real number, not 6.
+bool vkf_print_json_digits(json_t *value, unsigned digits);
 
 // Adds one member to an object. A string that is no UTF-8 becomes null, and so does a number that is not finite or is
 // negative, which stands for "unknown".

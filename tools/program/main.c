@@ -20,6 +20,7 @@ static const struct command {
     {"embed", "vkformer embed", vkf_cmd_embed, "turn texts into vectors, compare and search them"},
     {"quantize", "vkformer quantize", vkf_cmd_quantize, "write a model with its weights in blocks of 8 or 4 bits"},
     {"eval", "vkformer eval", vkf_cmd_eval, "answer stored cases of operators, layers and models"},
+    {"compare", "vkformer compare", vkf_cmd_compare, "show how far the tensors of two files are apart"},
     {"bench", "vkformer bench", vkf_cmd_bench, "measure operators, layers and models"},
     {"profile", "vkformer profile", vkf_cmd_profile, "say where the time of a model's run goes, and what changed"},
     {"kernels", "vkformer kernels", vkf_cmd_kernels, "list the kernels, and what the driver's compiler made of them"},
@@ -42,8 +43,8 @@ static void print_help(FILE *out)
           "  --help     print this; vkformer COMMAND --help describes a command\n"
           "  --version  print the version\n"
           "\n"
-          "Exit codes: 0 done, 1 failed (the reason is on stderr), 2 wrong command line, 3 a comparison found more than\n"
-          "it allows.\n",
+          "Exit codes: 0 done, 1 failed (the reason is on stderr), 2 wrong command line, 3 a comparison found more\n"
+          "than it allows.\n",
           out);
 }
 

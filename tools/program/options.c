@@ -2,7 +2,7 @@
 
 #include "options.h"
 
-#include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -74,18 +74,35 @@ bool vkf_parse_u32(const char *option, const char *text, uint32_t min, uint32_t 
     return true;
 }
 
-bool vkf_parse_float(const char *option, const char *text, float min, float max, float *out_value)
+// strtod alone would skip leading blanks and take hexadecimal and "inf".
+static bool parse_plain_number(const char *text, double *out_value)
 {
     char *end = NULL;
-    errno = 0;
-    float value = strtof(text, &end);
-    // strtof would skip leading blanks and take hexadecimal and "inf".
-    bool plain = *text && strspn(text, "+-.0123456789eE") == strlen(text) && *end == '\0';
-    if (!plain || !isfinite(value) || value < min || value > max) {
-        vkf_print_error("%s: '%.200s' is no number from %g to %g", option, text, (double)min, (double)max);
+    *out_value = strtod(text, &end);
+    return *text && strspn(text, "+-.0123456789eE") == strlen(text) && *end == '\0' && isfinite(*out_value);
+}
+
+bool vkf_parse_double(const char *option, const char *text, double min, double max, double *out_value)
+{
+    double value;
+    if (!parse_plain_number(text, &value) || value < min || value > max) {
+        vkf_print_error("%s: '%.200s' is no number from %g to %g", option, text, min, max);
         return false;
     }
     *out_value = value;
+    return true;
+}
+
+bool vkf_parse_float(const char *option, const char *text, float min, float max, float *out_value)
+{
+    double value;
+    // As a float a bound itself is within the bounds: 0.1f is above 0.1.
+    if (!parse_plain_number(text, &value) || fabs(value) > (double)FLT_MAX || (float)value < min ||
+        (float)value > max) {
+        vkf_print_error("%s: '%.200s' is no number from %g to %g", option, text, (double)min, (double)max);
+        return false;
+    }
+    *out_value = (float)value;
     return true;
 }
 

@@ -111,6 +111,7 @@ int vkf_common_exit_code(const vkf_common_options *common, int code);
 // Strict readers of option values: the whole text must be a number within [min, max]. On failure they print a message
 // that names `option` ("--batch") and leave *out_value alone.
 bool vkf_parse_u32(const char *option, const char *text, uint32_t min, uint32_t max, uint32_t *out_value);
+bool vkf_parse_double(const char *option, const char *text, double min, double max, double *out_value);
 bool vkf_parse_float(const char *option, const char *text, float min, float max, float *out_value);
 
 // Prints "vkformer: error: ..." on stderr.
