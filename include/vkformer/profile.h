@@ -47,6 +47,26 @@ typedef struct vkf_profiler {
 // Statuses: INVALID_ARGUMENT.
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_set_profiler(vkf_context *context, const vkf_profiler *profiler);
 
+// What a dispatch has written.
+typedef struct vkf_probe_output {
+    const char *submission, *part, *label, *kernel; // as in vkf_submission_profile and vkf_dispatch_profile
+    uint32_t rank;
+    uint32_t shape[4];   // (rank); rows of batch entries may come as one dimension
+    const float *values; // side by side, of f16 exactly what is stored; valid during the call
+    uint64_t count;
+} vkf_probe_output;
+
+// Returns false to end the run, which gives VKF_ERROR_CANCELLED and leaves the session or layer to be run again.
+typedef bool (*vkf_probe_fn)(void *user, const vkf_probe_output *output);
+
+// From now on, all layers and sessions of the context run dispatch by dispatch, each waited for, and `probe` gets what each
+// has written: to find where a number goes wrong, or to compare with another implementation. Left out are what writes no
+// floating-point numbers (tokens), parts of sums that another dispatch puts together, and rows that are only moved. A
+// product that is cut into slices comes slice by slice. NULL: as usual again. No run of the context may be under way.
+// Such runs have no GPU times, and no profiler hears of them.
+// Statuses: INVALID_ARGUMENT. Runs may then also give CANCELLED.
+VKF_API VKF_MUST_CHECK vkf_status vkf_context_set_probe(vkf_context *context, vkf_probe_fn probe, void *user);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,3 +9,12 @@ vkf_status vkf_context_set_profiler(vkf_context *context, const vkf_profiler *pr
     context->profiler = profiler ? *profiler : (vkf_profiler){0};
     return VKF_OK;
 }
+
+vkf_status vkf_context_set_probe(vkf_context *context, vkf_probe_fn probe, void *user)
+{
+    if (!context)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    context->probe = probe;
+    context->probe_user = user;
+    return VKF_OK;
+}

@@ -36,6 +36,8 @@ struct vkf_context {
     vkf_precision precision;
     vkf_cache_callbacks cache;
     vkf_profiler profiler; // zeros: none
+    vkf_probe_fn probe;    // NULL: none
+    void *probe_user;
     uint32_t device_index;
     // GPU time of the last operator called by itself (negative: unknown) and its main kernel's name. Operators may run in
     // several threads at once: then the last one to end is told of.

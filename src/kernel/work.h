@@ -55,7 +55,8 @@ typedef struct vkf__node {
     VkBufferView views[VKF_KERNEL_MAX_OPERANDS]; // of texel operands, owned
     uint32_t push[VKF_WORK_MAX_PUSH];            // vkf__kernel_push_words()
     vkf__access accesses[VKF_KERNEL_MAX_OPERANDS];
-    bool barrier; // recorded with one before it
+    vkf_buffer *buffers[VKF_KERNEL_MAX_OPERANDS]; // of the accesses; not owned
+    bool barrier;                                 // recorded with one before it
 } vkf__node;
 
 typedef struct vkf__work {
@@ -142,6 +143,9 @@ VKF_MUST_CHECK vkf_status vkf__work_record_again(vkf__work *work);
 
 // Whether the work's own command buffer takes timestamps.
 bool vkf__work_timed(const vkf__work *work);
+
+// Runs one node alone, behind and before everything else and without timestamps, and waits for it.
+VKF_MUST_CHECK vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *submission, uint32_t index);
 
 // GPU time of node `index` in the last run, in nanoseconds. Status UNSUPPORTED without timestamps.
 VKF_MUST_CHECK vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns);

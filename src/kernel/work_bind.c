@@ -102,9 +102,11 @@ static vkf_status bind_operand(vkf__work *work, const vkf__dispatch *dispatch, v
     // An absent operand is never read: any valid range will do. The output is always there.
     const vkf__span *span = present ? &binding->span : &dispatch->bindings[0].span;
     vkf__operand_kind kind = node->kernel->operands[index];
-    if (present)
+    if (present) {
         node->accesses[index] =
             (vkf__access){span->buffer, span->offset_bytes, span->offset_bytes + span->size_bytes, binding->write};
+        node->buffers[index] = span->buffer;
+    }
     if (kind == VKF_OPERAND_ADDRESS) {
         push_address(node->kernel, span, index, node->push);
     } else if (kind == VKF_OPERAND_STORAGE) {

@@ -120,6 +120,31 @@ fail:
     return status;
 }
 
+static vkf_status record_alone(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index)
+{
+    vkf__device *device = &work->context->device;
+    vkf_status status = VKF_OK;
+    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VKF_VK(device, device->vk.vkBeginCommandBuffer(command_buffer, &info));
+    barrier_before(device, command_buffer);
+    record_node(work, command_buffer, index, false);
+    barrier_after(device, command_buffer);
+    VKF_VK(device, device->vk.vkEndCommandBuffer(command_buffer));
+fail:
+    return status;
+}
+
+vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *submission, uint32_t index)
+{
+    vkf_status status = VKF_OK;
+    if (submission->single == VK_NULL_HANDLE)
+        VKF_TRY(vkf__submission_command_buffer(submission, "single", &submission->single));
+    VKF_TRY(record_alone(work, submission->single, index));
+    VKF_TRY(vkf__submission_run(submission, &submission->single, 1));
+fail:
+    return status;
+}
+
 bool vkf__work_timed(const vkf__work *work)
 {
     return work->queries != VK_NULL_HANDLE;

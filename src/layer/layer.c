@@ -8,6 +8,7 @@
 #include "layer/packed_weights.h"
 #include "op/copy.h"
 #include "op/layer_norm.h"
+#include "op/probe.h"
 #include "op/profile.h"
 
 static uint64_t port_count(const vkf__port_desc *port)
@@ -296,6 +297,8 @@ vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes)
     if (status != VKF_OK)
         return status;
     times.updated_ns = vkf__now_ns();
+    if (layer->context->probe)
+        return vkf__probe_run(layer->context, &layer->submission, layer->desc.name, &(vkf__work *){&layer->work}, 1);
     VKF_TRY(vkf__submission_run(&layer->submission, &layer->work.command_buffer, 1));
     times.submitted_ns = layer->submission.submitted_ns;
     times.ended_ns = vkf__now_ns();

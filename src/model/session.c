@@ -7,6 +7,7 @@
 #include "kernel/memory_plan.h"
 #include "model/relative_bias.h"
 #include "model/rotary.h"
+#include "op/probe.h"
 #include "op/profile.h"
 
 // Everything up to the point where memory is needed.
@@ -252,16 +253,27 @@ fail:
     return status;
 }
 
-vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
+static vkf_status write_sizes(vkf_session *session, size_t begin, size_t end, const vkf__session_sizes *sizes)
 {
     vkf_status status = VKF_OK;
-    size_t begin = session->group_begin[group], end = session->group_begin[group + 1];
-    vkf__run_times times = {.begin_ns = vkf__now_ns()};
     for (size_t i = begin; i < end; i++) {
         vkf__work_begin_update(&session->stages[i].work);
         VKF_TRY(vkf__stage_emit(session, &session->stages[i], sizes));
     }
     session->sizes = *sizes;
+fail:
+    return status;
+}
+
+vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    size_t begin = session->group_begin[group], end = session->group_begin[group + 1];
+    const char *name = vkf__stage_group_name(group);
+    vkf__run_times times = {.begin_ns = vkf__now_ns()};
+    VKF_TRY(write_sizes(session, begin, end, sizes));
+    if (session->context->probe)
+        return vkf__probe_run(session->context, &session->submission, name, session->batch.works + begin, end - begin);
     times.updated_ns = vkf__now_ns();
     VKF_TRY(vkf__batch_run(&session->batch, &session->submission, begin, end));
     times.submitted_ns = session->submission.submitted_ns;
@@ -271,8 +283,7 @@ vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const 
         .host_ns = times.submitted_ns - times.begin_ns,
         .wait_ns = times.ended_ns - times.submitted_ns,
     };
-    VKF_TRY(vkf__profile_run(session->context, vkf__stage_group_name(group), session->batch.works + begin, end - begin,
-                             &times));
+    VKF_TRY(vkf__profile_run(session->context, name, session->batch.works + begin, end - begin, &times));
 fail:
     return status;
 }

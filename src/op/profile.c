@@ -8,7 +8,7 @@ typedef struct place {
     uint32_t node;
 } place;
 
-static bool does_something(const vkf__work *work, uint32_t node)
+bool vkf__dispatch_works(const vkf__work *work, uint32_t node)
 {
     const uint32_t *grid = vkf__work_grid(work, node);
     return grid[0] > 0 && grid[1] > 0 && grid[2] > 0;
@@ -19,7 +19,7 @@ static bool find(vkf__work *const *works, size_t count, place *at)
 {
     for (; at->work < count; *at = (place){at->work + 1, 0})
         for (; at->node < works[at->work]->node_count; at->node++)
-            if (does_something(works[at->work], at->node))
+            if (vkf__dispatch_works(works[at->work], at->node))
                 return true;
     return false;
 }

@@ -9,6 +9,9 @@ typedef struct vkf__run_times {
     double begin_ns, updated_ns, submitted_ns, ended_ns;
 } vkf__run_times;
 
+// Whether a dispatch has anything to do in the last run.
+bool vkf__dispatch_works(const vkf__work *work, uint32_t node);
+
 // After `works` have run as one submission. Does nothing without a profiler. Statuses: DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__profile_run(vkf_context *context, const char *name, vkf__work *const *works,
                                            size_t count, const vkf__run_times *times);

@@ -8,7 +8,8 @@ typedef struct vkf__submission {
     vkf__device *device;
     VkCommandPool pool;
     VkFence fence;
-    double submitted_ns; // vkf__now_ns() when the last run was in the queue and the wait for it began
+    VkCommandBuffer single; // for one dispatch at a time; null until it is asked for
+    double submitted_ns;    // vkf__now_ns() when the last run was in the queue and the wait for it began
 } vkf__submission;
 
 VKF_MUST_CHECK vkf_status vkf__submission_init(vkf__submission *submission, vkf__device *device, const char *name);

@@ -192,12 +192,108 @@ static void test_session(void **state)
     free(t);
 }
 
+// What the last dispatch has written, of a probed layer.
+typedef struct probed {
+    uint32_t outputs, stop_at; // 0: never
+    char label[TEXT];
+    float values[2 * 7 * SAMPLE_DIM];
+    uint64_t count;
+} probed;
+
+static bool take_output(void *user, const vkf_probe_output *output)
+{
+    probed *p = user;
+    uint64_t count = 1;
+    for (uint32_t i = 0; i < output->rank; i++)
+        count *= output->shape[i];
+    assert_true(output->rank >= 1 && output->rank <= 4 && output->count == count && count > 0);
+    assert_true(kernel_exists(output->kernel));
+    snprintf(p->label, TEXT, "%s", output->label);
+    p->count = count;
+    if (count <= sizeof p->values / sizeof p->values[0])
+        memcpy(p->values, output->values, count * sizeof *output->values);
+    return ++p->outputs != p->stop_at;
+}
+
+static void set_probe(vkf_test_gpu *gpu, probed *p)
+{
+    assert_int_equal(vkf_context_set_probe(gpu->context, p ? take_output : NULL, p), VKF_OK);
+}
+
+// A probed layer gives what it gives otherwise, and its last dispatch wrote just that.
+static void test_probe_of_layers(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    sample_weights weights;
+    sample_data data;
+    sample_weights_create(gpu, &weights);
+    sample_data_create(&gpu->random, sizes, &data);
+    size_t count = sample_data_outputs(&data), bytes = count * sizeof(float);
+    float *expected = malloc(bytes);
+    assert_non_null(expected);
+    for (sample_kind kind = SAMPLE_FEED_FORWARD; kind < SAMPLE_KINDS; kind++) {
+        vkf_layer *layer = NULL;
+        probed p = {0};
+        assert_int_equal(sample_layer_create(gpu->context, kind, &weights, sizes, &layer), VKF_OK);
+        assert_int_equal(sample_layer_run(layer, kind, &data), VKF_OK);
+        memcpy(expected, data.out, bytes);
+        memset(data.out, 0, bytes);
+        set_probe(gpu, &p);
+        assert_int_equal(sample_layer_run(layer, kind, &data), VKF_OK);
+        set_probe(gpu, NULL);
+        assert_memory_equal(data.out, expected, bytes);
+        assert_true(p.outputs > 1 && p.count == count);
+        assert_memory_equal(p.values, expected, bytes);
+        p = (probed){.stop_at = 2};
+        set_probe(gpu, &p);
+        assert_int_equal(sample_layer_run(layer, kind, &data), VKF_ERROR_CANCELLED);
+        set_probe(gpu, NULL);
+        assert_int_equal(p.outputs, 2);
+        assert_int_equal(sample_layer_run(layer, kind, &data), VKF_OK);
+        assert_memory_equal(data.out, expected, bytes);
+        vkf_layer_destroy(&layer);
+    }
+    free(expected);
+    sample_data_destroy(&data);
+    sample_weights_destroy(&weights);
+}
+
+// Tokens of a probed session are those of any other, and logits are the last numbers of a step.
+static void test_probe_of_session(void **state)
+{
+    static const int32_t source[] = {5, 9, 17};
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const vkf_model_desc model_desc = {.directory = DEMO_MODEL, .precision = VKF_MODEL_PRECISION_F16};
+    const vkf_session_desc desc = {.max_batch = 1, .max_source_len = 4, .max_target_len = 8};
+    vkf_model *model = NULL;
+    vkf_session *session = NULL;
+    int32_t ids[2][8] = {0};
+    uint32_t length;
+    probed p = {0};
+    assert_int_equal(vkf_model_load(gpu->context, &model_desc, &model), VKF_OK);
+    assert_int_equal(vkf_session_create(model, &desc, &session), VKF_OK);
+    vkf_greedy_args args = {
+        .batch = 1, .source_len = 3, .source_ids = source, .out_ids = ids[0], .out_lengths = &length};
+    assert_int_equal(vkf_session_greedy(session, &args), VKF_OK);
+    args.out_ids = ids[1];
+    set_probe(gpu, &p);
+    assert_int_equal(vkf_session_greedy(session, &args), VKF_OK);
+    set_probe(gpu, NULL);
+    assert_memory_equal(ids[0], ids[1], sizeof ids[0]);
+    assert_string_equal(p.label, "generator");
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+    assert_int_equal(vkf_context_set_probe(NULL, NULL, NULL), VKF_ERROR_INVALID_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_layers, open_timed, vkf_test_gpu_teardown),
         cmocka_unit_test_setup_teardown(test_layers_without_timestamps, open_untimed, vkf_test_gpu_teardown),
         cmocka_unit_test_setup_teardown(test_session, open_timed, vkf_test_gpu_teardown),
+        cmocka_unit_test_setup_teardown(test_probe_of_layers, open_timed, vkf_test_gpu_teardown),
+        cmocka_unit_test_setup_teardown(test_probe_of_session, open_untimed, vkf_test_gpu_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ _vkformer() {
         quantize) words="--type --help" ;;
         profile)
             words="$common --batch --length --new-tokens --dtype --quantize --repetitions --warmup --by --no-roof --overhead
-                --output --json --csv --trace --diff --fail-above"
+                --output --json --csv --trace --check-numbers --diff --fail-above"
             ;;
         embed)
             words="$common --batch --max-len --dtype --quantize --files --output --out --compare --search --top"

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/host.h"
 #include "commands.h"
 #include "file_output.h"
 #include "json_output.h"
+#include "number_check.h"
 #include "options.h"
 #include "precision.h"
 #include "profile_output.h"
@@ -19,7 +21,7 @@ typedef struct profile_options {
     vkf_common_options common;
     vkf_profile_settings subject;
     uint32_t repetitions, warmup;
-    bool no_roof, overhead, diff;
+    bool no_roof, overhead, diff, check_numbers;
     float fail_above; // percent
     vkf_profile_by by;
     output_format format;
@@ -41,6 +43,7 @@ enum {
     OPT_JSON,
     OPT_CSV,
     OPT_TRACE,
+    OPT_CHECK_NUMBERS,
     OPT_DIFF,
     OPT_FAIL_ABOVE,
     OPT_OUTPUT = 'o',
@@ -69,6 +72,9 @@ static void print_help(void)
         "  -o, --output FORM    table (default), json, csv or trace (for ui.perfetto.dev), on standard output\n"
         "  --json FILE, --csv FILE, --trace FILE\n"
         "                       write these beside\n"
+        "\n"
+        "  --check-numbers      measure nothing: run once, dispatch by dispatch, and print the range of what each has\n"
+        "                       written, and the first number that is NaN or infinite, with exit code 3\n"
         "\n"
         "  --diff               compare two files of --json: the ratio of each place's GPU time, and whether it is\n"
         "                       beyond noise: more than 2 %, and more than the wider of both quartile ranges\n"
@@ -139,6 +145,9 @@ static bool take_plain(int option, char *value, profile_options *options)
     case OPT_DIFF:
         options->diff = true;
         return true;
+    case OPT_CHECK_NUMBERS:
+        options->check_numbers = true;
+        return true;
     case OPT_JSON:
         options->files[OUTPUT_JSON] = value;
         return true;
@@ -187,6 +196,7 @@ static bool parse(int argc, char **argv, profile_options *options)
         {"json", required_argument, NULL, OPT_JSON},
         {"csv", required_argument, NULL, OPT_CSV},
         {"trace", required_argument, NULL, OPT_TRACE},
+        {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
         {"diff", no_argument, NULL, OPT_DIFF},
         {"fail-above", required_argument, NULL, OPT_FAIL_ABOVE},
         {0},
@@ -373,6 +383,33 @@ static bool profile(const profile_options *options)
     return done;
 }
 
+// Without measuring: every dispatch is waited for, and what it has written is read.
+static int check_numbers(const profile_options *options)
+{
+    vkf_context *context = NULL;
+    vkf_profile_subject subject = {0};
+    vkf_number_check check = {0};
+    vkf_status status = VKF_OK;
+    int code = VKF_EXIT_FAILED;
+    VKF_TRY(vkf_open_context(&options->common, &context));
+    VKF_TRY(vkf_profile_subject_begin(context, &options->subject, &subject));
+    VKF_TRY(vkf_context_set_probe(context, vkf_number_check_take, &check));
+    status = vkf_profile_subject_run(&subject);
+    if (check.exhausted)
+        status = VKF_ERROR_OUT_OF_HOST_MEMORY;
+    if (status != VKF_OK) {
+        vkf_print_error("the run failed: %s", vkf_status_text(status));
+    } else {
+        vkf_number_check_print(stdout, &check);
+        code = check.found ? VKF_EXIT_BEYOND : VKF_EXIT_DONE;
+    }
+fail:
+    vkf_number_check_free(&check);
+    vkf_profile_subject_end(&subject);
+    vkf_context_destroy(&context);
+    return code;
+}
+
 static int diff(const profile_options *options)
 {
     json_t *before = vkf_profile_document_read(options->paths[0]);
@@ -383,6 +420,18 @@ static int diff(const profile_options *options)
     json_decref(before);
     json_decref(after);
     return !done ? VKF_EXIT_FAILED : passes ? VKF_EXIT_DONE : VKF_EXIT_BEYOND;
+}
+
+static int run_command(const profile_options *options)
+{
+    if (options->common.help) {
+        print_help();
+        return VKF_EXIT_DONE;
+    }
+    if (options->diff)
+        return diff(options);
+    int code = options->check_numbers ? check_numbers(options) : profile(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+    return vkf_common_exit_code(&options->common, code);
 }
 
 int vkf_cmd_profile(int argc, char **argv)
@@ -396,15 +445,7 @@ int vkf_cmd_profile(int argc, char **argv)
     if (!vkf_common_init(&options.common))
         return VKF_EXIT_FAILED;
     options.common.timestamps = true;
-    int code = VKF_EXIT_USAGE;
-    if (parse(argc, argv, &options)) {
-        if (options.common.help)
-            print_help();
-        code = options.common.help ? VKF_EXIT_DONE
-               : options.diff
-                   ? diff(&options)
-                   : vkf_common_exit_code(&options.common, profile(&options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED);
-    }
+    int code = parse(argc, argv, &options) ? run_command(&options) : VKF_EXIT_USAGE;
     vkf_common_free(&options.common);
     return code;
 }

@@ -1,0 +1,93 @@
+#include "op/probe.h"
+
+#include "base/half.h"
+#include "op/account.h"
+#include "op/profile.h"
+
+static uint64_t count_of(const vkf__extent *extent)
+{
+    uint64_t count = 1;
+    for (size_t i = 0; i < VKF_EXTENT_RANK; i++)
+        count *= extent->counts[i];
+    return count;
+}
+
+// Elements from the first to the last, gaps between rows included.
+static uint64_t reach_of(const vkf__extent *extent)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < VKF_EXTENT_RANK; i++)
+        last += (extent->counts[i] - 1) * extent->strides[i];
+    return last + 1;
+}
+
+static void gather(const vkf__extent *extent, const void *stored, float *out_values)
+{
+    const uint32_t *n = extent->counts;
+    const uint64_t *stride = extent->strides;
+    for (uint32_t a = 0; a < n[0]; a++)
+        for (uint32_t b = 0; b < n[1]; b++)
+            for (uint32_t c = 0; c < n[2]; c++)
+                for (uint32_t d = 0; d < n[3]; d++) {
+                    uint64_t at = a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3];
+                    *out_values++ = extent->dtype == VKF_DTYPE_F16
+                                        ? vkf__float_from_half(((const uint16_t *)stored)[at])
+                                        : ((const float *)stored)[at];
+                }
+}
+
+static vkf_probe_output describe(const vkf__work *work, const vkf__node *node, const char *name,
+                                 const vkf__extent *extent, const float *values)
+{
+    vkf_probe_output output = {
+        .submission = name,
+        .part = work->name,
+        .label = node->label,
+        .kernel = node->kernel->name,
+        .values = values,
+        .count = count_of(extent),
+    };
+    for (size_t i = 0; i < VKF_EXTENT_RANK; i++)
+        if (output.rank > 0 || extent->counts[i] > 1 || i + 1 == VKF_EXTENT_RANK)
+            output.shape[output.rank++] = extent->counts[i];
+    return output;
+}
+
+static vkf_status show(vkf_context *context, const vkf__work *work, uint32_t index, const char *name)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &context->host;
+    const vkf__node *node = &work->nodes[index];
+    vkf__extent extent;
+    float *stored = NULL, *values = NULL; // what was written with its gaps, whatever the type; and compact, as floats
+    if (!vkf__output_of(node->kernel, vkf__work_params(work, index), &extent) || count_of(&extent) == 0)
+        return VKF_OK;
+    uint64_t element = vkf_dtype_size(extent.dtype), bytes = reach_of(&extent) * element;
+    VKF_ALLOC(host, stored, (size_t)(bytes / sizeof *stored + 1));
+    VKF_ALLOC(host, values, (size_t)count_of(&extent));
+    VKF_TRY(vkf_buffer_read(node->buffers[extent.operand],
+                            node->accesses[extent.operand].begin + extent.first * element, stored, bytes));
+    gather(&extent, stored, values);
+    const vkf_probe_output output = describe(work, node, name, &extent, values);
+    if (!context->probe(context->probe_user, &output))
+        status = VKF_ERROR_CANCELLED;
+fail:
+    vkf__free(host, values);
+    vkf__free(host, stored);
+    return status;
+}
+
+vkf_status vkf__probe_run(vkf_context *context, vkf__submission *submission, const char *name, vkf__work *const *works,
+                          size_t count)
+{
+    vkf_status status = VKF_OK;
+    for (size_t w = 0; w < count; w++)
+        for (uint32_t i = 0; i < works[w]->node_count; i++) {
+            if (!vkf__dispatch_works(works[w], i))
+                continue;
+            VKF_TRY(vkf__work_run_node(works[w], submission, i));
+            VKF_TRY(show(context, works[w], i, name));
+        }
+fail:
+    return status;
+}

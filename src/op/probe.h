@@ -1,0 +1,12 @@
+// Runs works dispatch by dispatch, and shows the context's probe what each has written.
+#ifndef VKF_OP_PROBE_H
+#define VKF_OP_PROBE_H
+
+#include "kernel/work.h"
+
+// In place of submitting the works' own command buffers, which have the sizes of this run. Statuses: CANCELLED, and those
+// of a run.
+VKF_MUST_CHECK vkf_status vkf__probe_run(vkf_context *context, vkf__submission *submission, const char *name,
+                                         vkf__work *const *works, size_t count);
+
+#endif
