@@ -73,7 +73,7 @@ _vkformer() {
             words="$common --batch --max-len --dtype --quantize --files --output --out --compare --search --top"
             ;;
         run)
-            words="$common --timing --attention --max-len --batch --dtype --quantize --json --max-new-tokens --context --stop
+            words="$common --timing --check-numbers --attention --max-len --batch --dtype --quantize --json --max-new-tokens --context --stop
                 --temperature --top-k --top-p --min-p --repetition-penalty --seed --pair
                 --cache-type --beams --length-penalty --early-stopping"
             ;;

@@ -10,6 +10,7 @@
 
 struct vkf_message_log;
 struct vkf_cache_dir;
+struct vkf_number_check;
 
 // Strings point into argv.
 typedef struct vkf_common_options {
@@ -30,6 +31,8 @@ typedef struct vkf_common_options {
     bool help;       // --help was given: print the command's help and leave
     bool timestamps; // no option of its own: a command that reports GPU times sets it before it opens a context
     bool statistics; // nor this one, for a command that reports what the compiler says
+    // Nor this: what gets the numbers of all runs. NULL: nothing does.
+    struct vkf_number_check *numbers;
     struct vkf_message_log *messages;
     struct vkf_cache_dir *cache;
 } vkf_common_options;

@@ -391,9 +391,10 @@ static int check_numbers(const profile_options *options)
     vkf_number_check check = {0};
     vkf_status status = VKF_OK;
     int code = VKF_EXIT_FAILED;
-    VKF_TRY(vkf_open_context(&options->common, &context));
+    vkf_common_options common = options->common;
+    common.numbers = &check;
+    VKF_TRY(vkf_open_context(&common, &context));
     VKF_TRY(vkf_profile_subject_begin(context, &options->subject, &subject));
-    VKF_TRY(vkf_context_set_probe(context, vkf_number_check_take, &check));
     status = vkf_profile_subject_run(&subject);
     if (check.exhausted)
         status = VKF_ERROR_OUT_OF_HOST_MEMORY;

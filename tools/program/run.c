@@ -19,6 +19,7 @@ enum {
     OPT_DTYPE,
     OPT_QUANTIZE,
     OPT_TIMING,
+    OPT_CHECK_NUMBERS,
     OPT_ATTENTION,
     OPT_JSON,
     OPT_PAIR,
@@ -52,6 +53,8 @@ static void print_help(void)
           "                          its parameters alone in 16 bits f32/f16 or f32/bf16\n"
           "  --quantize q8|q4        keep the weights of linear layers in blocks of 32 with a scale\n"
           "  --json                  print {\"text\": ..., \"output\": ...} and more, a line for each text\n"
+          "  --check-numbers         run dispatch by dispatch, and print on stderr the range of what each has written\n"
+          "                          and the first number that is NaN or infinite: exit code 3\n"
           "  --timing                print times on stderr, and with --json those of a text's batch on stdout\n"
           "\n"
           "Of models from text to text:\n"
@@ -186,6 +189,9 @@ static bool parse_own(int opt, run_options *options)
         options->timing = true;
         options->common.timestamps = true;
         return true;
+    case OPT_CHECK_NUMBERS:
+        options->common.numbers = &options->numbers;
+        return true;
     case OPT_ATTENTION:
         options->attention_path = optarg;
         if (vkf_attention_picture_path_valid(optarg))
@@ -251,6 +257,7 @@ static bool parse(int argc, char **argv, run_options *options)
         {"dtype", required_argument, NULL, OPT_DTYPE},
         {"quantize", required_argument, NULL, OPT_QUANTIZE},
         {"timing", no_argument, NULL, OPT_TIMING},
+        {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
         {"attention", required_argument, NULL, OPT_ATTENTION},
         {"json", no_argument, NULL, OPT_JSON},
         {"pair", required_argument, NULL, OPT_PAIR},
@@ -273,6 +280,10 @@ static bool parse(int argc, char **argv, run_options *options)
     for (int opt; (opt = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
         if (!parse_own(opt, options))
             return false;
+    if (options->timing && options->common.numbers) {
+        vkf_print_error("--check-numbers: nothing can be timed meanwhile; leave out --timing");
+        return false;
+    }
     return options->common.help || (beams_fit(options) && parse_arguments(argc, argv, options));
 }
 
@@ -319,6 +330,16 @@ static bool run(const run_options *options)
     return run_seq2seq(options);
 }
 
+// What --check-numbers has found, and the exit code that it makes of a run's own.
+static int tell_numbers(const run_options *options, int code)
+{
+    if (!options->common.numbers)
+        return code;
+    fflush(stdout);
+    vkf_number_check_print(stderr, &options->numbers);
+    return code == VKF_EXIT_DONE && options->numbers.found ? VKF_EXIT_BEYOND : code;
+}
+
 int vkf_cmd_run(int argc, char **argv)
 {
     run_options options = {.beams = {.length_penalty = 1.0f}};
@@ -332,9 +353,10 @@ int vkf_cmd_run(int argc, char **argv)
         } else {
             if (run(&options))
                 code = VKF_EXIT_DONE;
-            code = vkf_common_exit_code(&options.common, code);
+            code = vkf_common_exit_code(&options.common, tell_numbers(&options, code));
         }
     }
+    vkf_number_check_free(&options.numbers);
     vkf_common_free(&options.common);
     return code;
 }

@@ -2,6 +2,7 @@
 #ifndef VKF_PROGRAM_RUN_STATE_H
 #define VKF_PROGRAM_RUN_STATE_H
 
+#include "number_check.h"
 #include "options.h"
 #include "precision.h"
 #include "run_timing.h"
@@ -19,6 +20,7 @@ typedef struct run_options {
     vkf_model_precision precision;
     vkf_quantization quantization;
     bool timing;
+    vkf_number_check numbers;   // of --check-numbers
     const char *attention_path; // NULL: not wanted
     bool json;
     // Of decoders.

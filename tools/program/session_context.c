@@ -7,6 +7,7 @@
 
 #include "cache_dir.h"
 #include "commands.h"
+#include "number_check.h"
 
 struct vkf_message_log {
     atomic_uint validation_messages;
@@ -105,6 +106,8 @@ vkf_status vkf_open_context(const vkf_common_options *common, vkf_context **out_
     vkf_status status = vkf_context_create(&desc, out_context);
     if (status != VKF_OK && !common->messages->quiet)
         vkf_print_error("no device could be opened: %s", vkf_status_text(status));
+    if (status == VKF_OK && common->numbers)
+        status = vkf_context_set_probe(*out_context, vkf_number_check_take, common->numbers);
     return status;
 }
 
