@@ -1,6 +1,7 @@
-// fuzz_<target> [SEED [RUNS]]: the target on its seeds, and on RUNS (2000) random mutations of them. The same SEED (1)
-// gives the same inputs.
+// fuzz_<target> [SEED [RUNS [SECONDS]]]: the target on its seeds, on RUNS (2000) random mutations of them, and on more until
+// SECONDS (0) have passed. The same SEED (1) gives the same inputs in the same order.
 #include <string.h>
+#include <time.h>
 
 #include "fuzz.h"
 
@@ -148,15 +149,25 @@ static void run_mutation(uint64_t random)
     free(data);
 }
 
+static double now_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     uint64_t runs = argc > 2 ? strtoull(argv[2], NULL, 10) : 2000;
-    printf("%s: seed %llu, %llu runs\n", argv[0], (unsigned long long)seed, (unsigned long long)runs);
+    double seconds = argc > 3 ? strtod(argv[3], NULL) : 0, end_s = now_s() + seconds;
+    printf("%s: seed %llu, %llu runs, %g s\n", argv[0], (unsigned long long)seed, (unsigned long long)runs, seconds);
     fflush(stdout);
     for (size_t i = 0; i < fuzz_seed_count; i++)
         LLVMFuzzerTestOneInput(fuzz_seeds[i].data, fuzz_seeds[i].size_bytes);
-    for (uint64_t run = 0; run < runs; run++)
+    uint64_t run = 0;
+    for (; run < runs || now_s() < end_s; run++)
         run_mutation(seed * UINT64_C(0x2545f4914f6cdd1d) + run);
+    printf("%llu runs without a finding\n", (unsigned long long)run);
     return 0;
 }
