@@ -106,7 +106,10 @@ typedef struct vkf_context_desc {
     bool validation;         // switch the Vulkan validation layers on (synchronisation validation included)
     bool timestamps;         // measure every dispatch on the GPU, see vkf_layer_timings()
     // Keep what the driver's compiler says about kernels, see <vkformer/kernels.h>. A warning where it says nothing.
+    // From Vulkan 1.2 on, types of numbers are enabled too that only shaders of the caller's make use of.
     bool pipeline_statistics;
+    // Beside these, the forms that kernels take inside the driver's compiler: its own code, assembly.
+    bool pipeline_representations;
     // The Vulkan loader's vkGetInstanceProcAddr; NULL: the library opens the system's libvulkan itself.
     vkf_get_instance_proc_addr get_instance_proc_addr;
     // A device that the caller created and keeps; NULL: the library creates its own.

@@ -1,8 +1,8 @@
-// What the driver's compiler made of the kernels: registers, spills, occupancy.
+// What the driver's compiler made of the kernels, or of a shader that is not the library's: registers, spills, occupancy.
 //
 // Every driver has statistics of its own under names of its own. They are given as they are, and beside that as numbers
-// that mean the same for all of them, as far as that goes: for Mesa's RADV (AMD), Turnip (Qualcomm), NVK (NVIDIA) and
-// Honeykrisp (Apple), see src/kernel/statistics.c. Other drivers, lavapipe among them, leave these unknown.
+// that mean the same for all of them, as far as that goes: docs/shaders.md says which drivers tell what. Drivers without
+// VK_KHR_pipeline_executable_properties, lavapipe among them, leave these unknown.
 #ifndef VKFORMER_KERNELS_H
 #define VKFORMER_KERNELS_H
 
@@ -34,6 +34,15 @@ typedef struct vkf_kernel_statistics {
     int64_t waves; // subgroups that a unit of the device can hold at the same time; its size is the device's own
 } vkf_kernel_statistics;
 
+// One of the forms that a shader takes on its way through the driver's compiler: its own code, or the machine's.
+typedef struct vkf_representation {
+    char executable[VKF_STATISTIC_NAME_SIZE]; // what it is part of: "Compute Shader"
+    char name[VKF_STATISTIC_NAME_SIZE];       // "Assembly"
+    bool is_text;
+    const char *data; // a text ends with a zero, which is not counted
+    size_t size_bytes;
+} vkf_representation;
+
 // A kernel with one choice of its tile parameters and with typical other constants. Pointers are valid during the call.
 typedef struct vkf_kernel_report {
     const char *kernel;    // "gemm_tile.f32_f32_f32"
@@ -42,14 +51,17 @@ typedef struct vkf_kernel_report {
     // Typical problems for which it is taken unmeasured, separated by ", "; those with " (f16)" only under
     // VKF_PRECISION_F16. "" for none.
     const char *default_for;
-    bool usable;       // on this device
-    const char *why;   // usable or not
-    bool compiled;     // a pipeline was made
-    vkf_status status; // of making it; VKF_OK where that was not asked for
+    bool usable;          // on this device
+    const char *why;      // usable or not
+    bool compiled;        // a pipeline was made
+    vkf_status status;    // of making it; VKF_OK where that was not asked for
+    uint32_t spirv_bytes; // of the module that was compiled, and where none was, of that in this build; 0: it has none
     bool has_statistics;
     vkf_kernel_statistics statistics;
     const vkf_statistic *raw;
     uint32_t raw_count;
+    const vkf_representation *representations; // in a context with `pipeline_representations`, where the driver has any
+    uint32_t representation_count;
 } vkf_kernel_report;
 
 // Returns false to end the visit, which gives VKF_ERROR_CANCELLED.
@@ -62,6 +74,47 @@ typedef bool (*vkf_kernel_report_fn)(void *user, const vkf_kernel_report *report
 // Statuses: INVALID_ARGUMENT, CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST.
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_report_kernels(vkf_context *context, const char *name, bool compile,
                                                              vkf_kernel_report_fn visit, void *user);
+
+#define VKF_SHADER_MAX_BINDINGS 64
+#define VKF_SHADER_MAX_CONSTANTS 64
+
+// One binding of a shader's interface.
+typedef struct vkf_shader_binding {
+    uint32_t set;
+    uint32_t binding;
+    uint32_t descriptor_type; // a VkDescriptorType
+    uint32_t count;           // of an array, else 1
+} vkf_shader_binding;
+
+typedef struct vkf_shader_constant {
+    uint32_t id;
+    uint32_t size_bytes; // of its type, 4 for bool
+    uint64_t value;      // its first size_bytes count
+} vkf_shader_constant;
+
+// A compute shader of the caller's. The module has to be valid: drivers trust it.
+typedef struct vkf_shader_desc {
+    const char *name;      // for messages and the report
+    const char *constants; // of the report; NULL: ""
+    const uint32_t *words; // SPIR-V in the host's byte order
+    size_t word_count;
+    const char *entry_point; // NULL: "main"
+    const vkf_shader_binding *bindings;
+    uint32_t binding_count; // at most VKF_SHADER_MAX_BINDINGS
+    uint32_t push_bytes;
+    const vkf_shader_constant *spec;
+    uint32_t spec_count; // at most VKF_SHADER_MAX_CONSTANTS
+} vkf_shader_desc;
+
+// Whether a shader may declare a capability of SPIR-V (its number there) in this context.
+VKF_API bool vkf_context_takes_capability(const vkf_context *context, uint32_t capability);
+
+// Compiles the shader into a pipeline that is not kept, and visits it once; nothing is run. That it does not compile is
+// reported as in vkf_context_report_kernels(), with `config` and `default_for` empty.
+// Statuses: INVALID_ARGUMENT, UNSUPPORTED (a capability, or more of anything than the device takes),
+// CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST.
+VKF_API VKF_MUST_CHECK vkf_status vkf_context_report_shader(vkf_context *context, const vkf_shader_desc *desc,
+                                                            vkf_kernel_report_fn visit, void *user);
 
 #ifdef __cplusplus
 }

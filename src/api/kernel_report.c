@@ -1,4 +1,5 @@
-// What each variant of each kernel is to a device: usable, taken by default, compiled, and how well.
+// What each variant of each kernel is to a device: usable, taken by default, compiled, and how well. What becomes of a
+// shader of the caller's.
 #include <vkformer/kernels.h>
 
 #include <stdio.h>
@@ -6,6 +7,8 @@
 
 #include "api/typical_problem.h"
 #include "kernel/context.h"
+#include "kernel/shader_pipeline.h"
+#include "kernel/shader_table.h"
 #include "kernel/statistics.h"
 #include "op/gemm_dot.h"
 
@@ -68,7 +71,7 @@ static bool ends_the_visit(vkf_status status)
 }
 
 static vkf_status compile(vkf_context *context, const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim,
-                          vkf_kernel_report *report, vkf_statistic **out_raw)
+                          vkf_kernel_report *report)
 {
     uint32_t flags[VKF_KERNEL_MAX_SPEC], spec[VKF_KERNEL_MAX_SPEC] = {0};
     const vkf__pipeline *pipeline = NULL;
@@ -78,12 +81,10 @@ static vkf_status compile(vkf_context *context, const vkf__kernel *kernel, const
     report->compiled = report->status == VKF_OK;
     if (!report->compiled)
         return ends_the_visit(report->status) ? report->status : VKF_OK;
-    vkf_status status = vkf__statistics_read(&context->device, pipeline->handle, out_raw, &report->raw_count);
+    report->spirv_bytes = pipeline->spirv_bytes;
+    vkf_status status = vkf__findings_read(&context->pipelines, pipeline->handle, report);
     if (status != VKF_OK)
         return ends_the_visit(status) ? status : VKF_OK;
-    report->raw = *out_raw;
-    report->has_statistics = report->raw_count > 0;
-    vkf__statistics_normalise(&context->device.plan.caps, *out_raw, report->raw_count, &report->statistics);
     if (report->statistics.shared_bytes == VKF_STATISTIC_UNKNOWN)
         report->statistics.shared_bytes =
             vkf__variant_shared_bytes(&context->device.plan.caps, &(vkf__variant){kernel, config}, NULL);
@@ -94,22 +95,23 @@ static vkf_status report_constants(const report_run *run, const vkf__kernel *ker
                                    uint32_t head_dim)
 {
     vkf_status status = VKF_OK;
-    vkf_statistic *raw = NULL;
     char constants[32] = "", defaults[256] = "";
     vkf_kernel_report report = {
         .kernel = kernel->name, .config = config->name, .constants = constants, .default_for = defaults};
     vkf__statistics_normalise(&run->context->device.plan.caps, NULL, 0, &report.statistics);
+    const vkf__shader *shader = vkf__shader_find(vkf__kernel_module(kernel));
+    report.spirv_bytes = shader ? 4 * shader->word_count : 0;
     if (head_dim > 0)
         (void)snprintf(constants, sizeof constants, "head_dim %u", head_dim);
     report.usable = vkf__kernel_usable(&run->context->device.plan.caps, kernel, config, &report.why);
     if (report.usable && (!vkf__is_for_integer_dot(kernel) || vkf__prefers_integer_dot(run->context)))
         list_defaults(run->context, kernel, config, head_dim, defaults, sizeof defaults);
     if (report.usable && run->compile)
-        VKF_TRY(compile(run->context, kernel, config, head_dim, &report, &raw));
+        VKF_TRY(compile(run->context, kernel, config, head_dim, &report));
     if (!run->visit(run->user, &report))
         status = VKF_ERROR_CANCELLED;
 fail:
-    vkf__free(&run->context->host, raw);
+    vkf__findings_free(&run->context->host, &report);
     return status;
 }
 
@@ -154,5 +156,45 @@ vkf_status vkf_context_report_kernels(vkf_context *context, const char *name, bo
             VKF_TRY(report_config(&run, &vkf__kernels[i], &vkf__kernels[i].configs[c]));
     }
 fail:
+    return status;
+}
+
+bool vkf_context_takes_capability(const vkf_context *context, uint32_t capability)
+{
+    return context && vkf__device_takes_capability(&context->device, capability);
+}
+
+vkf_status vkf_context_report_shader(vkf_context *context, const vkf_shader_desc *desc, vkf_kernel_report_fn visit,
+                                     void *user)
+{
+    vkf_status status = VKF_OK;
+    vkf__shader_pipeline pipeline = {0};
+    if (!context || !desc || !desc->name || !desc->words || !visit)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_kernel_report report = {
+        .kernel = desc->name,
+        .config = "",
+        .constants = desc->constants ? desc->constants : "",
+        .default_for = "",
+        .usable = true,
+        .why = "",
+        .spirv_bytes = (uint32_t)(4 * desc->word_count),
+    };
+    vkf__statistics_normalise(&context->device.plan.caps, NULL, 0, &report.statistics);
+    report.status = vkf__shader_pipeline_make(&context->pipelines, desc, &pipeline);
+    report.compiled = report.status == VKF_OK;
+    if (ends_the_visit(report.status) || report.status == VKF_ERROR_UNSUPPORTED ||
+        report.status == VKF_ERROR_INVALID_ARGUMENT)
+        VKF_TRY(report.status);
+    if (report.compiled)
+        status = vkf__findings_read(&context->pipelines, pipeline.handle, &report);
+    if (ends_the_visit(status))
+        goto fail;
+    status = VKF_OK; // that the driver does not tell is a finding, too
+    if (!visit(user, &report))
+        status = VKF_ERROR_CANCELLED;
+fail:
+    vkf__findings_free(&context->host, &report);
+    vkf__shader_pipeline_destroy(&context->device, &pipeline);
     return status;
 }

@@ -78,7 +78,7 @@ static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc
     vkf__device_plan plan;
     const vkf__plan_wishes wishes = {
         .timestamps = desc->timestamps,
-        .executable_info = desc->pipeline_statistics,
+        .executable_info = desc->pipeline_statistics || desc->pipeline_representations,
     };
     uint32_t index = 0;
     VKF_TRY(list_devices(&context->instance, desc, &list));
@@ -126,6 +126,7 @@ static vkf_status init(vkf_context *context, const vkf_context_desc *desc)
     VKF_TRY(vkf__transfer_init(&context->transfer, &context->memory));
     VKF_TRY(vkf__pipeline_cache_create(&context->device, &context->cache, &cache));
     VKF_TRY(vkf__pipelines_init(&context->pipelines, &context->device, cache, desc->shader_dir));
+    context->pipelines.capture_representations = desc->pipeline_representations;
     VKF_TRY(init_locks(context));
     VKF_TRY(vkf__learned_init(&context->learned, &context->device, &context->cache, desc->shader_dir == NULL));
     if (desc->variant) {

@@ -175,6 +175,9 @@ vkf_status vkf__glsl_source(const vkf__host *host, const char *dir, const char *
         status = vkf__fail(host, VKF_ERROR_FILE, "%s: the shader was not found in shader_dir", path);
         goto fail;
     }
+    // Without a version there is no line to wait for.
+    if (!strstr(text, "#version"))
+        VKF_TRY(append_preamble(&out, "#version", 0, path));
     VKF_TRY(expand(&out, dir, path, text, 0));
     vkf__free(host, text);
     *out_text = out.text;

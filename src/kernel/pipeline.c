@@ -151,7 +151,33 @@ void vkf__pipelines_finish(vkf__pipelines *pipelines)
     *pipelines = (vkf__pipelines){0};
 }
 
-static vkf_status make_module(vkf__pipelines *pipelines, const vkf__kernel *kernel, VkShaderModule *out_module)
+VkPipelineCreateFlags vkf__pipelines_flags(const vkf__pipelines *pipelines)
+{
+    if (!pipelines->device->plan.enable_executable_info)
+        return 0;
+    return VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+           (pipelines->capture_representations ? VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR : 0U);
+}
+
+vkf_status vkf__module_make(vkf__device *device, const uint32_t *words, size_t size_bytes, const char *name,
+                            VkShaderModule *out_module)
+{
+    vkf_status status = VKF_OK;
+    const VkShaderModuleCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+        .codeSize = size_bytes,
+        .pCode = words,
+    };
+    VkShaderModule module = VK_NULL_HANDLE;
+    VKF_VK(device, device->vk.vkCreateShaderModule(device->handle, &info, NULL, &module));
+    vkf__device_name(device, VK_OBJECT_TYPE_SHADER_MODULE, (uint64_t)module, name);
+    *out_module = module;
+fail:
+    return status;
+}
+
+static vkf_status make_module(vkf__pipelines *pipelines, const vkf__kernel *kernel, uint32_t *out_bytes,
+                              VkShaderModule *out_module)
 {
     vkf__device *device = pipelines->device;
     vkf_status status = VKF_OK;
@@ -160,10 +186,7 @@ static vkf_status make_module(vkf__pipelines *pipelines, const vkf__kernel *kern
     if (!shader)
         return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED, "kernel %s is not in this build",
                          vkf__kernel_module(kernel));
-    VkShaderModuleCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-        .codeSize = (size_t)shader->word_count * 4,
-    };
+    size_t size_bytes = (size_t)shader->word_count * 4;
     // The compiler that the library is linked with need not know the extensions of these.
     bool embedded = kernel->needs & VKF_NEEDS_MATRIX;
     if (pipelines->shader_dir && embedded)
@@ -171,14 +194,11 @@ static vkf_status make_module(vkf__pipelines *pipelines, const vkf__kernel *kern
                  kernel->name);
     if (pipelines->shader_dir && !embedded)
         VKF_TRY(vkf__glsl_compile(device->host, pipelines->shader_dir, shader->source, shader->defines, &words,
-                                  &info.codeSize));
+                                  &size_bytes));
     else
         VKF_TRY(vkf__shader_words(device->host, shader, &words));
-    info.pCode = words;
-    VkShaderModule module = VK_NULL_HANDLE;
-    VKF_VK(device, device->vk.vkCreateShaderModule(device->handle, &info, NULL, &module));
-    vkf__device_name(device, VK_OBJECT_TYPE_SHADER_MODULE, (uint64_t)module, kernel->name);
-    *out_module = module;
+    VKF_TRY(vkf__module_make(device, words, size_bytes, kernel->name, out_module));
+    *out_bytes = (uint32_t)size_bytes;
 fail:
     vkf__free(device->host, words);
     return status;
@@ -208,7 +228,7 @@ static vkf_status make_pipeline(vkf__pipelines *pipelines, vkf__pipeline *pipeli
     vkf_status status = VKF_OK;
     VkShaderModule module = VK_NULL_HANDLE;
     VKF_TRY(get_layout(pipelines, kernel, &pipeline->layout));
-    VKF_TRY(make_module(pipelines, kernel, &module));
+    VKF_TRY(make_module(pipelines, kernel, &pipeline->spirv_bytes, &module));
     VkSpecializationMapEntry entries[VKF_KERNEL_MAX_SPEC];
     for (uint32_t i = 0; i < kernel->spec_count; i++)
         entries[i] = (VkSpecializationMapEntry){.constantID = i, .offset = 4 * i, .size = 4};
@@ -220,7 +240,7 @@ static vkf_status make_pipeline(vkf__pipelines *pipelines, vkf__pipeline *pipeli
     };
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .flags = device->plan.enable_executable_info ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR : 0,
+        .flags = vkf__pipelines_flags(pipelines),
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                   .module = module,

@@ -18,6 +18,7 @@ typedef struct vkf__pipeline {
     const vkf__kernel *kernel;
     const vkf__layout *layout;
     uint32_t spec[VKF_KERNEL_MAX_SPEC];
+    uint32_t spirv_bytes; // of the module that it was made of
     VkPipeline handle;
 } vkf__pipeline;
 
@@ -34,6 +35,7 @@ typedef struct vkf__pipelines {
     size_t capacity;
     pthread_mutex_t lock;
     bool lock_ready;
+    bool capture_representations; // where the device has pipelineExecutableInfo
 } vkf__pipelines;
 
 // `cache` becomes the pipelines' own, also on failure. Statuses: OUT_OF_HOST_MEMORY, UNSUPPORTED (shader_dir in a build
@@ -46,5 +48,12 @@ void vkf__pipelines_finish(vkf__pipelines *pipelines);
 // Statuses: SHADER, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
                                              const vkf__pipeline **out_pipeline);
+
+// The flags of a pipeline whose driver is to tell afterwards what the context wants to know.
+VkPipelineCreateFlags vkf__pipelines_flags(const vkf__pipelines *pipelines);
+
+// A module that is not kept. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, VULKAN.
+VKF_MUST_CHECK vkf_status vkf__module_make(vkf__device *device, const uint32_t *words, size_t size_bytes,
+                                           const char *name, VkShaderModule *out_module);
 
 #endif

@@ -12,6 +12,11 @@
 VKF_MUST_CHECK vkf_status vkf__statistics_read(vkf__device *device, VkPipeline pipeline, vkf_statistic **out_list,
                                                uint32_t *out_count);
 
+// Fills in what the driver tells of a report's pipeline: raw and normalised statistics, and the representations where
+// the pipelines capture them. What is in the report is given to vkf__findings_free(), whatever the status. As above.
+VKF_MUST_CHECK vkf_status vkf__findings_read(vkf__pipelines *pipelines, VkPipeline pipeline, vkf_kernel_report *report);
+void vkf__findings_free(const vkf__host *host, vkf_kernel_report *report);
+
 // Pure. Looks at the caps' driver and subgroup size; of a driver that is not in the table everything is unknown.
 void vkf__statistics_normalise(const vkf__caps *caps, const vkf_statistic *list, uint32_t count,
                                vkf_kernel_statistics *out_statistics);

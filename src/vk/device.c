@@ -4,6 +4,7 @@
 
 typedef struct device_features {
     VkPhysicalDevice16BitStorageFeatures storage_16bit;
+    VkPhysicalDevice8BitStorageFeatures storage_8bit;
     VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executable;
     VkPhysicalDeviceBufferDeviceAddressFeatures address;
     VkPhysicalDeviceShaderFloat16Int8Features float16;
@@ -23,7 +24,9 @@ static void init_features(device_features *features, const vkf__device_plan *pla
                        .pipelineExecutableInfo = VK_TRUE},
         .address = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
                     .bufferDeviceAddress = VK_TRUE},
-        .float16 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES, .shaderFloat16 = VK_TRUE},
+        .storage_8bit = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES},
+        .float16 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
+                    .shaderFloat16 = plan->enable_float16},
         .memory_model = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES,
                          .vulkanMemoryModel = VK_TRUE,
                          .vulkanMemoryModelDeviceScope = VK_TRUE},
@@ -53,8 +56,10 @@ static const void *chain_features(device_features *features, const vkf__device_p
         chain(&next, &features->executable);
     if (plan->enable_buffer_device_address)
         chain(&next, &features->address);
-    if (plan->enable_float16)
+    if (plan->enable_float16 || plan->enable_other_types)
         chain(&next, &features->float16);
+    if (plan->enable_other_types)
+        chain(&next, &features->storage_8bit);
     if (plan->enable_matrix) {
         chain(&next, &features->memory_model);
         (void)vkf__matrix_features_enable(&plan->caps.matrix, &features->matrix, &next, names);
@@ -69,6 +74,35 @@ static const void *chain_features(device_features *features, const vkf__device_p
     return next;
 }
 
+// Adds to the features that are chained already what the device has of other types.
+static void enable_other_types(vkf__device *device, device_features *features, VkPhysicalDeviceFeatures *core)
+{
+    vkf__other_types *other = &device->plan.other;
+    VkPhysicalDevice16BitStorageFeatures bits16 = {.sType = features->storage_16bit.sType};
+    VkPhysicalDevice8BitStorageFeatures bits8 = {.sType = features->storage_8bit.sType, .pNext = &bits16};
+    VkPhysicalDeviceShaderFloat16Int8Features int8 = {.sType = features->float16.sType, .pNext = &bits8};
+    VkPhysicalDeviceFeatures2 has = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &int8};
+    device->instance->vkGetPhysicalDeviceFeatures2(device->physical, &has);
+    *other = (vkf__other_types){
+        .float64 = has.features.shaderFloat64,
+        .int16 = has.features.shaderInt16,
+        .int8 = int8.shaderInt8,
+        .storage_8bit = bits8.storageBuffer8BitAccess,
+        .uniform_8bit = bits8.uniformAndStorageBuffer8BitAccess,
+        .push_8bit = bits8.storagePushConstant8,
+        .uniform_16bit = bits16.uniformAndStorageBuffer16BitAccess,
+        .push_16bit = bits16.storagePushConstant16,
+    };
+    core->shaderFloat64 = other->float64;
+    core->shaderInt16 = other->int16;
+    features->float16.shaderInt8 = other->int8;
+    features->storage_8bit.storageBuffer8BitAccess = other->storage_8bit;
+    features->storage_8bit.uniformAndStorageBuffer8BitAccess = other->uniform_8bit;
+    features->storage_8bit.storagePushConstant8 = other->push_8bit;
+    features->storage_16bit.uniformAndStorageBuffer16BitAccess = other->uniform_16bit;
+    features->storage_16bit.storagePushConstant16 = other->push_16bit;
+}
+
 // Makes device->handle, with what the plan enables and nothing else.
 static vkf_status create_own(vkf__device *device)
 {
@@ -81,7 +115,7 @@ static vkf_status create_own(vkf__device *device)
         .queueCount = 1,
         .pQueuePriorities = &priority,
     };
-    const VkPhysicalDeviceFeatures core = {.shaderInt64 = plan->enable_int64};
+    VkPhysicalDeviceFeatures core = {.shaderInt64 = plan->enable_int64};
     const VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
         .pNext = chain_features(&features, plan),
@@ -91,6 +125,8 @@ static vkf_status create_own(vkf__device *device)
         .enabledExtensionCount = plan->extension_count,
         .ppEnabledExtensionNames = plan->extensions,
     };
+    if (plan->enable_other_types)
+        enable_other_types(device, &features, &core);
     VkResult result = device->instance->vkCreateDevice(device->physical, &info, NULL, &device->handle);
     if (result == VK_ERROR_EXTENSION_NOT_PRESENT || result == VK_ERROR_FEATURE_NOT_PRESENT)
         return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,
@@ -159,6 +195,7 @@ static void restrict_plan(vkf__device_plan *plan, const vkf_external_device *ext
     plan->enable_subgroup_size_control = false;
     plan->enable_maintenance4 = false;
     plan->enable_integer_dot = false;
+    plan->enable_other_types = false;
     plan->enable_timestamps = plan->enable_timestamps && plan->caps.timestamps;
     plan->enable_executable_info = false;
     plan->extension_count = 0;

@@ -157,6 +157,7 @@ vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, c
         .enable_integer_dot = caps->integer_dot,
         .enable_timestamps = wishes->timestamps && caps->timestamps,
         .enable_executable_info = wishes->executable_info && caps->pipeline_executable_info,
+        .enable_other_types = wishes->executable_info && caps->api_version >= VK_API_VERSION_1_2,
         .buffer_alignment = buffer_alignment(caps),
     };
     VKF_TRY(check_floor(host, caps));

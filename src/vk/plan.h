@@ -17,6 +17,18 @@ typedef enum vkf__memory_class {
     VKF_MEMORY_CLASS_COUNT
 } vkf__memory_class;
 
+// Types of numbers, and places for them, that no kernel of the library makes use of.
+typedef struct vkf__other_types {
+    bool float64;
+    bool int16;
+    bool int8;
+    bool storage_8bit;
+    bool uniform_8bit;
+    bool push_8bit;
+    bool uniform_16bit;
+    bool push_16bit;
+} vkf__other_types;
+
 typedef struct vkf__device_plan {
     vkf__caps caps; // as limited; a feature is switched on only where an enable_ below says so
     bool enable_storage_16bit;
@@ -30,6 +42,8 @@ typedef struct vkf__device_plan {
     bool enable_subgroup_size_control;
     bool enable_maintenance4;
     bool enable_integer_dot;
+    bool enable_other_types; // for shaders that are not the library's; from Vulkan 1.2 on
+    vkf__other_types other;  // known when the device is made
     const char *extensions[16];
     uint32_t extension_count;
     bool unified_memory;                          // DEVICE memory is host-visible: no staging

@@ -1,8 +1,12 @@
 // The list of kernels: what is visited, what a failure to compile gives, and where statistics come from.
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "embedded_words.h"
 #include "fixture.h"
 #include "kernel/context.h"
+#include "kernel/shader_table.h"
 
 typedef struct visits {
     uint32_t count;
@@ -13,6 +17,9 @@ typedef struct visits {
     uint32_t stop_at;    // 0: never
     vkf_status last_status;
     vkf_kernel_statistics last;
+    uint32_t last_spirv_bytes;
+    uint32_t representations;
+    char last_text[64]; // of the last of them
 } visits;
 
 static bool visit(void *user, const vkf_kernel_report *report)
@@ -25,6 +32,10 @@ static bool visit(void *user, const vkf_kernel_report *report)
     v->first_rows += strstr(report->kernel, ".f32_f32_f32") && strstr(report->default_for, "linear of 1 row");
     v->last_status = report->status;
     v->last = report->statistics;
+    v->last_spirv_bytes = report->spirv_bytes;
+    v->representations = report->representation_count;
+    for (uint32_t i = 0; i < report->representation_count; i++)
+        (void)snprintf(v->last_text, sizeof v->last_text, "%s", report->representations[i].data);
     assert_true(report->usable || !report->compiled);
     assert_non_null(report->why);
     return v->count != v->stop_at;
@@ -61,6 +72,14 @@ static void test_report_kernels_compiles(void **state)
     assert_int_equal(v.with_statistics, 0); // not asked for when the context was made
     assert_int_equal(v.last.registers, VKF_STATISTIC_UNKNOWN);
     assert_int_equal(v.last.shared_bytes, 0); // of the kernel itself
+}
+
+static void test_report_kernels_tells_the_size_of_modules(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const uint32_t expected = 4 * vkf__shader_find("copy.f32_f32")->word_count;
+    assert_int_equal(report(gpu, "copy.f32_f32/", false, VKF_OK, 0).last_spirv_bytes, expected);
+    assert_int_equal(report(gpu, "copy.f32_f32/", true, VKF_OK, 0).last_spirv_bytes, expected);
 }
 
 static void test_report_kernels_can_be_cancelled(void **state)
@@ -144,9 +163,159 @@ static void test_report_kernels_reads_statistics(void **state)
     assert_int_equal(v.last.registers, 42);
 }
 
+static VKAPI_ATTR VkResult VKAPI_CALL two_representations(VkDevice device, const VkPipelineExecutableInfoKHR *info,
+                                                          uint32_t *count,
+                                                          VkPipelineExecutableInternalRepresentationKHR *out)
+{
+    static const char *const texts[] = {"nir", "v_mov_b32 v0, 1"};
+    (void)device;
+    assert_int_equal(info->executableIndex, 0);
+    *count = 2;
+    for (uint32_t i = 0; out && i < 2; i++) {
+        (void)snprintf(out[i].name, sizeof out[i].name, "form %u", i);
+        out[i].isText = VK_TRUE;
+        // Not terminated: the library does that.
+        if (out[i].pData)
+            memcpy(out[i].pData, texts[i], strlen(texts[i]));
+        out[i].dataSize = strlen(texts[i]);
+    }
+    return VK_SUCCESS;
+}
+
+static void test_report_kernels_reads_representations_where_asked_for(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf__device *device = &gpu->context->device;
+    const vkf__device before = *device;
+    device->plan.enable_executable_info = true;
+    device->vk.vkGetPipelineExecutablePropertiesKHR = one_executable;
+    device->vk.vkGetPipelineExecutableStatisticsKHR = one_statistic;
+    device->vk.vkGetPipelineExecutableInternalRepresentationsKHR = two_representations;
+    const visits without = report(gpu, "copy.f32_f32/", true, VKF_OK, 0);
+    gpu->context->pipelines.capture_representations = true;
+    const visits with = report(gpu, "copy.f32_f32/", true, VKF_OK, 0);
+    gpu->context->pipelines.capture_representations = false;
+    device->plan = before.plan;
+    device->vk = before.vk;
+    assert_int_equal(without.representations, 0);
+    assert_int_equal(with.representations, 2);
+    assert_string_equal(with.last_text, "v_mov_b32 v0, 1");
+}
+
+// The library's own copy kernel, as if it were a caller's.
+typedef struct own_shader {
+    vkf_shader_binding bindings[4];
+    vkf_shader_constant spec[2];
+    uint32_t *words;
+    vkf_shader_desc desc;
+} own_shader;
+
+static void own_shader_make(own_shader *own)
+{
+    enum { UNIFORM_BUFFER = 6, STORAGE_BUFFER = 7 };
+    const vkf__shader *shader = vkf__shader_find("copy.f32_f32");
+    *own = (own_shader){
+        .bindings = {{0, 0, UNIFORM_BUFFER, 1}, {0, 1, STORAGE_BUFFER, 1}, {0, 2, STORAGE_BUFFER, 1}},
+        .spec = {{0, 4, 64}},
+        .words = embedded_words(shader),
+    };
+    assert_non_null(own->words);
+    own->desc = (vkf_shader_desc){
+        .name = "mine",
+        .words = own->words,
+        .word_count = shader->word_count,
+        .bindings = own->bindings,
+        .binding_count = 3,
+        .push_bytes = 128,
+        .spec = own->spec,
+        .spec_count = 1,
+    };
+}
+
+static void test_report_shader_compiles(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    own_shader own;
+    visits v = {0};
+    own_shader_make(&own);
+    assert_int_equal(vkf_context_report_shader(gpu->context, &own.desc, visit, &v), VKF_OK);
+    assert_int_equal(v.count, 1);
+    assert_int_equal(v.compiled, 1);
+    assert_int_equal(v.last_spirv_bytes, 4 * own.desc.word_count);
+    v.stop_at = 2;
+    assert_int_equal(vkf_context_report_shader(gpu->context, &own.desc, visit, &v), VKF_ERROR_CANCELLED);
+    free(own.words);
+}
+
+static void test_report_shader_refuses_what_the_device_lacks(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    own_shader own;
+    visits v = {0};
+    own_shader_make(&own);
+    assert_true(vkf_context_takes_capability(gpu->context, 1));     // Shader
+    assert_false(vkf_context_takes_capability(gpu->context, 6));    // Kernel
+    assert_false(vkf_context_takes_capability(gpu->context, 9999)); // none
+    assert_false(vkf_context_takes_capability(NULL, 1));
+    own.bindings[1].set = 32;
+    assert_int_equal(vkf_context_report_shader(gpu->context, &own.desc, visit, &v), VKF_ERROR_UNSUPPORTED);
+    own.bindings[1].set = 0;
+    own.desc.push_bytes = 1 << 20;
+    assert_int_equal(vkf_context_report_shader(gpu->context, &own.desc, visit, &v), VKF_ERROR_UNSUPPORTED);
+    own.desc.push_bytes = 128;
+    own.words[6] = 6; // the first capability becomes Kernel
+    assert_int_equal(vkf_context_report_shader(gpu->context, &own.desc, visit, &v), VKF_ERROR_UNSUPPORTED);
+    own.desc.word_count = 4;
+    assert_int_equal(vkf_context_report_shader(gpu->context, &own.desc, visit, &v), VKF_ERROR_INVALID_ARGUMENT);
+    own.desc.words = NULL;
+    assert_int_equal(vkf_context_report_shader(gpu->context, &own.desc, visit, &v), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(v.count, 0);
+    free(own.words);
+}
+
+// Masks hold for subgroups too, although they are no feature that is switched on.
+static void test_report_shader_capabilities_follow_the_plan(void **state)
+{
+    enum { FLOAT16 = 9, GROUP_NON_UNIFORM_ARITHMETIC = 63 };
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf__device_plan *plan = &gpu->context->device.plan;
+    const vkf__device_plan before = *plan;
+    assert_int_equal(vkf_context_takes_capability(gpu->context, FLOAT16), plan->enable_float16);
+    assert_int_equal(vkf_context_takes_capability(gpu->context, GROUP_NON_UNIFORM_ARITHMETIC),
+                     plan->caps.subgroup_arithmetic);
+    plan->enable_float16 = plan->caps.subgroup_arithmetic = false;
+    assert_false(vkf_context_takes_capability(gpu->context, FLOAT16));
+    assert_false(vkf_context_takes_capability(gpu->context, GROUP_NON_UNIFORM_ARITHMETIC));
+    *plan = before;
+}
+
+static void test_report_shader_that_does_not_compile_is_reported(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf__device *device = &gpu->context->device;
+    const vkf__device before = *device;
+    own_shader own;
+    visits v = {0};
+    own_shader_make(&own);
+    pipeline_result = VK_ERROR_UNKNOWN;
+    device->vk.vkCreateComputePipelines = no_pipelines;
+    assert_int_equal(vkf_context_report_shader(gpu->context, &own.desc, visit, &v), VKF_OK);
+    device->vk = before.vk;
+    assert_int_equal(v.count, 1);
+    assert_int_equal(v.compiled, 0);
+    assert_int_equal(v.last_status, VKF_ERROR_VULKAN);
+    free(own.words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_report_kernels_tells_the_size_of_modules),
+        cmocka_unit_test(test_report_kernels_reads_representations_where_asked_for),
+        cmocka_unit_test(test_report_shader_compiles),
+        cmocka_unit_test(test_report_shader_refuses_what_the_device_lacks),
+        cmocka_unit_test(test_report_shader_capabilities_follow_the_plan),
+        cmocka_unit_test(test_report_shader_that_does_not_compile_is_reported),
         cmocka_unit_test(test_report_kernels_visits_the_registry),
         cmocka_unit_test(test_report_kernels_compiles),
         cmocka_unit_test(test_report_kernels_can_be_cancelled),

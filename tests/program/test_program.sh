@@ -76,7 +76,7 @@ command_line() {
     expect 2 "unknown command" frobnicate
     expect 0 "version" --version
     expect 0 "help" --help
-    for command in info run eval tune bench "bench gemm" "bench gemv" "bench attention" "bench mha" "bench softmax" \
+    for command in info run eval tune shaders bench "bench gemm" "bench gemv" "bench attention" "bench mha" "bench softmax" \
         "bench norm" "bench permute" "bench layer" "bench model" "bench decode" "bench copy" "bench fma"; do
         # shellcheck disable=SC2086
         expect 0 "$command --help" $command --help

@@ -120,6 +120,12 @@ static void test_source_preamble_stands_behind_version(void **state)
     assert_int_equal(recording.live, 0);
 }
 
+static void test_source_preamble_without_version_comes_first(void **state)
+{
+    write_text(*state, "main.comp", "body\n");
+    assert_expands(*state, "#define A 1\n", "#define A 1\n#line 1 \"%s/main.comp\"\nbody\n");
+}
+
 static void test_source_looks_in_include_and_shared(void **state)
 {
     scratch_directory *scratch = *state;
@@ -210,6 +216,7 @@ int main(void)
         TEST(test_source_include_that_may_be_left_out_keeps_lines),
         TEST(test_source_nested_includes),
         TEST(test_source_preamble_stands_behind_version),
+        TEST(test_source_preamble_without_version_comes_first),
         TEST(test_source_looks_in_include_and_shared),
         TEST(test_source_missing_files),
         TEST(test_source_recursion_is_refused),

@@ -364,9 +364,24 @@ static void test_caps_info_mirrors_caps(void **state)
     assert_int_equal(info.max_storage_buffer_range_bytes, UINT32_MAX);
 }
 
+// For shaders that are not the library's, and only from Vulkan 1.2 on, where all of it is in the core.
+static void test_plan_other_types_come_with_statistics(void **state)
+{
+    (void)state;
+    vkf__caps caps = discrete_caps();
+    caps.api_version = VK_API_VERSION_1_2;
+    assert_false(plan_of(&caps, (vkf__plan_wishes){.timestamps = true}).enable_other_types);
+    assert_true(plan_of(&caps, (vkf__plan_wishes){.executable_info = true}).enable_other_types);
+    caps.pipeline_executable_info = false;
+    assert_true(plan_of(&caps, (vkf__plan_wishes){.executable_info = true}).enable_other_types);
+    caps.api_version = VK_API_VERSION_1_1;
+    assert_false(plan_of(&caps, (vkf__plan_wishes){.executable_info = true}).enable_other_types);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_other_types_come_with_statistics),
         cmocka_unit_test(test_plan_memory_discrete),
         cmocka_unit_test(test_plan_memory_discrete_without_window),
         cmocka_unit_test(test_plan_memory_discrete_window_first),

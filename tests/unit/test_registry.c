@@ -168,7 +168,7 @@ static bool constants_agree(const vkf__kernel *row, const spirv_module *module, 
 {
     uint64_t seen = 0;
     for (size_t i = 0; i < module->spec_count; i++)
-        seen |= UINT64_C(1) << (module->spec_ids[i] % 64);
+        seen |= UINT64_C(1) << (module->specs[i].id % 64);
     uint64_t expected = ((UINT64_C(1) << row->spec_count) - 1) & ~(uint64_t)row->unused_spec;
     if (differs(out_why, "specialisation ids", expected, seen) ||
         differs(out_why, "local_size_x is constant 0", 0, module->local_size_spec[0]))

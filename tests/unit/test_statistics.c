@@ -1,4 +1,5 @@
-// What drivers say about pipelines, as Mesa 26.2 says it, and what becomes of it.
+// What drivers say about pipelines, and what becomes of it: as Mesa 26.2 says it, and where no such GPU was there, as
+// the driver's source or documentation has it (docs/shaders.md).
 #include "kernel/statistics.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ typedef struct canned {
     uint32_t driver_id;
     uint32_t subgroup_size;
     vkf_kernel_statistics expected;
-    vkf_statistic list[12];
+    vkf_statistic list[18];
 } canned;
 
 #define UNKNOWN VKF_STATISTIC_UNKNOWN
@@ -75,6 +76,57 @@ static const canned drivers[] = {
       {"Threads", 448},
       {"Spills", 8},
       {"Fills", 9}}},
+    {"AMDVLK",
+     VK_DRIVER_ID_AMD_OPEN_SOURCE,
+     64,
+     {72, UNKNOWN, UNKNOWN, 128, 8192, UNKNOWN, UNKNOWN, UNKNOWN},
+     {{"numUsedVgprs", 72},
+      {"numUsedSgprs", 44},
+      {"ldsSizePerLocalWorkGroup", 65536},
+      {"ldsUsageSizeInBytes", 8192},
+      {"scratchMemUsageInBytes", 128},
+      {"numAvailableVgprs", 256}}},
+    {"AMD's own",
+     VK_DRIVER_ID_AMD_PROPRIETARY,
+     64,
+     {72, UNKNOWN, UNKNOWN, 0, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN},
+     {{"numUsedVgprs", 72}, {"scratchMemUsageInBytes", 0}}},
+    {"NVIDIA's own",
+     VK_DRIVER_ID_NVIDIA_PROPRIETARY,
+     32,
+     {56, UNKNOWN, UNKNOWN, 48, UNKNOWN, UNKNOWN, 9600, UNKNOWN},
+     {{"Register Count", 56}, {"Binary Size", 9600}, {"Stack Size", 16}, {"Local Memory Size", 48}}},
+    {"ANV",
+     VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA,
+     32,
+     {58, 4, UNKNOWN, 64, 4096, 812, UNKNOWN, UNKNOWN},
+     {{"Max dispatch width", 16},
+      {"Instruction Count", 812},
+      {"SEND Count", 40},
+      {"Loop Count", 2},
+      {"Cycle Count", 30000},
+      {"Spill Count", 4},
+      {"Fill Count", 6},
+      {"Scratch Memory Size", 1024},
+      {"GRF registers", 128},
+      {"Max live registers", 115},
+      {"Workgroup Memory Size", 4096},
+      {"Source hash", 3.1e9}}},
+    {"ANV, newer",
+     VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA,
+     32,
+     {29, 0, UNKNOWN, 0, 0, 500, 7800, UNKNOWN},
+     {{"Instructions", 500},
+      {"Code size", 7800},
+      {"SENDs", 30},
+      {"Cycles", 9000},
+      {"Spills", 0},
+      {"Fills", 0},
+      {"Scratch Memory Size", 0},
+      {"GRF registers", 128},
+      {"Max dispatch width", 32},
+      {"Max live registers", 115},
+      {"Workgroup Memory Size", 0}}},
     {"lavapipe",
      VK_DRIVER_ID_MESA_LLVMPIPE,
      8,

@@ -7,7 +7,7 @@ _vkformer() {
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="info inspect run embed quantize eval compare bench profile tokenize tune kernels --help --version"
+        words="info inspect run embed quantize eval compare bench profile tokenize tune shaders --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
@@ -30,7 +30,7 @@ _vkformer() {
             return
         fi
         words="table json jsonl csv md"
-        [[ $command == compare || $command == kernels ]] && words="table json jsonl md"
+        [[ $command == compare || $command == shaders ]] && words="table json jsonl md"
         [[ $command == embed ]] && words="jsonl json npy"
         [[ $command == profile ]] && words="table json csv trace"
         ;;
@@ -53,7 +53,7 @@ _vkformer() {
         --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
         --rounds | --chains | --max-new-tokens | --context | --stop | --beams | --length-penalty | --temperature | --top-k | --top-p | --min-p | \
-        --repetition-penalty | --seed | --length | --new-tokens | --fail-above)
+        --repetition-penalty | --seed | --spec | --length | --new-tokens | --fail-above)
         return
         ;;
     *)
@@ -62,7 +62,7 @@ _vkformer() {
         tokenize) words="--pair --no-special-tokens --max-len --no-truncation --decode --null --output --help" ;;
         compare) words="--atol --rtol --only --complete --sort --output --help" ;;
         tune) words="$common --json --shapes --types --time-cap" ;;
-        kernels) words="$common --all --statistics --output" ;;
+        shaders) words="$common --all --statistics --asm --spec --diff --fail-above --output" ;;
         inspect) words="$common --json --batch --context" ;;
         quantize) words="--type --help" ;;
         profile)
@@ -104,7 +104,7 @@ _vkformer() {
         ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-    if [[ ($command == tokenize || $command == compare && $previous != -*) && $current != -* ]]; then
+    if [[ ($command == tokenize || $command == shaders || $command == compare && $previous != -*) && $current != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
     fi
     # Arguments that are directories: MODEL and CASES.

@@ -21,7 +21,7 @@ int vkf_cmd_compare(int argc, char **argv);
 int vkf_cmd_bench(int argc, char **argv);
 int vkf_cmd_profile(int argc, char **argv);
 int vkf_cmd_tune(int argc, char **argv);
-int vkf_cmd_kernels(int argc, char **argv);
+int vkf_cmd_shaders(int argc, char **argv);
 int vkf_cmd_tokenize(int argc, char **argv);
 
 #endif

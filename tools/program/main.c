@@ -23,7 +23,7 @@ static const struct command {
     {"compare", "vkformer compare", vkf_cmd_compare, "show how far the tensors of two files are apart"},
     {"bench", "vkformer bench", vkf_cmd_bench, "measure operators, layers and models"},
     {"profile", "vkformer profile", vkf_cmd_profile, "say where the time of a model's run goes, and what changed"},
-    {"kernels", "vkformer kernels", vkf_cmd_kernels, "list the kernels, and what the driver's compiler made of them"},
+    {"shaders", "vkformer shaders", vkf_cmd_shaders, "what the driver's compiler makes of the kernels, or of a shader"},
     {"tokenize", "vkformer tokenize", vkf_cmd_tokenize, "turn text into token ids, or ids into text"},
     {"tune", "vkformer tune", vkf_cmd_tune, "find the fastest kernels for this device, and keep them"},
 };

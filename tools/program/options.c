@@ -223,7 +223,7 @@ static bool set_path(const char *option, const char *text, const char **out_path
 static bool set_variant(const char *text, const char **out_variant)
 {
     if (*text == '\0') {
-        vkf_print_error("--variant: the name is empty; 'vkformer kernels --all' lists those that there are");
+        vkf_print_error("--variant: the name is empty; 'vkformer shaders --all' lists those that there are");
         return false;
     }
     if (!vkf_variant_exists(text)) {

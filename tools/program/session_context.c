@@ -95,6 +95,7 @@ vkf_context_desc vkf_common_context_desc(const vkf_common_options *common)
         .validation = common->validation,
         .timestamps = common->timestamps,
         .pipeline_statistics = common->statistics,
+        .pipeline_representations = common->representations,
     };
 }
 
