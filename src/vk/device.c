@@ -90,8 +90,9 @@ static void enable_other_types(vkf__device *device, device_features *features, V
         .storage_8bit = bits8.storageBuffer8BitAccess,
         .uniform_8bit = bits8.uniformAndStorageBuffer8BitAccess,
         .push_8bit = bits8.storagePushConstant8,
-        .uniform_16bit = bits16.uniformAndStorageBuffer16BitAccess,
-        .push_16bit = bits16.storagePushConstant16,
+        // These are chained where storage of 16 bits is.
+        .uniform_16bit = device->plan.enable_storage_16bit && bits16.uniformAndStorageBuffer16BitAccess,
+        .push_16bit = device->plan.enable_storage_16bit && bits16.storagePushConstant16,
     };
     core->shaderFloat64 = other->float64;
     core->shaderInt16 = other->int16;
