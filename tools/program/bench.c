@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench_roof.h"
 #include "commands.h"
-#include "progress.h"
 
 static const vkf_bench_spec *const benchmarks[] = {
     &vkf_bench_gemm,    &vkf_bench_gemv,  &vkf_bench_attention, &vkf_bench_mha,    &vkf_bench_softmax, &vkf_bench_norm,
@@ -42,24 +42,13 @@ static bool run_all(vkf_bench *bench, const vkf_bench_spec *spec)
     return done;
 }
 
-static vkf_status measure_roofs(vkf_context *context, vkf_roofs *out_roofs)
-{
-    vkf_progress progress = vkf_progress_start("measuring the roofs");
-    vkf_status status = vkf_measure_roofs(context, vkf_progress_show, &progress, out_roofs);
-    vkf_progress_end(&progress);
-    if (status != VKF_OK)
-        vkf_print_error("the device's roofs cannot be measured: %s; --no-roof does without them",
-                        vkf_status_text(status));
-    return status;
-}
-
 static int run(const vkf_bench_options *options, const vkf_bench_spec *spec)
 {
     vkf_bench bench = {.options = options};
     bool done = false;
     if (vkf_open_context(&options->common, &bench.context) != VKF_OK)
         return VKF_EXIT_FAILED;
-    bench.has_roofs = !options->no_roof && measure_roofs(bench.context, &bench.roofs) == VKF_OK;
+    bench.has_roofs = !options->no_roof && vkf_bench_measure_roofs(bench.context, &bench.roofs) == VKF_OK;
     if (bench.has_roofs || options->no_roof) {
         bench.report =
             vkf_bench_report_begin(bench.context, options->format, spec->tokens, bench.has_roofs ? &bench.roofs : NULL);

@@ -340,25 +340,12 @@ static bool report(const profile_options *options, const vkf_context *context, c
     return done;
 }
 
-static vkf_status measure_roofs(const profile_options *options, vkf_context *context, vkf_roofs *out_roofs)
-{
-    if (options->no_roof)
-        return VKF_OK;
-    vkf_progress progress = vkf_progress_start("measuring the roofs");
-    vkf_status status = vkf_measure_roofs(context, vkf_progress_show, &progress, out_roofs);
-    vkf_progress_end(&progress);
-    if (status != VKF_OK)
-        vkf_print_error("the device's roofs cannot be measured: %s; --no-roof does without them",
-                        vkf_status_text(status));
-    return status;
-}
-
 static bool profile_in(const profile_options *options, vkf_context *context, vkf_profile_subject *subject,
                        vkf_profile_record *record, bare *b)
 {
     vkf_roofs roofs;
     const vkf_profiler profiler = vkf_profile_record_profiler(record);
-    return measure_roofs(options, context, &roofs) == VKF_OK &&
+    return (options->no_roof || vkf_bench_measure_roofs(context, &roofs) == VKF_OK) &&
            vkf_profile_subject_begin(context, &options->subject, subject) == VKF_OK &&
            bare_begin(options, b) == VKF_OK && vkf_context_set_profiler(context, &profiler) == VKF_OK &&
            run_all(options, subject, record, b) == VKF_OK &&
