@@ -32,7 +32,7 @@ _vkformer() {
         words="table json jsonl csv md"
         [[ $command == compare || $command == shaders ]] && words="table json jsonl md"
         [[ $command == embed ]] && words="jsonl json npy"
-        [[ $command == profile ]] && words="table json csv trace"
+        [[ $command == profile ]] && words="table json csv trace html"
         ;;
     --fully-masked) words="nan zero" ;;
     --sort) words="file name error" ;;
@@ -45,7 +45,7 @@ _vkformer() {
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
         ;;
-    --attention | --shapes | --search | --csv | --trace)
+    --attention | --shapes | --search | --csv | --trace | --html)
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
@@ -67,7 +67,7 @@ _vkformer() {
         quantize) words="--type --help" ;;
         profile)
             words="$common --batch --length --new-tokens --dtype --quantize --repetitions --warmup --by --no-roof --overhead
-                --output --json --csv --trace --check-numbers --diff --fail-above"
+                --output --json --csv --trace --html --check-numbers --diff --fail-above"
             ;;
         embed)
             words="$common --batch --max-len --dtype --quantize --files --output --out --compare --search --top"

@@ -15,7 +15,14 @@
 #include "progress.h"
 #include "sample_stats.h"
 
-typedef enum output_format { OUTPUT_TABLE = 0, OUTPUT_JSON, OUTPUT_CSV, OUTPUT_TRACE, OUTPUT_COUNT } output_format;
+typedef enum output_format {
+    OUTPUT_TABLE = 0,
+    OUTPUT_JSON,
+    OUTPUT_CSV,
+    OUTPUT_TRACE,
+    OUTPUT_HTML,
+    OUTPUT_COUNT
+} output_format;
 
 typedef struct profile_options {
     vkf_common_options common;
@@ -43,6 +50,7 @@ enum {
     OPT_JSON,
     OPT_CSV,
     OPT_TRACE,
+    OPT_HTML,
     OPT_CHECK_NUMBERS,
     OPT_DIFF,
     OPT_FAIL_ABOVE,
@@ -69,8 +77,8 @@ static void print_help(void)
         "  --by WHAT            rows of the table: op (default; over all layers), layer or dispatch\n"
         "  --no-roof            do not measure the roofs\n"
         "  --overhead           measure runs without profiler and timestamps in turn with the others, too\n"
-        "  -o, --output FORM    table (default), json, csv or trace (for ui.perfetto.dev), on standard output\n"
-        "  --json FILE, --csv FILE, --trace FILE\n"
+        "  -o, --output FORM    table (default), json, csv, trace (for ui.perfetto.dev) or html, on standard output\n"
+        "  --json FILE, --csv FILE, --trace FILE, --html FILE\n"
         "                       write these beside\n"
         "\n"
         "  --check-numbers      measure nothing: run once, dispatch by dispatch, and print the range of what each has\n"
@@ -86,13 +94,13 @@ static void print_help(void)
 
 static bool parse_format(const char *text, output_format *out_format)
 {
-    static const char *const names[OUTPUT_COUNT] = {"table", "json", "csv", "trace"};
+    static const char *const names[OUTPUT_COUNT] = {"table", "json", "csv", "trace", "html"};
     for (int i = 0; i < OUTPUT_COUNT; i++)
         if (strcmp(text, names[i]) == 0) {
             *out_format = (output_format)i;
             return true;
         }
-    vkf_print_error("--output: '%.100s' is neither table, json, csv nor trace", text);
+    vkf_print_error("--output: '%.100s' is neither table, json, csv, trace nor html", text);
     return false;
 }
 
@@ -157,6 +165,9 @@ static bool take_plain(int option, char *value, profile_options *options)
     case OPT_TRACE:
         options->files[OUTPUT_TRACE] = value;
         return true;
+    case OPT_HTML:
+        options->files[OUTPUT_HTML] = value;
+        return true;
     default:
         return false;
     }
@@ -196,6 +207,7 @@ static bool parse(int argc, char **argv, profile_options *options)
         {"json", required_argument, NULL, OPT_JSON},
         {"csv", required_argument, NULL, OPT_CSV},
         {"trace", required_argument, NULL, OPT_TRACE},
+        {"html", required_argument, NULL, OPT_HTML},
         {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
         {"diff", no_argument, NULL, OPT_DIFF},
         {"fail-above", required_argument, NULL, OPT_FAIL_ABOVE},
@@ -284,6 +296,8 @@ static bool write_to(FILE *out, const json_t *document, output_format format, vk
     case OUTPUT_CSV:
         vkf_profile_print_csv(out, document);
         return true;
+    case OUTPUT_HTML:
+        return vkf_profile_print_html(out, document);
     case OUTPUT_TRACE:
         trace = vkf_profile_trace(document);
         done = trace && json_dumpf(trace, out, JSON_COMPACT | JSON_REAL_PRECISION(12)) == 0;

@@ -16,6 +16,12 @@ void vkf_profile_print_csv(FILE *out, const json_t *document);
 // NULL when memory is exhausted (no message).
 json_t *vkf_profile_trace(const json_t *document);
 
+// Where the dispatches of a submission of the timeline are drawn: nanoseconds on the host's clock.
+double vkf_profile_device_begin_ns(const json_t *submission);
+
+// A page that needs nothing beside itself: roofline, bars, timeline, memory and kernels. False after a message.
+bool vkf_profile_print_html(FILE *out, const json_t *document);
+
 // What changed from one document to another. True when nothing is slower than `fail_above` (a ratio) beyond noise. *out_done
 // is false after a message.
 bool vkf_profile_print_diff(FILE *out, const json_t *before, const json_t *after, double fail_above, bool *out_done);

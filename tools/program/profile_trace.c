@@ -71,14 +71,19 @@ static json_t *dispatch_event(const json_t *dispatch, const json_t *row, double 
 
 // The device's clock is not the host's: a submission's dispatches are put where it had ended by the time that the host
 // knew, and so that none begins before it was submitted.
+double vkf_profile_device_begin_ns(const json_t *submission)
+{
+    double submitted_ns = number(submission, "begin_ns") + number(submission, "update_ns");
+    double latest_ns =
+        submitted_ns + number(submission, "submit_ns") + number(submission, "wait_ns") - number(submission, "gpu_ns");
+    return latest_ns > submitted_ns ? latest_ns : submitted_ns;
+}
+
 static void add_device(json_t *events, const json_t *submission, const json_t *rows)
 {
     const json_t *dispatch, *dispatches = json_object_get(submission, "dispatches");
     size_t i;
-    double submitted_ns = number(submission, "begin_ns") + number(submission, "update_ns");
-    double latest_ns =
-        submitted_ns + number(submission, "submit_ns") + number(submission, "wait_ns") - number(submission, "gpu_ns");
-    double begin_ns = latest_ns > submitted_ns ? latest_ns : submitted_ns;
+    double begin_ns = vkf_profile_device_begin_ns(submission);
     json_array_foreach(dispatches, i, dispatch)
     {
         const json_t *row = json_array_get(rows, (size_t)json_integer_value(json_object_get(dispatch, "dispatch")));
