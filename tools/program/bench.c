@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench_roof.h"
 #include "commands.h"
+#include "measured_roofs.h"
 
 static const vkf_bench_spec *const benchmarks[] = {
     &vkf_bench_gemm,    &vkf_bench_gemv,  &vkf_bench_attention, &vkf_bench_mha,    &vkf_bench_softmax, &vkf_bench_norm,
@@ -48,7 +48,7 @@ static int run(const vkf_bench_options *options, const vkf_bench_spec *spec)
     bool done = false;
     if (vkf_open_context(&options->common, &bench.context) != VKF_OK)
         return VKF_EXIT_FAILED;
-    bench.has_roofs = !options->no_roof && vkf_bench_measure_roofs(bench.context, &bench.roofs) == VKF_OK;
+    bench.has_roofs = !options->no_roof && vkf_measured_roofs(bench.context, &bench.roofs) == VKF_OK;
     if (bench.has_roofs || options->no_roof) {
         bench.report =
             vkf_bench_report_begin(bench.context, options->format, spec->tokens, bench.has_roofs ? &bench.roofs : NULL);

@@ -1,8 +1,5 @@
 #include "bench_roof.h"
 
-#include "options.h"
-#include "progress.h"
-
 double vkf_bench_least_seconds(const vkf_roofs *roofs, const vkf_bench_cost *cost, const char **out_bound)
 {
     double read_alone = cost->bytes_read > cost->bytes_written ? cost->bytes_read - cost->bytes_written : 0;
@@ -11,15 +8,4 @@ double vkf_bench_least_seconds(const vkf_roofs *roofs, const vkf_bench_cost *cos
     double compute = cost->flops / roofs->fma_flops_per_s;
     *out_bound = compute > memory ? "compute" : "memory";
     return compute > memory ? compute : memory;
-}
-
-vkf_status vkf_bench_measure_roofs(vkf_context *context, vkf_roofs *out_roofs)
-{
-    vkf_progress progress = vkf_progress_start("measuring the roofs");
-    vkf_status status = vkf_measure_roofs(context, vkf_progress_show, &progress, out_roofs);
-    vkf_progress_end(&progress);
-    if (status != VKF_OK)
-        vkf_print_error("the device's roofs cannot be measured: %s; --no-roof does without them",
-                        vkf_status_text(status));
-    return status;
 }

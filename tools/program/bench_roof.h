@@ -16,7 +16,4 @@ typedef struct vkf_bench_cost {
 // or "memory".
 double vkf_bench_least_seconds(const vkf_roofs *roofs, const vkf_bench_cost *cost, const char **out_bound);
 
-// vkf_measure_roofs() with a progress line; failures have been printed, and --no-roof recommended.
-VKF_MUST_CHECK vkf_status vkf_bench_measure_roofs(vkf_context *context, vkf_roofs *out_roofs);
-
 #endif

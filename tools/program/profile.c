@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "file_output.h"
 #include "json_output.h"
+#include "measured_roofs.h"
 #include "number_check.h"
 #include "options.h"
 #include "precision.h"
@@ -359,7 +360,7 @@ static bool profile_in(const profile_options *options, vkf_context *context, vkf
 {
     vkf_roofs roofs;
     const vkf_profiler profiler = vkf_profile_record_profiler(record);
-    return (options->no_roof || vkf_bench_measure_roofs(context, &roofs) == VKF_OK) &&
+    return (options->no_roof || vkf_measured_roofs(context, &roofs) == VKF_OK) &&
            vkf_profile_subject_begin(context, &options->subject, subject) == VKF_OK &&
            bare_begin(options, b) == VKF_OK && vkf_context_set_profiler(context, &profiler) == VKF_OK &&
            run_all(options, subject, record, b) == VKF_OK &&
