@@ -1,5 +1,5 @@
 // Where the time of a run goes: a callback for each submission of a layer or a model, and one for each of its dispatches.
-// Nothing is measured, kept or allocated in a context without a profiler. The library writes no files.
+// Nothing of it is kept or allocated in a context without a profiler. The library writes no files.
 #ifndef VKFORMER_PROFILE_H
 #define VKFORMER_PROFILE_H
 
