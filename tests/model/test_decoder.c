@@ -409,11 +409,15 @@ static void test_beams_end(void **state)
         .out_reasons = reasons,
     };
     assert_int_equal(vkf_session_generate(session, &args), VKF_OK);
+    bool context = false;
     for (uint32_t row = 0; row < 3; row++) {
         assert_int_equal(h.counts[row], lengths[row]);
         assert_memory_equal(h.tokens[row], all + 5 * row, lengths[row] * sizeof *all);
         assert_true(reasons[row] == VKF_STOP_EOS || (reasons[row] == VKF_STOP_CONTEXT && lengths[row] == 5));
+        context = context || reasons[row] == VKF_STOP_CONTEXT;
     }
+    // The committed model fills it; one of another seed may end before.
+    assert_true(context || getenv("VKF_TEST_PRETRAINED"));
     h = (heard){.most = 2};
     args.out_ids = out;
     args.out_lengths = cut;
