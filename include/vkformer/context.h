@@ -105,6 +105,9 @@ typedef struct vkf_context_desc {
     vkf_precision precision; // 0: full
     bool validation;         // switch the Vulkan validation layers on (synchronisation validation included)
     bool timestamps;         // measure every dispatch on the GPU, see vkf_layer_timings()
+    // Count what happens during dispatches, see vkf_context_counters(): names of counters, or their beginnings, divided by
+    // commas; "all": as many as a run tells at once. NULL: nothing. A warning where the device counts nothing.
+    const char *counters;
     // Keep what the driver's compiler says about kernels, see <vkformer/kernels.h>. A warning where it says nothing.
     // From Vulkan 1.2 on, types of numbers are enabled too that only shaders of the caller's make use of.
     bool pipeline_statistics;

@@ -9,6 +9,21 @@
 extern "C" {
 #endif
 
+#define VKF_COUNTER_NAME_SIZE 64
+#define VKF_COUNTER_DESCRIPTION_SIZE 256
+
+// Something that the device counts while a dispatch runs: "compute shader invocations" of its pipeline statistics, and
+// what VK_KHR_performance_query has, in the driver's words.
+typedef struct vkf_counter {
+    char name[VKF_COUNTER_NAME_SIZE];
+    char category[VKF_COUNTER_NAME_SIZE];
+    char description[VKF_COUNTER_DESCRIPTION_SIZE];
+    const char *unit; // "bytes", "cycles", "%"; "" for a plain number
+} vkf_counter;
+
+// The counters of a context that was made with `counters`: how many, and *out_counters the context's own list of them.
+VKF_API uint32_t vkf_context_counters(const vkf_context *context, const vkf_counter **out_counters);
+
 // Times of the host are those of a clock that only goes forward, from an unknown beginning.
 typedef struct vkf_submission_profile {
     const char *name; // "encoder", "decoder", "step"; of a layer "vkf_encoder_layer"
@@ -17,6 +32,9 @@ typedef struct vkf_submission_profile {
     double submit_ns; // until the recorded command buffers were in the queue
     double wait_ns;   // until the host knew that the device had ended
     double gpu_ns;    // from the beginning of the first dispatch to the end of the last; 0 without timestamps
+    // On the host's clock: when the first dispatch began, and by how much that may be wrong. Zeros without timestamps, and
+    // where the device's clock cannot be compared with it (VK_KHR_calibrated_timestamps).
+    double gpu_begin_ns, gpu_deviation_ns;
     uint32_t dispatch_count;
 } vkf_submission_profile;
 
@@ -31,6 +49,7 @@ typedef struct vkf_dispatch_profile {
     // What no kernel can do without: every element that is read or written counts once. Of a multiply-add, two operations;
     // of attention, the keys that a causal mask and a window leave visible.
     double flops, bytes_read, bytes_written;
+    const double *counters; // of vkf_context_counters(), in its order; NULL: none, or the device has not told
 } vkf_dispatch_profile;
 
 // All pointers are valid during the calls. They come from the thread that runs the layer or session, after the run has

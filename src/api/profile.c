@@ -10,6 +10,14 @@ vkf_status vkf_context_set_profiler(vkf_context *context, const vkf_profiler *pr
     return VKF_OK;
 }
 
+uint32_t vkf_context_counters(const vkf_context *context, const vkf_counter **out_counters)
+{
+    if (!context || !out_counters)
+        return 0;
+    *out_counters = context->counters.list;
+    return context->counters.count;
+}
+
 vkf_status vkf_context_set_probe(vkf_context *context, vkf_probe_fn probe, void *user)
 {
     if (!context)

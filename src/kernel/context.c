@@ -79,6 +79,7 @@ static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc
     const vkf__plan_wishes wishes = {
         .timestamps = desc->timestamps,
         .executable_info = desc->pipeline_statistics || desc->pipeline_representations,
+        .counters = desc->counters != NULL,
     };
     uint32_t index = 0;
     VKF_TRY(list_devices(&context->instance, desc, &list));
@@ -122,6 +123,8 @@ static vkf_status init(vkf_context *context, const vkf_context_desc *desc)
     }
     VKF_TRY(init_instance(&context->instance, &context->host, desc));
     VKF_TRY(init_device(context, desc));
+    if (desc->counters)
+        VKF_TRY(vkf__counters_init(&context->counters, &context->device, desc->counters));
     VKF_TRY(vkf__memory_init(&context->memory, &context->device));
     VKF_TRY(vkf__transfer_init(&context->transfer, &context->memory));
     VKF_TRY(vkf__pipeline_cache_create(&context->device, &context->cache, &cache));
@@ -172,6 +175,8 @@ void vkf__context_destroy(vkf_context *context)
     vkf__pipelines_finish(&context->pipelines);
     vkf__transfer_finish(&context->transfer);
     vkf__memory_finish(&context->memory);
+    if (context->counters.list)
+        vkf__counters_finish(&context->counters, &context->device);
     vkf__device_finish(&context->device);
     vkf__instance_finish(&context->instance);
     vkf__free(&context->host, context->forced_variant);

@@ -6,6 +6,7 @@
 
 #include <vkformer/profile.h>
 
+#include "kernel/counters.h"
 #include "kernel/learned.h"
 #include "kernel/pipeline.h"
 #include "vk/buffer.h"
@@ -35,7 +36,8 @@ struct vkf_context {
     char *forced_variant;       // NULL: none
     vkf_precision precision;
     vkf_cache_callbacks cache;
-    vkf_profiler profiler; // zeros: none
+    vkf__counters counters; // zeros: none
+    vkf_profiler profiler;  // zeros: none
     vkf_probe_fn probe;    // NULL: none
     void *probe_user;
     uint32_t device_index;

@@ -28,6 +28,7 @@ void vkf__work_finish(vkf__work *work)
         device->vk.vkDestroyDescriptorPool(device->handle, work->pool, NULL);
     if (work->queries != VK_NULL_HANDLE)
         device->vk.vkDestroyQueryPool(device->handle, work->queries, NULL);
+    vkf__counter_pools_finish(&work->counters, device);
     for (uint32_t i = 0; work->nodes && i < work->node_count; i++)
         vkf__work_unbind(work, &work->nodes[i]);
     vkf_buffer_destroy(&work->control);
@@ -113,6 +114,8 @@ static vkf_status make_pool(vkf__work *work)
         vkf__device_name(device, VK_OBJECT_TYPE_QUERY_POOL, (uint64_t)work->queries, work->name);
         VKF_ALLOC(device->host, work->ticks, 2 * (size_t)work->node_count);
     }
+    if (work->counted && work->context->counters.count > 0)
+        VKF_TRY(vkf__counter_pools_init(&work->counters, device, &work->context->counters, work->node_count));
 fail:
     return status;
 }

@@ -83,6 +83,8 @@ typedef struct vkf__work {
     VkDescriptorPool pool;
     VkQueryPool queries;            // null without timestamps
     uint64_t *ticks;                // (2 * node_count), owned; NULL without timestamps
+    bool counted;                   // vkf__profile_run() follows every run of it. Set before BUILD
+    vkf__counter_pools counters;    // zeros: none
     VkCommandBuffer command_buffer; // of the owner's submission
     // Its own command buffer is only ever submitted right behind, or right before, another work's in one submission. A
     // plain barrier then joins the two. Set before recording.
@@ -132,9 +134,9 @@ void vkf__grid_flat(const vkf__work *work, uint64_t groups, uint32_t out_grid[3]
 
 // Recording ----------------------------------------------------------------------------------------------------------
 
-// Records all dispatches into a command buffer in the recording state. With `timestamps`, around each one (the queries
+// Records all dispatches into a command buffer in the recording state. With `queries`, timestamps and counters around each one (they
 // are the work's own, so only for its own command buffer).
-VKF_MUST_CHECK vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool timestamps);
+VKF_MUST_CHECK vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool queries);
 
 // Allocates work->command_buffer from the submission and records it, once, for repeated submission.
 VKF_MUST_CHECK vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission);
@@ -153,6 +155,9 @@ VKF_MUST_CHECK vkf_status vkf__work_time(vkf__work *work, uint32_t index, double
 // Reads the device's clock before and after every node of the last run: work->ticks[2 * index] and the one behind it.
 VKF_MUST_CHECK vkf_status vkf__work_read_ticks(vkf__work *work);
 double vkf__work_ticks_ns(const vkf__work *work, uint64_t from, uint64_t to);
+
+// Writes the values of the context's counters for node `index` in the last run. False: there are none.
+bool vkf__work_read_counters(vkf__work *work, uint32_t index, double *out_values);
 
 // What node `index` was dispatched with: workgroups, and its kernel's parameters.
 const uint32_t *vkf__work_grid(const vkf__work *work, uint32_t index);

@@ -39,8 +39,11 @@ static void barrier_after(vkf__device *device, VkCommandBuffer command_buffer)
                                     0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index, bool timestamps)
+// With `queries`, the device's clock is read around the dispatch and what it counts meanwhile is kept.
+static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index, bool queries)
 {
+    const vkf__counter_pools no_counters = {0}, *counters = queries ? &work->counters : &no_counters;
+    bool timestamps = queries && work->queries != VK_NULL_HANDLE;
     vkf__device *device = &work->context->device;
     const vkf__node *node = &work->nodes[index];
     VkPipelineLayout layout = node->pipeline->layout->handle;
@@ -49,39 +52,43 @@ static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_
                                        NULL);
     device->vk.vkCmdPushConstants(command_buffer, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                                   4 * vkf__kernel_push_words(node->kernel), node->push);
+    vkf__counter_pools_record_begin(counters, device, command_buffer, index);
     if (timestamps)
         device->vk.vkCmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, work->queries, 2 * index);
     device->vk.vkCmdDispatchIndirect(command_buffer, work->control->handle, (VkDeviceSize)index * 16);
     if (timestamps)
         device->vk.vkCmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, work->queries,
                                        2 * index + 1);
+    vkf__counter_pools_record_end(counters, device, command_buffer, index);
 }
 
-static vkf_status record_nodes(vkf__work *work, VkCommandBuffer command_buffer, bool timestamps)
+static vkf_status record_nodes(vkf__work *work, VkCommandBuffer command_buffer, bool queries)
 {
     vkf__device *device = &work->context->device;
     vkf_status status = VKF_OK;
     vkf__hazards hazards;
     vkf__hazards_init(&hazards, device->host);
-    if (timestamps)
+    if (queries && work->queries != VK_NULL_HANDLE)
         device->vk.vkCmdResetQueryPool(command_buffer, work->queries, 0, 2 * work->node_count);
+    if (queries)
+        vkf__counter_pools_record_reset(&work->counters, device, command_buffer);
     for (uint32_t i = 0; i < work->node_count; i++) {
         vkf__node *node = &work->nodes[i];
         VKF_TRY(vkf__hazards_add(&hazards, node->accesses, node->kernel->operand_count, &node->barrier));
         if (node->barrier)
             barrier_between(device, command_buffer);
-        record_node(work, command_buffer, i, timestamps);
+        record_node(work, command_buffer, i, queries);
     }
 fail:
     vkf__hazards_finish(&hazards);
     return status;
 }
 
-vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool timestamps)
+vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool queries)
 {
     vkf__device *device = &work->context->device;
     barrier_before(device, command_buffer);
-    vkf_status status = record_nodes(work, command_buffer, timestamps);
+    vkf_status status = record_nodes(work, command_buffer, queries);
     barrier_after(device, command_buffer);
     return status;
 }
@@ -93,7 +100,7 @@ static vkf_status record_own(vkf__work *work)
         barrier_between(device, work->command_buffer);
     else
         barrier_before(device, work->command_buffer);
-    vkf_status status = record_nodes(work, work->command_buffer, work->queries != VK_NULL_HANDLE);
+    vkf_status status = record_nodes(work, work->command_buffer, true);
     if (!work->followed)
         barrier_after(device, work->command_buffer);
     return status;
@@ -168,6 +175,13 @@ fail:
 vkf_status vkf__work_read_ticks(vkf__work *work)
 {
     return read_ticks(work, 0, 2 * work->node_count);
+}
+
+bool vkf__work_read_counters(vkf__work *work, uint32_t index, double *out_values)
+{
+    vkf_context *context = work->context;
+    return work->counters.query_count > 0 &&
+           vkf__counter_pools_read(&work->counters, &context->device, &context->counters, index, out_values);
 }
 
 double vkf__work_ticks_ns(const vkf__work *work, uint64_t from, uint64_t to)

@@ -153,6 +153,7 @@ static vkf_status plan_work(vkf_layer *layer)
     vkf_status status = VKF_OK;
     const vkf__layer_desc *desc = &layer->desc;
     vkf__work_init(&layer->work, layer->context, desc->name);
+    layer->work.counted = true;
     VKF_TRY(emit(layer, &desc->max_sizes));
     VKF_TRY(vkf__work_plan(&layer->work));
 fail:

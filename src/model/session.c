@@ -26,6 +26,7 @@ static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf
         vkf__stage *stage = &session->stages[i];
         const vkf__session_sizes max = vkf__session_max_sizes(session, stage->group);
         vkf__work_init(&stage->work, session->context, stage->name);
+        stage->work.counted = true;
         VKF_TRY(vkf__stage_emit(session, stage, &max));
         VKF_TRY(vkf__work_plan(&stage->work));
         if (stage->work.arena_bytes > session->arena_bytes)

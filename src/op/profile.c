@@ -1,6 +1,7 @@
 #include "op/profile.h"
 
 #include "op/account.h"
+#include "vk/calibration.h"
 
 // A dispatch of a work, by the work's number among those of the submission and its own.
 typedef struct place {
@@ -51,6 +52,17 @@ fail:
     return status;
 }
 
+// When the first dispatch began, on the host's clock, where both clocks can be read together.
+static void place_on_host(vkf_context *context, const vkf__work *work, uint32_t node,
+                          vkf_submission_profile *submission)
+{
+    vkf__calibration now;
+    if (!vkf__work_timed(work) || !vkf__calibrate(&context->device, &now))
+        return;
+    submission->gpu_begin_ns = now.host_ns - vkf__work_ticks_ns(work, work->ticks[2 * node], now.device_ticks);
+    submission->gpu_deviation_ns = now.deviation_ns;
+}
+
 static void tell_submission(const vkf_profiler *profiler, vkf__work *const *works, size_t count, place first,
                             vkf_submission_profile *submission)
 {
@@ -63,10 +75,12 @@ static void tell_submission(const vkf_profiler *profiler, vkf__work *const *work
     profiler->submission(profiler->user, submission);
 }
 
-static void tell_dispatches(const vkf_profiler *profiler, vkf__work *const *works, size_t count, place first)
+// `values`: room for the context's counters.
+static void tell_dispatches(const vkf_profiler *profiler, vkf__work *const *works, size_t count, place first,
+                            double *values)
 {
     for (place at = first; profiler->dispatch && find(works, count, &at); at.node++) {
-        const vkf__work *work = works[at.work];
+        vkf__work *work = works[at.work];
         const vkf__node *node = &work->nodes[at.node];
         const uint32_t *grid = vkf__work_grid(work, at.node);
         const vkf__account account = vkf__account_of(node->kernel, vkf__work_params(work, at.node));
@@ -82,6 +96,7 @@ static void tell_dispatches(const vkf_profiler *profiler, vkf__work *const *work
             .flops = account.flops,
             .bytes_read = account.bytes_read,
             .bytes_written = account.bytes_written,
+            .counters = vkf__work_read_counters(work, at.node, values) ? values : NULL,
         };
         profiler->dispatch(profiler->user, &dispatch);
     }
@@ -92,6 +107,7 @@ vkf_status vkf__profile_run(vkf_context *context, const char *name, vkf__work *c
 {
     vkf_status status = VKF_OK;
     const vkf_profiler *profiler = &context->profiler;
+    double *values = NULL;
     place first = {0};
     vkf_submission_profile submission = {
         .name = name,
@@ -100,12 +116,18 @@ vkf_status vkf__profile_run(vkf_context *context, const char *name, vkf__work *c
         .submit_ns = times->submitted_ns - times->updated_ns,
         .wait_ns = times->ended_ns - times->submitted_ns,
     };
-    if (!profiler->submission && !profiler->dispatch)
-        return VKF_OK;
-    VKF_TRY(read_clocks(works, count));
-    (void)find(works, count, &first);
-    tell_submission(profiler, works, count, first, &submission);
-    tell_dispatches(profiler, works, count, first);
+    if (profiler->submission || profiler->dispatch) {
+        VKF_TRY(read_clocks(works, count));
+        if (context->counters.count > 0)
+            VKF_ALLOC(&context->host, values, context->counters.count);
+        if (find(works, count, &first))
+            place_on_host(context, works[first.work], first.node, &submission);
+        tell_submission(profiler, works, count, first, &submission);
+        tell_dispatches(profiler, works, count, first, values);
+    }
+    for (size_t i = 0; context->counters.count > 0 && i < count; i++)
+        vkf__counter_pools_reset(&works[i]->counters, &context->device);
 fail:
+    vkf__free(&context->host, values);
     return status;
 }

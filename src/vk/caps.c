@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "vk/calibration.h"
+
 typedef struct extension_list {
     VkExtensionProperties *items;
     uint32_t count;
@@ -18,6 +20,8 @@ typedef struct features_chain {
     VkPhysicalDeviceMaintenance4Features maintenance4;
     VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot;
     VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executable;
+    VkPhysicalDeviceHostQueryResetFeatures query_reset;
+    VkPhysicalDevicePerformanceQueryFeaturesKHR performance;
 } features_chain;
 
 static vkf_status extensions_read(const vkf__instance *instance, VkPhysicalDevice device, extension_list *out_list)
@@ -182,6 +186,8 @@ static void init_features(features_chain *features)
         .maintenance4.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES,
         .integer_dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
         .executable.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+        .query_reset.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES,
+        .performance.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR,
     };
 }
 
@@ -206,6 +212,10 @@ static void read_features2(vkf__caps *caps, const vkf__instance *instance, VkPhy
         chain(&features.head, &features.integer_dot);
     if (extension_listed(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME))
         chain(&features.head, &features.executable);
+    if (core_1_2 && extension_listed(extensions, VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME)) {
+        chain(&features.head, &features.query_reset);
+        chain(&features.head, &features.performance);
+    }
     instance->vkGetPhysicalDeviceFeatures2(device, &features.head);
 
     caps->storage_16bit = features.storage_16bit.storageBuffer16BitAccess;
@@ -222,8 +232,21 @@ static void read_features2(vkf__caps *caps, const vkf__instance *instance, VkPhy
     caps->integer_dot_accelerated = caps->integer_dot_accelerated && caps->integer_dot;
     caps->pipeline_executable_info = features.executable.pipelineExecutableInfo;
     caps->memory_budget = extension_listed(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    caps->statistics_queries = features.head.features.pipelineStatisticsQuery;
+    caps->performance_queries =
+        features.performance.performanceCounterQueryPools && features.query_reset.hostQueryReset;
     // Named in a header of provisional extensions only.
     caps->portability_subset = extension_listed(extensions, "VK_KHR_portability_subset");
+}
+
+static void read_calibration(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
+                             const extension_list *extensions)
+{
+    bool ext = extension_listed(extensions, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
+    bool khr = extension_listed(extensions, VKF_KHR_CALIBRATED_TIMESTAMPS);
+    caps->calibrated_khr = khr && !ext;
+    caps->calibrated_timestamps =
+        (ext || khr) && caps->timestamps && vkf__calibration_offered(instance, device, caps->calibrated_khr);
 }
 
 static void read_matrix(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
@@ -283,6 +306,7 @@ vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device
         read_properties2(&caps, instance, device, &extensions);
         read_features2(&caps, instance, device, &extensions);
         read_matrix(&caps, instance, device, &extensions);
+        read_calibration(&caps, instance, device, &extensions);
         instance->vkGetPhysicalDeviceMemoryProperties2(device, &memory);
         caps.memory = memory.memoryProperties;
         caps.mapped_device_memory = true;

@@ -8,6 +8,8 @@
 // Vulkan's but a property of its memory types; masking it makes any device one that needs staging. vulkanMemoryModel
 // stands for vulkanMemoryModelDeviceScope, too. integerDotProduct4x8BitPackedSignedAccelerated is a property of Vulkan's,
 // and only ever there with the feature: without it the kernels that use the feature run still, but are not chosen.
+// VK_EXT_calibrated_timestamps stands for VK_KHR_calibrated_timestamps, too, and for a device's clock that can be read
+// together with CLOCK_MONOTONIC; performanceCounterQueryPools for hostQueryReset, too.
 #define VKF_CAPS_FEATURES(X)                                                     \
     X(storage_16bit, "storageBuffer16BitAccess")                                 \
     X(shader_float16, "shaderFloat16")                                           \
@@ -24,6 +26,9 @@
     X(pipeline_executable_info, "pipelineExecutableInfo")                        \
     X(memory_budget, "VK_EXT_memory_budget")                                     \
     X(timestamps, "timestampComputeAndGraphics")                                 \
+    X(calibrated_timestamps, "VK_EXT_calibrated_timestamps")                     \
+    X(statistics_queries, "pipelineStatisticsQuery")                             \
+    X(performance_queries, "performanceCounterQueryPools")                       \
     X(mapped_device_memory, "hostVisibleDeviceMemory")
 
 // X(field, Vulkan's name, type)
@@ -75,6 +80,7 @@ typedef struct vkf__caps {
     uint32_t timestamp_valid_bits; // of the chosen queue family
     uint32_t queue_family_index;   // compute; UINT32_MAX when there is none
     bool portability_subset;       // VK_KHR_portability_subset: has to be enabled wherever it is offered
+    bool calibrated_khr;           // calibrated_timestamps are VK_KHR_calibrated_timestamps, the other is not offered
     VkPhysicalDeviceMemoryProperties memory;
     vkf__caps_matrix matrix; // its features can be masked by their Vulkan names; all zeros below the full profile
 } vkf__caps;

@@ -12,6 +12,8 @@ typedef struct device_features {
     VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size;
     VkPhysicalDeviceMaintenance4Features maintenance4;
     VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot;
+    VkPhysicalDeviceHostQueryResetFeatures query_reset;
+    VkPhysicalDevicePerformanceQueryFeaturesKHR performance;
     vkf__matrix_features matrix;
 } device_features;
 
@@ -36,6 +38,10 @@ static void init_features(device_features *features, const vkf__device_plan *pla
         .maintenance4 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, .maintenance4 = VK_TRUE},
         .integer_dot = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
                         .shaderIntegerDotProduct = VK_TRUE},
+        .query_reset = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES,
+                        .hostQueryReset = VK_TRUE},
+        .performance = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR,
+                        .performanceCounterQueryPools = VK_TRUE},
     };
 }
 
@@ -54,6 +60,10 @@ static const void *chain_features(device_features *features, const vkf__device_p
     init_features(features, plan);
     if (plan->enable_executable_info)
         chain(&next, &features->executable);
+    if (plan->enable_performance_queries) {
+        chain(&next, &features->query_reset);
+        chain(&next, &features->performance);
+    }
     if (plan->enable_buffer_device_address)
         chain(&next, &features->address);
     if (plan->enable_float16 || plan->enable_other_types)
@@ -116,7 +126,10 @@ static vkf_status create_own(vkf__device *device)
         .queueCount = 1,
         .pQueuePriorities = &priority,
     };
-    VkPhysicalDeviceFeatures core = {.shaderInt64 = plan->enable_int64};
+    VkPhysicalDeviceFeatures core = {
+        .shaderInt64 = plan->enable_int64,
+        .pipelineStatisticsQuery = plan->enable_statistics_queries,
+    };
     const VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
         .pNext = chain_features(&features, plan),
@@ -185,6 +198,8 @@ static void restrict_plan(vkf__device_plan *plan, const vkf_external_device *ext
     plan->caps.matrix = (vkf__caps_matrix){0};
     plan->caps.pipeline_executable_info = false;
     plan->caps.memory_budget = false;
+    plan->caps.calibrated_timestamps = false;
+    plan->caps.statistics_queries = plan->caps.performance_queries = false;
     if (plan->caps.api_version > external->api_version)
         plan->caps.api_version = external->api_version;
     plan->enable_storage_16bit = plan->enable_storage_16bit && plan->caps.storage_16bit;
@@ -198,7 +213,9 @@ static void restrict_plan(vkf__device_plan *plan, const vkf_external_device *ext
     plan->enable_integer_dot = false;
     plan->enable_other_types = false;
     plan->enable_timestamps = plan->enable_timestamps && plan->caps.timestamps;
+    plan->enable_calibration = false;
     plan->enable_executable_info = false;
+    plan->enable_statistics_queries = plan->enable_performance_queries = false;
     plan->extension_count = 0;
 }
 

@@ -80,12 +80,18 @@ struct vkf_external_device;
     X(vkCmdFillBuffer)                \
     X(vkCmdExecuteCommands)           \
     X(vkCmdResetQueryPool)            \
+    X(vkCmdBeginQuery)                \
+    X(vkCmdEndQuery)                  \
     X(vkCmdWriteTimestamp)
 
 // X(name): functions that may be absent (extensions).
 #define VKF_DEVICE_FUNCTIONS_OPTIONAL(X)    \
     X(vkGetBufferDeviceAddress)             \
     X(vkGetBufferDeviceAddressKHR)          \
+    X(vkGetCalibratedTimestampsEXT)         \
+    X(vkResetQueryPool)                     \
+    X(vkAcquireProfilingLockKHR)            \
+    X(vkReleaseProfilingLockKHR)            \
     X(vkGetPipelineExecutablePropertiesKHR) \
     X(vkGetPipelineExecutableStatisticsKHR) \
     X(vkGetPipelineExecutableInternalRepresentationsKHR)

@@ -1,5 +1,7 @@
 #include "vk/plan.h"
 
+#include "vk/calibration.h"
+
 // The least that the kernels can work with.
 #define FLOOR_INVOCATIONS 64
 #define FLOOR_STORAGE_BUFFERS 4
@@ -156,7 +158,10 @@ vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, c
         .enable_int64 = caps->shader_int64,
         .enable_integer_dot = caps->integer_dot,
         .enable_timestamps = wishes->timestamps && caps->timestamps,
+        .enable_calibration = wishes->timestamps && caps->timestamps && caps->calibrated_timestamps,
         .enable_executable_info = wishes->executable_info && caps->pipeline_executable_info,
+        .enable_statistics_queries = wishes->counters && caps->statistics_queries,
+        .enable_performance_queries = wishes->counters && caps->performance_queries,
         .enable_other_types = wishes->executable_info && caps->api_version >= VK_API_VERSION_1_2,
         .buffer_alignment = buffer_alignment(caps),
     };
@@ -167,6 +172,9 @@ vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, c
                  caps->name);
     if (wishes->executable_info && !plan.enable_executable_info)
         vkf__log(host, VKF_SEVERITY_WARNING, "%s tells no pipeline statistics (pipelineExecutableInfo)", caps->name);
+    if (wishes->counters && !plan.enable_statistics_queries && !plan.enable_performance_queries)
+        vkf__log(host, VKF_SEVERITY_WARNING, "%s counts nothing (pipelineStatisticsQuery, VK_KHR_performance_query)",
+                 caps->name);
     add_extension(&plan, caps->portability_subset, "VK_KHR_portability_subset");
     add_extension(&plan, plan.enable_buffer_device_address && caps->api_version < VK_API_VERSION_1_2,
                   VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
@@ -176,6 +184,9 @@ vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, c
                   VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
     add_extension(&plan, caps->memory_budget, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     add_extension(&plan, plan.enable_executable_info, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+    add_extension(&plan, plan.enable_calibration,
+                  caps->calibrated_khr ? VKF_KHR_CALIBRATED_TIMESTAMPS : VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
+    add_extension(&plan, plan.enable_performance_queries, VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
     plan_matrix(&plan);
     *out_plan = plan;
 fail:

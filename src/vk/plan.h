@@ -8,6 +8,7 @@
 typedef struct vkf__plan_wishes {
     bool timestamps;
     bool executable_info; // pipeline statistics, where the driver has them
+    bool counters;        // what the device counts while a dispatch runs
 } vkf__plan_wishes;
 
 typedef enum vkf__memory_class {
@@ -36,7 +37,10 @@ typedef struct vkf__device_plan {
     bool enable_float16; // in arithmetic
     bool enable_int64;   // arithmetic on addresses
     bool enable_timestamps;
+    bool enable_calibration; // with timestamps
     bool enable_executable_info;
+    bool enable_statistics_queries; // the two with counters
+    bool enable_performance_queries;
     bool enable_matrix;         // cooperative matrices, with the memory model that their kernels need
     bool enable_full_subgroups; // the rest with them alone
     bool enable_subgroup_size_control;

@@ -27,6 +27,11 @@ vkf_status vkf__volk_table_load(const vkf__host *host, PFN_vkGetDeviceProcAddr g
                              entries[i].name);
         memcpy((char *)&table + entries[i].offset, &function, sizeof function);
     }
+    // The younger name of the same function, for which older tables have no room.
+    if (!table.vkGetCalibratedTimestampsEXT) {
+        PFN_vkVoidFunction function = get_proc(device, "vkGetCalibratedTimestampsKHR");
+        memcpy(&table.vkGetCalibratedTimestampsEXT, &function, sizeof function);
+    }
     *out_table = table;
     return VKF_OK;
 }

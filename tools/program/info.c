@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "device_counters.h"
 #include "json_output.h"
 #include "options.h"
 #include "session_context.h"
@@ -24,16 +25,17 @@ typedef struct kernel_list {
     json_t *lines; // NULL: not wanted
 } kernel_list;
 
-enum { OPT_JSON = VKF_OPT_OWN, OPT_KERNELS, OPT_SHAPE, OPT_TYPES };
+enum { OPT_JSON = VKF_OPT_OWN, OPT_KERNELS, OPT_COUNTERS, OPT_SHAPE, OPT_TYPES };
 
 static void print_help(void)
 {
-    fputs("usage: vkformer info [--json] [--kernels [--shape SHAPE] [--types A,B,C]]\n"
+    fputs("usage: vkformer info [--json] [--counters] [--kernels [--shape SHAPE] [--types A,B,C]]\n"
           "\n"
           "Lists every Vulkan device: name, driver, limits and memory as they are after --caps and --mask, and\n"
           "how many of the kernels it can take. With --device, only the device of that choice.\n"
           "\n"
           "  --json             one JSON object per line and device\n"
+          "  --counters         list what the device can count while a dispatch runs, for vkformer profile --counters\n"
           "  --kernels          list every kernel, and why the device may use it or not; then, for a weight (N, K)\n"
           "                     and M rows, every variant, which one is chosen, and why\n"
           "  --shape MxNxK      that product (default: 128x768x768), or attention:HxLxD or attention:HxLxSxD: L\n"
@@ -64,6 +66,7 @@ static bool parse(int argc, char **argv, info_options *options)
     static const struct option long_options[] = {
         {"json", no_argument, NULL, OPT_JSON},
         {"kernels", no_argument, NULL, OPT_KERNELS},
+        {"counters", no_argument, NULL, OPT_COUNTERS},
         {"shape", required_argument, NULL, OPT_SHAPE},
         {"types", required_argument, NULL, OPT_TYPES},
         VKF_COMMON_LONG_OPTIONS,
@@ -75,6 +78,8 @@ static bool parse(int argc, char **argv, info_options *options)
             options->json = true;
         else if (opt == OPT_KERNELS)
             options->kernels = true;
+        else if (opt == OPT_COUNTERS)
+            options->common.counters = "all";
         else if (opt == OPT_SHAPE)
             good = parse_shape(optarg, &options->problem);
         else if (opt == OPT_TYPES)
@@ -277,11 +282,26 @@ static void print_as_text(const info_options *options, const vkf_device_info *in
     kernel_list list = {0};
     vkf_context_kernels(context, visit_kernel, &list);
     printf("  kernels          %u usable, %u not\n", list.usable, list.unusable);
+    if (options->common.counters) {
+        const vkf_counter *counters;
+        printf("  counters         %u\n", vkf_context_counters(context, &counters));
+        vkf_print_counters(stdout, context);
+    }
     list.print = options->kernels;
     if (list.print) {
         vkf_context_kernels(context, visit_kernel, &list);
         print_choices(context, &options->problem);
     }
+}
+
+static json_t *counter_list(const vkf_context *context)
+{
+    const vkf_counter *counters;
+    json_t *list = json_array();
+    uint32_t count = vkf_context_counters(context, &counters);
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(list, vkf_counter_json(&counters[i]));
+    return list;
 }
 
 static bool print_as_json(const info_options *options, const vkf_device_info *info, vkf_context *context,
@@ -304,6 +324,8 @@ static bool print_as_json(const info_options *options, const vkf_device_info *in
             json_array_clear(choices);
         json_object_set_new(device, "choices", choices);
     }
+    if (options->common.counters)
+        json_object_set_new(device, "counters", counter_list(context));
     return vkf_print_json(device);
 }
 

@@ -30,6 +30,7 @@ typedef struct vkf_common_options {
     bool verbose;
     bool help;            // --help was given: print the command's help and leave
     bool timestamps;      // no option of its own: a command that reports GPU times sets it before it opens a context
+    const char *counters; // nor this one: what is counted while dispatches run; NULL: nothing
     bool statistics;      // nor this one, for a command that reports what the compiler says
     bool representations; // and what it made on the way
     // Nor this: what gets the numbers of all runs. NULL: nothing does.

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "device_counters.h"
 #include "json_output.h"
 #include "options.h"
 #include "sample_stats.h"
@@ -58,7 +59,22 @@ static void put_roof(json_t *object, const vkf_roofs *roofs, const vkf_profile_r
     vkf_json_put_string(object, "bound", bound);
 }
 
-static json_t *dispatch_of(const vkf_profile_record *record, const vkf_profile_row *row, const vkf_roofs *roofs)
+// Of a run, as the unit says: sums over its calls, or means. Null where the device has not told all of them.
+static json_t *counters_of(const vkf_profile_row *row, const vkf_profile_facts *facts)
+{
+    json_t *list = json_array();
+    if (row->counted < row->calls || facts->counter_count == 0) {
+        json_decref(list);
+        return json_null();
+    }
+    for (uint32_t i = 0; i < facts->counter_count; i++) {
+        bool sums_up = vkf_counter_sums_up(facts->counters[i].unit);
+        json_array_append_new(list, json_real(sums_up ? row->counters[i] : row->counters[i] / row->counted));
+    }
+    return list;
+}
+
+static json_t *dispatch_of(const vkf_profile_record *record, const vkf_profile_row *row, const vkf_profile_facts *facts)
 {
     json_t *object = json_object(), *grid = json_array();
     vkf_json_put_string(object, "submission", row->submission);
@@ -74,15 +90,16 @@ static json_t *dispatch_of(const vkf_profile_record *record, const vkf_profile_r
     vkf_json_put_real(object, "flops", row->flops);
     vkf_json_put_real(object, "bytes_read", row->bytes_read);
     vkf_json_put_real(object, "bytes_written", row->bytes_written);
-    put_roof(object, roofs, row, median_of(row->gpu_ns, record->runs));
+    put_roof(object, facts->roofs, row, median_of(row->gpu_ns, record->runs));
+    json_object_set_new(object, "counters", counters_of(row, facts));
     return object;
 }
 
-static json_t *dispatches_of(const vkf_profile_record *record, const vkf_roofs *roofs)
+static json_t *dispatches_of(const vkf_profile_record *record, const vkf_profile_facts *facts)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < record->row_count; i++)
-        json_array_append_new(list, dispatch_of(record, &record->rows[i], roofs));
+        json_array_append_new(list, dispatch_of(record, &record->rows[i], facts));
     return list;
 }
 
@@ -115,6 +132,14 @@ static json_t *event_of(const vkf_profile_event *event)
     return object;
 }
 
+// When the device began, on the host's clock; null where that is unknown.
+static void put_gpu_begin(json_t *object, const vkf_profile_submission *submission, double origin_ns)
+{
+    bool known = submission->gpu_begin_ns > 0;
+    json_object_set_new(object, "gpu_begin_ns", known ? json_real(submission->gpu_begin_ns - origin_ns) : json_null());
+    json_object_set_new(object, "gpu_deviation_ns", known ? json_real(submission->gpu_deviation_ns) : json_null());
+}
+
 // The last run, its times counted from its first submission.
 static json_t *timeline_of(const vkf_profile_record *record)
 {
@@ -129,6 +154,7 @@ static json_t *timeline_of(const vkf_profile_record *record)
         vkf_json_put_real(object, "submit_ns", submission->submit_ns);
         vkf_json_put_real(object, "wait_ns", submission->wait_ns);
         vkf_json_put_real(object, "gpu_ns", submission->gpu_ns);
+        put_gpu_begin(object, submission, origin_ns);
         for (size_t e = 0; e < submission->event_count; e++)
             json_array_append_new(events, event_of(&record->events[submission->first_event + e]));
         json_object_set_new(object, "dispatches", events);
@@ -145,6 +171,14 @@ static json_t *device_of(const vkf_device_info *device)
     vkf_json_put_string(object, "driver_info", device->driver_info);
     json_object_set_new(object, "timestamps", json_boolean(device->timestamps));
     return object;
+}
+
+static json_t *counter_list_of(const vkf_profile_facts *facts)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < facts->counter_count; i++)
+        json_array_append_new(list, vkf_counter_json(&facts->counters[i]));
+    return list;
 }
 
 static json_t *memory_of(const vkf_memory_plan *plan)
@@ -194,8 +228,9 @@ json_t *vkf_profile_document(const vkf_profile_record *record, const vkf_profile
     json_object_set_new(document, "memory", memory_of(facts->memory));
     put_samples(document, "wall_ns", record->wall_ns, record->runs);
     vkf_json_put_real(document, "unprofiled_wall_ns", facts->untimed_wall_ns);
+    json_object_set_new(document, "counters", counter_list_of(facts));
     json_object_set_new(document, "submissions", submissions_of(record));
-    json_object_set_new(document, "dispatches", dispatches_of(record, facts->roofs));
+    json_object_set_new(document, "dispatches", dispatches_of(record, facts));
     json_object_set_new(document, "timeline", timeline_of(record));
     return document;
 }

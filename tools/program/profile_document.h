@@ -15,6 +15,8 @@ typedef struct vkf_profile_facts {
     json_t *subject;               // an object; taken over
     const vkf_memory_plan *memory; // NULL: unknown
     const vkf_roofs *roofs;        // NULL: not measured
+    const vkf_counter *counters;   // (counter_count)
+    uint32_t counter_count;
     uint32_t warmup;
     double untimed_wall_ns; // a run's without profiler and timestamps, median; negative: not measured
 } vkf_profile_facts;

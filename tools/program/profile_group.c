@@ -41,6 +41,12 @@ static bool same(const vkf_profile_group *a, const vkf_profile_group *b)
            strcmp(a->label, b->label) == 0 && strcmp(a->kernel, b->kernel) == 0 && strcmp(a->config, b->config) == 0;
 }
 
+bool vkf_profile_group_has(const vkf_profile_group *group, const json_t *row, vkf_profile_by by)
+{
+    const vkf_profile_group key = key_of(row, by);
+    return same(group, &key);
+}
+
 static vkf_profile_group *find(vkf_profile_groups *groups, const vkf_profile_group *key)
 {
     for (size_t i = 0; i < groups->count; i++)

@@ -36,6 +36,9 @@ typedef struct vkf_profile_groups {
 bool vkf_profile_groups_make(const json_t *document, vkf_profile_by by, vkf_profile_groups *out_groups);
 void vkf_profile_groups_free(vkf_profile_groups *groups);
 
+// Whether a dispatch of the document is in the group.
+bool vkf_profile_group_has(const vkf_profile_group *group, const json_t *row, vkf_profile_by by);
+
 // Dearest first.
 void vkf_profile_groups_sort(vkf_profile_groups *groups);
 

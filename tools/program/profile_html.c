@@ -5,6 +5,7 @@
 #include "options.h"
 #include "profile_output.h"
 #include "profile_page.h"
+#include "profile_subject.h"
 #include "xml_text.h"
 
 #define TEXT_MAX_CHARS 500
@@ -29,6 +30,13 @@ const char *vkf_page_string(const json_t *object, const char *key)
 void vkf_page_text(const vkf_profile_page *page, const char *text)
 {
     vkf_xml_write_text(page->out, text, TEXT_MAX_CHARS, false);
+}
+
+void vkf_page_subject(const vkf_profile_page *page)
+{
+    char name[512];
+    vkf_profile_subject_name(json_object_get(page->document, "subject"), name, sizeof name);
+    vkf_page_text(page, name);
 }
 
 void vkf_page_op(const vkf_profile_page *page, const vkf_profile_group *group)
@@ -109,7 +117,7 @@ static void write_page(const vkf_profile_page *page)
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Profile of ",
           out);
-    vkf_page_text(page, vkf_page_string(json_object_get(page->document, "subject"), "model"));
+    vkf_page_subject(page);
     fputs("</title>\n<style>\n", out);
     vkf_page_style(out);
     fputs("</style>\n</head>\n<body>\n<main>\n", out);

@@ -37,8 +37,9 @@ static void write_facts(const vkf_profile_page *page)
     const char *key;
     json_t *value;
     char number[32];
-    fputs("<dl>\n<div class=\"wide\"><dt>model</dt><dd><code>", page->out);
-    vkf_page_text(page, vkf_page_string(subject, "model"));
+    fprintf(page->out, "<dl>\n<div class=\"wide\"><dt>%s</dt><dd><code>",
+            json_is_string(json_object_get(subject, "model")) ? "model" : "layer");
+    vkf_page_subject(page);
     fputs("</code></dd></div>\n", page->out);
     write_fact(page, "device", vkf_page_string(device, "name"));
     write_fact(page, "driver", vkf_page_string(device, "driver"));
@@ -47,7 +48,8 @@ static void write_facts(const vkf_profile_page *page)
     json_object_foreach((json_t *)subject, key, value)
     {
         snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
-        if (value != json_object_get(subject, "model") && (json_is_string(value) || json_is_integer(value)))
+        if (value != json_object_get(subject, "model") && value != json_object_get(subject, "layer") &&
+            (json_is_string(value) || json_is_integer(value)))
             write_fact(page, key, json_is_string(value) ? json_string_value(value) : number);
     }
     snprintf(number, sizeof number, "%u after %.0f to warm up", page->ops.runs,
@@ -64,10 +66,9 @@ static void write_total(const vkf_profile_page *page, double ns, const char *wha
 
 void vkf_page_head(const vkf_profile_page *page)
 {
-    const json_t *subject = json_object_get(page->document, "subject");
     double bare_ns = vkf_page_number(page->document, "unprofiled_wall_ns");
     fputs("<header id=\"head\">\n<h1>Profile of ", page->out);
-    vkf_page_text(page, vkf_page_string(subject, "model"));
+    vkf_page_subject(page);
     fputs("</h1>\n", page->out);
     write_facts(page);
     fputs("<ul class=\"totals\">\n", page->out);

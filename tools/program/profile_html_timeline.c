@@ -184,6 +184,18 @@ static void write_last_of_each(const vkf_profile_page *page, const json_t *timel
     }
 }
 
+static void write_clocks(const vkf_profile_page *page, const json_t *submission)
+{
+    const json_t *deviation_ns = json_object_get(submission, "gpu_deviation_ns");
+    if (json_is_number(deviation_ns))
+        fprintf(page->out, "The device's clock was read together with the host's, to %.1f us.</p>\n",
+                json_number_value(deviation_ns) * 1e-3);
+    else
+        fputs("The two clocks are not the same: dispatches are drawn so that they end when the host knew of their "
+              "end.</p>\n",
+              page->out);
+}
+
 void vkf_page_timeline(const vkf_profile_page *page)
 {
     const json_t *timeline = json_object_get(page->document, "timeline");
@@ -200,10 +212,10 @@ void vkf_page_timeline(const vkf_profile_page *page)
         fprintf(page->out, "all %zu submissions", count);
     else
         fputs("which was one submission", page->out);
-    fputs(
-        ". What would be narrower than half a pixel is drawn as one with its neighbours, in the colour of the longest. "
-        "The two clocks are not the same: dispatches are drawn so that they end when the host knew of their end.</p>\n",
-        page->out);
+    fputs(". What would be narrower than half a pixel is drawn as one with its neighbours, in the colour of the "
+          "longest. ",
+          page->out);
+    write_clocks(page, json_array_get(timeline, 0));
     write_lanes(page, timeline, 0, drawn);
     write_timeline_key(page);
     if (count > 1)

@@ -29,6 +29,7 @@ const char *vkf_page_string(const json_t *object, const char *key); // "" for no
 
 // Text of the document is always written by this, or by the two below.
 void vkf_page_text(const vkf_profile_page *page, const char *text);
+void vkf_page_subject(const vkf_profile_page *page); // its name
 // "step linear1", and "step.0", which are told apart from each other by nothing else in their lists.
 void vkf_page_op(const vkf_profile_page *page, const vkf_profile_group *group);
 void vkf_page_layer(const vkf_profile_page *page, const vkf_profile_group *group);

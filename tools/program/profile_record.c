@@ -39,6 +39,7 @@ static void free_row(vkf_profile_row *row)
     free(row->kernel);
     free(row->config);
     free(row->gpu_ns);
+    free(row->counters);
 }
 
 static void free_phase(vkf_profile_phase *phase)
@@ -106,8 +107,9 @@ static vkf_profile_row *add_row(vkf_profile_record *record, const char *submissi
         .kernel = strdup(dispatch->kernel),
         .config = strdup(dispatch->config),
         .gpu_ns = calloc(record->runs, sizeof(double)),
+        .counters = calloc((size_t)record->counter_count + 1, sizeof(double)),
     };
-    if (!row.submission || !row.part || !row.label || !row.kernel || !row.config || !row.gpu_ns) {
+    if (!row.submission || !row.part || !row.label || !row.kernel || !row.config || !row.gpu_ns || !row.counters) {
         record->exhausted = true;
         free_row(&row);
         return NULL;
@@ -157,6 +159,8 @@ static void take_submission(void *user, const vkf_submission_profile *submission
         .submit_ns = submission->submit_ns,
         .wait_ns = submission->wait_ns,
         .gpu_ns = submission->gpu_ns,
+        .gpu_begin_ns = submission->gpu_begin_ns,
+        .gpu_deviation_ns = submission->gpu_deviation_ns,
         .first_event = record->event_count,
     };
 }
@@ -191,6 +195,9 @@ static void take_dispatch(void *user, const vkf_dispatch_profile *dispatch)
     row->bytes_read += dispatch->bytes_read;
     row->bytes_written += dispatch->bytes_written;
     row->gpu_ns[record->run] += dispatch->gpu_ns;
+    for (uint32_t i = 0; dispatch->counters && i < record->counter_count; i++)
+        row->counters[i] += dispatch->counters[i];
+    row->counted += dispatch->counters != NULL;
     add_event(record, (uint32_t)(row - record->rows), dispatch);
 }
 
@@ -205,7 +212,8 @@ void vkf_profile_record_begin(vkf_profile_record *record, bool keep)
     record->submission_count = record->event_count = 0;
     for (size_t i = 0; i < record->row_count; i++) {
         vkf_profile_row *row = &record->rows[i];
-        row->calls = 0;
+        row->calls = row->counted = 0;
+        memset(row->counters, 0, record->counter_count * sizeof *row->counters);
         row->flops = row->bytes_read = row->bytes_written = 0;
     }
     for (size_t i = 0; i < record->phase_count; i++)

@@ -17,7 +17,9 @@ typedef struct vkf_profile_row {
     uint32_t calls;
     uint32_t workgroups[3]; // of its last call
     double flops, bytes_read, bytes_written;
-    double *gpu_ns; // (runs)
+    double *gpu_ns;   // (runs)
+    double *counters; // (counter_count), sums over the calls of the last run
+    uint32_t counted; // of these calls
 } vkf_profile_row;
 
 // The host's side of the submissions of a name.
@@ -31,6 +33,7 @@ typedef struct vkf_profile_phase {
 typedef struct vkf_profile_submission {
     uint32_t phase;
     double begin_ns, update_ns, submit_ns, wait_ns, gpu_ns;
+    double gpu_begin_ns, gpu_deviation_ns; // zeros: unknown
     size_t first_event, event_count;
 } vkf_profile_submission;
 
@@ -43,7 +46,8 @@ typedef struct vkf_profile_event {
 
 typedef struct vkf_profile_record {
     uint32_t runs; // to be recorded
-    uint32_t run;  // the current one
+    uint32_t counter_count;
+    uint32_t run; // the current one
     bool recording;
     bool exhausted; // memory was, and what is here is not whole
     vkf_profile_row *rows;

@@ -4,29 +4,41 @@
 
 #include <jansson.h>
 
-#include <vkformer/vkformer.h>
+#include "bench_shapes.h"
+#include "precision.h"
 
 typedef struct vkf_profile_settings {
-    const char *directory; // of a model
+    const char *directory; // of a model; NULL: a layer
     uint32_t batch;
     uint32_t length;     // tokens of each source or prompt; 0: 32, or what the model takes if that is less
     uint32_t new_tokens; // generated after them; of models that generate
     vkf_model_precision precision;
     vkf_quantization quantization;
+    // A layer's alone.
+    const char *shape_text;
+    vkf_bench_shape shape;
+    const char *layer_kind, *activation;
 } vkf_profile_settings;
 
+// One way to have something run. Failures of begin() have been printed; what it put out goes to end() in any case.
+typedef struct vkf_profile_kind {
+    vkf_status (*begin)(vkf_context *context, const vkf_profile_settings *settings, void **out_state,
+                        vkf_memory_plan *out_plan);
+    void (*end)(void *state);
+    vkf_status (*run)(void *state);         // no message
+    json_t *(*describe)(const void *state); // new
+} vkf_profile_kind;
+
+extern const vkf_profile_kind vkf_profile_model;
+extern const vkf_profile_kind vkf_profile_layer;
+
+// Reads the shape of a layer into the settings. False after a message.
+bool vkf_profile_layer_parse(const char *text, vkf_profile_settings *settings);
+
 typedef struct vkf_profile_subject {
-    vkf_profile_settings settings; // completed
-    vkf_model *model;
-    vkf_model_config config;
-    vkf_session *session;
-    vkf_memory_plan plan; // of the model and the session together
-    int32_t *ids;         // (batch, length)
-    int32_t *lengths;     // (batch), of an encoder
-    uint32_t *prompt_lengths;
-    float *values; // (batch, length, d_model), of nn.Transformer
-    int32_t *out_ids;
-    uint32_t *out_lengths;
+    const vkf_profile_kind *kind;
+    void *state;
+    vkf_memory_plan plan;
 } vkf_profile_subject;
 
 // Failures have been printed. vkf_profile_subject_end() in any case.
@@ -34,10 +46,13 @@ vkf_status vkf_profile_subject_begin(vkf_context *context, const vkf_profile_set
                                      vkf_profile_subject *out_subject);
 void vkf_profile_subject_end(vkf_profile_subject *subject);
 
-// One run: an encoder's, a prompt and its continuation, or one of nn.Transformer. No message.
+// One run: an encoder's, a prompt and its continuation, one of nn.Transformer, or one of a layer. No message.
 vkf_status vkf_profile_subject_run(vkf_profile_subject *subject);
 
-// {"model", "kind", "batch", "length", "new_tokens", "dtype", "quantization"}; new.
+// "subject" of the document, see docs/profiling.md; new.
 json_t *vkf_profile_subject_json(const vkf_profile_subject *subject);
+
+// What a document's subject is called: a model's directory, or "layer 1x128x768x12x3072".
+void vkf_profile_subject_name(const json_t *subject, char *out_text, size_t size_bytes);
 
 #endif

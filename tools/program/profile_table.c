@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "profile_counters.h"
 #include "profile_output.h"
 
 static double number(const json_t *object, const char *key)
@@ -32,7 +33,7 @@ static void print_subject(FILE *out, const json_t *document)
             fprintf(out, "%s%s %s", first ? "" : ", ", key, json_string_value(value));
         else if (json_is_integer(value))
             fprintf(out, "%s%s %lld", first ? "" : ", ", key, (long long)json_integer_value(value));
-        first = false;
+        first = first && json_is_null(value);
     }
     fprintf(out, "\n%s, %s %s\n", string(device, "name"), string(device, "driver"), string(device, "driver_info"));
 }
@@ -123,6 +124,7 @@ bool vkf_profile_print_table(FILE *out, const json_t *document, vkf_profile_by b
     for (size_t i = 0; i < groups.count; i++)
         print_group(out, document, &groups.list[i], gpu_ns);
     print_rest(out, gpu_ns, groups.total_ns);
+    vkf_profile_print_counters(out, document, by, &groups);
     vkf_profile_groups_free(&groups);
     return true;
 }

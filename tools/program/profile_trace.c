@@ -69,10 +69,13 @@ static json_t *dispatch_event(const json_t *dispatch, const json_t *row, double 
     return event;
 }
 
-// The device's clock is not the host's: a submission's dispatches are put where it had ended by the time that the host
-// knew, and so that none begins before it was submitted.
+// Where the two clocks could not be read together, a submission's dispatches are put where it had ended by the time that
+// the host knew, and so that none begins before it was submitted.
 double vkf_profile_device_begin_ns(const json_t *submission)
 {
+    const json_t *begin_ns = json_object_get(submission, "gpu_begin_ns");
+    if (json_is_number(begin_ns))
+        return json_number_value(begin_ns);
     double submitted_ns = number(submission, "begin_ns") + number(submission, "update_ns");
     double latest_ns =
         submitted_ns + number(submission, "submit_ns") + number(submission, "wait_ns") - number(submission, "gpu_ns");

@@ -94,6 +94,7 @@ vkf_context_desc vkf_common_context_desc(const vkf_common_options *common)
         .tune_on_first_use = common->tune,
         .validation = common->validation,
         .timestamps = common->timestamps,
+        .counters = common->counters,
         .pipeline_statistics = common->statistics,
         .pipeline_representations = common->representations,
     };

@@ -1,0 +1,19 @@
+// What a device can count while a dispatch runs.
+#ifndef VKF_PROGRAM_DEVICE_COUNTERS_H
+#define VKF_PROGRAM_DEVICE_COUNTERS_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include <vkformer/vkformer.h>
+
+// {"name", "unit", "category", "description"}; new.
+json_t *vkf_counter_json(const vkf_counter *counter);
+
+// Whether values of a unit sum up over calls; of others (shares, rates, temperatures) the mean is told.
+bool vkf_counter_sums_up(const char *unit);
+
+// A line for each counter of the context.
+void vkf_print_counters(FILE *out, const vkf_context *context);
+
+#endif
