@@ -31,6 +31,11 @@
     R(vkGetQueryPoolResults, H | D | L, 0,                                                                          \
       (VkDevice a, VkQueryPool b, uint32_t c, uint32_t d, size_t e, void *f, VkDeviceSize g, VkQueryResultFlags h), \
       (a, b, c, d, e, f, g, h))                                                                                     \
+    R(vkGetPhysicalDeviceCalibrateableTimeDomainsEXT, H | D, 0,                                                     \
+      (VkPhysicalDevice a, uint32_t * b, VkTimeDomainEXT * c), (a, b, c))                                           \
+    R(vkGetCalibratedTimestampsEXT, H | D, 0,                                                                       \
+      (VkDevice a, uint32_t b, const VkCalibratedTimestampInfoEXT *c, uint64_t *d, uint64_t *e), (a, b, c, d, e))   \
+    R(vkAcquireProfilingLockKHR, H | D, 0, (VkDevice a, const VkAcquireProfilingLockInfoKHR *b), (a, b))            \
     R(vkGetPipelineCacheData, H | D, 0, (VkDevice a, VkPipelineCache b, size_t * c, void *d), (a, b, c, d))         \
     R(vkMergePipelineCaches, H | D, 0, (VkDevice a, VkPipelineCache b, uint32_t c, const VkPipelineCache *d),       \
       (a, b, c, d))                                                                                                 \
@@ -111,6 +116,10 @@
       (a, b, c, d, e))                                                                                                 \
     V(vkCmdFillBuffer, (VkCommandBuffer a, VkBuffer b, VkDeviceSize c, VkDeviceSize d, uint32_t e), (a, b, c, d, e))   \
     V(vkCmdExecuteCommands, (VkCommandBuffer a, uint32_t b, const VkCommandBuffer *c), (a, b, c))                      \
+    V(vkCmdBeginQuery, (VkCommandBuffer a, VkQueryPool b, uint32_t c, VkQueryControlFlags d), (a, b, c, d))            \
+    V(vkCmdEndQuery, (VkCommandBuffer a, VkQueryPool b, uint32_t c), (a, b, c))                                        \
+    V(vkResetQueryPool, (VkDevice a, VkQueryPool b, uint32_t c, uint32_t d), (a, b, c, d))                             \
+    V(vkReleaseProfilingLockKHR, (VkDevice a), (a))                                                                    \
     V(vkCmdResetQueryPool, (VkCommandBuffer a, VkQueryPool b, uint32_t c, uint32_t d), (a, b, c, d))                   \
     V(vkCmdWriteTimestamp, (VkCommandBuffer a, VkPipelineStageFlagBits b, VkQueryPool c, uint32_t d), (a, b, c, d))
 

@@ -201,13 +201,30 @@ static void test_plan_every_profile_stands_on_the_floor(void **state)
 static void test_plan_wishes_granted(void **state)
 {
     vkf__caps caps = discrete_caps();
-    vkf__device_plan plan = plan_of(&caps, (vkf__plan_wishes){.timestamps = true, .executable_info = true});
+    vkf__device_plan plan =
+        plan_of(&caps, (vkf__plan_wishes){.timestamps = true, .executable_info = true, .counters = true});
     (void)state;
-    assert_true(plan.enable_timestamps);
+    assert_true(plan.enable_timestamps && plan.enable_calibration);
     assert_true(plan.enable_executable_info);
-    assert_int_equal(plan.extension_count, 2);
+    assert_true(plan.enable_statistics_queries && plan.enable_performance_queries);
+    assert_int_equal(plan.extension_count, 4);
     assert_string_equal(plan.extensions[0], "VK_EXT_memory_budget");
     assert_string_equal(plan.extensions[1], "VK_KHR_pipeline_executable_properties");
+    assert_string_equal(plan.extensions[2], "VK_EXT_calibrated_timestamps");
+    assert_string_equal(plan.extensions[3], "VK_KHR_performance_query");
+}
+
+// Clocks are compared where they are read at all, and under the name that the driver has.
+static void test_plan_calibration(void **state)
+{
+    vkf__caps caps = discrete_caps();
+    (void)state;
+    assert_false(plan_of(&caps, no_wishes).enable_calibration);
+    caps.calibrated_khr = true;
+    vkf__device_plan plan = plan_of(&caps, (vkf__plan_wishes){.timestamps = true});
+    assert_string_equal(plan.extensions[plan.extension_count - 1], "VK_KHR_calibrated_timestamps");
+    caps.timestamps = false;
+    assert_false(plan_of(&caps, (vkf__plan_wishes){.timestamps = true}).enable_calibration);
 }
 
 static void test_plan_nothing_unasked(void **state)
@@ -218,18 +235,20 @@ static void test_plan_nothing_unasked(void **state)
     vkf__device_plan plan = plan_of(&caps, no_wishes);
     assert_false(plan.enable_timestamps);
     assert_false(plan.enable_executable_info);
+    assert_false(plan.enable_calibration || plan.enable_statistics_queries || plan.enable_performance_queries);
     assert_int_equal(plan.extension_count, 0);
 }
 
 static void test_plan_wishes_refused_with_warning(void **state)
 {
-    static const vkf__plan_wishes wishes[] = {{.timestamps = true}, {.executable_info = true}};
-    static const char *const said[] = {"no timestamps", "pipelineExecutableInfo"};
+    static const vkf__plan_wishes wishes[] = {{.timestamps = true}, {.executable_info = true}, {.counters = true}};
+    static const char *const said[] = {"no timestamps", "pipelineExecutableInfo", "counts nothing"};
     vkf__caps caps = discrete_caps();
     (void)state;
     caps.timestamps = false;
     caps.pipeline_executable_info = false;
-    for (size_t i = 0; i < 2; i++) {
+    caps.statistics_queries = caps.performance_queries = false;
+    for (size_t i = 0; i < 3; i++) {
         message_record record;
         vkf__host host = recording_host(&record);
         vkf__device_plan plan = {0};
@@ -396,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_plan_below_floor_limits),
         cmocka_unit_test(test_plan_every_profile_stands_on_the_floor),
         cmocka_unit_test(test_plan_wishes_granted),
+        cmocka_unit_test(test_plan_calibration),
         cmocka_unit_test(test_plan_nothing_unasked),
         cmocka_unit_test(test_plan_wishes_refused_with_warning),
         cmocka_unit_test(test_plan_integer_dot),
