@@ -45,7 +45,9 @@ typedef struct vkf_dispatch_profile {
     const char *config; // "large"
     uint32_t workgroups[3];
     double begin_ns; // on the device, from the beginning of the submission's first dispatch
-    double gpu_ns;   // 0 without timestamps
+    // Since the one before had ended, so that they sum up to the submission's: the barrier before a dispatch and its start
+    // are its own. 0 without timestamps.
+    double gpu_ns;
     // What no kernel can do without: every element that is read or written counts once. Of a multiply-add, two operations;
     // of attention, the keys that a causal mask and a window leave visible.
     double flops, bytes_read, bytes_written;

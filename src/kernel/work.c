@@ -107,12 +107,12 @@ static vkf_status make_pool(vkf__work *work)
         VkQueryPoolCreateInfo query_info = {
             .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
             .queryType = VK_QUERY_TYPE_TIMESTAMP,
-            .queryCount = 2 * work->node_count,
+            .queryCount = work->node_count + 1,
         };
         VKF_VK_CREATE(device, device->vk.vkCreateQueryPool(device->handle, &query_info, NULL, &work->queries),
                       &work->queries);
         vkf__device_name(device, VK_OBJECT_TYPE_QUERY_POOL, (uint64_t)work->queries, work->name);
-        VKF_ALLOC(device->host, work->ticks, 2 * (size_t)work->node_count);
+        VKF_ALLOC(device->host, work->ticks, (size_t)work->node_count + 1);
     }
     if (work->counted && work->context->counters.count > 0)
         VKF_TRY(vkf__counter_pools_init(&work->counters, device, &work->context->counters, work->node_count));

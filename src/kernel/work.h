@@ -82,7 +82,7 @@ typedef struct vkf__work {
     vkf_buffer *control;  // owned: indirect grids, then parameter structs
     VkDescriptorPool pool;
     VkQueryPool queries;            // null without timestamps
-    uint64_t *ticks;                // (2 * node_count), owned; NULL without timestamps
+    uint64_t *ticks;                // (node_count + 1), owned; NULL without timestamps
     bool counted;                   // vkf__profile_run() follows every run of it. Set before BUILD
     vkf__counter_pools counters;    // zeros: none
     VkCommandBuffer command_buffer; // of the owner's submission
@@ -152,7 +152,8 @@ VKF_MUST_CHECK vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *s
 // GPU time of node `index` in the last run, in nanoseconds. Status UNSUPPORTED without timestamps.
 VKF_MUST_CHECK vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns);
 
-// Reads the device's clock before and after every node of the last run: work->ticks[2 * index] and the one behind it.
+// Reads the device's clock of the last run: work->ticks[0] is when all that came before had ended, and behind that comes
+// the end of each node. Its barrier and start belong to a node, so that the nodes' times sum up to the whole.
 VKF_MUST_CHECK vkf_status vkf__work_read_ticks(vkf__work *work);
 double vkf__work_ticks_ns(const vkf__work *work, uint64_t from, uint64_t to);
 

@@ -39,11 +39,15 @@ static void barrier_after(vkf__device *device, VkCommandBuffer command_buffer)
                                     0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-// With `queries`, the device's clock is read around the dispatch and what it counts meanwhile is kept.
-static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index, bool queries)
+static void write_timestamp(vkf__work *work, VkCommandBuffer command_buffer, uint32_t query)
 {
-    const vkf__counter_pools no_counters = {0}, *counters = queries ? &work->counters : &no_counters;
-    bool timestamps = queries && work->queries != VK_NULL_HANDLE;
+    vkf__device *device = &work->context->device;
+    if (work->queries != VK_NULL_HANDLE)
+        device->vk.vkCmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, work->queries, query);
+}
+
+static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index)
+{
     vkf__device *device = &work->context->device;
     const vkf__node *node = &work->nodes[index];
     VkPipelineLayout layout = node->pipeline->layout->handle;
@@ -52,14 +56,26 @@ static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_
                                        NULL);
     device->vk.vkCmdPushConstants(command_buffer, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                                   4 * vkf__kernel_push_words(node->kernel), node->push);
-    vkf__counter_pools_record_begin(counters, device, command_buffer, index);
-    if (timestamps)
-        device->vk.vkCmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, work->queries, 2 * index);
     device->vk.vkCmdDispatchIndirect(command_buffer, work->control->handle, (VkDeviceSize)index * 16);
-    if (timestamps)
-        device->vk.vkCmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, work->queries,
-                                       2 * index + 1);
-    vkf__counter_pools_record_end(counters, device, command_buffer, index);
+}
+
+// With what the device's clock says afterwards, and what it counts meanwhile.
+static void record_measured_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index)
+{
+    vkf__device *device = &work->context->device;
+    vkf__counter_pools_record_begin(&work->counters, device, command_buffer, index);
+    record_node(work, command_buffer, index);
+    vkf__counter_pools_record_end(&work->counters, device, command_buffer, index);
+    write_timestamp(work, command_buffer, index + 1);
+}
+
+static void record_query_reset(vkf__work *work, VkCommandBuffer command_buffer)
+{
+    vkf__device *device = &work->context->device;
+    if (work->queries != VK_NULL_HANDLE)
+        device->vk.vkCmdResetQueryPool(command_buffer, work->queries, 0, work->node_count + 1);
+    vkf__counter_pools_record_reset(&work->counters, device, command_buffer);
+    write_timestamp(work, command_buffer, 0);
 }
 
 static vkf_status record_nodes(vkf__work *work, VkCommandBuffer command_buffer, bool queries)
@@ -68,16 +84,17 @@ static vkf_status record_nodes(vkf__work *work, VkCommandBuffer command_buffer, 
     vkf_status status = VKF_OK;
     vkf__hazards hazards;
     vkf__hazards_init(&hazards, device->host);
-    if (queries && work->queries != VK_NULL_HANDLE)
-        device->vk.vkCmdResetQueryPool(command_buffer, work->queries, 0, 2 * work->node_count);
     if (queries)
-        vkf__counter_pools_record_reset(&work->counters, device, command_buffer);
+        record_query_reset(work, command_buffer);
     for (uint32_t i = 0; i < work->node_count; i++) {
         vkf__node *node = &work->nodes[i];
         VKF_TRY(vkf__hazards_add(&hazards, node->accesses, node->kernel->operand_count, &node->barrier));
         if (node->barrier)
             barrier_between(device, command_buffer);
-        record_node(work, command_buffer, i, queries);
+        if (queries)
+            record_measured_node(work, command_buffer, i);
+        else
+            record_node(work, command_buffer, i);
     }
 fail:
     vkf__hazards_finish(&hazards);
@@ -134,7 +151,7 @@ static vkf_status record_alone(vkf__work *work, VkCommandBuffer command_buffer, 
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VKF_VK(device, device->vk.vkBeginCommandBuffer(command_buffer, &info));
     barrier_before(device, command_buffer);
-    record_node(work, command_buffer, index, false);
+    record_node(work, command_buffer, index);
     barrier_after(device, command_buffer);
     VKF_VK(device, device->vk.vkEndCommandBuffer(command_buffer));
 fail:
@@ -174,7 +191,7 @@ fail:
 
 vkf_status vkf__work_read_ticks(vkf__work *work)
 {
-    return read_ticks(work, 0, 2 * work->node_count);
+    return read_ticks(work, 0, work->node_count + 1);
 }
 
 bool vkf__work_read_counters(vkf__work *work, uint32_t index, double *out_values)
@@ -194,8 +211,8 @@ double vkf__work_ticks_ns(const vkf__work *work, uint64_t from, uint64_t to)
 vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns)
 {
     vkf_status status = VKF_OK;
-    VKF_TRY(read_ticks(work, 2 * index, 2));
-    *out_ns = vkf__work_ticks_ns(work, work->ticks[2 * index], work->ticks[2 * index + 1]);
+    VKF_TRY(read_ticks(work, index, 2));
+    *out_ns = vkf__work_ticks_ns(work, work->ticks[index], work->ticks[index + 1]);
 fail:
     return status;
 }

@@ -25,21 +25,13 @@ static bool find(vkf__work *const *works, size_t count, place *at)
     return false;
 }
 
-// Where a dispatch lies, counted from the beginning of the first of all. Zeros without timestamps.
-typedef struct interval {
-    double begin_ns, end_ns;
-} interval;
-
-static interval interval_of(vkf__work *const *works, place first, place at)
+// When a dispatch had ended, counted from the beginning of the first of all. 0 without timestamps.
+static double end_of(vkf__work *const *works, place first, place at)
 {
     const vkf__work *work = works[at.work];
-    if (!vkf__work_timed(work))
-        return (interval){0};
-    uint64_t origin = works[first.work]->ticks[2 * first.node];
-    return (interval){
-        .begin_ns = vkf__work_ticks_ns(work, origin, work->ticks[2 * at.node]),
-        .end_ns = vkf__work_ticks_ns(work, origin, work->ticks[2 * at.node + 1]),
-    };
+    return vkf__work_timed(work)
+               ? vkf__work_ticks_ns(work, works[first.work]->ticks[first.node], work->ticks[at.node + 1])
+               : 0;
 }
 
 static vkf_status read_clocks(vkf__work *const *works, size_t count)
@@ -59,7 +51,7 @@ static void place_on_host(vkf_context *context, const vkf__work *work, uint32_t 
     vkf__calibration now;
     if (!vkf__work_timed(work) || !vkf__calibrate(&context->device, &now))
         return;
-    submission->gpu_begin_ns = now.host_ns - vkf__work_ticks_ns(work, work->ticks[2 * node], now.device_ticks);
+    submission->gpu_begin_ns = now.host_ns - vkf__work_ticks_ns(work, work->ticks[node], now.device_ticks);
     submission->gpu_deviation_ns = now.deviation_ns;
 }
 
@@ -69,36 +61,38 @@ static void tell_submission(const vkf_profiler *profiler, vkf__work *const *work
     if (!profiler->submission)
         return;
     for (place at = first; find(works, count, &at); at.node++) {
-        submission->gpu_ns = interval_of(works, first, at).end_ns;
+        submission->gpu_ns = end_of(works, first, at);
         submission->dispatch_count++;
     }
     profiler->submission(profiler->user, submission);
 }
 
-// `values`: room for the context's counters.
+// Each has the time since the one before it had ended. `values`: room for the context's counters.
 static void tell_dispatches(const vkf_profiler *profiler, vkf__work *const *works, size_t count, place first,
                             double *values)
 {
+    double begin_ns = 0;
     for (place at = first; profiler->dispatch && find(works, count, &at); at.node++) {
         vkf__work *work = works[at.work];
         const vkf__node *node = &work->nodes[at.node];
         const uint32_t *grid = vkf__work_grid(work, at.node);
         const vkf__account account = vkf__account_of(node->kernel, vkf__work_params(work, at.node));
-        const interval when = interval_of(works, first, at);
+        const double end_ns = end_of(works, first, at);
         const vkf_dispatch_profile dispatch = {
             .part = work->name,
             .label = node->label,
             .kernel = node->kernel->name,
             .config = node->config->name,
             .workgroups = {grid[0], grid[1], grid[2]},
-            .begin_ns = when.begin_ns,
-            .gpu_ns = when.end_ns - when.begin_ns,
+            .begin_ns = begin_ns,
+            .gpu_ns = end_ns - begin_ns,
             .flops = account.flops,
             .bytes_read = account.bytes_read,
             .bytes_written = account.bytes_written,
             .counters = vkf__work_read_counters(work, at.node, values) ? values : NULL,
         };
         profiler->dispatch(profiler->user, &dispatch);
+        begin_ns = end_ns;
     }
 }
 

@@ -53,12 +53,12 @@ _vkformer() {
         --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
         --rounds | --chains | --max-new-tokens | --context | --stop | --beams | --length-penalty | --temperature | --top-k | --top-p | --min-p | \
-        --repetition-penalty | --seed | --spec | --length | --new-tokens | --fail-above)
+        --repetition-penalty | --seed | --spec | --length | --new-tokens | --fail-above | --counters)
         return
         ;;
     *)
         case $command in
-        info) words="$common --json --kernels --shape --types" ;;
+        info) words="$common --json --counters --kernels --shape --types" ;;
         tokenize) words="--pair --no-special-tokens --max-len --no-truncation --decode --null --output --help" ;;
         compare) words="--atol --rtol --only --complete --sort --output --help" ;;
         tune) words="$common --json --shapes --types --time-cap" ;;
@@ -67,7 +67,7 @@ _vkformer() {
         quantize) words="--type --help" ;;
         profile)
             words="$common --batch --length --new-tokens --dtype --quantize --repetitions --warmup --by --no-roof --overhead
-                --output --json --csv --trace --html --check-numbers --diff --fail-above"
+                --output --json --csv --trace --html --check-numbers --diff --fail-above --kind --activation --counters"
             ;;
         embed)
             words="$common --batch --max-len --dtype --quantize --files --output --out --compare --search --top"

@@ -45,29 +45,13 @@ static void write_item(const vkf_profile_page *page, size_t rank, bool is_op, do
     write_bar(page, colour, group->median_ns, dearest_ns, fraction);
 }
 
-static void write_rest(const vkf_profile_page *page, double dispatches_ns, double dearest_ns)
-{
-    double ns = page->gpu_ns - dispatches_ns;
-    if (ns <= 0)
-        return;
-    fprintf(
-        page->out,
-        "<li><div class=\"line\"><span>between dispatches</span> <span class=\"figures\">%.3f ms, %.1f %%</span></div>",
-        ns * 1e-6, share_of(page, ns));
-    write_bar(page, "c0", ns, dearest_ns, 0);
-}
-
-// The rest comes last, as in the table on a terminal, but before what is folded.
 static void write_bars(const vkf_profile_page *page, const vkf_profile_groups *groups, bool is_op)
 {
     size_t shown = groups->count <= SHOWN + 2 ? groups->count : SHOWN;
-    double dearest_ns = groups->count > 0 ? groups->list[0].median_ns : 0, rest_ns = page->gpu_ns - groups->total_ns;
-    if (rest_ns > dearest_ns)
-        dearest_ns = rest_ns;
+    double dearest_ns = groups->count > 0 ? groups->list[0].median_ns : 0;
     fputs("<ol class=\"bars\">\n", page->out);
     for (size_t i = 0; i < shown; i++)
         write_item(page, i, is_op, dearest_ns);
-    write_rest(page, groups->total_ns, dearest_ns);
     fputs("</ol>\n", page->out);
     if (shown == groups->count)
         return;

@@ -139,8 +139,7 @@ static void write_stacks(const vkf_profile_page *page)
         {"other", "everything else", positive(page->wall_ns - write - submit - wait)},
     };
     const piece device[] = {
-        {"busy", "dispatches", page->ops.total_ns},
-        {"gap", "between dispatches", positive(page->gpu_ns - page->ops.total_ns)},
+        {"busy", "dispatches", page->gpu_ns},
         {"idle", "idle", positive(page->wall_ns - page->gpu_ns)},
     };
     write_stack(page, "Host", host, sizeof host / sizeof host[0]);

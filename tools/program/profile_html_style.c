@@ -50,7 +50,7 @@ static const char *const sheets[] = {
     ".c1 { --c: var(--c1) } .c2 { --c: var(--c2) } .c3 { --c: var(--c3) } .c4 { --c: var(--c4) }\n"
     ".c5 { --c: var(--c5) } .c6 { --c: var(--c6) } .c0 { --c: var(--c0) }\n"
     ".write { --c: var(--text) } .submit { --c: var(--c0) } .wait { --c: var(--wait) } .other { --c: var(--line) }\n"
-    ".busy { --c: var(--c2) } .gap { --c: var(--c0) } .idle { --c: var(--line) }\n"
+    ".busy { --c: var(--c2) } .idle { --c: var(--line) }\n"
     "rect, circle, i.key { fill: var(--c); background: var(--c) }\n"
     "i.key { display: inline-block; width: .8em; height: .8em; border-radius: .15em; margin-right: .4em }\n"
     "rect.time { fill-opacity: .4 }\n"
