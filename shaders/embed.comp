@@ -1,6 +1,7 @@
 // Token embedding with positions; semantics in shared/embed.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 
 #include "include/storage.glsl"
 #include "shared/embed.h"
@@ -19,24 +20,23 @@ WRITE(TYPE_OUT, VKF_EMBED_BINDING_OUT, out)
 
 void main()
 {
-    uint i = flat_index();
-    if (i >= p.batch * p.len * p.dim)
+    uvec2 at = row_and_column(p.dim);
+    uint row = at.x, col = at.y, b = row / p.len, t = row - b * p.len;
+    if (row >= p.batch * p.len)
         return;
-    uint col = i % p.dim;
-    uint t = i / p.dim % p.len;
-    uint b = i / p.dim / p.len;
     uint id = uint(ids_load(b * p.ids_stride + p.ids_first + t)); // a negative id lands beyond any vocabulary
     bool in_slice = id >= p.slice_begin && id < p.slice_end;
     if (!in_slice && !(id >= p.vocab && p.owns_invalid != 0))
         return;
-    float value = 0.0;
-    if (in_slice)
-        value = table_load((id - p.slice_begin) * p.dim + col) * p.scale;
-    if (HAS_POSITIONS != 0) {
-        uint position = p.first_position + t;
-        if (PADDING_LEADS != 0)
-            position -= min(uint(ids_load(b * p.ids_stride)), position);
-        value += positions_load(position * p.dim + col);
+    uint position = p.first_position + t, entry = in_slice ? (id - p.slice_begin) * p.dim : 0;
+    if (HAS_POSITIONS != 0 && PADDING_LEADS != 0)
+        position -= min(uint(ids_load(b * p.ids_stride)), position);
+    [[unroll]] for (uint i = 0; i < VKF_PART_EACH; ++i, col += gl_WorkGroupSize.x) {
+        if (col >= p.dim)
+            return;
+        float value = in_slice ? table_load(entry + col) * p.scale : 0.0;
+        if (HAS_POSITIONS != 0)
+            value += positions_load(position * p.dim + col);
+        out_store(row * p.dim + col, value);
     }
-    out_store(i, value);
 }

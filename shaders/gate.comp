@@ -16,15 +16,13 @@ layout(push_constant) uniform offsets_block { uint x_offset, out_offset; };
 READ(TYPE_X, VKF_GATE_BINDING_X, x)
 WRITE(TYPE_X, VKF_GATE_BINDING_OUT, out)
 
-// One division for a workgroup's work: on processors one for each element would take longer than all else.
 void main()
 {
-    uint width = VKF_GATE_EACH * gl_WorkGroupSize.x, parts = (p.dim + width - 1) / width;
-    uint group = group_index(), row = group / parts;
+    uvec2 at = row_and_column(p.dim);
+    uint row = at.x, col = at.y, first = 2 * row * p.dim;
     if (row >= p.rows)
         return;
-    uint col = (group - row * parts) * width + gl_LocalInvocationID.x, first = 2 * row * p.dim;
-    [[unroll]] for (uint i = 0; i < VKF_GATE_EACH; ++i, col += gl_WorkGroupSize.x) {
+    [[unroll]] for (uint i = 0; i < VKF_PART_EACH; ++i, col += gl_WorkGroupSize.x) {
         if (col < p.dim)
             out_store(row * p.out_row + col, activate(ACTIVATION, x_load(first + col)) * x_load(first + p.dim + col));
     }

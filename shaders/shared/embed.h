@@ -1,7 +1,8 @@
 // out[b, t, :] = table[ids[b * ids_stride + ids_first + t], :] * scale + positions[first_position + t, :].
 // With PADDING_LEADS ids[b * ids_stride] is not an id but the number of padding tokens before the row's own, whose positions
 // begin behind them: max(first_position + t - that, 0).
-// One invocation per output element. A table larger than a binding may be is cut into slices of rows: a dispatch writes
+// A workgroup takes VKF_PART_EACH columns of a row of out for each of its invocations, and the grid runs over those of a
+// row first. A table larger than a binding may be is cut into slices of rows: a dispatch writes
 // only the rows whose id lies in its slice; the dispatch with owns_invalid also writes those with an id outside the table.
 #ifndef VKF_SHARED_EMBED_H
 #define VKF_SHARED_EMBED_H

@@ -1,5 +1,5 @@
 // Gated linear units (Shazeer 2020): out = activation(x[:, :dim]) * x[:, dim:], x being (rows, 2 * dim) and out
-// (rows, dim). A workgroup takes VKF_GATE_EACH columns of a row for each of its invocations, and the grid runs over
+// (rows, dim). A workgroup takes VKF_PART_EACH columns of a row for each of its invocations, and the grid runs over
 // those of a row first.
 #ifndef VKF_SHARED_GATE_H
 #define VKF_SHARED_GATE_H
@@ -11,8 +11,6 @@
 
 #define VKF_GATE_SPEC_ACTIVATION 1 // a VKF_SHADER_ACTIVATION_*
 #define VKF_GATE_SPEC_COUNT 2
-
-#define VKF_GATE_EACH 4
 
 struct vkf_gate_params {
     vkf_u32 rows;

@@ -40,6 +40,7 @@ static vkf_status emit_slice(vkf__work *work, const vkf__embed_args *args, uint3
         .params = &params,
         .count = {args->batch, args->len, args->dim},
         .factors = 3,
+        .parts = true,
     };
     return vkf__emit_flat(work, &flat);
 }

@@ -1,6 +1,16 @@
 #include "op/flat.h"
 
 #include "base/size.h"
+#include "shared/types.h"
+
+// Workgroups: of the elements, or of the parts of all rows.
+static uint64_t count_groups(const vkf__flat_args *args, uint32_t count, uint32_t local_size)
+{
+    uint32_t width = args->parts ? (uint32_t)args->count[args->factors - 1] : 0;
+    if (width == 0)
+        return vkf__div_up_u32(count, local_size);
+    return (uint64_t)(count / width) * vkf__div_up_u32(width, VKF_PART_EACH * local_size);
+}
 
 vkf_status vkf__emit_flat(vkf__work *work, const vkf__flat_args *args)
 {
@@ -22,9 +32,8 @@ vkf_status vkf__emit_flat(vkf__work *work, const vkf__flat_args *args)
     };
     for (uint32_t i = 0; i < VKF_KERNEL_MAX_OPERANDS; i++)
         dispatch.bindings[i] = args->bindings[i];
-    vkf__grid_flat(
-        work, vkf__div_up_u32((uint32_t)count, vkf__variant_local_size(&work->context->device.plan.caps, &variant)),
-        dispatch.grid);
+    uint32_t local_size = vkf__variant_local_size(&work->context->device.plan.caps, &variant);
+    vkf__grid_flat(work, count_groups(args, (uint32_t)count, local_size), dispatch.grid);
     VKF_TRY(vkf__work_dispatch(work, &dispatch));
 fail:
     return status;

@@ -1,4 +1,4 @@
-// What all kernels of one invocation per element have in common.
+// What all kernels of one invocation per element have in common, and those whose invocations take a few of a row.
 #ifndef VKF_OP_FLAT_H
 #define VKF_OP_FLAT_H
 
@@ -13,6 +13,7 @@ typedef struct vkf__flat_args {
     const void *params;
     uint64_t count[4]; // factors of the number of elements; 0 skips the dispatch in this run
     size_t factors;
+    bool parts;          // a workgroup works on a part of one row, of which the last factor is the width: VKF_PART_EACH
     uint32_t *out_count; // where in params the number of elements goes; NULL: nowhere
 } vkf__flat_args;
 

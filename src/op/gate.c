@@ -1,6 +1,6 @@
 #include "op/gate.h"
 
-#include "base/size.h"
+#include "op/flat.h"
 #include "shared/gate.h"
 
 _Static_assert(VKF_SHADER_ACTIVATION_RELU == (int)VKF_ACTIVATION_RELU &&
@@ -12,31 +12,22 @@ _Static_assert(VKF_SHADER_ACTIVATION_RELU == (int)VKF_ACTIVATION_RELU &&
 
 vkf_status vkf__emit_gate(vkf__work *work, const vkf__gate_args *args)
 {
-    vkf_status status = VKF_OK;
-    vkf__variant variant;
-    uint64_t count = (uint64_t)args->rows * args->dim;
-    if (count > UINT32_MAX)
-        return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements", work->name,
-                         args->label);
-    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype};
-    const vkf__problem problem = {.m = (uint32_t)count};
-    VKF_TRY(vkf__work_select(work, VKF_OP_GATE, types, &problem, &variant));
     const uint32_t activation = (uint32_t)args->activation;
-    struct vkf_gate_params params = {
+    const struct vkf_gate_params params = {
         .rows = args->rows,
         .dim = args->dim,
         .out_row = args->out_row > 0 ? args->out_row : args->dim,
     };
-    vkf__dispatch dispatch = {
+    const vkf__flat_args flat = {
         .label = args->label,
-        .variant = variant,
-        .flags = &activation,
+        .op = VKF_OP_GATE,
+        .types = {args->x.dtype},
         .bindings = {{args->x, false}, {args->out, true}},
+        .flags = &activation,
         .params = &params,
+        .count = {args->rows, args->dim},
+        .factors = 2,
+        .parts = true,
     };
-    uint32_t width = VKF_GATE_EACH * vkf__variant_local_size(&work->context->device.plan.caps, &variant);
-    vkf__grid_flat(work, (uint64_t)args->rows * vkf__div_up_u32(args->dim, width), dispatch.grid);
-    VKF_TRY(vkf__work_dispatch(work, &dispatch));
-fail:
-    return status;
+    return vkf__emit_flat(work, &flat);
 }
