@@ -70,7 +70,9 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_context_set_profiler(vkf_context *context,
 
 // What a dispatch has written.
 typedef struct vkf_probe_output {
-    const char *submission, *part, *label, *kernel; // as in vkf_submission_profile and vkf_dispatch_profile
+    uint32_t index; // among the outputs of its submission: 0 begins another
+    // As in vkf_submission_profile and vkf_dispatch_profile, but that what is put together of parts has the label of these.
+    const char *submission, *part, *label, *kernel;
     uint32_t rank;
     uint32_t shape[4];   // (rank); rows of batch entries may come as one dimension
     const float *values; // side by side, of f16 exactly what is stored; valid during the call

@@ -82,7 +82,11 @@ bool vkf__stored_type_from_name(const char *name, vkf__stored_type *out_type);
 VKF_MUST_CHECK vkf_status vkf__safetensors_write(const vkf__host *host, const char *path,
                                                  const vkf__stored_tensor *tensors, size_t count);
 
-// The same for tensors whose bytes are made while they are written: `write` appends the size_bytes of tensor `index` to
+// The same, but tensors of a type keep the order of the array.
+VKF_MUST_CHECK vkf_status vkf__safetensors_write_as_given(const vkf__host *host, const char *path,
+                                                          const vkf__stored_tensor *tensors, size_t count);
+
+// The same as the first for tensors whose bytes are made while they are written: `write` appends the size_bytes of tensor `index` to
 // the file. It is called once for each, in the file's order; a failure of it is that of the whole.
 typedef vkf_status (*vkf__tensor_write_fn)(void *user, size_t index, vkf__new_file *file);
 VKF_MUST_CHECK vkf_status vkf__safetensors_write_made(const vkf__host *host, const char *path,

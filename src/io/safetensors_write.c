@@ -18,6 +18,18 @@ static int compare_for_file(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
+// Of places in one array.
+static int compare_as_given(const void *a, const void *b)
+{
+    const vkf__stored_tensor *left = *(const vkf__stored_tensor *const *)a;
+    const vkf__stored_tensor *right = *(const vkf__stored_tensor *const *)b;
+    size_t left_bytes = vkf__stored_type_size(left->type);
+    size_t right_bytes = vkf__stored_type_size(right->type);
+    if (left_bytes != right_bytes)
+        return left_bytes > right_bytes ? -1 : 1;
+    return (left > right) - (left < right);
+}
+
 static vkf_status check_tensor(const vkf__host *host, const char *path, const vkf__stored_tensor *tensor, bool made)
 {
     const char *reason = NULL;
@@ -119,6 +131,7 @@ typedef struct content {
     const vkf__stored_tensor *tensors;
     vkf__tensor_write_fn write; // or NULL
     void *user;
+    bool as_given; // in the order of the array, not in that of names
 } content;
 
 static vkf_status write_content(const content *from, const vkf__stored_tensor *const *ordered, size_t count,
@@ -147,7 +160,7 @@ static vkf_status write_file(const vkf__host *host, const char *path, const cont
             VKF_TRY(check_tensor(host, path, &from->tensors[i], from->write != NULL));
             ordered[i] = &from->tensors[i];
         }
-        qsort(ordered, count, sizeof *ordered, compare_for_file);
+        qsort(ordered, count, sizeof *ordered, from->as_given ? compare_as_given : compare_for_file);
     }
     VKF_TRY(make_header(host, path, ordered, count, &root));
     VKF_TRY(vkf__new_file_open(host, path, &file));
@@ -164,13 +177,20 @@ fail:
 vkf_status vkf__safetensors_write(const vkf__host *host, const char *path, const vkf__stored_tensor *tensors,
                                   size_t count)
 {
-    const content from = {tensors, NULL, NULL};
+    const content from = {.tensors = tensors};
+    return write_file(host, path, &from, count);
+}
+
+vkf_status vkf__safetensors_write_as_given(const vkf__host *host, const char *path, const vkf__stored_tensor *tensors,
+                                           size_t count)
+{
+    const content from = {.tensors = tensors, .as_given = true};
     return write_file(host, path, &from, count);
 }
 
 vkf_status vkf__safetensors_write_made(const vkf__host *host, const char *path, const vkf__stored_tensor *tensors,
                                        size_t count, vkf__tensor_write_fn write, void *user)
 {
-    const content from = {tensors, write, user};
+    const content from = {.tensors = tensors, .write = write, .user = user};
     return write_file(host, path, &from, count);
 }

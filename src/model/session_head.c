@@ -5,12 +5,12 @@
 #include "op/pool.h"
 
 // To (batch, d_model) f32.
-static vkf_status emit_pool(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, uint32_t batch,
-                            vkf_pooling pooling, bool normalise, const vkf__span *out)
+static vkf_status emit_pool(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, const char *label,
+                            uint32_t batch, vkf_pooling pooling, bool normalise, const vkf__span *out)
 {
     const vkf_model_config *config = &session->model->config;
     const vkf__pool_args pool = {
-        .label = "pool",
+        .label = label,
         .x = session->spans.memory,
         .lengths = session->spans.source_key_mask,
         .out = *out,
@@ -42,7 +42,7 @@ static vkf_status select_rows(vkf_session *session, vkf__stage *stage, const vkf
         if (config->head_pooling != VKF_POOLING_FIRST) {
             rows.stride = d;
             VKF_TRY(vkf__work_temp(&stage->work, VKF_DTYPE_F32, (uint64_t)sizes->batch * d, &rows.x));
-            VKF_TRY(emit_pool(session, stage, sizes, batch, config->head_pooling, false, &rows.x));
+            VKF_TRY(emit_pool(session, stage, sizes, "head_pool", batch, config->head_pooling, false, &rows.x));
         }
     }
     *out_rows = rows;
@@ -120,8 +120,8 @@ vkf_status vkf__emit_encoder_head(vkf_session *session, vkf__stage *stage, const
     vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
     VKF_TRY(vkf__emit_final_norm(session, stage, sizes));
-    VKF_TRY(
-        emit_pool(session, stage, sizes, sizes->batch, config->pooling, config->normalise, &session->spans.embeddings));
+    VKF_TRY(emit_pool(session, stage, sizes, "pool", sizes->batch, config->pooling, config->normalise,
+                      &session->spans.embeddings));
     if (vkf__session_has_head(session))
         VKF_TRY(emit_logits(session, stage, sizes));
 fail:

@@ -293,6 +293,16 @@ static vkf__extent rotary_extent(const vkf__kernel *kernel, const struct vkf_rot
     };
 }
 
+static vkf__extent embed_extent(const vkf__kernel *kernel, const struct vkf_embed_params *p)
+{
+    return (vkf__extent){
+        .operand = VKF_EMBED_BINDING_OUT - 1,
+        .dtype = kernel->types[1],
+        .counts = {1, p->batch, p->len, p->dim},
+        .strides = {0, (uint64_t)p->len * p->dim, p->dim, 1},
+    };
+}
+
 static vkf__extent flat_extent(uint32_t operand, vkf_dtype dtype, uint32_t count)
 {
     return rows_of(operand, dtype, 1, count, count);
@@ -306,7 +316,6 @@ bool vkf__output_of(const vkf__kernel *kernel, const void *params, vkf__extent *
     const struct vkf_softmax_params *softmax = params;
     const struct vkf_layer_norm_params *norm = params;
     const struct vkf_gate_params *gate = params;
-    const struct vkf_embed_params *embed = params;
     const struct vkf_pool_params *pool = params;
     switch (kernel->op) {
     case VKF_OP_GEMM:
@@ -335,7 +344,7 @@ bool vkf__output_of(const vkf__kernel *kernel, const void *params, vkf__extent *
         *out_extent = rows_of(VKF_GATE_BINDING_OUT - 1, x, gate->rows, gate->dim, gate->out_row);
         return true;
     case VKF_OP_EMBED:
-        *out_extent = rows_of(VKF_EMBED_BINDING_OUT - 1, out, embed->batch * embed->len, embed->dim, embed->dim);
+        *out_extent = embed_extent(kernel, params);
         return true;
     case VKF_OP_COPY:
         *out_extent = copy_extent(kernel, params);

@@ -36,13 +36,20 @@ static void gather(const vkf__extent *extent, const void *stored, float *out_val
                 }
 }
 
+// What puts parts together follows what has made them, which says of what they are.
+static const char *label_of(const vkf__node *node)
+{
+    bool sums = node->kernel->op == VKF_OP_GEMM_REDUCE || node->kernel->op == VKF_OP_ATTENTION_REDUCE;
+    return sums ? node[-1].label : node->label;
+}
+
 static vkf_probe_output describe(const vkf__work *work, const vkf__node *node, const char *name,
                                  const vkf__extent *extent, const float *values)
 {
     vkf_probe_output output = {
         .submission = name,
         .part = work->name,
-        .label = node->label,
+        .label = label_of(node),
         .kernel = node->kernel->name,
         .values = values,
         .count = count_of(extent),
@@ -53,7 +60,9 @@ static vkf_probe_output describe(const vkf__work *work, const vkf__node *node, c
     return output;
 }
 
-static vkf_status show(vkf_context *context, const vkf__work *work, uint32_t index, const char *name)
+// *inout_shown counts the outputs of the submission.
+static vkf_status show(vkf_context *context, const vkf__work *work, uint32_t index, const char *name,
+                       uint32_t *inout_shown)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &context->host;
@@ -68,7 +77,8 @@ static vkf_status show(vkf_context *context, const vkf__work *work, uint32_t ind
     VKF_TRY(vkf_buffer_read(node->buffers[extent.operand],
                             node->accesses[extent.operand].begin + extent.first * element, stored, bytes));
     gather(&extent, stored, values);
-    const vkf_probe_output output = describe(work, node, name, &extent, values);
+    vkf_probe_output output = describe(work, node, name, &extent, values);
+    output.index = (*inout_shown)++;
     if (!context->probe(context->probe_user, &output))
         status = VKF_ERROR_CANCELLED;
 fail:
@@ -81,12 +91,13 @@ vkf_status vkf__probe_run(vkf_context *context, vkf__submission *submission, con
                           size_t count)
 {
     vkf_status status = VKF_OK;
+    uint32_t shown = 0;
     for (size_t w = 0; w < count; w++)
         for (uint32_t i = 0; i < works[w]->node_count; i++) {
             if (!vkf__dispatch_works(works[w], i))
                 continue;
             VKF_TRY(vkf__work_run_node(works[w], submission, i));
-            VKF_TRY(show(context, works[w], i, name));
+            VKF_TRY(show(context, works[w], i, name, &shown));
         }
 fail:
     return status;

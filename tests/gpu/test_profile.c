@@ -194,7 +194,8 @@ static void test_session(void **state)
 
 // What the last dispatch has written, of a probed layer.
 typedef struct probed {
-    uint32_t outputs, stop_at; // 0: never
+    uint32_t outputs, stop_at;   // 0: never
+    uint32_t submissions, index; // as the outputs say
     char label[TEXT];
     float values[2 * 7 * SAMPLE_DIM];
     uint64_t count;
@@ -208,6 +209,9 @@ static bool take_output(void *user, const vkf_probe_output *output)
         count *= output->shape[i];
     assert_true(output->rank >= 1 && output->rank <= 4 && output->count == count && count > 0);
     assert_true(kernel_exists(output->kernel));
+    assert_true(output->index == 0 || output->index == p->index + 1);
+    p->index = output->index;
+    p->submissions += output->index == 0;
     snprintf(p->label, TEXT, "%s", output->label);
     p->count = count;
     if (count <= sizeof p->values / sizeof p->values[0])
@@ -242,7 +246,7 @@ static void test_probe_of_layers(void **state)
         assert_int_equal(sample_layer_run(layer, kind, &data), VKF_OK);
         set_probe(gpu, NULL);
         assert_memory_equal(data.out, expected, bytes);
-        assert_true(p.outputs > 1 && p.count == count);
+        assert_true(p.outputs > 1 && p.submissions == 1 && p.count == count);
         assert_memory_equal(p.values, expected, bytes);
         p = (probed){.stop_at = 2};
         set_probe(gpu, &p);
@@ -281,6 +285,7 @@ static void test_probe_of_session(void **state)
     set_probe(gpu, NULL);
     assert_memory_equal(ids[0], ids[1], sizeof ids[0]);
     assert_string_equal(p.label, "generator");
+    assert_int_equal(p.submissions, length); // the encoder's, and a step for each token but the first
     vkf_session_destroy(&session);
     vkf_model_destroy(&model);
     assert_int_equal(vkf_context_set_probe(NULL, NULL, NULL), VKF_ERROR_INVALID_ARGUMENT);

@@ -46,6 +46,24 @@ static void test_safetensors_write_puts_wide_types_first(void **state)
     assert_int_equal(recording.live, 0);
 }
 
+static void test_safetensors_write_as_given_keeps_the_order(void **state)
+{
+    scratch_directory *scratch = *state;
+    recording_host recording;
+    recording_host_init(&recording);
+    const char *path = scratch_path(scratch, "given.safetensors");
+    assert_int_equal(vkf__safetensors_write_as_given(&recording.host, path, three, 3), VKF_OK);
+    static const char expected[] = "{\"c\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]},"
+                                   "\"b\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[8,11]},"
+                                   "\"a\":{\"dtype\":\"BOOL\",\"shape\":[],\"data_offsets\":[11,12]}}";
+    vkf__file_map map;
+    assert_int_equal(vkf__file_map_open(&recording.host, path, &map), VKF_OK);
+    assert_true(map.size_bytes > 8 + sizeof expected);
+    assert_memory_equal((const char *)map.data + 8, expected, sizeof expected - 1);
+    vkf__file_map_close(&recording.host, &map);
+    assert_int_equal(recording.live, 0);
+}
+
 static void test_safetensors_write_is_read_back(void **state)
 {
     scratch_directory *scratch = *state;
@@ -219,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_safetensors_write_puts_wide_types_first),
+        cmocka_unit_test(test_safetensors_write_as_given_keeps_the_order),
         cmocka_unit_test(test_safetensors_write_is_read_back),
         cmocka_unit_test(test_safetensors_write_of_nothing),
         cmocka_unit_test(test_safetensors_write_refuses_bad_tensors),
