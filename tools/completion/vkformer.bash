@@ -67,13 +67,13 @@ _vkformer() {
         quantize) words="--type --help" ;;
         profile)
             words="$common --batch --length --new-tokens --dtype --quantize --repetitions --warmup --by --no-roof --overhead
-                --output --json --csv --trace --html --check-numbers --diff --fail-above --kind --activation --counters"
+                --output --json --csv --trace --html --check-numbers --dump --diff --fail-above --kind --activation --counters"
             ;;
         embed)
             words="$common --batch --max-len --dtype --quantize --files --output --out --compare --search --top"
             ;;
         run)
-            words="$common --timing --check-numbers --attention --max-len --batch --dtype --quantize --json --max-new-tokens --context --stop
+            words="$common --timing --check-numbers --dump --attention --max-len --batch --dtype --quantize --json --max-new-tokens --context --stop
                 --temperature --top-k --top-p --min-p --repetition-penalty --seed --pair
                 --cache-type --beams --length-penalty --early-stopping"
             ;;

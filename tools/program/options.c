@@ -210,7 +210,7 @@ static bool add_mask(vkf_common_options *common, const char *text)
     return true;
 }
 
-static bool set_path(const char *option, const char *text, const char **out_path)
+bool vkf_parse_path(const char *option, const char *text, const char **out_path)
 {
     if (*text == '\0') {
         vkf_print_error("%s: the path is empty", option);
@@ -263,9 +263,9 @@ bool vkf_parse_common(int option, const char *value, vkf_common_options *common)
     case VKF_OPT_MASK:
         return add_mask(common, value);
     case VKF_OPT_CACHE:
-        return set_path("--cache", value, &common->cache_path);
+        return vkf_parse_path("--cache", value, &common->cache_path);
     case VKF_OPT_SHADER_DIR:
-        return set_path("--shader-dir", value, &common->shader_dir);
+        return vkf_parse_path("--shader-dir", value, &common->shader_dir);
     case VKF_OPT_VARIANT:
         return set_variant(value, &common->variant);
     case VKF_OPT_NO_SELF_TEST:

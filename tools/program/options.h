@@ -11,6 +11,7 @@
 struct vkf_message_log;
 struct vkf_cache_dir;
 struct vkf_number_check;
+struct vkf_dump;
 
 // Strings point into argv.
 typedef struct vkf_common_options {
@@ -33,8 +34,9 @@ typedef struct vkf_common_options {
     const char *counters; // nor this one: what is counted while dispatches run; NULL: nothing
     bool statistics;      // nor this one, for a command that reports what the compiler says
     bool representations; // and what it made on the way
-    // Nor this: what gets the numbers of all runs. NULL: nothing does.
+    // Nor these: what gets the numbers of all runs. NULL: nothing does.
     struct vkf_number_check *numbers;
+    struct vkf_dump *dump;
     struct vkf_message_log *messages;
     struct vkf_cache_dir *cache;
 } vkf_common_options;
@@ -118,6 +120,9 @@ int vkf_common_exit_code(const vkf_common_options *common, int code);
 bool vkf_parse_u32(const char *option, const char *text, uint32_t min, uint32_t max, uint32_t *out_value);
 bool vkf_parse_double(const char *option, const char *text, double min, double max, double *out_value);
 bool vkf_parse_float(const char *option, const char *text, float min, float max, float *out_value);
+
+// Not empty; the text itself is kept.
+bool vkf_parse_path(const char *option, const char *text, const char **out_path);
 
 // Prints "vkformer: error: ..." on stderr.
 void vkf_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -5,6 +5,7 @@
 
 #include "base/host.h"
 #include "commands.h"
+#include "dump.h"
 #include "file_output.h"
 #include "json_output.h"
 #include "measured_roofs.h"
@@ -12,6 +13,7 @@
 #include "profile_options.h"
 #include "progress.h"
 #include "sample_stats.h"
+#include "session_context.h"
 
 // Running it -------------------------------------------------------------------------------------------------------
 
@@ -181,8 +183,21 @@ static bool profile(const vkf_profile_options *options)
     return done;
 }
 
+static bool begin_dump(const vkf_profile_options *options, vkf_common_options *common)
+{
+    return !options->dump_path || vkf_dump_begin(options->dump_path, options->subject.directory,
+                                                 vkf_message_log_receive, common->messages, &common->dump);
+}
+
+static bool dump_input(const vkf_profile_subject *subject, vkf_dump *dump)
+{
+    uint32_t batch, length;
+    const int32_t *ids = subject->kind->ids(subject->state, &batch, &length);
+    return !dump || vkf_dump_write_ids(dump, ids, batch, length);
+}
+
 // Without measuring: every dispatch is waited for, and what it has written is read.
-static int check_numbers(const vkf_profile_options *options)
+static int probe(const vkf_profile_options *options)
 {
     vkf_context *context = NULL;
     vkf_profile_subject subject = {0};
@@ -190,19 +205,25 @@ static int check_numbers(const vkf_profile_options *options)
     vkf_status status = VKF_OK;
     int code = VKF_EXIT_FAILED;
     vkf_common_options common = options->common;
-    common.numbers = &check;
+    common.numbers = options->check_numbers ? &check : NULL;
+    if (!begin_dump(options, &common))
+        goto fail;
     VKF_TRY(vkf_open_context(&common, &context));
     VKF_TRY(vkf_profile_subject_begin(context, &options->subject, &subject));
+    if (!dump_input(&subject, common.dump))
+        goto fail;
     status = vkf_profile_subject_run(&subject);
     if (check.exhausted)
         status = VKF_ERROR_OUT_OF_HOST_MEMORY;
-    if (status != VKF_OK) {
+    if (status != VKF_OK)
         vkf_print_error("the run failed: %s", vkf_status_text(status));
-    } else {
+    else if (options->check_numbers)
         vkf_number_check_print(stdout, &check);
+    if (status == VKF_OK)
         code = check.found ? VKF_EXIT_BEYOND : VKF_EXIT_DONE;
-    }
 fail:
+    if (!vkf_dump_end(&common.dump, code != VKF_EXIT_FAILED))
+        code = VKF_EXIT_FAILED;
     vkf_number_check_free(&check);
     vkf_profile_subject_end(&subject);
     vkf_context_destroy(&context);
@@ -225,7 +246,8 @@ static int run_command(const vkf_profile_options *options)
 {
     if (options->diff)
         return diff(options);
-    int code = options->check_numbers ? check_numbers(options) : profile(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+    bool probed = options->check_numbers || options->dump_path;
+    int code = probed ? probe(options) : profile(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
     return vkf_common_exit_code(&options->common, code);
 }
 

@@ -84,4 +84,11 @@ static json_t *describe(const void *state)
     return object;
 }
 
-const vkf_profile_kind vkf_profile_layer = {begin, end, run, describe};
+static const int32_t *ids_of(const void *state, uint32_t *out_batch, uint32_t *out_length)
+{
+    (void)state;
+    *out_batch = *out_length = 0;
+    return NULL;
+}
+
+const vkf_profile_kind vkf_profile_layer = {begin, end, run, describe, ids_of};

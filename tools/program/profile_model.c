@@ -223,4 +223,12 @@ static json_t *describe(const void *state)
     return object;
 }
 
-const vkf_profile_kind vkf_profile_model = {begin, end, run, describe};
+static const int32_t *ids_of(const void *state, uint32_t *out_batch, uint32_t *out_length)
+{
+    const model_subject *s = state;
+    *out_batch = s->settings.batch;
+    *out_length = s->settings.length;
+    return s->ids;
+}
+
+const vkf_profile_kind vkf_profile_model = {begin, end, run, describe, ids_of};

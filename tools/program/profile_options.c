@@ -20,6 +20,7 @@ enum {
     OPT_TRACE,
     OPT_HTML,
     OPT_CHECK_NUMBERS,
+    OPT_DUMP,
     OPT_DIFF,
     OPT_FAIL_ABOVE,
     OPT_KIND,
@@ -61,6 +62,9 @@ static void print_help(void)
         "\n"
         "  --check-numbers      measure nothing: run once, dispatch by dispatch, and print the range of what each has\n"
         "                       written, and the first number that is NaN or infinite, with exit code 3\n"
+        "  --dump DIR           measure nothing: run a model once, dispatch by dispatch, and write what each wrote "
+        "into\n"
+        "                       DIR, a file for each submission, under PyTorch's names; DIR is made, or empty\n"
         "\n"
         "  --diff               compare two files of --json: the ratio of each place's GPU time, and whether it is\n"
         "                       beyond noise: more than 2 %, and more than the wider of both quartile ranges\n"
@@ -123,6 +127,8 @@ static bool parse_own(int option, const char *value, vkf_profile_options *option
         return vkf_parse_u32("--warmup", value, 0, 1u << 20, &options->warmup);
     case OPT_FAIL_ABOVE:
         return vkf_parse_float("--fail-above", value, 0.0f, 1e6f, &options->fail_above);
+    case OPT_DUMP:
+        return vkf_parse_path("--dump", value, &options->dump_path);
     case OPT_BY:
         return parse_by(value, &options->by);
     case OPT_OUTPUT:
@@ -178,9 +184,8 @@ static bool take_plain(int option, char *value, vkf_profile_options *options)
 
 static bool take_layer(const vkf_profile_options *options, const char *shape, vkf_profile_settings *settings)
 {
-    if (options->sized) {
-        vkf_print_error(
-            "profile layer: --batch, --length, --new-tokens and --quantize are a model's; the shape says it");
+    if (options->sized || options->dump_path) {
+        vkf_print_error("profile layer: --batch, --length, --new-tokens, --quantize and --dump are a model's");
         return false;
     }
     settings->directory = NULL;
@@ -229,6 +234,7 @@ static bool parse(int argc, char **argv, vkf_profile_options *options)
         {"trace", required_argument, NULL, OPT_TRACE},
         {"html", required_argument, NULL, OPT_HTML},
         {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
+        {"dump", required_argument, NULL, OPT_DUMP},
         {"diff", no_argument, NULL, OPT_DIFF},
         {"fail-above", required_argument, NULL, OPT_FAIL_ABOVE},
         {"kind", required_argument, NULL, OPT_KIND},

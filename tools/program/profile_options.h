@@ -26,6 +26,7 @@ typedef struct vkf_profile_options {
     vkf_profile_format format;
     const char *files[VKF_PROFILE_FORMATS]; // written beside; NULL: none
     const char *paths[2];                   // --diff
+    const char *dump_path;                  // NULL: none
 } vkf_profile_options;
 
 // Returns -1 when the command shall go on, and the exit code when it shall not: the help or a message was printed.

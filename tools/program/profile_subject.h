@@ -27,6 +27,8 @@ typedef struct vkf_profile_kind {
     void (*end)(void *state);
     vkf_status (*run)(void *state);         // no message
     json_t *(*describe)(const void *state); // new
+    // The tokens of a run, (*out_batch, *out_length); NULL: there are none.
+    const int32_t *(*ids)(const void *state, uint32_t *out_batch, uint32_t *out_length);
 } vkf_profile_kind;
 
 extern const vkf_profile_kind vkf_profile_model;

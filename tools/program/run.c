@@ -9,7 +9,9 @@
 
 #include "attention_picture.h"
 #include "commands.h"
+#include "dump.h"
 #include "run_state.h"
+#include "session_context.h"
 
 #define MAX_BATCH 1024
 
@@ -20,6 +22,7 @@ enum {
     OPT_QUANTIZE,
     OPT_TIMING,
     OPT_CHECK_NUMBERS,
+    OPT_DUMP,
     OPT_ATTENTION,
     OPT_JSON,
     OPT_PAIR,
@@ -55,6 +58,9 @@ static void print_help(void)
           "  --json                  print {\"text\": ..., \"output\": ...} and more, a line for each text\n"
           "  --check-numbers         run dispatch by dispatch, and print on stderr the range of what each has written\n"
           "                          and the first number that is NaN or infinite: exit code 3\n"
+          "  --dump DIR              run dispatch by dispatch, and write what each has written into DIR, a file for "
+          "each\n"
+          "                          submission, under PyTorch's names; DIR is made, or empty\n"
           "  --timing                print times on stderr, and with --json those of a text's batch on stdout\n"
           "\n"
           "Of models from text to text:\n"
@@ -192,6 +198,8 @@ static bool parse_own(int opt, run_options *options)
     case OPT_CHECK_NUMBERS:
         options->common.numbers = &options->numbers;
         return true;
+    case OPT_DUMP:
+        return vkf_parse_path("--dump", optarg, &options->dump_path);
     case OPT_ATTENTION:
         options->attention_path = optarg;
         if (vkf_attention_picture_path_valid(optarg))
@@ -258,6 +266,7 @@ static bool parse(int argc, char **argv, run_options *options)
         {"quantize", required_argument, NULL, OPT_QUANTIZE},
         {"timing", no_argument, NULL, OPT_TIMING},
         {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
+        {"dump", required_argument, NULL, OPT_DUMP},
         {"attention", required_argument, NULL, OPT_ATTENTION},
         {"json", no_argument, NULL, OPT_JSON},
         {"pair", required_argument, NULL, OPT_PAIR},
@@ -280,8 +289,9 @@ static bool parse(int argc, char **argv, run_options *options)
     for (int opt; (opt = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
         if (!parse_own(opt, options))
             return false;
-    if (options->timing && options->common.numbers) {
-        vkf_print_error("--check-numbers: nothing can be timed meanwhile; leave out --timing");
+    if (options->timing && (options->common.numbers || options->dump_path)) {
+        vkf_print_error("%s: nothing can be timed meanwhile; leave out --timing",
+                        options->dump_path ? "--dump" : "--check-numbers");
         return false;
     }
     return options->common.help || (beams_fit(options) && parse_arguments(argc, argv, options));
@@ -330,6 +340,16 @@ static bool run(const run_options *options)
     return run_seq2seq(options);
 }
 
+static bool run_dumped(run_options *options)
+{
+    vkf_common_options *common = &options->common;
+    if (options->dump_path && !vkf_dump_begin(options->dump_path, options->model_directory, vkf_message_log_receive,
+                                              common->messages, &common->dump))
+        return false;
+    bool done = run(options);
+    return vkf_dump_end(&common->dump, done) && done;
+}
+
 // What --check-numbers has found, and the exit code that it makes of a run's own.
 static int tell_numbers(const run_options *options, int code)
 {
@@ -351,7 +371,7 @@ int vkf_cmd_run(int argc, char **argv)
             print_help();
             code = VKF_EXIT_DONE;
         } else {
-            if (run(&options))
+            if (run_dumped(&options))
                 code = VKF_EXIT_DONE;
             code = vkf_common_exit_code(&options.common, tell_numbers(&options, code));
         }

@@ -21,6 +21,7 @@ typedef struct run_options {
     vkf_quantization quantization;
     bool timing;
     vkf_number_check numbers;   // of --check-numbers
+    const char *dump_path;      // of --dump; NULL: not wanted
     const char *attention_path; // NULL: not wanted
     bool json;
     // Of decoders.

@@ -7,6 +7,7 @@
 
 #include "cache_dir.h"
 #include "commands.h"
+#include "dump.h"
 #include "number_check.h"
 
 struct vkf_message_log {
@@ -100,6 +101,13 @@ vkf_context_desc vkf_common_context_desc(const vkf_common_options *common)
     };
 }
 
+static bool take_output(void *user, const vkf_probe_output *output)
+{
+    const vkf_common_options *common = user;
+    return (!common->numbers || vkf_number_check_take(common->numbers, output)) &&
+           (!common->dump || vkf_dump_take(common->dump, output));
+}
+
 vkf_status vkf_open_context(const vkf_common_options *common, vkf_context **out_context)
 {
     vkf_context_desc desc = vkf_common_context_desc(common);
@@ -108,8 +116,8 @@ vkf_status vkf_open_context(const vkf_common_options *common, vkf_context **out_
     vkf_status status = vkf_context_create(&desc, out_context);
     if (status != VKF_OK && !common->messages->quiet)
         vkf_print_error("no device could be opened: %s", vkf_status_text(status));
-    if (status == VKF_OK && common->numbers)
-        status = vkf_context_set_probe(*out_context, vkf_number_check_take, common->numbers);
+    if (status == VKF_OK && (common->numbers || common->dump))
+        status = vkf_context_set_probe(*out_context, take_output, (void *)common);
     return status;
 }
 
