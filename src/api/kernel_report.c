@@ -77,7 +77,7 @@ static vkf_status compile(vkf_context *context, const vkf__kernel *kernel, const
     const vkf__pipeline *pipeline = NULL;
     vkf__typical_flags(kernel, config, head_dim, flags);
     vkf__variant_spec(&context->device.plan.caps, &(vkf__variant){kernel, config}, flags, spec);
-    report->status = vkf__pipelines_get(&context->pipelines, kernel, spec, &pipeline);
+    report->status = vkf__pipelines_get(&context->pipelines, kernel, spec, NULL, &pipeline);
     report->compiled = report->status == VKF_OK;
     if (!report->compiled)
         return ends_the_visit(report->status) ? report->status : VKF_OK;

@@ -29,7 +29,7 @@ static vkf_status warm_one(warm_up *warm, const vkf__variant *variant, const uin
         return VKF_ERROR_CANCELLED;
     warm->done++;
     vkf__variant_spec(&warm->context->device.plan.caps, variant, flags, spec);
-    return vkf__pipelines_get(&warm->context->pipelines, variant->kernel, spec, &pipeline);
+    return vkf__pipelines_get(&warm->context->pipelines, variant->kernel, spec, NULL, &pipeline);
 }
 
 // Whether `kernel` is what this device takes for a problem.

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "kernel/glsl.h"
 #include "kernel/shader_table.h"
 #include "shared/types.h"
@@ -176,9 +177,9 @@ fail:
     return status;
 }
 
-static vkf_status make_module(vkf__pipelines *pipelines, const vkf__kernel *kernel, uint32_t *out_bytes,
-                              VkShaderModule *out_module)
+static vkf_status make_module(vkf__pipelines *pipelines, vkf__pipeline *pipeline, VkShaderModule *out_module)
 {
+    const vkf__kernel *kernel = pipeline->kernel;
     vkf__device *device = pipelines->device;
     vkf_status status = VKF_OK;
     uint32_t *words = NULL;
@@ -198,7 +199,8 @@ static vkf_status make_module(vkf__pipelines *pipelines, const vkf__kernel *kern
     else
         VKF_TRY(vkf__shader_words(device->host, shader, &words));
     VKF_TRY(vkf__module_make(device, words, size_bytes, kernel->name, out_module));
-    *out_bytes = (uint32_t)size_bytes;
+    pipeline->spirv_bytes = (uint32_t)size_bytes;
+    pipeline->spirv_hash = vkf__hash(VKF_HASH_SEED, words, size_bytes);
 fail:
     vkf__free(device->host, words);
     return status;
@@ -228,7 +230,7 @@ static vkf_status make_pipeline(vkf__pipelines *pipelines, vkf__pipeline *pipeli
     vkf_status status = VKF_OK;
     VkShaderModule module = VK_NULL_HANDLE;
     VKF_TRY(get_layout(pipelines, kernel, &pipeline->layout));
-    VKF_TRY(make_module(pipelines, kernel, &pipeline->spirv_bytes, &module));
+    VKF_TRY(make_module(pipelines, pipeline, &module));
     VkSpecializationMapEntry entries[VKF_KERNEL_MAX_SPEC];
     for (uint32_t i = 0; i < kernel->spec_count; i++)
         entries[i] = (VkSpecializationMapEntry){.constantID = i, .offset = 4 * i, .size = 4};
@@ -260,7 +262,7 @@ fail:
 }
 
 static vkf_status get_locked(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
-                             const vkf__pipeline **out_pipeline)
+                             vkf__pipeline **out_pipeline)
 {
     const vkf__host *host = pipelines->device->host;
     vkf_status status = VKF_OK;
@@ -290,10 +292,15 @@ fail:
 }
 
 vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
-                              const vkf__pipeline **out_pipeline)
+                              const vkf__config *taken, const vkf__pipeline **out_pipeline)
 {
+    vkf__pipeline *pipeline = NULL;
     pthread_mutex_lock(&pipelines->lock);
-    vkf_status status = get_locked(pipelines, kernel, spec, out_pipeline);
+    vkf_status status = get_locked(pipelines, kernel, spec, &pipeline);
+    if (status == VKF_OK && taken)
+        pipeline->taken = taken;
     pthread_mutex_unlock(&pipelines->lock);
+    if (status == VKF_OK)
+        *out_pipeline = pipeline;
     return status;
 }

@@ -19,6 +19,9 @@ typedef struct vkf__pipeline {
     const vkf__layout *layout;
     uint32_t spec[VKF_KERNEL_MAX_SPEC];
     uint32_t spirv_bytes; // of the module that it was made of
+    uint64_t spirv_hash;  // of its words
+    // As what a work took it last, trials not counted; NULL: none did. Whoever watches a context may clear it.
+    const vkf__config *taken;
     VkPipeline handle;
 } vkf__pipeline;
 
@@ -44,10 +47,11 @@ VKF_MUST_CHECK vkf_status vkf__pipelines_init(vkf__pipelines *pipelines, vkf__de
                                               const char *shader_dir);
 void vkf__pipelines_finish(vkf__pipelines *pipelines);
 
-// `spec` holds kernel->spec_count values. The result lives as long as the pipelines.
+// `spec` holds kernel->spec_count values; `taken` (may be NULL) is the config that they are of, kept in the pipeline. The
+// result lives as long as the pipelines.
 // Statuses: SHADER, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
-                                             const vkf__pipeline **out_pipeline);
+                                             const vkf__config *taken, const vkf__pipeline **out_pipeline);
 
 // The flags of a pipeline whose driver is to tell afterwards what the context wants to know.
 VkPipelineCreateFlags vkf__pipelines_flags(const vkf__pipelines *pipelines);

@@ -381,7 +381,8 @@ static vkf_status build_node(vkf__work *work, const vkf__dispatch *dispatch)
     if (!work->pinned)
         vkf__log(work->context->device.host, VKF_SEVERITY_DEBUG, "%s.%s: %s/%s", work->name, node->label,
                  node->kernel->name, dispatch->variant.config->name);
-    VKF_TRY(vkf__pipelines_get(&work->context->pipelines, node->kernel, spec, &node->pipeline));
+    VKF_TRY(vkf__pipelines_get(&work->context->pipelines, node->kernel, spec, work->pinned ? NULL : node->config,
+                               &node->pipeline));
     VKF_TRY(vkf__work_bind(work, dispatch, node));
 fail:
     return status;
