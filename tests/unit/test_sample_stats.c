@@ -49,7 +49,8 @@ static void test_summary_interpolates_quartiles(void **state)
     (void)state;
     double samples[] = {1, 2, 3, 4};
     vkf_summary s = vkf_summarize(samples, 4);
-    assert_true(near(s.iqr, 1.5)); // 1.75 to 3.25
+    assert_true(near(s.iqr, 1.5));
+    assert_true(near(s.lower_quartile, 1.75) && near(s.upper_quartile, 3.25));
     assert_true(near(s.median, 2.5));
 }
 
@@ -82,13 +83,26 @@ static void test_summary_far_from_zero(void **state)
     assert_true(near(s.stddev, 1));
 }
 
+static void test_beyond_noise_needs_more_than_both_bounds(void **state)
+{
+    (void)state;
+    assert_true(vkf_beyond_noise(100, 103, 2.5) && vkf_beyond_noise(100, 97, 2.5));
+    assert_false(vkf_beyond_noise(100, 103, 3.5)); // within the quartiles
+    assert_false(vkf_beyond_noise(100, 101, 0));   // within what clocks drift by
+    assert_false(vkf_beyond_noise(100, 100, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_median_of_odd_and_even_counts), cmocka_unit_test(test_minimum_wherever_it_stands),
-        cmocka_unit_test(test_summary_of_known_samples),      cmocka_unit_test(test_summary_interpolates_quartiles),
-        cmocka_unit_test(test_summary_of_an_outlier),         cmocka_unit_test(test_summary_of_one_sample),
+        cmocka_unit_test(test_median_of_odd_and_even_counts),
+        cmocka_unit_test(test_minimum_wherever_it_stands),
+        cmocka_unit_test(test_summary_of_known_samples),
+        cmocka_unit_test(test_summary_interpolates_quartiles),
+        cmocka_unit_test(test_summary_of_an_outlier),
+        cmocka_unit_test(test_summary_of_one_sample),
         cmocka_unit_test(test_summary_far_from_zero),
+        cmocka_unit_test(test_beyond_noise_needs_more_than_both_bounds),
     };
     return cmocka_run_group_tests_name("sample_stats", tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@ _vkformer() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} word words
     local common="--device --caps --mask --cache --no-cache --validate --verbose --variant --no-self-test
         --tune --arithmetic --shader-dir --help"
-    local measuring="$common --dtype --json --no-roof --output --repetitions --shapes --types --warmup"
+    local measuring="$common --dtype --json --no-roof --output --repetitions --shapes --types --warmup --watch --watch-runs"
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then

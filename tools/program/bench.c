@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench_watch.h"
 #include "commands.h"
 #include "measured_roofs.h"
 
@@ -26,18 +27,52 @@ static void print_help(FILE *out)
     vkf_bench_print_common_help(out);
 }
 
+size_t vkf_bench_case_count(const vkf_bench_options *options, const vkf_bench_spec *spec)
+{
+    return options->type_count * options->shapes.count * vkf_bench_parts(spec);
+}
+
+const vkf_bench_types *vkf_bench_case_types(const vkf_bench_options *options, const vkf_bench_spec *spec, size_t index)
+{
+    return &options->types[index / vkf_bench_parts(spec) / options->shapes.count];
+}
+
+vkf_status vkf_bench_run_case(vkf_bench *bench, const vkf_bench_spec *spec, size_t index)
+{
+    const vkf_bench_options *options = bench->options;
+    const size_t parts = vkf_bench_parts(spec), shapes = options->shapes.count;
+    bench->part = (uint32_t)(index % parts);
+    return spec->run(bench, vkf_bench_case_types(options, spec, index), &options->shapes.list[index / parts % shapes]);
+}
+
+bool vkf_bench_begin(vkf_bench *bench, const vkf_bench_spec *spec, vkf_roofs *roofs, vkf_bench_report *out_report)
+{
+    const vkf_bench_options *options = bench->options;
+    if (vkf_open_context(&options->common, &bench->context) != VKF_OK)
+        return false;
+    if (!options->no_roof && vkf_measured_roofs(bench->context, roofs) != VKF_OK)
+        return false;
+    *out_report =
+        vkf_bench_report_begin(bench->context, options->format, spec->tokens, options->no_roof ? NULL : roofs);
+    bench->report = out_report;
+    return true;
+}
+
+void vkf_bench_end(vkf_bench *bench)
+{
+    vkf_model_destroy(&bench->model);
+    vkf_context_destroy(&bench->context);
+}
+
 // A shape that fails does not keep the others from being measured; a lost device does.
 static bool run_all(vkf_bench *bench, const vkf_bench_spec *spec)
 {
-    const vkf_bench_options *options = bench->options;
     bool done = true;
-    for (uint32_t t = 0; t < options->type_count; t++) {
-        for (size_t i = 0; i < options->shapes.count; i++) {
-            vkf_status status = spec->run(bench, &options->types[t], &options->shapes.list[i]);
-            done = done && status == VKF_OK;
-            if (status == VKF_ERROR_DEVICE_LOST)
-                return false;
-        }
+    for (size_t i = 0; i < vkf_bench_case_count(bench->options, spec); i++) {
+        vkf_status status = vkf_bench_run_case(bench, spec, i);
+        done = done && status == VKF_OK;
+        if (status == VKF_ERROR_DEVICE_LOST)
+            return false;
     }
     return done;
 }
@@ -45,18 +80,14 @@ static bool run_all(vkf_bench *bench, const vkf_bench_spec *spec)
 static int run(const vkf_bench_options *options, const vkf_bench_spec *spec)
 {
     vkf_bench bench = {.options = options};
+    vkf_bench_report report;
+    vkf_roofs roofs;
     bool done = false;
-    if (vkf_open_context(&options->common, &bench.context) != VKF_OK)
-        return VKF_EXIT_FAILED;
-    bench.has_roofs = !options->no_roof && vkf_measured_roofs(bench.context, &bench.roofs) == VKF_OK;
-    if (bench.has_roofs || options->no_roof) {
-        bench.report =
-            vkf_bench_report_begin(bench.context, options->format, spec->tokens, bench.has_roofs ? &bench.roofs : NULL);
+    if (vkf_bench_begin(&bench, spec, &roofs, &report)) {
         done = run_all(&bench, spec);
-        done = vkf_bench_report_end(&bench.report) && done;
+        done = vkf_bench_report_end(&report) && done;
     }
-    vkf_model_destroy(&bench.model);
-    vkf_context_destroy(&bench.context);
+    vkf_bench_end(&bench);
     return vkf_common_exit_code(&options->common, done ? VKF_EXIT_DONE : VKF_EXIT_FAILED);
 }
 
@@ -79,7 +110,7 @@ int vkf_cmd_bench(int argc, char **argv)
         argv[1] = full_name;
         int code = vkf_bench_parse(argc - 1, argv + 1, benchmarks[i], &options);
         if (code < 0)
-            code = run(&options, benchmarks[i]);
+            code = options.watch ? vkf_bench_watch(&options, benchmarks[i]) : run(&options, benchmarks[i]);
         vkf_bench_options_free(&options);
         return code;
     }

@@ -9,10 +9,11 @@
 typedef struct vkf_bench {
     const vkf_bench_options *options;
     vkf_context *context;
-    vkf_bench_report report;
-    bool has_roofs;
-    vkf_roofs roofs;
-    vkf_model *model; // of the last shape, for the next one; NULL: none
+    vkf_bench_report *report;
+    struct vkf_bench_pair *pair; // that this is a half of, see bench_pair.h; NULL: of none
+    bool (*stopped)(void);       // asked between repetitions; NULL: never
+    uint32_t part;               // of the benchmark's parts, which runs
+    vkf_model *model;            // of the last shape, for the next one; NULL: none
     vkf_model_precision model_precision;
 } vkf_bench;
 
@@ -28,11 +29,27 @@ struct vkf_bench_spec {
     bool block_types;     // weights in blocks, too
     bool takes_directory; // an argument that is no shape is a model's directory
     bool tokens;          // results have times of the host and tokens per second
+    uint32_t parts;       // results of a shape, each from a run of its own; 0: one
     // Whether a shape makes sense; false after a message. NULL: every one does.
     bool (*check)(const vkf_bench_options *options, const vkf_bench_shape *shape);
-    // Measures one shape. Failures have been printed.
+    // Measures one part of a shape. Failures have been printed.
     vkf_status (*run)(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_shape *shape);
 };
+
+// Opens the context, measures its roofs unless the options say no, and begins the report. False after a message;
+// vkf_bench_end() in either case.
+bool vkf_bench_begin(vkf_bench *bench, const vkf_bench_spec *spec, vkf_roofs *roofs, vkf_bench_report *out_report);
+void vkf_bench_end(vkf_bench *bench);
+
+// The cases: every part of every shape with every type.
+size_t vkf_bench_case_count(const vkf_bench_options *options, const vkf_bench_spec *spec);
+const vkf_bench_types *vkf_bench_case_types(const vkf_bench_options *options, const vkf_bench_spec *spec, size_t index);
+vkf_status vkf_bench_run_case(vkf_bench *bench, const vkf_bench_spec *spec, size_t index);
+
+static inline uint32_t vkf_bench_parts(const vkf_bench_spec *spec)
+{
+    return spec->parts > 0 ? spec->parts : 1;
+}
 
 extern const vkf_bench_spec vkf_bench_gemm;
 extern const vkf_bench_spec vkf_bench_gemv;

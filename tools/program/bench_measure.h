@@ -19,6 +19,18 @@ typedef struct vkf_bench_case {
     void *user;
 } vkf_bench_case;
 
+// What is repeated, for benchmarks that keep samples of their own.
+typedef struct vkf_bench_loop {
+    const char *op;
+    const json_t *shape;                            // as in vkf_bench_case; stays the caller's
+    vkf_status (*once)(void *user, uint32_t index); // `index` counts warm-up and repetitions
+    void *user;
+} vkf_bench_loop;
+
+// Warm-up and repetitions, as many as the options say; of a pair's halves each in turn with the other's. Status
+// CANCELLED when nobody wants to know any more; other failures have been printed.
+vkf_status vkf_bench_repeat(vkf_bench *bench, const vkf_bench_loop *loop);
+
 // Measures as the options say, and prints. Failures have been printed.
 vkf_status vkf_bench_measure(vkf_bench *bench, const vkf_bench_case *bench_case);
 
@@ -32,7 +44,7 @@ typedef struct vkf_bench_samples {
     uint64_t peak_bytes; // of device memory; 0: what is in use when it is printed
 } vkf_bench_samples;
 
-// Prints what they come to. Status FILE when it cannot be printed.
+// Prints what they come to, or hands it to the pair. Releases the case's shape. Status FILE when it cannot be printed.
 vkf_status vkf_bench_print_samples(vkf_bench *bench, const vkf_bench_case *bench_case, vkf_bench_samples *samples);
 
 #endif

@@ -4,7 +4,6 @@
 #include "bench.h"
 #include "bench_generation.h"
 #include "bench_measure.h"
-#include "progress.h"
 
 // Arrays that grow with every sample.
 typedef struct sample_list {
@@ -42,28 +41,27 @@ static void add(sample_list *list, const vkf_bench_time *time, double past)
     list->count++;
 }
 
-// Warm-up and repetitions; a sample per run, or per step.
-static vkf_status collect(const vkf_bench_options *options, vkf_bench_generation *g, bool steps, const char *op,
-                          sample_list *list)
+// What is measured: whole runs, or single steps.
+typedef struct subject {
+    const vkf_bench_options *options;
+    vkf_bench_generation generation;
+    bool steps;
+    sample_list list; // a sample per run, or per step
+} subject;
+
+static vkf_status run_once(void *user, uint32_t index)
 {
-    vkf_progress progress = vkf_progress_start("repetition");
-    vkf_status status = VKF_OK;
-    uint32_t total = options->warmup + options->repetitions;
-    for (uint32_t i = 0; i < total && status == VKF_OK; i++) {
-        vkf_progress_show(&progress, i, total, op);
-        status = vkf_bench_generate(g);
-        if (status != VKF_OK || i < options->warmup)
-            continue;
-        if (!steps)
-            add(list, &g->run, 0);
-        // The first step that is kept has one token behind bos.
-        for (uint32_t s = 0; steps && s < g->step_count; s++)
-            add(list, &g->step_times[s], s + 1);
-    }
-    vkf_progress_end(&progress);
-    if (status != VKF_OK)
-        vkf_print_error("%s failed: %s", op, vkf_status_text(status));
-    return status;
+    subject *s = user;
+    const vkf_bench_generation *g = &s->generation;
+    vkf_status status = vkf_bench_generate(&s->generation);
+    if (status != VKF_OK || index < s->options->warmup)
+        return status;
+    if (!s->steps)
+        add(&s->list, &g->run, 0);
+    // The first step that is kept has one token behind bos.
+    for (uint32_t i = 0; s->steps && i < g->step_count; i++)
+        add(&s->list, &g->step_times[i], i + 1);
+    return VKF_OK;
 }
 
 static vkf_bench_cost run_cost(const vkf_bench_generation *g, const vkf_bench_types *types)
@@ -78,51 +76,61 @@ static vkf_bench_cost run_cost(const vkf_bench_generation *g, const vkf_bench_ty
     return sum;
 }
 
-static vkf_status print(vkf_bench *bench, const vkf_bench_types *types, vkf_bench_generation *g, bool steps,
-                        sample_list *list)
+static vkf_status print(vkf_bench *bench, const vkf_bench_types *types, subject *s, const vkf_bench_case *bench_case)
 {
+    const vkf_bench_generation *g = &s->generation;
+    sample_list *list = &s->list;
     if (list->count == 0 || g->steps == 0) {
         vkf_print_error("every row ended after %u tokens, too few to measure; random weights go on to the end",
                         g->steps);
+        json_decref(bench_case->shape);
         return VKF_ERROR_INVALID_ARGUMENT;
     }
     // Of a run, the host's time per step, so that both benchmarks say the same.
-    for (uint32_t i = 0; !steps && i < list->count; i++)
+    for (uint32_t i = 0; !s->steps && i < list->count; i++)
         list->host_us[i] /= g->steps;
-    const vkf_bench_case bench_case = {
-        .op = steps ? "decode" : "model",
-        .shape = vkf_bench_generation_shape(g),
-        .types = *types,
-        .cost =
-            steps ? vkf_bench_step_cost(&g->config, &g->lengths, types, list->past / list->count) : run_cost(g, types),
-    };
+    vkf_bench_case costed = *bench_case;
+    costed.cost =
+        s->steps ? vkf_bench_step_cost(&g->config, &g->lengths, types, list->past / list->count) : run_cost(g, types);
     vkf_bench_samples samples = {
         .count = list->count,
         .gpu_ms = g->timed ? list->gpu_ms : NULL,
         .wall_ms = list->wall_ms,
         .host_us = list->host_us,
-        .tokens_each = (double)g->lengths.batch * (steps ? 1 : g->steps),
+        .tokens_each = (double)g->lengths.batch * (s->steps ? 1 : g->steps),
     };
-    return vkf_bench_print_samples(bench, &bench_case, &samples);
+    return vkf_bench_print_samples(bench, &costed, &samples);
+}
+
+static vkf_status measure(vkf_bench *bench, const vkf_bench_types *types, subject *s)
+{
+    const vkf_bench_case bench_case = {
+        .op = s->steps ? "decode" : "model",
+        .shape = vkf_bench_generation_shape(&s->generation),
+        .types = *types,
+    };
+    const vkf_bench_loop loop = {.op = bench_case.op, .shape = bench_case.shape, .once = run_once, .user = s};
+    vkf_status status = vkf_bench_repeat(bench, &loop);
+    if (status == VKF_OK)
+        return print(bench, types, s, &bench_case);
+    json_decref(bench_case.shape);
+    return status;
 }
 
 static vkf_status run(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_shape *shape, bool steps)
 {
     const vkf_bench_options *options = bench->options;
     const vkf_bench_lengths lengths = {shape->values[0], shape->values[1], shape->values[2]};
-    vkf_bench_generation generation;
-    sample_list list = {0};
-    vkf_status status = vkf_bench_generation_begin(bench, types, &lengths, &generation);
-    if (status == VKF_OK && !allocate(&list, (uint64_t)options->repetitions * (steps ? lengths.target_len : 1))) {
+    subject s = {.options = options, .steps = steps};
+    vkf_status status = vkf_bench_generation_begin(bench, types, &lengths, &s.generation);
+    if (status == VKF_OK && !allocate(&s.list, (uint64_t)options->repetitions * (steps ? lengths.target_len : 1))) {
         vkf_print_error("memory for the times of every step is exhausted");
         status = VKF_ERROR_OUT_OF_HOST_MEMORY;
     }
     if (status == VKF_OK)
-        status = collect(options, &generation, steps, steps ? "decode" : "model", &list);
-    if (status == VKF_OK)
-        status = print(bench, types, &generation, steps, &list);
-    release(&list);
-    vkf_bench_generation_end(&generation);
+        status = measure(bench, types, &s);
+    release(&s.list);
+    vkf_bench_generation_end(&s.generation);
     return status;
 }
 

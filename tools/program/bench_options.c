@@ -12,7 +12,17 @@
 #define GO_ON (-1)
 #define MAX_SETTINGS 8
 
-enum { OPT_DTYPE = VKF_OPT_OWN, OPT_TYPES, OPT_REPETITIONS, OPT_WARMUP, OPT_JSON, OPT_SHAPES, OPT_NO_ROOF };
+enum {
+    OPT_DTYPE = VKF_OPT_OWN,
+    OPT_TYPES,
+    OPT_REPETITIONS,
+    OPT_WARMUP,
+    OPT_JSON,
+    OPT_SHAPES,
+    OPT_NO_ROOF,
+    OPT_WATCH,
+    OPT_WATCH_RUNS
+};
 enum { OPT_EXTENT = 0x300, OPT_SETTING = 0x340 };
 
 static const struct option shared_options[] = {
@@ -24,6 +34,8 @@ static const struct option shared_options[] = {
     {"json", no_argument, NULL, OPT_JSON},
     {"shapes", required_argument, NULL, OPT_SHAPES},
     {"no-roof", no_argument, NULL, OPT_NO_ROOF},
+    {"watch", no_argument, NULL, OPT_WATCH},
+    {"watch-runs", required_argument, NULL, OPT_WATCH_RUNS},
     VKF_COMMON_LONG_OPTIONS,
 };
 #define SHARED_COUNT (sizeof shared_options / sizeof shared_options[0])
@@ -39,6 +51,9 @@ static const char common_help[] =
     "  -o, --output FORM  table (default), json (one array), jsonl (an object per line), csv or md\n"
     "  --json             the same as -o jsonl\n"
     "  --no-roof          do not measure the device's roofs first\n"
+    "  --watch            stay, and at each save of a shader in --shader-dir measure the edited kernels and\n"
+    "                     the last good ones in turn, side by side; Ctrl-C ends (table, json and jsonl alone)\n"
+    "  --watch-runs N     end after N saves\n"
     "\n"
     "Weights and inputs are random. gpu is the time between timestamps on the device, wall that of a whole\n"
     "call, submission and waiting included. Rates are of the median gpu time, or of the median wall time\n"
@@ -168,6 +183,11 @@ static bool take_shared(int opt, const char *value, const vkf_bench_spec *spec, 
     case OPT_NO_ROOF:
         options->no_roof = true;
         return true;
+    case OPT_WATCH:
+        options->watch = true;
+        return true;
+    case OPT_WATCH_RUNS:
+        return vkf_parse_u32("--watch-runs", value, 1, 1000000, &options->watch_runs);
     case 'o':
         if (vkf_bench_format_from_name(value, &options->format))
             return true;
@@ -287,6 +307,26 @@ static int gather_shapes(int argc, char **argv, const vkf_bench_spec *spec, vkf_
     return GO_ON;
 }
 
+static bool check_watch(vkf_bench_options *options)
+{
+    if (options->watch_runs > 0 && !options->watch) {
+        vkf_print_error("--watch-runs: there is nothing to end without --watch");
+        return false;
+    }
+    if (options->watch && !options->common.shader_dir) {
+        vkf_print_error("--watch: which folder? --shader-dir DIR takes the kernels from it, a copy of shaders/");
+        return false;
+    }
+    if (options->watch && (options->format == VKF_BENCH_CSV || options->format == VKF_BENCH_MD)) {
+        vkf_print_error("--watch prints comparisons, which are no lines of one table; take -o table, json or jsonl");
+        return false;
+    }
+    // An array would have no end.
+    if (options->watch && options->format == VKF_BENCH_JSON)
+        options->format = VKF_BENCH_JSONL;
+    return true;
+}
+
 int vkf_bench_parse(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *out_options)
 {
     gathered got = {0};
@@ -317,5 +357,7 @@ int vkf_bench_parse(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench
         vkf_print_error("--types: this benchmark is in f32");
         return VKF_EXIT_USAGE;
     }
+    if (!check_watch(out_options))
+        return VKF_EXIT_USAGE;
     return gather_shapes(argc, argv, spec, out_options, &got);
 }

@@ -49,6 +49,8 @@ typedef struct vkf_bench_options {
     uint32_t repetitions;
     uint32_t warmup;
     bool no_roof;
+    bool watch;              // measure again at each save of a shader
+    uint32_t watch_runs;     // saves to end after; 0: none
     vkf_bench_shapes shapes; // at least one
     const char *directory;   // NULL: none was given
 } vkf_bench_options;

@@ -50,7 +50,7 @@ void vkf_bench_shape_text(const json_t *shape, char *out_text, size_t size_bytes
     snprintf(out_text, size_bytes, "%s%s", numbers, words);
 }
 
-static void types_text(const vkf_bench_types *types, char *out_text, size_t size_bytes)
+void vkf_bench_types_text(const vkf_bench_types *types, char *out_text, size_t size_bytes)
 {
     bool mixed = types->activations != types->weights;
     snprintf(out_text, size_bytes, "%s%s%s", vkf_dtype_name(types->activations), mixed ? "/" : "",
@@ -159,7 +159,7 @@ static void cell_text(const vkf_bench_row *row, const column *c, char *out_text,
         vkf_bench_shape_text(row->shape, out_text, size_bytes);
         break;
     case COLUMN_TYPES:
-        types_text(&row->types, out_text, size_bytes);
+        vkf_bench_types_text(&row->types, out_text, size_bytes);
         break;
     case COLUMN_VARIANT:
         snprintf(out_text, size_bytes, "%s", row->variant);

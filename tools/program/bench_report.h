@@ -61,5 +61,7 @@ bool vkf_bench_report_end(vkf_bench_report *report);
 
 // "512x768x64", "encoder 1x128x768", "1x8x512x64 causal": the shape for people.
 void vkf_bench_shape_text(const json_t *shape, char *out_text, size_t size_bytes);
+// "f32", "f32/f16"
+void vkf_bench_types_text(const vkf_bench_types *types, char *out_text, size_t size_bytes);
 
 #endif

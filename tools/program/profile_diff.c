@@ -6,8 +6,6 @@
 #include "profile_output.h"
 #include "sample_stats.h"
 
-// Less than this is never called a change, however quiet the runs were: clocks and timers drift by as much.
-#define LEAST_CHANGE 0.02
 // A dispatch that is less of its run fails nothing by itself; the sum of all does.
 #define LEAST_SHARE 0.005
 
@@ -50,8 +48,7 @@ static bool in_both(const change *c)
 
 static bool beyond_noise(const change *c)
 {
-    double difference = fabs(c->after_ns - c->before_ns);
-    return in_both(c) && difference > c->noise_ns && difference > LEAST_CHANGE * c->before_ns;
+    return in_both(c) && vkf_beyond_noise(c->before_ns, c->after_ns, c->noise_ns);
 }
 
 static const char *verdict(const change *c)

@@ -48,6 +48,7 @@ vkf_summary vkf_summarize(double *samples, uint32_t count)
     double mean = sum / count;
     for (uint32_t i = 0; i < count; i++)
         squares += (samples[i] - mean) * (samples[i] - mean);
+    double lower = quantile(samples, count, 0.25), upper = quantile(samples, count, 0.75);
     return (vkf_summary){
         .count = count,
         .min = samples[0],
@@ -55,6 +56,14 @@ vkf_summary vkf_summarize(double *samples, uint32_t count)
         .mean = mean,
         .median = middle(samples, count),
         .stddev = count > 1 ? sqrt(squares / (count - 1)) : 0,
-        .iqr = quantile(samples, count, 0.75) - quantile(samples, count, 0.25),
+        .lower_quartile = lower,
+        .upper_quartile = upper,
+        .iqr = upper - lower,
     };
+}
+
+bool vkf_beyond_noise(double before, double after, double noise)
+{
+    double difference = fabs(after - before);
+    return difference > noise && difference > VKF_LEAST_CHANGE * before;
 }

@@ -2,6 +2,7 @@
 #ifndef VKF_PROGRAM_SAMPLE_STATS_H
 #define VKF_PROGRAM_SAMPLE_STATS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // All need count > 0. The median sorts `samples` in place; of an even number it is the mean of the middle two.
@@ -14,10 +15,18 @@ typedef struct vkf_summary {
     double mean;
     double median;
     double stddev; // of the population that the samples are drawn from (divisor count - 1); 0 for one sample
-    double iqr;    // between the quartiles, which are interpolated linearly: where the middle half lies
+    double lower_quartile, upper_quartile; // interpolated linearly
+    double iqr;                            // between them: where the middle half lies
 } vkf_summary;
 
 // Sorts `samples` in place.
 vkf_summary vkf_summarize(double *samples, uint32_t count);
+
+// Less than this share is never called a change, however quiet the runs were: clocks and timers drift by as much.
+#define VKF_LEAST_CHANGE 0.02
+
+// Whether two medians differ by more than `noise`, which is the wider one of both quartile ranges, and by more than
+// VKF_LEAST_CHANGE of the first.
+bool vkf_beyond_noise(double before, double after, double noise);
 
 #endif

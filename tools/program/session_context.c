@@ -70,7 +70,12 @@ void vkf_message_log_set_quiet(vkf_message_log *log, bool quiet)
 {
     log->quiet = quiet;
     if (quiet)
-        log->last_error[0] = '\0';
+        vkf_message_log_forget(log);
+}
+
+void vkf_message_log_forget(vkf_message_log *log)
+{
+    log->last_error[0] = '\0';
 }
 
 const char *vkf_message_log_last_error(const vkf_message_log *log)

@@ -15,8 +15,9 @@ void vkf_message_log_receive(void *user, vkf_severity severity, const char *text
 
 // While quiet, errors are kept but not printed.
 void vkf_message_log_set_quiet(vkf_message_log *log, bool quiet);
-// The last error since the log was made or made quiet; "" when there was none. Valid until the next error.
+// The last error since the log was made, made quiet or told to forget it; "" when there was none. Valid until the next error.
 const char *vkf_message_log_last_error(const vkf_message_log *log);
+void vkf_message_log_forget(vkf_message_log *log); // the last error
 
 // The descriptor that vkf_open_context() uses, less the cache; strings belong to `common`.
 vkf_context_desc vkf_common_context_desc(const vkf_common_options *common);
