@@ -33,6 +33,9 @@ VKF_API void vkf_embedder_destroy(vkf_embedder **embedder);
 // Of the model: d_model is the length of an embedding. truncate_len is the embedder's max_tokens.
 VKF_API void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out_config);
 
+// The embedder's own model, for further sessions, which are destroyed before the embedder.
+VKF_API vkf_model *vkf_embedder_model(vkf_embedder *embedder);
+
 // The name of a label of a classifier, from config.json's id2label; NULL beyond. Lives as long as the embedder.
 VKF_API const char *vkf_embedder_label(const vkf_embedder *embedder, uint32_t index);
 

@@ -32,6 +32,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_generator_create(vkf_context *context, con
                                                        vkf_generator **out_generator);
 VKF_API void vkf_generator_destroy(vkf_generator **generator);
 VKF_API void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *out_config);
+// The generator's own model, for further sessions, which are destroyed before the generator.
+VKF_API vkf_model *vkf_generator_model(vkf_generator *generator);
 // Tokens that prompt and continuation have room for.
 VKF_API uint32_t vkf_generator_context(const vkf_generator *generator);
 

@@ -198,6 +198,13 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan(vkf_context *context, const vkf
 VKF_API void vkf_model_destroy(vkf_model **model);
 VKF_API void vkf_model_get_config(const vkf_model *model, vkf_model_config *out_config);
 
+// The kinds of attention whose weights a session can keep; each a bit.
+typedef enum vkf_attention_kind {
+    VKF_ATTENTION_CROSS = 1,   // of SEQ2SEQ and TRANSFORMER: the decoder's, over the source
+    VKF_ATTENTION_ENCODER = 2, // self attention; of all but DECODER
+    VKF_ATTENTION_DECODER = 4, // self attention; of all but ENCODER
+} vkf_attention_kind;
+
 typedef struct vkf_session_desc {
     uint32_t max_batch;
     uint32_t max_source_len;
@@ -213,7 +220,11 @@ typedef struct vkf_session_desc {
     vkf_attention_mask target_mask;
     vkf_attention_mask memory_mask;
     vkf_fully_masked fully_masked;
-    bool attention_weights; // keep the cross attention's weights, see vkf_session_attention()
+    // Keep the weights of these kinds, ORed, of every layer: see vkf_session_attention(). Attention then runs in steps that
+    // write them, in max_batch * heads * queries * keys floats per layer on the device (queries at most max_source_len, or
+    // max_prompt_len of a DECODER's own) and as many on the host, where rows are gathered. 0: none, at no cost.
+    // INVALID_ARGUMENT for a kind that the model has not.
+    uint32_t attention_weights;
     // DECODER and SEQ2SEQ: sequences that beam search follows for each of max_batch; 0: 1, no beam search. The key/value
     // cache has room for max_batch * max_beams sequences. At most VKF_MAX_BEAMS; not together with attention_weights.
     uint32_t max_beams;
@@ -361,10 +372,16 @@ typedef struct vkf_generate_args {
 // its own room), UNSUPPORTED (temperature together with beams), CANCELLED, and those of a run.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args);
 
-// Cross attention's weights of decoder layer `layer` for batch entry `row`, (H, query_len, S), gathered over the last
-// decode or greedy run; a session with attention_weights only. out_weights holds H * query_len * S floats.
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention(vkf_session *session, uint32_t layer, uint32_t row,
-                                                        uint32_t query_len, float *out_weights);
+// Weights of one kind of attention, of its layer `layer` for batch entry `row`: (H, query_len, S), gathered over the last
+// encode, or the last decode, greedy or generate run, the parts and steps of it. H: the heads of queries. S: source_len of
+// that run, padding included (its weights are 0); of the decoder's self attention query_len, so that a TRANSFORMER whose
+// targets are not causal is asked for all of them. Positions are places in the run's rows: those of a DECODER begin behind
+// their padding, whose own rows mean nothing. Weights are 0 where masks exclude; a row sums to 1, or is as fully_masked
+// says. The last token of a generation was no query.
+// Statuses: INVALID_ARGUMENT (not one kind, or one that the session does not keep; no such layer, row or number of
+// positions in the last run).
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention(vkf_session *session, vkf_attention_kind kind, uint32_t layer,
+                                                        uint32_t row, uint32_t query_len, float *out_weights);
 
 // How often command buffers were recorded in all (one per layer, embedding and head), and how many there are.
 VKF_API uint32_t vkf_session_record_count(const vkf_session *session);

@@ -111,6 +111,11 @@ void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out
     out_config->truncate_len = embedder->max_tokens;
 }
 
+vkf_model *vkf_embedder_model(vkf_embedder *embedder)
+{
+    return embedder ? embedder->text.model : NULL;
+}
+
 const char *vkf_embedder_label(const vkf_embedder *embedder, uint32_t index)
 {
     return embedder && index < embedder->label_count ? embedder->labels[index] : NULL;

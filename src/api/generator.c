@@ -72,6 +72,11 @@ void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *
         *out_config = generator->text.model->config;
 }
 
+vkf_model *vkf_generator_model(vkf_generator *generator)
+{
+    return generator ? generator->text.model : NULL;
+}
+
 uint32_t vkf_generator_context(const vkf_generator *generator)
 {
     return generator ? generator->max_context : 0;

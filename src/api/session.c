@@ -81,6 +81,16 @@ static bool generates_tokens(const vkf_model *model)
     return model->config.kind == VKF_MODEL_DECODER || model->config.kind == VKF_MODEL_SEQ2SEQ;
 }
 
+// Bits of vkf_attention_kind.
+static uint32_t attention_kinds(const vkf_model_config *config)
+{
+    bool encodes = config->num_encoder_layers > 0 && config->kind != VKF_MODEL_DECODER;
+    bool decodes = config->num_decoder_layers > 0 && config->kind != VKF_MODEL_ENCODER;
+    bool crosses = decodes && config->kind != VKF_MODEL_DECODER;
+    return (encodes ? VKF_ATTENTION_ENCODER : 0u) | (decodes ? VKF_ATTENTION_DECODER : 0u) |
+           (crosses ? VKF_ATTENTION_CROSS : 0u);
+}
+
 static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, const vkf_session_desc *desc)
 {
     vkf_status status = VKF_OK;
@@ -124,9 +134,10 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
             check->host, VKF_ERROR_INVALID_ARGUMENT,
             "%s: max_beams is above %u, or the model generates no tokens, or attention_weights are asked for",
             check->function, VKF_MAX_BEAMS);
-    if (desc->attention_weights && (model->config.num_decoder_layers == 0 || model->config.kind == VKF_MODEL_DECODER))
+    if (desc->attention_weights & ~attention_kinds(&model->config))
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "%s: attention_weights of a model with no cross attention", check->function);
+                         "%s: attention_weights 0x%x ask for attention that the model has not, its kinds are 0x%x",
+                         check->function, desc->attention_weights, attention_kinds(&model->config));
 fail:
     return status;
 }
@@ -337,25 +348,20 @@ fail:
     return status;
 }
 
-vkf_status vkf_session_attention(vkf_session *session, uint32_t layer, uint32_t row, uint32_t query_len,
-                                 float *out_weights)
+vkf_status vkf_session_attention(vkf_session *session, vkf_attention_kind kind, uint32_t layer, uint32_t row,
+                                 uint32_t query_len, float *out_weights)
 {
     if (!session || !out_weights)
         return VKF_ERROR_INVALID_ARGUMENT;
-    const vkf_model_config *config = &session->model->config;
-    const vkf_session_desc *desc = &session->desc;
-    if (!session->attention)
-        return fail_argument(session, __func__, "the session was created without attention_weights");
-    if (layer >= config->num_decoder_layers || row >= session->sizes.batch || query_len > session->attention_rows)
+    int which = kind == VKF_ATTENTION_CROSS     ? VKF_KEPT_CROSS
+                : kind == VKF_ATTENTION_ENCODER ? VKF_KEPT_ENCODER
+                                                : VKF_KEPT_DECODER;
+    const vkf__kept_attention *kept = &session->kept[which];
+    if ((unsigned)kind != 1u << which || kept->layers == 0)
+        return fail_argument(session, __func__, "the session was created without attention_weights of this kind");
+    if (layer >= kept->layers || row >= session->sizes.batch || query_len > kept->rows)
         return fail_argument(session, __func__, "no such layer, row or number of positions in the last run");
-    size_t keys = session->sizes.source_len, heads = vkf__stack_of(config, true).heads;
-    size_t plane = (size_t)desc->max_target_len * desc->max_source_len;
-    const float *from = session->attention + ((size_t)layer * desc->max_batch + row) * heads * plane;
-    for (size_t h = 0; h < heads; h++) {
-        for (size_t t = 0; t < query_len; t++)
-            memcpy(out_weights + (h * query_len + t) * keys, from + h * plane + t * desc->max_source_len,
-                   keys * sizeof *from);
-    }
+    vkf__kept_attention_read(session, which, layer, row, query_len, out_weights);
     return VKF_OK;
 }
 

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/size.h"
 #include "kernel/memory_plan.h"
 #include "model/relative_bias.h"
 #include "model/rotary.h"
@@ -20,6 +19,7 @@ static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf
     session->desc = *desc;
     session->last_group = -1;
     session->sampling = vkf__no_sampling();
+    vkf__kept_attention_init(session);
     VKF_TRY(vkf__session_lay_out(session, out_layout));
     VKF_TRY(vkf__session_make_stages(session));
     for (size_t i = 0; i < session->stage_count; i++) {
@@ -161,25 +161,6 @@ fail:
     return status;
 }
 
-static vkf_status make_attention(vkf_session *session)
-{
-    vkf_status status = VKF_OK;
-    const vkf_session_desc *desc = &session->desc;
-    if (!desc->attention_weights)
-        return VKF_OK;
-    const uint64_t factors[] = {session->model->config.num_decoder_layers, desc->max_batch,
-                                vkf__stack_of(&session->model->config, true).heads, desc->max_target_len,
-                                desc->max_source_len};
-    uint64_t count = 0;
-    if (!vkf__product_u64(factors, 5, &count) || count > SIZE_MAX / sizeof(float))
-        return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE, "session: the attention weights overflow");
-    VKF_ALLOC(&session->context->host, session->attention, (size_t)count);
-    // Here rather than in every step: decoding allocates nothing.
-    VKF_ALLOC(&session->context->host, session->attention_read, (size_t)count / factors[0]);
-fail:
-    return status;
-}
-
 vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc, vkf_session **out_session)
 {
     vkf_status status = VKF_OK;
@@ -188,7 +169,7 @@ vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc, v
     VKF_ALLOC(&model->context->host, session, 1);
     VKF_TRY(plan_session(session, model, desc, &layout));
     VKF_TRY(make_buffers(session, &layout));
-    VKF_TRY(make_attention(session));
+    VKF_TRY(vkf__kept_attention_make(session));
     VKF_TRY(record_stages(session));
     *out_session = session;
     return VKF_OK;
@@ -208,9 +189,7 @@ static void free_host_side(vkf_session *session)
     vkf__free(host, session->spans.self_v);
     vkf__free(host, session->spans.cross_k);
     vkf__free(host, session->spans.cross_v);
-    vkf__free(host, session->spans.attention);
-    vkf__free(host, session->attention);
-    vkf__free(host, session->attention_read);
+    vkf__kept_attention_free(session);
 }
 
 void vkf_session_destroy(vkf_session **session)
@@ -266,7 +245,7 @@ fail:
     return status;
 }
 
-vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
+static vkf_status run_group(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
 {
     vkf_status status = VKF_OK;
     size_t begin = session->group_begin[group], end = session->group_begin[group + 1];
@@ -285,6 +264,15 @@ vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const 
         .wait_ns = times.ended_ns - times.submitted_ns,
     };
     VKF_TRY(vkf__profile_run(session->context, name, session->batch.works + begin, end - begin, &times));
+fail:
+    return status;
+}
+
+vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(run_group(session, group, sizes));
+    VKF_TRY(vkf__kept_attention_gather(session, group));
 fail:
     return status;
 }

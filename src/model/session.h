@@ -81,8 +81,20 @@ typedef struct vkf__session_spans {
     vkf__span memory_mask, memory_key_mask;
     vkf__span *self_k, *self_v;   // per decoder layer, (R, vkf__cache_len(), num_kv_heads * head_dim)
     vkf__span *cross_k, *cross_v; // per decoder layer that has a memory, (B, max_source_len, d_model)
-    vkf__span *attention;         // per decoder layer, (B, H, T, S) f32; absent unless asked for
 } vkf__session_spans;
+
+// Weights of one kind of attention; zero unless asked for.
+typedef struct vkf__kept_attention {
+    uint32_t layers, heads;
+    uint32_t run_queries;   // that one run has, at most
+    uint32_t queries, keys; // gathered over runs, at most
+    vkf__span first;        // of layer 0, (B, H, run_queries, keys) f32: what the last run wrote, compact
+    uint64_t stride_bytes;  // from a layer to the next
+    float *weights;         // (layers, B, H, queries, keys)
+    uint32_t rows;          // gathered
+} vkf__kept_attention;
+
+enum { VKF_KEPT_CROSS = 0, VKF_KEPT_ENCODER, VKF_KEPT_DECODER, VKF_KEPT_COUNT }; // bits of vkf_attention_kind
 
 struct vkf_session {
     vkf_model *model;
@@ -103,13 +115,12 @@ struct vkf_session {
     vkf__session_sizes sizes; // of the last run
     vkf_sampling sampling;    // of the runs that choose; completed
     uint32_t record_count;
-    bool encoded;          // a memory is there
-    bool memory_cached;    // and its keys and values too
-    int last_group;        // of the last run, for timings; -1: none
-    vkf_run_cost cost;     // of the last run
-    float *attention;      // (layers, B, H, max_target_len, max_source_len), gathered over steps; NULL unless asked for
-    float *attention_read; // (B, H, max_target_len, max_source_len): one layer's, on its way there
-    uint32_t attention_rows; // target positions gathered
+    bool encoded;       // a memory is there
+    bool memory_cached; // and its keys and values too
+    int last_group;     // of the last run, for timings; -1: none
+    vkf_run_cost cost;  // of the last run
+    vkf__kept_attention kept[VKF_KEPT_COUNT];
+    float *attention_read; // one layer's weights, on their way to what is gathered
 };
 
 // session_layout.c ---------------------------------------------------------------------------------------------------
@@ -137,6 +148,21 @@ uint32_t vkf__cache_len(const vkf_session *session);
 
 // The most candidates that a run may ask for; 0: none.
 uint32_t vkf__max_candidates(const vkf_session *session);
+
+// session_attention.c ------------------------------------------------------------------------------------------------
+
+// Layers and sizes of the kinds that the session keeps.
+void vkf__kept_attention_init(vkf_session *session);
+// Statuses: TOO_LARGE, OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__kept_attention_make(vkf_session *session);
+void vkf__kept_attention_free(vkf_session *session);
+// Where a layer writes its weights; absent where they are not kept.
+vkf__span vkf__kept_attention_span(const vkf_session *session, int kept, uint32_t layer);
+// Adds what a run has written to what the runs before it have.
+VKF_MUST_CHECK vkf_status vkf__kept_attention_gather(vkf_session *session, vkf__stage_group group);
+// One layer of one row, (H, query_len, keys) of a run. The arguments were checked.
+void vkf__kept_attention_read(const vkf_session *session, int kept, uint32_t layer, uint32_t row, uint32_t query_len,
+                              float *out_weights);
 
 // session_stages.c ---------------------------------------------------------------------------------------------------
 

@@ -41,6 +41,20 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static void lay_out_attention(vkf_session *session, region *r)
+{
+    for (vkf__kept_attention *kept = session->kept; kept < session->kept + VKF_KEPT_COUNT; kept++) {
+        uint64_t planes = (uint64_t)session->desc.max_batch * kept->heads, begin = r->bytes;
+        for (uint32_t i = 0; i < kept->layers; i++) {
+            const vkf__span span = append(r, VKF_DTYPE_F32, planes, kept->run_queries, kept->keys);
+            if (i == 0) {
+                kept->first = span;
+                kept->stride_bytes = r->bytes - begin;
+            }
+        }
+    }
+}
+
 static void lay_out_state(vkf_session *session, region *r)
 {
     const vkf_model_config *config = &session->model->config;
@@ -65,11 +79,7 @@ static void lay_out_state(vkf_session *session, region *r)
     append_masks(r, &desc->source_mask, b, h, source, source, &s->source_mask, &s->source_key_mask);
     append_masks(r, &desc->target_mask, b * desc->max_beams, h, target, target, &s->target_mask, &s->target_key_mask);
     append_masks(r, &desc->memory_mask, b, h, target, source, &s->memory_mask, &s->memory_key_mask);
-    for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
-        s->attention[i] = (vkf__span){0};
-        if (desc->attention_weights)
-            s->attention[i] = append(r, VKF_DTYPE_F32, b * h, target, source);
-    }
+    lay_out_attention(session, r);
 }
 
 static void lay_out_cache(vkf_session *session, region *r)
@@ -173,7 +183,6 @@ static vkf_status allocate_arrays(vkf_session *session)
     VKF_ALLOC(host, s->self_v, layers);
     VKF_ALLOC(host, s->cross_k, layers);
     VKF_ALLOC(host, s->cross_v, layers);
-    VKF_ALLOC(host, s->attention, layers);
 fail:
     return status;
 }

@@ -138,7 +138,8 @@ vkf_status vkf__session_encode(vkf_session *session, const vkf_encode_args *args
     };
     session->encoded = false;
     session->memory_cached = false;
-    session->attention_rows = 0;
+    for (int i = 0; i < VKF_KEPT_COUNT; i++)
+        session->kept[i].rows = 0;
     session->sizes = sizes;
     VKF_TRY(write_source(session, args));
     if (session->group_begin[VKF_STAGES_ENCODE + 1] > 0)
@@ -183,31 +184,6 @@ fail:
     return status;
 }
 
-// Adds the weights of the positions just decoded, (B, H, rows, S) per layer, to what was gathered so far.
-static vkf_status gather_attention(vkf_session *session, uint32_t first_row, uint32_t rows)
-{
-    vkf_status status = VKF_OK;
-    const vkf_model_config *config = &session->model->config;
-    const vkf__session_sizes *sizes = &session->sizes;
-    size_t stride = session->desc.max_source_len;
-    size_t heads = vkf__stack_of(config, true).heads, planes = sizes->batch * heads;
-    size_t capacity = session->desc.max_batch * heads * session->desc.max_target_len * stride;
-    float *values = session->attention_read;
-    if (!session->attention)
-        return VKF_OK;
-    for (uint32_t layer = 0; layer < config->num_decoder_layers; layer++) {
-        VKF_TRY(read_floats(&session->spans.attention[layer], values, planes * rows * sizes->source_len));
-        for (size_t row = 0; row < planes * rows; row++) {
-            size_t to = (row / rows) * session->desc.max_target_len + first_row + row % rows;
-            memcpy(session->attention + layer * capacity + to * stride, values + row * sizes->source_len,
-                   sizes->source_len * sizeof *values);
-        }
-    }
-    session->attention_rows = first_row + rows;
-fail:
-    return status;
-}
-
 vkf_status vkf__session_decode(vkf_session *session, const vkf_decode_args *args)
 {
     vkf_status status = VKF_OK;
@@ -223,7 +199,6 @@ vkf_status vkf__session_decode(vkf_session *session, const vkf_decode_args *args
     VKF_TRY(write_target(session, args));
     VKF_TRY(vkf__session_run(session, VKF_STAGES_DECODE, &sizes));
     session->memory_cached = true;
-    VKF_TRY(gather_attention(session, 0, args->target_len));
     if (args->out_hidden)
         VKF_TRY(read_floats(&session->spans.hidden, args->out_hidden, positions * config->d_model));
     if (args->out_logits)
@@ -300,7 +275,6 @@ static vkf_status step(vkf_session *session, uint32_t past)
     };
     VKF_TRY(vkf__session_run(session, VKF_STAGES_STEP, &sizes));
     session->memory_cached = true;
-    VKF_TRY(gather_attention(session, past, 1));
 fail:
     return status;
 }

@@ -294,7 +294,8 @@ static vkf_status emit_encoder(vkf_session *session, vkf__stage *stage, const vk
                  .key_mask = s->source_key_mask,
                  .bias = s->source_bias,
                  .bias_head = session->desc.max_source_len * session->desc.max_source_len,
-                 .bias_row = session->desc.max_source_len},
+                 .bias_row = session->desc.max_source_len,
+                 .weights_per_head = vkf__kept_attention_span(session, VKF_KEPT_ENCODER, stage->layer)},
     };
     const vkf__attention_sizes self = vkf__uncached(sizes->batch, sizes->source_len, sizes->source_len);
     return vkf__emit_encoder_layer(&stage->work, &block, &io, &self);
@@ -368,7 +369,9 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
     const vkf__transformer_block block = block_of(session, stage);
     uint32_t i = stage->layer, len = session->desc.max_target_len;
     bool step = stage->group == VKF_STAGES_STEP;
-    bool narrow = is_prompt(session, stage) && i + 1 == session->model->config.num_decoder_layers;
+    bool last = is_prompt(session, stage) && i + 1 == session->model->config.num_decoder_layers;
+    // Weights that are kept are those of every position.
+    bool narrow = last && !(session->desc.attention_weights & VKF_ATTENTION_DECODER);
     uint32_t queries = narrow ? sizes->logit_rows : sizes->target_len;
     const vkf__transformer_io io = {
         .x = narrow ? s->logit_hidden : s->hidden,
@@ -379,13 +382,14 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
                  .bias = step ? s->step_bias : s->target_bias,
                  .bias_head = step ? len : len * len,
                  .bias_row = step ? 0 : len,
+                 .weights_per_head = vkf__kept_attention_span(session, VKF_KEPT_DECODER, i),
                  .cache_k = s->self_k[i],
                  .cache_v = s->self_v[i],
                  .cache_len = vkf__cache_len(session)},
         .cross = {.key = s->memory,
                   .mask = s->memory_mask,
                   .key_mask = s->memory_key_mask,
-                  .weights_per_head = s->attention[i],
+                  .weights_per_head = vkf__kept_attention_span(session, VKF_KEPT_CROSS, i),
                   .cache_k = s->cross_k[i],
                   .cache_v = s->cross_v[i],
                   .cache_len = session->desc.max_source_len},
@@ -409,9 +413,11 @@ static vkf_status emit_decoder(vkf_session *session, vkf__stage *stage, const vk
         VKF_TRY(emit_moves(session, stage, sizes));
     if (narrow)
         VKF_TRY(emit_logit_hidden(session, stage, sizes));
-    if (session->model->config.kind == VKF_MODEL_DECODER)
-        return vkf__emit_encoder_layer(&stage->work, &block, &io, &self); // a decoder without memory
-    return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
+    if (session->model->config.kind != VKF_MODEL_DECODER)
+        return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
+    VKF_TRY(vkf__emit_encoder_layer(&stage->work, &block, &io, &self)); // a decoder without memory
+    if (last && !narrow)
+        VKF_TRY(emit_logit_hidden(session, stage, sizes));
 fail:
     return status;
 }

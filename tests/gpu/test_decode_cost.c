@@ -88,7 +88,7 @@ static void check_steps(bool discrete, bool attention_weights)
         .max_batch = BATCH,
         .max_source_len = SOURCE_LEN,
         .max_target_len = TARGET_LEN,
-        .attention_weights = attention_weights,
+        .attention_weights = attention_weights ? VKF_ATTENTION_CROSS | VKF_ATTENTION_DECODER : 0,
     };
     int32_t ids[BATCH * TARGET_LEN];
     uint32_t lengths[BATCH];
@@ -106,8 +106,8 @@ static void check_steps(bool discrete, bool attention_weights)
     vkf_device_info info;
     vkf_context_device_info(s.gpu.context, &info);
     // Weights of attention are handed to the host after every step. Where it cannot see the device's memory, each
-    // decoder layer's go through a copy.
-    s.submits = attention_weights && !info.unified_memory ? 1 + LAYERS : 1;
+    // decoder layer's go through copies, of two kinds.
+    s.submits = attention_weights && !info.unified_memory ? 1 + 2 * LAYERS : 1;
     assert_int_equal(vkf_model_load(s.gpu.context, &model_desc, &model), VKF_OK);
     assert_int_equal(vkf_session_create(model, &desc, &s.session), VKF_OK);
     assert_int_equal(vkf_session_run_cost(s.session, &cost), VKF_ERROR_INVALID_ARGUMENT);

@@ -182,6 +182,8 @@ static void test_layer_plan_needs_no_buffers(void **state)
     sample_weights_destroy(&weights);
 }
 
+#define ALL_ATTENTION (VKF_ATTENTION_CROSS | VKF_ATTENTION_ENCODER | VKF_ATTENTION_DECODER)
+
 static void test_model_and_session_plans_are_exact(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
@@ -192,7 +194,8 @@ static void test_model_and_session_plans_are_exact(void **state)
                                                .max_source_len = 9,
                                                .max_target_len = 11,
                                                .max_logit_rows = precision == VKF_MODEL_PRECISION_F32 ? 4 : 1,
-                                               .attention_weights = precision == VKF_MODEL_PRECISION_F32};
+                                               .attention_weights =
+                                                   precision == VKF_MODEL_PRECISION_F32 ? ALL_ATTENTION : 0};
         vkf_memory_plan plan;
         vkf_model *model = NULL;
         vkf_session *session = NULL;

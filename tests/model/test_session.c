@@ -25,7 +25,7 @@ static const vkf_session_desc small = {
     .max_source_len = SOURCE,
     .max_target_len = TARGET,
     .max_logit_rows = TARGET,
-    .attention_weights = true,
+    .attention_weights = VKF_ATTENTION_CROSS,
 };
 
 static int setup(void **state)
@@ -206,15 +206,20 @@ static void test_attention_before_and_after_runs(void **state)
     vkf_test_rig rig = make_rig(state, &small);
     float logits[LOGITS], weights[4 * TARGET * SOURCE];
     assert_status(encode(rig.session, 1, 2), VKF_OK);
-    assert_status(vkf_session_attention(rig.session, 0, 0, 1, weights), VKF_ERROR_INVALID_ARGUMENT);
+    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 0, 0, 1, weights),
+                  VKF_ERROR_INVALID_ARGUMENT);
     assert_status(decode(rig.session, 3, logits), VKF_OK);
-    assert_status(vkf_session_attention(rig.session, 1, 0, 3, weights), VKF_OK);
-    assert_status(vkf_session_attention(rig.session, 1, 0, 4, weights), VKF_ERROR_INVALID_ARGUMENT);
-    assert_status(vkf_session_attention(rig.session, 1, 1, 3, weights), VKF_ERROR_INVALID_ARGUMENT);
-    assert_status(vkf_session_attention(rig.session, 2, 0, 3, weights), VKF_ERROR_INVALID_ARGUMENT);
-    assert_status(vkf_session_attention(rig.session, 1, 0, 3, NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 0, 3, weights), VKF_OK);
+    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 0, 4, weights),
+                  VKF_ERROR_INVALID_ARGUMENT);
+    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 1, 3, weights),
+                  VKF_ERROR_INVALID_ARGUMENT);
+    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 2, 0, 3, weights),
+                  VKF_ERROR_INVALID_ARGUMENT);
+    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 0, 3, NULL), VKF_ERROR_INVALID_ARGUMENT);
     assert_status(encode(rig.session, BATCH, SOURCE), VKF_OK);
-    assert_status(vkf_session_attention(rig.session, 1, 2, 3, weights), VKF_ERROR_INVALID_ARGUMENT);
+    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 1, 2, 3, weights),
+                  VKF_ERROR_INVALID_ARGUMENT);
     vkf_test_rig_free(&rig);
 }
 
@@ -284,7 +289,7 @@ static void test_session_of_steps_alone(void **state)
 {
     vkf_session_desc desc = small;
     desc.max_logit_rows = 0; // for generation alone
-    desc.attention_weights = false;
+    desc.attention_weights = 0;
     vkf_test_rig rig = make_rig(state, &desc);
     int32_t ids[BATCH * TARGET];
     float logits[LOGITS];
@@ -292,7 +297,7 @@ static void test_session_of_steps_alone(void **state)
     assert_status(greedy(rig.session, BATCH, SOURCE, ids), VKF_OK);
     assert_status(decode(rig.session, 1, logits), VKF_ERROR_INVALID_ARGUMENT);
     assert_message(rig.gpu, "max_logit_rows");
-    assert_status(vkf_session_attention(rig.session, 0, 0, 1, logits), VKF_ERROR_INVALID_ARGUMENT);
+    assert_status(vkf_session_attention(rig.session, VKF_ATTENTION_CROSS, 0, 0, 1, logits), VKF_ERROR_INVALID_ARGUMENT);
     assert_message(rig.gpu, "attention_weights");
     vkf_test_rig_free(&rig);
 }
@@ -456,7 +461,7 @@ static void test_create_with_absurd_sizes(void **state)
             .max_source_len = sizes[i][1],
             .max_target_len = sizes[i][2],
             .max_logit_rows = 2, // more than a step: the decoder is made for whole targets
-            .attention_weights = i % 2 == 0,
+            .attention_weights = i % 2 == 0 ? VKF_ATTENTION_CROSS | VKF_ATTENTION_ENCODER | VKF_ATTENTION_DECODER : 0,
         };
         vkf_status planned = vkf_session_plan(rig.model, &desc, &plan);
         vkf_status created = vkf_session_create(rig.model, &desc, &session);
@@ -511,7 +516,7 @@ static void test_plan_is_what_create_allocates(void **state)
         .source_mask = {.kind = VKF_MASK_ADDITIVE, .per_head = true, .key_kind = VKF_MASK_LENGTHS},
         .target_mask = {.kind = VKF_MASK_BOOL_EXCLUDE, .key_kind = VKF_MASK_ADDITIVE},
         .memory_mask = {.key_kind = VKF_MASK_BOOL_ATTEND},
-        .attention_weights = true,
+        .attention_weights = VKF_ATTENTION_CROSS,
     };
     const vkf_model_config seq2seq = vkf_test_small_seq2seq();
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);

@@ -24,7 +24,8 @@ typedef struct reference {
     uint32_t batch, source_len, target_len;
     masks source, target, memory;
     vkf_fully_masked fully_masked;
-    float *attention; // (layers, B, H, T, S), cross attention's weights
+    // Weights of every layer: (layers, B, H, T, S) of cross attention, (.., S, S) of the encoder, (.., T, T) of the decoder.
+    float *attention, *encoder_attention, *decoder_attention;
 } reference;
 
 static float *floats(size_t count)
@@ -130,7 +131,7 @@ static void apply(const reference *r, const char *layer, block which, const floa
     size_t rows = (size_t)r->batch * len;
     bool decoder = memory != NULL;
     if (which == BLOCK_SELF) {
-        attend(r, layer, "self_attn", x, len, NULL, len, decoder ? &r->target : &r->source, NULL, out);
+        attend(r, layer, "self_attn", x, len, NULL, len, decoder ? &r->target : &r->source, weights, out);
     } else if (which == BLOCK_CROSS) {
         attend(r, layer, "multihead_attn", x, len, memory, r->source_len, &r->memory, weights, out);
     } else {
@@ -165,9 +166,11 @@ static void reference_encode(const reference *r, float *x)
 {
     char layer[64];
     uint32_t layers = r->weights->config.num_encoder_layers;
+    size_t plane = (size_t)r->batch * r->weights->config.num_heads * r->source_len * r->source_len;
     for (uint32_t i = 0; i < layers; i++) {
         snprintf(layer, sizeof layer, "encoder.layers.%u.", i);
-        residual(r, layer, BLOCK_SELF, "norm1", x, r->source_len, NULL, NULL);
+        float *weights = r->encoder_attention ? r->encoder_attention + i * plane : NULL;
+        residual(r, layer, BLOCK_SELF, "norm1", x, r->source_len, NULL, weights);
         residual(r, layer, BLOCK_FEED_FORWARD, "norm2", x, r->source_len, NULL, NULL);
     }
     if (layers > 0)
@@ -179,11 +182,12 @@ static void reference_decode(const reference *r, const float *memory, float *x)
 {
     char layer[64];
     const vkf_model_config *config = &r->weights->config;
-    size_t plane = (size_t)r->batch * config->num_heads * r->target_len * r->source_len;
+    size_t rows = (size_t)r->batch * config->num_heads * r->target_len;
     for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
         snprintf(layer, sizeof layer, "decoder.layers.%u.", i);
-        residual(r, layer, BLOCK_SELF, "norm1", x, r->target_len, memory, NULL);
-        float *weights = r->attention ? r->attention + i * plane : NULL;
+        float *self = r->decoder_attention ? r->decoder_attention + i * rows * r->target_len : NULL;
+        residual(r, layer, BLOCK_SELF, "norm1", x, r->target_len, memory, self);
+        float *weights = r->attention ? r->attention + i * rows * r->source_len : NULL;
         residual(r, layer, BLOCK_CROSS, "norm2", x, r->target_len, memory, weights);
         residual(r, layer, BLOCK_FEED_FORWARD, "norm3", x, r->target_len, memory, NULL);
     }
@@ -274,6 +278,7 @@ typedef struct token_run {
     int32_t key_lengths[BATCH];
     float memory[BATCH * SOURCE * 68], hidden[BATCH * TARGET * 68], logits[BATCH * TARGET * 23];
     float attention[3 * BATCH * 5 * TARGET * SOURCE];
+    float encoder_attention[3 * BATCH * 5 * SOURCE * SOURCE], decoder_attention[3 * BATCH * 5 * TARGET * TARGET];
 } token_run;
 
 static const void *key_mask_of(const token_run *run, vkf_mask_kind kind)
@@ -311,6 +316,8 @@ static void expect_run(const vkf_test_weights *weights, const struct seq2seq_cas
     r.target = (masks){
         {.key_kind = c->target_key_mask, .causal = VKF_CAUSAL_TOP_LEFT}, NULL, key_mask_of(run, c->target_key_mask)};
     r.attention = run->attention;
+    r.encoder_attention = run->encoder_attention;
+    r.decoder_attention = run->decoder_attention;
     reference_embed(&r, "src_embed.weight", run->source, run->source_len, run->memory);
     reference_encode(&r, run->memory);
     reference_embed(&r, target_table, run->target, run->target_len, run->hidden);
@@ -320,6 +327,15 @@ static void expect_run(const vkf_test_weights *weights, const struct seq2seq_cas
            vkf_test_weight_of(weights, "%s", projection)->values,
            config->projection_bias ? vkf_test_weight_of(weights, "generator.bias")->values : NULL, VKF_ACTIVATION_NONE,
            run->logits);
+}
+
+// (layers, B, H, query_len, S)
+static void read_weights(vkf_session *session, const token_run *run, vkf_attention_kind kind, uint32_t layers,
+                         uint32_t query_len, size_t plane, float *out_weights)
+{
+    for (uint32_t i = 0; i < layers; i++)
+        for (uint32_t b = 0; b < run->batch; b++, out_weights += plane)
+            assert_int_equal(vkf_session_attention(session, kind, i, b, query_len, out_weights), VKF_OK);
 }
 
 static void run_session(vkf_session *session, const struct seq2seq_case *c, const vkf_model_config *config,
@@ -338,15 +354,16 @@ static void run_session(vkf_session *session, const struct seq2seq_case *c, cons
         .out_hidden = run->hidden,
         .out_logits = run->logits,
     };
-    size_t plane = (size_t)config->num_heads * run->target_len * run->source_len;
+    uint32_t source = run->source_len, target = run->target_len;
+    size_t heads = config->num_heads;
     assert_int_equal(vkf_session_encode(session, &encode), VKF_OK);
     assert_int_equal(vkf_session_decode(session, &decode), VKF_OK);
-    for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
-        for (uint32_t b = 0; b < run->batch; b++)
-            assert_int_equal(
-                vkf_session_attention(session, i, b, run->target_len, run->attention + (i * run->batch + b) * plane),
-                VKF_OK);
-    }
+    read_weights(session, run, VKF_ATTENTION_CROSS, config->num_decoder_layers, target, heads * target * source,
+                 run->attention);
+    read_weights(session, run, VKF_ATTENTION_ENCODER, config->num_encoder_layers, source, heads * source * source,
+                 run->encoder_attention);
+    read_weights(session, run, VKF_ATTENTION_DECODER, config->num_decoder_layers, target, heads * target * target,
+                 run->decoder_attention);
 }
 
 // Bounds for activations near 1 after a few layers.
@@ -369,7 +386,11 @@ static void compare_runs(vkf_test_gpu *gpu, const struct seq2seq_case *c, const 
                  vkf_test_label(gpu, "%s, %s: logits", c->name, type));
     assert_close(actual->attention, expected->attention,
                  config->num_decoder_layers * positions * config->num_heads * actual->source_len, bound, bound,
-                 vkf_test_label(gpu, "%s, %s: attention weights", c->name, type));
+                 vkf_test_label(gpu, "%s, %s: cross attention's weights", c->name, type));
+    assert_close(actual->encoder_attention, expected->encoder_attention, CASES(actual->encoder_attention), bound, bound,
+                 vkf_test_label(gpu, "%s, %s: the encoder's weights", c->name, type));
+    assert_close(actual->decoder_attention, expected->decoder_attention, CASES(actual->decoder_attention), bound, bound,
+                 vkf_test_label(gpu, "%s, %s: the decoder's weights", c->name, type));
 }
 
 // Several runs of different sizes in one session, the largest neither first nor last: no run sees the one before.
@@ -383,7 +404,8 @@ static void check_seq2seq(vkf_test_gpu *gpu, const struct seq2seq_case *c, vkf_d
         .max_target_len = TARGET,
         .max_logit_rows = TARGET,
         .target_mask = {.key_kind = c->target_key_mask},
-        .attention_weights = true,
+        .attention_weights = VKF_ATTENTION_CROSS | VKF_ATTENTION_DECODER |
+                             (c->encoder_layers > 0 ? (uint32_t)VKF_ATTENTION_ENCODER : 0u),
     };
     vkf_test_directory directory;
     vkf_test_weights weights;

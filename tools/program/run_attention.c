@@ -17,7 +17,8 @@ static float *read_attention(const run_state *state, const run_batch *batch, uin
         weights = calloc(count, sizeof *weights);
     vkf_status status = weights ? VKF_OK : VKF_ERROR_OUT_OF_HOST_MEMORY;
     for (uint32_t layer = 0; status == VKF_OK && layer < config->num_decoder_layers; layer++)
-        status = vkf_session_attention(state->session, layer, 0, query_count, weights + layer * layer_count);
+        status = vkf_session_attention(state->session, VKF_ATTENTION_CROSS, layer, 0, query_count,
+                                       weights + layer * layer_count);
     if (status == VKF_OK)
         return weights;
     vkf_print_error("the attention weights cannot be read: %s", vkf_status_text(status));
