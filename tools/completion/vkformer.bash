@@ -40,6 +40,7 @@ _vkformer() {
     --weights) words="best packed rows" ;;
     --by) words="op layer dispatch" ;;
     --kind) words="encoder decoder" ;;
+    --attention-of) words="encoder decoder cross" ;;
     --cache | --shader-dir | --out)
         [[ $command == embed && $previous == --out ]] && compopt -o default
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
@@ -53,7 +54,7 @@ _vkformer() {
         --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
         --rounds | --chains | --max-new-tokens | --context | --stop | --beams | --length-penalty | --temperature | --top-k | --top-p | --min-p | \
-        --repetition-penalty | --seed | --spec | --length | --new-tokens | --fail-above | --counters)
+        --repetition-penalty | --attention-layers | --attention-heads | --seed | --spec | --length | --new-tokens | --fail-above | --counters)
         return
         ;;
     *)
@@ -73,7 +74,7 @@ _vkformer() {
             words="$common --batch --max-len --dtype --quantize --files --output --out --compare --search --top"
             ;;
         run)
-            words="$common --timing --check-numbers --dump --attention --max-len --batch --dtype --quantize --json --max-new-tokens --context --stop
+            words="$common --timing --check-numbers --dump --attention --attention-of --attention-layers --attention-heads --max-len --batch --dtype --quantize --json --max-new-tokens --context --stop
                 --temperature --top-k --top-p --min-p --repetition-penalty --seed --pair
                 --cache-type --beams --length-penalty --early-stopping"
             ;;

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "attention_picture.h"
 #include "commands.h"
 #include "dump.h"
 #include "run_state.h"
@@ -24,6 +23,9 @@ enum {
     OPT_CHECK_NUMBERS,
     OPT_DUMP,
     OPT_ATTENTION,
+    OPT_ATTENTION_OF,
+    OPT_ATTENTION_LAYERS,
+    OPT_ATTENTION_HEADS,
     OPT_JSON,
     OPT_PAIR,
     OPT_MAX_NEW_TOKENS,
@@ -58,14 +60,19 @@ static void print_help(void)
           "  --json                  print {\"text\": ..., \"output\": ...} and more, a line for each text\n"
           "  --check-numbers         run dispatch by dispatch, and print on stderr the range of what each has written\n"
           "                          and the first number that is NaN or infinite: exit code 3\n"
-          "  --dump DIR              run dispatch by dispatch, and write what each has written into DIR, a file for "
-          "each\n"
+          "  --dump DIR              run dispatch by dispatch, and write what each wrote into DIR, a file for each\n"
           "                          submission, under PyTorch's names; DIR is made, or empty\n"
           "  --timing                print times on stderr, and with --json those of a text's batch on stdout\n"
+          "  --attention FILE        draw the weights of attention for the first text, as .html or .svg: heat maps of\n"
+          "                          every layer and head, and the mean over heads. An encoder without a head is\n"
+          "                          drawn and says nothing\n"
+          "  --attention-of KINDS    of these alone: encoder, decoder (self attention), cross (default: all that the\n"
+          "                          model has, in an .svg cross alone where it has that)\n"
+          "  --attention-layers LIST, --attention-heads LIST\n"
+          "                          of these alone, counted from 0: 0,3-5\n"
           "\n"
           "Of models from text to text:\n"
           "  --max-len N             longest output in tokens, begin and end included (default: the model's)\n"
-          "  --attention FILE        draw the cross attention's weights for the first text, as .svg or .html\n"
           "\n"
           "Of encoders with a head (classification, answers, masked words):\n"
           "  --pair TEXT             a second text beside each: the one that answers a question\n"
@@ -180,6 +187,23 @@ static bool parse_generation(int opt, run_options *options)
     }
 }
 
+static bool parse_attention(int opt, run_options *options)
+{
+    vkf_attention_choice *choice = &options->attention;
+    switch (opt) {
+    case OPT_ATTENTION:
+        return vkf_parse_attention_path(optarg, choice);
+    case OPT_ATTENTION_OF:
+        return vkf_parse_attention_kinds(optarg, &choice->kinds);
+    case OPT_ATTENTION_LAYERS:
+        return vkf_parse_index_set("--attention-layers", optarg, &choice->layers);
+    case OPT_ATTENTION_HEADS:
+        return vkf_parse_index_set("--attention-heads", optarg, &choice->heads);
+    default:
+        return parse_generation(opt, options);
+    }
+}
+
 static bool parse_own(int opt, run_options *options)
 {
     switch (opt) {
@@ -200,12 +224,6 @@ static bool parse_own(int opt, run_options *options)
         return true;
     case OPT_DUMP:
         return vkf_parse_path("--dump", optarg, &options->dump_path);
-    case OPT_ATTENTION:
-        options->attention_path = optarg;
-        if (vkf_attention_picture_path_valid(optarg))
-            return true;
-        vkf_print_error("--attention: '%.200s' ends neither in .svg nor in .html", optarg);
-        return false;
     case OPT_JSON:
         options->json = true;
         return true;
@@ -213,7 +231,7 @@ static bool parse_own(int opt, run_options *options)
         options->pair = optarg;
         return true;
     default:
-        return parse_generation(opt, options);
+        return parse_attention(opt, options);
     }
 }
 
@@ -268,6 +286,9 @@ static bool parse(int argc, char **argv, run_options *options)
         {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
         {"dump", required_argument, NULL, OPT_DUMP},
         {"attention", required_argument, NULL, OPT_ATTENTION},
+        {"attention-of", required_argument, NULL, OPT_ATTENTION_OF},
+        {"attention-layers", required_argument, NULL, OPT_ATTENTION_LAYERS},
+        {"attention-heads", required_argument, NULL, OPT_ATTENTION_HEADS},
         {"json", no_argument, NULL, OPT_JSON},
         {"pair", required_argument, NULL, OPT_PAIR},
         {"max-new-tokens", required_argument, NULL, OPT_MAX_NEW_TOKENS},
@@ -294,7 +315,8 @@ static bool parse(int argc, char **argv, run_options *options)
                         options->dump_path ? "--dump" : "--check-numbers");
         return false;
     }
-    return options->common.help || (beams_fit(options) && parse_arguments(argc, argv, options));
+    return options->common.help || (beams_fit(options) && vkf_attention_choice_complete(&options->attention) &&
+                                    parse_arguments(argc, argv, options));
 }
 
 static bool run_seq2seq(const run_options *options)
@@ -309,45 +331,37 @@ static bool run_seq2seq(const run_options *options)
 static bool options_fit(const run_options *options, run_way way)
 {
     const vkf_sampling *sampling = &options->sampling;
-    bool seq2seq = options->max_len > 0 || options->attention_path;
     bool generation = options->max_new_tokens > 0 || options->context > 0 || options->stop_count > 0 ||
                       sampling->temperature > 0.0f || sampling->top_k > 0 || sampling->top_p > 0.0f ||
                       sampling->min_p > 0.0f || sampling->repetition_penalty > 0.0f || sampling->seed > 0 ||
                       options->beams.num_beams > 0 || options->cache_dtype != VKF_DTYPE_F32;
-    const char *refused = seq2seq && way != RUN_SEQ2SEQ            ? "--max-len and --attention are"
-                          : generation && way != RUN_GENERATION    ? "the options of decoders are"
-                          : options->pair && way != RUN_PREDICTION ? "--pair is"
-                                                                   : NULL;
+    const char *refused = options->max_len > 0 && way != RUN_SEQ2SEQ                     ? "--max-len is"
+                          : generation && way != RUN_GENERATION                          ? "the options of decoders are"
+                          : options->pair && way != RUN_PREDICTION && way != RUN_ENCODER ? "--pair is"
+                                                                                         : NULL;
     if (refused)
         vkf_print_error("'%s' is another kind of model: %s not for it; see vkformer run --help",
                         options->model_directory, refused);
     return !refused;
 }
 
-static bool run(const run_options *options)
+static bool run_as(const run_options *options, run_way way)
 {
-    run_way way;
-    if (!vkf_run_way(options, &way) || !options_fit(options, way))
-        return false;
     switch (way) {
     case RUN_GENERATION:
         return vkf_run_generation(options);
     case RUN_PREDICTION:
         return vkf_run_prediction(options);
+    case RUN_ENCODER:
+        return vkf_run_encoder(options);
     case RUN_SEQ2SEQ:
         break;
     }
     return run_seq2seq(options);
 }
 
-static bool run_dumped(run_options *options)
-{
-    vkf_common_options *common = &options->common;
-    if (options->dump_path && !vkf_dump_begin(options->dump_path, options->model_directory, vkf_message_log_receive,
-                                              common->messages, &common->dump))
-        return false;
-    bool done = run(options);
-    return vkf_dump_end(&common->dump, done) && done;
+case OPT_DUMP:
+return vkf_parse_path("--dump", optarg, &options->dump_path);
 }
 
 // What --check-numbers has found, and the exit code that it makes of a run's own.
@@ -371,9 +385,8 @@ int vkf_cmd_run(int argc, char **argv)
             print_help();
             code = VKF_EXIT_DONE;
         } else {
-            if (run_dumped(&options))
-                code = VKF_EXIT_DONE;
-            code = vkf_common_exit_code(&options.common, tell_numbers(&options, code));
+        case OPT_DUMP:
+            return vkf_parse_path("--dump", optarg, &options->dump_path);
         }
     }
     vkf_number_check_free(&options.numbers);

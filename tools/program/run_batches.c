@@ -139,10 +139,26 @@ static bool report_times(run_state *state, const run_batch *batch)
     return report_gpu_times(state, batch);
 }
 
-static bool draw_first_line(run_state *state, const run_batch *batch)
+static bool draw_first_line(run_state *state)
 {
-    if (state->lines[0].state == VKF_TEXT_READY)
-        return vkf_run_draw_attention(state, batch);
+    const vkf_text_line *line = &state->lines[0];
+    if (line->state == VKF_TEXT_READY) {
+        char *output = vkf_text_decode(state->vocabulary, state->target_ids, state->lengths[0]);
+        const run_picture picture = {
+            .options = state->options,
+            .model = state->model,
+            .vocabulary = state->vocabulary,
+            .text = line->text,
+            .output = output,
+            .source_ids = line->ids,
+            .source_count = line->id_count,
+            .target_ids = state->target_ids,
+            .target_count = state->lengths[0],
+        };
+        bool drawn = output && vkf_run_draw_attention(&picture);
+        free(output);
+        return drawn;
+    }
     vkf_print_error("--attention: the first %s was not run, so there is nothing to draw", state->source.unit);
     state->refused = true;
     return true;
@@ -157,7 +173,7 @@ static bool run_one_batch(run_state *state, const run_batch *batch)
     if (!print_outputs(state, batch))
         return false;
     bool first_line = state->lines[0].number == 1;
-    if (first_line && state->options->attention_path && !draw_first_line(state, batch))
+    if (first_line && state->options->attention.path && !draw_first_line(state))
         return false;
     if (batch->row_count > 0 && state->options->timing && state->timing.steady_runs == 0) {
         state->timing.first_run_ms = run_ms;
@@ -176,7 +192,7 @@ bool vkf_run_lines(run_state *state)
         if (!done)
             return false;
     } while (batch.line_count > 0);
-    if (state->options->attention_path && state->source.lines_taken == 0) {
+    if (state->options->attention.path && state->source.lines_taken == 0) {
         vkf_print_error("--attention: there was no text, so there is nothing to draw");
         state->refused = true;
     }

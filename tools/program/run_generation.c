@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "json_output.h"
@@ -215,11 +216,68 @@ static void clear_lines(generation *g)
         vkf_continuation_free(&g->continuations[i]);
 }
 
+// The first text and its continuation, by the tokens of both.
+static bool draw_tokens(generation *g, const vkf_tokenizer *tokenizer, const vkf_encoding *prompt)
+{
+    const vkf_continuation *continuation = &g->continuations[0];
+    vkf_model_config config;
+    vkf_generator_get_config(g->generator, &config);
+    bool decoder = config.kind == VKF_MODEL_DECODER, read = decoder && prompt->count > 0;
+    uint32_t before = read ? prompt->count : 1;
+    int32_t *target = calloc((size_t)before + continuation->id_count, sizeof *target);
+    if (!target) {
+        vkf_print_error("memory is exhausted");
+        return false;
+    }
+    // A decoder of sources begins with this token, and so does one whose prompt has none.
+    memcpy(target, read ? prompt->ids : &config.bos_id, before * sizeof *target);
+    memcpy(target + before, continuation->ids, continuation->id_count * sizeof *target);
+    const run_picture picture = {
+        .options = g->options,
+        .model = vkf_generator_model(g->generator),
+        .tokenizer = tokenizer,
+        .text = g->lines[0].text,
+        .output = continuation->text,
+        .source_ids = decoder ? NULL : prompt->ids,
+        .source_count = decoder ? 0 : prompt->count,
+        .target_ids = target,
+        .target_count = before + continuation->id_count,
+    };
+    bool drawn = vkf_run_draw_attention(&picture);
+    free(target);
+    return drawn;
+}
+
+static bool draw_first(generation *g)
+{
+    const vkf_encode_options options = {.truncation = VKF_TRUNCATION_NONE};
+    vkf_tokenizer *tokenizer = NULL;
+    vkf_encoding prompt = {0};
+    bool drawn = false;
+    if (!g->options->attention.path || g->lines[0].number != 1)
+        return true;
+    if (!g->continuations[0].text) {
+        vkf_print_error("--attention: the first %s was not run, so there is nothing to draw", g->source.unit);
+        return true; // that it was refused is remembered
+    }
+    vkf_status status = vkf_tokenizer_load(NULL, g->options->model_directory, &tokenizer);
+    if (status == VKF_OK)
+        status = vkf_tokenizer_encode(tokenizer, g->lines[0].text, g->lines[0].size_bytes, NULL, 0, &options, &prompt);
+    if (status != VKF_OK)
+        vkf_print_error("the first text's tokens cannot be made: %s", vkf_status_text(status));
+    else
+        drawn = draw_tokens(g, tokenizer, &prompt);
+    vkf_encoding_free(&prompt);
+    vkf_tokenizer_destroy(&tokenizer);
+    return drawn;
+}
+
 static bool run_lines(generation *g)
 {
     uint32_t count = 0;
     do {
-        bool done = take_lines(g, &count) && (count == 0 || (run_texts(g, count) && print_outputs(g, count)));
+        bool done =
+            take_lines(g, &count) && (count == 0 || (run_texts(g, count) && print_outputs(g, count) && draw_first(g)));
         clear_lines(g);
         if (!done)
             return false;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "json_output.h"
+#include "run_encoder.h"
 
 // ---- as text: what is most probable
 
@@ -174,6 +175,15 @@ static bool collect_answers(run_prediction *p, uint32_t rows)
     return true;
 }
 
+static bool draw_first(const run_prediction *p)
+{
+    vkf_encode_options cut = window_of(p, 0);
+    if (cut.max_length == 0)
+        cut = (vkf_encode_options){.truncation = VKF_TRUNCATION_LONGEST_FIRST, .max_length = p->config.truncate_len};
+    return !p->options->attention.path || p->lines[0].number != 1 ||
+           vkf_run_draw_encoder(p->options, p->embedder, &p->lines[0], &p->pair, &cut);
+}
+
 static bool predict(run_prediction *p, uint32_t count)
 {
     bool answers = p->config.head == VKF_HEAD_QUESTION_ANSWERING;
@@ -189,7 +199,7 @@ static bool predict(run_prediction *p, uint32_t count)
         if (!print_object(p, describe(p, i)))
             return false;
     fflush(stdout);
-    return true;
+    return draw_first(p);
 }
 
 static void clear(run_prediction *p)

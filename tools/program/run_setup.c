@@ -64,7 +64,7 @@ static bool check_model(run_state *state)
     return true;
 }
 
-bool vkf_run_way(const run_options *options, run_way *out_way)
+bool vkf_run_way(const run_options *options, run_way *out_way, vkf_model_config *out_config)
 {
     vkf__host host;
     vkf__model_source source;
@@ -76,12 +76,18 @@ bool vkf_run_way(const run_options *options, run_way *out_way)
         return false;
     }
     const vkf_model_config *config = &source.config;
-    if (config->kind == VKF_MODEL_ENCODER && config->head == VKF_HEAD_NONE) {
-        vkf_print_error("'%s' has no head that says something of a text; vkformer embed runs it",
-                        options->model_directory);
+    bool headless = config->kind == VKF_MODEL_ENCODER && config->head == VKF_HEAD_NONE;
+    if (headless && !options->attention.path) {
+        vkf_print_error(
+            "'%s' has no head that says something of a text; vkformer embed runs it, and --attention draws it",
+            options->model_directory);
         return false;
     }
-    *out_way = config->kind == VKF_MODEL_ENCODER ? RUN_PREDICTION : source.family ? RUN_GENERATION : RUN_SEQ2SEQ;
+    *out_way = headless                            ? RUN_ENCODER
+               : config->kind == VKF_MODEL_ENCODER ? RUN_PREDICTION
+               : source.family                     ? RUN_GENERATION
+                                                   : RUN_SEQ2SEQ;
+    *out_config = *config;
     return true;
 }
 
@@ -114,7 +120,6 @@ static bool make_session(run_state *state)
         .max_batch = state->batch,
         .max_source_len = state->config.max_source_len,
         .max_target_len = state->max_len,
-        .attention_weights = state->options->attention_path != NULL,
     };
     vkf_status status = vkf_session_create(state->model, &desc, &state->session);
     state->timing.session_ms = vkf_now_ms() - start_ms;

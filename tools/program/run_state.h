@@ -2,6 +2,7 @@
 #ifndef VKF_PROGRAM_RUN_STATE_H
 #define VKF_PROGRAM_RUN_STATE_H
 
+#include "attention_choice.h"
 #include "number_check.h"
 #include "options.h"
 #include "precision.h"
@@ -20,9 +21,9 @@ typedef struct run_options {
     vkf_model_precision precision;
     vkf_quantization quantization;
     bool timing;
-    vkf_number_check numbers;   // of --check-numbers
-    const char *dump_path;      // of --dump; NULL: not wanted
-    const char *attention_path; // NULL: not wanted
+    vkf_number_check numbers; // of --check-numbers
+    const char *dump_path;    // of --dump; NULL: not wanted
+    vkf_attention_choice attention;
     bool json;
     // Of decoders.
     const char *pair;                 // NULL: not given. Of encoders
@@ -67,17 +68,21 @@ uint32_t vkf_run_batch_size(const run_options *options);
 vkf_text_source vkf_run_source(const run_options *options);
 
 // How a model's directory is run.
-typedef enum run_way { RUN_SEQ2SEQ, RUN_GENERATION, RUN_PREDICTION } run_way;
+typedef enum run_way { RUN_SEQ2SEQ, RUN_GENERATION, RUN_PREDICTION, RUN_ENCODER } run_way;
 
 // The project's own models are run line by line; of transformers' families those with a decoder generate, and encoders with
-// a head predict. False: it is none of these, or cannot be read; the reason has been printed.
-bool vkf_run_way(const run_options *options, run_way *out_way);
+// a head predict; of others the attention is drawn. False: it is none of these, or cannot be read; the reason has been
+// printed.
+bool vkf_run_way(const run_options *options, run_way *out_way, vkf_model_config *out_config);
 
 // Prints what an encoder's head says of every text. False: the reason has been printed.
 bool vkf_run_prediction(const run_options *options);
 
 // Generates text from every text by a model of a family, and prints it. False: the reason has been printed.
 bool vkf_run_generation(const run_options *options);
+
+// Draws the attention of an encoder without a head. False: the reason has been printed.
+bool vkf_run_encoder(const run_options *options);
 
 // Opens the device, loads the model and makes the session. False: the reason has been printed. In either case
 // vkf_run_release() afterwards.
@@ -88,7 +93,21 @@ void vkf_run_release(run_state *state);
 // merely refused are remembered in `refused`.
 bool vkf_run_lines(run_state *state);
 
-// Draws the weights of row 0, which is line 0, of the run that ended just now. False: the reason has been printed.
-bool vkf_run_draw_attention(const run_state *state, const run_batch *batch);
+// A text that has run, and what came of it. Arrays are the caller's.
+typedef struct run_picture {
+    const run_options *options;
+    vkf_model *model;
+    const vkf_vocabulary *vocabulary; // either names tokens
+    const vkf_tokenizer *tokenizer;
+    const char *text, *output;   // output may be NULL
+    const int32_t *source_ids;   // (source_count), of models with an encoder
+    const int32_t *source_types; // the same, or NULL
+    uint32_t source_count;
+    const int32_t *target_ids; // (target_count), of models with a decoder: all that it read, and its last token
+    uint32_t target_count;
+} run_picture;
+
+// Draws the weights of attention over it. False: the reason has been printed.
+bool vkf_run_draw_attention(const run_picture *picture);
 
 #endif
