@@ -222,7 +222,7 @@ typedef struct vkf_session_desc {
     vkf_fully_masked fully_masked;
     // Keep the weights of these kinds, ORed, of every layer: see vkf_session_attention(). Attention then runs in steps that
     // write them, in max_batch * heads * queries * keys floats per layer on the device (queries at most max_source_len, or
-    // max_prompt_len of a DECODER's own) and as many on the host, where rows are gathered. 0: none, at no cost.
+    // max_prompt_len of a DECODER's own), and on the host, where rows are gathered, for all positions. 0: none, at no cost.
     // INVALID_ARGUMENT for a kind that the model has not.
     uint32_t attention_weights;
     // DECODER and SEQ2SEQ: sequences that beam search follows for each of max_batch; 0: 1, no beam search. The key/value
