@@ -315,6 +315,10 @@ static bool parse(int argc, char **argv, run_options *options)
                         options->dump_path ? "--dump" : "--check-numbers");
         return false;
     }
+    if (options->attention.path && options->dump_path) {
+        vkf_print_error("--dump: a picture runs the text again, and that would be dumped, too; leave out --attention");
+        return false;
+    }
     return options->common.help || (beams_fit(options) && vkf_attention_choice_complete(&options->attention) &&
                                     parse_arguments(argc, argv, options));
 }
@@ -360,8 +364,26 @@ static bool run_as(const run_options *options, run_way way)
     return run_seq2seq(options);
 }
 
-case OPT_DUMP:
-return vkf_parse_path("--dump", optarg, &options->dump_path);
+// The exit code.
+static int run(const run_options *options)
+{
+    run_way way;
+    vkf_model_config config;
+    if (!vkf_run_way(options, &way, &config) || !options_fit(options, way))
+        return VKF_EXIT_FAILED;
+    if (options->attention.path && !vkf_attention_choice_fits(&options->attention, &config))
+        return VKF_EXIT_USAGE;
+    return run_as(options, way) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}
+
+static int run_dumped(run_options *options)
+{
+    vkf_common_options *common = &options->common;
+    if (options->dump_path && !vkf_dump_begin(options->dump_path, options->model_directory, vkf_message_log_receive,
+                                              common->messages, &common->dump))
+        return VKF_EXIT_FAILED;
+    int code = run(options);
+    return vkf_dump_end(&common->dump, code == VKF_EXIT_DONE) ? code : VKF_EXIT_FAILED;
 }
 
 // What --check-numbers has found, and the exit code that it makes of a run's own.
@@ -385,8 +407,8 @@ int vkf_cmd_run(int argc, char **argv)
             print_help();
             code = VKF_EXIT_DONE;
         } else {
-        case OPT_DUMP:
-            return vkf_parse_path("--dump", optarg, &options->dump_path);
+            code = run_dumped(&options);
+            code = vkf_common_exit_code(&options.common, tell_numbers(&options, code));
         }
     }
     vkf_number_check_free(&options.numbers);
