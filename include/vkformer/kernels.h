@@ -64,16 +64,24 @@ typedef struct vkf_kernel_report {
     uint32_t representation_count;
 } vkf_kernel_report;
 
+// Which of the variants that a visit meets are compiled, too.
+typedef enum vkf_kernel_compile {
+    VKF_COMPILE_NONE = 0,
+    VKF_COMPILE_ALL,      // that the device may use
+    VKF_COMPILE_DEFAULTS, // and that are taken for some typical problem: `default_for` is not ""
+} vkf_kernel_compile;
+
 // Returns false to end the visit, which gives VKF_ERROR_CANCELLED.
 typedef bool (*vkf_kernel_report_fn)(void *user, const vkf_kernel_report *report);
 
 // Visits every variant whose "kernel/config" begins with `name` (NULL: all), in the registry's order; an attention
-// kernel once for each of the usual sizes of a head. With `compile` the pipelines of those that the device may use are
-// made, and their statistics read in a context with `pipeline_statistics`. One that fails to compile is reported as
-// such, and the visit goes on.
+// kernel once for each of the usual sizes of a head. Of those that `compile` says the pipelines are made, and their
+// statistics read in a context with `pipeline_statistics`. One that fails to compile is reported as such, and the visit
+// goes on.
 // Statuses: INVALID_ARGUMENT, CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST.
-VKF_API VKF_MUST_CHECK vkf_status vkf_context_report_kernels(vkf_context *context, const char *name, bool compile,
-                                                             vkf_kernel_report_fn visit, void *user);
+VKF_API VKF_MUST_CHECK vkf_status vkf_context_report_kernels(vkf_context *context, const char *name,
+                                                             vkf_kernel_compile compile, vkf_kernel_report_fn visit,
+                                                             void *user);
 
 #define VKF_SHADER_MAX_BINDINGS 64
 #define VKF_SHADER_MAX_CONSTANTS 64

@@ -15,7 +15,7 @@
 typedef struct report_run {
     vkf_context *context;
     const char *name; // beginning of those asked for
-    bool compile;
+    vkf_kernel_compile compile;
     vkf_kernel_report_fn visit;
     void *user;
 } report_run;
@@ -91,6 +91,13 @@ static vkf_status compile(vkf_context *context, const vkf__kernel *kernel, const
     return VKF_OK;
 }
 
+// `report` says whether the device may use the variant, and what for.
+static bool is_to_compile(const report_run *run, const vkf_kernel_report *report)
+{
+    return report->usable && run->compile != VKF_COMPILE_NONE &&
+           (run->compile == VKF_COMPILE_ALL || report->default_for[0] != '\0');
+}
+
 static vkf_status report_constants(const report_run *run, const vkf__kernel *kernel, const vkf__config *config,
                                    uint32_t head_dim)
 {
@@ -106,7 +113,7 @@ static vkf_status report_constants(const report_run *run, const vkf__kernel *ker
     report.usable = vkf__kernel_usable(&run->context->device.plan.caps, kernel, config, &report.why);
     if (report.usable && (!vkf__is_for_integer_dot(kernel) || vkf__prefers_integer_dot(run->context)))
         list_defaults(run->context, kernel, config, head_dim, defaults, sizeof defaults);
-    if (report.usable && run->compile)
+    if (is_to_compile(run, &report))
         VKF_TRY(compile(run->context, kernel, config, head_dim, &report));
     if (!run->visit(run->user, &report))
         status = VKF_ERROR_CANCELLED;
@@ -143,14 +150,14 @@ fail:
     return status;
 }
 
-vkf_status vkf_context_report_kernels(vkf_context *context, const char *name, bool compile_too,
+vkf_status vkf_context_report_kernels(vkf_context *context, const char *name, vkf_kernel_compile which,
                                       vkf_kernel_report_fn visit, void *user)
 {
     vkf_status status = VKF_OK;
     if (!context || !visit)
         return VKF_ERROR_INVALID_ARGUMENT;
     const report_run run = {
-        .context = context, .name = name ? name : "", .compile = compile_too, .visit = visit, .user = user};
+        .context = context, .name = name ? name : "", .compile = which, .visit = visit, .user = user};
     for (uint32_t i = 0; i < vkf__kernel_count; i++) {
         for (uint32_t c = 0; c < vkf__kernels[i].config_count; c++)
             VKF_TRY(report_config(&run, &vkf__kernels[i], &vkf__kernels[i].configs[c]));

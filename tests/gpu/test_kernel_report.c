@@ -41,7 +41,8 @@ static bool visit(void *user, const vkf_kernel_report *report)
     return v->count != v->stop_at;
 }
 
-static visits report(vkf_test_gpu *gpu, const char *name, bool compile, vkf_status expected, uint32_t stop_at)
+static visits report(vkf_test_gpu *gpu, const char *name, vkf_kernel_compile compile, vkf_status expected,
+                     uint32_t stop_at)
 {
     visits v = {.stop_at = stop_at};
     assert_int_equal(vkf_context_report_kernels(gpu->context, name, compile, visit, &v), expected);
@@ -54,19 +55,19 @@ static void test_report_kernels_visits_the_registry(void **state)
     uint32_t least = 0;
     for (uint32_t i = 0; i < vkf__kernel_count; i++)
         least += vkf__kernels[i].op == VKF_OP_ATTENTION ? 0 : vkf__kernels[i].config_count;
-    const visits all = report(gpu, NULL, false, VKF_OK, 0);
+    const visits all = report(gpu, NULL, VKF_COMPILE_NONE, VKF_OK, 0);
     assert_true(all.count > least);
     assert_int_equal(all.compiled, 0);
     assert_int_equal(all.first_rows, 1);
-    assert_int_equal(report(gpu, "copy.f32_f32/", false, VKF_OK, 0).count, 2);
-    assert_int_equal(report(gpu, "copy.f32_f32/flat64", false, VKF_OK, 0).count, 1);
-    assert_int_equal(report(gpu, "no such kernel", false, VKF_OK, 0).count, 0);
+    assert_int_equal(report(gpu, "copy.f32_f32/", VKF_COMPILE_NONE, VKF_OK, 0).count, 2);
+    assert_int_equal(report(gpu, "copy.f32_f32/flat64", VKF_COMPILE_NONE, VKF_OK, 0).count, 1);
+    assert_int_equal(report(gpu, "no such kernel", VKF_COMPILE_NONE, VKF_OK, 0).count, 0);
 }
 
 static void test_report_kernels_compiles(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    const visits v = report(gpu, "copy.f32_f32/", true, VKF_OK, 0);
+    const visits v = report(gpu, "copy.f32_f32/", VKF_COMPILE_ALL, VKF_OK, 0);
     assert_int_equal(v.compiled, v.usable);
     assert_int_equal(v.last_status, VKF_OK);
     assert_int_equal(v.with_statistics, 0); // not asked for when the context was made
@@ -74,20 +75,31 @@ static void test_report_kernels_compiles(void **state)
     assert_int_equal(v.last.shared_bytes, 0); // of the kernel itself
 }
 
+static void test_report_kernels_compiles_the_defaults(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const visits v = report(gpu, "copy.f32_f32/", VKF_COMPILE_DEFAULTS, VKF_OK, 0);
+    assert_int_equal(v.count, 2);
+    assert_int_equal(v.usable, 2);
+    assert_int_equal(v.compiled, 1);
+    assert_int_equal(report(gpu, "copy.f32_f32/flat64", VKF_COMPILE_DEFAULTS, VKF_OK, 0).compiled, 0);
+}
+
 static void test_report_kernels_tells_the_size_of_modules(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     const uint32_t expected = 4 * vkf__shader_find("copy.f32_f32")->word_count;
-    assert_int_equal(report(gpu, "copy.f32_f32/", false, VKF_OK, 0).last_spirv_bytes, expected);
-    assert_int_equal(report(gpu, "copy.f32_f32/", true, VKF_OK, 0).last_spirv_bytes, expected);
+    assert_int_equal(report(gpu, "copy.f32_f32/", VKF_COMPILE_NONE, VKF_OK, 0).last_spirv_bytes, expected);
+    assert_int_equal(report(gpu, "copy.f32_f32/", VKF_COMPILE_ALL, VKF_OK, 0).last_spirv_bytes, expected);
 }
 
 static void test_report_kernels_can_be_cancelled(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    assert_int_equal(report(gpu, NULL, false, VKF_ERROR_CANCELLED, 3).count, 3);
-    assert_int_equal(vkf_context_report_kernels(gpu->context, NULL, false, NULL, NULL), VKF_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(vkf_context_report_kernels(NULL, NULL, false, visit, NULL), VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(report(gpu, NULL, VKF_COMPILE_NONE, VKF_ERROR_CANCELLED, 3).count, 3);
+    assert_int_equal(vkf_context_report_kernels(gpu->context, NULL, VKF_COMPILE_NONE, NULL, NULL),
+                     VKF_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(vkf_context_report_kernels(NULL, NULL, VKF_COMPILE_NONE, visit, NULL), VKF_ERROR_INVALID_ARGUMENT);
 }
 
 static VkResult pipeline_result;
@@ -108,7 +120,7 @@ static void with_failing_compiler(vkf_test_gpu *gpu, VkResult result, vkf_status
     assert_int_equal(vkf_test_gpu_open(&other, &desc), 0);
     pipeline_result = result;
     other.context->device.vk.vkCreateComputePipelines = no_pipelines;
-    const visits v = report(&other, "copy.f32_f32/", true, expected, 0);
+    const visits v = report(&other, "copy.f32_f32/", VKF_COMPILE_ALL, expected, 0);
     assert_int_equal(v.count, expected_count);
     assert_int_equal(v.compiled, 0);
     if (v.count > 0)
@@ -156,7 +168,7 @@ static void test_report_kernels_reads_statistics(void **state)
     device->plan.caps.driver_id = VK_DRIVER_ID_MESA_RADV;
     device->vk.vkGetPipelineExecutablePropertiesKHR = one_executable;
     device->vk.vkGetPipelineExecutableStatisticsKHR = one_statistic;
-    const visits v = report(gpu, "copy.f32_f32/", true, VKF_OK, 0);
+    const visits v = report(gpu, "copy.f32_f32/", VKF_COMPILE_ALL, VKF_OK, 0);
     device->plan = before.plan;
     device->vk = before.vk;
     assert_int_equal(v.with_statistics, v.compiled);
@@ -191,9 +203,9 @@ static void test_report_kernels_reads_representations_where_asked_for(void **sta
     device->vk.vkGetPipelineExecutablePropertiesKHR = one_executable;
     device->vk.vkGetPipelineExecutableStatisticsKHR = one_statistic;
     device->vk.vkGetPipelineExecutableInternalRepresentationsKHR = two_representations;
-    const visits without = report(gpu, "copy.f32_f32/", true, VKF_OK, 0);
+    const visits without = report(gpu, "copy.f32_f32/", VKF_COMPILE_ALL, VKF_OK, 0);
     gpu->context->pipelines.capture_representations = true;
-    const visits with = report(gpu, "copy.f32_f32/", true, VKF_OK, 0);
+    const visits with = report(gpu, "copy.f32_f32/", VKF_COMPILE_ALL, VKF_OK, 0);
     gpu->context->pipelines.capture_representations = false;
     device->plan = before.plan;
     device->vk = before.vk;
@@ -318,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_report_shader_that_does_not_compile_is_reported),
         cmocka_unit_test(test_report_kernels_visits_the_registry),
         cmocka_unit_test(test_report_kernels_compiles),
+        cmocka_unit_test(test_report_kernels_compiles_the_defaults),
         cmocka_unit_test(test_report_kernels_can_be_cancelled),
         cmocka_unit_test(test_report_kernels_names_those_that_do_not_compile),
         cmocka_unit_test(test_report_kernels_reads_statistics),

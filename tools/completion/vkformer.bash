@@ -63,7 +63,7 @@ _vkformer() {
         tokenize) words="--pair --no-special-tokens --max-len --no-truncation --decode --null --output --help" ;;
         compare) words="--atol --rtol --only --complete --sort --output --help" ;;
         tune) words="$common --json --shapes --types --time-cap" ;;
-        shaders) words="$common --all --statistics --asm --spec --diff --fail-above --output" ;;
+        shaders) words="$common --all --defaults --statistics --asm --spec --diff --fail-above --output" ;;
         inspect) words="$common --json --batch --context" ;;
         quantize) words="--type --help" ;;
         profile)

@@ -202,7 +202,7 @@ void vkf_shader_output_begin(vkf_shader_output *output, const vkf_context *conte
 bool vkf_shader_output_visit(void *user, const vkf_kernel_report *report)
 {
     vkf_shader_output *output = user;
-    if (!report->usable && !output->all)
+    if ((!report->usable && !output->all) || (output->defaults && !report->default_for[0]))
         return true;
     if (output->listed++ == 0)
         print_head(output);

@@ -20,6 +20,7 @@ typedef struct vkf_shader_output {
     bool raw;        // below each row, as the driver names them; JSON has them always
     bool assembly;   // the driver's representations too
     bool all;        // those too that the device cannot use
+    bool defaults;   // those alone that are taken for something unmeasured
     vkf_device_info device;
     uint32_t listed;
     uint32_t failed;     // to compile

@@ -23,6 +23,7 @@ typedef struct shaders_options {
 enum {
     OPT_STATISTICS = VKF_OPT_OWN,
     OPT_ALL,
+    OPT_DEFAULTS,
     OPT_ASM,
     OPT_SPEC,
     OPT_DIFF,
@@ -34,7 +35,7 @@ enum {
 static void print_help(void)
 {
     fputs(
-        "usage: vkformer shaders [--all] [--statistics] [--asm] [-o FORM] [NAME...]\n"
+        "usage: vkformer shaders [--all | --defaults] [--statistics] [--asm] [-o FORM] [NAME...]\n"
         "       vkformer shaders FILE [-D NAME[=VALUE]]... [--spec ID=VALUE]... [--asm] [-o FORM]\n"
         "       vkformer shaders --diff BEFORE.json AFTER.json [--fail-above PERCENT] [-o FORM]\n"
         "\n"
@@ -48,6 +49,7 @@ static void print_help(void)
         "includes are found beside it.\n"
         "\n"
         "  --all                those too that the device cannot use, and why not\n"
+        "  --defaults           those alone that are taken for some of these problems; no other is compiled\n"
         "  --statistics         compile each one, and show what the driver's compiler tells, under the same names\n"
         "                       for every driver: 32-bit registers per invocation; values spilled to memory, and\n"
         "                       (after a +) to registers of another kind; scratch memory per invocation and shared\n"
@@ -92,6 +94,9 @@ static bool parse_own(int option, const char *value, shaders_options *options)
     case OPT_ALL:
         options->output.all = true;
         return true;
+    case OPT_DEFAULTS:
+        options->output.defaults = true;
+        return true;
     case OPT_DIFF:
         options->diff = true;
         return true;
@@ -120,6 +125,10 @@ static bool check(shaders_options *options)
         vkf_print_error("--diff: give two files, before and after");
         return false;
     }
+    if (options->output.defaults && (options->output.all || options->file.path || options->diff)) {
+        vkf_print_error("--defaults: it is for the library's kernels, and goes with neither --all nor --diff");
+        return false;
+    }
     if (options->diff && (of_a_file || options->output.assembly || options->output.statistics || options->output.all)) {
         vkf_print_error("--diff: it compares files, and takes --fail-above and --output alone");
         return false;
@@ -143,6 +152,7 @@ static bool parse(int argc, char **argv, shaders_options *options)
 {
     static const struct option long_options[] = {
         {"all", no_argument, NULL, OPT_ALL},
+        {"defaults", no_argument, NULL, OPT_DEFAULTS},
         {"statistics", no_argument, NULL, OPT_STATISTICS},
         {"asm", no_argument, NULL, OPT_ASM},
         {"spec", required_argument, NULL, OPT_SPEC},
@@ -168,6 +178,13 @@ static bool parse(int argc, char **argv, shaders_options *options)
     return true;
 }
 
+static vkf_kernel_compile compile_which(const vkf_shader_output *output)
+{
+    if (!output->statistics)
+        return VKF_COMPILE_NONE;
+    return output->defaults ? VKF_COMPILE_DEFAULTS : VKF_COMPILE_ALL;
+}
+
 static int list_kernels(const shaders_options *options, vkf_shader_output *output)
 {
     vkf_context *context = NULL;
@@ -178,14 +195,15 @@ static int list_kernels(const shaders_options *options, vkf_shader_output *outpu
     const size_t visits = options->argument_count > 0 ? options->argument_count : 1;
     for (size_t i = 0; i < visits && status == VKF_OK; i++)
         status = vkf_context_report_kernels(context, options->argument_count > 0 ? options->arguments[i] : NULL,
-                                            output->statistics, vkf_shader_output_visit, output);
+                                            compile_which(output), vkf_shader_output_visit, output);
     vkf_context_destroy(&context);
     const bool printed = output->printed;
     const bool good = vkf_shader_output_end(output);
     if (status != VKF_OK && printed)
         vkf_print_error("the list ends early: %s", vkf_status_text(status));
     if (status == VKF_OK && output->listed == 0)
-        vkf_print_error("no kernel of that name can be used on this device");
+        vkf_print_error(output->defaults ? "no kernel of that name is taken by default on this device"
+                                         : "no kernel of that name can be used on this device");
     return status == VKF_OK && output->listed > 0 && good ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 
