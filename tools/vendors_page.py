@@ -26,14 +26,15 @@ table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: .8
 th, td { padding: .28rem .6rem; text-align: right; white-space: nowrap; border-top: 1px solid var(--line) }
 thead th { background: var(--box); border-top: 0 }
 tr > :first-child { position: sticky; left: 0; background: var(--box); text-align: left; font-weight: 500;
-  border-right: 1px solid var(--line); max-width: 11rem; white-space: normal; overflow-wrap: anywhere }
-td.t { text-align: left }
+  border-right: 1px solid var(--line); white-space: normal }
+.matrix tr > :first-child { min-width: 8.5rem; max-width: 11rem }
+th.t, td.t { text-align: left }
 td small { color: var(--faint); font-size: 1em }
 td.spills, td.fails, b.spills { background: var(--bad-box); color: var(--bad); font-weight: 700 }
 td.spills small { color: inherit }
 b.spills { padding: 0 .3rem; border-radius: .2rem }
 code { font: .92em ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; overflow-wrap: anywhere }
-@media (min-width: 50rem) { tr > :first-child { max-width: none; white-space: nowrap } }
+@media (min-width: 50rem) { .matrix tr > :first-child { max-width: none; white-space: nowrap } }
 @media print { main { max-width: none } .scroll { overflow: visible } }
 """
 
@@ -81,19 +82,24 @@ def field(kernels):
     return element("td", content, tooltip(kernel))
 
 
-def table(head, rows):
+def breakable(name):
+    """Where a narrow column may cut a kernel's name."""
+    return html.escape(name).replace("_", "_<wbr>").replace("/", "/<wbr>")
+
+
+def table(kind, head, rows):
     """Rows are whole <td>s behind a first field of text."""
-    text = ['<div class="scroll" tabindex="0"><table>',
+    text = ['<div class="scroll %s" tabindex="0"><table>' % kind,
             "<thead><tr>%s</tr></thead><tbody>" % "".join(head)]
-    text += ["<tr>%s%s</tr>" % (text_element("th", name, 'scope="row"'), "".join(cells)) for name, cells in rows]
+    text += ["<tr>%s%s</tr>" % (element("th", breakable(name), 'scope="row"'), "".join(cells)) for name, cells in rows]
     return "\n".join(text + ["</tbody></table></div>\n"])
 
 
 def matrix(chips, defaults):
     head = [text_element("th", "kernel", 'scope="col"')]
     head += [text_element("th", chip["chip"], 'scope="col" title="%s"' % html.escape(title_of(chip))) for chip in chips]
-    return table(head, [(name, [field(kernels) for kernels in by_chip])
-                        for name, _, by_chip in choices(chips, defaults)])
+    return table("matrix", head, [(name, [field(kernels) for kernels in by_chip])
+                                  for name, _, by_chip in choices(chips, defaults)])
 
 
 def title_of(chip):
@@ -110,8 +116,9 @@ def summary(chips):
             text_element("td", chip["error"] or chip["driver"], 'class="%s"' % ("fails t" if chip["error"] else "t")),
             text_element("td", len(chip["kernels"])), text_element("td", len(spilling)),
             text_element("td", defaults, 'class="spills"' if defaults else "")]))
-    head = [text_element("th", name) for name in ("chip", "", "driver", "variants", "spill", "of them defaults")]
-    return table(head, rows)
+    head = [text_element("th", name, 'class="t"') for name in ("chip", "", "driver")]
+    head += [text_element("th", name) for name in ("variants", "spill", "of them defaults")]
+    return table("chips", head, rows)
 
 
 def page(raw):
