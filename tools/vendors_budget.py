@@ -1,8 +1,8 @@
 """The budget of tools/vendors: how many registers each default variant takes on each chip, and what became of that.
 
 A CSV file: a line for each variant, a column for each chip. A field has its registers, "?" where the driver does not
-tell, and nothing where the chip does not take the variant by default; 96!12 allows a spill of 12. The first line has the
-drivers that all this is of.
+tell, and nothing where the chip does not take the variant by default; 96!12 allows a spill of 12. The line "driver" has
+the drivers that all this is of.
 """
 import collections
 import csv
