@@ -315,10 +315,6 @@ static bool parse(int argc, char **argv, run_options *options)
                         options->dump_path ? "--dump" : "--check-numbers");
         return false;
     }
-    if (options->attention.path && options->dump_path) {
-        vkf_print_error("--dump: a picture runs the text again, and that would be dumped, too; leave out --attention");
-        return false;
-    }
     return options->common.help || (beams_fit(options) && vkf_attention_choice_complete(&options->attention) &&
                                     parse_arguments(argc, argv, options));
 }
