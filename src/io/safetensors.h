@@ -86,8 +86,8 @@ VKF_MUST_CHECK vkf_status vkf__safetensors_write(const vkf__host *host, const ch
 VKF_MUST_CHECK vkf_status vkf__safetensors_write_as_given(const vkf__host *host, const char *path,
                                                           const vkf__stored_tensor *tensors, size_t count);
 
-// The same as the first for tensors whose bytes are made while they are written: `write` appends the size_bytes of tensor `index` to
-// the file. It is called once for each, in the file's order; a failure of it is that of the whole.
+// The same as the first for tensors whose bytes are made while they are written: `write` appends the size_bytes of tensor
+// `index` to the file. It is called once for each, in the file's order; a failure of it is that of the whole.
 typedef vkf_status (*vkf__tensor_write_fn)(void *user, size_t index, vkf__new_file *file);
 VKF_MUST_CHECK vkf_status vkf__safetensors_write_made(const vkf__host *host, const char *path,
                                                       const vkf__stored_tensor *tensors, size_t count,

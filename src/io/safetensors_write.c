@@ -7,15 +7,20 @@
 
 #define ALIGNMENT 8 // of the data area, so that every element is aligned when wide types come first
 
+// Larger elements come first, so that all of them are aligned.
+static int compare_element_sizes(const vkf__stored_tensor *left, const vkf__stored_tensor *right)
+{
+    size_t left_bytes = vkf__stored_type_size(left->type);
+    size_t right_bytes = vkf__stored_type_size(right->type);
+    return (left_bytes < right_bytes) - (left_bytes > right_bytes);
+}
+
 static int compare_for_file(const void *a, const void *b)
 {
     const vkf__stored_tensor *left = *(const vkf__stored_tensor *const *)a;
     const vkf__stored_tensor *right = *(const vkf__stored_tensor *const *)b;
-    size_t left_bytes = vkf__stored_type_size(left->type);
-    size_t right_bytes = vkf__stored_type_size(right->type);
-    if (left_bytes != right_bytes)
-        return left_bytes > right_bytes ? -1 : 1;
-    return strcmp(left->name, right->name);
+    int sizes = compare_element_sizes(left, right);
+    return sizes != 0 ? sizes : strcmp(left->name, right->name);
 }
 
 // Of places in one array.
@@ -23,11 +28,8 @@ static int compare_as_given(const void *a, const void *b)
 {
     const vkf__stored_tensor *left = *(const vkf__stored_tensor *const *)a;
     const vkf__stored_tensor *right = *(const vkf__stored_tensor *const *)b;
-    size_t left_bytes = vkf__stored_type_size(left->type);
-    size_t right_bytes = vkf__stored_type_size(right->type);
-    if (left_bytes != right_bytes)
-        return left_bytes > right_bytes ? -1 : 1;
-    return (left > right) - (left < right);
+    int sizes = compare_element_sizes(left, right);
+    return sizes != 0 ? sizes : (left > right) - (left < right);
 }
 
 static vkf_status check_tensor(const vkf__host *host, const char *path, const vkf__stored_tensor *tensor, bool made)
