@@ -2,16 +2,17 @@
 
 #include "device_counters.h"
 
-// Of the calls of a group; false where one of its dispatches has no values.
-static bool value_of(const json_t *document, vkf_profile_by by, const vkf_profile_group *group, size_t counter,
-                     bool sums_up, double *out_value)
+bool vkf_profile_counter_value(const json_t *document, vkf_profile_by by, const vkf_profile_group *group, size_t index,
+                               double *out_value)
 {
     const json_t *row, *dispatches = json_object_get(document, "dispatches");
+    const json_t *counter = json_array_get(json_object_get(document, "counters"), index);
+    bool sums_up = vkf_counter_sums_up(json_string_value(json_object_get(counter, "unit")));
     double sum = 0;
     size_t i;
     json_array_foreach(dispatches, i, row)
     {
-        const json_t *value = json_array_get(json_object_get(row, "counters"), counter);
+        const json_t *value = json_array_get(json_object_get(row, "counters"), index);
         double calls = json_number_value(json_object_get(row, "calls"));
         if (!vkf_profile_group_has(group, row, by))
             continue;
@@ -31,10 +32,10 @@ static void print_group(FILE *out, const json_t *document, vkf_profile_by by, co
             group->label, group->kernel[0] ? " " : "", group->kernel);
     json_array_foreach(counters, i, counter)
     {
-        const char *unit = json_string_value(json_object_get(counter, "unit"));
         double value;
-        if (value_of(document, by, group, i, vkf_counter_sums_up(unit), &value))
-            fprintf(out, "  %-40s %16.6g %s\n", json_string_value(json_object_get(counter, "name")), value, unit);
+        if (vkf_profile_counter_value(document, by, group, i, &value))
+            fprintf(out, "  %-40s %16.6g %s\n", json_string_value(json_object_get(counter, "name")), value,
+                    json_string_value(json_object_get(counter, "unit")));
     }
 }
 

@@ -129,6 +129,7 @@ static void write_page(const vkf_profile_page *page)
     vkf_page_timeline(page);
     vkf_page_memory(page);
     vkf_page_kernels(page);
+    vkf_page_counters(page);
     fputs("</main>\n</body>\n</html>\n", out);
 }
 

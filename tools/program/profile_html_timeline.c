@@ -188,7 +188,7 @@ static void write_clocks(const vkf_profile_page *page, const json_t *submission)
 {
     const json_t *deviation_ns = json_object_get(submission, "gpu_deviation_ns");
     if (json_is_number(deviation_ns))
-        fprintf(page->out, "The device's clock was read together with the host's, to %.1f us.</p>\n",
+        fprintf(page->out, "The device's clock was read together with the host's, to %.3g us.</p>\n",
                 json_number_value(deviation_ns) * 1e-3);
     else
         fputs("The two clocks are not the same: dispatches are drawn so that they end when the host knew of their "

@@ -49,5 +49,6 @@ void vkf_page_layer_bars(const vkf_profile_page *page);
 void vkf_page_timeline(const vkf_profile_page *page);
 void vkf_page_memory(const vkf_profile_page *page);
 void vkf_page_kernels(const vkf_profile_page *page);
+void vkf_page_counters(const vkf_profile_page *page); // nothing where nothing was counted
 
 #endif
