@@ -139,7 +139,7 @@ vkf_status vkf__counters_init(vkf__counters *counters, vkf__device *device, cons
     static const vkf_counter invocations = {
         .name = "compute shader invocations",
         .category = "pipeline statistics",
-        .description = "invocations of the compute shader, those of incomplete workgroups included",
+        .description = "invocations of the compute shader",
         .unit = "",
     };
     vkf_status status = VKF_OK;
