@@ -31,6 +31,8 @@ void main()
     uint position = p.first_position + t, entry = in_slice ? (id - p.slice_begin) * p.dim : 0;
     if (HAS_POSITIONS != 0 && PADDING_LEADS != 0)
         position -= min(uint(ids_load(b * p.ids_stride)), position);
+    if (HAS_POSITIONS != 0 && p.position_ids != 0)
+        position = uint(ids_load(p.position_ids + b * p.ids_stride + p.ids_first + t));
     [[unroll]] for (uint i = 0; i < VKF_PART_EACH; ++i, col += gl_WorkGroupSize.x) {
         if (col >= p.dim)
             return;

@@ -42,7 +42,6 @@ READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
 
 const uint PANEL = VKF_GEMM_PANEL;
-const uint BLOCK = 8; // steps of k whose elements are taken apart for all rows
 const bool SCALED = THREAD_M > 2;
 const uint CHAINS = THREAD_M == 1 ? 2 : 1; // in which a sum is taken: short ones overlap
 
@@ -55,6 +54,7 @@ uvec4 b_quad(uint place, uint i)
 }
 
 #include "include/product_store.glsl"
+#include "include/block_quads.glsl"
 #include "include/block_columns.glsl"
 
 // The matrices of one entry of the batch.
@@ -74,21 +74,6 @@ problem entry_problem(uint entry)
     return e;
 }
 
-// Elements k .. k + BLOCK - 1 of a tile, of the lane's columns; with their scales and minimums where they are SCALED, and
-// raised (blocks_raised()) where they are not.
-void read_block(uint tile, uint lane, uint k, vec4 scale, vec4 minimum, out vec4 values[BLOCK])
-{
-    [[unroll]] for (uint first = 0; first < BLOCK; first += WORD_ELEMENTS) {
-        uvec4 words = b_quad(tile, (HEAD_WORDS + (k + first) / WORD_ELEMENTS * PANEL) / 4 + lane);
-        [[unroll]] for (uint i = 0; i < WORD_ELEMENTS; ++i) {
-            [[unroll]] for (uint c = 0; c < 4; ++c)
-                values[first + i][c] = blocks_raised(words[c], i);
-            if (SCALED)
-                values[first + i] = fma(values[first + i], scale * blocks_lowering(i), minimum);
-        }
-    }
-}
-
 // Adds TILE_K steps from k on.
 void add_steps(problem e, uint row, uint k, uint panel, uint lane)
 {
@@ -105,11 +90,11 @@ void add_steps(problem e, uint row, uint k, uint panel, uint lane)
             products[chain * THREAD_M + i] = SCALED && chain == 0 ? sum[i] : vec4(0.0);
         a_sums[i] = 0.0;
     }
-    [[unroll]] for (uint first = 0; first < TILE_K; first += BLOCK) {
-        vec4 values[BLOCK];
-        read_block(tile, lane, k % VKF_BLOCKS_DEPTH + first, scale, minimum, values);
+    [[unroll]] for (uint first = 0; first < TILE_K; first += QUAD_STEPS) {
+        vec4 values[QUAD_STEPS];
+        read_quads(tile, lane, k % VKF_BLOCKS_DEPTH + first, SCALED, scale, minimum, values);
         [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-            [[unroll]] for (uint quad = 0; quad < BLOCK; quad += 4) {
+            [[unroll]] for (uint quad = 0; quad < QUAD_STEPS; quad += 4) {
                 vec4 a_value = a_load4(a_rows[i] + first + quad);
                 [[unroll]] for (uint c = 0; c < 4; ++c) {
                     uint at = c % CHAINS * THREAD_M + i;

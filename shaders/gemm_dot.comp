@@ -54,6 +54,7 @@ uvec4 b_quad(uint place, uint i)
 }
 
 #include "include/product_store.glsl"
+#include "include/block_quads.glsl"
 #include "include/block_columns.glsl"
 
 // The lane's columns of a tile, as bytes in the order of the activations.

@@ -7,12 +7,16 @@
 // whole: where 4 does not divide k, the view of a covers round_up(k, 4) elements of its last row. What lies beyond k is
 // read but never used.
 //
+// With B_BLOCKS b is a weight in blocks (shared/blocks.h) behind a view of RGBA32UI, whose texels are quads of it
+// (include/block_quads.glsl). Elements are taken apart once for all rows of an invocation, which then multiplies as it
+// does elsewhere.
+//
 // A workgroup computes TILE_M x TILE_N of d, an invocation THREAD_M rows by THREAD_N neighbouring columns; neighbouring
 // invocations lie along n, so they fetch the same texels of a. With GEMM_TEXEL_SHUFFLE each lane fetches another row
 // instead and the subgroup shares them out: a fetch is far dearer than a shuffle there.
 // Invariants (the registry checks them): 4 divides TILE_K and THREAD_N, THREAD_N divides VKF_GEMM_PANEL, THREAD_M divides
 // TILE_M, THREAD_N divides TILE_N, the local size is (TILE_M / THREAD_M) * (TILE_N / THREAD_N). With GEMM_TEXEL_SHUFFLE
-// also: the subgroup size is TILE_N / THREAD_N and divides THREAD_M.
+// also: the subgroup size is TILE_N / THREAD_N and divides THREAD_M. With B_BLOCKS also: TILE_K is 8, 16 or 32.
 // Grid: x over tiles of n, y over tiles of m, z over the batch.
 //
 // The sums are carried through the loop over k, where lavapipe masks each of them at each turn: TILE_K steps are
@@ -26,13 +30,13 @@
 #endif
 
 #include "include/storage.glsl"
-#include "shared/gemm.h"
+#include "shared/blocks.h"
 #include "include/grid.glsl"
 #include "include/math.glsl"
 
 layout(constant_id = VKF_GEMM_SPEC_TILE_M) const uint TILE_M = 16;
 layout(constant_id = VKF_GEMM_SPEC_TILE_N) const uint TILE_N = 64;
-layout(constant_id = VKF_GEMM_SPEC_TILE_K) const uint TILE_K = 4;
+layout(constant_id = VKF_GEMM_SPEC_TILE_K) const uint TILE_K = 8;
 layout(constant_id = VKF_GEMM_SPEC_THREAD_M) const uint THREAD_M = 16;
 layout(constant_id = VKF_GEMM_SPEC_THREAD_N) const uint THREAD_N = 8;
 layout(constant_id = VKF_GEMM_SPEC_TRANSPOSE_A) const uint TRANSPOSE_A = 0; // 0 only
@@ -45,6 +49,13 @@ layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf
 layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
 
 layout(set = 0, binding = VKF_GEMM_BINDING_A) uniform textureBuffer a_texels;
+#ifdef B_BLOCKS
+layout(set = 0, binding = VKF_GEMM_BINDING_B) uniform utextureBuffer b_texels;
+uvec4 b_quad(uint place, uint i) { return texelFetch(b_texels, int(place + i)); }
+#include "include/blocks.glsl"
+#include "include/block_quads.glsl"
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+#else
 #if SAME_TYPE(TYPE_B, bf16p)
 layout(set = 0, binding = VKF_GEMM_BINDING_B) uniform utextureBuffer b_texels;
 vec4 b_fetch(uint i) { return uintBitsToFloat(texelFetch(b_texels, int(i)) << 16); }
@@ -52,13 +63,15 @@ vec4 b_fetch(uint i) { return uintBitsToFloat(texelFetch(b_texels, int(i)) << 16
 layout(set = 0, binding = VKF_GEMM_BINDING_B) uniform textureBuffer b_texels;
 vec4 b_fetch(uint i) { return texelFetch(b_texels, int(i)); }
 #endif
-READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
+#endif
+READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 
 const uint GROUP_N = TILE_N / THREAD_N;       // invocations along n
 const uint PANEL_TEXELS = VKF_GEMM_PANEL / 4; // of a panel's row
 const uint B_TEXELS = THREAD_N / 4;           // of a row, an invocation's
 const uint K_TEXELS = TILE_K / 4;
+const uint B_VALUES = TILE_K * B_TEXELS; // texels of an invocation in TILE_K steps
 const uint STORE_ROWS = THREAD_M % 4 == 0 ? 4 : THREAD_M;
 
 #ifdef GEMM_TEXEL_SHUFFLE
@@ -81,19 +94,43 @@ const uint A_FETCHES = THREAD_M / LANES; // texels per four steps of depth
 uint a_at[A_FETCHES]; // texel where each fetched row begins
 float sum[THREAD_M * THREAD_N];
 
-// b_at: the texel of this depth and the invocation's first column.
-void add_products(uint k, uint b_at)
+// TILE_K steps from k on of the invocation's columns, four of them to an element of b_values. b_at is the texel where
+// the panel begins, b_part the number of the invocation's first one in a row of texels.
+#ifdef B_BLOCKS
+void read_b(uint k, uint b_at, uint b_part, out vec4 b_values[B_VALUES])
+{
+    uint tile = b_at + k / VKF_BLOCKS_DEPTH * (TILE_WORDS / 4);
+    [[unroll]] for (uint j = 0; j < B_TEXELS; ++j) {
+        vec4 scale, minimum;
+        read_head(tile, b_part + j, scale, minimum);
+        [[unroll]] for (uint first = 0; first < TILE_K; first += QUAD_STEPS) {
+            vec4 values[QUAD_STEPS];
+            read_quads(tile, b_part + j, k % VKF_BLOCKS_DEPTH + first, true, scale, minimum, values);
+            [[unroll]] for (uint u = 0; u < QUAD_STEPS; ++u)
+                b_values[(first + u) * B_TEXELS + j] = values[u];
+        }
+    }
+}
+#else
+void read_b(uint k, uint b_at, uint b_part, out vec4 b_values[B_VALUES])
+{
+    uint at = b_at + k * PANEL_TEXELS + b_part;
+    [[unroll]] for (uint u = 0; u < TILE_K; ++u) {
+        [[unroll]] for (uint j = 0; j < B_TEXELS; ++j)
+            b_values[u * B_TEXELS + j] = b_fetch(at + u * PANEL_TEXELS + j);
+    }
+}
+#endif
+
+void add_products(uint k, uint b_at, uint b_part)
 {
     vec4 a_values[A_FETCHES * K_TEXELS];
     [[unroll]] for (uint i = 0; i < A_FETCHES; ++i) {
         [[unroll]] for (uint q = 0; q < K_TEXELS; ++q)
             a_values[i * K_TEXELS + q] = texelFetch(a_texels, int(a_at[i] + k / 4 + q));
     }
-    vec4 b_values[TILE_K * B_TEXELS];
-    [[unroll]] for (uint u = 0; u < TILE_K; ++u) {
-        [[unroll]] for (uint j = 0; j < B_TEXELS; ++j)
-            b_values[u * B_TEXELS + j] = b_fetch(b_at + u * PANEL_TEXELS + j);
-    }
+    vec4 b_values[B_VALUES];
+    read_b(k, b_at, b_part, b_values);
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
         vec4 a_row[K_TEXELS];
         [[unroll]] for (uint q = 0; q < K_TEXELS; ++q)
@@ -105,7 +142,8 @@ void add_products(uint k, uint b_at)
     }
 }
 
-// One step of depth, for what TILE_K leaves over.
+#ifndef B_BLOCKS
+// One step of depth, for what TILE_K leaves over. b_at: the texel of this depth and the invocation's first column.
 void add_product(uint k, uint b_at)
 {
     float a_values[A_FETCHES];
@@ -123,6 +161,7 @@ void add_product(uint k, uint b_at)
             sum[i * THREAD_N + j] += a_value * b_values[j / 4][j % 4];
     }
 }
+#endif
 
 // Parameters are read once, ahead of any branch: lavapipe would gather them anew in each. The first rows of `sum` are
 // stored and the others moved up, over and over: the code of a store, with its activation, is long, and unrolled for
@@ -166,7 +205,6 @@ void multiply_entry(uint entry)
     uint outer = entry / p.batch_inner;
     uint inner = entry % p.batch_inner;
     uint a_first = p.a_first + outer * p.a_outer + inner * p.a_inner;
-    uint b_first = outer * p.b_outer + inner * p.b_inner;
     uint d_first = p.d_first + outer * p.d_outer + inner * p.d_inner;
     uint row_first = gl_WorkGroupID.y * TILE_M + tile_row() * THREAD_M;
     uint col_first = gl_WorkGroupID.x * TILE_N + tile_col() * THREAD_N;
@@ -177,7 +215,13 @@ void multiply_entry(uint entry)
         a_at[i] = a_offset + (a_first + row * p.lda) / 4;
     }
     uint col = min(col_first, (p.n - 1) / THREAD_N * THREAD_N);
-    uint b_at = b_offset + b_first / 4 + col / VKF_GEMM_PANEL * (p.ldb / 4) + col % VKF_GEMM_PANEL / 4;
+    uint panel = col / VKF_GEMM_PANEL;
+    uint b_part = col % VKF_GEMM_PANEL / 4;
+#ifdef B_BLOCKS
+    uint b_at = b_offset + panel * (p.ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH)) * (TILE_WORDS / 4);
+#else
+    uint b_at = b_offset + (outer * p.b_outer + inner * p.b_inner) / 4 + panel * (p.ldb / 4);
+#endif
 
     [[unroll]] for (uint i = 0; i < THREAD_M * THREAD_N; ++i)
         sum[i] = 0.0;
@@ -186,12 +230,14 @@ void multiply_entry(uint entry)
     uint k = 0;
     if (k < k_unrolled) {
         [[dont_unroll]] do {
-            add_products(k, b_at + k * PANEL_TEXELS);
+            add_products(k, b_at, b_part);
             k += TILE_K;
         } while (k < k_unrolled);
     }
+#ifndef B_BLOCKS
     [[dont_unroll]] for (; k < k_end; ++k)
-        add_product(k, b_at + k * PANEL_TEXELS);
+        add_product(k, b_at + k * PANEL_TEXELS + b_part);
+#endif
     store_sums(d_first, row_first, col_first);
 }
 

@@ -7,6 +7,7 @@
 #include "include/storage.glsl"
 #include "shared/pool.h"
 #include "include/grid.glsl"
+#include "include/math.glsl"
 
 layout(constant_id = VKF_POOL_SPEC_MODE) const uint MODE = VKF_POOL_MEAN;
 layout(constant_id = VKF_POOL_SPEC_NORMALISE) const uint NORMALISE = 0;
@@ -23,20 +24,35 @@ const float LOWEST = -3.402823466e38;
 
 shared float partial[gl_WorkGroupSize.x];
 
-float combine(float a, float b)
+// By its bits, as is_nan().
+bool is_finite(float value)
 {
-    return MODE == VKF_POOL_MAX ? max(a, b) : a + b;
+    return (floatBitsToUint(value) & 0x7f800000u) != 0x7f800000u;
 }
 
-// Over the positions first .. end of one column.
+// NaN stays, as in PyTorch: max() may leave it out.
+float combine(float a, float b)
+{
+    if (MODE == VKF_POOL_MAX)
+        return is_nan(a) || is_nan(b) ? nan_value() : max(a, b);
+    return a + b;
+}
+
+float weight(uint position)
+{
+    return MODE == VKF_POOL_WEIGHTED_MEAN ? float(position + 1) : 1.0;
+}
+
+// Over the positions p.first .. end of one column.
 float reduce(uint at, uint end)
 {
     float neutral = MODE == VKF_POOL_MAX ? LOWEST : 0.0;
     float total = neutral;
-    for (uint first = 0; first < end; first += UNROLL) {
+    for (uint first = p.first; first < end; first += UNROLL) {
         float part = neutral;
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
-            float value = x_load(at + min(first + i, end - 1) * p.dim);
+            uint position = min(first + i, end - 1);
+            float value = x_load(at + position * p.dim) * weight(position);
             part = combine(part, first + i < end ? value : neutral);
         }
         total = combine(total, part);
@@ -44,18 +60,28 @@ float reduce(uint at, uint end)
     return total;
 }
 
+// The sum of all weights up to a position.
+float weights_before(uint position)
+{
+    return 0.5 * float(position) * float(position + 1);
+}
+
 float pooled(uint at, uint length)
 {
     if (length == 0)
         return 0.0;
     if (MODE == VKF_POOL_FIRST)
-        return x_load(at);
+        return x_load(at + (p.first < length ? p.first * p.dim : 0));
+    if (length <= p.first)
+        return 0.0;
     if (MODE == VKF_POOL_LAST)
         return x_load(at + (length - 1) * p.dim);
-    float total = reduce(at, length);
+    float total = reduce(at, length), count = float(length - p.first);
     if (MODE == VKF_POOL_MEAN)
-        return total / float(length);
-    return MODE == VKF_POOL_MEAN_SQRT ? total / sqrt(float(length)) : total;
+        return total / count;
+    if (MODE == VKF_POOL_WEIGHTED_MEAN)
+        return total / (weights_before(length) - weights_before(p.first));
+    return MODE == VKF_POOL_MEAN_SQRT ? total / sqrt(count) : total;
 }
 
 // The sum over the workgroup, in each invocation.
@@ -78,7 +104,7 @@ void main()
     if (b >= p.batch)
         return;
     uint length = uint(clamp(lengths_load(b), 0, int(p.len)));
-    uint x_first = b * p.len * p.dim, out_first = b * p.dim;
+    uint x_first = b * p.len * p.dim, out_first = b * p.out_stride;
     float squares = 0.0;
     for (uint col = gl_LocalInvocationID.x; col < p.dim; col += gl_WorkGroupSize.x) {
         float value = pooled(x_first + col, length);
@@ -87,7 +113,8 @@ void main()
     }
     if (NORMALISE == 0)
         return;
-    float norm = max(sqrt(workgroup_sum(squares)), 1e-12);
+    float sum = workgroup_sum(squares), norm = max(sqrt(sum), 1e-12);
+    bool known = is_finite(sum); // where it overflowed, everything over it would be 0
     for (uint col = gl_LocalInvocationID.x; col < p.dim; col += gl_WorkGroupSize.x)
-        out_store(out_first + col, out_load(out_first + col) / norm);
+        out_store(out_first + col, known ? out_load(out_first + col) / norm : nan_value());
 }

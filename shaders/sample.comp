@@ -25,6 +25,7 @@ WRITE(i32, VKF_SAMPLE_BINDING_OUT, out)
 const uint UNROLL = 4; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
 const uint BINS_PER_GROUP = VKF_SAMPLE_BINS / VKF_SAMPLE_BIN_GROUPS;
 const float ONE = 1073741824.0; // of probability
+const uint NO_TOKEN = 0xffffffffu; // -1
 const uint KEY_LOWEST = 0x007fffffu, KEY_HIGHEST = 0xff800000u; // of -inf and +inf
 
 shared uvec2 best[gl_WorkGroupSize.x]; // (key, index)
@@ -42,7 +43,7 @@ float penalty;
 uint row_first;  // of the row's logits
 uint seen_first; // of its words
 
-uint own_key; // of the largest that the invocation saw
+uint own_key; // of the largest that the invocation saw; 0: it saw none
 float peak;   // the row's largest logit
 float scale;  // ONE over the sum of the weights
 
@@ -90,8 +91,10 @@ uvec2 largest()
     uvec2 own = uvec2(0u, 0xffffffffu);
     for (uint first = lane; first < cols; first += UNROLL * gl_WorkGroupSize.x) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
-            uint col = min(first + i * gl_WorkGroupSize.x, cols - 1);
-            own = better(own, uvec2(order_key(logit(col)), col));
+            uint col = first + i * gl_WorkGroupSize.x;
+            uvec2 candidate = uvec2(order_key(logit(min(col, cols - 1))), col);
+            // No column twice: rank_reached() counts what the invocations saw.
+            own = col < cols ? better(own, candidate) : own;
         }
     }
     own_key = own.x;
@@ -283,7 +286,9 @@ uint draw(uint row, uint rank_limit)
 uint sampled(uint row)
 {
     uvec2 top = largest();
-    if (temperature == 0.0 || top.x <= KEY_LOWEST || top.x >= KEY_HIGHEST)
+    if (top.x <= KEY_LOWEST || top.x >= KEY_HIGHEST)
+        return NO_TOKEN;
+    if (temperature == 0.0)
         return top.y;
     peak = logit(top.y);
     uint rank_limit = 0xffffffffu;
@@ -312,7 +317,7 @@ void main()
     barrier(); // all have read what was seen
     if (lane == 0) {
         out_store(row * p.out_stride + p.out_first, int(token));
-        if (HAS_SEEN != 0)
+        if (HAS_SEEN != 0 && token != NO_TOKEN)
             seen_data[seen_first + token / 32] |= 1u << (token % 32);
     }
 }

@@ -19,6 +19,7 @@ layout(set = 0, binding = VKF_TOP_BINDING_SEEN, std430) readonly buffer seen_buf
 WRITE(f32, VKF_TOP_BINDING_OUT, out)
 
 const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
+const uint KEY_LOWEST = 0x007fffffu, KEY_HIGHEST = 0xff800000u, KEY_NAN = 0xffffffffu; // of -inf, +inf and NaN
 const uvec2 NOTHING = uvec2(0u, 0xffffffffu); // below any number
 
 shared uvec2 best[gl_WorkGroupSize.x]; // (key, index)
@@ -32,6 +33,7 @@ uint row_first;  // of the row's logits
 uint seen_first; // of its words
 
 float peak;      // the row's largest logit
+bool finite;     // which that is
 float log_sum;   // of the exponentials of what logits are below it
 
 // As in argmax.comp: keys of numbers lie in 1 .. 0xff800000.
@@ -48,7 +50,7 @@ uint order_key(float value)
 
 float key_value(uint key)
 {
-    return uintBitsToFloat(key == 0xffffffffu ? 0x7fc00000u : key >= 0x80000000u ? key & 0x7fffffffu : ~key);
+    return uintBitsToFloat(key == KEY_NAN ? 0x7fc00000u : key >= 0x80000000u ? key & 0x7fffffffu : ~key);
 }
 
 uvec2 better(uvec2 a, uvec2 b)
@@ -71,7 +73,8 @@ uvec2 best_from(uvec2 place)
     for (uint first = lane; first < cols; first += UNROLL * gl_WorkGroupSize.x) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = min(first + i * gl_WorkGroupSize.x, cols - 1);
-            uvec2 candidate = uvec2(order_key(log_probability(col)), col);
+            // Of a row without probabilities all are NaN, whatever a device makes of the exponential of one.
+            uvec2 candidate = uvec2(finite ? order_key(log_probability(col)) : KEY_NAN, col);
             // A column past the end repeats the last one, which another invocation may have given.
             bool counts = first + i * gl_WorkGroupSize.x < cols &&
                 (candidate.x < place.x || (candidate.x == place.x && candidate.y >= place.y));
@@ -103,7 +106,9 @@ void find_peak()
             own = better(own, uvec2(order_key(x_load(row_first + col)), col));
         }
     }
-    peak = key_value(best_of_all(own).x);
+    uint key = best_of_all(own).x;
+    peak = key_value(key);
+    finite = key > KEY_LOWEST && key < KEY_HIGHEST;
 }
 
 void find_log_sum()

@@ -1,4 +1,5 @@
-"""Random encoders: bert, roberta, distilbert and modernbert, their hidden states and embeddings.
+"""Random encoders: bert, roberta, camembert, distilbert and modernbert, their hidden states and embeddings. bert-decoder is
+a BERT with is_decoder; texts of camembert have its padding token in them.
 
 cases.safetensors holds for each case i: i.ids, i.types (B, S) and i.lengths (B) as I32, i.hidden (B, S, d_model) and
 i.embeddings (B, d_model) as F32; hidden states of padding are zeros. modules.json is there where the family is one that
@@ -26,6 +27,12 @@ FAMILIES = {
     "roberta": (transformers.RobertaConfig, transformers.RobertaForMaskedLM, dict(
         hidden_size=40, num_attention_heads=5, intermediate_size=33, num_hidden_layers=1, type_vocab_size=1,
         hidden_act="gelu_new", layer_norm_eps=1e-5, pad_token_id=1)),
+    "camembert": (transformers.CamembertConfig, transformers.CamembertModel, dict(
+        hidden_size=20, num_attention_heads=2, intermediate_size=23, num_hidden_layers=1, type_vocab_size=1,
+        hidden_act="gelu", layer_norm_eps=1e-5, pad_token_id=5)),
+    "bert-decoder": (transformers.BertConfig, transformers.BertModel, dict(
+        hidden_size=20, num_attention_heads=2, intermediate_size=23, num_hidden_layers=2, type_vocab_size=1,
+        hidden_act="gelu", layer_norm_eps=1e-12, is_decoder=True)),
     "distilbert": (transformers.DistilBertConfig, transformers.DistilBertModel, dict(
         dim=30, n_heads=3, hidden_dim=41, n_layers=2, activation="relu")),
     "modernbert": (transformers.ModernBertConfig, transformers.ModernBertModel, dict(  # the window is 4 to each side
@@ -51,7 +58,8 @@ SHAPES = [(1, 1), (3, 7), (2, 33)]  # batch, length
 def make_model(family, seed, real=False):
     config_class, model_class, sizes = FAMILIES[family]
     torch.manual_seed(seed)
-    extra = 2 if family == "roberta" else 0  # positions there count from behind the padding token
+    # Positions there count from behind the padding token.
+    extra = FAMILIES[family][2]["pad_token_id"] + 1 if family in ("roberta", "camembert") else 0
     sizes = REAL[family] if real else dict(sizes, max_position_embeddings=POSITIONS + extra)
     model = model_class(config_class(vocab_size=REAL_VOCAB if real else VOCAB, **sizes)).eval()
     if real:
@@ -81,6 +89,8 @@ def make_cases(family, model, seed):
         lengths = torch.randint(1, length + 1, (batch,), generator=generator)
         lengths[0] = length
         valid = torch.arange(length)[None, :] < lengths[:, None]
+        if family == "camembert":
+            ids = torch.where(ids % 4 == 0, model.config.pad_token_id, ids)
         ids = torch.where(valid, ids, torch.full_like(ids, model.config.pad_token_id))
         token_types = torch.randint(0, max(types, 1), (batch, length), generator=generator)
         words = {"input_ids": ids, "attention_mask": valid.long()}

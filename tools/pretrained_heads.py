@@ -1,5 +1,6 @@
 """Random encoders with heads: bert, roberta, distilbert and modernbert, each with sequence-classification,
-token-classification, question-answering and masked-lm, in directories FAMILY-HEAD.
+token-classification, question-answering and masked-lm, in directories FAMILY-HEAD. Decoders with the first two: qwen2, whose
+last row ends with its padding token, and gpt2.
 
 cases.safetensors holds 0.ids, 0.types (B, S) and 0.lengths (B) as I32, and as F32 0.logits: (B, labels), (B, S, labels) or
 (B, S, V); of question-answering 0.start_logits and 0.end_logits (B, S). Zeros where there is padding.
@@ -51,11 +52,25 @@ def modernbert(draw):
                 norm_bias=draw.random() < 0.3, attention_bias=draw.random() < 0.3, mlp_bias=draw.random() < 0.3)
 
 
+def qwen2(draw):
+    return dict(hidden_size=20, num_attention_heads=2, num_key_value_heads=1, intermediate_size=23, num_hidden_layers=2,
+                use_sliding_window=True, sliding_window=3, max_window_layers=1, max_position_embeddings=POSITIONS,
+                tie_word_embeddings=True, pad_token_id=5)
+
+
+def gpt2(draw):
+    return dict(n_embd=20, n_head=2, n_layer=1, n_positions=POSITIONS, pad_token_id=0)
+
+
+DECODERS = {"qwen2": ("Qwen2", qwen2), "gpt2": ("GPT2", gpt2)}
 ENCODERS = {
     "bert": ("Bert", bert), "roberta": ("Roberta", roberta), "distilbert": ("DistilBert", distilbert),
     "modernbert": ("ModernBert", modernbert),
 }
-FAMILIES = {"%s-%s" % (encoder, head): (encoder, head) for encoder in ENCODERS for head in HEADS}
+FAMILIES = {
+    **{"%s-%s" % (encoder, head): (encoder, head) for encoder in ENCODERS for head in HEADS},
+    **{"%s-%s" % (decoder, head): (decoder, head) for decoder in DECODERS for head in list(HEADS)[:2]},
+}
 
 
 PIPELINES = {
@@ -82,7 +97,7 @@ def labels(head, seed):
 def make_model(family, seed, real=False):
     encoder, head = FAMILIES[family]
     draw = random.Random("%s %d" % (family, seed))
-    prefix, sizes = ENCODERS[encoder]
+    prefix, sizes = {**ENCODERS, **DECODERS}[encoder]
     config = getattr(transformers, prefix + "Config")(
         vocab_size=REAL_VOCAB if real else VOCAB, **{**sizes(draw), **(REAL[encoder] if real else {})}, **labels(head, seed))
     model = getattr(transformers, prefix + HEADS[head])._from_config(config, attn_implementation="sdpa").eval()
@@ -97,6 +112,8 @@ def make_case(model, seed):
     lengths[0] = LENGTH
     valid = torch.arange(LENGTH)[None, :] < lengths[:, None]
     ids = torch.where(valid, torch.randint(3, config.vocab_size, (BATCH, LENGTH), generator=generator), config.pad_token_id)
+    if config.model_type == "qwen2":
+        ids[-1, lengths[-1] - 1] = config.pad_token_id
     types = torch.randint(0, getattr(config, "type_vocab_size", 1), (BATCH, LENGTH), generator=generator)
     words = dict(input_ids=ids, attention_mask=valid.long())
     if hasattr(config, "type_vocab_size"):

@@ -59,7 +59,7 @@ typedef enum vkf_device_choice_kind {
 typedef struct vkf_device_choice {
     vkf_device_choice_kind kind;
     uint32_t index;
-    const char *name;
+    const char *name; // of VKF_CHOOSE_NAME; NULL else
     uint8_t uuid[VKF_UUID_SIZE];
     vkf_device_type type;
 } vkf_device_choice;
@@ -67,9 +67,10 @@ typedef struct vkf_device_choice {
 // Keeps small blobs between runs (pipeline cache, verdicts of the self-test, tuned data). `key` is made of letters, digits, '-' and '.' alone.
 // load: returns the blob's size and, when `data` is not NULL and `capacity` suffices, copies it; 0 when there is none.
 // save: best effort. Whatever load returns is validated before use; a corrupt or foreign blob is ignored with a message.
+// Either may be NULL: nothing is kept, or nothing is known from before.
 typedef struct vkf_cache_callbacks {
-    size_t (*load)(void *user, const char *key, void *data, size_t capacity);
-    void (*save)(void *user, const char *key, const void *data, size_t size_bytes);
+    size_t (*load)(void *user, const char *key, void *data, size_t capacity);       // optional
+    void (*save)(void *user, const char *key, const void *data, size_t size_bytes); // optional
     void *user;
 } vkf_cache_callbacks;
 
@@ -92,8 +93,9 @@ typedef struct vkf_context_desc {
     vkf_allocator allocator;
     vkf_cache_callbacks cache;
     const char *shader_dir; // folder of GLSL that overrides the embedded kernels; needs a build with VKF_RUNTIME_GLSL
-    // A kernel's name or its beginning, "gemm_tile" or "gemm_tile.f32_f32_f32/small": taken before any other wherever it
-    // can serve the problem. NULL: what was measured on the device, else the default for its traits.
+    // Optional: a kernel's name or its beginning, "gemm_tile" or "gemm_tile.f32_f32_f32/small": taken before any other
+    // wherever it can serve the problem. One that no kernel's name begins with is INVALID_ARGUMENT. NULL: what was
+    // measured on the device, else the default for its traits.
     const char *variant;
     // A kernel variant that is about to be used for the first time on this device and driver is run on small shapes and
     // compared with a reference: a wrong or slow one is reported (VKF_SEVERITY_WARNING) and never used. Verdicts are
@@ -119,7 +121,15 @@ typedef struct vkf_context_desc {
     const struct vkf_external_device *external;
 } vkf_context_desc;
 
-// Ownership: the caller owns the context and destroys it after everything made from it.
+// Ownership: the caller owns the context, and vkf_context_destroy() gives it back. Everything made from a context keeps
+// it: where a buffer, layer, model, session, generator, embedder or vocabulary of it still lives, destroying says so in
+// a warning that counts them, and the context is freed with the last of them. Its callbacks are called, and its external
+// device is used, until then. Its allocator is used longer where results live on: a vkf_encoding, vkf_prediction or
+// vkf_continuation keeps no context, but its memory is given back to the allocator.
+// A child of fork() has no use for its parent's context: every function that would touch the device or a lock returns
+// INVALID_ARGUMENT there, or does nothing where it returns no status, destroying what was inherited does nothing but
+// null the handle, and a context that the child makes is its own.
+// `desc` may be NULL: all defaults.
 // Statuses: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, NO_VULKAN, NO_DEVICE, UNSUPPORTED,
 // DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_context);
@@ -158,8 +168,9 @@ typedef struct vkf_device_info {
     bool heap_device_local[VKF_MAX_MEMORY_HEAPS];
 } vkf_device_info;
 
-// Lists the devices that the descriptor's loader shows. *inout_count is the capacity of `out_infos` on entry and the
-// number of devices on return; with out_infos == NULL only the number is given.
+// Lists the devices that the descriptor's loader shows; `desc` may be NULL. The choice of a device counts for nothing.
+// *inout_count is the capacity of `out_infos` on entry and the number of devices on return; with out_infos == NULL only
+// the number is given.
 VKF_API VKF_MUST_CHECK vkf_status vkf_enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count,
                                                         vkf_device_info *out_infos);
 VKF_API void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_info);

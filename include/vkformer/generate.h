@@ -26,13 +26,14 @@ typedef struct vkf_generator_desc {
     void *progress_user;
 } vkf_generator_desc;
 
-// Ownership: the caller owns the generator and destroys it before the context. It belongs to one thread at a time.
-// Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); UNSUPPORTED (the model has no decoder).
+// Ownership: the caller owns the generator, in any order with the context. It belongs to one thread at a time.
+// Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); FORMAT (the tokenizer, its special
+// tokens and padding included, has ids beyond the model's vocabulary); UNSUPPORTED (the model has no decoder).
 VKF_API VKF_MUST_CHECK vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc,
                                                        vkf_generator **out_generator);
 VKF_API void vkf_generator_destroy(vkf_generator **generator);
 VKF_API void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *out_config);
-// The generator's own model, for further sessions, which are destroyed before the generator.
+// The generator's own model, for further sessions, which keep it. The caller does not destroy it.
 VKF_API vkf_model *vkf_generator_model(vkf_generator *generator);
 // Tokens that prompt and continuation have room for.
 VKF_API uint32_t vkf_generator_context(const vkf_generator *generator);
@@ -71,8 +72,10 @@ typedef struct vkf_generator_args {
 
 // Prompts of like length run together, whatever their order. Greedy continuations do not depend on their neighbours, but for
 // where the context is full (with max_new_tokens 0) and dynamic rotary scaling: there the longest prompt of a batch decides.
-// Statuses: INVALID_ARGUMENT, UNSUPPORTED (temperature with beams), TOO_LARGE (a prompt and max_new_tokens exceed
-// the context, or beams max_beams), CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
+// Statuses: INVALID_ARGUMENT (also: a source of no tokens), FORMAT (a prompt has an id that the model has not),
+// UNSUPPORTED (temperature with beams), TOO_LARGE (a prompt and max_new_tokens exceed the context, or beams max_beams),
+// CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN (also: the device chose what is no token), NOT_FINITE (logits that
+// are NaN or infinite), and those of vkf_tokenizer_encode().
 VKF_API VKF_MUST_CHECK vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args *args);
 
 #ifdef __cplusplus

@@ -30,8 +30,11 @@ typedef enum vkf_port {
 } vkf_port;
 
 // The parameters of one attention block. Linear weights are (out, in), as PyTorch keeps them; q, k and v may be views
-// into one packed in_proj_weight. Absent optional tensors are {0}. All parameters of a layer, norms included, share one
-// dtype: the activations', or F16 or BF16 under F32 activations. The layer reads them at every run: they must outlive it.
+// into one packed in_proj_weight. Each may lie in rows, of which the layer makes packed copies where the device likes
+// panels better, or in panels (vkf_pack_weight()), which are read where they are. Absent optional tensors are {0}. All
+// parameters of a layer, norms included, share one dtype: the activations', or F16 or BF16 under F32 activations. The
+// layer reads them at every run, or copies of its own: it keeps their buffers, which may be destroyed before it, and
+// whose content is to stay as it is.
 typedef struct vkf_attention_weights {
     vkf_tensor q_weight;   // (num_heads * head_dim, embed_dim)
     vkf_tensor k_weight;   // (num_heads * head_dim, kdim)
@@ -77,11 +80,18 @@ typedef struct vkf_attention_desc {
     vkf_attention_weights params;
     vkf_dtype dtype; // of activations: F32 or F16
     vkf_layer_sizes max_sizes;
-    // Tensors that the caller provides instead of the layer's own, at maximum sizes. Outputs overlap no other port.
+    // Tensors that the caller provides instead of the layer's own, at maximum sizes. Outputs overlap no other port. The
+    // layer keeps their buffers, too.
     vkf_tensor ports[VKF_PORT_COUNT];
 } vkf_attention_desc;
+// Records the layer's command buffer. Ownership: the caller owns the layer, in any order with the context and with the
+// buffers of the tensors that it was given.
+// Statuses: INVALID_ARGUMENT (a size, shape, type or kind of mask; a tensor that is absent or of another context),
+// TOO_LARGE, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED, DEVICE_LOST, VULKAN, SHADER.
 VKF_API VKF_MUST_CHECK vkf_status vkf_attention_create(vkf_context *context, const vkf_attention_desc *desc,
                                                        vkf_layer **out_layer);
+// The bytes that vkf_attention_create() will allocate. Of tensors the shapes alone count: their buffers may be NULL.
+// Kernels that were never tried on the device are tried. Statuses: as there.
 VKF_API VKF_MUST_CHECK vkf_status vkf_attention_plan(vkf_context *context, const vkf_attention_desc *desc,
                                                      vkf_memory_plan *out_plan);
 
@@ -107,12 +117,13 @@ typedef struct vkf_feed_forward_weights {
 typedef struct vkf_feed_forward_desc {
     uint32_t d_model;
     uint32_t dim_feedforward;
-    vkf_activation activation;
+    vkf_activation activation; // 0: none
     vkf_feed_forward_weights params;
     vkf_dtype dtype;
     vkf_layer_sizes max_sizes;
     vkf_tensor ports[VKF_PORT_COUNT];
 } vkf_feed_forward_desc;
+// Ownership and statuses of these and the next: as vkf_attention_create() and vkf_attention_plan().
 VKF_API VKF_MUST_CHECK vkf_status vkf_feed_forward_create(vkf_context *context, const vkf_feed_forward_desc *desc,
                                                           vkf_layer **out_layer);
 VKF_API VKF_MUST_CHECK vkf_status vkf_feed_forward_plan(vkf_context *context, const vkf_feed_forward_desc *desc,
@@ -124,9 +135,9 @@ typedef struct vkf_transformer_layer_desc {
     uint32_t d_model;
     uint32_t num_heads;
     uint32_t dim_feedforward;
-    vkf_activation activation; // PyTorch's "gelu" is GELU_ERF
+    vkf_activation activation; // 0: none. PyTorch's default is RELU, and its "gelu" is GELU_ERF
     bool norm_first;
-    float layer_norm_eps;
+    float layer_norm_eps; // 0: 1e-5, as in PyTorch
     vkf_attention_weights self;
     vkf_attention_weights cross;
     vkf_feed_forward_weights feed_forward;

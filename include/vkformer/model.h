@@ -23,8 +23,31 @@ typedef enum vkf_pooling {
     VKF_POOLING_FIRST,     // that of the first token: [CLS]
     VKF_POOLING_LAST,
     VKF_POOLING_MAX,
+    VKF_POOLING_WEIGHTED_MEAN, // the token at position t, from 0, weighs t + 1
     VKF_POOLING_COUNT
 } vkf_pooling;
+
+// What hidden states go through to become an embedding: modules of sentence-transformers.
+typedef enum vkf_embedding_module_kind {
+    VKF_EMBEDDING_POOLING = 0,
+    VKF_EMBEDDING_DENSE,      // activation(x W^T + b)
+    VKF_EMBEDDING_LAYER_NORM, // eps is 1e-5
+    VKF_EMBEDDING_NORMALISE,  // x divided by its Euclidean length
+    VKF_EMBEDDING_MODULE_COUNT
+} vkf_embedding_module_kind;
+
+#define VKF_MAX_EMBEDDING_MODULES 8
+#define VKF_MAX_POOLINGS 8
+
+typedef struct vkf_embedding_module {
+    vkf_embedding_module_kind kind;
+    uint32_t dim;                           // of what comes out
+    vkf_pooling poolings[VKF_MAX_POOLINGS]; // of POOLING: their vectors stand behind each other
+    uint32_t pooling_count;
+    bool without_prompt;       // of POOLING: the tokens of a prompt do not count
+    vkf_activation activation; // of DENSE
+    bool bias;                 // of DENSE: there is one
+} vkf_embedding_module;
 
 // What an ENCODER was trained to say, beyond hidden states: transformers' classes For....
 typedef enum vkf_head {
@@ -49,9 +72,10 @@ typedef enum vkf_positions {
 #define VKF_MAX_EOS 8
 #define VKF_MAX_BEAMS 64
 
-// Rotary position embedding (Su et al. 2021): element i of the first half of `dim` and element i of the second are turned
-// by position * inverse_frequency[i]. Scaling of contexts is in the frequencies already, but for two kinds, where sequences of
-// more than dynamic_from tokens have others: with "dynamic" theta grows with the sequence, "longrope" has them listed.
+// Rotary position embedding (Su et al. 2021): element i of the first half of `dim` and element i of the second are
+// turned by position * inverse_frequency[i]. Scaling of contexts is in the frequencies already, but for two kinds,
+// where sequences of more than dynamic_from tokens have others: with "dynamic" theta grows with the sequence,
+// "longrope" has them listed.
 typedef struct vkf_rotary {
     uint32_t dim; // elements of a head that are turned, even; 0: none
     float scale;  // of cosines and sines: an attention factor of YaRN or LongRoPE; 1 else
@@ -60,6 +84,43 @@ typedef struct vkf_rotary {
     float dynamic_factor, theta; // "dynamic"; dynamic_factor 0: "longrope"
     float long_inverse_frequency[VKF_MAX_ROTARY_DIM / 2];
 } vkf_rotary;
+
+// How the next token is chosen, on the device. All zero: the most probable one, the lowest id among equals (greedy).
+// Otherwise in transformers' order: repetition penalty, temperature, top-k, top-p, min-p, then one draw.
+typedef struct vkf_sampling {
+    float temperature;        // 0: greedy
+    uint32_t top_k;           // tokens that stay, those equal to the last of them too; 0: all
+    float top_p;              // the most probable tokens that together have this probability stay; 0 or 1: all
+    float min_p;              // tokens with this share of the largest probability stay; 0: all
+    float repetition_penalty; // logits of tokens in the sequence are divided by it, multiplied below 0; 0 or 1: none
+    uint64_t seed;            // the same seed gives the same tokens on the same device
+} vkf_sampling;
+
+// When a beam search ends before its sequences are as long as they may become; transformers' early_stopping.
+typedef enum vkf_early_stopping {
+    VKF_EARLY_STOPPING_OFF = 0, // False: when no running sequence would be better than those kept, if it ended here
+    VKF_EARLY_STOPPING_ON,      // True: when num_beams of them have ended
+    VKF_EARLY_STOPPING_NEVER,   // "never": when no running sequence can become better than those kept
+    VKF_EARLY_STOPPING_COUNT
+} vkf_early_stopping;
+
+// Beam search as transformers' generate() does it: of the num_beams most probable sequences that end, the one whose sum
+// of log-probabilities, divided by its number of new tokens to the power of length_penalty, is largest.
+typedef struct vkf_beam_search {
+    uint32_t num_beams;   // 0 or 1: none
+    float length_penalty; // any finite number; transformers' default is 1
+    vkf_early_stopping early_stopping;
+} vkf_beam_search;
+
+// What transformers' generate() takes where its caller says nothing: generation_config.json, or where that is not there
+// config.json. All zero: nothing is said. What of these files is not built is named in a warning while the model is
+// loaded.
+typedef struct vkf_generation_defaults {
+    vkf_sampling sampling;   // temperature 0 unless do_sample is true; top_k is 50 where that is, and no other is given
+    vkf_beam_search beams;   // length_penalty 1 where none is given
+    uint32_t max_new_tokens; // 0: not said
+    uint32_t max_length; // 0: not said; the prompt's tokens, of SEQ2SEQ bos_id, counted. max_new_tokens goes before it
+} vkf_generation_defaults;
 
 typedef struct vkf_model_config {
     vkf_model_kind kind;
@@ -70,20 +131,23 @@ typedef struct vkf_model_config {
     uint32_t num_decoder_layers;
     vkf_activation activation;
     bool norm_first;
-    float layer_norm_eps;
+    float layer_norm_eps; // in vkf_model_desc.config 0: 1e-5, as in PyTorch
     // Of SEQ2SEQ and ENCODER.
     uint32_t source_vocab;
-    int32_t pad_id;
+    int32_t pad_id; // -1: there is none
     uint32_t max_source_len;
     // Of ENCODER alone.
+    bool causal;              // a position sees those before it, and itself: a decoder that was saved with a head
     uint32_t token_types;     // 0: tokens have no types
     uint32_t position_offset; // the first position's row among the learned ones, which are max_source_len more
-    vkf_pooling pooling;
-    bool normalise;        // embeddings have length 1
-    uint32_t truncate_len; // tokens of a text that sentence-transformers keeps, at most max_source_len
+    vkf_embedding_module embedding_modules[VKF_MAX_EMBEDDING_MODULES]; // in order; the first, and it alone, is POOLING
+    uint32_t embedding_module_count;
+    uint32_t embedding_dim; // of what the last of them gives
+    uint32_t truncate_len;  // tokens of a text that sentence-transformers keeps, at most max_source_len
+    bool lower_case;        // sentence-transformers puts texts into lower case, whatever the tokenizer does
     vkf_head head;
     uint32_t head_outputs;          // logits of a position or a sequence
-    vkf_pooling head_pooling;       // FIRST or MEAN: of SEQUENCE_CLASSIFICATION
+    vkf_pooling head_pooling;       // FIRST, MEAN or LAST: of SEQUENCE_CLASSIFICATION
     vkf_activation head_activation; // of the Linear before the projection, if there is one
     bool head_dense_bias;           // that Linear has one
     bool head_multi_label;          // of SEQUENCE_CLASSIFICATION: a probability for each label by itself
@@ -93,8 +157,8 @@ typedef struct vkf_model_config {
     bool share_embedding; // the target is embedded with src_embed
     bool tie_projection;  // the projection is the target embedding's table
     bool projection_bias;
-    int32_t bos_id;
-    int32_t eos_id;
+    int32_t bos_id; // -1: there is none
+    int32_t eos_id; // -1: there is none
     int32_t unk_id;
     uint32_t max_target_len; // generated tokens, bos and eos included; of DECODER, the prompt's too: its context
     // Of models from transformers' directories, and zero else. A DECODER has num_decoder_layers, target_vocab,
@@ -111,8 +175,8 @@ typedef struct vkf_model_config {
     bool no_first_norm; // none before the first layer's attention
     vkf_positions positions;
     vkf_rotary rotary; // positions by rotation
-    // In the layers of windowed_layers a position sees so many of the latest ones, itself included; in an ENCODER half as
-    // many on either side, and itself.
+    // In the layers of windowed_layers a position sees so many of the latest ones, itself included; in an ENCODER half
+    // as many on either side, and itself.
     uint32_t window;
     uint32_t windowed_layers[32]; // layer i is bit i % 32 of element i / 32
     vkf_rotary window_rotary;     // of these layers; dim 0: the same as elsewhere
@@ -127,8 +191,10 @@ typedef struct vkf_model_config {
     float logit_scale;           // of the last hidden states before the projection; 0: 1
     bool forced_bos, forced_eos; // the first token that is generated, and the last one where no eos came before
     int32_t forced_bos_id, forced_eos_id;
+    // Of SEQ2SEQ and DECODER.
     int32_t banned_ids[VKF_MAX_EOS]; // are never generated
     uint32_t banned_count;
+    vkf_generation_defaults generation; // what follows it is the caller's: see vkf_generate_args
 } vkf_model_config;
 
 typedef struct vkf_model vkf_model;
@@ -151,19 +217,19 @@ typedef struct vkf_session vkf_session;
 // tests/golden/test_precision checks each line, and says where the bounds come from.
 typedef enum vkf_model_precision {
     VKF_MODEL_PRECISION_F32 = 0,
-    VKF_MODEL_PRECISION_F16_WEIGHTS,  // half the memory; a parameter beyond 65,504 becomes infinite
+    VKF_MODEL_PRECISION_F16_WEIGHTS,  // half the memory; a parameter beyond 65,504 is refused
     VKF_MODEL_PRECISION_BF16_WEIGHTS, // half the memory and the range of f32, with fewer digits
     VKF_MODEL_PRECISION_F16,          // an activation beyond 65,504 becomes infinite, too
     VKF_MODEL_PRECISION_COUNT
 } vkf_model_precision;
 
-// Weights of linear layers in blocks of 32 elements along their depth, each with a scale of its own (see vkf_dtype), to save
-// memory and what a step of generation reads. Beside them everything is as the precision says. Weights whose depth is no
-// multiple of 32, or which have fewer than 32 rows, stay as they are, and so do embedding tables; one that is the
-// projection, too, is kept in both forms. What the blocks take away is said in docs/quantization.md: the root of the mean
-// square of the errors, in that of the results, is below 0.05 in q8 and 0.65 in q4 for small random models, the hardest
-// ones. The arithmetic adds no error to that of the precision, but where integer dot products are accelerated, and round
-// activations to 8 bits: 0.08 and 0.65 then.
+// Weights of linear layers in blocks of 32 elements along their depth, each with a scale of its own (see vkf_dtype), to
+// save memory and what a step of generation reads. Beside them everything is as the precision says. Weights whose depth
+// is no multiple of 32, or which have fewer than 32 rows, stay as they are, and so do embedding tables; one that is the
+// projection, too, is kept in both forms. What the blocks take away is said in docs/quantization.md: the root of the
+// mean square of the errors, in that of the results, is below 0.05 in q8 and 0.65 in q4 for small random models, the
+// hardest ones. The arithmetic adds no error to that of the precision, but where integer dot products are accelerated,
+// and round activations to 8 bits: 0.08 and 0.65 then.
 typedef enum vkf_quantization {
     VKF_QUANTIZATION_NONE = 0, // as stored: floating point, or blocks in a file of `vkformer quantize`
     VKF_QUANTIZATION_Q8,       // 8.5 bits to a weight
@@ -173,11 +239,14 @@ typedef enum vkf_quantization {
 
 typedef struct vkf_model_desc {
     // Either a directory with config.json and model.safetensors: this project's own, or one that save_pretrained() of
-    // Hugging Face's transformers wrote, whose model_type names the family: docs/families.md lists them. An ENCODER's
-    // pooling is what sentence-transformers put beside it (modules.json), or else the mean ...
+    // Hugging Face's transformers wrote, whose model_type names the family: docs/families.md lists them. Where there is
+    // no model.safetensors, its index or pytorch_model.bin is read: docs/models.md. An ENCODER's embedding is made as
+    // sentence-transformers says beside it (modules.json, see docs/embeddings.md), or else the mean. Where the
+    // Transformer stands in a directory of its own, as older versions wrote it, the model is read from there ...
     const char *directory;
-    // ... or a configuration and a safetensors file. Tensor names are PyTorch's: "encoder.layers.0...." for TRANSFORMER,
-    // "src_embed.weight", "transformer.encoder.layers.0....", "generator.weight" for SEQ2SEQ.
+    // ... or a configuration and a safetensors file, or what torch.save() wrote (.bin, .pt, .pth). Tensor names are
+    // PyTorch's: "encoder.layers.0...." for TRANSFORMER, "src_embed.weight", "transformer.encoder.layers.0....",
+    // "generator.weight" for SEQ2SEQ.
     const vkf_model_config *config;
     const char *weights_path;
     vkf_model_precision precision;
@@ -186,9 +255,9 @@ typedef struct vkf_model_desc {
     void *progress_user;
 } vkf_model_desc;
 
-// Ownership: the caller owns the model and destroys it after its sessions.
-// Statuses: INVALID_ARGUMENT, FILE, FORMAT (the message names the file, the tensor and the reason: missing, another shape
-// or type, not a number in it), UNSUPPORTED,
+// Ownership: the caller owns the model, in any order with the context and with its sessions: these keep it.
+// Statuses: INVALID_ARGUMENT, FILE (also where a file is truncated or written to while it is read), FORMAT (the message
+// names the file, the tensor and the reason: missing, another shape or type, not a number in it), UNSUPPORTED,
 // OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, CANCELLED, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc,
                                                  vkf_model **out_model);
@@ -209,8 +278,8 @@ typedef struct vkf_session_desc {
     uint32_t max_batch;
     uint32_t max_source_len;
     uint32_t max_target_len;
-    // Positions per sequence whose logits vkf_session_decode() can return. 0: a SEQ2SEQ or DECODER session only generates.
-    // An ENCODER's head runs in sessions that have more than 0 here.
+    // Positions per sequence whose logits vkf_session_decode() can return. 0: a SEQ2SEQ or DECODER session only
+    // generates. An ENCODER's head runs in sessions that have more than 0 here.
     uint32_t max_logit_rows;
     // DECODER: positions of a prompt that are run at once, and in whose number memory for activations grows. 0: 256, or
     // max_target_len if that is less. max_target_len is the context: the prompt's tokens and the generated ones.
@@ -220,46 +289,58 @@ typedef struct vkf_session_desc {
     vkf_attention_mask target_mask;
     vkf_attention_mask memory_mask;
     vkf_fully_masked fully_masked;
-    // Keep the weights of these kinds, ORed, of every layer: see vkf_session_attention(). Attention then runs in steps that
-    // write them, in max_batch * heads * queries * keys floats per layer on the device (queries at most max_source_len, or
-    // max_prompt_len of a DECODER's own), and on the host, where rows are gathered, for all positions. 0: none, at no cost.
-    // INVALID_ARGUMENT for a kind that the model has not.
+    // Keep the weights of these kinds, ORed, of every layer: see vkf_session_attention(). Attention then runs in steps
+    // that write them, in max_batch * heads * queries * keys floats per layer on the device (queries at most
+    // max_source_len, or max_prompt_len of a DECODER's own), and on the host, where rows are gathered, for all
+    // positions. 0: none, at no cost. INVALID_ARGUMENT for a kind that the model has not.
     uint32_t attention_weights;
-    // DECODER and SEQ2SEQ: sequences that beam search follows for each of max_batch; 0: 1, no beam search. The key/value
-    // cache has room for max_batch * max_beams sequences. At most VKF_MAX_BEAMS; not together with attention_weights.
+    // DECODER and SEQ2SEQ: sequences that beam search follows for each of max_batch; 0: 1, no beam search. The
+    // key/value cache has room for max_batch * max_beams sequences. At most VKF_MAX_BEAMS; not together with
+    // attention_weights.
     uint32_t max_beams;
-    // How keys and values are kept: F32 (0) as the precision says, or F16, in half the bytes behind activations in f32: each
-    // is rounded once. Where activations stay near 1, logits are then within 1e-2 + 1e-2 * |expected|, in units of the
-    // largest of them.
+    // How keys and values are kept: F32 (0) as the precision says, or F16, in half the bytes behind activations in f32:
+    // each is rounded once. Where activations stay near 1, logits are then within 1e-2 + 1e-2 * |expected|, in units of
+    // the largest of them.
     vkf_dtype cache_dtype;
 } vkf_session_desc;
 
-// Allocates activations and caches and records one command buffer per layer. Ownership: the caller owns the session
-// and destroys it before the model. Statuses: as vkf_attention_create().
+// Allocates activations and caches and records one command buffer per layer. Ownership: the caller owns the session,
+// which keeps its model: they are destroyed in any order.
+// Statuses: INVALID_ARGUMENT, TOO_LARGE (a length beyond the model's positions, or more than the device binds),
+// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED, DEVICE_LOST, VULKAN, SHADER.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc,
                                                      vkf_session **out_session);
+// The bytes that vkf_session_create() will allocate. Statuses: as there.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc,
                                                    vkf_memory_plan *out_plan);
-// The same before the model is loaded, from headers alone: what vkf_session_create() will allocate beside vkf_model_plan()'s
-// bytes. Kernels that were never tried on the device are tried.
+// The same before the model is loaded, from headers alone: what vkf_session_create() will allocate beside
+// vkf_model_plan()'s bytes. Kernels that were never tried on the device are tried.
 VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan_session(vkf_context *context, const vkf_model_desc *desc,
                                                          const vkf_session_desc *session, vkf_memory_plan *out_plan);
 VKF_API void vkf_session_destroy(vkf_session **session);
 
 // One run of the encoder. Host arrays, read during the call. f32 whatever the precision.
 typedef struct vkf_encode_args {
-    uint32_t batch;                // B
-    uint32_t source_len;           // S
-    const int32_t *source_ids;     // (B, S), SEQ2SEQ: pad_id marks padding, wherever it stands; ENCODER
-    const int32_t *source_lengths; // (B), ENCODER: tokens of each row, 1 to S; what stands behind them is padding
-    const int32_t *source_types;   // optional, (B, S), ENCODER with token_types: each token's, 0 where absent
-    const float *source;           // (B, S, d_model), TRANSFORMER
-    const void *source_mask;       // as source_mask.kind says: (S, S) or (B * H, S, S)
+    uint32_t batch;            // B
+    uint32_t source_len;       // S
+    const int32_t *source_ids; // (B, S), SEQ2SEQ: pad_id marks padding, wherever it stands; ENCODER
+    // (B), tokens of each row, 1 to S; what stands behind them is padding, an ENCODER's any number. SEQ2SEQ: optional,
+    // and pad_id in front of that is then a token like any other. The last token of a causal ENCODER's sequence is the
+    // last that is not pad_id.
+    const int32_t *source_lengths;
+    const int32_t *source_types; // optional, (B, S), ENCODER with token_types: each token's, 0 where absent
+    const float *source;         // (B, S, d_model), TRANSFORMER
+    const void *source_mask;     // as source_mask.kind says: (S, S) or (B * H, S, S)
     const void *source_key_mask;
     float *out_memory;     // optional, (B, S, d_model): hidden states
-    float *out_embeddings; // optional, (B, d_model), ENCODER
+    float *out_embeddings; // optional, (B, embedding_dim), ENCODER
     float *out_logits;     // optional, ENCODER with a head: see vkf_head
+    uint32_t prompt_len;   // ENCODER: the first tokens of each row that a POOLING without_prompt leaves out
 } vkf_encode_args;
+// Those of a run are INVALID_ARGUMENT, TOO_LARGE (beyond the session's sizes), OUT_OF_HOST_MEMORY,
+// OUT_OF_DEVICE_MEMORY, DEVICE_LOST and VULKAN.
+// Statuses: those of a run, and NOT_FINITE where embeddings or the logits of a head that are asked for hold NaN or
+// infinity: then nothing is written. Hidden states are given as they are, and it is the caller that looks at them.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args);
 
 // One run of the decoder over whole target sequences (teacher forcing), after encode; B as there. out_hidden is not for
@@ -276,12 +357,15 @@ typedef struct vkf_decode_args {
     float *out_logits;           // optional, SEQ2SEQ: (B, T, target_vocab); T <= max_logit_rows. DECODER: any T
     // DECODER, which has no encode() before: B, and for each row how many of its first tokens are padding (NULL: none).
     uint32_t batch;
-    const uint32_t *target_starts; // (B), each below T; hidden states and logits of padding mean nothing
+    // Optional, (B), each below T; hidden states and logits of padding mean nothing, and its ids may be any number
+    const uint32_t *target_starts;
 } vkf_decode_args;
+// Hidden states and logits are given as they are: it is the caller that looks whether they are finite.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args);
 
-// Greedy decoding with a key/value cache: encode, then one submit per token until every row has said eos or max_len
-// tokens stand in it. Rows are [bos, ..., eos], padded with pad_id. SEQ2SEQ models only.
+// Greedy decoding with a key/value cache: encode, then one submit per token until every row has said eos_id (and no
+// other of eos_ids: that is vkf_session_generate()) or max_len tokens stand in it. Rows are [bos, ..., eos], padded
+// with pad_id, or with 0 where there is none. SEQ2SEQ models only.
 typedef struct vkf_greedy_args {
     uint32_t batch;            // B
     uint32_t source_len;       // S
@@ -292,34 +376,9 @@ typedef struct vkf_greedy_args {
     vkf_progress_fn progress;  // optional, once per token; returning false gives VKF_ERROR_CANCELLED
     void *progress_user;
 } vkf_greedy_args;
+// Status NOT_FINITE, and nothing written, where the logits of a row that goes on are NaN or plus infinity, or all minus
+// infinity. In a session with VKF_FULLY_MASKED_NAN, which asks for NaN, the token is 0 then, as torch.argmax() has it.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args);
-
-// How the next token is chosen, on the device. All zero: the most probable one, the lowest id among equals (greedy).
-// Otherwise in transformers' order: repetition penalty, temperature, top-k, top-p, min-p, then one draw.
-typedef struct vkf_sampling {
-    float temperature;        // 0: greedy
-    uint32_t top_k;           // tokens that stay, those equal to the last of them too; 0: all
-    float top_p;              // the most probable tokens that together have this probability stay; 0 or 1: all
-    float min_p;              // tokens with this share of the largest probability stay; 0: all
-    float repetition_penalty; // logits of tokens in the sequence are divided by it, multiplied below 0; 0 or 1: none
-    uint64_t seed;            // the same seed gives the same tokens on the same device
-} vkf_sampling;
-
-// When a beam search ends before its sequences are as long as they may become; transformers' early_stopping.
-typedef enum vkf_early_stopping {
-    VKF_EARLY_STOPPING_OFF = 0, // False: when no running sequence would be better than those kept, if it ended here
-    VKF_EARLY_STOPPING_ON,      // True: when num_beams of them have ended
-    VKF_EARLY_STOPPING_NEVER,   // "never": when no running sequence can become better than those kept
-    VKF_EARLY_STOPPING_COUNT
-} vkf_early_stopping;
-
-// Beam search as transformers' generate() does it: of the num_beams most probable sequences that end, the one whose sum of
-// log-probabilities, divided by its number of new tokens to the power of length_penalty, is largest.
-typedef struct vkf_beam_search {
-    uint32_t num_beams;   // 0 or 1: none
-    float length_penalty; // any finite number; transformers' default is 1
-    vkf_early_stopping early_stopping;
-} vkf_beam_search;
 
 typedef enum vkf_stop_reason {
     VKF_STOP_LENGTH = 0, // max_new_tokens
@@ -345,8 +404,8 @@ typedef struct vkf_generation_cost {
 
 // The continuation of prompts by a DECODER: the prompt in parts of max_prompt_len positions, then one submit per token
 // until every row has ended. Rows of unequal lengths are padded on the left, which does not change their results.
-// What a SEQ2SEQ model makes of its sources: they are the prompts, the encoder runs once, and the first token comes behind
-// bos_id, which is not among the new ones. It follows forced_bos, forced_eos and banned_ids.
+// What a SEQ2SEQ model makes of its sources: they are the prompts, the encoder runs once, and the first token comes
+// behind bos_id, which is not among the new ones. It follows forced_bos, forced_eos and banned_ids.
 typedef struct vkf_generate_args {
     uint32_t batch;                 // B
     const int32_t *prompt_ids;      // the rows' tokens, row behind row
@@ -363,21 +422,23 @@ typedef struct vkf_generate_args {
     void *on_token_user;
     vkf_progress_fn progress; // optional; of the prompt, per part; of sources once
     void *progress_user;
-    int32_t *out_ids;              // (B, N), padded with pad_id: N = max_new_tokens, or what the context leaves
-    uint32_t *out_lengths;         // (B)
+    int32_t *out_ids;      // (B, N), N = max_new_tokens, or what the context leaves; behind a row's length pad_id,
+                           // or eos_id or 0 where there is none
+    uint32_t *out_lengths; // (B)
     vkf_stop_reason *out_reasons;  // optional, (B)
     vkf_generation_cost *out_cost; // optional
 } vkf_generate_args;
-// Statuses: INVALID_ARGUMENT, TOO_LARGE (the longest prompt and max_new_tokens exceed max_target_len; or, of SEQ2SEQ, either
-// its own room), UNSUPPORTED (temperature together with beams), CANCELLED, and those of a run.
+// Statuses: INVALID_ARGUMENT, TOO_LARGE (the longest prompt and max_new_tokens exceed max_target_len; or, of SEQ2SEQ,
+// either its own room), UNSUPPORTED (temperature together with beams), CANCELLED, NOT_FINITE (as vkf_session_greedy()),
+// and those of a run.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args);
 
-// Weights of one kind of attention, of its layer `layer` for batch entry `row`: (H, query_len, S), gathered over the last
-// encode, or the last decode, greedy or generate run, the parts and steps of it. H: the heads of queries. S: source_len of
-// that run, padding included (its weights are 0); of the decoder's self attention query_len, so that a TRANSFORMER whose
-// targets are not causal is asked for all of them. Positions are places in the run's rows: those of a DECODER begin behind
-// their padding, whose own rows mean nothing. Weights are 0 where masks exclude; a row sums to 1, or is as fully_masked
-// says. The last token of a generation was no query.
+// Weights of one kind of attention, of its layer `layer` for batch entry `row`: (H, query_len, S), gathered over the
+// last encode, or the last decode, greedy or generate run, the parts and steps of it. H: the heads of queries. S:
+// source_len of that run, padding included (its weights are 0); of the decoder's self attention query_len, so that a
+// TRANSFORMER whose targets are not causal is asked for all of them. Positions are places in the run's rows: those of a
+// DECODER begin behind their padding, whose own rows mean nothing. Weights are 0 where masks exclude; a row sums to 1,
+// or is as fully_masked says. The last token of a generation was no query.
 // Statuses: INVALID_ARGUMENT (not one kind, or one that the session does not keep; no such layer, row or number of
 // positions in the last run).
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention(vkf_session *session, vkf_attention_kind kind, uint32_t layer,
@@ -388,13 +449,13 @@ VKF_API uint32_t vkf_session_record_count(const vkf_session *session);
 VKF_API uint32_t vkf_session_command_buffer_count(const vkf_session *session);
 
 // GPU time per part of the last run: "encoder.0", "decoder.1", "embed", "head"; kernel is NULL. In a context with
-// `timestamps`. The protocol is vkf_layer_timings()'s.
+// `timestamps`. The protocol is vkf_layer_timings()'s: out_timings == NULL asks for the number.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count,
                                                       vkf_timing *out_timings);
 
 // Host time of the session's last submission: the encoder's, a whole decode's or, after greedy and in its progress
-// callback, one token's. On the device it took no longer than wait_ns; with `timestamps`, vkf_session_timings() says how
-// long. Status INVALID_ARGUMENT (never run).
+// callback, one token's. On the device it took no longer than wait_ns; with `timestamps`, vkf_session_timings() says
+// how long. Status INVALID_ARGUMENT (never run).
 typedef struct vkf_run_cost {
     double host_ns; // sizes and parameters written, recorded command buffers submitted
     double wait_ns; // from there until the host knew that the device had ended
@@ -403,6 +464,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_run_cost(const vkf_session *sessio
 
 // Token strings and ids: vocabulary.json of a SEQ2SEQ model directory. Text is UTF-8.
 typedef struct vkf_vocabulary vkf_vocabulary;
+// Ownership: the caller owns the vocabulary, in any order with the context. Statuses: INVALID_ARGUMENT, FILE, FORMAT,
+// OUT_OF_HOST_MEMORY.
 VKF_API VKF_MUST_CHECK vkf_status vkf_vocabulary_load(vkf_context *context, const char *directory,
                                                       vkf_vocabulary **out_vocabulary);
 VKF_API void vkf_vocabulary_destroy(vkf_vocabulary **vocabulary);
@@ -411,8 +474,9 @@ VKF_API void vkf_vocabulary_destroy(vkf_vocabulary **vocabulary);
 // Statuses: INVALID_ARGUMENT, TOO_LARGE (capacity too small).
 VKF_API VKF_MUST_CHECK vkf_status vkf_vocabulary_encode(const vkf_vocabulary *vocabulary, const char *text,
                                                         size_t text_bytes, uint32_t *inout_count, int32_t *out_ids);
-// The concatenated strings of target tokens, special ones (pad, bos, eos, unk) left out. *inout_bytes counts without the
-// terminating zero, which is always written when out_text is given: capacity must be one more than the count.
+// The concatenated strings of target tokens, special ones (pad, bos, eos, unk) left out. *inout_bytes counts without
+// the terminating zero, which is always written when out_text is given: capacity must be one more than the count.
+// out_text may be NULL, to ask for the count.
 VKF_API VKF_MUST_CHECK vkf_status vkf_vocabulary_decode(const vkf_vocabulary *vocabulary, const int32_t *ids,
                                                         uint32_t count, size_t *inout_bytes, char *out_text);
 // The string of one source or target token; NULL when there is no such id. Lives as long as the vocabulary.

@@ -45,7 +45,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_gemm(vkf_context *context, const vkf_gemm_
 VKF_API vkf_layout vkf_preferred_layout(const vkf_context *context, vkf_dtype activations, vkf_dtype weights,
                                         uint32_t n, uint32_t k);
 // Copies a weight (n, k) into panels, for vkf_gemm_desc.b with transpose_b, or for a layer. The caller owns the result
-// and destroys it with vkf_tensor_destroy().
+// and destroys it with vkf_tensor_destroy(). `name`, for messages and debuggers, may be NULL.
 VKF_API VKF_MUST_CHECK vkf_status vkf_pack_weight(vkf_context *context, const vkf_tensor *weight, const char *name,
                                                   vkf_tensor *out_packed);
 
@@ -122,7 +122,7 @@ typedef struct vkf_layer_norm_desc {
     vkf_tensor bias;     // optional, (dim)
     vkf_tensor residual; // with residual_order, the shape of x
     vkf_tensor out;      // the shape of x
-    float eps;
+    float eps; // exactly as given: 0 adds nothing, and a row of equal elements gives NaN. PyTorch's default is 1e-5
     vkf_residual_order residual_order;
     bool rms; // false: LayerNorm
 } vkf_layer_norm_desc;

@@ -63,8 +63,8 @@ typedef struct vkf_profiler {
     void *user;
 } vkf_profiler;
 
-// From now on, for all layers and sessions of the context; NULL: none. No run of the context may be under way. Times of
-// the device are there in a context with `timestamps`.
+// From now on, for all layers and sessions of the context; `profiler` may be NULL: none. No run of the context may be
+// under way. Times of the device are there in a context with `timestamps`.
 // Statuses: INVALID_ARGUMENT.
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_set_profiler(vkf_context *context, const vkf_profiler *profiler);
 
@@ -85,8 +85,8 @@ typedef bool (*vkf_probe_fn)(void *user, const vkf_probe_output *output);
 // From now on, all layers and sessions of the context run dispatch by dispatch, each waited for, and `probe` gets what each
 // has written: to find where a number goes wrong, or to compare with another implementation. Left out are what writes no
 // floating-point numbers (tokens), parts of sums that another dispatch puts together, and rows that are only moved. A
-// product that is cut into slices comes slice by slice. NULL: as usual again. No run of the context may be under way.
-// Such runs have no GPU times, and no profiler hears of them.
+// product that is cut into slices comes slice by slice. `probe` may be NULL: as usual again. No run of the context may
+// be under way. Such runs have no GPU times, and no profiler hears of them.
 // Statuses: INVALID_ARGUMENT. Runs may then also give CANCELLED.
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_set_probe(vkf_context *context, vkf_probe_fn probe, void *user);
 

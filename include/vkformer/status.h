@@ -10,6 +10,10 @@
 #define VKF_VERSION_MINOR 1
 #define VKF_VERSION_PATCH 0
 
+// The version of these headers as one number: 0.1.0 is 100, 1.2.3 would be 10203. Before 1.0 a minor version may change
+// the interface, and so the name of the shared library, libvkformer.so.0.1; patches do not.
+#define VKF_VERSION (VKF_VERSION_MAJOR * 10000 + VKF_VERSION_MINOR * 100 + VKF_VERSION_PATCH)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -36,20 +40,25 @@ extern "C" {
     X(VKF_ERROR_OUT_OF_DEVICE_MEMORY, 3, "device memory is exhausted")                           \
     X(VKF_ERROR_NO_VULKAN, 4, "no Vulkan loader or driver was found")                            \
     X(VKF_ERROR_NO_DEVICE, 5, "no suitable Vulkan device was found")                             \
-    X(VKF_ERROR_UNSUPPORTED, 6, "the device or this build does not support it")                  \
+    X(VKF_ERROR_UNSUPPORTED, 6, "it is not supported")                                           \
     X(VKF_ERROR_TOO_LARGE, 7, "a size exceeds what the device or the object was made for")       \
     X(VKF_ERROR_DEVICE_LOST, 8, "the device was lost; destroy the context and create a new one") \
     X(VKF_ERROR_VULKAN, 9, "a Vulkan call failed")                                               \
     X(VKF_ERROR_FILE, 10, "a file could not be read or written")                                 \
     X(VKF_ERROR_FORMAT, 11, "the content of a file or buffer is malformed")                      \
     X(VKF_ERROR_CANCELLED, 12, "the caller cancelled the operation")                             \
-    X(VKF_ERROR_SHADER, 13, "a shader did not compile")
+    X(VKF_ERROR_SHADER, 13, "a shader did not compile")                                          \
+    X(VKF_ERROR_NOT_FINITE, 14, "a result is NaN or infinite; a probe says where that begins")
 
 typedef enum vkf_status {
 #define VKF_STATUS_ENUM(name, value, text) name = value,
     VKF_STATUS_LIST(VKF_STATUS_ENUM)
 #undef VKF_STATUS_ENUM
 } vkf_status;
+
+// The version of the library at hand, as VKF_VERSION has that of the headers. A program that opens the library by
+// itself asks for this first: structs are those of its headers where both agree but for the last two digits.
+VKF_API uint32_t vkf_version(void);
 
 // The English text of a status; never NULL, also for values that are no status. Static storage.
 VKF_API const char *vkf_status_text(vkf_status status);
@@ -69,8 +78,10 @@ typedef enum vkf_severity {
 // valid only during the call. It must not call back into the library.
 typedef void (*vkf_message_fn)(void *user, vkf_severity severity, const char *text);
 
-// Replaces malloc and free for all host memory of a context. Both or none must be set. `allocate` returns memory
-// aligned for any type, or NULL.
+// Replaces malloc and free for the library's own host memory of a context. Both or none must be set. `allocate` returns
+// memory aligned for any type, or NULL. What others allocate does not come here: the Vulkan driver, and the libraries
+// that read JSON (jansson) and run the regular expressions of tokenizers (PCRE2) while a model is loaded and texts are
+// encoded.
 typedef struct vkf_allocator {
     void *(*allocate)(void *user, size_t size_bytes);
     void (*release)(void *user, void *memory);

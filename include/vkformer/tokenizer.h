@@ -8,8 +8,18 @@
 // what is supported there.
 //
 // A directory with source.spm, target.spm and vocab.json is a Marian tokenizer, and gives what transformers'
-// MarianTokenizer gives: tokens of the source language, and texts of the target language. SentencePiece's own files are
-// read there alone, and of them those of Unigram models.
+// MarianTokenizer gives: tokens of the source language, and texts of the target language.
+//
+// A directory without either has vocab.txt, vocab.json with merges.txt, spiece.model, sentencepiece.bpe.model or
+// tokenizer.model, and gives what transformers' fast tokenizer of the class that its tokenizer_config.json or
+// config.json names gives: BERT's, DistilBERT's, MPNet's, GPT-2's, RoBERTa's, BART's, Qwen2's, T5's, XLM-R's,
+// CamemBERT's or Llama's. Another class is VKF_ERROR_UNSUPPORTED.
+//
+// A file cannot make much of little, whoever wrote it. Its normalizers, pre-tokenizers, post-processors and decoders
+// have at most 128 steps each, nested 32 deep. They make a text of n bytes no longer than 64 n + 65,536 bytes, write no
+// more than six times that in all, and make no more tokens than that of it; the contents of all added tokens together
+// have 65,536 bytes to spare. A file with more steps, or deeper ones, is VKF_ERROR_FORMAT; what makes more of a text is
+// VKF_ERROR_TOO_LARGE. Real files stay far below.
 //
 // Text need not be valid UTF-8: every longest part of it that begins no character counts as one U+FFFD, as Python's
 // bytes.decode(errors="replace") has it. Offsets are in bytes of the text as it was given. Zero bytes are characters.
@@ -38,7 +48,8 @@ typedef struct vkf_tokenizer_desc {
     vkf_allocator allocator;
 } vkf_tokenizer_desc;
 
-// Reads a tokenizer.json, or what a directory has: tokenizer.json, or else Marian's three files. `desc` may be NULL. Ownership: the caller owns the tokenizer. A tokenizer is never changed:
+// Reads a tokenizer.json, or what a directory has: tokenizer.json, or else Marian's three files, or else those of older
+// checkpoints. `desc` may be NULL. Ownership: the caller owns the tokenizer. A tokenizer is never changed:
 // any number of threads may use it at once; message callback and allocator are then called from all of them.
 // Statuses: INVALID_ARGUMENT, FILE, FORMAT and UNSUPPORTED (the message names file, key and reason),
 // OUT_OF_HOST_MEMORY, TOO_LARGE.
@@ -86,12 +97,13 @@ typedef struct vkf_encoding {
     vkf_allocator allocator; // private: where the arrays came from
 } vkf_encoding;
 
-// The tokens of `text`, followed by those of `pair`, which may be NULL for none. `options` may be NULL for defaults.
+// The tokens of `text`, followed by those of `pair`; `pair` is NULL for none. `options` may be NULL for defaults.
 // Ownership: the caller's; vkf_encoding_free() releases what is in *out_encoding, whether or not the tokenizer still
 // is. Statuses: INVALID_ARGUMENT (also: ONLY_SECOND has no second text to cut, max_length leaves no room for the
-// special tokens, or the window is beyond the last or has no room for more than `stride`), TOO_LARGE (a text of more than
-// 1 GiB; a sequence that alone is to be cut is too short for that; an expression of the file that would take too long on
-// this text), FORMAT (a character that the file has no token for, and no unknown token either), OUT_OF_HOST_MEMORY.
+// special tokens, or the window is beyond the last or has no room for more than `stride`), TOO_LARGE (a text of more
+// than 1 GiB; a sequence that alone is to be cut is too short for that; the file's rules make too much of it; an
+// expression of the file would take too long on this text, or more than 64 MiB), FORMAT (a character that the file has
+// no token for, and no unknown token either), OUT_OF_HOST_MEMORY.
 VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const char *text,
                                                        size_t text_bytes, const char *pair, size_t pair_bytes,
                                                        const vkf_encode_options *options, vkf_encoding *out_encoding);
@@ -101,7 +113,8 @@ VKF_API void vkf_encoding_free(vkf_encoding *encoding);
 // The text that ids stand for, as the file's decoder writes it; ids that are of no token give nothing. *inout_bytes:
 // the capacity of out_text on entry, the text's bytes without the terminating zero on return; the zero is always
 // written, so that the capacity must be one more than the text's bytes. out_text == NULL asks for the number of bytes.
-// Statuses: INVALID_ARGUMENT, TOO_LARGE (capacity too small), OUT_OF_HOST_MEMORY.
+// Statuses: INVALID_ARGUMENT, TOO_LARGE (capacity too small; the decoder makes too much of the tokens' texts),
+// OUT_OF_HOST_MEMORY.
 VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_decode(const vkf_tokenizer *tokenizer, const int32_t *ids,
                                                        uint32_t count, bool skip_special_tokens, size_t *inout_bytes,
                                                        char *out_text);
@@ -110,7 +123,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_decode(const vkf_tokenizer *toke
 VKF_API int32_t vkf_tokenizer_token_to_id(const vkf_tokenizer *tokenizer, const char *token);
 // The text of a token as it stands in the file; NULL for an id of no token. Lives as long as the tokenizer.
 VKF_API const char *vkf_tokenizer_id_to_token(const vkf_tokenizer *tokenizer, int32_t id);
-// One more than the highest id; an embedding table needs so many rows.
+// One more than the highest id that an encoding or its padding can have, also of special tokens that the file adds
+// around texts and its vocabulary does not list; an embedding table needs so many rows.
 VKF_API uint32_t vkf_tokenizer_vocab_size(const vkf_tokenizer *tokenizer);
 
 // What the file says about the lengths of batches. The library pads nothing itself.

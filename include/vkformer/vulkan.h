@@ -10,29 +10,35 @@
 extern "C" {
 #endif
 
-// A device of the caller's. All handles must outlive the context; the library destroys none of them. The library
-// cannot ask a VkDevice what was enabled on it, so the caller says which optional features it may rely on.
+// A device of the caller's. All handles must be there until the context is freed, with the last object that was made
+// from it; the library destroys none of them. Instance, physical device, device and queue belong together, and none is
+// NULL. The library cannot ask a VkDevice what was enabled on it, so the caller says which optional features it may
+// rely on.
 typedef struct vkf_external_device {
     VkInstance instance;
     VkPhysicalDevice physical_device;
     VkDevice device;
     VkQueue queue; // of a family with compute; access is serialised with lock_queue/unlock_queue when these are given
     uint32_t queue_family_index;
-    uint32_t api_version; // what the instance and device were created for; at least VK_API_VERSION_1_1
-    bool storage_16bit;   // storageBuffer16BitAccess was enabled
-    void (*lock_queue)(void *user);
-    void (*unlock_queue)(void *user);
+    uint32_t api_version;             // what the instance and device were created for; at least VK_API_VERSION_1_1
+    bool storage_16bit;               // storageBuffer16BitAccess was enabled
+    void (*lock_queue)(void *user);   // optional, both or none
+    void (*unlock_queue)(void *user); // optional
     void *lock_user;
 } vkf_external_device;
 
 // Records the layer's dispatches into the caller's command buffer, which must be in the recording state and belong to
 // the context's queue family. Barriers inside are the layer's affair; before the first dispatch it waits for earlier
 // transfer and compute writes, after the last one its writes are made visible to later compute, transfer and host
-// reads. Sizes are those last set with vkf_layer_set_sizes() and may be set again between submissions, not during one.
-// Statuses: INVALID_ARGUMENT, VULKAN.
+// reads. The layer binds pipelines and descriptor set 0 for compute, with layouts of its own, and writes push
+// constants: behind it the caller binds its own anew. Bindings for graphics stay. Sizes are those last set with
+// vkf_layer_set_sizes() and may be set again between submissions, not during one. docs/command-buffers.md has an
+// example. Statuses: INVALID_ARGUMENT, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer);
 
-// The VkBuffer behind a buffer, and where in it the buffer's bytes begin.
+// The VkBuffer behind a buffer, and where in it the buffer's bytes begin. Its usage is storage, uniform, uniform texel
+// and indirect buffer, source and destination of transfers, and a shader's device address where the context uses these;
+// its sharing mode is exclusive, to the context's queue family. It lives as long as the buffer.
 VKF_API void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceSize *out_offset);
 
 #ifdef __cplusplus

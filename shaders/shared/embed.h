@@ -1,6 +1,7 @@
 // out[b, t, :] = table[ids[b * ids_stride + ids_first + t], :] * scale + positions[first_position + t, :].
 // With PADDING_LEADS ids[b * ids_stride] is not an id but the number of padding tokens before the row's own, whose positions
-// begin behind them: max(first_position + t - that, 0).
+// begin behind them: max(first_position + t - that, 0). With position_ids, which is the place of the first of them,
+// ids[position_ids + b * ids_stride + ids_first + t] says whose position is added.
 // A workgroup takes VKF_PART_EACH columns of a row of out for each of its invocations, and the grid runs over those of a
 // row first. A table larger than a binding may be is cut into slices of rows: a dispatch writes
 // only the rows whose id lies in its slice; the dispatch with owns_invalid also writes those with an id outside the table.
@@ -29,8 +30,9 @@ struct vkf_embed_params {
     vkf_u32 slice_end;
     vkf_u32 owns_invalid;
     vkf_u32 first_position;
+    vkf_u32 position_ids; // 0: there are none
     vkf_f32 scale;
 };
-VKF_SHARED_SIZE(vkf_embed_params, 11)
+VKF_SHARED_SIZE(vkf_embed_params, 12)
 
 #endif

@@ -1,6 +1,7 @@
-// One vector for each sequence: out[b, :] = pooled x[b, 0 .. lengths[b], :], a workgroup to a sequence. With NORMALISE the
-// vector is divided by its Euclidean length, or by 1e-12 where that is less. A length beyond len counts as len; below 1
-// it gives zeros.
+// One vector for each sequence: out[b, :] = pooled x[b, first .. lengths[b], :], a workgroup to a sequence. With
+// NORMALISE the vector is divided by its Euclidean length, or by 1e-12 where that is less; it is NaN where the sum of
+// its squares is not finite. Of MAX a NaN is the largest. A length beyond len counts as len. Where no position is left
+// there are zeros, but for FIRST, which gives x[b, 0, :] of a length above 0.
 #ifndef VKF_SHARED_POOL_H
 #define VKF_SHARED_POOL_H
 
@@ -20,12 +21,15 @@
 #define VKF_POOL_FIRST 2
 #define VKF_POOL_LAST 3
 #define VKF_POOL_MAX 4
+#define VKF_POOL_WEIGHTED_MEAN 5 // position t, counted from 0, weighs t + 1
 
 struct vkf_pool_params {
     vkf_u32 batch;
     vkf_u32 len;
     vkf_u32 dim;
+    vkf_u32 first;      // positions before it do not count
+    vkf_u32 out_stride; // elements from a row of out to the next
 };
-VKF_SHARED_SIZE(vkf_pool_params, 3)
+VKF_SHARED_SIZE(vkf_pool_params, 5)
 
 #endif

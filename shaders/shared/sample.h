@@ -10,8 +10,9 @@
 //             its first word over 2^32 is the cumulative probability, in the order of tokens, that the chosen one
 //             exceeds
 //
-// Temperature 0: the largest penalised logit, the lowest among equals. So it is for a row whose largest is not
-// finite, NaN being largest. The chosen token counts as seen afterwards.
+// Temperature 0: the largest penalised logit, the lowest among equals. The chosen token counts as seen afterwards. A
+// row whose largest logit is not finite, NaN being above infinity, has no token: -1, and nothing is seen. Minus
+// infinity beside finite logits is a token that must not be said.
 #ifndef VKF_SHARED_SAMPLE_H
 #define VKF_SHARED_SAMPLE_H
 

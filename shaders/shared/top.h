@@ -2,7 +2,8 @@
 // were seen, and the k largest in descending order, the lowest id first among equals. That is the order of transformers'
 // beam search: a seen token's log-probability, which is not above 0, is multiplied by the penalty.
 //
-// NaN is largest, as in PyTorch. Out holds pairs (id, log-probability), the id as a float: it is below 2^24.
+// Where the largest logit is not finite, NaN being above infinity, all log-probabilities are NaN. Out holds pairs (id,
+// log-probability), the id as a float: it is below 2^24.
 #ifndef VKF_SHARED_TOP_H
 #define VKF_SHARED_TOP_H
 

@@ -47,6 +47,8 @@ static vkf_status check_any_layout(const vkf__checker *check, const vkf_tensor *
         why = "its layout is unknown, or is for matrices alone";
     else if (!tensor->buffer && !check->buffers_optional)
         why = "it has no buffer";
+    else if (tensor->buffer && !vkf__buffer_is_alive(&check->context->memory, tensor->buffer))
+        why = "its buffer is of another context, or was destroyed";
     else if (tensor->offset_bytes % vkf__unit_bytes(tensor->dtype) != 0)
         why = "its offset is no multiple of its element size";
     else if (tensor->buffer && (tensor->offset_bytes > vkf_buffer_size(tensor->buffer) ||
@@ -95,6 +97,17 @@ vkf_status vkf__check_weight(const vkf__checker *check, const vkf_tensor *tensor
     const uint32_t shape[] = {n, k};
     vkf_status status = check_any_layout(check, tensor, name);
     return status != VKF_OK ? status : check_dtype_and_shape(check, tensor, name, dtype, 2, shape);
+}
+
+vkf_status vkf__check_weight_type(const vkf__checker *check, const vkf_tensor *tensor, const char *name)
+{
+    vkf_status status = check_any_layout(check, tensor, name);
+    if (status == VKF_OK && tensor->dtype != VKF_DTYPE_F32 && tensor->dtype != VKF_DTYPE_F16 &&
+        tensor->dtype != VKF_DTYPE_BF16)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: tensor %s has dtype %s, expected f32, f16 or bf16", check->function, name,
+                         vkf_dtype_name(tensor->dtype));
+    return status;
 }
 
 vkf_status vkf__check_optional(const vkf__checker *check, const vkf_tensor *tensor, const char *name, vkf_dtype dtype,

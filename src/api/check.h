@@ -8,12 +8,13 @@
 #include "kernel/context.h"
 
 typedef struct vkf__checker {
-    const vkf__host *host;
+    const vkf__host *host; // of the context
     const char *function;
     bool buffers_optional; // planning: shapes alone count
+    vkf_context *context;
 } vkf__checker;
 
-// A tensor in rows that must be there: a buffer, rank 1 to 4, no size 0, fits its buffer, offset a
+// A tensor in rows that must be there: a buffer of the context, rank 1 to 4, no size 0, fits its buffer, offset a
 // multiple of the element size.
 VKF_MUST_CHECK vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
 
@@ -29,6 +30,8 @@ VKF_MUST_CHECK vkf_status vkf__check_optional(const vkf__checker *check, const v
 
 // f32 or f16, in rows.
 VKF_MUST_CHECK vkf_status vkf__check_float(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
+// A Linear's weight of f32, f16 or bf16, in any layout: the one whose type the other parameters must have.
+VKF_MUST_CHECK vkf_status vkf__check_weight_type(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
 // f32, f16 or bf16, in rows: what is multiplied by activations, and other parameters of a model.
 VKF_MUST_CHECK vkf_status vkf__check_factor(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
 

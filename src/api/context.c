@@ -27,7 +27,8 @@ void vkf_context_destroy(vkf_context **context)
 {
     if (!context || !*context)
         return;
-    vkf__context_destroy(*context);
+    if (!vkf__context_is_inherited(*context))
+        vkf__context_drop_owner(*context);
     *context = NULL;
 }
 
@@ -35,7 +36,10 @@ vkf_status vkf_context_save_cache(vkf_context *context)
 {
     if (!context)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__learned_save(&context->learned);
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    status = vkf__learned_save(&context->learned);
     vkf_status pipelines = vkf__pipeline_cache_save(&context->device, &context->cache, context->pipelines.cache);
     return status != VKF_OK ? status : pipelines;
 }
@@ -57,14 +61,14 @@ void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_in
 
 void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage)
 {
-    if (!context || !out_usage)
+    if (!context || !out_usage || vkf__context_is_inherited(context))
         return;
     vkf__memory_usage_get(&context->memory, out_usage);
 }
 
 void vkf_context_reset_memory_peak(vkf_context *context)
 {
-    if (context)
+    if (context && !vkf__context_is_inherited(context))
         vkf__memory_reset_peak(&context->memory);
 }
 

@@ -48,12 +48,12 @@ const char *vkf_dtype_name(vkf_dtype dtype)
 
 void vkf_f32_to_f16(const float *values, uint16_t *out_halves, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; values && out_halves && i < count; i++)
         out_halves[i] = vkf__half_from_float(values[i]);
 }
 
 void vkf_f16_to_f32(const uint16_t *halves, float *out_values, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; halves && out_values && i < count; i++)
         out_values[i] = vkf__float_from_half(halves[i]);
 }

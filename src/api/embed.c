@@ -1,7 +1,33 @@
 // Public entry points of embedders.
+#include <stdio.h>
+
 #include "model/embedder.h"
+#include "model/sentence_modules.h"
 
 #define DEFAULT_BATCH 8
+
+// Elements of an embedding that are given.
+static uint32_t dim_of(const vkf_embedder *embedder, const vkf_embedder_desc *desc)
+{
+    uint32_t dim = embedder->text.model->config.embedding_dim;
+    uint32_t wanted = desc->truncate_dim > 0 ? desc->truncate_dim : embedder->settings.truncate_dim;
+    return wanted > 0 && wanted < dim ? wanted : dim;
+}
+
+static vkf_status load_files(vkf_embedder *embedder, const char *directory)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &embedder->context->host;
+    char *transformer = NULL;
+    VKF_TRY(vkf__transformer_directory(host, directory, &transformer));
+    VKF_TRY(vkf__tokenizer_config_load(host, transformer, &embedder->text.tokenizer, &embedder->tokens));
+    VKF_TRY(vkf__sentence_settings_load(host, directory, &embedder->settings));
+    if (embedder->head)
+        VKF_TRY(vkf__labels_load(host, transformer, &embedder->labels, &embedder->label_count));
+fail:
+    vkf__free(host, transformer);
+    return status;
+}
 
 static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
 {
@@ -20,9 +46,10 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
     if (desc->head && config->head == VKF_HEAD_NONE)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no head, it says nothing of a text",
                          desc->directory);
-    VKF_TRY(vkf__tokenizer_config_load(host, desc->directory, &embedder->text.tokenizer, &embedder->tokens));
-    uint32_t longest = desc->head ? embedder->tokens.max_length : UINT32_MAX;
     embedder->head = desc->head;
+    VKF_TRY(load_files(embedder, desc->directory));
+    uint32_t longest = desc->head ? embedder->tokens.max_length : UINT32_MAX;
+    embedder->dim = dim_of(embedder, desc);
     embedder->max_batch = desc->max_batch > 0 ? desc->max_batch : DEFAULT_BATCH;
     embedder->max_tokens = desc->max_tokens > 0 ? desc->max_tokens : config->truncate_len;
     if (desc->max_tokens == 0 && embedder->max_tokens > longest)
@@ -34,7 +61,7 @@ fail:
     return status;
 }
 
-static vkf_status make_head(vkf_embedder *embedder, const char *directory)
+static vkf_status make_head(vkf_embedder *embedder)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
@@ -43,7 +70,6 @@ static vkf_status make_head(vkf_embedder *embedder, const char *directory)
     if (!embedder->head)
         return VKF_OK;
     VKF_ALLOC(host, embedder->logits, (size_t)embedder->max_batch * rows * config->head_outputs);
-    VKF_TRY(vkf__labels_load(host, directory, &embedder->labels, &embedder->label_count));
 fail:
     return status;
 }
@@ -62,7 +88,7 @@ static vkf_status make_session(vkf_embedder *embedder)
     VKF_ALLOC(host, embedder->ids, tokens);
     VKF_ALLOC(host, embedder->types, tokens);
     VKF_ALLOC(host, embedder->lengths, embedder->max_batch);
-    VKF_ALLOC(host, embedder->embeddings, (size_t)embedder->max_batch * embedder->text.model->config.d_model);
+    VKF_ALLOC(host, embedder->embeddings, (size_t)embedder->max_batch * embedder->text.model->config.embedding_dim);
 fail:
     return status;
 }
@@ -71,13 +97,16 @@ vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *de
 {
     if (!context || !desc || !desc->directory || !out_embedder)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     vkf_embedder *embedder = NULL;
     VKF_ALLOC(&context->host, embedder, 1);
+    vkf__context_hold(context, VKF_MADE_EMBEDDER);
     embedder->context = context;
     VKF_TRY(load(embedder, desc));
     VKF_TRY(make_session(embedder));
-    VKF_TRY(make_head(embedder, desc->directory));
+    VKF_TRY(make_head(embedder));
     *out_embedder = embedder;
     return VKF_OK;
 fail:
@@ -90,7 +119,11 @@ void vkf_embedder_destroy(vkf_embedder **embedder)
     if (!embedder || !*embedder)
         return;
     vkf_embedder *e = *embedder;
-    const vkf__host *host = &e->context->host;
+    vkf_context *context = e->context;
+    const vkf__host *host = &context->host;
+    *embedder = NULL;
+    if (vkf__context_is_inherited(context))
+        return;
     vkf_session_destroy(&e->session);
     vkf__text_model_free(&e->text);
     vkf__free(host, e->ids);
@@ -99,8 +132,9 @@ void vkf_embedder_destroy(vkf_embedder **embedder)
     vkf__free(host, e->embeddings);
     vkf__free(host, e->logits);
     vkf__labels_free(host, e->labels, e->label_count);
+    vkf__sentence_settings_free(host, &e->settings);
     vkf__free(host, e);
-    *embedder = NULL;
+    vkf__context_drop(context, VKF_MADE_EMBEDDER);
 }
 
 void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out_config)
@@ -109,6 +143,22 @@ void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out
         return;
     *out_config = embedder->text.model->config;
     out_config->truncate_len = embedder->max_tokens;
+    out_config->embedding_dim = embedder->dim;
+}
+
+const vkf_embed_prompt *vkf_embedder_prompt(const vkf_embedder *embedder, uint32_t index)
+{
+    return embedder && index < embedder->settings.prompt_count ? &embedder->settings.prompts[index] : NULL;
+}
+
+const vkf_embed_prompt *vkf_embedder_default_prompt(const vkf_embedder *embedder)
+{
+    return embedder ? vkf__embedder_default_prompt(embedder) : NULL;
+}
+
+vkf_similarity vkf_embedder_similarity(const vkf_embedder *embedder)
+{
+    return embedder ? embedder->settings.similarity : VKF_SIMILARITY_COSINE;
 }
 
 vkf_model *vkf_embedder_model(vkf_embedder *embedder)
@@ -154,6 +204,28 @@ void vkf_prediction_free(vkf_prediction *prediction)
     *prediction = (vkf_prediction){0};
 }
 
+// Names what there is.
+static vkf_status fail_prompt(const vkf_embedder *embedder, const char *name)
+{
+    char names[256] = "";
+    const vkf__sentence_settings *settings = &embedder->settings;
+    for (uint32_t i = 0, used = 0; i < settings->prompt_count && used < sizeof names; i++)
+        used += (uint32_t)snprintf(names + used, sizeof names - used, "%s%.60s", i > 0 ? ", " : "",
+                                   settings->prompts[i].name);
+    return vkf__fail(&embedder->context->host, VKF_ERROR_INVALID_ARGUMENT,
+                     "vkf_embedder_run: the model has no prompt \"%.100s\"; it has %s", name, names);
+}
+
+static vkf_status check_prompt(const vkf_embedder *embedder, const vkf_embed_args *args)
+{
+    if (args->prompt && args->prompt_name)
+        return vkf__fail(&embedder->context->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "vkf_embedder_run: prompt and prompt_name are both given");
+    if (args->prompt_name && !vkf__sentence_prompt(&embedder->settings, args->prompt_name))
+        return fail_prompt(embedder, args->prompt_name);
+    return VKF_OK;
+}
+
 static bool texts_given(const vkf_text *texts, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -166,6 +238,9 @@ vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)
 {
     if (!embedder || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(embedder->context, __func__);
+    if (status != VKF_OK)
+        return status;
     const vkf__host *host = &embedder->context->host;
     if (args->count == 0 || !args->texts || (!args->out_embeddings && !args->out_predictions))
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
@@ -179,5 +254,6 @@ vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)
     if (args->out_predictions && !embedder->head)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                          "vkf_embedder_run: out_predictions of an embedder without its head");
-    return vkf__embedder_run(embedder, args);
+    status = check_prompt(embedder, args);
+    return status == VKF_OK ? vkf__embedder_run(embedder, args) : status;
 }

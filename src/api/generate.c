@@ -29,7 +29,9 @@ vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *a
 {
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(session->context, __func__);
+    if (status != VKF_OK)
+        return status;
     vkf_model_kind kind = session->model->config.kind;
     if ((kind != VKF_MODEL_DECODER && kind != VKF_MODEL_SEQ2SEQ) || session->desc.max_target_len < 2)
         return fail_argument(session, "the model does not generate tokens, or max_target_len is below 2");

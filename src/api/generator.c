@@ -34,9 +34,12 @@ vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *
 {
     if (!context || !desc || !desc->directory || !out_generator)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     vkf_generator *generator = NULL;
     VKF_ALLOC(&context->host, generator, 1);
+    vkf__context_hold(context, VKF_MADE_GENERATOR);
     generator->context = context;
     VKF_TRY(load(generator, desc));
     const vkf_session_desc session = {
@@ -60,10 +63,14 @@ void vkf_generator_destroy(vkf_generator **generator)
     if (!generator || !*generator)
         return;
     vkf_generator *g = *generator;
+    vkf_context *context = g->context;
+    *generator = NULL;
+    if (vkf__context_is_inherited(context))
+        return;
     vkf_session_destroy(&g->session);
     vkf__text_model_free(&g->text);
-    vkf__free(&g->context->host, g);
-    *generator = NULL;
+    vkf__free(&context->host, g);
+    vkf__context_drop(context, VKF_MADE_GENERATOR);
 }
 
 void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *out_config)
@@ -106,6 +113,9 @@ vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args 
 {
     if (!generator || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(generator->context, __func__);
+    if (status != VKF_OK)
+        return status;
     if (args->count == 0 || !args->out_continuations || !texts_given(args->prompts, args->count) ||
         !texts_given(args->stops, args->stop_count))
         return vkf__fail(

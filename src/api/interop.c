@@ -6,6 +6,9 @@ vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer)
 {
     if (!layer)
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(layer->context, __func__);
+    if (status != VKF_OK)
+        return status;
     if (command_buffer == VK_NULL_HANDLE)
         return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT,
                          "vkf_layer_record: the command buffer is null");

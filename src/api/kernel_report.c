@@ -153,9 +153,11 @@ fail:
 vkf_status vkf_context_report_kernels(vkf_context *context, const char *name, vkf_kernel_compile which,
                                       vkf_kernel_report_fn visit, void *user)
 {
-    vkf_status status = VKF_OK;
     if (!context || !visit)
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     const report_run run = {
         .context = context, .name = name ? name : "", .compile = which, .visit = visit, .user = user};
     for (uint32_t i = 0; i < vkf__kernel_count; i++) {
@@ -174,10 +176,16 @@ bool vkf_context_takes_capability(const vkf_context *context, uint32_t capabilit
 vkf_status vkf_context_report_shader(vkf_context *context, const vkf_shader_desc *desc, vkf_kernel_report_fn visit,
                                      void *user)
 {
-    vkf_status status = VKF_OK;
     vkf__shader_pipeline pipeline = {0};
     if (!context || !desc || !desc->name || !desc->words || !visit)
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    if ((desc->binding_count > 0 && !desc->bindings) || (desc->spec_count > 0 && !desc->spec))
+        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: %u bindings and %u constants are said, but bindings or spec is NULL", __func__,
+                         desc->binding_count, desc->spec_count);
     vkf_kernel_report report = {
         .kernel = desc->name,
         .config = "",

@@ -77,7 +77,7 @@ static vkf_status describe(const vkf__checker *check, const vkf_attention_desc *
     VKF_TRY(check_dims(check, desc, &d));
     VKF_TRY(vkf__check_sizes(check, &desc->max_sizes, !desc->self_attention));
     VKF_TRY(vkf__check_mask_desc(check, &desc->mask, "mask"));
-    VKF_TRY(vkf__check_factor(check, &desc->params.q_weight, "q_weight"));
+    VKF_TRY(vkf__check_weight_type(check, &desc->params.q_weight, "q_weight"));
     VKF_TRY(vkf__check_attention_weights(check, &desc->params, &d, desc->params.q_weight.dtype));
     vkf__layer_desc layer = {
         .kind = VKF_LAYER_ATTENTION,
@@ -109,8 +109,10 @@ vkf_status vkf_attention_create(vkf_context *context, const vkf_attention_desc *
 {
     if (!context || !desc || !out_layer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_attention_create"};
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {.host = &context->host, .function = "vkf_attention_create", .context = context};
     vkf__layer_desc layer;
     VKF_TRY(describe(&check, desc, &layer));
     VKF_TRY(vkf__layer_create(context, &layer, out_layer));
@@ -122,8 +124,10 @@ vkf_status vkf_attention_plan(vkf_context *context, const vkf_attention_desc *de
 {
     if (!context || !desc || !out_plan)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {&context->host, "vkf_attention_plan", true};
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {&context->host, "vkf_attention_plan", true, context};
     vkf__layer_desc layer;
     VKF_TRY(describe(&check, desc, &layer));
     VKF_TRY(vkf__layer_plan(context, &layer, out_plan));

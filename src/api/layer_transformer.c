@@ -16,7 +16,7 @@ static vkf_status describe_feed_forward(const vkf__checker *check, const vkf_fee
     const uint32_t shape[] = {desc->max_sizes.batch, desc->max_sizes.query_len, desc->d_model};
     VKF_TRY(check_type(check, desc->dtype, desc->activation));
     VKF_TRY(vkf__check_sizes(check, &desc->max_sizes, false));
-    VKF_TRY(vkf__check_factor(check, &desc->params.weight1, "weight1"));
+    VKF_TRY(vkf__check_weight_type(check, &desc->params.weight1, "weight1"));
     VKF_TRY(vkf__check_feed_forward_weights(check, &desc->params, desc->d_model, desc->dim_feedforward,
                                             desc->params.weight1.dtype));
     vkf__layer_desc layer = {
@@ -37,7 +37,7 @@ fail:
 static vkf_status check_weights(const vkf__checker *check, const vkf_transformer_layer_desc *desc, bool decoder)
 {
     vkf_status status = VKF_OK;
-    VKF_TRY(vkf__check_factor(check, &desc->self.q_weight, "q_weight"));
+    VKF_TRY(vkf__check_weight_type(check, &desc->self.q_weight, "q_weight"));
     vkf_dtype dtype = desc->self.q_weight.dtype;
     uint32_t head_dim = desc->d_model / desc->num_heads;
     const vkf__attention_dims dims = {desc->d_model, desc->num_heads, head_dim, head_dim, desc->d_model, desc->d_model};
@@ -108,8 +108,10 @@ static vkf_status create_layer(vkf_context *context, const vkf_transformer_layer
 {
     if (!context || !desc || !out_layer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {&context->host, function, false};
+    vkf_status status = vkf__context_enter(context, function);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {&context->host, function, false, context};
     vkf__layer_desc layer;
     VKF_TRY(describe_layer(&check, desc, decoder, &layer));
     VKF_TRY(vkf__layer_create(context, &layer, out_layer));
@@ -122,8 +124,10 @@ static vkf_status plan_layer(vkf_context *context, const vkf_transformer_layer_d
 {
     if (!context || !desc || !out_plan)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {&context->host, function, true};
+    vkf_status status = vkf__context_enter(context, function);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {&context->host, function, true, context};
     vkf__layer_desc layer;
     VKF_TRY(describe_layer(&check, desc, decoder, &layer));
     VKF_TRY(vkf__layer_plan(context, &layer, out_plan));
@@ -157,8 +161,10 @@ vkf_status vkf_feed_forward_create(vkf_context *context, const vkf_feed_forward_
 {
     if (!context || !desc || !out_layer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {&context->host, "vkf_feed_forward_create", false};
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {&context->host, "vkf_feed_forward_create", false, context};
     vkf__layer_desc layer;
     VKF_TRY(describe_feed_forward(&check, desc, &layer));
     VKF_TRY(vkf__layer_create(context, &layer, out_layer));
@@ -170,8 +176,10 @@ vkf_status vkf_feed_forward_plan(vkf_context *context, const vkf_feed_forward_de
 {
     if (!context || !desc || !out_plan)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {&context->host, "vkf_feed_forward_plan", true};
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {&context->host, "vkf_feed_forward_plan", true, context};
     vkf__layer_desc layer;
     VKF_TRY(describe_feed_forward(&check, desc, &layer));
     VKF_TRY(vkf__layer_plan(context, &layer, out_plan));

@@ -41,7 +41,7 @@ static vkf_status run_copy(vkf_context *context, const char *function, const vkf
 {
     vkf_status status = VKF_OK;
     uint64_t x_count = 0, out_count = 0;
-    const vkf__checker check = {.host = &context->host, .function = function};
+    const vkf__checker check = {.host = &context->host, .function = function, .context = context};
     VKF_TRY(check_vectors(&check, x, "x"));
     VKF_TRY(check_vectors(&check, out, "out"));
     (void)vkf_tensor_count(x, &x_count);
@@ -65,6 +65,9 @@ vkf_status vkf_measure_copy(vkf_context *context, const vkf_tensor *x, const vkf
 {
     if (!context || !x || !out)
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     return run_copy(context, __func__, x, out, false);
 }
 
@@ -72,6 +75,9 @@ vkf_status vkf_measure_read(vkf_context *context, const vkf_tensor *x, const vkf
 {
     if (!context || !x || !out)
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     return run_copy(context, __func__, x, out, true);
 }
 
@@ -84,9 +90,11 @@ vkf_status vkf_measure_fma(vkf_context *context, const vkf_measure_fma_desc *des
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     uint64_t count = 0;
-    const vkf__checker check = {.host = &context->host, .function = __func__};
+    const vkf__checker check = {.host = &context->host, .function = __func__, .context = context};
     VKF_TRY(vkf__check_tensor(&check, &desc->out, "out"));
     (void)vkf_tensor_count(&desc->out, &count);
     if (desc->out.dtype != VKF_DTYPE_F32 || desc->rounds == 0 || desc->rounds > VKF_MEASURE_FMA_MAX_ROUNDS ||
@@ -253,7 +261,9 @@ vkf_status vkf_measure_roofs(vkf_context *context, vkf_progress_fn progress, voi
 {
     if (!context || !out_roofs)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     vkf_device_info info;
     vkf_context_device_info(context, &info);
     series s = {.context = context, .progress = progress, .user = user};

@@ -21,7 +21,10 @@ vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc, vkf_
 {
     if (!context || !desc || !out_model)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = check_desc(context, desc, "vkf_model_load");
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    status = check_desc(context, desc, "vkf_model_load");
     return status != VKF_OK ? status : vkf__model_load(context, desc, out_model);
 }
 
@@ -29,7 +32,10 @@ vkf_status vkf_model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_
 {
     if (!context || !desc || !out_plan)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = check_desc(context, desc, "vkf_model_plan");
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    status = check_desc(context, desc, "vkf_model_plan");
     return status != VKF_OK ? status : vkf__model_plan(context, desc, out_plan);
 }
 
@@ -38,7 +44,9 @@ vkf_status vkf_model_plan_session(vkf_context *context, const vkf_model_desc *de
 {
     if (!context || !desc || !session || !out_plan)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     vkf_model *shape = NULL;
     VKF_TRY(check_desc(context, desc, "vkf_model_plan_session"));
     VKF_TRY(vkf__model_shape(context, desc, &shape));

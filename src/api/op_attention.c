@@ -85,8 +85,11 @@ vkf_status vkf_scaled_dot_product_attention(vkf_context *context, const vkf_sdpa
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_scaled_dot_product_attention"};
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {
+        .host = &context->host, .function = "vkf_scaled_dot_product_attention", .context = context};
     attention_shape shape = {0};
     vkf__mask_strides strides;
     VKF_TRY(check_tensors(&check, desc, &shape));

@@ -176,10 +176,12 @@ vkf_status vkf_pack_weight(vkf_context *context, const vkf_tensor *weight, const
 {
     if (!context || !weight || !out_packed)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     uint64_t bytes = 0;
     vkf_tensor packed = {0};
-    const vkf__checker check = {.host = &context->host, .function = "vkf_pack_weight"};
+    const vkf__checker check = {.host = &context->host, .function = "vkf_pack_weight", .context = context};
     VKF_TRY(vkf__check_factor(&check, weight, "weight"));
     packed = (vkf_tensor){
         .dtype = weight->dtype,
@@ -211,8 +213,10 @@ vkf_status vkf_gemm(vkf_context *context, const vkf_gemm_desc *desc)
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_gemm"};
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {.host = &context->host, .function = "vkf_gemm", .context = context};
     gemm_job job = {.desc = desc};
     VKF_TRY(check_gemm(&check, desc, &job.shape));
     VKF_TRY(vkf__run_once(context, "gemm", emit_gemm, &job));

@@ -13,8 +13,10 @@ static vkf_status permute(vkf_context *context, const char *function, const vkf_
 {
     if (!context || !x || !out)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {.host = &context->host, .function = function};
+    vkf_status status = vkf__context_enter(context, function);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {.host = &context->host, .function = function, .context = context};
     VKF_TRY(vkf__check_float(&check, x, "x"));
     if (x->rank != 4)
         return vkf__fail(check.host, VKF_ERROR_INVALID_ARGUMENT, "%s: x must be of rank 4", function);
@@ -54,9 +56,11 @@ vkf_status vkf_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor 
 {
     if (!context || !x || !out)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     uint64_t count = 0, out_count = 0;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_copy"};
+    const vkf__checker check = {.host = &context->host, .function = "vkf_copy", .context = context};
     VKF_TRY(vkf__check_float(&check, x, "x"));
     VKF_TRY(vkf__check_float(&check, out, "out"));
     VKF_TRY(vkf__check_apart(&check, out, x, "x"));

@@ -32,9 +32,11 @@ vkf_status vkf_layer_norm(vkf_context *context, const vkf_layer_norm_desc *desc)
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     uint64_t count = 0;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_layer_norm"};
+    const vkf__checker check = {.host = &context->host, .function = "vkf_layer_norm", .context = context};
     VKF_TRY(vkf__check_float(&check, &desc->x, "x"));
     uint32_t dim = desc->x.shape[desc->x.rank - 1];
     VKF_TRY(check_layer_norm(&check, desc, dim));

@@ -17,8 +17,10 @@ vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc)
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_softmax"};
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {.host = &context->host, .function = "vkf_softmax", .context = context};
     VKF_TRY(vkf__check_float(&check, &desc->x, "x"));
     VKF_TRY(vkf__check_shape(&check, &desc->out, "out", desc->x.dtype, desc->x.rank, desc->x.shape));
     if (!vkf__same_tensor(&desc->x, &desc->out))

@@ -39,8 +39,10 @@ vkf_status vkf_embed(vkf_context *context, const vkf_embed_desc *desc)
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_embed"};
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {.host = &context->host, .function = "vkf_embed", .context = context};
     VKF_TRY(check_embed(&check, desc));
     const vkf__embed_args args = {
         .label = "embed",
@@ -63,7 +65,7 @@ fail:
 
 void vkf_sinusoidal_positions(uint32_t len, uint32_t dim, float *out_values)
 {
-    for (uint32_t p = 0; p < len; p++) {
+    for (uint32_t p = 0; out_values && p < len; p++) {
         for (uint32_t i = 0; i < dim; i++) {
             double angle = (double)p * exp((double)(i / 2 * 2) * (-log(10000.0) / (double)dim));
             out_values[(size_t)p * dim + i] = (float)(i % 2 == 0 ? sin(angle) : cos(angle));
@@ -80,9 +82,11 @@ vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tenso
 {
     if (!context || !x || !out)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     uint64_t count = 0;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_argmax"};
+    const vkf__checker check = {.host = &context->host, .function = "vkf_argmax", .context = context};
     VKF_TRY(vkf__check_float(&check, x, "x"));
     // A vector gives one index.
     const uint32_t one = 1;
@@ -115,9 +119,11 @@ vkf_status vkf_additive_scores(vkf_context *context, const vkf_additive_scores_d
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     const vkf_tensor *q = &desc->query, *k = &desc->key;
-    const vkf__checker check = {.host = &context->host, .function = "vkf_additive_scores"};
+    const vkf__checker check = {.host = &context->host, .function = "vkf_additive_scores", .context = context};
     VKF_TRY(vkf__check_float(&check, q, "query"));
     if (q->rank != 3)
         return vkf__fail(check.host, VKF_ERROR_INVALID_ARGUMENT, "%s: query must be of rank 3", check.function);

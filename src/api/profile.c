@@ -6,6 +6,9 @@ vkf_status vkf_context_set_profiler(vkf_context *context, const vkf_profiler *pr
 {
     if (!context)
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     context->profiler = profiler ? *profiler : (vkf_profiler){0};
     return VKF_OK;
 }
@@ -22,6 +25,9 @@ vkf_status vkf_context_set_probe(vkf_context *context, vkf_probe_fn probe, void 
 {
     if (!context)
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     context->probe = probe;
     context->probe_user = user;
     return VKF_OK;

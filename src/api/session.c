@@ -66,7 +66,8 @@ static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc 
             .max_prompt_len = 1,
             .max_beams = full.max_beams,
             .max_logit_rows = desc->max_logit_rows > 0 ? 1 : 0,
-            .source_mask = {.key_kind = VKF_MASK_LENGTHS},
+            .source_mask = {.key_kind = VKF_MASK_LENGTHS,
+                            .causal = model->config.causal ? VKF_CAUSAL_TOP_LEFT : VKF_CAUSAL_NONE},
             .attention_weights = desc->attention_weights,
         };
     }
@@ -146,8 +147,10 @@ vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc, vk
 {
     if (!model || !desc || !out_session)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {&model->context->host, "vkf_session_create", false};
+    vkf_status status = vkf__context_enter(model->context, __func__);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {&model->context->host, "vkf_session_create", false, model->context};
     const vkf_session_desc full = complete(model, desc);
     VKF_TRY(check_desc(&check, model, &full));
     VKF_TRY(vkf__session_create(model, &full, out_session));
@@ -159,8 +162,10 @@ vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_
 {
     if (!model || !desc || !out_plan)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
-    const vkf__checker check = {&model->context->host, "vkf_session_plan", false};
+    vkf_status status = vkf__context_enter(model->context, __func__);
+    if (status != VKF_OK)
+        return status;
+    const vkf__checker check = {&model->context->host, "vkf_session_plan", false, model->context};
     const vkf_session_desc full = complete(model, desc);
     VKF_TRY(check_desc(&check, model, &full));
     VKF_TRY(vkf__session_plan(model, &full, out_plan));
@@ -184,10 +189,10 @@ static vkf_status check_source_sizes(const vkf_session *session, const char *fun
     return VKF_OK;
 }
 
-static vkf_status check_ids(const vkf_session *session, const char *function, const int32_t *ids, uint64_t count,
-                            uint32_t vocab)
+static vkf_status check_ids(const vkf_session *session, const char *function, const int32_t *ids, uint64_t first,
+                            uint64_t count, uint32_t vocab)
 {
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = first; i < first + count; i++) {
         if (ids[i] < 0 || (uint32_t)ids[i] >= vocab)
             return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT,
                              "%s: token id %d at place %llu is outside the vocabulary of %u", function, ids[i],
@@ -212,23 +217,37 @@ static vkf_status check_lengths(const vkf_session *session, const char *function
     return VKF_OK;
 }
 
+// Padding may be anything: the device looks up no row that is not there, and nobody looks at what comes of it.
+static vkf_status check_row(const vkf_session *session, const char *function, const vkf_encode_args *args, uint32_t row)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
+    uint64_t first = (uint64_t)row * args->source_len;
+    uint32_t length = (uint32_t)args->source_lengths[row];
+    VKF_TRY(check_ids(session, function, args->source_ids, first, length, config->source_vocab));
+    for (uint64_t i = first; args->source_types && i < first + length; i++) {
+        if (args->source_types[i] < 0 || (uint32_t)args->source_types[i] >= config->token_types)
+            return fail_argument(session, function, "a token type is outside the model's");
+    }
+fail:
+    return status;
+}
+
 static vkf_status check_tokens(const vkf_session *session, const char *function, const vkf_encode_args *args)
 {
     vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
-    uint64_t count = (uint64_t)args->batch * args->source_len;
     if (!args->source_ids || (pools(session) && !args->source_lengths))
         return fail_argument(session, function, "source_ids, or an encoder's source_lengths, is NULL");
-    VKF_TRY(check_ids(session, function, args->source_ids, count, config->source_vocab));
+    if (args->source_lengths)
+        VKF_TRY(check_lengths(session, function, args));
     if (!pools(session))
-        return VKF_OK;
-    VKF_TRY(check_lengths(session, function, args));
+        return check_ids(session, function, args->source_ids, 0, (uint64_t)args->batch * args->source_len,
+                         config->source_vocab);
     if (args->source_types && config->token_types == 0)
         return fail_argument(session, function, "source_types are given, but the model has none");
-    for (uint64_t i = 0; args->source_types && i < count; i++) {
-        if (args->source_types[i] < 0 || (uint32_t)args->source_types[i] >= config->token_types)
-            return fail_argument(session, function, "a token type is outside the model's");
-    }
+    for (uint32_t row = 0; row < args->batch; row++)
+        VKF_TRY(check_row(session, function, args, row));
 fail:
     return status;
 }
@@ -237,7 +256,9 @@ vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
 {
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(session->context, __func__);
+    if (status != VKF_OK)
+        return status;
     if (generates(session))
         return fail_argument(session, __func__, "the model has no encoder");
     VKF_TRY(check_source_sizes(session, __func__, args->batch, args->source_len));
@@ -251,7 +272,7 @@ vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
     } else if (!args->source || !masks_given(&session->desc.source_mask, args->source_mask, args->source_key_mask)) {
         return fail_argument(session, __func__, "source, or a mask that the session was made for, is NULL");
     }
-    VKF_TRY(vkf__session_encode(session, args));
+    VKF_TRY(vkf__session_encode_numbers(session, args));
 fail:
     return status;
 }
@@ -277,8 +298,14 @@ static vkf_status check_decode_tokens(const vkf_session *session, const vkf_deco
                              "%s: target_starts[%u] is %u, expected 0 to %u%s", function, b, args->target_starts[b],
                              most, desc->max_batch > 1 ? "" : " in a session for one row");
     }
-    return check_ids(session, function, args->target_ids, (uint64_t)args->batch * args->target_len,
-                     session->model->config.target_vocab);
+    for (uint32_t b = 0; b < args->batch; b++) {
+        uint32_t start = args->target_starts ? args->target_starts[b] : 0;
+        vkf_status status = check_ids(session, function, args->target_ids, (uint64_t)b * args->target_len + start,
+                                      args->target_len - start, session->model->config.target_vocab);
+        if (status != VKF_OK)
+            return status;
+    }
+    return VKF_OK;
 }
 
 static vkf_status check_decode(const vkf_session *session, const vkf_decode_args *args, const char *function)
@@ -307,7 +334,7 @@ static vkf_status check_decode(const vkf_session *session, const vkf_decode_args
         return VKF_OK;
     if (!args->target_ids)
         return fail_argument(session, function, "target_ids is NULL");
-    return check_ids(session, function, args->target_ids, (uint64_t)session->sizes.batch * args->target_len,
+    return check_ids(session, function, args->target_ids, 0, (uint64_t)session->sizes.batch * args->target_len,
                      session->model->config.target_vocab);
 }
 
@@ -315,7 +342,9 @@ vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args)
 {
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(session->context, __func__);
+    if (status != VKF_OK)
+        return status;
     if (generates(session)) {
         VKF_TRY(check_decode_tokens(session, args, __func__));
         return vkf__session_decode_tokens(session, args);
@@ -330,7 +359,9 @@ vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args)
 {
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(session->context, __func__);
+    if (status != VKF_OK)
+        return status;
     if (!seq2seq(session) || session->group_begin[VKF_STAGES_STEP] == session->group_begin[VKF_STAGES_STEP + 1])
         return fail_argument(session, __func__,
                              "the model does not generate tokens from a source, or max_target_len is below 2");
@@ -341,7 +372,7 @@ vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args)
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
                          "%s: max_len %u beyond the session's max_target_len %u", __func__, args->max_len,
                          session->desc.max_target_len);
-    VKF_TRY(check_ids(session, __func__, args->source_ids, (uint64_t)args->batch * args->source_len,
+    VKF_TRY(check_ids(session, __func__, args->source_ids, 0, (uint64_t)args->batch * args->source_len,
                       session->model->config.source_vocab));
     VKF_TRY(vkf__session_greedy(session, args));
 fail:
@@ -379,7 +410,9 @@ vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count, vkf_
 {
     if (!session || !inout_count)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(session->context, __func__);
+    if (status != VKF_OK)
+        return status;
     if (session->last_group < 0)
         return fail_argument(session, __func__, "no run to time");
     size_t begin = session->group_begin[session->last_group], end = session->group_begin[session->last_group + 1];

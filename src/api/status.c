@@ -1,5 +1,10 @@
 #include <vkformer/status.h>
 
+uint32_t vkf_version(void)
+{
+    return VKF_VERSION;
+}
+
 const char *vkf_status_text(vkf_status status)
 {
     switch (status) {

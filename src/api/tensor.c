@@ -8,17 +8,35 @@
 
 vkf_status vkf_buffer_create(vkf_context *context, uint64_t size_bytes, const char *name, vkf_buffer **out_buffer)
 {
-    vkf_status status = VKF_OK;
     vkf_buffer *buffer = NULL;
     if (!context || !out_buffer)
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, size_bytes, name ? name : "buffer", &buffer));
     VKF_TRY(vkf__buffer_clear(buffer));
+    vkf__context_hold(context, VKF_MADE_BUFFER);
+    buffer->context = context;
     *out_buffer = buffer;
     return VKF_OK;
 fail:
-    vkf_buffer_destroy(&buffer);
+    vkf__buffer_destroy(&buffer);
     return status;
+}
+
+void vkf_buffer_destroy(vkf_buffer **buffer)
+{
+    if (!buffer || !*buffer)
+        return;
+    vkf_buffer *gone = *buffer;
+    vkf_context *context = gone->context;
+    *buffer = NULL;
+    if (vkf__device_is_inherited(gone->transfer->memory->device))
+        return;
+    vkf__buffer_destroy(&gone);
+    if (context)
+        vkf__context_drop(context, VKF_MADE_BUFFER);
 }
 
 bool vkf_tensor_count(const vkf_tensor *tensor, uint64_t *out_count)
@@ -37,7 +55,7 @@ bool vkf_tensor_count(const vkf_tensor *tensor, uint64_t *out_count)
 bool vkf_tensor_bytes(const vkf_tensor *tensor, uint64_t *out_bytes)
 {
     uint64_t count = 0, bytes = 0;
-    if (!vkf_tensor_count(tensor, &count) || vkf_dtype_block_bytes(tensor->dtype) == 0)
+    if (!out_bytes || !vkf_tensor_count(tensor, &count) || vkf_dtype_block_bytes(tensor->dtype) == 0)
         return false;
     if (vkf__is_blocks(tensor->dtype) &&
         (tensor->layout != VKF_LAYOUT_PANELS || tensor->shape[1] % vkf_dtype_block_elements(tensor->dtype) != 0))
@@ -60,6 +78,9 @@ vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t ran
 {
     if (!context || !out_tensor || (rank > 0 && !shape))
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     vkf_tensor tensor = {.dtype = dtype, .rank = rank};
     if (rank == 0 || rank > VKF_MAX_RANK || vkf_dtype_size(dtype) == 0)
         return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "vkf_tensor_create: rank %u, dtype %d", rank,
@@ -69,7 +90,7 @@ vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t ran
     uint64_t size = 0;
     if (!vkf_tensor_count(&tensor, &size) || !vkf__mul_u64(size, vkf_dtype_size(dtype), &size))
         return vkf__fail(&context->host, VKF_ERROR_TOO_LARGE, "vkf_tensor_create: the shape overflows");
-    vkf_status status = vkf_buffer_create(context, size, name, &tensor.buffer);
+    status = vkf_buffer_create(context, size, name, &tensor.buffer);
     if (status == VKF_OK)
         *out_tensor = tensor;
     return status;
@@ -83,25 +104,29 @@ void vkf_tensor_destroy(vkf_tensor *tensor)
     *tensor = (vkf_tensor){0};
 }
 
-static vkf_status check_size(const vkf_tensor *tensor, uint64_t size_bytes)
+static vkf_status check_transfer(const vkf_tensor *tensor, uint64_t size_bytes, const char *function)
 {
     uint64_t bytes = 0;
     if (!tensor || !tensor->buffer)
         return VKF_ERROR_INVALID_ARGUMENT;
+    const vkf__device *device = tensor->buffer->transfer->memory->device;
+    vkf_status status = vkf__device_check_process(device, function);
+    if (status != VKF_OK)
+        return status;
     if (tensor->layout != VKF_LAYOUT_ROWS || !vkf_tensor_bytes(tensor, &bytes) || bytes != size_bytes)
-        return vkf__fail(tensor->buffer->transfer->memory->device->host, VKF_ERROR_INVALID_ARGUMENT,
+        return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT,
                          "tensor transfer: the size given is not the tensor's, or it does not lie in rows");
     return VKF_OK;
 }
 
 vkf_status vkf_tensor_write(const vkf_tensor *tensor, const void *data, uint64_t size_bytes)
 {
-    vkf_status status = check_size(tensor, size_bytes);
+    vkf_status status = check_transfer(tensor, size_bytes, __func__);
     return status != VKF_OK ? status : vkf_buffer_write(tensor->buffer, tensor->offset_bytes, data, size_bytes);
 }
 
 vkf_status vkf_tensor_read(const vkf_tensor *tensor, void *out_data, uint64_t size_bytes)
 {
-    vkf_status status = check_size(tensor, size_bytes);
+    vkf_status status = check_transfer(tensor, size_bytes, __func__);
     return status != VKF_OK ? status : vkf_buffer_read(tensor->buffer, tensor->offset_bytes, out_data, size_bytes);
 }

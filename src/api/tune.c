@@ -82,8 +82,10 @@ vkf_status vkf_tune(vkf_context *context, const vkf_tune_problem *problems, uint
     static const vkf_tune_options defaults = {0};
     if (!context || (count > 0 && !problems))
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     tune_run run = {.options = options ? options : &defaults, .total = count};
-    vkf_status status = VKF_OK;
     for (uint32_t i = 0; i < count; i++)
         VKF_TRY(check(context, &problems[i]));
     for (uint32_t i = 0; out_results && i < count; i++)
@@ -141,7 +143,9 @@ vkf_status vkf_tune_explain(vkf_context *context, const vkf_tune_problem *proble
 {
     if (!context || !problem || !visit)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     VKF_TRY(check(context, problem));
     bool blocks = problem->kind == VKF_TUNE_LINEAR && vkf__is_blocks(problem->weight);
     if (!blocks)

@@ -9,7 +9,7 @@
 #include "kernel/context.h"
 
 struct vkf_vocabulary {
-    const vkf__host *host; // of the context
+    vkf_context *context;
     vkf__token_tables tables;
 };
 
@@ -17,13 +17,16 @@ vkf_status vkf_vocabulary_load(vkf_context *context, const char *directory, vkf_
 {
     if (!context || !directory || !out_vocabulary)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     vkf_vocabulary *vocabulary = NULL;
     char *path = NULL;
     VKF_TRY(vkf__path_join(&context->host, directory, "vocabulary.json", &path));
     VKF_ALLOC(&context->host, vocabulary, 1);
-    vocabulary->host = &context->host;
+    vocabulary->context = context;
     VKF_TRY(vkf__token_tables_load(&context->host, path, &vocabulary->tables));
+    vkf__context_hold(context, VKF_MADE_VOCABULARY);
     *out_vocabulary = vocabulary;
     vocabulary = NULL;
 fail:
@@ -36,9 +39,12 @@ void vkf_vocabulary_destroy(vkf_vocabulary **vocabulary)
 {
     if (!vocabulary || !*vocabulary)
         return;
-    const vkf__host *host = (*vocabulary)->host;
-    vkf__token_tables_free(&(*vocabulary)->tables);
-    vkf__free(host, *vocabulary);
+    vkf_context *context = (*vocabulary)->context;
+    if (!vkf__context_is_inherited(context)) {
+        vkf__token_tables_free(&(*vocabulary)->tables);
+        vkf__free(&context->host, *vocabulary);
+        vkf__context_drop(context, VKF_MADE_VOCABULARY);
+    }
     *vocabulary = NULL;
 }
 

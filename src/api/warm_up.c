@@ -134,9 +134,11 @@ fail:
 
 vkf_status vkf_context_create_pipelines(vkf_context *context, vkf_progress_fn progress, void *user)
 {
-    vkf_status status = VKF_OK;
     if (!context)
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
     warm_up warm = {.context = context, .progress = progress, .user = user, .counting = true};
     VKF_TRY(warm_all(&warm));
     warm.counting = false;

@@ -88,6 +88,11 @@ void *vkf__alloc(const vkf__host *host, size_t count, size_t size_bytes)
     return memory;
 }
 
+void *vkf__alloc_array(const vkf__host *host, size_t count, size_t size_bytes)
+{
+    return vkf__alloc(host, count > 0 ? count : 1, size_bytes);
+}
+
 void vkf__free(const vkf__host *host, void *memory)
 {
     if (memory)

@@ -30,6 +30,8 @@ vkf_status vkf__fail(const vkf__host *host, vkf_status status, const char *forma
 
 // Zero-filled memory, or NULL when it is exhausted, count is 0 or count * size overflows. No message.
 void *vkf__alloc(const vkf__host *host, size_t count, size_t size_bytes);
+// The same, but of count 0 memory for one element: an empty array is no failure.
+void *vkf__alloc_array(const vkf__host *host, size_t count, size_t size_bytes);
 void vkf__free(const vkf__host *host, void *memory);
 
 // A copy of a string; NULL when memory is exhausted.
@@ -51,10 +53,10 @@ VKF_MUST_CHECK vkf_status vkf__grow(const vkf__host *host, void **array, size_t 
 // OUT_OF_HOST_MEMORY, with a message.
 vkf_status vkf__no_memory(const vkf__host *host, const char *function, size_t count, size_t size_bytes);
 
-// Allocates into a pointer or goes to fail with a message that names what was wanted.
+// Allocates into a pointer, never NULL, or goes to fail with a message that names what was wanted.
 #define VKF_ALLOC(host, pointer, count)                                                    \
     do {                                                                                   \
-        (pointer) = vkf__alloc((host), (count), sizeof *(pointer));                        \
+        (pointer) = vkf__alloc_array((host), (count), sizeof *(pointer));                  \
         if (!(pointer)) {                                                                  \
             status = vkf__no_memory((host), __func__, (size_t)(count), sizeof *(pointer)); \
             goto fail;                                                                     \

@@ -2,16 +2,15 @@
 
 #include <string.h>
 
-#include "io/file_map.h"
+#include "io/directory.h"
+#include "io/file.h"
 #include "io/json_file.h"
 #include "io/path.h"
-
-#define INDEX_NAME "model.safetensors.index.json"
 
 struct vkf__checkpoint {
     vkf__host host;
     char *path; // as vkf__checkpoint_path() gives it
-    vkf__safetensors **files;
+    vkf__tensor_file **files;
     size_t file_count;
 };
 
@@ -39,7 +38,7 @@ static vkf_status open_single(const vkf__host *host, char *path, vkf__checkpoint
     vkf_status status = VKF_OK;
     vkf__checkpoint *checkpoint = NULL;
     VKF_TRY(make(host, path, 1, &checkpoint));
-    VKF_TRY(vkf__safetensors_open(host, checkpoint->path, &checkpoint->files[0]));
+    VKF_TRY(vkf__tensor_file_open(host, checkpoint->path, &checkpoint->files[0]));
     checkpoint->file_count = 1;
     *out_checkpoint = checkpoint;
     return VKF_OK;
@@ -66,17 +65,17 @@ static const char *name_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static vkf__safetensors *find_file(const vkf__checkpoint *checkpoint, const char *name)
+static const vkf__tensor_file *find_file(const vkf__checkpoint *checkpoint, const char *name)
 {
     for (size_t i = 0; i < checkpoint->file_count; i++)
-        if (strcmp(name_of(vkf__safetensors_path(checkpoint->files[i])), name) == 0)
+        if (strcmp(name_of(vkf__tensor_file_path(checkpoint->files[i])), name) == 0)
             return checkpoint->files[i];
     return NULL;
 }
 
 // The file that an entry of the index names, opened when it is the first of its entries.
 static vkf_status open_listed(vkf__checkpoint *checkpoint, const char *directory, const char *name,
-                              vkf__safetensors **out_file)
+                              const vkf__tensor_file **out_file)
 {
     vkf_status status = VKF_OK;
     char *path = NULL;
@@ -87,8 +86,8 @@ static vkf_status open_listed(vkf__checkpoint *checkpoint, const char *directory
         return vkf__fail(&checkpoint->host, VKF_ERROR_FORMAT, "%s: \"%s\" is outside of the directory",
                          checkpoint->path, name);
     VKF_TRY(vkf__path_join(&checkpoint->host, directory, name, &path));
-    VKF_TRY(vkf__safetensors_open(&checkpoint->host, path, out_file));
-    checkpoint->files[checkpoint->file_count++] = *out_file;
+    VKF_TRY(vkf__tensor_file_open(&checkpoint->host, path, &checkpoint->files[checkpoint->file_count]));
+    *out_file = checkpoint->files[checkpoint->file_count++];
 fail:
     vkf__free(&checkpoint->host, path);
     return status;
@@ -101,14 +100,14 @@ static vkf_status open_all(vkf__checkpoint *checkpoint, const char *directory, j
     json_t *value = NULL;
     json_object_foreach(map, tensor, value)
     {
-        vkf__safetensors *file = NULL;
+        const vkf__tensor_file *file = NULL;
         if (!json_is_string(value))
             return vkf__fail(&checkpoint->host, VKF_ERROR_FORMAT, "%s: weight_map's \"%s\" is no string",
                              checkpoint->path, tensor);
         VKF_TRY(open_listed(checkpoint, directory, json_string_value(value), &file));
-        if (!vkf__safetensors_find(file, tensor))
+        if (!vkf__tensor_file_find(file, tensor))
             return vkf__fail(&checkpoint->host, VKF_ERROR_FORMAT, "%s: tensor %s is missing, which %s places there",
-                             vkf__safetensors_path(file), tensor, checkpoint->path);
+                             vkf__tensor_file_path(file), tensor, checkpoint->path);
     }
 fail:
     return status;
@@ -138,20 +137,36 @@ fail:
     return status;
 }
 
+// What a directory may have, the best first.
+static const struct {
+    const char *name;
+    bool index;
+} candidates[] = {
+    {"model.safetensors", false},
+    {"model.safetensors.index.json", true},
+    {"pytorch_model.bin", false},
+    {"pytorch_model.bin.index.json", true},
+};
+
 vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory, vkf__checkpoint **out_checkpoint)
 {
     vkf_status status = VKF_OK;
-    char *single = NULL, *index = NULL;
-    VKF_TRY(vkf__path_join(host, directory, "model.safetensors", &single));
-    VKF_TRY(vkf__path_join(host, directory, INDEX_NAME, &index));
-    if (!vkf__file_exists(single) && vkf__file_exists(index)) {
-        vkf__free(host, single);
-        return open_index(host, directory, index, out_checkpoint);
+    char *path = NULL;
+    VKF_TRY(vkf__directory_check(host, directory));
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
+        VKF_TRY(vkf__path_join(host, directory, candidates[i].name, &path));
+        if (!vkf__file_exists(path)) {
+            vkf__free(host, path);
+            path = NULL;
+            continue;
+        }
+        return candidates[i].index ? open_index(host, directory, path, out_checkpoint)
+                                   : open_single(host, path, out_checkpoint);
     }
-    vkf__free(host, index);
-    return open_single(host, single, out_checkpoint);
+    status = vkf__fail(host, VKF_ERROR_FILE,
+                       "%s: no weights in it: neither model.safetensors nor pytorch_model.bin, nor an index of either",
+                       directory);
 fail:
-    vkf__free(host, single);
     return status;
 }
 
@@ -161,7 +176,7 @@ void vkf__checkpoint_close(vkf__checkpoint **checkpoint)
         return;
     vkf__host host = (*checkpoint)->host;
     for (size_t i = 0; i < (*checkpoint)->file_count; i++)
-        vkf__safetensors_close(&(*checkpoint)->files[i]);
+        vkf__tensor_file_close(&(*checkpoint)->files[i]);
     vkf__free(&host, (*checkpoint)->files);
     vkf__free(&host, (*checkpoint)->path);
     vkf__free(&host, *checkpoint);
@@ -172,16 +187,16 @@ size_t vkf__checkpoint_count(const vkf__checkpoint *checkpoint)
 {
     size_t count = 0;
     for (size_t i = 0; i < checkpoint->file_count; i++)
-        count += vkf__safetensors_count(checkpoint->files[i]);
+        count += vkf__tensor_file_count(checkpoint->files[i]);
     return count;
 }
 
 const vkf__stored_tensor *vkf__checkpoint_at(const vkf__checkpoint *checkpoint, size_t index)
 {
     for (size_t i = 0; i < checkpoint->file_count; i++) {
-        size_t count = vkf__safetensors_count(checkpoint->files[i]);
+        size_t count = vkf__tensor_file_count(checkpoint->files[i]);
         if (index < count)
-            return vkf__safetensors_at(checkpoint->files[i], index);
+            return vkf__tensor_file_at(checkpoint->files[i], index);
         index -= count;
     }
     return NULL;
@@ -190,7 +205,7 @@ const vkf__stored_tensor *vkf__checkpoint_at(const vkf__checkpoint *checkpoint, 
 const vkf__stored_tensor *vkf__checkpoint_find(const vkf__checkpoint *checkpoint, const char *name)
 {
     for (size_t i = 0; i < checkpoint->file_count; i++) {
-        const vkf__stored_tensor *tensor = vkf__safetensors_find(checkpoint->files[i], name);
+        const vkf__stored_tensor *tensor = vkf__tensor_file_find(checkpoint->files[i], name);
         if (tensor)
             return tensor;
     }
@@ -214,7 +229,15 @@ const char *vkf__checkpoint_path(const vkf__checkpoint *checkpoint)
 const char *vkf__checkpoint_path_of(const vkf__checkpoint *checkpoint, const vkf__stored_tensor *tensor)
 {
     for (size_t i = 0; i < checkpoint->file_count; i++)
-        if (vkf__safetensors_find(checkpoint->files[i], tensor->name) == tensor)
-            return vkf__safetensors_path(checkpoint->files[i]);
+        if (vkf__tensor_file_find(checkpoint->files[i], tensor->name) == tensor)
+            return vkf__tensor_file_path(checkpoint->files[i]);
     return checkpoint->path;
+}
+
+vkf_status vkf__checkpoint_check_unchanged(const vkf__checkpoint *checkpoint)
+{
+    vkf_status status = VKF_OK;
+    for (size_t i = 0; i < checkpoint->file_count && status == VKF_OK; i++)
+        status = vkf__tensor_file_check_unchanged(checkpoint->files[i]);
+    return status;
 }

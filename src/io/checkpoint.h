@@ -1,17 +1,18 @@
-// The weights of a model: one safetensors file, or several with an index, as transformers cuts large ones.
+// The weights of a model: one file, or several with an index, as transformers cuts large ones; in safetensors or, in older
+// repositories, in what torch.save() writes.
 #ifndef VKF_IO_CHECKPOINT_H
 #define VKF_IO_CHECKPOINT_H
 
-#include "io/safetensors.h"
+#include "io/tensor_file.h"
 
 typedef struct vkf__checkpoint vkf__checkpoint;
 
-// One file. Statuses as vkf__safetensors_open().
+// One file. Statuses as vkf__tensor_file_open().
 VKF_MUST_CHECK vkf_status vkf__checkpoint_open_file(const vkf__host *host, const char *path,
                                                     vkf__checkpoint **out_checkpoint);
 // directory/model.safetensors or, where that is not, the files that directory/model.safetensors.index.json names, each
-// of which has to hold what the index says. Further statuses: FORMAT (the index names a file outside of the directory, a
-// file lacks a tensor).
+// of which has to hold what the index says; or else pytorch_model.bin, or the files of its index. Further statuses: FORMAT
+// (the index names a file outside of the directory, a file lacks a tensor).
 VKF_MUST_CHECK vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory,
                                                vkf__checkpoint **out_checkpoint);
 void vkf__checkpoint_close(vkf__checkpoint **checkpoint);
@@ -25,5 +26,8 @@ bool vkf__checkpoint_has_prefix(const vkf__checkpoint *checkpoint, const char *p
 // The file, or the index; of the file that holds a tensor.
 const char *vkf__checkpoint_path(const vkf__checkpoint *checkpoint);
 const char *vkf__checkpoint_path_of(const vkf__checkpoint *checkpoint, const vkf__stored_tensor *tensor);
+// Status FILE when one of the files was written to since it was opened, and so what was read may be of two contents; as
+// vkf__file_check_unchanged().
+VKF_MUST_CHECK vkf_status vkf__checkpoint_check_unchanged(const vkf__checkpoint *checkpoint);
 
 #endif

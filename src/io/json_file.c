@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "io/file_map.h"
+#include "io/file.h"
 
 static const char *type_name(const json_t *value)
 {
@@ -28,10 +28,10 @@ static const char *type_name(const json_t *value)
 }
 
 static vkf_status parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes, json_type wanted,
-                        json_t **out_root)
+                        size_t flags, json_t **out_root)
 {
     json_error_t error;
-    json_t *root = json_loadb(text_bytes > 0 ? text : "", text_bytes, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = json_loadb(text_bytes > 0 ? text : "", text_bytes, JSON_REJECT_DUPLICATES | flags, &error);
     if (!root && json_error_code(&error) == json_error_out_of_memory)
         return vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for its JSON values", path);
     if (!root)
@@ -50,28 +50,33 @@ static vkf_status parse(const vkf__host *host, const char *path, const char *tex
 vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
                            json_t **out_root)
 {
-    return parse(host, path, text, text_bytes, JSON_OBJECT, out_root);
+    return parse(host, path, text, text_bytes, JSON_OBJECT, 0, out_root);
 }
 
-static vkf_status load(const vkf__host *host, const char *path, json_type wanted, json_t **out_root)
+static vkf_status load(const vkf__host *host, const char *path, json_type wanted, size_t flags, json_t **out_root)
 {
-    vkf__file_map file;
+    vkf__file_bytes file;
     vkf_status status = vkf__file_read(host, path, VKF_JSON_MAX_BYTES, &file);
     if (status != VKF_OK)
         return status;
-    status = parse(host, path, (const char *)file.data, file.size_bytes, wanted, out_root);
-    vkf__file_map_close(host, &file);
+    status = parse(host, path, (const char *)file.data, file.size_bytes, wanted, flags, out_root);
+    vkf__file_bytes_free(host, &file);
     return status;
 }
 
 vkf_status vkf__json_load(const vkf__host *host, const char *path, json_t **out_root)
 {
-    return load(host, path, JSON_OBJECT, out_root);
+    return load(host, path, JSON_OBJECT, 0, out_root);
+}
+
+vkf_status vkf__json_load_wide(const vkf__host *host, const char *path, json_t **out_root)
+{
+    return load(host, path, JSON_OBJECT, JSON_DECODE_INT_AS_REAL, out_root);
 }
 
 vkf_status vkf__json_load_array(const vkf__host *host, const char *path, json_t **out_root)
 {
-    return load(host, path, JSON_ARRAY, out_root);
+    return load(host, path, JSON_ARRAY, 0, out_root);
 }
 
 bool vkf__json_has(const json_t *object, const char *key)

@@ -1,68 +1,318 @@
 #include "io/new_file.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/hash.h"
+
 #if defined(__unix__) || defined(__APPLE__)
+#define HAVE_POSIX 1
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #else
+#define HAVE_POSIX 0
 #include <process.h>
 #define getpid _getpid
 #endif
 
-static int flush_to_disk(FILE *stream)
+#define MOST_LINKS 40 // that systems follow
+#define LINK_BYTES 4096
+
+static vkf_status fail_path(const vkf__host *host, const char *path, int error)
 {
-    if (fflush(stream) != 0)
-        return -1;
-#if defined(__unix__) || defined(__APPLE__)
-    // Some file systems write a rename before the data; a crash would leave a complete name with an empty file.
-    return fsync(fileno(stream));
-#else
-    return 0;
-#endif
+    return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be written: %s", path, strerror(error));
 }
+
+vkf_status vkf__temporary_path(const vkf__host *host, const char *path, const char *prefix, unsigned attempt,
+                               char **out_temporary)
+{
+    vkf_status status = VKF_OK;
+    const char *slash = strrchr(path, '/');
+    int directory_bytes = slash ? (int)(slash + 1 - path) : 0;
+    size_t size = (size_t)directory_bytes + strlen(prefix) + sizeof "0123456789abcdef.tmp";
+    long process = (long)getpid();
+    double now = attempt > 0 ? vkf__now_ns() : 0;
+    char *temporary = NULL;
+    uint64_t hash = vkf__hash(VKF_HASH_SEED, path, strlen(path));
+    hash = vkf__hash(hash, &process, sizeof process);
+    hash = vkf__hash(hash, &attempt, sizeof attempt);
+    hash = vkf__hash(hash, &now, sizeof now);
+    VKF_ALLOC(host, temporary, size);
+    snprintf(temporary, size, "%.*s%s%016" PRIx64 ".tmp", directory_bytes, path, prefix, hash);
+    *out_temporary = temporary;
+fail:
+    return status;
+}
+
+#if HAVE_POSIX
+
+// What stands at the path, its links followed.
+typedef struct standing {
+    bool there;
+    struct stat info;
+} standing;
+
+// Replaces *path, whose last part is a symbolic link, by where the link leads.
+static vkf_status follow_link(const vkf__host *host, char **path, const char *link)
+{
+    vkf_status status = VKF_OK;
+    char *followed = NULL;
+    const char *slash = strrchr(*path, '/');
+    size_t directory_bytes = slash && link[0] != '/' ? (size_t)(slash + 1 - *path) : 0;
+    VKF_ALLOC(host, followed, directory_bytes + strlen(link) + 1);
+    memcpy(followed, *path, directory_bytes);
+    memcpy(followed + directory_bytes, link, strlen(link));
+    vkf__free(host, *path);
+    *path = followed;
+fail:
+    return status;
+}
+
+// realpath() does not know the name of a file that is not there yet.
+static vkf_status follow_links(const vkf__host *host, const char *path, char **out_target)
+{
+    vkf_status status = VKF_OK;
+    char link[LINK_BYTES];
+    char *target = vkf__strdup(host, path);
+    if (!target)
+        return vkf__no_memory(host, __func__, strlen(path) + 1, 1);
+    for (int i = 0; i < MOST_LINKS; i++) {
+        ssize_t bytes = readlink(target, link, sizeof link - 1);
+        if (bytes < 0)
+            break; // no link, or nothing
+        link[bytes] = '\0';
+        VKF_TRY(follow_link(host, &target, link));
+    }
+    *out_target = target;
+    return VKF_OK;
+fail:
+    vkf__free(host, target);
+    return status;
+}
+
+// The number in /dev/fd/NUMBER and /proc/self/fd/NUMBER; -1 of any other path.
+static int named_descriptor(const char *path)
+{
+    static const char *const directories[] = {"/dev/fd/", "/proc/self/fd/"};
+    for (size_t i = 0; i < sizeof directories / sizeof directories[0]; i++) {
+        const char *number = path + strlen(directories[i]);
+        if (strncmp(path, directories[i], strlen(directories[i])) == 0 &&
+            strspn(number, "0123456789") == strlen(number))
+            return atoi(number);
+    }
+    return -1;
+}
+
+// A descriptor of this process that what stands there can be written through: it has a place in the file, and what was
+// written before stands in front of it. -1 where there is none.
+static int own_descriptor(const char *path, const struct stat *info)
+{
+    const int candidates[] = {named_descriptor(path), STDOUT_FILENO, STDERR_FILENO};
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
+        struct stat own;
+        int flags = candidates[i] >= 0 ? fcntl(candidates[i], F_GETFL) : -1;
+        if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && fstat(candidates[i], &own) == 0 &&
+            own.st_dev == info->st_dev && own.st_ino == info->st_ino)
+            return candidates[i];
+    }
+    return -1;
+}
+
+// Takes the descriptor over.
+static vkf_status attach_stream(vkf__new_file *file, int descriptor)
+{
+    file->stream = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
+    if (file->stream)
+        return VKF_OK;
+    int error = errno;
+    if (descriptor >= 0)
+        close(descriptor);
+    return fail_path(file->host, file->path, error);
+}
+
+static vkf_status write_through(vkf__new_file *file, const standing *what)
+{
+    int own = own_descriptor(file->path, &what->info);
+    file->flushed = own < 0 && S_ISREG(what->info.st_mode);
+    if (own >= 0) {
+        fflush(own == STDOUT_FILENO ? stdout : stderr);
+        return attach_stream(file, fcntl(own, F_DUPFD_CLOEXEC, 3));
+    }
+    return attach_stream(file, open(file->path, O_WRONLY | O_NOCTTY | O_CLOEXEC | (file->flushed ? O_TRUNC : 0)));
+}
+
+// Whether the new file could be given owner and permissions of the one that it replaces.
+static bool take_after(int descriptor, const struct stat *replaced)
+{
+    struct stat info;
+    if (fstat(descriptor, &info) != 0)
+        return false;
+    if ((info.st_uid != replaced->st_uid || info.st_gid != replaced->st_gid) &&
+        fchown(descriptor, replaced->st_uid, replaced->st_gid) != 0)
+        return false;
+    return fchmod(descriptor, replaced->st_mode & 07777) == 0;
+}
+
+// *out_error: why there is no temporary file, or 0.
+static vkf_status open_temporary(vkf__new_file *file, const standing *what, int *out_error)
+{
+    vkf_status status = VKF_OK;
+    int descriptor = -1, error = EEXIST;
+    mode_t mode = what->there ? what->info.st_mode & 0777 : 0666;
+    for (unsigned attempt = 0; error == EEXIST && attempt < VKF_TEMPORARY_ATTEMPTS; attempt++) {
+        vkf__free(file->host, file->temporary);
+        file->temporary = NULL;
+        VKF_TRY(vkf__temporary_path(file->host, file->target, VKF_TEMPORARY_PREFIX, attempt, &file->temporary));
+        descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        error = descriptor >= 0 ? 0 : errno;
+    }
+    if (error == 0 && what->there && !take_after(descriptor, &what->info)) {
+        close(descriptor);
+        unlink(file->temporary);
+        error = EPERM;
+    }
+    if (error != 0) {
+        vkf__free(file->host, file->temporary);
+        file->temporary = NULL;
+    } else {
+        file->flushed = true;
+        VKF_TRY(attach_stream(file, descriptor));
+    }
+    *out_error = error;
+fail:
+    return status;
+}
+
+static vkf_status open_beside(vkf__new_file *file, const standing *what)
+{
+    vkf_status status = VKF_OK;
+    int error = 0;
+    // A new file would replace even one that is protected.
+    if (what->there && access(file->path, W_OK) != 0)
+        return fail_path(file->host, file->path, errno);
+    VKF_TRY(follow_links(file->host, file->path, &file->target));
+    VKF_TRY(open_temporary(file, what, &error));
+    if ((error == EACCES || error == EPERM) && what->there) {
+        vkf__free(file->host, file->target);
+        file->target = NULL;
+        return write_through(file, what);
+    }
+    if (error != 0)
+        status = fail_path(file->host, file->path, error);
+fail:
+    return status;
+}
+
+static vkf_status open_place(vkf__new_file *file)
+{
+    standing what = {.there = true};
+    if (stat(file->path, &what.info) != 0) {
+        if (errno != ENOENT)
+            return fail_path(file->host, file->path, errno);
+        what.there = false;
+    }
+    if (what.there && S_ISDIR(what.info.st_mode))
+        return vkf__fail(file->host, VKF_ERROR_FILE, "%s: cannot be written: it is a directory; name a file",
+                         file->path);
+    if (what.there && (!S_ISREG(what.info.st_mode) || own_descriptor(file->path, &what.info) >= 0))
+        return write_through(file, &what);
+    return open_beside(file, &what);
+}
+
+// What has come to stand there meanwhile is not replaced if it is no file.
+static int put_in_place(const vkf__new_file *file)
+{
+    struct stat info;
+    if (lstat(file->target, &info) == 0 && !S_ISREG(info.st_mode)) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(file->temporary, file->target);
+}
+
+// Some file systems write a rename before the data; a crash would leave a complete name with an empty file.
+static int flush_to_disk(const vkf__new_file *file)
+{
+    if (fflush(file->stream) != 0)
+        return -1;
+    return file->flushed ? fsync(fileno(file->stream)) : 0;
+}
+
+#else
+
+static vkf_status open_place(vkf__new_file *file)
+{
+    vkf_status status = VKF_OK;
+    for (unsigned attempt = 0; !file->stream && attempt < VKF_TEMPORARY_ATTEMPTS; attempt++) {
+        vkf__free(file->host, file->temporary);
+        file->temporary = NULL;
+        VKF_TRY(vkf__temporary_path(file->host, file->path, VKF_TEMPORARY_PREFIX, attempt, &file->temporary));
+        file->stream = fopen(file->temporary, "wbx");
+    }
+    if (!file->stream) {
+        status = fail_path(file->host, file->path, errno);
+        vkf__free(file->host, file->temporary);
+        file->temporary = NULL;
+        goto fail;
+    }
+    file->target = vkf__strdup(file->host, file->path);
+    if (!file->target)
+        status = vkf__no_memory(file->host, __func__, strlen(file->path) + 1, 1);
+fail:
+    return status;
+}
+
+static int flush_to_disk(const vkf__new_file *file)
+{
+    return fflush(file->stream);
+}
+
+static int put_in_place(const vkf__new_file *file)
+{
+    return rename(file->temporary, file->target);
+}
+
+#endif
 
 vkf_status vkf__new_file_open(const vkf__host *host, const char *path, vkf__new_file *out_file)
 {
     vkf_status status = VKF_OK;
     vkf__new_file file = {.host = host};
-    size_t temporary_bytes = strlen(path) + sizeof ".tmp-" + 3 * sizeof(long);
     VKF_ALLOC(host, file.path, strlen(path) + 1);
     memcpy(file.path, path, strlen(path));
-    VKF_ALLOC(host, file.temporary, temporary_bytes);
-    snprintf(file.temporary, temporary_bytes, "%s.tmp-%ld", path, (long)getpid());
-    // Exclusive: two threads that write the same path must not mix their bytes.
-    file.stream = fopen(file.temporary, "wbx");
-    if (!file.stream) {
-        status = vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be created: %s", file.temporary, strerror(errno));
-        goto fail;
-    }
+    VKF_TRY(open_place(&file));
     *out_file = file;
     return VKF_OK;
 fail:
-    vkf__free(host, file.temporary);
-    vkf__free(host, file.path);
+    vkf__new_file_discard(&file);
     return status;
 }
 
 vkf_status vkf__new_file_write(vkf__new_file *file, const void *data, size_t size_bytes)
 {
     if (size_bytes > 0 && fwrite(data, 1, size_bytes, file->stream) != size_bytes)
-        return vkf__fail(file->host, VKF_ERROR_FILE, "%s: cannot be written: %s", file->temporary, strerror(errno));
+        return fail_path(file->host, file->path, errno);
     return VKF_OK;
 }
 
 vkf_status vkf__new_file_commit(vkf__new_file *file)
 {
     vkf_status status = VKF_OK;
-    int flushed = flush_to_disk(file->stream);
-    int flush_error = errno;
-    int closed = fclose(file->stream);
+    errno = 0;
+    bool failed_before = ferror(file->stream) != 0;
+    bool flushed = flush_to_disk(file) == 0;
+    int error = errno;
+    bool closed = fclose(file->stream) == 0;
     file->stream = NULL;
-    if (flushed != 0 || closed != 0)
-        status = vkf__fail(file->host, VKF_ERROR_FILE, "%s: cannot be written: %s", file->temporary,
-                           strerror(flushed != 0 ? flush_error : errno));
-    else if (rename(file->temporary, file->path) != 0)
+    if (flushed && !closed)
+        error = errno;
+    if (!flushed || !closed || failed_before)
+        status = fail_path(file->host, file->path, error != 0 ? error : EIO);
+    else if (file->temporary && put_in_place(file) != 0)
         status = vkf__fail(file->host, VKF_ERROR_FILE, "%s: cannot be put in place: %s", file->path, strerror(errno));
     if (status == VKF_OK) {
         vkf__free(file->host, file->temporary);
@@ -81,6 +331,19 @@ void vkf__new_file_discard(vkf__new_file *file)
     if (file->temporary)
         remove(file->temporary);
     vkf__free(file->host, file->temporary);
+    vkf__free(file->host, file->target);
     vkf__free(file->host, file->path);
     *file = (vkf__new_file){0};
+}
+
+vkf_status vkf__file_write(const vkf__host *host, const char *path, const void *data, size_t size_bytes)
+{
+    vkf_status status = VKF_OK;
+    vkf__new_file file = {0};
+    VKF_TRY(vkf__new_file_open(host, path, &file));
+    VKF_TRY(vkf__new_file_write(&file, data, size_bytes));
+    status = vkf__new_file_commit(&file);
+fail:
+    vkf__new_file_discard(&file);
+    return status;
 }

@@ -1,4 +1,8 @@
-// A file that appears under its name only when it is complete.
+// A file that is written. A regular one, or one that is not there yet, appears under its name only when it is complete:
+// the bytes go to a temporary file beside it, which is flushed to the disk and takes its place with its permissions and
+// owner. Symbolic links are followed and stay. What is no regular file (a pipe, a device such as /dev/null), and what is
+// this process's standard output or error, is written through; so is, from its beginning, a file in a directory that
+// cannot be written to.
 #ifndef VKF_IO_NEW_FILE_H
 #define VKF_IO_NEW_FILE_H
 
@@ -10,18 +14,32 @@ typedef struct vkf__new_file {
     const vkf__host *host;
     FILE *stream;
     char *path;
-    char *temporary; // "<path>.tmp-<process id>"
+    char *target;    // `path` without links; NULL when it is written through
+    char *temporary; // NULL when it is written through
+    bool flushed;    // to the disk, at the end
 } vkf__new_file;
 
-// Starts the temporary file beside `path`. Statuses: FILE, OUT_OF_HOST_MEMORY.
+// Statuses: FILE (a directory, a file without permission to write, or the system's reason), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__new_file_open(const vkf__host *host, const char *path, vkf__new_file *out_file);
 VKF_MUST_CHECK vkf_status vkf__new_file_write(vkf__new_file *file, const void *data, size_t size_bytes);
 
-// Flushes to the disk and renames over `path`. *file is closed on success and on failure; on failure `path` is as it
-// was and the temporary file gone.
+// Flushes to the disk and puts the file in its place. Whoever wrote to the stream need not have looked at its errors. *file
+// is closed on success and on failure; on failure `path` is as it was, unless it is written through, and the temporary
+// file gone.
 VKF_MUST_CHECK vkf_status vkf__new_file_commit(vkf__new_file *file);
 
 // Removes the temporary file. After a commit, and for {0}, there is nothing to do.
 void vkf__new_file_discard(vkf__new_file *file);
+
+// A whole file at once.
+VKF_MUST_CHECK vkf_status vkf__file_write(const vkf__host *host, const char *path, const void *data, size_t size_bytes);
+
+// A name beside `path` for something temporary: "<directory>/<prefix><16 hexadecimal digits>.tmp". That of attempt 0 is the
+// same each time in a process; where it is taken, by another thread or by what a process that was killed left behind, that of
+// the next attempt is tried. vkf__free() releases it. Status OUT_OF_HOST_MEMORY.
+#define VKF_TEMPORARY_PREFIX ".vkformer-"
+#define VKF_TEMPORARY_ATTEMPTS 100
+VKF_MUST_CHECK vkf_status vkf__temporary_path(const vkf__host *host, const char *path, const char *prefix,
+                                              unsigned attempt, char **out_temporary);
 
 #endif

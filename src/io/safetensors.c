@@ -3,44 +3,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/file_map.h"
 #include "io/safetensors_header.h"
+#include "io/tensor_file_reader.h"
 
 #define LENGTH_BYTES 8 // the header's length, little-endian, at the beginning of the file
-
-struct vkf__safetensors {
-    vkf__host host;
-    vkf__file_map map; // {0} when the caller keeps the bytes
-    char *path;
-    char *names;                 // all of them, zero-terminated, one after the other
-    vkf__stored_tensor *tensors; // sorted by name
-    size_t count;
-};
 
 static int compare_places(const void *a, const void *b)
 {
     const vkf__stored_tensor *left = a;
     const vkf__stored_tensor *right = b;
-    if (left->data != right->data)
-        return left->data < right->data ? -1 : 1;
+    if (left->offset_bytes != right->offset_bytes)
+        return left->offset_bytes < right->offset_bytes ? -1 : 1;
     // An empty tensor stands before the one that shares its offset.
     return (left->size_bytes > right->size_bytes) - (left->size_bytes < right->size_bytes);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(((const vkf__stored_tensor *)a)->name, ((const vkf__stored_tensor *)b)->name);
-}
-
 // Tensors must fill the data area exactly. Sorts them by place.
-static vkf_status check_places(const vkf__safetensors *file, const vkf__safetensors_area *area)
+static vkf_status check_places(const vkf__tensor_file *file, const vkf__safetensors_area *area)
 {
     if (file->count > 0)
         qsort(file->tensors, file->count, sizeof *file->tensors, compare_places);
     uint64_t end = 0;
     for (size_t i = 0; i < file->count; i++) {
         const vkf__stored_tensor *tensor = &file->tensors[i];
-        uint64_t begin = (uint64_t)(tensor->data - area->data);
+        uint64_t begin = tensor->offset_bytes - area->begin_bytes;
         if (begin < end)
             return vkf__fail(
                 area->host, VKF_ERROR_FORMAT,
@@ -59,7 +45,26 @@ static vkf_status check_places(const vkf__safetensors *file, const vkf__safetens
     return VKF_OK;
 }
 
-static vkf_status read_entries(vkf__safetensors *file, const vkf__safetensors_area *area, json_t *root)
+// Of tensors that do not overlap, so that no byte is read twice.
+static vkf_status check_bools(const vkf__tensor_file *file, const vkf__safetensors_area *area)
+{
+    vkf_status status = VKF_OK;
+    for (size_t i = 0; i < file->count; i++) {
+        const vkf__stored_tensor *tensor = &file->tensors[i];
+        uint64_t bad = 0;
+        uint8_t value = 0;
+        VKF_TRY(vkf__stored_first_bad_bool(area->host, tensor, &bad));
+        if (bad == tensor->count)
+            continue;
+        VKF_TRY(vkf__stored_read(tensor, bad, 1, &value));
+        return vkf__fail(area->host, VKF_ERROR_FORMAT, "%s: tensor '%.200s': BOOL element %llu is %u, neither 0 nor 1",
+                         area->path, tensor->name, (unsigned long long)bad, (unsigned)value);
+    }
+fail:
+    return status;
+}
+
+static vkf_status read_entries(vkf__tensor_file *file, const vkf__safetensors_area *area, json_t *root)
 {
     vkf_status status = VKF_OK;
     const char *key;
@@ -84,16 +89,20 @@ fail:
     return status;
 }
 
-static vkf_status read_file(vkf__safetensors *file, const uint8_t *data, size_t size_bytes)
+static vkf_status read_length(const vkf__tensor_file *file, const uint8_t *data, uint64_t size_bytes,
+                              uint64_t *out_header_bytes)
 {
     vkf_status status = VKF_OK;
-    json_t *root = NULL;
+    uint8_t read[LENGTH_BYTES];
     uint64_t header_bytes = 0;
     if (size_bytes < LENGTH_BYTES)
-        return vkf__fail(&file->host, VKF_ERROR_FORMAT, "%s: %zu bytes; a safetensors file is not shorter than 8 bytes",
-                         file->path, size_bytes);
+        return vkf__fail(&file->host, VKF_ERROR_FORMAT,
+                         "%s: %llu bytes; a safetensors file is not shorter than 8 bytes", file->path,
+                         (unsigned long long)size_bytes);
+    if (!data)
+        VKF_TRY(vkf__file_read_at(file->opened, 0, read, sizeof read));
     for (size_t i = 0; i < LENGTH_BYTES; i++)
-        header_bytes |= (uint64_t)data[i] << (8 * i);
+        header_bytes |= (uint64_t)(data ? data[i] : read[i]) << (8 * i);
     if (header_bytes > VKF_SAFETENSORS_MAX_HEADER)
         return vkf__fail(&file->host, VKF_ERROR_FORMAT,
                          "%s: its header claims %llu bytes, more than 100 MB; is it a safetensors file?", file->path,
@@ -102,99 +111,52 @@ static vkf_status read_file(vkf__safetensors *file, const uint8_t *data, size_t 
         return vkf__fail(&file->host, VKF_ERROR_FORMAT,
                          "%s: its header claims %llu bytes, longer than the file; is it cut off?", file->path,
                          (unsigned long long)header_bytes);
-    const uint8_t *header = data + LENGTH_BYTES;
+    *out_header_bytes = header_bytes;
+fail:
+    return status;
+}
+
+// `data` is NULL where the bytes are those of file->opened.
+static vkf_status read_file(vkf__tensor_file *file, const uint8_t *data, uint64_t size_bytes)
+{
+    vkf_status status = VKF_OK;
+    json_t *root = NULL;
+    char *room = NULL; // of the header's text
+    uint64_t header_bytes = 0;
+    VKF_TRY(read_length(file, data, size_bytes, &header_bytes));
+    uint64_t begin_bytes = LENGTH_BYTES + header_bytes;
     vkf__safetensors_area area = {
         .host = &file->host,
         .path = file->path,
-        .data = header + header_bytes,
-        .size_bytes = size_bytes - LENGTH_BYTES - header_bytes,
+        .file = file->opened,
+        .data = data ? data + begin_bytes : NULL,
+        .begin_bytes = begin_bytes,
+        .size_bytes = size_bytes - begin_bytes,
     };
-    VKF_TRY(vkf__safetensors_parse_header(&area, (const char *)header, (size_t)header_bytes, &root));
+    if (!data && header_bytes > 0) {
+        VKF_ALLOC(&file->host, room, header_bytes);
+        VKF_TRY(vkf__file_read_at(file->opened, LENGTH_BYTES, room, (size_t)header_bytes));
+    }
+    const char *header = data ? (const char *)data + LENGTH_BYTES : room;
+    VKF_TRY(vkf__safetensors_parse_header(&area, header, (size_t)header_bytes, &root));
+    vkf__free(&file->host, room); // before the entries take memory of their own
+    room = NULL;
     VKF_TRY(read_entries(file, &area, root));
     VKF_TRY(check_places(file, &area));
-    if (file->count > 0)
-        qsort(file->tensors, file->count, sizeof *file->tensors, compare_names);
+    VKF_TRY(check_bools(file, &area));
 fail:
+    vkf__free(&file->host, room);
     json_decref(root);
     return status;
 }
 
-static vkf_status create_file(const vkf__host *host, const char *path, vkf__safetensors **out_file)
-{
-    vkf_status status = VKF_OK;
-    vkf__safetensors *file = NULL;
-    VKF_ALLOC(host, file, 1);
-    file->host = *host;
-    VKF_ALLOC(host, file->path, strlen(path) + 1);
-    memcpy(file->path, path, strlen(path));
-    *out_file = file;
-    return VKF_OK;
-fail:
-    vkf__safetensors_close(&file);
-    return status;
-}
-
 vkf_status vkf__safetensors_open_memory(const vkf__host *host, const char *path, const uint8_t *data, size_t size_bytes,
-                                        vkf__safetensors **out_file)
+                                        vkf__tensor_file **out_file)
 {
-    vkf_status status = VKF_OK;
-    vkf__safetensors *file = NULL;
-    VKF_TRY(create_file(host, path, &file));
-    VKF_TRY(read_file(file, data, size_bytes));
-    *out_file = file;
-    return VKF_OK;
-fail:
-    vkf__safetensors_close(&file);
-    return status;
+    return vkf__tensor_file_read_memory(host, path, data, size_bytes, read_file, out_file);
 }
 
-vkf_status vkf__safetensors_open(const vkf__host *host, const char *path, vkf__safetensors **out_file)
+vkf_status vkf__safetensors_open(const vkf__host *host, const char *path, vkf__tensor_file **out_file)
 {
-    vkf_status status = VKF_OK;
-    vkf__safetensors *file = NULL;
-    VKF_TRY(create_file(host, path, &file));
-    VKF_TRY(vkf__file_map_open(host, path, &file->map));
-    VKF_TRY(read_file(file, file->map.data, file->map.size_bytes));
-    *out_file = file;
-    return VKF_OK;
-fail:
-    vkf__safetensors_close(&file);
-    return status;
-}
-
-void vkf__safetensors_close(vkf__safetensors **file)
-{
-    if (!file || !*file)
-        return;
-    vkf__safetensors *closing = *file;
-    *file = NULL;
-    vkf__host host = closing->host;
-    vkf__file_map_close(&host, &closing->map);
-    vkf__free(&host, closing->tensors);
-    vkf__free(&host, closing->names);
-    vkf__free(&host, closing->path);
-    vkf__free(&host, closing);
-}
-
-size_t vkf__safetensors_count(const vkf__safetensors *file)
-{
-    return file->count;
-}
-
-const vkf__stored_tensor *vkf__safetensors_at(const vkf__safetensors *file, size_t index)
-{
-    return index < file->count ? &file->tensors[index] : NULL;
-}
-
-const vkf__stored_tensor *vkf__safetensors_find(const vkf__safetensors *file, const char *name)
-{
-    if (file->count == 0)
-        return NULL;
-    vkf__stored_tensor wanted = {.name = name};
-    return bsearch(&wanted, file->tensors, file->count, sizeof *file->tensors, compare_names);
-}
-
-const char *vkf__safetensors_path(const vkf__safetensors *file)
-{
-    return file->path;
+    return vkf__tensor_file_read(host, path, read_file, out_file);
 }

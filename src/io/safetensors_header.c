@@ -198,7 +198,9 @@ static vkf_status parse_offsets(const vkf__safetensors_area *area, const json_t 
         return bad_entry(area, tensor->name,
                          "data_offsets span %lld bytes but shape and dtype disagree: they need %llu",
                          (long long)(end - begin), (unsigned long long)tensor->size_bytes);
-    tensor->data = area->data + begin;
+    tensor->data = area->data ? area->data + begin : NULL;
+    tensor->file = area->file;
+    tensor->offset_bytes = area->begin_bytes + (uint64_t)begin;
     return VKF_OK;
 }
 
@@ -212,10 +214,6 @@ vkf_status vkf__safetensors_parse_entry(const vkf__safetensors_area *area, const
     VKF_TRY(parse_type(area, entry, &tensor));
     VKF_TRY(parse_shape(area, entry, &tensor));
     VKF_TRY(parse_offsets(area, entry, &tensor));
-    uint64_t bad = vkf__stored_first_bad_bool(&tensor);
-    if (bad < tensor.count)
-        return bad_entry(area, name, "BOOL element %llu is %u, neither 0 nor 1", (unsigned long long)bad,
-                         (unsigned)tensor.data[bad]);
     *out_tensor = tensor;
 fail:
     return status;

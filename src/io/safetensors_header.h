@@ -13,7 +13,9 @@
 typedef struct vkf__safetensors_area {
     const vkf__host *host;
     const char *path;
-    const uint8_t *data;
+    const vkf__file *file; // NULL where the bytes are in memory
+    const uint8_t *data;   // of the area; NULL where they are in the file
+    uint64_t begin_bytes;  // where the area begins in the file
     uint64_t size_bytes;
 } vkf__safetensors_area;
 
@@ -22,11 +24,8 @@ typedef struct vkf__safetensors_area {
 VKF_MUST_CHECK vkf_status vkf__safetensors_parse_header(const vkf__safetensors_area *area, const char *text,
                                                         size_t text_bytes, json_t **out_root);
 
-// Reads and checks one entry on its own. The tensor's name is `name` itself.
+// Reads and checks one entry on its own, and not the tensor's bytes. The tensor's name is `name` itself.
 VKF_MUST_CHECK vkf_status vkf__safetensors_parse_entry(const vkf__safetensors_area *area, const char *name,
                                                        const json_t *entry, vkf__stored_tensor *out_tensor);
-
-// The first element of a BOOL tensor that is neither 0 nor 1; the count when there is none, or for other types.
-uint64_t vkf__stored_first_bad_bool(const vkf__stored_tensor *tensor);
 
 #endif

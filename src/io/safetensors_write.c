@@ -5,7 +5,8 @@
 #include "io/new_file.h"
 #include "io/safetensors_header.h"
 
-#define ALIGNMENT 8 // of the data area, so that every element is aligned when wide types come first
+#define PIECE_BYTES ((size_t)1 << 20) // of a tensor on its way from one file to another
+#define ALIGNMENT 8                   // of the data area, so that every element is aligned when wide types come first
 
 // Larger elements come first, so that all of them are aligned.
 static int compare_element_sizes(const vkf__stored_tensor *left, const vkf__stored_tensor *right)
@@ -35,7 +36,7 @@ static int compare_as_given(const void *a, const void *b)
 static vkf_status check_tensor(const vkf__host *host, const char *path, const vkf__stored_tensor *tensor, bool made)
 {
     const char *reason = NULL;
-    uint64_t size_bytes = 0;
+    uint64_t size_bytes = 0, bad_bool = 0;
     vkf__stored_tensor counted = *tensor;
     if (!tensor->name || strcmp(tensor->name, VKF_SAFETENSORS_METADATA) == 0)
         reason = "has no name, or the format's reserved one";
@@ -45,10 +46,15 @@ static vkf_status check_tensor(const vkf__host *host, const char *path, const vk
         reason = "has a rank above 8";
     else if (!vkf__product_u64(tensor->shape, tensor->rank, &counted.count) ||
              !vkf__mul_u64(counted.count, vkf__stored_type_size(tensor->type), &size_bytes) ||
-             size_bytes != tensor->size_bytes || (size_bytes > 0 && !tensor->data && !made))
+             size_bytes != tensor->size_bytes || (size_bytes > 0 && !tensor->data && !tensor->file && !made))
         reason = "has no data, or size_bytes disagrees with shape and type";
-    else if (tensor->data && vkf__stored_first_bad_bool(&counted) < counted.count)
-        reason = "is BOOL with elements other than 0 and 1";
+    if (!reason && (tensor->data || tensor->file)) {
+        vkf_status status = vkf__stored_first_bad_bool(host, &counted, &bad_bool);
+        if (status != VKF_OK)
+            return status;
+        if (bad_bool < counted.count)
+            reason = "is BOOL with elements other than 0 and 1";
+    }
     if (!reason)
         return VKF_OK;
     return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: tensor '%.200s' cannot be written: it %s", path,
@@ -136,6 +142,25 @@ typedef struct content {
     bool as_given; // in the order of the array, not in that of names
 } content;
 
+vkf_status vkf__new_file_write_tensor(vkf__new_file *file, const vkf__stored_tensor *tensor)
+{
+    vkf_status status = VKF_OK;
+    uint8_t *room = NULL;
+    if (tensor->data || tensor->size_bytes == 0)
+        return vkf__new_file_write(file, tensor->data, (size_t)tensor->size_bytes);
+    VKF_ALLOC(file->host, room, PIECE_BYTES);
+    for (uint64_t done = 0; done < tensor->size_bytes;) {
+        uint64_t left = tensor->size_bytes - done;
+        size_t part = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
+        VKF_TRY(vkf__stored_read(tensor, done, part, room));
+        VKF_TRY(vkf__new_file_write(file, room, part));
+        done += part;
+    }
+fail:
+    vkf__free(file->host, room);
+    return status;
+}
+
 static vkf_status write_content(const content *from, const vkf__stored_tensor *const *ordered, size_t count,
                                 vkf__new_file *file)
 {
@@ -144,7 +169,7 @@ static vkf_status write_content(const content *from, const vkf__stored_tensor *c
         if (from->write)
             VKF_TRY(from->write(from->user, (size_t)(ordered[i] - from->tensors), file));
         else
-            VKF_TRY(vkf__new_file_write(file, ordered[i]->data, (size_t)ordered[i]->size_bytes));
+            VKF_TRY(vkf__new_file_write_tensor(file, ordered[i]));
     }
 fail:
     return status;

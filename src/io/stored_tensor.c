@@ -1,10 +1,13 @@
-// Element types as files store them, and their conversion. Bytes are put together one by one: files are little-endian
-// whatever the machine is, and a tensor may begin at any address.
-#include <math.h>
+// Bytes are put together one by one: files are little-endian whatever the machine is, and a tensor may begin at any
+// address.
+#include "io/stored_tensor.h"
+
+#include <assert.h>
 #include <string.h>
 
 #include "base/half.h"
-#include "io/safetensors_header.h"
+
+#define PIECE_BYTES ((size_t)1 << 20) // that are read at once on their way through a conversion or a check
 
 typedef struct stored_type_row {
     const char *name;
@@ -38,15 +41,76 @@ bool vkf__stored_type_from_name(const char *name, vkf__stored_type *out_type)
     return false;
 }
 
-uint64_t vkf__stored_first_bad_bool(const vkf__stored_tensor *tensor)
+vkf_status vkf__stored_read(const vkf__stored_tensor *tensor, uint64_t first, uint64_t size_bytes, void *out_bytes)
 {
-    if (tensor->type == VKF_STORED_BOOL) {
-        for (uint64_t i = 0; i < tensor->count; i++) {
-            if (tensor->data[i] > 1)
-                return i;
-        }
+    assert(first <= tensor->size_bytes && size_bytes <= tensor->size_bytes - first);
+    if (size_bytes == 0)
+        return VKF_OK;
+    if (!tensor->data)
+        return vkf__file_read_at(tensor->file, tensor->offset_bytes + first, out_bytes, (size_t)size_bytes);
+    memcpy(out_bytes, tensor->data + first, (size_t)size_bytes);
+    return VKF_OK;
+}
+
+vkf_status vkf__stored_part(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, void *room,
+                            vkf__stored_tensor *out_part)
+{
+    vkf_status status = VKF_OK;
+    uint64_t size = vkf__stored_type_size(tensor->type);
+    vkf__stored_tensor part = {
+        .name = tensor->name,
+        .type = tensor->type,
+        .rank = 1,
+        .shape = {count},
+        .count = count,
+        .data = tensor->data ? tensor->data + first * size : room,
+        .size_bytes = count * size,
+    };
+    if (!tensor->data)
+        VKF_TRY(vkf__stored_read(tensor, first * size, part.size_bytes, room));
+    *out_part = part;
+fail:
+    return status;
+}
+
+// Room for the pieces that a tensor's `count` elements are read in: none for what is in memory.
+static vkf_status make_room(const vkf__host *host, const vkf__stored_tensor *tensor, uint64_t count,
+                            uint64_t *out_piece, void **out_room)
+{
+    vkf_status status = VKF_OK;
+    uint8_t *room = NULL;
+    size_t size = vkf__stored_type_size(tensor->type);
+    uint64_t piece = tensor->data || count < PIECE_BYTES / size ? count : PIECE_BYTES / size;
+    if (!tensor->data && count > 0)
+        VKF_ALLOC(host, room, piece * size);
+    *out_piece = piece;
+    *out_room = room;
+fail:
+    return status;
+}
+
+vkf_status vkf__stored_first_bad_bool(const vkf__host *host, const vkf__stored_tensor *tensor, uint64_t *out_index)
+{
+    vkf_status status = VKF_OK;
+    uint64_t index = 0, piece = 0;
+    void *room = NULL;
+    vkf__stored_tensor part = {0};
+    if (tensor->type != VKF_STORED_BOOL) {
+        *out_index = tensor->count;
+        return VKF_OK;
     }
-    return tensor->count;
+    VKF_TRY(make_room(host, tensor, tensor->count, &piece, &room));
+    for (; index < tensor->count; index++) {
+        if (index % piece == 0)
+            VKF_TRY(vkf__stored_part(tensor, index, tensor->count - index < piece ? tensor->count - index : piece, room,
+                                     &part));
+        if (part.data[index % piece] > 1)
+            break;
+    }
+    *out_index = index;
+fail:
+    vkf__free(host, room);
+    return status;
 }
 
 static uint16_t load_u16(const uint8_t *bytes)
@@ -72,56 +136,12 @@ static double load_f64(const uint8_t *bytes)
     return value;
 }
 
-// The first selected element's bytes; NULL when the range is not within the tensor.
+// The first selected element's bytes; NULL when the range is not within the tensor, or the tensor not in memory.
 static const uint8_t *select_elements(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count)
 {
-    if (first > tensor->count || count > tensor->count - first)
+    if (!tensor->data || first > tensor->count || count > tensor->count - first)
         return NULL;
     return tensor->data + first * vkf__stored_type_size(tensor->type);
-}
-
-// Of 16 bits: a NaN has a magnitude above infinity's.
-static uint64_t first_nan_16(const uint8_t *bytes, uint64_t count, uint16_t infinity)
-{
-    for (uint64_t i = 0; i < count; i++)
-        if ((load_u16(bytes + 2 * i) & 0x7fff) > infinity)
-            return i;
-    return count;
-}
-
-static uint64_t first_nan_32(const uint8_t *bytes, uint64_t count)
-{
-    for (uint64_t i = 0; i < count; i++)
-        if (isnan(load_f32(bytes + 4 * i)))
-            return i;
-    return count;
-}
-
-static uint64_t first_nan_64(const uint8_t *bytes, uint64_t count)
-{
-    for (uint64_t i = 0; i < count; i++)
-        if (isnan(load_f64(bytes + 8 * i)))
-            return i;
-    return count;
-}
-
-uint64_t vkf__stored_first_nan(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count)
-{
-    const uint8_t *bytes = select_elements(tensor, first, count);
-    if (!bytes)
-        return first + count;
-    switch (tensor->type) {
-    case VKF_STORED_F64:
-        return first + first_nan_64(bytes, count);
-    case VKF_STORED_F32:
-        return first + first_nan_32(bytes, count);
-    case VKF_STORED_F16:
-        return first + first_nan_16(bytes, count, 0x7c00);
-    case VKF_STORED_BF16:
-        return first + first_nan_16(bytes, count, 0x7f80);
-    default:
-        return first + count;
-    }
 }
 
 bool vkf__stored_to_f32(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, float *out_values)
@@ -190,4 +210,52 @@ bool vkf__stored_to_f16(const vkf__stored_tensor *tensor, uint64_t first, uint64
 bool vkf__stored_to_bf16(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, uint16_t *out_bfloats)
 {
     return to_16_bits(tensor, first, count, VKF_STORED_BF16, vkf__bfloat_from_double, out_bfloats);
+}
+
+bool vkf__stored_is_float(vkf__stored_type type)
+{
+    return type == VKF_STORED_F64 || type == VKF_STORED_F32 || type == VKF_STORED_F16 || type == VKF_STORED_BF16;
+}
+
+bool vkf__stored_is_dtype(vkf__stored_type type, vkf_dtype dtype)
+{
+    const uint16_t one = 1;
+    uint8_t first_byte;
+    memcpy(&first_byte, &one, 1);
+    bool same = (type == VKF_STORED_F32 && dtype == VKF_DTYPE_F32) ||
+                (type == VKF_STORED_F16 && dtype == VKF_DTYPE_F16) ||
+                (type == VKF_STORED_BF16 && dtype == VKF_DTYPE_BF16);
+    return same && first_byte == 1; // little-endian, as files are
+}
+
+static bool convert_part(const vkf__stored_tensor *part, vkf_dtype dtype, void *out_values)
+{
+    switch (dtype) {
+    case VKF_DTYPE_F16:
+        return vkf__stored_to_f16(part, 0, part->count, out_values);
+    case VKF_DTYPE_BF16:
+        return vkf__stored_to_bf16(part, 0, part->count, out_values);
+    default:
+        return vkf__stored_to_f32(part, 0, part->count, out_values);
+    }
+}
+
+vkf_status vkf__stored_convert(const vkf__host *host, const vkf__stored_tensor *tensor, uint64_t first, uint64_t count,
+                               vkf_dtype dtype, void *out_values)
+{
+    vkf_status status = VKF_OK;
+    uint64_t size = vkf__stored_type_size(tensor->type), piece = 0;
+    void *room = NULL;
+    assert(vkf__stored_is_float(tensor->type) && first <= tensor->count && count <= tensor->count - first);
+    if (vkf__stored_is_dtype(tensor->type, dtype))
+        return vkf__stored_read(tensor, first * size, count * size, out_values);
+    VKF_TRY(make_room(host, tensor, count, &piece, &room));
+    for (uint64_t done = 0; done < count; done += piece) {
+        vkf__stored_tensor part;
+        VKF_TRY(vkf__stored_part(tensor, first + done, count - done < piece ? count - done : piece, room, &part));
+        (void)convert_part(&part, dtype, (uint8_t *)out_values + done * vkf_dtype_size(dtype));
+    }
+fail:
+    vkf__free(host, room);
+    return status;
 }

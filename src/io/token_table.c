@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/file_map.h"
+#include "io/file.h"
 #include "io/json_file.h"
 #include "io/token_match.h"
 
@@ -168,12 +168,12 @@ fail:
 
 vkf_status vkf__token_tables_load(const vkf__host *host, const char *path, vkf__token_tables *out_tables)
 {
-    vkf__file_map file;
+    vkf__file_bytes file;
     vkf_status status = vkf__file_read(host, path, VKF_JSON_MAX_BYTES, &file);
     if (status != VKF_OK)
         return status;
     status = vkf__token_tables_parse(host, path, (const char *)file.data, file.size_bytes, out_tables);
-    vkf__file_map_close(host, &file);
+    vkf__file_bytes_free(host, &file);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <vkformer/vulkan.h>
 
 #include "kernel/pipeline_cache.h"
+#include "kernel/variant_name.h"
 
 #define MAX_DEVICES 64
 
@@ -109,6 +110,19 @@ fail:
     return vkf__fail(&context->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "context: the system has no mutex left");
 }
 
+static vkf_status check_names(const vkf__host *host, const vkf_context_desc *desc)
+{
+    char near[512];
+    if (desc->shader_dir && !*desc->shader_dir)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "shader_dir is \"\": give the folder's path, \".\" for the current one");
+    if (!desc->variant || vkf__variant_exists(desc->variant))
+        return VKF_OK;
+    vkf__variant_near(desc->variant, near, sizeof near);
+    return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                     "variant: no kernel's name begins with \"%.200s\"; near it are %s", desc->variant, near);
+}
+
 static vkf_status init(vkf_context *context, const vkf_context_desc *desc)
 {
     vkf_status status = VKF_OK;
@@ -121,6 +135,7 @@ static vkf_status init(vkf_context *context, const vkf_context_desc *desc)
                            (int)desc->precision, (int)VKF_PRECISION_COUNT);
         goto fail;
     }
+    VKF_TRY(check_names(&context->host, desc));
     VKF_TRY(init_instance(&context->instance, &context->host, desc));
     VKF_TRY(init_device(context, desc));
     if (desc->counters)
@@ -147,8 +162,11 @@ vkf_status vkf__context_create(const vkf_context_desc *desc, vkf_context **out_c
     vkf_context *context = NULL;
     vkf__host host;
     VKF_TRY(init_host(&host, desc));
+    if (desc->external)
+        VKF_TRY(vkf__external_device_check(&host, desc->external));
     VKF_ALLOC(&host, context, 1);
     context->host = host;
+    context->references = 1;
     VKF_TRY(init(context, desc));
     *out_context = context;
     return VKF_OK;
@@ -201,6 +219,8 @@ vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_
     vkf__instance instance = {0};
     device_list list = {0};
     VKF_TRY(init_host(&host, desc));
+    if (desc->external)
+        VKF_TRY(vkf__external_device_check(&host, desc->external));
     VKF_TRY(init_instance(&instance, &host, desc));
     status = list_devices(&instance, desc, &list);
     if (status == VKF_OK) {

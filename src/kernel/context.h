@@ -17,8 +17,22 @@ typedef vkf_status (*vkf__self_test_fn)(vkf_context *context, const vkf__variant
 typedef vkf_status (*vkf__first_use_fn)(vkf_context *context, vkf__op op, const vkf_dtype *types,
                                         const vkf__problem *problem);
 
+// What is made from a context and keeps it.
+typedef enum vkf__made {
+    VKF_MADE_BUFFER = 0,
+    VKF_MADE_LAYER,
+    VKF_MADE_MODEL,
+    VKF_MADE_SESSION,
+    VKF_MADE_GENERATOR,
+    VKF_MADE_EMBEDDER,
+    VKF_MADE_VOCABULARY,
+    VKF_MADE_COUNT
+} vkf__made;
+
 struct vkf_context {
     vkf__host host;
+    atomic_size_t references; // the owner's, and one of each object made from it
+    atomic_size_t made[VKF_MADE_COUNT];
     vkf__instance instance;
     vkf__device device;
     vkf__memory memory;
@@ -38,7 +52,7 @@ struct vkf_context {
     vkf_cache_callbacks cache;
     vkf__counters counters; // zeros: none
     vkf_profiler profiler;  // zeros: none
-    vkf_probe_fn probe;    // NULL: none
+    vkf_probe_fn probe;     // NULL: none
     void *probe_user;
     uint32_t device_index;
     // GPU time of the last operator called by itself (negative: unknown) and its main kernel's name. Operators may run in
@@ -52,6 +66,24 @@ static inline bool vkf__context_allows_f16_math(const vkf_context *context)
 {
     return context->precision == VKF_PRECISION_F16;
 }
+
+// Whether the process is a child of fork(): see vkf__device_is_inherited().
+static inline bool vkf__context_is_inherited(const vkf_context *context)
+{
+    return vkf__device_is_inherited(&context->device);
+}
+
+// What a public function asks before it touches the device or a lock. INVALID_ARGUMENT in a child of fork().
+VKF_MUST_CHECK static inline vkf_status vkf__context_enter(const vkf_context *context, const char *function)
+{
+    return vkf__device_check_process(&context->device, function);
+}
+
+// The reference of an object that is being made, and of one that is freed: the last user frees the context.
+void vkf__context_hold(vkf_context *context, vkf__made kind);
+void vkf__context_drop(vkf_context *context, vkf__made kind);
+// The owner's reference. Warns, with numbers, where objects made from the context keep it.
+void vkf__context_drop_owner(vkf_context *context);
 
 // What selection looks at in this context.
 vkf__selector vkf__context_selector(const vkf_context *context);

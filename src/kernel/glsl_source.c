@@ -69,6 +69,10 @@ static vkf_status read_file(const vkf__host *host, const char *path, char **out_
         status = vkf__fail(host, VKF_ERROR_FILE, "%s: the shader could not be read", path);
         goto fail;
     }
+    if (got > 0) {
+        status = vkf__fail(host, VKF_ERROR_FILE, "%s: a shader longer than %zu bytes", path, MAX_FILE_BYTES);
+        goto fail;
+    }
     fclose(file);
     *out_text = text;
     return VKF_OK;

@@ -410,10 +410,20 @@ static const vkf__config roof_configs[] = {
         GEMM_BLOCKS_ROW("gemm_blocks", suffix, of, need, a, b, d, gemm_blocks_configs, gemm_blocks_valid,          \
                         gemm_blocks_shared_bytes, .quads = true, .spec_count = VKF_GEMM_SPEC_COUNT,                \
                         .rank = rank_blocks)
+// Through texel buffers, whose format says what a is.
+#define GEMM_TEXEL_BLOCKS(suffix, of, need, a, b, d)                                                              \
+    GEMM_TEXEL_ROW("gemm_texel_shuffle_blocks", suffix, of, VKF_NEEDS_SHUFFLE | (need), a, b, d,                  \
+                   gemm_texel_shuffle_blocks_configs, gemm_shuffle_blocks_valid, rank_shuffle, shuffle_subgroup), \
+        GEMM_TEXEL_ROW("gemm_texel_blocks", suffix, of, need, a, b, d, gemm_texel_blocks_configs,                 \
+                       gemm_texel_blocks_valid, rank_texel, NULL)
 #define BLOCKS(q, type)                                                                                             \
     GEMM_BLOCKS("f32_" q "_f32", "f32_f32", 0, F, type, F), GEMM_BLOCKS("f16_" q "_f32", "f16_f32", 0, H, type, F), \
         GEMM_BLOCKS("f16_" q "_f16", "f16_f16", VKF_NEEDS_STORAGE_16BIT, H, type, H),                               \
-        GEMM_BLOCKS("f16p_" q "_f16p", "f16p_f16p", 0, H, type, H)
+        GEMM_BLOCKS("f16p_" q "_f16p", "f16p_f16p", 0, H, type, H),                                                 \
+        GEMM_TEXEL_BLOCKS("f32_" q "_f32", "f32", 0, F, type, F),                                                   \
+        GEMM_TEXEL_BLOCKS("f16_" q "_f32", "f32", 0, H, type, F),                                                   \
+        GEMM_TEXEL_BLOCKS("f16_" q "_f16", "f16", VKF_NEEDS_STORAGE_16BIT, H, type, H),                             \
+        GEMM_TEXEL_BLOCKS("f16p_" q "_f16p", "f16p", 0, H, type, H)
 
 // By integer dot products: a is in the words that VKF_OP_QUANTIZE_ROWS leaves.
 #define GEMM_DOT(suffix, of, need, type, d)                                                                           \

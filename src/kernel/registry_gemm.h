@@ -264,6 +264,21 @@ static const vkf__config gemm_texel_shuffle_configs[] = {
     {.name = "16x8", .local_size = 8, .tile = {16, 64, 8, 16, 8}},
 };
 
+// Weights in blocks, whose words hold up to eight steps of k.
+static const vkf__config gemm_texel_blocks_configs[] = {
+    {.name = "row", .local_size = 8, .tile = {1, 64, 32, 1, 8}, .max_m = 1},
+    {.name = "rows4", .local_size = 8, .tile = {4, 32, 8, 4, 4}, .max_m = 4},
+    {.name = "rows8", .local_size = 8, .tile = {8, 64, 8, 8, 8}, .max_m = 8},
+    {.name = "16x8", .local_size = 8, .tile = {16, 64, 8, 16, 8}},
+};
+
+static const vkf__config gemm_texel_shuffle_blocks_configs[] = {
+    {.name = "rows8", .local_size = 8, .tile = {8, 64, 8, 8, 8}, .max_m = 8},
+    {.name = "rows16", .local_size = 8, .tile = {16, 32, 8, 16, 4}, .max_m = 16},
+    {.name = "32x4", .local_size = 8, .tile = {32, 32, 8, 32, 4}},
+    {.name = "32x8", .local_size = 8, .tile = {32, 64, 8, 32, 8}},
+};
+
 static uint32_t shuffle_subgroup(const vkf__config *config)
 {
     return config->tile[1] / config->tile[4];
@@ -279,6 +294,16 @@ static bool gemm_direct_valid(const vkf__config *config)
 static bool gemm_shuffle_valid(const vkf__config *config)
 {
     return gemm_direct_valid(config) && config->tile[3] % shuffle_subgroup(config) == 0;
+}
+
+static bool gemm_texel_blocks_valid(const vkf__config *config)
+{
+    return gemm_direct_valid(config) && config->tile[2] >= 8 && VKF_BLOCKS_DEPTH % config->tile[2] == 0;
+}
+
+static bool gemm_shuffle_blocks_valid(const vkf__config *config)
+{
+    return gemm_shuffle_valid(config) && gemm_texel_blocks_valid(config);
 }
 
 #endif

@@ -30,9 +30,10 @@ static uint32_t rank_address_n(const vkf__caps *caps, const vkf__problem *proble
     return rank_address(caps, problem) - 2;
 }
 
+// One row leaves nothing to share out: the rows of a tile that are not there would be multiplied all the same.
 static uint32_t rank_shuffle(const vkf__caps *caps, const vkf__problem *problem)
 {
-    return rank_texel(caps, problem) - 2;
+    return problem->m == 1 ? rank_texel(caps, problem) + 2 : rank_texel(caps, problem) - 2;
 }
 
 static uint32_t rank_texel_single(const vkf__caps *caps, const vkf__problem *problem)

@@ -1,7 +1,8 @@
 #include "kernel/select.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "kernel/variant_name.h"
 
 static uint32_t count_operands(const vkf__kernel *kernel, vkf__operand_kind kind)
 {
@@ -176,13 +177,6 @@ bool vkf__config_suits(const vkf__config *config, const vkf__problem *problem)
     return problem->m >= config->min_m && problem->n >= config->min_n;
 }
 
-static bool is_named(const vkf__kernel *kernel, const vkf__config *config, const char *name)
-{
-    char full[160];
-    (void)snprintf(full, sizeof full, "%s/%s", kernel->name, config->name);
-    return strncmp(full, name, strlen(name)) == 0;
-}
-
 bool vkf__variant_serves(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                          const vkf__problem *problem, const char **out_why)
 {
@@ -213,6 +207,14 @@ static bool is_last_resort(const vkf__selector *selector, const vkf__kernel *ker
                            const vkf__problem *problem)
 {
     return selector->verdicts && vkf__verdict_get(selector->verdicts, kernel, config) == VKF_VERDICT_SLOW &&
+           vkf__kernel_usable(selector->caps, kernel, config, NULL) &&
+           vkf__kernel_takes(selector->caps, kernel, config, problem);
+}
+
+static bool is_wrong(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                     const vkf__problem *problem)
+{
+    return selector->verdicts && vkf__verdict_get(selector->verdicts, kernel, config) == VKF_VERDICT_WRONG &&
            vkf__kernel_usable(selector->caps, kernel, config, NULL) &&
            vkf__kernel_takes(selector->caps, kernel, config, problem);
 }
@@ -258,7 +260,8 @@ static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_d
         for (uint32_t c = 0; c < kernel->config_count; c++) {
             const vkf__config *config = &kernel->configs[c];
             uint32_t config_rank = rank + (vkf__config_suits(config, problem) ? 0 : 1);
-            if (config_rank >= best || !is_named(kernel, config, name) || !may_serve(selector, kernel, config, problem))
+            if (config_rank >= best || !vkf__variant_is_named(kernel, config, name) ||
+                !may_serve(selector, kernel, config, problem))
                 continue;
             best = config_rank;
             *out_variant = (vkf__variant){kernel, config};
@@ -302,4 +305,10 @@ uint32_t vkf__select_rank(const vkf__selector *selector, vkf__op op, const vkf_d
     return select_ranked(selector, op, types, problem, "", serves, &variant)
                ? 3 + rank_of(variant.kernel, selector->caps, problem)
                : UINT32_MAX;
+}
+
+bool vkf__select_quarantined(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
+                             const vkf__problem *problem, vkf__variant *out_variant)
+{
+    return select_ranked(selector, op, types, problem, "", is_wrong, out_variant);
 }

@@ -51,6 +51,10 @@ bool vkf__variant_serves(const vkf__selector *selector, const vkf__kernel *kerne
 bool vkf__select(const vkf__selector *selector, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
                  vkf__variant *out_variant, const char **out_why);
 
+// Where vkf__select() gives none: whether one would serve that its self-test found to be wrong.
+bool vkf__select_quarantined(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
+                             const vkf__problem *problem, vkf__variant *out_variant);
+
 // How much a device wants the variant that vkf__select() gives for a problem: 0 one asked for, 1 one measured, 2 one
 // measured to be slower than with b in the other layout, more by the rank of the default; UINT32_MAX when there is none.
 // For choosing between two ways to state the same problem.

@@ -8,6 +8,7 @@
 #include "kernel/variant_hash.h"
 #include "shared/gemm.h"
 
+#define MOST_US 1e12 // eleven days: what is longer is no measurement, and would not fit a line
 #define TUNED_HEADER "vkformer-tuned 2"
 
 uint32_t vkf__tuned_m_class(uint32_t m)
@@ -74,6 +75,16 @@ static bool parse_problem(const char *bound, const char *layout, vkf__tuned_entr
     return entry->panels || strcmp(layout, "rows") == 0;
 }
 
+// As much of a line's note as an entry keeps, without blanks at its end.
+static void keep_note(const char *note, char out_note[VKF_TUNED_NOTE_BYTES])
+{
+    size_t length = strlen(note) < VKF_TUNED_NOTE_BYTES - 1 ? strlen(note) : VKF_TUNED_NOTE_BYTES - 1;
+    while (length > 0 && strchr(" \t\r", note[length - 1]))
+        length--;
+    memcpy(out_note, note, length);
+    out_note[length] = '\0';
+}
+
 static line_kind parse_entry(const vkf__text_lines *lines, vkf__tuned_entry *out_entry)
 {
     char op[64], types[64], bound[32], layout[16], variant[128];
@@ -84,11 +95,11 @@ static line_kind parse_entry(const vkf__text_lines *lines, vkf__tuned_entry *out
     const char *line = lines->line;
     if (sscanf(line, "%63s %63s m<=%31s n=%u k=%u b=%15s %16" SCNx64 " %127s %lf%n", op, types, bound, &n, &k, layout,
                &hash, variant, &entry.median_us, &used) != 9 ||
-        line[used] != '\0' || !(entry.median_us > 0))
+        line[used] != '\0' || !(entry.median_us > 0 && entry.median_us < MOST_US))
         return LINE_BAD;
     entry.n = n;
     entry.k = k;
-    (void)snprintf(entry.note, sizeof entry.note, "%.*s", VKF_TUNED_NOTE_BYTES - 1, lines->note);
+    keep_note(lines->note, entry.note);
     if (!parse_op(op, &entry.op) || !parse_types(types, &entry) || !parse_problem(bound, layout, &entry))
         return LINE_BAD;
     *out_entry = entry;

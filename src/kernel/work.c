@@ -6,6 +6,7 @@
 
 #include "base/elements.h"
 #include "base/size.h"
+#include "kernel/text_table.h"
 #include "kernel/work_bind.h"
 
 // One parameter struct per node, at a stride that suits every device's uniform buffer alignment (at most 256).
@@ -31,7 +32,7 @@ void vkf__work_finish(vkf__work *work)
     vkf__counter_pools_finish(&work->counters, device);
     for (uint32_t i = 0; work->nodes && i < work->node_count; i++)
         vkf__work_unbind(work, &work->nodes[i]);
-    vkf_buffer_destroy(&work->control);
+    vkf__buffer_destroy(&work->control);
     for (size_t i = 0; i < work->label_count; i++)
         vkf__free(host, work->labels[i]);
     vkf__free(host, work->labels);
@@ -251,6 +252,26 @@ vkf_status vkf__work_can_select(vkf__work *work, vkf__op op, const vkf_dtype *ty
     return find(work, op, types, problem, &variant, out_can);
 }
 
+static vkf_status fail_without_kernel(const vkf__work *work, vkf__op op, const vkf_dtype *types,
+                                      const vkf__problem *problem)
+{
+    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__host *host = work->context->device.host;
+    vkf__variant wrong = {0};
+    char key[96];
+    if (!vkf__select_quarantined(&selector, op, types, problem, &wrong))
+        return vkf__fail(
+            host, VKF_ERROR_UNSUPPORTED, "%s: no kernel for %s with element types %s, %s, %s on this device",
+            work->name, vkf__op_name(op), vkf_dtype_name(types[0]), vkf_dtype_name(types[1]), vkf_dtype_name(types[2]));
+    vkf__device_key(selector.caps, "verdicts", key, sizeof key);
+    return vkf__fail(
+        host, VKF_ERROR_UNSUPPORTED,
+        "%s: no kernel for %s is left: %s/%s is quarantined, for its self-test on this device and driver "
+        "differed from the reference. The verdict is kept in the cache as \"%s\": to test it again, delete that "
+        "file or open a context without cache callbacks (vkformer: --no-cache)",
+        work->name, vkf__op_name(op), wrong.kernel->name, wrong.config->name, key);
+}
+
 static vkf_status choose(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
                          vkf__variant *out_variant)
 {
@@ -260,10 +281,7 @@ static vkf_status choose(const vkf__work *work, vkf__op op, const vkf_dtype *typ
         return choose_pinned(work, types, problem, out_variant);
     VKF_TRY(find(work, op, types, problem, out_variant, &found));
     if (!found)
-        return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
-                         "%s: no kernel for %s with element types %s, %s, %s on this device", work->name,
-                         vkf__op_name(op), vkf_dtype_name(types[0]), vkf_dtype_name(types[1]),
-                         vkf_dtype_name(types[2]));
+        status = fail_without_kernel(work, op, types, problem);
 fail:
     return status;
 }

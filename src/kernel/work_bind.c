@@ -49,12 +49,15 @@ static VkDescriptorBufferInfo storage_range(const vkf__work *work, const vkf__sp
     };
 }
 
-// Every device offers these for uniform texel buffers. Bits of bfloat16, which has no format, are read as integers.
+// Every device offers these for uniform texel buffers. Bits of bfloat16, which has no format, are read as integers, and
+// so are words of blocks.
 static VkFormat texel_format(vkf_dtype dtype, vkf__operand_kind kind)
 {
     bool half = dtype == VKF_DTYPE_F16;
     if (dtype == VKF_DTYPE_BF16)
         return kind == VKF_OPERAND_TEXEL4 ? VK_FORMAT_R16G16B16A16_UINT : VK_FORMAT_R16_UINT;
+    if (vkf__is_blocks(dtype))
+        return kind == VKF_OPERAND_TEXEL4 ? VK_FORMAT_R32G32B32A32_UINT : VK_FORMAT_R32_UINT;
     if (kind == VKF_OPERAND_TEXEL4)
         return half ? VK_FORMAT_R16G16B16A16_SFLOAT : VK_FORMAT_R32G32B32A32_SFLOAT;
     return half ? VK_FORMAT_R16_SFLOAT : VK_FORMAT_R32_SFLOAT;
@@ -66,7 +69,7 @@ static vkf_status make_view(vkf__work *work, const vkf__span *span, vkf__operand
 {
     vkf__device *device = &work->context->device;
     vkf_status status = VKF_OK;
-    uint64_t texel = vkf_dtype_size(span->dtype) * (kind == VKF_OPERAND_TEXEL4 ? 4 : 1);
+    uint64_t texel = vkf__unit_bytes(span->dtype) * (kind == VKF_OPERAND_TEXEL4 ? 4 : 1);
     uint64_t alignment = device->plan.caps.texel_buffer_alignment;
     uint64_t begin = span->offset_bytes / alignment * alignment;
     const VkBufferViewCreateInfo info = {

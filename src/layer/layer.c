@@ -179,6 +179,19 @@ fail:
     return status;
 }
 
+// Holds the buffers that runs of the layer read and write. The caller's weights are not among them where the layer has
+// packed copies of its own.
+static void hold_buffers(vkf_layer *layer)
+{
+    const vkf__layer_desc *desc = &layer->desc;
+    vkf__held_buffers *held = &layer->held;
+    vkf__hold_attention(held, &desc->attention);
+    vkf__hold_feed_forward(held, &desc->feed_forward);
+    vkf__hold_transformer(held, &desc->transformer);
+    for (uint32_t i = 0; i < VKF_PORT_COUNT; i++)
+        vkf__hold_buffer(held, desc->ports[i].external.buffer);
+}
+
 vkf_status vkf__layer_create(vkf_context *context, const vkf__layer_desc *desc, vkf_layer **out_layer)
 {
     vkf_status status = VKF_OK;
@@ -186,11 +199,13 @@ vkf_status vkf__layer_create(vkf_context *context, const vkf__layer_desc *desc, 
     vkf__packed_weights packed;
     vkf__span sources[VKF_MAX_PACKED_WEIGHTS];
     VKF_ALLOC(&context->host, layer, 1);
+    vkf__context_hold(context, VKF_MADE_LAYER);
     layer->context = context;
     layer->desc = *desc;
     plan_weights(layer, &packed, sources);
     VKF_TRY(plan_work(layer));
     VKF_TRY(make_weights(layer, &packed, sources));
+    hold_buffers(layer);
     if (layer->work.arena_bytes > 0) {
         VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, layer->work.arena_bytes, desc->name,
                                    &layer->arena));
@@ -214,17 +229,22 @@ void vkf_layer_destroy(vkf_layer **layer)
     if (!layer || !*layer)
         return;
     vkf_layer *l = *layer;
+    vkf_context *context = l->context;
+    *layer = NULL;
+    if (vkf__context_is_inherited(context))
+        return;
     vkf__work_finish(&l->work);
     vkf__submission_finish(&l->submission);
-    vkf_buffer_destroy(&l->arena);
-    vkf_buffer_destroy(&l->weights);
-    vkf__free(&l->context->host, l);
-    *layer = NULL;
+    vkf__drop_buffers(&l->held);
+    vkf__buffer_destroy(&l->arena);
+    vkf__buffer_destroy(&l->weights);
+    vkf__free(&context->host, l);
+    vkf__context_drop(context, VKF_MADE_LAYER);
 }
 
 bool vkf_layer_port(const vkf_layer *layer, vkf_port port, vkf_tensor *out_tensor)
 {
-    if (!layer || port >= VKF_PORT_COUNT || !vkf__present(&layer->ports[port]))
+    if (!layer || !out_tensor || (unsigned)port >= VKF_PORT_COUNT || !vkf__present(&layer->ports[port]))
         return false;
     const vkf__port_desc *desc = &layer->desc.ports[port];
     vkf_tensor tensor = {
@@ -256,7 +276,10 @@ vkf_status vkf_layer_write(vkf_layer *layer, vkf_port port, const void *data, ui
     vkf_tensor tensor;
     if (!layer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = check_transfer(layer, port, size_bytes, &tensor);
+    vkf_status status = vkf__context_enter(layer->context, __func__);
+    if (status != VKF_OK)
+        return status;
+    status = check_transfer(layer, port, size_bytes, &tensor);
     if (status != VKF_OK)
         return status;
     return vkf_buffer_write(tensor.buffer, tensor.offset_bytes, data, size_bytes);
@@ -267,7 +290,10 @@ vkf_status vkf_layer_read(vkf_layer *layer, vkf_port port, void *out_data, uint6
     vkf_tensor tensor;
     if (!layer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = check_transfer(layer, port, size_bytes, &tensor);
+    vkf_status status = vkf__context_enter(layer->context, __func__);
+    if (status != VKF_OK)
+        return status;
+    status = check_transfer(layer, port, size_bytes, &tensor);
     if (status != VKF_OK)
         return status;
     return vkf_buffer_read(tensor.buffer, tensor.offset_bytes, out_data, size_bytes);
@@ -277,6 +303,9 @@ vkf_status vkf_layer_set_sizes(vkf_layer *layer, const vkf_layer_sizes *sizes)
 {
     if (!layer || !sizes)
         return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(layer->context, __func__);
+    if (status != VKF_OK)
+        return status;
     const vkf__host *host = &layer->context->host;
     const vkf_layer_sizes *max = &layer->desc.max_sizes;
     bool keys = max->key_len > 0;
@@ -294,7 +323,12 @@ vkf_status vkf_layer_set_sizes(vkf_layer *layer, const vkf_layer_sizes *sizes)
 vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes)
 {
     vkf__run_times times = {.begin_ns = vkf__now_ns()};
-    vkf_status status = vkf_layer_set_sizes(layer, sizes);
+    if (!layer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(layer->context, __func__);
+    if (status != VKF_OK)
+        return status;
+    status = vkf_layer_set_sizes(layer, sizes);
     if (status != VKF_OK)
         return status;
     times.updated_ns = vkf__now_ns();
@@ -318,7 +352,9 @@ vkf_status vkf_layer_timings(vkf_layer *layer, uint32_t *inout_count, vkf_timing
 {
     if (!layer || !inout_count)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = VKF_OK;
+    vkf_status status = vkf__context_enter(layer->context, __func__);
+    if (status != VKF_OK)
+        return status;
     if (!layer->has_run)
         return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: no run to time", layer->desc.name);
     uint32_t count = layer->work.node_count;

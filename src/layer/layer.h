@@ -6,6 +6,7 @@
 
 #include "layer/attention.h"
 #include "layer/feed_forward.h"
+#include "layer/held_buffers.h"
 #include "layer/transformer_layer.h"
 
 typedef enum vkf__layer_kind {
@@ -43,6 +44,7 @@ struct vkf_layer {
     vkf__submission submission;
     vkf_buffer *arena;
     vkf_buffer *weights; // packed copies; NULL: the caller's own serve
+    vkf__held_buffers held;
     vkf_layer_sizes sizes;
     uint32_t record_count;
     bool has_run;

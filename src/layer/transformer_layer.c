@@ -31,7 +31,7 @@ vkf__transformer_block vkf__transformer_block_of(const vkf_transformer_layer_des
     return (vkf__transformer_block){
         .d_model = desc->d_model,
         .norm_first = desc->norm_first,
-        .layer_norm_eps = desc->layer_norm_eps,
+        .layer_norm_eps = desc->layer_norm_eps == 0.0f ? VKF_LAYER_NORM_EPS : desc->layer_norm_eps,
         .dtype = desc->dtype,
         .self = attention_of(desc, &desc->self, &desc->self_mask),
         .cross = attention_of(desc, &desc->cross, &desc->cross_mask),

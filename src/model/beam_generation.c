@@ -5,7 +5,9 @@
 
 #include "base/clock.h"
 #include "model/beam_search.h"
+#include "model/finite.h"
 #include "model/generation.h"
+#include "model/session_run.h"
 #include "op/reorder.h"
 
 typedef struct beam_run {
@@ -73,9 +75,18 @@ static bool is_banned(const beam_run *run, int32_t token)
     return false;
 }
 
-// What row `row` of the last run gave, for sequence `beam`. Where everything is banned something must come nevertheless.
-static void take_tops(beam_run *run, uint32_t row, uint32_t beam)
+// The device writes ids as floats, beside their scores.
+static vkf_status read_token(const beam_run *run, float id, int32_t *out_token)
 {
+    bool is_id = id >= 0.0f && id < (float)run->g->session->model->config.target_vocab;
+    *out_token = is_id ? (int32_t)id : -1;
+    return vkf__session_check_chosen(run->g->session, *out_token);
+}
+
+// What row `row` of the last run gave, for sequence `beam`. Where everything is banned something must come nevertheless.
+static vkf_status take_tops(beam_run *run, uint32_t row, uint32_t beam)
+{
+    vkf_status status = VKF_OK;
     vkf__beam_candidate *out = run->tops + (size_t)beam * run->candidates;
     const float *pairs = run->pairs + (size_t)row * run->candidates * 2;
     uint32_t count = 0;
@@ -83,10 +94,11 @@ static void take_tops(beam_run *run, uint32_t row, uint32_t beam)
     if (vkf__generation_forces(run->g, run->made, &forced)) {
         out[0] = (vkf__beam_candidate){.token = forced, .ends = vkf__generation_ends(run->g, forced)};
         run->counts[beam] = 1;
-        return;
+        return VKF_OK;
     }
     for (uint32_t i = 0; i < run->candidates; i++) {
-        int32_t token = (int32_t)pairs[2 * i];
+        int32_t token = 0;
+        VKF_TRY(read_token(run, pairs[2 * i], &token));
         bool banned = is_banned(run, token);
         if (banned && (count > 0 || i + 1 < run->candidates))
             continue;
@@ -97,6 +109,19 @@ static void take_tops(beam_run *run, uint32_t row, uint32_t beam)
         };
     }
     run->counts[beam] = count;
+fail:
+    return status;
+}
+
+// The most probable token of a row has a log-probability, unless the row's logits were not finite.
+static vkf_status check_pairs(const beam_run *run, uint32_t row, uint32_t sequence)
+{
+    const vkf_session *session = run->g->session;
+    if (session->desc.fully_masked == VKF_FULLY_MASKED_NAN ||
+        vkf__all_finite(&run->pairs[(size_t)row * run->candidates * 2 + 1], 1))
+        return VKF_OK;
+    return vkf__not_finite(session, "sequence %u of the batch: the logits behind %u positions", sequence,
+                           run->g->args->prompt_lengths[sequence] + run->made);
 }
 
 // The caller may look at whole sequences, so it is asked of those alone that are among the best.
@@ -137,8 +162,11 @@ static vkf_status advance(beam_run *run, bool behind_prompt, uint32_t *out_live)
         if (!search->done) {
             uint32_t common = vkf__beam_search_common(search);
             run->common = common < run->common ? common : run->common;
-            for (uint32_t b = 0; b < beams; b++)
-                take_tops(run, behind_prompt ? i : i * beams + b, b);
+            for (uint32_t b = 0; b < beams; b++) {
+                uint32_t row = behind_prompt ? i : i * beams + b;
+                VKF_TRY(check_pairs(run, row, i));
+                VKF_TRY(take_tops(run, row, b));
+            }
             vkf__beam_search_gather(search, run->tops, run->candidates, run->counts);
             ask_caller(run, i);
             vkf__beam_search_advance(search, sources);

@@ -139,7 +139,10 @@ vkf_status vkf__config_load(const vkf__host *host, const char *path, vkf_model_c
     VKF_TRY(vkf__json_load(host, path, &root));
     VKF_TRY(check_quantization(host, path, root));
     VKF_TRY(read_by_type(host, path, root, &config, &family));
-    status = vkf__config_check(host, &config, path);
+    vkf_model_config checked = config;
+    if (family && checked.bos_id < 0) // generation_config.json may have it
+        checked.bos_id = 0;
+    status = vkf__config_check(host, &checked, path);
     if (status == VKF_ERROR_INVALID_ARGUMENT)
         status = VKF_ERROR_FORMAT;
     VKF_TRY(status);
@@ -185,10 +188,22 @@ static const char *token_problem(const vkf_model_config *c)
     if (c->share_embedding && c->source_vocab != c->target_vocab)
         return "a shared embedding needs equal vocabularies";
     for (size_t i = 0; i < 3; i++) {
-        if (ids[i] < 0 || (uint32_t)ids[i] >= c->target_vocab)
+        if (ids[i] < (i == 1 ? 0 : -1) || ids[i] >= (int32_t)c->target_vocab)
             return "pad_id, bos_id or eos_id is outside the target vocabulary";
     }
     return NULL;
+}
+
+// Of layers that may have fewer heads of keys, and rotary positions.
+static const char *heads_problem(const vkf_model_config *c)
+{
+    if (c->num_kv_heads == 0 || c->num_heads % c->num_kv_heads != 0)
+        return "num_heads (num_attention_heads) is no multiple of num_kv_heads (num_key_value_heads)";
+    if (c->head_dim == 0 || c->head_dim > VKF_MAX_DIM / c->num_heads)
+        return "head_dim is 0, or too large for num_heads (num_attention_heads)";
+    if (c->rotary.dim % 2 != 0 || c->rotary.dim > c->head_dim || c->rotary.dim > VKF_MAX_ROTARY_DIM)
+        return "rotary.dim is odd, or beyond a head";
+    return c->norm < VKF_NORM_KIND_COUNT ? NULL : "the norm is unknown";
 }
 
 static const char *encoder_problem(const vkf_model_config *c)
@@ -201,7 +216,7 @@ static const char *encoder_problem(const vkf_model_config *c)
         return "an encoder has layers, and no decoder";
     if (c->head >= VKF_HEAD_COUNT || (c->head != VKF_HEAD_NONE && c->head_outputs == 0))
         return "the head is unknown, or says nothing";
-    return c->pooling < VKF_POOLING_COUNT ? NULL : "the pooling is unknown";
+    return c->causal ? heads_problem(c) : NULL;
 }
 
 static const char *decoder_problem(const vkf_model_config *c)
@@ -212,13 +227,7 @@ static const char *decoder_problem(const vkf_model_config *c)
         return "there are no positions, or too many";
     if (c->num_decoder_layers == 0 || c->num_encoder_layers > 0 || !c->norm_first)
         return "a decoder has layers, pre-norm ones, and no encoder";
-    if (c->num_kv_heads == 0 || c->num_heads % c->num_kv_heads != 0)
-        return "num_heads (num_attention_heads) is no multiple of num_kv_heads (num_key_value_heads)";
-    if (c->head_dim == 0 || c->head_dim > VKF_MAX_DIM / c->num_heads)
-        return "head_dim is 0, or too large for num_heads (num_attention_heads)";
-    if (c->rotary.dim % 2 != 0 || c->rotary.dim > c->head_dim || c->rotary.dim > VKF_MAX_ROTARY_DIM)
-        return "rotary.dim is odd, or beyond a head";
-    return c->norm < VKF_NORM_KIND_COUNT ? NULL : "the norm is unknown";
+    return heads_problem(c);
 }
 
 // Where no head_dim is given, d_model is shared out among the heads.

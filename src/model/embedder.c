@@ -3,39 +3,109 @@
 #include <string.h>
 
 #include "model/batch_order.h"
+#include "model/finite.h"
 #include "model/session_run.h"
 
-static vkf_encode_options options_of(const vkf_embedder *embedder, const vkf_embed_args *args, uint32_t index)
+// How a text is cut: as `given` says, within the embedder's room. Zeros: as a prompt by itself is.
+static vkf_encode_options options_of(const vkf_embedder *embedder, vkf_encode_options given)
 {
-    vkf_encode_options options = args->options ? args->options[index] : (vkf_encode_options){0};
-    if (options.truncation == VKF_TRUNCATION_FROM_FILE || options.truncation == VKF_TRUNCATION_NONE)
+    vkf_encode_options options = given;
+    if (options.truncation == VKF_TRUNCATION_FROM_FILE || options.truncation == VKF_TRUNCATION_NONE) {
         options.truncation = VKF_TRUNCATION_LONGEST_FIRST;
+        options.truncate_left = embedder->text.tokenizer.truncation.left;
+    }
     if (options.max_length == 0 || options.max_length > embedder->max_tokens)
         options.max_length = embedder->max_tokens;
     return options;
 }
 
-static vkf_status tokenize(vkf_embedder *embedder, const vkf_embed_args *args, vkf_encoding *encodings)
+const vkf_embed_prompt *vkf__embedder_default_prompt(const vkf_embedder *embedder)
+{
+    if (embedder->head || embedder->settings.default_prompt < 0)
+        return NULL;
+    return &embedder->settings.prompts[embedder->settings.default_prompt];
+}
+
+// What stands in front of every text.
+static const char *prompt_of(const vkf_embedder *embedder, const vkf_embed_args *args)
+{
+    if (args->prompt)
+        return args->prompt;
+    const vkf_embed_prompt *prompt = args->prompt_name ? vkf__sentence_prompt(&embedder->settings, args->prompt_name)
+                                                       : vkf__embedder_default_prompt(embedder);
+    return prompt ? prompt->text : "";
+}
+
+static vkf_status encode(vkf_embedder *embedder, const vkf_embed_args *args, const char *prompt, uint32_t index,
+                         vkf_encoding *out_encoding)
 {
     vkf_status status = VKF_OK;
-    for (uint32_t i = 0; i < args->count; i++) {
-        const vkf_text *text = &args->texts[i];
-        const vkf_text pair = args->pairs ? args->pairs[i] : (vkf_text){0};
-        const vkf_encode_options options = options_of(embedder, args, i);
-        VKF_TRY(vkf__tokenizer_encode(&embedder->text.tokenizer, text->bytes, text->size_bytes, pair.bytes,
-                                      pair.size_bytes, &options, &encodings[i]));
+    const vkf__host *host = &embedder->context->host;
+    const vkf_text *pair = args->pairs ? &args->pairs[index] : NULL;
+    const vkf_encode_options options =
+        options_of(embedder, args->options ? args->options[index] : (vkf_encode_options){0});
+    vkf_text text = args->texts[index];
+    size_t prompt_bytes = strlen(prompt);
+    char *both = NULL;
+    if (prompt_bytes > 0) {
+        VKF_ALLOC(host, both, prompt_bytes + text.size_bytes);
+        memcpy(both, prompt, prompt_bytes);
+        if (text.size_bytes > 0)
+            memcpy(both + prompt_bytes, text.bytes, text.size_bytes);
+        text = (vkf_text){both, prompt_bytes + text.size_bytes};
     }
+    VKF_TRY(vkf__text_model_encode(&embedder->text, &text, pair, &options, out_encoding));
+    // What a template names more than once is cut once.
+    if (out_encoding->count > embedder->max_tokens)
+        status = vkf__fail(host, VKF_ERROR_TOO_LARGE,
+                           "%s: text %u becomes %u tokens, and there is room for %u; the template repeats it",
+                           embedder->text.tokenizer_path, index, out_encoding->count, embedder->max_tokens);
 fail:
+    vkf__free(host, both);
+    return status;
+}
+
+static vkf_status tokenize(vkf_embedder *embedder, const vkf_embed_args *args, const char *prompt,
+                           vkf_encoding *encodings)
+{
+    vkf_status status = VKF_OK;
+    for (uint32_t i = 0; i < args->count; i++)
+        VKF_TRY(encode(embedder, args, prompt, i, &encodings[i]));
+fail:
+    return status;
+}
+
+static bool is_special(const vkf_embedder *embedder, const vkf_encoding *encoding, uint32_t token)
+{
+    const vkf__added_token *added = vkf__added_token_by_id(&embedder->text.tokenizer.added, encoding->ids[token]);
+    return encoding->special_tokens_mask[token] || (added && added->special);
+}
+
+// How many tokens pooling leaves out as the prompt's: those that it has by itself, but for a special one at its end, as
+// sentence-transformers counts. The model never reads a prompt by itself: it may have no tokens.
+static vkf_status count_prompt(vkf_embedder *embedder, const char *prompt, uint32_t *out_count)
+{
+    vkf_status status = VKF_OK;
+    const vkf_encode_options options = options_of(embedder, (vkf_encode_options){0});
+    vkf_encoding encoding = {0};
+    uint32_t count = 0;
+    if (*prompt && embedder->text.model->config.embedding_modules[0].without_prompt) {
+        VKF_TRY(vkf__tokenizer_encode(&embedder->text.tokenizer, prompt, strlen(prompt), NULL, 0, &options, &encoding));
+        count = encoding.count;
+        count -= count > 0 && is_special(embedder, &encoding, count - 1);
+    }
+    *out_count = count;
+fail:
+    vkf_encoding_free(&encoding);
     return status;
 }
 
 static void fill_row(vkf_embedder *embedder, uint32_t row, uint32_t len, const vkf_encoding *encoding)
 {
-    int32_t pad = embedder->text.model->config.pad_id;
+    int32_t pad = embedder->text.model->config.pad_id >= 0 ? embedder->text.model->config.pad_id : 0;
     uint32_t token_types = embedder->text.model->config.token_types;
     int32_t *ids = embedder->ids + (size_t)row * len, *types = embedder->types + (size_t)row * len;
-    // A text of no token at all, which a tokenizer without special ones makes of "", has to be something.
-    embedder->lengths[row] = encoding->count > 0 ? (int32_t)encoding->count : 1;
+    embedder->lengths[row] = (int32_t)encoding->count;
     for (uint32_t t = 0; t < len; t++) {
         bool token = t < encoding->count;
         ids[t] = token ? encoding->ids[t] : pad;
@@ -46,27 +116,40 @@ static void fill_row(vkf_embedder *embedder, uint32_t row, uint32_t len, const v
 // What is made for the caller, whose arrays stay as they are until all of it is there.
 typedef struct embedded {
     vkf_encoding *encodings;     // (count)
-    float *embeddings;           // (count, d_model)
+    float *embeddings;           // (count, dim), or NULL
     vkf_prediction *predictions; // (count), or NULL
+    uint32_t prompt_len;
 } embedded;
 
-// The logits of a row of a batch whose longest text has `len` tokens.
-static vkf_status keep_prediction(const vkf_embedder *embedder, uint32_t row, uint32_t len, uint32_t tokens,
-                                  vkf_prediction *out)
+// The logits of a row, text number `text`, of a batch whose longest text has `len` tokens.
+static vkf_status keep_prediction(const vkf_embedder *embedder, uint32_t row, uint32_t len, uint32_t text,
+                                  uint32_t tokens, vkf_prediction *out)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
     const vkf_model_config *config = &embedder->text.model->config;
     bool whole = config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION;
     uint32_t rows = whole ? 1 : tokens, stride = whole ? 1 : len;
-    VKF_ALLOC(host, out->logits, (size_t)(rows > 0 ? rows : 1) * config->head_outputs);
-    memcpy(out->logits, embedder->logits + (size_t)row * stride * config->head_outputs,
-           (size_t)rows * config->head_outputs * sizeof *out->logits);
+    const float *logits = embedder->logits + (size_t)row * stride * config->head_outputs;
+    size_t count = (size_t)rows * config->head_outputs;
+    if (!vkf__all_finite(logits, count))
+        return vkf__not_finite(embedder->session, "text %u: the logits of the head", text);
+    VKF_ALLOC(host, out->logits, count);
+    memcpy(out->logits, logits, count * sizeof *out->logits);
     out->rows = rows;
     out->cols = config->head_outputs;
     out->allocator = host->allocator;
 fail:
     return status;
+}
+
+static vkf_status keep_embedding(const vkf_embedder *embedder, uint32_t row, uint32_t text, float *out_embedding)
+{
+    const float *embedding = embedder->embeddings + (size_t)row * embedder->text.model->config.embedding_dim;
+    if (!vkf__all_finite(embedding, embedder->dim))
+        return vkf__not_finite(embedder->session, "text %u: the embedding", text);
+    memcpy(out_embedding, embedding, embedder->dim * sizeof *embedding);
+    return VKF_OK;
 }
 
 // The texts order[0 .. rows], of which the first is the longest.
@@ -75,7 +158,7 @@ static vkf_status run_batch(vkf_embedder *embedder, const vkf__ranked *order, ui
     vkf_status status = VKF_OK;
     const vkf_encoding *encodings = out->encodings;
     const vkf_model_config *config = &embedder->text.model->config;
-    uint32_t len = order[0].length > 0 ? order[0].length : 1;
+    uint32_t len = order[0].length;
     for (uint32_t row = 0; row < rows; row++)
         fill_row(embedder, row, len, &encodings[order[row].index]);
     const vkf_encode_args args = {
@@ -84,15 +167,18 @@ static vkf_status run_batch(vkf_embedder *embedder, const vkf__ranked *order, ui
         .source_ids = embedder->ids,
         .source_lengths = embedder->lengths,
         .source_types = config->token_types > 0 ? embedder->types : NULL,
-        .out_embeddings = embedder->embeddings,
+        .out_embeddings = out->embeddings ? embedder->embeddings : NULL,
         .out_logits = out->predictions ? embedder->logits : NULL,
+        .prompt_len = out->prompt_len,
     };
     VKF_TRY(vkf__session_encode(embedder->session, &args));
-    for (uint32_t row = 0; out->predictions && row < rows; row++)
-        VKF_TRY(keep_prediction(embedder, row, len, order[row].length, &out->predictions[order[row].index]));
-    for (uint32_t row = 0; row < rows; row++)
-        memcpy(out->embeddings + (size_t)order[row].index * config->d_model,
-               embedder->embeddings + (size_t)row * config->d_model, config->d_model * sizeof(float));
+    for (uint32_t row = 0; row < rows; row++) {
+        uint32_t text = order[row].index;
+        if (out->predictions)
+            VKF_TRY(keep_prediction(embedder, row, len, text, order[row].length, &out->predictions[text]));
+        if (out->embeddings)
+            VKF_TRY(keep_embedding(embedder, row, text, out->embeddings + (size_t)text * embedder->dim));
+    }
 fail:
     return status;
 }
@@ -143,14 +229,17 @@ vkf_status vkf__embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
-    size_t dim = embedder->text.model->config.d_model;
+    size_t dim = embedder->dim;
+    const char *prompt = prompt_of(embedder, args);
     vkf__ranked *order = NULL;
     embedded out = {0};
     VKF_ALLOC(host, out.encodings, args->count);
-    VKF_ALLOC(host, out.embeddings, args->count * dim);
+    if (args->out_embeddings)
+        VKF_ALLOC(host, out.embeddings, args->count * dim);
     if (args->out_predictions)
         VKF_ALLOC(host, out.predictions, args->count);
-    VKF_TRY(tokenize(embedder, args, out.encodings));
+    VKF_TRY(tokenize(embedder, args, prompt, out.encodings));
+    VKF_TRY(count_prompt(embedder, prompt, &out.prompt_len));
     VKF_TRY(vkf__order_by_length(host, out.encodings, args->count, &order));
     VKF_TRY(run_batches(embedder, args, order, &out));
     give(args, dim, &out);

@@ -85,8 +85,9 @@ enum {
     // May be fused.
     PART_OF_QKV = 1 << 9,
     PART_OF_GATE = 1 << 10,
-    OF_GATE = 1 << 11, // of models that have one
-    UNGATED = 1 << 12, // of models that have none
+    OF_GATE = 1 << 11,   // of models that have one
+    UNGATED = 1 << 12,   // of models that have none
+    OWN_WORDS = 1 << 13, // of models whose sides share no table
 };
 
 // Where the tensor of a role goes: in vkf__weights, from VKF_WEIGHT_POSITIONS on in vkf__stack_weights, and from
@@ -100,6 +101,7 @@ static const struct role {
 #define OF_STACK(field) offsetof(vkf__stack_weights, field)
 #define OF_LAYER(field) offsetof(vkf__layer_weights, field)
     [VKF_WEIGHT_WORDS] = {OF_MODEL(source_embedding), VOCAB, MODEL, 0},
+    [VKF_WEIGHT_TARGET_WORDS] = {OF_MODEL(target_embedding), VOCAB, MODEL, OWN_WORDS},
     [VKF_WEIGHT_POSITIONS] = {OF_STACK(positions), POSITIONS, MODEL, IN_F32},
     [VKF_WEIGHT_TYPES] = {OF_MODEL(token_types), TYPES, MODEL, 0},
     [VKF_WEIGHT_EMBEDDING_NORM_WEIGHT] = {OF_STACK(embedding_norm.weight), MODEL, NONE, 0},
@@ -147,8 +149,7 @@ static const struct role {
     [VKF_WEIGHT_FEED_FORWARD_NORM_BIAS] = {OF_LAYER(norm[1].bias), MODEL, NONE, NORM_BIAS},
 };
 
-// The head that the configuration has, in the family's list.
-static const vkf__family_head *head_of(const vkf__family *family, const vkf_model_config *config)
+const vkf__family_head *vkf__family_head_of(const vkf__family *family, const vkf_model_config *config)
 {
     const vkf__family_head *head = family->heads;
     while (head && head->architecture && head->head != config->head)
@@ -160,6 +161,7 @@ static const vkf__family_head *head_of(const vkf__family *family, const vkf_mode
 typedef struct place {
     const vkf__family *family;
     const vkf_model_config *config;
+    const vkf__checkpoint *checkpoint; // may be NULL
     const char *base;
     bool target; // the decoder's side
     vkf__stack stack;
@@ -176,9 +178,9 @@ static bool of_head(vkf__weight_role role)
 // What stands in the family's list for a role; NULL: nothing.
 static const char *listed(const place *p, vkf__weight_role role)
 {
-    const vkf__family_head *head = head_of(p->family, p->config);
-    if (of_head(role) && head)
-        return head->weights[role - VKF_WEIGHT_HEAD_DENSE];
+    const vkf__family_head *head = vkf__family_head_of(p->family, p->config);
+    if (of_head(role) && p->config->kind == VKF_MODEL_ENCODER) // also of a family whose decoders have lm_head
+        return head ? head->weights[role - VKF_WEIGHT_HEAD_DENSE] : NULL;
     if (p->target && p->config->kind == VKF_MODEL_SEQ2SEQ)
         return p->family->decoder_weights[role];
     return p->family->weights[role];
@@ -192,6 +194,12 @@ static bool is_tied(const place *p, vkf__weight_role role)
 // The words' name serves a tied projection.
 static const char *name_of(const place *p, vkf__weight_role role)
 {
+    const vkf__family_head *head = vkf__family_head_of(p->family, p->config);
+    const char *own_bias = head && role == VKF_WEIGHT_PROJECTION_BIAS ? head->own_bias : NULL;
+    if (own_bias && p->checkpoint && vkf__checkpoint_find(p->checkpoint, own_bias))
+        return own_bias;
+    if (role == VKF_WEIGHT_WORDS && !p->config->share_embedding)
+        return p->family->own_words;
     return is_tied(p, role) ? p->family->weights[VKF_WEIGHT_WORDS] : listed(p, role);
 }
 
@@ -210,6 +218,7 @@ static bool has_role(const place *p, vkf__weight_role role)
         {FIRST_NORM, p->layer > 0 || !config->no_first_norm},
         {OF_GATE, config->gated},
         {UNGATED, !config->gated},
+        {OWN_WORDS, !config->share_embedding},
     };
     for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++)
         if ((roles[role].traits & conditions[i].trait) && !conditions[i].there)
@@ -295,10 +304,17 @@ static size_t add_side(place *p, vkf__weights *weights, vkf__weight_slot *slots)
     return count;
 }
 
-size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf_model_config *config,
-                         vkf__weights *weights, vkf__weight_slot *slots)
+size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf__checkpoint *checkpoint,
+                         const vkf_model_config *config, vkf__weights *weights, vkf__weight_slot *slots)
 {
-    place p = {.family = family, .config = config, .base = base, .prefix = base, .object = weights};
+    place p = {
+        .family = family,
+        .config = config,
+        .checkpoint = checkpoint,
+        .base = base,
+        .prefix = base,
+        .object = weights,
+    };
     size_t count = add_roles(&p, VKF_WEIGHT_WORDS, VKF_WEIGHT_POSITIONS, slots);
     for (int target = 0; target < 2; target++) {
         p.target = target != 0;
@@ -309,8 +325,36 @@ size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf_
     return count;
 }
 
+static bool has_tensor(const vkf__family *family, const vkf__checkpoint *checkpoint, const char *name)
+{
+    char full[128];
+    if (!name)
+        return false;
+    (void)snprintf(full, sizeof full, "%s%s", family->base, name);
+    return vkf__checkpoint_find(checkpoint, name) || vkf__checkpoint_find(checkpoint, full);
+}
+
 void vkf__family_untie(const vkf__family *family, const vkf__checkpoint *checkpoint, vkf_model_config *config)
 {
-    if (config->kind == VKF_MODEL_SEQ2SEQ && vkf__checkpoint_find(checkpoint, family->weights[VKF_WEIGHT_PROJECTION]))
+    const vkf__family_head *head = vkf__family_head_of(family, config);
+    const char *projection = head ? head->weights[VKF_HEAD_PROJECTION] : family->weights[VKF_WEIGHT_PROJECTION];
+    if (config->kind == VKF_MODEL_SEQ2SEQ && !config->tie_projection &&
+        has_tensor(family, checkpoint, family->own_words) &&
+        has_tensor(family, checkpoint, family->weights[VKF_WEIGHT_TARGET_WORDS]))
+        config->share_embedding = false;
+    if (projection && vkf__checkpoint_find(checkpoint, projection))
         config->tie_projection = false;
+}
+
+vkf_status vkf__family_check_class(const vkf__host *host, const vkf__family *family, const vkf__checkpoint *checkpoint,
+                                   const vkf_model_config *config)
+{
+    const vkf__family_head *head = config->kind == VKF_MODEL_DECODER ? family->heads : NULL;
+    for (; head && head->architecture; head++)
+        if (vkf__checkpoint_find(checkpoint, head->weights[VKF_HEAD_PROJECTION]))
+            return vkf__fail(
+                host, VKF_ERROR_UNSUPPORTED,
+                "%s: %s is a classifier's, but config.json's architectures name no class that has one, like %s",
+                vkf__checkpoint_path(checkpoint), head->weights[VKF_HEAD_PROJECTION], head->architecture);
+    return VKF_OK;
 }

@@ -13,9 +13,10 @@
 // are multiplied as one, and so are the gate and the first matrix of a feed-forward.
 typedef enum vkf__weight_role {
     // Of the model.
-    VKF_WEIGHT_WORDS = 0,  // (vocab, d_model)
-    VKF_WEIGHT_TYPES,      // (token_types, d_model)
-    VKF_WEIGHT_HEAD_DENSE, // (d_model, d_model); .base stands not before names from here on, but for those below
+    VKF_WEIGHT_WORDS = 0,    // (vocab, d_model)
+    VKF_WEIGHT_TARGET_WORDS, // the same of a decoder that has its own
+    VKF_WEIGHT_TYPES,        // (token_types, d_model)
+    VKF_WEIGHT_HEAD_DENSE,   // (d_model, d_model); .base stands not before names from here on, but for those below
     VKF_WEIGHT_HEAD_DENSE_BIAS,
     VKF_WEIGHT_HEAD_NORM_WEIGHT,
     VKF_WEIGHT_HEAD_NORM_BIAS,
@@ -91,32 +92,40 @@ typedef struct vkf__family_head {
     const char *architecture; // as config.json names the class: "BertForMaskedLM"
     vkf_head head;
     const char *weights[VKF_HEAD_ROLE_COUNT]; // NULL: there is none
+    const char *own_bias;                     // the projection's, in files that have it; NULL: never
     vkf_pooling pooling;                      // of SEQUENCE_CLASSIFICATION, where .pooling_key is NULL
-    vkf_activation activation;                // of the dense, where .activation_key is NULL
+    vkf_activation activation;                // of the dense, where no key says another; NONE: that of the layers
     const char *activation_key, *pooling_key;
 } vkf__family_head;
 
+#define VKF_FAMILY_OTHER_WORDS 2
+
 struct vkf__family {
-    const char *model_types[4];                 // of config.json; the rest NULL
-    const char *base;                           // what models with a head put before the tensors' names: "bert."
-    const char *layer;                          // what stands before a layer's number: "encoder.layer."
-    const char *weights[VKF_WEIGHT_ROLE_COUNT]; // NULL: the family has no such tensor; fused ones have one name
+    const char *model_types[4];                      // of config.json; the rest NULL
+    const char *base;                                // what models with a head put before the tensors' names: "bert."
+    const char *layer;                               // what stands before a layer's number: "encoder.layer."
+    const char *weights[VKF_WEIGHT_ROLE_COUNT];      // NULL: the family has no such tensor; fused ones have one name
+    const char *other_words[VKF_FAMILY_OTHER_WORDS]; // names under which a file may have the words' table instead
     // Of SEQ2SEQ, whose encoder is the one above: the same for its decoder, without what is of the model.
     const char *decoder_layer;
     const char *decoder_weights[VKF_WEIGHT_ROLE_COUNT];
+    const char *own_words;         // the encoder's table, in files where it is not the decoder's; NULL: there are none
     bool bias_as_row;              // the projection's bias is (1, vocab)
-    const vkf__family_head *heads; // of ENCODERs, up to one without a name; NULL: none
+    const vkf__family_head *heads; // up to one without a name; NULL: none. A DECODER with one is run as an ENCODER
     vkf__fused qkv;
     bool gate_fused; // the gate's rows and those of the first matrix are one tensor
     bool transposed; // linear weights are stored (in, out)
-    // What a model is where no key says otherwise: its kind and whatever all models of the family have in common.
+    // What a model is where no key says otherwise: its kind, whatever all models of the family have in common, and the
+    // defaults of transformers' configuration class. A size that is 0 here has to be in the file, or follows from
+    // others.
     vkf_model_config config;
     struct {
         const char *d_model, *num_heads, *dim_feedforward, *num_layers, *activation, *vocab;
-        const char *max_positions; // may be absent where .config says how many
-        // From here on NULL, or the key's absence, means what .config says, or 0.
+        const char *max_positions;
+        // From here on NULL means what .config says.
         const char *token_types, *layer_norm_eps;
-        const char *num_kv_heads, *head_dim;  // 0: num_heads, and d_model / num_heads
+        const char *num_kv_heads, *head_dim;  // null, or 0 in .config: num_heads, and d_model / num_heads
+        const char *causal;                   // whether an ENCODER is
         const char *window;                   // null: none
         const char *windowed, *windowed_from; // whether there is a window, and its first layer
         const char *full_every;               // layers from one without a window to the next
@@ -129,9 +138,12 @@ struct vkf__family {
         const char *gated_activation; // "gated-gelu" and the like, in place of .activation
     } keys;
     float rotary_theta, rotary_part; // theta 0: the family has no rotary embedding
-    bool scales_tied_logits;         // by 1 / sqrt(d_model)
-    uint32_t feed_forward_factor;    // dim_feedforward is so many times d_model where its key is absent or null
-    bool positions_after_pad;        // position 0 has row pad_token_id + 1
+    float window_rotary_theta;
+    uint32_t windowed_from, full_every; // see the keys of these names
+    bool ignores_layer_types;           // all layers have the window
+    bool scales_tied_logits;            // by 1 / sqrt(d_model)
+    uint32_t feed_forward_factor;       // dim_feedforward is so many times d_model where its key is absent or null
+    bool positions_after_pad;           // position 0 has row pad_token_id + 1
     vkf__family_demand demands[4];
 };
 
@@ -154,22 +166,27 @@ const vkf__family *vkf__family_find(const char *model_type);
 // "bert, distilbert, ...": every model_type.
 void vkf__family_names(char *out_text, size_t capacity);
 
+// The head that a configuration has, in the family's list; NULL: it has none.
+const vkf__family_head *vkf__family_head_of(const vkf__family *family, const vkf_model_config *config);
+
 // What config.json says; what stands in other files of the directory is not there. Statuses: FORMAT (names file, key and
 // reason), UNSUPPORTED.
 VKF_MUST_CHECK vkf_status vkf__family_config(const vkf__host *host, const char *path, const json_t *root,
                                              const vkf__family *family, vkf_model_config *out_config);
 
-// What a config.json or a generation_config.json says of how texts begin and end; what it does not say, `config` keeps.
-// Statuses: FORMAT, UNSUPPORTED (more than is built).
-VKF_MUST_CHECK vkf_status vkf__read_generation(const vkf__host *host, const char *path, const json_t *root,
-                                               vkf_model_config *config);
-
-// An encoder-decoder whose file has a projection of its own uses that, whatever tie_word_embeddings says: transformers 5
-// writes true there for every T5.
+// What the file itself decides. A model whose file has a projection of its own uses that, whatever tie_word_embeddings
+// says, as transformers 5 does: it writes true there for every T5. An encoder-decoder that is not tied and has a table
+// for either side uses these.
 void vkf__family_untie(const vkf__family *family, const vkf__checkpoint *checkpoint, vkf_model_config *config);
 
+// A decoder whose file has a classifier's tensor, though config.json names no class that has one, says no next token.
+// Status UNSUPPORTED.
+VKF_MUST_CHECK vkf_status vkf__family_check_class(const vkf__host *host, const vkf__family *family,
+                                                  const vkf__checkpoint *checkpoint, const vkf_model_config *config);
+
 // Fills `slots` when it is not NULL; always returns their number. `base` stands before names: "", or family->base.
-size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf_model_config *config,
-                         vkf__weights *weights, vkf__weight_slot *slots);
+// `checkpoint`, where it is not NULL, has some tensors under one name or another.
+size_t vkf__family_slots(const vkf__family *family, const char *base, const vkf__checkpoint *checkpoint,
+                         const vkf_model_config *config, vkf__weights *weights, vkf__weight_slot *slots);
 
 #endif

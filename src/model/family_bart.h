@@ -26,7 +26,7 @@
 
 #define VKF_MODEL_WEIGHTS_LIKE_BART                                                   \
     [VKF_WEIGHT_WORDS] = "shared.weight", [VKF_WEIGHT_PROJECTION] = "lm_head.weight", \
-    [VKF_WEIGHT_PROJECTION_BIAS] = "final_logits_bias"
+    [VKF_WEIGHT_TARGET_WORDS] = "decoder.embed_tokens.weight", [VKF_WEIGHT_PROJECTION_BIAS] = "final_logits_bias"
 
 #define VKF_KEYS_LIKE_BART                                                                              \
     .d_model = "d_model", .num_heads = "encoder_attention_heads", .dim_feedforward = "encoder_ffn_dim", \
@@ -39,7 +39,9 @@
     .kind = VKF_MODEL_SEQ2SEQ, .layer_norm_eps = 1e-5f, .attention_bias = true, .feed_forward_bias = true, \
     .norm_bias = true, .tie_projection = true, .projection_bias = true, .unscaled_embedding = true
 
-#define VKF_FAMILY_LIKE_BART \
-    .base = "model.", .layer = "encoder.layers.", .decoder_layer = "decoder.layers.", .bias_as_row = true
+#define VKF_FAMILY_LIKE_BART                                                                               \
+    .base = "model.", .layer = "encoder.layers.", .decoder_layer = "decoder.layers.", .bias_as_row = true, \
+    .other_words = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"},                         \
+    .own_words = "encoder.embed_tokens.weight"
 
 #endif

@@ -28,6 +28,7 @@ static const vkf__family_head heads[] = {
                 [VKF_HEAD_PROJECTION] = "cls.predictions.decoder.weight",
                 [VKF_HEAD_PROJECTION_BIAS] = "cls.predictions.bias",
             },
+        .own_bias = "cls.predictions.decoder.bias",
         .activation_key = "hidden_act",
     },
     {0},
@@ -37,5 +38,6 @@ const vkf__family vkf__family_bert = {
     .model_types = {"bert"},
     .base = "bert.",
     .heads = heads,
+    .config = {VKF_CONFIG_LIKE_BERT, .source_vocab = 30522},
     VKF_FAMILY_LIKE_BERT,
 };

@@ -5,11 +5,11 @@
 #include "model/family.h"
 
 // Of all of the layers' biases none is missing; a masked LM's projection is the words' table.
-#define VKF_CONFIG_LIKE_BERT                                                                                         \
-    {                                                                                                                \
-        .kind = VKF_MODEL_ENCODER, .attention_bias = true, .feed_forward_bias = true, .norm_bias = true,             \
-        .head_dense_bias = true, .projection_bias = true, .tie_projection = true, .positions = VKF_POSITIONS_LEARNED \
-    }
+#define VKF_CONFIG_LIKE_BERT                                                                                      \
+    .kind = VKF_MODEL_ENCODER, .attention_bias = true, .feed_forward_bias = true, .norm_bias = true,              \
+    .head_dense_bias = true, .projection_bias = true, .tie_projection = true, .positions = VKF_POSITIONS_LEARNED, \
+    .d_model = 768, .num_heads = 12, .dim_feedforward = 3072, .num_encoder_layers = 12,                           \
+    .activation = VKF_ACTIVATION_GELU_ERF, .max_source_len = 512, .token_types = 2, .layer_norm_eps = 1e-12f
 
 // Heads that are one Linear for every position.
 #define VKF_HEADS_PER_TOKEN(class)                                                                                \
@@ -24,7 +24,7 @@
     }
 
 #define VKF_FAMILY_LIKE_BERT                                                          \
-    .layer = "encoder.layer.", .config = VKF_CONFIG_LIKE_BERT,                        \
+    .layer = "encoder.layer.",                                                        \
     .weights =                                                                        \
         {                                                                             \
             [VKF_WEIGHT_WORDS] = "embeddings.word_embeddings.weight",                 \
@@ -60,7 +60,8 @@
             .max_positions = "max_position_embeddings",                               \
             .token_types = "type_vocab_size",                                         \
             .layer_norm_eps = "layer_norm_eps",                                       \
+            .causal = "is_decoder",                                                   \
     },                                                                                \
-    .demands = {{"position_embedding_type", "absolute"}}
+    .demands = {{"position_embedding_type", "absolute"}, {"add_cross_attention", "false"}}
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "io/json_file.h"
 #include "model/family.h"
+#include "model/generation_config.h"
+#include "model/labels.h"
 #include "model/rotary.h"
 
 #define MAX_DEMANDS (sizeof((vkf__family *)0)->demands / sizeof((vkf__family *)0)->demands[0])
@@ -48,6 +50,8 @@ static vkf_status find_activation(const reader *r, const char *key, const char *
 static vkf_status read_activation(const reader *r, const char *key, vkf_activation *out_activation)
 {
     const char *name = NULL;
+    if (!json_object_get(r->root, key))
+        return VKF_OK;
     vkf_status status = vkf__json_string(r->host, r->path, r->root, key, &name);
     return status != VKF_OK ? status : find_activation(r, key, name, out_activation);
 }
@@ -56,6 +60,8 @@ static vkf_status read_activation(const reader *r, const char *key, vkf_activati
 static vkf_status read_gated_activation(const reader *r, const char *key, vkf_model_config *config)
 {
     const char *name = NULL;
+    if (!json_object_get(r->root, key))
+        return VKF_OK;
     vkf_status status = vkf__json_string(r->host, r->path, r->root, key, &name);
     if (status != VKF_OK)
         return status;
@@ -71,7 +77,7 @@ static vkf_status check_demands(const reader *r)
         const vkf__family_demand *demand = &r->family->demands[i];
         const json_t *value = json_object_get(r->root, demand->key);
         const char *text = json_is_boolean(value) ? (json_is_true(value) ? "true" : "false") : json_string_value(value);
-        if (value && (!text || strcmp(text, demand->value) != 0))
+        if (value && !json_is_null(value) && (!text || strcmp(text, demand->value) != 0))
             return vkf__fail(r->host, VKF_ERROR_UNSUPPORTED, "%s: %s is \"%s\"; supported: \"%s\"", r->path,
                              demand->key, text ? text : "neither a string nor a boolean", demand->value);
     }
@@ -93,22 +99,39 @@ static uint32_t *layers_of(vkf_model_config *config)
     return config->kind == VKF_MODEL_DECODER ? &config->num_decoder_layers : &config->num_encoder_layers;
 }
 
+// A size that the file has not is the family's default; one that is null there, or is 0 by default, follows from
+// others.
+typedef struct number {
+    const char *key;
+    uint32_t *value;
+    uint32_t max;
+    bool derived; // may follow from others
+} number;
+
+static vkf_status read_number(const reader *r, const number *n)
+{
+    const json_t *value = n->key ? json_object_get(r->root, n->key) : NULL;
+    if (!n->key || (!value && (n->derived || *n->value > 0)))
+        return VKF_OK;
+    if (n->derived && json_is_null(value)) {
+        *n->value = 0;
+        return VKF_OK;
+    }
+    return vkf__json_u32(r->host, r->path, r->root, n->key, 1, n->max, n->value);
+}
+
 static vkf_status read_numbers(const reader *r, vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
     const vkf__family *family = r->family;
-    const struct {
-        const char *key;
-        uint32_t *value;
-        uint32_t max;
-        bool optional;
-    } numbers[] = {
+    const char *eps = family->keys.layer_norm_eps;
+    const number numbers[] = {
         {family->keys.d_model, &config->d_model, VKF_MAX_DIM, false},
         {family->keys.num_heads, &config->num_heads, VKF_MAX_DIM, false},
         {family->keys.dim_feedforward, &config->dim_feedforward, VKF_MAX_DIM, family->feed_forward_factor > 0},
         {family->keys.num_layers, layers_of(config), VKF_MAX_LAYERS, false},
         {family->keys.vocab, vocab_of(config), VKF_MAX_VOCAB, false},
-        {family->keys.max_positions, positions_of(config), VKF_MAX_LEN, *positions_of(config) > 0},
+        {family->keys.max_positions, positions_of(config), VKF_MAX_LEN, false},
         {family->keys.token_types, &config->token_types, VKF_MAX_LEN, false},
         {family->keys.num_kv_heads, &config->num_kv_heads, VKF_MAX_DIM, true},
         {family->keys.head_dim, &config->head_dim, VKF_MAX_DIM, true},
@@ -116,14 +139,13 @@ static vkf_status read_numbers(const reader *r, vkf_model_config *config)
         {family->keys.decoder_layers, &config->num_decoder_layers, VKF_MAX_LAYERS, true},
         {family->keys.decoder_heads, &config->num_decoder_heads, VKF_MAX_DIM, true},
         {family->keys.decoder_feed_forward, &config->dim_decoder_feedforward, VKF_MAX_DIM, true},
-        {family->keys.relative_buckets, &config->relative_buckets, VKF_MAX_DIM, true},
-        {family->keys.relative_distance, &config->relative_distance, VKF_MAX_LEN, true},
+        {family->keys.relative_buckets, &config->relative_buckets, VKF_MAX_DIM, false},
+        {family->keys.relative_distance, &config->relative_distance, VKF_MAX_LEN, false},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (numbers[i].key && (!numbers[i].optional || vkf__json_has(r->root, numbers[i].key)))
-            VKF_TRY(vkf__json_u32(r->host, r->path, r->root, numbers[i].key, 1, numbers[i].max, numbers[i].value));
-    if (family->keys.layer_norm_eps)
-        VKF_TRY(vkf__json_f32(r->host, r->path, r->root, family->keys.layer_norm_eps, &config->layer_norm_eps));
+        VKF_TRY(read_number(r, &numbers[i]));
+    if (eps && (json_object_get(r->root, eps) || config->layer_norm_eps == 0.0f))
+        VKF_TRY(vkf__json_f32(r->host, r->path, r->root, eps, &config->layer_norm_eps));
 fail:
     return status;
 }
@@ -145,11 +167,15 @@ static vkf_status read_switches(const reader *r, vkf_model_config *config, bool 
         {family->keys.head_dense_bias, &config->head_dense_bias},
         {family->keys.projection_bias, &config->projection_bias},
         {family->keys.scaled_embedding, &scaled},
+        {family->keys.causal, &config->causal},
         {"tie_word_embeddings", &config->tie_projection},
     };
-    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++)
+    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
         if (vkf__json_has(r->root, switches[i].key))
             VKF_TRY(vkf__json_bool(r->host, r->path, r->root, switches[i].key, switches[i].value));
+        else if (switches[i].key && json_object_get(r->root, switches[i].key)) // null
+            *switches[i].value = false;
+    }
     config->unscaled_embedding = !scaled;
 fail:
     return status;
@@ -200,12 +226,12 @@ static vkf_status read_windows(const reader *r, bool windowed, vkf_model_config 
 {
     vkf_status status = VKF_OK;
     const json_t *types = json_object_get(r->root, "layer_types");
-    uint32_t from = 0, full_every = 0;
+    uint32_t from = r->family->windowed_from, full_every = r->family->full_every;
     if (!windowed)
         config->window = 0;
     if (config->window == 0)
         return VKF_OK;
-    if (json_is_array(types))
+    if (json_is_array(types) && !r->family->ignores_layer_types)
         return read_layer_types(r, types, config);
     if (vkf__json_has(r->root, r->family->keys.windowed_from))
         VKF_TRY(vkf__json_u32(r->host, r->path, r->root, r->family->keys.windowed_from, 0, UINT32_MAX / 2, &from));
@@ -218,22 +244,27 @@ fail:
     return status;
 }
 
-// transformers writes null where a model has no such token.
-static vkf_status read_token(const reader *r, const char *key, uint32_t vocab, int32_t *out_id)
+// The id of a special token. Where it is no token of the vocabulary, it is one that never comes: -1.
+static vkf_status read_token(const reader *r, const char *key, uint32_t vocab, int32_t *id)
 {
-    vkf_status status = VKF_OK;
-    uint32_t id = 0;
-    if (vkf__json_has(r->root, key))
-        status = vkf__json_u32(r->host, r->path, r->root, key, 0, vocab - 1, &id);
-    *out_id = (int32_t)id;
-    return status;
+    const json_t *value = json_object_get(r->root, key);
+    if (value && !json_is_null(value) && !json_is_integer(value))
+        return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: %s is no whole number", r->path, key);
+    json_int_t given = json_is_integer(value) ? json_integer_value(value) : value ? -1 : *id;
+    *id = given >= 0 && given < (json_int_t)vocab ? (int32_t)given : -1;
+    return VKF_OK;
 }
 
 static vkf_status read_positions(const reader *r, vkf_model_config *config)
 {
+    const json_t *pad = json_object_get(r->root, "pad_token_id");
     if (!r->family->positions_after_pad)
         return VKF_OK;
-    config->position_offset = (uint32_t)config->pad_id + 1;
+    if (config->pad_id < 0 && (!json_is_integer(pad) || json_integer_value(pad) != -1))
+        return vkf__fail(r->host, VKF_ERROR_FORMAT,
+                         "%s: pad_token_id, behind which positions begin, is no token of the vocabulary of %u", r->path,
+                         config->source_vocab);
+    config->position_offset = (uint32_t)(config->pad_id + 1);
     if (config->position_offset >= config->max_source_len)
         return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: %s is %u, which leaves no position behind pad_token_id %d",
                          r->path, r->family->keys.max_positions, config->max_source_len, config->pad_id);
@@ -241,81 +272,35 @@ static vkf_status read_positions(const reader *r, vkf_model_config *config)
     return VKF_OK;
 }
 
-// One id, several, or null.
-static vkf_status read_eos(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
+static const char *class_of(const reader *r)
 {
-    const json_t *value = json_object_get(root, "eos_token_id");
-    size_t count = json_is_array(value) ? json_array_size(value) : 1;
-    if (!vkf__json_has(root, "eos_token_id"))
-        return VKF_OK;
-    if (count > VKF_MAX_EOS)
-        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: eos_token_id has %zu elements; supported: up to %d", path,
-                         count, VKF_MAX_EOS);
-    for (size_t i = 0; i < count; i++) {
-        const json_t *id = json_is_array(value) ? json_array_get(value, i) : value;
-        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= config->target_vocab)
-            return vkf__fail(host, VKF_ERROR_FORMAT, "%s: eos_token_id is no token of the vocabulary of %u", path,
-                             config->target_vocab);
-        config->eos_ids[i] = (int32_t)json_integer_value(id);
-    }
-    config->eos_count = (uint32_t)count;
-    config->eos_id = count > 0 ? config->eos_ids[0] : 0;
-    return VKF_OK;
+    return json_string_value(json_array_get(json_object_get(r->root, "architectures"), 0));
 }
 
-// An id that need not be there, and that a list of one may stand for. *out_found stays as it is without it.
-static vkf_status read_id(const vkf__host *host, const char *path, const json_t *object, const char *key,
-                          uint32_t vocab, bool *out_found, int32_t *out_id)
+// Of models with a decoder: a class that does something else with it than say the next token.
+static vkf_status check_class(const reader *r)
 {
-    vkf_status status = VKF_OK;
-    uint32_t id = 0;
-    if (!vkf__json_has(object, key))
+    static const char *const built[] = {"ForCausalLM", "ForConditionalGeneration"};
+    const char *class = class_of(r), *purpose = class ? strstr(class, "For") : NULL;
+    for (size_t i = 0; purpose && i < sizeof built / sizeof built[0]; i++)
+        if (strcmp(purpose, built[i]) == 0)
+            purpose = NULL;
+    if (!purpose)
         return VKF_OK;
-    VKF_TRY(vkf__json_u32(host, path, object, key, 0, vocab - 1, &id));
-    *out_id = (int32_t)id;
-    *out_found = true;
-fail:
-    return status;
-}
-
-// Words of one token: a longer one would have to be watched for.
-static vkf_status read_banned(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
-{
-    const json_t *words = json_object_get(root, "bad_words_ids");
-    config->banned_count = 0;
-    for (size_t i = 0; i < json_array_size(words); i++) {
-        const json_t *word = json_array_get(words, i), *id = json_array_get(word, 0);
-        if (i == VKF_MAX_EOS || json_array_size(word) != 1)
-            return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
-                             "%s: bad_words_ids has more than %d words, or one that is not of one token", path,
-                             VKF_MAX_EOS);
-        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= config->target_vocab)
-            return vkf__fail(host, VKF_ERROR_FORMAT, "%s: bad_words_ids has what is no token", path);
-        config->banned_ids[config->banned_count++] = (int32_t)json_integer_value(id);
-    }
-    return VKF_OK;
-}
-
-vkf_status vkf__read_generation(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
-{
-    vkf_status status = VKF_OK;
-    uint32_t vocab = config->target_vocab;
-    bool start = false;
-    VKF_TRY(read_eos(host, path, root, config));
-    if (config->kind != VKF_MODEL_SEQ2SEQ)
-        return VKF_OK;
-    VKF_TRY(read_id(host, path, root, "decoder_start_token_id", vocab, &start, &config->bos_id));
-    VKF_TRY(read_id(host, path, root, "forced_bos_token_id", vocab, &config->forced_bos, &config->forced_bos_id));
-    VKF_TRY(read_id(host, path, root, "forced_eos_token_id", vocab, &config->forced_eos, &config->forced_eos_id));
-    VKF_TRY(read_banned(host, path, root, config));
-fail:
-    return status;
+    return vkf__fail(r->host, VKF_ERROR_UNSUPPORTED,
+                     "%s: architectures is \"%.100s\", a class that is not built for model_type \"%s\"", r->path, class,
+                     json_string_value(json_object_get(r->root, "model_type")));
 }
 
 static vkf_status read_seq2seq(const reader *r, vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
+    int32_t bos = -1;
+    VKF_TRY(check_class(r));
+    VKF_TRY(read_token(r, "bos_token_id", config->target_vocab, &bos));
+    config->bos_id = config->bos_id < (int32_t)config->target_vocab ? config->bos_id : -1;
     VKF_TRY(vkf__read_generation(r->host, r->path, r->root, config));
+    config->bos_id = config->bos_id >= 0 ? config->bos_id : bos;
     bool scaled = r->family->scales_tied_logits && config->tie_projection;
     if (vkf__json_has(r->root, r->family->keys.scaled_logits))
         VKF_TRY(vkf__json_bool(r->host, r->path, r->root, r->family->keys.scaled_logits, &scaled));
@@ -328,6 +313,8 @@ fail:
 static vkf_status read_head_pooling(const reader *r, const char *key, vkf_pooling *out_pooling)
 {
     const char *name = NULL;
+    if (!json_object_get(r->root, key))
+        return VKF_OK;
     vkf_status status = vkf__json_string(r->host, r->path, r->root, key, &name);
     if (status != VKF_OK)
         return status;
@@ -335,13 +322,6 @@ static vkf_status read_head_pooling(const reader *r, const char *key, vkf_poolin
         return vkf__fail(r->host, VKF_ERROR_UNSUPPORTED, "%s: %s is \"%s\"; supported: cls, mean", r->path, key, name);
     *out_pooling = name[0] == 'c' ? VKF_POOLING_FIRST : VKF_POOLING_MEAN;
     return VKF_OK;
-}
-
-// As transformers counts them: the names, or two where there are none.
-static uint32_t count_labels(const reader *r)
-{
-    size_t names = json_object_size(json_object_get(r->root, "id2label"));
-    return names > 0 && names <= VKF_MAX_VOCAB ? (uint32_t)names : 2;
 }
 
 static vkf_status read_head(const reader *r, const vkf__family_head *head, vkf_model_config *config)
@@ -352,10 +332,10 @@ static vkf_status read_head(const reader *r, const vkf__family_head *head, vkf_m
     config->head_multi_label = problem && strcmp(problem, "multi_label_classification") == 0;
     config->head_regression = problem && strcmp(problem, "regression") == 0;
     config->head_pooling = head->pooling;
-    config->head_activation = head->activation;
+    config->head_activation = head->activation != VKF_ACTIVATION_NONE ? head->activation : config->activation;
     config->head_outputs = head->head == VKF_HEAD_MASKED_LM            ? config->source_vocab
                            : head->head == VKF_HEAD_QUESTION_ANSWERING ? 2
-                                                                       : count_labels(r);
+                                                                       : vkf__label_count(r->root);
     // Only a masked LM's projection may be the words' table, and only its bias may be missing.
     config->tie_projection = config->tie_projection && head->head == VKF_HEAD_MASKED_LM;
     config->projection_bias = config->projection_bias || head->head != VKF_HEAD_MASKED_LM;
@@ -367,32 +347,55 @@ fail:
     return status;
 }
 
-// The class that the model was saved from, if it is one that says something.
+// What belongs to the class that the model was saved from, if that is one that says something; NULL: it is not.
+static const vkf__family_head *find_head(const reader *r)
+{
+    const char *class = class_of(r);
+    const vkf__family_head *head = r->family->heads;
+    while (head && head->architecture && class && strcmp(head->architecture, class) != 0)
+        head++;
+    return head && head->architecture && class ? head : NULL;
+}
+
 static vkf_status read_encoder(const reader *r, bool windowed, vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
-    const char *class = json_string_value(json_array_get(json_object_get(r->root, "architectures"), 0));
-    const vkf__family_head *head = r->family->heads;
+    const vkf__family_head *head = find_head(r);
     VKF_TRY(read_windows(r, windowed, config));
     if (r->family->rotary_theta > 0.0f)
         VKF_TRY(vkf__rotary_load(r->host, r->path, r->root, r->family, config));
-    while (head && head->architecture && class && strcmp(head->architecture, class) != 0)
-        head++;
-    if (head && head->architecture && class)
+    if (head)
         return read_head(r, head, config);
     config->tie_projection = false;
 fail:
     return status;
 }
 
+// Whose layers are those of a decoder. It reads texts as a whole, and generates none.
+static void make_causal_encoder(vkf_model_config *config)
+{
+    config->kind = VKF_MODEL_ENCODER;
+    config->causal = true;
+    config->num_encoder_layers = config->num_decoder_layers;
+    config->source_vocab = config->target_vocab;
+    config->max_source_len = config->max_target_len;
+    config->num_decoder_layers = config->target_vocab = config->max_target_len = 0;
+}
+
 static vkf_status read_decoder(const reader *r, bool windowed, vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
+    const vkf__family_head *head = find_head(r);
     VKF_TRY(read_windows(r, windowed, config));
-    VKF_TRY(read_token(r, "bos_token_id", config->target_vocab, &config->bos_id));
-    VKF_TRY(vkf__read_generation(r->host, r->path, r->root, config));
     if (r->family->rotary_theta > 0.0f)
         VKF_TRY(vkf__rotary_load(r->host, r->path, r->root, r->family, config));
+    if (head) {
+        make_causal_encoder(config);
+        return read_head(r, head, config);
+    }
+    VKF_TRY(check_class(r));
+    VKF_TRY(read_token(r, "bos_token_id", config->target_vocab, &config->bos_id));
+    VKF_TRY(vkf__read_generation(r->host, r->path, r->root, config));
 fail:
     return status;
 }
@@ -403,7 +406,7 @@ vkf_status vkf__family_config(const vkf__host *host, const char *path, const jso
     vkf_status status = VKF_OK;
     const reader r = {host, path, root, family};
     vkf_model_config config = family->config;
-    bool windowed = true;
+    bool windowed = !family->keys.windowed;
     VKF_TRY(check_demands(&r));
     VKF_TRY(read_numbers(&r, &config));
     VKF_TRY(read_switches(&r, &config, &windowed));

@@ -49,6 +49,13 @@ const vkf__family vkf__family_distilbert = {
             .projection_bias = true,
             .tie_projection = true,
             .positions = VKF_POSITIONS_LEARNED,
+            .d_model = 768,
+            .num_heads = 12,
+            .dim_feedforward = 3072,
+            .num_encoder_layers = 6,
+            .activation = VKF_ACTIVATION_GELU_ERF,
+            .source_vocab = 30522,
+            .max_source_len = 512,
         },
     .weights =
         {

@@ -1,9 +1,12 @@
 // GPT-2 (Radford et al. 2019), transformers' GPT2LMHeadModel: learned positions, LayerNorm before each block, weights as
 // its Conv1D keeps them.
-#include "model/family.h"
+#include "model/family_llama.h"
+
+static const vkf__family_head heads[] = {VKF_HEADS_OF_DECODER("GPT2", "classifier"), {0}};
 
 const vkf__family vkf__family_gpt2 = {
     .model_types = {"gpt2"},
+    .heads = heads,
     .base = "transformer.",
     .layer = "h.",
     .qkv = VKF_FUSED,
@@ -18,6 +21,18 @@ const vkf__family vkf__family_gpt2 = {
             .norm_bias = true,
             .final_norm = true,
             .tie_projection = true,
+            .d_model = 768,
+            .num_heads = 12,
+            .num_decoder_layers = 12,
+            .activation = VKF_ACTIVATION_GELU_TANH,
+            .layer_norm_eps = 1e-5f,
+            .target_vocab = 50257,
+            .max_target_len = 1024,
+            .pad_id = -1,
+            .bos_id = 50256,
+            .eos_id = 50256,
+            .eos_ids = {50256},
+            .eos_count = 1,
         },
     .weights =
         {

@@ -1,9 +1,12 @@
 // GPT-NeoX and Pythia (Black et al. 2022, Biderman et al. 2023): rotary positions on a part of each head, attention and
 // feed-forward side by side.
-#include "model/family.h"
+#include "model/family_llama.h"
+
+static const vkf__family_head heads[] = {VKF_HEADS_OF_DECODER("GPTNeoX", "classifier"), {0}};
 
 const vkf__family vkf__family_gpt_neox = {
     .model_types = {"gpt_neox"},
+    .heads = heads,
     .base = "gpt_neox.",
     .layer = "layers.",
     .qkv = VKF_FUSED_BY_HEAD,
@@ -17,6 +20,18 @@ const vkf__family vkf__family_gpt_neox = {
             .feed_forward_bias = true,
             .norm_bias = true,
             .final_norm = true,
+            .d_model = 6144,
+            .num_heads = 64,
+            .dim_feedforward = 24576,
+            .num_decoder_layers = 44,
+            .activation = VKF_ACTIVATION_GELU_ERF,
+            .layer_norm_eps = 1e-5f,
+            .target_vocab = 50432,
+            .max_target_len = 2048,
+            .pad_id = -1,
+            .eos_id = 2,
+            .eos_ids = {2},
+            .eos_count = 1,
         },
     .weights =
         {

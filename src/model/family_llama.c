@@ -2,10 +2,20 @@
 // positions, grouped heads, gated feed-forward.
 #include "model/family_llama.h"
 
+static const vkf__family_head heads[] = {VKF_HEADS_OF_DECODER("Llama", "score"), {0}};
+
 const vkf__family vkf__family_llama = {
     .model_types = {"llama"},
+    .heads = heads,
     VKF_FAMILY_LIKE_LLAMA,
-    .config = {VKF_CONFIG_LIKE_LLAMA},
+    .config =
+        {
+            VKF_CONFIG_LIKE_LLAMA,
+            VKF_TOKENS_LIKE_LLAMA,
+            .dim_feedforward = 11008,
+            .target_vocab = 32000,
+            .max_target_len = 2048,
+        },
     .weights =
         {
             VKF_WEIGHTS_LIKE_LLAMA,

@@ -25,7 +25,25 @@
 
 #define VKF_CONFIG_LIKE_LLAMA                                                                               \
     .kind = VKF_MODEL_DECODER, .norm_first = true, .norm = VKF_NORM_RMS, .gated = true, .final_norm = true, \
-    .positions = VKF_POSITIONS_NONE
+    .positions = VKF_POSITIONS_NONE, .d_model = 4096, .num_heads = 32, .num_decoder_layers = 32,            \
+    .activation = VKF_ACTIVATION_SILU, .layer_norm_eps = 1e-6f, .pad_id = -1
+
+// Of Llama and Mistral; the others have none.
+#define VKF_TOKENS_LIKE_LLAMA .bos_id = 1, .eos_id = 2, .eos_ids = {2}, .eos_count = 1
+#define VKF_NO_TOKENS .bos_id = -1, .eos_id = -1
+
+// A Linear behind the last layer: a class for a sequence, by its last token, or for each token.
+#define VKF_HEADS_OF_DECODER(class, token_head)                                                                     \
+    {                                                                                                               \
+        .architecture = class "ForSequenceClassification",                                                          \
+        .head = VKF_HEAD_SEQUENCE_CLASSIFICATION,                                                                   \
+        .weights = {[VKF_HEAD_PROJECTION] = "score.weight"},                                                        \
+        .pooling = VKF_POOLING_LAST,                                                                                \
+    },                                                                                                              \
+    {                                                                                                               \
+        .architecture = class "ForTokenClassification", .head = VKF_HEAD_TOKEN_CLASSIFICATION,                      \
+        .weights = {[VKF_HEAD_PROJECTION] = token_head ".weight", [VKF_HEAD_PROJECTION_BIAS] = token_head ".bias"}, \
+    }
 
 #define VKF_FAMILY_LIKE_LLAMA .base = "model.", .layer = "layers.", .rotary_theta = 1e4f, .rotary_part = 1.0f
 

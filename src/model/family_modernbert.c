@@ -8,6 +8,7 @@
         .architecture = "ModernBertFor" class, .head = kind,                                                         \
         .weights = {"head.dense.weight", "head.dense.bias", "head.norm.weight", "head.norm.bias", projection, bias}, \
         .activation_key = "classifier_activation", .pooling_key = "classifier_pooling",                              \
+        .activation = VKF_ACTIVATION_GELU_ERF, .pooling = VKF_POOLING_FIRST,                                         \
     }
 
 static const vkf__family_head heads[] = {
@@ -35,6 +36,16 @@ const vkf__family vkf__family_modernbert = {
             .positions = VKF_POSITIONS_NONE,
             .tie_projection = true,
             .projection_bias = true,
+            .d_model = 768,
+            .num_heads = 12,
+            .dim_feedforward = 1152,
+            .num_encoder_layers = 22,
+            .activation = VKF_ACTIVATION_GELU_ERF,
+            .layer_norm_eps = 1e-5f,
+            .source_vocab = 50368,
+            .max_source_len = 8192,
+            .window = 128,
+            .pad_id = 50283,
         },
     .weights =
         {
@@ -84,4 +95,6 @@ const vkf__family vkf__family_modernbert = {
         },
     .rotary_theta = 1.6e5f,
     .rotary_part = 1.0f,
+    .window_rotary_theta = 1e4f,
+    .full_every = 3,
 };

@@ -1,10 +1,24 @@
 // Qwen3 (Yang et al. 2025): Qwen2 whose queries and keys are normalised head by head, in place of the biases.
 #include "model/family_llama.h"
 
+static const vkf__family_head heads[] = {VKF_HEADS_OF_DECODER("Qwen3", "score"), {0}};
+
 const vkf__family vkf__family_qwen3 = {
     .model_types = {"qwen3"},
+    .heads = heads,
     VKF_FAMILY_LIKE_LLAMA,
-    .config = {VKF_CONFIG_LIKE_LLAMA, .head_dim = 128},
+    .config =
+        {
+            VKF_CONFIG_LIKE_LLAMA,
+            VKF_NO_TOKENS,
+            .head_dim = 128,
+            .dim_feedforward = 22016,
+            .num_kv_heads = 32,
+            .target_vocab = 151936,
+            .max_target_len = 32768,
+            .window = 4096,
+        },
+    .windowed_from = 28,
     .weights =
         {
             VKF_WEIGHTS_LIKE_LLAMA,

@@ -15,7 +15,7 @@
         .architecture = class "ForMaskedLM", .head = VKF_HEAD_MASKED_LM,                                              \
         .weights = {"lm_head.dense.weight",    "lm_head.dense.bias",     "lm_head.layer_norm.weight",                 \
                     "lm_head.layer_norm.bias", "lm_head.decoder.weight", "lm_head.bias"},                             \
-        .activation = VKF_ACTIVATION_GELU_ERF,                                                                        \
+        .own_bias = "lm_head.decoder.bias", .activation = VKF_ACTIVATION_GELU_ERF,                                    \
     }
 
 static const vkf__family_head heads[] = {HEADS("Roberta"), HEADS("XLMRoberta"), HEADS("Camembert"), {0}};
@@ -25,5 +25,6 @@ const vkf__family vkf__family_roberta = {
     .base = "roberta.",
     .heads = heads,
     .positions_after_pad = true,
+    .config = {VKF_CONFIG_LIKE_BERT, .pad_id = 1}, // the vocabulary's default is not the same for all three
     VKF_FAMILY_LIKE_BERT,
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "model/finite.h"
 #include "model/session_run.h"
 
 static void generation_free(vkf__generation *g)
@@ -48,22 +49,31 @@ bool vkf__generation_forces(const vkf__generation *g, uint32_t made, int32_t *ou
     return true;
 }
 
+// The element of the session's target ids where new token number `index` of a row stands.
 static uint64_t place_of(const vkf__generation *g, uint32_t row, uint32_t index)
 {
     uint64_t place = vkf__ids_lead(g->session) + (uint64_t)vkf__prompt_end(g->session, &g->prompt) + index;
-    return g->session->spans.target_ids.offset_bytes +
-           ((uint64_t)row * vkf__ids_row(g->session) + place) * sizeof(int32_t);
+    return (uint64_t)row * vkf__ids_row(g->session) + place;
 }
 
 vkf_status vkf__generation_write_token(const vkf__generation *g, uint32_t row, uint32_t index, int32_t token)
 {
-    return vkf_buffer_write(g->session->spans.target_ids.buffer, place_of(g, row, index), &token, sizeof token);
+    const vkf__span *ids = &g->session->spans.target_ids;
+    return vkf_buffer_write(ids->buffer, ids->offset_bytes + place_of(g, row, index) * sizeof token, &token,
+                            sizeof token);
 }
 
-static void mark(uint32_t *seen, const int32_t *ids, uint32_t count)
+// `seen` has a bit to each token of the vocabulary.
+static vkf_status mark(const vkf_session *session, uint32_t *seen, const int32_t *ids, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
+    uint32_t vocab = session->model->config.target_vocab;
+    for (uint32_t i = 0; i < count; i++) {
+        if (ids[i] < 0 || (uint32_t)ids[i] >= vocab)
+            return vkf__fail(&session->context->host, VKF_ERROR_INVALID_ARGUMENT,
+                             "token id %d of a sequence is outside the vocabulary of %u", ids[i], vocab);
         seen[(uint32_t)ids[i] / 32] |= 1u << (uint32_t)ids[i] % 32;
+    }
+    return VKF_OK;
 }
 
 vkf_status vkf__generation_write_seen(const vkf__generation *g, uint32_t row, uint32_t source, const int32_t *tokens,
@@ -79,10 +89,10 @@ vkf_status vkf__generation_write_seen(const vkf__generation *g, uint32_t row, ui
         prompt += g->args->prompt_lengths[i];
     VKF_ALLOC(&g->session->context->host, seen, words);
     if (config->kind == VKF_MODEL_DECODER)
-        mark(seen, prompt, g->args->prompt_lengths[source]);
+        VKF_TRY(mark(g->session, seen, prompt, g->args->prompt_lengths[source]));
     else
-        mark(seen, &config->bos_id, 1);
-    mark(seen, tokens, count);
+        VKF_TRY(mark(g->session, seen, &config->bos_id, 1));
+    VKF_TRY(mark(g->session, seen, tokens, count));
     VKF_TRY(
         vkf_buffer_write(span->buffer, span->offset_bytes + row * words * sizeof *seen, seen, words * sizeof *seen));
 fail:
@@ -138,7 +148,7 @@ static vkf_status take_tokens(vkf__generation *g, uint32_t made, bool *ended, ui
         int32_t token = 0;
         if (ended[row])
             continue;
-        VKF_TRY(vkf_buffer_read(g->session->spans.target_ids.buffer, place_of(g, row, made), &token, sizeof token));
+        VKF_TRY(vkf__read_chosen(g->session, place_of(g, row, made), row, g->args->prompt_lengths[row] + made, &token));
         VKF_TRY(force_token(g, row, made, &token));
         take_token(g, row, token, ended);
         *out_live += !ended[row];
@@ -252,6 +262,13 @@ fail:
     return status;
 }
 
+// As transformers pads.
+static int32_t padding_of(const vkf_model_config *config)
+{
+    int32_t padding = config->pad_id >= 0 ? config->pad_id : config->eos_id;
+    return padding >= 0 ? padding : 0;
+}
+
 static vkf_status make_generated(vkf__generation *g)
 {
     vkf_status status = VKF_OK;
@@ -261,7 +278,7 @@ static vkf_status make_generated(vkf__generation *g)
     VKF_ALLOC(host, g->lengths, g->args->batch);
     VKF_ALLOC(host, g->reasons, g->args->batch);
     for (size_t i = 0; i < count; i++)
-        g->ids[i] = g->session->model->config.pad_id;
+        g->ids[i] = padding_of(&g->session->model->config);
     for (uint32_t row = 0; row < g->args->batch; row++)
         g->reasons[row] = g->args->max_new_tokens > 0 ? VKF_STOP_LENGTH : VKF_STOP_CONTEXT;
 fail:

@@ -26,11 +26,9 @@ static vkf_status tokenize(generator_run *run)
 {
     vkf_status status = VKF_OK;
     const vkf_encode_options options = {.truncation = VKF_TRUNCATION_NONE};
-    for (uint32_t i = 0; i < run->args->count; i++) {
-        const vkf_text *text = &run->args->prompts[i];
-        VKF_TRY(vkf__tokenizer_encode(&run->generator->text.tokenizer, text->bytes, text->size_bytes, NULL, 0, &options,
-                                      &run->prompts[i]));
-    }
+    for (uint32_t i = 0; i < run->args->count; i++)
+        VKF_TRY(
+            vkf__text_model_encode(&run->generator->text, &run->args->prompts[i], NULL, &options, &run->prompts[i]));
 fail:
     return status;
 }
@@ -72,7 +70,7 @@ static bool ends_with_stop(void *user, uint32_t row, const int32_t *tokens, uint
     return ends;
 }
 
-// A prompt of no tokens begins as every text does.
+// A prompt of no tokens begins as every text does, with bos_id: vkf__check_encoding() refuses it where there is none.
 static uint32_t tokens_of(const generator_run *run, uint32_t index, const int32_t **out_ids)
 {
     const vkf_encoding *prompt = &run->prompts[index];

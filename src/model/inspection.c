@@ -1,8 +1,7 @@
 #include "model/inspection.h"
 
-#include <string.h>
-
 #include "model/model_directory.h"
+#include "model/sentence_modules.h"
 #include "model/weight_blocks.h"
 
 static bool is_float(vkf__stored_type type)
@@ -20,32 +19,12 @@ static void count_tensors(vkf__inspection *inspection)
     }
 }
 
-static vkf_status list_slots(const vkf__host *host, vkf__inspection *inspection)
-{
-    vkf_status status = VKF_OK;
-    const vkf_model_config *config = &inspection->source.config;
-    vkf__weights weights = {0}; // only where slots would point to
-    if (config->num_encoder_layers > 0)
-        VKF_ALLOC(host, weights.encoder, config->num_encoder_layers);
-    if (config->num_decoder_layers > 0)
-        VKF_ALLOC(host, weights.decoder, config->num_decoder_layers);
-    inspection->slot_count = vkf__model_slots(&inspection->source, &weights, NULL);
-    VKF_ALLOC(host, inspection->slots, inspection->slot_count);
-    (void)vkf__model_slots(&inspection->source, &weights, inspection->slots);
-    for (size_t i = 0; i < inspection->slot_count; i++)
-        inspection->slots[i].target = NULL;
-fail:
-    vkf__free(host, weights.encoder);
-    vkf__free(host, weights.decoder);
-    return status;
-}
-
 // The first of the slots that a tensor serves; NULL when it serves none.
-static const vkf__weight_slot *find_slot(const vkf__inspection *inspection, const char *name)
+static const vkf__weight_slot *find_slot(const vkf__weight_resolution *found, const vkf__stored_tensor *tensor)
 {
-    for (size_t i = 0; i < inspection->slot_count; i++)
-        if (strcmp(inspection->slots[i].name, name) == 0)
-            return &inspection->slots[i];
+    for (size_t i = 0; i < found->count; i++)
+        if (found->stored[i] == tensor)
+            return &found->slots[i];
     return NULL;
 }
 
@@ -65,7 +44,7 @@ static vkf_status match_tensors(const vkf__host *host, vkf__inspection *inspecti
     const vkf__stored_tensor *tensor;
     VKF_ALLOC(host, inspection->unused, vkf__checkpoint_count(inspection->checkpoint));
     for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++) {
-        const vkf__weight_slot *slot = find_slot(inspection, tensor->name);
+        const vkf__weight_slot *slot = find_slot(&inspection->found, tensor);
         vkf_dtype blocks;
         if (!slot)
             inspection->unused[inspection->unused_count++] = tensor->name;
@@ -76,23 +55,40 @@ fail:
     return status;
 }
 
+// As loading does it, up to where a device is needed.
+static vkf_status resolve(const vkf__host *host, const char *directory, vkf__inspection *inspection)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__model_directory_load(host, directory, &inspection->source));
+    inspection->source.checkpoint = inspection->checkpoint;
+    VKF_TRY(vkf__sentence_weights_open(host, directory, &inspection->source));
+    if (inspection->source.config.kind == VKF_MODEL_ENCODER)
+        VKF_TRY(vkf__sentence_settings_load(host, directory, &inspection->settings));
+    vkf__source_settle(host, &inspection->source);
+    VKF_TRY(vkf__weights_resolve(host, &inspection->source, &inspection->found));
+    for (size_t i = 0; i < inspection->found.count; i++)
+        inspection->found.slots[i].target = NULL; // it points into what is copied to the caller
+fail:
+    return status;
+}
+
 vkf_status vkf__inspect_model(const vkf__host *host, const char *directory, vkf__inspection *out_inspection)
 {
     vkf_status status = VKF_OK;
     vkf__inspection inspection = {0};
-    VKF_TRY(vkf__checkpoint_open(host, directory, &inspection.checkpoint));
+    char *transformer = NULL;
+    VKF_TRY(vkf__transformer_directory(host, directory, &transformer));
+    VKF_TRY(vkf__checkpoint_open(host, transformer, &inspection.checkpoint));
     count_tensors(&inspection);
-    inspection.supported = vkf__model_directory_load(host, directory, &inspection.source);
-    inspection.source.checkpoint = inspection.checkpoint;
-    if (inspection.supported == VKF_OK && inspection.source.family)
-        vkf__family_untie(inspection.source.family, inspection.checkpoint, &inspection.source.config);
-    if (inspection.supported == VKF_OK) {
-        VKF_TRY(list_slots(host, &inspection));
+    inspection.supported = resolve(host, directory, &inspection);
+    if (inspection.supported == VKF_ERROR_OUT_OF_HOST_MEMORY) // says nothing of the model
+        VKF_TRY(inspection.supported);
+    if (inspection.supported == VKF_OK)
         VKF_TRY(match_tensors(host, &inspection));
-    }
     *out_inspection = inspection;
-    return VKF_OK;
+    inspection = (vkf__inspection){0};
 fail:
+    vkf__free(host, transformer);
     vkf__inspection_free(host, &inspection);
     return status;
 }
@@ -100,7 +96,9 @@ fail:
 void vkf__inspection_free(const vkf__host *host, vkf__inspection *inspection)
 {
     vkf__checkpoint_close(&inspection->checkpoint);
-    vkf__free(host, inspection->slots);
+    vkf__sentence_weights_close(&inspection->source);
+    vkf__sentence_settings_free(host, &inspection->settings);
+    vkf__weight_resolution_free(host, &inspection->found);
     vkf__free(host, inspection->unused);
     *inspection = (vkf__inspection){0};
 }

@@ -1,10 +1,21 @@
 // Names of a classifier's classes: id2label of config.json.
+#include "model/labels.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "io/json_file.h"
 #include "io/path.h"
-#include "model/embedder.h"
+#include "model/config.h"
+
+uint32_t vkf__label_count(const json_t *root)
+{
+    size_t names = json_object_size(json_object_get(root, "id2label"));
+    json_int_t number = json_integer_value(json_object_get(root, "num_labels")); // 0 where there is none
+    if (names > 0)
+        return names <= VKF_MAX_VOCAB ? (uint32_t)names : 2;
+    return number > 0 && number <= (json_int_t)VKF_MAX_VOCAB ? (uint32_t)number : 2;
+}
 
 static vkf_status copy_text(const vkf__host *host, const char *text, char **out_copy)
 {
@@ -40,7 +51,7 @@ vkf_status vkf__labels_load(const vkf__host *host, const char *directory, char *
     VKF_TRY(vkf__path_join(host, directory, "config.json", &path));
     VKF_TRY(vkf__json_load(host, path, &root));
     const json_t *names = json_object_get(root, "id2label");
-    uint32_t count = json_object_size(names) > 0 ? (uint32_t)json_object_size(names) : 2;
+    uint32_t count = vkf__label_count(root);
     VKF_ALLOC(host, labels, count);
     status = fill_labels(host, names, labels, count);
     if (status != VKF_OK) {

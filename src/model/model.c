@@ -1,32 +1,32 @@
 #include "model/model.h"
 
 #include "kernel/memory_plan.h"
+#include "layer/transformer_layer.h"
 #include "model/family.h"
 #include "model/model_directory.h"
+#include "model/weight_resolution.h"
 
-static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *out)
+// vkf__model_source_close() in either case.
+static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
 {
     const vkf__host *host = &context->host;
     vkf_status status = VKF_OK;
-    vkf__model_source s = {0};
     if (desc->directory) {
-        VKF_TRY(vkf__model_directory_load(host, desc->directory, &s));
-        VKF_TRY(vkf__checkpoint_open(host, desc->directory, &s.checkpoint));
+        VKF_TRY(vkf__model_directory_load(host, desc->directory, s));
+        VKF_TRY(vkf__model_source_open(host, desc->directory, s));
     } else {
-        s.config = *desc->config;
-        VKF_TRY(vkf__config_check(host, &s.config, "vkf_model_load"));
-        if (s.config.kind != VKF_MODEL_TRANSFORMER && s.config.kind != VKF_MODEL_SEQ2SEQ)
+        s->config = *desc->config;
+        s->config.layer_norm_eps = s->config.layer_norm_eps == 0.0f ? VKF_LAYER_NORM_EPS : s->config.layer_norm_eps;
+        VKF_TRY(vkf__config_check(host, &s->config, "vkf_model_load"));
+        if (s->config.kind != VKF_MODEL_TRANSFORMER && s->config.kind != VKF_MODEL_SEQ2SEQ)
             return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                              "vkf_model_load: an ENCODER or a DECODER comes from a directory");
-        VKF_TRY(vkf__checkpoint_open_file(host, desc->weights_path, &s.checkpoint));
+        VKF_TRY(vkf__checkpoint_open_file(host, desc->weights_path, &s->checkpoint));
     }
-    if (s.family)
-        vkf__family_untie(s.family, s.checkpoint, &s.config);
-    else
-        s.config.final_norm = true; // as PyTorch's stacks have it
-    s.progress = desc->progress;
-    s.progress_user = desc->progress_user;
-    *out = s;
+    if (!s->family)
+        s->config.final_norm = true; // as PyTorch's stacks have it
+    s->progress = desc->progress;
+    s->progress_user = desc->progress_user;
 fail:
     return status;
 }
@@ -45,21 +45,35 @@ static vkf__weight_storage storage_of(const vkf_model_desc *desc)
     return storage;
 }
 
+// A model without weights.
+static vkf_status make_model(vkf_context *context, const vkf_model_desc *desc, const vkf_model_config *config,
+                             vkf_model **out_model)
+{
+    vkf_status status = VKF_OK;
+    vkf_model *model = NULL;
+    VKF_ALLOC(&context->host, model, 1);
+    vkf__context_hold(context, VKF_MADE_MODEL);
+    model->context = context;
+    model->references = 1;
+    model->config = *config;
+    model->dtype = storage_of(desc).activations;
+    *out_model = model;
+fail:
+    return status;
+}
+
 vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
 {
     vkf_status status = VKF_OK;
     vkf__model_source s = {0};
     vkf_model *model = NULL;
     VKF_TRY(open_source(context, desc, &s));
-    VKF_ALLOC(&context->host, model, 1);
-    model->context = context;
-    model->config = s.config;
-    model->dtype = storage_of(desc).activations;
+    VKF_TRY(make_model(context, desc, &s.config, &model));
     VKF_TRY(vkf__weights_load(context, &s, storage_of(desc), &model->weights));
     *out_model = model;
     model = NULL;
 fail:
-    vkf__checkpoint_close(&s.checkpoint);
+    vkf__model_source_close(&s);
     vkf_model_destroy(&model);
     return status;
 }
@@ -68,10 +82,24 @@ void vkf_model_destroy(vkf_model **model)
 {
     if (!model || !*model)
         return;
-    vkf_context *context = (*model)->context;
-    vkf__weights_free(context, &(*model)->weights);
-    vkf__free(&context->host, *model);
+    if (!vkf__context_is_inherited((*model)->context))
+        vkf__model_drop(*model);
     *model = NULL;
+}
+
+void vkf__model_hold(vkf_model *model)
+{
+    atomic_fetch_add(&model->references, 1);
+}
+
+void vkf__model_drop(vkf_model *model)
+{
+    vkf_context *context = model->context;
+    if (atomic_fetch_sub(&model->references, 1) > 1)
+        return;
+    vkf__weights_free(context, &model->weights);
+    vkf__free(&context->host, model);
+    vkf__context_drop(context, VKF_MADE_MODEL);
 }
 
 vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_memory_plan *out_plan)
@@ -84,7 +112,7 @@ vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf
     VKF_TRY(vkf__weights_plan(context, &s, storage_of(desc), &plan, NULL));
     *out_plan = plan;
 fail:
-    vkf__checkpoint_close(&s.checkpoint);
+    vkf__model_source_close(&s);
     return status;
 }
 
@@ -96,15 +124,12 @@ vkf_status vkf__model_shape(vkf_context *context, const vkf_model_desc *desc, vk
     vkf_model *model = NULL;
     vkf__memory_plan_init(&plan, context);
     VKF_TRY(open_source(context, desc, &s));
-    VKF_ALLOC(&context->host, model, 1);
-    model->context = context;
-    model->config = s.config;
-    model->dtype = storage_of(desc).activations;
+    VKF_TRY(make_model(context, desc, &s.config, &model));
     VKF_TRY(vkf__weights_plan(context, &s, storage_of(desc), &plan, &model->weights));
     *out_model = model;
     model = NULL;
 fail:
-    vkf__checkpoint_close(&s.checkpoint);
+    vkf__model_source_close(&s);
     vkf_model_destroy(&model);
     return status;
 }

@@ -6,10 +6,15 @@
 
 struct vkf_model {
     vkf_context *context;
+    atomic_size_t references; // the owner's, and one of each session
     vkf_model_config config;
     vkf_dtype dtype; // of activations
     vkf__weights weights;
 };
+
+// A session's reference.
+void vkf__model_hold(vkf_model *model);
+void vkf__model_drop(vkf_model *model);
 
 // The descriptor was checked: a directory, or a configuration with a weights path; a known precision. Statuses as
 // vkf_model_load().

@@ -111,7 +111,13 @@ static vkf_status run_source(vkf_session *session, const vkf_generate_args *args
                              uint32_t candidates)
 {
     vkf_status status = VKF_OK;
-    const vkf_encode_args encode = {.batch = p->batch, .source_len = p->len, .source_ids = p->ids};
+    const vkf_encode_args encode = {
+        .batch = p->batch,
+        .source_len = p->len,
+        .source_ids = p->ids,
+        .source_lengths =
+            (const int32_t *)args->prompt_lengths, // a token in them that pads elsewhere is one of the text
+    };
     const vkf__session_sizes sizes = {
         .batch = p->batch,
         .source_len = p->len,

@@ -230,10 +230,12 @@ static vkf_status read_rope(const vkf__host *host, const char *path, const json_
 {
     vkf_status status = VKF_OK;
     uint32_t len = config->kind == VKF_MODEL_DECODER ? config->max_target_len : config->max_source_len;
+    // null: windows have the same as elsewhere.
+    bool own = windowed && !json_is_null(json_object_get(root, family->keys.window_rotary_theta));
     rope_config r = {
         .parameters = parameters_of(root, windowed ? "sliding_attention" : "full_attention"),
         .type = "default",
-        .theta = family->rotary_theta,
+        .theta = own ? family->window_rotary_theta : family->rotary_theta,
         .part = family->rotary_part,
         .factor = 1.0f,
         .original_len = len,
@@ -243,7 +245,7 @@ static vkf_status read_rope(const vkf__host *host, const char *path, const json_
         const char *key;
         float *value;
     } numbers[] = {
-        {root, windowed ? family->keys.window_rotary_theta : family->keys.rotary_theta, &r.theta},
+        {root, own ? family->keys.window_rotary_theta : family->keys.rotary_theta, &r.theta},
         {root, family->keys.rotary_part, &r.part},
         {r.parameters, "rope_theta", &r.theta},
         {r.parameters, "partial_rotary_factor", &r.part},

@@ -167,6 +167,8 @@ vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc, v
     vkf_session *session = NULL;
     vkf__session_layout layout;
     VKF_ALLOC(&model->context->host, session, 1);
+    vkf__model_hold(model);
+    vkf__context_hold(model->context, VKF_MADE_SESSION);
     VKF_TRY(plan_session(session, model, desc, &layout));
     VKF_TRY(make_buffers(session, &layout));
     VKF_TRY(vkf__kept_attention_make(session));
@@ -197,17 +199,21 @@ void vkf_session_destroy(vkf_session **session)
     if (!session || !*session)
         return;
     vkf_session *s = *session;
-    if (s->context) {
-        free_host_side(s);
-        vkf__submission_finish(&s->submission);
-        vkf_buffer_destroy(&s->state);
-        vkf_buffer_destroy(&s->cache);
-        vkf_buffer_destroy(&s->constants);
-        vkf_buffer_destroy(&s->ids);
-        vkf_buffer_destroy(&s->arena);
-        vkf__free(&s->context->host, s);
-    }
+    vkf_context *context = s->context;
+    vkf_model *model = s->model;
     *session = NULL;
+    if (vkf__context_is_inherited(context))
+        return;
+    free_host_side(s);
+    vkf__submission_finish(&s->submission);
+    vkf__buffer_destroy(&s->state);
+    vkf__buffer_destroy(&s->cache);
+    vkf__buffer_destroy(&s->constants);
+    vkf__buffer_destroy(&s->ids);
+    vkf__buffer_destroy(&s->arena);
+    vkf__free(&context->host, s);
+    vkf__model_drop(model);
+    vkf__context_drop(context, VKF_MADE_SESSION);
 }
 
 vkf_status vkf__session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_memory_plan *out_plan)

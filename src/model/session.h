@@ -40,6 +40,7 @@ typedef struct vkf__stage {
 typedef struct vkf__session_sizes {
     uint32_t batch;
     uint32_t source_len;
+    uint32_t prompt_len;  // of an ENCODER: positions that pooling without a prompt leaves out
     uint32_t target_len;  // new target positions
     uint32_t target_past; // positions in the cache before them
     uint32_t logit_rows;  // positions per sequence that the head projects: all of target_len, the last one, or 0; of an
@@ -62,7 +63,7 @@ typedef struct vkf__session_spans {
     vkf__span step_bias;                // (heads, max_target_len) f32: target_bias's rows of the step's position
     vkf__span lowest;                   // (1) f32: -inf, the logit of what must not be said
     vkf__span window_rotary;            // the same for layers with a window, where they differ
-    vkf__span source_ids;               // (B, S) i32, host-visible
+    vkf__span source_ids;               // (B, S) i32, host-visible; with position ids as many of these behind them
     vkf__span source_types;             // (B, S) i32, host-visible; of encoders with token types
     vkf__span
         target_ids;   // (R, max_target_len) i32, host-visible; a DECODER's rows are led by the number of their first
@@ -74,7 +75,7 @@ typedef struct vkf__session_spans {
     vkf__span hidden; // (B, T, d_model), or (R, 1, d_model)
     // (B, logit_rows, d_model): hidden of the positions that get logits, from the last layer of a DECODE on; of DECODERs
     vkf__span logit_hidden;
-    vkf__span embeddings; // (B, d_model) f32; of encoders
+    vkf__span embeddings; // (B, embedding_dim) f32; of encoders
     vkf__span logits;     // (B, max_logit_rows, target_vocab) f32, or (R, 1, target_vocab)
     vkf__span source_mask, source_key_mask;
     vkf__span target_mask, target_key_mask;
@@ -136,6 +137,9 @@ typedef struct vkf__session_layout {
 // call. Statuses: TOO_LARGE, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_layout);
 
+// Whether positions of an ENCODER's tokens are not their places: padding within a text has none of its own.
+bool vkf__has_position_ids(const vkf_model_config *config);
+
 // Whether an ENCODER's head runs in this session.
 bool vkf__session_has_head(const vkf_session *session);
 
@@ -175,7 +179,8 @@ vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage
 // Emitters of a stage's head.
 VKF_MUST_CHECK vkf_status vkf__emit_final_norm(vkf_session *session, vkf__stage *stage,
                                                const vkf__session_sizes *sizes);
-// session_head.c
+// session_head.c, session_embedding.c
+VKF_MUST_CHECK vkf_status vkf__emit_embedding(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
 VKF_MUST_CHECK vkf_status vkf__emit_encoder_head(vkf_session *session, vkf__stage *stage,
                                                  const vkf__session_sizes *sizes);
 

@@ -4,30 +4,29 @@
 #include "op/layer_norm.h"
 #include "op/pool.h"
 
-// To (batch, d_model) f32.
-static vkf_status emit_pool(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, const char *label,
-                            uint32_t batch, vkf_pooling pooling, bool normalise, const vkf__span *out)
-{
-    const vkf_model_config *config = &session->model->config;
-    const vkf__pool_args pool = {
-        .label = label,
-        .x = session->spans.memory,
-        .lengths = session->spans.source_key_mask,
-        .out = *out,
-        .batch = batch,
-        .len = sizes->source_len,
-        .dim = config->d_model,
-        .pooling = pooling,
-        .normalise = normalise,
-    };
-    return vkf__emit_pool(&stage->work, &pool);
-}
-
 // Positions, or the sequences' first ones, as the rows of a product.
 typedef struct head_rows {
     vkf__span x;
     uint32_t count, stride; // elements from one to the next
 } head_rows;
+
+// A vector for each of the sequences.
+static vkf_status emit_head_pool(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes,
+                                 const head_rows *rows)
+{
+    const vkf_model_config *config = &session->model->config;
+    const vkf__pool_args pool = {
+        .label = "head_pool",
+        .x = session->spans.memory,
+        .lengths = session->spans.source_key_mask,
+        .out = rows->x,
+        .batch = rows->count,
+        .len = sizes->source_len,
+        .dim = config->d_model,
+        .pooling = config->head_pooling,
+    };
+    return vkf__emit_pool(&stage->work, &pool);
+}
 
 static vkf_status select_rows(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes,
                               head_rows *out_rows)
@@ -42,7 +41,7 @@ static vkf_status select_rows(vkf_session *session, vkf__stage *stage, const vkf
         if (config->head_pooling != VKF_POOLING_FIRST) {
             rows.stride = d;
             VKF_TRY(vkf__work_temp(&stage->work, VKF_DTYPE_F32, (uint64_t)sizes->batch * d, &rows.x));
-            VKF_TRY(emit_pool(session, stage, sizes, "head_pool", batch, config->head_pooling, false, &rows.x));
+            VKF_TRY(emit_head_pool(session, stage, sizes, &rows));
         }
     }
     *out_rows = rows;
@@ -118,10 +117,8 @@ fail:
 vkf_status vkf__emit_encoder_head(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     vkf_status status = VKF_OK;
-    const vkf_model_config *config = &session->model->config;
     VKF_TRY(vkf__emit_final_norm(session, stage, sizes));
-    VKF_TRY(emit_pool(session, stage, sizes, "pool", sizes->batch, config->pooling, config->normalise,
-                      &session->spans.embeddings));
+    VKF_TRY(vkf__emit_embedding(session, stage, sizes));
     if (vkf__session_has_head(session))
         VKF_TRY(emit_logits(session, stage, sizes));
 fail:

@@ -72,7 +72,7 @@ static void lay_out_state(vkf_session *session, region *r)
     if (config->kind == VKF_MODEL_SEQ2SEQ || decoder)
         s->logits = append(r, VKF_DTYPE_F32, b, larger(desc->max_logit_rows, desc->max_beams), config->target_vocab);
     if (config->kind == VKF_MODEL_ENCODER)
-        s->embeddings = append(r, VKF_DTYPE_F32, b, d, 1);
+        s->embeddings = append(r, VKF_DTYPE_F32, b, config->embedding_dim, 1);
     if (vkf__session_has_head(session))
         s->logits = append(r, VKF_DTYPE_F32, b, config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION ? 1 : source,
                            config->head_outputs);
@@ -98,6 +98,11 @@ static void lay_out_cache(vkf_session *session, region *r)
         s->cross_k[i] = append(r, dtype, b, session->desc.max_source_len, width);
         s->cross_v[i] = append(r, dtype, b, session->desc.max_source_len, width);
     }
+}
+
+bool vkf__has_position_ids(const vkf_model_config *config)
+{
+    return config->kind == VKF_MODEL_ENCODER && config->position_offset > 0;
 }
 
 bool vkf__session_has_head(const vkf_session *session)
@@ -157,7 +162,8 @@ static void lay_out_tokens(vkf_session *session, region *constants, region *ids)
     if (config->window_rotary.dim > 0)
         s->window_rotary = append(constants, VKF_DTYPE_F32, longest, config->window_rotary.dim, 1);
     if (source)
-        s->source_ids = append(ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
+        s->source_ids =
+            append(ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, vkf__has_position_ids(config) ? 2 : 1);
     if (target) {
         uint64_t rows = (uint64_t)desc->max_batch * desc->max_beams;
         s->target_ids = append(ids, VKF_DTYPE_I32, rows, vkf__ids_row(session), 1);

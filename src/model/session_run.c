@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "model/finite.h"
+#include "model/rotary.h"
+
 #define CHUNK 4096u
 
 // Host arrays are f32 whatever the stream's storage type.
@@ -58,13 +61,16 @@ static uint64_t key_mask_count(const vkf_session *session, const vkf_attention_m
 }
 
 // The encoder's self attention and the decoder's cross attention both skip padding, wherever it stands.
-static vkf_status write_padding(vkf_session *session, const int32_t *ids, uint64_t count)
+static vkf_status write_padding(vkf_session *session, const vkf_encode_args *args)
 {
     vkf_status status = VKF_OK;
     uint8_t *padding = NULL;
+    uint64_t count = (uint64_t)args->batch * args->source_len;
+    const int32_t *lengths = args->source_lengths;
     VKF_ALLOC(&session->context->host, padding, (size_t)count);
     for (uint64_t i = 0; i < count; i++)
-        padding[i] = ids[i] == session->model->config.pad_id;
+        padding[i] = lengths ? i % args->source_len >= (uint32_t)lengths[i / args->source_len]
+                             : args->source_ids[i] == session->model->config.pad_id;
     VKF_TRY(write_mask(&session->spans.source_key_mask, padding, count));
     VKF_TRY(write_mask(&session->spans.memory_key_mask, padding, count));
 fail:
@@ -94,13 +100,75 @@ fail:
     return status;
 }
 
+// A causal encoder classifies by the last token that is no padding, though the tokenizer may have put that token there.
+static vkf_status write_lengths(vkf_session *session, const vkf_encode_args *args)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
+    int32_t *lengths = NULL;
+    if (!config->causal || config->head != VKF_HEAD_SEQUENCE_CLASSIFICATION)
+        return write_mask(&session->spans.source_key_mask, args->source_lengths, args->batch);
+    VKF_ALLOC(&session->context->host, lengths, args->batch);
+    for (uint32_t b = 0; b < args->batch; b++) {
+        const int32_t *ids = args->source_ids + (size_t)b * args->source_len;
+        lengths[b] = args->source_lengths[b];
+        while (lengths[b] > 1 && ids[lengths[b] - 1] == config->pad_id)
+            lengths[b]--;
+    }
+    VKF_TRY(write_mask(&session->spans.source_key_mask, lengths, args->batch));
+fail:
+    vkf__free(&session->context->host, lengths);
+    return status;
+}
+
+// With dynamic scaling the length of the longest sequence decides how positions are turned.
+static vkf_status write_rotations(vkf_session *session, const vkf_rotary *rotary, const vkf__span *span, uint32_t len)
+{
+    vkf_status status = VKF_OK;
+    float *rows = NULL;
+    if (rotary->dim == 0 || rotary->dynamic_from == 0)
+        return VKF_OK;
+    VKF_ALLOC(&session->context->host, rows, (size_t)len * rotary->dim);
+    vkf__rotary_rows(rotary, 0, len, len, rows);
+    VKF_TRY(vkf_buffer_write(span->buffer, span->offset_bytes, rows, (uint64_t)len * rotary->dim * sizeof *rows));
+fail:
+    vkf__free(&session->context->host, rows);
+    return status;
+}
+
+// As RoBERTa counts: a token that pads has the padding's own position, and the others count themselves alone.
+static vkf_status write_position_ids(vkf_session *session, const vkf_encode_args *args)
+{
+    vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
+    vkf__span span = session->spans.source_ids;
+    int32_t *positions = NULL;
+    if (!vkf__has_position_ids(config))
+        return VKF_OK;
+    VKF_ALLOC(&session->context->host, positions, (size_t)args->batch * args->source_len);
+    for (uint32_t b = 0; b < args->batch; b++) {
+        int32_t next = (int32_t)config->position_offset;
+        for (size_t t = (size_t)b * args->source_len, end = t + args->source_len; t < end; t++)
+            positions[t] = args->source_ids[t] == config->pad_id ? config->pad_id : next++;
+    }
+    span.offset_bytes += (uint64_t)session->desc.max_batch * session->desc.max_source_len * sizeof *positions;
+    VKF_TRY(write_ids(&span, positions, (uint64_t)args->batch * args->source_len));
+fail:
+    vkf__free(&session->context->host, positions);
+    return status;
+}
+
 static vkf_status write_tokens(vkf_session *session, const vkf_encode_args *args)
 {
     vkf_status status = VKF_OK;
+    const vkf_model_config *config = &session->model->config;
     uint64_t positions = (uint64_t)args->batch * args->source_len;
     VKF_TRY(write_ids(&session->spans.source_ids, args->source_ids, positions));
+    VKF_TRY(write_position_ids(session, args));
     VKF_TRY(write_types(session, args->source_types, positions));
-    VKF_TRY(write_mask(&session->spans.source_key_mask, args->source_lengths, args->batch));
+    VKF_TRY(write_lengths(session, args));
+    VKF_TRY(write_rotations(session, &config->rotary, &session->spans.rotary, args->source_len));
+    VKF_TRY(write_rotations(session, &config->window_rotary, &session->spans.window_rotary, args->source_len));
 fail:
     return status;
 }
@@ -114,7 +182,7 @@ static vkf_status write_source(vkf_session *session, const vkf_encode_args *args
         VKF_TRY(write_tokens(session, args));
     } else if (session->model->config.kind == VKF_MODEL_SEQ2SEQ) {
         VKF_TRY(write_ids(&s->source_ids, args->source_ids, positions));
-        VKF_TRY(write_padding(session, args->source_ids, positions));
+        VKF_TRY(write_padding(session, args));
     } else {
         const vkf_attention_mask *mask = &session->desc.source_mask;
         VKF_TRY(write_floats(&s->memory, args->source, positions * session->model->config.d_model));
@@ -127,13 +195,13 @@ fail:
     return status;
 }
 
-vkf_status vkf__session_encode(vkf_session *session, const vkf_encode_args *args)
+static vkf_status run_encoder(vkf_session *session, const vkf_encode_args *args)
 {
     vkf_status status = VKF_OK;
-    const vkf_model_config *config = &session->model->config;
     const vkf__session_sizes sizes = {
         .batch = args->batch,
         .source_len = args->source_len,
+        .prompt_len = args->prompt_len,
         .logit_rows = args->out_logits ? 1 : 0,
     };
     session->encoded = false;
@@ -144,18 +212,78 @@ vkf_status vkf__session_encode(vkf_session *session, const vkf_encode_args *args
     VKF_TRY(write_source(session, args));
     if (session->group_begin[VKF_STAGES_ENCODE + 1] > 0)
         VKF_TRY(vkf__session_run(session, VKF_STAGES_ENCODE, &sizes));
-    if (args->out_memory)
-        VKF_TRY(read_floats(&session->spans.memory, args->out_memory,
-                            (uint64_t)args->batch * args->source_len * session->model->config.d_model));
-    if (args->out_logits)
-        VKF_TRY(read_floats(&session->spans.logits, args->out_logits,
-                            (uint64_t)args->batch * config->head_outputs *
-                                (config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION ? 1 : args->source_len)));
-    if (args->out_embeddings)
-        VKF_TRY(read_floats(&session->spans.embeddings, args->out_embeddings,
-                            (uint64_t)args->batch * session->model->config.d_model));
     session->encoded = true;
 fail:
+    return status;
+}
+
+static uint64_t head_count(const vkf_session *session, const vkf_encode_args *args)
+{
+    const vkf_model_config *config = &session->model->config;
+    uint64_t rows = config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION ? 1 : args->source_len;
+    return args->batch * rows * config->head_outputs;
+}
+
+static vkf_status read_encoded(const vkf_session *session, const vkf_encode_args *args)
+{
+    vkf_status status = VKF_OK;
+    uint64_t d_model = session->model->config.d_model;
+    if (args->out_memory)
+        VKF_TRY(read_floats(&session->spans.memory, args->out_memory, args->batch * d_model * args->source_len));
+    if (args->out_logits)
+        VKF_TRY(read_floats(&session->spans.logits, args->out_logits, head_count(session, args)));
+    if (args->out_embeddings)
+        VKF_TRY(read_floats(&session->spans.embeddings, args->out_embeddings,
+                            (uint64_t)args->batch * session->model->config.embedding_dim));
+fail:
+    return status;
+}
+
+vkf_status vkf__session_encode(vkf_session *session, const vkf_encode_args *args)
+{
+    vkf_status status = VKF_OK;
+    VKF_TRY(run_encoder(session, args));
+    VKF_TRY(read_encoded(session, args));
+fail:
+    return status;
+}
+
+static vkf_status check_rows(const vkf_session *session, const float *values, uint32_t rows, size_t each,
+                             const char *what)
+{
+    for (uint32_t row = 0; row < rows; row++)
+        if (!vkf__all_finite(values + row * each, each))
+            return vkf__not_finite(session, "row %u of the batch: %s", row, what);
+    return VKF_OK;
+}
+
+vkf_status vkf__session_encode_numbers(vkf_session *session, const vkf_encode_args *args)
+{
+    vkf_status status = VKF_OK;
+    const vkf__host *host = &session->context->host;
+    size_t dim = args->out_embeddings ? session->model->config.embedding_dim : 0;
+    size_t logits = args->out_logits ? (size_t)head_count(session, args) : 0;
+    vkf_encode_args kept = {.batch = args->batch, .source_len = args->source_len};
+    const vkf_encode_args memory = {
+        .batch = args->batch, .source_len = args->source_len, .out_memory = args->out_memory};
+    if (dim > 0)
+        VKF_ALLOC(host, kept.out_embeddings, args->batch * dim);
+    if (logits > 0)
+        VKF_ALLOC(host, kept.out_logits, logits);
+    VKF_TRY(run_encoder(session, args));
+    VKF_TRY(read_encoded(session, &kept));
+    if (dim > 0)
+        VKF_TRY(check_rows(session, kept.out_embeddings, args->batch, dim, "the embedding"));
+    if (logits > 0)
+        VKF_TRY(check_rows(session, kept.out_logits, args->batch, logits / args->batch, "the logits of the head"));
+    VKF_TRY(read_encoded(session, &memory));
+    if (dim > 0)
+        memcpy(args->out_embeddings, kept.out_embeddings, args->batch * dim * sizeof *kept.out_embeddings);
+    if (logits > 0)
+        memcpy(args->out_logits, kept.out_logits, logits * sizeof *kept.out_logits);
+fail:
+    vkf__free(host, kept.out_embeddings);
+    vkf__free(host, kept.out_logits);
     return status;
 }
 
@@ -239,19 +367,26 @@ static vkf_status force_token(vkf_session *session, const generated *out, uint32
     return vkf_buffer_write(ids->buffer, ids->offset_bytes + at * sizeof(int32_t), inout_token, sizeof(int32_t));
 }
 
+vkf_status vkf__session_check_chosen(const vkf_session *session, int32_t token)
+{
+    uint32_t vocab = session->model->config.target_vocab;
+    if (token >= 0 && (uint32_t)token < vocab)
+        return VKF_OK;
+    return vkf__fail(&session->context->host, VKF_ERROR_VULKAN,
+                     "the device chose token id %d, which is outside the vocabulary of %u", token, vocab);
+}
+
 // Takes the tokens of one position to the rows that still run; *out_live is how many do after that.
 static vkf_status take_tokens(vkf_session *session, generated *out, uint32_t position, uint32_t *out_live)
 {
     vkf_status status = VKF_OK;
-    const vkf__span *ids = &session->spans.target_ids;
     uint32_t live = 0;
     for (uint32_t b = 0; b < session->sizes.batch; b++) {
         uint64_t at = (uint64_t)b * session->desc.max_target_len + position;
         int32_t *row = out->ids + (size_t)b * out->max_len;
         if (out->lengths[b] < position || (position > 1 && row[position - 1] == session->model->config.eos_id))
             continue;
-        VKF_TRY(
-            vkf_buffer_read(ids->buffer, ids->offset_bytes + at * sizeof(int32_t), &row[position], sizeof(int32_t)));
+        VKF_TRY(vkf__read_chosen(session, at, b, position, &row[position]));
         VKF_TRY(force_token(session, out, position, at, &row[position]));
         out->lengths[b] = position + 1;
         live += row[position] != session->model->config.eos_id;
@@ -309,7 +444,7 @@ vkf_status vkf__session_greedy(vkf_session *session, const vkf_greedy_args *args
     VKF_ALLOC(host, out.ids, count);
     VKF_ALLOC(host, out.lengths, args->batch);
     for (size_t i = 0; i < count; i++)
-        out.ids[i] = i % out.max_len == 0 ? config->bos_id : config->pad_id;
+        out.ids[i] = i % out.max_len == 0 ? config->bos_id : config->pad_id >= 0 ? config->pad_id : 0;
     for (uint32_t b = 0; b < args->batch; b++)
         out.lengths[b] = 1;
     VKF_TRY(vkf__session_encode(session, &encode));

@@ -112,6 +112,8 @@ static vkf__span positions_of(const vkf_session *session, bool source)
     uint64_t len = source ? config->max_source_len : config->max_target_len, d = config->d_model;
     if (config->positions <= VKF_POSITIONS_SINUSOIDAL_HALVES)
         return session->spans.positions;
+    if (vkf__has_position_ids(config))
+        return learned;
     return vkf__present(&learned) ? vkf__span_part(&learned, config->position_offset * d, len * d) : learned;
 }
 
@@ -124,6 +126,8 @@ static vkf__embed_args source_words(const vkf_session *session, const vkf__sessi
         .len = sizes->source_len,
         .vocab = session->model->config.source_vocab,
         .ids_stride = sizes->source_len,
+        .position_ids =
+            vkf__has_position_ids(&session->model->config) ? session->desc.max_batch * session->desc.max_source_len : 0,
     };
 }
 
@@ -240,9 +244,10 @@ static void set_traits(const vkf_session *session, const vkf__stage *stage, cons
     self->norm_eps = config->layer_norm_eps;
     self->rotary = own_rotary ? s->window_rotary : s->rotary;
     self->rotary_dim = own_rotary ? config->window_rotary.dim : config->rotary.dim;
-    if (windowed && config->kind == VKF_MODEL_DECODER)
+    bool causal = config->kind == VKF_MODEL_DECODER || config->causal;
+    if (windowed && causal)
         self->mask.window = config->window;
-    if (windowed && config->kind == VKF_MODEL_ENCODER) {
+    if (windowed && !causal && config->kind == VKF_MODEL_ENCODER) {
         self->ahead = config->window / 2;
         self->mask.causal = VKF_CAUSAL_TOP_LEFT;
         self->mask.window = 2 * self->ahead + 1;

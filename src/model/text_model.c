@@ -1,47 +1,48 @@
 #include "model/text_model.h"
 
-#include "io/file_map.h"
-#include "io/path.h"
+#include "model/sentence_modules.h"
+#include "model/tokenizer_config.h"
+#include "text/tokenizer_files.h"
 
-static bool has_file(const vkf__host *host, const char *directory, const char *name)
+// The file that says that there is a tokenizer. *out_path is the caller's.
+static vkf_status find_tokenizer(const vkf__host *host, const char *directory, char **out_path)
 {
     char *path = NULL;
-    bool there = vkf__path_join(host, directory, name, &path) == VKF_OK && vkf__file_exists(path);
-    vkf__free(host, path);
-    return there;
+    vkf_status status = vkf__tokenizer_files_find(host, directory, &path);
+    if (status == VKF_OK && !path)
+        status = vkf__fail(host, VKF_ERROR_FILE,
+                           "%s: there is no tokenizer, neither tokenizer.json nor files of older ones (source.spm, "
+                           "vocab.txt, vocab.json, spiece.model, sentencepiece.bpe.model, tokenizer.model)",
+                           directory);
+    if (status == VKF_OK)
+        *out_path = path;
+    return status;
 }
 
-static vkf_status load_tokenizer(const vkf__host *host, const char *directory, vkf__tokenizer *out_tokenizer)
+static vkf__id_tables tables_of(const vkf__text_model *text)
 {
-    if (has_file(host, directory, "tokenizer.json") || has_file(host, directory, "source.spm"))
-        return vkf__tokenizer_load(host, directory, out_tokenizer);
-    return vkf__fail(host, VKF_ERROR_FILE, "%s: there is no tokenizer, neither tokenizer.json nor Marian's source.spm",
-                     directory);
-}
-
-static vkf_status check_vocabulary(const vkf__host *host, const char *directory, const vkf__text_model *text)
-{
-    const vkf_model_config *config = &text->model->config;
-    uint32_t tokens = vkf__tokenizer_vocab_size(&text->tokenizer);
-    uint32_t known = config->kind == VKF_MODEL_DECODER ? config->target_vocab : config->source_vocab;
-    if (tokens <= known)
-        return VKF_OK;
-    return vkf__fail(
-        host, VKF_ERROR_FORMAT,
-        "%s: the tokenizer (tokenizer.json, vocab.json) has ids up to %u, but the model's vocabulary is %u", directory,
-        tokens - 1, known);
+    return (vkf__id_tables){text->host, text->tokenizer_path, &text->tokenizer, &text->model->config};
 }
 
 vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc, vkf__text_model *out_model)
 {
     vkf_status status = VKF_OK;
-    vkf__text_model text = {0};
+    const vkf__host *host = &context->host;
+    vkf__text_model text = {.host = host};
+    char *directory = NULL;
     VKF_TRY(vkf_model_load(context, desc, &text.model));
-    VKF_TRY(load_tokenizer(&context->host, desc->directory, &text.tokenizer));
-    VKF_TRY(check_vocabulary(&context->host, desc->directory, &text));
+    VKF_TRY(vkf__transformer_directory(host, desc->directory, &directory));
+    VKF_TRY(find_tokenizer(host, directory, &text.tokenizer_path));
+    VKF_TRY(vkf__tokenizer_load(host, directory, &text.tokenizer));
+    VKF_TRY(vkf__tokenizer_config_apply(host, directory, &text.tokenizer));
+    if (text.model->config.lower_case)
+        VKF_TRY(vkf__normalizer_lower_case(&text.tokenizer.normalizer));
+    const vkf__id_tables tables = tables_of(&text);
+    VKF_TRY(vkf__check_tokenizer(&tables));
     *out_model = text;
-    return VKF_OK;
+    text = (vkf__text_model){0};
 fail:
+    vkf__free(&context->host, directory);
     vkf__text_model_free(&text);
     return status;
 }
@@ -50,6 +51,26 @@ void vkf__text_model_free(vkf__text_model *model)
 {
     if (model->tokenizer.host) // loaded
         vkf__tokenizer_free(&model->tokenizer);
+    if (model->host)
+        vkf__free(model->host, model->tokenizer_path);
     vkf_model_destroy(&model->model);
     *model = (vkf__text_model){0};
+}
+
+vkf_status vkf__text_model_encode(const vkf__text_model *model, const vkf_text *text, const vkf_text *pair,
+                                  const vkf_encode_options *options, vkf_encoding *out_encoding)
+{
+    static const vkf_text none = {0};
+    const vkf__id_tables tables = tables_of(model);
+    const vkf_text *second = pair ? pair : &none;
+    vkf_encoding encoding = {0};
+    vkf_status status = vkf__tokenizer_encode(&model->tokenizer, text->bytes, text->size_bytes, second->bytes,
+                                              second->size_bytes, options, &encoding);
+    if (status == VKF_OK)
+        status = vkf__check_encoding(&tables, &encoding);
+    if (status == VKF_OK)
+        *out_encoding = encoding;
+    else
+        vkf_encoding_free(&encoding);
+    return status;
 }

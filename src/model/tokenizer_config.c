@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "io/file_map.h"
+#include "io/file.h"
 #include "io/json_file.h"
 #include "io/path.h"
 
@@ -24,7 +24,7 @@ static vkf_status load_file(const vkf__host *host, const char *directory, const 
     char *path = NULL;
     VKF_TRY(vkf__path_join(host, directory, name, &path));
     if (vkf__file_exists(path))
-        VKF_TRY(vkf__json_load(host, path, out_root));
+        VKF_TRY(vkf__json_load_wide(host, path, out_root));
 fail:
     vkf__free(host, path);
     return status;
@@ -57,10 +57,12 @@ static int32_t find_token(const vkf__tokenizer *tokenizer, const json_t *config,
     return id >= 0 ? id : vkf__tokenizer_token_to_id(tokenizer, kinds[kind].names[1]);
 }
 
-// Files without a limit have a huge number there.
+// Files without a limit have a huge number there. Old ones call it max_len.
 static uint32_t max_length_of(const json_t *config)
 {
     const json_t *given = json_object_get(config, "model_max_length");
+    if (!given)
+        given = json_object_get(config, "max_len");
     double length = json_number_value(given);
     return length >= 1 && length < (double)UINT32_MAX ? (uint32_t)length : UINT32_MAX;
 }
@@ -83,6 +85,34 @@ vkf_status vkf__tokenizer_config_load(const vkf__host *host, const char *directo
 fail:
     json_decref(config);
     json_decref(map);
+    return status;
+}
+
+vkf_status vkf__tokenizer_max_length(const vkf__host *host, const char *directory, uint32_t *out_max_length)
+{
+    json_t *config = NULL;
+    vkf_status status = load_file(host, directory, "tokenizer_config.json", &config);
+    if (status == VKF_OK)
+        *out_max_length = max_length_of(config);
+    json_decref(config);
+    return status;
+}
+
+vkf_status vkf__tokenizer_config_apply(const vkf__host *host, const char *directory, vkf__tokenizer *tokenizer)
+{
+    vkf_status status = VKF_OK;
+    json_t *config = NULL;
+    VKF_TRY(load_file(host, directory, "tokenizer_config.json", &config));
+    const char *side = json_string_value(json_object_get(config, "truncation_side"));
+    bool left = side && strcmp(side, "left") == 0;
+    if (side && !left && strcmp(side, "right") != 0)
+        status =
+            vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                      "%s/tokenizer_config.json: truncation_side \"%.100s\"; supported: left, right", directory, side);
+    else if (side)
+        tokenizer->truncation.left = left;
+fail:
+    json_decref(config);
     return status;
 }
 

@@ -19,6 +19,15 @@ VKF_MUST_CHECK vkf_status vkf__tokenizer_config_load(const vkf__host *host, cons
                                                      const vkf__tokenizer *tokenizer,
                                                      vkf__tokenizer_config *out_config);
 
+// Of tokenizer_config.json alone, how many tokens a text may have; UINT32_MAX where it does not say. Statuses as above.
+VKF_MUST_CHECK vkf_status vkf__tokenizer_max_length(const vkf__host *host, const char *directory,
+                                                    uint32_t *out_max_length);
+
+// Of tokenizer_config.json alone, what goes before tokenizer.json: the side that texts are cut at. Statuses as above,
+// and UNSUPPORTED (another side).
+VKF_MUST_CHECK vkf_status vkf__tokenizer_config_apply(const vkf__host *host, const char *directory,
+                                                      vkf__tokenizer *tokenizer);
+
 // Takes the blanks out of a text that ends with a zero, in place, as transformers' clean_up_tokenization() does; its bytes
 // are returned.
 size_t vkf__clean_up_blanks(char *text, size_t size_bytes);

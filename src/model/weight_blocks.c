@@ -9,6 +9,7 @@
 
 // Elements that are converted at once, in whole panels.
 #define CHUNK_ELEMENTS (1u << 20)
+#define COLUMN_ELEMENTS 1024 // that are read at once of a column
 
 bool vkf__fits_blocks(const vkf__weight_slot *slot)
 {
@@ -65,59 +66,99 @@ static vkf_status fail_number(const vkf__block_source *source, uint64_t element)
                      vkf__checkpoint_path_of(source->checkpoint, source->stored), element, source->stored->name);
 }
 
-// Blocks as they are stored; a scale or minimum that is not finite would spoil every result.
-static vkf_status copy_row(const vkf__block_source *source, uint64_t stored_row, uint8_t *out_blocks)
+// Rows from `row` on, `count` at most, that follow each other in the file, too.
+static uint32_t run_of(const vkf__weight_slot *slot, uint32_t row, uint32_t count)
 {
+    if (slot->parts == 0)
+        return count;
+    uint32_t left = slot->part_rows - row % slot->part_rows;
+    return count < left ? count : left;
+}
+
+// Blocks as they are stored; a scale or minimum that is not finite would spoil every result.
+static vkf_status copy_rows(const vkf__block_source *source, uint64_t stored_row, uint32_t count, uint8_t *out_blocks)
+{
+    vkf_status status = VKF_OK;
     size_t block_bytes = vkf_dtype_block_bytes(source->dtype), head_bytes = vkf__block_head_bytes(source->dtype);
     uint64_t bytes = row_bytes(source->dtype, source->slot->shape[1]);
-    memcpy(out_blocks, source->stored->data + stored_row * bytes, bytes);
-    for (uint64_t at = 0; at < bytes; at += block_bytes) {
+    VKF_TRY(vkf__stored_read(source->stored, stored_row * bytes, count * bytes, out_blocks));
+    for (uint64_t at = 0; at < count * bytes; at += block_bytes) {
         for (size_t i = 0; i < head_bytes; i += 2) {
             uint16_t half = (uint16_t)(out_blocks[at + i] | out_blocks[at + i + 1] << 8);
             if ((half & 0x7c00) == 0x7c00)
                 return fail_number(source, stored_row * bytes + at + i);
         }
     }
-    return VKF_OK;
+fail:
+    return status;
 }
 
-static vkf_status read_row(const vkf__block_source *source, uint64_t stored_row, float *out_values)
+static vkf_status read_rows(const vkf__block_source *source, uint64_t stored_row, uint32_t count, float *out_values)
 {
-    const vkf__stored_tensor *stored = source->stored;
+    vkf_status status = VKF_OK;
+    uint64_t elements = (uint64_t)count * source->slot->shape[1], first = stored_row * source->slot->shape[1];
+    VKF_TRY(vkf__stored_convert(source->host, source->stored, first, elements, VKF_DTYPE_F32, out_values));
+    for (uint64_t i = 0; i < elements; i++)
+        if (!isfinite(out_values[i]))
+            return fail_number(source, first + i);
+fail:
+    return status;
+}
+
+// Rows of the slot that are columns of the file's tensor.
+static vkf_status read_columns(const vkf__block_source *source, uint64_t stored_col, uint32_t count, float *out_values)
+{
+    vkf_status status = VKF_OK;
+    uint8_t room[COLUMN_ELEMENTS * sizeof(float)]; // no type of weights is wider
+    float values[COLUMN_ELEMENTS];
     uint32_t cols = source->slot->shape[1];
-    bool transposed = source->slot->transposed;
-    if (transposed) {
-        for (uint32_t col = 0; col < cols; col++)
-            (void)vkf__stored_to_f32(stored, col * stored->shape[1] + stored_row, 1, &out_values[col]);
-    } else {
-        (void)vkf__stored_to_f32(stored, stored_row * cols, cols, out_values);
+    for (uint32_t row = 0; row < count; row += COLUMN_ELEMENTS) {
+        uint32_t part_rows = count - row < COLUMN_ELEMENTS ? count - row : COLUMN_ELEMENTS;
+        for (uint32_t col = 0; col < cols; col++) {
+            uint64_t first = col * source->stored->shape[1] + stored_col + row;
+            vkf__stored_tensor part;
+            VKF_TRY(vkf__stored_part(source->stored, first, part_rows, room, &part));
+            (void)vkf__stored_to_f32(&part, 0, part_rows, values);
+            for (uint32_t i = 0; i < part_rows; i++) {
+                if (!isfinite(values[i]))
+                    return fail_number(source, first + i);
+                out_values[(size_t)(row + i) * cols + col] = values[i];
+            }
+        }
     }
-    for (uint32_t col = 0; col < cols; col++) {
-        if (!isfinite(out_values[col]))
-            return fail_number(source, transposed ? col * stored->shape[1] + stored_row : stored_row * cols + col);
-    }
-    return VKF_OK;
+fail:
+    return status;
 }
 
 vkf_status vkf__rows_to_blocks(const vkf__block_source *source, uint32_t first, uint32_t count, float *values,
                                uint8_t *out_blocks)
 {
     vkf_status status = VKF_OK;
-    uint32_t cols = source->slot->shape[1];
+    const vkf__weight_slot *slot = source->slot;
+    size_t cols = slot->shape[1];
     vkf_dtype stored_dtype;
-    bool stored = vkf__stored_in_blocks(source->slot, source->stored, &stored_dtype);
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t stored_row = vkf__stored_row(source->slot, first + i);
-        uint8_t *blocks = out_blocks + i * row_bytes(source->dtype, cols);
+    bool stored = vkf__stored_in_blocks(slot, source->stored, &stored_dtype);
+    for (uint32_t i = 0, run; i < count; i += run) {
+        uint64_t stored_row = vkf__stored_row(slot, first + i);
+        run = run_of(slot, first + i, count - i);
         if (stored)
-            VKF_TRY(copy_row(source, stored_row, blocks));
+            VKF_TRY(copy_rows(source, stored_row, run, out_blocks + i * row_bytes(source->dtype, slot->shape[1])));
+        else if (slot->transposed)
+            VKF_TRY(read_columns(source, stored_row, run, values + i * cols));
         else
-            VKF_TRY(read_row(source, stored_row, values + (size_t)i * cols));
+            VKF_TRY(read_rows(source, stored_row, run, values + i * cols));
     }
     if (!stored)
-        vkf__blocks_from_f32(source->dtype, values, (size_t)count * cols / VKF_BLOCK, out_blocks);
+        vkf__blocks_from_f32(source->dtype, values, count * cols / VKF_BLOCK, out_blocks);
 fail:
     return status;
+}
+
+uint32_t vkf__block_rows_at_once(const vkf__weight_slot *slot)
+{
+    uint32_t panels = CHUNK_ELEMENTS / VKF_BLOCK_PANEL / slot->shape[1];
+    uint32_t rows = (panels > 0 ? panels : 1) * VKF_BLOCK_PANEL;
+    return slot->shape[0] < rows ? slot->shape[0] : rows;
 }
 
 vkf_status vkf__upload_blocks(const vkf__block_source *source, const vkf_tensor *to)
@@ -125,20 +166,20 @@ vkf_status vkf__upload_blocks(const vkf__block_source *source, const vkf_tensor 
     vkf_status status = VKF_OK;
     const vkf__host *host = source->host;
     uint32_t rows = source->slot->shape[0], cols = source->slot->shape[1];
+    uint32_t most = vkf__block_rows_at_once(source->slot);
     uint64_t bytes = row_bytes(source->dtype, cols), panel_bytes = VKF_BLOCK_PANEL * bytes;
-    uint32_t panels = CHUNK_ELEMENTS / VKF_BLOCK_PANEL / cols > 0 ? CHUNK_ELEMENTS / VKF_BLOCK_PANEL / cols : 1;
     float *values = NULL;
     uint8_t *blocks = NULL, *chunk = NULL;
-    VKF_ALLOC(host, values, (size_t)VKF_BLOCK_PANEL * cols);
-    VKF_ALLOC(host, blocks, panel_bytes);
-    VKF_ALLOC(host, chunk, panels * panel_bytes);
-    for (uint32_t first = 0; first < rows; first += panels * VKF_BLOCK_PANEL) {
-        uint32_t used = 0;
-        for (uint32_t row = first; row < rows && used < panels; row += VKF_BLOCK_PANEL, used++) {
-            uint32_t count = rows - row < VKF_BLOCK_PANEL ? rows - row : VKF_BLOCK_PANEL;
-            VKF_TRY(vkf__rows_to_blocks(source, row, count, values, blocks));
-            vkf__blocks_to_panel(source->dtype, blocks, count, cols, chunk + used * panel_bytes);
-        }
+    VKF_ALLOC(host, values, (size_t)most * cols);
+    VKF_ALLOC(host, blocks, most * bytes);
+    VKF_ALLOC(host, chunk, (most + VKF_BLOCK_PANEL - 1) / VKF_BLOCK_PANEL * panel_bytes);
+    for (uint32_t first = 0; first < rows; first += most) {
+        uint32_t count = rows - first < most ? rows - first : most, used = 0;
+        VKF_TRY(vkf__rows_to_blocks(source, first, count, values, blocks));
+        for (uint32_t row = 0; row < count; row += VKF_BLOCK_PANEL, used++)
+            vkf__blocks_to_panel(source->dtype, blocks + row * bytes,
+                                 count - row < VKF_BLOCK_PANEL ? count - row : VKF_BLOCK_PANEL, cols,
+                                 chunk + used * panel_bytes);
         VKF_TRY(vkf_buffer_write(to->buffer, to->offset_bytes + first / VKF_BLOCK_PANEL * panel_bytes, chunk,
                                  used * panel_bytes));
     }

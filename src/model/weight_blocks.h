@@ -29,11 +29,14 @@ typedef struct vkf__block_source {
 } vkf__block_source;
 
 // Rows [first, first + count) of the slot as blocks, rounded once from what is stored, or copied. `values` has room for as
-// many rows. Status FORMAT: names an element that is not a finite number.
+// many rows. Statuses: FORMAT (names an element that is not a finite number), OUT_OF_HOST_MEMORY, FILE.
 VKF_MUST_CHECK vkf_status vkf__rows_to_blocks(const vkf__block_source *source, uint32_t first, uint32_t count,
                                               float *values, uint8_t *out_blocks);
 
-// All rows to panels on the device. Statuses: FORMAT, OUT_OF_HOST_MEMORY, and those of vkf_buffer_write().
+// How many rows of a slot are best converted at once: all of them, or whole panels.
+uint32_t vkf__block_rows_at_once(const vkf__weight_slot *slot);
+
+// All rows to panels on the device. Statuses: FORMAT, OUT_OF_HOST_MEMORY, FILE, and those of vkf_buffer_write().
 VKF_MUST_CHECK vkf_status vkf__upload_blocks(const vkf__block_source *source, const vkf_tensor *to);
 
 #endif

@@ -20,7 +20,8 @@ typedef struct vkf__weight_slot {
     bool transposed; // (in, out)
     uint32_t parts;  // that share the tensor; 0: it is one of its own
     uint32_t part, part_rows;
-    bool as_row; // a vector that the file holds as (1, n)
+    bool as_row;                       // a vector that the file holds as (1, n)
+    const vkf__checkpoint *checkpoint; // the tensor's own; NULL: the model's
 } vkf__weight_slot;
 
 // Fills `slots` when it is not NULL; always returns their number. The layer arrays of `weights` exist already.

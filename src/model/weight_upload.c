@@ -1,7 +1,10 @@
 #include "model/weight_upload.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
+
+#include "model/finite.h"
 
 #define CHUNK_ELEMENTS (1u << 20)
 
@@ -13,34 +16,47 @@ typedef struct upload {
     const vkf_tensor *to;
     uint32_t cols;
     size_t element_bytes;
-    uint8_t *chunk;  // CHUNK_ELEMENTS, or a row if that is more, in the type of `to`
-    uint8_t *column; // as many, of transposed tensors
+    // Room for CHUNK_ELEMENTS, or a row if that is more, or all if they are fewer.
+    uint8_t *read;   // as they are stored
+    uint8_t *chunk;  // in the type of `to`
+    uint8_t *column; // the same, of transposed tensors
 } upload;
 
-// The type was checked when the tensor was found.
-static void convert(const vkf__stored_tensor *stored, uint64_t first, uint64_t count, vkf_dtype dtype, void *out)
+// With a NaN or an infinity among its weights a model gives NaN, and says nothing of where that comes from. What is
+// finite in the file may be infinite in the type that is asked for. `elements` is `part`, from element `first` of the
+// file's on, in that type.
+static vkf_status check_numbers(const upload *u, const vkf__stored_tensor *part, uint64_t first,
+                                const uint8_t *elements)
 {
-    switch (dtype) {
-    case VKF_DTYPE_F16:
-        (void)vkf__stored_to_f16(stored, first, count, out);
-        break;
-    case VKF_DTYPE_BF16:
-        (void)vkf__stored_to_bf16(stored, first, count, out);
-        break;
-    default:
-        (void)vkf__stored_to_f32(stored, first, count, out);
-        break;
-    }
+    const vkf__host *host = &u->context->host;
+    const char *path = vkf__checkpoint_path_of(u->checkpoint, u->stored), *name = u->stored->name;
+    uint64_t bad = vkf__first_not_finite(u->to->dtype, elements, part->count);
+    float value = NAN;
+    if (bad == part->count)
+        return VKF_OK;
+    (void)vkf__stored_to_f32(part, bad, 1, &value);
+    if (!isfinite(value))
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: element %" PRIu64 " of tensor %s is not a finite number", path,
+                         first + bad, name);
+    return vkf__fail(host, VKF_ERROR_FORMAT,
+                     "%s: element %" PRIu64 " of tensor %s is %g, which weights in %s cannot hold; ask for f32", path,
+                     first + bad, name, (double)value, vkf_dtype_name(u->to->dtype));
 }
 
-// With a NaN among its weights a model gives nothing but NaN, and says nothing of where it comes from.
-static vkf_status check_numbers(const upload *u, uint64_t first, uint64_t count)
+// Elements in the type of `to`, all of them numbers: as they were read where they are stored so, or converted into
+// `room`.
+static vkf_status load(const upload *u, uint64_t first, uint64_t count, uint8_t *room, const uint8_t **out_elements)
 {
-    uint64_t bad = vkf__stored_first_nan(u->stored, first, count);
-    if (bad == first + count)
-        return VKF_OK;
-    return vkf__fail(&u->context->host, VKF_ERROR_FORMAT, "%s: element %" PRIu64 " of tensor %s is not a number",
-                     vkf__checkpoint_path_of(u->checkpoint, u->stored), bad, u->stored->name);
+    vkf_status status = VKF_OK;
+    vkf__stored_tensor part;
+    VKF_TRY(vkf__stored_part(u->stored, first, count, u->read, &part));
+    bool same = vkf__stored_is_dtype(part.type, u->to->dtype);
+    if (!same)
+        VKF_TRY(vkf__stored_convert(&u->context->host, &part, 0, count, u->to->dtype, room));
+    VKF_TRY(check_numbers(u, &part, first, same ? part.data : room));
+    *out_elements = same ? part.data : room;
+fail:
+    return status;
 }
 
 // Elements that follow each other on both sides.
@@ -50,9 +66,9 @@ static vkf_status upload_run(const upload *u, uint64_t from, uint64_t to, uint64
     for (uint64_t first = 0; first < count; first += CHUNK_ELEMENTS) {
         uint64_t left = count - first;
         uint64_t part = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
-        VKF_TRY(check_numbers(u, from + first, part));
-        convert(u->stored, from + first, part, u->to->dtype, u->chunk);
-        VKF_TRY(vkf_buffer_write(u->to->buffer, u->to->offset_bytes + (to + first) * u->element_bytes, u->chunk,
+        const uint8_t *elements = NULL;
+        VKF_TRY(load(u, from + first, part, u->chunk, &elements));
+        VKF_TRY(vkf_buffer_write(u->to->buffer, u->to->offset_bytes + (to + first) * u->element_bytes, elements,
                                  part * u->element_bytes));
     }
 fail:
@@ -69,11 +85,10 @@ static vkf_status upload_columns(const upload *u, uint64_t from, uint64_t to_row
     for (uint32_t first = 0; first < rows; first += most) {
         uint32_t part = rows - first < most ? rows - first : most;
         for (uint32_t col = 0; col < u->cols; col++) {
-            uint64_t at = col * stored_cols + from + first;
-            VKF_TRY(check_numbers(u, at, part));
-            convert(u->stored, at, part, u->to->dtype, u->column);
+            const uint8_t *column = NULL;
+            VKF_TRY(load(u, col * stored_cols + from + first, part, u->column, &column));
             for (size_t row = 0; row < part; row++)
-                memcpy(u->chunk + (row * u->cols + col) * bytes, u->column + row * bytes, bytes);
+                memcpy(u->chunk + (row * u->cols + col) * bytes, column + row * bytes, bytes);
         }
         VKF_TRY(vkf_buffer_write(u->to->buffer, u->to->offset_bytes + (to_row + first) * u->cols * bytes, u->chunk,
                                  (uint64_t)part * u->cols * bytes));
@@ -113,12 +128,16 @@ vkf_status vkf__upload_weight(vkf_context *context, const vkf__checkpoint *check
         .cols = slot->rank == 2 ? slot->shape[1] : 1,
         .element_bytes = vkf_dtype_size(to->dtype),
     };
-    size_t elements = u.cols > CHUNK_ELEMENTS ? u.cols : CHUNK_ELEMENTS;
+    uint64_t elements = (uint64_t)slot->shape[0] * u.cols, most = u.cols > CHUNK_ELEMENTS ? u.cols : CHUNK_ELEMENTS;
+    if (elements > most)
+        elements = most;
+    VKF_ALLOC(host, u.read, elements * vkf__stored_type_size(stored->type));
     VKF_ALLOC(host, u.chunk, elements * u.element_bytes);
     if (slot->transposed)
         VKF_ALLOC(host, u.column, elements * u.element_bytes);
     VKF_TRY(upload_rows(&u));
 fail:
+    vkf__free(host, u.read);
     vkf__free(host, u.chunk);
     vkf__free(host, u.column);
     return status;

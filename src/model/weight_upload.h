@@ -13,7 +13,7 @@ static inline uint64_t vkf__stored_row(const vkf__weight_slot *slot, uint32_t ro
 }
 
 // The tensor of a slot, whose type and shape were checked, to compact rows on the device. Statuses: FORMAT (names an
-// element that is not a number), and those of vkf_buffer_write().
+// element that is not a number), OUT_OF_HOST_MEMORY, FILE, and those of vkf_buffer_write().
 VKF_MUST_CHECK vkf_status vkf__upload_weight(vkf_context *context, const vkf__checkpoint *checkpoint,
                                              const vkf__stored_tensor *stored, const vkf__weight_slot *slot,
                                              const vkf_tensor *to);

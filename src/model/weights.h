@@ -1,4 +1,4 @@
-// The parameters of a model: from a safetensors file to tensors on the device.
+// The parameters of a model: from its files to tensors on the device.
 #ifndef VKF_MODEL_WEIGHTS_H
 #define VKF_MODEL_WEIGHTS_H
 
@@ -39,7 +39,8 @@ typedef struct vkf__weights {
     vkf_tensor token_types;         // (token_types, d_model), ENCODER with them
     vkf__linear_weights head_dense; // of an ENCODER's head, if it has them
     vkf_norm_weights head_norm;
-    vkf_tensor target_embedding; // may be source_embedding's view
+    vkf__linear_weights modules[VKF_MAX_EMBEDDING_MODULES]; // f32, of the embedding modules that have some
+    vkf_tensor target_embedding;                            // may be source_embedding's view
     vkf_tensor
         projection; // (target_vocab, d_model), which may be an embedding's view; of a head (head_outputs, d_model)
     vkf_tensor projection_bias; // optional, (target_vocab)
@@ -47,12 +48,21 @@ typedef struct vkf__weights {
     size_t buffer_count;
 } vkf__weights;
 
+#define VKF_MODULE_FOLDER_MAX 64
+
+// An embedding module's own directory.
+typedef struct vkf__module_source {
+    char folder[VKF_MODULE_FOLDER_MAX]; // below the model's
+    vkf__checkpoint *checkpoint;        // NULL: it has no weights
+} vkf__module_source;
+
 // What a model is loaded from.
 typedef struct vkf__model_source {
     vkf_model_config config;
     const vkf__family *family; // NULL: PyTorch's names
     vkf__checkpoint *checkpoint;
-    vkf_progress_fn progress; // optional, of loading
+    vkf__module_source modules[VKF_MAX_EMBEDDING_MODULES]; // of config.embedding_modules
+    vkf_progress_fn progress;                              // optional, of loading
     void *progress_user;
 } vkf__model_source;
 
@@ -64,7 +74,8 @@ typedef struct vkf__weight_storage {
 } vkf__weight_storage;
 
 // Finds every tensor that the configuration asks for, checks its shape and type, converts and uploads it.
-// Statuses: FORMAT (missing tensor, wrong shape, not floating point), TOO_LARGE, and those of vkf_buffer_create().
+// Statuses: FORMAT (missing tensor, wrong shape or type, a number that is not finite), UNSUPPORTED (blocks of another
+// kind, a classifier's file), FILE, CANCELLED, TOO_LARGE, and those of vkf_buffer_create().
 VKF_MUST_CHECK vkf_status vkf__weights_load(vkf_context *context, const vkf__model_source *source,
                                             vkf__weight_storage storage, vkf__weights *out_weights);
 void vkf__weights_free(vkf_context *context, vkf__weights *weights);

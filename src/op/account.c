@@ -350,7 +350,7 @@ bool vkf__output_of(const vkf__kernel *kernel, const void *params, vkf__extent *
         *out_extent = copy_extent(kernel, params);
         return true;
     case VKF_OP_POOL:
-        *out_extent = rows_of(VKF_POOL_BINDING_OUT - 1, VKF_DTYPE_F32, pool->batch, pool->dim, pool->dim);
+        *out_extent = rows_of(VKF_POOL_BINDING_OUT - 1, VKF_DTYPE_F32, pool->batch, pool->dim, pool->out_stride);
         return true;
     case VKF_OP_PERMUTE:
         *out_extent = flat_extent(VKF_PERMUTE_BINDING_OUT - 1, x, ((const struct vkf_permute_params *)params)->count);

@@ -29,6 +29,7 @@ static vkf_status emit_slice(vkf__work *work, const vkf__embed_args *args, uint3
         .slice_end = begin + count,
         .owns_invalid = begin == 0,
         .first_position = args->first_position,
+        .position_ids = args->position_ids,
         .scale = args->scale,
     };
     const vkf__flat_args flat = {

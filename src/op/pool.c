@@ -4,7 +4,7 @@
 
 _Static_assert(VKF_POOL_MEAN == VKF_POOLING_MEAN && VKF_POOL_MEAN_SQRT == VKF_POOLING_MEAN_SQRT &&
                    VKF_POOL_FIRST == VKF_POOLING_FIRST && VKF_POOL_LAST == VKF_POOLING_LAST &&
-                   VKF_POOL_MAX == VKF_POOLING_MAX,
+                   VKF_POOL_MAX == VKF_POOLING_MAX && VKF_POOL_WEIGHTED_MEAN == VKF_POOLING_WEIGHTED_MEAN,
                "the shader takes the values of vkf_pooling");
 
 vkf_status vkf__emit_pool(vkf__work *work, const vkf__pool_args *args)
@@ -15,7 +15,13 @@ vkf_status vkf__emit_pool(vkf__work *work, const vkf__pool_args *args)
     const vkf__problem problem = {.m = args->batch, .n = args->dim};
     VKF_TRY(vkf__work_select(work, VKF_OP_POOL, types, &problem, &variant));
     const uint32_t flags[] = {(uint32_t)args->pooling, args->normalise};
-    struct vkf_pool_params params = {.batch = args->batch, .len = args->len, .dim = args->dim};
+    struct vkf_pool_params params = {
+        .batch = args->batch,
+        .len = args->len,
+        .dim = args->dim,
+        .first = args->first,
+        .out_stride = args->out_row > 0 ? args->out_row : args->dim,
+    };
     vkf__dispatch dispatch = {
         .label = args->label,
         .variant = variant,

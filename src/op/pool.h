@@ -1,4 +1,4 @@
-// One vector for each sequence, from the hidden states of its positions.
+// One vector for each sequence, from the hidden states of its positions; semantics in shared/pool.h.
 #ifndef VKF_OP_POOL_H
 #define VKF_OP_POOL_H
 
@@ -10,8 +10,10 @@ typedef struct vkf__pool_args {
     const char *label;
     vkf__span x;       // (batch, len, dim)
     vkf__span lengths; // (batch) i32
-    vkf__span out;     // (batch, dim) f32
+    vkf__span out;     // (batch, dim) f32, rows out_row apart
     uint32_t batch, len, dim;
+    uint32_t first;   // positions before it do not count
+    uint32_t out_row; // elements from one row of out to the next; 0: dim
     vkf_pooling pooling;
     bool normalise;
 } vkf__pool_args;

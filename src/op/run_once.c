@@ -38,6 +38,6 @@ vkf_status vkf__run_once(vkf_context *context, const char *name, vkf__emit_fn em
 fail:
     vkf__work_finish(&work);
     vkf__submission_finish(&submission);
-    vkf_buffer_destroy(&arena);
+    vkf__buffer_destroy(&arena);
     return status;
 }

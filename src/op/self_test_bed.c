@@ -33,7 +33,7 @@ fail:
 
 void vkf__bed_finish(vkf__bed *bed)
 {
-    vkf_buffer_destroy(&bed->buffer);
+    vkf__buffer_destroy(&bed->buffer);
     vkf__free(&bed->context->host, bed->image);
     bed->image = NULL;
 }

@@ -252,7 +252,7 @@ static vkf_status check_pool(vkf__bed *bed, uint32_t dim)
         .pooling = VKF_POOLING_MEAN,
         .normalise = true,
     };
-    const vkf__ref_pool_desc ref = {SEQUENCES, LEN, dim, x, lengths, VKF_POOLING_MEAN, true, out};
+    const vkf__ref_pool_desc ref = {SEQUENCES, LEN, dim, x, lengths, VKF_POOLING_MEAN, true, out, 0};
     vkf__ref_pool(&ref);
     vkf__bed_case c = {.emit = emit_pool, .args = &args, .out = args.out, .expected = out, .tolerance = 1e-5};
     (void)snprintf(c.shape, sizeof c.shape, "(3, 11, %u)", dim);

@@ -100,6 +100,8 @@ static vkf_status check_sample(vkf__bed *bed, vkf__sample_args *args)
         // All of a kind in one row: what is equal must not be told apart.
         for (uint32_t col = 0; col < args->cols; col++)
             arrays.x[col] = 0.5f;
+        // The last column among the most probable: it is read again where a row ends within a step of the workgroup.
+        arrays.x[2 * (size_t)args->cols - 1] = 4.0f;
         status = run_sample(bed, args, &arrays);
     }
     vkf__free(host, arrays.x);
@@ -117,6 +119,7 @@ vkf_status vkf__bed_sample(vkf__bed *bed)
         {.temperature = 0, .top_p = 1},
         {.temperature = 0.7f, .top_p = 1},
         {.temperature = 1, .top_k = 5, .top_p = 0.8125f, .min_p = 0.05f},
+        {.temperature = 8, .top_k = 5, .top_p = 1},
     };
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
         for (size_t k = 0; k < sizeof settings / sizeof settings[0]; k++) {

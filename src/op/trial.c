@@ -31,7 +31,7 @@ void vkf__trial_finish(vkf__trial *trial)
 {
     vkf__work_finish(&trial->work);
     vkf__submission_finish(&trial->submission);
-    vkf_buffer_destroy(&trial->arena);
+    vkf__buffer_destroy(&trial->arena);
     trial->taken = false;
 }
 

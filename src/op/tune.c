@@ -248,6 +248,6 @@ vkf_status vkf__tune_one(vkf_context *context, const vkf_tune_problem *problem, 
     (linear ? state_linear : state_attention)(context, problem, &o, &subject);
     VKF_TRY(vkf__tune_search(context, &subject, limits, out_result));
 fail:
-    vkf_buffer_destroy(&o.buffer);
+    vkf__buffer_destroy(&o.buffer);
     return status;
 }

@@ -185,15 +185,16 @@ typedef struct vkf__ref_attention_desc {
 // Status OUT_OF_HOST_MEMORY; then the outputs are unspecified.
 VKF_MUST_CHECK vkf_status vkf__ref_attention(const vkf__host *host, const vkf__ref_attention_desc *desc);
 
-// out[b, :] = pooled x[b, 0 .. lengths[b], :], divided by its Euclidean length (at least 1e-12) with normalise. A length
-// is cut to 0 .. len; of length 0 everything is 0.
+// out[b, :] = pooled x[b, first .. lengths[b], :], divided by its Euclidean length (at least 1e-12) with normalise. A length
+// is cut to 0 .. len; where no position is left everything is 0, but FIRST gives the position 0, if there is one.
 typedef struct vkf__ref_pool_desc {
     uint32_t batch, len, dim;
     const float *x; // (batch, len, dim)
     const int32_t *lengths;
     vkf_pooling pooling;
     bool normalise;
-    float *out; // (batch, dim)
+    float *out;     // (batch, dim)
+    uint32_t first; // positions before it do not count
 } vkf__ref_pool_desc;
 void vkf__ref_pool(const vkf__ref_pool_desc *desc);
 

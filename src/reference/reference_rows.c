@@ -87,20 +87,24 @@ void vkf__ref_argmax(uint32_t rows, uint32_t cols, const float *x, int32_t *out)
 
 static double pooled(const vkf__ref_pool_desc *desc, const float *column, uint32_t length)
 {
-    double total = desc->pooling == VKF_POOLING_MAX ? -INFINITY : 0;
-    if (length == 0)
+    bool largest = desc->pooling == VKF_POOLING_MAX, weighted = desc->pooling == VKF_POOLING_WEIGHTED_MEAN;
+    double total = largest ? -INFINITY : 0, weights = 0;
+    uint32_t first = desc->first < length ? desc->first : 0;
+    if (length == 0 || (desc->first >= length && desc->pooling != VKF_POOLING_FIRST))
         return 0;
-    for (size_t i = 0; i < length; i++) {
-        double value = column[i * desc->dim];
-        total = desc->pooling == VKF_POOLING_MAX ? fmax(total, value) : total + value;
+    for (size_t i = first; i < length; i++) {
+        double weight = weighted ? (double)i + 1 : 1, value = weight * column[i * desc->dim];
+        total = largest ? fmax(total, value) : total + value;
+        weights += weight;
     }
     switch (desc->pooling) {
     case VKF_POOLING_MEAN:
-        return total / length;
+    case VKF_POOLING_WEIGHTED_MEAN:
+        return total / weights;
     case VKF_POOLING_MEAN_SQRT:
-        return total / sqrt(length);
+        return total / sqrt(weights);
     case VKF_POOLING_FIRST:
-        return column[0];
+        return column[(size_t)first * desc->dim];
     case VKF_POOLING_LAST:
         return column[(size_t)(length - 1) * desc->dim];
     default:

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ADDED_TOKENS 32768 // each is compared with those before it
-
 // --- reading
 
 static vkf_status read_token(const vkf__json_section *section, vkf__added_token *token, const char **out_content)
@@ -25,15 +23,18 @@ fail:
     return status;
 }
 
-// The content as the normaliser writes it; NULL when that is the same.
-static vkf_status normalize_content(const vkf__normalizer *normalizer, vkf__added_token *token, const vkf__host *host)
+// The content as the normaliser writes it; NULL when that is the same. What a text has to spare all tokens share.
+static vkf_status normalize_content(const vkf__normalizer *normalizer, vkf__added_token *token, size_t *inout_spare,
+                                    const vkf__host *host)
 {
     vkf_status status = VKF_OK;
     vkf__aligned_text text;
     size_t bytes = strlen(token->content);
     vkf__aligned_text_init(host, &text);
+    text.spare = *inout_spare;
     VKF_TRY(vkf__aligned_text_set(&text, token->content, bytes));
     VKF_TRY(vkf__normalize(normalizer, &text));
+    *inout_spare -= vkf__text_spared(&text);
     if (text.now.count != bytes || memcmp(text.now.bytes, token->content, bytes) != 0) {
         VKF_ALLOC(host, token->normalized, text.now.count + 1);
         memcpy(token->normalized, text.now.bytes, text.now.count);
@@ -80,7 +81,8 @@ static vkf_status add_token(const vkf__json_section *section, const vkf__token_m
             token.id = added->tokens[i].id;
     }
     if (token.id == VKF_TRIE_NONE)
-        token.id = (*next_id)++;
+        token.id = *next_id;
+    *next_id = token.id >= *next_id ? token.id + 1 : *next_id;
     if (token.id != file_id)
         vkf__log(section->host, VKF_SEVERITY_WARNING, "%s: '%.100s' has id %ld in the file and %ld in the vocabulary",
                  section->where, content, (long)file_id, (long)token.id);
@@ -94,7 +96,7 @@ static vkf_status add_token(const vkf__json_section *section, const vkf__token_m
         return vkf__fail(section->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory", section->where);
     added->count++;
     if (kept->is_normalized)
-        status = normalize_content(normalizer, kept, section->host);
+        status = normalize_content(normalizer, kept, &added->spare, section->host);
 fail:
     return status;
 }
@@ -150,11 +152,11 @@ vkf_status vkf__added_tokens_load(const vkf__json_section *section, const vkf__t
                                   const vkf__normalizer *normalizer, vkf__added_tokens *out_added)
 {
     vkf_status status = VKF_OK;
-    *out_added = (vkf__added_tokens){.host = section->host};
+    *out_added = (vkf__added_tokens){.host = section->host, .spare = VKF_TEXT_SPARE_BYTES};
     VKF_TRY(vkf__section_is_array(section));
-    if (json_array_size(section->object) > MAX_ADDED_TOKENS)
+    if (json_array_size(section->object) > VKF_MAX_ADDED_TOKENS)
         return vkf__fail(section->host, VKF_ERROR_FORMAT, "%s has %zu tokens, and at most %d can be added",
-                         section->where, json_array_size(section->object), MAX_ADDED_TOKENS);
+                         section->where, json_array_size(section->object), VKF_MAX_ADDED_TOKENS);
     int32_t next_id = (int32_t)model->vocabulary.count;
     for (size_t i = 0; i < json_array_size(section->object); i++) {
         vkf__json_section element;

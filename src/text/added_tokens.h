@@ -5,6 +5,8 @@
 #include "text/normalizer.h"
 #include "text/token_model.h"
 
+#define VKF_MAX_ADDED_TOKENS 32768 // each is compared with those before it
+
 typedef struct vkf__added_token {
     int32_t id;
     char *content;    // as the file has it
@@ -21,6 +23,7 @@ typedef struct vkf__added_tokens {
     vkf__added_token *tokens; // sorted by id
     size_t count;
     size_t capacity;
+    size_t spare;         // of vkf__text_limit(), for the contents of all together
     vkf__trie raw;        // of those that are looked for in the text as it is; values are places in `tokens`
     vkf__trie normalized; // of the others
     vkf__trie contents;   // of all

@@ -4,7 +4,7 @@
 
 void vkf__aligned_text_init(const vkf__host *host, vkf__aligned_text *text)
 {
-    *text = (vkf__aligned_text){.host = host};
+    *text = (vkf__aligned_text){.host = host, .spare = VKF_TEXT_SPARE_BYTES};
 }
 
 static void free_buffer(const vkf__host *host, vkf__text_buffer *buffer)
@@ -22,15 +22,37 @@ void vkf__aligned_text_free(vkf__aligned_text *text)
     vkf__free(text->host, text->changes);
 }
 
-// Room for `more` further bytes.
-static vkf_status reserve(const vkf__host *host, vkf__text_buffer *buffer, size_t more)
+static vkf_status fail_limit(const vkf__aligned_text *text)
 {
+    return vkf__fail(text->host, VKF_ERROR_TOO_LARGE,
+                     "the tokenizer's rules make a text of %zu bytes longer than %zu bytes (%u for each, and %zu)",
+                     text->given, text->limit, VKF_TEXT_GROWTH, text->spare);
+}
+
+// What a step wrote; many steps that each write a long text are too much, too.
+static vkf_status count_written(vkf__aligned_text *text, size_t bytes)
+{
+    text->written += bytes;
+    text->peak = bytes > text->peak ? bytes : text->peak;
+    if (bytes > text->limit)
+        return fail_limit(text);
+    const uint64_t most = vkf__text_work_limit(text->given, text->spare);
+    if (text->written <= most)
+        return VKF_OK;
+    return vkf__fail(text->host, VKF_ERROR_TOO_LARGE,
+                     "the tokenizer's rules write more than %llu bytes on the way of a text of %zu bytes",
+                     (unsigned long long)most, text->given);
+}
+
+// Room for `more` further bytes.
+static vkf_status reserve(const vkf__aligned_text *text, vkf__text_buffer *buffer, size_t more)
+{
+    const vkf__host *host = text->host;
     size_t needed = buffer->count + more;
     if (needed <= buffer->capacity)
         return VKF_OK;
-    if (needed > UINT32_MAX)
-        return vkf__fail(host, VKF_ERROR_TOO_LARGE, "the text becomes longer than %lu bytes when it is normalised",
-                         (unsigned long)UINT32_MAX);
+    if (needed > text->limit + VKF_UTF8_MAX_BYTES) // who asks may want less than one code point
+        return fail_limit(text);
     size_t capacity = buffer->capacity;
     vkf_status status =
         vkf__grow(host, (void **)&buffer->origins, sizeof *buffer->origins, buffer->count, &capacity, needed);
@@ -60,7 +82,10 @@ vkf_status vkf__aligned_text_set(vkf__aligned_text *text, const char *bytes, siz
                          "the text is %zu bytes long; at most %lu can be turned into "
                          "tokens at once",
                          size_bytes, (unsigned long)VKF_TEXT_MAX_BYTES);
-    vkf_status status = reserve(text->host, buffer, size_bytes + 1); // never NULL
+    text->given = text->peak = size_bytes;
+    text->written = 0;
+    text->limit = vkf__text_limit(size_bytes, text->spare);
+    vkf_status status = reserve(text, buffer, size_bytes + 1); // never NULL
     if (status != VKF_OK)
         return status;
     if (size_bytes > 0)
@@ -73,6 +98,14 @@ vkf_status vkf__aligned_text_set(vkf__aligned_text *text, const char *bytes, siz
     }
     buffer->count = size_bytes;
     return push_piece(text->host, buffer, (vkf__piece){0, (uint32_t)size_bytes, 0, VKF_NO_TOKEN});
+}
+
+size_t vkf__text_spared(const vkf__aligned_text *text)
+{
+    size_t own = vkf__text_limit(text->given, 0);
+    size_t longest = text->peak, written = (size_t)(text->written / VKF_TEXT_REWRITES);
+    longest = written > longest ? written : longest;
+    return longest > own ? longest - own : 0;
 }
 
 vkf_status vkf__text_add_piece(vkf__aligned_text *text, uint32_t begin, uint32_t end, int32_t token)
@@ -125,7 +158,7 @@ vkf_status vkf__text_cut(vkf__aligned_text *text, vkf__cut_fn cut, const void *u
 static bool has_room(vkf__aligned_text *text, size_t more)
 {
     if (text->status == VKF_OK)
-        text->status = reserve(text->host, &text->next, more);
+        text->status = reserve(text, &text->next, more);
     return text->status == VKF_OK;
 }
 
@@ -178,6 +211,8 @@ void vkf__text_put_change(vkf__aligned_text *text, vkf__change change)
 
 void vkf__text_keep_change(vkf__aligned_text *text, uint32_t code_point, int32_t change)
 {
+    if (text->status == VKF_OK && text->change_count >= text->limit) // each of them becomes a byte at least
+        text->status = fail_limit(text);
     if (text->status == VKF_OK)
         text->status = vkf__grow(text->host, (void **)&text->changes, sizeof *text->changes, text->change_count,
                                  &text->change_capacity, text->change_count + 1);
@@ -190,7 +225,7 @@ vkf_status vkf__text_rewrite(vkf__aligned_text *text, vkf__rewrite_fn rewrite, c
     vkf__text_buffer *next = &text->next;
     next->count = 0;
     next->piece_count = 0;
-    text->status = reserve(text->host, next, text->now.count + VKF_UTF8_MAX_BYTES);
+    text->status = reserve(text, next, text->now.count + VKF_UTF8_MAX_BYTES);
     for (size_t i = 0; i < text->now.piece_count && text->status == VKF_OK; i++) {
         vkf__piece piece = text->now.pieces[i];
         text->begin = text->at = piece.begin;
@@ -205,6 +240,8 @@ vkf_status vkf__text_rewrite(vkf__aligned_text *text, vkf__rewrite_fn rewrite, c
         if (text->status == VKF_OK)
             text->status = push_piece(text->host, next, piece);
     }
+    if (text->status == VKF_OK)
+        text->status = count_written(text, next->count);
     if (text->status != VKF_OK)
         return text->status;
     vkf__text_buffer swapped = text->now;

@@ -5,6 +5,7 @@
 
 #include "base/host.h"
 #include "text/code_point.h"
+#include "text/text_limit.h"
 
 #define VKF_TEXT_MAX_BYTES (UINT32_C(1) << 30) // of one text, so that rewriting it overflows no 32 bits
 #define VKF_NO_TOKEN (-1)
@@ -41,6 +42,11 @@ typedef struct vkf__text_buffer {
 
 typedef struct vkf__aligned_text {
     const vkf__host *host;
+    size_t spare;     // of vkf__text_limit(); the caller may change it before there is a text
+    size_t given;     // bytes of the text as it came
+    size_t limit;     // of the text at any time, in bytes
+    size_t peak;      // the longest that it was
+    uint64_t written; // by all steps together
     vkf__text_buffer now;
     vkf__text_buffer next; // what a step writes
     vkf__matched_span *spans;
@@ -64,11 +70,15 @@ typedef struct vkf__change {
     int32_t change;
 } vkf__change;
 
+// The text has VKF_TEXT_SPARE_BYTES to spare.
 void vkf__aligned_text_init(const vkf__host *host, vkf__aligned_text *text);
 void vkf__aligned_text_free(vkf__aligned_text *text);
 
 // One piece that is the whole of `bytes`, which is valid UTF-8. Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE.
 VKF_MUST_CHECK vkf_status vkf__aligned_text_set(vkf__aligned_text *text, const char *bytes, size_t size_bytes);
+
+// How much of what it had to spare the text took.
+size_t vkf__text_spared(const vkf__aligned_text *text);
 
 // Cutting: fills `spans` for the piece, and may end with a failure. What a piece becomes is added to text->next.
 typedef vkf_status (*vkf__cut_fn)(vkf__aligned_text *text, const vkf__piece *piece, const void *user);
@@ -81,7 +91,8 @@ VKF_MUST_CHECK vkf_status vkf__text_add_span(vkf__aligned_text *text, size_t beg
 
 // Rewriting: writes the piece [text->begin, text->end) anew through the functions below.
 typedef void (*vkf__rewrite_fn)(vkf__aligned_text *text, const void *user);
-// Calls `rewrite` for every piece that is no token; tokens are kept as they are.
+// Calls `rewrite` for every piece that is no token; tokens are kept as they are. Statuses: TOO_LARGE (beyond the
+// limit), OUT_OF_HOST_MEMORY, and the text's own.
 VKF_MUST_CHECK vkf_status vkf__text_rewrite(vkf__aligned_text *text, vkf__rewrite_fn rewrite, const void *user);
 // Writes a code point with an origin of its own, or bytes as they stand in the text.
 void vkf__text_put(vkf__aligned_text *text, uint32_t code_point, vkf__byte_span origin);

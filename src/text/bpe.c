@@ -322,6 +322,10 @@ static vkf_status merge_word(const bpe *self, const vkf__trie *trie, const char 
     size_t most = bytes;
     if (self->byte_fallback)
         most += (self->suffix ? strlen(self->suffix) : 0) + (self->prefix ? bytes * strlen(self->prefix) : 0);
+    if (most > scratch->limit)
+        return vkf__fail(scratch->host, VKF_ERROR_TOO_LARGE,
+                         "a word of %zu bytes may become %zu tokens of bytes; at most %zu are made", bytes, most,
+                         scratch->limit);
     vkf_status status = vkf__grow(scratch->host, &scratch->work, sizeof(symbol), 0, &scratch->work_capacity, most);
     if (status == VKF_OK)
         status = vkf__grow(scratch->host, &scratch->queue, sizeof(candidate), 0, &scratch->queue_capacity, 3 * most);
@@ -356,7 +360,7 @@ static bool is_whole(const bpe *self, int32_t id)
 static vkf_status mark_whole_tokens(const vkf__host *host, const vkf__token_vocabulary *vocabulary, bpe *self)
 {
     vkf_status status = VKF_OK;
-    vkf__token_scratch scratch = {.host = host};
+    vkf__token_scratch scratch = {.host = host, .limit = SIZE_MAX}; // without affixes there are no more than bytes
     size_t count = vocabulary->count;
     // Ids with gaps, and words whose symbols are not their characters: all words are merged.
     if (self->prefix || self->suffix || count == 0 || (size_t)vocabulary->tokens[count - 1].id >= count)

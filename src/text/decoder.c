@@ -4,6 +4,7 @@
 
 #include "text/byte_level.h"
 #include "text/pattern_section.h"
+#include "text/text_limit.h"
 
 struct vkf__decoder_step {
     const struct decoder_kind *kind;
@@ -43,6 +44,9 @@ vkf_status vkf__text_list_write(vkf__text_list *list, const char *bytes, size_t 
 {
     if (size_bytes == 0)
         return VKF_OK;
+    if (list->limit > 0 && size_bytes > list->limit - list->count)
+        return vkf__fail(list->host, VKF_ERROR_TOO_LARGE,
+                         "the tokenizer's decoder makes the tokens' texts longer than %zu bytes", list->limit);
     vkf_status status =
         vkf__grow(list->host, (void **)&list->bytes, 1, list->count, &list->capacity, list->count + size_bytes);
     if (status != VKF_OK)
@@ -504,7 +508,9 @@ static vkf_status join_with_blanks(decoding *work)
 vkf_status vkf__decode(const vkf__decoder *decoder, vkf__text_list *list)
 {
     vkf_status status = VKF_OK;
-    vkf__text_list written = {.host = list->host};
+    uint64_t all_written = 0, most = vkf__text_work_limit(list->count, VKF_TEXT_SPARE_BYTES);
+    list->limit = vkf__text_limit(list->count, VKF_TEXT_SPARE_BYTES);
+    vkf__text_list written = {.host = list->host, .limit = list->limit};
     size_t count = decoder->given && !decoder->run ? decoder->count : 1;
     for (size_t i = 0; i < count && status == VKF_OK; i++) {
         decoding work = {decoder->count > 0 ? &decoder->steps[i] : NULL, list, &written};
@@ -514,6 +520,11 @@ vkf_status vkf__decode(const vkf__decoder *decoder, vkf__text_list *list)
             status = decoder->run(decoder->user, list, &written);
         else
             status = work.step ? work.step->kind->run(&work) : join_with_blanks(&work);
+        all_written += written.count;
+        if (status == VKF_OK && all_written > most)
+            status =
+                vkf__fail(list->host, VKF_ERROR_TOO_LARGE,
+                          "the tokenizer's decoder writes more than %llu bytes on its way", (unsigned long long)most);
         if (status == VKF_OK) {
             vkf__text_list swapped = *list;
             *list = written;

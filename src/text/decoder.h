@@ -7,6 +7,7 @@
 // Texts one after the other, each ending where the next one begins.
 typedef struct vkf__text_list {
     const vkf__host *host;
+    size_t limit; // of all texts, in bytes; 0: none
     char *bytes;
     size_t count;
     size_t capacity;
@@ -39,7 +40,8 @@ VKF_MUST_CHECK vkf_status vkf__decoder_load(const vkf__json_section *section, vk
 void vkf__decoder_free(vkf__decoder *decoder);
 
 // Turns the texts of tokens into texts that, one after the other, are the result: list->bytes. Statuses:
-// OUT_OF_HOST_MEMORY, TOO_LARGE.
+// OUT_OF_HOST_MEMORY, TOO_LARGE (an expression takes too long, or a step writes more than vkf__text_limit() of the
+// tokens).
 VKF_MUST_CHECK vkf_status vkf__decode(const vkf__decoder *decoder, vkf__text_list *list);
 
 #endif

@@ -32,8 +32,15 @@ static void free_sequence(const vkf__host *host, sequence *freed)
     vkf__free(host, freed->tokens);
 }
 
+static vkf_status fail_limit(const vkf__host *host, size_t limit)
+{
+    return vkf__fail(host, VKF_ERROR_TOO_LARGE, "the tokenizer's file makes more than %zu tokens of the text", limit);
+}
+
 static vkf_status add_token(const vkf__host *host, sequence *made, token added)
 {
+    if (made->count >= made->text.limit)
+        return fail_limit(host, made->text.limit);
     vkf_status status =
         vkf__grow(host, (void **)&made->tokens, sizeof added, made->count, &made->capacity, made->count + 1);
     if (status == VKF_OK)
@@ -88,7 +95,7 @@ static vkf_status add_piece(const vkf__tokenizer *tokenizer, const vkf__piece *p
 static vkf_status tokenize_pieces(const vkf__tokenizer *tokenizer, sequence *made)
 {
     vkf_status status = VKF_OK;
-    vkf__token_scratch scratch = {.host = tokenizer->host};
+    vkf__token_scratch scratch = {.host = tokenizer->host, .limit = made->text.limit};
     for (size_t i = 0; i < made->text.now.piece_count && status == VKF_OK; i++)
         status = add_piece(tokenizer, &made->text.now.pieces[i], &scratch, made);
     vkf__token_scratch_free(&scratch);
@@ -262,10 +269,11 @@ static void trim_offsets(const vkf__post_processor *processor, sequence *trimmed
 
 // --- the result
 
-static size_t count_tokens(const vkf__template *template, const sequence sequences[2], bool special)
+// Counts no further than `most`.
+static size_t count_tokens(const vkf__template *template, const sequence sequences[2], bool special, size_t most)
 {
     size_t count = 0;
-    for (size_t i = 0; i < template->count; i++) {
+    for (size_t i = 0; i < template->count && count <= most; i++) {
         vkf__part_kind kind = template->parts[i].kind;
         if (kind == VKF_PART_SPECIAL)
             count += special;
@@ -323,7 +331,12 @@ static vkf_status assemble(const vkf__tokenizer *tokenizer, const vkf__template 
                            bool special, vkf_encoding *out_encoding)
 {
     vkf_encoding made;
-    vkf_status status = allocate_encoding(tokenizer->host, count_tokens(template, sequences, special), &made);
+    // A template may name a sequence any number of times.
+    size_t most = sequences[0].text.limit + sequences[1].text.limit + template->special_count;
+    size_t count = count_tokens(template, sequences, special, most);
+    if (count > most)
+        return fail_limit(tokenizer->host, most);
+    vkf_status status = allocate_encoding(tokenizer->host, count, &made);
     if (status != VKF_OK)
         return status;
     for (size_t i = 0; i < template->count; i++) {

@@ -145,22 +145,39 @@ vkf_status vkf__section_type(const vkf__json_section *section, const void *table
     return status == VKF_OK ? choose(section, "type", table, stride, count, out_index) : status;
 }
 
-vkf_status vkf__section_each(const vkf__json_section *section, const char *key, vkf__section_fn load, void *user)
+typedef struct step_list {
+    const char *key;
+    vkf__section_fn load;
+    void *user;
+    unsigned count;
+} step_list;
+
+static vkf_status load_steps(const vkf__json_section *section, step_list *steps)
 {
     vkf_status status = vkf__section_is_object(section);
     if (status != VKF_OK)
         return status;
     const json_t *type = json_object_get(section->object, "type");
-    if (!json_is_string(type) || strcmp(json_string_value(type), "Sequence") != 0)
-        return load(section, user);
+    if (!json_is_string(type) || strcmp(json_string_value(type), "Sequence") != 0) {
+        if (steps->count++ == VKF_SECTION_MAX_STEPS)
+            return vkf__fail(section->host, VKF_ERROR_FORMAT, "%s is step %u of a sequence; at most %d are read",
+                             section->where, steps->count, VKF_SECTION_MAX_STEPS);
+        return steps->load(section, steps->user);
+    }
     vkf__json_section list;
-    status = vkf__section_get(section, key, &list);
+    status = vkf__section_get(section, steps->key, &list);
     if (status == VKF_OK)
         status = vkf__section_is_array(&list);
     for (size_t i = 0; status == VKF_OK && i < json_array_size(list.object); i++) {
         vkf__json_section element;
         vkf__section_element(&list, i, &element);
-        status = vkf__section_each(&element, key, load, user);
+        status = load_steps(&element, steps);
     }
     return status;
+}
+
+vkf_status vkf__section_each(const vkf__json_section *section, const char *key, vkf__section_fn load, void *user)
+{
+    step_list steps = {key, load, user, 0};
+    return load_steps(section, &steps);
 }

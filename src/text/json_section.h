@@ -5,7 +5,8 @@
 #include "io/json_file.h"
 
 #define VKF_SECTION_NAME_BYTES 512
-#define VKF_SECTION_MAX_DEPTH 32 // of sequences within sequences
+#define VKF_SECTION_MAX_DEPTH 32  // of sequences within sequences
+#define VKF_SECTION_MAX_STEPS 128 // of a sequence, those of the sequences in it counted
 
 typedef struct vkf__json_section {
     const vkf__host *host;
@@ -46,7 +47,8 @@ VKF_MUST_CHECK vkf_status vkf__section_choice(const vkf__json_section *section, 
 VKF_MUST_CHECK vkf_status vkf__section_type(const vkf__json_section *section, const void *table, size_t stride,
                                             size_t count, size_t *out_index);
 
-// Calls `load` for the section, or, when it is a "Sequence", for every element of the array `key`, and theirs.
+// Calls `load` for the section, or, when it is a "Sequence", for every element of the array `key`, and theirs. FORMAT
+// when there are more than VKF_SECTION_MAX_STEPS.
 typedef vkf_status (*vkf__section_fn)(const vkf__json_section *section, void *user);
 VKF_MUST_CHECK vkf_status vkf__section_each(const vkf__json_section *section, const char *key, vkf__section_fn load,
                                             void *user);

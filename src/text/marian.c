@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/file_map.h"
+#include "io/file.h"
 #include "io/path.h"
 #include "text/spm_normalizer.h"
 #include "text/unigram.h"
@@ -329,6 +329,7 @@ static vkf_status load_source(const vkf__marian_files *files, const vkf__token_v
     vkf_status status = VKF_OK;
     vkf__spm_file source = {0};
     VKF_TRY(vkf__spm_file_parse(self->host, files->paths[0], files->bytes[0], &source));
+    VKF_TRY(vkf__spm_file_check_type(&source, files->paths[0], VKF_SPM_UNIGRAM));
     VKF_TRY(vkf__spm_normalizer_init(&source, files->paths[0], &self->normalizer));
     VKF_TRY(build_trie(&source, true, &self->pieces));
     VKF_TRY(load_scores(&source, &self->unigram));
@@ -344,6 +345,7 @@ static vkf_status load_target(const vkf__marian_files *files, marian *self)
     vkf_status status = VKF_OK;
     vkf__spm_file target = {0};
     VKF_TRY(vkf__spm_file_parse(self->host, files->paths[1], files->bytes[1], &target));
+    VKF_TRY(vkf__spm_file_check_type(&target, files->paths[1], VKF_SPM_UNIGRAM));
     self->strips_first_blank = target.add_dummy_prefix || target.remove_extra_whitespaces;
     self->strips_all_blanks = target.remove_extra_whitespaces;
     VKF_ALLOC(self->host, self->unk_surface, target.unk_surface.count + 1);
@@ -458,19 +460,19 @@ vkf_status vkf__marian_load(const vkf__host *host, const char *directory, vkf__t
     static const char *const names[3] = {"source.spm", "target.spm", "vocab.json"};
     vkf_status status = VKF_OK;
     char *paths[3] = {NULL, NULL, NULL};
-    vkf__file_map maps[3] = {{.data = NULL}, {.data = NULL}, {.data = NULL}};
+    vkf__file_bytes contents[3] = {{.data = NULL}, {.data = NULL}, {.data = NULL}};
     vkf__marian_files files;
     VKF_TRY(check_config(host, directory));
     for (size_t i = 0; i < 3; i++) {
         VKF_TRY(vkf__path_join(host, directory, names[i], &paths[i]));
-        VKF_TRY(vkf__file_read(host, paths[i], VKF_TOKENIZER_MAX_BYTES, &maps[i]));
+        VKF_TRY(vkf__file_read(host, paths[i], VKF_TOKENIZER_MAX_BYTES, &contents[i]));
         files.paths[i] = paths[i];
-        files.bytes[i] = (vkf__spm_text){(const char *)maps[i].data, maps[i].size_bytes};
+        files.bytes[i] = (vkf__spm_text){(const char *)contents[i].data, contents[i].size_bytes};
     }
     status = vkf__marian_parse(host, &files, out_tokenizer);
 fail:
     for (size_t i = 0; i < 3; i++) {
-        vkf__file_map_close(host, &maps[i]);
+        vkf__file_bytes_free(host, &contents[i]);
         vkf__free(host, paths[i]);
     }
     return status;

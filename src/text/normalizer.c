@@ -1,5 +1,7 @@
 #include "text/normalizer.h"
 
+#include <string.h>
+
 #include "text/byte_level.h"
 #include "text/charsmap.h"
 #include "text/normal_form.h"
@@ -315,6 +317,23 @@ fail:
 vkf_status vkf__normalizer_add(vkf__normalizer *normalizer, vkf__normalize_fn run, const void *user)
 {
     return add_step(normalizer, (vkf__normalizer_step){.run = run, .user = user});
+}
+
+vkf_status vkf__normalizer_lower_case(vkf__normalizer *normalizer)
+{
+    vkf_status status = VKF_OK;
+    vkf__normalizer_step step = {.kind = NULL};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].run == run_lowercase)
+            step.kind = &kinds[i];
+    for (size_t i = 0; i < normalizer->count; i++)
+        if (normalizer->steps[i].kind == step.kind)
+            return VKF_OK;
+    VKF_TRY(add_step(normalizer, step));
+    memmove(normalizer->steps + 1, normalizer->steps, (normalizer->count - 1) * sizeof step);
+    normalizer->steps[0] = step;
+fail:
+    return status;
 }
 
 vkf_status vkf__normalizer_load(const vkf__json_section *section, vkf__normalizer *out_normalizer)

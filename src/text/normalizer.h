@@ -23,6 +23,9 @@ void vkf__normalizer_free(vkf__normalizer *normalizer);
 typedef vkf_status (*vkf__normalize_fn)(vkf__aligned_text *text, const void *user);
 VKF_MUST_CHECK vkf_status vkf__normalizer_add(vkf__normalizer *normalizer, vkf__normalize_fn run, const void *user);
 
+// Puts a step before all others that writes text in lower case, unless the file has one. Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__normalizer_lower_case(vkf__normalizer *normalizer);
+
 // Rewrites every piece that is no token. Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE.
 VKF_MUST_CHECK vkf_status vkf__normalize(const vkf__normalizer *normalizer, vkf__aligned_text *text);
 

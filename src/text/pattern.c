@@ -158,6 +158,7 @@ vkf_status vkf__pattern_create(const vkf__host *host, const char *where, const c
         goto fail;
     }
     pcre2_set_match_limit(pattern->limits, MAX_STEPS);
+    pcre2_set_heap_limit(pattern->limits, VKF_PATTERN_MAX_BYTES / 1024);
     VKF_TRY(compile(pattern, where, translated, length));
     *out_pattern = pattern;
     pattern = NULL;

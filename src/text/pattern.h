@@ -4,6 +4,9 @@
 
 #include "base/host.h"
 
+// Of host memory that one search may take beside its text; PCRE2 asks for more with every group of an expression.
+#define VKF_PATTERN_MAX_BYTES (UINT32_C(64) << 20)
+
 typedef struct vkf__pattern vkf__pattern;
 
 // `where` names file and key in messages. Statuses: FORMAT (the expression is wrong; with its place), UNSUPPORTED (what
@@ -32,7 +35,7 @@ void vkf__pattern_search_text(vkf__pattern_search *search, const char *text, siz
 void vkf__pattern_search_end(vkf__pattern_search *search);
 
 // The next match. *out_found is false when there is none. A match of nothing is not taken where the last one ended.
-// Statuses: TOO_LARGE (the expression takes more steps than PCRE2 allows), OUT_OF_HOST_MEMORY.
+// Statuses: TOO_LARGE (the expression takes more steps than PCRE2 allows, or more memory), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__pattern_next(vkf__pattern_search *search, bool *out_found, size_t *out_begin,
                                             size_t *out_end);
 

@@ -216,3 +216,16 @@ void vkf__post_processor_free(vkf__post_processor *processor)
     vkf__free(processor->host, processor->pair.parts);
     *processor = (vkf__post_processor){0};
 }
+
+static int32_t highest_id(const vkf__template *template, int32_t highest)
+{
+    for (size_t i = 0; i < template->count; i++)
+        if (template->parts[i].kind == VKF_PART_SPECIAL && template->parts[i].id > highest)
+            highest = template->parts[i].id;
+    return highest;
+}
+
+int32_t vkf__post_processor_highest_id(const vkf__post_processor *processor)
+{
+    return highest_id(&processor->pair, highest_id(&processor->single, -1));
+}

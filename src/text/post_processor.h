@@ -36,4 +36,7 @@ VKF_MUST_CHECK vkf_status vkf__post_processor_load(const vkf__host *host, const 
                                                    vkf__post_processor *out_processor);
 void vkf__post_processor_free(vkf__post_processor *processor);
 
+// Of the special tokens that it adds; -1 when there are none.
+int32_t vkf__post_processor_highest_id(const vkf__post_processor *processor);
+
 #endif

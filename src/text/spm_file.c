@@ -193,15 +193,20 @@ static vkf_status take_field(vkf__spm_file *file, const char *path, const wire_f
 
 // --- the whole
 
+vkf_status vkf__spm_file_check_type(const vkf__spm_file *file, const char *path, uint32_t model_type)
+{
+    static const char *const names[] = {"an unknown kind", "Unigram", "BPE", "words", "characters"};
+    uint32_t type = file->model_type <= 4 ? file->model_type : 0;
+    if (file->model_type == model_type)
+        return VKF_OK;
+    return vkf__fail(file->host, VKF_ERROR_UNSUPPORTED,
+                     "%s is a model of %s; of SentencePiece's own files those of %s are read here, "
+                     "the others as tokenizer.json",
+                     path, names[type], names[model_type]);
+}
+
 static vkf_status check(const vkf__spm_file *file, const char *path)
 {
-    static const char *const names[] = {"Unigram", "BPE", "words", "characters"};
-    uint32_t type = file->model_type;
-    if (type != 1)
-        return vkf__fail(file->host, VKF_ERROR_UNSUPPORTED,
-                         "%s is a model of %s; of SentencePiece's own files those of Unigram are read, "
-                         "the others as tokenizer.json",
-                         path, type >= 2 && type <= 4 ? names[type - 1] : "an unknown kind");
     if (file->denormalizer.count > 0)
         return vkf__fail(file->host, VKF_ERROR_UNSUPPORTED, "%s has a denormalizer_spec with rules", path);
     if (file->unk_id < 0)

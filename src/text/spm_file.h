@@ -14,6 +14,8 @@ typedef enum vkf__spm_type {
     VKF_SPM_TYPE_END
 } vkf__spm_type;
 
+enum { VKF_SPM_UNIGRAM = 1, VKF_SPM_BPE = 2 }; // kinds of models
+
 // Bytes within what was read.
 typedef struct vkf__spm_text {
     const char *bytes;
@@ -32,7 +34,7 @@ typedef struct vkf__spm_file {
     size_t count;
     size_t capacity;
     int32_t unk_id;            // the one piece of type UNKNOWN
-    uint32_t model_type;       // 1: Unigram
+    uint32_t model_type;       // VKF_SPM_UNIGRAM, VKF_SPM_BPE or another
     vkf__spm_text unk_surface; // what decoding writes for the unknown piece
     vkf__spm_text charsmap;    // empty: characters stay as they are
     vkf__spm_text denormalizer;
@@ -43,11 +45,13 @@ typedef struct vkf__spm_file {
     bool escape_whitespaces;
 } vkf__spm_file;
 
-// Unigram models alone. `bytes` outlive the result, `path` serves the messages. Ownership: freed with
+// `bytes` outlive the result, `path` serves the messages. Ownership: freed with
 // vkf__spm_file_free(); on failure there is nothing to free. Statuses: FORMAT and UNSUPPORTED (with file and reason),
 // OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__spm_file_parse(const vkf__host *host, const char *path, vkf__spm_text bytes,
                                               vkf__spm_file *out_file);
+// UNSUPPORTED unless the model is of that kind.
+VKF_MUST_CHECK vkf_status vkf__spm_file_check_type(const vkf__spm_file *file, const char *path, uint32_t model_type);
 void vkf__spm_file_free(vkf__spm_file *file);
 
 #endif

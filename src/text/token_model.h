@@ -14,6 +14,7 @@ typedef struct vkf__model_token {
 // Tokens of the pieces so far, and what the models use while they work. One thread's, for one text or several.
 typedef struct vkf__token_scratch {
     const vkf__host *host;
+    size_t limit; // of the symbols that a piece may become on its way
     vkf__model_token *tokens;
     size_t count;
     size_t capacity;

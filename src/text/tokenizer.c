@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/file_map.h"
-#include "io/path.h"
+#include "io/file.h"
 #include "text/marian.h"
+#include "text/tokenizer_files.h"
 
 // --- truncation and padding
 
@@ -129,29 +129,29 @@ vkf_status vkf__tokenizer_parse(const vkf__host *host, const char *path, const c
 
 static vkf_status load_file(const vkf__host *host, const char *path, vkf__tokenizer *out_tokenizer)
 {
-    vkf__file_map file;
+    vkf__file_bytes file;
     vkf_status status = vkf__file_read(host, path, VKF_TOKENIZER_MAX_BYTES, &file);
     if (status != VKF_OK)
         return status;
     status = vkf__tokenizer_parse(host, path, (const char *)file.data, file.size_bytes, out_tokenizer);
-    vkf__file_map_close(host, &file);
+    vkf__file_bytes_free(host, &file);
     return status;
 }
 
 vkf_status vkf__tokenizer_load(const vkf__host *host, const char *path, vkf__tokenizer *out_tokenizer)
 {
-    vkf_status status = VKF_OK;
-    char *json = NULL;
-    char *marian = NULL;
-    VKF_TRY(vkf__path_join(host, path, "tokenizer.json", &json));
-    VKF_TRY(vkf__path_join(host, path, "source.spm", &marian));
-    if (!vkf__file_exists(json) && vkf__file_exists(marian))
+    char *found = NULL;
+    vkf_status status = vkf__tokenizer_files_find(host, path, &found);
+    if (status != VKF_OK)
+        return status;
+    const char *name = found ? found + strlen(path) + 1 : "";
+    if (!found || strcmp(name, "tokenizer.json") == 0)
+        status = load_file(host, found ? found : path, out_tokenizer);
+    else if (strcmp(name, "source.spm") == 0)
         status = vkf__marian_load(host, path, out_tokenizer);
     else
-        status = load_file(host, vkf__file_exists(json) ? json : path, out_tokenizer);
-fail:
-    vkf__free(host, json);
-    vkf__free(host, marian);
+        status = vkf__tokenizer_files_load(host, path, out_tokenizer);
+    vkf__free(host, found);
     return status;
 }
 
@@ -188,10 +188,15 @@ uint32_t vkf__tokenizer_vocab_size(const vkf__tokenizer *tokenizer)
 {
     const vkf__token_vocabulary *vocabulary = &tokenizer->model.vocabulary;
     const vkf__added_tokens *added = &tokenizer->added;
-    int32_t highest = vocabulary->count > 0 ? vocabulary->tokens[vocabulary->count - 1].id : -1;
-    if (added->count > 0 && added->tokens[added->count - 1].id > highest)
-        highest = added->tokens[added->count - 1].id;
-    return (uint32_t)(highest + 1);
+    int32_t highest[] = {
+        vocabulary->count > 0 ? vocabulary->tokens[vocabulary->count - 1].id : -1,
+        added->count > 0 ? added->tokens[added->count - 1].id : -1,
+        vkf__post_processor_highest_id(&tokenizer->post_processor), // whatever the vocabulary says
+        tokenizer->info.pads ? tokenizer->info.pad_id : -1,
+    };
+    for (size_t i = 1; i < sizeof highest / sizeof *highest; i++)
+        highest[0] = highest[i] > highest[0] ? highest[i] : highest[0];
+    return (uint32_t)(highest[0] + 1);
 }
 
 static vkf_status write_tokens(const vkf__tokenizer *tokenizer, const int32_t *ids, uint32_t count,

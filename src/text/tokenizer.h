@@ -30,8 +30,9 @@ typedef struct vkf__tokenizer {
     vkf_tokenizer_info info;
 } vkf__tokenizer;
 
-// A tokenizer.json, or a directory with one or with Marian's files. Ownership: freed with vkf__tokenizer_free(); on
-// failure there is nothing to free. `path` only serves the messages of the others. Statuses: FILE, FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY, TOO_LARGE.
+// A tokenizer.json, or a directory with one, with Marian's files or with those that have to be converted. Ownership:
+// freed with vkf__tokenizer_free(); on failure there is nothing to free. `path` only serves the messages of the others.
+// Statuses: FILE, FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY, TOO_LARGE.
 VKF_MUST_CHECK vkf_status vkf__tokenizer_load(const vkf__host *host, const char *path, vkf__tokenizer *out_tokenizer);
 VKF_MUST_CHECK vkf_status vkf__tokenizer_parse(const vkf__host *host, const char *path, const char *json,
                                                size_t json_bytes, vkf__tokenizer *out_tokenizer);

@@ -24,6 +24,44 @@ static uint64_t buffer_address(vkf__device *device, VkBuffer handle)
     return get ? get(device->handle, &info) : 0;
 }
 
+static vkf_buffer **list_of(vkf__memory *memory, const vkf_buffer *buffer)
+{
+    return &memory->live[(uintptr_t)buffer / sizeof *buffer % VKF_LIVE_BUFFER_LISTS];
+}
+
+static void list_as_alive(vkf_buffer *buffer)
+{
+    vkf__memory *memory = buffer->transfer->memory;
+    vkf_buffer **list = list_of(memory, buffer);
+    pthread_mutex_lock(&memory->lock);
+    buffer->next = *list;
+    *list = buffer;
+    pthread_mutex_unlock(&memory->lock);
+}
+
+// A buffer that was never finished is in no list.
+static void list_as_gone(vkf_buffer *buffer)
+{
+    vkf__memory *memory = buffer->transfer->memory;
+    pthread_mutex_lock(&memory->lock);
+    vkf_buffer **at = list_of(memory, buffer);
+    while (*at && *at != buffer)
+        at = &(*at)->next;
+    if (*at)
+        *at = buffer->next;
+    pthread_mutex_unlock(&memory->lock);
+}
+
+bool vkf__buffer_is_alive(vkf__memory *memory, const vkf_buffer *buffer)
+{
+    pthread_mutex_lock(&memory->lock);
+    const vkf_buffer *found = *list_of(memory, buffer);
+    while (found && found != buffer)
+        found = found->next;
+    pthread_mutex_unlock(&memory->lock);
+    return found != NULL;
+}
+
 vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, uint64_t size_bytes, const char *name,
                               vkf_buffer **out_buffer)
 {
@@ -35,6 +73,7 @@ vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, 
     if (size_bytes > UINT64_MAX / 2)
         return vkf__fail(device->host, VKF_ERROR_TOO_LARGE, "buffer %s: %" PRIu64 " bytes", name, size_bytes);
     VKF_ALLOC(device->host, buffer, 1);
+    buffer->references = 1;
     buffer->transfer = transfer;
     buffer->size_bytes = size_bytes;
     buffer->allocated_bytes = vkf__buffer_allocated_bytes(size_bytes);
@@ -61,23 +100,36 @@ vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, 
     VKF_VK(device, device->vk.vkBindBufferMemory(device->handle, buffer->handle, buffer->allocation.memory,
                                                  buffer->allocation.offset));
     buffer->address = buffer_address(device, buffer->handle);
+    list_as_alive(buffer);
     *out_buffer = buffer;
     return VKF_OK;
 fail:
-    vkf_buffer_destroy(&buffer);
+    vkf__buffer_destroy(&buffer);
     return status;
 }
 
-void vkf_buffer_destroy(vkf_buffer **buffer)
+void vkf__buffer_hold(vkf_buffer *buffer)
 {
-    if (!buffer || !*buffer)
+    atomic_fetch_add(&buffer->references, 1);
+}
+
+void vkf__buffer_drop(vkf_buffer *buffer)
+{
+    vkf__device *device = buffer->transfer->memory->device;
+    if (atomic_fetch_sub(&buffer->references, 1) > 1)
         return;
-    vkf_buffer *b = *buffer;
-    vkf__device *device = b->transfer->memory->device;
-    if (b->handle != VK_NULL_HANDLE)
-        device->vk.vkDestroyBuffer(device->handle, b->handle, NULL);
-    vkf__memory_release(b->transfer->memory, &b->allocation);
-    vkf__free(device->host, b);
+    if (buffer->handle != VK_NULL_HANDLE)
+        device->vk.vkDestroyBuffer(device->handle, buffer->handle, NULL);
+    vkf__memory_release(buffer->transfer->memory, &buffer->allocation);
+    vkf__free(device->host, buffer);
+}
+
+void vkf__buffer_destroy(vkf_buffer **buffer)
+{
+    if (!*buffer)
+        return;
+    list_as_gone(*buffer);
+    vkf__buffer_drop(*buffer);
     *buffer = NULL;
 }
 
@@ -95,10 +147,14 @@ vkf_status vkf__buffer_clear(vkf_buffer *buffer)
     return vkf__transfer_clear(buffer->transfer, buffer->handle, 0, buffer->allocated_bytes);
 }
 
-static vkf_status check_range(const vkf_buffer *buffer, uint64_t offset, const void *data, uint64_t size,
-                              const char *what)
+static vkf_status check_access(const vkf_buffer *buffer, uint64_t offset, const void *data, uint64_t size,
+                               const char *what)
 {
-    const vkf__host *host = buffer->transfer->memory->device->host;
+    const vkf__device *device = buffer->transfer->memory->device;
+    const vkf__host *host = device->host;
+    vkf_status status = vkf__device_check_process(device, what);
+    if (status != VKF_OK)
+        return status;
     if (!data && size > 0)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: the data pointer is NULL", what);
     if (offset > buffer->size_bytes || size > buffer->size_bytes - offset)
@@ -111,7 +167,7 @@ vkf_status vkf_buffer_write(vkf_buffer *buffer, uint64_t offset_bytes, const voi
 {
     if (!buffer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = check_range(buffer, offset_bytes, data, size_bytes, __func__);
+    vkf_status status = check_access(buffer, offset_bytes, data, size_bytes, __func__);
     if (status != VKF_OK || size_bytes == 0)
         return status;
     if (buffer->allocation.mapped) {
@@ -125,7 +181,7 @@ vkf_status vkf_buffer_read(vkf_buffer *buffer, uint64_t offset_bytes, void *out_
 {
     if (!buffer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = check_range(buffer, offset_bytes, out_data, size_bytes, __func__);
+    vkf_status status = check_access(buffer, offset_bytes, out_data, size_bytes, __func__);
     if (status != VKF_OK || size_bytes == 0)
         return status;
     if (buffer->allocation.mapped) {

@@ -2,6 +2,8 @@
 #ifndef VKF_VK_BUFFER_H
 #define VKF_VK_BUFFER_H
 
+#include <stdatomic.h>
+
 #include <vkformer/tensor.h>
 
 #include "vk/transfer.h"
@@ -18,6 +20,9 @@ struct vkf_buffer {
     uint64_t address; // of the first byte, for shaders; 0 where the device has no buffer device addresses
     vkf__memory_class class;
     vkf__allocation allocation;
+    atomic_size_t references; // its owner's, and one of each layer that was given a tensor of it
+    vkf_context *context;     // that the owner of a caller's buffer holds; NULL: the library's own
+    vkf_buffer *next;         // of those alive
 };
 
 uint64_t vkf__buffer_allocated_bytes(uint64_t size_bytes);
@@ -26,6 +31,17 @@ uint64_t vkf__buffer_allocated_bytes(uint64_t size_bytes);
 // DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, uint64_t size_bytes,
                                              const char *name, vkf_buffer **out_buffer);
+// Gives back the owner's reference and sets the pointer to NULL. From then on the buffer is none that is alive; it is
+// freed with its last reference. Accepts NULL content.
+void vkf__buffer_destroy(vkf_buffer **buffer);
+// A reference beside the owner's. Whoever has one keeps the context, too.
+void vkf__buffer_hold(vkf_buffer *buffer);
+void vkf__buffer_drop(vkf_buffer *buffer);
+
+// Whether the address is that of a buffer of this memory which its owner has not destroyed. The address is only
+// compared.
+bool vkf__buffer_is_alive(vkf__memory *memory, const vkf_buffer *buffer);
+
 VKF_MUST_CHECK vkf_status vkf__buffer_clear(vkf_buffer *buffer);
 
 #endif

@@ -121,7 +121,7 @@ const char *vkf_profile_name(vkf_profile profile)
 
 bool vkf_profile_from_name(const char *name, vkf_profile *out_profile)
 {
-    for (int i = 0; name && i < VKF_PROFILE_COUNT; i++) {
+    for (int i = 0; name && out_profile && i < VKF_PROFILE_COUNT; i++) {
         if (strcmp(profiles[i].name, name) == 0) {
             *out_profile = (vkf_profile)i;
             return true;

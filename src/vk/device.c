@@ -1,6 +1,24 @@
 #include "vk/device.h"
 
+#include <unistd.h>
+
 #include <vkformer/vulkan.h>
+
+// The process, as fork() leaves it: asking the system costs a call each time.
+static atomic_long this_process;
+static pthread_once_t process_once = PTHREAD_ONCE_INIT;
+static int atfork_result;
+
+static void note_process(void)
+{
+    atomic_store(&this_process, (long)getpid());
+}
+
+static void watch_forks(void)
+{
+    note_process();
+    atfork_result = pthread_atfork(NULL, NULL, note_process);
+}
 
 typedef struct device_features {
     VkPhysicalDevice16BitStorageFeatures storage_16bit;
@@ -219,18 +237,35 @@ static void restrict_plan(vkf__device_plan *plan, const vkf_external_device *ext
     plan->extension_count = 0;
 }
 
+vkf_status vkf__external_device_check(const vkf__host *host, const vkf_external_device *external)
+{
+    const char *missing = !external->instance          ? "instance"
+                          : !external->physical_device ? "physical_device"
+                          : !external->device          ? "device"
+                          : !external->queue           ? "queue"
+                                                       : NULL;
+    if (missing)
+        return vkf__fail(
+            host, VKF_ERROR_INVALID_ARGUMENT,
+            "external device: %s is NULL: give the instance, physical device, device and queue that belong "
+            "together",
+            missing);
+    if (!external->lock_queue != !external->unlock_queue)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "external device: give both lock_queue and unlock_queue, or neither");
+    return VKF_OK;
+}
+
 static vkf_status adopt_external(vkf__device *device, const vkf_external_device *external)
 {
     vkf_status status = VKF_OK;
     vkf_external_device *copy = NULL;
     VkQueueFamilyProperties family = {0};
 
-    if (!external->device || !external->queue || external->physical_device != device->physical)
+    if (external->physical_device != device->physical)
         return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "external device: device and queue must be set, and physical_device the device's own");
-    if (!external->lock_queue != !external->unlock_queue)
-        return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "external device: give both lock_queue and unlock_queue, or neither");
+                         "external device: physical_device is another than the device was made from");
+    VKF_TRY(vkf__external_device_check(device->host, external));
     VKF_TRY(read_family(device, external->queue_family_index, &family));
     VKF_ALLOC(device->host, copy, 1);
     *copy = *external;
@@ -249,8 +284,11 @@ vkf_status vkf__device_init(vkf__device *device, const vkf__instance *instance, 
     vkf_status status = VKF_OK;
     *device = (vkf__device){.host = instance->host, .instance = instance, .physical = physical, .plan = *plan};
 
-    if (pthread_mutex_init(&device->queue_lock, NULL) != 0) {
-        status = vkf__fail(device->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "the system has no room for another mutex");
+    (void)pthread_once(&process_once, watch_forks);
+    device->process = atomic_load(&this_process);
+    if (atfork_result != 0 || pthread_mutex_init(&device->queue_lock, NULL) != 0) {
+        status = vkf__fail(device->host, VKF_ERROR_OUT_OF_HOST_MEMORY,
+                           "the system has no room for another mutex or fork handler");
         goto fail;
     }
     device->queue_lock_ready = true;
@@ -286,6 +324,22 @@ void vkf__device_finish(vkf__device *device)
     if (device->host)
         vkf__free(device->host, (void *)(uintptr_t)device->external);
     *device = (vkf__device){0};
+}
+
+bool vkf__device_is_inherited(const vkf__device *device)
+{
+    return device->process != atomic_load_explicit(&this_process, memory_order_relaxed);
+}
+
+vkf_status vkf__device_check_process(const vkf__device *device, const char *function)
+{
+    if (!vkf__device_is_inherited(device))
+        return VKF_OK;
+    return vkf__fail(
+        device->host, VKF_ERROR_INVALID_ARGUMENT,
+        "%s: the context was made in process %ld, and this is %ld: a child of fork() makes a context of its "
+        "own",
+        function, device->process, (long)getpid());
 }
 
 vkf_status vkf__device_status(vkf__device *device, VkResult result, const char *where)

@@ -110,7 +110,11 @@ typedef struct vkf__device {
     bool queue_lock_ready;
     const struct vkf_external_device *external; // copy owned by the device; NULL for our own
     atomic_bool lost;                           // set once any call returned VK_ERROR_DEVICE_LOST
+    long process;                               // that made it: a child of fork() has no driver behind its copy
 } vkf__device;
+
+// That the caller's handles and locks are there. Status INVALID_ARGUMENT.
+VKF_MUST_CHECK vkf_status vkf__external_device_check(const vkf__host *host, const struct vkf_external_device *external);
 
 // `external` may be NULL. What the caller does not vouch for on an external device is switched off in device->plan,
 // whatever `plan` says. On failure *device is zeroed. The device must not be moved or copied once it is initialised.
@@ -125,6 +129,13 @@ void vkf__device_finish(vkf__device *device);
 // Fills in the table. VULKAN, naming the function, when one of VKF_DEVICE_FUNCTIONS is missing.
 VKF_MUST_CHECK vkf_status vkf__volk_table_load(const vkf__host *host, PFN_vkGetDeviceProcAddr get_proc, VkDevice device,
                                                struct VolkDeviceTable *out_table);
+
+// Whether the process is a child of fork(), in which nothing of the device may be touched: its threads are not there,
+// and its locks may be held for ever.
+bool vkf__device_is_inherited(const vkf__device *device);
+
+// INVALID_ARGUMENT, with a message that names `function`, in such a child.
+VKF_MUST_CHECK vkf_status vkf__device_check_process(const vkf__device *device, const char *function);
 
 // As vkf__vulkan_status(), and remembers a lost device.
 vkf_status vkf__device_status(vkf__device *device, VkResult result, const char *where);

@@ -50,6 +50,19 @@ static vkf_status open_library(vkf__instance *instance)
                      names[0]);
 }
 
+// The loader has no code of its own for a manifest that it cannot parse.
+static vkf_status loader_status(const vkf__instance *instance, VkResult result, const char *where)
+{
+    if (result != VK_ERROR_OUT_OF_HOST_MEMORY)
+        return vkf__vulkan_status(instance->host, result, where);
+    return vkf__fail(
+        instance->host, VKF_ERROR_OUT_OF_HOST_MEMORY,
+        "%s: VK_ERROR_OUT_OF_HOST_MEMORY: the manifest of a driver or layer is no JSON that the loader can read "
+        "(see the files that VK_DRIVER_FILES, VK_ICD_FILENAMES and VK_LAYER_PATH name), or host memory is "
+        "exhausted",
+        where);
+}
+
 static vkf_status load_globals(const vkf__instance *instance, global_functions *out_globals)
 {
     global_functions globals = {0};
@@ -102,7 +115,7 @@ static vkf_status find_extension(const vkf__instance *instance, const global_fun
         VKF_ALLOC(instance->host, items, count);
         result = globals->vkEnumerateInstanceExtensionProperties(layer, &count, items);
     }
-    VKF_TRY(vkf__vulkan_status(instance->host, result, "vkEnumerateInstanceExtensionProperties"));
+    VKF_TRY(loader_status(instance, result, "vkEnumerateInstanceExtensionProperties"));
     for (uint32_t i = 0; i < count && !found; i++)
         found = strncmp(items[i].extensionName, name, VK_MAX_EXTENSION_NAME_SIZE) == 0;
     *out_found = found;
@@ -128,7 +141,7 @@ static vkf_status find_validation_layer(const vkf__instance *instance, const glo
         VKF_ALLOC(instance->host, items, count);
         result = globals->vkEnumerateInstanceLayerProperties(&count, items);
     }
-    VKF_TRY(vkf__vulkan_status(instance->host, result, "vkEnumerateInstanceLayerProperties"));
+    VKF_TRY(loader_status(instance, result, "vkEnumerateInstanceLayerProperties"));
     for (uint32_t i = 0; i < count && !found; i++)
         found = strncmp(items[i].layerName, VALIDATION_LAYER, VK_MAX_EXTENSION_NAME_SIZE) == 0;
     if (!found)
@@ -251,9 +264,13 @@ static vkf_status create_instance(vkf__instance *instance, const global_function
 
     VkResult result = globals->vkCreateInstance(&info, NULL, &instance->handle);
     if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
-        return vkf__fail(instance->host, VKF_ERROR_NO_VULKAN, "no Vulkan driver was found: " INSTALL_ADVICE);
+        return vkf__fail(
+            instance->host, VKF_ERROR_NO_VULKAN,
+            "no Vulkan driver was found: " INSTALL_ADVICE
+            ". Where one is installed, VK_DRIVER_FILES or VK_ICD_FILENAMES may name no file of its, or the "
+            "memory that this process may have (ulimit -v) was too small to load it");
     if (result != VK_SUCCESS)
-        return vkf__vulkan_status(instance->host, result, "vkCreateInstance");
+        return loader_status(instance, result, "vkCreateInstance");
     instance->owned = true;
     instance->debug_utils = request->debug_utils;
     return VKF_OK;

@@ -14,6 +14,9 @@ typedef struct vkf__allocation {
 } vkf__allocation;
 
 struct vkf__slab;
+struct vkf_buffer;
+
+#define VKF_LIVE_BUFFER_LISTS 256
 
 typedef struct vkf__memory {
     vkf__device *device;
@@ -21,6 +24,8 @@ typedef struct vkf__memory {
     size_t slab_count;
     size_t slab_capacity;
     vkf_memory_usage usage;
+    // All buffers that may be used, by the hash of their address; guarded by `lock`.
+    struct vkf_buffer *live[VKF_LIVE_BUFFER_LISTS];
     pthread_mutex_t lock;
     bool lock_ready;
 } vkf__memory;

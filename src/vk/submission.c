@@ -59,6 +59,7 @@ vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffe
 {
     vkf__device *device = submission->device;
     vkf_status status = VKF_OK;
+    VKF_TRY(vkf__device_check_process(device, "submission"));
     VKF_VK(device, device->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS);
     VKF_VK(device, device->vk.vkResetFences(device->handle, 1, &submission->fence));
     VkSubmitInfo info = {

@@ -19,8 +19,7 @@ void vkf__transfer_finish(vkf__transfer *transfer)
         return;
     staging_destroy(transfer);
     vkf__submission_finish(&transfer->submission);
-    if (transfer->lock_ready)
-        pthread_mutex_destroy(&transfer->lock);
+    vkf__turns_finish(&transfer->turns);
     *transfer = (vkf__transfer){0};
 }
 
@@ -54,12 +53,7 @@ vkf_status vkf__transfer_init(vkf__transfer *transfer, vkf__memory *memory)
 {
     vkf_status status = VKF_OK;
     *transfer = (vkf__transfer){.memory = memory};
-    if (pthread_mutex_init(&transfer->lock, NULL) != 0) {
-        status =
-            vkf__fail(memory->device->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "transfer: the system has no mutex left");
-        goto fail;
-    }
-    transfer->lock_ready = true;
+    VKF_TRY(vkf__turns_init(&transfer->turns, memory->device->host));
     VKF_TRY(vkf__submission_init(&transfer->submission, memory->device, "vkformer transfer"));
     VKF_TRY(vkf__submission_command_buffer(&transfer->submission, "vkformer transfer", &transfer->command_buffer));
     // Made now rather than on first need, so that creating an object later allocates what its plan says and no more.
@@ -125,46 +119,62 @@ static vkf_status copy(vkf__transfer *transfer, VkBuffer from, uint64_t from_off
     return end_and_run(transfer);
 }
 
+static vkf_status write_part(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset, const void *data, uint64_t size)
+{
+    vkf__turns_wait(&transfer->turns);
+    vkf_status status = staging_create(transfer);
+    if (status == VKF_OK) {
+        memcpy(transfer->allocation.mapped, data, (size_t)size);
+        status = copy(transfer, transfer->staging, 0, buffer, offset, size);
+    }
+    vkf__turns_end(&transfer->turns);
+    return status;
+}
+
+static vkf_status read_part(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset, void *out_data, uint64_t size)
+{
+    vkf__turns_wait(&transfer->turns);
+    vkf_status status = staging_create(transfer);
+    if (status == VKF_OK)
+        status = copy(transfer, buffer, offset, transfer->staging, 0, size);
+    if (status == VKF_OK)
+        memcpy(out_data, transfer->allocation.mapped, (size_t)size);
+    vkf__turns_end(&transfer->turns);
+    return status;
+}
+
+static uint64_t part_at(uint64_t done, uint64_t size_bytes)
+{
+    return size_bytes - done < VKF_STAGING_BYTES ? size_bytes - done : VKF_STAGING_BYTES;
+}
+
 vkf_status vkf__transfer_write(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset, const void *data,
                                uint64_t size_bytes)
 {
-    pthread_mutex_lock(&transfer->lock);
-    vkf_status status = staging_create(transfer);
-    for (uint64_t done = 0; status == VKF_OK && done < size_bytes;) {
-        uint64_t part = size_bytes - done < VKF_STAGING_BYTES ? size_bytes - done : VKF_STAGING_BYTES;
-        memcpy(transfer->allocation.mapped, (const uint8_t *)data + done, (size_t)part);
-        status = copy(transfer, transfer->staging, 0, buffer, offset + done, part);
-        done += part;
-    }
-    pthread_mutex_unlock(&transfer->lock);
+    vkf_status status = VKF_OK;
+    for (uint64_t done = 0; status == VKF_OK && done < size_bytes; done += VKF_STAGING_BYTES)
+        status = write_part(transfer, buffer, offset + done, (const uint8_t *)data + done, part_at(done, size_bytes));
     return status;
 }
 
 vkf_status vkf__transfer_read(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset, void *out_data,
                               uint64_t size_bytes)
 {
-    pthread_mutex_lock(&transfer->lock);
-    vkf_status status = staging_create(transfer);
-    for (uint64_t done = 0; status == VKF_OK && done < size_bytes;) {
-        uint64_t part = size_bytes - done < VKF_STAGING_BYTES ? size_bytes - done : VKF_STAGING_BYTES;
-        status = copy(transfer, buffer, offset + done, transfer->staging, 0, part);
-        if (status == VKF_OK)
-            memcpy((uint8_t *)out_data + done, transfer->allocation.mapped, (size_t)part);
-        done += part;
-    }
-    pthread_mutex_unlock(&transfer->lock);
+    vkf_status status = VKF_OK;
+    for (uint64_t done = 0; status == VKF_OK && done < size_bytes; done += VKF_STAGING_BYTES)
+        status = read_part(transfer, buffer, offset + done, (uint8_t *)out_data + done, part_at(done, size_bytes));
     return status;
 }
 
 vkf_status vkf__transfer_clear(vkf__transfer *transfer, VkBuffer buffer, uint64_t offset, uint64_t size_bytes)
 {
-    pthread_mutex_lock(&transfer->lock);
+    vkf__turns_wait(&transfer->turns);
     vkf_status status = begin(transfer);
     if (status == VKF_OK) {
         vkf__device *device = transfer->memory->device;
         device->vk.vkCmdFillBuffer(transfer->command_buffer, buffer, offset, size_bytes, 0);
         status = end_and_run(transfer);
     }
-    pthread_mutex_unlock(&transfer->lock);
+    vkf__turns_end(&transfer->turns);
     return status;
 }

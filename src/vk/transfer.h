@@ -1,9 +1,11 @@
-// Copies between host memory and buffers that the host cannot map, through one staging buffer per context.
+// Copies between host memory and buffers that the host cannot map, through one staging buffer per context. Transfers of
+// several threads take turns part by part, so that a small one waits for one part of a large one.
 #ifndef VKF_VK_TRANSFER_H
 #define VKF_VK_TRANSFER_H
 
 #include "vk/memory.h"
 #include "vk/submission.h"
+#include "vk/turns.h"
 
 #define VKF_STAGING_BYTES (UINT64_C(4) << 20)
 
@@ -13,8 +15,7 @@ typedef struct vkf__transfer {
     VkCommandBuffer command_buffer;
     VkBuffer staging; // created on first need
     vkf__allocation allocation;
-    pthread_mutex_t lock;
-    bool lock_ready;
+    vkf__turns turns; // of what stands above
 } vkf__transfer;
 
 VKF_MUST_CHECK vkf_status vkf__transfer_init(vkf__transfer *transfer, vkf__memory *memory);

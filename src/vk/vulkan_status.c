@@ -12,7 +12,8 @@
     X(VK_ERROR_OUT_OF_DEVICE_MEMORY, VKF_ERROR_OUT_OF_DEVICE_MEMORY,                                                 \
       "device memory is exhausted: use smaller maximum sizes, or a device with more memory")                         \
     X(VK_ERROR_INITIALIZATION_FAILED, VKF_ERROR_VULKAN,                                                              \
-      "the driver could not start: check its installation, for example with vulkaninfo")                             \
+      "the driver could not start: check its installation, for example with vulkaninfo, and that this process may "  \
+      "have the memory that it takes (ulimit -v)")                                                                   \
     X(VK_ERROR_DEVICE_LOST, VKF_ERROR_DEVICE_LOST,                                                                   \
       "the device hung, was reset or was removed: destroy the context and create a new one")                         \
     X(VK_ERROR_MEMORY_MAP_FAILED, VKF_ERROR_VULKAN, "the memory could not be mapped: the address space may be full") \

@@ -33,6 +33,10 @@ static vkf_status multiply(vkf_context *context, const float *a, const float *b,
 int main(void)
 {
     uint32_t version = 0;
+    if (vkf_version() != VKF_VERSION) {
+        printf("headers of version %d, a library of %u\n", VKF_VERSION, vkf_version());
+        return EXIT_FAILURE;
+    }
     if (vkEnumerateInstanceVersion(&version) != VK_SUCCESS || version < VK_API_VERSION_1_1) {
         printf("vkEnumerateInstanceVersion of libvulkan did not answer\n");
         return EXIT_FAILURE;

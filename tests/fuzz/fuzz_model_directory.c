@@ -10,10 +10,12 @@
 #include "../unit/scratch_directory.h"
 #include "fuzz.h"
 #include "io/checkpoint.h"
+#include "io/safetensors.h"
 #include "model/family.h"
 #include "model/model_directory.h"
-#include "model/pooling.h"
 #include "model/rotary.h"
+#include "model/sentence_settings.h"
+#include "model/sentence_text.h"
 #include "model/tokenizer_config.h"
 #include "model/weight_blocks.h"
 
@@ -115,7 +117,15 @@ const fuzz_seed fuzz_seeds[] = {
               "\"long_factor\": [2, 2, 2, 2, 2], \"original_max_position_embeddings\": 16}}"),
     FUZZ_TEXT("{\"bos_token_id\": 1, \"eos_token_id\": [2, 3], \"pad_token_id\": 0}"),
     FUZZ_TEXT("{\"eos_token_id\": null}"),
-    FUZZ_TEXT("{\"pooling_mode_mean_tokens\": true, \"pooling_mode_cls_token\": false, \"max_seq_length\": 256}"),
+    FUZZ_TEXT("{\"pooling_mode_mean_tokens\": true, \"pooling_mode_cls_token\": false}"),
+    FUZZ_TEXT("{\"embedding_dimension\": 384, \"pooling_mode\": [\"mean\", \"cls\"], \"include_prompt\": false}"),
+    FUZZ_TEXT("{\"in_features\": 384, \"out_features\": 2, \"bias\": true, \"activation_function\": "
+              "\"torch.nn.modules.activation.Tanh\"}"),
+    FUZZ_TEXT("{\"max_seq_length\": 256, \"do_lower_case\": true, \"transformer_task\": \"feature-extraction\", "
+              "\"modality_config\": {\"text\": {\"method\": \"forward\", \"method_output_name\": "
+              "\"last_hidden_state\"}}, \"module_output_name\": \"token_embeddings\"}"),
+    FUZZ_TEXT("{\"prompts\": {\"query\": \"q: \"}, \"default_prompt_name\": \"query\", \"truncate_dim\": 8, "
+              "\"similarity_fn_name\": \"dot\", \"model_type\": \"SentenceTransformer\"}"),
     FUZZ_TEXT("[{\"path\": \"\", \"type\": \"sentence_transformers.models.Transformer\"}, "
               "{\"path\": \"\", \"type\": \"sentence_transformers.models.Pooling\"}, "
               "{\"path\": \"2_Normalize\", \"type\": \"sentence_transformers.models.Normalize\"}]"),
@@ -195,7 +205,7 @@ static void check_slots(const vkf__family *family, const vkf_model_config *confi
 {
     static vkf__weights weights;
     weights = (vkf__weights){0};
-    FUZZ_CHECK(vkf__family_slots(family, "", config, &weights, NULL) >
+    FUZZ_CHECK(vkf__family_slots(family, "", NULL, config, &weights, NULL) >
                config->num_encoder_layers + config->num_decoder_layers);
 }
 
@@ -231,24 +241,59 @@ static void read_generation(const void *data, size_t size_bytes)
     scratch_write(scratch, "config.json", config, sizeof config - 1);
     scratch_write(scratch, "generation_config.json", data, size_bytes);
     vkf_status status = vkf__model_directory_load(&recording.host, scratch->path, &source);
-    FUZZ_CHECK(recording.messages == (status != VKF_OK));
+    FUZZ_CHECK(recording.messages >= (status != VKF_OK)); // a warning for what is not followed
     FUZZ_CHECK(status == VKF_OK || status == VKF_ERROR_FORMAT || status == VKF_ERROR_UNSUPPORTED);
     if (status == VKF_OK)
         check_sizes(&source.config);
     FUZZ_CHECK(recording.live == 0);
 }
 
-static void read_pooling(const void *data, size_t size_bytes)
+// Its modules stand in the directory itself, whose config.json is the input, too.
+static void read_modules(const void *data, size_t size_bytes)
 {
+    static const char usual[] = "[{\"path\": \"\", \"type\": \"sentence_transformers.models.Transformer\"}, "
+                                "{\"path\": \"\", \"type\": \"sentence_transformers.models.Pooling\"}, "
+                                "{\"path\": \"\", \"type\": \"sentence_transformers.models.Dense\"}]";
     recording_host recording;
-    vkf_model_config config = {.max_source_len = 512};
+    vkf__sentence_list list = {.count = 0};
+    vkf__model_source source = {.config = {.d_model = 384, .max_source_len = 512}};
     recording_host_init(&recording);
+    scratch_write(scratch, "config.json", data, size_bytes);
     scratch_write(scratch, "modules.json", data, size_bytes);
-    scratch_write(scratch, "sentence_bert_config.json", data, size_bytes);
-    vkf_status status = vkf__pooling_load(&recording.host, scratch->path, &config);
+    vkf_status status = vkf__sentence_list_load(&recording.host, scratch->path, &list);
+    FUZZ_CHECK(recording.messages == (status != VKF_OK) && list.count <= VKF_MAX_SENTENCE_MODULES);
+    if (status != VKF_OK) {
+        FUZZ_CHECK(recording.live == 0);
+        recording_host_init(&recording);
+        scratch_write(scratch, "modules.json", usual, sizeof usual - 1);
+        FUZZ_CHECK(vkf__sentence_list_load(&recording.host, scratch->path, &list) == VKF_OK);
+    }
+    status = vkf__sentence_modules_load(&recording.host, scratch->path, &list, &source);
     FUZZ_CHECK(recording.messages == (status != VKF_OK));
-    FUZZ_CHECK(config.pooling < VKF_POOLING_COUNT && config.truncate_len <= 512);
+    FUZZ_CHECK(source.config.embedding_module_count <= VKF_MAX_EMBEDDING_MODULES);
     FUZZ_CHECK(recording.live == 0);
+}
+
+static void read_sentence_files(const void *data, size_t size_bytes)
+{
+    const vkf__sentence_list list = {.embeds = true};
+    recording_host recording;
+    vkf__sentence_text text = {.max_length = 1};
+    vkf__sentence_settings settings = {0};
+    scratch_write(scratch, "modules.json", "[]", 2);
+    scratch_write(scratch, "sentence_bert_config.json", data, size_bytes);
+    scratch_write(scratch, "config_sentence_transformers.json", data, size_bytes);
+    recording_host_init(&recording);
+    vkf_status status = vkf__sentence_text_load(&recording.host, scratch->path, &list, &text);
+    FUZZ_CHECK(recording.messages == (status != VKF_OK) && text.max_length > 0);
+    FUZZ_CHECK(recording.live == 0);
+    recording_host_init(&recording);
+    status = vkf__sentence_settings_load(&recording.host, scratch->path, &settings);
+    FUZZ_CHECK(recording.messages == (status != VKF_OK));
+    FUZZ_CHECK(settings.default_prompt < (int32_t)settings.prompt_count || settings.prompt_count == 0);
+    vkf__sentence_settings_free(&recording.host, &settings);
+    FUZZ_CHECK(recording.live == 0);
+    remove(scratch_path(scratch, "config_sentence_transformers.json"));
 }
 
 static void read_index(const void *data, size_t size_bytes)
@@ -330,7 +375,7 @@ static void read_blocks(const uint8_t *data, size_t size_bytes, uint32_t row_byt
     static uint8_t file_bytes[BLOCK_FILE_BYTES];
     recording_host recording;
     vkf__checkpoint *checkpoint = NULL; // for messages alone
-    vkf__safetensors *file = NULL;
+    vkf__tensor_file *file = NULL;
     float values[BLOCK_ROWS * VKF_BLOCK];
     uint8_t blocks[BLOCK_ROWS * 64];
     recording_host_init(&recording);
@@ -338,7 +383,7 @@ static void read_blocks(const uint8_t *data, size_t size_bytes, uint32_t row_byt
                VKF_OK);
     FUZZ_CHECK(vkf__safetensors_open_memory(&recording.host, "fuzz", file_bytes,
                                             put_blocks(data, size_bytes, row_bytes, file_bytes), &file) == VKF_OK);
-    const vkf__stored_tensor *stored = vkf__safetensors_find(file, "a");
+    const vkf__stored_tensor *stored = vkf__tensor_file_find(file, "a");
     vkf__block_source source = {&recording.host, checkpoint, stored, &slot, VKF_DTYPE_F32};
     bool known = row_bytes == vkf_dtype_block_bytes(VKF_DTYPE_Q8) || row_bytes == vkf_dtype_block_bytes(VKF_DTYPE_Q4);
     FUZZ_CHECK(vkf__stored_in_blocks(&slot, stored, &source.dtype) == known);
@@ -348,7 +393,7 @@ static void read_blocks(const uint8_t *data, size_t size_bytes, uint32_t row_byt
         FUZZ_CHECK(status == VKF_ERROR_FORMAT ||
                    (status == VKF_OK && memcmp(blocks, stored->data, stored->size_bytes) == 0));
     }
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
     vkf__checkpoint_close(&checkpoint);
     FUZZ_CHECK(recording.live == 0);
 }
@@ -358,7 +403,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
     make_scratch();
     read_config(data, size_bytes);
     read_generation(data, size_bytes);
-    read_pooling(data, size_bytes);
+    read_modules(data, size_bytes);
+    read_sentence_files(data, size_bytes);
     read_index(data, size_bytes);
     read_tokenizer_config(data, size_bytes);
     clean_text(data, size_bytes);

@@ -45,11 +45,11 @@ static uint8_t *make_file(const uint8_t *data, size_t *size_bytes)
     return file;
 }
 
-static void check_tensor(const vkf__safetensors *file, size_t index, const uint8_t *data, size_t size_bytes)
+static void check_tensor(const vkf__tensor_file *file, size_t index, const uint8_t *data, size_t size_bytes)
 {
-    const vkf__stored_tensor *tensor = vkf__safetensors_at(file, index);
-    FUZZ_CHECK(vkf__safetensors_find(file, tensor->name) == tensor);
-    FUZZ_CHECK(index == 0 || strcmp(vkf__safetensors_at(file, index - 1)->name, tensor->name) < 0);
+    const vkf__stored_tensor *tensor = vkf__tensor_file_at(file, index);
+    FUZZ_CHECK(vkf__tensor_file_find(file, tensor->name) == tensor);
+    FUZZ_CHECK(index == 0 || strcmp(vkf__tensor_file_at(file, index - 1)->name, tensor->name) < 0);
     FUZZ_CHECK(tensor->rank <= VKF_STORED_MAX_RANK);
     uint64_t count = 0;
     FUZZ_CHECK(vkf__product_u64(tensor->shape, tensor->rank, &count) && count == tensor->count);
@@ -64,12 +64,12 @@ static void check_tensor(const vkf__safetensors *file, size_t index, const uint8
     }
 }
 
-static void check_file(const vkf__safetensors *file, const uint8_t *data, size_t size_bytes)
+static void check_file(const vkf__tensor_file *file, const uint8_t *data, size_t size_bytes)
 {
     uint64_t data_bytes = 0;
-    for (size_t i = 0; i < vkf__safetensors_count(file); i++) {
+    for (size_t i = 0; i < vkf__tensor_file_count(file); i++) {
         check_tensor(file, i, data, size_bytes);
-        data_bytes += vkf__safetensors_at(file, i)->size_bytes;
+        data_bytes += vkf__tensor_file_at(file, i)->size_bytes;
     }
     uint64_t header_bytes = 0;
     for (size_t i = 0; i < 8; i++)
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
     recording_host recording;
     recording_host_init(&recording);
-    vkf__safetensors *file = NULL;
+    vkf__tensor_file *file = NULL;
     uint8_t *bytes = make_file(data, &size_bytes);
     vkf_status status = vkf__safetensors_open_memory(&recording.host, "fuzz", bytes, size_bytes, &file);
     FUZZ_CHECK(recording.peak_bytes <= 4096 + 8 * size_bytes);
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
         FUZZ_CHECK(status == VKF_ERROR_FORMAT);
         FUZZ_CHECK(!file && recording.messages == 1 && recording.severity == VKF_SEVERITY_ERROR);
     }
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
     FUZZ_CHECK(recording.live == 0);
     free(bytes);
     return 0;

@@ -94,6 +94,7 @@ static void check_encoding(const vkf__tokenizer *tokenizer, const char *text, si
         FUZZ_CHECK(encoding.sequences[i] >= -1 && encoding.sequences[i] <= (pair ? 1 : 0));
         FUZZ_CHECK(encoding.special_tokens_mask[i] == (encoding.sequences[i] < 0));
         FUZZ_CHECK(encoding.special_tokens_mask[i] || vkf__tokenizer_id_to_token(tokenizer, encoding.ids[i]));
+        FUZZ_CHECK((uint32_t)encoding.ids[i] < vkf__tokenizer_vocab_size(tokenizer));
         FUZZ_CHECK(encoding.ids[i] >= 0);
     }
     check_decoding(tokenizer, &encoding, false);

@@ -48,6 +48,7 @@ static bool fail_tensor(const golden_check *check, const char *case_name, const 
     return false;
 }
 
+// Of a tensor in memory.
 static float load_float(const vkf__stored_tensor *tensor, uint64_t index)
 {
     float value;
@@ -107,34 +108,49 @@ static bool compare_floats(golden_check *check, const char *case_name, const vkf
     return true;
 }
 
-static bool compare_tensor(golden_check *check, const char *case_name, const vkf__stored_tensor *expected,
-                           const vkf__safetensors *results)
+static bool compare_values(golden_check *check, const char *case_name, const vkf__stored_tensor *expected,
+                           const vkf__stored_tensor *result)
 {
-    const vkf__stored_tensor *result = vkf__safetensors_find(results, expected->name);
+    if (expected->type == VKF_STORED_F32)
+        return compare_floats(check, case_name, expected, result);
+    if (memcmp(expected->data, result->data, (size_t)expected->size_bytes) != 0)
+        return fail_tensor(check, case_name, expected->name, "integers differ");
+    return true;
+}
+
+static bool compare_tensor(golden_check *check, const char *case_name, const vkf__stored_tensor *expected,
+                           const vkf__tensor_file *results)
+{
+    const vkf__stored_tensor *result = vkf__tensor_file_find(results, expected->name);
     if (!result)
         return fail_tensor(check, case_name, expected->name, "missing in the result");
     if (result->type != expected->type)
         return fail_tensor(check, case_name, expected->name, "has the wrong type");
     if (!same_shape(result, expected))
         return fail_tensor(check, case_name, expected->name, "has the wrong shape");
-    if (expected->type == VKF_STORED_F32)
-        return compare_floats(check, case_name, expected, result);
-    if (check->floats)
+    if (expected->type != VKF_STORED_F32 && check->floats)
         return true;
-    if (memcmp(expected->data, result->data, (size_t)expected->size_bytes) != 0)
-        return fail_tensor(check, case_name, expected->name, "integers differ");
-    return true;
+    void *expected_bytes = malloc(expected->size_bytes + 1), *result_bytes = malloc(result->size_bytes + 1);
+    vkf__stored_tensor in_memory[2];
+    bool good = expected_bytes && result_bytes &&
+                        vkf__stored_part(expected, 0, expected->count, expected_bytes, &in_memory[0]) == VKF_OK &&
+                        vkf__stored_part(result, 0, result->count, result_bytes, &in_memory[1]) == VKF_OK
+                    ? compare_values(check, case_name, &in_memory[0], &in_memory[1])
+                    : fail_tensor(check, case_name, expected->name, "cannot be read");
+    free(expected_bytes);
+    free(result_bytes);
+    return good;
 }
 
-static bool compare_files(golden_check *check, const char *case_name, const vkf__safetensors *expected,
-                          const vkf__safetensors *results)
+static bool compare_files(golden_check *check, const char *case_name, const vkf__tensor_file *expected,
+                          const vkf__tensor_file *results)
 {
-    bool good = vkf__safetensors_count(expected) > 0;
-    for (size_t i = 0; i < vkf__safetensors_count(expected); i++)
-        good = compare_tensor(check, case_name, vkf__safetensors_at(expected, i), results) && good;
-    for (size_t i = 0; i < vkf__safetensors_count(results); i++) {
-        const char *name = vkf__safetensors_at(results, i)->name;
-        if (!vkf__safetensors_find(expected, name))
+    bool good = vkf__tensor_file_count(expected) > 0;
+    for (size_t i = 0; i < vkf__tensor_file_count(expected); i++)
+        good = compare_tensor(check, case_name, vkf__tensor_file_at(expected, i), results) && good;
+    for (size_t i = 0; i < vkf__tensor_file_count(results); i++) {
+        const char *name = vkf__tensor_file_at(results, i)->name;
+        if (!vkf__tensor_file_find(expected, name))
             good = fail_tensor(check, case_name, name, "is not expected");
     }
     return good;
@@ -158,7 +174,7 @@ static bool check_case(golden_check *check, const char *case_name)
 {
     char path[MAX_PATH];
     bool fully_masked = false;
-    vkf__safetensors *expected = NULL, *results = NULL;
+    vkf__tensor_file *expected = NULL, *results = NULL;
     if (!read_config(check, case_name, &fully_masked))
         return fail_tensor(check, case_name, "config.json", "cannot be read");
     snprintf(path, sizeof path, "%s/%s/%s", check->cases_path, case_name,
@@ -170,8 +186,8 @@ static bool check_case(golden_check *check, const char *case_name)
     if (good && vkf__safetensors_open(&check->host, path, &results) != VKF_OK)
         good = fail_tensor(check, case_name, "result", "cannot be read");
     good = good && compare_files(check, case_name, expected, results);
-    vkf__safetensors_close(&results);
-    vkf__safetensors_close(&expected);
+    vkf__tensor_file_close(&results);
+    vkf__tensor_file_close(&expected);
     return good;
 }
 

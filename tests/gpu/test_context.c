@@ -388,16 +388,39 @@ static void test_null_arguments_of_operators_and_models(void **state)
     vkf_vocabulary_destroy(&vocabulary);
 }
 
+static void test_variant_of_no_kernel_is_refused(void **state)
+{
+    (void)vkf_test_gpu_of(state);
+    assert_refused((vkf_context_desc){.variant = "gem_tile"}, VKF_ERROR_INVALID_ARGUMENT, "near it are gemm_tile");
+    assert_refused((vkf_context_desc){.variant = "gemm_tile.f32_f32_f32/smell"}, VKF_ERROR_INVALID_ARGUMENT,
+                   "gemm_tile.f32_f32_f32/small");
+}
+
+static void test_shader_dir_without_a_name_is_refused(void **state)
+{
+    (void)vkf_test_gpu_of(state);
+    assert_refused((vkf_context_desc){.shader_dir = ""}, VKF_ERROR_INVALID_ARGUMENT, "shader_dir is \"\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_enumerate_devices),        cmocka_unit_test(test_profile_limits_the_device),
-        cmocka_unit_test(test_device_can_be_chosen),     cmocka_unit_test(test_device_that_is_not_there),
-        cmocka_unit_test(test_bad_masks_and_profiles),   cmocka_unit_test(test_device_below_the_floor),
-        cmocka_unit_test(test_without_vulkan),           cmocka_unit_test(test_half_an_allocator_is_refused),
-        cmocka_unit_test(test_kernels_are_listed),       cmocka_unit_test(test_create_pipelines_cancelled),
-        cmocka_unit_test(test_create_pipelines_all),     cmocka_unit_test(test_null_arguments_of_memory),
-        cmocka_unit_test(test_null_arguments_of_layers), cmocka_unit_test(test_null_arguments_of_operators_and_models),
+        cmocka_unit_test(test_enumerate_devices),
+        cmocka_unit_test(test_profile_limits_the_device),
+        cmocka_unit_test(test_device_can_be_chosen),
+        cmocka_unit_test(test_device_that_is_not_there),
+        cmocka_unit_test(test_bad_masks_and_profiles),
+        cmocka_unit_test(test_device_below_the_floor),
+        cmocka_unit_test(test_without_vulkan),
+        cmocka_unit_test(test_half_an_allocator_is_refused),
+        cmocka_unit_test(test_kernels_are_listed),
+        cmocka_unit_test(test_create_pipelines_cancelled),
+        cmocka_unit_test(test_create_pipelines_all),
+        cmocka_unit_test(test_null_arguments_of_memory),
+        cmocka_unit_test(test_null_arguments_of_layers),
+        cmocka_unit_test(test_null_arguments_of_operators_and_models),
+        cmocka_unit_test(test_variant_of_no_kernel_is_refused),
+        cmocka_unit_test(test_shader_dir_without_a_name_is_refused),
     };
     return cmocka_run_group_tests_name("context", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }

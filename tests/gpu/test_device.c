@@ -362,7 +362,7 @@ static void test_device_init_external_refused(void **state)
     open_device(&gpu, VKF_PROFILE_FULL, &owner);
     vkf_external_device external = external_from(&owner, locks);
     external.device = VK_NULL_HANDLE;
-    assert_external_refused(&gpu, &external, "device and queue must be set");
+    assert_external_refused(&gpu, &external, "device is NULL");
     external = external_from(&owner, locks);
     external.physical_device = VK_NULL_HANDLE;
     assert_external_refused(&gpu, &external, "physical_device");

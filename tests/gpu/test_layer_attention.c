@@ -13,6 +13,7 @@ typedef struct attention_case {
     const char *name;
     uint32_t embed_dim, num_heads, head_dim, v_head_dim, kdim, vdim; // 0: default
     bool biases, bias_kv, zero_attn, self, weights, per_head;
+    bool panels; // the caller gives weights in panels
     vkf_attention_mask mask;
     bool mask_all; // row 0 of the mask, keys of batch entry 0 of the key mask
     vkf_fully_masked fully_masked;
@@ -173,6 +174,8 @@ static void check(vkf_test_ops *ops, const attention_case *c)
     const vkf_test_attention_dims dims = dims_of(c);
     const vkf_test_attention_params params =
         vkf_test_attention_make(ops, c->weight_dtype, &dims, c->biases, c->bias_kv);
+    if (c->panels)
+        vkf_test_attention_pack(ops, &params);
     const vkf_attention_desc desc = desc_of(c, &params);
     const vkf_layer_sizes *max = &c->max;
     const vkf_layer_sizes sizes[] = {
@@ -323,6 +326,31 @@ static void test_attention_packed_weights_and_ports_of_the_caller(void **state)
     run_free(&run);
 }
 
+// Weights that the caller packed are read where they are: the layer makes no copy of its own.
+static const attention_case PANELS[] = {
+    {"panels", 64, 4, .panels = true, .biases = true, .max = {2, 9, 11}, .weights = true},
+    {"panels that are filled up", 15, 3, .panels = true, .self = true, .max = {3, 7, 0}},
+    {"panels of f16", 64, 2, .panels = true, .weight_dtype = VKF_DTYPE_F16, .biases = true, .max = {2, 5, 7}},
+    {"panels of bf16", 33, 3, .panels = true, .weight_dtype = VKF_DTYPE_BF16, .bias_kv = true, .max = {2, 5, 7}},
+};
+
+static void test_attention_weights_in_panels(void **state)
+{
+    check_all(state, PANELS, COUNT_OF(PANELS));
+}
+
+static void test_attention_weights_in_panels_are_not_copied(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    const vkf_test_attention_dims dims = dims_of(&PANELS[0]);
+    const vkf_test_attention_params params = vkf_test_attention_make(ops, VKF_DTYPE_F32, &dims, true, false);
+    vkf_test_attention_pack(ops, &params);
+    const vkf_attention_desc desc = desc_of(&PANELS[0], &params);
+    vkf_memory_plan plan;
+    vkf_test_assert_ok(ops, vkf_attention_plan(ops->gpu.context, &desc, &plan), "plan");
+    assert_int_equal(plan.weights_bytes, 0);
+}
+
 // A batch entry's result does not depend on what its neighbours hold, NaN included.
 static void test_attention_batch_entries_are_independent(void **state)
 {
@@ -357,6 +385,8 @@ int main(void)
         VKF_OPS_TEST(test_attention_causal_and_window),
         VKF_OPS_TEST(test_attention_fully_masked_rules),
         VKF_OPS_TEST(test_attention_packed_weights_and_ports_of_the_caller),
+        VKF_OPS_TEST(test_attention_weights_in_panels),
+        VKF_OPS_TEST(test_attention_weights_in_panels_are_not_copied),
         VKF_OPS_TEST(test_attention_batch_entries_are_independent),
         HALF_TESTS,
     };

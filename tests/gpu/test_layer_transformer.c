@@ -15,6 +15,7 @@ typedef struct layer_case {
     uint32_t d_model, heads, dim_feedforward;
     vkf_activation activation;
     bool biases, norms; // whether there are biases, and norm weights
+    bool panels;        // the caller gives weights in panels
     vkf_attention_mask self_mask, cross_mask;
     vkf_fully_masked fully_masked;
     vkf_dtype dtype, weight_dtype;
@@ -49,6 +50,12 @@ static layer_params params_make(vkf_test_ops *ops, const layer_case *c)
     for (int i = 0; i < 3 && c->norms; i++) {
         p.norm_weight[i] = vkf_test_uniform(ops, c->weight_dtype, 0.5f, 1.5f, SHAPE(c->d_model));
         p.norm_bias[i] = vkf_test_bias(ops, c->weight_dtype, c->d_model);
+    }
+    if (c->panels) {
+        vkf_test_attention_pack(ops, &p.self);
+        vkf_test_attention_pack(ops, &p.cross);
+        vkf_test_pack(ops, p.weight1);
+        vkf_test_pack(ops, p.weight2);
     }
     return p;
 }
@@ -324,6 +331,10 @@ static const layer_case SHAPES[] = {
     {"no biases, no norm weights", true, true, .d_model = 8, .heads = 2, .dim_feedforward = 16, .max = {3, 5, 9}},
     {"prime", true, .d_model = 34, .heads = 2, .dim_feedforward = 67, .biases = true, .norms = true,
      .max = {1, 11, 71}},
+    {"panels", .d_model = 64, .heads = 4, .dim_feedforward = 130, .biases = true, .norms = true, .panels = true,
+     .max = {2, 9, 0}},
+    {"panels", true, true, .d_model = 34, .heads = 2, .dim_feedforward = 67, .norms = true, .panels = true,
+     .weight_dtype = VKF_DTYPE_F16, .max = {2, 5, 7}},
     {"rows apart", true, true, .d_model = 512, .heads = 2, .dim_feedforward = 512, .biases = true, .norms = true,
      .max = {2, 3, 5}},
 };
@@ -391,6 +402,8 @@ static const layer_case FEED_FORWARDS[] = {
      .weight_dtype = VKF_DTYPE_F16},
     {"bf16 weights", .d_model = 16, .dim_feedforward = 37, .biases = true, .max = {2, 4, 0},
      .activation = VKF_ACTIVATION_GELU_ERF, .weight_dtype = VKF_DTYPE_BF16},
+    {"panels", .d_model = 64, .dim_feedforward = 96, .biases = true, .panels = true, .max = {2, 9, 0},
+     .activation = VKF_ACTIVATION_RELU},
 };
 
 static void check_feed_forward(vkf_test_ops *ops, const layer_case *c)
@@ -399,6 +412,10 @@ static void check_feed_forward(vkf_test_ops *ops, const layer_case *c)
                             .bias1 = c->biases ? vkf_test_bias(ops, c->weight_dtype, c->dim_feedforward) : NULL,
                             .weight2 = vkf_test_weight(ops, c->weight_dtype, c->d_model, c->dim_feedforward),
                             .bias2 = c->biases ? vkf_test_bias(ops, c->weight_dtype, c->d_model) : NULL};
+    if (c->panels) {
+        vkf_test_pack(ops, p.weight1);
+        vkf_test_pack(ops, p.weight2);
+    }
     const vkf_feed_forward_desc desc = {
         c->d_model, c->dim_feedforward, c->activation, feed_forward_of(&p), c->dtype, c->max, {{0}}};
     const vkf_layer_sizes sizes[] = {c->max, {1, (c->max.query_len + 1) / 2, 0}, {1, 1, 0}, c->max};

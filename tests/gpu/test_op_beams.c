@@ -116,9 +116,12 @@ static void test_top_of_equals(void **state)
 static void test_top_of_what_is_not_finite(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
-    const float rows[3][4] = {
-        {1, -INFINITY, 2, -INFINITY}, {-INFINITY, 3, -INFINITY, -INFINITY}, {1, NAN, 2, 3} /* all NaN then */};
-    top_case t = make_top(ops, 3, 4, 4, 1);
+    const float rows[5][4] = {{1, -INFINITY, 2, -INFINITY},
+                              {-INFINITY, 3, -INFINITY, -INFINITY},
+                              {1, NAN, 2, 3}, // all NaN then
+                              {1, 2, INFINITY, 3},
+                              {-INFINITY, -INFINITY, -INFINITY, -INFINITY}};
+    top_case t = make_top(ops, 5, 4, 4, 1);
     memcpy(t.x->values, rows, sizeof rows);
     vkf_test_upload(ops, t.x);
     check_top(ops, &t, "not finite");

@@ -1,5 +1,7 @@
 // Pooling of sequences, against the reference: every way of pooling, every row length, half storage both ways.
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "op/pool.h"
 #include "op/run_once.h"
@@ -33,7 +35,7 @@ static void check(vkf_test_ops *ops, vkf_dtype dtype, uint32_t len, uint32_t dim
         .pooling = pooling,
         .normalise = normalise,
     };
-    vkf__ref_pool(&(vkf__ref_pool_desc){BATCH, len, dim, x->values, lengths, pooling, normalise, expected});
+    vkf__ref_pool(&(vkf__ref_pool_desc){BATCH, len, dim, x->values, lengths, pooling, normalise, expected, 0});
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "pool", emit, &args), "pool");
     vkf_test_download(ops, out);
     assert_close(out->values, expected, out->count, 1e-6, 1e-5,
@@ -72,9 +74,97 @@ static void test_lengths_outside_the_sequence(void **state)
             check(ops, VKF_DTYPE_F32, 13, 21, shortest[i], (vkf_pooling)pooling, true);
 }
 
-#define TESTS                                                                    \
-    VKF_OPS_TEST(test_every_pooling), VKF_OPS_TEST(test_lengths_and_dimensions), \
-        VKF_OPS_TEST(test_lengths_outside_the_sequence)
+// A NaN anywhere in a sequence, an infinity, and a length that float32 cannot hold, of which all over it would be 0.
+static void test_what_is_not_finite_stays_so(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    enum { LEN = 11, DIM = 70 };
+    const int32_t lengths[] = {LEN, LEN, LEN};
+    for (int pooling = 0; pooling < VKF_POOLING_COUNT; pooling++) {
+        bool one = pooling == VKF_POOLING_FIRST || pooling == VKF_POOLING_LAST;
+        vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(3, LEN, DIM));
+        vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(3, DIM));
+        uint32_t at = !one ? 4 : pooling == VKF_POOLING_FIRST ? 0 : LEN - 1;
+        x->values[at * DIM + 65] = NAN;
+        x->values[(LEN + at) * DIM + 3] = INFINITY;
+        for (size_t i = 2 * (size_t)LEN * DIM; i < x->count; i++)
+            x->values[i] = 1e25f;
+        vkf_test_upload(ops, x);
+        const vkf__pool_args args = {
+            .label = "pool",
+            .x = SPAN(x),
+            .lengths = SPAN(vkf_test_ids(ops, lengths, SHAPE(3))),
+            .out = SPAN(out),
+            .batch = 3,
+            .len = LEN,
+            .dim = DIM,
+            .pooling = (vkf_pooling)pooling,
+            .normalise = true,
+        };
+        vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "pool", emit, &args), "pool");
+        vkf_test_download(ops, out);
+        for (size_t i = 0; i < out->count; i++)
+            if (!isnan(out->values[i]))
+                fail_msg("pooling %d: row %zu, column %zu is %g", pooling, i / DIM, i % DIM, (double)out->values[i]);
+        vkf_test_ops_reset(ops);
+    }
+}
+
+// Two poolings write into the same rows, from a position that may lie behind a sequence's end.
+static void check_side_by_side(vkf_test_ops *ops, const vkf_pooling poolings[2], uint32_t first)
+{
+    enum { LEN = 19, DIM = 21 };
+    const int32_t lengths[BATCH] = {LEN, 7, 1};
+    vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0.25f, 1, SHAPE(BATCH, LEN, DIM));
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(BATCH, 2 * DIM));
+    const vkf__span whole = SPAN(out), of_lengths = SPAN(vkf_test_ids(ops, lengths, SHAPE(BATCH)));
+    float *expected = vkf_test_floats(out->count), *half = vkf_test_floats(out->count / 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const vkf__pool_args args = {
+            .label = "pool",
+            .x = SPAN(x),
+            .lengths = of_lengths,
+            .out = vkf__span_part(&whole, (uint64_t)i * DIM, out->count - (uint64_t)i * DIM),
+            .batch = BATCH,
+            .len = LEN,
+            .dim = DIM,
+            .first = first,
+            .out_row = 2 * DIM,
+            .pooling = poolings[i],
+        };
+        vkf__ref_pool(&(vkf__ref_pool_desc){BATCH, LEN, DIM, x->values, lengths, poolings[i], false, half, first});
+        for (size_t row = 0; row < BATCH; row++)
+            memcpy(expected + (2 * row + i) * DIM, half + row * DIM, DIM * sizeof *half);
+        vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "pool", emit, &args), "pool");
+    }
+    vkf_test_download(ops, out);
+    assert_close(out->values, expected, out->count, 1e-6, 1e-5,
+                 vkf_test_label(&ops->gpu, "poolings %d and %d, from %u", (int)poolings[0], (int)poolings[1], first));
+    free(expected);
+    free(half);
+    vkf_test_ops_reset(ops);
+}
+
+static void test_side_by_side_without_the_first_positions(void **state)
+{
+    static const uint32_t firsts[] = {0, 1, 6, 7, 8, 18, 19, 1000};
+    for (int pooling = 0; pooling < VKF_POOLING_COUNT; pooling++)
+        for (size_t i = 0; i < COUNT_OF(firsts); i++) {
+            const vkf_pooling both[] = {(vkf_pooling)pooling, (vkf_pooling)((pooling + 1) % VKF_POOLING_COUNT)};
+            check_side_by_side(vkf_test_ops_of(state), both, firsts[i]);
+        }
+}
+
+// A position weighs as much as its place, however long the sequence.
+static void test_weighted_mean_of_a_long_sequence(void **state)
+{
+    check(vkf_test_ops_of(state), VKF_DTYPE_F32, 8192, 5, 4097, VKF_POOLING_WEIGHTED_MEAN, false);
+}
+
+#define TESTS                                                                                                         \
+    VKF_OPS_TEST(test_every_pooling), VKF_OPS_TEST(test_lengths_and_dimensions),                                      \
+        VKF_OPS_TEST(test_lengths_outside_the_sequence), VKF_OPS_TEST(test_what_is_not_finite_stays_so),              \
+        VKF_OPS_TEST(test_side_by_side_without_the_first_positions), VKF_OPS_TEST(test_weighted_mean_of_a_long_sequence)
 
 int main(void)
 {

@@ -306,26 +306,57 @@ static void test_sample_of_the_largest(void **state)
         }
 }
 
-// Equals, NaN, and infinities: the lowest of the largest, whatever the temperature where it is not finite.
+static void make_seen(vkf_test_ops *ops, sampling *s)
+{
+    const uint32_t words = words_of(s->args.cols);
+    s->seen = vkf_test_output(ops, VKF_DTYPE_I32, SHAPE(s->args.rows, words));
+    for (size_t i = 0; i < s->seen->count; i++)
+        s->seen->ids[i] = (int32_t)(0x9e3779b9u * (uint32_t)(i + 1));
+    vkf_test_upload(ops, s->seen);
+    s->args.seen = SPAN(s->seen);
+}
+
+// A row whose largest is not finite has no token, wherever that stands; minus infinity beside a number is left out.
+static void check_not_finite(vkf_test_ops *ops, uint32_t cols, float temperature)
+{
+    const float odd[] = {NAN, INFINITY, -INFINITY, -NAN};
+    sampling s = make(ops, 5, cols);
+    make_seen(ops, &s);
+    for (uint32_t row = 0; row < s.args.rows; row++)
+        for (uint32_t col = 0; col < cols; col++)
+            if (row == 2 || (row == 4 ? col > 0 : col == (row == 0 ? 0 : cols - 1)))
+                s.x->values[row * cols + col] = odd[row == 4 ? 2 : row];
+    vkf_test_upload(ops, s.x);
+    s.args.temperature = temperature;
+    int32_t *before = malloc(s.seen->count * sizeof *before);
+    assert_non_null(before);
+    memcpy(before, s.seen->ids, s.seen->count * sizeof *before);
+    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "sample", emit, &s.args), "not finite");
+    vkf_test_download(ops, s.out);
+    vkf_test_download(ops, s.seen);
+    for (uint32_t row = 0; row < 5; row++)
+        assert_int_equal(token_of(&s, row), row < 4 ? -1 : 0);
+    assert_memory_equal(s.seen->ids, before, 4 * (size_t)words_of(cols) * sizeof *before);
+    free(before);
+    vkf_test_ops_reset(ops);
+}
+
 static void test_sample_of_what_is_not_finite(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (size_t i = 0; i < COUNT_OF(COLS); i++)
+        for (int temperature = 0; temperature < 2 && COLS[i] <= 50257; temperature++)
+            check_not_finite(ops, COLS[i], (float)temperature);
+}
+
+// The lowest of equals.
+static void test_sample_of_equals(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     const float rows[][4] = {
         {1, 3, 3, 2},
         {-0.0f, 0, -1, 0},
     };
-    const float odd[][4] = {
-        {1, NAN, INFINITY, NAN},
-        {1, INFINITY, 2, INFINITY},
-        {-INFINITY, -INFINITY, -INFINITY, -INFINITY},
-    };
-    for (int temperature = 0; temperature < 2; temperature++) {
-        sampling s = make(ops, 3, 4);
-        memcpy(s.x->values, odd, sizeof odd);
-        vkf_test_upload(ops, s.x);
-        s.args.temperature = (float)temperature;
-        check_largest(ops, &s, "not finite");
-    }
     sampling s = make(ops, 2, 4);
     memcpy(s.x->values, rows, sizeof rows);
     vkf_test_upload(ops, s.x);
@@ -365,16 +396,6 @@ static void test_sample_keeps_ties(void **state)
             assert_int_equal(seen[i], i == 5 || i % 2 == 0);
         vkf_test_ops_reset(ops);
     }
-}
-
-static void make_seen(vkf_test_ops *ops, sampling *s)
-{
-    const uint32_t words = words_of(s->args.cols);
-    s->seen = vkf_test_output(ops, VKF_DTYPE_I32, SHAPE(s->args.rows, words));
-    for (size_t i = 0; i < s->seen->count; i++)
-        s->seen->ids[i] = (int32_t)(0x9e3779b9u * (uint32_t)(i + 1));
-    vkf_test_upload(ops, s->seen);
-    s->args.seen = SPAN(s->seen);
 }
 
 // What was seen is penalised, the chosen token joins it, and no other bit changes.
@@ -465,6 +486,7 @@ int main(void)
         VKF_OPS_TEST(test_sample_is_a_function_of_the_seed_and_the_step),
         VKF_OPS_TEST(test_sample_of_the_largest),
         VKF_OPS_TEST(test_sample_of_what_is_not_finite),
+        VKF_OPS_TEST(test_sample_of_equals),
         VKF_OPS_TEST(test_sample_leaves_masked_tokens),
         VKF_OPS_TEST(test_sample_keeps_ties),
         VKF_OPS_TEST(test_sample_penalises_what_was_seen),

@@ -328,6 +328,25 @@ static void test_write_beside_the_output_is_found(void **state)
     assert_non_null(strstr(h.warning, "is wrong"));
 }
 
+// A row's last column that is read once more where the row ends within a step of the workgroup must not count twice.
+static void test_column_that_counts_twice_is_found(void **state)
+{
+    heard h;
+    vkf_shader_copy copy;
+    vkf__verdict verdict = VKF_VERDICT_UNKNOWN;
+    const vkf__variant variant = variant_named("sample.f32/row64");
+    skip_without_compiler();
+    vkf_test_copy_shaders(&copy);
+    (void)vkf_test_edit_shader(&copy, "sample.comp", "own = col < cols ? better(own, candidate) : own;",
+                               "own = better(own, uvec2(candidate.x, min(col, cols - 1)));");
+    vkf_context *context = open_context(vkf_test_gpu_of(state), &h, (vkf_context_desc){.shader_dir = copy.path});
+    assert_int_equal(vkf__self_test(context, &variant, &verdict), VKF_OK);
+    vkf_context_destroy(&context);
+    vkf_test_remove_shaders(&copy);
+    assert_int_equal(verdict, VKF_VERDICT_WRONG);
+    assert_non_null(strstr(h.warning, "top-k 5"));
+}
+
 // Right, but far beyond its time.
 static void test_slow_variant_is_found_and_replaced(void **state)
 {
@@ -381,6 +400,32 @@ static void test_verdicts_are_kept(void **state)
     assert_int_equal(verdict_of(context, "gemm_tile.f32_f32_f32/small"), VKF_VERDICT_WRONG);
     assert_int_equal(multiply(context, 20, &value), VKF_OK);
     assert_true(value == 20);
+    vkf_context_destroy(&context);
+    vkf_blob_store_clear(&store);
+}
+
+// The only kernel of its kind stays in quarantine, and the message says how it comes out.
+static void test_quarantine_of_the_only_kernel_is_named(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_blob_store store = {0};
+    heard h;
+    const vkf_context_desc desc = {.cache = vkf_blob_store_callbacks(&store)};
+    const uint32_t shape[] = {4, 8};
+    const vkf__kernel *softmax = variant_named("softmax.f32_f32/row16").kernel;
+    vkf_context *context = open_context(gpu, &h, desc);
+    vkf_tensor x;
+    for (uint32_t i = 0; i < vkf__kernel_count; i++)
+        for (uint32_t c = 0; vkf__kernels[i].op == softmax->op && c < vkf__kernels[i].config_count; c++)
+            vkf__verdict_set(&context->learned.verdicts, &vkf__kernels[i], &vkf__kernels[i].configs[c],
+                             VKF_VERDICT_WRONG);
+    assert_int_equal(vkf_tensor_create(context, VKF_DTYPE_F32, 2, shape, "x", &x), VKF_OK);
+    assert_int_equal(vkf_softmax(context, &(vkf_softmax_desc){.x = x, .out = x}), VKF_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(h.last, "no kernel for softmax is left: softmax"));
+    assert_non_null(strstr(h.last, "is quarantined"));
+    assert_non_null(strstr(h.last, "kept in the cache as \"verdicts-"));
+    assert_non_null(strstr(h.last, "--no-cache"));
+    vkf_tensor_destroy(&x);
     vkf_context_destroy(&context);
     vkf_blob_store_clear(&store);
 }
@@ -469,8 +514,10 @@ int main(void)
         cmocka_unit_test(test_slightly_wrong_variant_is_found),
         cmocka_unit_test(test_loop_that_ends_early_is_found),
         cmocka_unit_test(test_write_beside_the_output_is_found),
+        cmocka_unit_test(test_column_that_counts_twice_is_found),
         cmocka_unit_test(test_slow_variant_is_found_and_replaced),
         cmocka_unit_test(test_verdicts_are_kept),
+        cmocka_unit_test(test_quarantine_of_the_only_kernel_is_named),
         cmocka_unit_test(test_stale_and_damaged_verdicts_are_ignored),
         cmocka_unit_test(test_threads_test_a_variant_once),
     };

@@ -35,10 +35,17 @@ static const struct variant {
     {"gemm_blocks_address.", EVERY_TYPE},
     {"gemm_blocks_address.f32_q8_f32/32x64", F32_Q8},
     {"gemm_blocks_address.f32_q4_f32/32x32", F32_Q4},
+    {"gemm_texel_shuffle_blocks.", EVERY_TYPE},
+    {"gemm_texel_shuffle_blocks.f32_q8_f32/32x8", F32_Q8},
+    {"gemm_texel_shuffle_blocks.f32_q4_f32/32x4", F32_Q4},
+    {"gemm_texel_blocks.", EVERY_TYPE},
+    {"gemm_texel_blocks.f32_q8_f32/16x8", F32_Q8},
+    {"gemm_texel_blocks.f32_q4_f32/rows8", F32_Q4},
 };
 
 static const uint32_t SHAPES[][3] = {
-    {1, 33, 64}, {2, 100, 32}, {4, 31, 288}, {8, 65, 96}, {37, 41, 32}, {65, 129, 96},
+    {1, 33, 64},   {2, 100, 32}, {4, 31, 288}, {8, 65, 96},  {37, 41, 32},
+    {65, 129, 96}, {15, 63, 64}, {16, 64, 32}, {31, 1, 160}, {32, 32, 64},
 };
 
 static void run_shapes(vkf_test_ops *ops, size_t type)
@@ -97,6 +104,7 @@ static void test_blocks_by_every_variant(void **state)
             check_kernel(&ops, VARIANTS[i].name);
             run_deep(&ops, VARIANTS[i].type, 1);
             run_deep(&ops, VARIANTS[i].type, 9);
+            run_deep(&ops, VARIANTS[i].type, 33);
         }
         vkf_test_ops_close(&ops);
     }

@@ -24,7 +24,7 @@ typedef struct expected {
 
 typedef struct family {
     const char *name;
-    vkf__safetensors *cases, *attention;
+    vkf__tensor_file *cases, *attention;
     vkf_model *model;
     vkf_session *session;
     unsigned number; // of its case
@@ -49,8 +49,8 @@ static void close_family(family *f)
 {
     vkf_session_destroy(&f->session);
     vkf_model_destroy(&f->model);
-    vkf__safetensors_close(&f->cases);
-    vkf__safetensors_close(&f->attention);
+    vkf__tensor_file_close(&f->cases);
+    vkf__tensor_file_close(&f->attention);
 }
 
 static const int32_t *ids_of(const family *f, const char *name, uint32_t *out_batch, uint32_t *out_len)

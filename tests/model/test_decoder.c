@@ -24,7 +24,7 @@ typedef struct run {
     const int32_t *greedy;       // (batch, NEW_TOKENS)
 } run;
 
-static run load_run(const vkf__safetensors *file, unsigned number)
+static run load_run(const vkf__tensor_file *file, unsigned number)
 {
     const vkf__stored_tensor *logits = vkf_test_case_tensor(file, number, "logits");
     return (run){
@@ -119,7 +119,7 @@ static void check_run(vkf_test_gpu *gpu, vkf_session *session, const run *r, con
 
 static void check_logits(vkf_test_gpu *gpu, const char *family, const vkf_test_bound *bound, vkf_dtype cache_dtype)
 {
-    vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained(family), "cases.safetensors");
+    vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained(family), "cases.safetensors");
     vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(family), bound->precision);
     vkf_session *session =
         make_session_with(gpu, model, (vkf_session_desc){.max_logit_rows = 5, .cache_dtype = cache_dtype});
@@ -137,7 +137,7 @@ static void check_logits(vkf_test_gpu *gpu, const char *family, const vkf_test_b
     assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
     vkf_session_destroy(&session);
     vkf_model_destroy(&model);
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
 }
 
 static void test_logits_in_every_precision(void **state)
@@ -220,7 +220,7 @@ static void test_greedy_tokens(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < FAMILIES; f++) {
-        vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
+        vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
         vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(families[f]), VKF_MODEL_PRECISION_F32);
         vkf_session *session = make_session_with(gpu, model, (vkf_session_desc){0});
         for (unsigned i = 0; i < CASES; i++) {
@@ -237,7 +237,7 @@ static void test_greedy_tokens(void **state)
         assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
         vkf_session_destroy(&session);
         vkf_model_destroy(&model);
-        vkf__safetensors_close(&file);
+        vkf__tensor_file_close(&file);
     }
 }
 
@@ -246,7 +246,7 @@ static void test_tokens_of_other_ways(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < FAMILIES; f++) {
-        vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
+        vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
         vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(families[f]), VKF_MODEL_PRECISION_F32);
         vkf_session *session = make_session(gpu, model, 4);
         for (unsigned i = 0; i < CASES; i++)
@@ -266,7 +266,7 @@ static void test_tokens_of_other_ways(void **state)
         assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
         vkf_session_destroy(&session);
         vkf_model_destroy(&model);
-        vkf__safetensors_close(&file);
+        vkf__tensor_file_close(&file);
     }
 }
 
@@ -289,10 +289,10 @@ static void test_every_tensor_counts(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < (vkf_test_in_full(gpu) ? FAMILIES : 1); f++) {
-        vkf__safetensors *cases = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
+        vkf__tensor_file *cases = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
         const run whole = load_run(cases, 2), r = row_of(&whole, 0);
         vkf_test_every_tensor_counts(gpu, families[f], NULL, differs, &r);
-        vkf__safetensors_close(&cases);
+        vkf__tensor_file_close(&cases);
     }
 }
 
@@ -386,7 +386,7 @@ static bool hear(void *user, uint32_t row, int32_t token)
 static void test_beams_end(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained("gpt2"), "cases.safetensors");
+    vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained("gpt2"), "cases.safetensors");
     vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("gpt2"), VKF_MODEL_PRECISION_F32);
     const run whole = load_run(file, 2);
     const vkf_session_desc desc = {.max_batch = 3, .max_target_len = whole.len + 5, .max_beams = 3};
@@ -435,7 +435,7 @@ static void test_beams_end(void **state)
     assert_true(cut[0] == 1 && out[0] == all[0] && reasons[0] == VKF_STOP_EOS);
     vkf_session_destroy(&session);
     vkf_model_destroy(&model);
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
 }
 
 static bool stop_at_third(void *user, uint32_t row, int32_t token)
@@ -452,7 +452,7 @@ static bool end_at_second(void *user, uint32_t row, const int32_t *tokens, uint3
 }
 
 // A prompt that has at least three tokens before its end.
-static run long_continuation(const vkf__safetensors *file)
+static run long_continuation(const vkf__tensor_file *file)
 {
     for (unsigned i = 1; i < CASES; i++) {
         const run whole = load_run(file, i);
@@ -462,7 +462,7 @@ static run long_continuation(const vkf__safetensors *file)
                 return r;
         }
     }
-    fail_msg("%s: all end at once", vkf__safetensors_path(file));
+    fail_msg("%s: all end at once", vkf__tensor_file_path(file));
     return load_run(file, 0);
 }
 
@@ -470,7 +470,7 @@ static run long_continuation(const vkf__safetensors *file)
 static void test_stops(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained("gpt2"), "cases.safetensors");
+    vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained("gpt2"), "cases.safetensors");
     vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained("gpt2"), VKF_MODEL_PRECISION_F32);
     const run r = long_continuation(file);
     const vkf_session_desc desc = {.max_batch = 1, .max_target_len = r.len + 3};
@@ -511,7 +511,7 @@ static void test_stops(void **state)
     assert_non_null(strstr(gpu->last_error, "the context is full"));
     vkf_session_destroy(&session);
     vkf_model_destroy(&model);
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
 }
 
 static void refuse(vkf_test_gpu *gpu, vkf_session *session, vkf_generate_args args, vkf_status expected,

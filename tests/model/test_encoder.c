@@ -12,8 +12,8 @@
 #define MAX_BATCH 4
 #define MAX_LEN 40
 
-static const char *const families[] = {"bert", "roberta", "distilbert",
-                                       "modernbert"}; // the first one's tokens have types
+// The first one's tokens have types.
+static const char *const families[] = {"bert", "roberta", "camembert", "bert-decoder", "distilbert", "modernbert"};
 
 typedef struct run {
     uint32_t batch, len, dim;
@@ -21,7 +21,7 @@ typedef struct run {
     const float *hidden, *embeddings; // what is expected
 } run;
 
-static run load_run(const vkf__safetensors *file, unsigned number)
+static run load_run(const vkf__tensor_file *file, unsigned number)
 {
     const vkf__stored_tensor *hidden = vkf_test_case_tensor(file, number, "hidden");
     return (run){
@@ -68,7 +68,7 @@ static void check_family(vkf_test_gpu *gpu, size_t f, size_t precision)
 {
     const char *family = families[f];
     const char *directory = vkf_test_pretrained(family);
-    vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
+    vkf__tensor_file *file = vkf_test_open_safetensors(directory, "cases.safetensors");
     vkf_model *model = vkf_test_load_pretrained(gpu, directory, vkf_test_bounds[precision].precision);
     vkf_session *session = make_session(gpu, model);
     for (unsigned i = 0; i < CASES; i++) {
@@ -87,7 +87,7 @@ static void check_family(vkf_test_gpu *gpu, size_t f, size_t precision)
     assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
     vkf_session_destroy(&session);
     vkf_model_destroy(&model);
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
 }
 
 static void test_families_in_every_precision(void **state)
@@ -130,10 +130,10 @@ static void test_every_tensor_counts(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < (vkf_test_in_full(gpu) ? sizeof families / sizeof families[0] : 1); f++) {
-        vkf__safetensors *cases = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
+        vkf__tensor_file *cases = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
         const run r = load_run(cases, 1);
         vkf_test_every_tensor_counts(gpu, families[f], without_effect, differs, &r);
-        vkf__safetensors_close(&cases);
+        vkf__tensor_file_close(&cases);
     }
 }
 

@@ -25,13 +25,13 @@ typedef struct run {
     float *logits; // (batch, rows, outputs), what is expected
 } run;
 
-static const float *floats(const vkf__safetensors *file, const char *name)
+static const float *floats(const vkf__tensor_file *file, const char *name)
 {
     return (const float *)vkf_test_case_tensor(file, 0, name)->data;
 }
 
 // Where an answer begins and ends are two tensors in the file, and the columns of one here.
-static void fill_logits(const vkf__safetensors *file, vkf_head head, run *r)
+static void fill_logits(const vkf__tensor_file *file, vkf_head head, run *r)
 {
     size_t count = (size_t)r->batch * r->rows;
     bool answers = head == VKF_HEAD_QUESTION_ANSWERING;
@@ -43,7 +43,7 @@ static void fill_logits(const vkf__safetensors *file, vkf_head head, run *r)
         memcpy(r->logits, floats(file, "logits"), count * r->outputs * sizeof *r->logits);
 }
 
-static run load_run(const vkf__safetensors *file, vkf_head head, uint32_t outputs)
+static run load_run(const vkf__tensor_file *file, vkf_head head, uint32_t outputs)
 {
     const vkf__stored_tensor *ids = vkf_test_case_tensor(file, 0, "ids");
     run r = {
@@ -73,7 +73,7 @@ static void check_head(vkf_test_gpu *gpu, const char *family, size_t head, const
 {
     char name[64];
     (void)snprintf(name, sizeof name, "%s-%s", family, heads[head].name);
-    vkf__safetensors *file = vkf_test_open_safetensors(vkf_test_pretrained(name), "cases.safetensors");
+    vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained(name), "cases.safetensors");
     vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(name), bound->precision);
     vkf_model_config config;
     vkf_model_get_config(model, &config);
@@ -102,7 +102,16 @@ static void check_head(vkf_test_gpu *gpu, const char *family, size_t head, const
     free(r.logits);
     vkf_session_destroy(&session);
     vkf_model_destroy(&model);
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
+}
+
+// Decoders are run as encoders that see no later token. The first two heads.
+static void check_decoders(vkf_test_gpu *gpu, const vkf_test_bound *bound)
+{
+    static const char *const decoders[] = {"qwen2", "gpt2"};
+    for (size_t f = 0; f < sizeof decoders / sizeof decoders[0]; f++)
+        for (size_t h = 0; h < 2; h++)
+            check_head(gpu, decoders[f], h, bound);
 }
 
 static void check_heads(void **state, vkf_model_precision precision)
@@ -111,6 +120,7 @@ static void check_heads(void **state, vkf_model_precision precision)
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
         for (size_t h = 0; h < sizeof heads / sizeof heads[0]; h++)
             check_head(gpu, families[f], h, &vkf_test_bounds[precision]);
+    check_decoders(gpu, &vkf_test_bounds[precision]);
 }
 
 static void test_heads_in_f32(void **state)

@@ -172,7 +172,7 @@ static void test_load_missing_files(void **state)
 {
     fixture *f = fixture_of(state);
     const vkf_model_desc nowhere = {.directory = "/tmp/vkformer-no-such-directory"};
-    assert_fails(f, &nowhere, VKF_ERROR_FILE, "/tmp/vkformer-no-such-directory/config.json", "");
+    assert_fails(f, &nowhere, VKF_ERROR_FILE, "/tmp/vkformer-no-such-directory", "there is no such directory");
     remove(vkf_test_path(&f->directory, "model.safetensors"));
     assert_directory_fails(f, VKF_ERROR_FILE, f->directory.path, "model.safetensors");
     write_good(f);
@@ -186,7 +186,7 @@ static void test_load_files_of_the_wrong_kind(void **state)
     char file[256];
     snprintf(file, sizeof file, "%s/config.json", f->directory.path);
     const vkf_model_desc not_a_directory = {.directory = file};
-    assert_fails(f, &not_a_directory, VKF_ERROR_FILE, "config.json/config.json", "");
+    assert_fails(f, &not_a_directory, VKF_ERROR_FILE, "config.json", "is a file; name the directory");
     const vkf_model_desc not_a_file = {.config = &f->weights.config, .weights_path = f->directory.path};
     assert_fails(f, &not_a_file, VKF_ERROR_FILE, f->directory.path, "");
     remove(file);
@@ -311,7 +311,7 @@ static void test_load_wrong_config_argument(void **state)
     configs[5].activation = VKF_ACTIVATION_COUNT;
     configs[6].kind = VKF_MODEL_KIND_COUNT;
     configs[7].layer_norm_eps = -1;
-    configs[8].eos_id = -1;
+    configs[8].bos_id = -1;
     configs[9].source_vocab = UINT32_MAX;
     for (size_t i = 0; i < 10; i++) {
         const vkf_model_desc desc = {.config = &configs[i], .weights_path = path};
@@ -425,19 +425,38 @@ static void test_load_wrong_type(void **state)
 }
 
 // Planning reads no values, and so finds nothing.
-static void test_load_not_a_number(void **state)
+static void test_load_not_a_finite_number(void **state)
 {
     static const vkf__stored_type types[] = {VKF_STORED_F32, VKF_STORED_F16, VKF_STORED_BF16};
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
     fixture *f = fixture_of(state);
     const vkf_model_desc desc = {.directory = f->directory.path};
     vkf_test_weight *weight = vkf_test_weight_of(&f->weights, "%s", some_tensors[1]);
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < 9; i++) {
         write_good(f);
-        weight->values[weight->count - 1] = NAN;
-        vkf_test_weights_write(&f->weights, types[i], vkf_test_path(&f->directory, "model.safetensors"));
-        assert_load_fails(f, &desc, VKF_ERROR_FORMAT, "is not a number", some_tensors[1]);
+        weight->values[weight->count - 1] = bad[i % 3];
+        vkf_test_weights_write(&f->weights, types[i / 3], vkf_test_path(&f->directory, "model.safetensors"));
+        assert_load_fails(f, &desc, VKF_ERROR_FORMAT, "is not a finite number", some_tensors[1]);
         weight->values[weight->count - 1] = 0;
     }
+}
+
+// What is finite in the file may not be so in halves; the largest that they hold is no matter.
+static void test_load_beyond_half(void **state)
+{
+    fixture *f = fixture_of(state);
+    const vkf_model_desc desc = {.directory = f->directory.path, .precision = VKF_MODEL_PRECISION_F16_WEIGHTS};
+    vkf_test_weight *weight = vkf_test_weight_of(&f->weights, "%s", some_tensors[1]);
+    vkf_model *model = NULL;
+    write_good(f);
+    weight->values[0] = 65504;
+    vkf_test_weights_write(&f->weights, VKF_STORED_F32, vkf_test_path(&f->directory, "model.safetensors"));
+    assert_int_equal(vkf_model_load(f->gpu.context, &desc, &model), VKF_OK);
+    vkf_model_destroy(&model);
+    weight->values[0] = 70000;
+    vkf_test_weights_write(&f->weights, VKF_STORED_F32, vkf_test_path(&f->directory, "model.safetensors"));
+    assert_load_fails(f, &desc, VKF_ERROR_FORMAT, "is 70000, which weights in f16 cannot hold", some_tensors[1]);
+    weight->values[0] = 0;
 }
 
 // A file for another configuration: less is asked for than there is.
@@ -538,7 +557,7 @@ static void read_row(const vkf_tensor *row, vkf_dtype dtype, uint16_t *out_bits)
                      VKF_OK);
 }
 
-// What is on the device: nearest even of float32, infinities included; and bfloat16's own bits where the file has them.
+// What is on the device: nearest even of float32, the largest included; and bfloat16's own bits where the file has them.
 static void test_load_into_bf16_keeps_bits(void **state)
 {
     fixture *f = fixture_of(state);
@@ -546,12 +565,12 @@ static void test_load_into_bf16_keeps_bits(void **state)
     vkf_test_weight *weight = vkf_test_weight_of(&f->weights, name);
     uint16_t expected[32], bits[32];
     assert_int_equal(weight->count, 32);
-    weight->values[3] = -INFINITY;
+    weight->values[3] = -0x1.fep127f;
     weight->values[4] = 0x1.01p0f; // a tie, and so is the next
     weight->values[5] = 0x1.03p0f;
     for (size_t i = 0; i < 32; i++)
         expected[i] = vkf__bfloat_from_float(weight->values[i]);
-    assert_true(expected[3] == 0xff80 && expected[4] == 0x3f80 && expected[5] == 0x3f82);
+    assert_true(expected[3] == 0xff7f && expected[4] == 0x3f80 && expected[5] == 0x3f82);
     for (int stored_narrow = 0; stored_narrow < 2; stored_narrow++) {
         write_as(f, stored_narrow ? VKF_STORED_BF16 : VKF_STORED_F32);
         vkf_model *model = load(f, VKF_MODEL_PRECISION_BF16_WEIGHTS);
@@ -674,7 +693,8 @@ int main(void)
         with_files(test_load_missing_tensor),
         with_files(test_load_wrong_shape),
         with_files(test_load_wrong_type),
-        with_files(test_load_not_a_number),
+        with_files(test_load_not_a_finite_number),
+        with_files(test_load_beyond_half),
         with_files(test_load_warns_of_unused_tensors),
         with_files(test_load_f16_weights),
         with_files(test_load_bf16_weights),

@@ -23,7 +23,7 @@ typedef struct run {
     const float *hidden, *logits;
 } run;
 
-static run load_run(const vkf__safetensors *file, unsigned number)
+static run load_run(const vkf__tensor_file *file, unsigned number)
 {
     const vkf__stored_tensor *hidden = vkf_test_case_tensor(file, number, "hidden");
     const vkf__stored_tensor *logits = vkf_test_case_tensor(file, number, "logits");
@@ -126,7 +126,7 @@ static void test_logits_in_every_precision(void **state)
             if (!vkf_test_has_turn(gpu, precisions[p].precision))
                 continue;
             const char *directory = vkf_test_pretrained(families[f]);
-            vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
+            vkf__tensor_file *file = vkf_test_open_safetensors(directory, "cases.safetensors");
             vkf_model *model = vkf_test_load_pretrained(gpu, directory, precisions[p].precision);
             vkf_session *session = make_session(gpu, model, 0, precisions[p].cache_dtype);
             for (unsigned i = 0; i < CASES; i++) {
@@ -136,7 +136,7 @@ static void test_logits_in_every_precision(void **state)
             }
             vkf_session_destroy(&session);
             vkf_model_destroy(&model);
-            vkf__safetensors_close(&file);
+            vkf__tensor_file_close(&file);
         }
 }
 
@@ -167,7 +167,7 @@ static void test_greedy_tokens(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < FAMILIES; f++) {
         const char *directory = vkf_test_pretrained(families[f]);
-        vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
+        vkf__tensor_file *file = vkf_test_open_safetensors(directory, "cases.safetensors");
         vkf_model *model = vkf_test_load_pretrained(gpu, directory, VKF_MODEL_PRECISION_F32);
         vkf_session *session = make_session(gpu, model, 0, VKF_DTYPE_F32);
         for (unsigned i = 0; i < CASES; i++) {
@@ -177,7 +177,7 @@ static void test_greedy_tokens(void **state)
         assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
         vkf_session_destroy(&session);
         vkf_model_destroy(&model);
-        vkf__safetensors_close(&file);
+        vkf__tensor_file_close(&file);
     }
 }
 
@@ -237,7 +237,7 @@ static void test_generated_tokens(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < FAMILIES; f++) {
         const char *directory = vkf_test_pretrained(families[f]);
-        vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
+        vkf__tensor_file *file = vkf_test_open_safetensors(directory, "cases.safetensors");
         vkf_model *model = vkf_test_load_pretrained(gpu, directory, VKF_MODEL_PRECISION_F32);
         vkf_session *session = make_session(gpu, model, 4, VKF_DTYPE_F32);
         for (unsigned i = 0; i < CASES; i++) {
@@ -253,7 +253,7 @@ static void test_generated_tokens(void **state)
         assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
         vkf_session_destroy(&session);
         vkf_model_destroy(&model);
-        vkf__safetensors_close(&file);
+        vkf__tensor_file_close(&file);
     }
 }
 
@@ -283,10 +283,10 @@ static void test_every_tensor_counts(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     for (size_t f = 0; f < (vkf_test_in_full(gpu) ? FAMILIES : 1); f++) {
-        vkf__safetensors *cases = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
+        vkf__tensor_file *cases = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
         const run r = load_run(cases, 2);
         vkf_test_every_tensor_counts(gpu, families[f], without_effect, differs, &r);
-        vkf__safetensors_close(&cases);
+        vkf__tensor_file_close(&cases);
     }
 }
 
@@ -295,13 +295,13 @@ static void test_every_tensor_counts(void **state)
 static void test_t5_is_as_flan_t5_is(void **state)
 {
     (void)state;
-    vkf__safetensors *file = vkf_test_open_safetensors(VKF_TEST_SOURCE_DIR "/tests/pretrained/t5", "model.safetensors");
-    const vkf__stored_tensor *query = vkf__safetensors_find(file, "encoder.block.0.layer.0.SelfAttention.q.weight");
+    vkf__tensor_file *file = vkf_test_open_safetensors(VKF_TEST_SOURCE_DIR "/tests/pretrained/t5", "model.safetensors");
+    const vkf__stored_tensor *query = vkf__tensor_file_find(file, "encoder.block.0.layer.0.SelfAttention.q.weight");
     assert_non_null(query);
     assert_int_not_equal(query->shape[0], query->shape[1]);
-    assert_non_null(vkf__safetensors_find(file, "encoder.block.0.layer.1.DenseReluDense.wi_1.weight"));
-    assert_non_null(vkf__safetensors_find(file, "lm_head.weight"));
-    vkf__safetensors_close(&file);
+    assert_non_null(vkf__tensor_file_find(file, "encoder.block.0.layer.1.DenseReluDense.wi_1.weight"));
+    assert_non_null(vkf__tensor_file_find(file, "lm_head.weight"));
+    vkf__tensor_file_close(&file);
 }
 
 int main(void)

@@ -41,7 +41,7 @@ typedef struct run {
     size_t count;
 } run;
 
-static run load_run(const vkf__safetensors *file, unsigned number, bool decoder)
+static run load_run(const vkf__tensor_file *file, unsigned number, bool decoder)
 {
     const vkf__stored_tensor *expected = vkf_test_case_tensor(file, number, decoder ? "logits" : "hidden");
     return (run){
@@ -146,7 +146,7 @@ static void write_rounded(vkf_test_directory *to, const char *from, vkf_dtype dt
     for (size_t i = 0; i < count; i++) {
         vkf__weight_slot slot;
         tensors[i] = *vkf__checkpoint_at(model.checkpoint, i);
-        if (!vkf__whole_in_blocks(model.slots, model.slot_count, &tensors[i], &slot))
+        if (!vkf__whole_in_blocks(model.found.slots, model.found.count, &tensors[i], &slot))
             continue;
         values[i] = calloc((size_t)tensors[i].count, sizeof **values);
         assert_non_null(values[i]);
@@ -181,7 +181,7 @@ static void check_blocks(vkf_test_gpu *gpu, const char *family, const struct qua
     const vkf_test_bound *bound = &vkf_test_bounds[precision];
     const char *directory = vkf_test_pretrained(family);
     vkf_test_directory rounded;
-    vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
+    vkf__tensor_file *file = vkf_test_open_safetensors(directory, "cases.safetensors");
     vkf_test_directory_make(&rounded);
     write_rounded(&rounded, directory, type->dtype);
     vkf_model *blocks = load(gpu, directory, bound->precision, type->quantization);
@@ -198,7 +198,7 @@ static void check_blocks(vkf_test_gpu *gpu, const char *family, const struct qua
     vkf_model_destroy(&blocks);
     vkf_model_destroy(&values);
     vkf_test_directory_remove(&rounded);
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
 }
 
 static void test_blocks_are_their_values(void **state)
@@ -225,7 +225,7 @@ static double error_of(const float *actual, const float *expected, size_t count)
 static void check_error(vkf_test_gpu *gpu, const char *family, const struct quantized *type)
 {
     const char *directory = vkf_test_pretrained(family);
-    vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
+    vkf__tensor_file *file = vkf_test_open_safetensors(directory, "cases.safetensors");
     vkf_model *model = load(gpu, directory, VKF_MODEL_PRECISION_F32, type->quantization);
     double worst = 0;
     for (unsigned i = 0; i < CASES; i++) {
@@ -239,7 +239,7 @@ static void check_error(vkf_test_gpu *gpu, const char *family, const struct quan
     printf("%s in %s: error %.3g\n", family, vkf_dtype_name(type->dtype), worst);
     assert_true(worst <= type->bound);
     vkf_model_destroy(&model);
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
 }
 
 static void test_blocks_are_near_what_they_were_made_of(void **state)
@@ -255,7 +255,7 @@ static void test_blocks_are_near_what_they_were_made_of(void **state)
 static void check_integer_dot(vkf_test_gpu *gpu, vkf_test_gpu *dot, const char *family, const struct quantized *type)
 {
     const char *directory = vkf_test_pretrained(family);
-    vkf__safetensors *file = vkf_test_open_safetensors(directory, "cases.safetensors");
+    vkf__tensor_file *file = vkf_test_open_safetensors(directory, "cases.safetensors");
     vkf_model *plain = load(gpu, directory, VKF_MODEL_PRECISION_F32, type->quantization);
     vkf_model *rounded = load(dot, directory, VKF_MODEL_PRECISION_F32, type->quantization);
     double added = 0, whole = 0;
@@ -273,7 +273,7 @@ static void check_integer_dot(vkf_test_gpu *gpu, vkf_test_gpu *dot, const char *
     assert_true(added > 1e-4); // it is another way
     vkf_model_destroy(&plain);
     vkf_model_destroy(&rounded);
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
 }
 
 static void test_integer_dot_products_add_little(void **state)

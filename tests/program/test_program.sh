@@ -88,6 +88,7 @@ command_line() {
     done
     expect 2 "profile that is none" info --caps nothing
     expect 2 "empty device" info --device ''
+    expect 2 "device padded with a blank" info --device ' 1'
     expect 2 "device index beyond 32 bits" info --device 99999999999999999999
     expect 2 "uuid too short" info --device uuid:1234
     expect 2 "uuid too long" info --device uuid:00000000000000000000000000000000ff

@@ -54,6 +54,22 @@ float *vkf_test_port_read(vkf_test_ops *ops, vkf_layer *layer, vkf_port port, vk
     return values;
 }
 
+void vkf_test_pack(vkf_test_ops *ops, vkf_test_operand *weight)
+{
+    vkf_tensor packed = {0};
+    vkf_test_assert_ok(ops, vkf_pack_weight(ops->gpu.context, &weight->tensor, "packed", &packed), "pack");
+    vkf_tensor_destroy(&weight->tensor);
+    weight->tensor = packed;
+}
+
+void vkf_test_attention_pack(vkf_test_ops *ops, const vkf_test_attention_params *params)
+{
+    vkf_test_pack(ops, params->q_weight);
+    vkf_test_pack(ops, params->k_weight);
+    vkf_test_pack(ops, params->v_weight);
+    vkf_test_pack(ops, params->out_weight);
+}
+
 vkf_test_operand *vkf_test_weight(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rows, uint32_t cols)
 {
     return vkf_test_normal(ops, dtype, 0, 1 / sqrtf((float)cols), SHAPE(rows, cols));

@@ -39,6 +39,10 @@ void vkf_test_attention_expect(const vkf__ref_attention_desc *desc);
 vkf_test_operand *vkf_test_weight(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rows, uint32_t cols);
 vkf_test_operand *vkf_test_bias(vkf_test_ops *ops, vkf_dtype dtype, uint32_t count);
 
+// Puts the weight into panels (vkf_pack_weight()); its rows on the device go.
+void vkf_test_pack(vkf_test_ops *ops, vkf_test_operand *weight);
+void vkf_test_attention_pack(vkf_test_ops *ops, const vkf_test_attention_params *params);
+
 // The values of a mask of `count` elements, uint8_t or float, that masks about a third; NULL for VKF_MASK_NONE. With
 // `row` > 0 the first `row` elements are all masked. VKF_MASK_LENGTHS: `count` lengths of 1 .. row. The caller frees
 // it.

@@ -20,11 +20,11 @@ const vkf_test_generation vkf_test_generations[VKF_TEST_GENERATIONS] = {
     {"beam_short", {.num_beams = 4, .length_penalty = -0.5f, .early_stopping = VKF_EARLY_STOPPING_OFF}, 0},
 };
 
-const int32_t *vkf_test_generated(const vkf__safetensors *file, unsigned number, const vkf_test_generation *how)
+const int32_t *vkf_test_generated(const vkf__tensor_file *file, unsigned number, const vkf_test_generation *how)
 {
     char full[32];
     (void)snprintf(full, sizeof full, "%u.%s", number, how->name);
-    const vkf__stored_tensor *tensor = vkf__safetensors_find(file, full);
+    const vkf__stored_tensor *tensor = vkf__tensor_file_find(file, full);
     return tensor ? (const int32_t *)tensor->data : NULL;
 }
 
@@ -36,24 +36,37 @@ const char *vkf_test_pretrained(const char *family)
     return path;
 }
 
-vkf__safetensors *vkf_test_open_safetensors(const char *directory, const char *name)
+// The bytes of an open file; they are kept until the test program ends.
+typedef struct opened {
+    struct opened *next;
+    vkf__file_bytes bytes;
+} opened;
+
+static opened *all_opened;
+
+vkf__tensor_file *vkf_test_open_safetensors(const char *directory, const char *name)
 {
     vkf__host host;
-    vkf__safetensors *file = NULL;
+    vkf__tensor_file *file = NULL;
     char path[512];
+    opened *o = calloc(1, sizeof *o);
+    assert_non_null(o);
+    o->next = all_opened;
+    all_opened = o;
     (void)snprintf(path, sizeof path, "%s/%s", directory, name);
     assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
-    assert_int_equal(vkf__safetensors_open(&host, path, &file), VKF_OK);
+    assert_int_equal(vkf__file_read(&host, path, SIZE_MAX - 1, &o->bytes), VKF_OK);
+    assert_int_equal(vkf__safetensors_open_memory(&host, path, o->bytes.data, o->bytes.size_bytes, &file), VKF_OK);
     return file;
 }
 
-const vkf__stored_tensor *vkf_test_case_tensor(const vkf__safetensors *file, unsigned number, const char *name)
+const vkf__stored_tensor *vkf_test_case_tensor(const vkf__tensor_file *file, unsigned number, const char *name)
 {
     char full[32];
     (void)snprintf(full, sizeof full, "%u.%s", number, name);
-    const vkf__stored_tensor *tensor = vkf__safetensors_find(file, full);
+    const vkf__stored_tensor *tensor = vkf__tensor_file_find(file, full);
     if (!tensor)
-        fail_msg("%s: no tensor %s", vkf__safetensors_path(file), full);
+        fail_msg("%s: no tensor %s", vkf__tensor_file_path(file), full);
     return tensor;
 }
 
@@ -92,15 +105,15 @@ bool vkf_test_has_turn(vkf_test_gpu *gpu, vkf_model_precision precision)
 }
 
 // Copies a model's directory, with every third element of one tensor half as large again.
-static void write_changed(vkf_test_directory *to, const char *from, const vkf__safetensors *file, size_t changed)
+static void write_changed(vkf_test_directory *to, const char *from, const vkf__tensor_file *file, size_t changed)
 {
     vkf__host host;
     char path[512];
-    size_t count = vkf__safetensors_count(file), bytes = 0;
+    size_t count = vkf__tensor_file_count(file), bytes = 0;
     vkf__stored_tensor *tensors = calloc(count, sizeof *tensors);
     assert_non_null(tensors);
     for (size_t i = 0; i < count; i++)
-        tensors[i] = *vkf__safetensors_at(file, i);
+        tensors[i] = *vkf__tensor_file_at(file, i);
     float *values = calloc(tensors[changed].count, sizeof *values);
     assert_non_null(values);
     assert_true(vkf__stored_to_f32(&tensors[changed], 0, tensors[changed].count, values));
@@ -120,9 +133,9 @@ static void write_changed(vkf_test_directory *to, const char *from, const vkf__s
 void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *family, bool (*without_effect)(const char *name),
                                   vkf_test_differs_fn differs, const void *user)
 {
-    vkf__safetensors *weights = vkf_test_open_safetensors(vkf_test_pretrained(family), "model.safetensors");
-    for (size_t i = 0; i < vkf__safetensors_count(weights); i++) {
-        const char *name = vkf__safetensors_at(weights, i)->name;
+    vkf__tensor_file *weights = vkf_test_open_safetensors(vkf_test_pretrained(family), "model.safetensors");
+    for (size_t i = 0; i < vkf__tensor_file_count(weights); i++) {
+        const char *name = vkf__tensor_file_at(weights, i)->name;
         vkf_test_directory changed;
         if (without_effect && without_effect(name))
             continue;
@@ -134,5 +147,5 @@ void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *family, bool (*
         vkf_model_destroy(&model);
         vkf_test_directory_remove(&changed);
     }
-    vkf__safetensors_close(&weights);
+    vkf__tensor_file_close(&weights);
 }

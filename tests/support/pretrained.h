@@ -11,9 +11,10 @@
 
 // Where the model of a family is; valid until the next call.
 const char *vkf_test_pretrained(const char *family);
-vkf__safetensors *vkf_test_open_safetensors(const char *directory, const char *name);
+// Its tensors are in memory.
+vkf__tensor_file *vkf_test_open_safetensors(const char *directory, const char *name);
 // Tensor "NUMBER.NAME"; fails the test when there is none.
-const vkf__stored_tensor *vkf_test_case_tensor(const vkf__safetensors *file, unsigned number, const char *name);
+const vkf__stored_tensor *vkf_test_case_tensor(const vkf__tensor_file *file, unsigned number, const char *name);
 vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision);
 
 // Whether what depends on the model more than on the device is tested in full: under the full profile on lavapipe, without
@@ -38,7 +39,7 @@ typedef struct vkf_test_generation {
 #define VKF_TEST_GENERATIONS 5
 extern const vkf_test_generation vkf_test_generations[VKF_TEST_GENERATIONS];
 // The tokens of a case, or NULL where it has none.
-const int32_t *vkf_test_generated(const vkf__safetensors *file, unsigned number, const vkf_test_generation *how);
+const int32_t *vkf_test_generated(const vkf__tensor_file *file, unsigned number, const vkf_test_generation *how);
 
 // The largest magnitude among values, and at least 1.
 double vkf_test_scale(const float *values, size_t count);

@@ -10,6 +10,7 @@
 
 #include "../../tools/program/bench_roof.c"
 #include "../../tools/program/bench_shapes.c"
+#include "../../tools/program/line_reader.c"
 
 static char last_error[512];
 

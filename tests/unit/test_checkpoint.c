@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "io/checkpoint.h"
+#include "io/safetensors.h"
 
 #include "recording_host.h"
 #include "scratch_directory.h"
@@ -80,7 +81,14 @@ static void test_several_files(void **state)
     assert_non_null(b);
     assert_non_null(strstr(vkf__checkpoint_path_of(checkpoint, b), "2.safetensors"));
     assert_non_null(strstr(vkf__checkpoint_path(checkpoint), "index.json"));
-    assert_memory_equal(b->data, values, 12);
+    float stored[3];
+    assert_int_equal(vkf__stored_read(b, 0, sizeof stored, stored), VKF_OK);
+    assert_memory_equal(stored, values, sizeof stored);
+    assert_int_equal(vkf__checkpoint_check_unchanged(checkpoint), VKF_OK);
+    assert_int_equal(truncate(scratch_path(scratch, "2.safetensors"), 9), 0);
+    assert_int_equal(vkf__stored_read(b, 0, sizeof stored, stored), VKF_ERROR_FILE);
+    assert_non_null(strstr(recording.text, "2.safetensors: truncated while it was read"));
+    assert_int_equal(vkf__checkpoint_check_unchanged(checkpoint), VKF_ERROR_FILE);
     assert_true(vkf__checkpoint_has_prefix(checkpoint, "base."));
     assert_false(vkf__checkpoint_has_prefix(checkpoint, "bert."));
     vkf__checkpoint_close(&checkpoint);

@@ -175,6 +175,20 @@ static void test_source_missing_files(void **state)
     assert_fails(scratch, VKF_ERROR_FILE, "outer.glsl:2", "nowhere.glsl");
 }
 
+// A part of it must not pass for the whole.
+static void test_source_that_is_too_long_is_refused(void **state)
+{
+    enum { BYTES = 5 << 20 };
+    scratch_directory *scratch = *state;
+    char *spaces = malloc(BYTES);
+    assert_non_null(spaces);
+    memset(spaces, ' ', BYTES);
+    (void)scratch_write(scratch, "long.glsl", spaces, BYTES);
+    free(spaces);
+    write_text(scratch, "main.comp", "#include \"long.glsl\"\n");
+    assert_fails(scratch, VKF_ERROR_FILE, "long.glsl", "longer than 4194304 bytes");
+}
+
 static void test_source_recursion_is_refused(void **state)
 {
     scratch_directory *scratch = *state;
@@ -219,6 +233,7 @@ int main(void)
         TEST(test_source_preamble_without_version_comes_first),
         TEST(test_source_looks_in_include_and_shared),
         TEST(test_source_missing_files),
+        TEST(test_source_that_is_too_long_is_refused),
         TEST(test_source_recursion_is_refused),
         TEST(test_source_with_any_allocation_failing),
     };

@@ -132,6 +132,28 @@ static void test_alloc_refuses_zero_and_overflow(void **state)
     assert_int_equal(recording.messages, 0);
 }
 
+// What has no elements is no failure.
+static vkf_status allocate_nothing(const vkf__host *host, uint32_t **out_values)
+{
+    vkf_status status = VKF_OK;
+    VKF_ALLOC(host, *out_values, 0);
+fail:
+    return status;
+}
+
+static void test_alloc_array_of_no_elements(void **state)
+{
+    (void)state;
+    recording_host recording;
+    uint32_t *values = NULL;
+    recording_host_init(&recording);
+    assert_int_equal(allocate_nothing(&recording.host, &values), VKF_OK);
+    assert_non_null(values);
+    assert_null(vkf__alloc_array(&recording.host, SIZE_MAX / 2, 3));
+    assert_int_equal(recording.messages, 0);
+    vkf__free(&recording.host, values);
+}
+
 static void test_alloc_zeroes_memory_of_the_callers_allocator(void **state)
 {
     (void)state;
@@ -220,6 +242,7 @@ int main(void)
         cmocka_unit_test(test_fail_reports_error_and_returns_status),
         cmocka_unit_test(test_log_cuts_long_message_between_code_points),
         cmocka_unit_test(test_alloc_refuses_zero_and_overflow),
+        cmocka_unit_test(test_alloc_array_of_no_elements),
         cmocka_unit_test(test_alloc_zeroes_memory_of_the_callers_allocator),
         cmocka_unit_test(test_strdup_copies_or_gives_null),
         cmocka_unit_test(test_grow_keeps_content_and_doubles),

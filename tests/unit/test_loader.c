@@ -158,6 +158,8 @@ static void test_instance_init_no_vulkan(void **state)
     assert_refused(&nothing, VKF_ERROR_NO_VULKAN, "mesa-vulkan-drivers");
     fake.create_result = VK_ERROR_INCOMPATIBLE_DRIVER;
     assert_refused(&fake_desc, VKF_ERROR_NO_VULKAN, "no Vulkan driver was found: install");
+    assert_refused(&fake_desc, VKF_ERROR_NO_VULKAN, "VK_DRIVER_FILES or VK_ICD_FILENAMES may name no file of its");
+    assert_refused(&fake_desc, VKF_ERROR_NO_VULKAN, "(ulimit -v) was too small");
 }
 
 static void test_instance_init_vulkan_1_0(void **state)
@@ -182,6 +184,7 @@ static void test_instance_init_create_fails(void **state)
     (void)state;
     fake.create_result = VK_ERROR_OUT_OF_HOST_MEMORY;
     assert_refused(&fake_desc, VKF_ERROR_OUT_OF_HOST_MEMORY, "vkCreateInstance: VK_ERROR_OUT_OF_HOST_MEMORY");
+    assert_refused(&fake_desc, VKF_ERROR_OUT_OF_HOST_MEMORY, "the manifest of a driver or layer is no JSON");
     fake.create_result = VK_ERROR_INITIALIZATION_FAILED;
     assert_refused(&fake_desc, VKF_ERROR_VULKAN, "vulkaninfo");
 }

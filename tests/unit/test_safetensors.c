@@ -26,7 +26,7 @@ static size_t make_file(const char *header, size_t header_bytes, size_t data_byt
 }
 
 static vkf_status open_text(recording_host *recording, scratch_directory *scratch, const char *header,
-                            size_t data_bytes, vkf__safetensors **out_file)
+                            size_t data_bytes, vkf__tensor_file **out_file)
 {
     uint8_t bytes[MAX_FILE_BYTES];
     size_t size = make_file(header, strlen(header), data_bytes, bytes);
@@ -34,7 +34,7 @@ static vkf_status open_text(recording_host *recording, scratch_directory *scratc
     return vkf__safetensors_open(&recording->host, path, out_file);
 }
 
-static void assert_refused(const recording_host *recording, vkf_status status, const vkf__safetensors *file,
+static void assert_refused(const recording_host *recording, vkf_status status, const vkf__tensor_file *file,
                            const char *words, const char *what)
 {
     if (status != VKF_ERROR_FORMAT || !strstr(recording->text, words))
@@ -120,7 +120,7 @@ static void test_safetensors_open_refuses_malformed_headers(void **state)
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
         recording_host recording;
         recording_host_init(&recording);
-        vkf__safetensors *file = NULL;
+        vkf__tensor_file *file = NULL;
         vkf_status status = open_text(&recording, *state, malformed[i].header, malformed[i].data_bytes, &file);
         assert_refused(&recording, status, file, malformed[i].words, malformed[i].header);
     }
@@ -144,7 +144,7 @@ static void test_safetensors_open_refuses_bad_lengths(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         recording_host recording;
         recording_host_init(&recording);
-        vkf__safetensors *file = NULL;
+        vkf__tensor_file *file = NULL;
         const char *path = scratch_write(*state, "m.safetensors", rows[i].bytes, rows[i].size);
         vkf_status status = vkf__safetensors_open(&recording.host, path, &file);
         assert_refused(&recording, status, file, rows[i].words, rows[i].words);
@@ -159,28 +159,89 @@ static void test_safetensors_open_refuses_zero_byte_in_header(void **state)
     recording_host_init(&recording);
     uint8_t bytes[MAX_FILE_BYTES];
     size_t size = make_file(header, sizeof header - 1, 0, bytes);
-    vkf__safetensors *file = NULL;
+    vkf__tensor_file *file = NULL;
     vkf_status status = vkf__safetensors_open_memory(&recording.host, "m.safetensors", bytes, size, &file);
     assert_refused(&recording, status, file, "not valid JSON", "zero byte");
 }
 
 static void test_safetensors_open_refuses_other_bools(void **state)
 {
-    (void)state;
     static const char header[] = ONE("\"BOOL\"", "[4]", "[0,4]");
     recording_host recording;
-    recording_host_init(&recording);
     uint8_t bytes[MAX_FILE_BYTES];
     size_t size = make_file(header, strlen(header), 4, bytes);
-    vkf__safetensors *file = NULL;
+    vkf__tensor_file *file = NULL;
     bytes[size - 2] = 2;
+    recording_host_init(&recording);
     vkf_status status = vkf__safetensors_open_memory(&recording.host, "m.safetensors", bytes, size, &file);
     assert_refused(&recording, status, file, "BOOL element 2 is 2, neither 0 nor 1", "bool");
+    recording_host_init(&recording);
+    status = vkf__safetensors_open(&recording.host, scratch_write(*state, "m.safetensors", bytes, size), &file);
+    assert_refused(&recording, status, file, "BOOL element 2 is 2, neither 0 nor 1", "bool in a file");
+}
+
+// Of more elements than are read at once.
+static void test_stored_first_bad_bool_looks_at_all_of_a_file(void **state)
+{
+    static uint8_t bytes[3 << 20];
+    static const uint64_t places[] = {0, (1 << 20) - 1, 1 << 20, sizeof bytes - 1, sizeof bytes};
+    recording_host recording;
+    recording_host_init(&recording);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        vkf__file *file = NULL;
+        uint64_t index = 0;
+        memset(bytes, 1, sizeof bytes);
+        if (places[i] < sizeof bytes)
+            bytes[places[i]] = 2;
+        assert_int_equal(vkf__file_open(&recording.host, scratch_write(*state, "bools", bytes, sizeof bytes), &file),
+                         VKF_OK);
+        const vkf__stored_tensor tensor = {
+            .type = VKF_STORED_BOOL, .count = sizeof bytes, .file = file, .size_bytes = sizeof bytes};
+        assert_int_equal(vkf__stored_first_bad_bool(&recording.host, &tensor, &index), VKF_OK);
+        assert_int_equal(index, places[i]);
+        vkf__file_close(&file);
+        assert_int_equal(recording.live, 0);
+        assert_true(recording.peak_bytes < 2 << 20);
+    }
+}
+
+// Whatever the pieces are, a file's elements are those of memory.
+static void test_stored_convert_of_a_file_gives_what_memory_does(void **state)
+{
+    enum { COUNT = 300000, FIRST = 3 };
+    static const vkf_dtype dtypes[] = {VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_BF16};
+    static uint8_t bytes[8 * COUNT];
+    static float expected[COUNT], got[COUNT];
+    recording_host recording;
+    recording_host_init(&recording);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 37 + i / 253);
+    vkf__file *file = NULL;
+    assert_int_equal(vkf__file_open(&recording.host, scratch_write(*state, "values", bytes, sizeof bytes), &file),
+                     VKF_OK);
+    for (unsigned type = VKF_STORED_F64; type <= VKF_STORED_BF16; type++) {
+        size_t size = vkf__stored_type_size((vkf__stored_type)type);
+        vkf__stored_tensor memory = {
+            .type = (vkf__stored_type)type, .count = COUNT, .data = bytes, .size_bytes = COUNT * size};
+        vkf__stored_tensor stored = memory;
+        stored.data = NULL;
+        stored.file = file;
+        for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+            size_t compared = (COUNT - FIRST) * vkf_dtype_size(dtypes[i]);
+            assert_int_equal(vkf__stored_convert(&recording.host, &memory, FIRST, COUNT - FIRST, dtypes[i], expected),
+                             VKF_OK);
+            assert_int_equal(vkf__stored_convert(&recording.host, &stored, FIRST, COUNT - FIRST, dtypes[i], got),
+                             VKF_OK);
+            assert_memory_equal(got, expected, compared);
+        }
+    }
+    vkf__file_close(&file);
+    assert_int_equal(recording.live, 0);
 }
 
 // Text that is repeated up to `size_bytes`, after `head`.
 static vkf_status open_repeated(recording_host *recording, const char *head, const char *repeated, size_t size_bytes,
-                                vkf__safetensors **out_file)
+                                vkf__tensor_file **out_file)
 {
     uint8_t *bytes = malloc(size_bytes);
     assert_non_null(bytes);
@@ -213,7 +274,7 @@ static void test_safetensors_open_refuses_bombs(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         recording_host recording;
         recording_host_init(&recording);
-        vkf__safetensors *file = NULL;
+        vkf__tensor_file *file = NULL;
         vkf_status status = open_repeated(&recording, rows[i].head, rows[i].repeated, 3000000, &file);
         assert_refused(&recording, status, file, rows[i].words, rows[i].words);
         assert_in_range(recording.peak_bytes, 0, 4096);
@@ -225,7 +286,7 @@ static void test_safetensors_open_of_absent_file_and_directory(void **state)
     scratch_directory *scratch = *state;
     recording_host recording;
     recording_host_init(&recording);
-    vkf__safetensors *file = NULL;
+    vkf__tensor_file *file = NULL;
     const char *path = scratch_path(scratch, "absent.safetensors");
     assert_int_equal(vkf__safetensors_open(&recording.host, path, &file), VKF_ERROR_FILE);
     assert_non_null(strstr(recording.text, "absent.safetensors"));
@@ -247,20 +308,20 @@ static void test_safetensors_open_lists_tensors_by_name(void **state)
 {
     recording_host recording;
     recording_host_init(&recording);
-    vkf__safetensors *file = NULL;
+    vkf__tensor_file *file = NULL;
     assert_int_equal(open_text(&recording, *state, several, 35, &file), VKF_OK);
     static const char *const names[] = {"", "empty", "norm", "norm.weight", "\xc3\xa9"};
-    assert_int_equal(vkf__safetensors_count(file), 5);
+    assert_int_equal(vkf__tensor_file_count(file), 5);
     for (size_t i = 0; i < 5; i++) {
-        assert_string_equal(vkf__safetensors_at(file, i)->name, names[i]);
-        assert_ptr_equal(vkf__safetensors_find(file, names[i]), vkf__safetensors_at(file, i));
+        assert_string_equal(vkf__tensor_file_at(file, i)->name, names[i]);
+        assert_ptr_equal(vkf__tensor_file_find(file, names[i]), vkf__tensor_file_at(file, i));
     }
-    assert_null(vkf__safetensors_at(file, 5));
-    assert_null(vkf__safetensors_find(file, "nor"));
-    assert_null(vkf__safetensors_find(file, "__metadata__"));
-    assert_non_null(strstr(vkf__safetensors_path(file), "/m.safetensors"));
+    assert_null(vkf__tensor_file_at(file, 5));
+    assert_null(vkf__tensor_file_find(file, "nor"));
+    assert_null(vkf__tensor_file_find(file, "__metadata__"));
+    assert_non_null(strstr(vkf__tensor_file_path(file), "/m.safetensors"));
     assert_int_equal(recording.messages, 0);
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
     assert_null(file);
     assert_int_equal(recording.live, 0);
 }
@@ -269,27 +330,29 @@ static void test_safetensors_open_reads_entries(void **state)
 {
     recording_host recording;
     recording_host_init(&recording);
-    vkf__safetensors *file = NULL;
+    vkf__tensor_file *file = NULL;
     assert_int_equal(open_text(&recording, *state, several, 35, &file), VKF_OK);
-    const vkf__stored_tensor *weight = vkf__safetensors_find(file, "norm.weight");
+    const vkf__stored_tensor *weight = vkf__tensor_file_find(file, "norm.weight");
     assert_int_equal(weight->type, VKF_STORED_F32);
     assert_int_equal(weight->rank, 2);
     assert_int_equal(weight->shape[0], 2);
     assert_int_equal(weight->shape[1], 3);
     assert_int_equal(weight->count, 6);
     assert_int_equal(weight->size_bytes, 24);
-    const vkf__stored_tensor *scalar = vkf__safetensors_find(file, "\xc3\xa9");
+    const vkf__stored_tensor *scalar = vkf__tensor_file_find(file, "\xc3\xa9");
     assert_int_equal(scalar->rank, 0);
     assert_int_equal(scalar->count, 1);
-    assert_int_equal(weight->data - scalar->data, 8);
-    assert_memory_equal(scalar->data, "\0\1\0\1\0\1\0\1", 8);
-    const vkf__stored_tensor *empty = vkf__safetensors_find(file, "empty");
+    uint8_t stored[8];
+    assert_int_equal(weight->offset_bytes - scalar->offset_bytes, 8);
+    assert_int_equal(vkf__stored_read(scalar, 0, 8, stored), VKF_OK);
+    assert_memory_equal(stored, "\0\1\0\1\0\1\0\1", 8);
+    const vkf__stored_tensor *empty = vkf__tensor_file_find(file, "empty");
     assert_int_equal(empty->count, 0);
     assert_int_equal(empty->size_bytes, 0);
-    const vkf__stored_tensor *deep = vkf__safetensors_find(file, "norm");
+    const vkf__stored_tensor *deep = vkf__tensor_file_find(file, "norm");
     assert_int_equal(deep->rank, 8);
     assert_int_equal(deep->shape[7], 3);
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
 }
 
 static void test_safetensors_open_memory_copies_nothing(void **state)
@@ -300,11 +363,11 @@ static void test_safetensors_open_memory_copies_nothing(void **state)
     recording_host_init(&recording);
     uint8_t bytes[MAX_FILE_BYTES];
     size_t size = make_file(header, strlen(header), 8, bytes);
-    vkf__safetensors *file = NULL;
+    vkf__tensor_file *file = NULL;
     assert_int_equal(vkf__safetensors_open_memory(&recording.host, "asset", bytes, size, &file), VKF_OK);
-    assert_ptr_equal(vkf__safetensors_at(file, 0)->data, bytes + size - 8);
-    assert_string_equal(vkf__safetensors_path(file), "asset");
-    vkf__safetensors_close(&file);
+    assert_ptr_equal(vkf__tensor_file_at(file, 0)->data, bytes + size - 8);
+    assert_string_equal(vkf__tensor_file_path(file), "asset");
+    vkf__tensor_file_close(&file);
     assert_int_equal(recording.live, 0);
 }
 
@@ -312,13 +375,13 @@ static void test_safetensors_open_without_tensors(void **state)
 {
     recording_host recording;
     recording_host_init(&recording);
-    vkf__safetensors *file = NULL;
+    vkf__tensor_file *file = NULL;
     assert_int_equal(open_text(&recording, *state, "{}", 0, &file), VKF_OK);
-    assert_int_equal(vkf__safetensors_count(file), 0);
-    assert_null(vkf__safetensors_find(file, "a"));
-    vkf__safetensors_close(&file);
-    vkf__safetensors_close(&file);
-    vkf__safetensors_close(NULL);
+    assert_int_equal(vkf__tensor_file_count(file), 0);
+    assert_null(vkf__tensor_file_find(file, "a"));
+    vkf__tensor_file_close(&file);
+    vkf__tensor_file_close(&file);
+    vkf__tensor_file_close(NULL);
     assert_int_equal(recording.live, 0);
 }
 
@@ -327,15 +390,15 @@ static void test_safetensors_open_knows_every_type(void **state)
     recording_host recording;
     for (unsigned i = 0; i < VKF_STORED_COUNT; i++) {
         recording_host_init(&recording);
-        vkf__safetensors *file = NULL;
+        vkf__tensor_file *file = NULL;
         char header[256];
         size_t bytes = vkf__stored_type_size((vkf__stored_type)i);
         snprintf(header, sizeof header,
                  "{\"t\":{\"data_offsets\":[0,%zu],\"extra\":null,\"shape\":[3],\"dtype\":\"%s\"}}", 3 * bytes,
                  vkf__stored_type_name((vkf__stored_type)i));
         assert_int_equal(open_text(&recording, *state, header, 3 * bytes, &file), VKF_OK);
-        assert_int_equal(vkf__safetensors_at(file, 0)->type, i);
-        vkf__safetensors_close(&file);
+        assert_int_equal(vkf__tensor_file_at(file, 0)->type, i);
+        vkf__tensor_file_close(&file);
     }
 }
 
@@ -347,14 +410,14 @@ static void test_safetensors_open_survives_allocation_failure(void **state)
         recording_host recording;
         recording_host_init(&recording);
         recording.fail_call = ++n;
-        vkf__safetensors *file = NULL;
+        vkf__tensor_file *file = NULL;
         status = open_text(&recording, *state, several, 35, &file);
         if (status != VKF_OK) {
             assert_int_equal(status, VKF_ERROR_OUT_OF_HOST_MEMORY);
             assert_int_equal(recording.messages, 1);
             assert_null(file);
         }
-        vkf__safetensors_close(&file);
+        vkf__tensor_file_close(&file);
         assert_int_equal(recording.live, 0);
     }
     assert_int_equal(status, VKF_OK);
@@ -427,29 +490,6 @@ static void test_stored_to_bf16_rounds_and_keeps_its_own(void **state)
     assert_memory_equal(bfloats, kept, sizeof bfloats);
 }
 
-static void test_stored_first_nan(void **state)
-{
-    (void)state;
-    static const uint8_t f64[] = {0, 0, 0, 0, 0, 0, 0xf0, 0x7f, 1, 0, 0, 0, 0, 0, 0xf0, 0xff};
-    static const uint8_t f32[] = {0, 0, 0x80, 0x7f, 1, 0, 0x80, 0xff}, f16[] = {0, 0xfc, 1, 0x7c};
-    static const uint8_t bf16[] = {0x80, 0xff, 0x81, 0x7f};
-    // An infinity, then a NaN.
-    const vkf__stored_tensor tensors[] = {
-        {.type = VKF_STORED_F64, .count = 2, .data = f64},
-        {.type = VKF_STORED_F32, .count = 2, .data = f32},
-        {.type = VKF_STORED_F16, .count = 2, .data = f16},
-        {.type = VKF_STORED_BF16, .count = 2, .data = bf16},
-    };
-    for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(vkf__stored_first_nan(&tensors[i], 0, 2), 1);
-        assert_int_equal(vkf__stored_first_nan(&tensors[i], 1, 1), 1);
-        assert_int_equal(vkf__stored_first_nan(&tensors[i], 0, 1), 1); // none
-        assert_int_equal(vkf__stored_first_nan(&tensors[i], 1, 2), 3); // not within the tensor
-    }
-    const vkf__stored_tensor whole = {.type = VKF_STORED_I32, .count = 2, .data = f32};
-    assert_int_equal(vkf__stored_first_nan(&whole, 0, 2), 2);
-}
-
 static void test_stored_to_f32_of_a_range(void **state)
 {
     (void)state;
@@ -486,6 +526,8 @@ int main(void)
         cmocka_unit_test(test_safetensors_open_refuses_bad_lengths),
         cmocka_unit_test(test_safetensors_open_refuses_zero_byte_in_header),
         cmocka_unit_test(test_safetensors_open_refuses_other_bools),
+        cmocka_unit_test(test_stored_first_bad_bool_looks_at_all_of_a_file),
+        cmocka_unit_test(test_stored_convert_of_a_file_gives_what_memory_does),
         cmocka_unit_test(test_safetensors_open_refuses_bombs),
         cmocka_unit_test(test_safetensors_open_of_absent_file_and_directory),
         cmocka_unit_test(test_safetensors_open_lists_tensors_by_name),
@@ -497,7 +539,6 @@ int main(void)
         cmocka_unit_test(test_stored_type_of_unknown_value),
         cmocka_unit_test(test_stored_to_every_width_of_every_float_type),
         cmocka_unit_test(test_stored_to_bf16_rounds_and_keeps_its_own),
-        cmocka_unit_test(test_stored_first_nan),
         cmocka_unit_test(test_stored_to_f32_of_a_range),
         cmocka_unit_test(test_stored_to_f32_refuses_other_types),
     };

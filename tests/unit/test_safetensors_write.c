@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "io/file_map.h"
+#include "io/file.h"
 #include "io/safetensors.h"
 #include "recording_host.h"
 #include "scratch_directory.h"
@@ -38,11 +38,11 @@ static void test_safetensors_write_puts_wide_types_first(void **state)
                                    "\0\1\1\0\1\5\6\7"
                                    "\1"
                                    "\1\5\6";
-    vkf__file_map map;
-    assert_int_equal(vkf__file_map_open(&recording.host, path, &map), VKF_OK);
-    assert_int_equal(map.size_bytes, sizeof expected - 1);
-    assert_memory_equal(map.data, expected, sizeof expected - 1);
-    vkf__file_map_close(&recording.host, &map);
+    vkf__file_bytes whole;
+    assert_int_equal(vkf__file_read(&recording.host, path, 4096, &whole), VKF_OK);
+    assert_int_equal(whole.size_bytes, sizeof expected - 1);
+    assert_memory_equal(whole.data, expected, sizeof expected - 1);
+    vkf__file_bytes_free(&recording.host, &whole);
     assert_int_equal(recording.live, 0);
 }
 
@@ -56,11 +56,11 @@ static void test_safetensors_write_as_given_keeps_the_order(void **state)
     static const char expected[] = "{\"c\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]},"
                                    "\"b\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[8,11]},"
                                    "\"a\":{\"dtype\":\"BOOL\",\"shape\":[],\"data_offsets\":[11,12]}}";
-    vkf__file_map map;
-    assert_int_equal(vkf__file_map_open(&recording.host, path, &map), VKF_OK);
-    assert_true(map.size_bytes > 8 + sizeof expected);
-    assert_memory_equal((const char *)map.data + 8, expected, sizeof expected - 1);
-    vkf__file_map_close(&recording.host, &map);
+    vkf__file_bytes whole;
+    assert_int_equal(vkf__file_read(&recording.host, path, 4096, &whole), VKF_OK);
+    assert_true(whole.size_bytes > 8 + sizeof expected);
+    assert_memory_equal((const char *)whole.data + 8, expected, sizeof expected - 1);
+    vkf__file_bytes_free(&recording.host, &whole);
     assert_int_equal(recording.live, 0);
 }
 
@@ -83,20 +83,21 @@ static void test_safetensors_write_is_read_back(void **state)
     }
     const char *path = scratch_path(scratch, "round.safetensors");
     assert_int_equal(vkf__safetensors_write(&recording.host, path, tensors, VKF_STORED_COUNT), VKF_OK);
-    vkf__safetensors *file = NULL;
+    vkf__tensor_file *file = NULL;
     assert_int_equal(vkf__safetensors_open(&recording.host, path, &file), VKF_OK);
-    assert_int_equal(vkf__safetensors_count(file), VKF_STORED_COUNT);
+    assert_int_equal(vkf__tensor_file_count(file), VKF_STORED_COUNT);
     for (unsigned i = 0; i < VKF_STORED_COUNT; i++) {
-        const vkf__stored_tensor *read = vkf__safetensors_find(file, names[i]);
+        const vkf__stored_tensor *read = vkf__tensor_file_find(file, names[i]);
         assert_non_null(read);
         assert_int_equal(read->type, tensors[i].type);
         assert_memory_equal(read->shape, tensors[i].shape, sizeof read->shape);
         assert_int_equal(read->size_bytes, tensors[i].size_bytes);
-        assert_int_equal((uintptr_t)read->data % vkf__stored_type_size(read->type), 0);
-        if (read->size_bytes > 0)
-            assert_memory_equal(read->data, bytes, read->size_bytes);
+        assert_int_equal(read->offset_bytes % vkf__stored_type_size(read->type), 0);
+        uint8_t stored[sizeof bytes];
+        assert_int_equal(vkf__stored_read(read, 0, read->size_bytes, stored), VKF_OK);
+        assert_memory_equal(stored, bytes, read->size_bytes);
     }
-    vkf__safetensors_close(&file);
+    vkf__tensor_file_close(&file);
     assert_int_equal(recording.live, 0);
 }
 
@@ -107,10 +108,10 @@ static void test_safetensors_write_of_nothing(void **state)
     recording_host_init(&recording);
     const char *path = scratch_path(scratch, "nothing.safetensors");
     assert_int_equal(vkf__safetensors_write(&recording.host, path, NULL, 0), VKF_OK);
-    vkf__safetensors *file = NULL;
+    vkf__tensor_file *file = NULL;
     assert_int_equal(vkf__safetensors_open(&recording.host, path, &file), VKF_OK);
-    assert_int_equal(vkf__safetensors_count(file), 0);
-    vkf__safetensors_close(&file);
+    assert_int_equal(vkf__tensor_file_count(file), 0);
+    vkf__tensor_file_close(&file);
 }
 
 static void test_safetensors_write_refuses_bad_tensors(void **state)
@@ -155,11 +156,11 @@ static void test_safetensors_write_where_it_cannot(void **state)
     recording_host_init(&recording);
     const char *path = scratch_path(scratch, "absent/w.safetensors");
     assert_int_equal(vkf__safetensors_write(&recording.host, path, three, 3), VKF_ERROR_FILE);
-    assert_non_null(strstr(recording.text, "absent/w.safetensors.tmp-"));
+    assert_non_null(strstr(recording.text, "absent/w.safetensors: cannot be written: No such file"));
     path = scratch_path(scratch, "directory");
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(vkf__safetensors_write(&recording.host, path, three, 3), VKF_ERROR_FILE);
-    assert_non_null(strstr(recording.text, "directory: cannot be put in place"));
+    assert_non_null(strstr(recording.text, "directory: cannot be written: it is a directory"));
     assert_int_equal(scratch_list(scratch, 0), 1);
     assert_int_equal(recording.live, 0);
 }
@@ -201,10 +202,10 @@ static void test_safetensors_write_that_fails_keeps_the_old_file(void **state)
                          VKF_ERROR_FILE);
         assert_non_null(strstr(recording.text, "cannot be written: File too large"));
         assert_int_equal(scratch_list(scratch, 0), 1);
-        vkf__file_map map;
-        assert_int_equal(vkf__file_read(&recording.host, path, 100, &map), VKF_OK);
-        assert_int_equal(map.size_bytes, 3);
-        vkf__file_map_close(&recording.host, &map);
+        vkf__file_bytes whole;
+        assert_int_equal(vkf__file_read(&recording.host, path, 100, &whole), VKF_OK);
+        assert_int_equal(whole.size_bytes, 3);
+        vkf__file_bytes_free(&recording.host, &whole);
         assert_int_equal(recording.live, 0);
     }
 }

@@ -89,6 +89,11 @@ static void test_select_weights_in_panels_on_processors(void **state)
     vkf__caps caps = cpu_caps();
     caps.subgroup_size = 8;
     assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_texel_shuffle.f32_f32_f32", "32x4");
+    vkf__problem few = problem;
+    few.m = 2;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, few, "gemm_texel_shuffle.f32_f32_f32", "rows8");
+    few.m = 1; // nothing to share out
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, few, "gemm_texel.f32_f32_f32", "row");
     assert_selected(&caps, NULL, VKF_OP_GEMM, fff, odd, "gemm_direct.f32_f32_f32", "64x16");
     caps.subgroup_size = 4;
     assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_texel.f32_f32_f32", "16x16");
@@ -110,6 +115,51 @@ static void test_select_weights_in_panels_on_processors(void **state)
     assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_address.f32_f16_f32", "128x64x4");
     caps.buffer_device_address = false;
     assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_direct.f32_f32_f32", "64x16");
+}
+
+// The same for a weight in blocks: the kernels of weights in halves, taking the blocks apart, and those of storage buffers
+// where there is no other.
+static void test_select_weights_in_blocks_on_processors(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t m, subgroup_size;
+        const char *kernel;
+        const char *config;
+    } rows[] = {
+        {1, 8, "gemm_texel_blocks.f32_q8_f32", "row"},
+        {2, 8, "gemm_texel_shuffle_blocks.f32_q8_f32", "rows8"},
+        {8, 8, "gemm_texel_shuffle_blocks.f32_q8_f32", "rows8"},
+        {9, 8, "gemm_texel_shuffle_blocks.f32_q8_f32", "rows16"},
+        {16, 8, "gemm_texel_shuffle_blocks.f32_q8_f32", "rows16"},
+        {17, 8, "gemm_texel_shuffle_blocks.f32_q8_f32", "32x4"},
+        {512, 8, "gemm_texel_shuffle_blocks.f32_q8_f32", "32x4"},
+        {1, 4, "gemm_texel_blocks.f32_q8_f32", "row"},
+        {4, 4, "gemm_texel_blocks.f32_q8_f32", "rows4"},
+        {8, 4, "gemm_texel_blocks.f32_q8_f32", "rows8"},
+        {9, 4, "gemm_texel_blocks.f32_q8_f32", "16x8"},
+    };
+    static const vkf_dtype types[] = {VKF_DTYPE_F32, VKF_DTYPE_Q8, VKF_DTYPE_F32};
+    vkf__problem problem = {.n = 768, .k = 768, .b_layout = VKF_GEMM_B_PANELS, .quads = true, .largest = 768 * 768};
+    vkf__caps caps = cpu_caps();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        problem.m = rows[i].m;
+        caps.subgroup_size = rows[i].subgroup_size;
+        assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem, rows[i].kernel, rows[i].config);
+    }
+    caps.max_texel_elements = 65536;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem, "gemm_blocks.f32_q8_f32", "16x32");
+    caps.subgroup_size = 8;
+    caps.matrix.cooperative_matrix = true;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem, "gemm_blocks_address.f32_q8_f32", "16x64");
+    problem.quads = false;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem, "gemm_tile_blocks.f32_q8_f32", "small");
+    // No GPU takes what is made for processors, be it in rows of four elements or not.
+    const vkf__caps gpu = discrete_caps();
+    problem.quads = true;
+    assert_selected(&gpu, NULL, VKF_OP_GEMM, types, problem, "gemm_tile_blocks.f32_q8_f32", "small");
+    problem.m = 1;
+    assert_selected(&gpu, NULL, VKF_OP_GEMM, types, problem, "gemm_blocks.f32_q8_f32", "rows1");
 }
 
 static void test_select_row_config_by_length(void **state)
@@ -374,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_select_gemm_config_by_shape),
         cmocka_unit_test(test_select_integer_dot_products),
         cmocka_unit_test(test_select_weights_in_panels_on_processors),
+        cmocka_unit_test(test_select_weights_in_blocks_on_processors),
         cmocka_unit_test(test_select_row_config_by_length),
         cmocka_unit_test(test_select_a_subgroup_for_rows_of_few_steps),
         cmocka_unit_test(test_select_smaller_workgroups_where_large_ones_are_not_allowed),

@@ -67,13 +67,21 @@ static void test_dtype_size_and_name(void **state)
     }
 }
 
+static void test_version_is_that_of_the_headers(void **state)
+{
+    (void)state;
+    assert_int_equal(vkf_version(), VKF_VERSION);
+    assert_int_equal(vkf_version() / 10000, VKF_VERSION_MAJOR);
+    assert_int_equal(vkf_version() / 100 % 100, VKF_VERSION_MINOR);
+    assert_int_equal(vkf_version() % 100, VKF_VERSION_PATCH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status_name_and_text_of_every_status),
-        cmocka_unit_test(test_status_texts_are_distinct),
-        cmocka_unit_test(test_status_of_unknown_value_is_named_so),
-        cmocka_unit_test(test_dtype_size_and_name),
+        cmocka_unit_test(test_status_name_and_text_of_every_status), cmocka_unit_test(test_status_texts_are_distinct),
+        cmocka_unit_test(test_status_of_unknown_value_is_named_so),  cmocka_unit_test(test_dtype_size_and_name),
+        cmocka_unit_test(test_version_is_that_of_the_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

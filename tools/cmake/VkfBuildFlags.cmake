@@ -17,8 +17,7 @@ set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# What is linked in of other archives is left out where nothing calls it. The library's own functions have no sections of
-# their own: with their relocations these took an eighth of the archive, whose size the test `size` limits.
+# What nothing calls is left out of programs and of the shared library.
 if(APPLE)
     set(vkf_gc_sections -Wl,-dead_strip)
 else()

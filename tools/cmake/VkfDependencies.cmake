@@ -15,6 +15,17 @@ endif()
 
 # volk's header alone: the table of device functions. The library fills such tables itself.
 find_path(VKF_VOLK_INCLUDE_DIR volk.h PATH_SUFFIXES volk DOC "Directory that holds volk.h")
+if(NOT VKF_VOLK_INCLUDE_DIR AND CMAKE_CROSSCOMPILING)
+    # The header is the same for every system, and the building one's serves. It is copied, since the directory where it
+    # stands holds that system's other headers, too.
+    find_path(VKF_BUILDING_SYSTEMS_VOLK volk.h PATH_SUFFIXES volk NO_CMAKE_FIND_ROOT_PATH
+              PATHS /usr/include /usr/local/include DOC "Directory that holds the building system's volk.h")
+    mark_as_advanced(VKF_BUILDING_SYSTEMS_VOLK)
+    if(VKF_BUILDING_SYSTEMS_VOLK)
+        configure_file(${VKF_BUILDING_SYSTEMS_VOLK}/volk.h ${PROJECT_BINARY_DIR}/volk/volk.h COPYONLY)
+        set(VKF_VOLK_INCLUDE_DIR ${PROJECT_BINARY_DIR}/volk CACHE PATH "Directory that holds volk.h" FORCE)
+    endif()
+endif()
 if(NOT VKF_VOLK_INCLUDE_DIR)
     message(FATAL_ERROR "volk.h was not found. Install libvulkan-volk-dev (Debian, Ubuntu) or volk, "
                         "or set VKF_VOLK_INCLUDE_DIR.")

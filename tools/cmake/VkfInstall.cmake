@@ -17,8 +17,18 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformerConfig.cmake ${CMAKE_CURRENT_B
               tools/cmake/FindJansson.cmake tools/cmake/FindPCRE2.cmake tools/cmake/FindUtf8proc.cmake
         DESTINATION ${package_dir})
 
-set(pc_private_libraries ${vkf_glslang_libraries} ${CMAKE_DL_LIBS} m)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The dependencies are named as libraries, not under Requires.private: pkg-config reads the packages named there even
+# for the flags of a program that uses the shared library, which needs none of them.
+set(pc_private_libraries jansson pcre2-8 utf8proc lzma ${vkf_glslang_libraries} ${CMAKE_DL_LIBS} m)
 list(TRANSFORM pc_private_libraries PREPEND "-l")
+foreach(library ${JANSSON_LIBRARY} ${PCRE2_LIBRARY} ${UTF8PROC_LIBRARY} ${LIBLZMA_LIBRARY})
+    get_filename_component(directory ${library} DIRECTORY)
+    if(NOT directory IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES AND NOT "-L${directory}" IN_LIST pc_private_libraries)
+        list(PREPEND pc_private_libraries -L${directory})
+    endif()
+endforeach()
 list(JOIN pc_private_libraries " " pc_private_libraries)
 string(APPEND pc_private_libraries " ${CMAKE_THREAD_LIBS_INIT}")
 # The prefix is written relative to the file's own place, so that an installed tree can be moved.

@@ -54,7 +54,8 @@ _vkformer() {
         --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
         --rounds | --chains | --max-new-tokens | --context | --stop | --beams | --length-penalty | --temperature | --top-k | --top-p | --min-p | \
-        --repetition-penalty | --attention-layers | --attention-heads | --seed | --spec | --length | --new-tokens | --fail-above | --counters)
+        --repetition-penalty | --attention-layers | --attention-heads | --seed | --spec | --length | --new-tokens | --fail-above | --counters | \
+        --prompt | --prompt-name | --truncate-dim)
         return
         ;;
     *)
@@ -71,7 +72,8 @@ _vkformer() {
                 --output --json --csv --trace --html --check-numbers --dump --diff --fail-above --kind --activation --counters"
             ;;
         embed)
-            words="$common --batch --max-len --dtype --quantize --files --output --out --compare --search --top"
+            words="$common --batch --max-len --dtype --quantize --files --output --out --compare --search --top
+                --prompt --prompt-name --truncate-dim"
             ;;
         run)
             words="$common --timing --check-numbers --dump --attention --attention-of --attention-layers --attention-heads --max-len --batch --dtype --quantize --json --max-new-tokens --context --stop

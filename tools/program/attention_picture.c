@@ -1,12 +1,8 @@
 // The file, and the picture as SVG: the same panels below each other, with texts and a scale above.
-#define _POSIX_C_SOURCE 200809L
-
 #include "attention_picture.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "attention_page.h"
@@ -137,22 +133,17 @@ static bool write_svg(FILE *out, const vkf_attention_picture *picture, bool cell
     return done;
 }
 
+static bool write_as_page(FILE *out, const void *picture)
+{
+    return vkf_attention_page_write(out, picture, vkf_picture_cells(picture) <= MOST_TELLING_CELLS);
+}
+
+static bool write_as_svg(FILE *out, const void *picture)
+{
+    return write_svg(out, picture, vkf_picture_cells(picture) <= MOST_TELLING_CELLS);
+}
+
 bool vkf_attention_picture_write(const vkf_attention_picture *picture, const char *path)
 {
-    char *data = NULL;
-    size_t size_bytes = 0;
-    FILE *out = open_memstream(&data, &size_bytes);
-    bool written = out != NULL;
-    if (out) {
-        bool cells = vkf_picture_cells(picture) <= MOST_TELLING_CELLS;
-        errno = ENOMEM;
-        bool complete = (vkf_attention_picture_is_page(path) ? vkf_attention_page_write(out, picture, cells)
-                                                             : write_svg(out, picture, cells)) &&
-                        ferror(out) == 0;
-        written = fclose(out) == 0 && complete && vkf_write_file(path, data, size_bytes);
-    }
-    if (!written)
-        vkf_print_error("the picture '%s' could not be written: %s", path, strerror(errno));
-    free(data);
-    return written;
+    return vkf_write_stream(path, vkf_attention_picture_is_page(path) ? write_as_page : write_as_svg, picture);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "json_output.h"
+#include "standard_output.h"
 
 // Of both halves' samples: sums them up, and so sorts them.
 typedef struct comparison {
@@ -58,7 +59,7 @@ void vkf_bench_compare_begin(const vkf_bench_report *report, const vkf_bench_sav
     print_list(save->files, ", ");
     printf("\n%-9s  %-24s  %-8s  %10s  %9s  %10s  %9s  %6s  %13s  %6s  %-13s  %s\n", "work", "shape", "types", "old ms",
            "iqr", "new ms", "iqr", "ratio", "quartiles", "noise", "", "kernels");
-    fflush(stdout);
+    (void)vkf_flush_stdout();
 }
 
 static void print_measured(const vkf_bench_pair *pair, const comparison *c)
@@ -104,7 +105,7 @@ static void print_line(const vkf_bench_pair *pair, const comparison *c)
         puts("stopped");
         break;
     }
-    fflush(stdout);
+    (void)vkf_flush_stdout();
 }
 
 // JSON ---------------------------------------------------------------------------------------------------------------
@@ -180,6 +181,6 @@ bool vkf_bench_compare_print(const vkf_bench_report *report, const vkf_bench_sav
         print_line(pair, &c);
     else
         done = vkf_print_json(object_of(report, save, pair, &c, message));
-    fflush(stdout);
+    (void)vkf_flush_stdout();
     return done;
 }

@@ -7,6 +7,7 @@
 
 #include "bench.h"
 #include "commands.h"
+#include "model_path.h"
 #include "precision.h"
 
 #define GO_ON (-1)
@@ -250,6 +251,8 @@ static int take_arguments(int argc, char **argv, const vkf_bench_spec *spec, vkf
         bool number = argv[i][0] >= '0' && argv[i][0] <= '9';
         if (spec->takes_directory && !number && !options->directory) {
             options->directory = argv[i];
+            if (!vkf_find_model(&options->directory))
+                return VKF_EXIT_FAILED;
         } else if (!spec->extents.forms[0]) {
             vkf_print_error("'%.200s': this benchmark takes no arguments beside its options", argv[i]);
             return VKF_EXIT_USAGE;

@@ -12,7 +12,7 @@
 
 enum { PAD, BOS, EOS, UNK };
 
-#define NEVER (-1e9f) // added to the logits of these
+#define NEVER (-6e4f) // added to the logits of these; a number of 16 bits, too
 #define MAX_LEN (1u << 20)
 #define NAME_BYTES 80
 

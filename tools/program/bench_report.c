@@ -5,6 +5,7 @@
 
 #include "json_output.h"
 #include "options.h"
+#include "standard_output.h"
 
 bool vkf_bench_format_from_name(const char *name, vkf_bench_format *out_format)
 {
@@ -313,7 +314,7 @@ bool vkf_bench_report_row(vkf_bench_report *report, const vkf_bench_row *row)
         done = print_object(report, row);
     report->began = true;
     report->wall_only = report->wall_only || !row->gpu_timed;
-    fflush(stdout);
+    (void)vkf_flush_stdout();
     return done;
 }
 

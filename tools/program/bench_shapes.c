@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "line_reader.h"
 #include "options.h"
 
 #define SEPARATORS ", \t\r\n"
@@ -154,22 +155,19 @@ bool vkf_bench_shapes_add(vkf_bench_shapes *shapes, const vkf_bench_extents *ext
 static vkf_bench_file read_lines(vkf_bench_shapes *shapes, const vkf_bench_extents *extents, const char *path,
                                  FILE *file)
 {
-    char line[MAX_LINE], where[512];
-    for (unsigned number = 1; fgets(line, sizeof line, file); number++) {
-        snprintf(where, sizeof where, "%.400s:%u", path, number);
-        if (strlen(line) + 1 == sizeof line && line[sizeof line - 2] != '\n') {
-            vkf_print_error("%s: the line is longer than %d characters", where, MAX_LINE - 2);
-            return VKF_BENCH_FILE_MALFORMED;
-        }
-        line[strcspn(line, "#")] = '\0';
-        if (!vkf_bench_shapes_add(shapes, extents, line, where))
-            return VKF_BENCH_FILE_MALFORMED;
+    vkf_line_reader reader = {.stream = file, .name = path, .max_bytes = MAX_LINE, .text_only = true};
+    vkf_line_result result = VKF_LINE_TAKEN;
+    char where[512];
+    bool good = true;
+    while (good && (result = vkf_line_next(&reader)) == VKF_LINE_TAKEN) {
+        snprintf(where, sizeof where, "%.400s:%llu", path, (unsigned long long)reader.number);
+        reader.text[strcspn(reader.text, "#")] = '\0';
+        good = vkf_bench_shapes_add(shapes, extents, reader.text, where);
     }
-    if (ferror(file)) {
-        vkf_print_error("'%s' cannot be read: %s", path, strerror(errno));
-        return VKF_BENCH_FILE_UNREADABLE;
-    }
-    return VKF_BENCH_FILE_READ;
+    vkf_line_reader_free(&reader);
+    if (!good || reader.malformed)
+        return VKF_BENCH_FILE_MALFORMED;
+    return result == VKF_LINE_END ? VKF_BENCH_FILE_READ : VKF_BENCH_FILE_UNREADABLE;
 }
 
 vkf_bench_file vkf_bench_shapes_read(vkf_bench_shapes *shapes, const vkf_bench_extents *extents, const char *path)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file_output.h"
+#include "io/new_file.h"
 #include "options.h"
 
 struct vkf_cache_dir {
@@ -136,16 +136,26 @@ static bool make_directories(const char *path)
     return made;
 }
 
+// The library's writer of files has no errno: its message has the path and the reason.
+static void warn_message(void *user, vkf_severity severity, const char *message)
+{
+    vkf_cache_dir *cache = user;
+    if (severity >= VKF_SEVERITY_ERROR && !cache->warned)
+        vkf_print_warning("cache: %s; --cache DIR chooses another place", message);
+    cache->warned = cache->warned || severity >= VKF_SEVERITY_ERROR;
+}
+
 static void save(void *user, const char *key, const void *data, size_t size_bytes)
 {
     vkf_cache_dir *cache = user;
     char *path = file_path(cache, key);
     if (!path)
         return;
+    vkf__host host;
     if (!make_directories(cache->path))
         warn(cache, "cannot make", cache->path, errno);
-    else if (!vkf_write_file(path, data, size_bytes))
-        warn(cache, "cannot write", path, errno);
+    else if (vkf__host_init(&host, NULL, warn_message, cache, VKF_SEVERITY_ERROR) == VKF_OK)
+        (void)!vkf__file_write(&host, path, data, size_bytes);
     free(path);
 }
 

@@ -1,4 +1,4 @@
-// vkformer compare: how far the tensors of one file are from those of another. Tensor by tensor through the mapped files, on the
+// vkformer compare: how far the tensors of one file are from those of another. Tensor by tensor through the files, on the
 // host alone.
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "compare_pairs.h"
 #include "compare_report.h"
+#include "file_output.h"
 #include "options.h"
 #include "progress.h"
 
@@ -153,18 +154,20 @@ static bool failed(const vkf_tensor_pair *pair, bool complete)
     return pair->verdict != VKF_PAIR_WITHIN;
 }
 
-static void judge(const compare_options *options, vkf_tensor_pair *pairs, size_t count)
+static vkf_status judge(const compare_options *options, vkf_tensor_pair *pairs, size_t count)
 {
+    vkf_status status = VKF_OK;
     vkf_progress progress = vkf_progress_start("comparing");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && status == VKF_OK; i++) {
         vkf_progress_show(&progress, (uint32_t)i, (uint32_t)count, vkf_pair_name(&pairs[i]));
-        vkf_pair_judge(&pairs[i], options->atol, options->rtol);
+        status = vkf_pair_judge(&pairs[i], options->atol, options->rtol);
     }
     vkf_progress_end(&progress);
+    return status;
 }
 
-// Judges the pairs, which are in the order of the files.
-static vkf_compare_report make_report(const compare_options *options, vkf_tensor_pair *pairs, size_t count)
+// Of judged pairs, which are in the order of the files.
+static vkf_compare_report make_report(const compare_options *options, const vkf_tensor_pair *pairs, size_t count)
 {
     vkf_compare_report report = {
         .tested_path = options->tested_path,
@@ -174,7 +177,6 @@ static vkf_compare_report make_report(const compare_options *options, vkf_tensor
         .pairs = pairs,
         .count = count,
     };
-    judge(options, pairs, count);
     for (size_t i = 0; i < count; i++) {
         report.compared_count += pairs[i].tested && pairs[i].reference;
         if (failed(&pairs[i], options->complete) && report.failed_count++ == 0)
@@ -210,28 +212,22 @@ static int report_pairs(const compare_options *options, vkf_tensor_pair *pairs, 
 static int compare(const vkf__host *host, const compare_options *options)
 {
     vkf_status status = VKF_OK;
-    vkf__safetensors *tested = NULL, *reference = NULL;
+    vkf__tensor_file *tested = NULL, *reference = NULL;
     vkf_tensor_pair *pairs = NULL;
     size_t count = 0;
     int code = VKF_EXIT_FAILED;
     VKF_TRY(vkf__safetensors_open(host, options->tested_path, &tested));
     VKF_TRY(vkf__safetensors_open(host, options->reference_path, &reference));
     VKF_TRY(vkf_pairs_make(host, tested, reference, options->patterns, options->pattern_count, &pairs, &count));
+    VKF_TRY(judge(options, pairs, count));
+    VKF_TRY(vkf__tensor_file_check_unchanged(tested));
+    VKF_TRY(vkf__tensor_file_check_unchanged(reference));
     code = report_pairs(options, pairs, count);
 fail:
     vkf__free(host, pairs);
-    vkf__safetensors_close(&tested);
-    vkf__safetensors_close(&reference);
+    vkf__tensor_file_close(&tested);
+    vkf__tensor_file_close(&reference);
     return code;
-}
-
-static void print_message(void *user, vkf_severity severity, const char *message)
-{
-    (void)user;
-    if (severity >= VKF_SEVERITY_ERROR)
-        vkf_print_error("%s", message);
-    else
-        vkf_print_warning("%s", message);
 }
 
 int vkf_cmd_compare(int argc, char **argv)
@@ -239,7 +235,7 @@ int vkf_cmd_compare(int argc, char **argv)
     compare_options options = {.atol = 1e-4, .rtol = 1e-4};
     vkf__host host;
     int code = VKF_EXIT_USAGE;
-    if (vkf__host_init(&host, NULL, print_message, NULL, VKF_SEVERITY_WARNING) != VKF_OK)
+    if (vkf__host_init(&host, NULL, vkf_print_message, NULL, VKF_SEVERITY_WARNING) != VKF_OK)
         return VKF_EXIT_FAILED;
     options.patterns = calloc((size_t)argc + 1, sizeof *options.patterns);
     if (!options.patterns) {

@@ -63,8 +63,8 @@ static int by_offset(const void *a, const void *b)
     if (!left->tested != !right->tested)
         return left->tested ? -1 : 1;
     const vkf__stored_tensor *l = placed_tensor(left), *r = placed_tensor(right);
-    if (l->data != r->data)
-        return l->data < r->data ? -1 : 1;
+    if (l->offset_bytes != r->offset_bytes)
+        return l->offset_bytes < r->offset_bytes ? -1 : 1;
     if (l->size_bytes != r->size_bytes)
         return l->size_bytes < r->size_bytes ? -1 : 1; // an empty one shares the offset of the next
     return by_name(a, b);
@@ -163,24 +163,24 @@ static vkf_status check_patterns(const vkf__host *host, const char *const *patte
     return VKF_OK;
 }
 
-vkf_status vkf_pairs_make(const vkf__host *host, const vkf__safetensors *tested, const vkf__safetensors *reference,
+vkf_status vkf_pairs_make(const vkf__host *host, const vkf__tensor_file *tested, const vkf__tensor_file *reference,
                           const char *const *patterns, size_t pattern_count, vkf_tensor_pair **out_pairs,
                           size_t *out_count)
 {
     vkf_status status = VKF_OK;
-    size_t tested_count = vkf__safetensors_count(tested), reference_count = vkf__safetensors_count(reference);
+    size_t tested_count = vkf__tensor_file_count(tested), reference_count = vkf__tensor_file_count(reference);
     size_t count = 0;
     vkf_tensor_pair *pairs = NULL;
     VKF_ALLOC(host, pairs, tested_count + reference_count + 1);
     for (size_t i = 0; i < tested_count; i++) {
-        const vkf__stored_tensor *tensor = vkf__safetensors_at(tested, i);
+        const vkf__stored_tensor *tensor = vkf__tensor_file_at(tested, i);
         if (chosen(patterns, pattern_count, tensor->name))
             pairs[count++] =
-                (vkf_tensor_pair){.tested = tensor, .reference = vkf__safetensors_find(reference, tensor->name)};
+                (vkf_tensor_pair){.tested = tensor, .reference = vkf__tensor_file_find(reference, tensor->name)};
     }
     for (size_t i = 0; i < reference_count; i++) {
-        const vkf__stored_tensor *tensor = vkf__safetensors_at(reference, i);
-        if (!vkf__safetensors_find(tested, tensor->name) && chosen(patterns, pattern_count, tensor->name))
+        const vkf__stored_tensor *tensor = vkf__tensor_file_at(reference, i);
+        if (!vkf__tensor_file_find(tested, tensor->name) && chosen(patterns, pattern_count, tensor->name))
             pairs[count++] = (vkf_tensor_pair){.reference = tensor};
     }
     VKF_TRY(check_patterns(host, patterns, pattern_count, pairs, count));
@@ -214,35 +214,43 @@ static size_t piece_at(const vkf__stored_tensor *tensor, uint64_t first)
     return left < VKF_STORED_VALUES_MAX ? (size_t)left : VKF_STORED_VALUES_MAX;
 }
 
-static vkf_tensor_range range_of(const vkf__stored_tensor *tensor)
+static vkf_status range_of(const vkf__stored_tensor *tensor, vkf_tensor_range *out_range)
 {
+    vkf_status status = VKF_OK;
     double values[VKF_STORED_VALUES_MAX];
     vkf_tensor_range range = {0};
     for (uint64_t i = 0; i < tensor->count; i += VKF_STORED_VALUES_MAX) {
         size_t piece = piece_at(tensor, i);
-        vkf_stored_values(tensor, i, piece, values);
+        VKF_TRY(vkf_stored_values(tensor, i, piece, values));
         vkf_tensor_range_add(&range, values, piece);
     }
-    return range;
+    *out_range = range;
+fail:
+    return status;
 }
 
-void vkf_pair_judge(vkf_tensor_pair *pair, double atol, double rtol)
+vkf_status vkf_pair_judge(vkf_tensor_pair *pair, double atol, double rtol)
 {
+    vkf_status status = VKF_OK;
     const vkf__stored_tensor *tested = pair->tested, *reference = pair->reference;
     double tested_values[VKF_STORED_VALUES_MAX], reference_values[VKF_STORED_VALUES_MAX];
     if (!tested || !reference || !same_shape(tested, reference)) {
         pair->verdict = !reference ? VKF_PAIR_TESTED_ONLY : !tested ? VKF_PAIR_REFERENCE_ONLY : VKF_PAIR_SHAPES;
-        return;
+        return VKF_OK;
     }
-    vkf_tensor_range tested_range = range_of(tested), reference_range = range_of(reference);
+    vkf_tensor_range tested_range, reference_range;
+    VKF_TRY(range_of(tested, &tested_range));
+    VKF_TRY(range_of(reference, &reference_range));
     pair->exact = vkf_stored_is_whole(tested->type) && vkf_stored_is_whole(reference->type);
     pair->error =
         vkf_tensor_error_begin(&tested_range, &reference_range, pair->exact ? 0 : atol, pair->exact ? 0 : rtol);
     for (uint64_t i = 0; i < tested->count; i += VKF_STORED_VALUES_MAX) {
         size_t piece = piece_at(tested, i);
-        vkf_stored_values(tested, i, piece, tested_values);
-        vkf_stored_values(reference, i, piece, reference_values);
+        VKF_TRY(vkf_stored_values(tested, i, piece, tested_values));
+        VKF_TRY(vkf_stored_values(reference, i, piece, reference_values));
         vkf_tensor_error_add(&pair->error, tested_values, reference_values, piece);
     }
     pair->verdict = pair->error.beyond_count > 0 ? VKF_PAIR_BEYOND : VKF_PAIR_WITHIN;
+fail:
+    return status;
 }

@@ -29,12 +29,12 @@ const char *vkf_pair_name(const vkf_tensor_pair *pair);
 // tested file, what the reference alone has at the end; not judged yet. A pattern with one of * ? [ is a glob, any other
 // one the beginning of a name. vkf__free() releases the array. Statuses: INVALID_ARGUMENT (a pattern names no tensor),
 // OUT_OF_HOST_MEMORY.
-VKF_MUST_CHECK vkf_status vkf_pairs_make(const vkf__host *host, const vkf__safetensors *tested,
-                                         const vkf__safetensors *reference, const char *const *patterns,
+VKF_MUST_CHECK vkf_status vkf_pairs_make(const vkf__host *host, const vkf__tensor_file *tested,
+                                         const vkf__tensor_file *reference, const char *const *patterns,
                                          size_t pattern_count, vkf_tensor_pair **out_pairs, size_t *out_count);
 
-// Compares what stands in both files, element by element.
-void vkf_pair_judge(vkf_tensor_pair *pair, double atol, double rtol);
+// Compares what stands in both files, element by element. Statuses: as vkf__file_read_at().
+VKF_MUST_CHECK vkf_status vkf_pair_judge(vkf_tensor_pair *pair, double atol, double rtol);
 
 // The worst error over the tensor's scale; infinite where NaN, infinities or shapes disagree, -1 of what was not compared.
 double vkf_pair_badness(const vkf_tensor_pair *pair);

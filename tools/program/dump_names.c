@@ -7,12 +7,11 @@
 
 #include "io/checkpoint.h"
 #include "model/model_directory.h"
+#include "model/weight_resolution.h"
 
 struct vkf_dump_names {
     vkf__model_source source;
-    vkf__weights weights; // arrays of layers that slots point into; nothing is loaded
-    vkf__weight_slot *slots;
-    size_t slot_count;
+    vkf__weight_resolution found; // slots alone; nothing is loaded
 };
 
 // ---- rules
@@ -100,16 +99,16 @@ typedef struct site {
 
 static const vkf__weight_slot *slot_of(const vkf_dump_names *names, const vkf_tensor *target)
 {
-    for (size_t i = 0; i < names->slot_count; i++)
-        if (names->slots[i].target == target && !names->slots[i].tied)
-            return &names->slots[i];
+    for (size_t i = 0; i < names->found.count; i++)
+        if (names->found.slots[i].target == target && !names->found.slots[i].tied)
+            return &names->found.slots[i];
     return NULL;
 }
 
 // A decoder alone has its words and final norm where either side's are.
 static const vkf__weight_slot *slot_at(const site *s, rule_scope scope, size_t offset)
 {
-    const vkf__weights *weights = &s->names->weights;
+    const vkf__weights *weights = &s->names->found.weights;
     const vkf__layer_weights *layers = s->target ? weights->decoder : weights->encoder;
     const void *objects[] = {[OF_MODEL] = weights,
                              [OF_STACK] = s->target ? &weights->target : &weights->source,
@@ -384,10 +383,8 @@ void vkf_dump_names_free(const vkf__host *host, vkf_dump_names **names)
 {
     if (!*names)
         return;
-    vkf__checkpoint_close(&(*names)->source.checkpoint);
-    vkf__free(host, (*names)->weights.encoder);
-    vkf__free(host, (*names)->weights.decoder);
-    vkf__free(host, (*names)->slots);
+    vkf__model_source_close(&(*names)->source);
+    vkf__weight_resolution_free(host, &(*names)->found);
     vkf__free(host, *names);
     *names = NULL;
 }
@@ -399,16 +396,8 @@ vkf_status vkf_dump_names_load(const vkf__host *host, const char *directory, vkf
     VKF_ALLOC(host, names, 1);
     vkf__model_source *source = &names->source;
     VKF_TRY(vkf__model_directory_load(host, directory, source));
-    VKF_TRY(vkf__checkpoint_open(host, directory, &source->checkpoint));
-    if (source->family)
-        vkf__family_untie(source->family, source->checkpoint, &source->config);
-    if (source->config.num_encoder_layers > 0)
-        VKF_ALLOC(host, names->weights.encoder, source->config.num_encoder_layers);
-    if (source->config.num_decoder_layers > 0)
-        VKF_ALLOC(host, names->weights.decoder, source->config.num_decoder_layers);
-    names->slot_count = vkf__model_slots(source, &names->weights, NULL);
-    VKF_ALLOC(host, names->slots, names->slot_count);
-    (void)vkf__model_slots(source, &names->weights, names->slots);
+    VKF_TRY(vkf__model_source_open(host, directory, source));
+    VKF_TRY(vkf__weights_list(host, source, &names->found));
     *out_names = names;
     names = NULL;
 fail:

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "embed_state.h"
+#include "model_path.h"
 #include "precision.h"
 #include "progress.h"
 
@@ -24,6 +25,9 @@ enum {
     OPT_COMPARE,
     OPT_SEARCH,
     OPT_TOP,
+    OPT_PROMPT,
+    OPT_PROMPT_NAME,
+    OPT_TRUNCATE_DIM,
 };
 
 static void print_help(void)
@@ -38,12 +42,17 @@ static void print_help(void)
           "                       json: an array of these; npy: a NumPy array of float32\n"
           "  --out FILE           write there instead of to the standard output\n"
           "  --files              each TEXT is the path of a file, which is embedded as a whole\n"
-          "  --compare            print the cosines between all texts instead\n"
+          "  --prompt-name NAME   put the model's prompt of that name in front of every text (default: the model's\n"
+          "                       default_prompt_name; vkformer inspect prints the prompts)\n"
+          "  --prompt TEXT        put TEXT there instead; an empty one for nothing\n"
+          "  --truncate-dim N     keep the first N elements of each embedding (default: the model's truncate_dim)\n"
+          "  --compare            print the similarities between all texts instead: cosines, or what the model's\n"
+          "                       similarity_fn_name says\n"
           "  --search INDEX       print the entries of INDEX that are nearest to each text instead, with their\n"
-          "                       cosines; INDEX is a file that this command wrote as jsonl\n"
+          "                       similarities; INDEX is a file that this command wrote as jsonl\n"
           "  --top N              so many of them (default: 5)\n"
           "  --batch N            texts that run together, 1 to 1024 (default: 8)\n"
-          "  --max-len N       a longer text is cut (default: what sentence-transformers cuts at)\n"
+          "  --max-len N          a longer text is cut (default: what sentence-transformers cuts at)\n"
           "  --dtype TYPE         the model's precision on the device: f32 (default), f16, or with\n"
           "                       its parameters alone in 16 bits f32/f16 or f32/bf16\n"
           "  --quantize q8|q4     keep the weights of linear layers in blocks of 32 with a scale\n"
@@ -75,6 +84,14 @@ static bool parse_option(int opt, vkf_embed_options *options)
         return vkf_parse_precision("--dtype", optarg, &options->precision);
     case OPT_QUANTIZE:
         return vkf_parse_quantization("--quantize", optarg, &options->quantization);
+    case OPT_TRUNCATE_DIM:
+        return vkf_parse_u32("--truncate-dim", optarg, 1, 1u << 20, &options->truncate_dim);
+    case OPT_PROMPT:
+        options->prompt = optarg;
+        return true;
+    case OPT_PROMPT_NAME:
+        options->prompt_name = optarg;
+        return true;
     case OPT_TOP:
         return vkf_parse_u32("--top", optarg, 1, 1u << 20, &options->top);
     case OPT_FILES:
@@ -98,6 +115,10 @@ static bool parse_option(int opt, vkf_embed_options *options)
 
 static bool check_outputs(const vkf_embed_options *options)
 {
+    if (options->prompt && options->prompt_name) {
+        vkf_print_error("--prompt and --prompt-name exclude each other");
+        return false;
+    }
     if (options->compare && options->index_path) {
         vkf_print_error("--compare and --search exclude each other");
         return false;
@@ -142,6 +163,9 @@ static bool parse(int argc, char **argv, vkf_embed_options *options)
         {"compare", no_argument, NULL, OPT_COMPARE},
         {"search", required_argument, NULL, OPT_SEARCH},
         {"top", required_argument, NULL, OPT_TOP},
+        {"prompt", required_argument, NULL, OPT_PROMPT},
+        {"prompt-name", required_argument, NULL, OPT_PROMPT_NAME},
+        {"truncate-dim", required_argument, NULL, OPT_TRUNCATE_DIM},
         VKF_COMMON_LONG_OPTIONS,
         {0},
     };
@@ -158,6 +182,8 @@ static vkf_status run_embedder(vkf_embedder *embedder, vkf_embed_state *state, c
     const vkf_embed_args args = {
         .texts = texts,
         .count = state->count,
+        .prompt = state->options->prompt,
+        .prompt_name = state->options->prompt_name,
         .out_embeddings = state->embeddings,
         .out_token_counts = token_counts,
         .progress = vkf_progress_show,
@@ -174,7 +200,8 @@ static bool embed_all(vkf_embedder *embedder, vkf_embed_state *state)
 {
     vkf_model_config config;
     vkf_embedder_get_config(embedder, &config);
-    state->dim = config.d_model;
+    state->dim = config.embedding_dim;
+    state->similarity = vkf_embedder_similarity(embedder);
     vkf_text *texts = calloc(state->count, sizeof *texts);
     uint32_t *token_counts = calloc(state->count, sizeof *token_counts);
     state->embeddings = calloc((size_t)state->count * state->dim, sizeof *state->embeddings);
@@ -194,7 +221,7 @@ static bool embed_all(vkf_embedder *embedder, vkf_embed_state *state)
 static bool show(const vkf_embed_state *state)
 {
     if (state->options->compare)
-        return vkf_embed_print_cosines(state);
+        return vkf_embed_print_similarities(state);
     return state->options->index_path ? vkf_embed_search(state) : vkf_embed_write(state);
 }
 
@@ -211,6 +238,7 @@ static bool embed(const vkf_embed_options *options)
             .quantization = options->quantization,
             .max_batch = options->batch > 0 || state.count >= 8 ? options->batch : state.count,
             .max_tokens = options->max_tokens,
+            .truncate_dim = options->truncate_dim,
         };
         vkf_status status = vkf_embedder_create(context, &desc, &embedder);
         if (status != VKF_OK)
@@ -233,7 +261,7 @@ int vkf_cmd_embed(int argc, char **argv)
         } else if (options.common.help) {
             print_help();
             code = VKF_EXIT_DONE;
-        } else {
+        } else if (vkf_find_model(&options.model_directory)) {
             if (embed(&options))
                 code = VKF_EXIT_DONE;
             code = vkf_common_exit_code(&options.common, code);

@@ -1,17 +1,16 @@
-// vkformer embed: embeddings as JSON or as NumPy's files, and their cosines as a table.
+// vkformer embed: embeddings as JSON or as NumPy's files, and how alike they are as a table.
 #define _POSIX_C_SOURCE 200809L
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "embed_state.h"
 #include "file_output.h"
 #include "json_output.h"
+#include "standard_output.h"
 
 #define NPY_ALIGNMENT 64 // of the data, as NumPy's format asks for
 
@@ -20,7 +19,7 @@ static json_t *embedding_of(const vkf_embed_state *state, uint32_t index)
     const float *values = state->embeddings + (size_t)index * state->dim;
     json_t *array = json_array();
     for (uint32_t i = 0; array && i < state->dim; i++)
-        if (json_array_append_new(array, isfinite(values[i]) ? json_real(values[i]) : json_null()) != 0) {
+        if (json_array_append_new(array, json_real(values[i])) != 0) {
             json_decref(array);
             return NULL;
         }
@@ -80,43 +79,29 @@ static bool write_npy(const vkf_embed_state *state, FILE *stream)
            fwrite(state->embeddings, sizeof(float), count, stream) == count;
 }
 
-static bool write_stream(const vkf_embed_state *state, FILE *stream)
+static bool write_stream(FILE *stream, const void *user)
 {
+    const vkf_embed_state *state = user;
     bool written = state->options->format == VKF_EMBED_NPY ? write_npy(state, stream) : write_json(state, stream);
-    return fflush(stream) == 0 && !ferror(stream) && written;
-}
-
-static bool write_path(const vkf_embed_state *state, const char *path)
-{
-    char *bytes = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&bytes, &size);
-    bool written = stream && write_stream(state, stream);
-    if (stream && fclose(stream) != 0)
-        written = false;
-    written = written && vkf_write_file(path, bytes, size);
-    if (!written)
-        vkf_print_error("%s: cannot be written: %s", path, strerror(errno));
-    free(bytes);
-    return written;
+    bool flushed = stream == stdout ? vkf_flush_stdout() : fflush(stream) == 0;
+    return flushed && !ferror(stream) && written;
 }
 
 bool vkf_embed_write(const vkf_embed_state *state)
 {
     if (state->options->out_path)
-        return write_path(state, state->options->out_path);
+        return vkf_write_stream(state->options->out_path, write_stream, state);
     if (state->options->format == VKF_EMBED_NPY && isatty(STDOUT_FILENO)) {
         vkf_print_error("--output npy is binary; give --out FILE, or send the output elsewhere than to a terminal");
         return false;
     }
-    if (!write_stream(state, stdout)) {
-        vkf_print_error("the embeddings cannot be written: %s", strerror(errno));
-        return false;
-    }
-    return true;
+    bool written = write_stream(stdout, state);
+    if (!written && !ferror(stdout)) // what is wrong with the standard output is said at the end
+        vkf_print_error("the embeddings cannot be written: memory is exhausted");
+    return written;
 }
 
-double vkf_cosine(const float *a, const float *b, uint32_t dim)
+static double cosine(const float *a, const float *b, uint32_t dim)
 {
     double product = 0, aa = 0, bb = 0;
     for (uint32_t i = 0; i < dim; i++) {
@@ -124,17 +109,41 @@ double vkf_cosine(const float *a, const float *b, uint32_t dim)
         aa += (double)a[i] * a[i];
         bb += (double)b[i] * b[i];
     }
-    return aa > 0 && bb > 0 ? product / sqrt(aa * bb) : 0;
+    return aa > 0 && bb > 0 ? product / sqrt(aa * bb) : NAN;
 }
 
-bool vkf_embed_print_cosines(const vkf_embed_state *state)
+double vkf_embed_similarity(vkf_similarity similarity, const float *a, const float *b, uint32_t dim)
+{
+    double sum = 0;
+    if (similarity == VKF_SIMILARITY_COSINE)
+        return cosine(a, b, dim);
+    for (uint32_t i = 0; i < dim; i++) {
+        double difference = (double)a[i] - b[i];
+        if (similarity == VKF_SIMILARITY_DOT)
+            sum += (double)a[i] * b[i];
+        else
+            sum -= similarity == VKF_SIMILARITY_EUCLIDEAN ? difference * difference : fabs(difference);
+    }
+    return similarity == VKF_SIMILARITY_EUCLIDEAN ? -sqrt(-sum) : sum;
+}
+
+static double similarity_of(const vkf_embed_state *state, uint32_t i, uint32_t j)
+{
+    return vkf_embed_similarity(state->similarity, state->embeddings + (size_t)i * state->dim,
+                                state->embeddings + (size_t)j * state->dim, state->dim);
+}
+
+bool vkf_embed_print_similarities(const vkf_embed_state *state)
 {
     for (uint32_t i = 0; i < state->count; i++) {
-        for (uint32_t j = 0; j < state->count; j++)
-            printf("%s%9.6f", j > 0 ? " " : "",
-                   vkf_cosine(state->embeddings + (size_t)i * state->dim, state->embeddings + (size_t)j * state->dim,
-                              state->dim));
+        for (uint32_t j = 0; j < state->count; j++) {
+            double similarity = similarity_of(state, i, j);
+            if (isnan(similarity))
+                printf("%sundefined", j > 0 ? " " : "");
+            else
+                printf("%s%9.6f", j > 0 ? " " : "", similarity);
+        }
         putchar('\n');
     }
-    return fflush(stdout) == 0;
+    return vkf_flush_stdout();
 }

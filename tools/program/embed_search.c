@@ -3,14 +3,17 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "embed_state.h"
+#include "line_reader.h"
+#include "standard_output.h"
 
 typedef struct hit {
-    double cosine;
+    double similarity;
     char *name; // the entry's file, or else its text
 } hit;
 
@@ -43,11 +46,17 @@ static ranking *make_rankings(const vkf_embed_state *state)
     return rankings;
 }
 
+// Whether a goes before b: what has no direction is farther than anything.
+static bool nearer(double a, double b)
+{
+    return isnan(b) ? !isnan(a) : a > b;
+}
+
 // Puts an entry into its place; false when memory is exhausted.
-static bool offer(ranking *r, uint32_t top, double cosine, const char *name)
+static bool offer(ranking *r, uint32_t top, double similarity, const char *name)
 {
     uint32_t place = r->count;
-    while (place > 0 && r->hits[place - 1].cosine < cosine)
+    while (place > 0 && nearer(similarity, r->hits[place - 1].similarity))
         place--;
     if (place == top)
         return true;
@@ -57,23 +66,39 @@ static bool offer(ranking *r, uint32_t top, double cosine, const char *name)
     if (r->count == top)
         free(r->hits[--r->count].name);
     memmove(r->hits + place + 1, r->hits + place, (r->count - place) * sizeof *r->hits);
-    r->hits[place] = (hit){cosine, copy};
+    r->hits[place] = (hit){similarity, copy};
     r->count++;
     return true;
 }
 
-static bool read_embedding(const json_t *entry, float *out_values, uint32_t dim)
+// The first element that is no number, or none that an embedding can hold; dim when all are.
+static uint32_t read_embedding(const json_t *array, float *out_values, uint32_t dim)
+{
+    uint32_t i = 0;
+    for (; i < dim; i++) {
+        const json_t *value = json_array_get(array, i);
+        out_values[i] = (float)json_number_value(value);
+        if (!json_is_number(value) || !isfinite(out_values[i]))
+            break;
+    }
+    return i;
+}
+
+static bool read_entry(const vkf_embed_state *state, const json_t *entry, const char *name, uint64_t number,
+                       float *out_values)
 {
     const json_t *array = json_object_get(entry, "embedding");
-    if (!json_is_array(array) || json_array_size(array) != dim)
+    if (!name || !json_is_array(array) || json_array_size(array) != state->dim) {
+        vkf_print_error("%s:%llu: no object with a file or text and an embedding of %u numbers, as vkformer embed "
+                        "writes them with this model",
+                        state->options->index_path, (unsigned long long)number, state->dim);
         return false;
-    for (uint32_t i = 0; i < dim; i++) {
-        const json_t *value = json_array_get(array, i);
-        if (!json_is_number(value))
-            return false;
-        out_values[i] = (float)json_number_value(value);
     }
-    return true;
+    uint32_t read = read_embedding(array, out_values, state->dim);
+    if (read < state->dim)
+        vkf_print_error("%s:%llu: element %u of the embedding is not a finite number; embed that text again",
+                        state->options->index_path, (unsigned long long)number, read);
+    return read == state->dim;
 }
 
 // One line of the index, against every text.
@@ -85,14 +110,11 @@ static bool rank_line(const vkf_embed_state *state, const char *line, size_t siz
     const char *name = json_string_value(json_object_get(entry, "file"));
     if (!name)
         name = json_string_value(json_object_get(entry, "text"));
-    bool ranked = name && read_embedding(entry, values, state->dim);
-    if (!ranked)
-        vkf_print_error("%s:%llu: no object with a file or text and an embedding of %u numbers, as vkformer embed "
-                        "writes them with this model",
-                        state->options->index_path, (unsigned long long)number, state->dim);
+    bool ranked = read_entry(state, entry, name, number, values);
     for (uint32_t i = 0; ranked && i < state->count; i++) {
-        double cosine = vkf_cosine(state->embeddings + (size_t)i * state->dim, values, state->dim);
-        ranked = offer(&rankings[i], state->options->top, cosine, name);
+        double similarity =
+            vkf_embed_similarity(state->similarity, state->embeddings + (size_t)i * state->dim, values, state->dim);
+        ranked = offer(&rankings[i], state->options->top, similarity, name);
         if (!ranked)
             vkf_print_error("memory is exhausted");
     }
@@ -102,24 +124,19 @@ static bool rank_line(const vkf_embed_state *state, const char *line, size_t siz
 
 static bool rank_all(const vkf_embed_state *state, FILE *stream, ranking *rankings)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t size;
+    vkf_line_reader reader = {.stream = stream, .name = state->options->index_path, .max_bytes = VKF_LINE_MAX_BYTES};
+    vkf_line_result result = VKF_LINE_TAKEN;
     bool ranked = true;
     float *values = calloc(state->dim, sizeof *values);
     if (!values) {
         vkf_print_error("memory is exhausted");
         return false;
     }
-    for (uint64_t number = 1; ranked && (size = getline(&line, &capacity, stream)) >= 0; number++)
-        ranked = rank_line(state, line, (size_t)size, number, values, rankings);
-    if (ranked && ferror(stream)) {
-        vkf_print_error("%s: cannot be read: %s", state->options->index_path, strerror(errno));
-        ranked = false;
-    }
+    while (ranked && (result = vkf_line_next(&reader)) == VKF_LINE_TAKEN)
+        ranked = rank_line(state, reader.text, reader.size_bytes, reader.number, values, rankings);
+    vkf_line_reader_free(&reader);
     free(values);
-    free(line);
-    return ranked;
+    return ranked && result == VKF_LINE_END;
 }
 
 static bool print_rankings(const vkf_embed_state *state, const ranking *rankings)
@@ -127,10 +144,14 @@ static bool print_rankings(const vkf_embed_state *state, const ranking *rankings
     for (uint32_t i = 0; i < state->count; i++) {
         if (state->count > 1)
             printf("%s%s\n", i > 0 ? "\n" : "", state->items[i].file ? state->items[i].file : state->items[i].text);
-        for (uint32_t j = 0; j < rankings[i].count; j++)
-            printf("%8.4f  %s\n", rankings[i].hits[j].cosine, rankings[i].hits[j].name);
+        for (uint32_t j = 0; j < rankings[i].count; j++) {
+            if (isnan(rankings[i].hits[j].similarity))
+                printf("undefined  %s\n", rankings[i].hits[j].name);
+            else
+                printf("%8.4f  %s\n", rankings[i].hits[j].similarity, rankings[i].hits[j].name);
+        }
     }
-    return fflush(stdout) == 0;
+    return vkf_flush_stdout();
 }
 
 bool vkf_embed_search(const vkf_embed_state *state)

@@ -9,7 +9,7 @@
 #include "embed_state.h"
 #include "text_lines.h"
 
-#define MAX_FILE_BYTES (1L << 28)
+#define MAX_FILE_BYTES ((size_t)1 << 28)
 
 // Takes `text` over.
 static bool add(vkf_embed_state *state, char *text, size_t size_bytes, const char *file)
@@ -31,44 +31,29 @@ static bool add(vkf_embed_state *state, char *text, size_t size_bytes, const cha
     return true;
 }
 
-static bool read_open_file(FILE *stream, char **out_text, size_t *out_size)
-{
-    long size = fseek(stream, 0, SEEK_END) == 0 ? ftell(stream) : -1;
-    if (size < 0 || size > MAX_FILE_BYTES || fseek(stream, 0, SEEK_SET) != 0) {
-        errno = size > MAX_FILE_BYTES ? EFBIG : errno;
-        return false;
-    }
-    *out_text = malloc((size_t)size + 1);
-    *out_size = *out_text ? fread(*out_text, 1, (size_t)size, stream) : 0;
-    return *out_text && *out_size == (size_t)size && !ferror(stream);
-}
-
 static bool add_file(vkf_embed_state *state, const char *path)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *stream = fopen(path, "rb");
-    bool read = stream && read_open_file(stream, &text, &size);
-    int error = errno;
-    if (stream)
-        fclose(stream);
-    if (!read) {
-        vkf_print_error("%s: cannot be read: %s", path, strerror(error));
-        free(text);
+    if (!stream) {
+        vkf_print_error("%s: cannot be read: %s", path, strerror(errno));
         return false;
     }
-    return add(state, text, size, path);
+    bool read = vkf_read_stream(stream, path, MAX_FILE_BYTES, &text, &size);
+    fclose(stream);
+    return read && add(state, text, size, path);
 }
 
 static bool add_lines(vkf_embed_state *state)
 {
     vkf_text_source source = {.file = stdin, .unit = "line"};
     vkf_text_line line;
-    vkf_text_result result;
-    while ((result = vkf_text_source_next(&source, &line)) == VKF_TEXT_TAKEN)
+    vkf_line_result result;
+    while ((result = vkf_text_source_next(&source, &line)) == VKF_LINE_TAKEN)
         if (!add(state, line.text, line.size_bytes, NULL))
             return false;
-    return result == VKF_TEXT_END;
+    return result == VKF_LINE_END;
 }
 
 bool vkf_embed_collect(vkf_embed_state *state)

@@ -11,37 +11,10 @@
 
 #include "commands.h"
 #include "eval_kinds.h"
+#include "io/file.h"
 #include "options.h"
 #include "progress.h"
 #include "session_context.h"
-
-static const struct kind {
-    const char *name;
-    vkf_status (*run)(vkf_eval_case *c);
-} kinds[] = {
-    {"mha", vkf__eval_mha},
-    {"seed2", vkf__eval_seed2},
-    {"seed3", vkf__eval_seed3},
-    {"encoder_layer", vkf__eval_encoder_layer},
-    {"decoder_layer", vkf__eval_decoder_layer},
-    {"transformer", vkf__eval_transformer},
-    {"seq2seq", vkf__eval_seq2seq},
-    {"gemm", vkf__eval_gemm},
-    {"softmax", vkf__eval_softmax},
-    {"layernorm", vkf__eval_layernorm},
-    {"permute", vkf__eval_permute},
-    {"additive_attention", vkf__eval_additive_attention},
-};
-
-#define KIND_COUNT (sizeof kinds / sizeof kinds[0])
-
-static const struct kind *find_kind(const char *name)
-{
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        if (strcmp(kinds[i].name, name) == 0)
-            return &kinds[i];
-    return NULL;
-}
 
 // ---- command line
 
@@ -49,7 +22,7 @@ typedef struct eval_options {
     vkf_common_options common;
     const char *cases_path;
     const char *results_path;
-    const struct kind *only; // NULL: every kind
+    const vkf_eval_kind *only; // NULL: every kind
     vkf_fully_masked fully_masked;
     bool unfused;
     vkf_model_precision precision;
@@ -78,8 +51,8 @@ static void print_help(void)
           "                       alone in 16 bits f32/f16 or f32/bf16\n"
           "  --only KIND          leave out cases of other kinds; KIND is one of\n",
           stdout);
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        printf("%s%s%s", i % 4 == 0 ? "                       " : " ", kinds[i].name, i % 4 == 3 ? "\n" : "");
+    for (size_t i = 0; i < vkf__eval_kind_count; i++)
+        printf("%s%s%s", i % 4 == 0 ? "                       " : " ", vkf__eval_kinds[i].name, i % 4 == 3 ? "\n" : "");
     fputs("\n" VKF_COMMON_HELP, stdout);
 }
 
@@ -109,7 +82,7 @@ static bool parse_option(int option, const char *value, eval_options *options)
     case OPT_DTYPE:
         return vkf_parse_precision("--dtype", value, &options->precision);
     case OPT_ONLY:
-        options->only = find_kind(value);
+        options->only = vkf__eval_kind(value);
         if (!options->only)
             vkf_print_error("--only: there is no kind '%.200s'; vkformer eval --help lists them", value);
         return options->only != NULL;
@@ -229,22 +202,23 @@ static vkf_status save_case(const vkf_eval_case *c, const char *result_directory
     return status;
 }
 
-// A result of an earlier run must not pass for this one's.
-static vkf_status remove_result(const vkf__host *host, const char *result_directory)
+// A result of an earlier run stays until the new one takes its place. Where there is none it must not pass for this run's, and
+// gets another name.
+static void set_earlier_result_aside(const char *name, const char *result_directory)
 {
     char *path = join(result_directory, "out.safetensors");
-    if (!path)
-        return VKF_ERROR_OUT_OF_HOST_MEMORY;
-    vkf_status status = VKF_OK;
-    if (remove(path) != 0 && errno != ENOENT && errno != ENOTDIR)
-        status = vkf__fail(host, VKF_ERROR_FILE, "%s: cannot remove the earlier result: %s", path, strerror(errno));
+    char *aside = join(result_directory, "out.safetensors.earlier");
+    if (path && aside && rename(path, aside) == 0)
+        vkf_print_error("%s: the result of an earlier run is now %s", name, aside);
+    else if (path && vkf__file_exists(path))
+        vkf_print_error("%s: %s is the result of an earlier run", name, path);
     free(path);
-    return status;
+    free(aside);
 }
 
 static vkf_status run_opened_case(vkf_eval_case *c, const char *result_directory)
 {
-    const struct kind *kind = find_kind(c->kind);
+    const vkf_eval_kind *kind = vkf__eval_kind(c->kind);
     if (!kind)
         return vkf__fail(c->settings.host, VKF_ERROR_FORMAT, "%s: there is no kind \"%s\"", c->config_path, c->kind);
     vkf_status status = kind->run(c);
@@ -254,17 +228,18 @@ static vkf_status run_opened_case(vkf_eval_case *c, const char *result_directory
 static void run_case(eval_run *run, const char *name, const char *case_directory, const char *result_directory)
 {
     vkf_eval_case c;
-    const struct kind *only = run->options->only;
+    const vkf_eval_kind *only = run->options->only;
     vkf_message_log_set_quiet(run->options->common.messages, true);
     vkf_status status = vkf__eval_case_open(&run->settings, case_directory, &c);
     bool opened = status == VKF_OK;
-    if (!opened || !only || find_kind(c.kind) == only) {
+    if (!opened || !only || vkf__eval_kind(c.kind) == only) {
         run->case_count++;
-        vkf_status removed = remove_result(run->settings.host, result_directory);
         if (opened)
-            status = removed == VKF_OK ? run_opened_case(&c, result_directory) : removed;
-        if (status != VKF_OK)
+            status = run_opened_case(&c, result_directory);
+        if (status != VKF_OK) {
             report_failure(run, name, opened ? c.kind : NULL, status);
+            set_earlier_result_aside(name, result_directory);
+        }
     }
     if (opened)
         vkf__eval_case_close(&c);

@@ -58,10 +58,15 @@ vkf_status vkf__eval_write_masks(vkf_eval_case *c, const vkf_eval_masks *masks, 
                                  vkf_port key_mask_port)
 {
     vkf_status status = VKF_OK;
-    if (masks->mask)
-        VKF_TRY(vkf_layer_write(c->layer, mask_port, masks->mask->data, masks->mask->size_bytes));
-    if (masks->key_mask)
-        VKF_TRY(vkf_layer_write(c->layer, key_mask_port, masks->key_mask->data, masks->key_mask->size_bytes));
+    void *bytes = NULL;
+    if (masks->mask) {
+        VKF_TRY(vkf__eval_host_bytes(c, masks->mask, &bytes));
+        VKF_TRY(vkf_layer_write(c->layer, mask_port, bytes, masks->mask->size_bytes));
+    }
+    if (masks->key_mask) {
+        VKF_TRY(vkf__eval_host_bytes(c, masks->key_mask, &bytes));
+        VKF_TRY(vkf_layer_write(c->layer, key_mask_port, bytes, masks->key_mask->size_bytes));
+    }
 fail:
     return status;
 }
@@ -249,9 +254,10 @@ static vkf_status seed2_mask(vkf_eval_case *c, const uint32_t full[4], vkf_atten
     mask.size_bytes = vkf__eval_count(VKF_DIMS(to[0], to[1], to[2], to[3]));
     VKF_TRY(vkf__eval_alloc(c, stored->count, sizeof(float), &values));
     VKF_TRY(vkf__eval_alloc(c, mask.size_bytes, 1, &mask.bytes));
-    if (!vkf__stored_to_f32(stored, 0, stored->count, values))
+    if (!vkf__stored_is_float(stored->type))
         return vkf__fail(c->settings.host, VKF_ERROR_FORMAT, "tensor \"%s\" is not of a floating-point type",
                          stored->name);
+    VKF_TRY(vkf__stored_convert(c->settings.host, stored, 0, stored->count, VKF_DTYPE_F32, values));
     expand_mask(values, from, to, mask.bytes);
     *out_mask = mask;
 fail:
@@ -335,14 +341,16 @@ static vkf_status seed3_masks(vkf_eval_case *c, const vkf_attention_desc *desc, 
     size_t plane = (size_t)l * s;
     if (vkf__eval_peek(c, "attn_mask")) {
         const vkf__stored_tensor *stored = NULL;
+        void *bytes = NULL;
         byte_mask *mask = &out_masks[0];
         VKF_TRY(vkf__eval_find(c, "attn_mask", VKF_DIMS(b, l, s), &stored));
         if (stored->type != VKF_STORED_BOOL)
             return vkf__fail(c->settings.host, VKF_ERROR_FORMAT, "tensor \"attn_mask\" is not BOOL");
         *mask = (byte_mask){.port = VKF_PORT_MASK, .size_bytes = vkf__eval_count(VKF_DIMS(b, h, l, s))};
+        VKF_TRY(vkf__eval_host_bytes(c, stored, &bytes));
         VKF_TRY(vkf__eval_alloc(c, mask->size_bytes, 1, &mask->bytes));
         for (size_t row = 0; row < (size_t)b * h; row++)
-            memcpy((uint8_t *)mask->bytes + row * plane, stored->data + row / h * plane, plane);
+            memcpy((uint8_t *)mask->bytes + row * plane, (const uint8_t *)bytes + row / h * plane, plane);
         out_desc->kind = VKF_MASK_BOOL_EXCLUDE;
         out_desc->per_head = true;
     }

@@ -75,8 +75,8 @@ void vkf__eval_case_close(vkf_eval_case *c)
     vkf__free(host, c->tensors);
     vkf__free(host, c->blocks);
     vkf__free(host, c->outputs);
-    vkf__safetensors_close(&c->inputs);
-    vkf__safetensors_close(&c->weights);
+    vkf__tensor_file_close(&c->inputs);
+    vkf__tensor_file_close(&c->weights);
     json_decref(c->config);
     vkf__free(host, c->weights_path);
     vkf__free(host, c->config_path);
@@ -85,7 +85,12 @@ void vkf__eval_case_close(vkf_eval_case *c)
 
 vkf_status vkf__eval_case_save(const vkf_eval_case *c, const char *path)
 {
-    return vkf__safetensors_write(c->settings.host, path, c->outputs, c->output_count);
+    vkf_status status = VKF_OK;
+    VKF_TRY(vkf__tensor_file_check_unchanged(c->inputs));
+    VKF_TRY(vkf__tensor_file_check_unchanged(c->weights));
+    status = vkf__safetensors_write(c->settings.host, path, c->outputs, c->output_count);
+fail:
+    return status;
 }
 
 // ---- config.json
@@ -163,19 +168,19 @@ static void print_dims(vkf_eval_dims dims, char *out_text, size_t size)
         used += (size_t)snprintf(out_text + used, size - used, "%s%u", i ? ", " : "", dims.shape[i]);
 }
 
-static vkf_status find_in(const vkf_eval_case *c, const vkf__safetensors *file, const char *name, vkf_eval_dims dims,
+static vkf_status find_in(const vkf_eval_case *c, const vkf__tensor_file *file, const char *name, vkf_eval_dims dims,
                           const vkf__stored_tensor **out_tensor)
 {
-    const vkf__stored_tensor *stored = vkf__safetensors_find(file, name);
+    const vkf__stored_tensor *stored = vkf__tensor_file_find(file, name);
     char wanted[64];
     print_dims(dims, wanted, sizeof wanted);
     if (!stored)
         return vkf__fail(c->settings.host, VKF_ERROR_FORMAT, "%s: tensor \"%s\" of shape (%s) is missing",
-                         vkf__safetensors_path(file), name, wanted);
+                         vkf__tensor_file_path(file), name, wanted);
     if (!shape_matches(stored, dims))
         return vkf__fail(c->settings.host, VKF_ERROR_FORMAT,
                          "%s: tensor \"%s\" does not have the shape (%s) that config.json asks for",
-                         vkf__safetensors_path(file), name, wanted);
+                         vkf__tensor_file_path(file), name, wanted);
     *out_tensor = stored;
     return VKF_OK;
 }
@@ -188,7 +193,7 @@ static vkf_status wrong_type(const vkf_eval_case *c, const vkf__stored_tensor *s
 
 const vkf__stored_tensor *vkf__eval_peek(const vkf_eval_case *c, const char *name)
 {
-    return vkf__safetensors_find(c->inputs, name);
+    return vkf__tensor_file_find(c->inputs, name);
 }
 
 vkf_status vkf__eval_find(const vkf_eval_case *c, const char *name, vkf_eval_dims dims,
@@ -203,12 +208,10 @@ static vkf_status convert(vkf_eval_case *c, const vkf__stored_tensor *stored, ui
 {
     vkf_status status;
     void *values = NULL;
-    VKF_TRY(vkf__eval_alloc(c, count, vkf_dtype_size(dtype), &values));
-    bool converted = dtype == VKF_DTYPE_F16    ? vkf__stored_to_f16(stored, first, count, values)
-                     : dtype == VKF_DTYPE_BF16 ? vkf__stored_to_bf16(stored, first, count, values)
-                                               : vkf__stored_to_f32(stored, first, count, values);
-    if (!converted)
+    if (!vkf__stored_is_float(stored->type))
         return wrong_type(c, stored, "a floating-point type");
+    VKF_TRY(vkf__eval_alloc(c, count, vkf_dtype_size(dtype), &values));
+    VKF_TRY(vkf__stored_convert(c->settings.host, stored, first, count, dtype, values));
     *out_values = values;
 fail:
     return status;
@@ -245,7 +248,7 @@ vkf_status vkf__eval_host_bytes(vkf_eval_case *c, const vkf__stored_tensor *stor
     vkf_status status;
     void *bytes = NULL;
     VKF_TRY(vkf__eval_alloc(c, stored->size_bytes, 1, &bytes));
-    memcpy(bytes, stored->data, (size_t)stored->size_bytes);
+    VKF_TRY(vkf__stored_read(stored, 0, stored->size_bytes, bytes));
     *out_bytes = bytes;
 fail:
     return status;
@@ -356,7 +359,7 @@ bool vkf__eval_has_weight(const vkf_eval_case *c, const char *prefix, const char
 {
     char full_name[MAX_NAME];
     snprintf(full_name, sizeof full_name, "%s%s", prefix, name);
-    return vkf__safetensors_find(c->weights, full_name) != NULL;
+    return vkf__tensor_file_find(c->weights, full_name) != NULL;
 }
 
 // ---- ports and outputs

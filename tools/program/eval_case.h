@@ -25,8 +25,8 @@ typedef struct vkf_eval_case {
     char *weights_path;
     json_t *config;
     const char *kind; // belongs to config
-    vkf__safetensors *weights;
-    vkf__safetensors *inputs;
+    vkf__tensor_file *weights;
+    vkf__tensor_file *inputs;
     vkf_layer *layer; // of the kinds that make one; made after the tensors it uses, destroyed before them
     vkf_tensor *tensors;
     size_t tensor_count, tensor_capacity;

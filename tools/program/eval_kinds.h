@@ -4,6 +4,16 @@
 
 #include "eval_case.h"
 
+typedef struct vkf_eval_kind {
+    const char *name;
+    vkf_status (*run)(vkf_eval_case *c);
+} vkf_eval_kind;
+
+extern const vkf_eval_kind vkf__eval_kinds[];
+extern const size_t vkf__eval_kind_count;
+// NULL for a name that is none.
+const vkf_eval_kind *vkf__eval_kind(const char *name);
+
 VKF_MUST_CHECK vkf_status vkf__eval_gemm(vkf_eval_case *c);
 VKF_MUST_CHECK vkf_status vkf__eval_softmax(vkf_eval_case *c);
 VKF_MUST_CHECK vkf_status vkf__eval_layernorm(vkf_eval_case *c);

@@ -2,65 +2,44 @@
 
 #include "file_output.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-static bool write_all(int file, const void *data, size_t size_bytes)
+#include "options.h"
+
+void vkf_print_message(void *user, vkf_severity severity, const char *message)
 {
-    for (size_t done = 0; done < size_bytes;) {
-        ssize_t part = write(file, (const char *)data + done, size_bytes - done);
-        if (part < 0 && errno != EINTR)
-            return false;
-        if (part > 0)
-            done += (size_t)part;
-    }
-    return true;
+    (void)user;
+    if (severity >= VKF_SEVERITY_ERROR)
+        vkf_print_error("%s", message);
+    else
+        vkf_print_warning("%s", message);
 }
 
-// open() rather than mkstemp(), so that the file gets the permissions of the user's umask.
-static int open_temporary(const char *path, char **out_temporary)
+vkf__host vkf_printing_host(void)
 {
-    size_t size = strlen(path) + 32;
-    char *temporary = malloc(size);
-    if (!temporary)
-        return -1;
-    snprintf(temporary, size, "%s.%ld.tmp", path, (long)getpid());
-    int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0 && errno == EEXIST && unlink(temporary) == 0)
-        file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0) {
-        int error = errno;
-        free(temporary);
-        errno = error;
-        return -1;
-    }
-    *out_temporary = temporary;
-    return file;
+    vkf__host host;
+    (void)!vkf__host_init(&host, NULL, vkf_print_message, NULL,
+                          VKF_SEVERITY_ERROR); // fails with a wrong allocator alone
+    return host;
 }
 
 bool vkf_write_file(const char *path, const void *data, size_t size_bytes)
 {
-    char *temporary = NULL;
-    int file = open_temporary(path, &temporary);
-    if (file < 0)
-        return false;
-    bool written = write_all(file, data, size_bytes);
-    int error = errno;
-    if (close(file) != 0 && written) {
+    const vkf__host host = vkf_printing_host();
+    return vkf__file_write(&host, path, data, size_bytes) == VKF_OK;
+}
+
+bool vkf_write_stream(const char *path, vkf_stream_writer write, const void *user)
+{
+    char *bytes = NULL;
+    size_t size_bytes = 0;
+    FILE *stream = open_memstream(&bytes, &size_bytes);
+    bool written = stream && write(stream, user) && !ferror(stream);
+    if (stream && fclose(stream) != 0)
         written = false;
-        error = errno;
-    }
-    if (written && rename(temporary, path) != 0) {
-        written = false;
-        error = errno;
-    }
     if (!written)
-        unlink(temporary);
-    free(temporary);
-    errno = error;
+        vkf_print_error("%s: cannot be written: memory is exhausted", path);
+    written = written && vkf_write_file(path, bytes, size_bytes);
+    free(bytes);
     return written;
 }

@@ -2,11 +2,19 @@
 #ifndef VKF_PROGRAM_FILE_OUTPUT_H
 #define VKF_PROGRAM_FILE_OUTPUT_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "io/new_file.h"
 
-// Writes a temporary file beside `path` and renames it. On failure errno says why, and what stood at `path` is as
-// before. No message.
+// Prints what the library says, as an error or as a warning.
+void vkf_print_message(void *user, vkf_severity severity, const char *message);
+
+// A host that prints errors, for the library's writer of files.
+vkf__host vkf_printing_host(void);
+
+// vkf__file_write(), with a message on failure.
 bool vkf_write_file(const char *path, const void *data, size_t size_bytes);
+
+// The same of what a function writes to a stream. Memory being exhausted is all that may make it fail.
+typedef bool (*vkf_stream_writer)(FILE *stream, const void *user);
+bool vkf_write_stream(const char *path, vkf_stream_writer write, const void *user);
 
 #endif

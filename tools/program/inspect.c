@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "commands.h"
+#include "inspect_embedding.h"
 #include "json_output.h"
 #include "model/inspection.h"
+#include "model_path.h"
 #include "options.h"
 #include "session_context.h"
 
@@ -42,9 +44,9 @@ static void print_help(void)
     fputs("usage: vkformer inspect [OPTIONS] MODEL\n"
           "\n"
           "Says what the model in the directory MODEL is: its family and sizes, its tensors by type, the tensors that\n"
-          "are not read, the bytes that its parameters take on the device in each precision, and those that a session\n"
-          "takes beside them in f32, for activations, for keys and values and for parameters of its own. Nothing is\n"
-          "loaded.\n"
+          "are not read, how an encoder makes embeddings (its modules, prompts and lengths), the bytes that the\n"
+          "parameters take on the device in each precision, and those that a session takes beside them in f32, for\n"
+          "activations, for keys and values and for parameters of its own. Nothing is loaded.\n"
           "A model that is not supported is described as far as that goes, with exit code 1.\n"
           "\n"
           "  --batch N          of a session for so many texts (default 8)\n"
@@ -92,16 +94,12 @@ static bool parse(int argc, char **argv, inspect_options *options)
 
 static void describe_encoder(const vkf_model_config *config, json_t *object)
 {
-    static const char *const poolings[VKF_POOLING_COUNT] = {"mean", "mean_sqrt", "first", "last", "max"};
     static const char *const heads[VKF_HEAD_COUNT] = {
         [VKF_HEAD_SEQUENCE_CLASSIFICATION] = "sequence_classification",
         [VKF_HEAD_TOKEN_CLASSIFICATION] = "token_classification",
         [VKF_HEAD_QUESTION_ANSWERING] = "question_answering",
         [VKF_HEAD_MASKED_LM] = "masked_lm",
     };
-    vkf_json_put_string(object, "pooling", poolings[config->pooling]);
-    json_object_set_new(object, "normalised", json_boolean(config->normalise));
-    vkf_json_put_integer(object, "cut_at_tokens", config->truncate_len);
     vkf_json_put_string(object, "head", heads[config->head]);
 }
 
@@ -225,7 +223,9 @@ static json_t *describe(const inspect_options *options, vkf_context *context, co
     json_object_set_new(object, "supported", json_boolean(inspection->supported == VKF_OK));
     if (inspection->supported == VKF_OK)
         json_object_set_new(object, "model", describe_config(&inspection->source.config));
-    else
+    if (inspection->supported == VKF_OK && inspection->source.config.kind == VKF_MODEL_ENCODER)
+        json_object_set_new(object, "embedding", vkf_describe_embedding(inspection));
+    if (inspection->supported != VKF_OK)
         vkf_json_put_string(object, "why_not", vkf_message_log_last_error(options->common.messages));
     vkf_json_put_integer(object, "parameters", inspection->parameter_count);
     json_object_set_new(object, "stored", describe_tensors(inspection));
@@ -328,7 +328,7 @@ int vkf_cmd_inspect(int argc, char **argv)
         } else if (options.common.help) {
             print_help();
             code = VKF_EXIT_DONE;
-        } else {
+        } else if (vkf_find_model(&options.directory)) {
             code = vkf_common_exit_code(&options.common, inspect(&options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED);
         }
     }

@@ -1,5 +1,4 @@
 // The program `vkformer`: finds the subcommand and makes sure that what it printed has reached its destination.
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 
 #include "commands.h"
 #include "options.h"
+#include "standard_output.h"
 
 static const struct command {
     const char *name;
@@ -76,12 +76,10 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    vkf_keep_standard_streams();
     int code = dispatch(argc, argv);
     // A full disk shows at the latest here.
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        vkf_print_error("writing to the standard output failed: %s", strerror(errno));
-        if (code == VKF_EXIT_DONE)
-            code = VKF_EXIT_FAILED;
-    }
+    if (!vkf_check_stdout() && code == VKF_EXIT_DONE)
+        code = VKF_EXIT_FAILED;
     return code;
 }

@@ -2,6 +2,7 @@
 
 #include "options.h"
 
+#include <ctype.h>
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
@@ -11,8 +12,8 @@
 #include <strings.h>
 
 #include "cache_dir.h"
+#include "kernel/variant_name.h"
 #include "session_context.h"
-#include "variant_name.h"
 
 static void print_message(const char *severity, const char *format, va_list args)
 {
@@ -161,6 +162,10 @@ static bool parse_device(const char *text, vkf_device_choice *out_choice)
         vkf_print_error("--device: the choice is empty; give an index, a part of a name, uuid:HEX, a type or best");
         return false;
     }
+    if (isspace((unsigned char)text[0]) || isspace((unsigned char)text[strlen(text) - 1])) {
+        vkf_print_error("--device: '%.200s' begins or ends with a blank: write it without", text);
+        return false;
+    }
     if (strspn(text, "0123456789") == strlen(text)) {
         choice.kind = VKF_CHOOSE_INDEX;
         if (!vkf_parse_u32("--device", text, 0, UINT32_MAX, &choice.index))
@@ -226,9 +231,9 @@ static bool set_variant(const char *text, const char **out_variant)
         vkf_print_error("--variant: the name is empty; 'vkformer shaders --all' lists those that there are");
         return false;
     }
-    if (!vkf_variant_exists(text)) {
+    if (!vkf__variant_exists(text)) {
         char near[512];
-        vkf_variant_near(text, near, sizeof near);
+        vkf__variant_near(text, near, sizeof near);
         vkf_print_error("--variant: no kernel's name begins with '%.200s'; near it are %s", text, near);
         return false;
     }

@@ -1,5 +1,4 @@
 // vkformer profile: what each dispatch of a run takes, and how far from the device's roofs it is.
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "file_output.h"
 #include "json_output.h"
 #include "measured_roofs.h"
+#include "model_path.h"
 #include "number_check.h"
 #include "profile_options.h"
 #include "progress.h"
@@ -109,27 +109,25 @@ static bool write_to(FILE *out, const json_t *document, vkf_profile_format forma
     return done;
 }
 
-static bool write_file(const char *path, const json_t *document, vkf_profile_format format)
+typedef struct profile_file {
+    const json_t *document;
+    vkf_profile_format format;
+} profile_file;
+
+static bool write_file(FILE *out, const void *user)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    bool written = stream && write_to(stream, document, format, VKF_PROFILE_BY_OP);
-    if (stream)
-        written = fclose(stream) == 0 && written;
-    bool saved = written && vkf_write_file(path, text, size);
-    if (!saved)
-        vkf_print_error("'%s' cannot be written: %s", path, strerror(errno));
-    free(text);
-    return saved;
+    const profile_file *file = user;
+    return write_to(out, file->document, file->format, VKF_PROFILE_BY_OP);
 }
 
 static bool put_out(const vkf_profile_options *options, const json_t *document)
 {
     bool done = write_to(stdout, document, options->format, options->by);
     for (int i = 0; i < VKF_PROFILE_FORMATS; i++)
-        if (options->files[i])
-            done = write_file(options->files[i], document, (vkf_profile_format)i) && done;
+        if (options->files[i]) {
+            const profile_file file = {document, (vkf_profile_format)i};
+            done = vkf_write_stream(options->files[i], write_file, &file) && done;
+        }
     return done;
 }
 
@@ -213,6 +211,8 @@ static int probe(const vkf_profile_options *options)
     if (!dump_input(&subject, common.dump))
         goto fail;
     status = vkf_profile_subject_run(&subject);
+    if (status == VKF_ERROR_NOT_FINITE && check.found)
+        status = VKF_OK; // that is what the check has to say
     if (check.exhausted)
         status = VKF_ERROR_OUT_OF_HOST_MEMORY;
     if (status != VKF_OK)
@@ -255,6 +255,9 @@ int vkf_cmd_profile(int argc, char **argv)
 {
     vkf_profile_options options;
     int code = vkf_profile_parse(argc, argv, &options);
+    bool model = code < 0 && !options.diff && options.subject.directory;
+    if (model && !vkf_find_model(&options.subject.directory))
+        code = VKF_EXIT_FAILED;
     if (code < 0)
         code = run_command(&options);
     vkf_profile_options_free(&options);

@@ -5,17 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "commands.h"
-#include "io/file_map.h"
+#include "file_output.h"
+#include "io/file.h"
 #include "io/json_file.h"
 #include "io/path.h"
+#include "io/safetensors.h"
 #include "model/inspection.h"
+#include "model/sentence_modules.h"
+#include "model/sentence_text.h"
 #include "model/weight_blocks.h"
+#include "model_path.h"
+#include "new_directory.h"
 #include "options.h"
 #include "precision.h"
 #include "progress.h"
+
+#define COPY_BYTES ((size_t)1 << 20) // of a file at once
 
 enum { OPT_TYPE = VKF_OPT_OWN, OPT_HELP };
 
@@ -93,13 +100,14 @@ static void plan_tensor(plan *p, size_t index)
     vkf__weight_slot *slot = &p->slots[index];
     *to = *from;
     *slot = (vkf__weight_slot){0};
-    if (!vkf__whole_in_blocks(p->inspection->slots, p->inspection->slot_count, from, slot))
+    if (!vkf__whole_in_blocks(p->inspection->found.slots, p->inspection->found.count, from, slot))
         return;
     to->type = VKF_STORED_U8;
     to->shape[0] = slot->shape[0];
     to->shape[1] = slot->shape[1] / VKF_BLOCK * vkf_dtype_block_bytes(p->dtype);
     to->size_bytes = to->shape[0] * to->shape[1];
     to->data = NULL;
+    to->file = NULL;
     p->block_count++;
 }
 
@@ -139,10 +147,11 @@ static vkf_status write_blocks(const plan *p, size_t index, vkf__new_file *file)
     size_t row_bytes = (size_t)p->tensors[index].shape[1];
     float *values = NULL;
     uint8_t *blocks = NULL;
-    VKF_ALLOC(p->host, values, (size_t)VKF_BLOCK_PANEL * slot->shape[1]);
-    VKF_ALLOC(p->host, blocks, VKF_BLOCK_PANEL * row_bytes);
-    for (uint32_t row = 0; row < slot->shape[0]; row += VKF_BLOCK_PANEL) {
-        uint32_t left = slot->shape[0] - row, count = left < VKF_BLOCK_PANEL ? left : VKF_BLOCK_PANEL;
+    uint32_t most = vkf__block_rows_at_once(slot);
+    VKF_ALLOC(p->host, values, (size_t)most * slot->shape[1]);
+    VKF_ALLOC(p->host, blocks, most * row_bytes);
+    for (uint32_t row = 0; row < slot->shape[0]; row += most) {
+        uint32_t left = slot->shape[0] - row, count = left < most ? left : most;
         VKF_TRY(vkf__rows_to_blocks(&source, row, count, values, blocks));
         VKF_TRY(vkf__new_file_write(file, blocks, count * row_bytes));
     }
@@ -159,7 +168,7 @@ static vkf_status write_tensor(void *user, size_t index, vkf__new_file *file)
     vkf_progress_show(&p->progress, p->written++, (uint32_t)p->count, tensor->name);
     if (p->slots[index].rank > 0)
         return write_blocks(p, index, file);
-    return vkf__new_file_write(file, tensor->data, (size_t)tensor->size_bytes);
+    return vkf__new_file_write_tensor(file, tensor);
 }
 
 static vkf_status write_weights(plan *p, const char *path)
@@ -167,22 +176,12 @@ static vkf_status write_weights(plan *p, const char *path)
     p->progress = vkf_progress_start("quantising");
     vkf_status status = vkf__safetensors_write_made(p->host, path, p->tensors, p->count, write_tensor, p);
     vkf_progress_end(&p->progress);
+    if (status == VKF_OK)
+        status = vkf__checkpoint_check_unchanged(p->inspection->checkpoint);
     return status;
 }
 
 // ---- the other files of a directory
-
-static vkf_status write_whole(const vkf__host *host, const char *path, const void *data, size_t size_bytes)
-{
-    vkf_status status = VKF_OK;
-    vkf__new_file file = {0};
-    VKF_TRY(vkf__new_file_open(host, path, &file));
-    VKF_TRY(vkf__new_file_write(&file, data, size_bytes));
-    status = vkf__new_file_commit(&file);
-fail:
-    vkf__new_file_discard(&file);
-    return status;
-}
 
 // With the key that transformers names a quantisation by, so that what cannot read this one says so.
 static vkf_status write_config(const vkf__host *host, const char *from, const char *to, vkf_dtype dtype)
@@ -195,7 +194,7 @@ static vkf_status write_config(const vkf__host *host, const char *from, const ch
                                      "group_size", VKF_BLOCK);
     if (json_object_set_new(root, "quantization_config", quantization) == 0)
         text = json_dumps(root, JSON_INDENT(2));
-    status = text ? write_whole(host, to, text, strlen(text))
+    status = text ? vkf__file_write(host, to, text, strlen(text))
                   : vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for its text", to);
 fail:
     free(text);
@@ -205,16 +204,31 @@ fail:
 
 static vkf_status copy_file(const vkf__host *host, const char *from, const char *to)
 {
-    vkf__file_map map;
-    vkf_status status = vkf__file_map_open(host, from, &map);
-    if (status != VKF_OK)
-        return status;
-    status = write_whole(host, to, map.data, map.size_bytes);
-    vkf__file_map_close(host, &map);
+    vkf_status status = VKF_OK;
+    vkf__file *source = NULL;
+    vkf__new_file copy = {0};
+    uint8_t *piece = NULL;
+    VKF_TRY(vkf__file_open(host, from, &source));
+    VKF_ALLOC(host, piece, COPY_BYTES);
+    VKF_TRY(vkf__new_file_open(host, to, &copy));
+    uint64_t size_bytes = vkf__file_size(source);
+    for (uint64_t done = 0; done < size_bytes;) {
+        size_t part = size_bytes - done < COPY_BYTES ? (size_t)(size_bytes - done) : COPY_BYTES;
+        VKF_TRY(vkf__file_read_at(source, done, piece, part));
+        VKF_TRY(vkf__new_file_write(&copy, piece, part));
+        done += part;
+    }
+    VKF_TRY(vkf__file_check_unchanged(source));
+    status = vkf__new_file_commit(&copy);
+fail:
+    vkf__new_file_discard(&copy);
+    vkf__file_close(&source);
+    vkf__free(host, piece);
     return status;
 }
 
-// What readers of model directories look for beside the weights. The configuration comes last: without it there is no model.
+// What readers of model directories look for beside the weights, and vkf__sentence_text_files. The configuration comes
+// last: without it there is no model.
 static const char *const files[] = {
     "tokenizer.json",
     "tokenizer_config.json",
@@ -231,9 +245,7 @@ static const char *const files[] = {
     "sentencepiece.bpe.model",
     "generation_config.json",
     "modules.json",
-    "sentence_bert_config.json",
     "config_sentence_transformers.json",
-    "1_Pooling/config.json",
     "chat_template.jinja",
     "README.md",
     "LICENSE",
@@ -243,12 +255,12 @@ static const char *const files[] = {
 
 #define FILE_COUNT (sizeof files / sizeof files[0])
 
-static vkf_status write_one(plan *p, const quantize_options *options, const char *name)
+static vkf_status write_one(plan *p, const quantize_options *options, const char *out, const char *name)
 {
     vkf_status status = VKF_OK;
     char *from = NULL, *to = NULL;
     VKF_TRY(vkf__path_join(p->host, options->directory, name, &from));
-    VKF_TRY(vkf__path_join(p->host, options->out_directory, name, &to));
+    VKF_TRY(vkf__path_join(p->host, out, name, &to));
     if (strcmp(name, "model.safetensors") == 0)
         status = write_weights(p, to);
     else if (strcmp(name, "config.json") == 0)
@@ -261,54 +273,71 @@ fail:
     return status;
 }
 
-static vkf_status make_directory(const vkf__host *host, const char *path)
+// ---- the modules of sentence-transformers, which stay as they are
+
+static const char *const module_files[] = {"config.json", "model.safetensors", "pytorch_model.bin"};
+
+// The directory of a module; NULL for one that is the model's, or another module's before it.
+static const char *folder_of(const vkf__inspection *inspection, uint32_t module)
 {
-    if (mkdir(path, 0777) == 0)
-        return VKF_OK;
-    return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be made: %s%s", path, strerror(errno),
-                     errno == EEXIST ? "; name a directory that is not there yet" : "");
+    const vkf__module_source *modules = inspection->source.modules;
+    for (uint32_t i = 0; i < module; i++)
+        if (strcmp(modules[i].folder, modules[module].folder) == 0)
+            return NULL;
+    return *modules[module].folder ? modules[module].folder : NULL;
 }
 
-// Directories that OUT will have, the outer one first.
-static const char *const directories[] = {"", "1_Pooling"};
+typedef char module_path[VKF_MODULE_FOLDER_MAX + 32];
 
-static void remove_all(const vkf__host *host, const char *directory)
+static void name_module_file(const char *folder, size_t file, module_path path)
 {
-    char *path = NULL;
-    for (size_t i = 0; i < FILE_COUNT; i++) {
-        if (vkf__path_join(host, directory, files[i], &path) == VKF_OK)
-            (void)remove(path);
-        vkf__free(host, path);
-        path = NULL;
-    }
-    for (size_t i = sizeof directories / sizeof directories[0]; i-- > 0;) {
-        if (vkf__path_join(host, directory, directories[i], &path) == VKF_OK)
-            (void)rmdir(path);
-        vkf__free(host, path);
-        path = NULL;
-    }
+    (void)snprintf(path, sizeof(module_path), "%s/%s", folder, module_files[file]);
 }
 
-static vkf_status make_directories(const vkf__host *host, const quantize_options *options)
+static vkf_status write_module(plan *p, const quantize_options *options, const char *out, const char *folder)
 {
     vkf_status status = VKF_OK;
-    char *pooling = NULL, *out_pooling = NULL;
-    VKF_TRY(make_directory(host, options->out_directory));
-    VKF_TRY(vkf__path_join(host, options->directory, "1_Pooling", &pooling));
-    VKF_TRY(vkf__path_join(host, options->out_directory, "1_Pooling", &out_pooling));
-    if (vkf__file_exists(pooling))
-        VKF_TRY(make_directory(host, out_pooling));
+    char *from = NULL, *to = NULL;
+    module_path name;
+    VKF_TRY(vkf__path_join(p->host, options->directory, folder, &from));
+    VKF_TRY(vkf__path_join(p->host, out, folder, &to));
+    if (vkf__file_exists(from) && mkdir(to, 0777) != 0)
+        VKF_TRY(vkf__fail(p->host, VKF_ERROR_FILE, "%s: cannot be made: %s", to, strerror(errno)));
+    for (size_t i = 0; i < sizeof module_files / sizeof module_files[0]; i++) {
+        name_module_file(folder, i, name);
+        VKF_TRY(write_one(p, options, out, name));
+    }
 fail:
-    vkf__free(host, pooling);
-    vkf__free(host, out_pooling);
+    vkf__free(p->host, from);
+    vkf__free(p->host, to);
     return status;
 }
 
-static vkf_status write_directory(plan *p, const quantize_options *options)
+static vkf_status write_directory(plan *p, const quantize_options *options, const char *out)
 {
-    vkf_status status = make_directories(p->host, options);
-    for (size_t i = 0; i < FILE_COUNT && status == VKF_OK; i++)
-        status = write_one(p, options, files[i]);
+    vkf_status status = VKF_OK;
+    for (uint32_t m = 0; m < p->inspection->source.config.embedding_module_count; m++)
+        if (folder_of(p->inspection, m))
+            VKF_TRY(write_module(p, options, out, folder_of(p->inspection, m)));
+    for (const char *const *file = vkf__sentence_text_files; *file; file++)
+        VKF_TRY(write_one(p, options, out, *file));
+    for (size_t i = 0; i < FILE_COUNT; i++)
+        VKF_TRY(write_one(p, options, out, files[i]));
+fail:
+    return status;
+}
+
+// What is written stands beside modules.json.
+static vkf_status check_layout(const vkf__host *host, const char *directory)
+{
+    char *transformer = NULL;
+    vkf_status status = vkf__transformer_directory(host, directory, &transformer);
+    if (status == VKF_OK && strcmp(transformer, directory) != 0)
+        status = vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                           "%s: the Transformer stands in a directory of its own, as only old versions of "
+                           "sentence-transformers write it; load and save it with a newer one first",
+                           transformer);
+    vkf__free(host, transformer);
     return status;
 }
 
@@ -316,31 +345,22 @@ static vkf_status quantize(const vkf__host *host, const quantize_options *option
 {
     vkf_status status = VKF_OK;
     vkf__inspection inspection = {0};
+    vkf_new_directory out = {0};
     plan p = {.host = host};
-    struct stat there;
-    if (stat(options->out_directory, &there) == 0)
-        return vkf__fail(host, VKF_ERROR_FILE, "%s: is there already; name a directory that is not",
-                         options->out_directory);
+    VKF_TRY(check_layout(host, options->directory));
+    VKF_TRY(vkf_new_directory_open(host, options->out_directory, &out));
     VKF_TRY(vkf__inspect_model(host, options->directory, &inspection));
     VKF_TRY(inspection.supported);
     VKF_TRY(make_plan(host, &inspection, options->quantization, &p));
-    status = write_directory(&p, options);
-    if (status != VKF_OK)
-        remove_all(host, options->out_directory);
-    else
-        printf("%s: %zu of %zu tensors in blocks, %s\n", options->out_directory, p.block_count, p.count,
-               vkf_dtype_name(p.dtype));
+    VKF_TRY(write_directory(&p, options, out.temporary));
+    VKF_TRY(vkf_new_directory_commit(&out));
+    printf("%s: %zu of %zu tensors in blocks, %s\n", options->out_directory, p.block_count, p.count,
+           vkf_dtype_name(p.dtype));
 fail:
+    vkf_new_directory_discard(&out);
     plan_free(&p);
     vkf__inspection_free(host, &inspection);
     return status;
-}
-
-static void print_message(void *user, vkf_severity severity, const char *message)
-{
-    (void)user;
-    if (severity >= VKF_SEVERITY_WARNING)
-        vkf_print_error("%s", message);
 }
 
 int vkf_cmd_quantize(int argc, char **argv)
@@ -353,7 +373,8 @@ int vkf_cmd_quantize(int argc, char **argv)
         print_help();
         return VKF_EXIT_DONE;
     }
-    bool done = vkf__host_init(&host, NULL, print_message, NULL, VKF_SEVERITY_WARNING) == VKF_OK &&
+    bool done = vkf_find_model(&options.directory) &&
+                vkf__host_init(&host, NULL, vkf_print_message, NULL, VKF_SEVERITY_WARNING) == VKF_OK &&
                 quantize(&host, &options) == VKF_OK;
     return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }

@@ -9,8 +9,11 @@
 
 #include "commands.h"
 #include "dump.h"
+#include "model_path.h"
+#include "run_defaults.h"
 #include "run_state.h"
 #include "session_context.h"
+#include "standard_output.h"
 
 #define MAX_BATCH 1024
 
@@ -78,9 +81,11 @@ static void print_help(void)
           "  --pair TEXT             a second text beside each: the one that answers a question\n"
           "\n",
           stdout);
-    fputs("Of transformers' decoders and encoder-decoders:\n"
+    fputs("Of transformers' decoders and encoder-decoders, where what is not given is as the model's\n"
+          "generation_config.json has it, and only then the default:\n"
           "  --max-new-tokens N      longest continuation in tokens (default 256, or what the context leaves)\n"
-          "  --context N             tokens of a text and its continuation (default: the model's, at most 2048)\n"
+          "  --context N             tokens of a text and its continuation (default: the model's, at most 2048); of a\n"
+          "                          decoder that classifies, of a text, which is cut there\n"
           "  --cache-type TYPE       how keys and values are kept: f16 in half the bytes (default: as --dtype says)\n"
           "  --stop STRING           end the continuation before this; repeatable\n"
           "  --temperature T         draw tokens with this temperature (default 0: the most probable ones)\n"
@@ -138,10 +143,12 @@ static bool parse_beams(int opt, run_options *options)
     vkf_beam_search *beams = &options->beams;
     if (opt == OPT_BEAMS)
         return vkf_parse_u32("--beams", optarg, 1, VKF_MAX_BEAMS, &beams->num_beams);
-    options->beams_adjusted = true;
-    return opt == OPT_LENGTH_PENALTY
-               ? vkf_parse_float("--length-penalty", optarg, -100.0f, 100.0f, &beams->length_penalty)
-               : parse_early_stopping(optarg, &beams->early_stopping);
+    if (opt == OPT_LENGTH_PENALTY) {
+        options->given.length_penalty = true;
+        return vkf_parse_float("--length-penalty", optarg, -100.0f, 100.0f, &beams->length_penalty);
+    }
+    options->given.early_stopping = true;
+    return parse_early_stopping(optarg, &beams->early_stopping);
 }
 
 static bool parse_cache(const char *text, vkf_dtype *out_dtype)
@@ -154,6 +161,30 @@ static bool parse_cache(const char *text, vkf_dtype *out_dtype)
     return false;
 }
 
+static bool parse_sampling(int opt, run_options *options)
+{
+    vkf_sampling *sampling = &options->sampling;
+    switch (opt) {
+    case OPT_TEMPERATURE:
+        options->given.temperature = true;
+        return vkf_parse_float("--temperature", optarg, 0.0f, 1e4f, &sampling->temperature);
+    case OPT_TOP_K:
+        options->given.top_k = true;
+        return vkf_parse_u32("--top-k", optarg, 0, 1u << 24, &sampling->top_k);
+    case OPT_TOP_P:
+        options->given.top_p = true;
+        return vkf_parse_float("--top-p", optarg, 0.0f, 1.0f, &sampling->top_p);
+    case OPT_MIN_P:
+        options->given.min_p = true;
+        return vkf_parse_float("--min-p", optarg, 0.0f, 1.0f, &sampling->min_p);
+    case OPT_REPETITION_PENALTY:
+        options->given.repetition_penalty = true;
+        return vkf_parse_float("--repetition-penalty", optarg, 0.0f, 1e4f, &sampling->repetition_penalty);
+    default:
+        return vkf_parse_common(opt, optarg, &options->common);
+    }
+}
+
 static bool parse_generation(int opt, run_options *options)
 {
     vkf_sampling *sampling = &options->sampling;
@@ -162,16 +193,6 @@ static bool parse_generation(int opt, run_options *options)
         return vkf_parse_u32("--max-new-tokens", optarg, 1, 1u << 20, &options->max_new_tokens);
     case OPT_CONTEXT:
         return vkf_parse_u32("--context", optarg, 2, 1u << 20, &options->context);
-    case OPT_TEMPERATURE:
-        return vkf_parse_float("--temperature", optarg, 0.0f, 1e4f, &sampling->temperature);
-    case OPT_TOP_K:
-        return vkf_parse_u32("--top-k", optarg, 0, 1u << 24, &sampling->top_k);
-    case OPT_TOP_P:
-        return vkf_parse_float("--top-p", optarg, 0.0f, 1.0f, &sampling->top_p);
-    case OPT_MIN_P:
-        return vkf_parse_float("--min-p", optarg, 0.0f, 1.0f, &sampling->min_p);
-    case OPT_REPETITION_PENALTY:
-        return vkf_parse_float("--repetition-penalty", optarg, 0.0f, 1e4f, &sampling->repetition_penalty);
     case OPT_SEED:
         return parse_seed(optarg, &sampling->seed);
     case OPT_STOP:
@@ -183,7 +204,7 @@ static bool parse_generation(int opt, run_options *options)
     case OPT_EARLY_STOPPING:
         return parse_beams(opt, options);
     default:
-        return vkf_parse_common(opt, optarg, &options->common);
+        return parse_sampling(opt, options);
     }
 }
 
@@ -260,21 +281,6 @@ static bool parse_arguments(int argc, char **argv, run_options *options)
     return true;
 }
 
-// Of beam search, and of what does not go with it.
-static bool beams_fit(const run_options *options)
-{
-    bool searches = options->beams.num_beams > 1;
-    if (searches && options->sampling.temperature > 0.0f) {
-        vkf_print_error("--beams does not go with --temperature");
-        return false;
-    }
-    if (!searches && options->beams_adjusted) {
-        vkf_print_error("--length-penalty and --early-stopping are for --beams of more than 1");
-        return false;
-    }
-    return true;
-}
-
 static bool parse(int argc, char **argv, run_options *options)
 {
     static const struct option long_options[] = {
@@ -315,8 +321,8 @@ static bool parse(int argc, char **argv, run_options *options)
                         options->dump_path ? "--dump" : "--check-numbers");
         return false;
     }
-    return options->common.help || (beams_fit(options) && vkf_attention_choice_complete(&options->attention) &&
-                                    parse_arguments(argc, argv, options));
+    return options->common.help ||
+           (vkf_attention_choice_complete(&options->attention) && parse_arguments(argc, argv, options));
 }
 
 static bool run_seq2seq(const run_options *options)
@@ -328,13 +334,15 @@ static bool run_seq2seq(const run_options *options)
 }
 
 // Options of another kind of model would be without effect.
-static bool options_fit(const run_options *options, run_way way)
+static bool options_fit(const run_options *options, run_way way, const vkf_model_config *config)
 {
     const vkf_sampling *sampling = &options->sampling;
-    bool generation = options->max_new_tokens > 0 || options->context > 0 || options->stop_count > 0 ||
-                      sampling->temperature > 0.0f || sampling->top_k > 0 || sampling->top_p > 0.0f ||
-                      sampling->min_p > 0.0f || sampling->repetition_penalty > 0.0f || sampling->seed > 0 ||
-                      options->beams.num_beams > 0 || options->cache_dtype != VKF_DTYPE_F32;
+    bool context = options->context > 0 && !(way == RUN_PREDICTION && config->causal);
+    bool generation = options->max_new_tokens > 0 || context || options->stop_count > 0 || options->given.temperature ||
+                      options->given.top_k || options->given.top_p || options->given.min_p ||
+                      options->given.repetition_penalty || sampling->seed > 0 || options->beams.num_beams > 0 ||
+                      options->given.length_penalty || options->given.early_stopping ||
+                      options->cache_dtype != VKF_DTYPE_F32;
     const char *refused = options->max_len > 0 && way != RUN_SEQ2SEQ                     ? "--max-len is"
                           : generation && way != RUN_GENERATION                          ? "the options of decoders are"
                           : options->pair && way != RUN_PREDICTION && way != RUN_ENCODER ? "--pair is"
@@ -361,12 +369,14 @@ static bool run_as(const run_options *options, run_way way)
 }
 
 // The exit code.
-static int run(const run_options *options)
+static int run(run_options *options)
 {
     run_way way;
     vkf_model_config config;
-    if (!vkf_run_way(options, &way, &config) || !options_fit(options, way))
+    if (!vkf_run_way(options, &way, &config) || !options_fit(options, way, &config))
         return VKF_EXIT_FAILED;
+    if (way == RUN_GENERATION && !vkf_run_take_defaults(&config, options))
+        return VKF_EXIT_USAGE;
     if (options->attention.path && !vkf_attention_choice_fits(&options->attention, &config))
         return VKF_EXIT_USAGE;
     return run_as(options, way) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
@@ -385,11 +395,11 @@ static int run_dumped(run_options *options)
 // What --check-numbers has found, and the exit code that it makes of a run's own.
 static int tell_numbers(const run_options *options, int code)
 {
-    if (!options->common.numbers)
+    if (!options->common.numbers || options->numbers.outputs == 0)
         return code;
-    fflush(stdout);
+    (void)vkf_flush_stdout();
     vkf_number_check_print(stderr, &options->numbers);
-    return code == VKF_EXIT_DONE && options->numbers.found ? VKF_EXIT_BEYOND : code;
+    return code != VKF_EXIT_USAGE && options->numbers.found ? VKF_EXIT_BEYOND : code;
 }
 
 int vkf_cmd_run(int argc, char **argv)
@@ -402,7 +412,7 @@ int vkf_cmd_run(int argc, char **argv)
         } else if (options.common.help) {
             print_help();
             code = VKF_EXIT_DONE;
-        } else {
+        } else if (vkf_find_model(&options.model_directory)) {
             code = run_dumped(&options);
             code = vkf_common_exit_code(&options.common, tell_numbers(&options, code));
         }

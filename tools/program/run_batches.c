@@ -6,6 +6,7 @@
 #include "progress.h"
 #include "run_state.h"
 #include "sample_stats.h"
+#include "standard_output.h"
 
 #define STEADY_RUNS 5
 
@@ -15,10 +16,10 @@ static bool gather_batch(run_state *state, run_batch *out_batch)
     run_batch batch = {0};
     while (batch.line_count < state->batch) {
         vkf_text_line *line = &state->lines[batch.line_count];
-        vkf_text_result result = vkf_text_source_next(&state->source, line);
-        if (result == VKF_TEXT_END)
+        vkf_line_result result = vkf_text_source_next(&state->source, line);
+        if (result == VKF_LINE_END)
             break;
-        if (result == VKF_TEXT_FAILED || !vkf_text_line_encode(&state->source, state->vocabulary, state->config.unk_id,
+        if (result == VKF_LINE_FAILED || !vkf_text_line_encode(&state->source, state->vocabulary, state->config.unk_id,
                                                                state->config.max_source_len, line))
             return false;
         if (line->state == VKF_TEXT_READY) {
@@ -96,7 +97,7 @@ static bool print_outputs(run_state *state, const run_batch *batch)
                   print_output(state, line, text ? text : "");
         free(text);
     }
-    fflush(stdout);
+    (void)vkf_flush_stdout();
     return printed;
 }
 

@@ -11,6 +11,10 @@ bool vkf_run_draw_encoder(const run_options *options, vkf_embedder *embedder, co
     vkf_model_config config;
     bool drawn = false;
     vkf_embedder_get_config(embedder, &config);
+    if (config.lower_case) {
+        vkf_print_error("--attention: the model's do_lower_case is followed by vkformer embed alone");
+        return false;
+    }
     vkf_status status = vkf_tokenizer_load(NULL, options->model_directory, &tokenizer);
     if (status == VKF_OK)
         status =
@@ -43,10 +47,10 @@ static bool draw_first(const run_options *options, vkf_embedder *embedder, const
     vkf_model_config config;
     vkf_embedder_get_config(embedder, &config);
     const vkf_encode_options cut = {.truncation = VKF_TRUNCATION_LONGEST_FIRST, .max_length = config.truncate_len};
-    vkf_text_result result = vkf_text_source_next(&source, &line);
-    if (result == VKF_TEXT_END)
+    vkf_line_result result = vkf_text_source_next(&source, &line);
+    if (result == VKF_LINE_END)
         vkf_print_error("--attention: there was no text, so there is nothing to draw");
-    bool drawn = result == VKF_TEXT_TAKEN && vkf_text_line_make_valid(&line) &&
+    bool drawn = result == VKF_LINE_TAKEN && vkf_text_line_make_valid(&line) &&
                  vkf_run_draw_encoder(options, embedder, &line, pair, &cut);
     vkf_text_line_clear(&line);
     return drawn;

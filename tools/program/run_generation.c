@@ -9,6 +9,7 @@
 #include "json_output.h"
 #include "progress.h"
 #include "run_state.h"
+#include "standard_output.h"
 
 #define DEFAULT_NEW_TOKENS 256u
 
@@ -70,7 +71,7 @@ static bool print_part(void *user, uint32_t prompt, const char *bytes, size_t si
     (void)user;
     (void)prompt;
     fwrite(bytes, 1, size_bytes, stdout);
-    fflush(stdout);
+    (void)vkf_flush_stdout();
     return true;
 }
 
@@ -85,6 +86,8 @@ static uint32_t new_tokens(const generation *g)
 {
     if (g->options->max_new_tokens > 0)
         return g->options->max_new_tokens;
+    if (g->options->fills_context || g->options->usual_new_tokens > 0)
+        return g->options->usual_new_tokens;
     return vkf_generator_context(g->generator) > DEFAULT_NEW_TOKENS ? DEFAULT_NEW_TOKENS : 0;
 }
 
@@ -144,8 +147,10 @@ static bool run_texts(generation *g, uint32_t count)
         if (g->continuations[i].text)
             continue;
         g->refused = true;
+        bool long_one = status == VKF_OK || status == VKF_ERROR_TOO_LARGE;
         vkf_print_error("%s %" PRIu64 " cannot be continued: %s", g->source.unit, g->lines[i].number,
-                        vkf_status_text(status == VKF_OK ? VKF_ERROR_TOO_LARGE : status));
+                        long_one ? "it is too long for the context; --context makes that larger, up to the model's own"
+                                 : vkf_status_text(status));
     }
     return status == VKF_OK || status == VKF_ERROR_TOO_LARGE;
 }
@@ -191,7 +196,7 @@ static bool print_outputs(generation *g, uint32_t count)
             fwrite(continuation->text, 1, continuation->size_bytes, stdout);
         putchar('\n');
     }
-    fflush(stdout);
+    (void)vkf_flush_stdout();
     return printed;
 }
 
@@ -199,13 +204,13 @@ static bool print_outputs(generation *g, uint32_t count)
 static bool take_lines(generation *g, uint32_t *out_count)
 {
     uint32_t count = 0;
-    vkf_text_result result = VKF_TEXT_TAKEN;
-    while (count < g->batch && (result = vkf_text_source_next(&g->source, &g->lines[count])) == VKF_TEXT_TAKEN) {
+    vkf_line_result result = VKF_LINE_TAKEN;
+    while (count < g->batch && (result = vkf_text_source_next(&g->source, &g->lines[count])) == VKF_LINE_TAKEN) {
         g->prompts[count] = (vkf_text){g->lines[count].text, g->lines[count].size_bytes};
         count++;
     }
     *out_count = count;
-    return result != VKF_TEXT_FAILED;
+    return result != VKF_LINE_FAILED;
 }
 
 static void clear_lines(generation *g)

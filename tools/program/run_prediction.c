@@ -8,6 +8,7 @@
 
 #include "json_output.h"
 #include "run_encoder.h"
+#include "standard_output.h"
 
 // ---- as text: what is most probable
 
@@ -72,6 +73,7 @@ static bool load(run_prediction *p)
         .precision = options->precision,
         .quantization = options->quantization,
         .max_batch = p->batch,
+        .max_tokens = options->context, // of a decoder that classifies
         .head = true,
     };
     vkf_status status = vkf_embedder_create(p->context, &desc, &p->embedder);
@@ -92,7 +94,7 @@ static bool take_pair(run_prediction *p)
     char *const pair[1] = {(char *)p->options->pair};
     vkf_text_source source = {.texts = pair, .text_count = 1, .unit = "text"};
     return !p->options->pair ||
-           (vkf_text_source_next(&source, &p->pair) == VKF_TEXT_TAKEN && vkf_text_line_make_valid(&p->pair));
+           (vkf_text_source_next(&source, &p->pair) == VKF_LINE_TAKEN && vkf_text_line_make_valid(&p->pair));
 }
 
 static bool prepare(run_prediction *p)
@@ -198,7 +200,7 @@ static bool predict(run_prediction *p, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         if (!print_object(p, describe(p, i)))
             return false;
-    fflush(stdout);
+    (void)vkf_flush_stdout();
     return draw_first(p);
 }
 
@@ -213,14 +215,14 @@ static void clear(run_prediction *p)
 
 static bool predict_all(run_prediction *p)
 {
-    vkf_text_result result = VKF_TEXT_TAKEN;
-    while (result == VKF_TEXT_TAKEN) {
+    vkf_line_result result = VKF_LINE_TAKEN;
+    while (result == VKF_LINE_TAKEN) {
         uint32_t count = 0;
         bool done = true;
         while (done && count < p->batch &&
-               (result = vkf_text_source_next(&p->source, &p->lines[count])) == VKF_TEXT_TAKEN)
+               (result = vkf_text_source_next(&p->source, &p->lines[count])) == VKF_LINE_TAKEN)
             done = vkf_text_line_make_valid(&p->lines[count++]);
-        done = done && result != VKF_TEXT_FAILED && (count == 0 || predict(p, count));
+        done = done && result != VKF_LINE_FAILED && (count == 0 || predict(p, count));
         clear(p);
         if (!done)
             return false;

@@ -68,7 +68,7 @@ bool vkf_run_way(const run_options *options, run_way *out_way, vkf_model_config 
 {
     vkf__host host;
     vkf__model_source source;
-    if (vkf__host_init(&host, NULL, vkf_message_log_receive, options->common.messages, VKF_SEVERITY_WARNING) != VKF_OK)
+    if (vkf__host_init(&host, NULL, vkf_message_log_receive, options->common.messages, VKF_SEVERITY_ERROR) != VKF_OK)
         return false;
     vkf_status status = vkf__model_directory_load(&host, options->model_directory, &source);
     if (status != VKF_OK) {

@@ -31,7 +31,11 @@ typedef struct run_options {
     vkf_sampling sampling;
     vkf_beam_search beams;
     vkf_dtype cache_dtype;
-    bool beams_adjusted; // its penalty or its stopping was given
+    struct {
+        bool temperature, top_k, top_p, min_p, repetition_penalty, length_penalty, early_stopping;
+    } given; // by an option, though it be 0
+    uint32_t usual_new_tokens; // where max_new_tokens is not given, the model's directory says so many; 0: it does not
+    bool fills_context;        // or that the context is to be filled
     vkf_text stops[VKF_MAX_STOPS];
     uint32_t stop_count;
 } run_options;

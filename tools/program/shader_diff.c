@@ -141,6 +141,10 @@ static json_t *load_rows(const char *path)
         do
             next = fgetc(file);
         while (next == ' ' || next == '\n' || next == '\r' || next == '\t');
+        if (next == EOF && ferror(file)) {
+            vkf_print_error("%.200s: cannot be read: %s", path, strerror(errno));
+            goto fail;
+        }
         if (good && next == EOF) {
             fclose(file);
             return rows;

@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "io/file_map.h"
+#include "io/file.h"
 #include "kernel/glsl.h"
 #include "session_context.h"
 #include "shader_constant.h"
 #include "spirv.h"
+#include "standard_output.h"
 
 #define MAX_SPIRV_BYTES ((size_t)64 << 20)
 #define TEXT_BYTES 1024
@@ -92,7 +93,7 @@ static int compile_glsl(const vkf_shader_file *file, user_shader *shader)
 
 static int read_spirv(const vkf_shader_file *file, user_shader *shader)
 {
-    vkf__file_map map = {0};
+    vkf__file_bytes map = {0};
     if (file->define_count > 0) {
         vkf_print_error("-D: %.200s is compiled already", file->path);
         return VKF_EXIT_USAGE;
@@ -105,7 +106,7 @@ static int read_spirv(const vkf_shader_file *file, user_shader *shader)
         memcpy(shader->words, map.data, count * sizeof *shader->words);
     shader->word_count = shader->words ? count : 0;
     const bool whole = map.size_bytes % sizeof *shader->words == 0;
-    vkf__file_map_close(&shader->host, &map);
+    vkf__file_bytes_free(&shader->host, &map);
     if (!whole || !shader->words)
         vkf_print_error("%.200s: it is no SPIR-V, which comes in words of four bytes", file->path);
     return whole && shader->words ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
@@ -255,7 +256,7 @@ static int report_apart(const vkf_common_options *common, const vkf_shader_file 
                         vkf_shader_output *output)
 {
     int result = 0;
-    fflush(stdout);
+    (void)vkf_flush_stdout();
     const pid_t child = fork();
     if (child < 0) {
         vkf_print_error("no process could be made for the driver's compiler");
@@ -263,7 +264,7 @@ static int report_apart(const vkf_common_options *common, const vkf_shader_file 
     }
     if (child == 0) {
         const int code = vkf_common_exit_code(common, report(common, file, shader, output));
-        _exit(fflush(stdout) == 0 ? code : VKF_EXIT_FAILED);
+        _exit(vkf_flush_stdout() ? code : VKF_EXIT_FAILED);
     }
     if (waitpid(child, &result, 0) != child)
         return VKF_EXIT_FAILED;

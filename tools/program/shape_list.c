@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "line_reader.h"
 #include "options.h"
 
 #define MAX_SHAPES 65536u
 #define MAX_SIZE (1u << 24)
+#define MAX_LINE_BYTES (1u << 22) // of more shapes than may be
 #define ATTENTION "attention:"
 
 void vkf_shape_list_free(vkf_shape_list *list)
@@ -112,24 +114,20 @@ static bool parse_line(const char *option, char *line, const vkf_tune_problem *t
 
 static bool parse_file(const char *option, const char *path, const vkf_tune_problem *types, vkf_shape_list *list)
 {
-    char *line = NULL;
-    size_t capacity = 0;
+    vkf_line_reader reader = {.name = path, .max_bytes = MAX_LINE_BYTES, .text_only = true};
+    vkf_line_result result = VKF_LINE_TAKEN;
     bool good = true;
-    FILE *file = fopen(path, "r");
-    if (!file) {
+    reader.stream = fopen(path, "r");
+    if (!reader.stream) {
         vkf_print_error("%s: %.200s is no list of shapes such as 128x768x768, nor a file: %s", option, path,
                         strerror(errno));
         return false;
     }
-    while (good && getline(&line, &capacity, file) >= 0)
-        good = parse_line(option, line, types, list);
-    if (good && ferror(file)) {
-        vkf_print_error("%s: %.200s cannot be read: %s", option, path, strerror(errno));
-        good = false;
-    }
-    free(line);
-    fclose(file);
-    return good;
+    while (good && (result = vkf_line_next(&reader)) == VKF_LINE_TAKEN)
+        good = parse_line(option, reader.text, types, list);
+    vkf_line_reader_free(&reader);
+    fclose(reader.stream);
+    return good && result == VKF_LINE_END;
 }
 
 // Shapes and commas, and nothing else: what is not that is a file's path.

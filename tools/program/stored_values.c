@@ -73,12 +73,9 @@ static void from_bf16(const uint8_t *bytes, size_t count, double *out_values)
         out_values[i] = (double)float_of_bits((uint32_t)bytes[2 * i] << 16 | (uint32_t)bytes[2 * i + 1] << 24);
 }
 
-void vkf_stored_values(const vkf__stored_tensor *tensor, uint64_t first, size_t count, double *out_values)
+static void convert(vkf__stored_type type, const uint8_t *bytes, size_t count, double *out_values)
 {
-    size_t size = vkf__stored_type_size(tensor->type);
-    const uint8_t *bytes = tensor->data + first * size;
-    assert(count <= VKF_STORED_VALUES_MAX && first <= tensor->count && count <= tensor->count - first);
-    switch (tensor->type) {
+    switch (type) {
     case VKF_STORED_F64:
         from_f64(bytes, count, out_values);
         break;
@@ -117,7 +114,18 @@ void vkf_stored_values(const vkf__stored_tensor *tensor, uint64_t first, size_t 
     }
 }
 
+vkf_status vkf_stored_values(const vkf__stored_tensor *tensor, uint64_t first, size_t count, double *out_values)
+{
+    uint8_t room[VKF_STORED_VALUES_MAX * sizeof(uint64_t)];
+    vkf__stored_tensor part;
+    assert(count <= VKF_STORED_VALUES_MAX && first <= tensor->count && count <= tensor->count - first);
+    vkf_status status = vkf__stored_part(tensor, first, count, room, &part);
+    if (status == VKF_OK)
+        convert(part.type, part.data, count, out_values);
+    return status;
+}
+
 bool vkf_stored_is_whole(vkf__stored_type type)
 {
-    return type != VKF_STORED_F64 && type != VKF_STORED_F32 && type != VKF_STORED_F16 && type != VKF_STORED_BF16;
+    return !vkf__stored_is_float(type);
 }

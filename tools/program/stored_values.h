@@ -2,13 +2,14 @@
 #ifndef VKF_PROGRAM_STORED_VALUES_H
 #define VKF_PROGRAM_STORED_VALUES_H
 
-#include "io/safetensors.h"
+#include "io/stored_tensor.h"
 
 #define VKF_STORED_VALUES_MAX 1024
 
 // At most VKF_STORED_VALUES_MAX elements from `first` on, which are within the tensor. Exact but for whole numbers of
-// 64 bits above 2^53, which are rounded.
-void vkf_stored_values(const vkf__stored_tensor *tensor, uint64_t first, size_t count, double *out_values);
+// 64 bits above 2^53, which are rounded. Statuses: as vkf__file_read_at().
+VKF_MUST_CHECK vkf_status vkf_stored_values(const vkf__stored_tensor *tensor, uint64_t first, size_t count,
+                                            double *out_values);
 
 bool vkf_stored_is_whole(vkf__stored_type type); // of whole numbers, or BOOL
 

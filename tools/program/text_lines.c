@@ -2,7 +2,6 @@
 
 #include "text_lines.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,50 +10,43 @@
 #include "text/code_point.h"
 #include "xml_text.h"
 
-#define MAX_LINE_BYTES (UINT32_C(1) << 28) // far beyond what any model takes, and no size overflows
-
-static vkf_text_result read_line(FILE *file, vkf_text_line *line)
+static vkf_line_result read_line(vkf_text_source *source, vkf_text_line *line)
 {
-    size_t capacity = 0;
-    errno = 0;
-    ssize_t length = getline(&line->text, &capacity, file);
-    if (length < 0) {
-        bool failed = ferror(file) || !feof(file);
-        if (failed)
-            vkf_print_error("the standard input cannot be read: %s", strerror(errno));
-        free(line->text);
-        line->text = NULL;
-        return failed ? VKF_TEXT_FAILED : VKF_TEXT_END;
+    vkf_line_reader reader = {
+        .stream = source->file,
+        .name = "the standard input",
+        .max_bytes = VKF_LINE_MAX_BYTES,
+        .number = source->lines_taken,
+    };
+    vkf_line_result result = vkf_line_next(&reader);
+    if (result == VKF_LINE_TAKEN) {
+        line->size_bytes = reader.size_bytes;
+        line->text = vkf_line_take(&reader);
     }
-    if (length > 0 && line->text[length - 1] == '\n')
-        length--;
-    if (length > 0 && line->text[length - 1] == '\r')
-        length--;
-    line->text[length] = '\0';
-    line->size_bytes = (size_t)length;
-    return VKF_TEXT_TAKEN;
+    vkf_line_reader_free(&reader);
+    return result;
 }
 
-vkf_text_result vkf_text_source_next(vkf_text_source *source, vkf_text_line *out_line)
+vkf_line_result vkf_text_source_next(vkf_text_source *source, vkf_text_line *out_line)
 {
     vkf_text_line line = {0};
     if (!source->texts) {
-        vkf_text_result result = read_line(source->file, &line);
-        if (result != VKF_TEXT_TAKEN)
+        vkf_line_result result = read_line(source, &line);
+        if (result != VKF_LINE_TAKEN)
             return result;
     } else {
         if (source->lines_taken == source->text_count)
-            return VKF_TEXT_END;
+            return VKF_LINE_END;
         line.text = strdup(source->texts[source->lines_taken]);
         if (!line.text) {
             vkf_print_error("memory is exhausted");
-            return VKF_TEXT_FAILED;
+            return VKF_LINE_FAILED;
         }
         line.size_bytes = strlen(line.text);
     }
     line.number = ++source->lines_taken;
     *out_line = line;
-    return VKF_TEXT_TAKEN;
+    return VKF_LINE_TAKEN;
 }
 
 void vkf_text_line_clear(vkf_text_line *line)
@@ -173,7 +165,7 @@ bool vkf_text_line_encode(const vkf_text_source *source, const vkf_vocabulary *v
     line->state = VKF_TEXT_EMPTY;
     if (line->size_bytes == 0)
         return true;
-    if (line->size_bytes > MAX_LINE_BYTES) {
+    if (line->size_bytes > VKF_LINE_MAX_BYTES) {
         vkf_print_error("%s %" PRIu64 " is %zu bytes long, too much for any model: an empty line is printed",
                         source->unit, line->number, line->size_bytes);
         line->state = VKF_TEXT_REFUSED;

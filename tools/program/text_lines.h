@@ -6,6 +6,8 @@
 
 #include <vkformer/vkformer.h>
 
+#include "line_reader.h"
+
 typedef struct vkf_text_source {
     char *const *texts; // the lines themselves, or NULL to read `file`
     uint32_t text_count;
@@ -29,11 +31,9 @@ typedef struct vkf_text_line {
     uint32_t id_count;
 } vkf_text_line;
 
-typedef enum vkf_text_result { VKF_TEXT_TAKEN, VKF_TEXT_END, VKF_TEXT_FAILED } vkf_text_result;
-
 // Takes the next line; FAILED (message printed) when it cannot be read or memory is exhausted. The caller releases a
 // taken line with vkf_text_line_clear().
-vkf_text_result vkf_text_source_next(vkf_text_source *source, vkf_text_line *out_line);
+vkf_line_result vkf_text_source_next(vkf_text_source *source, vkf_text_line *out_line);
 void vkf_text_line_clear(vkf_text_line *line);
 
 // Replaces what is no UTF-8 in the text by U+FFFD, as tokenizers read it. False (message printed): memory is exhausted.

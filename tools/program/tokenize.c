@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "commands.h"
+#include "file_output.h"
+#include "line_reader.h"
+#include "model_path.h"
 #include "options.h"
 
 enum {
@@ -35,7 +38,8 @@ static void print_help(void)
           "\n"
           "Turns every line of the standard input into tokens, as TOKENIZER says, and prints a JSON object for each:\n"
           "ids, offsets (in bytes of the line), type_ids, special_tokens_mask. TOKENIZER is a tokenizer.json, or a\n"
-          "directory with one or with Marian's source.spm, target.spm and vocab.json. No device is needed.\n"
+          "directory with one, with Marian's source.spm, target.spm and vocab.json, or with what older checkpoints\n"
+          "have: vocab.txt, vocab.json and merges.txt, or a SentencePiece model. No device is needed.\n"
           "\n"
           "  --pair               take lines in twos, each two as one pair of texts\n"
           "  --no-special-tokens  leave out what the tokenizer adds around a text; with --decode, what is special\n"
@@ -111,30 +115,26 @@ static bool parse(int argc, char **argv, tokenize_options *options)
 }
 
 typedef struct record {
-    char *text;
-    size_t capacity;
+    const char *text;
     size_t size_bytes;
 } record;
 
-typedef enum record_result { RECORD_READ, RECORD_END, RECORD_FAILED } record_result;
+// A text and, for a pair, another: each stays until its reader takes the next one.
+typedef struct readers {
+    vkf_line_reader readers[2];
+    record records[2];
+    uint64_t lines_taken;
+} readers;
 
-// The next line or record, without its end. A carriage return before the end of a line is not part of it.
-static record_result read_record(const tokenize_options *options, record *out_record)
+// The next line or record, without its end.
+static vkf_line_result read_record(readers *r, size_t index)
 {
-    errno = 0;
-    ssize_t length = getdelim(&out_record->text, &out_record->capacity, options->nul ? '\0' : '\n', stdin);
-    if (length < 0) {
-        if (!ferror(stdin) && feof(stdin))
-            return RECORD_END;
-        vkf_print_error("the standard input cannot be read: %s", strerror(errno));
-        return RECORD_FAILED;
-    }
-    if (length > 0 && out_record->text[length - 1] == (options->nul ? '\0' : '\n'))
-        length--;
-    if (!options->nul && length > 0 && out_record->text[length - 1] == '\r')
-        length--;
-    out_record->size_bytes = (size_t)length;
-    return RECORD_READ;
+    vkf_line_reader *reader = &r->readers[index];
+    reader->number = r->lines_taken++;
+    vkf_line_result result = vkf_line_next(reader);
+    if (result == VKF_LINE_TAKEN)
+        r->records[index] = (record){reader->text, reader->size_bytes};
+    return result;
 }
 
 static void print_encoding(FILE *out, const vkf_encoding *encoding)
@@ -177,7 +177,6 @@ static int32_t *read_ids(const record *line, uint32_t *out_count)
         vkf_print_error("memory is exhausted");
         return NULL;
     }
-    line->text[line->size_bytes] = '\0';
     for (const char *at = line->text + strspn(line->text, " \t"); *at; at += strspn(at, " \t")) {
         char *end;
         errno = 0;
@@ -232,45 +231,45 @@ static bool decode_record(const tokenize_options *options, const vkf_tokenizer *
 
 static bool run_records(const tokenize_options *options, const vkf_tokenizer *tokenizer, FILE *out)
 {
-    record records[2] = {{0}, {0}};
+    readers r = {.records = {{0}, {0}}};
     bool done = true;
-    record_result result = RECORD_READ;
-    while (done && (result = read_record(options, &records[0])) == RECORD_READ) {
-        if (options->pair && read_record(options, &records[1]) != RECORD_READ) {
+    vkf_line_result result = VKF_LINE_TAKEN;
+    for (size_t i = 0; i < 2; i++)
+        r.readers[i] = (vkf_line_reader){
+            .stream = stdin,
+            .name = "the standard input",
+            .max_bytes = VKF_LINE_MAX_BYTES,
+            .by_zeros = options->nul,
+        };
+    while (done && (result = read_record(&r, 0)) == VKF_LINE_TAKEN) {
+        vkf_line_result second = options->pair ? read_record(&r, 1) : VKF_LINE_TAKEN;
+        if (second == VKF_LINE_END)
             vkf_print_error("the last text has no second one beside it");
+        if (second != VKF_LINE_TAKEN)
             done = false;
-        } else if (options->decode) {
-            done = decode_record(options, tokenizer, &records[0], out);
-        } else {
-            done = encode_record(options, tokenizer, records, out);
-        }
+        else if (options->decode)
+            done = decode_record(options, tokenizer, &r.records[0], out);
+        else
+            done = encode_record(options, tokenizer, r.records, out);
     }
-    free(records[0].text);
-    free(records[1].text);
-    return done && result == RECORD_END;
-}
-
-static void print_message(void *user, vkf_severity severity, const char *text)
-{
-    (void)user;
-    if (severity >= VKF_SEVERITY_ERROR)
-        vkf_print_error("%s", text);
-    else
-        vkf_print_warning("%s", text);
+    vkf_line_reader_free(&r.readers[0]);
+    vkf_line_reader_free(&r.readers[1]);
+    return done && result == VKF_LINE_END;
 }
 
 static bool run(const tokenize_options *options)
 {
-    vkf_tokenizer_desc desc = {.message = print_message, .min_severity = VKF_SEVERITY_WARNING};
+    vkf_tokenizer_desc desc = {.message = vkf_print_message, .min_severity = VKF_SEVERITY_WARNING};
     vkf_tokenizer *tokenizer = NULL;
     if (vkf_tokenizer_load(&desc, options->path, &tokenizer) != VKF_OK)
         return false;
-    FILE *out = options->output ? fopen(options->output, "wb") : stdout;
-    bool done = out && run_records(options, tokenizer, out);
-    if (out && options->output)
-        done = !ferror(out) && fclose(out) == 0 && done;
-    if (!out)
-        vkf_print_error("%s cannot be written: %s", options->output, strerror(errno));
+    const vkf__host host = vkf_printing_host();
+    vkf__new_file file = {0};
+    bool done = !options->output || vkf__new_file_open(&host, options->output, &file) == VKF_OK;
+    done = done && run_records(options, tokenizer, options->output ? file.stream : stdout);
+    if (done && options->output)
+        done = vkf__new_file_commit(&file) == VKF_OK;
+    vkf__new_file_discard(&file);
     vkf_tokenizer_destroy(&tokenizer);
     return done;
 }
@@ -284,5 +283,6 @@ int vkf_cmd_tokenize(int argc, char **argv)
         print_help();
         return VKF_EXIT_DONE;
     }
+    vkf_find_tokenizer(&options.path);
     return run(&options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }

@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "json_output.h"
+#include "model_path.h"
 #include "options.h"
 #include "precision.h"
 #include "progress.h"
@@ -297,7 +298,7 @@ int vkf_cmd_tune(int argc, char **argv)
         } else if (options.common.help) {
             print_help();
             code = VKF_EXIT_DONE;
-        } else {
+        } else if (!options.model || vkf_find_model(&options.model)) {
             code = run(&options);
         }
     }

@@ -1,0 +1,63 @@
+#include "io/directory.h"
+
+#include <string.h>
+
+#if defined(__unix__) || defined(__APPLE__)
+#define HAVE_STAT 1
+#include <errno.h>
+#include <sys/stat.h>
+#else
+#define HAVE_STAT 0
+#endif
+
+#if HAVE_STAT
+
+#define A_MODEL "a model is a directory with config.json and its weights"
+
+// What a file with this ending is, and what to do about it.
+static const struct {
+    const char *ending, *sentence;
+} kinds[] = {
+    {".safetensors", "is a file of weights; name the directory that it is in, with its config.json"},
+    {".bin", "is a file of weights; name the directory that it is in, with its config.json"},
+    {".pt", "is a file of weights; name a directory that has it as pytorch_model.bin, with its config.json"},
+    {".pth", "is a file of weights; name a directory that has it as pytorch_model.bin, with its config.json"},
+    {".json", "is a file; name the directory that it is in"},
+    {".gguf", "is a GGUF file, which is not read; name the directory of the model that it was made from"},
+    {".ggml", "is a GGML file, which is not read; name the directory of the model that it was made from"},
+    {".onnx", "is an ONNX file, which is not read; name the directory of the model that it was made from"},
+    {".h5", "is a TensorFlow file, which is not read; save the model with transformers"},
+    {".ckpt", "is a training program's file, which is not read; save the model with transformers"},
+    {".zip", "is an archive; unpack it and name the directory that has config.json"},
+    {".gz", "is an archive; unpack it and name the directory that has config.json"},
+    {".tar", "is an archive; unpack it and name the directory that has config.json"},
+};
+
+vkf_status vkf__directory_check(const vkf__host *host, const char *path)
+{
+    struct stat info;
+    const char *dot = strrchr(path, '.'), *sentence = "is a file; " A_MODEL;
+    if (*path == '\0') // which vkf__path_join() refuses
+        return VKF_OK;
+    if (stat(path, &info) != 0)
+        return errno == ENOENT || errno == ENOTDIR
+                   ? vkf__fail(host, VKF_ERROR_FILE, "%s: there is no such directory; " A_MODEL, path)
+                   : VKF_OK;
+    if (S_ISDIR(info.st_mode))
+        return VKF_OK;
+    for (size_t i = 0; dot && i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(dot, kinds[i].ending) == 0)
+            sentence = kinds[i].sentence;
+    return vkf__fail(host, VKF_ERROR_FILE, "%s: %s", path, sentence);
+}
+
+#else
+
+vkf_status vkf__directory_check(const vkf__host *host, const char *path)
+{
+    (void)host;
+    (void)path;
+    return VKF_OK;
+}
+
+#endif

@@ -1,0 +1,90 @@
+#include "kernel/variant_name.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_BYTES 160
+#define NEAR_COUNT 4
+
+typedef struct near_name {
+    char text[NAME_BYTES];
+    size_t distance;
+} near_name;
+
+static void full_name(const vkf__kernel *kernel, const vkf__config *config, char out_text[NAME_BYTES])
+{
+    (void)snprintf(out_text, NAME_BYTES, "%s/%s", kernel->name, config->name);
+}
+
+bool vkf__variant_is_named(const vkf__kernel *kernel, const vkf__config *config, const char *beginning)
+{
+    char full[NAME_BYTES];
+    full_name(kernel, config, full);
+    return strncmp(full, beginning, strlen(beginning)) == 0;
+}
+
+bool vkf__variant_exists(const char *beginning)
+{
+    for (uint32_t i = 0; i < vkf__kernel_count; i++)
+        for (uint32_t c = 0; c < vkf__kernels[i].config_count; c++)
+            if (vkf__variant_is_named(&vkf__kernels[i], &vkf__kernels[i].configs[c], beginning))
+                return true;
+    return false;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+// Levenshtein's: the fewest characters to insert, remove or replace. Only the beginning of a long `b` counts.
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[NAME_BYTES + 1], length = least(strlen(b), NAME_BYTES);
+    for (size_t j = 0; j <= length; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < length; j++) {
+            size_t replaced = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            row[j + 1] = least(replaced, least(row[j], row[j + 1]) + 1);
+        }
+    }
+    return row[length];
+}
+
+// Nearest first; of equals the one that came first.
+static void keep_nearest(near_name list[NEAR_COUNT], const char *text, const char *wanted)
+{
+    near_name entry = {.distance = edit_distance(text, wanted)};
+    (void)snprintf(entry.text, sizeof entry.text, "%s", text);
+    for (size_t i = 0; i < NEAR_COUNT; i++) {
+        if (strcmp(list[i].text, entry.text) == 0)
+            return;
+        if (list[i].text[0] == '\0' || entry.distance < list[i].distance) {
+            near_name moved = list[i];
+            list[i] = entry;
+            entry = moved;
+        }
+    }
+}
+
+void vkf__variant_near(const char *name, char *out_text, size_t size_bytes)
+{
+    near_name list[NEAR_COUNT] = {0};
+    // What ends a name that is as complete as this one.
+    const char end = strchr(name, '/') ? '\0' : strchr(name, '.') ? '/' : '.';
+    char full[NAME_BYTES];
+    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
+        for (uint32_t c = 0; c < vkf__kernels[i].config_count; c++) {
+            full_name(&vkf__kernels[i], &vkf__kernels[i].configs[c], full);
+            *strchr(full, end) = '\0';
+            keep_nearest(list, full, name);
+        }
+    }
+    size_t length = 0;
+    for (size_t i = 0; i < NEAR_COUNT && length < size_bytes; i++)
+        length += (size_t)snprintf(out_text + length, size_bytes - length, "%s%s", i > 0 ? ", " : "", list[i].text);
+}

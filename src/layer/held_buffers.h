@@ -1,0 +1,23 @@
+// References on the buffers that a layer was given, so that they may be destroyed before it.
+#ifndef VKF_LAYER_HELD_BUFFERS_H
+#define VKF_LAYER_HELD_BUFFERS_H
+
+#include "layer/transformer_layer.h"
+
+// Every parameter of a decoder layer (two attentions, feed-forward, three norms), and every port.
+#define VKF_MAX_HELD_BUFFERS (2 * 10 + 4 + 3 * 2 + VKF_PORT_COUNT)
+
+typedef struct vkf__held_buffers {
+    vkf_buffer *items[VKF_MAX_HELD_BUFFERS]; // each once
+    uint32_t count;
+} vkf__held_buffers;
+
+// NULL is held for nothing.
+void vkf__hold_buffer(vkf__held_buffers *held, vkf_buffer *buffer);
+void vkf__hold_attention(vkf__held_buffers *held, const vkf__attention_block *block);
+void vkf__hold_feed_forward(vkf__held_buffers *held, const vkf__feed_forward_block *block);
+void vkf__hold_transformer(vkf__held_buffers *held, const vkf__transformer_block *block);
+
+void vkf__drop_buffers(vkf__held_buffers *held);
+
+#endif

@@ -1,0 +1,259 @@
+#include "model/generation_config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/json_file.h"
+
+#define DEFAULT_TOP_K 50 // of generate(do_sample=True)
+
+// ---- tokens
+
+// A family's default may be beyond the vocabulary, too.
+static void keep_eos(vkf_model_config *config)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < config->eos_count; i++)
+        if (config->eos_ids[i] < (int32_t)config->target_vocab)
+            config->eos_ids[kept++] = config->eos_ids[i];
+    config->eos_count = kept;
+    config->eos_id = kept > 0 ? config->eos_ids[0] : -1;
+}
+
+// One id, several, or null. An id that is no token of the vocabulary never comes.
+static vkf_status read_eos(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
+{
+    const json_t *value = json_object_get(root, "eos_token_id");
+    size_t count = json_is_array(value) ? json_array_size(value) : 1;
+    uint32_t taken = 0;
+    if (!value) {
+        keep_eos(config);
+        return VKF_OK;
+    }
+    for (size_t i = 0; i < count && !json_is_null(value); i++) {
+        const json_t *id = json_is_array(value) ? json_array_get(value, i) : value;
+        if (!json_is_integer(id))
+            return vkf__fail(host, VKF_ERROR_FORMAT, "%s: eos_token_id is no whole number, nor a list of them", path);
+        if (json_integer_value(id) < 0 || json_integer_value(id) >= (json_int_t)config->target_vocab)
+            continue;
+        if (taken == VKF_MAX_EOS)
+            return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: eos_token_id has %zu elements; supported: up to %d",
+                             path, count, VKF_MAX_EOS);
+        config->eos_ids[taken++] = (int32_t)json_integer_value(id);
+    }
+    config->eos_count = taken;
+    config->eos_id = taken > 0 ? config->eos_ids[0] : -1;
+    return VKF_OK;
+}
+
+// An id that need not be there, and that becomes a token of the text. *out_found stays as it is without it.
+static vkf_status read_id(const vkf__host *host, const char *path, const json_t *object, const char *key,
+                          uint32_t vocab, bool *out_found, int32_t *out_id)
+{
+    vkf_status status = VKF_OK;
+    uint32_t id = 0;
+    if (!vkf__json_has(object, key))
+        return VKF_OK;
+    VKF_TRY(vkf__json_u32(host, path, object, key, 0, vocab - 1, &id));
+    *out_id = (int32_t)id;
+    *out_found = true;
+fail:
+    return status;
+}
+
+static vkf_status add_banned(const vkf__host *host, const char *path, const char *key, const json_t *id,
+                             vkf_model_config *config)
+{
+    if (!json_is_integer(id))
+        return vkf__fail(host, VKF_ERROR_FORMAT, "%s: %s has what is no token", path, key);
+    if (json_integer_value(id) < 0 || json_integer_value(id) >= (json_int_t)config->target_vocab)
+        return VKF_OK; // it never comes
+    if (config->banned_count == VKF_MAX_EOS)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: bad_words_ids and suppress_tokens have more than %d tokens",
+                         path, VKF_MAX_EOS);
+    config->banned_ids[config->banned_count++] = (int32_t)json_integer_value(id);
+    return VKF_OK;
+}
+
+// Words of one token, as a longer one would have to be watched for, and single tokens.
+static vkf_status read_banned(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
+{
+    vkf_status status = VKF_OK;
+    const json_t *words = json_object_get(root, "bad_words_ids"), *tokens = json_object_get(root, "suppress_tokens");
+    config->banned_count = 0;
+    for (size_t i = 0; i < json_array_size(words); i++) {
+        const json_t *word = json_array_get(words, i);
+        if (json_array_size(word) != 1)
+            return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: bad_words_ids has a word that is not of one token",
+                             path);
+        VKF_TRY(add_banned(host, path, "bad_words_ids", json_array_get(word, 0), config));
+    }
+    for (size_t i = 0; i < json_array_size(tokens); i++)
+        VKF_TRY(add_banned(host, path, "suppress_tokens", json_array_get(tokens, i), config));
+fail:
+    return status;
+}
+
+vkf_status vkf__read_generation(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
+{
+    vkf_status status = VKF_OK;
+    uint32_t vocab = config->target_vocab;
+    bool start = false;
+    VKF_TRY(read_eos(host, path, root, config));
+    VKF_TRY(read_banned(host, path, root, config));
+    if (config->kind != VKF_MODEL_SEQ2SEQ)
+        return VKF_OK;
+    VKF_TRY(read_id(host, path, root, "decoder_start_token_id", vocab, &start, &config->bos_id));
+    VKF_TRY(read_id(host, path, root, "forced_bos_token_id", vocab, &config->forced_bos, &config->forced_bos_id));
+    VKF_TRY(read_id(host, path, root, "forced_eos_token_id", vocab, &config->forced_eos, &config->forced_eos_id));
+fail:
+    return status;
+}
+
+// ---- what generate() takes where its caller says nothing
+
+typedef struct reader {
+    const vkf__host *host;
+    const char *path;
+    const json_t *root;
+} reader;
+
+// The value as it stands in the file; "..." where it is long.
+static void warn_ignored(const reader *r, const char *key, const char *why)
+{
+    char *text = json_dumps(json_object_get(r->root, key), JSON_COMPACT | JSON_ENCODE_ANY);
+    vkf__log(r->host, VKF_SEVERITY_WARNING, "%s: %s is %.60s%s, which is not followed%s", r->path, key,
+             text ? text : "?", text && strlen(text) > 60 ? "..." : "", why);
+    free(text);
+}
+
+static vkf_status read_number(const reader *r, const char *key, float min, float max, float *value)
+{
+    vkf_status status = VKF_OK;
+    float given = 0;
+    if (!vkf__json_has(r->root, key))
+        return VKF_OK;
+    VKF_TRY(vkf__json_f32(r->host, r->path, r->root, key, &given));
+    if (given >= min && given <= max)
+        *value = given;
+    else
+        warn_ignored(r, key, ": it is out of range");
+fail:
+    return status;
+}
+
+static vkf_status read_count(const reader *r, const char *key, uint32_t *value)
+{
+    if (!vkf__json_has(r->root, key))
+        return VKF_OK;
+    return vkf__json_u32(r->host, r->path, r->root, key, 0, INT32_MAX, value);
+}
+
+static vkf_status read_sampling(const reader *r, vkf_generation_defaults *defaults)
+{
+    vkf_status status = VKF_OK;
+    vkf_sampling *sampling = &defaults->sampling;
+    bool draws = false;
+    float temperature = 1.0f;
+    if (vkf__json_has(r->root, "do_sample"))
+        VKF_TRY(vkf__json_bool(r->host, r->path, r->root, "do_sample", &draws));
+    sampling->top_k = draws && !json_object_get(r->root, "top_k") ? DEFAULT_TOP_K : 0; // null: none
+    VKF_TRY(read_count(r, "top_k", &sampling->top_k));
+    VKF_TRY(read_number(r, "temperature", 0.0f, 1e4f, &temperature));
+    VKF_TRY(read_number(r, "top_p", 0.0f, 1.0f, &sampling->top_p));
+    VKF_TRY(read_number(r, "min_p", 0.0f, 1.0f, &sampling->min_p));
+    VKF_TRY(read_number(r, "repetition_penalty", 0.0f, 1e4f, &sampling->repetition_penalty));
+    sampling->temperature = draws ? temperature : 0.0f;
+    if (draws && defaults->beams.num_beams > 1) {
+        warn_ignored(r, "do_sample", " together with num_beams");
+        sampling->temperature = 0.0f;
+    }
+fail:
+    return status;
+}
+
+static vkf_status read_beams(const reader *r, vkf_beam_search *beams)
+{
+    vkf_status status = VKF_OK;
+    const json_t *early = json_object_get(r->root, "early_stopping");
+    const char *word = json_string_value(early);
+    beams->length_penalty = 1.0f;
+    VKF_TRY(read_count(r, "num_beams", &beams->num_beams));
+    VKF_TRY(read_number(r, "length_penalty", -100.0f, 100.0f, &beams->length_penalty));
+    if (beams->num_beams > VKF_MAX_BEAMS) {
+        warn_ignored(r, "num_beams", ": supported are up to 64");
+        beams->num_beams = 0;
+    }
+    if (json_is_true(early))
+        beams->early_stopping = VKF_EARLY_STOPPING_ON;
+    else if (word && strcmp(word, "never") == 0)
+        beams->early_stopping = VKF_EARLY_STOPPING_NEVER;
+    else if (vkf__json_has(r->root, "early_stopping") && !json_is_false(early))
+        warn_ignored(r, "early_stopping", "");
+fail:
+    return status;
+}
+
+// What generate() knows and is not built, with the value that has no effect, where that is a number.
+static const struct {
+    const char *key;
+    double idle;
+    vkf_model_kind only; // TRANSFORMER: of all
+} not_built[] = {
+    {"min_length", 0, VKF_MODEL_TRANSFORMER},
+    {"min_new_tokens", 0, VKF_MODEL_TRANSFORMER},
+    {"no_repeat_ngram_size", 0, VKF_MODEL_TRANSFORMER},
+    {"encoder_no_repeat_ngram_size", 0, VKF_MODEL_TRANSFORMER},
+    {"encoder_repetition_penalty", 1, VKF_MODEL_TRANSFORMER},
+    {"exponential_decay_length_penalty", NAN, VKF_MODEL_TRANSFORMER},
+    {"begin_suppress_tokens", NAN, VKF_MODEL_TRANSFORMER},
+    {"forced_decoder_ids", NAN, VKF_MODEL_TRANSFORMER},
+    {"forced_bos_token_id", NAN, VKF_MODEL_DECODER},
+    {"forced_eos_token_id", NAN, VKF_MODEL_DECODER},
+    {"sequence_bias", NAN, VKF_MODEL_TRANSFORMER},
+    {"typical_p", 1, VKF_MODEL_TRANSFORMER},
+    {"top_h", NAN, VKF_MODEL_TRANSFORMER},
+    {"epsilon_cutoff", 0, VKF_MODEL_TRANSFORMER},
+    {"eta_cutoff", 0, VKF_MODEL_TRANSFORMER},
+    {"guidance_scale", 1, VKF_MODEL_TRANSFORMER},
+    {"penalty_alpha", 0, VKF_MODEL_TRANSFORMER},
+    {"diversity_penalty", 0, VKF_MODEL_TRANSFORMER},
+    {"num_beam_groups", 1, VKF_MODEL_TRANSFORMER},
+    {"num_return_sequences", 1, VKF_MODEL_TRANSFORMER},
+    {"constraints", NAN, VKF_MODEL_TRANSFORMER},
+    {"force_words_ids", NAN, VKF_MODEL_TRANSFORMER},
+    {"renormalize_logits", NAN, VKF_MODEL_TRANSFORMER},
+    {"stop_strings", NAN, VKF_MODEL_TRANSFORMER},
+    {"max_time", NAN, VKF_MODEL_TRANSFORMER},
+    {"token_healing", NAN, VKF_MODEL_TRANSFORMER},
+    {"watermarking_config", NAN, VKF_MODEL_TRANSFORMER},
+    {"dola_layers", NAN, VKF_MODEL_TRANSFORMER},
+};
+
+static bool has_effect(const json_t *value, double idle)
+{
+    if (!value || json_is_null(value) || json_is_false(value) || (json_is_array(value) && json_array_size(value) == 0))
+        return false;
+    return !json_is_number(value) || json_number_value(value) != idle;
+}
+
+vkf_status vkf__read_generation_defaults(const vkf__host *host, const char *path, const json_t *root,
+                                         vkf_model_config *config)
+{
+    vkf_status status = VKF_OK;
+    const reader r = {host, path, root};
+    vkf_generation_defaults defaults = {0};
+    VKF_TRY(read_beams(&r, &defaults.beams));
+    VKF_TRY(read_sampling(&r, &defaults));
+    VKF_TRY(read_count(&r, "max_new_tokens", &defaults.max_new_tokens));
+    VKF_TRY(read_count(&r, "max_length", &defaults.max_length));
+    for (size_t i = 0; i < sizeof not_built / sizeof not_built[0]; i++) {
+        bool here = not_built[i].only == VKF_MODEL_TRANSFORMER || not_built[i].only == config->kind;
+        if (here && has_effect(json_object_get(root, not_built[i].key), not_built[i].idle))
+            warn_ignored(&r, not_built[i].key, "");
+    }
+    config->generation = defaults;
+fail:
+    return status;
+}

@@ -1,0 +1,73 @@
+#include "model/id_check.h"
+
+// Rows of the table that the tokens of a text are looked up in.
+static uint32_t rows_of(const vkf_model_config *config)
+{
+    return config->kind == VKF_MODEL_DECODER ? config->target_vocab : config->source_vocab;
+}
+
+static bool has_row(const vkf_model_config *config, int32_t id)
+{
+    return id >= 0 && (uint32_t)id < rows_of(config);
+}
+
+vkf_status vkf__check_tokenizer(const vkf__id_tables *tables)
+{
+    const vkf_model_config *config = tables->config;
+    uint32_t tokens = vkf__tokenizer_vocab_size(tables->tokenizer);
+    if (tokens > rows_of(config))
+        return vkf__fail(tables->host, VKF_ERROR_FORMAT,
+                         "%s: the tokenizer, its special tokens and padding included, has ids up to %u, but the "
+                         "model's vocabulary is %u",
+                         tables->path, tokens - 1, rows_of(config));
+    if (config->pad_id != -1 && !has_row(config, config->pad_id)) // -1: there is none
+        return vkf__fail(tables->host, VKF_ERROR_FORMAT,
+                         "%s: the model pads with id %d, but the vocabulary for texts is %u", tables->path,
+                         config->pad_id, rows_of(config));
+    return VKF_OK;
+}
+
+static vkf_status fail_id(const vkf__id_tables *tables, const vkf_encoding *encoding, uint32_t place)
+{
+    int32_t id = encoding->ids[place];
+    const char *token = vkf__tokenizer_id_to_token(tables->tokenizer, id);
+    return vkf__fail(tables->host, VKF_ERROR_FORMAT,
+                     "%s: token %u of the text, %s%.100s%s, has id %d, but the model's vocabulary is %u", tables->path,
+                     place, token ? "'" : "which has no name", token ? token : "", token ? "'" : "", id,
+                     rows_of(tables->config));
+}
+
+static vkf_status fail_type(const vkf__id_tables *tables, const vkf_encoding *encoding, uint32_t place)
+{
+    const char *token = vkf__tokenizer_id_to_token(tables->tokenizer, encoding->ids[place]);
+    return vkf__fail(tables->host, VKF_ERROR_FORMAT,
+                     "%s: token %u of the text, '%.100s' with id %d, is of type %d, but the model has %u token types",
+                     tables->path, place, token ? token : "", encoding->ids[place], encoding->type_ids[place],
+                     tables->config->token_types);
+}
+
+static vkf_status check_empty(const vkf__id_tables *tables)
+{
+    const vkf_model_config *config = tables->config;
+    if (config->kind == VKF_MODEL_DECODER && has_row(config, config->bos_id))
+        return VKF_OK;
+    return vkf__fail(tables->host, VKF_ERROR_INVALID_ARGUMENT, "the text has no tokens, and %s adds none to it: %s",
+                     tables->path,
+                     config->kind == VKF_MODEL_DECODER ? "the model has no bos_token_id to begin a text with"
+                                                       : "there is nothing for the model to read");
+}
+
+vkf_status vkf__check_encoding(const vkf__id_tables *tables, const vkf_encoding *encoding)
+{
+    const vkf_model_config *config = tables->config;
+    if (encoding->count == 0)
+        return check_empty(tables);
+    for (uint32_t i = 0; i < encoding->count; i++) {
+        if (!has_row(config, encoding->ids[i]))
+            return fail_id(tables, encoding, i);
+        bool typed = config->kind == VKF_MODEL_ENCODER && config->token_types > 1;
+        if (typed && (encoding->type_ids[i] < 0 || (uint32_t)encoding->type_ids[i] >= config->token_types))
+            return fail_type(tables, encoding, i);
+    }
+    return VKF_OK;
+}
