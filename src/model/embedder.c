@@ -82,15 +82,16 @@ static bool is_special(const vkf_embedder *embedder, const vkf_encoding *encodin
 }
 
 // How many tokens pooling leaves out as the prompt's: those that it has by itself, but for a special one at its end, as
-// sentence-transformers counts. The model never reads a prompt by itself: it may have no tokens.
+// sentence-transformers counts.
 static vkf_status count_prompt(vkf_embedder *embedder, const char *prompt, uint32_t *out_count)
 {
     vkf_status status = VKF_OK;
     const vkf_encode_options options = options_of(embedder, (vkf_encode_options){0});
+    const vkf_text part = {prompt, strlen(prompt)};
     vkf_encoding encoding = {0};
     uint32_t count = 0;
     if (*prompt && embedder->text.model->config.embedding_modules[0].without_prompt) {
-        VKF_TRY(vkf__tokenizer_encode(&embedder->text.tokenizer, prompt, strlen(prompt), NULL, 0, &options, &encoding));
+        VKF_TRY(vkf__text_model_encode_part(&embedder->text, &part, &options, &encoding));
         count = encoding.count;
         count -= count > 0 && is_special(embedder, &encoding, count - 1);
     }

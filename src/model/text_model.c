@@ -57,20 +57,33 @@ void vkf__text_model_free(vkf__text_model *model)
     *model = (vkf__text_model){0};
 }
 
-vkf_status vkf__text_model_encode(const vkf__text_model *model, const vkf_text *text, const vkf_text *pair,
-                                  const vkf_encode_options *options, vkf_encoding *out_encoding)
+// A part of a text may have no tokens.
+static vkf_status encode(const vkf__text_model *model, const vkf_text *text, const vkf_text *pair, bool part,
+                         const vkf_encode_options *options, vkf_encoding *out_encoding)
 {
-    static const vkf_text none = {0};
     const vkf__id_tables tables = tables_of(model);
-    const vkf_text *second = pair ? pair : &none;
     vkf_encoding encoding = {0};
-    vkf_status status = vkf__tokenizer_encode(&model->tokenizer, text->bytes, text->size_bytes, second->bytes,
-                                              second->size_bytes, options, &encoding);
-    if (status == VKF_OK)
+    vkf_status status = vkf__tokenizer_encode(&model->tokenizer, text->bytes, text->size_bytes, pair->bytes,
+                                              pair->size_bytes, options, &encoding);
+    if (status == VKF_OK && (encoding.count > 0 || !part))
         status = vkf__check_encoding(&tables, &encoding);
     if (status == VKF_OK)
         *out_encoding = encoding;
     else
         vkf_encoding_free(&encoding);
     return status;
+}
+
+vkf_status vkf__text_model_encode(const vkf__text_model *model, const vkf_text *text, const vkf_text *pair,
+                                  const vkf_encode_options *options, vkf_encoding *out_encoding)
+{
+    static const vkf_text none = {0};
+    return encode(model, text, pair ? pair : &none, false, options, out_encoding);
+}
+
+vkf_status vkf__text_model_encode_part(const vkf__text_model *model, const vkf_text *part,
+                                       const vkf_encode_options *options, vkf_encoding *out_encoding)
+{
+    static const vkf_text none = {0};
+    return encode(model, part, &none, true, options, out_encoding);
 }

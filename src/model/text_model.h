@@ -25,4 +25,8 @@ VKF_MUST_CHECK vkf_status vkf__text_model_encode(const vkf__text_model *model, c
                                                  const vkf_text *pair, const vkf_encode_options *options,
                                                  vkf_encoding *out_encoding);
 
+// The same of what stands in a text and is not read by itself, a prompt in front of it: it may have no tokens.
+VKF_MUST_CHECK vkf_status vkf__text_model_encode_part(const vkf__text_model *model, const vkf_text *part,
+                                                      const vkf_encode_options *options, vkf_encoding *out_encoding);
+
 #endif
