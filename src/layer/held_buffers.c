@@ -21,6 +21,7 @@ void vkf__hold_attention(vkf__held_buffers *held, const vkf__attention_block *bl
         &params->q_weight, &params->k_weight, &params->v_weight, &params->q_bias,     &params->k_bias,
         &params->v_bias,   &params->bias_k,   &params->bias_v,   &params->out_weight, &params->out_bias,
     };
+    _Static_assert(sizeof spans / sizeof spans[0] == VKF_ATTENTION_TENSORS, "a parameter of attention is not held");
     for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++)
         vkf__hold_buffer(held, spans[i]->buffer);
 }
@@ -28,12 +29,14 @@ void vkf__hold_attention(vkf__held_buffers *held, const vkf__attention_block *bl
 void vkf__hold_feed_forward(vkf__held_buffers *held, const vkf__feed_forward_block *block)
 {
     const vkf__span *const spans[] = {&block->weight1, &block->bias1, &block->weight2, &block->bias2};
+    _Static_assert(sizeof spans / sizeof spans[0] == VKF_FEED_FORWARD_TENSORS, "a parameter is not held");
     for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++)
         vkf__hold_buffer(held, spans[i]->buffer);
 }
 
 void vkf__hold_transformer(vkf__held_buffers *held, const vkf__transformer_block *block)
 {
+    _Static_assert(sizeof block->norm == 3 * VKF_NORM_TENSORS * sizeof(vkf__span), "VKF_MAX_HELD_BUFFERS counts norms");
     vkf__hold_attention(held, &block->self);
     vkf__hold_attention(held, &block->cross);
     vkf__hold_feed_forward(held, &block->feed_forward);

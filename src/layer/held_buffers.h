@@ -4,8 +4,13 @@
 
 #include "layer/transformer_layer.h"
 
-// Every parameter of a decoder layer (two attentions, feed-forward, three norms), and every port.
-#define VKF_MAX_HELD_BUFFERS (2 * 10 + 4 + 3 * 2 + VKF_PORT_COUNT)
+// Tensors that a caller may give, each in a buffer of its own.
+#define VKF_ATTENTION_TENSORS (sizeof(vkf_attention_weights) / sizeof(vkf_tensor))
+#define VKF_FEED_FORWARD_TENSORS (sizeof(vkf_feed_forward_weights) / sizeof(vkf_tensor))
+#define VKF_NORM_TENSORS (sizeof(vkf_norm_weights) / sizeof(vkf_tensor))
+// Of a decoder layer, which has more than the others: two attentions, feed-forward, three norms, and every port.
+#define VKF_MAX_HELD_BUFFERS \
+    (2 * VKF_ATTENTION_TENSORS + VKF_FEED_FORWARD_TENSORS + 3 * VKF_NORM_TENSORS + VKF_PORT_COUNT)
 
 typedef struct vkf__held_buffers {
     vkf_buffer *items[VKF_MAX_HELD_BUFFERS]; // each once
