@@ -3,13 +3,13 @@
 #include <vkformer/kernels.h>
 
 #include <stdio.h>
-#include <string.h>
 
 #include "api/typical_problem.h"
 #include "kernel/context.h"
 #include "kernel/shader_pipeline.h"
 #include "kernel/shader_table.h"
 #include "kernel/statistics.h"
+#include "kernel/variant_name.h"
 #include "op/gemm_dot.h"
 
 typedef struct report_run {
@@ -135,9 +135,7 @@ static vkf_status report_config(const report_run *run, const vkf__kernel *kernel
 {
     const vkf__caps *caps = &run->context->device.plan.caps;
     vkf_status status = VKF_OK;
-    char full[160];
-    (void)snprintf(full, sizeof full, "%s/%s", kernel->name, config->name);
-    if (strncmp(full, run->name, strlen(run->name)) != 0)
+    if (!vkf__variant_is_named(kernel, config, run->name))
         return VKF_OK;
     if (kernel->op != VKF_OP_ATTENTION)
         return report_constants(run, kernel, config, 0);

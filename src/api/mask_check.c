@@ -2,8 +2,7 @@
 
 #include "op/softmax.h"
 
-// A tensor's dimension counted from the last, 1 where it has fewer.
-static uint32_t dim_from_end(const vkf_tensor *tensor, uint32_t from_end)
+uint32_t vkf__dim_from_end(const vkf_tensor *tensor, uint32_t from_end)
 {
     return from_end < tensor->rank ? tensor->shape[tensor->rank - 1 - from_end] : 1;
 }
@@ -12,12 +11,12 @@ static uint32_t dim_from_end(const vkf_tensor *tensor, uint32_t from_end)
 static bool mask_strides(const vkf_tensor *mask, const vkf__mask_target *target, vkf__mask_strides *out_strides)
 {
     const uint32_t sizes[] = {target->q_len, target->heads, target->batch};
-    uint32_t stride = dim_from_end(mask, 0);
+    uint32_t stride = vkf__dim_from_end(mask, 0);
     uint32_t strides[3];
     if (stride != target->k_len)
         return false;
     for (uint32_t i = 0; i < 3; i++) {
-        uint32_t size = dim_from_end(mask, i + 1);
+        uint32_t size = vkf__dim_from_end(mask, i + 1);
         if (size != 1 && size != sizes[i])
             return false;
         strides[i] = size == 1 ? 0 : stride;

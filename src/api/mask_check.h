@@ -15,6 +15,9 @@ typedef struct vkf__mask_strides {
     uint32_t batch, head, row;
 } vkf__mask_strides;
 
+// A tensor's dimension counted from the last, 1 where it has fewer.
+uint32_t vkf__dim_from_end(const vkf_tensor *tensor, uint32_t from_end);
+
 VKF_MUST_CHECK vkf_status vkf__check_mask(const vkf__checker *check, vkf_mask_kind kind, const vkf_tensor *mask,
                                           const vkf__mask_target *target, vkf__mask_strides *out_strides);
 // *out_stride: from one batch entry to the next.

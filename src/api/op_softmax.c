@@ -2,12 +2,6 @@
 #include "op/run_once.h"
 #include "op/softmax.h"
 
-// A tensor's dimension counted from the last, 1 where it has fewer.
-static uint32_t dim_from_end(const vkf_tensor *tensor, uint32_t from_end)
-{
-    return from_end < tensor->rank ? tensor->shape[tensor->rank - 1 - from_end] : 1;
-}
-
 static vkf_status emit_softmax(vkf__work *work, const void *args)
 {
     return vkf__emit_softmax(work, args);
@@ -34,11 +28,11 @@ vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc)
         .out = vkf__span_of(&desc->out),
         .mask_kind = desc->mask_kind,
         .key_mask_kind = desc->key_mask_kind,
-        .batch = dim_from_end(&desc->x, 3),
-        .heads = dim_from_end(&desc->x, 2),
-        .q_len = dim_from_end(&desc->x, 1),
-        .k_len = dim_from_end(&desc->x, 0),
-        .mask_cols = dim_from_end(&desc->x, 0),
+        .batch = vkf__dim_from_end(&desc->x, 3),
+        .heads = vkf__dim_from_end(&desc->x, 2),
+        .q_len = vkf__dim_from_end(&desc->x, 1),
+        .k_len = vkf__dim_from_end(&desc->x, 0),
+        .mask_cols = vkf__dim_from_end(&desc->x, 0),
         .causal = desc->causal != VKF_CAUSAL_NONE || desc->window > 0,
         .window = desc->window,
         .scale = desc->scale == 0.0f ? 1.0f : desc->scale,
