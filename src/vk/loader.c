@@ -50,13 +50,14 @@ static vkf_status open_library(vkf__instance *instance)
                      names[0]);
 }
 
-// The loader has no code of its own for a manifest that it cannot parse.
+// The loader has no code of its own for a manifest that it cannot parse. What it gives instead is not passed on: a
+// caller who frees memory and tries again would do so for ever.
 static vkf_status loader_status(const vkf__instance *instance, VkResult result, const char *where)
 {
     if (result != VK_ERROR_OUT_OF_HOST_MEMORY)
         return vkf__vulkan_status(instance->host, result, where);
     return vkf__fail(
-        instance->host, VKF_ERROR_OUT_OF_HOST_MEMORY,
+        instance->host, VKF_ERROR_VULKAN,
         "%s: VK_ERROR_OUT_OF_HOST_MEMORY: the manifest of a driver or layer is no JSON that the loader can read "
         "(see the files that VK_DRIVER_FILES, VK_ICD_FILENAMES and VK_LAYER_PATH name), or host memory is "
         "exhausted",
