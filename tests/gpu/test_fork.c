@@ -23,6 +23,7 @@ typedef struct inheritance {
     vkf_generator *generator;
     vkf_embedder *embedder;
     vkf_vocabulary *vocabulary;
+    vkf_tokenizer *tokenizer; // of no context
 } inheritance;
 
 static void make(vkf_test_gpu *gpu, inheritance *out)
@@ -43,10 +44,12 @@ static void make(vkf_test_gpu *gpu, inheritance *out)
     embedder.directory = vkf_test_pretrained("bert");
     assert_int_equal(vkf_embedder_create(gpu->context, &embedder, &out->embedder), VKF_OK);
     assert_int_equal(vkf_vocabulary_load(gpu->context, demo, &out->vocabulary), VKF_OK);
+    assert_int_equal(vkf_tokenizer_load(NULL, vkf_test_pretrained("llama"), &out->tokenizer), VKF_OK);
 }
 
 static void give_up(inheritance *it)
 {
+    vkf_tokenizer_destroy(&it->tokenizer);
     vkf_vocabulary_destroy(&it->vocabulary);
     vkf_embedder_destroy(&it->embedder);
     vkf_generator_destroy(&it->generator);
@@ -70,6 +73,46 @@ static vkf_status generate(vkf_session *session)
                                     .out_ids = &id,
                                     .out_lengths = &made};
     return vkf_session_generate(session, &args);
+}
+
+static const vkf_text text = {"ab", 2};
+
+static vkf_status continue_text(vkf_generator *generator)
+{
+    vkf_continuation continuation = {0};
+    const vkf_generator_args args = {
+        .prompts = &text, .count = 1, .max_new_tokens = 1, .out_continuations = &continuation};
+    vkf_status status = vkf_generator_run(generator, &args);
+    vkf_continuation_free(&continuation);
+    return status;
+}
+
+static vkf_status embed(vkf_embedder *embedder)
+{
+    float embedding[1024];
+    vkf_model_config config;
+    vkf_embedder_get_config(embedder, &config);
+    if (config.embedding_dim > sizeof embedding / sizeof embedding[0])
+        return VKF_ERROR_TOO_LARGE;
+    const vkf_embed_args args = {.texts = &text, .count = 1, .out_embeddings = embedding};
+    return vkf_embedder_run(embedder, &args);
+}
+
+static vkf_status count_tokens(const vkf_tokenizer *tokenizer)
+{
+    vkf_encoding encoding = {0};
+    vkf_status status = vkf_tokenizer_encode(tokenizer, text.bytes, text.size_bytes, NULL, 0, NULL, &encoding);
+    if (status == VKF_OK && encoding.count == 0)
+        status = VKF_ERROR_FORMAT;
+    vkf_encoding_free(&encoding);
+    return status;
+}
+
+static vkf_status count_source_tokens(const vkf_vocabulary *vocabulary)
+{
+    uint32_t count = 0;
+    vkf_status status = vkf_vocabulary_encode(vocabulary, text.bytes, text.size_bytes, &count, NULL);
+    return status == VKF_OK && count == 0 ? VKF_ERROR_FORMAT : status;
 }
 
 // What the child's context said stands in the child's memory alone.
@@ -98,21 +141,39 @@ static void in_child(int (*body)(inheritance *it), inheritance *it)
         fail_msg("the child failed at step %d", WEXITSTATUS(how));
 }
 
-#define REFUSED(step, call)                                                                                     \
-    do {                                                                                                        \
-        it->gpu->last_error[0] = '\0';                                                                          \
-        if ((call) != VKF_ERROR_INVALID_ARGUMENT || !strstr(it->gpu->last_error, "a child of fork() makes a ")) \
-            return step;                                                                                        \
+// The message names the function that was called.
+#define REFUSED(step, function, call)                                                          \
+    do {                                                                                       \
+        it->gpu->last_error[0] = '\0';                                                         \
+        if ((call) != VKF_ERROR_INVALID_ARGUMENT || !says(it->gpu->last_error, function ": ")) \
+            return step;                                                                       \
     } while (0)
+
+static bool says(const char *message, const char *beginning)
+{
+    return strncmp(message, beginning, strlen(beginning)) == 0 && strstr(message, "a child of fork() makes a ");
+}
 
 static int use(inheritance *it)
 {
     float values[16];
-    REFUSED(1, vkf_tensor_read(&it->tensor, values, sizeof values));
-    REFUSED(2, vkf_copy(it->gpu->context, &it->tensor, &it->tensor));
-    REFUSED(3, vkf_layer_run(it->layer, &sizes));
-    REFUSED(4, generate(it->session));
+    vkf_vocabulary *vocabulary = NULL;
+    REFUSED(1, "vkf_tensor_read", vkf_tensor_read(&it->tensor, values, sizeof values));
+    REFUSED(2, "vkf_copy", vkf_copy(it->gpu->context, &it->tensor, &it->tensor));
+    REFUSED(3, "vkf_layer_run", vkf_layer_run(it->layer, &sizes));
+    REFUSED(4, "vkf_session_generate", generate(it->session));
+    REFUSED(5, "vkf_generator_run", continue_text(it->generator));
+    REFUSED(6, "vkf_embedder_run", embed(it->embedder));
+    REFUSED(7, "vkf_vocabulary_load", vkf_vocabulary_load(it->gpu->context, "", &vocabulary));
     return 0;
+}
+
+// Text that becomes ids on the host alone touches neither device nor lock.
+static int use_host(inheritance *it)
+{
+    if (count_tokens(it->tokenizer) != VKF_OK)
+        return 1;
+    return count_source_tokens(it->vocabulary) == VKF_OK ? 0 : 2;
 }
 
 static int destroy(inheritance *it)
@@ -120,8 +181,8 @@ static int destroy(inheritance *it)
     const vkf_context *context = it->gpu->context;
     give_up(it);
     vkf_context_destroy(&it->gpu->context);
-    return context && !it->gpu->context && !it->vocabulary && !it->embedder && !it->generator && !it->session &&
-                   !it->model && !it->layer
+    return context && !it->gpu->context && !it->tokenizer && !it->vocabulary && !it->embedder && !it->generator &&
+                   !it->session && !it->model && !it->layer && !it->tensor.buffer
                ? 0
                : 1;
 }
@@ -152,12 +213,20 @@ static void test_child(void **state, int (*body)(inheritance *it))
     // The parent's is as it was.
     assert_int_equal(vkf_layer_run(it.layer, &sizes), VKF_OK);
     assert_int_equal(generate(it.session), VKF_OK);
+    assert_int_equal(continue_text(it.generator), VKF_OK);
+    assert_int_equal(embed(it.embedder), VKF_OK);
+    assert_int_equal(use_host(&it), 0);
     give_up(&it);
 }
 
 static void test_using_what_is_inherited_is_refused(void **state)
 {
     test_child(state, use);
+}
+
+static void test_what_needs_no_device_works(void **state)
+{
+    test_child(state, use_host);
 }
 
 static void test_destroying_what_is_inherited_does_nothing(void **state)
@@ -174,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_using_what_is_inherited_is_refused),
+        cmocka_unit_test(test_what_needs_no_device_works),
         cmocka_unit_test(test_destroying_what_is_inherited_does_nothing),
         cmocka_unit_test(test_a_context_of_its_own_works),
     };
