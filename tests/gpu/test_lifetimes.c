@@ -235,9 +235,10 @@ static void test_tensors_of_another_context_are_refused(void **state)
     assert_int_equal(vkf_test_gpu_open(other, &desc), 0);
     vkf_tensor own = vkf_test_tensor_raw(gpu, VKF_DTYPE_F32, 2, shape, NULL);
     vkf_tensor foreign = vkf_test_tensor_raw(other, VKF_DTYPE_F32, 2, shape, NULL);
-    sample_weights weights = {.feed_forward = {.weight1 = own, .weight2 = foreign}};
-    const vkf_feed_forward_desc block = {
-        .d_model = SAMPLE_DIM, .dim_feedforward = SAMPLE_DIM, .params = weights.feed_forward, .max_sizes = sizes};
+    const vkf_feed_forward_desc block = {.d_model = SAMPLE_DIM,
+                                         .dim_feedforward = SAMPLE_DIM,
+                                         .params = {.weight1 = own, .weight2 = foreign},
+                                         .max_sizes = sizes};
     assert_refused(gpu, vkf_copy(gpu->context, &own, &foreign), "out");
     assert_refused(gpu, vkf_pack_weight(gpu->context, &foreign, "packed", &packed), "weight");
     assert_refused(gpu, vkf_feed_forward_create(gpu->context, &block, &layer), "weight2");
