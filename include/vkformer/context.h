@@ -33,15 +33,15 @@ VKF_API const char *vkf_profile_name(vkf_profile profile); // "android-baseline-
 VKF_API bool vkf_profile_from_name(const char *name, vkf_profile *out_profile);
 
 // How exactly products of float32 activations are computed. Sums are in float32 whatever the precision; operands that
-// are stored in 16 bits are multiplied as they are. Beside weights in blocks activations are rounded to 8 bits where integer
-// dot products are accelerated, whatever the precision, unless the feature shaderIntegerDotProduct is masked: see
-// docs/quantization.md.
+// are stored in 16 bits are multiplied as they are. Beside weights in blocks activations are rounded to 8 bits where
+// integer dot products are accelerated, whatever the precision, unless the feature shaderIntegerDotProduct is masked:
+// see docs/quantization.md.
 typedef enum vkf_precision {
     VKF_PRECISION_FULL = 0, // in float32
     // Where the other factor is stored in 16 bits (weights, keys, values), activations may be rounded to its type as
     // they are multiplied, so that devices with matrix units can use them. To a sum of products a[i] * b[i] that adds
-    // an error of at most 2^-11 times the sum of |a[i] * b[i]| for f16, 2^-8 times for bf16. In f16 an activation beyond
-    // 65,504 in magnitude becomes infinite, and one below 2^-14 is off by up to 2^-25.
+    // an error of at most 2^-11 times the sum of |a[i] * b[i]| for f16, 2^-8 times for bf16. In f16 an activation
+    // beyond 65,504 in magnitude becomes infinite, and one below 2^-14 is off by up to 2^-25.
     VKF_PRECISION_F16,
     VKF_PRECISION_COUNT
 } vkf_precision;
@@ -64,7 +64,8 @@ typedef struct vkf_device_choice {
     vkf_device_type type;
 } vkf_device_choice;
 
-// Keeps small blobs between runs (pipeline cache, verdicts of the self-test, tuned data). `key` is made of letters, digits, '-' and '.' alone.
+// Keeps small blobs between runs (pipeline cache, verdicts of the self-test, tuned data). `key` is made of letters,
+// digits, '-' and '.' alone.
 // load: returns the blob's size and, when `data` is not NULL and `capacity` suffices, copies it; 0 when there is none.
 // save: best effort. Whatever load returns is validated before use; a corrupt or foreign blob is ignored with a message.
 // Either may be NULL: nothing is kept, or nothing is known from before.
@@ -101,14 +102,14 @@ typedef struct vkf_context_desc {
     // compared with a reference: a wrong or slow one is reported (VKF_SEVERITY_WARNING) and never used. Verdicts are
     // kept through `cache`. true: variants are trusted untested; quarantined ones stay so.
     bool skip_self_test;
-    // Measure the kernels for a weight's shape when it is first loaded or used, see <vkformer/tune.h>. It takes up to 20 s
-    // in the life of a context, inside the calls that load and plan; what it finds is kept through `cache`.
+    // Measure the kernels for a weight's shape when it is first loaded or used, see <vkformer/tune.h>. It takes up to
+    // 20 s in the life of a context, inside the calls that load and plan; what it finds is kept through `cache`.
     bool tune_on_first_use;
     vkf_precision precision; // 0: full
     bool validation;         // switch the Vulkan validation layers on (synchronisation validation included)
     bool timestamps;         // measure every dispatch on the GPU, see vkf_layer_timings()
-    // Count what happens during dispatches, see vkf_context_counters(): names of counters, or their beginnings, divided by
-    // commas; "all": as many as a run tells at once. NULL: nothing. A warning where the device counts nothing.
+    // Count what happens during dispatches, see vkf_context_counters(): names of counters, or their beginnings, divided
+    // by commas; "all": as many as a run tells at once. NULL: nothing. A warning where the device counts nothing.
     const char *counters;
     // Keep what the driver's compiler says about kernels, see <vkformer/kernels.h>. A warning where it says nothing.
     // From Vulkan 1.2 on, types of numbers are enabled too that only shaders of the caller's make use of.
@@ -123,9 +124,9 @@ typedef struct vkf_context_desc {
 
 // Ownership: the caller owns the context, and vkf_context_destroy() gives it back. Everything made from a context keeps
 // it: where a buffer, layer, model, session, generator, embedder or vocabulary of it still lives, destroying says so in
-// a warning that counts them, and the context is freed with the last of them. Its callbacks are called, and its external
-// device is used, until then. Its allocator is used longer where results live on: a vkf_encoding, vkf_prediction or
-// vkf_continuation keeps no context, but its memory is given back to the allocator.
+// a warning that counts them, and the context is freed with the last of them. Its callbacks are called, and its
+// external device is used, until then. Its allocator is used longer where results live on: a vkf_encoding,
+// vkf_prediction or vkf_continuation keeps no context, but its memory is given back to the allocator.
 // A child of fork() has no use for its parent's context: every function that would touch the device or a lock returns
 // INVALID_ARGUMENT there, or does nothing where it returns no status, destroying what was inherited does nothing but
 // null the handle, and a context that the child makes is its own.

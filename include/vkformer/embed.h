@@ -1,5 +1,5 @@
-// Texts through an encoder: one vector for each, as sentence-transformers gives them, or what the model's head says of it:
-// classes, answers, masked words.
+// Texts through an encoder: one vector for each, as sentence-transformers gives them, or what the model's head says of
+// it: classes, answers, masked words.
 #ifndef VKFORMER_EMBED_H
 #define VKFORMER_EMBED_H
 

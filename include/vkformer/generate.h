@@ -70,8 +70,9 @@ typedef struct vkf_generator_args {
     vkf_generation_cost *out_cost;       // optional, of all batches
 } vkf_generator_args;
 
-// Prompts of like length run together, whatever their order. Greedy continuations do not depend on their neighbours, but for
-// where the context is full (with max_new_tokens 0) and dynamic rotary scaling: there the longest prompt of a batch decides.
+// Prompts of like length run together, whatever their order. Greedy continuations do not depend on their neighbours,
+// but for where the context is full (with max_new_tokens 0) and dynamic rotary scaling: there the longest prompt of a
+// batch decides.
 // Statuses: INVALID_ARGUMENT (also: a source of no tokens), FORMAT (a prompt has an id that the model has not),
 // UNSUPPORTED (temperature with beams), TOO_LARGE (a prompt and max_new_tokens exceed the context, or beams max_beams),
 // CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN (also: the device chose what is no token), NOT_FINITE (logits that

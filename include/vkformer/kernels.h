@@ -1,8 +1,9 @@
-// What the driver's compiler made of the kernels, or of a shader that is not the library's: registers, spills, occupancy.
+// What the driver's compiler made of the kernels, or of a shader that is not the library's: registers, spills and
+// occupancy.
 //
 // Every driver has statistics of its own under names of its own. They are given as they are, and beside that as numbers
-// that mean the same for all of them, as far as that goes: docs/shaders.md says which drivers tell what. Drivers without
-// VK_KHR_pipeline_executable_properties, lavapipe among them, leave these unknown.
+// that mean the same for all of them, as far as that goes: docs/shaders.md says which drivers tell what. Drivers
+// without VK_KHR_pipeline_executable_properties, lavapipe among them, leave these unknown.
 #ifndef VKFORMER_KERNELS_H
 #define VKFORMER_KERNELS_H
 

@@ -163,7 +163,8 @@ VKF_API void vkf_layer_destroy(vkf_layer **layer);
 // The tensor behind a port, at maximum sizes; false when the layer has no such port.
 VKF_API bool vkf_layer_port(const vkf_layer *layer, vkf_port port, vkf_tensor *out_tensor);
 
-// Copies the first size_bytes of a port. Statuses: INVALID_ARGUMENT (no such port, too many bytes), DEVICE_LOST, VULKAN.
+// Copies the first size_bytes of a port. Statuses: INVALID_ARGUMENT (no such port, too many bytes), DEVICE_LOST,
+// VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_write(vkf_layer *layer, vkf_port port, const void *data,
                                                   uint64_t size_bytes);
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_read(vkf_layer *layer, vkf_port port, void *out_data, uint64_t size_bytes);
@@ -185,8 +186,8 @@ typedef struct vkf_timing {
     const char *kernel; // the registry's name
     double gpu_ns;
 } vkf_timing;
-// *inout_count is the capacity on entry and the number of dispatches on return; out_timings == NULL asks for the number.
-// Statuses: UNSUPPORTED (no timestamps), INVALID_ARGUMENT (never run), DEVICE_LOST, VULKAN.
+// *inout_count is the capacity on entry and the number of dispatches on return; out_timings == NULL asks for the
+// number. Statuses: UNSUPPORTED (no timestamps), INVALID_ARGUMENT (never run), DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_timings(vkf_layer *layer, uint32_t *inout_count, vkf_timing *out_timings);
 
 #ifdef __cplusplus

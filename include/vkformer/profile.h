@@ -1,5 +1,5 @@
-// Where the time of a run goes: a callback for each submission of a layer or a model, and one for each of its dispatches.
-// Nothing of it is kept or allocated in a context without a profiler. The library writes no files.
+// Where the time of a run goes: a callback for each submission of a layer or a model, and one for each of its
+// dispatches. Nothing of it is kept or allocated in a context without a profiler. The library writes no files.
 #ifndef VKFORMER_PROFILE_H
 #define VKFORMER_PROFILE_H
 
@@ -26,14 +26,14 @@ VKF_API uint32_t vkf_context_counters(const vkf_context *context, const vkf_coun
 
 // Times of the host are those of a clock that only goes forward, from an unknown beginning.
 typedef struct vkf_submission_profile {
-    const char *name; // "encoder", "decoder", "step"; of a layer "vkf_encoder_layer"
+    const char *name; // "encoder", "decoder", "step"; of a layer "encoder_layer"
     double begin_ns;  // on the host: when the run began to write its sizes
     double update_ns; // until they and all parameters were written
     double submit_ns; // until the recorded command buffers were in the queue
     double wait_ns;   // until the host knew that the device had ended
     double gpu_ns;    // from the beginning of the first dispatch to the end of the last; 0 without timestamps
-    // On the host's clock: when the first dispatch began, and by how much that may be wrong. Zeros without timestamps, and
-    // where the device's clock cannot be compared with it (VK_KHR_calibrated_timestamps).
+    // On the host's clock: when the first dispatch began, and by how much that may be wrong. Zeros without timestamps,
+    // and where the device's clock cannot be compared with it (VK_KHR_calibrated_timestamps).
     double gpu_begin_ns, gpu_deviation_ns;
     uint32_t dispatch_count;
 } vkf_submission_profile;
@@ -45,11 +45,11 @@ typedef struct vkf_dispatch_profile {
     const char *config; // "large"
     uint32_t workgroups[3];
     double begin_ns; // on the device, from the beginning of the submission's first dispatch
-    // Since the one before had ended, so that they sum up to the submission's: the barrier before a dispatch and its start
-    // are its own. 0 without timestamps.
+    // Since the one before had ended, so that they sum up to the submission's: the barrier before a dispatch and its
+    // start are its own. 0 without timestamps.
     double gpu_ns;
-    // What no kernel can do without: every element that is read or written counts once. Of a multiply-add, two operations;
-    // of attention, the keys that a causal mask and a window leave visible.
+    // What no kernel can do without: every element that is read or written counts once. Of a multiply-add, two
+    // operations; of attention, the keys that a causal mask and a window leave visible.
     double flops, bytes_read, bytes_written;
     const double *counters; // of vkf_context_counters(), in its order; NULL: none, or the device has not told
 } vkf_dispatch_profile;
@@ -71,7 +71,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_context_set_profiler(vkf_context *context,
 // What a dispatch has written.
 typedef struct vkf_probe_output {
     uint32_t index; // among the outputs of its submission: 0 begins another
-    // As in vkf_submission_profile and vkf_dispatch_profile, but that what is put together of parts has the label of these.
+    // As in vkf_submission_profile and vkf_dispatch_profile, but that what is put together of parts has the label of
+    // these.
     const char *submission, *part, *label, *kernel;
     uint32_t rank;
     uint32_t shape[4];   // (rank); rows of batch entries may come as one dimension
@@ -82,11 +83,11 @@ typedef struct vkf_probe_output {
 // Returns false to end the run, which gives VKF_ERROR_CANCELLED and leaves the session or layer to be run again.
 typedef bool (*vkf_probe_fn)(void *user, const vkf_probe_output *output);
 
-// From now on, all layers and sessions of the context run dispatch by dispatch, each waited for, and `probe` gets what each
-// has written: to find where a number goes wrong, or to compare with another implementation. Left out are what writes no
-// floating-point numbers (tokens), parts of sums that another dispatch puts together, and rows that are only moved. A
-// product that is cut into slices comes slice by slice. `probe` may be NULL: as usual again. No run of the context may
-// be under way. Such runs have no GPU times, and no profiler hears of them.
+// From now on, all layers and sessions of the context run dispatch by dispatch, each waited for, and `probe` gets what
+// each has written: to find where a number goes wrong, or to compare with another implementation. Left out are what
+// writes no floating-point numbers (tokens), parts of sums that another dispatch puts together, and rows that are only
+// moved. A product that is cut into slices comes slice by slice. `probe` may be NULL: as usual again. No run of the
+// context may be under way. Such runs have no GPU times, and no profiler hears of them.
 // Statuses: INVALID_ARGUMENT. Runs may then also give CANCELLED.
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_set_probe(vkf_context *context, vkf_probe_fn probe, void *user);
 

@@ -30,8 +30,9 @@ VKF_API const char *vkf_dtype_name(vkf_dtype dtype);        // "f32"; never NULL
 // which map or stage as the device needs.
 typedef struct vkf_buffer vkf_buffer;
 
-// Ownership: the caller owns the buffer, in any order with the context. A layer that was given a tensor of it keeps it,
-// so that the buffer is freed with the last of them. size_bytes > 0; `name`, for messages and debuggers, may be NULL.
+// Ownership: the caller owns the buffer, in any order with the context. A layer whose runs read or write it keeps it,
+// so that the buffer is freed with the last of them; a weight that a layer has packed for itself is not read by runs.
+// size_bytes > 0; `name`, for messages and debuggers, may be NULL.
 // Statuses: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_create(vkf_context *context, uint64_t size_bytes, const char *name,
                                                     vkf_buffer **out_buffer);
@@ -58,9 +59,9 @@ typedef enum vkf_layout {
 // A contiguous row-major view of a buffer. It owns nothing: using it after the owner has destroyed the buffer is the
 // caller's mistake. Functions that get a context with it refuse it as long as no new buffer has the old one's address,
 // and they always refuse a tensor of another living context. vkf_tensor_write() and its like get no context and cannot
-// tell. Unused trailing shape entries are 0; rank 0 with a NULL buffer means "absent". offset_bytes is a multiple of the
-// element size, of 16 for types in blocks. A tensor of these is a weight (n, k) in panels, k being a multiple of 32: see
-// vkf_gemm_desc.b.
+// tell. Unused trailing shape entries are 0; rank 0 with a NULL buffer means "absent". offset_bytes is a multiple of
+// the element size, of 16 for types in blocks. A tensor of these is a weight (n, k) in panels, k being a multiple of
+// 32: see vkf_gemm_desc.b.
 typedef struct vkf_tensor {
     vkf_buffer *buffer;
     uint64_t offset_bytes;

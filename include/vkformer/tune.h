@@ -45,8 +45,8 @@ typedef struct vkf_tune_result {
 
 typedef struct vkf_tune_options {
     uint64_t time_cap_ns; // of the whole search; 0: 20 s
-    // Before every measurement; `what` says what comes. Returning false gives VKF_ERROR_CANCELLED; what was found so far
-    // is kept. It must not call back into the library. May be NULL.
+    // Before every measurement; `what` says what comes. Returning false gives VKF_ERROR_CANCELLED; what was found so
+    // far is kept. It must not call back into the library. May be NULL.
     vkf_progress_fn progress;
     void *progress_user;
 } vkf_tune_options;

@@ -1,3 +1,4 @@
+// Public entry points of contexts and of the devices that they may be made on.
 #include "kernel/context.h"
 #include "kernel/pipeline_cache.h"
 #include "op/self_test.h"

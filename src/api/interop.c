@@ -1,3 +1,4 @@
+// Public entry points for programs that use Vulkan themselves: <vkformer/vulkan.h>.
 #include "layer/layer.h"
 
 #include <vkformer/vulkan.h>

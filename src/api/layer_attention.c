@@ -1,3 +1,4 @@
+// Public constructor of attention layers.
 #include "api/layer_check.h"
 
 static uint32_t or_default(uint32_t value, uint32_t fallback)

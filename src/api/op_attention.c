@@ -1,3 +1,4 @@
+// Scaled dot-product attention as an operator by itself.
 #include <math.h>
 
 #include "api/mask_check.h"

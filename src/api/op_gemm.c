@@ -1,3 +1,4 @@
+// Matrix products, and the packing of weights for them, as operators by themselves.
 #include "api/check.h"
 #include "base/elements.h"
 #include "op/copy.h"

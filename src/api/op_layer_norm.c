@@ -1,3 +1,4 @@
+// Layer norm as an operator by itself.
 #include "api/check.h"
 #include "op/layer_norm.h"
 #include "op/run_once.h"

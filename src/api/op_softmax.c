@@ -1,3 +1,4 @@
+// Softmax with masks as an operator by itself.
 #include "api/mask_check.h"
 #include "op/run_once.h"
 #include "op/softmax.h"

@@ -1,3 +1,4 @@
+// Public entry points of profiling: who hears of runs, and what is counted while they last.
 #include <vkformer/profile.h>
 
 #include "kernel/context.h"

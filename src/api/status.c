@@ -1,3 +1,4 @@
+// Texts and names of statuses, and the library's version.
 #include <vkformer/status.h>
 
 uint32_t vkf_version(void)

@@ -1,3 +1,4 @@
+// Public entry points of buffers and tensors.
 #include <vkformer/tensor.h>
 
 #include "base/elements.h"

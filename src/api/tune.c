@@ -1,3 +1,4 @@
+// Public entry points of the tuner.
 #include <vkformer/tune.h>
 
 #include <stdio.h>

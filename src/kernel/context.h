@@ -55,8 +55,8 @@ struct vkf_context {
     vkf_probe_fn probe;     // NULL: none
     void *probe_user;
     uint32_t device_index;
-    // GPU time of the last operator called by itself (negative: unknown) and its main kernel's name. Operators may run in
-    // several threads at once: then the last one to end is told of.
+    // GPU time of the last operator called by itself (negative: unknown) and its main kernel's name. Operators may run
+    // in several threads at once: then the last one to end is told of.
     _Atomic(double) last_op_ns;
     _Atomic(const char *) last_op_kernel;
 };

@@ -1,4 +1,5 @@
-// What a device counts while a dispatch runs: invocations, by pipeline statistics, and what VK_KHR_performance_query has.
+// What a device counts while a dispatch runs: invocations, by pipeline statistics, and what VK_KHR_performance_query
+// has.
 #ifndef VKF_KERNEL_COUNTERS_H
 #define VKF_KERNEL_COUNTERS_H
 
@@ -16,8 +17,8 @@ typedef struct vkf__counters {
     bool locked;                              // the device's profiling lock is held
 } vkf__counters;
 
-// `wanted`: names, or their beginnings, divided by commas; "all": as many as one pass takes, in the driver's order. What
-// the device has not is told in a warning. Statuses: OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
+// `wanted`: names, or their beginnings, divided by commas; "all": as many as one pass takes, in the driver's order.
+// What the device has not is told in a warning. Statuses: OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__counters_init(vkf__counters *counters, vkf__device *device, const char *wanted);
 void vkf__counters_finish(vkf__counters *counters, vkf__device *device);
 

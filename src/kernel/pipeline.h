@@ -47,8 +47,8 @@ VKF_MUST_CHECK vkf_status vkf__pipelines_init(vkf__pipelines *pipelines, vkf__de
                                               const char *shader_dir);
 void vkf__pipelines_finish(vkf__pipelines *pipelines);
 
-// `spec` holds kernel->spec_count values; `taken` (may be NULL) is the config that they are of, kept in the pipeline. The
-// result lives as long as the pipelines.
+// `spec` holds kernel->spec_count values; `taken` (may be NULL) is the config that they are of, kept in the pipeline.
+// The result lives as long as the pipelines.
 // Statuses: SHADER, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
                                              const vkf__config *taken, const vkf__pipeline **out_pipeline);

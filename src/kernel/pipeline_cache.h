@@ -1,4 +1,5 @@
-// The VkPipelineCache kept through the caller's callbacks: a header of our own guards what a driver would have to trust.
+// The VkPipelineCache kept through the caller's callbacks: a header of our own guards what a driver would have to
+// trust.
 #ifndef VKF_KERNEL_PIPELINE_CACHE_H
 #define VKF_KERNEL_PIPELINE_CACHE_H
 

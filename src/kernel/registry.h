@@ -1,5 +1,6 @@
-// The one registry of kernels. A row says what a shader needs and takes; adding a kernel is one shader, one shared header,
-// one row. A GPU-free test walks every row's SPIR-V and compares bindings, push size and specialisation ids with it.
+// The one registry of kernels. A row says what a shader needs and takes; adding a kernel is one shader, one shared
+// header, one row. A GPU-free test walks every row's SPIR-V and compares bindings, push size and specialisation ids
+// with it.
 #ifndef VKF_KERNEL_REGISTRY_H
 #define VKF_KERNEL_REGISTRY_H
 
@@ -131,8 +132,8 @@ typedef struct vkf__kernel {
     const char *(*unfit)(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem);
     bool (*valid)(const vkf__config *config);             // invariants between tile parameters; NULL: none
     uint32_t (*subgroup_size)(const vkf__config *config); // the one that it is written for; NULL: any
-    // How far down the list a device with these traits looks for it without measurements: the lowest is taken, of equals
-    // the earlier row. Traits, never names. NULL: VKF_RANK_LAST.
+    // How far down the list a device with these traits looks for it without measurements: the lowest is taken, of
+    // equals the earlier row. Traits, never names. NULL: VKF_RANK_LAST.
     uint32_t (*rank)(const vkf__caps *caps, const vkf__problem *problem);
 } vkf__kernel;
 

@@ -96,8 +96,8 @@ static uint32_t gemv_columns_shared_bytes(const vkf__config *config)
     return gemv_partials(config, 4 * config->local_size / config->tile[1]);
 }
 
-// Weights in blocks straight from memory: {rows, columns of a workgroup, steps of k, rows, columns of an invocation}. Few
-// rows keep a device busy with many parts of k; many rows are for processors, without parts.
+// Weights in blocks straight from memory: {rows, columns of a workgroup, steps of k, rows, columns of an invocation}.
+// Few rows keep a device busy with many parts of k; many rows are for processors, without parts.
 static const vkf__config gemm_blocks_configs[] = {
     {.name = "rows1", .local_size = 64, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
     {.name = "rows1x128", .local_size = 128, .tile = {1, 32, 32, 1, 4}, .max_m = 1},
@@ -108,8 +108,8 @@ static const vkf__config gemm_blocks_configs[] = {
     {.name = "8x32", .local_size = 8, .tile = {8, 32, 8, 8, 4}},
 };
 
-// By address, on processors alone: a workgroup is a subgroup of eight, or else of four. Longer chains of multiply-adds than
-// tile k = 8 are slower where rows are many.
+// By address, on processors alone: a workgroup is a subgroup of eight, or else of four. Longer chains of multiply-adds
+// than tile k = 8 are slower where rows are many.
 static const vkf__config gemm_blocks_address_configs[] = {
     {.name = "rows1", .local_size = 8, .tile = {1, 64, 32, 1, 8}, .max_m = 1},
     {.name = "rows2", .local_size = 8, .tile = {2, 64, 32, 2, 8}, .max_m = 2},

@@ -1,4 +1,5 @@
-// What a device with certain traits takes as long as nothing was measured on it; see vkf__kernel.rank. Part of registry.c.
+// What a device with certain traits takes as long as nothing was measured on it; see vkf__kernel.rank. Part of
+// registry.c.
 #ifndef VKF_KERNEL_REGISTRY_RANKS_H
 #define VKF_KERNEL_REGISTRY_RANKS_H
 

@@ -56,8 +56,8 @@ bool vkf__select_quarantined(const vkf__selector *selector, vkf__op op, const vk
                              const vkf__problem *problem, vkf__variant *out_variant);
 
 // How much a device wants the variant that vkf__select() gives for a problem: 0 one asked for, 1 one measured, 2 one
-// measured to be slower than with b in the other layout, more by the rank of the default; UINT32_MAX when there is none.
-// For choosing between two ways to state the same problem.
+// measured to be slower than with b in the other layout, more by the rank of the default; UINT32_MAX when there is
+// none. For choosing between two ways to state the same problem.
 uint32_t vkf__select_rank(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
                           const vkf__problem *problem);
 

@@ -30,8 +30,8 @@ extern const uint32_t vkf__shader_count;
 // The module of that name, or NULL.
 const vkf__shader *vkf__shader_find(const char *name);
 
-// The module's SPIR-V, word_count words in the host's byte order; the caller gives them to vkf__free. OUT_OF_HOST_MEMORY,
-// or FORMAT when the stored bytes are damaged.
+// The module's SPIR-V, word_count words in the host's byte order; the caller gives them to vkf__free.
+// OUT_OF_HOST_MEMORY, or FORMAT when the stored bytes are damaged.
 VKF_MUST_CHECK vkf_status vkf__shader_words(const vkf__host *host, const vkf__shader *shader, uint32_t **out_words);
 
 #endif

@@ -13,8 +13,8 @@
 
 #include "kernel/registry.h"
 
-// Problem sizes fall into classes of m (rows; of attention, queries); n and k count exactly, but see vkf__tuned_n(). Upper bound of the class that m belongs to: 1, 8,
-// 32, 128, or UINT32_MAX.
+// Problem sizes fall into classes of m (rows; of attention, queries); n and k count exactly, but see vkf__tuned_n().
+// Upper bound of the class that m belongs to: 1, 8, 32, 128, or UINT32_MAX.
 uint32_t vkf__tuned_m_class(uint32_t m);
 
 // What n counts as: of attention, whose n is the number of keys, the next power of two.

@@ -4,7 +4,8 @@
 
 #include "kernel/registry.h"
 
-// Of the embedded SPIR-V and of the values that the config gives its constants. 0 for a kernel that is not in this build.
+// Of the embedded SPIR-V and of the values that the config gives its constants. 0 for a kernel that is not in this
+// build.
 uint64_t vkf__variant_hash(const vkf__kernel *kernel, const vkf__config *config);
 
 // The registry's variant of a name "kernel/config"; false when there is none. `name` is not terminated.

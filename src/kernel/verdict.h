@@ -33,8 +33,8 @@ void vkf__verdict_set(vkf__verdicts *verdicts, const vkf__kernel *kernel, const 
                       vkf__verdict verdict);
 
 // Takes in stored verdicts where none is known yet. A malformed table is ignored as a whole with a warning that names
-// the line; one of another device or driver, as a whole with a debug message; a verdict about a variant that is no longer
-// what it was, alone.
+// the line; one of another device or driver, as a whole with a debug message; a verdict about a variant that is no
+// longer what it was, alone.
 void vkf__verdicts_parse(const vkf__host *host, const vkf__caps *caps, const char *text, size_t size_bytes,
                          vkf__verdicts *verdicts);
 // *out_text is released with vkf__free(). Status OUT_OF_HOST_MEMORY.

@@ -2,7 +2,8 @@
 //
 // An emitter (a function of the op, layer or model floor) appends dispatches by calling vkf__work_dispatch(). The same
 // emitter runs in three modes over the life of a list, each time emitting the same dispatches in the same order:
-//   PLAN    with maximum sizes: chooses kernels, collects temporaries' lifetimes; touches no device.
+//   PLAN    with maximum sizes: chooses kernels, which may be tested or measured first, and collects temporaries'
+//           lifetimes; makes nothing on the device for the list itself.
 //   BUILD   with maximum sizes: creates pipelines and descriptor sets for the memory that the plan asked for.
 //   UPDATE  with the sizes of a run: rewrites parameters and dispatch sizes in host-visible memory, nothing else.
 // What depends on maximum sizes alone (kernel choices, slices) is decided in PLAN and replayed in the other modes.
@@ -117,8 +118,8 @@ VKF_MUST_CHECK vkf_status vkf__work_pinned(vkf__work *work, vkf_dtype dtype, uin
 VKF_MUST_CHECK vkf_status vkf__work_decide(vkf__work *work, uint64_t value, uint64_t *out_value);
 
 // Chooses a kernel for a problem at maximum sizes; one that was never tried on the device is tested first, and passed
-// over when it is wrong or slow. Status UNSUPPORTED when no kernel serves op and types here, or, without a message, when
-// a pinned one does not take the problem.
+// over when it is wrong or slow. Status UNSUPPORTED when no kernel serves op and types here, or, without a message,
+// when a pinned one does not take the problem.
 VKF_MUST_CHECK vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types,
                                            const vkf__problem *problem, vkf__variant *out_variant);
 
@@ -129,13 +130,14 @@ VKF_MUST_CHECK vkf_status vkf__work_can_select(vkf__work *work, vkf__op op, cons
 // Statuses: TOO_LARGE (a range or grid beyond the device), and those of vkf__pipelines_get().
 VKF_MUST_CHECK vkf_status vkf__work_dispatch(vkf__work *work, const vkf__dispatch *dispatch);
 
-// The grid of one invocation per element, or one workgroup per row: two-dimensional where one dimension does not suffice.
+// The grid of one invocation per element, or one workgroup per row: two-dimensional where one dimension does not
+// suffice.
 void vkf__grid_flat(const vkf__work *work, uint64_t groups, uint32_t out_grid[3]);
 
 // Recording ----------------------------------------------------------------------------------------------------------
 
-// Records all dispatches into a command buffer in the recording state. With `queries`, timestamps and counters around each one (they
-// are the work's own, so only for its own command buffer).
+// Records all dispatches into a command buffer in the recording state. With `queries`, timestamps and counters around
+// each one (they are the work's own, so only for its own command buffer).
 VKF_MUST_CHECK vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool queries);
 
 // Allocates work->command_buffer from the submission and records it, once, for repeated submission.
@@ -152,8 +154,8 @@ VKF_MUST_CHECK vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *s
 // GPU time of node `index` in the last run, in nanoseconds. Status UNSUPPORTED without timestamps.
 VKF_MUST_CHECK vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns);
 
-// Reads the device's clock of the last run: work->ticks[0] is when all that came before had ended, and behind that comes
-// the end of each node. Its barrier and start belong to a node, so that the nodes' times sum up to the whole.
+// Reads the device's clock of the last run: work->ticks[0] is when all that came before had ended, and behind that
+// comes the end of each node. Its barrier and start belong to a node, so that the nodes' times sum up to the whole.
 VKF_MUST_CHECK vkf_status vkf__work_read_ticks(vkf__work *work);
 double vkf__work_ticks_ns(const vkf__work *work, uint64_t from, uint64_t to);
 

@@ -1,3 +1,4 @@
+// The recording of works, their runs, and what the device's clock and counters say of these.
 #include "kernel/work.h"
 
 // From whatever ran before in this queue (other layers, transfers) to the first dispatch.

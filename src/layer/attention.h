@@ -44,8 +44,8 @@ typedef struct vkf__attention_io {
     bool accumulate; // out += attention, instead of out =
     vkf__span mask;
     vkf__span key_mask;
-    // Optional, of blocks without a mask: what is added to the scores of every batch entry, f32, query t of head h having its
-    // keys from element h * bias_head + t * bias_row on.
+    // Optional, of blocks without a mask: what is added to the scores of every batch entry, f32, query t of head h
+    // having its keys from element h * bias_head + t * bias_row on.
     vkf__span bias;
     uint32_t bias_head, bias_row;
     uint32_t key_mask_row;      // keys that a row of key_mask has room for; 0: as many as there are

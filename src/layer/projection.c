@@ -100,8 +100,8 @@ static bool converts(const vkf__attention_block *block, const vkf__attention_io 
     return vkf__present(&io->cache_k) && io->cache_k.dtype != block->dtype;
 }
 
-// k and v of this run: in the cache, or in temporaries with room for the extra rows. Keys that are turned yet come to the
-// cache by that, and those of another type by a copy.
+// k and v of this run: in the cache, or in temporaries with room for the extra rows. Keys that are turned yet come to
+// the cache by that, and those of another type by a copy.
 static vkf_status place_keys(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                              const vkf__attention_sizes *sizes, vkf__projected *out_k, vkf__projected *out_v)
 {

@@ -1,5 +1,5 @@
-// Encoder and decoder layers: attention and feed-forward blocks around a residual stream that stays in place, once it is
-// there.
+// Encoder and decoder layers: attention and feed-forward blocks around a residual stream that stays in place, once it
+// is there.
 #ifndef VKF_LAYER_TRANSFORMER_LAYER_H
 #define VKF_LAYER_TRANSFORMER_LAYER_H
 

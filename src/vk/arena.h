@@ -11,8 +11,9 @@ typedef struct vkf__arena_item {
     uint64_t offset; // out
 } vkf__arena_item;
 
-// Gives every item an offset (multiple of `alignment`) such that items alive at the same step do not overlap; *out_bytes is
-// the arena's size. Largest first, each into the lowest gap. Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE (overflow).
+// Gives every item an offset (multiple of `alignment`) such that items alive at the same step do not overlap;
+// *out_bytes is the arena's size. Largest first, each into the lowest gap. Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE
+// (overflow).
 VKF_MUST_CHECK vkf_status vkf__arena_plan(const vkf__host *host, vkf__arena_item *items, size_t count,
                                           uint64_t alignment, uint64_t *out_bytes);
 

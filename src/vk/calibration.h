@@ -1,5 +1,5 @@
-// The device's clock beside the host's: VK_KHR_calibrated_timestamps, which VK_EXT_calibrated_timestamps is the older name
-// of. Structures and functions are the same under both.
+// The device's clock beside the host's: VK_KHR_calibrated_timestamps, which VK_EXT_calibrated_timestamps is the older
+// name of. Structures and functions are the same under both.
 #ifndef VKF_VK_CALIBRATION_H
 #define VKF_VK_CALIBRATION_H
 

@@ -4,12 +4,12 @@
 
 #include "vk/caps_matrix.h"
 
-// X(field, Vulkan's name): features and extensions the library can make use of. hostVisibleDeviceMemory is no feature of
-// Vulkan's but a property of its memory types; masking it makes any device one that needs staging. vulkanMemoryModel
-// stands for vulkanMemoryModelDeviceScope, too. integerDotProduct4x8BitPackedSignedAccelerated is a property of Vulkan's,
-// and only ever there with the feature: without it the kernels that use the feature run still, but are not chosen.
-// VK_EXT_calibrated_timestamps stands for VK_KHR_calibrated_timestamps, too, and for a device's clock that can be read
-// together with CLOCK_MONOTONIC; performanceCounterQueryPools for hostQueryReset, too.
+// X(field, Vulkan's name): features and extensions the library can make use of. hostVisibleDeviceMemory is no feature
+// of Vulkan's but a property of its memory types; masking it makes any device one that needs staging. vulkanMemoryModel
+// stands for vulkanMemoryModelDeviceScope, too. integerDotProduct4x8BitPackedSignedAccelerated is a property of
+// Vulkan's, and only ever there with the feature: without it the kernels that use the feature run still, but are not
+// chosen. VK_EXT_calibrated_timestamps stands for VK_KHR_calibrated_timestamps, too, and for a device's clock that can
+// be read together with CLOCK_MONOTONIC; performanceCounterQueryPools for hostQueryReset, too.
 #define VKF_CAPS_FEATURES(X)                                                     \
     X(storage_16bit, "storageBuffer16BitAccess")                                 \
     X(shader_float16, "shaderFloat16")                                           \
@@ -100,8 +100,9 @@ VKF_MUST_CHECK vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps
 VKF_MUST_CHECK vkf_status vkf__caps_choose(const vkf__host *host, const vkf__caps *candidates, uint32_t count,
                                            const vkf_device_choice *choice, uint32_t *out_index);
 
-// True when the memory that is fastest for shaders can be mapped too, and this is not masked: on processors and integrated devices with a
-// device-local, host-visible, coherent memory type, and wherever all device-local heaps have such a type.
+// True when the memory that is fastest for shaders can be mapped too, and this is not masked: on processors and
+// integrated devices with a device-local, host-visible, coherent memory type, and wherever all device-local heaps have
+// such a type.
 bool vkf__caps_unified_memory(const vkf__caps *caps);
 
 void vkf__caps_info(const vkf__caps *caps, uint32_t index, vkf_device_info *out_info);

@@ -1,3 +1,4 @@
+// Which of several devices a caller's choice means.
 #include "vk/caps.h"
 
 #include <ctype.h>

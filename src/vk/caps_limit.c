@@ -1,3 +1,4 @@
+// Profiles and masks, which make a device less than it is.
 #include "vk/caps.h"
 
 #include <string.h>

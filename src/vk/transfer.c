@@ -65,7 +65,8 @@ fail:
     return status;
 }
 
-// A transfer stands alone between waits, so one barrier before and one after it cover every hazard with shaders and host.
+// A transfer stands alone between waits, so one barrier before and one after it cover every hazard with shaders and
+// host.
 static void barrier(vkf__transfer *transfer, VkPipelineStageFlags from, VkAccessFlags from_access,
                     VkPipelineStageFlags to, VkAccessFlags to_access)
 {

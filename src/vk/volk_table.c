@@ -1,3 +1,4 @@
+// The functions of a device, in a table of its own.
 #include "vk/device.h"
 
 #include <string.h>
