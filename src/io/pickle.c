@@ -299,7 +299,7 @@ static vkf_status step(vkf__pickle *p, unsigned code)
     case LONG_BINPUT:
         return vkf__pickle_put_numbered(p, 4);
     case MEMOIZE:
-        return vkf__pickle_put(p, p->memo.count);
+        return vkf__pickle_put_next(p);
     case BINGET:
         return vkf__pickle_get(p, 1);
     case LONG_BINGET:
@@ -313,6 +313,7 @@ vkf_status vkf__pickle_next(vkf__pickle *p, vkf__pickle_value *out_value)
 {
     vkf_status status = VKF_OK;
     p->stack.count = p->memo.count = p->marks.count = 0;
+    p->memo_first = 0;
     for (;;) {
         const uint8_t *code = NULL;
         p->opcode_place = p->place;

@@ -167,36 +167,43 @@ vkf_status vkf__pickle_push_container(vkf__pickle *p, vkf__pickle_kind kind)
 
 // ---- the memo
 
-vkf_status vkf__pickle_put(vkf__pickle *p, uint64_t index)
+static vkf_status put(vkf__pickle *p, uint64_t number)
 {
     vkf_status status = VKF_OK;
     VKF_TRY(vkf__pickle_need(p, 1));
+    if (p->memo.count == 0)
+        p->memo_first = number == 1;
     // Every pickler counts; one that does not would let a number decide over memory.
-    if (index > p->memo.count)
+    if (number < p->memo_first || number - p->memo_first > p->memo.count)
         return vkf__pickle_bad(p, "it remembers values out of order");
-    if (index < p->memo.count)
-        p->memo.at[index] = p->stack.at[p->stack.count - 1];
+    if (number - p->memo_first < p->memo.count)
+        p->memo.at[number - p->memo_first] = p->stack.at[p->stack.count - 1];
     else
         status = push_to(p, &p->memo, p->stack.at[p->stack.count - 1]);
 fail:
     return status;
 }
 
+vkf_status vkf__pickle_put_next(vkf__pickle *p)
+{
+    return put(p, p->memo_first + p->memo.count);
+}
+
 vkf_status vkf__pickle_put_numbered(vkf__pickle *p, size_t size_bytes)
 {
-    uint64_t index = 0;
-    vkf_status status = vkf__pickle_take_number(p, size_bytes, &index);
-    return status == VKF_OK ? vkf__pickle_put(p, index) : status;
+    uint64_t number = 0;
+    vkf_status status = vkf__pickle_take_number(p, size_bytes, &number);
+    return status == VKF_OK ? put(p, number) : status;
 }
 
 vkf_status vkf__pickle_get(vkf__pickle *p, size_t size_bytes)
 {
     vkf_status status = VKF_OK;
-    uint64_t index = 0;
-    VKF_TRY(vkf__pickle_take_number(p, size_bytes, &index));
-    if (index >= p->memo.count)
+    uint64_t number = 0;
+    VKF_TRY(vkf__pickle_take_number(p, size_bytes, &number));
+    if (number < p->memo_first || number - p->memo_first >= p->memo.count)
         return vkf__pickle_bad(p, "it asks for a value that it has not remembered");
-    status = vkf__pickle_push(p, p->memo.at[index]);
+    status = vkf__pickle_push(p, p->memo.at[number - p->memo_first]);
 fail:
     return status;
 }

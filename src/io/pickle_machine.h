@@ -24,6 +24,7 @@ struct vkf__pickle {
     size_t size_bytes, place;
     size_t opcode_place;
     vkf__pickle_values stack, memo, items;
+    uint64_t memo_first; // the number of the memo's first value: 1 from Python 2, 0 from what came after it
     vkf__pickle_marks marks;
     vkf__pickle_entry *entries;
     size_t entry_count, entry_capacity;
@@ -52,8 +53,9 @@ VKF_MUST_CHECK vkf_status vkf__pickle_make_marked_tuple(vkf__pickle *p);
 VKF_MUST_CHECK vkf_status vkf__pickle_add_members(vkf__pickle *p, vkf__pickle_kind kind, size_t count);
 VKF_MUST_CHECK vkf_status vkf__pickle_add_marked(vkf__pickle *p, vkf__pickle_kind kind);
 
-// The memo: the last value is kept under an index, or under one that the text has in so many bytes, and comes from there.
-VKF_MUST_CHECK vkf_status vkf__pickle_put(vkf__pickle *p, uint64_t index);
+// The memo keeps the last value under the next number, or under the one that the text has in so many bytes, and gives it
+// back by its number. Statuses: FORMAT (a number out of order, or of no value), OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__pickle_put_next(vkf__pickle *p);
 VKF_MUST_CHECK vkf_status vkf__pickle_put_numbered(vkf__pickle *p, size_t size_bytes);
 VKF_MUST_CHECK vkf_status vkf__pickle_get(vkf__pickle *p, size_t size_bytes);
 

@@ -158,6 +158,29 @@ static void test_tensors_that_share_a_storage(void **state)
     }
 }
 
+// Python 2 counts what it remembers from 1. No PyTorch that writes it is left, so the bytes stand here.
+static void test_a_file_of_python_2(void **state)
+{
+    static const char bytes[] = "\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\2M\xe9\3.\x80\2}q\1."
+                                "\x80\2}q\1(U\1aq\2ctorch._utils\n_rebuild_tensor\nq\3((U\7storageq\4"
+                                "ctorch\nFloatStorage\nq\5U\0017q\6U\3cpuq\7K\2NtQK\0K\2\x85K\1\x85tRq\10"
+                                "U\1bh\10u."
+                                "\x80\2]q\1U\0017q\2a."
+                                "\2\0\0\0\0\0\0\0\0\0\x80\x3f\0\0\0\x40";
+    static const float expected[] = {1, 2};
+    recording_host recording;
+    vkf__tensor_file *file;
+    uint8_t *copy;
+    (void)state;
+    vkf_status status = open_bytes(&recording, (const uint8_t *)bytes, sizeof bytes - 1, &file, &copy);
+    if (status != VKF_OK)
+        fail_msg("status %d: %s", status, recording.text);
+    check_floats(find(file, "a", VKF_STORED_F32, 1, 2, 0), expected);
+    check_floats(find(file, "b", VKF_STORED_F32, 1, 2, 0), expected);
+    close_fixture(&recording, &file);
+    free(copy);
+}
+
 static void test_a_dict_within_a_training_state(void **state)
 {
     static const char *const names[] = {"nested", "nested-legacy"};
@@ -210,6 +233,8 @@ static void test_pickles_that_would_do_something(void **state)
         {"\x80\2K\1)R.", "a call of what was not imported", VKF_ERROR_FORMAT},
         {"\x80\2h\5.", "has not remembered", VKF_ERROR_FORMAT},
         {"\x80\2Kaq\7.", "out of order", VKF_ERROR_FORMAT},
+        {"\x80\2Kaq\1Kaq\3.", "out of order", VKF_ERROR_FORMAT},
+        {"\x80\2Kaq\1h\2.", "has not remembered", VKF_ERROR_FORMAT},
         {"\x80\2u.", "wants a mark", VKF_ERROR_FORMAT},
         {"\x80\2(\x85.", "more values than there are", VKF_ERROR_FORMAT},
         {"\x80\2NN.", "other than one value", VKF_ERROR_FORMAT},
@@ -345,11 +370,17 @@ static void test_any_allocation_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_type_in_each_form),         cmocka_unit_test(test_tensors_that_share_a_storage),
-        cmocka_unit_test(test_a_dict_within_a_training_state),  cmocka_unit_test(test_what_is_no_dict_of_plain_tensors),
-        cmocka_unit_test(test_pickles_that_would_do_something), cmocka_unit_test(test_a_stack_without_an_end),
-        cmocka_unit_test(test_files_that_are_cut_off),          cmocka_unit_test(test_archives_of_another_kind),
-        cmocka_unit_test(test_files_of_other_formats),          cmocka_unit_test(test_any_allocation_failing),
+        cmocka_unit_test(test_every_type_in_each_form),
+        cmocka_unit_test(test_tensors_that_share_a_storage),
+        cmocka_unit_test(test_a_file_of_python_2),
+        cmocka_unit_test(test_a_dict_within_a_training_state),
+        cmocka_unit_test(test_what_is_no_dict_of_plain_tensors),
+        cmocka_unit_test(test_pickles_that_would_do_something),
+        cmocka_unit_test(test_a_stack_without_an_end),
+        cmocka_unit_test(test_files_that_are_cut_off),
+        cmocka_unit_test(test_archives_of_another_kind),
+        cmocka_unit_test(test_files_of_other_formats),
+        cmocka_unit_test(test_any_allocation_failing),
     };
     return cmocka_run_group_tests_name("torch_file", tests, NULL, NULL);
 }
