@@ -2,7 +2,7 @@
 // classes. Nothing recurses, and every opcode adds one value at most, so that a text bounds what it takes.
 #include "io/pickle_machine.h"
 
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 #define NAME_BYTES 256
@@ -113,10 +113,11 @@ fail:
 
 // ---- what only the caller knows
 
-static vkf_status import(vkf__pickle *p, const char *name)
+// The zero behind name[length] is the only one, so that what the caller compares is the whole name.
+static vkf_status import(vkf__pickle *p, const char *name, size_t length)
 {
     vkf__pickle_value value = {0};
-    if (!vkf__is_printable(name, strlen(name)))
+    if (!vkf__is_printable(name, length))
         return vkf__pickle_bad(p, "the name of an import is no name");
     vkf_status status = p->world.import(p->world.user, name, &value);
     return status == VKF_OK ? vkf__pickle_push(p, value) : status;
@@ -140,7 +141,7 @@ static vkf_status import_lines(vkf__pickle *p)
             name[length++] = '.';
     }
     name[length] = '\0';
-    return import(p, name);
+    return import(p, name, length);
 }
 
 static vkf_status import_strings(vkf__pickle *p)
@@ -152,12 +153,15 @@ static vkf_status import_strings(vkf__pickle *p)
     const vkf__pickle_value module = p->stack.at[p->stack.count - 2], last = p->stack.at[p->stack.count - 1];
     if (module.kind != VKF_PICKLE_STRING || last.kind != VKF_PICKLE_STRING)
         return vkf__pickle_bad(p, "an import's name is no string");
-    if ((size_t)module.count + last.count + 2 > sizeof name)
+    const size_t length = (size_t)module.count + 1 + last.count;
+    if (length >= sizeof name)
         return vkf__pickle_bad(p, "the name of an import is too long");
-    (void)snprintf(name, sizeof name, "%.*s.%.*s", (int)module.count, vkf__pickle_text(p, module), (int)last.count,
-                   vkf__pickle_text(p, last));
+    memcpy(name, vkf__pickle_text(p, module), module.count);
+    name[module.count] = '.';
+    memcpy(name + module.count + 1, vkf__pickle_text(p, last), last.count);
+    name[length] = '\0';
     p->stack.count -= 2;
-    return import(p, name);
+    return import(p, name, length);
 }
 
 static vkf_status call(vkf__pickle *p)
@@ -334,6 +338,7 @@ vkf_status vkf__pickle_open(const vkf__host *host, const char *path, const uint8
 {
     vkf_status status = VKF_OK;
     vkf__pickle *pickle = NULL;
+    assert(text && text_bytes <= VKF_PICKLE_MAX_BYTES && world->import && world->call && world->persistent);
     VKF_ALLOC(host, pickle, 1);
     *pickle = (vkf__pickle){.host = *host, .path = path, .world = *world, .text = text, .size_bytes = text_bytes};
     *out_pickle = pickle;

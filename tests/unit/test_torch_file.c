@@ -251,6 +251,25 @@ static void test_pickles_that_would_do_something(void **state)
     }
 }
 
+// What stands behind a zero belongs to the name.
+static void test_names_with_a_zero_in_them(void **state)
+{
+    static const char head[] = "\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\2M\xe9\3.\x80\2}.";
+    static const char lines[] = "\x80\2ccollections\nOrderedDict\0x\n)R.";
+    static const char strings[] = "\x80\4\x8c\13collections\x8c\15OrderedDict\0x\x93)R.";
+    static const struct {
+        const char *pickle;
+        size_t size_bytes;
+    } cases[] = {{lines, sizeof lines - 1}, {strings, sizeof strings - 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        content c = {.size_bytes = sizeof head - 1 + cases[i].size_bytes};
+        memcpy(c.bytes, head, sizeof head - 1);
+        memcpy(c.bytes + sizeof head - 1, cases[i].pickle, cases[i].size_bytes);
+        refuse(&c, VKF_ERROR_FORMAT, "is no name");
+    }
+}
+
 // A stack that only grows ends before memory does.
 static void test_a_stack_without_an_end(void **state)
 {
@@ -376,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_a_dict_within_a_training_state),
         cmocka_unit_test(test_what_is_no_dict_of_plain_tensors),
         cmocka_unit_test(test_pickles_that_would_do_something),
+        cmocka_unit_test(test_names_with_a_zero_in_them),
         cmocka_unit_test(test_a_stack_without_an_end),
         cmocka_unit_test(test_files_that_are_cut_off),
         cmocka_unit_test(test_archives_of_another_kind),
