@@ -251,6 +251,11 @@ static vkf_status place_sequence(const vkf__byte_source *source, vkf__torch_cont
         if (entries[i].container != keys.first || value.kind != VKF_PICKLE_STRING)
             continue;
         const vkf__torch_storage key = {.key = vkf__pickle_text(content->pickle, value), .key_bytes = value.count};
+        if (!vkf__torch_is_key(key.key, key.key_bytes)) {
+            status = vkf__fail(source->host, VKF_ERROR_FORMAT,
+                               "%s: a storage behind its pickle has a key that is no name", source->path);
+            goto fail;
+        }
         VKF_TRY(place_next(source, sorted, count, &key, &offset));
     }
     for (size_t i = 0; i < count && status == VKF_OK; i++)

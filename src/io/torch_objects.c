@@ -71,6 +71,11 @@ static vkf_status find_import(void *user, const char *name, vkf__pickle_value *o
 
 // ---- storages
 
+bool vkf__torch_is_key(const char *key, size_t size_bytes)
+{
+    return size_bytes > 0 && vkf__is_printable(key, size_bytes) && !memchr(key, '/', size_bytes);
+}
+
 // ("storage", class, key, device, number of elements), and in old files whether it is a part of another one.
 static vkf_status find_storage(void *user, const vkf__pickle *pickle, vkf__pickle_value id,
                                vkf__pickle_value *out_value)
@@ -82,7 +87,7 @@ static vkf_status find_storage(void *user, const vkf__pickle *pickle, vkf__pickl
         return bad(o, "its storage's id");
     if (items[1].kind != VKF_PICKLE_GLOBAL || imports[items[1].integer].what != STORAGE_OF_TYPE ||
         items[2].kind != VKF_PICKLE_STRING || items[4].kind != VKF_PICKLE_INTEGER || items[4].integer < 0 ||
-        !vkf__is_printable(vkf__pickle_text(pickle, items[2]), items[2].count))
+        !vkf__torch_is_key(vkf__pickle_text(pickle, items[2]), items[2].count))
         return bad(o, "its storage's id");
     if (id.count == 6 && items[5].kind != VKF_PICKLE_NONE)
         return vkf__fail(o->host, VKF_ERROR_UNSUPPORTED, "%s: one of its storages is a part of another; save it anew",

@@ -6,14 +6,17 @@
 #include "io/stored_tensor.h"
 
 typedef struct vkf__torch_storage {
-    const char *key; // in the pickle's text, not terminated
+    const char *key; // in the pickle's text, not terminated; as vkf__torch_is_key() wants it
     uint32_t key_bytes, element_bytes;
-    vkf__stored_type type; // VKF_STORED_COUNT: untyped, bytes
+    vkf__stored_type type; // VKF_STORED_COUNT: bytes, whose type the tensors say
     uint64_t count;        // of elements
-    // Where they are in the file; for who has found them.
+    // Set by whoever finds the elements in the file.
     bool placed;
     uint64_t offset_bytes;
 } vkf__torch_storage;
+
+// Whether a storage may be called so: it is the name of a zip entry within a folder, and messages have it.
+bool vkf__torch_is_key(const char *key, size_t size_bytes);
 
 typedef struct vkf__torch_tensor {
     uint32_t storage;
@@ -24,7 +27,7 @@ typedef struct vkf__torch_tensor {
     bool contiguous; // row-major, without holes
 } vkf__torch_tensor;
 
-// Tags of VKF_PICKLE_OBJECT values: `first`; `count` is the index.
+// What a VKF_PICKLE_OBJECT is, in its `first`; `count` is its index in one of the arrays below.
 enum { VKF_TORCH_STORAGE = 1, VKF_TORCH_TENSOR };
 
 typedef struct vkf__torch_objects {
@@ -36,8 +39,8 @@ typedef struct vkf__torch_objects {
     size_t tensor_count, tensor_capacity;
 } vkf__torch_objects;
 
-// Knows the few functions and classes that dicts of tensors are made with, and refuses any other by its name. `objects`
-// outlives what reads by it; vkf__torch_objects_free() afterwards.
+// Knows the few functions and classes that dicts of tensors are made with, and refuses any other by its name. `objects`,
+// whose host and path are set, outlives the pickle; vkf__torch_objects_free() releases its arrays.
 vkf__pickle_world vkf__torch_world(vkf__torch_objects *objects);
 void vkf__torch_objects_free(vkf__torch_objects *objects);
 

@@ -14,6 +14,10 @@
 #define FIXTURES VKF_TEST_SOURCE_DIR "/tests/torch/"
 #define MAX_BYTES 8192
 
+// What stands before the dict in the old form: the magic number, the version and the machine.
+#define LEGACY_HEAD "\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\2M\xe9\3.\x80\2}."
+#define LEGACY_HEAD_BYTES (sizeof LEGACY_HEAD - 1)
+
 typedef struct content {
     uint8_t bytes[MAX_BYTES];
     size_t size_bytes;
@@ -218,7 +222,6 @@ static void test_what_is_no_dict_of_plain_tensors(void **state)
 
 static void test_pickles_that_would_do_something(void **state)
 {
-    static const char head[] = "\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\2M\xe9\3.\x80\2}.";
     static const struct {
         const char *pickle, *message;
         vkf_status status;
@@ -244,9 +247,9 @@ static void test_pickles_that_would_do_something(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        content c = {.size_bytes = sizeof head - 1 + strlen(cases[i].pickle)};
-        memcpy(c.bytes, head, sizeof head - 1);
-        memcpy(c.bytes + sizeof head - 1, cases[i].pickle, strlen(cases[i].pickle));
+        content c = {.size_bytes = LEGACY_HEAD_BYTES + strlen(cases[i].pickle)};
+        memcpy(c.bytes, LEGACY_HEAD, LEGACY_HEAD_BYTES);
+        memcpy(c.bytes + LEGACY_HEAD_BYTES, cases[i].pickle, strlen(cases[i].pickle));
         refuse(&c, cases[i].status, cases[i].message);
     }
 }
@@ -254,7 +257,6 @@ static void test_pickles_that_would_do_something(void **state)
 // What stands behind a zero belongs to the name.
 static void test_names_with_a_zero_in_them(void **state)
 {
-    static const char head[] = "\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\2M\xe9\3.\x80\2}.";
     static const char lines[] = "\x80\2ccollections\nOrderedDict\0x\n)R.";
     static const char strings[] = "\x80\4\x8c\13collections\x8c\15OrderedDict\0x\x93)R.";
     static const struct {
@@ -263,10 +265,33 @@ static void test_names_with_a_zero_in_them(void **state)
     } cases[] = {{lines, sizeof lines - 1}, {strings, sizeof strings - 1}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        content c = {.size_bytes = sizeof head - 1 + cases[i].size_bytes};
-        memcpy(c.bytes, head, sizeof head - 1);
-        memcpy(c.bytes + sizeof head - 1, cases[i].pickle, cases[i].size_bytes);
+        content c = {.size_bytes = LEGACY_HEAD_BYTES + cases[i].size_bytes};
+        memcpy(c.bytes, LEGACY_HEAD, LEGACY_HEAD_BYTES);
+        memcpy(c.bytes + LEGACY_HEAD_BYTES, cases[i].pickle, cases[i].size_bytes);
         refuse(&c, VKF_ERROR_FORMAT, "is no name");
+    }
+}
+
+// A key is the name of a zip entry, and stands in messages.
+static void test_keys_of_storages_that_are_no_names(void **state)
+{
+#define STORAGE(key) "\x80\2((U\7storagectorch\nFloatStorage\nU\3" key "U\3cpuK\2NtQ."
+    static const struct {
+        const char *file, *message;
+    } cases[] = {
+        {LEGACY_HEAD STORAGE("a/b"), "its storage's id"},
+        {LEGACY_HEAD STORAGE("a\nb"), "its storage's id"},
+        {LEGACY_HEAD STORAGE("a\177b"), "its storage's id"},
+        {LEGACY_HEAD "\x80\2}.\x80\2]U\3a/ba.", "has a key that is no name"},
+        {LEGACY_HEAD "\x80\2}.\x80\2]U\3a\33ba.", "has a key that is no name"},
+        {LEGACY_HEAD "\x80\2}.\x80\2]U\3a.ba.", "storage a.b belongs to no tensor"},
+    };
+#undef STORAGE
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        content c = {.size_bytes = strlen(cases[i].file)};
+        memcpy(c.bytes, cases[i].file, c.size_bytes);
+        refuse(&c, VKF_ERROR_FORMAT, cases[i].message);
     }
 }
 
@@ -274,7 +299,6 @@ static void test_names_with_a_zero_in_them(void **state)
 static void test_a_stack_without_an_end(void **state)
 {
     enum { BYTES = 1 << 20 };
-    static const char head[] = "\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\2M\xe9\3.\x80\2}.";
     static const char fillers[] = {'N', '(', ']'};
     uint8_t *bytes = malloc(BYTES), *copy;
     (void)state;
@@ -283,7 +307,7 @@ static void test_a_stack_without_an_end(void **state)
         recording_host recording;
         vkf__tensor_file *file;
         memset(bytes, fillers[i], BYTES);
-        memcpy(bytes, head, sizeof head - 1);
+        memcpy(bytes, LEGACY_HEAD, LEGACY_HEAD_BYTES);
         assert_int_equal(open_bytes(&recording, bytes, BYTES, &file, &copy), VKF_ERROR_FORMAT);
         assert_true(recording.peak_bytes < 8 * BYTES);
         free(copy);
@@ -396,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_dict_of_plain_tensors),
         cmocka_unit_test(test_pickles_that_would_do_something),
         cmocka_unit_test(test_names_with_a_zero_in_them),
+        cmocka_unit_test(test_keys_of_storages_that_are_no_names),
         cmocka_unit_test(test_a_stack_without_an_end),
         cmocka_unit_test(test_files_that_are_cut_off),
         cmocka_unit_test(test_archives_of_another_kind),
