@@ -1,5 +1,7 @@
 #include "io/pickle_machine.h"
 
+#include "io/byte_source.h"
+
 #define MAX_STACK 65536 // Python's pickler puts 1000 members at once
 
 vkf_status vkf__pickle_bad(const vkf__pickle *p, const char *reason)
@@ -50,11 +52,8 @@ vkf_status vkf__pickle_take_number(vkf__pickle *p, size_t size_bytes, uint64_t *
 {
     vkf_status status = VKF_OK;
     const uint8_t *bytes = NULL;
-    uint64_t number = 0;
     VKF_TRY(vkf__pickle_take(p, size_bytes, &bytes));
-    for (size_t i = 0; i < size_bytes; i++)
-        number |= (uint64_t)bytes[i] << (8 * i);
-    *out_number = number;
+    *out_number = vkf__load_le(bytes, size_bytes);
 fail:
     return status;
 }

@@ -89,63 +89,58 @@ fail:
     return status;
 }
 
-static vkf_status read_length(const vkf__tensor_file *file, const uint8_t *data, uint64_t size_bytes,
-                              uint64_t *out_header_bytes)
+static vkf_status read_length(const vkf__byte_source *source, uint64_t *out_header_bytes)
 {
     vkf_status status = VKF_OK;
-    uint8_t read[LENGTH_BYTES];
-    uint64_t header_bytes = 0;
-    if (size_bytes < LENGTH_BYTES)
-        return vkf__fail(&file->host, VKF_ERROR_FORMAT,
-                         "%s: %llu bytes; a safetensors file is not shorter than 8 bytes", file->path,
-                         (unsigned long long)size_bytes);
-    if (!data)
-        VKF_TRY(vkf__file_read_at(file->opened, 0, read, sizeof read));
-    for (size_t i = 0; i < LENGTH_BYTES; i++)
-        header_bytes |= (uint64_t)(data ? data[i] : read[i]) << (8 * i);
+    uint8_t length[LENGTH_BYTES];
+    if (source->size_bytes < sizeof length)
+        return vkf__fail(source->host, VKF_ERROR_FORMAT,
+                         "%s: %llu bytes; a safetensors file is not shorter than 8 bytes", source->path,
+                         (unsigned long long)source->size_bytes);
+    VKF_TRY(vkf__source_read(source, 0, length, sizeof length));
+    uint64_t header_bytes = vkf__load_le(length, sizeof length);
     if (header_bytes > VKF_SAFETENSORS_MAX_HEADER)
-        return vkf__fail(&file->host, VKF_ERROR_FORMAT,
-                         "%s: its header claims %llu bytes, more than 100 MB; is it a safetensors file?", file->path,
+        return vkf__fail(source->host, VKF_ERROR_FORMAT,
+                         "%s: its header claims %llu bytes, more than 100 MB; is it a safetensors file?", source->path,
                          (unsigned long long)header_bytes);
-    if (header_bytes > size_bytes - LENGTH_BYTES)
-        return vkf__fail(&file->host, VKF_ERROR_FORMAT,
-                         "%s: its header claims %llu bytes, longer than the file; is it cut off?", file->path,
+    if (header_bytes > source->size_bytes - LENGTH_BYTES)
+        return vkf__fail(source->host, VKF_ERROR_FORMAT,
+                         "%s: its header claims %llu bytes, longer than the file; is it cut off?", source->path,
                          (unsigned long long)header_bytes);
     *out_header_bytes = header_bytes;
 fail:
     return status;
 }
 
-// `data` is NULL where the bytes are those of file->opened.
-static vkf_status read_file(vkf__tensor_file *file, const uint8_t *data, uint64_t size_bytes)
+static vkf_status read_file(vkf__tensor_file *file, const vkf__byte_source *source)
 {
     vkf_status status = VKF_OK;
     json_t *root = NULL;
-    char *room = NULL; // of the header's text
+    char *room = NULL; // of the header's text, where that is not in memory already
     uint64_t header_bytes = 0;
-    VKF_TRY(read_length(file, data, size_bytes, &header_bytes));
+    VKF_TRY(read_length(source, &header_bytes));
     uint64_t begin_bytes = LENGTH_BYTES + header_bytes;
     vkf__safetensors_area area = {
-        .host = &file->host,
-        .path = file->path,
-        .file = file->opened,
-        .data = data ? data + begin_bytes : NULL,
+        .host = source->host,
+        .path = source->path,
+        .file = source->file,
+        .data = source->data ? source->data + begin_bytes : NULL,
         .begin_bytes = begin_bytes,
-        .size_bytes = size_bytes - begin_bytes,
+        .size_bytes = source->size_bytes - begin_bytes,
     };
-    if (!data && header_bytes > 0) {
-        VKF_ALLOC(&file->host, room, header_bytes);
-        VKF_TRY(vkf__file_read_at(file->opened, LENGTH_BYTES, room, (size_t)header_bytes));
+    if (!source->data) {
+        VKF_ALLOC(source->host, room, header_bytes);
+        VKF_TRY(vkf__source_read(source, LENGTH_BYTES, room, (size_t)header_bytes));
     }
-    const char *header = data ? (const char *)data + LENGTH_BYTES : room;
+    const char *header = room ? room : (const char *)source->data + LENGTH_BYTES;
     VKF_TRY(vkf__safetensors_parse_header(&area, header, (size_t)header_bytes, &root));
-    vkf__free(&file->host, room); // before the entries take memory of their own
+    vkf__free(source->host, room); // before the entries take memory of their own
     room = NULL;
     VKF_TRY(read_entries(file, &area, root));
     VKF_TRY(check_places(file, &area));
     VKF_TRY(check_bools(file, &area));
 fail:
-    vkf__free(&file->host, room);
+    vkf__free(source->host, room);
     json_decref(root);
     return status;
 }

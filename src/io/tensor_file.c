@@ -43,7 +43,8 @@ vkf_status vkf__tensor_file_read_memory(const vkf__host *host, const char *path,
     vkf_status status = VKF_OK;
     vkf__tensor_file *file = NULL;
     VKF_TRY(create(host, path, &file));
-    VKF_TRY(reader(file, data, size_bytes));
+    const vkf__byte_source source = {.host = &file->host, .path = file->path, .data = data, .size_bytes = size_bytes};
+    VKF_TRY(reader(file, &source));
     VKF_TRY(sort_names(file));
     *out_file = file;
     return VKF_OK;
@@ -59,7 +60,9 @@ vkf_status vkf__tensor_file_read(const vkf__host *host, const char *path, vkf__t
     vkf__tensor_file *file = NULL;
     VKF_TRY(create(host, path, &file));
     VKF_TRY(vkf__file_open(host, path, &file->opened));
-    VKF_TRY(reader(file, NULL, vkf__file_size(file->opened)));
+    const vkf__byte_source source = {
+        .host = &file->host, .path = file->path, .file = file->opened, .size_bytes = vkf__file_size(file->opened)};
+    VKF_TRY(reader(file, &source));
     VKF_TRY(sort_names(file));
     *out_file = file;
     return VKF_OK;

@@ -2,6 +2,7 @@
 #ifndef VKF_IO_TENSOR_FILE_READER_H
 #define VKF_IO_TENSOR_FILE_READER_H
 
+#include "io/byte_source.h"
 #include "io/tensor_file.h"
 
 struct vkf__tensor_file {
@@ -13,9 +14,9 @@ struct vkf__tensor_file {
     size_t count;
 };
 
-// Fills in names and tensors, in any order, and the count; what it has allocated there is released by whoever called.
-// `data` is NULL where the bytes are those of file->opened.
-typedef vkf_status (*vkf__tensor_reader)(vkf__tensor_file *file, const uint8_t *data, uint64_t size_bytes);
+// Fills in names and tensors, in any order, and the count; what it has allocated there is released by whoever called. What
+// *source points to lives as long as the file.
+typedef vkf_status (*vkf__tensor_reader)(vkf__tensor_file *file, const vkf__byte_source *source);
 
 // Opens the file, reads it and sorts what was found. Statuses: FILE, OUT_OF_HOST_MEMORY, FORMAT (a name stands twice), and
 // the reader's.

@@ -130,15 +130,14 @@ fail:
     return status;
 }
 
-static vkf_status read_file(vkf__tensor_file *file, const uint8_t *data, uint64_t size_bytes)
+static vkf_status read_file(vkf__tensor_file *file, const vkf__byte_source *source)
 {
     vkf_status status = VKF_OK;
     uint32_t container = 0;
     vkf__torch_content content = {0};
-    const vkf__byte_source source = {&file->host, file->path, file->opened, data, size_bytes};
-    VKF_TRY(read_content(&source, &content));
+    VKF_TRY(read_content(source, &content));
     if (find_dict(&content, &container))
-        VKF_TRY(read_tensors(file, &source, &content, container));
+        VKF_TRY(read_tensors(file, source, &content, container));
     else
         status =
             vkf__fail(&file->host, VKF_ERROR_UNSUPPORTED,
