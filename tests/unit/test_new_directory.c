@@ -6,14 +6,30 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "recording_host.h"
 #include "scratch_directory.h"
 
+// What another process does in the moment before a directory is locked, once.
+static void (*meddle)(int directory);
+
+static int meddled_flock(int directory, int operation)
+{
+    void (*other)(int) = meddle;
+    meddle = NULL;
+    if (other)
+        other(directory);
+    return flock(directory, operation);
+}
+
+#define flock(directory, operation) meddled_flock(directory, operation)
 #include "../../tools/program/new_directory.c"
+#undef flock
 
 static int clean(void **state)
 {
@@ -108,6 +124,111 @@ static void test_new_directory_takes_an_empty_one(void **state)
     assert_int_equal(access(scratch_path(scratch, "out/a"), F_OK), 0);
 }
 
+static void test_new_directory_refuses_paths_without_a_name(void **state)
+{
+    scratch_directory *scratch = *state;
+    static const char *const paths[] = {"", ".", "..", "/", "//", "./", "../.", "./..//"};
+    for (size_t i = 0; i <= sizeof paths / sizeof paths[0]; i++) {
+        recording_host recording;
+        recording_host_init(&recording);
+        vkf_new_directory directory = {0};
+        const char *path = i < sizeof paths / sizeof paths[0] ? paths[i] : scratch_path(scratch, "..");
+        assert_int_equal(vkf_new_directory_open(&recording.host, path, &directory), VKF_ERROR_FILE);
+        if (!strstr(recording.text, "is not the name of a directory that can be made"))
+            fail_msg("'%s': %s", path, recording.text);
+        assert_int_equal(recording.live, 0);
+    }
+}
+
+// ---- another process between the making of a directory and its lock
+
+static void name_of_descriptor(int descriptor, char out_path[512])
+{
+    char link[64];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t bytes = readlink(link, out_path, 511);
+    assert_true(bytes > 0);
+    out_path[bytes] = '\0';
+}
+
+static void remove_it(int directory)
+{
+    char path[512];
+    name_of_descriptor(directory, path);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void replace_it(int directory)
+{
+    char path[512];
+    name_of_descriptor(directory, path);
+    assert_true(rmdir(path) == 0 && mkdir(path, 0777) == 0);
+}
+
+static int others_lock = -1;
+
+static void lock_it(int directory)
+{
+    char path[512];
+    name_of_descriptor(directory, path);
+    others_lock = open(path, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(others_lock, LOCK_EX), 0);
+}
+
+// `left`: what the other has there afterwards.
+static void make_while(scratch_directory *scratch, void (*other)(int), size_t left)
+{
+    recording_host recording;
+    recording_host_init(&recording);
+    vkf_new_directory directory;
+    meddle = other;
+    assert_int_equal(vkf_new_directory_open(&recording.host, scratch_path(scratch, "out"), &directory), VKF_OK);
+    assert_null(meddle);
+    assert_true(stands_at(directory.lock, AT_FDCWD, directory.temporary));
+    assert_int_equal(scratch_list(scratch, 0), 1 + left);
+    put_content(&directory);
+    assert_int_equal(vkf_new_directory_commit(&directory), VKF_OK);
+    assert_int_equal(access(scratch_path(scratch, "out/inner/b"), F_OK), 0);
+    assert_int_equal(recording.messages, 0);
+    assert_int_equal(recording.live, 0);
+}
+
+static void test_new_directory_that_another_removes_at_once(void **state)
+{
+    make_while(*state, remove_it, 0);
+}
+
+static void test_new_directory_that_another_replaces_at_once(void **state)
+{
+    make_while(*state, replace_it, 1);
+}
+
+static void test_new_directory_that_another_locks_first(void **state)
+{
+    make_while(*state, lock_it, 1);
+    close(others_lock);
+}
+
+static void test_new_directory_leaves_one_that_took_a_stale_ones_name(void **state)
+{
+    scratch_directory *scratch = *state;
+    recording_host recording;
+    recording_host_init(&recording);
+    vkf_new_directory directory;
+    char stale[512], path[512];
+    (void)snprintf(path, sizeof path, "%s", scratch_path(scratch, "out"));
+    (void)snprintf(stale, sizeof stale, "%s", scratch_path(scratch, ".out.vkformer-0123456789abcdef.tmp"));
+    assert_int_equal(mkdir(stale, 0777), 0);
+    meddle = replace_it;
+    assert_int_equal(vkf_new_directory_open(&recording.host, path, &directory), VKF_OK);
+    assert_int_equal(access(stale, F_OK), 0);
+    vkf_new_directory_discard(&directory);
+    assert_int_equal(vkf_new_directory_open(&recording.host, path, &directory), VKF_OK);
+    assert_int_equal(access(stale, F_OK), -1);
+    vkf_new_directory_discard(&directory);
+    assert_int_equal(scratch_list(scratch, 0), 0);
+}
+
 // Makes one in a process of its own, which says so by its exit or stays until it is killed.
 static pid_t make_in_child(const char *path, int ready[2])
 {
@@ -164,6 +285,11 @@ int main(void)
         cleaned(test_new_directory_discard_leaves_nothing),
         cleaned(test_new_directory_refuses_what_is_somebodys),
         cleaned(test_new_directory_takes_an_empty_one),
+        cleaned(test_new_directory_refuses_paths_without_a_name),
+        cleaned(test_new_directory_that_another_removes_at_once),
+        cleaned(test_new_directory_that_another_replaces_at_once),
+        cleaned(test_new_directory_that_another_locks_first),
+        cleaned(test_new_directory_leaves_one_that_took_a_stale_ones_name),
         cmocka_unit_test_setup_teardown(test_new_directory_removes_what_the_dead_left, clean, clean),
     };
 #undef cleaned

@@ -65,13 +65,22 @@ fail:
     return status;
 }
 
-// Removes a temporary directory unless the process that made it lives.
+// Whether the open directory is what stands under the name, and no other that was made there since.
+static bool stands_at(int directory, int parent, const char *name)
+{
+    struct stat opened, named;
+    return fstat(directory, &opened) == 0 && fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// Removes a temporary directory unless the process that made it lives. Whoever holds the lock of what stands under the name
+// is alone in removing it.
 static void remove_stale(int parent, const char *name)
 {
     int directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (directory < 0)
         return;
-    if (flock(directory, LOCK_EX | LOCK_NB) == 0) {
+    if (flock(directory, LOCK_EX | LOCK_NB) == 0 && stands_at(directory, parent, name)) {
         int content = dup(directory);
         if (content >= 0)
             remove_content(content, MOST_DEPTH);
@@ -104,9 +113,14 @@ static void remove_all_stale(const char *path, const char *prefix)
 
 // ---- making
 
+// Whether the path can take a directory that is made beside it: its last part is a name, and it is not in use.
 static vkf_status check_free(const vkf__host *host, const char *path)
 {
     struct stat info;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (*name == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return vkf__fail(host, VKF_ERROR_FILE,
+                         "\"%s\": is not the name of a directory that can be made; give it a name of its own", path);
     if (lstat(path, &info) != 0)
         return errno == ENOENT ? VKF_OK : fail_path(host, path, errno);
     DIR *stream = S_ISDIR(info.st_mode) ? opendir(path) : NULL;
@@ -121,6 +135,29 @@ static vkf_status check_free(const vkf__host *host, const char *path)
     return vkf__fail(host, VKF_ERROR_FILE, "%s: is there already; name a directory that is not, or is empty", path);
 }
 
+// Makes a directory and locks it. Returns 0 or an errno; EEXIST also when another process took it for a stale one before
+// the lock was there: it has removed it, or is about to.
+static int make_locked(const char *path, int *out_lock)
+{
+    if (mkdir(path, 0777) != 0)
+        return errno;
+    int lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int error = lock >= 0 ? 0 : errno == ENOENT ? EEXIST : errno;
+    // A file system without locks has no stale ones removed either.
+    if (lock >= 0 &&
+        ((flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) || !stands_at(lock, AT_FDCWD, path)))
+        error = EEXIST;
+    if (error == 0) {
+        *out_lock = lock;
+        return 0;
+    }
+    if (lock >= 0)
+        close(lock);
+    if (error != EEXIST)
+        (void)rmdir(path);
+    return error;
+}
+
 static vkf_status make_temporary(vkf_new_directory *directory, const char *prefix)
 {
     vkf_status status = VKF_OK;
@@ -129,17 +166,13 @@ static vkf_status make_temporary(vkf_new_directory *directory, const char *prefi
         vkf__free(directory->host, directory->temporary);
         directory->temporary = NULL;
         VKF_TRY(vkf__temporary_path(directory->host, directory->path, prefix, attempt, &directory->temporary));
-        error = mkdir(directory->temporary, 0777) == 0 ? 0 : errno;
+        error = make_locked(directory->temporary, &directory->lock);
     }
     if (error != 0) {
         vkf__free(directory->host, directory->temporary);
         directory->temporary = NULL;
         return fail_path(directory->host, directory->path, error);
     }
-    directory->lock = open(directory->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory->lock < 0)
-        return fail_path(directory->host, directory->path, errno);
-    (void)flock(directory->lock, LOCK_EX | LOCK_NB); // a file system without locks has no stale ones removed either
 fail:
     return status;
 }

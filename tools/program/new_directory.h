@@ -12,8 +12,8 @@ typedef struct vkf_new_directory {
 } vkf_new_directory;
 
 // Makes the temporary directory beside `path`, and removes what runs that were killed left there for the same path. `path`
-// is an empty directory or not there yet. Statuses: FILE (somebody's directory or file is there, or the system's
-// reason), OUT_OF_HOST_MEMORY.
+// is an empty directory or not there yet. Statuses: FILE (somebody's directory or file is there, the path ends in no name,
+// or the system's reason), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf_new_directory_open(const vkf__host *host, const char *path,
                                                  vkf_new_directory *out_directory);
 
