@@ -21,7 +21,7 @@ bool vkf__file_exists(const char *path)
 {
 #if HAVE_PREAD
     struct stat info;
-    return stat(path, &info) == 0;
+    return lstat(path, &info) == 0;
 #else
     FILE *file = fopen(path, "rb");
     if (file)

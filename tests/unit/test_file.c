@@ -109,6 +109,18 @@ static void test_file_open_refuses_what_is_no_file(void **state)
     assert_int_equal(recording.live, 0);
 }
 
+static void test_file_exists_whatever_it_is(void **state)
+{
+    scratch_directory *scratch = *state;
+    assert_false(vkf__file_exists(scratch_path(scratch, "nothing")));
+    assert_false(vkf__file_exists(scratch_path(scratch, "nothing/in/it")));
+    assert_true(vkf__file_exists(scratch->path));
+    assert_true(vkf__file_exists(scratch_write(scratch, "here", "", 0)));
+    const char *path = scratch_path(scratch, "dangling");
+    assert_int_equal(symlink("nowhere", path), 0);
+    assert_true(vkf__file_exists(path));
+}
+
 static void test_file_read_gives_the_bytes_of_long_files(void **state)
 {
     scratch_directory *scratch = *state;
@@ -180,6 +192,7 @@ int main(void)
         cmocka_unit_test(test_file_check_unchanged_notices_a_rewrite_in_place),
         cmocka_unit_test(test_file_stays_itself_when_another_takes_its_name),
         cmocka_unit_test(test_file_open_refuses_what_is_no_file),
+        cmocka_unit_test(test_file_exists_whatever_it_is),
         cmocka_unit_test(test_file_read_gives_the_bytes_of_long_files),
         cmocka_unit_test(test_file_read_refuses_long_file_directory_and_absent_file),
         cmocka_unit_test(test_file_read_survives_allocation_failure),
