@@ -82,21 +82,24 @@ static void test_line_next_by_zeros(void **state)
 
 static void test_line_next_bounds_a_line(void **state)
 {
-    char bytes[1003], zeros[2000] = "";
-    memset(bytes, 'x', sizeof bytes);
-    bytes[1000] = '\r';
-    bytes[1001] = '\n';
-    vkf_line_reader reader = open_bytes(*state, bytes, 1002);
-    assert_int_equal(vkf_line_next(&reader), VKF_LINE_TAKEN);
-    assert_int_equal(reader.size_bytes, 1000);
-    close_reader(&reader);
-    bytes[1000] = bytes[1001] = 'x';
-    reader = open_bytes(*state, bytes, sizeof bytes);
-    assert_int_equal(vkf_line_next(&reader), VKF_LINE_FAILED);
-    assert_string_equal(last_error, "NAME, line 1: it is longer than 1000 bytes");
-    assert_true(reader.malformed);
-    close_reader(&reader);
-    reader = open_bytes(*state, zeros, sizeof zeros);
+    static const struct {
+        const char *end;
+        bool by_zeros;
+        size_t end_bytes;
+    } ends[] = {{"\n", false, 1}, {"\r\n", false, 2}, {"", false, 0}, {"", true, 1}};
+    char bytes[1010], zeros[2000] = "";
+    for (size_t i = 0; i < 3 * (sizeof ends / sizeof ends[0]); i++) {
+        size_t length = 1000 + i % 3, e = i / 3;
+        memset(bytes, 'x', sizeof bytes);
+        memcpy(bytes + length, ends[e].end, ends[e].end_bytes);
+        vkf_line_reader reader = open_bytes(*state, bytes, length + ends[e].end_bytes);
+        reader.by_zeros = ends[e].by_zeros;
+        assert_int_equal(vkf_line_next(&reader), length == 1000 ? VKF_LINE_TAKEN : VKF_LINE_FAILED);
+        assert_string_equal(last_error, length == 1000 ? "" : "NAME, line 1: it is longer than 1000 bytes");
+        assert_true(length == 1000 ? reader.size_bytes == 1000 : reader.malformed);
+        close_reader(&reader);
+    }
+    vkf_line_reader reader = open_bytes(*state, zeros, sizeof zeros);
     reader.text_only = true;
     assert_int_equal(vkf_line_next(&reader), VKF_LINE_FAILED);
     assert_non_null(strstr(last_error, "a byte of zero stands in it"));

@@ -34,10 +34,10 @@ static vkf_line_result fail_line(const vkf_line_reader *reader, const char *reas
     return VKF_LINE_FAILED;
 }
 
-static vkf_line_result refuse_line(vkf_line_reader *reader, size_t size_bytes)
+static vkf_line_result refuse_line(vkf_line_reader *reader, bool long_line)
 {
     char reason[80] = "a byte of zero stands in it; it is no text";
-    if (size_bytes > reader->max_bytes)
+    if (long_line)
         snprintf(reason, sizeof reason, "it is longer than %zu bytes", reader->max_bytes);
     reader->malformed = true;
     return fail_line(reader, reason);
@@ -59,7 +59,7 @@ vkf_line_result vkf_line_next(vkf_line_reader *reader)
     while ((c = getc_unlocked(reader->stream)) != EOF && c != end) {
         // One byte more, as a carriage return may be of the line's end.
         if (size > reader->max_bytes || (c == '\0' && reader->text_only))
-            return refuse_line(reader, size);
+            return refuse_line(reader, size > reader->max_bytes);
         if (!make_room(&reader->text, &reader->capacity, size + 1))
             return fail_line(reader, "memory is exhausted");
         reader->text[size++] = (char)c;
@@ -70,6 +70,8 @@ vkf_line_result vkf_line_next(vkf_line_reader *reader)
         return fail_line(reader, "memory is exhausted");
     if (!reader->by_zeros && size > 0 && reader->text[size - 1] == '\r')
         size--;
+    if (size > reader->max_bytes)
+        return refuse_line(reader, true);
     reader->text[size] = '\0';
     reader->size_bytes = size;
     return VKF_LINE_TAKEN;
