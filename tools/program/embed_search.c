@@ -14,7 +14,8 @@
 
 typedef struct hit {
     double similarity;
-    char *name; // the entry's file, or else its text
+    char *name; // the entry's file, or else its text, in which zeros may stand
+    size_t name_bytes;
 } hit;
 
 // The best so far for one text, best first.
@@ -53,20 +54,22 @@ static bool nearer(double a, double b)
 }
 
 // Puts an entry into its place; false when memory is exhausted.
-static bool offer(ranking *r, uint32_t top, double similarity, const char *name)
+static bool offer(ranking *r, uint32_t top, double similarity, const json_t *name)
 {
     uint32_t place = r->count;
     while (place > 0 && nearer(similarity, r->hits[place - 1].similarity))
         place--;
     if (place == top)
         return true;
-    char *copy = strdup(name);
+    size_t bytes = json_string_length(name);
+    char *copy = malloc(bytes + 1);
     if (!copy)
         return false;
+    memcpy(copy, json_string_value(name), bytes + 1);
     if (r->count == top)
         free(r->hits[--r->count].name);
     memmove(r->hits + place + 1, r->hits + place, (r->count - place) * sizeof *r->hits);
-    r->hits[place] = (hit){similarity, copy};
+    r->hits[place] = (hit){similarity, copy, bytes};
     r->count++;
     return true;
 }
@@ -84,11 +87,17 @@ static uint32_t read_embedding(const json_t *array, float *out_values, uint32_t 
     return i;
 }
 
-static bool read_entry(const vkf_embed_state *state, const json_t *entry, const char *name, uint64_t number,
+static bool read_entry(const vkf_embed_state *state, const json_t *entry, const json_t *name, uint64_t number,
                        float *out_values)
 {
     const json_t *array = json_object_get(entry, "embedding");
-    if (!name || !json_is_array(array) || json_array_size(array) != state->dim) {
+    if (json_is_null(name)) {
+        vkf_print_error("%s:%llu: its file or text is null, as vkformer embed writes what is not UTF-8; take the line "
+                        "out, or embed it again as UTF-8",
+                        state->options->index_path, (unsigned long long)number);
+        return false;
+    }
+    if (!json_is_string(name) || !json_is_array(array) || json_array_size(array) != state->dim) {
         vkf_print_error("%s:%llu: no object with a file or text and an embedding of %u numbers, as vkformer embed "
                         "writes them with this model",
                         state->options->index_path, (unsigned long long)number, state->dim);
@@ -106,10 +115,9 @@ static bool rank_line(const vkf_embed_state *state, const char *line, size_t siz
                       ranking *rankings)
 {
     json_error_t error;
-    json_t *entry = json_loadb(line, size, 0, &error);
-    const char *name = json_string_value(json_object_get(entry, "file"));
-    if (!name)
-        name = json_string_value(json_object_get(entry, "text"));
+    json_t *entry = json_loadb(line, size, JSON_ALLOW_NUL, &error);
+    const json_t *file = json_object_get(entry, "file");
+    const json_t *name = file ? file : json_object_get(entry, "text");
     bool ranked = read_entry(state, entry, name, number, values);
     for (uint32_t i = 0; ranked && i < state->count; i++) {
         double similarity =
@@ -139,16 +147,29 @@ static bool rank_all(const vkf_embed_state *state, FILE *stream, ranking *rankin
     return ranked && result == VKF_LINE_END;
 }
 
+// Zeros in it are printed as any other byte.
+static void print_line(const char *text, size_t size_bytes)
+{
+    (void)fwrite(text, 1, size_bytes, stdout);
+    putchar('\n');
+}
+
 static bool print_rankings(const vkf_embed_state *state, const ranking *rankings)
 {
     for (uint32_t i = 0; i < state->count; i++) {
+        const vkf_embed_item *item = &state->items[i];
+        const char *name = item->file ? item->file : item->text;
+        if (state->count > 1 && i > 0)
+            putchar('\n');
         if (state->count > 1)
-            printf("%s%s\n", i > 0 ? "\n" : "", state->items[i].file ? state->items[i].file : state->items[i].text);
+            print_line(name, item->file ? strlen(name) : item->size_bytes);
         for (uint32_t j = 0; j < rankings[i].count; j++) {
-            if (isnan(rankings[i].hits[j].similarity))
-                printf("undefined  %s\n", rankings[i].hits[j].name);
+            const hit *h = &rankings[i].hits[j];
+            if (isnan(h->similarity))
+                fputs("undefined  ", stdout);
             else
-                printf("%8.4f  %s\n", rankings[i].hits[j].similarity, rankings[i].hits[j].name);
+                printf("%8.4f  ", h->similarity);
+            print_line(h->name, h->name_bytes);
         }
     }
     return vkf_flush_stdout();
