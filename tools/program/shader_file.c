@@ -93,20 +93,20 @@ static int compile_glsl(const vkf_shader_file *file, user_shader *shader)
 
 static int read_spirv(const vkf_shader_file *file, user_shader *shader)
 {
-    vkf__file_bytes map = {0};
+    vkf__file_bytes bytes = {0};
     if (file->define_count > 0) {
         vkf_print_error("-D: %.200s is compiled already", file->path);
         return VKF_EXIT_USAGE;
     }
-    if (vkf__file_read(&shader->host, file->path, MAX_SPIRV_BYTES, &map) != VKF_OK)
+    if (vkf__file_read(&shader->host, file->path, MAX_SPIRV_BYTES, &bytes) != VKF_OK)
         return VKF_EXIT_FAILED;
-    const size_t count = map.size_bytes / sizeof *shader->words;
+    const size_t count = bytes.size_bytes / sizeof *shader->words;
     shader->words = count > 0 ? vkf__alloc(&shader->host, count, sizeof *shader->words) : NULL;
     if (shader->words)
-        memcpy(shader->words, map.data, count * sizeof *shader->words);
+        memcpy(shader->words, bytes.data, count * sizeof *shader->words);
     shader->word_count = shader->words ? count : 0;
-    const bool whole = map.size_bytes % sizeof *shader->words == 0;
-    vkf__file_bytes_free(&shader->host, &map);
+    const bool whole = bytes.size_bytes % sizeof *shader->words == 0;
+    vkf__file_bytes_free(&shader->host, &bytes);
     if (!whole || !shader->words)
         vkf_print_error("%.200s: it is no SPIR-V, which comes in words of four bytes", file->path);
     return whole && shader->words ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
