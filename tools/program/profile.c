@@ -104,8 +104,8 @@ static bool write_to(FILE *out, const json_t *document, vkf_profile_format forma
         break;
     }
     fputc('\n', out);
-    if (!done)
-        vkf_print_error("the profile could not be written as JSON");
+    if (!done && !ferror(out)) // what is wrong with the stream is said by whoever opened it
+        vkf_print_error("memory is exhausted");
     return done;
 }
 
