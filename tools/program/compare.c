@@ -233,10 +233,8 @@ fail:
 int vkf_cmd_compare(int argc, char **argv)
 {
     compare_options options = {.atol = 1e-4, .rtol = 1e-4};
-    vkf__host host;
+    const vkf__host host = vkf_printing_host();
     int code = VKF_EXIT_USAGE;
-    if (vkf__host_init(&host, NULL, vkf_print_message, NULL, VKF_SEVERITY_WARNING) != VKF_OK)
-        return VKF_EXIT_FAILED;
     options.patterns = calloc((size_t)argc + 1, sizeof *options.patterns);
     if (!options.patterns) {
         vkf_print_error("memory is exhausted");

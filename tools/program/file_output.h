@@ -4,10 +4,7 @@
 
 #include "io/new_file.h"
 
-// Prints what the library says, as an error or as a warning.
-void vkf_print_message(void *user, vkf_severity severity, const char *message);
-
-// A host that prints errors, for the library's writer of files.
+// A host whose errors and warnings are printed.
 vkf__host vkf_printing_host(void);
 
 // vkf__file_write(), with a message on failure.

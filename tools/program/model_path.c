@@ -109,7 +109,7 @@ bool vkf_find_model(const char **path)
     static char found[PATH_BYTES];
     char cache[PATH_BYTES] = "";
     hub_name wanted;
-    vkf__host host;
+    const vkf__host host = vkf_printing_host();
     if (!vkf__file_exists(*path) && read_name(*path, &wanted) && cache_directory(cache)) {
         if (!find_snapshot(cache, &wanted, found)) {
             say_how_to_get(*path, &wanted, cache);
@@ -117,8 +117,7 @@ bool vkf_find_model(const char **path)
         }
         *path = found;
     }
-    return vkf__host_init(&host, NULL, vkf_print_message, NULL, VKF_SEVERITY_WARNING) == VKF_OK &&
-           vkf__directory_check(&host, *path) == VKF_OK;
+    return vkf__directory_check(&host, *path) == VKF_OK;
 }
 
 void vkf_find_tokenizer(const char **path)

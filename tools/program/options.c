@@ -15,18 +15,41 @@
 #include "kernel/variant_name.h"
 #include "session_context.h"
 
-static void print_message(const char *severity, const char *format, va_list args)
+static const char *severity_name(vkf_severity severity)
+{
+    switch (severity) {
+    case VKF_SEVERITY_DEBUG:
+        return "debug";
+    case VKF_SEVERITY_INFO:
+        return "info";
+    case VKF_SEVERITY_WARNING:
+        return "warning";
+    case VKF_SEVERITY_VALIDATION:
+        return "validation";
+    case VKF_SEVERITY_ERROR:
+        break;
+    }
+    return "error";
+}
+
+void vkf_print_message(void *user, vkf_severity severity, const char *message)
+{
+    (void)user;
+    fprintf(stderr, "vkformer: %s: %s\n", severity_name(severity), message);
+}
+
+static void print_formatted(vkf_severity severity, const char *format, va_list args)
 {
     char text[1024];
     vsnprintf(text, sizeof text, format, args);
-    fprintf(stderr, "vkformer: %s: %s\n", severity, text);
+    vkf_print_message(NULL, severity, text);
 }
 
 void vkf_print_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_message("error", format, args);
+    print_formatted(VKF_SEVERITY_ERROR, format, args);
     va_end(args);
 }
 
@@ -34,7 +57,7 @@ void vkf_print_warning(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_message("warning", format, args);
+    print_formatted(VKF_SEVERITY_WARNING, format, args);
     va_end(args);
 }
 

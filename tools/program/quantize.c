@@ -366,15 +366,13 @@ fail:
 int vkf_cmd_quantize(int argc, char **argv)
 {
     quantize_options options = {0};
-    vkf__host host;
+    const vkf__host host = vkf_printing_host();
     if (!parse(argc, argv, &options))
         return VKF_EXIT_USAGE;
     if (options.help) {
         print_help();
         return VKF_EXIT_DONE;
     }
-    bool done = vkf_find_model(&options.directory) &&
-                vkf__host_init(&host, NULL, vkf_print_message, NULL, VKF_SEVERITY_WARNING) == VKF_OK &&
-                quantize(&host, &options) == VKF_OK;
+    bool done = vkf_find_model(&options.directory) && quantize(&host, &options) == VKF_OK;
     return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }

@@ -33,23 +33,6 @@ void vkf_message_log_destroy(vkf_message_log **log)
     *log = NULL;
 }
 
-static const char *severity_name(vkf_severity severity)
-{
-    switch (severity) {
-    case VKF_SEVERITY_DEBUG:
-        return "debug";
-    case VKF_SEVERITY_INFO:
-        return "info";
-    case VKF_SEVERITY_WARNING:
-        return "warning";
-    case VKF_SEVERITY_VALIDATION:
-        return "validation";
-    case VKF_SEVERITY_ERROR:
-        break;
-    }
-    return "error";
-}
-
 void vkf_message_log_receive(void *user, vkf_severity severity, const char *text)
 {
     vkf_message_log *log = user;
@@ -63,7 +46,7 @@ void vkf_message_log_receive(void *user, vkf_severity severity, const char *text
         if (log->quiet)
             return;
     }
-    fprintf(stderr, "vkformer: %s: %s\n", severity_name(severity), text);
+    vkf_print_message(NULL, severity, text);
 }
 
 void vkf_message_log_set_quiet(vkf_message_log *log, bool quiet)
