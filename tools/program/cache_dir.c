@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "io/new_file.h"
+#include "make_directories.h"
 #include "options.h"
 
 struct vkf_cache_dir {
@@ -116,26 +117,6 @@ static size_t load(void *user, const char *key, void *data, size_t capacity)
     return size_bytes;
 }
 
-// mkdir -p
-static bool make_directories(const char *path)
-{
-    char *part = join(path, "");
-    if (!part)
-        return false;
-    for (char *end = part + 1; *end; end++) {
-        if (*end != '/')
-            continue;
-        *end = '\0';
-        mkdir(part, 0700);
-        *end = '/';
-    }
-    bool made = mkdir(part, 0700) == 0 || errno == EEXIST;
-    int error = errno;
-    free(part);
-    errno = error;
-    return made;
-}
-
 // The library's writer of files has no errno: its message has the path and the reason.
 static void warn_message(void *user, vkf_severity severity, const char *message)
 {
@@ -152,8 +133,9 @@ static void save(void *user, const char *key, const void *data, size_t size_byte
     if (!path)
         return;
     vkf__host host;
-    if (!make_directories(cache->path))
-        warn(cache, "cannot make", cache->path, errno);
+    int error = vkf_make_directories(cache->path, 0700);
+    if (error != 0)
+        warn(cache, "cannot make", cache->path, error);
     else if (vkf__host_init(&host, NULL, warn_message, cache, VKF_SEVERITY_ERROR) == VKF_OK)
         (void)!vkf__file_write(&host, path, data, size_bytes);
     free(path);

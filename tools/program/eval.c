@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "eval_kinds.h"
 #include "io/file.h"
+#include "make_directories.h"
 #include "options.h"
 #include "progress.h"
 #include "session_context.h"
@@ -149,25 +150,12 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Makes a directory and those above it.
-static bool make_directories(const char *path)
+static bool make_results(const char *path)
 {
-    char *partial = strdup(path);
-    if (!partial) {
-        vkf_print_error("memory is exhausted");
-        return false;
-    }
-    for (char *slash = strchr(partial + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(partial, 0777); // a failure shows at the last one
-        *slash = '/';
-    }
-    int error = mkdir(partial, 0777) == 0 ? 0 : errno;
-    free(partial);
-    if (error == 0 || (error == EEXIST && is_directory(path)))
-        return true;
-    vkf_print_error("%s: cannot make the directory: %s", path, strerror(error == EEXIST ? ENOTDIR : error));
-    return false;
+    int error = vkf_make_directories(path, 0777);
+    if (error != 0)
+        vkf_print_error("%s: cannot make the directory: %s", path, strerror(error));
+    return error == 0;
 }
 
 // ---- cases
@@ -286,7 +274,7 @@ static int evaluate(const eval_options *options)
     int code = VKF_EXIT_FAILED;
     if (vkf__host_init(&host, NULL, vkf_message_log_receive, options->common.messages, VKF_SEVERITY_WARNING) != VKF_OK)
         return VKF_EXIT_FAILED;
-    if (make_directories(options->results_path) && vkf_open_context(&options->common, &context) == VKF_OK) {
+    if (make_results(options->results_path) && vkf_open_context(&options->common, &context) == VKF_OK) {
         eval_run run = {
             .options = options,
             .settings = {.context = context,

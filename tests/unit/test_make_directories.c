@@ -1,0 +1,59 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "scratch_directory.h"
+
+#include "../../tools/program/make_directories.c"
+
+static bool is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static void test_make_directories_makes_what_is_missing(void **state)
+{
+    scratch_directory *scratch = *state;
+    const char *path = scratch_path(scratch, "a/b//c/");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(vkf_make_directories(path, 0700), 0);
+        assert_true(is_directory(path));
+    }
+    path = scratch_path(scratch, "a/b/d");
+    assert_int_equal(vkf_make_directories(path, 0700), 0);
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+    assert_int_equal(vkf_make_directories("/", 0700), 0);
+}
+
+static void test_make_directories_says_what_is_in_the_way(void **state)
+{
+    scratch_directory *scratch = *state;
+    const char *path = scratch_write(scratch, "file", "", 0);
+    assert_int_equal(vkf_make_directories(path, 0700), ENOTDIR);
+    assert_int_equal(vkf_make_directories(scratch_path(scratch, "file/a/b"), 0700), ENOTDIR);
+    assert_int_equal(vkf_make_directories("", 0700), ENOENT);
+}
+
+static int remove_directories(void **state)
+{
+    scratch_directory *scratch = *state;
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf '%s/a'", scratch->path);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_make_directories_makes_what_is_missing, remove_directories),
+        cmocka_unit_test(test_make_directories_says_what_is_in_the_way),
+    };
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
