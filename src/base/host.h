@@ -3,6 +3,7 @@
 #define VKF_BASE_HOST_H
 
 #include <stdarg.h>
+#include <string.h>
 
 #include <vkformer/status.h>
 
@@ -34,7 +35,7 @@ void *vkf__alloc(const vkf__host *host, size_t count, size_t size_bytes);
 void *vkf__alloc_array(const vkf__host *host, size_t count, size_t size_bytes);
 void vkf__free(const vkf__host *host, void *memory);
 
-// A copy of a string; NULL when memory is exhausted.
+// A copy of a string; NULL when memory is exhausted. No message.
 char *vkf__strdup(const vkf__host *host, const char *text);
 
 // Makes room for `needed` elements in a growing array: doubles *capacity and moves the content. On failure the array is
@@ -61,6 +62,16 @@ vkf_status vkf__no_memory(const vkf__host *host, const char *function, size_t co
             status = vkf__no_memory((host), __func__, (size_t)(count), sizeof *(pointer)); \
             goto fail;                                                                     \
         }                                                                                  \
+    } while (0)
+
+// Copies a string into a pointer in the same way.
+#define VKF_STRDUP(host, pointer, text)                                     \
+    do {                                                                    \
+        (pointer) = vkf__strdup((host), (text));                            \
+        if (!(pointer)) {                                                   \
+            status = vkf__no_memory((host), __func__, strlen(text) + 1, 1); \
+            goto fail;                                                      \
+        }                                                                   \
     } while (0)
 
 #endif

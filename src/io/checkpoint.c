@@ -51,8 +51,7 @@ vkf_status vkf__checkpoint_open_file(const vkf__host *host, const char *path, vk
 {
     vkf_status status = VKF_OK;
     char *copy = NULL;
-    VKF_ALLOC(host, copy, strlen(path) + 1);
-    memcpy(copy, path, strlen(path) + 1);
+    VKF_STRDUP(host, copy, path);
     status = open_single(host, copy, out_checkpoint);
 fail:
     return status;

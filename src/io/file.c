@@ -196,8 +196,7 @@ vkf_status vkf__file_open(const vkf__host *host, const char *path, vkf__file **o
     vkf__file *file = NULL;
     VKF_ALLOC(host, file, 1);
     file->host = *host;
-    VKF_ALLOC(host, file->path, strlen(path) + 1);
-    memcpy(file->path, path, strlen(path));
+    VKF_STRDUP(host, file->path, path);
     VKF_TRY(attach(file));
     *out_file = file;
     return VKF_OK;

@@ -77,9 +77,8 @@ static vkf_status follow_links(const vkf__host *host, const char *path, char **o
 {
     vkf_status status = VKF_OK;
     char link[LINK_BYTES];
-    char *target = vkf__strdup(host, path);
-    if (!target)
-        return vkf__no_memory(host, __func__, strlen(path) + 1, 1);
+    char *target = NULL;
+    VKF_STRDUP(host, target, path);
     for (int i = 0; i < MOST_LINKS; i++) {
         ssize_t bytes = readlink(target, link, sizeof link - 1);
         if (bytes < 0)
@@ -259,9 +258,7 @@ static vkf_status open_place(vkf__new_file *file)
         file->temporary = NULL;
         goto fail;
     }
-    file->target = vkf__strdup(file->host, file->path);
-    if (!file->target)
-        status = vkf__no_memory(file->host, __func__, strlen(file->path) + 1, 1);
+    VKF_STRDUP(file->host, file->target, file->path);
 fail:
     return status;
 }
@@ -282,8 +279,7 @@ vkf_status vkf__new_file_open(const vkf__host *host, const char *path, vkf__new_
 {
     vkf_status status = VKF_OK;
     vkf__new_file file = {.host = host};
-    VKF_ALLOC(host, file.path, strlen(path) + 1);
-    memcpy(file.path, path, strlen(path));
+    VKF_STRDUP(host, file.path, path);
     VKF_TRY(open_place(&file));
     *out_file = file;
     return VKF_OK;

@@ -28,8 +28,7 @@ static vkf_status create(const vkf__host *host, const char *path, vkf__tensor_fi
     vkf__tensor_file *file = NULL;
     VKF_ALLOC(host, file, 1);
     file->host = *host;
-    VKF_ALLOC(host, file->path, strlen(path) + 1);
-    memcpy(file->path, path, strlen(path));
+    VKF_STRDUP(host, file->path, path);
     *out_file = file;
     return VKF_OK;
 fail:

@@ -17,17 +17,6 @@ uint32_t vkf__label_count(const json_t *root)
     return number > 0 && number <= (json_int_t)VKF_MAX_VOCAB ? (uint32_t)number : 2;
 }
 
-static vkf_status copy_text(const vkf__host *host, const char *text, char **out_copy)
-{
-    vkf_status status = VKF_OK;
-    char *copy = NULL;
-    VKF_ALLOC(host, copy, strlen(text) + 1);
-    memcpy(copy, text, strlen(text));
-    *out_copy = copy;
-fail:
-    return status;
-}
-
 // Keys are numbers as texts. One that is not there is named as transformers names it.
 static vkf_status fill_labels(const vkf__host *host, const json_t *names, char **labels, uint32_t count)
 {
@@ -37,7 +26,7 @@ static vkf_status fill_labels(const vkf__host *host, const json_t *names, char *
         (void)snprintf(key, sizeof key, "%u", i);
         (void)snprintf(name, sizeof name, "LABEL_%u", i);
         const char *given = json_string_value(json_object_get(names, key));
-        VKF_TRY(copy_text(host, given ? given : name, &labels[i]));
+        VKF_STRDUP(host, labels[i], given ? given : name);
     }
 fail:
     return status;

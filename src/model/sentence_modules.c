@@ -113,8 +113,7 @@ vkf_status vkf__transformer_directory(const vkf__host *host, const char *directo
             folder = list.modules[i].folder;
     if (*folder)
         return vkf__path_join(host, directory, folder, out_path);
-    VKF_ALLOC(host, *out_path, strlen(directory) + 1);
-    memcpy(*out_path, directory, strlen(directory));
+    VKF_STRDUP(host, *out_path, directory);
 fail:
     return status;
 }

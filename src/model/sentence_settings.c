@@ -26,24 +26,13 @@ const vkf_embed_prompt *vkf__sentence_prompt(const vkf__sentence_settings *setti
     return NULL;
 }
 
-static vkf_status copy(const vkf__host *host, const char *text, const char **out_copy)
-{
-    vkf_status status = VKF_OK;
-    char *made = NULL;
-    VKF_ALLOC(host, made, strlen(text) + 1);
-    memcpy(made, text, strlen(text));
-    *out_copy = made;
-fail:
-    return status;
-}
-
 static vkf_status add_prompt(const vkf__host *host, const char *name, const char *text,
                              vkf__sentence_settings *settings)
 {
     vkf_status status = VKF_OK;
     vkf_embed_prompt *prompt = &settings->prompts[settings->prompt_count++];
-    VKF_TRY(copy(host, name, &prompt->name));
-    VKF_TRY(copy(host, text, &prompt->text));
+    VKF_STRDUP(host, prompt->name, name);
+    VKF_STRDUP(host, prompt->text, text);
 fail:
     return status;
 }

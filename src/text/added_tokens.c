@@ -91,9 +91,7 @@ static vkf_status add_token(const vkf__json_section *section, const vkf__token_m
                       added->count + 1));
     vkf__added_token *kept = &added->tokens[added->count];
     *kept = token;
-    kept->content = vkf__strdup(section->host, content);
-    if (!kept->content)
-        return vkf__fail(section->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory", section->where);
+    VKF_STRDUP(section->host, kept->content, content);
     added->count++;
     if (kept->is_normalized)
         status = normalize_content(normalizer, kept, &added->spare, section->host);

@@ -47,10 +47,9 @@ static vkf_status copy_affix(const vkf__json_section *section, const char *key, 
     if (strlen(text) > SPELLED_BYTES / 4)
         return vkf__fail(section->host, VKF_ERROR_FORMAT, "%s: key '%s' has %zu bytes, and at most %d can be read",
                          section->where, key, strlen(text), SPELLED_BYTES / 4);
-    *out_copy = vkf__strdup(section->host, text);
-    if (!*out_copy)
-        return vkf__fail(section->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory", section->where);
-    return VKF_OK;
+    VKF_STRDUP(section->host, *out_copy, text);
+fail:
+    return status;
 }
 
 // The two texts of a merge: ["a", "b"], or "a b" in older files. False when it is neither.

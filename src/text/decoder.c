@@ -123,10 +123,9 @@ static vkf_status load_text(const vkf__json_section *section, const char *key, c
         return status;
     if (!text)
         return vkf__fail(section->host, VKF_ERROR_FORMAT, "%s: key '%s' is missing", section->where, key);
-    *out_text = vkf__strdup(section->host, text);
-    if (!*out_text)
-        return vkf__fail(section->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory", section->where);
-    return VKF_OK;
+    VKF_STRDUP(section->host, *out_text, text);
+fail:
+    return status;
 }
 
 // --- WordPiece, CTC

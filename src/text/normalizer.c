@@ -30,14 +30,12 @@ typedef struct normalizer_kind {
 
 static vkf_status load_content(const vkf__json_section *section, const char *key, vkf__normalizer_step *step)
 {
+    vkf_status status = VKF_OK;
     const char *content = NULL;
-    vkf_status status = vkf__json_string(section->host, section->where, section->object, key, &content);
-    if (status != VKF_OK)
-        return status;
-    step->content = vkf__strdup(section->host, content);
-    if (!step->content)
-        return vkf__fail(section->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory", section->where);
-    return VKF_OK;
+    VKF_TRY(vkf__json_string(section->host, section->where, section->object, key, &content));
+    VKF_STRDUP(section->host, step->content, content);
+fail:
+    return status;
 }
 
 // --- each code point by itself

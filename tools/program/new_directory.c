@@ -183,8 +183,7 @@ vkf_status vkf_new_directory_open(const vkf__host *host, const char *path, vkf_n
     vkf_new_directory directory = {.host = host, .lock = -1};
     char *prefix = NULL;
     size_t bytes = strlen(path);
-    VKF_ALLOC(host, directory.path, bytes + 1);
-    memcpy(directory.path, path, bytes);
+    VKF_STRDUP(host, directory.path, path);
     while (bytes > 1 && directory.path[bytes - 1] == '/')
         directory.path[--bytes] = '\0';
     VKF_TRY(check_free(host, directory.path));
