@@ -1,7 +1,6 @@
 #include "io/safetensors_header.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/size.h"
 

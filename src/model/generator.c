@@ -1,6 +1,5 @@
 #include "model/generator.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "model/batch_order.h"

@@ -2,7 +2,6 @@
 #include "model/labels.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "io/json_file.h"
 #include "io/path.h"

@@ -1,7 +1,5 @@
 #include "model/sentence_text.h"
 
-#include <string.h>
-
 #include "io/file.h"
 #include "io/json_file.h"
 #include "io/path.h"

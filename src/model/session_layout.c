@@ -1,4 +1,3 @@
-#include <stdio.h>
 
 #include "base/size.h"
 #include "model/session.h"

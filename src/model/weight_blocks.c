@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/half.h"
 #include "model/weight_upload.h"
 
 // Elements that are converted at once, in whole panels.

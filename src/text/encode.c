@@ -1,6 +1,5 @@
 // A text's way to tokens: made valid, cut at added tokens, normalised, cut into pieces, tokenised, truncated, and put
 // between special tokens.
-#include <string.h>
 
 #include "text/byte_level.h"
 #include "text/tokenizer.h"

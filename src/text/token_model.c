@@ -1,7 +1,5 @@
 #include "text/token_model.h"
 
-#include <string.h>
-
 void vkf__token_scratch_free(vkf__token_scratch *scratch)
 {
     vkf__free(scratch->host, scratch->tokens);

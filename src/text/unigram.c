@@ -1,7 +1,6 @@
 // Unigram: of all ways to cut a piece into tokens, the one whose scores (logarithms of probabilities) add up to the
 // most. What no token covers costs ten less than the worst one; such characters in a row are one unknown token.
 #include <math.h>
-#include <string.h>
 
 #include "text/code_point.h"
 #include "text/unigram.h"

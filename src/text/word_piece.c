@@ -2,7 +2,6 @@
 // covered is unknown as a whole. And WordLevel, whose words are tokens or unknown.
 #include <string.h>
 
-#include "text/code_point.h"
 #include "text/token_model.h"
 
 typedef struct word_piece {

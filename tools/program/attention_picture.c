@@ -8,7 +8,6 @@
 #include "attention_page.h"
 #include "attention_panel.h"
 #include "file_output.h"
-#include "options.h"
 #include "xml_text.h"
 
 // Pixels.

@@ -1,8 +1,6 @@
 // vkformer info: every device, what it can do, and which kernels it would take.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "commands.h"
 #include "device_counters.h"

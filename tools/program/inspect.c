@@ -1,7 +1,5 @@
 // vkformer inspect: what is in a model directory, and what it will need on a device.
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "commands.h"
 #include "inspect_embedding.h"

@@ -1,6 +1,5 @@
 // vkformer profile: what each dispatch of a run takes, and how far from the device's roofs it is.
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/host.h"
 #include "commands.h"

@@ -1,6 +1,5 @@
 #include "profile_document.h"
 
-#include <math.h>
 #include <string.h>
 #include <time.h>
 

@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "profile_counters.h"
 #include "profile_output.h"

@@ -1,7 +1,6 @@
 // The answer to a question, as the pipeline "question-answering" of transformers 4.57 finds it in the logits: the most
-// probable stretches of tokens are widened to whole words, those that come to the same text count together, and the best
-// text is the answer.
-#include <math.h>
+// probable stretches of tokens are widened to whole words, those that come to the same text count together, and the
+// best text is the answer.
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +30,8 @@ static void insert(candidate *list, size_t *count, candidate added)
     *count = kept + 1;
 }
 
-// The token that stands before every text takes its part of the probability: it says that there is no answer. Where a text
-// has it, too, it is a candidate like any other.
+// The token that stands before every text takes its part of the probability: it says that there is no answer. Where a
+// text has it, too, it is a candidate like any other.
 static size_t find_candidates(const vkf_prediction *of, const double *starts, const double *ends, candidate *out_list)
 {
     size_t count = 0;
@@ -43,8 +42,8 @@ static size_t find_candidates(const vkf_prediction *of, const double *starts, co
     return count;
 }
 
-// The tokens of a word of the text. Words of the question have numbers, too: where the token that stands before every text
-// stands in the question once more, it is taken for the word of that number, as transformers takes it.
+// The tokens of a word of the text. Words of the question have numbers, too: where the token that stands before every
+// text stands in the question once more, it is taken for the word of that number, as transformers takes it.
 static bool find_word(const vkf_encoding *tokens, uint32_t token, uint32_t *out_first, uint32_t *out_last)
 {
     bool found = false;

@@ -1,10 +1,9 @@
-// vkformer run: texts, batch by batch, and what the head of an encoder says of them. A text that answers questions may be
-// longer than the model takes: it runs window by window.
+// vkformer run: texts, batch by batch, and what the head of an encoder says of them. A text that answers questions may
+// be longer than the model takes: it runs window by window.
 #include "run_prediction.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "json_output.h"
 #include "run_encoder.h"
