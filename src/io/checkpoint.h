@@ -1,5 +1,5 @@
-// The weights of a model: one file, or several with an index, as transformers cuts large ones; in safetensors or, in older
-// repositories, in what torch.save() writes.
+// The weights of a model: one file, or several with an index, as transformers cuts large ones; in safetensors or, in
+// older repositories, in what torch.save() writes.
 #ifndef VKF_IO_CHECKPOINT_H
 #define VKF_IO_CHECKPOINT_H
 
@@ -11,8 +11,8 @@ typedef struct vkf__checkpoint vkf__checkpoint;
 VKF_MUST_CHECK vkf_status vkf__checkpoint_open_file(const vkf__host *host, const char *path,
                                                     vkf__checkpoint **out_checkpoint);
 // directory/model.safetensors or, where that is not, the files that directory/model.safetensors.index.json names, each
-// of which has to hold what the index says; or else pytorch_model.bin, or the files of its index. Further statuses: FORMAT
-// (the index names a file outside of the directory, a file lacks a tensor).
+// of which has to hold what the index says; or else pytorch_model.bin, or the files of its index. Further statuses:
+// FORMAT (the index names a file outside of the directory, a file lacks a tensor).
 VKF_MUST_CHECK vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory,
                                                vkf__checkpoint **out_checkpoint);
 void vkf__checkpoint_close(vkf__checkpoint **checkpoint);

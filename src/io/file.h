@@ -36,8 +36,8 @@ VKF_MUST_CHECK vkf_status vkf__file_read(const vkf__host *host, const char *path
                                          vkf__file_bytes *out_bytes);
 void vkf__file_bytes_free(const vkf__host *host, vkf__file_bytes *bytes);
 
-// Whether something stands at the path; reading it may still fail. A symbolic link that leads nowhere does stand there, so
-// that reading it says so: what it should lead to must not pass for a file that the model does without.
+// Whether something stands at the path; reading it may still fail. A symbolic link that leads nowhere does stand there,
+// so that reading it says so: what it should lead to must not pass for a file that the model does without.
 bool vkf__file_exists(const char *path);
 
 #endif

@@ -16,7 +16,8 @@ VKF_MUST_CHECK vkf_status vkf__json_load(const vkf__host *host, const char *path
 // The same for a file whose top level is an array.
 VKF_MUST_CHECK vkf_status vkf__json_load_array(const vkf__host *host, const char *path, json_t **out_root);
 
-// vkf__json_load() for files with whole numbers of any size, which all become reals: tokenizer_config.json has one of 10^30.
+// vkf__json_load() for files with whole numbers of any size, which all become reals: tokenizer_config.json has one of
+// 10^30.
 VKF_MUST_CHECK vkf_status vkf__json_load_wide(const vkf__host *host, const char *path, json_t **out_root);
 // vkf__json_load() for text that is in memory already; `path` only serves the messages.
 VKF_MUST_CHECK vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes,

@@ -4,8 +4,8 @@
 
 #include "base/host.h"
 
-// "directory/name"; released with vkf__free(). Statuses: INVALID_ARGUMENT (the directory is "", which would be the root),
-// OUT_OF_HOST_MEMORY.
+// "directory/name"; released with vkf__free(). Statuses: INVALID_ARGUMENT (the directory is "", which would be the
+// root), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__path_join(const vkf__host *host, const char *directory, const char *name,
                                          char **out_path);
 

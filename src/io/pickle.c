@@ -1,5 +1,6 @@
 // A machine of a stack and a memo, as Python's pickletools describes it, without the opcodes that make instances of
-// classes. Nothing recurses, and every opcode adds one value at most, so that a text bounds what it takes.
+// classes. Nothing recurses, every opcode pushes one value at most, and tuples and containers take theirs off the
+// stack, so that a text bounds what it takes.
 #include "io/pickle_machine.h"
 
 #include <assert.h>

@@ -9,7 +9,7 @@ typedef enum vkf__pickle_kind {
     VKF_PICKLE_NONE = 0,
     VKF_PICKLE_BOOL,
     VKF_PICKLE_INTEGER,
-    VKF_PICKLE_OTHER,  // a float, bytes, or an integer of more than 64 bits: nobody looks at it
+    VKF_PICKLE_OTHER,  // a float, bytes, or an integer of more than 64 bits: its value is not kept
     VKF_PICKLE_STRING, // bytes [first, first + count) of the text
     VKF_PICKLE_TUPLE,  // items [first, first + count)
     VKF_PICKLE_LIST,   // container number `first`
@@ -31,7 +31,7 @@ typedef struct vkf__pickle_value {
 // A member of a dict or a list, in the order in which they were put in.
 typedef struct vkf__pickle_entry {
     uint32_t container;
-    vkf__pickle_value key, value; // no key in a list
+    vkf__pickle_value key, value; // the key is NONE in a list
 } vkf__pickle_entry;
 
 typedef struct vkf__pickle vkf__pickle;
@@ -39,7 +39,7 @@ typedef struct vkf__pickle vkf__pickle;
 // What the caller knows. Each refuses with a message and a status of its own.
 typedef struct vkf__pickle_world {
     void *user;
-    // `name` is "module.name".
+    // `name` is "module.name", printable and terminated.
     vkf_status (*import)(void *user, const char *name, vkf__pickle_value *out_value);
     vkf_status (*call)(void *user, vkf__pickle *pickle, vkf__pickle_value callee, vkf__pickle_value arguments,
                        vkf__pickle_value *out_value); // arguments: a TUPLE
@@ -48,19 +48,19 @@ typedef struct vkf__pickle_world {
 
 #define VKF_PICKLE_MAX_BYTES ((size_t)16 << 20)
 
-// Pickles that stand one after the other in `text`, at most VKF_PICKLE_MAX_BYTES, which outlives *out_pickle; `path` only
-// serves the messages. Memory is in proportion to the text. Status OUT_OF_HOST_MEMORY.
+// Pickles that stand one after the other in `text`, at most VKF_PICKLE_MAX_BYTES. The text, `path`, which only serves the
+// messages, and world->user outlive *out_pickle. Memory is in proportion to the text. Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__pickle_open(const vkf__host *host, const char *path, const uint8_t *text,
                                            size_t text_bytes, const vkf__pickle_world *world, vkf__pickle **out_pickle);
 void vkf__pickle_close(vkf__pickle **pickle);
 
-// Reads one. Statuses: FORMAT (names the byte), UNSUPPORTED (an opcode that data does not need), OUT_OF_HOST_MEMORY, and
-// the caller's.
+// Reads one. Statuses: FORMAT (names the byte), UNSUPPORTED (an opcode that data does not need, or attributes of what
+// is no dict), OUT_OF_HOST_MEMORY, and those of `world`.
 VKF_MUST_CHECK vkf_status vkf__pickle_next(vkf__pickle *pickle, vkf__pickle_value *out_value);
 size_t vkf__pickle_place(const vkf__pickle *pickle); // where the next one begins
 
-// Of all pickles that were read; values of earlier ones stay what they are.
-const vkf__pickle_value *vkf__pickle_items(const vkf__pickle *pickle, vkf__pickle_value tuple); // NULL: none has it
+// Of all pickles that were read: values of an earlier one stay valid.
+const vkf__pickle_value *vkf__pickle_items(const vkf__pickle *pickle, vkf__pickle_value tuple); // NULL of an empty one
 const vkf__pickle_entry *vkf__pickle_entries(const vkf__pickle *pickle, size_t *out_count);
 const char *vkf__pickle_text(const vkf__pickle *pickle, vkf__pickle_value string); // not terminated
 bool vkf__pickle_is(const vkf__pickle *pickle, vkf__pickle_value value, const char *string);

@@ -53,8 +53,8 @@ VKF_MUST_CHECK vkf_status vkf__pickle_make_marked_tuple(vkf__pickle *p);
 VKF_MUST_CHECK vkf_status vkf__pickle_add_members(vkf__pickle *p, vkf__pickle_kind kind, size_t count);
 VKF_MUST_CHECK vkf_status vkf__pickle_add_marked(vkf__pickle *p, vkf__pickle_kind kind);
 
-// The memo keeps the last value under the next number, or under the one that the text has in so many bytes, and gives it
-// back by its number. Statuses: FORMAT (a number out of order, or of no value), OUT_OF_HOST_MEMORY.
+// The memo keeps the last value under the next number, or under the one that the text has in so many bytes, and gives
+// it back by its number. Statuses: FORMAT (a number out of order, or of no value), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__pickle_put_next(vkf__pickle *p);
 VKF_MUST_CHECK vkf_status vkf__pickle_put_numbered(vkf__pickle *p, size_t size_bytes);
 VKF_MUST_CHECK vkf_status vkf__pickle_get(vkf__pickle *p, size_t size_bytes);

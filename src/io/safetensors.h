@@ -33,8 +33,8 @@ VKF_MUST_CHECK vkf_status vkf__safetensors_write_as_given(const vkf__host *host,
 // Appends a tensor's bytes, wherever they are. Statuses: FILE, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__new_file_write_tensor(vkf__new_file *file, const vkf__stored_tensor *tensor);
 
-// The same as the first for tensors whose bytes are made while they are written: `write` appends the size_bytes of tensor
-// `index` to the file. It is called once for each, in the file's order; a failure of it is that of the whole.
+// The same as the first for tensors whose bytes are made while they are written: `write` appends the size_bytes of
+// tensor `index` to the file. It is called once for each, in the file's order; a failure of it is that of the whole.
 typedef vkf_status (*vkf__tensor_write_fn)(void *user, size_t index, vkf__new_file *file);
 VKF_MUST_CHECK vkf_status vkf__safetensors_write_made(const vkf__host *host, const char *path,
                                                       const vkf__stored_tensor *tensors, size_t count,

@@ -171,7 +171,8 @@ bool vkf__stored_to_f32(const vkf__stored_tensor *tensor, uint64_t first, uint64
     }
 }
 
-// Elements of every type but `same`, whose bits stay as they are, pass through a double, which holds all of them exactly.
+// Elements of every type but `same`, whose bits stay as they are, pass through a double, which holds all of them
+// exactly.
 static bool to_16_bits(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, vkf__stored_type same,
                        uint16_t (*from_double)(double value), uint16_t *out_bits)
 {

@@ -48,15 +48,15 @@ typedef struct vkf__stored_tensor {
 VKF_MUST_CHECK vkf_status vkf__stored_read(const vkf__stored_tensor *tensor, uint64_t first, uint64_t size_bytes,
                                            void *out_bytes);
 
-// Elements [first, first + count), which are within the tensor, as a tensor of rank 1 in memory: where they are, or read
-// into `room`, which has space for them. Statuses: as vkf__file_read_at().
+// Elements [first, first + count), which are within the tensor, as a tensor of rank 1 in memory: where they are, or
+// read into `room`, which has space for them. Statuses: as vkf__file_read_at().
 VKF_MUST_CHECK vkf_status vkf__stored_part(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, void *room,
                                            vkf__stored_tensor *out_part);
 
 // Converts a floating-point tensor (F64, F32, F16, BF16) in memory to float32, to IEEE half or to bfloat16, rounding
-// once, to nearest even; what is stored in the type asked for is copied bit by bit. `first` and `count` select elements.
-// False, with nothing written, when the type is not one of these, the range is not within the tensor or the tensor not in
-// memory.
+// once, to nearest even; what is stored in the type asked for is copied bit by bit. `first` and `count` select
+// elements. False, with nothing written, when the type is not one of these, the range is not within the tensor or the
+// tensor not in memory.
 bool vkf__stored_to_f32(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, float *out_values);
 bool vkf__stored_to_f16(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, uint16_t *out_halves);
 bool vkf__stored_to_bf16(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, uint16_t *out_bfloats);
@@ -67,8 +67,8 @@ bool vkf__stored_is_float(vkf__stored_type type);
 // Whether elements of the type are those of F32, F16 or BF16 bit by bit, on this machine.
 bool vkf__stored_is_dtype(vkf__stored_type type, vkf_dtype dtype);
 
-// The same conversions of a tensor wherever it is, to F32, F16 or BF16; a file is read in bounded pieces. The type is one
-// of those above and the range within the tensor. Statuses: OUT_OF_HOST_MEMORY, and as vkf__file_read_at().
+// The same conversions of a tensor wherever it is, to F32, F16 or BF16; a file is read in bounded pieces. The type is
+// one of those above and the range within the tensor. Statuses: OUT_OF_HOST_MEMORY, and as vkf__file_read_at().
 VKF_MUST_CHECK vkf_status vkf__stored_convert(const vkf__host *host, const vkf__stored_tensor *tensor, uint64_t first,
                                               uint64_t count, vkf_dtype dtype, void *out_values);
 

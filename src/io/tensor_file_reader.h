@@ -14,12 +14,12 @@ struct vkf__tensor_file {
     size_t count;
 };
 
-// Fills in names and tensors, in any order, and the count; what it has allocated there is released by whoever called. What
-// *source points to lives as long as the file.
+// Fills in names and tensors, in any order, and the count; what it has allocated there is released by whoever called.
+// What *source points to lives as long as the file.
 typedef vkf_status (*vkf__tensor_reader)(vkf__tensor_file *file, const vkf__byte_source *source);
 
-// Opens the file, reads it and sorts what was found. Statuses: FILE, OUT_OF_HOST_MEMORY, FORMAT (a name stands twice), and
-// the reader's.
+// Opens the file, reads it and sorts what was found. Statuses: FILE, OUT_OF_HOST_MEMORY, FORMAT (a name stands twice),
+// and the reader's.
 VKF_MUST_CHECK vkf_status vkf__tensor_file_read(const vkf__host *host, const char *path, vkf__tensor_reader reader,
                                                 vkf__tensor_file **out_file);
 // The same of bytes in memory, which outlive *out_file; `path` only serves the messages.

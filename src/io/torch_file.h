@@ -5,10 +5,15 @@
 
 #include "io/tensor_file.h"
 
-// Opens the file and finds its tensors: those of the dict that it holds, or of the one that this has under "state_dict" or
-// "model"; other members are left out. Tensors may share their bytes, as tied ones do. Statuses: FORMAT (cut off, damaged,
-// a tensor beyond its storage, a name twice, a BOOL other than 0 and 1), UNSUPPORTED (asks for something that is no dict
-// of tensors, by name; compressed entries; a tensor that is not contiguous; big-endian), FILE, OUT_OF_HOST_MEMORY.
+// Opens the file and finds its tensors: those of the dict that it holds or, where there are none in it, of the first
+// dict that this has under "state_dict", "model" or "model_state_dict". Other members are left out. Tensors may share
+// their bytes, as tied ones do. Statuses:
+// - FORMAT: not torch.save()'s, cut off or damaged; a pickle above 16 MiB; a storage that is missing, of two types, or
+//   whose key is no name; a tensor beyond its storage or of a rank above 8; a name twice; a BOOL other than 0 and 1.
+// - UNSUPPORTED: no dict of tensors, or a pickle that asks for something else, which the message names; TorchScript;
+//   entries that are compressed or encrypted; a tensor that is not contiguous, or whose name is not of printable ASCII;
+//   a storage that is a part of another; a dict that is made from a list; a big-endian machine's file.
+// - FILE, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__torch_open(const vkf__host *host, const char *path, vkf__tensor_file **out_file);
 
 // The same for a file's bytes that are in memory already and outlive *out_file, as the tensors are then; `path` only

@@ -1,6 +1,5 @@
 #include "io/torch_layout.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,8 +199,8 @@ fail:
     return status;
 }
 
-// ---- the form before: pickles of a magic number, a version, the machine, the dict and the storages' keys; behind them for
-// each key the number of its elements, and these
+// ---- the form before: pickles of a magic number, a version, the machine, the dict and the storages' keys; behind them
+// for each key the number of its elements, and these
 
 static vkf_status check_machine(const vkf__byte_source *source, const vkf__pickle *pickle, vkf__pickle_value machine)
 {

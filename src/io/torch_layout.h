@@ -13,8 +13,8 @@ typedef struct vkf__torch_content {
     vkf__pickle_value root;
 } vkf__torch_content;
 
-// Reads the pickle and places every storage that it names. *out begins as zeros, and vkf__torch_content_free() releases it
-// in either case.
+// Reads the pickle and places every storage that it names. *out begins as zeros, and vkf__torch_content_free() releases
+// it in either case.
 VKF_MUST_CHECK vkf_status vkf__torch_read_zip(const vkf__byte_source *source, vkf__torch_content *out);
 VKF_MUST_CHECK vkf_status vkf__torch_read_legacy(const vkf__byte_source *source, vkf__torch_content *out);
 void vkf__torch_content_free(const vkf__host *host, vkf__torch_content *content);

@@ -39,8 +39,8 @@ typedef struct vkf__torch_objects {
     size_t tensor_count, tensor_capacity;
 } vkf__torch_objects;
 
-// Knows the few functions and classes that dicts of tensors are made with, and refuses any other by its name. `objects`,
-// whose host and path are set, outlives the pickle; vkf__torch_objects_free() releases its arrays.
+// Knows the few functions and classes that dicts of tensors are made with, and refuses any other by its name.
+// `objects`, whose host and path are set, outlives the pickle; vkf__torch_objects_free() releases its arrays.
 vkf__pickle_world vkf__torch_world(vkf__torch_objects *objects);
 void vkf__torch_objects_free(vkf__torch_objects *objects);
 

@@ -1,5 +1,5 @@
-// vkformer compare: how far the tensors of one file are from those of another. Tensor by tensor through the files, on the
-// host alone.
+// vkformer compare: how far the tensors of one file are from those of another. Tensor by tensor through the files, on
+// the host alone.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

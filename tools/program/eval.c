@@ -190,8 +190,8 @@ static vkf_status save_case(const vkf_eval_case *c, const char *result_directory
     return status;
 }
 
-// A result of an earlier run stays until the new one takes its place. Where there is none it must not pass for this run's, and
-// gets another name.
+// The result of an earlier run stays until a new one takes its place. After a failure there is none, and the earlier
+// one gets another name, so that it does not pass for this run's.
 static void set_earlier_result_aside(const char *name, const char *result_directory)
 {
     char *path = join(result_directory, "out.safetensors");

@@ -73,8 +73,8 @@ static bool stands_at(int directory, int parent, const char *name)
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// Removes a temporary directory unless the process that made it lives. Whoever holds the lock of what stands under the name
-// is alone in removing it.
+// Removes a temporary directory unless the process that made it lives. Whoever holds the lock of what stands under the
+// name is alone in removing it.
 static void remove_stale(int parent, const char *name)
 {
     int directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -135,8 +135,8 @@ static vkf_status check_free(const vkf__host *host, const char *path)
     return vkf__fail(host, VKF_ERROR_FILE, "%s: is there already; name a directory that is not, or is empty", path);
 }
 
-// Makes a directory and locks it. Returns 0 or an errno; EEXIST also when another process took it for a stale one before
-// the lock was there: it has removed it, or is about to.
+// Makes a directory and locks it. Returns 0 or an errno; EEXIST also when another process took it for a stale one
+// before the lock was there: it has removed it, or is about to.
 static int make_locked(const char *path, int *out_lock)
 {
     if (mkdir(path, 0777) != 0)

@@ -124,7 +124,8 @@ bool vkf_parse_float(const char *option, const char *text, float min, float max,
 // Not empty; the text itself is kept.
 bool vkf_parse_path(const char *option, const char *text, const char **out_path);
 
-// Prints "vkformer: error: ..." on stderr, or what else the severity is called. A vkf_message_fn, which needs no `user`.
+// Prints "vkformer: error: ..." on stderr, or what else the severity is called. A vkf_message_fn, which needs no
+// `user`.
 void vkf_print_message(void *user, vkf_severity severity, const char *message);
 void vkf_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void vkf_print_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));

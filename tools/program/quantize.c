@@ -1,5 +1,5 @@
-// vkformer quantize: a model directory whose linear layers' weights are in blocks, for less memory wherever it is loaded. It is
-// done on the host alone, tensor by tensor, so that neither a device nor room for the model is needed.
+// vkformer quantize: a model directory whose linear layers' weights are in blocks, for less memory wherever it is
+// loaded. It is done on the host alone, tensor by tensor, so that neither a device nor room for the model is needed.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
