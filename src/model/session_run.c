@@ -68,9 +68,11 @@ static vkf_status write_padding(vkf_session *session, const vkf_encode_args *arg
     uint64_t count = (uint64_t)args->batch * args->source_len;
     const int32_t *lengths = args->source_lengths;
     VKF_ALLOC(&session->context->host, padding, (size_t)count);
-    for (uint64_t i = 0; i < count; i++)
-        padding[i] = lengths ? i % args->source_len >= (uint32_t)lengths[i / args->source_len]
-                             : args->source_ids[i] == session->model->config.pad_id;
+    for (uint64_t i = 0; i < count; i++) {
+        bool beyond = lengths ? i % args->source_len >= (uint32_t)lengths[i / args->source_len]
+                              : args->source_ids[i] == session->model->config.pad_id;
+        padding[i] = beyond ? 1 : 0;
+    }
     VKF_TRY(write_mask(&session->spans.source_key_mask, padding, count));
     VKF_TRY(write_mask(&session->spans.memory_key_mask, padding, count));
 fail:
