@@ -69,9 +69,9 @@ static vkf_status write_padding(vkf_session *session, const vkf_encode_args *arg
     const int32_t *lengths = args->source_lengths;
     VKF_ALLOC(&session->context->host, padding, (size_t)count);
     for (uint64_t i = 0; i < count; i++) {
-        bool beyond = lengths ? i % args->source_len >= (uint32_t)lengths[i / args->source_len]
-                              : args->source_ids[i] == session->model->config.pad_id;
-        padding[i] = beyond ? 1 : 0;
+        bool pads = lengths ? i % args->source_len >= (uint32_t)lengths[i / args->source_len]
+                            : args->source_ids[i] == session->model->config.pad_id;
+        padding[i] = pads ? 1 : 0;
     }
     VKF_TRY(write_mask(&session->spans.source_key_mask, padding, count));
     VKF_TRY(write_mask(&session->spans.memory_key_mask, padding, count));
