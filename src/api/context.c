@@ -1,8 +1,8 @@
 // Public entry points of contexts and of the devices that they may be made on.
 #include "kernel/context.h"
 #include "kernel/pipeline_cache.h"
-#include "op/self_test.h"
-#include "op/tune.h"
+#include "prove/self_test.h"
+#include "prove/tune.h"
 
 static const vkf_context_desc defaults = {0};
 

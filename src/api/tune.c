@@ -6,8 +6,8 @@
 #include "base/elements.h"
 #include "kernel/tune_candidates.h"
 #include "op/pack.h"
-#include "op/trial.h"
-#include "op/tune.h"
+#include "prove/trial.h"
+#include "prove/tune.h"
 #include "shared/gemm.h"
 
 typedef struct tune_run {

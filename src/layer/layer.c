@@ -8,8 +8,8 @@
 #include "layer/packed_weights.h"
 #include "op/copy.h"
 #include "op/layer_norm.h"
-#include "op/probe.h"
-#include "op/profile.h"
+#include "observe/probe.h"
+#include "observe/profile.h"
 
 static uint64_t port_count(const vkf__port_desc *port)
 {

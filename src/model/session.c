@@ -6,8 +6,8 @@
 #include "kernel/memory_plan.h"
 #include "model/relative_bias.h"
 #include "model/rotary.h"
-#include "op/probe.h"
-#include "op/profile.h"
+#include "observe/probe.h"
+#include "observe/profile.h"
 
 // Everything up to the point where memory is needed.
 static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf_session_desc *desc,

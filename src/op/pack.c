@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "op/flat.h"
 #include "op/run_once.h"
-#include "op/tune.h"
+#include "prove/tune.h"
 #include "shared/gemm.h"
 #include "shared/pack.h"
 

@@ -9,8 +9,8 @@
 #include "fixture.h"
 #include "kernel/context.h"
 #include "kernel/glsl.h"
-#include "op/self_test.h"
-#include "op/self_test_bed.h"
+#include "prove/self_test.h"
+#include "prove/self_test_bed.h"
 #include "shader_copy.h"
 
 #define LARGE "gemm_tile.f32_f32_f32/large"

@@ -7,7 +7,7 @@
 #include "fixture.h"
 #include "kernel/context.h"
 #include "kernel/glsl.h"
-#include "op/self_test.h"
+#include "prove/self_test.h"
 #include "shader_copy.h"
 #include "shared/gemm.h"
 

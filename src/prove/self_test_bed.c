@@ -1,4 +1,4 @@
-#include "op/self_test_bed.h"
+#include "prove/self_test_bed.h"
 
 #include <assert.h>
 #include <math.h>

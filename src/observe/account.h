@@ -1,7 +1,7 @@
 // What a dispatch did with the parameters of a run, read from them: floating-point operations, bytes, and where its
 // output lies. Nothing is kept for it while nobody asks.
-#ifndef VKF_OP_ACCOUNT_H
-#define VKF_OP_ACCOUNT_H
+#ifndef VKF_OBSERVE_ACCOUNT_H
+#define VKF_OBSERVE_ACCOUNT_H
 
 #include "kernel/registry.h"
 

@@ -1,8 +1,8 @@
 // The search for the fastest kernels of a product with a weight and of attention.
-#ifndef VKF_OP_TUNE_H
-#define VKF_OP_TUNE_H
+#ifndef VKF_PROVE_TUNE_H
+#define VKF_PROVE_TUNE_H
 
-#include "op/tune_search.h"
+#include "prove/tune_search.h"
 
 #define VKF_TUNE_TIME_CAP_NS UINT64_C(20000000000)
 

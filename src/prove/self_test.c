@@ -1,6 +1,6 @@
-#include "op/self_test.h"
+#include "prove/self_test.h"
 
-#include "op/self_test_bed.h"
+#include "prove/self_test_bed.h"
 
 // Operands of the largest case: a product of depth 100,000 with b in panels.
 #define BED_BYTES ((uint64_t)16 << 20)

@@ -1,6 +1,6 @@
 // An emitter with one variant pinned: built once, run as often as it is tested or timed.
-#ifndef VKF_OP_TRIAL_H
-#define VKF_OP_TRIAL_H
+#ifndef VKF_PROVE_TRIAL_H
+#define VKF_PROVE_TRIAL_H
 
 #include "base/clock.h"
 #include "op/run_once.h"

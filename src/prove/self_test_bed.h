@@ -2,11 +2,11 @@
 //
 // What surrounds an operand is NaN, so that a kernel that reads beside it shows, and is compared afterwards, so that one
 // that writes there does, too.
-#ifndef VKF_OP_SELF_TEST_BED_H
-#define VKF_OP_SELF_TEST_BED_H
+#ifndef VKF_PROVE_SELF_TEST_BED_H
+#define VKF_PROVE_SELF_TEST_BED_H
 
-#include "op/self_test.h"
-#include "op/trial.h"
+#include "prove/self_test.h"
+#include "prove/trial.h"
 
 typedef struct vkf__bed {
     vkf_context *context;

@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "op/tune.h"
+#include "prove/tune.h"
 #include "shared/gemm.h"
 
 // Which rows decide the layout of a weight, see vkf__wants_panels().

@@ -1,6 +1,6 @@
 // Edge shapes of rotary embedding: heads around the workgroup's size, of an odd number of elements, turned in part, in
 // rows that lie apart, and every type of weight.
-#include "op/self_test_bed.h"
+#include "prove/self_test_bed.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // Edge shapes of sampling: lengths around the words of what was seen, the workgroup's steps and the histogram's bins,
 // under every combination of the thresholds. The draws lie away from the tokens' borders, where rounding decides.
-#include "op/self_test_bed.h"
+#include "prove/self_test_bed.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // Edge shapes of rounding rows to blocks: one block and many, rows that begin anywhere, blocks of zeros, of numbers too
 // small, and with what is no number.
-#include "op/self_test_bed.h"
+#include "prove/self_test_bed.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // Tells a context's profiler what a submission and its dispatches took.
-#ifndef VKF_OP_PROFILE_H
-#define VKF_OP_PROFILE_H
+#ifndef VKF_OBSERVE_PROFILE_H
+#define VKF_OBSERVE_PROFILE_H
 
 #include "kernel/work.h"
 

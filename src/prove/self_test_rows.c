@@ -1,5 +1,5 @@
 // Edge shapes of the operators that work on rows: lengths around the workgroup's size, one, and primes.
-#include "op/self_test_bed.h"
+#include "prove/self_test_bed.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "op/tune.h"
+#include "prove/tune.h"
 
 #include <math.h>
 #include <string.h>

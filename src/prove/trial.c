@@ -1,4 +1,4 @@
-#include "op/trial.h"
+#include "prove/trial.h"
 
 vkf_status vkf__trial_init(vkf__trial *trial, vkf_context *context, const vkf__variant *variant, vkf__emit_fn emit,
                            const void *args)

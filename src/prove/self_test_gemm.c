@@ -2,7 +2,7 @@
 // sum onto what d holds, and one so deep that drivers end its loops early (Mesa 22.3 after 65,535 iterations).
 //
 // All of them with one set of flags, that of a Linear with a bias, so that a single pipeline is compiled.
-#include "op/self_test_bed.h"
+#include "prove/self_test_bed.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // Edge shapes of the operators with one invocation per element: sizes that no workgroup divides.
-#include "op/self_test_bed.h"
+#include "prove/self_test_bed.h"
 
 #include <stdio.h>
 

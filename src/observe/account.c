@@ -1,4 +1,4 @@
-#include "op/account.h"
+#include "observe/account.h"
 
 #include "base/elements.h"
 #include "shared/additive_scores.h"

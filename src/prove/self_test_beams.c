@@ -1,6 +1,6 @@
 // Edge shapes of what beam search is made of: the most probable tokens of rows around the words of what was seen and the
 // workgroup's steps, and rows that change places in chains and circles.
-#include "op/self_test_bed.h"
+#include "prove/self_test_bed.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "op/profile.h"
+#include "observe/profile.h"
 
-#include "op/account.h"
+#include "observe/account.h"
 #include "vk/calibration.h"
 
 // A dispatch of a work, by the work's number among those of the submission and its own.

@@ -1,6 +1,6 @@
 // Runs works dispatch by dispatch, and shows the context's probe what each has written.
-#ifndef VKF_OP_PROBE_H
-#define VKF_OP_PROBE_H
+#ifndef VKF_OBSERVE_PROBE_H
+#define VKF_OBSERVE_PROBE_H
 
 #include "kernel/work.h"
 

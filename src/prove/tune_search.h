@@ -1,7 +1,7 @@
 // The search for the fastest variant of an operator at one problem: candidates are tested, measured in turn, and the
 // winner is proven and kept.
-#ifndef VKF_OP_TUNE_SEARCH_H
-#define VKF_OP_TUNE_SEARCH_H
+#ifndef VKF_PROVE_TUNE_SEARCH_H
+#define VKF_PROVE_TUNE_SEARCH_H
 
 #include <vkformer/tune.h>
 

@@ -2,7 +2,7 @@
 // for one query that they are split.
 //
 // The width of a head is a constant of the kernel: all shapes have the same, so that few pipelines are compiled.
-#include "op/self_test_bed.h"
+#include "prove/self_test_bed.h"
 
 #include <math.h>
 #include <stdio.h>

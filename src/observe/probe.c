@@ -1,8 +1,8 @@
-#include "op/probe.h"
+#include "observe/probe.h"
 
 #include "base/half.h"
-#include "op/account.h"
-#include "op/profile.h"
+#include "observe/account.h"
+#include "observe/profile.h"
 
 static uint64_t count_of(const vkf__extent *extent)
 {

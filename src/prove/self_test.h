@@ -1,7 +1,7 @@
 // The on-device self-test: a variant is run on small shapes at the edges of its tiles and compared with the reference
 // before it is used for the first time on a device and driver.
-#ifndef VKF_OP_SELF_TEST_H
-#define VKF_OP_SELF_TEST_H
+#ifndef VKF_PROVE_SELF_TEST_H
+#define VKF_PROVE_SELF_TEST_H
 
 #include "kernel/context.h"
 

@@ -1,12 +1,12 @@
-#include "op/tune_search.h"
+#include "prove/tune_search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernel/tune_candidates.h"
-#include "op/self_test.h"
-#include "op/trial.h"
+#include "prove/self_test.h"
+#include "prove/trial.h"
 
 #define MAX_ENTRANTS 96
 #define MAX_ROUNDS 9
