@@ -103,7 +103,7 @@ typedef struct vkf_context_desc {
     // kept through `cache`. true: variants are trusted untested; quarantined ones stay so.
     bool skip_self_test;
     // Measure the kernels for a weight's shape when it is first loaded or used, see <vkformer/tune.h>. It takes up to
-    // 20 s in the life of a context, inside the calls that load and plan; what it finds is kept through `cache`.
+    // 20 s in the life of a context, inside the calls that load and create; what it finds is kept through `cache`.
     bool tune_on_first_use;
     vkf_precision precision; // 0: full
     bool validation;         // switch the Vulkan validation layers on (synchronisation validation included)

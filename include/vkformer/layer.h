@@ -91,7 +91,7 @@ typedef struct vkf_attention_desc {
 VKF_API VKF_MUST_CHECK vkf_status vkf_attention_create(vkf_context *context, const vkf_attention_desc *desc,
                                                        vkf_layer **out_layer);
 // The bytes that vkf_attention_create() will allocate. Of tensors the shapes alone count: their buffers may be NULL.
-// Kernels that were never tried on the device are tried. Statuses: as there.
+// Nothing is run: a kernel that creation finds to be wrong on this device may change them. Statuses: as there.
 VKF_API VKF_MUST_CHECK vkf_status vkf_attention_plan(vkf_context *context, const vkf_attention_desc *desc,
                                                      vkf_memory_plan *out_plan);
 

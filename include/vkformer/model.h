@@ -314,7 +314,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_create(vkf_model *model, const vkf
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc,
                                                    vkf_memory_plan *out_plan);
 // The same before the model is loaded, from headers alone: what vkf_session_create() will allocate beside
-// vkf_model_plan()'s bytes. Kernels that were never tried on the device are tried.
+// vkf_model_plan()'s bytes. Like vkf_session_plan() it runs nothing: a kernel that creation finds to be wrong on this
+// device may change them.
 VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan_session(vkf_context *context, const vkf_model_desc *desc,
                                                          const vkf_session_desc *session, vkf_memory_plan *out_plan);
 VKF_API void vkf_session_destroy(vkf_session **session);

@@ -40,7 +40,8 @@ typedef struct vkf_gemm_desc {
 } vkf_gemm_desc;
 VKF_API VKF_MUST_CHECK vkf_status vkf_gemm(vkf_context *context, const vkf_gemm_desc *desc);
 
-// The layout in which this device multiplies by a weight (n, k) fastest, by what was measured on it or by its traits.
+// The layout in which this device multiplies by a weight (n, k) fastest, by what was measured on it or by its traits. It
+// measures nothing itself.
 // Models and layers pack their own weights; this is for callers of vkf_gemm().
 VKF_API vkf_layout vkf_preferred_layout(const vkf_context *context, vkf_dtype activations, vkf_dtype weights,
                                         uint32_t n, uint32_t k);

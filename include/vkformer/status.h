@@ -48,7 +48,8 @@ extern "C" {
     X(VKF_ERROR_FORMAT, 11, "the content of a file or buffer is malformed")                      \
     X(VKF_ERROR_CANCELLED, 12, "the caller cancelled the operation")                             \
     X(VKF_ERROR_SHADER, 13, "a shader did not compile")                                          \
-    X(VKF_ERROR_NOT_FINITE, 14, "a result is NaN or infinite; a probe says where that begins")
+    X(VKF_ERROR_NOT_FINITE, 14, "a result is NaN or infinite; a probe says where that begins")   \
+    X(VKF_ERROR_INTERNAL, 15, "the library contradicts itself, which is a defect of its own")
 
 typedef enum vkf_status {
 #define VKF_STATUS_ENUM(name, value, text) name = value,

@@ -1,6 +1,7 @@
 // Public entry points of contexts and of the devices that they may be made on.
 #include "kernel/context.h"
 #include "kernel/pipeline_cache.h"
+#include "prove/prove.h"
 #include "prove/self_test.h"
 #include "prove/tune.h"
 
@@ -18,8 +19,9 @@ vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_co
     const bool processor = context->device.plan.caps.type == VKF_DEVICE_TYPE_CPU;
     context->self_test_budget_ns = processor ? VKF_SELF_TEST_BUDGET_PROCESSOR_NS : VKF_SELF_TEST_BUDGET_NS;
     context->first_use_left_ns = VKF_TUNE_TIME_CAP_NS;
-    context->self_test = wanted->skip_self_test ? NULL : vkf__self_test;
-    context->first_use = wanted->tune_on_first_use ? vkf__tune_first_use : NULL;
+    context->self_tests = !wanted->skip_self_test;
+    context->tunes_on_first_use = wanted->tune_on_first_use;
+    context->prove = vkf__prove;
     *out_context = context;
     return VKF_OK;
 }

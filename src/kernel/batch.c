@@ -11,7 +11,7 @@ vkf_status vkf__batch_add(vkf__batch *batch, vkf__work *work)
                       batch->count + 1));
     batch->command_buffers = command_buffers;
     batch->works[batch->count] = work;
-    batch->command_buffers[batch->count++] = work->command_buffer;
+    batch->command_buffers[batch->count++] = work->built.command_buffer;
 fail:
     return status;
 }

@@ -11,11 +11,12 @@
 #include "kernel/pipeline.h"
 #include "vk/buffer.h"
 
-// Tests a variant that was never tried on this device, keeps the verdict, and gives it. Statuses: those of running it.
-typedef vkf_status (*vkf__self_test_fn)(vkf_context *context, const vkf__variant *variant, vkf__verdict *out_verdict);
-// Measures what serves a problem best, when that is due and was not done before. Statuses: those of running it.
-typedef vkf_status (*vkf__first_use_fn)(vkf_context *context, vkf__op op, const vkf_dtype *types,
-                                        const vkf__problem *problem);
+typedef struct vkf__want vkf__want;
+
+// Proves on the device what a plan wants and nobody has tried there. *out_again becomes true when selection has learned
+// something by it, so that the plan may be another. Statuses: those of running kernels; what could not be tried stays
+// unknown.
+typedef vkf_status (*vkf__prove_fn)(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again);
 
 // What is made from a context and keeps it.
 typedef enum vkf__made {
@@ -39,9 +40,10 @@ struct vkf_context {
     vkf__transfer transfer;
     vkf__pipelines pipelines;
     vkf__learned learned;
-    // Set by the floors above when the context is made, before any other thread knows it. NULL: not wanted.
-    vkf__self_test_fn self_test;
-    vkf__first_use_fn first_use;
+    // Set by the floors above when the context is made, before any other thread knows it. NULL: kernels are trusted.
+    vkf__prove_fn prove;
+    bool self_tests;              // what is wanted is tested
+    bool tunes_on_first_use;      // and measured
     uint64_t self_test_budget_ns; // of one dispatch
     pthread_mutex_t test_lock;    // one self-test at a time
     pthread_mutex_t tune_lock;    // one search at a time; taken before test_lock

@@ -1,12 +1,13 @@
 // A list of dispatches: planned, recorded once, replayed with other sizes.
 //
 // An emitter (a function of the op, layer or model floor) appends dispatches by calling vkf__work_dispatch(). The same
-// emitter runs in three modes over the life of a list, each time emitting the same dispatches in the same order:
-//   PLAN    with maximum sizes: chooses kernels, which may be tested or measured first, and collects temporaries'
-//           lifetimes; makes nothing on the device for the list itself.
+// emitter runs in three modes over the life of a list:
+//   PLAN    with maximum sizes: chooses kernels and collects temporaries' lifetimes. Touches no device.
 //   BUILD   with maximum sizes: creates pipelines and descriptor sets for the memory that the plan asked for.
 //   UPDATE  with the sizes of a run: rewrites parameters and dispatch sizes in host-visible memory, nothing else.
-// What depends on maximum sizes alone (kernel choices, slices) is decided in PLAN and replayed in the other modes.
+// What depends on maximum sizes alone (kernel choices, slices) is decided in PLAN and replayed in the other modes, which
+// have to emit the same dispatches in the same order: each is held against the plan, and a list that departs from it is
+// VKF_ERROR_INTERNAL. Between PLAN and BUILD the kernels that nobody has tried on this device are proven there.
 #ifndef VKF_KERNEL_WORK_H
 #define VKF_KERNEL_WORK_H
 
@@ -44,6 +45,44 @@ typedef struct vkf__dispatch {
     uint32_t grid[3];   // workgroups; all 0 skips the dispatch in this run
 } vkf__dispatch;
 
+// A kernel that a plan took for a problem: what is to be proven on the device before the plan is built.
+struct vkf__want {
+    vkf__op op;
+    vkf_dtype types[VKF_KERNEL_MAX_TYPES];
+    vkf__problem problem;
+    vkf__variant variant;
+};
+
+// What a dispatch has to be again in BUILD and UPDATE.
+typedef struct vkf__planned_node {
+    const char *label; // as the emitter gives it
+    vkf__variant variant;
+    uint32_t present; // a bit 1 << i for every operand that is there
+} vkf__planned_node;
+
+// How far a plan has come, or how far BUILD and UPDATE have followed it.
+typedef struct vkf__work_cursors {
+    size_t node, decision, temp;
+} vkf__work_cursors;
+
+// What PLAN leaves behind: data alone.
+typedef struct vkf__dispatch_plan {
+    vkf__planned_node *nodes;
+    size_t node_capacity;
+    uint32_t node_count; // valid after PLAN, like arena_bytes
+    uint64_t *decisions;
+    size_t decision_count, decision_capacity;
+    // The dispatches between two barriers are a group, and temporaries live for whole groups, so that memory which is
+    // used again never asks for a barrier of its own.
+    vkf__hazards hazards; // while planning
+    uint32_t group;
+    vkf__arena_item *temps;
+    size_t temp_count, temp_capacity;
+    uint64_t arena_bytes;
+    vkf__want *wants; // each once
+    size_t want_count, want_capacity;
+} vkf__dispatch_plan;
+
 // An offset per operand, one word of padding, an address per operand.
 #define VKF_WORK_MAX_PUSH (VKF_KERNEL_MAX_OPERANDS + 1 + 2 * VKF_KERNEL_MAX_OPERANDS)
 
@@ -60,52 +99,62 @@ typedef struct vkf__node {
     bool barrier;                                 // recorded with one before it
 } vkf__node;
 
+// What BUILD makes of the plan on the device.
+typedef struct vkf__work_objects {
+    vkf__node *nodes;    // plan.node_count
+    vkf_buffer *arena;   // not owned
+    vkf_buffer *control; // indirect grids, then parameter structs
+    VkDescriptorPool pool;
+    VkCommandBuffer command_buffer; // of the owner's submission
+    char **labels;                  // prefixed labels
+    size_t label_count, label_capacity;
+} vkf__work_objects;
+
+// What tells afterwards how a run went.
+typedef struct vkf__work_clocks {
+    VkQueryPool queries; // null without timestamps
+    uint64_t *ticks;     // (node_count + 1); NULL without timestamps
+    vkf__counter_pools counters;
+} vkf__work_clocks;
+
 typedef struct vkf__work {
     vkf_context *context;
-    vkf__work_mode mode;
     const char *name;
     const char *prefix; // put before labels while not NULL: "self_attn."
-    // A trial's: taken for its own operator, and nothing in the work is tested or measured before. NULL: none.
-    const vkf__variant *pinned;
-    uint32_t cursor;     // next node
-    uint32_t node_count; // known after PLAN
-    vkf__node *nodes;
-    uint64_t *decisions; // what PLAN decided, replayed afterwards
-    size_t decision_count, decision_capacity, decision_cursor;
-    // In PLAN: the dispatches between two barriers are a group, and temporaries live for whole groups, so that memory
-    // which is used again never asks for a barrier of its own.
-    vkf__hazards hazards;
-    uint32_t group;
-    vkf__arena_item *temps;
-    size_t temp_count, temp_capacity, temp_cursor;
-    uint64_t arena_bytes; // known after PLAN
-    vkf_buffer *arena;    // not owned
-    vkf_buffer *control;  // owned: indirect grids, then parameter structs
-    VkDescriptorPool pool;
-    VkQueryPool queries;            // null without timestamps
-    uint64_t *ticks;                // (node_count + 1), owned; NULL without timestamps
-    bool counted;                   // vkf__profile_run() follows every run of it. Set before BUILD
-    vkf__counter_pools counters;    // zeros: none
-    VkCommandBuffer command_buffer; // of the owner's submission
+    vkf__work_mode mode;
+    vkf__work_cursors at;
+    vkf__dispatch_plan plan;
+    vkf__work_objects built;
+    vkf__work_clocks clocks;
+    // Set by the owner, before PLAN --------------------------------------------------------------
+    // A trial's: taken for its own operator, and nothing that the work takes beside it needs a proof. NULL: none.
+    const vkf__variant *trial;
+    bool counted; // vkf__profile_run() follows every run of it
+    // Set by the owner, before recording ---------------------------------------------------------
     // Its own command buffer is only ever submitted right behind, or right before, another work's in one submission. A
-    // plain barrier then joins the two. Set before recording.
+    // plain barrier then joins the two.
     bool follows, followed;
-    char **labels; // prefixed labels, owned
-    size_t label_count, label_capacity;
 } vkf__work;
 
-// Starts a PLAN. `name` lives as long as the work.
+// Appends the dispatches of a list: see above.
+typedef vkf_status (*vkf__emit_fn)(vkf__work *work, const void *args);
+
+// `name` lives as long as the work.
 void vkf__work_init(vkf__work *work, vkf_context *context, const char *name);
 void vkf__work_finish(vkf__work *work);
 
-// Ends PLAN: arena_bytes and vkf__work_control_bytes() are valid afterwards.
-VKF_MUST_CHECK vkf_status vkf__work_plan(vkf__work *work);
+// Plans with `emit`, anew if that was done before: plan.arena_bytes and vkf__work_control_bytes() are valid afterwards.
+// Takes kernels that nobody has tried on this device for granted. Statuses: those of `emit`.
+VKF_MUST_CHECK vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, const void *args);
+// The same for a plan that is to be built: has what it takes proven by context->prove, and plans again until nothing of
+// it is refused. Statuses beside those of `emit`: those of running kernels on the device.
+VKF_MUST_CHECK vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn emit, const void *args);
 uint64_t vkf__work_control_bytes(const vkf__work *work);
 
-// Allocates the control buffer and descriptor pool, and turns to BUILD. `arena` (may be NULL when arena_bytes is 0)
-// outlives the work.
-VKF_MUST_CHECK vkf_status vkf__work_begin_build(vkf__work *work, vkf_buffer *arena);
-void vkf__work_begin_update(vkf__work *work);
+// Allocates the control buffer and descriptor pool, and builds the list. `arena` (may be NULL when plan.arena_bytes is 0)
+// outlives the work. Status INTERNAL, as of vkf__work_update(), where `emit` departs from the plan.
+VKF_MUST_CHECK vkf_status vkf__work_build(vkf__work *work, vkf_buffer *arena, vkf__emit_fn emit, const void *args);
+VKF_MUST_CHECK vkf_status vkf__work_update(vkf__work *work, vkf__emit_fn emit, const void *args);
 
 // For emitters -------------------------------------------------------------------------------------------------------
 
@@ -117,17 +166,17 @@ VKF_MUST_CHECK vkf_status vkf__work_pinned(vkf__work *work, vkf_dtype dtype, uin
 // A decision taken at maximum sizes: `value` in PLAN, what PLAN decided in the other modes.
 VKF_MUST_CHECK vkf_status vkf__work_decide(vkf__work *work, uint64_t value, uint64_t *out_value);
 
-// Chooses a kernel for a problem at maximum sizes; one that was never tried on the device is tested first, and passed
-// over when it is wrong or slow. Status UNSUPPORTED when no kernel serves op and types here, or, without a message,
-// when a pinned one does not take the problem.
+// Chooses a kernel for a problem at maximum sizes among those that are not known to be wrong or slow, and notes that it
+// is wanted. Status UNSUPPORTED when no kernel serves op and types here, or, without a message, when a trial's does not
+// take the problem.
 VKF_MUST_CHECK vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types,
                                            const vkf__problem *problem, vkf__variant *out_variant);
 
-// Whether vkf__work_select() would find a kernel, which is tested as there. In PLAN alone.
-VKF_MUST_CHECK vkf_status vkf__work_can_select(vkf__work *work, vkf__op op, const vkf_dtype *types,
-                                               const vkf__problem *problem, bool *out_can);
+// Whether vkf__work_select() would find a kernel.
+bool vkf__work_serves(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem);
 
-// Statuses: TOO_LARGE (a range or grid beyond the device), and those of vkf__pipelines_get().
+// Statuses: TOO_LARGE (a range or grid beyond the device), INTERNAL (not what was planned), and those of
+// vkf__pipelines_get().
 VKF_MUST_CHECK vkf_status vkf__work_dispatch(vkf__work *work, const vkf__dispatch *dispatch);
 
 // The grid of one invocation per element, or one workgroup per row: two-dimensional where one dimension does not
@@ -140,9 +189,9 @@ void vkf__grid_flat(const vkf__work *work, uint64_t groups, uint32_t out_grid[3]
 // each one (they are the work's own, so only for its own command buffer).
 VKF_MUST_CHECK vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool queries);
 
-// Allocates work->command_buffer from the submission and records it, once, for repeated submission.
+// Allocates built.command_buffer from the submission and records it, once, for repeated submission.
 VKF_MUST_CHECK vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission);
-// Records work->command_buffer again; its last submission has ended.
+// Records built.command_buffer again; its last submission has ended.
 VKF_MUST_CHECK vkf_status vkf__work_record_again(vkf__work *work);
 
 // Whether the work's own command buffer takes timestamps.
@@ -154,7 +203,7 @@ VKF_MUST_CHECK vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *s
 // GPU time of node `index` in the last run, in nanoseconds. Status UNSUPPORTED without timestamps.
 VKF_MUST_CHECK vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns);
 
-// Reads the device's clock of the last run: work->ticks[0] is when all that came before had ended, and behind that
+// Reads the device's clock of the last run: clocks.ticks[0] is when all that came before had ended, and behind that
 // comes the end of each node. Its barrier and start belong to a node, so that the nodes' times sum up to the whole.
 VKF_MUST_CHECK vkf_status vkf__work_read_ticks(vkf__work *work);
 double vkf__work_ticks_ns(const vkf__work *work, uint64_t from, uint64_t to);

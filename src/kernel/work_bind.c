@@ -124,14 +124,15 @@ fail:
     return status;
 }
 
-vkf_status vkf__work_bind(vkf__work *work, const vkf__dispatch *dispatch, vkf__node *node)
+vkf_status vkf__work_bind(vkf__work *work, const vkf__dispatch *dispatch, uint32_t index)
 {
     vkf__device *device = &work->context->device;
     vkf_status status = VKF_OK;
+    vkf__node *node = &work->built.nodes[index];
     set_writes set = {0};
     const VkDescriptorSetAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-        .descriptorPool = work->pool,
+        .descriptorPool = work->built.pool,
         .descriptorSetCount = 1,
         .pSetLayouts = &node->pipeline->layout->set,
     };
@@ -139,8 +140,8 @@ vkf_status vkf__work_bind(vkf__work *work, const vkf__dispatch *dispatch, vkf__n
     vkf__device_name(device, VK_OBJECT_TYPE_DESCRIPTOR_SET, (uint64_t)node->set, node->label);
     add_buffer(&set, node->set, VKF_BINDING_PARAMS, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
                (VkDescriptorBufferInfo){
-                   .buffer = work->control->handle,
-                   .offset = vkf__work_params_offset(work, work->cursor),
+                   .buffer = work->built.control->handle,
+                   .offset = vkf__work_params_offset(work, index),
                    .range = node->kernel->params_bytes,
                });
     for (uint32_t i = 0; i < node->kernel->operand_count; i++)

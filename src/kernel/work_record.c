@@ -1,5 +1,7 @@
-// The recording of works, their runs, and what the device's clock and counters say of these.
+// The recording of works, and runs of single nodes.
 #include "kernel/work.h"
+
+#include "kernel/work_bind.h"
 
 // From whatever ran before in this queue (other layers, transfers) to the first dispatch.
 static void barrier_before(vkf__device *device, VkCommandBuffer command_buffer)
@@ -43,39 +45,41 @@ static void barrier_after(vkf__device *device, VkCommandBuffer command_buffer)
 static void write_timestamp(vkf__work *work, VkCommandBuffer command_buffer, uint32_t query)
 {
     vkf__device *device = &work->context->device;
-    if (work->queries != VK_NULL_HANDLE)
-        device->vk.vkCmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, work->queries, query);
+    if (work->clocks.queries != VK_NULL_HANDLE)
+        device->vk.vkCmdWriteTimestamp(command_buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, work->clocks.queries,
+                                       query);
 }
 
 static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index)
 {
     vkf__device *device = &work->context->device;
-    const vkf__node *node = &work->nodes[index];
+    const vkf__node *node = &work->built.nodes[index];
     VkPipelineLayout layout = node->pipeline->layout->handle;
     device->vk.vkCmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, node->pipeline->handle);
     device->vk.vkCmdBindDescriptorSets(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &node->set, 0,
                                        NULL);
     device->vk.vkCmdPushConstants(command_buffer, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                                   4 * vkf__kernel_push_words(node->kernel), node->push);
-    device->vk.vkCmdDispatchIndirect(command_buffer, work->control->handle, (VkDeviceSize)index * 16);
+    device->vk.vkCmdDispatchIndirect(command_buffer, work->built.control->handle,
+                                     (VkDeviceSize)index * VKF_WORK_GRID_BYTES);
 }
 
 // With what the device's clock says afterwards, and what it counts meanwhile.
 static void record_measured_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index)
 {
     vkf__device *device = &work->context->device;
-    vkf__counter_pools_record_begin(&work->counters, device, command_buffer, index);
+    vkf__counter_pools_record_begin(&work->clocks.counters, device, command_buffer, index);
     record_node(work, command_buffer, index);
-    vkf__counter_pools_record_end(&work->counters, device, command_buffer, index);
+    vkf__counter_pools_record_end(&work->clocks.counters, device, command_buffer, index);
     write_timestamp(work, command_buffer, index + 1);
 }
 
 static void record_query_reset(vkf__work *work, VkCommandBuffer command_buffer)
 {
     vkf__device *device = &work->context->device;
-    if (work->queries != VK_NULL_HANDLE)
-        device->vk.vkCmdResetQueryPool(command_buffer, work->queries, 0, work->node_count + 1);
-    vkf__counter_pools_record_reset(&work->counters, device, command_buffer);
+    if (work->clocks.queries != VK_NULL_HANDLE)
+        device->vk.vkCmdResetQueryPool(command_buffer, work->clocks.queries, 0, work->plan.node_count + 1);
+    vkf__counter_pools_record_reset(&work->clocks.counters, device, command_buffer);
     write_timestamp(work, command_buffer, 0);
 }
 
@@ -87,8 +91,8 @@ static vkf_status record_nodes(vkf__work *work, VkCommandBuffer command_buffer, 
     vkf__hazards_init(&hazards, device->host);
     if (queries)
         record_query_reset(work, command_buffer);
-    for (uint32_t i = 0; i < work->node_count; i++) {
-        vkf__node *node = &work->nodes[i];
+    for (uint32_t i = 0; i < work->plan.node_count; i++) {
+        vkf__node *node = &work->built.nodes[i];
         VKF_TRY(vkf__hazards_add(&hazards, node->accesses, node->kernel->operand_count, &node->barrier));
         if (node->barrier)
             barrier_between(device, command_buffer);
@@ -115,12 +119,12 @@ static vkf_status record_own(vkf__work *work)
 {
     vkf__device *device = &work->context->device;
     if (work->follows)
-        barrier_between(device, work->command_buffer);
+        barrier_between(device, work->built.command_buffer);
     else
-        barrier_before(device, work->command_buffer);
-    vkf_status status = record_nodes(work, work->command_buffer, true);
+        barrier_before(device, work->built.command_buffer);
+    vkf_status status = record_nodes(work, work->built.command_buffer, true);
     if (!work->followed)
-        barrier_after(device, work->command_buffer);
+        barrier_after(device, work->built.command_buffer);
     return status;
 }
 
@@ -129,9 +133,9 @@ vkf_status vkf__work_record_again(vkf__work *work)
     vkf__device *device = &work->context->device;
     vkf_status status = VKF_OK;
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VKF_VK(device, device->vk.vkBeginCommandBuffer(work->command_buffer, &info));
+    VKF_VK(device, device->vk.vkBeginCommandBuffer(work->built.command_buffer, &info));
     VKF_TRY(record_own(work));
-    VKF_VK(device, device->vk.vkEndCommandBuffer(work->command_buffer));
+    VKF_VK(device, device->vk.vkEndCommandBuffer(work->built.command_buffer));
 fail:
     return status;
 }
@@ -139,7 +143,7 @@ fail:
 vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission)
 {
     vkf_status status = VKF_OK;
-    VKF_TRY(vkf__submission_command_buffer(submission, work->name, &work->command_buffer));
+    VKF_TRY(vkf__submission_command_buffer(submission, work->name, &work->built.command_buffer));
     VKF_TRY(vkf__work_record_again(work));
 fail:
     return status;
@@ -166,54 +170,6 @@ vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *submission, uint
         VKF_TRY(vkf__submission_command_buffer(submission, "single", &submission->single));
     VKF_TRY(record_alone(work, submission->single, index));
     VKF_TRY(vkf__submission_run(submission, &submission->single, 1));
-fail:
-    return status;
-}
-
-bool vkf__work_timed(const vkf__work *work)
-{
-    return work->queries != VK_NULL_HANDLE;
-}
-
-static vkf_status read_ticks(vkf__work *work, uint32_t first, uint32_t count)
-{
-    vkf__device *device = &work->context->device;
-    vkf_status status = VKF_OK;
-    if (work->queries == VK_NULL_HANDLE)
-        return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,
-                         "%s: no timestamps; create the context with `timestamps` on a device that has them",
-                         work->name);
-    VKF_VK(device,
-           device->vk.vkGetQueryPoolResults(device->handle, work->queries, first, count, count * sizeof *work->ticks,
-                                            work->ticks + first, sizeof *work->ticks, VK_QUERY_RESULT_64_BIT));
-fail:
-    return status;
-}
-
-vkf_status vkf__work_read_ticks(vkf__work *work)
-{
-    return read_ticks(work, 0, work->node_count + 1);
-}
-
-bool vkf__work_read_counters(vkf__work *work, uint32_t index, double *out_values)
-{
-    vkf_context *context = work->context;
-    return work->counters.query_count > 0 &&
-           vkf__counter_pools_read(&work->counters, &context->device, &context->counters, index, out_values);
-}
-
-double vkf__work_ticks_ns(const vkf__work *work, uint64_t from, uint64_t to)
-{
-    const vkf__caps *caps = &work->context->device.plan.caps;
-    uint64_t mask = caps->timestamp_valid_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << caps->timestamp_valid_bits) - 1;
-    return (double)((to - from) & mask) * (double)caps->timestamp_period_ns;
-}
-
-vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns)
-{
-    vkf_status status = VKF_OK;
-    VKF_TRY(read_ticks(work, index, 2));
-    *out_ns = vkf__work_ticks_ns(work, work->ticks[index], work->ticks[index + 1]);
 fail:
     return status;
 }

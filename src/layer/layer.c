@@ -6,10 +6,10 @@
 #include "base/clock.h"
 #include "kernel/memory_plan.h"
 #include "layer/packed_weights.h"
-#include "op/copy.h"
-#include "op/layer_norm.h"
 #include "observe/probe.h"
 #include "observe/profile.h"
+#include "op/copy.h"
+#include "op/layer_norm.h"
 
 static uint64_t port_count(const vkf__port_desc *port)
 {
@@ -107,8 +107,18 @@ static vkf_status emit_feed_forward(vkf_layer *layer, const vkf_layer_sizes *siz
                                   false, sizes->batch * sizes->query_len);
 }
 
-static vkf_status emit(vkf_layer *layer, const vkf_layer_sizes *sizes)
+typedef struct emission {
+    vkf_layer *layer;
+    const vkf_layer_sizes *sizes;
+} emission;
+
+// A vkf__emit_fn into the layer's own work.
+static vkf_status emit(vkf__work *work, const void *args)
 {
+    const emission *e = args;
+    vkf_layer *layer = e->layer;
+    const vkf_layer_sizes *sizes = e->sizes;
+    (void)work;
     vkf_status status = VKF_OK;
     VKF_TRY(emit_ports(layer));
     switch (layer->desc.kind) {
@@ -148,16 +158,10 @@ fail:
     return status;
 }
 
-static vkf_status plan_work(vkf_layer *layer)
+static void init_work(vkf_layer *layer)
 {
-    vkf_status status = VKF_OK;
-    const vkf__layer_desc *desc = &layer->desc;
-    vkf__work_init(&layer->work, layer->context, desc->name);
+    vkf__work_init(&layer->work, layer->context, layer->desc.name);
     layer->work.counted = true;
-    VKF_TRY(emit(layer, &desc->max_sizes));
-    VKF_TRY(vkf__work_plan(&layer->work));
-fail:
-    return status;
 }
 
 vkf_status vkf__layer_plan(vkf_context *context, const vkf__layer_desc *desc, vkf_memory_plan *out_plan)
@@ -167,11 +171,12 @@ vkf_status vkf__layer_plan(vkf_context *context, const vkf__layer_desc *desc, vk
     vkf__packed_weights packed;
     vkf__span sources[VKF_MAX_PACKED_WEIGHTS];
     plan_weights(&layer, &packed, sources);
-    VKF_TRY(plan_work(&layer));
+    init_work(&layer);
+    VKF_TRY(vkf__work_plan(&layer.work, emit, &(emission){&layer, &desc->max_sizes}));
     vkf_memory_plan plan;
     vkf__memory_plan_init(&plan, context);
     vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, packed.total_bytes, &plan.weights_bytes);
-    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layer.work.arena_bytes, &plan.activations_bytes);
+    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layer.work.plan.arena_bytes, &plan.activations_bytes);
     vkf__memory_plan_add(&plan, context, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&layer.work), &plan.control_bytes);
     *out_plan = plan;
 fail:
@@ -202,17 +207,19 @@ vkf_status vkf__layer_create(vkf_context *context, const vkf__layer_desc *desc, 
     vkf__context_hold(context, VKF_MADE_LAYER);
     layer->context = context;
     layer->desc = *desc;
+    VKF_TRY(vkf__packed_weights_measure(context, &layer->desc));
     plan_weights(layer, &packed, sources);
-    VKF_TRY(plan_work(layer));
+    init_work(layer);
+    const emission largest = {layer, &desc->max_sizes};
+    VKF_TRY(vkf__work_plan_proven(&layer->work, emit, &largest));
     VKF_TRY(make_weights(layer, &packed, sources));
     hold_buffers(layer);
-    if (layer->work.arena_bytes > 0) {
-        VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, layer->work.arena_bytes, desc->name,
+    if (layer->work.plan.arena_bytes > 0) {
+        VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, layer->work.plan.arena_bytes, desc->name,
                                    &layer->arena));
         VKF_TRY(vkf__buffer_clear(layer->arena));
     }
-    VKF_TRY(vkf__work_begin_build(&layer->work, layer->arena));
-    VKF_TRY(emit(layer, &desc->max_sizes));
+    VKF_TRY(vkf__work_build(&layer->work, layer->arena, emit, &largest));
     VKF_TRY(vkf__submission_init(&layer->submission, &context->device, desc->name));
     VKF_TRY(vkf__work_record_own(&layer->work, &layer->submission));
     layer->record_count = 1;
@@ -315,9 +322,8 @@ vkf_status vkf_layer_set_sizes(vkf_layer *layer, const vkf_layer_sizes *sizes)
         return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: sizes %u, %u, %u beyond the layer's maximum of %u, %u, %u",
                          layer->desc.name, sizes->batch, sizes->query_len, sizes->key_len, max->batch, max->query_len,
                          max->key_len);
-    vkf__work_begin_update(&layer->work);
     layer->sizes = *sizes;
-    return emit(layer, sizes);
+    return vkf__work_update(&layer->work, emit, &(emission){layer, sizes});
 }
 
 vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes)
@@ -334,7 +340,7 @@ vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes)
     times.updated_ns = vkf__now_ns();
     if (layer->context->probe)
         return vkf__probe_run(layer->context, &layer->submission, layer->desc.name, &(vkf__work *){&layer->work}, 1);
-    VKF_TRY(vkf__submission_run(&layer->submission, &layer->work.command_buffer, 1));
+    VKF_TRY(vkf__submission_run(&layer->submission, &layer->work.built.command_buffer, 1));
     times.submitted_ns = layer->submission.submitted_ns;
     times.ended_ns = vkf__now_ns();
     layer->has_run = true;
@@ -357,9 +363,9 @@ vkf_status vkf_layer_timings(vkf_layer *layer, uint32_t *inout_count, vkf_timing
         return status;
     if (!layer->has_run)
         return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: no run to time", layer->desc.name);
-    uint32_t count = layer->work.node_count;
+    uint32_t count = layer->work.plan.node_count;
     for (uint32_t i = 0; out_timings && i < count && i < *inout_count; i++) {
-        const vkf__node *node = &layer->work.nodes[i];
+        const vkf__node *node = &layer->work.built.nodes[i];
         double ns = 0;
         VKF_TRY(vkf__work_time(&layer->work, i, &ns));
         out_timings[i] = (vkf_timing){.label = node->label, .kernel = node->kernel->name, .gpu_ns = ns};

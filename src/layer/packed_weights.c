@@ -3,51 +3,89 @@
 #include "base/size.h"
 #include "op/pack.h"
 #include "op/run_once.h"
+#include "prove/tune.h"
 
-static void add(const vkf_context *context, vkf__packed_weights *packed, vkf__span *weight, vkf_dtype dtype, uint32_t n,
-                uint32_t k)
+// A weight that a layer multiplies by, (n, k), and the type of the activations.
+typedef struct factor {
+    vkf__span *weight;
+    vkf_dtype dtype;
+    uint32_t n, k;
+} factor;
+
+typedef struct factors {
+    factor items[VKF_MAX_PACKED_WEIGHTS];
+    uint32_t count;
+} factors;
+
+// Those that are there, and in rows.
+static void add(factors *all, vkf__span *weight, vkf_dtype dtype, uint32_t n, uint32_t k)
 {
-    const vkf_dtype types[] = {dtype, weight->dtype, dtype};
-    if (!vkf__present(weight) || weight->panels || !vkf__wants_panels(context, types, n, k))
-        return;
-    packed->items[packed->count++] = (vkf__packed_weight){weight, n, k, packed->total_bytes};
-    packed->total_bytes += vkf__align_u64(vkf__packed_elements(n, k) * vkf_dtype_size(weight->dtype),
-                                          context->device.plan.buffer_alignment);
+    if (vkf__present(weight) && !weight->panels)
+        all->items[all->count++] = (factor){weight, dtype, n, k};
 }
 
-static void add_attention(const vkf_context *context, vkf__packed_weights *packed, vkf__attention_block *block)
+static void add_attention(factors *all, vkf__attention_block *block)
 {
     uint32_t k_width = block->heads * block->head_dim, v_width = block->heads * block->v_head_dim;
-    add(context, packed, &block->params.q_weight, block->dtype, k_width, block->embed_dim);
-    add(context, packed, &block->params.k_weight, block->dtype, k_width, block->kdim);
-    add(context, packed, &block->params.v_weight, block->dtype, v_width, block->vdim);
-    add(context, packed, &block->params.out_weight, block->dtype, block->embed_dim, v_width);
+    add(all, &block->params.q_weight, block->dtype, k_width, block->embed_dim);
+    add(all, &block->params.k_weight, block->dtype, k_width, block->kdim);
+    add(all, &block->params.v_weight, block->dtype, v_width, block->vdim);
+    add(all, &block->params.out_weight, block->dtype, block->embed_dim, v_width);
 }
 
-static void add_feed_forward(const vkf_context *context, vkf__packed_weights *packed, vkf__feed_forward_block *block)
+static void add_feed_forward(factors *all, vkf__feed_forward_block *block)
 {
-    add(context, packed, &block->weight1, block->dtype, block->dim_feedforward, block->d_model);
-    add(context, packed, &block->weight2, block->dtype, block->d_model, block->dim_feedforward);
+    add(all, &block->weight1, block->dtype, block->dim_feedforward, block->d_model);
+    add(all, &block->weight2, block->dtype, block->d_model, block->dim_feedforward);
+}
+
+static factors factors_of(vkf__layer_desc *desc)
+{
+    factors all = {.count = 0};
+    switch (desc->kind) {
+    case VKF_LAYER_ATTENTION:
+        add_attention(&all, &desc->attention);
+        break;
+    case VKF_LAYER_FEED_FORWARD:
+        add_feed_forward(&all, &desc->feed_forward);
+        break;
+    case VKF_LAYER_DECODER:
+        add_attention(&all, &desc->transformer.cross);
+        // fall through
+    case VKF_LAYER_ENCODER:
+        add_attention(&all, &desc->transformer.self);
+        add_feed_forward(&all, &desc->transformer.feed_forward);
+        break;
+    }
+    return all;
+}
+
+vkf_status vkf__packed_weights_measure(vkf_context *context, vkf__layer_desc *desc)
+{
+    vkf_status status = VKF_OK;
+    const factors all = factors_of(desc);
+    for (uint32_t i = 0; i < all.count; i++) {
+        const factor *f = &all.items[i];
+        VKF_TRY(vkf__tune_weight(context, (const vkf_dtype[]){f->dtype, f->weight->dtype, f->dtype}, f->n, f->k));
+    }
+fail:
+    return status;
 }
 
 void vkf__packed_weights_plan(const vkf_context *context, vkf__layer_desc *desc, vkf__packed_weights *out_packed)
 {
-    *out_packed = (vkf__packed_weights){0};
-    switch (desc->kind) {
-    case VKF_LAYER_ATTENTION:
-        add_attention(context, out_packed, &desc->attention);
-        break;
-    case VKF_LAYER_FEED_FORWARD:
-        add_feed_forward(context, out_packed, &desc->feed_forward);
-        break;
-    case VKF_LAYER_DECODER:
-        add_attention(context, out_packed, &desc->transformer.cross);
-        // fall through
-    case VKF_LAYER_ENCODER:
-        add_attention(context, out_packed, &desc->transformer.self);
-        add_feed_forward(context, out_packed, &desc->transformer.feed_forward);
-        break;
+    vkf__packed_weights packed = {.count = 0};
+    const factors all = factors_of(desc);
+    for (uint32_t i = 0; i < all.count; i++) {
+        const factor *f = &all.items[i];
+        const vkf_dtype types[] = {f->dtype, f->weight->dtype, f->dtype};
+        if (!vkf__wants_panels(context, types, f->n, f->k))
+            continue;
+        packed.items[packed.count++] = (vkf__packed_weight){f->weight, f->n, f->k, packed.total_bytes};
+        packed.total_bytes += vkf__align_u64(vkf__packed_elements(f->n, f->k) * vkf_dtype_size(f->weight->dtype),
+                                             context->device.plan.buffer_alignment);
     }
+    *out_packed = packed;
 }
 
 static vkf__span panels_of(const vkf__packed_weight *item, vkf_buffer *buffer)

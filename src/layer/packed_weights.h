@@ -19,6 +19,10 @@ typedef struct vkf__packed_weights {
     uint64_t total_bytes; // 0: the weights stay as they are
 } vkf__packed_weights;
 
+// Has the weights in `desc` that lie in rows measured, where the context tunes on first use. Statuses: those of running
+// kernels.
+VKF_MUST_CHECK vkf_status vkf__packed_weights_measure(vkf_context *context, vkf__layer_desc *desc);
+
 // Finds the weights in `desc` that lie in rows but are better read in panels. Weights that several of the layer's
 // spans share are packed once per span.
 void vkf__packed_weights_plan(const vkf_context *context, vkf__layer_desc *desc, vkf__packed_weights *out_packed);

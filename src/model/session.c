@@ -9,8 +9,24 @@
 #include "observe/probe.h"
 #include "observe/profile.h"
 
-// Everything up to the point where memory is needed.
-static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf_session_desc *desc,
+typedef struct emission {
+    vkf_session *session;
+    vkf__stage *stage;
+    const vkf__session_sizes *sizes;
+} emission;
+
+// A vkf__emit_fn into the stage's own work.
+static vkf_status emit_stage(vkf__work *work, const void *args)
+{
+    const emission *e = args;
+    (void)work;
+    return vkf__stage_emit(e->session, e->stage, e->sizes);
+}
+
+typedef vkf_status (*plan_fn)(vkf__work *work, vkf__emit_fn emit, const void *args);
+
+// Everything up to the point where memory is needed. `plan` is vkf__work_plan_proven() where the session is to be made.
+static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf_session_desc *desc, plan_fn plan,
                                vkf__session_layout *out_layout)
 {
     vkf_status status = VKF_OK;
@@ -27,10 +43,9 @@ static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf
         const vkf__session_sizes max = vkf__session_max_sizes(session, stage->group);
         vkf__work_init(&stage->work, session->context, stage->name);
         stage->work.counted = true;
-        VKF_TRY(vkf__stage_emit(session, stage, &max));
-        VKF_TRY(vkf__work_plan(&stage->work));
-        if (stage->work.arena_bytes > session->arena_bytes)
-            session->arena_bytes = stage->work.arena_bytes;
+        VKF_TRY(plan(&stage->work, emit_stage, &(emission){session, stage, &max}));
+        if (stage->work.plan.arena_bytes > session->arena_bytes)
+            session->arena_bytes = stage->work.plan.arena_bytes;
     }
 fail:
     return status;
@@ -149,8 +164,7 @@ static vkf_status record_stages(vkf_session *session)
     for (size_t i = 0; i < session->stage_count; i++) {
         vkf__stage *stage = &session->stages[i];
         const vkf__session_sizes max = vkf__session_max_sizes(session, stage->group);
-        VKF_TRY(vkf__work_begin_build(&stage->work, session->arena));
-        VKF_TRY(vkf__stage_emit(session, stage, &max));
+        VKF_TRY(vkf__work_build(&stage->work, session->arena, emit_stage, &(emission){session, stage, &max}));
         stage->work.follows = i > session->group_begin[stage->group];
         stage->work.followed = i + 1 < session->group_begin[stage->group + 1];
         VKF_TRY(vkf__work_record_own(&stage->work, &session->submission));
@@ -169,7 +183,7 @@ vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc, v
     VKF_ALLOC(&model->context->host, session, 1);
     vkf__model_hold(model);
     vkf__context_hold(model->context, VKF_MADE_SESSION);
-    VKF_TRY(plan_session(session, model, desc, &layout));
+    VKF_TRY(plan_session(session, model, desc, vkf__work_plan_proven, &layout));
     VKF_TRY(make_buffers(session, &layout));
     VKF_TRY(vkf__kept_attention_make(session));
     VKF_TRY(record_stages(session));
@@ -223,7 +237,7 @@ vkf_status vkf__session_plan(vkf_model *model, const vkf_session_desc *desc, vkf
     vkf_session session = {0};
     vkf__session_layout layout;
     vkf_memory_plan plan;
-    VKF_TRY(plan_session(&session, model, desc, &layout));
+    VKF_TRY(plan_session(&session, model, desc, vkf__work_plan, &layout));
     vkf__memory_plan_init(&plan, context);
     vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layout.constants_bytes, &plan.weights_bytes);
     vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layout.state_bytes, &plan.activations_bytes);
@@ -239,13 +253,16 @@ fail:
     return status;
 }
 
+vkf_status vkf__stage_update(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    return vkf__work_update(&stage->work, emit_stage, &(emission){session, stage, sizes});
+}
+
 static vkf_status write_sizes(vkf_session *session, size_t begin, size_t end, const vkf__session_sizes *sizes)
 {
     vkf_status status = VKF_OK;
-    for (size_t i = begin; i < end; i++) {
-        vkf__work_begin_update(&session->stages[i].work);
-        VKF_TRY(vkf__stage_emit(session, &session->stages[i], sizes));
-    }
+    for (size_t i = begin; i < end; i++)
+        VKF_TRY(vkf__stage_update(session, &session->stages[i], sizes));
     session->sizes = *sizes;
 fail:
     return status;
@@ -287,7 +304,7 @@ vkf_status vkf__stage_time(vkf__stage *stage, double *out_ns)
 {
     vkf_status status = VKF_OK;
     double total = 0;
-    for (uint32_t i = 0; i < stage->work.node_count; i++) {
+    for (uint32_t i = 0; i < stage->work.plan.node_count; i++) {
         double ns = 0;
         VKF_TRY(vkf__work_time(&stage->work, i, &ns));
         total += ns;

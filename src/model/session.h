@@ -199,6 +199,8 @@ VKF_MUST_CHECK vkf_status vkf__session_plan(vkf_model *model, const vkf_session_
 // Writes the sizes, submits one group and waits.
 VKF_MUST_CHECK vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group,
                                            const vkf__session_sizes *sizes);
+// Writes the sizes of a run for one stage.
+VKF_MUST_CHECK vkf_status vkf__stage_update(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
 // GPU time of one stage of the last run, in nanoseconds.
 VKF_MUST_CHECK vkf_status vkf__stage_time(vkf__stage *stage, double *out_ns);
 

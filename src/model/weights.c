@@ -6,6 +6,7 @@
 #include "model/weight_resolution.h"
 #include "model/weight_upload.h"
 #include "op/pack.h"
+#include "prove/tune.h"
 #include "shared/gemm.h"
 
 // Tensors are packed into buffers of about this size: few allocations, each one well below what devices allow.
@@ -27,13 +28,23 @@ static void placement_free(const vkf__host *host, placement *p)
     vkf__free(host, p->buffer_bytes);
 }
 
-// Panels of a weight that is cut, as in_proj_weight is into those of q, k and v, are whole in each part.
+// Rows of a slot's weight that one product multiplies by: those of a part where it is cut, as in_proj_weight is into those
+// of q, k and v.
+static uint32_t part_rows(const vkf__weight_slot *slot)
+{
+    return slot->cut > 0 ? slot->shape[0] / slot->cut : slot->shape[0];
+}
+
+// Panels are whole in each part.
+static bool may_have_panels(const vkf__weight_slot *slot)
+{
+    return slot->linear && (slot->cut == 0 || part_rows(slot) % VKF_GEMM_PANEL == 0);
+}
+
 static vkf_layout layout_of(const vkf_context *context, const vkf__weight_slot *slot, vkf__weight_storage storage)
 {
     const vkf_dtype types[] = {storage.activations, storage.weights, storage.activations};
-    uint32_t part = slot->cut > 0 ? slot->shape[0] / slot->cut : slot->shape[0];
-    bool whole = slot->cut == 0 || part % VKF_GEMM_PANEL == 0;
-    bool panels = slot->linear && whole && vkf__wants_panels(context, types, part, slot->shape[1]);
+    bool panels = may_have_panels(slot) && vkf__wants_panels(context, types, part_rows(slot), slot->shape[1]);
     return panels ? VKF_LAYOUT_PANELS : VKF_LAYOUT_ROWS;
 }
 
@@ -92,7 +103,7 @@ fail:
     return status;
 }
 
-// Everything that loading decides before it allocates: which tensors, found and checked, and where they go.
+// Everything that loading decides before it allocates: which tensors, found and checked, and, placed, where they go.
 typedef struct preparation {
     vkf__weight_resolution found; // with the model's tensors in its weights, once they are loaded
     vkf__weight_storage storage;
@@ -123,6 +134,21 @@ static vkf_status settle_storage(const vkf__host *host, const vkf__model_source 
     return VKF_OK;
 }
 
+// Has the weights measured whose layout the device's choice of kernels decides, where the context tunes on first use.
+static vkf_status measure(vkf_context *context, const preparation *p)
+{
+    vkf_status status = VKF_OK;
+    const vkf_dtype types[] = {p->storage.activations, p->storage.weights, p->storage.activations};
+    for (size_t i = 0; i < p->found.count; i++) {
+        const vkf__weight_slot *slot = &p->found.slots[i];
+        bool blocks = vkf__is_blocks(p->storage.linear) && vkf__fits_blocks(slot);
+        if (!blocks && may_have_panels(slot))
+            VKF_TRY(vkf__tune_weight(context, types, part_rows(slot), slot->shape[1]));
+    }
+fail:
+    return status;
+}
+
 // The slots point into p->found, which therefore stays where it is until they are filled.
 static vkf_status prepare(vkf_context *context, const vkf__model_source *source, vkf__weight_storage storage,
                           preparation *p)
@@ -131,7 +157,6 @@ static vkf_status prepare(vkf_context *context, const vkf__model_source *source,
     p->storage = storage;
     VKF_TRY(vkf__weights_resolve(&context->host, source, &p->found));
     VKF_TRY(settle_storage(&context->host, source, p));
-    VKF_TRY(place(context, p->found.slots, p->found.count, p->storage, &p->places));
 fail:
     return status;
 }
@@ -197,6 +222,8 @@ vkf_status vkf__weights_load(vkf_context *context, const vkf__model_source *sour
     vkf_status status = VKF_OK;
     preparation p = {0};
     VKF_TRY(prepare(context, source, storage, &p));
+    VKF_TRY(measure(context, &p));
+    VKF_TRY(place(context, p.found.slots, p.found.count, p.storage, &p.places));
     VKF_TRY(make_buffers(context, &p.places, &p.found.weights, &p.rows));
     for (size_t i = 0; i < p.found.count; i++) {
         if (source->progress &&
@@ -246,6 +273,7 @@ vkf_status vkf__weights_plan(vkf_context *context, const vkf__model_source *sour
     vkf_status status = VKF_OK;
     preparation p = {0};
     VKF_TRY(prepare(context, source, storage, &p));
+    VKF_TRY(place(context, p.found.slots, p.found.count, p.storage, &p.places));
     if (out_shapes)
         give_shapes(source, &p, out_shapes);
     for (size_t i = 0; i < p.places.buffer_count; i++)

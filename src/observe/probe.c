@@ -66,7 +66,7 @@ static vkf_status show(vkf_context *context, const vkf__work *work, uint32_t ind
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &context->host;
-    const vkf__node *node = &work->nodes[index];
+    const vkf__node *node = &work->built.nodes[index];
     vkf__extent extent;
     float *stored = NULL, *values = NULL; // what was written with its gaps, whatever the type; and compact, as floats
     if (!vkf__output_of(node->kernel, vkf__work_params(work, index), &extent) || count_of(&extent) == 0)
@@ -93,7 +93,7 @@ vkf_status vkf__probe_run(vkf_context *context, vkf__submission *submission, con
     vkf_status status = VKF_OK;
     uint32_t shown = 0;
     for (size_t w = 0; w < count; w++)
-        for (uint32_t i = 0; i < works[w]->node_count; i++) {
+        for (uint32_t i = 0; i < works[w]->plan.node_count; i++) {
             if (!vkf__dispatch_works(works[w], i))
                 continue;
             VKF_TRY(vkf__work_run_node(works[w], submission, i));

@@ -19,7 +19,7 @@ bool vkf__dispatch_works(const vkf__work *work, uint32_t node)
 static bool find(vkf__work *const *works, size_t count, place *at)
 {
     for (; at->work < count; *at = (place){at->work + 1, 0})
-        for (; at->node < works[at->work]->node_count; at->node++)
+        for (; at->node < works[at->work]->plan.node_count; at->node++)
             if (vkf__dispatch_works(works[at->work], at->node))
                 return true;
     return false;
@@ -30,7 +30,7 @@ static double end_of(vkf__work *const *works, place first, place at)
 {
     const vkf__work *work = works[at.work];
     return vkf__work_timed(work)
-               ? vkf__work_ticks_ns(work, works[first.work]->ticks[first.node], work->ticks[at.node + 1])
+               ? vkf__work_ticks_ns(work, works[first.work]->clocks.ticks[first.node], work->clocks.ticks[at.node + 1])
                : 0;
 }
 
@@ -51,7 +51,7 @@ static void place_on_host(vkf_context *context, const vkf__work *work, uint32_t 
     vkf__calibration now;
     if (!vkf__work_timed(work) || !vkf__calibrate(&context->device, &now))
         return;
-    submission->gpu_begin_ns = now.host_ns - vkf__work_ticks_ns(work, work->ticks[node], now.device_ticks);
+    submission->gpu_begin_ns = now.host_ns - vkf__work_ticks_ns(work, work->clocks.ticks[node], now.device_ticks);
     submission->gpu_deviation_ns = now.deviation_ns;
 }
 
@@ -74,7 +74,7 @@ static void tell_dispatches(const vkf_profiler *profiler, vkf__work *const *work
     double begin_ns = 0;
     for (place at = first; profiler->dispatch && find(works, count, &at); at.node++) {
         vkf__work *work = works[at.work];
-        const vkf__node *node = &work->nodes[at.node];
+        const vkf__node *node = &work->built.nodes[at.node];
         const uint32_t *grid = vkf__work_grid(work, at.node);
         const vkf__account account = vkf__account_of(node->kernel, vkf__work_params(work, at.node));
         const double end_ns = end_of(works, first, at);
@@ -120,7 +120,7 @@ vkf_status vkf__profile_run(vkf_context *context, const char *name, vkf__work *c
         tell_dispatches(profiler, works, count, first, values);
     }
     for (size_t i = 0; context->counters.count > 0 && i < count; i++)
-        vkf__counter_pools_reset(&works[i]->counters, &context->device);
+        vkf__counter_pools_reset(&works[i]->clocks.counters, &context->device);
 fail:
     vkf__free(&context->host, values);
     return status;

@@ -272,11 +272,8 @@ static bool packing_pays(const vkf__work *work, const vkf__gemm_args *args)
 static vkf_status round_rows(vkf__work *work, vkf__gemm_args *args)
 {
     vkf_status status = VKF_OK;
-    bool pays = false;
-    uint64_t dot = 0;
-    if (work->mode == VKF_WORK_PLAN)
-        VKF_TRY(vkf__gemm_dot_pays(work, args, &pays));
-    VKF_TRY(vkf__work_decide(work, pays, &dot));
+    uint64_t dot = work->mode == VKF_WORK_PLAN && vkf__gemm_dot_pays(work, args);
+    VKF_TRY(vkf__work_decide(work, dot, &dot));
     const vkf__gemm_args plain = *args;
     if (dot)
         VKF_TRY(vkf__emit_gemm_dot_rows(work, &plain, args));
@@ -287,10 +284,8 @@ fail:
 vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args)
 {
     vkf_status status = VKF_OK;
-    uint64_t pack = 0;
+    uint64_t pack = work->mode == VKF_WORK_PLAN && packing_pays(work, args);
     vkf__gemm_args packed = *args;
-    if (work->mode == VKF_WORK_PLAN)
-        pack = packing_pays(work, args);
     VKF_TRY(vkf__work_decide(work, pack, &pack));
     if (pack) {
         const vkf__pack_args pack_args = {

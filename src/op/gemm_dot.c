@@ -54,33 +54,25 @@ static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf_
     return asked != asked_otherwise ? asked : vkf__prefers_integer_dot(work->context);
 }
 
-static vkf_status kernels_serve(vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows,
-                                bool *out_serve)
+static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)
 {
-    vkf_status status = VKF_OK;
-    bool quantize = false, product = false;
     bool split = vkf__gemm_splits(work, rows) > 1;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {rows->a.dtype, args->b.dtype, split ? VKF_DTYPE_F32 : args->d.dtype};
     vkf__problem problem = vkf__gemm_problem(work->context, rows);
     problem.split = split;
     const vkf__problem elements = {.m = args->m};
     const vkf_dtype x_types[VKF_KERNEL_MAX_TYPES] = {args->a.dtype};
-    VKF_TRY(vkf__work_can_select(work, VKF_OP_QUANTIZE_ROWS, x_types, &elements, &quantize));
-    if (quantize)
-        VKF_TRY(vkf__work_can_select(work, VKF_OP_GEMM, types, &problem, &product));
-    *out_serve = product;
-fail:
-    return status;
+    return vkf__work_serves(work, VKF_OP_QUANTIZE_ROWS, x_types, &elements) &&
+           vkf__work_serves(work, VKF_OP_GEMM, types, &problem);
 }
 
-vkf_status vkf__gemm_dot_pays(vkf__work *work, const vkf__gemm_args *args, bool *out_pays)
+bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args)
 {
-    *out_pays = false;
     // A trial of another kernel of this operator is about that one.
-    if (!fits(work, args) || (work->pinned && work->pinned->kernel->op == VKF_OP_GEMM))
-        return VKF_OK;
+    if (!fits(work, args) || (work->trial && work->trial->kernel->op == VKF_OP_GEMM))
+        return false;
     const vkf__gemm_args rows = of_rows(args);
-    return wanted(work, args, &rows) ? kernels_serve(work, args, &rows, out_pays) : VKF_OK;
+    return wanted(work, args, &rows) && kernels_serve(work, args, &rows);
 }
 
 vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args, vkf__gemm_args *out_args)

@@ -12,9 +12,8 @@ bool vkf__prefers_integer_dot(const vkf_context *context);
 bool vkf__is_for_integer_dot(const vkf__kernel *kernel);
 
 // Whether this product is done so, at maximum sizes: where the context prefers it, and the kernels for it serve and are
-// right; or where vkf_context_desc.variant asks for such a kernel, and for no other that serves. Statuses: those of
-// testing kernels that were never tried.
-VKF_MUST_CHECK vkf_status vkf__gemm_dot_pays(vkf__work *work, const vkf__gemm_args *args, bool *out_pays);
+// not known to be wrong; or where vkf_context_desc.variant asks for such a kernel, and for no other that serves.
+bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args);
 
 // Rounds a, and makes *out_args the product of the result.
 VKF_MUST_CHECK vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args,

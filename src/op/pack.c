@@ -4,7 +4,6 @@
 #include "base/size.h"
 #include "op/flat.h"
 #include "op/run_once.h"
-#include "prove/tune.h"
 #include "shared/gemm.h"
 #include "shared/pack.h"
 
@@ -15,9 +14,6 @@ uint64_t vkf__packed_elements(uint32_t n, uint32_t k)
 
 bool vkf__wants_panels(const vkf_context *context, const vkf_dtype types[3], uint32_t n, uint32_t k)
 {
-    // What is measured on first use is no part of the context's constness. Without it the default serves.
-    if (vkf__tune_weight((vkf_context *)context, types, n, k) != VKF_OK)
-        vkf__log(&context->host, VKF_SEVERITY_WARNING, "a weight (%u, %u) could not be measured", n, k);
     // Many rows: what a wrong choice costs most.
     const vkf__selector selector = vkf__context_selector(context);
     const vkf__problem panels = {.m = 128,

@@ -7,7 +7,7 @@
 // Elements of n columns of depth k in panels, the last one filled up with zeros. UINT64_MAX when that overflows.
 uint64_t vkf__packed_elements(uint32_t n, uint32_t k);
 
-// The layout in which a device does products with this weight fastest: true for panels.
+// The layout in which a device does products with this weight fastest, as far as is known: true for panels.
 bool vkf__wants_panels(const vkf_context *context, const vkf_dtype types[3], uint32_t n, uint32_t k);
 
 typedef struct vkf__pack_args {

@@ -1,10 +1,8 @@
-// One emitter run by itself: planned, built, recorded, submitted, waited for, and taken down.
+// One emitter run by itself: planned, proven, built, recorded, submitted, waited for, and taken down.
 #ifndef VKF_OP_RUN_ONCE_H
 #define VKF_OP_RUN_ONCE_H
 
 #include "kernel/work.h"
-
-typedef vkf_status (*vkf__emit_fn)(vkf__work *work, const void *args);
 
 VKF_MUST_CHECK vkf_status vkf__run_once(vkf_context *context, const char *name, vkf__emit_fn emit, const void *args);
 

@@ -20,12 +20,14 @@ vkf__problem vkf__tune_problem_of(const vkf_context *context, const vkf_tune_pro
 VKF_MUST_CHECK vkf_status vkf__tune_one(vkf_context *context, const vkf_tune_problem *problem,
                                         const vkf__tune_limits *limits, vkf_tune_result *out_result);
 
-// A vkf__first_use_fn: measures attention, and a weight's shape for a class of rows, that have no entry yet, while the
-// context's time for that lasts. In a plan only weights that vkf__tune_weight() has measured count, since other products
-// look alike.
-vkf_status vkf__tune_first_use(vkf_context *context, vkf__op op, const vkf_dtype *types, const vkf__problem *problem);
+// Measures attention, and a weight's shape for a class of rows, that have no entry yet, while the context's time for that
+// lasts. In a plan only weights that vkf__tune_weight() has measured count, since other products look alike. *out_learned:
+// whether there is an entry now that was not there before.
+VKF_MUST_CHECK vkf_status vkf__tune_first_use(vkf_context *context, vkf__op op, const vkf_dtype *types,
+                                              const vkf__problem *problem, bool *out_learned);
 
-// The same when a weight (n, k) is about to be loaded, for the class that its layout is chosen by.
+// The same when a weight (n, k) is about to be loaded, for the class that its layout is chosen by, where the context tunes
+// on first use.
 VKF_MUST_CHECK vkf_status vkf__tune_weight(vkf_context *context, const vkf_dtype types[3], uint32_t n, uint32_t k);
 
 #endif

@@ -77,10 +77,8 @@ static void step(vkf_test_gpu *gpu, vkf_session *session, uint32_t past, way how
     };
     size_t begin = session->group_begin[VKF_STAGES_STEP], end = session->group_begin[VKF_STAGES_STEP + 1];
     double thread = thread_ns(), start = vkf__now_ns();
-    for (size_t i = begin; i < end; i++) {
-        vkf__work_begin_update(&session->stages[i].work);
-        check(gpu, vkf__stage_emit(session, &session->stages[i], &sizes));
-    }
+    for (size_t i = begin; i < end; i++)
+        check(gpu, vkf__stage_update(session, &session->stages[i], &sizes));
     double updated = vkf__now_ns();
     for (size_t i = begin; how == RECORD_AGAIN && i < end; i++)
         check(gpu, vkf__work_record_again(&session->stages[i].work));
@@ -122,7 +120,7 @@ static void print(const vkf_session *session, samples *s)
     uint32_t dispatches = 0;
     size_t begin = session->group_begin[VKF_STAGES_STEP], end = session->group_begin[VKF_STAGES_STEP + 1];
     for (size_t i = begin; i < end; i++)
-        dispatches += session->stages[i].work.node_count;
+        dispatches += session->stages[i].work.plan.node_count;
     printf("%u dispatches in %zu command buffers, %u steps each way, medians in us\n", dispatches, end - begin,
            s->count);
     printf("%-14s", "");

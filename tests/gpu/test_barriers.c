@@ -43,13 +43,12 @@ static void record(vkf_test_gpu *gpu, const listed_layer *layer, recorded *out)
     r->io.self_weights = vkf_test_tensor_raw(gpu, VKF_DTYPE_F32, 4, (uint32_t[]){b, h, l, l}, NULL);
     r->io.cross_weights = vkf_test_tensor_raw(gpu, VKF_DTYPE_F32, 4, (uint32_t[]){b, h, l, s}, NULL);
     vkf__work_init(&r->work, gpu->context, "layer");
-    assert_int_equal(listed_layer_emit(&r->work, layer, &r->io), VKF_OK);
-    assert_int_equal(vkf__work_plan(&r->work), VKF_OK);
+    const listed_args args = {layer, &r->io};
+    assert_int_equal(vkf__work_plan(&r->work, listed_layer_emit, &args), VKF_OK);
     assert_int_equal(
-        vkf__buffer_create(&gpu->context->transfer, VKF_MEMORY_DEVICE, r->work.arena_bytes, "arena", &r->arena),
+        vkf__buffer_create(&gpu->context->transfer, VKF_MEMORY_DEVICE, r->work.plan.arena_bytes, "arena", &r->arena),
         VKF_OK);
-    assert_int_equal(vkf__work_begin_build(&r->work, r->arena), VKF_OK);
-    assert_int_equal(listed_layer_emit(&r->work, layer, &r->io), VKF_OK);
+    assert_int_equal(vkf__work_build(&r->work, r->arena, listed_layer_emit, &args), VKF_OK);
     assert_int_equal(vkf__submission_init(&r->submission, &gpu->context->device, "layer"), VKF_OK);
     fake_vulkan_reset();
     assert_int_equal(vkf__work_record_own(&r->work, &r->submission), VKF_OK);
@@ -87,13 +86,13 @@ static void put(text *t, const char *format, ...)
 
 static void put_list(text *t, const vkf__work *work)
 {
-    for (uint32_t i = 0; i < work->node_count; i++)
-        put(t, "%s%s", i == 0 ? "" : work->nodes[i].barrier ? " | " : ", ", work->nodes[i].label);
+    for (uint32_t i = 0; i < work->plan.node_count; i++)
+        put(t, "%s%s", i == 0 ? "" : work->built.nodes[i].barrier ? " | " : ", ", work->built.nodes[i].label);
 }
 
 static uint32_t group_begin(const vkf__work *work, uint32_t index)
 {
-    while (index > 0 && !work->nodes[index].barrier)
+    while (index > 0 && !work->built.nodes[index].barrier)
         index--;
     return index;
 }
@@ -128,15 +127,15 @@ static void put_row(text *t, const vkf__work *work, uint32_t begin, uint32_t end
     uint32_t before = begin > 0 ? group_begin(work, begin - 1) : 0;
     put(t, "|");
     for (uint32_t i = begin; i < end; i++)
-        put(t, "%s `%s`", i > begin ? "," : "", work->nodes[i].label);
+        put(t, "%s `%s`", i > begin ? "," : "", work->built.nodes[i].label);
     put(t, " |");
     const char *mark = "";
     for (uint32_t i = before; i < begin; i++) {
         bool needed = false;
         for (uint32_t j = begin; j < end; j++)
-            needed = needed || depends(&work->nodes[j], &work->nodes[i]);
+            needed = needed || depends(&work->built.nodes[j], &work->built.nodes[i]);
         if (needed)
-            put(t, "%s `%s`", mark, work->nodes[i].label);
+            put(t, "%s `%s`", mark, work->built.nodes[i].label);
         mark = needed ? "," : mark;
     }
     put(t, "%s |\n", begin == 0 ? " what ran before in the queue" : "");
@@ -146,9 +145,9 @@ static void put_table(text *t, const char *name, const vkf__work *work)
 {
     put(t, "<!-- barriers of: %s -->\n", name);
     put(t, "| side by side | behind a barrier, for they read what was written by |\n|---|---|\n");
-    for (uint32_t begin = 0; begin < work->node_count;) {
+    for (uint32_t begin = 0; begin < work->plan.node_count;) {
         uint32_t end = begin + 1;
-        while (end < work->node_count && !work->nodes[end].barrier)
+        while (end < work->plan.node_count && !work->built.nodes[end].barrier)
             end++;
         put_row(t, work, begin, end);
         begin = end;
@@ -160,13 +159,13 @@ static void put_table(text *t, const char *name, const vkf__work *work)
 // one needs a result from before it. A barrier for the sake of memory that is used again has no such result.
 static const char *barrier_problem(const vkf__work *work)
 {
-    for (uint32_t i = 1; i < work->node_count; i++) {
-        const vkf__node *node = &work->nodes[i];
+    for (uint32_t i = 1; i < work->plan.node_count; i++) {
+        const vkf__node *node = &work->built.nodes[i];
         bool needed = false;
         for (uint32_t j = group_begin(work, i - 1); j < i; j++)
-            needed = needed || depends(node, &work->nodes[j]);
+            needed = needed || depends(node, &work->built.nodes[j]);
         for (uint32_t j = group_begin(work, i); j < i; j++) {
-            if (conflicts(node, &work->nodes[j]))
+            if (conflicts(node, &work->built.nodes[j]))
                 return "a barrier is missing";
         }
         if (node->barrier && !needed)
@@ -190,11 +189,11 @@ static void test_barriers_of_layers(void **state)
         if (problem)
             fail_msg("%s: %s", listed_layers[i].name, problem);
         uint64_t barriers = 0;
-        for (uint32_t n = 0; n < r.work.node_count; n++)
-            barriers += r.work.nodes[n].barrier;
+        for (uint32_t n = 0; n < r.work.plan.node_count; n++)
+            barriers += r.work.built.nodes[n].barrier;
         // One more before the first dispatch, and one after the last.
         assert_int_equal(fake_vulkan_calls("vkCmdPipelineBarrier"), barriers + 2);
-        assert_int_equal(fake_vulkan_calls("vkCmdDispatch"), r.work.node_count);
+        assert_int_equal(fake_vulkan_calls("vkCmdDispatch"), r.work.plan.node_count);
         forget(&r);
     }
 }
@@ -222,14 +221,14 @@ static void test_barrier_problem_notices(void **state)
     recorded r;
     record(gpu, layer, &r);
     assert_null(barrier_problem(&r.work));
-    for (uint32_t i = 1; i < r.work.node_count; i++) {
+    for (uint32_t i = 1; i < r.work.plan.node_count; i++) {
         text list = {0};
-        bool barrier = r.work.nodes[i].barrier;
-        r.work.nodes[i].barrier = !barrier;
+        bool barrier = r.work.built.nodes[i].barrier;
+        r.work.built.nodes[i].barrier = !barrier;
         assert_string_equal(barrier_problem(&r.work), barrier ? "a barrier is missing" : "a barrier is idle");
         put_list(&list, &r.work);
         assert_string_not_equal(list.data, layer->list);
-        r.work.nodes[i].barrier = barrier;
+        r.work.built.nodes[i].barrier = barrier;
     }
     forget(&r);
 }
@@ -273,8 +272,8 @@ static void test_barriers_of_a_session(void **state)
         const char *problem = barrier_problem(work);
         if (problem)
             fail_msg("%s: %s", session->stages[i].name, problem);
-        for (uint32_t n = 0; n < work->node_count; n++)
-            expected += work->nodes[n].barrier;
+        for (uint32_t n = 0; n < work->plan.node_count; n++)
+            expected += work->built.nodes[n].barrier;
     }
     for (int group = 0; group < VKF_STAGES_COUNT; group++)
         expected += session->group_begin[group + 1] - session->group_begin[group] + 1;

@@ -447,6 +447,11 @@ static vkf__heads_span long_operand(void)
     };
 }
 
+static vkf_status emit_long_attention(vkf__work *work, const void *args)
+{
+    return vkf__emit_attention(work, args);
+}
+
 static vkf_status plan_long_attention(vkf_context *context, uint64_t *out_bytes)
 {
     const vkf__attention_args args = {
@@ -467,11 +472,9 @@ static vkf_status plan_long_attention(vkf_context *context, uint64_t *out_bytes)
     };
     vkf__work work;
     vkf__work_init(&work, context, "attention");
-    vkf_status status = vkf__emit_attention(&work, &args);
+    vkf_status status = vkf__work_plan(&work, emit_long_attention, &args);
     if (status == VKF_OK)
-        status = vkf__work_plan(&work);
-    if (status == VKF_OK)
-        *out_bytes = work.arena_bytes + vkf__work_control_bytes(&work) + 4 * args.q.span.size_bytes;
+        *out_bytes = work.plan.arena_bytes + vkf__work_control_bytes(&work) + 4 * args.q.span.size_bytes;
     vkf__work_finish(&work);
     return status;
 }

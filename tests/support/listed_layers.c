@@ -91,8 +91,10 @@ vkf_transformer_layer_desc listed_layer_desc(const listed_layer *layer, const vk
     };
 }
 
-vkf_status listed_layer_emit(vkf__work *work, const listed_layer *layer, const listed_io *io)
+vkf_status listed_layer_emit(vkf__work *work, const void *args)
 {
+    const listed_layer *layer = ((const listed_args *)args)->layer;
+    const listed_io *io = ((const listed_args *)args)->io;
     const vkf_transformer_layer_desc desc = listed_layer_desc(layer, &io->pool);
     const vkf__transformer_block block = vkf__transformer_block_of(&desc);
     vkf__transformer_io spans = {.x = vkf__span_of(&io->x), .cross = {.key = vkf__span_of(&io->memory)}};

@@ -36,6 +36,11 @@ typedef struct listed_io {
 } listed_io;
 
 vkf_transformer_layer_desc listed_layer_desc(const listed_layer *layer, const vkf_tensor *pool);
-VKF_MUST_CHECK vkf_status listed_layer_emit(vkf__work *work, const listed_layer *layer, const listed_io *io);
+// A vkf__emit_fn: one of the layers.
+typedef struct listed_args {
+    const listed_layer *layer;
+    const listed_io *io;
+} listed_args;
+VKF_MUST_CHECK vkf_status listed_layer_emit(vkf__work *work, const void *args);
 
 #endif

@@ -41,10 +41,9 @@ static void plan_layers(const vkf__caps *caps)
         uint32_t barriers = count_of(layer->list, " | ");
         vkf__work work;
         vkf__work_init(&work, &context, layer->name);
-        assert_int_equal(listed_layer_emit(&work, layer, &io), VKF_OK);
-        assert_int_equal(vkf__work_plan(&work), VKF_OK);
-        assert_int_equal(work.group, barriers);
-        assert_int_equal(work.node_count, barriers + count_of(layer->list, ", ") + 1);
+        assert_int_equal(vkf__work_plan(&work, listed_layer_emit, &(listed_args){layer, &io}), VKF_OK);
+        assert_int_equal(work.plan.group, barriers);
+        assert_int_equal(work.plan.node_count, barriers + count_of(layer->list, ", ") + 1);
         vkf__work_finish(&work);
     }
     vkf__verdicts_free(&context.host, &context.learned.verdicts);

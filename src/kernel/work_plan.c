@@ -1,0 +1,281 @@
+// PLAN: kernels, decisions and temporaries, at maximum sizes. Nothing here touches the device.
+#include "kernel/work_plan.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/elements.h"
+#include "base/size.h"
+#include "kernel/text_table.h"
+
+void vkf__dispatch_plan_free(vkf__dispatch_plan *plan, const vkf__host *host)
+{
+    vkf__free(host, plan->nodes);
+    vkf__free(host, plan->decisions);
+    vkf__free(host, plan->temps);
+    vkf__free(host, plan->wants);
+    vkf__hazards_finish(&plan->hazards);
+    *plan = (vkf__dispatch_plan){0};
+}
+
+static vkf_status add_temp(vkf__work *work, uint64_t size_bytes, bool pinned)
+{
+    vkf__dispatch_plan *plan = &work->plan;
+    void *temps = plan->temps;
+    vkf_status status = vkf__grow(work->context->device.host, &temps, sizeof *plan->temps, plan->temp_count,
+                                  &plan->temp_capacity, plan->temp_count + 1);
+    if (status != VKF_OK)
+        return status;
+    plan->temps = temps;
+    plan->temps[plan->temp_count++] = (vkf__arena_item){
+        .size_bytes = size_bytes,
+        .first_use = pinned ? 0 : UINT32_MAX,
+        .last_use = pinned ? UINT32_MAX : 0,
+    };
+    return VKF_OK;
+}
+
+static vkf_status plan_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, bool pinned)
+{
+    uint64_t size = 0;
+    if (!vkf__bytes_of(dtype, count, &size) || size > UINT64_MAX / 4)
+        return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s: a temporary of %" PRIu64 " elements",
+                         work->name, count);
+    // Whole words: 16-bit values are read and written in pairs.
+    return add_temp(work, vkf__align_u64(size, 4), pinned);
+}
+
+static vkf_status make_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, bool pinned, vkf__span *out_span)
+{
+    bool planning = work->mode == VKF_WORK_PLAN;
+    vkf_status status = VKF_OK;
+    if (planning)
+        VKF_TRY(plan_temp(work, dtype, count, pinned));
+    if (work->at.temp >= work->plan.temp_count)
+        return vkf__work_diverged(work, "asks for a temporary more than was planned");
+    const vkf__arena_item *item = &work->plan.temps[work->at.temp++];
+    *out_span = (vkf__span){
+        .buffer = planning ? NULL : work->built.arena,
+        .offset_bytes = item->offset,
+        .size_bytes = item->size_bytes,
+        .dtype = dtype,
+        .temp = (uint32_t)work->at.temp,
+    };
+fail:
+    return status;
+}
+
+vkf_status vkf__work_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, vkf__span *out_span)
+{
+    return make_temp(work, dtype, count, false, out_span);
+}
+
+vkf_status vkf__work_pinned(vkf__work *work, vkf_dtype dtype, uint64_t count, vkf__span *out_span)
+{
+    return make_temp(work, dtype, count, true, out_span);
+}
+
+vkf_status vkf__work_decide(vkf__work *work, uint64_t value, uint64_t *out_value)
+{
+    vkf__dispatch_plan *plan = &work->plan;
+    if (work->mode == VKF_WORK_PLAN) {
+        void *decisions = plan->decisions;
+        vkf_status status = vkf__grow(work->context->device.host, &decisions, sizeof *plan->decisions,
+                                      plan->decision_count, &plan->decision_capacity, plan->decision_count + 1);
+        if (status != VKF_OK)
+            return status;
+        plan->decisions = decisions;
+        plan->decisions[plan->decision_count++] = value;
+    }
+    if (work->at.decision >= plan->decision_count)
+        return vkf__work_diverged(work, "takes a decision more than was planned");
+    *out_value = plan->decisions[work->at.decision++];
+    return VKF_OK;
+}
+
+static vkf_status choose_trial(const vkf__work *work, const vkf_dtype *types, const vkf__problem *problem,
+                               vkf__variant *out_variant)
+{
+    const vkf__caps *caps = &work->context->device.plan.caps;
+    const vkf__kernel *kernel = work->trial->kernel;
+    // A trial is told what to run: whether its rounding is allowed is for whoever chooses by its outcome.
+    vkf__problem rounded = *problem;
+    rounded.allow_f16_math = true;
+    if (memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0 ||
+        !vkf__kernel_takes(caps, kernel, work->trial->config, &rounded))
+        return VKF_ERROR_UNSUPPORTED;
+    *out_variant = *work->trial;
+    return VKF_OK;
+}
+
+bool vkf__work_serves(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem)
+{
+    const vkf__selector selector = vkf__context_selector(work->context);
+    vkf__variant variant;
+    return vkf__select(&selector, op, types, problem, &variant, NULL);
+}
+
+static vkf_status fail_without_kernel(const vkf__work *work, vkf__op op, const vkf_dtype *types,
+                                      const vkf__problem *problem)
+{
+    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__host *host = work->context->device.host;
+    vkf__variant wrong = {0};
+    char key[96];
+    if (!vkf__select_quarantined(&selector, op, types, problem, &wrong))
+        return vkf__fail(
+            host, VKF_ERROR_UNSUPPORTED, "%s: no kernel for %s with element types %s, %s, %s on this device",
+            work->name, vkf__op_name(op), vkf_dtype_name(types[0]), vkf_dtype_name(types[1]), vkf_dtype_name(types[2]));
+    vkf__device_key(selector.caps, "verdicts", key, sizeof key);
+    return vkf__fail(
+        host, VKF_ERROR_UNSUPPORTED,
+        "%s: no kernel for %s is left: %s/%s is quarantined, for its self-test on this device and driver "
+        "differed from the reference. The verdict is kept in the cache as \"%s\": to test it again, delete that "
+        "file or open a context without cache callbacks (vkformer: --no-cache)",
+        work->name, vkf__op_name(op), wrong.kernel->name, wrong.config->name, key);
+}
+
+static bool same_problem(const vkf__problem *a, const vkf__problem *b)
+{
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->b_layout == b->b_layout &&
+           a->transpose_a == b->transpose_a && a->split == b->split && a->allow_f16_math == b->allow_f16_math &&
+           a->quads == b->quads && a->largest == b->largest;
+}
+
+static vkf_status want(vkf__work *work, const vkf_dtype *types, const vkf__problem *problem,
+                       const vkf__variant *variant)
+{
+    vkf__dispatch_plan *plan = &work->plan;
+    vkf__want want = {.op = variant->kernel->op, .problem = *problem, .variant = *variant};
+    memcpy(want.types, types, variant->kernel->type_count * sizeof types[0]);
+    for (size_t i = 0; i < plan->want_count; i++) {
+        const vkf__want *known = &plan->wants[i];
+        if (known->variant.config == variant->config && known->variant.kernel == variant->kernel &&
+            same_problem(&known->problem, problem))
+            return VKF_OK;
+    }
+    void *wants = plan->wants;
+    vkf_status status = vkf__grow(work->context->device.host, &wants, sizeof *plan->wants, plan->want_count,
+                                  &plan->want_capacity, plan->want_count + 1);
+    if (status != VKF_OK)
+        return status;
+    plan->wants = wants;
+    plan->wants[plan->want_count++] = want;
+    return VKF_OK;
+}
+
+static vkf_status choose(vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
+                         vkf__variant *out_variant)
+{
+    const vkf__selector selector = vkf__context_selector(work->context);
+    if (work->trial && work->trial->kernel->op == op)
+        return choose_trial(work, types, problem, out_variant);
+    if (!vkf__select(&selector, op, types, problem, out_variant, NULL))
+        return fail_without_kernel(work, op, types, problem);
+    return work->trial ? VKF_OK : want(work, types, problem, out_variant);
+}
+
+vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
+                            vkf__variant *out_variant)
+{
+    vkf_status status = VKF_OK;
+    vkf__variant variant = {0};
+    uint64_t packed = 0;
+    if (work->mode == VKF_WORK_PLAN) {
+        VKF_TRY(choose(work, op, types, problem, &variant));
+        packed = (uint64_t)(variant.kernel - vkf__kernels) << 32 | (uint64_t)(variant.config - variant.kernel->configs);
+    }
+    VKF_TRY(vkf__work_decide(work, packed, &packed));
+    variant.kernel = &vkf__kernels[packed >> 32];
+    variant.config = &variant.kernel->configs[packed & UINT32_MAX];
+    *out_variant = variant;
+fail:
+    return status;
+}
+
+static void touch_temps(vkf__work *work, const vkf__dispatch *dispatch)
+{
+    for (uint32_t i = 0; i < dispatch->variant.kernel->operand_count; i++) {
+        uint32_t temp = dispatch->bindings[i].span.temp;
+        if (temp == 0)
+            continue;
+        vkf__arena_item *item = &work->plan.temps[temp - 1];
+        item->first_use = work->plan.group < item->first_use ? work->plan.group : item->first_use;
+        item->last_use = work->plan.group > item->last_use ? work->plan.group : item->last_use;
+    }
+}
+
+// Temporaries have no place yet: each counts as a buffer of its own. What has no buffer yet is taken for one and the
+// same; at worst a group ends before its time.
+static vkf_status place_dispatch(vkf__work *work, const vkf__dispatch *dispatch)
+{
+    vkf__access accesses[VKF_KERNEL_MAX_OPERANDS] = {0};
+    uint32_t count = dispatch->variant.kernel->operand_count;
+    bool barrier = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const vkf__span *span = &dispatch->bindings[i].span;
+        const void *identity = span->temp > 0 ? (const void *)(uintptr_t)span->temp : span->buffer;
+        accesses[i] = (vkf__access){identity, span->offset_bytes, span->offset_bytes + span->size_bytes,
+                                    dispatch->bindings[i].write};
+    }
+    vkf_status status = vkf__hazards_add(&work->plan.hazards, accesses, count, &barrier);
+    work->plan.group += barrier ? 1 : 0;
+    touch_temps(work, dispatch);
+    return status;
+}
+
+vkf_status vkf__work_plan_dispatch(vkf__work *work, const vkf__dispatch *dispatch)
+{
+    vkf__dispatch_plan *plan = &work->plan;
+    vkf_status status = VKF_OK;
+    void *nodes = plan->nodes;
+    VKF_TRY(place_dispatch(work, dispatch));
+    VKF_TRY(vkf__grow(work->context->device.host, &nodes, sizeof *plan->nodes, plan->node_count, &plan->node_capacity,
+                      (size_t)plan->node_count + 1));
+    plan->nodes = nodes;
+    plan->nodes[plan->node_count++] =
+        (vkf__planned_node){dispatch->label, dispatch->variant, vkf__dispatch_present(dispatch)};
+fail:
+    return status;
+}
+
+// Puts the temporaries into the arena; those that nothing used take no room.
+static vkf_status place_temps(vkf__work *work)
+{
+    vkf__dispatch_plan *plan = &work->plan;
+    for (size_t i = 0; i < plan->temp_count; i++) {
+        if (plan->temps[i].first_use > plan->temps[i].last_use)
+            plan->temps[i] = (vkf__arena_item){0};
+    }
+    return vkf__arena_plan(work->context->device.host, plan->temps, plan->temp_count,
+                           work->context->device.plan.buffer_alignment, &plan->arena_bytes);
+}
+
+vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, const void *args)
+{
+    const vkf__host *host = work->context->device.host;
+    vkf_status status = VKF_OK;
+    vkf__dispatch_plan_free(&work->plan, host);
+    vkf__hazards_init(&work->plan.hazards, host);
+    vkf__work_rewind(work, VKF_WORK_PLAN);
+    VKF_TRY(emit(work, args));
+    vkf__hazards_finish(&work->plan.hazards);
+    VKF_TRY(place_temps(work));
+fail:
+    return status;
+}
+
+vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn emit, const void *args)
+{
+    vkf_context *context = work->context;
+    vkf_status status = VKF_OK;
+    // What is learned only grows, and never unsettles what was proven before: this ends.
+    for (bool again = true; again;) {
+        again = false;
+        VKF_TRY(vkf__work_plan(work, emit, args));
+        if (context->prove)
+            VKF_TRY(context->prove(context, work->plan.wants, work->plan.want_count, &again));
+    }
+fail:
+    return status;
+}

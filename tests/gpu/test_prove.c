@@ -1,0 +1,164 @@
+// What stands between a plan and its use: plans and queries prove nothing, creation proves what it takes, plans again
+// without what is refused, and fails where nothing can be proven.
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "fixture.h"
+#include "layer/layer.h"
+
+enum { BATCH = 2, LEN = 40, DIM = 64, HEADS = 4 };
+
+// What the planted proofs were asked.
+static int proofs;
+static int refused;
+
+// Finds every fused attention kernel wrong.
+static vkf_status refuse_attention(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
+{
+    proofs++;
+    for (size_t i = 0; i < count; i++) {
+        const vkf__variant *v = &wants[i].variant;
+        if (v->kernel->op != VKF_OP_ATTENTION ||
+            vkf__verdict_get(&context->learned.verdicts, v->kernel, v->config) != VKF_VERDICT_UNKNOWN)
+            continue;
+        vkf__learned_verdict(&context->learned, v->kernel, v->config, VKF_VERDICT_WRONG);
+        refused++;
+        *out_again = true;
+    }
+    return VKF_OK;
+}
+
+static vkf_status lose_device(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
+{
+    (void)context, (void)wants, (void)count, (void)out_again;
+    proofs++;
+    return VKF_ERROR_DEVICE_LOST;
+}
+
+static vkf_test_gpu open_gpu(void **state, vkf__prove_fn prove)
+{
+    vkf_test_gpu gpu = {.profile = vkf_test_gpu_of(state)->profile};
+    vkf_context_desc desc = {0};
+    proofs = refused = 0;
+    assert_int_equal(vkf_test_gpu_open(&gpu, &desc), 0);
+    if (prove)
+        gpu.context->prove = prove;
+    return gpu;
+}
+
+static void close_gpu(vkf_test_gpu *gpu)
+{
+    vkf_test_assert_silent(gpu);
+    vkf_context_destroy(&gpu->context);
+}
+
+// A self-attention layer with the same parameters in every context, and its input.
+typedef struct attention {
+    vkf_tensor weights[4], x;
+    vkf_attention_desc desc;
+} attention;
+
+static attention make_attention(vkf_test_gpu *gpu)
+{
+    attention a = {0};
+    float values[BATCH * LEN * DIM + DIM * DIM];
+    vkf_test_random random;
+    vkf_test_random_init(&random, 7);
+    vkf_test_fill_normal(&random, values, sizeof values / sizeof values[0], 0, 0.2f);
+    for (size_t i = 0; i < 4; i++)
+        a.weights[i] = vkf_test_tensor(gpu, VKF_DTYPE_F32, 2, (uint32_t[]){DIM, DIM}, values + 64 * i);
+    a.x = vkf_test_tensor(gpu, VKF_DTYPE_F32, 3, (uint32_t[]){BATCH, LEN, DIM}, values);
+    a.desc = (vkf_attention_desc){
+        .embed_dim = DIM,
+        .num_heads = HEADS,
+        .self_attention = true,
+        .params = {.q_weight = a.weights[0],
+                   .k_weight = a.weights[1],
+                   .v_weight = a.weights[2],
+                   .out_weight = a.weights[3]},
+        .max_sizes = {BATCH, LEN, 0},
+    };
+    return a;
+}
+
+static void forget_attention(attention *a)
+{
+    for (size_t i = 0; i < 4; i++)
+        vkf_tensor_destroy(&a->weights[i]);
+    vkf_tensor_destroy(&a->x);
+}
+
+// What a new layer computes, and its dispatches' labels behind each other.
+static void run_attention(vkf_test_gpu *gpu, float *out_values, char *out_labels, size_t labels_bytes)
+{
+    attention a = make_attention(gpu);
+    const vkf_layer_sizes sizes = {BATCH, LEN, 0};
+    vkf_layer *layer = NULL;
+    float *x = vkf_test_read(&a.x);
+    assert_int_equal(vkf_attention_create(gpu->context, &a.desc, &layer), VKF_OK);
+    assert_int_equal(vkf_layer_write(layer, VKF_PORT_QUERY, x, BATCH * LEN * DIM * sizeof *x), VKF_OK);
+    assert_int_equal(vkf_layer_run(layer, &sizes), VKF_OK);
+    assert_int_equal(vkf_layer_read(layer, VKF_PORT_OUTPUT, out_values, BATCH * LEN * DIM * sizeof *x), VKF_OK);
+    out_labels[0] = '\0';
+    for (uint32_t i = 0; i < layer->work.plan.node_count; i++) {
+        strncat(out_labels, layer->work.built.nodes[i].label, labels_bytes - strlen(out_labels) - 1);
+        strncat(out_labels, " ", labels_bytes - strlen(out_labels) - 1);
+    }
+    free(x);
+    vkf_layer_destroy(&layer);
+    forget_attention(&a);
+}
+
+// The first creation already goes without: nothing is left that serves in one pass.
+static void test_attention_goes_unfused_when_every_fused_kernel_is_wrong(void **state)
+{
+    static float fused[BATCH * LEN * DIM], unfused[BATCH * LEN * DIM];
+    char labels[1024];
+    vkf_test_gpu gpu = open_gpu(state, NULL);
+    run_attention(&gpu, fused, labels, sizeof labels);
+    close_gpu(&gpu);
+    if (strstr(labels, "softmax"))
+        skip(); // the device has no fused kernel
+    gpu = open_gpu(state, refuse_attention);
+    run_attention(&gpu, unfused, labels, sizeof labels);
+    assert_non_null(strstr(labels, "softmax"));
+    assert_true(refused > 0 && proofs > 1);
+    assert_close(unfused, fused, BATCH * LEN * DIM, 1e-5, 1e-5, "unfused against fused, seed 7");
+    close_gpu(&gpu);
+}
+
+static void test_plans_and_queries_prove_nothing(void **state)
+{
+    const vkf_dtype f32 = VKF_DTYPE_F32;
+    vkf_memory_plan plan;
+    vkf_test_gpu gpu = open_gpu(state, lose_device);
+    attention a = make_attention(&gpu);
+    assert_int_equal(vkf_attention_plan(gpu.context, &a.desc, &plan), VKF_OK);
+    (void)vkf_preferred_layout(gpu.context, f32, f32, DIM, DIM);
+    assert_int_equal(proofs, 0);
+    forget_attention(&a);
+    close_gpu(&gpu);
+}
+
+static void test_failed_proof_is_the_status_of_creation(void **state)
+{
+    vkf_layer *layer = NULL;
+    vkf_test_gpu gpu = open_gpu(state, lose_device);
+    attention a = make_attention(&gpu);
+    assert_int_equal(vkf_attention_create(gpu.context, &a.desc, &layer), VKF_ERROR_DEVICE_LOST);
+    assert_null(layer);
+    assert_int_equal(proofs, 1);
+    forget_attention(&a);
+    close_gpu(&gpu);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_attention_goes_unfused_when_every_fused_kernel_is_wrong),
+        cmocka_unit_test(test_plans_and_queries_prove_nothing),
+        cmocka_unit_test(test_failed_proof_is_the_status_of_creation),
+    };
+    return cmocka_run_group_tests_name("prove", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
+}
