@@ -1,4 +1,4 @@
-# Runs spirv-val (SPIRV_VAL) over every module of the MANIFEST (see embed.cmake) that this build compiled itself.
+# Runs spirv-val (SPIRV_VAL) over every module of the MANIFEST (see embed_modules.c) that this build compiled itself.
 
 file(STRINGS ${MANIFEST} lines)
 list(LENGTH lines count)

@@ -82,7 +82,7 @@ typedef void (*vkf_message_fn)(void *user, vkf_severity severity, const char *te
 // Replaces malloc and free for the library's own host memory of a context. Both or none must be set. `allocate` returns
 // memory aligned for any type, or NULL. What others allocate does not come here: the Vulkan driver, and the libraries
 // that read JSON (jansson) and run the regular expressions of tokenizers (PCRE2) while a model is loaded and texts are
-// encoded.
+// encoded, and that unpack a kernel before its first use (zlib).
 typedef struct vkf_allocator {
     void *(*allocate)(void *user, size_t size_bytes);
     void (*release)(void *user, void *memory);

@@ -7,10 +7,10 @@
 
 #include "base/host.h"
 
-// The modules of one source, compressed together; shaders/embed.cmake says how.
+// The modules of one source, compressed together; shaders/embed_modules.c says how.
 typedef struct vkf__shader_family {
-    const uint8_t *xz;
-    uint32_t xz_bytes;
+    const uint8_t *packed; // zlib's format
+    uint32_t packed_bytes;
     uint32_t word_count; // of all its modules
 } vkf__shader_family;
 

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/hash.h"
 #include "kernel/shader_table.h"
 
 #include "recording_host.h"
@@ -23,6 +24,17 @@ static bool is_whole(const uint32_t *words, uint32_t word_count)
     return words[0] == SPIRV_MAGIC && at == word_count && words[at - 1] == SPIRV_FUNCTION_END;
 }
 
+// The build takes the hash from the module's file, in which the lowest byte of a word is the first.
+static uint64_t hash_of(const uint32_t *words, uint32_t word_count)
+{
+    uint64_t hash = VKF_HASH_SEED;
+    for (size_t i = 0; i < (size_t)4 * word_count; i++) {
+        const uint8_t byte = (uint8_t)(words[i / 4] >> 8 * (i % 4));
+        hash = vkf__hash(hash, &byte, 1);
+    }
+    return hash;
+}
+
 static void test_shader_words_every_module_is_whole(void **state)
 {
     (void)state;
@@ -36,6 +48,8 @@ static void test_shader_words_every_module_is_whole(void **state)
             fail_msg("%s", recording.text);
         if (!is_whole(words, shader->word_count))
             fail_msg("%s is not whole", shader->name);
+        if (hash_of(words, shader->word_count) != shader->hash)
+            fail_msg("%s is not what the build read", shader->name);
         if (is_whole(words, shader->word_count - 1))
             fail_msg("%s is whole without its last word", shader->name);
         vkf__free(&recording.host, words);
@@ -113,11 +127,11 @@ static void test_shader_words_damaged_is_a_status(void **state)
     const vkf__shader *shader = vkf__shader_find("head_mean.f32"); // a small one
     assert_non_null(shader);
     const vkf__shader_family *family = shader->family;
-    const uint32_t size = family->xz_bytes;
+    const uint32_t size = family->packed_bytes;
     uint8_t *bytes = malloc(size);
     assert_non_null(bytes);
-    for (uint32_t i = 0; i < size; i++) { // headers, content, check
-        memcpy(bytes, family->xz, size);
+    for (uint32_t i = 0; i < size; i++) { // header, content, check
+        memcpy(bytes, family->packed, size);
         bytes[i] ^= 0x10;
         assert_damaged(shader, &(vkf__shader_family){bytes, size, family->word_count});
     }
@@ -125,11 +139,11 @@ static void test_shader_words_damaged_is_a_status(void **state)
     for (uint32_t i = 0; i < size; i++) {
         uint8_t *part = malloc(i > 0 ? i : 1);
         assert_non_null(part);
-        memcpy(part, family->xz, i);
+        memcpy(part, family->packed, i);
         assert_damaged(shader, &(vkf__shader_family){part, i, family->word_count});
         free(part);
     }
-    memcpy(bytes, family->xz, size);
+    memcpy(bytes, family->packed, size);
     assert_damaged(shader, &(vkf__shader_family){bytes, size, family->word_count - 1});
     assert_damaged(shader, &(vkf__shader_family){bytes, size, family->word_count + 1});
     free(bytes);

@@ -4,8 +4,8 @@ find_package(Threads REQUIRED)
 find_package(Jansson REQUIRED)
 find_package(PCRE2 REQUIRED)    # tokenizers' regular expressions
 find_package(Utf8proc REQUIRED) # what Unicode says about characters
-find_package(LibLZMA REQUIRED)  # the kernels are stored compressed
-set(vkf_dependencies jansson::jansson PCRE2::8BIT utf8proc::utf8proc LibLZMA::LibLZMA Threads::Threads)
+find_package(ZLIB REQUIRED)     # the kernels are stored compressed
+set(vkf_dependencies jansson::jansson PCRE2::8BIT utf8proc::utf8proc ZLIB::ZLIB Threads::Threads)
 
 find_path(VKF_VULKAN_INCLUDE_DIR vulkan/vulkan_core.h DOC "Directory that holds vulkan/vulkan_core.h")
 if(NOT VKF_VULKAN_INCLUDE_DIR)

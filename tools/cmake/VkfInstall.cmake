@@ -21,9 +21,9 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The dependencies are named as libraries, not under Requires.private: pkg-config reads the packages named there even
 # for the flags of a program that uses the shared library, which needs none of them.
-set(pc_private_libraries jansson pcre2-8 utf8proc lzma ${vkf_glslang_libraries} ${CMAKE_DL_LIBS} m)
+set(pc_private_libraries jansson pcre2-8 utf8proc z ${vkf_glslang_libraries} ${CMAKE_DL_LIBS} m)
 list(TRANSFORM pc_private_libraries PREPEND "-l")
-foreach(library ${JANSSON_LIBRARY} ${PCRE2_LIBRARY} ${UTF8PROC_LIBRARY} ${LIBLZMA_LIBRARY})
+foreach(library ${JANSSON_LIBRARY} ${PCRE2_LIBRARY} ${UTF8PROC_LIBRARY} ${ZLIB_LIBRARIES})
     get_filename_component(directory ${library} DIRECTORY)
     if(NOT directory IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES AND NOT "-L${directory}" IN_LIST pc_private_libraries)
         list(PREPEND pc_private_libraries -L${directory})
