@@ -5,7 +5,7 @@ default seed has it.
 
 cases.safetensors holds for each case i: i.ids (B, T), padded on the left, and i.starts (B), the number of padding
 positions, as I32; i.logits (B, T, V) as F32, zeros where there is padding; i.greedy and, for some, i.beam (B, 12), of
-which pretrained_generation.py tells.
+which generation.py tells.
 
 Every row is computed alone and without its padding: the same as in a batch, but for dynamic rope scaling, where the longest
 row decides for all. transformers computes RMSNorm and the rotary angles in float32 even in a float64 model; its "eager"
@@ -18,9 +18,9 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_generation import NEW_TOKENS, beam_of, fresh, make_telling, text_tokens
-from pretrained_shared import (BOS, EOS, PAD, POSITIONS, REAL_VOCAB, TEXTS, VOCAB, byte_level_bpe, contiguous, randomise, rope,
-                               write_lines)
+from generation import NEW_TOKENS, beam_of, fresh, make_telling, text_tokens
+from shared import (BOS, EOS, PAD, POSITIONS, REAL_VOCAB, TEXTS, VOCAB, byte_level_bpe, contiguous, randomise, rope,
+                    write_lines)
 
 SHAPES = [(1, 1), (1, 17), (3, 9), (2, 30)]  # batch, length
 WITH_TEXTS = ("gpt2", "llama")

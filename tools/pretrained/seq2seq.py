@@ -2,7 +2,7 @@
 
 cases.safetensors holds for each case i: i.ids (B, S), padded on the right, i.lengths (B) and i.decoder_ids (B, L), which
 begin with decoder_start_token_id, as I32; i.hidden (B, S, d_model), the encoder's output, zeros where there is padding,
-and i.logits (B, L, V) as F32; i.greedy and, for some, i.beam (B, 12), of which pretrained_generation.py tells. Rows are
+and i.logits (B, L, V) as F32; i.greedy and, for some, i.beam (B, 12), of which generation.py tells. Rows are
 computed alone, without their padding. marian has source.spm, target.spm and vocab.json, too, and expected.jsonl: texts, their
 tokens, what greedy generation makes of them, its text, and what beams make of them. It needs sentencepiece.
 """
@@ -14,8 +14,8 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_generation import beam_of, make_telling, text_tokens
-from pretrained_shared import POSITIONS, REAL_VOCAB, TEXTS, VOCAB, contiguous, randomise, write_json, write_lines
+from generation import beam_of, make_telling, text_tokens
+from shared import POSITIONS, REAL_VOCAB, TEXTS, VOCAB, contiguous, randomise, write_json, write_lines
 
 SHAPES = [(1, 1, 1), (1, 17, 6), (3, 9, 8), (2, 30, 5)]  # batch, source and target length
 

@@ -1,7 +1,7 @@
 """tools/vendors' tables in Markdown: docs/vendors.md."""
-from vendors_compile import CHIPS
-from vendors_kernels import (choices, findings, grouped, is_of_all, labels_of, row_key, shader_of, spilled, spills,
-                             types_of, worst)
+from .compiling import CHIPS
+from .kernels import (choices, findings, grouped, is_of_all, labels_of, row_key, shader_of, spilled, spills,
+                    types_of, worst)
 
 HEAD = """\
 # What the vendors' compilers make of the kernels

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CHROOT_TOOL = os.path.join(ROOT, "tools", "chroot")
 SETUP_TOOL = os.path.join(ROOT, "tools", "setup")
 PACKAGES = ("mesa-vulkan-drivers", "mesa-drm-shim", "libvulkan1", "libjansson4", "libpcre2-8-0")

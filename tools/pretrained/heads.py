@@ -16,8 +16,8 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_encoders import REAL, make_tokenizer
-from pretrained_shared import POSITIONS, REAL_VOCAB, TEXTS, VOCAB, contiguous, randomise, stored_in, write_lines
+from encoders import REAL, make_tokenizer
+from shared import POSITIONS, REAL_VOCAB, TEXTS, VOCAB, contiguous, randomise, stored_in, write_lines
 
 BATCH, LENGTH = 3, 9
 HEADS = {

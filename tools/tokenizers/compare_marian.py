@@ -1,5 +1,5 @@
-"""Marian's tokenizers for tools/compare-tokenizers: pairs of SentencePiece models, as transformers' MarianTokenizer reads
-them. Needs transformers and sentencepiece."""
+"""Marian's tokenizers for tools/tokenizers/compare-tokenizers: pairs of SentencePiece models, as transformers'
+MarianTokenizer reads them. Needs transformers and sentencepiece."""
 import io
 import json
 import logging

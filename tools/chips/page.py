@@ -1,8 +1,8 @@
 """tools/vendors' matrix as one HTML page, which needs no network and no scripts."""
 import html
 
-from vendors_compile import CHIPS
-from vendors_kernels import choices, findings, is_of_all, spilled, spills, variant_name, worst
+from .compiling import CHIPS
+from .kernels import choices, findings, is_of_all, spilled, spills, variant_name, worst
 
 # As the report of `vkformer profile` looks. What spills has a sign, too, for those who tell no red from grey.
 STYLE = """\

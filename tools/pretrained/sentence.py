@@ -22,8 +22,8 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_encoders import make_tokenizer
-from pretrained_shared import POSITIONS, TEXTS, VOCAB, write_json, write_lines
+from encoders import make_tokenizer
+from shared import POSITIONS, TEXTS, VOCAB, write_json, write_lines
 
 FAMILIES = ("sentence-mean", "sentence-modules", "sentence-prompt", "sentence-older")
 WIDTH, DENSE = 32, 24

@@ -1,4 +1,4 @@
-"""The attention weights of models that tools/pretrained has made.
+"""The attention weights of models that tools/pretrained/make-models has made.
 
 attention.safetensors holds of one case, its number being i: i.encoder (layers, B, H, S, S), i.decoder (layers, B, H, T, T) and
 i.cross (layers, B, H, T, S), as far as the family has them, as F32; of each row by itself, without its padding, whose

@@ -1,4 +1,4 @@
-"""What the generators of tools/pretrained share: sizes, random weights, tokenizers, files."""
+"""What the generators of tools/pretrained/make-models share: sizes, random weights, tokenizers, files."""
 import copy
 import json
 import math

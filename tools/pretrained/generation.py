@@ -9,7 +9,7 @@ import copy
 import torch
 import transformers
 
-from pretrained_shared import stored_in
+from shared import stored_in
 
 NEW_TOKENS = 12
 BEAM_CASES = (1, 2)

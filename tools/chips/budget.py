@@ -9,8 +9,8 @@ import csv
 import os
 import re
 
-from vendors_compile import ROOT
-from vendors_kernels import spills, variant_name
+from .compiling import ROOT
+from .kernels import spills, variant_name
 
 RISE_PERCENT = 20
 DRIVERS = "driver"

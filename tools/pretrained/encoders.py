@@ -13,8 +13,7 @@ import torch
 import transformers
 from safetensors.torch import save_file
 
-from pretrained_shared import (POSITIONS, REAL_VOCAB, TEXTS, VOCAB, contiguous, randomise, stored_in, write_json,
-                               write_lines)
+from shared import (POSITIONS, REAL_VOCAB, TEXTS, VOCAB, contiguous, randomise, stored_in, write_json, write_lines)
 
 # Sizes that nothing divides, and one head dimension that is no multiple of 4.
 FAMILIES = {

@@ -1,6 +1,6 @@
 """tools/vendors' matrix on a terminal: kernels down, chips across, spills in red."""
-from vendors_compile import CHIPS
-from vendors_kernels import choices, is_of_all, spilled, spills, worst
+from .compiling import CHIPS
+from .kernels import choices, is_of_all, spilled, spills, worst
 
 RED, DIM, PLAIN = "\033[1;31m", "\033[2m", "\033[0m"
 GAP = "  "

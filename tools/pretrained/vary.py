@@ -1,4 +1,4 @@
-"""tools/pretrained --vary PROGRAM: does vkformer follow every key of a model's configuration?
+"""tools/pretrained/make-models --vary PROGRAM: does vkformer follow every key of a model's configuration?
 
 For every family, each key of transformers' configuration class has other values than the usual, one key at a time, and is
 left out of config.json, whose default then holds; the same with the model's class, and with each key of
@@ -26,7 +26,7 @@ import torch
 import transformers
 from safetensors import safe_open
 
-from pretrained_shared import randomise
+from shared import randomise
 
 WORDS = 101
 PROMPT = [7, 23, 41, 9, 88, 15, 60, 33, 12]
