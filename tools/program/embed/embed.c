@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command/commands.h"
+#include "command/command.h"
 #include "command/model_path.h"
 #include "command/precision.h"
 #include "embed/embed_state.h"
@@ -73,27 +73,28 @@ static bool parse_format(const char *text, vkf_embed_format *out_format)
     return false;
 }
 
-static bool parse_option(int opt, vkf_embed_options *options)
+static bool take_option(int opt, const char *value, void *user)
 {
+    vkf_embed_options *options = user;
     switch (opt) {
     case OPT_BATCH:
-        return vkf_parse_u32("--batch", optarg, 1, MAX_BATCH, &options->batch);
+        return vkf_parse_u32("--batch", value, 1, MAX_BATCH, &options->batch);
     case OPT_MAX_TOKENS:
-        return vkf_parse_u32("--max-len", optarg, 1, 1u << 20, &options->max_tokens);
+        return vkf_parse_u32("--max-len", value, 1, 1u << 20, &options->max_tokens);
     case OPT_DTYPE:
-        return vkf_parse_precision("--dtype", optarg, &options->precision);
+        return vkf_parse_precision("--dtype", value, &options->precision);
     case OPT_QUANTIZE:
-        return vkf_parse_quantization("--quantize", optarg, &options->quantization);
+        return vkf_parse_quantization("--quantize", value, &options->quantization);
     case OPT_TRUNCATE_DIM:
-        return vkf_parse_u32("--truncate-dim", optarg, 1, 1u << 20, &options->truncate_dim);
+        return vkf_parse_u32("--truncate-dim", value, 1, 1u << 20, &options->truncate_dim);
     case OPT_PROMPT:
-        options->prompt = optarg;
+        options->prompt = value;
         return true;
     case OPT_PROMPT_NAME:
-        options->prompt_name = optarg;
+        options->prompt_name = value;
         return true;
     case OPT_TOP:
-        return vkf_parse_u32("--top", optarg, 1, 1u << 20, &options->top);
+        return vkf_parse_u32("--top", value, 1, 1u << 20, &options->top);
     case OPT_FILES:
         options->files = true;
         return true;
@@ -101,15 +102,15 @@ static bool parse_option(int opt, vkf_embed_options *options)
         options->compare = true;
         return true;
     case OPT_OUT:
-        options->out_path = optarg;
+        options->out_path = value;
         return true;
     case OPT_SEARCH:
-        options->index_path = optarg;
+        options->index_path = value;
         return true;
     case 'o':
-        return parse_format(optarg, &options->format);
+        return parse_format(value, &options->format);
     default:
-        return vkf_parse_common(opt, optarg, &options->common);
+        return vkf_parse_common(opt, value, &options->common);
     }
 }
 
@@ -130,8 +131,9 @@ static bool check_outputs(const vkf_embed_options *options)
     return true;
 }
 
-static bool parse_arguments(int argc, char **argv, vkf_embed_options *options)
+static bool take_arguments(int argc, char **argv, void *user)
 {
+    vkf_embed_options *options = user;
     if (optind == argc) {
         vkf_print_error("the model's directory is missing; see vkformer embed --help");
         return false;
@@ -150,30 +152,23 @@ static bool parse_arguments(int argc, char **argv, vkf_embed_options *options)
     return check_outputs(options);
 }
 
-static bool parse(int argc, char **argv, vkf_embed_options *options)
-{
-    static const struct option long_options[] = {
-        {"batch", required_argument, NULL, OPT_BATCH},
-        {"max-len", required_argument, NULL, OPT_MAX_TOKENS},
-        {"dtype", required_argument, NULL, OPT_DTYPE},
-        {"quantize", required_argument, NULL, OPT_QUANTIZE},
-        {"files", no_argument, NULL, OPT_FILES},
-        {"output", required_argument, NULL, 'o'},
-        {"out", required_argument, NULL, OPT_OUT},
-        {"compare", no_argument, NULL, OPT_COMPARE},
-        {"search", required_argument, NULL, OPT_SEARCH},
-        {"top", required_argument, NULL, OPT_TOP},
-        {"prompt", required_argument, NULL, OPT_PROMPT},
-        {"prompt-name", required_argument, NULL, OPT_PROMPT_NAME},
-        {"truncate-dim", required_argument, NULL, OPT_TRUNCATE_DIM},
-        VKF_COMMON_LONG_OPTIONS,
-        {0},
-    };
-    for (int opt; (opt = getopt_long(argc, argv, "o:", long_options, NULL)) != -1;)
-        if (!parse_option(opt, options))
-            return false;
-    return options->common.help || parse_arguments(argc, argv, options);
-}
+static const struct option long_options[] = {
+    {"batch", required_argument, NULL, OPT_BATCH},
+    {"max-len", required_argument, NULL, OPT_MAX_TOKENS},
+    {"dtype", required_argument, NULL, OPT_DTYPE},
+    {"quantize", required_argument, NULL, OPT_QUANTIZE},
+    {"files", no_argument, NULL, OPT_FILES},
+    {"output", required_argument, NULL, 'o'},
+    {"out", required_argument, NULL, OPT_OUT},
+    {"compare", no_argument, NULL, OPT_COMPARE},
+    {"search", required_argument, NULL, OPT_SEARCH},
+    {"top", required_argument, NULL, OPT_TOP},
+    {"prompt", required_argument, NULL, OPT_PROMPT},
+    {"prompt-name", required_argument, NULL, OPT_PROMPT_NAME},
+    {"truncate-dim", required_argument, NULL, OPT_TRUNCATE_DIM},
+    VKF_COMMON_LONG_OPTIONS,
+    {0},
+};
 
 static vkf_status run_embedder(vkf_embedder *embedder, vkf_embed_state *state, const vkf_text *texts,
                                uint32_t *token_counts)
@@ -251,22 +246,16 @@ static bool embed(const vkf_embed_options *options)
     return done;
 }
 
+static int run(void *user)
+{
+    vkf_embed_options *options = user;
+    return vkf_find_model(&options->model_directory) && embed(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}
+
+static const vkf_command command = {long_options, "o:", take_option, take_arguments, print_help, run};
+
 int vkf_cmd_embed(int argc, char **argv)
 {
     vkf_embed_options options = {.top = DEFAULT_TOP};
-    int code = VKF_EXIT_FAILED;
-    if (vkf_common_init(&options.common)) {
-        if (!parse(argc, argv, &options)) {
-            code = VKF_EXIT_USAGE;
-        } else if (options.common.help) {
-            print_help();
-            code = VKF_EXIT_DONE;
-        } else if (vkf_find_model(&options.model_directory)) {
-            if (embed(&options))
-                code = VKF_EXIT_DONE;
-            code = vkf_common_exit_code(&options.common, code);
-        }
-    }
-    vkf_common_free(&options.common);
-    return code;
+    return vkf_command_run(&command, argc, argv, &options);
 }

@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "command/commands.h"
-#include "command/options.h"
+#include "command/command.h"
 #include "command/session_context.h"
 #include "eval/eval_kinds.h"
 #include "io/file.h"
@@ -67,8 +66,9 @@ static bool parse_fully_masked(const char *text, vkf_fully_masked *out_value)
     return true;
 }
 
-static bool parse_option(int option, const char *value, eval_options *options)
+static bool take_option(int option, const char *value, void *user)
 {
+    eval_options *options = user;
     switch (option) {
     case OPT_OUT:
         options->results_path = value;
@@ -92,33 +92,27 @@ static bool parse_option(int option, const char *value, eval_options *options)
     }
 }
 
-static bool parse_arguments(int argc, char **argv, eval_options *options)
+static const struct option long_options[] = {
+    {"out", required_argument, NULL, OPT_OUT},
+    {"fully-masked", required_argument, NULL, OPT_FULLY_MASKED},
+    {"unfused", no_argument, NULL, OPT_UNFUSED},
+    {"dtype", required_argument, NULL, OPT_DTYPE},
+    {"only", required_argument, NULL, OPT_ONLY},
+    VKF_COMMON_LONG_OPTIONS,
+    {0},
+};
+
+static bool take_arguments(int argc, char **argv, void *user)
 {
-    static const struct option long_options[] = {
-        {"out", required_argument, NULL, OPT_OUT},
-        {"fully-masked", required_argument, NULL, OPT_FULLY_MASKED},
-        {"unfused", no_argument, NULL, OPT_UNFUSED},
-        {"dtype", required_argument, NULL, OPT_DTYPE},
-        {"only", required_argument, NULL, OPT_ONLY},
-        VKF_COMMON_LONG_OPTIONS,
-        {0},
-    };
-    int option;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
-        if (!parse_option(option, optarg, options))
-            return false;
-    if (options->common.help)
-        return true;
+    eval_options *options = user;
     if (argc - optind != 1) {
         vkf_print_error("eval takes one directory of cases, not %d; see vkformer eval --help", argc - optind);
         return false;
     }
     options->cases_path = argv[optind];
-    if (!options->results_path) {
+    if (!options->results_path)
         vkf_print_error("--out RESULTS is missing: the directory for results");
-        return false;
-    }
-    return true;
+    return options->results_path != NULL;
 }
 
 // ---- directories
@@ -267,8 +261,9 @@ static bool run_cases(eval_run *run)
     return run->failed_count == 0;
 }
 
-static int evaluate(const eval_options *options)
+static int run(void *user)
 {
+    const eval_options *options = user;
     vkf__host host;
     vkf_context *context = NULL;
     int code = VKF_EXIT_FAILED;
@@ -287,23 +282,13 @@ static int evaluate(const eval_options *options)
         code = run_cases(&run) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
     }
     vkf_context_destroy(&context);
-    return vkf_common_exit_code(&options->common, code);
+    return code;
 }
+
+static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
 
 int vkf_cmd_eval(int argc, char **argv)
 {
     eval_options options = {.fully_masked = VKF_FULLY_MASKED_NAN};
-    int code = VKF_EXIT_FAILED;
-    if (vkf_common_init(&options.common)) {
-        code = VKF_EXIT_USAGE;
-        if (parse_arguments(argc, argv, &options)) {
-            code = VKF_EXIT_DONE;
-            if (options.common.help)
-                print_help();
-            else
-                code = evaluate(&options);
-        }
-    }
-    vkf_common_free(&options.common);
-    return code;
+    return vkf_command_run(&command, argc, argv, &options);
 }

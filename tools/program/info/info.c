@@ -2,8 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command/commands.h"
-#include "command/options.h"
+#include "command/command.h"
 #include "command/session_context.h"
 #include "measure/device_counters.h"
 #include "output/json_output.h"
@@ -59,39 +58,44 @@ static bool parse_shape(const char *text, vkf_tune_problem *inout_problem)
     return good;
 }
 
-static bool parse(int argc, char **argv, info_options *options)
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, OPT_JSON},
+    {"kernels", no_argument, NULL, OPT_KERNELS},
+    {"counters", no_argument, NULL, OPT_COUNTERS},
+    {"shape", required_argument, NULL, OPT_SHAPE},
+    {"types", required_argument, NULL, OPT_TYPES},
+    VKF_COMMON_LONG_OPTIONS,
+    {0},
+};
+
+static bool take_option(int opt, const char *value, void *user)
 {
-    static const struct option long_options[] = {
-        {"json", no_argument, NULL, OPT_JSON},
-        {"kernels", no_argument, NULL, OPT_KERNELS},
-        {"counters", no_argument, NULL, OPT_COUNTERS},
-        {"shape", required_argument, NULL, OPT_SHAPE},
-        {"types", required_argument, NULL, OPT_TYPES},
-        VKF_COMMON_LONG_OPTIONS,
-        {0},
-    };
-    for (int opt; (opt = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-        bool good = true;
-        if (opt == OPT_JSON)
-            options->json = true;
-        else if (opt == OPT_KERNELS)
-            options->kernels = true;
-        else if (opt == OPT_COUNTERS)
-            options->common.counters = "all";
-        else if (opt == OPT_SHAPE)
-            good = parse_shape(optarg, &options->problem);
-        else if (opt == OPT_TYPES)
-            good = vkf_parse_types("--types", optarg, &options->problem);
-        else
-            good = vkf_parse_common(opt, optarg, &options->common);
-        if (!good)
-            return false;
+    info_options *options = user;
+    switch (opt) {
+    case OPT_JSON:
+        options->json = true;
+        return true;
+    case OPT_KERNELS:
+        options->kernels = true;
+        return true;
+    case OPT_COUNTERS:
+        options->common.counters = "all";
+        return true;
+    case OPT_SHAPE:
+        return parse_shape(value, &options->problem);
+    case OPT_TYPES:
+        return vkf_parse_types("--types", value, &options->problem);
+    default:
+        return vkf_parse_common(opt, value, &options->common);
     }
-    if (optind < argc && !options->common.help) {
+}
+
+static bool take_arguments(int argc, char **argv, void *user)
+{
+    (void)user;
+    if (optind < argc)
         vkf_print_error("'%.200s': info takes no arguments", argv[optind]);
-        return false;
-    }
-    return true;
+    return optind >= argc;
 }
 
 static const char *type_name(vkf_device_type type)
@@ -391,21 +395,16 @@ static int show_all(const info_options *options)
     return shown && opened_count > 0 ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 
+static int run(void *user)
+{
+    const info_options *options = user;
+    return options->common.device_given ? show_chosen(options) : show_all(options);
+}
+
+static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+
 int vkf_cmd_info(int argc, char **argv)
 {
     info_options options = {.problem = {.m = 128, .n = 768, .k = 768}};
-    int code = VKF_EXIT_FAILED;
-    if (vkf_common_init(&options.common)) {
-        if (!parse(argc, argv, &options)) {
-            code = VKF_EXIT_USAGE;
-        } else if (options.common.help) {
-            print_help();
-            code = VKF_EXIT_DONE;
-        } else {
-            code = options.common.device_given ? show_chosen(&options) : show_all(&options);
-            code = vkf_common_exit_code(&options.common, code);
-        }
-    }
-    vkf_common_free(&options.common);
-    return code;
+    return vkf_command_run(&command, argc, argv, &options);
 }

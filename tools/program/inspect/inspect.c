@@ -1,9 +1,8 @@
 // vkformer inspect: what is in a model directory, and what it will need on a device.
 #include <stdio.h>
 
-#include "command/commands.h"
+#include "command/command.h"
 #include "command/model_path.h"
-#include "command/options.h"
 #include "command/session_context.h"
 #include "inspect/inspect_embedding.h"
 #include "model/inspection.h"
@@ -54,35 +53,34 @@ static void print_help(void)
           stdout);
 }
 
-static bool parse_one(int opt, inspect_options *options)
+static bool take_option(int opt, const char *value, void *user)
 {
+    inspect_options *options = user;
     switch (opt) {
     case OPT_JSON:
         options->json = true;
         return true;
     case OPT_BATCH:
-        return vkf_parse_u32("--batch", optarg, 1, 1024, &options->batch);
+        return vkf_parse_u32("--batch", value, 1, 1024, &options->batch);
     case OPT_CONTEXT:
-        return vkf_parse_u32("--context", optarg, 2, 1u << 20, &options->context);
+        return vkf_parse_u32("--context", value, 2, 1u << 20, &options->context);
     default:
-        return vkf_parse_common(opt, optarg, &options->common);
+        return vkf_parse_common(opt, value, &options->common);
     }
 }
 
-static bool parse(int argc, char **argv, inspect_options *options)
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, OPT_JSON},
+    {"batch", required_argument, NULL, OPT_BATCH},
+    {"context", required_argument, NULL, OPT_CONTEXT},
+    VKF_COMMON_LONG_OPTIONS,
+    {0},
+};
+
+static bool take_arguments(int argc, char **argv, void *user)
 {
-    static const struct option long_options[] = {
-        {"json", no_argument, NULL, OPT_JSON},
-        {"batch", required_argument, NULL, OPT_BATCH},
-        {"context", required_argument, NULL, OPT_CONTEXT},
-        VKF_COMMON_LONG_OPTIONS,
-        {0},
-    };
-    for (int opt; (opt = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-        if (!parse_one(opt, options))
-            return false;
-    }
-    if (!options->common.help && argc - optind != 1) {
+    inspect_options *options = user;
+    if (argc - optind != 1) {
         vkf_print_error("inspect takes one model directory, not %d; see vkformer inspect --help", argc - optind);
         return false;
     }
@@ -316,20 +314,16 @@ static bool inspect(const inspect_options *options)
     return supported && shown;
 }
 
+static int run(void *user)
+{
+    inspect_options *options = user;
+    return vkf_find_model(&options->directory) && inspect(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}
+
+static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+
 int vkf_cmd_inspect(int argc, char **argv)
 {
     inspect_options options = {.batch = DEFAULT_BATCH};
-    int code = VKF_EXIT_FAILED;
-    if (vkf_common_init(&options.common)) {
-        if (!parse(argc, argv, &options)) {
-            code = VKF_EXIT_USAGE;
-        } else if (options.common.help) {
-            print_help();
-            code = VKF_EXIT_DONE;
-        } else if (vkf_find_model(&options.directory)) {
-            code = vkf_common_exit_code(&options.common, inspect(&options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED);
-        }
-    }
-    vkf_common_free(&options.common);
-    return code;
+    return vkf_command_run(&command, argc, argv, &options);
 }

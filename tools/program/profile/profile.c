@@ -241,24 +241,18 @@ static int diff(const vkf_profile_options *options)
     return !done ? VKF_EXIT_FAILED : passes ? VKF_EXIT_DONE : VKF_EXIT_BEYOND;
 }
 
-static int run_command(const vkf_profile_options *options)
+static int run_command(void *user)
 {
+    vkf_profile_options *options = user;
     if (options->diff)
         return diff(options);
+    if (options->subject.directory && !vkf_find_model(&options->subject.directory))
+        return VKF_EXIT_FAILED;
     bool probed = options->check_numbers || options->dump_path;
-    int code = probed ? probe(options) : profile(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
-    return vkf_common_exit_code(&options->common, code);
+    return probed ? probe(options) : profile(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 
 int vkf_cmd_profile(int argc, char **argv)
 {
-    vkf_profile_options options;
-    int code = vkf_profile_parse(argc, argv, &options);
-    bool model = code < 0 && !options.diff && options.subject.directory;
-    if (model && !vkf_find_model(&options.subject.directory))
-        code = VKF_EXIT_FAILED;
-    if (code < 0)
-        code = run_command(&options);
-    vkf_profile_options_free(&options);
-    return code;
+    return vkf_profile_run_with_options(argc, argv, run_command);
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "command/commands.h"
+#include "command/command.h"
 
 enum {
     OPT_BATCH = VKF_OPT_OWN,
@@ -138,7 +138,7 @@ static bool parse_own(int option, const char *value, vkf_profile_options *option
 }
 
 // Options that hold as they are.
-static bool take_plain(int option, char *value, vkf_profile_options *options)
+static bool take_plain(int option, const char *value, vkf_profile_options *options)
 {
     switch (option) {
     case OPT_NO_ROOF:
@@ -191,12 +191,11 @@ static bool take_layer(const vkf_profile_options *options, const char *shape, vk
     return vkf_profile_layer_parse(shape, settings);
 }
 
-static bool take_arguments(int argc, char **argv, vkf_profile_options *options)
+static bool take_arguments(int argc, char **argv, void *user)
 {
+    vkf_profile_options *options = user;
     int count = argc - optind;
     bool layer = !options->diff && count > 0 && strcmp(argv[optind], "layer") == 0;
-    if (options->common.help)
-        return true;
     if (count != (options->diff || layer ? 2 : 1)) {
         vkf_print_error(options->diff ? "profile --diff takes two files, not %d; see vkformer profile --help"
                         : layer       ? "profile layer takes one shape, not %d; see vkformer profile --help"
@@ -204,6 +203,7 @@ static bool take_arguments(int argc, char **argv, vkf_profile_options *options)
                         layer ? count - 1 : count);
         return false;
     }
+    options->common.timestamps = true;
     options->subject.directory = options->paths[0] = argv[optind];
     options->paths[1] = options->diff ? argv[optind + 1] : NULL;
     if (layer)
@@ -213,60 +213,46 @@ static bool take_arguments(int argc, char **argv, vkf_profile_options *options)
     return !options->layered;
 }
 
-static bool parse(int argc, char **argv, vkf_profile_options *options)
+static bool take_option(int option, const char *value, void *options)
 {
-    static const struct option long_options[] = {
-        VKF_COMMON_LONG_OPTIONS,
-        {"batch", required_argument, NULL, OPT_BATCH},
-        {"length", required_argument, NULL, OPT_LENGTH},
-        {"new-tokens", required_argument, NULL, OPT_NEW_TOKENS},
-        {"dtype", required_argument, NULL, OPT_DTYPE},
-        {"quantize", required_argument, NULL, OPT_QUANTIZE},
-        {"repetitions", required_argument, NULL, OPT_REPETITIONS},
-        {"warmup", required_argument, NULL, OPT_WARMUP},
-        {"no-roof", no_argument, NULL, OPT_NO_ROOF},
-        {"overhead", no_argument, NULL, OPT_OVERHEAD},
-        {"by", required_argument, NULL, OPT_BY},
-        {"output", required_argument, NULL, OPT_OUTPUT},
-        {"json", required_argument, NULL, OPT_JSON},
-        {"csv", required_argument, NULL, OPT_CSV},
-        {"trace", required_argument, NULL, OPT_TRACE},
-        {"html", required_argument, NULL, OPT_HTML},
-        {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
-        {"dump", required_argument, NULL, OPT_DUMP},
-        {"diff", no_argument, NULL, OPT_DIFF},
-        {"fail-above", required_argument, NULL, OPT_FAIL_ABOVE},
-        {"kind", required_argument, NULL, OPT_KIND},
-        {"activation", required_argument, NULL, OPT_ACTIVATION},
-        {"counters", required_argument, NULL, OPT_COUNTERS},
-        {0},
-    };
-    for (int opt; (opt = getopt_long(argc, argv, "o:", long_options, NULL)) != -1;)
-        if (!take_plain(opt, optarg, options) && !parse_own(opt, optarg, options))
-            return false;
-    return take_arguments(argc, argv, options);
+    return take_plain(option, value, options) || parse_own(option, value, options);
 }
 
-int vkf_profile_parse(int argc, char **argv, vkf_profile_options *out_options)
+static const struct option long_options[] = {
+    VKF_COMMON_LONG_OPTIONS,
+    {"batch", required_argument, NULL, OPT_BATCH},
+    {"length", required_argument, NULL, OPT_LENGTH},
+    {"new-tokens", required_argument, NULL, OPT_NEW_TOKENS},
+    {"dtype", required_argument, NULL, OPT_DTYPE},
+    {"quantize", required_argument, NULL, OPT_QUANTIZE},
+    {"repetitions", required_argument, NULL, OPT_REPETITIONS},
+    {"warmup", required_argument, NULL, OPT_WARMUP},
+    {"no-roof", no_argument, NULL, OPT_NO_ROOF},
+    {"overhead", no_argument, NULL, OPT_OVERHEAD},
+    {"by", required_argument, NULL, OPT_BY},
+    {"output", required_argument, NULL, OPT_OUTPUT},
+    {"json", required_argument, NULL, OPT_JSON},
+    {"csv", required_argument, NULL, OPT_CSV},
+    {"trace", required_argument, NULL, OPT_TRACE},
+    {"html", required_argument, NULL, OPT_HTML},
+    {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
+    {"dump", required_argument, NULL, OPT_DUMP},
+    {"diff", no_argument, NULL, OPT_DIFF},
+    {"fail-above", required_argument, NULL, OPT_FAIL_ABOVE},
+    {"kind", required_argument, NULL, OPT_KIND},
+    {"activation", required_argument, NULL, OPT_ACTIVATION},
+    {"counters", required_argument, NULL, OPT_COUNTERS},
+    {0},
+};
+
+int vkf_profile_run_with_options(int argc, char **argv, int (*run)(void *options))
 {
-    *out_options = (vkf_profile_options){
+    const vkf_command command = {long_options, "o:", take_option, take_arguments, print_help, run};
+    vkf_profile_options options = {
         .subject = {.batch = 1, .new_tokens = 16, .layer_kind = "encoder", .activation = "relu"},
         .repetitions = 10,
         .warmup = 2,
         .fail_above = 5.0f,
     };
-    if (!vkf_common_init(&out_options->common))
-        return VKF_EXIT_FAILED;
-    out_options->common.timestamps = true;
-    if (!parse(argc, argv, out_options))
-        return VKF_EXIT_USAGE;
-    if (!out_options->common.help)
-        return -1;
-    print_help();
-    return VKF_EXIT_DONE;
-}
-
-void vkf_profile_options_free(vkf_profile_options *options)
-{
-    vkf_common_free(&options->common);
+    return vkf_command_run(&command, argc, argv, &options);
 }

@@ -29,9 +29,7 @@ typedef struct vkf_profile_options {
     const char *dump_path;                  // NULL: none
 } vkf_profile_options;
 
-// Returns -1 when the command shall go on, and the exit code when it shall not: the help or a message was printed.
-// vkf_profile_options_free() in any case.
-int vkf_profile_parse(int argc, char **argv, vkf_profile_options *out_options);
-void vkf_profile_options_free(vkf_profile_options *options);
+// Calls `run` with a vkf_profile_options, and returns its exit code, unless there is help to print or something is wrong.
+int vkf_profile_run_with_options(int argc, char **argv, int (*run)(void *options));
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command/commands.h"
+#include "command/command.h"
 #include "command/model_path.h"
 #include "command/session_context.h"
 #include "dump/dump.h"
@@ -138,17 +138,17 @@ static bool parse_early_stopping(const char *text, vkf_early_stopping *out_early
     return false;
 }
 
-static bool parse_beams(int opt, run_options *options)
+static bool parse_beams(int opt, const char *value, run_options *options)
 {
     vkf_beam_search *beams = &options->beams;
     if (opt == OPT_BEAMS)
-        return vkf_parse_u32("--beams", optarg, 1, VKF_MAX_BEAMS, &beams->num_beams);
+        return vkf_parse_u32("--beams", value, 1, VKF_MAX_BEAMS, &beams->num_beams);
     if (opt == OPT_LENGTH_PENALTY) {
         options->given.length_penalty = true;
-        return vkf_parse_float("--length-penalty", optarg, -100.0f, 100.0f, &beams->length_penalty);
+        return vkf_parse_float("--length-penalty", value, -100.0f, 100.0f, &beams->length_penalty);
     }
     options->given.early_stopping = true;
-    return parse_early_stopping(optarg, &beams->early_stopping);
+    return parse_early_stopping(value, &beams->early_stopping);
 }
 
 static bool parse_cache(const char *text, vkf_dtype *out_dtype)
@@ -161,81 +161,82 @@ static bool parse_cache(const char *text, vkf_dtype *out_dtype)
     return false;
 }
 
-static bool parse_sampling(int opt, run_options *options)
+static bool parse_sampling(int opt, const char *value, run_options *options)
 {
     vkf_sampling *sampling = &options->sampling;
     switch (opt) {
     case OPT_TEMPERATURE:
         options->given.temperature = true;
-        return vkf_parse_float("--temperature", optarg, 0.0f, 1e4f, &sampling->temperature);
+        return vkf_parse_float("--temperature", value, 0.0f, 1e4f, &sampling->temperature);
     case OPT_TOP_K:
         options->given.top_k = true;
-        return vkf_parse_u32("--top-k", optarg, 0, 1u << 24, &sampling->top_k);
+        return vkf_parse_u32("--top-k", value, 0, 1u << 24, &sampling->top_k);
     case OPT_TOP_P:
         options->given.top_p = true;
-        return vkf_parse_float("--top-p", optarg, 0.0f, 1.0f, &sampling->top_p);
+        return vkf_parse_float("--top-p", value, 0.0f, 1.0f, &sampling->top_p);
     case OPT_MIN_P:
         options->given.min_p = true;
-        return vkf_parse_float("--min-p", optarg, 0.0f, 1.0f, &sampling->min_p);
+        return vkf_parse_float("--min-p", value, 0.0f, 1.0f, &sampling->min_p);
     case OPT_REPETITION_PENALTY:
         options->given.repetition_penalty = true;
-        return vkf_parse_float("--repetition-penalty", optarg, 0.0f, 1e4f, &sampling->repetition_penalty);
+        return vkf_parse_float("--repetition-penalty", value, 0.0f, 1e4f, &sampling->repetition_penalty);
     default:
-        return vkf_parse_common(opt, optarg, &options->common);
+        return vkf_parse_common(opt, value, &options->common);
     }
 }
 
-static bool parse_generation(int opt, run_options *options)
+static bool parse_generation(int opt, const char *value, run_options *options)
 {
     vkf_sampling *sampling = &options->sampling;
     switch (opt) {
     case OPT_MAX_NEW_TOKENS:
-        return vkf_parse_u32("--max-new-tokens", optarg, 1, 1u << 20, &options->max_new_tokens);
+        return vkf_parse_u32("--max-new-tokens", value, 1, 1u << 20, &options->max_new_tokens);
     case OPT_CONTEXT:
-        return vkf_parse_u32("--context", optarg, 2, 1u << 20, &options->context);
+        return vkf_parse_u32("--context", value, 2, 1u << 20, &options->context);
     case OPT_SEED:
-        return parse_seed(optarg, &sampling->seed);
+        return parse_seed(value, &sampling->seed);
     case OPT_STOP:
-        return add_stop(options, optarg);
+        return add_stop(options, value);
     case OPT_CACHE_TYPE:
-        return parse_cache(optarg, &options->cache_dtype);
+        return parse_cache(value, &options->cache_dtype);
     case OPT_BEAMS:
     case OPT_LENGTH_PENALTY:
     case OPT_EARLY_STOPPING:
-        return parse_beams(opt, options);
+        return parse_beams(opt, value, options);
     default:
-        return parse_sampling(opt, options);
+        return parse_sampling(opt, value, options);
     }
 }
 
-static bool parse_attention(int opt, run_options *options)
+static bool parse_attention(int opt, const char *value, run_options *options)
 {
     vkf_attention_choice *choice = &options->attention;
     switch (opt) {
     case OPT_ATTENTION:
-        return vkf_parse_attention_path(optarg, choice);
+        return vkf_parse_attention_path(value, choice);
     case OPT_ATTENTION_OF:
-        return vkf_parse_attention_kinds(optarg, &choice->kinds);
+        return vkf_parse_attention_kinds(value, &choice->kinds);
     case OPT_ATTENTION_LAYERS:
-        return vkf_parse_index_set("--attention-layers", optarg, &choice->layers);
+        return vkf_parse_index_set("--attention-layers", value, &choice->layers);
     case OPT_ATTENTION_HEADS:
-        return vkf_parse_index_set("--attention-heads", optarg, &choice->heads);
+        return vkf_parse_index_set("--attention-heads", value, &choice->heads);
     default:
-        return parse_generation(opt, options);
+        return parse_generation(opt, value, options);
     }
 }
 
-static bool parse_own(int opt, run_options *options)
+static bool take_option(int opt, const char *value, void *user)
 {
+    run_options *options = user;
     switch (opt) {
     case OPT_BATCH:
-        return vkf_parse_u32("--batch", optarg, 1, MAX_BATCH, &options->batch);
+        return vkf_parse_u32("--batch", value, 1, MAX_BATCH, &options->batch);
     case OPT_MAX_LEN:
-        return vkf_parse_u32("--max-len", optarg, 2, 1u << 20, &options->max_len);
+        return vkf_parse_u32("--max-len", value, 2, 1u << 20, &options->max_len);
     case OPT_DTYPE:
-        return vkf_parse_precision("--dtype", optarg, &options->precision);
+        return vkf_parse_precision("--dtype", value, &options->precision);
     case OPT_QUANTIZE:
-        return vkf_parse_quantization("--quantize", optarg, &options->quantization);
+        return vkf_parse_quantization("--quantize", value, &options->quantization);
     case OPT_TIMING:
         options->timing = true;
         options->common.timestamps = true;
@@ -244,19 +245,19 @@ static bool parse_own(int opt, run_options *options)
         options->common.numbers = &options->numbers;
         return true;
     case OPT_DUMP:
-        return vkf_parse_path("--dump", optarg, &options->dump_path);
+        return vkf_parse_path("--dump", value, &options->dump_path);
     case OPT_JSON:
         options->json = true;
         return true;
     case OPT_PAIR:
-        options->pair = optarg;
+        options->pair = value;
         return true;
     default:
-        return parse_attention(opt, options);
+        return parse_attention(opt, value, options);
     }
 }
 
-static bool parse_arguments(int argc, char **argv, run_options *options)
+static bool take_texts(int argc, char **argv, run_options *options)
 {
     if (optind == argc) {
         vkf_print_error("the model's directory is missing; see vkformer run --help");
@@ -281,48 +282,46 @@ static bool parse_arguments(int argc, char **argv, run_options *options)
     return true;
 }
 
-static bool parse(int argc, char **argv, run_options *options)
+static const struct option long_options[] = {
+    {"batch", required_argument, NULL, OPT_BATCH},
+    {"max-len", required_argument, NULL, OPT_MAX_LEN},
+    {"dtype", required_argument, NULL, OPT_DTYPE},
+    {"quantize", required_argument, NULL, OPT_QUANTIZE},
+    {"timing", no_argument, NULL, OPT_TIMING},
+    {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
+    {"dump", required_argument, NULL, OPT_DUMP},
+    {"attention", required_argument, NULL, OPT_ATTENTION},
+    {"attention-of", required_argument, NULL, OPT_ATTENTION_OF},
+    {"attention-layers", required_argument, NULL, OPT_ATTENTION_LAYERS},
+    {"attention-heads", required_argument, NULL, OPT_ATTENTION_HEADS},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"pair", required_argument, NULL, OPT_PAIR},
+    {"max-new-tokens", required_argument, NULL, OPT_MAX_NEW_TOKENS},
+    {"context", required_argument, NULL, OPT_CONTEXT},
+    {"temperature", required_argument, NULL, OPT_TEMPERATURE},
+    {"top-k", required_argument, NULL, OPT_TOP_K},
+    {"top-p", required_argument, NULL, OPT_TOP_P},
+    {"min-p", required_argument, NULL, OPT_MIN_P},
+    {"repetition-penalty", required_argument, NULL, OPT_REPETITION_PENALTY},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"stop", required_argument, NULL, OPT_STOP},
+    {"cache-type", required_argument, NULL, OPT_CACHE_TYPE},
+    {"beams", required_argument, NULL, OPT_BEAMS},
+    {"length-penalty", required_argument, NULL, OPT_LENGTH_PENALTY},
+    {"early-stopping", required_argument, NULL, OPT_EARLY_STOPPING},
+    VKF_COMMON_LONG_OPTIONS,
+    {0},
+};
+
+static bool take_arguments(int argc, char **argv, void *user)
 {
-    static const struct option long_options[] = {
-        {"batch", required_argument, NULL, OPT_BATCH},
-        {"max-len", required_argument, NULL, OPT_MAX_LEN},
-        {"dtype", required_argument, NULL, OPT_DTYPE},
-        {"quantize", required_argument, NULL, OPT_QUANTIZE},
-        {"timing", no_argument, NULL, OPT_TIMING},
-        {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
-        {"dump", required_argument, NULL, OPT_DUMP},
-        {"attention", required_argument, NULL, OPT_ATTENTION},
-        {"attention-of", required_argument, NULL, OPT_ATTENTION_OF},
-        {"attention-layers", required_argument, NULL, OPT_ATTENTION_LAYERS},
-        {"attention-heads", required_argument, NULL, OPT_ATTENTION_HEADS},
-        {"json", no_argument, NULL, OPT_JSON},
-        {"pair", required_argument, NULL, OPT_PAIR},
-        {"max-new-tokens", required_argument, NULL, OPT_MAX_NEW_TOKENS},
-        {"context", required_argument, NULL, OPT_CONTEXT},
-        {"temperature", required_argument, NULL, OPT_TEMPERATURE},
-        {"top-k", required_argument, NULL, OPT_TOP_K},
-        {"top-p", required_argument, NULL, OPT_TOP_P},
-        {"min-p", required_argument, NULL, OPT_MIN_P},
-        {"repetition-penalty", required_argument, NULL, OPT_REPETITION_PENALTY},
-        {"seed", required_argument, NULL, OPT_SEED},
-        {"stop", required_argument, NULL, OPT_STOP},
-        {"cache-type", required_argument, NULL, OPT_CACHE_TYPE},
-        {"beams", required_argument, NULL, OPT_BEAMS},
-        {"length-penalty", required_argument, NULL, OPT_LENGTH_PENALTY},
-        {"early-stopping", required_argument, NULL, OPT_EARLY_STOPPING},
-        VKF_COMMON_LONG_OPTIONS,
-        {0},
-    };
-    for (int opt; (opt = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-        if (!parse_own(opt, options))
-            return false;
+    run_options *options = user;
     if (options->timing && (options->common.numbers || options->dump_path)) {
         vkf_print_error("%s: nothing can be timed meanwhile; leave out --timing",
                         options->dump_path ? "--dump" : "--check-numbers");
         return false;
     }
-    return options->common.help ||
-           (vkf_attention_choice_complete(&options->attention) && parse_arguments(argc, argv, options));
+    return vkf_attention_choice_complete(&options->attention) && take_texts(argc, argv, options);
 }
 
 static bool run_seq2seq(const run_options *options)
@@ -369,7 +368,7 @@ static bool run_as(const run_options *options, run_way way)
 }
 
 // The exit code.
-static int run(run_options *options)
+static int run_model(run_options *options)
 {
     run_way way;
     vkf_model_config config;
@@ -388,7 +387,7 @@ static int run_dumped(run_options *options)
     if (options->dump_path && !vkf_dump_begin(options->dump_path, options->model_directory, vkf_message_log_receive,
                                               common->messages, &common->dump))
         return VKF_EXIT_FAILED;
-    int code = run(options);
+    int code = run_model(options);
     return vkf_dump_end(&common->dump, code == VKF_EXIT_DONE) ? code : VKF_EXIT_FAILED;
 }
 
@@ -402,22 +401,18 @@ static int tell_numbers(const run_options *options, int code)
     return code != VKF_EXIT_USAGE && options->numbers.found ? VKF_EXIT_BEYOND : code;
 }
 
+static int run(void *user)
+{
+    run_options *options = user;
+    return vkf_find_model(&options->model_directory) ? tell_numbers(options, run_dumped(options)) : VKF_EXIT_FAILED;
+}
+
+static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+
 int vkf_cmd_run(int argc, char **argv)
 {
     run_options options = {.beams = {.length_penalty = 1.0f}};
-    int code = VKF_EXIT_FAILED;
-    if (vkf_common_init(&options.common)) {
-        if (!parse(argc, argv, &options)) {
-            code = VKF_EXIT_USAGE;
-        } else if (options.common.help) {
-            print_help();
-            code = VKF_EXIT_DONE;
-        } else if (vkf_find_model(&options.model_directory)) {
-            code = run_dumped(&options);
-            code = vkf_common_exit_code(&options.common, tell_numbers(&options, code));
-        }
-    }
+    int code = vkf_command_run(&command, argc, argv, &options);
     vkf_number_check_free(&options.numbers);
-    vkf_common_free(&options.common);
     return code;
 }

@@ -2,8 +2,7 @@
 // the driver's compiler made of it; the same for a shader of the user's; and what changed between two such lists.
 #include <stdio.h>
 
-#include "command/commands.h"
-#include "command/options.h"
+#include "command/command.h"
 #include "shaders/shader_diff.h"
 #include "shaders/shader_file.h"
 #include "shaders/shader_output.h"
@@ -82,8 +81,9 @@ static bool add_to(const char *option, const char *text, const char **list, size
     return true;
 }
 
-static bool parse_own(int option, const char *value, shaders_options *options)
+static bool take_option(int option, const char *value, void *user)
 {
+    shaders_options *options = user;
     switch (option) {
     case OPT_ASM:
         options->output.assembly = options->common.representations = true;
@@ -148,29 +148,24 @@ static bool check(shaders_options *options)
     return true;
 }
 
-static bool parse(int argc, char **argv, shaders_options *options)
+static const struct option long_options[] = {
+    {"all", no_argument, NULL, OPT_ALL},
+    {"defaults", no_argument, NULL, OPT_DEFAULTS},
+    {"statistics", no_argument, NULL, OPT_STATISTICS},
+    {"asm", no_argument, NULL, OPT_ASM},
+    {"spec", required_argument, NULL, OPT_SPEC},
+    {"diff", no_argument, NULL, OPT_DIFF},
+    {"fail-above", required_argument, NULL, OPT_FAIL_ABOVE},
+    {"output", required_argument, NULL, OPT_OUTPUT},
+    VKF_COMMON_LONG_OPTIONS,
+    {0},
+};
+
+static bool take_arguments(int argc, char **argv, void *user)
 {
-    static const struct option long_options[] = {
-        {"all", no_argument, NULL, OPT_ALL},
-        {"defaults", no_argument, NULL, OPT_DEFAULTS},
-        {"statistics", no_argument, NULL, OPT_STATISTICS},
-        {"asm", no_argument, NULL, OPT_ASM},
-        {"spec", required_argument, NULL, OPT_SPEC},
-        {"diff", no_argument, NULL, OPT_DIFF},
-        {"fail-above", required_argument, NULL, OPT_FAIL_ABOVE},
-        {"output", required_argument, NULL, OPT_OUTPUT},
-        VKF_COMMON_LONG_OPTIONS,
-        {0},
-    };
-    options->fail_above = -1;
-    for (int opt; (opt = getopt_long(argc, argv, "o:D:", long_options, NULL)) != -1;) {
-        if (!parse_own(opt, optarg, options))
-            return false;
-    }
+    shaders_options *options = user;
     options->arguments = argv + optind;
     options->argument_count = (size_t)(argc - optind);
-    if (options->common.help)
-        return true;
     if (!check(options))
         return false;
     options->output.statistics |= options->output.assembly || options->file.path != NULL;
@@ -207,8 +202,9 @@ static int list_kernels(const shaders_options *options, vkf_shader_output *outpu
     return status == VKF_OK && output->listed > 0 && good ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 
-static int run(shaders_options *options)
+static int run(void *user)
 {
+    shaders_options *options = user;
     if (options->diff)
         return vkf_print_shader_diff(options->arguments[0], options->arguments[1],
                                      options->fail_above >= 0 ? (double)options->fail_above : DEFAULT_FAIL_ABOVE,
@@ -218,20 +214,10 @@ static int run(shaders_options *options)
     return list_kernels(options, &options->output);
 }
 
+static const vkf_command command = {long_options, "o:D:", take_option, take_arguments, print_help, run};
+
 int vkf_cmd_shaders(int argc, char **argv)
 {
-    shaders_options options = {0};
-    int code = VKF_EXIT_FAILED;
-    if (vkf_common_init(&options.common)) {
-        if (!parse(argc, argv, &options)) {
-            code = VKF_EXIT_USAGE;
-        } else if (options.common.help) {
-            print_help();
-            code = VKF_EXIT_DONE;
-        } else {
-            code = vkf_common_exit_code(&options.common, run(&options));
-        }
-    }
-    vkf_common_free(&options.common);
-    return code;
+    shaders_options options = {.fail_above = -1};
+    return vkf_command_run(&command, argc, argv, &options);
 }

@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command/commands.h"
+#include "command/command.h"
 #include "command/model_path.h"
-#include "command/options.h"
 #include "command/precision.h"
 #include "command/session_context.h"
 #include "output/json_output.h"
@@ -49,40 +48,37 @@ static void print_help(void)
         stdout);
 }
 
-static bool parse_option(int opt, tune_options *options)
+static bool take_option(int opt, const char *value, void *user)
 {
+    tune_options *options = user;
     switch (opt) {
     case OPT_SHAPES:
-        options->shapes = optarg;
+        options->shapes = value;
         return true;
     case OPT_TYPES:
-        return vkf_parse_types("--types", optarg, &options->types);
+        return vkf_parse_types("--types", value, &options->types);
     case OPT_TIME_CAP:
-        return vkf_parse_float("--time-cap", optarg, 0.001f, 1e6f, &options->time_cap_s);
+        return vkf_parse_float("--time-cap", value, 0.001f, 1e6f, &options->time_cap_s);
     case OPT_JSON:
         options->json = true;
         return true;
     default:
-        return vkf_parse_common(opt, optarg, &options->common);
+        return vkf_parse_common(opt, value, &options->common);
     }
 }
 
-static bool parse(int argc, char **argv, tune_options *options)
+static const struct option long_options[] = {
+    {"shapes", required_argument, NULL, OPT_SHAPES},
+    {"types", required_argument, NULL, OPT_TYPES},
+    {"time-cap", required_argument, NULL, OPT_TIME_CAP},
+    {"json", no_argument, NULL, OPT_JSON},
+    VKF_COMMON_LONG_OPTIONS,
+    {0},
+};
+
+static bool take_arguments(int argc, char **argv, void *user)
 {
-    static const struct option long_options[] = {
-        {"shapes", required_argument, NULL, OPT_SHAPES},
-        {"types", required_argument, NULL, OPT_TYPES},
-        {"time-cap", required_argument, NULL, OPT_TIME_CAP},
-        {"json", no_argument, NULL, OPT_JSON},
-        VKF_COMMON_LONG_OPTIONS,
-        {0},
-    };
-    for (int opt; (opt = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-        if (!parse_option(opt, options))
-            return false;
-    }
-    if (options->common.help)
-        return true;
+    tune_options *options = user;
     if (optind < argc)
         options->model = argv[optind++];
     if (optind < argc) {
@@ -276,32 +272,26 @@ static int measure(const tune_options *options, vkf_context *context, const vkf_
     return shown && status == VKF_OK ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 
-static int run(tune_options *options)
+static int run(void *user)
 {
+    tune_options *options = user;
     vkf_context *context = NULL;
     int code = VKF_EXIT_FAILED;
+    if (options->model && !vkf_find_model(&options->model))
+        return VKF_EXIT_FAILED;
     options->common.timestamps = true;
     if (vkf_open_context(&options->common, &context) == VKF_OK && make_list(options, context, &options->list))
         code = options->list.count > 0 ? measure(options, context, &options->list) : VKF_EXIT_DONE;
     vkf_context_destroy(&context);
-    return vkf_common_exit_code(&options->common, code);
+    return code;
 }
+
+static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
 
 int vkf_cmd_tune(int argc, char **argv)
 {
     tune_options options = {.time_cap_s = 20.0f};
-    int code = VKF_EXIT_FAILED;
-    if (vkf_common_init(&options.common)) {
-        if (!parse(argc, argv, &options)) {
-            code = VKF_EXIT_USAGE;
-        } else if (options.common.help) {
-            print_help();
-            code = VKF_EXIT_DONE;
-        } else if (!options.model || vkf_find_model(&options.model)) {
-            code = run(&options);
-        }
-    }
+    int code = vkf_command_run(&command, argc, argv, &options);
     vkf_shape_list_free(&options.list);
-    vkf_common_free(&options.common);
     return code;
 }
