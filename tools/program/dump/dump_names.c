@@ -1,10 +1,10 @@
 #include "dump/dump_names.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "dump/dump_rules.h"
 #include "io/checkpoint.h"
 #include "model/model_directory.h"
 #include "model/weight_resolution.h"
@@ -12,79 +12,6 @@
 struct vkf_dump_names {
     vkf__model_source source;
     vkf__weight_resolution found; // slots alone; nothing is loaded
-};
-
-// ---- rules
-
-typedef enum rule_kind {
-    OUTPUT = 0, // of the modules of these weights, side by side
-    INPUT,      // of the module of the first
-    ATTENTION,  // the same, whose columns are heads
-    CONTEXT,    // the same, one head after the other
-    STREAM,     // what a block has added to; .block is which one of the layer
-    EXPANDED,   // the feed-forward's first product
-    WORDS,
-    DENSE, // of a head, with its activation
-    POOLED,
-    LOGITS,
-    ENTRY // of a layer
-} rule_kind;
-
-enum { LAST_BLOCK = 2 };
-
-typedef enum rule_scope { OF_MODEL = 0, OF_STACK, OF_LAYER } rule_scope;
-
-typedef struct rule {
-    const char *label;
-    rule_kind kind;
-    rule_scope scope; // what the offsets are of
-    uint32_t weight_count, block;
-    size_t weights[VKF_DUMP_MAX_PIECES];
-    bool of_memory;
-} rule;
-
-#define LAYER(field) offsetof(vkf__layer_weights, field)
-#define STACK(field) offsetof(vkf__stack_weights, field)
-#define MODEL(field) offsetof(vkf__weights, field)
-
-static const rule rules[] = {
-    {"self_attn.q_proj", OUTPUT, OF_LAYER, 1, 0, {LAYER(self.q_weight)}, false},
-    {"self_attn.k_proj", OUTPUT, OF_LAYER, 1, 0, {LAYER(self.k_weight)}, false},
-    {"self_attn.v_proj", OUTPUT, OF_LAYER, 1, 0, {LAYER(self.v_weight)}, false},
-    {"self_attn.qkv_proj",
-     OUTPUT,
-     OF_LAYER,
-     3,
-     0,
-     {LAYER(self.q_weight), LAYER(self.k_weight), LAYER(self.v_weight)},
-     false},
-    {"self_attn.attention", ATTENTION, OF_LAYER, 1, 0, {LAYER(self.out_weight)}, false},
-    {"self_attn.context", CONTEXT, OF_LAYER, 1, 0, {LAYER(self.out_weight)}, false},
-    {"self_attn.out_proj", STREAM, OF_LAYER, 0, 0, {0}, false},
-    {"multihead_attn.q_proj", OUTPUT, OF_LAYER, 1, 0, {LAYER(cross.q_weight)}, false},
-    {"multihead_attn.k_proj", OUTPUT, OF_LAYER, 1, 0, {LAYER(cross.k_weight)}, true},
-    {"multihead_attn.v_proj", OUTPUT, OF_LAYER, 1, 0, {LAYER(cross.v_weight)}, true},
-    {"multihead_attn.attention", ATTENTION, OF_LAYER, 1, 0, {LAYER(cross.out_weight)}, false},
-    {"multihead_attn.context", CONTEXT, OF_LAYER, 1, 0, {LAYER(cross.out_weight)}, false},
-    {"multihead_attn.out_proj", STREAM, OF_LAYER, 0, 1, {0}, false},
-    {"norm1", OUTPUT, OF_LAYER, 1, 0, {LAYER(norm[0].weight)}, false},
-    {"norm2", OUTPUT, OF_LAYER, 1, 0, {LAYER(norm[1].weight)}, false},
-    {"norm3", OUTPUT, OF_LAYER, 1, 0, {LAYER(norm[2].weight)}, false},
-    {"gate_linear1", OUTPUT, OF_LAYER, 2, 0, {LAYER(gate.weight), LAYER(feed_forward.weight1)}, false},
-    {"gate_linear", OUTPUT, OF_LAYER, 1, 0, {LAYER(gate.weight)}, false},
-    {"linear1", EXPANDED, OF_LAYER, 1, 0, {LAYER(feed_forward.weight1)}, false},
-    {"gate", INPUT, OF_LAYER, 1, 0, {LAYER(feed_forward.weight2)}, false},
-    {"linear2", STREAM, OF_LAYER, 0, LAST_BLOCK, {0}, false},
-    {"logit_hidden", ENTRY, OF_LAYER, 0, 0, {0}, false},
-    {"embed", WORDS, OF_MODEL, 0, 0, {0}, false},
-    {"embed_types", OUTPUT, OF_MODEL, 1, 0, {MODEL(token_types)}, false},
-    {"embed_norm", OUTPUT, OF_STACK, 1, 0, {STACK(embedding_norm.weight)}, false},
-    {"norm", OUTPUT, OF_STACK, 1, 0, {STACK(final_norm.weight)}, false},
-    {"head_pool", POOLED, OF_MODEL, 0, 0, {0}, false},
-    {"head_dense", DENSE, OF_MODEL, 0, 0, {0}, false},
-    {"head_norm", OUTPUT, OF_MODEL, 1, 0, {MODEL(head_norm.weight)}, false},
-    {"head", LOGITS, OF_MODEL, 0, 0, {0}, false},
-    {"generator", LOGITS, OF_MODEL, 0, 0, {0}, false},
 };
 
 // What a dispatch belongs to.
@@ -106,13 +33,13 @@ static const vkf__weight_slot *slot_of(const vkf_dump_names *names, const vkf_te
 }
 
 // A decoder alone has its words and final norm where either side's are.
-static const vkf__weight_slot *slot_at(const site *s, rule_scope scope, size_t offset)
+static const vkf__weight_slot *slot_at(const site *s, vkf_dump_scope scope, size_t offset)
 {
     const vkf__weights *weights = &s->names->found.weights;
     const vkf__layer_weights *layers = s->target ? weights->decoder : weights->encoder;
-    const void *objects[] = {[OF_MODEL] = weights,
-                             [OF_STACK] = s->target ? &weights->target : &weights->source,
-                             [OF_LAYER] = layers ? &layers[s->layer] : NULL};
+    const void *objects[] = {[VKF_DUMP_OF_MODEL] = weights,
+                             [VKF_DUMP_OF_STACK] = s->target ? &weights->target : &weights->source,
+                             [VKF_DUMP_OF_LAYER] = layers ? &layers[s->layer] : NULL};
     return objects[scope] ? slot_of(s->names, (const vkf_tensor *)((const char *)objects[scope] + offset)) : NULL;
 }
 
@@ -154,15 +81,15 @@ static bool add_in_proj(vkf_dump_place *place, const site *s, size_t offset)
         size_t offset, whole;
         const char *name;
     } parts[] = {
-        {LAYER(self.q_weight), LAYER(self.q_weight), "q_proj"},
-        {LAYER(self.k_weight), LAYER(self.q_weight), "k_proj"},
-        {LAYER(self.v_weight), LAYER(self.q_weight), "v_proj"},
-        {LAYER(cross.q_weight), LAYER(cross.q_weight), "q_proj"},
-        {LAYER(cross.k_weight), LAYER(cross.q_weight), "k_proj"},
-        {LAYER(cross.v_weight), LAYER(cross.q_weight), "v_proj"},
+        {VKF_DUMP_LAYER(self.q_weight), VKF_DUMP_LAYER(self.q_weight), "q_proj"},
+        {VKF_DUMP_LAYER(self.k_weight), VKF_DUMP_LAYER(self.q_weight), "k_proj"},
+        {VKF_DUMP_LAYER(self.v_weight), VKF_DUMP_LAYER(self.q_weight), "v_proj"},
+        {VKF_DUMP_LAYER(cross.q_weight), VKF_DUMP_LAYER(cross.q_weight), "q_proj"},
+        {VKF_DUMP_LAYER(cross.k_weight), VKF_DUMP_LAYER(cross.q_weight), "k_proj"},
+        {VKF_DUMP_LAYER(cross.v_weight), VKF_DUMP_LAYER(cross.q_weight), "v_proj"},
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        const vkf__weight_slot *slot = slot_at(s, OF_LAYER, parts[i].whole);
+        const vkf__weight_slot *slot = slot_at(s, VKF_DUMP_OF_LAYER, parts[i].whole);
         if (parts[i].offset != offset || !slot || slot->cut == 0)
             continue;
         vkf_dump_piece *piece = add_piece(place, slot->shape[0] / slot->cut);
@@ -173,17 +100,17 @@ static bool add_in_proj(vkf_dump_place *place, const site *s, size_t offset)
     return false;
 }
 
-static void add_weight_input(vkf_dump_place *place, const site *s, const rule *r)
+static void add_weight_input(vkf_dump_place *place, const site *s, const vkf_dump_rule *r)
 {
     const vkf__weight_slot *slot = slot_at(s, r->scope, r->weights[0]);
     if (slot)
         add_input(place, slot);
 }
 
-static void add_outputs(vkf_dump_place *place, const site *s, const rule *r)
+static void add_outputs(vkf_dump_place *place, const site *s, const vkf_dump_rule *r)
 {
     for (uint32_t i = 0; i < r->weight_count; i++) {
-        if (r->scope == OF_LAYER && add_in_proj(place, s, r->weights[i]))
+        if (r->scope == VKF_DUMP_OF_LAYER && add_in_proj(place, s, r->weights[i]))
             continue;
         const vkf__weight_slot *slot = slot_at(s, r->scope, r->weights[i]);
         if (slot)
@@ -197,7 +124,7 @@ static void add_outputs(vkf_dump_place *place, const site *s, const rule *r)
 static void add_layer(vkf_dump_place *place, const site *s, const char *suffix)
 {
     char number[16];
-    const vkf__weight_slot *slot = slot_at(s, OF_LAYER, LAYER(self.out_weight));
+    const vkf__weight_slot *slot = slot_at(s, VKF_DUMP_OF_LAYER, VKF_DUMP_LAYER(self.out_weight));
     int length = snprintf(number, sizeof number, ".%u.", s->layer);
     const char *found = slot ? strstr(slot->name, number) : NULL;
     if (!found)
@@ -214,7 +141,7 @@ static void add_stream(vkf_dump_place *place, const site *s, uint32_t block)
     uint32_t last = crosses ? 2 : 1, index = block < last ? block : last;
     uint32_t norm = config->norm_first ? index + 1 : index;
     const vkf__weight_slot *slot =
-        norm <= last ? slot_at(s, OF_LAYER, LAYER(norm) + norm * sizeof(vkf_norm_weights)) : NULL;
+        norm <= last ? slot_at(s, VKF_DUMP_OF_LAYER, VKF_DUMP_LAYER(norm) + norm * sizeof(vkf_norm_weights)) : NULL;
     if (config->parallel && index < last)
         return;
     if (slot)
@@ -226,8 +153,8 @@ static void add_stream(vkf_dump_place *place, const site *s, uint32_t block)
 // Words, with what is added to them, are what comes next. In between BERT adds token types, which no module is told.
 static void add_words(vkf_dump_place *place, const site *s)
 {
-    const vkf__weight_slot *norm = slot_at(s, OF_STACK, STACK(embedding_norm.weight));
-    if (!s->target && slot_at(s, OF_MODEL, MODEL(token_types)))
+    const vkf__weight_slot *norm = slot_at(s, VKF_DUMP_OF_STACK, VKF_DUMP_STACK(embedding_norm.weight));
+    if (!s->target && slot_at(s, VKF_DUMP_OF_MODEL, VKF_DUMP_MODEL(token_types)))
         return;
     if (norm)
         add_input(place, norm);
@@ -268,8 +195,8 @@ static void add_logits(vkf_dump_place *place, const site *s)
 
 static void add_dense(vkf_dump_place *place, const site *s)
 {
-    const vkf__weight_slot *dense = slot_at(s, OF_MODEL, MODEL(head_dense.weight));
-    const vkf__weight_slot *norm = slot_at(s, OF_MODEL, MODEL(head_norm.weight));
+    const vkf__weight_slot *dense = slot_at(s, VKF_DUMP_OF_MODEL, VKF_DUMP_MODEL(head_dense.weight));
+    const vkf__weight_slot *norm = slot_at(s, VKF_DUMP_OF_MODEL, VKF_DUMP_MODEL(head_norm.weight));
     if (s->names->source.config.head_activation == VKF_ACTIVATION_NONE && dense)
         add_output(place, dense);
     else if (norm)
@@ -280,7 +207,7 @@ static void add_dense(vkf_dump_place *place, const site *s)
 
 static void add_pooled(vkf_dump_place *place, const site *s)
 {
-    const vkf__weight_slot *dense = slot_at(s, OF_MODEL, MODEL(head_dense.weight));
+    const vkf__weight_slot *dense = slot_at(s, VKF_DUMP_OF_MODEL, VKF_DUMP_MODEL(head_dense.weight));
     if (dense)
         add_input(place, dense);
     else
@@ -288,19 +215,19 @@ static void add_pooled(vkf_dump_place *place, const site *s)
 }
 
 // Of gated ones it is the module's own output; otherwise the activation was applied to it already.
-static void add_expanded(vkf_dump_place *place, const site *s, const rule *r)
+static void add_expanded(vkf_dump_place *place, const site *s, const vkf_dump_rule *r)
 {
-    const vkf__weight_slot *second = slot_at(s, OF_LAYER, LAYER(feed_forward.weight2));
+    const vkf__weight_slot *second = slot_at(s, VKF_DUMP_OF_LAYER, VKF_DUMP_LAYER(feed_forward.weight2));
     if (s->names->source.config.gated)
         add_outputs(place, s, r);
     else if (second)
         add_input(place, second);
 }
 
-static void set_heads(vkf_dump_place *place, const site *s, const rule *r)
+static void set_heads(vkf_dump_place *place, const site *s, const vkf_dump_rule *r)
 {
     const vkf__stack stack = vkf__stack_of(&s->names->source.config, s->target);
-    bool self = r->weights[0] == LAYER(self.out_weight);
+    bool self = r->weights[0] == VKF_DUMP_LAYER(self.out_weight);
     place->key_heads = self ? stack.kv_heads : stack.heads;
     place->group = stack.heads / place->key_heads;
     place->head_dim = stack.head_dim;
@@ -308,43 +235,45 @@ static void set_heads(vkf_dump_place *place, const site *s, const rule *r)
 
 // ---- dispatches
 
-static void apply(vkf_dump_place *place, const site *s, const rule *r)
+static void apply(vkf_dump_place *place, const site *s, const vkf_dump_rule *r)
 {
     switch (r->kind) {
-    case OUTPUT:
+    case VKF_DUMP_OUTPUT:
         add_outputs(place, s, r);
         break;
-    case CONTEXT:
+    case VKF_DUMP_CONTEXT:
         set_heads(place, s, r);
         add_weight_input(place, s, r);
         break;
-    case ATTENTION:
+    case VKF_DUMP_ATTENTION:
         place->in_heads = true;
         add_weight_input(place, s, r);
         break;
-    case INPUT:
+    case VKF_DUMP_INPUT:
         add_weight_input(place, s, r);
         break;
-    case STREAM:
+    case VKF_DUMP_STREAM:
         add_stream(place, s, r->block);
         break;
-    case EXPANDED:
+    case VKF_DUMP_EXPANDED:
         add_expanded(place, s, r);
         break;
-    case WORDS:
+    case VKF_DUMP_WORDS:
         add_words(place, s);
         break;
-    case DENSE:
+    case VKF_DUMP_DENSE:
         add_dense(place, s);
         break;
-    case POOLED:
+    case VKF_DUMP_POOLED:
         add_pooled(place, s);
         break;
-    case LOGITS:
+    case VKF_DUMP_LOGITS:
         add_logits(place, s);
         break;
-    case ENTRY:
+    case VKF_DUMP_ENTRY:
         add_layer(place, s, ".input");
+        break;
+    case VKF_DUMP_UNNAMED:
         break;
     }
 }
@@ -366,14 +295,12 @@ vkf_dump_place vkf_dump_place_of(const vkf_dump_names *names, const char *part, 
 {
     const site s = site_of(names, part);
     vkf_dump_place place = {0};
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        if (strcmp(rules[i].label, label) != 0 || (rules[i].scope == OF_LAYER) != s.in_layer)
-            continue;
-        apply(&place, &s, &rules[i]);
-        place.of_memory = rules[i].of_memory;
-        place.of_sequences =
-            strncmp(label, "head", 4) == 0 && names->source.config.head == VKF_HEAD_SEQUENCE_CLASSIFICATION;
-    }
+    const vkf_dump_rule *rule = vkf_dump_rule_of(label, s.in_layer);
+    if (!rule)
+        return place;
+    apply(&place, &s, rule);
+    place.of_memory = rule->of_memory;
+    place.of_sequences = rule->of_head && names->source.config.head == VKF_HEAD_SEQUENCE_CLASSIFICATION;
     return place;
 }
 

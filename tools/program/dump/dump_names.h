@@ -3,10 +3,10 @@
 #ifndef VKF_PROGRAM_DUMP_NAMES_H
 #define VKF_PROGRAM_DUMP_NAMES_H
 
+#include "dump/dump_rules.h"
 #include "model/family.h"
 
 #define VKF_DUMP_NAME_MAX (VKF_WEIGHT_NAME_MAX + 16)
-#define VKF_DUMP_MAX_PIECES 3
 
 // Columns of what a dispatch writes, and where they are among those of the module's tensor.
 typedef struct vkf_dump_piece {
