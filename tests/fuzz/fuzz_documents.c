@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "../unit/scratch_directory.h"
-#include "commands.h"
-#include "embed_state.h"
+#include "command/commands.h"
+#include "embed/embed_state.h"
 #include "fuzz.h"
 
 #define TIMES "{\"median\":2,\"min\":1,\"max\":3,\"iqr\":1,\"runs\":[1,2,3]}"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../unit/scratch_directory.h"
-#include "eval_kinds.h"
+#include "eval/eval_kinds.h"
 #include "fixture.h"
 #include "fuzz.h"
 

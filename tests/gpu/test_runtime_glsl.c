@@ -8,7 +8,7 @@
 #include "kernel/glsl.h"
 #include "kernel/shader_table.h"
 #include "shader_copy.h"
-#include "spirv.h"
+#include "shaders/spirv.h"
 
 static void skip_without_compiler(void)
 {

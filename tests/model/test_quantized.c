@@ -20,7 +20,8 @@ static const char *const families[] = {"llama-blocks", "gpt2-blocks", "bert-bloc
 #define FAMILIES (sizeof families / sizeof families[0])
 
 // What a type of blocks is held to against the weights as they were: the root of the mean square of the errors, in that of
-// what is expected. vkformer/model.h states it; about half as much again as 12 seeds of tools/pretrained gave at most.
+// what is expected. vkformer/model.h states it; about half as much again as 12 seeds of tools/pretrained/make-models
+// gave at most.
 static const struct quantized {
     vkf_quantization quantization;
     vkf_dtype dtype;

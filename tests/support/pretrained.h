@@ -1,5 +1,5 @@
 // Models as Hugging Face's transformers saves them, with what transformers computes: tests/pretrained, or the directory
-// VKF_TEST_PRETRAINED, which tools/pretrained has made with another seed.
+// VKF_TEST_PRETRAINED, which tools/pretrained/make-models has made with another seed.
 #ifndef VKF_TESTS_PRETRAINED_H
 #define VKF_TESTS_PRETRAINED_H
 
@@ -29,8 +29,8 @@ typedef bool (*vkf_test_differs_fn)(vkf_test_gpu *gpu, vkf_model *model, const v
 void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *family, bool (*without_effect)(const char *name),
                                   vkf_test_differs_fn differs, const void *user);
 
-// How else than greedily tools/pretrained_generation.py lets transformers generate, and the name that what comes of it has in
-// the cases.
+// How else than greedily tools/pretrained/generation.py lets transformers generate, and the name that what comes of it
+// has in the cases.
 typedef struct vkf_test_generation {
     const char *name;
     vkf_beam_search beams;

@@ -8,9 +8,9 @@
 
 #include "scratch_directory.h"
 
-#include "../../tools/program/bench_roof.c"
-#include "../../tools/program/bench_shapes.c"
-#include "../../tools/program/line_reader.c"
+#include "../../tools/program/bench/bench_roof.c"
+#include "../../tools/program/bench/bench_shapes.c"
+#include "../../tools/program/input/line_reader.c"
 
 static char last_error[512];
 

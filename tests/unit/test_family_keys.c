@@ -1,5 +1,6 @@
-// Every key of a family's config.json: followed, refused, or without a part in what a model computes. tools/pretrained --vary
-// compares the same with transformers; here the verdicts stand by themselves. And what holds where a key is not there.
+// Every key of a family's config.json: followed, refused, or without a part in what a model computes.
+// tools/pretrained/make-models --vary compares the same with transformers; here the verdicts stand by themselves. And
+// what holds where a key is not there.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

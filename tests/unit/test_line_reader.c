@@ -16,7 +16,7 @@ static void *limited_realloc(void *memory, size_t size_bytes)
 }
 
 #define realloc limited_realloc
-#include "../../tools/program/line_reader.c"
+#include "../../tools/program/input/line_reader.c"
 #undef realloc
 
 static char last_error[512];

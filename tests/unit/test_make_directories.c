@@ -8,7 +8,7 @@
 
 #include "scratch_directory.h"
 
-#include "../../tools/program/make_directories.c"
+#include "../../tools/program/output/make_directories.c"
 
 static bool is_directory(const char *path)
 {

@@ -1,5 +1,5 @@
-// Marian's tokenizers: pairs of SentencePiece models, written by hand here. tools/compare-tokenizers compares trained ones
-// with transformers.
+// Marian's tokenizers: pairs of SentencePiece models, written by hand here. tools/tokenizers/compare-tokenizers
+// compares trained ones with transformers.
 #include <math.h>
 
 #include "scratch_directory.h"

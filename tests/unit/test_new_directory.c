@@ -28,7 +28,7 @@ static int meddled_flock(int directory, int operation)
 }
 
 #define flock(directory, operation) meddled_flock(directory, operation)
-#include "../../tools/program/new_directory.c"
+#include "../../tools/program/quantize/new_directory.c"
 #undef flock
 
 static int clean(void **state)

@@ -12,7 +12,7 @@
 #include "kernel/pipeline.h"
 #include "kernel/shader_table.h"
 #include "shared/gemm.h"
-#include "spirv.h"
+#include "shaders/spirv.h"
 
 #include "caps_fixture.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/program/sample_stats.c"
+#include "../../tools/program/measure/sample_stats.c"
 
 static bool near(double value, double expected)
 {

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "../../tools/program/json_output.c"
-#include "../../tools/program/shader_output.c"
+#include "../../tools/program/output/json_output.c"
+#include "../../tools/program/shaders/shader_output.c"
 
 void vkf_print_error(const char *format, ...)
 {

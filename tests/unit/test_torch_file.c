@@ -1,4 +1,5 @@
-// The reader of torch.save()'s files, on those of tests/torch, which tools/torch-fixtures has made with PyTorch.
+// The reader of torch.save()'s files, on those of tests/torch, which tools/oracles/torch-fixtures has made with
+// PyTorch.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

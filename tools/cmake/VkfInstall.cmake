@@ -38,10 +38,10 @@ configure_file(tools/cmake/vkformer.pc.in vkformer.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 if(VKF_BUILD_PROGRAM)
-    configure_file(tools/vkformer.1.in vkformer.1 @ONLY)
+    configure_file(tools/program/manual/vkformer.1.in vkformer.1 @ONLY)
     install(TARGETS vkformer_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformer.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-    install(FILES tools/completion/vkformer.bash RENAME vkformer
+    install(FILES tools/program/manual/vkformer.bash RENAME vkformer
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-    install(FILES tools/completion/_vkformer DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES tools/program/manual/_vkformer DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()

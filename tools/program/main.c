@@ -4,9 +4,9 @@
 
 #include <vkformer/vkformer.h>
 
-#include "commands.h"
-#include "options.h"
-#include "standard_output.h"
+#include "command/commands.h"
+#include "command/options.h"
+#include "output/standard_output.h"
 
 static const struct command {
     const char *name;

@@ -1,0 +1,1 @@
+"""What tools/vendors is made of."""

@@ -1,0 +1,366 @@
+#include "bench/bench_options.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "command/commands.h"
+#include "command/model_path.h"
+#include "command/precision.h"
+
+#define GO_ON (-1)
+#define MAX_SETTINGS 8
+
+enum {
+    OPT_DTYPE = VKF_OPT_OWN,
+    OPT_TYPES,
+    OPT_REPETITIONS,
+    OPT_WARMUP,
+    OPT_JSON,
+    OPT_SHAPES,
+    OPT_NO_ROOF,
+    OPT_WATCH,
+    OPT_WATCH_RUNS
+};
+enum { OPT_EXTENT = 0x300, OPT_SETTING = 0x340 };
+
+static const struct option shared_options[] = {
+    {"dtype", required_argument, NULL, OPT_DTYPE},
+    {"types", required_argument, NULL, OPT_TYPES},
+    {"repetitions", required_argument, NULL, OPT_REPETITIONS},
+    {"warmup", required_argument, NULL, OPT_WARMUP},
+    {"output", required_argument, NULL, 'o'},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"shapes", required_argument, NULL, OPT_SHAPES},
+    {"no-roof", no_argument, NULL, OPT_NO_ROOF},
+    {"watch", no_argument, NULL, OPT_WATCH},
+    {"watch-runs", required_argument, NULL, OPT_WATCH_RUNS},
+    VKF_COMMON_LONG_OPTIONS,
+};
+#define SHARED_COUNT (sizeof shared_options / sizeof shared_options[0])
+
+static const char common_help[] =
+    "Measuring:\n"
+    "  --types LIST       f32 (default), f16, or f32/f16 and f32/bf16 (activations f32, weights in 16\n"
+    "                     bits), with commas between\n"
+    "  --dtype TYPE       one of them\n"
+    "  --shapes FILE      more shapes from a file, some on each line; # begins a comment\n"
+    "  --repetitions N    measured runs (default 20)\n"
+    "  --warmup N         runs before them (default 3)\n"
+    "  -o, --output FORM  table (default), json (one array), jsonl (an object per line), csv or md\n"
+    "  --json             the same as -o jsonl\n"
+    "  --no-roof          do not measure the device's roofs first\n"
+    "  --watch            stay, and at each save of a shader in --shader-dir measure the edited kernels and\n"
+    "                     the last good ones in turn, side by side; Ctrl-C ends (table, json and jsonl alone)\n"
+    "  --watch-runs N     end after N saves\n"
+    "\n"
+    "Weights and inputs are random. gpu is the time between timestamps on the device, wall that of a whole\n"
+    "call, submission and waiting included. Rates are of the median gpu time, or of the median wall time\n"
+    "where the device has no timestamps. iqr is the distance between the quartiles.\n"
+    "\n"
+    "roof is the least time that the device allows, by its own measured bandwidth and f32 arithmetic, over\n"
+    "the measured one: every input read once, every output written once, and no more operations than the\n"
+    "mathematics asks for. Work that stays in caches, or runs on matrix units, can have more than 1.\n"
+    "\n" VKF_COMMON_HELP;
+
+void vkf_bench_print_common_help(FILE *out)
+{
+    fputs(common_help, out);
+}
+
+void vkf_bench_options_free(vkf_bench_options *options)
+{
+    vkf_bench_shapes_free(&options->shapes);
+    vkf_common_free(&options->common);
+}
+
+static void print_help(const vkf_bench_spec *spec)
+{
+    char forms[128];
+    vkf_bench_forms_text(&spec->extents, forms, sizeof forms);
+    printf("usage: vkformer bench %s%s%s [OPTIONS]\n\n%s\n", spec->name, spec->takes_directory ? " [MODEL]" : "",
+           forms[0] ? " SHAPE..." : "", spec->help);
+    if (forms[0])
+        printf("A SHAPE is %s. Several may follow each other, or stand with commas\n"
+               "between; or one is given by options:\n\n",
+               forms);
+    for (uint32_t i = 0; i < spec->extents.count; i++) {
+        const vkf_bench_extent *extent = &spec->extents.list[i];
+        char fallback[40] = "";
+        if (extent->fallback)
+            snprintf(fallback, sizeof fallback, ", default %u", extent->fallback);
+        else if (extent->fallback_letter)
+            snprintf(fallback, sizeof fallback, ", default %c", extent->fallback_letter);
+        printf("  --%s %c%s\n", extent->name, extent->letter, fallback);
+    }
+    if (spec->extents.count > 0)
+        putchar('\n');
+    vkf_bench_print_common_help(stdout);
+}
+
+static const char *type_names(const vkf_bench_spec *spec)
+{
+    if (spec->block_types)
+        return VKF_PRECISION_NAMES ", " VKF_BLOCK_TYPES_NAMES;
+    return spec->mixed_types ? VKF_PRECISION_NAMES : "f32 or f16";
+}
+
+// The first `length` bytes of the text; false when this benchmark has no such types.
+static bool take_types(const vkf_bench_spec *spec, const char *text, size_t length, vkf_bench_types *out_types)
+{
+    vkf_model_precision precision;
+    if (spec->block_types && vkf_block_types_from_name(text, length, out_types))
+        return true;
+    if (!vkf_precision_from_name(text, length, &precision))
+        return false;
+    *out_types = vkf_types_of_precision(precision);
+    return spec->mixed_types || out_types->activations == out_types->weights;
+}
+
+static bool parse_types(const vkf_bench_spec *spec, const char *text, vkf_bench_options *options)
+{
+    options->type_count = 0;
+    for (const char *rest = text;;) {
+        size_t length = strcspn(rest, ",");
+        vkf_bench_types types;
+        if (options->type_count == VKF_BENCH_MAX_TYPES || !take_types(spec, rest, length, &types)) {
+            vkf_print_error("--types: '%.200s' is no list of %s for this benchmark", text, type_names(spec));
+            return false;
+        }
+        options->types[options->type_count++] = types;
+        if (rest[length] == '\0')
+            return true;
+        rest += length + 1;
+    }
+}
+
+static bool take_setting(const vkf_bench_setting *setting, const char *value, vkf_bench_settings *settings)
+{
+    char option[32];
+    void *target = (char *)settings + setting->offset;
+    switch (setting->kind) {
+    case VKF_BENCH_FLAG:
+        *(bool *)target = true;
+        return true;
+    case VKF_BENCH_TEXT:
+        *(const char **)target = value;
+        return true;
+    case VKF_BENCH_NUMBER:
+        break;
+    }
+    snprintf(option, sizeof option, "--%s", setting->name);
+    return vkf_parse_u32(option, value, 1, setting->max, target);
+}
+
+static bool take_dtype(const vkf_bench_spec *spec, const char *value, vkf_bench_options *options)
+{
+    options->type_count = 1;
+    if (take_types(spec, value, strlen(value), &options->types[0]))
+        return true;
+    vkf_print_error("--dtype: '%.200s' is not %s, which this benchmark has", value, type_names(spec));
+    return false;
+}
+
+static bool take_shared(int opt, const char *value, const vkf_bench_spec *spec, vkf_bench_options *options,
+                        const char **out_shapes_path)
+{
+    switch (opt) {
+    case OPT_DTYPE:
+        return take_dtype(spec, value, options);
+    case OPT_TYPES:
+        return parse_types(spec, value, options);
+    case OPT_REPETITIONS:
+        return vkf_parse_u32("--repetitions", value, 1, 100000, &options->repetitions);
+    case OPT_WARMUP:
+        return vkf_parse_u32("--warmup", value, 0, 100000, &options->warmup);
+    case OPT_JSON:
+        options->format = VKF_BENCH_JSONL;
+        return true;
+    case OPT_SHAPES:
+        *out_shapes_path = value;
+        return true;
+    case OPT_NO_ROOF:
+        options->no_roof = true;
+        return true;
+    case OPT_WATCH:
+        options->watch = true;
+        return true;
+    case OPT_WATCH_RUNS:
+        return vkf_parse_u32("--watch-runs", value, 1, 1000000, &options->watch_runs);
+    case 'o':
+        if (vkf_bench_format_from_name(value, &options->format))
+            return true;
+        vkf_print_error("--output: '%.200s' is none of table, json, jsonl, csv and md", value);
+        return false;
+    default:
+        return vkf_parse_common(opt, value, &options->common);
+    }
+}
+
+// What the arguments said before it is put together.
+typedef struct gathered {
+    vkf_bench_shape single; // by options
+    bool single_given;
+    const char *shapes_path;
+} gathered;
+
+static bool take_extent(const vkf_bench_extent *extent, const char *value, uint32_t *out_value)
+{
+    char option[32];
+    snprintf(option, sizeof option, "--%s", extent->name);
+    return vkf_parse_u32(option, value, 1, extent->max, out_value);
+}
+
+static bool take_options(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *options, gathered *got)
+{
+    struct option long_options[SHARED_COUNT + VKF_BENCH_MAX_EXTENTS + MAX_SETTINGS + 1] = {{0}};
+    size_t count = SHARED_COUNT;
+    assert(spec->extents.count <= VKF_BENCH_MAX_EXTENTS && spec->setting_count <= MAX_SETTINGS);
+    memcpy(long_options, shared_options, sizeof shared_options);
+    for (uint32_t i = 0; i < spec->extents.count; i++)
+        long_options[count++] = (struct option){
+            .name = spec->extents.list[i].name, .has_arg = required_argument, .val = OPT_EXTENT + (int)i};
+    for (uint32_t i = 0; i < spec->setting_count; i++)
+        long_options[count++] = (struct option){
+            .name = spec->settings[i].name,
+            .has_arg = spec->settings[i].kind == VKF_BENCH_FLAG ? no_argument : required_argument,
+            .val = OPT_SETTING + (int)i,
+        };
+    for (int opt; (opt = getopt_long(argc, argv, "o:", long_options, NULL)) != -1;) {
+        bool taken;
+        if (opt >= OPT_SETTING) {
+            taken = take_setting(&spec->settings[opt - OPT_SETTING], optarg, &options->settings);
+        } else if (opt >= OPT_EXTENT) {
+            int extent = opt - OPT_EXTENT;
+            got->single_given = true;
+            taken = take_extent(&spec->extents.list[extent], optarg, &got->single.values[extent]);
+        } else {
+            taken = take_shared(opt, optarg, spec, options, &got->shapes_path);
+        }
+        if (!taken)
+            return false;
+    }
+    return true;
+}
+
+static int take_arguments(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *options)
+{
+    for (int i = optind; i < argc; i++) {
+        bool number = argv[i][0] >= '0' && argv[i][0] <= '9';
+        if (spec->takes_directory && !number && !options->directory) {
+            options->directory = argv[i];
+            if (!vkf_find_model(&options->directory))
+                return VKF_EXIT_FAILED;
+        } else if (!spec->extents.forms[0]) {
+            vkf_print_error("'%.200s': this benchmark takes no arguments beside its options", argv[i]);
+            return VKF_EXIT_USAGE;
+        } else if (!vkf_bench_shapes_add(&options->shapes, &spec->extents, argv[i], NULL)) {
+            return VKF_EXIT_USAGE;
+        }
+    }
+    return GO_ON;
+}
+
+static int take_file(const char *path, const vkf_bench_spec *spec, vkf_bench_options *options)
+{
+    if (!spec->extents.forms[0]) {
+        vkf_print_error("--shapes: this benchmark has no shapes");
+        return VKF_EXIT_USAGE;
+    }
+    switch (vkf_bench_shapes_read(&options->shapes, &spec->extents, path)) {
+    case VKF_BENCH_FILE_READ:
+        return GO_ON;
+    case VKF_BENCH_FILE_MALFORMED:
+        return VKF_EXIT_USAGE;
+    case VKF_BENCH_FILE_UNREADABLE:
+        break;
+    }
+    return VKF_EXIT_FAILED;
+}
+
+// Arguments, then the file, or else the one shape that the options describe.
+static int gather_shapes(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *options, gathered *got)
+{
+    int code = take_arguments(argc, argv, spec, options);
+    if (code == GO_ON && got->shapes_path)
+        code = take_file(got->shapes_path, spec, options);
+    if (code != GO_ON)
+        return code;
+    if (got->single_given && options->shapes.count > 0) {
+        vkf_print_error("sizes are given by options and as shapes; only one of both is possible");
+        return VKF_EXIT_USAGE;
+    }
+    if (options->shapes.count == 0) {
+        options->shapes.list = malloc(sizeof *options->shapes.list);
+        if (!options->shapes.list) {
+            vkf_print_error("memory is exhausted");
+            return VKF_EXIT_FAILED;
+        }
+        if (!vkf_bench_shape_complete(&spec->extents, &got->single))
+            return VKF_EXIT_USAGE;
+        options->shapes.list[0] = got->single;
+        options->shapes.count = 1;
+    }
+    for (size_t i = 0; spec->check && i < options->shapes.count; i++) {
+        if (!spec->check(options, &options->shapes.list[i]))
+            return VKF_EXIT_USAGE;
+    }
+    return GO_ON;
+}
+
+static bool check_watch(vkf_bench_options *options)
+{
+    if (options->watch_runs > 0 && !options->watch) {
+        vkf_print_error("--watch-runs: there is nothing to end without --watch");
+        return false;
+    }
+    if (options->watch && !options->common.shader_dir) {
+        vkf_print_error("--watch: which folder? --shader-dir DIR takes the kernels from it, a copy of shaders/");
+        return false;
+    }
+    if (options->watch && (options->format == VKF_BENCH_CSV || options->format == VKF_BENCH_MD)) {
+        vkf_print_error("--watch prints comparisons, which are no lines of one table; take -o table, json or jsonl");
+        return false;
+    }
+    // An array would have no end.
+    if (options->watch && options->format == VKF_BENCH_JSON)
+        options->format = VKF_BENCH_JSONL;
+    return true;
+}
+
+int vkf_bench_parse(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *out_options)
+{
+    gathered got = {0};
+    *out_options = (vkf_bench_options){
+        .repetitions = 20,
+        .warmup = 3,
+        .type_count = 1, // f32
+        .settings = {.weights = "best",
+                     .kind = "encoder",
+                     .activation = "relu",
+                     .d_model = 512,
+                     .heads = 8,
+                     .ff = 2048,
+                     .encoder_layers = 6,
+                     .decoder_layers = 6,
+                     .vocab = 8000},
+    };
+    if (!vkf_common_init(&out_options->common))
+        return VKF_EXIT_FAILED;
+    out_options->common.timestamps = true;
+    if (!take_options(argc, argv, spec, out_options, &got))
+        return VKF_EXIT_USAGE;
+    if (out_options->common.help) {
+        print_help(spec);
+        return VKF_EXIT_DONE;
+    }
+    if (spec->f32_alone && (out_options->type_count != 1 || out_options->types[0].activations != VKF_DTYPE_F32)) {
+        vkf_print_error("--types: this benchmark is in f32");
+        return VKF_EXIT_USAGE;
+    }
+    if (!check_watch(out_options))
+        return VKF_EXIT_USAGE;
+    return gather_shapes(argc, argv, spec, out_options, &got);
+}

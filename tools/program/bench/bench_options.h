@@ -1,0 +1,68 @@
+// Options of the benchmarks: those that all of them have, and a table of each one's own.
+#ifndef VKF_PROGRAM_BENCH_OPTIONS_H
+#define VKF_PROGRAM_BENCH_OPTIONS_H
+
+#include "bench/bench_report.h"
+#include "bench/bench_shapes.h"
+#include "command/options.h"
+
+// What single benchmarks can be told beside sizes.
+typedef struct vkf_bench_settings {
+    bool transpose_b;
+    const char *weights; // how a weight is stored: "best", "packed" or "rows"
+    bool causal;
+    bool residual;
+    bool merge;
+    bool details;
+    uint32_t kv_heads;      // of an attention; 0: as many as of queries
+    const char *kind;       // of a layer
+    const char *activation; // of its feed-forward part
+    uint32_t d_model;       // of a model with random weights
+    uint32_t heads;
+    uint32_t ff;
+    uint32_t encoder_layers;
+    uint32_t decoder_layers;
+    uint32_t vocab;
+} vkf_bench_settings;
+
+typedef enum vkf_bench_setting_kind {
+    VKF_BENCH_FLAG = 0, // bool
+    VKF_BENCH_NUMBER,   // uint32_t, from 1 to max
+    VKF_BENCH_TEXT,     // const char *
+} vkf_bench_setting_kind;
+
+typedef struct vkf_bench_setting {
+    const char *name; // of the option: "transpose-b"
+    vkf_bench_setting_kind kind;
+    size_t offset; // in vkf_bench_settings
+    uint32_t max;
+} vkf_bench_setting;
+
+#define VKF_BENCH_MAX_TYPES (VKF_MODEL_PRECISION_COUNT + 4)
+
+typedef struct vkf_bench_options {
+    vkf_common_options common;
+    vkf_bench_settings settings;
+    vkf_bench_types types[VKF_BENCH_MAX_TYPES];
+    uint32_t type_count;
+    vkf_bench_format format;
+    uint32_t repetitions;
+    uint32_t warmup;
+    bool no_roof;
+    bool watch;              // measure again at each save of a shader
+    uint32_t watch_runs;     // saves to end after; 0: none
+    vkf_bench_shapes shapes; // at least one
+    const char *directory;   // NULL: none was given
+} vkf_bench_options;
+
+typedef struct vkf_bench_spec vkf_bench_spec;
+
+// Reads all arguments. Returns -1 when the benchmark shall go on, and the exit code when it shall not: --help was given
+// and the help printed, or something was wrong and a message printed. vkf_bench_options_free() in any case.
+int vkf_bench_parse(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *out_options);
+void vkf_bench_options_free(vkf_bench_options *options);
+
+// The part of every benchmark's help that describes what all of them have.
+void vkf_bench_print_common_help(FILE *out);
+
+#endif

@@ -1,0 +1,15 @@
+// A model of any size with random weights, for benchmarks without a trained one.
+#ifndef VKF_PROGRAM_BENCH_RANDOM_MODEL_H
+#define VKF_PROGRAM_BENCH_RANDOM_MODEL_H
+
+#include "bench/bench_options.h"
+
+// The configuration that the settings describe: from token ids to token ids, norms first.
+vkf_model_config vkf_bench_random_config(const vkf_bench_settings *settings);
+
+// Writes weights into a file of a temporary directory, loads it, and removes both. The model says neither bos, eos nor
+// pad, so that rows are generated to their full length. Failures have been printed.
+vkf_status vkf_bench_random_model(vkf_context *context, const vkf_bench_options *options, vkf_model_precision precision,
+                                  vkf_model **out_model);
+
+#endif

@@ -1,0 +1,67 @@
+// What benchmarks print: a line for each result, in one of several formats.
+#ifndef VKF_PROGRAM_BENCH_REPORT_H
+#define VKF_PROGRAM_BENCH_REPORT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include <vkformer/vkformer.h>
+
+#include "command/precision.h"
+#include "measure/sample_stats.h"
+
+typedef enum vkf_bench_format {
+    VKF_BENCH_TABLE = 0,
+    VKF_BENCH_JSON,  // one array of objects
+    VKF_BENCH_JSONL, // an object per line
+    VKF_BENCH_CSV,
+    VKF_BENCH_MD,
+} vkf_bench_format;
+
+bool vkf_bench_format_from_name(const char *name, vkf_bench_format *out_format);
+
+typedef vkf_precision_types vkf_bench_types;
+
+// One result. A negative number is unknown.
+typedef struct vkf_bench_row {
+    const char *op;
+    const json_t *shape; // an object of numbers, booleans and strings, in order
+    vkf_bench_types types;
+    const char *variant;
+    bool gpu_timed;
+    vkf_summary gpu_ms;
+    vkf_summary wall_ms;
+    double gflops;
+    double gbytes_per_s;
+    double roof;       // fraction
+    const char *bound; // "compute", "memory", or NULL
+    double host_us;    // tokens: of the host, per step
+    double tokens_per_s;
+    uint64_t device_bytes; // the most in use by all live buffers
+    json_t *details;       // array of dispatches, or NULL
+} vkf_bench_row;
+
+typedef struct vkf_bench_report {
+    vkf_bench_format format;
+    bool tokens;
+    vkf_device_info device;
+    char driver[520];
+    const vkf_roofs *roofs; // NULL: not measured
+    json_t *array;          // VKF_BENCH_JSON: what is printed at the end
+    bool began;
+    bool wall_only; // a result without gpu times was printed
+} vkf_bench_report;
+
+// `roofs` (may be NULL) outlives the report. Nothing is printed before the first row.
+vkf_bench_report vkf_bench_report_begin(vkf_context *context, vkf_bench_format format, bool tokens,
+                                        const vkf_roofs *roofs);
+// False, after a message, when the row cannot be written.
+bool vkf_bench_report_row(vkf_bench_report *report, const vkf_bench_row *row);
+bool vkf_bench_report_end(vkf_bench_report *report);
+
+// "512x768x64", "encoder 1x128x768", "1x8x512x64 causal": the shape for people.
+void vkf_bench_shape_text(const json_t *shape, char *out_text, size_t size_bytes);
+// "f32", "f32/f16"
+void vkf_bench_types_text(const vkf_bench_types *types, char *out_text, size_t size_bytes);
+
+#endif

@@ -1,0 +1,10 @@
+// vkformer bench --watch: measures again at each save of a shader, the edited kernels beside the last good ones.
+#ifndef VKF_PROGRAM_BENCH_WATCH_H
+#define VKF_PROGRAM_BENCH_WATCH_H
+
+#include "bench/bench.h"
+
+// Returns the exit code once a signal or the options end it.
+int vkf_bench_watch(const vkf_bench_options *options, const vkf_bench_spec *spec);
+
+#endif

@@ -1,0 +1,147 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "command/cache_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command/options.h"
+#include "io/new_file.h"
+#include "output/make_directories.h"
+
+struct vkf_cache_dir {
+    char *path;
+    bool warned; // one warning per run is enough for an unwritable directory
+};
+
+vkf_cache_dir *vkf_cache_dir_create(void)
+{
+    return calloc(1, sizeof(vkf_cache_dir));
+}
+
+void vkf_cache_dir_destroy(vkf_cache_dir **cache)
+{
+    if (*cache)
+        free((*cache)->path);
+    free(*cache);
+    *cache = NULL;
+}
+
+static char *join(const char *first, const char *second)
+{
+    size_t size = strlen(first) + strlen(second) + 1;
+    char *text = malloc(size);
+    if (text)
+        snprintf(text, size, "%s%s", first, second);
+    return text;
+}
+
+static char *default_path(void)
+{
+    // A relative path in XDG_CACHE_HOME is to be ignored, says the specification.
+    const char *base = getenv("XDG_CACHE_HOME");
+    if (base && base[0] == '/')
+        return join(base, "/vkformer");
+    const char *home = getenv("HOME");
+    return home && home[0] ? join(home, "/.cache/vkformer") : NULL;
+}
+
+bool vkf_cache_dir_set_path(vkf_cache_dir *cache, const char *path)
+{
+    char *chosen = path ? join(path, "") : default_path();
+    if (!chosen) {
+        vkf_print_warning("there is no place for the cache: set HOME, or give --cache DIR or --no-cache");
+        return false;
+    }
+    free(cache->path);
+    cache->path = chosen;
+    return true;
+}
+
+static void warn(vkf_cache_dir *cache, const char *what, const char *path, int error)
+{
+    if (!cache->warned)
+        vkf_print_warning("cache: %s '%s': %s; --cache DIR chooses another place", what, path, strerror(error));
+    cache->warned = true;
+}
+
+static char *file_path(const vkf_cache_dir *cache, const char *key)
+{
+    if (key[0] == '.' || key[0] == '\0' || strchr(key, '/'))
+        return NULL;
+    size_t size = strlen(cache->path) + strlen(key) + 2;
+    char *path = malloc(size);
+    if (path)
+        snprintf(path, size, "%s/%s", cache->path, key);
+    return path;
+}
+
+static bool read_all(int file, void *data, size_t size_bytes)
+{
+    for (size_t done = 0; done < size_bytes;) {
+        ssize_t part = read(file, (char *)data + done, size_bytes - done);
+        if (part <= 0) {
+            if (part < 0 && errno == EINTR)
+                continue;
+            return false;
+        }
+        done += (size_t)part;
+    }
+    return true;
+}
+
+static size_t load(void *user, const char *key, void *data, size_t capacity)
+{
+    vkf_cache_dir *cache = user;
+    size_t size_bytes = 0;
+    char *path = file_path(cache, key);
+    // Not blocking: a FIFO in the directory must not hang the program.
+    int file = path ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (file < 0) {
+        if (path && errno != ENOENT)
+            warn(cache, "cannot read", path, errno);
+    } else {
+        struct stat info;
+        if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
+            size_bytes = (size_t)info.st_size;
+        if (data && size_bytes <= capacity && !read_all(file, data, size_bytes))
+            size_bytes = 0;
+        close(file);
+    }
+    free(path);
+    return size_bytes;
+}
+
+// The library's writer of files has no errno: its message has the path and the reason.
+static void warn_message(void *user, vkf_severity severity, const char *message)
+{
+    vkf_cache_dir *cache = user;
+    if (severity >= VKF_SEVERITY_ERROR && !cache->warned)
+        vkf_print_warning("cache: %s; --cache DIR chooses another place", message);
+    cache->warned = cache->warned || severity >= VKF_SEVERITY_ERROR;
+}
+
+static void save(void *user, const char *key, const void *data, size_t size_bytes)
+{
+    vkf_cache_dir *cache = user;
+    char *path = file_path(cache, key);
+    if (!path)
+        return;
+    vkf__host host;
+    int error = vkf_make_directories(cache->path, 0700);
+    if (error != 0)
+        warn(cache, "cannot make", cache->path, error);
+    else if (vkf__host_init(&host, NULL, warn_message, cache, VKF_SEVERITY_ERROR) == VKF_OK)
+        (void)!vkf__file_write(&host, path, data, size_bytes);
+    free(path);
+}
+
+vkf_cache_callbacks vkf_cache_dir_callbacks(vkf_cache_dir *cache)
+{
+    return (vkf_cache_callbacks){.load = load, .save = save, .user = cache};
+}

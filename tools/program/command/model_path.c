@@ -1,0 +1,131 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "command/model_path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/options.h"
+#include "io/directory.h"
+#include "io/file.h"
+#include "output/file_output.h"
+
+#define PATH_BYTES 4096
+#define NAME_BYTES 256 // more than the hub allows
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+// What stands before and behind the "@".
+typedef struct hub_name {
+    char name[NAME_BYTES], revision[NAME_BYTES];
+} hub_name;
+
+// Of text[0, length): printable in URLs and file names, and without a way upwards.
+static bool is_part(const char *text, size_t length)
+{
+    const char *dots = strstr(text, "..");
+    return length > 0 && length < NAME_BYTES && strspn(text, LETTERS "-_./") >= length && text[0] != '.' &&
+           text[0] != '/' && text[length - 1] != '/' && (!dots || dots >= text + length);
+}
+
+// A path of three parts names nothing on the hub.
+static bool read_name(const char *text, hub_name *out)
+{
+    size_t length = strcspn(text, "@"), slashes = 0;
+    const char *revision = text[length] ? text + length + 1 : "main";
+    for (size_t i = 0; i < length; i++)
+        slashes += text[i] == '/';
+    if (slashes > 1 || !is_part(text, length) || !is_part(revision, strlen(revision)))
+        return false;
+    (void)snprintf(out->name, sizeof out->name, "%.*s", (int)length, text);
+    (void)snprintf(out->revision, sizeof out->revision, "%s", revision);
+    return true;
+}
+
+// As huggingface_hub has it: the first of these that is set is the cache, whether it is there or not.
+static bool cache_directory(char out_path[PATH_BYTES])
+{
+    static const struct {
+        const char *variable, *below;
+    } places[] = {
+        {"HF_HUB_CACHE", ""},
+        {"HUGGINGFACE_HUB_CACHE", ""},
+        {"HF_HOME", "/hub"},
+        {"XDG_CACHE_HOME", "/huggingface/hub"},
+        {"HOME", "/.cache/huggingface/hub"},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        const char *value = getenv(places[i].variable);
+        if (value && value[0])
+            return snprintf(out_path, PATH_BYTES, "%s%s", value, places[i].below) < PATH_BYTES;
+    }
+    return false;
+}
+
+// A branch or a tag is a file refs/NAME with its commit; a commit is a directory of snapshots.
+static bool read_commit(const char *model, const char *revision, char out_commit[NAME_BYTES])
+{
+    char path[PATH_BYTES];
+    (void)snprintf(out_commit, NAME_BYTES, "%s", revision);
+    if (snprintf(path, sizeof path, "%s/refs/%s", model, revision) >= (int)sizeof path)
+        return false;
+    FILE *stream = fopen(path, "rb");
+    if (!stream)
+        return true;
+    size_t length = fread(out_commit, 1, NAME_BYTES - 1, stream);
+    bool read = !ferror(stream);
+    fclose(stream);
+    out_commit[length] = '\0';
+    out_commit[strcspn(out_commit, "\r\n")] = '\0';
+    return read && out_commit[0] && strspn(out_commit, LETTERS) == strlen(out_commit);
+}
+
+// models--ORG--NAME/snapshots/COMMIT, whose files are links to models--ORG--NAME/blobs.
+static bool find_snapshot(const char *cache, const hub_name *wanted, char out_path[PATH_BYTES])
+{
+    char model[PATH_BYTES], commit[NAME_BYTES], folder[2 * NAME_BYTES] = "";
+    size_t length = 0;
+    for (const char *c = wanted->name; *c; c++) {
+        folder[length++] = *c == '/' ? '-' : *c;
+        if (*c == '/')
+            folder[length++] = '-';
+    }
+    return snprintf(model, sizeof model, "%s/models--%s", cache, folder) < (int)sizeof model &&
+           read_commit(model, wanted->revision, commit) &&
+           snprintf(out_path, PATH_BYTES, "%s/snapshots/%s", model, commit) < PATH_BYTES && vkf__file_exists(out_path);
+}
+
+static void say_how_to_get(const char *given, const hub_name *wanted, const char *cache)
+{
+    bool main = strcmp(wanted->revision, "main") == 0;
+    vkf_print_error(
+        "'%s' is neither a directory nor a model in the Hugging Face cache '%.400s'; if it is the name of one "
+        "on the hub, hf download %s%s%s gets it",
+        given, cache, wanted->name, main ? "" : " --revision ", main ? "" : wanted->revision);
+}
+
+bool vkf_find_model(const char **path)
+{
+    static char found[PATH_BYTES];
+    char cache[PATH_BYTES] = "";
+    hub_name wanted;
+    const vkf__host host = vkf_printing_host();
+    if (!vkf__file_exists(*path) && read_name(*path, &wanted) && cache_directory(cache)) {
+        if (!find_snapshot(cache, &wanted, found)) {
+            say_how_to_get(*path, &wanted, cache);
+            return false;
+        }
+        *path = found;
+    }
+    return vkf__directory_check(&host, *path) == VKF_OK;
+}
+
+void vkf_find_tokenizer(const char **path)
+{
+    static char found[PATH_BYTES];
+    char cache[PATH_BYTES];
+    hub_name wanted;
+    if (!vkf__file_exists(*path) && read_name(*path, &wanted) && cache_directory(cache) &&
+        find_snapshot(cache, &wanted, found))
+        *path = found;
+}

@@ -1,0 +1,322 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "command/options.h"
+
+#include <ctype.h>
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "command/cache_dir.h"
+#include "command/session_context.h"
+#include "kernel/variant_name.h"
+
+static const char *severity_name(vkf_severity severity)
+{
+    switch (severity) {
+    case VKF_SEVERITY_DEBUG:
+        return "debug";
+    case VKF_SEVERITY_INFO:
+        return "info";
+    case VKF_SEVERITY_WARNING:
+        return "warning";
+    case VKF_SEVERITY_VALIDATION:
+        return "validation";
+    case VKF_SEVERITY_ERROR:
+        break;
+    }
+    return "error";
+}
+
+void vkf_print_message(void *user, vkf_severity severity, const char *message)
+{
+    (void)user;
+    fprintf(stderr, "vkformer: %s: %s\n", severity_name(severity), message);
+}
+
+static void print_formatted(vkf_severity severity, const char *format, va_list args)
+{
+    char text[1024];
+    vsnprintf(text, sizeof text, format, args);
+    vkf_print_message(NULL, severity, text);
+}
+
+void vkf_print_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_formatted(VKF_SEVERITY_ERROR, format, args);
+    va_end(args);
+}
+
+void vkf_print_warning(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_formatted(VKF_SEVERITY_WARNING, format, args);
+    va_end(args);
+}
+
+bool vkf_common_init(vkf_common_options *common)
+{
+    *common = (vkf_common_options){0};
+    common->messages = vkf_message_log_create();
+    common->cache = vkf_cache_dir_create();
+    if (!common->messages || !common->cache) {
+        vkf_print_error("memory is exhausted");
+        return false;
+    }
+    return true;
+}
+
+void vkf_common_free(vkf_common_options *common)
+{
+    vkf_message_log_destroy(&common->messages);
+    vkf_cache_dir_destroy(&common->cache);
+    free(common->masks);
+    *common = (vkf_common_options){0};
+}
+
+bool vkf_parse_u32(const char *option, const char *text, uint32_t min, uint32_t max, uint32_t *out_value)
+{
+    uint64_t value = 0;
+    bool digits = *text != '\0';
+    for (const char *c = text; *c && digits; c++) {
+        digits = *c >= '0' && *c <= '9';
+        if (digits && value <= UINT32_MAX)
+            value = value * 10 + (uint64_t)(*c - '0');
+    }
+    if (!digits || value < min || value > max) {
+        vkf_print_error("%s: '%.200s' is no whole number from %u to %u", option, text, min, max);
+        return false;
+    }
+    *out_value = (uint32_t)value;
+    return true;
+}
+
+// strtod alone would skip leading blanks and take hexadecimal and "inf".
+static bool parse_plain_number(const char *text, double *out_value)
+{
+    char *end = NULL;
+    *out_value = strtod(text, &end);
+    return *text && strspn(text, "+-.0123456789eE") == strlen(text) && *end == '\0' && isfinite(*out_value);
+}
+
+bool vkf_parse_double(const char *option, const char *text, double min, double max, double *out_value)
+{
+    double value;
+    if (!parse_plain_number(text, &value) || value < min || value > max) {
+        vkf_print_error("%s: '%.200s' is no number from %g to %g", option, text, min, max);
+        return false;
+    }
+    *out_value = value;
+    return true;
+}
+
+bool vkf_parse_float(const char *option, const char *text, float min, float max, float *out_value)
+{
+    double value;
+    // As a float a bound itself is within the bounds: 0.1f is above 0.1.
+    if (!parse_plain_number(text, &value) || fabs(value) > (double)FLT_MAX || (float)value < min ||
+        (float)value > max) {
+        vkf_print_error("%s: '%.200s' is no number from %g to %g", option, text, (double)min, (double)max);
+        return false;
+    }
+    *out_value = (float)value;
+    return true;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+// 32 hexadecimal digits; dashes between them are skipped.
+static bool parse_uuid(const char *text, uint8_t out_uuid[VKF_UUID_SIZE])
+{
+    size_t digits = 0;
+    for (; *text; text++) {
+        if (*text == '-')
+            continue;
+        int value = hex_digit(*text);
+        if (value < 0 || digits == 2 * VKF_UUID_SIZE)
+            return false;
+        uint8_t *byte = &out_uuid[digits / 2];
+        *byte = (uint8_t)(digits % 2 == 0 ? value << 4 : *byte | value);
+        digits++;
+    }
+    return digits == 2 * VKF_UUID_SIZE;
+}
+
+static bool parse_device_type(const char *text, vkf_device_type *out_type)
+{
+    static const struct {
+        const char *name;
+        vkf_device_type type;
+    } types[] = {
+        {"discrete", VKF_DEVICE_TYPE_DISCRETE},
+        {"integrated", VKF_DEVICE_TYPE_INTEGRATED},
+        {"virtual", VKF_DEVICE_TYPE_VIRTUAL},
+        {"cpu", VKF_DEVICE_TYPE_CPU},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (strcasecmp(text, types[i].name) == 0) {
+            *out_type = types[i].type;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_device(const char *text, vkf_device_choice *out_choice)
+{
+    vkf_device_choice choice = {0};
+    if (*text == '\0') {
+        vkf_print_error("--device: the choice is empty; give an index, a part of a name, uuid:HEX, a type or best");
+        return false;
+    }
+    if (isspace((unsigned char)text[0]) || isspace((unsigned char)text[strlen(text) - 1])) {
+        vkf_print_error("--device: '%.200s' begins or ends with a blank: write it without", text);
+        return false;
+    }
+    if (strspn(text, "0123456789") == strlen(text)) {
+        choice.kind = VKF_CHOOSE_INDEX;
+        if (!vkf_parse_u32("--device", text, 0, UINT32_MAX, &choice.index))
+            return false;
+    } else if (strncmp(text, "uuid:", 5) == 0) {
+        choice.kind = VKF_CHOOSE_UUID;
+        if (!parse_uuid(text + 5, choice.uuid)) {
+            vkf_print_error("--device: '%.200s' has not 32 hexadecimal digits, which 'vkformer info' lists", text);
+            return false;
+        }
+    } else if (parse_device_type(text, &choice.type)) {
+        choice.kind = VKF_CHOOSE_TYPE;
+    } else if (strcmp(text, "best") != 0) {
+        choice.kind = VKF_CHOOSE_NAME;
+        choice.name = text;
+    }
+    *out_choice = choice;
+    return true;
+}
+
+static bool parse_profile(const char *text, vkf_profile *out_profile)
+{
+    if (vkf_profile_from_name(text, out_profile))
+        return true;
+    char names[256] = "";
+    size_t length = 0;
+    for (int p = 0; p < VKF_PROFILE_COUNT && length < sizeof names; p++)
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", p ? ", " : "",
+                                   vkf_profile_name((vkf_profile)p));
+    vkf_print_error("--caps: there is no profile '%.200s'; there are %s", text, names);
+    return false;
+}
+
+static bool add_mask(vkf_common_options *common, const char *text)
+{
+    if (*text == '\0' || *text == '=') {
+        vkf_print_error("--mask: '%.200s' names no feature or limit; write NAME or NAME=VALUE", text);
+        return false;
+    }
+    const char **masks = realloc(common->masks, (common->mask_count + 1) * sizeof *masks);
+    if (!masks) {
+        vkf_print_error("memory is exhausted");
+        return false;
+    }
+    common->masks = masks;
+    common->masks[common->mask_count++] = text;
+    return true;
+}
+
+bool vkf_parse_path(const char *option, const char *text, const char **out_path)
+{
+    if (*text == '\0') {
+        vkf_print_error("%s: the path is empty", option);
+        return false;
+    }
+    *out_path = text;
+    return true;
+}
+
+static bool set_variant(const char *text, const char **out_variant)
+{
+    if (*text == '\0') {
+        vkf_print_error("--variant: the name is empty; 'vkformer shaders --all' lists those that there are");
+        return false;
+    }
+    if (!vkf__variant_exists(text)) {
+        char near[512];
+        vkf__variant_near(text, near, sizeof near);
+        vkf_print_error("--variant: no kernel's name begins with '%.200s'; near it are %s", text, near);
+        return false;
+    }
+    *out_variant = text;
+    return true;
+}
+
+static bool parse_arithmetic(const char *text, vkf_precision *out_arithmetic)
+{
+    static const char *const names[VKF_PRECISION_COUNT] = {
+        [VKF_PRECISION_FULL] = "full",
+        [VKF_PRECISION_F16] = "f16",
+    };
+    for (int i = 0; i < VKF_PRECISION_COUNT; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *out_arithmetic = (vkf_precision)i;
+            return true;
+        }
+    }
+    vkf_print_error("--arithmetic: '%s' is neither full nor f16", text);
+    return false;
+}
+
+bool vkf_parse_common(int option, const char *value, vkf_common_options *common)
+{
+    switch (option) {
+    case VKF_OPT_DEVICE:
+        common->device_given = true;
+        return parse_device(value, &common->device);
+    case VKF_OPT_CAPS:
+        return parse_profile(value, &common->profile);
+    case VKF_OPT_MASK:
+        return add_mask(common, value);
+    case VKF_OPT_CACHE:
+        return vkf_parse_path("--cache", value, &common->cache_path);
+    case VKF_OPT_SHADER_DIR:
+        return vkf_parse_path("--shader-dir", value, &common->shader_dir);
+    case VKF_OPT_VARIANT:
+        return set_variant(value, &common->variant);
+    case VKF_OPT_NO_SELF_TEST:
+        common->no_self_test = true;
+        return true;
+    case VKF_OPT_TUNE:
+        common->tune = true;
+        return true;
+    case VKF_OPT_ARITHMETIC:
+        return parse_arithmetic(value, &common->arithmetic);
+    case VKF_OPT_NO_CACHE:
+        common->no_cache = true;
+        return true;
+    case VKF_OPT_VALIDATE:
+        common->validation = true;
+        return true;
+    case VKF_OPT_VERBOSE:
+        common->verbose = true;
+        return true;
+    case VKF_OPT_HELP:
+        common->help = true;
+        return true;
+    default:
+        return false;
+    }
+}

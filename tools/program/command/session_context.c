@@ -1,0 +1,118 @@
+#include "command/session_context.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command/cache_dir.h"
+#include "command/commands.h"
+#include "dump/dump.h"
+#include "dump/number_check.h"
+
+struct vkf_message_log {
+    atomic_uint validation_messages;
+    atomic_flag writing; // guards last_error
+    bool quiet;
+    char last_error[1024];
+};
+
+vkf_message_log *vkf_message_log_create(void)
+{
+    vkf_message_log *log = calloc(1, sizeof *log);
+    if (!log)
+        return NULL;
+    atomic_init(&log->validation_messages, 0);
+    atomic_flag_clear(&log->writing);
+    return log;
+}
+
+void vkf_message_log_destroy(vkf_message_log **log)
+{
+    free(*log);
+    *log = NULL;
+}
+
+void vkf_message_log_receive(void *user, vkf_severity severity, const char *text)
+{
+    vkf_message_log *log = user;
+    if (severity == VKF_SEVERITY_VALIDATION)
+        atomic_fetch_add(&log->validation_messages, 1);
+    if (severity == VKF_SEVERITY_ERROR) {
+        while (atomic_flag_test_and_set(&log->writing))
+            continue;
+        snprintf(log->last_error, sizeof log->last_error, "%s", text);
+        atomic_flag_clear(&log->writing);
+        if (log->quiet)
+            return;
+    }
+    vkf_print_message(NULL, severity, text);
+}
+
+void vkf_message_log_set_quiet(vkf_message_log *log, bool quiet)
+{
+    log->quiet = quiet;
+    if (quiet)
+        vkf_message_log_forget(log);
+}
+
+void vkf_message_log_forget(vkf_message_log *log)
+{
+    log->last_error[0] = '\0';
+}
+
+const char *vkf_message_log_last_error(const vkf_message_log *log)
+{
+    return log->last_error;
+}
+
+vkf_context_desc vkf_common_context_desc(const vkf_common_options *common)
+{
+    return (vkf_context_desc){
+        .device = common->device,
+        .profile = common->profile,
+        .masks = common->masks,
+        .mask_count = common->mask_count,
+        .message = vkf_message_log_receive,
+        .message_user = common->messages,
+        .min_severity = common->verbose ? VKF_SEVERITY_DEBUG : VKF_SEVERITY_WARNING,
+        .shader_dir = common->shader_dir,
+        .variant = common->variant,
+        .precision = common->arithmetic,
+        .skip_self_test = common->no_self_test,
+        .tune_on_first_use = common->tune,
+        .validation = common->validation,
+        .timestamps = common->timestamps,
+        .counters = common->counters,
+        .pipeline_statistics = common->statistics,
+        .pipeline_representations = common->representations,
+    };
+}
+
+static bool take_output(void *user, const vkf_probe_output *output)
+{
+    const vkf_common_options *common = user;
+    return (!common->numbers || vkf_number_check_take(common->numbers, output)) &&
+           (!common->dump || vkf_dump_take(common->dump, output));
+}
+
+vkf_status vkf_open_context(const vkf_common_options *common, vkf_context **out_context)
+{
+    vkf_context_desc desc = vkf_common_context_desc(common);
+    if (!common->no_cache && vkf_cache_dir_set_path(common->cache, common->cache_path))
+        desc.cache = vkf_cache_dir_callbacks(common->cache);
+    vkf_status status = vkf_context_create(&desc, out_context);
+    if (status != VKF_OK && !common->messages->quiet)
+        vkf_print_error("no device could be opened: %s", vkf_status_text(status));
+    if (status == VKF_OK && (common->numbers || common->dump))
+        status = vkf_context_set_probe(*out_context, take_output, (void *)common);
+    return status;
+}
+
+int vkf_common_exit_code(const vkf_common_options *common, int code)
+{
+    unsigned messages = atomic_load(&common->messages->validation_messages);
+    if (messages == 0)
+        return code;
+    vkf_print_error("the Vulkan validation layers had %u message%s", messages, messages == 1 ? "" : "s");
+    return code == VKF_EXIT_DONE ? VKF_EXIT_FAILED : code;
+}

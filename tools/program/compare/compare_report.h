@@ -1,0 +1,27 @@
+// What `vkformer compare` found, in every form.
+#ifndef VKF_PROGRAM_COMPARE_REPORT_H
+#define VKF_PROGRAM_COMPARE_REPORT_H
+
+#include "compare/compare_pairs.h"
+
+typedef enum vkf_compare_format {
+    VKF_COMPARE_TABLE = 0,
+    VKF_COMPARE_JSON,
+    VKF_COMPARE_JSON_LINES,
+    VKF_COMPARE_MARKDOWN,
+} vkf_compare_format;
+
+typedef struct vkf_compare_report {
+    const char *tested_path, *reference_path;
+    double atol, rtol;
+    const vkf_tensor_pair *pairs; // judged, in the order to be shown
+    size_t count;
+    size_t compared_count; // in both files
+    size_t failed_count;
+    const char *first_failed; // in the order of the files; NULL when none
+} vkf_compare_report;
+
+// On stdout. False, with a message, for what cannot be printed.
+bool vkf_compare_print(const vkf_compare_report *report, vkf_compare_format format);
+
+#endif

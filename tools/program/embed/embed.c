@@ -1,0 +1,261 @@
+// vkformer embed: texts to vectors. This file is its command line, and the run.
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/command.h"
+#include "command/model_path.h"
+#include "command/precision.h"
+#include "embed/embed_state.h"
+#include "output/progress.h"
+
+#define MAX_BATCH 1024
+#define DEFAULT_TOP 5
+
+enum {
+    OPT_BATCH = VKF_OPT_OWN,
+    OPT_MAX_TOKENS,
+    OPT_DTYPE,
+    OPT_QUANTIZE,
+    OPT_FILES,
+    OPT_OUT,
+    OPT_COMPARE,
+    OPT_SEARCH,
+    OPT_TOP,
+    OPT_PROMPT,
+    OPT_PROMPT_NAME,
+    OPT_TRUNCATE_DIM,
+};
+
+static void print_help(void)
+{
+    fputs("usage: vkformer embed MODEL [TEXT... | -] [OPTIONS]\n"
+          "\n"
+          "Prints the embedding of every TEXT, or of every line of the standard input, by the sentence encoder in\n"
+          "the directory MODEL: config.json, the weights, tokenizer.json and, where sentence-transformers put it\n"
+          "there, modules.json, as save_pretrained() writes them.\n"
+          "\n"
+          "  -o, --output FORMAT  jsonl (default): {\"text\": ..., \"tokens\": ..., \"embedding\": [...]} a line;\n"
+          "                       json: an array of these; npy: a NumPy array of float32\n"
+          "  --out FILE           write there instead of to the standard output\n"
+          "  --files              each TEXT is the path of a file, which is embedded as a whole\n"
+          "  --prompt-name NAME   put the model's prompt of that name in front of every text (default: the model's\n"
+          "                       default_prompt_name; vkformer inspect prints the prompts)\n"
+          "  --prompt TEXT        put TEXT there instead; an empty one for nothing\n"
+          "  --truncate-dim N     keep the first N elements of each embedding (default: the model's truncate_dim)\n"
+          "  --compare            print the similarities between all texts instead: cosines, or what the model's\n"
+          "                       similarity_fn_name says\n"
+          "  --search INDEX       print the entries of INDEX that are nearest to each text instead, with their\n"
+          "                       similarities; INDEX is a file that this command wrote as jsonl\n"
+          "  --top N              so many of them (default: 5)\n"
+          "  --batch N            texts that run together, 1 to 1024 (default: 8)\n"
+          "  --max-len N          a longer text is cut (default: what sentence-transformers cuts at)\n"
+          "  --dtype TYPE         the model's precision on the device: f32 (default), f16, or with\n"
+          "                       its parameters alone in 16 bits f32/f16 or f32/bf16\n"
+          "  --quantize q8|q4     keep the weights of linear layers in blocks of 32 with a scale\n"
+          "\n" VKF_COMMON_HELP,
+          stdout);
+}
+
+static bool parse_format(const char *text, vkf_embed_format *out_format)
+{
+    static const char *const names[] = {"jsonl", "json", "npy"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *out_format = (vkf_embed_format)i;
+            return true;
+        }
+    }
+    vkf_print_error("--output: '%.200s' is none of jsonl, json and npy", text);
+    return false;
+}
+
+static bool take_option(int opt, const char *value, void *user)
+{
+    vkf_embed_options *options = user;
+    switch (opt) {
+    case OPT_BATCH:
+        return vkf_parse_u32("--batch", value, 1, MAX_BATCH, &options->batch);
+    case OPT_MAX_TOKENS:
+        return vkf_parse_u32("--max-len", value, 1, 1u << 20, &options->max_tokens);
+    case OPT_DTYPE:
+        return vkf_parse_precision("--dtype", value, &options->precision);
+    case OPT_QUANTIZE:
+        return vkf_parse_quantization("--quantize", value, &options->quantization);
+    case OPT_TRUNCATE_DIM:
+        return vkf_parse_u32("--truncate-dim", value, 1, 1u << 20, &options->truncate_dim);
+    case OPT_PROMPT:
+        options->prompt = value;
+        return true;
+    case OPT_PROMPT_NAME:
+        options->prompt_name = value;
+        return true;
+    case OPT_TOP:
+        return vkf_parse_u32("--top", value, 1, 1u << 20, &options->top);
+    case OPT_FILES:
+        options->files = true;
+        return true;
+    case OPT_COMPARE:
+        options->compare = true;
+        return true;
+    case OPT_OUT:
+        options->out_path = value;
+        return true;
+    case OPT_SEARCH:
+        options->index_path = value;
+        return true;
+    case 'o':
+        return parse_format(value, &options->format);
+    default:
+        return vkf_parse_common(opt, value, &options->common);
+    }
+}
+
+static bool check_outputs(const vkf_embed_options *options)
+{
+    if (options->prompt && options->prompt_name) {
+        vkf_print_error("--prompt and --prompt-name exclude each other");
+        return false;
+    }
+    if (options->compare && options->index_path) {
+        vkf_print_error("--compare and --search exclude each other");
+        return false;
+    }
+    if (options->out_path && (options->compare || options->index_path)) {
+        vkf_print_error("--out takes embeddings; --compare and --search print to the standard output");
+        return false;
+    }
+    return true;
+}
+
+static bool take_arguments(int argc, char **argv, void *user)
+{
+    vkf_embed_options *options = user;
+    if (optind == argc) {
+        vkf_print_error("the model's directory is missing; see vkformer embed --help");
+        return false;
+    }
+    options->model_directory = argv[optind++];
+    bool from_stdin = argc - optind == 1 && strcmp(argv[optind], "-") == 0;
+    if (optind == argc && (options->files || isatty(STDIN_FILENO))) {
+        vkf_print_error(options->files ? "--files: there is no file"
+                                       : "there is no text; give some, or - to type lines");
+        return false;
+    }
+    if (!from_stdin) {
+        options->arguments = argv + optind;
+        options->argument_count = (uint32_t)(argc - optind);
+    }
+    return check_outputs(options);
+}
+
+static const struct option long_options[] = {
+    {"batch", required_argument, NULL, OPT_BATCH},
+    {"max-len", required_argument, NULL, OPT_MAX_TOKENS},
+    {"dtype", required_argument, NULL, OPT_DTYPE},
+    {"quantize", required_argument, NULL, OPT_QUANTIZE},
+    {"files", no_argument, NULL, OPT_FILES},
+    {"output", required_argument, NULL, 'o'},
+    {"out", required_argument, NULL, OPT_OUT},
+    {"compare", no_argument, NULL, OPT_COMPARE},
+    {"search", required_argument, NULL, OPT_SEARCH},
+    {"top", required_argument, NULL, OPT_TOP},
+    {"prompt", required_argument, NULL, OPT_PROMPT},
+    {"prompt-name", required_argument, NULL, OPT_PROMPT_NAME},
+    {"truncate-dim", required_argument, NULL, OPT_TRUNCATE_DIM},
+    VKF_COMMON_LONG_OPTIONS,
+    {0},
+};
+
+static vkf_status run_embedder(vkf_embedder *embedder, vkf_embed_state *state, const vkf_text *texts,
+                               uint32_t *token_counts)
+{
+    vkf_progress progress = vkf_progress_start("embedding");
+    const vkf_embed_args args = {
+        .texts = texts,
+        .count = state->count,
+        .prompt = state->options->prompt,
+        .prompt_name = state->options->prompt_name,
+        .out_embeddings = state->embeddings,
+        .out_token_counts = token_counts,
+        .progress = vkf_progress_show,
+        .progress_user = &progress,
+    };
+    vkf_status status = vkf_embedder_run(embedder, &args);
+    vkf_progress_end(&progress);
+    for (uint32_t i = 0; status == VKF_OK && i < state->count; i++)
+        state->items[i].token_count = token_counts[i];
+    return status;
+}
+
+static bool embed_all(vkf_embedder *embedder, vkf_embed_state *state)
+{
+    vkf_model_config config;
+    vkf_embedder_get_config(embedder, &config);
+    state->dim = config.embedding_dim;
+    state->similarity = vkf_embedder_similarity(embedder);
+    vkf_text *texts = calloc(state->count, sizeof *texts);
+    uint32_t *token_counts = calloc(state->count, sizeof *token_counts);
+    state->embeddings = calloc((size_t)state->count * state->dim, sizeof *state->embeddings);
+    bool allocated = texts && token_counts && state->embeddings;
+    vkf_status status = VKF_ERROR_OUT_OF_HOST_MEMORY;
+    for (uint32_t i = 0; allocated && i < state->count; i++)
+        texts[i] = (vkf_text){state->items[i].text, state->items[i].size_bytes};
+    if (allocated)
+        status = run_embedder(embedder, state, texts, token_counts);
+    if (status != VKF_OK)
+        vkf_print_error("the texts cannot be embedded: %s", vkf_status_text(status));
+    free(texts);
+    free(token_counts);
+    return status == VKF_OK;
+}
+
+static bool show(const vkf_embed_state *state)
+{
+    if (state->options->compare)
+        return vkf_embed_print_similarities(state);
+    return state->options->index_path ? vkf_embed_search(state) : vkf_embed_write(state);
+}
+
+static bool embed(const vkf_embed_options *options)
+{
+    vkf_embed_state state = {.options = options};
+    vkf_context *context = NULL;
+    vkf_embedder *embedder = NULL;
+    bool done = vkf_embed_collect(&state) && vkf_open_context(&options->common, &context) == VKF_OK;
+    if (done) {
+        const vkf_embedder_desc desc = {
+            .directory = options->model_directory,
+            .precision = options->precision,
+            .quantization = options->quantization,
+            .max_batch = options->batch > 0 || state.count >= 8 ? options->batch : state.count,
+            .max_tokens = options->max_tokens,
+            .truncate_dim = options->truncate_dim,
+        };
+        vkf_status status = vkf_embedder_create(context, &desc, &embedder);
+        if (status != VKF_OK)
+            vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
+        done = status == VKF_OK && embed_all(embedder, &state) && show(&state);
+    }
+    vkf_embedder_destroy(&embedder);
+    vkf_context_destroy(&context);
+    vkf_embed_free(&state);
+    return done;
+}
+
+static int run(void *user)
+{
+    vkf_embed_options *options = user;
+    return vkf_find_model(&options->model_directory) && embed(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}
+
+static const vkf_command command = {long_options, "o:", take_option, take_arguments, print_help, run};
+
+int vkf_cmd_embed(int argc, char **argv)
+{
+    vkf_embed_options options = {.top = DEFAULT_TOP};
+    return vkf_command_run(&command, argc, argv, &options);
+}

@@ -1,0 +1,329 @@
+// vkformer inspect: what is in a model directory, and what it will need on a device.
+#include <stdio.h>
+
+#include "command/command.h"
+#include "command/model_path.h"
+#include "command/session_context.h"
+#include "inspect/inspect_embedding.h"
+#include "model/inspection.h"
+#include "output/json_output.h"
+
+typedef struct inspect_options {
+    vkf_common_options common;
+    const char *directory;
+    bool json;
+    uint32_t batch, context; // context 0: not given
+} inspect_options;
+
+enum { OPT_JSON = VKF_OPT_OWN, OPT_BATCH, OPT_CONTEXT };
+
+// As `run` and `embed` have them.
+#define DEFAULT_BATCH 8u
+#define DEFAULT_CONTEXT 2048u
+
+static const struct {
+    const char *name;
+    vkf_model_precision precision;
+    vkf_quantization quantization;
+} precisions[] = {
+    {"f32", VKF_MODEL_PRECISION_F32, VKF_QUANTIZATION_NONE},
+    {"f32/f16", VKF_MODEL_PRECISION_F16_WEIGHTS, VKF_QUANTIZATION_NONE},
+    {"f32/bf16", VKF_MODEL_PRECISION_BF16_WEIGHTS, VKF_QUANTIZATION_NONE},
+    {"f16", VKF_MODEL_PRECISION_F16, VKF_QUANTIZATION_NONE},
+    {"q8", VKF_MODEL_PRECISION_F16_WEIGHTS, VKF_QUANTIZATION_Q8}, // what is not in blocks, in f16
+    {"q4", VKF_MODEL_PRECISION_F16_WEIGHTS, VKF_QUANTIZATION_Q4},
+};
+
+#define PRECISION_COUNT (sizeof precisions / sizeof precisions[0])
+
+static void print_help(void)
+{
+    fputs("usage: vkformer inspect [OPTIONS] MODEL\n"
+          "\n"
+          "Says what the model in the directory MODEL is: its family and sizes, its tensors by type, the tensors that\n"
+          "are not read, how an encoder makes embeddings (its modules, prompts and lengths), the bytes that the\n"
+          "parameters take on the device in each precision, and those that a session takes beside them in f32, for\n"
+          "activations, for keys and values and for parameters of its own. Nothing is loaded.\n"
+          "A model that is not supported is described as far as that goes, with exit code 1.\n"
+          "\n"
+          "  --batch N          of a session for so many texts (default 8)\n"
+          "  --context N        of so many tokens each (default: the model's, of decoders at most 2048)\n"
+          "  --json             one JSON object\n"
+          "\n" VKF_COMMON_HELP,
+          stdout);
+}
+
+static bool take_option(int opt, const char *value, void *user)
+{
+    inspect_options *options = user;
+    switch (opt) {
+    case OPT_JSON:
+        options->json = true;
+        return true;
+    case OPT_BATCH:
+        return vkf_parse_u32("--batch", value, 1, 1024, &options->batch);
+    case OPT_CONTEXT:
+        return vkf_parse_u32("--context", value, 2, 1u << 20, &options->context);
+    default:
+        return vkf_parse_common(opt, value, &options->common);
+    }
+}
+
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, OPT_JSON},
+    {"batch", required_argument, NULL, OPT_BATCH},
+    {"context", required_argument, NULL, OPT_CONTEXT},
+    VKF_COMMON_LONG_OPTIONS,
+    {0},
+};
+
+static bool take_arguments(int argc, char **argv, void *user)
+{
+    inspect_options *options = user;
+    if (argc - optind != 1) {
+        vkf_print_error("inspect takes one model directory, not %d; see vkformer inspect --help", argc - optind);
+        return false;
+    }
+    options->directory = argv[optind];
+    return true;
+}
+
+static void describe_encoder(const vkf_model_config *config, json_t *object)
+{
+    static const char *const heads[VKF_HEAD_COUNT] = {
+        [VKF_HEAD_SEQUENCE_CLASSIFICATION] = "sequence_classification",
+        [VKF_HEAD_TOKEN_CLASSIFICATION] = "token_classification",
+        [VKF_HEAD_QUESTION_ANSWERING] = "question_answering",
+        [VKF_HEAD_MASKED_LM] = "masked_lm",
+    };
+    vkf_json_put_string(object, "head", heads[config->head]);
+}
+
+static void describe_decoder(const vkf_model_config *config, json_t *object)
+{
+    vkf_json_put_integer(object, "key_heads", config->num_kv_heads);
+    vkf_json_put_integer(object, "head_dim", config->head_dim);
+    vkf_json_put_integer(object, "window", config->window);
+    // Of a key and a value in each layer, in f32.
+    vkf_json_put_integer(object, "cache_bytes_per_token",
+                         (uint64_t)config->num_decoder_layers * config->num_kv_heads * config->head_dim * 2 * 4);
+}
+
+static json_t *describe_config(const vkf_model_config *config)
+{
+    static const char *const kinds[] = {
+        [VKF_MODEL_TRANSFORMER] = "transformer",
+        [VKF_MODEL_SEQ2SEQ] = "seq2seq",
+        [VKF_MODEL_ENCODER] = "encoder",
+        [VKF_MODEL_DECODER] = "decoder",
+    };
+    bool decoder = config->kind == VKF_MODEL_DECODER;
+    json_t *object = json_object();
+    vkf_json_put_string(object, "kind", kinds[config->kind]);
+    vkf_json_put_integer(object, "d_model", config->d_model);
+    vkf_json_put_integer(object, "heads", config->num_heads);
+    vkf_json_put_integer(object, "feed_forward", config->dim_feedforward);
+    vkf_json_put_integer(object, "encoder_layers", config->num_encoder_layers);
+    vkf_json_put_integer(object, "decoder_layers", config->num_decoder_layers);
+    vkf_json_put_integer(object, "vocabulary", decoder ? config->target_vocab : config->source_vocab);
+    vkf_json_put_integer(object, "positions", decoder ? config->max_target_len : config->max_source_len);
+    if (decoder)
+        describe_decoder(config, object);
+    if (config->kind == VKF_MODEL_ENCODER)
+        describe_encoder(config, object);
+    return object;
+}
+
+static void put_tensors(json_t *object, const char *type, uint64_t count, uint64_t bytes)
+{
+    if (count == 0)
+        return;
+    json_t *entry = json_object();
+    vkf_json_put_integer(entry, "tensors", count);
+    vkf_json_put_integer(entry, "bytes", bytes);
+    json_object_set_new(object, type, entry);
+}
+
+static json_t *describe_tensors(const vkf__inspection *inspection)
+{
+    json_t *object = json_object();
+    for (int type = 0; type < VKF_STORED_COUNT; type++)
+        put_tensors(object, vkf__stored_type_name((vkf__stored_type)type), inspection->tensor_count[type],
+                    inspection->tensor_bytes[type]);
+    for (int dtype = 0; dtype < VKF_DTYPE_COUNT; dtype++)
+        put_tensors(object, vkf_dtype_name((vkf_dtype)dtype), inspection->block_count[dtype],
+                    inspection->block_bytes[dtype]);
+    return object;
+}
+
+// The bytes of the parameters in each precision, or null where the model cannot be had in it.
+static json_t *describe_plans(vkf_context *context, const char *directory)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < PRECISION_COUNT; i++) {
+        const vkf_model_desc desc = {
+            .directory = directory,
+            .precision = precisions[i].precision,
+            .quantization = precisions[i].quantization,
+        };
+        vkf_memory_plan plan;
+        if (vkf_model_plan(context, &desc, &plan) == VKF_OK)
+            vkf_json_put_integer(object, precisions[i].name, plan.weights_bytes);
+        else
+            json_object_set_new(object, precisions[i].name, json_null());
+    }
+    return object;
+}
+
+// As generators and embedders make it.
+static vkf_session_desc session_of(const inspect_options *options, const vkf_model_config *config)
+{
+    bool encoder = config->kind == VKF_MODEL_ENCODER;
+    uint32_t positions = config->kind == VKF_MODEL_DECODER ? config->max_target_len : config->max_source_len;
+    uint32_t usual = encoder && config->truncate_len > 0 ? config->truncate_len : positions;
+    if (!encoder && usual > DEFAULT_CONTEXT)
+        usual = DEFAULT_CONTEXT;
+    uint32_t context = options->context > 0 ? options->context : usual;
+    return (vkf_session_desc){
+        .max_batch = options->batch,
+        .max_source_len = context,
+        .max_target_len = context,
+        .max_logit_rows = encoder && config->head != VKF_HEAD_NONE ? 1 : 0,
+    };
+}
+
+// The bytes of a session beside the parameters, or null where it cannot be had.
+static json_t *describe_session(const inspect_options *options, vkf_context *context, const vkf_model_config *config)
+{
+    const vkf_model_desc model = {.directory = options->directory};
+    const vkf_session_desc session = session_of(options, config);
+    vkf_memory_plan plan;
+    if (vkf_model_plan_session(context, &model, &session, &plan) != VKF_OK)
+        return json_null();
+    json_t *object = json_object();
+    vkf_json_put_integer(object, "batch", session.max_batch);
+    vkf_json_put_integer(object, "context", session.max_source_len);
+    vkf_json_put_integer(object, "constants", plan.weights_bytes);
+    vkf_json_put_integer(object, "activations", plan.activations_bytes);
+    vkf_json_put_integer(object, "cache", plan.cache_bytes);
+    vkf_json_put_integer(object, "control", plan.control_bytes);
+    vkf_json_put_integer(object, "staging", plan.staging_bytes);
+    return object;
+}
+
+static json_t *describe(const inspect_options *options, vkf_context *context, const vkf__inspection *inspection)
+{
+    json_t *object = json_object(), *unused = json_array();
+    vkf_device_info device;
+    vkf_json_put_string(object, "directory", options->directory);
+    json_object_set_new(object, "supported", json_boolean(inspection->supported == VKF_OK));
+    if (inspection->supported == VKF_OK)
+        json_object_set_new(object, "model", describe_config(&inspection->source.config));
+    if (inspection->supported == VKF_OK && inspection->source.config.kind == VKF_MODEL_ENCODER)
+        json_object_set_new(object, "embedding", vkf_describe_embedding(inspection));
+    if (inspection->supported != VKF_OK)
+        vkf_json_put_string(object, "why_not", vkf_message_log_last_error(options->common.messages));
+    vkf_json_put_integer(object, "parameters", inspection->parameter_count);
+    json_object_set_new(object, "stored", describe_tensors(inspection));
+    for (size_t i = 0; i < inspection->unused_count; i++)
+        json_array_append_new(unused, json_string(inspection->unused[i]));
+    json_object_set_new(object, "not_read", unused);
+    if (inspection->supported == VKF_OK) {
+        vkf_context_device_info(context, &device);
+        vkf_json_put_string(object, "device", device.name);
+        json_object_set_new(object, "parameter_bytes", describe_plans(context, options->directory));
+        json_object_set_new(object, "session_bytes", describe_session(options, context, &inspection->source.config));
+    }
+    return object;
+}
+
+// ---- as text: a line per member, those of objects behind each other
+
+static void print_value(const json_t *value)
+{
+    const char *key;
+    json_t *member;
+    size_t i;
+    if (json_is_string(value))
+        printf("%s", json_string_value(value));
+    else if (json_is_integer(value))
+        printf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_boolean(value))
+        printf("%s", json_is_true(value) ? "yes" : "no");
+    else if (json_is_null(value))
+        printf("-");
+    else if (json_is_array(value))
+        json_array_foreach(value, i, member)
+        {
+            printf("%s", i > 0 ? ", " : "");
+            print_value(member);
+        }
+    else if (json_is_object(value)) {
+        i = 0;
+        json_object_foreach((json_t *)value, key, member)
+        {
+            printf("%s%s ", i++ > 0 ? ", " : "", key);
+            print_value(member);
+        }
+    }
+}
+
+static void print_text(json_t *object)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        printf("%-16s", key);
+        print_value(value);
+        putchar('\n');
+    }
+}
+
+static bool show(const inspect_options *options, vkf_context *context, const vkf__inspection *inspection)
+{
+    json_t *object = describe(options, context, inspection);
+    if (options->json)
+        return vkf_print_json(object);
+    print_text(object);
+    json_decref(object);
+    return true;
+}
+
+static bool inspect(const inspect_options *options)
+{
+    vkf__host host;
+    vkf__inspection inspection;
+    vkf_context *context = NULL;
+    if (vkf__host_init(&host, NULL, vkf_message_log_receive, options->common.messages, VKF_SEVERITY_WARNING) !=
+            VKF_OK ||
+        vkf_open_context(&options->common, &context) != VKF_OK)
+        return false;
+    // Why a model is not supported stands in the description.
+    vkf_message_log_set_quiet(options->common.messages, true);
+    vkf_status status = vkf__inspect_model(&host, options->directory, &inspection);
+    bool supported = status == VKF_OK && inspection.supported == VKF_OK, shown = false;
+    if (status == VKF_OK) {
+        shown = show(options, context, &inspection);
+        vkf__inspection_free(&host, &inspection);
+    } else {
+        vkf_print_error("%s", vkf_message_log_last_error(options->common.messages));
+    }
+    vkf_message_log_set_quiet(options->common.messages, false);
+    vkf_context_destroy(&context);
+    return supported && shown;
+}
+
+static int run(void *user)
+{
+    inspect_options *options = user;
+    return vkf_find_model(&options->directory) && inspect(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}
+
+static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+
+int vkf_cmd_inspect(int argc, char **argv)
+{
+    inspect_options options = {.batch = DEFAULT_BATCH};
+    return vkf_command_run(&command, argc, argv, &options);
+}

@@ -1,0 +1,15 @@
+#include "measure/measured_roofs.h"
+
+#include "command/options.h"
+#include "output/progress.h"
+
+vkf_status vkf_measured_roofs(vkf_context *context, vkf_roofs *out_roofs)
+{
+    vkf_progress progress = vkf_progress_start("measuring the roofs");
+    vkf_status status = vkf_measure_roofs(context, vkf_progress_show, &progress, out_roofs);
+    vkf_progress_end(&progress);
+    if (status != VKF_OK)
+        vkf_print_error("the device's roofs cannot be measured: %s; --no-roof does without them",
+                        vkf_status_text(status));
+    return status;
+}

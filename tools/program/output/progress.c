@@ -1,0 +1,47 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "output/progress.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SILENT_MS 1000.0
+#define REDRAW_MS 100.0
+
+double vkf_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+vkf_progress vkf_progress_start(const char *task)
+{
+    return (vkf_progress){.task = task, .terminal = isatty(STDERR_FILENO) == 1, .start_ms = vkf_now_ms()};
+}
+
+bool vkf_progress_show(void *user, uint32_t done, uint32_t total, const char *what)
+{
+    vkf_progress *progress = user;
+    double now_ms = vkf_now_ms();
+    if (!progress->terminal || now_ms - progress->start_ms < SILENT_MS || now_ms - progress->last_ms < REDRAW_MS)
+        return true;
+    progress->last_ms = now_ms;
+    progress->shown = true;
+    fprintf(stderr, "\r\033[K%s", progress->task);
+    if (total > 0)
+        fprintf(stderr, " %u of %u", done, total);
+    else
+        fprintf(stderr, " %u", done);
+    fprintf(stderr, "%s%.60s", what ? ": " : "", what ? what : "");
+    fflush(stderr);
+    return true;
+}
+
+void vkf_progress_end(vkf_progress *progress)
+{
+    if (progress->shown)
+        fprintf(stderr, "\r\033[K");
+    progress->shown = false;
+}

@@ -1,0 +1,50 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "output/standard_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/options.h"
+
+static int first_error; // errno of a flush that failed, or 0
+
+void vkf_keep_standard_streams(void)
+{
+    for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++)
+        if (fcntl(number, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", O_RDONLY); // which takes that number
+}
+
+bool vkf_flush_stdout(void)
+{
+    if (fflush(stdout) == 0)
+        return true;
+    if (first_error == 0)
+        first_error = errno;
+    return false;
+}
+
+// A full buffer is written by whatever prints next, which does not look at errors. The same error comes again when one byte
+// more is written, unless it has passed.
+static int error_of_one_more(void)
+{
+    clearerr(stdout);
+    errno = 0;
+    return putchar('\n') == EOF || fflush(stdout) != 0 ? errno : 0;
+}
+
+bool vkf_check_stdout(void)
+{
+    bool flushed = vkf_flush_stdout();
+    if (flushed && !ferror(stdout))
+        return true;
+    if (first_error == 0)
+        first_error = error_of_one_more();
+    vkf_print_error("writing to the standard output failed: %s",
+                    first_error != 0 ? strerror(first_error) : "a part of it is lost");
+    return false;
+}

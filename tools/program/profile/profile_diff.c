@@ -1,0 +1,156 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/options.h"
+#include "measure/sample_stats.h"
+#include "profile/profile_output.h"
+
+// A dispatch that is less of its run fails nothing by itself; the sum of all does.
+#define LEAST_SHARE 0.005
+
+typedef struct change {
+    const char *submission, *part, *label;
+    double before_ns, after_ns; // medians; negative: not there
+    double noise_ns;            // the wider of both quartile ranges
+} change;
+
+static const vkf_profile_group *find(const vkf_profile_groups *groups, const vkf_profile_group *like)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        const vkf_profile_group *group = &groups->list[i];
+        if (strcmp(group->submission, like->submission) == 0 && strcmp(group->part, like->part) == 0 &&
+            strcmp(group->label, like->label) == 0)
+            return group;
+    }
+    return NULL;
+}
+
+static change compare(const vkf_profile_group *before, const vkf_profile_group *after)
+{
+    const vkf_profile_group *any = before ? before : after;
+    change c = {any->submission, any->part, any->label, -1.0, -1.0, 0};
+    if (before) {
+        c.before_ns = before->median_ns;
+        c.noise_ns = before->iqr_ns;
+    }
+    if (after) {
+        c.after_ns = after->median_ns;
+        c.noise_ns = fmax(c.noise_ns, after->iqr_ns);
+    }
+    return c;
+}
+
+static bool in_both(const change *c)
+{
+    return c->before_ns >= 0 && c->after_ns >= 0;
+}
+
+static bool beyond_noise(const change *c)
+{
+    return in_both(c) && vkf_beyond_noise(c->before_ns, c->after_ns, c->noise_ns);
+}
+
+static const char *verdict(const change *c)
+{
+    if (!in_both(c))
+        return c->before_ns < 0 ? "new" : "gone";
+    if (!beyond_noise(c))
+        return "";
+    return c->after_ns > c->before_ns ? "slower" : "faster";
+}
+
+static void print_ms(FILE *out, double ns)
+{
+    if (ns < 0)
+        fprintf(out, "%10s ", "-");
+    else
+        fprintf(out, "%10.3f ", ns * 1e-6);
+}
+
+static void print_change(FILE *out, const change *c)
+{
+    print_ms(out, c->before_ns);
+    print_ms(out, c->after_ns);
+    if (in_both(c) && c->before_ns > 0)
+        fprintf(out, "%7.3f %6.1f%% ", c->after_ns / c->before_ns, 100 * c->noise_ns / c->before_ns);
+    else
+        fprintf(out, "%7s %7s ", "-", "-");
+    fprintf(out, "%-7s %s%s%s\n", verdict(c), c->part[0] ? c->part : c->submission, c->label[0] ? " " : "", c->label);
+}
+
+static int larger_difference(const void *left, const void *right)
+{
+    const change *a = left, *b = right;
+    double da = fabs(fmax(a->after_ns, 0) - fmax(a->before_ns, 0));
+    double db = fabs(fmax(b->after_ns, 0) - fmax(b->before_ns, 0));
+    return (da < db) - (da > db);
+}
+
+static size_t list_changes(const vkf_profile_groups *before, const vkf_profile_groups *after, change *out_list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < before->count; i++)
+        out_list[count++] = compare(&before->list[i], find(after, &before->list[i]));
+    for (size_t i = 0; i < after->count; i++)
+        if (!find(before, &after->list[i]))
+            out_list[count++] = compare(NULL, &after->list[i]);
+    qsort(out_list, count, sizeof *out_list, larger_difference);
+    return count;
+}
+
+// All dispatches of a run together.
+static vkf_profile_group total_of(const vkf_profile_groups *groups)
+{
+    vkf_profile_group total = {.submission = "all", .part = "", .label = "", .kernel = "", .config = ""};
+    double sorted[VKF_PROFILE_MAX_RUNS];
+    for (size_t i = 0; i < groups->count; i++)
+        for (uint32_t run = 0; run < groups->runs; run++)
+            total.run_ns[run] += groups->list[i].run_ns[run];
+    memcpy(sorted, total.run_ns, groups->runs * sizeof *sorted);
+    const vkf_summary summary = vkf_summarize(sorted, groups->runs);
+    total.median_ns = summary.median;
+    total.iqr_ns = summary.iqr;
+    return total;
+}
+
+static bool too_slow(const change *c, double total_ns, double fail_above)
+{
+    return beyond_noise(c) && c->before_ns >= LEAST_SHARE * total_ns && c->after_ns > c->before_ns * (1 + fail_above);
+}
+
+static bool print_list(FILE *out, const change *total, const change *list, size_t count, double fail_above)
+{
+    bool passes = !too_slow(total, total->before_ns, fail_above);
+    fprintf(out, "%10s %10s %7s %7s %-7s what\n", "before ms", "after ms", "ratio", "noise", "");
+    print_change(out, total);
+    for (size_t i = 0; i < count; i++) {
+        print_change(out, &list[i]);
+        passes = passes && !too_slow(&list[i], total->before_ns, fail_above);
+    }
+    return passes;
+}
+
+bool vkf_profile_print_diff(FILE *out, const json_t *before, const json_t *after, double fail_above, bool *out_done)
+{
+    vkf_profile_groups old = {0}, now = {0};
+    change *list = NULL;
+    bool passes = true;
+    *out_done = vkf_profile_groups_make(before, VKF_PROFILE_BY_PLACE, &old) &&
+                vkf_profile_groups_make(after, VKF_PROFILE_BY_PLACE, &now);
+    if (*out_done) {
+        list = calloc(old.count + now.count + 1, sizeof *list);
+        *out_done = list != NULL;
+        if (!list)
+            vkf_print_error("memory for %zu dispatches is exhausted", old.count + now.count);
+    }
+    if (*out_done) {
+        const vkf_profile_group old_total = total_of(&old), now_total = total_of(&now);
+        const change total = compare(&old_total, &now_total);
+        passes = print_list(out, &total, list, list_changes(&old, &now, list), fail_above);
+    }
+    free(list);
+    vkf_profile_groups_free(&old);
+    vkf_profile_groups_free(&now);
+    return passes;
+}

@@ -1,0 +1,34 @@
+// A profile as one JSON document, which every form of output is made from: docs/profiling.md has its schema.
+#ifndef VKF_PROGRAM_PROFILE_DOCUMENT_H
+#define VKF_PROGRAM_PROFILE_DOCUMENT_H
+
+#include <jansson.h>
+
+#include "bench/bench_roof.h"
+#include "profile/profile_record.h"
+
+#define VKF_PROFILE_SCHEMA "vkformer-profile"
+#define VKF_PROFILE_SCHEMA_VERSION 1
+
+typedef struct vkf_profile_facts {
+    vkf_device_info device;
+    json_t *subject;               // an object; taken over
+    const vkf_memory_plan *memory; // NULL: unknown
+    const vkf_roofs *roofs;        // NULL: not measured
+    const vkf_counter *counters;   // (counter_count)
+    uint32_t counter_count;
+    uint32_t warmup;
+    double untimed_wall_ns; // a run's without profiler and timestamps, median; negative: not measured
+} vkf_profile_facts;
+
+// New; NULL when memory is exhausted (no message).
+json_t *vkf_profile_document(const vkf_profile_record *record, const vkf_profile_facts *facts);
+
+// The share of the roofs that work taking so long reaches. *out_bound: "compute", "memory", or "latency" where it reaches
+// neither to a tenth.
+double vkf_profile_roof(const vkf_roofs *roofs, const vkf_bench_cost *cost, double gpu_ns, const char **out_bound);
+
+// Reads one that was saved. NULL after a message that names file and key.
+json_t *vkf_profile_document_read(const char *path);
+
+#endif

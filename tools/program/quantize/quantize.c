@@ -1,0 +1,378 @@
+// vkformer quantize: a model directory whose linear layers' weights are in blocks, for less memory wherever it is
+// loaded. It is done on the host alone, tensor by tensor, so that neither a device nor room for the model is needed.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "command/commands.h"
+#include "command/model_path.h"
+#include "command/options.h"
+#include "command/precision.h"
+#include "io/file.h"
+#include "io/json_file.h"
+#include "io/path.h"
+#include "io/safetensors.h"
+#include "model/inspection.h"
+#include "model/sentence_modules.h"
+#include "model/sentence_text.h"
+#include "model/weight_blocks.h"
+#include "output/file_output.h"
+#include "output/progress.h"
+#include "quantize/new_directory.h"
+
+#define COPY_BYTES ((size_t)1 << 20) // of a file at once
+
+enum { OPT_TYPE = VKF_OPT_OWN, OPT_HELP };
+
+typedef struct quantize_options {
+    const char *directory;
+    const char *out_directory;
+    vkf_quantization quantization;
+    bool help;
+} quantize_options;
+
+static void print_help(void)
+{
+    fputs(
+        "usage: vkformer quantize [OPTIONS] MODEL OUT\n"
+        "\n"
+        "Writes the model in the directory MODEL to the directory OUT, which is made, with the weights of its linear\n"
+        "layers in blocks of 32 elements that share a scale. Whatever takes MODEL takes OUT, too. Norms, biases,\n"
+        "embeddings and weights that do not fit blocks stay as they are. No device is needed.\n"
+        "\n"
+        "  --type TYPE  q8: 8.5 bits to a weight (default); q4: 5 bits\n"
+        "  --help       print this\n",
+        stdout);
+}
+
+static bool parse(int argc, char **argv, quantize_options *options)
+{
+    static const struct option long_options[] = {
+        {"type", required_argument, NULL, OPT_TYPE},
+        {"help", no_argument, NULL, OPT_HELP},
+        {0},
+    };
+    for (int opt; (opt = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+        if (opt == OPT_HELP)
+            options->help = true;
+        else if (opt != OPT_TYPE || !vkf_parse_quantization("--type", optarg, &options->quantization))
+            return false;
+    }
+    if (options->help)
+        return true;
+    if (argc - optind != 2) {
+        vkf_print_error("quantize takes a model directory and one to write, not %d; see vkformer quantize --help",
+                        argc - optind);
+        return false;
+    }
+    options->directory = argv[optind];
+    options->out_directory = argv[optind + 1];
+    return true;
+}
+
+// ---- what becomes of each tensor
+
+typedef struct plan {
+    const vkf__host *host;
+    const vkf__inspection *inspection;
+    vkf__stored_tensor *tensors; // as they will be stored
+    vkf__weight_slot *slots;     // of those that come in blocks: the whole tensor
+    const vkf__stored_tensor **from;
+    size_t count, block_count;
+    vkf_dtype dtype;
+    vkf_progress progress;
+    uint32_t written;
+} plan;
+
+static void plan_free(plan *p)
+{
+    vkf__free(p->host, p->tensors);
+    vkf__free(p->host, p->slots);
+    vkf__free(p->host, p->from);
+}
+
+static void plan_tensor(plan *p, size_t index)
+{
+    const vkf__stored_tensor *from = p->from[index];
+    vkf__stored_tensor *to = &p->tensors[index];
+    vkf__weight_slot *slot = &p->slots[index];
+    *to = *from;
+    *slot = (vkf__weight_slot){0};
+    if (!vkf__whole_in_blocks(p->inspection->found.slots, p->inspection->found.count, from, slot))
+        return;
+    to->type = VKF_STORED_U8;
+    to->shape[0] = slot->shape[0];
+    to->shape[1] = slot->shape[1] / VKF_BLOCK * vkf_dtype_block_bytes(p->dtype);
+    to->size_bytes = to->shape[0] * to->shape[1];
+    to->data = NULL;
+    to->file = NULL;
+    p->block_count++;
+}
+
+static vkf_status make_plan(const vkf__host *host, const vkf__inspection *inspection, vkf_quantization quantization,
+                            plan *out)
+{
+    vkf_status status = VKF_OK;
+    plan p = {.host = host, .inspection = inspection, .count = vkf__checkpoint_count(inspection->checkpoint)};
+    p.dtype = quantization == VKF_QUANTIZATION_Q4 ? VKF_DTYPE_Q4 : VKF_DTYPE_Q8;
+    VKF_ALLOC(host, p.tensors, p.count);
+    VKF_ALLOC(host, p.slots, p.count);
+    VKF_ALLOC(host, p.from, p.count);
+    for (size_t i = 0; i < p.count; i++) {
+        p.from[i] = vkf__checkpoint_at(inspection->checkpoint, i);
+        plan_tensor(&p, i);
+    }
+    if (p.block_count == 0)
+        status = vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                           "%s: no weight in it can be put into blocks: they are in blocks already, or their depth is "
+                           "no multiple of 32",
+                           vkf__checkpoint_path(inspection->checkpoint));
+fail:
+    if (status == VKF_OK)
+        *out = p;
+    else
+        plan_free(&p);
+    return status;
+}
+
+// ---- the weights
+
+static vkf_status write_blocks(const plan *p, size_t index, vkf__new_file *file)
+{
+    vkf_status status = VKF_OK;
+    const vkf__weight_slot *slot = &p->slots[index];
+    const vkf__block_source source = {p->host, p->inspection->checkpoint, p->from[index], slot, p->dtype};
+    size_t row_bytes = (size_t)p->tensors[index].shape[1];
+    float *values = NULL;
+    uint8_t *blocks = NULL;
+    uint32_t most = vkf__block_rows_at_once(slot);
+    VKF_ALLOC(p->host, values, (size_t)most * slot->shape[1]);
+    VKF_ALLOC(p->host, blocks, most * row_bytes);
+    for (uint32_t row = 0; row < slot->shape[0]; row += most) {
+        uint32_t left = slot->shape[0] - row, count = left < most ? left : most;
+        VKF_TRY(vkf__rows_to_blocks(&source, row, count, values, blocks));
+        VKF_TRY(vkf__new_file_write(file, blocks, count * row_bytes));
+    }
+fail:
+    vkf__free(p->host, values);
+    vkf__free(p->host, blocks);
+    return status;
+}
+
+static vkf_status write_tensor(void *user, size_t index, vkf__new_file *file)
+{
+    plan *p = user;
+    const vkf__stored_tensor *tensor = &p->tensors[index];
+    vkf_progress_show(&p->progress, p->written++, (uint32_t)p->count, tensor->name);
+    if (p->slots[index].rank > 0)
+        return write_blocks(p, index, file);
+    return vkf__new_file_write_tensor(file, tensor);
+}
+
+static vkf_status write_weights(plan *p, const char *path)
+{
+    p->progress = vkf_progress_start("quantising");
+    vkf_status status = vkf__safetensors_write_made(p->host, path, p->tensors, p->count, write_tensor, p);
+    vkf_progress_end(&p->progress);
+    if (status == VKF_OK)
+        status = vkf__checkpoint_check_unchanged(p->inspection->checkpoint);
+    return status;
+}
+
+// ---- the other files of a directory
+
+// With the key that transformers names a quantisation by, so that what cannot read this one says so.
+static vkf_status write_config(const vkf__host *host, const char *from, const char *to, vkf_dtype dtype)
+{
+    vkf_status status = VKF_OK;
+    json_t *root = NULL;
+    char *text = NULL;
+    VKF_TRY(vkf__json_load(host, from, &root));
+    json_t *quantization = json_pack("{s:s, s:s, s:i}", "quant_method", "vkformer", "type", vkf_dtype_name(dtype),
+                                     "group_size", VKF_BLOCK);
+    if (json_object_set_new(root, "quantization_config", quantization) == 0)
+        text = json_dumps(root, JSON_INDENT(2));
+    status = text ? vkf__file_write(host, to, text, strlen(text))
+                  : vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: no host memory for its text", to);
+fail:
+    free(text);
+    json_decref(root);
+    return status;
+}
+
+static vkf_status copy_file(const vkf__host *host, const char *from, const char *to)
+{
+    vkf_status status = VKF_OK;
+    vkf__file *source = NULL;
+    vkf__new_file copy = {0};
+    uint8_t *piece = NULL;
+    VKF_TRY(vkf__file_open(host, from, &source));
+    VKF_ALLOC(host, piece, COPY_BYTES);
+    VKF_TRY(vkf__new_file_open(host, to, &copy));
+    uint64_t size_bytes = vkf__file_size(source);
+    for (uint64_t done = 0; done < size_bytes;) {
+        size_t part = size_bytes - done < COPY_BYTES ? (size_t)(size_bytes - done) : COPY_BYTES;
+        VKF_TRY(vkf__file_read_at(source, done, piece, part));
+        VKF_TRY(vkf__new_file_write(&copy, piece, part));
+        done += part;
+    }
+    VKF_TRY(vkf__file_check_unchanged(source));
+    status = vkf__new_file_commit(&copy);
+fail:
+    vkf__new_file_discard(&copy);
+    vkf__file_close(&source);
+    vkf__free(host, piece);
+    return status;
+}
+
+// What readers of model directories look for beside the weights, and vkf__sentence_text_files. The configuration comes
+// last: without it there is no model.
+static const char *const files[] = {
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "vocab.txt",
+    "vocabulary.json",
+    "merges.txt",
+    "source.spm",
+    "target.spm",
+    "spiece.model",
+    "tokenizer.model",
+    "sentencepiece.bpe.model",
+    "generation_config.json",
+    "modules.json",
+    "config_sentence_transformers.json",
+    "chat_template.jinja",
+    "README.md",
+    "LICENSE",
+    "model.safetensors",
+    "config.json",
+};
+
+#define FILE_COUNT (sizeof files / sizeof files[0])
+
+static vkf_status write_one(plan *p, const quantize_options *options, const char *out, const char *name)
+{
+    vkf_status status = VKF_OK;
+    char *from = NULL, *to = NULL;
+    VKF_TRY(vkf__path_join(p->host, options->directory, name, &from));
+    VKF_TRY(vkf__path_join(p->host, out, name, &to));
+    if (strcmp(name, "model.safetensors") == 0)
+        status = write_weights(p, to);
+    else if (strcmp(name, "config.json") == 0)
+        status = write_config(p->host, from, to, p->dtype);
+    else if (vkf__file_exists(from))
+        status = copy_file(p->host, from, to);
+fail:
+    vkf__free(p->host, from);
+    vkf__free(p->host, to);
+    return status;
+}
+
+// ---- the modules of sentence-transformers, which stay as they are
+
+static const char *const module_files[] = {"config.json", "model.safetensors", "pytorch_model.bin"};
+
+// The directory of a module; NULL for one that is the model's, or another module's before it.
+static const char *folder_of(const vkf__inspection *inspection, uint32_t module)
+{
+    const vkf__module_source *modules = inspection->source.modules;
+    for (uint32_t i = 0; i < module; i++)
+        if (strcmp(modules[i].folder, modules[module].folder) == 0)
+            return NULL;
+    return *modules[module].folder ? modules[module].folder : NULL;
+}
+
+typedef char module_path[VKF_MODULE_FOLDER_MAX + 32];
+
+static void name_module_file(const char *folder, size_t file, module_path path)
+{
+    (void)snprintf(path, sizeof(module_path), "%s/%s", folder, module_files[file]);
+}
+
+static vkf_status write_module(plan *p, const quantize_options *options, const char *out, const char *folder)
+{
+    vkf_status status = VKF_OK;
+    char *from = NULL, *to = NULL;
+    module_path name;
+    VKF_TRY(vkf__path_join(p->host, options->directory, folder, &from));
+    VKF_TRY(vkf__path_join(p->host, out, folder, &to));
+    if (vkf__file_exists(from) && mkdir(to, 0777) != 0)
+        VKF_TRY(vkf__fail(p->host, VKF_ERROR_FILE, "%s: cannot be made: %s", to, strerror(errno)));
+    for (size_t i = 0; i < sizeof module_files / sizeof module_files[0]; i++) {
+        name_module_file(folder, i, name);
+        VKF_TRY(write_one(p, options, out, name));
+    }
+fail:
+    vkf__free(p->host, from);
+    vkf__free(p->host, to);
+    return status;
+}
+
+static vkf_status write_directory(plan *p, const quantize_options *options, const char *out)
+{
+    vkf_status status = VKF_OK;
+    for (uint32_t m = 0; m < p->inspection->source.config.embedding_module_count; m++)
+        if (folder_of(p->inspection, m))
+            VKF_TRY(write_module(p, options, out, folder_of(p->inspection, m)));
+    for (const char *const *file = vkf__sentence_text_files; *file; file++)
+        VKF_TRY(write_one(p, options, out, *file));
+    for (size_t i = 0; i < FILE_COUNT; i++)
+        VKF_TRY(write_one(p, options, out, files[i]));
+fail:
+    return status;
+}
+
+// What is written stands beside modules.json.
+static vkf_status check_layout(const vkf__host *host, const char *directory)
+{
+    char *transformer = NULL;
+    vkf_status status = vkf__transformer_directory(host, directory, &transformer);
+    if (status == VKF_OK && strcmp(transformer, directory) != 0)
+        status = vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                           "%s: the Transformer stands in a directory of its own, as only old versions of "
+                           "sentence-transformers write it; load and save it with a newer one first",
+                           transformer);
+    vkf__free(host, transformer);
+    return status;
+}
+
+static vkf_status quantize(const vkf__host *host, const quantize_options *options)
+{
+    vkf_status status = VKF_OK;
+    vkf__inspection inspection = {0};
+    vkf_new_directory out = {0};
+    plan p = {.host = host};
+    VKF_TRY(check_layout(host, options->directory));
+    VKF_TRY(vkf_new_directory_open(host, options->out_directory, &out));
+    VKF_TRY(vkf__inspect_model(host, options->directory, &inspection));
+    VKF_TRY(inspection.supported);
+    VKF_TRY(make_plan(host, &inspection, options->quantization, &p));
+    VKF_TRY(write_directory(&p, options, out.temporary));
+    VKF_TRY(vkf_new_directory_commit(&out));
+    printf("%s: %zu of %zu tensors in blocks, %s\n", options->out_directory, p.block_count, p.count,
+           vkf_dtype_name(p.dtype));
+fail:
+    vkf_new_directory_discard(&out);
+    plan_free(&p);
+    vkf__inspection_free(host, &inspection);
+    return status;
+}
+
+int vkf_cmd_quantize(int argc, char **argv)
+{
+    quantize_options options = {0};
+    const vkf__host host = vkf_printing_host();
+    if (!parse(argc, argv, &options))
+        return VKF_EXIT_USAGE;
+    if (options.help) {
+        print_help();
+        return VKF_EXIT_DONE;
+    }
+    bool done = vkf_find_model(&options.directory) && quantize(&host, &options) == VKF_OK;
+    return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}

@@ -1,0 +1,418 @@
+// vkformer run: lines of text through a model. This file is its command line.
+#define _POSIX_C_SOURCE 200809L
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/command.h"
+#include "command/model_path.h"
+#include "command/session_context.h"
+#include "dump/dump.h"
+#include "output/standard_output.h"
+#include "run/run_defaults.h"
+#include "run/run_state.h"
+
+#define MAX_BATCH 1024
+
+enum {
+    OPT_BATCH = VKF_OPT_OWN,
+    OPT_MAX_LEN,
+    OPT_DTYPE,
+    OPT_QUANTIZE,
+    OPT_TIMING,
+    OPT_CHECK_NUMBERS,
+    OPT_DUMP,
+    OPT_ATTENTION,
+    OPT_ATTENTION_OF,
+    OPT_ATTENTION_LAYERS,
+    OPT_ATTENTION_HEADS,
+    OPT_JSON,
+    OPT_PAIR,
+    OPT_MAX_NEW_TOKENS,
+    OPT_CONTEXT,
+    OPT_TEMPERATURE,
+    OPT_TOP_K,
+    OPT_TOP_P,
+    OPT_MIN_P,
+    OPT_REPETITION_PENALTY,
+    OPT_SEED,
+    OPT_STOP,
+    OPT_BEAMS,
+    OPT_LENGTH_PENALTY,
+    OPT_EARLY_STOPPING,
+    OPT_CACHE_TYPE,
+};
+
+static void print_help(void)
+{
+    fputs("usage: vkformer run [OPTIONS] MODEL [TEXT... | -]\n"
+          "\n"
+          "Runs the model in the directory MODEL on every TEXT, or on every line of the standard input, and prints\n"
+          "what it says to each. MODEL is this project's own (config.json, model.safetensors, vocabulary.json), or\n"
+          "one as transformers' save_pretrained() writes it (with tokenizer.json): a decoder continues the text, an\n"
+          "encoder-decoder answers or translates it, an encoder with a head says what it is.\n"
+          "A text that is too long for the model gives an empty line and exit 1.\n"
+          "\n"
+          "  --batch N               lines that run together, 1 to 1024 (default 8; 1 at a terminal)\n"
+          "  --dtype TYPE            the model's precision on the device: f32 (default), f16, or with\n"
+          "                          its parameters alone in 16 bits f32/f16 or f32/bf16\n"
+          "  --quantize q8|q4        keep the weights of linear layers in blocks of 32 with a scale\n"
+          "  --json                  print {\"text\": ..., \"output\": ...} and more, a line for each text\n"
+          "  --check-numbers         run dispatch by dispatch, and print on stderr the range of what each has written\n"
+          "                          and the first number that is NaN or infinite: exit code 3\n"
+          "  --dump DIR              run dispatch by dispatch, and write what each wrote into DIR, a file for each\n"
+          "                          submission, under PyTorch's names; DIR is made, or empty\n"
+          "  --timing                print times on stderr, and with --json those of a text's batch on stdout\n"
+          "  --attention FILE        draw the weights of attention for the first text, as .html or .svg: heat maps of\n"
+          "                          every layer and head, and the mean over heads. An encoder without a head is\n"
+          "                          drawn and says nothing\n"
+          "  --attention-of KINDS    of these alone: encoder, decoder (self attention), cross (default: all that the\n"
+          "                          model has, in an .svg cross alone where it has that)\n"
+          "  --attention-layers LIST, --attention-heads LIST\n"
+          "                          of these alone, counted from 0: 0,3-5\n"
+          "\n"
+          "Of models from text to text:\n"
+          "  --max-len N             longest output in tokens, begin and end included (default: the model's)\n"
+          "\n"
+          "Of encoders with a head (classification, answers, masked words):\n"
+          "  --pair TEXT             a second text beside each: the one that answers a question\n"
+          "\n",
+          stdout);
+    fputs("Of transformers' decoders and encoder-decoders, where what is not given is as the model's\n"
+          "generation_config.json has it, and only then the default:\n"
+          "  --max-new-tokens N      longest continuation in tokens (default 256, or what the context leaves)\n"
+          "  --context N             tokens of a text and its continuation (default: the model's, at most 2048); of a\n"
+          "                          decoder that classifies, of a text, which is cut there\n"
+          "  --cache-type TYPE       how keys and values are kept: f16 in half the bytes (default: as --dtype says)\n"
+          "  --stop STRING           end the continuation before this; repeatable\n"
+          "  --temperature T         draw tokens with this temperature (default 0: the most probable ones)\n"
+          "  --top-k N, --top-p P, --min-p P\n"
+          "                          draw from the N most probable tokens, from those that together have the\n"
+          "                          probability P, from those with P of the largest one\n"
+          "  --repetition-penalty R  divide the logits of tokens that were there by this\n"
+          "  --seed N                the same seed gives the same tokens on the same device (default 0)\n"
+          "  --beams N               follow the N most probable sequences, 1 to 64 (default 1: no beam search)\n"
+          "  --length-penalty P      of these, take the one of the largest log-probability over its length to the\n"
+          "                          power of P (default 1)\n"
+          "  --early-stopping WHEN   end when N sequences have ended (yes), when no other would be better if it\n"
+          "                          ended now (no, the default), or when no other can be better (never)\n"
+          "\n" VKF_COMMON_HELP,
+          stdout);
+}
+
+static bool add_stop(run_options *options, const char *text)
+{
+    if (options->stop_count == VKF_MAX_STOPS || !*text) {
+        vkf_print_error(*text ? "--stop: more than %d strings" : "--stop: the string is empty", VKF_MAX_STOPS);
+        return false;
+    }
+    options->stops[options->stop_count++] = (vkf_text){text, strlen(text)};
+    return true;
+}
+
+static bool parse_seed(const char *text, uint64_t *out_seed)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long seed = strtoull(text, &end, 10);
+    if (errno == 0 && end != text && !*end && *text >= '0' && *text <= '9') {
+        *out_seed = seed;
+        return true;
+    }
+    vkf_print_error("--seed: '%.200s' is no whole number from 0 to 18446744073709551615", text);
+    return false;
+}
+
+static bool parse_early_stopping(const char *text, vkf_early_stopping *out_early)
+{
+    static const char *const names[VKF_EARLY_STOPPING_COUNT] = {"no", "yes", "never"};
+    for (int i = 0; i < VKF_EARLY_STOPPING_COUNT; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out_early = (vkf_early_stopping)i;
+            return true;
+        }
+    vkf_print_error("--early-stopping: '%.200s' is neither yes, no nor never", text);
+    return false;
+}
+
+static bool parse_beams(int opt, const char *value, run_options *options)
+{
+    vkf_beam_search *beams = &options->beams;
+    if (opt == OPT_BEAMS)
+        return vkf_parse_u32("--beams", value, 1, VKF_MAX_BEAMS, &beams->num_beams);
+    if (opt == OPT_LENGTH_PENALTY) {
+        options->given.length_penalty = true;
+        return vkf_parse_float("--length-penalty", value, -100.0f, 100.0f, &beams->length_penalty);
+    }
+    options->given.early_stopping = true;
+    return parse_early_stopping(value, &beams->early_stopping);
+}
+
+static bool parse_cache(const char *text, vkf_dtype *out_dtype)
+{
+    bool half = strcmp(text, "f16") == 0;
+    *out_dtype = half ? VKF_DTYPE_F16 : VKF_DTYPE_F32;
+    if (half || strcmp(text, "f32") == 0)
+        return true;
+    vkf_print_error("--cache-type: '%.200s' is neither f32 nor f16", text);
+    return false;
+}
+
+static bool parse_sampling(int opt, const char *value, run_options *options)
+{
+    vkf_sampling *sampling = &options->sampling;
+    switch (opt) {
+    case OPT_TEMPERATURE:
+        options->given.temperature = true;
+        return vkf_parse_float("--temperature", value, 0.0f, 1e4f, &sampling->temperature);
+    case OPT_TOP_K:
+        options->given.top_k = true;
+        return vkf_parse_u32("--top-k", value, 0, 1u << 24, &sampling->top_k);
+    case OPT_TOP_P:
+        options->given.top_p = true;
+        return vkf_parse_float("--top-p", value, 0.0f, 1.0f, &sampling->top_p);
+    case OPT_MIN_P:
+        options->given.min_p = true;
+        return vkf_parse_float("--min-p", value, 0.0f, 1.0f, &sampling->min_p);
+    case OPT_REPETITION_PENALTY:
+        options->given.repetition_penalty = true;
+        return vkf_parse_float("--repetition-penalty", value, 0.0f, 1e4f, &sampling->repetition_penalty);
+    default:
+        return vkf_parse_common(opt, value, &options->common);
+    }
+}
+
+static bool parse_generation(int opt, const char *value, run_options *options)
+{
+    vkf_sampling *sampling = &options->sampling;
+    switch (opt) {
+    case OPT_MAX_NEW_TOKENS:
+        return vkf_parse_u32("--max-new-tokens", value, 1, 1u << 20, &options->max_new_tokens);
+    case OPT_CONTEXT:
+        return vkf_parse_u32("--context", value, 2, 1u << 20, &options->context);
+    case OPT_SEED:
+        return parse_seed(value, &sampling->seed);
+    case OPT_STOP:
+        return add_stop(options, value);
+    case OPT_CACHE_TYPE:
+        return parse_cache(value, &options->cache_dtype);
+    case OPT_BEAMS:
+    case OPT_LENGTH_PENALTY:
+    case OPT_EARLY_STOPPING:
+        return parse_beams(opt, value, options);
+    default:
+        return parse_sampling(opt, value, options);
+    }
+}
+
+static bool parse_attention(int opt, const char *value, run_options *options)
+{
+    vkf_attention_choice *choice = &options->attention;
+    switch (opt) {
+    case OPT_ATTENTION:
+        return vkf_parse_attention_path(value, choice);
+    case OPT_ATTENTION_OF:
+        return vkf_parse_attention_kinds(value, &choice->kinds);
+    case OPT_ATTENTION_LAYERS:
+        return vkf_parse_index_set("--attention-layers", value, &choice->layers);
+    case OPT_ATTENTION_HEADS:
+        return vkf_parse_index_set("--attention-heads", value, &choice->heads);
+    default:
+        return parse_generation(opt, value, options);
+    }
+}
+
+static bool take_option(int opt, const char *value, void *user)
+{
+    run_options *options = user;
+    switch (opt) {
+    case OPT_BATCH:
+        return vkf_parse_u32("--batch", value, 1, MAX_BATCH, &options->batch);
+    case OPT_MAX_LEN:
+        return vkf_parse_u32("--max-len", value, 2, 1u << 20, &options->max_len);
+    case OPT_DTYPE:
+        return vkf_parse_precision("--dtype", value, &options->precision);
+    case OPT_QUANTIZE:
+        return vkf_parse_quantization("--quantize", value, &options->quantization);
+    case OPT_TIMING:
+        options->timing = true;
+        options->common.timestamps = true;
+        return true;
+    case OPT_CHECK_NUMBERS:
+        options->common.numbers = &options->numbers;
+        return true;
+    case OPT_DUMP:
+        return vkf_parse_path("--dump", value, &options->dump_path);
+    case OPT_JSON:
+        options->json = true;
+        return true;
+    case OPT_PAIR:
+        options->pair = value;
+        return true;
+    default:
+        return parse_attention(opt, value, options);
+    }
+}
+
+static bool take_texts(int argc, char **argv, run_options *options)
+{
+    if (optind == argc) {
+        vkf_print_error("the model's directory is missing; see vkformer run --help");
+        return false;
+    }
+    options->model_directory = argv[optind++];
+    bool from_stdin = optind == argc;
+    for (int i = optind; i < argc; i++)
+        from_stdin = from_stdin || strcmp(argv[i], "-") == 0;
+    if (from_stdin && argc - optind > 1) {
+        vkf_print_error("'-' reads the standard input; no other text can be given beside it");
+        return false;
+    }
+    if (optind == argc && isatty(STDIN_FILENO)) {
+        vkf_print_error("there is no text; give some, or - to type lines");
+        return false;
+    }
+    if (!from_stdin) {
+        options->texts = argv + optind;
+        options->text_count = (uint32_t)(argc - optind);
+    }
+    return true;
+}
+
+static const struct option long_options[] = {
+    {"batch", required_argument, NULL, OPT_BATCH},
+    {"max-len", required_argument, NULL, OPT_MAX_LEN},
+    {"dtype", required_argument, NULL, OPT_DTYPE},
+    {"quantize", required_argument, NULL, OPT_QUANTIZE},
+    {"timing", no_argument, NULL, OPT_TIMING},
+    {"check-numbers", no_argument, NULL, OPT_CHECK_NUMBERS},
+    {"dump", required_argument, NULL, OPT_DUMP},
+    {"attention", required_argument, NULL, OPT_ATTENTION},
+    {"attention-of", required_argument, NULL, OPT_ATTENTION_OF},
+    {"attention-layers", required_argument, NULL, OPT_ATTENTION_LAYERS},
+    {"attention-heads", required_argument, NULL, OPT_ATTENTION_HEADS},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"pair", required_argument, NULL, OPT_PAIR},
+    {"max-new-tokens", required_argument, NULL, OPT_MAX_NEW_TOKENS},
+    {"context", required_argument, NULL, OPT_CONTEXT},
+    {"temperature", required_argument, NULL, OPT_TEMPERATURE},
+    {"top-k", required_argument, NULL, OPT_TOP_K},
+    {"top-p", required_argument, NULL, OPT_TOP_P},
+    {"min-p", required_argument, NULL, OPT_MIN_P},
+    {"repetition-penalty", required_argument, NULL, OPT_REPETITION_PENALTY},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"stop", required_argument, NULL, OPT_STOP},
+    {"cache-type", required_argument, NULL, OPT_CACHE_TYPE},
+    {"beams", required_argument, NULL, OPT_BEAMS},
+    {"length-penalty", required_argument, NULL, OPT_LENGTH_PENALTY},
+    {"early-stopping", required_argument, NULL, OPT_EARLY_STOPPING},
+    VKF_COMMON_LONG_OPTIONS,
+    {0},
+};
+
+static bool take_arguments(int argc, char **argv, void *user)
+{
+    run_options *options = user;
+    if (options->timing && (options->common.numbers || options->dump_path)) {
+        vkf_print_error("%s: nothing can be timed meanwhile; leave out --timing",
+                        options->dump_path ? "--dump" : "--check-numbers");
+        return false;
+    }
+    return vkf_attention_choice_complete(&options->attention) && take_texts(argc, argv, options);
+}
+
+static bool run_seq2seq(const run_options *options)
+{
+    run_state state;
+    bool done = vkf_run_prepare(options, &state) && vkf_run_lines(&state) && !state.refused;
+    vkf_run_release(&state);
+    return done;
+}
+
+// Options of another kind of model would be without effect.
+static bool options_fit(const run_options *options, run_way way, const vkf_model_config *config)
+{
+    const vkf_sampling *sampling = &options->sampling;
+    bool context = options->context > 0 && !(way == RUN_PREDICTION && config->causal);
+    bool generation = options->max_new_tokens > 0 || context || options->stop_count > 0 || options->given.temperature ||
+                      options->given.top_k || options->given.top_p || options->given.min_p ||
+                      options->given.repetition_penalty || sampling->seed > 0 || options->beams.num_beams > 0 ||
+                      options->given.length_penalty || options->given.early_stopping ||
+                      options->cache_dtype != VKF_DTYPE_F32;
+    const char *refused = options->max_len > 0 && way != RUN_SEQ2SEQ                     ? "--max-len is"
+                          : generation && way != RUN_GENERATION                          ? "the options of decoders are"
+                          : options->pair && way != RUN_PREDICTION && way != RUN_ENCODER ? "--pair is"
+                                                                                         : NULL;
+    if (refused)
+        vkf_print_error("'%s' is another kind of model: %s not for it; see vkformer run --help",
+                        options->model_directory, refused);
+    return !refused;
+}
+
+static bool run_as(const run_options *options, run_way way)
+{
+    switch (way) {
+    case RUN_GENERATION:
+        return vkf_run_generation(options);
+    case RUN_PREDICTION:
+        return vkf_run_prediction(options);
+    case RUN_ENCODER:
+        return vkf_run_encoder(options);
+    case RUN_SEQ2SEQ:
+        break;
+    }
+    return run_seq2seq(options);
+}
+
+// The exit code.
+static int run_model(run_options *options)
+{
+    run_way way;
+    vkf_model_config config;
+    if (!vkf_run_way(options, &way, &config) || !options_fit(options, way, &config))
+        return VKF_EXIT_FAILED;
+    if (way == RUN_GENERATION && !vkf_run_take_defaults(&config, options))
+        return VKF_EXIT_USAGE;
+    if (options->attention.path && !vkf_attention_choice_fits(&options->attention, &config))
+        return VKF_EXIT_USAGE;
+    return run_as(options, way) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}
+
+static int run_dumped(run_options *options)
+{
+    vkf_common_options *common = &options->common;
+    if (options->dump_path && !vkf_dump_begin(options->dump_path, options->model_directory, vkf_message_log_receive,
+                                              common->messages, &common->dump))
+        return VKF_EXIT_FAILED;
+    int code = run_model(options);
+    return vkf_dump_end(&common->dump, code == VKF_EXIT_DONE) ? code : VKF_EXIT_FAILED;
+}
+
+// What --check-numbers has found, and the exit code that it makes of a run's own.
+static int tell_numbers(const run_options *options, int code)
+{
+    if (!options->common.numbers || options->numbers.outputs == 0)
+        return code;
+    (void)vkf_flush_stdout();
+    vkf_number_check_print(stderr, &options->numbers);
+    return code != VKF_EXIT_USAGE && options->numbers.found ? VKF_EXIT_BEYOND : code;
+}
+
+static int run(void *user)
+{
+    run_options *options = user;
+    return vkf_find_model(&options->model_directory) ? tell_numbers(options, run_dumped(options)) : VKF_EXIT_FAILED;
+}
+
+static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+
+int vkf_cmd_run(int argc, char **argv)
+{
+    run_options options = {.beams = {.length_penalty = 1.0f}};
+    int code = vkf_command_run(&command, argc, argv, &options);
+    vkf_number_check_free(&options.numbers);
+    return code;
+}

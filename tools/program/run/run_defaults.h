@@ -1,0 +1,12 @@
+// What `vkformer run` takes from generation_config.json.
+#ifndef VKF_PROGRAM_RUN_DEFAULTS_H
+#define VKF_PROGRAM_RUN_DEFAULTS_H
+
+#include "run/run_state.h"
+
+#define VKF_RUN_CONTEXT 2048u // of a generator, where the model has more and nobody says how much
+
+// Fills in what no option gave. False: options do not go together; the reason has been printed.
+bool vkf_run_take_defaults(const vkf_model_config *config, run_options *options);
+
+#endif

@@ -1,0 +1,321 @@
+// vkformer run: texts and what a model of one of transformers' families makes of them.
+#define _POSIX_C_SOURCE 200809L
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "output/json_output.h"
+#include "output/progress.h"
+#include "output/standard_output.h"
+#include "run/run_state.h"
+
+#define DEFAULT_NEW_TOKENS 256u
+
+typedef struct generation {
+    const run_options *options;
+    vkf_context *context;
+    vkf_generator *generator;
+    vkf_text_source source;
+    uint32_t batch;
+    vkf_text_line *lines;            // (batch)
+    vkf_text *prompts;               // (batch)
+    vkf_continuation *continuations; // (batch); without a text: could not be run
+    vkf_generation_cost cost;        // of all batches
+    vkf_generation_cost last;        // of the last one
+    bool refused;                    // some text could not be run
+} generation;
+
+static bool load(generation *g)
+{
+    const run_options *options = g->options;
+    vkf_progress progress = vkf_progress_start("loading tensor");
+    const vkf_generator_desc desc = {
+        .directory = options->model_directory,
+        .precision = options->precision,
+        .quantization = options->quantization,
+        .max_batch = g->batch,
+        .max_context = options->context,
+        .max_beams = options->beams.num_beams,
+        .cache_dtype = options->cache_dtype,
+        .progress = vkf_progress_show,
+        .progress_user = &progress,
+    };
+    vkf_status status = vkf_open_context(&options->common, &g->context);
+    if (status != VKF_OK)
+        return false;
+    status = vkf_generator_create(g->context, &desc, &g->generator);
+    vkf_progress_end(&progress);
+    if (status != VKF_OK)
+        vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
+    return status == VKF_OK;
+}
+
+static bool prepare(generation *g)
+{
+    g->batch = vkf_run_batch_size(g->options);
+    g->source = vkf_run_source(g->options);
+    g->lines = calloc(g->batch, sizeof *g->lines);
+    g->prompts = calloc(g->batch, sizeof *g->prompts);
+    g->continuations = calloc(g->batch, sizeof *g->continuations);
+    if (!g->lines || !g->prompts || !g->continuations) {
+        vkf_print_error("memory is exhausted");
+        return false;
+    }
+    return load(g);
+}
+
+static bool print_part(void *user, uint32_t prompt, const char *bytes, size_t size_bytes)
+{
+    (void)user;
+    (void)prompt;
+    fwrite(bytes, 1, size_bytes, stdout);
+    (void)vkf_flush_stdout();
+    return true;
+}
+
+// A single text is printed as it comes.
+static bool streams(const generation *g)
+{
+    return g->batch == 1 && !g->options->json;
+}
+
+// 0: what the context leaves.
+static uint32_t new_tokens(const generation *g)
+{
+    if (g->options->max_new_tokens > 0)
+        return g->options->max_new_tokens;
+    if (g->options->fills_context || g->options->usual_new_tokens > 0)
+        return g->options->usual_new_tokens;
+    return vkf_generator_context(g->generator) > DEFAULT_NEW_TOKENS ? DEFAULT_NEW_TOKENS : 0;
+}
+
+static void add_cost(vkf_generation_cost *sum, const vkf_generation_cost *cost)
+{
+    sum->prompt_tokens += cost->prompt_tokens;
+    sum->prompt_ns += cost->prompt_ns;
+    sum->new_tokens += cost->new_tokens;
+    sum->new_ns += cost->new_ns;
+}
+
+static vkf_status run_prompts(generation *g, uint32_t first, uint32_t count, uint32_t max_new_tokens)
+{
+    const run_options *options = g->options;
+    vkf_generation_cost cost = {0};
+    vkf_progress progress = vkf_progress_start("prompt");
+    const vkf_generator_args args = {
+        .prompts = g->prompts + first,
+        .count = count,
+        .max_new_tokens = max_new_tokens,
+        .sampling = options->sampling,
+        .beams = options->beams,
+        .stops = options->stops,
+        .stop_count = options->stop_count,
+        .on_text = streams(g) ? print_part : NULL,
+        .progress = vkf_progress_show,
+        .progress_user = &progress,
+        .out_continuations = g->continuations + first,
+        .out_cost = &cost,
+    };
+    vkf_status status = vkf_generator_run(g->generator, &args);
+    vkf_progress_end(&progress);
+    add_cost(&g->cost, &cost);
+    add_cost(&g->last, &cost);
+    return status;
+}
+
+// A text that leaves no room for as many tokens as is usual gets what room there is.
+static vkf_status run_alone(generation *g, uint32_t text)
+{
+    vkf_status status = run_prompts(g, text, 1, new_tokens(g));
+    if (status == VKF_ERROR_TOO_LARGE && g->options->max_new_tokens == 0 && new_tokens(g) > 0)
+        status = run_prompts(g, text, 1, 0);
+    return status;
+}
+
+// Where one text is too long for the others to run with it, each runs alone.
+static bool run_texts(generation *g, uint32_t count)
+{
+    g->last = (vkf_generation_cost){0};
+    vkf_status status = count > 1 ? run_prompts(g, 0, count, new_tokens(g)) : run_alone(g, 0);
+    if (status == VKF_ERROR_TOO_LARGE && count > 1) {
+        for (uint32_t i = 0; i < count && (status == VKF_OK || status == VKF_ERROR_TOO_LARGE); i++)
+            status = run_alone(g, i);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (g->continuations[i].text)
+            continue;
+        g->refused = true;
+        bool long_one = status == VKF_OK || status == VKF_ERROR_TOO_LARGE;
+        vkf_print_error("%s %" PRIu64 " cannot be continued: %s", g->source.unit, g->lines[i].number,
+                        long_one ? "it is too long for the context; --context makes that larger, up to the model's own"
+                                 : vkf_status_text(status));
+    }
+    return status == VKF_OK || status == VKF_ERROR_TOO_LARGE;
+}
+
+// null: there is none, or it is no UTF-8.
+static void put_text(json_t *object, const char *key, const char *text, size_t size_bytes)
+{
+    json_t *string = text ? json_stringn(text, size_bytes) : NULL;
+    json_object_set_new(object, key, string ? string : json_null());
+}
+
+// Without a cost no times are told.
+static bool print_json(const vkf_text_line *line, const vkf_continuation *continuation, const vkf_generation_cost *cost)
+{
+    static const char *const reasons[VKF_STOP_REASON_COUNT] = {"length", "eos", "context", "caller"};
+    json_t *object = json_object(), *ids = json_array();
+    put_text(object, "text", line->text, line->size_bytes);
+    put_text(object, "output", continuation->text, continuation->size_bytes);
+    if (continuation->text) {
+        vkf_json_put_integer(object, "prompt_tokens", continuation->prompt_count);
+        vkf_json_put_string(object, "stop", reasons[continuation->reason]);
+        for (uint32_t i = 0; i < continuation->id_count; i++)
+            json_array_append_new(ids, json_integer(continuation->ids[i]));
+    }
+    json_object_set_new(object, "tokens", ids);
+    if (cost) {
+        json_object_set_new(object, "prompt_ms", json_real((double)cost->prompt_ns * 1e-6));
+        json_object_set_new(object, "new_ms", json_real((double)cost->new_ns * 1e-6));
+    }
+    return vkf_print_json(object);
+}
+
+static bool print_outputs(generation *g, uint32_t count)
+{
+    bool printed = true;
+    for (uint32_t i = 0; i < count; i++) {
+        const vkf_continuation *continuation = &g->continuations[i];
+        if (g->options->json) {
+            printed = printed && print_json(&g->lines[i], continuation, g->options->timing ? &g->last : NULL);
+            continue;
+        }
+        if (!streams(g) && continuation->text)
+            fwrite(continuation->text, 1, continuation->size_bytes, stdout);
+        putchar('\n');
+    }
+    (void)vkf_flush_stdout();
+    return printed;
+}
+
+// *out_count 0: there are no more.
+static bool take_lines(generation *g, uint32_t *out_count)
+{
+    uint32_t count = 0;
+    vkf_line_result result = VKF_LINE_TAKEN;
+    while (count < g->batch && (result = vkf_text_source_next(&g->source, &g->lines[count])) == VKF_LINE_TAKEN) {
+        g->prompts[count] = (vkf_text){g->lines[count].text, g->lines[count].size_bytes};
+        count++;
+    }
+    *out_count = count;
+    return result != VKF_LINE_FAILED;
+}
+
+static void clear_lines(generation *g)
+{
+    for (uint32_t i = 0; g->lines && i < g->batch; i++)
+        vkf_text_line_clear(&g->lines[i]);
+    for (uint32_t i = 0; g->continuations && i < g->batch; i++)
+        vkf_continuation_free(&g->continuations[i]);
+}
+
+// The first text and its continuation, by the tokens of both.
+static bool draw_tokens(generation *g, const vkf_tokenizer *tokenizer, const vkf_encoding *prompt)
+{
+    const vkf_continuation *continuation = &g->continuations[0];
+    vkf_model_config config;
+    vkf_generator_get_config(g->generator, &config);
+    bool decoder = config.kind == VKF_MODEL_DECODER, read = decoder && prompt->count > 0;
+    uint32_t before = read ? prompt->count : 1;
+    int32_t *target = calloc((size_t)before + continuation->id_count, sizeof *target);
+    if (!target) {
+        vkf_print_error("memory is exhausted");
+        return false;
+    }
+    // A decoder of sources begins with this token, and so does one whose prompt has none.
+    memcpy(target, read ? prompt->ids : &config.bos_id, before * sizeof *target);
+    memcpy(target + before, continuation->ids, continuation->id_count * sizeof *target);
+    const run_picture picture = {
+        .options = g->options,
+        .model = vkf_generator_model(g->generator),
+        .tokenizer = tokenizer,
+        .text = g->lines[0].text,
+        .output = continuation->text,
+        .source_ids = decoder ? NULL : prompt->ids,
+        .source_count = decoder ? 0 : prompt->count,
+        .target_ids = target,
+        .target_count = before + continuation->id_count,
+    };
+    bool drawn = vkf_run_draw_attention(&picture);
+    free(target);
+    return drawn;
+}
+
+static bool draw_first(generation *g)
+{
+    const vkf_encode_options options = {.truncation = VKF_TRUNCATION_NONE};
+    vkf_tokenizer *tokenizer = NULL;
+    vkf_encoding prompt = {0};
+    bool drawn = false;
+    if (!g->options->attention.path || g->lines[0].number != 1)
+        return true;
+    if (!g->continuations[0].text) {
+        vkf_print_error("--attention: the first %s was not run, so there is nothing to draw", g->source.unit);
+        return true; // that it was refused is remembered
+    }
+    vkf_status status = vkf_tokenizer_load(NULL, g->options->model_directory, &tokenizer);
+    if (status == VKF_OK)
+        status = vkf_tokenizer_encode(tokenizer, g->lines[0].text, g->lines[0].size_bytes, NULL, 0, &options, &prompt);
+    if (status != VKF_OK)
+        vkf_print_error("the first text's tokens cannot be made: %s", vkf_status_text(status));
+    else
+        drawn = draw_tokens(g, tokenizer, &prompt);
+    vkf_encoding_free(&prompt);
+    vkf_tokenizer_destroy(&tokenizer);
+    return drawn;
+}
+
+static bool run_lines(generation *g)
+{
+    uint32_t count = 0;
+    do {
+        bool done =
+            take_lines(g, &count) && (count == 0 || (run_texts(g, count) && print_outputs(g, count) && draw_first(g)));
+        clear_lines(g);
+        if (!done)
+            return false;
+    } while (count > 0);
+    return true;
+}
+
+static void print_rate(const char *what, uint64_t tokens, double ns)
+{
+    fprintf(stderr, "%-7s %8" PRIu64 " tokens %10.1f ms %10.1f tokens/s\n", what, tokens, ns / 1e6,
+            ns > 0 ? (double)tokens * 1e9 / ns : 0.0);
+}
+
+static void print_speed(const generation *g)
+{
+    if (!g->options->timing && !isatty(STDERR_FILENO))
+        return;
+    print_rate("prompt", g->cost.prompt_tokens, g->cost.prompt_ns);
+    if (g->cost.new_tokens > 0)
+        print_rate("new", g->cost.new_tokens, g->cost.new_ns);
+}
+
+bool vkf_run_generation(const run_options *options)
+{
+    generation g = {.options = options};
+    bool done = prepare(&g) && run_lines(&g);
+    if (done)
+        print_speed(&g);
+    clear_lines(&g);
+    free(g.lines);
+    free(g.prompts);
+    free(g.continuations);
+    vkf_generator_destroy(&g.generator);
+    vkf_context_destroy(&g.context);
+    return done && !g.refused;
+}

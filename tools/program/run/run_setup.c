@@ -1,0 +1,180 @@
+// vkformer run: from the options to a session that is ready.
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "command/session_context.h"
+#include "model/model_directory.h"
+#include "output/progress.h"
+#include "run/run_state.h"
+
+#define DEFAULT_BATCH 8
+
+// At a terminal every line is answered at once.
+uint32_t vkf_run_batch_size(const run_options *options)
+{
+    bool terminal = !options->texts && isatty(STDIN_FILENO);
+    uint32_t batch = options->batch ? options->batch : terminal ? 1 : DEFAULT_BATCH;
+    return options->texts && batch > options->text_count ? options->text_count : batch;
+}
+
+vkf_text_source vkf_run_source(const run_options *options)
+{
+    return (vkf_text_source){
+        .texts = options->texts,
+        .text_count = options->text_count,
+        .file = stdin,
+        .unit = options->texts ? "text" : "line",
+    };
+}
+
+static bool make_pipelines(run_state *state)
+{
+    vkf_progress progress = vkf_progress_start("pipelines");
+    double start_ms = vkf_now_ms();
+    vkf_status status = vkf_context_create_pipelines(state->context, vkf_progress_show, &progress);
+    state->timing.pipelines_ms = vkf_now_ms() - start_ms;
+    vkf_progress_end(&progress);
+    if (status != VKF_OK)
+        vkf_print_error("the pipelines cannot be made: %s", vkf_status_text(status));
+    return status == VKF_OK;
+}
+
+static bool check_model(run_state *state)
+{
+    const char *directory = state->options->model_directory;
+    const vkf_model_config *config = &state->config;
+    uint32_t known_source = 0, known_target = 0;
+    while (vkf_vocabulary_source_token(state->vocabulary, (int32_t)known_source) && known_source < INT32_MAX)
+        known_source++;
+    while (vkf_vocabulary_target_token(state->vocabulary, (int32_t)known_target) && known_target < INT32_MAX)
+        known_target++;
+    if (known_source != config->source_vocab || known_target != config->target_vocab) {
+        vkf_print_error("'%s': vocabulary.json has %u source and %u target tokens, config.json says %u and %u",
+                        directory, known_source, known_target, config->source_vocab, config->target_vocab);
+        return false;
+    }
+    if (state->options->max_len > config->max_target_len) {
+        vkf_print_error("--max-len %u is more than this model's %u tokens", state->options->max_len,
+                        config->max_target_len);
+        return false;
+    }
+    return true;
+}
+
+bool vkf_run_way(const run_options *options, run_way *out_way, vkf_model_config *out_config)
+{
+    vkf__host host;
+    vkf__model_source source;
+    if (vkf__host_init(&host, NULL, vkf_message_log_receive, options->common.messages, VKF_SEVERITY_ERROR) != VKF_OK)
+        return false;
+    vkf_status status = vkf__model_directory_load(&host, options->model_directory, &source);
+    if (status != VKF_OK) {
+        vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
+        return false;
+    }
+    const vkf_model_config *config = &source.config;
+    bool headless = config->kind == VKF_MODEL_ENCODER && config->head == VKF_HEAD_NONE;
+    if (headless && !options->attention.path) {
+        vkf_print_error(
+            "'%s' has no head that says something of a text; vkformer embed runs it, and --attention draws it",
+            options->model_directory);
+        return false;
+    }
+    *out_way = headless                            ? RUN_ENCODER
+               : config->kind == VKF_MODEL_ENCODER ? RUN_PREDICTION
+               : source.family                     ? RUN_GENERATION
+                                                   : RUN_SEQ2SEQ;
+    *out_config = *config;
+    return true;
+}
+
+static bool load_model(run_state *state)
+{
+    const run_options *options = state->options;
+    double start_ms = vkf_now_ms();
+    vkf_model_desc desc = {
+        .directory = options->model_directory,
+        .precision = options->precision,
+        .quantization = options->quantization,
+    };
+    vkf_status status = vkf_model_load(state->context, &desc, &state->model);
+    if (status == VKF_OK) {
+        vkf_model_get_config(state->model, &state->config);
+        status = vkf_vocabulary_load(state->context, options->model_directory, &state->vocabulary);
+    }
+    state->timing.model_ms = vkf_now_ms() - start_ms;
+    if (status != VKF_OK) {
+        vkf_print_error("the model '%s' cannot be loaded: %s", options->model_directory, vkf_status_text(status));
+        return false;
+    }
+    return check_model(state);
+}
+
+static bool make_session(run_state *state)
+{
+    double start_ms = vkf_now_ms();
+    vkf_session_desc desc = {
+        .max_batch = state->batch,
+        .max_source_len = state->config.max_source_len,
+        .max_target_len = state->max_len,
+    };
+    vkf_status status = vkf_session_create(state->model, &desc, &state->session);
+    state->timing.session_ms = vkf_now_ms() - start_ms;
+    if (status != VKF_OK)
+        vkf_print_error("the model cannot be made ready for %u lines of up to %u tokens: %s", state->batch,
+                        state->config.max_source_len, vkf_status_text(status));
+    return status == VKF_OK;
+}
+
+static bool allocate_rows(run_state *state)
+{
+    const run_options *options = state->options;
+    state->batch = vkf_run_batch_size(options);
+    state->max_len = options->max_len ? options->max_len : state->config.max_target_len;
+    size_t source_count = 0, target_count = 0;
+    if (vkf__mul_size(state->batch, state->config.max_source_len, &source_count) &&
+        vkf__mul_size(state->batch, state->max_len, &target_count)) {
+        state->lines = calloc(state->batch, sizeof *state->lines);
+        state->slots = calloc(state->batch, sizeof *state->slots);
+        state->lengths = calloc(state->batch, sizeof *state->lengths);
+        state->source_ids = calloc(source_count, sizeof *state->source_ids);
+        state->target_ids = calloc(target_count, sizeof *state->target_ids);
+    }
+    if (state->lines && state->slots && state->lengths && state->source_ids && state->target_ids)
+        return true;
+    vkf_print_error("memory for %u lines is exhausted; a smaller --batch needs less", state->batch);
+    return false;
+}
+
+bool vkf_run_prepare(const run_options *options, run_state *out_state)
+{
+    run_state *state = out_state;
+    *state = (run_state){.options = options};
+    state->source = vkf_run_source(options);
+    double start_ms = vkf_now_ms();
+    if (vkf_open_context(&options->common, &state->context) != VKF_OK)
+        return false;
+    state->timing.context_ms = vkf_now_ms() - start_ms;
+    if (options->timing && !make_pipelines(state))
+        return false;
+    return load_model(state) && allocate_rows(state) && make_session(state);
+}
+
+void vkf_run_release(run_state *state)
+{
+    for (uint32_t i = 0; state->lines && i < state->batch; i++)
+        vkf_text_line_clear(&state->lines[i]);
+    free(state->lines);
+    free(state->slots);
+    free(state->lengths);
+    free(state->source_ids);
+    free(state->target_ids);
+    vkf_session_destroy(&state->session);
+    vkf_vocabulary_destroy(&state->vocabulary);
+    vkf_model_destroy(&state->model);
+    vkf_context_destroy(&state->context);
+    *state = (run_state){0};
+}

@@ -1,0 +1,14 @@
+// Specialisation constants from the command line: ID=VALUE, with the type that the shader gives the constant.
+#ifndef VKF_PROGRAM_SHADER_CONSTANT_H
+#define VKF_PROGRAM_SHADER_CONSTANT_H
+
+#include <vkformer/kernels.h>
+
+#include "shaders/spirv.h"
+
+// VALUE is a whole number, decimal or 0x, for integers; a number for floats; 0, 1, true or false for bools. A type may
+// stand before it, i: u: f: or b:, and must then be the shader's. False, with a message, for what is none of that, or
+// out of the type's range, and for an id that the shader does not have.
+bool vkf_parse_shader_constant(const char *text, const spirv_module *module, vkf_shader_constant *out_constant);
+
+#endif

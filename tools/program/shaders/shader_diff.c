@@ -1,0 +1,339 @@
+#include "shaders/shader_diff.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/commands.h"
+#include "command/options.h"
+#include "output/json_output.h"
+
+static const struct {
+    const char *name;
+    bool in_statistics; // else a member of the object itself
+} figures[VKF_FIGURE_COUNT] = {
+    [VKF_FIGURE_REGISTERS] = {"registers", true},       [VKF_FIGURE_SPILLS] = {"spills", true},
+    [VKF_FIGURE_SCRATCH] = {"scratch_bytes", true},     [VKF_FIGURE_SHARED] = {"shared_bytes", true},
+    [VKF_FIGURE_INSTRUCTIONS] = {"instructions", true}, [VKF_FIGURE_WAVES] = {"waves", true},
+    [VKF_FIGURE_SPIRV] = {"spirv_bytes", false},
+};
+
+static const char *string_of(const json_t *row, const char *key)
+{
+    const char *text = json_string_value(json_object_get(row, key));
+    return text ? text : "";
+}
+
+static void read_figures(const json_t *row, double out_values[VKF_FIGURE_COUNT])
+{
+    const json_t *statistics = json_object_get(row, "statistics");
+    for (size_t i = 0; i < VKF_FIGURE_COUNT; i++) {
+        const json_t *value = json_object_get(figures[i].in_statistics ? statistics : row, figures[i].name);
+        out_values[i] = json_is_number(value) ? json_number_value(value) : -1;
+    }
+}
+
+static const json_t *find_row(const json_t *rows, const json_t *like)
+{
+    static const char *const keys[] = {"kernel", "config", "constants"};
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        bool same = true;
+        for (size_t k = 0; k < 3 && same; k++)
+            same = strcmp(string_of(row, keys[k]), string_of(like, keys[k])) == 0;
+        if (same)
+            return row;
+    }
+    return NULL;
+}
+
+// Scratch memory counts where the driver does not tell spills, and also where it is all that they went to.
+static double spills_of(const double values[VKF_FIGURE_COUNT])
+{
+    return values[VKF_FIGURE_SPILLS] > values[VKF_FIGURE_SCRATCH] ? values[VKF_FIGURE_SPILLS]
+                                                                  : values[VKF_FIGURE_SCRATCH];
+}
+
+static bool rises_above(double before, double after, double percent)
+{
+    return before >= 0 && after >= 0 && after * 100 > before * (100 + percent);
+}
+
+static bool failed_to_compile(const json_t *row)
+{
+    return json_is_false(json_object_get(row, "compiled")) && !json_is_false(json_object_get(row, "usable"));
+}
+
+static vkf_shader_difference compare_rows(const json_t *before, const json_t *after, double fail_above)
+{
+    const json_t *either = after ? after : before;
+    vkf_shader_difference d = {
+        .kernel = string_of(either, "kernel"),
+        .config = string_of(either, "config"),
+        .constants = string_of(either, "constants"),
+        .change = !before  ? VKF_CHANGE_NEW
+                  : !after ? VKF_CHANGE_MISSING
+                           : VKF_CHANGE_NONE,
+    };
+    read_figures(before, d.before);
+    read_figures(after, d.after);
+    if (!before || !after)
+        return d;
+    d.no_longer_compiles = json_is_true(json_object_get(before, "compiled")) && failed_to_compile(after);
+    d.newly_spills = spills_of(d.before) == 0 && spills_of(d.after) > 0;
+    d.rose = rises_above(d.before[VKF_FIGURE_REGISTERS], d.after[VKF_FIGURE_REGISTERS], fail_above) ||
+             rises_above(d.before[VKF_FIGURE_INSTRUCTIONS], d.after[VKF_FIGURE_INSTRUCTIONS], fail_above);
+    bool changed = vkf_shader_is_worse(&d);
+    for (size_t i = 0; i < VKF_FIGURE_COUNT; i++)
+        changed = changed || d.before[i] < d.after[i] || d.before[i] > d.after[i];
+    d.change = changed ? VKF_CHANGE_FIGURES : VKF_CHANGE_NONE;
+    return d;
+}
+
+bool vkf_shader_is_worse(const vkf_shader_difference *difference)
+{
+    return difference->no_longer_compiles || difference->newly_spills || difference->rose;
+}
+
+bool vkf_shader_diff_make(const json_t *before, const json_t *after, double fail_above, vkf_shader_diff *out_diff)
+{
+    vkf_shader_diff diff = {0};
+    diff.items = calloc(json_array_size(before) + json_array_size(after) + 1, sizeof *diff.items);
+    *out_diff = diff;
+    if (!diff.items)
+        return false;
+    for (size_t i = 0; i < json_array_size(after); i++) {
+        const json_t *row = json_array_get(after, i), *other = find_row(before, row);
+        diff.items[diff.count] = compare_rows(other, row, fail_above);
+        diff.worse += vkf_shader_is_worse(&diff.items[diff.count++]);
+        diff.compared += other != NULL;
+    }
+    for (size_t i = 0; i < json_array_size(before); i++) {
+        const json_t *row = json_array_get(before, i);
+        if (!find_row(after, row))
+            diff.items[diff.count++] = compare_rows(row, NULL, fail_above);
+    }
+    *out_diff = diff;
+    return true;
+}
+
+void vkf_shader_diff_free(vkf_shader_diff *diff)
+{
+    free(diff->items);
+    *diff = (vkf_shader_diff){0};
+}
+
+// One array, or an object per line.
+static json_t *load_rows(const char *path)
+{
+    json_error_t error = {0};
+    json_t *rows = json_array(), *value = NULL;
+    FILE *file = fopen(path, "rb");
+    if (!file || !rows) {
+        vkf_print_error("%.200s: %s", path, file ? "memory is exhausted" : strerror(errno));
+        goto fail;
+    }
+    while ((value = json_loadf(file, JSON_DISABLE_EOF_CHECK, &error)) != NULL) {
+        bool good = json_is_array(value) ? json_array_extend(rows, value) == 0 : json_array_append(rows, value) == 0;
+        json_decref(value);
+        int next = 0;
+        do
+            next = fgetc(file);
+        while (next == ' ' || next == '\n' || next == '\r' || next == '\t');
+        if (next == EOF && ferror(file)) {
+            vkf_print_error("%.200s: cannot be read: %s", path, strerror(errno));
+            goto fail;
+        }
+        if (good && next == EOF) {
+            fclose(file);
+            return rows;
+        }
+        (void)ungetc(next, file);
+    }
+    vkf_print_error("%.200s: it is no output of vkformer shaders: %s", path, error.text);
+fail:
+    if (file)
+        fclose(file);
+    json_decref(rows);
+    return NULL;
+}
+
+static bool check_rows(const char *path, const json_t *rows)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        if (string_of(json_array_get(rows, i), "kernel")[0] == '\0') {
+            vkf_print_error("%.200s: it is no output of vkformer shaders: item %zu names no kernel", path, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void figure_text(double value, char out_text[32])
+{
+    if (value < 0)
+        snprintf(out_text, 32, "-");
+    else
+        snprintf(out_text, 32, "%.0f", value);
+}
+
+static void print_figure(const vkf_shader_difference *d, size_t figure, bool first)
+{
+    char before[32], after[32], ratio[32] = "";
+    figure_text(d->before[figure], before);
+    figure_text(d->after[figure], after);
+    if (d->before[figure] > 0 && d->after[figure] >= 0)
+        snprintf(ratio, sizeof ratio, " (%+.1f %%)", 100 * (d->after[figure] / d->before[figure] - 1));
+    printf("%s%s %s -> %s%s", first ? "" : ", ", figures[figure].name, before, after, ratio);
+}
+
+static void print_figures(const vkf_shader_difference *d)
+{
+    bool first = true;
+    for (size_t i = 0; i < VKF_FIGURE_COUNT; i++) {
+        if (!(d->before[i] < d->after[i] || d->before[i] > d->after[i]))
+            continue;
+        print_figure(d, i, first);
+        first = false;
+    }
+}
+
+static const char *change_text(const vkf_shader_difference *d)
+{
+    if (d->no_longer_compiles)
+        return "NO LONGER COMPILES";
+    if (d->newly_spills)
+        return "NEWLY SPILLS";
+    if (d->rose)
+        return "ROSE";
+    static const char *const texts[] = {[VKF_CHANGE_NONE] = "same",
+                                        [VKF_CHANGE_FIGURES] = "changed",
+                                        [VKF_CHANGE_NEW] = "new",
+                                        [VKF_CHANGE_MISSING] = "missing"};
+    return texts[d->change];
+}
+
+static void print_text(const vkf_shader_diff *diff, bool markdown)
+{
+    if (markdown)
+        puts("| kernel | constants | change | figures |\n|---|---|---|---|");
+    for (size_t i = 0; i < diff->count; i++) {
+        const vkf_shader_difference *d = &diff->items[i];
+        char name[256];
+        if (d->change == VKF_CHANGE_NONE)
+            continue;
+        snprintf(name, sizeof name, "%.120s%s%.120s", d->kernel, d->config[0] ? "/" : "", d->config);
+        printf(markdown ? "| %s | %s | %s | " : "%-44s %-12s %-18s ", name, d->constants, change_text(d));
+        if (d->change == VKF_CHANGE_FIGURES)
+            print_figures(d);
+        puts(markdown ? " |" : "");
+    }
+}
+
+static json_t *difference_json(const vkf_shader_difference *d)
+{
+    static const char *const names[] = {[VKF_CHANGE_NONE] = "same",
+                                        [VKF_CHANGE_FIGURES] = "changed",
+                                        [VKF_CHANGE_NEW] = "new",
+                                        [VKF_CHANGE_MISSING] = "missing"};
+    json_t *object = json_object(), *all = json_object();
+    vkf_json_put_string(object, "kernel", d->kernel);
+    vkf_json_put_string(object, "config", d->config);
+    vkf_json_put_string(object, "constants", d->constants);
+    vkf_json_put_string(object, "change", names[d->change]);
+    json_object_set_new(object, "no_longer_compiles", json_boolean(d->no_longer_compiles));
+    json_object_set_new(object, "newly_spills", json_boolean(d->newly_spills));
+    json_object_set_new(object, "rose", json_boolean(d->rose));
+    for (size_t i = 0; i < VKF_FIGURE_COUNT; i++) {
+        json_t *pair = json_object();
+        vkf_json_put_real(pair, "before", d->before[i]);
+        vkf_json_put_real(pair, "after", d->after[i]);
+        json_object_set_new(all, figures[i].name, pair);
+    }
+    json_object_set_new(object, "figures", all);
+    return object;
+}
+
+static bool print_as_json(const vkf_shader_diff *diff, bool lines)
+{
+    json_t *array = json_array();
+    bool printed = true;
+    for (size_t i = 0; i < diff->count && printed; i++) {
+        if (diff->items[i].change == VKF_CHANGE_NONE)
+            continue;
+        json_t *object = difference_json(&diff->items[i]);
+        if (lines)
+            printed = vkf_print_json(object);
+        else
+            json_array_append_new(array, object);
+    }
+    if (lines)
+        json_decref(array);
+    return lines ? printed : vkf_print_json(array);
+}
+
+// Another compiler, or another device, is worth comparing, but not to be overlooked.
+static void warn_of_others(const json_t *before, const json_t *after)
+{
+    static const char *const keys[] = {"device", "driver", "driver_info"};
+    const json_t *a = json_array_get(before, 0), *b = json_array_get(after, 0);
+    for (size_t i = 0; i < 3 && a && b; i++) {
+        if (strcmp(string_of(a, keys[i]), string_of(b, keys[i])) != 0)
+            vkf_print_warning("%s: '%.100s' before, '%.100s' after", keys[i], string_of(a, keys[i]),
+                              string_of(b, keys[i]));
+    }
+}
+
+static bool tells_statistics(const vkf_shader_diff *diff)
+{
+    for (size_t i = 0; i < diff->count; i++) {
+        const vkf_shader_difference *d = &diff->items[i];
+        for (size_t f = 0; f < VKF_FIGURE_SPIRV; f++) {
+            if (d->before[f] >= 0 && d->after[f] >= 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static int print_diff(const vkf_shader_diff *diff, double fail_above, vkf_shader_form form)
+{
+    bool printed = true;
+    if (diff->compared == 0) {
+        vkf_print_error("the two files have no kernel in common");
+        return VKF_EXIT_FAILED;
+    }
+    if (!tells_statistics(diff))
+        vkf_print_warning("no kernel has statistics in both files: only sizes of SPIR-V were compared");
+    if (form == VKF_SHADER_JSON || form == VKF_SHADER_JSON_LINES)
+        printed = print_as_json(diff, form == VKF_SHADER_JSON_LINES);
+    else
+        print_text(diff, form == VKF_SHADER_MARKDOWN);
+    if (!printed)
+        return VKF_EXIT_FAILED;
+    if (diff->worse == 0)
+        return VKF_EXIT_DONE;
+    vkf_print_error("%zu of %zu kernels compile no longer, newly spill, or take over %g %% more registers or "
+                    "instructions",
+                    diff->worse, diff->compared, fail_above);
+    return VKF_EXIT_BEYOND;
+}
+
+int vkf_print_shader_diff(const char *before_path, const char *after_path, double fail_above, vkf_shader_form form)
+{
+    json_t *before = load_rows(before_path), *after = before ? load_rows(after_path) : NULL;
+    vkf_shader_diff diff = {0};
+    int code = VKF_EXIT_FAILED;
+    if (before && after && check_rows(before_path, before) && check_rows(after_path, after)) {
+        warn_of_others(before, after);
+        if (vkf_shader_diff_make(before, after, fail_above, &diff))
+            code = print_diff(&diff, fail_above, form);
+        else
+            vkf_print_error("memory is exhausted");
+    }
+    vkf_shader_diff_free(&diff);
+    json_decref(before);
+    json_decref(after);
+    return code;
+}

@@ -1,0 +1,288 @@
+// vkformer tokenize: text to token ids, or ids to text, as a tokenizer file says. Neither a device nor a context is
+// needed.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/commands.h"
+#include "command/model_path.h"
+#include "command/options.h"
+#include "input/line_reader.h"
+#include "output/file_output.h"
+
+enum {
+    OPT_PAIR = VKF_OPT_OWN,
+    OPT_NO_SPECIAL_TOKENS,
+    OPT_MAX_LENGTH,
+    OPT_NO_TRUNCATION,
+    OPT_NUL,
+    OPT_DECODE,
+    OPT_OUTPUT,
+    OPT_HELP,
+};
+
+typedef struct tokenize_options {
+    const char *path;
+    const char *output;
+    vkf_encode_options encode;
+    bool pair;   // records are texts in twos
+    bool nul;    // records end with a zero byte
+    bool decode; // from ids
+    bool help;
+} tokenize_options;
+
+static void print_help(void)
+{
+    fputs("usage: vkformer tokenize [OPTIONS] TOKENIZER\n"
+          "\n"
+          "Turns every line of the standard input into tokens, as TOKENIZER says, and prints a JSON object for each:\n"
+          "ids, offsets (in bytes of the line), type_ids, special_tokens_mask. TOKENIZER is a tokenizer.json, or a\n"
+          "directory with one, with Marian's source.spm, target.spm and vocab.json, or with what older checkpoints\n"
+          "have: vocab.txt, vocab.json and merges.txt, or a SentencePiece model. No device is needed.\n"
+          "\n"
+          "  --pair               take lines in twos, each two as one pair of texts\n"
+          "  --no-special-tokens  leave out what the tokenizer adds around a text; with --decode, what is special\n"
+          "  --max-len N       truncate to N tokens\n"
+          "  --no-truncation      do not truncate, even where the file says so\n"
+          "  --decode             take lines of ids, with blanks between, and print {\"text\": ...} for each\n"
+          "  -z, --null           records end with a zero byte, not with a line\n"
+          "  -o, --output FILE    print to FILE\n"
+          "  --help               print this\n",
+          stdout);
+}
+
+static bool parse_option(int opt, tokenize_options *options)
+{
+    switch (opt) {
+    case OPT_PAIR:
+        options->pair = true;
+        return true;
+    case OPT_NO_SPECIAL_TOKENS:
+        options->encode.no_special_tokens = true;
+        return true;
+    case OPT_MAX_LENGTH:
+        return vkf_parse_u32("--max-len", optarg, 1, 1u << 30, &options->encode.max_length);
+    case OPT_NO_TRUNCATION:
+        options->encode.truncation = VKF_TRUNCATION_NONE;
+        return true;
+    case 'z':
+    case OPT_NUL:
+        options->nul = true;
+        return true;
+    case OPT_DECODE:
+        options->decode = true;
+        return true;
+    case 'o':
+    case OPT_OUTPUT:
+        options->output = optarg;
+        return true;
+    case OPT_HELP:
+        options->help = true;
+        return true;
+    default:
+        return false; // getopt has printed a message
+    }
+}
+
+static bool parse(int argc, char **argv, tokenize_options *options)
+{
+    static const struct option long_options[] = {
+        {"pair", no_argument, NULL, OPT_PAIR},
+        {"no-special-tokens", no_argument, NULL, OPT_NO_SPECIAL_TOKENS},
+        {"max-len", required_argument, NULL, OPT_MAX_LENGTH},
+        {"no-truncation", no_argument, NULL, OPT_NO_TRUNCATION},
+        {"null", no_argument, NULL, OPT_NUL},
+        {"decode", no_argument, NULL, OPT_DECODE},
+        {"output", required_argument, NULL, OPT_OUTPUT},
+        {"help", no_argument, NULL, OPT_HELP},
+        {0},
+    };
+    for (int opt; (opt = getopt_long(argc, argv, "zo:", long_options, NULL)) != -1;)
+        if (!parse_option(opt, options))
+            return false;
+    if (options->help)
+        return true;
+    if (argc - optind != 1) {
+        vkf_print_error("one tokenizer is wanted, and %d are given; see vkformer tokenize --help", argc - optind);
+        return false;
+    }
+    options->path = argv[optind];
+    if (!options->decode || !options->pair)
+        return true;
+    vkf_print_error("--decode knows no pairs");
+    return false;
+}
+
+typedef struct record {
+    const char *text;
+    size_t size_bytes;
+} record;
+
+// A text and, for a pair, another: each stays until its reader takes the next one.
+typedef struct readers {
+    vkf_line_reader readers[2];
+    record records[2];
+    uint64_t lines_taken;
+} readers;
+
+// The next line or record, without its end.
+static vkf_line_result read_record(readers *r, size_t index)
+{
+    vkf_line_reader *reader = &r->readers[index];
+    reader->number = r->lines_taken++;
+    vkf_line_result result = vkf_line_next(reader);
+    if (result == VKF_LINE_TAKEN)
+        r->records[index] = (record){reader->text, reader->size_bytes};
+    return result;
+}
+
+static void print_encoding(FILE *out, const vkf_encoding *encoding)
+{
+    fputs("{\"ids\":[", out);
+    for (uint32_t i = 0; i < encoding->count; i++)
+        fprintf(out, "%s%ld", i > 0 ? "," : "", (long)encoding->ids[i]);
+    fputs("],\"offsets\":[", out);
+    for (uint32_t i = 0; i < encoding->count; i++)
+        fprintf(out, "%s[%zu,%zu]", i > 0 ? "," : "", encoding->offsets[i].begin, encoding->offsets[i].end);
+    fputs("],\"type_ids\":[", out);
+    for (uint32_t i = 0; i < encoding->count; i++)
+        fprintf(out, "%s%ld", i > 0 ? "," : "", (long)encoding->type_ids[i]);
+    fputs("],\"special_tokens_mask\":[", out);
+    for (uint32_t i = 0; i < encoding->count; i++)
+        fprintf(out, "%s%d", i > 0 ? "," : "", encoding->special_tokens_mask[i]);
+    fputs("]}\n", out);
+}
+
+static bool encode_record(const tokenize_options *options, const vkf_tokenizer *tokenizer, const record records[2],
+                          FILE *out)
+{
+    vkf_encoding encoding;
+    vkf_status status =
+        vkf_tokenizer_encode(tokenizer, records[0].text, records[0].size_bytes, options->pair ? records[1].text : NULL,
+                             options->pair ? records[1].size_bytes : 0, &options->encode, &encoding);
+    if (status != VKF_OK)
+        return false;
+    print_encoding(out, &encoding);
+    vkf_encoding_free(&encoding);
+    return true;
+}
+
+// Ids with blanks between them; NULL (message printed) when there is anything else. The caller frees them.
+static int32_t *read_ids(const record *line, uint32_t *out_count)
+{
+    int32_t *ids = calloc(line->size_bytes / 2 + 1, sizeof *ids);
+    uint32_t count = 0;
+    if (!ids) {
+        vkf_print_error("memory is exhausted");
+        return NULL;
+    }
+    for (const char *at = line->text + strspn(line->text, " \t"); *at; at += strspn(at, " \t")) {
+        char *end;
+        errno = 0;
+        long id = strtol(at, &end, 10);
+        if (end == at || (*end && !strchr(" \t", *end)) || errno || id < 0 || id > INT32_MAX) {
+            vkf_print_error("'%.40s' begins with no id", at);
+            free(ids);
+            return NULL;
+        }
+        ids[count++] = (int32_t)id;
+        at = end;
+    }
+    *out_count = count;
+    return ids;
+}
+
+static void print_text(FILE *out, const char *text, size_t bytes)
+{
+    fputs("{\"text\":\"", out);
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < 0x20)
+            fprintf(out, "\\u%04x", c);
+        else
+            fputc(c, out);
+    }
+    fputs("\"}\n", out);
+}
+
+static bool decode_record(const tokenize_options *options, const vkf_tokenizer *tokenizer, const record *line,
+                          FILE *out)
+{
+    uint32_t count = 0;
+    size_t bytes = 0;
+    char *text = NULL;
+    bool skip = options->encode.no_special_tokens;
+    int32_t *ids = read_ids(line, &count);
+    bool done = ids && vkf_tokenizer_decode(tokenizer, ids, count, skip, &bytes, NULL) == VKF_OK;
+    if (done) {
+        size_t capacity = bytes + 1;
+        text = malloc(capacity);
+        done = text && vkf_tokenizer_decode(tokenizer, ids, count, skip, &capacity, text) == VKF_OK;
+        if (done)
+            print_text(out, text, bytes);
+    }
+    free(text);
+    free(ids);
+    return done;
+}
+
+static bool run_records(const tokenize_options *options, const vkf_tokenizer *tokenizer, FILE *out)
+{
+    readers r = {.records = {{0}, {0}}};
+    bool done = true;
+    vkf_line_result result = VKF_LINE_TAKEN;
+    for (size_t i = 0; i < 2; i++)
+        r.readers[i] = (vkf_line_reader){
+            .stream = stdin,
+            .name = "the standard input",
+            .max_bytes = VKF_LINE_MAX_BYTES,
+            .by_zeros = options->nul,
+        };
+    while (done && (result = read_record(&r, 0)) == VKF_LINE_TAKEN) {
+        vkf_line_result second = options->pair ? read_record(&r, 1) : VKF_LINE_TAKEN;
+        if (second == VKF_LINE_END)
+            vkf_print_error("the last text has no second one beside it");
+        if (second != VKF_LINE_TAKEN)
+            done = false;
+        else if (options->decode)
+            done = decode_record(options, tokenizer, &r.records[0], out);
+        else
+            done = encode_record(options, tokenizer, r.records, out);
+    }
+    vkf_line_reader_free(&r.readers[0]);
+    vkf_line_reader_free(&r.readers[1]);
+    return done && result == VKF_LINE_END;
+}
+
+static bool run(const tokenize_options *options)
+{
+    vkf_tokenizer_desc desc = {.message = vkf_print_message, .min_severity = VKF_SEVERITY_WARNING};
+    vkf_tokenizer *tokenizer = NULL;
+    if (vkf_tokenizer_load(&desc, options->path, &tokenizer) != VKF_OK)
+        return false;
+    const vkf__host host = vkf_printing_host();
+    vkf__new_file file = {0};
+    bool done = !options->output || vkf__new_file_open(&host, options->output, &file) == VKF_OK;
+    done = done && run_records(options, tokenizer, options->output ? file.stream : stdout);
+    if (done && options->output)
+        done = vkf__new_file_commit(&file) == VKF_OK;
+    vkf__new_file_discard(&file);
+    vkf_tokenizer_destroy(&tokenizer);
+    return done;
+}
+
+int vkf_cmd_tokenize(int argc, char **argv)
+{
+    tokenize_options options = {0};
+    if (!parse(argc, argv, &options))
+        return VKF_EXIT_USAGE;
+    if (options.help) {
+        print_help();
+        return VKF_EXIT_DONE;
+    }
+    vkf_find_tokenizer(&options.path);
+    return run(&options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}

@@ -1,0 +1,297 @@
+// vkformer tune: measures which kernels are fastest here, for the weights of a model, for given shapes, or for those of
+// common Transformers, and keeps what it finds in the cache.
+#define _POSIX_C_SOURCE 200809L
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command/command.h"
+#include "command/model_path.h"
+#include "command/precision.h"
+#include "command/session_context.h"
+#include "output/json_output.h"
+#include "output/progress.h"
+#include "tune/shape_list.h"
+
+typedef struct tune_options {
+    vkf_common_options common;
+    const char *model;   // NULL: none
+    const char *shapes;  // NULL: none
+    vkf_shape_list list; // of --shapes
+    vkf_tune_problem types;
+    float time_cap_s;
+    bool json;
+} tune_options;
+
+enum { OPT_SHAPES = VKF_OPT_OWN, OPT_TYPES, OPT_TIME_CAP, OPT_JSON };
+
+static void print_help(void)
+{
+    fputs(
+        "usage: vkformer tune [MODEL] [--shapes LIST] [--types A,B,C] [--time-cap SECONDS] [--json]\n"
+        "\n"
+        "Measures every kernel that can multiply x (M, K) by a weight (N, K), the weight in rows and in panels, or\n"
+        "compute attention, and keeps the fastest in the cache, from where every later run takes it. A kernel must\n"
+        "match a reference on edge shapes before it is measured, and 60 times over before it may win. Ctrl-C ends\n"
+        "the search; what was found until then is kept.\n"
+        "\n"
+        "  MODEL               a model directory: its weights, with 128, 1, 8, 32 and 512 rows, and its attention\n"
+        "  --shapes LIST       MxNxK,... or a file of such shapes; attention:HxLxD or attention:HxLxSxD is attention\n"
+        "                      of H heads of width D, L queries and S keys\n"
+        "                      without either: the weights and the attention of common Transformers\n"
+        "  --types A,B,C       storage types of x, the weight and the result; of attention, of the queries, of keys\n"
+        "                      and values, and of the result (default: f32,f32,f32)\n"
+        "  --time-cap SECONDS  the whole search ends then (default: 20)\n"
+        "  --json              one JSON object per shape\n"
+        "\n" VKF_COMMON_HELP,
+        stdout);
+}
+
+static bool take_option(int opt, const char *value, void *user)
+{
+    tune_options *options = user;
+    switch (opt) {
+    case OPT_SHAPES:
+        options->shapes = value;
+        return true;
+    case OPT_TYPES:
+        return vkf_parse_types("--types", value, &options->types);
+    case OPT_TIME_CAP:
+        return vkf_parse_float("--time-cap", value, 0.001f, 1e6f, &options->time_cap_s);
+    case OPT_JSON:
+        options->json = true;
+        return true;
+    default:
+        return vkf_parse_common(opt, value, &options->common);
+    }
+}
+
+static const struct option long_options[] = {
+    {"shapes", required_argument, NULL, OPT_SHAPES},
+    {"types", required_argument, NULL, OPT_TYPES},
+    {"time-cap", required_argument, NULL, OPT_TIME_CAP},
+    {"json", no_argument, NULL, OPT_JSON},
+    VKF_COMMON_LONG_OPTIONS,
+    {0},
+};
+
+static bool take_arguments(int argc, char **argv, void *user)
+{
+    tune_options *options = user;
+    if (optind < argc)
+        options->model = argv[optind++];
+    if (optind < argc) {
+        vkf_print_error("'%.200s': tune takes one model at most", argv[optind]);
+        return false;
+    }
+    if (options->model && options->shapes) {
+        vkf_print_error("--shapes: give either a model or shapes");
+        return false;
+    }
+    return !options->shapes || vkf_shape_list_parse("--shapes", options->shapes, &options->types, &options->list);
+}
+
+// The layout of a weight is chosen by many rows, so they come first; then those of decoding.
+static const uint32_t row_counts[] = {128, 1, 8, 32, 512};
+
+#define ROW_COUNTS (sizeof row_counts / sizeof row_counts[0])
+
+static bool add_weights(const vkf_tune_problem *types, const uint32_t (*weights)[2], size_t count, size_t rows,
+                        vkf_shape_list *list)
+{
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t i = 0; i < count; i++) {
+            vkf_tune_problem problem = *types;
+            problem.m = row_counts[r];
+            problem.n = weights[i][0];
+            problem.k = weights[i][1];
+            if (problem.n > 0 && problem.k > 0 && !vkf_shape_list_add(list, &problem))
+                return false;
+        }
+    }
+    return true;
+}
+
+// Whole sequences and the steps of decoding; keys count up to the next power of two.
+static bool add_attention(const vkf_tune_problem *types, uint32_t heads, uint32_t width, vkf_shape_list *list)
+{
+    static const uint32_t lengths[][2] = {{128, 128}, {1, 128}, {512, 512}, {1, 512}};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        vkf_tune_problem problem = {.kind = VKF_TUNE_ATTENTION, .heads = heads, .k = width};
+        problem.m = lengths[i][0];
+        problem.n = lengths[i][1];
+        problem.x = problem.out = types->x;
+        problem.weight = types->x;
+        if (!vkf_shape_list_add(list, &problem))
+            return false;
+    }
+    return true;
+}
+
+static bool add_common(const vkf_tune_problem *types, vkf_shape_list *list)
+{
+    static const uint32_t weights[][2] = {
+        {768, 768}, {3072, 768}, {768, 3072}, {512, 512}, {2048, 512}, {512, 2048}, {1024, 1024}, {2304, 768},
+    };
+    return add_weights(types, weights, sizeof weights / sizeof weights[0], 3, list) &&
+           add_attention(types, 8, 64, list);
+}
+
+// Every weight of a Linear in the model; q, k and v are one product where they see the same rows.
+static bool add_model(const tune_options *options, vkf_context *context, vkf_shape_list *list)
+{
+    vkf_model_desc desc = {.directory = options->model};
+    (void)vkf_precision_from_types(options->types.x, options->types.weight,
+                                   &desc.precision); // or f32: sizes alone count
+    vkf_model *model = NULL;
+    vkf_model_config config;
+    vkf_status status = vkf_model_load(context, &desc, &model);
+    if (status != VKF_OK) {
+        vkf_print_error("%.200s cannot be loaded: %s", options->model, vkf_status_text(status));
+        return false;
+    }
+    vkf_model_get_config(model, &config);
+    vkf_model_destroy(&model);
+    const uint32_t d = config.d_model, ff = config.dim_feedforward;
+    const uint32_t weights[][2] = {
+        {d, d}, {3 * d, d}, {2 * d, d}, {ff, d}, {d, ff}, {config.target_vocab, config.target_vocab > 0 ? d : 0},
+    };
+    return add_weights(&options->types, weights, sizeof weights / sizeof weights[0], ROW_COUNTS, list) &&
+           add_attention(&options->types, config.num_heads, d / config.num_heads, list);
+}
+
+static bool make_list(const tune_options *options, vkf_context *context, vkf_shape_list *list)
+{
+    if (options->shapes)
+        return true;
+    return options->model ? add_model(options, context, list) : add_common(&options->types, list);
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static bool show_progress(void *user, uint32_t done, uint32_t total, const char *what)
+{
+    (void)vkf_progress_show(user, done, total, what);
+    return !interrupted;
+}
+
+static const char *layout_name(vkf_layout layout)
+{
+    return layout == VKF_LAYOUT_PANELS ? "panels" : "rows";
+}
+
+static void print_table(const vkf_tune_result *results, uint32_t count)
+{
+    uint32_t tuned = 0;
+    printf("%-22s %-42s %-6s %10s  %-42s %10s %6s\n", "shape", "winner", "weight", "us", "default", "us", "ratio");
+    for (uint32_t i = 0; i < count; i++) {
+        const vkf_tune_result *r = &results[i];
+        char shape[64];
+        if (!r->tuned)
+            continue;
+        tuned++;
+        vkf_shape_text(&r->problem, shape);
+        printf("%-22s %-42s %-6s %10.1f  %-42s %10.1f %6.2f\n", shape, r->variant, layout_name(r->layout), r->ns * 1e-3,
+               r->default_variant, r->default_ns * 1e-3, r->ns > 0 ? r->default_ns / r->ns : 0);
+    }
+    printf("%u of %u shapes measured\n", tuned, count);
+}
+
+static json_t *result_json(const vkf_tune_result *r)
+{
+    json_t *line = json_object();
+    vkf_json_put_string(line, "op", r->problem.kind == VKF_TUNE_ATTENTION ? "attention" : "linear");
+    if (r->problem.kind == VKF_TUNE_ATTENTION)
+        vkf_json_put_integer(line, "heads", r->problem.heads);
+    vkf_json_put_integer(line, "m", r->problem.m);
+    vkf_json_put_integer(line, "n", r->problem.n);
+    vkf_json_put_integer(line, "k", r->problem.k);
+    vkf_json_put_string(line, "x", vkf_dtype_name(r->problem.x));
+    vkf_json_put_string(line, "weight", vkf_dtype_name(r->problem.weight));
+    vkf_json_put_string(line, "out", vkf_dtype_name(r->problem.out));
+    json_object_set_new(line, "tuned", json_boolean(r->tuned));
+    vkf_json_put_integer(line, "measured", r->measured);
+    vkf_json_put_integer(line, "refused", r->refused);
+    if (r->tuned) {
+        vkf_json_put_string(line, "layout", layout_name(r->layout));
+        vkf_json_put_string(line, "variant", r->variant);
+        vkf_json_put_real(line, "us", r->ns * 1e-3);
+        vkf_json_put_string(line, "next", r->next);
+        vkf_json_put_real(line, "next_us", r->next_ns * 1e-3);
+        vkf_json_put_string(line, "default", r->default_variant);
+        vkf_json_put_real(line, "default_us", r->default_ns * 1e-3);
+    }
+    return line;
+}
+
+static bool print_lines(const vkf_tune_result *results, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!vkf_print_json(result_json(&results[i])))
+            return false;
+    }
+    return true;
+}
+
+static int measure(const tune_options *options, vkf_context *context, const vkf_shape_list *list)
+{
+    vkf_progress progress = vkf_progress_start("tuning");
+    const vkf_tune_options tune = {
+        .time_cap_ns = (uint64_t)((double)options->time_cap_s * 1e9),
+        .progress = show_progress,
+        .progress_user = &progress,
+    };
+    const struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before;
+    vkf_tune_result *results = calloc(list->count, sizeof *results);
+    if (!results) {
+        vkf_print_error("memory is exhausted");
+        return VKF_EXIT_FAILED;
+    }
+    (void)sigaction(SIGINT, &action, &before);
+    vkf_status status = vkf_tune(context, list->items, list->count, &tune, results);
+    (void)sigaction(SIGINT, &before, NULL);
+    vkf_progress_end(&progress);
+    bool shown = true;
+    if (options->json)
+        shown = print_lines(results, list->count);
+    else
+        print_table(results, list->count);
+    free(results);
+    if (status == VKF_ERROR_CANCELLED)
+        vkf_print_warning("the search was cancelled; what was found is kept");
+    else if (status != VKF_OK)
+        vkf_print_error("the search failed: %s", vkf_status_text(status));
+    return shown && status == VKF_OK ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}
+
+static int run(void *user)
+{
+    tune_options *options = user;
+    vkf_context *context = NULL;
+    int code = VKF_EXIT_FAILED;
+    if (options->model && !vkf_find_model(&options->model))
+        return VKF_EXIT_FAILED;
+    options->common.timestamps = true;
+    if (vkf_open_context(&options->common, &context) == VKF_OK && make_list(options, context, &options->list))
+        code = options->list.count > 0 ? measure(options, context, &options->list) : VKF_EXIT_DONE;
+    vkf_context_destroy(&context);
+    return code;
+}
+
+static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+
+int vkf_cmd_tune(int argc, char **argv)
+{
+    tune_options options = {.time_cap_s = 20.0f};
+    int code = vkf_command_run(&command, argc, argv, &options);
+    vkf_shape_list_free(&options.list);
+    return code;
+}
