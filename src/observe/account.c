@@ -68,9 +68,13 @@ static double visible_keys(const struct vkf_attention_params *p)
 }
 
 // Two products, and of each score scale, maximum, difference, exp() and sum.
-static vkf__account attention_account(const vkf__kernel *kernel, const struct vkf_attention_params *p)
+static vkf__account attention_account(const vkf__dispatched *dispatched)
 {
-    double width = p->q_head, v_width = p->v_head, queries = (double)p->batch * p->heads * p->q_len;
+    const vkf__kernel *kernel = dispatched->kernel;
+    const struct vkf_attention_params *p = dispatched->params;
+    double width = dispatched->spec[VKF_ATTENTION_SPEC_HEAD_DIM];
+    double v_width = dispatched->spec[VKF_ATTENTION_SPEC_V_HEAD_DIM];
+    double queries = (double)p->batch * p->heads * p->q_len;
     double keys = p->q_len > 0 ? (double)p->batch * p->kv_heads * p->k_len : 0;
     double parts = p->splits > 1 ? p->splits * (v_width + 2) : v_width;
     return (vkf__account){
@@ -155,8 +159,10 @@ static vkf__account choice_account(const vkf__kernel *kernel, uint32_t rows, uin
     return (vkf__account){(double)rows * cols, bytes((double)rows * cols, kernel->types[0]), rows * chosen};
 }
 
-vkf__account vkf__account_of(const vkf__kernel *kernel, const void *params)
+vkf__account vkf__account_of(const vkf__dispatched *dispatched)
 {
+    const vkf__kernel *kernel = dispatched->kernel;
+    const void *params = dispatched->params;
     const vkf_dtype x = kernel->types[0], out = kernel->types[1];
     const struct vkf_softmax_params *softmax = params;
     const struct vkf_rotary_params *rotary = params;
@@ -169,7 +175,7 @@ vkf__account vkf__account_of(const vkf__kernel *kernel, const void *params)
     case VKF_OP_GEMM:
         return gemm_account(kernel, params);
     case VKF_OP_ATTENTION:
-        return attention_account(kernel, params);
+        return attention_account(dispatched);
     case VKF_OP_ATTENTION_REDUCE:
         return attention_reduce_account(kernel, params);
     case VKF_OP_GEMM_REDUCE:
@@ -248,12 +254,13 @@ static vkf__extent gemm_reduce_extent(const vkf__kernel *kernel, const struct vk
     };
 }
 
-static vkf__extent attention_extent(const vkf__kernel *kernel, const struct vkf_attention_params *p)
+static vkf__extent attention_extent(const vkf__dispatched *dispatched)
 {
+    const struct vkf_attention_params *p = dispatched->params;
     return (vkf__extent){
         .operand = VKF_ATTENTION_BINDING_OUT - 1,
-        .dtype = kernel->types[2],
-        .counts = {p->batch, p->q_len, p->heads, p->v_head},
+        .dtype = dispatched->kernel->types[2],
+        .counts = {p->batch, p->q_len, p->heads, dispatched->spec[VKF_ATTENTION_SPEC_V_HEAD_DIM]},
         .strides = {p->out_batch, p->out_row, p->out_head, 1},
     };
 }
@@ -308,8 +315,10 @@ static vkf__extent flat_extent(uint32_t operand, vkf_dtype dtype, uint32_t count
     return rows_of(operand, dtype, 1, count, count);
 }
 
-bool vkf__output_of(const vkf__kernel *kernel, const void *params, vkf__extent *out_extent)
+bool vkf__output_of(const vkf__dispatched *dispatched, vkf__extent *out_extent)
 {
+    const vkf__kernel *kernel = dispatched->kernel;
+    const void *params = dispatched->params;
     const vkf_dtype x = kernel->types[0], out = kernel->types[1];
     const struct vkf_gemm_params *gemm = params;
     const struct vkf_attention_params *attention = params;
@@ -325,7 +334,7 @@ bool vkf__output_of(const vkf__kernel *kernel, const void *params, vkf__extent *
         *out_extent = gemm_reduce_extent(kernel, params);
         return true;
     case VKF_OP_ATTENTION:
-        *out_extent = attention_extent(kernel, params);
+        *out_extent = attention_extent(dispatched);
         return attention->splits <= 1;
     case VKF_OP_ATTENTION_REDUCE:
         *out_extent = attention_reduce_extent(kernel, params);

@@ -24,10 +24,17 @@ typedef struct vkf__extent {
     uint64_t strides[VKF_EXTENT_RANK]; // in elements; the last is 1
 } vkf__extent;
 
-// `params` are those of the kernel's op. Zeros for kernels that measure roofs.
-vkf__account vkf__account_of(const vkf__kernel *kernel, const void *params);
+// A dispatch as it ran.
+typedef struct vkf__dispatched {
+    const vkf__kernel *kernel;
+    const uint32_t *spec; // kernel->spec_count values, by id
+    const void *params;   // of the kernel's operator
+} vkf__dispatched;
+
+// Zeros for kernels that measure roofs.
+vkf__account vkf__account_of(const vkf__dispatched *dispatched);
 
 // False where the output is no tensor of floating-point numbers: tokens, parts of sums, rounded or moved rows.
-bool vkf__output_of(const vkf__kernel *kernel, const void *params, vkf__extent *out_extent);
+bool vkf__output_of(const vkf__dispatched *dispatched, vkf__extent *out_extent);
 
 #endif

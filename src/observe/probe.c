@@ -69,7 +69,8 @@ static vkf_status show(vkf_context *context, const vkf__work *work, uint32_t ind
     const vkf__node *node = &work->nodes[index];
     vkf__extent extent;
     float *stored = NULL, *values = NULL; // what was written with its gaps, whatever the type; and compact, as floats
-    if (!vkf__output_of(node->kernel, vkf__work_params(work, index), &extent) || count_of(&extent) == 0)
+    const vkf__dispatched dispatched = {node->kernel, node->pipeline->spec, vkf__work_params(work, index)};
+    if (!vkf__output_of(&dispatched, &extent) || count_of(&extent) == 0)
         return VKF_OK;
     uint64_t element = vkf_dtype_size(extent.dtype), bytes = reach_of(&extent) * element;
     VKF_ALLOC(host, stored, (size_t)(bytes / sizeof *stored + 1));
