@@ -4,13 +4,13 @@
 
 #include <stdio.h>
 
-#include "api/typical_problem.h"
 #include "kernel/context.h"
 #include "kernel/shader_pipeline.h"
 #include "kernel/shader_table.h"
 #include "kernel/statistics.h"
 #include "kernel/variant_name.h"
 #include "op/gemm_dot.h"
+#include "op/operators.h"
 
 typedef struct report_run {
     vkf_context *context;
@@ -51,11 +51,12 @@ static void list_defaults(const vkf_context *context, const vkf__kernel *kernel,
                           uint32_t head_dim, char *out_text, size_t size_bytes)
 {
     const vkf__selector selector = unmeasured(context);
+    const vkf__op_info *info = vkf__operator(kernel->op);
     size_t length = 0;
     out_text[0] = '\0';
-    for (uint32_t i = 0; i < vkf__typical_problem_count; i++) {
-        const vkf__typical_problem *typical = &vkf__typical_problems[i];
-        if (typical->op != kernel->op || (kernel->op == VKF_OP_ATTENTION && typical->problem.k != head_dim))
+    for (uint32_t i = 0; i < info->problem_count; i++) {
+        const vkf__typical_problem *typical = &info->problems[i];
+        if (!typical->label || (info->per_head_dim && typical->problem.k != head_dim))
             continue;
         bool exact = is_default(&selector, kernel, config, typical, false);
         if (length < size_bytes && (exact || is_default(&selector, kernel, config, typical, true)))
@@ -137,7 +138,7 @@ static vkf_status report_config(const report_run *run, const vkf__kernel *kernel
     vkf_status status = VKF_OK;
     if (!vkf__variant_is_named(kernel, config, run->name))
         return VKF_OK;
-    if (kernel->op != VKF_OP_ATTENTION)
+    if (!vkf__operator(kernel->op)->per_head_dim)
         return report_constants(run, kernel, config, 0);
     for (uint32_t i = 0; i < VKF_TYPICAL_HEAD_DIMS; i++) {
         uint32_t head_dim = vkf__typical_head_dims[i];

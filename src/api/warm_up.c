@@ -1,6 +1,9 @@
 // Pipelines made ahead of their first use: of the kernels that this device takes for common problems.
+#include <assert.h>
+
 #include "kernel/context.h"
 #include "op/gemm_dot.h"
+#include "op/operators.h"
 #include "shared/gemm.h"
 
 typedef struct warm_up {
@@ -11,11 +14,6 @@ typedef struct warm_up {
     uint32_t done;
     uint32_t total;
 } warm_up;
-
-static const uint32_t rows[] = {1, 2, 4, 8, 16, 128};
-static const uint32_t widths[] = {32, 256, 4096};
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static vkf_status warm_one(warm_up *warm, const vkf__variant *variant, const uint32_t *flags)
 {
@@ -43,59 +41,45 @@ static bool chosen(const warm_up *warm, const vkf__kernel *kernel, const vkf__pr
     return vkf__select(&selector, kernel->op, types, problem, out_variant, NULL) && out_variant->kernel == kernel;
 }
 
-// Linear layers with and without bias, with the activations of a feed-forward block; no bias but for weights (n, k) or
-// panels, as (k, n) is what attention multiplies by.
-static vkf_status warm_product(warm_up *warm, const vkf__variant *variant, uint32_t layout)
+// Every pipeline that the operator's row names for a problem.
+static vkf_status warm_variant(warm_up *warm, const vkf__variant *variant, const vkf__problem *problem)
 {
-    const uint32_t epilogues[][2] = {{VKF_SHADER_ACTIVATION_NONE, 0},
-                                     {VKF_SHADER_ACTIVATION_NONE, 1},
-                                     {VKF_SHADER_ACTIVATION_RELU, 1},
-                                     {VKF_SHADER_ACTIVATION_GELU_ERF, 1}};
+    const vkf__op_info *info = vkf__operator(variant->kernel->op);
     vkf_status status = VKF_OK;
-    // Beside blocks, the other parameters of a model are of its activations' type as a rule.
-    const vkf_dtype *types = variant->kernel->types;
-    const vkf__span bias = {.size_bytes = 1, .dtype = types[0] == VKF_DTYPE_I32 ? types[2] : types[0]};
-    for (size_t i = 0; i < (layout == VKF_GEMM_B_KN ? 1 : COUNT(epilogues)); i++) {
-        const uint32_t flags[VKF_KERNEL_MAX_FLAGS] = {0, vkf__gemm_layout_flag(types[1], layout), epilogues[i][0],
-                                                      epilogues[i][1] != 0 ? vkf__gemm_bias_flag(types[1], &bias) : 0};
+    for (uint32_t i = 0; i == 0 || info->ahead_flags; i++) {
+        uint32_t flags[VKF_KERNEL_MAX_SPEC] = {0};
+        if (info->ahead_flags && !info->ahead_flags(variant->kernel, problem, i, flags))
+            break;
         VKF_TRY(warm_one(warm, variant, flags));
     }
 fail:
     return status;
 }
 
-static vkf_status warm_products(warm_up *warm, const vkf__kernel *kernel)
+// Where `kernel` is what this device takes, each of its configs once. What is linear is asked for with b in this layout.
+static vkf_status warm_layout(warm_up *warm, const vkf__kernel *kernel, uint32_t b_layout)
 {
+    const vkf__op_info *info = vkf__operator(kernel->op);
     vkf_status status = VKF_OK;
-    for (uint32_t layout = VKF_GEMM_B_KN; layout <= VKF_GEMM_B_PANELS; layout++) {
-        vkf__variant before = {0};
-        for (size_t i = 0; i < COUNT(rows); i++) {
-            vkf__problem problem = {.m = rows[i], .n = 512, .k = 512, .b_layout = layout, .largest = 512 * 512};
-            vkf__variant variant = {0};
-            problem.quads = layout == VKF_GEMM_B_PANELS;
-            problem.allow_f16_math = vkf__context_allows_f16_math(warm->context);
-            if (!chosen(warm, kernel, &problem, &variant) || variant.config == before.config)
-                continue;
-            before = variant;
-            VKF_TRY(warm_product(warm, &variant, layout));
-        }
-    }
-fail:
-    return status;
-}
-
-static vkf_status warm_rows(warm_up *warm, const vkf__kernel *kernel)
-{
-    static const uint32_t no_flags[VKF_KERNEL_MAX_FLAGS] = {0};
-    vkf_status status = VKF_OK;
-    vkf__variant before = {0};
-    for (size_t i = 0; i < COUNT(widths); i++) {
-        const vkf__problem problem = {.m = 128, .n = widths[i]};
+    uint64_t seen = 0; // a bit per config
+    assert(kernel->config_count <= 64);
+    for (uint32_t i = 0; i < info->problem_count; i++) {
+        const vkf__typical_problem *typical = &info->problems[i];
+        vkf__problem problem = typical->problem;
         vkf__variant variant = {0};
-        if (!chosen(warm, kernel, &problem, &variant) || variant.config == before.config)
+        if (!typical->ahead || (!typical->linear && problem.b_layout != b_layout))
             continue;
-        before = variant;
-        VKF_TRY(warm_one(warm, &variant, no_flags));
+        problem.allow_f16_math = vkf__context_allows_f16_math(warm->context);
+        problem.b_layout = b_layout;
+        problem.quads = b_layout == VKF_GEMM_B_PANELS;
+        // A weight of this very size: where texel buffers are short, larger ones get other kernels.
+        problem.largest = (uint64_t)problem.n * problem.k;
+        if (!chosen(warm, kernel, &problem, &variant))
+            continue;
+        const uint64_t bit = UINT64_C(1) << (variant.config - kernel->configs);
+        if (!(seen & bit))
+            VKF_TRY(warm_variant(warm, &variant, &problem));
+        seen |= bit;
     }
 fail:
     return status;
@@ -103,24 +87,13 @@ fail:
 
 static vkf_status warm_kernel(warm_up *warm, const vkf__kernel *kernel)
 {
+    vkf_status status = VKF_OK;
     if (vkf__is_for_integer_dot(kernel) && !vkf__prefers_integer_dot(warm->context))
         return VKF_OK;
-    switch (kernel->op) {
-    case VKF_OP_GEMM:
-        return warm_products(warm, kernel);
-    case VKF_OP_ATTENTION: // the widths of heads are constants of its pipelines: they wait for a layer that has them
-    case VKF_OP_ROTARY:    // and so do what these are made of
-    case VKF_OP_GATE:
-    case VKF_OP_SAMPLE:
-    case VKF_OP_TOP: // these are for beams
-    case VKF_OP_REORDER:
-    case VKF_OP_ROOF_COPY: // for measurements alone
-    case VKF_OP_ROOF_READ:
-    case VKF_OP_ROOF_FMA:
-        return VKF_OK;
-    default:
-        return warm_rows(warm, kernel);
-    }
+    for (uint32_t layout = VKF_GEMM_B_KN; layout <= VKF_GEMM_B_PANELS; layout++)
+        VKF_TRY(warm_layout(warm, kernel, layout));
+fail:
+    return status;
 }
 
 static vkf_status warm_all(warm_up *warm)

@@ -1,6 +1,6 @@
 #include "observe/profile.h"
 
-#include "observe/account.h"
+#include "op/operators.h"
 #include "vk/calibration.h"
 
 // A dispatch of a work, by the work's number among those of the submission and its own.

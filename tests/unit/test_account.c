@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "observe/account.h"
+#include "op/operators.h"
 #include "shared/attention.h"
 #include "shared/gemm.h"
 #include "shared/layer_norm.h"
