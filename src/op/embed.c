@@ -1,5 +1,7 @@
 #include "op/embed.h"
 
+#include <math.h>
+
 #include "op/flat.h"
 #include "op/operators.h"
 #include "shared/embed.h"
@@ -57,6 +59,16 @@ vkf_status vkf__emit_embed(vkf__work *work, const vkf__embed_args *args)
     }
 fail:
     return status;
+}
+
+void vkf_sinusoidal_positions(uint32_t len, uint32_t dim, float *out_values)
+{
+    for (uint32_t p = 0; out_values && p < len; p++) {
+        for (uint32_t i = 0; i < dim; i++) {
+            double angle = (double)p * exp((double)(i / 2 * 2) * (-log(10000.0) / (double)dim));
+            out_values[(size_t)p * dim + i] = (float)(i % 2 == 0 ? sin(angle) : cos(angle));
+        }
+    }
 }
 
 static vkf__account account(const vkf__dispatched *dispatched)

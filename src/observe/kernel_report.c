@@ -1,10 +1,7 @@
-// What each variant of each kernel is to a device: usable, taken by default, compiled, and how well. What becomes of a
-// shader of the caller's.
-#include <vkformer/kernels.h>
+#include "observe/kernel_report.h"
 
 #include <stdio.h>
 
-#include "kernel/context.h"
 #include "kernel/shader_pipeline.h"
 #include "kernel/shader_table.h"
 #include "kernel/statistics.h"
@@ -149,16 +146,11 @@ fail:
     return status;
 }
 
-vkf_status vkf_context_report_kernels(vkf_context *context, const char *name, vkf_kernel_compile which,
-                                      vkf_kernel_report_fn visit, void *user)
+vkf_status vkf__report_kernels(vkf_context *context, const char *name, vkf_kernel_compile which,
+                               vkf_kernel_report_fn visit, void *user)
 {
-    if (!context || !visit)
-        return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
-    if (status != VKF_OK)
-        return status;
-    const report_run run = {
-        .context = context, .name = name ? name : "", .compile = which, .visit = visit, .user = user};
+    vkf_status status = VKF_OK;
+    const report_run run = {.context = context, .name = name, .compile = which, .visit = visit, .user = user};
     for (uint32_t i = 0; i < vkf__kernel_count; i++) {
         for (uint32_t c = 0; c < vkf__kernels[i].config_count; c++)
             VKF_TRY(report_config(&run, &vkf__kernels[i], &vkf__kernels[i].configs[c]));
@@ -167,24 +159,10 @@ fail:
     return status;
 }
 
-bool vkf_context_takes_capability(const vkf_context *context, uint32_t capability)
+vkf_status vkf__report_shader(vkf_context *context, const vkf_shader_desc *desc, vkf_kernel_report_fn visit, void *user)
 {
-    return context && vkf__device_takes_capability(&context->device, capability);
-}
-
-vkf_status vkf_context_report_shader(vkf_context *context, const vkf_shader_desc *desc, vkf_kernel_report_fn visit,
-                                     void *user)
-{
+    vkf_status status = VKF_OK;
     vkf__shader_pipeline pipeline = {0};
-    if (!context || !desc || !desc->name || !desc->words || !visit)
-        return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
-    if (status != VKF_OK)
-        return status;
-    if ((desc->binding_count > 0 && !desc->bindings) || (desc->spec_count > 0 && !desc->spec))
-        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "%s: %u bindings and %u constants are said, but bindings or spec is NULL", __func__,
-                         desc->binding_count, desc->spec_count);
     vkf_kernel_report report = {
         .kernel = desc->name,
         .config = "",

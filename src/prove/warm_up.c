@@ -1,7 +1,7 @@
-// Pipelines made ahead of their first use: of the kernels that this device takes for common problems.
+#include "prove/warm_up.h"
+
 #include <assert.h>
 
-#include "kernel/context.h"
 #include "op/gemm_dot.h"
 #include "op/operators.h"
 #include "shared/gemm.h"
@@ -105,13 +105,9 @@ fail:
     return status;
 }
 
-vkf_status vkf_context_create_pipelines(vkf_context *context, vkf_progress_fn progress, void *user)
+vkf_status vkf__warm_up(vkf_context *context, vkf_progress_fn progress, void *user)
 {
-    if (!context)
-        return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
-    if (status != VKF_OK)
-        return status;
+    vkf_status status = VKF_OK;
     warm_up warm = {.context = context, .progress = progress, .user = user, .counting = true};
     VKF_TRY(warm_all(&warm));
     warm.counting = false;
