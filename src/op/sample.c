@@ -47,6 +47,7 @@ static vkf__account account(const vkf__dispatched *dispatched)
     return vkf__account_choice(dispatched->kernel, p->rows, p->cols, 4);
 }
 
+// Generation alone asks for it: none is made ahead.
 static const vkf__typical_problem problems[] = {
     {.label = "1000 columns", .problem = {.m = 512, .n = 1000}},
     {.label = "32768", .problem = {.m = 512, .n = 32768}},

@@ -39,7 +39,7 @@ static const exception not_ahead[] = {
     {VKF_OP_ATTENTION, "the widths of heads are constants of its pipelines, which a layer says"},
     {VKF_OP_ROTARY, "what its rows are made of, a layer says"},
     {VKF_OP_GATE, "its activation is a constant, which a layer says"},
-    {VKF_OP_SAMPLE, "greedy search does without"},
+    {VKF_OP_SAMPLE, "generation alone asks for it"},
     {VKF_OP_TOP, "it is for beams"},
     {VKF_OP_REORDER, "it is for beams"},
     {VKF_OP_ROOF_COPY, MEASURES},
