@@ -194,16 +194,6 @@ void vkf_embedder_get_special_tokens(const vkf_embedder *embedder, vkf_special_t
         *out_tokens = embedder->tokens.special;
 }
 
-void vkf_prediction_free(vkf_prediction *prediction)
-{
-    if (!prediction)
-        return;
-    if (prediction->logits)
-        prediction->allocator.release(prediction->allocator.user, prediction->logits);
-    vkf_encoding_free(&prediction->tokens);
-    *prediction = (vkf_prediction){0};
-}
-
 // Names what there is.
 static vkf_status fail_prompt(const vkf_embedder *embedder, const char *name)
 {

@@ -89,18 +89,6 @@ uint32_t vkf_generator_context(const vkf_generator *generator)
     return generator ? generator->max_context : 0;
 }
 
-void vkf_continuation_free(vkf_continuation *continuation)
-{
-    if (!continuation)
-        return;
-    const vkf_allocator *allocator = &continuation->allocator;
-    if (continuation->text)
-        allocator->release(allocator->user, continuation->text);
-    if (continuation->ids)
-        allocator->release(allocator->user, continuation->ids);
-    *continuation = (vkf_continuation){0};
-}
-
 static bool texts_given(const vkf_text *texts, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)

@@ -1,5 +1,7 @@
-// The registry as a user sees it: which kernels a device may use.
-#include "kernel/context.h"
+// Public entry points of kernels: which ones a device may use, what they are to it, and their pipelines ahead of first use.
+#include "kernel/shader_pipeline.h"
+#include "observe/kernel_report.h"
+#include "prove/warm_up.h"
 
 // The first usable config, which is the one that most problems get; NULL when the kernel cannot run here.
 static const vkf__config *usable_config(const vkf_context *context, const vkf__kernel *kernel, const char **out_why)
@@ -20,4 +22,41 @@ void vkf_context_kernels(vkf_context *context, vkf_kernel_fn visit, void *user)
         const vkf__config *config = usable_config(context, &vkf__kernels[i], &why);
         visit(user, vkf__kernels[i].name, config != NULL, why);
     }
+}
+
+vkf_status vkf_context_create_pipelines(vkf_context *context, vkf_progress_fn progress, void *user)
+{
+    if (!context)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    return status != VKF_OK ? status : vkf__warm_up(context, progress, user);
+}
+
+vkf_status vkf_context_report_kernels(vkf_context *context, const char *name, vkf_kernel_compile which,
+                                      vkf_kernel_report_fn visit, void *user)
+{
+    if (!context || !visit)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    return status != VKF_OK ? status : vkf__report_kernels(context, name ? name : "", which, visit, user);
+}
+
+bool vkf_context_takes_capability(const vkf_context *context, uint32_t capability)
+{
+    return context && vkf__device_takes_capability(&context->device, capability);
+}
+
+vkf_status vkf_context_report_shader(vkf_context *context, const vkf_shader_desc *desc, vkf_kernel_report_fn visit,
+                                     void *user)
+{
+    if (!context || !desc || !desc->name || !desc->words || !visit)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    vkf_status status = vkf__context_enter(context, __func__);
+    if (status != VKF_OK)
+        return status;
+    if ((desc->binding_count > 0 && !desc->bindings) || (desc->spec_count > 0 && !desc->spec))
+        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
+                         "%s: %u bindings and %u constants are said, but bindings or spec is NULL", __func__,
+                         desc->binding_count, desc->spec_count);
+    return vkf__report_shader(context, desc, visit, user);
 }

@@ -1,22 +1,6 @@
 // Public entry points of models.
 #include "model/model.h"
 
-static vkf_status check_desc(vkf_context *context, const vkf_model_desc *desc, const char *function)
-{
-    const vkf__host *host = &context->host;
-    bool by_directory = desc->directory != NULL;
-    bool by_config = desc->config != NULL && desc->weights_path != NULL;
-    if (by_directory == by_config || (by_directory && (desc->config || desc->weights_path)))
-        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
-                         "%s: give either a directory, or a config with a weights_path", function);
-    if ((unsigned)desc->precision >= (unsigned)VKF_MODEL_PRECISION_COUNT)
-        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown precision %d", function, (int)desc->precision);
-    if ((unsigned)desc->quantization >= (unsigned)VKF_QUANTIZATION_COUNT)
-        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown quantization %d", function,
-                         (int)desc->quantization);
-    return VKF_OK;
-}
-
 vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
 {
     if (!context || !desc || !out_model)
@@ -24,7 +8,7 @@ vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc, vkf_
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;
-    status = check_desc(context, desc, "vkf_model_load");
+    status = vkf__model_check(context, desc, "vkf_model_load");
     return status != VKF_OK ? status : vkf__model_load(context, desc, out_model);
 }
 
@@ -35,7 +19,7 @@ vkf_status vkf_model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;
-    status = check_desc(context, desc, "vkf_model_plan");
+    status = vkf__model_check(context, desc, "vkf_model_plan");
     return status != VKF_OK ? status : vkf__model_plan(context, desc, out_plan);
 }
 
@@ -48,7 +32,7 @@ vkf_status vkf_model_plan_session(vkf_context *context, const vkf_model_desc *de
     if (status != VKF_OK)
         return status;
     vkf_model *shape = NULL;
-    VKF_TRY(check_desc(context, desc, "vkf_model_plan_session"));
+    VKF_TRY(vkf__model_check(context, desc, "vkf_model_plan_session"));
     VKF_TRY(vkf__model_shape(context, desc, &shape));
     VKF_TRY(vkf_session_plan(shape, session, out_plan));
 fail:

@@ -1,6 +1,4 @@
-// Operators on tokens and scores: embedding, positions, argmax, additive attention.
-#include <math.h>
-
+// Operators on tokens and scores: embedding, argmax, additive attention.
 #include "api/check.h"
 #include "op/additive.h"
 #include "op/argmax.h"
@@ -61,16 +59,6 @@ vkf_status vkf_embed(vkf_context *context, const vkf_embed_desc *desc)
     VKF_TRY(vkf__run_once(context, "embed", emit_embed, &args));
 fail:
     return status;
-}
-
-void vkf_sinusoidal_positions(uint32_t len, uint32_t dim, float *out_values)
-{
-    for (uint32_t p = 0; out_values && p < len; p++) {
-        for (uint32_t i = 0; i < dim; i++) {
-            double angle = (double)p * exp((double)(i / 2 * 2) * (-log(10000.0) / (double)dim));
-            out_values[(size_t)p * dim + i] = (float)(i % 2 == 0 ? sin(angle) : cos(angle));
-        }
-    }
 }
 
 static vkf_status emit_argmax(vkf__work *work, const void *args)

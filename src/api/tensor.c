@@ -1,11 +1,8 @@
 // Public entry points of buffers and tensors.
 #include <vkformer/tensor.h>
 
-#include "base/elements.h"
-#include "base/half.h"
 #include "base/size.h"
 #include "kernel/context.h"
-#include "shared/gemm.h"
 
 vkf_status vkf_buffer_create(vkf_context *context, uint64_t size_bytes, const char *name, vkf_buffer **out_buffer)
 {
@@ -38,40 +35,6 @@ void vkf_buffer_destroy(vkf_buffer **buffer)
     vkf__buffer_destroy(&gone);
     if (context)
         vkf__context_drop(context, VKF_MADE_BUFFER);
-}
-
-bool vkf_tensor_count(const vkf_tensor *tensor, uint64_t *out_count)
-{
-    uint64_t count = 1;
-    if (!tensor || !out_count || tensor->rank > VKF_MAX_RANK)
-        return false;
-    for (uint32_t i = 0; i < tensor->rank; i++) {
-        if (!vkf__mul_u64(count, tensor->shape[i], &count))
-            return false;
-    }
-    *out_count = count;
-    return true;
-}
-
-bool vkf_tensor_bytes(const vkf_tensor *tensor, uint64_t *out_bytes)
-{
-    uint64_t count = 0, bytes = 0;
-    if (!out_bytes || !vkf_tensor_count(tensor, &count) || vkf_dtype_block_bytes(tensor->dtype) == 0)
-        return false;
-    if (vkf__is_blocks(tensor->dtype) &&
-        (tensor->layout != VKF_LAYOUT_PANELS || tensor->shape[1] % vkf_dtype_block_elements(tensor->dtype) != 0))
-        return false;
-    if (tensor->layout == VKF_LAYOUT_PANELS) {
-        const uint64_t factors[] = {vkf__align_u64(tensor->shape[0], VKF_GEMM_PANEL), tensor->shape[1]};
-        if (tensor->rank != 2 || !vkf__product_u64(factors, 2, &count))
-            return false;
-    } else if (tensor->layout != VKF_LAYOUT_ROWS) {
-        return false;
-    }
-    if (!vkf__bytes_of(tensor->dtype, count, &bytes))
-        return false;
-    *out_bytes = bytes;
-    return true;
 }
 
 vkf_status vkf_tensor_create(vkf_context *context, vkf_dtype dtype, uint32_t rank, const uint32_t *shape,

@@ -51,15 +51,6 @@ vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const char *text
     return vkf__tokenizer_encode(&tokenizer->parts, text, text_bytes, pair, pair_bytes, wanted, out_encoding);
 }
 
-void vkf_encoding_free(vkf_encoding *encoding)
-{
-    if (!encoding)
-        return;
-    if (encoding->offsets) // the first of the block that all arrays are in
-        encoding->allocator.release(encoding->allocator.user, encoding->offsets);
-    *encoding = (vkf_encoding){0};
-}
-
 vkf_status vkf_tokenizer_decode(const vkf_tokenizer *tokenizer, const int32_t *ids, uint32_t count,
                                 bool skip_special_tokens, size_t *inout_bytes, char *out_text)
 {

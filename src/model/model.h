@@ -16,6 +16,10 @@ struct vkf_model {
 void vkf__model_hold(vkf_model *model);
 void vkf__model_drop(vkf_model *model);
 
+// Of a caller's descriptor; `function` is for messages. Status INVALID_ARGUMENT.
+VKF_MUST_CHECK vkf_status vkf__model_check(const vkf_context *context, const vkf_model_desc *desc,
+                                           const char *function);
+
 // The descriptor was checked: a directory, or a configuration with a weights path; a known precision. Statuses as
 // vkf_model_load().
 VKF_MUST_CHECK vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model);

@@ -30,7 +30,8 @@ vkf_status vkf__text_model_load(vkf_context *context, const vkf_model_desc *desc
     const vkf__host *host = &context->host;
     vkf__text_model text = {.host = host};
     char *directory = NULL;
-    VKF_TRY(vkf_model_load(context, desc, &text.model));
+    VKF_TRY(vkf__model_check(context, desc, "vkf_model_load"));
+    VKF_TRY(vkf__model_load(context, desc, &text.model));
     VKF_TRY(vkf__transformer_directory(host, desc->directory, &directory));
     VKF_TRY(find_tokenizer(host, directory, &text.tokenizer_path));
     VKF_TRY(vkf__tokenizer_load(host, directory, &text.tokenizer));

@@ -1,8 +1,8 @@
 #include "observe/probe.h"
 
 #include "base/half.h"
-#include "observe/account.h"
 #include "observe/profile.h"
+#include "op/operators.h"
 
 static uint64_t count_of(const vkf__extent *extent)
 {
@@ -39,8 +39,7 @@ static void gather(const vkf__extent *extent, const void *stored, float *out_val
 // What puts parts together follows what has made them, which says of what they are.
 static const char *label_of(const vkf__node *node)
 {
-    bool sums = node->kernel->op == VKF_OP_GEMM_REDUCE || node->kernel->op == VKF_OP_ATTENTION_REDUCE;
-    return sums ? node[-1].label : node->label;
+    return vkf__operator(node->kernel->op)->sums_parts ? node[-1].label : node->label;
 }
 
 static vkf_probe_output describe(const vkf__work *work, const vkf__node *node, const char *name,
@@ -69,7 +68,8 @@ static vkf_status show(vkf_context *context, const vkf__work *work, uint32_t ind
     const vkf__node *node = &work->built.nodes[index];
     vkf__extent extent;
     float *stored = NULL, *values = NULL; // what was written with its gaps, whatever the type; and compact, as floats
-    if (!vkf__output_of(node->kernel, vkf__work_params(work, index), &extent) || count_of(&extent) == 0)
+    const vkf__dispatched dispatched = {node->kernel, node->pipeline->spec, vkf__work_params(work, index)};
+    if (!vkf__output_of(&dispatched, &extent) || count_of(&extent) == 0)
         return VKF_OK;
     uint64_t element = vkf_dtype_size(extent.dtype), bytes = reach_of(&extent) * element;
     VKF_ALLOC(host, stored, (size_t)(bytes / sizeof *stored + 1));

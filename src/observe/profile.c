@@ -1,6 +1,6 @@
 #include "observe/profile.h"
 
-#include "observe/account.h"
+#include "op/operators.h"
 #include "vk/calibration.h"
 
 // A dispatch of a work, by the work's number among those of the submission and its own.
@@ -76,7 +76,8 @@ static void tell_dispatches(const vkf_profiler *profiler, vkf__work *const *work
         vkf__work *work = works[at.work];
         const vkf__node *node = &work->built.nodes[at.node];
         const uint32_t *grid = vkf__work_grid(work, at.node);
-        const vkf__account account = vkf__account_of(node->kernel, vkf__work_params(work, at.node));
+        const vkf__dispatched dispatched = {node->kernel, node->pipeline->spec, vkf__work_params(work, at.node)};
+        const vkf__account account = vkf__account_of(&dispatched);
         const double end_ns = end_of(works, first, at);
         const vkf_dispatch_profile dispatch = {
             .part = work->name,

@@ -1,5 +1,6 @@
 #include "op/argmax.h"
 
+#include "op/operators.h"
 #include "shared/argmax.h"
 
 vkf_status vkf__emit_argmax(vkf__work *work, const vkf__argmax_args *args)
@@ -26,3 +27,24 @@ vkf_status vkf__emit_argmax(vkf__work *work, const vkf__argmax_args *args)
 fail:
     return status;
 }
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_argmax_params *p = dispatched->params;
+    return vkf__account_choice(dispatched->kernel, p->rows, p->cols, 4);
+}
+
+static const vkf__typical_problem problems[] = {
+    {.label = "32 columns", .problem = {.m = 512, .n = 32}, .ahead = true},
+    {.problem = {.m = 512, .n = 256}, .ahead = true},
+    {.label = "768", .problem = {.m = 512, .n = 768}},
+    {.problem = {.m = 512, .n = 4096}, .ahead = true},
+    {.label = "32768", .problem = {.m = 512, .n = 32768}},
+};
+
+// Its output is tokens.
+const vkf__op_info vkf__op_argmax = {
+    .params_bytes = sizeof(struct vkf_argmax_params),
+    .account = account,
+    VKF_OP_PROBLEMS(problems),
+};

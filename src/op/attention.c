@@ -1,6 +1,7 @@
 #include "op/attention.h"
 
 #include "base/size.h"
+#include "op/operators.h"
 #include "shared/attention.h"
 
 // With fewer rows than this to work on, the keys of a row are shared out among more workgroups. Processors have few
@@ -245,3 +246,119 @@ vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
 fail:
     return status;
 }
+
+// Keys that the queries of one head see, summed over the queries.
+static double visible_keys(const struct vkf_attention_params *p)
+{
+    double keys = 0;
+    for (uint32_t query = 0; query < p->q_len; query++) {
+        int64_t end = (int64_t)query + p->causal_offset + 1;
+        end = end < 0 ? 0 : end > p->k_len ? p->k_len : end;
+        int64_t begin = p->window > 0 ? (int64_t)query + p->causal_offset + 1 - p->window : 0;
+        begin = begin < 0 ? 0 : begin > end ? end : begin;
+        keys += (double)(end - begin);
+    }
+    return keys;
+}
+
+// Two products, and of each score scale, maximum, difference, exp() and sum.
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_attention_params *p = dispatched->params;
+    const vkf_dtype *types = dispatched->kernel->types;
+    const double width = dispatched->spec[VKF_ATTENTION_SPEC_HEAD_DIM];
+    const double v_width = dispatched->spec[VKF_ATTENTION_SPEC_V_HEAD_DIM];
+    const double queries = (double)p->batch * p->heads * p->q_len;
+    const double keys = p->q_len > 0 ? (double)p->batch * p->kv_heads * p->k_len : 0;
+    const double parts = p->splits > 1 ? p->splits * (v_width + 2) : v_width;
+    return (vkf__account){
+        .flops = (double)p->batch * p->heads * visible_keys(p) * (2 * (width + v_width) + 5),
+        .bytes_read =
+            vkf__stored_bytes(queries * width, types[0]) + vkf__stored_bytes(keys * (width + v_width), types[1]),
+        .bytes_written = vkf__stored_bytes(queries * parts, types[2]),
+    };
+}
+
+static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_attention_params *p = dispatched->params;
+    *out_extent = (vkf__extent){
+        .operand = VKF_ATTENTION_BINDING_OUT - 1,
+        .dtype = dispatched->kernel->types[2],
+        .counts = {p->batch, p->q_len, p->heads, dispatched->spec[VKF_ATTENTION_SPEC_V_HEAD_DIM]},
+        .strides = {p->out_batch, p->out_row, p->out_head, 1},
+    };
+    return p->splits <= 1;
+}
+
+static vkf__account reduce_account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_attention_reduce_params *p = dispatched->params;
+    const double elements = (double)p->rows * p->v_head_dim;
+    const double parts = (double)p->rows * p->splits * (p->v_head_dim + 2.0);
+    return (vkf__account){2 * parts, vkf__stored_bytes(parts, VKF_DTYPE_F32),
+                          vkf__stored_bytes(elements, dispatched->kernel->types[0])};
+}
+
+static bool reduce_output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_attention_reduce_params *p = dispatched->params;
+    const uint32_t plane = p->heads * p->q_len;
+    *out_extent = (vkf__extent){
+        .operand = VKF_ATTENTION_REDUCE_BINDING_OUT - 1,
+        .dtype = dispatched->kernel->types[0],
+        .counts = {plane > 0 ? p->rows / plane : 0, p->q_len, p->heads, p->v_head_dim},
+        .strides = {p->out_batch, p->out_row, p->out_head, 1},
+    };
+    return true;
+}
+
+// Kernels whose invocations share a row leave nothing but parts.
+static bool leaves_parts(const vkf__kernel *kernel, const vkf__config *config)
+{
+    return kernel->shares_rows && config->tile[TILE_LANES] > 1;
+}
+
+static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
+{
+    vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_HEAD_DIM, head_dim, out_flags);
+    vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_V_HEAD_DIM, head_dim, out_flags);
+    vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_PARTIAL, leaves_parts(kernel, config), out_flags);
+    if (kernel->operands[0] == VKF_OPERAND_TEXEL || kernel->operands[0] == VKF_OPERAND_TEXEL4)
+        vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_TEXEL_WIDTH, kernel->operands[0] == VKF_OPERAND_TEXEL4 ? 4 : 1,
+                              out_flags);
+}
+
+#define QUERIES(count, head_dim) \
+    .problem = {.m = (count), .n = 512, .k = (head_dim), .quads = true, .largest = 1u << 22}
+// With enough keys for so few queries that they are split.
+#define DECODING(head_dim) \
+    .problem = {.m = 1, .n = 512, .k = (head_dim), .quads = true, .split = true, .largest = 1u << 22}
+
+// The width of a head is a constant of the pipelines, which wait for a layer that has it: none is made ahead.
+static const vkf__typical_problem problems[] = {
+    {.label = "512 queries", QUERIES(512, 64)},   {.label = "1 query", QUERIES(1, 64)},
+    {.label = "1 query in parts", DECODING(64)},  {.label = "512 queries", QUERIES(512, 128)},
+    {.label = "1 query", QUERIES(1, 128)},        {.label = "1 query in parts", DECODING(128)},
+    {.label = "512 queries", QUERIES(512, 256)},  {.label = "1 query", QUERIES(1, 256)},
+    {.label = "1 query in parts", DECODING(256)},
+};
+
+static const vkf__typical_problem reduce_problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
+
+const vkf__op_info vkf__op_attention = {
+    .params_bytes = sizeof(struct vkf_attention_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+    .per_head_dim = true,
+    .typical_flags = typical_flags,
+};
+
+const vkf__op_info vkf__op_attention_reduce = {
+    .params_bytes = sizeof(struct vkf_attention_reduce_params),
+    .account = reduce_account,
+    .output = reduce_output,
+    VKF_OP_PROBLEMS(reduce_problems),
+    .sums_parts = true,
+};

@@ -1,6 +1,7 @@
 #include "op/copy.h"
 
 #include "op/flat.h"
+#include "op/operators.h"
 #include "shared/copy.h"
 #include "shared/head_mean.h"
 
@@ -46,3 +47,56 @@ vkf_status vkf__emit_head_mean(vkf__work *work, const vkf__head_mean_args *args)
     };
     return vkf__emit_flat(work, &flat);
 }
+
+static vkf__account copy_account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_copy_params *p = dispatched->params;
+    const vkf_dtype *types = dispatched->kernel->types;
+    vkf__account moved = vkf__account_elementwise(p->count, 1, types[0], types[1]);
+    if (p->beta != 0.0f)
+        moved.bytes_read += moved.bytes_written;
+    return moved;
+}
+
+static bool copy_output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_copy_params *p = dispatched->params;
+    const uint32_t plane = p->rows * p->cols;
+    *out_extent = (vkf__extent){
+        .operand = VKF_COPY_BINDING_OUT - 1,
+        .dtype = dispatched->kernel->types[1],
+        .first = p->out_first,
+        .counts = {1, plane > 0 ? p->count / plane : 0, p->rows, p->cols},
+        .strides = {0, p->out_outer, p->out_row, 1},
+    };
+    return true;
+}
+
+static vkf__account head_mean_account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_head_mean_params *p = dispatched->params;
+    return (vkf__account){(double)p->count * p->heads, 4.0 * p->count * p->heads, 4.0 * p->count};
+}
+
+static bool head_mean_output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_head_mean_params *p = dispatched->params;
+    *out_extent = vkf__extent_flat(VKF_HEAD_MEAN_BINDING_OUT, VKF_DTYPE_F32, p->count);
+    return true;
+}
+
+static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
+
+const vkf__op_info vkf__op_copy = {
+    .params_bytes = sizeof(struct vkf_copy_params),
+    .account = copy_account,
+    .output = copy_output,
+    VKF_OP_PROBLEMS(problems),
+};
+
+const vkf__op_info vkf__op_head_mean = {
+    .params_bytes = sizeof(struct vkf_head_mean_params),
+    .account = head_mean_account,
+    .output = head_mean_output,
+    VKF_OP_PROBLEMS(problems),
+};

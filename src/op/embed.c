@@ -1,6 +1,9 @@
 #include "op/embed.h"
 
+#include <math.h>
+
 #include "op/flat.h"
+#include "op/operators.h"
 #include "shared/embed.h"
 
 // Rows of the table that one binding holds; an even number of them, so that 16-bit slices begin at a whole word.
@@ -57,3 +60,45 @@ vkf_status vkf__emit_embed(vkf__work *work, const vkf__embed_args *args)
 fail:
     return status;
 }
+
+void vkf_sinusoidal_positions(uint32_t len, uint32_t dim, float *out_values)
+{
+    for (uint32_t p = 0; out_values && p < len; p++) {
+        for (uint32_t i = 0; i < dim; i++) {
+            double angle = (double)p * exp((double)(i / 2 * 2) * (-log(10000.0) / (double)dim));
+            out_values[(size_t)p * dim + i] = (float)(i % 2 == 0 ? sin(angle) : cos(angle));
+        }
+    }
+}
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_embed_params *p = dispatched->params;
+    const vkf_dtype *types = dispatched->kernel->types;
+    const double tokens = (double)p->batch * p->len;
+    vkf__account embedded = vkf__account_elementwise(tokens * p->dim, 2, types[0], types[1]);
+    embedded.bytes_read += 4 * tokens;
+    return embedded;
+}
+
+static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_embed_params *p = dispatched->params;
+    *out_extent = (vkf__extent){
+        .operand = VKF_EMBED_BINDING_OUT - 1,
+        .dtype = dispatched->kernel->types[1],
+        .counts = {1, p->batch, p->len, p->dim},
+        .strides = {0, (uint64_t)p->len * p->dim, p->dim, 1},
+    };
+    return true;
+}
+
+static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
+
+const vkf__op_info vkf__op_embed = {
+    .params_bytes = sizeof(struct vkf_embed_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+    .usual = {{VKF_EMBED_SPEC_HAS_POSITIONS, 1}},
+};

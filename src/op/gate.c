@@ -1,6 +1,7 @@
 #include "op/gate.h"
 
 #include "op/flat.h"
+#include "op/operators.h"
 #include "shared/gate.h"
 
 _Static_assert(VKF_SHADER_ACTIVATION_RELU == (int)VKF_ACTIVATION_RELU &&
@@ -31,3 +32,30 @@ vkf_status vkf__emit_gate(vkf__work *work, const vkf__gate_args *args)
     };
     return vkf__emit_flat(work, &flat);
 }
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_gate_params *p = dispatched->params;
+    const vkf_dtype x = dispatched->kernel->types[0];
+    vkf__account gated = vkf__account_elementwise((double)p->rows * p->dim, 4, x, x);
+    gated.bytes_read *= 2;
+    return gated;
+}
+
+static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_gate_params *p = dispatched->params;
+    *out_extent = vkf__extent_rows(VKF_GATE_BINDING_OUT, dispatched->kernel->types[0], p->rows, p->dim, p->out_row);
+    return true;
+}
+
+// Which activation it is, a layer says: none is made ahead.
+static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
+
+const vkf__op_info vkf__op_gate = {
+    .params_bytes = sizeof(struct vkf_gate_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+    .usual = {{VKF_GATE_SPEC_ACTIVATION, VKF_SHADER_ACTIVATION_SILU}},
+};

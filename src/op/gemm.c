@@ -7,8 +7,11 @@
 #include "base/size.h"
 #include "op/gemm_dot.h"
 #include "op/gemm_split.h"
+#include "op/operators.h"
 #include "op/pack.h"
 #include "shared/blocks.h"
+#include "shared/gemm.h"
+#include "shared/quantize_rows.h"
 
 // Longer products are cut: Mesa 22.3 ends a kernel's loops after 65,535 iterations, see shaders/gemm_tile.comp.
 #define MAX_DEPTH 131072u
@@ -334,3 +337,111 @@ vkf_status vkf__emit_linear(vkf__work *work, const vkf__linear_args *args)
     };
     return vkf__emit_gemm(work, &gemm);
 }
+
+// A factor's rows; those that were rounded to bytes for integer dot products are blocks of words.
+static double factor_bytes(double elements, vkf_dtype dtype)
+{
+    const double words = elements / VKF_QUANTIZE_ROWS_DEPTH * VKF_QUANTIZE_ROWS_WORDS;
+    return dtype == VKF_DTYPE_I32 ? 4 * words : vkf__stored_bytes(elements, dtype);
+}
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_gemm_params *p = dispatched->params;
+    const vkf_dtype *types = dispatched->kernel->types;
+    const double outputs = (double)p->batch * p->m * p->n, d = vkf__stored_bytes(outputs, types[2]);
+    const double matrices = p->b_outer == 0 && p->b_inner == 0 ? 1 : p->batch;
+    const bool empty = outputs == 0;
+    return (vkf__account){
+        .flops = 2 * outputs * p->k,
+        .bytes_read = empty ? 0
+                            : factor_bytes((double)p->batch * p->m * p->k, types[0]) +
+                                  vkf__stored_bytes(matrices * p->n * p->k, types[1]) + (p->beta != 0.0f ? d : 0),
+        .bytes_written = p->splits > 1 ? vkf__stored_bytes(outputs * p->splits, VKF_DTYPE_F32) : d,
+    };
+}
+
+static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_gemm_params *p = dispatched->params;
+    *out_extent = (vkf__extent){
+        .operand = VKF_GEMM_BINDING_D - 1,
+        .dtype = dispatched->kernel->types[2],
+        .first = p->d_first,
+        .counts = {p->batch / p->batch_inner, p->batch_inner, p->m, p->n},
+        .strides = {p->d_outer, p->d_inner, p->ldd, 1},
+    };
+    return p->splits <= 1;
+}
+
+static uint32_t linear_layout(const vkf__kernel *kernel)
+{
+    static const uint32_t layouts[] = {VKF_GEMM_B_NK, VKF_GEMM_B_PANELS, VKF_GEMM_B_KN};
+    uint32_t i = 0;
+    while (i < 2 && !(kernel->b_layouts >> layouts[i] & 1))
+        i++;
+    return layouts[i];
+}
+
+static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
+{
+    (void)config;
+    (void)head_dim;
+    vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_B_LAYOUT,
+                          vkf__gemm_layout_flag(kernel->types[1], linear_layout(kernel)), out_flags);
+    vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_HAS_BIAS, 1, out_flags);
+}
+
+// Linear layers with and without bias, with the activations of a feed-forward block; no bias but for weights (n, k) or
+// panels, as (k, n) is what attention multiplies by.
+static bool ahead_flags(const vkf__kernel *kernel, const vkf__problem *problem, uint32_t index, uint32_t *out_flags)
+{
+    static const struct {
+        uint32_t activation;
+        bool has_bias;
+    } epilogues[] = {
+        {VKF_SHADER_ACTIVATION_NONE, false},
+        {VKF_SHADER_ACTIVATION_NONE, true},
+        {VKF_SHADER_ACTIVATION_RELU, true},
+        {VKF_SHADER_ACTIVATION_GELU_ERF, true},
+    };
+    const vkf_dtype *types = kernel->types;
+    // Beside blocks, the other parameters of a model are of its activations' type as a rule.
+    const vkf__span bias = {.size_bytes = 1, .dtype = types[0] == VKF_DTYPE_I32 ? types[2] : types[0]};
+    if (index >= (problem->b_layout == VKF_GEMM_B_KN ? 1 : sizeof epilogues / sizeof epilogues[0]))
+        return false;
+    vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_B_LAYOUT, vkf__gemm_layout_flag(types[1], problem->b_layout),
+                          out_flags);
+    vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_ACTIVATION, epilogues[index].activation, out_flags);
+    if (epilogues[index].has_bias)
+        vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_HAS_BIAS, vkf__gemm_bias_flag(types[1], &bias), out_flags);
+    return true;
+}
+
+#define LINEAR(rows) .problem = {.m = (rows), .n = 512, .k = 512, .largest = 1u << 22}, .linear = true
+#define PRODUCT(rows, columns, depth, layout) \
+    .problem = {.m = (rows), .n = (columns), .k = (depth), .b_layout = (layout), .largest = 1u << 22}
+
+static const vkf__typical_problem problems[] = {
+    {.label = "linear of 1 row", LINEAR(1), .ahead = true},
+    {.label = "2 rows", LINEAR(2), .ahead = true},
+    {LINEAR(4), .ahead = true},
+    {.label = "8 rows", LINEAR(8), .ahead = true},
+    {LINEAR(16), .ahead = true},
+    {.label = "32 rows", LINEAR(32)},
+    {.label = "128 rows", LINEAR(128), .ahead = true},
+    {.label = "1024 rows", LINEAR(1024)},
+    {.label = "scores", PRODUCT(128, 128, 64, VKF_GEMM_B_NK)},
+    {.label = "scores of 1 query", PRODUCT(1, 128, 64, VKF_GEMM_B_NK)},
+    {.label = "values", PRODUCT(128, 64, 128, VKF_GEMM_B_KN)},
+    {.label = "values of 1 query", PRODUCT(1, 64, 128, VKF_GEMM_B_KN)},
+};
+
+const vkf__op_info vkf__op_gemm = {
+    .params_bytes = sizeof(struct vkf_gemm_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+    .typical_flags = typical_flags,
+    .ahead_flags = ahead_flags,
+};

@@ -3,6 +3,7 @@
 #include "base/elements.h"
 #include "base/size.h"
 #include "op/flat.h"
+#include "op/operators.h"
 #include "shared/gemm.h"
 #include "shared/gemm_reduce.h"
 
@@ -127,3 +128,34 @@ vkf_status vkf__emit_split_gemm(vkf__work *work, const vkf__gemm_args *args, con
 fail:
     return status;
 }
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_gemm_reduce_params *p = dispatched->params;
+    const double d = vkf__stored_bytes(p->count, dispatched->kernel->types[1]), parts = (double)p->count * p->splits;
+    return (vkf__account){parts, vkf__stored_bytes(parts, VKF_DTYPE_F32) + (p->beta != 0.0f ? d : 0), d};
+}
+
+static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_gemm_reduce_params *p = dispatched->params;
+    const uint32_t plane = p->m * p->n;
+    *out_extent = (vkf__extent){
+        .operand = VKF_GEMM_REDUCE_BINDING_D - 1,
+        .dtype = dispatched->kernel->types[1],
+        .first = p->d_first,
+        .counts = {plane > 0 ? p->count / plane / p->batch_inner : 0, p->batch_inner, p->m, p->n},
+        .strides = {p->d_outer, p->d_inner, p->ldd, 1},
+    };
+    return true;
+}
+
+static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
+
+const vkf__op_info vkf__op_gemm_reduce = {
+    .params_bytes = sizeof(struct vkf_gemm_reduce_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+    .sums_parts = true,
+};

@@ -1,6 +1,7 @@
 #include "op/layer_norm.h"
 
 #include "op/copy.h"
+#include "op/operators.h"
 #include "op/rows.h"
 #include "shared/layer_norm.h"
 
@@ -78,3 +79,47 @@ vkf_status vkf__emit_layer_norm(vkf__work *work, const vkf__layer_norm_args *arg
 fail:
     return status;
 }
+
+// Mean, centred, squared and summed, normalised, weighted; a residual is read beside.
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_layer_norm_params *p = dispatched->params;
+    const vkf__kernel *kernel = dispatched->kernel;
+    const double elements = (double)p->rows * p->dim;
+    vkf__account normed = vkf__account_elementwise(elements, 8, kernel->types[0], kernel->types[0]);
+    normed.bytes_read += p->rows > 0 ? vkf__stored_bytes(2.0 * p->dim, kernel->types[1]) : 0;
+    if (kernel->op == VKF_OP_LAYER_NORM_RESIDUAL)
+        normed.bytes_read += vkf__stored_bytes(elements, kernel->types[0]);
+    return normed;
+}
+
+static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_layer_norm_params *p = dispatched->params;
+    *out_extent =
+        vkf__extent_rows(VKF_LAYER_NORM_BINDING_OUT, dispatched->kernel->types[0], p->rows, p->dim, p->out_row);
+    return true;
+}
+
+static const vkf__typical_problem problems[] = {
+    {.label = "32 columns", .problem = {.m = 512, .n = 32}, .ahead = true},
+    {.problem = {.m = 512, .n = 256}, .ahead = true},
+    {.label = "768", .problem = {.m = 512, .n = 768}},
+    {.label = "4096", .problem = {.m = 512, .n = 4096}, .ahead = true},
+};
+
+const vkf__op_info vkf__op_layer_norm = {
+    .params_bytes = sizeof(struct vkf_layer_norm_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+    .usual = {{VKF_LAYER_NORM_SPEC_HAS_WEIGHT, 1}, {VKF_LAYER_NORM_SPEC_HAS_BIAS, 1}},
+};
+
+const vkf__op_info vkf__op_layer_norm_residual = {
+    .params_bytes = sizeof(struct vkf_layer_norm_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+    .usual = {{VKF_LAYER_NORM_SPEC_HAS_WEIGHT, 1}, {VKF_LAYER_NORM_SPEC_HAS_BIAS, 1}},
+};

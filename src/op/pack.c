@@ -3,6 +3,7 @@
 #include "base/elements.h"
 #include "base/size.h"
 #include "op/flat.h"
+#include "op/operators.h"
 #include "op/run_once.h"
 #include "shared/gemm.h"
 #include "shared/pack.h"
@@ -128,3 +129,19 @@ vkf_status vkf__pack(vkf_context *context, const vkf_tensor *rows, const vkf_ten
     const pack_job job = {.rows = rows, .panels = vkf__span_of(panels)};
     return vkf__run_once(context, "pack", emit_job, &job);
 }
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_pack_params *p = dispatched->params;
+    const vkf_dtype x = dispatched->kernel->types[0];
+    return vkf__account_elementwise(p->count, 0, x, x);
+}
+
+static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
+
+// Its output is a weight in another order.
+const vkf__op_info vkf__op_pack = {
+    .params_bytes = sizeof(struct vkf_pack_params),
+    .account = account,
+    VKF_OP_PROBLEMS(problems),
+};

@@ -1,5 +1,6 @@
 #include "op/pool.h"
 
+#include "op/operators.h"
 #include "shared/pool.h"
 
 _Static_assert(VKF_POOL_MEAN == VKF_POOLING_MEAN && VKF_POOL_MEAN_SQRT == VKF_POOLING_MEAN_SQRT &&
@@ -34,3 +35,35 @@ vkf_status vkf__emit_pool(vkf__work *work, const vkf__pool_args *args)
 fail:
     return status;
 }
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_pool_params *p = dispatched->params;
+    const double outputs = (double)p->batch * p->dim;
+    return (vkf__account){
+        .flops = 2 * outputs * p->len,
+        .bytes_read = vkf__stored_bytes(outputs * p->len, dispatched->kernel->types[0]),
+        .bytes_written = 4 * outputs,
+    };
+}
+
+static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_pool_params *p = dispatched->params;
+    *out_extent = vkf__extent_rows(VKF_POOL_BINDING_OUT, VKF_DTYPE_F32, p->batch, p->dim, p->out_stride);
+    return true;
+}
+
+static const vkf__typical_problem problems[] = {
+    {.label = "32 columns", .problem = {.m = 512, .n = 32}, .ahead = true},
+    {.problem = {.m = 512, .n = 256}, .ahead = true},
+    {.label = "768", .problem = {.m = 512, .n = 768}},
+    {.label = "4096", .problem = {.m = 512, .n = 4096}, .ahead = true},
+};
+
+const vkf__op_info vkf__op_pool = {
+    .params_bytes = sizeof(struct vkf_pool_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+};

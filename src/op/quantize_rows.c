@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "op/flat.h"
+#include "op/operators.h"
 #include "shared/blocks.h"
 #include "shared/quantize_rows.h"
 
@@ -53,3 +54,24 @@ vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_arg
     };
     return vkf__emit_flat(work, &flat);
 }
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_quantize_rows_params *p = dispatched->params;
+    const double blocks = (double)p->count * VKF_QUANTIZE_ROWS_RUN / VKF_QUANTIZE_ROWS_DEPTH;
+    const double elements = blocks * VKF_QUANTIZE_ROWS_DEPTH;
+    return (vkf__account){
+        .flops = 4 * elements,
+        .bytes_read = vkf__stored_bytes(elements, dispatched->kernel->types[0]),
+        .bytes_written = 4 * blocks * VKF_QUANTIZE_ROWS_WORDS,
+    };
+}
+
+static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
+
+// Its output is blocks of bytes.
+const vkf__op_info vkf__op_quantize_rows = {
+    .params_bytes = sizeof(struct vkf_quantize_rows_params),
+    .account = account,
+    VKF_OP_PROBLEMS(problems),
+};

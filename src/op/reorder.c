@@ -1,6 +1,7 @@
 #include "op/reorder.h"
 
 #include "op/flat.h"
+#include "op/operators.h"
 #include "shared/reorder.h"
 
 vkf_status vkf__emit_reorder(vkf__work *work, const vkf__reorder_args *args)
@@ -70,3 +71,20 @@ uint32_t vkf__reorder_moves(const uint32_t *sources, uint32_t count, uint32_t *r
             made += turn_cycle(sources, readers, i, moves + 2 * (size_t)made);
     return made;
 }
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_reorder_params *p = dispatched->params;
+    const double moved = 4.0 * p->count * p->moves;
+    return (vkf__account){.bytes_read = moved, .bytes_written = moved};
+}
+
+// Beam search alone asks for it: none is made ahead.
+static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
+
+// Its output is rows of any type, moved as words.
+const vkf__op_info vkf__op_reorder = {
+    .params_bytes = sizeof(struct vkf_reorder_params),
+    .account = account,
+    VKF_OP_PROBLEMS(problems),
+};

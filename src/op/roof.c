@@ -1,6 +1,7 @@
 #include "op/roof.h"
 
 #include "base/size.h"
+#include "op/operators.h"
 #include "shared/roof.h"
 
 // Of 1, 4, 16 and 64 vectors to an invocation, 16 is the fastest on the software drivers, and enough loads in flight
@@ -59,3 +60,24 @@ vkf_status vkf__emit_roof_fma(vkf__work *work, const vkf__roof_fma_args *args)
 fail:
     return status;
 }
+
+// They measure the device: none is made ahead, and what they do is no part of a model's account.
+static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
+
+const vkf__op_info vkf__op_roof_copy = {
+    .params_bytes = sizeof(struct vkf_roof_copy_params),
+    VKF_OP_PROBLEMS(problems),
+    .usual = {{VKF_ROOF_COPY_SPEC_EACH, VECTORS_EACH}},
+};
+
+const vkf__op_info vkf__op_roof_read = {
+    .params_bytes = sizeof(struct vkf_roof_copy_params),
+    VKF_OP_PROBLEMS(problems),
+    .usual = {{VKF_ROOF_COPY_SPEC_EACH, VECTORS_EACH}},
+};
+
+const vkf__op_info vkf__op_roof_fma = {
+    .params_bytes = sizeof(struct vkf_roof_fma_params),
+    VKF_OP_PROBLEMS(problems),
+    .usual = {{VKF_ROOF_FMA_SPEC_CHAINS, 4}},
+};

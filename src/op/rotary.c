@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/size.h"
+#include "op/operators.h"
 #include "op/rows.h"
 #include "shared/rotary.h"
 
@@ -55,3 +56,38 @@ vkf_status vkf__emit_rotary(vkf__work *work, const vkf__rotary_args *args)
 fail:
     return status;
 }
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_rotary_params *p = dispatched->params;
+    const vkf_dtype *types = dispatched->kernel->types;
+    return vkf__account_elementwise((double)p->rows * p->head_dim, 3, types[0], types[1]);
+}
+
+static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_rotary_params *p = dispatched->params;
+    const uint32_t plane = p->len * p->heads;
+    *out_extent = (vkf__extent){
+        .operand = VKF_ROTARY_BINDING_OUT - 1,
+        .dtype = dispatched->kernel->types[1],
+        .first = p->out_first,
+        .counts = {plane > 0 ? p->rows / plane : 0, p->len, p->heads, p->head_dim},
+        .strides = {p->out_batch, p->out_row, p->head_dim, 1},
+    };
+    return true;
+}
+
+// What a head's rows are made of, a layer says: none is made ahead.
+static const vkf__typical_problem problems[] = {
+    {.label = "heads of 64", .problem = {.m = 512, .n = 64}},
+    {.label = "128", .problem = {.m = 512, .n = 128}},
+};
+
+const vkf__op_info vkf__op_rotary = {
+    .params_bytes = sizeof(struct vkf_rotary_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+    .usual = {{VKF_ROTARY_SPEC_HAS_TABLE, 1}},
+};

@@ -1,5 +1,6 @@
 #include "op/sample.h"
 
+#include "op/operators.h"
 #include "shared/sample.h"
 
 vkf_status vkf__emit_sample(vkf__work *work, const vkf__sample_args *args)
@@ -39,3 +40,23 @@ vkf_status vkf__emit_sample(vkf__work *work, const vkf__sample_args *args)
 fail:
     return status;
 }
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_sample_params *p = dispatched->params;
+    return vkf__account_choice(dispatched->kernel, p->rows, p->cols, 4);
+}
+
+// Generation alone asks for it: none is made ahead.
+static const vkf__typical_problem problems[] = {
+    {.label = "1000 columns", .problem = {.m = 512, .n = 1000}},
+    {.label = "32768", .problem = {.m = 512, .n = 32768}},
+};
+
+// Its output is tokens.
+const vkf__op_info vkf__op_sample = {
+    .params_bytes = sizeof(struct vkf_sample_params),
+    .account = account,
+    VKF_OP_PROBLEMS(problems),
+    .usual = {{VKF_SAMPLE_SPEC_HAS_SEEN, 1}},
+};

@@ -1,5 +1,6 @@
 #include "op/softmax.h"
 
+#include "op/operators.h"
 #include "op/rows.h"
 #include "shared/softmax.h"
 
@@ -54,3 +55,31 @@ vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args)
 fail:
     return status;
 }
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_softmax_params *p = dispatched->params;
+    const vkf_dtype *types = dispatched->kernel->types;
+    return vkf__account_elementwise((double)p->rows * p->k_len, 5, types[0], types[1]);
+}
+
+static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
+{
+    const struct vkf_softmax_params *p = dispatched->params;
+    *out_extent = vkf__extent_rows(VKF_SOFTMAX_BINDING_OUT, dispatched->kernel->types[1], p->rows, p->k_len, p->k_len);
+    return true;
+}
+
+static const vkf__typical_problem problems[] = {
+    {.label = "32 columns", .problem = {.m = 512, .n = 32}, .ahead = true},
+    {.problem = {.m = 512, .n = 256}, .ahead = true},
+    {.label = "512", .problem = {.m = 512, .n = 512}},
+    {.label = "4096", .problem = {.m = 512, .n = 4096}, .ahead = true},
+};
+
+const vkf__op_info vkf__op_softmax = {
+    .params_bytes = sizeof(struct vkf_softmax_params),
+    .account = account,
+    .output = output,
+    VKF_OP_PROBLEMS(problems),
+};

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "op/operators.h"
 #include "shared/top.h"
 
 // Ids are floats in the output.
@@ -35,3 +36,22 @@ vkf_status vkf__emit_top(vkf__work *work, const vkf__top_args *args)
 fail:
     return status;
 }
+
+static vkf__account account(const vkf__dispatched *dispatched)
+{
+    const struct vkf_top_params *p = dispatched->params;
+    return vkf__account_choice(dispatched->kernel, p->rows, p->cols, 8.0 * p->k);
+}
+
+// Beam search alone asks for it: none is made ahead.
+static const vkf__typical_problem problems[] = {
+    {.label = "1000 columns", .problem = {.m = 512, .n = 1000}},
+    {.label = "32768", .problem = {.m = 512, .n = 32768}},
+};
+
+// Its output is tokens, and their scores beside them.
+const vkf__op_info vkf__op_top = {
+    .params_bytes = sizeof(struct vkf_top_params),
+    .account = account,
+    VKF_OP_PROBLEMS(problems),
+};

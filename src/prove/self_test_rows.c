@@ -31,14 +31,11 @@ static vkf_status emit_softmax(vkf__work *work, const void *args)
 
 enum { BATCH = 2, HEADS = 2, QUERIES = 3 };
 
-static vkf_status check_softmax(vkf__bed *bed, uint32_t k_len)
+// x and out: `count` values, (BATCH, HEADS, QUERIES, k_len).
+static vkf_status run_softmax(vkf__bed *bed, const float *x, float *out, size_t count, uint32_t k_len)
 {
     const vkf_dtype *types = bed->variant->kernel->types;
     const int32_t lengths[BATCH] = {(int32_t)k_len, (int32_t)(k_len / 2)};
-    const size_t count = (size_t)BATCH * HEADS * QUERIES * k_len;
-    float *x = vkf__bed_random_values(bed, count), *out = vkf__bed_random_values(bed, count);
-    if (!x || !out)
-        return no_memory(bed);
     vkf__softmax_args args = {
         .label = "self-test",
         .key_mask_kind = VKF_MASK_LENGTHS,
@@ -79,7 +76,14 @@ static vkf_status check_softmax(vkf__bed *bed, uint32_t k_len)
         .tolerance = vkf__bed_close(types[1]),
     };
     (void)snprintf(c.shape, sizeof c.shape, "(2, 2, 3, %u), causal, lengths %d and %d", k_len, lengths[0], lengths[1]);
-    vkf_status status = vkf__bed_run(bed, &c);
+    return vkf__bed_run(bed, &c);
+}
+
+static vkf_status check_softmax(vkf__bed *bed, uint32_t k_len)
+{
+    const size_t count = (size_t)BATCH * HEADS * QUERIES * k_len;
+    float *x = vkf__bed_random_values(bed, count), *out = vkf__bed_random_values(bed, count);
+    vkf_status status = x && out ? run_softmax(bed, x, out, count, k_len) : no_memory(bed);
     vkf__free(&bed->context->host, x);
     vkf__free(&bed->context->host, out);
     return status;
@@ -232,18 +236,16 @@ static vkf_status emit_pool(vkf__work *work, const void *args)
     return vkf__emit_pool(work, args);
 }
 
-static vkf_status check_pool(vkf__bed *bed, uint32_t dim)
+enum { SEQUENCES = 3, LEN = 11 };
+
+// x (SEQUENCES, LEN, dim), out (SEQUENCES, dim)
+static vkf_status run_pool(vkf__bed *bed, const float *x, float *out, uint32_t dim)
 {
-    enum { SEQUENCES = 3, LEN = 11 };
     static const int32_t lengths[SEQUENCES] = {LEN, 9, 1};
-    const size_t count = (size_t)SEQUENCES * LEN * dim;
-    float *x = vkf__bed_random_values(bed, count), *out = vkf__bed_random_values(bed, (size_t)SEQUENCES * dim);
-    if (!x || !out)
-        return no_memory(bed);
     vkf__bed_clear(bed);
     const vkf__pool_args args = {
         .label = "self-test",
-        .x = vkf__bed_floats(bed, bed->variant->kernel->types[0], x, count),
+        .x = vkf__bed_floats(bed, bed->variant->kernel->types[0], x, (size_t)SEQUENCES * LEN * dim),
         .lengths = vkf__bed_ints(bed, lengths, SEQUENCES),
         .out = vkf__bed_floats(bed, VKF_DTYPE_F32, out, (size_t)SEQUENCES * dim),
         .batch = SEQUENCES,
@@ -256,7 +258,14 @@ static vkf_status check_pool(vkf__bed *bed, uint32_t dim)
     vkf__ref_pool(&ref);
     vkf__bed_case c = {.emit = emit_pool, .args = &args, .out = args.out, .expected = out, .tolerance = 1e-5};
     (void)snprintf(c.shape, sizeof c.shape, "(3, 11, %u)", dim);
-    vkf_status status = vkf__bed_run(bed, &c);
+    return vkf__bed_run(bed, &c);
+}
+
+static vkf_status check_pool(vkf__bed *bed, uint32_t dim)
+{
+    float *x = vkf__bed_random_values(bed, (size_t)SEQUENCES * LEN * dim);
+    float *out = vkf__bed_random_values(bed, (size_t)SEQUENCES * dim);
+    vkf_status status = x && out ? run_pool(bed, x, out, dim) : no_memory(bed);
     vkf__free(&bed->context->host, x);
     vkf__free(&bed->context->host, out);
     return status;

@@ -389,3 +389,12 @@ fail:
     free_sequence(tokenizer->host, &sequences[1]);
     return status;
 }
+
+void vkf_encoding_free(vkf_encoding *encoding)
+{
+    if (!encoding)
+        return;
+    if (encoding->offsets) // the first of the block that all arrays are in
+        encoding->allocator.release(encoding->allocator.user, encoding->offsets);
+    *encoding = (vkf_encoding){0};
+}

@@ -100,16 +100,6 @@ static vkf__verdict verdict_of(const vkf_context *context, const char *name)
     return vkf__verdict_get(&context->learned.verdicts, variant.kernel, variant.config);
 }
 
-static void test_self_test_covers_every_operator(void **state)
-{
-    (void)state;
-    for (vkf__op op = 0; op < VKF_OP_COUNT; op++) {
-        const char *why = NULL;
-        if (!vkf__self_test_covers(op, &why) && strstr(why, "yet"))
-            fail_msg("%s: %s", vkf__op_name(op), why);
-    }
-}
-
 // The first config of a kernel that the device takes; NULL when there is none.
 static const vkf__config *pick_config(const vkf__caps *caps, const vkf__kernel *kernel)
 {
@@ -511,7 +501,6 @@ static void test_threads_test_a_variant_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_self_test_covers_every_operator),
         cmocka_unit_test(test_self_test_passes_every_kernel),
         cmocka_unit_test(test_self_test_proof_and_its_end),
         cmocka_unit_test(test_self_test_runs_once_and_can_be_skipped),

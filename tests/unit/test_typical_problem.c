@@ -1,5 +1,5 @@
 // The problems and constants that kernels are listed and compiled for.
-#include "api/typical_problem.h"
+#include "op/operators.h"
 
 #include "caps_fixture.h"
 #include "kernel/pipeline.h"
@@ -77,29 +77,35 @@ static void test_typical_flags_ask_for_parts_where_nothing_else_is_made(void **s
     assert_true(seen[0] > 0 && seen[1] > 0);
 }
 
-static void test_typical_problems_name_a_default_for_every_op(void **state)
+// Types that every device has kernels for.
+static void types_of(vkf__op op, vkf_dtype types[VKF_KERNEL_MAX_TYPES])
+{
+    types[0] = op == VKF_OP_REORDER ? VKF_DTYPE_I32 : VKF_DTYPE_F32;
+    types[1] = op == VKF_OP_ARGMAX || op == VKF_OP_SAMPLE ? VKF_DTYPE_I32 : VKF_DTYPE_F32;
+    types[2] = VKF_DTYPE_F32;
+}
+
+static void test_typical_problems_are_served_for_every_op(void **state)
 {
     (void)state;
     const vkf__caps caps = discrete_caps();
     const vkf__selector selector = {.caps = &caps};
-    const vkf_dtype f32[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
-    const vkf_dtype f32_i32[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32, VKF_DTYPE_I32};
-    const vkf_dtype i32[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_I32};
-    uint32_t served[VKF_OP_COUNT] = {0};
-    for (uint32_t i = 0; i < vkf__typical_problem_count; i++) {
-        const vkf__typical_problem *typical = &vkf__typical_problems[i];
-        const vkf_dtype *types = typical->op == VKF_OP_ARGMAX || typical->op == VKF_OP_SAMPLE ? f32_i32
-                                 : typical->op == VKF_OP_REORDER                              ? i32
-                                                                                              : f32;
-        const vkf__problem problem = vkf__typical_problem_for(&selector, typical, types);
-        vkf__variant variant = {0};
-        if (!vkf__select(&selector, typical->op, types, &problem, &variant, NULL))
-            fail_msg("nothing serves %s, %s", vkf__op_name(typical->op), typical->label);
-        served[typical->op]++;
-    }
     for (vkf__op op = 0; op < VKF_OP_COUNT; op++) {
-        if (served[op] == 0)
-            fail_msg("no typical problem of %s", vkf__op_name(op));
+        const vkf__op_info *info = vkf__operator(op);
+        uint32_t labels = 0;
+        for (uint32_t i = 0; i < info->problem_count; i++) {
+            const vkf__typical_problem *typical = &info->problems[i];
+            vkf_dtype types[VKF_KERNEL_MAX_TYPES];
+            vkf__variant variant = {0};
+            types_of(op, types);
+            const vkf__problem problem = vkf__typical_problem_for(&selector, typical, types);
+            if (!vkf__select(&selector, op, types, &problem, &variant, NULL))
+                fail_msg("nothing serves problem %u of %s", i, vkf__op_name(op));
+            labels += typical->label != NULL;
+            assert_true(typical->label || typical->ahead);
+        }
+        if (labels == 0)
+            fail_msg("reports name no typical problem of %s", vkf__op_name(op));
     }
 }
 
@@ -110,8 +116,8 @@ static void test_typical_problem_for_takes_the_layout_wanted(void **state)
     const vkf_dtype f32[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
     vkf__caps caps = discrete_caps();
     const vkf__selector selector = {.caps = &caps};
-    const vkf__typical_problem linear = {VKF_OP_GEMM, "linear", {.m = 128, .n = 768, .k = 768}, true};
-    const vkf__typical_problem product = {VKF_OP_GEMM, "product", {.m = 128, .n = 768, .k = 768}, false};
+    const vkf__typical_problem linear = {.problem = {.m = 128, .n = 768, .k = 768}, .linear = true};
+    const vkf__typical_problem product = {.problem = {.m = 128, .n = 768, .k = 768}};
     assert_int_equal(vkf__typical_problem_for(&selector, &linear, f32).b_layout, VKF_GEMM_B_NK);
     caps.type = VKF_DEVICE_TYPE_CPU;
     assert_int_equal(vkf__typical_problem_for(&selector, &linear, f32).b_layout, VKF_GEMM_B_PANELS);
@@ -125,7 +131,7 @@ int main(void)
         cmocka_unit_test(test_typical_flags_are_a_linear_with_bias),
         cmocka_unit_test(test_typical_flags_have_the_size_of_a_head),
         cmocka_unit_test(test_typical_flags_ask_for_parts_where_nothing_else_is_made),
-        cmocka_unit_test(test_typical_problems_name_a_default_for_every_op),
+        cmocka_unit_test(test_typical_problems_are_served_for_every_op),
         cmocka_unit_test(test_typical_problem_for_takes_the_layout_wanted),
     };
     return cmocka_run_group_tests_name("typical_problem", tests, NULL, NULL);

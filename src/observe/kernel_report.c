@@ -1,16 +1,13 @@
-// What each variant of each kernel is to a device: usable, taken by default, compiled, and how well. What becomes of a
-// shader of the caller's.
-#include <vkformer/kernels.h>
+#include "observe/kernel_report.h"
 
 #include <stdio.h>
 
-#include "api/typical_problem.h"
-#include "kernel/context.h"
 #include "kernel/shader_pipeline.h"
 #include "kernel/shader_table.h"
 #include "kernel/statistics.h"
 #include "kernel/variant_name.h"
 #include "op/gemm_dot.h"
+#include "op/operators.h"
 
 typedef struct report_run {
     vkf_context *context;
@@ -51,11 +48,12 @@ static void list_defaults(const vkf_context *context, const vkf__kernel *kernel,
                           uint32_t head_dim, char *out_text, size_t size_bytes)
 {
     const vkf__selector selector = unmeasured(context);
+    const vkf__op_info *info = vkf__operator(kernel->op);
     size_t length = 0;
     out_text[0] = '\0';
-    for (uint32_t i = 0; i < vkf__typical_problem_count; i++) {
-        const vkf__typical_problem *typical = &vkf__typical_problems[i];
-        if (typical->op != kernel->op || (kernel->op == VKF_OP_ATTENTION && typical->problem.k != head_dim))
+    for (uint32_t i = 0; i < info->problem_count; i++) {
+        const vkf__typical_problem *typical = &info->problems[i];
+        if (!typical->label || (info->per_head_dim && typical->problem.k != head_dim))
             continue;
         bool exact = is_default(&selector, kernel, config, typical, false);
         if (length < size_bytes && (exact || is_default(&selector, kernel, config, typical, true)))
@@ -137,7 +135,7 @@ static vkf_status report_config(const report_run *run, const vkf__kernel *kernel
     vkf_status status = VKF_OK;
     if (!vkf__variant_is_named(kernel, config, run->name))
         return VKF_OK;
-    if (kernel->op != VKF_OP_ATTENTION)
+    if (!vkf__operator(kernel->op)->per_head_dim)
         return report_constants(run, kernel, config, 0);
     for (uint32_t i = 0; i < VKF_TYPICAL_HEAD_DIMS; i++) {
         uint32_t head_dim = vkf__typical_head_dims[i];
@@ -148,16 +146,11 @@ fail:
     return status;
 }
 
-vkf_status vkf_context_report_kernels(vkf_context *context, const char *name, vkf_kernel_compile which,
-                                      vkf_kernel_report_fn visit, void *user)
+vkf_status vkf__report_kernels(vkf_context *context, const char *name, vkf_kernel_compile which,
+                               vkf_kernel_report_fn visit, void *user)
 {
-    if (!context || !visit)
-        return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
-    if (status != VKF_OK)
-        return status;
-    const report_run run = {
-        .context = context, .name = name ? name : "", .compile = which, .visit = visit, .user = user};
+    vkf_status status = VKF_OK;
+    const report_run run = {.context = context, .name = name, .compile = which, .visit = visit, .user = user};
     for (uint32_t i = 0; i < vkf__kernel_count; i++) {
         for (uint32_t c = 0; c < vkf__kernels[i].config_count; c++)
             VKF_TRY(report_config(&run, &vkf__kernels[i], &vkf__kernels[i].configs[c]));
@@ -166,24 +159,10 @@ fail:
     return status;
 }
 
-bool vkf_context_takes_capability(const vkf_context *context, uint32_t capability)
+vkf_status vkf__report_shader(vkf_context *context, const vkf_shader_desc *desc, vkf_kernel_report_fn visit, void *user)
 {
-    return context && vkf__device_takes_capability(&context->device, capability);
-}
-
-vkf_status vkf_context_report_shader(vkf_context *context, const vkf_shader_desc *desc, vkf_kernel_report_fn visit,
-                                     void *user)
-{
+    vkf_status status = VKF_OK;
     vkf__shader_pipeline pipeline = {0};
-    if (!context || !desc || !desc->name || !desc->words || !visit)
-        return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
-    if (status != VKF_OK)
-        return status;
-    if ((desc->binding_count > 0 && !desc->bindings) || (desc->spec_count > 0 && !desc->spec))
-        return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "%s: %u bindings and %u constants are said, but bindings or spec is NULL", __func__,
-                         desc->binding_count, desc->spec_count);
     vkf_kernel_report report = {
         .kernel = desc->name,
         .config = "",

@@ -1,19 +1,17 @@
-// Problems that Transformers are made of, for telling which kernels a device takes by default and compiling them as
-// they are commonly asked for.
-#ifndef VKF_API_TYPICAL_PROBLEM_H
-#define VKF_API_TYPICAL_PROBLEM_H
+// The problems that Transformers are made of, as each operator's row lists them: for telling which kernels a device takes
+// by default, for compiling them as they are commonly asked for, and for making their pipelines ahead of their first use.
+#ifndef VKF_OP_TYPICAL_PROBLEM_H
+#define VKF_OP_TYPICAL_PROBLEM_H
 
 #include "kernel/select.h"
 
 typedef struct vkf__typical_problem {
-    vkf__op op;
-    const char *label;
+    const char *label; // in reports; NULL: they leave it out
     vkf__problem problem;
     bool linear; // b is a weight, in the layout that the device wants
+    bool
+        ahead; // pipelines are made ahead of the kernels that a device takes for it; of a linear one for every layout of b
 } vkf__typical_problem;
-
-extern const vkf__typical_problem vkf__typical_problems[];
-extern const uint32_t vkf__typical_problem_count;
 
 // The problem as a device gets it: with the layout of b that a kernel for these types wants there.
 vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__typical_problem *typical,
@@ -27,5 +25,8 @@ extern const uint32_t vkf__typical_head_dims[VKF_TYPICAL_HEAD_DIMS];
 // a mask over heads of head_dim (in parts where the config is for those alone), layer norm with weight and bias.
 // `out_flags` has room for VKF_KERNEL_MAX_SPEC.
 void vkf__typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags);
+
+// Sets the constant of an id where the kernel has it behind its tile.
+void vkf__typical_flag_set(const vkf__kernel *kernel, uint32_t spec_id, uint32_t value, uint32_t *flags);
 
 #endif

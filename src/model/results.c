@@ -1,0 +1,26 @@
+// What runs of a model hand to callers, and how it is freed: with the allocator that it was made with, whether or not the
+// context is still there.
+#include <vkformer/embed.h>
+#include <vkformer/generate.h>
+
+void vkf_continuation_free(vkf_continuation *continuation)
+{
+    if (!continuation)
+        return;
+    const vkf_allocator *allocator = &continuation->allocator;
+    if (continuation->text)
+        allocator->release(allocator->user, continuation->text);
+    if (continuation->ids)
+        allocator->release(allocator->user, continuation->ids);
+    *continuation = (vkf_continuation){0};
+}
+
+void vkf_prediction_free(vkf_prediction *prediction)
+{
+    if (!prediction)
+        return;
+    if (prediction->logits)
+        prediction->allocator.release(prediction->allocator.user, prediction->logits);
+    vkf_encoding_free(&prediction->tokens);
+    *prediction = (vkf_prediction){0};
+}

@@ -1,0 +1,43 @@
+#include "op/typical_problem.h"
+
+#include <string.h>
+
+#include "op/operators.h"
+#include "shared/gemm.h"
+
+const uint32_t vkf__typical_head_dims[VKF_TYPICAL_HEAD_DIMS] = {64, 128, 256};
+
+vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__typical_problem *typical,
+                                      const vkf_dtype *types)
+{
+    vkf__problem problem = typical->problem;
+    if (!typical->linear)
+        return problem;
+    // As for a weight that is loaded: many rows decide.
+    vkf__problem rows = problem, panels = problem;
+    rows.m = panels.m = 128;
+    rows.b_layout = VKF_GEMM_B_NK;
+    panels.b_layout = VKF_GEMM_B_PANELS;
+    panels.quads = true;
+    bool wants_panels =
+        vkf__select_rank(selector, VKF_OP_GEMM, types, &panels) < vkf__select_rank(selector, VKF_OP_GEMM, types, &rows);
+    problem.b_layout = wants_panels ? VKF_GEMM_B_PANELS : VKF_GEMM_B_NK;
+    problem.quads = wants_panels;
+    return problem;
+}
+
+void vkf__typical_flag_set(const vkf__kernel *kernel, uint32_t spec_id, uint32_t value, uint32_t *flags)
+{
+    if (spec_id > kernel->tile_count && spec_id < kernel->spec_count)
+        flags[spec_id - 1 - kernel->tile_count] = value;
+}
+
+void vkf__typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
+{
+    const vkf__op_info *info = vkf__operator(kernel->op);
+    memset(out_flags, 0, VKF_KERNEL_MAX_SPEC * sizeof *out_flags);
+    for (size_t i = 0; i < sizeof info->usual / sizeof info->usual[0]; i++)
+        vkf__typical_flag_set(kernel, info->usual[i].id, info->usual[i].value, out_flags);
+    if (info->typical_flags)
+        info->typical_flags(kernel, config, head_dim, out_flags);
+}
