@@ -267,7 +267,7 @@ vkf_status vkf_measure_roofs(vkf_context *context, vkf_progress_fn progress, voi
     vkf_device_info info;
     vkf_context_device_info(context, &info);
     series s = {.context = context, .progress = progress, .user = user};
-    s.gpu_timed = context->device.plan.enable_timestamps;
+    s.gpu_timed = context->device.plan.enabled.timestamps;
     vkf_roofs roofs = {.gpu_timed = s.gpu_timed};
     const uint32_t shape[] = {(uint32_t)(buffer_bytes(&info) / 16), 4};
     const uint32_t invocations = FMA_INVOCATIONS;

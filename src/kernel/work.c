@@ -104,7 +104,7 @@ static vkf_status make_pool(vkf__work *work)
     };
     VKF_VK_CREATE(device, device->vk.vkCreateDescriptorPool(device->handle, &info, NULL, &work->pool), &work->pool);
     vkf__device_name(device, VK_OBJECT_TYPE_DESCRIPTOR_POOL, (uint64_t)work->pool, work->name);
-    if (device->plan.enable_timestamps) {
+    if (device->plan.enabled.timestamps) {
         VkQueryPoolCreateInfo query_info = {
             .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
             .queryType = VK_QUERY_TYPE_TIMESTAMP,

@@ -130,7 +130,7 @@ static vkf_status slab_create(vkf__memory *memory, uint32_t memory_type, uint64_
     };
     VkMemoryAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-        .pNext = device->plan.enable_buffer_device_address ? &flags : NULL,
+        .pNext = device->plan.enabled.buffer_device_address ? &flags : NULL,
         .allocationSize = size,
         .memoryTypeIndex = memory_type,
     };

@@ -74,8 +74,13 @@ static inline vkf__caps rich_caps(const char *name, vkf_device_type type)
                       .max_workgroup_subgroups = 32,
                       .timestamp_period_ns = 1.0F,
                       .timestamp_valid_bits = 64,
-#define ON(field, vulkan_name) .field = true,
+                      .queue_family_count = 2,
+                      .queue_families = {{.compute = true, .timestamp_valid_bits = 64}, {.compute = false}},
+#define ON(field, ...) .field = true,
                       VKF_CAPS_FEATURES(ON)
+#undef ON
+#define ON(field, ...) .other.field = true,
+                          VKF_OTHER_FEATURES(ON)
 #undef ON
     };
     (void)snprintf(caps.name, sizeof caps.name, "%s", name);
@@ -98,7 +103,7 @@ static inline void add_matrices(vkf__caps *caps, uint32_t side)
         .scope = VK_SCOPE_SUBGROUP_KHR,
     };
     vkf__caps_matrix *matrix = &caps->matrix;
-#define ON(field, vulkan_name) matrix->field = true;
+#define ON(field, ...) matrix->field = true;
     VKF_MATRIX_FEATURES(ON)
 #undef ON
     matrix->shape_count = 2;
