@@ -257,25 +257,6 @@ fail:
     return status;
 }
 
-bool vkf__caps_unified_memory(const vkf__caps *caps)
-{
-    const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                                         VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    uint32_t mapped_heaps = 0; // a bit per heap
-    uint32_t local_heaps = 0;
-    for (uint32_t i = 0; i < caps->memory.memoryTypeCount; i++)
-        if ((caps->memory.memoryTypes[i].propertyFlags & mapped) == mapped)
-            mapped_heaps |= 1U << caps->memory.memoryTypes[i].heapIndex;
-    for (uint32_t i = 0; i < caps->memory.memoryHeapCount; i++)
-        if (caps->memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
-            local_heaps |= 1U << i;
-    if (mapped_heaps == 0 || !caps->mapped_device_memory)
-        return false;
-    if (caps->type == VKF_DEVICE_TYPE_CPU || caps->type == VKF_DEVICE_TYPE_INTEGRATED)
-        return true;
-    return (local_heaps & ~mapped_heaps) == 0;
-}
-
 void vkf__caps_info(const vkf__caps *caps, uint32_t index, vkf_device_info *out_info)
 {
     vkf_device_info info = {
@@ -294,7 +275,7 @@ void vkf__caps_info(const vkf__caps *caps, uint32_t index, vkf_device_info *out_
         .storage_16bit = caps->storage_16bit,
         .shader_float16 = caps->shader_float16,
         .timestamps = caps->timestamps,
-        .unified_memory = vkf__caps_unified_memory(caps),
+        .unified_memory = vkf__traits_of(caps).unified_memory,
         .heap_count = caps->memory.memoryHeapCount,
     };
     copy_text(info.name, caps->name);

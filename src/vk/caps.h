@@ -3,6 +3,7 @@
 #define VKF_VK_CAPS_H
 
 #include "vk/caps_matrix.h"
+#include "vk/traits.h"
 
 struct vkf_external_device;
 
@@ -69,6 +70,7 @@ typedef struct vkf__caps {
     vkf__other_types other;
     VkPhysicalDeviceMemoryProperties memory;
     vkf__caps_matrix matrix; // its features can be masked by their Vulkan names; all zeros below the full profile
+    vkf__traits traits;      // of the caps in a plan; before, zeros
 } vkf__caps;
 
 // Reads one physical device. Of a device older than Vulkan 1.1 only what Vulkan 1.0 tells, without the memory: the
@@ -91,11 +93,6 @@ VKF_MUST_CHECK vkf_status vkf__caps_limit_external(const vkf__host *host, vkf__c
 // INVALID_ARGUMENT.
 VKF_MUST_CHECK vkf_status vkf__caps_choose(const vkf__host *host, const vkf__caps *candidates, uint32_t count,
                                            const vkf_device_choice *choice, uint32_t *out_index);
-
-// True when the memory that is fastest for shaders can be mapped too, and this is not masked: on processors and
-// integrated devices with a device-local, host-visible, coherent memory type, and wherever all device-local heaps have
-// such a type.
-bool vkf__caps_unified_memory(const vkf__caps *caps);
 
 void vkf__caps_info(const vkf__caps *caps, uint32_t index, vkf_device_info *out_info);
 

@@ -82,7 +82,7 @@ static bool slab_find(const vkf__slab *slab, uint64_t size, uint64_t alignment, 
 // Where device memory is not to be mapped, a range of a mapped slab is kept from the host all the same.
 static uint8_t *mapped_range(const vkf__memory *memory, const vkf__slab *slab, vkf__memory_class class, uint64_t begin)
 {
-    bool hidden = class == VKF_MEMORY_DEVICE && !memory->device->plan.unified_memory;
+    bool hidden = class == VKF_MEMORY_DEVICE && !memory->device->plan.caps.traits.unified_memory;
     return slab->mapped && !hidden ? slab->mapped + begin : NULL;
 }
 

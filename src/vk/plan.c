@@ -67,9 +67,8 @@ static vkf_status plan_memory(const vkf__host *host, const vkf__caps *caps, vkf_
     };
     static const memory_wish unified = {.required = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | HOST_COHERENT};
 
-    plan->unified_memory = vkf__caps_unified_memory(caps);
     for (int i = 0; i < VKF_MEMORY_CLASS_COUNT; i++) {
-        bool mapped_device = i == VKF_MEMORY_DEVICE && plan->unified_memory;
+        bool mapped_device = i == VKF_MEMORY_DEVICE && plan->caps.traits.unified_memory;
         plan->memory_type[i] = pick_memory_type(&caps->memory, mapped_device ? unified : wishes[i]);
     }
     if (plan->memory_type[VKF_MEMORY_CONTROL] == UINT32_MAX)
@@ -203,6 +202,7 @@ static vkf_status make_plan(const vkf__host *host, const vkf__caps *caps, const 
 {
     vkf_status status = VKF_OK;
     *plan = (vkf__device_plan){.caps = *caps, .buffer_alignment = buffer_alignment(caps)};
+    plan->caps.traits = vkf__traits_of(caps);
     VKF_TRY(check_floor(host, caps));
     VKF_TRY(plan_memory(host, caps, plan));
     plan_features(plan, wishes);

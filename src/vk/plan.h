@@ -19,14 +19,13 @@ typedef enum vkf__memory_class {
 } vkf__memory_class;
 
 typedef struct vkf__device_plan {
-    vkf__caps caps; // as limited; a feature is switched on only where `enabled` says so
+    vkf__caps caps; // as limited, with their traits; a feature is switched on only where `enabled` says so
     vkf__enabled enabled;
     // What vkCreateDevice is given: the structures of `features` that it needs, a bit for each, and the extensions.
     vkf__features features;
     uint32_t feature_structures;
     const char *extensions[16];
     uint32_t extension_count;
-    bool unified_memory;                          // DEVICE memory is host-visible: no staging
     uint32_t memory_type[VKF_MEMORY_CLASS_COUNT]; // preferred memory type per class
     // Offsets of tensors within buffers: a common multiple of the device's alignments, at least 256.
     uint32_t buffer_alignment;

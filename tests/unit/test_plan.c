@@ -30,7 +30,7 @@ static void assert_refused(const vkf__caps *caps, vkf_status status, const char 
 static void assert_memory(const vkf__caps *caps, bool unified, uint32_t device, uint32_t control, uint32_t staging)
 {
     vkf__device_plan plan = plan_of(caps, no_wishes);
-    assert_int_equal(plan.unified_memory, unified);
+    assert_int_equal(plan.caps.traits.unified_memory, unified);
     assert_int_equal(plan.memory_type[VKF_MEMORY_DEVICE], device);
     assert_int_equal(plan.memory_type[VKF_MEMORY_CONTROL], control);
     assert_int_equal(plan.memory_type[VKF_MEMORY_STAGING], staging);

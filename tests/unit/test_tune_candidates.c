@@ -142,6 +142,7 @@ static void test_candidates_that_compile_for_long_are_left_out(void **state)
     assert_true(find(&l, "attention_address.f32_f32_f32", "q1k16")->taken);
     release(&l);
     caps.matrix.cooperative_matrix = true;
+    settle_traits(&caps);
     l = candidates(&selector, VKF_OP_ATTENTION, &attention);
     assert_true(find(&l, "attention_address.f32_f32_f32", "q1k16")->taken);
     release(&l);
