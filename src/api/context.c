@@ -16,7 +16,7 @@ vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_co
     vkf_status status = vkf__context_create(wanted, &context);
     if (status != VKF_OK)
         return status;
-    const bool processor = context->device.plan.caps.type == VKF_DEVICE_TYPE_CPU;
+    const bool processor = context->device.plan.caps.traits.processor;
     context->self_test_budget_ns = processor ? VKF_SELF_TEST_BUDGET_PROCESSOR_NS : VKF_SELF_TEST_BUDGET_NS;
     context->first_use_left_ns = VKF_TUNE_TIME_CAP_NS;
     context->self_tests = !wanted->skip_self_test;
@@ -59,7 +59,6 @@ void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_in
     if (!context || !out_info)
         return;
     vkf__caps_info(&context->device.plan.caps, context->device_index, out_info);
-    out_info->unified_memory = context->device.plan.unified_memory;
 }
 
 void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage)

@@ -64,14 +64,6 @@ fail:
     return status;
 }
 
-// What the caller enabled on a device of its own bounds what may be used there.
-static void limit_to_external(vkf__caps *caps, const vkf_external_device *external)
-{
-    caps->storage_16bit = caps->storage_16bit && external->storage_16bit;
-    caps->queue_family_index = external->queue_family_index;
-    caps->api_version = external->api_version < caps->api_version ? external->api_version : caps->api_version;
-}
-
 static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc)
 {
     vkf_status status = VKF_OK;
@@ -84,12 +76,14 @@ static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc
     };
     uint32_t index = 0;
     VKF_TRY(list_devices(&context->instance, desc, &list));
-    if (!desc->external)
+    if (desc->external) {
+        VKF_TRY(vkf__device_plan_make_external(&context->host, &list.caps[0], &wishes, desc->external, &plan));
+        VKF_TRY(vkf__device_init_external(&context->device, &context->instance, &plan, desc->external));
+    } else {
         VKF_TRY(vkf__caps_choose(&context->host, list.caps, list.count, &desc->device, &index));
-    if (desc->external)
-        limit_to_external(&list.caps[index], desc->external);
-    VKF_TRY(vkf__device_plan_make(&context->host, &list.caps[index], &wishes, &plan));
-    VKF_TRY(vkf__device_init(&context->device, &context->instance, list.handles[index], &plan, desc->external));
+        VKF_TRY(vkf__device_plan_make(&context->host, &list.caps[index], &wishes, &plan));
+        VKF_TRY(vkf__device_init(&context->device, &context->instance, list.handles[index], &plan));
+    }
     context->device_index = index;
 fail:
     vkf__free(&context->host, list.caps);

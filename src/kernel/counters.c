@@ -147,10 +147,10 @@ vkf_status vkf__counters_init(vkf__counters *counters, vkf__device *device, cons
     VKF_ALLOC(device->host, counters->list, MAX_COUNTERS + 1);
     VKF_ALLOC(device->host, counters->indices, MAX_COUNTERS);
     VKF_ALLOC(device->host, counters->storages, MAX_COUNTERS);
-    if (device->plan.enable_statistics_queries && is_wanted(wanted, invocations.name))
+    if (device->plan.enabled.statistics_queries && is_wanted(wanted, invocations.name))
         counters->list[counters->count++] = invocations;
     counters->statistics_count = counters->count;
-    if (device->plan.enable_performance_queries)
+    if (device->plan.enabled.performance_queries)
         VKF_TRY(add_performance(counters, device, wanted));
     if (counters->count == 0)
         vkf__log(device->host, VKF_SEVERITY_WARNING, "%s has no counter like '%.100s'", device->plan.caps.name, wanted);

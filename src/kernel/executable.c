@@ -72,7 +72,7 @@ static vkf_status list_executables(vkf__device *device, VkPipeline pipeline,
     VkPipelineExecutablePropertiesKHR *executables = NULL;
     const VkPipelineInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, .pipeline = pipeline};
     uint32_t count = 0;
-    if (device->plan.enable_executable_info && device->vk.vkGetPipelineExecutablePropertiesKHR)
+    if (device->plan.enabled.pipeline_executable_info && device->vk.vkGetPipelineExecutablePropertiesKHR)
         VKF_VK(device, device->vk.vkGetPipelineExecutablePropertiesKHR(device->handle, &info, &count, NULL));
     if (count > 0)
         VKF_ALLOC(device->host, executables, count);

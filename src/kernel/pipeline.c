@@ -154,7 +154,7 @@ void vkf__pipelines_finish(vkf__pipelines *pipelines)
 
 VkPipelineCreateFlags vkf__pipelines_flags(const vkf__pipelines *pipelines)
 {
-    if (!pipelines->device->plan.enable_executable_info)
+    if (!pipelines->device->plan.enabled.pipeline_executable_info)
         return 0;
     return VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
            (pipelines->capture_representations ? VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR : 0U);
@@ -217,9 +217,9 @@ static void ask_for_subgroups(const vkf__device *device, const vkf__kernel *kern
         .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
         .requiredSubgroupSize = device->plan.caps.subgroup_size,
     };
-    if (device->plan.enable_subgroup_size_control)
+    if (device->plan.enabled.subgroup_size_control)
         stage->pNext = size;
-    if (device->plan.enable_full_subgroups)
+    if (device->plan.enabled.compute_full_subgroups)
         stage->flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
 }
 

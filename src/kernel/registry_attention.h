@@ -79,7 +79,7 @@ static bool attention_tiled_valid(const vkf__config *config)
 // A processor keeps in its cache what does not fit. A single row is always taken: there may be no other kernel.
 static const char *attention_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
 {
-    if (!problem || caps->type == VKF_DEVICE_TYPE_CPU || config->tile[0] == 1)
+    if (!problem || caps->traits.processor || config->tile[0] == 1)
         return NULL;
     // Query, sums, and the scores of a step.
     uint64_t registers = config->tile[0] * (2 * (uint64_t)problem->k + config->tile[1]);

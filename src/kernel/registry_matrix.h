@@ -145,7 +145,7 @@ static const char *attention_coopmat_unfit(const vkf__caps *caps, const vkf__con
         return "its tiles are no multiples of the device's matrices";
     // Queries of 16 bits and sums of 32, shared out among a subgroup. A processor keeps them in its cache.
     uint64_t registers = problem ? (uint64_t)t[0] * ((uint64_t)problem->k / 2 + problem->k) : 0;
-    if (caps->type != VKF_DEVICE_TYPE_CPU && registers > (uint64_t)MATRIX_REGISTERS * caps->subgroup_size)
+    if (!caps->traits.processor && registers > (uint64_t)MATRIX_REGISTERS * caps->subgroup_size)
         return "would keep more in registers than there are";
     return NULL;
 }

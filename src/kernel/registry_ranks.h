@@ -5,24 +5,17 @@
 
 #include "kernel/registry.h"
 
-// Processors that run shaders: no kernel with shared memory and barriers comes near the others there. Drivers with
-// cooperative matrices are recent enough to fold loads from uniform addresses into the arithmetic; older ones fetch
-// texels best.
-static bool recent_processor(const vkf__caps *caps)
-{
-    return caps->type == VKF_DEVICE_TYPE_CPU && caps->matrix.cooperative_matrix;
-}
-
+// Processors that run shaders: no kernel with shared memory and barriers comes near the others there.
 static uint32_t rank_texel(const vkf__caps *caps, const vkf__problem *problem)
 {
     (void)problem;
-    return caps->type != VKF_DEVICE_TYPE_CPU ? VKF_RANK_LAST + 10 : recent_processor(caps) ? 20 : 10;
+    return !caps->traits.processor ? VKF_RANK_LAST + 10 : caps->traits.folds_uniform_loads ? 20 : 10;
 }
 
 static uint32_t rank_address(const vkf__caps *caps, const vkf__problem *problem)
 {
     (void)problem;
-    return caps->type != VKF_DEVICE_TYPE_CPU ? VKF_RANK_LAST + 10 : recent_processor(caps) ? 10 : 40;
+    return !caps->traits.processor ? VKF_RANK_LAST + 10 : caps->traits.folds_uniform_loads ? 10 : 40;
 }
 
 // For halves: ahead of lanes along m, where they would be unpacked for every row.
@@ -45,7 +38,7 @@ static uint32_t rank_texel_single(const vkf__caps *caps, const vkf__problem *pro
 static uint32_t rank_direct(const vkf__caps *caps, const vkf__problem *problem)
 {
     (void)problem;
-    return caps->type != VKF_DEVICE_TYPE_CPU ? VKF_RANK_LAST + 10 : 30;
+    return !caps->traits.processor ? VKF_RANK_LAST + 10 : 30;
 }
 
 // Ahead of tiles for up to eight rows, whatever the device; kernels for processors come before both.
@@ -58,19 +51,19 @@ static uint32_t rank_gemv(const vkf__caps *caps, const vkf__problem *problem)
 // Weights in blocks from storage buffers: ahead of tiles on processors, and elsewhere for few rows.
 static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
 {
-    return caps->type == VKF_DEVICE_TYPE_CPU ? rank_direct(caps, problem) : rank_gemv(caps, problem);
+    return caps->traits.processor ? rank_direct(caps, problem) : rank_gemv(caps, problem);
 }
 
 static uint32_t rank_gemv_subgroup(const vkf__caps *caps, const vkf__problem *problem)
 {
-    return rank_gemv(caps, problem) - (caps->type == VKF_DEVICE_TYPE_CPU ? 0 : 5);
+    return rank_gemv(caps, problem) - (caps->traits.processor ? 0 : 5);
 }
 
 // Rows that a subgroup goes through in few steps; processors gain without barriers, however long the rows.
 static uint32_t rank_row_subgroup(const vkf__caps *caps, const vkf__problem *problem)
 {
     bool short_row = problem->n <= 32 * caps->subgroup_size;
-    return caps->type == VKF_DEVICE_TYPE_CPU || short_row ? 50 : VKF_RANK_LAST + 10;
+    return caps->traits.processor || short_row ? 50 : VKF_RANK_LAST + 10;
 }
 
 // Rows of a product that leave most of a matrix empty.
@@ -79,7 +72,7 @@ static uint32_t rank_row_subgroup(const vkf__caps *caps, const vkf__problem *pro
 // Processors have no units for matrices, but drivers that act as if.
 static uint32_t rank_matrix(const vkf__caps *caps, const vkf__problem *problem)
 {
-    if (caps->type == VKF_DEVICE_TYPE_CPU)
+    if (caps->traits.processor)
         return VKF_RANK_LAST + 20;
     return problem->m <= FEW_ROWS ? VKF_RANK_LAST + 5 : 40;
 }
@@ -100,7 +93,7 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
 static uint32_t rank_tiled(const vkf__caps *caps, const vkf__problem *problem)
 {
     (void)problem;
-    return caps->type == VKF_DEVICE_TYPE_CPU ? VKF_RANK_LAST : 50;
+    return caps->traits.processor ? VKF_RANK_LAST : 50;
 }
 
 #endif

@@ -27,6 +27,8 @@ uint32_t vkf__variant_local_size(const vkf__caps *caps, const vkf__variant *vari
 uint32_t vkf__variant_shared_bytes(const vkf__caps *caps, const vkf__variant *variant, const vkf__problem *problem)
 {
     const vkf__kernel *kernel = variant->kernel;
+    if (kernel->matrix != VKF_MATRIX_NONE && !vkf__matrix_shape_of(caps, kernel->matrix))
+        return 0;
     if (kernel->shared_bytes_here)
         return kernel->shared_bytes_here(caps, variant->config, problem);
     return kernel->shared_bytes ? kernel->shared_bytes(variant->config) : 0;

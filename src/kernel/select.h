@@ -21,7 +21,7 @@ typedef struct vkf__selector {
 
 uint32_t vkf__variant_local_size(const vkf__caps *caps, const vkf__variant *variant);
 
-// Shared memory of a workgroup for a problem; NULL: at least.
+// Shared memory of a workgroup for a problem; NULL: at least. 0 for a kernel on matrices that the device does not have.
 uint32_t vkf__variant_shared_bytes(const vkf__caps *caps, const vkf__variant *variant, const vkf__problem *problem);
 
 // The values of all specialisation constants of a variant that the device may run: workgroup size, tile, flags, and

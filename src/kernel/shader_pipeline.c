@@ -15,34 +15,34 @@ typedef struct capability {
         number, offsetof(vkf__device_plan, member) \
     }
 static const capability capabilities[] = {
-    {0, ALWAYS},                               // Matrix
-    {1, ALWAYS},                               // Shader
-    NEEDS(9, enable_float16),                  // Float16
-    NEEDS(11, enable_int64),                   // Int64
-    {43, ALWAYS},                              // Sampled1D
-    {44, ALWAYS},                              // Image1D
-    {46, ALWAYS},                              // SampledBuffer
-    {47, ALWAYS},                              // ImageBuffer
-    {50, ALWAYS},                              // ImageQuery
-    NEEDS(10, other.float64),                  // Float64
-    NEEDS(22, other.int16),                    // Int16
-    NEEDS(39, other.int8),                     // Int8
-    NEEDS(4433, enable_storage_16bit),         // StorageBuffer16BitAccess
-    NEEDS(4434, other.uniform_16bit),          // UniformAndStorageBuffer16BitAccess
-    NEEDS(4435, other.push_16bit),             // StoragePushConstant16
-    NEEDS(4448, other.storage_8bit),           // StorageBuffer8BitAccess
-    NEEDS(4449, other.uniform_8bit),           // UniformAndStorageBuffer8BitAccess
-    NEEDS(4450, other.push_8bit),              // StoragePushConstant8
-    NEEDS(5116, caps.matrix.bfloat16),         // BFloat16TypeKHR
-    NEEDS(5118, caps.matrix.bfloat16),         // BFloat16CooperativeMatrixKHR
-    NEEDS(5345, enable_matrix),                // VulkanMemoryModel
-    NEEDS(5346, enable_matrix),                // VulkanMemoryModelDeviceScope
-    NEEDS(5347, enable_buffer_device_address), // PhysicalStorageBufferAddresses
-    NEEDS(6016, enable_integer_dot),           // DotProductInputAll
-    NEEDS(6017, enable_integer_dot),           // DotProductInput4x8Bit
-    NEEDS(6018, enable_integer_dot),           // DotProductInput4x8BitPacked
-    NEEDS(6019, enable_integer_dot),           // DotProduct
-    NEEDS(6022, enable_matrix),                // CooperativeMatrixKHR
+    {0, ALWAYS},                                    // Matrix
+    {1, ALWAYS},                                    // Shader
+    NEEDS(9, enabled.shader_float16),               // Float16
+    NEEDS(11, enabled.shader_int64),                // Int64
+    {43, ALWAYS},                                   // Sampled1D
+    {44, ALWAYS},                                   // Image1D
+    {46, ALWAYS},                                   // SampledBuffer
+    {47, ALWAYS},                                   // ImageBuffer
+    {50, ALWAYS},                                   // ImageQuery
+    NEEDS(10, enabled.other.float64),               // Float64
+    NEEDS(22, enabled.other.int16),                 // Int16
+    NEEDS(39, enabled.other.int8),                  // Int8
+    NEEDS(4433, enabled.storage_16bit),             // StorageBuffer16BitAccess
+    NEEDS(4434, enabled.other.uniform_16bit),       // UniformAndStorageBuffer16BitAccess
+    NEEDS(4435, enabled.other.push_16bit),          // StoragePushConstant16
+    NEEDS(4448, enabled.other.storage_8bit),        // StorageBuffer8BitAccess
+    NEEDS(4449, enabled.other.uniform_8bit),        // UniformAndStorageBuffer8BitAccess
+    NEEDS(4450, enabled.other.push_8bit),           // StoragePushConstant8
+    NEEDS(5116, enabled.matrix.bfloat16),           // BFloat16TypeKHR
+    NEEDS(5118, enabled.matrix.bfloat16),           // BFloat16CooperativeMatrixKHR
+    NEEDS(5345, enabled.vulkan_memory_model),       // VulkanMemoryModel
+    NEEDS(5346, enabled.vulkan_memory_model),       // VulkanMemoryModelDeviceScope
+    NEEDS(5347, enabled.buffer_device_address),     // PhysicalStorageBufferAddresses
+    NEEDS(6016, enabled.integer_dot),               // DotProductInputAll
+    NEEDS(6017, enabled.integer_dot),               // DotProductInput4x8Bit
+    NEEDS(6018, enabled.integer_dot),               // DotProductInput4x8BitPacked
+    NEEDS(6019, enabled.integer_dot),               // DotProduct
+    NEEDS(6022, enabled.matrix.cooperative_matrix), // CooperativeMatrixKHR
 };
 
 static bool takes_subgroups(const vkf__device *device, uint32_t number)

@@ -28,15 +28,15 @@ static uint32_t registers_of(const vkf__kernel *kernel, const vkf__config *confi
     return registers >= UINT32_MAX ? UINT32_MAX : (uint32_t)registers;
 }
 
-// Unrolled multiply-adds from which drivers for processors that know no cooperative matrices, the older ones, take
-// many seconds to compile attention over device addresses. Its rank there is behind the other kernels' anyway.
+// Unrolled multiply-adds from which older drivers for processors take many seconds to compile attention over device
+// addresses. Its rank there is behind the other kernels' anyway.
 #define SLOW_TO_COMPILE 512u
 
 static bool is_slow_to_compile(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                                const vkf__problem *problem)
 {
     uint64_t unrolled = 2 * (uint64_t)problem->k * config->tile[0] * config->tile[1];
-    return caps->type == VKF_DEVICE_TYPE_CPU && !caps->matrix.cooperative_matrix && kernel->op == VKF_OP_ATTENTION &&
+    return caps->traits.compiles_unrolled_slowly && kernel->op == VKF_OP_ATTENTION &&
            kernel->operands[1] == VKF_OPERAND_ADDRESS && unrolled > SLOW_TO_COMPILE;
 }
 
@@ -49,7 +49,7 @@ static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *ke
         .shared_bytes = vkf__variant_shared_bytes(selector->caps, &(vkf__variant){kernel, config}, problem),
     };
     candidate.taken = vkf__variant_serves(selector, kernel, config, problem, &candidate.why);
-    if (candidate.taken && selector->caps->type != VKF_DEVICE_TYPE_CPU && candidate.registers > MAX_REGISTERS) {
+    if (candidate.taken && !selector->caps->traits.processor && candidate.registers > MAX_REGISTERS) {
         candidate.taken = false;
         candidate.why = "would keep more in registers than there are";
     }

@@ -24,7 +24,7 @@ vkf_status vkf__work_clocks_init(vkf__work *work)
 {
     vkf_context *context = work->context;
     vkf_status status = VKF_OK;
-    if (context->device.plan.enable_timestamps)
+    if (context->device.plan.enabled.timestamps)
         VKF_TRY(make_queries(work));
     if (work->counted && context->counters.count > 0)
         VKF_TRY(vkf__counter_pools_init(&work->clocks.counters, &context->device, &context->counters,

@@ -87,18 +87,17 @@ static void set_bias(const vkf__attention_io *io, vkf__attention_args *args)
 
 static vkf__attention_args core_args(const vkf__attention_block *block, const vkf__attention_io *io,
                                      const vkf__attention_sizes *sizes, const vkf__projections *made,
-                                     const vkf__span *context)
+                                     const vkf__rows *context)
 {
     const vkf_attention_mask *mask = &block->mask;
     uint32_t plane = sizes->query_len * sizes->key_len;
-    uint32_t out_row = vkf__gemm_row(block->heads * block->v_head_dim, block->dtype);
     uint32_t key_mask_row = io->key_mask_row > 0 ? io->key_mask_row : sizes->key_len;
     return (vkf__attention_args){
         .label = "attention",
         .q = heads_of(&made->q, block->head_dim),
         .k = heads_of(&made->k, block->head_dim),
         .v = heads_of(&made->v, block->v_head_dim),
-        .out = {*context, sizes->query_len * out_row, out_row, block->v_head_dim},
+        .out = {context->span, sizes->query_len * context->row, context->row, block->v_head_dim},
         .mask = io->mask,
         .key_mask = io->key_mask,
         .mask_kind = mask->kind,
@@ -129,11 +128,11 @@ vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block
     vkf_status status = VKF_OK;
     vkf__projections made;
     vkf__attention_args core;
-    vkf__span context; // (rows, heads * v_head_dim), `row` apart
     uint32_t rows = sizes->batch * sizes->query_len, width = block->heads * block->v_head_dim;
-    uint32_t row = vkf__gemm_row(width, block->dtype);
+    // (rows, heads * v_head_dim), `row` apart
+    vkf__rows context = {.row = vkf__gemm_row(work->context, width, block->dtype)};
     VKF_TRY(vkf__emit_projections(work, block, io, sizes, &made));
-    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * row, &context));
+    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * context.row, &context.span));
     core = core_args(block, io, sizes, &made, &context);
     if (vkf__present(&io->bias))
         set_bias(io, &core);
@@ -142,8 +141,8 @@ vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block
     VKF_TRY(emit_head_mean(work, block, io, sizes, &core.weights));
     const vkf__linear_args out = {
         .label = "out_proj",
-        .x = context,
-        .x_row = row,
+        .x = context.span,
+        .x_row = context.row,
         .weight = block->params.out_weight,
         .bias = block->params.out_bias,
         .d = io->out,

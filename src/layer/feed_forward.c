@@ -107,7 +107,8 @@ vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block
                                   const vkf__span *out, bool accumulate, uint32_t rows)
 {
     vkf_status status = VKF_OK;
-    vkf__rows hidden = {.row = vkf__gemm_row(block->dim_feedforward, block->dtype)}; // (rows, dim_feedforward)
+    // (rows, dim_feedforward), `row` apart
+    vkf__rows hidden = {.row = vkf__gemm_row(work->context, block->dim_feedforward, block->dtype)};
     VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * hidden.row, &hidden.span));
     if (vkf__present(&block->gate))
         VKF_TRY(emit_gated(work, block, x, &hidden, rows));

@@ -70,7 +70,7 @@ static vkf_status begin_block(vkf__work *work, const vkf__transformer_block *blo
     vkf_status status = VKF_OK;
     *out_input = (vkf__rows){*x, block->d_model};
     if (block->norm_first && !(block->no_first_norm && index == 0)) {
-        out_input->row = vkf__gemm_row(block->d_model, block->dtype);
+        out_input->row = vkf__gemm_row(work->context, block->d_model, block->dtype);
         VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * out_input->row, &out_input->span));
         VKF_TRY(emit_norm(work, block, index, x, &(vkf__span){0}, out_input, rows));
     }

@@ -180,7 +180,7 @@ vkf_status vkf__measure_roofs(vkf_context *context, vkf_progress_fn progress, vo
     vkf__span x, out, fma;
     vkf__caps_info(&context->device.plan.caps, context->device_index, &info);
     const uint64_t size_bytes = buffer_bytes(&info) / 16 * 16;
-    const bool gpu_timed = context->device.plan.enable_timestamps;
+    const bool gpu_timed = context->device.plan.enabled.timestamps;
     vkf_roofs roofs = {.gpu_timed = gpu_timed};
     VKF_TRY(make_buffer(context, size_bytes, "roof x", &buffers[0], &x));
     VKF_TRY(make_buffer(context, size_bytes, "roof out", &buffers[1], &out));

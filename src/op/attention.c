@@ -54,7 +54,7 @@ static bool is_for_kernels(const vkf__attention_args *args)
 // At maximum sizes. Shorter runs leave parts empty, which weigh nothing.
 static uint32_t choose_splits(const vkf_context *context, const vkf__attention_args *args)
 {
-    bool processor = context->device.plan.caps.type == VKF_DEVICE_TYPE_CPU;
+    bool processor = context->device.plan.caps.traits.processor;
     uint32_t enough = processor ? ROWS_TO_FILL_A_PROCESSOR : ROWS_TO_FILL_A_DEVICE;
     uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
     uint32_t by_keys = args->k_len / MIN_KEYS_PER_SPLIT;

@@ -307,12 +307,12 @@ fail:
     return status;
 }
 
-uint32_t vkf__gemm_row(uint32_t width, vkf_dtype dtype)
+uint32_t vkf__gemm_row(const vkf_context *context, uint32_t width, vkf_dtype dtype)
 {
     const uint32_t line_bytes = 64, period_bytes = 2048; // a set of a cache of 64 sets comes again after 4096
     uint32_t element = (uint32_t)vkf_dtype_size(dtype);
     bool conflicts = (uint64_t)width * element % period_bytes == 0 && width <= UINT32_MAX - line_bytes;
-    return conflicts ? width + line_bytes / element : width;
+    return conflicts && context->device.plan.caps.traits.processor ? width + line_bytes / element : width;
 }
 
 vkf_status vkf__emit_linear(vkf__work *work, const vkf__linear_args *args)

@@ -39,9 +39,9 @@ typedef struct vkf__rows {
     uint32_t row;
 } vkf__rows;
 
-// Elements from one row of a product's a to the next that spare a processor conflicts in its caches: `width`, and a cache
-// line more where so many bytes would put the rows of a tile into one or two sets.
-uint32_t vkf__gemm_row(uint32_t width, vkf_dtype dtype);
+// Elements from one row of a product's a to the next: `width`, and on a processor a cache line more where so many bytes
+// would put the rows of a tile into one or two sets of its caches.
+uint32_t vkf__gemm_row(const vkf_context *context, uint32_t width, vkf_dtype dtype);
 
 // torch.nn.Linear over `rows` rows: d (rows, out) = activation(x (rows, in) weight^T + bias), or d += with beta 1. Compact,
 // but for those that say otherwise.

@@ -8,8 +8,7 @@
 
 bool vkf__prefers_integer_dot(const vkf_context *context)
 {
-    const vkf__caps *caps = &context->device.plan.caps;
-    return caps->integer_dot && caps->integer_dot_accelerated && caps->type != VKF_DEVICE_TYPE_CPU;
+    return context->device.plan.caps.traits.integer_dot_units;
 }
 
 bool vkf__is_for_integer_dot(const vkf__kernel *kernel)

@@ -33,7 +33,7 @@ static bool splits_blocks(const vkf__gemm_args *args)
 uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args)
 {
     // On processors the parts would go through memory for nothing: they have few cores to fill.
-    bool processor = work->context->device.plan.caps.type == VKF_DEVICE_TYPE_CPU;
+    bool processor = work->context->device.plan.caps.traits.processor;
     uint64_t groups = (uint64_t)vkf__div_up_u32(args->m, TILE_EDGE) * vkf__div_up_u32(args->n, TILE_EDGE) * args->batch;
     if (processor || args->k < MIN_DEPTH || groups == 0 || groups >= GROUPS_TO_FILL_A_DEVICE ||
         (vkf__is_blocks(args->b.dtype) && !splits_blocks(args)))

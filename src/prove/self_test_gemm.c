@@ -326,7 +326,7 @@ vkf_status vkf__bed_gemm(vkf__bed *bed)
     const shape steady = {config->max_m > 0 && config->max_m < tm ? config->max_m : tm, tn, STEADY_K, 1, 0};
     const uint32_t deep_m = config->max_m > 0 && config->max_m < 3 ? config->max_m : 3;
     // A processor has few cores, and does not cut products in depth.
-    const bool processor = bed->context->device.plan.caps.type == VKF_DEVICE_TYPE_CPU;
+    const bool processor = bed->context->device.plan.caps.traits.processor;
     const shape deep = {deep_m, 5, DEEP_K, processor ? 1 : DEEP_BATCH, 0};
     const shape split = {deep_m, 5, DEEP_K, 1, 0};
     vkf_status status = VKF_OK;

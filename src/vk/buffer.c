@@ -16,7 +16,7 @@ static uint64_t buffer_address(vkf__device *device, VkBuffer handle)
         .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
         .buffer = handle,
     };
-    if (!device->plan.enable_buffer_device_address)
+    if (!device->plan.enabled.buffer_device_address)
         return 0;
     PFN_vkGetBufferDeviceAddress get = device->vk.vkGetBufferDeviceAddress;
     if (!get)
@@ -84,7 +84,7 @@ vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, 
         .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
                  VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
                  VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                 (device->plan.enable_buffer_device_address ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0u),
+                 (device->plan.enabled.buffer_device_address ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0u),
     };
     if (buffer->allocated_bytes > transfer->memory->device->plan.caps.max_memory_allocation_bytes) {
         status = vkf__fail(device->host, VKF_ERROR_TOO_LARGE,

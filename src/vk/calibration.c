@@ -28,7 +28,7 @@ bool vkf__calibrate(vkf__device *device, vkf__calibration *out_calibration)
         {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT},
     };
     uint64_t values[2] = {0}, deviation = 0;
-    if (!device->plan.enable_calibration || !device->vk.vkGetCalibratedTimestampsEXT ||
+    if (!device->plan.enabled.calibrated_timestamps || !device->vk.vkGetCalibratedTimestampsEXT ||
         device->vk.vkGetCalibratedTimestampsEXT(device->handle, 2, infos, values, &deviation) != VK_SUCCESS)
         return false;
     *out_calibration = (vkf__calibration){

@@ -9,21 +9,6 @@ typedef struct extension_list {
     uint32_t count;
 } extension_list;
 
-// The structures that may legally be chained depend on version and extensions, so each comes with its own switch.
-typedef struct features_chain {
-    VkPhysicalDeviceFeatures2 head;
-    VkPhysicalDevice16BitStorageFeatures storage_16bit;
-    VkPhysicalDeviceShaderFloat16Int8Features float16;
-    VkPhysicalDeviceBufferDeviceAddressFeatures address;
-    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model;
-    VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size;
-    VkPhysicalDeviceMaintenance4Features maintenance4;
-    VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot;
-    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executable;
-    VkPhysicalDeviceHostQueryResetFeatures query_reset;
-    VkPhysicalDevicePerformanceQueryFeaturesKHR performance;
-} features_chain;
-
 static vkf_status extensions_read(const vkf__instance *instance, VkPhysicalDevice device, extension_list *out_list)
 {
     vkf_status status = VKF_OK;
@@ -114,12 +99,6 @@ static void fill_properties(vkf__caps *caps, const vkf__instance *instance,
     fill_limits(caps, &properties->limits);
 }
 
-static bool sizes_subgroups(const vkf__caps *caps, const extension_list *extensions)
-{
-    return caps->api_version >= VK_API_VERSION_1_3 ||
-           extension_listed(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
-}
-
 static void fill_subgroups(vkf__caps *caps, const VkPhysicalDeviceSubgroupProperties *subgroup,
                            const VkPhysicalDeviceSubgroupSizeControlProperties *sizes)
 {
@@ -127,20 +106,16 @@ static void fill_subgroups(vkf__caps *caps, const VkPhysicalDeviceSubgroupProper
     caps->subgroup_size = subgroup->subgroupSize;
     caps->subgroup_arithmetic = compute && (subgroup->supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT);
     caps->subgroup_shuffle = compute && (subgroup->supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
-    caps->subgroup_size_control = sizes->requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT;
-    caps->min_subgroup_size = caps->subgroup_size_control ? sizes->minSubgroupSize : subgroup->subgroupSize;
-    caps->max_subgroup_size = caps->subgroup_size_control ? sizes->maxSubgroupSize : subgroup->subgroupSize;
-    caps->max_workgroup_subgroups = caps->subgroup_size_control ? sizes->maxComputeWorkgroupSubgroups : UINT32_MAX;
+    bool sized = sizes->requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT;
+    caps->subgroup_size_control = caps->subgroup_size_control && sized;
+    caps->min_subgroup_size = sized ? sizes->minSubgroupSize : subgroup->subgroupSize;
+    caps->max_subgroup_size = sized ? sizes->maxSubgroupSize : subgroup->subgroupSize;
+    caps->max_workgroup_subgroups = sized ? sizes->maxComputeWorkgroupSubgroups : UINT32_MAX;
 }
 
-static bool has_integer_dot(const vkf__caps *caps, const extension_list *extensions)
-{
-    return caps->api_version >= VK_API_VERSION_1_3 ||
-           extension_listed(extensions, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
-}
-
+// Some properties count for nothing without their feature, which was read before.
 static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
-                             const extension_list *extensions)
+                             const extension_list *extensions, uint32_t offered)
 {
     VkPhysicalDeviceProperties2 head = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
@@ -158,83 +133,51 @@ static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkP
     if (caps->api_version >= VK_API_VERSION_1_2 ||
         extension_listed(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
         chain(&head, &driver);
-    if (sizes_subgroups(caps, extensions))
+    if (offered & VKF_FEATURE_STRUCTURE_BIT(subgroup_size))
         chain(&head, &sizes);
-    if (has_integer_dot(caps, extensions))
+    if (offered & VKF_FEATURE_STRUCTURE_BIT(integer_dot))
         chain(&head, &integer_dot);
     instance->vkGetPhysicalDeviceProperties2(device, &head);
 
     memcpy(caps->device_uuid, id.deviceUUID, VKF_UUID_SIZE);
     memcpy(caps->driver_uuid, id.driverUUID, VKF_UUID_SIZE);
     fill_subgroups(caps, &subgroup, &sizes);
-    caps->integer_dot_accelerated = integer_dot.integerDotProduct4x8BitPackedSignedAccelerated;
+    caps->integer_dot_accelerated = caps->integer_dot && integer_dot.integerDotProduct4x8BitPackedSignedAccelerated;
     caps->max_memory_allocation_bytes = maintenance3.maxMemoryAllocationSize;
     caps->driver_id = (uint32_t)driver.driverID;
     copy_text(caps->driver_name, driver.driverName);
     copy_text(caps->driver_info, driver.driverInfo);
 }
 
-static void init_features(features_chain *features)
+// The feature structures that may legally be chained.
+static uint32_t offered_structures(const vkf__caps *caps, const extension_list *extensions)
 {
-    *features = (features_chain){
-        .head.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-        .storage_16bit.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
-        .float16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
-        .address.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
-        .memory_model.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES,
-        .subgroup_size.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
-        .maintenance4.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES,
-        .integer_dot.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
-        .executable.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
-        .query_reset.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES,
-        .performance.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PERFORMANCE_QUERY_FEATURES_KHR,
-    };
+    uint32_t offered = 0;
+    for (uint32_t i = 0; i < VKF_FEATURE_STRUCTURE_COUNT; i++) {
+        const vkf__feature_structure *structure = &vkf__feature_structures[i];
+        if (caps->api_version >= structure->core ||
+            (structure->extension && extension_listed(extensions, structure->extension)))
+            offered |= UINT32_C(1) << i;
+    }
+    return offered;
 }
 
-static void read_features2(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
-                           const extension_list *extensions)
+// Those that have to be enabled; properties are read elsewhere.
+static void read_features(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
+                          const extension_list *extensions, uint32_t offered)
 {
-    features_chain features;
-    bool core_1_2 = caps->api_version >= VK_API_VERSION_1_2;
-    init_features(&features);
-    chain(&features.head, &features.storage_16bit);
-    if (core_1_2 || extension_listed(extensions, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME))
-        chain(&features.head, &features.float16);
-    if (core_1_2 || extension_listed(extensions, VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME))
-        chain(&features.head, &features.address);
-    if (core_1_2 || extension_listed(extensions, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME))
-        chain(&features.head, &features.memory_model);
-    if (sizes_subgroups(caps, extensions))
-        chain(&features.head, &features.subgroup_size);
-    if (caps->api_version >= VK_API_VERSION_1_3)
-        chain(&features.head, &features.maintenance4);
-    if (has_integer_dot(caps, extensions))
-        chain(&features.head, &features.integer_dot);
-    if (extension_listed(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME))
-        chain(&features.head, &features.executable);
-    if (core_1_2 && extension_listed(extensions, VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME)) {
-        chain(&features.head, &features.query_reset);
-        chain(&features.head, &features.performance);
-    }
+    vkf__features features;
+    vkf__features_init(&features);
+    features.head.pNext = vkf__features_chain(&features, offered);
     instance->vkGetPhysicalDeviceFeatures2(device, &features.head);
-
-    caps->storage_16bit = features.storage_16bit.storageBuffer16BitAccess;
-    caps->shader_float16 = features.float16.shaderFloat16;
-    caps->shader_int64 = features.head.features.shaderInt64;
-    caps->buffer_device_address = features.address.bufferDeviceAddress;
-    // Where the model is switched on, atomics of the kernels that do without it ask for the scope of the device.
-    caps->vulkan_memory_model =
-        features.memory_model.vulkanMemoryModel && features.memory_model.vulkanMemoryModelDeviceScope;
-    caps->compute_full_subgroups = features.subgroup_size.computeFullSubgroups;
-    caps->subgroup_size_control = caps->subgroup_size_control && features.subgroup_size.subgroupSizeControl;
-    caps->maintenance4 = features.maintenance4.maintenance4;
-    caps->integer_dot = features.integer_dot.shaderIntegerDotProduct;
-    caps->integer_dot_accelerated = caps->integer_dot_accelerated && caps->integer_dot;
-    caps->pipeline_executable_info = features.executable.pipelineExecutableInfo;
-    caps->memory_budget = extension_listed(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
-    caps->statistics_queries = features.head.features.pipelineStatisticsQuery;
-    caps->performance_queries =
-        features.performance.performanceCounterQueryPools && features.query_reset.hostQueryReset;
+    for (uint32_t i = 0; i < VKF_FEATURE_COUNT; i++) {
+        const vkf__feature *feature = &vkf__feature_table[i];
+        if (!vkf__feature_is_switched(feature))
+            continue;
+        bool there = feature->extension ? extension_listed(extensions, feature->extension)
+                                        : vkf__features_has(&features, feature);
+        vkf__feature_set_in_caps(feature, caps, there && vkf__feature_has_needs(feature, caps));
+    }
     // Named in a header of provisional extensions only.
     caps->portability_subset = extension_listed(extensions, "VK_KHR_portability_subset");
 }
@@ -249,19 +192,8 @@ static void read_calibration(vkf__caps *caps, const vkf__instance *instance, VkP
         (ext || khr) && caps->timestamps && vkf__calibration_offered(instance, device, caps->calibrated_khr);
 }
 
-static void read_matrix(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
-                        const extension_list *extensions)
-{
-    const vkf__matrix_extensions listed = {
-        .cooperative_matrix = extension_listed(extensions, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME),
-        .shader_bfloat16 = extension_listed(extensions, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME),
-        .cooperative_matrix2 = extension_listed(extensions, VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME),
-    };
-    vkf__caps_matrix_read(instance, device, &listed, &caps->matrix);
-}
-
 // The first family with compute and graphics: what drivers exercise most; else the first with compute at all.
-static vkf_status read_queue_family(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device)
+static vkf_status read_queue_families(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device)
 {
     vkf_status status = VKF_OK;
     VkQueueFamilyProperties *families = NULL;
@@ -274,7 +206,14 @@ static vkf_status read_queue_family(vkf__caps *caps, const vkf__instance *instan
         return VKF_OK;
     VKF_ALLOC(instance->host, families, count);
     instance->vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families);
-    for (uint32_t i = 0; i < count; i++) {
+    caps->queue_family_count = count < VKF_MAX_QUEUE_FAMILIES ? count : VKF_MAX_QUEUE_FAMILIES;
+    for (uint32_t i = 0; i < caps->queue_family_count; i++) {
+        caps->queue_families[i] = (vkf__queue_family){
+            .compute = families[i].queueFlags & VK_QUEUE_COMPUTE_BIT,
+            .timestamp_valid_bits = families[i].timestampValidBits,
+        };
+    }
+    for (uint32_t i = 0; i < caps->queue_family_count; i++) {
         bool compute = families[i].queueCount > 0 && (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT);
         bool both = compute && (families[i].queueFlags & preferred) == preferred;
         if (!both && !(compute && caps->queue_family_index == UINT32_MAX))
@@ -300,12 +239,13 @@ vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device
 
     instance->vkGetPhysicalDeviceProperties(device, &properties);
     fill_properties(&caps, instance, &properties);
-    VKF_TRY(read_queue_family(&caps, instance, device));
+    VKF_TRY(read_queue_families(&caps, instance, device));
     if (caps.api_version >= VK_API_VERSION_1_1) {
         VKF_TRY(extensions_read(instance, device, &extensions));
-        read_properties2(&caps, instance, device, &extensions);
-        read_features2(&caps, instance, device, &extensions);
-        read_matrix(&caps, instance, device, &extensions);
+        const uint32_t offered = offered_structures(&caps, &extensions);
+        read_features(&caps, instance, device, &extensions, offered);
+        read_properties2(&caps, instance, device, &extensions, offered);
+        vkf__caps_matrix_read(instance, device, &caps.matrix);
         read_calibration(&caps, instance, device, &extensions);
         instance->vkGetPhysicalDeviceMemoryProperties2(device, &memory);
         caps.memory = memory.memoryProperties;
@@ -315,25 +255,6 @@ vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device
 fail:
     vkf__free(instance->host, extensions.items);
     return status;
-}
-
-bool vkf__caps_unified_memory(const vkf__caps *caps)
-{
-    const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                                         VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    uint32_t mapped_heaps = 0; // a bit per heap
-    uint32_t local_heaps = 0;
-    for (uint32_t i = 0; i < caps->memory.memoryTypeCount; i++)
-        if ((caps->memory.memoryTypes[i].propertyFlags & mapped) == mapped)
-            mapped_heaps |= 1U << caps->memory.memoryTypes[i].heapIndex;
-    for (uint32_t i = 0; i < caps->memory.memoryHeapCount; i++)
-        if (caps->memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
-            local_heaps |= 1U << i;
-    if (mapped_heaps == 0 || !caps->mapped_device_memory)
-        return false;
-    if (caps->type == VKF_DEVICE_TYPE_CPU || caps->type == VKF_DEVICE_TYPE_INTEGRATED)
-        return true;
-    return (local_heaps & ~mapped_heaps) == 0;
 }
 
 void vkf__caps_info(const vkf__caps *caps, uint32_t index, vkf_device_info *out_info)
@@ -354,7 +275,7 @@ void vkf__caps_info(const vkf__caps *caps, uint32_t index, vkf_device_info *out_
         .storage_16bit = caps->storage_16bit,
         .shader_float16 = caps->shader_float16,
         .timestamps = caps->timestamps,
-        .unified_memory = vkf__caps_unified_memory(caps),
+        .unified_memory = vkf__traits_of(caps).unified_memory,
         .heap_count = caps->memory.memoryHeapCount,
     };
     copy_text(info.name, caps->name);

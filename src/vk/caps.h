@@ -3,33 +3,12 @@
 #define VKF_VK_CAPS_H
 
 #include "vk/caps_matrix.h"
+#include "vk/traits.h"
 
-// X(field, Vulkan's name): features and extensions the library can make use of. hostVisibleDeviceMemory is no feature
-// of Vulkan's but a property of its memory types; masking it makes any device one that needs staging. vulkanMemoryModel
-// stands for vulkanMemoryModelDeviceScope, too. integerDotProduct4x8BitPackedSignedAccelerated is a property of
-// Vulkan's, and only ever there with the feature: without it the kernels that use the feature run still, but are not
-// chosen. VK_EXT_calibrated_timestamps stands for VK_KHR_calibrated_timestamps, too, and for a device's clock that can
-// be read together with CLOCK_MONOTONIC; performanceCounterQueryPools for hostQueryReset, too.
-#define VKF_CAPS_FEATURES(X)                                                     \
-    X(storage_16bit, "storageBuffer16BitAccess")                                 \
-    X(shader_float16, "shaderFloat16")                                           \
-    X(shader_int64, "shaderInt64")                                               \
-    X(subgroup_arithmetic, "subgroupArithmetic")                                 \
-    X(subgroup_shuffle, "subgroupShuffle")                                       \
-    X(buffer_device_address, "bufferDeviceAddress")                              \
-    X(vulkan_memory_model, "vulkanMemoryModel")                                  \
-    X(maintenance4, "maintenance4")                                              \
-    X(integer_dot, "shaderIntegerDotProduct")                                    \
-    X(integer_dot_accelerated, "integerDotProduct4x8BitPackedSignedAccelerated") \
-    X(compute_full_subgroups, "computeFullSubgroups")                            \
-    X(subgroup_size_control, "subgroupSizeControl")                              \
-    X(pipeline_executable_info, "pipelineExecutableInfo")                        \
-    X(memory_budget, "VK_EXT_memory_budget")                                     \
-    X(timestamps, "timestampComputeAndGraphics")                                 \
-    X(calibrated_timestamps, "VK_EXT_calibrated_timestamps")                     \
-    X(statistics_queries, "pipelineStatisticsQuery")                             \
-    X(performance_queries, "performanceCounterQueryPools")                       \
-    X(mapped_device_memory, "hostVisibleDeviceMemory")
+struct vkf_external_device;
+
+// Queue families beyond these are not looked at. Devices have up to eight.
+#define VKF_MAX_QUEUE_FAMILIES 32
 
 // X(field, Vulkan's name, type)
 #define VKF_CAPS_LIMITS(X)                                                   \
@@ -48,6 +27,11 @@
     X(max_memory_allocation_bytes, "maxMemoryAllocationSize", uint64_t)      \
     X(subgroup_size, "subgroupSize", uint32_t)
 
+typedef struct vkf__queue_family {
+    bool compute;
+    uint32_t timestamp_valid_bits;
+} vkf__queue_family;
+
 typedef struct vkf__caps {
     char name[256];
     char driver_name[256];
@@ -61,7 +45,7 @@ typedef struct vkf__caps {
     uint8_t device_uuid[VKF_UUID_SIZE];
     uint8_t driver_uuid[VKF_UUID_SIZE];
     uint8_t pipeline_cache_uuid[VKF_UUID_SIZE];
-#define VKF_MEMBER(field, name) bool field;
+#define VKF_MEMBER(field, ...) bool field;
     VKF_CAPS_FEATURES(VKF_MEMBER)
 #undef VKF_MEMBER
 #define VKF_MEMBER(field, name, type) type field;
@@ -79,10 +63,14 @@ typedef struct vkf__caps {
     float timestamp_period_ns;
     uint32_t timestamp_valid_bits; // of the chosen queue family
     uint32_t queue_family_index;   // compute; UINT32_MAX when there is none
-    bool portability_subset;       // VK_KHR_portability_subset: has to be enabled wherever it is offered
-    bool calibrated_khr;           // calibrated_timestamps are VK_KHR_calibrated_timestamps, the other is not offered
+    uint32_t queue_family_count;
+    vkf__queue_family queue_families[VKF_MAX_QUEUE_FAMILIES];
+    bool portability_subset; // VK_KHR_portability_subset: has to be enabled wherever it is offered
+    bool calibrated_khr;     // calibrated_timestamps are VK_KHR_calibrated_timestamps, the other is not offered
+    vkf__other_types other;
     VkPhysicalDeviceMemoryProperties memory;
     vkf__caps_matrix matrix; // its features can be masked by their Vulkan names; all zeros below the full profile
+    vkf__traits traits;      // of the caps in a plan; before, zeros
 } vkf__caps;
 
 // Reads one physical device. Of a device older than Vulkan 1.1 only what Vulkan 1.0 tells, without the memory: the
@@ -94,16 +82,17 @@ VKF_MUST_CHECK vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysic
 VKF_MUST_CHECK vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_profile profile,
                                           const char *const *masks, uint32_t mask_count);
 
+// Leaves what may be used on a device that the caller made: a VkDevice does not tell what was enabled on it, so that what
+// has to be enabled is there only where the caller vouches for it. Pure. INVALID_ARGUMENT for a queue family that does
+// not exist or cannot compute.
+VKF_MUST_CHECK vkf_status vkf__caps_limit_external(const vkf__host *host, vkf__caps *caps,
+                                                   const struct vkf_external_device *external);
+
 // Picks among `count` candidates. BEST and TYPE pass over devices without Vulkan 1.1 or without a compute queue; a
 // device that is asked for by index, name or UUID is taken as it is. Pure. NO_DEVICE (with the list of what there is),
 // INVALID_ARGUMENT.
 VKF_MUST_CHECK vkf_status vkf__caps_choose(const vkf__host *host, const vkf__caps *candidates, uint32_t count,
                                            const vkf_device_choice *choice, uint32_t *out_index);
-
-// True when the memory that is fastest for shaders can be mapped too, and this is not masked: on processors and
-// integrated devices with a device-local, host-visible, coherent memory type, and wherever all device-local heaps have
-// such a type.
-bool vkf__caps_unified_memory(const vkf__caps *caps);
 
 void vkf__caps_info(const vkf__caps *caps, uint32_t index, vkf_device_info *out_info);
 

@@ -3,13 +3,15 @@
 
 #include <string.h>
 
+#include <vkformer/vulkan.h>
+
 // A profile is a row of values that a device is not allowed to exceed. Names and values are those of the published
 // profile documents; a limit that a document leaves open has the minimum that Vulkan requires, and a feature that it
 // does not promise is off.
 typedef struct profile_row {
     const char *name;
     uint32_t api_version;
-#define PROFILE_MEMBER(field, name) bool field;
+#define PROFILE_MEMBER(field, ...) bool field;
     VKF_CAPS_FEATURES(PROFILE_MEMBER)
 #undef PROFILE_MEMBER
 #define PROFILE_MEMBER(field, name, type) type field;
@@ -23,7 +25,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
         {
             .name = "full",
             .api_version = UINT32_MAX,
-#define PROFILE_ALL(field, name) .field = true,
+#define PROFILE_ALL(field, ...) .field = true,
             VKF_CAPS_FEATURES(PROFILE_ALL)
 #undef PROFILE_ALL
 #define PROFILE_ALL(field, name, type) .field = (type)UINT64_MAX,
@@ -135,7 +137,7 @@ static void apply_profile(vkf__caps *caps, const profile_row *row)
 {
     if (caps->api_version > row->api_version)
         caps->api_version = row->api_version;
-#define APPLY(field, name) caps->field = caps->field && row->field;
+#define APPLY(field, ...) caps->field = caps->field && row->field;
     VKF_CAPS_FEATURES(APPLY)
 #undef APPLY
 #define APPLY(field, name, type)  \
@@ -164,6 +166,19 @@ static bool parse_number(const char *text, uint64_t *out_value)
     return true;
 }
 
+// True when the mask names a feature.
+static bool mask_feature(vkf__caps *caps, const char *name, size_t length)
+{
+    for (uint32_t i = 0; i < VKF_MASKABLE_COUNT; i++) {
+        const vkf__feature *feature = &vkf__feature_table[i];
+        if (strlen(feature->name) == length && memcmp(feature->name, name, length) == 0) {
+            vkf__feature_set_in_caps(feature, caps, false);
+            return true;
+        }
+    }
+    return false;
+}
+
 static vkf_status apply_mask(const vkf__host *host, vkf__caps *caps, const char *mask)
 {
     const char *equals = strchr(mask, '=');
@@ -171,23 +186,15 @@ static vkf_status apply_mask(const vkf__host *host, vkf__caps *caps, const char 
     uint64_t value = 0;
     bool number = equals && parse_number(equals + 1, &value);
 
-#define NAMED(name) (length == sizeof(name) - 1 && memcmp(mask, name, length) == 0)
-#define APPLY(field, name)                                                                                            \
-    if (NAMED(name)) {                                                                                                \
-        if (equals)                                                                                                   \
-            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,                                                        \
-                             "mask \"%s\": %s is a feature and takes no value; its name alone switches it off", mask, \
-                             name);                                                                                   \
-        caps->field = false;                                                                                          \
-        return VKF_OK;                                                                                                \
+    if (mask_feature(caps, mask, length)) {
+        if (equals)
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                             "mask \"%s\": %.*s is a feature and takes no value; its name alone switches it off", mask,
+                             (int)length, mask);
+        return VKF_OK;
     }
-    VKF_CAPS_FEATURES(APPLY)
-#define APPLY_MATRIX(field, name) APPLY(matrix.field, name)
-    VKF_MATRIX_FEATURES(APPLY_MATRIX)
-#undef APPLY_MATRIX
-#undef APPLY
 #define APPLY(field, name, type)                                                                                       \
-    if (NAMED(name)) {                                                                                                 \
+    if (length == sizeof(name) - 1 && memcmp(mask, name, length) == 0) {                                               \
         if (!number)                                                                                                   \
             return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,                                                         \
                              "mask \"%s\": %s is a limit: write %s=N with a decimal number N that fits 64 bits", mask, \
@@ -198,9 +205,8 @@ static vkf_status apply_mask(const vkf__host *host, vkf__caps *caps, const char 
     }
     VKF_CAPS_LIMITS(APPLY)
 #undef APPLY
-#undef NAMED
 
-#define LIST(field, name) " " name
+#define LIST(field, name, ...) " " name
 #define LIST_LIMIT(field, name, type) " " name "=N"
     return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "mask \"%s\" is not known; known are:%s", mask,
                      VKF_CAPS_FEATURES(LIST) VKF_MATRIX_FEATURES(LIST) VKF_CAPS_LIMITS(LIST_LIMIT));
@@ -228,5 +234,41 @@ vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_profile p
     if (!limited.matrix.cooperative_matrix)
         limited.matrix = (vkf__caps_matrix){0};
     *caps = limited;
+    return VKF_OK;
+}
+
+static vkf_status check_family(const vkf__host *host, const vkf__caps *caps, uint32_t index)
+{
+    if (index >= caps->queue_family_count)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "external device: queue_family_index is %u, but %s has %u families", index, caps->name,
+                         caps->queue_family_count);
+    if (!caps->queue_families[index].compute)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "external device: queue family %u of %s cannot compute: give a queue of one that can", index,
+                         caps->name);
+    return VKF_OK;
+}
+
+vkf_status vkf__caps_limit_external(const vkf__host *host, vkf__caps *caps, const vkf_external_device *external)
+{
+    const uint32_t index = external->queue_family_index;
+    const bool storage_16bit = caps->storage_16bit && external->storage_16bit;
+    vkf_status status = check_family(host, caps, index);
+    if (status != VKF_OK)
+        return status;
+    for (uint32_t i = 0; i < VKF_FEATURE_COUNT; i++) {
+        const vkf__feature *feature = &vkf__feature_table[i];
+        if (vkf__feature_is_switched(feature) || !vkf__feature_has_needs(feature, caps))
+            vkf__feature_set_in_caps(feature, caps, false);
+    }
+    caps->storage_16bit = storage_16bit;
+    caps->matrix = (vkf__caps_matrix){0};
+    caps->portability_subset = false; // enabled by the caller where it is offered
+    caps->queue_family_index = index;
+    caps->timestamp_valid_bits = caps->queue_families[index].timestamp_valid_bits;
+    caps->timestamps = caps->timestamps && caps->timestamp_valid_bits > 0;
+    if (caps->api_version > external->api_version)
+        caps->api_version = external->api_version;
     return VKF_OK;
 }

@@ -1,54 +1,14 @@
 #include "vk/caps_matrix.h"
 
-static void features_init(vkf__matrix_features *features)
-{
-    *features = (vkf__matrix_features){
-        .matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
-        .bfloat16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR,
-        .matrix2.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV,
-    };
-}
-
-static void read_features(const vkf__instance *instance, VkPhysicalDevice device,
-                          const vkf__matrix_extensions *extensions, vkf__caps_matrix *caps)
-{
-    vkf__matrix_features features;
-    VkPhysicalDeviceFeatures2 head = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
-    features_init(&features);
-    head.pNext = &features.matrix;
-    if (extensions->shader_bfloat16) {
-        features.bfloat16.pNext = head.pNext;
-        head.pNext = &features.bfloat16;
-    }
-    if (extensions->cooperative_matrix2) {
-        features.matrix2.pNext = head.pNext;
-        head.pNext = &features.matrix2;
-    }
-    instance->vkGetPhysicalDeviceFeatures2(device, &head);
-
-    caps->cooperative_matrix = features.matrix.cooperativeMatrix;
-    if (!caps->cooperative_matrix)
-        return;
-    caps->bfloat16 = features.bfloat16.shaderBFloat16CooperativeMatrix;
-    caps->workgroup_scope = features.matrix2.cooperativeMatrixWorkgroupScope;
-    caps->flexible_dimensions = features.matrix2.cooperativeMatrixFlexibleDimensions;
-    caps->reductions = features.matrix2.cooperativeMatrixReductions;
-    caps->conversions = features.matrix2.cooperativeMatrixConversions;
-    caps->per_element_operations = features.matrix2.cooperativeMatrixPerElementOperations;
-    caps->tensor_addressing = features.matrix2.cooperativeMatrixTensorAddressing;
-    caps->block_loads = features.matrix2.cooperativeMatrixBlockLoads;
-}
-
 // Whether matrices are for compute shaders at all, and the limits of flexible ones.
-static bool read_properties(const vkf__instance *instance, VkPhysicalDevice device,
-                            const vkf__matrix_extensions *extensions, vkf__caps_matrix *caps)
+static bool read_properties(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps_matrix *caps)
 {
     VkPhysicalDeviceCooperativeMatrixPropertiesKHR matrix = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
     VkPhysicalDeviceCooperativeMatrix2PropertiesNV matrix2 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV};
     VkPhysicalDeviceProperties2 head = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &matrix};
-    if (extensions->cooperative_matrix2)
+    if (caps->flexible_dimensions || caps->workgroup_scope)
         matrix.pNext = &matrix2;
     instance->vkGetPhysicalDeviceProperties2(device, &head);
     caps->flexible_max_dimension = matrix2.cooperativeMatrixFlexibleDimensionsMaxDimension;
@@ -114,57 +74,16 @@ static void read_flexible(const vkf__instance *instance, VkPhysicalDevice device
     }
 }
 
-void vkf__caps_matrix_read(const vkf__instance *instance, VkPhysicalDevice device,
-                           const vkf__matrix_extensions *extensions, vkf__caps_matrix *out_caps)
+void vkf__caps_matrix_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps_matrix *inout_caps)
 {
-    vkf__caps_matrix caps = {0};
-    *out_caps = caps;
-    if (!extensions->cooperative_matrix)
-        return;
-    read_features(instance, device, extensions, &caps);
     // Drivers list shapes even for devices whose feature is off.
-    if (!caps.cooperative_matrix || !read_properties(instance, device, extensions, &caps))
+    if (!inout_caps->cooperative_matrix || !read_properties(instance, device, inout_caps)) {
+        *inout_caps = (vkf__caps_matrix){0};
         return;
-    read_shapes(instance, device, &caps);
-    if (caps.flexible_dimensions)
-        read_flexible(instance, device, &caps);
-    *out_caps = caps;
-}
-
-uint32_t vkf__matrix_features_enable(const vkf__caps_matrix *caps, vkf__matrix_features *features,
-                                     const void **inout_next, const char *out_names[3])
-{
-    uint32_t count = 0;
-    features_init(features);
-    if (!caps->cooperative_matrix)
-        return 0;
-    features->matrix.cooperativeMatrix = VK_TRUE;
-    features->matrix.pNext = (void *)*inout_next;
-    *inout_next = &features->matrix;
-    out_names[count++] = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
-    if (caps->bfloat16) {
-        features->bfloat16.shaderBFloat16Type = VK_TRUE;
-        features->bfloat16.shaderBFloat16CooperativeMatrix = VK_TRUE;
-        features->bfloat16.pNext = (void *)*inout_next;
-        *inout_next = &features->bfloat16;
-        out_names[count++] = VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME;
     }
-    if (caps->flexible_dimensions) {
-        features->matrix2 = (VkPhysicalDeviceCooperativeMatrix2FeaturesNV){
-            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV,
-            .pNext = (void *)*inout_next,
-            .cooperativeMatrixWorkgroupScope = caps->workgroup_scope,
-            .cooperativeMatrixFlexibleDimensions = VK_TRUE,
-            .cooperativeMatrixReductions = caps->reductions,
-            .cooperativeMatrixConversions = caps->conversions,
-            .cooperativeMatrixPerElementOperations = caps->per_element_operations,
-            .cooperativeMatrixTensorAddressing = caps->tensor_addressing,
-            .cooperativeMatrixBlockLoads = caps->block_loads,
-        };
-        *inout_next = &features->matrix2;
-        out_names[count++] = VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME;
-    }
-    return count;
+    read_shapes(instance, device, inout_caps);
+    if (inout_caps->flexible_dimensions)
+        read_flexible(instance, device, inout_caps);
 }
 
 static bool multiplies(const vkf__matrix_shape *shape, VkComponentTypeKHR type, VkScopeKHR scope)

@@ -2,23 +2,9 @@
 #ifndef VKF_VK_CAPS_MATRIX_H
 #define VKF_VK_CAPS_MATRIX_H
 
-#include "vk/loader.h"
-#include "vk/new_declarations.h"
+#include "vk/feature_table.h"
 
 #define VKF_MATRIX_MAX_SHAPES 64
-
-// X(field, Vulkan's name): single features, of VK_KHR_cooperative_matrix, VK_KHR_shader_bfloat16 and
-// VK_NV_cooperative_matrix2. No field is set without the first.
-#define VKF_MATRIX_FEATURES(X)                                         \
-    X(cooperative_matrix, "cooperativeMatrix")                         \
-    X(bfloat16, "shaderBFloat16CooperativeMatrix")                     \
-    X(workgroup_scope, "cooperativeMatrixWorkgroupScope")              \
-    X(flexible_dimensions, "cooperativeMatrixFlexibleDimensions")      \
-    X(reductions, "cooperativeMatrixReductions")                       \
-    X(conversions, "cooperativeMatrixConversions")                     \
-    X(per_element_operations, "cooperativeMatrixPerElementOperations") \
-    X(tensor_addressing, "cooperativeMatrixTensorAddressing")          \
-    X(block_loads, "cooperativeMatrixBlockLoads")
 
 // Component types have the values of VkComponentTypeKHR, scopes those of VkScopeKHR.
 typedef struct vkf__matrix_shape {
@@ -35,7 +21,7 @@ typedef struct vkf__matrix_shape {
 } vkf__matrix_shape;
 
 typedef struct vkf__caps_matrix {
-#define VKF_MEMBER(field, name) bool field;
+#define VKF_MEMBER(field, ...) bool field;
     VKF_MATRIX_FEATURES(VKF_MEMBER)
 #undef VKF_MEMBER
     uint32_t shape_count; // a driver's list beyond the maximum is cut
@@ -47,32 +33,10 @@ typedef struct vkf__caps_matrix {
     uint32_t workgroup_scope_reserved_bytes; // of shared memory
 } vkf__caps_matrix;
 
-// Which of the extensions a device offers.
-typedef struct vkf__matrix_extensions {
-    bool cooperative_matrix;
-    bool shader_bfloat16;
-    bool cooperative_matrix2;
-} vkf__matrix_extensions;
-
-// The feature structures of what is asked of a device: read by vkGetPhysicalDeviceFeatures2, or switched on by
-// vkCreateDevice.
-typedef struct vkf__matrix_features {
-    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix;
-    VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16;
-    VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2;
-} vkf__matrix_features;
-
-// Reads what a device of Vulkan 1.1 or newer can do. All zeros without the extension, and no shapes where a driver
-// fails to tell them: the kernels that would want them are then not chosen.
-void vkf__caps_matrix_read(const vkf__instance *instance, VkPhysicalDevice device,
-                           const vkf__matrix_extensions *extensions, vkf__caps_matrix *out_caps);
-
-// Fills in `features` with what `caps` has and puts those structures that are needed in front of *inout_next, the
-// pNext of VkDeviceCreateInfo or of a structure of its chain. Adds the extensions' names to out_names, which has room
-// for three, and returns how many. The memory model and 16-bit floats, which the kernels need too, are the caller's
-// to switch on.
-uint32_t vkf__matrix_features_enable(const vkf__caps_matrix *caps, vkf__matrix_features *features,
-                                     const void **inout_next, const char *out_names[3]);
+// Reads the shapes that a device of Vulkan 1.1 or newer lists, where `inout_caps` has its features already. All zeros
+// without the first of them or where matrices are not for compute shaders, and no shapes where a driver fails to list
+// them: the kernels that would want them are then not chosen.
+void vkf__caps_matrix_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps_matrix *inout_caps);
 
 // The largest shape of subgroup scope for a product of `type` (both factors) summed in float32, its sizes multiples
 // of 8, without saturation; the first among equals. NULL: none.

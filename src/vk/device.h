@@ -99,7 +99,7 @@ struct vkf_external_device;
 typedef struct vkf__device {
     const vkf__host *host;
     const vkf__instance *instance;
-    vkf__device_plan plan;
+    vkf__device_plan plan; // a copy of what it was made by; never written
     VkPhysicalDevice physical;
     VkDevice handle;
     bool owned;
@@ -116,13 +116,16 @@ typedef struct vkf__device {
 // That the caller's handles and locks are there. Status INVALID_ARGUMENT.
 VKF_MUST_CHECK vkf_status vkf__external_device_check(const vkf__host *host, const struct vkf_external_device *external);
 
-// `external` may be NULL. What the caller does not vouch for on an external device is switched off in device->plan,
-// whatever `plan` says. On failure *device is zeroed. The device must not be moved or copied once it is initialised.
-// Statuses: INVALID_ARGUMENT (an external device whose handles, locks or queue family are unusable),
-// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED, DEVICE_LOST, VULKAN.
+// A device of our own, with what the plan enables and nothing else. On failure *device is zeroed. The device must not be
+// moved or copied once it is initialised. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED, DEVICE_LOST,
+// VULKAN.
 VKF_MUST_CHECK vkf_status vkf__device_init(vkf__device *device, const vkf__instance *instance,
-                                           VkPhysicalDevice physical, const vkf__device_plan *plan,
-                                           const struct vkf_external_device *external);
+                                           VkPhysicalDevice physical, const vkf__device_plan *plan);
+// The caller's, by vkf__device_plan_make_external(); `external` need not outlive the call. INVALID_ARGUMENT, too, where
+// handles or locks are unusable.
+VKF_MUST_CHECK vkf_status vkf__device_init_external(vkf__device *device, const vkf__instance *instance,
+                                                    const vkf__device_plan *plan,
+                                                    const struct vkf_external_device *external);
 // Waits until the device (of an external device: the queue) is idle, then destroys what is owned.
 void vkf__device_finish(vkf__device *device);
 

@@ -82,7 +82,7 @@ static bool slab_find(const vkf__slab *slab, uint64_t size, uint64_t alignment, 
 // Where device memory is not to be mapped, a range of a mapped slab is kept from the host all the same.
 static uint8_t *mapped_range(const vkf__memory *memory, const vkf__slab *slab, vkf__memory_class class, uint64_t begin)
 {
-    bool hidden = class == VKF_MEMORY_DEVICE && !memory->device->plan.unified_memory;
+    bool hidden = class == VKF_MEMORY_DEVICE && !memory->device->plan.caps.traits.unified_memory;
     return slab->mapped && !hidden ? slab->mapped + begin : NULL;
 }
 
@@ -130,7 +130,7 @@ static vkf_status slab_create(vkf__memory *memory, uint32_t memory_type, uint64_
     };
     VkMemoryAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-        .pNext = device->plan.enable_buffer_device_address ? &flags : NULL,
+        .pNext = device->plan.enabled.buffer_device_address ? &flags : NULL,
         .allocationSize = size,
         .memoryTypeIndex = memory_type,
     };

@@ -1,5 +1,9 @@
 #include "vk/plan.h"
 
+#include <assert.h>
+
+#include <vkformer/vulkan.h>
+
 #include "vk/calibration.h"
 
 // The least that the kernels can work with.
@@ -63,9 +67,8 @@ static vkf_status plan_memory(const vkf__host *host, const vkf__caps *caps, vkf_
     };
     static const memory_wish unified = {.required = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | HOST_COHERENT};
 
-    plan->unified_memory = vkf__caps_unified_memory(caps);
     for (int i = 0; i < VKF_MEMORY_CLASS_COUNT; i++) {
-        bool mapped_device = i == VKF_MEMORY_DEVICE && plan->unified_memory;
+        bool mapped_device = i == VKF_MEMORY_DEVICE && plan->caps.traits.unified_memory;
         plan->memory_type[i] = pick_memory_type(&caps->memory, mapped_device ? unified : wishes[i]);
     }
     if (plan->memory_type[VKF_MEMORY_CONTROL] == UINT32_MAX)
@@ -105,33 +108,68 @@ static vkf_status check_floor(const vkf__host *host, const vkf__caps *caps)
     return VKF_OK;
 }
 
-static void add_extension(vkf__device_plan *plan, bool wanted, const char *name)
+static void add_extension(vkf__device_plan *plan, const char *name)
 {
-    if (wanted)
-        plan->extensions[plan->extension_count++] = name;
+    assert(plan->extension_count < sizeof plan->extensions / sizeof plan->extensions[0]);
+    plan->extensions[plan->extension_count++] = name;
 }
 
-// What the kernels on cooperative matrices need. Nothing else has a use for it.
-static void plan_matrix(vkf__device_plan *plan)
+// Kernels on cooperative matrices need the memory model and 16-bit floats beside.
+static bool runs_matrices(const vkf__caps *caps)
+{
+    return caps->matrix.cooperative_matrix && caps->vulkan_memory_model && caps->shader_float16;
+}
+
+static bool is_wanted(vkf__wanted wanted, const vkf__caps *caps, const vkf__plan_wishes *wishes)
+{
+    switch (wanted) {
+    case VKF_WANTED_ALWAYS:
+        return true;
+    case VKF_WANTED_FOR_TIMESTAMPS:
+        return wishes->timestamps;
+    case VKF_WANTED_FOR_STATISTICS:
+        return wishes->executable_info;
+    case VKF_WANTED_FOR_COUNTERS:
+        return wishes->counters;
+    case VKF_WANTED_FOR_OTHER_SHADERS: // only from Vulkan 1.2 on, where all of it is in the core
+        return wishes->executable_info && caps->api_version >= VK_API_VERSION_1_2;
+    case VKF_WANTED_FOR_MATRICES:
+        return runs_matrices(caps);
+    case VKF_WANTED_FOR_FLEXIBLE_MATRICES:
+        return runs_matrices(caps) && caps->matrix.flexible_dimensions;
+    }
+    return false;
+}
+
+// The younger name of calibrated timestamps, where the driver knows that one alone.
+static const char *extension_of(const vkf__feature *feature, const vkf__caps *caps)
+{
+    bool calibrated = feature->caps == offsetof(vkf__caps, calibrated_timestamps);
+    return calibrated && caps->calibrated_khr ? VKF_KHR_CALIBRATED_TIMESTAMPS : feature->extension;
+}
+
+// Puts what is there and wanted into plan->enabled, and what has to be enabled for it into the rest.
+static void plan_features(vkf__device_plan *plan, const vkf__plan_wishes *wishes)
 {
     const vkf__caps *caps = &plan->caps;
-    vkf__matrix_features features;
-    const void *next = NULL;
-    const char *names[3];
-    plan->enable_matrix = caps->matrix.cooperative_matrix && caps->vulkan_memory_model && caps->shader_float16;
-    if (!plan->enable_matrix)
-        return;
-    plan->enable_full_subgroups = caps->compute_full_subgroups;
-    plan->enable_subgroup_size_control = caps->subgroup_size_control;
-    plan->enable_maintenance4 = caps->maintenance4;
-    uint32_t count = vkf__matrix_features_enable(&caps->matrix, &features, &next, names);
-    for (uint32_t i = 0; i < count; i++)
-        add_extension(plan, true, names[i]);
-    add_extension(plan, caps->api_version < VK_API_VERSION_1_2, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
-    add_extension(plan,
-                  caps->api_version < VK_API_VERSION_1_3 &&
-                      (plan->enable_full_subgroups || plan->enable_subgroup_size_control),
-                  VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+    vkf__features_init(&plan->features);
+    if (caps->portability_subset)
+        add_extension(plan, "VK_KHR_portability_subset");
+    for (uint32_t i = 0; i < VKF_FEATURE_COUNT; i++) {
+        const vkf__feature *feature = &vkf__feature_table[i];
+        if (!vkf__feature_in_caps(feature, caps) || !vkf__feature_has_needs(feature, caps) ||
+            !is_wanted(feature->wanted, caps, wishes))
+            continue;
+        *(bool *)(void *)((char *)&plan->enabled + feature->enabled) = true;
+        plan->feature_structures |= vkf__features_enable(&plan->features, feature);
+        if (feature->extension)
+            add_extension(plan, extension_of(feature, caps));
+    }
+    for (uint32_t i = 0; i < VKF_FEATURE_STRUCTURE_COUNT; i++) {
+        const vkf__feature_structure *structure = &vkf__feature_structures[i];
+        if ((plan->feature_structures >> i & 1) && structure->extension && caps->api_version < structure->core)
+            add_extension(plan, structure->extension);
+    }
 }
 
 // All alignments are powers of two, so that the largest is a multiple of the others.
@@ -146,48 +184,54 @@ static uint32_t buffer_alignment(const vkf__caps *caps)
     return largest;
 }
 
+// By what the device can do, whoever made it.
+static void warn_of_wishes(const vkf__host *host, const vkf__caps *caps, const vkf__plan_wishes *wishes)
+{
+    if (wishes->timestamps && !caps->timestamps)
+        vkf__log(host, VKF_SEVERITY_WARNING, "%s has no timestamps on its compute queue: nothing will be measured",
+                 caps->name);
+    if (wishes->executable_info && !caps->pipeline_executable_info)
+        vkf__log(host, VKF_SEVERITY_WARNING, "%s tells no pipeline statistics (pipelineExecutableInfo)", caps->name);
+    if (wishes->counters && !caps->statistics_queries && !caps->performance_queries)
+        vkf__log(host, VKF_SEVERITY_WARNING, "%s counts nothing (pipelineStatisticsQuery, VK_KHR_performance_query)",
+                 caps->name);
+}
+
+static vkf_status make_plan(const vkf__host *host, const vkf__caps *caps, const vkf__plan_wishes *wishes,
+                            vkf__device_plan *plan)
+{
+    vkf_status status = VKF_OK;
+    *plan = (vkf__device_plan){.caps = *caps, .buffer_alignment = buffer_alignment(caps)};
+    plan->caps.traits = vkf__traits_of(caps);
+    VKF_TRY(check_floor(host, caps));
+    VKF_TRY(plan_memory(host, caps, plan));
+    plan_features(plan, wishes);
+fail:
+    return status;
+}
+
 vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, const vkf__plan_wishes *wishes,
                                  vkf__device_plan *out_plan)
 {
+    vkf__device_plan plan;
+    vkf_status status = make_plan(host, caps, wishes, &plan);
+    if (status != VKF_OK)
+        return status;
+    warn_of_wishes(host, caps, wishes);
+    *out_plan = plan;
+    return VKF_OK;
+}
+
+vkf_status vkf__device_plan_make_external(const vkf__host *host, const vkf__caps *caps, const vkf__plan_wishes *wishes,
+                                          const vkf_external_device *external, vkf__device_plan *out_plan)
+{
     vkf_status status = VKF_OK;
-    vkf__device_plan plan = {
-        .caps = *caps,
-        .enable_storage_16bit = caps->storage_16bit,
-        .enable_buffer_device_address = caps->buffer_device_address,
-        .enable_float16 = caps->shader_float16,
-        .enable_int64 = caps->shader_int64,
-        .enable_integer_dot = caps->integer_dot,
-        .enable_timestamps = wishes->timestamps && caps->timestamps,
-        .enable_calibration = wishes->timestamps && caps->timestamps && caps->calibrated_timestamps,
-        .enable_executable_info = wishes->executable_info && caps->pipeline_executable_info,
-        .enable_statistics_queries = wishes->counters && caps->statistics_queries,
-        .enable_performance_queries = wishes->counters && caps->performance_queries,
-        .enable_other_types = wishes->executable_info && caps->api_version >= VK_API_VERSION_1_2,
-        .buffer_alignment = buffer_alignment(caps),
-    };
-    VKF_TRY(check_floor(host, caps));
-    VKF_TRY(plan_memory(host, caps, &plan));
-    if (wishes->timestamps && !plan.enable_timestamps)
-        vkf__log(host, VKF_SEVERITY_WARNING, "%s has no timestamps on its compute queue: nothing will be measured",
-                 caps->name);
-    if (wishes->executable_info && !plan.enable_executable_info)
-        vkf__log(host, VKF_SEVERITY_WARNING, "%s tells no pipeline statistics (pipelineExecutableInfo)", caps->name);
-    if (wishes->counters && !plan.enable_statistics_queries && !plan.enable_performance_queries)
-        vkf__log(host, VKF_SEVERITY_WARNING, "%s counts nothing (pipelineStatisticsQuery, VK_KHR_performance_query)",
-                 caps->name);
-    add_extension(&plan, caps->portability_subset, "VK_KHR_portability_subset");
-    add_extension(&plan, plan.enable_buffer_device_address && caps->api_version < VK_API_VERSION_1_2,
-                  VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME);
-    add_extension(&plan, plan.enable_float16 && caps->api_version < VK_API_VERSION_1_2,
-                  VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
-    add_extension(&plan, plan.enable_integer_dot && caps->api_version < VK_API_VERSION_1_3,
-                  VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
-    add_extension(&plan, caps->memory_budget, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
-    add_extension(&plan, plan.enable_executable_info, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
-    add_extension(&plan, plan.enable_calibration,
-                  caps->calibrated_khr ? VKF_KHR_CALIBRATED_TIMESTAMPS : VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
-    add_extension(&plan, plan.enable_performance_queries, VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
-    plan_matrix(&plan);
+    vkf__caps limited = *caps;
+    vkf__device_plan plan;
+    VKF_TRY(vkf__caps_limit_external(host, &limited, external));
+    VKF_TRY(make_plan(host, &limited, wishes, &plan));
+    warn_of_wishes(host, caps, wishes);
+    assert(plan.extension_count == 0); // it is too late for any
     *out_plan = plan;
 fail:
     return status;

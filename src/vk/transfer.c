@@ -57,7 +57,7 @@ vkf_status vkf__transfer_init(vkf__transfer *transfer, vkf__memory *memory)
     VKF_TRY(vkf__submission_init(&transfer->submission, memory->device, "vkformer transfer"));
     VKF_TRY(vkf__submission_command_buffer(&transfer->submission, "vkformer transfer", &transfer->command_buffer));
     // Made now rather than on first need, so that creating an object later allocates what its plan says and no more.
-    if (!memory->device->plan.unified_memory)
+    if (!memory->device->plan.caps.traits.unified_memory)
         VKF_TRY(staging_create(transfer));
     return VKF_OK;
 fail:

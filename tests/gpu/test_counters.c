@@ -95,7 +95,7 @@ static void test_invocations(void **state)
     told first = {0}, last = {0};
     uint32_t invocations = find_counter(gpu, "compute shader invocations");
     run_layer(gpu, &first, &last);
-    assert_int_equal(invocations != UINT32_MAX, gpu->context->device.plan.enable_statistics_queries);
+    assert_int_equal(invocations != UINT32_MAX, gpu->context->device.plan.enabled.statistics_queries);
     if (invocations == UINT32_MAX) {
         assert_nothing_counted(&first);
         return;
@@ -131,7 +131,7 @@ static void test_performance_queries(void **state)
     assert_null(fake_counters_misuse());
     assert_int_equal(find_counter(gpu, "Frames"), UINT32_MAX);
     assert_int_equal(find_counter(gpu, "Second pass"), UINT32_MAX);
-    assert_int_equal(cycles != UINT32_MAX, gpu->context->device.plan.enable_performance_queries);
+    assert_int_equal(cycles != UINT32_MAX, gpu->context->device.plan.enabled.performance_queries);
     if (cycles == UINT32_MAX) {
         assert_nothing_counted(&first);
         return;
@@ -153,7 +153,7 @@ static void test_performance_queries_by_name(void **state)
         state, (vkf_context_desc){.counters = "none such,Bu", .get_instance_proc_addr = fake_counters_get_proc});
     uint32_t count = vkf_context_counters(gpu->context, &counters);
     // The profile may mask them, and the device may not reset queries from the host.
-    assert_int_equal(count, gpu->context->device.plan.enable_performance_queries);
+    assert_int_equal(count, gpu->context->device.plan.enabled.performance_queries);
     if (count == 0)
         return;
     assert_string_equal(counters[0].name, "Busy");
@@ -180,7 +180,7 @@ static void test_device_on_the_hosts_clock(void **state)
     told first = {0}, last = {0};
     run_layer(gpu, &first, &last);
     const vkf_submission_profile *s = &last.submission;
-    assert_int_equal(s->gpu_begin_ns > 0, gpu->context->device.plan.enable_calibration);
+    assert_int_equal(s->gpu_begin_ns > 0, gpu->context->device.plan.enabled.calibrated_timestamps);
     if (s->gpu_begin_ns == 0)
         return;
     double submitted = s->begin_ns + s->update_ns, ended = submitted + s->submit_ns + s->wait_ns;

@@ -164,7 +164,7 @@ static void test_report_kernels_reads_statistics(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf__device *device = &gpu->context->device;
     const vkf__device before = *device;
-    device->plan.enable_executable_info = true;
+    device->plan.enabled.pipeline_executable_info = true;
     device->plan.caps.driver_id = VK_DRIVER_ID_MESA_RADV;
     device->vk.vkGetPipelineExecutablePropertiesKHR = one_executable;
     device->vk.vkGetPipelineExecutableStatisticsKHR = one_statistic;
@@ -199,7 +199,7 @@ static void test_report_kernels_reads_representations_where_asked_for(void **sta
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf__device *device = &gpu->context->device;
     const vkf__device before = *device;
-    device->plan.enable_executable_info = true;
+    device->plan.enabled.pipeline_executable_info = true;
     device->vk.vkGetPipelineExecutablePropertiesKHR = one_executable;
     device->vk.vkGetPipelineExecutableStatisticsKHR = one_statistic;
     device->vk.vkGetPipelineExecutableInternalRepresentationsKHR = two_representations;
@@ -292,10 +292,10 @@ static void test_report_shader_capabilities_follow_the_plan(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf__device_plan *plan = &gpu->context->device.plan;
     const vkf__device_plan before = *plan;
-    assert_int_equal(vkf_context_takes_capability(gpu->context, FLOAT16), plan->enable_float16);
+    assert_int_equal(vkf_context_takes_capability(gpu->context, FLOAT16), plan->enabled.shader_float16);
     assert_int_equal(vkf_context_takes_capability(gpu->context, GROUP_NON_UNIFORM_ARITHMETIC),
                      plan->caps.subgroup_arithmetic);
-    plan->enable_float16 = plan->caps.subgroup_arithmetic = false;
+    plan->enabled.shader_float16 = plan->caps.subgroup_arithmetic = false;
     assert_false(vkf_context_takes_capability(gpu->context, FLOAT16));
     assert_false(vkf_context_takes_capability(gpu->context, GROUP_NON_UNIFORM_ARITHMETIC));
     *plan = before;

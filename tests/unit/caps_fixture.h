@@ -46,6 +46,13 @@ static inline void assert_said(const message_record *record, const char *part)
         fail_msg("the message \"%s\" does not say \"%s\"", record->text, part);
 }
 
+// What a plan does with the caps that it is made of. Tests that select kernels without one call it after each change
+// from which traits follow.
+static inline void settle_traits(vkf__caps *caps)
+{
+    caps->traits = vkf__traits_of(caps);
+}
+
 // Everything a large desktop device has, save the memory.
 static inline vkf__caps rich_caps(const char *name, vkf_device_type type)
 {
@@ -74,8 +81,13 @@ static inline vkf__caps rich_caps(const char *name, vkf_device_type type)
                       .max_workgroup_subgroups = 32,
                       .timestamp_period_ns = 1.0F,
                       .timestamp_valid_bits = 64,
-#define ON(field, vulkan_name) .field = true,
+                      .queue_family_count = 2,
+                      .queue_families = {{.compute = true, .timestamp_valid_bits = 64}, {.compute = false}},
+#define ON(field, ...) .field = true,
                       VKF_CAPS_FEATURES(ON)
+#undef ON
+#define ON(field, ...) .other.field = true,
+                          VKF_OTHER_FEATURES(ON)
 #undef ON
     };
     (void)snprintf(caps.name, sizeof caps.name, "%s", name);
@@ -98,7 +110,7 @@ static inline void add_matrices(vkf__caps *caps, uint32_t side)
         .scope = VK_SCOPE_SUBGROUP_KHR,
     };
     vkf__caps_matrix *matrix = &caps->matrix;
-#define ON(field, vulkan_name) matrix->field = true;
+#define ON(field, ...) matrix->field = true;
     VKF_MATRIX_FEATURES(ON)
 #undef ON
     matrix->shape_count = 2;
@@ -113,6 +125,7 @@ static inline void add_matrices(vkf__caps *caps, uint32_t side)
     matrix->flexible_max_dimension = 1024;
     matrix->workgroup_scope_max_invocations = 1024;
     matrix->workgroup_scope_reserved_bytes = 16384;
+    settle_traits(caps);
 }
 
 static inline void add_heap(vkf__caps *caps, uint64_t size_bytes, bool device_local)
@@ -141,6 +154,7 @@ static inline vkf__caps discrete_caps(void)
     add_type(&caps, 1, HV | HC);
     add_type(&caps, 1, HV | HC | CACHED);
     add_type(&caps, 2, DL | HV | HC);
+    settle_traits(&caps);
     return caps;
 }
 
@@ -151,6 +165,7 @@ static inline vkf__caps integrated_caps(void)
     add_type(&caps, 0, DL);
     add_type(&caps, 0, DL | HV | HC);
     add_type(&caps, 0, DL | HV | HC | CACHED);
+    settle_traits(&caps);
     return caps;
 }
 
@@ -159,6 +174,7 @@ static inline vkf__caps cpu_caps(void)
     vkf__caps caps = rich_caps("Software rasterizer", VKF_DEVICE_TYPE_CPU);
     add_heap(&caps, UINT64_C(2) << 30, true);
     add_type(&caps, 0, DL | HV | HC | CACHED);
+    settle_traits(&caps);
     return caps;
 }
 

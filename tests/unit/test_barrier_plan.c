@@ -59,6 +59,7 @@ static void test_barriers_of_a_plan(void **state)
             message_record record;
             const vkf__host host = recording_host(&record);
             assert_int_equal(vkf__caps_limit(&host, &caps, profile, NULL, 0), VKF_OK);
+            settle_traits(&caps);
             plan_layers(&caps);
         }
     }

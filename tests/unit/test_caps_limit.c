@@ -9,10 +9,10 @@ static size_t limit_values(const vkf__caps *caps, uint64_t out_values[VALUES])
 #define VALUE(field, name, type) out_values[count++] = caps->field;
     VKF_CAPS_LIMITS(VALUE)
 #undef VALUE
-#define VALUE(field, name) out_values[count++] = caps->field;
+#define VALUE(field, name, ...) out_values[count++] = caps->field;
     VKF_CAPS_FEATURES(VALUE)
 #undef VALUE
-#define VALUE(field, name) out_values[count++] = caps->matrix.field;
+#define VALUE(field, name, ...) out_values[count++] = caps->matrix.field;
     VKF_MATRIX_FEATURES(VALUE)
 #undef VALUE
     out_values[count++] = caps->matrix.shape_count;
@@ -95,7 +95,7 @@ static void test_caps_limit_android_baseline_2022(void **state)
     assert_int_equal(caps.max_uniform_buffer_range, 16384);
     assert_int_equal(caps.max_push_constant_bytes, 128);
     assert_int_equal(caps.subgroup_size, 32);
-#define OFF(field, name) assert_false(caps.field);
+#define OFF(field, ...) assert_false(caps.field);
     VKF_CAPS_FEATURES(OFF)
 #undef OFF
 }
@@ -154,7 +154,7 @@ static void test_caps_limit_every_feature_mask(void **state)
     message_record record;
     vkf__host host = recording_host(&record);
     (void)state;
-#define MASK(field, vulkan_name)                                                             \
+#define MASK(field, vulkan_name, ...)                                                             \
     {                                                                                        \
         vkf__caps caps = discrete_caps();                                                    \
         const char *mask = vulkan_name;                                                      \
@@ -176,7 +176,7 @@ static void test_caps_limit_every_matrix_feature_mask(void **state)
     vkf__caps original = discrete_caps();
     add_matrices(&original, 16);
     (void)state;
-#define MASK(field, vulkan_name)                                                             \
+#define MASK(field, vulkan_name, ...)                                                             \
     {                                                                                        \
         vkf__caps caps = original;                                                           \
         const char *mask = vulkan_name;                                                      \

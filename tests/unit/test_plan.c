@@ -30,7 +30,7 @@ static void assert_refused(const vkf__caps *caps, vkf_status status, const char 
 static void assert_memory(const vkf__caps *caps, bool unified, uint32_t device, uint32_t control, uint32_t staging)
 {
     vkf__device_plan plan = plan_of(caps, no_wishes);
-    assert_int_equal(plan.unified_memory, unified);
+    assert_int_equal(plan.caps.traits.unified_memory, unified);
     assert_int_equal(plan.memory_type[VKF_MEMORY_DEVICE], device);
     assert_int_equal(plan.memory_type[VKF_MEMORY_CONTROL], control);
     assert_int_equal(plan.memory_type[VKF_MEMORY_STAGING], staging);
@@ -191,11 +191,20 @@ static void test_plan_every_profile_stands_on_the_floor(void **state)
         vkf__caps caps = discrete_caps();
         assert_int_equal(vkf__caps_limit(&host, &caps, (vkf_profile)profile, NULL, 0), VKF_OK);
         vkf__device_plan plan = plan_of(&caps, no_wishes);
-        assert_int_equal(plan.enable_storage_16bit, profile != VKF_PROFILE_ANDROID_BASELINE_2022);
-        assert_int_equal(plan.enable_float16, profile != VKF_PROFILE_ANDROID_BASELINE_2022);
-        assert_int_equal(plan.enable_int64, profile == VKF_PROFILE_FULL);
+        assert_int_equal(plan.enabled.storage_16bit, profile != VKF_PROFILE_ANDROID_BASELINE_2022);
+        assert_int_equal(plan.enabled.shader_float16, profile != VKF_PROFILE_ANDROID_BASELINE_2022);
+        assert_int_equal(plan.enabled.shader_int64, profile == VKF_PROFILE_FULL);
         assert_int_equal(plan.caps.max_workgroup_invocations, caps.max_workgroup_invocations);
     }
+}
+
+static bool plans_extension(const vkf__device_plan *plan, const char *name)
+{
+    for (uint32_t i = 0; i < plan->extension_count; i++) {
+        if (strcmp(plan->extensions[i], name) == 0)
+            return true;
+    }
+    return false;
 }
 
 static void test_plan_wishes_granted(void **state)
@@ -204,14 +213,14 @@ static void test_plan_wishes_granted(void **state)
     vkf__device_plan plan =
         plan_of(&caps, (vkf__plan_wishes){.timestamps = true, .executable_info = true, .counters = true});
     (void)state;
-    assert_true(plan.enable_timestamps && plan.enable_calibration);
-    assert_true(plan.enable_executable_info);
-    assert_true(plan.enable_statistics_queries && plan.enable_performance_queries);
+    assert_true(plan.enabled.timestamps && plan.enabled.calibrated_timestamps);
+    assert_true(plan.enabled.pipeline_executable_info);
+    assert_true(plan.enabled.statistics_queries && plan.enabled.performance_queries);
     assert_int_equal(plan.extension_count, 4);
-    assert_string_equal(plan.extensions[0], "VK_EXT_memory_budget");
-    assert_string_equal(plan.extensions[1], "VK_KHR_pipeline_executable_properties");
-    assert_string_equal(plan.extensions[2], "VK_EXT_calibrated_timestamps");
-    assert_string_equal(plan.extensions[3], "VK_KHR_performance_query");
+    assert_true(plans_extension(&plan, "VK_EXT_memory_budget"));
+    assert_true(plans_extension(&plan, "VK_KHR_pipeline_executable_properties"));
+    assert_true(plans_extension(&plan, "VK_EXT_calibrated_timestamps"));
+    assert_true(plans_extension(&plan, "VK_KHR_performance_query"));
 }
 
 // Clocks are compared where they are read at all, and under the name that the driver has.
@@ -219,12 +228,13 @@ static void test_plan_calibration(void **state)
 {
     vkf__caps caps = discrete_caps();
     (void)state;
-    assert_false(plan_of(&caps, no_wishes).enable_calibration);
+    assert_false(plan_of(&caps, no_wishes).enabled.calibrated_timestamps);
     caps.calibrated_khr = true;
     vkf__device_plan plan = plan_of(&caps, (vkf__plan_wishes){.timestamps = true});
-    assert_string_equal(plan.extensions[plan.extension_count - 1], "VK_KHR_calibrated_timestamps");
+    assert_true(plans_extension(&plan, "VK_KHR_calibrated_timestamps"));
+    assert_false(plans_extension(&plan, "VK_EXT_calibrated_timestamps"));
     caps.timestamps = false;
-    assert_false(plan_of(&caps, (vkf__plan_wishes){.timestamps = true}).enable_calibration);
+    assert_false(plan_of(&caps, (vkf__plan_wishes){.timestamps = true}).enabled.calibrated_timestamps);
 }
 
 static void test_plan_nothing_unasked(void **state)
@@ -233,9 +243,10 @@ static void test_plan_nothing_unasked(void **state)
     (void)state;
     caps.memory_budget = false;
     vkf__device_plan plan = plan_of(&caps, no_wishes);
-    assert_false(plan.enable_timestamps);
-    assert_false(plan.enable_executable_info);
-    assert_false(plan.enable_calibration || plan.enable_statistics_queries || plan.enable_performance_queries);
+    assert_false(plan.enabled.timestamps);
+    assert_false(plan.enabled.pipeline_executable_info);
+    assert_false(plan.enabled.calibrated_timestamps || plan.enabled.statistics_queries ||
+                 plan.enabled.performance_queries);
     assert_int_equal(plan.extension_count, 0);
 }
 
@@ -253,19 +264,10 @@ static void test_plan_wishes_refused_with_warning(void **state)
         vkf__host host = recording_host(&record);
         vkf__device_plan plan = {0};
         assert_int_equal(vkf__device_plan_make(&host, &caps, &wishes[i], &plan), VKF_OK);
-        assert_false(plan.enable_timestamps || plan.enable_executable_info);
+        assert_false(plan.enabled.timestamps || plan.enabled.pipeline_executable_info);
         assert_int_equal(record.severity, VKF_SEVERITY_WARNING);
         assert_said(&record, said[i]);
     }
-}
-
-static bool plans_extension(const vkf__device_plan *plan, const char *name)
-{
-    for (uint32_t i = 0; i < plan->extension_count; i++) {
-        if (strcmp(plan->extensions[i], name) == 0)
-            return true;
-    }
-    return false;
 }
 
 static void test_plan_matrices(void **state)
@@ -274,8 +276,8 @@ static void test_plan_matrices(void **state)
     (void)state;
     add_matrices(&caps, 16);
     vkf__device_plan plan = plan_of(&caps, no_wishes);
-    assert_true(plan.enable_matrix && plan.enable_full_subgroups && plan.enable_subgroup_size_control &&
-                plan.enable_maintenance4);
+    assert_true(plan.enabled.matrix.cooperative_matrix && plan.enabled.compute_full_subgroups &&
+                plan.enabled.subgroup_size_control && plan.enabled.maintenance4);
     assert_int_equal(plan.extension_count, 4);
     assert_true(plans_extension(&plan, "VK_KHR_cooperative_matrix"));
     assert_true(plans_extension(&plan, "VK_KHR_shader_bfloat16"));
@@ -292,14 +294,14 @@ static void test_plan_integer_dot(void **state)
     vkf__caps caps = discrete_caps();
     (void)state;
     vkf__device_plan plan = plan_of(&caps, no_wishes);
-    assert_true(plan.enable_integer_dot);
+    assert_true(plan.enabled.integer_dot);
     assert_false(plans_extension(&plan, "VK_KHR_shader_integer_dot_product"));
     caps.api_version = VK_MAKE_API_VERSION(0, 1, 2, 300);
     plan = plan_of(&caps, no_wishes);
-    assert_true(plan.enable_integer_dot && plans_extension(&plan, "VK_KHR_shader_integer_dot_product"));
+    assert_true(plan.enabled.integer_dot && plans_extension(&plan, "VK_KHR_shader_integer_dot_product"));
     caps.integer_dot = false;
     plan = plan_of(&caps, no_wishes);
-    assert_false(plan.enable_integer_dot || plans_extension(&plan, "VK_KHR_shader_integer_dot_product"));
+    assert_false(plan.enabled.integer_dot || plans_extension(&plan, "VK_KHR_shader_integer_dot_product"));
 }
 
 // What is core later is an extension before.
@@ -311,7 +313,8 @@ static void test_plan_matrices_on_an_older_vulkan(void **state)
     caps.api_version = VK_MAKE_API_VERSION(0, 1, 1, 300);
     caps.maintenance4 = false;
     vkf__device_plan plan = plan_of(&caps, (vkf__plan_wishes){.timestamps = true, .executable_info = true});
-    assert_true(plan.enable_matrix && plan.enable_full_subgroups && !plan.enable_maintenance4);
+    assert_true(plan.enabled.matrix.cooperative_matrix && plan.enabled.compute_full_subgroups &&
+                !plan.enabled.maintenance4);
     assert_true(plans_extension(&plan, "VK_KHR_shader_float16_int8"));
     assert_true(plans_extension(&plan, "VK_KHR_vulkan_memory_model"));
     assert_true(plans_extension(&plan, "VK_EXT_subgroup_size_control"));
@@ -333,8 +336,8 @@ static void test_plan_matrices_without_what_they_need(void **state)
         caps.vulkan_memory_model = i != 1;
         caps.matrix.cooperative_matrix = i != 2;
         vkf__device_plan plan = plan_of(&caps, no_wishes);
-        assert_false(plan.enable_matrix || plan.enable_full_subgroups || plan.enable_subgroup_size_control ||
-                     plan.enable_maintenance4);
+        assert_false(plan.enabled.matrix.cooperative_matrix || plan.enabled.compute_full_subgroups ||
+                     plan.enabled.subgroup_size_control || plan.enabled.maintenance4);
         assert_int_equal(plan.extension_count, 0);
     }
 }
@@ -389,12 +392,12 @@ static void test_plan_other_types_come_with_statistics(void **state)
     (void)state;
     vkf__caps caps = discrete_caps();
     caps.api_version = VK_API_VERSION_1_2;
-    assert_false(plan_of(&caps, (vkf__plan_wishes){.timestamps = true}).enable_other_types);
-    assert_true(plan_of(&caps, (vkf__plan_wishes){.executable_info = true}).enable_other_types);
+    assert_false(plan_of(&caps, (vkf__plan_wishes){.timestamps = true}).enabled.other.int8);
+    assert_true(plan_of(&caps, (vkf__plan_wishes){.executable_info = true}).enabled.other.int8);
     caps.pipeline_executable_info = false;
-    assert_true(plan_of(&caps, (vkf__plan_wishes){.executable_info = true}).enable_other_types);
+    assert_true(plan_of(&caps, (vkf__plan_wishes){.executable_info = true}).enabled.other.int8);
     caps.api_version = VK_API_VERSION_1_1;
-    assert_false(plan_of(&caps, (vkf__plan_wishes){.executable_info = true}).enable_other_types);
+    assert_false(plan_of(&caps, (vkf__plan_wishes){.executable_info = true}).enabled.other.int8);
 }
 
 int main(void)

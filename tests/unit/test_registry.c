@@ -430,6 +430,7 @@ static vkf__caps limited_caps(vkf_profile profile)
     vkf__caps caps = discrete_caps();
     add_matrices(&caps, 16);
     assert_int_equal(vkf__caps_limit(&host, &caps, profile, NULL, 0), VKF_OK);
+    settle_traits(&caps);
     return caps;
 }
 

@@ -75,6 +75,7 @@ static void test_select_integer_dot_products(void **state)
     }
     vkf__variant variant;
     caps.integer_dot = false;
+    settle_traits(&caps);
     assert_false(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &variant, NULL));
 }
 
@@ -100,6 +101,7 @@ static void test_select_weights_in_panels_on_processors(void **state)
     caps.max_texel_elements = 65536;
     assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_direct.f32_f32_f32", "64x16");
     caps.matrix.cooperative_matrix = true;
+    settle_traits(&caps);
     assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_address.f32_f32_f32", "64x64");
     // Halves: lanes along n, as long as there are 64-bit integers, and subgroups that a config was made for.
     assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_address_n.f32_f16_f32", "32x32s4");
@@ -151,6 +153,7 @@ static void test_select_weights_in_blocks_on_processors(void **state)
     assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem, "gemm_blocks.f32_q8_f32", "16x32");
     caps.subgroup_size = 8;
     caps.matrix.cooperative_matrix = true;
+    settle_traits(&caps);
     assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem, "gemm_blocks_address.f32_q8_f32", "16x64");
     problem.quads = false;
     assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem, "gemm_tile_blocks.f32_q8_f32", "small");

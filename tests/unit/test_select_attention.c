@@ -31,6 +31,7 @@ static void test_attention_in_parts_is_tiled_on_a_gpu(void **state)
     problem.k = 256;
     assert_selected(&caps, fff, problem, "attention_tiled.f32_f32_f32/d256");
     caps.type = VKF_DEVICE_TYPE_CPU;
+    settle_traits(&caps);
     assert_selected(&caps, fff, problem, "attention_texel4.f32_f32/shared8");
 }
 
@@ -51,6 +52,7 @@ static void test_attention_rows_fit_registers_on_a_gpu(void **state)
     problem.k = 256;
     assert_selected(&caps, fff, problem, "attention_texel4.f32_f32/q1k4");
     caps.type = VKF_DEVICE_TYPE_CPU;
+    settle_traits(&caps);
     problem.k = 128;
     assert_selected(&caps, fff, problem, "attention_texel4.f32_f32/q4k4");
 }

@@ -204,6 +204,7 @@ static void test_matrix_attention_by_width(void **state)
     problem.k = 144; // 16 rows of 72 + 144 registers are more than 96 of 32 lanes
     assert_false(vkf__kernel_takes(&caps, wide.kernel, wide.config, &problem));
     caps.type = VKF_DEVICE_TYPE_CPU;
+    settle_traits(&caps);
     assert_true(vkf__kernel_takes(&caps, wide.kernel, wide.config, &problem));
     caps.max_shared_memory_bytes = 16 * (32 * 19 + 32 * 19 + 4 * 16 * 9);
     assert_true(vkf__kernel_takes(&caps, wide.kernel, wide.config, &problem));

@@ -244,7 +244,7 @@ static VkResult fake_statistics(VkDevice device, const VkPipelineExecutableInfoK
 static vkf__device fake_device(const vkf__host *host)
 {
     vkf__device device = {.host = host};
-    device.plan.enable_executable_info = true;
+    device.plan.enabled.pipeline_executable_info = true;
     device.vk.vkGetPipelineExecutablePropertiesKHR = fake_executables;
     device.vk.vkGetPipelineExecutableStatisticsKHR = fake_statistics;
     statistics_result = VK_SUCCESS;
@@ -293,7 +293,7 @@ static void test_statistics_read_without_the_extension_gives_none(void **state)
     vkf__device device = fake_device(&host);
     vkf_statistic *list = NULL;
     uint32_t count = 1;
-    device.plan.enable_executable_info = false;
+    device.plan.enabled.pipeline_executable_info = false;
     assert_int_equal(vkf__statistics_read(&device, VK_NULL_HANDLE, &list, &count), VKF_OK);
     assert_int_equal(count, 0);
     assert_null(list);

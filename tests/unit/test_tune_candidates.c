@@ -112,6 +112,33 @@ static void test_candidates_come_in_the_best_order(void **state)
     release(&l);
 }
 
+// Kernels on matrices are listed with the reason why they are not taken, on a device without any and on one without
+// those of bfloat16.
+static void test_candidates_without_matrices(void **state)
+{
+    static const vkf_dtype types[][3] = {{VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16},
+                                         {VKF_DTYPE_F32, VKF_DTYPE_BF16, VKF_DTYPE_F32}};
+    static const char *const names[] = {"gemm_coopmat.f16_f16_f16", "gemm_coopmat.f32_bf16_f32"};
+    message_record record;
+    const vkf__host host = recording_host(&record);
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        vkf__caps caps = discrete_caps();
+        const vkf__selector selector = {.caps = &caps};
+        list l = {0};
+        if (i == 1) {
+            add_matrices(&caps, 16);
+            caps.matrix.shape_count = 1;
+        }
+        assert_int_equal(vkf__tune_candidates(&host, &selector, VKF_OP_GEMM, types[i], &rows, &l.items, &l.count),
+                         VKF_OK);
+        const vkf__candidate *refused = find(&l, names[i], "64x64");
+        assert_false(refused->taken);
+        assert_int_equal(refused->shared_bytes, 0);
+        release(&l);
+    }
+}
+
 static void test_candidates_of_an_operator_without_any(void **state)
 {
     (void)state;
@@ -142,6 +169,7 @@ static void test_candidates_that_compile_for_long_are_left_out(void **state)
     assert_true(find(&l, "attention_address.f32_f32_f32", "q1k16")->taken);
     release(&l);
     caps.matrix.cooperative_matrix = true;
+    settle_traits(&caps);
     l = candidates(&selector, VKF_OP_ATTENTION, &attention);
     assert_true(find(&l, "attention_address.f32_f32_f32", "q1k16")->taken);
     release(&l);
@@ -167,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_candidates_are_every_variant_with_a_reason),
         cmocka_unit_test(test_candidates_respect_limits_and_verdicts),
         cmocka_unit_test(test_candidates_come_in_the_best_order),
+        cmocka_unit_test(test_candidates_without_matrices),
         cmocka_unit_test(test_candidates_of_an_operator_without_any),
         cmocka_unit_test(test_candidates_that_compile_for_long_are_left_out),
         cmocka_unit_test(test_estimate_registers),

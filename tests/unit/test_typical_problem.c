@@ -120,6 +120,7 @@ static void test_typical_problem_for_takes_the_layout_wanted(void **state)
     const vkf__typical_problem product = {.problem = {.m = 128, .n = 768, .k = 768}};
     assert_int_equal(vkf__typical_problem_for(&selector, &linear, f32).b_layout, VKF_GEMM_B_NK);
     caps.type = VKF_DEVICE_TYPE_CPU;
+    settle_traits(&caps);
     assert_int_equal(vkf__typical_problem_for(&selector, &linear, f32).b_layout, VKF_GEMM_B_PANELS);
     assert_true(vkf__typical_problem_for(&selector, &linear, f32).quads);
     assert_int_equal(vkf__typical_problem_for(&selector, &product, f32).b_layout, VKF_GEMM_B_KN);

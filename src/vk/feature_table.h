@@ -1,0 +1,196 @@
+// What the library makes use of where a device has it: a row for each feature. The rows say how a feature is read and
+// masked, when a device is made with it, and what has to be enabled for that; no other file lists features.
+#ifndef VKF_VK_FEATURE_TABLE_H
+#define VKF_VK_FEATURE_TABLE_H
+
+#include <stddef.h>
+
+#include "vk/loader.h"
+#include "vk/new_declarations.h"
+
+// X(field, Vulkan's name, wanted, needs, how): features and extensions, bools of vkf__caps.
+//   wanted: when a device is made with it, vkf__wanted without its prefix.
+//   needs: another field of vkf__caps, without which this one counts for nothing; itself: none.
+//   how: BIT(a VkBool32 of vkf__features), BITS(two that only count together), EXTENSION(that has to be enabled), or
+//   PROPERTY: nothing has to be enabled.
+//
+// hostVisibleDeviceMemory is no feature of Vulkan's but a property of its memory types; masking it makes any device one
+// that needs staging. Where the memory model is enabled, kernels that do without it ask for the scope of the device in
+// their atomics. integerDotProduct4x8BitPackedSignedAccelerated is a property of Vulkan's: without it the kernels that
+// use integerDotProduct run still, but are not chosen. VK_EXT_calibrated_timestamps stands for
+// VK_KHR_calibrated_timestamps, too, and for a device's clock that can be read together with CLOCK_MONOTONIC.
+// clang-format off
+#define VKF_CAPS_FEATURES(X)                                                                                           \
+    X(storage_16bit, "storageBuffer16BitAccess", ALWAYS, storage_16bit, BIT(storage_16bit.storageBuffer16BitAccess))   \
+    X(shader_float16, "shaderFloat16", ALWAYS, shader_float16, BIT(float16.shaderFloat16))                             \
+    X(shader_int64, "shaderInt64", ALWAYS, shader_int64, BIT(head.features.shaderInt64))                               \
+    X(subgroup_arithmetic, "subgroupArithmetic", ALWAYS, subgroup_arithmetic, PROPERTY)                                \
+    X(subgroup_shuffle, "subgroupShuffle", ALWAYS, subgroup_shuffle, PROPERTY)                                         \
+    X(buffer_device_address, "bufferDeviceAddress", ALWAYS, buffer_device_address, BIT(address.bufferDeviceAddress))   \
+    X(vulkan_memory_model, "vulkanMemoryModel", FOR_MATRICES, vulkan_memory_model,                                     \
+      BITS(memory_model.vulkanMemoryModel, memory_model.vulkanMemoryModelDeviceScope))                                 \
+    X(maintenance4, "maintenance4", FOR_MATRICES, maintenance4, BIT(maintenance4.maintenance4))                        \
+    X(integer_dot, "shaderIntegerDotProduct", ALWAYS, integer_dot, BIT(integer_dot.shaderIntegerDotProduct))           \
+    X(integer_dot_accelerated, "integerDotProduct4x8BitPackedSignedAccelerated", ALWAYS, integer_dot, PROPERTY)        \
+    X(compute_full_subgroups, "computeFullSubgroups", FOR_MATRICES, compute_full_subgroups,                            \
+      BIT(subgroup_size.computeFullSubgroups))                                                                         \
+    X(subgroup_size_control, "subgroupSizeControl", FOR_MATRICES, subgroup_size_control,                               \
+      BIT(subgroup_size.subgroupSizeControl))                                                                          \
+    X(pipeline_executable_info, "pipelineExecutableInfo", FOR_STATISTICS, pipeline_executable_info,                    \
+      BIT(executable.pipelineExecutableInfo))                                                                          \
+    X(memory_budget, "VK_EXT_memory_budget", ALWAYS, memory_budget, EXTENSION(EXT_MEMORY_BUDGET))                      \
+    X(timestamps, "timestampComputeAndGraphics", FOR_TIMESTAMPS, timestamps, PROPERTY)                                 \
+    X(calibrated_timestamps, "VK_EXT_calibrated_timestamps", FOR_TIMESTAMPS, timestamps,                               \
+      EXTENSION(EXT_CALIBRATED_TIMESTAMPS))                                                                            \
+    X(statistics_queries, "pipelineStatisticsQuery", FOR_COUNTERS, statistics_queries,                                 \
+      BIT(head.features.pipelineStatisticsQuery))                                                                      \
+    X(performance_queries, "performanceCounterQueryPools", FOR_COUNTERS, performance_queries,                          \
+      BITS(performance.performanceCounterQueryPools, query_reset.hostQueryReset))                                      \
+    X(mapped_device_memory, "hostVisibleDeviceMemory", ALWAYS, mapped_device_memory, PROPERTY)
+
+// X(field, Vulkan's name, wanted, how): of VK_KHR_cooperative_matrix, VK_KHR_shader_bfloat16 and
+// VK_NV_cooperative_matrix2, bools of vkf__caps.matrix. All need the first.
+#define VKF_MATRIX_FEATURES(X)                                                                                         \
+    X(cooperative_matrix, "cooperativeMatrix", FOR_MATRICES, BIT(matrix.cooperativeMatrix))                            \
+    X(bfloat16, "shaderBFloat16CooperativeMatrix", FOR_MATRICES,                                                       \
+      BITS(bfloat16.shaderBFloat16CooperativeMatrix, bfloat16.shaderBFloat16Type))                                     \
+    X(workgroup_scope, "cooperativeMatrixWorkgroupScope", FOR_FLEXIBLE_MATRICES,                                       \
+      BIT(matrix2.cooperativeMatrixWorkgroupScope))                                                                    \
+    X(flexible_dimensions, "cooperativeMatrixFlexibleDimensions", FOR_FLEXIBLE_MATRICES,                               \
+      BIT(matrix2.cooperativeMatrixFlexibleDimensions))                                                                \
+    X(reductions, "cooperativeMatrixReductions", FOR_FLEXIBLE_MATRICES, BIT(matrix2.cooperativeMatrixReductions))      \
+    X(conversions, "cooperativeMatrixConversions", FOR_FLEXIBLE_MATRICES, BIT(matrix2.cooperativeMatrixConversions))   \
+    X(per_element_operations, "cooperativeMatrixPerElementOperations", FOR_FLEXIBLE_MATRICES,                          \
+      BIT(matrix2.cooperativeMatrixPerElementOperations))                                                              \
+    X(tensor_addressing, "cooperativeMatrixTensorAddressing", FOR_FLEXIBLE_MATRICES,                                   \
+      BIT(matrix2.cooperativeMatrixTensorAddressing))                                                                  \
+    X(block_loads, "cooperativeMatrixBlockLoads", FOR_FLEXIBLE_MATRICES, BIT(matrix2.cooperativeMatrixBlockLoads))
+
+// X(field, Vulkan's name, needs, how): types of numbers, and places for them, that no kernel of the library makes use
+// of; bools of vkf__caps.other. They are for shaders of the caller's, and are not masked.
+#define VKF_OTHER_FEATURES(X)                                                                                          \
+    X(float64, "shaderFloat64", other.float64, BIT(head.features.shaderFloat64))                                       \
+    X(int16, "shaderInt16", other.int16, BIT(head.features.shaderInt16))                                               \
+    X(int8, "shaderInt8", other.int8, BIT(float16.shaderInt8))                                                         \
+    X(storage_8bit, "storageBuffer8BitAccess", other.storage_8bit, BIT(storage_8bit.storageBuffer8BitAccess))          \
+    X(uniform_8bit, "uniformAndStorageBuffer8BitAccess", other.uniform_8bit,                                           \
+      BIT(storage_8bit.uniformAndStorageBuffer8BitAccess))                                                             \
+    X(push_8bit, "storagePushConstant8", other.push_8bit, BIT(storage_8bit.storagePushConstant8))                      \
+    X(uniform_16bit, "uniformAndStorageBuffer16BitAccess", storage_16bit,                                              \
+      BIT(storage_16bit.uniformAndStorageBuffer16BitAccess))                                                           \
+    X(push_16bit, "storagePushConstant16", storage_16bit, BIT(storage_16bit.storagePushConstant16))
+
+// X(member, type, VkStructureType, offered): the structures of vkf__features, and from when on they may be chained:
+// CORE(the version of Vulkan), EXTENSION(with it), CORE_OR(either). Names are without Vulkan's prefixes.
+#define VKF_FEATURE_STRUCTURES(X)                                                                                      \
+    X(storage_16bit, 16BitStorageFeatures, 16BIT_STORAGE_FEATURES, CORE(1_1))                                          \
+    X(storage_8bit, 8BitStorageFeatures, 8BIT_STORAGE_FEATURES, CORE(1_2))                                             \
+    X(float16, ShaderFloat16Int8Features, SHADER_FLOAT16_INT8_FEATURES, CORE_OR(1_2, KHR_SHADER_FLOAT16_INT8))         \
+    X(address, BufferDeviceAddressFeatures, BUFFER_DEVICE_ADDRESS_FEATURES, CORE_OR(1_2, KHR_BUFFER_DEVICE_ADDRESS))   \
+    X(memory_model, VulkanMemoryModelFeatures, VULKAN_MEMORY_MODEL_FEATURES, CORE_OR(1_2, KHR_VULKAN_MEMORY_MODEL))    \
+    X(subgroup_size, SubgroupSizeControlFeatures, SUBGROUP_SIZE_CONTROL_FEATURES,                                      \
+      CORE_OR(1_3, EXT_SUBGROUP_SIZE_CONTROL))                                                                         \
+    X(maintenance4, Maintenance4Features, MAINTENANCE_4_FEATURES, CORE(1_3))                                           \
+    X(integer_dot, ShaderIntegerDotProductFeatures, SHADER_INTEGER_DOT_PRODUCT_FEATURES,                               \
+      CORE_OR(1_3, KHR_SHADER_INTEGER_DOT_PRODUCT))                                                                    \
+    X(executable, PipelineExecutablePropertiesFeaturesKHR, PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,                \
+      EXTENSION(KHR_PIPELINE_EXECUTABLE_PROPERTIES))                                                                   \
+    X(query_reset, HostQueryResetFeatures, HOST_QUERY_RESET_FEATURES, CORE(1_2))                                       \
+    X(performance, PerformanceQueryFeaturesKHR, PERFORMANCE_QUERY_FEATURES_KHR, EXTENSION(KHR_PERFORMANCE_QUERY))      \
+    X(matrix, CooperativeMatrixFeaturesKHR, COOPERATIVE_MATRIX_FEATURES_KHR, EXTENSION(KHR_COOPERATIVE_MATRIX))        \
+    X(bfloat16, ShaderBfloat16FeaturesKHR, SHADER_BFLOAT16_FEATURES_KHR, EXTENSION(KHR_SHADER_BFLOAT16))               \
+    X(matrix2, CooperativeMatrix2FeaturesNV, COOPERATIVE_MATRIX_2_FEATURES_NV, EXTENSION(NV_COOPERATIVE_MATRIX_2))
+// clang-format on
+
+typedef enum vkf__wanted {
+    VKF_WANTED_ALWAYS = 0,
+    VKF_WANTED_FOR_TIMESTAMPS, // the four that vkf__plan_wishes name
+    VKF_WANTED_FOR_STATISTICS,
+    VKF_WANTED_FOR_COUNTERS,
+    VKF_WANTED_FOR_OTHER_SHADERS,
+    VKF_WANTED_FOR_MATRICES, // where the kernels on cooperative matrices run; nothing else has a use for these
+    VKF_WANTED_FOR_FLEXIBLE_MATRICES
+} vkf__wanted;
+
+// The structures that vkGetPhysicalDeviceFeatures2 fills in, or vkCreateDevice takes.
+typedef struct vkf__features {
+    VkPhysicalDeviceFeatures2 head;
+#define VKF_MEMBER(member, type, structure_type, offered) VkPhysicalDevice##type member;
+    VKF_FEATURE_STRUCTURES(VKF_MEMBER)
+#undef VKF_MEMBER
+} vkf__features;
+
+typedef struct vkf__other_types {
+#define VKF_MEMBER(field, ...) bool field;
+    VKF_OTHER_FEATURES(VKF_MEMBER)
+#undef VKF_MEMBER
+} vkf__other_types;
+
+// What a device was made with.
+typedef struct vkf__enabled {
+#define VKF_MEMBER(field, ...) bool field;
+    VKF_CAPS_FEATURES(VKF_MEMBER)
+    struct {
+        VKF_MATRIX_FEATURES(VKF_MEMBER)
+    } matrix;
+#undef VKF_MEMBER
+    vkf__other_types other;
+} vkf__enabled;
+
+typedef struct vkf__feature {
+    const char *name;
+    vkf__wanted wanted;
+    size_t caps;           // where its bool stands in vkf__caps
+    size_t needs;          // where another's does, an earlier row's; its own: it needs none
+    size_t enabled;        // where its bool stands in vkf__enabled
+    size_t bit;            // where its VkBool32 stands in vkf__features; 0: it has none
+    size_t with;           // where another does that has to be set, too; its own: none
+    const char *extension; // NULL: none but its structure's
+} vkf__feature;
+
+typedef struct vkf__feature_structure {
+    size_t offset; // in vkf__features
+    size_t size;
+    VkStructureType type;
+    uint32_t core;         // the version of Vulkan from which on it is there; UINT32_MAX: none
+    const char *extension; // with which it is there before; NULL: none
+} vkf__feature_structure;
+
+enum {
+#define VKF_ONE(...) +1
+    VKF_MASKABLE_COUNT = 0 VKF_CAPS_FEATURES(VKF_ONE) VKF_MATRIX_FEATURES(VKF_ONE),
+    VKF_FEATURE_COUNT = VKF_MASKABLE_COUNT VKF_OTHER_FEATURES(VKF_ONE),
+#undef VKF_ONE
+};
+
+enum {
+#define VKF_INDEX(member, ...) VKF_FEATURE_STRUCTURE_##member,
+    VKF_FEATURE_STRUCTURES(VKF_INDEX) VKF_FEATURE_STRUCTURE_COUNT
+#undef VKF_INDEX
+};
+
+// In a set of structures.
+#define VKF_FEATURE_STRUCTURE_BIT(member) (UINT32_C(1) << VKF_FEATURE_STRUCTURE_##member)
+
+// Those that a mask may name come first.
+extern const vkf__feature vkf__feature_table[VKF_FEATURE_COUNT];
+extern const vkf__feature_structure vkf__feature_structures[VKF_FEATURE_STRUCTURE_COUNT];
+
+struct vkf__caps;
+
+bool vkf__feature_in_caps(const vkf__feature *feature, const struct vkf__caps *caps);
+void vkf__feature_set_in_caps(const vkf__feature *feature, struct vkf__caps *caps, bool there);
+// Whether what it needs is in the caps.
+bool vkf__feature_has_needs(const vkf__feature *feature, const struct vkf__caps *caps);
+// Whether a device has to be made with it. Else it is there, enabled or not.
+bool vkf__feature_is_switched(const vkf__feature *feature);
+
+// All off, and nothing chained.
+void vkf__features_init(vkf__features *features);
+bool vkf__features_has(const vkf__features *features, const vkf__feature *feature);
+// Switches it on and returns the structures that have to be chained for it, a bit for each; 0: the head alone.
+uint32_t vkf__features_enable(vkf__features *features, const vkf__feature *feature);
+// Chains those structures and returns the first; the head stays as it is.
+void *vkf__features_chain(vkf__features *features, uint32_t structures);
+
+#endif

@@ -1,0 +1,40 @@
+#include "vk/traits.h"
+
+#include "vk/caps.h"
+
+// On processors and integrated devices with a device-local, host-visible, coherent memory type, and wherever all
+// device-local heaps have such a type.
+static bool has_unified_memory(const vkf__caps *caps)
+{
+    const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                         VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    uint32_t mapped_heaps = 0; // a bit per heap
+    uint32_t local_heaps = 0;
+    for (uint32_t i = 0; i < caps->memory.memoryTypeCount; i++)
+        if ((caps->memory.memoryTypes[i].propertyFlags & mapped) == mapped)
+            mapped_heaps |= 1U << caps->memory.memoryTypes[i].heapIndex;
+    for (uint32_t i = 0; i < caps->memory.memoryHeapCount; i++)
+        if (caps->memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+            local_heaps |= 1U << i;
+    if (mapped_heaps == 0 || !caps->mapped_device_memory)
+        return false;
+    if (caps->type == VKF_DEVICE_TYPE_CPU || caps->type == VKF_DEVICE_TYPE_INTEGRATED)
+        return true;
+    return (local_heaps & ~mapped_heaps) == 0;
+}
+
+vkf__traits vkf__traits_of(const vkf__caps *caps)
+{
+    const bool processor = caps->type == VKF_DEVICE_TYPE_CPU;
+    // Drivers for processors tell nothing of their compilers. Those that act as if there were units for matrices are
+    // recent: they fold, and compile in time. A mask on matrices makes a driver look older than it is.
+    const bool recent = caps->matrix.cooperative_matrix;
+    return (vkf__traits){
+        .processor = processor,
+        .unified_memory = has_unified_memory(caps),
+        // Processors list the products as accelerated, and gain nothing from them.
+        .integer_dot_units = caps->integer_dot && caps->integer_dot_accelerated && !processor,
+        .folds_uniform_loads = processor && recent,
+        .compiles_unrolled_slowly = processor && !recent,
+    };
+}

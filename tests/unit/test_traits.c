@@ -1,0 +1,96 @@
+// What follows from made-up caps: each trait on both sides of what decides it.
+#include "caps_fixture.h"
+
+static const vkf_device_type all_types[] = {VKF_DEVICE_TYPE_OTHER, VKF_DEVICE_TYPE_INTEGRATED, VKF_DEVICE_TYPE_DISCRETE,
+                                            VKF_DEVICE_TYPE_VIRTUAL, VKF_DEVICE_TYPE_CPU};
+
+// A device of each type, its memory as fast for both sides.
+static vkf__traits traits_of(vkf_device_type type, bool matrices)
+{
+    vkf__caps caps = cpu_caps();
+    caps.type = type;
+    if (matrices)
+        add_matrices(&caps, 8);
+    return vkf__traits_of(&caps);
+}
+
+static void test_traits_processor(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof all_types / sizeof all_types[0]; i++)
+        assert_int_equal(traits_of(all_types[i], false).processor, all_types[i] == VKF_DEVICE_TYPE_CPU);
+}
+
+// Of drivers for processors alone: a GPU with matrices has neither trait, nor one without.
+static void test_traits_compiler(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof all_types / sizeof all_types[0]; i++) {
+        const bool processor = all_types[i] == VKF_DEVICE_TYPE_CPU;
+        const vkf__traits old = traits_of(all_types[i], false), recent = traits_of(all_types[i], true);
+        assert_int_equal(recent.folds_uniform_loads, processor);
+        assert_false(recent.compiles_unrolled_slowly);
+        assert_false(old.folds_uniform_loads);
+        assert_int_equal(old.compiles_unrolled_slowly, processor);
+    }
+}
+
+static void test_traits_integer_dot_units(void **state)
+{
+    vkf__caps caps = discrete_caps();
+    (void)state;
+    assert_true(vkf__traits_of(&caps).integer_dot_units);
+    caps.integer_dot_accelerated = false;
+    assert_false(vkf__traits_of(&caps).integer_dot_units);
+    caps = discrete_caps();
+    caps.integer_dot = false; // masked, while the property is not
+    assert_false(vkf__traits_of(&caps).integer_dot_units);
+    assert_false(traits_of(VKF_DEVICE_TYPE_CPU, false).integer_dot_units);
+    assert_true(traits_of(VKF_DEVICE_TYPE_INTEGRATED, false).integer_dot_units);
+}
+
+static void test_traits_unified_memory(void **state)
+{
+    vkf__caps caps = integrated_caps();
+    (void)state;
+    assert_true(vkf__traits_of(&caps).unified_memory);
+    caps.mapped_device_memory = false;
+    assert_false(vkf__traits_of(&caps).unified_memory);
+    caps = discrete_caps(); // a window alone
+    assert_false(vkf__traits_of(&caps).unified_memory);
+    caps.type = VKF_DEVICE_TYPE_INTEGRATED; // though one heap of two cannot be mapped
+    assert_true(vkf__traits_of(&caps).unified_memory);
+    caps = rich_caps("no memory", VKF_DEVICE_TYPE_CPU);
+    assert_false(vkf__traits_of(&caps).unified_memory);
+    assert_true(traits_of(VKF_DEVICE_TYPE_DISCRETE, false).unified_memory); // its only heap can be
+}
+
+// Traits in a plan are those of the caps as limited, whatever stood there before.
+static void test_plan_has_the_traits_of_its_caps(void **state)
+{
+    static const char *const mask = "cooperativeMatrix";
+    static const vkf__plan_wishes none = {0};
+    message_record record;
+    vkf__host host = recording_host(&record);
+    vkf__caps caps = cpu_caps();
+    vkf__device_plan plan;
+    (void)state;
+    add_matrices(&caps, 8);
+    assert_int_equal(vkf__device_plan_make(&host, &caps, &none, &plan), VKF_OK);
+    assert_true(plan.caps.traits.folds_uniform_loads);
+    assert_int_equal(vkf__caps_limit(&host, &caps, VKF_PROFILE_FULL, &mask, 1), VKF_OK);
+    assert_int_equal(vkf__device_plan_make(&host, &caps, &none, &plan), VKF_OK);
+    assert_true(plan.caps.traits.processor && !plan.caps.traits.folds_uniform_loads);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_traits_processor),
+        cmocka_unit_test(test_traits_compiler),
+        cmocka_unit_test(test_traits_integer_dot_units),
+        cmocka_unit_test(test_traits_unified_memory),
+        cmocka_unit_test(test_plan_has_the_traits_of_its_caps),
+    };
+    return cmocka_run_group_tests_name("traits", tests, NULL, NULL);
+}
