@@ -1,4 +1,5 @@
-// caps -> plan -> device, the first step: what a physical device can do, as plain data that a test can also write.
+// caps -> traits -> plan -> device, the first step: what a physical device can do, as plain data that a
+// test can also write.
 #ifndef VKF_VK_CAPS_H
 #define VKF_VK_CAPS_H
 
@@ -82,9 +83,9 @@ VKF_MUST_CHECK vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysic
 VKF_MUST_CHECK vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_profile profile,
                                           const char *const *masks, uint32_t mask_count);
 
-// Leaves what may be used on a device that the caller made: a VkDevice does not tell what was enabled on it, so that what
-// has to be enabled is there only where the caller vouches for it. Pure. INVALID_ARGUMENT for a queue family that does
-// not exist or cannot compute.
+// Leaves what may be used on a device that the caller made: a VkDevice does not tell what was enabled on it, so that
+// what has to be enabled is there only where the caller vouches for it. Pure. INVALID_ARGUMENT for a queue family
+// that does not exist or cannot compute.
 VKF_MUST_CHECK vkf_status vkf__caps_limit_external(const vkf__host *host, vkf__caps *caps,
                                                    const struct vkf_external_device *external);
 

@@ -1,4 +1,5 @@
-// caps -> plan -> device, the third step: a VkDevice (our own, or the caller's), its function table and its queue.
+// caps -> traits -> plan -> device, the last step: a VkDevice (our own, or the caller's), its function
+// table and its queue.
 #ifndef VKF_VK_DEVICE_H
 #define VKF_VK_DEVICE_H
 
@@ -116,9 +117,9 @@ typedef struct vkf__device {
 // That the caller's handles and locks are there. Status INVALID_ARGUMENT.
 VKF_MUST_CHECK vkf_status vkf__external_device_check(const vkf__host *host, const struct vkf_external_device *external);
 
-// A device of our own, with what the plan enables and nothing else. On failure *device is zeroed. The device must not be
-// moved or copied once it is initialised. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED, DEVICE_LOST,
-// VULKAN.
+// A device of our own, with what the plan enables and nothing else. On failure *device is zeroed. The device must not
+// be moved or copied once it is initialised. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED,
+// DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__device_init(vkf__device *device, const vkf__instance *instance,
                                            VkPhysicalDevice physical, const vkf__device_plan *plan);
 // The caller's, by vkf__device_plan_make_external(); `external` need not outlive the call. INVALID_ARGUMENT, too, where

@@ -1,5 +1,5 @@
 // What the library makes use of where a device has it: a row for each feature. The rows say how a feature is read and
-// masked, when a device is made with it, and what has to be enabled for that; no other file lists features.
+// masked, when a device is made with it, and what has to be enabled for that. Only profiles name features beside.
 #ifndef VKF_VK_FEATURE_TABLE_H
 #define VKF_VK_FEATURE_TABLE_H
 
@@ -104,11 +104,11 @@
 
 typedef enum vkf__wanted {
     VKF_WANTED_ALWAYS = 0,
-    VKF_WANTED_FOR_TIMESTAMPS, // the four that vkf__plan_wishes name
+    VKF_WANTED_FOR_TIMESTAMPS, // this and the next two: by vkf__plan_wishes
     VKF_WANTED_FOR_STATISTICS,
     VKF_WANTED_FOR_COUNTERS,
-    VKF_WANTED_FOR_OTHER_SHADERS,
-    VKF_WANTED_FOR_MATRICES, // where the kernels on cooperative matrices run; nothing else has a use for these
+    VKF_WANTED_FOR_OTHER_SHADERS, // the caller's, with statistics, from Vulkan 1.2 on
+    VKF_WANTED_FOR_MATRICES,      // where the kernels on cooperative matrices run; nothing else has a use for these
     VKF_WANTED_FOR_FLEXIBLE_MATRICES
 } vkf__wanted;
 

@@ -131,7 +131,7 @@ static bool is_wanted(vkf__wanted wanted, const vkf__caps *caps, const vkf__plan
         return wishes->executable_info;
     case VKF_WANTED_FOR_COUNTERS:
         return wishes->counters;
-    case VKF_WANTED_FOR_OTHER_SHADERS: // only from Vulkan 1.2 on, where all of it is in the core
+    case VKF_WANTED_FOR_OTHER_SHADERS: // all of it is in the core from there on
         return wishes->executable_info && caps->api_version >= VK_API_VERSION_1_2;
     case VKF_WANTED_FOR_MATRICES:
         return runs_matrices(caps);

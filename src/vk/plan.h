@@ -1,5 +1,5 @@
-// caps -> plan -> device, the second step: pure functions from what a device can do and what the caller wishes to what
-// will be enabled. Testable without a device. Nothing is written into a plan once it is made.
+// caps -> traits -> plan -> device, the third step: pure functions from what a device can do and what the
+// caller wishes to what will be enabled. Testable without a device. Nothing is written into a plan once it is made.
 #ifndef VKF_VK_PLAN_H
 #define VKF_VK_PLAN_H
 
@@ -31,14 +31,14 @@ typedef struct vkf__device_plan {
     uint32_t buffer_alignment;
 } vkf__device_plan;
 
-// For a device that is made here. A device below the floor gives a status and a message: NO_DEVICE without Vulkan 1.1 or a compute queue, UNSUPPORTED
-// below 64 invocations, 4 storage buffers, 16 KiB of shared memory or 32 bytes of push constants, or without
-// host-visible coherent memory. A wish that the device cannot fulfil is a warning.
+// For a device that is made here. A device below the floor gives a status and a message: NO_DEVICE without Vulkan 1.1
+// or a compute queue, UNSUPPORTED below 64 invocations, 4 storage buffers, 16 KiB of shared memory or 32 bytes of
+// push constants, or without host-visible coherent memory. A wish that the device cannot fulfil is a warning.
 VKF_MUST_CHECK vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps,
                                                 const vkf__plan_wishes *wishes, vkf__device_plan *out_plan);
 
-// For a device that the caller made: only what needs not be enabled, or what the caller vouches for, is used, and no
-// warning is given for the rest. INVALID_ARGUMENT, too, for a queue family that does not exist or cannot compute.
+// For a device that the caller made: used is what need not be enabled, and what the caller vouches for. Warnings are by
+// what the device can do, as above. INVALID_ARGUMENT, too, for a queue family that does not exist or cannot compute.
 VKF_MUST_CHECK vkf_status vkf__device_plan_make_external(const vkf__host *host, const vkf__caps *caps,
                                                          const vkf__plan_wishes *wishes,
                                                          const struct vkf_external_device *external,

@@ -1,5 +1,6 @@
-// What kind of device it is: facts that follow from its caps, worked out once when the plan is made. Whatever chooses
-// between kernels, or between ways to use them, asks here and not what the device is called.
+// caps -> traits -> plan -> device, the second step: facts about the kind of device that follow from its caps,
+// worked out once when the plan is made. Whatever chooses between kernels, or between ways to use them, asks for these
+// and not for the type of the device.
 #ifndef VKF_VK_TRAITS_H
 #define VKF_VK_TRAITS_H
 
