@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "command/options.h"
+#include "embedded_templates.h"
+#include "output/template.h"
 #include "output/xml_text.h"
 #include "profile/profile_output.h"
 #include "profile/profile_page.h"
@@ -32,8 +34,9 @@ void vkf_page_text(const vkf_profile_page *page, const char *text)
     vkf_xml_write_text(page->out, text, TEXT_MAX_CHARS, false);
 }
 
-void vkf_page_subject(const vkf_profile_page *page)
+void vkf_page_subject(const void *user)
 {
+    const vkf_profile_page *page = user;
     char name[512];
     vkf_profile_subject_name(json_object_get(page->document, "subject"), name, sizeof name);
     vkf_page_text(page, name);
@@ -110,27 +113,30 @@ static void read_totals(vkf_profile_page *page)
         page->roofs.copy_bytes_per_s > 0 && page->roofs.read_bytes_per_s > 0 && page->roofs.fma_flops_per_s > 0;
 }
 
+// Colours of the style sheet are those of Okabe and Ito, which the colour-blind can tell apart, lighter where the page is
+// dark; the yellow one is left out, as it can hardly be seen on white.
 static void write_page(const vkf_profile_page *page)
 {
-    FILE *out = page->out;
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Profile of ",
-          out);
-    vkf_page_subject(page);
-    fputs("</title>\n<style>\n", out);
-    vkf_page_style(out);
-    fputs("</style>\n</head>\n<body>\n<main>\n", out);
-    vkf_page_head(page);
-    vkf_page_split(page);
-    vkf_page_roofline(page);
-    vkf_page_op_bars(page);
-    vkf_page_layer_bars(page);
-    vkf_page_timeline(page);
-    vkf_page_memory(page);
-    vkf_page_kernels(page);
-    vkf_page_counters(page);
-    fputs("</main>\n</body>\n</html>\n", out);
+    bool model = json_is_string(json_object_get(json_object_get(page->document, "subject"), "model"));
+    const vkf_slot slots[] = {
+        {"subject", .part = vkf_page_subject},
+        {"style", .file = vkf_template_profile_css},
+        {"kind", .text = model ? "model" : "layer"},
+        {"facts", .part = vkf_page_facts},
+        {"totals", .part = vkf_page_totals},
+        {"stacks", .part = vkf_page_stacks},
+        {"submissions", .part = vkf_page_submissions},
+        {"roofline", .part = vkf_page_roofline},
+        {"ops", .part = vkf_page_op_bars},
+        {"layers", .part = vkf_page_layer_bars},
+        {"timeline", .part = vkf_page_timeline},
+        {"memory", .part = vkf_page_memory},
+        {"kernels", .part = vkf_page_kernels},
+        {"sums", .part = vkf_page_kernel_sums},
+        {"counters", .part = vkf_page_counters},
+        {0},
+    };
+    vkf_template_write(page->out, vkf_template_profile_page_html, slots, page);
 }
 
 bool vkf_profile_print_html(FILE *out, const json_t *document)

@@ -62,27 +62,25 @@ static void write_bars(const vkf_profile_page *page, const vkf_profile_groups *g
     fputs("</ol>\n</details>\n", page->out);
 }
 
-static void write_section(const vkf_profile_page *page, const char *id, const char *title, const char *what, bool is_op)
+static void write_times(const vkf_profile_page *page, const char *what, bool is_op)
 {
-    fprintf(page->out, "<section id=\"%s\">\n<h2>%s</h2>\n", id, title);
     if (!page->timestamps) {
-        fputs("<p>The device has no timestamps to tell this.</p>\n</section>\n", page->out);
+        fputs("<p>The device has no timestamps to tell this.</p>\n", page->out);
         return;
     }
     fprintf(page->out, "<p>%s, dearest first.%s</p>\n", what,
             page->has_roofs ? " The solid part of a bar is the time that the roofs would allow." : "");
     write_bars(page, is_op ? &page->ops : &page->layers, is_op);
-    fputs("</section>\n", page->out);
 }
 
-void vkf_page_op_bars(const vkf_profile_page *page)
+void vkf_page_op_bars(const void *page)
 {
-    write_section(page, "ops", "Time by operation", "The operations of a run, each over all layers", true);
+    write_times(page, "The operations of a run, each over all layers", true);
 }
 
-void vkf_page_layer_bars(const vkf_profile_page *page)
+void vkf_page_layer_bars(const void *page)
 {
-    write_section(page, "layers", "Time by layer", "The layers of a run", false);
+    write_times(page, "The layers of a run", false);
 }
 
 // Memory -------------------------------------------------------------------------------------------------------------
@@ -112,15 +110,15 @@ static void write_memory_row(FILE *out, const char *class, const char *name, dou
             100 * bytes / total);
 }
 
-void vkf_page_memory(const vkf_profile_page *page)
+void vkf_page_memory(const void *user)
 {
+    const vkf_profile_page *page = user;
     const json_t *memory = json_object_get(page->document, "memory");
     double total = 0, at = 0;
     for (size_t i = 0; i < MEMORY_PARTS; i++)
         total += part_bytes(memory, i);
-    fputs("<section id=\"memory\">\n<h2>Memory</h2>\n", page->out);
     if (total <= 0) {
-        fputs("<p>Nothing is known of the memory that this takes.</p>\n</section>\n", page->out);
+        fputs("<p>Nothing is known of the memory that this takes.</p>\n", page->out);
         return;
     }
     fputs("<p>What the model and its session have of the device\342\200\231s memory.</p>\n"
@@ -141,5 +139,5 @@ void vkf_page_memory(const vkf_profile_page *page)
         write_memory_row(page->out, memory_parts[i].class, memory_parts[i].name, part_bytes(memory, i), total);
     fputs("</tbody>\n<tfoot>\n", page->out);
     write_memory_row(page->out, NULL, "all", total, total);
-    fputs("</tfoot>\n</table>\n</div>\n</section>\n", page->out);
+    fputs("</tfoot>\n</table>\n</div>\n", page->out);
 }

@@ -1,12 +1,14 @@
 // The table of what the device counted during each operation.
+#include "embedded_templates.h"
+#include "output/template.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_page.h"
 
-static void write_heads(const vkf_profile_page *page, const json_t *counters)
+static void write_heads(const void *user)
 {
-    const json_t *counter;
+    const vkf_profile_page *page = user;
+    const json_t *counter, *counters = json_object_get(page->document, "counters");
     size_t i;
-    fputs("<thead><tr><th class=\"t\" scope=\"col\">operation</th>", page->out);
     json_array_foreach(counters, i, counter)
     {
         const char *unit = vkf_page_string(counter, "unit");
@@ -14,9 +16,8 @@ static void write_heads(const vkf_profile_page *page, const json_t *counters)
         vkf_page_text(page, vkf_page_string(counter, "name"));
         if (unit[0])
             fprintf(page->out, ", %s", unit);
-        fputs("</th>", page->out);
+        fputs("</th>\n", page->out);
     }
-    fputs("</tr></thead>\n", page->out);
 }
 
 static void write_op(const vkf_profile_page *page, const vkf_profile_group *op, size_t count)
@@ -33,20 +34,18 @@ static void write_op(const vkf_profile_page *page, const vkf_profile_group *op, 
     fputs("</tr>\n", page->out);
 }
 
-void vkf_page_counters(const vkf_profile_page *page)
+static void write_ops(const void *user)
 {
-    const json_t *counters = json_object_get(page->document, "counters");
-    size_t count = json_array_size(counters);
-    if (count == 0)
-        return;
-    fputs("<section id=\"counters\">\n<h2>Counters</h2>\n<p>What the device counted in the last run: sums over the "
-          "calls of "
-          "an operation; of shares and rates, means.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-          "aria-label=\"Counters\">\n<table>\n",
-          page->out);
-    write_heads(page, counters);
-    fputs("<tbody>\n", page->out);
+    const vkf_profile_page *page = user;
+    size_t count = json_array_size(json_object_get(page->document, "counters"));
     for (size_t i = 0; i < page->ops.count; i++)
         write_op(page, &page->ops.list[i], count);
-    fputs("</tbody>\n</table>\n</div>\n</section>\n", page->out);
+}
+
+void vkf_page_counters(const void *user)
+{
+    const vkf_profile_page *page = user;
+    static const vkf_slot slots[] = {{"heads", .part = write_heads}, {"rows", .part = write_ops}, {0}};
+    if (json_array_size(json_object_get(page->document, "counters")) > 0)
+        vkf_template_write(page->out, vkf_template_profile_counters_html, slots, page);
 }

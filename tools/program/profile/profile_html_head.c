@@ -30,17 +30,14 @@ static void write_date(const vkf_profile_page *page)
     write_fact(page, "date (UTC)", text);
 }
 
-static void write_facts(const vkf_profile_page *page)
+void vkf_page_facts(const void *user)
 {
+    const vkf_profile_page *page = user;
     const json_t *subject = json_object_get(page->document, "subject");
     const json_t *device = json_object_get(page->document, "device");
     const char *key;
     json_t *value;
     char number[32];
-    fprintf(page->out, "<dl>\n<div class=\"wide\"><dt>%s</dt><dd><code>",
-            json_is_string(json_object_get(subject, "model")) ? "model" : "layer");
-    vkf_page_subject(page);
-    fputs("</code></dd></div>\n", page->out);
     write_fact(page, "device", vkf_page_string(device, "name"));
     write_fact(page, "driver", vkf_page_string(device, "driver"));
     write_fact(page, "version of the driver", vkf_page_string(device, "driver_info"));
@@ -55,7 +52,6 @@ static void write_facts(const vkf_profile_page *page)
     snprintf(number, sizeof number, "%u after %.0f to warm up", page->ops.runs,
              vkf_page_number(page->document, "warmup"));
     write_fact(page, "runs", number);
-    fputs("</dl>\n", page->out);
 }
 
 static void write_total(const vkf_profile_page *page, double ns, const char *what)
@@ -64,19 +60,13 @@ static void write_total(const vkf_profile_page *page, double ns, const char *wha
         fprintf(page->out, "<li><b>%.3f ms</b> %s</li>\n", ns * 1e-6, what);
 }
 
-void vkf_page_head(const vkf_profile_page *page)
+void vkf_page_totals(const void *user)
 {
-    double bare_ns = vkf_page_number(page->document, "unprofiled_wall_ns");
-    fputs("<header id=\"head\">\n<h1>Profile of ", page->out);
-    vkf_page_subject(page);
-    fputs("</h1>\n", page->out);
-    write_facts(page);
-    fputs("<ul class=\"totals\">\n", page->out);
+    const vkf_profile_page *page = user;
     write_total(page, page->wall_ns, "a run, median");
     write_total(page, vkf_page_number(json_object_get(page->document, "wall_ns"), "iqr"), "quartile range");
     write_total(page, page->timestamps ? page->gpu_ns : -1.0, "of it on the device");
-    write_total(page, bare_ns, "a run without profiler and timestamps");
-    fputs("</ul>\n</header>\n", page->out);
+    write_total(page, vkf_page_number(page->document, "unprofiled_wall_ns"), "a run without profiler and timestamps");
 }
 
 // Host and device ---------------------------------------------------------------------------------------------------
@@ -129,8 +119,9 @@ static double positive(double value)
     return value > 0 ? value : 0;
 }
 
-static void write_stacks(const vkf_profile_page *page)
+void vkf_page_stacks(const void *user)
 {
+    const vkf_profile_page *page = user;
     double write = sum_of(page, "update_ns"), submit = sum_of(page, "submit_ns"), wait = sum_of(page, "wait_ns");
     const piece host[] = {
         {"write", "write sizes and parameters", write},
@@ -142,6 +133,8 @@ static void write_stacks(const vkf_profile_page *page)
         {"busy", "dispatches", page->gpu_ns},
         {"idle", "idle", positive(page->wall_ns - page->gpu_ns)},
     };
+    if (!page->timestamps)
+        fputs("<p>This device has no timestamps: nothing is known of its times.</p>\n", page->out);
     write_stack(page, "Host", host, sizeof host / sizeof host[0]);
     if (page->timestamps)
         write_stack(page, "Device", device, sizeof device / sizeof device[0]);
@@ -161,19 +154,10 @@ static void write_submission(const vkf_profile_page *page, const json_t *submiss
     fputs("</tr>\n", page->out);
 }
 
-void vkf_page_split(const vkf_profile_page *page)
+void vkf_page_submissions(const void *user)
 {
+    const vkf_profile_page *page = user;
     const json_t *submission, *submissions = json_object_get(page->document, "submissions");
     size_t i;
-    fputs("<section id=\"split\">\n<h2>Host and device</h2>\n", page->out);
-    if (!page->timestamps)
-        fputs("<p>This device has no timestamps: nothing is known of its times.</p>\n", page->out);
-    write_stacks(page);
-    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Submissions\">\n<table>\n<thead><tr>"
-          "<th class=\"t\" scope=\"col\">submission</th><th scope=\"col\">calls</th><th scope=\"col\">write ms</th>"
-          "<th scope=\"col\">submit ms</th><th scope=\"col\">wait ms</th><th scope=\"col\">GPU ms</th></tr></thead>\n"
-          "<tbody>\n",
-          page->out);
     json_array_foreach(submissions, i, submission) write_submission(page, submission);
-    fputs("</tbody>\n</table>\n</div>\n</section>\n", page->out);
 }

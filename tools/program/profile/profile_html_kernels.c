@@ -49,28 +49,18 @@ static void write_sum(const vkf_profile_page *page, const char *name, double ns)
             name, ns * 1e-6, page->gpu_ns > 0 ? 100 * ns / page->gpu_ns : 0);
 }
 
-void vkf_page_kernels(const vkf_profile_page *page)
+void vkf_page_kernels(const void *user)
 {
-    static const char *const texts[] = {"operation", "kernel", "configuration"};
-    static const char *const numbers[] = {"calls", "GPU ms", "iqr", "share", "GFLOP/s", "GB/s", "roof"};
-    fputs(
-        "<section id=\"kernels\">\n<h2>Kernels</h2>\n<p>What the tuner, or its defaults, chose for each operation. "
-        "Times are of a run: the median over the runs, and their quartile range. The roof is the share of the measured "
-        "roofs that is reached; the bound says which of them is the nearer one, or latency where neither is reached to "
-        "a tenth.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Kernels\">\n<table>\n"
-        "<thead><tr><th scope=\"col\">no.</th>",
-        page->out);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        fprintf(page->out, "<th class=\"t\" scope=\"col\">%s</th>", texts[i]);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        fprintf(page->out, "<th scope=\"col\">%s</th>", numbers[i]);
-    fputs("<th class=\"t\" scope=\"col\">bound</th></tr></thead>\n<tbody>\n", page->out);
+    const vkf_profile_page *page = user;
     for (size_t i = 0; i < page->ops.count; i++)
         write_row(page, i);
-    fputs("</tbody>\n<tfoot>\n", page->out);
-    if (page->timestamps) {
-        write_sum(page, "difference of medians", page->gpu_ns - page->ops.total_ns);
-        write_sum(page, "all", page->gpu_ns);
-    }
-    fputs("</tfoot>\n</table>\n</div>\n</section>\n", page->out);
+}
+
+void vkf_page_kernel_sums(const void *user)
+{
+    const vkf_profile_page *page = user;
+    if (!page->timestamps)
+        return;
+    write_sum(page, "difference of medians", page->gpu_ns - page->ops.total_ns);
+    write_sum(page, "all", page->gpu_ns);
 }

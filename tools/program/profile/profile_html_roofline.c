@@ -293,12 +293,12 @@ static void write_left_out(const vkf_profile_page *page)
                 count, ns * 1e-6);
 }
 
-void vkf_page_roofline(const vkf_profile_page *page)
+void vkf_page_roofline(const void *user)
 {
+    const vkf_profile_page *page = user;
     const axes a = make_axes(page);
-    fputs("<section id=\"roofline\">\n<h2>Roofline</h2>\n", page->out);
     if (!page->timestamps || a.x_low > a.x_high) {
-        fputs("<p>There is nothing to draw without times of arithmetic.</p>\n</section>\n", page->out);
+        fputs("<p>There is nothing to draw without times of arithmetic.</p>\n", page->out);
         return;
     }
     fputs(
@@ -322,5 +322,4 @@ void vkf_page_roofline(const vkf_profile_page *page)
     write_roof_key(page);
     write_op_key(page);
     write_left_out(page);
-    fputs("</section>\n", page->out);
 }

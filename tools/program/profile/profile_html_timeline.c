@@ -196,13 +196,13 @@ static void write_clocks(const vkf_profile_page *page, const json_t *submission)
               page->out);
 }
 
-void vkf_page_timeline(const vkf_profile_page *page)
+void vkf_page_timeline(const void *user)
 {
+    const vkf_profile_page *page = user;
     const json_t *timeline = json_object_get(page->document, "timeline");
     size_t count = json_array_size(timeline), drawn = count < FIRST_SUBMISSIONS ? count : FIRST_SUBMISSIONS;
-    fputs("<section id=\"timeline\">\n<h2>Timeline</h2>\n", page->out);
     if (count == 0) {
-        fputs("<p>Nothing was submitted.</p>\n</section>\n", page->out);
+        fputs("<p>Nothing was submitted.</p>\n", page->out);
         return;
     }
     fputs("<p>The last run, ", page->out);
@@ -220,5 +220,4 @@ void vkf_page_timeline(const vkf_profile_page *page)
     write_timeline_key(page);
     if (count > 1)
         write_last_of_each(page, timeline);
-    fputs("</section>\n", page->out);
 }
