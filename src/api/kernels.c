@@ -1,4 +1,5 @@
-// Public entry points of kernels: which ones a device may use, what they are to it, and their pipelines ahead of first use.
+// Public entry points of kernels: which ones a device may use, what they are to it, and their pipelines ahead of
+// first use.
 #include "kernel/shader_pipeline.h"
 #include "observe/kernel_report.h"
 #include "prove/warm_up.h"

@@ -7,8 +7,8 @@
 
 #include "kernel/context.h"
 
-// Of variants whose names begin with `name`. Statuses: CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST; that a pipeline cannot
-// be made is a part of the report.
+// Of variants whose names begin with `name`. Statuses: CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST; that a pipeline
+// cannot be made is a part of the report.
 VKF_MUST_CHECK vkf_status vkf__report_kernels(vkf_context *context, const char *name, vkf_kernel_compile which,
                                               vkf_kernel_report_fn visit, void *user);
 

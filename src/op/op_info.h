@@ -1,6 +1,7 @@
-// An operator is told once, by one row that stands beside its emitter. A row says what a dispatch did with the parameters
-// of a run, where its output lies, which problems of the operator are usual, and how its pipelines are commonly made.
-// Profiler, probe, warm-up and reports read it. Kernels that serve the operator are rows of the registry.
+// An operator is told once, by one row that stands beside its emitter. A row says what a dispatch did with the
+// parameters of a run, where its output lies, which problems of the operator are usual, and how its pipelines are
+// commonly made. Profiler, probe, warm-up and reports read it. Kernels that serve the operator are rows of the
+// registry.
 #ifndef VKF_OP_OP_INFO_H
 #define VKF_OP_OP_INFO_H
 
@@ -13,10 +14,10 @@ typedef struct vkf__dispatched {
     const void *params;   // of the kernel's operator
 } vkf__dispatched;
 
-// What no kernel can do without: every element of the operands that is read or written counts once, whatever caches make
-// of it; biases and masks, which are small beside them, do not. Operations are those of the formula: two of a
-// multiply-add, one of anything else, exp() and tanh() too. Of attention, the keys that a causal mask and a window leave
-// visible; other masks are data, and what they hide counts.
+// What no kernel can do without: every element of the operands that is read or written counts once, whatever caches
+// make of it; biases and masks, which are small beside them, do not. Operations are those of the formula: two of a
+// multiply-add, one of anything else, exp() and tanh() too. Of attention, the keys that a causal mask and a window
+// leave visible; other masks are data, and what they hide counts.
 typedef struct vkf__account {
     double flops, bytes_read, bytes_written;
 } vkf__account;
@@ -63,7 +64,7 @@ typedef struct vkf__op_info {
 // The list of typical problems of a row.
 #define VKF_OP_PROBLEMS(list) .problems = (list), .problem_count = sizeof(list) / sizeof(list)[0]
 
-// For rows --------------------------------------------------------------------------------------------------------------
+// For rows ------------------------------------------------------------------------------------------------------
 
 double vkf__stored_bytes(double elements, vkf_dtype dtype);
 // Every element is read as `from`, worked on and written as `to`.

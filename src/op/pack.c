@@ -13,6 +13,15 @@ uint64_t vkf__packed_elements(uint32_t n, uint32_t k)
     return vkf__align_u64(n, VKF_GEMM_PANEL) * k;
 }
 
+bool vkf__ranks_panels_first(const vkf__selector *selector, const vkf_dtype types[3], const vkf__problem *panels)
+{
+    vkf__problem rows = *panels;
+    rows.b_layout = VKF_GEMM_B_NK;
+    rows.quads = false;
+    return vkf__select_rank(selector, VKF_OP_GEMM, types, panels) <
+           vkf__select_rank(selector, VKF_OP_GEMM, types, &rows);
+}
+
 bool vkf__wants_panels(const vkf_context *context, const vkf_dtype types[3], uint32_t n, uint32_t k)
 {
     // Many rows: what a wrong choice costs most.
@@ -24,13 +33,9 @@ bool vkf__wants_panels(const vkf_context *context, const vkf_dtype types[3], uin
                                  .allow_f16_math = vkf__context_allows_f16_math(context),
                                  .quads = k % 4 == 0,
                                  .largest = vkf__packed_elements(n, k)};
-    vkf__problem rows = panels;
-    rows.b_layout = VKF_GEMM_B_NK;
-    rows.quads = false;
     if (vkf__is_blocks(types[1]))
         return true;
-    return n >= VKF_GEMM_PANEL && vkf__select_rank(&selector, VKF_OP_GEMM, types, &panels) <
-                                      vkf__select_rank(&selector, VKF_OP_GEMM, types, &rows);
+    return n >= VKF_GEMM_PANEL && vkf__ranks_panels_first(&selector, types, &panels);
 }
 
 // Columns [first, first + count) of the panels; first is a multiple of the panel.

@@ -26,4 +26,8 @@ VKF_MUST_CHECK vkf_status vkf__emit_pack_into(vkf__work *work, const vkf__pack_a
 // Packs a weight (n, k) in rows into one in panels of the same shape and type, and waits. Both were checked.
 VKF_MUST_CHECK vkf_status vkf__pack(vkf_context *context, const vkf_tensor *rows, const vkf_tensor *panels);
 
+// Whether selection ranks what serves a weight in panels before what serves it in rows. `panels` is the product with
+// the weight in panels.
+bool vkf__ranks_panels_first(const vkf__selector *selector, const vkf_dtype types[3], const vkf__problem *panels);
+
 #endif

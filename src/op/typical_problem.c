@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "op/operators.h"
+#include "op/pack.h"
 #include "shared/gemm.h"
 
 const uint32_t vkf__typical_head_dims[VKF_TYPICAL_HEAD_DIMS] = {64, 128, 256};
@@ -14,13 +15,11 @@ vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__
     if (!typical->linear)
         return problem;
     // As for a weight that is loaded: many rows decide.
-    vkf__problem rows = problem, panels = problem;
-    rows.m = panels.m = 128;
-    rows.b_layout = VKF_GEMM_B_NK;
+    vkf__problem panels = problem;
+    panels.m = 128;
     panels.b_layout = VKF_GEMM_B_PANELS;
     panels.quads = true;
-    bool wants_panels =
-        vkf__select_rank(selector, VKF_OP_GEMM, types, &panels) < vkf__select_rank(selector, VKF_OP_GEMM, types, &rows);
+    const bool wants_panels = vkf__ranks_panels_first(selector, types, &panels);
     problem.b_layout = wants_panels ? VKF_GEMM_B_PANELS : VKF_GEMM_B_NK;
     problem.quads = wants_panels;
     return problem;

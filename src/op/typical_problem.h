@@ -1,5 +1,6 @@
-// The problems that Transformers are made of, as each operator's row lists them: for telling which kernels a device takes
-// by default, for compiling them as they are commonly asked for, and for making their pipelines ahead of their first use.
+// The problems that Transformers are made of, as each operator's row lists them: for telling which kernels a device
+// takes by default, for compiling them as they are commonly asked for, and for making their pipelines ahead of their
+// first use.
 #ifndef VKF_OP_TYPICAL_PROBLEM_H
 #define VKF_OP_TYPICAL_PROBLEM_H
 
@@ -9,8 +10,8 @@ typedef struct vkf__typical_problem {
     const char *label; // in reports; NULL: they leave it out
     vkf__problem problem;
     bool linear; // b is a weight, in the layout that the device wants
-    bool
-        ahead; // pipelines are made ahead of the kernels that a device takes for it; of a linear one for every layout of b
+    // Pipelines are made ahead of the kernels that a device takes for it, of a linear one for every layout of b.
+    bool ahead;
 } vkf__typical_problem;
 
 // The problem as a device gets it: with the layout of b that a kernel for these types wants there.

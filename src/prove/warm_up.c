@@ -56,7 +56,8 @@ fail:
     return status;
 }
 
-// Where `kernel` is what this device takes, each of its configs once. What is linear is asked for with b in this layout.
+// Where `kernel` is what this device takes, each of its configs once. What is linear is asked for with b in this
+// layout.
 static vkf_status warm_layout(warm_up *warm, const vkf__kernel *kernel, uint32_t b_layout)
 {
     const vkf__op_info *info = vkf__operator(kernel->op);

@@ -1,4 +1,5 @@
-// Pipelines made ahead of their first use: of the kernels that a device takes for the problems that operators' rows mark so.
+// Pipelines made ahead of their first use: of the kernels that a device takes for the problems that operators' rows
+// mark so.
 #ifndef VKF_PROVE_WARM_UP_H
 #define VKF_PROVE_WARM_UP_H
 
