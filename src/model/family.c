@@ -53,17 +53,17 @@ typedef enum extent {
 
 static uint32_t size_of(const vkf_model_config *config, const vkf__stack *stack, extent e)
 {
-    bool encoder = config->kind == VKF_MODEL_ENCODER;
+    const vkf__kind_facts *facts = vkf__facts_of(config);
     const uint32_t sizes[] = {
         [MODEL] = config->d_model,
         [FEED_FORWARD] = stack->dim_feedforward,
-        [VOCAB] = encoder ? config->source_vocab : config->target_vocab,
+        [VOCAB] = facts->decodes ? config->target_vocab : config->source_vocab,
         [POSITIONS] = stack->positions,
         [TYPES] = config->token_types,
         [HEADS] = stack->heads * stack->head_dim,
         [KV_HEADS] = stack->kv_heads * stack->head_dim,
         [HEAD] = stack->head_dim,
-        [OUTPUTS] = encoder ? config->head_outputs : config->target_vocab,
+        [OUTPUTS] = facts->pools ? config->head_outputs : config->target_vocab,
         [BUCKETS] = config->relative_buckets,
         [HEAD_COUNT] = stack->heads,
     };
@@ -170,6 +170,11 @@ typedef struct place {
     void *object;       // that the roles' offsets are of
 } place;
 
+static bool is_own_decoder(const place *p)
+{
+    return p->target && vkf__facts_of(p->config)->own_decoder;
+}
+
 static bool of_head(vkf__weight_role role)
 {
     return role >= VKF_WEIGHT_HEAD_DENSE && role <= VKF_WEIGHT_PROJECTION_BIAS;
@@ -179,9 +184,9 @@ static bool of_head(vkf__weight_role role)
 static const char *listed(const place *p, vkf__weight_role role)
 {
     const vkf__family_head *head = vkf__family_head_of(p->family, p->config);
-    if (of_head(role) && p->config->kind == VKF_MODEL_ENCODER) // also of a family whose decoders have lm_head
+    if (of_head(role) && vkf__facts_of(p->config)->pools) // also of a family whose decoders have lm_head
         return head ? head->weights[role - VKF_WEIGHT_HEAD_DENSE] : NULL;
-    if (p->target && p->config->kind == VKF_MODEL_SEQ2SEQ)
+    if (is_own_decoder(p))
         return p->family->decoder_weights[role];
     return p->family->weights[role];
 }
@@ -250,7 +255,7 @@ static void fill_part(vkf__weight_slot *slot, const place *p, vkf__weight_role r
 static size_t offset_of(const place *p, vkf__weight_role role)
 {
     bool feed_forward = role == VKF_WEIGHT_FEED_FORWARD_NORM_WEIGHT || role == VKF_WEIGHT_FEED_FORWARD_NORM_BIAS;
-    bool third = feed_forward && p->target && p->config->kind == VKF_MODEL_SEQ2SEQ;
+    bool third = feed_forward && p->target && vkf__facts_of(p->config)->crosses;
     return roles[role].offset + (third ? sizeof(vkf_norm_weights) : 0);
 }
 
@@ -289,7 +294,7 @@ static size_t add_roles(const place *p, vkf__weight_role begin, vkf__weight_role
 static size_t add_side(place *p, vkf__weights *weights, vkf__weight_slot *slots)
 {
     vkf__layer_weights *layers = p->target ? weights->decoder : weights->encoder;
-    bool own = p->target && p->config->kind == VKF_MODEL_SEQ2SEQ;
+    bool own = is_own_decoder(p);
     p->prefix = p->base;
     p->object = p->target ? &weights->target : &weights->source;
     size_t count = add_roles(p, VKF_WEIGHT_POSITIONS, VKF_WEIGHT_Q, slots);
@@ -338,7 +343,7 @@ void vkf__family_untie(const vkf__family *family, const vkf__checkpoint *checkpo
 {
     const vkf__family_head *head = vkf__family_head_of(family, config);
     const char *projection = head ? head->weights[VKF_HEAD_PROJECTION] : family->weights[VKF_WEIGHT_PROJECTION];
-    if (config->kind == VKF_MODEL_SEQ2SEQ && !config->tie_projection &&
+    if (vkf__facts_of(config)->own_decoder && !config->tie_projection &&
         has_tensor(family, checkpoint, family->own_words) &&
         has_tensor(family, checkpoint, family->weights[VKF_WEIGHT_TARGET_WORDS]))
         config->share_embedding = false;
@@ -349,7 +354,7 @@ void vkf__family_untie(const vkf__family *family, const vkf__checkpoint *checkpo
 vkf_status vkf__family_check_class(const vkf__host *host, const vkf__family *family, const vkf__checkpoint *checkpoint,
                                    const vkf_model_config *config)
 {
-    const vkf__family_head *head = config->kind == VKF_MODEL_DECODER ? family->heads : NULL;
+    const vkf__family_head *head = vkf__facts_of(config)->prompts ? family->heads : NULL;
     for (; head && head->architecture; head++)
         if (vkf__checkpoint_find(checkpoint, head->weights[VKF_HEAD_PROJECTION]))
             return vkf__fail(

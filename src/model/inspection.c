@@ -62,7 +62,7 @@ static vkf_status resolve(const vkf__host *host, const char *directory, vkf__ins
     VKF_TRY(vkf__model_directory_load(host, directory, &inspection->source));
     inspection->source.checkpoint = inspection->checkpoint;
     VKF_TRY(vkf__sentence_weights_open(host, directory, &inspection->source));
-    if (inspection->source.config.kind == VKF_MODEL_ENCODER)
+    if (vkf__facts_of(&inspection->source.config)->pools)
         VKF_TRY(vkf__sentence_settings_load(host, directory, &inspection->settings));
     vkf__source_settle(host, &inspection->source);
     VKF_TRY(vkf__weights_resolve(host, &inspection->source, &inspection->found));

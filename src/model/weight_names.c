@@ -82,7 +82,7 @@ static void add_stack(slot_list *list, const char *root, const char *name, const
 size_t vkf__weight_slots(const vkf_model_config *config, vkf__weights *weights, vkf__weight_slot *slots)
 {
     slot_list list = {.slots = slots};
-    bool tokens = config->kind == VKF_MODEL_SEQ2SEQ;
+    bool tokens = vkf__facts_of(config)->generates;
     const char *root = tokens ? "transformer." : "";
     add_stack(&list, root, "encoder", config, false, weights->encoder, &weights->source.final_norm);
     add_stack(&list, root, "decoder", config, true, weights->decoder, &weights->target.final_norm);

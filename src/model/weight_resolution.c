@@ -143,7 +143,7 @@ void vkf__source_settle(const vkf__host *host, vkf__model_source *source)
     if (!family)
         return;
     untie(source);
-    if (source->config.kind == VKF_MODEL_ENCODER)
+    if (vkf__facts_of(&source->config)->pools)
         drop_head(host, source);
     if (family->bias_as_row && !vkf__checkpoint_find(source->checkpoint, family->weights[VKF_WEIGHT_PROJECTION_BIAS]))
         source->config.projection_bias = false; // zeros, which files of the model below the head do without
