@@ -27,7 +27,7 @@ static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf
         const vkf__session_sizes max = vkf__session_max_sizes(session, stage->group);
         vkf__work_init(&stage->work, session->context, stage->name);
         stage->work.counted = true;
-        VKF_TRY(vkf__stage_emit(session, stage, &max));
+        VKF_TRY(stage->emit(session, stage, &max));
         VKF_TRY(vkf__work_plan(&stage->work));
         if (stage->work.arena_bytes > session->arena_bytes)
             session->arena_bytes = stage->work.arena_bytes;
@@ -150,7 +150,7 @@ static vkf_status record_stages(vkf_session *session)
         vkf__stage *stage = &session->stages[i];
         const vkf__session_sizes max = vkf__session_max_sizes(session, stage->group);
         VKF_TRY(vkf__work_begin_build(&stage->work, session->arena));
-        VKF_TRY(vkf__stage_emit(session, stage, &max));
+        VKF_TRY(stage->emit(session, stage, &max));
         stage->work.follows = i > session->group_begin[stage->group];
         stage->work.followed = i + 1 < session->group_begin[stage->group + 1];
         VKF_TRY(vkf__work_record_own(&stage->work, &session->submission));
@@ -243,8 +243,9 @@ static vkf_status write_sizes(vkf_session *session, size_t begin, size_t end, co
 {
     vkf_status status = VKF_OK;
     for (size_t i = begin; i < end; i++) {
-        vkf__work_begin_update(&session->stages[i].work);
-        VKF_TRY(vkf__stage_emit(session, &session->stages[i], sizes));
+        vkf__stage *stage = &session->stages[i];
+        vkf__work_begin_update(&stage->work);
+        VKF_TRY(stage->emit(session, stage, sizes));
     }
     session->sizes = *sizes;
 fail:

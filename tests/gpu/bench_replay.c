@@ -79,7 +79,7 @@ static void step(vkf_test_gpu *gpu, vkf_session *session, uint32_t past, way how
     double thread = thread_ns(), start = vkf__now_ns();
     for (size_t i = begin; i < end; i++) {
         vkf__work_begin_update(&session->stages[i].work);
-        check(gpu, vkf__stage_emit(session, &session->stages[i], &sizes));
+        check(gpu, session->stages[i].emit(session, &session->stages[i], &sizes));
     }
     double updated = vkf__now_ns();
     for (size_t i = begin; how == RECORD_AGAIN && i < end; i++)
