@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/weight_fusion.h"
+
 static const vkf__family *const families[] = {
     &vkf__family_bart,  &vkf__family_bert,    &vkf__family_distilbert, &vkf__family_gpt2,       &vkf__family_gpt_neox,
     &vkf__family_llama, &vkf__family_marian,  &vkf__family_mistral,    &vkf__family_modernbert, &vkf__family_qwen2,
@@ -82,12 +84,9 @@ enum {
     HEAD_BIAS = 1 << 6,
     PROJECTION_BIAS = 1 << 7,
     FIRST_NORM = 1 << 8, // of layers but the first one
-    // May be fused.
-    PART_OF_QKV = 1 << 9,
-    PART_OF_GATE = 1 << 10,
-    OF_GATE = 1 << 11,   // of models that have one
-    UNGATED = 1 << 12,   // of models that have none
-    OWN_WORDS = 1 << 13, // of models whose sides share no table
+    OF_GATE = 1 << 9,    // of models that have one
+    UNGATED = 1 << 10,   // of models that have none
+    OWN_WORDS = 1 << 11, // of models whose sides share no table
 };
 
 // Where the tensor of a role goes: in vkf__weights, from VKF_WEIGHT_POSITIONS on in vkf__stack_weights, and from
@@ -125,28 +124,44 @@ static const struct role {
     [VKF_WEIGHT_CROSS_OUT_BIAS] = {OF_LAYER(cross.out_bias), MODEL, NONE, ATTENTION_BIAS},
     [VKF_WEIGHT_CROSS_NORM_WEIGHT] = {OF_LAYER(norm[1].weight), MODEL, NONE, 0},
     [VKF_WEIGHT_CROSS_NORM_BIAS] = {OF_LAYER(norm[1].bias), MODEL, NONE, NORM_BIAS},
-    [VKF_WEIGHT_Q] = {OF_LAYER(self.q_weight), HEADS, MODEL, LINEAR | PART_OF_QKV},
-    [VKF_WEIGHT_K] = {OF_LAYER(self.k_weight), KV_HEADS, MODEL, LINEAR | PART_OF_QKV},
-    [VKF_WEIGHT_V] = {OF_LAYER(self.v_weight), KV_HEADS, MODEL, LINEAR | PART_OF_QKV},
-    [VKF_WEIGHT_Q_BIAS] = {OF_LAYER(self.q_bias), HEADS, NONE, ATTENTION_BIAS | PART_OF_QKV},
-    [VKF_WEIGHT_K_BIAS] = {OF_LAYER(self.k_bias), KV_HEADS, NONE, ATTENTION_BIAS | PART_OF_QKV},
-    [VKF_WEIGHT_V_BIAS] = {OF_LAYER(self.v_bias), KV_HEADS, NONE, ATTENTION_BIAS | PART_OF_QKV},
+    [VKF_WEIGHT_Q] = {OF_LAYER(self.q_weight), HEADS, MODEL, LINEAR},
+    [VKF_WEIGHT_K] = {OF_LAYER(self.k_weight), KV_HEADS, MODEL, LINEAR},
+    [VKF_WEIGHT_V] = {OF_LAYER(self.v_weight), KV_HEADS, MODEL, LINEAR},
+    [VKF_WEIGHT_Q_BIAS] = {OF_LAYER(self.q_bias), HEADS, NONE, ATTENTION_BIAS},
+    [VKF_WEIGHT_K_BIAS] = {OF_LAYER(self.k_bias), KV_HEADS, NONE, ATTENTION_BIAS},
+    [VKF_WEIGHT_V_BIAS] = {OF_LAYER(self.v_bias), KV_HEADS, NONE, ATTENTION_BIAS},
     [VKF_WEIGHT_Q_NORM] = {OF_LAYER(q_norm), HEAD, NONE, 0},
     [VKF_WEIGHT_K_NORM] = {OF_LAYER(k_norm), HEAD, NONE, 0},
     [VKF_WEIGHT_OUT] = {OF_LAYER(self.out_weight), MODEL, HEADS, LINEAR},
     [VKF_WEIGHT_OUT_BIAS] = {OF_LAYER(self.out_bias), MODEL, NONE, ATTENTION_BIAS},
     [VKF_WEIGHT_ATTENTION_NORM_WEIGHT] = {OF_LAYER(norm[0].weight), MODEL, NONE, FIRST_NORM},
     [VKF_WEIGHT_ATTENTION_NORM_BIAS] = {OF_LAYER(norm[0].bias), MODEL, NONE, NORM_BIAS | FIRST_NORM},
-    [VKF_WEIGHT_GATE] = {OF_LAYER(gate.weight), FEED_FORWARD, MODEL, LINEAR | PART_OF_GATE | OF_GATE},
-    [VKF_WEIGHT_FEED_FORWARD_1] = {OF_LAYER(feed_forward.weight1), FEED_FORWARD, MODEL, LINEAR | PART_OF_GATE},
+    [VKF_WEIGHT_GATE] = {OF_LAYER(gate.weight), FEED_FORWARD, MODEL, LINEAR | OF_GATE},
+    [VKF_WEIGHT_FEED_FORWARD_1] = {OF_LAYER(feed_forward.weight1), FEED_FORWARD, MODEL, LINEAR},
     [VKF_WEIGHT_UNGATED_1] = {OF_LAYER(feed_forward.weight1), FEED_FORWARD, MODEL, LINEAR | UNGATED},
-    [VKF_WEIGHT_GATE_BIAS] = {OF_LAYER(gate.bias), FEED_FORWARD, NONE, FEED_FORWARD_BIAS | PART_OF_GATE | OF_GATE},
-    [VKF_WEIGHT_FEED_FORWARD_1_BIAS] = {OF_LAYER(feed_forward.bias1), FEED_FORWARD, NONE,
-                                        FEED_FORWARD_BIAS | PART_OF_GATE},
+    [VKF_WEIGHT_GATE_BIAS] = {OF_LAYER(gate.bias), FEED_FORWARD, NONE, FEED_FORWARD_BIAS | OF_GATE},
+    [VKF_WEIGHT_FEED_FORWARD_1_BIAS] = {OF_LAYER(feed_forward.bias1), FEED_FORWARD, NONE, FEED_FORWARD_BIAS},
     [VKF_WEIGHT_FEED_FORWARD_2] = {OF_LAYER(feed_forward.weight2), MODEL, FEED_FORWARD, LINEAR},
     [VKF_WEIGHT_FEED_FORWARD_2_BIAS] = {OF_LAYER(feed_forward.bias2), MODEL, NONE, FEED_FORWARD_BIAS},
     [VKF_WEIGHT_FEED_FORWARD_NORM_WEIGHT] = {OF_LAYER(norm[1].weight), MODEL, NONE, 0},
     [VKF_WEIGHT_FEED_FORWARD_NORM_BIAS] = {OF_LAYER(norm[1].bias), MODEL, NONE, NORM_BIAS},
+};
+
+// What is multiplied as one: roles of a fusion are listed one behind the other in vkf__weight_role.
+static const struct {
+    vkf__fusion of;
+    uint32_t part;
+} fusions[VKF_WEIGHT_ROLE_COUNT] = {
+    [VKF_WEIGHT_Q] = {VKF_FUSION_QKV, 0},
+    [VKF_WEIGHT_K] = {VKF_FUSION_QKV, 1},
+    [VKF_WEIGHT_V] = {VKF_FUSION_QKV, 2},
+    [VKF_WEIGHT_Q_BIAS] = {VKF_FUSION_QKV_BIAS, 0},
+    [VKF_WEIGHT_K_BIAS] = {VKF_FUSION_QKV_BIAS, 1},
+    [VKF_WEIGHT_V_BIAS] = {VKF_FUSION_QKV_BIAS, 2},
+    [VKF_WEIGHT_GATE] = {VKF_FUSION_GATE, 0},
+    [VKF_WEIGHT_FEED_FORWARD_1] = {VKF_FUSION_GATE, 1},
+    [VKF_WEIGHT_GATE_BIAS] = {VKF_FUSION_GATE_BIAS, 0},
+    [VKF_WEIGHT_FEED_FORWARD_1_BIAS] = {VKF_FUSION_GATE_BIAS, 1},
 };
 
 const vkf__family_head *vkf__family_head_of(const vkf__family *family, const vkf_model_config *config)
@@ -233,22 +248,17 @@ static bool has_role(const place *p, vkf__weight_role role)
     return listed(p, role) != NULL;
 }
 
-static void set_part(vkf__weight_slot *slot, uint32_t parts, uint32_t part, uint32_t part_rows)
-{
-    slot->parts = parts;
-    slot->part = part;
-    slot->part_rows = part_rows;
-}
-
-// Which part of a fused tensor a role's is.
+// Which part it is of what is multiplied as one, and of a tensor that files of the family hold fused.
 static void fill_part(vkf__weight_slot *slot, const place *p, vkf__weight_role role)
 {
-    bool bias = slot->rank == 1;
-    if ((roles[role].traits & PART_OF_QKV) && p->family->qkv != VKF_SEPARATE)
-        set_part(slot, 3, role - (bias ? VKF_WEIGHT_Q_BIAS : VKF_WEIGHT_Q),
-                 p->family->qkv == VKF_FUSED_BY_HEAD ? p->stack.head_dim : slot->shape[0]);
-    if ((roles[role].traits & PART_OF_GATE) && p->family->gate_fused)
-        set_part(slot, 2, role - (bias ? VKF_WEIGHT_GATE_BIAS : VKF_WEIGHT_GATE), slot->shape[0]);
+    bool qkv = fusions[role].of == VKF_FUSION_QKV || fusions[role].of == VKF_FUSION_QKV_BIAS;
+    slot->fusion = fusions[role].of;
+    slot->fusion_part = fusions[role].part;
+    if (slot->fusion == VKF_FUSION_NONE || !(qkv ? p->family->qkv != VKF_SEPARATE : p->family->gate_fused))
+        return;
+    slot->parts = vkf__fusion_parts(slot->fusion);
+    slot->part = slot->fusion_part;
+    slot->part_rows = qkv && p->family->qkv == VKF_FUSED_BY_HEAD ? p->stack.head_dim : slot->shape[0];
 }
 
 // The feed-forward's norm is a decoder layer's third where it has cross attention.
@@ -273,6 +283,7 @@ static void fill_slot(vkf__weight_slot *slot, const place *p, vkf__weight_role n
     slot->tied = is_tied(p, number);
     slot->transposed = slot->linear && p->family->transposed && number >= VKF_WEIGHT_Q;
     slot->as_row = number == VKF_WEIGHT_PROJECTION_BIAS && p->family->bias_as_row;
+    slot->layer = number >= VKF_WEIGHT_Q ? p->object : NULL;
     fill_part(slot, p, number);
     slot->target = (vkf_tensor *)((char *)p->object + offset_of(p, number));
 }

@@ -66,8 +66,10 @@ static vkf_status resolve(const vkf__host *host, const char *directory, vkf__ins
         VKF_TRY(vkf__sentence_settings_load(host, directory, &inspection->settings));
     vkf__source_settle(host, &inspection->source);
     VKF_TRY(vkf__weights_resolve(host, &inspection->source, &inspection->found));
-    for (size_t i = 0; i < inspection->found.count; i++)
+    for (size_t i = 0; i < inspection->found.count; i++) {
         inspection->found.slots[i].target = NULL; // it points into what is copied to the caller
+        inspection->found.slots[i].layer = NULL;
+    }
 fail:
     return status;
 }

@@ -31,6 +31,7 @@ static void set_family_parts(const vkf_session *session, bool target, uint32_t l
     block->norm_kind = config->norm;
     block->feed_forward.gate = vkf__span_of(&w->gate.weight);
     block->feed_forward.gate_bias = vkf__span_of(&w->gate.bias);
+    block->feed_forward.fused_gate = w->fused_gate;
     self->kv_heads = stack.kv_heads;
     self->head_dim = self->v_head_dim = block->cross.head_dim = block->cross.v_head_dim = stack.head_dim;
     if (config->unscaled_attention)
@@ -70,6 +71,7 @@ static vkf__transformer_block block_of(const vkf_session *session, bool target, 
         .dtype = model->dtype,
     };
     vkf__transformer_block block = vkf__transformer_block_of(&desc);
+    block.self.fused_qkv = w->fused_qkv;
     if (vkf__facts_of(config)->family_layers)
         set_family_parts(session, target, layer, w, &block);
     return block;

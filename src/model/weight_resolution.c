@@ -7,6 +7,7 @@
 #include "model/family.h"
 #include "model/sentence_modules.h"
 #include "model/weight_blocks.h"
+#include "model/weight_fusion.h"
 
 // ---- names
 
@@ -229,6 +230,7 @@ vkf_status vkf__weights_list(const vkf__host *host, const vkf__model_source *sou
     out->count = vkf__model_slots(source, &out->weights, NULL);
     VKF_ALLOC(host, out->slots, out->count);
     (void)vkf__model_slots(source, &out->weights, out->slots);
+    VKF_TRY(vkf__fusions_check(host, out->slots, out->count));
 fail:
     return status;
 }

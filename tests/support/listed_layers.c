@@ -94,7 +94,8 @@ vkf_transformer_layer_desc listed_layer_desc(const listed_layer *layer, const vk
 vkf_status listed_layer_emit(vkf__work *work, const listed_layer *layer, const listed_io *io)
 {
     const vkf_transformer_layer_desc desc = listed_layer_desc(layer, &io->pool);
-    const vkf__transformer_block block = vkf__transformer_block_of(&desc);
+    vkf__transformer_block block = vkf__transformer_block_of(&desc);
+    block.self.fused_qkv = !layer->apart;
     vkf__transformer_io spans = {.x = vkf__span_of(&io->x), .cross = {.key = vkf__span_of(&io->memory)}};
     const vkf__attention_sizes self = vkf__uncached(LISTED_BATCH, LISTED_LEN, LISTED_LEN);
     const vkf__attention_sizes cross = vkf__uncached(LISTED_BATCH, LISTED_LEN, LISTED_MEMORY_LEN);
