@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/layer_check.h"
+#include "model/prompt.h"
 #include "model/session_run.h"
 
 static bool seq2seq(const vkf_session *session)

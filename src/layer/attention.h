@@ -74,7 +74,7 @@ static inline vkf__attention_sizes vkf__uncached(uint32_t batch, uint32_t query_
 }
 
 // Whether the block's parameters are fused. A layer asks once, when it knows where those that its caller gave and those
-// that it packs lie; emitters go by the field.
+// that it packs lie; emitters go by the field, and assert it.
 bool vkf__attention_fuses(const vkf__attention_block *block);
 
 VKF_MUST_CHECK vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block *block,

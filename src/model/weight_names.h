@@ -42,9 +42,6 @@ typedef struct vkf__weight_slot {
 // Fills `slots` when it is not NULL; always returns their number. The layer arrays of `weights` exist already.
 size_t vkf__weight_slots(const vkf_model_config *config, vkf__weights *weights, vkf__weight_slot *slots);
 
-// The same for whatever a model is loaded from.
-size_t vkf__model_slots(const vkf__model_source *source, vkf__weights *weights, vkf__weight_slot *slots);
-
 // After all slots were filled: q, k and v become views of PyTorch's in_proj_weight, tied tensors views of each other.
 void vkf__weights_link(const vkf__model_source *source, vkf__weights *weights);
 
