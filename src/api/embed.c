@@ -40,7 +40,7 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
     };
     VKF_TRY(vkf__text_model_load(embedder->context, &model, &embedder->text));
     const vkf_model_config *config = &embedder->text.model->config;
-    if (config->kind != VKF_MODEL_ENCODER)
+    if (!vkf__facts_of(config)->pools)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model is no encoder, it has no embeddings",
                          desc->directory);
     if (desc->head && config->head == VKF_HEAD_NONE)

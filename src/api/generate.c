@@ -11,7 +11,7 @@ static vkf_status check_prompts(const vkf_session *session, const vkf_generate_a
 {
     const vkf__host *host = &session->context->host;
     const vkf_model_config *config = &session->model->config;
-    uint32_t vocab = config->kind == VKF_MODEL_SEQ2SEQ ? config->source_vocab : config->target_vocab;
+    uint32_t vocab = vkf__text_vocab(config);
     const int32_t *id = args->prompt_ids;
     for (uint32_t row = 0; row < args->batch; row++) {
         if (args->prompt_lengths[row] == 0)
@@ -32,8 +32,7 @@ vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *a
     vkf_status status = vkf__context_enter(session->context, __func__);
     if (status != VKF_OK)
         return status;
-    vkf_model_kind kind = session->model->config.kind;
-    if ((kind != VKF_MODEL_DECODER && kind != VKF_MODEL_SEQ2SEQ) || session->desc.max_target_len < 2)
+    if (!vkf__facts_of(&session->model->config)->generates || session->desc.max_target_len < 2)
         return fail_argument(session, "the model does not generate tokens, or max_target_len is below 2");
     if (args->batch == 0 || !args->prompt_ids || !args->prompt_lengths || !args->out_ids || !args->out_lengths ||
         (args->stop_count > 0 && !args->stop_ids))

@@ -18,11 +18,11 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
     };
     VKF_TRY(vkf__text_model_load(generator->context, &model, &generator->text));
     const vkf_model_config *config = &generator->text.model->config;
-    if (config->kind != VKF_MODEL_DECODER && config->kind != VKF_MODEL_SEQ2SEQ)
+    if (!vkf__facts_of(config)->generates)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no decoder, it generates no text",
                          desc->directory);
     uint32_t usual = config->max_target_len < DEFAULT_CONTEXT ? config->max_target_len : DEFAULT_CONTEXT;
-    if (config->kind == VKF_MODEL_SEQ2SEQ && config->max_source_len < usual)
+    if (vkf__facts_of(config)->encodes && config->max_source_len < usual)
         usual = config->max_source_len;
     generator->max_batch = desc->max_batch > 0 ? desc->max_batch : 1;
     generator->max_context = desc->max_context > 0 ? desc->max_context : usual;

@@ -2,21 +2,22 @@
 #include <string.h>
 
 #include "api/layer_check.h"
+#include "model/prompt.h"
 #include "model/session_run.h"
 
 static bool seq2seq(const vkf_session *session)
 {
-    return session->model->config.kind == VKF_MODEL_SEQ2SEQ;
+    return vkf__facts_of(&session->model->config)->generates && vkf__facts_of(&session->model->config)->encodes;
 }
 
-static bool generates(const vkf_session *session)
+static bool prompts(const vkf_session *session)
 {
-    return session->model->config.kind == VKF_MODEL_DECODER;
+    return vkf__facts_of(&session->model->config)->prompts;
 }
 
 static bool pools(const vkf_session *session)
 {
-    return session->model->config.kind == VKF_MODEL_ENCODER;
+    return vkf__facts_of(&session->model->config)->pools;
 }
 
 #define DEFAULT_PROMPT_LEN 256u
@@ -50,7 +51,7 @@ static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc 
     vkf_session_desc full = *desc;
     full.max_prompt_len = desc->max_target_len;
     full.max_beams = desc->max_beams > 0 ? desc->max_beams : 1;
-    if (model->config.kind == VKF_MODEL_SEQ2SEQ) {
+    if (vkf__facts_of(&model->config)->start_token) {
         full.source_mask = (vkf_attention_mask){.key_kind = VKF_MASK_BOOL_EXCLUDE};
         full.memory_mask = full.source_mask;
         full.target_mask = (vkf_attention_mask){
@@ -58,7 +59,7 @@ static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc 
             .causal = VKF_CAUSAL_TOP_LEFT,
         };
     }
-    if (model->config.kind == VKF_MODEL_ENCODER) {
+    if (vkf__facts_of(&model->config)->pools) {
         full = (vkf_session_desc){
             .max_batch = desc->max_batch,
             .max_source_len = desc->max_source_len,
@@ -71,7 +72,7 @@ static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc 
             .attention_weights = desc->attention_weights,
         };
     }
-    if (model->config.kind == VKF_MODEL_DECODER)
+    if (vkf__facts_of(&model->config)->prompts)
         full = complete_decoder(desc);
     full.cache_dtype = cache_dtype_of(model, desc);
     return full;
@@ -79,15 +80,15 @@ static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc 
 
 static bool generates_tokens(const vkf_model *model)
 {
-    return model->config.kind == VKF_MODEL_DECODER || model->config.kind == VKF_MODEL_SEQ2SEQ;
+    return vkf__facts_of(&model->config)->generates;
 }
 
 // Bits of vkf_attention_kind.
 static uint32_t attention_kinds(const vkf_model_config *config)
 {
-    bool encodes = config->num_encoder_layers > 0 && config->kind != VKF_MODEL_DECODER;
-    bool decodes = config->num_decoder_layers > 0 && config->kind != VKF_MODEL_ENCODER;
-    bool crosses = decodes && config->kind != VKF_MODEL_DECODER;
+    bool encodes = config->num_encoder_layers > 0 && vkf__facts_of(config)->encodes;
+    bool decodes = config->num_decoder_layers > 0 && vkf__facts_of(config)->decodes;
+    bool crosses = decodes && vkf__facts_of(config)->crosses;
     return (encodes ? VKF_ATTENTION_ENCODER : 0u) | (decodes ? VKF_ATTENTION_DECODER : 0u) |
            (crosses ? VKF_ATTENTION_CROSS : 0u);
 }
@@ -95,7 +96,7 @@ static uint32_t attention_kinds(const vkf_model_config *config)
 static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, const vkf_session_desc *desc)
 {
     vkf_status status = VKF_OK;
-    bool tokens = model->config.kind == VKF_MODEL_SEQ2SEQ;
+    bool tokens = vkf__facts_of(&model->config)->start_token;
     const vkf_layer_sizes sizes[] = {
         {desc->max_batch, desc->max_source_len, desc->max_source_len},
         {desc->max_batch, desc->max_target_len, desc->max_target_len},
@@ -113,17 +114,17 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
             check->host, VKF_ERROR_INVALID_ARGUMENT,
             "%s: fully_masked is unknown, max_target_len too small to generate, or max_logit_rows beyond it",
             check->function);
-    if (model->config.kind == VKF_MODEL_ENCODER && desc->max_source_len > model->config.max_source_len)
+    if (vkf__facts_of(&model->config)->pools && desc->max_source_len > model->config.max_source_len)
         return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: max_source_len %u beyond the model's %u positions",
                          check->function, desc->max_source_len, model->config.max_source_len);
     bool bounded = model->config.positions == VKF_POSITIONS_LEARNED || model->config.relative_buckets > 0;
-    if (model->config.kind == VKF_MODEL_SEQ2SEQ && bounded &&
+    if (vkf__facts_of(&model->config)->start_token && bounded &&
         (desc->max_source_len > model->config.max_source_len || desc->max_target_len > model->config.max_target_len))
         return vkf__fail(check->host, VKF_ERROR_TOO_LARGE,
                          "%s: max_source_len %u and max_target_len %u beyond the model's %u and %u positions",
                          check->function, desc->max_source_len, desc->max_target_len, model->config.max_source_len,
                          model->config.max_target_len);
-    if (model->config.kind == VKF_MODEL_DECODER && desc->max_target_len > model->config.max_target_len)
+    if (vkf__facts_of(&model->config)->prompts && desc->max_target_len > model->config.max_target_len)
         return vkf__fail(check->host, VKF_ERROR_TOO_LARGE, "%s: max_target_len %u beyond the model's %u positions",
                          check->function, desc->max_target_len, model->config.max_target_len);
     if (desc->cache_dtype != VKF_DTYPE_F32 && desc->cache_dtype != VKF_DTYPE_F16)
@@ -259,7 +260,7 @@ vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
     vkf_status status = vkf__context_enter(session->context, __func__);
     if (status != VKF_OK)
         return status;
-    if (generates(session))
+    if (prompts(session))
         return fail_argument(session, __func__, "the model has no encoder");
     VKF_TRY(check_source_sizes(session, __func__, args->batch, args->source_len));
     if (args->out_embeddings && !pools(session))
@@ -345,7 +346,7 @@ vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args)
     vkf_status status = vkf__context_enter(session->context, __func__);
     if (status != VKF_OK)
         return status;
-    if (generates(session)) {
+    if (prompts(session)) {
         VKF_TRY(check_decode_tokens(session, args, __func__));
         return vkf__session_decode_tokens(session, args);
     }

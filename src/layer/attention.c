@@ -7,6 +7,7 @@
 #include "op/attention.h"
 #include "op/copy.h"
 #include "op/gemm.h"
+#include "shared/gemm.h"
 
 vkf__attention_spans vkf__attention_spans_of(const vkf_attention_weights *weights)
 {
@@ -22,6 +23,24 @@ vkf__attention_spans vkf__attention_spans_of(const vkf_attention_weights *weight
         .out_weight = vkf__span_of(&weights->out_weight),
         .out_bias = vkf__span_of(&weights->out_bias),
     };
+}
+
+static bool one_operand(const vkf__span *q, const vkf__span *k, const vkf__span *v)
+{
+    return vkf__span_follows(q, k) && vkf__span_follows(k, v);
+}
+
+bool vkf__attention_fuses(const vkf__attention_block *block)
+{
+    const vkf__attention_spans *p = &block->params;
+    bool no_bias = !vkf__present(&p->q_bias) && !vkf__present(&p->k_bias) && !vkf__present(&p->v_bias);
+    bool bias = vkf__present(&p->q_bias) && vkf__present(&p->k_bias) && vkf__present(&p->v_bias) &&
+                one_operand(&p->q_bias, &p->k_bias, &p->v_bias);
+    // Panels are side by side only where none of them is filled up.
+    bool whole_panels = !p->q_weight.panels || (block->heads * block->head_dim % VKF_GEMM_PANEL == 0 &&
+                                                block->kv_heads * block->head_dim % VKF_GEMM_PANEL == 0);
+    return vkf__present(&p->q_weight) && (bias || no_bias) && whole_panels &&
+           one_operand(&p->q_weight, &p->k_weight, &p->v_weight);
 }
 
 // Key s is visible to query l when s <= l + offset.

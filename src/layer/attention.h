@@ -26,6 +26,7 @@ typedef struct vkf__attention_block {
     vkf_fully_masked fully_masked;
     vkf_dtype dtype; // of activations
     vkf__attention_spans params;
+    bool fused_qkv; // weights of q, k and v are one operand, in this order, and their biases, where there are some, too
     // What is done to each head of queries and keys, of self attention alone.
     vkf__span q_norm, k_norm; // optional, (head_dim): the weights of an RMSNorm
     float norm_eps;
@@ -38,6 +39,7 @@ typedef struct vkf__attention_io {
     vkf__span query; // (B, L, embed_dim)
     vkf__span key;   // (B, key_new, kdim)
     vkf__span value; // (B, key_new, vdim)
+    bool one_input;  // query, key and value are the same tensor, and so are their rows
     // Elements from one row to the next, of query and of both others; 0: compact.
     uint32_t query_row, key_row;
     vkf__span out;   // (B, L, embed_dim)
@@ -70,6 +72,10 @@ static inline vkf__attention_sizes vkf__uncached(uint32_t batch, uint32_t query_
 {
     return (vkf__attention_sizes){.batch = batch, .query_len = query_len, .key_len = key_len, .key_new = key_len};
 }
+
+// Whether the block's parameters are fused. A layer asks once, when it knows where those that its caller gave and those
+// that it packs lie; emitters go by the field, and assert it.
+bool vkf__attention_fuses(const vkf__attention_block *block);
 
 VKF_MUST_CHECK vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block *block,
                                                     const vkf__attention_io *io, const vkf__attention_sizes *sizes);

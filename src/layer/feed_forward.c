@@ -1,7 +1,8 @@
 #include "layer/feed_forward.h"
 
+#include <assert.h>
+
 #include "op/gate.h"
-#include "shared/gemm.h"
 
 vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t dim_feedforward,
                                                    vkf_activation activation, vkf_dtype dtype,
@@ -17,15 +18,6 @@ vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t di
         .weight2 = vkf__span_of(&weights->weight2),
         .bias2 = vkf__span_of(&weights->bias2),
     };
-}
-
-// The gate's rows and those of the first matrix are multiplied at once where they lie side by side.
-static bool is_single_product(const vkf__feed_forward_block *block)
-{
-    bool bias = vkf__present(&block->gate_bias) && vkf__span_follows(&block->gate_bias, &block->bias1);
-    bool no_bias = !vkf__present(&block->gate_bias) && !vkf__present(&block->bias1);
-    bool whole_panels = !block->gate.panels || block->dim_feedforward % VKF_GEMM_PANEL == 0;
-    return (bias || no_bias) && whole_panels && vkf__span_follows(&block->gate, &block->weight1);
 }
 
 // To `columns` of `both` (rows, 2 * dim_feedforward), from column `first` on.
@@ -53,6 +45,7 @@ static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *b
     return vkf__emit_gemm(work, &gemm);
 }
 
+// The gate's rows and those of the first matrix are multiplied at once where they are fused.
 static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
                              const vkf__rows *hidden, uint32_t rows)
 {
@@ -61,7 +54,8 @@ static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *blo
     uint64_t single = 0;
     vkf__span both; // (rows, 2 * dim)
     VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * 2 * dim, &both));
-    VKF_TRY(vkf__work_decide(work, is_single_product(block), &single));
+    assert(!block->fused_gate || vkf__span_follows(&block->gate, &block->weight1));
+    VKF_TRY(vkf__work_decide(work, block->fused_gate, &single));
     if (single) {
         const vkf__span weight = vkf__span_joined(&block->gate, &block->weight1);
         const vkf__span bias = vkf__span_joined(&block->gate_bias, &block->bias1);

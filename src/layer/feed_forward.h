@@ -13,6 +13,7 @@ typedef struct vkf__feed_forward_block {
     vkf_dtype dtype;
     vkf__span gate, gate_bias; // optional, (dim_feedforward, d_model)
     vkf__span weight1, bias1, weight2, bias2;
+    bool fused_gate; // the gate and weight1 are one operand, in this order, and their biases, where there are some, too
 } vkf__feed_forward_block;
 
 vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t dim_feedforward,

@@ -1,9 +1,10 @@
 #include "layer/projection.h"
 
+#include <assert.h>
+
 #include "op/copy.h"
 #include "op/gemm.h"
 #include "op/rotary.h"
-#include "shared/gemm.h"
 
 typedef struct projection {
     const char *label;
@@ -169,33 +170,14 @@ fail:
     return status;
 }
 
-static bool one_operand(const vkf__span *q, const vkf__span *k, const vkf__span *v)
-{
-    return vkf__span_follows(q, k) && vkf__span_follows(k, v);
-}
-
-static bool same_span(const vkf__span *a, const vkf__span *b)
-{
-    return a->buffer == b->buffer && a->offset_bytes == b->offset_bytes && a->temp == b->temp;
-}
-
-// Self attention over parameters that lie side by side, as PyTorch's in_proj_weight does, is one product: it reads the
-// input once. Panels are side by side only where none of them is filled up.
+// Self attention over fused parameters, as PyTorch's in_proj_weight holds them, is one product: it reads the input once.
 static bool is_single_product(const vkf__attention_block *block, const vkf__attention_io *io,
                               const vkf__attention_sizes *sizes)
 {
-    const vkf__attention_spans *p = &block->params;
-    bool self = same_span(&io->query, &io->key) && same_span(&io->query, &io->value) &&
-                block->kdim == block->embed_dim && block->vdim == block->embed_dim;
-    bool no_bias = !vkf__present(&p->q_bias) && !vkf__present(&p->k_bias) && !vkf__present(&p->v_bias);
-    bool bias = vkf__present(&p->q_bias) && vkf__present(&p->k_bias) && vkf__present(&p->v_bias) &&
-                one_operand(&p->q_bias, &p->k_bias, &p->v_bias);
-    bool whole_panels = !p->q_weight.panels || (block->heads * block->head_dim % VKF_GEMM_PANEL == 0 &&
-                                                block->kv_heads * block->head_dim % VKF_GEMM_PANEL == 0);
+    bool self = io->one_input && block->kdim == block->embed_dim && block->vdim == block->embed_dim;
     // Keys and values that go to the cache as they are, are projected there at once.
     bool stays = !vkf__present(&io->cache_k) || turns_heads(block) || converts(block, io);
-    return self && stays && vkf__extra_keys(block) == 0 && sizes->key_new == sizes->query_len && (bias || no_bias) &&
-           whole_panels && one_operand(&p->q_weight, &p->k_weight, &p->v_weight);
+    return block->fused_qkv && self && stays && vkf__extra_keys(block) == 0 && sizes->key_new == sizes->query_len;
 }
 
 static vkf__projected columns_of(const vkf__span *qkv, uint32_t first, uint32_t width, uint32_t row, uint32_t stride)
@@ -218,6 +200,7 @@ static vkf_status emit_single_product(vkf__work *work, const vkf__attention_bloc
     uint32_t k_width = block->kv_heads * block->head_dim, v_width = block->kv_heads * block->v_head_dim;
     uint32_t row = q_width + k_width + v_width, rows = sizes->batch * sizes->query_len;
     vkf__span qkv; // (rows, q_width + k_width + v_width)
+    assert(vkf__attention_fuses(block));
     VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * row, &qkv));
     const vkf__linear_args linear = {
         .label = "qkv_proj",

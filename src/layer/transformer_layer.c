@@ -102,6 +102,7 @@ static vkf_status emit_self(vkf__work *work, const vkf__transformer_block *block
     self.query_row = input.row;
     self.key = self.value = context.span;
     self.key_row = context.row;
+    self.one_input = !vkf__present(&io->context);
     self.out = io->x;
     self.accumulate = !arrives;
     work->prefix = "self_attn.";

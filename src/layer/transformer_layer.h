@@ -27,6 +27,7 @@ typedef struct vkf__transformer_block {
     vkf__norm_block norm[3];
 } vkf__transformer_block;
 
+// Nothing is said to be fused yet.
 vkf__transformer_block vkf__transformer_block_of(const vkf_transformer_layer_desc *desc);
 
 // The masks, caches and weights of one attention inside a layer; query, key, value and out are the layer's business.

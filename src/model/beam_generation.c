@@ -203,6 +203,8 @@ static vkf_status step(beam_run *run, bool behind_prompt)
     const vkf__span *moves = &session->spans.moves;
     vkf__session_sizes sizes = vkf__generation_step(run->g, run->made);
     sizes.beams = run->beams;
+    sizes.samples = false;
+    sizes.searches = true;
     sizes.candidates = run->candidates;
     sizes.move_count = vkf__reorder_moves(run->sources, run->rows, run->readers, run->moves);
     sizes.moved_from = behind_prompt ? 0 : vkf__prompt_end(session, &run->g->prompt) + run->common;

@@ -155,11 +155,12 @@ fail:
 
 vkf__stack vkf__stack_of(const vkf_model_config *config, bool target)
 {
-    bool own = target && config->kind == VKF_MODEL_SEQ2SEQ;
+    const vkf__kind_facts *facts = vkf__facts_of(config);
+    bool own = target && facts->own_decoder;
     uint32_t heads = own && config->num_decoder_heads > 0 ? config->num_decoder_heads : config->num_heads;
     uint32_t hidden =
         own && config->dim_decoder_feedforward > 0 ? config->dim_decoder_feedforward : config->dim_feedforward;
-    bool grouped = config->num_kv_heads > 0 && config->kind != VKF_MODEL_SEQ2SEQ;
+    bool grouped = config->num_kv_heads > 0 && facts->grouped_heads;
     return (vkf__stack){
         .layers = target ? config->num_decoder_layers : config->num_encoder_layers,
         .heads = heads,
@@ -168,6 +169,16 @@ vkf__stack vkf__stack_of(const vkf_model_config *config, bool target)
         .dim_feedforward = hidden,
         .positions = config->position_offset + (target ? config->max_target_len : config->max_source_len),
     };
+}
+
+uint32_t vkf__text_vocab(const vkf_model_config *config)
+{
+    return vkf__facts_of(config)->prompts ? config->target_vocab : config->source_vocab;
+}
+
+uint32_t vkf__text_positions(const vkf_model_config *config)
+{
+    return vkf__facts_of(config)->prompts ? config->max_target_len : config->max_source_len;
 }
 
 static const char *token_problem(const vkf_model_config *c)
@@ -238,6 +249,12 @@ static bool heads_divide(const vkf_model_config *c)
 
 vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *c, const char *where)
 {
+    // What is wrong with what only models of a kind have.
+    static const char *(*const problem_of[VKF_MODEL_KIND_COUNT])(const vkf_model_config *) = {
+        [VKF_MODEL_SEQ2SEQ] = token_problem,
+        [VKF_MODEL_ENCODER] = encoder_problem,
+        [VKF_MODEL_DECODER] = decoder_problem,
+    };
     const char *problem = NULL;
     if (c->kind >= VKF_MODEL_KIND_COUNT)
         problem = "the kind is unknown";
@@ -252,12 +269,8 @@ vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *c, c
         problem = "layer_norm_eps is not between 0 and 1";
     else if (c->activation >= VKF_ACTIVATION_COUNT)
         problem = "the activation is unknown";
-    else if (c->kind == VKF_MODEL_SEQ2SEQ)
-        problem = token_problem(c);
-    else if (c->kind == VKF_MODEL_ENCODER)
-        problem = encoder_problem(c);
-    else if (c->kind == VKF_MODEL_DECODER)
-        problem = decoder_problem(c);
+    else if (problem_of[c->kind])
+        problem = problem_of[c->kind](c);
     if (!problem)
         return VKF_OK;
     return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: %s", where, problem);

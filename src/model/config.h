@@ -5,6 +5,7 @@
 #include <vkformer/model.h>
 
 #include "base/host.h"
+#include "model/model_kind.h"
 
 // What no model comes near, and products of three still fit into 64 bits.
 #define VKF_MAX_DIM (1u << 20)
@@ -21,6 +22,10 @@ typedef struct vkf__stack {
 
 // `target`: the decoder's.
 vkf__stack vkf__stack_of(const vkf_model_config *config, bool target);
+
+// Of the side that texts go to: the tokens that it knows, and the positions that it has.
+uint32_t vkf__text_vocab(const vkf_model_config *config);
+uint32_t vkf__text_positions(const vkf_model_config *config);
 
 // *out_family is NULL for the project's own models, whose tensors have PyTorch's names.
 // Statuses: FILE, FORMAT (names file, key and reason), UNSUPPORTED (another model_type), OUT_OF_HOST_MEMORY.

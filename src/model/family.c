@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/weight_fusion.h"
+
 static const vkf__family *const families[] = {
     &vkf__family_bart,  &vkf__family_bert,    &vkf__family_distilbert, &vkf__family_gpt2,       &vkf__family_gpt_neox,
     &vkf__family_llama, &vkf__family_marian,  &vkf__family_mistral,    &vkf__family_modernbert, &vkf__family_qwen2,
@@ -53,17 +55,17 @@ typedef enum extent {
 
 static uint32_t size_of(const vkf_model_config *config, const vkf__stack *stack, extent e)
 {
-    bool encoder = config->kind == VKF_MODEL_ENCODER;
+    const vkf__kind_facts *facts = vkf__facts_of(config);
     const uint32_t sizes[] = {
         [MODEL] = config->d_model,
         [FEED_FORWARD] = stack->dim_feedforward,
-        [VOCAB] = encoder ? config->source_vocab : config->target_vocab,
+        [VOCAB] = facts->decodes ? config->target_vocab : config->source_vocab,
         [POSITIONS] = stack->positions,
         [TYPES] = config->token_types,
         [HEADS] = stack->heads * stack->head_dim,
         [KV_HEADS] = stack->kv_heads * stack->head_dim,
         [HEAD] = stack->head_dim,
-        [OUTPUTS] = encoder ? config->head_outputs : config->target_vocab,
+        [OUTPUTS] = facts->pools ? config->head_outputs : config->target_vocab,
         [BUCKETS] = config->relative_buckets,
         [HEAD_COUNT] = stack->heads,
     };
@@ -82,12 +84,9 @@ enum {
     HEAD_BIAS = 1 << 6,
     PROJECTION_BIAS = 1 << 7,
     FIRST_NORM = 1 << 8, // of layers but the first one
-    // May be fused.
-    PART_OF_QKV = 1 << 9,
-    PART_OF_GATE = 1 << 10,
-    OF_GATE = 1 << 11,   // of models that have one
-    UNGATED = 1 << 12,   // of models that have none
-    OWN_WORDS = 1 << 13, // of models whose sides share no table
+    OF_GATE = 1 << 9,    // of models that have one
+    UNGATED = 1 << 10,   // of models that have none
+    OWN_WORDS = 1 << 11, // of models whose sides share no table
 };
 
 // Where the tensor of a role goes: in vkf__weights, from VKF_WEIGHT_POSITIONS on in vkf__stack_weights, and from
@@ -125,28 +124,44 @@ static const struct role {
     [VKF_WEIGHT_CROSS_OUT_BIAS] = {OF_LAYER(cross.out_bias), MODEL, NONE, ATTENTION_BIAS},
     [VKF_WEIGHT_CROSS_NORM_WEIGHT] = {OF_LAYER(norm[1].weight), MODEL, NONE, 0},
     [VKF_WEIGHT_CROSS_NORM_BIAS] = {OF_LAYER(norm[1].bias), MODEL, NONE, NORM_BIAS},
-    [VKF_WEIGHT_Q] = {OF_LAYER(self.q_weight), HEADS, MODEL, LINEAR | PART_OF_QKV},
-    [VKF_WEIGHT_K] = {OF_LAYER(self.k_weight), KV_HEADS, MODEL, LINEAR | PART_OF_QKV},
-    [VKF_WEIGHT_V] = {OF_LAYER(self.v_weight), KV_HEADS, MODEL, LINEAR | PART_OF_QKV},
-    [VKF_WEIGHT_Q_BIAS] = {OF_LAYER(self.q_bias), HEADS, NONE, ATTENTION_BIAS | PART_OF_QKV},
-    [VKF_WEIGHT_K_BIAS] = {OF_LAYER(self.k_bias), KV_HEADS, NONE, ATTENTION_BIAS | PART_OF_QKV},
-    [VKF_WEIGHT_V_BIAS] = {OF_LAYER(self.v_bias), KV_HEADS, NONE, ATTENTION_BIAS | PART_OF_QKV},
+    [VKF_WEIGHT_Q] = {OF_LAYER(self.q_weight), HEADS, MODEL, LINEAR},
+    [VKF_WEIGHT_K] = {OF_LAYER(self.k_weight), KV_HEADS, MODEL, LINEAR},
+    [VKF_WEIGHT_V] = {OF_LAYER(self.v_weight), KV_HEADS, MODEL, LINEAR},
+    [VKF_WEIGHT_Q_BIAS] = {OF_LAYER(self.q_bias), HEADS, NONE, ATTENTION_BIAS},
+    [VKF_WEIGHT_K_BIAS] = {OF_LAYER(self.k_bias), KV_HEADS, NONE, ATTENTION_BIAS},
+    [VKF_WEIGHT_V_BIAS] = {OF_LAYER(self.v_bias), KV_HEADS, NONE, ATTENTION_BIAS},
     [VKF_WEIGHT_Q_NORM] = {OF_LAYER(q_norm), HEAD, NONE, 0},
     [VKF_WEIGHT_K_NORM] = {OF_LAYER(k_norm), HEAD, NONE, 0},
     [VKF_WEIGHT_OUT] = {OF_LAYER(self.out_weight), MODEL, HEADS, LINEAR},
     [VKF_WEIGHT_OUT_BIAS] = {OF_LAYER(self.out_bias), MODEL, NONE, ATTENTION_BIAS},
     [VKF_WEIGHT_ATTENTION_NORM_WEIGHT] = {OF_LAYER(norm[0].weight), MODEL, NONE, FIRST_NORM},
     [VKF_WEIGHT_ATTENTION_NORM_BIAS] = {OF_LAYER(norm[0].bias), MODEL, NONE, NORM_BIAS | FIRST_NORM},
-    [VKF_WEIGHT_GATE] = {OF_LAYER(gate.weight), FEED_FORWARD, MODEL, LINEAR | PART_OF_GATE | OF_GATE},
-    [VKF_WEIGHT_FEED_FORWARD_1] = {OF_LAYER(feed_forward.weight1), FEED_FORWARD, MODEL, LINEAR | PART_OF_GATE},
+    [VKF_WEIGHT_GATE] = {OF_LAYER(gate.weight), FEED_FORWARD, MODEL, LINEAR | OF_GATE},
+    [VKF_WEIGHT_FEED_FORWARD_1] = {OF_LAYER(feed_forward.weight1), FEED_FORWARD, MODEL, LINEAR},
     [VKF_WEIGHT_UNGATED_1] = {OF_LAYER(feed_forward.weight1), FEED_FORWARD, MODEL, LINEAR | UNGATED},
-    [VKF_WEIGHT_GATE_BIAS] = {OF_LAYER(gate.bias), FEED_FORWARD, NONE, FEED_FORWARD_BIAS | PART_OF_GATE | OF_GATE},
-    [VKF_WEIGHT_FEED_FORWARD_1_BIAS] = {OF_LAYER(feed_forward.bias1), FEED_FORWARD, NONE,
-                                        FEED_FORWARD_BIAS | PART_OF_GATE},
+    [VKF_WEIGHT_GATE_BIAS] = {OF_LAYER(gate.bias), FEED_FORWARD, NONE, FEED_FORWARD_BIAS | OF_GATE},
+    [VKF_WEIGHT_FEED_FORWARD_1_BIAS] = {OF_LAYER(feed_forward.bias1), FEED_FORWARD, NONE, FEED_FORWARD_BIAS},
     [VKF_WEIGHT_FEED_FORWARD_2] = {OF_LAYER(feed_forward.weight2), MODEL, FEED_FORWARD, LINEAR},
     [VKF_WEIGHT_FEED_FORWARD_2_BIAS] = {OF_LAYER(feed_forward.bias2), MODEL, NONE, FEED_FORWARD_BIAS},
     [VKF_WEIGHT_FEED_FORWARD_NORM_WEIGHT] = {OF_LAYER(norm[1].weight), MODEL, NONE, 0},
     [VKF_WEIGHT_FEED_FORWARD_NORM_BIAS] = {OF_LAYER(norm[1].bias), MODEL, NONE, NORM_BIAS},
+};
+
+// What is multiplied as one: roles of a fusion are listed one behind the other in vkf__weight_role.
+static const struct {
+    vkf__fusion of;
+    uint32_t part;
+} fusions[VKF_WEIGHT_ROLE_COUNT] = {
+    [VKF_WEIGHT_Q] = {VKF_FUSION_QKV, 0},
+    [VKF_WEIGHT_K] = {VKF_FUSION_QKV, 1},
+    [VKF_WEIGHT_V] = {VKF_FUSION_QKV, 2},
+    [VKF_WEIGHT_Q_BIAS] = {VKF_FUSION_QKV_BIAS, 0},
+    [VKF_WEIGHT_K_BIAS] = {VKF_FUSION_QKV_BIAS, 1},
+    [VKF_WEIGHT_V_BIAS] = {VKF_FUSION_QKV_BIAS, 2},
+    [VKF_WEIGHT_GATE] = {VKF_FUSION_GATE, 0},
+    [VKF_WEIGHT_FEED_FORWARD_1] = {VKF_FUSION_GATE, 1},
+    [VKF_WEIGHT_GATE_BIAS] = {VKF_FUSION_GATE_BIAS, 0},
+    [VKF_WEIGHT_FEED_FORWARD_1_BIAS] = {VKF_FUSION_GATE_BIAS, 1},
 };
 
 const vkf__family_head *vkf__family_head_of(const vkf__family *family, const vkf_model_config *config)
@@ -170,6 +185,11 @@ typedef struct place {
     void *object;       // that the roles' offsets are of
 } place;
 
+static bool is_own_decoder(const place *p)
+{
+    return p->target && vkf__facts_of(p->config)->own_decoder;
+}
+
 static bool of_head(vkf__weight_role role)
 {
     return role >= VKF_WEIGHT_HEAD_DENSE && role <= VKF_WEIGHT_PROJECTION_BIAS;
@@ -179,9 +199,9 @@ static bool of_head(vkf__weight_role role)
 static const char *listed(const place *p, vkf__weight_role role)
 {
     const vkf__family_head *head = vkf__family_head_of(p->family, p->config);
-    if (of_head(role) && p->config->kind == VKF_MODEL_ENCODER) // also of a family whose decoders have lm_head
+    if (of_head(role) && vkf__facts_of(p->config)->pools) // also of a family whose decoders have lm_head
         return head ? head->weights[role - VKF_WEIGHT_HEAD_DENSE] : NULL;
-    if (p->target && p->config->kind == VKF_MODEL_SEQ2SEQ)
+    if (is_own_decoder(p))
         return p->family->decoder_weights[role];
     return p->family->weights[role];
 }
@@ -228,29 +248,24 @@ static bool has_role(const place *p, vkf__weight_role role)
     return listed(p, role) != NULL;
 }
 
-static void set_part(vkf__weight_slot *slot, uint32_t parts, uint32_t part, uint32_t part_rows)
-{
-    slot->parts = parts;
-    slot->part = part;
-    slot->part_rows = part_rows;
-}
-
-// Which part of a fused tensor a role's is.
+// Which part it is of what is multiplied as one, and of a tensor that files of the family hold fused.
 static void fill_part(vkf__weight_slot *slot, const place *p, vkf__weight_role role)
 {
-    bool bias = slot->rank == 1;
-    if ((roles[role].traits & PART_OF_QKV) && p->family->qkv != VKF_SEPARATE)
-        set_part(slot, 3, role - (bias ? VKF_WEIGHT_Q_BIAS : VKF_WEIGHT_Q),
-                 p->family->qkv == VKF_FUSED_BY_HEAD ? p->stack.head_dim : slot->shape[0]);
-    if ((roles[role].traits & PART_OF_GATE) && p->family->gate_fused)
-        set_part(slot, 2, role - (bias ? VKF_WEIGHT_GATE_BIAS : VKF_WEIGHT_GATE), slot->shape[0]);
+    bool qkv = fusions[role].of == VKF_FUSION_QKV || fusions[role].of == VKF_FUSION_QKV_BIAS;
+    slot->fusion = fusions[role].of;
+    slot->fusion_part = fusions[role].part;
+    if (slot->fusion == VKF_FUSION_NONE || !(qkv ? p->family->qkv != VKF_SEPARATE : p->family->gate_fused))
+        return;
+    slot->parts = vkf__fusion_parts(slot->fusion);
+    slot->part = slot->fusion_part;
+    slot->part_rows = qkv && p->family->qkv == VKF_FUSED_BY_HEAD ? p->stack.head_dim : slot->shape[0];
 }
 
 // The feed-forward's norm is a decoder layer's third where it has cross attention.
 static size_t offset_of(const place *p, vkf__weight_role role)
 {
     bool feed_forward = role == VKF_WEIGHT_FEED_FORWARD_NORM_WEIGHT || role == VKF_WEIGHT_FEED_FORWARD_NORM_BIAS;
-    bool third = feed_forward && p->target && p->config->kind == VKF_MODEL_SEQ2SEQ;
+    bool third = feed_forward && p->target && vkf__facts_of(p->config)->crosses;
     return roles[role].offset + (third ? sizeof(vkf_norm_weights) : 0);
 }
 
@@ -268,6 +283,7 @@ static void fill_slot(vkf__weight_slot *slot, const place *p, vkf__weight_role n
     slot->tied = is_tied(p, number);
     slot->transposed = slot->linear && p->family->transposed && number >= VKF_WEIGHT_Q;
     slot->as_row = number == VKF_WEIGHT_PROJECTION_BIAS && p->family->bias_as_row;
+    slot->layer = number >= VKF_WEIGHT_Q ? p->object : NULL;
     fill_part(slot, p, number);
     slot->target = (vkf_tensor *)((char *)p->object + offset_of(p, number));
 }
@@ -289,7 +305,7 @@ static size_t add_roles(const place *p, vkf__weight_role begin, vkf__weight_role
 static size_t add_side(place *p, vkf__weights *weights, vkf__weight_slot *slots)
 {
     vkf__layer_weights *layers = p->target ? weights->decoder : weights->encoder;
-    bool own = p->target && p->config->kind == VKF_MODEL_SEQ2SEQ;
+    bool own = is_own_decoder(p);
     p->prefix = p->base;
     p->object = p->target ? &weights->target : &weights->source;
     size_t count = add_roles(p, VKF_WEIGHT_POSITIONS, VKF_WEIGHT_Q, slots);
@@ -338,7 +354,7 @@ void vkf__family_untie(const vkf__family *family, const vkf__checkpoint *checkpo
 {
     const vkf__family_head *head = vkf__family_head_of(family, config);
     const char *projection = head ? head->weights[VKF_HEAD_PROJECTION] : family->weights[VKF_WEIGHT_PROJECTION];
-    if (config->kind == VKF_MODEL_SEQ2SEQ && !config->tie_projection &&
+    if (vkf__facts_of(config)->own_decoder && !config->tie_projection &&
         has_tensor(family, checkpoint, family->own_words) &&
         has_tensor(family, checkpoint, family->weights[VKF_WEIGHT_TARGET_WORDS]))
         config->share_embedding = false;
@@ -349,7 +365,7 @@ void vkf__family_untie(const vkf__family *family, const vkf__checkpoint *checkpo
 vkf_status vkf__family_check_class(const vkf__host *host, const vkf__family *family, const vkf__checkpoint *checkpoint,
                                    const vkf_model_config *config)
 {
-    const vkf__family_head *head = config->kind == VKF_MODEL_DECODER ? family->heads : NULL;
+    const vkf__family_head *head = vkf__facts_of(config)->prompts ? family->heads : NULL;
     for (; head && head->architecture; head++)
         if (vkf__checkpoint_find(checkpoint, head->weights[VKF_HEAD_PROJECTION]))
             return vkf__fail(

@@ -9,8 +9,8 @@
 #include "model/config.h"
 #include "model/weight_names.h"
 
-// What a tensor is for. Those of a layer come in the order in which they are put on the device: q, k and v side by side
-// are multiplied as one, and so are the gate and the first matrix of a feed-forward.
+// What a tensor is for. Those of a layer come in the order in which they are put on the device: what is multiplied as one
+// is listed one behind the other, and a model whose slots are not is refused (weight_fusion.h).
 typedef enum vkf__weight_role {
     // Of the model.
     VKF_WEIGHT_WORDS = 0,    // (vocab, d_model)

@@ -86,17 +86,17 @@ static vkf_status check_demands(const reader *r)
 
 static uint32_t *vocab_of(vkf_model_config *config)
 {
-    return config->kind == VKF_MODEL_DECODER ? &config->target_vocab : &config->source_vocab;
+    return vkf__facts_of(config)->prompts ? &config->target_vocab : &config->source_vocab;
 }
 
 static uint32_t *positions_of(vkf_model_config *config)
 {
-    return config->kind == VKF_MODEL_DECODER ? &config->max_target_len : &config->max_source_len;
+    return vkf__facts_of(config)->prompts ? &config->max_target_len : &config->max_source_len;
 }
 
 static uint32_t *layers_of(vkf_model_config *config)
 {
-    return config->kind == VKF_MODEL_DECODER ? &config->num_decoder_layers : &config->num_encoder_layers;
+    return vkf__facts_of(config)->prompts ? &config->num_decoder_layers : &config->num_encoder_layers;
 }
 
 // A size that the file has not is the family's default; one that is null there, or is 0 by default, follows from
@@ -186,7 +186,7 @@ static void complete_sizes(const vkf__family *family, vkf_model_config *config)
 {
     if (config->dim_feedforward == 0)
         config->dim_feedforward = family->feed_forward_factor * config->d_model;
-    if (config->kind == VKF_MODEL_SEQ2SEQ) {
+    if (vkf__facts_of(config)->own_decoder) {
         config->target_vocab = config->source_vocab;
         config->max_target_len = config->max_source_len;
         config->num_decoder_layers =
@@ -292,9 +292,10 @@ static vkf_status check_class(const reader *r)
                      json_string_value(json_object_get(r->root, "model_type")));
 }
 
-static vkf_status read_seq2seq(const reader *r, vkf_model_config *config)
+static vkf_status read_seq2seq(const reader *r, bool windowed, vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
+    (void)windowed; // attention over all of a text is all that there is
     int32_t bos = -1;
     VKF_TRY(check_class(r));
     VKF_TRY(read_token(r, "bos_token_id", config->target_vocab, &bos));
@@ -400,6 +401,13 @@ fail:
     return status;
 }
 
+// What only models of a kind have; no family is a TRANSFORMER.
+static vkf_status (*const read_kind[VKF_MODEL_KIND_COUNT])(const reader *, bool, vkf_model_config *) = {
+    [VKF_MODEL_SEQ2SEQ] = read_seq2seq,
+    [VKF_MODEL_ENCODER] = read_encoder,
+    [VKF_MODEL_DECODER] = read_decoder,
+};
+
 vkf_status vkf__family_config(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
                               vkf_model_config *out_config)
 {
@@ -418,12 +426,7 @@ vkf_status vkf__family_config(const vkf__host *host, const char *path, const jso
     VKF_TRY(read_token(&r, "pad_token_id", *vocab_of(&config), &config.pad_id));
     VKF_TRY(read_positions(&r, &config));
     config.share_embedding = true; // the words serve both sides of a model that has one
-    if (config.kind == VKF_MODEL_DECODER)
-        VKF_TRY(read_decoder(&r, windowed, &config));
-    else if (config.kind == VKF_MODEL_SEQ2SEQ)
-        VKF_TRY(read_seq2seq(&r, &config));
-    else
-        VKF_TRY(read_encoder(&r, windowed, &config));
+    VKF_TRY(read_kind[config.kind](&r, windowed, &config));
     *out_config = config;
 fail:
     return status;

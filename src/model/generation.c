@@ -30,7 +30,7 @@ bool vkf__generation_ends(const vkf__generation *g, int32_t token)
     const vkf_model_config *config = &g->session->model->config;
     // A project's own model of sources has one end token.
     bool eos = config->eos_count > 0 ? contains(config->eos_ids, config->eos_count, token)
-                                     : config->kind == VKF_MODEL_SEQ2SEQ && token == config->eos_id;
+                                     : vkf__facts_of(config)->encodes && token == config->eos_id;
     return eos || contains(g->args->stop_ids, g->args->stop_count, token);
 }
 
@@ -43,7 +43,7 @@ bool vkf__generation_forces(const vkf__generation *g, uint32_t made, int32_t *ou
 {
     const vkf_model_config *config = &g->session->model->config;
     bool first = made == 0 && config->forced_bos, last = made + 1 == g->max_new && config->forced_eos;
-    if (config->kind != VKF_MODEL_SEQ2SEQ || (!first && !last))
+    if (!vkf__facts_of(config)->start_token || (!first && !last))
         return false;
     *out_token = last ? config->forced_eos_id : config->forced_bos_id;
     return true;
@@ -88,10 +88,10 @@ vkf_status vkf__generation_write_seen(const vkf__generation *g, uint32_t row, ui
     for (uint32_t i = 0; i < source; i++)
         prompt += g->args->prompt_lengths[i];
     VKF_ALLOC(&g->session->context->host, seen, words);
-    if (config->kind == VKF_MODEL_DECODER)
-        VKF_TRY(mark(g->session, seen, prompt, g->args->prompt_lengths[source]));
-    else
+    if (vkf__facts_of(config)->start_token)
         VKF_TRY(mark(g->session, seen, &config->bos_id, 1));
+    else
+        VKF_TRY(mark(g->session, seen, prompt, g->args->prompt_lengths[source]));
     VKF_TRY(mark(g->session, seen, tokens, count));
     VKF_TRY(
         vkf_buffer_write(span->buffer, span->offset_bytes + row * words * sizeof *seen, seen, words * sizeof *seen));
@@ -104,11 +104,11 @@ vkf__session_sizes vkf__generation_step(const vkf__generation *g, uint32_t made)
 {
     return (vkf__session_sizes){
         .batch = g->args->batch,
-        .source_len = g->session->model->config.kind == VKF_MODEL_SEQ2SEQ ? g->prompt.len : 0,
+        .source_len = vkf__facts_of(&g->session->model->config)->encodes ? g->prompt.len : 0,
         .target_len = 1,
         .target_past = vkf__prompt_end(g->session, &g->prompt) + made - 1,
         .logit_rows = 1,
-        .choose = true,
+        .samples = true,
     };
 }
 
@@ -224,7 +224,7 @@ vkf_status vkf__session_check_room(const vkf_session *session, uint32_t longest,
 {
     const vkf_session_desc *desc = &session->desc;
     uint32_t context = desc->max_target_len, needed = new_tokens > 0 ? new_tokens : 1;
-    bool source = session->model->config.kind == VKF_MODEL_SEQ2SEQ;
+    bool source = vkf__facts_of(&session->model->config)->encodes;
     if (source && longest <= desc->max_source_len && needed < context)
         return VKF_OK;
     if (source)
@@ -240,7 +240,7 @@ vkf_status vkf__session_check_room(const vkf_session *session, uint32_t longest,
 
 uint32_t vkf__session_room(const vkf_session *session, uint32_t longest)
 {
-    return session->desc.max_target_len - (session->model->config.kind == VKF_MODEL_SEQ2SEQ ? 1 : longest);
+    return session->desc.max_target_len - (vkf__facts_of(&session->model->config)->encodes ? 1 : longest);
 }
 
 static vkf_status make_prompt(vkf__generation *g)

@@ -102,7 +102,7 @@ vkf_status vkf__read_generation(const vkf__host *host, const char *path, const j
     bool start = false;
     VKF_TRY(read_eos(host, path, root, config));
     VKF_TRY(read_banned(host, path, root, config));
-    if (config->kind != VKF_MODEL_SEQ2SEQ)
+    if (!vkf__facts_of(config)->start_token)
         return VKF_OK;
     VKF_TRY(read_id(host, path, root, "decoder_start_token_id", vocab, &start, &config->bos_id));
     VKF_TRY(read_id(host, path, root, "forced_bos_token_id", vocab, &config->forced_bos, &config->forced_bos_id));
@@ -199,36 +199,36 @@ fail:
 static const struct {
     const char *key;
     double idle;
-    vkf_model_kind only; // TRANSFORMER: of all
+    bool built_with_start; // models with a start token follow it
 } not_built[] = {
-    {"min_length", 0, VKF_MODEL_TRANSFORMER},
-    {"min_new_tokens", 0, VKF_MODEL_TRANSFORMER},
-    {"no_repeat_ngram_size", 0, VKF_MODEL_TRANSFORMER},
-    {"encoder_no_repeat_ngram_size", 0, VKF_MODEL_TRANSFORMER},
-    {"encoder_repetition_penalty", 1, VKF_MODEL_TRANSFORMER},
-    {"exponential_decay_length_penalty", NAN, VKF_MODEL_TRANSFORMER},
-    {"begin_suppress_tokens", NAN, VKF_MODEL_TRANSFORMER},
-    {"forced_decoder_ids", NAN, VKF_MODEL_TRANSFORMER},
-    {"forced_bos_token_id", NAN, VKF_MODEL_DECODER},
-    {"forced_eos_token_id", NAN, VKF_MODEL_DECODER},
-    {"sequence_bias", NAN, VKF_MODEL_TRANSFORMER},
-    {"typical_p", 1, VKF_MODEL_TRANSFORMER},
-    {"top_h", NAN, VKF_MODEL_TRANSFORMER},
-    {"epsilon_cutoff", 0, VKF_MODEL_TRANSFORMER},
-    {"eta_cutoff", 0, VKF_MODEL_TRANSFORMER},
-    {"guidance_scale", 1, VKF_MODEL_TRANSFORMER},
-    {"penalty_alpha", 0, VKF_MODEL_TRANSFORMER},
-    {"diversity_penalty", 0, VKF_MODEL_TRANSFORMER},
-    {"num_beam_groups", 1, VKF_MODEL_TRANSFORMER},
-    {"num_return_sequences", 1, VKF_MODEL_TRANSFORMER},
-    {"constraints", NAN, VKF_MODEL_TRANSFORMER},
-    {"force_words_ids", NAN, VKF_MODEL_TRANSFORMER},
-    {"renormalize_logits", NAN, VKF_MODEL_TRANSFORMER},
-    {"stop_strings", NAN, VKF_MODEL_TRANSFORMER},
-    {"max_time", NAN, VKF_MODEL_TRANSFORMER},
-    {"token_healing", NAN, VKF_MODEL_TRANSFORMER},
-    {"watermarking_config", NAN, VKF_MODEL_TRANSFORMER},
-    {"dola_layers", NAN, VKF_MODEL_TRANSFORMER},
+    {"min_length", 0, false},
+    {"min_new_tokens", 0, false},
+    {"no_repeat_ngram_size", 0, false},
+    {"encoder_no_repeat_ngram_size", 0, false},
+    {"encoder_repetition_penalty", 1, false},
+    {"exponential_decay_length_penalty", NAN, false},
+    {"begin_suppress_tokens", NAN, false},
+    {"forced_decoder_ids", NAN, false},
+    {"forced_bos_token_id", NAN, true},
+    {"forced_eos_token_id", NAN, true},
+    {"sequence_bias", NAN, false},
+    {"typical_p", 1, false},
+    {"top_h", NAN, false},
+    {"epsilon_cutoff", 0, false},
+    {"eta_cutoff", 0, false},
+    {"guidance_scale", 1, false},
+    {"penalty_alpha", 0, false},
+    {"diversity_penalty", 0, false},
+    {"num_beam_groups", 1, false},
+    {"num_return_sequences", 1, false},
+    {"constraints", NAN, false},
+    {"force_words_ids", NAN, false},
+    {"renormalize_logits", NAN, false},
+    {"stop_strings", NAN, false},
+    {"max_time", NAN, false},
+    {"token_healing", NAN, false},
+    {"watermarking_config", NAN, false},
+    {"dola_layers", NAN, false},
 };
 
 static bool has_effect(const json_t *value, double idle)
@@ -249,8 +249,8 @@ vkf_status vkf__read_generation_defaults(const vkf__host *host, const char *path
     VKF_TRY(read_count(&r, "max_new_tokens", &defaults.max_new_tokens));
     VKF_TRY(read_count(&r, "max_length", &defaults.max_length));
     for (size_t i = 0; i < sizeof not_built / sizeof not_built[0]; i++) {
-        bool here = not_built[i].only == VKF_MODEL_TRANSFORMER || not_built[i].only == config->kind;
-        if (here && has_effect(json_object_get(root, not_built[i].key), not_built[i].idle))
+        bool built = not_built[i].built_with_start && vkf__facts_of(config)->start_token;
+        if (!built && has_effect(json_object_get(root, not_built[i].key), not_built[i].idle))
             warn_ignored(&r, not_built[i].key, "");
     }
     config->generation = defaults;

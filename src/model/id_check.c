@@ -1,29 +1,25 @@
 #include "model/id_check.h"
 
-// Rows of the table that the tokens of a text are looked up in.
-static uint32_t rows_of(const vkf_model_config *config)
-{
-    return config->kind == VKF_MODEL_DECODER ? config->target_vocab : config->source_vocab;
-}
+#include "model/config.h"
 
 static bool has_row(const vkf_model_config *config, int32_t id)
 {
-    return id >= 0 && (uint32_t)id < rows_of(config);
+    return id >= 0 && (uint32_t)id < vkf__text_vocab(config);
 }
 
 vkf_status vkf__check_tokenizer(const vkf__id_tables *tables)
 {
     const vkf_model_config *config = tables->config;
     uint32_t tokens = vkf__tokenizer_vocab_size(tables->tokenizer);
-    if (tokens > rows_of(config))
+    if (tokens > vkf__text_vocab(config))
         return vkf__fail(tables->host, VKF_ERROR_FORMAT,
                          "%s: the tokenizer, its special tokens and padding included, has ids up to %u, but the "
                          "model's vocabulary is %u",
-                         tables->path, tokens - 1, rows_of(config));
+                         tables->path, tokens - 1, vkf__text_vocab(config));
     if (config->pad_id != -1 && !has_row(config, config->pad_id)) // -1: there is none
         return vkf__fail(tables->host, VKF_ERROR_FORMAT,
                          "%s: the model pads with id %d, but the vocabulary for texts is %u", tables->path,
-                         config->pad_id, rows_of(config));
+                         config->pad_id, vkf__text_vocab(config));
     return VKF_OK;
 }
 
@@ -34,7 +30,7 @@ static vkf_status fail_id(const vkf__id_tables *tables, const vkf_encoding *enco
     return vkf__fail(tables->host, VKF_ERROR_FORMAT,
                      "%s: token %u of the text, %s%.100s%s, has id %d, but the model's vocabulary is %u", tables->path,
                      place, token ? "'" : "which has no name", token ? token : "", token ? "'" : "", id,
-                     rows_of(tables->config));
+                     vkf__text_vocab(tables->config));
 }
 
 static vkf_status fail_type(const vkf__id_tables *tables, const vkf_encoding *encoding, uint32_t place)
@@ -49,12 +45,12 @@ static vkf_status fail_type(const vkf__id_tables *tables, const vkf_encoding *en
 static vkf_status check_empty(const vkf__id_tables *tables)
 {
     const vkf_model_config *config = tables->config;
-    if (config->kind == VKF_MODEL_DECODER && has_row(config, config->bos_id))
+    bool prompts = vkf__facts_of(config)->prompts;
+    if (prompts && has_row(config, config->bos_id))
         return VKF_OK;
-    return vkf__fail(tables->host, VKF_ERROR_INVALID_ARGUMENT, "the text has no tokens, and %s adds none to it: %s",
-                     tables->path,
-                     config->kind == VKF_MODEL_DECODER ? "the model has no bos_token_id to begin a text with"
-                                                       : "there is nothing for the model to read");
+    return vkf__fail(
+        tables->host, VKF_ERROR_INVALID_ARGUMENT, "the text has no tokens, and %s adds none to it: %s", tables->path,
+        prompts ? "the model has no bos_token_id to begin a text with" : "there is nothing for the model to read");
 }
 
 vkf_status vkf__check_encoding(const vkf__id_tables *tables, const vkf_encoding *encoding)
@@ -65,7 +61,7 @@ vkf_status vkf__check_encoding(const vkf__id_tables *tables, const vkf_encoding 
     for (uint32_t i = 0; i < encoding->count; i++) {
         if (!has_row(config, encoding->ids[i]))
             return fail_id(tables, encoding, i);
-        bool typed = config->kind == VKF_MODEL_ENCODER && config->token_types > 1;
+        bool typed = vkf__facts_of(config)->source_lengths && config->token_types > 1;
         if (typed && (encoding->type_ids[i] < 0 || (uint32_t)encoding->type_ids[i] >= config->token_types))
             return fail_type(tables, encoding, i);
     }

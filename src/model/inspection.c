@@ -62,12 +62,14 @@ static vkf_status resolve(const vkf__host *host, const char *directory, vkf__ins
     VKF_TRY(vkf__model_directory_load(host, directory, &inspection->source));
     inspection->source.checkpoint = inspection->checkpoint;
     VKF_TRY(vkf__sentence_weights_open(host, directory, &inspection->source));
-    if (inspection->source.config.kind == VKF_MODEL_ENCODER)
+    if (vkf__facts_of(&inspection->source.config)->pools)
         VKF_TRY(vkf__sentence_settings_load(host, directory, &inspection->settings));
     vkf__source_settle(host, &inspection->source);
     VKF_TRY(vkf__weights_resolve(host, &inspection->source, &inspection->found));
-    for (size_t i = 0; i < inspection->found.count; i++)
+    for (size_t i = 0; i < inspection->found.count; i++) {
         inspection->found.slots[i].target = NULL; // it points into what is copied to the caller
+        inspection->found.slots[i].layer = NULL;
+    }
 fail:
     return status;
 }

@@ -18,7 +18,7 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
         s->config = *desc->config;
         s->config.layer_norm_eps = s->config.layer_norm_eps == 0.0f ? VKF_LAYER_NORM_EPS : s->config.layer_norm_eps;
         VKF_TRY(vkf__config_check(host, &s->config, "vkf_model_load"));
-        if (s->config.kind != VKF_MODEL_TRANSFORMER && s->config.kind != VKF_MODEL_SEQ2SEQ)
+        if (!vkf__facts_of(&s->config)->without_directory)
             return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                              "vkf_model_load: an ENCODER or a DECODER comes from a directory");
         VKF_TRY(vkf__checkpoint_open_file(host, desc->weights_path, &s->checkpoint));

@@ -12,7 +12,7 @@
 // Nobody else's: an empty prompt begins with it where a decoder has one, and every output of a SEQ2SEQ model.
 static vkf_status check_start(const vkf__host *host, const char *directory, const vkf_model_config *config)
 {
-    if (config->kind != VKF_MODEL_SEQ2SEQ || config->bos_id >= 0)
+    if (!vkf__facts_of(config)->start_token || config->bos_id >= 0)
         return VKF_OK;
     return vkf__fail(host, VKF_ERROR_FORMAT,
                      "%s: neither decoder_start_token_id nor bos_token_id, with which outputs begin, is a token of the "
@@ -73,11 +73,11 @@ vkf_status vkf__model_directory_load(const vkf__host *host, const char *director
     VKF_TRY(vkf__transformer_directory(host, directory, &transformer));
     VKF_TRY(vkf__path_join(host, transformer, "config.json", &path));
     VKF_TRY(vkf__config_load(host, path, &source.config, &source.family));
-    if (source.config.kind == VKF_MODEL_ENCODER)
+    if (vkf__facts_of(&source.config)->pools)
         VKF_TRY(load_embedding(host, directory, transformer, &source));
     if (source.family && source.config.causal && source.config.truncate_len > DEFAULT_CAUSAL_TOKENS)
         source.config.truncate_len = DEFAULT_CAUSAL_TOKENS;
-    if (source.family && source.config.kind != VKF_MODEL_ENCODER)
+    if (source.family && vkf__facts_of(&source.config)->generates)
         VKF_TRY(load_generation(host, transformer, &source.config));
     *out_source = source;
 fail:

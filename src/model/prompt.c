@@ -7,7 +7,7 @@
 
 static bool has_source(const vkf_session *session)
 {
-    return session->model->config.kind == VKF_MODEL_SEQ2SEQ;
+    return vkf__facts_of(&session->model->config)->encodes;
 }
 
 static size_t row_of(const vkf_session *session, const vkf__prompt *p)
@@ -123,7 +123,8 @@ static vkf_status run_source(vkf_session *session, const vkf_generate_args *args
         .source_len = p->len,
         .target_len = 1,
         .logit_rows = 1,
-        .choose = true,
+        .samples = candidates == 0,
+        .searches = candidates > 0,
         .candidates = candidates,
         .project_memory = true,
     };
@@ -152,7 +153,8 @@ vkf_status vkf__prompt_run(vkf_session *session, const vkf_generate_args *args, 
             .target_len = last ? len - past : part,
             .target_past = past,
             .logit_rows = last ? 1 : 0,
-            .choose = last,
+            .samples = last && candidates == 0,
+            .searches = last && candidates > 0,
             .candidates = last ? candidates : 0,
         };
         if (!goes_on(args, past, len))

@@ -30,4 +30,7 @@ VKF_MUST_CHECK vkf_status vkf__prompt_run(vkf_session *session, const vkf_genera
 // Where the first new token stands.
 uint32_t vkf__prompt_end(const vkf_session *session, const vkf__prompt *prompt);
 
+// A caller's tokens through a DECODER, whatever comes out.
+VKF_MUST_CHECK vkf_status vkf__session_decode_tokens(vkf_session *session, const vkf_decode_args *args);
+
 #endif

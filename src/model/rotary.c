@@ -229,7 +229,7 @@ static vkf_status read_rope(const vkf__host *host, const char *path, const json_
                             bool windowed, const vkf_model_config *config, rope_config *out)
 {
     vkf_status status = VKF_OK;
-    uint32_t len = config->kind == VKF_MODEL_DECODER ? config->max_target_len : config->max_source_len;
+    uint32_t len = vkf__text_positions(config);
     // null: windows have the same as elsewhere.
     bool own = windowed && !json_is_null(json_object_get(root, family->keys.window_rotary_theta));
     rope_config r = {

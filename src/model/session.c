@@ -20,7 +20,7 @@ static vkf_status emit_stage(vkf__work *work, const void *args)
 {
     const emission *e = args;
     (void)work;
-    return vkf__stage_emit(e->session, e->stage, e->sizes);
+    return e->stage->emit(e->session, e->stage, e->sizes);
 }
 
 typedef vkf_status (*plan_fn)(vkf__work *work, vkf__emit_fn emit, const void *args);

@@ -22,22 +22,22 @@ typedef enum vkf__stage_group {
     VKF_STAGES_COUNT
 } vkf__stage_group;
 
-typedef enum vkf__stage_kind {
-    VKF_STAGE_EMBED = 0,
-    VKF_STAGE_LAYER,
-    VKF_STAGE_HEAD, // final norm, and projection and argmax behind the decoder; an encoder's pooling
-} vkf__stage_kind;
+typedef struct vkf__stage vkf__stage;
+typedef struct vkf__session_sizes vkf__session_sizes;
 
-typedef struct vkf__stage {
+// Emits the work of a stage for runs of these sizes.
+typedef vkf_status (*vkf__stage_emitter)(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
+
+struct vkf__stage {
     vkf__stage_group group;
-    vkf__stage_kind kind;
+    vkf__stage_emitter emit;
     uint32_t layer;
     char name[24]; // "decoder.1", "step.embed"
     vkf__work work;
-} vkf__stage;
+};
 
 // Sizes of a run; at creation, the maximum ones.
-typedef struct vkf__session_sizes {
+struct vkf__session_sizes {
     uint32_t batch;
     uint32_t source_len;
     uint32_t prompt_len;  // of an ENCODER: positions that pooling without a prompt leaves out
@@ -45,15 +45,22 @@ typedef struct vkf__session_sizes {
     uint32_t target_past; // positions in the cache before them
     uint32_t logit_rows;  // positions per sequence that the head projects: all of target_len, the last one, or 0; of an
                           // ENCODER 0: its head does nothing
-    bool choose;          // the head writes the next token of each sequence
-    bool project_memory;  // the cross caches are not filled yet
+    // What the head does with the logits: one of both or neither, and at creation both.
+    bool samples;        // it writes the next token of each sequence
+    bool searches;       // it writes the most probable tokens of each row to spans.top
+    uint32_t candidates; // so many of them
+    bool project_memory; // the cross caches are not filled yet
     // Of a STEP, whose rows are then batch * beams, those of a sequence side by side; they share its cross caches.
     uint32_t beams; // 0: 1
     // Where beams follow others: positions of the caches from moved_from up to target_past change rows, as spans.moves says.
     uint32_t move_count, moved_from;
-    // With choose: instead of a token, so many of the most probable ones of each row, to spans.top.
-    uint32_t candidates;
-} vkf__session_sizes;
+};
+
+// Sequences that a run goes on with.
+static inline uint32_t vkf__session_rows(const vkf__session_sizes *sizes)
+{
+    return sizes->beams > 1 ? sizes->batch * sizes->beams : sizes->batch;
+}
 
 // Everything that stages share, as spans. The masks are absent where the descriptor asks for none. R is B * max_beams.
 typedef struct vkf__session_spans {
@@ -65,9 +72,8 @@ typedef struct vkf__session_spans {
     vkf__span window_rotary;            // the same for layers with a window, where they differ
     vkf__span source_ids;               // (B, S) i32, host-visible; with position ids as many of these behind them
     vkf__span source_types;             // (B, S) i32, host-visible; of encoders with token types
-    vkf__span
-        target_ids;   // (R, max_target_len) i32, host-visible; a DECODER's rows are led by the number of their first
-                      // tokens that are padding
+    // (R, max_target_len) i32, host-visible; rows of a DECODER are led by the number of their first tokens that pad
+    vkf__span target_ids;
     vkf__span memory; // (B, S, d_model)
     vkf__span seen;   // (R, ceil(target_vocab / 32)) i32, host-visible: a bit for each token of a sequence
     vkf__span moves;  // (R * 3 / 2, 2) i32, host-visible: see op/reorder.h; absent without beams
@@ -173,16 +179,7 @@ void vkf__kept_attention_read(const vkf_session *session, int kept, uint32_t lay
 const char *vkf__stage_group_name(vkf__stage_group group); // "step"
 
 VKF_MUST_CHECK vkf_status vkf__session_make_stages(vkf_session *session);
-VKF_MUST_CHECK vkf_status vkf__stage_emit(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
 vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage_group group);
-
-// Emitters of a stage's head.
-VKF_MUST_CHECK vkf_status vkf__emit_final_norm(vkf_session *session, vkf__stage *stage,
-                                               const vkf__session_sizes *sizes);
-// session_head.c, session_embedding.c
-VKF_MUST_CHECK vkf_status vkf__emit_embedding(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
-VKF_MUST_CHECK vkf_status vkf__emit_encoder_head(vkf_session *session, vkf__stage *stage,
-                                                 const vkf__session_sizes *sizes);
 
 // Tokens chosen by their logits alone.
 static inline vkf_sampling vkf__no_sampling(void)

@@ -1,5 +1,5 @@
 // An ENCODER's embeddings: hidden states through the modules of sentence-transformers.
-#include "model/session.h"
+#include "model/session_emitters.h"
 #include "op/gemm.h"
 #include "op/layer_norm.h"
 #include "op/pool.h"

@@ -1,5 +1,5 @@
 // What an ENCODER says: the embedding of a sequence, and the logits of the head that it was trained with.
-#include "model/session.h"
+#include "model/session_emitters.h"
 #include "op/gemm.h"
 #include "op/layer_norm.h"
 #include "op/pool.h"
@@ -117,7 +117,7 @@ fail:
 vkf_status vkf__emit_encoder_head(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     vkf_status status = VKF_OK;
-    VKF_TRY(vkf__emit_final_norm(session, stage, sizes));
+    VKF_TRY(vkf__emit_source_norm(session, stage, sizes));
     VKF_TRY(vkf__emit_embedding(session, stage, sizes));
     if (vkf__session_has_head(session))
         VKF_TRY(emit_logits(session, stage, sizes));

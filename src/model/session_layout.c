@@ -62,15 +62,15 @@ static void lay_out_state(vkf_session *session, region *r)
     vkf_dtype dtype = session->model->dtype;
     uint64_t b = desc->max_batch, h = vkf__stack_of(config, true).heads, d = config->d_model;
     uint64_t source = desc->max_source_len, target = desc->max_target_len;
-    bool decoder = config->kind == VKF_MODEL_DECODER;
-    if (!decoder)
+    const vkf__kind_facts *facts = vkf__facts_of(config);
+    if (facts->encodes)
         s->memory = append(r, dtype, b, source, d);
     s->hidden = append(r, dtype, b, larger(desc->max_prompt_len, desc->max_beams), d);
-    if (decoder)
+    if (facts->prompts)
         s->logit_hidden = append(r, dtype, b, larger(desc->max_logit_rows, 1), d);
-    if (config->kind == VKF_MODEL_SEQ2SEQ || decoder)
+    if (facts->generates)
         s->logits = append(r, VKF_DTYPE_F32, b, larger(desc->max_logit_rows, desc->max_beams), config->target_vocab);
-    if (config->kind == VKF_MODEL_ENCODER)
+    if (facts->pools)
         s->embeddings = append(r, VKF_DTYPE_F32, b, config->embedding_dim, 1);
     if (vkf__session_has_head(session))
         s->logits = append(r, VKF_DTYPE_F32, b, config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION ? 1 : source,
@@ -92,7 +92,7 @@ static void lay_out_cache(vkf_session *session, region *r)
     for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
         s->self_k[i] = append(r, dtype, rows, vkf__cache_len(session), width);
         s->self_v[i] = append(r, dtype, rows, vkf__cache_len(session), width);
-        if (config->kind == VKF_MODEL_DECODER)
+        if (!vkf__facts_of(config)->crosses)
             continue;
         s->cross_k[i] = append(r, dtype, b, session->desc.max_source_len, width);
         s->cross_v[i] = append(r, dtype, b, session->desc.max_source_len, width);
@@ -101,18 +101,18 @@ static void lay_out_cache(vkf_session *session, region *r)
 
 bool vkf__has_position_ids(const vkf_model_config *config)
 {
-    return config->kind == VKF_MODEL_ENCODER && config->position_offset > 0;
+    return vkf__facts_of(config)->source_lengths && config->position_offset > 0;
 }
 
 bool vkf__session_has_head(const vkf_session *session)
 {
-    return session->model->config.kind == VKF_MODEL_ENCODER && session->model->config.head != VKF_HEAD_NONE &&
-           session->desc.max_logit_rows > 0;
+    const vkf_model_config *config = &session->model->config;
+    return vkf__facts_of(config)->pools && config->head != VKF_HEAD_NONE && session->desc.max_logit_rows > 0;
 }
 
 uint32_t vkf__ids_lead(const vkf_session *session)
 {
-    return session->model->config.kind == VKF_MODEL_DECODER ? 1 : 0;
+    return vkf__facts_of(&session->model->config)->prompts ? 1 : 0;
 }
 
 uint32_t vkf__cache_len(const vkf_session *session)
@@ -143,8 +143,7 @@ static void lay_out_tokens(vkf_session *session, region *constants, region *ids)
     const vkf_session_desc *desc = &session->desc;
     vkf__session_spans *s = &session->spans;
     uint32_t longest = desc->max_source_len > desc->max_target_len ? desc->max_source_len : desc->max_target_len;
-    bool source = config->kind == VKF_MODEL_SEQ2SEQ || config->kind == VKF_MODEL_ENCODER;
-    bool target = config->kind == VKF_MODEL_SEQ2SEQ || config->kind == VKF_MODEL_DECODER;
+    const vkf__kind_facts *facts = vkf__facts_of(config);
     if (config->relative_buckets > 0) {
         uint32_t heads = vkf__stack_of(config, true).heads;
         s->source_bias =
@@ -154,16 +153,16 @@ static void lay_out_tokens(vkf_session *session, region *constants, region *ids)
     }
     if (config->banned_count > 0)
         s->lowest = append(constants, VKF_DTYPE_F32, 1, 1, 1);
-    if (config->kind == VKF_MODEL_SEQ2SEQ && config->positions <= VKF_POSITIONS_SINUSOIDAL_HALVES)
+    if ((facts->source_ids || facts->generates) && config->positions <= VKF_POSITIONS_SINUSOIDAL_HALVES)
         s->positions = append(constants, VKF_DTYPE_F32, longest, config->d_model, 1);
     if (config->rotary.dim > 0)
         s->rotary = append(constants, VKF_DTYPE_F32, longest, config->rotary.dim, 1);
     if (config->window_rotary.dim > 0)
         s->window_rotary = append(constants, VKF_DTYPE_F32, longest, config->window_rotary.dim, 1);
-    if (source)
+    if (facts->source_ids)
         s->source_ids =
             append(ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, vkf__has_position_ids(config) ? 2 : 1);
-    if (target) {
+    if (facts->generates) {
         uint64_t rows = (uint64_t)desc->max_batch * desc->max_beams;
         s->target_ids = append(ids, VKF_DTYPE_I32, rows, vkf__ids_row(session), 1);
         s->seen = append(ids, VKF_DTYPE_I32, rows, (config->target_vocab + 31) / 32, 1);
@@ -172,7 +171,7 @@ static void lay_out_tokens(vkf_session *session, region *constants, region *ids)
             s->top = append(ids, VKF_DTYPE_F32, rows, vkf__max_candidates(session), 2);
         }
     }
-    if (config->kind == VKF_MODEL_ENCODER && config->token_types > 0)
+    if (facts->source_lengths && config->token_types > 0)
         s->source_types = append(ids, VKF_DTYPE_I32, desc->max_batch, desc->max_source_len, 1);
 }
 

@@ -180,9 +180,10 @@ static vkf_status write_source(vkf_session *session, const vkf_encode_args *args
     vkf_status status = VKF_OK;
     const vkf__session_spans *s = &session->spans;
     uint64_t positions = (uint64_t)args->batch * args->source_len;
-    if (session->model->config.kind == VKF_MODEL_ENCODER) {
+    const vkf__kind_facts *facts = vkf__facts_of(&session->model->config);
+    if (facts->source_lengths) {
         VKF_TRY(write_tokens(session, args));
-    } else if (session->model->config.kind == VKF_MODEL_SEQ2SEQ) {
+    } else if (facts->source_ids) {
         VKF_TRY(write_ids(&s->source_ids, args->source_ids, positions));
         VKF_TRY(write_padding(session, args));
     } else {
@@ -295,7 +296,7 @@ static vkf_status write_target(vkf_session *session, const vkf_decode_args *args
     const vkf__session_spans *s = &session->spans;
     const vkf__session_sizes *sizes = &session->sizes;
     uint64_t t = args->target_len;
-    if (session->model->config.kind == VKF_MODEL_SEQ2SEQ) {
+    if (vkf__facts_of(&session->model->config)->generates) {
         uint64_t row_bytes = (uint64_t)session->desc.max_target_len * sizeof(int32_t);
         for (uint32_t b = 0; b < sizes->batch; b++)
             VKF_TRY(vkf_buffer_write(s->target_ids.buffer, s->target_ids.offset_bytes + b * row_bytes,
@@ -407,7 +408,7 @@ static vkf_status step(vkf_session *session, uint32_t past)
         .target_len = 1,
         .target_past = past,
         .logit_rows = 1,
-        .choose = true,
+        .samples = true,
         .project_memory = !session->memory_cached,
     };
     VKF_TRY(vkf__session_run(session, VKF_STAGES_STEP, &sizes));

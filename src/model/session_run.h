@@ -17,9 +17,6 @@ VKF_MUST_CHECK vkf_status vkf__session_write_first_tokens(vkf_session *session, 
 // Status VULKAN where a token that came from the device is none: nothing on the host is indexed by it then.
 VKF_MUST_CHECK vkf_status vkf__session_check_chosen(const vkf_session *session, int32_t token);
 
-// prompt.c: of a DECODER
-VKF_MUST_CHECK vkf_status vkf__session_decode_tokens(vkf_session *session, const vkf_decode_args *args);
-
 // generation.c -------------------------------------------------------------------------------------------------------
 
 // TOO_LARGE where prompts of up to `longest` tokens and so many new ones have no room. No new ones: 1.

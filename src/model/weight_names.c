@@ -35,8 +35,17 @@ static void add_norm(slot_list *list, const char *prefix, const char *name, uint
     add(list, prefix, full, 1, dim, 0, &norm->bias);
 }
 
-// in_proj_weight goes to q_weight for the time being; vkf__weights_link() splits it.
-static void add_attention(slot_list *list, const char *prefix, const char *name, uint32_t dim,
+static void set_fusion(slot_list *list, vkf__fusion fusion)
+{
+    if (!list->slots)
+        return;
+    list->slots[list->count - 1].fusion = fusion;
+    list->slots[list->count - 1].fusion_part = VKF_FUSION_ALL_PARTS;
+}
+
+// in_proj_weight goes to q_weight for the time being; vkf__weights_link() splits it. Memory and target are multiplied
+// apart in any case.
+static void add_attention(slot_list *list, const char *prefix, const char *name, uint32_t dim, bool self,
                           vkf_attention_weights *attention)
 {
     char base[80];
@@ -44,7 +53,9 @@ static void add_attention(slot_list *list, const char *prefix, const char *name,
     add_linear(list, base, "in_proj_weight", 3 * dim, dim, &attention->q_weight);
     if (list->slots)
         list->slots[list->count - 1].cut = 3;
+    set_fusion(list, self ? VKF_FUSION_QKV : VKF_FUSION_NONE);
     add(list, base, "in_proj_bias", 1, 3 * dim, 0, &attention->q_bias);
+    set_fusion(list, self ? VKF_FUSION_QKV_BIAS : VKF_FUSION_NONE);
     add_linear(list, base, "out_proj.weight", dim, dim, &attention->out_weight);
     add(list, base, "out_proj.bias", 1, dim, 0, &attention->out_bias);
 }
@@ -54,15 +65,18 @@ static void add_layer(slot_list *list, const char *prefix, const vkf_model_confi
 {
     static const char *const norms[] = {"norm1", "norm2", "norm3"};
     uint32_t d = config->d_model, ff = config->dim_feedforward;
-    add_attention(list, prefix, "self_attn", d, &layer->self);
+    size_t first = list->count;
+    add_attention(list, prefix, "self_attn", d, true, &layer->self);
     if (decoder)
-        add_attention(list, prefix, "multihead_attn", d, &layer->cross);
+        add_attention(list, prefix, "multihead_attn", d, false, &layer->cross);
     add_linear(list, prefix, "linear1.weight", ff, d, &layer->feed_forward.weight1);
     add(list, prefix, "linear1.bias", 1, ff, 0, &layer->feed_forward.bias1);
     add_linear(list, prefix, "linear2.weight", d, ff, &layer->feed_forward.weight2);
     add(list, prefix, "linear2.bias", 1, d, 0, &layer->feed_forward.bias2);
     for (uint32_t i = 0; i < (decoder ? 3u : 2u); i++)
         add_norm(list, prefix, norms[i], d, &layer->norm[i]);
+    for (size_t i = first; list->slots && i < list->count; i++)
+        list->slots[i].layer = layer;
 }
 
 static void add_stack(slot_list *list, const char *root, const char *name, const vkf_model_config *config, bool decoder,
@@ -82,7 +96,7 @@ static void add_stack(slot_list *list, const char *root, const char *name, const
 size_t vkf__weight_slots(const vkf_model_config *config, vkf__weights *weights, vkf__weight_slot *slots)
 {
     slot_list list = {.slots = slots};
-    bool tokens = config->kind == VKF_MODEL_SEQ2SEQ;
+    bool tokens = vkf__facts_of(config)->generates;
     const char *root = tokens ? "transformer." : "";
     add_stack(&list, root, "encoder", config, false, weights->encoder, &weights->source.final_norm);
     add_stack(&list, root, "decoder", config, true, weights->decoder, &weights->target.final_norm);

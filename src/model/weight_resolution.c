@@ -7,6 +7,7 @@
 #include "model/family.h"
 #include "model/sentence_modules.h"
 #include "model/weight_blocks.h"
+#include "model/weight_fusion.h"
 
 // ---- names
 
@@ -17,7 +18,8 @@ static const char *base_of(const vkf__model_source *source)
     return vkf__checkpoint_has_prefix(source->checkpoint, base) ? base : "";
 }
 
-size_t vkf__model_slots(const vkf__model_source *source, vkf__weights *weights, vkf__weight_slot *slots)
+// As vkf__weight_slots(), for whatever a model is loaded from.
+static size_t list_slots(const vkf__model_source *source, vkf__weights *weights, vkf__weight_slot *slots)
 {
     if (!source->family)
         return vkf__weight_slots(&source->config, weights, slots);
@@ -143,7 +145,7 @@ void vkf__source_settle(const vkf__host *host, vkf__model_source *source)
     if (!family)
         return;
     untie(source);
-    if (source->config.kind == VKF_MODEL_ENCODER)
+    if (vkf__facts_of(&source->config)->pools)
         drop_head(host, source);
     if (family->bias_as_row && !vkf__checkpoint_find(source->checkpoint, family->weights[VKF_WEIGHT_PROJECTION_BIAS]))
         source->config.projection_bias = false; // zeros, which files of the model below the head do without
@@ -226,9 +228,10 @@ vkf_status vkf__weights_list(const vkf__host *host, const vkf__model_source *sou
         VKF_ALLOC(host, out->weights.encoder, config->num_encoder_layers);
     if (config->num_decoder_layers > 0)
         VKF_ALLOC(host, out->weights.decoder, config->num_decoder_layers);
-    out->count = vkf__model_slots(source, &out->weights, NULL);
+    out->count = list_slots(source, &out->weights, NULL);
     VKF_ALLOC(host, out->slots, out->count);
-    (void)vkf__model_slots(source, &out->weights, out->slots);
+    (void)list_slots(source, &out->weights, out->slots);
+    VKF_TRY(vkf__fusions_check(host, out->slots, out->count));
 fail:
     return status;
 }

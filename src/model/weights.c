@@ -3,6 +3,7 @@
 #include "base/size.h"
 #include "kernel/memory_plan.h"
 #include "model/weight_blocks.h"
+#include "model/weight_fusion.h"
 #include "model/weight_resolution.h"
 #include "model/weight_upload.h"
 #include "op/pack.h"
@@ -238,6 +239,7 @@ vkf_status vkf__weights_load(vkf_context *context, const vkf__model_source *sour
         if (p.found.slots[i].checkpoint)
             VKF_TRY(vkf__checkpoint_check_unchanged(p.found.slots[i].checkpoint));
     report_unused(context, source, &p);
+    vkf__fusions_settle(p.found.slots, p.found.count);
     vkf__weights_link(source, &p.found.weights);
     *out_weights = p.found.weights;
     p.found.weights = (vkf__weights){0};
@@ -262,6 +264,7 @@ static void give_shapes(const vkf__model_source *source, preparation *p, vkf__we
     for (size_t i = 0; i < p->found.count; i++)
         if (p->places.tensors[i].rank > 0)
             *p->found.slots[i].target = p->places.tensors[i];
+    vkf__fusions_settle(p->found.slots, p->found.count);
     vkf__weights_link(source, &p->found.weights);
     *out_shapes = p->found.weights;
     p->found.weights = (vkf__weights){0};

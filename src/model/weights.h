@@ -18,6 +18,7 @@ typedef struct vkf__layer_weights {
     vkf_attention_weights cross; // decoder layers
     vkf_tensor q_norm, k_norm;   // optional, (head_dim)
     vkf__linear_weights gate;    // optional, (dim_feedforward, d_model)
+    bool fused_qkv, fused_gate;  // they are one operand, their biases too: see weight_fusion.h
     vkf_feed_forward_weights feed_forward;
     vkf_norm_weights norm[3];
 } vkf__layer_weights;

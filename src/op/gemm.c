@@ -190,7 +190,8 @@ static uint32_t rows_per_slice(const vkf__work *work, const vkf__gemm_args *args
     // An unaligned slice is bound from up to one alignment before it, and up to a whole unit of 16 bytes.
     uint64_t slack = (uint64_t)work->context->device.plan.caps.storage_buffer_alignment + 2 * 16;
     uint64_t unit = args->b.panels ? VKF_GEMM_PANEL : 2;
-    if (!shared || args->b.size_bytes + slack <= limit || row_bytes == 0 || row_bytes + slack > limit)
+    if (args->keep_layout || !shared || args->b.size_bytes + slack <= limit || row_bytes == 0 ||
+        row_bytes + slack > limit)
         return args->n;
     uint64_t rows = (limit - slack) / row_bytes;
     if (args->b.panels && rows < unit)
@@ -259,7 +260,8 @@ static bool packing_pays(const vkf__work *work, const vkf__gemm_args *args)
     const vkf__selector selector = vkf__context_selector(work->context);
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
     bool shared = args->b_outer == 0 && args->b_inner == 0;
-    if (args->b.panels || !shared || args->transpose_a || args->m < MIN_ROWS_TO_PACK || args->n < VKF_GEMM_PANEL ||
+    if (args->keep_layout || args->b.panels || !shared || args->transpose_a || args->m < MIN_ROWS_TO_PACK ||
+        args->n < VKF_GEMM_PANEL ||
         vkf__packed_elements(args->n, args->k) * vkf_dtype_size(args->b.dtype) >
             selector.caps->max_storage_buffer_range)
         return false;

@@ -20,7 +20,8 @@ typedef struct vkf__gemm_args {
     bool transpose_a, transpose_b;
     float alpha, beta;
     vkf_activation activation;
-    bool add_after; // beta * d is added after the activation
+    bool add_after;   // beta * d is added after the activation
+    bool keep_layout; // b is read as it lies in one dispatch: neither put into panels first nor cut into slices
 } vkf__gemm_args;
 
 // A shared b with transpose_b (a Linear's weight) that exceeds what the device binds is cut into slices of rows.

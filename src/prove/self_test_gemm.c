@@ -167,8 +167,9 @@ static vkf__gemm_args args_of(const vkf__kernel *kernel, const shape *s)
         .transpose_b = transpose_b,
         .alpha = 0.5f,
         .beta = s->beta,
+        .keep_layout = !panels,
     };
-    // A deep batch has one a and one b for all. Otherwise b is never shared in rows: it might be put into panels first.
+    // A deep batch has one a and one b for all; in the others each product in rows has a b of its own.
     bool one = s->k == DEEP_K;
     args.a_outer = one ? 0 : s->m * args.lda;
     args.b_outer = one || panels ? 0 : (transpose_b ? s->n : s->k) * args.ldb;

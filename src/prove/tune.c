@@ -127,8 +127,7 @@ static vkf__gemm_args linear_args(const vkf_tune_problem *p, const operands *o, 
         .lda = p->k,
         .ldb = p->k,
         .ldd = p->n,
-        // One matrix, but not one that might be shared: that would be put into panels first.
-        .b_outer = panels ? 0 : 4,
+        .keep_layout = !panels,
         .transpose_b = true,
         .alpha = 1.0f,
     };

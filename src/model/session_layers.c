@@ -1,0 +1,273 @@
+// The layers of a model, of its encoder, and of its decoder as whole targets, prompts and steps go through them.
+#include "model/session_emitters.h"
+#include "op/copy.h"
+#include "op/reorder.h"
+
+static void set_window(const vkf_model_config *config, vkf__attention_block *self)
+{
+    const vkf__kind_facts *facts = vkf__facts_of(config);
+    bool causal = facts->always_causal || config->causal;
+    if (causal)
+        self->mask.window = config->window;
+    if (!causal && facts->centred_windows) {
+        self->ahead = config->window / 2;
+        self->mask.causal = VKF_CAUSAL_TOP_LEFT;
+        self->mask.window = 2 * self->ahead + 1;
+    }
+}
+
+// What a layer of a family may have beyond those of nn.Transformer.
+static void set_family_parts(const vkf_session *session, bool target, uint32_t layer, const vkf__layer_weights *w,
+                             vkf__transformer_block *block)
+{
+    const vkf_model_config *config = &session->model->config;
+    const vkf__session_spans *s = &session->spans;
+    vkf__attention_block *self = &block->self;
+    const vkf__stack stack = vkf__stack_of(config, target);
+    bool windowed = config->windowed_layers[layer / 32] >> layer % 32 & 1;
+    bool own_rotary = windowed && config->window_rotary.dim > 0;
+    block->parallel = config->parallel;
+    block->no_first_norm = config->no_first_norm && layer == 0;
+    block->norm_kind = config->norm;
+    block->feed_forward.gate = vkf__span_of(&w->gate.weight);
+    block->feed_forward.gate_bias = vkf__span_of(&w->gate.bias);
+    block->feed_forward.fused_gate = w->fused_gate;
+    self->kv_heads = stack.kv_heads;
+    self->head_dim = self->v_head_dim = block->cross.head_dim = block->cross.v_head_dim = stack.head_dim;
+    if (config->unscaled_attention)
+        self->scale = block->cross.scale = 1.0f;
+    self->q_norm = vkf__span_of(&w->q_norm);
+    self->k_norm = vkf__span_of(&w->k_norm);
+    self->norm_eps = config->layer_norm_eps;
+    self->rotary = own_rotary ? s->window_rotary : s->rotary;
+    self->rotary_dim = own_rotary ? config->window_rotary.dim : config->rotary.dim;
+    if (windowed)
+        set_window(config, self);
+}
+
+static vkf__transformer_block block_of(const vkf_session *session, bool target, uint32_t layer,
+                                       const vkf_attention_mask *self_mask)
+{
+    const vkf_model *model = session->model;
+    const vkf_model_config *config = &model->config;
+    const vkf__stack stack = vkf__stack_of(config, target);
+    const vkf__layer_weights *w = target ? &model->weights.decoder[layer] : &model->weights.encoder[layer];
+    const vkf_transformer_layer_desc desc = {
+        .d_model = config->d_model,
+        .num_heads = stack.heads,
+        .dim_feedforward = stack.dim_feedforward,
+        .activation = config->activation,
+        .norm_first = config->norm_first,
+        .layer_norm_eps = config->layer_norm_eps,
+        .self = w->self,
+        .cross = w->cross,
+        .feed_forward = w->feed_forward,
+        .norm1 = w->norm[0],
+        .norm2 = w->norm[1],
+        .norm3 = w->norm[2],
+        .self_mask = *self_mask,
+        .cross_mask = session->desc.memory_mask,
+        .fully_masked = session->desc.fully_masked,
+        .dtype = model->dtype,
+    };
+    vkf__transformer_block block = vkf__transformer_block_of(&desc);
+    block.self.fused_qkv = w->fused_qkv;
+    if (vkf__facts_of(config)->family_layers)
+        set_family_parts(session, target, layer, w, &block);
+    return block;
+}
+
+vkf_status vkf__emit_source_layer(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    const vkf__session_spans *s = &session->spans;
+    const vkf__transformer_block block = block_of(session, false, stage->layer, &session->desc.source_mask);
+    const vkf__transformer_io io = {
+        .x = s->memory,
+        .self = {.mask = s->source_mask,
+                 .key_mask = s->source_key_mask,
+                 .bias = s->source_bias,
+                 .bias_head = session->desc.max_source_len * session->desc.max_source_len,
+                 .bias_row = session->desc.max_source_len,
+                 .weights_per_head = vkf__kept_attention_span(session, VKF_KEPT_ENCODER, stage->layer)},
+    };
+    const vkf__attention_sizes self = vkf__uncached(sizes->batch, sizes->source_len, sizes->source_len);
+    return vkf__emit_encoder_layer(&stage->work, &block, &io, &self);
+}
+
+// ---- the decoder
+
+static vkf__transformer_io target_io(const vkf_session *session, uint32_t layer)
+{
+    const vkf__session_spans *s = &session->spans;
+    uint32_t len = session->desc.max_target_len;
+    return (vkf__transformer_io){
+        .x = s->hidden,
+        .self = {.mask = s->target_mask,
+                 .key_mask = s->target_key_mask,
+                 .bias = s->target_bias,
+                 .bias_head = len * len,
+                 .bias_row = len,
+                 .weights_per_head = vkf__kept_attention_span(session, VKF_KEPT_DECODER, layer),
+                 .cache_k = s->self_k[layer],
+                 .cache_v = s->self_v[layer],
+                 .cache_len = vkf__cache_len(session)},
+        .cross = {.key = s->memory,
+                  .mask = s->memory_mask,
+                  .key_mask = s->memory_key_mask,
+                  .weights_per_head = vkf__kept_attention_span(session, VKF_KEPT_CROSS, layer),
+                  .cache_k = s->cross_k[layer],
+                  .cache_v = s->cross_v[layer],
+                  .cache_len = session->desc.max_source_len},
+    };
+}
+
+// The same for a step, whose position has a row of biases of its own.
+static vkf__transformer_io step_io(const vkf_session *session, uint32_t layer)
+{
+    vkf__transformer_io io = target_io(session, layer);
+    io.self.bias = session->spans.step_bias;
+    io.self.bias_head = session->desc.max_target_len;
+    io.self.bias_row = 0;
+    return io;
+}
+
+// Of the last `queries` of the new positions.
+static vkf__attention_sizes self_sizes(const vkf__session_sizes *sizes, uint32_t queries)
+{
+    return (vkf__attention_sizes){
+        .batch = vkf__session_rows(sizes),
+        .query_len = queries,
+        .key_len = sizes->target_past + sizes->target_len,
+        .key_new = sizes->target_len,
+        .key_past = sizes->target_past,
+        .query_past = sizes->target_past + sizes->target_len - queries,
+    };
+}
+
+// Beams of a sequence are the queries of one memory.
+static vkf__attention_sizes cross_sizes(const vkf__session_sizes *sizes)
+{
+    return (vkf__attention_sizes){
+        .batch = sizes->batch,
+        .query_len = sizes->beams > 1 ? sizes->beams : sizes->target_len,
+        .key_len = sizes->source_len,
+        .key_new = sizes->project_memory ? sizes->source_len : 0,
+    };
+}
+
+// Words of a cache row in front of a position.
+static uint64_t words_before(const vkf_session *session, vkf_dtype dtype, uint32_t position, bool up)
+{
+    const vkf__stack stack = vkf__stack_of(&session->model->config, true);
+    uint64_t bytes = (uint64_t)position * stack.kv_heads * stack.head_dim * vkf_dtype_size(dtype);
+    return (bytes + (up ? 3 : 0)) / 4;
+}
+
+// Beams take over what is in the caches of those that they follow. At either end of what moves there may be half a word
+// more: before it rows are alike, and behind it nothing is yet.
+static vkf_status emit_moves(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    const vkf__session_spans *s = &session->spans;
+    const vkf__span caches[] = {s->self_k[stage->layer], s->self_v[stage->layer]};
+    static const char *const labels[] = {"k_moves", "v_moves"};
+    for (size_t i = 0; session->desc.max_beams > 1 && i < 2; i++) {
+        vkf_dtype dtype = caches[i].dtype;
+        uint64_t first = words_before(session, dtype, sizes->moved_from, false);
+        uint64_t end = sizes->move_count > 0 ? words_before(session, dtype, sizes->target_past, true) : first;
+        const vkf__reorder_args reorder = {
+            .label = labels[i],
+            .x = caches[i],
+            .moves = s->moves,
+            .row_words = (uint32_t)words_before(session, dtype, vkf__cache_len(session), false),
+            .first = (uint32_t)first,
+            .count = (uint32_t)(end - first),
+            .move_count = sizes->move_count,
+        };
+        VKF_TRY(vkf__emit_reorder(&stage->work, &reorder));
+    }
+fail:
+    return status;
+}
+
+vkf_status vkf__emit_target_layer(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    const vkf__transformer_block block = block_of(session, true, stage->layer, &session->desc.target_mask);
+    const vkf__transformer_io io = target_io(session, stage->layer);
+    const vkf__attention_sizes self = self_sizes(sizes, sizes->target_len), cross = cross_sizes(sizes);
+    return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
+}
+
+// A step sees everything before it: the target's own masks are for whole sequences.
+vkf_status vkf__emit_target_step_layer(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    const vkf_attention_mask mask = {.causal = VKF_CAUSAL_TOP_LEFT};
+    const vkf__transformer_block block = block_of(session, true, stage->layer, &mask);
+    const vkf__transformer_io io = step_io(session, stage->layer);
+    const vkf__attention_sizes self = self_sizes(sizes, sizes->target_len), cross = cross_sizes(sizes);
+    VKF_TRY(emit_moves(session, stage, sizes));
+    VKF_TRY(vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross));
+fail:
+    return status;
+}
+
+// ---- a decoder without memory, which is a stack of encoder layers with caches
+
+// From the stream of a prompt's positions, the last ones of each sequence.
+static vkf_status emit_logit_hidden(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    uint32_t d = session->model->config.d_model;
+    const vkf__copy_args copy = {
+        .label = "logit_hidden",
+        .x = session->spans.hidden,
+        .out = session->spans.logit_hidden,
+        .outer = sizes->batch,
+        .rows = sizes->logit_rows,
+        .cols = d,
+        .x_first = (sizes->target_len - sizes->logit_rows) * d,
+        .x_outer = sizes->target_len * d,
+        .x_row = d,
+        .out_outer = sizes->logit_rows * d,
+        .out_row = d,
+        .alpha = 1.0f,
+    };
+    return vkf__emit_copy(&stage->work, &copy);
+}
+
+// In the last layer only positions that get logits are worked on, the others leave keys and values there; but weights
+// that are kept are those of every position.
+vkf_status vkf__emit_prompt_layer(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    const vkf__session_spans *s = &session->spans;
+    const vkf__transformer_block block = block_of(session, true, stage->layer, &session->desc.target_mask);
+    vkf__transformer_io io = target_io(session, stage->layer);
+    bool last = stage->layer + 1 == session->model->config.num_decoder_layers;
+    bool narrow = last && !(session->desc.attention_weights & VKF_ATTENTION_DECODER);
+    const vkf__attention_sizes self = self_sizes(sizes, narrow ? sizes->logit_rows : sizes->target_len);
+    io.self.key_mask_row = session->desc.max_target_len;
+    if (narrow) {
+        io.x = s->logit_hidden;
+        io.context = s->hidden;
+        VKF_TRY(emit_logit_hidden(session, stage, sizes));
+    }
+    VKF_TRY(vkf__emit_encoder_layer(&stage->work, &block, &io, &self));
+    if (last && !narrow)
+        VKF_TRY(emit_logit_hidden(session, stage, sizes));
+fail:
+    return status;
+}
+
+vkf_status vkf__emit_prompt_step_layer(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    vkf_status status = VKF_OK;
+    const vkf__transformer_block block = block_of(session, true, stage->layer, &session->desc.target_mask);
+    vkf__transformer_io io = step_io(session, stage->layer);
+    const vkf__attention_sizes self = self_sizes(sizes, sizes->target_len);
+    io.self.key_mask_row = session->desc.max_target_len;
+    VKF_TRY(emit_moves(session, stage, sizes));
+    VKF_TRY(vkf__emit_encoder_layer(&stage->work, &block, &io, &self));
+fail:
+    return status;
+}
