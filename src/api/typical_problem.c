@@ -122,7 +122,7 @@ vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__
 static void set_flag(const vkf__kernel *kernel, uint32_t spec_id, uint32_t value, uint32_t *flags)
 {
     if (spec_id > kernel->tile_count && spec_id < kernel->spec_count)
-        flags[spec_id - 1 - kernel->tile_count] = value;
+        flags[spec_id] = value;
 }
 
 static uint32_t linear_layout(const vkf__kernel *kernel)
@@ -137,7 +137,7 @@ static uint32_t linear_layout(const vkf__kernel *kernel)
 // Kernels whose invocations share a row leave nothing but parts.
 static bool leaves_parts(const vkf__kernel *kernel, const vkf__config *config)
 {
-    return kernel->shares_rows && config->tile[2] > 1;
+    return kernel->shares_rows && config->tile.attention.lanes > 1;
 }
 
 void vkf__typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)

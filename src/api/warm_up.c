@@ -56,8 +56,11 @@ static vkf_status warm_product(warm_up *warm, const vkf__variant *variant, uint3
     const vkf_dtype *types = variant->kernel->types;
     const vkf__span bias = {.size_bytes = 1, .dtype = types[0] == VKF_DTYPE_I32 ? types[2] : types[0]};
     for (size_t i = 0; i < (layout == VKF_GEMM_B_KN ? 1 : COUNT(epilogues)); i++) {
-        const uint32_t flags[VKF_KERNEL_MAX_FLAGS] = {0, vkf__gemm_layout_flag(types[1], layout), epilogues[i][0],
-                                                      epilogues[i][1] != 0 ? vkf__gemm_bias_flag(types[1], &bias) : 0};
+        const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+            [VKF_GEMM_SPEC_B_LAYOUT] = vkf__gemm_layout_flag(types[1], layout),
+            [VKF_GEMM_SPEC_ACTIVATION] = epilogues[i][0],
+            [VKF_GEMM_SPEC_HAS_BIAS] = epilogues[i][1] != 0 ? vkf__gemm_bias_flag(types[1], &bias) : 0,
+        };
         VKF_TRY(warm_one(warm, variant, flags));
     }
 fail:
@@ -86,7 +89,7 @@ fail:
 
 static vkf_status warm_rows(warm_up *warm, const vkf__kernel *kernel)
 {
-    static const uint32_t no_flags[VKF_KERNEL_MAX_FLAGS] = {0};
+    static const uint32_t no_flags[VKF_KERNEL_MAX_SPEC] = {0};
     vkf_status status = VKF_OK;
     vkf__variant before = {0};
     for (size_t i = 0; i < COUNT(widths); i++) {

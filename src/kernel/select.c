@@ -39,9 +39,9 @@ void vkf__variant_spec(const vkf__caps *caps, const vkf__variant *variant, const
     uint32_t at = 0, flags_end = kernel->spec_count - (shape ? 3 : 0);
     out_spec[at++] = vkf__variant_local_size(caps, variant);
     for (uint32_t i = 0; i < kernel->tile_count; i++)
-        out_spec[at++] = variant->config->tile[i];
-    for (uint32_t i = 0; at < flags_end; i++)
-        out_spec[at++] = flags[i];
+        out_spec[at++] = variant->config->tile.values[i];
+    for (; at < flags_end; at++)
+        out_spec[at] = flags[at];
     if (shape) {
         out_spec[at++] = shape->m;
         out_spec[at++] = shape->n;
@@ -147,7 +147,7 @@ static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kerne
         return "does not read b in this layout";
     if (problem->split && !kernel->splits)
         return "leaves no parts of the sums";
-    if (kernel->shares_rows && config->tile[2] > 1 && !problem->split)
+    if (kernel->shares_rows && config->tile.attention.lanes > 1 && !problem->split)
         return "leaves parts of the sums";
     if (problem->transpose_a && !kernel->transposes_a)
         return "does not read a transposed";

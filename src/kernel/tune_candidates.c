@@ -11,7 +11,7 @@
 
 uint32_t vkf__estimate_registers(const vkf__config *config)
 {
-    uint64_t elements = (uint64_t)config->tile[0] * config->tile[1];
+    uint64_t elements = (uint64_t)config->tile.side.rows * config->tile.side.columns;
     if (elements == 0 || config->local_size == 0)
         return BASE_REGISTERS;
     double sums = ceil((double)elements / config->local_size);
@@ -24,7 +24,8 @@ static uint32_t registers_of(const vkf__kernel *kernel, const vkf__config *confi
 {
     if (kernel->op != VKF_OP_ATTENTION || kernel->shared_bytes || kernel->shared_bytes_here)
         return vkf__estimate_registers(config);
-    uint64_t registers = BASE_REGISTERS + config->tile[0] * (2 * (uint64_t)problem->k + config->tile[1]);
+    const vkf__attention_tile *t = &config->tile.attention;
+    uint64_t registers = BASE_REGISTERS + t->queries * (2 * (uint64_t)problem->k + t->keys);
     return registers >= UINT32_MAX ? UINT32_MAX : (uint32_t)registers;
 }
 
@@ -35,7 +36,7 @@ static uint32_t registers_of(const vkf__kernel *kernel, const vkf__config *confi
 static bool is_slow_to_compile(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                                const vkf__problem *problem)
 {
-    uint64_t unrolled = 2 * (uint64_t)problem->k * config->tile[0] * config->tile[1];
+    uint64_t unrolled = 2 * (uint64_t)problem->k * config->tile.side.rows * config->tile.side.columns;
     return caps->type == VKF_DEVICE_TYPE_CPU && !caps->matrix.cooperative_matrix && kernel->op == VKF_OP_ATTENTION &&
            kernel->operands[1] == VKF_OPERAND_ADDRESS && unrolled > SLOW_TO_COMPILE;
 }

@@ -12,7 +12,7 @@ uint64_t vkf__variant_hash(const vkf__kernel *kernel, const vkf__config *config)
         return 0;
     uint64_t hash = vkf__hash(VKF_HASH_SEED, &shader->hash, sizeof shader->hash);
     hash = vkf__hash(hash, &config->local_size, sizeof config->local_size);
-    return vkf__hash(hash, config->tile, sizeof config->tile);
+    return vkf__hash(hash, config->tile.values, sizeof config->tile.values);
 }
 
 static bool is_name(const char *text, size_t length, const char *name)

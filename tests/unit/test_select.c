@@ -413,7 +413,7 @@ static void test_kernel_usable_says_why(void **state)
     REFUSED(max_shared_memory_bytes, 1024, "shared memory");
 #undef REFUSED
     vkf__config crooked = gemm->configs[0];
-    crooked.tile[3] = 3;
+    crooked.tile.gemm.thread_m = 3;
     assert_false(vkf__kernel_usable(&good, gemm, &crooked, &why));
     assert_non_null(strstr(why, "contradict"));
 }

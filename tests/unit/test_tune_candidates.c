@@ -151,9 +151,9 @@ static void test_estimate_registers(void **state)
 {
     (void)state;
     const vkf__config none = {.name = "none", .local_size = 64};
-    const vkf__config four = {.name = "4x4", .local_size = 64, .tile = {32, 32, 16, 4, 4}};
-    const vkf__config eight = {.name = "8x8", .local_size = 64, .tile = {64, 64, 16, 8, 8}};
-    const vkf__config huge = {.name = "huge", .local_size = 1, .tile = {UINT32_MAX, UINT32_MAX, 16, 8, 8}};
+    const vkf__config four = {.name = "4x4", .local_size = 64, .tile.gemm = {32, 32, 16, 4, 4}};
+    const vkf__config eight = {.name = "8x8", .local_size = 64, .tile.gemm = {64, 64, 16, 8, 8}};
+    const vkf__config huge = {.name = "huge", .local_size = 1, .tile.gemm = {UINT32_MAX, UINT32_MAX, 16, 8, 8}};
     assert_true(vkf__estimate_registers(&none) < vkf__estimate_registers(&four));
     assert_true(vkf__estimate_registers(&four) >= 16 + 8);
     assert_true(vkf__estimate_registers(&eight) >= 64 + 16);

@@ -171,7 +171,7 @@ static void test_variant_hash_tells_variants_apart(void **state)
     assert_true(kernel->config_count >= 2);
     assert_true(vkf__variant_hash(kernel, &config) == vkf__variant_hash(kernel, &kernel->configs[0]));
     assert_true(vkf__variant_hash(kernel, &config) != vkf__variant_hash(kernel, &kernel->configs[1]));
-    config.tile[2] += 4;
+    config.tile.gemm.k += 4;
     assert_true(vkf__variant_hash(kernel, &config) != vkf__variant_hash(kernel, &kernel->configs[0]));
     const vkf__kernel none = {.name = "no such module"};
     assert_true(vkf__variant_hash(&none, &config) == 0);
