@@ -47,8 +47,10 @@ static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *ke
     vkf__candidate candidate = {
         .variant = {kernel, config},
         .registers = registers_of(kernel, config, problem),
-        .shared_bytes = vkf__variant_shared_bytes(selector->caps, &(vkf__variant){kernel, config}, problem),
     };
+    // What hangs on a device's matrices may be asked only where it has them.
+    if (!kernel->shared_bytes_here || vkf__kernel_usable(selector->caps, kernel, config, NULL))
+        candidate.shared_bytes = vkf__variant_shared_bytes(selector->caps, &candidate.variant, problem);
     candidate.taken = vkf__variant_serves(selector, kernel, config, problem, &candidate.why);
     if (candidate.taken && selector->caps->type != VKF_DEVICE_TYPE_CPU && candidate.registers > MAX_REGISTERS) {
         candidate.taken = false;
