@@ -158,9 +158,9 @@ vkf_status vkf_context_report_kernels(vkf_context *context, const char *name, vk
         return status;
     const report_run run = {
         .context = context, .name = name ? name : "", .compile = which, .visit = visit, .user = user};
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        for (uint32_t c = 0; c < vkf__kernels[i].config_count; c++)
-            VKF_TRY(report_config(&run, &vkf__kernels[i], &vkf__kernels[i].configs[c]));
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        for (uint32_t c = 0; c < vkf__kernel_at(i)->config_count; c++)
+            VKF_TRY(report_config(&run, vkf__kernel_at(i), &vkf__kernel_at(i)->configs[c]));
     }
 fail:
     return status;

@@ -1,6 +1,6 @@
-// The one registry of kernels. A row says what a shader needs and takes; adding a kernel is one shader, one shared
-// header, one row. A GPU-free test walks every row's SPIR-V and compares bindings, push size and specialisation ids
-// with it.
+// The one registry of kernels, a file per family. A row says what a shader needs and takes; adding a kernel is one
+// shader, one shared header, one row. A GPU-free test walks every row's SPIR-V and compares bindings, push size and
+// specialisation constants, by name and id, with it.
 #ifndef VKF_KERNEL_REGISTRY_H
 #define VKF_KERNEL_REGISTRY_H
 
@@ -11,6 +11,7 @@
 #define VKF_KERNEL_MAX_OPERANDS 6
 #define VKF_KERNEL_MAX_SPEC 16
 #define VKF_KERNEL_MAX_TYPES 3
+#define VKF_KERNEL_MAX_CONFIGS 16
 
 typedef enum vkf__op {
     VKF_OP_GEMM = 0,
@@ -171,18 +172,18 @@ typedef struct vkf__kernel {
     uint32_t needs;                            // VKF_NEEDS_*
     uint32_t operand_count;                    // bindings 1.., an offset among the push constants each
     uint8_t operands[VKF_KERNEL_MAX_OPERANDS]; // vkf__operand_kind
-    uint32_t b_layouts;         // matrix products: a bit 1 << VKF_GEMM_B_* for every layout of b that it reads
-    bool splits;                // leaves parts of the sums where asked to
-    bool shares_rows;           // attention: tile.attention.lanes share a row, each with a part of the keys
-    bool transposes_a;          // reads a (k, m), too
-    bool quads;                 // takes only problems whose rows begin at multiples of four elements
-    uint32_t params_bytes;      // uniform parameter struct, binding 0
-    uint32_t spec_count;        // specialisation constants, ids 0..
-    uint32_t tile_count;        // spec ids 1..tile_count come from the config
-    uint32_t unused_spec;       // a bit 1 << id for every id below spec_count that the module does not have
-    vkf__matrix_type matrix;    // not NONE: the last three spec ids are m, n and k of the device's shape of that type
-    bool rounds;                // multiplies f32 factors in 16 bits: only where the problem allows it
-    const vkf__config *configs; // best first; the last has no limits of its own
+    uint32_t b_layouts;           // matrix products: a bit 1 << VKF_GEMM_B_* for every layout of b that it reads
+    bool splits;                  // leaves parts of the sums where asked to
+    bool shares_rows;             // attention: tile.attention.lanes share a row, each with a part of the keys
+    bool transposes_a;            // reads a (k, m), too
+    bool quads;                   // takes only problems whose rows begin at multiples of four elements
+    uint32_t params_bytes;        // uniform parameter struct, binding 0
+    const char *const *constants; // the shader's names of the specialisation constants by id; NULL: it has none of it
+    uint32_t spec_count;          // ids 0..
+    uint32_t tile_count;          // spec ids 1..tile_count come from the config
+    vkf__matrix_type matrix;      // not NONE: the last three spec ids are m, n and k of the device's shape of that type
+    bool rounds;                  // multiplies f32 factors in 16 bits: only where the problem allows it
+    const vkf__config *configs;   // best first; the last has no limits of its own
     uint32_t config_count;
     uint32_t (*shared_bytes)(const vkf__config *config); // NULL: none
     // The same where it hangs on the device's matrices and the problem; the least that it may be for a NULL problem.
@@ -204,7 +205,8 @@ static inline const char *vkf__kernel_module(const vkf__kernel *kernel)
     return kernel->module ? kernel->module : kernel->name;
 }
 
-extern const vkf__kernel vkf__kernels[];
-extern const uint32_t vkf__kernel_count;
+uint32_t vkf__kernel_count(void);
+const vkf__kernel *vkf__kernel_at(uint32_t index); // index < vkf__kernel_count()
+uint32_t vkf__kernel_index(const vkf__kernel *kernel);
 
 #endif

@@ -225,7 +225,7 @@ static const vkf__tuned_entry *select_tuned(const vkf__selector *selector, vkf__
     const vkf__tuned_entry *entry = selector->tuned ? vkf__tuned_find(selector->tuned, op, types, problem) : NULL;
     if (!entry)
         return NULL;
-    const vkf__kernel *kernel = &vkf__kernels[entry->kernel];
+    const vkf__kernel *kernel = vkf__kernel_at(entry->kernel);
     const vkf__config *config = &kernel->configs[entry->config];
     if (!vkf__variant_serves(selector, kernel, config, problem, NULL))
         return NULL;
@@ -252,8 +252,8 @@ static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_d
                           const vkf__problem *problem, const char *name, serves_fn may_serve, vkf__variant *out_variant)
 {
     uint32_t best = UINT32_MAX;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
         if (kernel->op != op || memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0)
             continue;
         uint32_t rank = 2 * rank_of(kernel, selector->caps, problem);

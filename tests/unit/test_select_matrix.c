@@ -32,8 +32,8 @@ static void assert_selected(const vkf__caps *caps, vkf__op op, const vkf_dtype *
 
 static vkf__variant variant_named(const char *kernel, const char *config)
 {
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *row = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *row = vkf__kernel_at(i);
         for (uint32_t c = 0; strcmp(row->name, kernel) == 0 && c < row->config_count; c++) {
             if (strcmp(row->configs[c].name, config) == 0)
                 return (vkf__variant){row, &row->configs[c]};

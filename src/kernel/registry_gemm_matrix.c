@@ -1,16 +1,32 @@
-// The kernels on cooperative matrices: tile parameters, and what they need of a device's matrices. Part of registry.c.
-#ifndef VKF_KERNEL_REGISTRY_MATRIX_H
-#define VKF_KERNEL_REGISTRY_MATRIX_H
-
-#include "base/size.h"
-#include "kernel/registry.h"
-#include "shared/attention_coopmat.h"
+// Matrix products on cooperative matrices: of subgroups, and, through VK_NV_cooperative_matrix2, of workgroups.
+#include "kernel/registry_families.h"
+#include "kernel/registry_products.h"
+#include "kernel/registry_rank.h"
 #include "shared/gemm_coopmat.h"
 
 #define GEMM_COOPMAT_TILE(m_, n_, k_, subgroup_m_, subgroup_n_) \
     .tile.gemm_coopmat = {.m = m_, .n = n_, .k = k_, .subgroup_m = subgroup_m_, .subgroup_n = subgroup_n_}
-#define ATTENTION_COOPMAT_TILE(rows_, keys_, subgroups_) \
-    .tile.attention_coopmat = {.rows = rows_, .keys = keys_, .subgroups = subgroups_}
+
+CHECK_TILE(gemm_coopmat.m, VKF_GEMM_SPEC_TILE_M);
+CHECK_TILE(gemm_coopmat.n, VKF_GEMM_SPEC_TILE_N);
+CHECK_TILE(gemm_coopmat.k, VKF_GEMM_SPEC_TILE_K);
+CHECK_TILE(gemm_coopmat.subgroup_m, VKF_GEMM_SPEC_THREAD_M);
+CHECK_TILE(gemm_coopmat.subgroup_n, VKF_GEMM_SPEC_THREAD_N);
+
+#define TILE_CONSTANTS LOCAL_SIZE, CONSTANT(GEMM, TILE_M), CONSTANT(GEMM, TILE_N), CONSTANT(GEMM, TILE_K)
+
+static const char *const coopmat_constants[VKF_GEMM_COOPMAT_SPEC_COUNT] = {
+    TILE_CONSTANTS,
+    [VKF_GEMM_SPEC_THREAD_M] = "SUBGROUP_M",
+    [VKF_GEMM_SPEC_THREAD_N] = "SUBGROUP_N",
+    PRODUCT_FLAGS,
+    CONSTANT(GEMM, FRAGMENT_M),
+    CONSTANT(GEMM, FRAGMENT_N),
+    CONSTANT(GEMM, FRAGMENT_K),
+};
+
+// A matrix is the whole workgroup's: there are no threads' sides.
+static const char *const coopmat2_constants[VKF_GEMM_SPEC_COUNT] = {TILE_CONSTANTS, PRODUCT_FLAGS};
 
 static const vkf__config gemm_coopmat_configs[] = {
     {.name = "128x128", .subgroups = 8, GEMM_COOPMAT_TILE(128, 128, 32, 64, 32), .min_m = 256, .min_n = 256},
@@ -27,11 +43,6 @@ static const vkf__config gemm_coopmat2_configs[] = {
 
 static const vkf__config gemm_coopmat2_element_configs[] = {
     {.name = "16x32", .subgroups = 1, GEMM_TILE(16, 32, 16, 0, 0)},
-};
-
-static const vkf__config attention_coopmat_configs[] = {
-    {.name = "rows32", .subgroups = 4, ATTENTION_COOPMAT_TILE(32, 32, 4), .max_k = 64, .min_m = 64},
-    {.name = "rows16", .subgroups = 4, ATTENTION_COOPMAT_TILE(16, 32, 4)},
 };
 
 static bool gemm_coopmat_valid(const vkf__config *config)
@@ -130,40 +141,60 @@ static uint32_t gemm_coopmat2_shared(const vkf__caps *caps, const vkf__config *c
     return caps->matrix.workgroup_scope_reserved_bytes;
 }
 
-static bool attention_coopmat_valid(const vkf__config *config)
+// After those of listed shapes, until they were measured to be faster.
+static uint32_t rank_matrix_tensor(const vkf__caps *caps, const vkf__problem *problem)
 {
-    const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
-    return t->rows > 0 && t->rows % 8 == 0 && t->keys > 0 && t->keys % 8 == 0 && t->subgroups > 0 &&
-           t->subgroups == config->subgroups;
+    return vkf__rank_matrix(caps, problem) + 5;
 }
 
-// 32-bit registers of an invocation that queries and sums may fill.
-#define MATRIX_REGISTERS 96u
-
-static const char *attention_coopmat_unfit(const vkf__caps *caps, const vkf__config *config,
-                                           const vkf__problem *problem)
+static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *problem)
 {
-    const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
-    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, VKF_MATRIX_F16);
-    if (t->rows % shape->m != 0 || t->keys % shape->n != 0 || t->keys % shape->k != 0)
-        return "its tiles are no multiples of the device's matrices";
-    // Queries of 16 bits and sums of 32, shared out among a subgroup. A processor keeps them in its cache.
-    uint64_t registers = problem ? (uint64_t)t->rows * ((uint64_t)problem->k / 2 + problem->k) : 0;
-    if (caps->type != VKF_DEVICE_TYPE_CPU && registers > (uint64_t)MATRIX_REGISTERS * caps->subgroup_size)
-        return "would keep more in registers than there are";
-    return NULL;
+    (void)caps;
+    (void)problem;
+    return VKF_RANK_LAST + 40;
 }
 
-// A step of keys and values, and a line per row, see the shader; for heads as wide as the wider of the two.
-static uint32_t attention_coopmat_shared(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
-{
-    const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
-    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, VKF_MATRIX_F16);
-    uint64_t width = problem ? problem->k : 1, scores = t->keys / 4, later = t->keys / 8 + shape->n / 4;
-    uint64_t line = (scores > later ? scores : later) + 1;
-    uint64_t units = t->keys * (vkf__align_u64(width, shape->k) / 8 + vkf__align_u64(width, shape->n) / 8 + 2) +
-                     (uint64_t)t->subgroups * t->rows * line;
-    return units < UINT32_MAX / 16 ? (uint32_t)(16 * units) : UINT32_MAX;
-}
+#define MATRIX PRODUCT, .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, .rounds = true
 
-#endif
+// a and b are fetched in words, whatever they hold.
+#define GEMM_COOPMAT(a, b, d)                                                                               \
+    {                                                                                                       \
+        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat_constants),    \
+        .matrix = VKF_MATRIX_F16, .needs = VKF_NEEDS_MATRIX | STORAGE(d), CONFIGS(gemm_coopmat_configs),    \
+        .valid = gemm_coopmat_valid, .unfit = gemm_coopmat_unfit, .shared_bytes_here = gemm_coopmat_shared, \
+        .rank = vkf__rank_matrix                                                                            \
+    }
+#define GEMM_COOPMAT_BF16(a, b, d)                                                                       \
+    {                                                                                                    \
+        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat_constants), \
+        .matrix = VKF_MATRIX_BF16, .needs = VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_BF16 | STORAGE(d),       \
+        CONFIGS(gemm_coopmat_configs), .valid = gemm_coopmat_valid, .unfit = gemm_coopmat_bf16_unfit,    \
+        .shared_bytes_here = gemm_coopmat_bf16_shared, .rank = vkf__rank_matrix                          \
+    }
+
+// A factor in f32 is converted from one use of a matrix to another.
+#define CONVERSION_f32 VKF_NEEDS_MATRIX_CONVERSION
+#define CONVERSION_f16 0u
+#define FLEXIBLE (VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_FLEXIBLE)
+#define GEMM_COOPMAT2(a, b, d)                                                                             \
+    {                                                                                                      \
+        .name = NAME_3("gemm_coopmat2", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants), \
+        .needs = FLEXIBLE | VKF_NEEDS_MATRIX_TENSOR | CONVERSION_##a | STORAGE_3(a, b, d),                 \
+        CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_valid, .unfit = gemm_coopmat2_unfit,        \
+        .shared_bytes_here = gemm_coopmat2_shared, .rank = rank_matrix_tensor                              \
+    }
+#define GEMM_COOPMAT2_ELEMENT(a, b, d)                                                                                \
+    {                                                                                                                 \
+        .name = NAME_3("gemm_coopmat2_element", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants),    \
+        .needs = FLEXIBLE | STORAGE_3(a, b, d), CONFIGS(gemm_coopmat2_element_configs), .valid = gemm_coopmat2_valid, \
+        .unfit = gemm_coopmat2_element_unfit, .rank = rank_matrix_element                                             \
+    }
+
+static const vkf__kernel rows[] = {
+    GEMM_COOPMAT(f32, f16, f32),          GEMM_COOPMAT(f16, f16, f32),          GEMM_COOPMAT(f16, f16, f16),
+    GEMM_COOPMAT(f32, f16, f16),          GEMM_COOPMAT_BF16(f32, bf16, f32),    GEMM_COOPMAT2(f32, f16, f32),
+    GEMM_COOPMAT2(f16, f16, f32),         GEMM_COOPMAT2(f16, f16, f16),         GEMM_COOPMAT2(f32, f16, f16),
+    GEMM_COOPMAT2_ELEMENT(f32, f16, f32), GEMM_COOPMAT2_ELEMENT(f16, f16, f16),
+};
+
+const vkf__family vkf__gemm_matrix_family = {rows, COUNT(rows)};
