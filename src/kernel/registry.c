@@ -38,6 +38,15 @@ const vkf__kernel *vkf__kernel_at(uint32_t index)
     return &families[i]->rows[index];
 }
 
+const vkf__kernel *vkf__kernel_next(vkf__kernel_walk *walk)
+{
+    for (; walk->family < FAMILY_COUNT; walk->family++, walk->row = 0) {
+        if (walk->row < families[walk->family]->count)
+            return &families[walk->family]->rows[walk->row++];
+    }
+    return NULL;
+}
+
 // By the numbers of the addresses: pointers into different arrays do not compare.
 static bool has(const vkf__family *family, const vkf__kernel *kernel)
 {

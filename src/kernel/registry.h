@@ -209,4 +209,11 @@ uint32_t vkf__kernel_count(void);
 const vkf__kernel *vkf__kernel_at(uint32_t index); // index < vkf__kernel_count()
 uint32_t vkf__kernel_index(const vkf__kernel *kernel);
 
+// All rows in their order, for who walks through them often: begins with zeros, and ends with NULL.
+typedef struct vkf__kernel_walk {
+    uint32_t family, row;
+} vkf__kernel_walk;
+
+const vkf__kernel *vkf__kernel_next(vkf__kernel_walk *walk);
+
 #endif

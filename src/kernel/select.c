@@ -252,8 +252,8 @@ static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_d
                           const vkf__problem *problem, const char *name, serves_fn may_serve, vkf__variant *out_variant)
 {
     uint32_t best = UINT32_MAX;
-    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
-        const vkf__kernel *kernel = vkf__kernel_at(i);
+    vkf__kernel_walk walk = {0};
+    for (const vkf__kernel *kernel = vkf__kernel_next(&walk); kernel; kernel = vkf__kernel_next(&walk)) {
         if (kernel->op != op || memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0)
             continue;
         uint32_t rank = 2 * rank_of(kernel, selector->caps, problem);

@@ -88,8 +88,9 @@ static bool has_types(const vkf__kernel *kernel, vkf__op op, const vkf_dtype *ty
 static size_t count_variants(vkf__op op, const vkf_dtype *types)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
-        count += has_types(vkf__kernel_at(i), op, types) ? vkf__kernel_at(i)->config_count : 0;
+    vkf__kernel_walk walk = {0};
+    for (const vkf__kernel *kernel = vkf__kernel_next(&walk); kernel; kernel = vkf__kernel_next(&walk))
+        count += has_types(kernel, op, types) ? kernel->config_count : 0;
     return count;
 }
 
@@ -122,8 +123,9 @@ vkf_status vkf__tune_candidates(const vkf__host *host, const vkf__selector *sele
         VKF_ALLOC(host, list, variants);
         VKF_ALLOC(host, candidates, variants);
     }
-    for (uint32_t i = 0; variants > 0 && i < vkf__kernel_count(); i++) {
-        const vkf__kernel *kernel = vkf__kernel_at(i);
+    vkf__kernel_walk walk = {0};
+    for (const vkf__kernel *kernel = vkf__kernel_next(&walk); variants > 0 && kernel;
+         kernel = vkf__kernel_next(&walk)) {
         if (!has_types(kernel, op, types))
             continue;
         judge_kernel(selector, kernel, problem, (uint32_t)count, list + count);

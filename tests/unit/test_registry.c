@@ -558,6 +558,18 @@ static void test_registry_fused_layer_norm_has_a_fallback(void **state)
     }
 }
 
+static void test_registry_walk_index_and_place_agree(void **state)
+{
+    (void)state;
+    vkf__kernel_walk walk = {0};
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        assert_ptr_equal(vkf__kernel_next(&walk), vkf__kernel_at(i));
+        assert_int_equal(vkf__kernel_index(vkf__kernel_at(i)), i);
+    }
+    assert_null(vkf__kernel_next(&walk));
+    assert_null(vkf__kernel_next(&walk));
+}
+
 static void test_registry_names_are_unique(void **state)
 {
     (void)state;
@@ -588,6 +600,7 @@ int main(void)
         cmocka_unit_test(test_registry_rows_run_on_the_baseline),
         cmocka_unit_test(test_registry_types_of_full_are_served_on_the_baseline),
         cmocka_unit_test(test_registry_fused_layer_norm_has_a_fallback),
+        cmocka_unit_test(test_registry_walk_index_and_place_agree),
         cmocka_unit_test(test_registry_names_are_unique),
     };
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
