@@ -4,6 +4,13 @@
 
 #include "kernel/registry_families.h"
 
+#define CHECK_VIEW(view) _Static_assert(sizeof(view) == sizeof(vkf__tile), #view " does not fill the union")
+CHECK_VIEW(vkf__gemm_tile);
+CHECK_VIEW(vkf__gemm_coopmat_tile);
+CHECK_VIEW(vkf__attention_tile);
+CHECK_VIEW(vkf__attention_tiled_tile);
+CHECK_VIEW(vkf__attention_coopmat_tile);
+
 // In this order variants are listed, and of equal ranks the earlier row is taken: of one operator and types, a family
 // before another. Those for software rasterisers stand together, apart from what GPUs take.
 static const vkf__family *const families[] = {

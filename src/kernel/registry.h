@@ -136,8 +136,8 @@ typedef struct vkf__attention_coopmat_tile {
 
 #define VKF_KERNEL_MAX_TILE 5
 
-// One list of numbers, of which every kernel's file knows the names: spec ids 1.. in their order, the rest 0. Each view
-// fills the union, so that all of it is hashed and compared.
+// One list of numbers, which every kernel's file knows by a view of its own: spec ids 1.. in their order, the rest 0.
+// Such a view fills the union, so that none of the numbers that are hashed is left to chance.
 typedef union vkf__tile {
     uint32_t values[VKF_KERNEL_MAX_TILE];
     struct {

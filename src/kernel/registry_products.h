@@ -8,7 +8,7 @@
 #define GEMM_TILE(m_, n_, k_, thread_m_, thread_n_) \
     .tile.gemm = {.m = m_, .n = n_, .k = k_, .thread_m = thread_m_, .thread_n = thread_n_}
 
-// Sides of b as VKF_GEMM_B_* names them.
+// Layouts of b, see vkf__kernel.b_layouts.
 #define B_KN (1u << VKF_GEMM_B_KN)
 #define B_NK (1u << VKF_GEMM_B_NK)
 #define B_PANELS (1u << VKF_GEMM_B_PANELS)
