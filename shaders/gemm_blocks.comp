@@ -7,7 +7,7 @@
 // in TILE_K steps, and the minimum by the sum of a.
 //
 // With one part all lanes of a workgroup are at the same k, and a is read uniformly: for compilers that keep them in a
-// vector register (lavapipe), see gemm_direct.comp, which says why loops are do-while, too.
+// vector register (lavapipe), see software_gemm_direct.comp, which says why loops are do-while, too.
 //
 // Invariants (the registry checks them): TILE_K is 8, 16 or 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N is a multiple
 // of 32, and the local size is TILE_N / 4 times a power of two, the parts; rows of a begin at multiples of four elements.

@@ -18,10 +18,10 @@ void vkf_context_kernels(vkf_context *context, vkf_kernel_fn visit, void *user)
 {
     if (!context || !visit)
         return;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
         const char *why = "it has no configuration";
-        const vkf__config *config = usable_config(context, &vkf__kernels[i], &why);
-        visit(user, vkf__kernels[i].name, config != NULL, why);
+        const vkf__config *config = usable_config(context, vkf__kernel_at(i), &why);
+        visit(user, vkf__kernel_at(i)->name, config != NULL, why);
     }
 }
 

@@ -1,6 +1,6 @@
-// The one registry of kernels. A row says what a shader needs and takes; adding a kernel is one shader, one shared
-// header, one row. A GPU-free test walks every row's SPIR-V and compares bindings, push size and specialisation ids
-// with it.
+// The one registry of kernels, a file per family. A row says what a shader needs and takes; adding a kernel is one
+// shader, one shared header, one row. A GPU-free test walks every row's SPIR-V and compares bindings, push size and
+// specialisation constants, by name and id, with it.
 #ifndef VKF_KERNEL_REGISTRY_H
 #define VKF_KERNEL_REGISTRY_H
 
@@ -11,7 +11,7 @@
 #define VKF_KERNEL_MAX_OPERANDS 6
 #define VKF_KERNEL_MAX_SPEC 16
 #define VKF_KERNEL_MAX_TYPES 3
-#define VKF_KERNEL_MAX_FLAGS 10
+#define VKF_KERNEL_MAX_CONFIGS 16
 
 typedef enum vkf__op {
     VKF_OP_GEMM = 0,
@@ -90,14 +90,75 @@ typedef struct vkf__problem {
     uint64_t largest; // elements of the largest operand that a texel buffer may stand for
 } vkf__problem;
 
+// Tile parameters under the names of the shaders' constants. A matrix product's:
+typedef struct vkf__gemm_tile {
+    uint32_t m; // rows and columns of d that a workgroup makes
+    uint32_t n;
+    uint32_t k;        // depth of a step
+    uint32_t thread_m; // rows and columns of an invocation; 0 where a matrix is the whole workgroup's
+    uint32_t thread_n;
+} vkf__gemm_tile;
+
+// On cooperative matrices of a subgroup.
+typedef struct vkf__gemm_coopmat_tile {
+    uint32_t m;
+    uint32_t n;
+    uint32_t k;
+    uint32_t subgroup_m; // rows and columns of a subgroup
+    uint32_t subgroup_n;
+} vkf__gemm_coopmat_tile;
+
+// Fused attention without shared memory.
+typedef struct vkf__attention_tile {
+    uint32_t queries; // of an invocation
+    uint32_t keys;    // of a step
+    uint32_t lanes;   // invocations that share a row, each with a part of the keys
+    uint32_t fence;   // head dims between compiler fences; 0: none
+    uint32_t unused;
+} vkf__attention_tile;
+
+// Through shared memory.
+typedef struct vkf__attention_tiled_tile {
+    uint32_t queries; // of the group that an invocation belongs to
+    uint32_t keys;
+    uint32_t lanes; // invocations that share a row
+    uint32_t depth; // head dims in shared memory
+    uint32_t unused;
+} vkf__attention_tiled_tile;
+
+// On cooperative matrices.
+typedef struct vkf__attention_coopmat_tile {
+    uint32_t rows; // queries of a subgroup
+    uint32_t keys;
+    uint32_t subgroups;
+    uint32_t unused[2];
+} vkf__attention_coopmat_tile;
+
+#define VKF_KERNEL_MAX_TILE 5
+
+// One list of numbers, which every kernel's file knows by a view of its own: spec ids 1.. in their order, the rest 0.
+// Such a view fills the union, so that none of the numbers that are hashed is left to chance.
+typedef union vkf__tile {
+    uint32_t values[VKF_KERNEL_MAX_TILE];
+    struct {
+        uint32_t rows; // what every tile begins with: rows and columns of d, or queries and keys
+        uint32_t columns;
+    } side;
+    vkf__gemm_tile gemm;
+    vkf__gemm_coopmat_tile gemm_coopmat;
+    vkf__attention_tile attention;
+    vkf__attention_tiled_tile attention_tiled;
+    vkf__attention_coopmat_tile attention_coopmat;
+} vkf__tile;
+
 // One choice of a kernel's tile parameters, and the problems it is meant for.
 typedef struct vkf__config {
     const char *name;
     uint32_t local_size;
     uint32_t subgroups; // not 0: the local size is that many whole subgroups instead
-    uint32_t tile[5];   // spec ids 1.. of a tiled kernel; 0 = unused
-    uint32_t max_m;     // takes problems with m (rows) up to this; 0: any
-    uint32_t max_k;     // the same for k
+    vkf__tile tile;
+    uint32_t max_m; // takes problems with m (rows) up to this; 0: any
+    uint32_t max_k; // the same for k
     uint32_t min_m;
     uint32_t min_n;
 } vkf__config;
@@ -111,18 +172,18 @@ typedef struct vkf__kernel {
     uint32_t needs;                            // VKF_NEEDS_*
     uint32_t operand_count;                    // bindings 1.., an offset among the push constants each
     uint8_t operands[VKF_KERNEL_MAX_OPERANDS]; // vkf__operand_kind
-    uint32_t b_layouts;         // matrix products: a bit 1 << VKF_GEMM_B_* for every layout of b that it reads
-    bool splits;                // leaves parts of the sums where asked to
-    bool shares_rows;           // attention: tile[2] invocations share a row, each with a part of the keys
-    bool transposes_a;          // reads a (k, m), too
-    bool quads;                 // takes only problems whose rows begin at multiples of four elements
-    uint32_t params_bytes;      // uniform parameter struct, binding 0
-    uint32_t spec_count;        // specialisation constants, ids 0..
-    uint32_t tile_count;        // spec ids 1..tile_count come from the config
-    uint32_t unused_spec;       // a bit 1 << id for every id below spec_count that the module does not have
-    vkf__matrix_type matrix;    // not NONE: the last three spec ids are m, n and k of the device's shape of that type
-    bool rounds;                // multiplies f32 factors in 16 bits: only where the problem allows it
-    const vkf__config *configs; // best first; the last has no limits of its own
+    uint32_t b_layouts;           // matrix products: a bit 1 << VKF_GEMM_B_* for every layout of b that it reads
+    bool splits;                  // leaves parts of the sums where asked to
+    bool shares_rows;             // attention: tile.attention.lanes share a row, each with a part of the keys
+    bool transposes_a;            // reads a (k, m), too
+    bool quads;                   // takes only problems whose rows begin at multiples of four elements
+    uint32_t params_bytes;        // uniform parameter struct, binding 0
+    const char *const *constants; // the shader's names of the specialisation constants by id; NULL: it has none of it
+    uint32_t spec_count;          // ids 0..
+    uint32_t tile_count;          // spec ids 1..tile_count come from the config
+    vkf__matrix_type matrix;      // not NONE: the last three spec ids are m, n and k of the device's shape of that type
+    bool rounds;                  // multiplies f32 factors in 16 bits: only where the problem allows it
+    const vkf__config *configs;   // best first; the last has no limits of its own
     uint32_t config_count;
     uint32_t (*shared_bytes)(const vkf__config *config); // NULL: none
     // The same where it hangs on the device's matrices and the problem; the least that it may be for a NULL problem.
@@ -144,7 +205,15 @@ static inline const char *vkf__kernel_module(const vkf__kernel *kernel)
     return kernel->module ? kernel->module : kernel->name;
 }
 
-extern const vkf__kernel vkf__kernels[];
-extern const uint32_t vkf__kernel_count;
+uint32_t vkf__kernel_count(void);
+const vkf__kernel *vkf__kernel_at(uint32_t index); // index < vkf__kernel_count()
+uint32_t vkf__kernel_index(const vkf__kernel *kernel);
+
+// All rows in their order, for who walks through them often: begins with zeros, and ends with NULL.
+typedef struct vkf__kernel_walk {
+    uint32_t family, row;
+} vkf__kernel_walk;
+
+const vkf__kernel *vkf__kernel_next(vkf__kernel_walk *walk);
 
 #endif

@@ -41,9 +41,9 @@ void vkf__variant_spec(const vkf__caps *caps, const vkf__variant *variant, const
     uint32_t at = 0, flags_end = kernel->spec_count - (shape ? 3 : 0);
     out_spec[at++] = vkf__variant_local_size(caps, variant);
     for (uint32_t i = 0; i < kernel->tile_count; i++)
-        out_spec[at++] = variant->config->tile[i];
-    for (uint32_t i = 0; at < flags_end; i++)
-        out_spec[at++] = flags[i];
+        out_spec[at++] = variant->config->tile.values[i];
+    for (; at < flags_end; at++)
+        out_spec[at] = flags[at];
     if (shape) {
         out_spec[at++] = shape->m;
         out_spec[at++] = shape->n;
@@ -149,7 +149,7 @@ static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kerne
         return "does not read b in this layout";
     if (problem->split && !kernel->splits)
         return "leaves no parts of the sums";
-    if (kernel->shares_rows && config->tile[2] > 1 && !problem->split)
+    if (kernel->shares_rows && config->tile.attention.lanes > 1 && !problem->split)
         return "leaves parts of the sums";
     if (problem->transpose_a && !kernel->transposes_a)
         return "does not read a transposed";
@@ -227,7 +227,7 @@ static const vkf__tuned_entry *select_tuned(const vkf__selector *selector, vkf__
     const vkf__tuned_entry *entry = selector->tuned ? vkf__tuned_find(selector->tuned, op, types, problem) : NULL;
     if (!entry)
         return NULL;
-    const vkf__kernel *kernel = &vkf__kernels[entry->kernel];
+    const vkf__kernel *kernel = vkf__kernel_at(entry->kernel);
     const vkf__config *config = &kernel->configs[entry->config];
     if (!vkf__variant_serves(selector, kernel, config, problem, NULL))
         return NULL;
@@ -254,8 +254,8 @@ static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_d
                           const vkf__problem *problem, const char *name, serves_fn may_serve, vkf__variant *out_variant)
 {
     uint32_t best = UINT32_MAX;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    vkf__kernel_walk walk = {0};
+    for (const vkf__kernel *kernel = vkf__kernel_next(&walk); kernel; kernel = vkf__kernel_next(&walk)) {
         if (kernel->op != op || memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0)
             continue;
         uint32_t rank = 2 * rank_of(kernel, selector->caps, problem);

@@ -25,8 +25,8 @@ uint32_t vkf__variant_local_size(const vkf__caps *caps, const vkf__variant *vari
 uint32_t vkf__variant_shared_bytes(const vkf__caps *caps, const vkf__variant *variant, const vkf__problem *problem);
 
 // The values of all specialisation constants of a variant that the device may run: workgroup size, tile, flags, and
-// the shape of the device's matrices. `flags` are those from spec id 1 + tile_count on. Those that a module does not
-// have get a value, too.
+// the shape of the device's matrices. `flags` are indexed by spec id, and what the others have there counts for
+// nothing; NULL where a kernel has none. Constants that a module does not have get a value, too.
 void vkf__variant_spec(const vkf__caps *caps, const vkf__variant *variant, const uint32_t *flags, uint32_t *out_spec);
 
 // 32-bit words of push constants: an offset per operand, then, on an even word, two for each address.

@@ -11,7 +11,7 @@
 
 uint32_t vkf__estimate_registers(const vkf__config *config)
 {
-    uint64_t elements = (uint64_t)config->tile[0] * config->tile[1];
+    uint64_t elements = (uint64_t)config->tile.side.rows * config->tile.side.columns;
     if (elements == 0 || config->local_size == 0)
         return BASE_REGISTERS;
     double sums = ceil((double)elements / config->local_size);
@@ -24,7 +24,8 @@ static uint32_t registers_of(const vkf__kernel *kernel, const vkf__config *confi
 {
     if (kernel->op != VKF_OP_ATTENTION || kernel->shared_bytes || kernel->shared_bytes_here)
         return vkf__estimate_registers(config);
-    uint64_t registers = BASE_REGISTERS + config->tile[0] * (2 * (uint64_t)problem->k + config->tile[1]);
+    const vkf__attention_tile *t = &config->tile.attention;
+    uint64_t registers = BASE_REGISTERS + t->queries * (2 * (uint64_t)problem->k + t->keys);
     return registers >= UINT32_MAX ? UINT32_MAX : (uint32_t)registers;
 }
 
@@ -35,7 +36,7 @@ static uint32_t registers_of(const vkf__kernel *kernel, const vkf__config *confi
 static bool is_slow_to_compile(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                                const vkf__problem *problem)
 {
-    uint64_t unrolled = 2 * (uint64_t)problem->k * config->tile[0] * config->tile[1];
+    uint64_t unrolled = 2 * (uint64_t)problem->k * config->tile.side.rows * config->tile.side.columns;
     return caps->traits.compiles_unrolled_slowly && kernel->op == VKF_OP_ATTENTION &&
            kernel->operands[1] == VKF_OPERAND_ADDRESS && unrolled > SLOW_TO_COMPILE;
 }
@@ -46,8 +47,8 @@ static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *ke
     vkf__candidate candidate = {
         .variant = {kernel, config},
         .registers = registers_of(kernel, config, problem),
-        .shared_bytes = vkf__variant_shared_bytes(selector->caps, &(vkf__variant){kernel, config}, problem),
     };
+    candidate.shared_bytes = vkf__variant_shared_bytes(selector->caps, &candidate.variant, problem);
     candidate.taken = vkf__variant_serves(selector, kernel, config, problem, &candidate.why);
     if (candidate.taken && !selector->caps->traits.processor && candidate.registers > MAX_REGISTERS) {
         candidate.taken = false;
@@ -85,8 +86,9 @@ static bool has_types(const vkf__kernel *kernel, vkf__op op, const vkf_dtype *ty
 static size_t count_variants(vkf__op op, const vkf_dtype *types)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++)
-        count += has_types(&vkf__kernels[i], op, types) ? vkf__kernels[i].config_count : 0;
+    vkf__kernel_walk walk = {0};
+    for (const vkf__kernel *kernel = vkf__kernel_next(&walk); kernel; kernel = vkf__kernel_next(&walk))
+        count += has_types(kernel, op, types) ? kernel->config_count : 0;
     return count;
 }
 
@@ -119,8 +121,9 @@ vkf_status vkf__tune_candidates(const vkf__host *host, const vkf__selector *sele
         VKF_ALLOC(host, list, variants);
         VKF_ALLOC(host, candidates, variants);
     }
-    for (uint32_t i = 0; variants > 0 && i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    vkf__kernel_walk walk = {0};
+    for (const vkf__kernel *kernel = vkf__kernel_next(&walk); variants > 0 && kernel;
+         kernel = vkf__kernel_next(&walk)) {
         if (!has_types(kernel, op, types))
             continue;
         judge_kernel(selector, kernel, problem, (uint32_t)count, list + count);

@@ -60,7 +60,7 @@ static line_kind parse_variant(const char *text, uint64_t hash, vkf__tuned_entry
     if (kernel->op != entry->op || kernel->type_count != entry->type_count ||
         memcmp(kernel->types, entry->types, entry->type_count * sizeof entry->types[0]) != 0)
         return LINE_BAD;
-    entry->kernel = (uint32_t)(kernel - vkf__kernels);
+    entry->kernel = vkf__kernel_index(kernel);
     entry->config = (uint32_t)(config - kernel->configs);
     return hash == vkf__variant_hash(kernel, config) ? LINE_GOOD : LINE_STALE;
 }
@@ -189,7 +189,7 @@ fail:
 
 static void format_entry(vkf__text_out *out, const vkf__tuned_entry *entry)
 {
-    const vkf__kernel *kernel = &vkf__kernels[entry->kernel];
+    const vkf__kernel *kernel = vkf__kernel_at(entry->kernel);
     const vkf__config *config = &kernel->configs[entry->config];
     char bound[16] = "any";
     vkf__text_add(out, "%s ", vkf__op_name(entry->op));

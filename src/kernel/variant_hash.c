@@ -12,7 +12,7 @@ uint64_t vkf__variant_hash(const vkf__kernel *kernel, const vkf__config *config)
         return 0;
     uint64_t hash = vkf__hash(VKF_HASH_SEED, &shader->hash, sizeof shader->hash);
     hash = vkf__hash(hash, &config->local_size, sizeof config->local_size);
-    return vkf__hash(hash, config->tile, sizeof config->tile);
+    return vkf__hash(hash, config->tile.values, sizeof config->tile.values);
 }
 
 static bool is_name(const char *text, size_t length, const char *name)
@@ -26,8 +26,8 @@ bool vkf__variant_named(const char *name, size_t length, const vkf__kernel **out
     if (!slash)
         return false;
     size_t kernel_length = (size_t)(slash - name);
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
         if (!is_name(name, kernel_length, kernel->name))
             continue;
         for (uint32_t c = 0; c < kernel->config_count; c++) {

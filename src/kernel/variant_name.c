@@ -25,9 +25,9 @@ bool vkf__variant_is_named(const vkf__kernel *kernel, const vkf__config *config,
 
 bool vkf__variant_exists(const char *beginning)
 {
-    for (uint32_t i = 0; i < vkf__kernel_count; i++)
-        for (uint32_t c = 0; c < vkf__kernels[i].config_count; c++)
-            if (vkf__variant_is_named(&vkf__kernels[i], &vkf__kernels[i].configs[c], beginning))
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
+        for (uint32_t c = 0; c < vkf__kernel_at(i)->config_count; c++)
+            if (vkf__variant_is_named(vkf__kernel_at(i), &vkf__kernel_at(i)->configs[c], beginning))
                 return true;
     return false;
 }
@@ -77,9 +77,9 @@ void vkf__variant_near(const char *name, char *out_text, size_t size_bytes)
     // What ends a name that is as complete as this one.
     const char end = strchr(name, '/') ? '\0' : strchr(name, '.') ? '/' : '.';
     char full[NAME_BYTES];
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        for (uint32_t c = 0; c < vkf__kernels[i].config_count; c++) {
-            full_name(&vkf__kernels[i], &vkf__kernels[i].configs[c], full);
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        for (uint32_t c = 0; c < vkf__kernel_at(i)->config_count; c++) {
+            full_name(vkf__kernel_at(i), &vkf__kernel_at(i)->configs[c], full);
             *strchr(full, end) = '\0';
             keep_nearest(list, full, name);
         }

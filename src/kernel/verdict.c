@@ -14,24 +14,15 @@ static const char *const verdict_names[VKF_VERDICT_COUNT] = {
     [VKF_VERDICT_WRONG] = "wrong",     [VKF_VERDICT_SLOW] = "slow",
 };
 
-// Configs of the first `count` kernels.
-static size_t configs_before(size_t count)
-{
-    size_t configs = 0;
-    for (size_t i = 0; i < count; i++)
-        configs += vkf__kernels[i].config_count;
-    return configs;
-}
-
 static size_t index_of(const vkf__kernel *kernel, const vkf__config *config)
 {
-    return configs_before((size_t)(kernel - vkf__kernels)) + (size_t)(config - kernel->configs);
+    return (size_t)vkf__kernel_index(kernel) * VKF_KERNEL_MAX_CONFIGS + (size_t)(config - kernel->configs);
 }
 
 vkf_status vkf__verdicts_init(const vkf__host *host, vkf__verdicts *verdicts)
 {
     vkf_status status = VKF_OK;
-    size_t count = configs_before(vkf__kernel_count);
+    size_t count = (size_t)vkf__kernel_count() * VKF_KERNEL_MAX_CONFIGS;
     VKF_ALLOC(host, verdicts->values, count);
     for (size_t i = 0; i < count; i++)
         atomic_init(&verdicts->values[i], (uint8_t)VKF_VERDICT_UNKNOWN);
@@ -136,8 +127,8 @@ vkf_status vkf__verdicts_format(const vkf__host *host, const vkf__caps *caps, co
     vkf__text_out out = {.host = host};
     vkf__device_line(caps, device);
     vkf__text_add(&out, VERDICTS_HEADER "\n%s\n", device);
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
         for (uint32_t c = 0; c < kernel->config_count; c++) {
             vkf__verdict verdict = vkf__verdict_get(verdicts, kernel, &kernel->configs[c]);
             uint64_t hash = verdict != VKF_VERDICT_UNKNOWN ? vkf__variant_hash(kernel, &kernel->configs[c]) : 0;

@@ -19,7 +19,7 @@ typedef enum vkf__verdict {
     VKF_VERDICT_COUNT
 } vkf__verdict;
 
-// One value per config of every kernel, in the registry's order. Read and written from any thread.
+// One value per config of every kernel, in the registry's order, each kernel having room for as many as any may have. Read and written from any thread.
 typedef struct vkf__verdicts {
     _Atomic uint8_t *values;
 } vkf__verdicts;

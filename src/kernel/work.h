@@ -39,7 +39,7 @@ typedef struct vkf__binding {
 typedef struct vkf__dispatch {
     const char *label; // static, or living as long as the work
     vkf__variant variant;
-    const uint32_t *flags; // values of the specialisation constants after the tile's
+    const uint32_t *flags; // values of the specialisation constants by their ids, see vkf__variant_spec()
     vkf__binding bindings[VKF_KERNEL_MAX_OPERANDS];
     const void *params; // kernel->params_bytes
     uint32_t grid[3];   // workgroups; all 0 skips the dispatch in this run

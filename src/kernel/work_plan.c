@@ -183,10 +183,11 @@ vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types,
     uint64_t packed = 0;
     if (work->mode == VKF_WORK_PLAN) {
         VKF_TRY(choose(work, op, types, problem, &variant));
-        packed = (uint64_t)(variant.kernel - vkf__kernels) << 32 | (uint64_t)(variant.config - variant.kernel->configs);
+        packed =
+            (uint64_t)vkf__kernel_index(variant.kernel) << 32 | (uint64_t)(variant.config - variant.kernel->configs);
     }
     VKF_TRY(vkf__work_decide(work, packed, &packed));
-    variant.kernel = &vkf__kernels[packed >> 32];
+    variant.kernel = vkf__kernel_at((uint32_t)(packed >> 32));
     variant.config = &variant.kernel->configs[packed & UINT32_MAX];
     *out_variant = variant;
 fail:

@@ -151,9 +151,10 @@ vkf_status vkf__report_kernels(vkf_context *context, const char *name, vkf_kerne
 {
     vkf_status status = VKF_OK;
     const report_run run = {.context = context, .name = name, .compile = which, .visit = visit, .user = user};
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        for (uint32_t c = 0; c < vkf__kernels[i].config_count; c++)
-            VKF_TRY(report_config(&run, &vkf__kernels[i], &vkf__kernels[i].configs[c]));
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
+        for (uint32_t c = 0; c < kernel->config_count; c++)
+            VKF_TRY(report_config(&run, kernel, &kernel->configs[c]));
     }
 fail:
     return status;

@@ -124,13 +124,10 @@ static struct vkf_attention_params params_of(const vkf__attention_args *args, ui
     };
 }
 
-// {queries per invocation, keys per step, invocations that share a row}
-enum { TILE_QUERIES = 0, TILE_KEYS = 1, TILE_LANES = 2 };
-
 // Splits of the keys that one workgroup takes at once.
 static uint32_t splits_per_group(const vkf__variant *variant)
 {
-    return variant->kernel->shares_rows ? variant->config->tile[TILE_LANES] : 1;
+    return variant->kernel->shares_rows ? variant->config->tile.attention.lanes : 1;
 }
 
 // Rows that one workgroup takes: of every invocation, or, on matrices, of every subgroup.
@@ -138,25 +135,25 @@ static uint32_t rows_per_group(const vkf__variant *variant)
 {
     const vkf__config *config = variant->config;
     if (config->subgroups > 0)
-        return config->tile[TILE_QUERIES] * config->subgroups;
-    return config->tile[TILE_QUERIES] * config->local_size / config->tile[TILE_LANES];
+        return config->tile.attention_coopmat.rows * config->subgroups;
+    return config->tile.attention.queries * config->local_size / config->tile.attention.lanes;
 }
 
 static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, const vkf__variant *variant,
                              const vkf__span *out, uint32_t splits)
 {
     const struct vkf_attention_params params = params_of(args, splits);
-    const uint32_t flags[] = {
-        args->head_dim,
-        args->v_head_dim,
-        (uint32_t)args->mask_kind,
-        (uint32_t)args->key_mask_kind,
-        args->causal,
-        args->window > 0,
-        (uint32_t)args->fully_masked,
-        splits > 1,
-        variant->kernel->operands[0] == VKF_OPERAND_TEXEL4 ? 4
-                                                           : 1, // VKF_ATTENTION_SPEC_TEXEL_WIDTH, where there is one
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+        [VKF_ATTENTION_SPEC_HEAD_DIM] = args->head_dim,
+        [VKF_ATTENTION_SPEC_V_HEAD_DIM] = args->v_head_dim,
+        [VKF_ATTENTION_SPEC_MASK_KIND] = (uint32_t)args->mask_kind,
+        [VKF_ATTENTION_SPEC_KEY_MASK_KIND] = (uint32_t)args->key_mask_kind,
+        [VKF_ATTENTION_SPEC_CAUSAL] = args->causal,
+        [VKF_ATTENTION_SPEC_WINDOW] = args->window > 0,
+        [VKF_ATTENTION_SPEC_FULLY_MASKED] = (uint32_t)args->fully_masked,
+        [VKF_ATTENTION_SPEC_PARTIAL] = splits > 1,
+        // Of kernels that read texels; those on matrices have another constant there, which is not taken from here.
+        [VKF_ATTENTION_SPEC_TEXEL_WIDTH] = variant->kernel->operands[0] == VKF_OPERAND_TEXEL4 ? 4 : 1,
     };
     vkf__dispatch dispatch = {
         .label = args->label,
@@ -184,7 +181,9 @@ static vkf_status emit_reduce(vkf__work *work, const vkf__attention_args *args, 
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->out.span.dtype};
     const uint32_t rows = args->batch * args->heads * args->q_len;
     const vkf__problem problem = {.m = rows, .n = args->v_head_dim};
-    const uint32_t flags[] = {(uint32_t)args->fully_masked};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+        [VKF_ATTENTION_REDUCE_SPEC_FULLY_MASKED] = (uint32_t)args->fully_masked,
+    };
     const struct vkf_attention_reduce_params params = {
         .rows = rows,
         .heads = args->heads,
@@ -316,7 +315,7 @@ static bool reduce_output(const vkf__dispatched *dispatched, vkf__extent *out_ex
 // Kernels whose invocations share a row leave nothing but parts.
 static bool leaves_parts(const vkf__kernel *kernel, const vkf__config *config)
 {
-    return kernel->shares_rows && config->tile[TILE_LANES] > 1;
+    return kernel->shares_rows && config->tile.attention.lanes > 1;
 }
 
 static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)

@@ -19,7 +19,10 @@ static uint32_t rows_per_slice(const vkf__work *work, const vkf__embed_args *arg
 
 static vkf_status emit_slice(vkf__work *work, const vkf__embed_args *args, uint32_t begin, uint32_t count)
 {
-    const uint32_t flags[] = {vkf__present(&args->positions), args->padding_leads};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+        [VKF_EMBED_SPEC_HAS_POSITIONS] = vkf__present(&args->positions),
+        [VKF_EMBED_SPEC_PADDING_LEADS] = args->padding_leads,
+    };
     vkf__span slice = vkf__span_part(&args->table, (uint64_t)begin * args->dim, (uint64_t)count * args->dim);
     struct vkf_embed_params params = {
         .batch = args->batch,

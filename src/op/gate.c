@@ -13,7 +13,7 @@ _Static_assert(VKF_SHADER_ACTIVATION_RELU == (int)VKF_ACTIVATION_RELU &&
 
 vkf_status vkf__emit_gate(vkf__work *work, const vkf__gate_args *args)
 {
-    const uint32_t activation = (uint32_t)args->activation;
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {[VKF_GATE_SPEC_ACTIVATION] = (uint32_t)args->activation};
     const struct vkf_gate_params params = {
         .rows = args->rows,
         .dim = args->dim,
@@ -24,7 +24,7 @@ vkf_status vkf__emit_gate(vkf__work *work, const vkf__gate_args *args)
         .op = VKF_OP_GATE,
         .types = {args->x.dtype},
         .bindings = {{args->x, false}, {args->out, true}},
-        .flags = &activation,
+        .flags = flags,
         .params = &params,
         .count = {args->rows, args->dim},
         .factors = 2,

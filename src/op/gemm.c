@@ -130,13 +130,12 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
     vkf__span bias = s->last ? args->bias : none;
     if (vkf__present(&bias) && s->n_count < args->n)
         bias = vkf__span_part(&bias, s->n_first, s->n_count);
-    const uint32_t flags[] = {
-        args->transpose_a,
-        vkf__gemm_layout_flag(args->b.dtype, b_layout(args)),
-        s->last ? (uint32_t)args->activation : 0,
-        vkf__gemm_bias_flag(args->b.dtype, &bias),
-        args->add_after,
-        0,
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+        [VKF_GEMM_SPEC_TRANSPOSE_A] = args->transpose_a,
+        [VKF_GEMM_SPEC_B_LAYOUT] = vkf__gemm_layout_flag(args->b.dtype, b_layout(args)),
+        [VKF_GEMM_SPEC_ACTIVATION] = s->last ? (uint32_t)args->activation : VKF_SHADER_ACTIVATION_NONE,
+        [VKF_GEMM_SPEC_HAS_BIAS] = vkf__gemm_bias_flag(args->b.dtype, &bias),
+        [VKF_GEMM_SPEC_ADD_AFTER] = args->add_after,
     };
     uint32_t z_limit = work->context->device.plan.caps.max_workgroup_count_z;
     const vkf__dispatch dispatch = {
@@ -145,8 +144,8 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
         .flags = flags,
         .bindings = {{args->a, false}, {b_slice(args, s), false}, {args->d, true}, {bias, false}},
         .params = &params,
-        .grid = {vkf__div_up_u32(s->n_count, variant->config->tile[1]),
-                 vkf__div_up_u32(args->m, variant->config->tile[0]), args->batch < z_limit ? args->batch : z_limit},
+        .grid = {vkf__div_up_u32(s->n_count, variant->config->tile.gemm.n),
+                 vkf__div_up_u32(args->m, variant->config->tile.gemm.m), args->batch < z_limit ? args->batch : z_limit},
     };
     return vkf__work_dispatch(work, &dispatch);
 }

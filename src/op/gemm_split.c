@@ -65,7 +65,11 @@ static vkf_status emit_parts(vkf__work *work, const vkf__gemm_args *args, const 
         .split_k = (uint32_t)vkf__align_u64(vkf__div_up_u32(args->k, splits), SPLIT_STEP),
     };
     const uint32_t layout = args->b.panels ? VKF_GEMM_B_PANELS : args->transpose_b ? VKF_GEMM_B_NK : VKF_GEMM_B_KN;
-    const uint32_t flags[] = {args->transpose_a, vkf__gemm_layout_flag(args->b.dtype, layout), 0, 0, 0, 1};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+        [VKF_GEMM_SPEC_TRANSPOSE_A] = args->transpose_a,
+        [VKF_GEMM_SPEC_B_LAYOUT] = vkf__gemm_layout_flag(args->b.dtype, layout),
+        [VKF_GEMM_SPEC_SPLIT] = 1,
+    };
     uint64_t z = (uint64_t)args->batch * splits, z_limit = work->context->device.plan.caps.max_workgroup_count_z;
     const vkf__dispatch dispatch = {
         .label = args->label,
@@ -73,8 +77,8 @@ static vkf_status emit_parts(vkf__work *work, const vkf__gemm_args *args, const 
         .flags = flags,
         .bindings = {{args->a, false}, {args->b, false}, {*sums, true}},
         .params = &params,
-        .grid = {vkf__div_up_u32(args->n, variant->config->tile[1]), vkf__div_up_u32(args->m, variant->config->tile[0]),
-                 (uint32_t)(z < z_limit ? z : z_limit)},
+        .grid = {vkf__div_up_u32(args->n, variant->config->tile.gemm.n),
+                 vkf__div_up_u32(args->m, variant->config->tile.gemm.m), (uint32_t)(z < z_limit ? z : z_limit)},
     };
     return vkf__work_dispatch(work, &dispatch);
 }
@@ -94,7 +98,11 @@ static vkf_status emit_sum(vkf__work *work, const vkf__gemm_args *args, const vk
         .alpha = args->alpha,
         .beta = args->beta,
     };
-    const uint32_t flags[] = {(uint32_t)args->activation, vkf__present(&args->bias), args->add_after};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+        [VKF_GEMM_REDUCE_SPEC_ACTIVATION] = (uint32_t)args->activation,
+        [VKF_GEMM_REDUCE_SPEC_HAS_BIAS] = vkf__present(&args->bias),
+        [VKF_GEMM_REDUCE_SPEC_ADD_AFTER] = args->add_after,
+    };
     const vkf__flat_args flat = {
         .label = "split_sum",
         .op = VKF_OP_GEMM_REDUCE,

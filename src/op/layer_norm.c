@@ -16,8 +16,12 @@ static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args,
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {x->dtype, weight_type};
     const vkf__problem problem = {.m = args->rows, .n = args->dim};
     VKF_TRY(vkf__work_select(work, op, types, &problem, &variant));
-    const uint32_t flags[] = {vkf__present(&args->weight), vkf__present(&args->bias), args->rms,
-                              args->residual_order == VKF_RESIDUAL_AFTER};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+        [VKF_LAYER_NORM_SPEC_HAS_WEIGHT] = vkf__present(&args->weight),
+        [VKF_LAYER_NORM_SPEC_HAS_BIAS] = vkf__present(&args->bias),
+        [VKF_LAYER_NORM_SPEC_RMS] = args->rms,
+        [VKF_LAYER_NORM_SPEC_RESIDUAL_AFTER] = args->residual_order == VKF_RESIDUAL_AFTER,
+    };
     struct vkf_layer_norm_params params = {
         .rows = args->rows,
         .dim = args->dim,

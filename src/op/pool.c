@@ -15,7 +15,10 @@ vkf_status vkf__emit_pool(vkf__work *work, const vkf__pool_args *args)
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype};
     const vkf__problem problem = {.m = args->batch, .n = args->dim};
     VKF_TRY(vkf__work_select(work, VKF_OP_POOL, types, &problem, &variant));
-    const uint32_t flags[] = {(uint32_t)args->pooling, args->normalise};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+        [VKF_POOL_SPEC_MODE] = (uint32_t)args->pooling,
+        [VKF_POOL_SPEC_NORMALISE] = args->normalise,
+    };
     struct vkf_pool_params params = {
         .batch = args->batch,
         .len = args->len,

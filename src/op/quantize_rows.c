@@ -40,7 +40,7 @@ vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_arg
         .x_outer = args->outer,
         .x_inner = args->inner,
     };
-    const uint32_t flags[] = {args->weight == VKF_DTYPE_Q4};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {[VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD] = args->weight == VKF_DTYPE_Q4};
     const vkf__flat_args flat = {
         .label = args->label,
         .op = VKF_OP_QUANTIZE_ROWS,

@@ -19,7 +19,7 @@ vkf_status vkf__emit_roof_copy(vkf__work *work, const vkf__roof_copy_args *args)
                          args->label);
     const vkf__problem problem = {.m = (uint32_t)vectors};
     VKF_TRY(vkf__work_select(work, args->read ? VKF_OP_ROOF_READ : VKF_OP_ROOF_COPY, types, &problem, &variant));
-    const uint32_t flags[] = {VECTORS_EACH};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {[VKF_ROOF_COPY_SPEC_EACH] = VECTORS_EACH};
     const struct vkf_roof_copy_params params = {.vectors = (uint32_t)vectors};
     vkf__dispatch dispatch = {
         .label = args->label,
@@ -41,7 +41,7 @@ vkf_status vkf__emit_roof_fma(vkf__work *work, const vkf__roof_fma_args *args)
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
     const vkf__problem problem = {.m = args->count};
     VKF_TRY(vkf__work_select(work, VKF_OP_ROOF_FMA, types, &problem, &variant));
-    const uint32_t flags[] = {args->chains};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {[VKF_ROOF_FMA_SPEC_CHAINS] = args->chains};
     const struct vkf_roof_fma_params params = {
         .count = args->count,
         .rounds = args->rounds,

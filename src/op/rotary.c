@@ -28,7 +28,10 @@ vkf_status vkf__emit_rotary(vkf__work *work, const vkf__rotary_args *args)
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype, args->out.dtype};
     const vkf__problem problem = {.m = (uint32_t)rows, .n = args->head_dim};
     VKF_TRY(vkf__work_select(work, VKF_OP_ROTARY, types, &problem, &variant));
-    const uint32_t flags[] = {weight_flag(&args->weight), vkf__present(&args->table)};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+        [VKF_ROTARY_SPEC_WEIGHT] = weight_flag(&args->weight),
+        [VKF_ROTARY_SPEC_HAS_TABLE] = vkf__present(&args->table),
+    };
     struct vkf_rotary_params params = {
         .rows = (uint32_t)rows,
         .len = args->len,

@@ -13,7 +13,7 @@ vkf_status vkf__emit_sample(vkf__work *work, const vkf__sample_args *args)
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype, VKF_DTYPE_I32};
     const vkf__problem problem = {.m = args->rows, .n = args->cols};
     VKF_TRY(vkf__work_select(work, VKF_OP_SAMPLE, types, &problem, &variant));
-    const uint32_t has_seen = vkf__present(&args->seen);
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {[VKF_SAMPLE_SPEC_HAS_SEEN] = vkf__present(&args->seen)};
     struct vkf_sample_params params = {
         .rows = args->rows,
         .cols = args->cols,
@@ -31,7 +31,7 @@ vkf_status vkf__emit_sample(vkf__work *work, const vkf__sample_args *args)
     vkf__dispatch dispatch = {
         .label = args->label,
         .variant = variant,
-        .flags = &has_seen,
+        .flags = flags,
         .bindings = {{args->x, false}, {args->seen, true}, {args->out, true}},
         .params = &params,
     };

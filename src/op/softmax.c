@@ -27,8 +27,13 @@ vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args)
                          args->label);
     const vkf__problem problem = {.m = (uint32_t)rows, .n = args->k_len};
     VKF_TRY(vkf__work_select(work, VKF_OP_SOFTMAX, types, &problem, &variant));
-    const uint32_t flags[] = {(uint32_t)args->mask_kind, (uint32_t)args->key_mask_kind, args->causal, args->window > 0,
-                              (uint32_t)args->fully_masked};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+        [VKF_SOFTMAX_SPEC_MASK_KIND] = (uint32_t)args->mask_kind,
+        [VKF_SOFTMAX_SPEC_KEY_MASK_KIND] = (uint32_t)args->key_mask_kind,
+        [VKF_SOFTMAX_SPEC_CAUSAL] = args->causal,
+        [VKF_SOFTMAX_SPEC_WINDOW] = args->window > 0,
+        [VKF_SOFTMAX_SPEC_FULLY_MASKED] = (uint32_t)args->fully_masked,
+    };
     struct vkf_softmax_params params = {
         .heads = args->heads,
         .q_len = args->q_len,

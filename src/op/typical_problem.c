@@ -28,7 +28,7 @@ vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__
 void vkf__typical_flag_set(const vkf__kernel *kernel, uint32_t spec_id, uint32_t value, uint32_t *flags)
 {
     if (spec_id > kernel->tile_count && spec_id < kernel->spec_count)
-        flags[spec_id - 1 - kernel->tile_count] = value;
+        flags[spec_id] = value;
 }
 
 void vkf__typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)

@@ -319,7 +319,7 @@ fail:
 vkf_status vkf__bed_gemm(vkf__bed *bed)
 {
     const vkf__config *config = bed->variant->config;
-    const uint32_t tm = side(config->tile[0]), tn = side(config->tile[1]);
+    const uint32_t tm = side(config->tile.gemm.m), tn = side(config->tile.gemm.n);
     const shape shapes[] = {
         {1, 1, 1, 1, 0},      {1, 1, 4, 1, 0.5f},        {tm - 1, tn + 1, 20, 1, 0}, {tm + 1, tn - 1, 17, 1, 0.5f},
         {7, 13, 31, 3, 0.5f}, {5, 2 * tn + 3, 36, 2, 0},

@@ -294,7 +294,7 @@ static vkf_status keep(search *s, const entrant *winner)
         .n = vkf__tuned_n(s->subject->op, problem->n),
         .k = problem->k,
         .panels = winner->panels,
-        .kernel = (uint32_t)(winner->variant.kernel - vkf__kernels),
+        .kernel = vkf__kernel_index(winner->variant.kernel),
         .config = (uint32_t)(winner->variant.config - winner->variant.kernel->configs),
         .median_us = winner->median_ns * 1e-3,
     };

@@ -100,8 +100,8 @@ fail:
 static vkf_status warm_all(warm_up *warm)
 {
     vkf_status status = VKF_OK;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++)
-        VKF_TRY(warm_kernel(warm, &vkf__kernels[i]));
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
+        VKF_TRY(warm_kernel(warm, vkf__kernel_at(i)));
 fail:
     return status;
 }

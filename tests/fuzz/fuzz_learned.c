@@ -39,7 +39,7 @@ typedef struct word {
 
 static void fill_words(word words[3])
 {
-    const vkf__kernel *kernel = &vkf__kernels[0];
+    const vkf__kernel *kernel = vkf__kernel_at(0);
     words[0] = (word){.name = "@device"};
     words[1] = (word){.name = "@hash"};
     words[2] = (word){.name = "@first"};

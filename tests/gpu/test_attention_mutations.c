@@ -176,8 +176,8 @@ static void test_attention_mutations_are_noticed(void **state)
 static void test_attention_mutations_of_every_family_are_noticed(void **state)
 {
     (void)vkf_test_ops_of(state);
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
         vkf_test_ops ops;
         if (kernel->op != VKF_OP_ATTENTION || kernel->types[0] != VKF_DTYPE_F32)
             continue;

@@ -53,8 +53,8 @@ static void test_report_kernels_visits_the_registry(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     uint32_t least = 0;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++)
-        least += vkf__kernels[i].op == VKF_OP_ATTENTION ? 0 : vkf__kernels[i].config_count;
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
+        least += vkf__kernel_at(i)->op == VKF_OP_ATTENTION ? 0 : vkf__kernel_at(i)->config_count;
     const visits all = report(gpu, NULL, VKF_COMPILE_NONE, VKF_OK, 0);
     assert_true(all.count > least);
     assert_int_equal(all.compiled, 0);

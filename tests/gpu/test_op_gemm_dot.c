@@ -406,8 +406,8 @@ static void test_products_without_kernels_that_are_right(void **state)
         vkf_test_ops ops;
         assert_true(vkf_test_ops_open_variant(&ops, NULL));
         pretend(&ops, true);
-        for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-            const vkf__kernel *kernel = &vkf__kernels[i];
+        for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+            const vkf__kernel *kernel = vkf__kernel_at(i);
             for (uint32_t c = 0; strncmp(kernel->name, wrong[w], strlen(wrong[w])) == 0 && c < kernel->config_count;
                  c++)
                 vkf__learned_verdict(&ops.gpu.context->learned, kernel, &kernel->configs[c], VKF_VERDICT_WRONG);

@@ -237,7 +237,7 @@ static vkf_status emit_tile(vkf__work *work, const void *args)
     const tile_args *tile = args;
     const vkf_dtype types[] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
     const vkf__problem problem = {.m = M, .n = N, .k = K};
-    const uint32_t flags[VKF_KERNEL_MAX_FLAGS] = {0};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {0};
     const struct vkf_gemm_params params = {.m = M,
                                            .n = N,
                                            .k = K,
@@ -270,8 +270,8 @@ static vkf_status emit_tile(vkf__work *work, const void *args)
 // that take tiles to be larger than they are.
 static const vkf_test_plant TILE_MUTATIONS[] = {
     VKF_PLANT(tile_args, config.local_size, 32),
-    VKF_PLANT(tile_args, config.tile[0], 16),
-    VKF_PLANT(tile_args, config.tile[1], 16),
+    VKF_PLANT(tile_args, config.tile.gemm.m, 16),
+    VKF_PLANT(tile_args, config.tile.gemm.n, 16),
     VKF_PLANT(tile_args, grid_m, 64),
     VKF_PLANT(tile_args, grid_n, 64),
 };
@@ -287,7 +287,7 @@ static void test_gemm_tile_mutations_are_noticed(void **state)
                             .d = SPAN(out),
                             .grid_m = 32,
                             .grid_n = 32,
-                            .config = {.name = "test", .local_size = 64, .tile = {32, 32, 16, 4, 4}}};
+                            .config = {.name = "test", .local_size = 64, .tile.gemm = {32, 32, 16, 4, 4}}};
     RUN("gemm tile", emit_tile, args, out, gemm_expectation(a, b, out), TILE_MUTATIONS);
 }
 

@@ -30,8 +30,8 @@ static void take_submission(void *user, const vkf_submission_profile *submission
 
 static bool kernel_exists(const char *name)
 {
-    for (uint32_t i = 0; i < vkf__kernel_count; i++)
-        if (strcmp(vkf__kernels[i].name, name) == 0)
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
+        if (strcmp(vkf__kernel_at(i)->name, name) == 0)
             return true;
     return false;
 }

@@ -81,8 +81,8 @@ static vkf_status multiply(vkf_context *context, uint32_t n, float *out_value)
 
 static vkf__variant variant_named(const char *name)
 {
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
         for (uint32_t c = 0; c < kernel->config_count; c++) {
             char full[128];
             (void)snprintf(full, sizeof full, "%s/%s", kernel->name, kernel->configs[c].name);
@@ -142,9 +142,9 @@ static void test_self_test_passes_every_kernel(void **state)
     const vkf__caps *caps = &context->device.plan.caps;
     const uint32_t stride = kernel_stride();
     int kernels = 0;
-    for (uint32_t i = 0; i < vkf__kernel_count; i += stride) {
+    for (uint32_t i = 0; i < vkf__kernel_count(); i += stride) {
         const char *why = NULL;
-        const vkf__kernel *kernel = &vkf__kernels[i];
+        const vkf__kernel *kernel = vkf__kernel_at(i);
         const vkf__variant first = {kernel, pick_config(caps, kernel)};
         if (!first.config || !vkf__self_test_covers(kernel->op, &why))
             continue;
@@ -411,9 +411,9 @@ static void test_quarantine_of_the_only_kernel_is_named(void **state)
     const vkf__kernel *softmax = variant_named("softmax.f32_f32/row16").kernel;
     vkf_context *context = open_context(gpu, &h, desc);
     vkf_tensor x;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++)
-        for (uint32_t c = 0; vkf__kernels[i].op == softmax->op && c < vkf__kernels[i].config_count; c++)
-            vkf__verdict_set(&context->learned.verdicts, &vkf__kernels[i], &vkf__kernels[i].configs[c],
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
+        for (uint32_t c = 0; vkf__kernel_at(i)->op == softmax->op && c < vkf__kernel_at(i)->config_count; c++)
+            vkf__verdict_set(&context->learned.verdicts, vkf__kernel_at(i), &vkf__kernel_at(i)->configs[c],
                              VKF_VERDICT_WRONG);
     assert_int_equal(vkf_tensor_create(context, VKF_DTYPE_F32, 2, shape, "x", &x), VKF_OK);
     assert_int_equal(vkf_softmax(context, &(vkf_softmax_desc){.x = x, .out = x}), VKF_ERROR_UNSUPPORTED);

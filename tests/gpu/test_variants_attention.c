@@ -80,8 +80,8 @@ static void note_usable(void *user, const char *kernel, bool usable, const char 
 {
     family *f = user;
     (void)why;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *row = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *row = vkf__kernel_at(i);
         if (strncmp(kernel, f->name, strlen(f->name)) == 0 && strcmp(row->name, kernel) == 0 && is_of(row, f->dtype))
             f->usable = f->usable || usable;
     }
@@ -117,12 +117,12 @@ static void check_list(vkf_test_ops *ops, const family *f, const vkf_test_sdpa_c
 
 static bool is_first_of_family(uint32_t index)
 {
-    size_t length = strcspn(vkf__kernels[index].name, ".") + 1;
+    size_t length = strcspn(vkf__kernel_at(index)->name, ".") + 1;
     for (uint32_t i = 0; i < index; i++) {
-        if (strncmp(vkf__kernels[i].name, vkf__kernels[index].name, length) == 0)
+        if (strncmp(vkf__kernel_at(i)->name, vkf__kernel_at(index)->name, length) == 0)
             return false;
     }
-    return vkf__kernels[index].op == VKF_OP_ATTENTION;
+    return vkf__kernel_at(index)->op == VKF_OP_ATTENTION;
 }
 
 static void check_family(const vkf__kernel *kernel, vkf_dtype dtype, uint32_t *inout_unusable)
@@ -151,11 +151,11 @@ static void check_family(const vkf__kernel *kernel, vkf_dtype dtype, uint32_t *i
 static void check_families(vkf_dtype dtype)
 {
     uint32_t families = 0, unusable = 0;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
         if (!is_first_of_family(i))
             continue;
         families++;
-        check_family(&vkf__kernels[i], dtype, &unusable);
+        check_family(vkf__kernel_at(i), dtype, &unusable);
     }
     printf("%u of %u families of attention kernels run here with %s\n", families - unusable, families,
            vkf_dtype_name(dtype));
@@ -178,8 +178,8 @@ static void test_attention_by_every_family_in_half(void **state)
 static void test_attention_by_every_config(void **state)
 {
     (void)vkf_test_ops_of(state);
-    for (uint32_t i = 0; i < vkf__kernel_count && test_all(); i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count() && test_all(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
         for (uint32_t c = 0; c < kernel->config_count && kernel->op == VKF_OP_ATTENTION; c++) {
             char name[128];
             vkf_test_ops ops;

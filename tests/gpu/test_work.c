@@ -51,7 +51,7 @@ static vkf_status second(vkf__work *work, const list *l, const vkf__span *temp, 
     vkf__variant variant;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32, VKF_DTYPE_F32};
     const vkf__problem problem = {.m = COUNT};
-    const uint32_t flags[VKF_KERNEL_MAX_FLAGS] = {0};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {0};
     const uint8_t params[256] = {0};
     VKF_TRY(vkf__work_select(work, VKF_OP_COPY, types, &problem, &variant));
     if (d == OTHER_KERNEL)

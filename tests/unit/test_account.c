@@ -17,9 +17,9 @@
 
 static const vkf__kernel *kernel_named(const char *name)
 {
-    for (uint32_t i = 0; i < vkf__kernel_count; i++)
-        if (strcmp(vkf__kernels[i].name, name) == 0)
-            return &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
+        if (strcmp(vkf__kernel_at(i)->name, name) == 0)
+            return vkf__kernel_at(i);
     fail_msg("no kernel %s", name);
     return NULL;
 }

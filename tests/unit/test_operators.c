@@ -101,8 +101,8 @@ static void test_rows_agree_with_the_registry(void **state)
     static const uint32_t spec[VKF_KERNEL_MAX_SPEC] = {0};
     uint32_t params[64] = {0};
     memset(params, 1, sizeof params); // no divisor is 0
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
         const vkf__op_info *info = vkf__operator(kernel->op);
         vkf__extent extent = {0};
         if (kernel->params_bytes != info->params_bytes || kernel->params_bytes > sizeof params)

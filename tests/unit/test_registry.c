@@ -166,10 +166,11 @@ static bool matrix_needs_agree(const vkf__kernel *row, const spirv_module *modul
 
 static bool constants_agree(const vkf__kernel *row, const spirv_module *module, char *out_why)
 {
-    uint64_t seen = 0;
+    uint64_t seen = 0, expected = 0;
     for (size_t i = 0; i < module->spec_count; i++)
         seen |= UINT64_C(1) << (module->specs[i].id % 64);
-    uint64_t expected = ((UINT64_C(1) << row->spec_count) - 1) & ~(uint64_t)row->unused_spec;
+    for (uint32_t id = 0; id < row->spec_count; id++)
+        expected |= (uint64_t)(row->constants[id] != NULL) << id;
     if (differs(out_why, "specialisation ids", expected, seen) ||
         differs(out_why, "local_size_x is constant 0", 0, module->local_size_spec[0]))
         return false;
@@ -201,17 +202,17 @@ static bool row_is_sound(const vkf__kernel *row, char *out_why)
     uint32_t shape = row->matrix != VKF_MATRIX_NONE ? 3 : 0;
     if (row->type_count == 0 || row->type_count > VKF_KERNEL_MAX_TYPES || row->operand_count > VKF_KERNEL_MAX_OPERANDS)
         why = "its types or storage buffers exceed the limits";
-    else if (row->spec_count > VKF_KERNEL_MAX_SPEC || row->tile_count + 1 > row->spec_count || row->tile_count > 5 ||
-             row->spec_count - row->tile_count - 1 - shape > VKF_KERNEL_MAX_FLAGS)
+    else if (row->spec_count > VKF_KERNEL_MAX_SPEC || row->tile_count + 1 > row->spec_count ||
+             row->tile_count > VKF_KERNEL_MAX_TILE)
         why = "its specialisation constants exceed the limits";
-    else if (row->unused_spec >> row->spec_count != 0 || (row->unused_spec & 1) != 0)
-        why = "it leaves out constants that it does not have";
+    else if (!row->constants[VKF_SPEC_LOCAL_SIZE])
+        why = "it has no constant of the workgroup's size";
     else if (row->spec_count < row->tile_count + 1 + shape)
         why = "it has no room for the shape of its matrices";
     else if (row->params_bytes == 0 || row->params_bytes % 4 != 0 || row->params_bytes > 256)
         why = "its parameters do not fit their slot of the control buffer";
-    else if (row->config_count == 0 || row->op >= VKF_OP_COUNT)
-        why = "it has no config or no operator";
+    else if (row->config_count == 0 || row->config_count > VKF_KERNEL_MAX_CONFIGS || row->op >= VKF_OP_COUNT)
+        why = "it has no config, too many, or no operator";
     for (uint32_t i = 0; !why && i < row->config_count; i++) {
         if ((row->configs[i].local_size == 0) == (row->configs[i].subgroups == 0))
             why = "a config has no local size, or two";
@@ -249,12 +250,57 @@ static bool row_agrees(const vkf__kernel *row, const vkf__shader *shader, char *
 static void test_registry_row_agrees_with_module(void **state)
 {
     (void)state;
-    assert_true(vkf__kernel_count > 0);
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
+    assert_true(vkf__kernel_count() > 0);
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
         char why[WHY_BYTES];
-        if (!row_agrees(&vkf__kernels[i], vkf__shader_find(vkf__kernel_module(&vkf__kernels[i])), why))
-            fail_msg("%s: %s", vkf__kernels[i].name, why);
+        if (!row_agrees(vkf__kernel_at(i), vkf__shader_find(vkf__kernel_module(vkf__kernel_at(i))), why))
+            fail_msg("%s: %s", vkf__kernel_at(i)->name, why);
     }
+}
+
+// The type that one of the words behind the dot of a name stands for.
+static vkf_dtype type_of_word(const char *word, size_t length)
+{
+    static const struct {
+        const char *word;
+        vkf_dtype type;
+    } words[] = {{"f32", VKF_DTYPE_F32},    {"f16", VKF_DTYPE_F16}, {"f16p", VKF_DTYPE_F16}, {"bf16", VKF_DTYPE_BF16},
+                 {"bf16p", VKF_DTYPE_BF16}, {"i32", VKF_DTYPE_I32}, {"q8", VKF_DTYPE_Q8},    {"q4", VKF_DTYPE_Q4}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strlen(words[i].word) == length && strncmp(words[i].word, word, length) == 0)
+            return words[i].type;
+    }
+    return VKF_DTYPE_COUNT;
+}
+
+// A name says all types, or the first and the last, or, where the output is made of indices, the first alone.
+static bool name_says_the_types(const vkf__kernel *row)
+{
+    vkf_dtype said[VKF_KERNEL_MAX_TYPES] = {0};
+    uint32_t count = 0;
+    for (const char *word = strchr(row->name, '.'); word; word = strchr(word + 1, '_')) {
+        if (count == row->type_count)
+            return false;
+        said[count++] = type_of_word(word + 1, strcspn(word + 1, "_"));
+    }
+    if (count == row->type_count)
+        return count > 0 && memcmp(said, row->types, count * sizeof said[0]) == 0;
+    return said[0] == row->types[0] &&
+           (count == 1 ? row->types[1] == VKF_DTYPE_I32 : row->types[1] == said[0] && said[1] == row->types[2]);
+}
+
+static void test_registry_names_say_the_types(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        if (!name_says_the_types(vkf__kernel_at(i)))
+            fail_msg("%s has other types than its name says", vkf__kernel_at(i)->name);
+    }
+    vkf__kernel row = *vkf__kernel_at(0);
+    row.types[1] = VKF_DTYPE_F16;
+    assert_false(name_says_the_types(&row));
+    row.type_count = 2;
+    assert_false(name_says_the_types(&row));
 }
 
 static void test_registry_every_module_has_a_row(void **state)
@@ -262,8 +308,8 @@ static void test_registry_every_module_has_a_row(void **state)
     (void)state;
     for (uint32_t i = 0; i < vkf__shader_count; i++) {
         bool found = false;
-        for (uint32_t k = 0; k < vkf__kernel_count; k++)
-            found = found || strcmp(vkf__kernel_module(&vkf__kernels[k]), vkf__shaders[i].name) == 0;
+        for (uint32_t k = 0; k < vkf__kernel_count(); k++)
+            found = found || strcmp(vkf__kernel_module(vkf__kernel_at(k)), vkf__shaders[i].name) == 0;
         if (!found)
             fail_msg("%s has no row", vkf__shaders[i].name);
     }
@@ -273,30 +319,43 @@ static void test_registry_layouts_fit_the_pipelines(void **state)
 {
     (void)state;
     uint32_t layouts = 0;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
         bool known = false;
         for (uint32_t k = 0; k < i && !known; k++)
-            known = vkf__kernels[i].operand_count == vkf__kernels[k].operand_count &&
-                    memcmp(vkf__kernels[i].operands, vkf__kernels[k].operands, sizeof vkf__kernels[i].operands) == 0;
+            known = vkf__kernel_at(i)->operand_count == vkf__kernel_at(k)->operand_count &&
+                    memcmp(vkf__kernel_at(i)->operands, vkf__kernel_at(k)->operands,
+                           sizeof vkf__kernel_at(i)->operands) == 0;
         layouts += !known;
     }
     assert_in_range(layouts, 1, VKF_MAX_LAYOUTS);
+}
+
+// A copy of a row whose constants have names of their own.
+static vkf__kernel with_names(const vkf__kernel *row, const char *names[VKF_KERNEL_MAX_SPEC])
+{
+    vkf__kernel copy = *row;
+    for (uint32_t id = 0; id < VKF_KERNEL_MAX_SPEC; id++)
+        names[id] = id < row->spec_count ? row->constants[id] : "NEXT";
+    copy.constants = names;
+    return copy;
 }
 
 // A copy of a row with one field changed must be noticed: otherwise the comparison above could not fail.
 static void test_registry_planted_difference_is_noticed(void **state)
 {
     (void)state;
-    static const vkf__config bad_tile[] = {{.name = "bad", .local_size = 64, .tile = {8, 64, 16, 3, 4}}};
-    static const vkf__config narrow[] = {{.name = "narrow", .local_size = 64, .tile = {8, 64, 16, 2, 4}, .max_m = 8}};
-    const vkf__kernel *row = &vkf__kernels[0];
+    static const vkf__config bad_tile[] = {{.name = "bad", .local_size = 64, .tile.gemm = {8, 64, 16, 3, 4}}};
+    static const vkf__config narrow[] = {
+        {.name = "narrow", .local_size = 64, .tile.gemm = {8, 64, 16, 2, 4}, .max_m = 8}};
+    const vkf__kernel *row = vkf__kernel_at(0);
     const vkf__shader *shader = vkf__shader_find(vkf__kernel_module(row));
     char why[WHY_BYTES];
     assert_int_equal(row->op, VKF_OP_GEMM);
     assert_true(row_agrees(row, shader, why));
 #define PLANT(field, value)                             \
     do {                                                \
-        vkf__kernel copy = *row;                        \
+        const char *names[VKF_KERNEL_MAX_SPEC];         \
+        vkf__kernel copy = with_names(row, names);      \
         copy.field = (value);                           \
         if (row_agrees(&copy, shader, why))             \
             fail_msg("%s = %s passes", #field, #value); \
@@ -327,9 +386,9 @@ static void test_registry_planted_difference_is_noticed(void **state)
 
 static const vkf__kernel *row_named(const char *name)
 {
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        if (strcmp(vkf__kernels[i].name, name) == 0)
-            return &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        if (strcmp(vkf__kernel_at(i)->name, name) == 0)
+            return vkf__kernel_at(i);
     }
     fail_msg("no row %s", name);
     return NULL;
@@ -376,8 +435,9 @@ static void test_registry_planted_matrix_difference_is_noticed(void **state)
         vkf__kernel copy = *row;
         copy.needs &= ~rows[i].need;
         assert_false(row_agrees(&copy, shader, why));
-        copy = *row;
-        copy.unused_spec ^= 1u << VKF_GEMM_SPEC_THREAD_M;
+        const char *names[VKF_KERNEL_MAX_SPEC];
+        copy = with_names(row, names);
+        names[VKF_GEMM_SPEC_THREAD_M] = names[VKF_GEMM_SPEC_THREAD_M] ? NULL : "THREAD_M";
         assert_false(row_agrees(&copy, shader, why));
         copy = *row;
         copy.needs ^= VKF_NEEDS_MATRIX_BF16;
@@ -440,8 +500,8 @@ static void test_registry_rows_run_on_the_baseline(void **state)
     const vkf__caps caps = limited_caps(VKF_PROFILE_ANDROID_BASELINE_2022);
     assert_int_equal(caps.max_shared_memory_bytes, 16384);
     assert_int_equal(caps.max_workgroup_invocations, 128);
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *row = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *row = vkf__kernel_at(i);
         uint32_t storage = 0;
         for (uint32_t o = 0; o < row->operand_count; o++)
             storage += row->operands[o] == VKF_OPERAND_STORAGE;
@@ -466,8 +526,8 @@ static void test_registry_types_of_full_are_served_on_the_baseline(void **state)
     const vkf__caps full = limited_caps(VKF_PROFILE_FULL);
     for (vkf_profile profile = VKF_PROFILE_ANDROID_BASELINE_2022; profile < VKF_PROFILE_COUNT; profile++) {
         const vkf__caps least = limited_caps(profile);
-        for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-            const vkf__kernel *row = &vkf__kernels[i];
+        for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+            const vkf__kernel *row = vkf__kernel_at(i);
             // Weights in blocks lie in panels alone.
             bool blocks = row->type_count > 1 && vkf_dtype_block_elements(row->types[1]) > 1;
             uint32_t layout = blocks ? VKF_GEMM_B_PANELS : VKF_GEMM_B_KN;
@@ -489,8 +549,8 @@ static void test_registry_fused_layer_norm_has_a_fallback(void **state)
     (void)state;
     const vkf__caps least = limited_caps(VKF_PROFILE_ANDROID_BASELINE_2022);
     const vkf__problem problem = {.m = 10, .n = 512, .k = 0};
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *row = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *row = vkf__kernel_at(i);
         vkf__variant variant;
         if (row->op != VKF_OP_LAYER_NORM_RESIDUAL)
             continue;
@@ -499,15 +559,27 @@ static void test_registry_fused_layer_norm_has_a_fallback(void **state)
     }
 }
 
+static void test_registry_walk_index_and_place_agree(void **state)
+{
+    (void)state;
+    vkf__kernel_walk walk = {0};
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        assert_ptr_equal(vkf__kernel_next(&walk), vkf__kernel_at(i));
+        assert_int_equal(vkf__kernel_index(vkf__kernel_at(i)), i);
+    }
+    assert_null(vkf__kernel_next(&walk));
+    assert_null(vkf__kernel_next(&walk));
+}
+
 static void test_registry_names_are_unique(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        for (uint32_t k = i + 1; k < vkf__kernel_count; k++)
-            assert_string_not_equal(vkf__kernels[i].name, vkf__kernels[k].name);
-        for (uint32_t c = 0; c < vkf__kernels[i].config_count; c++) {
-            for (uint32_t d = c + 1; d < vkf__kernels[i].config_count; d++)
-                assert_string_not_equal(vkf__kernels[i].configs[c].name, vkf__kernels[i].configs[d].name);
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        for (uint32_t k = i + 1; k < vkf__kernel_count(); k++)
+            assert_string_not_equal(vkf__kernel_at(i)->name, vkf__kernel_at(k)->name);
+        for (uint32_t c = 0; c < vkf__kernel_at(i)->config_count; c++) {
+            for (uint32_t d = c + 1; d < vkf__kernel_at(i)->config_count; d++)
+                assert_string_not_equal(vkf__kernel_at(i)->configs[c].name, vkf__kernel_at(i)->configs[d].name);
         }
     }
     for (vkf__op op = 0; op < VKF_OP_COUNT; op++)
@@ -519,6 +591,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_registry_row_agrees_with_module),
+        cmocka_unit_test(test_registry_names_say_the_types),
         cmocka_unit_test(test_registry_every_module_has_a_row),
         cmocka_unit_test(test_registry_layouts_fit_the_pipelines),
         cmocka_unit_test(test_registry_planted_difference_is_noticed),
@@ -528,6 +601,7 @@ int main(void)
         cmocka_unit_test(test_registry_rows_run_on_the_baseline),
         cmocka_unit_test(test_registry_types_of_full_are_served_on_the_baseline),
         cmocka_unit_test(test_registry_fused_layer_norm_has_a_fallback),
+        cmocka_unit_test(test_registry_walk_index_and_place_agree),
         cmocka_unit_test(test_registry_names_are_unique),
     };
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);

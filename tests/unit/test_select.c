@@ -22,9 +22,9 @@ static void assert_selected(const vkf__caps *caps, const vkf__tuned *tuned, vkf_
 
 static const vkf__kernel *kernel_named(const char *name)
 {
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        if (strcmp(vkf__kernels[i].name, name) == 0)
-            return &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        if (strcmp(vkf__kernel_at(i)->name, name) == 0)
+            return vkf__kernel_at(i);
     }
     fail_msg("no kernel %s", name);
     return NULL;
@@ -292,7 +292,7 @@ static void add_tuned(vkf__tuned *tuned, vkf__op op, const vkf_dtype *types, vkf
         .n = problem.n,
         .k = problem.k,
         .panels = problem.b_layout == VKF_GEMM_B_PANELS,
-        .kernel = (uint32_t)(kernel - vkf__kernels),
+        .kernel = vkf__kernel_index(kernel),
         .config = (uint32_t)(config - kernel->configs),
         .median_us = median_us,
     };
@@ -416,7 +416,7 @@ static void test_kernel_usable_says_why(void **state)
     REFUSED(max_shared_memory_bytes, 1024, "shared memory");
 #undef REFUSED
     vkf__config crooked = gemm->configs[0];
-    crooked.tile[3] = 3;
+    crooked.tile.gemm.thread_m = 3;
     assert_false(vkf__kernel_usable(&good, gemm, &crooked, &why));
     assert_non_null(strstr(why, "contradict"));
 }

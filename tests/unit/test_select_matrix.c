@@ -32,8 +32,8 @@ static void assert_selected(const vkf__caps *caps, vkf__op op, const vkf_dtype *
 
 static vkf__variant variant_named(const char *kernel, const char *config)
 {
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *row = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *row = vkf__kernel_at(i);
         for (uint32_t c = 0; strcmp(row->name, kernel) == 0 && c < row->config_count; c++) {
             if (strcmp(row->configs[c].name, config) == 0)
                 return (vkf__variant){row, &row->configs[c]};
@@ -159,9 +159,9 @@ static void test_matrix_spec(void **state)
     vkf__caps caps = matrix_caps();
     const vkf__variant gemm = variant_named("gemm_coopmat.f16_f16_f16", "64x64");
     const vkf__variant attention = variant_named("attention_coopmat.f16_f16_f16", "rows16");
-    const uint32_t flags[VKF_KERNEL_MAX_FLAGS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-    const uint32_t gemm_spec[] = {4 * 32, 64, 64, 32, 32, 32, 1, 2, 3, 4, 5, 16, 8, 32};
-    const uint32_t attention_spec[] = {4 * 64, 16, 32, 4, 0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 8, 32};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 99, 99, 99};
+    const uint32_t gemm_spec[] = {4 * 32, 64, 64, 32, 32, 32, 6, 7, 8, 9, 10, 16, 8, 32};
+    const uint32_t attention_spec[] = {4 * 64, 16, 32, 4, 0, 5, 6, 7, 8, 9, 10, 11, 12, 16, 8, 32};
     uint32_t spec[VKF_KERNEL_MAX_SPEC];
     caps.matrix.shapes[0].n = 8;
     caps.matrix.shapes[0].k = 32;

@@ -12,9 +12,9 @@
 
 static const vkf__kernel *kernel_of(vkf__op op)
 {
-    for (uint32_t i = 0; i < vkf__kernel_count; i++)
-        if (vkf__kernels[i].op == op)
-            return &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
+        if (vkf__kernel_at(i)->op == op)
+            return vkf__kernel_at(i);
     fail_msg("no kernel of %s", vkf__op_name(op));
     return NULL;
 }

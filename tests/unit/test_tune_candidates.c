@@ -58,6 +58,29 @@ static void test_candidates_are_every_variant_with_a_reason(void **state)
     release(&l);
 }
 
+// Kernels on matrices stand in the list of a device that has none, with the reason, and nothing asks for its shapes.
+static void test_candidates_without_matrices_leave_out_those_that_need_them(void **state)
+{
+    (void)state;
+    static const vkf_dtype half[] = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16};
+    message_record record;
+    const vkf__host host = recording_host(&record);
+    const vkf__caps caps = discrete_caps();
+    const vkf__selector selector = {.caps = &caps};
+    for (size_t i = 0; i < 2; i++) {
+        list l = {0};
+        assert_int_equal(vkf__tune_candidates(&host, &selector, i == 0 ? VKF_OP_GEMM : VKF_OP_ATTENTION, half, &rows,
+                                              &l.items, &l.count),
+                         VKF_OK);
+        const vkf__candidate *matrix = i == 0 ? find(&l, "gemm_coopmat.f16_f16_f16", "64x64")
+                                              : find(&l, "attention_coopmat.f16_f16_f16", "rows16");
+        assert_false(matrix->taken);
+        assert_int_equal(matrix->shared_bytes, 0);
+        assert_non_null(strstr(matrix->why, "matrices"));
+        release(&l);
+    }
+}
+
 static void test_candidates_respect_limits_and_verdicts(void **state)
 {
     (void)state;
@@ -179,9 +202,9 @@ static void test_estimate_registers(void **state)
 {
     (void)state;
     const vkf__config none = {.name = "none", .local_size = 64};
-    const vkf__config four = {.name = "4x4", .local_size = 64, .tile = {32, 32, 16, 4, 4}};
-    const vkf__config eight = {.name = "8x8", .local_size = 64, .tile = {64, 64, 16, 8, 8}};
-    const vkf__config huge = {.name = "huge", .local_size = 1, .tile = {UINT32_MAX, UINT32_MAX, 16, 8, 8}};
+    const vkf__config four = {.name = "4x4", .local_size = 64, .tile.gemm = {32, 32, 16, 4, 4}};
+    const vkf__config eight = {.name = "8x8", .local_size = 64, .tile.gemm = {64, 64, 16, 8, 8}};
+    const vkf__config huge = {.name = "huge", .local_size = 1, .tile.gemm = {UINT32_MAX, UINT32_MAX, 16, 8, 8}};
     assert_true(vkf__estimate_registers(&none) < vkf__estimate_registers(&four));
     assert_true(vkf__estimate_registers(&four) >= 16 + 8);
     assert_true(vkf__estimate_registers(&eight) >= 64 + 16);
@@ -193,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_candidates_are_every_variant_with_a_reason),
+        cmocka_unit_test(test_candidates_without_matrices_leave_out_those_that_need_them),
         cmocka_unit_test(test_candidates_respect_limits_and_verdicts),
         cmocka_unit_test(test_candidates_come_in_the_best_order),
         cmocka_unit_test(test_candidates_without_matrices),

@@ -81,8 +81,8 @@ static void test_tuned_good_table(void **state)
     assert_int_equal(tuned.entries[0].k, 512);
     assert_false(tuned.entries[0].panels);
     assert_true(tuned.entries[0].median_us == 12.5);
-    assert_string_equal(vkf__kernels[tuned.entries[0].kernel].name, "gemm_tile.f32_f32_f32");
-    assert_string_equal(vkf__kernels[tuned.entries[0].kernel].configs[tuned.entries[0].config].name, "thin");
+    assert_string_equal(vkf__kernel_at(tuned.entries[0].kernel)->name, "gemm_tile.f32_f32_f32");
+    assert_string_equal(vkf__kernel_at(tuned.entries[0].kernel)->configs[tuned.entries[0].config].name, "thin");
     assert_true(tuned.entries[1].panels);
     assert_string_equal(tuned.entries[1].note, "next one");
     assert_int_equal(tuned.entries[2].m_class, UINT32_MAX);

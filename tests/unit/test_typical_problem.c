@@ -21,8 +21,8 @@ static void spec_of(const vkf__kernel *kernel, const vkf__config *config, uint32
 static void test_typical_flags_are_a_linear_with_bias(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
         uint32_t spec[VKF_KERNEL_MAX_SPEC];
         if (kernel->op != VKF_OP_GEMM)
             continue;
@@ -41,8 +41,8 @@ static void test_typical_flags_are_a_linear_with_bias(void **state)
 static void test_typical_flags_have_the_size_of_a_head(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
         uint32_t spec[VKF_KERNEL_MAX_SPEC];
         if (kernel->op != VKF_OP_ATTENTION)
             continue;
@@ -61,8 +61,8 @@ static void test_typical_flags_ask_for_parts_where_nothing_else_is_made(void **s
 {
     (void)state;
     uint32_t seen[2] = {0};
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
         for (uint32_t c = 0; kernel->op == VKF_OP_ATTENTION && c < kernel->config_count; c++) {
             const vkf__config *config = &kernel->configs[c];
             const vkf__caps caps = discrete_caps();

@@ -40,13 +40,13 @@ static void tear_down(fixture *f)
 // The first and the last variant of the registry.
 static void put(fixture *f, bool last, vkf__verdict verdict)
 {
-    const vkf__kernel *kernel = &vkf__kernels[last ? vkf__kernel_count - 1 : 0];
+    const vkf__kernel *kernel = vkf__kernel_at(last ? vkf__kernel_count() - 1 : 0);
     vkf__verdict_set(&f->verdicts, kernel, &kernel->configs[last ? kernel->config_count - 1 : 0], verdict);
 }
 
 static vkf__verdict get(const fixture *f, bool last)
 {
-    const vkf__kernel *kernel = &vkf__kernels[last ? vkf__kernel_count - 1 : 0];
+    const vkf__kernel *kernel = vkf__kernel_at(last ? vkf__kernel_count() - 1 : 0);
     return vkf__verdict_get(&f->verdicts, kernel, &kernel->configs[last ? kernel->config_count - 1 : 0]);
 }
 
@@ -153,7 +153,8 @@ static void test_verdicts_of_a_changed_kernel(void **state)
     set_up(&written);
     put(&written, false, VKF_VERDICT_WRONG);
     char *text = format(&written);
-    (void)snprintf(hash, sizeof hash, "%016" PRIx64, vkf__variant_hash(&vkf__kernels[0], &vkf__kernels[0].configs[0]));
+    (void)snprintf(hash, sizeof hash, "%016" PRIx64,
+                   vkf__variant_hash(vkf__kernel_at(0), &vkf__kernel_at(0)->configs[0]));
     read_edited(&read, text, hash, "0123456789abcdef");
     assert_int_equal(get(&read, false), VKF_VERDICT_UNKNOWN);
     assert_int_equal(read.recording.severity, VKF_SEVERITY_DEBUG);
@@ -166,12 +167,12 @@ static void test_verdicts_of_a_changed_kernel(void **state)
 static void test_variant_hash_tells_variants_apart(void **state)
 {
     (void)state;
-    const vkf__kernel *kernel = &vkf__kernels[0];
+    const vkf__kernel *kernel = vkf__kernel_at(0);
     vkf__config config = kernel->configs[0];
     assert_true(kernel->config_count >= 2);
     assert_true(vkf__variant_hash(kernel, &config) == vkf__variant_hash(kernel, &kernel->configs[0]));
     assert_true(vkf__variant_hash(kernel, &config) != vkf__variant_hash(kernel, &kernel->configs[1]));
-    config.tile[2] += 4;
+    config.tile.gemm.k += 4;
     assert_true(vkf__variant_hash(kernel, &config) != vkf__variant_hash(kernel, &kernel->configs[0]));
     const vkf__kernel none = {.name = "no such module"};
     assert_true(vkf__variant_hash(&none, &config) == 0);

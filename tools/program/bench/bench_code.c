@@ -78,8 +78,8 @@ bool vkf_bench_code_same(const vkf_context *old, const vkf_context *edited)
 json_t *vkf_bench_code_refused(const vkf_context *old, const vkf_context *edited)
 {
     json_t *names = json_array();
-    for (uint32_t i = 0; i < vkf__kernel_count; i++) {
-        const vkf__kernel *kernel = &vkf__kernels[i];
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
         for (uint32_t c = 0; c < kernel->config_count; c++) {
             const vkf__config *config = &kernel->configs[c];
             if (vkf__verdict_bad(vkf__verdict_get(&edited->learned.verdicts, kernel, config)) &&

@@ -1,14 +1,14 @@
 // Matrix product where b is a weight in blocks (shared/blocks.h), for processors: a and b by device address; semantics in
 // shared/gemm.h, but that a is not transposed. A workgroup is one subgroup and computes TILE_M rows by TILE_N columns of
 // d. Its invocations lie along n, and each has every column that is a multiple of the subgroup's size from its first one:
-// words of neighbouring columns are one load of a vector register (lanes.glsl). All of them are at the same row and step
-// of k, and read a uniformly. Elements are taken apart once for all rows, and stay times a power of two.
+// words of neighbouring columns are one load of a vector register (include/software_lanes.glsl). All of them are at the
+// same row and step of k, and read a uniformly. Elements are taken apart once for all rows, and stay times a power of two.
 //
 // Where rows are few, elements are multiplied as they are: the scale then follows once in TILE_K steps, and the minimum by
 // the sum of a.
 //
-// Made for compilers that keep an invocation's lanes in a vector register (lavapipe). gemm_direct.comp says why loops are
-// do-while there. They hoist nothing out of a loop, so places of rows and panels are found before it.
+// Made for compilers that keep an invocation's lanes in a vector register (lavapipe). software_gemm_direct.comp says why
+// loops are do-while there. They hoist nothing out of a loop, so places of rows and panels are found before it.
 //
 // Invariants (the registry checks them): TILE_K is 8, 16 or 32, THREAD_M == TILE_M, TILE_N is the local size * THREAD_N and
 // a multiple of 32, which is a multiple of the local size; rows of a begin at multiples of four elements.
@@ -25,7 +25,7 @@
 #include "shared/blocks.h"
 #include "include/grid.glsl"
 #include "include/math.glsl"
-#include "include/lanes.glsl"
+#include "include/software_lanes.glsl"
 
 layout(constant_id = VKF_GEMM_SPEC_TILE_M) const uint TILE_M = 1;
 layout(constant_id = VKF_GEMM_SPEC_TILE_N) const uint TILE_N = 32;

@@ -5,8 +5,9 @@
 // workgroup reads the same element. An invocation multiplies GATHERED rows or columns of one by UNIFORM of the other.
 //   SOURCE_B = address | storage: invocations lie along m, a is gathered, b is uniform and read by device address or
 //     from a storage buffer.
-//   SOURCE_A = address: invocations lie along n, neighbouring elements of b are loaded as one (include/lanes.glsl), and
-//     many rows share what unpacking them costs. Both are read by device address with 64-bit integers.
+//   SOURCE_A = address: invocations lie along n, neighbouring elements of b are loaded as one
+//     (include/software_lanes.glsl), and many rows share what unpacking them costs. Both are read by device address with
+//     64-bit integers.
 //
 // Invariants (the registry checks them): TILE_K is 4, 8, 12 or a multiple of 16. Along m: TILE_M is local size *
 // THREAD_M and TILE_N is THREAD_N, which is 8, 16 or a multiple of 32. Along n: TILE_M is THREAD_M, TILE_N is local
@@ -56,7 +57,7 @@
 #include "include/grid.glsl"
 #include "include/math.glsl"
 #if ALONG_N
-#include "include/lanes.glsl"
+#include "include/software_lanes.glsl"
 #endif
 
 layout(constant_id = VKF_GEMM_SPEC_TILE_M) const uint TILE_M = 64;

@@ -1,0 +1,151 @@
+// Fused attention through shared memory and on cooperative matrices.
+#include "base/size.h"
+#include "kernel/registry_families.h"
+#include "kernel/registry_heads.h"
+#include "kernel/registry_rank.h"
+#include "shared/attention_coopmat.h"
+
+#define ATTENTION_TILED_TILE(queries_, keys_, lanes_, depth_) \
+    .tile.attention_tiled = {.queries = queries_, .keys = keys_, .lanes = lanes_, .depth = depth_}
+#define ATTENTION_COOPMAT_TILE(rows_, keys_, subgroups_) \
+    .tile.attention_coopmat = {.rows = rows_, .keys = keys_, .subgroups = subgroups_}
+
+CHECK_TILE(attention_tiled.queries, VKF_ATTENTION_SPEC_QUERIES);
+CHECK_TILE(attention_tiled.keys, VKF_ATTENTION_SPEC_KEYS);
+CHECK_TILE(attention_tiled.lanes, VKF_ATTENTION_SPEC_SPLIT_LANES);
+CHECK_TILE(attention_tiled.depth, VKF_ATTENTION_SPEC_FENCE);
+CHECK_TILE(attention_coopmat.rows, VKF_ATTENTION_COOPMAT_SPEC_ROWS);
+CHECK_TILE(attention_coopmat.keys, VKF_ATTENTION_SPEC_KEYS);
+CHECK_TILE(attention_coopmat.subgroups, VKF_ATTENTION_COOPMAT_SPEC_SUBGROUPS);
+
+static const char *const tiled_constants[VKF_ATTENTION_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(ATTENTION, QUERIES),
+    CONSTANT(ATTENTION, KEYS),
+    [VKF_ATTENTION_SPEC_SPLIT_LANES] = "LANES",
+    [VKF_ATTENTION_SPEC_FENCE] = "DEPTH",
+    HEADS_FLAGS,
+};
+
+static const char *const coopmat_constants[VKF_ATTENTION_COOPMAT_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(ATTENTION_COOPMAT, ROWS),
+    CONSTANT(ATTENTION, KEYS),
+    CONSTANT(ATTENTION_COOPMAT, SUBGROUPS),
+    HEADS_FLAGS,
+    CONSTANT(ATTENTION_COOPMAT, FRAGMENT_M),
+    CONSTANT(ATTENTION_COOPMAT, FRAGMENT_N),
+    CONSTANT(ATTENTION_COOPMAT, FRAGMENT_K),
+};
+
+static const vkf__config attention_tiled_configs[] = {
+    {.name = "d64", .local_size = 64, ATTENTION_TILED_TILE(4, 32, 8, 32), .max_k = 64},
+    {.name = "d64x2", .local_size = 64, ATTENTION_TILED_TILE(2, 32, 8, 32), .max_k = 64},
+    {.name = "d64x128", .local_size = 128, ATTENTION_TILED_TILE(4, 32, 8, 32), .max_k = 64},
+    {.name = "d128", .local_size = 64, ATTENTION_TILED_TILE(4, 32, 16, 32), .max_k = 128},
+    {.name = "d128x128", .local_size = 128, ATTENTION_TILED_TILE(4, 64, 16, 32), .max_k = 128},
+    {.name = "d256", .local_size = 64, ATTENTION_TILED_TILE(2, 32, 32, 32)},
+};
+
+// Vectors of four that the tiles of keys and rows take, one column of padding included.
+static uint32_t attention_tile_vectors(const vkf__config *config, uint32_t *out_rows)
+{
+    const vkf__attention_tiled_tile *t = &config->tile.attention_tiled;
+    uint32_t rows = t->queries * config->local_size / t->lanes;
+    *out_rows = rows;
+    return (rows + t->keys) * (t->depth / 4 + 1);
+}
+
+static uint32_t attention_tiled_shared_bytes(const vkf__config *config)
+{
+    uint32_t rows = 0, vectors = attention_tile_vectors(config, &rows);
+    const vkf__attention_tiled_tile *t = &config->tile.attention_tiled;
+    return 16 * (vectors + rows * (t->keys / 4 + 1) + rows * (t->lanes / 4 + 1));
+}
+
+static bool attention_tiled_valid(const vkf__config *config)
+{
+    const vkf__attention_tiled_tile *t = &config->tile.attention_tiled;
+    uint32_t powers = t->keys * t->lanes, rows = 0;
+    if (powers == 0 || (powers & (powers - 1)) != 0 || t->lanes < 4 || t->lanes > t->keys ||
+        config->local_size % t->lanes != 0 || t->depth == 0 || t->depth % 4 != 0)
+        return false;
+    uint32_t widest = config->max_k > 0 ? config->max_k : 256;
+    return attention_tile_vectors(config, &rows) >= 4 * ((widest + 3) / 4);
+}
+
+static const vkf__config attention_coopmat_configs[] = {
+    {.name = "rows32", .subgroups = 4, ATTENTION_COOPMAT_TILE(32, 32, 4), .max_k = 64, .min_m = 64},
+    {.name = "rows16", .subgroups = 4, ATTENTION_COOPMAT_TILE(16, 32, 4)},
+};
+
+static bool attention_coopmat_valid(const vkf__config *config)
+{
+    const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
+    return t->rows > 0 && t->rows % 8 == 0 && t->keys > 0 && t->keys % 8 == 0 && t->subgroups > 0 &&
+           t->subgroups == config->subgroups;
+}
+
+// 32-bit registers of an invocation that queries and sums may fill.
+#define MATRIX_REGISTERS 96u
+
+static const char *attention_coopmat_unfit(const vkf__caps *caps, const vkf__config *config,
+                                           const vkf__problem *problem)
+{
+    const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
+    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, VKF_MATRIX_F16);
+    if (t->rows % shape->m != 0 || t->keys % shape->n != 0 || t->keys % shape->k != 0)
+        return "its tiles are no multiples of the device's matrices";
+    // Queries of 16 bits and sums of 32, shared out among a subgroup. A processor keeps them in its cache.
+    uint64_t registers = problem ? (uint64_t)t->rows * ((uint64_t)problem->k / 2 + problem->k) : 0;
+    if (!caps->traits.processor && registers > (uint64_t)MATRIX_REGISTERS * caps->subgroup_size)
+        return "would keep more in registers than there are";
+    return NULL;
+}
+
+// A step of keys and values, and a line per row, see the shader; for heads as wide as the wider of the two.
+static uint32_t attention_coopmat_shared(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+{
+    const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
+    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, VKF_MATRIX_F16);
+    uint64_t width = problem ? problem->k : 1, scores = t->keys / 4, later = t->keys / 8 + shape->n / 4;
+    uint64_t line = (scores > later ? scores : later) + 1;
+    uint64_t units = t->keys * (vkf__align_u64(width, shape->k) / 8 + vkf__align_u64(width, shape->n) / 8 + 2) +
+                     (uint64_t)t->subgroups * t->rows * line;
+    return units < UINT32_MAX / 16 ? (uint32_t)(16 * units) : UINT32_MAX;
+}
+
+static uint32_t rank_tiled(const vkf__caps *caps, const vkf__problem *problem)
+{
+    (void)problem;
+    return caps->traits.processor ? VKF_RANK_LAST : 50;
+}
+
+#define ATTENTION_TILED(q, kv, out)                                                                            \
+    {                                                                                                          \
+        .name = NAME_3("attention_tiled", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(tiled_constants), \
+        .needs = STORAGE_3(q, kv, out), CONFIGS(attention_tiled_configs), .valid = attention_tiled_valid,      \
+        .shared_bytes = attention_tiled_shared_bytes, .rank = rank_tiled                                       \
+    }
+
+// Queries, keys and values are fetched in words, whatever they hold.
+#define ATTENTION_COOPMAT(q, kv, out)                                                                              \
+    {                                                                                                              \
+        .name = NAME_3("attention_coopmat", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(coopmat_constants), \
+        .matrix = VKF_MATRIX_F16, .rounds = true, .needs = VKF_NEEDS_MATRIX | STORAGE(out),                        \
+        CONFIGS(attention_coopmat_configs), .valid = attention_coopmat_valid, .unfit = attention_coopmat_unfit,    \
+        .shared_bytes_here = attention_coopmat_shared, .rank = vkf__rank_matrix                                    \
+    }
+
+static const vkf__kernel rows[] = {
+    ATTENTION_TILED(f32, f32, f32),
+    ATTENTION_TILED(f16, f16, f16),
+    ATTENTION_TILED(f16p, f16p, f16p),
+    ATTENTION_TILED(f16p, f16p, f32),
+    // Keys and values in half the bytes behind activations in f32.
+    ATTENTION_TILED(f32, f16p, f32),
+    ATTENTION_COOPMAT(f16, f16, f16),
+    ATTENTION_COOPMAT(f16, f16, f32),
+};
+
+const vkf__family vkf__attention_family = {rows, COUNT(rows)};

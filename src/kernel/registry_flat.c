@@ -1,0 +1,165 @@
+// Kernels with an invocation per element or per few elements of a row.
+#include "kernel/registry_families.h"
+#include "kernel/registry_row.h"
+#include "shared/additive_scores.h"
+#include "shared/attention.h"
+#include "shared/copy.h"
+#include "shared/embed.h"
+#include "shared/gate.h"
+#include "shared/gemm_reduce.h"
+#include "shared/head_mean.h"
+#include "shared/pack.h"
+#include "shared/permute.h"
+#include "shared/quantize_rows.h"
+#include "shared/reorder.h"
+
+static const vkf__config flat_configs[] = {
+    {.name = "flat128", .local_size = 128},
+    {.name = "flat64", .local_size = 64},
+};
+
+// A magnitude and a sum for each invocation.
+static uint32_t quantize_rows_shared_bytes(const vkf__config *config)
+{
+    return 4 * 2 * config->local_size;
+}
+
+static bool quantize_rows_valid(const vkf__config *config)
+{
+    return config->local_size % (VKF_QUANTIZE_ROWS_DEPTH / VKF_QUANTIZE_ROWS_RUN) == 0;
+}
+
+static const char *const embed_constants[VKF_EMBED_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(EMBED, HAS_POSITIONS),
+    CONSTANT(EMBED, PADDING_LEADS),
+};
+static const char *const gemm_reduce_constants[VKF_GEMM_REDUCE_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(GEMM_REDUCE, ACTIVATION),
+    CONSTANT(GEMM_REDUCE, HAS_BIAS),
+    CONSTANT(GEMM_REDUCE, ADD_AFTER),
+};
+static const char *const attention_reduce_constants[VKF_ATTENTION_REDUCE_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(ATTENTION_REDUCE, FULLY_MASKED),
+};
+static const char *const gate_constants[VKF_GATE_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(GATE, ACTIVATION)};
+static const char *const quantize_rows_constants[VKF_QUANTIZE_ROWS_SPEC_COUNT] = {LOCAL_SIZE,
+                                                                                  CONSTANT(QUANTIZE_ROWS, EVEN_ODD)};
+static const char *const permute_constants[VKF_PERMUTE_SPEC_COUNT] = {LOCAL_SIZE};
+static const char *const additive_constants[VKF_ADDITIVE_SPEC_COUNT] = {LOCAL_SIZE};
+static const char *const copy_constants[VKF_COPY_SPEC_COUNT] = {LOCAL_SIZE};
+static const char *const pack_constants[VKF_PACK_SPEC_COUNT] = {LOCAL_SIZE};
+static const char *const reorder_constants[VKF_REORDER_SPEC_COUNT] = {LOCAL_SIZE};
+static const char *const head_mean_constants[VKF_HEAD_MEAN_SPEC_COUNT] = {LOCAL_SIZE};
+
+#define FLAT(params) PARAMS(params), CONFIGS(flat_configs)
+
+#define EMBED(table, out)                                                                                             \
+    {                                                                                                                 \
+        .name = NAME_2("embed", table, out), TYPES_2(table, out), .op = VKF_OP_EMBED, .needs = STORAGE_2(table, out), \
+        .operand_count = 4, FLAT(vkf_embed_params), CONSTANTS(embed_constants)                                        \
+    }
+#define COPY(x, out)                                                                                    \
+    {                                                                                                   \
+        .name = NAME_2("copy", x, out), TYPES_2(x, out), .op = VKF_OP_COPY, .needs = STORAGE_2(x, out), \
+        .operand_count = 2, FLAT(vkf_copy_params), CONSTANTS(copy_constants)                            \
+    }
+#define GEMM_REDUCE(b, d)                                                                                       \
+    {                                                                                                           \
+        .name = NAME_2("gemm_reduce", b, d), TYPES_2(b, d), .op = VKF_OP_GEMM_REDUCE, .needs = STORAGE_2(b, d), \
+        .operand_count = 3, FLAT(vkf_gemm_reduce_params), CONSTANTS(gemm_reduce_constants)                      \
+    }
+#define ATTENTION_REDUCE(out)                                                                                        \
+    {                                                                                                                \
+        .name = NAME_1("attention_reduce", out), TYPES_1(out), .op = VKF_OP_ATTENTION_REDUCE, .needs = STORAGE(out), \
+        .operand_count = 2, FLAT(vkf_attention_reduce_params), CONSTANTS(attention_reduce_constants)                 \
+    }
+#define PERMUTE(x)                                                                                               \
+    {                                                                                                            \
+        .name = NAME_1("permute", x), TYPES_1(x), .op = VKF_OP_PERMUTE, .needs = STORAGE(x), .operand_count = 2, \
+        FLAT(vkf_permute_params), CONSTANTS(permute_constants)                                                   \
+    }
+#define ADDITIVE(x)                                                                                          \
+    {                                                                                                        \
+        .name = NAME_1("additive_scores", x), TYPES_1(x), .op = VKF_OP_ADDITIVE_SCORES, .needs = STORAGE(x), \
+        .operand_count = 4, FLAT(vkf_additive_params), CONSTANTS(additive_constants)                         \
+    }
+#define GATE(x)                                                                                            \
+    {                                                                                                      \
+        .name = NAME_1("gate", x), TYPES_1(x), .op = VKF_OP_GATE, .needs = STORAGE(x), .operand_count = 2, \
+        FLAT(vkf_gate_params), CONSTANTS(gate_constants)                                                   \
+    }
+#define PACK(x)                                                                                            \
+    {                                                                                                      \
+        .name = NAME_1("pack", x), TYPES_1(x), .op = VKF_OP_PACK, .needs = STORAGE(x), .operand_count = 2, \
+        FLAT(vkf_pack_params), CONSTANTS(pack_constants)                                                   \
+    }
+#define HEAD_MEAN(x)                                                                                                 \
+    {                                                                                                                \
+        .name = NAME_1("head_mean", x), TYPES_1(x), .op = VKF_OP_HEAD_MEAN, .needs = STORAGE(x), .operand_count = 2, \
+        FLAT(vkf_head_mean_params), CONSTANTS(head_mean_constants)                                                   \
+    }
+// Moves 16 bits, whatever they mean.
+#define PACK_HALF_AS(x)                                                                                      \
+    {                                                                                                        \
+        .name = NAME_1("pack", x), TYPES_1(x), .module = "pack.f16p", .op = VKF_OP_PACK, .operand_count = 2, \
+        FLAT(vkf_pack_params), CONSTANTS(pack_constants)                                                     \
+    }
+#define REORDER(x)                                                                                                    \
+    {                                                                                                                 \
+        .name = NAME_1("reorder", x), TYPES_1(x), .op = VKF_OP_REORDER, .operand_count = 2, FLAT(vkf_reorder_params), \
+        CONSTANTS(reorder_constants)                                                                                  \
+    }
+#define QUANTIZE_ROWS(x)                                                                                 \
+    {                                                                                                    \
+        .name = NAME_1("quantize_rows", x), TYPES_1(x), .op = VKF_OP_QUANTIZE_ROWS, .needs = STORAGE(x), \
+        .operand_count = 2, FLAT(vkf_quantize_rows_params), CONSTANTS(quantize_rows_constants),          \
+        .shared_bytes = quantize_rows_shared_bytes, .valid = quantize_rows_valid                         \
+    }
+
+static const vkf__kernel rows[] = {
+    ATTENTION_REDUCE(f32),
+    ATTENTION_REDUCE(f16),
+    ATTENTION_REDUCE(f16p),
+    GEMM_REDUCE(f32, f32),
+    GEMM_REDUCE(f16, f32),
+    GEMM_REDUCE(f16p, f32),
+    GEMM_REDUCE(bf16p, f32),
+    GEMM_REDUCE(f16, f16),
+    GEMM_REDUCE(f16p, f16p),
+    PERMUTE(f32),
+    PERMUTE(f16),
+    PERMUTE(f16p),
+    EMBED(f32, f32),
+    EMBED(f16, f32),
+    EMBED(f16p, f32),
+    EMBED(bf16p, f32),
+    EMBED(f16, f16),
+    EMBED(f16p, f16p),
+    ADDITIVE(f32),
+    ADDITIVE(f16),
+    ADDITIVE(f16p),
+    REORDER(i32),
+    GATE(f32),
+    GATE(f16),
+    GATE(f16p),
+    PACK(f32),
+    PACK(f16),
+    PACK(f16p),
+    PACK_HALF_AS(bf16),
+    QUANTIZE_ROWS(f32),
+    QUANTIZE_ROWS(f16p),
+    COPY(f32, f32),
+    COPY(f32, f16),
+    COPY(f32, f16p),
+    COPY(f16, f32),
+    COPY(f16p, f32),
+    COPY(bf16p, f32),
+    COPY(f16, f16),
+    COPY(f16p, f16p),
+    HEAD_MEAN(f32),
+};
+
+const vkf__family vkf__flat_family = {rows, COUNT(rows)};

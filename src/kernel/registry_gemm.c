@@ -1,0 +1,94 @@
+// Matrix products through tiles in shared memory, which every device runs, of elements and of weights in blocks.
+#include "kernel/registry_families.h"
+#include "kernel/registry_products.h"
+#include "shared/blocks.h"
+
+#define TILE_CONSTANTS                                                                                            \
+    LOCAL_SIZE, CONSTANT(GEMM, TILE_M), CONSTANT(GEMM, TILE_N), CONSTANT(GEMM, TILE_K), CONSTANT(GEMM, THREAD_M), \
+        CONSTANT(GEMM, THREAD_N)
+
+const char *const vkf__gemm_constants[VKF_GEMM_SPEC_COUNT] = {TILE_CONSTANTS, PRODUCT_FLAGS};
+const char *const vkf__gemm_split_constants[VKF_GEMM_SPLIT_SPEC_COUNT] = {TILE_CONSTANTS, PRODUCT_FLAGS,
+                                                                          CONSTANT(GEMM, SPLIT)};
+
+CHECK_TILE(gemm.m, VKF_GEMM_SPEC_TILE_M);
+CHECK_TILE(gemm.n, VKF_GEMM_SPEC_TILE_N);
+CHECK_TILE(gemm.k, VKF_GEMM_SPEC_TILE_K);
+CHECK_TILE(gemm.thread_m, VKF_GEMM_SPEC_THREAD_M);
+CHECK_TILE(gemm.thread_n, VKF_GEMM_SPEC_THREAD_N);
+
+static const vkf__config gemm_configs[] = {
+    {.name = "thin", .local_size = 64, GEMM_TILE(8, 64, 16, 2, 4), .max_m = 8},
+    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 16, 8, 4), .min_m = 48, .min_n = 48},
+    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 16, 4, 4)},
+    {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 16, 8, 8)},
+    {.name = "64x32", .local_size = 64, GEMM_TILE(64, 32, 16, 8, 4)},
+    {.name = "128x64", .local_size = 128, GEMM_TILE(128, 64, 16, 8, 8)},
+    {.name = "128x64x256", .local_size = 256, GEMM_TILE(128, 64, 16, 8, 4)},
+    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 16, 8, 8)},
+    {.name = "deep", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4)},
+};
+
+static uint32_t gemm_shared_bytes(const vkf__config *config)
+{
+    // Rows of both tiles are padded by four elements against bank conflicts.
+    return 4 * config->tile.gemm.k * (config->tile.gemm.m + config->tile.gemm.n + 8);
+}
+
+static bool gemm_valid(const vkf__config *config)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    return t->k >= 8 && t->k % 4 == 0 && t->thread_m > 0 && t->thread_n > 0 && t->m % 4 == 0 && t->n % 4 == 0 &&
+           t->m % t->thread_m == 0 && t->n % t->thread_n == 0 &&
+           (t->m / t->thread_m) * (t->n / t->thread_n) == config->local_size;
+}
+
+// The same for weights in blocks.
+static bool gemm_tile_blocks_valid(const vkf__config *config)
+{
+    return gemm_valid(config) &&
+           (VKF_BLOCKS_DEPTH % config->tile.gemm.k == 0 || config->tile.gemm.k % VKF_BLOCKS_DEPTH == 0);
+}
+
+// All layouts of b, and parts of the sums where k is cut.
+#define TILED                                                                                         \
+    .splits = true, .shared_bytes = gemm_shared_bytes, PRODUCT, CONSTANTS(vkf__gemm_split_constants), \
+    CONFIGS(gemm_configs)
+
+#define GEMM(a, b, d)                                                                               \
+    {                                                                                               \
+        .name = NAME_3("gemm_tile", a, b, d), TYPES_3(a, b, d), TILED, .needs = STORAGE_3(a, b, d), \
+        .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, .valid = gemm_valid              \
+    }
+
+// The kinds of blocks share modules, named by the types of a and d.
+#define GEMM_BLOCKS(a, b, d)                                                                                           \
+    {                                                                                                                  \
+        .name = NAME_3("gemm_tile_blocks", a, b, d), TYPES_3(a, b, d), TILED, .module = "gemm_tile_blocks." #a "_" #d, \
+        .needs = STORAGE(d), .b_layouts = B_PANELS, .valid = gemm_tile_blocks_valid                                    \
+    }
+
+static const vkf__kernel rows[] = {
+    // Of elements.
+    GEMM(f32, f32, f32),
+    GEMM(f32, f16, f32),
+    GEMM(f32, f16p, f32),
+    GEMM(f16, f16, f16),
+    GEMM(f16p, f16p, f16p),
+    GEMM(f16, f16, f32),
+    GEMM(f16p, f16p, f32),
+    GEMM(f32, f16, f16),
+    GEMM(f32, f16p, f16p),
+    GEMM(f32, bf16p, f32),
+    // Of weights in blocks.
+    GEMM_BLOCKS(f32, q8, f32),
+    GEMM_BLOCKS(f16, q8, f32),
+    GEMM_BLOCKS(f16, q8, f16),
+    GEMM_BLOCKS(f16p, q8, f16p),
+    GEMM_BLOCKS(f32, q4, f32),
+    GEMM_BLOCKS(f16, q4, f32),
+    GEMM_BLOCKS(f16, q4, f16),
+    GEMM_BLOCKS(f16p, q4, f16p),
+};
+
+const vkf__family vkf__gemm_family = {rows, COUNT(rows)};

@@ -1,0 +1,109 @@
+// Weights in blocks: read straight from memory, and multiplied by integer dot products. All kinds of blocks share the
+// modules, named by the types of a and d or of d alone.
+#include "kernel/registry_families.h"
+#include "kernel/registry_products.h"
+#include "kernel/registry_rank.h"
+#include "shared/blocks.h"
+
+// Weights in blocks straight from memory. Few rows keep a device busy with many parts of k; many rows are for
+// processors, without parts.
+static const vkf__config gemm_blocks_configs[] = {
+    {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1},
+    {.name = "rows1x128", .local_size = 128, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1},
+    {.name = "rows2", .local_size = 64, GEMM_TILE(2, 32, 32, 2, 4), .max_m = 2},
+    {.name = "rows4", .local_size = 64, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4},
+    {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 8},
+    {.name = "16x32", .local_size = 8, GEMM_TILE(16, 32, 16, 16, 4), .min_m = 9},
+    {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8, 8, 4)},
+};
+
+static uint32_t gemm_blocks_parts(const vkf__config *config)
+{
+    return 4 * config->local_size / config->tile.gemm.n;
+}
+
+static bool gemm_blocks_valid(const vkf__config *config)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    uint32_t parts = t->n > 0 ? gemm_blocks_parts(config) : 0;
+    return t->thread_m > 0 && t->m == t->thread_m && t->thread_n == 4 && t->n > 0 && t->n % VKF_GEMM_PANEL == 0 &&
+           (t->k == 8 || t->k == 16 || t->k == VKF_BLOCKS_DEPTH) && parts * t->n == 4 * config->local_size &&
+           parts > 0 && (parts & (parts - 1)) == 0;
+}
+
+static uint32_t gemm_blocks_shared_bytes(const vkf__config *config)
+{
+    uint32_t parts = gemm_blocks_parts(config);
+    return parts > 1 ? 4 * parts * config->tile.gemm.m * config->tile.gemm.n : 16;
+}
+
+// By integer dot products, parts of k as above.
+static const vkf__config gemm_dot_configs[] = {
+    {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1},
+    {.name = "rows2", .local_size = 64, GEMM_TILE(2, 32, 32, 2, 4), .max_m = 2},
+    {.name = "rows4", .local_size = 64, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4},
+    {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 32, 8, 4)},
+};
+
+static bool gemm_dot_valid(const vkf__config *config)
+{
+    return gemm_blocks_valid(config) && config->tile.gemm.k == VKF_BLOCKS_DEPTH;
+}
+
+static const vkf__config gemm_dot_tile_configs[] = {
+    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4), .min_m = 48, .min_n = 48},
+    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 64, 4, 4)},
+};
+
+static uint32_t gemm_dot_tile_shared_bytes(const vkf__config *config)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    uint32_t blocks = t->k / VKF_BLOCKS_DEPTH;
+    return blocks * (2 * 16 * (t->m + t->n + 2) + 8 * (t->m + t->n));
+}
+
+static bool gemm_dot_tile_valid(const vkf__config *config)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    return t->k > 0 && t->k % VKF_BLOCKS_DEPTH == 0 && t->thread_m > 0 && t->thread_n > 0 && t->m % t->thread_m == 0 &&
+           t->n % t->thread_n == 0 && (t->m / t->thread_m) * (t->n / t->thread_n) == config->local_size;
+}
+
+// Weights in blocks from storage buffers: ahead of tiles on processors, and elsewhere for few rows.
+static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return caps->traits.processor ? vkf__rank_direct(caps, problem) : vkf__rank_few_rows(caps, problem);
+}
+
+#define GEMM_BLOCKS(a, b, d)                                                                                \
+    {                                                                                                       \
+        .name = NAME_3("gemm_blocks", a, b, d), TYPES_3(a, b, d), PRODUCT, CONSTANTS(vkf__gemm_constants),  \
+        .module = "gemm_blocks." #a "_" #d, .needs = STORAGE(d), .b_layouts = B_PANELS, .quads = true,      \
+        CONFIGS(gemm_blocks_configs), .valid = gemm_blocks_valid, .shared_bytes = gemm_blocks_shared_bytes, \
+        .rank = rank_blocks                                                                                 \
+    }
+
+// a is in the words that VKF_OP_QUANTIZE_ROWS leaves.
+#define GEMM_DOT(b, d)                                                                                      \
+    {                                                                                                       \
+        .name = NAME_3("gemm_dot", i32, b, d), TYPES_3(i32, b, d), PRODUCT, CONSTANTS(vkf__gemm_constants), \
+        .module = "gemm_dot." #d, .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), .b_layouts = B_PANELS,       \
+        CONFIGS(gemm_dot_configs), .valid = gemm_dot_valid, .shared_bytes = gemm_blocks_shared_bytes,       \
+        .rank = vkf__rank_few_rows                                                                          \
+    }
+#define GEMM_DOT_TILE(b, d)                                                                                            \
+    {                                                                                                                  \
+        .name = NAME_3("gemm_dot_tile", i32, b, d), TYPES_3(i32, b, d), PRODUCT, CONSTANTS(vkf__gemm_split_constants), \
+        .module = "gemm_dot_tile." #d, .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), .b_layouts = B_PANELS,             \
+        .splits = true, CONFIGS(gemm_dot_tile_configs), .valid = gemm_dot_tile_valid,                                  \
+        .shared_bytes = gemm_dot_tile_shared_bytes                                                                     \
+    }
+
+static const vkf__kernel rows[] = {
+    GEMM_BLOCKS(f32, q8, f32), GEMM_BLOCKS(f16, q8, f32), GEMM_BLOCKS(f16, q8, f16), GEMM_BLOCKS(f16p, q8, f16p),
+    GEMM_BLOCKS(f32, q4, f32), GEMM_BLOCKS(f16, q4, f32), GEMM_BLOCKS(f16, q4, f16), GEMM_BLOCKS(f16p, q4, f16p),
+    GEMM_DOT(q8, f32),         GEMM_DOT_TILE(q8, f32),    GEMM_DOT(q8, f16),         GEMM_DOT_TILE(q8, f16),
+    GEMM_DOT(q4, f32),         GEMM_DOT_TILE(q4, f32),    GEMM_DOT(q4, f16),         GEMM_DOT_TILE(q4, f16),
+};
+
+const vkf__family vkf__gemm_blocks_family = {rows, COUNT(rows)};

@@ -1,0 +1,200 @@
+// Matrix products on cooperative matrices: of subgroups, and, through VK_NV_cooperative_matrix2, of workgroups.
+#include "kernel/registry_families.h"
+#include "kernel/registry_products.h"
+#include "kernel/registry_rank.h"
+#include "shared/gemm_coopmat.h"
+
+#define GEMM_COOPMAT_TILE(m_, n_, k_, subgroup_m_, subgroup_n_) \
+    .tile.gemm_coopmat = {.m = m_, .n = n_, .k = k_, .subgroup_m = subgroup_m_, .subgroup_n = subgroup_n_}
+
+CHECK_TILE(gemm_coopmat.m, VKF_GEMM_SPEC_TILE_M);
+CHECK_TILE(gemm_coopmat.n, VKF_GEMM_SPEC_TILE_N);
+CHECK_TILE(gemm_coopmat.k, VKF_GEMM_SPEC_TILE_K);
+CHECK_TILE(gemm_coopmat.subgroup_m, VKF_GEMM_SPEC_THREAD_M);
+CHECK_TILE(gemm_coopmat.subgroup_n, VKF_GEMM_SPEC_THREAD_N);
+
+#define TILE_CONSTANTS LOCAL_SIZE, CONSTANT(GEMM, TILE_M), CONSTANT(GEMM, TILE_N), CONSTANT(GEMM, TILE_K)
+
+static const char *const coopmat_constants[VKF_GEMM_COOPMAT_SPEC_COUNT] = {
+    TILE_CONSTANTS,
+    [VKF_GEMM_SPEC_THREAD_M] = "SUBGROUP_M",
+    [VKF_GEMM_SPEC_THREAD_N] = "SUBGROUP_N",
+    PRODUCT_FLAGS,
+    CONSTANT(GEMM, FRAGMENT_M),
+    CONSTANT(GEMM, FRAGMENT_N),
+    CONSTANT(GEMM, FRAGMENT_K),
+};
+
+// A matrix is the whole workgroup's: there are no threads' sides.
+static const char *const coopmat2_constants[VKF_GEMM_SPEC_COUNT] = {TILE_CONSTANTS, PRODUCT_FLAGS};
+
+static const vkf__config gemm_coopmat_configs[] = {
+    {.name = "128x128", .subgroups = 8, GEMM_COOPMAT_TILE(128, 128, 32, 64, 32), .min_m = 256, .min_n = 256},
+    {.name = "128x128w", .subgroups = 4, GEMM_COOPMAT_TILE(128, 128, 32, 64, 64), .min_m = 256, .min_n = 256},
+    {.name = "64x64", .subgroups = 4, GEMM_COOPMAT_TILE(64, 64, 32, 32, 32), .min_m = 48, .min_n = 48},
+    {.name = "32x32", .subgroups = 4, GEMM_COOPMAT_TILE(32, 32, 16, 16, 16)},
+};
+
+static const vkf__config gemm_coopmat2_configs[] = {
+    {.name = "128x256", .local_size = 256, GEMM_TILE(128, 256, 64, 0, 0), .min_m = 256, .min_n = 512},
+    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 64, 0, 0), .min_m = 96, .min_n = 96},
+    {.name = "64x64", .local_size = 128, GEMM_TILE(64, 64, 64, 0, 0)},
+};
+
+static const vkf__config gemm_coopmat2_element_configs[] = {
+    {.name = "16x32", .subgroups = 1, GEMM_TILE(16, 32, 16, 0, 0)},
+};
+
+static bool gemm_coopmat_valid(const vkf__config *config)
+{
+    const vkf__gemm_coopmat_tile *t = &config->tile.gemm_coopmat;
+    return t->k > 0 && t->k % 8 == 0 && t->subgroup_m > 0 && t->subgroup_m % 8 == 0 && t->subgroup_n > 0 &&
+           t->subgroup_n % 8 == 0 && t->m % t->subgroup_m == 0 && t->n % t->subgroup_n == 0 &&
+           t->n % VKF_GEMM_PANEL == 0 && (t->m / t->subgroup_m) * (t->n / t->subgroup_n) == config->subgroups;
+}
+
+static const char *gemm_unfit(const vkf__caps *caps, const vkf__config *config, vkf__matrix_type type)
+{
+    const vkf__gemm_coopmat_tile *t = &config->tile.gemm_coopmat;
+    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, type);
+    bool fits = t->subgroup_m % shape->m == 0 && t->subgroup_n % shape->n == 0 && t->k % shape->k == 0;
+    return fits ? NULL : "its tiles are no multiples of the device's matrices";
+}
+
+static const char *gemm_coopmat_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+{
+    (void)problem;
+    return gemm_unfit(caps, config, VKF_MATRIX_F16);
+}
+
+static const char *gemm_coopmat_bf16_unfit(const vkf__caps *caps, const vkf__config *config,
+                                           const vkf__problem *problem)
+{
+    (void)problem;
+    return gemm_unfit(caps, config, VKF_MATRIX_BF16);
+}
+
+// A tile in chunks of eight elements with one chunk more per line; the larger of the two ways to store it.
+static uint32_t tile_chunks(uint32_t rows, uint32_t depth)
+{
+    uint32_t by_rows = rows * (depth / 8 + 1), by_depth = depth * (rows / 8 + 1);
+    return by_rows > by_depth ? by_rows : by_depth;
+}
+
+// Two tiles of a and b each; over them, in the end, a row of matrices of every subgroup.
+static uint32_t gemm_shared(const vkf__caps *caps, const vkf__config *config, vkf__matrix_type type)
+{
+    const vkf__gemm_coopmat_tile *t = &config->tile.gemm_coopmat;
+    uint32_t tiles = 2 * (tile_chunks(t->m, t->k) + tile_chunks(t->n, t->k));
+    uint32_t sums = config->subgroups * vkf__matrix_shape_of(caps, type)->m * (t->subgroup_n / 4 + 1);
+    return 16 * (tiles > sums ? tiles : sums);
+}
+
+static uint32_t gemm_coopmat_shared(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+{
+    (void)problem;
+    return gemm_shared(caps, config, VKF_MATRIX_F16);
+}
+
+static uint32_t gemm_coopmat_bf16_shared(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+{
+    (void)problem;
+    return gemm_shared(caps, config, VKF_MATRIX_BF16);
+}
+
+static bool gemm_coopmat2_valid(const vkf__config *config)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    return t->m > 0 && t->n > 0 && t->n % VKF_GEMM_PANEL == 0 && t->k > 0 && t->thread_m == 0 && t->thread_n == 0 &&
+           config->subgroups <= 1;
+}
+
+// For matrices of a workgroup, or of a subgroup.
+static const char *flexible_unfit(const vkf__caps *caps, const vkf__config *config, VkScopeKHR scope)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    bool fits = vkf__matrix_find_flexible(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR, scope, config->local_size, t->m,
+                                          t->n, t->k);
+    return fits ? NULL : "the device lists no matrices that its tiles are multiples of";
+}
+
+static const char *gemm_coopmat2_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+{
+    (void)problem;
+    if (config->local_size > caps->matrix.workgroup_scope_max_invocations)
+        return "needs a larger workgroup for a matrix";
+    return flexible_unfit(caps, config, VK_SCOPE_WORKGROUP_KHR);
+}
+
+static const char *gemm_coopmat2_element_unfit(const vkf__caps *caps, const vkf__config *config,
+                                               const vkf__problem *problem)
+{
+    (void)problem;
+    return flexible_unfit(caps, config, VK_SCOPE_SUBGROUP_KHR);
+}
+
+// The driver's own.
+static uint32_t gemm_coopmat2_shared(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+{
+    (void)config;
+    (void)problem;
+    return caps->matrix.workgroup_scope_reserved_bytes;
+}
+
+// After those of listed shapes, until they were measured to be faster.
+static uint32_t rank_matrix_tensor(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return vkf__rank_matrix(caps, problem) + 5;
+}
+
+static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *problem)
+{
+    (void)caps;
+    (void)problem;
+    return VKF_RANK_LAST + 40;
+}
+
+#define MATRIX PRODUCT, .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, .rounds = true
+
+// a and b are fetched in words, whatever they hold.
+#define GEMM_COOPMAT(a, b, d)                                                                               \
+    {                                                                                                       \
+        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat_constants),    \
+        .matrix = VKF_MATRIX_F16, .needs = VKF_NEEDS_MATRIX | STORAGE(d), CONFIGS(gemm_coopmat_configs),    \
+        .valid = gemm_coopmat_valid, .unfit = gemm_coopmat_unfit, .shared_bytes_here = gemm_coopmat_shared, \
+        .rank = vkf__rank_matrix                                                                            \
+    }
+#define GEMM_COOPMAT_BF16(a, b, d)                                                                       \
+    {                                                                                                    \
+        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat_constants), \
+        .matrix = VKF_MATRIX_BF16, .needs = VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_BF16 | STORAGE(d),       \
+        CONFIGS(gemm_coopmat_configs), .valid = gemm_coopmat_valid, .unfit = gemm_coopmat_bf16_unfit,    \
+        .shared_bytes_here = gemm_coopmat_bf16_shared, .rank = vkf__rank_matrix                          \
+    }
+
+// A factor in f32 is converted from one use of a matrix to another.
+#define CONVERSION_f32 VKF_NEEDS_MATRIX_CONVERSION
+#define CONVERSION_f16 0u
+#define FLEXIBLE (VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_FLEXIBLE)
+#define GEMM_COOPMAT2(a, b, d)                                                                             \
+    {                                                                                                      \
+        .name = NAME_3("gemm_coopmat2", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants), \
+        .needs = FLEXIBLE | VKF_NEEDS_MATRIX_TENSOR | CONVERSION_##a | STORAGE_3(a, b, d),                 \
+        CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_valid, .unfit = gemm_coopmat2_unfit,        \
+        .shared_bytes_here = gemm_coopmat2_shared, .rank = rank_matrix_tensor                              \
+    }
+#define GEMM_COOPMAT2_ELEMENT(a, b, d)                                                                                \
+    {                                                                                                                 \
+        .name = NAME_3("gemm_coopmat2_element", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants),    \
+        .needs = FLEXIBLE | STORAGE_3(a, b, d), CONFIGS(gemm_coopmat2_element_configs), .valid = gemm_coopmat2_valid, \
+        .unfit = gemm_coopmat2_element_unfit, .rank = rank_matrix_element                                             \
+    }
+
+static const vkf__kernel rows[] = {
+    GEMM_COOPMAT(f32, f16, f32),          GEMM_COOPMAT(f16, f16, f32),          GEMM_COOPMAT(f16, f16, f16),
+    GEMM_COOPMAT(f32, f16, f16),          GEMM_COOPMAT_BF16(f32, bf16, f32),    GEMM_COOPMAT2(f32, f16, f32),
+    GEMM_COOPMAT2(f16, f16, f32),         GEMM_COOPMAT2(f16, f16, f16),         GEMM_COOPMAT2(f32, f16, f16),
+    GEMM_COOPMAT2_ELEMENT(f32, f16, f32), GEMM_COOPMAT2_ELEMENT(f16, f16, f16),
+};
+
+const vkf__family vkf__gemm_matrix_family = {rows, COUNT(rows)};

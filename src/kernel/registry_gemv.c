@@ -1,0 +1,97 @@
+// Few rows against a weight: sums along k are shared out among the invocations of a workgroup.
+#include "kernel/registry_families.h"
+#include "kernel/registry_products.h"
+#include "kernel/registry_rank.h"
+
+// k is the depth of a load.
+static const vkf__config gemv_configs[] = {
+    {.name = "rows1", .local_size = 64, GEMM_TILE(1, 4, 8, 1, 4), .max_m = 1},
+    {.name = "rows1x128", .local_size = 128, GEMM_TILE(1, 4, 8, 1, 4), .max_m = 1},
+    {.name = "rows1x2", .local_size = 64, GEMM_TILE(1, 2, 16, 1, 2), .max_m = 1},
+    {.name = "rows2", .local_size = 64, GEMM_TILE(2, 4, 8, 2, 4), .max_m = 2},
+    {.name = "rows4", .local_size = 64, GEMM_TILE(4, 4, 8, 4, 4), .max_m = 4},
+    {.name = "rows8", .local_size = 64, GEMM_TILE(8, 4, 4, 8, 4)},
+    {.name = "rows8x16", .local_size = 16, GEMM_TILE(8, 2, 4, 8, 2)},
+};
+
+static const vkf__config gemv_columns_configs[] = {
+    {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 8, 1, 4), .max_m = 1},
+    {.name = "rows1x64", .local_size = 128, GEMM_TILE(1, 64, 8, 1, 4), .max_m = 1},
+    {.name = "rows2", .local_size = 64, GEMM_TILE(2, 32, 8, 2, 4), .max_m = 2},
+    {.name = "rows4", .local_size = 64, GEMM_TILE(4, 32, 8, 4, 4), .max_m = 4},
+    {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 4, 8, 4)},
+    {.name = "rows8x16", .local_size = 16, GEMM_TILE(8, 16, 4, 8, 4)},
+};
+
+static bool gemv_valid_common(const vkf__config *config)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    uint32_t powers = config->local_size * t->m * t->n * t->k;
+    return powers > 0 && (powers & (powers - 1)) == 0 && t->thread_m == t->m && t->k >= 4;
+}
+
+static bool gemv_valid(const vkf__config *config)
+{
+    return gemv_valid_common(config) && config->tile.gemm.thread_n == config->tile.gemm.n;
+}
+
+static bool gemv_columns_valid(const vkf__config *config)
+{
+    return gemv_valid_common(config) && config->tile.gemm.thread_n == 4 && config->tile.gemm.n >= 4 &&
+           config->tile.gemm.n <= config->local_size;
+}
+
+static uint32_t gemv_partials(const vkf__config *config, uint32_t parts)
+{
+    return 4 * parts * ((config->tile.gemm.m * config->tile.gemm.n) | 1);
+}
+
+static uint32_t gemv_shared_bytes(const vkf__config *config)
+{
+    return gemv_partials(config, config->local_size);
+}
+
+// Subgroups are of four invocations at least.
+static uint32_t gemv_subgroup_shared_bytes(const vkf__config *config)
+{
+    return gemv_partials(config, config->local_size / 4 + 1);
+}
+
+static uint32_t gemv_columns_shared_bytes(const vkf__config *config)
+{
+    return gemv_partials(config, 4 * config->local_size / config->tile.gemm.n);
+}
+
+static uint32_t rank_gemv_subgroup(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return vkf__rank_few_rows(caps, problem) - (caps->traits.processor ? 0 : 5);
+}
+
+#define VECTOR PRODUCT, CONSTANTS(vkf__gemm_constants)
+
+// By the layouts of b: along the rows of (n, k), with a subgroup or a workgroup to add up, and along columns.
+#define GEMV_SUBGROUP(a, b, d)                                                                      \
+    {                                                                                               \
+        .name = NAME_3("gemv_subgroup", a, b, d), TYPES_3(a, b, d), VECTOR,                         \
+        .needs = VKF_NEEDS_SUBGROUP | STORAGE_3(a, b, d), .b_layouts = B_NK, CONFIGS(gemv_configs), \
+        .valid = gemv_valid, .shared_bytes = gemv_subgroup_shared_bytes, .rank = rank_gemv_subgroup \
+    }
+#define GEMV_WORKGROUP(a, b, d)                                                                                    \
+    {                                                                                                              \
+        .name = NAME_3("gemv", a, b, d), TYPES_3(a, b, d), VECTOR, .needs = STORAGE_3(a, b, d), .b_layouts = B_NK, \
+        CONFIGS(gemv_configs), .valid = gemv_valid, .shared_bytes = gemv_shared_bytes, .rank = vkf__rank_few_rows  \
+    }
+#define GEMV_COLUMNS(a, b, d)                                                                           \
+    {                                                                                                   \
+        .name = NAME_3("gemv_columns", a, b, d), TYPES_3(a, b, d), VECTOR, .needs = STORAGE_3(a, b, d), \
+        .b_layouts = B_KN | B_PANELS, CONFIGS(gemv_columns_configs), .valid = gemv_columns_valid,       \
+        .shared_bytes = gemv_columns_shared_bytes, .rank = vkf__rank_few_rows                           \
+    }
+#define GEMV(a, b, d) GEMV_SUBGROUP(a, b, d), GEMV_WORKGROUP(a, b, d), GEMV_COLUMNS(a, b, d)
+
+static const vkf__kernel rows[] = {
+    GEMV(f32, f32, f32),   GEMV(f32, f16, f32), GEMV(f32, f16p, f32),
+    GEMV(f32, bf16p, f32), GEMV(f16, f16, f16), GEMV(f16p, f16p, f16p),
+};
+
+const vkf__family vkf__gemv_family = {rows, COUNT(rows)};

@@ -1,0 +1,16 @@
+// What the rows of all kernels of fused attention have in common.
+#ifndef VKF_KERNEL_REGISTRY_HEADS_H
+#define VKF_KERNEL_REGISTRY_HEADS_H
+
+#include "kernel/registry_row.h"
+#include "shared/attention.h"
+
+#define HEADS .op = VKF_OP_ATTENTION, .operand_count = 6, PARAMS(vkf_attention_params), .tile_count = 4, .splits = true
+
+// The names of the constants that follow the tile's.
+#define HEADS_FLAGS                                                                                   \
+    CONSTANT(ATTENTION, HEAD_DIM), CONSTANT(ATTENTION, V_HEAD_DIM), CONSTANT(ATTENTION, MASK_KIND),   \
+        CONSTANT(ATTENTION, KEY_MASK_KIND), CONSTANT(ATTENTION, CAUSAL), CONSTANT(ATTENTION, WINDOW), \
+        CONSTANT(ATTENTION, FULLY_MASKED), CONSTANT(ATTENTION, PARTIAL)
+
+#endif

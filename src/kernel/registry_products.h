@@ -1,0 +1,26 @@
+// What the rows of all matrix products have in common.
+#ifndef VKF_KERNEL_REGISTRY_PRODUCTS_H
+#define VKF_KERNEL_REGISTRY_PRODUCTS_H
+
+#include "kernel/registry_row.h"
+#include "shared/gemm.h"
+
+#define GEMM_TILE(m_, n_, k_, thread_m_, thread_n_) \
+    .tile.gemm = {.m = m_, .n = n_, .k = k_, .thread_m = thread_m_, .thread_n = thread_n_}
+
+// Layouts of b, see vkf__kernel.b_layouts.
+#define B_KN (1u << VKF_GEMM_B_KN)
+#define B_NK (1u << VKF_GEMM_B_NK)
+#define B_PANELS (1u << VKF_GEMM_B_PANELS)
+
+#define PRODUCT .op = VKF_OP_GEMM, .operand_count = 4, PARAMS(vkf_gemm_params), .tile_count = 5
+
+// The names of the constants that follow the tile's.
+#define PRODUCT_FLAGS                                                                                            \
+    CONSTANT(GEMM, TRANSPOSE_A), CONSTANT(GEMM, B_LAYOUT), CONSTANT(GEMM, ACTIVATION), CONSTANT(GEMM, HAS_BIAS), \
+        CONSTANT(GEMM, ADD_AFTER)
+
+extern const char *const vkf__gemm_constants[VKF_GEMM_SPEC_COUNT];             // without SPLIT
+extern const char *const vkf__gemm_split_constants[VKF_GEMM_SPLIT_SPEC_COUNT]; // with it
+
+#endif

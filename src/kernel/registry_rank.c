@@ -1,0 +1,39 @@
+#include "kernel/registry_rank.h"
+
+#include "kernel/registry_software.h"
+
+// Rows of a product that leave most of a matrix empty.
+#define FEW_ROWS 8u
+
+uint32_t vkf__rank_few_rows(const vkf__caps *caps, const vkf__problem *problem)
+{
+    (void)caps;
+    return problem->m <= FEW_ROWS ? 60 : VKF_RANK_LAST + 20;
+}
+
+// Processors have no units for matrices, but drivers that act as if.
+uint32_t vkf__rank_matrix(const vkf__caps *caps, const vkf__problem *problem)
+{
+    if (caps->traits.processor)
+        return VKF_RANK_LAST + 20;
+    return problem->m <= FEW_ROWS ? VKF_RANK_LAST + 5 : 40;
+}
+
+uint32_t vkf__rank_direct(const vkf__caps *caps, const vkf__problem *problem)
+{
+    (void)problem;
+    return !caps->traits.processor ? VKF_RANK_LAST + 10 : 30;
+}
+
+// Processors that run shaders: no kernel with shared memory and barriers comes near the others there.
+uint32_t vkf__rank_texel(const vkf__caps *caps, const vkf__problem *problem)
+{
+    (void)problem;
+    return !caps->traits.processor ? VKF_RANK_LAST + 10 : caps->traits.folds_uniform_loads ? 20 : 10;
+}
+
+uint32_t vkf__rank_address(const vkf__caps *caps, const vkf__problem *problem)
+{
+    (void)problem;
+    return !caps->traits.processor ? VKF_RANK_LAST + 10 : caps->traits.folds_uniform_loads ? 10 : 40;
+}

@@ -1,0 +1,215 @@
+// Kernels that work on the rows of a matrix: a workgroup to each, or a subgroup.
+#include "kernel/registry_families.h"
+#include "kernel/registry_row.h"
+#include "shared/argmax.h"
+#include "shared/layer_norm.h"
+#include "shared/pool.h"
+#include "shared/rotary.h"
+#include "shared/sample.h"
+#include "shared/softmax.h"
+#include "shared/top.h"
+
+// Rows of a matrix, one workgroup each: n is the row's length.
+static const vkf__config row_configs[] = {
+    {.name = "row256", .local_size = 256, .min_n = 1024},
+    {.name = "row64", .local_size = 64, .min_n = 64},
+    {.name = "row16", .local_size = 16},
+};
+
+// The same, a subgroup each.
+static const vkf__config row_subgroup_configs[] = {
+    {.name = "rows64", .local_size = 64},
+};
+
+static uint32_t row_shared_bytes(const vkf__config *config)
+{
+    return 4 * 2 * config->local_size;
+}
+
+// A float for each invocation.
+static uint32_t row_float_shared_bytes(const vkf__config *config)
+{
+    return 4 * config->local_size;
+}
+
+// The two of the reductions, the histogram, the sums of its groups, and what was found.
+static uint32_t sample_shared_bytes(const vkf__config *config)
+{
+    return 4 * (3 * config->local_size + VKF_SAMPLE_BINS + VKF_SAMPLE_BIN_GROUPS + 3);
+}
+
+// A key and an index for each invocation, and its part of a sum.
+static uint32_t top_shared_bytes(const vkf__config *config)
+{
+    return 4 * 3 * config->local_size;
+}
+
+static bool sample_valid(const vkf__config *config)
+{
+    return (config->local_size & (config->local_size - 1)) == 0 && config->local_size >= VKF_SAMPLE_BIN_GROUPS;
+}
+
+static bool power_of_two(const vkf__config *config)
+{
+    return (config->local_size & (config->local_size - 1)) == 0;
+}
+
+// A row is as long as a vocabulary, and rows are few.
+static const vkf__config sample_configs[] = {
+    {.name = "row256", .local_size = 256, .min_n = 4096},
+    {.name = "row128", .local_size = 128, .min_n = 512},
+    {.name = "row64", .local_size = 64},
+};
+
+// Rows that a subgroup goes through in few steps; processors gain without barriers, however long the rows.
+static uint32_t rank_row_subgroup(const vkf__caps *caps, const vkf__problem *problem)
+{
+    bool short_row = problem->n <= 32 * caps->subgroup_size;
+    return caps->traits.processor || short_row ? 50 : VKF_RANK_LAST + 10;
+}
+
+static const char *const softmax_constants[VKF_SOFTMAX_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(SOFTMAX, MASK_KIND),
+    CONSTANT(SOFTMAX, KEY_MASK_KIND),
+    CONSTANT(SOFTMAX, CAUSAL),
+    CONSTANT(SOFTMAX, WINDOW),
+    CONSTANT(SOFTMAX, FULLY_MASKED),
+};
+
+#define LAYER_NORM_CONSTANTS \
+    LOCAL_SIZE, CONSTANT(LAYER_NORM, HAS_WEIGHT), CONSTANT(LAYER_NORM, HAS_BIAS), CONSTANT(LAYER_NORM, RMS)
+static const char *const layer_norm_constants[VKF_LAYER_NORM_SPEC_COUNT] = {LAYER_NORM_CONSTANTS};
+static const char *const layer_norm_residual_constants[VKF_LAYER_NORM_RESIDUAL_SPEC_COUNT] = {
+    LAYER_NORM_CONSTANTS, CONSTANT(LAYER_NORM, RESIDUAL_AFTER)};
+
+static const char *const rotary_constants[VKF_ROTARY_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(ROTARY, WEIGHT),
+    CONSTANT(ROTARY, HAS_TABLE),
+};
+static const char *const pool_constants[VKF_POOL_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(POOL, MODE),
+    CONSTANT(POOL, NORMALISE),
+};
+static const char *const argmax_constants[VKF_ARGMAX_SPEC_COUNT] = {LOCAL_SIZE};
+static const char *const sample_constants[VKF_SAMPLE_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(SAMPLE, HAS_SEEN)};
+static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
+
+// What the two rows of such a kernel share, and what a subgroup or a workgroup to a row has besides.
+#define BY_SUBGROUP CONFIGS(row_subgroup_configs), .rank = rank_row_subgroup
+#define BY_WORKGROUP(shared) CONFIGS(row_configs), .shared_bytes = shared, .valid = power_of_two
+
+#define SOFTMAX_ROW .op = VKF_OP_SOFTMAX, .operand_count = 4, PARAMS(vkf_softmax_params), CONSTANTS(softmax_constants)
+#define SOFTMAX_SUBGROUP(x, out)                                                  \
+    {                                                                             \
+        .name = NAME_2("softmax_subgroup", x, out), TYPES_2(x, out), SOFTMAX_ROW, \
+        .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, out), BY_SUBGROUP              \
+    }
+#define SOFTMAX_WORKGROUP(x, out)                                                                    \
+    {                                                                                                \
+        .name = NAME_2("softmax", x, out), TYPES_2(x, out), SOFTMAX_ROW, .needs = STORAGE_2(x, out), \
+        BY_WORKGROUP(row_shared_bytes)                                                               \
+    }
+#define SOFTMAX(x, out) SOFTMAX_SUBGROUP(x, out), SOFTMAX_WORKGROUP(x, out)
+
+#define LAYER_NORM_ROW \
+    .op = VKF_OP_LAYER_NORM, .operand_count = 4, PARAMS(vkf_layer_norm_params), CONSTANTS(layer_norm_constants)
+#define LAYER_NORM_SUBGROUP(x, w)                                                   \
+    {                                                                               \
+        .name = NAME_2("layer_norm_subgroup", x, w), TYPES_2(x, w), LAYER_NORM_ROW, \
+        .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, w), BY_SUBGROUP                  \
+    }
+#define LAYER_NORM_WORKGROUP(x, w)                                                                   \
+    {                                                                                                \
+        .name = NAME_2("layer_norm", x, w), TYPES_2(x, w), LAYER_NORM_ROW, .needs = STORAGE_2(x, w), \
+        BY_WORKGROUP(row_shared_bytes)                                                               \
+    }
+#define LAYER_NORM(x, w) LAYER_NORM_SUBGROUP(x, w), LAYER_NORM_WORKGROUP(x, w)
+
+#define LAYER_NORM_RESIDUAL_ROW                                                          \
+    .op = VKF_OP_LAYER_NORM_RESIDUAL, .operand_count = 5, PARAMS(vkf_layer_norm_params), \
+    CONSTANTS(layer_norm_residual_constants)
+#define LAYER_NORM_RESIDUAL_SUBGROUP(x, w)                                                            \
+    {                                                                                                 \
+        .name = NAME_2("layer_norm_residual_subgroup", x, w), TYPES_2(x, w), LAYER_NORM_RESIDUAL_ROW, \
+        .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, w), BY_SUBGROUP                                    \
+    }
+#define LAYER_NORM_RESIDUAL_WORKGROUP(x, w)                                                                            \
+    {                                                                                                                  \
+        .name = NAME_2("layer_norm_residual", x, w), TYPES_2(x, w), LAYER_NORM_RESIDUAL_ROW, .needs = STORAGE_2(x, w), \
+        BY_WORKGROUP(row_shared_bytes)                                                                                 \
+    }
+#define LAYER_NORM_RESIDUAL(x, w) LAYER_NORM_RESIDUAL_SUBGROUP(x, w), LAYER_NORM_RESIDUAL_WORKGROUP(x, w)
+
+#define ROTARY_ROW .op = VKF_OP_ROTARY, .operand_count = 4, PARAMS(vkf_rotary_params), CONSTANTS(rotary_constants)
+#define ROTARY_SUBGROUP(x, out)                                                 \
+    {                                                                           \
+        .name = NAME_2("rotary_subgroup", x, out), TYPES_2(x, out), ROTARY_ROW, \
+        .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, out), BY_SUBGROUP            \
+    }
+#define ROTARY_WORKGROUP(x, out)                                                                   \
+    {                                                                                              \
+        .name = NAME_2("rotary", x, out), TYPES_2(x, out), ROTARY_ROW, .needs = STORAGE_2(x, out), \
+        BY_WORKGROUP(row_float_shared_bytes)                                                       \
+    }
+#define ROTARY(x, out) ROTARY_SUBGROUP(x, out), ROTARY_WORKGROUP(x, out)
+
+// Their outputs are indices, of which the name says nothing.
+#define AND_INDEX(x) .types = {ELEMENT_##x, VKF_DTYPE_I32}, .type_count = 2
+#define ARGMAX(x)                                                                                                \
+    {                                                                                                            \
+        .name = NAME_1("argmax", x), AND_INDEX(x), .op = VKF_OP_ARGMAX, .needs = STORAGE(x), .operand_count = 2, \
+        PARAMS(vkf_argmax_params), CONSTANTS(argmax_constants), BY_WORKGROUP(row_shared_bytes)                   \
+    }
+#define SAMPLE(x)                                                                                                \
+    {                                                                                                            \
+        .name = NAME_1("sample", x), AND_INDEX(x), .op = VKF_OP_SAMPLE, .needs = STORAGE(x), .operand_count = 3, \
+        PARAMS(vkf_sample_params), CONSTANTS(sample_constants), CONFIGS(sample_configs),                         \
+        .shared_bytes = sample_shared_bytes, .valid = sample_valid                                               \
+    }
+#define TOP(x)                                                                                                       \
+    {                                                                                                                \
+        .name = NAME_1("top", x), TYPES_1(x), .op = VKF_OP_TOP, .needs = STORAGE(x), .operand_count = 3,             \
+        PARAMS(vkf_top_params), CONSTANTS(top_constants), CONFIGS(sample_configs), .shared_bytes = top_shared_bytes, \
+        .valid = power_of_two                                                                                        \
+    }
+#define POOL(x)                                                                                            \
+    {                                                                                                      \
+        .name = NAME_1("pool", x), TYPES_1(x), .op = VKF_OP_POOL, .needs = STORAGE(x), .operand_count = 3, \
+        PARAMS(vkf_pool_params), CONSTANTS(pool_constants), BY_WORKGROUP(row_float_shared_bytes)           \
+    }
+
+static const vkf__kernel rows[] = {
+    SOFTMAX(f32, f32),
+    SOFTMAX(f16, f16),
+    SOFTMAX(f16p, f16p),
+    LAYER_NORM(f32, f32),
+    LAYER_NORM(f32, f16),
+    LAYER_NORM(f32, f16p),
+    LAYER_NORM(f32, bf16p),
+    LAYER_NORM(f16, f16),
+    LAYER_NORM(f16p, f16p),
+    LAYER_NORM_RESIDUAL(f32, f32),
+    LAYER_NORM_RESIDUAL(f32, f16),
+    LAYER_NORM_RESIDUAL(f32, f16p),
+    LAYER_NORM_RESIDUAL(f32, bf16p),
+    LAYER_NORM_RESIDUAL(f16, f16),
+    LAYER_NORM_RESIDUAL(f16p, f16p),
+    ARGMAX(f32),
+    ARGMAX(f16),
+    ARGMAX(f16p),
+    SAMPLE(f32),
+    TOP(f32),
+    POOL(f32),
+    POOL(f16),
+    POOL(f16p),
+    ROTARY(f32, f32),
+    ROTARY(f32, f16),
+    ROTARY(f32, f16p),
+    ROTARY(f16, f16),
+    ROTARY(f16p, f16p),
+};
+
+const vkf__family vkf__rows_family = {rows, COUNT(rows)};

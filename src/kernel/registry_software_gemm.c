@@ -1,0 +1,277 @@
+// Matrix products that software rasterisers alone want: through texel buffers, by device addresses, and straight from
+// storage buffers, all without shared memory. On a GPU each ranks behind what it takes by default.
+#include "kernel/registry_families.h"
+#include "kernel/registry_products.h"
+#include "kernel/registry_software.h"
+#include "shared/blocks.h"
+
+// Lanes along m, each with a row and the columns of a panel or two; small shares for compilers that spill. What is
+// unrolled grows with thread m * thread n * tile k, and so does the time to compile it.
+static const vkf__config gemm_address_configs[] = {
+    {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 32, 1, 32), .max_m = 47},
+    {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 32, 1, 64), .min_m = 48, .min_n = 64},
+    {.name = "128x64", .local_size = 128, GEMM_TILE(128, 64, 32, 1, 64), .min_m = 128, .min_n = 64},
+    {.name = "8x64", .local_size = 8, GEMM_TILE(8, 64, 32, 1, 64), .max_m = 47},
+    {.name = "128x64x2", .local_size = 64, GEMM_TILE(128, 64, 8, 2, 64), .min_m = 128, .min_n = 64},
+    {.name = "64x16", .local_size = 64, GEMM_TILE(64, 16, 8, 1, 16), .min_m = 32},
+    {.name = "8x32x16", .local_size = 8, GEMM_TILE(8, 32, 16, 1, 32)},
+};
+
+// Lanes along m, for halves, where there are no 64-bit integers.
+static const vkf__config gemm_address_half_configs[] = {
+    {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 16, 1, 32), .max_m = 8},
+    {.name = "128x64x4", .local_size = 32, GEMM_TILE(128, 64, 4, 4, 64), .min_m = 65, .min_n = 64},
+    {.name = "16x32x2", .local_size = 8, GEMM_TILE(16, 32, 16, 2, 32)},
+    {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 32, 1, 64)},
+    {.name = "64x16", .local_size = 64, GEMM_TILE(64, 16, 8, 1, 16)},
+};
+
+static const vkf__config gemm_direct_configs[] = {
+    {.name = "64x16", .local_size = 64, GEMM_TILE(64, 16, 8, 1, 16), .min_m = 32},
+    {.name = "128x8", .local_size = 64, GEMM_TILE(128, 8, 4, 2, 8), .min_m = 64},
+    {.name = "8x16", .local_size = 8, GEMM_TILE(8, 16, 8, 1, 16)},
+};
+
+// Lanes along n, for halves, which are unpacked once for the rows of an invocation. With few rows memory decides. A
+// workgroup is a subgroup.
+static const vkf__config gemm_address_n_configs[] = {
+    {.name = "1x32", .local_size = 8, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1},
+    {.name = "4x32", .local_size = 8, GEMM_TILE(4, 32, 8, 4, 4), .max_m = 4},
+    {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 24},
+    {.name = "32x64", .local_size = 8, GEMM_TILE(32, 64, 8, 32, 8)},
+    {.name = "64x32", .local_size = 8, GEMM_TILE(64, 32, 8, 64, 4)},
+    {.name = "32x16", .local_size = 8, GEMM_TILE(32, 16, 16, 32, 2)},
+    {.name = "1x32s4", .local_size = 4, GEMM_TILE(1, 32, 32, 1, 8), .max_m = 1},
+    {.name = "32x32s4", .local_size = 4, GEMM_TILE(32, 32, 8, 32, 8)},
+};
+
+static bool gemm_columns_valid(const vkf__config *config)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    bool depth = t->k == 4 || t->k == 8 || t->k == 12 || (t->k > 0 && t->k % 16 == 0);
+    bool lanes = config->local_size > 0 && VKF_GEMM_PANEL % (2 * config->local_size) == 0;
+    return depth && lanes && t->thread_m > 0 && t->m == t->thread_m && t->thread_n > 0 && t->thread_n % 2 == 0 &&
+           t->n == config->local_size * t->thread_n;
+}
+
+static bool gemm_rows_valid(const vkf__config *config)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    bool depth = t->k == 4 || t->k == 8 || t->k == 12 || (t->k > 0 && t->k % 16 == 0);
+    bool columns = t->thread_n == 8 || t->thread_n == 16 || (t->thread_n > 0 && t->thread_n % VKF_GEMM_PANEL == 0);
+    return depth && columns && t->n == t->thread_n && t->thread_m > 0 && t->m == config->local_size * t->thread_m;
+}
+
+// The same constants without shared memory: an invocation's share is what its registers hold, tile k what is unrolled.
+static const vkf__config gemm_texel_configs[] = {
+    {.name = "row", .local_size = 8, GEMM_TILE(1, 64, 16, 1, 8), .max_m = 1},
+    {.name = "rows4", .local_size = 8, GEMM_TILE(4, 128, 4, 4, 16), .max_m = 4},
+    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 128, 4, 8, 16), .max_m = 8},
+    {.name = "16x16", .local_size = 8, GEMM_TILE(16, 128, 4, 16, 16)},
+    {.name = "16x8", .local_size = 8, GEMM_TILE(16, 64, 4, 16, 8)},
+};
+
+// Lanes of a subgroup share out the rows they fetched: for subgroups of eight.
+static const vkf__config gemm_texel_shuffle_configs[] = {
+    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8, 8, 8), .max_m = 8},
+    {.name = "rows8x16", .local_size = 8, GEMM_TILE(8, 128, 8, 8, 16), .max_m = 8},
+    {.name = "rows16", .local_size = 8, GEMM_TILE(16, 32, 8, 16, 4), .max_m = 16},
+    {.name = "32x4", .local_size = 8, GEMM_TILE(32, 32, 8, 32, 4)},
+    {.name = "32x8", .local_size = 8, GEMM_TILE(32, 64, 4, 32, 8)},
+    {.name = "16x8", .local_size = 8, GEMM_TILE(16, 64, 8, 16, 8)},
+};
+
+// Weights in blocks, whose words hold up to eight steps of k.
+static const vkf__config gemm_texel_blocks_configs[] = {
+    {.name = "row", .local_size = 8, GEMM_TILE(1, 64, 32, 1, 8), .max_m = 1},
+    {.name = "rows4", .local_size = 8, GEMM_TILE(4, 32, 8, 4, 4), .max_m = 4},
+    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8, 8, 8), .max_m = 8},
+    {.name = "16x8", .local_size = 8, GEMM_TILE(16, 64, 8, 16, 8)},
+};
+
+static const vkf__config gemm_texel_shuffle_blocks_configs[] = {
+    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8, 8, 8), .max_m = 8},
+    {.name = "rows16", .local_size = 8, GEMM_TILE(16, 32, 8, 16, 4), .max_m = 16},
+    {.name = "32x4", .local_size = 8, GEMM_TILE(32, 32, 8, 32, 4)},
+    {.name = "32x8", .local_size = 8, GEMM_TILE(32, 64, 8, 32, 8)},
+};
+
+static uint32_t shuffle_subgroup(const vkf__config *config)
+{
+    return config->tile.gemm.n / config->tile.gemm.thread_n;
+}
+
+static bool gemm_direct_valid(const vkf__config *config)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    return t->k > 0 && t->k % 4 == 0 && t->thread_m > 0 && t->thread_n > 0 && t->thread_n % 4 == 0 &&
+           VKF_GEMM_PANEL % t->thread_n == 0 && t->m % t->thread_m == 0 && t->n % t->thread_n == 0 &&
+           (t->m / t->thread_m) * (t->n / t->thread_n) == config->local_size;
+}
+
+static bool gemm_shuffle_valid(const vkf__config *config)
+{
+    return gemm_direct_valid(config) && config->tile.gemm.thread_m % shuffle_subgroup(config) == 0;
+}
+
+static bool gemm_texel_blocks_valid(const vkf__config *config)
+{
+    return gemm_direct_valid(config) && config->tile.gemm.k >= 8 && VKF_BLOCKS_DEPTH % config->tile.gemm.k == 0;
+}
+
+static bool gemm_shuffle_blocks_valid(const vkf__config *config)
+{
+    return gemm_shuffle_valid(config) && gemm_texel_blocks_valid(config);
+}
+
+// By address, on processors alone: a workgroup is a subgroup of eight, or else of four. Longer chains of multiply-adds
+// than tile k = 8 are slower where rows are many.
+static const vkf__config gemm_blocks_address_configs[] = {
+    {.name = "rows1", .local_size = 8, GEMM_TILE(1, 64, 32, 1, 8), .max_m = 1},
+    {.name = "rows2", .local_size = 8, GEMM_TILE(2, 64, 32, 2, 8), .max_m = 2},
+    {.name = "rows4", .local_size = 8, GEMM_TILE(4, 64, 32, 4, 8), .max_m = 4},
+    {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8, 8, 8), .max_m = 8},
+    {.name = "16x64", .local_size = 8, GEMM_TILE(16, 64, 8, 16, 8)},
+    {.name = "32x64", .local_size = 8, GEMM_TILE(32, 64, 8, 32, 8), .min_m = 24},
+    {.name = "32x32", .local_size = 8, GEMM_TILE(32, 32, 8, 32, 4), .min_m = 24},
+    {.name = "rows1of4", .local_size = 4, GEMM_TILE(1, 32, 32, 1, 8), .max_m = 1},
+    {.name = "rows4of4", .local_size = 4, GEMM_TILE(4, 32, 32, 4, 8), .max_m = 4},
+    {.name = "16x32of4", .local_size = 4, GEMM_TILE(16, 32, 8, 16, 8)},
+};
+
+static bool gemm_blocks_address_valid(const vkf__config *config)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    return config->local_size > 0 && VKF_GEMM_PANEL % config->local_size == 0 && t->thread_m > 0 &&
+           t->m == t->thread_m && t->thread_n > 0 && t->n == config->local_size * t->thread_n &&
+           t->n % VKF_GEMM_PANEL == 0 && (t->k == 8 || t->k == 16 || t->k == VKF_BLOCKS_DEPTH);
+}
+
+// A workgroup is one subgroup.
+static uint32_t workgroup_subgroup(const vkf__config *config)
+{
+    return config->local_size;
+}
+
+// For halves: ahead of lanes along m, where they would be unpacked for every row.
+static uint32_t rank_address_n(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return vkf__rank_address(caps, problem) - 2;
+}
+
+// One row leaves nothing to share out: the rows of a tile that are not there would be multiplied all the same.
+static uint32_t rank_shuffle(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return problem->m == 1 ? vkf__rank_texel(caps, problem) + 2 : vkf__rank_texel(caps, problem) - 2;
+}
+
+#define PANELS PRODUCT, CONSTANTS(vkf__gemm_constants), .b_layouts = B_PANELS
+#define TEXELS .operands = {VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4}, .quads = true
+
+// The format of its buffer says what a is: modules are named by the types of b and d.
+#define GEMM_TEXEL_SHUFFLE(a, b, d)                                                                          \
+    {                                                                                                        \
+        .name = NAME_3("gemm_texel_shuffle", a, b, d), TYPES_3(a, b, d), PANELS, TEXELS,                     \
+        .module = "gemm_texel_shuffle." #b "_" #d, .needs = VKF_NEEDS_SHUFFLE | STORAGE_2(b, d),             \
+        CONFIGS(gemm_texel_shuffle_configs), .valid = gemm_shuffle_valid, .subgroup_size = shuffle_subgroup, \
+        .rank = rank_shuffle                                                                                 \
+    }
+#define GEMM_TEXEL_ALONE(a, b, d)                                                                                   \
+    {                                                                                                               \
+        .name = NAME_3("gemm_texel", a, b, d), TYPES_3(a, b, d), PANELS, TEXELS, .module = "gemm_texel." #b "_" #d, \
+        .needs = STORAGE_2(b, d), CONFIGS(gemm_texel_configs), .valid = gemm_direct_valid, .rank = vkf__rank_texel  \
+    }
+#define GEMM_TEXEL(a, b, d) GEMM_TEXEL_SHUFFLE(a, b, d), GEMM_TEXEL_ALONE(a, b, d)
+
+// The same for weights in blocks, whose kind is a constant: modules are named by the type of d.
+#define GEMM_TEXEL_SHUFFLE_BLOCKS(a, b, d)                                                      \
+    {                                                                                           \
+        .name = NAME_3("gemm_texel_shuffle_blocks", a, b, d), TYPES_3(a, b, d), PANELS, TEXELS, \
+        .module = "gemm_texel_shuffle_blocks." #d, .needs = VKF_NEEDS_SHUFFLE | STORAGE(d),     \
+        CONFIGS(gemm_texel_shuffle_blocks_configs), .valid = gemm_shuffle_blocks_valid,         \
+        .subgroup_size = shuffle_subgroup, .rank = rank_shuffle                                 \
+    }
+#define GEMM_TEXEL_BLOCKS_ALONE(a, b, d)                                                            \
+    {                                                                                               \
+        .name = NAME_3("gemm_texel_blocks", a, b, d), TYPES_3(a, b, d), PANELS, TEXELS,             \
+        .module = "gemm_texel_blocks." #d, .needs = STORAGE(d), CONFIGS(gemm_texel_blocks_configs), \
+        .valid = gemm_texel_blocks_valid, .rank = vkf__rank_texel                                   \
+    }
+#define GEMM_TEXEL_BLOCKS(a, b, d) GEMM_TEXEL_SHUFFLE_BLOCKS(a, b, d), GEMM_TEXEL_BLOCKS_ALONE(a, b, d)
+
+#define BOTH_ADDRESSES .operands = {VKF_OPERAND_ADDRESS, VKF_OPERAND_ADDRESS}
+#define GEMM_BLOCKS_ADDRESS(a, b, d)                                                                            \
+    {                                                                                                           \
+        .name = NAME_3("gemm_blocks_address", a, b, d), TYPES_3(a, b, d), PANELS, BOTH_ADDRESSES,               \
+        .module = "gemm_blocks_address." #a "_" #d, .needs = VKF_NEEDS_INT64 | VKF_NEEDS_SUBGROUP | STORAGE(d), \
+        .quads = true, CONFIGS(gemm_blocks_address_configs), .valid = gemm_blocks_address_valid,                \
+        .subgroup_size = workgroup_subgroup, .rank = vkf__rank_address                                          \
+    }
+
+// Lanes along n. Halves are of floats that take part in arithmetic as they are.
+#define LANES_f32 0u
+#define LANES_f16 (VKF_NEEDS_STORAGE_16BIT | VKF_NEEDS_FLOAT16)
+#define LANES_bf16p 0u
+#define GEMM_ADDRESS_N(a, b, d)                                                                                  \
+    {                                                                                                            \
+        .name = NAME_3("gemm_address_n", a, b, d), TYPES_3(a, b, d), PANELS, BOTH_ADDRESSES,                     \
+        .needs = VKF_NEEDS_INT64 | VKF_NEEDS_SUBGROUP | LANES_##a | LANES_##b | LANES_##d, .transposes_a = true, \
+        CONFIGS(gemm_address_n_configs), .valid = gemm_columns_valid, .subgroup_size = workgroup_subgroup,       \
+        .rank = rank_address_n                                                                                   \
+    }
+
+// Lanes along m.
+#define GEMM_ADDRESS(a, b, d, list)                                                                                \
+    {                                                                                                              \
+        .name = NAME_3("gemm_address", a, b, d), TYPES_3(a, b, d), PANELS,                                         \
+        .operands = {VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS}, .needs = STORAGE_3(a, b, d), .transposes_a = true, \
+        CONFIGS(list), .valid = gemm_rows_valid, .rank = vkf__rank_address                                         \
+    }
+#define GEMM_DIRECT(a, b, d)                                                                                   \
+    {                                                                                                          \
+        .name = NAME_3("gemm_direct", a, b, d), TYPES_3(a, b, d), PANELS, .needs = STORAGE_3(a, b, d),         \
+        .transposes_a = true, CONFIGS(gemm_direct_configs), .valid = gemm_rows_valid, .rank = vkf__rank_direct \
+    }
+#define GEMM_ROWS(a, b, d) GEMM_ADDRESS(a, b, d, gemm_address_half_configs), GEMM_DIRECT(a, b, d)
+
+static const vkf__kernel rows[] = {
+    GEMM_TEXEL(f32, f32, f32),
+    GEMM_TEXEL(f32, f16, f32),
+    GEMM_TEXEL(f32, f16p, f32),
+    GEMM_TEXEL(f16, f16, f16),
+    GEMM_TEXEL(f16p, f16p, f16p),
+    GEMM_TEXEL(f16, f16, f32),
+    GEMM_TEXEL(f16p, f16p, f32),
+    GEMM_TEXEL(f32, f16, f16),
+    GEMM_TEXEL(f32, f16p, f16p),
+    GEMM_TEXEL(f32, bf16p, f32),
+    GEMM_ADDRESS(f32, f32, f32, gemm_address_configs),
+    GEMM_DIRECT(f32, f32, f32),
+    GEMM_ADDRESS_N(f32, f16, f32),
+    GEMM_ROWS(f32, f16, f32),
+    GEMM_ROWS(f32, f16p, f32),
+    GEMM_ADDRESS_N(f32, bf16p, f32),
+    GEMM_ROWS(f32, bf16p, f32),
+    GEMM_ADDRESS_N(f16, f16, f16),
+    GEMM_ADDRESS_N(f16, f16, f32),
+    GEMM_ROWS(f16, f16, f16),
+    GEMM_ROWS(f16p, f16p, f16p),
+    GEMM_BLOCKS_ADDRESS(f32, q8, f32),
+    GEMM_BLOCKS_ADDRESS(f16, q8, f32),
+    GEMM_BLOCKS_ADDRESS(f16, q8, f16),
+    GEMM_BLOCKS_ADDRESS(f16p, q8, f16p),
+    GEMM_TEXEL_BLOCKS(f32, q8, f32),
+    GEMM_TEXEL_BLOCKS(f16, q8, f32),
+    GEMM_TEXEL_BLOCKS(f16, q8, f16),
+    GEMM_TEXEL_BLOCKS(f16p, q8, f16p),
+    GEMM_BLOCKS_ADDRESS(f32, q4, f32),
+    GEMM_BLOCKS_ADDRESS(f16, q4, f32),
+    GEMM_BLOCKS_ADDRESS(f16, q4, f16),
+    GEMM_BLOCKS_ADDRESS(f16p, q4, f16p),
+    GEMM_TEXEL_BLOCKS(f32, q4, f32),
+    GEMM_TEXEL_BLOCKS(f16, q4, f32),
+    GEMM_TEXEL_BLOCKS(f16, q4, f16),
+    GEMM_TEXEL_BLOCKS(f16p, q4, f16p),
+};
+
+const vkf__family vkf__software_gemm_family = {rows, COUNT(rows)};
