@@ -31,14 +31,13 @@ fail:
 
 static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
     const vkf_model_desc model = {
         .directory = desc->directory,
         .precision = desc->precision,
         .quantization = desc->quantization,
     };
-    VKF_TRY(vkf__text_model_load(embedder->context, &model, &embedder->text));
+    VKF_RETURN_IF_ERROR(vkf__text_model_load(embedder->context, &model, &embedder->text));
     const vkf_model_config *config = &embedder->text.model->config;
     if (!vkf__facts_of(config)->pools)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model is no encoder, it has no embeddings",
@@ -47,7 +46,7 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no head, it says nothing of a text",
                          desc->directory);
     embedder->head = desc->head;
-    VKF_TRY(load_files(embedder, desc->directory));
+    VKF_RETURN_IF_ERROR(load_files(embedder, desc->directory));
     uint32_t longest = desc->head ? embedder->tokens.max_length : UINT32_MAX;
     embedder->dim = dim_of(embedder, desc);
     embedder->max_batch = desc->max_batch > 0 ? desc->max_batch : DEFAULT_BATCH;
@@ -57,8 +56,7 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
     if (embedder->max_tokens > config->max_source_len)
         return vkf__fail(host, VKF_ERROR_TOO_LARGE, "%s: max_tokens %u beyond the model's %u positions",
                          desc->directory, embedder->max_tokens, config->max_source_len);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status make_head(vkf_embedder *embedder)

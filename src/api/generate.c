@@ -42,8 +42,6 @@ vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *a
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
                          "vkf_session_generate: batch %u beyond the session's %u", args->batch,
                          session->desc.max_batch);
-    VKF_TRY(check_prompts(session, args));
-    VKF_TRY(vkf__session_generate(session, args));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(check_prompts(session, args));
+    return vkf__session_generate(session, args);
 }

@@ -7,7 +7,6 @@
 
 static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = &generator->context->host;
     const vkf_model_desc model = {
         .directory = desc->directory,
@@ -16,7 +15,7 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
         .progress = desc->progress,
         .progress_user = desc->progress_user,
     };
-    VKF_TRY(vkf__text_model_load(generator->context, &model, &generator->text));
+    VKF_RETURN_IF_ERROR(vkf__text_model_load(generator->context, &model, &generator->text));
     const vkf_model_config *config = &generator->text.model->config;
     if (!vkf__facts_of(config)->generates)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no decoder, it generates no text",
@@ -26,8 +25,7 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
         usual = config->max_source_len;
     generator->max_batch = desc->max_batch > 0 ? desc->max_batch : 1;
     generator->max_context = desc->max_context > 0 ? desc->max_context : usual;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc, vkf_generator **out_generator)

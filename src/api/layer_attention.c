@@ -44,7 +44,6 @@ static vkf_status check_dims(const vkf__checker *check, const vkf_attention_desc
 static vkf_status set_ports(const vkf__checker *check, const vkf_attention_desc *desc, const vkf__attention_dims *d,
                             vkf__layer_desc *layer)
 {
-    vkf_status status = VKF_OK;
     const vkf_tensor *external = desc->ports;
     vkf_layer_sizes sizes = desc->max_sizes;
     if (desc->self_attention)
@@ -55,31 +54,28 @@ static vkf_status set_ports(const vkf__checker *check, const vkf_attention_desc 
     const uint32_t value[] = {sizes.batch, sizes.key_len, d->vdim};
     const uint32_t weights[] = {sizes.batch, sizes.query_len, columns};
     const uint32_t per_head[] = {sizes.batch, d->heads, sizes.query_len, columns};
-    VKF_TRY(vkf__set_port(check, layer, VKF_PORT_QUERY, external, desc->dtype, 3, query));
-    VKF_TRY(vkf__set_port(check, layer, VKF_PORT_OUTPUT, external, desc->dtype, 3, query));
+    VKF_RETURN_IF_ERROR(vkf__set_port(check, layer, VKF_PORT_QUERY, external, desc->dtype, 3, query));
+    VKF_RETURN_IF_ERROR(vkf__set_port(check, layer, VKF_PORT_OUTPUT, external, desc->dtype, 3, query));
     if (!desc->self_attention) {
-        VKF_TRY(vkf__set_port(check, layer, VKF_PORT_KEY, external, desc->dtype, 3, key));
-        VKF_TRY(vkf__set_port(check, layer, VKF_PORT_VALUE, external, desc->dtype, 3, value));
+        VKF_RETURN_IF_ERROR(vkf__set_port(check, layer, VKF_PORT_KEY, external, desc->dtype, 3, key));
+        VKF_RETURN_IF_ERROR(vkf__set_port(check, layer, VKF_PORT_VALUE, external, desc->dtype, 3, value));
     }
     if (desc->weights)
-        VKF_TRY(vkf__set_port(check, layer, VKF_PORT_WEIGHTS, external, VKF_DTYPE_F32, 3, weights));
+        VKF_RETURN_IF_ERROR(vkf__set_port(check, layer, VKF_PORT_WEIGHTS, external, VKF_DTYPE_F32, 3, weights));
     if (desc->weights_per_head)
-        VKF_TRY(vkf__set_port(check, layer, VKF_PORT_WEIGHTS_PER_HEAD, external, VKF_DTYPE_F32, 4, per_head));
-    VKF_TRY(
-        vkf__set_mask_ports(check, layer, VKF_PORT_MASK, VKF_PORT_KEY_MASK, external, &desc->mask, d->heads, &sizes));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(
+            vkf__set_port(check, layer, VKF_PORT_WEIGHTS_PER_HEAD, external, VKF_DTYPE_F32, 4, per_head));
+    return vkf__set_mask_ports(check, layer, VKF_PORT_MASK, VKF_PORT_KEY_MASK, external, &desc->mask, d->heads, &sizes);
 }
 
 static vkf_status describe(const vkf__checker *check, const vkf_attention_desc *desc, vkf__layer_desc *out_layer)
 {
-    vkf_status status = VKF_OK;
     const vkf__attention_dims d = dims_of(desc);
-    VKF_TRY(check_dims(check, desc, &d));
-    VKF_TRY(vkf__check_sizes(check, &desc->max_sizes, !desc->self_attention));
-    VKF_TRY(vkf__check_mask_desc(check, &desc->mask, "mask"));
-    VKF_TRY(vkf__check_weight_type(check, &desc->params.q_weight, "q_weight"));
-    VKF_TRY(vkf__check_attention_weights(check, &desc->params, &d, desc->params.q_weight.dtype));
+    VKF_RETURN_IF_ERROR(check_dims(check, desc, &d));
+    VKF_RETURN_IF_ERROR(vkf__check_sizes(check, &desc->max_sizes, !desc->self_attention));
+    VKF_RETURN_IF_ERROR(vkf__check_mask_desc(check, &desc->mask, "mask"));
+    VKF_RETURN_IF_ERROR(vkf__check_weight_type(check, &desc->params.q_weight, "q_weight"));
+    VKF_RETURN_IF_ERROR(vkf__check_attention_weights(check, &desc->params, &d, desc->params.q_weight.dtype));
     vkf__layer_desc layer = {
         .kind = VKF_LAYER_ATTENTION,
         .name = "attention",
@@ -100,10 +96,9 @@ static vkf_status describe(const vkf__checker *check, const vkf_attention_desc *
     };
     if (desc->self_attention)
         layer.max_sizes.key_len = 0;
-    VKF_TRY(set_ports(check, desc, &d, &layer));
+    VKF_RETURN_IF_ERROR(set_ports(check, desc, &d, &layer));
     *out_layer = layer;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf_attention_create(vkf_context *context, const vkf_attention_desc *desc, vkf_layer **out_layer)
@@ -115,10 +110,8 @@ vkf_status vkf_attention_create(vkf_context *context, const vkf_attention_desc *
         return status;
     const vkf__checker check = {.host = &context->host, .function = "vkf_attention_create", .context = context};
     vkf__layer_desc layer;
-    VKF_TRY(describe(&check, desc, &layer));
-    VKF_TRY(vkf__layer_create(context, &layer, out_layer));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(describe(&check, desc, &layer));
+    return vkf__layer_create(context, &layer, out_layer);
 }
 
 vkf_status vkf_attention_plan(vkf_context *context, const vkf_attention_desc *desc, vkf_memory_plan *out_plan)
@@ -130,8 +123,6 @@ vkf_status vkf_attention_plan(vkf_context *context, const vkf_attention_desc *de
         return status;
     const vkf__checker check = {&context->host, "vkf_attention_plan", true, context};
     vkf__layer_desc layer;
-    VKF_TRY(describe(&check, desc, &layer));
-    VKF_TRY(vkf__layer_plan(context, &layer, out_plan));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(describe(&check, desc, &layer));
+    return vkf__layer_plan(context, &layer, out_plan);
 }

@@ -35,46 +35,38 @@ vkf_status vkf__check_mask_desc(const vkf__checker *check, const vkf_attention_m
 vkf_status vkf__check_attention_weights(const vkf__checker *check, const vkf_attention_weights *w,
                                         const vkf__attention_dims *d, vkf_dtype dtype)
 {
-    vkf_status status = VKF_OK;
     uint32_t k_width = d->heads * d->head_dim, v_width = d->heads * d->v_head_dim;
     const uint32_t bias_k_shape[] = {1, 1, k_width}, bias_v_shape[] = {1, 1, v_width};
-    VKF_TRY(vkf__check_weight(check, &w->q_weight, "q_weight", dtype, k_width, d->embed_dim));
-    VKF_TRY(vkf__check_weight(check, &w->k_weight, "k_weight", dtype, k_width, d->kdim));
-    VKF_TRY(vkf__check_weight(check, &w->v_weight, "v_weight", dtype, v_width, d->vdim));
-    VKF_TRY(vkf__check_weight(check, &w->out_weight, "out_weight", dtype, d->embed_dim, v_width));
-    VKF_TRY(vkf__check_optional(check, &w->q_bias, "q_bias", dtype, 1, &k_width));
-    VKF_TRY(vkf__check_optional(check, &w->k_bias, "k_bias", dtype, 1, &k_width));
-    VKF_TRY(vkf__check_optional(check, &w->v_bias, "v_bias", dtype, 1, &v_width));
-    VKF_TRY(vkf__check_optional(check, &w->out_bias, "out_bias", dtype, 1, &d->embed_dim));
-    VKF_TRY(vkf__check_optional(check, &w->bias_k, "bias_k", dtype, 3, bias_k_shape));
-    VKF_TRY(vkf__check_optional(check, &w->bias_v, "bias_v", dtype, 3, bias_v_shape));
+    VKF_RETURN_IF_ERROR(vkf__check_weight(check, &w->q_weight, "q_weight", dtype, k_width, d->embed_dim));
+    VKF_RETURN_IF_ERROR(vkf__check_weight(check, &w->k_weight, "k_weight", dtype, k_width, d->kdim));
+    VKF_RETURN_IF_ERROR(vkf__check_weight(check, &w->v_weight, "v_weight", dtype, v_width, d->vdim));
+    VKF_RETURN_IF_ERROR(vkf__check_weight(check, &w->out_weight, "out_weight", dtype, d->embed_dim, v_width));
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &w->q_bias, "q_bias", dtype, 1, &k_width));
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &w->k_bias, "k_bias", dtype, 1, &k_width));
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &w->v_bias, "v_bias", dtype, 1, &v_width));
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &w->out_bias, "out_bias", dtype, 1, &d->embed_dim));
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &w->bias_k, "bias_k", dtype, 3, bias_k_shape));
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &w->bias_v, "bias_v", dtype, 3, bias_v_shape));
     if ((w->bias_k.rank > 0) != (w->bias_v.rank > 0))
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: bias_k and bias_v come together",
                          check->function);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__check_feed_forward_weights(const vkf__checker *check, const vkf_feed_forward_weights *w,
                                            uint32_t d_model, uint32_t dim_feedforward, vkf_dtype dtype)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__check_weight(check, &w->weight1, "weight1", dtype, dim_feedforward, d_model));
-    VKF_TRY(vkf__check_weight(check, &w->weight2, "weight2", dtype, d_model, dim_feedforward));
-    VKF_TRY(vkf__check_optional(check, &w->bias1, "bias1", dtype, 1, &dim_feedforward));
-    VKF_TRY(vkf__check_optional(check, &w->bias2, "bias2", dtype, 1, &d_model));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__check_weight(check, &w->weight1, "weight1", dtype, dim_feedforward, d_model));
+    VKF_RETURN_IF_ERROR(vkf__check_weight(check, &w->weight2, "weight2", dtype, d_model, dim_feedforward));
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &w->bias1, "bias1", dtype, 1, &dim_feedforward));
+    return vkf__check_optional(check, &w->bias2, "bias2", dtype, 1, &d_model);
 }
 
 vkf_status vkf__check_norm_weights(const vkf__checker *check, const vkf_norm_weights *weights, uint32_t d_model,
                                    vkf_dtype dtype)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__check_optional(check, &weights->weight, "norm weight", dtype, 1, &d_model));
-    VKF_TRY(vkf__check_optional(check, &weights->bias, "norm bias", dtype, 1, &d_model));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &weights->weight, "norm weight", dtype, 1, &d_model));
+    return vkf__check_optional(check, &weights->bias, "norm bias", dtype, 1, &d_model);
 }
 
 static bool written(vkf_port port)
@@ -86,13 +78,11 @@ static bool written(vkf_port port)
 static vkf_status check_ports_apart(const vkf__checker *check, const vkf__layer_desc *layer, vkf_port port,
                                     const vkf_tensor *external)
 {
-    vkf_status status = VKF_OK;
     for (uint32_t i = 0; i < VKF_PORT_COUNT; i++) {
         if (i != port && (written(port) || written((vkf_port)i)))
-            VKF_TRY(vkf__check_apart(check, external, &layer->ports[i].external, port_names[i]));
+            VKF_RETURN_IF_ERROR(vkf__check_apart(check, external, &layer->ports[i].external, port_names[i]));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__set_port(const vkf__checker *check, vkf__layer_desc *layer, vkf_port port, const vkf_tensor *external,
@@ -123,16 +113,14 @@ vkf_status vkf__set_mask_ports(const vkf__checker *check, vkf__layer_desc *layer
                                const vkf_tensor *external, const vkf_attention_mask *mask, uint32_t heads,
                                const vkf_layer_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     const uint32_t shared[] = {sizes->query_len, sizes->key_len};
     const uint32_t per_head[] = {sizes->batch * heads, sizes->query_len, sizes->key_len};
     const uint32_t keys[] = {sizes->batch, sizes->key_len};
     if (mask->kind != VKF_MASK_NONE)
-        VKF_TRY(vkf__set_port(check, layer, mask_port, external, vkf__mask_dtype(mask->kind), mask->per_head ? 3 : 2,
-                              mask->per_head ? per_head : shared));
+        VKF_RETURN_IF_ERROR(vkf__set_port(check, layer, mask_port, external, vkf__mask_dtype(mask->kind),
+                                          mask->per_head ? 3 : 2, mask->per_head ? per_head : shared));
     if (mask->key_kind != VKF_MASK_NONE)
-        VKF_TRY(vkf__set_port(check, layer, key_port, external, vkf__mask_dtype(mask->key_kind),
-                              mask->key_kind == VKF_MASK_LENGTHS ? 1 : 2, keys));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__set_port(check, layer, key_port, external, vkf__mask_dtype(mask->key_kind),
+                                          mask->key_kind == VKF_MASK_LENGTHS ? 1 : 2, keys));
+    return VKF_OK;
 }

@@ -12,13 +12,12 @@ static vkf_status check_type(const vkf__checker *check, vkf_dtype dtype, vkf_act
 static vkf_status describe_feed_forward(const vkf__checker *check, const vkf_feed_forward_desc *desc,
                                         vkf__layer_desc *out_layer)
 {
-    vkf_status status = VKF_OK;
     const uint32_t shape[] = {desc->max_sizes.batch, desc->max_sizes.query_len, desc->d_model};
-    VKF_TRY(check_type(check, desc->dtype, desc->activation));
-    VKF_TRY(vkf__check_sizes(check, &desc->max_sizes, false));
-    VKF_TRY(vkf__check_weight_type(check, &desc->params.weight1, "weight1"));
-    VKF_TRY(vkf__check_feed_forward_weights(check, &desc->params, desc->d_model, desc->dim_feedforward,
-                                            desc->params.weight1.dtype));
+    VKF_RETURN_IF_ERROR(check_type(check, desc->dtype, desc->activation));
+    VKF_RETURN_IF_ERROR(vkf__check_sizes(check, &desc->max_sizes, false));
+    VKF_RETURN_IF_ERROR(vkf__check_weight_type(check, &desc->params.weight1, "weight1"));
+    VKF_RETURN_IF_ERROR(vkf__check_feed_forward_weights(check, &desc->params, desc->d_model, desc->dim_feedforward,
+                                                        desc->params.weight1.dtype));
     vkf__layer_desc layer = {
         .kind = VKF_LAYER_FEED_FORWARD,
         .name = "feed_forward",
@@ -27,35 +26,31 @@ static vkf_status describe_feed_forward(const vkf__checker *check, const vkf_fee
         .max_sizes = desc->max_sizes,
     };
     layer.max_sizes.key_len = 0;
-    VKF_TRY(vkf__set_port(check, &layer, VKF_PORT_QUERY, desc->ports, desc->dtype, 3, shape));
-    VKF_TRY(vkf__set_port(check, &layer, VKF_PORT_OUTPUT, desc->ports, desc->dtype, 3, shape));
+    VKF_RETURN_IF_ERROR(vkf__set_port(check, &layer, VKF_PORT_QUERY, desc->ports, desc->dtype, 3, shape));
+    VKF_RETURN_IF_ERROR(vkf__set_port(check, &layer, VKF_PORT_OUTPUT, desc->ports, desc->dtype, 3, shape));
     *out_layer = layer;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status check_weights(const vkf__checker *check, const vkf_transformer_layer_desc *desc, bool decoder)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__check_weight_type(check, &desc->self.q_weight, "q_weight"));
+    VKF_RETURN_IF_ERROR(vkf__check_weight_type(check, &desc->self.q_weight, "q_weight"));
     vkf_dtype dtype = desc->self.q_weight.dtype;
     uint32_t head_dim = desc->d_model / desc->num_heads;
     const vkf__attention_dims dims = {desc->d_model, desc->num_heads, head_dim, head_dim, desc->d_model, desc->d_model};
-    VKF_TRY(vkf__check_attention_weights(check, &desc->self, &dims, dtype));
+    VKF_RETURN_IF_ERROR(vkf__check_attention_weights(check, &desc->self, &dims, dtype));
     if (decoder)
-        VKF_TRY(vkf__check_attention_weights(check, &desc->cross, &dims, dtype));
-    VKF_TRY(vkf__check_feed_forward_weights(check, &desc->feed_forward, desc->d_model, desc->dim_feedforward, dtype));
-    VKF_TRY(vkf__check_norm_weights(check, &desc->norm1, desc->d_model, dtype));
-    VKF_TRY(vkf__check_norm_weights(check, &desc->norm2, desc->d_model, dtype));
-    VKF_TRY(vkf__check_norm_weights(check, &desc->norm3, desc->d_model, dtype));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__check_attention_weights(check, &desc->cross, &dims, dtype));
+    VKF_RETURN_IF_ERROR(
+        vkf__check_feed_forward_weights(check, &desc->feed_forward, desc->d_model, desc->dim_feedforward, dtype));
+    VKF_RETURN_IF_ERROR(vkf__check_norm_weights(check, &desc->norm1, desc->d_model, dtype));
+    VKF_RETURN_IF_ERROR(vkf__check_norm_weights(check, &desc->norm2, desc->d_model, dtype));
+    return vkf__check_norm_weights(check, &desc->norm3, desc->d_model, dtype);
 }
 
 static vkf_status check_layer(const vkf__checker *check, const vkf_transformer_layer_desc *desc, bool decoder)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(check_type(check, desc->dtype, desc->activation));
+    VKF_RETURN_IF_ERROR(check_type(check, desc->dtype, desc->activation));
     if (desc->d_model == 0 || desc->num_heads == 0 || desc->d_model % desc->num_heads != 0 ||
         !(desc->layer_norm_eps >= 0.0f) || desc->fully_masked >= VKF_FULLY_MASKED_COUNT)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
@@ -64,19 +59,16 @@ static vkf_status check_layer(const vkf__checker *check, const vkf_transformer_l
     if (desc->self.bias_k.rank > 0 || desc->cross.bias_k.rank > 0)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
                          "%s: bias_k is for vkf_attention_create alone, as in PyTorch", check->function);
-    VKF_TRY(vkf__check_sizes(check, &desc->max_sizes, decoder));
-    VKF_TRY(vkf__check_mask_desc(check, &desc->self_mask, "self_mask"));
-    VKF_TRY(vkf__check_mask_desc(check, &desc->cross_mask, "cross_mask"));
-    VKF_TRY(check_weights(check, desc, decoder));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__check_sizes(check, &desc->max_sizes, decoder));
+    VKF_RETURN_IF_ERROR(vkf__check_mask_desc(check, &desc->self_mask, "self_mask"));
+    VKF_RETURN_IF_ERROR(vkf__check_mask_desc(check, &desc->cross_mask, "cross_mask"));
+    return check_weights(check, desc, decoder);
 }
 
 static vkf_status describe_layer(const vkf__checker *check, const vkf_transformer_layer_desc *desc, bool decoder,
                                  vkf__layer_desc *out_layer)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(check_layer(check, desc, decoder));
+    VKF_RETURN_IF_ERROR(check_layer(check, desc, decoder));
     vkf__layer_desc layer = {
         .kind = decoder ? VKF_LAYER_DECODER : VKF_LAYER_ENCODER,
         .name = decoder ? "decoder_layer" : "encoder_layer",
@@ -87,20 +79,19 @@ static vkf_status describe_layer(const vkf__checker *check, const vkf_transforme
     self.key_len = self.query_len;
     const uint32_t x[] = {self.batch, self.query_len, desc->d_model};
     const uint32_t memory[] = {self.batch, desc->max_sizes.key_len, desc->d_model};
-    VKF_TRY(vkf__set_port(check, &layer, VKF_PORT_QUERY, desc->ports, desc->dtype, 3, x));
-    VKF_TRY(vkf__set_port(check, &layer, VKF_PORT_OUTPUT, desc->ports, desc->dtype, 3, x));
-    VKF_TRY(vkf__set_mask_ports(check, &layer, VKF_PORT_MASK, VKF_PORT_KEY_MASK, desc->ports, &desc->self_mask,
-                                desc->num_heads, &self));
+    VKF_RETURN_IF_ERROR(vkf__set_port(check, &layer, VKF_PORT_QUERY, desc->ports, desc->dtype, 3, x));
+    VKF_RETURN_IF_ERROR(vkf__set_port(check, &layer, VKF_PORT_OUTPUT, desc->ports, desc->dtype, 3, x));
+    VKF_RETURN_IF_ERROR(vkf__set_mask_ports(check, &layer, VKF_PORT_MASK, VKF_PORT_KEY_MASK, desc->ports,
+                                            &desc->self_mask, desc->num_heads, &self));
     if (decoder) {
-        VKF_TRY(vkf__set_port(check, &layer, VKF_PORT_MEMORY, desc->ports, desc->dtype, 3, memory));
-        VKF_TRY(vkf__set_mask_ports(check, &layer, VKF_PORT_MEMORY_MASK, VKF_PORT_MEMORY_KEY_MASK, desc->ports,
-                                    &desc->cross_mask, desc->num_heads, &desc->max_sizes));
+        VKF_RETURN_IF_ERROR(vkf__set_port(check, &layer, VKF_PORT_MEMORY, desc->ports, desc->dtype, 3, memory));
+        VKF_RETURN_IF_ERROR(vkf__set_mask_ports(check, &layer, VKF_PORT_MEMORY_MASK, VKF_PORT_MEMORY_KEY_MASK,
+                                                desc->ports, &desc->cross_mask, desc->num_heads, &desc->max_sizes));
     } else {
         layer.max_sizes.key_len = 0;
     }
     *out_layer = layer;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status create_layer(vkf_context *context, const vkf_transformer_layer_desc *desc, bool decoder,
@@ -113,10 +104,8 @@ static vkf_status create_layer(vkf_context *context, const vkf_transformer_layer
         return status;
     const vkf__checker check = {&context->host, function, false, context};
     vkf__layer_desc layer;
-    VKF_TRY(describe_layer(&check, desc, decoder, &layer));
-    VKF_TRY(vkf__layer_create(context, &layer, out_layer));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(describe_layer(&check, desc, decoder, &layer));
+    return vkf__layer_create(context, &layer, out_layer);
 }
 
 static vkf_status plan_layer(vkf_context *context, const vkf_transformer_layer_desc *desc, bool decoder,
@@ -129,10 +118,8 @@ static vkf_status plan_layer(vkf_context *context, const vkf_transformer_layer_d
         return status;
     const vkf__checker check = {&context->host, function, true, context};
     vkf__layer_desc layer;
-    VKF_TRY(describe_layer(&check, desc, decoder, &layer));
-    VKF_TRY(vkf__layer_plan(context, &layer, out_plan));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(describe_layer(&check, desc, decoder, &layer));
+    return vkf__layer_plan(context, &layer, out_plan);
 }
 
 vkf_status vkf_encoder_layer_create(vkf_context *context, const vkf_transformer_layer_desc *desc, vkf_layer **out_layer)
@@ -166,10 +153,8 @@ vkf_status vkf_feed_forward_create(vkf_context *context, const vkf_feed_forward_
         return status;
     const vkf__checker check = {&context->host, "vkf_feed_forward_create", false, context};
     vkf__layer_desc layer;
-    VKF_TRY(describe_feed_forward(&check, desc, &layer));
-    VKF_TRY(vkf__layer_create(context, &layer, out_layer));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(describe_feed_forward(&check, desc, &layer));
+    return vkf__layer_create(context, &layer, out_layer);
 }
 
 vkf_status vkf_feed_forward_plan(vkf_context *context, const vkf_feed_forward_desc *desc, vkf_memory_plan *out_plan)
@@ -181,8 +166,6 @@ vkf_status vkf_feed_forward_plan(vkf_context *context, const vkf_feed_forward_de
         return status;
     const vkf__checker check = {&context->host, "vkf_feed_forward_plan", true, context};
     vkf__layer_desc layer;
-    VKF_TRY(describe_feed_forward(&check, desc, &layer));
-    VKF_TRY(vkf__layer_plan(context, &layer, out_plan));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(describe_feed_forward(&check, desc, &layer));
+    return vkf__layer_plan(context, &layer, out_plan);
 }

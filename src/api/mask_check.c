@@ -29,26 +29,22 @@ static bool mask_strides(const vkf_tensor *mask, const vkf__mask_target *target,
 vkf_status vkf__check_mask(const vkf__checker *check, vkf_mask_kind kind, const vkf_tensor *mask,
                            const vkf__mask_target *target, vkf__mask_strides *out_strides)
 {
-    vkf_status status = VKF_OK;
     *out_strides = (vkf__mask_strides){0};
     if (kind == VKF_MASK_NONE)
         return VKF_OK;
     if (kind >= VKF_MASK_LENGTHS)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: mask_kind %d is not for this mask",
                          check->function, (int)kind);
-    VKF_TRY(vkf__check_shape(check, mask, "mask", vkf__mask_dtype(kind), mask->rank, mask->shape));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, mask, "mask", vkf__mask_dtype(kind), mask->rank, mask->shape));
     if (!mask_strides(mask, target, out_strides))
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the mask's shape does not broadcast to x's",
                          check->function);
-    VKF_TRY(vkf__check_apart(check, target->out, mask, "mask"));
-fail:
-    return status;
+    return vkf__check_apart(check, target->out, mask, "mask");
 }
 
 vkf_status vkf__check_key_mask(const vkf__checker *check, vkf_mask_kind kind, const vkf_tensor *mask,
                                const vkf__mask_target *target, uint32_t *out_stride)
 {
-    vkf_status status = VKF_OK;
     *out_stride = 0;
     if (kind == VKF_MASK_NONE)
         return VKF_OK;
@@ -57,9 +53,8 @@ vkf_status vkf__check_key_mask(const vkf__checker *check, vkf_mask_kind kind, co
                          (int)kind);
     bool lengths = kind == VKF_MASK_LENGTHS;
     const uint32_t shape[] = {target->batch, target->k_len};
-    VKF_TRY(vkf__check_shape(check, mask, "key_mask", vkf__mask_dtype(kind), lengths ? 1 : 2, shape));
-    VKF_TRY(vkf__check_apart(check, target->out, mask, "key_mask"));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, mask, "key_mask", vkf__mask_dtype(kind), lengths ? 1 : 2, shape));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(check, target->out, mask, "key_mask"));
     *out_stride = lengths ? 1 : target->k_len;
-fail:
-    return status;
+    return VKF_OK;
 }

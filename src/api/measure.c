@@ -4,41 +4,36 @@
 
 static vkf_status check_vectors(const vkf__checker *check, const vkf_tensor *tensor, const char *name)
 {
-    vkf_status status = VKF_OK;
     uint64_t count = 0;
-    VKF_TRY(vkf__check_tensor(check, tensor, name));
+    VKF_RETURN_IF_ERROR(vkf__check_tensor(check, tensor, name));
     (void)vkf_tensor_count(tensor, &count);
     if (tensor->dtype != VKF_DTYPE_F32 || tensor->offset_bytes % 16 != 0 || count % 4 != 0)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
                          "%s: %s must be f32, begin at a multiple of 16 bytes and hold a multiple of 4 elements",
                          check->function, name);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status run_copy(vkf_context *context, const char *function, const vkf_tensor *x, const vkf_tensor *out,
                            bool read)
 {
-    vkf_status status = VKF_OK;
     uint64_t x_count = 0, out_count = 0;
     const vkf__checker check = {.host = &context->host, .function = function, .context = context};
-    VKF_TRY(check_vectors(&check, x, "x"));
-    VKF_TRY(check_vectors(&check, out, "out"));
+    VKF_RETURN_IF_ERROR(check_vectors(&check, x, "x"));
+    VKF_RETURN_IF_ERROR(check_vectors(&check, out, "out"));
     (void)vkf_tensor_count(x, &x_count);
     (void)vkf_tensor_count(out, &out_count);
     if (!read && out_count != x_count)
         return vkf__fail(check.host, VKF_ERROR_INVALID_ARGUMENT, "%s: x and out differ in their number of elements",
                          function);
-    VKF_TRY(vkf__check_apart(&check, out, x, "x"));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(&check, out, x, "x"));
     const vkf__roof_copy_args args = {
         .label = read ? "read" : "copy",
         .x = vkf__span_of(x),
         .out = vkf__span_of(out),
         .read = read,
     };
-    VKF_TRY(vkf__run_roof_copy(context, &args));
-fail:
-    return status;
+    return vkf__run_roof_copy(context, &args);
 }
 
 vkf_status vkf_measure_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
@@ -70,7 +65,7 @@ vkf_status vkf_measure_fma(vkf_context *context, const vkf_measure_fma_desc *des
         return status;
     uint64_t count = 0;
     const vkf__checker check = {.host = &context->host, .function = __func__, .context = context};
-    VKF_TRY(vkf__check_tensor(&check, &desc->out, "out"));
+    VKF_RETURN_IF_ERROR(vkf__check_tensor(&check, &desc->out, "out"));
     (void)vkf_tensor_count(&desc->out, &count);
     if (desc->out.dtype != VKF_DTYPE_F32 || desc->rounds == 0 || desc->rounds > VKF_MEASURE_FMA_MAX_ROUNDS ||
         desc->chains < VKF_MEASURE_FMA_MIN_CHAINS || desc->chains > VKF_MEASURE_FMA_MAX_CHAINS)
@@ -87,9 +82,7 @@ vkf_status vkf_measure_fma(vkf_context *context, const vkf_measure_fma_desc *des
         .rounds = desc->rounds,
         .chains = desc->chains,
     };
-    VKF_TRY(vkf__run_roof_fma(context, &args));
-fail:
-    return status;
+    return vkf__run_roof_fma(context, &args);
 }
 
 double vkf_measure_fma_flops(const vkf_measure_fma_desc *desc)

@@ -11,10 +11,9 @@ typedef struct attention_shape {
 
 static vkf_status check_tensors(const vkf__checker *check, const vkf_sdpa_desc *desc, attention_shape *out_shape)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__check_float(check, &desc->query, "query"));
-    VKF_TRY(vkf__check_float(check, &desc->key, "key"));
-    VKF_TRY(vkf__check_float(check, &desc->value, "value"));
+    VKF_RETURN_IF_ERROR(vkf__check_float(check, &desc->query, "query"));
+    VKF_RETURN_IF_ERROR(vkf__check_float(check, &desc->key, "key"));
+    VKF_RETURN_IF_ERROR(vkf__check_float(check, &desc->value, "value"));
     if (desc->query.rank != 4 || desc->key.rank != 4 || desc->value.rank != 4)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: query, key and value must be of rank 4",
                          check->function);
@@ -22,12 +21,12 @@ static vkf_status check_tensors(const vkf__checker *check, const vkf_sdpa_desc *
     const attention_shape s = {q[0], q[2], k[2], q[1], k[1], q[3], v[3]};
     const uint32_t key[] = {s.batch, s.kv_heads, s.k_len, s.dim}, value[] = {s.batch, s.kv_heads, s.k_len, s.v_dim};
     const uint32_t out[] = {s.batch, s.heads, s.q_len, s.v_dim};
-    VKF_TRY(vkf__check_shape(check, &desc->key, "key", desc->query.dtype, 4, key));
-    VKF_TRY(vkf__check_shape(check, &desc->value, "value", desc->query.dtype, 4, value));
-    VKF_TRY(vkf__check_shape(check, &desc->out, "out", desc->query.dtype, 4, out));
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->query, "query"));
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->key, "key"));
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->value, "value"));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->key, "key", desc->query.dtype, 4, key));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->value, "value", desc->query.dtype, 4, value));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->out, "out", desc->query.dtype, 4, out));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->query, "query"));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->key, "key"));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->value, "value"));
     if (s.heads % s.kv_heads != 0)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: %u key heads do not divide %u query heads",
                          check->function, s.kv_heads, s.heads);
@@ -35,8 +34,7 @@ static vkf_status check_tensors(const vkf__checker *check, const vkf_sdpa_desc *
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown causal or fully_masked value",
                          check->function);
     *out_shape = s;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf__heads_span heads_of(const vkf_tensor *tensor)
@@ -93,15 +91,14 @@ vkf_status vkf_scaled_dot_product_attention(vkf_context *context, const vkf_sdpa
         .host = &context->host, .function = "vkf_scaled_dot_product_attention", .context = context};
     attention_shape shape = {0};
     vkf__mask_strides strides;
-    VKF_TRY(check_tensors(&check, desc, &shape));
+    VKF_RETURN_IF_ERROR(check_tensors(&check, desc, &shape));
     vkf__attention_args args = args_of(desc, &shape);
     const vkf__mask_target target = {shape.batch, shape.heads, shape.q_len, shape.k_len, &desc->out};
-    VKF_TRY(vkf__check_mask(&check, desc->mask_kind, &desc->mask, &target, &strides));
-    VKF_TRY(vkf__check_key_mask(&check, desc->key_mask_kind, &desc->key_mask, &target, &args.key_mask_batch));
+    VKF_RETURN_IF_ERROR(vkf__check_mask(&check, desc->mask_kind, &desc->mask, &target, &strides));
+    VKF_RETURN_IF_ERROR(
+        vkf__check_key_mask(&check, desc->key_mask_kind, &desc->key_mask, &target, &args.key_mask_batch));
     args.mask_batch = strides.batch;
     args.mask_head = strides.head;
     args.mask_row = strides.row;
-    VKF_TRY(vkf__run_once(context, "attention", emit, &args));
-fail:
-    return status;
+    return vkf__run_once(context, "attention", emit, &args);
 }

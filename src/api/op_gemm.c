@@ -27,8 +27,7 @@ static const uint32_t *matrix_of(const vkf_tensor *tensor)
 
 static vkf_status check_matrices(const vkf__checker *check, const vkf_gemm_desc *desc, gemm_shape *out_shape)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__check_float(check, &desc->a, "a"));
+    VKF_RETURN_IF_ERROR(vkf__check_float(check, &desc->a, "a"));
     if (vkf__is_blocks(desc->b.dtype) && (!desc->transpose_b || desc->transpose_a))
         return vkf__fail(check->host, VKF_ERROR_UNSUPPORTED,
                          "%s: a factor of type %s is a weight (n, k): with transpose_b, "
@@ -36,9 +35,9 @@ static vkf_status check_matrices(const vkf__checker *check, const vkf_gemm_desc 
                          check->function, vkf_dtype_name(desc->b.dtype));
     if ((desc->b.layout == VKF_LAYOUT_PANELS && desc->transpose_b && desc->b.rank == 2) ||
         vkf__is_blocks(desc->b.dtype))
-        VKF_TRY(vkf__check_weight(check, &desc->b, "b", desc->b.dtype, desc->b.shape[0], desc->b.shape[1]));
+        VKF_RETURN_IF_ERROR(vkf__check_weight(check, &desc->b, "b", desc->b.dtype, desc->b.shape[0], desc->b.shape[1]));
     else
-        VKF_TRY(vkf__check_factor(check, &desc->b, "b"));
+        VKF_RETURN_IF_ERROR(vkf__check_factor(check, &desc->b, "b"));
     if (desc->a.rank < 2 || desc->a.rank > 3 || desc->b.rank < 2 || desc->b.rank > 3)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: a and b must be of rank 2 or 3",
                          check->function);
@@ -56,30 +55,28 @@ static vkf_status check_matrices(const vkf__checker *check, const vkf_gemm_desc 
                          "%s: a and b do not agree: k is %u and %u, batch %u and %u", check->function, shape.k, b_k,
                          shape.batch, shape.b_shared ? shape.batch : desc->b.shape[0]);
     *out_shape = shape;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status check_gemm(const vkf__checker *check, const vkf_gemm_desc *desc, gemm_shape *out_shape)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(check_matrices(check, desc, out_shape));
+    VKF_RETURN_IF_ERROR(check_matrices(check, desc, out_shape));
     const uint32_t shape3[] = {out_shape->batch, out_shape->m, out_shape->n};
     const uint32_t *shape = desc->out.rank == 2 && out_shape->batch == 1 ? shape3 + 1 : shape3;
     uint32_t rank = shape == shape3 ? 3 : 2;
-    VKF_TRY(vkf__check_float(check, &desc->out, "out"));
-    VKF_TRY(vkf__check_shape(check, &desc->out, "out", desc->out.dtype, rank, shape));
+    VKF_RETURN_IF_ERROR(vkf__check_float(check, &desc->out, "out"));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->out, "out", desc->out.dtype, rank, shape));
     if (desc->beta != 0.0f)
-        VKF_TRY(vkf__check_shape(check, &desc->c, "c", desc->out.dtype, rank, shape));
-    VKF_TRY(vkf__check_optional(check, &desc->bias, "bias", bias_type(desc), 1, &out_shape->n));
-    VKF_TRY(vkf__check_optional(check, &desc->residual, "residual", desc->out.dtype, rank, shape));
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->a, "a"));
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->b, "b"));
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->bias, "bias"));
+        VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->c, "c", desc->out.dtype, rank, shape));
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &desc->bias, "bias", bias_type(desc), 1, &out_shape->n));
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &desc->residual, "residual", desc->out.dtype, rank, shape));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->a, "a"));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->b, "b"));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->bias, "bias"));
     if (desc->beta != 0.0f && !vkf__same_tensor(&desc->c, &desc->out))
-        VKF_TRY(vkf__check_apart(check, &desc->out, &desc->c, "c"));
+        VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->c, "c"));
     if (!vkf__same_tensor(&desc->residual, &desc->out))
-        VKF_TRY(vkf__check_apart(check, &desc->out, &desc->residual, "residual"));
+        VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->residual, "residual"));
     if (desc->activation >= VKF_ACTIVATION_COUNT)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown activation %d", check->function,
                          (int)desc->activation);
@@ -87,8 +84,7 @@ static vkf_status check_gemm(const vkf__checker *check, const vkf_gemm_desc *des
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
                          "%s: c, residual and an activation together are not offered; add the residual with vkf_copy",
                          check->function);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // out = alpha * x + beta * out over all of the output, which the product then adds to.
@@ -120,24 +116,22 @@ typedef struct gemm_job {
 // Puts what is added to the product into the output first, so that the kernel needs one binding for both.
 static vkf_status emit_addends(vkf__work *work, const vkf_gemm_desc *desc, float *out_beta, bool *out_after)
 {
-    vkf_status status = VKF_OK;
     bool has_c = desc->beta != 0.0f, has_residual = desc->residual.rank > 0;
     *out_beta = has_c ? desc->beta : has_residual ? 1.0f : 0.0f;
     *out_after = has_residual && !has_c;
     if (has_c && has_residual) {
         bool in_place = vkf__same_tensor(&desc->residual, &desc->out);
         // A residual that is the output itself stands there already.
-        VKF_TRY(emit_addend(work, desc, &desc->c, desc->beta, in_place ? 1.0f : 0.0f));
+        VKF_RETURN_IF_ERROR(emit_addend(work, desc, &desc->c, desc->beta, in_place ? 1.0f : 0.0f));
         if (!in_place)
-            VKF_TRY(emit_addend(work, desc, &desc->residual, 1.0f, 1.0f));
+            VKF_RETURN_IF_ERROR(emit_addend(work, desc, &desc->residual, 1.0f, 1.0f));
         *out_beta = 1.0f;
     } else if (has_c && !vkf__same_tensor(&desc->c, &desc->out)) {
-        VKF_TRY(emit_addend(work, desc, &desc->c, 1.0f, 0.0f));
+        VKF_RETURN_IF_ERROR(emit_addend(work, desc, &desc->c, 1.0f, 0.0f));
     } else if (has_residual && !has_c && !vkf__same_tensor(&desc->residual, &desc->out)) {
-        VKF_TRY(emit_addend(work, desc, &desc->residual, 1.0f, 0.0f));
+        VKF_RETURN_IF_ERROR(emit_addend(work, desc, &desc->residual, 1.0f, 0.0f));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status emit_gemm(vkf__work *work, const void *args)
@@ -145,7 +139,6 @@ static vkf_status emit_gemm(vkf__work *work, const void *args)
     const gemm_job *job = args;
     const vkf_gemm_desc *desc = job->desc;
     const gemm_shape *s = &job->shape;
-    vkf_status status = VKF_OK;
     vkf__gemm_args gemm = {
         .label = "gemm",
         .a = vkf__span_of(&desc->a),
@@ -167,10 +160,8 @@ static vkf_status emit_gemm(vkf__work *work, const void *args)
         .alpha = desc->alpha,
         .activation = desc->activation,
     };
-    VKF_TRY(emit_addends(work, desc, &gemm.beta, &gemm.add_after));
-    VKF_TRY(vkf__emit_gemm(work, &gemm));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(emit_addends(work, desc, &gemm.beta, &gemm.add_after));
+    return vkf__emit_gemm(work, &gemm);
 }
 
 vkf_status vkf_pack_weight(vkf_context *context, const vkf_tensor *weight, const char *name, vkf_tensor *out_packed)
@@ -219,8 +210,6 @@ vkf_status vkf_gemm(vkf_context *context, const vkf_gemm_desc *desc)
         return status;
     const vkf__checker check = {.host = &context->host, .function = "vkf_gemm", .context = context};
     gemm_job job = {.desc = desc};
-    VKF_TRY(check_gemm(&check, desc, &job.shape));
-    VKF_TRY(vkf__run_once(context, "gemm", emit_gemm, &job));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(check_gemm(&check, desc, &job.shape));
+    return vkf__run_once(context, "gemm", emit_gemm, &job);
 }

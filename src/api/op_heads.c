@@ -17,12 +17,12 @@ static vkf_status permute(vkf_context *context, const char *function, const vkf_
     if (status != VKF_OK)
         return status;
     const vkf__checker check = {.host = &context->host, .function = function, .context = context};
-    VKF_TRY(vkf__check_float(&check, x, "x"));
+    VKF_RETURN_IF_ERROR(vkf__check_float(&check, x, "x"));
     if (x->rank != 4)
         return vkf__fail(check.host, VKF_ERROR_INVALID_ARGUMENT, "%s: x must be of rank 4", function);
     const uint32_t shape[] = {x->shape[0], x->shape[2], x->shape[1], x->shape[3]};
-    VKF_TRY(vkf__check_shape(&check, out, "out", x->dtype, 4, shape));
-    VKF_TRY(vkf__check_apart(&check, out, x, "x"));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(&check, out, "out", x->dtype, 4, shape));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(&check, out, x, "x"));
     const vkf__permute_args args = {
         .label = "permute",
         .x = vkf__span_of(x),
@@ -32,9 +32,7 @@ static vkf_status permute(vkf_context *context, const char *function, const vkf_
         .cols = x->shape[2],
         .depth = x->shape[3],
     };
-    VKF_TRY(vkf__run_once(context, "permute", emit_permute, &args));
-fail:
-    return status;
+    return vkf__run_once(context, "permute", emit_permute, &args);
 }
 
 vkf_status vkf_split_heads(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out)
@@ -61,9 +59,9 @@ vkf_status vkf_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor 
         return status;
     uint64_t count = 0, out_count = 0;
     const vkf__checker check = {.host = &context->host, .function = "vkf_copy", .context = context};
-    VKF_TRY(vkf__check_float(&check, x, "x"));
-    VKF_TRY(vkf__check_float(&check, out, "out"));
-    VKF_TRY(vkf__check_apart(&check, out, x, "x"));
+    VKF_RETURN_IF_ERROR(vkf__check_float(&check, x, "x"));
+    VKF_RETURN_IF_ERROR(vkf__check_float(&check, out, "out"));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(&check, out, x, "x"));
     (void)vkf_tensor_count(x, &count);
     (void)vkf_tensor_count(out, &out_count);
     if (count != out_count)
@@ -79,7 +77,5 @@ vkf_status vkf_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor 
         .cols = (uint32_t)count,
         .alpha = 1.0f,
     };
-    VKF_TRY(vkf__run_once(context, "copy", emit_copy, &args));
-fail:
-    return status;
+    return vkf__run_once(context, "copy", emit_copy, &args);
 }

@@ -10,23 +10,21 @@ static vkf_status emit_layer_norm(vkf__work *work, const void *args)
 
 static vkf_status check_layer_norm(const vkf__checker *check, const vkf_layer_norm_desc *desc, uint32_t dim)
 {
-    vkf_status status = VKF_OK;
     vkf_dtype type = desc->weight.rank > 0 ? desc->weight.dtype : desc->bias.dtype;
-    VKF_TRY(vkf__check_shape(check, &desc->out, "out", desc->x.dtype, desc->x.rank, desc->x.shape));
-    VKF_TRY(vkf__check_optional(check, &desc->weight, "weight", type, 1, &dim));
-    VKF_TRY(vkf__check_optional(check, &desc->bias, "bias", type, 1, &dim));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->out, "out", desc->x.dtype, desc->x.rank, desc->x.shape));
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &desc->weight, "weight", type, 1, &dim));
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &desc->bias, "bias", type, 1, &dim));
     if (desc->residual_order >= VKF_RESIDUAL_ORDER_COUNT || !(desc->eps >= 0.0f))
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown residual_order, or eps below 0",
                          check->function);
     if (desc->residual_order != VKF_RESIDUAL_NONE)
-        VKF_TRY(vkf__check_shape(check, &desc->residual, "residual", desc->x.dtype, desc->x.rank, desc->x.shape));
+        VKF_RETURN_IF_ERROR(
+            vkf__check_shape(check, &desc->residual, "residual", desc->x.dtype, desc->x.rank, desc->x.shape));
     if (!vkf__same_tensor(&desc->x, &desc->out))
-        VKF_TRY(vkf__check_apart(check, &desc->out, &desc->x, "x"));
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->weight, "weight"));
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->bias, "bias"));
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->residual, "residual"));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->x, "x"));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->weight, "weight"));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->bias, "bias"));
+    return vkf__check_apart(check, &desc->out, &desc->residual, "residual");
 }
 
 vkf_status vkf_layer_norm(vkf_context *context, const vkf_layer_norm_desc *desc)
@@ -38,9 +36,9 @@ vkf_status vkf_layer_norm(vkf_context *context, const vkf_layer_norm_desc *desc)
         return status;
     uint64_t count = 0;
     const vkf__checker check = {.host = &context->host, .function = "vkf_layer_norm", .context = context};
-    VKF_TRY(vkf__check_float(&check, &desc->x, "x"));
+    VKF_RETURN_IF_ERROR(vkf__check_float(&check, &desc->x, "x"));
     uint32_t dim = desc->x.shape[desc->x.rank - 1];
-    VKF_TRY(check_layer_norm(&check, desc, dim));
+    VKF_RETURN_IF_ERROR(check_layer_norm(&check, desc, dim));
     (void)vkf_tensor_count(&desc->x, &count);
     if (count / dim > UINT32_MAX)
         return vkf__fail(check.host, VKF_ERROR_TOO_LARGE, "%s: more than 2^32 rows", check.function);
@@ -58,7 +56,5 @@ vkf_status vkf_layer_norm(vkf_context *context, const vkf_layer_norm_desc *desc)
     };
     if (desc->residual_order != VKF_RESIDUAL_NONE)
         args.residual = vkf__span_of(&desc->residual);
-    VKF_TRY(vkf__run_once(context, "layer_norm", emit_layer_norm, &args));
-fail:
-    return status;
+    return vkf__run_once(context, "layer_norm", emit_layer_norm, &args);
 }

@@ -16,10 +16,10 @@ vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc)
     if (status != VKF_OK)
         return status;
     const vkf__checker check = {.host = &context->host, .function = "vkf_softmax", .context = context};
-    VKF_TRY(vkf__check_float(&check, &desc->x, "x"));
-    VKF_TRY(vkf__check_shape(&check, &desc->out, "out", desc->x.dtype, desc->x.rank, desc->x.shape));
+    VKF_RETURN_IF_ERROR(vkf__check_float(&check, &desc->x, "x"));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(&check, &desc->out, "out", desc->x.dtype, desc->x.rank, desc->x.shape));
     if (!vkf__same_tensor(&desc->x, &desc->out))
-        VKF_TRY(vkf__check_apart(&check, &desc->out, &desc->x, "x"));
+        VKF_RETURN_IF_ERROR(vkf__check_apart(&check, &desc->out, &desc->x, "x"));
     if (desc->causal >= VKF_CAUSAL_COUNT || desc->fully_masked >= VKF_FULLY_MASKED_COUNT)
         return vkf__fail(check.host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown causal or fully_masked value",
                          check.function);
@@ -43,8 +43,9 @@ vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc)
         args.causal_offset = (int32_t)((int64_t)args.k_len - args.q_len);
     const vkf__mask_target target = {args.batch, args.heads, args.q_len, args.k_len, &desc->out};
     vkf__mask_strides strides;
-    VKF_TRY(vkf__check_mask(&check, desc->mask_kind, &desc->mask, &target, &strides));
-    VKF_TRY(vkf__check_key_mask(&check, desc->key_mask_kind, &desc->key_mask, &target, &args.key_mask_batch));
+    VKF_RETURN_IF_ERROR(vkf__check_mask(&check, desc->mask_kind, &desc->mask, &target, &strides));
+    VKF_RETURN_IF_ERROR(
+        vkf__check_key_mask(&check, desc->key_mask_kind, &desc->key_mask, &target, &args.key_mask_batch));
     args.mask_batch = strides.batch;
     args.mask_head = strides.head;
     args.mask_row = strides.row;
@@ -52,7 +53,5 @@ vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc)
         args.mask = vkf__span_of(&desc->mask);
     if (desc->key_mask_kind != VKF_MASK_NONE)
         args.key_mask = vkf__span_of(&desc->key_mask);
-    VKF_TRY(vkf__run_once(context, "softmax", emit_softmax, &args));
-fail:
-    return status;
+    return vkf__run_once(context, "softmax", emit_softmax, &args);
 }

@@ -12,25 +12,22 @@ static vkf_status emit_embed(vkf__work *work, const void *args)
 
 static vkf_status check_embed(const vkf__checker *check, const vkf_embed_desc *desc)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__check_shape(check, &desc->ids, "ids", VKF_DTYPE_I32, 2, desc->ids.shape));
-    VKF_TRY(vkf__check_factor(check, &desc->table, "table"));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->ids, "ids", VKF_DTYPE_I32, 2, desc->ids.shape));
+    VKF_RETURN_IF_ERROR(vkf__check_factor(check, &desc->table, "table"));
     if (desc->table.rank != 2)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: table must be of rank 2", check->function);
     const uint32_t out_shape[] = {desc->ids.shape[0], desc->ids.shape[1], desc->table.shape[1]};
-    VKF_TRY(vkf__check_float(check, &desc->out, "out"));
-    VKF_TRY(vkf__check_shape(check, &desc->out, "out", desc->out.dtype, 3, out_shape));
+    VKF_RETURN_IF_ERROR(vkf__check_float(check, &desc->out, "out"));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(check, &desc->out, "out", desc->out.dtype, 3, out_shape));
     const uint32_t position_shape[] = {desc->positions.shape[0], desc->table.shape[1]};
-    VKF_TRY(vkf__check_optional(check, &desc->positions, "positions", VKF_DTYPE_F32, 2, position_shape));
+    VKF_RETURN_IF_ERROR(vkf__check_optional(check, &desc->positions, "positions", VKF_DTYPE_F32, 2, position_shape));
     if (desc->positions.rank > 0 && (uint64_t)desc->first_position + desc->ids.shape[1] > desc->positions.shape[0])
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: positions %u to %u, the table has %u",
                          check->function, desc->first_position, desc->first_position + desc->ids.shape[1],
                          desc->positions.shape[0]);
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->ids, "ids"));
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->table, "table"));
-    VKF_TRY(vkf__check_apart(check, &desc->out, &desc->positions, "positions"));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->ids, "ids"));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(check, &desc->out, &desc->table, "table"));
+    return vkf__check_apart(check, &desc->out, &desc->positions, "positions");
 }
 
 vkf_status vkf_embed(vkf_context *context, const vkf_embed_desc *desc)
@@ -41,7 +38,7 @@ vkf_status vkf_embed(vkf_context *context, const vkf_embed_desc *desc)
     if (status != VKF_OK)
         return status;
     const vkf__checker check = {.host = &context->host, .function = "vkf_embed", .context = context};
-    VKF_TRY(check_embed(&check, desc));
+    VKF_RETURN_IF_ERROR(check_embed(&check, desc));
     const vkf__embed_args args = {
         .label = "embed",
         .ids = vkf__span_of(&desc->ids),
@@ -56,9 +53,7 @@ vkf_status vkf_embed(vkf_context *context, const vkf_embed_desc *desc)
         .first_position = desc->first_position,
         .scale = desc->scale == 0.0f ? 1.0f : desc->scale,
     };
-    VKF_TRY(vkf__run_once(context, "embed", emit_embed, &args));
-fail:
-    return status;
+    return vkf__run_once(context, "embed", emit_embed, &args);
 }
 
 static vkf_status emit_argmax(vkf__work *work, const void *args)
@@ -75,13 +70,13 @@ vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tenso
         return status;
     uint64_t count = 0;
     const vkf__checker check = {.host = &context->host, .function = "vkf_argmax", .context = context};
-    VKF_TRY(vkf__check_float(&check, x, "x"));
+    VKF_RETURN_IF_ERROR(vkf__check_float(&check, x, "x"));
     // A vector gives one index.
     const uint32_t one = 1;
     uint32_t cols = x->shape[x->rank - 1];
-    VKF_TRY(vkf__check_shape(&check, out, "out", VKF_DTYPE_I32, x->rank > 1 ? x->rank - 1 : 1,
-                             x->rank > 1 ? x->shape : &one));
-    VKF_TRY(vkf__check_apart(&check, out, x, "x"));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(&check, out, "out", VKF_DTYPE_I32, x->rank > 1 ? x->rank - 1 : 1,
+                                         x->rank > 1 ? x->shape : &one));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(&check, out, x, "x"));
     (void)vkf_tensor_count(x, &count);
     if (count / cols > UINT32_MAX)
         return vkf__fail(check.host, VKF_ERROR_TOO_LARGE, "%s: more than 2^32 rows", check.function);
@@ -93,9 +88,7 @@ vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tenso
         .cols = cols,
         .out_stride = 1,
     };
-    VKF_TRY(vkf__run_once(context, "argmax", emit_argmax, &args));
-fail:
-    return status;
+    return vkf__run_once(context, "argmax", emit_argmax, &args);
 }
 
 static vkf_status emit_additive(vkf__work *work, const void *args)
@@ -112,17 +105,17 @@ vkf_status vkf_additive_scores(vkf_context *context, const vkf_additive_scores_d
         return status;
     const vkf_tensor *q = &desc->query, *k = &desc->key;
     const vkf__checker check = {.host = &context->host, .function = "vkf_additive_scores", .context = context};
-    VKF_TRY(vkf__check_float(&check, q, "query"));
+    VKF_RETURN_IF_ERROR(vkf__check_float(&check, q, "query"));
     if (q->rank != 3)
         return vkf__fail(check.host, VKF_ERROR_INVALID_ARGUMENT, "%s: query must be of rank 3", check.function);
     const uint32_t key_shape[] = {q->shape[0], k->shape[1], q->shape[2]};
     const uint32_t out_shape[] = {q->shape[0], q->shape[1], k->shape[1]};
-    VKF_TRY(vkf__check_shape(&check, k, "key", q->dtype, 3, key_shape));
-    VKF_TRY(vkf__check_shape(&check, &desc->v, "v", q->dtype, 1, &q->shape[2]));
-    VKF_TRY(vkf__check_shape(&check, &desc->out, "out", q->dtype, 3, out_shape));
-    VKF_TRY(vkf__check_apart(&check, &desc->out, q, "query"));
-    VKF_TRY(vkf__check_apart(&check, &desc->out, k, "key"));
-    VKF_TRY(vkf__check_apart(&check, &desc->out, &desc->v, "v"));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(&check, k, "key", q->dtype, 3, key_shape));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(&check, &desc->v, "v", q->dtype, 1, &q->shape[2]));
+    VKF_RETURN_IF_ERROR(vkf__check_shape(&check, &desc->out, "out", q->dtype, 3, out_shape));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(&check, &desc->out, q, "query"));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(&check, &desc->out, k, "key"));
+    VKF_RETURN_IF_ERROR(vkf__check_apart(&check, &desc->out, &desc->v, "v"));
     const vkf__additive_args args = {
         .label = "additive_scores",
         .query = vkf__span_of(q),
@@ -134,7 +127,5 @@ vkf_status vkf_additive_scores(vkf_context *context, const vkf_additive_scores_d
         .k_len = k->shape[1],
         .dim = q->shape[2],
     };
-    VKF_TRY(vkf__run_once(context, "additive_scores", emit_additive, &args));
-fail:
-    return status;
+    return vkf__run_once(context, "additive_scores", emit_additive, &args);
 }

@@ -95,7 +95,6 @@ static uint32_t attention_kinds(const vkf_model_config *config)
 
 static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, const vkf_session_desc *desc)
 {
-    vkf_status status = VKF_OK;
     bool tokens = vkf__facts_of(&model->config)->start_token;
     const vkf_layer_sizes sizes[] = {
         {desc->max_batch, desc->max_source_len, desc->max_source_len},
@@ -103,10 +102,10 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
         {desc->max_batch, desc->max_target_len, desc->max_source_len},
     };
     for (size_t i = 0; i < 3; i++)
-        VKF_TRY(vkf__check_sizes(check, &sizes[i], true));
-    VKF_TRY(vkf__check_mask_desc(check, &desc->source_mask, "source_mask"));
-    VKF_TRY(vkf__check_mask_desc(check, &desc->target_mask, "target_mask"));
-    VKF_TRY(vkf__check_mask_desc(check, &desc->memory_mask, "memory_mask"));
+        VKF_RETURN_IF_ERROR(vkf__check_sizes(check, &sizes[i], true));
+    VKF_RETURN_IF_ERROR(vkf__check_mask_desc(check, &desc->source_mask, "source_mask"));
+    VKF_RETURN_IF_ERROR(vkf__check_mask_desc(check, &desc->target_mask, "target_mask"));
+    VKF_RETURN_IF_ERROR(vkf__check_mask_desc(check, &desc->memory_mask, "memory_mask"));
     if (desc->fully_masked >= VKF_FULLY_MASKED_COUNT ||
         (tokens && desc->max_target_len < 2 && desc->max_logit_rows == 0) ||
         desc->max_logit_rows > desc->max_target_len)
@@ -140,8 +139,7 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
                          "%s: attention_weights 0x%x ask for attention that the model has not, its kinds are 0x%x",
                          check->function, desc->attention_weights, attention_kinds(&model->config));
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc, vkf_session **out_session)
@@ -153,10 +151,8 @@ vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc, vk
         return status;
     const vkf__checker check = {&model->context->host, "vkf_session_create", false, model->context};
     const vkf_session_desc full = complete(model, desc);
-    VKF_TRY(check_desc(&check, model, &full));
-    VKF_TRY(vkf__session_create(model, &full, out_session));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(check_desc(&check, model, &full));
+    return vkf__session_create(model, &full, out_session);
 }
 
 vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_memory_plan *out_plan)
@@ -168,10 +164,8 @@ vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_
         return status;
     const vkf__checker check = {&model->context->host, "vkf_session_plan", false, model->context};
     const vkf_session_desc full = complete(model, desc);
-    VKF_TRY(check_desc(&check, model, &full));
-    VKF_TRY(vkf__session_plan(model, &full, out_plan));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(check_desc(&check, model, &full));
+    return vkf__session_plan(model, &full, out_plan);
 }
 
 static vkf_status fail_argument(const vkf_session *session, const char *function, const char *why)
@@ -221,36 +215,32 @@ static vkf_status check_lengths(const vkf_session *session, const char *function
 // Padding may be anything: the device looks up no row that is not there, and nobody looks at what comes of it.
 static vkf_status check_row(const vkf_session *session, const char *function, const vkf_encode_args *args, uint32_t row)
 {
-    vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
     uint64_t first = (uint64_t)row * args->source_len;
     uint32_t length = (uint32_t)args->source_lengths[row];
-    VKF_TRY(check_ids(session, function, args->source_ids, first, length, config->source_vocab));
+    VKF_RETURN_IF_ERROR(check_ids(session, function, args->source_ids, first, length, config->source_vocab));
     for (uint64_t i = first; args->source_types && i < first + length; i++) {
         if (args->source_types[i] < 0 || (uint32_t)args->source_types[i] >= config->token_types)
             return fail_argument(session, function, "a token type is outside the model's");
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status check_tokens(const vkf_session *session, const char *function, const vkf_encode_args *args)
 {
-    vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
     if (!args->source_ids || (pools(session) && !args->source_lengths))
         return fail_argument(session, function, "source_ids, or an encoder's source_lengths, is NULL");
     if (args->source_lengths)
-        VKF_TRY(check_lengths(session, function, args));
+        VKF_RETURN_IF_ERROR(check_lengths(session, function, args));
     if (!pools(session))
         return check_ids(session, function, args->source_ids, 0, (uint64_t)args->batch * args->source_len,
                          config->source_vocab);
     if (args->source_types && config->token_types == 0)
         return fail_argument(session, function, "source_types are given, but the model has none");
     for (uint32_t row = 0; row < args->batch; row++)
-        VKF_TRY(check_row(session, function, args, row));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(check_row(session, function, args, row));
+    return VKF_OK;
 }
 
 vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
@@ -262,20 +252,18 @@ vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
         return status;
     if (prompts(session))
         return fail_argument(session, __func__, "the model has no encoder");
-    VKF_TRY(check_source_sizes(session, __func__, args->batch, args->source_len));
+    VKF_RETURN_IF_ERROR(check_source_sizes(session, __func__, args->batch, args->source_len));
     if (args->out_embeddings && !pools(session))
         return fail_argument(session, __func__, "out_embeddings is given, but the model has no pooling");
     if (args->out_logits && !vkf__session_has_head(session))
         return fail_argument(session, __func__,
                              "out_logits is given, but the model has no head, or the session was made without logits");
     if (seq2seq(session) || pools(session)) {
-        VKF_TRY(check_tokens(session, __func__, args));
+        VKF_RETURN_IF_ERROR(check_tokens(session, __func__, args));
     } else if (!args->source || !masks_given(&session->desc.source_mask, args->source_mask, args->source_key_mask)) {
         return fail_argument(session, __func__, "source, or a mask that the session was made for, is NULL");
     }
-    VKF_TRY(vkf__session_encode_numbers(session, args));
-fail:
-    return status;
+    return vkf__session_encode_numbers(session, args);
 }
 
 // Of a DECODER.
@@ -347,13 +335,11 @@ vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args)
     if (status != VKF_OK)
         return status;
     if (prompts(session)) {
-        VKF_TRY(check_decode_tokens(session, args, __func__));
+        VKF_RETURN_IF_ERROR(check_decode_tokens(session, args, __func__));
         return vkf__session_decode_tokens(session, args);
     }
-    VKF_TRY(check_decode(session, args, __func__));
+    VKF_RETURN_IF_ERROR(check_decode(session, args, __func__));
     return vkf__session_decode(session, args);
-fail:
-    return status;
 }
 
 vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args)
@@ -368,16 +354,14 @@ vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args)
                              "the model does not generate tokens from a source, or max_target_len is below 2");
     if (!args->source_ids || !args->out_ids || !args->out_lengths)
         return fail_argument(session, __func__, "source_ids, out_ids or out_lengths is NULL");
-    VKF_TRY(check_source_sizes(session, __func__, args->batch, args->source_len));
+    VKF_RETURN_IF_ERROR(check_source_sizes(session, __func__, args->batch, args->source_len));
     if (args->max_len > session->desc.max_target_len)
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
                          "%s: max_len %u beyond the session's max_target_len %u", __func__, args->max_len,
                          session->desc.max_target_len);
-    VKF_TRY(check_ids(session, __func__, args->source_ids, 0, (uint64_t)args->batch * args->source_len,
-                      session->model->config.source_vocab));
-    VKF_TRY(vkf__session_greedy(session, args));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(check_ids(session, __func__, args->source_ids, 0, (uint64_t)args->batch * args->source_len,
+                                  session->model->config.source_vocab));
+    return vkf__session_greedy(session, args);
 }
 
 vkf_status vkf_session_attention(vkf_session *session, vkf_attention_kind kind, uint32_t layer, uint32_t row,
@@ -419,11 +403,10 @@ vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count, vkf_
     size_t begin = session->group_begin[session->last_group], end = session->group_begin[session->last_group + 1];
     for (size_t i = begin; out_timings && i < end && i - begin < *inout_count; i++) {
         double ns = 0;
-        VKF_TRY(vkf__stage_time(&session->stages[i], &ns));
+        VKF_RETURN_IF_ERROR(vkf__stage_time(&session->stages[i], &ns));
         out_timings[i - begin] = (vkf_timing){.label = session->stages[i].name, .gpu_ns = ns};
     }
     *inout_count = (uint32_t)(end - begin);
-fail:
     return status;
 }
 

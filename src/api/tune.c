@@ -71,9 +71,8 @@ static vkf_status tune_all(vkf_context *context, tune_run *run, const vkf_tune_p
                      problems[i].n, problems[i].k, vkf_status_text(status));
             status = VKF_OK;
         }
-        VKF_TRY(status);
+        VKF_RETURN_IF_ERROR(status);
     }
-fail:
     return status;
 }
 
@@ -88,7 +87,7 @@ vkf_status vkf_tune(vkf_context *context, const vkf_tune_problem *problems, uint
         return status;
     tune_run run = {.options = options ? options : &defaults, .total = count};
     for (uint32_t i = 0; i < count; i++)
-        VKF_TRY(check(context, &problems[i]));
+        VKF_RETURN_IF_ERROR(check(context, &problems[i]));
     for (uint32_t i = 0; out_results && i < count; i++)
         out_results[i] = (vkf_tune_result){.problem = problems[i]};
     pthread_mutex_lock(&context->tune_lock);
@@ -97,7 +96,6 @@ vkf_status vkf_tune(vkf_context *context, const vkf_tune_problem *problems, uint
     vkf_status saved = vkf__learned_save(&context->learned);
     if (status == VKF_OK)
         status = saved;
-fail:
     return status;
 }
 
@@ -147,12 +145,11 @@ vkf_status vkf_tune_explain(vkf_context *context, const vkf_tune_problem *proble
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
         return status;
-    VKF_TRY(check(context, problem));
+    VKF_RETURN_IF_ERROR(check(context, problem));
     bool blocks = problem->kind == VKF_TUNE_LINEAR && vkf__is_blocks(problem->weight);
     if (!blocks)
-        VKF_TRY(explain_layout(context, problem, false, visit, user));
+        VKF_RETURN_IF_ERROR(explain_layout(context, problem, false, visit, user));
     if (problem->kind == VKF_TUNE_LINEAR && (blocks || problem->n >= VKF_GEMM_PANEL))
-        VKF_TRY(explain_layout(context, problem, true, visit, user));
-fail:
+        VKF_RETURN_IF_ERROR(explain_layout(context, problem, true, visit, user));
     return status;
 }

@@ -43,7 +43,15 @@ char *vkf__strdup(const vkf__host *host, const char *text);
 VKF_MUST_CHECK vkf_status vkf__grow(const vkf__host *host, void **array, size_t element_bytes, size_t count,
                                     size_t *capacity, size_t needed);
 
-// Inside a function with `vkf_status status` and a label `fail:`.
+// In a function that has nothing to release: returns a status that is not OK.
+#define VKF_RETURN_IF_ERROR(expression)      \
+    do {                                     \
+        vkf_status returned_ = (expression); \
+        if (returned_ != VKF_OK)             \
+            return returned_;                \
+    } while (0)
+
+// In one that has: goes to its label `fail:` with the status in `vkf_status status`.
 #define VKF_TRY(expression)    \
     do {                       \
         status = (expression); \

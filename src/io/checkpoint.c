@@ -94,7 +94,6 @@ fail:
 
 static vkf_status open_all(vkf__checkpoint *checkpoint, const char *directory, json_t *map)
 {
-    vkf_status status = VKF_OK;
     const char *tensor = NULL;
     json_t *value = NULL;
     json_object_foreach(map, tensor, value)
@@ -103,13 +102,12 @@ static vkf_status open_all(vkf__checkpoint *checkpoint, const char *directory, j
         if (!json_is_string(value))
             return vkf__fail(&checkpoint->host, VKF_ERROR_FORMAT, "%s: weight_map's \"%s\" is no string",
                              checkpoint->path, tensor);
-        VKF_TRY(open_listed(checkpoint, directory, json_string_value(value), &file));
+        VKF_RETURN_IF_ERROR(open_listed(checkpoint, directory, json_string_value(value), &file));
         if (!vkf__tensor_file_find(file, tensor))
             return vkf__fail(&checkpoint->host, VKF_ERROR_FORMAT, "%s: tensor %s is missing, which %s places there",
                              vkf__tensor_file_path(file), tensor, checkpoint->path);
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Takes `path` over.
@@ -151,9 +149,9 @@ vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory, vk
 {
     vkf_status status = VKF_OK;
     char *path = NULL;
-    VKF_TRY(vkf__directory_check(host, directory));
+    VKF_RETURN_IF_ERROR(vkf__directory_check(host, directory));
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-        VKF_TRY(vkf__path_join(host, directory, candidates[i].name, &path));
+        VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, candidates[i].name, &path));
         if (!vkf__file_exists(path)) {
             vkf__free(host, path);
             path = NULL;
@@ -165,7 +163,6 @@ vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory, vk
     status = vkf__fail(host, VKF_ERROR_FILE,
                        "%s: no weights in it: neither model.safetensors nor pytorch_model.bin, nor an index of either",
                        directory);
-fail:
     return status;
 }
 

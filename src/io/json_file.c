@@ -104,9 +104,8 @@ static vkf_status wrong_type(const vkf__host *host, const char *path, const char
 vkf_status vkf__json_u32(const vkf__host *host, const char *path, const json_t *object, const char *key, uint32_t min,
                          uint32_t max, uint32_t *out_value)
 {
-    vkf_status status = VKF_OK;
     const json_t *value = NULL;
-    VKF_TRY(required(host, path, object, key, &value));
+    VKF_RETURN_IF_ERROR(required(host, path, object, key, &value));
     if (!json_is_integer(value))
         return wrong_type(host, path, key, value, "a whole number");
     json_int_t number = json_integer_value(value);
@@ -114,29 +113,25 @@ vkf_status vkf__json_u32(const vkf__host *host, const char *path, const json_t *
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: key '%s' is %lld; it must be within %lu and %lu", path, key,
                          (long long)number, (unsigned long)min, (unsigned long)max);
     *out_value = (uint32_t)number;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__json_bool(const vkf__host *host, const char *path, const json_t *object, const char *key,
                           bool *out_value)
 {
-    vkf_status status = VKF_OK;
     const json_t *value = NULL;
-    VKF_TRY(required(host, path, object, key, &value));
+    VKF_RETURN_IF_ERROR(required(host, path, object, key, &value));
     if (!json_is_boolean(value))
         return wrong_type(host, path, key, value, "true or false");
     *out_value = json_is_true(value);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__json_f32(const vkf__host *host, const char *path, const json_t *object, const char *key,
                          float *out_value)
 {
-    vkf_status status = VKF_OK;
     const json_t *value = NULL;
-    VKF_TRY(required(host, path, object, key, &value));
+    VKF_RETURN_IF_ERROR(required(host, path, object, key, &value));
     if (!json_is_number(value))
         return wrong_type(host, path, key, value, "a number");
     double number = json_number_value(value);
@@ -144,19 +139,16 @@ vkf_status vkf__json_f32(const vkf__host *host, const char *path, const json_t *
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: key '%s' is %g, which is too large for a float32", path, key,
                          number);
     *out_value = (float)number;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__json_string(const vkf__host *host, const char *path, const json_t *object, const char *key,
                             const char **out_value)
 {
-    vkf_status status = VKF_OK;
     const json_t *value = NULL;
-    VKF_TRY(required(host, path, object, key, &value));
+    VKF_RETURN_IF_ERROR(required(host, path, object, key, &value));
     if (!json_is_string(value))
         return wrong_type(host, path, key, value, "a string");
     *out_value = json_string_value(value);
-fail:
-    return status;
+    return VKF_OK;
 }

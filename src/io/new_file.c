@@ -159,13 +159,13 @@ static bool take_after(int descriptor, const struct stat *replaced)
 // *out_error: why there is no temporary file, or 0.
 static vkf_status open_temporary(vkf__new_file *file, const standing *what, int *out_error)
 {
-    vkf_status status = VKF_OK;
     int descriptor = -1, error = EEXIST;
     mode_t mode = what->there ? what->info.st_mode & 0777 : 0666;
     for (unsigned attempt = 0; error == EEXIST && attempt < VKF_TEMPORARY_ATTEMPTS; attempt++) {
         vkf__free(file->host, file->temporary);
         file->temporary = NULL;
-        VKF_TRY(vkf__temporary_path(file->host, file->target, VKF_TEMPORARY_PREFIX, attempt, &file->temporary));
+        VKF_RETURN_IF_ERROR(
+            vkf__temporary_path(file->host, file->target, VKF_TEMPORARY_PREFIX, attempt, &file->temporary));
         descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         error = descriptor >= 0 ? 0 : errno;
     }
@@ -179,11 +179,10 @@ static vkf_status open_temporary(vkf__new_file *file, const standing *what, int 
         file->temporary = NULL;
     } else {
         file->flushed = true;
-        VKF_TRY(attach_stream(file, descriptor));
+        VKF_RETURN_IF_ERROR(attach_stream(file, descriptor));
     }
     *out_error = error;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status open_beside(vkf__new_file *file, const standing *what)
@@ -193,8 +192,8 @@ static vkf_status open_beside(vkf__new_file *file, const standing *what)
     // A new file would replace even one that is protected.
     if (what->there && access(file->path, W_OK) != 0)
         return fail_path(file->host, file->path, errno);
-    VKF_TRY(follow_links(file->host, file->path, &file->target));
-    VKF_TRY(open_temporary(file, what, &error));
+    VKF_RETURN_IF_ERROR(follow_links(file->host, file->path, &file->target));
+    VKF_RETURN_IF_ERROR(open_temporary(file, what, &error));
     if ((error == EACCES || error == EPERM) && what->there) {
         vkf__free(file->host, file->target);
         file->target = NULL;
@@ -202,7 +201,6 @@ static vkf_status open_beside(vkf__new_file *file, const standing *what)
     }
     if (error != 0)
         status = fail_path(file->host, file->path, error);
-fail:
     return status;
 }
 

@@ -61,13 +61,12 @@ static vkf_status push_string(vkf__pickle *p, vkf__pickle_kind kind, size_t leng
     vkf_status status = VKF_OK;
     uint64_t length = 0;
     const uint8_t *bytes = NULL;
-    VKF_TRY(vkf__pickle_take_number(p, length_bytes, &length));
+    VKF_RETURN_IF_ERROR(vkf__pickle_take_number(p, length_bytes, &length));
     if (length > p->size_bytes)
         return vkf__pickle_bad(p, "a string is longer than the pickle");
     uint32_t first = (uint32_t)p->place;
-    VKF_TRY(vkf__pickle_take(p, (size_t)length, &bytes));
+    VKF_RETURN_IF_ERROR(vkf__pickle_take(p, (size_t)length, &bytes));
     status = vkf__pickle_push(p, (vkf__pickle_value){.kind = kind, .first = first, .count = (uint32_t)length});
-fail:
     return status;
 }
 
@@ -77,17 +76,16 @@ static vkf_status push_long(vkf__pickle *p, size_t length_bytes)
     vkf_status status = VKF_OK;
     uint64_t length = 0;
     const uint8_t *bytes = NULL;
-    VKF_TRY(vkf__pickle_take_number(p, length_bytes, &length));
+    VKF_RETURN_IF_ERROR(vkf__pickle_take_number(p, length_bytes, &length));
     if (length > p->size_bytes)
         return vkf__pickle_bad(p, "a number is longer than the pickle");
-    VKF_TRY(vkf__pickle_take(p, (size_t)length, &bytes));
+    VKF_RETURN_IF_ERROR(vkf__pickle_take(p, (size_t)length, &bytes));
     if (length > 8)
         return vkf__pickle_push(p, (vkf__pickle_value){.kind = VKF_PICKLE_OTHER});
     uint64_t number = length > 0 && bytes[length - 1] & 0x80 ? UINT64_MAX : 0;
     for (size_t i = (size_t)length; i-- > 0;)
         number = number << 8 | bytes[i];
     status = vkf__pickle_push(p, (vkf__pickle_value){.kind = VKF_PICKLE_INTEGER, .integer = (int64_t)number});
-fail:
     return status;
 }
 
@@ -95,10 +93,9 @@ static vkf_status push_integer(vkf__pickle *p, size_t size_bytes)
 {
     vkf_status status = VKF_OK;
     uint64_t number = 0;
-    VKF_TRY(vkf__pickle_take_number(p, size_bytes, &number));
+    VKF_RETURN_IF_ERROR(vkf__pickle_take_number(p, size_bytes, &number));
     int64_t value = size_bytes == 4 ? (int64_t)(int32_t)(uint32_t)number : (int64_t)number;
     status = vkf__pickle_push(p, (vkf__pickle_value){.kind = VKF_PICKLE_INTEGER, .integer = value});
-fail:
     return status;
 }
 
@@ -106,9 +103,8 @@ static vkf_status push_other(vkf__pickle *p, size_t size_bytes)
 {
     vkf_status status = VKF_OK;
     const uint8_t *bytes = NULL;
-    VKF_TRY(vkf__pickle_take(p, size_bytes, &bytes));
+    VKF_RETURN_IF_ERROR(vkf__pickle_take(p, size_bytes, &bytes));
     status = vkf__pickle_push(p, (vkf__pickle_value){.kind = VKF_PICKLE_OTHER});
-fail:
     return status;
 }
 
@@ -168,40 +164,35 @@ static vkf_status import_strings(vkf__pickle *p)
 static vkf_status call(vkf__pickle *p)
 {
     vkf_status status = VKF_OK;
-    VKF_TRY(vkf__pickle_need(p, 2));
+    VKF_RETURN_IF_ERROR(vkf__pickle_need(p, 2));
     const vkf__pickle_value callee = p->stack.at[p->stack.count - 2], arguments = p->stack.at[p->stack.count - 1];
     vkf__pickle_value value = {0};
     if (callee.kind != VKF_PICKLE_GLOBAL || arguments.kind != VKF_PICKLE_TUPLE)
         return vkf__pickle_bad(p, "a call of what was not imported");
-    VKF_TRY(p->world.call(p->world.user, p, callee, arguments, &value));
+    VKF_RETURN_IF_ERROR(p->world.call(p->world.user, p, callee, arguments, &value));
     p->stack.count -= 2;
     status = vkf__pickle_push(p, value);
-fail:
     return status;
 }
 
 static vkf_status find_persistent(vkf__pickle *p)
 {
-    vkf_status status = VKF_OK;
     vkf__pickle_value value = {0};
-    VKF_TRY(vkf__pickle_need(p, 1));
-    VKF_TRY(p->world.persistent(p->world.user, p, p->stack.at[p->stack.count - 1], &value));
+    VKF_RETURN_IF_ERROR(vkf__pickle_need(p, 1));
+    VKF_RETURN_IF_ERROR(p->world.persistent(p->world.user, p, p->stack.at[p->stack.count - 1], &value));
     p->stack.at[p->stack.count - 1] = value;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The attributes of a dict of tensors, "_metadata", say nothing of the tensors. Nothing else has any.
 static vkf_status build(vkf__pickle *p)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__pickle_need(p, 2));
+    VKF_RETURN_IF_ERROR(vkf__pickle_need(p, 2));
     if (p->stack.at[p->stack.count - 2].kind != VKF_PICKLE_DICT)
         return vkf__fail(&p->host, VKF_ERROR_UNSUPPORTED,
                          "%s: its pickle sets attributes of what is no dict (byte %zu)", p->path, p->opcode_place);
     p->stack.count--;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // ---- the loop
@@ -316,22 +307,20 @@ static vkf_status step(vkf__pickle *p, unsigned code)
 
 vkf_status vkf__pickle_next(vkf__pickle *p, vkf__pickle_value *out_value)
 {
-    vkf_status status = VKF_OK;
     p->stack.count = p->memo.count = p->marks.count = 0;
     p->memo_first = 0;
     for (;;) {
         const uint8_t *code = NULL;
         p->opcode_place = p->place;
-        VKF_TRY(vkf__pickle_take(p, 1, &code));
+        VKF_RETURN_IF_ERROR(vkf__pickle_take(p, 1, &code));
         if (*code == STOP)
             break;
-        VKF_TRY(step(p, *code));
+        VKF_RETURN_IF_ERROR(step(p, *code));
     }
     if (p->stack.count != 1 || p->marks.count != 0)
         return vkf__pickle_bad(p, "it ends with other than one value");
     *out_value = p->stack.at[0];
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__pickle_open(const vkf__host *host, const char *path, const uint8_t *text, size_t text_bytes,

@@ -12,13 +12,11 @@ vkf_status vkf__pickle_bad(const vkf__pickle *p, const char *reason)
 
 static vkf_status push_to(const vkf__pickle *p, vkf__pickle_values *v, vkf__pickle_value value)
 {
-    vkf_status status = VKF_OK;
     void *array = v->at;
-    VKF_TRY(vkf__grow(&p->host, &array, sizeof *v->at, v->count, &v->capacity, v->count + 1));
+    VKF_RETURN_IF_ERROR(vkf__grow(&p->host, &array, sizeof *v->at, v->count, &v->capacity, v->count + 1));
     v->at = array;
     v->at[v->count++] = value;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__pickle_push(vkf__pickle *p, vkf__pickle_value value)
@@ -50,27 +48,24 @@ vkf_status vkf__pickle_take(vkf__pickle *p, size_t size_bytes, const uint8_t **o
 
 vkf_status vkf__pickle_take_number(vkf__pickle *p, size_t size_bytes, uint64_t *out_number)
 {
-    vkf_status status = VKF_OK;
     const uint8_t *bytes = NULL;
-    VKF_TRY(vkf__pickle_take(p, size_bytes, &bytes));
+    VKF_RETURN_IF_ERROR(vkf__pickle_take(p, size_bytes, &bytes));
     *out_number = vkf__load_le(bytes, size_bytes);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // ---- marks, tuples and members
 
 vkf_status vkf__pickle_push_mark(vkf__pickle *p)
 {
-    vkf_status status = VKF_OK;
     void *array = p->marks.at;
     if (p->marks.count == MAX_STACK)
         return vkf__pickle_bad(p, "it nests deeper than any dict of tensors");
-    VKF_TRY(vkf__grow(&p->host, &array, sizeof *p->marks.at, p->marks.count, &p->marks.capacity, p->marks.count + 1));
+    VKF_RETURN_IF_ERROR(
+        vkf__grow(&p->host, &array, sizeof *p->marks.at, p->marks.count, &p->marks.capacity, p->marks.count + 1));
     p->marks.at = array;
     p->marks.at[p->marks.count++] = (uint32_t)p->stack.count;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Drops the last MARK; what was above it are the last *out_count values of the stack.
@@ -88,44 +83,40 @@ vkf_status vkf__pickle_make_tuple(vkf__pickle *p, size_t count)
     vkf_status status = VKF_OK;
     const vkf__pickle_value tuple = {
         .kind = VKF_PICKLE_TUPLE, .first = (uint32_t)p->items.count, .count = (uint32_t)count};
-    VKF_TRY(vkf__pickle_need(p, count));
+    VKF_RETURN_IF_ERROR(vkf__pickle_need(p, count));
     for (size_t i = p->stack.count - count; i < p->stack.count; i++)
-        VKF_TRY(push_to(p, &p->items, p->stack.at[i]));
+        VKF_RETURN_IF_ERROR(push_to(p, &p->items, p->stack.at[i]));
     p->stack.count -= count;
     status = vkf__pickle_push(p, tuple);
-fail:
     return status;
 }
 
 static vkf_status add_entry(vkf__pickle *p, uint32_t container, const vkf__pickle_value *key,
                             const vkf__pickle_value *value)
 {
-    vkf_status status = VKF_OK;
     void *array = p->entries;
-    VKF_TRY(vkf__grow(&p->host, &array, sizeof *p->entries, p->entry_count, &p->entry_capacity, p->entry_count + 1));
+    VKF_RETURN_IF_ERROR(
+        vkf__grow(&p->host, &array, sizeof *p->entries, p->entry_count, &p->entry_capacity, p->entry_count + 1));
     p->entries = array;
     vkf__pickle_entry *entry = &p->entries[p->entry_count++];
     *entry = (vkf__pickle_entry){.container = container, .value = *value};
     if (key)
         entry->key = *key;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Puts the last `count` values of the stack into the container beneath them.
 vkf_status vkf__pickle_add_members(vkf__pickle *p, vkf__pickle_kind kind, size_t count)
 {
-    vkf_status status = VKF_OK;
     size_t step = kind == VKF_PICKLE_DICT ? 2 : 1;
-    VKF_TRY(vkf__pickle_need(p, count + 1));
+    VKF_RETURN_IF_ERROR(vkf__pickle_need(p, count + 1));
     const vkf__pickle_value *members = &p->stack.at[p->stack.count - count], container = members[-1];
     if (container.kind != kind || count % step != 0)
         return vkf__pickle_bad(p, "members for what is no list or no dict");
     for (size_t i = 0; i < count; i += step)
-        VKF_TRY(add_entry(p, container.first, step == 2 ? &members[i] : NULL, &members[i + step - 1]));
+        VKF_RETURN_IF_ERROR(add_entry(p, container.first, step == 2 ? &members[i] : NULL, &members[i + step - 1]));
     p->stack.count -= count;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__pickle_add_marked(vkf__pickle *p, vkf__pickle_kind kind)
@@ -169,7 +160,7 @@ vkf_status vkf__pickle_push_container(vkf__pickle *p, vkf__pickle_kind kind)
 static vkf_status put(vkf__pickle *p, uint64_t number)
 {
     vkf_status status = VKF_OK;
-    VKF_TRY(vkf__pickle_need(p, 1));
+    VKF_RETURN_IF_ERROR(vkf__pickle_need(p, 1));
     if (p->memo.count == 0)
         p->memo_first = number == 1;
     // Every pickler counts; one that does not would let a number decide over memory.
@@ -179,7 +170,6 @@ static vkf_status put(vkf__pickle *p, uint64_t number)
         p->memo.at[number - p->memo_first] = p->stack.at[p->stack.count - 1];
     else
         status = push_to(p, &p->memo, p->stack.at[p->stack.count - 1]);
-fail:
     return status;
 }
 
@@ -199,10 +189,9 @@ vkf_status vkf__pickle_get(vkf__pickle *p, size_t size_bytes)
 {
     vkf_status status = VKF_OK;
     uint64_t number = 0;
-    VKF_TRY(vkf__pickle_take_number(p, size_bytes, &number));
+    VKF_RETURN_IF_ERROR(vkf__pickle_take_number(p, size_bytes, &number));
     if (number < p->memo_first || number - p->memo_first >= p->memo.count)
         return vkf__pickle_bad(p, "it asks for a value that it has not remembered");
     status = vkf__pickle_push(p, p->memo.at[number - p->memo_first]);
-fail:
     return status;
 }

@@ -48,20 +48,18 @@ static vkf_status check_places(const vkf__tensor_file *file, const vkf__safetens
 // Of tensors that do not overlap, so that no byte is read twice.
 static vkf_status check_bools(const vkf__tensor_file *file, const vkf__safetensors_area *area)
 {
-    vkf_status status = VKF_OK;
     for (size_t i = 0; i < file->count; i++) {
         const vkf__stored_tensor *tensor = &file->tensors[i];
         uint64_t bad = 0;
         uint8_t value = 0;
-        VKF_TRY(vkf__stored_first_bad_bool(area->host, tensor, &bad));
+        VKF_RETURN_IF_ERROR(vkf__stored_first_bad_bool(area->host, tensor, &bad));
         if (bad == tensor->count)
             continue;
-        VKF_TRY(vkf__stored_read(tensor, bad, 1, &value));
+        VKF_RETURN_IF_ERROR(vkf__stored_read(tensor, bad, 1, &value));
         return vkf__fail(area->host, VKF_ERROR_FORMAT, "%s: tensor '%.200s': BOOL element %llu is %u, neither 0 nor 1",
                          area->path, tensor->name, (unsigned long long)bad, (unsigned)value);
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_entries(vkf__tensor_file *file, const vkf__safetensors_area *area, json_t *root)
@@ -91,13 +89,12 @@ fail:
 
 static vkf_status read_length(const vkf__byte_source *source, uint64_t *out_header_bytes)
 {
-    vkf_status status = VKF_OK;
     uint8_t length[LENGTH_BYTES];
     if (source->size_bytes < sizeof length)
         return vkf__fail(source->host, VKF_ERROR_FORMAT,
                          "%s: %llu bytes; a safetensors file is not shorter than 8 bytes", source->path,
                          (unsigned long long)source->size_bytes);
-    VKF_TRY(vkf__source_read(source, 0, length, sizeof length));
+    VKF_RETURN_IF_ERROR(vkf__source_read(source, 0, length, sizeof length));
     uint64_t header_bytes = vkf__load_le(length, sizeof length);
     if (header_bytes > VKF_SAFETENSORS_MAX_HEADER)
         return vkf__fail(source->host, VKF_ERROR_FORMAT,
@@ -108,8 +105,7 @@ static vkf_status read_length(const vkf__byte_source *source, uint64_t *out_head
                          "%s: its header claims %llu bytes, longer than the file; is it cut off?", source->path,
                          (unsigned long long)header_bytes);
     *out_header_bytes = header_bytes;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_file(vkf__tensor_file *file, const vkf__byte_source *source)

@@ -164,15 +164,13 @@ fail:
 static vkf_status write_content(const content *from, const vkf__stored_tensor *const *ordered, size_t count,
                                 vkf__new_file *file)
 {
-    vkf_status status = VKF_OK;
     for (size_t i = 0; i < count; i++) {
         if (from->write)
-            VKF_TRY(from->write(from->user, (size_t)(ordered[i] - from->tensors), file));
+            VKF_RETURN_IF_ERROR(from->write(from->user, (size_t)(ordered[i] - from->tensors), file));
         else
-            VKF_TRY(vkf__new_file_write_tensor(file, ordered[i]));
+            VKF_RETURN_IF_ERROR(vkf__new_file_write_tensor(file, ordered[i]));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status write_file(const vkf__host *host, const char *path, const content *from, size_t count)

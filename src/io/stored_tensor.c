@@ -55,7 +55,6 @@ vkf_status vkf__stored_read(const vkf__stored_tensor *tensor, uint64_t first, ui
 vkf_status vkf__stored_part(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, void *room,
                             vkf__stored_tensor *out_part)
 {
-    vkf_status status = VKF_OK;
     uint64_t size = vkf__stored_type_size(tensor->type);
     vkf__stored_tensor part = {
         .name = tensor->name,
@@ -67,10 +66,9 @@ vkf_status vkf__stored_part(const vkf__stored_tensor *tensor, uint64_t first, ui
         .size_bytes = count * size,
     };
     if (!tensor->data)
-        VKF_TRY(vkf__stored_read(tensor, first * size, part.size_bytes, room));
+        VKF_RETURN_IF_ERROR(vkf__stored_read(tensor, first * size, part.size_bytes, room));
     *out_part = part;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Room for the pieces that a tensor's `count` elements are read in: none for what is in memory.

@@ -115,8 +115,8 @@ static vkf_status read_content(const vkf__byte_source *source, vkf__torch_conten
 {
     vkf_status status = VKF_OK;
     uint8_t first[FIRST_BYTES] = {0};
-    VKF_TRY(vkf__source_read(source, 0, first,
-                             source->size_bytes < sizeof first ? (size_t)source->size_bytes : sizeof first));
+    VKF_RETURN_IF_ERROR(vkf__source_read(
+        source, 0, first, source->size_bytes < sizeof first ? (size_t)source->size_bytes : sizeof first));
     if (memcmp(first, "PK", 2) == 0)
         status = vkf__torch_read_zip(source, content);
     else if (first[0] == 0x80)
@@ -126,7 +126,6 @@ static vkf_status read_content(const vkf__byte_source *source, vkf__torch_conten
                            "%s: a pointer of Git LFS, not the file itself; fetch it with git lfs pull", source->path);
     else
         status = vkf__fail(source->host, VKF_ERROR_FORMAT, "%s: not a file that torch.save writes", source->path);
-fail:
     return status;
 }
 

@@ -73,10 +73,9 @@ static vkf_status check_bools(const vkf__byte_source *source, const vkf__torch_s
     };
     if (storage->type != VKF_STORED_BOOL)
         return VKF_OK;
-    VKF_TRY(vkf__stored_first_bad_bool(source->host, &tensor, &bad));
+    VKF_RETURN_IF_ERROR(vkf__stored_first_bad_bool(source->host, &tensor, &bad));
     if (bad < tensor.count)
         status = fail_storage(source, storage, "has a BOOL that is neither 0 nor 1");
-fail:
     return status;
 }
 
@@ -143,20 +142,18 @@ static vkf_status find_pickle(const vkf__byte_source *source, const vkf__zip *zi
 
 static vkf_status check_byte_order(const vkf__byte_source *source, const vkf__zip *zip, const vkf__zip_entry *pickle)
 {
-    vkf_status status = VKF_OK;
     uint64_t offset = 0;
     char order[3];
     const vkf__zip_entry *entry = find_beside(zip, pickle, "", "byteorder", strlen("byteorder"));
     if (!entry)
         return VKF_OK;
-    VKF_TRY(vkf__zip_place(zip, entry, &offset));
+    VKF_RETURN_IF_ERROR(vkf__zip_place(zip, entry, &offset));
     if (entry->size_bytes < sizeof order)
         return VKF_OK;
-    VKF_TRY(vkf__source_read(source, offset, order, sizeof order));
+    VKF_RETURN_IF_ERROR(vkf__source_read(source, offset, order, sizeof order));
     if (memcmp(order, "big", sizeof order) == 0)
         return vkf__fail(source->host, VKF_ERROR_UNSUPPORTED, "%s: saved on a big-endian machine", source->path);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status place_entries(const vkf__byte_source *source, const vkf__zip *zip, const vkf__zip_entry *pickle,
@@ -217,7 +214,6 @@ static vkf_status check_machine(const vkf__byte_source *source, const vkf__pickl
 static vkf_status place_next(const vkf__byte_source *source, vkf__torch_storage **sorted, size_t count,
                              const vkf__torch_storage *key, uint64_t *inout_offset)
 {
-    vkf_status status = VKF_OK;
     uint8_t length[LENGTH_BYTES];
     vkf__torch_storage **found = count > 0 ? bsearch(&key, sorted, count, sizeof *sorted, compare_keys) : NULL;
     if (!found)
@@ -226,15 +222,14 @@ static vkf_status place_next(const vkf__byte_source *source, vkf__torch_storage 
         found--;
     if ((*found)->placed)
         return fail_storage(source, key, "is there twice");
-    VKF_TRY(vkf__source_read(source, *inout_offset, length, sizeof length));
+    VKF_RETURN_IF_ERROR(vkf__source_read(source, *inout_offset, length, sizeof length));
     if (vkf__load_le(length, sizeof length) != (*found)->count)
         return fail_storage(source, key, "has another length than its tensors say");
     uint64_t begin = *inout_offset + sizeof length;
     size_t index = (size_t)(found - sorted);
-    VKF_TRY(place_group(source, sorted, count, begin, source->size_bytes - begin, &index));
+    VKF_RETURN_IF_ERROR(place_group(source, sorted, count, begin, source->size_bytes - begin, &index));
     *inout_offset = begin + (*found)->count * (*found)->element_bytes;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status place_sequence(const vkf__byte_source *source, vkf__torch_content *content, vkf__pickle_value keys)
@@ -268,24 +263,21 @@ fail:
 vkf_status vkf__torch_read_legacy(const vkf__byte_source *source, vkf__torch_content *out)
 {
     static const uint8_t magic[] = {0x8a, 10, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, '.'};
-    vkf_status status = VKF_OK;
     vkf__pickle_value ignored, machine, keys;
     uint64_t most = source->size_bytes < VKF_PICKLE_MAX_BYTES ? source->size_bytes : VKF_PICKLE_MAX_BYTES;
-    VKF_TRY(open_pickle(source, 0, most, out));
+    VKF_RETURN_IF_ERROR(open_pickle(source, 0, most, out));
     if (most < 2 + sizeof magic || memcmp(out->text + 2, magic, sizeof magic) != 0)
         return vkf__fail(source->host, VKF_ERROR_FORMAT,
                          "%s: a pickle that torch.save has not written; only dicts of tensors are read", source->path);
-    VKF_TRY(vkf__pickle_next(out->pickle, &ignored)); // the magic number
-    VKF_TRY(vkf__pickle_next(out->pickle, &ignored)); // the version, which never changed
-    VKF_TRY(vkf__pickle_next(out->pickle, &machine));
-    VKF_TRY(check_machine(source, out->pickle, machine));
-    VKF_TRY(vkf__pickle_next(out->pickle, &out->root));
-    VKF_TRY(vkf__pickle_next(out->pickle, &keys));
+    VKF_RETURN_IF_ERROR(vkf__pickle_next(out->pickle, &ignored)); // the magic number
+    VKF_RETURN_IF_ERROR(vkf__pickle_next(out->pickle, &ignored)); // the version, which never changed
+    VKF_RETURN_IF_ERROR(vkf__pickle_next(out->pickle, &machine));
+    VKF_RETURN_IF_ERROR(check_machine(source, out->pickle, machine));
+    VKF_RETURN_IF_ERROR(vkf__pickle_next(out->pickle, &out->root));
+    VKF_RETURN_IF_ERROR(vkf__pickle_next(out->pickle, &keys));
     if (keys.kind != VKF_PICKLE_LIST)
         return vkf__fail(source->host, VKF_ERROR_FORMAT, "%s: no list of storages behind its pickle", source->path);
-    VKF_TRY(place_sequence(source, out, keys));
-fail:
-    return status;
+    return place_sequence(source, out, keys);
 }
 
 void vkf__torch_content_free(const vkf__host *host, vkf__torch_content *content)

@@ -80,7 +80,6 @@ bool vkf__torch_is_key(const char *key, size_t size_bytes)
 static vkf_status find_storage(void *user, const vkf__pickle *pickle, vkf__pickle_value id,
                                vkf__pickle_value *out_value)
 {
-    vkf_status status = VKF_OK;
     vkf__torch_objects *o = user;
     const vkf__pickle_value *items = vkf__pickle_items(pickle, id);
     if (id.kind != VKF_PICKLE_TUPLE || (id.count != 5 && id.count != 6) || !vkf__pickle_is(pickle, items[0], "storage"))
@@ -93,7 +92,7 @@ static vkf_status find_storage(void *user, const vkf__pickle *pickle, vkf__pickl
         return vkf__fail(o->host, VKF_ERROR_UNSUPPORTED, "%s: one of its storages is a part of another; save it anew",
                          o->path);
     void *array = o->storages;
-    VKF_TRY(
+    VKF_RETURN_IF_ERROR(
         vkf__grow(o->host, &array, sizeof *o->storages, o->storage_count, &o->storage_capacity, o->storage_count + 1));
     o->storages = array;
     const vkf__stored_type type = imports[items[1].integer].type;
@@ -106,8 +105,7 @@ static vkf_status find_storage(void *user, const vkf__pickle *pickle, vkf__pickl
     };
     *out_value = (vkf__pickle_value){
         .kind = VKF_PICKLE_OBJECT, .first = VKF_TORCH_STORAGE, .count = (uint32_t)o->storage_count++};
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // ---- tensors
@@ -158,7 +156,6 @@ static vkf_status read_type(const vkf__torch_objects *o, vkf__pickle_value dtype
 static vkf_status rebuild_tensor(vkf__torch_objects *o, const vkf__pickle *pickle, vkf__pickle_value arguments,
                                  bool typed, vkf__pickle_value *out_value)
 {
-    vkf_status status = VKF_OK;
     const vkf__pickle_value *items = vkf__pickle_items(pickle, arguments);
     vkf__torch_tensor tensor = {0};
     if (arguments.count < (typed ? 7u : 4u) || items[0].kind != VKF_PICKLE_OBJECT ||
@@ -166,16 +163,16 @@ static vkf_status rebuild_tensor(vkf__torch_objects *o, const vkf__pickle *pickl
         return bad(o, "its arguments");
     tensor.storage = items[0].count;
     tensor.first = (uint64_t)items[1].integer;
-    VKF_TRY(read_shape(o, pickle, items[2], items[3], &tensor));
-    VKF_TRY(read_type(o, typed ? items[6] : (vkf__pickle_value){0}, &o->storages[tensor.storage], &tensor));
+    VKF_RETURN_IF_ERROR(read_shape(o, pickle, items[2], items[3], &tensor));
+    VKF_RETURN_IF_ERROR(read_type(o, typed ? items[6] : (vkf__pickle_value){0}, &o->storages[tensor.storage], &tensor));
     void *array = o->tensors;
-    VKF_TRY(vkf__grow(o->host, &array, sizeof *o->tensors, o->tensor_count, &o->tensor_capacity, o->tensor_count + 1));
+    VKF_RETURN_IF_ERROR(
+        vkf__grow(o->host, &array, sizeof *o->tensors, o->tensor_count, &o->tensor_capacity, o->tensor_count + 1));
     o->tensors = array;
     o->tensors[o->tensor_count] = tensor;
     *out_value =
         (vkf__pickle_value){.kind = VKF_PICKLE_OBJECT, .first = VKF_TORCH_TENSOR, .count = (uint32_t)o->tensor_count++};
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status call(void *user, vkf__pickle *pickle, vkf__pickle_value callee, vkf__pickle_value arguments,

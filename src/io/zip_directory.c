@@ -43,19 +43,17 @@ static vkf_status bad(const vkf__byte_source *source, const char *reason)
 
 static vkf_status read_end64(const vkf__byte_source *source, uint64_t end_offset, extent *inout)
 {
-    vkf_status status = VKF_OK;
     uint8_t locator[LOCATOR_BYTES], end[END64_BYTES];
     if (end_offset < LOCATOR_BYTES)
         return VKF_OK;
-    VKF_TRY(vkf__source_read(source, end_offset - LOCATOR_BYTES, locator, sizeof locator));
+    VKF_RETURN_IF_ERROR(vkf__source_read(source, end_offset - LOCATOR_BYTES, locator, sizeof locator));
     if (vkf__load_le(locator, 4) != LOCATOR_SIGNATURE)
         return VKF_OK;
-    VKF_TRY(vkf__source_read(source, vkf__load_le(locator + 8, 8), end, sizeof end));
+    VKF_RETURN_IF_ERROR(vkf__source_read(source, vkf__load_le(locator + 8, 8), end, sizeof end));
     if (vkf__load_le(end, 4) != END64_SIGNATURE)
         return bad(source, "its zip64 end record is not where it should be");
     *inout = (extent){vkf__load_le(end + 32, 8), vkf__load_le(end + 48, 8), vkf__load_le(end + 40, 8)};
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_end(const vkf__byte_source *source, extent *out)
@@ -219,14 +217,13 @@ const vkf__zip_entry *vkf__zip_find(const vkf__zip *zip, const char *name, size_
 
 vkf_status vkf__zip_place(const vkf__zip *zip, const vkf__zip_entry *entry, uint64_t *out_offset)
 {
-    vkf_status status = VKF_OK;
     const vkf__byte_source *source = &zip->source;
     uint8_t local[LOCAL_BYTES];
     if (entry->method != STORED || (entry->flags & ENCRYPTED) || entry->packed_bytes != entry->size_bytes)
         return vkf__fail(source->host, VKF_ERROR_UNSUPPORTED,
                          "%s: its entries are compressed or encrypted; torch.save stores them as they are: unpack it",
                          source->path);
-    VKF_TRY(vkf__source_read(source, entry->header_offset, local, sizeof local));
+    VKF_RETURN_IF_ERROR(vkf__source_read(source, entry->header_offset, local, sizeof local));
     if (vkf__load_le(local, 4) != LOCAL_SIGNATURE)
         return bad(source, "an entry is not where the directory says");
     uint64_t skip = LOCAL_BYTES + vkf__load_le(local + 26, 2) + vkf__load_le(local + 28, 2);
@@ -234,6 +231,5 @@ vkf_status vkf__zip_place(const vkf__zip *zip, const vkf__zip_entry *entry, uint
     if (skip > left || entry->size_bytes > left - skip)
         return bad(source, "an entry reaches beyond the file");
     *out_offset = entry->header_offset + skip;
-fail:
-    return status;
+    return VKF_OK;
 }

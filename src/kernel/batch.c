@@ -2,18 +2,17 @@
 
 vkf_status vkf__batch_add(vkf__batch *batch, vkf__work *work)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = work->context->device.host;
     void *works = batch->works, *command_buffers = batch->command_buffers;
-    VKF_TRY(vkf__grow(host, &works, sizeof *batch->works, batch->count, &batch->work_capacity, batch->count + 1));
+    VKF_RETURN_IF_ERROR(
+        vkf__grow(host, &works, sizeof *batch->works, batch->count, &batch->work_capacity, batch->count + 1));
     batch->works = works;
-    VKF_TRY(vkf__grow(host, &command_buffers, sizeof *batch->command_buffers, batch->count, &batch->capacity,
-                      batch->count + 1));
+    VKF_RETURN_IF_ERROR(vkf__grow(host, &command_buffers, sizeof *batch->command_buffers, batch->count,
+                                  &batch->capacity, batch->count + 1));
     batch->command_buffers = command_buffers;
     batch->works[batch->count] = work;
     batch->command_buffers[batch->count++] = work->built.command_buffer;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 void vkf__batch_free(vkf__batch *batch, const vkf__host *host)

@@ -212,10 +212,10 @@ vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_
     vkf__host host;
     vkf__instance instance = {0};
     device_list list = {0};
-    VKF_TRY(init_host(&host, desc));
+    VKF_RETURN_IF_ERROR(init_host(&host, desc));
     if (desc->external)
-        VKF_TRY(vkf__external_device_check(&host, desc->external));
-    VKF_TRY(init_instance(&instance, &host, desc));
+        VKF_RETURN_IF_ERROR(vkf__external_device_check(&host, desc->external));
+    VKF_RETURN_IF_ERROR(init_instance(&instance, &host, desc));
     status = list_devices(&instance, desc, &list);
     if (status == VKF_OK) {
         for (uint32_t i = 0; out_infos && i < list.count && i < *inout_count; i++)
@@ -224,6 +224,5 @@ vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_
     }
     vkf__free(&host, list.caps);
     vkf__instance_finish(&instance);
-fail:
     return status;
 }

@@ -29,16 +29,15 @@ typedef struct growing_list {
 static vkf_status append(const vkf__host *host, const VkPipelineExecutableStatisticKHR *from, uint32_t count,
                          growing_list *list)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__grow(host, &list->items, sizeof(vkf_statistic), list->count, &list->capacity, list->count + count));
+    VKF_RETURN_IF_ERROR(
+        vkf__grow(host, &list->items, sizeof(vkf_statistic), list->count, &list->capacity, list->count + count));
     vkf_statistic *items = list->items;
     for (uint32_t i = 0; i < count; i++) {
         vkf_statistic *item = &items[list->count++];
         (void)snprintf(item->name, sizeof item->name, "%.*s", (int)sizeof item->name - 1, from[i].name);
         item->value = value_of(&from[i]);
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_executable(vkf__device *device, VkPipeline pipeline, uint32_t index, growing_list *list)
@@ -182,7 +181,7 @@ vkf_status vkf__findings_read(vkf__pipelines *pipelines, VkPipeline pipeline, vk
     vkf_status status = VKF_OK;
     vkf_statistic *raw = NULL;
     growing_list representations = {0};
-    VKF_TRY(vkf__statistics_read(device, pipeline, &raw, &report->raw_count));
+    VKF_RETURN_IF_ERROR(vkf__statistics_read(device, pipeline, &raw, &report->raw_count));
     report->raw = raw;
     report->has_statistics = report->raw_count > 0;
     vkf__statistics_normalise(&device->plan.caps, raw, report->raw_count, &report->statistics);
@@ -190,7 +189,6 @@ vkf_status vkf__findings_read(vkf__pipelines *pipelines, VkPipeline pipeline, vk
         status = read_all_representations(device, pipeline, &representations);
     report->representations = representations.items;
     report->representation_count = (uint32_t)representations.count;
-fail:
     return status;
 }
 

@@ -37,15 +37,12 @@ static vkf_status append_line_directive(text_buffer *out, unsigned line, const c
 // After the #version line, which must come first.
 static vkf_status append_preamble(text_buffer *out, const char *line, unsigned number, const char *path)
 {
-    vkf_status status = VKF_OK;
     const char *preamble = out->preamble;
     if (!preamble || strncmp(line, "#version", 8) != 0)
         return VKF_OK;
     out->preamble = NULL;
-    VKF_TRY(append(out, preamble, strlen(preamble)));
-    VKF_TRY(append_line_directive(out, number + 1, path));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(append(out, preamble, strlen(preamble)));
+    return append_line_directive(out, number + 1, path);
 }
 
 // The whole file, zero-terminated; *out_text stays NULL when it cannot be opened.
@@ -138,32 +135,30 @@ static bool ends_part(const char *line)
 
 static vkf_status expand(text_buffer *out, const char *dir, const char *path, const char *text, unsigned depth)
 {
-    vkf_status status = VKF_OK;
     unsigned number = 0;
     bool included = false;
     if (depth > MAX_DEPTH)
         return vkf__fail(out->host, VKF_ERROR_SHADER, "%s: includes are nested too deeply", path);
     if (depth > 0)
-        VKF_TRY(append_line_directive(out, 1, path));
+        VKF_RETURN_IF_ERROR(append_line_directive(out, 1, path));
     for (const char *line = text; *line != '\0';) {
         const char *end = strchr(line, '\n');
         size_t length = end ? (size_t)(end - line) : strlen(line);
         char name[512];
         number++;
         if (parse_include(line, length, name, sizeof name)) {
-            VKF_TRY(expand_include(out, dir, path, number, name, depth));
+            VKF_RETURN_IF_ERROR(expand_include(out, dir, path, number, name, depth));
             included = true;
         } else {
-            VKF_TRY(append(out, line, length));
-            VKF_TRY(append(out, "\n", 1));
-            VKF_TRY(append_preamble(out, line, number, path));
+            VKF_RETURN_IF_ERROR(append(out, line, length));
+            VKF_RETURN_IF_ERROR(append(out, "\n", 1));
+            VKF_RETURN_IF_ERROR(append_preamble(out, line, number, path));
             if (included && ends_part(line))
-                VKF_TRY(append_line_directive(out, number + 1, path));
+                VKF_RETURN_IF_ERROR(append_line_directive(out, number + 1, path));
         }
         line = end ? end + 1 : line + length;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__glsl_source(const vkf__host *host, const char *dir, const char *source, const char *preamble,

@@ -69,23 +69,21 @@ fail:
 
 vkf_status vkf__learned_init(vkf__learned *learned, vkf__device *device, const vkf_cache_callbacks *cache, bool keep)
 {
-    vkf_status status = VKF_OK;
     vkf__tuned tuned = {0};
     learned->device = device;
     learned->cache = cache;
     learned->keep = keep;
-    VKF_TRY(vkf__verdicts_init(device->host, &learned->verdicts));
+    VKF_RETURN_IF_ERROR(vkf__verdicts_init(device->host, &learned->verdicts));
     if (pthread_mutex_init(&learned->lock, NULL) != 0)
         return vkf__fail(device->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "context: the system has no mutex left");
     learned->lock_ready = true;
     if (!keep)
         return VKF_OK;
-    VKF_TRY(load_verdicts(learned));
-    VKF_TRY(load_tuned(learned, &tuned));
+    VKF_RETURN_IF_ERROR(load_verdicts(learned));
+    VKF_RETURN_IF_ERROR(load_tuned(learned, &tuned));
     if (tuned.count > 0)
-        VKF_TRY(publish(learned, &tuned));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(publish(learned, &tuned));
+    return VKF_OK;
 }
 
 void vkf__learned_finish(vkf__learned *learned)
@@ -120,11 +118,9 @@ void vkf__learned_verdict(vkf__learned *learned, const vkf__kernel *kernel, cons
 
 static vkf_status copy_entries(const vkf__host *host, const vkf__tuned *from, vkf__tuned *to)
 {
-    vkf_status status = VKF_OK;
     for (size_t i = 0; from && i < from->count; i++)
-        VKF_TRY(vkf__tuned_put(host, to, &from->entries[i]));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__tuned_put(host, to, &from->entries[i]));
+    return VKF_OK;
 }
 
 vkf_status vkf__learned_measured(vkf__learned *learned, const vkf__tuned_entry *entry)

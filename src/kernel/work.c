@@ -150,21 +150,15 @@ static vkf_status follow_to_the_end(const vkf__work *work)
 
 static vkf_status replay(vkf__work *work, vkf__work_mode mode, vkf__emit_fn emit, const void *args)
 {
-    vkf_status status = VKF_OK;
     vkf__work_rewind(work, mode);
-    VKF_TRY(emit(work, args));
-    VKF_TRY(follow_to_the_end(work));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(emit(work, args));
+    return follow_to_the_end(work);
 }
 
 vkf_status vkf__work_build(vkf__work *work, vkf_buffer *arena, vkf__emit_fn emit, const void *args)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(make_objects(work, arena));
-    VKF_TRY(replay(work, VKF_WORK_BUILD, emit, args));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(make_objects(work, arena));
+    return replay(work, VKF_WORK_BUILD, emit, args);
 }
 
 vkf_status vkf__work_update(vkf__work *work, vkf__emit_fn emit, const void *args)
@@ -227,22 +221,19 @@ fail:
 
 static vkf_status build_node(vkf__work *work, const vkf__dispatch *dispatch)
 {
-    vkf_status status = VKF_OK;
     vkf__node *node = &work->built.nodes[work->at.node];
     uint32_t spec[VKF_KERNEL_MAX_SPEC] = {0};
     node->kernel = dispatch->variant.kernel;
     node->config = dispatch->variant.config;
     vkf__variant_spec(&work->context->device.plan.caps, &dispatch->variant, dispatch->flags, spec);
-    VKF_TRY(keep_label(work, dispatch->label, &node->label));
+    VKF_RETURN_IF_ERROR(keep_label(work, dispatch->label, &node->label));
     // What a trial runs is not what serves.
     if (!work->trial)
         vkf__log(work->context->device.host, VKF_SEVERITY_DEBUG, "%s.%s: %s/%s", work->name, node->label,
                  node->kernel->name, dispatch->variant.config->name);
-    VKF_TRY(vkf__pipelines_get(&work->context->pipelines, node->kernel, spec, work->trial ? NULL : node->config,
-                               &node->pipeline));
-    VKF_TRY(vkf__work_bind(work, dispatch, (uint32_t)work->at.node));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__pipelines_get(&work->context->pipelines, node->kernel, spec,
+                                           work->trial ? NULL : node->config, &node->pipeline));
+    return vkf__work_bind(work, dispatch, (uint32_t)work->at.node);
 }
 
 static void write_control(vkf__work *work, const vkf__dispatch *dispatch)
@@ -255,17 +246,15 @@ static void write_control(vkf__work *work, const vkf__dispatch *dispatch)
 
 vkf_status vkf__work_dispatch(vkf__work *work, const vkf__dispatch *dispatch)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(check_dispatch(work, dispatch));
+    VKF_RETURN_IF_ERROR(check_dispatch(work, dispatch));
     if (work->mode == VKF_WORK_PLAN) {
-        VKF_TRY(vkf__work_plan_dispatch(work, dispatch));
+        VKF_RETURN_IF_ERROR(vkf__work_plan_dispatch(work, dispatch));
     } else {
-        VKF_TRY(follow_plan(work, dispatch));
+        VKF_RETURN_IF_ERROR(follow_plan(work, dispatch));
         if (work->mode == VKF_WORK_BUILD)
-            VKF_TRY(build_node(work, dispatch));
+            VKF_RETURN_IF_ERROR(build_node(work, dispatch));
         write_control(work, dispatch);
     }
     work->at.node++;
-fail:
-    return status;
+    return VKF_OK;
 }

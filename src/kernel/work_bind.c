@@ -99,7 +99,6 @@ static void push_address(const vkf__kernel *kernel, const vkf__span *span, uint3
 static vkf_status bind_operand(vkf__work *work, const vkf__dispatch *dispatch, vkf__node *node, uint32_t index,
                                set_writes *set)
 {
-    vkf_status status = VKF_OK;
     const vkf__binding *binding = &dispatch->bindings[index];
     bool present = binding->span.size_bytes > 0;
     // An absent operand is never read: any valid range will do. The output is always there.
@@ -116,12 +115,11 @@ static vkf_status bind_operand(vkf__work *work, const vkf__dispatch *dispatch, v
         add_buffer(set, node->set, 1 + index, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                    storage_range(work, span, binding->write, &node->push[index]));
     } else {
-        VKF_TRY(make_view(work, span, kind, &node->views[index], &node->push[index]));
+        VKF_RETURN_IF_ERROR(make_view(work, span, kind, &node->views[index], &node->push[index]));
         add_buffer(set, node->set, 1 + index, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, (VkDescriptorBufferInfo){0});
         set->writes[set->count - 1].pTexelBufferView = &node->views[index];
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__work_bind(vkf__work *work, const vkf__dispatch *dispatch, uint32_t index)

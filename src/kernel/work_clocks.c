@@ -23,14 +23,12 @@ fail:
 vkf_status vkf__work_clocks_init(vkf__work *work)
 {
     vkf_context *context = work->context;
-    vkf_status status = VKF_OK;
     if (context->device.plan.enabled.timestamps)
-        VKF_TRY(make_queries(work));
+        VKF_RETURN_IF_ERROR(make_queries(work));
     if (work->counted && context->counters.count > 0)
-        VKF_TRY(vkf__counter_pools_init(&work->clocks.counters, &context->device, &context->counters,
-                                        work->plan.node_count));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__counter_pools_init(&work->clocks.counters, &context->device, &context->counters,
+                                                    work->plan.node_count));
+    return VKF_OK;
 }
 
 void vkf__work_clocks_finish(vkf__work *work)
@@ -84,9 +82,7 @@ double vkf__work_ticks_ns(const vkf__work *work, uint64_t from, uint64_t to)
 
 vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(read_ticks(work, index, 2));
+    VKF_RETURN_IF_ERROR(read_ticks(work, index, 2));
     *out_ns = vkf__work_ticks_ns(work, work->clocks.ticks[index], work->clocks.ticks[index + 1]);
-fail:
-    return status;
+    return VKF_OK;
 }

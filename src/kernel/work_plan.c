@@ -48,9 +48,8 @@ static vkf_status plan_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, bo
 static vkf_status make_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, bool pinned, vkf__span *out_span)
 {
     bool planning = work->mode == VKF_WORK_PLAN;
-    vkf_status status = VKF_OK;
     if (planning)
-        VKF_TRY(plan_temp(work, dtype, count, pinned));
+        VKF_RETURN_IF_ERROR(plan_temp(work, dtype, count, pinned));
     if (work->at.temp >= work->plan.temp_count)
         return vkf__work_diverged(work, "asks for a temporary more than was planned");
     const vkf__arena_item *item = &work->plan.temps[work->at.temp++];
@@ -61,8 +60,7 @@ static vkf_status make_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, bo
         .dtype = dtype,
         .temp = (uint32_t)work->at.temp,
     };
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__work_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, vkf__span *out_span)
@@ -178,20 +176,18 @@ static vkf_status choose(vkf__work *work, vkf__op op, const vkf_dtype *types, co
 vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
                             vkf__variant *out_variant)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant = {0};
     uint64_t packed = 0;
     if (work->mode == VKF_WORK_PLAN) {
-        VKF_TRY(choose(work, op, types, problem, &variant));
+        VKF_RETURN_IF_ERROR(choose(work, op, types, problem, &variant));
         packed =
             (uint64_t)vkf__kernel_index(variant.kernel) << 32 | (uint64_t)(variant.config - variant.kernel->configs);
     }
-    VKF_TRY(vkf__work_decide(work, packed, &packed));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, packed, &packed));
     variant.kernel = vkf__kernel_at((uint32_t)(packed >> 32));
     variant.config = &variant.kernel->configs[packed & UINT32_MAX];
     *out_variant = variant;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static void touch_temps(vkf__work *work, const vkf__dispatch *dispatch)
@@ -228,16 +224,14 @@ static vkf_status place_dispatch(vkf__work *work, const vkf__dispatch *dispatch)
 vkf_status vkf__work_plan_dispatch(vkf__work *work, const vkf__dispatch *dispatch)
 {
     vkf__dispatch_plan *plan = &work->plan;
-    vkf_status status = VKF_OK;
     void *nodes = plan->nodes;
-    VKF_TRY(place_dispatch(work, dispatch));
-    VKF_TRY(vkf__grow(work->context->device.host, &nodes, sizeof *plan->nodes, plan->node_count, &plan->node_capacity,
-                      (size_t)plan->node_count + 1));
+    VKF_RETURN_IF_ERROR(place_dispatch(work, dispatch));
+    VKF_RETURN_IF_ERROR(vkf__grow(work->context->device.host, &nodes, sizeof *plan->nodes, plan->node_count,
+                                  &plan->node_capacity, (size_t)plan->node_count + 1));
     plan->nodes = nodes;
     plan->nodes[plan->node_count++] =
         (vkf__planned_node){dispatch->label, dispatch->variant, vkf__dispatch_present(dispatch)};
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Puts the temporaries into the arena; those that nothing used take no room.
@@ -255,28 +249,23 @@ static vkf_status place_temps(vkf__work *work)
 vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, const void *args)
 {
     const vkf__host *host = work->context->device.host;
-    vkf_status status = VKF_OK;
     vkf__dispatch_plan_free(&work->plan, host);
     vkf__hazards_init(&work->plan.hazards, host);
     vkf__work_rewind(work, VKF_WORK_PLAN);
-    VKF_TRY(emit(work, args));
+    VKF_RETURN_IF_ERROR(emit(work, args));
     vkf__hazards_finish(&work->plan.hazards);
-    VKF_TRY(place_temps(work));
-fail:
-    return status;
+    return place_temps(work);
 }
 
 vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn emit, const void *args)
 {
     vkf_context *context = work->context;
-    vkf_status status = VKF_OK;
     // What is learned only grows, and never unsettles what was proven before: this ends.
     for (bool again = true; again;) {
         again = false;
-        VKF_TRY(vkf__work_plan(work, emit, args));
+        VKF_RETURN_IF_ERROR(vkf__work_plan(work, emit, args));
         if (context->prove)
-            VKF_TRY(context->prove(context, work->plan.wants, work->plan.want_count, &again));
+            VKF_RETURN_IF_ERROR(context->prove(context, work->plan.wants, work->plan.want_count, &again));
     }
-fail:
-    return status;
+    return VKF_OK;
 }

@@ -142,11 +142,8 @@ fail:
 
 vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__submission_command_buffer(submission, work->name, &work->built.command_buffer));
-    VKF_TRY(vkf__work_record_again(work));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(submission, work->name, &work->built.command_buffer));
+    return vkf__work_record_again(work);
 }
 
 static vkf_status record_alone(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index)
@@ -165,11 +162,8 @@ fail:
 
 vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *submission, uint32_t index)
 {
-    vkf_status status = VKF_OK;
     if (submission->single == VK_NULL_HANDLE)
-        VKF_TRY(vkf__submission_command_buffer(submission, "single", &submission->single));
-    VKF_TRY(record_alone(work, submission->single, index));
-    VKF_TRY(vkf__submission_run(submission, &submission->single, 1));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(submission, "single", &submission->single));
+    VKF_RETURN_IF_ERROR(record_alone(work, submission->single, index));
+    return vkf__submission_run(submission, &submission->single, 1);
 }

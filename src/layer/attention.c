@@ -71,18 +71,16 @@ static vkf_status emit_head_mean(vkf__work *work, const vkf__attention_block *bl
 static vkf_status place_weights(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                                 const vkf__attention_sizes *sizes, vkf__span *out_weights)
 {
-    vkf_status status = VKF_OK;
     vkf__span weights = io->weights_per_head; // (B, H, L, S')
     if (!vkf__present(&weights) && vkf__present(&io->weights)) {
         const uint64_t factors[] = {(uint64_t)sizes->batch * sizes->query_len, block->heads,
                                     (uint64_t)sizes->key_len + vkf__extra_keys(block)};
         uint64_t count = UINT64_MAX;
         (void)vkf__product_u64(factors, 3, &count);
-        VKF_TRY(vkf__work_temp(work, VKF_DTYPE_F32, count, &weights));
+        VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, count, &weights));
     }
     *out_weights = weights;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf__heads_span heads_of(const vkf__projected *projected, uint32_t head_width)
@@ -144,20 +142,19 @@ static vkf__attention_args core_args(const vkf__attention_block *block, const vk
 vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                                      const vkf__attention_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     vkf__projections made;
     vkf__attention_args core;
     uint32_t rows = sizes->batch * sizes->query_len, width = block->heads * block->v_head_dim;
     // (rows, heads * v_head_dim), `row` apart
     vkf__rows context = {.row = vkf__gemm_row(work->context, width, block->dtype)};
-    VKF_TRY(vkf__emit_projections(work, block, io, sizes, &made));
-    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * context.row, &context.span));
+    VKF_RETURN_IF_ERROR(vkf__emit_projections(work, block, io, sizes, &made));
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * context.row, &context.span));
     core = core_args(block, io, sizes, &made, &context);
     if (vkf__present(&io->bias))
         set_bias(io, &core);
-    VKF_TRY(place_weights(work, block, io, sizes, &core.weights));
-    VKF_TRY(vkf__emit_attention(work, &core));
-    VKF_TRY(emit_head_mean(work, block, io, sizes, &core.weights));
+    VKF_RETURN_IF_ERROR(place_weights(work, block, io, sizes, &core.weights));
+    VKF_RETURN_IF_ERROR(vkf__emit_attention(work, &core));
+    VKF_RETURN_IF_ERROR(emit_head_mean(work, block, io, sizes, &core.weights));
     const vkf__linear_args out = {
         .label = "out_proj",
         .x = context.span,
@@ -170,7 +167,5 @@ vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block
         .out = block->embed_dim,
         .beta = io->accumulate ? 1.0f : 0.0f,
     };
-    VKF_TRY(vkf__emit_linear(work, &out));
-fail:
-    return status;
+    return vkf__emit_linear(work, &out);
 }

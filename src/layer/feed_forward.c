@@ -49,20 +49,21 @@ static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *b
 static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
                              const vkf__rows *hidden, uint32_t rows)
 {
-    vkf_status status = VKF_OK;
     uint32_t dim = block->dim_feedforward;
     uint64_t single = 0;
     vkf__span both; // (rows, 2 * dim)
-    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * 2 * dim, &both));
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * 2 * dim, &both));
     assert(!block->fused_gate || vkf__span_follows(&block->gate, &block->weight1));
-    VKF_TRY(vkf__work_decide(work, block->fused_gate, &single));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, block->fused_gate, &single));
     if (single) {
         const vkf__span weight = vkf__span_joined(&block->gate, &block->weight1);
         const vkf__span bias = vkf__span_joined(&block->gate_bias, &block->bias1);
-        VKF_TRY(emit_columns(work, block, "gate_linear1", x, &weight, &bias, &both, 0, 2 * dim, rows));
+        VKF_RETURN_IF_ERROR(emit_columns(work, block, "gate_linear1", x, &weight, &bias, &both, 0, 2 * dim, rows));
     } else {
-        VKF_TRY(emit_columns(work, block, "gate_linear", x, &block->gate, &block->gate_bias, &both, 0, dim, rows));
-        VKF_TRY(emit_columns(work, block, "linear1", x, &block->weight1, &block->bias1, &both, dim, dim, rows));
+        VKF_RETURN_IF_ERROR(
+            emit_columns(work, block, "gate_linear", x, &block->gate, &block->gate_bias, &both, 0, dim, rows));
+        VKF_RETURN_IF_ERROR(
+            emit_columns(work, block, "linear1", x, &block->weight1, &block->bias1, &both, dim, dim, rows));
     }
     const vkf__gate_args gate = {
         .label = "gate",
@@ -73,9 +74,7 @@ static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *blo
         .dim = dim,
         .activation = block->activation,
     };
-    VKF_TRY(vkf__emit_gate(work, &gate));
-fail:
-    return status;
+    return vkf__emit_gate(work, &gate);
 }
 
 static vkf_status emit_hidden(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
@@ -100,14 +99,13 @@ static vkf_status emit_hidden(vkf__work *work, const vkf__feed_forward_block *bl
 vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
                                   const vkf__span *out, bool accumulate, uint32_t rows)
 {
-    vkf_status status = VKF_OK;
     // (rows, dim_feedforward), `row` apart
     vkf__rows hidden = {.row = vkf__gemm_row(work->context, block->dim_feedforward, block->dtype)};
-    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * hidden.row, &hidden.span));
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * hidden.row, &hidden.span));
     if (vkf__present(&block->gate))
-        VKF_TRY(emit_gated(work, block, x, &hidden, rows));
+        VKF_RETURN_IF_ERROR(emit_gated(work, block, x, &hidden, rows));
     else
-        VKF_TRY(emit_hidden(work, block, x, &hidden, rows));
+        VKF_RETURN_IF_ERROR(emit_hidden(work, block, x, &hidden, rows));
     const vkf__linear_args linear2 = {
         .label = "linear2",
         .x = hidden.span,
@@ -120,7 +118,5 @@ vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block
         .out = block->d_model,
         .beta = accumulate ? 1.0f : 0.0f,
     };
-    VKF_TRY(vkf__emit_linear(work, &linear2));
-fail:
-    return status;
+    return vkf__emit_linear(work, &linear2);
 }

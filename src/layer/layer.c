@@ -21,16 +21,14 @@ static uint64_t port_count(const vkf__port_desc *port)
 
 static vkf_status emit_ports(vkf_layer *layer)
 {
-    vkf_status status = VKF_OK;
     for (uint32_t i = 0; i < VKF_PORT_COUNT; i++) {
         const vkf__port_desc *port = &layer->desc.ports[i];
         if (port->external.rank > 0)
             layer->ports[i] = vkf__span_of(&port->external);
         else if (port->rank > 0)
-            VKF_TRY(vkf__work_pinned(&layer->work, port->dtype, port_count(port), &layer->ports[i]));
+            VKF_RETURN_IF_ERROR(vkf__work_pinned(&layer->work, port->dtype, port_count(port), &layer->ports[i]));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The residual stream lives in the output: the input is the caller's and stays as it is. The first norm behind a sum
@@ -59,7 +57,6 @@ static vkf_status emit_input(vkf_layer *layer, const vkf_layer_sizes *sizes)
 
 static vkf_status emit_transformer(vkf_layer *layer, const vkf_layer_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     const vkf__transformer_block *block = &layer->desc.transformer;
     vkf__transformer_io io = {
         .x = layer->ports[VKF_PORT_OUTPUT],
@@ -73,12 +70,10 @@ static vkf_status emit_transformer(vkf_layer *layer, const vkf_layer_sizes *size
     if (norm_takes_input(layer))
         io.input = layer->ports[VKF_PORT_QUERY];
     else
-        VKF_TRY(emit_input(layer, sizes));
+        VKF_RETURN_IF_ERROR(emit_input(layer, sizes));
     if (layer->desc.kind == VKF_LAYER_ENCODER)
         return vkf__emit_encoder_layer(&layer->work, block, &io, &self);
     return vkf__emit_decoder_layer(&layer->work, block, &io, &self, &cross);
-fail:
-    return status;
 }
 
 // A caller may give the same tensor through several ports.
@@ -131,8 +126,7 @@ static vkf_status emit(vkf__work *work, const void *args)
     vkf_layer *layer = e->layer;
     const vkf_layer_sizes *sizes = e->sizes;
     (void)work;
-    vkf_status status = VKF_OK;
-    VKF_TRY(emit_ports(layer));
+    VKF_RETURN_IF_ERROR(emit_ports(layer));
     switch (layer->desc.kind) {
     case VKF_LAYER_ATTENTION:
         return emit_attention(layer, sizes);
@@ -143,8 +137,6 @@ static vkf_status emit(vkf__work *work, const void *args)
         break;
     }
     return emit_transformer(layer, sizes);
-fail:
-    return status;
 }
 
 // From here on the layer's description speaks of the packed weights, which are not there yet.
@@ -162,16 +154,14 @@ static void plan_weights(vkf_layer *layer, vkf__packed_weights *out_packed, vkf_
 
 static vkf_status make_weights(vkf_layer *layer, vkf__packed_weights *packed, const vkf__span *sources)
 {
-    vkf_status status = VKF_OK;
     vkf_context *context = layer->context;
     if (packed->total_bytes == 0)
         return VKF_OK;
-    VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, packed->total_bytes, "packed weights",
-                               &layer->weights));
-    VKF_TRY(vkf__packed_weights_fill(context, packed, sources, layer->weights));
+    VKF_RETURN_IF_ERROR(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, packed->total_bytes, "packed weights",
+                                           &layer->weights));
+    VKF_RETURN_IF_ERROR(vkf__packed_weights_fill(context, packed, sources, layer->weights));
     vkf__packed_weights_place(packed, layer->weights);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static void init_work(vkf_layer *layer)
@@ -356,13 +346,11 @@ vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes)
     times.updated_ns = vkf__now_ns();
     if (layer->context->probe)
         return vkf__probe_run(layer->context, &layer->submission, layer->desc.name, &(vkf__work *){&layer->work}, 1);
-    VKF_TRY(vkf__submission_run(&layer->submission, &layer->work.built.command_buffer, 1));
+    VKF_RETURN_IF_ERROR(vkf__submission_run(&layer->submission, &layer->work.built.command_buffer, 1));
     times.submitted_ns = layer->submission.submitted_ns;
     times.ended_ns = vkf__now_ns();
     layer->has_run = true;
-    VKF_TRY(vkf__profile_run(layer->context, layer->desc.name, &(vkf__work *){&layer->work}, 1, &times));
-fail:
-    return status;
+    return vkf__profile_run(layer->context, layer->desc.name, &(vkf__work *){&layer->work}, 1, &times);
 }
 
 uint32_t vkf_layer_record_count(const vkf_layer *layer)
@@ -383,10 +371,9 @@ vkf_status vkf_layer_timings(vkf_layer *layer, uint32_t *inout_count, vkf_timing
     for (uint32_t i = 0; out_timings && i < count && i < *inout_count; i++) {
         const vkf__node *node = &layer->work.built.nodes[i];
         double ns = 0;
-        VKF_TRY(vkf__work_time(&layer->work, i, &ns));
+        VKF_RETURN_IF_ERROR(vkf__work_time(&layer->work, i, &ns));
         out_timings[i] = (vkf_timing){.label = node->label, .kernel = node->kernel->name, .gpu_ns = ns};
     }
     *inout_count = count;
-fail:
     return status;
 }

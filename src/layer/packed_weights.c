@@ -62,14 +62,13 @@ static factors factors_of(vkf__layer_desc *desc)
 
 vkf_status vkf__packed_weights_measure(vkf_context *context, vkf__layer_desc *desc)
 {
-    vkf_status status = VKF_OK;
     const factors all = factors_of(desc);
     for (uint32_t i = 0; i < all.count; i++) {
         const factor *f = &all.items[i];
-        VKF_TRY(vkf__tune_weight(context, (const vkf_dtype[]){f->dtype, f->weight->dtype, f->dtype}, f->n, f->k));
+        VKF_RETURN_IF_ERROR(
+            vkf__tune_weight(context, (const vkf_dtype[]){f->dtype, f->weight->dtype, f->dtype}, f->n, f->k));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 void vkf__packed_weights_plan(const vkf_context *context, vkf__layer_desc *desc, vkf__packed_weights *out_packed)
@@ -114,7 +113,6 @@ typedef struct fill_job {
 static vkf_status emit_fill(vkf__work *work, const void *args)
 {
     const fill_job *job = args;
-    vkf_status status = VKF_OK;
     for (uint32_t i = 0; i < job->packed->count; i++) {
         const vkf__packed_weight *item = &job->packed->items[i];
         const vkf__span panels = panels_of(item, job->buffer);
@@ -126,10 +124,9 @@ static vkf_status emit_fill(vkf__work *work, const void *args)
             .ld = item->k,
             .transposed = true,
         };
-        VKF_TRY(vkf__emit_pack_into(work, &pack, &panels));
+        VKF_RETURN_IF_ERROR(vkf__emit_pack_into(work, &pack, &panels));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__packed_weights_fill(vkf_context *context, const vkf__packed_weights *packed, const vkf__span *sources,

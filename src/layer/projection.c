@@ -74,19 +74,17 @@ static vkf_status emit_extra_row(vkf__work *work, const char *label, const vkf__
 static vkf_status emit_extras(vkf__work *work, const vkf__attention_block *block, const vkf__projected *k,
                               const vkf__projected *v, const vkf__attention_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     uint32_t position = sizes->key_len;
     if (vkf__present(&block->params.bias_k)) {
-        VKF_TRY(emit_extra_row(work, "bias_k", &block->params.bias_k, k, sizes->batch, position));
-        VKF_TRY(emit_extra_row(work, "bias_v", &block->params.bias_v, v, sizes->batch, position));
+        VKF_RETURN_IF_ERROR(emit_extra_row(work, "bias_k", &block->params.bias_k, k, sizes->batch, position));
+        VKF_RETURN_IF_ERROR(emit_extra_row(work, "bias_v", &block->params.bias_v, v, sizes->batch, position));
         position++;
     }
     if (block->add_zero_attn) {
-        VKF_TRY(emit_extra_row(work, "zero_k", &(vkf__span){0}, k, sizes->batch, position));
-        VKF_TRY(emit_extra_row(work, "zero_v", &(vkf__span){0}, v, sizes->batch, position));
+        VKF_RETURN_IF_ERROR(emit_extra_row(work, "zero_k", &(vkf__span){0}, k, sizes->batch, position));
+        VKF_RETURN_IF_ERROR(emit_extra_row(work, "zero_v", &(vkf__span){0}, v, sizes->batch, position));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Whether heads of queries and keys are normalised or rotated once they are projected.
@@ -106,35 +104,32 @@ static bool converts(const vkf__attention_block *block, const vkf__attention_io 
 static vkf_status place_keys(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                              const vkf__attention_sizes *sizes, vkf__projected *out_k, vkf__projected *out_v)
 {
-    vkf_status status = VKF_OK;
     bool cached = vkf__present(&io->cache_k), turned = turns_heads(block), copied = converts(block, io);
     uint32_t rows = cached ? sizes->key_new : sizes->key_len + vkf__extra_keys(block);
     vkf__projected k = {.span = io->cache_k, .width = block->kv_heads * block->head_dim, .stride = io->cache_len};
     vkf__projected v = {.span = io->cache_v, .width = block->kv_heads * block->v_head_dim, .stride = io->cache_len};
     if (!cached || turned || copied) {
         k.stride = rows;
-        VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)sizes->batch * rows * k.width, &k.span));
+        VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)sizes->batch * rows * k.width, &k.span));
     }
     if (!cached || copied) {
         v.stride = rows;
-        VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)sizes->batch * rows * v.width, &v.span));
+        VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)sizes->batch * rows * v.width, &v.span));
     }
     k.row = k.width;
     v.row = v.width;
     *out_k = k;
     *out_v = v;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status emit_query(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                              const vkf__attention_sizes *sizes, vkf__projected *out_q)
 {
-    vkf_status status = VKF_OK;
     uint32_t width = block->heads * block->head_dim;
     uint32_t rows = sizes->batch * sizes->query_len;
     vkf__projected q = {.width = width, .row = width, .stride = sizes->query_len};
-    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * width, &q.span));
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * width, &q.span));
     const vkf__linear_args linear = {
         .label = "q_proj",
         .x = io->query,
@@ -146,28 +141,24 @@ static vkf_status emit_query(vkf__work *work, const vkf__attention_block *block,
         .in = block->embed_dim,
         .out = width,
     };
-    VKF_TRY(vkf__emit_linear(work, &linear));
+    VKF_RETURN_IF_ERROR(vkf__emit_linear(work, &linear));
     *out_q = q;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status emit_keys(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                             const vkf__attention_sizes *sizes, vkf__projected *out_k, vkf__projected *out_v)
 {
-    vkf_status status = VKF_OK;
     const vkf__attention_spans *params = &block->params;
     uint32_t key_row = io->key_row > 0 ? io->key_row : block->kdim;
     uint32_t value_row = io->key_row > 0 ? io->key_row : block->vdim;
     const projection key = {"k_proj", io->key, key_row, block->kdim, params->k_weight, params->k_bias};
     const projection value = {"v_proj", io->value, value_row, block->vdim, params->v_weight, params->v_bias};
-    VKF_TRY(place_keys(work, block, io, sizes, out_k, out_v));
+    VKF_RETURN_IF_ERROR(place_keys(work, block, io, sizes, out_k, out_v));
     bool copied = converts(block, io);
-    VKF_TRY(emit_projection(work, &key, out_k, copied || turns_heads(block) ? 0 : sizes->key_past, sizes));
-    VKF_TRY(emit_projection(work, &value, out_v, copied ? 0 : sizes->key_past, sizes));
-    VKF_TRY(emit_extras(work, block, out_k, out_v, sizes));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(emit_projection(work, &key, out_k, copied || turns_heads(block) ? 0 : sizes->key_past, sizes));
+    VKF_RETURN_IF_ERROR(emit_projection(work, &value, out_v, copied ? 0 : sizes->key_past, sizes));
+    return emit_extras(work, block, out_k, out_v, sizes);
 }
 
 // Self attention over fused parameters, as PyTorch's in_proj_weight holds them, is one product: it reads the input once.
@@ -194,14 +185,13 @@ static vkf__projected columns_of(const vkf__span *qkv, uint32_t first, uint32_t 
 static vkf_status emit_single_product(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                                       const vkf__attention_sizes *sizes, vkf__projections *out)
 {
-    vkf_status status = VKF_OK;
     const vkf__attention_spans *p = &block->params;
     uint32_t q_width = block->heads * block->head_dim;
     uint32_t k_width = block->kv_heads * block->head_dim, v_width = block->kv_heads * block->v_head_dim;
     uint32_t row = q_width + k_width + v_width, rows = sizes->batch * sizes->query_len;
     vkf__span qkv; // (rows, q_width + k_width + v_width)
     assert(vkf__attention_fuses(block));
-    VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * row, &qkv));
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * row, &qkv));
     const vkf__linear_args linear = {
         .label = "qkv_proj",
         .x = io->query,
@@ -213,14 +203,13 @@ static vkf_status emit_single_product(vkf__work *work, const vkf__attention_bloc
         .in = block->embed_dim,
         .out = row,
     };
-    VKF_TRY(vkf__emit_linear(work, &linear));
+    VKF_RETURN_IF_ERROR(vkf__emit_linear(work, &linear));
     *out = (vkf__projections){
         .q = columns_of(&qkv, 0, q_width, row, sizes->query_len),
         .k = columns_of(&qkv, q_width, k_width, row, sizes->query_len),
         .v = columns_of(&qkv, q_width + k_width, v_width, row, sizes->query_len),
     };
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf__projected in_cache(const vkf__span *cache, uint32_t width, uint32_t cache_len)
@@ -265,16 +254,14 @@ static vkf_status emit_turn(vkf__work *work, const vkf__attention_block *block, 
 static vkf_status emit_turns(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                              const vkf__attention_sizes *sizes, vkf__projections *made)
 {
-    vkf_status status = VKF_OK;
     bool cached = vkf__present(&io->cache_k);
     const vkf__projected k = cached ? in_cache(&io->cache_k, made->k.width, io->cache_len) : made->k;
     const head_turn of_q = {"q_rotary", block->q_norm, sizes->query_len, sizes->query_past, 0};
     const head_turn of_k = {"k_rotary", block->k_norm, sizes->key_new, sizes->key_past, cached ? sizes->key_past : 0};
-    VKF_TRY(emit_turn(work, block, &of_q, sizes->batch, &made->q, &made->q));
-    VKF_TRY(emit_turn(work, block, &of_k, sizes->batch, &made->k, &k));
+    VKF_RETURN_IF_ERROR(emit_turn(work, block, &of_q, sizes->batch, &made->q, &made->q));
+    VKF_RETURN_IF_ERROR(emit_turn(work, block, &of_k, sizes->batch, &made->k, &k));
     made->k = k;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Keys or values that were projected side by side with queries, or in another type than that of the cache.
@@ -302,23 +289,21 @@ static vkf_status emit_kept(vkf__work *work, const char *label, const vkf__span 
 vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                                  const vkf__attention_sizes *sizes, vkf__projections *out_projections)
 {
-    vkf_status status = VKF_OK;
     uint64_t single = 0;
     vkf__projections made;
-    VKF_TRY(vkf__work_decide(work, is_single_product(block, io, sizes), &single));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, is_single_product(block, io, sizes), &single));
     if (single) {
-        VKF_TRY(emit_single_product(work, block, io, sizes, &made));
+        VKF_RETURN_IF_ERROR(emit_single_product(work, block, io, sizes, &made));
     } else {
-        VKF_TRY(emit_query(work, block, io, sizes, &made.q));
-        VKF_TRY(emit_keys(work, block, io, sizes, &made.k, &made.v));
+        VKF_RETURN_IF_ERROR(emit_query(work, block, io, sizes, &made.q));
+        VKF_RETURN_IF_ERROR(emit_keys(work, block, io, sizes, &made.k, &made.v));
     }
     if (vkf__present(&io->cache_v) && (single || converts(block, io)))
-        VKF_TRY(emit_kept(work, "v_cache", &io->cache_v, io, sizes, &made.v));
+        VKF_RETURN_IF_ERROR(emit_kept(work, "v_cache", &io->cache_v, io, sizes, &made.v));
     if (turns_heads(block))
-        VKF_TRY(emit_turns(work, block, io, sizes, &made));
+        VKF_RETURN_IF_ERROR(emit_turns(work, block, io, sizes, &made));
     else if (converts(block, io))
-        VKF_TRY(emit_kept(work, "k_cache", &io->cache_k, io, sizes, &made.k));
+        VKF_RETURN_IF_ERROR(emit_kept(work, "k_cache", &io->cache_k, io, sizes, &made.k));
     *out_projections = made;
-fail:
-    return status;
+    return VKF_OK;
 }

@@ -67,15 +67,13 @@ static vkf_status emit_norm(vkf__work *work, const vkf__transformer_block *block
 static vkf_status begin_block(vkf__work *work, const vkf__transformer_block *block, uint32_t index, const vkf__span *x,
                               uint32_t rows, vkf__rows *out_input)
 {
-    vkf_status status = VKF_OK;
     *out_input = (vkf__rows){*x, block->d_model};
     if (block->norm_first && !(block->no_first_norm && index == 0)) {
         out_input->row = vkf__gemm_row(work->context, block->d_model, block->dtype);
-        VKF_TRY(vkf__work_temp(work, block->dtype, (uint64_t)rows * out_input->row, &out_input->span));
-        VKF_TRY(emit_norm(work, block, index, x, &(vkf__span){0}, out_input, rows));
+        VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * out_input->row, &out_input->span));
+        VKF_RETURN_IF_ERROR(emit_norm(work, block, index, x, &(vkf__span){0}, out_input, rows));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status end_block(vkf__work *work, const vkf__transformer_block *block, uint32_t index, const vkf__span *x,
@@ -141,48 +139,36 @@ fail:
 static vkf_status emit_feed_forward(vkf__work *work, const vkf__transformer_block *block, uint32_t index,
                                     const vkf__span *x, uint32_t rows)
 {
-    vkf_status status = VKF_OK;
     vkf__rows input;
-    VKF_TRY(begin_block(work, block, index, x, rows, &input));
-    VKF_TRY(vkf__emit_feed_forward(work, &block->feed_forward, &input, x, true, rows));
-    VKF_TRY(end_block(work, block, index, x, rows));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(begin_block(work, block, index, x, rows, &input));
+    VKF_RETURN_IF_ERROR(vkf__emit_feed_forward(work, &block->feed_forward, &input, x, true, rows));
+    return end_block(work, block, index, x, rows);
 }
 
 // The feed-forward's input is taken before attention adds to the stream.
 static vkf_status emit_parallel(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
                                 const vkf__attention_sizes *self)
 {
-    vkf_status status = VKF_OK;
     uint32_t rows = self->batch * self->query_len;
     vkf__rows input;
-    VKF_TRY(begin_block(work, block, 1, &io->x, rows, &input));
-    VKF_TRY(emit_self(work, block, io, self));
-    VKF_TRY(vkf__emit_feed_forward(work, &block->feed_forward, &input, &io->x, true, rows));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(begin_block(work, block, 1, &io->x, rows, &input));
+    VKF_RETURN_IF_ERROR(emit_self(work, block, io, self));
+    return vkf__emit_feed_forward(work, &block->feed_forward, &input, &io->x, true, rows);
 }
 
 vkf_status vkf__emit_encoder_layer(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
                                    const vkf__attention_sizes *self)
 {
-    vkf_status status = VKF_OK;
     if (block->parallel)
         return emit_parallel(work, block, io, self);
-    VKF_TRY(emit_self(work, block, io, self));
-    VKF_TRY(emit_feed_forward(work, block, 1, &io->x, self->batch * self->query_len));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(emit_self(work, block, io, self));
+    return emit_feed_forward(work, block, 1, &io->x, self->batch * self->query_len);
 }
 
 vkf_status vkf__emit_decoder_layer(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
                                    const vkf__attention_sizes *self, const vkf__attention_sizes *cross)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(emit_self(work, block, io, self));
-    VKF_TRY(emit_cross(work, block, io, cross));
-    VKF_TRY(emit_feed_forward(work, block, 2, &io->x, self->batch * self->query_len));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(emit_self(work, block, io, self));
+    VKF_RETURN_IF_ERROR(emit_cross(work, block, io, cross));
+    return emit_feed_forward(work, block, 2, &io->x, self->batch * self->query_len);
 }

@@ -86,7 +86,6 @@ static vkf_status read_token(const beam_run *run, float id, int32_t *out_token)
 // What row `row` of the last run gave, for sequence `beam`. Where everything is banned something must come nevertheless.
 static vkf_status take_tops(beam_run *run, uint32_t row, uint32_t beam)
 {
-    vkf_status status = VKF_OK;
     vkf__beam_candidate *out = run->tops + (size_t)beam * run->candidates;
     const float *pairs = run->pairs + (size_t)row * run->candidates * 2;
     uint32_t count = 0;
@@ -98,7 +97,7 @@ static vkf_status take_tops(beam_run *run, uint32_t row, uint32_t beam)
     }
     for (uint32_t i = 0; i < run->candidates; i++) {
         int32_t token = 0;
-        VKF_TRY(read_token(run, pairs[2 * i], &token));
+        VKF_RETURN_IF_ERROR(read_token(run, pairs[2 * i], &token));
         bool banned = is_banned(run, token);
         if (banned && (count > 0 || i + 1 < run->candidates))
             continue;
@@ -109,8 +108,7 @@ static vkf_status take_tops(beam_run *run, uint32_t row, uint32_t beam)
         };
     }
     run->counts[beam] = count;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The most probable token of a row has a log-probability, unless the row's logits were not finite.
@@ -149,9 +147,8 @@ static vkf_status read_pairs(beam_run *run, uint32_t rows)
 // Chooses who goes on from whom. Behind the prompt there is one row for all beams of a sequence.
 static vkf_status advance(beam_run *run, bool behind_prompt, uint32_t *out_live)
 {
-    vkf_status status = VKF_OK;
     uint32_t beams = run->beams;
-    VKF_TRY(read_pairs(run, behind_prompt ? run->batch : run->rows));
+    VKF_RETURN_IF_ERROR(read_pairs(run, behind_prompt ? run->batch : run->rows));
     *out_live = 0;
     run->common = run->made;
     for (uint32_t i = 0; i < run->batch; i++) {
@@ -164,8 +161,8 @@ static vkf_status advance(beam_run *run, bool behind_prompt, uint32_t *out_live)
             run->common = common < run->common ? common : run->common;
             for (uint32_t b = 0; b < beams; b++) {
                 uint32_t row = behind_prompt ? i : i * beams + b;
-                VKF_TRY(check_pairs(run, row, i));
-                VKF_TRY(take_tops(run, row, b));
+                VKF_RETURN_IF_ERROR(check_pairs(run, row, i));
+                VKF_RETURN_IF_ERROR(take_tops(run, row, b));
             }
             vkf__beam_search_gather(search, run->tops, run->candidates, run->counts);
             ask_caller(run, i);
@@ -176,29 +173,25 @@ static vkf_status advance(beam_run *run, bool behind_prompt, uint32_t *out_live)
         *out_live += !search->done;
     }
     run->made++;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The last token of every row, and what counts as seen.
 static vkf_status write_rows(const beam_run *run)
 {
-    vkf_status status = VKF_OK;
     bool penalised = run->g->session->sampling.repetition_penalty != 1.0f;
     for (uint32_t row = 0; row < run->rows; row++) {
         const vkf__beam_search *search = &run->searches[row / run->beams];
         const int32_t *tokens = search->running.tokens + (size_t)(row % run->beams) * search->max_new;
-        VKF_TRY(vkf__generation_write_token(run->g, row, run->made - 1, tokens[search->length - 1]));
+        VKF_RETURN_IF_ERROR(vkf__generation_write_token(run->g, row, run->made - 1, tokens[search->length - 1]));
         if (penalised)
-            VKF_TRY(vkf__generation_write_seen(run->g, row, row / run->beams, tokens, search->length));
+            VKF_RETURN_IF_ERROR(vkf__generation_write_seen(run->g, row, row / run->beams, tokens, search->length));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status step(beam_run *run, bool behind_prompt)
 {
-    vkf_status status = VKF_OK;
     vkf_session *session = run->g->session;
     const vkf__span *moves = &session->spans.moves;
     vkf__session_sizes sizes = vkf__generation_step(run->g, run->made);
@@ -208,32 +201,28 @@ static vkf_status step(beam_run *run, bool behind_prompt)
     sizes.candidates = run->candidates;
     sizes.move_count = vkf__reorder_moves(run->sources, run->rows, run->readers, run->moves);
     sizes.moved_from = behind_prompt ? 0 : vkf__prompt_end(session, &run->g->prompt) + run->common;
-    VKF_TRY(write_rows(run));
-    VKF_TRY(vkf_buffer_write(moves->buffer, moves->offset_bytes, run->moves,
-                             2 * (uint64_t)sizes.move_count * sizeof(int32_t)));
-    VKF_TRY(vkf__session_run(session, VKF_STAGES_STEP, &sizes));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(write_rows(run));
+    VKF_RETURN_IF_ERROR(vkf_buffer_write(moves->buffer, moves->offset_bytes, run->moves,
+                                         2 * (uint64_t)sizes.move_count * sizeof(int32_t)));
+    return vkf__session_run(session, VKF_STAGES_STEP, &sizes);
 }
 
 static vkf_status search(beam_run *run)
 {
-    vkf_status status = VKF_OK;
     vkf__generation *g = run->g;
     uint32_t live = 0;
     for (uint32_t i = 0; i < run->batch; i++)
-        VKF_TRY(vkf__generation_write_seen(g, i, i, NULL, 0));
-    VKF_TRY(vkf__prompt_run(g->session, g->args, &g->prompt, run->candidates));
+        VKF_RETURN_IF_ERROR(vkf__generation_write_seen(g, i, i, NULL, 0));
+    VKF_RETURN_IF_ERROR(vkf__prompt_run(g->session, g->args, &g->prompt, run->candidates));
     g->prompted_ns = vkf__now_ns();
-    VKF_TRY(advance(run, true, &live));
+    VKF_RETURN_IF_ERROR(advance(run, true, &live));
     if (live > 0)
-        VKF_TRY(vkf__prompt_write(g->session, &g->prompt, run->beams));
+        VKF_RETURN_IF_ERROR(vkf__prompt_write(g->session, &g->prompt, run->beams));
     for (bool behind_prompt = true; live > 0; behind_prompt = false) {
-        VKF_TRY(step(run, behind_prompt));
-        VKF_TRY(advance(run, false, &live));
+        VKF_RETURN_IF_ERROR(step(run, behind_prompt));
+        VKF_RETURN_IF_ERROR(advance(run, false, &live));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The best sequence of each search, token by token to the caller, who may cut it off.

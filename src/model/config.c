@@ -42,19 +42,16 @@ static vkf_status read_ids(const vkf__host *host, const char *path, const json_t
         {"eos_id", &config->eos_id},
         {"unk_id", &config->unk_id},
     };
-    vkf_status status = VKF_OK;
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
         uint32_t value = 0;
-        VKF_TRY(vkf__json_u32(host, path, root, ids[i].key, 0, VKF_MAX_VOCAB, &value));
+        VKF_RETURN_IF_ERROR(vkf__json_u32(host, path, root, ids[i].key, 0, VKF_MAX_VOCAB, &value));
         *ids[i].value = (int32_t)value;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_numbers(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
 {
-    vkf_status status = VKF_OK;
     const u32_key numbers[] = {
         {"d_model", &config->d_model, 1, VKF_MAX_DIM},
         {"nhead", &config->num_heads, 1, VKF_MAX_DIM},
@@ -67,7 +64,8 @@ static vkf_status read_numbers(const vkf__host *host, const char *path, const js
         {"max_len", &config->max_target_len, 2, VKF_MAX_LEN},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        VKF_TRY(vkf__json_u32(host, path, root, numbers[i].key, numbers[i].min, numbers[i].max, numbers[i].value));
+        VKF_RETURN_IF_ERROR(
+            vkf__json_u32(host, path, root, numbers[i].key, numbers[i].min, numbers[i].max, numbers[i].value));
     const bool_key bools[] = {
         {"norm_first", &config->norm_first},
         {"share_embed", &config->share_embedding},
@@ -75,22 +73,17 @@ static vkf_status read_numbers(const vkf__host *host, const char *path, const js
         {"proj_bias", &config->projection_bias},
     };
     for (size_t i = 0; i < sizeof bools / sizeof bools[0]; i++)
-        VKF_TRY(vkf__json_bool(host, path, root, bools[i].key, bools[i].value));
-    VKF_TRY(vkf__json_f32(host, path, root, "layer_norm_eps", &config->layer_norm_eps));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__json_bool(host, path, root, bools[i].key, bools[i].value));
+    return vkf__json_f32(host, path, root, "layer_norm_eps", &config->layer_norm_eps);
 }
 
 // The project's own format.
 static vkf_status read_seq2seq(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
 {
-    vkf_status status = VKF_OK;
     config->kind = VKF_MODEL_SEQ2SEQ;
-    VKF_TRY(read_numbers(host, path, root, config));
-    VKF_TRY(read_activation(host, path, root, config));
-    VKF_TRY(read_ids(host, path, root, config));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(read_numbers(host, path, root, config));
+    VKF_RETURN_IF_ERROR(read_activation(host, path, root, config));
+    return read_ids(host, path, root, config);
 }
 
 static vkf_status read_by_type(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config,
@@ -114,19 +107,17 @@ static vkf_status read_by_type(const vkf__host *host, const char *path, const js
 // Weights that another program has quantised have tensors of their own; those of `vkformer quantize` say what they are.
 static vkf_status check_quantization(const vkf__host *host, const char *path, const json_t *root)
 {
-    vkf_status status = VKF_OK;
     const json_t *quantization = json_object_get(root, "quantization_config");
     const char *method = NULL;
     if (!quantization || json_is_null(quantization))
         return VKF_OK;
-    VKF_TRY(vkf__json_string(host, path, quantization, "quant_method", &method));
+    VKF_RETURN_IF_ERROR(vkf__json_string(host, path, quantization, "quant_method", &method));
     if (strcmp(method, "vkformer") != 0)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
                          "%s: quantization_config.quant_method \"%.100s\": take the model that is not quantised, and "
                          "quantise it while it is loaded, or by vkformer quantize",
                          path, method);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__config_load(const vkf__host *host, const char *path, vkf_model_config *out_config,

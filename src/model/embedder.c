@@ -68,11 +68,9 @@ fail:
 static vkf_status tokenize(vkf_embedder *embedder, const vkf_embed_args *args, const char *prompt,
                            vkf_encoding *encodings)
 {
-    vkf_status status = VKF_OK;
     for (uint32_t i = 0; i < args->count; i++)
-        VKF_TRY(encode(embedder, args, prompt, i, &encodings[i]));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(encode(embedder, args, prompt, i, &encodings[i]));
+    return VKF_OK;
 }
 
 static bool is_special(const vkf_embedder *embedder, const vkf_encoding *encoding, uint32_t token)
@@ -156,7 +154,6 @@ static vkf_status keep_embedding(const vkf_embedder *embedder, uint32_t row, uin
 // The texts order[0 .. rows], of which the first is the longest.
 static vkf_status run_batch(vkf_embedder *embedder, const vkf__ranked *order, uint32_t rows, embedded *out)
 {
-    vkf_status status = VKF_OK;
     const vkf_encoding *encodings = out->encodings;
     const vkf_model_config *config = &embedder->text.model->config;
     uint32_t len = order[0].length;
@@ -172,31 +169,28 @@ static vkf_status run_batch(vkf_embedder *embedder, const vkf__ranked *order, ui
         .out_logits = out->predictions ? embedder->logits : NULL,
         .prompt_len = out->prompt_len,
     };
-    VKF_TRY(vkf__session_encode(embedder->session, &args));
+    VKF_RETURN_IF_ERROR(vkf__session_encode(embedder->session, &args));
     for (uint32_t row = 0; row < rows; row++) {
         uint32_t text = order[row].index;
         if (out->predictions)
-            VKF_TRY(keep_prediction(embedder, row, len, text, order[row].length, &out->predictions[text]));
+            VKF_RETURN_IF_ERROR(keep_prediction(embedder, row, len, text, order[row].length, &out->predictions[text]));
         if (out->embeddings)
-            VKF_TRY(keep_embedding(embedder, row, text, out->embeddings + (size_t)text * embedder->dim));
+            VKF_RETURN_IF_ERROR(keep_embedding(embedder, row, text, out->embeddings + (size_t)text * embedder->dim));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status run_batches(vkf_embedder *embedder, const vkf_embed_args *args, const vkf__ranked *order,
                               embedded *out)
 {
-    vkf_status status = VKF_OK;
     for (uint32_t first = 0; first < args->count; first += embedder->max_batch) {
         uint32_t left = args->count - first;
         uint32_t rows = left < embedder->max_batch ? left : embedder->max_batch;
         if (args->progress && !args->progress(args->progress_user, first, args->count, "texts"))
             return VKF_ERROR_CANCELLED;
-        VKF_TRY(run_batch(embedder, order + first, rows, out));
+        VKF_RETURN_IF_ERROR(run_batch(embedder, order + first, rows, out));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static void give(const vkf_embed_args *args, size_t dim, embedded *out)

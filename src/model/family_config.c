@@ -122,7 +122,6 @@ static vkf_status read_number(const reader *r, const number *n)
 
 static vkf_status read_numbers(const reader *r, vkf_model_config *config)
 {
-    vkf_status status = VKF_OK;
     const vkf__family *family = r->family;
     const char *eps = family->keys.layer_norm_eps;
     const number numbers[] = {
@@ -143,16 +142,14 @@ static vkf_status read_numbers(const reader *r, vkf_model_config *config)
         {family->keys.relative_distance, &config->relative_distance, VKF_MAX_LEN, false},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        VKF_TRY(read_number(r, &numbers[i]));
+        VKF_RETURN_IF_ERROR(read_number(r, &numbers[i]));
     if (eps && (json_object_get(r->root, eps) || config->layer_norm_eps == 0.0f))
-        VKF_TRY(vkf__json_f32(r->host, r->path, r->root, eps, &config->layer_norm_eps));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__json_f32(r->host, r->path, r->root, eps, &config->layer_norm_eps));
+    return VKF_OK;
 }
 
 static vkf_status read_switches(const reader *r, vkf_model_config *config, bool *windowed)
 {
-    vkf_status status = VKF_OK;
     bool scaled = !config->unscaled_embedding;
     const vkf__family *family = r->family;
     const struct {
@@ -172,13 +169,12 @@ static vkf_status read_switches(const reader *r, vkf_model_config *config, bool 
     };
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
         if (vkf__json_has(r->root, switches[i].key))
-            VKF_TRY(vkf__json_bool(r->host, r->path, r->root, switches[i].key, switches[i].value));
+            VKF_RETURN_IF_ERROR(vkf__json_bool(r->host, r->path, r->root, switches[i].key, switches[i].value));
         else if (switches[i].key && json_object_get(r->root, switches[i].key)) // null
             *switches[i].value = false;
     }
     config->unscaled_embedding = !scaled;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Sizes that follow from others where config.json does not say them.
@@ -224,7 +220,6 @@ static vkf_status read_layer_types(const reader *r, const json_t *types, vkf_mod
 // Newer directories say of each layer what it is; before, the window held from a certain layer on.
 static vkf_status read_windows(const reader *r, bool windowed, vkf_model_config *config)
 {
-    vkf_status status = VKF_OK;
     const json_t *types = json_object_get(r->root, "layer_types");
     uint32_t from = r->family->windowed_from, full_every = r->family->full_every;
     if (!windowed)
@@ -234,14 +229,15 @@ static vkf_status read_windows(const reader *r, bool windowed, vkf_model_config 
     if (json_is_array(types) && !r->family->ignores_layer_types)
         return read_layer_types(r, types, config);
     if (vkf__json_has(r->root, r->family->keys.windowed_from))
-        VKF_TRY(vkf__json_u32(r->host, r->path, r->root, r->family->keys.windowed_from, 0, UINT32_MAX / 2, &from));
+        VKF_RETURN_IF_ERROR(
+            vkf__json_u32(r->host, r->path, r->root, r->family->keys.windowed_from, 0, UINT32_MAX / 2, &from));
     if (vkf__json_has(r->root, r->family->keys.full_every))
-        VKF_TRY(vkf__json_u32(r->host, r->path, r->root, r->family->keys.full_every, 1, UINT32_MAX / 2, &full_every));
+        VKF_RETURN_IF_ERROR(
+            vkf__json_u32(r->host, r->path, r->root, r->family->keys.full_every, 1, UINT32_MAX / 2, &full_every));
     for (uint32_t i = from; i < *layers_of(config); i++)
         if (full_every == 0 || i % full_every != 0)
             set_windowed(config, i);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The id of a special token. Where it is no token of the vocabulary, it is one that never comes: -1.
@@ -294,21 +290,19 @@ static vkf_status check_class(const reader *r)
 
 static vkf_status read_seq2seq(const reader *r, bool windowed, vkf_model_config *config)
 {
-    vkf_status status = VKF_OK;
     (void)windowed; // attention over all of a text is all that there is
     int32_t bos = -1;
-    VKF_TRY(check_class(r));
-    VKF_TRY(read_token(r, "bos_token_id", config->target_vocab, &bos));
+    VKF_RETURN_IF_ERROR(check_class(r));
+    VKF_RETURN_IF_ERROR(read_token(r, "bos_token_id", config->target_vocab, &bos));
     config->bos_id = config->bos_id < (int32_t)config->target_vocab ? config->bos_id : -1;
-    VKF_TRY(vkf__read_generation(r->host, r->path, r->root, config));
+    VKF_RETURN_IF_ERROR(vkf__read_generation(r->host, r->path, r->root, config));
     config->bos_id = config->bos_id >= 0 ? config->bos_id : bos;
     bool scaled = r->family->scales_tied_logits && config->tie_projection;
     if (vkf__json_has(r->root, r->family->keys.scaled_logits))
-        VKF_TRY(vkf__json_bool(r->host, r->path, r->root, r->family->keys.scaled_logits, &scaled));
+        VKF_RETURN_IF_ERROR(vkf__json_bool(r->host, r->path, r->root, r->family->keys.scaled_logits, &scaled));
     if (scaled)
         config->logit_scale = 1.0f / sqrtf((float)config->d_model);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_head_pooling(const reader *r, const char *key, vkf_pooling *out_pooling)
@@ -327,7 +321,6 @@ static vkf_status read_head_pooling(const reader *r, const char *key, vkf_poolin
 
 static vkf_status read_head(const reader *r, const vkf__family_head *head, vkf_model_config *config)
 {
-    vkf_status status = VKF_OK;
     config->head = head->head;
     const char *problem = json_string_value(json_object_get(r->root, "problem_type"));
     config->head_multi_label = problem && strcmp(problem, "multi_label_classification") == 0;
@@ -341,11 +334,10 @@ static vkf_status read_head(const reader *r, const vkf__family_head *head, vkf_m
     config->tie_projection = config->tie_projection && head->head == VKF_HEAD_MASKED_LM;
     config->projection_bias = config->projection_bias || head->head != VKF_HEAD_MASKED_LM;
     if (head->activation_key)
-        VKF_TRY(read_activation(r, head->activation_key, &config->head_activation));
+        VKF_RETURN_IF_ERROR(read_activation(r, head->activation_key, &config->head_activation));
     if (head->pooling_key)
-        VKF_TRY(read_head_pooling(r, head->pooling_key, &config->head_pooling));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(read_head_pooling(r, head->pooling_key, &config->head_pooling));
+    return VKF_OK;
 }
 
 // What belongs to the class that the model was saved from, if that is one that says something; NULL: it is not.
@@ -360,16 +352,14 @@ static const vkf__family_head *find_head(const reader *r)
 
 static vkf_status read_encoder(const reader *r, bool windowed, vkf_model_config *config)
 {
-    vkf_status status = VKF_OK;
     const vkf__family_head *head = find_head(r);
-    VKF_TRY(read_windows(r, windowed, config));
+    VKF_RETURN_IF_ERROR(read_windows(r, windowed, config));
     if (r->family->rotary_theta > 0.0f)
-        VKF_TRY(vkf__rotary_load(r->host, r->path, r->root, r->family, config));
+        VKF_RETURN_IF_ERROR(vkf__rotary_load(r->host, r->path, r->root, r->family, config));
     if (head)
         return read_head(r, head, config);
     config->tie_projection = false;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Whose layers are those of a decoder. It reads texts as a whole, and generates none.
@@ -385,20 +375,17 @@ static void make_causal_encoder(vkf_model_config *config)
 
 static vkf_status read_decoder(const reader *r, bool windowed, vkf_model_config *config)
 {
-    vkf_status status = VKF_OK;
     const vkf__family_head *head = find_head(r);
-    VKF_TRY(read_windows(r, windowed, config));
+    VKF_RETURN_IF_ERROR(read_windows(r, windowed, config));
     if (r->family->rotary_theta > 0.0f)
-        VKF_TRY(vkf__rotary_load(r->host, r->path, r->root, r->family, config));
+        VKF_RETURN_IF_ERROR(vkf__rotary_load(r->host, r->path, r->root, r->family, config));
     if (head) {
         make_causal_encoder(config);
         return read_head(r, head, config);
     }
-    VKF_TRY(check_class(r));
-    VKF_TRY(read_token(r, "bos_token_id", config->target_vocab, &config->bos_id));
-    VKF_TRY(vkf__read_generation(r->host, r->path, r->root, config));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(check_class(r));
+    VKF_RETURN_IF_ERROR(read_token(r, "bos_token_id", config->target_vocab, &config->bos_id));
+    return vkf__read_generation(r->host, r->path, r->root, config);
 }
 
 // What only models of a kind have; no family is a TRANSFORMER.
@@ -411,23 +398,21 @@ static vkf_status (*const read_kind[VKF_MODEL_KIND_COUNT])(const reader *, bool,
 vkf_status vkf__family_config(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
                               vkf_model_config *out_config)
 {
-    vkf_status status = VKF_OK;
     const reader r = {host, path, root, family};
     vkf_model_config config = family->config;
     bool windowed = !family->keys.windowed;
-    VKF_TRY(check_demands(&r));
-    VKF_TRY(read_numbers(&r, &config));
-    VKF_TRY(read_switches(&r, &config, &windowed));
+    VKF_RETURN_IF_ERROR(check_demands(&r));
+    VKF_RETURN_IF_ERROR(read_numbers(&r, &config));
+    VKF_RETURN_IF_ERROR(read_switches(&r, &config, &windowed));
     complete_sizes(family, &config);
     if (family->keys.gated_activation)
-        VKF_TRY(read_gated_activation(&r, family->keys.gated_activation, &config));
+        VKF_RETURN_IF_ERROR(read_gated_activation(&r, family->keys.gated_activation, &config));
     else
-        VKF_TRY(read_activation(&r, family->keys.activation, &config.activation));
-    VKF_TRY(read_token(&r, "pad_token_id", *vocab_of(&config), &config.pad_id));
-    VKF_TRY(read_positions(&r, &config));
+        VKF_RETURN_IF_ERROR(read_activation(&r, family->keys.activation, &config.activation));
+    VKF_RETURN_IF_ERROR(read_token(&r, "pad_token_id", *vocab_of(&config), &config.pad_id));
+    VKF_RETURN_IF_ERROR(read_positions(&r, &config));
     config.share_embedding = true; // the words serve both sides of a model that has one
-    VKF_TRY(read_kind[config.kind](&r, windowed, &config));
+    VKF_RETURN_IF_ERROR(read_kind[config.kind](&r, windowed, &config));
     *out_config = config;
-fail:
-    return status;
+    return VKF_OK;
 }

@@ -76,19 +76,17 @@ vkf_status vkf__not_finite(const vkf_session *session, const char *format, ...)
 
 vkf_status vkf__read_chosen(vkf_session *session, uint64_t at, uint32_t row, uint32_t positions, int32_t *out_token)
 {
-    vkf_status status = VKF_OK;
     int32_t token = 0;
     const vkf__span *ids = &session->spans.target_ids;
     const uint64_t offset = ids->offset_bytes + at * sizeof token;
-    VKF_TRY(vkf_buffer_read(ids->buffer, offset, &token, sizeof token));
+    VKF_RETURN_IF_ERROR(vkf_buffer_read(ids->buffer, offset, &token, sizeof token));
     if (token < 0 && session->desc.fully_masked != VKF_FULLY_MASKED_NAN)
         return vkf__not_finite(session, "sequence %u of the batch: the logits behind %u positions", row, positions);
     if (token < 0) {
         token = 0;
-        VKF_TRY(vkf_buffer_write(ids->buffer, offset, &token, sizeof token));
+        VKF_RETURN_IF_ERROR(vkf_buffer_write(ids->buffer, offset, &token, sizeof token));
     }
-    VKF_TRY(vkf__session_check_chosen(session, token));
+    VKF_RETURN_IF_ERROR(vkf__session_check_chosen(session, token));
     *out_token = token;
-fail:
-    return status;
+    return VKF_OK;
 }

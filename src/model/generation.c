@@ -129,32 +129,29 @@ static void take_token(vkf__generation *g, uint32_t row, int32_t token, bool *en
 // What the model says itself goes over what was chosen.
 static vkf_status force_token(vkf__generation *g, uint32_t row, uint32_t made, int32_t *inout_token)
 {
-    vkf_status status = VKF_OK;
     if (!vkf__generation_forces(g, made, inout_token))
         return VKF_OK;
-    VKF_TRY(vkf__generation_write_token(g, row, made, *inout_token));
+    VKF_RETURN_IF_ERROR(vkf__generation_write_token(g, row, made, *inout_token));
     if (made == 0)
-        VKF_TRY(vkf__generation_write_seen(g, row, row, inout_token, 1));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__generation_write_seen(g, row, row, inout_token, 1));
+    return VKF_OK;
 }
 
 // The tokens that the last run chose, for the rows that still go on.
 static vkf_status take_tokens(vkf__generation *g, uint32_t made, bool *ended, uint32_t *out_live)
 {
-    vkf_status status = VKF_OK;
     *out_live = 0;
     for (uint32_t row = 0; row < g->args->batch; row++) {
         int32_t token = 0;
         if (ended[row])
             continue;
-        VKF_TRY(vkf__read_chosen(g->session, place_of(g, row, made), row, g->args->prompt_lengths[row] + made, &token));
-        VKF_TRY(force_token(g, row, made, &token));
+        VKF_RETURN_IF_ERROR(
+            vkf__read_chosen(g->session, place_of(g, row, made), row, g->args->prompt_lengths[row] + made, &token));
+        VKF_RETURN_IF_ERROR(force_token(g, row, made, &token));
         take_token(g, row, token, ended);
         *out_live += !ended[row];
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status generate_tokens(vkf__generation *g)
@@ -245,21 +242,19 @@ uint32_t vkf__session_room(const vkf_session *session, uint32_t longest)
 
 static vkf_status make_prompt(vkf__generation *g)
 {
-    vkf_status status = VKF_OK;
     const vkf_generate_args *args = g->args;
     uint32_t longest = 0;
     const int32_t *tokens = args->prompt_ids;
     for (uint32_t row = 0; row < args->batch; row++)
         longest = args->prompt_lengths[row] > longest ? args->prompt_lengths[row] : longest;
-    VKF_TRY(vkf__session_check_room(g->session, longest, args->max_new_tokens));
-    VKF_TRY(vkf__prompt_make(g->session, args->batch, longest, &g->prompt));
+    VKF_RETURN_IF_ERROR(vkf__session_check_room(g->session, longest, args->max_new_tokens));
+    VKF_RETURN_IF_ERROR(vkf__prompt_make(g->session, args->batch, longest, &g->prompt));
     for (uint32_t row = 0; row < args->batch; row++) {
         vkf__prompt_set(g->session, &g->prompt, row, tokens, args->prompt_lengths[row]);
         tokens += args->prompt_lengths[row];
     }
     g->max_new = args->max_new_tokens > 0 ? args->max_new_tokens : vkf__session_room(g->session, longest);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // As transformers pads.

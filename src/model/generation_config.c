@@ -51,15 +51,13 @@ static vkf_status read_eos(const vkf__host *host, const char *path, const json_t
 static vkf_status read_id(const vkf__host *host, const char *path, const json_t *object, const char *key,
                           uint32_t vocab, bool *out_found, int32_t *out_id)
 {
-    vkf_status status = VKF_OK;
     uint32_t id = 0;
     if (!vkf__json_has(object, key))
         return VKF_OK;
-    VKF_TRY(vkf__json_u32(host, path, object, key, 0, vocab - 1, &id));
+    VKF_RETURN_IF_ERROR(vkf__json_u32(host, path, object, key, 0, vocab - 1, &id));
     *out_id = (int32_t)id;
     *out_found = true;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status add_banned(const vkf__host *host, const char *path, const char *key, const json_t *id,
@@ -79,7 +77,6 @@ static vkf_status add_banned(const vkf__host *host, const char *path, const char
 // Words of one token, as a longer one would have to be watched for, and single tokens.
 static vkf_status read_banned(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
 {
-    vkf_status status = VKF_OK;
     const json_t *words = json_object_get(root, "bad_words_ids"), *tokens = json_object_get(root, "suppress_tokens");
     config->banned_count = 0;
     for (size_t i = 0; i < json_array_size(words); i++) {
@@ -87,28 +84,25 @@ static vkf_status read_banned(const vkf__host *host, const char *path, const jso
         if (json_array_size(word) != 1)
             return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: bad_words_ids has a word that is not of one token",
                              path);
-        VKF_TRY(add_banned(host, path, "bad_words_ids", json_array_get(word, 0), config));
+        VKF_RETURN_IF_ERROR(add_banned(host, path, "bad_words_ids", json_array_get(word, 0), config));
     }
     for (size_t i = 0; i < json_array_size(tokens); i++)
-        VKF_TRY(add_banned(host, path, "suppress_tokens", json_array_get(tokens, i), config));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(add_banned(host, path, "suppress_tokens", json_array_get(tokens, i), config));
+    return VKF_OK;
 }
 
 vkf_status vkf__read_generation(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
 {
-    vkf_status status = VKF_OK;
     uint32_t vocab = config->target_vocab;
     bool start = false;
-    VKF_TRY(read_eos(host, path, root, config));
-    VKF_TRY(read_banned(host, path, root, config));
+    VKF_RETURN_IF_ERROR(read_eos(host, path, root, config));
+    VKF_RETURN_IF_ERROR(read_banned(host, path, root, config));
     if (!vkf__facts_of(config)->start_token)
         return VKF_OK;
-    VKF_TRY(read_id(host, path, root, "decoder_start_token_id", vocab, &start, &config->bos_id));
-    VKF_TRY(read_id(host, path, root, "forced_bos_token_id", vocab, &config->forced_bos, &config->forced_bos_id));
-    VKF_TRY(read_id(host, path, root, "forced_eos_token_id", vocab, &config->forced_eos, &config->forced_eos_id));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(read_id(host, path, root, "decoder_start_token_id", vocab, &start, &config->bos_id));
+    VKF_RETURN_IF_ERROR(
+        read_id(host, path, root, "forced_bos_token_id", vocab, &config->forced_bos, &config->forced_bos_id));
+    return read_id(host, path, root, "forced_eos_token_id", vocab, &config->forced_eos, &config->forced_eos_id);
 }
 
 // ---- what generate() takes where its caller says nothing
@@ -130,17 +124,15 @@ static void warn_ignored(const reader *r, const char *key, const char *why)
 
 static vkf_status read_number(const reader *r, const char *key, float min, float max, float *value)
 {
-    vkf_status status = VKF_OK;
     float given = 0;
     if (!vkf__json_has(r->root, key))
         return VKF_OK;
-    VKF_TRY(vkf__json_f32(r->host, r->path, r->root, key, &given));
+    VKF_RETURN_IF_ERROR(vkf__json_f32(r->host, r->path, r->root, key, &given));
     if (given >= min && given <= max)
         *value = given;
     else
         warn_ignored(r, key, ": it is out of range");
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_count(const reader *r, const char *key, uint32_t *value)
@@ -152,35 +144,32 @@ static vkf_status read_count(const reader *r, const char *key, uint32_t *value)
 
 static vkf_status read_sampling(const reader *r, vkf_generation_defaults *defaults)
 {
-    vkf_status status = VKF_OK;
     vkf_sampling *sampling = &defaults->sampling;
     bool draws = false;
     float temperature = 1.0f;
     if (vkf__json_has(r->root, "do_sample"))
-        VKF_TRY(vkf__json_bool(r->host, r->path, r->root, "do_sample", &draws));
+        VKF_RETURN_IF_ERROR(vkf__json_bool(r->host, r->path, r->root, "do_sample", &draws));
     sampling->top_k = draws && !json_object_get(r->root, "top_k") ? DEFAULT_TOP_K : 0; // null: none
-    VKF_TRY(read_count(r, "top_k", &sampling->top_k));
-    VKF_TRY(read_number(r, "temperature", 0.0f, 1e4f, &temperature));
-    VKF_TRY(read_number(r, "top_p", 0.0f, 1.0f, &sampling->top_p));
-    VKF_TRY(read_number(r, "min_p", 0.0f, 1.0f, &sampling->min_p));
-    VKF_TRY(read_number(r, "repetition_penalty", 0.0f, 1e4f, &sampling->repetition_penalty));
+    VKF_RETURN_IF_ERROR(read_count(r, "top_k", &sampling->top_k));
+    VKF_RETURN_IF_ERROR(read_number(r, "temperature", 0.0f, 1e4f, &temperature));
+    VKF_RETURN_IF_ERROR(read_number(r, "top_p", 0.0f, 1.0f, &sampling->top_p));
+    VKF_RETURN_IF_ERROR(read_number(r, "min_p", 0.0f, 1.0f, &sampling->min_p));
+    VKF_RETURN_IF_ERROR(read_number(r, "repetition_penalty", 0.0f, 1e4f, &sampling->repetition_penalty));
     sampling->temperature = draws ? temperature : 0.0f;
     if (draws && defaults->beams.num_beams > 1) {
         warn_ignored(r, "do_sample", " together with num_beams");
         sampling->temperature = 0.0f;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_beams(const reader *r, vkf_beam_search *beams)
 {
-    vkf_status status = VKF_OK;
     const json_t *early = json_object_get(r->root, "early_stopping");
     const char *word = json_string_value(early);
     beams->length_penalty = 1.0f;
-    VKF_TRY(read_count(r, "num_beams", &beams->num_beams));
-    VKF_TRY(read_number(r, "length_penalty", -100.0f, 100.0f, &beams->length_penalty));
+    VKF_RETURN_IF_ERROR(read_count(r, "num_beams", &beams->num_beams));
+    VKF_RETURN_IF_ERROR(read_number(r, "length_penalty", -100.0f, 100.0f, &beams->length_penalty));
     if (beams->num_beams > VKF_MAX_BEAMS) {
         warn_ignored(r, "num_beams", ": supported are up to 64");
         beams->num_beams = 0;
@@ -191,8 +180,7 @@ static vkf_status read_beams(const reader *r, vkf_beam_search *beams)
         beams->early_stopping = VKF_EARLY_STOPPING_NEVER;
     else if (vkf__json_has(r->root, "early_stopping") && !json_is_false(early))
         warn_ignored(r, "early_stopping", "");
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // What generate() knows and is not built, with the value that has no effect, where that is a number.
@@ -241,19 +229,17 @@ static bool has_effect(const json_t *value, double idle)
 vkf_status vkf__read_generation_defaults(const vkf__host *host, const char *path, const json_t *root,
                                          vkf_model_config *config)
 {
-    vkf_status status = VKF_OK;
     const reader r = {host, path, root};
     vkf_generation_defaults defaults = {0};
-    VKF_TRY(read_beams(&r, &defaults.beams));
-    VKF_TRY(read_sampling(&r, &defaults));
-    VKF_TRY(read_count(&r, "max_new_tokens", &defaults.max_new_tokens));
-    VKF_TRY(read_count(&r, "max_length", &defaults.max_length));
+    VKF_RETURN_IF_ERROR(read_beams(&r, &defaults.beams));
+    VKF_RETURN_IF_ERROR(read_sampling(&r, &defaults));
+    VKF_RETURN_IF_ERROR(read_count(&r, "max_new_tokens", &defaults.max_new_tokens));
+    VKF_RETURN_IF_ERROR(read_count(&r, "max_length", &defaults.max_length));
     for (size_t i = 0; i < sizeof not_built / sizeof not_built[0]; i++) {
         bool built = not_built[i].built_with_start && vkf__facts_of(config)->start_token;
         if (!built && has_effect(json_object_get(root, not_built[i].key), not_built[i].idle))
             warn_ignored(&r, not_built[i].key, "");
     }
     config->generation = defaults;
-fail:
-    return status;
+    return VKF_OK;
 }

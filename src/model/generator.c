@@ -23,13 +23,11 @@ typedef struct generator_run {
 
 static vkf_status tokenize(generator_run *run)
 {
-    vkf_status status = VKF_OK;
     const vkf_encode_options options = {.truncation = VKF_TRUNCATION_NONE};
     for (uint32_t i = 0; i < run->args->count; i++)
-        VKF_TRY(
+        VKF_RETURN_IF_ERROR(
             vkf__text_model_encode(&run->generator->text, &run->args->prompts[i], NULL, &options, &run->prompts[i]));
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Hands on what became certain since `shown`. False ends the row.

@@ -58,20 +58,18 @@ fail:
 // As loading does it, up to where a device is needed.
 static vkf_status resolve(const vkf__host *host, const char *directory, vkf__inspection *inspection)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__model_directory_load(host, directory, &inspection->source));
+    VKF_RETURN_IF_ERROR(vkf__model_directory_load(host, directory, &inspection->source));
     inspection->source.checkpoint = inspection->checkpoint;
-    VKF_TRY(vkf__sentence_weights_open(host, directory, &inspection->source));
+    VKF_RETURN_IF_ERROR(vkf__sentence_weights_open(host, directory, &inspection->source));
     if (vkf__facts_of(&inspection->source.config)->pools)
-        VKF_TRY(vkf__sentence_settings_load(host, directory, &inspection->settings));
+        VKF_RETURN_IF_ERROR(vkf__sentence_settings_load(host, directory, &inspection->settings));
     vkf__source_settle(host, &inspection->source);
-    VKF_TRY(vkf__weights_resolve(host, &inspection->source, &inspection->found));
+    VKF_RETURN_IF_ERROR(vkf__weights_resolve(host, &inspection->source, &inspection->found));
     for (size_t i = 0; i < inspection->found.count; i++) {
         inspection->found.slots[i].target = NULL; // it points into what is copied to the caller
         inspection->found.slots[i].layer = NULL;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__inspect_model(const vkf__host *host, const char *directory, vkf__inspection *out_inspection)

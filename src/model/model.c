@@ -10,25 +10,23 @@
 static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
 {
     const vkf__host *host = &context->host;
-    vkf_status status = VKF_OK;
     if (desc->directory) {
-        VKF_TRY(vkf__model_directory_load(host, desc->directory, s));
-        VKF_TRY(vkf__model_source_open(host, desc->directory, s));
+        VKF_RETURN_IF_ERROR(vkf__model_directory_load(host, desc->directory, s));
+        VKF_RETURN_IF_ERROR(vkf__model_source_open(host, desc->directory, s));
     } else {
         s->config = *desc->config;
         s->config.layer_norm_eps = s->config.layer_norm_eps == 0.0f ? VKF_LAYER_NORM_EPS : s->config.layer_norm_eps;
-        VKF_TRY(vkf__config_check(host, &s->config, "vkf_model_load"));
+        VKF_RETURN_IF_ERROR(vkf__config_check(host, &s->config, "vkf_model_load"));
         if (!vkf__facts_of(&s->config)->without_directory)
             return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                              "vkf_model_load: an ENCODER or a DECODER comes from a directory");
-        VKF_TRY(vkf__checkpoint_open_file(host, desc->weights_path, &s->checkpoint));
+        VKF_RETURN_IF_ERROR(vkf__checkpoint_open_file(host, desc->weights_path, &s->checkpoint));
     }
     if (!s->family)
         s->config.final_norm = true; // as PyTorch's stacks have it
     s->progress = desc->progress;
     s->progress_user = desc->progress_user;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf__weight_storage storage_of(const vkf_model_desc *desc)

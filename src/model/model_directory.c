@@ -51,17 +51,15 @@ fail:
 static vkf_status load_embedding(const vkf__host *host, const char *directory, const char *transformer,
                                  vkf__model_source *source)
 {
-    vkf_status status = VKF_OK;
     vkf_model_config *config = &source->config;
     vkf__sentence_list list;
     vkf__sentence_text text;
-    VKF_TRY(vkf__sentence_list_load(host, directory, &list));
-    VKF_TRY(vkf__sentence_modules_load(host, directory, &list, source));
-    VKF_TRY(vkf__sentence_text_load(host, transformer, &list, &text));
+    VKF_RETURN_IF_ERROR(vkf__sentence_list_load(host, directory, &list));
+    VKF_RETURN_IF_ERROR(vkf__sentence_modules_load(host, directory, &list, source));
+    VKF_RETURN_IF_ERROR(vkf__sentence_text_load(host, transformer, &list, &text));
     config->lower_case = text.lower_case;
     config->truncate_len = text.max_length < config->max_source_len ? text.max_length : config->max_source_len;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__model_directory_load(const vkf__host *host, const char *directory, vkf__model_source *out_source)

@@ -73,28 +73,24 @@ fail:
 
 static vkf_status write_row(vkf_session *session, const vkf__prompt *p, uint32_t row, uint32_t to)
 {
-    vkf_status status = VKF_OK;
     const vkf__span *ids = &session->spans.target_ids, *mask = &session->spans.target_key_mask;
     uint32_t context = session->desc.max_target_len;
-    VKF_TRY(vkf_buffer_write(ids->buffer, ids->offset_bytes + (uint64_t)to * vkf__ids_row(session) * sizeof(int32_t),
-                             p->ids + row * row_of(session, p), row_of(session, p) * sizeof(int32_t)));
+    VKF_RETURN_IF_ERROR(vkf_buffer_write(ids->buffer,
+                                         ids->offset_bytes + (uint64_t)to * vkf__ids_row(session) * sizeof(int32_t),
+                                         p->ids + row * row_of(session, p), row_of(session, p) * sizeof(int32_t)));
     if (vkf__present(mask))
-        VKF_TRY(vkf_buffer_write(mask->buffer, mask->offset_bytes + (uint64_t)to * context,
-                                 p->hidden + (size_t)row * context, context));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf_buffer_write(mask->buffer, mask->offset_bytes + (uint64_t)to * context,
+                                             p->hidden + (size_t)row * context, context));
+    return VKF_OK;
 }
 
 vkf_status vkf__prompt_write(vkf_session *session, const vkf__prompt *prompt, uint32_t beams)
 {
-    vkf_status status = VKF_OK;
     if (has_source(session))
         return VKF_OK; // the encoder's run writes it, and knows no beams
     for (uint32_t row = 0; row < prompt->batch * beams; row++)
-        VKF_TRY(write_row(session, prompt, row / beams, row));
-    VKF_TRY(write_rotations(session, prompt->len));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(write_row(session, prompt, row / beams, row));
+    return write_rotations(session, prompt->len);
 }
 
 uint32_t vkf__prompt_end(const vkf_session *session, const vkf__prompt *prompt)
@@ -110,7 +106,6 @@ static bool goes_on(const vkf_generate_args *args, uint32_t done, uint32_t total
 static vkf_status run_source(vkf_session *session, const vkf_generate_args *args, const vkf__prompt *p,
                              uint32_t candidates)
 {
-    vkf_status status = VKF_OK;
     const vkf_encode_args encode = {
         .batch = p->batch,
         .source_len = p->len,
@@ -130,22 +125,20 @@ static vkf_status run_source(vkf_session *session, const vkf_generate_args *args
     };
     if (!goes_on(args, 0, p->len))
         return VKF_ERROR_CANCELLED;
-    VKF_TRY(vkf__session_encode(session, &encode));
-    VKF_TRY(vkf__session_write_first_tokens(session, p->batch));
-    VKF_TRY(vkf__session_run(session, VKF_STAGES_STEP, &sizes));
+    VKF_RETURN_IF_ERROR(vkf__session_encode(session, &encode));
+    VKF_RETURN_IF_ERROR(vkf__session_write_first_tokens(session, p->batch));
+    VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_STEP, &sizes));
     session->memory_cached = true;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__prompt_run(vkf_session *session, const vkf_generate_args *args, const vkf__prompt *prompt,
                            uint32_t candidates)
 {
-    vkf_status status = VKF_OK;
     uint32_t part = session->desc.max_prompt_len, len = prompt->len;
     if (has_source(session))
         return run_source(session, args, prompt, candidates);
-    VKF_TRY(vkf__prompt_write(session, prompt, 1));
+    VKF_RETURN_IF_ERROR(vkf__prompt_write(session, prompt, 1));
     for (uint32_t past = 0; past < len; past += part) {
         bool last = len - past <= part;
         const vkf__session_sizes sizes = {
@@ -159,25 +152,22 @@ vkf_status vkf__prompt_run(vkf_session *session, const vkf_generate_args *args, 
         };
         if (!goes_on(args, past, len))
             return VKF_ERROR_CANCELLED;
-        VKF_TRY(vkf__session_run(session, VKF_STAGES_DECODE, &sizes));
+        VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_DECODE, &sizes));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // ---- whole sequences
 
 static vkf_status read_logits(vkf_session *session, const vkf__session_sizes *sizes, uint32_t len, float *out_logits)
 {
-    vkf_status status = VKF_OK;
     const vkf__span *logits = &session->spans.logits;
     size_t vocab = session->model->config.target_vocab;
     uint64_t row_bytes = sizes->target_len * vocab * sizeof(float);
     for (uint32_t row = 0; row < sizes->batch; row++)
-        VKF_TRY(vkf_buffer_read(logits->buffer, logits->offset_bytes + row * row_bytes,
-                                out_logits + ((size_t)row * len + sizes->target_past) * vocab, row_bytes));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf_buffer_read(logits->buffer, logits->offset_bytes + row * row_bytes,
+                                            out_logits + ((size_t)row * len + sizes->target_past) * vocab, row_bytes));
+    return VKF_OK;
 }
 
 vkf_status vkf__session_decode_tokens(vkf_session *session, const vkf_decode_args *args)

@@ -50,11 +50,10 @@ static vkf_status scale_linear(const reader *r)
 // The scaling of Llama 3.1: long waves are stretched, short ones not, those between gradually.
 static vkf_status scale_llama3(const reader *r)
 {
-    vkf_status status = VKF_OK;
     float low = 0, high = 0;
     double len = r->rope->original_len;
-    VKF_TRY(read_number(r, "low_freq_factor", true, &low));
-    VKF_TRY(read_number(r, "high_freq_factor", true, &high));
+    VKF_RETURN_IF_ERROR(read_number(r, "low_freq_factor", true, &low));
+    VKF_RETURN_IF_ERROR(read_number(r, "high_freq_factor", true, &high));
     if (!(low > 0.0f && high > low))
         return vkf__fail(r->host, VKF_ERROR_FORMAT,
                          "%s: high_freq_factor is not above low_freq_factor, or that not above 0", r->path);
@@ -65,8 +64,7 @@ static vkf_status scale_llama3(const reader *r)
         smooth = wave > len / low ? 0.0 : wave < len / high ? 1.0 : smooth;
         *frequency = (float)((1.0 - smooth) * *frequency / r->rope->factor + smooth * *frequency);
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static double yarn_scale(double factor, double by)
@@ -76,16 +74,14 @@ static double yarn_scale(double factor, double by)
 
 static vkf_status read_yarn_scale(const reader *r)
 {
-    vkf_status status = VKF_OK;
     float given = 0, over = 0, under = 0;
-    VKF_TRY(read_number(r, "attention_factor", false, &given));
-    VKF_TRY(read_number(r, "mscale", false, &over));
-    VKF_TRY(read_number(r, "mscale_all_dim", false, &under));
+    VKF_RETURN_IF_ERROR(read_number(r, "attention_factor", false, &given));
+    VKF_RETURN_IF_ERROR(read_number(r, "mscale", false, &over));
+    VKF_RETURN_IF_ERROR(read_number(r, "mscale_all_dim", false, &under));
     bool both = over != 0.0f && under != 0.0f;
     double scale = yarn_scale(r->rope->factor, both ? over : 1.0) / (both ? yarn_scale(r->rope->factor, under) : 1.0);
     r->out->scale = given != 0.0f ? given : (float)scale;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The dimension whose wave turns `rotations` times within the original context.
@@ -97,14 +93,13 @@ static double yarn_dimension(const reader *r, double rotations)
 // Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language Models".
 static vkf_status scale_yarn(const reader *r)
 {
-    vkf_status status = VKF_OK;
     float fast = 32.0f, slow = 1.0f;
     bool truncate = true;
-    VKF_TRY(read_yarn_scale(r));
-    VKF_TRY(read_number(r, "beta_fast", false, &fast));
-    VKF_TRY(read_number(r, "beta_slow", false, &slow));
+    VKF_RETURN_IF_ERROR(read_yarn_scale(r));
+    VKF_RETURN_IF_ERROR(read_number(r, "beta_fast", false, &fast));
+    VKF_RETURN_IF_ERROR(read_number(r, "beta_slow", false, &slow));
     if (vkf__json_has(r->rope->parameters, "truncate"))
-        VKF_TRY(vkf__json_bool(r->host, r->path, r->rope->parameters, "truncate", &truncate));
+        VKF_RETURN_IF_ERROR(vkf__json_bool(r->host, r->path, r->rope->parameters, "truncate", &truncate));
     double low = yarn_dimension(r, fast), high = yarn_dimension(r, slow);
     low = fmax(truncate ? floor(low) : low, 0.0);
     high = fmin(truncate ? ceil(high) : high, r->out->dim - 1.0);
@@ -115,8 +110,7 @@ static vkf_status scale_yarn(const reader *r)
         float *frequency = &r->out->inverse_frequency[i];
         *frequency = (float)(*frequency / r->rope->factor * stretched + *frequency * (1.0 - stretched));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status scale_dynamic(const reader *r)
@@ -149,18 +143,16 @@ static vkf_status read_factors(const reader *r, const char *key, float *out_freq
 // Ding et al. 2024, "LongRoPE": one list of factors for sequences as long as those of the training, and one for longer ones.
 static vkf_status scale_longrope(const reader *r)
 {
-    vkf_status status = VKF_OK;
     float given = 0;
     double factor = r->rope->factor, original = r->rope->original_len;
-    VKF_TRY(read_factors(r, "short_factor", r->out->inverse_frequency));
-    VKF_TRY(read_factors(r, "long_factor", r->out->long_inverse_frequency));
-    VKF_TRY(read_number(r, "attention_factor", false, &given));
+    VKF_RETURN_IF_ERROR(read_factors(r, "short_factor", r->out->inverse_frequency));
+    VKF_RETURN_IF_ERROR(read_factors(r, "long_factor", r->out->long_inverse_frequency));
+    VKF_RETURN_IF_ERROR(read_number(r, "attention_factor", false, &given));
     if (given == 0.0f && factor > 1.0 && original <= 1.0)
         return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: LongRoPE from one position on", r->path);
     r->out->scale = given != 0.0f ? given : factor <= 1.0 ? 1.0f : (float)sqrt(1.0 + log(factor) / log(original));
     r->out->dynamic_from = r->rope->original_len;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static const struct {
@@ -174,12 +166,11 @@ static const struct {
 
 static vkf_status apply_kind(const reader *r, rope_config *rope)
 {
-    vkf_status status = VKF_OK;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(kinds[i].type, rope->type) != 0)
             continue;
         if (!rope->ratio)
-            VKF_TRY(read_number(r, "factor", kinds[i].factor, &rope->factor));
+            VKF_RETURN_IF_ERROR(read_number(r, "factor", kinds[i].factor, &rope->factor));
         if (!(rope->factor > 0.0f))
             return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: factor of the rotary embedding is not above 0", r->path);
         return kinds[i].scale(r);
@@ -187,8 +178,7 @@ static vkf_status apply_kind(const reader *r, rope_config *rope)
     return vkf__fail(r->host, VKF_ERROR_UNSUPPORTED,
                      "%s: rope_type is \"%s\"; supported: default, linear, dynamic, yarn, llama3, longrope", r->path,
                      rope->type);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // ---- config.json
@@ -198,18 +188,16 @@ fail:
 static vkf_status read_longrope_length(const vkf__host *host, const char *path, const json_t *root, uint32_t len,
                                        rope_config *rope)
 {
-    vkf_status status = VKF_OK;
     static const char key[] = "original_max_position_embeddings";
     bool beside = vkf__json_has(root, key), among = vkf__json_has(rope->parameters, key);
     if (strcmp(rope->type, "longrope") != 0)
         return VKF_OK;
     if (beside)
-        VKF_TRY(vkf__json_u32(host, path, root, key, 1, VKF_MAX_LEN, &rope->original_len));
+        VKF_RETURN_IF_ERROR(vkf__json_u32(host, path, root, key, 1, VKF_MAX_LEN, &rope->original_len));
     rope->ratio = beside || (among && !vkf__json_has(rope->parameters, "factor"));
     if (rope->ratio)
         rope->factor = (float)len / (float)rope->original_len;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Since version 5 transformers writes everything to rope_parameters, which has one for each type of layer where they
@@ -228,7 +216,6 @@ static const json_t *parameters_of(const json_t *root, const char *layer_type)
 static vkf_status read_rope(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
                             bool windowed, const vkf_model_config *config, rope_config *out)
 {
-    vkf_status status = VKF_OK;
     uint32_t len = vkf__text_positions(config);
     // null: windows have the same as elsewhere.
     bool own = windowed && !json_is_null(json_object_get(root, family->keys.window_rotary_theta));
@@ -252,26 +239,24 @@ static vkf_status read_rope(const vkf__host *host, const char *path, const json_
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (vkf__json_has(numbers[i].object, numbers[i].key))
-            VKF_TRY(vkf__json_f32(host, path, numbers[i].object, numbers[i].key, numbers[i].value));
+            VKF_RETURN_IF_ERROR(vkf__json_f32(host, path, numbers[i].object, numbers[i].key, numbers[i].value));
     const char *type = vkf__json_has(r.parameters, "rope_type") ? "rope_type" : "type"; // the older name
     if (vkf__json_has(r.parameters, type))
-        VKF_TRY(vkf__json_string(host, path, r.parameters, type, &r.type));
+        VKF_RETURN_IF_ERROR(vkf__json_string(host, path, r.parameters, type, &r.type));
     if (vkf__json_has(r.parameters, "original_max_position_embeddings"))
-        VKF_TRY(vkf__json_u32(host, path, r.parameters, "original_max_position_embeddings", 1, VKF_MAX_LEN,
-                              &r.original_len));
-    VKF_TRY(read_longrope_length(host, path, root, len, &r));
+        VKF_RETURN_IF_ERROR(vkf__json_u32(host, path, r.parameters, "original_max_position_embeddings", 1, VKF_MAX_LEN,
+                                          &r.original_len));
+    VKF_RETURN_IF_ERROR(read_longrope_length(host, path, root, len, &r));
     if (!(r.theta > 1.0f) || !(r.part > 0.0f && r.part <= 1.0f))
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: theta of the rotary embedding is %g and its part of a head %g",
                          path, (double)r.theta, (double)r.part);
     *out = r;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status make_rotary(const vkf__host *host, const char *path, const vkf_model_config *config,
                               rope_config *rope, vkf_rotary *out_rotary)
 {
-    vkf_status status = VKF_OK;
     vkf_rotary rotary = {.scale = 1.0f};
     rotary.dim = (uint32_t)((float)config->head_dim * rope->part);
     if (rotary.dim % 2 != 0 || rotary.dim == 0 || rotary.dim > VKF_MAX_ROTARY_DIM)
@@ -280,27 +265,24 @@ static vkf_status make_rotary(const vkf__host *host, const char *path, const vkf
                          VKF_MAX_ROTARY_DIM);
     for (uint32_t i = 0; i < rotary.dim / 2; i++)
         rotary.inverse_frequency[i] = 1.0f / powf(rope->theta, (float)(2 * i) / (float)rotary.dim);
-    VKF_TRY(apply_kind(&(reader){host, path, rope, &rotary}, rope));
+    VKF_RETURN_IF_ERROR(apply_kind(&(reader){host, path, rope, &rotary}, rope));
     *out_rotary = rotary;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__rotary_load(const vkf__host *host, const char *path, const json_t *root, const vkf__family *family,
                             vkf_model_config *config)
 {
-    vkf_status status = VKF_OK;
     rope_config rope;
-    VKF_TRY(read_rope(host, path, root, family, false, config, &rope));
-    VKF_TRY(make_rotary(host, path, config, &rope, &config->rotary));
+    VKF_RETURN_IF_ERROR(read_rope(host, path, root, family, false, config, &rope));
+    VKF_RETURN_IF_ERROR(make_rotary(host, path, config, &rope, &config->rotary));
     if (config->rotary.dynamic_factor > 0.0f && (double)config->max_target_len * (double)rope.factor < VKF_MAX_LEN)
         config->max_target_len = (uint32_t)((float)config->max_target_len * rope.factor);
     if (family->keys.window_rotary_theta) {
-        VKF_TRY(read_rope(host, path, root, family, true, config, &rope));
-        VKF_TRY(make_rotary(host, path, config, &rope, &config->window_rotary));
+        VKF_RETURN_IF_ERROR(read_rope(host, path, root, family, true, config, &rope));
+        VKF_RETURN_IF_ERROR(make_rotary(host, path, config, &rope, &config->window_rotary));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // LongRoPE has a list of them. Else theta^(dim / (dim - 2)) grows by what the sequence exceeds the trained length by

@@ -45,11 +45,10 @@ static vkf_status check_dim(const reader *r, const char *key, bool required)
     vkf_status status = VKF_OK;
     uint32_t dim = r->in_dim;
     if (required || vkf__json_has(r->root, key))
-        VKF_TRY(vkf__json_u32(r->host, r->path, r->root, key, 1, VKF_MAX_DIM, &dim));
+        VKF_RETURN_IF_ERROR(vkf__json_u32(r->host, r->path, r->root, key, 1, VKF_MAX_DIM, &dim));
     if (dim != r->in_dim)
         status = vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: %s is %u, but the module before it gives %u", r->path, key,
                            dim, r->in_dim);
-fail:
     return status;
 }
 
@@ -89,7 +88,6 @@ static vkf_status add_mode(const reader *r, const json_t *mode, vkf_embedding_mo
 
 static vkf_status read_modes(const reader *r, const json_t *given, vkf_embedding_module *module)
 {
-    vkf_status status = VKF_OK;
     if (!json_is_array(given))
         return add_mode(r, given, module);
     size_t count = json_array_size(given);
@@ -97,26 +95,23 @@ static vkf_status read_modes(const reader *r, const json_t *given, vkf_embedding
         return vkf__fail(r->host, VKF_ERROR_UNSUPPORTED, "%s: pooling_mode has %zu modes, supported are 1 to %d",
                          r->path, count, VKF_MAX_POOLINGS);
     for (size_t i = 0; i < count; i++)
-        VKF_TRY(add_mode(r, json_array_get(given, i), module));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(add_mode(r, json_array_get(given, i), module));
+    return VKF_OK;
 }
 
 // Before 5.4 each mode had a key of its own. Where all of them are false it is the mean.
 static vkf_status read_older_modes(const reader *r, vkf_embedding_module *module)
 {
-    vkf_status status = VKF_OK;
     for (size_t i = 0; i < MODE_COUNT; i++) {
         bool active = false;
         if (json_object_get(r->root, modes[i].older_key))
-            VKF_TRY(vkf__json_bool(r->host, r->path, r->root, modes[i].older_key, &active));
+            VKF_RETURN_IF_ERROR(vkf__json_bool(r->host, r->path, r->root, modes[i].older_key, &active));
         if (active)
             module->poolings[module->pooling_count++] = modes[i].pooling;
     }
     if (module->pooling_count == 0)
         module->poolings[module->pooling_count++] = VKF_POOLING_MEAN;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_pooling(const reader *r, vkf_embedding_module *module)
@@ -132,19 +127,17 @@ static vkf_status read_pooling(const reader *r, vkf_embedding_module *module)
                                         "pooling_mode_lasttoken",
                                         "include_prompt",
                                         NULL};
-    vkf_status status = VKF_OK;
     bool include_prompt = true;
     const json_t *given = json_object_get(r->root, "pooling_mode");
-    VKF_TRY(vkf__sentence_keys_known(r->host, r->path, r->root, known));
-    VKF_TRY(check_dim(r, "embedding_dimension", false));
-    VKF_TRY(check_dim(r, "word_embedding_dimension", false));
-    VKF_TRY(given ? read_modes(r, given, module) : read_older_modes(r, module));
+    VKF_RETURN_IF_ERROR(vkf__sentence_keys_known(r->host, r->path, r->root, known));
+    VKF_RETURN_IF_ERROR(check_dim(r, "embedding_dimension", false));
+    VKF_RETURN_IF_ERROR(check_dim(r, "word_embedding_dimension", false));
+    VKF_RETURN_IF_ERROR(given ? read_modes(r, given, module) : read_older_modes(r, module));
     if (json_object_get(r->root, "include_prompt"))
-        VKF_TRY(vkf__json_bool(r->host, r->path, r->root, "include_prompt", &include_prompt));
+        VKF_RETURN_IF_ERROR(vkf__json_bool(r->host, r->path, r->root, "include_prompt", &include_prompt));
     module->without_prompt = !include_prompt;
     module->dim = r->in_dim * module->pooling_count;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // ---- Dense
@@ -165,7 +158,7 @@ static vkf_status read_activation(const reader *r, vkf_activation *out_activatio
     *out_activation = VKF_ACTIVATION_TANH;
     if (!json_object_get(r->root, "activation_function"))
         return VKF_OK;
-    VKF_TRY(vkf__json_string(r->host, r->path, r->root, "activation_function", &type));
+    VKF_RETURN_IF_ERROR(vkf__json_string(r->host, r->path, r->root, "activation_function", &type));
     const char *dot = strrchr(type, '.');
     for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++) {
         if (strncmp(type, "torch.nn.", 9) == 0 && strcmp(dot + 1, activations[i].name) == 0) {
@@ -176,7 +169,6 @@ static vkf_status read_activation(const reader *r, vkf_activation *out_activatio
     status = vkf__fail(r->host, VKF_ERROR_UNSUPPORTED,
                        "%s: activation_function \"%.100s\"; supported: Identity, Tanh, ReLU, GELU and SiLU of torch.nn",
                        r->path, type);
-fail:
     return status;
 }
 
@@ -185,23 +177,21 @@ static vkf_status read_dense(const reader *r, vkf_embedding_module *module)
     static const char *const known[] = {
         "in_features",       "out_features",       "bias",         "activation_function",
         "module_input_name", "module_output_name", "use_residual", NULL};
-    vkf_status status = VKF_OK;
     bool residual = false;
-    VKF_TRY(vkf__sentence_keys_known(r->host, r->path, r->root, known));
-    VKF_TRY(vkf__sentence_key_is(r->host, r->path, r->root, "module_input_name", "sentence_embedding"));
-    VKF_TRY(vkf__sentence_key_is(r->host, r->path, r->root, "module_output_name", "sentence_embedding"));
-    VKF_TRY(check_dim(r, "in_features", true));
-    VKF_TRY(vkf__json_u32(r->host, r->path, r->root, "out_features", 1, VKF_MAX_DIM, &module->dim));
+    VKF_RETURN_IF_ERROR(vkf__sentence_keys_known(r->host, r->path, r->root, known));
+    VKF_RETURN_IF_ERROR(vkf__sentence_key_is(r->host, r->path, r->root, "module_input_name", "sentence_embedding"));
+    VKF_RETURN_IF_ERROR(vkf__sentence_key_is(r->host, r->path, r->root, "module_output_name", "sentence_embedding"));
+    VKF_RETURN_IF_ERROR(check_dim(r, "in_features", true));
+    VKF_RETURN_IF_ERROR(vkf__json_u32(r->host, r->path, r->root, "out_features", 1, VKF_MAX_DIM, &module->dim));
     module->bias = true;
     if (json_object_get(r->root, "bias"))
-        VKF_TRY(vkf__json_bool(r->host, r->path, r->root, "bias", &module->bias));
+        VKF_RETURN_IF_ERROR(vkf__json_bool(r->host, r->path, r->root, "bias", &module->bias));
     if (json_object_get(r->root, "use_residual"))
-        VKF_TRY(vkf__json_bool(r->host, r->path, r->root, "use_residual", &residual));
+        VKF_RETURN_IF_ERROR(vkf__json_bool(r->host, r->path, r->root, "use_residual", &residual));
     if (residual)
-        VKF_TRY(vkf__fail(r->host, VKF_ERROR_UNSUPPORTED, "%s: use_residual is true; supported: false", r->path));
-    VKF_TRY(read_activation(r, &module->activation));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(
+            vkf__fail(r->host, VKF_ERROR_UNSUPPORTED, "%s: use_residual is true; supported: false", r->path));
+    return read_activation(r, &module->activation);
 }
 
 // ---- the others
@@ -209,24 +199,20 @@ fail:
 static vkf_status read_layer_norm(const reader *r, vkf_embedding_module *module)
 {
     static const char *const known[] = {"dimension", NULL};
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__sentence_keys_known(r->host, r->path, r->root, known));
-    VKF_TRY(check_dim(r, "dimension", true));
+    VKF_RETURN_IF_ERROR(vkf__sentence_keys_known(r->host, r->path, r->root, known));
+    VKF_RETURN_IF_ERROR(check_dim(r, "dimension", true));
     module->dim = r->in_dim;
     module->bias = true;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Files of before 5.4 are not there, or empty.
 static vkf_status read_normalize(const reader *r, vkf_embedding_module *module)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__sentence_key_is(r->host, r->path, r->root, "module_input_name", "sentence_embedding"));
-    VKF_TRY(vkf__sentence_key_is(r->host, r->path, r->root, "module_output_name", "sentence_embedding"));
+    VKF_RETURN_IF_ERROR(vkf__sentence_key_is(r->host, r->path, r->root, "module_input_name", "sentence_embedding"));
+    VKF_RETURN_IF_ERROR(vkf__sentence_key_is(r->host, r->path, r->root, "module_output_name", "sentence_embedding"));
     module->dim = r->in_dim;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__sentence_config_read(const vkf__host *host, const char *path, const json_t *root,
@@ -242,15 +228,13 @@ vkf_status vkf__sentence_config_read(const vkf__host *host, const char *path, co
         {VKF_SENTENCE_LAYER_NORM, VKF_EMBEDDING_LAYER_NORM, read_layer_norm},
         {VKF_SENTENCE_NORMALIZE, VKF_EMBEDDING_NORMALISE, read_normalize},
     };
-    vkf_status status = VKF_OK;
     const reader r = {host, path, root, in_dim};
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
         if (readers[i].kind != kind)
             continue;
         vkf_embedding_module module = {.kind = readers[i].module};
-        VKF_TRY(readers[i].read(&r, &module));
+        VKF_RETURN_IF_ERROR(readers[i].read(&r, &module));
         *out_module = module;
     }
-fail:
-    return status;
+    return VKF_OK;
 }

@@ -32,12 +32,11 @@ static vkf__sentence_module_kind kind_of(const char *type)
 static vkf_status read_module(const vkf__host *host, const char *path, const json_t *object,
                               vkf__sentence_module *out_module)
 {
-    vkf_status status = VKF_OK;
     const char *type = NULL, *folder = NULL;
     if (!json_is_object(object))
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: a module is no object", path);
-    VKF_TRY(vkf__json_string(host, path, object, "type", &type));
-    VKF_TRY(vkf__json_string(host, path, object, "path", &folder));
+    VKF_RETURN_IF_ERROR(vkf__json_string(host, path, object, "type", &type));
+    VKF_RETURN_IF_ERROR(vkf__json_string(host, path, object, "path", &folder));
     if (!vkf__path_is_name(folder))
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: path \"%.200s\" leaves the directory", path, folder);
     if (strlen(folder) >= sizeof out_module->folder)
@@ -46,8 +45,7 @@ static vkf_status read_module(const vkf__host *host, const char *path, const jso
     out_module->kind = kind_of(type);
     (void)snprintf(out_module->type, sizeof out_module->type, "%.95s", type);
     memcpy(out_module->folder, folder, strlen(folder) + 1);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_list(const vkf__host *host, const char *path, vkf__sentence_list *list)
@@ -142,7 +140,6 @@ fail:
 static vkf_status add_module(const vkf__host *host, const char *directory, const vkf__sentence_module *module,
                              vkf__model_source *source)
 {
-    vkf_status status = VKF_OK;
     vkf_model_config *config = &source->config;
     uint32_t index = config->embedding_module_count;
     if (index == VKF_MAX_EMBEDDING_MODULES)
@@ -153,12 +150,11 @@ static vkf_status add_module(const vkf__host *host, const char *directory, const
                          "%s/modules.json: module \"%s\"; Pooling stands once, behind the Transformer", directory,
                          module->type);
     vkf_embedding_module *made = &config->embedding_modules[index];
-    VKF_TRY(load_config(host, directory, module, index > 0 ? made[-1].dim : config->d_model, made));
+    VKF_RETURN_IF_ERROR(load_config(host, directory, module, index > 0 ? made[-1].dim : config->d_model, made));
     memcpy(source->modules[index].folder, module->folder, sizeof module->folder);
     config->embedding_module_count++;
     config->embedding_dim = made->dim;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status add_modules(const vkf__host *host, const char *directory, const vkf__sentence_list *list,
@@ -174,31 +170,28 @@ static vkf_status add_modules(const vkf__host *host, const char *directory, cons
                 "Pooling, Dense, LayerNorm, Normalize, Dropout",
                 directory, module->type);
         if (module->kind != VKF_SENTENCE_TRANSFORMER && module->kind != VKF_SENTENCE_DROPOUT)
-            VKF_TRY(add_module(host, directory, module, source));
+            VKF_RETURN_IF_ERROR(add_module(host, directory, module, source));
     }
     if (source->config.embedding_module_count == 0)
         status = vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s/modules.json: there is no Pooling", directory);
-fail:
     return status;
 }
 
 vkf_status vkf__sentence_modules_load(const vkf__host *host, const char *directory, const vkf__sentence_list *list,
                                       vkf__model_source *source)
 {
-    vkf_status status = VKF_OK;
     vkf__model_source found = *source;
     vkf_model_config *config = &found.config;
     config->embedding_module_count = 0;
     if (list->embeds) {
-        VKF_TRY(add_modules(host, directory, list, &found));
+        VKF_RETURN_IF_ERROR(add_modules(host, directory, list, &found));
     } else {
         config->embedding_modules[0] = (vkf_embedding_module){.dim = config->d_model, .pooling_count = 1};
         config->embedding_module_count = 1;
         config->embedding_dim = config->d_model;
     }
     *source = found;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // ---- their weights

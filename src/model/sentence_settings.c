@@ -70,31 +70,28 @@ fail:
 static vkf_status read_default(const vkf__host *host, const char *path, const json_t *root,
                                vkf__sentence_settings *settings)
 {
-    vkf_status status = VKF_OK;
     const char *name = NULL;
     settings->default_prompt = -1;
     if (!vkf__json_has(root, "default_prompt_name"))
         return VKF_OK;
-    VKF_TRY(vkf__json_string(host, path, root, "default_prompt_name", &name));
+    VKF_RETURN_IF_ERROR(vkf__json_string(host, path, root, "default_prompt_name", &name));
     const vkf_embed_prompt *prompt = vkf__sentence_prompt(settings, name);
     if (!prompt)
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: default_prompt_name \"%.100s\" is none of its prompts", path,
                          name);
     settings->default_prompt = (int32_t)(prompt - settings->prompts);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_similarity(const vkf__host *host, const char *path, const json_t *root,
                                   vkf_similarity *out_similarity)
 {
     static const char *const names[VKF_SIMILARITY_COUNT] = {"cosine", "dot", "euclidean", "manhattan"};
-    vkf_status status = VKF_OK;
     const char *name = NULL;
     *out_similarity = VKF_SIMILARITY_COSINE;
     if (!vkf__json_has(root, "similarity_fn_name"))
         return VKF_OK;
-    VKF_TRY(vkf__json_string(host, path, root, "similarity_fn_name", &name));
+    VKF_RETURN_IF_ERROR(vkf__json_string(host, path, root, "similarity_fn_name", &name));
     for (int i = 0; i < VKF_SIMILARITY_COUNT; i++) {
         if (strcmp(name, names[i]) == 0) {
             *out_similarity = (vkf_similarity)i;
@@ -103,20 +100,17 @@ static vkf_status read_similarity(const vkf__host *host, const char *path, const
     }
     return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
                      "%s: similarity_fn_name \"%.100s\"; supported: cosine, dot, euclidean, manhattan", path, name);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read(const vkf__host *host, const char *path, const json_t *root, vkf__sentence_settings *settings)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(read_prompts(host, path, root, settings));
-    VKF_TRY(read_default(host, path, root, settings));
-    VKF_TRY(read_similarity(host, path, root, &settings->similarity));
+    VKF_RETURN_IF_ERROR(read_prompts(host, path, root, settings));
+    VKF_RETURN_IF_ERROR(read_default(host, path, root, settings));
+    VKF_RETURN_IF_ERROR(read_similarity(host, path, root, &settings->similarity));
     if (vkf__json_has(root, "truncate_dim"))
-        VKF_TRY(vkf__json_u32(host, path, root, "truncate_dim", 1, UINT32_MAX, &settings->truncate_dim));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__json_u32(host, path, root, "truncate_dim", 1, UINT32_MAX, &settings->truncate_dim));
+    return VKF_OK;
 }
 
 vkf_status vkf__sentence_settings_load(const vkf__host *host, const char *directory,

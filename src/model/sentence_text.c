@@ -55,46 +55,39 @@ static vkf_status check_unfollowed(const vkf__host *host, const char *path, cons
 // What the Transformer takes and gives: {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}.
 static vkf_status check_modality(const vkf__host *host, const char *path, const json_t *root)
 {
-    vkf_status status = VKF_OK;
     const json_t *modality = json_object_get(root, "modality_config"), *text = json_object_get(modality, "text");
     static const char *const texts[] = {"text", NULL}, *const keys[] = {"method", "method_output_name", NULL};
     if (!modality || json_is_null(modality))
         return VKF_OK;
     if (!json_is_object(text))
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: modality_config has no text", path);
-    VKF_TRY(vkf__sentence_keys_known(host, path, modality, texts));
-    VKF_TRY(vkf__sentence_keys_known(host, path, text, keys));
-    VKF_TRY(vkf__sentence_key_is(host, path, text, "method", "forward"));
-    VKF_TRY(vkf__sentence_key_is(host, path, text, "method_output_name", "last_hidden_state"));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__sentence_keys_known(host, path, modality, texts));
+    VKF_RETURN_IF_ERROR(vkf__sentence_keys_known(host, path, text, keys));
+    VKF_RETURN_IF_ERROR(vkf__sentence_key_is(host, path, text, "method", "forward"));
+    return vkf__sentence_key_is(host, path, text, "method_output_name", "last_hidden_state");
 }
 
 static vkf_status read_file(const vkf__host *host, const char *path, const json_t *root, vkf__sentence_text *text)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__sentence_keys_known(host, path, root, known));
-    VKF_TRY(check_unfollowed(host, path, root));
-    VKF_TRY(check_modality(host, path, root));
-    VKF_TRY(vkf__sentence_key_is(host, path, root, "transformer_task", "feature-extraction"));
-    VKF_TRY(vkf__sentence_key_is(host, path, root, "module_output_name", "token_embeddings"));
+    VKF_RETURN_IF_ERROR(vkf__sentence_keys_known(host, path, root, known));
+    VKF_RETURN_IF_ERROR(check_unfollowed(host, path, root));
+    VKF_RETURN_IF_ERROR(check_modality(host, path, root));
+    VKF_RETURN_IF_ERROR(vkf__sentence_key_is(host, path, root, "transformer_task", "feature-extraction"));
+    VKF_RETURN_IF_ERROR(vkf__sentence_key_is(host, path, root, "module_output_name", "token_embeddings"));
     if (vkf__json_has(root, "max_seq_length"))
-        VKF_TRY(vkf__json_u32(host, path, root, "max_seq_length", 1, UINT32_MAX, &text->max_length));
+        VKF_RETURN_IF_ERROR(vkf__json_u32(host, path, root, "max_seq_length", 1, UINT32_MAX, &text->max_length));
     if (vkf__json_has(root, "do_lower_case"))
-        VKF_TRY(vkf__json_bool(host, path, root, "do_lower_case", &text->lower_case));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__json_bool(host, path, root, "do_lower_case", &text->lower_case));
+    return VKF_OK;
 }
 
 static vkf_status load_file(const vkf__host *host, const char *directory, const char *name, json_t **out_root,
                             char **out_path)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__path_join(host, directory, name, out_path));
+    VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, name, out_path));
     if (vkf__file_exists(*out_path))
-        VKF_TRY(vkf__json_load(host, *out_path, out_root));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__json_load(host, *out_path, out_root));
+    return VKF_OK;
 }
 
 static vkf_status load_sentence_config(const vkf__host *host, const char *directory, vkf__sentence_text *text)
@@ -119,13 +112,11 @@ fail:
 vkf_status vkf__sentence_text_load(const vkf__host *host, const char *transformer, const vkf__sentence_list *list,
                                    vkf__sentence_text *out_text)
 {
-    vkf_status status = VKF_OK;
     vkf__sentence_text text = {.max_length = UINT32_MAX};
     if (list->embeds)
-        VKF_TRY(load_sentence_config(host, transformer, &text));
+        VKF_RETURN_IF_ERROR(load_sentence_config(host, transformer, &text));
     if (text.max_length == UINT32_MAX)
-        VKF_TRY(vkf__tokenizer_max_length(host, transformer, &text.max_length));
+        VKF_RETURN_IF_ERROR(vkf__tokenizer_max_length(host, transformer, &text.max_length));
     *out_text = text;
-fail:
-    return status;
+    return VKF_OK;
 }

@@ -29,38 +29,33 @@ typedef vkf_status (*plan_fn)(vkf__work *work, vkf__emit_fn emit, const void *ar
 static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf_session_desc *desc, plan_fn plan,
                                vkf__session_layout *out_layout)
 {
-    vkf_status status = VKF_OK;
     session->model = model;
     session->context = model->context;
     session->desc = *desc;
     session->last_group = -1;
     session->sampling = vkf__no_sampling();
     vkf__kept_attention_init(session);
-    VKF_TRY(vkf__session_lay_out(session, out_layout));
-    VKF_TRY(vkf__session_make_stages(session));
+    VKF_RETURN_IF_ERROR(vkf__session_lay_out(session, out_layout));
+    VKF_RETURN_IF_ERROR(vkf__session_make_stages(session));
     for (size_t i = 0; i < session->stage_count; i++) {
         vkf__stage *stage = &session->stages[i];
         const vkf__session_sizes max = vkf__session_max_sizes(session, stage->group);
         vkf__work_init(&stage->work, session->context, stage->name);
         stage->work.counted = true;
-        VKF_TRY(plan(&stage->work, emit_stage, &(emission){session, stage, &max}));
+        VKF_RETURN_IF_ERROR(plan(&stage->work, emit_stage, &(emission){session, stage, &max}));
         if (stage->work.plan.arena_bytes > session->arena_bytes)
             session->arena_bytes = stage->work.plan.arena_bytes;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status make_buffer(vkf_session *session, vkf__memory_class class, uint64_t bytes, const char *name,
                               vkf_buffer **out_buffer)
 {
-    vkf_status status = VKF_OK;
     if (bytes == 0)
         return VKF_OK;
-    VKF_TRY(vkf__buffer_create(&session->context->transfer, class, bytes, name, out_buffer));
-    VKF_TRY(vkf__buffer_clear(*out_buffer));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__buffer_create(&session->context->transfer, class, bytes, name, out_buffer));
+    return vkf__buffer_clear(*out_buffer);
 }
 
 static void sinusoids(const vkf_model_config *config, uint32_t len, float *out_values)
@@ -135,44 +130,44 @@ fail:
 
 static vkf_status make_buffers(vkf_session *session, vkf__session_layout *layout)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->state_bytes, "session state", &session->state));
-    VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->cache_bytes, "session cache", &session->cache));
-    VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, layout->constants_bytes, "session constants", &session->constants));
-    VKF_TRY(make_buffer(session, VKF_MEMORY_CONTROL, layout->ids_bytes, "session token ids", &session->ids));
-    VKF_TRY(make_buffer(session, VKF_MEMORY_DEVICE, session->arena_bytes, "session arena", &session->arena));
+    VKF_RETURN_IF_ERROR(make_buffer(session, VKF_MEMORY_DEVICE, layout->state_bytes, "session state", &session->state));
+    VKF_RETURN_IF_ERROR(make_buffer(session, VKF_MEMORY_DEVICE, layout->cache_bytes, "session cache", &session->cache));
+    VKF_RETURN_IF_ERROR(
+        make_buffer(session, VKF_MEMORY_DEVICE, layout->constants_bytes, "session constants", &session->constants));
+    VKF_RETURN_IF_ERROR(
+        make_buffer(session, VKF_MEMORY_CONTROL, layout->ids_bytes, "session token ids", &session->ids));
+    VKF_RETURN_IF_ERROR(
+        make_buffer(session, VKF_MEMORY_DEVICE, session->arena_bytes, "session arena", &session->arena));
     // The same layout again, now with the buffers in the spans.
-    VKF_TRY(vkf__session_lay_out(session, layout));
-    VKF_TRY(make_constants(session, &session->spans.positions, session->model->config.d_model,
-                           session->model->config.positions == VKF_POSITIONS_SINUSOIDAL ? sinusoids : sinusoid_halves));
-    VKF_TRY(make_constants(session, &session->spans.rotary, session->model->config.rotary.dim, rotations));
-    VKF_TRY(make_constants(session, &session->spans.window_rotary, session->model->config.window_rotary.dim,
-                           window_rotations));
-    VKF_TRY(make_bias(session, &session->model->weights.source.relative_bias, false, session->desc.max_source_len,
-                      &session->spans.source_bias));
-    VKF_TRY(make_bias(session, &session->model->weights.target.relative_bias, true, session->desc.max_target_len,
-                      &session->spans.target_bias));
-    VKF_TRY(make_lowest(session));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__session_lay_out(session, layout));
+    VKF_RETURN_IF_ERROR(
+        make_constants(session, &session->spans.positions, session->model->config.d_model,
+                       session->model->config.positions == VKF_POSITIONS_SINUSOIDAL ? sinusoids : sinusoid_halves));
+    VKF_RETURN_IF_ERROR(make_constants(session, &session->spans.rotary, session->model->config.rotary.dim, rotations));
+    VKF_RETURN_IF_ERROR(make_constants(session, &session->spans.window_rotary, session->model->config.window_rotary.dim,
+                                       window_rotations));
+    VKF_RETURN_IF_ERROR(make_bias(session, &session->model->weights.source.relative_bias, false,
+                                  session->desc.max_source_len, &session->spans.source_bias));
+    VKF_RETURN_IF_ERROR(make_bias(session, &session->model->weights.target.relative_bias, true,
+                                  session->desc.max_target_len, &session->spans.target_bias));
+    return make_lowest(session);
 }
 
 static vkf_status record_stages(vkf_session *session)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__submission_init(&session->submission, &session->context->device, "session"));
+    VKF_RETURN_IF_ERROR(vkf__submission_init(&session->submission, &session->context->device, "session"));
     for (size_t i = 0; i < session->stage_count; i++) {
         vkf__stage *stage = &session->stages[i];
         const vkf__session_sizes max = vkf__session_max_sizes(session, stage->group);
-        VKF_TRY(vkf__work_build(&stage->work, session->arena, emit_stage, &(emission){session, stage, &max}));
+        VKF_RETURN_IF_ERROR(
+            vkf__work_build(&stage->work, session->arena, emit_stage, &(emission){session, stage, &max}));
         stage->work.follows = i > session->group_begin[stage->group];
         stage->work.followed = i + 1 < session->group_begin[stage->group + 1];
-        VKF_TRY(vkf__work_record_own(&stage->work, &session->submission));
-        VKF_TRY(vkf__batch_add(&session->batch, &stage->work));
+        VKF_RETURN_IF_ERROR(vkf__work_record_own(&stage->work, &session->submission));
+        VKF_RETURN_IF_ERROR(vkf__batch_add(&session->batch, &stage->work));
         session->record_count++;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc, vkf_session **out_session)
@@ -260,25 +255,22 @@ vkf_status vkf__stage_update(vkf_session *session, vkf__stage *stage, const vkf_
 
 static vkf_status write_sizes(vkf_session *session, size_t begin, size_t end, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     for (size_t i = begin; i < end; i++)
-        VKF_TRY(vkf__stage_update(session, &session->stages[i], sizes));
+        VKF_RETURN_IF_ERROR(vkf__stage_update(session, &session->stages[i], sizes));
     session->sizes = *sizes;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status run_group(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     size_t begin = session->group_begin[group], end = session->group_begin[group + 1];
     const char *name = vkf__stage_group_name(group);
     vkf__run_times times = {.begin_ns = vkf__now_ns()};
-    VKF_TRY(write_sizes(session, begin, end, sizes));
+    VKF_RETURN_IF_ERROR(write_sizes(session, begin, end, sizes));
     if (session->context->probe)
         return vkf__probe_run(session->context, &session->submission, name, session->batch.works + begin, end - begin);
     times.updated_ns = vkf__now_ns();
-    VKF_TRY(vkf__batch_run(&session->batch, &session->submission, begin, end));
+    VKF_RETURN_IF_ERROR(vkf__batch_run(&session->batch, &session->submission, begin, end));
     times.submitted_ns = session->submission.submitted_ns;
     times.ended_ns = vkf__now_ns();
     session->last_group = (int)group;
@@ -286,30 +278,23 @@ static vkf_status run_group(vkf_session *session, vkf__stage_group group, const 
         .host_ns = times.submitted_ns - times.begin_ns,
         .wait_ns = times.ended_ns - times.submitted_ns,
     };
-    VKF_TRY(vkf__profile_run(session->context, name, session->batch.works + begin, end - begin, &times));
-fail:
-    return status;
+    return vkf__profile_run(session->context, name, session->batch.works + begin, end - begin, &times);
 }
 
 vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(run_group(session, group, sizes));
-    VKF_TRY(vkf__kept_attention_gather(session, group));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(run_group(session, group, sizes));
+    return vkf__kept_attention_gather(session, group);
 }
 
 vkf_status vkf__stage_time(vkf__stage *stage, double *out_ns)
 {
-    vkf_status status = VKF_OK;
     double total = 0;
     for (uint32_t i = 0; i < stage->work.plan.node_count; i++) {
         double ns = 0;
-        VKF_TRY(vkf__work_time(&stage->work, i, &ns));
+        VKF_RETURN_IF_ERROR(vkf__work_time(&stage->work, i, &ns));
         total += ns;
     }
     *out_ns = total;
-fail:
-    return status;
+    return VKF_OK;
 }

@@ -83,7 +83,6 @@ static size_t plane_of(const vkf__kept_attention *kept)
 // (B, H, rows, keys) of each layer. Keys behind those of a part or a step are in no run in sight of its rows, and stay 0.
 static vkf_status gather(vkf_session *session, int which, uint32_t first_row, uint32_t rows, uint32_t keys)
 {
-    vkf_status status = VKF_OK;
     vkf__kept_attention *kept = &session->kept[which];
     size_t planes = (size_t)session->sizes.batch * kept->heads;
     kept->rows = first_row;
@@ -91,29 +90,25 @@ static vkf_status gather(vkf_session *session, int which, uint32_t first_row, ui
         const vkf__span span = vkf__kept_attention_span(session, which, layer);
         float *to = kept->weights + layer * session->desc.max_batch * kept->heads * plane_of(kept);
         const float *from = session->attention_read;
-        VKF_TRY(vkf_buffer_read(span.buffer, span.offset_bytes, session->attention_read,
-                                planes * rows * keys * sizeof *from));
+        VKF_RETURN_IF_ERROR(vkf_buffer_read(span.buffer, span.offset_bytes, session->attention_read,
+                                            planes * rows * keys * sizeof *from));
         for (size_t row = 0; row < planes * rows; row++, from += keys) {
             size_t place = (row / rows) * plane_of(kept) + (first_row + row % rows) * kept->keys;
             memcpy(to + place, from, keys * sizeof *from);
         }
     }
     kept->rows = first_row + rows;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__kept_attention_gather(vkf_session *session, vkf__stage_group group)
 {
-    vkf_status status = VKF_OK;
     const vkf__session_sizes *sizes = &session->sizes;
     if (group == VKF_STAGES_ENCODE)
         return gather(session, VKF_KEPT_ENCODER, 0, sizes->source_len, sizes->source_len);
-    VKF_TRY(gather(session, VKF_KEPT_CROSS, sizes->target_past, sizes->target_len, sizes->source_len));
-    VKF_TRY(gather(session, VKF_KEPT_DECODER, sizes->target_past, sizes->target_len,
-                   sizes->target_past + sizes->target_len));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(gather(session, VKF_KEPT_CROSS, sizes->target_past, sizes->target_len, sizes->source_len));
+    return gather(session, VKF_KEPT_DECODER, sizes->target_past, sizes->target_len,
+                  sizes->target_past + sizes->target_len);
 }
 
 void vkf__kept_attention_read(const vkf_session *session, int which, uint32_t layer, uint32_t row, uint32_t query_len,

@@ -18,7 +18,6 @@ typedef struct vectors {
 static vkf_status emit_pool(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes,
                             const vkf_embedding_module *module, bool normalise, const vectors *out)
 {
-    vkf_status status = VKF_OK;
     uint32_t d = session->model->config.d_model;
     for (uint32_t i = 0; i < module->pooling_count; i++) {
         const vkf__pool_args pool = {
@@ -34,10 +33,9 @@ static vkf_status emit_pool(vkf_session *session, vkf__stage *stage, const vkf__
             .pooling = module->poolings[i],
             .normalise = normalise,
         };
-        VKF_TRY(vkf__emit_pool(&stage->work, &pool));
+        VKF_RETURN_IF_ERROR(vkf__emit_pool(&stage->work, &pool));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // A vector is the pool of itself.
@@ -114,20 +112,18 @@ static vkf_status make_out(vkf_session *session, vkf__stage *stage, uint32_t ind
 
 vkf_status vkf__emit_embedding(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
     const vkf_embedding_module *modules = config->embedding_modules;
     bool normalised = config->embedding_module_count > 1 && modules[0].pooling_count == 1 &&
                       modules[1].kind == VKF_EMBEDDING_NORMALISE;
     uint32_t first = normalised ? 1 : 0;
     vectors x, out;
-    VKF_TRY(make_out(session, stage, first, sizes->batch, &x));
-    VKF_TRY(emit_pool(session, stage, sizes, &modules[0], normalised, &x));
+    VKF_RETURN_IF_ERROR(make_out(session, stage, first, sizes->batch, &x));
+    VKF_RETURN_IF_ERROR(emit_pool(session, stage, sizes, &modules[0], normalised, &x));
     for (uint32_t i = first + 1; i < config->embedding_module_count; i++) {
-        VKF_TRY(make_out(session, stage, i, sizes->batch, &out));
-        VKF_TRY(emit_module(session, stage, i, &x, &out));
+        VKF_RETURN_IF_ERROR(make_out(session, stage, i, sizes->batch, &out));
+        VKF_RETURN_IF_ERROR(emit_module(session, stage, i, &x, &out));
         x = out;
     }
-fail:
-    return status;
+    return VKF_OK;
 }

@@ -31,7 +31,6 @@ static vkf_status emit_head_pool(vkf_session *session, vkf__stage *stage, const 
 static vkf_status select_rows(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes,
                               head_rows *out_rows)
 {
-    vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
     uint32_t d = config->d_model, batch = sizes->logit_rows > 0 ? sizes->batch : 0;
     head_rows rows = {session->spans.memory, batch * sizes->source_len, d};
@@ -40,13 +39,12 @@ static vkf_status select_rows(vkf_session *session, vkf__stage *stage, const vkf
         rows.stride = sizes->source_len * d;
         if (config->head_pooling != VKF_POOLING_FIRST) {
             rows.stride = d;
-            VKF_TRY(vkf__work_temp(&stage->work, VKF_DTYPE_F32, (uint64_t)sizes->batch * d, &rows.x));
-            VKF_TRY(emit_head_pool(session, stage, sizes, &rows));
+            VKF_RETURN_IF_ERROR(vkf__work_temp(&stage->work, VKF_DTYPE_F32, (uint64_t)sizes->batch * d, &rows.x));
+            VKF_RETURN_IF_ERROR(emit_head_pool(session, stage, sizes, &rows));
         }
     }
     *out_rows = rows;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status emit_linear(vkf__stage *stage, const char *label, const head_rows *rows, const vkf_tensor *weight,
@@ -75,15 +73,14 @@ static vkf_status emit_linear(vkf__stage *stage, const char *label, const head_r
 // norm(activation(dense(x))), as far as the head has them.
 static vkf_status emit_transform(vkf_session *session, vkf__stage *stage, head_rows *rows)
 {
-    vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
     const vkf__weights *weights = &session->model->weights;
     vkf__span x;
     if (weights->head_dense.weight.rank == 0)
         return VKF_OK;
-    VKF_TRY(vkf__work_temp(&stage->work, rows->x.dtype, (uint64_t)rows->count * config->d_model, &x));
-    VKF_TRY(emit_linear(stage, "head_dense", rows, &weights->head_dense.weight, &weights->head_dense.bias,
-                        config->head_activation, &x));
+    VKF_RETURN_IF_ERROR(vkf__work_temp(&stage->work, rows->x.dtype, (uint64_t)rows->count * config->d_model, &x));
+    VKF_RETURN_IF_ERROR(emit_linear(stage, "head_dense", rows, &weights->head_dense.weight, &weights->head_dense.bias,
+                                    config->head_activation, &x));
     const vkf__layer_norm_args norm = {
         .label = "head_norm",
         .x = x,
@@ -95,32 +92,26 @@ static vkf_status emit_transform(vkf_session *session, vkf__stage *stage, head_r
         .eps = config->layer_norm_eps,
     };
     if (vkf__present(&norm.weight))
-        VKF_TRY(vkf__emit_layer_norm(&stage->work, &norm));
+        VKF_RETURN_IF_ERROR(vkf__emit_layer_norm(&stage->work, &norm));
     *rows = (head_rows){x, rows->count, config->d_model};
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status emit_logits(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     const vkf__weights *weights = &session->model->weights;
     head_rows rows;
-    VKF_TRY(select_rows(session, stage, sizes, &rows));
-    VKF_TRY(emit_transform(session, stage, &rows));
-    VKF_TRY(emit_linear(stage, "head", &rows, &weights->projection, &weights->projection_bias, VKF_ACTIVATION_NONE,
-                        &session->spans.logits));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(select_rows(session, stage, sizes, &rows));
+    VKF_RETURN_IF_ERROR(emit_transform(session, stage, &rows));
+    return emit_linear(stage, "head", &rows, &weights->projection, &weights->projection_bias, VKF_ACTIVATION_NONE,
+                       &session->spans.logits);
 }
 
 vkf_status vkf__emit_encoder_head(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__emit_source_norm(session, stage, sizes));
-    VKF_TRY(vkf__emit_embedding(session, stage, sizes));
+    VKF_RETURN_IF_ERROR(vkf__emit_source_norm(session, stage, sizes));
+    VKF_RETURN_IF_ERROR(vkf__emit_embedding(session, stage, sizes));
     if (vkf__session_has_head(session))
-        VKF_TRY(emit_logits(session, stage, sizes));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(emit_logits(session, stage, sizes));
+    return VKF_OK;
 }

@@ -167,7 +167,6 @@ static uint64_t words_before(const vkf_session *session, vkf_dtype dtype, uint32
 // more: before it rows are alike, and behind it nothing is yet.
 static vkf_status emit_moves(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     const vkf__session_spans *s = &session->spans;
     const vkf__span caches[] = {s->self_k[stage->layer], s->self_v[stage->layer]};
     static const char *const labels[] = {"k_moves", "v_moves"};
@@ -184,10 +183,9 @@ static vkf_status emit_moves(vkf_session *session, vkf__stage *stage, const vkf_
             .count = (uint32_t)(end - first),
             .move_count = sizes->move_count,
         };
-        VKF_TRY(vkf__emit_reorder(&stage->work, &reorder));
+        VKF_RETURN_IF_ERROR(vkf__emit_reorder(&stage->work, &reorder));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__emit_target_layer(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
@@ -201,15 +199,12 @@ vkf_status vkf__emit_target_layer(vkf_session *session, vkf__stage *stage, const
 // A step sees everything before it: the target's own masks are for whole sequences.
 vkf_status vkf__emit_target_step_layer(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     const vkf_attention_mask mask = {.causal = VKF_CAUSAL_TOP_LEFT};
     const vkf__transformer_block block = block_of(session, true, stage->layer, &mask);
     const vkf__transformer_io io = step_io(session, stage->layer);
     const vkf__attention_sizes self = self_sizes(sizes, sizes->target_len), cross = cross_sizes(sizes);
-    VKF_TRY(emit_moves(session, stage, sizes));
-    VKF_TRY(vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(emit_moves(session, stage, sizes));
+    return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
 }
 
 // ---- a decoder without memory, which is a stack of encoder layers with caches
@@ -239,7 +234,6 @@ static vkf_status emit_logit_hidden(vkf_session *session, vkf__stage *stage, con
 // that are kept are those of every position.
 vkf_status vkf__emit_prompt_layer(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     const vkf__session_spans *s = &session->spans;
     const vkf__transformer_block block = block_of(session, true, stage->layer, &session->desc.target_mask);
     vkf__transformer_io io = target_io(session, stage->layer);
@@ -250,24 +244,20 @@ vkf_status vkf__emit_prompt_layer(vkf_session *session, vkf__stage *stage, const
     if (narrow) {
         io.x = s->logit_hidden;
         io.context = s->hidden;
-        VKF_TRY(emit_logit_hidden(session, stage, sizes));
+        VKF_RETURN_IF_ERROR(emit_logit_hidden(session, stage, sizes));
     }
-    VKF_TRY(vkf__emit_encoder_layer(&stage->work, &block, &io, &self));
+    VKF_RETURN_IF_ERROR(vkf__emit_encoder_layer(&stage->work, &block, &io, &self));
     if (last && !narrow)
-        VKF_TRY(emit_logit_hidden(session, stage, sizes));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(emit_logit_hidden(session, stage, sizes));
+    return VKF_OK;
 }
 
 vkf_status vkf__emit_prompt_step_layer(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     const vkf__transformer_block block = block_of(session, true, stage->layer, &session->desc.target_mask);
     vkf__transformer_io io = step_io(session, stage->layer);
     const vkf__attention_sizes self = self_sizes(sizes, sizes->target_len);
     io.self.key_mask_row = session->desc.max_target_len;
-    VKF_TRY(emit_moves(session, stage, sizes));
-    VKF_TRY(vkf__emit_encoder_layer(&stage->work, &block, &io, &self));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(emit_moves(session, stage, sizes));
+    return vkf__emit_encoder_layer(&stage->work, &block, &io, &self);
 }

@@ -193,19 +193,17 @@ fail:
 
 vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_layout)
 {
-    vkf_status status = VKF_OK;
     uint32_t alignment = session->context->device.plan.buffer_alignment;
     region state = {session->state, 0, alignment, false};
     region cache = {session->cache, 0, alignment, false};
     region constants = {session->constants, 0, alignment, false};
     region ids = {session->ids, 0, alignment, false};
-    VKF_TRY(allocate_arrays(session));
+    VKF_RETURN_IF_ERROR(allocate_arrays(session));
     lay_out_state(session, &state);
     lay_out_cache(session, &cache);
     lay_out_tokens(session, &constants, &ids);
     if (state.overflow || cache.overflow || constants.overflow || ids.overflow)
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE, "session: the maximum sizes overflow");
     *out_layout = (vkf__session_layout){state.bytes, cache.bytes, constants.bytes, ids.bytes};
-fail:
-    return status;
+    return VKF_OK;
 }

@@ -88,7 +88,6 @@ static vkf_status emit_sample(vkf_session *session, vkf__stage *stage, const vkf
 
 static vkf_status emit_bans(vkf_session *session, vkf__stage *stage, uint32_t rows)
 {
-    vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
     for (uint32_t i = 0; i < config->banned_count; i++) {
         const vkf__copy_args copy = {
@@ -102,10 +101,9 @@ static vkf_status emit_bans(vkf_session *session, vkf__stage *stage, uint32_t ro
             .out_row = config->target_vocab,
             .alpha = 1.0f,
         };
-        VKF_TRY(vkf__emit_copy(&stage->work, &copy));
+        VKF_RETURN_IF_ERROR(vkf__emit_copy(&stage->work, &copy));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status emit_top(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, uint32_t rows)
@@ -127,41 +125,29 @@ static vkf_status emit_top(vkf_session *session, vkf__stage *stage, const vkf__s
 // banned: it counts in the probabilities of the others.
 static vkf_status emit_choice(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     uint32_t rows = vkf__session_rows(sizes);
-    VKF_TRY(emit_bans(session, stage, sizes->samples ? rows : 0));
-    VKF_TRY(emit_sample(session, stage, sizes, sizes->samples ? rows : 0));
-    VKF_TRY(emit_top(session, stage, sizes, sizes->searches ? rows : 0));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(emit_bans(session, stage, sizes->samples ? rows : 0));
+    VKF_RETURN_IF_ERROR(emit_sample(session, stage, sizes, sizes->samples ? rows : 0));
+    return emit_top(session, stage, sizes, sizes->searches ? rows : 0);
 }
 
 vkf_status vkf__emit_target_logits(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__emit_target_norm(session, stage, sizes));
-    VKF_TRY(emit_logits(session, stage, sizes, &session->spans.hidden));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__emit_target_norm(session, stage, sizes));
+    return emit_logits(session, stage, sizes, &session->spans.hidden);
 }
 
 vkf_status vkf__emit_step_choice(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__emit_target_logits(session, stage, sizes));
-    VKF_TRY(emit_choice(session, stage, sizes));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__emit_target_logits(session, stage, sizes));
+    return emit_choice(session, stage, sizes);
 }
 
 vkf_status vkf__emit_prompt_choice(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     const vkf__span *hidden = &session->spans.logit_hidden;
-    VKF_TRY(emit_norm(session, stage, &session->model->weights.target.final_norm, hidden,
-                      vkf__session_rows(sizes) * sizes->logit_rows));
-    VKF_TRY(emit_logits(session, stage, sizes, hidden));
-    VKF_TRY(emit_choice(session, stage, sizes));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(emit_norm(session, stage, &session->model->weights.target.final_norm, hidden,
+                                  vkf__session_rows(sizes) * sizes->logit_rows));
+    VKF_RETURN_IF_ERROR(emit_logits(session, stage, sizes, hidden));
+    return emit_choice(session, stage, sizes);
 }

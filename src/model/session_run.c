@@ -11,34 +11,30 @@
 // Host arrays are f32 whatever the stream's storage type.
 static vkf_status write_floats(const vkf__span *span, const float *values, uint64_t count)
 {
-    vkf_status status = VKF_OK;
     uint16_t halves[CHUNK];
     if (span->dtype == VKF_DTYPE_F32)
         return vkf_buffer_write(span->buffer, span->offset_bytes, values, count * sizeof *values);
     for (uint64_t first = 0; first < count; first += CHUNK) {
         uint64_t part = count - first < CHUNK ? count - first : CHUNK;
         vkf_f32_to_f16(values + first, halves, (size_t)part);
-        VKF_TRY(vkf_buffer_write(span->buffer, span->offset_bytes + first * sizeof halves[0], halves,
-                                 part * sizeof halves[0]));
+        VKF_RETURN_IF_ERROR(vkf_buffer_write(span->buffer, span->offset_bytes + first * sizeof halves[0], halves,
+                                             part * sizeof halves[0]));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_floats(const vkf__span *span, float *out_values, uint64_t count)
 {
-    vkf_status status = VKF_OK;
     uint16_t halves[CHUNK];
     if (span->dtype == VKF_DTYPE_F32)
         return vkf_buffer_read(span->buffer, span->offset_bytes, out_values, count * sizeof *out_values);
     for (uint64_t first = 0; first < count; first += CHUNK) {
         uint64_t part = count - first < CHUNK ? count - first : CHUNK;
-        VKF_TRY(vkf_buffer_read(span->buffer, span->offset_bytes + first * sizeof halves[0], halves,
-                                part * sizeof halves[0]));
+        VKF_RETURN_IF_ERROR(vkf_buffer_read(span->buffer, span->offset_bytes + first * sizeof halves[0], halves,
+                                            part * sizeof halves[0]));
         vkf_f16_to_f32(halves, out_values + first, (size_t)part);
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status write_mask(const vkf__span *span, const void *data, uint64_t count)
@@ -162,45 +158,39 @@ fail:
 
 static vkf_status write_tokens(vkf_session *session, const vkf_encode_args *args)
 {
-    vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
     uint64_t positions = (uint64_t)args->batch * args->source_len;
-    VKF_TRY(write_ids(&session->spans.source_ids, args->source_ids, positions));
-    VKF_TRY(write_position_ids(session, args));
-    VKF_TRY(write_types(session, args->source_types, positions));
-    VKF_TRY(write_lengths(session, args));
-    VKF_TRY(write_rotations(session, &config->rotary, &session->spans.rotary, args->source_len));
-    VKF_TRY(write_rotations(session, &config->window_rotary, &session->spans.window_rotary, args->source_len));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(write_ids(&session->spans.source_ids, args->source_ids, positions));
+    VKF_RETURN_IF_ERROR(write_position_ids(session, args));
+    VKF_RETURN_IF_ERROR(write_types(session, args->source_types, positions));
+    VKF_RETURN_IF_ERROR(write_lengths(session, args));
+    VKF_RETURN_IF_ERROR(write_rotations(session, &config->rotary, &session->spans.rotary, args->source_len));
+    return write_rotations(session, &config->window_rotary, &session->spans.window_rotary, args->source_len);
 }
 
 static vkf_status write_source(vkf_session *session, const vkf_encode_args *args)
 {
-    vkf_status status = VKF_OK;
     const vkf__session_spans *s = &session->spans;
     uint64_t positions = (uint64_t)args->batch * args->source_len;
     const vkf__kind_facts *facts = vkf__facts_of(&session->model->config);
     if (facts->source_lengths) {
-        VKF_TRY(write_tokens(session, args));
+        VKF_RETURN_IF_ERROR(write_tokens(session, args));
     } else if (facts->source_ids) {
-        VKF_TRY(write_ids(&s->source_ids, args->source_ids, positions));
-        VKF_TRY(write_padding(session, args));
+        VKF_RETURN_IF_ERROR(write_ids(&s->source_ids, args->source_ids, positions));
+        VKF_RETURN_IF_ERROR(write_padding(session, args));
     } else {
         const vkf_attention_mask *mask = &session->desc.source_mask;
-        VKF_TRY(write_floats(&s->memory, args->source, positions * session->model->config.d_model));
-        VKF_TRY(write_mask(&s->source_mask, args->source_mask,
-                           mask_count(session, mask, args->source_len, args->source_len)));
-        VKF_TRY(
+        VKF_RETURN_IF_ERROR(write_floats(&s->memory, args->source, positions * session->model->config.d_model));
+        VKF_RETURN_IF_ERROR(write_mask(&s->source_mask, args->source_mask,
+                                       mask_count(session, mask, args->source_len, args->source_len)));
+        VKF_RETURN_IF_ERROR(
             write_mask(&s->source_key_mask, args->source_key_mask, key_mask_count(session, mask, args->source_len)));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status run_encoder(vkf_session *session, const vkf_encode_args *args)
 {
-    vkf_status status = VKF_OK;
     const vkf__session_sizes sizes = {
         .batch = args->batch,
         .source_len = args->source_len,
@@ -212,12 +202,11 @@ static vkf_status run_encoder(vkf_session *session, const vkf_encode_args *args)
     for (int i = 0; i < VKF_KEPT_COUNT; i++)
         session->kept[i].rows = 0;
     session->sizes = sizes;
-    VKF_TRY(write_source(session, args));
+    VKF_RETURN_IF_ERROR(write_source(session, args));
     if (session->group_begin[VKF_STAGES_ENCODE + 1] > 0)
-        VKF_TRY(vkf__session_run(session, VKF_STAGES_ENCODE, &sizes));
+        VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_ENCODE, &sizes));
     session->encoded = true;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static uint64_t head_count(const vkf_session *session, const vkf_encode_args *args)
@@ -229,26 +218,22 @@ static uint64_t head_count(const vkf_session *session, const vkf_encode_args *ar
 
 static vkf_status read_encoded(const vkf_session *session, const vkf_encode_args *args)
 {
-    vkf_status status = VKF_OK;
     uint64_t d_model = session->model->config.d_model;
     if (args->out_memory)
-        VKF_TRY(read_floats(&session->spans.memory, args->out_memory, args->batch * d_model * args->source_len));
+        VKF_RETURN_IF_ERROR(
+            read_floats(&session->spans.memory, args->out_memory, args->batch * d_model * args->source_len));
     if (args->out_logits)
-        VKF_TRY(read_floats(&session->spans.logits, args->out_logits, head_count(session, args)));
+        VKF_RETURN_IF_ERROR(read_floats(&session->spans.logits, args->out_logits, head_count(session, args)));
     if (args->out_embeddings)
-        VKF_TRY(read_floats(&session->spans.embeddings, args->out_embeddings,
-                            (uint64_t)args->batch * session->model->config.embedding_dim));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(read_floats(&session->spans.embeddings, args->out_embeddings,
+                                        (uint64_t)args->batch * session->model->config.embedding_dim));
+    return VKF_OK;
 }
 
 vkf_status vkf__session_encode(vkf_session *session, const vkf_encode_args *args)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(run_encoder(session, args));
-    VKF_TRY(read_encoded(session, args));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(run_encoder(session, args));
+    return read_encoded(session, args);
 }
 
 static vkf_status check_rows(const vkf_session *session, const float *values, uint32_t rows, size_t each,
@@ -292,32 +277,29 @@ fail:
 
 static vkf_status write_target(vkf_session *session, const vkf_decode_args *args)
 {
-    vkf_status status = VKF_OK;
     const vkf__session_spans *s = &session->spans;
     const vkf__session_sizes *sizes = &session->sizes;
     uint64_t t = args->target_len;
     if (vkf__facts_of(&session->model->config)->generates) {
         uint64_t row_bytes = (uint64_t)session->desc.max_target_len * sizeof(int32_t);
         for (uint32_t b = 0; b < sizes->batch; b++)
-            VKF_TRY(vkf_buffer_write(s->target_ids.buffer, s->target_ids.offset_bytes + b * row_bytes,
-                                     args->target_ids + b * t, t * sizeof(int32_t)));
+            VKF_RETURN_IF_ERROR(vkf_buffer_write(s->target_ids.buffer, s->target_ids.offset_bytes + b * row_bytes,
+                                                 args->target_ids + b * t, t * sizeof(int32_t)));
     } else {
-        VKF_TRY(write_floats(&s->hidden, args->target, sizes->batch * t * session->model->config.d_model));
-        VKF_TRY(write_mask(&s->target_mask, args->target_mask, mask_count(session, &session->desc.target_mask, t, t)));
-        VKF_TRY(write_mask(&s->memory_mask, args->memory_mask,
-                           mask_count(session, &session->desc.memory_mask, t, sizes->source_len)));
-        VKF_TRY(write_mask(&s->memory_key_mask, args->memory_key_mask,
-                           key_mask_count(session, &session->desc.memory_mask, sizes->source_len)));
+        VKF_RETURN_IF_ERROR(write_floats(&s->hidden, args->target, sizes->batch * t * session->model->config.d_model));
+        VKF_RETURN_IF_ERROR(
+            write_mask(&s->target_mask, args->target_mask, mask_count(session, &session->desc.target_mask, t, t)));
+        VKF_RETURN_IF_ERROR(write_mask(&s->memory_mask, args->memory_mask,
+                                       mask_count(session, &session->desc.memory_mask, t, sizes->source_len)));
+        VKF_RETURN_IF_ERROR(write_mask(&s->memory_key_mask, args->memory_key_mask,
+                                       key_mask_count(session, &session->desc.memory_mask, sizes->source_len)));
     }
-    VKF_TRY(
-        write_mask(&s->target_key_mask, args->target_key_mask, key_mask_count(session, &session->desc.target_mask, t)));
-fail:
-    return status;
+    return write_mask(&s->target_key_mask, args->target_key_mask,
+                      key_mask_count(session, &session->desc.target_mask, t));
 }
 
 vkf_status vkf__session_decode(vkf_session *session, const vkf_decode_args *args)
 {
-    vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
     const vkf__session_sizes sizes = {
         .batch = session->sizes.batch,
@@ -327,15 +309,14 @@ vkf_status vkf__session_decode(vkf_session *session, const vkf_decode_args *args
         .project_memory = !session->memory_cached,
     };
     uint64_t positions = (uint64_t)sizes.batch * sizes.target_len;
-    VKF_TRY(write_target(session, args));
-    VKF_TRY(vkf__session_run(session, VKF_STAGES_DECODE, &sizes));
+    VKF_RETURN_IF_ERROR(write_target(session, args));
+    VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_DECODE, &sizes));
     session->memory_cached = true;
     if (args->out_hidden)
-        VKF_TRY(read_floats(&session->spans.hidden, args->out_hidden, positions * config->d_model));
+        VKF_RETURN_IF_ERROR(read_floats(&session->spans.hidden, args->out_hidden, positions * config->d_model));
     if (args->out_logits)
-        VKF_TRY(read_floats(&session->spans.logits, args->out_logits, positions * config->target_vocab));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(read_floats(&session->spans.logits, args->out_logits, positions * config->target_vocab));
+    return VKF_OK;
 }
 
 // What greedy decoding has said so far; the caller's arrays are written only when all of it is there.
@@ -347,14 +328,12 @@ typedef struct generated {
 
 vkf_status vkf__session_write_first_tokens(vkf_session *session, uint32_t batch)
 {
-    vkf_status status = VKF_OK;
     const vkf__span *ids = &session->spans.target_ids;
     uint64_t row_bytes = (uint64_t)session->desc.max_target_len * sizeof(int32_t);
     int32_t bos = session->model->config.bos_id;
     for (uint32_t b = 0; b < batch; b++)
-        VKF_TRY(vkf_buffer_write(ids->buffer, ids->offset_bytes + b * row_bytes, &bos, sizeof bos));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf_buffer_write(ids->buffer, ids->offset_bytes + b * row_bytes, &bos, sizeof bos));
+    return VKF_OK;
 }
 
 // Where the model says which token comes, whatever the logits say; that is written over what was chosen.
@@ -382,26 +361,23 @@ vkf_status vkf__session_check_chosen(const vkf_session *session, int32_t token)
 // Takes the tokens of one position to the rows that still run; *out_live is how many do after that.
 static vkf_status take_tokens(vkf_session *session, generated *out, uint32_t position, uint32_t *out_live)
 {
-    vkf_status status = VKF_OK;
     uint32_t live = 0;
     for (uint32_t b = 0; b < session->sizes.batch; b++) {
         uint64_t at = (uint64_t)b * session->desc.max_target_len + position;
         int32_t *row = out->ids + (size_t)b * out->max_len;
         if (out->lengths[b] < position || (position > 1 && row[position - 1] == session->model->config.eos_id))
             continue;
-        VKF_TRY(vkf__read_chosen(session, at, b, position, &row[position]));
-        VKF_TRY(force_token(session, out, position, at, &row[position]));
+        VKF_RETURN_IF_ERROR(vkf__read_chosen(session, at, b, position, &row[position]));
+        VKF_RETURN_IF_ERROR(force_token(session, out, position, at, &row[position]));
         out->lengths[b] = position + 1;
         live += row[position] != session->model->config.eos_id;
     }
     *out_live = live;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status step(vkf_session *session, uint32_t past)
 {
-    vkf_status status = VKF_OK;
     const vkf__session_sizes sizes = {
         .batch = session->sizes.batch,
         .source_len = session->sizes.source_len,
@@ -411,24 +387,21 @@ static vkf_status step(vkf_session *session, uint32_t past)
         .samples = true,
         .project_memory = !session->memory_cached,
     };
-    VKF_TRY(vkf__session_run(session, VKF_STAGES_STEP, &sizes));
+    VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_STEP, &sizes));
     session->memory_cached = true;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status generate(vkf_session *session, const vkf_greedy_args *args, generated *out)
 {
-    vkf_status status = VKF_OK;
     uint32_t live = args->batch;
     for (uint32_t position = 1; position < out->max_len && live > 0; position++) {
         if (args->progress && !args->progress(args->progress_user, position, out->max_len, "tokens"))
             return VKF_ERROR_CANCELLED;
-        VKF_TRY(step(session, position - 1));
-        VKF_TRY(take_tokens(session, out, position, &live));
+        VKF_RETURN_IF_ERROR(step(session, position - 1));
+        VKF_RETURN_IF_ERROR(take_tokens(session, out, position, &live));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__session_greedy(vkf_session *session, const vkf_greedy_args *args)

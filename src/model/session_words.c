@@ -53,19 +53,17 @@ static vkf__embed_args target_words(const vkf_session *session, const vkf__sessi
 static vkf_status emit_types(vkf_session *session, vkf__stage *stage, const vkf__embed_args *words,
                              vkf__span *out_types)
 {
-    vkf_status status = VKF_OK;
     vkf__embed_args types = *words;
     types.label = "embed_types";
     types.ids = session->spans.source_types;
     types.table = vkf__span_of(&session->model->weights.token_types);
     types.positions = (vkf__span){0};
     types.vocab = session->model->config.token_types;
-    VKF_TRY(
+    VKF_RETURN_IF_ERROR(
         vkf__work_temp(&stage->work, words->out.dtype, (uint64_t)words->batch * words->len * words->dim, &types.out));
-    VKF_TRY(vkf__emit_embed(&stage->work, &types));
+    VKF_RETURN_IF_ERROR(vkf__emit_embed(&stage->work, &types));
     *out_types = types.out;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // norm(words + types), in place; without types norm(words).
@@ -100,32 +98,27 @@ static void complete(const vkf_session *session, const vkf__session_sizes *sizes
 
 vkf_status vkf__emit_source_words(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     const vkf_norm_weights *norm = &session->model->weights.source.embedding_norm;
     vkf__embed_args words = source_words(session, sizes);
     vkf__span types = {0};
     complete(session, sizes, true, &words);
-    VKF_TRY(vkf__emit_embed(&stage->work, &words));
+    VKF_RETURN_IF_ERROR(vkf__emit_embed(&stage->work, &words));
     if (norm->weight.rank == 0)
         return VKF_OK;
     if (vkf__present(&session->spans.source_types))
-        VKF_TRY(emit_types(session, stage, &words, &types));
-    VKF_TRY(emit_norm(session, stage, &words, norm, &types));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(emit_types(session, stage, &words, &types));
+    return emit_norm(session, stage, &words, norm, &types);
 }
 
 vkf_status vkf__emit_target_words(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
     const vkf_norm_weights *norm = &session->model->weights.target.embedding_norm;
     vkf__embed_args words = target_words(session, sizes);
     complete(session, sizes, false, &words);
-    VKF_TRY(vkf__emit_embed(&stage->work, &words));
+    VKF_RETURN_IF_ERROR(vkf__emit_embed(&stage->work, &words));
     if (norm->weight.rank > 0)
-        VKF_TRY(emit_norm(session, stage, &words, norm, &(vkf__span){0}));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(emit_norm(session, stage, &words, norm, &(vkf__span){0}));
+    return VKF_OK;
 }
 
 // The biases of a step's position, once for all layers.
@@ -149,10 +142,8 @@ static vkf_status emit_step_bias(vkf_session *session, vkf__stage *stage, const 
 
 vkf_status vkf__emit_step_words(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__emit_target_words(session, stage, sizes));
+    VKF_RETURN_IF_ERROR(vkf__emit_target_words(session, stage, sizes));
     if (vkf__present(&session->spans.target_bias))
-        VKF_TRY(emit_step_bias(session, stage, sizes));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(emit_step_bias(session, stage, sizes));
+    return VKF_OK;
 }

@@ -56,20 +56,18 @@ fail:
 // The text of the tokens from the segment's first one on, behind what stands before it.
 static vkf_status decode_segment(vkf__text_stream *stream)
 {
-    vkf_status status = VKF_OK;
     const int32_t *ids = stream->ids + stream->segment_id;
     uint32_t count = stream->id_count - stream->segment_id;
     size_t bytes = 0;
-    VKF_TRY(vkf__tokenizer_decode(stream->tokenizer, ids, count, true, &bytes, NULL));
-    VKF_TRY(reserve_text(stream, stream->segment_begin + bytes + 1));
+    VKF_RETURN_IF_ERROR(vkf__tokenizer_decode(stream->tokenizer, ids, count, true, &bytes, NULL));
+    VKF_RETURN_IF_ERROR(reserve_text(stream, stream->segment_begin + bytes + 1));
     bytes = stream->capacity_bytes - stream->segment_begin;
     char *text = stream->text + stream->segment_begin;
-    VKF_TRY(vkf__tokenizer_decode(stream->tokenizer, ids, count, true, &bytes, text));
+    VKF_RETURN_IF_ERROR(vkf__tokenizer_decode(stream->tokenizer, ids, count, true, &bytes, text));
     size_t skip = stream->segment_skip < bytes ? stream->segment_skip : bytes;
     memmove(text, text + skip, bytes - skip + 1);
     stream->size_bytes = stream->segment_begin + bytes - skip;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Nothing before this token is decoded again. It stays as context: decoders treat what comes first in another way.
@@ -127,9 +125,8 @@ static bool is_byte(const vkf__text_stream *stream, int32_t id)
 
 vkf_status vkf__text_stream_add(vkf__text_stream *stream, int32_t id)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(append_id(stream, id));
-    VKF_TRY(decode_segment(stream));
+    VKF_RETURN_IF_ERROR(append_id(stream, id));
+    VKF_RETURN_IF_ERROR(decode_segment(stream));
     size_t stop = find_stop(stream, stream->certain_bytes);
     if (stop != SIZE_MAX) {
         stream->stopped = true;
@@ -143,9 +140,8 @@ vkf_status vkf__text_stream_add(vkf__text_stream *stream, int32_t id)
     if (certain > stream->certain_bytes)
         stream->certain_bytes = certain;
     if (certain == stream->size_bytes && certain > stream->segment_begin && stream->text[certain - 1] == '\n')
-        VKF_TRY(begin_segment(stream));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(begin_segment(stream));
+    return VKF_OK;
 }
 
 void vkf__text_stream_end(vkf__text_stream *stream)

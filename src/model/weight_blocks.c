@@ -77,10 +77,9 @@ static uint32_t run_of(const vkf__weight_slot *slot, uint32_t row, uint32_t coun
 // Blocks as they are stored; a scale or minimum that is not finite would spoil every result.
 static vkf_status copy_rows(const vkf__block_source *source, uint64_t stored_row, uint32_t count, uint8_t *out_blocks)
 {
-    vkf_status status = VKF_OK;
     size_t block_bytes = vkf_dtype_block_bytes(source->dtype), head_bytes = vkf__block_head_bytes(source->dtype);
     uint64_t bytes = row_bytes(source->dtype, source->slot->shape[1]);
-    VKF_TRY(vkf__stored_read(source->stored, stored_row * bytes, count * bytes, out_blocks));
+    VKF_RETURN_IF_ERROR(vkf__stored_read(source->stored, stored_row * bytes, count * bytes, out_blocks));
     for (uint64_t at = 0; at < count * bytes; at += block_bytes) {
         for (size_t i = 0; i < head_bytes; i += 2) {
             uint16_t half = (uint16_t)(out_blocks[at + i] | out_blocks[at + i + 1] << 8);
@@ -88,26 +87,22 @@ static vkf_status copy_rows(const vkf__block_source *source, uint64_t stored_row
                 return fail_number(source, stored_row * bytes + at + i);
         }
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_rows(const vkf__block_source *source, uint64_t stored_row, uint32_t count, float *out_values)
 {
-    vkf_status status = VKF_OK;
     uint64_t elements = (uint64_t)count * source->slot->shape[1], first = stored_row * source->slot->shape[1];
-    VKF_TRY(vkf__stored_convert(source->host, source->stored, first, elements, VKF_DTYPE_F32, out_values));
+    VKF_RETURN_IF_ERROR(vkf__stored_convert(source->host, source->stored, first, elements, VKF_DTYPE_F32, out_values));
     for (uint64_t i = 0; i < elements; i++)
         if (!isfinite(out_values[i]))
             return fail_number(source, first + i);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Rows of the slot that are columns of the file's tensor.
 static vkf_status read_columns(const vkf__block_source *source, uint64_t stored_col, uint32_t count, float *out_values)
 {
-    vkf_status status = VKF_OK;
     uint8_t room[COLUMN_ELEMENTS * sizeof(float)]; // no type of weights is wider
     float values[COLUMN_ELEMENTS];
     uint32_t cols = source->slot->shape[1];
@@ -116,7 +111,7 @@ static vkf_status read_columns(const vkf__block_source *source, uint64_t stored_
         for (uint32_t col = 0; col < cols; col++) {
             uint64_t first = col * source->stored->shape[1] + stored_col + row;
             vkf__stored_tensor part;
-            VKF_TRY(vkf__stored_part(source->stored, first, part_rows, room, &part));
+            VKF_RETURN_IF_ERROR(vkf__stored_part(source->stored, first, part_rows, room, &part));
             (void)vkf__stored_to_f32(&part, 0, part_rows, values);
             for (uint32_t i = 0; i < part_rows; i++) {
                 if (!isfinite(values[i]))
@@ -125,14 +120,12 @@ static vkf_status read_columns(const vkf__block_source *source, uint64_t stored_
             }
         }
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__rows_to_blocks(const vkf__block_source *source, uint32_t first, uint32_t count, float *values,
                                uint8_t *out_blocks)
 {
-    vkf_status status = VKF_OK;
     const vkf__weight_slot *slot = source->slot;
     size_t cols = slot->shape[1];
     vkf_dtype stored_dtype;
@@ -141,16 +134,16 @@ vkf_status vkf__rows_to_blocks(const vkf__block_source *source, uint32_t first, 
         uint64_t stored_row = vkf__stored_row(slot, first + i);
         run = run_of(slot, first + i, count - i);
         if (stored)
-            VKF_TRY(copy_rows(source, stored_row, run, out_blocks + i * row_bytes(source->dtype, slot->shape[1])));
+            VKF_RETURN_IF_ERROR(
+                copy_rows(source, stored_row, run, out_blocks + i * row_bytes(source->dtype, slot->shape[1])));
         else if (slot->transposed)
-            VKF_TRY(read_columns(source, stored_row, run, values + i * cols));
+            VKF_RETURN_IF_ERROR(read_columns(source, stored_row, run, values + i * cols));
         else
-            VKF_TRY(read_rows(source, stored_row, run, values + i * cols));
+            VKF_RETURN_IF_ERROR(read_rows(source, stored_row, run, values + i * cols));
     }
     if (!stored)
         vkf__blocks_from_f32(source->dtype, values, count * cols / VKF_BLOCK, out_blocks);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 uint32_t vkf__block_rows_at_once(const vkf__weight_slot *slot)

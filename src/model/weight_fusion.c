@@ -65,14 +65,12 @@ static vkf_status check_layer(const vkf__host *host, const vkf__weight_slot *slo
 
 vkf_status vkf__fusions_check(const vkf__host *host, const vkf__weight_slot *slots, size_t count)
 {
-    vkf_status status = VKF_OK;
     for (size_t i = 0, end; i < count; i = end) {
         end = i + layer_end(slots + i, count - i);
         if (slots[i].layer)
-            VKF_TRY(check_layer(host, slots + i, end - i));
+            VKF_RETURN_IF_ERROR(check_layer(host, slots + i, end - i));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Panels are side by side only where none of them is filled up.

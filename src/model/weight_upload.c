@@ -47,38 +47,33 @@ static vkf_status check_numbers(const upload *u, const vkf__stored_tensor *part,
 // `room`.
 static vkf_status load(const upload *u, uint64_t first, uint64_t count, uint8_t *room, const uint8_t **out_elements)
 {
-    vkf_status status = VKF_OK;
     vkf__stored_tensor part;
-    VKF_TRY(vkf__stored_part(u->stored, first, count, u->read, &part));
+    VKF_RETURN_IF_ERROR(vkf__stored_part(u->stored, first, count, u->read, &part));
     bool same = vkf__stored_is_dtype(part.type, u->to->dtype);
     if (!same)
-        VKF_TRY(vkf__stored_convert(&u->context->host, &part, 0, count, u->to->dtype, room));
-    VKF_TRY(check_numbers(u, &part, first, same ? part.data : room));
+        VKF_RETURN_IF_ERROR(vkf__stored_convert(&u->context->host, &part, 0, count, u->to->dtype, room));
+    VKF_RETURN_IF_ERROR(check_numbers(u, &part, first, same ? part.data : room));
     *out_elements = same ? part.data : room;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Elements that follow each other on both sides.
 static vkf_status upload_run(const upload *u, uint64_t from, uint64_t to, uint64_t count)
 {
-    vkf_status status = VKF_OK;
     for (uint64_t first = 0; first < count; first += CHUNK_ELEMENTS) {
         uint64_t left = count - first;
         uint64_t part = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
         const uint8_t *elements = NULL;
-        VKF_TRY(load(u, from + first, part, u->chunk, &elements));
-        VKF_TRY(vkf_buffer_write(u->to->buffer, u->to->offset_bytes + (to + first) * u->element_bytes, elements,
-                                 part * u->element_bytes));
+        VKF_RETURN_IF_ERROR(load(u, from + first, part, u->chunk, &elements));
+        VKF_RETURN_IF_ERROR(vkf_buffer_write(u->to->buffer, u->to->offset_bytes + (to + first) * u->element_bytes,
+                                             elements, part * u->element_bytes));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // `rows` rows, each of which is a column of the file's tensor, from column `from` on.
 static vkf_status upload_columns(const upload *u, uint64_t from, uint64_t to_row, uint32_t rows)
 {
-    vkf_status status = VKF_OK;
     size_t bytes = u->element_bytes;
     uint64_t stored_cols = u->stored->shape[1];
     uint32_t most = CHUNK_ELEMENTS / u->cols > 0 ? CHUNK_ELEMENTS / u->cols : 1;
@@ -86,32 +81,29 @@ static vkf_status upload_columns(const upload *u, uint64_t from, uint64_t to_row
         uint32_t part = rows - first < most ? rows - first : most;
         for (uint32_t col = 0; col < u->cols; col++) {
             const uint8_t *column = NULL;
-            VKF_TRY(load(u, col * stored_cols + from + first, part, u->column, &column));
+            VKF_RETURN_IF_ERROR(load(u, col * stored_cols + from + first, part, u->column, &column));
             for (size_t row = 0; row < part; row++)
                 memcpy(u->chunk + (row * u->cols + col) * bytes, column + row * bytes, bytes);
         }
-        VKF_TRY(vkf_buffer_write(u->to->buffer, u->to->offset_bytes + (to_row + first) * u->cols * bytes, u->chunk,
-                                 (uint64_t)part * u->cols * bytes));
+        VKF_RETURN_IF_ERROR(vkf_buffer_write(u->to->buffer, u->to->offset_bytes + (to_row + first) * u->cols * bytes,
+                                             u->chunk, (uint64_t)part * u->cols * bytes));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Rows that follow each other in the file, whole parts at most, at once.
 static vkf_status upload_rows(const upload *u)
 {
-    vkf_status status = VKF_OK;
     const vkf__weight_slot *slot = u->slot;
     uint32_t run = slot->parts > 0 ? slot->part_rows : slot->shape[0];
     for (uint32_t row = 0; row < slot->shape[0]; row += run) {
         uint64_t from = vkf__stored_row(slot, row);
         if (slot->transposed)
-            VKF_TRY(upload_columns(u, from, row, run));
+            VKF_RETURN_IF_ERROR(upload_columns(u, from, row, run));
         else
-            VKF_TRY(upload_run(u, from * u->cols, (uint64_t)row * u->cols, (uint64_t)run * u->cols));
+            VKF_RETURN_IF_ERROR(upload_run(u, from * u->cols, (uint64_t)row * u->cols, (uint64_t)run * u->cols));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__upload_weight(vkf_context *context, const vkf__checkpoint *checkpoint, const vkf__stored_tensor *stored,

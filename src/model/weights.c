@@ -138,28 +138,23 @@ static vkf_status settle_storage(const vkf__host *host, const vkf__model_source 
 // Has the weights measured whose layout the device's choice of kernels decides, where the context tunes on first use.
 static vkf_status measure(vkf_context *context, const preparation *p)
 {
-    vkf_status status = VKF_OK;
     const vkf_dtype types[] = {p->storage.activations, p->storage.weights, p->storage.activations};
     for (size_t i = 0; i < p->found.count; i++) {
         const vkf__weight_slot *slot = &p->found.slots[i];
         bool blocks = vkf__is_blocks(p->storage.linear) && vkf__fits_blocks(slot);
         if (!blocks && may_have_panels(slot))
-            VKF_TRY(vkf__tune_weight(context, types, part_rows(slot), slot->shape[1]));
+            VKF_RETURN_IF_ERROR(vkf__tune_weight(context, types, part_rows(slot), slot->shape[1]));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The slots point into p->found, which therefore stays where it is until they are filled.
 static vkf_status prepare(vkf_context *context, const vkf__model_source *source, vkf__weight_storage storage,
                           preparation *p)
 {
-    vkf_status status = VKF_OK;
     p->storage = storage;
-    VKF_TRY(vkf__weights_resolve(&context->host, source, &p->found));
-    VKF_TRY(settle_storage(&context->host, source, p));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__weights_resolve(&context->host, source, &p->found));
+    return settle_storage(&context->host, source, p);
 }
 
 static vkf_status make_buffers(vkf_context *context, const placement *p, vkf__weights *weights, vkf_buffer **out_rows)
@@ -193,7 +188,6 @@ static void report_unused(vkf_context *context, const vkf__model_source *source,
 // Slot `index` of what was prepared, now that the buffers exist.
 static vkf_status fill_slot(vkf_context *context, const vkf__checkpoint *checkpoint, preparation *p, size_t index)
 {
-    vkf_status status = VKF_OK;
     vkf_tensor tensor = p->places.tensors[index];
     if (tensor.rank == 0)
         return VKF_OK;
@@ -201,20 +195,21 @@ static vkf_status fill_slot(vkf_context *context, const vkf__checkpoint *checkpo
     if (vkf__is_blocks(tensor.dtype)) {
         const vkf__block_source blocks = {&context->host, checkpoint, p->found.stored[index], &p->found.slots[index],
                                           tensor.dtype};
-        VKF_TRY(vkf__upload_blocks(&blocks, &tensor));
+        VKF_RETURN_IF_ERROR(vkf__upload_blocks(&blocks, &tensor));
     } else if (tensor.layout == VKF_LAYOUT_PANELS) {
         vkf_tensor rows = tensor;
         rows.buffer = p->rows;
         rows.offset_bytes = 0;
         rows.layout = VKF_LAYOUT_ROWS;
-        VKF_TRY(vkf__upload_weight(context, checkpoint, p->found.stored[index], &p->found.slots[index], &rows));
-        VKF_TRY(vkf__pack(context, &rows, &tensor));
+        VKF_RETURN_IF_ERROR(
+            vkf__upload_weight(context, checkpoint, p->found.stored[index], &p->found.slots[index], &rows));
+        VKF_RETURN_IF_ERROR(vkf__pack(context, &rows, &tensor));
     } else {
-        VKF_TRY(vkf__upload_weight(context, checkpoint, p->found.stored[index], &p->found.slots[index], &tensor));
+        VKF_RETURN_IF_ERROR(
+            vkf__upload_weight(context, checkpoint, p->found.stored[index], &p->found.slots[index], &tensor));
     }
     *p->found.slots[index].target = tensor;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__weights_load(vkf_context *context, const vkf__model_source *source, vkf__weight_storage storage,

@@ -132,7 +132,6 @@ static bool takes_heads(const vkf__caps *caps, const vkf__kernel *kernel, const 
 static vkf_status report_config(const report_run *run, const vkf__kernel *kernel, const vkf__config *config)
 {
     const vkf__caps *caps = &run->context->device.plan.caps;
-    vkf_status status = VKF_OK;
     if (!vkf__variant_is_named(kernel, config, run->name))
         return VKF_OK;
     if (!vkf__operator(kernel->op)->per_head_dim)
@@ -140,24 +139,21 @@ static vkf_status report_config(const report_run *run, const vkf__kernel *kernel
     for (uint32_t i = 0; i < VKF_TYPICAL_HEAD_DIMS; i++) {
         uint32_t head_dim = vkf__typical_head_dims[i];
         if (!vkf__kernel_usable(caps, kernel, config, NULL) || takes_heads(caps, kernel, config, head_dim))
-            VKF_TRY(report_constants(run, kernel, config, head_dim));
+            VKF_RETURN_IF_ERROR(report_constants(run, kernel, config, head_dim));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__report_kernels(vkf_context *context, const char *name, vkf_kernel_compile which,
                                vkf_kernel_report_fn visit, void *user)
 {
-    vkf_status status = VKF_OK;
     const report_run run = {.context = context, .name = name, .compile = which, .visit = visit, .user = user};
     for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
         const vkf__kernel *kernel = vkf__kernel_at(i);
         for (uint32_t c = 0; c < kernel->config_count; c++)
-            VKF_TRY(report_config(&run, kernel, &kernel->configs[c]));
+            VKF_RETURN_IF_ERROR(report_config(&run, kernel, &kernel->configs[c]));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__report_shader(vkf_context *context, const vkf_shader_desc *desc, vkf_kernel_report_fn visit, void *user)

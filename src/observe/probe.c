@@ -90,15 +90,13 @@ fail:
 vkf_status vkf__probe_run(vkf_context *context, vkf__submission *submission, const char *name, vkf__work *const *works,
                           size_t count)
 {
-    vkf_status status = VKF_OK;
     uint32_t shown = 0;
     for (size_t w = 0; w < count; w++)
         for (uint32_t i = 0; i < works[w]->plan.node_count; i++) {
             if (!vkf__dispatch_works(works[w], i))
                 continue;
-            VKF_TRY(vkf__work_run_node(works[w], submission, i));
-            VKF_TRY(show(context, works[w], i, name, &shown));
+            VKF_RETURN_IF_ERROR(vkf__work_run_node(works[w], submission, i));
+            VKF_RETURN_IF_ERROR(show(context, works[w], i, name, &shown));
         }
-fail:
-    return status;
+    return VKF_OK;
 }

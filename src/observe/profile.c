@@ -36,12 +36,10 @@ static double end_of(vkf__work *const *works, place first, place at)
 
 static vkf_status read_clocks(vkf__work *const *works, size_t count)
 {
-    vkf_status status = VKF_OK;
     for (size_t i = 0; i < count; i++)
         if (vkf__work_timed(works[i]))
-            VKF_TRY(vkf__work_read_ticks(works[i]));
-fail:
-    return status;
+            VKF_RETURN_IF_ERROR(vkf__work_read_ticks(works[i]));
+    return VKF_OK;
 }
 
 // When the first dispatch began, on the host's clock, where both clocks can be read together.

@@ -82,73 +82,65 @@ static vkf_status time_one(const series *s, uint32_t done, double *out_ns)
 // The shortest of several runs after one that warms up.
 static vkf_status time_best(const series *s, double *out_ns)
 {
-    vkf_status status = VKF_OK;
     double best_ns = 0, spent_ns = 0;
     for (uint32_t i = 0; i <= MAX_RUNS && (i <= MIN_RUNS || spent_ns < TIME_BUDGET_NS); i++) {
         double ns = 0;
-        VKF_TRY(time_one(s, i, &ns));
+        VKF_RETURN_IF_ERROR(time_one(s, i, &ns));
         if (i == 0)
             continue;
         spent_ns += ns;
         best_ns = i == 1 || ns < best_ns ? ns : best_ns;
     }
     *out_ns = best_ns;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status measure_bandwidth(series *s, vkf_roofs *roofs)
 {
-    vkf_status status = VKF_OK;
     double ns = 0;
     double bytes = (double)s->copy.x.size_bytes;
     s->run = series_copy;
     s->what = "copy";
-    VKF_TRY(time_best(s, &ns));
+    VKF_RETURN_IF_ERROR(time_best(s, &ns));
     roofs->copy_bytes_per_s = 2.0 * bytes / ns * 1e9;
     s->run = series_read;
     s->what = "read";
-    VKF_TRY(time_best(s, &ns));
+    VKF_RETURN_IF_ERROR(time_best(s, &ns));
     roofs->read_bytes_per_s = bytes / ns * 1e9;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Rounds that fill FMA_TARGET_NS, from a short run.
 static vkf_status choose_rounds(series *s)
 {
-    vkf_status status = VKF_OK;
     double ns = 0;
     s->fma.rounds = FMA_FIRST_ROUNDS;
-    VKF_TRY(time_best(s, &ns));
+    VKF_RETURN_IF_ERROR(time_best(s, &ns));
     double rounds = FMA_FIRST_ROUNDS * FMA_TARGET_NS / ns;
     if (rounds > VKF_MEASURE_FMA_MAX_ROUNDS)
         rounds = VKF_MEASURE_FMA_MAX_ROUNDS;
     if (rounds > FMA_FIRST_ROUNDS)
         s->fma.rounds = (uint32_t)rounds;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status measure_arithmetic(series *s, vkf_roofs *roofs)
 {
-    vkf_status status = VKF_OK;
     double best = 0;
     s->run = series_fma;
     s->what = "fma";
     s->fma.chains = VKF_MEASURE_FMA_MAX_CHAINS;
-    VKF_TRY(choose_rounds(s));
+    VKF_RETURN_IF_ERROR(choose_rounds(s));
     // How many accumulators suffice to hide an instruction's latency, and how many fit the registers, differs.
     for (uint32_t chains = VKF_MEASURE_FMA_MIN_CHAINS; chains <= VKF_MEASURE_FMA_MAX_CHAINS; chains++) {
         double ns = 0;
         s->fma.chains = chains;
-        VKF_TRY(time_best(s, &ns));
+        VKF_RETURN_IF_ERROR(time_best(s, &ns));
         double rate = vkf__roof_fma_flops(s->fma.count, s->fma.rounds, s->fma.chains) / ns * 1e9;
         best = rate > best ? rate : best;
     }
     roofs->fma_flops_per_s = best;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static uint64_t buffer_bytes(const vkf_device_info *info)
@@ -164,12 +156,10 @@ static uint64_t buffer_bytes(const vkf_device_info *info)
 static vkf_status make_buffer(vkf_context *context, uint64_t size_bytes, const char *name, vkf_buffer **out_buffer,
                               vkf__span *out_span)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, size_bytes, name, out_buffer));
-    VKF_TRY(vkf__buffer_clear(*out_buffer));
+    VKF_RETURN_IF_ERROR(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, size_bytes, name, out_buffer));
+    VKF_RETURN_IF_ERROR(vkf__buffer_clear(*out_buffer));
     *out_span = (vkf__span){.buffer = *out_buffer, .size_bytes = size_bytes, .dtype = VKF_DTYPE_F32};
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__measure_roofs(vkf_context *context, vkf_progress_fn progress, void *user, vkf_roofs *out_roofs)

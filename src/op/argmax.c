@@ -5,11 +5,10 @@
 
 vkf_status vkf__emit_argmax(vkf__work *work, const vkf__argmax_args *args)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype, VKF_DTYPE_I32};
     const vkf__problem problem = {.m = args->rows, .n = args->cols};
-    VKF_TRY(vkf__work_select(work, VKF_OP_ARGMAX, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_ARGMAX, types, &problem, &variant));
     struct vkf_argmax_params params = {
         .rows = args->rows,
         .cols = args->cols,
@@ -23,9 +22,7 @@ vkf_status vkf__emit_argmax(vkf__work *work, const vkf__argmax_args *args)
         .params = &params,
     };
     vkf__grid_flat(work, args->rows, dispatch.grid);
-    VKF_TRY(vkf__work_dispatch(work, &dispatch));
-fail:
-    return status;
+    return vkf__work_dispatch(work, &dispatch);
 }
 
 static vkf__account account(const vkf__dispatched *dispatched)

@@ -176,7 +176,6 @@ static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, c
 
 static vkf_status emit_reduce(vkf__work *work, const vkf__attention_args *args, const vkf__span *parts, uint32_t splits)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->out.span.dtype};
     const uint32_t rows = args->batch * args->heads * args->q_len;
@@ -195,7 +194,7 @@ static vkf_status emit_reduce(vkf__work *work, const vkf__attention_args *args, 
         .out_row = args->out.row_stride,
         .out_head = args->out.head_stride,
     };
-    VKF_TRY(vkf__work_select(work, VKF_OP_ATTENTION_REDUCE, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_ATTENTION_REDUCE, types, &problem, &variant));
     vkf__dispatch dispatch = {
         .label = "attention_reduce",
         .variant = variant,
@@ -204,46 +203,38 @@ static vkf_status emit_reduce(vkf__work *work, const vkf__attention_args *args, 
         .params = &params,
     };
     vkf__grid_flat(work, rows, dispatch.grid);
-    VKF_TRY(vkf__work_dispatch(work, &dispatch));
-fail:
-    return status;
+    return vkf__work_dispatch(work, &dispatch);
 }
 
 static vkf_status emit_fused(vkf__work *work, const vkf__attention_args *args)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     vkf__span parts; // (batch, heads, q_len, splits, v_head_dim + 2) f32
     vkf__problem problem = problem_of(work->context, args);
     uint64_t splits = 0;
-    VKF_TRY(vkf__work_decide(work, choose_splits(work->context, args), &splits));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, choose_splits(work->context, args), &splits));
     problem.split = splits > 1;
     // Parts are sums in f32, whatever the type of the output.
     const vkf_dtype out_type = splits > 1 ? VKF_DTYPE_F32 : args->out.span.dtype;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->q.span.dtype, args->k.span.dtype, out_type};
-    VKF_TRY(vkf__work_select(work, VKF_OP_ATTENTION, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_ATTENTION, types, &problem, &variant));
     if (splits == 1)
         return emit_parts(work, args, &variant, &args->out.span, 1);
     splits = vkf__align_u64(splits, splits_per_group(&variant));
     const uint64_t factors[] = {args->batch, args->heads, args->q_len, splits, (uint64_t)args->v_head_dim + 2};
     uint64_t count = UINT64_MAX;
     (void)vkf__product_u64(factors, 5, &count);
-    VKF_TRY(vkf__work_temp(work, VKF_DTYPE_F32, count, &parts));
-    VKF_TRY(emit_parts(work, args, &variant, &parts, (uint32_t)splits));
-    VKF_TRY(emit_reduce(work, args, &parts, (uint32_t)splits));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, count, &parts));
+    VKF_RETURN_IF_ERROR(emit_parts(work, args, &variant, &parts, (uint32_t)splits));
+    return emit_reduce(work, args, &parts, (uint32_t)splits);
 }
 
 vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
 {
-    vkf_status status = VKF_OK;
     bool fused = !vkf__present(&args->weights);
     if (fused)
-        VKF_TRY(fused_available(work, args, &fused));
+        VKF_RETURN_IF_ERROR(fused_available(work, args, &fused));
     return fused ? emit_fused(work, args) : vkf__emit_unfused_attention(work, args);
-fail:
-    return status;
 }
 
 // Keys that the queries of one head see, summed over the queries.

@@ -97,19 +97,17 @@ static vkf_status emit_context(vkf__work *work, const vkf__attention_args *args,
 
 vkf_status vkf__emit_unfused_attention(vkf__work *work, const vkf__attention_args *args)
 {
-    vkf_status status = VKF_OK;
     vkf__span scores = args->weights; // (batch, heads, q_len, k_len)
     if (!vkf__present(&scores)) {
         const uint64_t factors[] = {args->batch, args->heads, args->q_len, args->k_len};
         uint64_t count = UINT64_MAX;
         (void)vkf__product_u64(factors, 4, &count);
-        VKF_TRY(vkf__work_temp(work, VKF_DTYPE_F32, count, &scores));
+        VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, count, &scores));
     }
     for (uint32_t g = 0; g < group_of(args); g++)
-        VKF_TRY(emit_scores(work, args, &scores, g));
-    VKF_TRY(emit_weights(work, args, &scores));
+        VKF_RETURN_IF_ERROR(emit_scores(work, args, &scores, g));
+    VKF_RETURN_IF_ERROR(emit_weights(work, args, &scores));
     for (uint32_t g = 0; g < group_of(args); g++)
-        VKF_TRY(emit_context(work, args, &scores, g));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(emit_context(work, args, &scores, g));
+    return VKF_OK;
 }

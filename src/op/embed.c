@@ -54,14 +54,12 @@ static vkf_status emit_slice(vkf__work *work, const vkf__embed_args *args, uint3
 
 vkf_status vkf__emit_embed(vkf__work *work, const vkf__embed_args *args)
 {
-    vkf_status status = VKF_OK;
     uint32_t rows = rows_per_slice(work, args);
     for (uint64_t begin = 0; begin < args->vocab; begin += rows) {
         uint32_t left = args->vocab - (uint32_t)begin;
-        VKF_TRY(emit_slice(work, args, (uint32_t)begin, left < rows ? left : rows));
+        VKF_RETURN_IF_ERROR(emit_slice(work, args, (uint32_t)begin, left < rows ? left : rows));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 void vkf_sinusoidal_positions(uint32_t len, uint32_t dim, float *out_values)

@@ -14,14 +14,13 @@ static uint64_t count_groups(const vkf__flat_args *args, uint32_t count, uint32_
 
 vkf_status vkf__emit_flat(vkf__work *work, const vkf__flat_args *args)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     uint64_t count = 0;
     if (!vkf__product_u64(args->count, args->factors, &count) || count > UINT32_MAX)
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements", work->name,
                          args->label);
     const vkf__problem problem = {.m = (uint32_t)count};
-    VKF_TRY(vkf__work_select(work, args->op, args->types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, args->op, args->types, &problem, &variant));
     if (args->out_count)
         *args->out_count = (uint32_t)count;
     vkf__dispatch dispatch = {
@@ -34,7 +33,5 @@ vkf_status vkf__emit_flat(vkf__work *work, const vkf__flat_args *args)
         dispatch.bindings[i] = args->bindings[i];
     uint32_t local_size = vkf__variant_local_size(&work->context->device.plan.caps, &variant);
     vkf__grid_flat(work, count_groups(args, (uint32_t)count, local_size), dispatch.grid);
-    VKF_TRY(vkf__work_dispatch(work, &dispatch));
-fail:
-    return status;
+    return vkf__work_dispatch(work, &dispatch);
 }

@@ -154,9 +154,8 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
 static vkf_status emit_columns(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant,
                                uint32_t n_first, uint32_t n_count)
 {
-    vkf_status status = VKF_OK;
     uint64_t steps = 0;
-    VKF_TRY(vkf__work_decide(work, args->k > MAX_DEPTH ? vkf__div_up_u32(args->k, MAX_DEPTH) : 1, &steps));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, args->k > MAX_DEPTH ? vkf__div_up_u32(args->k, MAX_DEPTH) : 1, &steps));
     if (steps > 1 && args->add_after && args->activation != VKF_ACTIVATION_NONE)
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE,
                          "%s.%s: k = %u is cut into parts of %u, which an activation before a residual does not allow",
@@ -172,10 +171,9 @@ static vkf_status emit_columns(vkf__work *work, const vkf__gemm_args *args, cons
             .first = i == 0,
             .last = i + 1 == steps,
         };
-        VKF_TRY(emit_slice(work, args, variant, &s));
+        VKF_RETURN_IF_ERROR(emit_slice(work, args, variant, &s));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // How many rows of a Linear's weight fit one binding; all of them where slicing does not apply. Slices begin with a
@@ -225,29 +223,27 @@ vkf__problem vkf__gemm_problem(const vkf_context *context, const vkf__gemm_args 
 
 static vkf_status emit_product(vkf__work *work, const vkf__gemm_args *args)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
     const vkf__problem problem = vkf__gemm_problem(work->context, args);
     uint64_t splits = 1;
-    VKF_TRY(check_blocks(work, args));
-    VKF_TRY(check_addresses(work, args));
-    VKF_TRY(vkf__work_decide(work, vkf__gemm_splits(work, args), &splits));
+    VKF_RETURN_IF_ERROR(check_blocks(work, args));
+    VKF_RETURN_IF_ERROR(check_addresses(work, args));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, vkf__gemm_splits(work, args), &splits));
     if (splits > 1)
         return vkf__emit_split_gemm(work, args, &problem, (uint32_t)splits);
-    VKF_TRY(vkf__work_select(work, VKF_OP_GEMM, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_GEMM, types, &problem, &variant));
     // Only a weight is sliced, and its rows are the same in every run; elsewhere n may change, and one dispatch takes it all.
     uint64_t slice_rows = rows_per_slice(work, args);
-    VKF_TRY(vkf__work_decide(work, slice_rows < args->n ? slice_rows : UINT32_MAX, &slice_rows));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, slice_rows < args->n ? slice_rows : UINT32_MAX, &slice_rows));
     uint32_t first = 0;
     do {
         uint32_t left = args->n - first;
         uint32_t count = left < slice_rows ? left : (uint32_t)slice_rows;
-        VKF_TRY(emit_columns(work, args, &variant, first, count));
+        VKF_RETURN_IF_ERROR(emit_columns(work, args, &variant, first, count));
         first += count;
     } while (first < args->n);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Fewer rows of d than this do not make up for packing b first.
@@ -275,22 +271,19 @@ static bool packing_pays(const vkf__work *work, const vkf__gemm_args *args)
 // Puts a in blocks, too, where products with a weight in blocks are done so.
 static vkf_status round_rows(vkf__work *work, vkf__gemm_args *args)
 {
-    vkf_status status = VKF_OK;
     uint64_t dot = work->mode == VKF_WORK_PLAN && vkf__gemm_dot_pays(work, args);
-    VKF_TRY(vkf__work_decide(work, dot, &dot));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, dot, &dot));
     const vkf__gemm_args plain = *args;
     if (dot)
-        VKF_TRY(vkf__emit_gemm_dot_rows(work, &plain, args));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__emit_gemm_dot_rows(work, &plain, args));
+    return VKF_OK;
 }
 
 vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args)
 {
-    vkf_status status = VKF_OK;
     uint64_t pack = work->mode == VKF_WORK_PLAN && packing_pays(work, args);
     vkf__gemm_args packed = *args;
-    VKF_TRY(vkf__work_decide(work, pack, &pack));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, pack, &pack));
     if (pack) {
         const vkf__pack_args pack_args = {
             .label = "pack",
@@ -300,12 +293,10 @@ vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args)
             .ld = args->ldb,
             .transposed = args->transpose_b,
         };
-        VKF_TRY(vkf__emit_pack(work, &pack_args, &packed.b));
+        VKF_RETURN_IF_ERROR(vkf__emit_pack(work, &pack_args, &packed.b));
     }
-    VKF_TRY(round_rows(work, &packed));
-    VKF_TRY(emit_product(work, &packed));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(round_rows(work, &packed));
+    return emit_product(work, &packed);
 }
 
 uint32_t vkf__gemm_row(const vkf_context *context, uint32_t width, vkf_dtype dtype)

@@ -76,7 +76,6 @@ bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args)
 
 vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args, vkf__gemm_args *out_args)
 {
-    vkf_status status = VKF_OK;
     const uint64_t factors[] = {args->batch, args->m, args->k};
     uint64_t count = UINT64_MAX;
     vkf__quantize_rows_args quantize = {
@@ -93,10 +92,9 @@ vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args, 
         .first = args->a_first,
     };
     (void)vkf__product_u64(factors, 3, &count);
-    VKF_TRY(vkf__work_temp(work, VKF_DTYPE_I32, vkf__quantized_words(count), &quantize.out));
-    VKF_TRY(vkf__emit_quantize_rows(work, &quantize));
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_I32, vkf__quantized_words(count), &quantize.out));
+    VKF_RETURN_IF_ERROR(vkf__emit_quantize_rows(work, &quantize));
     *out_args = of_rows(args);
     out_args->a = quantize.out;
-fail:
-    return status;
+    return VKF_OK;
 }

@@ -120,7 +120,6 @@ static vkf_status emit_sum(vkf__work *work, const vkf__gemm_args *args, const vk
 vkf_status vkf__emit_split_gemm(vkf__work *work, const vkf__gemm_args *args, const vkf__problem *problem,
                                 uint32_t splits)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     vkf__span sums; // (splits, batch, m, n)
     vkf__problem split = *problem;
@@ -129,12 +128,10 @@ vkf_status vkf__emit_split_gemm(vkf__work *work, const vkf__gemm_args *args, con
     const uint64_t factors[] = {splits, args->batch, args->m, args->n};
     uint64_t count = UINT64_MAX;
     (void)vkf__product_u64(factors, 4, &count);
-    VKF_TRY(vkf__work_temp(work, VKF_DTYPE_F32, count, &sums));
-    VKF_TRY(vkf__work_select(work, VKF_OP_GEMM, types, &split, &variant));
-    VKF_TRY(emit_parts(work, args, &variant, &sums, splits));
-    VKF_TRY(emit_sum(work, args, &sums, splits));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, count, &sums));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_GEMM, types, &split, &variant));
+    VKF_RETURN_IF_ERROR(emit_parts(work, args, &variant, &sums, splits));
+    return emit_sum(work, args, &sums, splits);
 }
 
 static vkf__account account(const vkf__dispatched *dispatched)

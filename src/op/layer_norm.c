@@ -7,7 +7,6 @@
 
 static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args, const vkf__span *x, vkf__op op)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     // Without affine parameters the weight's type is free: the activations' own has a kernel for sure.
     vkf_dtype weight_type = vkf__present(&args->weight) ? args->weight.dtype
@@ -15,7 +14,7 @@ static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args,
                                                         : x->dtype;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {x->dtype, weight_type};
     const vkf__problem problem = {.m = args->rows, .n = args->dim};
-    VKF_TRY(vkf__work_select(work, op, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, op, types, &problem, &variant));
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_LAYER_NORM_SPEC_HAS_WEIGHT] = vkf__present(&args->weight),
         [VKF_LAYER_NORM_SPEC_HAS_BIAS] = vkf__present(&args->bias),
@@ -37,9 +36,7 @@ static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args,
         .params = &params,
     };
     vkf__grid_rows(work, &variant, args->rows, dispatch.grid);
-    VKF_TRY(vkf__work_dispatch(work, &dispatch));
-fail:
-    return status;
+    return vkf__work_dispatch(work, &dispatch);
 }
 
 static vkf_status emit_sum(vkf__work *work, const vkf__layer_norm_args *args, const vkf__span *x, float beta)
@@ -66,7 +63,6 @@ bool vkf__layer_norm_adds(const vkf_context *context)
 
 vkf_status vkf__emit_layer_norm(vkf__work *work, const vkf__layer_norm_args *args)
 {
-    vkf_status status = VKF_OK;
     if (args->residual_order == VKF_RESIDUAL_NONE)
         return emit_kernel(work, args, &args->x, VKF_OP_LAYER_NORM);
     if (vkf__layer_norm_adds(work->context))
@@ -74,14 +70,12 @@ vkf_status vkf__emit_layer_norm(vkf__work *work, const vkf__layer_norm_args *arg
     vkf__layer_norm_args plain = *args;
     plain.residual_order = VKF_RESIDUAL_NONE;
     if (args->residual_order == VKF_RESIDUAL_AFTER) {
-        VKF_TRY(emit_kernel(work, &plain, &args->x, VKF_OP_LAYER_NORM));
+        VKF_RETURN_IF_ERROR(emit_kernel(work, &plain, &args->x, VKF_OP_LAYER_NORM));
         return emit_sum(work, args, &args->residual, 1.0f);
     }
-    VKF_TRY(emit_sum(work, args, &args->x, 0.0f));
-    VKF_TRY(emit_sum(work, args, &args->residual, 1.0f));
-    VKF_TRY(emit_kernel(work, &plain, &args->out, VKF_OP_LAYER_NORM));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(emit_sum(work, args, &args->x, 0.0f));
+    VKF_RETURN_IF_ERROR(emit_sum(work, args, &args->residual, 1.0f));
+    return emit_kernel(work, &plain, &args->out, VKF_OP_LAYER_NORM);
 }
 
 // Mean, centred, squared and summed, normalised, weighted; a residual is read beside.

@@ -82,32 +82,28 @@ static uint32_t columns_per_slice(const vkf__work *work, const vkf__pack_args *a
 
 vkf_status vkf__emit_pack_into(vkf__work *work, const vkf__pack_args *args, const vkf__span *panels)
 {
-    vkf_status status = VKF_OK;
     if (vkf__packed_elements(args->n, args->k) > UINT32_MAX)
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements", work->name,
                          args->label);
     uint64_t slice = columns_per_slice(work, args, panels);
-    VKF_TRY(vkf__work_decide(work, slice < args->n ? slice : UINT32_MAX, &slice));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, slice < args->n ? slice : UINT32_MAX, &slice));
     uint32_t first = 0;
     do {
         uint32_t left = args->n - first, count = left < slice ? left : (uint32_t)slice;
-        VKF_TRY(emit_columns(work, args, panels, first, count));
+        VKF_RETURN_IF_ERROR(emit_columns(work, args, panels, first, count));
         first += count;
     } while (first < args->n);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__emit_pack(vkf__work *work, const vkf__pack_args *args, vkf__span *out_panels)
 {
-    vkf_status status = VKF_OK;
     vkf__span panels;
-    VKF_TRY(vkf__work_temp(work, args->x.dtype, vkf__packed_elements(args->n, args->k), &panels));
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, args->x.dtype, vkf__packed_elements(args->n, args->k), &panels));
     panels.panels = true;
-    VKF_TRY(vkf__emit_pack_into(work, args, &panels));
+    VKF_RETURN_IF_ERROR(vkf__emit_pack_into(work, args, &panels));
     *out_panels = panels;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 typedef struct pack_job {

@@ -10,11 +10,10 @@ _Static_assert(VKF_POOL_MEAN == VKF_POOLING_MEAN && VKF_POOL_MEAN_SQRT == VKF_PO
 
 vkf_status vkf__emit_pool(vkf__work *work, const vkf__pool_args *args)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype};
     const vkf__problem problem = {.m = args->batch, .n = args->dim};
-    VKF_TRY(vkf__work_select(work, VKF_OP_POOL, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_POOL, types, &problem, &variant));
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_POOL_SPEC_MODE] = (uint32_t)args->pooling,
         [VKF_POOL_SPEC_NORMALISE] = args->normalise,
@@ -34,9 +33,7 @@ vkf_status vkf__emit_pool(vkf__work *work, const vkf__pool_args *args)
         .params = &params,
     };
     vkf__grid_flat(work, args->batch, dispatch.grid);
-    VKF_TRY(vkf__work_dispatch(work, &dispatch));
-fail:
-    return status;
+    return vkf__work_dispatch(work, &dispatch);
 }
 
 static vkf__account account(const vkf__dispatched *dispatched)

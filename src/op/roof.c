@@ -10,7 +10,6 @@
 
 vkf_status vkf__emit_roof_copy(vkf__work *work, const vkf__roof_copy_args *args)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
     uint64_t vectors = args->x.size_bytes / (4 * sizeof(float));
@@ -18,7 +17,8 @@ vkf_status vkf__emit_roof_copy(vkf__work *work, const vkf__roof_copy_args *args)
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 elements", work->name,
                          args->label);
     const vkf__problem problem = {.m = (uint32_t)vectors};
-    VKF_TRY(vkf__work_select(work, args->read ? VKF_OP_ROOF_READ : VKF_OP_ROOF_COPY, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(
+        vkf__work_select(work, args->read ? VKF_OP_ROOF_READ : VKF_OP_ROOF_COPY, types, &problem, &variant));
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {[VKF_ROOF_COPY_SPEC_EACH] = VECTORS_EACH};
     const struct vkf_roof_copy_params params = {.vectors = (uint32_t)vectors};
     vkf__dispatch dispatch = {
@@ -29,18 +29,15 @@ vkf_status vkf__emit_roof_copy(vkf__work *work, const vkf__roof_copy_args *args)
         .params = &params,
     };
     vkf__grid_flat(work, vkf__div_up_u32((uint32_t)vectors, variant.config->local_size * VECTORS_EACH), dispatch.grid);
-    VKF_TRY(vkf__work_dispatch(work, &dispatch));
-fail:
-    return status;
+    return vkf__work_dispatch(work, &dispatch);
 }
 
 vkf_status vkf__emit_roof_fma(vkf__work *work, const vkf__roof_fma_args *args)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32};
     const vkf__problem problem = {.m = args->count};
-    VKF_TRY(vkf__work_select(work, VKF_OP_ROOF_FMA, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_ROOF_FMA, types, &problem, &variant));
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {[VKF_ROOF_FMA_SPEC_CHAINS] = args->chains};
     const struct vkf_roof_fma_params params = {
         .count = args->count,
@@ -56,9 +53,7 @@ vkf_status vkf__emit_roof_fma(vkf__work *work, const vkf__roof_fma_args *args)
         .params = &params,
     };
     vkf__grid_flat(work, vkf__div_up_u32(args->count, variant.config->local_size), dispatch.grid);
-    VKF_TRY(vkf__work_dispatch(work, &dispatch));
-fail:
-    return status;
+    return vkf__work_dispatch(work, &dispatch);
 }
 
 // They measure the device: none is made ahead, and what they do is no part of a model's account.

@@ -18,7 +18,6 @@ static uint32_t weight_flag(const vkf__span *weight)
 
 vkf_status vkf__emit_rotary(vkf__work *work, const vkf__rotary_args *args)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     uint64_t rows = 0;
     assert(args->rotary_dim % 2 == 0 && args->rotary_dim <= args->head_dim);
@@ -27,7 +26,7 @@ vkf_status vkf__emit_rotary(vkf__work *work, const vkf__rotary_args *args)
                          args->label);
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype, args->out.dtype};
     const vkf__problem problem = {.m = (uint32_t)rows, .n = args->head_dim};
-    VKF_TRY(vkf__work_select(work, VKF_OP_ROTARY, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_ROTARY, types, &problem, &variant));
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_ROTARY_SPEC_WEIGHT] = weight_flag(&args->weight),
         [VKF_ROTARY_SPEC_HAS_TABLE] = vkf__present(&args->table),
@@ -55,9 +54,7 @@ vkf_status vkf__emit_rotary(vkf__work *work, const vkf__rotary_args *args)
         .params = &params,
     };
     vkf__grid_rows(work, &variant, rows, dispatch.grid);
-    VKF_TRY(vkf__work_dispatch(work, &dispatch));
-fail:
-    return status;
+    return vkf__work_dispatch(work, &dispatch);
 }
 
 static vkf__account account(const vkf__dispatched *dispatched)

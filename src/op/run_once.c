@@ -2,7 +2,6 @@
 
 static vkf_status measure(vkf_context *context, vkf__work *work)
 {
-    vkf_status status = VKF_OK;
     double total = 0;
     context->last_op_ns = -1;
     context->last_op_kernel = work->built.nodes[work->plan.node_count - 1].kernel->name;
@@ -10,12 +9,11 @@ static vkf_status measure(vkf_context *context, vkf__work *work)
         return VKF_OK;
     for (uint32_t i = 0; i < work->plan.node_count; i++) {
         double ns = 0;
-        VKF_TRY(vkf__work_time(work, i, &ns));
+        VKF_RETURN_IF_ERROR(vkf__work_time(work, i, &ns));
         total += ns;
     }
     context->last_op_ns = total;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__run_once(vkf_context *context, const char *name, vkf__emit_fn emit, const void *args)

@@ -5,14 +5,13 @@
 
 vkf_status vkf__emit_sample(vkf__work *work, const vkf__sample_args *args)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     if (args->cols > VKF_SAMPLE_MAX_COLS)
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: %u tokens to choose from, at most %u",
                          work->name, args->label, args->cols, VKF_SAMPLE_MAX_COLS);
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype, VKF_DTYPE_I32};
     const vkf__problem problem = {.m = args->rows, .n = args->cols};
-    VKF_TRY(vkf__work_select(work, VKF_OP_SAMPLE, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_SAMPLE, types, &problem, &variant));
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {[VKF_SAMPLE_SPEC_HAS_SEEN] = vkf__present(&args->seen)};
     struct vkf_sample_params params = {
         .rows = args->rows,
@@ -36,9 +35,7 @@ vkf_status vkf__emit_sample(vkf__work *work, const vkf__sample_args *args)
         .params = &params,
     };
     vkf__grid_flat(work, args->rows, dispatch.grid);
-    VKF_TRY(vkf__work_dispatch(work, &dispatch));
-fail:
-    return status;
+    return vkf__work_dispatch(work, &dispatch);
 }
 
 static vkf__account account(const vkf__dispatched *dispatched)

@@ -18,7 +18,6 @@ vkf_dtype vkf__mask_dtype(vkf_mask_kind kind)
 
 vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype, args->out.dtype};
     uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
@@ -26,7 +25,7 @@ vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args)
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 rows", work->name,
                          args->label);
     const vkf__problem problem = {.m = (uint32_t)rows, .n = args->k_len};
-    VKF_TRY(vkf__work_select(work, VKF_OP_SOFTMAX, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_SOFTMAX, types, &problem, &variant));
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_SOFTMAX_SPEC_MASK_KIND] = (uint32_t)args->mask_kind,
         [VKF_SOFTMAX_SPEC_KEY_MASK_KIND] = (uint32_t)args->key_mask_kind,
@@ -56,9 +55,7 @@ vkf_status vkf__emit_softmax(vkf__work *work, const vkf__softmax_args *args)
         .params = &params,
     };
     vkf__grid_rows(work, &variant, rows, dispatch.grid);
-    VKF_TRY(vkf__work_dispatch(work, &dispatch));
-fail:
-    return status;
+    return vkf__work_dispatch(work, &dispatch);
 }
 
 static vkf__account account(const vkf__dispatched *dispatched)

@@ -10,7 +10,6 @@
 
 vkf_status vkf__emit_top(vkf__work *work, const vkf__top_args *args)
 {
-    vkf_status status = VKF_OK;
     vkf__variant variant;
     assert(args->k <= args->cols);
     if (args->cols > MAX_COLS)
@@ -18,7 +17,7 @@ vkf_status vkf__emit_top(vkf__work *work, const vkf__top_args *args)
                          work->name, args->label, args->cols, MAX_COLS);
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype};
     const vkf__problem problem = {.m = args->rows, .n = args->cols};
-    VKF_TRY(vkf__work_select(work, VKF_OP_TOP, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_TOP, types, &problem, &variant));
     const struct vkf_top_params params = {
         .rows = args->rows,
         .cols = args->cols,
@@ -32,9 +31,7 @@ vkf_status vkf__emit_top(vkf__work *work, const vkf__top_args *args)
         .params = &params,
     };
     vkf__grid_flat(work, args->rows, dispatch.grid);
-    VKF_TRY(vkf__work_dispatch(work, &dispatch));
-fail:
-    return status;
+    return vkf__work_dispatch(work, &dispatch);
 }
 
 static vkf__account account(const vkf__dispatched *dispatched)

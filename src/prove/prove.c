@@ -5,44 +5,38 @@
 
 static vkf_status measure(vkf_context *context, const vkf__want *wants, size_t count, bool *out_learned)
 {
-    vkf_status status = VKF_OK;
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         bool learned = false;
-        VKF_TRY(vkf__tune_first_use(context, wants[i].op, wants[i].types, &wants[i].problem, &learned));
+        VKF_RETURN_IF_ERROR(vkf__tune_first_use(context, wants[i].op, wants[i].types, &wants[i].problem, &learned));
         any = any || learned;
     }
     *out_learned = any;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status test(vkf_context *context, const vkf__want *wants, size_t count, bool *out_refused)
 {
-    vkf_status status = VKF_OK;
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         const vkf__variant *variant = &wants[i].variant;
         vkf__verdict verdict = vkf__verdict_get(&context->learned.verdicts, variant->kernel, variant->config);
         if (verdict != VKF_VERDICT_UNKNOWN)
             continue;
-        VKF_TRY(vkf__self_test(context, variant, &verdict));
+        VKF_RETURN_IF_ERROR(vkf__self_test(context, variant, &verdict));
         any = any || vkf__verdict_bad(verdict);
     }
     *out_refused = any;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__prove(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
 {
-    vkf_status status = VKF_OK;
     bool again = false;
     if (context->tunes_on_first_use)
-        VKF_TRY(measure(context, wants, count, &again));
+        VKF_RETURN_IF_ERROR(measure(context, wants, count, &again));
     if (context->self_tests && !again)
-        VKF_TRY(test(context, wants, count, &again));
+        VKF_RETURN_IF_ERROR(test(context, wants, count, &again));
     *out_again = again;
-fail:
-    return status;
+    return VKF_OK;
 }

@@ -166,20 +166,16 @@ static vkf_status check_widths(vkf__bed *bed, uint32_t width, uint32_t v_width)
         {1, 1, 1, width, v_width},   {2, 7, 13, width, v_width},  {2, 67, 65, width, v_width},
         {2, 16, 64, width, v_width}, {1, 1, 515, width, v_width},
     };
-    vkf_status status = VKF_OK;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-        VKF_TRY(check(bed, &shapes[i]));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(check(bed, &shapes[i]));
+    return VKF_OK;
 }
 
 vkf_status vkf__bed_attention(vkf__bed *bed)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(check_widths(bed, 20, 12));
+    VKF_RETURN_IF_ERROR(check_widths(bed, 20, 12));
     // Kernels that take widths of their own alone.
     if (bed->case_count == 0)
-        VKF_TRY(check_widths(bed, 64, 64));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(check_widths(bed, 64, 64));
+    return VKF_OK;
 }

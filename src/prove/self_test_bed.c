@@ -200,24 +200,20 @@ static void compare(vkf__bed *bed, const vkf__bed_case *c, const uint8_t *got)
 // One run from the same state as the first.
 static vkf_status run_again(vkf__bed *bed, const vkf__bed_case *c, vkf__trial *trial, double *out_ns)
 {
-    vkf_status status = VKF_OK;
     out_range range = range_of(&c->out);
-    VKF_TRY(vkf_buffer_write(bed->buffer, range.begin, bed->image + range.begin, range.end - range.begin));
-    VKF_TRY(vkf__trial_run(trial, out_ns));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf_buffer_write(bed->buffer, range.begin, bed->image + range.begin, range.end - range.begin));
+    return vkf__trial_run(trial, out_ns);
 }
 
 // The first runs of a case. A slow one is given more chances: some drivers compile when a kernel first runs, and the
 // machine may have been busy.
 static vkf_status run_first(vkf__bed *bed, const vkf__bed_case *c, vkf__trial *trial)
 {
-    vkf_status status = VKF_OK;
     double budget = budget_of(bed, c->patience), best = 0, ns = 0;
-    VKF_TRY(vkf_buffer_write(bed->buffer, 0, bed->image, bed->used_bytes));
-    VKF_TRY(vkf__trial_run(trial, &best));
+    VKF_RETURN_IF_ERROR(vkf_buffer_write(bed->buffer, 0, bed->image, bed->used_bytes));
+    VKF_RETURN_IF_ERROR(vkf__trial_run(trial, &best));
     for (uint32_t i = 0; i < (c->costly ? 1 : SLOW_RETRIES) && best > budget; i++) {
-        VKF_TRY(run_again(bed, c, trial, &ns));
+        VKF_RETURN_IF_ERROR(run_again(bed, c, trial, &ns));
         best = ns < best ? ns : best;
         if (ns > HOPELESS * budget)
             break;
@@ -225,8 +221,7 @@ static vkf_status run_first(vkf__bed *bed, const vkf__bed_case *c, vkf__trial *t
     bed->best_ns = best;
     if (best > budget)
         vkf__bed_too_slow(bed, c->shape, best, c->patience);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status run_all(vkf__bed *bed, const vkf__bed_case *c, vkf__trial *trial)

@@ -302,18 +302,16 @@ static uint32_t side(uint32_t tile)
 // A tile of the deep product takes as long whatever m and n are, which a full tile of little depth foretells.
 static vkf_status foretell_deep(vkf__bed *bed, const shape *steady, double *out_ns)
 {
-    vkf_status status = VKF_OK;
     double best = 0;
     for (uint32_t i = 0; i < FORETELL_TRIES; i++) {
-        VKF_TRY(check(bed, steady));
+        VKF_RETURN_IF_ERROR(check(bed, steady));
         double ns = bed->best_ns * DEEP_K / STEADY_K;
         best = i == 0 || ns < best ? ns : best;
         if (best <= DEEP_PATIENCE * (double)bed->context->self_test_budget_ns)
             break;
     }
     *out_ns = best;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__bed_gemm(vkf__bed *bed)
@@ -330,19 +328,17 @@ vkf_status vkf__bed_gemm(vkf__bed *bed)
     const bool processor = bed->context->device.plan.caps.traits.processor;
     const shape deep = {deep_m, 5, DEEP_K, processor ? 1 : DEEP_BATCH, 0};
     const shape split = {deep_m, 5, DEEP_K, 1, 0};
-    vkf_status status = VKF_OK;
     double deep_ns = 0;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-        VKF_TRY(check(bed, &shapes[i]));
-    VKF_TRY(foretell_deep(bed, &steady, &deep_ns));
+        VKF_RETURN_IF_ERROR(check(bed, &shapes[i]));
+    VKF_RETURN_IF_ERROR(foretell_deep(bed, &steady, &deep_ns));
     if (bed->verdict == VKF_VERDICT_PASSED && !bed->stopped &&
         deep_ns > DEEP_PATIENCE * (double)bed->context->self_test_budget_ns) {
         vkf__bed_too_slow(bed, "k 100000, by what 128 took", deep_ns, DEEP_PATIENCE);
         return VKF_OK;
     }
-    VKF_TRY(check(bed, &deep));
+    VKF_RETURN_IF_ERROR(check(bed, &deep));
     if (!processor)
-        VKF_TRY(check(bed, &split));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(check(bed, &split));
+    return VKF_OK;
 }

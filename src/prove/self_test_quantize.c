@@ -94,9 +94,7 @@ vkf_status vkf__bed_quantize_rows(vkf__bed *bed)
 {
     // Entries of a batch, rows, their elements, and elements between them.
     static const uint32_t shapes[][4] = {{1, 1, DEPTH, 0}, {1, 3, 3 * DEPTH, 1}, {2, 7, 4 * DEPTH, 4}};
-    vkf_status status = VKF_OK;
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++)
-        VKF_TRY(check(bed, i % 2 == 0 ? VKF_DTYPE_Q8 : VKF_DTYPE_Q4, shapes[i / 2]));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(check(bed, i % 2 == 0 ? VKF_DTYPE_Q8 : VKF_DTYPE_Q4, shapes[i / 2]));
+    return VKF_OK;
 }

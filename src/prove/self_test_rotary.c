@@ -90,7 +90,6 @@ static vkf_status check_shape(vkf__bed *bed, const rotary_shape *s)
 
 vkf_status vkf__bed_rotary(vkf__bed *bed)
 {
-    vkf_status status = VKF_OK;
     uint32_t size = bed->variant->config->local_size;
     const rotary_shape shapes[] = {
         {64, 64, true, false, VKF_DTYPE_F32},
@@ -101,7 +100,6 @@ vkf_status vkf__bed_rotary(vkf__bed *bed)
         {13, 0, false, true, VKF_DTYPE_F32},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-        VKF_TRY(check_shape(bed, &shapes[i]));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(check_shape(bed, &shapes[i]));
+    return VKF_OK;
 }

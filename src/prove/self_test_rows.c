@@ -91,13 +91,11 @@ static vkf_status check_softmax(vkf__bed *bed, uint32_t k_len)
 
 vkf_status vkf__bed_softmax(vkf__bed *bed)
 {
-    vkf_status status = VKF_OK;
     uint32_t lengths[LENGTHS];
     row_lengths(bed, lengths);
     for (size_t i = 0; i < LENGTHS; i++)
-        VKF_TRY(check_softmax(bed, lengths[i]));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(check_softmax(bed, lengths[i]));
+    return VKF_OK;
 }
 
 static vkf_status emit_layer_norm(vkf__work *work, const void *args)
@@ -178,13 +176,11 @@ static vkf_status check_layer_norm(vkf__bed *bed, uint32_t rows, uint32_t dim, b
 
 vkf_status vkf__bed_layer_norm(vkf__bed *bed)
 {
-    vkf_status status = VKF_OK;
     uint32_t lengths[LENGTHS];
     row_lengths(bed, lengths);
     for (size_t i = 0; i < 2 * LENGTHS; i++)
-        VKF_TRY(check_layer_norm(bed, 3, lengths[i % LENGTHS], i >= LENGTHS));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(check_layer_norm(bed, 3, lengths[i % LENGTHS], i >= LENGTHS));
+    return VKF_OK;
 }
 
 static vkf_status emit_argmax(vkf__work *work, const void *args)
@@ -222,13 +218,11 @@ static vkf_status check_argmax(vkf__bed *bed, uint32_t cols)
 
 vkf_status vkf__bed_argmax(vkf__bed *bed)
 {
-    vkf_status status = VKF_OK;
     uint32_t lengths[LENGTHS];
     row_lengths(bed, lengths);
     for (size_t i = 0; i < LENGTHS; i++)
-        VKF_TRY(check_argmax(bed, lengths[i]));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(check_argmax(bed, lengths[i]));
+    return VKF_OK;
 }
 
 static vkf_status emit_pool(vkf__work *work, const void *args)
@@ -273,11 +267,9 @@ static vkf_status check_pool(vkf__bed *bed, uint32_t dim)
 
 vkf_status vkf__bed_pool(vkf__bed *bed)
 {
-    vkf_status status = VKF_OK;
     uint32_t dims[LENGTHS];
     row_lengths(bed, dims);
     for (size_t i = 0; i < LENGTHS; i++)
-        VKF_TRY(check_pool(bed, dims[i]));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(check_pool(bed, dims[i]));
+    return VKF_OK;
 }

@@ -11,17 +11,17 @@ vkf_status vkf__trial_init(vkf__trial *trial, vkf_context *context, const vkf__v
     status = vkf__work_plan(&trial->work, emit, args);
     if (status == VKF_ERROR_UNSUPPORTED)
         return VKF_OK;
-    VKF_TRY(status);
+    VKF_RETURN_IF_ERROR(status);
     const vkf__dispatch_plan *plan = &trial->work.plan;
     if (plan->arena_bytes > 0)
-        VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, plan->arena_bytes, name, &trial->arena));
-    VKF_TRY(vkf__work_build(&trial->work, trial->arena, emit, args));
-    VKF_TRY(vkf__submission_init(&trial->submission, &context->device, name));
-    VKF_TRY(vkf__work_record_own(&trial->work, &trial->submission));
+        VKF_RETURN_IF_ERROR(
+            vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, plan->arena_bytes, name, &trial->arena));
+    VKF_RETURN_IF_ERROR(vkf__work_build(&trial->work, trial->arena, emit, args));
+    VKF_RETURN_IF_ERROR(vkf__submission_init(&trial->submission, &context->device, name));
+    VKF_RETURN_IF_ERROR(vkf__work_record_own(&trial->work, &trial->submission));
     // An operator may have found another way than the variant's.
     for (uint32_t i = 0; i < plan->node_count; i++)
         trial->taken = trial->taken || plan->nodes[i].variant.kernel == variant->kernel;
-fail:
     return status;
 }
 
@@ -35,19 +35,17 @@ void vkf__trial_finish(vkf__trial *trial)
 
 vkf_status vkf__trial_run(vkf__trial *trial, double *out_ns)
 {
-    vkf_status status = VKF_OK;
     double begin = vkf__now_ns();
-    VKF_TRY(vkf__submission_run(&trial->submission, &trial->work.built.command_buffer, 1));
+    VKF_RETURN_IF_ERROR(vkf__submission_run(&trial->submission, &trial->work.built.command_buffer, 1));
     double total = vkf__now_ns() - begin;
     if (vkf__work_timed(&trial->work)) {
         total = 0;
         for (uint32_t i = 0; i < trial->work.plan.node_count; i++) {
             double ns = 0;
-            VKF_TRY(vkf__work_time(&trial->work, i, &ns));
+            VKF_RETURN_IF_ERROR(vkf__work_time(&trial->work, i, &ns));
             total += ns;
         }
     }
     *out_ns = total;
-fail:
-    return status;
+    return VKF_OK;
 }

@@ -83,19 +83,17 @@ fail:
 
 static vkf_status make_buffer(vkf_context *context, operands *o)
 {
-    vkf_status status = VKF_OK;
     uint64_t total = 0;
     for (size_t i = 0; i < o->count; i++) {
         o->spans[i].offset_bytes = total;
         total = vkf__align_u64(total + o->spans[i].size_bytes, context->device.plan.buffer_alignment);
     }
-    VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, total, "tune", &o->buffer));
+    VKF_RETURN_IF_ERROR(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, total, "tune", &o->buffer));
     for (size_t i = 0; i < o->count; i++) {
         o->spans[i].buffer = o->buffer;
-        VKF_TRY(fill(&context->host, &o->spans[i]));
+        VKF_RETURN_IF_ERROR(fill(&context->host, &o->spans[i]));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // A product with a weight ---------------------------------------------------------------------------------------------

@@ -79,25 +79,23 @@ static const vkf__tune_way *way_of(const search *s, bool panels)
 // Tests a candidate, builds it and runs it once.
 static vkf_status enter(search *s, const vkf__candidate *candidate, bool panels)
 {
-    vkf_status status = VKF_OK;
     vkf__verdict verdict = VKF_VERDICT_UNKNOWN;
     double ns = 0;
     char name[VKF_VARIANT_NAME_SIZE];
     name_variant(&candidate->variant, name);
     if (s->count == MAX_ENTRANTS || !goes_on(s, name))
         return VKF_OK;
-    VKF_TRY(vkf__self_test_within(s->context, &candidate->variant, try_goes_on, s, &verdict));
+    VKF_RETURN_IF_ERROR(vkf__self_test_within(s->context, &candidate->variant, try_goes_on, s, &verdict));
     s->refused += vkf__verdict_bad(verdict);
     if (verdict != VKF_VERDICT_PASSED && verdict != VKF_VERDICT_PROVEN)
         return VKF_OK;
     entrant *e = &s->entrants[s->count++];
     *e = (entrant){.variant = candidate->variant, .panels = panels};
-    VKF_TRY(vkf__trial_init(&e->trial, s->context, &e->variant, s->subject->emit, way_of(s, panels)->args));
+    VKF_RETURN_IF_ERROR(vkf__trial_init(&e->trial, s->context, &e->variant, s->subject->emit, way_of(s, panels)->args));
     e->out = !e->trial.taken;
     if (!e->out)
-        VKF_TRY(vkf__trial_run(&e->trial, &ns));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__trial_run(&e->trial, &ns));
+    return VKF_OK;
 }
 
 static vkf_status enter_layout(search *s, bool panels)
@@ -160,7 +158,6 @@ static double median(const entrant *e)
 // One run of everyone who is still in.
 static vkf_status run_round(search *s)
 {
-    vkf_status status = VKF_OK;
     for (uint32_t i = 0; i < s->count; i++) {
         entrant *e = &s->entrants[i];
         char name[VKF_VARIANT_NAME_SIZE];
@@ -169,11 +166,10 @@ static vkf_status run_round(search *s)
             continue;
         if (!goes_on(s, name))
             break;
-        VKF_TRY(vkf__trial_run(&e->trial, &e->samples[e->rounds]));
+        VKF_RETURN_IF_ERROR(vkf__trial_run(&e->trial, &e->samples[e->rounds]));
         e->rounds++;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The fastest that is still in; NULL when there is none.
@@ -214,19 +210,17 @@ static void drop_hopeless(search *s)
 
 static vkf_status run_rounds(search *s)
 {
-    vkf_status status = VKF_OK;
     double begin = vkf__now_ns();
     for (uint32_t round = 0; round < MAX_ROUNDS; round++) {
         if (round >= MIN_ROUNDS && vkf__now_ns() - begin > ROUNDS_NS)
             break;
-        VKF_TRY(run_round(s));
+        VKF_RETURN_IF_ERROR(run_round(s));
         if (s->cancelled || s->late)
             break;
         drop_hopeless(s);
     }
     take_medians(s);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static entrant *fastest_of(search *s, bool panels)
@@ -245,7 +239,6 @@ static entrant *fastest_of(search *s, bool panels)
 // The fastest of a layout that matches as often as it has to. NULL when there is none, or no time to find out.
 static vkf_status prove_winner(search *s, bool panels, entrant **out_winner)
 {
-    vkf_status status = VKF_OK;
     *out_winner = NULL;
     for (entrant *e; (e = fastest_of(s, panels)) != NULL;) {
         vkf__verdict verdict = VKF_VERDICT_UNKNOWN;
@@ -253,7 +246,7 @@ static vkf_status prove_winner(search *s, bool panels, entrant **out_winner)
         name_variant(&e->variant, name);
         if (!goes_on(s, name))
             break;
-        VKF_TRY(vkf__self_test_prove(s->context, &e->variant, proof_goes_on, s, &verdict));
+        VKF_RETURN_IF_ERROR(vkf__self_test_prove(s->context, &e->variant, proof_goes_on, s, &verdict));
         if (verdict == VKF_VERDICT_PROVEN) {
             *out_winner = e;
             break;
@@ -263,8 +256,7 @@ static vkf_status prove_winner(search *s, bool panels, entrant **out_winner)
         e->out = true;
         s->refused++;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The next fastest of either layout.
@@ -333,15 +325,15 @@ static vkf_status run_search(search *s, vkf_tune_result *result)
 {
     vkf_status status = VKF_OK;
     entrant *winners[2] = {NULL, NULL};
-    VKF_TRY(enter_layout(s, true));
-    VKF_TRY(enter_layout(s, false));
+    VKF_RETURN_IF_ERROR(enter_layout(s, true));
+    VKF_RETURN_IF_ERROR(enter_layout(s, false));
     mark_default(s);
-    VKF_TRY(run_rounds(s));
-    VKF_TRY(prove_winner(s, true, &winners[1]));
-    VKF_TRY(prove_winner(s, false, &winners[0]));
+    VKF_RETURN_IF_ERROR(run_rounds(s));
+    VKF_RETURN_IF_ERROR(prove_winner(s, true, &winners[1]));
+    VKF_RETURN_IF_ERROR(prove_winner(s, false, &winners[0]));
     for (size_t i = 0; i < 2; i++) {
         if (winners[i])
-            VKF_TRY(keep(s, winners[i]));
+            VKF_RETURN_IF_ERROR(keep(s, winners[i]));
     }
     const entrant *winner = winners[0];
     if (winners[1] && (!winner || winners[1]->median_ns < winner->median_ns))
@@ -349,7 +341,6 @@ static vkf_status run_search(search *s, vkf_tune_result *result)
     report(s, winner, result);
     if (s->cancelled)
         status = VKF_ERROR_CANCELLED;
-fail:
     return status;
 }
 

@@ -45,15 +45,13 @@ static bool chosen(const warm_up *warm, const vkf__kernel *kernel, const vkf__pr
 static vkf_status warm_variant(warm_up *warm, const vkf__variant *variant, const vkf__problem *problem)
 {
     const vkf__op_info *info = vkf__operator(variant->kernel->op);
-    vkf_status status = VKF_OK;
     for (uint32_t i = 0; i == 0 || info->ahead_flags; i++) {
         uint32_t flags[VKF_KERNEL_MAX_SPEC] = {0};
         if (info->ahead_flags && !info->ahead_flags(variant->kernel, problem, i, flags))
             break;
-        VKF_TRY(warm_one(warm, variant, flags));
+        VKF_RETURN_IF_ERROR(warm_one(warm, variant, flags));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Where `kernel` is what this device takes, each of its configs once. What is linear is asked for with b in this
@@ -61,7 +59,6 @@ fail:
 static vkf_status warm_layout(warm_up *warm, const vkf__kernel *kernel, uint32_t b_layout)
 {
     const vkf__op_info *info = vkf__operator(kernel->op);
-    vkf_status status = VKF_OK;
     uint64_t seen = 0; // a bit per config
     assert(kernel->config_count <= 64);
     for (uint32_t i = 0; i < info->problem_count; i++) {
@@ -79,40 +76,32 @@ static vkf_status warm_layout(warm_up *warm, const vkf__kernel *kernel, uint32_t
             continue;
         const uint64_t bit = UINT64_C(1) << (variant.config - kernel->configs);
         if (!(seen & bit))
-            VKF_TRY(warm_variant(warm, &variant, &problem));
+            VKF_RETURN_IF_ERROR(warm_variant(warm, &variant, &problem));
         seen |= bit;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status warm_kernel(warm_up *warm, const vkf__kernel *kernel)
 {
-    vkf_status status = VKF_OK;
     if (vkf__is_for_integer_dot(kernel) && !vkf__prefers_integer_dot(warm->context))
         return VKF_OK;
     for (uint32_t layout = VKF_GEMM_B_KN; layout <= VKF_GEMM_B_PANELS; layout++)
-        VKF_TRY(warm_layout(warm, kernel, layout));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(warm_layout(warm, kernel, layout));
+    return VKF_OK;
 }
 
 static vkf_status warm_all(warm_up *warm)
 {
-    vkf_status status = VKF_OK;
     for (uint32_t i = 0; i < vkf__kernel_count(); i++)
-        VKF_TRY(warm_kernel(warm, vkf__kernel_at(i)));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(warm_kernel(warm, vkf__kernel_at(i)));
+    return VKF_OK;
 }
 
 vkf_status vkf__warm_up(vkf_context *context, vkf_progress_fn progress, void *user)
 {
-    vkf_status status = VKF_OK;
     warm_up warm = {.context = context, .progress = progress, .user = user, .counting = true};
-    VKF_TRY(warm_all(&warm));
+    VKF_RETURN_IF_ERROR(warm_all(&warm));
     warm.counting = false;
-    VKF_TRY(warm_all(&warm));
-fail:
-    return status;
+    return warm_all(&warm);
 }

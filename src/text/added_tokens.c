@@ -7,20 +7,18 @@
 
 static vkf_status read_token(const vkf__json_section *section, vkf__added_token *token, const char **out_content)
 {
-    vkf_status status = VKF_OK;
     uint32_t id = 0;
     *token = (vkf__added_token){.is_normalized = true};
-    VKF_TRY(vkf__section_is_object(section));
-    VKF_TRY(vkf__json_string(section->host, section->where, section->object, "content", out_content));
-    VKF_TRY(vkf__json_u32(section->host, section->where, section->object, "id", 0, VKF_TOKEN_MAX_ID, &id));
-    VKF_TRY(vkf__section_bool(section, "single_word", &token->single_word));
-    VKF_TRY(vkf__section_bool(section, "lstrip", &token->lstrip));
-    VKF_TRY(vkf__section_bool(section, "rstrip", &token->rstrip));
-    VKF_TRY(vkf__section_bool(section, "special", &token->special));
-    VKF_TRY(vkf__section_bool(section, "normalized", &token->is_normalized));
+    VKF_RETURN_IF_ERROR(vkf__section_is_object(section));
+    VKF_RETURN_IF_ERROR(vkf__json_string(section->host, section->where, section->object, "content", out_content));
+    VKF_RETURN_IF_ERROR(vkf__json_u32(section->host, section->where, section->object, "id", 0, VKF_TOKEN_MAX_ID, &id));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "single_word", &token->single_word));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "lstrip", &token->lstrip));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "rstrip", &token->rstrip));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "special", &token->special));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "normalized", &token->is_normalized));
     token->id = (int32_t)id;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The content as the normaliser writes it; NULL when that is the same. What a text has to spare all tokens share.
@@ -149,9 +147,8 @@ fail:
 vkf_status vkf__added_tokens_load(const vkf__json_section *section, const vkf__token_model *model,
                                   const vkf__normalizer *normalizer, vkf__added_tokens *out_added)
 {
-    vkf_status status = VKF_OK;
     *out_added = (vkf__added_tokens){.host = section->host, .spare = VKF_TEXT_SPARE_BYTES};
-    VKF_TRY(vkf__section_is_array(section));
+    VKF_RETURN_IF_ERROR(vkf__section_is_array(section));
     if (json_array_size(section->object) > VKF_MAX_ADDED_TOKENS)
         return vkf__fail(section->host, VKF_ERROR_FORMAT, "%s has %zu tokens, and at most %d can be added",
                          section->where, json_array_size(section->object), VKF_MAX_ADDED_TOKENS);
@@ -159,16 +156,14 @@ vkf_status vkf__added_tokens_load(const vkf__json_section *section, const vkf__t
     for (size_t i = 0; i < json_array_size(section->object); i++) {
         vkf__json_section element;
         vkf__section_element(section, i, &element);
-        VKF_TRY(add_token(&element, model, &next_id, normalizer, out_added));
+        VKF_RETURN_IF_ERROR(add_token(&element, model, &next_id, normalizer, out_added));
     }
     if (out_added->count > 0)
         qsort(out_added->tokens, out_added->count, sizeof *out_added->tokens, compare_ids);
-    VKF_TRY(build_trie(out_added, is_raw, true, &out_added->raw));
-    VKF_TRY(build_trie(out_added, is_normalized, true, &out_added->normalized));
-    VKF_TRY(build_trie(out_added, is_any, false, &out_added->contents));
-    VKF_TRY(build_trie(out_added, is_special, false, &out_added->specials));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(build_trie(out_added, is_raw, true, &out_added->raw));
+    VKF_RETURN_IF_ERROR(build_trie(out_added, is_normalized, true, &out_added->normalized));
+    VKF_RETURN_IF_ERROR(build_trie(out_added, is_any, false, &out_added->contents));
+    return build_trie(out_added, is_special, false, &out_added->specials);
 }
 
 void vkf__added_tokens_free(vkf__added_tokens *added)

@@ -105,36 +105,33 @@ static vkf_status add_merge(const vkf__json_section *list, size_t index, size_t 
 
 static vkf_status load_merges(const vkf__json_section *section, const vkf__token_vocabulary *vocabulary, bpe *self)
 {
-    vkf_status status = VKF_OK;
     vkf__json_section list;
-    VKF_TRY(vkf__section_get(section, "merges", &list));
-    VKF_TRY(vkf__section_is_array(&list));
+    VKF_RETURN_IF_ERROR(vkf__section_get(section, "merges", &list));
+    VKF_RETURN_IF_ERROR(vkf__section_is_array(&list));
     size_t count = json_array_size(list.object);
-    VKF_TRY(vkf__merge_table_create(section->host, count, &self->merges));
+    VKF_RETURN_IF_ERROR(vkf__merge_table_create(section->host, count, &self->merges));
     size_t rank = 0;
     for (size_t i = 0; i < count; i++) {
         const char *line = json_string_value(json_array_get(list.object, i));
         if (line && strncmp(line, "#version", 8) == 0)
             continue;
-        VKF_TRY(add_merge(&list, i, rank++, vocabulary, self));
+        VKF_RETURN_IF_ERROR(add_merge(&list, i, rank++, vocabulary, self));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status load_options(const vkf__json_section *section, const vkf__token_vocabulary *vocabulary, bpe *self)
 {
-    vkf_status status = VKF_OK;
     const char *unk = NULL;
     float dropout = 0;
-    VKF_TRY(vkf__section_bool(section, "fuse_unk", &self->fuse_unk));
-    VKF_TRY(vkf__section_bool(section, "byte_fallback", &self->byte_fallback));
-    VKF_TRY(vkf__section_bool(section, "ignore_merges", &self->ignore_merges));
-    VKF_TRY(copy_affix(section, "continuing_subword_prefix", &self->prefix));
-    VKF_TRY(copy_affix(section, "end_of_word_suffix", &self->suffix));
-    VKF_TRY(vkf__section_string(section, "unk_token", &unk));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "fuse_unk", &self->fuse_unk));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "byte_fallback", &self->byte_fallback));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "ignore_merges", &self->ignore_merges));
+    VKF_RETURN_IF_ERROR(copy_affix(section, "continuing_subword_prefix", &self->prefix));
+    VKF_RETURN_IF_ERROR(copy_affix(section, "end_of_word_suffix", &self->suffix));
+    VKF_RETURN_IF_ERROR(vkf__section_string(section, "unk_token", &unk));
     if (json_is_number(json_object_get(section->object, "dropout")))
-        VKF_TRY(vkf__json_f32(section->host, section->where, section->object, "dropout", &dropout));
+        VKF_RETURN_IF_ERROR(vkf__json_f32(section->host, section->where, section->object, "dropout", &dropout));
     if (dropout != 0)
         return vkf__fail(section->host, VKF_ERROR_UNSUPPORTED,
                          "%s: key 'dropout' is %g; only 0 or null is supported: "
@@ -144,8 +141,7 @@ static vkf_status load_options(const vkf__json_section *section, const vkf__toke
     self->unk_missing = unk && self->unk_id == VKF_TRIE_NONE;
     for (unsigned byte = 0; byte < 256; byte++)
         self->bytes[byte] = vkf__vocabulary_byte(vocabulary, (unsigned char)byte);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // --- the symbols of a word

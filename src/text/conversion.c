@@ -143,16 +143,15 @@ static vkf_status add_tokens(vkf__conversion *conversion)
     json_t *token;
     json_object_foreach(conversion->listed, key, token)
     {
-        VKF_TRY(add_token(conversion, json_copy(token), false));
+        VKF_RETURN_IF_ERROR(add_token(conversion, json_copy(token), false));
     }
     for (unsigned i = 0; i < VKF_NAMED_COUNT; i++)
-        VKF_TRY(add_named(conversion, (vkf__named_token)i));
+        VKF_RETURN_IF_ERROR(add_named(conversion, (vkf__named_token)i));
     json_object_foreach(conversion->own, key, token)
     {
-        VKF_TRY(add_token(conversion, json_copy(token), false));
+        VKF_RETURN_IF_ERROR(add_token(conversion, json_copy(token), false));
     }
     status = add_list(conversion, extras_of(conversion));
-fail:
     return status;
 }
 
@@ -165,19 +164,17 @@ static vkf_status make_plain(vkf__conversion *conversion, const json_t *given)
 // The special tokens are added once more, by their texts.
 static vkf_status make_all_plain(vkf__conversion *conversion)
 {
-    vkf_status status = VKF_OK;
     const char *key;
     json_t *token;
     const json_t *extras = extras_of(conversion);
     json_object_foreach(conversion->added, key, token)
     {
         if (is_named(conversion, key))
-            VKF_TRY(make_plain(conversion, token));
+            VKF_RETURN_IF_ERROR(make_plain(conversion, token));
     }
     for (size_t i = 0; i < json_array_size(extras); i++)
-        VKF_TRY(make_plain(conversion, json_array_get(extras, i)));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(make_plain(conversion, json_array_get(extras, i)));
+    return VKF_OK;
 }
 
 static vkf_status put_added(vkf__conversion *conversion)
@@ -205,16 +202,15 @@ vkf_status vkf__conversion_add_model(vkf__conversion *conversion, json_t *model,
     json_object_foreach(ids, key, id)
     {
         uint32_t value;
-        VKF_TRY(vkf__json_u32(conversion->host, conversion->path, ids, key, 0, VKF_TOKEN_MAX_ID, &value));
+        VKF_RETURN_IF_ERROR(vkf__json_u32(conversion->host, conversion->path, ids, key, 0, VKF_TOKEN_MAX_ID, &value));
     }
     conversion->ids = json_incref(ids);
     conversion->next_id = (json_int_t)json_object_size(ids);
-    VKF_TRY(vkf__conversion_put(conversion, "model", json_incref(model)));
-    VKF_TRY(add_tokens(conversion));
+    VKF_RETURN_IF_ERROR(vkf__conversion_put(conversion, "model", json_incref(model)));
+    VKF_RETURN_IF_ERROR(add_tokens(conversion));
     if (conversion->kind->plain_tokens)
-        VKF_TRY(make_all_plain(conversion));
+        VKF_RETURN_IF_ERROR(make_all_plain(conversion));
     status = put_added(conversion);
-fail:
     return status;
 }
 

@@ -68,7 +68,6 @@ static vkf_status add_own(vkf__conversion *conversion, const char *name, const j
 // extra_special_tokens may name its tokens.
 static vkf_status take_named_extras(vkf__conversion *conversion)
 {
-    vkf_status status = VKF_OK;
     const char *key;
     json_t *value;
     json_t *extra = json_object_get(conversion->settings, "extra_special_tokens");
@@ -76,11 +75,10 @@ static vkf_status take_named_extras(vkf__conversion *conversion)
         return VKF_OK;
     json_object_foreach(extra, key, value)
     {
-        VKF_TRY(add_own(conversion, key, value));
+        VKF_RETURN_IF_ERROR(add_own(conversion, key, value));
     }
     json_object_del(conversion->settings, "extra_special_tokens");
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static bool is_filled(const json_t *value)
@@ -234,16 +232,15 @@ static vkf_status merge_map(vkf__conversion *conversion, json_t *map)
     json_object_foreach(map, key, value)
     {
         if (strcmp(key, "extra_special_tokens") == 0 && json_is_array(value)) {
-            VKF_TRY(merge_extras(conversion, value));
+            VKF_RETURN_IF_ERROR(merge_extras(conversion, value));
             continue;
         }
         json_t *merged = json_is_object(value) ? json_deep_copy(value) : json_incref(value);
         if (json_is_object(merged) && strcmp(key, "extra_special_tokens") != 0)
-            VKF_TRY(set(conversion, merged, "special", json_true()));
-        VKF_TRY(set(conversion, conversion->settings, key, merged));
+            VKF_RETURN_IF_ERROR(set(conversion, merged, "special", json_true()));
+        VKF_RETURN_IF_ERROR(set(conversion, conversion->settings, key, merged));
     }
     status = take_named_extras(conversion);
-fail:
     return status;
 }
 
@@ -274,16 +271,14 @@ static vkf_status take_texts(vkf__conversion *conversion)
     const char *key;
     json_t *value;
     void *next;
-    vkf_status status = VKF_OK;
     json_object_foreach_safe(conversion->settings, next, key, value)
     {
         if (!is_token_key(key) || is_named(key) || !json_is_string(value))
             continue;
-        VKF_TRY(add_own(conversion, key, value));
+        VKF_RETURN_IF_ERROR(add_own(conversion, key, value));
         json_object_del(conversion->settings, key);
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status take_others(vkf__conversion *conversion)

@@ -74,11 +74,10 @@ vkf_status vkf__convert_gpt2(vkf__conversion *conversion)
 {
     vkf_status status = VKF_OK;
     bool prefix = false;
-    VKF_TRY(add_model(conversion));
-    VKF_TRY(vkf__conversion_bool(conversion, "add_prefix_space", &prefix));
-    VKF_TRY(vkf__conversion_put(conversion, "pre_tokenizer", make_byte_level(prefix, true)));
+    VKF_RETURN_IF_ERROR(add_model(conversion));
+    VKF_RETURN_IF_ERROR(vkf__conversion_bool(conversion, "add_prefix_space", &prefix));
+    VKF_RETURN_IF_ERROR(vkf__conversion_put(conversion, "pre_tokenizer", make_byte_level(prefix, true)));
     status = vkf__conversion_ends(conversion);
-fail:
     return status;
 }
 
@@ -111,14 +110,14 @@ vkf_status vkf__convert_qwen2(vkf__conversion *conversion)
 {
     vkf_status status = VKF_OK;
     bool prefix = false;
-    VKF_TRY(add_model(conversion));
-    VKF_TRY(vkf__conversion_bool(conversion, "add_prefix_space", &prefix));
-    VKF_TRY(vkf__conversion_put(conversion, "normalizer", json_pack("{s:s}", "type", "NFC")));
-    VKF_TRY(vkf__conversion_put(conversion, "pre_tokenizer",
-                                json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, o]}", "type", "Sequence", "pretokenizers",
-                                          "type", "Split", "pattern", "Regex", QWEN2_PATTERN, "behavior", "Isolated",
-                                          "invert", false, make_byte_level(prefix, false))));
+    VKF_RETURN_IF_ERROR(add_model(conversion));
+    VKF_RETURN_IF_ERROR(vkf__conversion_bool(conversion, "add_prefix_space", &prefix));
+    VKF_RETURN_IF_ERROR(vkf__conversion_put(conversion, "normalizer", json_pack("{s:s}", "type", "NFC")));
+    VKF_RETURN_IF_ERROR(
+        vkf__conversion_put(conversion, "pre_tokenizer",
+                            json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, o]}", "type", "Sequence", "pretokenizers",
+                                      "type", "Split", "pattern", "Regex", QWEN2_PATTERN, "behavior", "Isolated",
+                                      "invert", false, make_byte_level(prefix, false))));
     status = vkf__conversion_ends(conversion);
-fail:
     return status;
 }

@@ -44,14 +44,13 @@ static vkf_status add_normalizer(vkf__conversion *conversion)
     vkf_status status = VKF_OK;
     bool lowercase = true, ideographs = true, strip = false;
     bool strips = vkf__json_has(conversion->settings, "strip_accents"); // else as `lowercase` has it
-    VKF_TRY(vkf__conversion_bool(conversion, "do_lower_case", &lowercase));
-    VKF_TRY(vkf__conversion_bool(conversion, "tokenize_chinese_chars", &ideographs));
-    VKF_TRY(vkf__conversion_bool(conversion, "strip_accents", &strip));
+    VKF_RETURN_IF_ERROR(vkf__conversion_bool(conversion, "do_lower_case", &lowercase));
+    VKF_RETURN_IF_ERROR(vkf__conversion_bool(conversion, "tokenize_chinese_chars", &ideographs));
+    VKF_RETURN_IF_ERROR(vkf__conversion_bool(conversion, "strip_accents", &strip));
     status = vkf__conversion_put(conversion, "normalizer",
                                  json_pack("{s:s, s:b, s:b, s:o?, s:b}", "type", "BertNormalizer", "clean_text", true,
                                            "handle_chinese_chars", ideographs, "strip_accents",
                                            strips ? json_boolean(strip) : NULL, "lowercase", lowercase));
-fail:
     return status;
 }
 

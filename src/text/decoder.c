@@ -100,17 +100,14 @@ static const char *find_text(view text, const char *wanted, size_t wanted_bytes)
 // Writes the text with every `wanted` replaced, without ending it.
 static vkf_status write_replaced(vkf__text_list *list, view text, const char *wanted, const char *replacement)
 {
-    vkf_status status = VKF_OK;
     size_t bytes = strlen(wanted);
     for (const char *hit; (hit = find_text(text, wanted, bytes)) != NULL;) {
         size_t before = (size_t)(hit - text.bytes);
-        VKF_TRY(vkf__text_list_write(list, text.bytes, before));
-        VKF_TRY(vkf__text_list_write(list, replacement, strlen(replacement)));
+        VKF_RETURN_IF_ERROR(vkf__text_list_write(list, text.bytes, before));
+        VKF_RETURN_IF_ERROR(vkf__text_list_write(list, replacement, strlen(replacement)));
         text = (view){hit + bytes, text.count - before - bytes};
     }
-    VKF_TRY(vkf__text_list_write(list, text.bytes, text.count));
-fail:
-    return status;
+    return vkf__text_list_write(list, text.bytes, text.count);
 }
 
 // --- reading
@@ -164,7 +161,6 @@ static vkf_status load_word_piece(const vkf__json_section *section, vkf__decoder
 
 static vkf_status run_word_piece(decoding *work)
 {
-    vkf_status status = VKF_OK;
     size_t prefix = strlen(work->step->text);
     for (size_t i = 0; i < work->from->text_count; i++) {
         view text = text_at(work->from, i);
@@ -173,14 +169,13 @@ static vkf_status run_word_piece(decoding *work)
         if (i > 0 && continues)
             text = (view){text.bytes + prefix, text.count - prefix};
         else if (i > 0)
-            VKF_TRY(vkf__text_list_write(work->to, " ", 1));
-        VKF_TRY(vkf__text_list_write(work->to, text.bytes, text.count));
+            VKF_RETURN_IF_ERROR(vkf__text_list_write(work->to, " ", 1));
+        VKF_RETURN_IF_ERROR(vkf__text_list_write(work->to, text.bytes, text.count));
         if (work->step->cleanup)
-            VKF_TRY(clean_up(work->to, begin));
-        VKF_TRY(vkf__text_list_end(work->to));
+            VKF_RETURN_IF_ERROR(clean_up(work->to, begin));
+        VKF_RETURN_IF_ERROR(vkf__text_list_end(work->to));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status load_ctc(const vkf__json_section *section, vkf__decoder_step *step)
@@ -320,44 +315,38 @@ fail:
 
 static vkf_status load_metaspace(const vkf__json_section *section, vkf__decoder_step *step)
 {
-    vkf_status status = VKF_OK;
     const char *scheme = NULL;
     bool add_prefix_space = true;
-    VKF_TRY(vkf__section_code_point(section, "replacement", &step->character));
-    VKF_TRY(vkf__section_bool(section, "add_prefix_space", &add_prefix_space));
-    VKF_TRY(vkf__section_string(section, "prepend_scheme", &scheme));
+    VKF_RETURN_IF_ERROR(vkf__section_code_point(section, "replacement", &step->character));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "add_prefix_space", &add_prefix_space));
+    VKF_RETURN_IF_ERROR(vkf__section_string(section, "prepend_scheme", &scheme));
     step->keep_first = !add_prefix_space || (scheme && strcmp(scheme, "never") == 0);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status run_metaspace(decoding *work)
 {
-    vkf_status status = VKF_OK;
     for (size_t i = 0; i < work->from->text_count; i++) {
         view text = text_at(work->from, i);
         size_t length = 0;
         for (size_t at = 0; at < text.count; at += length) {
             length = vkf__utf8_bytes(text.bytes + at);
             if (vkf__utf8_read(text.bytes + at) != work->step->character)
-                VKF_TRY(vkf__text_list_write(work->to, text.bytes + at, length));
+                VKF_RETURN_IF_ERROR(vkf__text_list_write(work->to, text.bytes + at, length));
             else if (i > 0 || work->step->keep_first)
-                VKF_TRY(vkf__text_list_write(work->to, " ", 1));
+                VKF_RETURN_IF_ERROR(vkf__text_list_write(work->to, " ", 1));
         }
-        VKF_TRY(vkf__text_list_end(work->to));
+        VKF_RETURN_IF_ERROR(vkf__text_list_end(work->to));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status load_strip(const vkf__json_section *section, vkf__decoder_step *step)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__section_code_point(section, "content", &step->character));
-    VKF_TRY(vkf__json_u32(section->host, section->where, section->object, "start", 0, UINT32_MAX, &step->start));
-    VKF_TRY(vkf__json_u32(section->host, section->where, section->object, "stop", 0, UINT32_MAX, &step->stop));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__section_code_point(section, "content", &step->character));
+    VKF_RETURN_IF_ERROR(
+        vkf__json_u32(section->host, section->where, section->object, "start", 0, UINT32_MAX, &step->start));
+    return vkf__json_u32(section->host, section->where, section->object, "stop", 0, UINT32_MAX, &step->stop);
 }
 
 static vkf_status run_strip(decoding *work)
@@ -401,16 +390,15 @@ static vkf_status replace_matches(const vkf__decoder_step *step, vkf__pattern_se
         bool found = false;
         size_t begin = 0;
         size_t end = 0;
-        VKF_TRY(vkf__pattern_next(search, &found, &begin, &end));
+        VKF_RETURN_IF_ERROR(vkf__pattern_next(search, &found, &begin, &end));
         if (!found)
             break;
-        VKF_TRY(vkf__text_list_write(to, text.bytes + done, begin - done));
-        VKF_TRY(vkf__text_list_write(to, step->text, strlen(step->text)));
+        VKF_RETURN_IF_ERROR(vkf__text_list_write(to, text.bytes + done, begin - done));
+        VKF_RETURN_IF_ERROR(vkf__text_list_write(to, step->text, strlen(step->text)));
         done = end;
     }
-    VKF_TRY(vkf__text_list_write(to, text.bytes + done, text.count - done));
+    VKF_RETURN_IF_ERROR(vkf__text_list_write(to, text.bytes + done, text.count - done));
     status = vkf__text_list_end(to);
-fail:
     return status;
 }
 
@@ -464,14 +452,13 @@ static vkf_status load_step(const vkf__json_section *section, void *user)
     vkf__decoder *decoder = user;
     vkf_status status = VKF_OK;
     size_t kind = 0;
-    VKF_TRY(vkf__section_type(section, kinds, sizeof *kinds, sizeof kinds / sizeof *kinds, &kind));
-    VKF_TRY(vkf__grow(section->host, (void **)&decoder->steps, sizeof *decoder->steps, decoder->count,
-                      &decoder->capacity, decoder->count + 1));
+    VKF_RETURN_IF_ERROR(vkf__section_type(section, kinds, sizeof *kinds, sizeof kinds / sizeof *kinds, &kind));
+    VKF_RETURN_IF_ERROR(vkf__grow(section->host, (void **)&decoder->steps, sizeof *decoder->steps, decoder->count,
+                                  &decoder->capacity, decoder->count + 1));
     vkf__decoder_step *step = &decoder->steps[decoder->count++];
     *step = (vkf__decoder_step){.kind = &kinds[kind]};
     if (step->kind->load)
         status = step->kind->load(section, step);
-fail:
     return status;
 }
 

@@ -103,18 +103,16 @@ static vkf_status tokenize_pieces(const vkf__tokenizer *tokenizer, sequence *mad
 
 static vkf_status make_sequence(const vkf__tokenizer *tokenizer, const char *text, size_t text_bytes, sequence *made)
 {
-    vkf_status status = VKF_OK;
     vkf__aligned_text_init(tokenizer->host, &made->text);
-    VKF_TRY(vkf__valid_text_make(tokenizer->host, text, text_bytes, &made->valid));
-    VKF_TRY(vkf__aligned_text_set(&made->text, made->valid.bytes, made->valid.size_bytes));
-    VKF_TRY(vkf__extract_added_tokens(&tokenizer->added, &tokenizer->normalizer, &made->text));
-    VKF_TRY(vkf__pre_tokenize(&tokenizer->pre_tokenizer, &made->text));
-    VKF_TRY(tokenize_pieces(tokenizer, made));
+    VKF_RETURN_IF_ERROR(vkf__valid_text_make(tokenizer->host, text, text_bytes, &made->valid));
+    VKF_RETURN_IF_ERROR(vkf__aligned_text_set(&made->text, made->valid.bytes, made->valid.size_bytes));
+    VKF_RETURN_IF_ERROR(vkf__extract_added_tokens(&tokenizer->added, &tokenizer->normalizer, &made->text));
+    VKF_RETURN_IF_ERROR(vkf__pre_tokenize(&tokenizer->pre_tokenizer, &made->text));
+    VKF_RETURN_IF_ERROR(tokenize_pieces(tokenizer, made));
     made->begin = 0;
     made->end = made->count;
     made->windows = 1;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // --- truncation, as `tokenizers` divides the room between two sequences

@@ -132,7 +132,7 @@ static vkf_status decode_piece(decoding *work, const char *text, size_t bytes)
         work->byte_count++;
         return flush_bytes(work, false);
     }
-    VKF_TRY(flush_bytes(work, true));
+    VKF_RETURN_IF_ERROR(flush_bytes(work, true));
     if (type == VKF_SPM_CONTROL)
         return VKF_OK;
     if (type == VKF_SPM_UNKNOWN)
@@ -146,7 +146,6 @@ static vkf_status decode_piece(decoding *work, const char *text, size_t bytes)
         bytes -= 3;
     }
     status = write_with_blanks(work->to, text, bytes);
-fail:
     return status;
 }
 
@@ -190,19 +189,18 @@ static vkf_status decode(const void *user, const vkf__text_list *from, vkf__text
         const char *text = from->bytes + begin;
         size_t bytes = from->ends[i] - begin;
         if (!is_special(text, bytes)) {
-            VKF_TRY(decode_piece(&work, text, bytes));
+            VKF_RETURN_IF_ERROR(decode_piece(&work, text, bytes));
             continue;
         }
-        VKF_TRY(flush_bytes(&work, true));
-        VKF_TRY(vkf__text_list_write(to, text, bytes));
-        VKF_TRY(vkf__text_list_write(to, " ", 1));
+        VKF_RETURN_IF_ERROR(flush_bytes(&work, true));
+        VKF_RETURN_IF_ERROR(vkf__text_list_write(to, text, bytes));
+        VKF_RETURN_IF_ERROR(vkf__text_list_write(to, " ", 1));
         work.begin = to->count;
         work.stripped = false;
     }
-    VKF_TRY(flush_bytes(&work, true));
+    VKF_RETURN_IF_ERROR(flush_bytes(&work, true));
     strip(to);
     status = vkf__text_list_end(to);
-fail:
     return status;
 }
 

@@ -146,15 +146,12 @@ static vkf_status run_bert(vkf__aligned_text *text, const vkf__normalizer_step *
 
 static vkf_status load_bert(const vkf__json_section *section, vkf__normalizer_step *step)
 {
-    vkf_status status = VKF_OK;
     step->clean_text = step->handle_chinese_chars = step->lowercase = true;
-    VKF_TRY(vkf__section_bool(section, "clean_text", &step->clean_text));
-    VKF_TRY(vkf__section_bool(section, "handle_chinese_chars", &step->handle_chinese_chars));
-    VKF_TRY(vkf__section_bool(section, "lowercase", &step->lowercase));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "clean_text", &step->clean_text));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "handle_chinese_chars", &step->handle_chinese_chars));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "lowercase", &step->lowercase));
     step->strip_accents = step->lowercase;
-    VKF_TRY(vkf__section_bool(section, "strip_accents", &step->strip_accents));
-fail:
-    return status;
+    return vkf__section_bool(section, "strip_accents", &step->strip_accents);
 }
 
 // --- the ends of a piece
@@ -304,11 +301,10 @@ static vkf_status load_step(const vkf__json_section *section, void *user)
     vkf__normalizer *normalizer = user;
     vkf_status status = VKF_OK;
     size_t kind = 0;
-    VKF_TRY(vkf__section_type(section, kinds, sizeof *kinds, sizeof kinds / sizeof *kinds, &kind));
-    VKF_TRY(add_step(normalizer, (vkf__normalizer_step){.kind = &kinds[kind]}));
+    VKF_RETURN_IF_ERROR(vkf__section_type(section, kinds, sizeof *kinds, sizeof kinds / sizeof *kinds, &kind));
+    VKF_RETURN_IF_ERROR(add_step(normalizer, (vkf__normalizer_step){.kind = &kinds[kind]}));
     if (kinds[kind].load)
         status = kinds[kind].load(section, &normalizer->steps[normalizer->count - 1]);
-fail:
     return status;
 }
 
@@ -319,7 +315,6 @@ vkf_status vkf__normalizer_add(vkf__normalizer *normalizer, vkf__normalize_fn ru
 
 vkf_status vkf__normalizer_lower_case(vkf__normalizer *normalizer)
 {
-    vkf_status status = VKF_OK;
     vkf__normalizer_step step = {.kind = NULL};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].run == run_lowercase)
@@ -327,11 +322,10 @@ vkf_status vkf__normalizer_lower_case(vkf__normalizer *normalizer)
     for (size_t i = 0; i < normalizer->count; i++)
         if (normalizer->steps[i].kind == step.kind)
             return VKF_OK;
-    VKF_TRY(add_step(normalizer, step));
+    VKF_RETURN_IF_ERROR(add_step(normalizer, step));
     memmove(normalizer->steps + 1, normalizer->steps, (normalizer->count - 1) * sizeof step);
     normalizer->steps[0] = step;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__normalizer_load(const vkf__json_section *section, vkf__normalizer *out_normalizer)

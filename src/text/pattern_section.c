@@ -6,10 +6,10 @@ vkf_status vkf__section_pattern(const vkf__json_section *section, vkf__pattern *
     vkf__json_section pattern;
     const char *literal = NULL;
     const char *expression = NULL;
-    VKF_TRY(vkf__section_get(section, "pattern", &pattern));
-    VKF_TRY(vkf__section_is_object(&pattern));
-    VKF_TRY(vkf__section_string(&pattern, "String", &literal));
-    VKF_TRY(vkf__section_string(&pattern, "Regex", &expression));
+    VKF_RETURN_IF_ERROR(vkf__section_get(section, "pattern", &pattern));
+    VKF_RETURN_IF_ERROR(vkf__section_is_object(&pattern));
+    VKF_RETURN_IF_ERROR(vkf__section_string(&pattern, "String", &literal));
+    VKF_RETURN_IF_ERROR(vkf__section_string(&pattern, "Regex", &expression));
     if (literal)
         status = vkf__pattern_create_literal(section->host, literal, out_pattern);
     else if (expression)
@@ -17,6 +17,5 @@ vkf_status vkf__section_pattern(const vkf__json_section *section, vkf__pattern *
     else
         status = vkf__fail(section->host, VKF_ERROR_FORMAT, "%s: neither key 'String' nor key 'Regex' is there",
                            pattern.where);
-fail:
     return status;
 }

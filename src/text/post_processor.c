@@ -30,78 +30,68 @@ static vkf_status read_type_id(const vkf__json_section *section, int32_t *out_ty
 static vkf_status add_special(const vkf__json_section *piece, const vkf__json_section *specials,
                               vkf__template *added_to)
 {
-    vkf_status status = VKF_OK;
     vkf__json_section special;
     vkf__json_section ids;
     const char *name = NULL;
     int32_t type_id = 0;
-    VKF_TRY(vkf__json_string(piece->host, piece->where, piece->object, "id", &name));
-    VKF_TRY(read_type_id(piece, &type_id));
-    VKF_TRY(vkf__section_get(specials, name, &special));
-    VKF_TRY(vkf__section_is_object(&special));
-    VKF_TRY(vkf__section_get(&special, "ids", &ids));
-    VKF_TRY(vkf__section_is_array(&ids));
+    VKF_RETURN_IF_ERROR(vkf__json_string(piece->host, piece->where, piece->object, "id", &name));
+    VKF_RETURN_IF_ERROR(read_type_id(piece, &type_id));
+    VKF_RETURN_IF_ERROR(vkf__section_get(specials, name, &special));
+    VKF_RETURN_IF_ERROR(vkf__section_is_object(&special));
+    VKF_RETURN_IF_ERROR(vkf__section_get(&special, "ids", &ids));
+    VKF_RETURN_IF_ERROR(vkf__section_is_array(&ids));
     for (size_t i = 0; i < json_array_size(ids.object); i++) {
         const json_t *id = json_array_get(ids.object, i);
         json_int_t value = json_integer_value(id);
         if (!json_is_integer(id) || value < 0 || value > VKF_TOKEN_MAX_ID)
             return vkf__fail(piece->host, VKF_ERROR_FORMAT, "%s[%zu] must be an id within 0 and %d", ids.where, i,
                              VKF_TOKEN_MAX_ID);
-        VKF_TRY(add_part(piece->host, added_to, VKF_PART_SPECIAL, (int32_t)value, type_id));
+        VKF_RETURN_IF_ERROR(add_part(piece->host, added_to, VKF_PART_SPECIAL, (int32_t)value, type_id));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status add_sequence(const vkf__json_section *piece, bool pair, vkf__template *added_to)
 {
     static const char *const names[] = {"A", "B"};
-    vkf_status status = VKF_OK;
     size_t sequence = 0;
     int32_t type_id = 0;
-    VKF_TRY(vkf__section_choice(piece, "id", names, 2, &sequence));
-    VKF_TRY(read_type_id(piece, &type_id));
+    VKF_RETURN_IF_ERROR(vkf__section_choice(piece, "id", names, 2, &sequence));
+    VKF_RETURN_IF_ERROR(read_type_id(piece, &type_id));
     if (sequence == 1 && !pair)
         return vkf__fail(piece->host, VKF_ERROR_FORMAT, "%s: key 'id' is 'B', but there is one sequence", piece->where);
-    VKF_TRY(add_part(piece->host, added_to, (vkf__part_kind)sequence, 0, type_id));
-fail:
-    return status;
+    return add_part(piece->host, added_to, (vkf__part_kind)sequence, 0, type_id);
 }
 
 static vkf_status load_template(const vkf__json_section *section, const char *key, const vkf__json_section *specials,
                                 vkf__template *out_template)
 {
-    vkf_status status = VKF_OK;
     vkf__json_section list;
-    VKF_TRY(vkf__section_get(section, key, &list));
-    VKF_TRY(vkf__section_is_array(&list));
+    VKF_RETURN_IF_ERROR(vkf__section_get(section, key, &list));
+    VKF_RETURN_IF_ERROR(vkf__section_is_array(&list));
     for (size_t i = 0; i < json_array_size(list.object); i++) {
         vkf__json_section element;
         vkf__json_section piece;
         bool found = false;
         vkf__section_element(&list, i, &element);
-        VKF_TRY(vkf__section_find(&element, "Sequence", &found, &piece));
+        VKF_RETURN_IF_ERROR(vkf__section_find(&element, "Sequence", &found, &piece));
         if (found) {
-            VKF_TRY(add_sequence(&piece, strcmp(key, "pair") == 0, out_template));
+            VKF_RETURN_IF_ERROR(add_sequence(&piece, strcmp(key, "pair") == 0, out_template));
         } else {
-            VKF_TRY(vkf__section_get(&element, "SpecialToken", &piece));
-            VKF_TRY(add_special(&piece, specials, out_template));
+            VKF_RETURN_IF_ERROR(vkf__section_get(&element, "SpecialToken", &piece));
+            VKF_RETURN_IF_ERROR(add_special(&piece, specials, out_template));
         }
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status load_template_processing(const vkf__json_section *section, vkf__post_processor *processor)
 {
-    vkf_status status = VKF_OK;
     vkf__json_section specials;
-    VKF_TRY(vkf__section_get(section, "special_tokens", &specials));
-    VKF_TRY(vkf__section_is_object(&specials));
-    VKF_TRY(load_template(section, "single", &specials, &processor->single));
-    VKF_TRY(load_template(section, "pair", &specials, &processor->pair));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__section_get(section, "special_tokens", &specials));
+    VKF_RETURN_IF_ERROR(vkf__section_is_object(&specials));
+    VKF_RETURN_IF_ERROR(load_template(section, "single", &specials, &processor->single));
+    return load_template(section, "pair", &specials, &processor->pair);
 }
 
 // --- those whose templates are fixed
@@ -134,15 +124,12 @@ static vkf_status write_template(const vkf__host *host, const char *row, int32_t
 static vkf_status load_fixed(const vkf__json_section *section, const char *single, const char *pair,
                              vkf__post_processor *processor)
 {
-    vkf_status status = VKF_OK;
     int32_t cls = 0;
     int32_t sep = 0;
-    VKF_TRY(read_special(section, "cls", &cls));
-    VKF_TRY(read_special(section, "sep", &sep));
-    VKF_TRY(write_template(section->host, single, cls, sep, &processor->single));
-    VKF_TRY(write_template(section->host, pair, cls, sep, &processor->pair));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(read_special(section, "cls", &cls));
+    VKF_RETURN_IF_ERROR(read_special(section, "sep", &sep));
+    VKF_RETURN_IF_ERROR(write_template(section->host, single, cls, sep, &processor->single));
+    return write_template(section->host, pair, cls, sep, &processor->pair);
 }
 
 static vkf_status load_bert(const vkf__json_section *section, vkf__post_processor *processor)
@@ -152,14 +139,12 @@ static vkf_status load_bert(const vkf__json_section *section, vkf__post_processo
 
 static vkf_status load_trim(const vkf__json_section *section, vkf__post_processor *processor)
 {
-    vkf_status status = VKF_OK;
     bool trim = true;
     processor->add_prefix_space = true;
-    VKF_TRY(vkf__section_bool(section, "trim_offsets", &trim));
-    VKF_TRY(vkf__section_bool(section, "add_prefix_space", &processor->add_prefix_space));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "trim_offsets", &trim));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "add_prefix_space", &processor->add_prefix_space));
     processor->trims += trim;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status load_roberta(const vkf__json_section *section, vkf__post_processor *processor)
@@ -183,31 +168,26 @@ static const struct post_processor_kind {
 static vkf_status load_step(const vkf__json_section *section, void *user)
 {
     vkf__post_processor *processor = user;
-    vkf_status status = VKF_OK;
     size_t kind = 0;
-    VKF_TRY(vkf__section_type(section, kinds, sizeof *kinds, sizeof kinds / sizeof *kinds, &kind));
+    VKF_RETURN_IF_ERROR(vkf__section_type(section, kinds, sizeof *kinds, sizeof kinds / sizeof *kinds, &kind));
     if (kinds[kind].has_template && processor->has_template)
         return vkf__fail(section->host, VKF_ERROR_UNSUPPORTED,
                          "%s: a second post-processor that adds special tokens is not supported", section->where);
     processor->has_template = processor->has_template || kinds[kind].has_template;
-    VKF_TRY(kinds[kind].load(section, processor));
-fail:
-    return status;
+    return kinds[kind].load(section, processor);
 }
 
 vkf_status vkf__post_processor_load(const vkf__host *host, const vkf__json_section *section,
                                     vkf__post_processor *out_processor)
 {
-    vkf_status status = VKF_OK;
     *out_processor = (vkf__post_processor){.host = host};
     if (section)
-        VKF_TRY(vkf__section_each(section, "processors", load_step, out_processor));
+        VKF_RETURN_IF_ERROR(vkf__section_each(section, "processors", load_step, out_processor));
     if (!out_processor->has_template) {
-        VKF_TRY(write_template(host, "0A", 0, 0, &out_processor->single));
-        VKF_TRY(write_template(host, "0A1B", 0, 0, &out_processor->pair));
+        VKF_RETURN_IF_ERROR(write_template(host, "0A", 0, 0, &out_processor->single));
+        VKF_RETURN_IF_ERROR(write_template(host, "0A1B", 0, 0, &out_processor->pair));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 void vkf__post_processor_free(vkf__post_processor *processor)

@@ -214,16 +214,14 @@ static vkf_status run_split(vkf__aligned_text *text, const vkf__pre_tokenizer_st
 
 static vkf_status load_split(const vkf__json_section *section, vkf__pre_tokenizer_step *step)
 {
-    vkf_status status = VKF_OK;
     size_t behavior = VKF_SPLIT_BEHAVIOR_COUNT;
-    VKF_TRY(vkf__section_choice(section, "behavior", vkf__split_behavior_names, VKF_SPLIT_BEHAVIOR_COUNT, &behavior));
+    VKF_RETURN_IF_ERROR(
+        vkf__section_choice(section, "behavior", vkf__split_behavior_names, VKF_SPLIT_BEHAVIOR_COUNT, &behavior));
     if (behavior == VKF_SPLIT_BEHAVIOR_COUNT)
         return vkf__fail(section->host, VKF_ERROR_FORMAT, "%s: key 'behavior' is missing", section->where);
     step->behavior = (vkf__split_behavior)behavior;
-    VKF_TRY(vkf__section_bool(section, "invert", &step->invert));
-    VKF_TRY(vkf__section_pattern(section, &step->pattern));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "invert", &step->invert));
+    return vkf__section_pattern(section, &step->pattern);
 }
 
 // --- ByteLevel
@@ -252,13 +250,12 @@ static vkf_status load_byte_level(const vkf__json_section *section, vkf__pre_tok
     bool use_regex = true;
     step->add_prefix_space = true;
     step->behavior = VKF_SPLIT_ISOLATED;
-    VKF_TRY(vkf__section_bool(section, "add_prefix_space", &step->add_prefix_space));
-    VKF_TRY(vkf__section_bool(section, "use_regex", &use_regex));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "add_prefix_space", &step->add_prefix_space));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "use_regex", &use_regex));
     if (use_regex) // GPT-2's
         status = vkf__pattern_create(
             section->host, section->where,
             "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+", &step->pattern);
-fail:
     return status;
 }
 
@@ -309,19 +306,17 @@ static vkf_status run_metaspace(vkf__aligned_text *text, const vkf__pre_tokenize
 
 static vkf_status load_metaspace(const vkf__json_section *section, vkf__pre_tokenizer_step *step)
 {
-    vkf_status status = VKF_OK;
     size_t scheme = PREPEND_ALWAYS;
     bool add_prefix_space = true; // what older files have in place of prepend_scheme
     step->split = true;
-    VKF_TRY(vkf__section_code_point(section, "replacement", &step->character));
-    VKF_TRY(vkf__section_bool(section, "add_prefix_space", &add_prefix_space));
-    VKF_TRY(vkf__section_bool(section, "split", &step->split));
+    VKF_RETURN_IF_ERROR(vkf__section_code_point(section, "replacement", &step->character));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "add_prefix_space", &add_prefix_space));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "split", &step->split));
     if (!add_prefix_space)
         scheme = PREPEND_NEVER;
-    VKF_TRY(vkf__section_choice(section, "prepend_scheme", prepend_names, PREPEND_COUNT, &scheme));
+    VKF_RETURN_IF_ERROR(vkf__section_choice(section, "prepend_scheme", prepend_names, PREPEND_COUNT, &scheme));
     step->prepend = (prepend_scheme)scheme;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static const pre_tokenizer_kind kinds[] = {
@@ -343,14 +338,13 @@ static vkf_status load_step(const vkf__json_section *section, void *user)
     vkf__pre_tokenizer *pre_tokenizer = user;
     vkf_status status = VKF_OK;
     size_t kind = 0;
-    VKF_TRY(vkf__section_type(section, kinds, sizeof *kinds, sizeof kinds / sizeof *kinds, &kind));
-    VKF_TRY(vkf__grow(section->host, (void **)&pre_tokenizer->steps, sizeof *pre_tokenizer->steps, pre_tokenizer->count,
-                      &pre_tokenizer->capacity, pre_tokenizer->count + 1));
+    VKF_RETURN_IF_ERROR(vkf__section_type(section, kinds, sizeof *kinds, sizeof kinds / sizeof *kinds, &kind));
+    VKF_RETURN_IF_ERROR(vkf__grow(section->host, (void **)&pre_tokenizer->steps, sizeof *pre_tokenizer->steps,
+                                  pre_tokenizer->count, &pre_tokenizer->capacity, pre_tokenizer->count + 1));
     vkf__pre_tokenizer_step *step = &pre_tokenizer->steps[pre_tokenizer->count++];
     *step = (vkf__pre_tokenizer_step){.kind = &kinds[kind]};
     if (step->kind->load)
         status = step->kind->load(section, step);
-fail:
     return status;
 }
 

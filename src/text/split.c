@@ -38,17 +38,16 @@ vkf_status vkf__find_pattern(vkf__aligned_text *text, const vkf__piece *piece, v
         bool found = false;
         size_t begin = 0;
         size_t end = 0;
-        VKF_TRY(vkf__pattern_next(search, &found, &begin, &end));
+        VKF_RETURN_IF_ERROR(vkf__pattern_next(search, &found, &begin, &end));
         if (!found)
             break;
         if (done < begin)
-            VKF_TRY(vkf__text_add_span(text, piece->begin + done, piece->begin + begin, inverted));
-        VKF_TRY(vkf__text_add_span(text, piece->begin + begin, piece->begin + end, !inverted));
+            VKF_RETURN_IF_ERROR(vkf__text_add_span(text, piece->begin + done, piece->begin + begin, inverted));
+        VKF_RETURN_IF_ERROR(vkf__text_add_span(text, piece->begin + begin, piece->begin + end, !inverted));
         done = end;
     }
     if (done < length)
         status = vkf__text_add_span(text, piece->begin + done, piece->end, inverted);
-fail:
     return status;
 }
 

@@ -117,13 +117,13 @@ static vkf_status take_piece_field(vkf__spm_file *file, const char *path, const 
 
 static vkf_status take_piece(vkf__spm_file *file, const char *path, vkf__spm_text message)
 {
-    vkf_status status = VKF_OK;
     size_t index = file->count;
     if (index >= MAX_PIECES)
         return vkf__fail(file->host, VKF_ERROR_FORMAT, "%s has more than %zu pieces", path, MAX_PIECES);
-    VKF_TRY(vkf__grow(file->host, (void **)&file->pieces, sizeof *file->pieces, index, &file->capacity, index + 1));
+    VKF_RETURN_IF_ERROR(
+        vkf__grow(file->host, (void **)&file->pieces, sizeof *file->pieces, index, &file->capacity, index + 1));
     file->pieces[index] = (vkf__spm_piece){.type = VKF_SPM_NORMAL};
-    VKF_TRY(read_message(file, path, "a piece", message, take_piece_field));
+    VKF_RETURN_IF_ERROR(read_message(file, path, "a piece", message, take_piece_field));
     const vkf__spm_piece *piece = &file->pieces[index];
     if (piece->text.count == 0 || piece->type == 0 || !isfinite(piece->score))
         return vkf__fail(file->host, VKF_ERROR_FORMAT, "%s: piece %zu has no text, no finite score or an unknown type",
@@ -135,8 +135,7 @@ static vkf_status take_piece(vkf__spm_file *file, const char *path, vkf__spm_tex
         file->unk_id = (int32_t)index;
     }
     file->count++;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status take_trainer_field(vkf__spm_file *file, const char *path, const wire_field *field)

@@ -37,21 +37,18 @@ static size_t untyped_kind(const json_t *model)
 
 vkf_status vkf__token_model_load(const vkf__json_section *section, vkf__token_model *out_model)
 {
-    vkf_status status = VKF_OK;
     const char *names[KIND_COUNT];
     size_t kind = 0;
     *out_model = (vkf__token_model){0};
     for (size_t i = 0; i < KIND_COUNT; i++)
         names[i] = kinds[i]->name;
-    VKF_TRY(vkf__section_is_object(section));
+    VKF_RETURN_IF_ERROR(vkf__section_is_object(section));
     if (json_object_get(section->object, "type"))
-        VKF_TRY(vkf__section_type(section, names, sizeof *names, KIND_COUNT, &kind));
+        VKF_RETURN_IF_ERROR(vkf__section_type(section, names, sizeof *names, KIND_COUNT, &kind));
     else
         kind = untyped_kind(section->object);
     out_model->kind = kinds[kind];
-    VKF_TRY(out_model->kind->load(section, &out_model->vocabulary, &out_model->self));
-fail:
-    return status;
+    return out_model->kind->load(section, &out_model->vocabulary, &out_model->self);
 }
 
 void vkf__token_model_free(vkf__token_model *model)

@@ -13,25 +13,23 @@ static vkf_status load_truncation(const vkf__json_section *root, vkf__tokenizer 
 {
     static const char *const strategies[] = {"LongestFirst", "OnlyFirst", "OnlySecond"};
     static const char *const directions[] = {"Right", "Left"};
-    vkf_status status = VKF_OK;
     vkf__json_section section;
     bool found = false;
     size_t strategy = 0;
     size_t direction = 0;
     tokenizer->truncation.strategy = VKF_TRUNCATION_NONE;
-    VKF_TRY(vkf__section_find(root, "truncation", &found, &section));
+    VKF_RETURN_IF_ERROR(vkf__section_find(root, "truncation", &found, &section));
     if (!found)
         return VKF_OK;
-    VKF_TRY(vkf__section_is_object(&section));
-    VKF_TRY(vkf__json_u32(section.host, section.where, section.object, "max_length", 0, UINT32_MAX,
-                          &tokenizer->truncation.max_length));
-    VKF_TRY(vkf__section_choice(&section, "strategy", strategies, 3, &strategy));
-    VKF_TRY(vkf__section_choice(&section, "direction", directions, 2, &direction));
+    VKF_RETURN_IF_ERROR(vkf__section_is_object(&section));
+    VKF_RETURN_IF_ERROR(vkf__json_u32(section.host, section.where, section.object, "max_length", 0, UINT32_MAX,
+                                      &tokenizer->truncation.max_length));
+    VKF_RETURN_IF_ERROR(vkf__section_choice(&section, "strategy", strategies, 3, &strategy));
+    VKF_RETURN_IF_ERROR(vkf__section_choice(&section, "direction", directions, 2, &direction));
     tokenizer->truncation.strategy = (vkf_truncation)(VKF_TRUNCATION_LONGEST_FIRST + (int)strategy);
     tokenizer->truncation.left = direction == 1;
     tokenizer->info.max_length = tokenizer->truncation.max_length;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // "BatchLongest" or {"Fixed": 128}
@@ -48,57 +46,53 @@ static vkf_status load_pad_length(const vkf__json_section *section, uint32_t *ou
 static vkf_status load_padding(const vkf__json_section *root, vkf_tokenizer_info *info)
 {
     static const char *const directions[] = {"Right", "Left"};
-    vkf_status status = VKF_OK;
     vkf__json_section section;
     bool found = false;
     size_t direction = 0;
     uint32_t id = 0;
     uint32_t type_id = 0;
-    VKF_TRY(vkf__section_find(root, "padding", &found, &section));
+    VKF_RETURN_IF_ERROR(vkf__section_find(root, "padding", &found, &section));
     if (!found)
         return VKF_OK;
-    VKF_TRY(vkf__section_is_object(&section));
-    VKF_TRY(load_pad_length(&section, &info->pad_length));
-    VKF_TRY(vkf__section_choice(&section, "direction", directions, 2, &direction));
-    VKF_TRY(vkf__section_u32(&section, "pad_to_multiple_of", UINT32_MAX, &info->pad_multiple_of));
-    VKF_TRY(vkf__section_u32(&section, "pad_id", VKF_TOKEN_MAX_ID, &id));
-    VKF_TRY(vkf__section_u32(&section, "pad_type_id", INT32_MAX, &type_id));
+    VKF_RETURN_IF_ERROR(vkf__section_is_object(&section));
+    VKF_RETURN_IF_ERROR(load_pad_length(&section, &info->pad_length));
+    VKF_RETURN_IF_ERROR(vkf__section_choice(&section, "direction", directions, 2, &direction));
+    VKF_RETURN_IF_ERROR(vkf__section_u32(&section, "pad_to_multiple_of", UINT32_MAX, &info->pad_multiple_of));
+    VKF_RETURN_IF_ERROR(vkf__section_u32(&section, "pad_id", VKF_TOKEN_MAX_ID, &id));
+    VKF_RETURN_IF_ERROR(vkf__section_u32(&section, "pad_type_id", INT32_MAX, &type_id));
     info->pads = true;
     info->pad_id = (int32_t)id;
     info->pad_type_id = (int32_t)type_id;
     info->pad_left = direction == 1;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // --- the parts
 
 static vkf_status load_parts(const vkf__json_section *root, vkf__tokenizer *tokenizer)
 {
-    vkf_status status = VKF_OK;
     vkf__json_section section;
     bool found = false;
-    VKF_TRY(vkf__section_get(root, "model", &section));
-    VKF_TRY(vkf__token_model_load(&section, &tokenizer->model));
+    VKF_RETURN_IF_ERROR(vkf__section_get(root, "model", &section));
+    VKF_RETURN_IF_ERROR(vkf__token_model_load(&section, &tokenizer->model));
     tokenizer->normalizer.host = root->host;
-    VKF_TRY(vkf__section_find(root, "normalizer", &found, &section));
+    VKF_RETURN_IF_ERROR(vkf__section_find(root, "normalizer", &found, &section));
     if (found)
-        VKF_TRY(vkf__normalizer_load(&section, &tokenizer->normalizer));
-    VKF_TRY(vkf__section_find(root, "pre_tokenizer", &found, &section));
+        VKF_RETURN_IF_ERROR(vkf__normalizer_load(&section, &tokenizer->normalizer));
+    VKF_RETURN_IF_ERROR(vkf__section_find(root, "pre_tokenizer", &found, &section));
     if (found)
-        VKF_TRY(vkf__pre_tokenizer_load(&section, &tokenizer->pre_tokenizer));
-    VKF_TRY(vkf__section_find(root, "added_tokens", &found, &section));
+        VKF_RETURN_IF_ERROR(vkf__pre_tokenizer_load(&section, &tokenizer->pre_tokenizer));
+    VKF_RETURN_IF_ERROR(vkf__section_find(root, "added_tokens", &found, &section));
     if (found)
-        VKF_TRY(vkf__added_tokens_load(&section, &tokenizer->model, &tokenizer->normalizer, &tokenizer->added));
-    VKF_TRY(vkf__section_find(root, "post_processor", &found, &section));
-    VKF_TRY(vkf__post_processor_load(root->host, found ? &section : NULL, &tokenizer->post_processor));
-    VKF_TRY(vkf__section_find(root, "decoder", &found, &section));
+        VKF_RETURN_IF_ERROR(
+            vkf__added_tokens_load(&section, &tokenizer->model, &tokenizer->normalizer, &tokenizer->added));
+    VKF_RETURN_IF_ERROR(vkf__section_find(root, "post_processor", &found, &section));
+    VKF_RETURN_IF_ERROR(vkf__post_processor_load(root->host, found ? &section : NULL, &tokenizer->post_processor));
+    VKF_RETURN_IF_ERROR(vkf__section_find(root, "decoder", &found, &section));
     if (found)
-        VKF_TRY(vkf__decoder_load(&section, &tokenizer->decoder));
-    VKF_TRY(load_truncation(root, tokenizer));
-    VKF_TRY(load_padding(root, &tokenizer->info));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(vkf__decoder_load(&section, &tokenizer->decoder));
+    VKF_RETURN_IF_ERROR(load_truncation(root, tokenizer));
+    return load_padding(root, &tokenizer->info);
 }
 
 vkf_status vkf__tokenizer_from_json(const vkf__host *host, const char *path, const json_t *root,
@@ -202,7 +196,6 @@ uint32_t vkf__tokenizer_vocab_size(const vkf__tokenizer *tokenizer)
 static vkf_status write_tokens(const vkf__tokenizer *tokenizer, const int32_t *ids, uint32_t count,
                                bool skip_special_tokens, vkf__text_list *list)
 {
-    vkf_status status = VKF_OK;
     for (uint32_t i = 0; i < count; i++) {
         const vkf__added_token *added = vkf__added_token_by_id(&tokenizer->added, ids[i]);
         const vkf__token_text *token = added ? NULL : vkf__vocabulary_token(&tokenizer->model.vocabulary, ids[i]);
@@ -210,11 +203,10 @@ static vkf_status write_tokens(const vkf__tokenizer *tokenizer, const int32_t *i
         size_t bytes = text ? strlen(text) : 0;
         if (!text || (skip_special_tokens && vkf__is_special_text(&tokenizer->added, text, bytes)))
             continue;
-        VKF_TRY(vkf__text_list_write(list, text, bytes));
-        VKF_TRY(vkf__text_list_end(list));
+        VKF_RETURN_IF_ERROR(vkf__text_list_write(list, text, bytes));
+        VKF_RETURN_IF_ERROR(vkf__text_list_end(list));
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__tokenizer_decode(const vkf__tokenizer *tokenizer, const int32_t *ids, uint32_t count,

@@ -49,32 +49,28 @@ fail:
 
 vkf_status vkf__vocabulary_load_object(const vkf__json_section *section, vkf__token_vocabulary *out_vocabulary)
 {
-    vkf_status status = VKF_OK;
     size_t bytes = 0;
     size_t at = 0;
     const char *key;
     json_t *value;
     json_t *object = (json_t *)(uintptr_t)section->object; // jansson's loops take no const
-    VKF_TRY(vkf__section_is_object(section));
+    VKF_RETURN_IF_ERROR(vkf__section_is_object(section));
     json_object_foreach(object, key, value) bytes += strlen(key);
-    VKF_TRY(allocate(section->host, json_object_size(object), bytes, out_vocabulary));
+    VKF_RETURN_IF_ERROR(allocate(section->host, json_object_size(object), bytes, out_vocabulary));
     json_object_foreach(object, key, value)
     {
         uint32_t id = 0;
-        VKF_TRY(vkf__json_u32(section->host, section->where, object, key, 0, VKF_TOKEN_MAX_ID, &id));
+        VKF_RETURN_IF_ERROR(vkf__json_u32(section->host, section->where, object, key, 0, VKF_TOKEN_MAX_ID, &id));
         add(out_vocabulary, &at, key, strlen(key), (int32_t)id);
     }
-    VKF_TRY(build_trie(out_vocabulary));
-fail:
-    return status;
+    return build_trie(out_vocabulary);
 }
 
 vkf_status vkf__vocabulary_load_list(const vkf__json_section *section, vkf__token_vocabulary *out_vocabulary)
 {
-    vkf_status status = VKF_OK;
     size_t bytes = 0;
     size_t at = 0;
-    VKF_TRY(vkf__section_is_array(section));
+    VKF_RETURN_IF_ERROR(vkf__section_is_array(section));
     size_t count = json_array_size(section->object);
     for (size_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(section->object, i);
@@ -83,14 +79,12 @@ vkf_status vkf__vocabulary_load_list(const vkf__json_section *section, vkf__toke
             return vkf__fail(section->host, VKF_ERROR_FORMAT, "%s[%zu] must be a text and a number", section->where, i);
         bytes += json_string_length(text);
     }
-    VKF_TRY(allocate(section->host, count, bytes, out_vocabulary));
+    VKF_RETURN_IF_ERROR(allocate(section->host, count, bytes, out_vocabulary));
     for (size_t i = 0; i < count; i++) {
         const json_t *text = json_array_get(json_array_get(section->object, i), 0);
         add(out_vocabulary, &at, json_string_value(text), json_string_length(text), (int32_t)i);
     }
-    VKF_TRY(build_trie(out_vocabulary));
-fail:
-    return status;
+    return build_trie(out_vocabulary);
 }
 
 void vkf__vocabulary_free(vkf__token_vocabulary *vocabulary)

@@ -40,10 +40,9 @@ static vkf_status load_word_piece(const vkf__json_section *section, vkf__token_v
     if (status != VKF_OK)
         return status;
     self->max_code_points = 100;
-    VKF_TRY(vkf__section_u32(section, "max_input_chars_per_word", UINT32_MAX, &self->max_code_points));
-    VKF_TRY(vkf__section_string(section, "continuing_subword_prefix", &prefix));
+    VKF_RETURN_IF_ERROR(vkf__section_u32(section, "max_input_chars_per_word", UINT32_MAX, &self->max_code_points));
+    VKF_RETURN_IF_ERROR(vkf__section_string(section, "continuing_subword_prefix", &prefix));
     self->continuation = vkf__trie_walk(&vocabulary->trie, VKF_TRIE_ROOT, prefix, strlen(prefix));
-fail:
     return status;
 }
 

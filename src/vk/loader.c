@@ -158,33 +158,31 @@ fail:
 static vkf_status request_extension(const vkf__instance *instance, const global_functions *globals,
                                     instance_request *request, const char *name, bool *out_found)
 {
-    vkf_status status = VKF_OK;
     bool found = false;
-    VKF_TRY(find_extension(instance, globals, NULL, name, &found));
+    VKF_RETURN_IF_ERROR(find_extension(instance, globals, NULL, name, &found));
     for (uint32_t i = 0; i < request->layer_count && !found; i++)
-        VKF_TRY(find_extension(instance, globals, request->layers[i], name, &found));
+        VKF_RETURN_IF_ERROR(find_extension(instance, globals, request->layers[i], name, &found));
     if (found)
         request->extensions[request->extension_count++] = name;
     *out_found = found;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status make_request(const vkf__instance *instance, const global_functions *globals, bool validation,
                                instance_request *out_request)
 {
-    vkf_status status = VKF_OK;
     instance_request request = {0};
     bool portability = false;
 
     if (validation) {
-        VKF_TRY(find_validation_layer(instance, globals));
+        VKF_RETURN_IF_ERROR(find_validation_layer(instance, globals));
         request.layers[request.layer_count++] = VALIDATION_LAYER;
-        VKF_TRY(request_extension(instance, globals, &request, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME,
-                                  &request.validation_features));
+        VKF_RETURN_IF_ERROR(request_extension(instance, globals, &request, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME,
+                                              &request.validation_features));
     }
-    VKF_TRY(request_extension(instance, globals, &request, VK_EXT_DEBUG_UTILS_EXTENSION_NAME, &request.debug_utils));
-    VKF_TRY(
+    VKF_RETURN_IF_ERROR(
+        request_extension(instance, globals, &request, VK_EXT_DEBUG_UTILS_EXTENSION_NAME, &request.debug_utils));
+    VKF_RETURN_IF_ERROR(
         request_extension(instance, globals, &request, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME, &portability));
     if (portability)
         request.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
@@ -197,8 +195,7 @@ static vkf_status make_request(const vkf__instance *instance, const global_funct
                  VALIDATION_LAYER " has no " VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME
                                   ": synchronisation is not validated");
     *out_request = request;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL forward_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
@@ -314,15 +311,12 @@ static vkf_status adopt_instance(vkf__instance *instance, const vkf__instance_de
 
 static vkf_status make_instance(vkf__instance *instance, const vkf__instance_desc *desc)
 {
-    vkf_status status = VKF_OK;
     global_functions globals = {0};
     instance_request request = {0};
-    VKF_TRY(load_globals(instance, &globals));
-    VKF_TRY(read_version(instance, &globals));
-    VKF_TRY(make_request(instance, &globals, desc->validation, &request));
-    VKF_TRY(create_instance(instance, &globals, &request));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(load_globals(instance, &globals));
+    VKF_RETURN_IF_ERROR(read_version(instance, &globals));
+    VKF_RETURN_IF_ERROR(make_request(instance, &globals, desc->validation, &request));
+    return create_instance(instance, &globals, &request);
 }
 
 static vkf_status create_messenger(vkf__instance *instance)

@@ -200,14 +200,12 @@ static void warn_of_wishes(const vkf__host *host, const vkf__caps *caps, const v
 static vkf_status make_plan(const vkf__host *host, const vkf__caps *caps, const vkf__plan_wishes *wishes,
                             vkf__device_plan *plan)
 {
-    vkf_status status = VKF_OK;
     *plan = (vkf__device_plan){.caps = *caps, .buffer_alignment = buffer_alignment(caps)};
     plan->caps.traits = vkf__traits_of(caps);
-    VKF_TRY(check_floor(host, caps));
-    VKF_TRY(plan_memory(host, caps, plan));
+    VKF_RETURN_IF_ERROR(check_floor(host, caps));
+    VKF_RETURN_IF_ERROR(plan_memory(host, caps, plan));
     plan_features(plan, wishes);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, const vkf__plan_wishes *wishes,
@@ -225,14 +223,12 @@ vkf_status vkf__device_plan_make(const vkf__host *host, const vkf__caps *caps, c
 vkf_status vkf__device_plan_make_external(const vkf__host *host, const vkf__caps *caps, const vkf__plan_wishes *wishes,
                                           const vkf_external_device *external, vkf__device_plan *out_plan)
 {
-    vkf_status status = VKF_OK;
     vkf__caps limited = *caps;
     vkf__device_plan plan;
-    VKF_TRY(vkf__caps_limit_external(host, &limited, external));
-    VKF_TRY(make_plan(host, &limited, wishes, &plan));
+    VKF_RETURN_IF_ERROR(vkf__caps_limit_external(host, &limited, external));
+    VKF_RETURN_IF_ERROR(make_plan(host, &limited, wishes, &plan));
     warn_of_wishes(host, caps, wishes);
     assert(plan.extension_count == 0); // it is too late for any
     *out_plan = plan;
-fail:
-    return status;
+    return VKF_OK;
 }

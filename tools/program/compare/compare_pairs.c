@@ -216,22 +216,19 @@ static size_t piece_at(const vkf__stored_tensor *tensor, uint64_t first)
 
 static vkf_status range_of(const vkf__stored_tensor *tensor, vkf_tensor_range *out_range)
 {
-    vkf_status status = VKF_OK;
     double values[VKF_STORED_VALUES_MAX];
     vkf_tensor_range range = {0};
     for (uint64_t i = 0; i < tensor->count; i += VKF_STORED_VALUES_MAX) {
         size_t piece = piece_at(tensor, i);
-        VKF_TRY(vkf_stored_values(tensor, i, piece, values));
+        VKF_RETURN_IF_ERROR(vkf_stored_values(tensor, i, piece, values));
         vkf_tensor_range_add(&range, values, piece);
     }
     *out_range = range;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf_pair_judge(vkf_tensor_pair *pair, double atol, double rtol)
 {
-    vkf_status status = VKF_OK;
     const vkf__stored_tensor *tested = pair->tested, *reference = pair->reference;
     double tested_values[VKF_STORED_VALUES_MAX], reference_values[VKF_STORED_VALUES_MAX];
     if (!tested || !reference || !same_shape(tested, reference)) {
@@ -239,18 +236,17 @@ vkf_status vkf_pair_judge(vkf_tensor_pair *pair, double atol, double rtol)
         return VKF_OK;
     }
     vkf_tensor_range tested_range, reference_range;
-    VKF_TRY(range_of(tested, &tested_range));
-    VKF_TRY(range_of(reference, &reference_range));
+    VKF_RETURN_IF_ERROR(range_of(tested, &tested_range));
+    VKF_RETURN_IF_ERROR(range_of(reference, &reference_range));
     pair->exact = vkf_stored_is_whole(tested->type) && vkf_stored_is_whole(reference->type);
     pair->error =
         vkf_tensor_error_begin(&tested_range, &reference_range, pair->exact ? 0 : atol, pair->exact ? 0 : rtol);
     for (uint64_t i = 0; i < tested->count; i += VKF_STORED_VALUES_MAX) {
         size_t piece = piece_at(tested, i);
-        VKF_TRY(vkf_stored_values(tested, i, piece, tested_values));
-        VKF_TRY(vkf_stored_values(reference, i, piece, reference_values));
+        VKF_RETURN_IF_ERROR(vkf_stored_values(tested, i, piece, tested_values));
+        VKF_RETURN_IF_ERROR(vkf_stored_values(reference, i, piece, reference_values));
         vkf_tensor_error_add(&pair->error, tested_values, reference_values, piece);
     }
     pair->verdict = pair->error.beyond_count > 0 ? VKF_PAIR_BEYOND : VKF_PAIR_WITHIN;
-fail:
-    return status;
+    return VKF_OK;
 }

@@ -54,14 +54,12 @@ static void set_own_name(const vkf_dump_tensors *tensors, const vkf_probe_output
 
 static vkf_status add_own(const vkf__host *host, vkf_dump_tensors *tensors, const vkf_probe_output *output)
 {
-    vkf_status status = VKF_OK;
     vkf_dump_tensor like = {.rank = output->rank}, *tensor = NULL;
     memcpy(like.shape, output->shape, sizeof like.shape);
     set_own_name(tensors, output, true, like.own_name);
-    VKF_TRY(append(host, tensors, &like, &tensor));
+    VKF_RETURN_IF_ERROR(append(host, tensors, &like, &tensor));
     memcpy(tensor->values, output->values, (size_t)output->count * sizeof(float));
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The shape of what has a counterpart, (rows, width), and the columns of it that an output has.
@@ -168,20 +166,18 @@ static void copy_heads(const vkf_probe_output *output, const vkf_dump_place *pla
 static vkf_status add_pieces(const vkf__host *host, vkf_dump_tensors *tensors, const vkf_dump_place *place,
                              const vkf_probe_output *output, const view *v)
 {
-    vkf_status status = VKF_OK;
     uint32_t begin = 0;
     for (uint32_t i = 0; i < place->piece_count; i++) {
         vkf_dump_tensor like = shape_of(place, &place->pieces[i], v), *tensor = NULL;
         set_own_name(tensors, output, false, like.own_name);
-        VKF_TRY(find_or_append(host, tensors, &like, &tensor));
+        VKF_RETURN_IF_ERROR(find_or_append(host, tensors, &like, &tensor));
         if (tensor && place->key_heads > 0)
             copy_heads(output, place, v, tensor);
         else if (tensor)
             copy_columns(output, v, begin, tensor);
         begin += place->pieces[i].width;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Embedding knows how many sequences there are; nothing else of a submission comes before it.
@@ -243,13 +239,12 @@ static void put_part(const vkf_dump_tensor *part, vkf_dump_tensor *whole)
 // What cannot be joined, or has more positions than the others, stays under its own name, too.
 static vkf_status join(const vkf__host *host, vkf_dump_tensors *tensors, size_t first_index)
 {
-    vkf_status status = VKF_OK;
     vkf_dump_tensor *whole = NULL, first = tensors->items[first_index];
     uint32_t length = common_length(tensors, &first);
     if (length > 0) {
         vkf_dump_tensor like = {.piece = first.piece, .rank = 3, .shape = {first.shape[0], length}};
         like.shape[2] = first.piece.width * first.piece.parts;
-        VKF_TRY(append(host, tensors, &like, &whole));
+        VKF_RETURN_IF_ERROR(append(host, tensors, &like, &whole));
         whole->piece.parts = 0;
     }
     for (size_t i = first_index; i < tensors->count; i++) {
@@ -268,8 +263,7 @@ static vkf_status join(const vkf__host *host, vkf_dump_tensors *tensors, size_t 
                 (tensors->count - 1 - first_index) * sizeof joined);
         tensors->items[first_index] = joined;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // ---- the file

@@ -86,10 +86,9 @@ void vkf__eval_case_close(vkf_eval_case *c)
 vkf_status vkf__eval_case_save(const vkf_eval_case *c, const char *path)
 {
     vkf_status status = VKF_OK;
-    VKF_TRY(vkf__tensor_file_check_unchanged(c->inputs));
-    VKF_TRY(vkf__tensor_file_check_unchanged(c->weights));
+    VKF_RETURN_IF_ERROR(vkf__tensor_file_check_unchanged(c->inputs));
+    VKF_RETURN_IF_ERROR(vkf__tensor_file_check_unchanged(c->weights));
     status = vkf__safetensors_write(c->settings.host, path, c->outputs, c->output_count);
-fail:
     return status;
 }
 
@@ -206,52 +205,44 @@ vkf_status vkf__eval_find(const vkf_eval_case *c, const char *name, vkf_eval_dim
 static vkf_status convert(vkf_eval_case *c, const vkf__stored_tensor *stored, uint64_t first, uint64_t count,
                           vkf_dtype dtype, void **out_values)
 {
-    vkf_status status;
     void *values = NULL;
     if (!vkf__stored_is_float(stored->type))
         return wrong_type(c, stored, "a floating-point type");
-    VKF_TRY(vkf__eval_alloc(c, count, vkf_dtype_size(dtype), &values));
-    VKF_TRY(vkf__stored_convert(c->settings.host, stored, first, count, dtype, values));
+    VKF_RETURN_IF_ERROR(vkf__eval_alloc(c, count, vkf_dtype_size(dtype), &values));
+    VKF_RETURN_IF_ERROR(vkf__stored_convert(c->settings.host, stored, first, count, dtype, values));
     *out_values = values;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__eval_host_f32(vkf_eval_case *c, const char *name, vkf_eval_dims dims, float **out_values)
 {
-    vkf_status status;
     const vkf__stored_tensor *stored = NULL;
     void *values = NULL;
-    VKF_TRY(vkf__eval_find(c, name, dims, &stored));
-    VKF_TRY(convert(c, stored, 0, stored->count, VKF_DTYPE_F32, &values));
+    VKF_RETURN_IF_ERROR(vkf__eval_find(c, name, dims, &stored));
+    VKF_RETURN_IF_ERROR(convert(c, stored, 0, stored->count, VKF_DTYPE_F32, &values));
     *out_values = values;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__eval_host_i32(vkf_eval_case *c, const char *name, vkf_eval_dims dims, int32_t **out_values)
 {
-    vkf_status status;
     const vkf__stored_tensor *stored = NULL;
     void *values = NULL;
-    VKF_TRY(vkf__eval_find(c, name, dims, &stored));
+    VKF_RETURN_IF_ERROR(vkf__eval_find(c, name, dims, &stored));
     if (stored->type != VKF_STORED_I32)
         return wrong_type(c, stored, "I32");
-    VKF_TRY(vkf__eval_host_bytes(c, stored, &values));
+    VKF_RETURN_IF_ERROR(vkf__eval_host_bytes(c, stored, &values));
     *out_values = values;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__eval_host_bytes(vkf_eval_case *c, const vkf__stored_tensor *stored, void **out_bytes)
 {
-    vkf_status status;
     void *bytes = NULL;
-    VKF_TRY(vkf__eval_alloc(c, stored->size_bytes, 1, &bytes));
-    VKF_TRY(vkf__stored_read(stored, 0, stored->size_bytes, bytes));
+    VKF_RETURN_IF_ERROR(vkf__eval_alloc(c, stored->size_bytes, 1, &bytes));
+    VKF_RETURN_IF_ERROR(vkf__stored_read(stored, 0, stored->size_bytes, bytes));
     *out_bytes = bytes;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // ---- tensors on the device
@@ -273,27 +264,22 @@ vkf_status vkf__eval_tensor(vkf_eval_case *c, vkf_dtype dtype, vkf_eval_dims dim
 static vkf_status upload(vkf_eval_case *c, const vkf__stored_tensor *stored, uint64_t first, vkf_eval_dims dims,
                          vkf_dtype dtype, vkf_tensor *out_tensor)
 {
-    vkf_status status;
     uint64_t count = vkf__eval_count(dims);
     void *values = NULL;
     vkf_tensor tensor = {0};
-    VKF_TRY(convert(c, stored, first, count, dtype, &values));
-    VKF_TRY(vkf__eval_tensor(c, dtype, dims, stored->name, &tensor));
-    VKF_TRY(vkf_tensor_write(&tensor, values, count * vkf_dtype_size(dtype)));
+    VKF_RETURN_IF_ERROR(convert(c, stored, first, count, dtype, &values));
+    VKF_RETURN_IF_ERROR(vkf__eval_tensor(c, dtype, dims, stored->name, &tensor));
+    VKF_RETURN_IF_ERROR(vkf_tensor_write(&tensor, values, count * vkf_dtype_size(dtype)));
     *out_tensor = tensor;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status upload_input(vkf_eval_case *c, const char *name, vkf_eval_dims dims, vkf_dtype dtype,
                                vkf_tensor *out_tensor)
 {
-    vkf_status status;
     const vkf__stored_tensor *stored = NULL;
-    VKF_TRY(vkf__eval_find(c, name, dims, &stored));
-    VKF_TRY(upload(c, stored, 0, dims, dtype, out_tensor));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__eval_find(c, name, dims, &stored));
+    return upload(c, stored, 0, dims, dtype, out_tensor);
 }
 
 vkf_status vkf__eval_input(vkf_eval_case *c, const char *name, vkf_eval_dims dims, vkf_tensor *out_tensor)
@@ -311,30 +297,28 @@ vkf_status vkf__eval_input_parameter(vkf_eval_case *c, const char *name, vkf_eva
 static vkf_status packed_weight(vkf_eval_case *c, const char *prefix, const char *name, uint32_t parts,
                                 vkf_eval_dims dims, vkf_dtype dtype, vkf_tensor *out_parts)
 {
-    vkf_status status;
     char full_name[MAX_NAME];
     vkf_eval_dims packed = dims;
     packed.shape[0] *= parts;
     const vkf__stored_tensor *stored = NULL;
     snprintf(full_name, sizeof full_name, "%s%s", prefix, name);
-    VKF_TRY(find_in(c, c->weights, full_name, packed, &stored));
+    VKF_RETURN_IF_ERROR(find_in(c, c->weights, full_name, packed, &stored));
 
     uint64_t part_count = vkf__eval_count(dims);
     uint64_t part_bytes = part_count * vkf_dtype_size(dtype);
     if (part_bytes % 4 != 0 && parts > 1) { // a view must begin at a multiple of 4 bytes
         for (uint32_t i = 0; i < parts; i++)
-            VKF_TRY(upload(c, stored, i * part_count, dims, dtype, &out_parts[i]));
+            VKF_RETURN_IF_ERROR(upload(c, stored, i * part_count, dims, dtype, &out_parts[i]));
         return VKF_OK;
     }
     vkf_tensor whole = {0};
-    VKF_TRY(upload(c, stored, 0, packed, dtype, &whole));
+    VKF_RETURN_IF_ERROR(upload(c, stored, 0, packed, dtype, &whole));
     for (uint32_t i = 0; i < parts; i++) {
         out_parts[i] = whole;
         out_parts[i].offset_bytes += i * part_bytes;
         out_parts[i].shape[0] = dims.shape[0];
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__eval_weight(vkf_eval_case *c, const char *prefix, const char *name, vkf_eval_dims dims,
@@ -366,78 +350,65 @@ bool vkf__eval_has_weight(const vkf_eval_case *c, const char *prefix, const char
 
 vkf_status vkf__eval_write_port(vkf_eval_case *c, vkf_port port, const char *input, vkf_eval_dims dims)
 {
-    vkf_status status;
     const vkf__stored_tensor *stored = NULL;
     void *values = NULL;
     vkf_dtype dtype = c->settings.types.activations;
-    VKF_TRY(vkf__eval_find(c, input, dims, &stored));
-    VKF_TRY(convert(c, stored, 0, stored->count, dtype, &values));
-    VKF_TRY(vkf_layer_write(c->layer, port, values, stored->count * vkf_dtype_size(dtype)));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__eval_find(c, input, dims, &stored));
+    VKF_RETURN_IF_ERROR(convert(c, stored, 0, stored->count, dtype, &values));
+    return vkf_layer_write(c->layer, port, values, stored->count * vkf_dtype_size(dtype));
 }
 
 vkf_status vkf__eval_output(vkf_eval_case *c, const char *name, vkf__stored_type type, vkf_eval_dims dims,
                             void **out_data)
 {
-    vkf_status status;
     vkf__stored_tensor output = {.name = name, .type = type, .rank = dims.rank, .count = vkf__eval_count(dims)};
     output.size_bytes = output.count * vkf__stored_type_size(type);
     for (uint32_t i = 0; i < dims.rank; i++)
         output.shape[i] = dims.shape[i];
     vkf__stored_tensor *outputs = c->outputs;
-    VKF_TRY(vkf__grow(c->settings.host, (void **)&outputs, sizeof *outputs, c->output_count, &c->output_capacity,
-                      c->output_count + 1));
+    VKF_RETURN_IF_ERROR(vkf__grow(c->settings.host, (void **)&outputs, sizeof *outputs, c->output_count,
+                                  &c->output_capacity, c->output_count + 1));
     c->outputs = outputs;
     void *data = NULL;
-    VKF_TRY(vkf__eval_alloc(c, output.count, vkf__stored_type_size(type), &data));
+    VKF_RETURN_IF_ERROR(vkf__eval_alloc(c, output.count, vkf__stored_type_size(type), &data));
     output.data = data;
     c->outputs[c->output_count++] = output;
     *out_data = data;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The first `count` values of a port of c->layer whose tensor is given, or of the tensor itself with VKF_PORT_COUNT.
 static vkf_status read_as_f32(vkf_eval_case *c, vkf_port port, const vkf_tensor *tensor, uint64_t count,
                               float *out_values)
 {
-    vkf_status status;
     void *data = out_values;
     uint64_t size_bytes = count * vkf_dtype_size(tensor->dtype);
     if (tensor->dtype == VKF_DTYPE_F16)
-        VKF_TRY(vkf__eval_alloc(c, count, sizeof(uint16_t), &data));
+        VKF_RETURN_IF_ERROR(vkf__eval_alloc(c, count, sizeof(uint16_t), &data));
     if (port < VKF_PORT_COUNT)
-        VKF_TRY(vkf_layer_read(c->layer, port, data, size_bytes));
+        VKF_RETURN_IF_ERROR(vkf_layer_read(c->layer, port, data, size_bytes));
     else
-        VKF_TRY(vkf_tensor_read(tensor, data, size_bytes));
+        VKF_RETURN_IF_ERROR(vkf_tensor_read(tensor, data, size_bytes));
     if (tensor->dtype == VKF_DTYPE_F16)
         vkf_f16_to_f32(data, out_values, (size_t)count);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__eval_read_port(vkf_eval_case *c, vkf_port port, const char *output, vkf_eval_dims dims)
 {
-    vkf_status status;
     void *values = NULL;
     vkf_tensor tensor = {0};
     if (!vkf_layer_port(c->layer, port, &tensor))
         return vkf__fail(c->settings.host, VKF_ERROR_INVALID_ARGUMENT, "the layer has no port for \"%s\"", output);
-    VKF_TRY(vkf__eval_output(c, output, VKF_STORED_F32, dims, &values));
-    VKF_TRY(read_as_f32(c, port, &tensor, vkf__eval_count(dims), values));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__eval_output(c, output, VKF_STORED_F32, dims, &values));
+    return read_as_f32(c, port, &tensor, vkf__eval_count(dims), values);
 }
 
 vkf_status vkf__eval_output_tensor(vkf_eval_case *c, const char *name, const vkf_tensor *tensor)
 {
-    vkf_status status;
     void *values = NULL;
     vkf_eval_dims dims = {.rank = tensor->rank};
     memcpy(dims.shape, tensor->shape, sizeof dims.shape);
-    VKF_TRY(vkf__eval_output(c, name, VKF_STORED_F32, dims, &values));
-    VKF_TRY(read_as_f32(c, VKF_PORT_COUNT, tensor, vkf__eval_count(dims), values));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__eval_output(c, name, VKF_STORED_F32, dims, &values));
+    return read_as_f32(c, VKF_PORT_COUNT, tensor, vkf__eval_count(dims), values);
 }

@@ -4,9 +4,8 @@
 static vkf_status model_config(const vkf_eval_case *c, vkf_model_kind kind, uint32_t *out_batch,
                                vkf_model_config *out_config)
 {
-    vkf_status status;
     vkf_eval_architecture architecture = {0};
-    VKF_TRY(vkf__eval_architecture(c, &architecture));
+    VKF_RETURN_IF_ERROR(vkf__eval_architecture(c, &architecture));
     *out_config = (vkf_model_config){
         .kind = kind,
         .d_model = architecture.d_model,
@@ -16,11 +15,10 @@ static vkf_status model_config(const vkf_eval_case *c, vkf_model_kind kind, uint
         .norm_first = architecture.norm_first,
         .layer_norm_eps = architecture.layer_norm_eps,
     };
-    VKF_TRY(vkf__eval_size(c, "num_encoder_layers", &out_config->num_encoder_layers));
-    VKF_TRY(vkf__eval_size(c, "num_decoder_layers", &out_config->num_decoder_layers));
+    VKF_RETURN_IF_ERROR(vkf__eval_size(c, "num_encoder_layers", &out_config->num_encoder_layers));
+    VKF_RETURN_IF_ERROR(vkf__eval_size(c, "num_decoder_layers", &out_config->num_decoder_layers));
     *out_batch = architecture.batch;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status load_model(const vkf_eval_case *c, const vkf_model_config *config, vkf_model **out_model)
@@ -47,54 +45,45 @@ static vkf_status host_mask(vkf_eval_case *c, const vkf__stored_tensor *stored, 
 
 static vkf_status encode(vkf_eval_case *c, vkf_session *session, const transformer_run *run)
 {
-    vkf_status status;
     vkf_eval_dims dims = VKF_DIMS(run->batch, run->source_len, run->d_model);
     float *source = NULL;
     void *memory = NULL;
     vkf_encode_args args = {.batch = run->batch, .source_len = run->source_len};
-    VKF_TRY(vkf__eval_host_f32(c, "src", dims, &source));
-    VKF_TRY(host_mask(c, run->source.mask, &args.source_mask));
-    VKF_TRY(host_mask(c, run->source.key_mask, &args.source_key_mask));
-    VKF_TRY(vkf__eval_output(c, "memory", VKF_STORED_F32, dims, &memory));
+    VKF_RETURN_IF_ERROR(vkf__eval_host_f32(c, "src", dims, &source));
+    VKF_RETURN_IF_ERROR(host_mask(c, run->source.mask, &args.source_mask));
+    VKF_RETURN_IF_ERROR(host_mask(c, run->source.key_mask, &args.source_key_mask));
+    VKF_RETURN_IF_ERROR(vkf__eval_output(c, "memory", VKF_STORED_F32, dims, &memory));
     args.source = source;
     args.out_memory = memory;
-    VKF_TRY(vkf_session_encode(session, &args));
-fail:
-    return status;
+    return vkf_session_encode(session, &args);
 }
 
 static vkf_status decode(vkf_eval_case *c, vkf_session *session, const transformer_run *run)
 {
-    vkf_status status;
     vkf_eval_dims dims = VKF_DIMS(run->batch, run->target_len, run->d_model);
     float *target = NULL;
     void *hidden = NULL;
     vkf_decode_args args = {.target_len = run->target_len};
-    VKF_TRY(vkf__eval_host_f32(c, "tgt", dims, &target));
-    VKF_TRY(host_mask(c, run->target.mask, &args.target_mask));
-    VKF_TRY(host_mask(c, run->target.key_mask, &args.target_key_mask));
-    VKF_TRY(host_mask(c, run->memory.mask, &args.memory_mask));
-    VKF_TRY(host_mask(c, run->memory.key_mask, &args.memory_key_mask));
-    VKF_TRY(vkf__eval_output(c, "output", VKF_STORED_F32, dims, &hidden));
+    VKF_RETURN_IF_ERROR(vkf__eval_host_f32(c, "tgt", dims, &target));
+    VKF_RETURN_IF_ERROR(host_mask(c, run->target.mask, &args.target_mask));
+    VKF_RETURN_IF_ERROR(host_mask(c, run->target.key_mask, &args.target_key_mask));
+    VKF_RETURN_IF_ERROR(host_mask(c, run->memory.mask, &args.memory_mask));
+    VKF_RETURN_IF_ERROR(host_mask(c, run->memory.key_mask, &args.memory_key_mask));
+    VKF_RETURN_IF_ERROR(vkf__eval_output(c, "output", VKF_STORED_F32, dims, &hidden));
     args.target = target;
     args.out_hidden = hidden;
-    VKF_TRY(vkf_session_decode(session, &args));
-fail:
-    return status;
+    return vkf_session_decode(session, &args);
 }
 
 static vkf_status transformer_masks(const vkf_eval_case *c, uint32_t num_heads, transformer_run *run)
 {
-    vkf_status status;
     uint32_t b = run->batch, s = run->source_len, t = run->target_len;
     const vkf_eval_attention_sizes source = {b, num_heads, s, s};
     const vkf_eval_attention_sizes target = {b, num_heads, t, t};
     const vkf_eval_attention_sizes memory = {b, num_heads, t, s};
-    VKF_TRY(vkf__eval_masks(c, "src_mask", "src_key_padding_mask", &source, &run->source));
-    VKF_TRY(vkf__eval_masks(c, "tgt_mask", "tgt_key_padding_mask", &target, &run->target));
-    VKF_TRY(vkf__eval_masks(c, "memory_mask", "memory_key_padding_mask", &memory, &run->memory));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__eval_masks(c, "src_mask", "src_key_padding_mask", &source, &run->source));
+    VKF_RETURN_IF_ERROR(vkf__eval_masks(c, "tgt_mask", "tgt_key_padding_mask", &target, &run->target));
+    return vkf__eval_masks(c, "memory_mask", "memory_key_padding_mask", &memory, &run->memory);
 }
 
 vkf_status vkf__eval_transformer(vkf_eval_case *c)
@@ -144,38 +133,34 @@ static uint32_t larger(uint32_t a, uint32_t b)
 
 static vkf_status read_seq2seq(vkf_eval_case *c, seq2seq_run *run)
 {
-    vkf_status status;
     vkf_model_config *config = &run->config;
-    VKF_TRY(model_config(c, VKF_MODEL_SEQ2SEQ, &run->batch, config));
-    VKF_TRY(vkf__eval_size(c, "src_len", &run->source_len));
-    VKF_TRY(vkf__eval_size(c, "tgt_len", &run->target_len));
-    VKF_TRY(vkf__eval_size(c, "max_len", &run->max_len));
-    VKF_TRY(vkf__eval_size(c, "src_vocab", &config->source_vocab));
-    VKF_TRY(vkf__eval_size(c, "tgt_vocab", &config->target_vocab));
-    VKF_TRY(vkf__eval_bool(c, "share_embed", &config->share_embedding));
-    VKF_TRY(vkf__eval_bool(c, "tie_proj", &config->tie_projection));
-    VKF_TRY(vkf__eval_bool(c, "proj_bias", &config->projection_bias));
-    VKF_TRY(vkf__eval_id(c, "pad_id", &config->pad_id));
-    VKF_TRY(vkf__eval_id(c, "bos_id", &config->bos_id));
-    VKF_TRY(vkf__eval_id(c, "eos_id", &config->eos_id));
+    VKF_RETURN_IF_ERROR(model_config(c, VKF_MODEL_SEQ2SEQ, &run->batch, config));
+    VKF_RETURN_IF_ERROR(vkf__eval_size(c, "src_len", &run->source_len));
+    VKF_RETURN_IF_ERROR(vkf__eval_size(c, "tgt_len", &run->target_len));
+    VKF_RETURN_IF_ERROR(vkf__eval_size(c, "max_len", &run->max_len));
+    VKF_RETURN_IF_ERROR(vkf__eval_size(c, "src_vocab", &config->source_vocab));
+    VKF_RETURN_IF_ERROR(vkf__eval_size(c, "tgt_vocab", &config->target_vocab));
+    VKF_RETURN_IF_ERROR(vkf__eval_bool(c, "share_embed", &config->share_embedding));
+    VKF_RETURN_IF_ERROR(vkf__eval_bool(c, "tie_proj", &config->tie_projection));
+    VKF_RETURN_IF_ERROR(vkf__eval_bool(c, "proj_bias", &config->projection_bias));
+    VKF_RETURN_IF_ERROR(vkf__eval_id(c, "pad_id", &config->pad_id));
+    VKF_RETURN_IF_ERROR(vkf__eval_id(c, "bos_id", &config->bos_id));
+    VKF_RETURN_IF_ERROR(vkf__eval_id(c, "eos_id", &config->eos_id));
     config->unk_id = config->pad_id; // the cases hold ids, no text
     config->max_source_len = run->source_len;
     config->max_target_len = larger(run->target_len, run->max_len);
-    VKF_TRY(vkf__eval_host_i32(c, "src_ids", VKF_DIMS(run->batch, run->source_len), &run->source_ids));
-    VKF_TRY(vkf__eval_host_i32(c, "tgt_ids", VKF_DIMS(run->batch, run->target_len), &run->target_ids));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__eval_host_i32(c, "src_ids", VKF_DIMS(run->batch, run->source_len), &run->source_ids));
+    return vkf__eval_host_i32(c, "tgt_ids", VKF_DIMS(run->batch, run->target_len), &run->target_ids);
 }
 
 static vkf_status output_positions(vkf_eval_case *c, const seq2seq_run *run)
 {
-    vkf_status status;
     uint32_t len = larger(run->source_len, larger(run->target_len, run->max_len));
     void *positions = NULL;
-    VKF_TRY(vkf__eval_output(c, "pos_encoding", VKF_STORED_F32, VKF_DIMS(len, run->config.d_model), &positions));
+    VKF_RETURN_IF_ERROR(
+        vkf__eval_output(c, "pos_encoding", VKF_STORED_F32, VKF_DIMS(len, run->config.d_model), &positions));
     vkf_sinusoidal_positions(len, run->config.d_model, positions);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // memory and logits, with every target sequence given whole and its padding masked.

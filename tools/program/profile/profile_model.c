@@ -152,19 +152,17 @@ static void end(void *state)
 static vkf_status begin(vkf_context *context, const vkf_profile_settings *settings, void **out_state,
                         vkf_memory_plan *out_plan)
 {
-    vkf_status status = VKF_OK;
     model_subject *s = calloc(1, sizeof *s);
     *out_state = s;
     if (!s)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
     s->settings = *settings;
-    VKF_TRY(open_model(context, s));
-    VKF_TRY(complete(s));
-    VKF_TRY(open_session(s));
+    VKF_RETURN_IF_ERROR(open_model(context, s));
+    VKF_RETURN_IF_ERROR(complete(s));
+    VKF_RETURN_IF_ERROR(open_session(s));
     fill(s);
     *out_plan = s->plan;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status encode(model_subject *s)

@@ -160,12 +160,12 @@ static int make_locked(const char *path, int *out_lock)
 
 static vkf_status make_temporary(vkf_new_directory *directory, const char *prefix)
 {
-    vkf_status status = VKF_OK;
     int error = EEXIST;
     for (unsigned attempt = 0; error == EEXIST && attempt < VKF_TEMPORARY_ATTEMPTS; attempt++) {
         vkf__free(directory->host, directory->temporary);
         directory->temporary = NULL;
-        VKF_TRY(vkf__temporary_path(directory->host, directory->path, prefix, attempt, &directory->temporary));
+        VKF_RETURN_IF_ERROR(
+            vkf__temporary_path(directory->host, directory->path, prefix, attempt, &directory->temporary));
         error = make_locked(directory->temporary, &directory->lock);
     }
     if (error != 0) {
@@ -173,8 +173,7 @@ static vkf_status make_temporary(vkf_new_directory *directory, const char *prefi
         directory->temporary = NULL;
         return fail_path(directory->host, directory->path, error);
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf_new_directory_open(const vkf__host *host, const char *path, vkf_new_directory *out_directory)

@@ -315,16 +315,14 @@ fail:
 
 static vkf_status write_directory(plan *p, const quantize_options *options, const char *out)
 {
-    vkf_status status = VKF_OK;
     for (uint32_t m = 0; m < p->inspection->source.config.embedding_module_count; m++)
         if (folder_of(p->inspection, m))
-            VKF_TRY(write_module(p, options, out, folder_of(p->inspection, m)));
+            VKF_RETURN_IF_ERROR(write_module(p, options, out, folder_of(p->inspection, m)));
     for (const char *const *file = vkf__sentence_text_files; *file; file++)
-        VKF_TRY(write_one(p, options, out, *file));
+        VKF_RETURN_IF_ERROR(write_one(p, options, out, *file));
     for (size_t i = 0; i < FILE_COUNT; i++)
-        VKF_TRY(write_one(p, options, out, files[i]));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(write_one(p, options, out, files[i]));
+    return VKF_OK;
 }
 
 // What is written stands beside modules.json.
