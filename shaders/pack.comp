@@ -9,22 +9,14 @@
 #include "shared/pack.h"
 #include "include/grid.glsl"
 
-#ifndef TYPE_OUT
-#define TYPE_OUT TYPE_X
-#endif
-
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_pack_params p; };
 layout(push_constant) uniform offsets_block { uint x_offset, out_offset; };
 
 READ(TYPE_X, VKF_PACK_BINDING_X, x)
-WRITE(TYPE_OUT, VKF_PACK_BINDING_OUT, out)
+WRITE(TYPE_X, VKF_PACK_BINDING_OUT, out)
 
-#if SAME_TYPE(TYPE_OUT, f16p)
 #if SAME_TYPE(TYPE_X, f16p)
 #define HALF(i) (x_load_bits(i) & 0xffffu)
-#else
-#define HALF(i) half_bits(x_load(i))
-#endif
 #endif
 
 void main()
@@ -38,7 +30,7 @@ void main()
     uint col_first = block * p.panel + (first - row * p.panel);
     uint cols = p.cols;
     uint stride = p.x_col;
-#if SAME_TYPE(TYPE_OUT, f16p)
+#if SAME_TYPE(TYPE_X, f16p)
     [[unroll]] for (uint i = 0; i < VKF_PACK_RUN; i += 2) {
         uint col = col_first + i;
         uint low = HALF(x_row + min(col, cols - 1) * stride);

@@ -1,4 +1,5 @@
 // Whether the comparisons of products notice anything: as test_op_mutations.c, with wrong tiles, too.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,8 +218,10 @@ static void test_integer_dot_mutations_are_noticed(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
     run_quantize_mutations(ops);
-    if (!ops->gpu.context->device.plan.caps.integer_dot)
-        return;
+    if (!ops->gpu.context->device.plan.caps.integer_dot) {
+        printf("skipped: the device has no integer dot products\n");
+        skip();
+    }
     ops->aligned = true;
     run_blocks_mutations(ops, M, true);
     run_blocks_mutations(ops, 3, true);
