@@ -1,3 +1,4 @@
+// Loads, updates and saves the verdicts and the tuner's table of a context.
 #include "kernel/learned.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 
 #define MAX_TEXT_BYTES ((size_t)4 << 20)
 
-// *out_text is NULL with size 0 when there is none.
+// *out_text is NULL and *out_size 0 when nothing is stored.
 static vkf_status load_text(const vkf__learned *learned, const char *prefix, char **out_text, size_t *out_size)
 {
     const vkf_cache_callbacks *cache = learned->cache;
@@ -52,7 +53,7 @@ static vkf_status load_tuned(const vkf__learned *learned, vkf__tuned *out_tuned)
     return status;
 }
 
-// Takes `tuned` over, also on failure.
+// Takes ownership of `tuned`, on failure too.
 static vkf_status publish(vkf__learned *learned, vkf__tuned *tuned)
 {
     const vkf__host *host = learned->device->host;

@@ -1,3 +1,4 @@
+// Keeps, parses and formats verdicts.
 #include "kernel/verdict.h"
 
 #include <inttypes.h>
@@ -47,7 +48,7 @@ void vkf__verdict_set(vkf__verdicts *verdicts, const vkf__kernel *kernel, const 
     atomic_store(&verdicts->values[index_of(kernel, config)], (uint8_t)verdict);
 }
 
-// False when the table is not for this device, or not one at all; a message was given.
+// False, after a message, when the text is not such a table or not for this device.
 static bool parse_head(const vkf__host *host, const vkf__caps *caps, vkf__text_lines *lines)
 {
     bool good = false;
