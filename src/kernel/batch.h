@@ -11,7 +11,7 @@ typedef struct vkf__batch {
     size_t work_capacity, capacity;
 } vkf__batch;
 
-// Appends a work that has a recorded command buffer of its own, and stays its owner's. Status OUT_OF_HOST_MEMORY.
+// Appends a work with a recorded command buffer of its own; the batch does not own it. Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__batch_add(vkf__batch *batch, vkf__work *work);
 void vkf__batch_free(vkf__batch *batch, const vkf__host *host);
 

@@ -53,7 +53,7 @@ static vkf_status load_tuned(const vkf__learned *learned, vkf__tuned *out_tuned)
     return status;
 }
 
-// Takes ownership of `tuned`, on failure too.
+// Takes ownership of `tuned`, on failure too. Older tables are kept until the end, because readers may hold them.
 static vkf_status publish(vkf__learned *learned, vkf__tuned *tuned)
 {
     const vkf__host *host = learned->device->host;
@@ -148,6 +148,7 @@ static void save_text(const vkf__learned *learned, const char *prefix, const cha
     learned->cache->save(learned->cache->user, key, text, strlen(text));
 }
 
+// Loads what others have saved since; a verdict that is known here prevails.
 static vkf_status save_verdicts(vkf__learned *learned)
 {
     const vkf__device *device = learned->device;
@@ -161,6 +162,7 @@ fail:
     return status;
 }
 
+// Merges with what others have saved since; an entry that was measured here prevails.
 static vkf_status save_tuned(vkf__learned *learned)
 {
     const vkf__device *device = learned->device;

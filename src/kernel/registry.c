@@ -58,6 +58,7 @@ const vkf__kernel *vkf__kernel_next(vkf__kernel_walk *walk)
 // Compares addresses as numbers, because pointers into different arrays may not be compared.
 static bool has(const vkf__family *family, const vkf__kernel *kernel)
 {
+    // For a kernel in front of the rows the difference wraps around and is too large.
     return (uintptr_t)kernel - (uintptr_t)family->rows < family->count * sizeof *kernel;
 }
 

@@ -71,6 +71,7 @@ static bool attention_tiled_valid(const vkf__config *config)
         config->local_size % t->lanes != 0 || t->depth == 0 || t->depth % 4 != 0)
         return false;
     uint32_t widest = config->max_k > 0 ? config->max_k : 256;
+    // The values of at least four keys must fit into the tile, once queries and keys are done with.
     return attention_tile_vectors(config, &rows) >= 4 * ((widest + 3) / 4);
 }
 

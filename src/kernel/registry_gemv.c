@@ -43,6 +43,7 @@ static bool gemv_columns_valid(const vkf__config *config)
 
 static uint32_t gemv_partials(const vkf__config *config, uint32_t parts)
 {
+    // The stride of the parts is odd, against bank conflicts.
     return 4 * parts * ((config->tile.gemm.m * config->tile.gemm.n) | 1);
 }
 

@@ -260,6 +260,7 @@ static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_d
     for (const vkf__kernel *kernel = vkf__kernel_next(&walk); kernel; kernel = vkf__kernel_next(&walk)) {
         if (kernel->op != op || memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0)
             continue;
+        // The lowest bit tells configs of the same rank apart: those that suit the problem come first.
         uint32_t rank = 2 * rank_of(kernel, selector->caps, problem);
         for (uint32_t c = 0; c < kernel->config_count; c++) {
             const vkf__config *config = &kernel->configs[c];

@@ -3,7 +3,6 @@
 //   vkformer-tuned 2
 //   device 00010005 00000000 13 05803006 (UUIDs of device, driver and pipeline cache)
 //   gemm f32,f32,f32 m<=8 n=768 k=512 b=panels 9ac1f08b33d7e214 gemm_tile.f32_f32_f32/thin 81.25 # next ... 97.5
-//
 //   attention f32,f32,f32 m<=128 n=512 k=64 b=rows 5c0e11f29a7d3b86 attention_tiled.f32_f32_f32/d64 412.00
 //
 // There is one line per entry: operator, operand types, problem class, layout of b, the hash of what the variant was

@@ -108,6 +108,7 @@ void vkf__verdicts_parse(const vkf__host *host, const vkf__caps *caps, const cha
     vkf__text_lines lines = {.text = text, .size_bytes = size_bytes};
     if (size_bytes == 0 || !parse_head(host, caps, &lines))
         return;
+    // All lines are checked first, so that a malformed table changes nothing.
     vkf__text_lines check = lines;
     while (vkf__text_next(&check, &good)) {
         if (!good || !parse_line(check.line, &parsed)) {

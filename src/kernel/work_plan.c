@@ -173,6 +173,7 @@ static vkf_status choose(vkf__work *work, vkf__op op, const vkf_dtype *types, co
     return work->trial ? VKF_OK : want(work, types, problem, out_variant);
 }
 
+// The choice is kept as a decision: the index of the kernel and that of its config, in 32 bits each.
 vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
                             vkf__variant *out_variant)
 {

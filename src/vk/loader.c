@@ -357,7 +357,7 @@ void vkf__instance_finish(vkf__instance *instance)
 {
     if (instance->messenger)
         instance->vkDestroyDebugUtilsMessengerEXT(instance->handle, instance->messenger, NULL);
-    // A loader that gives no vkDestroyInstance for an instance it created is past helping: the instance leaks.
+    // Where a loader has no vkDestroyInstance for an instance that it created, nothing can be done: the instance leaks.
     if (instance->owned && instance->vkDestroyInstance)
         instance->vkDestroyInstance(instance->handle, NULL);
     if (instance->library)

@@ -189,6 +189,8 @@ static vkf_status allocate_from(vkf__memory *memory, uint32_t type, const VkMemo
             return slab_take(memory, slab, class, begin, need->size, at, out);
         }
     }
+    // A slab takes at most a sixteenth of its heap, so that a small heap is not used up by one. Where no slab can be
+    // had, the bytes that are needed may still fit.
     uint64_t heap_bytes = memory->device->plan.caps.memory.memoryHeaps[heap_of(memory, type)].size;
     uint64_t slab_bytes = need->size;
     if (need->size < DEDICATED_BYTES && heap_bytes / 16 >= need->size)
