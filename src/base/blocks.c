@@ -1,3 +1,4 @@
+// Packs and unpacks weights in blocks, and lays rows of blocks out as panels.
 #include "base/blocks.h"
 
 #include <assert.h>
@@ -24,14 +25,14 @@ static uint16_t get_half(const uint8_t *at)
     return (uint16_t)(at[0] | at[1] << 8);
 }
 
-// The nearest of lowest .. highest to a number of steps, without a call of roundf(), which costs more than all the rest.
+// Rounds to the nearest integer of lowest .. highest. A call of roundf() would cost more than all the rest.
 static int nearest(float steps, float lowest, float highest)
 {
     float q = steps < lowest ? lowest : steps > highest ? highest : steps;
     return (int)(q < 0 ? q - 0.5f : q + 0.5f);
 }
 
-// 0 where all of the block is one value. Below the least half, 2^-24, there is no scale.
+// 0 where the whole block is one value: there is no scale below the least half, 2^-24.
 static float inverse_of(float scale)
 {
     return scale > 0 ? 1 / scale : 0;

@@ -1,4 +1,4 @@
-// The monotonic clock, in nanoseconds; exact to one for a hundred days.
+// The monotonic clock in nanoseconds, exact to one of them for a hundred days.
 #ifndef VKF_BASE_CLOCK_H
 #define VKF_BASE_CLOCK_H
 

@@ -1,10 +1,10 @@
-// Bytes and elements of a type, be it stored element by element or in blocks.
+// Conversions between bytes and elements of a type, whether it is stored element by element or in blocks.
 #ifndef VKF_BASE_ELEMENTS_H
 #define VKF_BASE_ELEMENTS_H
 
 #include <vkformer/tensor.h>
 
-// Of types in blocks, `elements` is a multiple of a block's. False when the bytes overflow.
+// For a type in blocks, `elements` is a multiple of the block's. False when the bytes overflow.
 static inline bool vkf__bytes_of(vkf_dtype dtype, uint64_t elements, uint64_t *out_bytes)
 {
     uint64_t block = vkf_dtype_block_bytes(dtype), blocks = elements / vkf_dtype_block_elements(dtype);
@@ -24,7 +24,7 @@ static inline bool vkf__is_blocks(vkf_dtype dtype)
     return vkf_dtype_block_elements(dtype) > 1;
 }
 
-// What shaders count an operand's offset in: elements, or words of blocks.
+// Bytes of the unit in which shaders count an operand's offset: an element, or a word of blocks.
 static inline uint64_t vkf__unit_bytes(vkf_dtype dtype)
 {
     return vkf__is_blocks(dtype) ? 4 : vkf_dtype_size(dtype);

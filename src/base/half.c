@@ -1,5 +1,5 @@
-// Bit patterns after IEEE 754-2008. float32: 8 exponent bits (bias 127), 23 mantissa bits; half: 5 (bias 15) and 10;
-// bfloat16: the upper half of a float32.
+// Conversions on bit patterns of IEEE 754-2008. A float32 has 8 exponent bits (bias 127) and 23 mantissa bits, a half
+// has 5 (bias 15) and 10. A bfloat16 is the upper half of a float32.
 #include "base/half.h"
 
 #include <math.h>
@@ -77,8 +77,8 @@ float vkf__float_from_bfloat(uint16_t bfloat)
     return float_of_bits((uint32_t)bfloat << 16);
 }
 
-// Rounding to odd in between (Boldo and Melquiond, "When double rounding is odd"): a float32 that had to be rounded is
-// truncated and its last bit set, so that it is never a tie for the second rounding unless the double was one.
+// Rounds to odd in between (Boldo and Melquiond, "When double rounding is odd"): a float32 that had to be rounded is
+// truncated, and its last bit is set. It is then never a tie for the second rounding unless the double was one.
 static float round_to_odd(double value)
 {
     float nearest = (float)value;

@@ -1,3 +1,4 @@
+// FNV-1a, 64 bits.
 #include "base/hash.h"
 
 uint64_t vkf__hash(uint64_t seed, const void *data, size_t size_bytes)

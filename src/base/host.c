@@ -1,3 +1,4 @@
+// Host memory through the caller's allocator, and messages through the caller's callback.
 #include "base/host.h"
 
 #include <stdio.h>
@@ -38,7 +39,7 @@ vkf_status vkf__host_init(vkf__host *host, const vkf_allocator *allocator, vkf_m
     return VKF_OK;
 }
 
-// Marks a message that did not fit; the cut never leaves a part of a UTF-8 sequence.
+// Marks a message that did not fit. The cut never leaves part of a UTF-8 sequence.
 static void end_cut_message(char text[MESSAGE_BYTES])
 {
     size_t end = MESSAGE_BYTES - sizeof "...";

@@ -1,4 +1,4 @@
-// What every floor gets from the caller: where host memory comes from and where messages go.
+// What the caller gives to every floor: where host memory comes from, and where messages go.
 #ifndef VKF_BASE_HOST_H
 #define VKF_BASE_HOST_H
 
@@ -14,7 +14,7 @@ typedef struct vkf__host {
     vkf_severity min_severity;
 } vkf__host;
 
-// Fills in malloc/free where the caller gave no allocator. INVALID_ARGUMENT when only one function is set.
+// Uses malloc and free where the caller gave no allocator. INVALID_ARGUMENT when only one function is set.
 VKF_MUST_CHECK vkf_status vkf__host_init(vkf__host *host, const vkf_allocator *allocator, vkf_message_fn message,
                                          void *message_user, vkf_severity min_severity);
 
@@ -26,24 +26,24 @@ VKF_MUST_CHECK vkf_status vkf__host_init(vkf__host *host, const vkf_allocator *a
 
 void vkf__log(const vkf__host *host, vkf_severity severity, const char *format, ...) VKF_PRINTF(3, 4);
 
-// Reports an error message and hands the status back, so that a failure is one line: return vkf__fail(host, ...).
+// Reports an error message and returns the status, so that a failure is one line: return vkf__fail(host, ...).
 vkf_status vkf__fail(const vkf__host *host, vkf_status status, const char *format, ...) VKF_PRINTF(3, 4);
 
-// Zero-filled memory, or NULL when it is exhausted, count is 0 or count * size overflows. No message.
+// Zero-filled memory. NULL when memory is exhausted, count is 0 or count * size overflows. Reports no message.
 void *vkf__alloc(const vkf__host *host, size_t count, size_t size_bytes);
-// The same, but of count 0 memory for one element: an empty array is no failure.
+// The same, but a count of 0 gives memory for one element: an empty array is no failure.
 void *vkf__alloc_array(const vkf__host *host, size_t count, size_t size_bytes);
 void vkf__free(const vkf__host *host, void *memory);
 
-// A copy of a string; NULL when memory is exhausted. No message.
+// A copy of a string; NULL when memory is exhausted. Reports no message.
 char *vkf__strdup(const vkf__host *host, const char *text);
 
-// Makes room for `needed` elements in a growing array: doubles *capacity and moves the content. On failure the array is
-// as before and the status OUT_OF_HOST_MEMORY.
+// Makes room for `needed` elements in a growing array: at least doubles *capacity and moves the content. On failure the
+// status is OUT_OF_HOST_MEMORY and the array stays as it was.
 VKF_MUST_CHECK vkf_status vkf__grow(const vkf__host *host, void **array, size_t element_bytes, size_t count,
                                     size_t *capacity, size_t needed);
 
-// In a function that has nothing to release: returns a status that is not OK.
+// For functions that have nothing to release: returns a status that is not OK.
 #define VKF_RETURN_IF_ERROR(expression)      \
     do {                                     \
         vkf_status returned_ = (expression); \
@@ -51,7 +51,7 @@ VKF_MUST_CHECK vkf_status vkf__grow(const vkf__host *host, void **array, size_t 
             return returned_;                \
     } while (0)
 
-// In one that has: goes to its label `fail:` with the status in `vkf_status status`.
+// For functions that have something to release: puts the status into `vkf_status status` and goes to the label `fail:`.
 #define VKF_TRY(expression)    \
     do {                       \
         status = (expression); \
@@ -59,10 +59,10 @@ VKF_MUST_CHECK vkf_status vkf__grow(const vkf__host *host, void **array, size_t 
             goto fail;         \
     } while (0)
 
-// OUT_OF_HOST_MEMORY, with a message.
+// Reports a message and returns OUT_OF_HOST_MEMORY.
 vkf_status vkf__no_memory(const vkf__host *host, const char *function, size_t count, size_t size_bytes);
 
-// Allocates into a pointer, never NULL, or goes to fail with a message that names what was wanted.
+// Allocates into a pointer, which is then never NULL. On failure reports what was wanted and goes to fail.
 #define VKF_ALLOC(host, pointer, count)                                                    \
     do {                                                                                   \
         (pointer) = vkf__alloc_array((host), (count), sizeof *(pointer));                  \

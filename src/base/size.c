@@ -1,3 +1,4 @@
+// Size arithmetic that reports overflow.
 #include "base/size.h"
 
 #include <assert.h>

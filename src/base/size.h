@@ -11,8 +11,8 @@ bool vkf__mul_u64(uint64_t a, uint64_t b, uint64_t *out);
 bool vkf__add_u64(uint64_t a, uint64_t b, uint64_t *out);
 bool vkf__mul_size(size_t a, size_t b, size_t *out);
 
-// Product of `count` factors, 1 for none; false on overflow. A factor of 0 does not excuse the others: their product
-// must fit too, so that the product of any part of an accepted shape fits.
+// The product of `count` factors, 1 for none; false on overflow. A factor of 0 does not excuse the others: their
+// product must fit too, so that the product of any part of an accepted shape fits.
 bool vkf__product_u64(const uint64_t *factors, size_t count, uint64_t *out);
 
 // Rounds up to a multiple; `multiple` > 0 and the result must fit.

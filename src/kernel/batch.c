@@ -1,3 +1,4 @@
+// Collects the command buffers of recorded works and submits them together.
 #include "kernel/batch.h"
 
 vkf_status vkf__batch_add(vkf__batch *batch, vkf__work *work)

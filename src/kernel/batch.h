@@ -1,4 +1,4 @@
-// Several recorded works as one submission.
+// Several recorded works that are submitted together.
 #ifndef VKF_KERNEL_BATCH_H
 #define VKF_KERNEL_BATCH_H
 
@@ -11,7 +11,7 @@ typedef struct vkf__batch {
     size_t work_capacity, capacity;
 } vkf__batch;
 
-// Appends a work that was recorded for itself, which stays where it is. Status OUT_OF_HOST_MEMORY.
+// Appends a work with a recorded command buffer of its own; the batch does not own it. Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__batch_add(vkf__batch *batch, vkf__work *work);
 void vkf__batch_free(vkf__batch *batch, const vkf__host *host);
 

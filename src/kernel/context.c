@@ -1,3 +1,4 @@
+// Makes a context from its description, floor by floor, and takes it down again.
 #include "kernel/context.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ static vkf_status init_instance(vkf__instance *instance, const vkf__host *host, 
     return vkf__instance_init(instance, host, &info);
 }
 
-// Physical devices with their caps, as the descriptor's profile and masks leave them.
+// The physical devices with their caps, as the description's profile and masks leave them.
 typedef struct device_list {
     VkPhysicalDevice handles[MAX_DEVICES];
     vkf__caps *caps; // one per handle
@@ -172,7 +173,7 @@ fail:
 
 void vkf__context_destroy(vkf_context *context)
 {
-    // A cache that could not be saved has said so already, and is no reason to keep the context.
+    // vkf__pipeline_cache_save() reports its own failure, which is no reason to keep the context.
     vkf_status saved = VKF_OK;
     if (context->pipelines.device)
         saved = vkf__pipeline_cache_save(&context->device, &context->cache, context->pipelines.cache);

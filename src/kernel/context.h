@@ -1,4 +1,4 @@
-// What a context is made of, for the floors above.
+// A context as the floors above see it.
 #ifndef VKF_KERNEL_CONTEXT_H
 #define VKF_KERNEL_CONTEXT_H
 
@@ -13,12 +13,12 @@
 
 typedef struct vkf__want vkf__want;
 
-// Proves on the device what a plan wants and nobody has tried there. *out_again becomes true when selection has learned
-// something by it, so that the plan may be another. Statuses: those of running kernels; what could not be tried stays
-// unknown.
+// Proves on the device those variants in `wants` that have not been tried there. *out_again becomes true when selection
+// has learned something, because the plan may then choose differently. Statuses: those of running kernels. A variant
+// that could not be tried stays unknown.
 typedef vkf_status (*vkf__prove_fn)(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again);
 
-// What is made from a context and keeps it.
+// Kinds of objects that are made from a context and keep it.
 typedef enum vkf__made {
     VKF_MADE_BUFFER = 0,
     VKF_MADE_LAYER,
@@ -40,59 +40,60 @@ struct vkf_context {
     vkf__transfer transfer;
     vkf__pipelines pipelines;
     vkf__learned learned;
-    // Set by the floors above when the context is made, before any other thread knows it. NULL: kernels are trusted.
+    // Set by the floors above while the context is made, before any other thread knows it. NULL: kernels are trusted.
     vkf__prove_fn prove;
-    bool self_tests;              // what is wanted is tested
-    bool tunes_on_first_use;      // and measured
-    uint64_t self_test_budget_ns; // of one dispatch
+    bool self_tests;              // wanted variants are tested
+    bool tunes_on_first_use;      // and measured, too
+    uint64_t self_test_budget_ns; // for one dispatch
     pthread_mutex_t test_lock;    // one self-test at a time
     pthread_mutex_t tune_lock;    // one search at a time; taken before test_lock
     bool locks_ready;
-    uint64_t first_use_left_ns; // what searches on first use may still take; guarded by tune_lock
+    uint64_t first_use_left_ns; // what searches on first use may still spend; guarded by tune_lock
     char *forced_variant;       // NULL: none
     vkf_precision precision;
     vkf_cache_callbacks cache;
-    vkf__counters counters; // zeros: none
-    vkf_profiler profiler;  // zeros: none
+    vkf__counters counters; // all zeros: none
+    vkf_profiler profiler;  // all zeros: none
     vkf_probe_fn probe;     // NULL: none
     void *probe_user;
     uint32_t device_index;
-    // GPU time of the last operator called by itself (negative: unknown) and its main kernel's name. Operators may run
-    // in several threads at once: then the last one to end is told of.
+    // GPU time of the last operator that was called by itself (negative: unknown), and the name of its main kernel.
+    // Where several threads call operators at once, these are of the last one to end.
     _Atomic(double) last_op_ns;
     _Atomic(const char *) last_op_kernel;
 };
 
-// Whether factors in float32 may be rounded to 16 bits: vkf__problem.allow_f16_math.
+// Whether factors in float32 may be rounded to 16 bits; see vkf__problem.allow_f16_math.
 static inline bool vkf__context_allows_f16_math(const vkf_context *context)
 {
     return context->precision == VKF_PRECISION_F16;
 }
 
-// Whether the process is a child of fork(): see vkf__device_is_inherited().
+// Whether the process is a child of fork(); see vkf__device_is_inherited().
 static inline bool vkf__context_is_inherited(const vkf_context *context)
 {
     return vkf__device_is_inherited(&context->device);
 }
 
-// What a public function asks before it touches the device or a lock. INVALID_ARGUMENT in a child of fork().
+// Public functions call this before they touch the device or a lock. INVALID_ARGUMENT in a child of fork().
 VKF_MUST_CHECK static inline vkf_status vkf__context_enter(const vkf_context *context, const char *function)
 {
     return vkf__device_check_process(&context->device, function);
 }
 
-// The reference of an object that is being made, and of one that is freed: the last user frees the context.
+// The first takes a reference for an object that is being made, the second gives it back when the object is freed. The
+// last user frees the context.
 void vkf__context_hold(vkf_context *context, vkf__made kind);
 void vkf__context_drop(vkf_context *context, vkf__made kind);
-// The owner's reference. Warns, with numbers, where objects made from the context keep it.
+// Gives back the owner's reference. Warns, with counts, where objects made from the context keep it alive.
 void vkf__context_drop_owner(vkf_context *context);
 
-// What selection looks at in this context.
+// What selection takes into account in this context.
 vkf__selector vkf__context_selector(const vkf_context *context);
 
-// `desc` is not NULL. Statuses as vkf_context_create().
+// `desc` is not NULL. Statuses as for vkf_context_create().
 VKF_MUST_CHECK vkf_status vkf__context_create(const vkf_context_desc *desc, vkf_context **out_context);
-// Saves what was learned and the pipeline cache first; accepts a half-made context.
+// First saves what was learned and the pipeline cache. Accepts a half-made context.
 void vkf__context_destroy(vkf_context *context);
 VKF_MUST_CHECK vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count,
                                                  vkf_device_info *out_infos);

@@ -1,4 +1,4 @@
-// Who keeps a context: its owner, and every object made from it.
+// Counts the users of a context: its owner, and every object made from it.
 #include "kernel/context.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ void vkf__context_drop(vkf_context *context, vkf__made kind)
     drop(context);
 }
 
-// "2 sessions, 1 model"; "" for nothing.
+// Writes for example "2 sessions, 1 model", or "" when there is nothing to list.
 static void list_made(const vkf_context *context, char *out_text, size_t capacity)
 {
     size_t used = 0;

@@ -1,9 +1,10 @@
+// Chooses the counters that a device offers, and records and reads their queries.
 #include "kernel/counters.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// What is read at a time. Drivers have some dozens; what goes beyond is left out.
+// Counters that are read at a time. Drivers have some dozens; any beyond this number are left out.
 #define MAX_COUNTERS 256u
 
 #define LOCK_TIMEOUT_NS UINT64_C(1000000000)
@@ -20,7 +21,7 @@ static const char *unit_name(VkPerformanceCounterUnitKHR unit)
     return (uint32_t)unit < sizeof names / sizeof names[0] ? names[unit] : "";
 }
 
-// Whether a comma-separated list has the name or a beginning of it.
+// Whether a comma-separated list has the name or a prefix of it.
 static bool is_wanted(const char *wanted, const char *name)
 {
     if (strcmp(wanted, "all") == 0)
@@ -61,7 +62,7 @@ static VkQueryPoolPerformanceCreateInfoKHR performance_info(const vkf__device *d
     };
 }
 
-// Whether the counters so far are all had by running the work once.
+// Whether one run of the work is enough for all counters so far.
 static bool takes_one_pass(const vkf__device *device, const vkf__counters *counters)
 {
     const vkf__instance *instance = device->instance;
@@ -87,7 +88,7 @@ static void add(vkf__counters *counters, const driver_counters *driver, uint32_t
     counter->unit = unit_name(driver->counters[index].unit);
 }
 
-// Those that count between two commands; a counter that asks for one more pass stays out.
+// Adds the wanted counters that count between two commands. A counter that would take another pass is left out.
 static void choose(vkf__counters *counters, const vkf__device *device, const driver_counters *driver,
                    const char *wanted)
 {

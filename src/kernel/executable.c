@@ -1,4 +1,4 @@
-// What a driver tells about the executables of a pipeline.
+// Reads what a driver reports about the executables of a pipeline.
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ fail:
     return status;
 }
 
-// Those that are compute shaders, as indices of what the driver lists. None, and VKF_OK, where it tells nothing.
+// Lists the executables in the driver's order, all stages among them. None, and VKF_OK, where the driver lists nothing.
 static vkf_status list_executables(vkf__device *device, VkPipeline pipeline,
                                    VkPipelineExecutablePropertiesKHR **out_list, uint32_t *out_count)
 {
@@ -117,7 +117,7 @@ static vkf_status append_representation(const vkf__host *host, const char *execu
     *item = (vkf_representation){.is_text = from->isText, .size_bytes = from->dataSize};
     (void)snprintf(item->executable, sizeof item->executable, "%.*s", (int)sizeof item->executable - 1, executable);
     (void)snprintf(item->name, sizeof item->name, "%.*s", (int)sizeof item->name - 1, from->name);
-    // One byte more, in case that a text is not terminated.
+    // One byte more, in case the text is not terminated.
     char *data = NULL;
     VKF_ALLOC(host, data, from->dataSize + 1);
     item->data = data;
@@ -125,7 +125,7 @@ fail:
     return status;
 }
 
-// Drivers are asked three times: how many there are, how long they are, and for them.
+// The driver is asked three times: for the number of representations, for their lengths, and for their contents.
 static vkf_status read_representations(vkf__device *device, const VkPipelineExecutableInfoKHR *info,
                                        const char *executable, growing_list *list)
 {

@@ -1,3 +1,4 @@
+// Calls glslang where the build has it. Without it, every compilation fails with UNSUPPORTED.
 #include "kernel/glsl.h"
 
 #ifdef VKF_RUNTIME_GLSL
@@ -16,7 +17,7 @@ bool vkf__glsl_available(void)
     return true;
 }
 
-// "A=1 B" becomes lines of #define; the extension lets #line name files.
+// Turns "A=1 B" into lines of #define. The extension allows #line to name files.
 static bool make_preamble(const char *defines, char *out_text, size_t capacity)
 {
     size_t used = (size_t)snprintf(out_text, capacity,
@@ -51,7 +52,7 @@ fail:
     return status;
 }
 
-// The compiler's objects of one compilation.
+// The compiler's objects for one compilation.
 typedef struct compilation {
     glslang_shader_t *shader;
     glslang_program_t *program;
@@ -85,7 +86,7 @@ vkf_status vkf__glsl_compile(const vkf__host *host, const char *dir, const char 
     if (!make_preamble(defines, preamble, sizeof preamble))
         return vkf__fail(host, VKF_ERROR_SHADER, "%s: too many defines", source);
     VKF_TRY(vkf__glsl_source(host, dir, source, preamble, &text));
-    // Initialised and finalised in pairs: glslang counts them.
+    // Calls to initialise and finalise come in pairs, because glslang counts them.
     if (!glslang_initialize_process()) {
         vkf__free(host, text);
         return vkf__fail(host, VKF_ERROR_SHADER, "%s: the GLSL compiler could not be started", source);

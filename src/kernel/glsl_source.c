@@ -1,3 +1,4 @@
+// Expands includes line by line, with #line directives around them.
 #include "kernel/glsl_source.h"
 
 #include <stdio.h>
@@ -34,7 +35,7 @@ static vkf_status append_line_directive(text_buffer *out, unsigned line, const c
     return append(out, directive, (size_t)length);
 }
 
-// After the #version line, which must come first.
+// Puts the preamble after the #version line, which must come first.
 static vkf_status append_preamble(text_buffer *out, const char *line, unsigned number, const char *path)
 {
     const char *preamble = out->preamble;
@@ -45,7 +46,7 @@ static vkf_status append_preamble(text_buffer *out, const char *line, unsigned n
     return append_line_directive(out, number + 1, path);
 }
 
-// The whole file, zero-terminated; *out_text stays NULL when it cannot be opened.
+// Reads a whole file, zero-terminated. *out_text stays NULL when it cannot be opened.
 static vkf_status read_file(const vkf__host *host, const char *path, char **out_text)
 {
     vkf_status status = VKF_OK;
@@ -108,7 +109,7 @@ fail:
     return status;
 }
 
-// The name in `#include "name"`; false when the line is no include.
+// Extracts the name in `#include "name"`. False when the line is not an include.
 static bool parse_include(const char *line, size_t length, char *out_name, size_t capacity)
 {
     char copy[512];
@@ -123,7 +124,8 @@ static bool parse_include(const char *line, size_t length, char *out_name, size_
     return (size_t)snprintf(out_name, capacity, "%s", name) < capacity;
 }
 
-// Whether a line ends a part that a compiler may have left out, with the line numbers behind an include in it.
+// Whether a line ends a part that the preprocessor may have skipped, together with the #line directive of an include in
+// it.
 static bool ends_part(const char *line)
 {
     line += strspn(line, " \t");
@@ -174,7 +176,7 @@ vkf_status vkf__glsl_source(const vkf__host *host, const char *dir, const char *
         status = vkf__fail(host, VKF_ERROR_FILE, "%s: the shader was not found in shader_dir", path);
         goto fail;
     }
-    // Without a version there is no line to wait for.
+    // Without a #version line there is nothing to wait for.
     if (!strstr(text, "#version"))
         VKF_TRY(append_preamble(&out, "#version", 0, path));
     VKF_TRY(expand(&out, dir, path, text, 0));

@@ -1,3 +1,4 @@
+// Compares each dispatch's accesses with those since the last barrier.
 #include "kernel/hazard.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// Loads, updates and saves the verdicts and the tuner's table of a context.
 #include "kernel/learned.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 
 #define MAX_TEXT_BYTES ((size_t)4 << 20)
 
-// *out_text is NULL with size 0 when there is none.
+// *out_text is NULL and *out_size 0 when nothing is stored.
 static vkf_status load_text(const vkf__learned *learned, const char *prefix, char **out_text, size_t *out_size)
 {
     const vkf_cache_callbacks *cache = learned->cache;
@@ -52,7 +53,7 @@ static vkf_status load_tuned(const vkf__learned *learned, vkf__tuned *out_tuned)
     return status;
 }
 
-// Takes `tuned` over, also on failure.
+// Takes ownership of `tuned`, on failure too. Older tables are kept until the end, because readers may hold them.
 static vkf_status publish(vkf__learned *learned, vkf__tuned *tuned)
 {
     const vkf__host *host = learned->device->host;
@@ -147,6 +148,7 @@ static void save_text(const vkf__learned *learned, const char *prefix, const cha
     learned->cache->save(learned->cache->user, key, text, strlen(text));
 }
 
+// Loads what others have saved since; a verdict that is known here prevails.
 static vkf_status save_verdicts(vkf__learned *learned)
 {
     const vkf__device *device = learned->device;
@@ -160,6 +162,7 @@ fail:
     return status;
 }
 
+// Merges with what others have saved since; an entry that was measured here prevails.
 static vkf_status save_tuned(vkf__learned *learned)
 {
     const vkf__device *device = learned->device;

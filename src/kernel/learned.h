@@ -1,5 +1,5 @@
-// What a context learns about its device - verdicts of the self-test, the tuner's table - and keeps through the cache
-// callbacks. With a shader_dir nothing is loaded or kept: its kernels change under it.
+// What a context learns about its device (verdicts of the self-test, the tuner's table) and keeps through the cache
+// callbacks. With a shader_dir nothing is loaded or kept, because its kernels may change at any time.
 #ifndef VKF_KERNEL_LEARNED_H
 #define VKF_KERNEL_LEARNED_H
 
@@ -7,7 +7,7 @@
 #include "kernel/verdict.h"
 #include "vk/device.h"
 
-// Tables are never changed once they can be seen: a reader may hold one while a newer one takes its place.
+// A table is never changed once it can be seen: a reader may still hold one when a newer one has taken its place.
 typedef struct vkf__tuned_table {
     vkf__tuned tuned;
     struct vkf__tuned_table *older;
@@ -20,11 +20,11 @@ typedef struct vkf__learned {
     vkf__verdicts verdicts;
     _Atomic(vkf__tuned_table *) newest; // NULL: nothing was measured
     atomic_bool unsaved_verdicts, unsaved_tuned;
-    pthread_mutex_t lock; // writers of tables, and saving
+    pthread_mutex_t lock; // for writers of tables, and for saving
     bool lock_ready;
 } vkf__learned;
 
-// Status OUT_OF_HOST_MEMORY. vkf__learned_finish() afterwards in either case.
+// Status OUT_OF_HOST_MEMORY. Call vkf__learned_finish() afterwards, whatever the status.
 VKF_MUST_CHECK vkf_status vkf__learned_init(vkf__learned *learned, vkf__device *device,
                                             const vkf_cache_callbacks *cache, bool keep);
 void vkf__learned_finish(vkf__learned *learned);
@@ -36,7 +36,7 @@ void vkf__learned_verdict(vkf__learned *learned, const vkf__kernel *kernel, cons
 // Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__learned_measured(vkf__learned *learned, const vkf__tuned_entry *entry);
 
-// Hands what is new to callbacks->save, merged with what others have saved since. Status OUT_OF_HOST_MEMORY.
+// Hands what is new to the save callback, merged with what others have saved since. Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__learned_save(vkf__learned *learned);
 
 #endif

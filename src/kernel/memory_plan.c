@@ -1,3 +1,4 @@
+// Adds buffers to a memory plan.
 #include "kernel/memory_plan.h"
 
 void vkf__memory_plan_init(vkf_memory_plan *plan, const vkf_context *context)

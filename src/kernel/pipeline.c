@@ -1,3 +1,4 @@
+// Makes pipelines and their layouts, and finds those that were made before.
 #include "kernel/pipeline.h"
 
 #include <assert.h>
@@ -89,7 +90,7 @@ static vkf_status get_layout(vkf__pipelines *pipelines, const vkf__kernel *kerne
             return VKF_OK;
         }
     }
-    // The registry's rows bind in fewer ways than there is room for, which a test makes sure of.
+    // The rows of the registry bind in fewer ways than there is room for; a test makes sure of it.
     assert(pipelines->layout_count < VKF_MAX_LAYOUTS);
     vkf__layout *layout = &pipelines->layouts[pipelines->layout_count];
     VKF_TRY(make_layout(device, kernel, layout));
@@ -188,7 +189,7 @@ static vkf_status make_module(vkf__pipelines *pipelines, vkf__pipeline *pipeline
         return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED, "kernel %s is not in this build",
                          vkf__kernel_module(kernel));
     size_t size_bytes = (size_t)shader->word_count * 4;
-    // The compiler that the library is linked with need not know the extensions of these.
+    // The compiler that the library is linked with may not know the extensions that these kernels use.
     bool embedded = kernel->needs & VKF_NEEDS_MATRIX;
     if (pipelines->shader_dir && embedded)
         vkf__log(device->host, VKF_SEVERITY_DEBUG, "kernel %s: the embedded module is taken in place of shader_dir's",
@@ -206,7 +207,7 @@ fail:
     return status;
 }
 
-// Matrices are spread over whole subgroups, whose size some modules leave open.
+// Cooperative matrices are spread over whole subgroups, so the pipeline requires full subgroups of the device's size.
 static void ask_for_subgroups(const vkf__device *device, const vkf__kernel *kernel,
                               VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *size,
                               VkPipelineShaderStageCreateInfo *stage)

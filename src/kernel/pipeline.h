@@ -1,12 +1,12 @@
-// Compute pipelines of one device: created on first use, kept by kernel and specialisation constants.
+// Compute pipelines of one device, created on first use and found again by kernel and specialisation constants.
 #ifndef VKF_KERNEL_PIPELINE_H
 #define VKF_KERNEL_PIPELINE_H
 
 #include "kernel/select.h"
 #include "vk/device.h"
 
-// Kernels whose operands are bound the same way share a layout: params at binding 0, operands from 1, and the push
-// constants of vkf__kernel_push_words().
+// Kernels whose operands are bound in the same way share a layout: params at binding 0, operands from binding 1, and
+// the push constants of vkf__kernel_push_words().
 typedef struct vkf__layout {
     uint32_t operand_count;
     uint8_t operands[VKF_KERNEL_MAX_OPERANDS];
@@ -18,9 +18,10 @@ typedef struct vkf__pipeline {
     const vkf__kernel *kernel;
     const vkf__layout *layout;
     uint32_t spec[VKF_KERNEL_MAX_SPEC];
-    uint32_t spirv_bytes; // of the module that it was made of
-    uint64_t spirv_hash;  // of its words
-    // As what a work took it last, trials not counted; NULL: none did. Whoever watches a context may clear it.
+    uint32_t spirv_bytes; // of the module that the pipeline was made from
+    uint64_t spirv_hash;  // of the module's words
+    // The config under which a work last took this pipeline; trials do not count. NULL if none did. Whoever watches a
+    // context may clear it.
     const vkf__config *taken;
     VkPipeline handle;
 } vkf__pipeline;
@@ -30,7 +31,7 @@ typedef struct vkf__pipeline {
 typedef struct vkf__pipelines {
     vkf__device *device;
     VkPipelineCache cache;
-    char *shader_dir; // GLSL that overrides the embedded modules; NULL: none
+    char *shader_dir; // folder of GLSL that replaces the embedded modules; NULL: none
     vkf__layout layouts[VKF_MAX_LAYOUTS];
     size_t layout_count;
     vkf__pipeline **entries;
@@ -41,22 +42,22 @@ typedef struct vkf__pipelines {
     bool capture_representations; // where the device has pipelineExecutableInfo
 } vkf__pipelines;
 
-// `cache` becomes the pipelines' own, also on failure. Statuses: OUT_OF_HOST_MEMORY, UNSUPPORTED (shader_dir in a build
-// without VKF_RUNTIME_GLSL), DEVICE_LOST, VULKAN.
+// The pipelines take ownership of `cache`, on failure too. Statuses: OUT_OF_HOST_MEMORY, UNSUPPORTED (shader_dir in a
+// build without VKF_RUNTIME_GLSL), DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__pipelines_init(vkf__pipelines *pipelines, vkf__device *device, VkPipelineCache cache,
                                               const char *shader_dir);
 void vkf__pipelines_finish(vkf__pipelines *pipelines);
 
-// `spec` holds kernel->spec_count values; `taken` (may be NULL) is the config that they are of, kept in the pipeline.
-// The result lives as long as the pipelines.
+// `spec` holds kernel->spec_count values. `taken` (may be NULL) is the config that they belong to, and is kept in the
+// pipeline. The result lives as long as the pipelines.
 // Statuses: SHADER, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
                                              const vkf__config *taken, const vkf__pipeline **out_pipeline);
 
-// The flags of a pipeline whose driver is to tell afterwards what the context wants to know.
+// The flags with which a pipeline is created so that the driver reports what the context wants to know.
 VkPipelineCreateFlags vkf__pipelines_flags(const vkf__pipelines *pipelines);
 
-// A module that is not kept. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, VULKAN.
+// Makes a shader module, which the caller destroys. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__module_make(vkf__device *device, const uint32_t *words, size_t size_bytes,
                                            const char *name, VkShaderModule *out_module);
 

@@ -1,3 +1,4 @@
+// Loads, checks and saves the content of a VkPipelineCache.
 #include "kernel/pipeline_cache.h"
 
 #include <stdio.h>
@@ -74,7 +75,7 @@ bool vkf__pipeline_cache_valid(const vkf__caps *caps, const void *blob, size_t s
     return true;
 }
 
-// Loads the blob into fresh memory; NULL with size 0 when there is none.
+// Loads the blob into fresh memory. It is NULL with size 0 when nothing is stored.
 static vkf_status load_blob(const vkf__host *host, const vkf_cache_callbacks *callbacks, const char *key,
                             void **out_blob, size_t *out_size)
 {

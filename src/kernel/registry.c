@@ -1,3 +1,4 @@
+// Joins the families of kernels to one registry with an index.
 #include "kernel/registry.h"
 
 #include <assert.h>
@@ -11,8 +12,8 @@ CHECK_VIEW(vkf__attention_tile);
 CHECK_VIEW(vkf__attention_tiled_tile);
 CHECK_VIEW(vkf__attention_coopmat_tile);
 
-// In this order variants are listed, and of equal ranks the earlier row is taken: of one operator and types, a family
-// before another. Those for software rasterisers stand together, apart from what GPUs take.
+// Variants are listed in this order, and of equal ranks the earlier row is taken, so that for the same operator and
+// types one family comes before another. The families for software rasterisers stand apart from those for GPUs.
 static const vkf__family *const families[] = {
     &vkf__gemm_family,
     &vkf__gemm_matrix_family,
@@ -54,9 +55,10 @@ const vkf__kernel *vkf__kernel_next(vkf__kernel_walk *walk)
     return NULL;
 }
 
-// By the numbers of the addresses: pointers into different arrays do not compare.
+// Compares addresses as numbers, because pointers into different arrays may not be compared.
 static bool has(const vkf__family *family, const vkf__kernel *kernel)
 {
+    // For a kernel in front of the rows the difference wraps around and is too large.
     return (uintptr_t)kernel - (uintptr_t)family->rows < family->count * sizeof *kernel;
 }
 

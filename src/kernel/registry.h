@@ -1,6 +1,6 @@
-// The one registry of kernels, a file per family. A row says what a shader needs and takes; adding a kernel is one
-// shader, one shared header, one row. A GPU-free test walks every row's SPIR-V and compares bindings, push size and
-// specialisation constants, by name and id, with it.
+// The one registry of kernels, with a file per family. A row says what a shader needs and takes. A new kernel is one
+// shader, one shared header and one row. A test without a GPU compares the SPIR-V of every row with the row: bindings,
+// push constant size, and specialisation constants by name and id.
 #ifndef VKF_KERNEL_REGISTRY_H
 #define VKF_KERNEL_REGISTRY_H
 
@@ -43,7 +43,7 @@ typedef enum vkf__op {
 
 const char *vkf__op_name(vkf__op op);
 
-// How a shader reaches an operand.
+// How a shader accesses an operand.
 typedef enum vkf__operand_kind {
     VKF_OPERAND_STORAGE = 0, // a storage buffer
     VKF_OPERAND_TEXEL,       // a uniform texel buffer of single elements
@@ -51,7 +51,7 @@ typedef enum vkf__operand_kind {
     VKF_OPERAND_ADDRESS,     // a buffer device address among the push constants, no binding
 } vkf__operand_kind;
 
-// What a kernel needs of the device beyond the floor.
+// What a kernel needs from the device beyond the minimum.
 #define VKF_NEEDS_STORAGE_16BIT 1u // float16_t in storage buffers; rows without it unpack words
 #define VKF_NEEDS_SUBGROUP 2u      // subgroup arithmetic in compute shaders
 #define VKF_NEEDS_SHUFFLE 4u       // subgroup shuffles in compute shaders
@@ -65,14 +65,14 @@ typedef enum vkf__operand_kind {
 #define VKF_NEEDS_INTEGER_DOT 512u       // integer dot products
 #define VKF_NEEDS_FLOAT16 1024u          // 16-bit floats in arithmetic
 
-// Which of the shapes that a device lists a kernel multiplies with, see vkf__matrix_find().
+// The kind of matrix shape that a kernel multiplies with; see vkf__matrix_find().
 typedef enum vkf__matrix_type {
     VKF_MATRIX_NONE = 0,
     VKF_MATRIX_F16,
     VKF_MATRIX_BF16,
 } vkf__matrix_type;
 
-// NULL: none, or the device lists none of that type.
+// NULL for NONE, or when the device lists no shape of that type.
 const vkf__matrix_shape *vkf__matrix_shape_of(const vkf__caps *caps, vkf__matrix_type type);
 
 // The problem that a kernel is chosen for, at maximum sizes.
@@ -80,26 +80,26 @@ typedef struct vkf__problem {
     uint32_t m; // rows
     uint32_t n; // columns
     uint32_t k; // depth
-    // Matrix products: how b is stored, VKF_GEMM_B_*.
+    // For matrix products: how b is stored, VKF_GEMM_B_*.
     uint32_t b_layout;
     bool transpose_a;    // a is stored (k, m)
-    bool split;          // parts of the sums are asked for (VKF_GEMM_SPEC_SPLIT, VKF_ATTENTION_SPEC_PARTIAL)
-    bool allow_f16_math; // factors in f32 may be rounded to the 16 bits of the other factor, see VKF_PRECISION_F16
-    // Every row of every operand begins at a multiple of four elements, in every run.
+    bool split;          // partial sums are wanted (VKF_GEMM_SPEC_SPLIT, VKF_ATTENTION_SPEC_PARTIAL)
+    bool allow_f16_math; // factors in f32 may be rounded to the other factor's 16 bits; see VKF_PRECISION_F16
+    // In every run, every row of every operand begins at a multiple of four elements.
     bool quads;
-    uint64_t largest; // elements of the largest operand that a texel buffer may stand for
+    uint64_t largest; // elements of the largest operand that may be bound as a texel buffer
 } vkf__problem;
 
-// Tile parameters under the names of the shaders' constants. A matrix product's:
+// Tile parameters under the names of the shaders' constants. Those of a matrix product:
 typedef struct vkf__gemm_tile {
-    uint32_t m; // rows and columns of d that a workgroup makes
+    uint32_t m; // rows and columns of d that a workgroup computes
     uint32_t n;
     uint32_t k;        // depth of a step
-    uint32_t thread_m; // rows and columns of an invocation; 0 where a matrix is the whole workgroup's
+    uint32_t thread_m; // rows and columns of an invocation; 0 where a matrix belongs to the whole workgroup
     uint32_t thread_n;
 } vkf__gemm_tile;
 
-// On cooperative matrices of a subgroup.
+// Of a matrix product on cooperative matrices of a subgroup.
 typedef struct vkf__gemm_coopmat_tile {
     uint32_t m;
     uint32_t n;
@@ -108,25 +108,25 @@ typedef struct vkf__gemm_coopmat_tile {
     uint32_t subgroup_n;
 } vkf__gemm_coopmat_tile;
 
-// Fused attention without shared memory.
+// Of fused attention without shared memory.
 typedef struct vkf__attention_tile {
-    uint32_t queries; // of an invocation
-    uint32_t keys;    // of a step
+    uint32_t queries; // per invocation
+    uint32_t keys;    // per step
     uint32_t lanes;   // invocations that share a row, each with a part of the keys
     uint32_t fence;   // head dims between compiler fences; 0: none
     uint32_t unused;
 } vkf__attention_tile;
 
-// Through shared memory.
+// Of fused attention through shared memory.
 typedef struct vkf__attention_tiled_tile {
-    uint32_t queries; // of the group that an invocation belongs to
+    uint32_t queries; // of the group of invocations that share rows
     uint32_t keys;
     uint32_t lanes; // invocations that share a row
     uint32_t depth; // head dims in shared memory
     uint32_t unused;
 } vkf__attention_tiled_tile;
 
-// On cooperative matrices.
+// Of fused attention on cooperative matrices.
 typedef struct vkf__attention_coopmat_tile {
     uint32_t rows; // queries of a subgroup
     uint32_t keys;
@@ -136,12 +136,12 @@ typedef struct vkf__attention_coopmat_tile {
 
 #define VKF_KERNEL_MAX_TILE 5
 
-// One list of numbers, which every kernel's file knows by a view of its own: spec ids 1.. in their order, the rest 0.
-// Such a view fills the union, so that none of the numbers that are hashed is left to chance.
+// One list of numbers, which each family reads through its own view: spec ids 1.. in their order, the rest 0. Every
+// view fills the union, so that all numbers that are hashed are defined.
 typedef union vkf__tile {
     uint32_t values[VKF_KERNEL_MAX_TILE];
     struct {
-        uint32_t rows; // what every tile begins with: rows and columns of d, or queries and keys
+        uint32_t rows; // every tile begins with these: rows and columns of d, or queries and keys
         uint32_t columns;
     } side;
     vkf__gemm_tile gemm;
@@ -151,50 +151,50 @@ typedef union vkf__tile {
     vkf__attention_coopmat_tile attention_coopmat;
 } vkf__tile;
 
-// One choice of a kernel's tile parameters, and the problems it is meant for.
+// One choice of a kernel's tile parameters, and the problems that it is meant for.
 typedef struct vkf__config {
     const char *name;
     uint32_t local_size;
-    uint32_t subgroups; // not 0: the local size is that many whole subgroups instead
+    uint32_t subgroups; // not 0: the local size is this many whole subgroups instead
     vkf__tile tile;
-    uint32_t max_m; // takes problems with m (rows) up to this; 0: any
+    uint32_t max_m; // takes problems of up to this many rows (m); 0: any
     uint32_t max_k; // the same for k
     uint32_t min_m;
     uint32_t min_n;
 } vkf__config;
 
 typedef struct vkf__kernel {
-    const char *name;   // of the shader and its element types: "gemm_tile.f32_f16_f32"
-    const char *module; // the shader's and its own types, where rows share a module; NULL: the name
+    const char *name;   // the shader and its element types: "gemm_tile.f32_f16_f32"
+    const char *module; // where rows share a module: the shader and the module's types; NULL: same as name
     vkf__op op;
-    vkf_dtype types[VKF_KERNEL_MAX_TYPES]; // of the operands that selection looks at, in the shader's order
+    vkf_dtype types[VKF_KERNEL_MAX_TYPES]; // of the operands that selection considers, in the shader's order
     uint32_t type_count;
     uint32_t needs;                            // VKF_NEEDS_*
-    uint32_t operand_count;                    // bindings 1.., an offset among the push constants each
+    uint32_t operand_count;                    // bindings 1.., each with an offset among the push constants
     uint8_t operands[VKF_KERNEL_MAX_OPERANDS]; // vkf__operand_kind
     uint32_t b_layouts;           // matrix products: a bit 1 << VKF_GEMM_B_* for every layout of b that it reads
-    bool splits;                  // leaves parts of the sums where asked to
-    bool shares_rows;             // attention: tile.attention.lanes share a row, each with a part of the keys
-    bool transposes_a;            // reads a (k, m), too
-    bool quads;                   // takes only problems whose rows begin at multiples of four elements
-    uint32_t params_bytes;        // uniform parameter struct, binding 0
-    const char *const *constants; // the shader's names of the specialisation constants by id; NULL: it has none of it
+    bool splits;                  // can leave partial sums
+    bool shares_rows;             // attention: tile.attention.lanes invocations share a row, each with part of the keys
+    bool transposes_a;            // also reads a stored as (k, m)
+    bool quads;                   // only takes problems whose rows begin at multiples of four elements
+    uint32_t params_bytes;        // of the uniform parameter struct, binding 0
+    const char *const *constants; // the shader's names of its specialisation constants by id; NULL where it lacks one
     uint32_t spec_count;          // ids 0..
     uint32_t tile_count;          // spec ids 1..tile_count come from the config
     vkf__matrix_type matrix;      // not NONE: the last three spec ids are m, n and k of the device's shape of that type
-    bool rounds;                  // multiplies f32 factors in 16 bits: only where the problem allows it
-    const vkf__config *configs;   // best first; the last has no limits of its own
+    bool rounds;                  // rounds f32 factors to 16 bits, only where the problem allows it
+    const vkf__config *configs;   // best first; the last has no limits
     uint32_t config_count;
     uint32_t (*shared_bytes)(const vkf__config *config); // NULL: none
-    // The same where it hangs on the device's matrices and the problem; the least that it may be for a NULL problem.
+    // The same where it depends on the device's matrices and the problem. For a NULL problem it is the least possible.
     uint32_t (*shared_bytes_here)(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem);
-    // Why the device's matrices or registers do not suit a valid config (for a NULL problem: whatever the problem),
-    // static; NULL: they do. Both are asked on devices alone that have what the kernel needs.
+    // Why the device's matrices or registers do not suit a valid config, as static text; for a NULL problem, why they
+    // suit no problem. NULL: they do. Both functions are called only for devices that have what the kernel needs.
     const char *(*unfit)(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem);
-    bool (*valid)(const vkf__config *config);             // invariants between tile parameters; NULL: none
-    uint32_t (*subgroup_size)(const vkf__config *config); // the one that it is written for; NULL: any
-    // How far down the list a device with these traits looks for it without measurements: the lowest is taken, of
-    // equals the earlier row. Traits, never names. NULL: VKF_RANK_LAST.
+    bool (*valid)(const vkf__config *config);             // checks invariants of tile parameters; NULL: none
+    uint32_t (*subgroup_size)(const vkf__config *config); // the only one that the kernel works with; NULL: any
+    // The rank of the kernel on a device with these traits, used where nothing was measured. The lowest rank is taken,
+    // and of equals the earlier row. It looks at traits, never at names. NULL: VKF_RANK_LAST.
     uint32_t (*rank)(const vkf__caps *caps, const vkf__problem *problem);
 } vkf__kernel;
 
@@ -209,7 +209,7 @@ uint32_t vkf__kernel_count(void);
 const vkf__kernel *vkf__kernel_at(uint32_t index); // index < vkf__kernel_count()
 uint32_t vkf__kernel_index(const vkf__kernel *kernel);
 
-// All rows in their order, for who walks through them often: begins with zeros, and ends with NULL.
+// Walks through all rows in their order, faster than by index. A walk begins with zeros and ends with NULL.
 typedef struct vkf__kernel_walk {
     uint32_t family, row;
 } vkf__kernel_walk;

@@ -1,4 +1,4 @@
-// Fused attention through shared memory and on cooperative matrices.
+// Kernels of fused attention through shared memory and on cooperative matrices.
 #include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_heads.h"
@@ -47,7 +47,7 @@ static const vkf__config attention_tiled_configs[] = {
     {.name = "d256", .local_size = 64, ATTENTION_TILED_TILE(2, 32, 32, 32)},
 };
 
-// Vectors of four that the tiles of keys and rows take, one column of padding included.
+// The number of vectors of four that the tiles of rows and keys take, with one vector of padding per line.
 static uint32_t attention_tile_vectors(const vkf__config *config, uint32_t *out_rows)
 {
     const vkf__attention_tiled_tile *t = &config->tile.attention_tiled;
@@ -71,6 +71,7 @@ static bool attention_tiled_valid(const vkf__config *config)
         config->local_size % t->lanes != 0 || t->depth == 0 || t->depth % 4 != 0)
         return false;
     uint32_t widest = config->max_k > 0 ? config->max_k : 256;
+    // The values of at least four keys must fit into the tile, once queries and keys are done with.
     return attention_tile_vectors(config, &rows) >= 4 * ((widest + 3) / 4);
 }
 
@@ -86,7 +87,7 @@ static bool attention_coopmat_valid(const vkf__config *config)
            t->subgroups == config->subgroups;
 }
 
-// 32-bit registers of an invocation that queries and sums may fill.
+// 32-bit registers of an invocation that queries and sums may take.
 #define MATRIX_REGISTERS 96u
 
 static const char *attention_coopmat_unfit(const vkf__caps *caps, const vkf__config *config,
@@ -96,14 +97,14 @@ static const char *attention_coopmat_unfit(const vkf__caps *caps, const vkf__con
     const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, VKF_MATRIX_F16);
     if (t->rows % shape->m != 0 || t->keys % shape->n != 0 || t->keys % shape->k != 0)
         return "its tiles are no multiples of the device's matrices";
-    // Queries of 16 bits and sums of 32, shared out among a subgroup. A processor keeps them in its cache.
+    // Queries take 16 bits and sums 32, spread over a subgroup. A processor's cache takes what does not fit.
     uint64_t registers = problem ? (uint64_t)t->rows * ((uint64_t)problem->k / 2 + problem->k) : 0;
     if (!caps->traits.processor && registers > (uint64_t)MATRIX_REGISTERS * caps->subgroup_size)
         return "would keep more in registers than there are";
     return NULL;
 }
 
-// A step of keys and values, and a line per row, see the shader; for heads as wide as the wider of the two.
+// A step of keys and values, and a line per row (see the shader), for heads as wide as the wider of the two.
 static uint32_t attention_coopmat_shared(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
 {
     const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
@@ -128,7 +129,7 @@ static uint32_t rank_tiled(const vkf__caps *caps, const vkf__problem *problem)
         .shared_bytes = attention_tiled_shared_bytes, .rank = rank_tiled                                       \
     }
 
-// Queries, keys and values are fetched in words, whatever they hold.
+// Queries, keys and values are fetched in words, whatever their type.
 #define ATTENTION_COOPMAT(q, kv, out)                                                                              \
     {                                                                                                              \
         .name = NAME_3("attention_coopmat", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(coopmat_constants), \
@@ -142,7 +143,7 @@ static const vkf__kernel rows[] = {
     ATTENTION_TILED(f16, f16, f16),
     ATTENTION_TILED(f16p, f16p, f16p),
     ATTENTION_TILED(f16p, f16p, f32),
-    // Keys and values in half the bytes behind activations in f32.
+    // Keys and values in half the bytes, for activations in f32.
     ATTENTION_TILED(f32, f16p, f32),
     ATTENTION_COOPMAT(f16, f16, f16),
     ATTENTION_COOPMAT(f16, f16, f32),

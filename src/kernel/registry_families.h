@@ -1,4 +1,4 @@
-// The files of the registry, one per family of kernels, each with its rows.
+// The families of kernels. Each has a file of its own with its rows.
 #ifndef VKF_KERNEL_REGISTRY_FAMILIES_H
 #define VKF_KERNEL_REGISTRY_FAMILIES_H
 

@@ -1,4 +1,4 @@
-// Kernels with an invocation per element or per few elements of a row.
+// Kernels in which an invocation handles one element, or a few elements of a row.
 #include "kernel/registry_families.h"
 #include "kernel/registry_row.h"
 #include "shared/additive_scores.h"
@@ -18,7 +18,7 @@ static const vkf__config flat_configs[] = {
     {.name = "flat64", .local_size = 64},
 };
 
-// A magnitude and a sum for each invocation.
+// A magnitude and a sum per invocation.
 static uint32_t quantize_rows_shared_bytes(const vkf__config *config)
 {
     return 4 * 2 * config->local_size;
@@ -101,7 +101,7 @@ static const char *const head_mean_constants[VKF_HEAD_MEAN_SPEC_COUNT] = {LOCAL_
         .name = NAME_1("head_mean", x), TYPES_1(x), .op = VKF_OP_HEAD_MEAN, .needs = STORAGE(x), .operand_count = 2, \
         FLAT(vkf_head_mean_params), CONSTANTS(head_mean_constants)                                                   \
     }
-// Moves 16 bits, whatever they mean.
+// These move 16 bits, whatever the bits mean.
 #define PACK_HALF_AS(x)                                                                                      \
     {                                                                                                        \
         .name = NAME_1("pack", x), TYPES_1(x), .module = "pack.f16p", .op = VKF_OP_PACK, .operand_count = 2, \

@@ -1,4 +1,4 @@
-// Matrix products through tiles in shared memory, which every device runs, of elements and of weights in blocks.
+// Matrix products through tiles in shared memory, which every device can run, for b in elements and in blocks.
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
 #include "shared/blocks.h"
@@ -43,14 +43,14 @@ static bool gemm_valid(const vkf__config *config)
            (t->m / t->thread_m) * (t->n / t->thread_n) == config->local_size;
 }
 
-// The same for weights in blocks.
+// For weights in blocks, tile k must also divide the depth of a block or be a multiple of it.
 static bool gemm_tile_blocks_valid(const vkf__config *config)
 {
     return gemm_valid(config) &&
            (VKF_BLOCKS_DEPTH % config->tile.gemm.k == 0 || config->tile.gemm.k % VKF_BLOCKS_DEPTH == 0);
 }
 
-// All layouts of b, and parts of the sums where k is cut.
+// The kernel reads all layouts of b, and leaves partial sums where k is split.
 #define TILED                                                                                         \
     .splits = true, .shared_bytes = gemm_shared_bytes, PRODUCT, CONSTANTS(vkf__gemm_split_constants), \
     CONFIGS(gemm_configs)
@@ -61,7 +61,7 @@ static bool gemm_tile_blocks_valid(const vkf__config *config)
         .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, .valid = gemm_valid              \
     }
 
-// The kinds of blocks share modules, named by the types of a and d.
+// All kinds of blocks share modules, which are named by the types of a and d.
 #define GEMM_BLOCKS(a, b, d)                                                                                           \
     {                                                                                                                  \
         .name = NAME_3("gemm_tile_blocks", a, b, d), TYPES_3(a, b, d), TILED, .module = "gemm_tile_blocks." #a "_" #d, \
@@ -69,7 +69,7 @@ static bool gemm_tile_blocks_valid(const vkf__config *config)
     }
 
 static const vkf__kernel rows[] = {
-    // Of elements.
+    // Weights in elements.
     GEMM(f32, f32, f32),
     GEMM(f32, f16, f32),
     GEMM(f32, f16p, f32),
@@ -80,7 +80,7 @@ static const vkf__kernel rows[] = {
     GEMM(f32, f16, f16),
     GEMM(f32, f16p, f16p),
     GEMM(f32, bf16p, f32),
-    // Of weights in blocks.
+    // Weights in blocks.
     GEMM_BLOCKS(f32, q8, f32),
     GEMM_BLOCKS(f16, q8, f32),
     GEMM_BLOCKS(f16, q8, f16),

@@ -1,12 +1,12 @@
-// Weights in blocks: read straight from memory, and multiplied by integer dot products. All kinds of blocks share the
-// modules, named by the types of a and d or of d alone.
+// Matrix products with weights in blocks: straight from memory, and by integer dot products. All kinds of blocks share
+// modules, which are named by the types of a and d, or of d alone.
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
 #include "kernel/registry_rank.h"
 #include "shared/blocks.h"
 
-// Weights in blocks straight from memory. Few rows keep a device busy with many parts of k; many rows are for
-// processors, without parts.
+// Weights in blocks straight from memory. With few rows, many invocations share k to keep a device busy. The configs
+// with many rows are for processors and do not share k.
 static const vkf__config gemm_blocks_configs[] = {
     {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1},
     {.name = "rows1x128", .local_size = 128, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1},
@@ -37,7 +37,7 @@ static uint32_t gemm_blocks_shared_bytes(const vkf__config *config)
     return parts > 1 ? 4 * parts * config->tile.gemm.m * config->tile.gemm.n : 16;
 }
 
-// By integer dot products, parts of k as above.
+// By integer dot products, with k shared as above.
 static const vkf__config gemm_dot_configs[] = {
     {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1},
     {.name = "rows2", .local_size = 64, GEMM_TILE(2, 32, 32, 2, 4), .max_m = 2},
@@ -69,7 +69,7 @@ static bool gemm_dot_tile_valid(const vkf__config *config)
            t->n % t->thread_n == 0 && (t->m / t->thread_m) * (t->n / t->thread_n) == config->local_size;
 }
 
-// Weights in blocks from storage buffers: ahead of tiles on processors, and elsewhere for few rows.
+// The rank is ahead of tiles: on processors always, elsewhere for few rows.
 static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
 {
     return caps->traits.processor ? vkf__rank_direct(caps, problem) : vkf__rank_few_rows(caps, problem);
@@ -83,7 +83,7 @@ static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
         .rank = rank_blocks                                                                                 \
     }
 
-// a is in the words that VKF_OP_QUANTIZE_ROWS leaves.
+// a consists of the words that VKF_OP_QUANTIZE_ROWS writes.
 #define GEMM_DOT(b, d)                                                                                      \
     {                                                                                                       \
         .name = NAME_3("gemm_dot", i32, b, d), TYPES_3(i32, b, d), PRODUCT, CONSTANTS(vkf__gemm_constants), \

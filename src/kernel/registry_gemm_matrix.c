@@ -1,4 +1,4 @@
-// Matrix products on cooperative matrices: of subgroups, and, through VK_NV_cooperative_matrix2, of workgroups.
+// Matrix products on cooperative matrices: of subgroups, and, by VK_NV_cooperative_matrix2, of workgroups.
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
 #include "kernel/registry_rank.h"
@@ -25,7 +25,7 @@ static const char *const coopmat_constants[VKF_GEMM_COOPMAT_SPEC_COUNT] = {
     CONSTANT(GEMM, FRAGMENT_K),
 };
 
-// A matrix is the whole workgroup's: there are no threads' sides.
+// A matrix belongs to the whole workgroup, so there are no sides of an invocation.
 static const char *const coopmat2_constants[VKF_GEMM_SPEC_COUNT] = {TILE_CONSTANTS, PRODUCT_FLAGS};
 
 static const vkf__config gemm_coopmat_configs[] = {
@@ -74,14 +74,14 @@ static const char *gemm_coopmat_bf16_unfit(const vkf__caps *caps, const vkf__con
     return gemm_unfit(caps, config, VKF_MATRIX_BF16);
 }
 
-// A tile in chunks of eight elements with one chunk more per line; the larger of the two ways to store it.
+// A tile in chunks of eight elements, with one more per line as padding; the larger of the two ways to store it.
 static uint32_t tile_chunks(uint32_t rows, uint32_t depth)
 {
     uint32_t by_rows = rows * (depth / 8 + 1), by_depth = depth * (rows / 8 + 1);
     return by_rows > by_depth ? by_rows : by_depth;
 }
 
-// Two tiles of a and b each; over them, in the end, a row of matrices of every subgroup.
+// Two tiles each of a and b. In the end a row of matrices per subgroup takes their place.
 static uint32_t gemm_shared(const vkf__caps *caps, const vkf__config *config, vkf__matrix_type type)
 {
     const vkf__gemm_coopmat_tile *t = &config->tile.gemm_coopmat;
@@ -109,7 +109,7 @@ static bool gemm_coopmat2_valid(const vkf__config *config)
            config->subgroups <= 1;
 }
 
-// For matrices of a workgroup, or of a subgroup.
+// Checks the device's flexible matrices of a workgroup or of a subgroup.
 static const char *flexible_unfit(const vkf__caps *caps, const vkf__config *config, VkScopeKHR scope)
 {
     const vkf__gemm_tile *t = &config->tile.gemm;
@@ -133,7 +133,7 @@ static const char *gemm_coopmat2_element_unfit(const vkf__caps *caps, const vkf_
     return flexible_unfit(caps, config, VK_SCOPE_SUBGROUP_KHR);
 }
 
-// The driver's own.
+// The driver reserves this memory for itself.
 static uint32_t gemm_coopmat2_shared(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
 {
     (void)config;
@@ -141,7 +141,7 @@ static uint32_t gemm_coopmat2_shared(const vkf__caps *caps, const vkf__config *c
     return caps->matrix.workgroup_scope_reserved_bytes;
 }
 
-// After those of listed shapes, until they were measured to be faster.
+// Behind the kernels on listed shapes, until these are measured to be faster.
 static uint32_t rank_matrix_tensor(const vkf__caps *caps, const vkf__problem *problem)
 {
     return vkf__rank_matrix(caps, problem) + 5;
@@ -156,7 +156,7 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
 
 #define MATRIX PRODUCT, .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, .rounds = true
 
-// a and b are fetched in words, whatever they hold.
+// a and b are fetched in words, whatever their type.
 #define GEMM_COOPMAT(a, b, d)                                                                               \
     {                                                                                                       \
         .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat_constants),    \
@@ -172,7 +172,7 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
         .shared_bytes_here = gemm_coopmat_bf16_shared, .rank = vkf__rank_matrix                          \
     }
 
-// A factor in f32 is converted from one use of a matrix to another.
+// A factor in f32 is converted from one matrix use to another.
 #define CONVERSION_f32 VKF_NEEDS_MATRIX_CONVERSION
 #define CONVERSION_f16 0u
 #define FLEXIBLE (VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_FLEXIBLE)

@@ -1,9 +1,9 @@
-// Few rows against a weight: sums along k are shared out among the invocations of a workgroup.
+// Products of few rows with a weight, in which the invocations of a workgroup share the sums along k.
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
 #include "kernel/registry_rank.h"
 
-// k is the depth of a load.
+// Here k is the depth of a load.
 static const vkf__config gemv_configs[] = {
     {.name = "rows1", .local_size = 64, GEMM_TILE(1, 4, 8, 1, 4), .max_m = 1},
     {.name = "rows1x128", .local_size = 128, GEMM_TILE(1, 4, 8, 1, 4), .max_m = 1},
@@ -43,6 +43,7 @@ static bool gemv_columns_valid(const vkf__config *config)
 
 static uint32_t gemv_partials(const vkf__config *config, uint32_t parts)
 {
+    // The stride of the parts is odd, against bank conflicts.
     return 4 * parts * ((config->tile.gemm.m * config->tile.gemm.n) | 1);
 }
 
@@ -51,7 +52,7 @@ static uint32_t gemv_shared_bytes(const vkf__config *config)
     return gemv_partials(config, config->local_size);
 }
 
-// Subgroups are of four invocations at least.
+// A subgroup has at least four invocations.
 static uint32_t gemv_subgroup_shared_bytes(const vkf__config *config)
 {
     return gemv_partials(config, config->local_size / 4 + 1);
@@ -69,7 +70,8 @@ static uint32_t rank_gemv_subgroup(const vkf__caps *caps, const vkf__problem *pr
 
 #define VECTOR PRODUCT, CONSTANTS(vkf__gemm_constants)
 
-// By the layouts of b: along the rows of (n, k), with a subgroup or a workgroup to add up, and along columns.
+// The kernels for (n, k) go along the rows of b, with a subgroup or a workgroup to add up. Those for the other layouts
+// go along its columns.
 #define GEMV_SUBGROUP(a, b, d)                                                                      \
     {                                                                                               \
         .name = NAME_3("gemv_subgroup", a, b, d), TYPES_3(a, b, d), VECTOR,                         \

@@ -1,4 +1,4 @@
-// What the rows of all kernels of fused attention have in common.
+// What the rows of all fused attention kernels have in common.
 #ifndef VKF_KERNEL_REGISTRY_HEADS_H
 #define VKF_KERNEL_REGISTRY_HEADS_H
 
@@ -7,7 +7,7 @@
 
 #define HEADS .op = VKF_OP_ATTENTION, .operand_count = 6, PARAMS(vkf_attention_params), .tile_count = 4, .splits = true
 
-// The names of the constants that follow the tile's.
+// The names of the constants that follow those of the tile.
 #define HEADS_FLAGS                                                                                   \
     CONSTANT(ATTENTION, HEAD_DIM), CONSTANT(ATTENTION, V_HEAD_DIM), CONSTANT(ATTENTION, MASK_KIND),   \
         CONSTANT(ATTENTION, KEY_MASK_KIND), CONSTANT(ATTENTION, CAUSAL), CONSTANT(ATTENTION, WINDOW), \

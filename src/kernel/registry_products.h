@@ -8,14 +8,14 @@
 #define GEMM_TILE(m_, n_, k_, thread_m_, thread_n_) \
     .tile.gemm = {.m = m_, .n = n_, .k = k_, .thread_m = thread_m_, .thread_n = thread_n_}
 
-// Layouts of b, see vkf__kernel.b_layouts.
+// Layouts of b; see vkf__kernel.b_layouts.
 #define B_KN (1u << VKF_GEMM_B_KN)
 #define B_NK (1u << VKF_GEMM_B_NK)
 #define B_PANELS (1u << VKF_GEMM_B_PANELS)
 
 #define PRODUCT .op = VKF_OP_GEMM, .operand_count = 4, PARAMS(vkf_gemm_params), .tile_count = 5
 
-// The names of the constants that follow the tile's.
+// The names of the constants that follow those of the tile.
 #define PRODUCT_FLAGS                                                                                            \
     CONSTANT(GEMM, TRANSPOSE_A), CONSTANT(GEMM, B_LAYOUT), CONSTANT(GEMM, ACTIVATION), CONSTANT(GEMM, HAS_BIAS), \
         CONSTANT(GEMM, ADD_AFTER)

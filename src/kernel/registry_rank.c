@@ -1,8 +1,9 @@
+// Ranks that families share: the lower is preferred.
 #include "kernel/registry_rank.h"
 
 #include "kernel/registry_software.h"
 
-// Rows of a product that leave most of a matrix empty.
+// Products of up to this many rows leave most of a matrix empty.
 #define FEW_ROWS 8u
 
 uint32_t vkf__rank_few_rows(const vkf__caps *caps, const vkf__problem *problem)
@@ -11,7 +12,7 @@ uint32_t vkf__rank_few_rows(const vkf__caps *caps, const vkf__problem *problem)
     return problem->m <= FEW_ROWS ? 60 : VKF_RANK_LAST + 20;
 }
 
-// Processors have no units for matrices, but drivers that act as if.
+// Processors have no matrix units, but some of their drivers emulate them.
 uint32_t vkf__rank_matrix(const vkf__caps *caps, const vkf__problem *problem)
 {
     if (caps->traits.processor)
@@ -25,7 +26,7 @@ uint32_t vkf__rank_direct(const vkf__caps *caps, const vkf__problem *problem)
     return !caps->traits.processor ? VKF_RANK_LAST + 10 : 30;
 }
 
-// Processors that run shaders: no kernel with shared memory and barriers comes near the others there.
+// On processors that run shaders, no kernel with shared memory and barriers comes near these.
 uint32_t vkf__rank_texel(const vkf__caps *caps, const vkf__problem *problem)
 {
     (void)problem;

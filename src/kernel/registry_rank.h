@@ -1,16 +1,16 @@
-// Ranks that kernels of more than one family have; see vkf__kernel.rank.
+// Ranks that kernels of more than one family share; see vkf__kernel.rank.
 #ifndef VKF_KERNEL_REGISTRY_RANK_H
 #define VKF_KERNEL_REGISTRY_RANK_H
 
 #include "kernel/registry.h"
 
-// Ahead of tiles for up to eight rows, whatever the device; kernels for processors come before both.
+// Ahead of tiles for up to eight rows, on any device. Kernels for processors come before both.
 uint32_t vkf__rank_few_rows(const vkf__caps *caps, const vkf__problem *problem);
 
-// Cooperative matrices, where there are rows to fill them.
+// For cooperative matrices, which are preferred where there are enough rows to fill them.
 uint32_t vkf__rank_matrix(const vkf__caps *caps, const vkf__problem *problem);
 
-// Storage buffers without shared memory, which processors prefer.
+// For kernels on storage buffers without shared memory, which processors prefer.
 uint32_t vkf__rank_direct(const vkf__caps *caps, const vkf__problem *problem);
 
 #endif

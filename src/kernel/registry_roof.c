@@ -1,4 +1,4 @@
-// What measures a device's roofs: memory, and multiply-adds.
+// Kernels that measure a device's roofs: memory bandwidth, and multiply-adds.
 #include "kernel/registry_families.h"
 #include "kernel/registry_row.h"
 #include "shared/roof.h"

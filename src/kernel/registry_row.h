@@ -1,7 +1,7 @@
-// What the files of the registry write their rows with. A row says its element types once, in the words of the shaders'
-// list: its name, the types of its operands and what their storage asks of a device come of them. Every row with f16
-// in a storage buffer exists twice: with float16_t, and as f16p with two halves to a word for devices that have no
-// 16-bit storage.
+// Macros with which the files of the registry write their rows. A row gives its element types once, as the list of
+// shaders spells them. The row's name, the types of its operands and what their storage needs from a device follow from
+// that. Every row with f16 in a storage buffer exists twice: with float16_t, and as f16p with two halves per word for
+// devices without 16-bit storage.
 #ifndef VKF_KERNEL_REGISTRY_ROW_H
 #define VKF_KERNEL_REGISTRY_ROW_H
 
@@ -23,12 +23,12 @@
 #define STORAGE_f16p 0u
 #define STORAGE_bf16p 0u
 
-// The VKF_NEEDS_* of operands that lie in storage buffers.
+// The VKF_NEEDS_* for operands in storage buffers.
 #define STORAGE(a) STORAGE_##a
 #define STORAGE_2(a, b) (STORAGE(a) | STORAGE(b))
 #define STORAGE_3(a, b, c) (STORAGE(a) | STORAGE(b) | STORAGE(c))
 
-// Of a row: .name = NAME_3("gemm_tile", f32, f16p, f32), TYPES_3(f32, f16p, f32)
+// A row has .name = NAME_3("gemm_tile", f32, f16p, f32), TYPES_3(f32, f16p, f32).
 #define NAME_1(shader, a) shader "." #a
 #define NAME_2(shader, a, b) shader "." #a "_" #b
 #define NAME_3(shader, a, b, c) shader "." #a "_" #b "_" #c
@@ -40,11 +40,11 @@
 #define CONFIGS(list) .configs = list, .config_count = COUNT(list)
 #define CONSTANTS(list) .constants = list, .spec_count = COUNT(list)
 
-// A specialisation constant at its place in a list of names, in which NULL is one that the module does not have.
+// A specialisation constant at its id in a list of names. NULL in such a list means that the module lacks the constant.
 #define CONSTANT(family, name) [VKF_##family##_SPEC_##name] = #name
 #define LOCAL_SIZE [VKF_SPEC_LOCAL_SIZE] = "LOCAL_SIZE"
 
-// That a tile's member stands where the shader's constant is put.
+// Asserts that a tile's member has the place of the shader's constant.
 #define CHECK_TILE(member, id) \
     _Static_assert(offsetof(vkf__tile, member) == 4 * ((id)-VKF_TILE_SPEC_FIRST), #member " is not constant " #id)
 #define VKF_TILE_SPEC_FIRST 1

@@ -1,4 +1,4 @@
-// Kernels that work on the rows of a matrix: a workgroup to each, or a subgroup.
+// Kernels that work on the rows of a matrix, with a workgroup or a subgroup per row.
 #include "kernel/registry_families.h"
 #include "kernel/registry_row.h"
 #include "shared/argmax.h"
@@ -9,14 +9,14 @@
 #include "shared/softmax.h"
 #include "shared/top.h"
 
-// Rows of a matrix, one workgroup each: n is the row's length.
+// A workgroup per row; n is the length of a row.
 static const vkf__config row_configs[] = {
     {.name = "row256", .local_size = 256, .min_n = 1024},
     {.name = "row64", .local_size = 64, .min_n = 64},
     {.name = "row16", .local_size = 16},
 };
 
-// The same, a subgroup each.
+// A subgroup per row.
 static const vkf__config row_subgroup_configs[] = {
     {.name = "rows64", .local_size = 64},
 };
@@ -26,19 +26,19 @@ static uint32_t row_shared_bytes(const vkf__config *config)
     return 4 * 2 * config->local_size;
 }
 
-// A float for each invocation.
+// A float per invocation.
 static uint32_t row_float_shared_bytes(const vkf__config *config)
 {
     return 4 * config->local_size;
 }
 
-// The two of the reductions, the histogram, the sums of its groups, and what was found.
+// Room for the two reductions, the histogram, the sums of its groups, and the results.
 static uint32_t sample_shared_bytes(const vkf__config *config)
 {
     return 4 * (3 * config->local_size + VKF_SAMPLE_BINS + VKF_SAMPLE_BIN_GROUPS + 3);
 }
 
-// A key and an index for each invocation, and its part of a sum.
+// A key, an index and a partial sum per invocation.
 static uint32_t top_shared_bytes(const vkf__config *config)
 {
     return 4 * 3 * config->local_size;
@@ -54,14 +54,14 @@ static bool power_of_two(const vkf__config *config)
     return (config->local_size & (config->local_size - 1)) == 0;
 }
 
-// A row is as long as a vocabulary, and rows are few.
+// A row is as long as a vocabulary, and there are few rows.
 static const vkf__config sample_configs[] = {
     {.name = "row256", .local_size = 256, .min_n = 4096},
     {.name = "row128", .local_size = 128, .min_n = 512},
     {.name = "row64", .local_size = 64},
 };
 
-// Rows that a subgroup goes through in few steps; processors gain without barriers, however long the rows.
+// Preferred where a subgroup needs few steps per row. On processors it pays to avoid barriers, however long the rows.
 static uint32_t rank_row_subgroup(const vkf__caps *caps, const vkf__problem *problem)
 {
     bool short_row = problem->n <= 32 * caps->subgroup_size;
@@ -97,7 +97,7 @@ static const char *const argmax_constants[VKF_ARGMAX_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const sample_constants[VKF_SAMPLE_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(SAMPLE, HAS_SEEN)};
 static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
 
-// What the two rows of such a kernel share, and what a subgroup or a workgroup to a row has besides.
+// What the rows with a subgroup, or with a workgroup, per row of the matrix have besides what both share.
 #define BY_SUBGROUP CONFIGS(row_subgroup_configs), .rank = rank_row_subgroup
 #define BY_WORKGROUP(shared) CONFIGS(row_configs), .shared_bytes = shared, .valid = power_of_two
 
@@ -156,7 +156,7 @@ static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
     }
 #define ROTARY(x, out) ROTARY_SUBGROUP(x, out), ROTARY_WORKGROUP(x, out)
 
-// Their outputs are indices, of which the name says nothing.
+// The output holds indices, which the name does not mention.
 #define AND_INDEX(x) .types = {ELEMENT_##x, VKF_DTYPE_I32}, .type_count = 2
 #define ARGMAX(x)                                                                                                \
     {                                                                                                            \

@@ -1,6 +1,6 @@
-// Fused attention that software rasterisers alone want: through texel buffers, by device addresses, and straight from
-// storage buffers, all without shared memory. On a GPU each ranks behind what it takes by default; but a device that
-// binds no more than four storage buffers has no others than those on texels.
+// Fused attention for software rasterisers: through texel buffers, by device addresses, and straight from storage
+// buffers, all without shared memory. On a GPU each ranks behind the GPU's default. But a device that binds only four
+// storage buffers can run no others than those on texels.
 #include "kernel/registry_families.h"
 #include "kernel/registry_heads.h"
 #include "kernel/registry_software.h"
@@ -21,7 +21,7 @@ static const char *const constants[VKF_ATTENTION_SPEC_COUNT] = {TILE_CONSTANTS, 
 static const char *const texel_constants[VKF_ATTENTION_TEXEL_SPEC_COUNT] = {TILE_CONSTANTS, HEADS_FLAGS,
                                                                             CONSTANT(ATTENTION, TEXEL_WIDTH)};
 
-// More queries and keys do more arithmetic per load and take longer to compile: worth it for long sequences alone.
+// More queries and keys do more arithmetic per load but take longer to compile, which only pays for long sequences.
 static const vkf__config attention_texel_configs[] = {
     {.name = "shared8", .local_size = 8, ATTENTION_TILE(1, 4, 8, 0)},
     {.name = "q4k4", .local_size = 8, ATTENTION_TILE(4, 4, 1, 0), .max_k = 128, .min_m = 64, .min_n = 64},
@@ -39,7 +39,7 @@ static const vkf__config attention_address_configs[] = {
     {.name = "q2k4", .local_size = 8, ATTENTION_TILE(2, 4, 1, 0)},
 };
 
-// Halves are unpacked once for all the queries of an invocation.
+// Halves are unpacked once for all queries of an invocation.
 static const vkf__config attention_address_half_configs[] = {
     {.name = "shared8", .local_size = 8, ATTENTION_TILE(1, 4, 8, 0)},
     {.name = "q4k4", .local_size = 8, ATTENTION_TILE(4, 4, 1, 0), .max_k = 128, .min_m = 32, .min_n = 16},
@@ -53,16 +53,16 @@ static const vkf__config attention_storage_configs[] = {
     {.name = "q1k1", .local_size = 8, ATTENTION_TILE(1, 1, 1, 0)},
 };
 
-// 32-bit registers that the rows of an invocation may fill, of the 255 that it can address on the GPUs that we know.
+// 32-bit registers that the rows of an invocation may take, of the 255 that it can address on the GPUs that we know.
 #define ROW_REGISTERS 231u
 
-// A processor keeps in its cache what does not fit. A single row is always taken: there may be no other kernel.
+// A processor's cache takes what does not fit. A single row is always taken, because there may be no other kernel.
 static const char *attention_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
 {
     const vkf__attention_tile *t = &config->tile.attention;
     if (!problem || caps->traits.processor || t->queries == 1)
         return NULL;
-    // Query, sums, and the scores of a step.
+    // The query, the sums, and the scores of a step.
     uint64_t registers = t->queries * (2 * (uint64_t)problem->k + t->keys);
     return registers > ROW_REGISTERS ? "would keep more in registers than there are" : NULL;
 }
@@ -78,19 +78,19 @@ static uint32_t rank_texel_single(const vkf__caps *caps, const vkf__problem *pro
     return vkf__rank_texel(caps, problem) + 5;
 }
 
-// Invocations share rows, which they keep in registers.
+// Invocations may share rows, which they keep in registers.
 #define IN_REGISTERS HEADS, .shares_rows = true, .valid = attention_valid, .unfit = attention_unfit
 
-// The format of their buffers says what queries, keys and values are, and these are of one type as a rule: names say it
-// once, and modules are named by the type of the output.
+// Queries, keys and values get their types from the format of their buffers and are usually of one type. So names give
+// that type once, and modules are named by the type of the output.
 #define TEXEL_MODULE(out)                                                                               \
     .module = "attention_texel." #out, .needs = STORAGE(out), IN_REGISTERS, CONSTANTS(texel_constants), \
     CONFIGS(attention_texel_configs)
-// Texels of four elements.
+// With texels of four elements.
 #define TEXELS_4(out)                                                                                                 \
     .operands = {VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4}, .quads = true, .rank = vkf__rank_texel, \
     TEXEL_MODULE(out)
-// And of single ones.
+// With texels of one element.
 #define TEXELS_1(out) \
     .operands = {VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL, VKF_OPERAND_TEXEL}, .rank = rank_texel_single, TEXEL_MODULE(out)
 
@@ -103,7 +103,7 @@ static uint32_t rank_texel_single(const vkf__caps *caps, const vkf__problem *pro
         .name = NAME_2("attention_texel", in, out), TYPES_3(in, in, out), TEXELS_1(out) \
     }
 
-// Keys and values by address, whatever the device's storage.
+// Keys and values are read by address, whatever storage features the device has.
 #define BY_ADDRESS(q, out)                                                                                   \
     .operands = {VKF_OPERAND_STORAGE, VKF_OPERAND_ADDRESS, VKF_OPERAND_ADDRESS}, .needs = STORAGE_2(q, out), \
     .rank = vkf__rank_address, IN_REGISTERS, CONSTANTS(constants)
@@ -143,7 +143,7 @@ static const vkf__kernel rows[] = {
     ATTENTION_DIRECT(f16p, f16p, f16p),
     ATTENTION_DIRECT(f16, f16, f32),
     ATTENTION_DIRECT(f16p, f16p, f32),
-    // Keys and values in half the bytes behind activations in f32.
+    // Keys and values in half the bytes, for activations in f32.
     {.name = NAME_3("attention_texel4", f32, f16, f32), TYPES_3(f32, f16, f32), TEXELS_4(f32)},
     {.name = NAME_3("attention_texel", f32, f16, f32), TYPES_3(f32, f16, f32), TEXELS_1(f32)},
     ATTENTION_DIRECT(f32, f16p, f32),

@@ -1,12 +1,12 @@
-// Matrix products that software rasterisers alone want: through texel buffers, by device addresses, and straight from
-// storage buffers, all without shared memory. On a GPU each ranks behind what it takes by default.
+// Matrix products for software rasterisers: through texel buffers, by device addresses, and straight from storage
+// buffers, all without shared memory. On a GPU each ranks behind the GPU's default.
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
 #include "kernel/registry_software.h"
 #include "shared/blocks.h"
 
-// Lanes along m, each with a row and the columns of a panel or two; small shares for compilers that spill. What is
-// unrolled grows with thread m * thread n * tile k, and so does the time to compile it.
+// Lanes along m, each with a row and the columns of one or two panels, or with smaller shares for compilers that spill.
+// thread m * thread n * tile k is how much is unrolled, and the time to compile grows with it.
 static const vkf__config gemm_address_configs[] = {
     {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 32, 1, 32), .max_m = 47},
     {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 32, 1, 64), .min_m = 48, .min_n = 64},
@@ -17,7 +17,7 @@ static const vkf__config gemm_address_configs[] = {
     {.name = "8x32x16", .local_size = 8, GEMM_TILE(8, 32, 16, 1, 32)},
 };
 
-// Lanes along m, for halves, where there are no 64-bit integers.
+// Lanes along m, for halves on devices without 64-bit integers.
 static const vkf__config gemm_address_half_configs[] = {
     {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 16, 1, 32), .max_m = 8},
     {.name = "128x64x4", .local_size = 32, GEMM_TILE(128, 64, 4, 4, 64), .min_m = 65, .min_n = 64},
@@ -32,8 +32,8 @@ static const vkf__config gemm_direct_configs[] = {
     {.name = "8x16", .local_size = 8, GEMM_TILE(8, 16, 8, 1, 16)},
 };
 
-// Lanes along n, for halves, which are unpacked once for the rows of an invocation. With few rows memory decides. A
-// workgroup is a subgroup.
+// Lanes along n, for halves, which are unpacked once for all rows of an invocation. With few rows, memory bandwidth is
+// the limit. A workgroup is a subgroup.
 static const vkf__config gemm_address_n_configs[] = {
     {.name = "1x32", .local_size = 8, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1},
     {.name = "4x32", .local_size = 8, GEMM_TILE(4, 32, 8, 4, 4), .max_m = 4},
@@ -62,7 +62,7 @@ static bool gemm_rows_valid(const vkf__config *config)
     return depth && columns && t->n == t->thread_n && t->thread_m > 0 && t->m == config->local_size * t->thread_m;
 }
 
-// The same constants without shared memory: an invocation's share is what its registers hold, tile k what is unrolled.
+// The same constants without shared memory: registers hold an invocation's share, and tile k is the unrolled depth.
 static const vkf__config gemm_texel_configs[] = {
     {.name = "row", .local_size = 8, GEMM_TILE(1, 64, 16, 1, 8), .max_m = 1},
     {.name = "rows4", .local_size = 8, GEMM_TILE(4, 128, 4, 4, 16), .max_m = 4},
@@ -71,7 +71,7 @@ static const vkf__config gemm_texel_configs[] = {
     {.name = "16x8", .local_size = 8, GEMM_TILE(16, 64, 4, 16, 8)},
 };
 
-// Lanes of a subgroup share out the rows they fetched: for subgroups of eight.
+// For subgroups of eight, whose lanes share the rows that they fetched.
 static const vkf__config gemm_texel_shuffle_configs[] = {
     {.name = "rows8", .local_size = 8, GEMM_TILE(8, 64, 8, 8, 8), .max_m = 8},
     {.name = "rows8x16", .local_size = 8, GEMM_TILE(8, 128, 8, 8, 16), .max_m = 8},
@@ -81,7 +81,7 @@ static const vkf__config gemm_texel_shuffle_configs[] = {
     {.name = "16x8", .local_size = 8, GEMM_TILE(16, 64, 8, 16, 8)},
 };
 
-// Weights in blocks, whose words hold up to eight steps of k.
+// For weights in blocks, whose words hold up to eight steps of k.
 static const vkf__config gemm_texel_blocks_configs[] = {
     {.name = "row", .local_size = 8, GEMM_TILE(1, 64, 32, 1, 8), .max_m = 1},
     {.name = "rows4", .local_size = 8, GEMM_TILE(4, 32, 8, 4, 4), .max_m = 4},
@@ -124,8 +124,8 @@ static bool gemm_shuffle_blocks_valid(const vkf__config *config)
     return gemm_shuffle_valid(config) && gemm_texel_blocks_valid(config);
 }
 
-// By address, on processors alone: a workgroup is a subgroup of eight, or else of four. Longer chains of multiply-adds
-// than tile k = 8 are slower where rows are many.
+// By address, on processors only. A workgroup is a subgroup of eight, or of four. With many rows, chains of
+// multiply-adds longer than those of tile k = 8 are slower.
 static const vkf__config gemm_blocks_address_configs[] = {
     {.name = "rows1", .local_size = 8, GEMM_TILE(1, 64, 32, 1, 8), .max_m = 1},
     {.name = "rows2", .local_size = 8, GEMM_TILE(2, 64, 32, 2, 8), .max_m = 2},
@@ -147,19 +147,19 @@ static bool gemm_blocks_address_valid(const vkf__config *config)
            t->n % VKF_GEMM_PANEL == 0 && (t->k == 8 || t->k == 16 || t->k == VKF_BLOCKS_DEPTH);
 }
 
-// A workgroup is one subgroup.
+// A workgroup is exactly one subgroup.
 static uint32_t workgroup_subgroup(const vkf__config *config)
 {
     return config->local_size;
 }
 
-// For halves: ahead of lanes along m, where they would be unpacked for every row.
+// For halves, ahead of the kernels with lanes along m, which would unpack them for every row.
 static uint32_t rank_address_n(const vkf__caps *caps, const vkf__problem *problem)
 {
     return vkf__rank_address(caps, problem) - 2;
 }
 
-// One row leaves nothing to share out: the rows of a tile that are not there would be multiplied all the same.
+// With one row there is nothing to share, and the missing rows of a tile would be multiplied all the same.
 static uint32_t rank_shuffle(const vkf__caps *caps, const vkf__problem *problem)
 {
     return problem->m == 1 ? vkf__rank_texel(caps, problem) + 2 : vkf__rank_texel(caps, problem) - 2;
@@ -168,7 +168,7 @@ static uint32_t rank_shuffle(const vkf__caps *caps, const vkf__problem *problem)
 #define PANELS PRODUCT, CONSTANTS(vkf__gemm_constants), .b_layouts = B_PANELS
 #define TEXELS .operands = {VKF_OPERAND_TEXEL4, VKF_OPERAND_TEXEL4}, .quads = true
 
-// The format of its buffer says what a is: modules are named by the types of b and d.
+// The format of its buffer gives a its type, so modules are named by the types of b and d.
 #define GEMM_TEXEL_SHUFFLE(a, b, d)                                                                          \
     {                                                                                                        \
         .name = NAME_3("gemm_texel_shuffle", a, b, d), TYPES_3(a, b, d), PANELS, TEXELS,                     \
@@ -183,7 +183,7 @@ static uint32_t rank_shuffle(const vkf__caps *caps, const vkf__problem *problem)
     }
 #define GEMM_TEXEL(a, b, d) GEMM_TEXEL_SHUFFLE(a, b, d), GEMM_TEXEL_ALONE(a, b, d)
 
-// The same for weights in blocks, whose kind is a constant: modules are named by the type of d.
+// The same for weights in blocks. The kind of blocks is a constant, so modules are named by the type of d.
 #define GEMM_TEXEL_SHUFFLE_BLOCKS(a, b, d)                                                      \
     {                                                                                           \
         .name = NAME_3("gemm_texel_shuffle_blocks", a, b, d), TYPES_3(a, b, d), PANELS, TEXELS, \
@@ -208,7 +208,7 @@ static uint32_t rank_shuffle(const vkf__caps *caps, const vkf__problem *problem)
         .subgroup_size = workgroup_subgroup, .rank = vkf__rank_address                                          \
     }
 
-// Lanes along n. Halves are of floats that take part in arithmetic as they are.
+// Lanes along n. Halves take part in arithmetic as 16-bit floats.
 #define LANES_f32 0u
 #define LANES_f16 (VKF_NEEDS_STORAGE_16BIT | VKF_NEEDS_FLOAT16)
 #define LANES_bf16p 0u

@@ -1,3 +1,4 @@
+// Chooses a variant: one that was asked for, else one that was measured, else by rank.
 #include "kernel/select.h"
 
 #include <string.h>
@@ -51,7 +52,7 @@ void vkf__variant_spec(const vkf__caps *caps, const vkf__variant *variant, const
     }
 }
 
-// NULL: nothing is missing.
+// NULL when nothing is missing.
 static const char *missing_feature(const vkf__caps *caps, uint32_t needs)
 {
     const vkf__caps_matrix *matrix = &caps->matrix;
@@ -85,7 +86,7 @@ static const char *missing_feature(const vkf__caps *caps, uint32_t needs)
     return NULL;
 }
 
-// Whether workgroups of so many subgroups of the size in caps can be had.
+// Whether the device can run workgroups of this many subgroups of the size in its caps.
 static bool has_subgroups(const vkf__caps *caps, uint32_t subgroups)
 {
     return caps->subgroup_size >= caps->min_subgroup_size && caps->subgroup_size <= caps->max_subgroup_size &&
@@ -141,7 +142,7 @@ static uint64_t texel_limit(const vkf__caps *caps, const vkf__kernel *kernel)
     return count_operands(kernel, VKF_OPERAND_TEXEL4) > 0 ? 4 * (uint64_t)caps->max_texel_elements : UINT64_MAX;
 }
 
-// Why a usable kernel with a config may not be given this problem; NULL: it may.
+// Why this problem may not be given to a usable kernel with a config; NULL when it may.
 static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                                  const vkf__problem *problem)
 {
@@ -204,7 +205,7 @@ done:
     return why == NULL;
 }
 
-// Slow ones are better than none.
+// A slow variant is better than none.
 static bool is_last_resort(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                            const vkf__problem *problem)
 {
@@ -249,7 +250,8 @@ static bool serves(const vkf__selector *selector, const vkf__kernel *kernel, con
     return vkf__variant_serves(selector, kernel, config, problem, NULL);
 }
 
-// The lowest rank among the variants whose name begins with `name`; of equals the first that suits, or else the first.
+// Takes the lowest rank among variants whose name begins with `name`. Of equals it takes the first that suits, or else
+// the first.
 static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
                           const vkf__problem *problem, const char *name, serves_fn may_serve, vkf__variant *out_variant)
 {
@@ -258,6 +260,7 @@ static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_d
     for (const vkf__kernel *kernel = vkf__kernel_next(&walk); kernel; kernel = vkf__kernel_next(&walk)) {
         if (kernel->op != op || memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0)
             continue;
+        // The lowest bit tells configs of the same rank apart: those that suit the problem come first.
         uint32_t rank = 2 * rank_of(kernel, selector->caps, problem);
         for (uint32_t c = 0; c < kernel->config_count; c++) {
             const vkf__config *config = &kernel->configs[c];

@@ -1,7 +1,8 @@
+// Makes the pipeline of a caller's shader, after checking that the device may run it.
 #include "kernel/shader_pipeline.h"
 
-// Numbers of the SPIR-V specification, and what of the plan they take. Those of subgroups follow each other in the
-// order of VkSubgroupFeatureFlagBits.
+// Capabilities by their numbers in the SPIR-V specification, and what the plan must have enabled for them. Those of
+// subgroups are consecutive, in the order of VkSubgroupFeatureFlagBits.
 enum { GROUP_NON_UNIFORM = 61, GROUP_NON_UNIFORM_QUAD = 68 };
 #define ALWAYS UINT16_MAX
 
@@ -52,7 +53,7 @@ static bool takes_subgroups(const vkf__device *device, uint32_t number)
     VkPhysicalDeviceProperties2 head = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup};
     device->instance->vkGetPhysicalDeviceProperties2(device->physical, &head);
     VkSubgroupFeatureFlags operations = subgroup.supportedOperations;
-    if (!caps->subgroup_arithmetic) // masked, perhaps
+    if (!caps->subgroup_arithmetic) // may be masked
         operations &= ~(VkSubgroupFeatureFlags)VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
     if (!caps->subgroup_shuffle)
         operations &= ~(VkSubgroupFeatureFlags)VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
@@ -71,7 +72,7 @@ bool vkf__device_takes_capability(const vkf__device *device, uint32_t number)
     return false;
 }
 
-// OpCapability comes first in a module.
+// OpCapability instructions come first in a module.
 static vkf_status check_capabilities(const vkf__device *device, const vkf_shader_desc *desc)
 {
     enum { HEADER_WORDS = 5, OP_CAPABILITY = 17, CAPABILITY_WORDS = 2 };
@@ -183,7 +184,7 @@ vkf_status vkf__shader_pipeline_make(vkf__pipelines *pipelines, const vkf_shader
                   .pSpecializationInfo = &specialization},
         .layout = out_pipeline->layout,
     };
-    // Without the cache, which is kept between runs: a shader that is being worked on would fill it.
+    // Does not use the pipeline cache, which is kept between runs: a shader under development would fill it.
     VKF_VK_CREATE(
         device,
         device->vk.vkCreateComputePipelines(device->handle, VK_NULL_HANDLE, 1, &info, NULL, &out_pipeline->handle),

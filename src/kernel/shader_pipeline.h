@@ -1,4 +1,4 @@
-// The pipeline of a shader that is not the library's, for what the driver says about it.
+// The pipeline of a shader that is not the library's, made to ask the driver about it.
 #ifndef VKF_KERNEL_SHADER_PIPELINE_H
 #define VKF_KERNEL_SHADER_PIPELINE_H
 
@@ -15,11 +15,11 @@ typedef struct vkf__shader_pipeline {
     VkPipeline handle;
 } vkf__shader_pipeline;
 
-// Whether a shader on the device may declare that capability of SPIR-V. False for one that is not known here.
+// Whether a shader on the device may declare that capability of SPIR-V. False for capabilities not listed here.
 bool vkf__device_takes_capability(const vkf__device *device, uint32_t number);
 
-// *out_pipeline is given to vkf__shader_pipeline_destroy(), whatever the status. Statuses: INVALID_ARGUMENT,
-// UNSUPPORTED, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
+// Whatever the status, give *out_pipeline to vkf__shader_pipeline_destroy(). Statuses: INVALID_ARGUMENT, UNSUPPORTED,
+// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__shader_pipeline_make(vkf__pipelines *pipelines, const vkf_shader_desc *desc,
                                                     vkf__shader_pipeline *out_pipeline);
 void vkf__shader_pipeline_destroy(vkf__device *device, vkf__shader_pipeline *pipeline);

@@ -1,3 +1,4 @@
+// Finds embedded modules and unpacks them.
 #include "kernel/shader_table.h"
 
 #include <string.h>
@@ -14,8 +15,8 @@ const vkf__shader *vkf__shader_find(const char *name)
     return NULL;
 }
 
-// planes: (4, family->word_count), the lowest bytes of the words first. It is done anew for each module: it takes under
-// a millisecond, far less than the pipeline that the module is for, and what is not kept needs no lock.
+// `planes` is (4, family->word_count), the lowest bytes of the words first. Each module unpacks its family anew: that
+// takes under a millisecond, far less than making the pipeline, and what is not kept needs no lock.
 static int unpack_family(const vkf__shader_family *family, uint8_t *planes)
 {
     const uLongf size = (uLongf)4 * family->word_count;

@@ -1,4 +1,4 @@
-// The compiled kernels, embedded and compressed by the build (shaders/CMakeLists.txt is the list of them).
+// The compiled kernels, compressed and embedded by the build; shaders/CMakeLists.txt lists them.
 #ifndef VKF_KERNEL_SHADER_TABLE_H
 #define VKF_KERNEL_SHADER_TABLE_H
 
@@ -7,7 +7,7 @@
 
 #include "base/host.h"
 
-// The modules of one source, compressed together; shaders/embed_modules.c says how.
+// The modules of one source, compressed together as shaders/embed_modules.c describes.
 typedef struct vkf__shader_family {
     const uint8_t *packed; // zlib's format
     uint32_t packed_bytes;
@@ -21,17 +21,17 @@ typedef struct vkf__shader {
     const vkf__shader_family *family;
     uint32_t first_word; // of the module in its family
     uint32_t word_count;
-    uint64_t hash; // of the SPIR-V: the same however it was compressed
+    uint64_t hash; // of the SPIR-V, whatever its compression
 } vkf__shader;
 
 extern const vkf__shader vkf__shaders[]; // in the order of the list
 extern const uint32_t vkf__shader_count;
 
-// The module of that name, or NULL.
+// The module with that name, or NULL.
 const vkf__shader *vkf__shader_find(const char *name);
 
-// The module's SPIR-V, word_count words in the host's byte order; the caller gives them to vkf__free.
-// OUT_OF_HOST_MEMORY, or FORMAT when the stored bytes are damaged.
+// Unpacks the module's SPIR-V, word_count words in the host's byte order. It is released with vkf__free(). Statuses:
+// OUT_OF_HOST_MEMORY, FORMAT (the stored bytes are damaged).
 VKF_MUST_CHECK vkf_status vkf__shader_words(const vkf__host *host, const vkf__shader *shader, uint32_t **out_words);
 
 #endif

@@ -1,9 +1,10 @@
+// Translates drivers' pipeline statistics to names and units that all drivers share.
 #include "kernel/statistics.h"
 
 #include <stddef.h>
 #include <string.h>
 
-// Values of VkDriverId; the last two are younger than the oldest headers.
+// Values of VkDriverId. The last two are missing from the oldest headers.
 enum {
     DRIVER_AMD = 1, // AMD's own
     DRIVER_AMDVLK = 2,
@@ -15,24 +16,24 @@ enum {
     DRIVER_HONEYKRISP = 26
 };
 
-// What is more than this is no count.
+// A value above this is not a count.
 #define MAX_VALUE 1e15
 
-// docs/shaders.md has this as a table, with which drivers were seen running. Several executables of a pipeline are one:
-// their instructions and spills add up, of the rest the worst counts. Turnip counts stores to private memory, whether
-// they spill or belong to an array that found no place in registers: both are slow.
+// docs/shaders.md has this as a table and says which drivers were seen running. Several executables of a pipeline are
+// reported as one: instructions and spills add up, and of the rest the worst is taken. Turnip counts stores to private
+// memory, whether they spill or belong to an array that did not fit into registers. Both are slow.
 typedef enum value_unit {
     UNIT_ONE = 0,
-    UNIT_VECTOR4,      // counts four
-    UNIT_HALF,         // two of them count one
-    UNIT_PER_SUBGROUP, // of all invocations of a subgroup
-    UNIT_INVOCATIONS,  // a subgroup's worth of them counts one
-    UNIT_32_BYTES,     // eight words, of all invocations of a subgroup
+    UNIT_VECTOR4,      // one of them stands for four
+    UNIT_HALF,         // two of them stand for one
+    UNIT_PER_SUBGROUP, // summed over all invocations of a subgroup
+    UNIT_INVOCATIONS,  // a subgroup's worth of them stands for one
+    UNIT_32_BYTES,     // eight words, summed over all invocations of a subgroup
 } value_unit;
 
 typedef enum value_combination { TAKE_SUM = 0, TAKE_MAX, TAKE_MIN } value_combination;
 
-// Without pointers, which would take as much again in the library's archive.
+// Names are arrays: pointers to them would take as much space again in the library's archive.
 typedef struct rule {
     char name[24];
     uint8_t driver_id;
@@ -118,7 +119,7 @@ static int64_t combine(int64_t before, int64_t value, value_combination combinat
     return (combination == TAKE_MAX) == (value > before) ? value : before;
 }
 
-// Intel compiles for 8, 16 or 32 invocations, whatever the device says of subgroups.
+// Intel compiles for 8, 16 or 32 invocations, whatever subgroup size the device reports.
 static uint32_t subgroup_size(const vkf__caps *caps, const vkf_statistic *list, uint32_t count)
 {
     for (uint32_t i = 0; i < count && caps->driver_id == DRIVER_ANV; i++) {

@@ -1,3 +1,4 @@
+// Reads and writes the lines of text tables, and makes a device's line and its key in the cache.
 #include "kernel/text_table.h"
 
 #include <inttypes.h>

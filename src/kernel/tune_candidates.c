@@ -1,12 +1,13 @@
+// Judges the variants for a problem and puts them into the order in which they are measured.
 #include "kernel/tune_candidates.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// What an invocation can address on every GPU that we know; beyond, it spills. A CPU spills into its cache.
+// Registers that an invocation can address on every GPU that we know. Beyond them it spills; a CPU spills to its cache.
 #define MAX_REGISTERS 255u
-// Addresses, counters, and what the compiler needs for itself.
+// For addresses, counters, and what the compiler needs for itself.
 #define BASE_REGISTERS 24u
 
 uint32_t vkf__estimate_registers(const vkf__config *config)
@@ -19,7 +20,7 @@ uint32_t vkf__estimate_registers(const vkf__config *config)
     return registers >= (double)UINT32_MAX ? UINT32_MAX : (uint32_t)registers;
 }
 
-// Attention without shared memory keeps its rows of the query and of the sums, and the scores of a step.
+// Attention without shared memory keeps its query rows and sums in registers, and the scores of a step.
 static uint32_t registers_of(const vkf__kernel *kernel, const vkf__config *config, const vkf__problem *problem)
 {
     if (kernel->op != VKF_OP_ATTENTION || kernel->shared_bytes || kernel->shared_bytes_here)
@@ -29,8 +30,8 @@ static uint32_t registers_of(const vkf__kernel *kernel, const vkf__config *confi
     return registers >= UINT32_MAX ? UINT32_MAX : (uint32_t)registers;
 }
 
-// Unrolled multiply-adds from which older drivers for processors take many seconds to compile attention over device
-// addresses. Its rank there is behind the other kernels' anyway.
+// From this many unrolled multiply-adds on, older drivers for processors take many seconds to compile attention over
+// device addresses. Such a kernel ranks behind the others there anyway.
 #define SLOW_TO_COMPILE 512u
 
 static bool is_slow_to_compile(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
@@ -63,7 +64,7 @@ static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *ke
 
 typedef struct ranked {
     vkf__candidate candidate;
-    uint32_t depth; // taken configs of the kernel that come before
+    uint32_t depth; // number of this kernel's taken configs before it
     uint32_t rank;
     uint32_t order;
 } ranked;
@@ -92,7 +93,7 @@ static size_t count_variants(vkf__op op, const vkf_dtype *types)
     return count;
 }
 
-// The variants of one kernel: those that suit the problem come first, those not taken last.
+// Judges the variants of one kernel. Those that suit the problem come first, those not taken last.
 static void judge_kernel(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__problem *problem,
                          uint32_t order, ranked *out_list)
 {

@@ -1,3 +1,4 @@
+// Parses, formats and searches the table of measured variants.
 #include "kernel/tuned.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 #include "kernel/variant_hash.h"
 #include "shared/gemm.h"
 
-#define MOST_US 1e12 // eleven days: what is longer is no measurement, and would not fit a line
+#define MOST_US 1e12 // eleven days: anything longer is no measurement and would not fit a line
 #define TUNED_HEADER "vkformer-tuned 2"
 
 uint32_t vkf__tuned_m_class(uint32_t m)
@@ -48,7 +49,7 @@ static bool parse_types(char *text, vkf__tuned_entry *entry)
 
 typedef enum line_kind { LINE_BAD, LINE_STALE, LINE_GOOD } line_kind;
 
-// A variant that has changed, or is no more, is no fault of the table.
+// A variant that has changed or no longer exists is not an error of the table.
 static line_kind parse_variant(const char *text, uint64_t hash, vkf__tuned_entry *entry)
 {
     const vkf__kernel *kernel = NULL;
@@ -75,7 +76,7 @@ static bool parse_problem(const char *bound, const char *layout, vkf__tuned_entr
     return entry->panels || strcmp(layout, "rows") == 0;
 }
 
-// As much of a line's note as an entry keeps, without blanks at its end.
+// Keeps as much of a line's note as an entry has room for, without blanks at its end.
 static void keep_note(const char *note, char out_note[VKF_TUNED_NOTE_BYTES])
 {
     size_t length = strlen(note) < VKF_TUNED_NOTE_BYTES - 1 ? strlen(note) : VKF_TUNED_NOTE_BYTES - 1;
@@ -139,7 +140,7 @@ vkf_status vkf__tuned_put(const vkf__host *host, vkf__tuned *tuned, const vkf__t
     return VKF_OK;
 }
 
-// False when the table is not for this device, or not one at all; a message was given.
+// False, after a message, when the text is not such a table or not for this device.
 static bool parse_head(const vkf__host *host, const vkf__caps *caps, vkf__text_lines *lines)
 {
     bool good = false;

@@ -1,3 +1,4 @@
+// Hashes variants, and finds them by name.
 #include "kernel/variant_hash.h"
 
 #include <string.h>

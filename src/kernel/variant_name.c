@@ -1,3 +1,4 @@
+// Compares the names of variants, and suggests near ones.
 #include "kernel/variant_name.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-// Levenshtein's: the fewest characters to insert, remove or replace. Only the beginning of a long `b` counts.
+// Levenshtein's distance: the fewest characters to insert, remove or replace. Only the beginning of a long `b` counts.
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[NAME_BYTES + 1], length = least(strlen(b), NAME_BYTES);
@@ -55,7 +56,7 @@ static size_t edit_distance(const char *a, const char *b)
     return row[length];
 }
 
-// Nearest first; of equals the one that came first.
+// Keeps the list sorted, nearest first, and of equals the earlier one first.
 static void keep_nearest(near_name list[NEAR_COUNT], const char *text, const char *wanted)
 {
     near_name entry = {.distance = edit_distance(text, wanted)};
@@ -74,7 +75,7 @@ static void keep_nearest(near_name list[NEAR_COUNT], const char *text, const cha
 void vkf__variant_near(const char *name, char *out_text, size_t size_bytes)
 {
     near_name list[NEAR_COUNT] = {0};
-    // What ends a name that is as complete as this one.
+    // The character that ends names of the same completeness as this one.
     const char end = strchr(name, '/') ? '\0' : strchr(name, '.') ? '/' : '.';
     char full[NAME_BYTES];
     for (uint32_t i = 0; i < vkf__kernel_count(); i++) {

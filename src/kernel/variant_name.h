@@ -9,11 +9,11 @@
 
 bool vkf__variant_is_named(const vkf__kernel *kernel, const vkf__config *config, const char *beginning);
 
-// Whether any row of the registry has a variant whose name begins so, whatever the device.
+// Whether any row of the registry has a variant whose name begins like this, whatever the device.
 bool vkf__variant_exists(const char *beginning);
 
-// The names nearest to one that does not exist, as complete as it is (shader, kernel, or kernel and config), ", "
-// between them.
+// Writes the names nearest to one that does not exist, separated by ", ". They are as complete as that one is: shader,
+// kernel, or kernel and config.
 void vkf__variant_near(const char *name, char *out_text, size_t size_bytes);
 
 #endif

@@ -1,3 +1,4 @@
+// Keeps, parses and formats verdicts.
 #include "kernel/verdict.h"
 
 #include <inttypes.h>
@@ -47,7 +48,7 @@ void vkf__verdict_set(vkf__verdicts *verdicts, const vkf__kernel *kernel, const 
     atomic_store(&verdicts->values[index_of(kernel, config)], (uint8_t)verdict);
 }
 
-// False when the table is not for this device, or not one at all; a message was given.
+// False, after a message, when the text is not such a table or not for this device.
 static bool parse_head(const vkf__host *host, const vkf__caps *caps, vkf__text_lines *lines)
 {
     bool good = false;
@@ -107,6 +108,7 @@ void vkf__verdicts_parse(const vkf__host *host, const vkf__caps *caps, const cha
     vkf__text_lines lines = {.text = text, .size_bytes = size_bytes};
     if (size_bytes == 0 || !parse_head(host, caps, &lines))
         return;
+    // All lines are checked first, so that a malformed table changes nothing.
     vkf__text_lines check = lines;
     while (vkf__text_next(&check, &good)) {
         if (!good || !parse_line(check.line, &parsed)) {

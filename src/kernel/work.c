@@ -1,3 +1,5 @@
+// The life of a work: BUILD and UPDATE, which replay the plan dispatch by dispatch. work_plan.c, work_bind.c,
+// work_record.c and work_clocks.c have the rest.
 #include "kernel/work.h"
 
 #include <inttypes.h>
@@ -8,7 +10,7 @@
 #include "kernel/work_bind.h"
 #include "kernel/work_plan.h"
 
-// One parameter struct per node, at a stride that suits every device's uniform buffer alignment (at most 256).
+// The distance of the nodes' parameter structs, which suits every device's uniform buffer alignment (at most 256).
 #define PARAMS_STRIDE 256u
 
 void vkf__work_init(vkf__work *work, vkf_context *context, const char *name)
@@ -137,7 +139,7 @@ static vkf_status follow_plan(const vkf__work *work, const vkf__dispatch *dispat
     return vkf__work_diverged(work, what);
 }
 
-// Whether all that was planned came again.
+// Checks that everything that was planned came again.
 static vkf_status follow_to_the_end(const vkf__work *work)
 {
     const vkf__dispatch_plan *plan = &work->plan;
@@ -173,7 +175,7 @@ void vkf__grid_flat(const vkf__work *work, uint64_t groups, uint32_t out_grid[3]
     uint64_t limit = work->context->device.plan.caps.max_workgroup_count_x;
     uint64_t rows = groups == 0 ? 0 : (groups + limit - 1) / limit;
     out_grid[0] = (uint32_t)(rows <= 1 ? groups : limit);
-    // Beyond what 32 bits hold the dispatch is refused for its grid.
+    // A grid beyond 32 bits is cut here, and the dispatch is refused for it afterwards.
     out_grid[1] = rows > UINT32_MAX ? UINT32_MAX : (uint32_t)rows;
     out_grid[2] = groups == 0 ? 0 : 1;
 }
@@ -227,7 +229,7 @@ static vkf_status build_node(vkf__work *work, const vkf__dispatch *dispatch)
     node->config = dispatch->variant.config;
     vkf__variant_spec(&work->context->device.plan.caps, &dispatch->variant, dispatch->flags, spec);
     VKF_RETURN_IF_ERROR(keep_label(work, dispatch->label, &node->label));
-    // What a trial runs is not what serves.
+    // A trial's kernel is not the one that will serve, so it is neither logged nor kept in the pipeline.
     if (!work->trial)
         vkf__log(work->context->device.host, VKF_SEVERITY_DEBUG, "%s.%s: %s/%s", work->name, node->label,
                  node->kernel->name, dispatch->variant.config->name);

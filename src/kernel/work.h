@@ -1,13 +1,13 @@
-// A list of dispatches: planned, recorded once, replayed with other sizes.
+// A list of dispatches that is planned, recorded once, and replayed with other sizes.
 //
 // An emitter (a function of the op, layer or model floor) appends dispatches by calling vkf__work_dispatch(). The same
 // emitter runs in three modes over the life of a list:
-//   PLAN    with maximum sizes: chooses kernels and collects temporaries' lifetimes. Touches no device.
+//   PLAN    with maximum sizes: chooses kernels and collects the lifetimes of temporaries. It touches no device.
 //   BUILD   with maximum sizes: creates pipelines and descriptor sets for the memory that the plan asked for.
 //   UPDATE  with the sizes of a run: rewrites parameters and dispatch sizes in host-visible memory, nothing else.
-// What depends on maximum sizes alone (kernel choices, slices) is decided in PLAN and replayed in the other modes, which
-// have to emit the same dispatches in the same order: each is held against the plan, and a list that departs from it is
-// VKF_ERROR_INTERNAL. Between PLAN and BUILD the kernels that nobody has tried on this device are proven there.
+// What depends on maximum sizes alone (choices of kernels, slices) is decided in PLAN and replayed in the other modes.
+// They have to emit the same dispatches in the same order: each is compared with the plan, and a list that departs from
+// it fails with VKF_ERROR_INTERNAL. Between PLAN and BUILD, kernels that have not been tried on this device are proven.
 #ifndef VKF_KERNEL_WORK_H
 #define VKF_KERNEL_WORK_H
 
@@ -21,14 +21,14 @@ typedef enum vkf__work_mode {
     VKF_WORK_UPDATE,
 } vkf__work_mode;
 
-// A piece of device memory as an operand. Absent when size_bytes is 0. In PLAN the buffer may be NULL still.
+// A piece of device memory as an operand. It is absent when size_bytes is 0. In PLAN the buffer may still be NULL.
 typedef struct vkf__span {
     vkf_buffer *buffer;
     uint64_t offset_bytes;
     uint64_t size_bytes; // at maximum sizes
     vkf_dtype dtype;
     bool panels;   // a weight in panels (VKF_GEMM_B_PANELS) instead of rows
-    uint32_t temp; // 1-based index of the work's temporary that it lies in; 0: none
+    uint32_t temp; // 1-based index of the work's temporary that holds it; 0: none
 } vkf__span;
 
 typedef struct vkf__binding {
@@ -37,15 +37,15 @@ typedef struct vkf__binding {
 } vkf__binding;
 
 typedef struct vkf__dispatch {
-    const char *label; // static, or living as long as the work
+    const char *label; // static, or lives as long as the work
     vkf__variant variant;
-    const uint32_t *flags; // values of the specialisation constants by their ids, see vkf__variant_spec()
+    const uint32_t *flags; // values of the specialisation constants by their ids; see vkf__variant_spec()
     vkf__binding bindings[VKF_KERNEL_MAX_OPERANDS];
     const void *params; // kernel->params_bytes
     uint32_t grid[3];   // workgroups; all 0 skips the dispatch in this run
 } vkf__dispatch;
 
-// A kernel that a plan took for a problem: what is to be proven on the device before the plan is built.
+// A kernel that a plan chose for a problem. It is to be proven on the device before the plan is built.
 struct vkf__want {
     vkf__op op;
     vkf_dtype types[VKF_KERNEL_MAX_TYPES];
@@ -53,11 +53,11 @@ struct vkf__want {
     vkf__variant variant;
 };
 
-// What a dispatch has to be again in BUILD and UPDATE.
+// What a dispatch must match in BUILD and UPDATE.
 typedef struct vkf__planned_node {
     const char *label; // as the emitter gives it
     vkf__variant variant;
-    uint32_t present; // a bit 1 << i for every operand that is there
+    uint32_t present; // a bit 1 << i for every operand that is present
 } vkf__planned_node;
 
 // How far a plan has come, or how far BUILD and UPDATE have followed it.
@@ -65,25 +65,25 @@ typedef struct vkf__work_cursors {
     size_t node, decision, temp;
 } vkf__work_cursors;
 
-// What PLAN leaves behind: data alone.
+// The result of PLAN, which is data alone.
 typedef struct vkf__dispatch_plan {
     vkf__planned_node *nodes;
     size_t node_capacity;
-    uint32_t node_count; // valid after PLAN, like arena_bytes
+    uint32_t node_count; // valid after PLAN, as is arena_bytes
     uint64_t *decisions;
     size_t decision_count, decision_capacity;
-    // The dispatches between two barriers are a group, and temporaries live for whole groups, so that memory which is
-    // used again never asks for a barrier of its own.
+    // The dispatches between two barriers form a group, and temporaries live for whole groups. So memory that is used
+    // again never needs a barrier of its own.
     vkf__hazards hazards; // while planning
     uint32_t group;
     vkf__arena_item *temps;
     size_t temp_count, temp_capacity;
     uint64_t arena_bytes;
-    vkf__want *wants; // each once
+    vkf__want *wants; // without duplicates
     size_t want_count, want_capacity;
 } vkf__dispatch_plan;
 
-// An offset per operand, one word of padding, an address per operand.
+// An offset per operand, one word of padding, and an address per operand.
 #define VKF_WORK_MAX_PUSH (VKF_KERNEL_MAX_OPERANDS + 1 + 2 * VKF_KERNEL_MAX_OPERANDS)
 
 typedef struct vkf__node {
@@ -96,10 +96,10 @@ typedef struct vkf__node {
     uint32_t push[VKF_WORK_MAX_PUSH];            // vkf__kernel_push_words()
     vkf__access accesses[VKF_KERNEL_MAX_OPERANDS];
     vkf_buffer *buffers[VKF_KERNEL_MAX_OPERANDS]; // of the accesses; not owned
-    bool barrier;                                 // recorded with one before it
+    bool barrier;                                 // there is a barrier before it in the recording
 } vkf__node;
 
-// What BUILD makes of the plan on the device.
+// What BUILD makes from the plan on the device.
 typedef struct vkf__work_objects {
     vkf__node *nodes;    // plan.node_count
     vkf_buffer *arena;   // not owned
@@ -110,7 +110,7 @@ typedef struct vkf__work_objects {
     size_t label_count, label_capacity;
 } vkf__work_objects;
 
-// What tells afterwards how a run went.
+// What tells how long a run took and what it counted.
 typedef struct vkf__work_clocks {
     VkQueryPool queries; // null without timestamps
     uint64_t *ticks;     // (node_count + 1); NULL without timestamps
@@ -126,13 +126,13 @@ typedef struct vkf__work {
     vkf__dispatch_plan plan;
     vkf__work_objects built;
     vkf__work_clocks clocks;
-    // Set by the owner, before PLAN --------------------------------------------------------------
-    // A trial's: taken for its own operator, and nothing that the work takes beside it needs a proof. NULL: none.
+    // Set by the owner before PLAN ---------------------------------------------------------------
+    // For a trial: the variant to take for its own operator. What the work takes besides needs no proof. NULL: none.
     const vkf__variant *trial;
-    bool counted; // vkf__profile_run() follows every run of it
-    // Set by the owner, before recording ---------------------------------------------------------
-    // Its own command buffer is only ever submitted right behind, or right before, another work's in one submission. A
-    // plain barrier then joins the two.
+    bool counted; // vkf__profile_run() follows each of its runs
+    // Set by the owner before recording ---------------------------------------------------------- The work's own
+    // command buffer is always submitted directly behind (follows) or before (followed) another work's, in the same
+    // submission. A plain barrier then joins the two.
     bool follows, followed;
 } vkf__work;
 
@@ -143,75 +143,75 @@ typedef vkf_status (*vkf__emit_fn)(vkf__work *work, const void *args);
 void vkf__work_init(vkf__work *work, vkf_context *context, const char *name);
 void vkf__work_finish(vkf__work *work);
 
-// Plans with `emit`, anew if that was done before: plan.arena_bytes and vkf__work_control_bytes() are valid afterwards.
-// Takes kernels that nobody has tried on this device for granted. Statuses: those of `emit`.
+// Plans with `emit`, and replaces any earlier plan. Afterwards plan.arena_bytes and vkf__work_control_bytes() are
+// valid. Trusts kernels that have not been tried on this device. Statuses: those of `emit`.
 VKF_MUST_CHECK vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, const void *args);
-// The same for a plan that is to be built: has what it takes proven by context->prove, and plans again until nothing of
-// it is refused. Statuses beside those of `emit`: those of running kernels on the device.
+// The same for a plan that is to be built: has the chosen kernels proven by context->prove, and plans again until none
+// of them is refused. Statuses: those of `emit`, and those of running kernels on the device.
 VKF_MUST_CHECK vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn emit, const void *args);
 uint64_t vkf__work_control_bytes(const vkf__work *work);
 
-// Allocates the control buffer and descriptor pool, and builds the list. `arena` (may be NULL when plan.arena_bytes is 0)
-// outlives the work. Status INTERNAL, as of vkf__work_update(), where `emit` departs from the plan.
+// Allocates the control buffer and the descriptor pool, and builds the list. `arena` (may be NULL when plan.arena_bytes
+// is 0) outlives the work. Status INTERNAL where `emit` departs from the plan, here and in vkf__work_update().
 VKF_MUST_CHECK vkf_status vkf__work_build(vkf__work *work, vkf_buffer *arena, vkf__emit_fn emit, const void *args);
 VKF_MUST_CHECK vkf_status vkf__work_update(vkf__work *work, vkf__emit_fn emit, const void *args);
 
 // For emitters -------------------------------------------------------------------------------------------------------
 
 // A temporary of `count` elements at maximum sizes, alive from its first to its last use. A pinned one keeps its place
-// for good: inputs and outputs that the host reads and writes.
+// for good, for inputs and outputs that the host reads and writes.
 VKF_MUST_CHECK vkf_status vkf__work_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, vkf__span *out_span);
 VKF_MUST_CHECK vkf_status vkf__work_pinned(vkf__work *work, vkf_dtype dtype, uint64_t count, vkf__span *out_span);
 
-// A decision taken at maximum sizes: `value` in PLAN, what PLAN decided in the other modes.
+// Gives `value` in PLAN, and in the other modes what PLAN was given: a decision taken at maximum sizes.
 VKF_MUST_CHECK vkf_status vkf__work_decide(vkf__work *work, uint64_t value, uint64_t *out_value);
 
-// Chooses a kernel for a problem at maximum sizes among those that are not known to be wrong or slow, and notes that it
-// is wanted. Status UNSUPPORTED when no kernel serves op and types here, or, without a message, when a trial's does not
-// take the problem.
+// Chooses a kernel for a problem at maximum sizes, among those not known to be wrong or slow, and notes that it is
+// wanted. Status UNSUPPORTED when no kernel serves op and types here, or, without a message, when a trial's variant
+// does not take the problem.
 VKF_MUST_CHECK vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types,
                                            const vkf__problem *problem, vkf__variant *out_variant);
 
 // Whether vkf__work_select() would find a kernel.
 bool vkf__work_serves(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem);
 
-// Statuses: TOO_LARGE (a range or grid beyond the device), INTERNAL (not what was planned), and those of
+// Statuses: TOO_LARGE (a range or grid beyond the device's limits), INTERNAL (not what was planned), and those of
 // vkf__pipelines_get().
 VKF_MUST_CHECK vkf_status vkf__work_dispatch(vkf__work *work, const vkf__dispatch *dispatch);
 
-// The grid of one invocation per element, or one workgroup per row: two-dimensional where one dimension does not
-// suffice.
+// The grid for `groups` workgroups, for kernels with an invocation per element or a workgroup per row. It has two
+// dimensions where one does not suffice.
 void vkf__grid_flat(const vkf__work *work, uint64_t groups, uint32_t out_grid[3]);
 
 // Recording ----------------------------------------------------------------------------------------------------------
 
-// Records all dispatches into a command buffer in the recording state. With `queries`, timestamps and counters around
-// each one (they are the work's own, so only for its own command buffer).
+// Records all dispatches into a command buffer in the recording state. `queries` puts timestamps and counters around
+// each one. These belong to the work, so they are only for its own command buffer.
 VKF_MUST_CHECK vkf_status vkf__work_record(vkf__work *work, VkCommandBuffer command_buffer, bool queries);
 
-// Allocates built.command_buffer from the submission and records it, once, for repeated submission.
+// Allocates built.command_buffer from the submission and records it once, to be submitted repeatedly.
 VKF_MUST_CHECK vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission);
-// Records built.command_buffer again; its last submission has ended.
+// Records built.command_buffer again. Its last submission must have ended.
 VKF_MUST_CHECK vkf_status vkf__work_record_again(vkf__work *work);
 
-// Whether the work's own command buffer takes timestamps.
+// Whether the work's own command buffer writes timestamps.
 bool vkf__work_timed(const vkf__work *work);
 
-// Runs one node alone, behind and before everything else and without timestamps, and waits for it.
+// Runs one node by itself, with barriers against everything before and after, without timestamps, and waits for it.
 VKF_MUST_CHECK vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *submission, uint32_t index);
 
 // GPU time of node `index` in the last run, in nanoseconds. Status UNSUPPORTED without timestamps.
 VKF_MUST_CHECK vkf_status vkf__work_time(vkf__work *work, uint32_t index, double *out_ns);
 
-// Reads the device's clock of the last run: clocks.ticks[0] is when all that came before had ended, and behind that
-// comes the end of each node. Its barrier and start belong to a node, so that the nodes' times sum up to the whole.
+// Reads the device's clock for the last run. clocks.ticks[0] is when all earlier work had ended, and the end of each
+// node follows. A node's time includes its barrier and start, so that the times of the nodes sum up to the whole.
 VKF_MUST_CHECK vkf_status vkf__work_read_ticks(vkf__work *work);
 double vkf__work_ticks_ns(const vkf__work *work, uint64_t from, uint64_t to);
 
-// Writes the values of the context's counters for node `index` in the last run. False: there are none.
+// Writes the values of the context's counters for node `index` in the last run. False when there are none.
 bool vkf__work_read_counters(vkf__work *work, uint32_t index, double *out_values);
 
-// What node `index` was dispatched with: workgroups, and its kernel's parameters.
+// What node `index` was dispatched with: its workgroups, and its kernel's parameters.
 const uint32_t *vkf__work_grid(const vkf__work *work, uint32_t index);
 const void *vkf__work_params(const vkf__work *work, uint32_t index);
 

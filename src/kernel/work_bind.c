@@ -1,3 +1,4 @@
+// Binds the operands of dispatches: descriptors, texel views and push constants.
 #include "kernel/work_bind.h"
 
 #include "base/elements.h"
@@ -26,11 +27,11 @@ static void add_buffer(set_writes *set, VkDescriptorSet handle, uint32_t binding
     set->count++;
 }
 
-// What some kernels read at once. Buffers are allocated in multiples of more.
+// Some kernels read this many bytes at once. Buffers are allocated in larger multiples.
 #define READ_UNIT 16u
 
-// Binds at an aligned offset at or below the span's own; the rest of the way is a push constant, in elements,
-// or words of blocks. What is read is bound in whole units, as far as the device binds as much.
+// Binds from an aligned offset at or below the span's own. The remaining distance is a push constant, counted in
+// elements, or in words of blocks. What is read is bound in whole units where the device's range allows it.
 static VkDescriptorBufferInfo storage_range(const vkf__work *work, const vkf__span *span, bool write,
                                             uint32_t *out_push)
 {
@@ -49,8 +50,8 @@ static VkDescriptorBufferInfo storage_range(const vkf__work *work, const vkf__sp
     };
 }
 
-// Every device offers these for uniform texel buffers. Bits of bfloat16, which has no format, are read as integers, and
-// so are words of blocks.
+// Every device offers these formats for uniform texel buffers. bfloat16 has no format, so its bits are read as
+// integers, as are words of blocks.
 static VkFormat texel_format(vkf_dtype dtype, vkf__operand_kind kind)
 {
     bool half = dtype == VKF_DTYPE_F16;
@@ -63,7 +64,7 @@ static VkFormat texel_format(vkf_dtype dtype, vkf__operand_kind kind)
     return half ? VK_FORMAT_R16_SFLOAT : VK_FORMAT_R32_SFLOAT;
 }
 
-// The push constant counts texels. A last texel that is not whole ends in the buffer's padding.
+// The push constant counts texels. A partial last texel ends in the buffer's padding.
 static vkf_status make_view(vkf__work *work, const vkf__span *span, vkf__operand_kind kind, VkBufferView *out_view,
                             uint32_t *out_push)
 {
@@ -101,7 +102,7 @@ static vkf_status bind_operand(vkf__work *work, const vkf__dispatch *dispatch, v
 {
     const vkf__binding *binding = &dispatch->bindings[index];
     bool present = binding->span.size_bytes > 0;
-    // An absent operand is never read: any valid range will do. The output is always there.
+    // An absent operand is never read, so any valid range will do: that of the output, which is always there.
     const vkf__span *span = present ? &binding->span : &dispatch->bindings[0].span;
     vkf__operand_kind kind = node->kernel->operands[index];
     if (present) {

@@ -1,4 +1,4 @@
-// What the device's clock and counters say of a run.
+// Reads what the device's clock and counters say about a run.
 #include "kernel/work.h"
 
 #include "kernel/work_bind.h"

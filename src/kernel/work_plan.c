@@ -1,4 +1,4 @@
-// PLAN: kernels, decisions and temporaries, at maximum sizes. Nothing here touches the device.
+// PLAN: chooses kernels, decisions and temporaries at maximum sizes. Nothing here touches the device.
 #include "kernel/work_plan.h"
 
 #include <inttypes.h>
@@ -41,7 +41,7 @@ static vkf_status plan_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, bo
     if (!vkf__bytes_of(dtype, count, &size) || size > UINT64_MAX / 4)
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s: a temporary of %" PRIu64 " elements",
                          work->name, count);
-    // Whole words: 16-bit values are read and written in pairs.
+    // In whole words, because 16-bit values are read and written in pairs.
     return add_temp(work, vkf__align_u64(size, 4), pinned);
 }
 
@@ -96,7 +96,7 @@ static vkf_status choose_trial(const vkf__work *work, const vkf_dtype *types, co
 {
     const vkf__caps *caps = &work->context->device.plan.caps;
     const vkf__kernel *kernel = work->trial->kernel;
-    // A trial is told what to run: whether its rounding is allowed is for whoever chooses by its outcome.
+    // A trial is told what to run. Whether its rounding is allowed matters to whoever chooses by its outcome.
     vkf__problem rounded = *problem;
     rounded.allow_f16_math = true;
     if (memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0 ||
@@ -173,6 +173,7 @@ static vkf_status choose(vkf__work *work, vkf__op op, const vkf_dtype *types, co
     return work->trial ? VKF_OK : want(work, types, problem, out_variant);
 }
 
+// The choice is kept as a decision: the index of the kernel and that of its config, in 32 bits each.
 vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
                             vkf__variant *out_variant)
 {
@@ -202,8 +203,8 @@ static void touch_temps(vkf__work *work, const vkf__dispatch *dispatch)
     }
 }
 
-// Temporaries have no place yet: each counts as a buffer of its own. What has no buffer yet is taken for one and the
-// same; at worst a group ends before its time.
+// Temporaries have no place yet, so each counts as a buffer of its own. Operands without a buffer yet count as one and
+// the same buffer. At worst, a group then ends early.
 static vkf_status place_dispatch(vkf__work *work, const vkf__dispatch *dispatch)
 {
     vkf__access accesses[VKF_KERNEL_MAX_OPERANDS] = {0};
@@ -234,7 +235,7 @@ vkf_status vkf__work_plan_dispatch(vkf__work *work, const vkf__dispatch *dispatc
     return VKF_OK;
 }
 
-// Puts the temporaries into the arena; those that nothing used take no room.
+// Puts the temporaries into the arena. Unused ones take no room.
 static vkf_status place_temps(vkf__work *work)
 {
     vkf__dispatch_plan *plan = &work->plan;
@@ -260,7 +261,7 @@ vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, const void *args)
 vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn emit, const void *args)
 {
     vkf_context *context = work->context;
-    // What is learned only grows, and never unsettles what was proven before: this ends.
+    // This ends, because what is learned only grows and never unsettles what was proven before.
     for (bool again = true; again;) {
         again = false;
         VKF_RETURN_IF_ERROR(vkf__work_plan(work, emit, args));

@@ -1,9 +1,9 @@
-// The recording of works, and runs of single nodes.
+// Records works into command buffers, and runs single nodes.
 #include "kernel/work.h"
 
 #include "kernel/work_bind.h"
 
-// From whatever ran before in this queue (other layers, transfers) to the first dispatch.
+// Orders the first dispatch behind whatever ran before in this queue (other layers, transfers).
 static void barrier_before(vkf__device *device, VkCommandBuffer command_buffer)
 {
     VkMemoryBarrier barrier = {
@@ -27,7 +27,7 @@ static void barrier_between(vkf__device *device, VkCommandBuffer command_buffer)
                                     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-// To whoever uses the results: later compute, transfers, and the host after the fence.
+// Makes results visible to later compute and transfers, and to the host after the fence.
 static void barrier_after(vkf__device *device, VkCommandBuffer command_buffer)
 {
     VkMemoryBarrier barrier = {
@@ -64,7 +64,7 @@ static void record_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_
                                      (VkDeviceSize)index * VKF_WORK_GRID_BYTES);
 }
 
-// With what the device's clock says afterwards, and what it counts meanwhile.
+// Also records the counters' queries around the node, and a timestamp after it.
 static void record_measured_node(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index)
 {
     vkf__device *device = &work->context->device;

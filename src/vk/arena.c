@@ -1,3 +1,4 @@
+// Places temporaries greedily, the largest first, each at the lowest offset that is free during its lifetime.
 #include "vk/arena.h"
 
 #include "base/size.h"
@@ -7,7 +8,7 @@ static bool alive_together(const vkf__arena_item *a, const vkf__arena_item *b)
     return a->first_use <= b->last_use && b->first_use <= a->last_use;
 }
 
-// Order of placement: largest first, ties by index, so that the plan is the same on every run.
+// The order of placement is largest first, with ties by index, so that the plan is the same on every run.
 static void sort_by_size(const vkf__arena_item *items, size_t *order, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -20,7 +21,7 @@ static void sort_by_size(const vkf__arena_item *items, size_t *order, size_t cou
     }
 }
 
-// The lowest aligned offset at which item `index` overlaps no placed item that is alive with it.
+// Finds the lowest aligned offset at which item `index` overlaps no placed item that is alive with it.
 static bool place(vkf__arena_item *items, const size_t *order, size_t placed, size_t index, uint64_t alignment)
 {
     vkf__arena_item *item = &items[index];

@@ -1,3 +1,4 @@
+// Creates, references, reads and writes buffers, and keeps the list of those that are alive.
 #include "vk/buffer.h"
 
 #include <inttypes.h>
@@ -39,7 +40,7 @@ static void list_as_alive(vkf_buffer *buffer)
     pthread_mutex_unlock(&memory->lock);
 }
 
-// A buffer that was never finished is in no list.
+// A buffer whose creation failed is in no list.
 static void list_as_gone(vkf_buffer *buffer)
 {
     vkf__memory *memory = buffer->transfer->memory;

@@ -8,8 +8,8 @@
 
 #include "vk/transfer.h"
 
-// Every buffer's size is rounded up to this, so that a range may be read in whole words and a memory plan can foretell
-// what a driver will ask for.
+// Every buffer's size is rounded up to a multiple of this, so that a range may be read in whole words and a memory plan
+// can predict what a driver will ask for.
 #define VKF_BUFFER_GRANULARITY 256u
 
 struct vkf_buffer {
@@ -20,9 +20,9 @@ struct vkf_buffer {
     uint64_t address; // of the first byte, for shaders; 0 where the device has no buffer device addresses
     vkf__memory_class class;
     vkf__allocation allocation;
-    atomic_size_t references; // its owner's, and one of each layer that was given a tensor of it
-    vkf_context *context;     // that the owner of a caller's buffer holds; NULL: the library's own
-    vkf_buffer *next;         // of those alive
+    atomic_size_t references; // the owner's, and one of each layer that was given a tensor of it
+    vkf_context *context;     // held by the owner of a caller's buffer; NULL: the buffer is the library's own
+    vkf_buffer *next;         // in its list of buffers that are alive
 };
 
 uint64_t vkf__buffer_allocated_bytes(uint64_t size_bytes);
@@ -31,15 +31,15 @@ uint64_t vkf__buffer_allocated_bytes(uint64_t size_bytes);
 // DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, uint64_t size_bytes,
                                              const char *name, vkf_buffer **out_buffer);
-// Gives back the owner's reference and sets the pointer to NULL. From then on the buffer is none that is alive; it is
-// freed with its last reference. Accepts NULL content.
+// Gives back the owner's reference and sets the pointer to NULL. The buffer no longer counts as alive; it is freed with
+// its last reference. Accepts NULL content.
 void vkf__buffer_destroy(vkf_buffer **buffer);
-// A reference beside the owner's. Whoever has one keeps the context, too.
+// Takes a reference beside the owner's. Whoever takes one keeps the context, too.
 void vkf__buffer_hold(vkf_buffer *buffer);
 void vkf__buffer_drop(vkf_buffer *buffer);
 
-// Whether the address is that of a buffer of this memory which its owner has not destroyed. The address is only
-// compared.
+// Whether the pointer is to a buffer of this memory that its owner has not destroyed. It is compared, never
+// dereferenced.
 bool vkf__buffer_is_alive(vkf__memory *memory, const vkf_buffer *buffer);
 
 VKF_MUST_CHECK vkf_status vkf__buffer_clear(vkf_buffer *buffer);

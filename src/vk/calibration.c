@@ -1,3 +1,4 @@
+// Reads the device's clock and the host's together.
 #include "vk/calibration.h"
 
 #define MAX_DOMAINS 16u

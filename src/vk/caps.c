@@ -1,3 +1,4 @@
+// Reads what a physical device can do.
 #include "vk/caps.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ static vkf_status extensions_read(const vkf__instance *instance, VkPhysicalDevic
     extension_list list = {0};
     VkResult result = VK_INCOMPLETE;
 
-    // The list may grow between the two calls, as layers come and go.
+    // The list may grow between the two calls, because layers come and go.
     while (result == VK_INCOMPLETE) {
         vkf__free(instance->host, list.items);
         list.items = NULL;
@@ -48,7 +49,7 @@ static uint32_t shared_version(uint32_t device_version, uint32_t instance_versio
     return device_minor > instance_version ? instance_version : device_version;
 }
 
-// A driver's text need not be terminated.
+// A driver's text may lack its terminator.
 static void copy_text(char out_text[256], const char text[256])
 {
     memcpy(out_text, text, 255);
@@ -84,7 +85,7 @@ static void fill_limits(vkf__caps *caps, const VkPhysicalDeviceLimits *limits)
     caps->timestamp_period_ns = limits->timestampPeriod;
 }
 
-// What Vulkan 1.0 tells.
+// Fills in what Vulkan 1.0 reports.
 static void fill_properties(vkf__caps *caps, const vkf__instance *instance,
                             const VkPhysicalDeviceProperties *properties)
 {
@@ -113,7 +114,7 @@ static void fill_subgroups(vkf__caps *caps, const VkPhysicalDeviceSubgroupProper
     caps->max_workgroup_subgroups = sized ? sizes->maxComputeWorkgroupSubgroups : UINT32_MAX;
 }
 
-// Some properties count for nothing without their feature, which was read before.
+// Some properties mean nothing without their feature, so features are read before.
 static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
                              const extension_list *extensions, uint32_t offered)
 {
@@ -162,7 +163,7 @@ static uint32_t offered_structures(const vkf__caps *caps, const extension_list *
     return offered;
 }
 
-// Those that have to be enabled; properties are read elsewhere.
+// Reads the features that have to be enabled. Those that are mere properties are read elsewhere.
 static void read_features(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
                           const extension_list *extensions, uint32_t offered)
 {
@@ -178,7 +179,7 @@ static void read_features(vkf__caps *caps, const vkf__instance *instance, VkPhys
                                         : vkf__features_has(&features, feature);
         vkf__feature_set_in_caps(feature, caps, there && vkf__feature_has_needs(feature, caps));
     }
-    // Named in a header of provisional extensions only.
+    // Only a header of provisional extensions has a macro for this name.
     caps->portability_subset = extension_listed(extensions, "VK_KHR_portability_subset");
 }
 
@@ -192,7 +193,7 @@ static void read_calibration(vkf__caps *caps, const vkf__instance *instance, VkP
         (ext || khr) && caps->timestamps && vkf__calibration_offered(instance, device, caps->calibrated_khr);
 }
 
-// The first family with compute and graphics: what drivers exercise most; else the first with compute at all.
+// Takes the first family with compute and graphics, which drivers exercise most, or else the first with compute.
 static vkf_status read_queue_families(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device)
 {
     vkf_status status = VKF_OK;

@@ -1,5 +1,5 @@
-// caps -> traits -> plan -> device, the first step: what a physical device can do, as plain data that a
-// test can also write.
+// The first step of caps -> traits -> plan -> device: what a physical device can do, as plain data that a test
+// can also write.
 #ifndef VKF_VK_CAPS_H
 #define VKF_VK_CAPS_H
 
@@ -8,7 +8,7 @@
 
 struct vkf_external_device;
 
-// Queue families beyond these are not looked at. Devices have up to eight.
+// Queue families beyond this number are ignored. Devices have up to eight.
 #define VKF_MAX_QUEUE_FAMILIES 32
 
 // X(field, Vulkan's name, type)
@@ -38,7 +38,7 @@ typedef struct vkf__caps {
     char driver_name[256];
     char driver_info[256];
     vkf_device_type type;
-    uint32_t api_version; // what instance and device share
+    uint32_t api_version; // shared by instance and device
     uint32_t driver_version;
     uint32_t driver_id;
     uint32_t vendor_id;
@@ -52,45 +52,46 @@ typedef struct vkf__caps {
 #define VKF_MEMBER(field, name, type) type field;
     VKF_CAPS_LIMITS(VKF_MEMBER)
 #undef VKF_MEMBER
-    // What follows is never masked. Alignments are powers of two that hold whatever the profile.
+    // The members below are never masked. The alignments are powers of two and hold whatever the profile.
     uint32_t storage_buffer_alignment;
     uint32_t uniform_buffer_alignment;
     uint32_t texel_buffer_alignment;
     uint32_t non_coherent_atom_bytes;
-    // Sizes that a compute shader's subgroups may be given; both the one size where there is no choice.
+    // Sizes that the subgroups of a compute shader may have. Both are the same where there is no choice.
     uint32_t min_subgroup_size;
     uint32_t max_subgroup_size;
-    uint32_t max_workgroup_subgroups; // where a size is asked for; UINT32_MAX without subgroup_size_control
+    uint32_t max_workgroup_subgroups; // with a required subgroup size; UINT32_MAX without subgroup_size_control
     float timestamp_period_ns;
     uint32_t timestamp_valid_bits; // of the chosen queue family
     uint32_t queue_family_index;   // compute; UINT32_MAX when there is none
     uint32_t queue_family_count;
     vkf__queue_family queue_families[VKF_MAX_QUEUE_FAMILIES];
-    bool portability_subset; // VK_KHR_portability_subset: has to be enabled wherever it is offered
-    bool calibrated_khr;     // calibrated_timestamps are VK_KHR_calibrated_timestamps, the other is not offered
+    bool portability_subset; // VK_KHR_portability_subset, which must be enabled wherever it is offered
+    bool calibrated_khr;     // calibrated_timestamps come under the KHR name alone
     vkf__other_types other;
     VkPhysicalDeviceMemoryProperties memory;
-    vkf__caps_matrix matrix; // its features can be masked by their Vulkan names; all zeros below the full profile
-    vkf__traits traits;      // of the caps in a plan; before, zeros
+    vkf__caps_matrix matrix; // masks switch its features off by their Vulkan names; all zeros below the full profile
+    vkf__traits traits;      // filled in by the plan; zeros before
 } vkf__caps;
 
-// Reads one physical device. Of a device older than Vulkan 1.1 only what Vulkan 1.0 tells, without the memory: the
-// plan refuses it. Statuses: VULKAN, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY.
+// Reads one physical device. For a device older than Vulkan 1.1 it reads only what Vulkan 1.0 reports, without the
+// memory: the plan refuses such a device. Statuses: VULKAN, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps *out_caps);
 
-// Applies a profile, then single masks ("shaderFloat16", "maxComputeWorkGroupInvocations=64"). Only ever lowers.
-// Pure. INVALID_ARGUMENT for an unknown name, a value that is no number, a limit without a value, a feature with one.
+// Applies a profile, then single masks ("shaderFloat16", "maxComputeWorkGroupInvocations=64"). Values are only ever
+// lowered. Pure. INVALID_ARGUMENT for an unknown name, a value that is not a number, a limit without a value, or a
+// feature with one.
 VKF_MUST_CHECK vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_profile profile,
                                           const char *const *masks, uint32_t mask_count);
 
-// Leaves what may be used on a device that the caller made: a VkDevice does not tell what was enabled on it, so that
-// what has to be enabled is there only where the caller vouches for it. Pure. INVALID_ARGUMENT for a queue family
-// that does not exist or cannot compute.
+// Leaves what may be used on a device that the caller made. A VkDevice does not tell what was enabled on it, so a
+// feature that has to be enabled remains only where the caller vouches for it. Pure. INVALID_ARGUMENT for a queue
+// family that does not exist or cannot compute.
 VKF_MUST_CHECK vkf_status vkf__caps_limit_external(const vkf__host *host, vkf__caps *caps,
                                                    const struct vkf_external_device *external);
 
-// Picks among `count` candidates. BEST and TYPE pass over devices without Vulkan 1.1 or without a compute queue; a
-// device that is asked for by index, name or UUID is taken as it is. Pure. NO_DEVICE (with the list of what there is),
+// Picks one of `count` candidates. BEST and TYPE pass over devices without Vulkan 1.1 or without a compute queue. A
+// device chosen by index, name or UUID is taken as it is. Pure. Statuses: NO_DEVICE (the message lists the candidates),
 // INVALID_ARGUMENT.
 VKF_MUST_CHECK vkf_status vkf__caps_choose(const vkf__host *host, const vkf__caps *candidates, uint32_t count,
                                            const vkf_device_choice *choice, uint32_t *out_index);

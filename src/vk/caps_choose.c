@@ -1,4 +1,4 @@
-// Which of several devices a caller's choice means.
+// Finds the device that a caller's choice means.
 #include "vk/caps.h"
 
 #include <ctype.h>
@@ -46,7 +46,7 @@ static int type_rank(vkf_device_type type)
     return (size_t)type < sizeof ranks / sizeof ranks[0] ? ranks[type] : 0;
 }
 
-// Letters outside ASCII compare as they are: a device's name is UTF-8, and the program's locale is not ours to ask.
+// Letters outside ASCII compare as bytes: names are UTF-8, and a library must not depend on the program's locale.
 static bool contains_ignoring_case(const char *text, const char *part)
 {
     size_t length = strlen(part);

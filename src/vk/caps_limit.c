@@ -1,13 +1,13 @@
-// Profiles and masks, which make a device less than it is.
+// Profiles and masks, which make a device appear less capable than it is.
 #include "vk/caps.h"
 
 #include <string.h>
 
 #include <vkformer/vulkan.h>
 
-// A profile is a row of values that a device is not allowed to exceed. Names and values are those of the published
-// profile documents; a limit that a document leaves open has the minimum that Vulkan requires, and a feature that it
-// does not promise is off.
+// A profile is a row of values that a device may not exceed. Names and values are those of the published profile
+// documents. Where a document leaves a limit open, the row has the minimum that Vulkan requires; a feature that it does
+// not promise is off.
 typedef struct profile_row {
     const char *name;
     uint32_t api_version;
@@ -17,7 +17,7 @@ typedef struct profile_row {
 #define PROFILE_MEMBER(field, name, type) type field;
     VKF_CAPS_LIMITS(PROFILE_MEMBER)
 #undef PROFILE_MEMBER
-    bool matrix; // cooperative matrices, with all that belongs to them
+    bool matrix; // cooperative matrices and all features that belong to them
 } profile_row;
 
 static const profile_row profiles[VKF_PROFILE_COUNT] = {
@@ -33,7 +33,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
 #undef PROFILE_ALL
                     .matrix = true,
         },
-    // VP_ANDROID_vulkan_profile_2022 (once VP_ANDROID_baseline_2022), which stands on that of 2021.
+    // VP_ANDROID_vulkan_profile_2022 (formerly VP_ANDROID_baseline_2022), which builds on that of 2021.
     [VKF_PROFILE_ANDROID_BASELINE_2022] =
         {
             .name = "android-baseline-2022",
@@ -51,10 +51,10 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .max_push_constant_bytes = 128,
             .max_memory_allocation_count = 4096,
             .max_memory_allocation_bytes = UINT64_C(1) << 30,
-            .subgroup_size = UINT32_MAX, // a fact about the hardware, without use while subgroup_arithmetic is off
+            .subgroup_size = UINT32_MAX, // a fact about the hardware, of no use while subgroup_arithmetic is off
         },
-    // VP_ANDROID_15_requirements; workgroups and uniform range from VP_ANDROID_vulkan_profile_2025. Buffer device
-    // addresses and integer dot products come with Vulkan 1.3, which says nothing of what is accelerated.
+    // VP_ANDROID_15_requirements, with workgroup sizes and the uniform range of VP_ANDROID_vulkan_profile_2025. Buffer
+    // device addresses and integer dot products come with Vulkan 1.3, which does not say what is accelerated.
     [VKF_PROFILE_ANDROID_2025] =
         {
             .name = "android-2025",
@@ -84,7 +84,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .max_memory_allocation_bytes = UINT64_C(1) << 30,
             .subgroup_size = UINT32_MAX,
         },
-    // VP_KHR_roadmap_2026 with what it inherits from those of 2024 and 2022 and from Vulkan 1.4.
+    // VP_KHR_roadmap_2026 with what it inherits from the roadmaps of 2024 and 2022 and from Vulkan 1.4.
     [VKF_PROFILE_ROADMAP_2026] =
         {
             .name = "roadmap-2026",
@@ -148,7 +148,7 @@ static void apply_profile(vkf__caps *caps, const profile_row *row)
     caps->matrix.cooperative_matrix = caps->matrix.cooperative_matrix && row->matrix;
 }
 
-// Decimal digits alone: strtoull would let signs, blanks and other bases through.
+// Accepts decimal digits only: strtoull would let signs, blanks and other bases through.
 static bool parse_number(const char *text, uint64_t *out_value)
 {
     uint64_t value = 0;
@@ -166,7 +166,7 @@ static bool parse_number(const char *text, uint64_t *out_value)
     return true;
 }
 
-// True when the mask names a feature.
+// Switches the feature off that the mask names; false when it names none.
 static bool mask_feature(vkf__caps *caps, const char *name, size_t length)
 {
     for (uint32_t i = 0; i < VKF_MASKABLE_COUNT; i++) {

@@ -1,6 +1,7 @@
+// Reads the shapes of cooperative matrices that a device lists, and finds the one that a kernel wants.
 #include "vk/caps_matrix.h"
 
-// Whether matrices are for compute shaders at all, and the limits of flexible ones.
+// Reads the limits of flexible matrices. False where compute shaders may not use matrices at all.
 static bool read_properties(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps_matrix *caps)
 {
     VkPhysicalDeviceCooperativeMatrixPropertiesKHR matrix = {
@@ -17,7 +18,7 @@ static bool read_properties(const vkf__instance *instance, VkPhysicalDevice devi
     return matrix.cooperativeMatrixSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT;
 }
 
-// Fills in shapes; VK_INCOMPLETE means that there are more than fit, and these will do.
+// Reads the fixed shapes. VK_INCOMPLETE means that the device lists more than fit, and those that fit will do.
 static void read_shapes(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps_matrix *caps)
 {
     VkCooperativeMatrixPropertiesKHR items[VKF_MATRIX_MAX_SHAPES];
@@ -76,7 +77,7 @@ static void read_flexible(const vkf__instance *instance, VkPhysicalDevice device
 
 void vkf__caps_matrix_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps_matrix *inout_caps)
 {
-    // Drivers list shapes even for devices whose feature is off.
+    // Drivers list shapes even on devices where the feature is off.
     if (!inout_caps->cooperative_matrix || !read_properties(instance, device, inout_caps)) {
         *inout_caps = (vkf__caps_matrix){0};
         return;

@@ -1,4 +1,4 @@
-// Cooperative matrices: the shapes that a device lists, as plain data that a test can also write.
+// The shapes of cooperative matrices that a device lists, as plain data that a test can also write.
 #ifndef VKF_VK_CAPS_MATRIX_H
 #define VKF_VK_CAPS_MATRIX_H
 
@@ -6,9 +6,9 @@
 
 #define VKF_MATRIX_MAX_SHAPES 64
 
-// Component types have the values of VkComponentTypeKHR, scopes those of VkScopeKHR.
+// Component types have the values of VkComponentTypeKHR, and scopes those of VkScopeKHR.
 typedef struct vkf__matrix_shape {
-    uint32_t m; // of a flexible shape: what the sizes are multiples of
+    uint32_t m; // of a flexible shape: its granularity, of which sizes are multiples
     uint32_t n;
     uint32_t k;
     uint32_t a_type;
@@ -24,7 +24,7 @@ typedef struct vkf__caps_matrix {
 #define VKF_MEMBER(field, ...) bool field;
     VKF_MATRIX_FEATURES(VKF_MEMBER)
 #undef VKF_MEMBER
-    uint32_t shape_count; // a driver's list beyond the maximum is cut
+    uint32_t shape_count; // entries of a driver's list beyond the maximum are dropped
     vkf__matrix_shape shapes[VKF_MATRIX_MAX_SHAPES];
     uint32_t flexible_count;
     vkf__matrix_shape flexible[VKF_MATRIX_MAX_SHAPES];
@@ -33,17 +33,17 @@ typedef struct vkf__caps_matrix {
     uint32_t workgroup_scope_reserved_bytes; // of shared memory
 } vkf__caps_matrix;
 
-// Reads the shapes that a device of Vulkan 1.1 or newer lists, where `inout_caps` has its features already. All zeros
-// without the first of them or where matrices are not for compute shaders, and no shapes where a driver fails to list
-// them: the kernels that would want them are then not chosen.
+// Reads the shapes that a device of Vulkan 1.1 or newer lists; the features are in `inout_caps` already. Leaves all
+// zeros without cooperative_matrix or where compute shaders may not use matrices, and no shapes where the driver fails
+// to list them. The kernels that need them are then not chosen.
 void vkf__caps_matrix_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps_matrix *inout_caps);
 
-// The largest shape of subgroup scope for a product of `type` (both factors) summed in float32, its sizes multiples
-// of 8, without saturation; the first among equals. NULL: none.
+// The largest shape of subgroup scope for a product with factors of `type` and sums in float32, without saturation. Its
+// sizes are multiples of 8. The first of equals is taken; NULL: there is none.
 const vkf__matrix_shape *vkf__matrix_find(const vkf__caps_matrix *caps, VkComponentTypeKHR type);
 
-// The flexible shape for tiles of m x n x k with that type, scope and, for workgroup scope, local size: the one whose
-// granularity divides them. NULL: none, or the tile is larger than the device takes.
+// The flexible shape for tiles of m x n x k with that type and scope and, for workgroup scope, that local size. Its
+// granularity divides the tile. NULL: there is none, or the tile is larger than the device allows.
 const vkf__matrix_shape *vkf__matrix_find_flexible(const vkf__caps_matrix *caps, VkComponentTypeKHR type,
                                                    VkScopeKHR scope, uint32_t local_size, uint32_t m, uint32_t n,
                                                    uint32_t k);

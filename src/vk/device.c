@@ -1,3 +1,4 @@
+// Makes the library's VkDevice or adopts the caller's, and guards its queue.
 #include "vk/device.h"
 
 #include <assert.h>
@@ -5,7 +6,7 @@
 
 #include <vkformer/vulkan.h>
 
-// The process, as fork() leaves it: asking the system costs a call each time.
+// The id of this process, which a fork handler keeps up to date: asking the system each time would cost a call.
 static atomic_long this_process;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 static int atfork_result;
@@ -21,12 +22,12 @@ static void watch_forks(void)
     atfork_result = pthread_atfork(NULL, NULL, note_process);
 }
 
-// Makes device->handle, with what the plan enables and nothing else.
+// Makes device->handle with what the plan enables and nothing else.
 static vkf_status create_own(vkf__device *device)
 {
     const vkf__device_plan *plan = &device->plan;
     const float priority = 1.0F;
-    vkf__features features = plan->features; // a copy to be chained: the plan's are not written
+    vkf__features features = plan->features; // a copy, because chaining writes to it
     const VkDeviceQueueCreateInfo queue = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
         .queueFamilyIndex = plan->caps.queue_family_index,
@@ -89,7 +90,7 @@ fail:
     return status;
 }
 
-// What both kinds of device have before there is a handle.
+// Sets up what both kinds of device need before there is a handle.
 static vkf_status begin(vkf__device *device)
 {
     (void)pthread_once(&process_once, watch_forks);
@@ -142,9 +143,9 @@ fail:
 
 void vkf__device_finish(vkf__device *device)
 {
-    // Idle or lost, everything is destroyed: the results of waiting change nothing.
+    // Idle or lost, everything is destroyed, so the results of waiting do not matter.
     if (device->owned) {
-        // Asked for once more, as the table may not have come to be.
+        // Looked up again, because the table may not have been loaded.
         PFN_vkDestroyDevice destroy =
             (PFN_vkDestroyDevice)device->instance->vkGetDeviceProcAddr(device->handle, "vkDestroyDevice");
         if (device->vk.vkDeviceWaitIdle)
@@ -186,7 +187,7 @@ vkf_status vkf__device_status(vkf__device *device, VkResult result, const char *
     return vkf__vulkan_status(device->host, result, where);
 }
 
-// A thread that holds our lock waits for the caller's, never the other way round: the caller does not know ours.
+// A thread that holds our lock may wait for the caller's, never the other way round: the caller does not know ours.
 void vkf__device_lock_queue(vkf__device *device)
 {
     (void)pthread_mutex_lock(&device->queue_lock);

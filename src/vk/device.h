@@ -1,5 +1,5 @@
-// caps -> traits -> plan -> device, the last step: a VkDevice (our own, or the caller's), its function
-// table and its queue.
+// The last step of caps -> traits -> plan -> device: a VkDevice (our own, or the caller's), its function table and its
+// queue.
 #ifndef VKF_VK_DEVICE_H
 #define VKF_VK_DEVICE_H
 
@@ -10,11 +10,11 @@
 
 struct vkf_external_device;
 
-// The functions filled in in vkf__device.vk; every other entry of volk's table is NULL. volk's own loading code is not
-// linked: it defines a variable for every Vulkan function, under that function's own name, so that in a program that
-// links this library statically and Vulkan directly, the program's calls would land in volk's variables.
+// The functions that are loaded into vkf__device.vk. Every other entry of volk's table is NULL. volk's own loading code
+// is not linked: it defines a variable under the name of every Vulkan function. In a program that links this library
+// statically and Vulkan directly, the program's calls would land in those variables.
 //
-// X(name): functions of Vulkan 1.1, always there.
+// X(name): functions of Vulkan 1.1, which are always there.
 #define VKF_DEVICE_FUNCTIONS(X)       \
     X(vkDestroyDevice)                \
     X(vkDeviceWaitIdle)               \
@@ -100,7 +100,7 @@ struct vkf_external_device;
 typedef struct vkf__device {
     const vkf__host *host;
     const vkf__instance *instance;
-    vkf__device_plan plan; // a copy of what it was made by; never written
+    vkf__device_plan plan; // a copy of the plan that it was made by; never written
     VkPhysicalDevice physical;
     VkDevice handle;
     bool owned;
@@ -109,49 +109,49 @@ typedef struct vkf__device {
     uint32_t queue_family;
     pthread_mutex_t queue_lock;
     bool queue_lock_ready;
-    const struct vkf_external_device *external; // copy owned by the device; NULL for our own
+    const struct vkf_external_device *external; // the device's copy; NULL for our own device
     atomic_bool lost;                           // set once any call returned VK_ERROR_DEVICE_LOST
     long process;                               // that made it: a child of fork() has no driver behind its copy
 } vkf__device;
 
-// That the caller's handles and locks are there. Status INVALID_ARGUMENT.
+// Checks that the caller's handles and locks are there. Status INVALID_ARGUMENT.
 VKF_MUST_CHECK vkf_status vkf__external_device_check(const vkf__host *host, const struct vkf_external_device *external);
 
-// A device of our own, with what the plan enables and nothing else. On failure *device is zeroed. The device must not
-// be moved or copied once it is initialised. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED,
+// Makes a device of our own, with what the plan enables and nothing else. On failure *device is zeroed. The device must
+// not be moved or copied once it is initialised. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED,
 // DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__device_init(vkf__device *device, const vkf__instance *instance,
                                            VkPhysicalDevice physical, const vkf__device_plan *plan);
-// The caller's, by vkf__device_plan_make_external(); `external` need not outlive the call. INVALID_ARGUMENT, too, where
-// handles or locks are unusable.
+// Adopts the caller's device, with the plan of vkf__device_plan_make_external(). `external` need not outlive the call.
+// Also INVALID_ARGUMENT where handles or locks are unusable.
 VKF_MUST_CHECK vkf_status vkf__device_init_external(vkf__device *device, const vkf__instance *instance,
                                                     const vkf__device_plan *plan,
                                                     const struct vkf_external_device *external);
-// Waits until the device (of an external device: the queue) is idle, then destroys what is owned.
+// Waits until the device (for an external device: the queue) is idle, then destroys what is owned.
 void vkf__device_finish(vkf__device *device);
 
-// Fills in the table. VULKAN, naming the function, when one of VKF_DEVICE_FUNCTIONS is missing.
+// Fills in the table. VULKAN, with a message that names the function, when one of VKF_DEVICE_FUNCTIONS is missing.
 VKF_MUST_CHECK vkf_status vkf__volk_table_load(const vkf__host *host, PFN_vkGetDeviceProcAddr get_proc, VkDevice device,
                                                struct VolkDeviceTable *out_table);
 
-// Whether the process is a child of fork(), in which nothing of the device may be touched: its threads are not there,
+// Whether the process is a child of fork(). Nothing of the device may be touched there: the driver's threads are gone,
 // and its locks may be held for ever.
 bool vkf__device_is_inherited(const vkf__device *device);
 
-// INVALID_ARGUMENT, with a message that names `function`, in such a child.
+// INVALID_ARGUMENT in such a child, with a message that names `function`.
 VKF_MUST_CHECK vkf_status vkf__device_check_process(const vkf__device *device, const char *function);
 
-// As vkf__vulkan_status(), and remembers a lost device.
+// Does what vkf__vulkan_status() does, and remembers a lost device.
 vkf_status vkf__device_status(vkf__device *device, VkResult result, const char *where);
 
-// Serialise access to the queue (the caller's lock too, when the device is the caller's).
+// Serialise access to the queue. Where the device is the caller's, they take and release the caller's lock, too.
 void vkf__device_lock_queue(vkf__device *device);
 void vkf__device_unlock_queue(vkf__device *device);
 
 // Names a Vulkan object for debuggers and validation messages; silent where debug utils are absent.
 void vkf__device_name(vkf__device *device, VkObjectType type, uint64_t handle, const char *name);
 
-// Inside a function with `vkf_status status` and a label `fail:`: a Vulkan call whose failure goes there.
+// For functions with `vkf_status status` and a label `fail:`: makes a Vulkan call and goes to fail when it fails.
 #define VKF_VK(device, call)                                     \
     do {                                                         \
         status = vkf__device_status((device), (call), __func__); \
@@ -159,7 +159,7 @@ void vkf__device_name(vkf__device *device, VkObjectType type, uint64_t handle, c
             goto fail;                                           \
     } while (0)
 
-// The same for a call that makes *handle. What a failing call puts out is undefined, and is not to be destroyed later.
+// The same for a call that makes *handle, which is reset on failure: the output of a failing call is undefined.
 #define VKF_VK_CREATE(device, call, handle)                      \
     do {                                                         \
         status = vkf__device_status((device), (call), __func__); \

@@ -1,3 +1,4 @@
+// The rows of features and of Vulkan's feature structures, and access to the bools that they name.
 #include "vk/feature_table.h"
 
 #include "vk/caps.h"
@@ -81,7 +82,7 @@ bool vkf__features_has(const vkf__features *features, const vkf__feature *featur
     return *(const VkBool32 *)at(features, feature->bit) && *(const VkBool32 *)at(features, feature->with);
 }
 
-// A bit for the structure in which a VkBool32 stands; 0: the head.
+// A bit for the structure that holds the VkBool32 at this offset; 0: the head holds it.
 static uint32_t structure_of(size_t bit)
 {
     for (uint32_t i = 0; i < VKF_FEATURE_STRUCTURE_COUNT; i++) {

@@ -1,5 +1,5 @@
-// What the library makes use of where a device has it: a row for each feature. The rows say how a feature is read and
-// masked, when a device is made with it, and what has to be enabled for that. Only profiles name features beside.
+// The features that the library uses where a device has them, one row for each. A row says how a feature is read and
+// masked, when a device is made with it, and what has to be enabled for that. Only profiles name features elsewhere.
 #ifndef VKF_VK_FEATURE_TABLE_H
 #define VKF_VK_FEATURE_TABLE_H
 
@@ -8,17 +8,18 @@
 #include "vk/loader.h"
 #include "vk/new_declarations.h"
 
-// X(field, Vulkan's name, wanted, needs, how): features and extensions, bools of vkf__caps.
-//   wanted: when a device is made with it, vkf__wanted without its prefix.
-//   needs: another field of vkf__caps, without which this one counts for nothing; itself: none.
-//   how: BIT(a VkBool32 of vkf__features), BITS(two that only count together), EXTENSION(that has to be enabled), or
-//   PROPERTY: nothing has to be enabled.
+// X(field, Vulkan's name, wanted, needs, how): features and extensions, as bools of vkf__caps.
+//   wanted: when a device is made with it; vkf__wanted without its prefix.
+//   needs: another field of vkf__caps, without which this one means nothing; the field itself where there is none.
+//   how: BIT(a VkBool32 of vkf__features), BITS(two that only count together), EXTENSION(one to be enabled), or
+//   PROPERTY where nothing has to be enabled.
 //
-// hostVisibleDeviceMemory is no feature of Vulkan's but a property of its memory types; masking it makes any device one
-// that needs staging. Where the memory model is enabled, kernels that do without it ask for the scope of the device in
-// their atomics. integerDotProduct4x8BitPackedSignedAccelerated is a property of Vulkan's: without it the kernels that
-// use integerDotProduct run still, but are not chosen. VK_EXT_calibrated_timestamps stands for
-// VK_KHR_calibrated_timestamps, too, and for a device's clock that can be read together with CLOCK_MONOTONIC.
+// hostVisibleDeviceMemory is not a feature of Vulkan but a property of its memory types; a device on which it is masked
+// needs staging. vulkanMemoryModelDeviceScope goes with the memory model: where that is enabled, kernels that do not
+// use it still have atomics of device scope. integerDotProduct4x8BitPackedSignedAccelerated is a property of Vulkan's:
+// without it the kernels that use integer dot products still run, but are not chosen. VK_EXT_calibrated_timestamps
+// stands for VK_KHR_calibrated_timestamps, too, and means that the device's clock can be read together with
+// CLOCK_MONOTONIC.
 // clang-format off
 #define VKF_CAPS_FEATURES(X)                                                                                           \
     X(storage_16bit, "storageBuffer16BitAccess", ALWAYS, storage_16bit, BIT(storage_16bit.storageBuffer16BitAccess))   \
@@ -48,8 +49,8 @@
       BITS(performance.performanceCounterQueryPools, query_reset.hostQueryReset))                                      \
     X(mapped_device_memory, "hostVisibleDeviceMemory", ALWAYS, mapped_device_memory, PROPERTY)
 
-// X(field, Vulkan's name, wanted, how): of VK_KHR_cooperative_matrix, VK_KHR_shader_bfloat16 and
-// VK_NV_cooperative_matrix2, bools of vkf__caps.matrix. All need the first.
+// X(field, Vulkan's name, wanted, how): features of VK_KHR_cooperative_matrix, VK_KHR_shader_bfloat16 and
+// VK_NV_cooperative_matrix2, as bools of vkf__caps.matrix. All of them need the first.
 #define VKF_MATRIX_FEATURES(X)                                                                                         \
     X(cooperative_matrix, "cooperativeMatrix", FOR_MATRICES, BIT(matrix.cooperativeMatrix))                            \
     X(bfloat16, "shaderBFloat16CooperativeMatrix", FOR_MATRICES,                                                       \
@@ -66,8 +67,8 @@
       BIT(matrix2.cooperativeMatrixTensorAddressing))                                                                  \
     X(block_loads, "cooperativeMatrixBlockLoads", FOR_FLEXIBLE_MATRICES, BIT(matrix2.cooperativeMatrixBlockLoads))
 
-// X(field, Vulkan's name, needs, how): types of numbers, and places for them, that no kernel of the library makes use
-// of; bools of vkf__caps.other. They are for shaders of the caller's, and are not masked.
+// X(field, Vulkan's name, needs, how): number types, and storage for them, that only a caller's shaders use. They are
+// bools of vkf__caps.other and cannot be masked.
 #define VKF_OTHER_FEATURES(X)                                                                                          \
     X(float64, "shaderFloat64", other.float64, BIT(head.features.shaderFloat64))                                       \
     X(int16, "shaderInt16", other.int16, BIT(head.features.shaderInt16))                                               \
@@ -80,8 +81,8 @@
       BIT(storage_16bit.uniformAndStorageBuffer16BitAccess))                                                           \
     X(push_16bit, "storagePushConstant16", storage_16bit, BIT(storage_16bit.storagePushConstant16))
 
-// X(member, type, VkStructureType, offered): the structures of vkf__features, and from when on they may be chained:
-// CORE(the version of Vulkan), EXTENSION(with it), CORE_OR(either). Names are without Vulkan's prefixes.
+// X(member, type, VkStructureType, offered): the structures of vkf__features, and when they may be chained: from
+// CORE(version of Vulkan) on, with EXTENSION(name), or CORE_OR(either). Names are without Vulkan's prefixes.
 #define VKF_FEATURE_STRUCTURES(X)                                                                                      \
     X(storage_16bit, 16BitStorageFeatures, 16BIT_STORAGE_FEATURES, CORE(1_1))                                          \
     X(storage_8bit, 8BitStorageFeatures, 8BIT_STORAGE_FEATURES, CORE(1_2))                                             \
@@ -104,15 +105,15 @@
 
 typedef enum vkf__wanted {
     VKF_WANTED_ALWAYS = 0,
-    VKF_WANTED_FOR_TIMESTAMPS, // this and the next two: by vkf__plan_wishes
+    VKF_WANTED_FOR_TIMESTAMPS, // this and the next two: where vkf__plan_wishes asks for it
     VKF_WANTED_FOR_STATISTICS,
     VKF_WANTED_FOR_COUNTERS,
-    VKF_WANTED_FOR_OTHER_SHADERS, // the caller's, with statistics, from Vulkan 1.2 on
-    VKF_WANTED_FOR_MATRICES,      // where the kernels on cooperative matrices run; nothing else has a use for these
+    VKF_WANTED_FOR_OTHER_SHADERS, // for shaders of the caller's, with statistics, from Vulkan 1.2 on
+    VKF_WANTED_FOR_MATRICES,      // where kernels on cooperative matrices run; nothing else uses these
     VKF_WANTED_FOR_FLEXIBLE_MATRICES
 } vkf__wanted;
 
-// The structures that vkGetPhysicalDeviceFeatures2 fills in, or vkCreateDevice takes.
+// The structures that vkGetPhysicalDeviceFeatures2 fills in and vkCreateDevice takes.
 typedef struct vkf__features {
     VkPhysicalDeviceFeatures2 head;
 #define VKF_MEMBER(member, type, structure_type, offered) VkPhysicalDevice##type member;
@@ -140,20 +141,20 @@ typedef struct vkf__enabled {
 typedef struct vkf__feature {
     const char *name;
     vkf__wanted wanted;
-    size_t caps;           // where its bool stands in vkf__caps
-    size_t needs;          // where another's does, an earlier row's; its own: it needs none
-    size_t enabled;        // where its bool stands in vkf__enabled
-    size_t bit;            // where its VkBool32 stands in vkf__features; 0: it has none
-    size_t with;           // where another does that has to be set, too; its own: none
-    const char *extension; // NULL: none but its structure's
+    size_t caps;           // offset of its bool in vkf__caps
+    size_t needs;          // offset of the bool that it needs, of an earlier row; its own: it needs none
+    size_t enabled;        // offset of its bool in vkf__enabled
+    size_t bit;            // offset of its VkBool32 in vkf__features; 0: it has none
+    size_t with;           // offset of a second one that must be set, too; its own: there is none
+    const char *extension; // NULL: none beside its structure's
 } vkf__feature;
 
 typedef struct vkf__feature_structure {
     size_t offset; // in vkf__features
     size_t size;
     VkStructureType type;
-    uint32_t core;         // the version of Vulkan from which on it is there; UINT32_MAX: none
-    const char *extension; // with which it is there before; NULL: none
+    uint32_t core;         // the version of Vulkan that includes it; UINT32_MAX: none does
+    const char *extension; // that offers it in older versions; NULL: none
 } vkf__feature_structure;
 
 enum {
@@ -169,10 +170,10 @@ enum {
 #undef VKF_INDEX
 };
 
-// In a set of structures.
+// A structure's bit in a set of structures.
 #define VKF_FEATURE_STRUCTURE_BIT(member) (UINT32_C(1) << VKF_FEATURE_STRUCTURE_##member)
 
-// Those that a mask may name come first.
+// The features that a mask may name come first.
 extern const vkf__feature vkf__feature_table[VKF_FEATURE_COUNT];
 extern const vkf__feature_structure vkf__feature_structures[VKF_FEATURE_STRUCTURE_COUNT];
 
@@ -180,17 +181,17 @@ struct vkf__caps;
 
 bool vkf__feature_in_caps(const vkf__feature *feature, const struct vkf__caps *caps);
 void vkf__feature_set_in_caps(const vkf__feature *feature, struct vkf__caps *caps, bool there);
-// Whether what it needs is in the caps.
+// Whether the caps have the feature that this one needs.
 bool vkf__feature_has_needs(const vkf__feature *feature, const struct vkf__caps *caps);
-// Whether a device has to be made with it. Else it is there, enabled or not.
+// Whether a device has to be made with the feature. Any other feature is there without being enabled.
 bool vkf__feature_is_switched(const vkf__feature *feature);
 
-// All off, and nothing chained.
+// Switches everything off, with nothing chained.
 void vkf__features_init(vkf__features *features);
 bool vkf__features_has(const vkf__features *features, const vkf__feature *feature);
-// Switches it on and returns the structures that have to be chained for it, a bit for each; 0: the head alone.
+// Switches a feature on. Returns a bit for each structure that must be chained for it; 0: the head alone.
 uint32_t vkf__features_enable(vkf__features *features, const vkf__feature *feature);
-// Chains those structures and returns the first; the head stays as it is.
+// Chains these structures and returns the first. The head stays as it is.
 void *vkf__features_chain(vkf__features *features, uint32_t structures);
 
 #endif

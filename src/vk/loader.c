@@ -1,3 +1,4 @@
+// Finds the Vulkan loader, makes an instance or adopts the caller's, and forwards Vulkan's messages.
 #include "vk/loader.h"
 
 #include <dlfcn.h>
@@ -38,7 +39,7 @@ static vkf_status open_library(vkf__instance *instance)
         instance->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         if (!instance->library)
             continue;
-        // ISO C has no conversion from an object pointer to a function pointer.
+        // ISO C cannot convert an object pointer to a function pointer.
         void *symbol = dlsym(instance->library, "vkGetInstanceProcAddr");
         memcpy(&instance->get_proc, &symbol, sizeof symbol);
         if (instance->get_proc)
@@ -50,8 +51,8 @@ static vkf_status open_library(vkf__instance *instance)
                      names[0]);
 }
 
-// The loader has no code of its own for a manifest that it cannot parse. What it gives instead is not passed on: a
-// caller who frees memory and tries again would do so for ever.
+// The loader has no code of its own for a manifest that it cannot parse and gives OUT_OF_HOST_MEMORY instead. That is
+// not passed on: a caller who frees memory and tries again would do so for ever.
 static vkf_status loader_status(const vkf__instance *instance, VkResult result, const char *where)
 {
     if (result != VK_ERROR_OUT_OF_HOST_MEMORY)
@@ -97,7 +98,7 @@ static vkf_status read_version(vkf__instance *instance, const global_functions *
     return VKF_OK;
 }
 
-// Whether the loader and its drivers (layer NULL), or a layer, offer an extension.
+// Looks for an extension in what a layer offers, or for `layer` NULL in what the loader and its drivers offer.
 static vkf_status find_extension(const vkf__instance *instance, const global_functions *globals, const char *layer,
                                  const char *name, bool *out_found)
 {
@@ -205,7 +206,7 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL forward_message(VkDebugUtilsMessageSeverit
     const vkf__host *host = user;
     const VkDebugUtilsMessageTypeFlagsEXT from_layers =
         VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
-    // General messages are the loader's: a driver that it could not load is no fault of this library.
+    // General messages are the loader's: a driver that it could not load is not this library's fault.
     bool validation = (types & from_layers) != 0;
     (void)severity;
     vkf__log(host, validation ? VKF_SEVERITY_VALIDATION : VKF_SEVERITY_WARNING, "%s",
@@ -222,7 +223,7 @@ static VkDebugUtilsMessengerCreateInfoEXT messenger_info(const vkf__host *host)
         .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
                        VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT,
         .pfnUserCallback = forward_message,
-        // The callback type has no const; forward_message only reads.
+        // The callback's type has no const, but forward_message only reads.
         .pUserData = (void *)(uintptr_t)host,
     };
 }
@@ -232,7 +233,7 @@ static vkf_status create_instance(vkf__instance *instance, const global_function
 {
     static const VkValidationFeatureEnableEXT enables[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
     const uint32_t version = VK_MAKE_VERSION(VKF_VERSION_MAJOR, VKF_VERSION_MINOR, VKF_VERSION_PATCH);
-    // Chained, so that creating and destroying the instance is watched too.
+    // Chained to the creation, so that creating and destroying the instance is watched, too.
     VkDebugUtilsMessengerCreateInfoEXT messenger = messenger_info(instance->host);
     const VkValidationFeaturesEXT features = {
         .sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
@@ -328,7 +329,7 @@ static vkf_status create_messenger(vkf__instance *instance)
                          "update the Vulkan loader, or switch validation off");
     VkResult result = instance->vkCreateDebugUtilsMessengerEXT(instance->handle, &info, NULL, &instance->messenger);
     if (result != VK_SUCCESS)
-        instance->messenger = VK_NULL_HANDLE; // what a failing call puts out is undefined
+        instance->messenger = VK_NULL_HANDLE; // the output of a failing call is undefined
     return vkf__vulkan_status(instance->host, result, "vkCreateDebugUtilsMessengerEXT");
 }
 
@@ -338,7 +339,7 @@ vkf_status vkf__instance_init(vkf__instance *instance, const vkf__host *host, co
     *instance = (vkf__instance){.host = host};
 
     if (desc->get_instance_proc_addr)
-        // The public type spells VkInstance as void *, so that its header needs no Vulkan header.
+        // The public type spells VkInstance as void *, so that its header needs no header of Vulkan.
         instance->get_proc = (PFN_vkGetInstanceProcAddr)(vkf_void_function)desc->get_instance_proc_addr;
     else
         VKF_TRY(open_library(instance));
@@ -356,7 +357,7 @@ void vkf__instance_finish(vkf__instance *instance)
 {
     if (instance->messenger)
         instance->vkDestroyDebugUtilsMessengerEXT(instance->handle, instance->messenger, NULL);
-    // A loader that gives no vkDestroyInstance for an instance it created is past helping: the instance leaks.
+    // Where a loader has no vkDestroyInstance for an instance that it created, nothing can be done: the instance leaks.
     if (instance->owned && instance->vkDestroyInstance)
         instance->vkDestroyInstance(instance->handle, NULL);
     if (instance->library)

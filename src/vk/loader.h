@@ -1,5 +1,5 @@
-// The Vulkan loader library and instance-level functions, found at run time and kept in tables of our own: nothing here
-// is global, and nothing links against libvulkan.
+// The Vulkan loader library and the functions of an instance, found at run time and kept in tables of our own. Nothing
+// here is global, and nothing links against libvulkan.
 #ifndef VKF_VK_LOADER_H
 #define VKF_VK_LOADER_H
 
@@ -36,9 +36,9 @@ typedef struct vkf__instance {
     void *library;         // dlopen handle; NULL when the caller gave the loader function
     PFN_vkGetInstanceProcAddr get_proc;
     VkInstance handle;
-    bool owned;           // false: the caller's, never destroyed here
+    bool owned;           // false: it is the caller's and never destroyed here
     uint32_t api_version; // what the instance was created for: at least 1.1
-    bool debug_utils;     // VK_EXT_debug_utils is enabled; never assumed of a caller's instance
+    bool debug_utils;     // VK_EXT_debug_utils is enabled; never assumed for a caller's instance
     VkDebugUtilsMessengerEXT messenger;
 #define VKF_MEMBER(name) PFN_##name name;
     VKF_INSTANCE_FUNCTIONS(VKF_MEMBER)
@@ -53,14 +53,14 @@ typedef struct vkf__instance_desc {
     uint32_t external_api_version;
 } vkf__instance_desc;
 
-// Statuses: NO_VULKAN (no loader, no driver, or older than 1.1: the message says what to install), UNSUPPORTED
-// (validation asked for and the layer is not installed), OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, VULKAN. On failure
-// *instance is zeroed. The instance must not be moved or copied once it is initialised.
+// Statuses: NO_VULKAN (no loader, no driver, or one older than 1.1; the message says what to install), UNSUPPORTED
+// (validation was asked for, but its layer is not installed), OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, VULKAN. On
+// failure *instance is zeroed. The instance must not be moved or copied once it is initialised.
 VKF_MUST_CHECK vkf_status vkf__instance_init(vkf__instance *instance, const vkf__host *host,
                                              const vkf__instance_desc *desc);
 void vkf__instance_finish(vkf__instance *instance);
 
-// Translates a VkResult, with a message "where: VK_ERROR_... and what to do"; VK_SUCCESS gives VKF_OK silently.
+// Translates a VkResult and reports "where: VK_ERROR_... and what to do". VK_SUCCESS gives VKF_OK without a message.
 vkf_status vkf__vulkan_status(const vkf__host *host, VkResult result, const char *where);
 
 #endif

@@ -1,3 +1,4 @@
+// Slabs of device memory and the ranges that are cut from them, first fit.
 #include "vk/memory.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 #define SLAB_BYTES (UINT64_C(32) << 20)
 #define DEDICATED_BYTES (UINT64_C(4) << 20)
 
-// A used range of a slab; ranges are kept in order of offset.
+// A used range of a slab. Ranges are kept in order of their offsets.
 typedef struct vkf__range {
     uint64_t begin;
     uint64_t end;
@@ -62,7 +63,7 @@ void vkf__memory_finish(vkf__memory *memory)
     *memory = (vkf__memory){0};
 }
 
-// Finds the first gap that holds the request; *out_at is the index before which the range is inserted.
+// Finds the first gap that holds the request. *out_at is the index before which the range is inserted.
 static bool slab_find(const vkf__slab *slab, uint64_t size, uint64_t alignment, uint64_t *out_begin, size_t *out_at)
 {
     uint64_t begin = 0;
@@ -79,7 +80,7 @@ static bool slab_find(const vkf__slab *slab, uint64_t size, uint64_t alignment, 
     return false;
 }
 
-// Where device memory is not to be mapped, a range of a mapped slab is kept from the host all the same.
+// NULL for device memory unless memory is unified: the host must not see it even if its slab happens to be mapped.
 static uint8_t *mapped_range(const vkf__memory *memory, const vkf__slab *slab, vkf__memory_class class, uint64_t begin)
 {
     bool hidden = class == VKF_MEMORY_DEVICE && !memory->device->plan.caps.traits.unified_memory;
@@ -115,7 +116,7 @@ static vkf_status slab_take(vkf__memory *memory, vkf__slab *slab, vkf__memory_cl
     return VKF_OK;
 }
 
-// Result codes of vkAllocateMemory come back raw: running out of one heap is no error while another may serve.
+// Gives back the raw result of vkAllocateMemory: an exhausted heap is no error while another may serve.
 static vkf_status slab_create(vkf__memory *memory, uint32_t memory_type, uint64_t size, const char *name,
                               VkResult *out_result, vkf__slab **out_slab)
 {
@@ -169,13 +170,13 @@ static bool type_serves(const vkf__memory *memory, uint32_t type, uint32_t type_
     VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     if (flags & (VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT))
         return false;
-    // Non-coherent memory is never mapped by choice: every host access relies on coherence.
+    // Non-coherent memory is never chosen for mapping: every host access relies on coherence.
     if (class == VKF_MEMORY_DEVICE)
         return !(flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) || (flags & mapped) == mapped;
     return (flags & mapped) == mapped;
 }
 
-// Allocates from one memory type; *out_done tells whether it worked, an exhausted type being no error yet.
+// Allocates from one memory type. *out_done tells whether it worked; an exhausted type is not yet an error.
 static vkf_status allocate_from(vkf__memory *memory, uint32_t type, const VkMemoryRequirements *need,
                                 vkf__memory_class class, const char *name, vkf__allocation *out, bool *out_done)
 {
@@ -188,6 +189,8 @@ static vkf_status allocate_from(vkf__memory *memory, uint32_t type, const VkMemo
             return slab_take(memory, slab, class, begin, need->size, at, out);
         }
     }
+    // A slab takes at most a sixteenth of its heap, so that a small heap is not used up by one. Where no slab can be
+    // had, the bytes that are needed may still fit.
     uint64_t heap_bytes = memory->device->plan.caps.memory.memoryHeaps[heap_of(memory, type)].size;
     uint64_t slab_bytes = need->size;
     if (need->size < DEDICATED_BYTES && heap_bytes / 16 >= need->size)

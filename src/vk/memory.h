@@ -1,4 +1,4 @@
-// Device memory: slabs per memory type, cut into ranges; large requests get a slab of their own.
+// Device memory: slabs per memory type, cut into ranges. A large request gets a slab of its own.
 #ifndef VKF_VK_MEMORY_H
 #define VKF_VK_MEMORY_H
 
@@ -8,7 +8,7 @@ typedef struct vkf__allocation {
     VkDeviceMemory memory;
     uint64_t offset;
     uint64_t size_bytes;
-    uint8_t *mapped; // of this range; NULL when the memory is not host-visible
+    uint8_t *mapped; // of this range; NULL where the host may not access it
     uint32_t memory_type;
     bool device_local;
 } vkf__allocation;
@@ -24,7 +24,7 @@ typedef struct vkf__memory {
     size_t slab_count;
     size_t slab_capacity;
     vkf_memory_usage usage;
-    // All buffers that may be used, by the hash of their address; guarded by `lock`.
+    // All buffers that may be used, in lists by a hash of their address; guarded by `lock`.
     struct vkf_buffer *live[VKF_LIVE_BUFFER_LISTS];
     pthread_mutex_t lock;
     bool lock_ready;
@@ -33,7 +33,7 @@ typedef struct vkf__memory {
 VKF_MUST_CHECK vkf_status vkf__memory_init(vkf__memory *memory, vkf__device *device);
 void vkf__memory_finish(vkf__memory *memory);
 
-// Takes the class's preferred memory type first, then any other that serves. `name` is for messages and debuggers.
+// Tries the class's preferred memory type first, then any other that serves. `name` is for messages and debuggers.
 // Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__memory_allocate(vkf__memory *memory, const VkMemoryRequirements *requirements,
                                                vkf__memory_class class, const char *name,

@@ -1,5 +1,5 @@
-// Declarations of extensions that are younger than the oldest Vulkan headers this library builds with (1.3.204, Ubuntu
-// 22.04; Debian 12 has 1.3.239). Names and values are Vulkan's own; each block stands aside where the headers have it.
+// Declarations of extensions newer than the oldest Vulkan headers that this library builds with (1.3.204 of Ubuntu
+// 22.04; Debian 12 has 1.3.239). Names and values are Vulkan's own. Each block is skipped where the headers have it.
 #ifndef VKF_VK_NEW_DECLARATIONS_H
 #define VKF_VK_NEW_DECLARATIONS_H
 

@@ -1,3 +1,4 @@
+// Makes a plan: memory types, features and extensions, after checking that the device meets the minimum.
 #include "vk/plan.h"
 
 #include <assert.h>
@@ -6,18 +7,18 @@
 
 #include "vk/calibration.h"
 
-// The least that the kernels can work with.
+// The minimum that the kernels can work with.
 #define FLOOR_INVOCATIONS 64
 #define FLOOR_STORAGE_BUFFERS 4
 #define FLOOR_SHARED_MEMORY_BYTES 16384
 #define FLOOR_PUSH_CONSTANT_BYTES 32
 
-// Tensors in one buffer stand at multiples of at least this, so that a layout does not differ between most devices.
+// The least alignment of tensors in one buffer, chosen so that the layout is the same on most devices.
 #define MIN_BUFFER_ALIGNMENT 256
 
 #define HOST_COHERENT (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)
 
-// Memory that needs features of its own (protected, device-coherent) or cannot back a buffer (lazily allocated).
+// Memory that needs features of its own (protected, device-coherent) or that cannot back a buffer (lazily allocated).
 #define FORBIDDEN_MEMORY                                                                       \
     (VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT |              \
      VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD | \
@@ -37,8 +38,8 @@ static uint32_t bit_count(VkFlags flags)
     return count;
 }
 
-// The first type with the fewest wishes unmet: drivers list the faster of otherwise equal types first. UINT32_MAX when
-// no type has what is required.
+// Picks the type with the fewest unmet wishes, and the first of equals, because drivers list the faster of otherwise
+// equal types first. UINT32_MAX when no type has what is required.
 static uint32_t pick_memory_type(const VkPhysicalDeviceMemoryProperties *memory, memory_wish wish)
 {
     uint32_t best = UINT32_MAX;
@@ -57,7 +58,7 @@ static uint32_t pick_memory_type(const VkPhysicalDeviceMemoryProperties *memory,
 static vkf_status plan_memory(const vkf__host *host, const vkf__caps *caps, vkf__device_plan *plan)
 {
     static const memory_wish wishes[VKF_MEMORY_CLASS_COUNT] = {
-        // Host-visible device memory is a small window on many discrete devices: it is left to CONTROL.
+        // Host-visible device memory is a small window on many discrete devices, so it is left to CONTROL.
         [VKF_MEMORY_DEVICE] = {.required = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
                                .avoided = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT},
         [VKF_MEMORY_CONTROL] = {.required = HOST_COHERENT, .preferred = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT},
@@ -114,7 +115,7 @@ static void add_extension(vkf__device_plan *plan, const char *name)
     plan->extensions[plan->extension_count++] = name;
 }
 
-// Kernels on cooperative matrices need the memory model and 16-bit floats beside.
+// Kernels on cooperative matrices also need the memory model and 16-bit floats.
 static bool runs_matrices(const vkf__caps *caps)
 {
     return caps->matrix.cooperative_matrix && caps->vulkan_memory_model && caps->shader_float16;
@@ -131,7 +132,7 @@ static bool is_wanted(vkf__wanted wanted, const vkf__caps *caps, const vkf__plan
         return wishes->executable_info;
     case VKF_WANTED_FOR_COUNTERS:
         return wishes->counters;
-    case VKF_WANTED_FOR_OTHER_SHADERS: // all of it is in the core from there on
+    case VKF_WANTED_FOR_OTHER_SHADERS: // from 1.2 on, all of it is in the core
         return wishes->executable_info && caps->api_version >= VK_API_VERSION_1_2;
     case VKF_WANTED_FOR_MATRICES:
         return runs_matrices(caps);
@@ -141,14 +142,14 @@ static bool is_wanted(vkf__wanted wanted, const vkf__caps *caps, const vkf__plan
     return false;
 }
 
-// The younger name of calibrated timestamps, where the driver knows that one alone.
+// The newer name of calibrated timestamps where the driver offers no other, and else the feature's own extension.
 static const char *extension_of(const vkf__feature *feature, const vkf__caps *caps)
 {
     bool calibrated = feature->caps == offsetof(vkf__caps, calibrated_timestamps);
     return calibrated && caps->calibrated_khr ? VKF_KHR_CALIBRATED_TIMESTAMPS : feature->extension;
 }
 
-// Puts what is there and wanted into plan->enabled, and what has to be enabled for it into the rest.
+// Puts what is there and wanted into plan->enabled, and what has to be enabled for it into the rest of the plan.
 static void plan_features(vkf__device_plan *plan, const vkf__plan_wishes *wishes)
 {
     const vkf__caps *caps = &plan->caps;
@@ -172,7 +173,7 @@ static void plan_features(vkf__device_plan *plan, const vkf__plan_wishes *wishes
     }
 }
 
-// All alignments are powers of two, so that the largest is a multiple of the others.
+// All alignments are powers of two, so the largest is a multiple of the others.
 static uint32_t buffer_alignment(const vkf__caps *caps)
 {
     const uint32_t alignments[] = {caps->storage_buffer_alignment, caps->uniform_buffer_alignment,
@@ -184,7 +185,7 @@ static uint32_t buffer_alignment(const vkf__caps *caps)
     return largest;
 }
 
-// By what the device can do, whoever made it.
+// Warns by what the device can do, whoever made it.
 static void warn_of_wishes(const vkf__host *host, const vkf__caps *caps, const vkf__plan_wishes *wishes)
 {
     if (wishes->timestamps && !caps->timestamps)
@@ -228,7 +229,7 @@ vkf_status vkf__device_plan_make_external(const vkf__host *host, const vkf__caps
     VKF_RETURN_IF_ERROR(vkf__caps_limit_external(host, &limited, external));
     VKF_RETURN_IF_ERROR(make_plan(host, &limited, wishes, &plan));
     warn_of_wishes(host, caps, wishes);
-    assert(plan.extension_count == 0); // it is too late for any
+    assert(plan.extension_count == 0); // the device exists: it is too late to enable any
     *out_plan = plan;
     return VKF_OK;
 }

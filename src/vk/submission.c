@@ -1,3 +1,4 @@
+// Submits command buffers and waits for them.
 #include "vk/submission.h"
 
 #include "base/clock.h"
@@ -74,7 +75,7 @@ vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffe
     submission->submitted_ns = vkf__now_ns();
     VkResult waited = device->vk.vkWaitForFences(device->handle, 1, &submission->fence, VK_TRUE, UINT64_MAX);
     if (waited != VK_SUCCESS && waited != VK_ERROR_DEVICE_LOST) {
-        // The work is still in flight; nothing it uses may be touched or freed before the queue is idle.
+        // The work is still in flight: nothing that it uses may be touched or freed before the queue is idle.
         vkf__device_lock_queue(device);
         (void)device->vk.vkQueueWaitIdle(device->queue);
         vkf__device_unlock_queue(device);

@@ -1,4 +1,4 @@
-// One owner's way to the queue: a command pool and a fence, used by one thread at a time.
+// One owner's access to the queue: a command pool and a fence, used by one thread at a time.
 #ifndef VKF_VK_SUBMISSION_H
 #define VKF_VK_SUBMISSION_H
 
@@ -9,13 +9,13 @@ typedef struct vkf__submission {
     VkCommandPool pool;
     VkFence fence;
     VkCommandBuffer single; // for one dispatch at a time; null until it is asked for
-    double submitted_ns;    // vkf__now_ns() when the last run was in the queue and the wait for it began
+    double submitted_ns;    // vkf__now_ns() when the last run had been queued and the wait for it began
 } vkf__submission;
 
 VKF_MUST_CHECK vkf_status vkf__submission_init(vkf__submission *submission, vkf__device *device, const char *name);
 void vkf__submission_finish(vkf__submission *submission);
 
-// A primary command buffer of the pool; it lives as long as the submission.
+// Allocates a primary command buffer from the pool; it lives as long as the submission.
 VKF_MUST_CHECK vkf_status vkf__submission_command_buffer(vkf__submission *submission, const char *name,
                                                          VkCommandBuffer *out_command_buffer);
 

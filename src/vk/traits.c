@@ -1,9 +1,10 @@
+// Derives a device's traits from its caps.
 #include "vk/traits.h"
 
 #include "vk/caps.h"
 
-// On processors and integrated devices with a device-local, host-visible, coherent memory type, and wherever all
-// device-local heaps have such a type.
+// Memory is unified on processors and integrated devices that have a device-local, host-visible, coherent memory type,
+// and wherever every device-local heap has such a type.
 static bool has_unified_memory(const vkf__caps *caps)
 {
     const VkMemoryPropertyFlags mapped = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
@@ -26,13 +27,13 @@ static bool has_unified_memory(const vkf__caps *caps)
 vkf__traits vkf__traits_of(const vkf__caps *caps)
 {
     const bool processor = caps->type == VKF_DEVICE_TYPE_CPU;
-    // Drivers for processors tell nothing of their compilers. Those that act as if there were units for matrices are
-    // recent: they fold, and compile in time. A mask on matrices makes a driver look older than it is.
+    // Drivers for processors report nothing about their compilers. Those that offer cooperative matrices are recent:
+    // they fold, and compile in time. A mask on matrices makes a driver look older than it is.
     const bool recent = caps->matrix.cooperative_matrix;
     return (vkf__traits){
         .processor = processor,
         .unified_memory = has_unified_memory(caps),
-        // Processors list the products as accelerated, and gain nothing from them.
+        // Processors report these products as accelerated, but gain nothing from them.
         .integer_dot_units = caps->integer_dot && caps->integer_dot_accelerated && !processor,
         .folds_uniform_loads = processor && recent,
         .compiles_unrolled_slowly = processor && !recent,

@@ -1,6 +1,6 @@
-// caps -> traits -> plan -> device, the second step: facts about the kind of device that follow from its caps,
-// worked out once when the plan is made. Whatever chooses between kernels, or between ways to use them, asks for these
-// and not for the type of the device.
+// The second step of caps -> traits -> plan -> device: facts about the kind of device that follow from its caps, worked
+// out once when the plan is made. Code that chooses between kernels, or between ways to use them, asks for traits and
+// never for the type of the device.
 #ifndef VKF_VK_TRAITS_H
 #define VKF_VK_TRAITS_H
 
@@ -9,20 +9,20 @@
 struct vkf__caps;
 
 typedef struct vkf__traits {
-    // Shaders run on a processor: few cores, no shared memory or matrix units in hardware, and a cache that takes what
-    // registers do not hold.
+    // Shaders run on a processor: it has few cores, no shared memory or matrix units in hardware, and a cache that
+    // takes what does not fit in registers.
     bool processor;
-    // The memory that is fastest for shaders can be mapped too, and this is not masked: DEVICE memory needs no staging.
+    // The memory that is fastest for shaders can be mapped, and no mask forbids it: DEVICE memory needs no staging.
     bool unified_memory;
-    // Products of 8-bit integers are faster than those of the floats that they are made of.
+    // Products of 8-bit integers are faster than products of the floats that they were made from.
     bool integer_dot_units;
-    // A processor's driver that folds loads from uniform addresses into the arithmetic. Others fetch texels best.
+    // A processor's driver that folds loads from uniform addresses into the arithmetic. Others read texels fastest.
     bool folds_uniform_loads;
     // A processor's driver that takes many seconds to compile hundreds of unrolled multiply-adds on such loads.
     bool compiles_unrolled_slowly;
 } vkf__traits;
 
-// Pure, of caps that nothing will limit any more.
+// Pure. The caps must be final: nothing limits them afterwards.
 vkf__traits vkf__traits_of(const struct vkf__caps *caps);
 
 #endif

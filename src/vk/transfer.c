@@ -1,3 +1,4 @@
+// Copies through the staging buffer, part by part.
 #include "vk/transfer.h"
 
 #include <string.h>
@@ -56,7 +57,7 @@ vkf_status vkf__transfer_init(vkf__transfer *transfer, vkf__memory *memory)
     VKF_TRY(vkf__turns_init(&transfer->turns, memory->device->host));
     VKF_TRY(vkf__submission_init(&transfer->submission, memory->device, "vkformer transfer"));
     VKF_TRY(vkf__submission_command_buffer(&transfer->submission, "vkformer transfer", &transfer->command_buffer));
-    // Made now rather than on first need, so that creating an object later allocates what its plan says and no more.
+    // Made here rather than on first use, so that creating an object later allocates what its plan says and no more.
     if (!memory->device->plan.caps.traits.unified_memory)
         VKF_TRY(staging_create(transfer));
     return VKF_OK;
@@ -65,8 +66,8 @@ fail:
     return status;
 }
 
-// A transfer stands alone between waits, so one barrier before and one after it cover every hazard with shaders and
-// host.
+// A transfer runs alone between two waits, so one barrier before it and one after it cover every hazard with shaders
+// and the host.
 static void barrier(vkf__transfer *transfer, VkPipelineStageFlags from, VkAccessFlags from_access,
                     VkPipelineStageFlags to, VkAccessFlags to_access)
 {

@@ -1,5 +1,5 @@
-// Copies between host memory and buffers that the host cannot map, through one staging buffer per context. Transfers of
-// several threads take turns part by part, so that a small one waits for one part of a large one.
+// Copies between host memory and buffers that the host cannot map, through one staging buffer per context. The
+// transfers of several threads take turns part by part, so that a small one waits for one part of a large one at most.
 #ifndef VKF_VK_TRANSFER_H
 #define VKF_VK_TRANSFER_H
 
@@ -13,9 +13,9 @@ typedef struct vkf__transfer {
     vkf__memory *memory;
     vkf__submission submission;
     VkCommandBuffer command_buffer;
-    VkBuffer staging; // created on first need
+    VkBuffer staging; // made by vkf__transfer_init() unless memory is unified, and else on first use
     vkf__allocation allocation;
-    vkf__turns turns; // of what stands above
+    vkf__turns turns; // guard the members above
 } vkf__transfer;
 
 VKF_MUST_CHECK vkf_status vkf__transfer_init(vkf__transfer *transfer, vkf__memory *memory);

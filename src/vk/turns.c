@@ -1,3 +1,4 @@
+// A fair lock: each thread draws a ticket and waits until it is served.
 #include "vk/turns.h"
 
 vkf_status vkf__turns_init(vkf__turns *turns, const vkf__host *host)

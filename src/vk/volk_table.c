@@ -1,9 +1,9 @@
-// The functions of a device, in a table of its own.
+// Loads the functions of a device into its own table.
 #include "vk/device.h"
 
 #include <string.h>
 
-// A loop over a table: written out, as many calls take 40 kB more.
+// A loop over a table, because as many calls written out would take 40 kB more.
 typedef struct entry {
     const char *name;
     size_t offset; // in the table of functions
@@ -28,7 +28,7 @@ vkf_status vkf__volk_table_load(const vkf__host *host, PFN_vkGetDeviceProcAddr g
                              entries[i].name);
         memcpy((char *)&table + entries[i].offset, &function, sizeof function);
     }
-    // The younger name of the same function, for which older tables have no room.
+    // The newer name of the same function, which has no member in older tables.
     if (!table.vkGetCalibratedTimestampsEXT) {
         PFN_vkVoidFunction function = get_proc(device, "vkGetCalibratedTimestampsKHR");
         memcpy(&table.vkGetCalibratedTimestampsEXT, &function, sizeof function);

@@ -1,4 +1,4 @@
-// What a VkResult is to the library's callers: a status, and a message that says what to do.
+// What a VkResult means to the library's callers: a status, and a message that says what to do.
 #include "vk/loader.h"
 
 // X(result, status, what to do)
