@@ -1,5 +1,5 @@
-// JSON that the program reads back: two outputs of `vkformer profile` or of `vkformer shaders`, of which --diff tells what
-// changed, and an index of `vkformer embed`. A byte 1 parts the two outputs; the index is the whole input.
+// JSON that the program reads back: two outputs of `vkformer profile` or of `vkformer shaders`, of which --diff tells
+// what changed, and an index of `vkformer embed`. A byte 1 parts the two outputs; the index is the whole input.
 #include <fcntl.h>
 #include <getopt.h>
 #include <string.h>

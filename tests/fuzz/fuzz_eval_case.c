@@ -1,6 +1,6 @@
-// Cases of `vkformer eval`, which run on a device. An input is a case's config.json, whose weights and inputs are those of
-// the stored case of the same kind; behind a byte 1 come changes to them: which file (one byte), where (two bytes), and
-// the byte to put there. Results are not looked at: whatever the case is, it ends with a status and leaks nothing.
+// Cases of `vkformer eval`, which run on a device. An input is a case's config.json, whose weights and inputs are those
+// of the stored case of the same kind; behind a byte 1 come changes to them: which file (one byte), where (two bytes),
+// and the byte to put there. Results are not looked at: whatever the case is, it ends with a status and leaks nothing.
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
-// What is kept about a device between runs: the tuner's table, the self-test's verdicts, and the header of a pipeline cache.
-// What is read and written again is read as the same. "@device" stands in an input for the line of the device, "@hash" for
-// what the first variant of the registry is made of: without them nothing behind the second line would be reached.
+// What is kept about a device between runs: the tuner's table, the self-test's verdicts, and the header of a pipeline
+// cache. What is read and written again is read as the same. "@device" stands in an input for the line of the device,
+// "@hash" for what the first variant of the registry is made of: without them nothing behind the second line would be
+// reached.
 #include <string.h>
 
 #include "../unit/recording_host.h"

@@ -1,7 +1,7 @@
-// Texts of up to a quarter of a megabyte through a tokenizer file: what of memory that takes is in proportion to the text, and
-// to the longest form that the file's rules give it, which itself is in proportion to the text. An input is a tokenizer.json,
-// and the beginning of a text behind '\x1e'; that is repeated, with changes that follow from the input. Some of the inputs
-// whose file is none get a seed's.
+// Texts of up to a quarter of a megabyte through a tokenizer file: what of memory that takes is in proportion to the
+// text, and to the longest form that the file's rules give it, which itself is in proportion to the text. An input is a
+// tokenizer.json, and the beginning of a text behind '\x1e'; that is repeated, with changes that follow from the input.
+// Some of the inputs whose file is none get a seed's.
 #include <string.h>
 
 #include "../unit/recording_host.h"
@@ -13,8 +13,9 @@
 #define DIVIDER '\x1e'
 #define DIVIDED "\x1e"
 #define LONGEST_TEXT ((size_t)256 << 10)
-// Bytes of memory for each of the longest form of the text: two buffers of 9, changes of 8, spans of 12, pieces, tokens, what
-// merging a word takes; all of them in arrays that double. What one symbol takes that is spelled with a prefix comes on top.
+// Bytes of memory for each of the longest form of the text: two buffers of 9, changes of 8, spans of 12, pieces,
+// tokens, what merging a word takes; all of them in arrays that double. What one symbol takes that is spelled with a
+// prefix comes on top.
 #define MEMORY_EACH 320u
 #define SYMBOL_EACH 160u
 #define MEMORY_FIXED ((size_t)1 << 20)

@@ -1,5 +1,5 @@
-// fuzz_<target> [SEED [RUNS [SECONDS]]]: the target on its seeds, on RUNS (2000) random mutations of them, and on more until
-// SECONDS (0) have passed. The same SEED (1) gives the same inputs in the same order.
+// fuzz_<target> [SEED [RUNS [SECONDS]]]: the target on its seeds, on RUNS (2000) random mutations of them, and on more
+// until SECONDS (0) have passed. The same SEED (1) gives the same inputs in the same order.
 #include <string.h>
 #include <time.h>
 

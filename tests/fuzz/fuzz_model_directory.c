@@ -1,6 +1,6 @@
-// The files of a model directory: config.json of every family and kind of head, generation_config.json, modules.json and what
-// it names, what stands beside a tokenizer, the index of a checkpoint, and weights that are stored in blocks. The input stands
-// for each of them in turn.
+// The files of a model directory: config.json of every family and kind of head, generation_config.json, modules.json
+// and what it names, what stands beside a tokenizer, the index of a checkpoint, and weights that are stored in blocks.
+// The input stands for each of them in turn.
 #define _DEFAULT_SOURCE
 
 #include <math.h>
@@ -368,7 +368,8 @@ static size_t put_blocks(const uint8_t *data, size_t size_bytes, uint32_t row_by
     return 8 + (size_t)header + bytes;
 }
 
-// A weight of one panel in blocks, as files hold it: what is finite comes out as it is, anything else is refused by name.
+// A weight of one panel in blocks, as files hold it: what is finite comes out as it is, anything else is refused by
+// name.
 static void read_blocks(const uint8_t *data, size_t size_bytes, uint32_t row_bytes)
 {
     const vkf__weight_slot slot = {.name = "a", .linear = true, .shape = {BLOCK_ROWS, VKF_BLOCK}};

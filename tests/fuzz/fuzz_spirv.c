@@ -1,6 +1,6 @@
-// The reader of SPIR-V modules, which anybody's file may be. An input is a kernel of the library and what is changed in it:
-// two bytes choose the kernel, then come groups of a position (two bytes) and a word (four bytes) to be written there; a
-// position beyond the module cuts it short. What begins with SPIR-V's magic number is a module itself.
+// The reader of SPIR-V modules, which anybody's file may be. An input is a kernel of the library and what is changed in
+// it: two bytes choose the kernel, then come groups of a position (two bytes) and a word (four bytes) to be written
+// there; a position beyond the module cuts it short. What begins with SPIR-V's magic number is a module itself.
 #include <string.h>
 
 #include "fuzz.h"

@@ -1,6 +1,6 @@
-// A tokenizer file beside a model's config.json: whatever both say, ids and types of a text are in the model's tables, or the
-// text is refused. An input is a tokenizer.json, a config.json and a text, divided by '\x1e'. What is not there, or is no such
-// file, a small one stands in for.
+// A tokenizer file beside a model's config.json: whatever both say, ids and types of a text are in the model's tables,
+// or the text is refused. An input is a tokenizer.json, a config.json and a text, divided by '\x1e'. What is not there,
+// or is no such file, a small one stands in for.
 #include <string.h>
 
 #include "../unit/recording_host.h"

@@ -1,4 +1,5 @@
-// Tokenizer files, and SentencePiece's as those of a Marian tokenizer: what is accepted then encodes the file's own text and broken text, and decodes what comes out.
+// Tokenizer files, and SentencePiece's as those of a Marian tokenizer: what is accepted then encodes the file's own
+// text and broken text, and decodes what comes out.
 #include <string.h>
 
 #include "../unit/recording_host.h"

@@ -1,6 +1,6 @@
-// Directories without tokenizer.json. The first byte of an input says which class it is for, the rest is divided by '\x1e' into
-// the vocabulary's file, merges.txt, tokenizer_config.json, special_tokens_map.json and added_tokens.json. What is accepted
-// encodes the input and decodes what comes out.
+// Directories without tokenizer.json. The first byte of an input says which class it is for, the rest is divided by
+// '\x1e' into the vocabulary's file, merges.txt, tokenizer_config.json, special_tokens_map.json and added_tokens.json.
+// What is accepted encodes the input and decodes what comes out.
 #include <string.h>
 
 #include "../unit/recording_host.h"

@@ -1,6 +1,6 @@
-// The reader of torch.save()'s files. An input that begins with "Z" is a pickle that is wrapped into a zip archive with a
-// few storages, one that begins with "L" a pickle of the old form, in the same way: a mutation then spoils no length and no
-// directory. Any other input is a whole file.
+// The reader of torch.save()'s files. An input that begins with "Z" is a pickle that is wrapped into a zip archive with
+// a few storages, one that begins with "L" a pickle of the old form, in the same way: a mutation then spoils no length
+// and no directory. Any other input is a whole file.
 #include <string.h>
 
 #include "../unit/recording_host.h"

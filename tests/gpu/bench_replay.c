@@ -2,9 +2,9 @@
 //
 //   gpu_replay [LAYERS [D_MODEL [STEPS]]]
 //
-// Both ways run the decoding steps of one session, in turns; medians over all steps. `record` is the recording of all of
-// the step's command buffers, into the same memory, with pipelines and descriptor sets as they are: the least that an
-// engine does which records anew.
+// Both ways run the decoding steps of one session, in turns; medians over all steps. `record` is the recording of all
+// of the step's command buffers, into the same memory, with pipelines and descriptor sets as they are: the least that
+// an engine does which records anew.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

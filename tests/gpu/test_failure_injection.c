@@ -89,9 +89,9 @@ static int close_context(void **state)
     return clean ? 0 : -1;
 }
 
-// Failures that the library may overcome or has to pass over: memory comes from a smaller slab, or another type; what is
-// waited for before destruction is destroyed all the same; a cache that cannot be saved is not; clocks that cannot be read
-// together are read apart.
+// Failures that the library may overcome or has to pass over: memory comes from a smaller slab, or another type; what
+// is waited for before destruction is destroyed all the same; a cache that cannot be saved is not; clocks that cannot
+// be read together are read apart.
 static bool may_be_overcome(const char *function)
 {
     static const char *const functions[] = {"vkAllocateMemory", "vkDeviceWaitIdle", "vkQueueWaitIdle",

@@ -1,5 +1,5 @@
-// A program with a Vulkan device of its own: it opens the loader, creates instance, device and queue, and records layers
-// into its command buffers between its own work.
+// A program with a Vulkan device of its own: it opens the loader, creates instance, device and queue, and records
+// layers into its command buffers between its own work.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -393,8 +393,8 @@ static VkBuffer port_buffer(vkf_layer *layer, vkf_port port, VkDeviceSize *out_o
     return handle;
 }
 
-// The program's dispatch doubles its data into the query, the layer runs, the program copies the output away: one command
-// buffer, recorded once, submitted for several sizes.
+// The program's dispatch doubles its data into the query, the layer runs, the program copies the output away: one
+// command buffer, recorded once, submitted for several sizes.
 static void test_layer_between_own_work(void **state)
 {
     static const vkf_layer_sizes runs[] = {{2, 12, 15}, {1, 1, 1}, {2, 5, 9}, {1, 12, 3}, {2, 12, 15}};

@@ -1,5 +1,5 @@
-// Query, key and value of a self attention layer: one product where their parameters lie side by side, three where they do
-// not, and the same numbers either way, for weights in rows and in panels.
+// Query, key and value of a self attention layer: one product where their parameters lie side by side, three where they
+// do not, and the same numbers either way, for weights in rows and in panels.
 //
 // Bounds as in test_layer_attention.c.
 #include <stdlib.h>

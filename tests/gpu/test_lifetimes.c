@@ -1,5 +1,5 @@
-// Who keeps whom: a context and everything made from it, destroyed in any order; tensors of another context, and tensors
-// whose buffer is gone.
+// Who keeps whom: a context and everything made from it, destroyed in any order; tensors of another context, and
+// tensors whose buffer is gone.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-// Memory: plans foretell what is allocated, to the byte and by heap; nothing stays behind; transfers of any size and place.
+// Memory: plans foretell what is allocated, to the byte and by heap; nothing stays behind; transfers of any size and
+// place.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,8 +109,8 @@ static void assert_grown_by(vkf_test_gpu *gpu, const vkf_memory_usage *before, c
     assert_true(kinds > 0);
 }
 
-// What the packed weights of a sample layer take: four (32, 32) for each attention, (64, 32) with the filled-up panel and
-// (32, 48) for a feed-forward block.
+// What the packed weights of a sample layer take: four (32, 32) for each attention, (64, 32) with the filled-up panel
+// and (32, 48) for a feed-forward block.
 static uint64_t packed_bytes(sample_kind kind)
 {
     const uint64_t attention = 4 * 32 * 32 * 4, feed_forward = (64 * 32 + 32 * 48) * 4;

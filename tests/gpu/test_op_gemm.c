@@ -198,9 +198,9 @@ static void test_gemm_zero_factors_do_not_read(void **state)
     }
 }
 
-// NaN stays in its row, an infinity in its column, through tiles whose other rows and columns are padding.
-// Deeper than one dispatch may sum: the parts must meet, and c, bias and activation take part once. Whole numbers of this
-// size add up exactly.
+// NaN stays in its row, an infinity in its column, through tiles whose other rows and columns are padding. Deeper than
+// one dispatch may sum: the parts must meet, and c, bias and activation take part once. Whole numbers of this size add
+// up exactly.
 static void test_gemm_cut_in_depth(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);

@@ -1,8 +1,8 @@
 // Products with weights in blocks by integer dot products, and the rounding of activations that comes before them. The
 // kernels are asked for by name, as few of the devices that tests run on take them of their own accord.
 //
-// Where a's values are such that blocks of signed bytes hold them exactly (vkf_test_gemm_case.bytes), the bounds are those
-// of test_op_gemm_blocks.c: a sum's order, and the rounding of a half.
+// Where a's values are such that blocks of signed bytes hold them exactly (vkf_test_gemm_case.bytes), the bounds are
+// those of test_op_gemm_blocks.c: a sum's order, and the rounding of a half.
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -418,7 +418,8 @@ static void test_products_without_kernels_that_are_right(void **state)
     }
 }
 
-// Few tiles and much depth, which is cut in depth on devices that are no processors: by integer dot products, and without.
+// Few tiles and much depth, which is cut in depth on devices that are no processors: by integer dot products, and
+// without.
 static void test_products_cut_in_depth(void **state)
 {
     static const uint32_t sizes[][3] = {{9, 40, 2048}, {33, 65, 4128}};

@@ -1,4 +1,5 @@
-// vkf_gemm() with half storage, by the kernels for devices with 16-bit storage and by the packed ones, and with bfloat16.
+// vkf_gemm() with half storage, by the kernels for devices with 16-bit storage and by the packed ones, and with
+// bfloat16.
 //
 // Bounds: inputs are halves already and sums are float32, so that a result of size |d| is off by its own rounding,
 // 2^-11 |d| (2^-25 where it is subnormal), beside the 2e-5 of the float32 sum. Each further pass through the output (c

@@ -1,5 +1,6 @@
 // Whether the comparisons of these tests notice anything: every kernel runs once as it should and must agree with the
-// reference, then with one wrong stride, size or offset at a time, and must not. Products are in test_op_mutations_gemm.c.
+// reference, then with one wrong stride, size or offset at a time, and must not. Products are in
+// test_op_mutations_gemm.c.
 #include <stdlib.h>
 #include <string.h>
 

@@ -181,8 +181,8 @@ static void test_rotary_head_sizes(void **state)
     }
 }
 
-// As a decoder has it: heads that stand within rows of queries, keys and values, turned into a cache's rows behind those
-// of earlier positions. What lies between them stays as it was.
+// As a decoder has it: heads that stand within rows of queries, keys and values, turned into a cache's rows behind
+// those of earlier positions. What lies between them stays as it was.
 static void test_rotary_into_a_cache(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);

@@ -1,8 +1,8 @@
 // Sampling from logits: exactly which tokens may come, how often each does, and that the draw is the seed's alone.
 //
-// Thresholds lie in the middle between two tokens, where no rounding decides. A drawn token must be the reference's unless
-// the draw lies within MARGIN of its borders: sums of up to 151,936 probabilities, each a multiple of 2^-30, and of float32
-// weights with the driver's exp, are within some 1e-5.
+// Thresholds lie in the middle between two tokens, where no rounding decides. A drawn token must be the reference's
+// unless the draw lies within MARGIN of its borders: sums of up to 151,936 probabilities, each a multiple of 2^-30, and
+// of float32 weights with the driver's exp, are within some 1e-5.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,8 @@ static double *doubles(size_t count)
     return values;
 }
 
-// Tokens must be among those that stay, and the reference's own where the draw is not near a border. Gives how many were.
+// Tokens must be among those that stay, and the reference's own where the draw is not near a border. Gives how many
+// were.
 static uint32_t check_tokens(vkf_test_ops *ops, const sampling *s, const char *what)
 {
     double *probabilities = doubles(s->args.cols), *sorted = doubles(s->args.cols), margin = 0;
@@ -114,7 +115,8 @@ static uint32_t check_tokens(vkf_test_ops *ops, const sampling *s, const char *w
     return compared;
 }
 
-// Sets the thresholds between the `keep`-th most probable token and the next one, of the first row; all rows are the same.
+// Sets the thresholds between the `keep`-th most probable token and the next one, of the first row; all rows are the
+// same.
 static void set_thresholds(sampling *s, uint32_t keep, bool k, bool p, bool min)
 {
     double *probabilities = doubles(s->args.cols), *sorted = doubles(s->args.cols), sum = 0;
@@ -220,8 +222,8 @@ static double chi_square(const uint32_t *counts, const double *probabilities, ui
     return sum;
 }
 
-// 32,768 draws among 24 tokens. With 23 degrees of freedom chi-square is above 80 once in 10^8 times. The same counts do
-// not pass for those of another temperature.
+// 32,768 draws among 24 tokens. With 23 degrees of freedom chi-square is above 80 once in 10^8 times. The same counts
+// do not pass for those of another temperature.
 static void test_sample_frequencies(void **state)
 {
     enum { ROWS = 8192, TOKENS = 24, STEPS = 4 };

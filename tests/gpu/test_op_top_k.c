@@ -1,5 +1,5 @@
-// Top-k: which tokens may come, counted on the host, wherever the row ends against the workgroup's steps and whatever place
-// the row's last token has among the most probable ones.
+// Top-k: which tokens may come, counted on the host, wherever the row ends against the workgroup's steps and whatever
+// place the row's last token has among the most probable ones.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// A layer is recorded once: runs of any sizes allocate nothing, record nothing, and give what a layer made for just those
-// sizes gives.
+// A layer is recorded once: runs of any sizes allocate nothing, record nothing, and give what a layer made for just
+// those sizes gives.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-// Transfers of several threads, on a device whose memory the host does not see: a small read waits for one part of a large
-// write, not for the whole.
+// Transfers of several threads, on a device whose memory the host does not see: a small read waits for one part of a
+// large write, not for the whole.
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>

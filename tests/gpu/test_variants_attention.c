@@ -23,8 +23,8 @@ static bool test_all(void)
 #define SIZES(b, h, kv, l, s, d, dv) \
     .batch = b, .heads = h, .kv_heads = kv, .q_len = l, .k_len = s, .dim = d, .v_dim = dv
 
-// Rows that begin at multiples of 16 elements: every kernel takes them. Short queries and long ones, which are given other
-// configs; the second with all that masks can be.
+// Rows that begin at multiples of 16 elements: every kernel takes them. Short queries and long ones, which are given
+// other configs; the second with all that masks can be.
 static const vkf_test_sdpa_case ALIGNED[] = {
     {SIZES(2, 2, 0, 7, 33, 16, 16)},
     {SIZES(2, 4, 2, 67, 65, 16, 16), .mask_kind = VKF_MASK_ADDITIVE, .mask_dims = VKF_TEST_MASK_ROWS,

@@ -14,7 +14,8 @@ static const vkf_test_gemm_types TYPES[] = {
 
 enum { F32_Q8, F32_Q4, EVERY_TYPE };
 
-// What vkf_context_desc.variant is set to: kernels, and the configs that are no default with the type that they are for.
+// What vkf_context_desc.variant is set to: kernels, and the configs that are no default with the type that they are
+// for.
 static const struct variant {
     const char *name;
     size_t type; // of TYPES
@@ -55,7 +56,8 @@ static void run_shapes(vkf_test_ops *ops, size_t type)
         const vkf_test_gemm_types *types = &TYPES[i % COUNT_OF(TYPES)];
         if (type != EVERY_TYPE && type != i % COUNT_OF(TYPES))
             continue;
-        // Types of a and d change how elements are read and written alone: f32 takes all shapes, the others every third.
+        // Types of a and d change how elements are read and written alone: f32 takes all shapes, the others every
+        // third.
         if (i % COUNT_OF(TYPES) > 1 && i / COUNT_OF(TYPES) % 3 != i % COUNT_OF(TYPES) / 2)
             continue;
         const vkf_test_gemm_case gemm = {

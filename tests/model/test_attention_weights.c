@@ -1,5 +1,5 @@
-// Weights of attention that sessions keep, against what transformers computes: every kind, layer and head, of whole runs and
-// of what is gathered over parts and steps.
+// Weights of attention that sessions keep, against what transformers computes: every kind, layer and head, of whole
+// runs and of what is gathered over parts and steps.
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,7 +119,7 @@ static void check_weights(vkf_test_gpu *gpu, const family *f, vkf_attention_kind
     free(weights);
 }
 
-// Encoders: types of tokens, padding, and modernbert's windows to both sides ---------------------------------------------
+// Encoders: types of tokens, padding, and modernbert's windows to both sides ------------------------------------------
 
 static void test_encoders(void **state)
 {
@@ -141,7 +141,7 @@ static void test_encoders(void **state)
     }
 }
 
-// Decoders ---------------------------------------------------------------------------------------------------------------
+// Decoders ------------------------------------------------------------------------------------------------------------
 
 // Continues the case's rows without their padding, and compares what was gathered with a run over the whole of it.
 static void check_generated(vkf_test_gpu *gpu, const family *f, const expected *e, const int32_t *ids)
@@ -228,7 +228,7 @@ static void test_logits_are_the_same(void **state)
     close_family(&f);
 }
 
-// Encoder-decoders: all kinds, and T5's biases by distance -----------------------------------------------------------------
+// Encoder-decoders: all kinds, and T5's biases by distance ------------------------------------------------------------
 
 static void test_encoder_decoders(void **state)
 {
@@ -259,7 +259,7 @@ static void test_encoder_decoders(void **state)
     }
 }
 
-// What sessions do not keep ------------------------------------------------------------------------------------------------
+// What sessions do not keep ------------------------------------------------------------------------------------------
 
 static void assert_refused(vkf_test_gpu *gpu, vkf_session *session, int kind)
 {

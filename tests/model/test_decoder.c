@@ -381,8 +381,8 @@ static bool hear(void *user, uint32_t row, int32_t token)
     return h->counts[row] < h->most;
 }
 
-// Tokens come at the end, and the caller may still cut them off. A context that is full ends them, too, and end tokens of
-// the caller's own do.
+// Tokens come at the end, and the caller may still cut them off. A context that is full ends them, too, and end tokens
+// of the caller's own do.
 static void test_beams_end(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);

@@ -1,5 +1,5 @@
-// vkf_generator: prompts in any order and number, what callbacks see and may end, and what a failure leaves behind. That
-// the tokens are the right ones is test_decoder.c's business.
+// vkf_generator: prompts in any order and number, what callbacks see and may end, and what a failure leaves behind.
+// That the tokens are the right ones is test_decoder.c's business.
 #include <math.h>
 #include <string.h>
 
@@ -212,7 +212,8 @@ static void listen_to(run *r, listener *l, uint32_t end_prompt)
     r->args.on_text_user = l;
 }
 
-// By beams and by draws, of a model with an encoder, too: batches change nothing about the first, and text is handed on.
+// By beams and by draws, of a model with an encoder, too: batches change nothing about the first, and text is handed
+// on.
 static void check_other_ways(vkf_test_gpu *gpu, const char *family)
 {
     vkf_generator *generators[] = {make_generator(gpu, family, 1), make_generator(gpu, family, PROMPTS)};

@@ -1,5 +1,5 @@
-// Loading a model whose file changes meanwhile, as under a download or a copy that has not ended: a status that says so, and
-// never a crash or a model of two halves.
+// Loading a model whose file changes meanwhile, as under a download or a copy that has not ended: a status that says
+// so, and never a crash or a model of two halves.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

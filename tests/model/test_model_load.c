@@ -523,8 +523,8 @@ static void test_load_bf16_weights(void **state)
     check_stored(fixture_of(state), VKF_STORED_BF16, 8e-2);
 }
 
-// Parameters alone in 16 bits: a file of float32 gives what a file of the rounded values gives, to the bit; that is what
-// these values give in float32, but for the order of sums; and it is not what the unrounded ones give.
+// Parameters alone in 16 bits: a file of float32 gives what a file of the rounded values gives, to the bit; that is
+// what these values give in float32, but for the order of sums; and it is not what the unrounded ones give.
 static void check_narrow(fixture *f, vkf_model_precision precision, vkf__stored_type type, double rounding)
 {
     float unrounded[LOGITS], from_f32[LOGITS], from_narrow[LOGITS], wide[LOGITS];
@@ -557,7 +557,8 @@ static void read_row(const vkf_tensor *row, vkf_dtype dtype, uint16_t *out_bits)
                      VKF_OK);
 }
 
-// What is on the device: nearest even of float32, the largest included; and bfloat16's own bits where the file has them.
+// What is on the device: nearest even of float32, the largest included; and bfloat16's own bits where the file has
+// them.
 static void test_load_into_bf16_keeps_bits(void **state)
 {
     fixture *f = fixture_of(state);

@@ -1,5 +1,5 @@
-// Results that are NaN or infinite: a status that names the probe, whatever reads them, and nothing is written. The weights
-// are finite, but too large for what they are multiplied by.
+// Results that are NaN or infinite: a status that names the probe, whatever reads them, and nothing is written. The
+// weights are finite, but too large for what they are multiplied by.
 #include <stdlib.h>
 #include <string.h>
 

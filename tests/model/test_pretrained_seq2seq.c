@@ -1,5 +1,5 @@
-// Encoder-decoders as Hugging Face's transformers saves them, against what transformers computes: hidden states, logits, and
-// greedy tokens.
+// Encoder-decoders as Hugging Face's transformers saves them, against what transformers computes: hidden states,
+// logits, and greedy tokens.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,9 +103,9 @@ static void check_run(vkf_test_gpu *gpu, vkf_session *session, const run *r, dou
     free(hidden);
 }
 
-// Random weights keep no activation near 1, which the stated bounds of the smaller types are for: these are held to a part
-// of the logits' magnitude as a whole. Seeds 1 to 20 give up to 0.044, 0.37 and 0.049 on lavapipe; f32 with keys and values
-// in halves, seeds 1 to 6, up to 0.0043.
+// Random weights keep no activation near 1, which the stated bounds of the smaller types are for: these are held to a
+// part of the logits' magnitude as a whole. Seeds 1 to 20 give up to 0.044, 0.37 and 0.049 on lavapipe; f32 with keys
+// and values in halves, seeds 1 to 6, up to 0.0043.
 static const struct {
     vkf_model_precision precision;
     double most; // 0: element by element
@@ -290,8 +290,8 @@ static void test_every_tensor_counts(void **state)
     }
 }
 
-// The T5 that is committed has what FLAN-T5 has: a gate, a projection of its own, and heads that are not as wide as d_model
-// together. Other seeds have others.
+// The T5 that is committed has what FLAN-T5 has: a gate, a projection of its own, and heads that are not as wide as
+// d_model together. Other seeds have others.
 static void test_t5_is_as_flan_t5_is(void **state)
 {
     (void)state;

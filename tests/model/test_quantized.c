@@ -1,5 +1,5 @@
-// Models whose weights are in blocks: against the same model with the values of those blocks in its file, which must be the
-// same to the rounding of the products, and against what transformers computes without them.
+// Models whose weights are in blocks: against the same model with the values of those blocks in its file, which must be
+// the same to the rounding of the products, and against what transformers computes without them.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@
 static const char *const families[] = {"llama-blocks", "gpt2-blocks", "bert-blocks"};
 #define FAMILIES (sizeof families / sizeof families[0])
 
-// What a type of blocks is held to against the weights as they were: the root of the mean square of the errors, in that of
-// what is expected. vkformer/model.h states it; about half as much again as 12 seeds of tools/pretrained/make-models
+// What a type of blocks is held to against the weights as they were: the root of the mean square of the errors, in that
+// of what is expected. vkformer/model.h states it; about half as much again as 12 seeds of tools/pretrained/make-models
 // gave at most.
 static const struct quantized {
     vkf_quantization quantization;
@@ -176,7 +176,8 @@ static bool is_decoder(vkf_model *model)
     return config.kind == VKF_MODEL_DECODER;
 }
 
-// In a precision of its own, the model in blocks is as near to the one with the blocks' values in f32 as that precision is.
+// In a precision of its own, the model in blocks is as near to the one with the blocks' values in f32 as that precision
+// is.
 static void check_blocks(vkf_test_gpu *gpu, const char *family, const struct quantized *type, size_t precision)
 {
     const vkf_test_bound *bound = &vkf_test_bounds[precision];
@@ -251,8 +252,8 @@ static void test_blocks_are_near_what_they_were_made_of(void **state)
             check_error(gpu, families[f], &types[t]);
 }
 
-// The same models with products by integer dot products, which are asked for: how much they are off the results without,
-// and off what was expected of the weights as they were.
+// The same models with products by integer dot products, which are asked for: how much they are off the results
+// without, and off what was expected of the weights as they were.
 static void check_integer_dot(vkf_test_gpu *gpu, vkf_test_gpu *dot, const char *family, const struct quantized *type)
 {
     const char *directory = vkf_test_pretrained(family);

@@ -79,7 +79,8 @@ static float *eos_bias(vkf_test_rig *rig)
     return &vkf_test_weight_of(&rig->weights, "generator.bias")->values[rig->weights.config.eos_id];
 }
 
-// The smallest lead of any token over eos in a row that may not end, the last place aside: eos there ends nothing early.
+// The smallest lead of any token over eos in a row that may not end, the last place aside: eos there ends nothing
+// early.
 static double smallest_lead(const vkf_model_config *config, const float *logits)
 {
     double smallest = INFINITY;

@@ -24,7 +24,8 @@ typedef struct reference {
     uint32_t batch, source_len, target_len;
     masks source, target, memory;
     vkf_fully_masked fully_masked;
-    // Weights of every layer: (layers, B, H, T, S) of cross attention, (.., S, S) of the encoder, (.., T, T) of the decoder.
+    // Weights of every layer: (layers, B, H, T, S) of cross attention, (.., S, S) of the encoder, (.., T, T) of the
+    // decoder.
     float *attention, *encoder_attention, *decoder_attention;
 } reference;
 

@@ -1,5 +1,5 @@
-// Tokenizer files that do not go with their model, by mistake or on purpose: what they ask for that the model has not is a
-// status, wherever text becomes ids, and so is memory that runs out meanwhile.
+// Tokenizer files that do not go with their model, by mistake or on purpose: what they ask for that the model has not
+// is a status, wherever text becomes ids, and so is memory that runs out meanwhile.
 #include <string.h>
 
 #include "model/inspection.h"

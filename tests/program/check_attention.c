@@ -1,5 +1,5 @@
-// check_attention MODEL TEXT: generates from TEXT by a model of this project's own, and prints the weights of attention that
-// its session has gathered over the steps: {"encoder": [layer][head][query][key], "decoder": ..., "cross": ...}.
+// check_attention MODEL TEXT: generates from TEXT by a model of this project's own, and prints the weights of attention
+// that its session has gathered over the steps: {"encoder": [layer][head][query][key], "decoder": ..., "cross": ...}.
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

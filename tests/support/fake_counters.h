@@ -21,8 +21,8 @@ void fake_counters_lockable(bool lockable);
 // How often the lock is held now.
 int fake_counters_locks(void);
 
-// What the library did wrong, or NULL: used queries without the lock, or twice without resetting them between, read them
-// as if they were numbers of 64 bits.
+// What the library did wrong, or NULL: used queries without the lock, or twice without resetting them between, read
+// them as if they were numbers of 64 bits.
 const char *fake_counters_misuse(void);
 
 #endif

@@ -1,5 +1,6 @@
-// A Vulkan loader for tests, between the library and the machine's own: it counts calls, keeps a list of the objects that
-// are alive, lets a chosen call fail, and can make a device look like a discrete one. One thread, one device at a time.
+// A Vulkan loader for tests, between the library and the machine's own: it counts calls, keeps a list of the objects
+// that are alive, lets a chosen call fail, and can make a device look like a discrete one. One thread, one device at a
+// time.
 #ifndef VKF_TESTS_FAKE_VULKAN_H
 #define VKF_TESTS_FAKE_VULKAN_H
 

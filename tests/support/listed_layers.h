@@ -1,5 +1,5 @@
-// The encoder and decoder layers whose barriers are listed in tests and in docs/command-buffers.md. They are emitted and
-// recorded, never run.
+// The encoder and decoder layers whose barriers are listed in tests and in docs/command-buffers.md. They are emitted
+// and recorded, never run.
 #ifndef VKF_TESTS_LISTED_LAYERS_H
 #define VKF_TESTS_LISTED_LAYERS_H
 

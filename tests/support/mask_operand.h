@@ -8,8 +8,8 @@
 vkf_test_operand *vkf_test_mask_operand(vkf_test_ops *ops, vkf_mask_kind kind, uint32_t masked, uint32_t rank,
                                         const uint32_t *shape);
 
-// A key mask of any kind (NONE: NULL). Lengths are 0 to one beyond the keys. With mask_all every key of batch entry 0 is
-// masked.
+// A key mask of any kind (NONE: NULL). Lengths are 0 to one beyond the keys. With mask_all every key of batch entry 0
+// is masked.
 vkf_test_operand *vkf_test_key_mask_operand(vkf_test_ops *ops, vkf_mask_kind kind, uint32_t batch, uint32_t keys,
                                             bool mask_all);
 

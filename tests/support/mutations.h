@@ -1,5 +1,5 @@
-// Whether a test's comparison notices anything: a kernel runs once as it should and must agree with the reference, then with
-// one wrong argument at a time, and must not.
+// Whether a test's comparison notices anything: a kernel runs once as it should and must agree with the reference, then
+// with one wrong argument at a time, and must not.
 #ifndef VKF_TEST_MUTATIONS_H
 #define VKF_TEST_MUTATIONS_H
 

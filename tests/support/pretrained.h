@@ -17,14 +17,13 @@ vkf__tensor_file *vkf_test_open_safetensors(const char *directory, const char *n
 const vkf__stored_tensor *vkf_test_case_tensor(const vkf__tensor_file *file, unsigned number, const char *name);
 vkf_model *vkf_test_load_pretrained(vkf_test_gpu *gpu, const char *directory, vkf_model_precision precision);
 
-// Whether what depends on the model more than on the device is tested in full: under the full profile on lavapipe, without
-// sanitizers. Elsewhere
-// the first family's tensors and the two whole types of numbers stand for all.
+// Whether what depends on the model more than on the device is tested in full: under the full profile on lavapipe,
+// without sanitizers. Elsewhere the first family's tensors and the two whole types of numbers stand for all.
 bool vkf_test_in_full(vkf_test_gpu *gpu);
 bool vkf_test_has_turn(vkf_test_gpu *gpu, vkf_model_precision precision);
 
-// For each tensor of the family's model, but those that `without_effect` names (NULL: none): loads the model with that tensor
-// changed, and fails the test unless `differs` says that something else comes out.
+// For each tensor of the family's model, but those that `without_effect` names (NULL: none): loads the model with that
+// tensor changed, and fails the test unless `differs` says that something else comes out.
 typedef bool (*vkf_test_differs_fn)(vkf_test_gpu *gpu, vkf_model *model, const void *user);
 void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *family, bool (*without_effect)(const char *name),
                                   vkf_test_differs_fn differs, const void *user);

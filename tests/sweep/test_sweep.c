@@ -1,4 +1,5 @@
-// Every public function with NULL for each pointer that it gets, with tensors of another context, and in a child of fork().
+// Every public function with NULL for each pointer that it gets, with tensors of another context, and in a child of
+// fork().
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Valid arguments for every public function. Structs come by value; what they point to is static and made anew each time.
-// `function` is the function's name, with a variant's behind it.
+// Valid arguments for every public function. Structs come by value; what they point to is static and made anew each
+// time. `function` is the function's name, with a variant's behind it.
 #ifndef VKF_TESTS_VALID_H
 #define VKF_TESTS_VALID_H
 

@@ -1,5 +1,5 @@
-// Beam search by hand: which sequences go on, which are kept, and when it ends; and the moves that make caches follow. That
-// whole texts are those of transformers is test_decoder.c's and test_pretrained_seq2seq.c's business.
+// Beam search by hand: which sequences go on, which are kept, and when it ends; and the moves that make caches follow.
+// That whole texts are those of transformers is test_decoder.c's and test_pretrained_seq2seq.c's business.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -74,7 +74,8 @@ static void test_attention_by_hand(void **state)
     assert_close(out, expected, 2, ATOL, RTOL, "attention with kdim and vdim");
 }
 
-// The scale is 1 / sqrt(head_dim) after the query's bias: (0 + 2) * 1 / sqrt(4) per column, against keys 0 and ln 2 / 4.
+// The scale is 1 / sqrt(head_dim) after the query's bias: (0 + 2) * 1 / sqrt(4) per column, against keys 0 and ln 2 /
+// 4.
 static void test_attention_scale_and_biases(void **state)
 {
     (void)state;

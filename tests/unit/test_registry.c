@@ -511,8 +511,8 @@ static void test_registry_rows_run_on_the_baseline(void **state)
     }
 }
 
-// The fused layer norm falls back to two kernels, attention over keys of another type to products and a softmax, products
-// by integer dot products to those of the activations as they are.
+// The fused layer norm falls back to two kernels, attention over keys of another type to products and a softmax,
+// products by integer dot products to those of the activations as they are.
 static bool has_other_fallback(const vkf__kernel *row)
 {
     return row->op == VKF_OP_LAYER_NORM_RESIDUAL || (row->needs & VKF_NEEDS_INTEGER_DOT) ||

@@ -119,8 +119,8 @@ static void test_select_weights_in_panels_on_processors(void **state)
     assert_selected(&caps, NULL, VKF_OP_GEMM, fff, problem, "gemm_direct.f32_f32_f32", "64x16");
 }
 
-// The same for a weight in blocks: the kernels of weights in halves, taking the blocks apart, and those of storage buffers
-// where there is no other.
+// The same for a weight in blocks: the kernels of weights in halves, taking the blocks apart, and those of storage
+// buffers where there is no other.
 static void test_select_weights_in_blocks_on_processors(void **state)
 {
     (void)state;

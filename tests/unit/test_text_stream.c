@@ -58,7 +58,8 @@ static void make_file(tokenizer_fixture *fixture, const char *name)
     free(json);
 }
 
-// As Llama 2 and Mistral have it: bytes that are no token of their own are <0xHH>; ids 0 to 255. 256 is a blank and "a".
+// As Llama 2 and Mistral have it: bytes that are no token of their own are <0xHH>; ids 0 to 255. 256 is a blank and
+// "a".
 static void make_byte_fallback(tokenizer_fixture *fixture)
 {
     static char json[16384];

@@ -1,5 +1,5 @@
-// What a tokenizer's file may ask for, whoever wrote it: few lines of rules make neither much text nor many tokens of a short
-// text, and whatever id an encoding has is counted in the vocabulary.
+// What a tokenizer's file may ask for, whoever wrote it: few lines of rules make neither much text nor many tokens of a
+// short text, and whatever id an encoding has is counted in the vocabulary.
 #include "text/pattern.h"
 #include "tokenizer_fixture.h"
 

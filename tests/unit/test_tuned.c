@@ -1,5 +1,5 @@
-// The table of tuned choices: whole and good, or ignored as a whole with a warning that names the line; of another driver
-// or kernel, ignored quietly.
+// The table of tuned choices: whole and good, or ignored as a whole with a warning that names the line; of another
+// driver or kernel, ignored quietly.
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
