@@ -112,7 +112,7 @@ static vkf_status take_tops(beam_run *run, uint32_t row, uint32_t beam)
     return VKF_OK;
 }
 
-// The log-probability of a row's most probable token is finite exactly where the row's logits were.
+// The log-probability of a row's most probable token is finite unless the row's logits were not.
 static vkf_status check_pairs(const beam_run *run, uint32_t row, uint32_t sequence)
 {
     const vkf_session *session = run->g->session;

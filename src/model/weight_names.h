@@ -24,7 +24,7 @@ typedef struct vkf__weight_slot {
     uint32_t rank;
     uint32_t shape[2];
     bool linear;  // a Linear's weight, which may be kept in panels
-    bool f32;     // kept in f32 whatever the precision, because the kernels that read it know no other type
+    bool f32;     // kept in f32 whatever the precision: its kernels know no other type, or it is small
     uint32_t cut; // the number of views of equal rows that it is cut into once it is loaded; 0: it is not cut
     bool tied;    // the second slot of an embedding that is a Linear's weight as well
     vkf_tensor *target;
