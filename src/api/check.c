@@ -1,3 +1,4 @@
+// Checks of tensors: presence, shape, type, layout, buffer and overlap.
 #include "api/check.h"
 
 #include <inttypes.h>
@@ -15,7 +16,7 @@ static void shape_text(uint32_t rank, const uint32_t *shape, char *out_text, siz
         used += (size_t)snprintf(out_text + used, capacity - used, "%s%u", i > 0 ? ", " : "", shape[i]);
 }
 
-// Of types in blocks a weight is a tensor alone, see vkf_dtype.
+// Why a tensor of a type of blocks is invalid; NULL if it is valid. Only weights may have these types, see vkf_dtype.
 static const char *why_no_blocks(const vkf_tensor *tensor)
 {
     if (!vkf__is_blocks(tensor->dtype))

@@ -10,12 +10,12 @@
 typedef struct vkf__checker {
     const vkf__host *host; // of the context
     const char *function;
-    bool buffers_optional; // planning: shapes alone count
+    bool buffers_optional; // for planning, where only shapes count
     vkf_context *context;
 } vkf__checker;
 
-// A tensor in rows that must be there: a buffer of the context, rank 1 to 4, no size 0, fits its buffer, offset a
-// multiple of the element size.
+// A tensor in rows that must be there: it has a living buffer of the context and fits it, its rank is 1 to 4, no
+// dimension is 0, and its offset is a multiple of the element size.
 VKF_MUST_CHECK vkf_status vkf__check_tensor(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
 
 // The same, with an exact shape (rank dimensions) and dtype.
@@ -24,15 +24,15 @@ VKF_MUST_CHECK vkf_status vkf__check_shape(const vkf__checker *check, const vkf_
 // A Linear's weight (n, k), in any layout.
 VKF_MUST_CHECK vkf_status vkf__check_weight(const vkf__checker *check, const vkf_tensor *tensor, const char *name,
                                             vkf_dtype dtype, uint32_t n, uint32_t k);
-// The same for one that may be absent.
+// Like vkf__check_shape(), for a tensor that may be absent.
 VKF_MUST_CHECK vkf_status vkf__check_optional(const vkf__checker *check, const vkf_tensor *tensor, const char *name,
                                               vkf_dtype dtype, uint32_t rank, const uint32_t *shape);
 
-// f32 or f16, in rows.
+// A tensor of f32 or f16, in rows.
 VKF_MUST_CHECK vkf_status vkf__check_float(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
-// A Linear's weight of f32, f16 or bf16, in any layout: the one whose type the other parameters must have.
+// A Linear's weight of f32, f16 or bf16, in any layout. It is the one whose type the other parameters must have.
 VKF_MUST_CHECK vkf_status vkf__check_weight_type(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
-// f32, f16 or bf16, in rows: what is multiplied by activations, and other parameters of a model.
+// A tensor of f32, f16 or bf16, in rows: a factor that activations are multiplied by, or another parameter of a model.
 VKF_MUST_CHECK vkf_status vkf__check_factor(const vkf__checker *check, const vkf_tensor *tensor, const char *name);
 
 // The output must not share bytes with an input.

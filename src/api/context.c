@@ -1,4 +1,4 @@
-// Public entry points of contexts and of the devices that they may be made on.
+// Public entry points of contexts, and of the devices on which they can be created.
 #include "kernel/context.h"
 #include "kernel/pipeline_cache.h"
 #include "prove/prove.h"

@@ -6,7 +6,7 @@
 
 #define DEFAULT_BATCH 8
 
-// Elements of an embedding that are given.
+// The number of elements of an embedding that the caller gets.
 static uint32_t dim_of(const vkf_embedder *embedder, const vkf_embedder_desc *desc)
 {
     uint32_t dim = embedder->text.model->config.embedding_dim;
@@ -192,7 +192,7 @@ void vkf_embedder_get_special_tokens(const vkf_embedder *embedder, vkf_special_t
         *out_tokens = embedder->tokens.special;
 }
 
-// Names what there is.
+// Names the prompts that there are.
 static vkf_status fail_prompt(const vkf_embedder *embedder, const char *name)
 {
     char names[256] = "";

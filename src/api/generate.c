@@ -1,4 +1,4 @@
-// Public entry point of generation: arguments are checked here, all before anything is written.
+// Public entry point of generation. All arguments are checked here, before anything is written.
 #include "api/check.h"
 #include "model/session_run.h"
 

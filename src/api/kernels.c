@@ -1,10 +1,10 @@
-// Public entry points of kernels: which ones a device may use, what they are to it, and their pipelines ahead of
-// first use.
+// Public entry points of kernels: lists which ones a device can run, reports what its driver compiles them to, and
+// creates their pipelines before first use.
 #include "kernel/shader_pipeline.h"
 #include "observe/kernel_report.h"
 #include "prove/warm_up.h"
 
-// The first usable config, which is the one that most problems get; NULL when the kernel cannot run here.
+// The first usable config, which is the one that most problems get; NULL when the kernel cannot run on this device.
 static const vkf__config *usable_config(const vkf_context *context, const vkf__kernel *kernel, const char **out_why)
 {
     for (uint32_t i = 0; i < kernel->config_count; i++) {

@@ -1,3 +1,4 @@
+// Checks of sizes, masks, weights and ports that the constructors of layers share.
 #include "api/layer_check.h"
 
 #include <string.h>
@@ -74,7 +75,8 @@ static bool written(vkf_port port)
     return port == VKF_PORT_OUTPUT || port == VKF_PORT_WEIGHTS || port == VKF_PORT_WEIGHTS_PER_HEAD;
 }
 
-// What a layer writes may overlap none of the caller's other ports: it is written before the last of them is read.
+// A port that a layer writes must not overlap any other port of the caller, because some inputs are read after it is
+// written.
 static vkf_status check_ports_apart(const vkf__checker *check, const vkf__layer_desc *layer, vkf_port port,
                                     const vkf_tensor *external)
 {

@@ -1,4 +1,4 @@
-// Checks of layer descriptors, and their ports.
+// Checks of layer descriptors, and the declaration of their ports.
 #ifndef VKF_API_LAYER_CHECK_H
 #define VKF_API_LAYER_CHECK_H
 
@@ -20,11 +20,12 @@ VKF_MUST_CHECK vkf_status vkf__check_feed_forward_weights(const vkf__checker *ch
 VKF_MUST_CHECK vkf_status vkf__check_norm_weights(const vkf__checker *check, const vkf_norm_weights *weights,
                                                   uint32_t d_model, vkf_dtype dtype);
 
-// Declares a port of the layer: the caller's tensor when `external` is present (checked), the layer's own otherwise.
+// Declares a port of the layer. It is the caller's tensor if external[port] is present, which is checked, and otherwise
+// the layer's own.
 VKF_MUST_CHECK vkf_status vkf__set_port(const vkf__checker *check, vkf__layer_desc *layer, vkf_port port,
                                         const vkf_tensor *external, vkf_dtype dtype, uint32_t rank,
                                         const uint32_t *shape);
-// The ports of a mask and its key mask, as far as their kinds ask for them.
+// Declares the ports of a mask and its key mask where their kinds ask for them.
 VKF_MUST_CHECK vkf_status vkf__set_mask_ports(const vkf__checker *check, vkf__layer_desc *layer, vkf_port mask_port,
                                               vkf_port key_port, const vkf_tensor *external,
                                               const vkf_attention_mask *mask, uint32_t heads,

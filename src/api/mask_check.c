@@ -1,3 +1,4 @@
+// Checks the shapes of masks, and finds the strides by which they broadcast.
 #include "api/mask_check.h"
 
 #include "op/softmax.h"
@@ -7,7 +8,7 @@ uint32_t vkf__dim_from_end(const vkf_tensor *tensor, uint32_t from_end)
     return from_end < tensor->rank ? tensor->shape[tensor->rank - 1 - from_end] : 1;
 }
 
-// False when a dimension is neither 1 nor the target's.
+// Returns false when a dimension is neither 1 nor the target's.
 static bool mask_strides(const vkf_tensor *mask, const vkf__mask_target *target, vkf__mask_strides *out_strides)
 {
     const uint32_t sizes[] = {target->q_len, target->heads, target->batch};

@@ -1,4 +1,5 @@
-// Public entry points of measuring: single runs of the kernels behind the roofs of a device, and all of them.
+// Public entry points of measuring: single runs of the kernels that find a device's roofs, and the measurement of all
+// roofs.
 #include "api/check.h"
 #include "observe/roofs.h"
 

@@ -1,4 +1,4 @@
-// Scaled dot-product attention as an operator by itself.
+// Public entry point of scaled dot-product attention as a single operator.
 #include <math.h>
 
 #include "api/mask_check.h"

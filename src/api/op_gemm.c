@@ -1,4 +1,4 @@
-// Matrix products, and the packing of weights for them, as operators by themselves.
+// Public entry points of matrix products as a single operator, and of the packing of weights for them.
 #include "api/check.h"
 #include "base/elements.h"
 #include "op/copy.h"
@@ -11,7 +11,7 @@ typedef struct gemm_shape {
     bool b_shared;
 } gemm_shape;
 
-// A bias beside blocks is of any type that parameters have.
+// The type that the bias must have: that of b or, where b is in blocks, its own if parameters may have it.
 static vkf_dtype bias_type(const vkf_gemm_desc *desc)
 {
     vkf_dtype bias = desc->bias.dtype;
@@ -19,7 +19,7 @@ static vkf_dtype bias_type(const vkf_gemm_desc *desc)
     return !vkf__is_blocks(desc->b.dtype) ? desc->b.dtype : parameter ? bias : VKF_DTYPE_F32;
 }
 
-// Rank 2 counts as one batch entry.
+// The shape of one batch entry's matrix; a tensor of rank 2 is one batch entry.
 static const uint32_t *matrix_of(const vkf_tensor *tensor)
 {
     return tensor->shape + (tensor->rank - 2);
@@ -87,7 +87,7 @@ static vkf_status check_gemm(const vkf__checker *check, const vkf_gemm_desc *des
     return VKF_OK;
 }
 
-// out = alpha * x + beta * out over all of the output, which the product then adds to.
+// Emits out = alpha * x + beta * out over the whole output; the product then adds to it.
 static vkf_status emit_addend(vkf__work *work, const vkf_gemm_desc *desc, const vkf_tensor *x, float alpha, float beta)
 {
     uint64_t count = 0;
@@ -113,7 +113,7 @@ typedef struct gemm_job {
     gemm_shape shape;
 } gemm_job;
 
-// Puts what is added to the product into the output first, so that the kernel needs one binding for both.
+// Puts c and the residual into the output first, as the kernel has a single binding for the addend and the output.
 static vkf_status emit_addends(vkf__work *work, const vkf_gemm_desc *desc, float *out_beta, bool *out_after)
 {
     bool has_c = desc->beta != 0.0f, has_residual = desc->residual.rank > 0;
@@ -121,7 +121,7 @@ static vkf_status emit_addends(vkf__work *work, const vkf_gemm_desc *desc, float
     *out_after = has_residual && !has_c;
     if (has_c && has_residual) {
         bool in_place = vkf__same_tensor(&desc->residual, &desc->out);
-        // A residual that is the output itself stands there already.
+        // A residual that is the output itself is there already.
         VKF_RETURN_IF_ERROR(emit_addend(work, desc, &desc->c, desc->beta, in_place ? 1.0f : 0.0f));
         if (!in_place)
             VKF_RETURN_IF_ERROR(emit_addend(work, desc, &desc->residual, 1.0f, 1.0f));

@@ -1,4 +1,4 @@
-// Head permutations and copies: operators that move elements.
+// Public entry points of operators that move elements: the split and merge of heads, and copies.
 #include "api/check.h"
 #include "op/copy.h"
 #include "op/permute.h"

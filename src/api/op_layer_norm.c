@@ -1,4 +1,4 @@
-// Layer norm as an operator by itself.
+// Public entry point of layer norm as a single operator.
 #include "api/check.h"
 #include "op/layer_norm.h"
 #include "op/run_once.h"

@@ -1,4 +1,4 @@
-// Softmax with masks as an operator by itself.
+// Public entry point of softmax with masks as a single operator.
 #include "api/mask_check.h"
 #include "op/run_once.h"
 #include "op/softmax.h"

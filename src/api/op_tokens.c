@@ -1,4 +1,4 @@
-// Operators on tokens and scores: embedding, argmax, additive attention.
+// Public entry points of operators on tokens and scores: embedding, argmax, additive attention.
 #include "api/check.h"
 #include "op/additive.h"
 #include "op/argmax.h"
@@ -71,7 +71,7 @@ vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tenso
     uint64_t count = 0;
     const vkf__checker check = {.host = &context->host, .function = "vkf_argmax", .context = context};
     VKF_RETURN_IF_ERROR(vkf__check_float(&check, x, "x"));
-    // A vector gives one index.
+    // A vector x gives a single index.
     const uint32_t one = 1;
     uint32_t cols = x->shape[x->rank - 1];
     VKF_RETURN_IF_ERROR(vkf__check_shape(&check, out, "out", VKF_DTYPE_I32, x->rank > 1 ? x->rank - 1 : 1,

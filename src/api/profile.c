@@ -1,4 +1,4 @@
-// Public entry points of profiling: who hears of runs, and what is counted while they last.
+// Public entry points of profiling: set who is told about runs and probes, and list the counters.
 #include <vkformer/profile.h>
 
 #include "kernel/context.h"

@@ -1,4 +1,4 @@
-// Public entry points of sessions: arguments are checked here, all before anything is written.
+// Public entry points of sessions. All arguments are checked here, before anything is written.
 #include <string.h>
 
 #include "api/layer_check.h"
@@ -22,7 +22,8 @@ static bool pools(const vkf_session *session)
 
 #define DEFAULT_PROMPT_LEN 256u
 
-// Rows of a batch are padded in front; a single one needs no mask for that.
+// Completes a DECODER's descriptor. Rows of a batch are padded in front, which takes a key mask; a single row needs
+// none.
 static vkf_session_desc complete_decoder(const vkf_session_desc *desc)
 {
     uint32_t prompt = desc->max_prompt_len > 0 ? desc->max_prompt_len : DEFAULT_PROMPT_LEN;
@@ -39,13 +40,14 @@ static vkf_session_desc complete_decoder(const vkf_session_desc *desc)
     };
 }
 
-// Halves are kept as halves whatever is asked for.
+// The caches of a model with f16 activations are f16 whatever is asked for.
 static vkf_dtype cache_dtype_of(const vkf_model *model, const vkf_session_desc *desc)
 {
     return model->dtype == VKF_DTYPE_F16 && desc->cache_dtype == VKF_DTYPE_F32 ? VKF_DTYPE_F16 : desc->cache_dtype;
 }
 
-// A token model's masks follow from its tokens: padding by pad_id, the target causal; an encoder's from its lengths.
+// Completes a descriptor. The masks of a SEQ2SEQ model follow from its tokens: pad_id marks padding, and the target is
+// causal. Those of an ENCODER follow from the lengths.
 static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc *desc)
 {
     vkf_session_desc full = *desc;
@@ -83,7 +85,7 @@ static bool generates_tokens(const vkf_model *model)
     return vkf__facts_of(&model->config)->generates;
 }
 
-// Bits of vkf_attention_kind.
+// The kinds of attention that a model has, as bits of vkf_attention_kind.
 static uint32_t attention_kinds(const vkf_model_config *config)
 {
     bool encodes = config->num_encoder_layers > 0 && vkf__facts_of(config)->encodes;
@@ -212,7 +214,8 @@ static vkf_status check_lengths(const vkf_session *session, const char *function
     return VKF_OK;
 }
 
-// Padding may be anything: the device looks up no row that is not there, and nobody looks at what comes of it.
+// Checks the ids and types of one row. Padding may have any id: the device looks up no row outside the table, and what
+// comes of padding is not read.
 static vkf_status check_row(const vkf_session *session, const char *function, const vkf_encode_args *args, uint32_t row)
 {
     const vkf_model_config *config = &session->model->config;
@@ -266,7 +269,7 @@ vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
     return vkf__session_encode_numbers(session, args);
 }
 
-// Of a DECODER.
+// Checks the arguments of a DECODER.
 static vkf_status check_decode_tokens(const vkf_session *session, const vkf_decode_args *args, const char *function)
 {
     const vkf_session_desc *desc = &session->desc;

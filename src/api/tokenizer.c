@@ -2,7 +2,7 @@
 #include "text/tokenizer.h"
 
 struct vkf_tokenizer {
-    vkf__host host; // what everything in it points to
+    vkf__host host; // the parts point to it
     vkf__tokenizer parts;
 };
 

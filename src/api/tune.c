@@ -1,4 +1,4 @@
-// Public entry points of the tuner.
+// Public entry points of the tuner: measures problems, and explains which variants a problem may get.
 #include <vkformer/tune.h>
 
 #include <stdio.h>

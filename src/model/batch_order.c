@@ -1,8 +1,9 @@
+// Sorts texts by their length in tokens.
 #include "model/batch_order.h"
 
 #include <stdlib.h>
 
-// qsort() takes no context of its own, so what is sorted carries its key.
+// qsort() passes no context to this function, so the elements carry their lengths. Equal lengths keep the texts' order.
 static int longer_first(const void *a, const void *b)
 {
     const vkf__ranked *x = a, *y = b;

@@ -1,5 +1,4 @@
-// In which order texts run together: like lengths side by side, as positions of a batch that are padding are computed for
-// nothing.
+// The order in which texts are batched. Texts of similar lengths run together, because padding is computed for nothing.
 #ifndef VKF_MODEL_BATCH_ORDER_H
 #define VKF_MODEL_BATCH_ORDER_H
 
@@ -8,10 +7,11 @@
 #include "base/host.h"
 
 typedef struct vkf__ranked {
-    uint32_t index, length; // of a text, and its tokens
+    uint32_t index, length; // of a text; its length in tokens
 } vkf__ranked;
 
-// (count), the longest first; the caller's, to be freed with vkf__free(). Status OUT_OF_HOST_MEMORY.
+// *out_order (count) has the longest text first. The caller owns it and frees it with vkf__free().
+// Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__order_by_length(const vkf__host *host, const vkf_encoding *encodings, uint32_t count,
                                                vkf__ranked **out_order);
 

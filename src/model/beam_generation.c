@@ -1,5 +1,5 @@
-// Generation by beam search. The device gives the most probable tokens of every row, the host decides which sequences go on,
-// and with the next step the caches follow.
+// Generation by beam search. The device finds the most probable tokens of every row, and the host decides which
+// sequences go on. The next step then moves the rows of the caches accordingly.
 #include <math.h>
 #include <string.h>
 
@@ -15,15 +15,15 @@ typedef struct beam_run {
     vkf__beam_search *searches; // (batch)
     uint32_t batch, beams, rows;
     uint32_t candidates;       // of each row
-    float *pairs;              // (rows, candidates, 2), as read
+    float *pairs;              // (rows, candidates, 2), as read from the device
     vkf__beam_candidate *tops; // (beams, candidates)
     uint32_t *counts;          // (beams)
-    uint32_t *sources;         // (rows): where each goes on from
+    uint32_t *sources;         // (rows): the row that each goes on from
     uint32_t *readers;         // (rows), scratch
     int32_t *moves;            // (rows * 3 / 2, 2)
     int32_t *sequence;         // (max_new), scratch
-    uint32_t common;           // new tokens, already in the caches, that rows share with those that they go on from
-    uint32_t made;             // tokens of every sequence
+    uint32_t common;           // how many new tokens, from the first on, all beams of a sequence share
+    uint32_t made;             // new tokens of every sequence
 } beam_run;
 
 static void run_free(beam_run *run)
@@ -75,7 +75,7 @@ static bool is_banned(const beam_run *run, int32_t token)
     return false;
 }
 
-// The device writes ids as floats, beside their scores.
+// The device writes ids as floats, next to their scores.
 static vkf_status read_token(const beam_run *run, float id, int32_t *out_token)
 {
     bool is_id = id >= 0.0f && id < (float)run->g->session->model->config.target_vocab;
@@ -83,7 +83,8 @@ static vkf_status read_token(const beam_run *run, float id, int32_t *out_token)
     return vkf__session_check_chosen(run->g->session, *out_token);
 }
 
-// What row `row` of the last run gave, for sequence `beam`. Where everything is banned something must come nevertheless.
+// Takes what row `row` of the last run found, as the candidates of beam `beam`. A row whose candidates are all banned
+// keeps its last one at -infinity, because every beam needs a candidate.
 static vkf_status take_tops(beam_run *run, uint32_t row, uint32_t beam)
 {
     vkf__beam_candidate *out = run->tops + (size_t)beam * run->candidates;
@@ -111,7 +112,7 @@ static vkf_status take_tops(beam_run *run, uint32_t row, uint32_t beam)
     return VKF_OK;
 }
 
-// The most probable token of a row has a log-probability, unless the row's logits were not finite.
+// The log-probability of a row's most probable token is finite unless the row's logits were not.
 static vkf_status check_pairs(const beam_run *run, uint32_t row, uint32_t sequence)
 {
     const vkf_session *session = run->g->session;
@@ -122,7 +123,7 @@ static vkf_status check_pairs(const beam_run *run, uint32_t row, uint32_t sequen
                            run->g->args->prompt_lengths[sequence] + run->made);
 }
 
-// The caller may look at whole sequences, so it is asked of those alone that are among the best.
+// The caller may examine whole sequences, which is slow, so it is asked only about the candidates that were gathered.
 static void ask_caller(beam_run *run, uint32_t row)
 {
     const vkf__beam_search *search = &run->searches[row];
@@ -144,7 +145,8 @@ static vkf_status read_pairs(beam_run *run, uint32_t rows)
                            (uint64_t)rows * run->candidates * 2 * sizeof(float));
 }
 
-// Chooses who goes on from whom. Behind the prompt there is one row for all beams of a sequence.
+// Chooses the next tokens of all beams and which beam each goes on from. The run of the prompt leaves one row for all
+// beams of a sequence.
 static vkf_status advance(beam_run *run, bool behind_prompt, uint32_t *out_live)
 {
     uint32_t beams = run->beams;
@@ -176,7 +178,7 @@ static vkf_status advance(beam_run *run, bool behind_prompt, uint32_t *out_live)
     return VKF_OK;
 }
 
-// The last token of every row, and what counts as seen.
+// Writes the last token of every row and, with a repetition penalty, the tokens that the row has seen.
 static vkf_status write_rows(const beam_run *run)
 {
     bool penalised = run->g->session->sampling.repetition_penalty != 1.0f;
@@ -225,7 +227,7 @@ static vkf_status search(beam_run *run)
     return VKF_OK;
 }
 
-// The best sequence of each search, token by token to the caller, who may cut it off.
+// Hands the best sequence of each search to the caller token by token; the caller may cut it off.
 static void take_best(const beam_run *run)
 {
     vkf__generation *g = run->g;

@@ -1,9 +1,10 @@
+// Beam search on the host: which candidates go on, which end, and when a search is done.
 #include "model/beam_search.h"
 
 #include <math.h>
 #include <string.h>
 
-// What is added to the score of a sequence that is out of question.
+// Added to the score of a sequence that must not be chosen, as transformers does it.
 #define OUT (-1.0e9f)
 
 static void free_hypotheses(const vkf__host *host, vkf__hypotheses *h)
@@ -49,7 +50,7 @@ vkf_status vkf__beam_search_make(const vkf__host *host, const vkf_beam_search *d
     VKF_ALLOC(host, search.candidates, search.candidate_count);
     VKF_ALLOC(host, search.scores, desc->num_beams + search.candidate_count);
     VKF_ALLOC(host, search.taken, desc->num_beams + search.candidate_count);
-    // All begin alike: only one of them counts.
+    // All beams begin with the same tokens, so only the first one counts.
     search.running.scores[0] = 0.0f;
     *out_search = search;
     return VKF_OK;
@@ -82,7 +83,7 @@ void vkf__beam_search_gather(vkf__beam_search *search, const vkf__beam_candidate
     }
 }
 
-// The index of the largest score that was not taken yet, the first among equals.
+// Takes the largest score that was not taken yet, the first among equals, and returns its index.
 static uint32_t take_best(const float *scores, bool *taken, uint32_t count)
 {
     uint32_t best = count;
@@ -100,7 +101,7 @@ static void swap(vkf__hypotheses *a, vkf__hypotheses *b)
     *b = other;
 }
 
-// Hypothesis `to`: another one's tokens, and one more where `token` is not NULL.
+// Makes hypothesis `to` of another one's tokens, and of one more where `token` is not NULL.
 static void copy_tokens(const vkf__beam_search *search, const vkf__hypotheses *from, uint32_t source, uint32_t length,
                         const int32_t *token, vkf__hypotheses *out, uint32_t to)
 {
@@ -111,7 +112,7 @@ static void copy_tokens(const vkf__beam_search *search, const vkf__hypotheses *f
     out->lengths[to] = length;
 }
 
-// The best candidates that do not end go on; where there are too few, others stand in for them.
+// The best candidates that do not end go on. Where there are too few of them, ending ones fill up at a hopeless score.
 static void choose_running(vkf__beam_search *search, uint32_t *out_sources)
 {
     const vkf__hypotheses *running = &search->running;
@@ -142,8 +143,8 @@ static float divisor(const vkf__beam_search *search, uint32_t length)
     return (float)pow((double)length, (double)search->desc.length_penalty);
 }
 
-// Of what is kept and what ends now, the best is kept. Only the first num_beams candidates may end: those behind them are
-// there to have enough that go on.
+// Keeps the best of the hypotheses kept so far and of those that end now. Only the first num_beams candidates may end;
+// there are more of them so that enough can go on.
 static void choose_kept(vkf__beam_search *search)
 {
     uint32_t beams = search->desc.num_beams, count = beams + search->gathered;
@@ -171,8 +172,8 @@ static void choose_kept(vkf__beam_search *search)
     swap(&search->kept, next);
 }
 
-// Whether the best of the running sequences might yet become better than the worst of those kept, as far as one guesses: if
-// it ended now, or, asked never to stop early, at full length.
+// Guesses whether the best running sequence may still become better than the worst one kept. The guess is its score if
+// it ended now; where the search must never stop early, its score at full length.
 static bool may_improve(const vkf__beam_search *search)
 {
     bool patient = search->desc.early_stopping == VKF_EARLY_STOPPING_NEVER && search->desc.length_penalty > 0.0f;
@@ -194,7 +195,7 @@ void vkf__beam_search_advance(vkf__beam_search *search, uint32_t *out_sources)
     bool last = search->length + 1 == search->max_new;
     for (uint32_t i = 0; i < search->gathered; i++)
         search->candidates[i].ends = search->candidates[i].ends || last;
-    // Both look at the sequences as they were.
+    // Both read the running sequences as they were before this token.
     choose_kept(search);
     choose_running(search, out_sources);
     swap(&search->running, &search->spare);

@@ -1,3 +1,4 @@
+// Reads config.json and checks configurations, whether they come from a file or from a caller.
 #include "model/config.h"
 
 #include <string.h>
@@ -77,7 +78,7 @@ static vkf_status read_numbers(const vkf__host *host, const char *path, const js
     return vkf__json_f32(host, path, root, "layer_norm_eps", &config->layer_norm_eps);
 }
 
-// The project's own format.
+// The project's own format, model_type "vkformer-seq2seq".
 static vkf_status read_seq2seq(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
 {
     config->kind = VKF_MODEL_SEQ2SEQ;
@@ -104,7 +105,8 @@ static vkf_status read_by_type(const vkf__host *host, const char *path, const js
                      type, families);
 }
 
-// Weights that another program has quantised have tensors of their own; those of `vkformer quantize` say what they are.
+// Refuses weights that another program has quantised, as their tensors are laid out differently. Those of
+// `vkformer quantize` describe themselves.
 static vkf_status check_quantization(const vkf__host *host, const char *path, const json_t *root)
 {
     const json_t *quantization = json_object_get(root, "quantization_config");
@@ -196,7 +198,7 @@ static const char *token_problem(const vkf_model_config *c)
     return NULL;
 }
 
-// Of layers that may have fewer heads of keys, and rotary positions.
+// For layers that may have grouped heads and rotary positions.
 static const char *heads_problem(const vkf_model_config *c)
 {
     if (c->num_kv_heads == 0 || c->num_heads % c->num_kv_heads != 0)
@@ -232,7 +234,7 @@ static const char *decoder_problem(const vkf_model_config *c)
     return heads_problem(c);
 }
 
-// Where no head_dim is given, d_model is shared out among the heads.
+// Where no head_dim is given, d_model is divided evenly among the heads.
 static bool heads_divide(const vkf_model_config *c)
 {
     return c->d_model % c->num_heads == 0 && (c->num_decoder_heads == 0 || c->d_model % c->num_decoder_heads == 0);
@@ -240,7 +242,7 @@ static bool heads_divide(const vkf_model_config *c)
 
 vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *c, const char *where)
 {
-    // What is wrong with what only models of a kind have.
+    // The checks that only models of one kind need.
     static const char *(*const problem_of[VKF_MODEL_KIND_COUNT])(const vkf_model_config *) = {
         [VKF_MODEL_SEQ2SEQ] = token_problem,
         [VKF_MODEL_ENCODER] = encoder_problem,

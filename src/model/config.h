@@ -1,4 +1,4 @@
-// config.json of a model directory, and the checks that every configuration passes.
+// Reads config.json of a model directory, and checks every configuration.
 #ifndef VKF_MODEL_CONFIG_H
 #define VKF_MODEL_CONFIG_H
 
@@ -7,7 +7,7 @@
 #include "base/host.h"
 #include "model/model_kind.h"
 
-// What no model comes near, and products of three still fit into 64 bits.
+// Limits that no model comes near; products of three of them still fit into 64 bits.
 #define VKF_MAX_DIM (1u << 20)
 #define VKF_MAX_VOCAB (1u << 24)
 #define VKF_MAX_LAYERS 1024u
@@ -20,19 +20,19 @@ typedef struct vkf__stack {
     uint32_t layers, heads, kv_heads, head_dim, dim_feedforward, positions;
 } vkf__stack;
 
-// `target`: the decoder's.
+// The encoder's stack, or the decoder's with `target`.
 vkf__stack vkf__stack_of(const vkf_model_config *config, bool target);
 
-// Of the side that texts go to: the tokens that it knows, and the positions that it has.
+// The vocabulary and the number of positions of the side that reads texts.
 uint32_t vkf__text_vocab(const vkf_model_config *config);
 uint32_t vkf__text_positions(const vkf_model_config *config);
 
-// *out_family is NULL for the project's own models, whose tensors have PyTorch's names.
+// *out_family becomes NULL for the project's own models, whose tensors have PyTorch's names.
 // Statuses: FILE, FORMAT (names file, key and reason), UNSUPPORTED (another model_type), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__config_load(const vkf__host *host, const char *path, vkf_model_config *out_config,
                                            const vkf__family **out_family);
 
-// INVALID_ARGUMENT with the reason; `where` leads the message.
+// Fails with INVALID_ARGUMENT and the reason; the message begins with `where`.
 VKF_MUST_CHECK vkf_status vkf__config_check(const vkf__host *host, const vkf_model_config *config, const char *where);
 
 #endif

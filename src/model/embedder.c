@@ -1,3 +1,4 @@
+// Runs an embedder: tokenizes texts, batches them by length, and gives back embeddings and the logits of a head.
 #include "model/embedder.h"
 
 #include <string.h>
@@ -6,7 +7,8 @@
 #include "model/finite.h"
 #include "model/session_run.h"
 
-// How a text is cut: as `given` says, within the embedder's room. Zeros: as a prompt by itself is.
+// How a text is truncated: as `given` says, but to at most the tokens that the embedder has room for. All zeros, as for
+// a prompt alone, truncate to that room.
 static vkf_encode_options options_of(const vkf_embedder *embedder, vkf_encode_options given)
 {
     vkf_encode_options options = given;
@@ -26,7 +28,7 @@ const vkf_embed_prompt *vkf__embedder_default_prompt(const vkf_embedder *embedde
     return &embedder->settings.prompts[embedder->settings.default_prompt];
 }
 
-// What stands in front of every text.
+// The prompt that is put in front of every text.
 static const char *prompt_of(const vkf_embedder *embedder, const vkf_embed_args *args)
 {
     if (args->prompt)
@@ -55,7 +57,7 @@ static vkf_status encode(vkf_embedder *embedder, const vkf_embed_args *args, con
         text = (vkf_text){both, prompt_bytes + text.size_bytes};
     }
     VKF_TRY(vkf__text_model_encode(&embedder->text, &text, pair, &options, out_encoding));
-    // What a template names more than once is cut once.
+    // Truncation cuts a text once, but a template may repeat it.
     if (out_encoding->count > embedder->max_tokens)
         status = vkf__fail(host, VKF_ERROR_TOO_LARGE,
                            "%s: text %u becomes %u tokens, and there is room for %u; the template repeats it",
@@ -79,8 +81,8 @@ static bool is_special(const vkf_embedder *embedder, const vkf_encoding *encodin
     return encoding->special_tokens_mask[token] || (added && added->special);
 }
 
-// How many tokens pooling leaves out as the prompt's: those that it has by itself, but for a special one at its end, as
-// sentence-transformers counts.
+// Counts the tokens that pooling leaves out as the prompt's, as sentence-transformers does: those of the prompt alone,
+// without a special token at its end.
 static vkf_status count_prompt(vkf_embedder *embedder, const char *prompt, uint32_t *out_count)
 {
     vkf_status status = VKF_OK;
@@ -112,7 +114,7 @@ static void fill_row(vkf_embedder *embedder, uint32_t row, uint32_t len, const v
     }
 }
 
-// What is made for the caller, whose arrays stay as they are until all of it is there.
+// The results of a run. The caller's arrays are written only when all of them are there.
 typedef struct embedded {
     vkf_encoding *encodings;     // (count)
     float *embeddings;           // (count, dim), or NULL
@@ -120,7 +122,7 @@ typedef struct embedded {
     uint32_t prompt_len;
 } embedded;
 
-// The logits of a row, text number `text`, of a batch whose longest text has `len` tokens.
+// Copies the logits of row `row`, which is text `text`, of a batch whose longest text has `len` tokens.
 static vkf_status keep_prediction(const vkf_embedder *embedder, uint32_t row, uint32_t len, uint32_t text,
                                   uint32_t tokens, vkf_prediction *out)
 {
@@ -151,7 +153,7 @@ static vkf_status keep_embedding(const vkf_embedder *embedder, uint32_t row, uin
     return VKF_OK;
 }
 
-// The texts order[0 .. rows], of which the first is the longest.
+// Runs the texts order[0 .. rows) as one batch; the first of them is the longest.
 static vkf_status run_batch(vkf_embedder *embedder, const vkf__ranked *order, uint32_t rows, embedded *out)
 {
     const vkf_encoding *encodings = out->encodings;

@@ -1,4 +1,4 @@
-// The vkf_embedder object: texts to tokens to batches to embeddings.
+// The vkf_embedder object: turns texts into tokens, runs them in batches, and gives back embeddings.
 #ifndef VKF_MODEL_EMBEDDER_H
 #define VKF_MODEL_EMBEDDER_H
 
@@ -20,14 +20,14 @@ struct vkf_embedder {
     int32_t *ids, *types; // (max_batch, max_tokens)
     int32_t *lengths;     // (max_batch)
     float *embeddings;    // (max_batch, embedding_dim)
-    uint32_t dim;         // elements of an embedding that are given
+    uint32_t dim;         // elements of an embedding that the caller gets
     bool head;
     float *logits; // (max_batch, max_tokens or 1, head_outputs), with a head
     char **labels; // (label_count)
     uint32_t label_count;
 };
 
-// What texts get where a run names no prompt; NULL: nothing.
+// The prompt that texts get where a run names none; NULL where they get none.
 const vkf_embed_prompt *vkf__embedder_default_prompt(const vkf_embedder *embedder);
 
 VKF_MUST_CHECK vkf_status vkf__embedder_run(vkf_embedder *embedder, const vkf_embed_args *args);

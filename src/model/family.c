@@ -1,3 +1,4 @@
+// Turns a family's tables into weight slots: which tensors a model has, by which names and in which shapes.
 #include "model/family.h"
 
 #include <stddef.h>
@@ -37,7 +38,7 @@ void vkf__family_names(char *out_text, size_t capacity)
 
 // ---- tensors
 
-// Sizes of a configuration that shapes are made of.
+// The sizes of a configuration that tensor shapes are made of.
 typedef enum extent {
     NONE = 0,
     MODEL,
@@ -72,28 +73,28 @@ static uint32_t size_of(const vkf_model_config *config, const vkf__stack *stack,
     return sizes[e];
 }
 
-// What else there is to say of a role's tensor.
+// Further properties of a role's tensor.
 enum {
     LINEAR = 1 << 0, // a Linear's weight
     IN_F32 = 1 << 1, // see vkf__weight_slot
-    TIED = 1 << 2,   // the words' table where the configuration ties them
-    // Is there where the configuration says so.
+    TIED = 1 << 2,   // the words' table where the configuration ties the two
+    // The tensor exists only where the configuration says so.
     ATTENTION_BIAS = 1 << 3,
     FEED_FORWARD_BIAS = 1 << 4,
     NORM_BIAS = 1 << 5,
     HEAD_BIAS = 1 << 6,
     PROJECTION_BIAS = 1 << 7,
-    FIRST_NORM = 1 << 8, // of layers but the first one
-    OF_GATE = 1 << 9,    // of models that have one
-    UNGATED = 1 << 10,   // of models that have none
-    OWN_WORDS = 1 << 11, // of models whose sides share no table
+    FIRST_NORM = 1 << 8, // the first layer may lack it
+    OF_GATE = 1 << 9,    // only models with a gate have it
+    UNGATED = 1 << 10,   // only models without a gate have it
+    OWN_WORDS = 1 << 11, // only models whose sides have separate word tables have it
 };
 
-// Where the tensor of a role goes: in vkf__weights, from VKF_WEIGHT_POSITIONS on in vkf__stack_weights, and from
-// VKF_WEIGHT_Q on in vkf__layer_weights.
+// Where the tensor of a role goes, and its shape. Offsets are into vkf__weights, from VKF_WEIGHT_POSITIONS on into
+// vkf__stack_weights, and from VKF_WEIGHT_Q on into vkf__layer_weights.
 static const struct role {
     size_t offset;
-    extent rows, cols; // cols NONE: a vector
+    extent rows, cols; // a vector has cols NONE
     unsigned traits;
 } roles[VKF_WEIGHT_ROLE_COUNT] = {
 #define OF_MODEL(field) offsetof(vkf__weights, field)
@@ -147,7 +148,7 @@ static const struct role {
     [VKF_WEIGHT_FEED_FORWARD_NORM_BIAS] = {OF_LAYER(norm[1].bias), MODEL, NONE, NORM_BIAS},
 };
 
-// What is multiplied as one: roles of a fusion are listed one behind the other in vkf__weight_role.
+// Which roles are multiplied as one. The roles of a fusion are adjacent in vkf__weight_role.
 static const struct {
     vkf__fusion of;
     uint32_t part;
@@ -172,7 +173,7 @@ const vkf__family_head *vkf__family_head_of(const vkf__family *family, const vkf
     return head && head->architecture ? head : NULL;
 }
 
-// Whose tensors are being listed.
+// The model, the side and the layer whose tensors are being listed.
 typedef struct place {
     const vkf__family *family;
     const vkf_model_config *config;
@@ -180,9 +181,9 @@ typedef struct place {
     const char *base;
     bool target; // the decoder's side
     vkf__stack stack;
-    uint32_t layer;     // of roles of layers
-    const char *prefix; // what stands before names
-    void *object;       // that the roles' offsets are of
+    uint32_t layer;     // for the roles of a layer
+    const char *prefix; // goes before names
+    void *object;       // what the roles' offsets are relative to
 } place;
 
 static bool is_own_decoder(const place *p)
@@ -195,11 +196,11 @@ static bool of_head(vkf__weight_role role)
     return role >= VKF_WEIGHT_HEAD_DENSE && role <= VKF_WEIGHT_PROJECTION_BIAS;
 }
 
-// What stands in the family's list for a role; NULL: nothing.
+// The name that the family's list has for a role; NULL where it has none.
 static const char *listed(const place *p, vkf__weight_role role)
 {
     const vkf__family_head *head = vkf__family_head_of(p->family, p->config);
-    if (of_head(role) && vkf__facts_of(p->config)->pools) // also of a family whose decoders have lm_head
+    if (of_head(role) && vkf__facts_of(p->config)->pools) // even in a family whose decoders have lm_head
         return head ? head->weights[role - VKF_WEIGHT_HEAD_DENSE] : NULL;
     if (is_own_decoder(p))
         return p->family->decoder_weights[role];
@@ -211,7 +212,7 @@ static bool is_tied(const place *p, vkf__weight_role role)
     return (roles[role].traits & TIED) && p->config->tie_projection;
 }
 
-// The words' name serves a tied projection.
+// The name of a role's tensor, without its prefix. A tied projection goes by the name of the words' table.
 static const char *name_of(const place *p, vkf__weight_role role)
 {
     const vkf__family_head *head = vkf__family_head_of(p->family, p->config);
@@ -248,7 +249,7 @@ static bool has_role(const place *p, vkf__weight_role role)
     return listed(p, role) != NULL;
 }
 
-// Which part it is of what is multiplied as one, and of a tensor that files of the family hold fused.
+// Says which part of a fusion the slot is, and which part of a stored tensor where files of the family hold it fused.
 static void fill_part(vkf__weight_slot *slot, const place *p, vkf__weight_role role)
 {
     bool qkv = fusions[role].of == VKF_FUSION_QKV || fusions[role].of == VKF_FUSION_QKV_BIAS;
@@ -261,7 +262,7 @@ static void fill_part(vkf__weight_slot *slot, const place *p, vkf__weight_role r
     slot->part_rows = qkv && p->family->qkv == VKF_FUSED_BY_HEAD ? p->stack.head_dim : slot->shape[0];
 }
 
-// The feed-forward's norm is a decoder layer's third where it has cross attention.
+// In a decoder layer with cross attention the feed-forward's norm is the third one, otherwise the second.
 static size_t offset_of(const place *p, vkf__weight_role role)
 {
     bool feed_forward = role == VKF_WEIGHT_FEED_FORWARD_NORM_WEIGHT || role == VKF_WEIGHT_FEED_FORWARD_NORM_BIAS;
@@ -301,7 +302,7 @@ static size_t add_roles(const place *p, vkf__weight_role begin, vkf__weight_role
     return count;
 }
 
-// What is around the layers of a side, and the layers.
+// Adds the tensors of one side: those around its layers, then those of each layer.
 static size_t add_side(place *p, vkf__weights *weights, vkf__weight_slot *slots)
 {
     vkf__layer_weights *layers = p->target ? weights->decoder : weights->encoder;

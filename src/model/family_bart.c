@@ -1,5 +1,5 @@
-// BART (Lewis et al. 2020), transformers' BartForConditionalGeneration: post-norm, learned positions that begin at row 2, a
-// norm behind the embeddings.
+// BART (Lewis et al. 2020), transformers' BartForConditionalGeneration: post-norm, learned positions that begin at row
+// 2, and a norm after the embeddings.
 #include "model/family_bart.h"
 
 const vkf__family vkf__family_bart = {

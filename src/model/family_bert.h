@@ -4,14 +4,14 @@
 
 #include "model/family.h"
 
-// Of all of the layers' biases none is missing; a masked LM's projection is the words' table.
+// All biases are there, and a masked LM's projection is the words' table.
 #define VKF_CONFIG_LIKE_BERT                                                                                      \
     .kind = VKF_MODEL_ENCODER, .attention_bias = true, .feed_forward_bias = true, .norm_bias = true,              \
     .head_dense_bias = true, .projection_bias = true, .tie_projection = true, .positions = VKF_POSITIONS_LEARNED, \
     .d_model = 768, .num_heads = 12, .dim_feedforward = 3072, .num_encoder_layers = 12,                           \
     .activation = VKF_ACTIVATION_GELU_ERF, .max_source_len = 512, .token_types = 2, .layer_norm_eps = 1e-12f
 
-// Heads that are one Linear for every position.
+// Heads that are one Linear, applied to every position.
 #define VKF_HEADS_PER_TOKEN(class)                                                                                \
     {                                                                                                             \
         .architecture = class "ForTokenClassification",                                                           \

@@ -1,4 +1,4 @@
-// A family's config.json as the configuration of a model.
+// Makes the configuration of a model from a family's config.json.
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define MAX_DEMANDS (sizeof((vkf__family *)0)->demands / sizeof((vkf__family *)0)->demands[0])
 
-// What is read, and what messages name.
+// The file that is read, and the family whose keys it has.
 typedef struct reader {
     const vkf__host *host;
     const char *path;
@@ -18,7 +18,7 @@ typedef struct reader {
     const vkf__family *family;
 } reader;
 
-// What transformers calls its activations. "gelu" is the exact one.
+// The names of activations in transformers. "gelu" is the exact one, by erf.
 static const struct {
     const char *name;
     vkf_activation activation;
@@ -56,7 +56,7 @@ static vkf_status read_activation(const reader *r, const char *key, vkf_activati
     return status != VKF_OK ? status : find_activation(r, key, name, out_activation);
 }
 
-// "gated-gelu", whose activation is gelu_new, "gated-silu", or an activation alone.
+// The value is "gated-gelu", whose activation is gelu_new, "gated-silu", or the name of an activation alone.
 static vkf_status read_gated_activation(const reader *r, const char *key, vkf_model_config *config)
 {
     const char *name = NULL;
@@ -99,8 +99,8 @@ static uint32_t *layers_of(vkf_model_config *config)
     return vkf__facts_of(config)->prompts ? &config->num_decoder_layers : &config->num_encoder_layers;
 }
 
-// A size that the file has not is the family's default; one that is null there, or is 0 by default, follows from
-// others.
+// A size. Where the file lacks it the family's default holds. A derived one follows from others where it is null in the
+// file or 0 by default.
 typedef struct number {
     const char *key;
     uint32_t *value;
@@ -177,7 +177,7 @@ static vkf_status read_switches(const reader *r, vkf_model_config *config, bool 
     return VKF_OK;
 }
 
-// Sizes that follow from others where config.json does not say them.
+// Completes the sizes that follow from others where config.json does not give them.
 static void complete_sizes(const vkf__family *family, vkf_model_config *config)
 {
     if (config->dim_feedforward == 0)
@@ -217,7 +217,8 @@ static vkf_status read_layer_types(const reader *r, const json_t *types, vkf_mod
     return VKF_OK;
 }
 
-// Newer directories say of each layer what it is; before, the window held from a certain layer on.
+// Newer directories list the type of each layer. In older ones the window holds from a certain layer on, except in
+// every full_every-th layer.
 static vkf_status read_windows(const reader *r, bool windowed, vkf_model_config *config)
 {
     const json_t *types = json_object_get(r->root, "layer_types");
@@ -240,7 +241,7 @@ static vkf_status read_windows(const reader *r, bool windowed, vkf_model_config 
     return VKF_OK;
 }
 
-// The id of a special token. Where it is no token of the vocabulary, it is one that never comes: -1.
+// Reads the id of a special token. An id outside the vocabulary can never occur and becomes -1.
 static vkf_status read_token(const reader *r, const char *key, uint32_t vocab, int32_t *id)
 {
     const json_t *value = json_object_get(r->root, key);
@@ -273,7 +274,7 @@ static const char *class_of(const reader *r)
     return json_string_value(json_array_get(json_object_get(r->root, "architectures"), 0));
 }
 
-// Of models with a decoder: a class that does something else with it than say the next token.
+// Refuses classes of models with a decoder that do something else than predict the next token.
 static vkf_status check_class(const reader *r)
 {
     static const char *const built[] = {"ForCausalLM", "ForConditionalGeneration"};
@@ -290,7 +291,7 @@ static vkf_status check_class(const reader *r)
 
 static vkf_status read_seq2seq(const reader *r, bool windowed, vkf_model_config *config)
 {
-    (void)windowed; // attention over all of a text is all that there is
+    (void)windowed; // no such family has windows
     int32_t bos = -1;
     VKF_RETURN_IF_ERROR(check_class(r));
     VKF_RETURN_IF_ERROR(read_token(r, "bos_token_id", config->target_vocab, &bos));
@@ -330,7 +331,7 @@ static vkf_status read_head(const reader *r, const vkf__family_head *head, vkf_m
     config->head_outputs = head->head == VKF_HEAD_MASKED_LM            ? config->source_vocab
                            : head->head == VKF_HEAD_QUESTION_ANSWERING ? 2
                                                                        : vkf__label_count(r->root);
-    // Only a masked LM's projection may be the words' table, and only its bias may be missing.
+    // Only a masked LM may have its projection tied to the words' table, and only its projection may lack a bias.
     config->tie_projection = config->tie_projection && head->head == VKF_HEAD_MASKED_LM;
     config->projection_bias = config->projection_bias || head->head != VKF_HEAD_MASKED_LM;
     if (head->activation_key)
@@ -340,7 +341,7 @@ static vkf_status read_head(const reader *r, const vkf__family_head *head, vkf_m
     return VKF_OK;
 }
 
-// What belongs to the class that the model was saved from, if that is one that says something; NULL: it is not.
+// The head of the class that the model was saved from; NULL where that class has none in the family's list.
 static const vkf__family_head *find_head(const reader *r)
 {
     const char *class = class_of(r);
@@ -362,7 +363,7 @@ static vkf_status read_encoder(const reader *r, bool windowed, vkf_model_config 
     return VKF_OK;
 }
 
-// Whose layers are those of a decoder. It reads texts as a whole, and generates none.
+// Turns a decoder that has a head into an ENCODER with causal layers: it reads whole texts and generates none.
 static void make_causal_encoder(vkf_model_config *config)
 {
     config->kind = VKF_MODEL_ENCODER;
@@ -388,7 +389,7 @@ static vkf_status read_decoder(const reader *r, bool windowed, vkf_model_config 
     return vkf__read_generation(r->host, r->path, r->root, config);
 }
 
-// What only models of a kind have; no family is a TRANSFORMER.
+// Reads what only models of one kind have. No family is a TRANSFORMER.
 static vkf_status (*const read_kind[VKF_MODEL_KIND_COUNT])(const reader *, bool, vkf_model_config *) = {
     [VKF_MODEL_SEQ2SEQ] = read_seq2seq,
     [VKF_MODEL_ENCODER] = read_encoder,
@@ -411,7 +412,7 @@ vkf_status vkf__family_config(const vkf__host *host, const char *path, const jso
         VKF_RETURN_IF_ERROR(read_activation(&r, family->keys.activation, &config.activation));
     VKF_RETURN_IF_ERROR(read_token(&r, "pad_token_id", *vocab_of(&config), &config.pad_id));
     VKF_RETURN_IF_ERROR(read_positions(&r, &config));
-    config.share_embedding = true; // the words serve both sides of a model that has one
+    config.share_embedding = true; // unless vkf__family_untie() finds a table for each side
     VKF_RETURN_IF_ERROR(read_kind[config.kind](&r, windowed, &config));
     *out_config = config;
     return VKF_OK;

@@ -1,5 +1,5 @@
-// GPT-2 (Radford et al. 2019), transformers' GPT2LMHeadModel: learned positions, LayerNorm before each block, weights as
-// its Conv1D keeps them.
+// GPT-2 (Radford et al. 2019), transformers' GPT2LMHeadModel: learned positions, LayerNorm before each block, and
+// weights stored (in, out), as its Conv1D keeps them.
 #include "model/family_llama.h"
 
 static const vkf__family_head heads[] = {VKF_HEADS_OF_DECODER("GPT2", "classifier"), {0}};

@@ -1,5 +1,5 @@
-// GPT-NeoX and Pythia (Black et al. 2022, Biderman et al. 2023): rotary positions on a part of each head, attention and
-// feed-forward side by side.
+// GPT-NeoX and Pythia (Black et al. 2022, Biderman et al. 2023): rotary positions on a part of each head, and attention
+// and feed-forward in parallel.
 #include "model/family_llama.h"
 
 static const vkf__family_head heads[] = {VKF_HEADS_OF_DECODER("GPTNeoX", "classifier"), {0}};

@@ -28,11 +28,11 @@
     .positions = VKF_POSITIONS_NONE, .d_model = 4096, .num_heads = 32, .num_decoder_layers = 32,            \
     .activation = VKF_ACTIVATION_SILU, .layer_norm_eps = 1e-6f, .pad_id = -1
 
-// Of Llama and Mistral; the others have none.
+// Llama and Mistral have default token ids; the other families have none.
 #define VKF_TOKENS_LIKE_LLAMA .bos_id = 1, .eos_id = 2, .eos_ids = {2}, .eos_count = 1
 #define VKF_NO_TOKENS .bos_id = -1, .eos_id = -1
 
-// A Linear behind the last layer: a class for a sequence, by its last token, or for each token.
+// Heads that are one Linear after the last layer. They classify a sequence by its last token, or each token.
 #define VKF_HEADS_OF_DECODER(class, token_head)                                                                     \
     {                                                                                                               \
         .architecture = class "ForSequenceClassification",                                                          \

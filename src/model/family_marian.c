@@ -1,4 +1,4 @@
-// Marian (Junczys-Dowmunt et al. 2018), transformers' MarianMTModel, the OPUS-MT translators: BART with sines and cosines for
+// Marian (Junczys-Dowmunt et al. 2018), transformers' MarianMTModel, the OPUS-MT translators: BART with sinusoidal
 // positions.
 #include "model/family_bart.h"
 

@@ -1,4 +1,4 @@
-// Mistral (Jiang et al. 2023): Llama whose positions see the latest ones alone.
+// Mistral (Jiang et al. 2023): Llama with sliding-window attention.
 #include "model/family_llama.h"
 
 static const vkf__family_head heads[] = {VKF_HEADS_OF_DECODER("Mistral", "score"), {0}};

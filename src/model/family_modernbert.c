@@ -1,5 +1,5 @@
-// ModernBERT (Warner et al. 2024), transformers' ModernBertModel: norms before blocks, rotary positions, gated feed-forward,
-// and most layers see a window alone.
+// ModernBERT (Warner et al. 2024), transformers' ModernBertModel: pre-norm, rotary positions, gated feed-forward, and a
+// window in most layers.
 #include "model/family.h"
 
 // Every head begins with the same block.

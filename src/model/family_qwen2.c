@@ -1,4 +1,5 @@
-// Qwen2 and 2.5 (Yang et al. 2024): Llama with biases of queries, keys and values, and a window in the upper layers if any.
+// Qwen2 and 2.5 (Yang et al. 2024): Llama with biases of queries, keys and values; if there is a window, upper layers
+// have it.
 #include "model/family_llama.h"
 
 static const vkf__family_head heads[] = {VKF_HEADS_OF_DECODER("Qwen2", "score"), {0}};

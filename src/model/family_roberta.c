@@ -1,4 +1,4 @@
-// RoBERTa (Liu et al. 2019), XLM-RoBERTa and CamemBERT: BERT with positions that count from behind the padding token's id.
+// RoBERTa (Liu et al. 2019), XLM-RoBERTa and CamemBERT: BERT with positions that begin after the padding token's id.
 #include "model/family_bert.h"
 
 #define HEADS(class)                                                                                                  \
@@ -25,6 +25,6 @@ const vkf__family vkf__family_roberta = {
     .base = "roberta.",
     .heads = heads,
     .positions_after_pad = true,
-    .config = {VKF_CONFIG_LIKE_BERT, .pad_id = 1}, // the vocabulary's default is not the same for all three
+    .config = {VKF_CONFIG_LIKE_BERT, .pad_id = 1}, // the default vocabulary differs among the three
     VKF_FAMILY_LIKE_BERT,
 };

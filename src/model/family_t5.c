@@ -1,5 +1,5 @@
-// T5 and FLAN-T5 (Raffel et al. 2020, Chung et al. 2022), transformers' T5ForConditionalGeneration: RMSNorm before each block,
-// no biases, scores that are not scaled and know distances by a learned table.
+// T5 and FLAN-T5 (Raffel et al. 2020, Chung et al. 2022), transformers' T5ForConditionalGeneration: RMSNorm before each
+// block, no biases, and unscaled attention scores with a learned bias by distance instead of positions.
 #include "model/family.h"
 
 #define NAMES(feed_forward)                                                                                 \
@@ -25,7 +25,7 @@ const vkf__family vkf__family_t5 = {
             .norm = VKF_NORM_RMS,
             .final_norm = true,
             .positions = VKF_POSITIONS_NONE,
-            .max_source_len = 512, // what it was trained with; it knows distances alone
+            .max_source_len = 512, // the length that it was trained with; relative positions set no limit
             .d_model = 512,
             .num_heads = 8,
             .head_dim = 64,

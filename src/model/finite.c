@@ -1,3 +1,4 @@
+// Finds NaN and infinity in results that are on the host, and words the error.
 #include "model/finite.h"
 
 #include <stdarg.h>
@@ -6,10 +7,10 @@
 
 #include "model/session_run.h"
 
-#define BLOCK 4096u // elements that are looked at before it is asked whether one was bad
+#define BLOCK 4096u // elements examined before the first test
 
-// The largest magnitude as an integer orders as the floats do, with NaN above infinity; and a compiler makes vectors of
-// it. Elements may begin at any address.
+// Takes the largest magnitude as an integer: these order as the floats do, with NaN above infinity, and the compiler
+// can vectorise the loop. Elements may begin at any address.
 static bool words_finite(const uint8_t *bytes, size_t count)
 {
     uint32_t largest = 0;

@@ -1,4 +1,4 @@
-// Generation: the prompt, and then token by token what follows.
+// Generation: runs the prompt, then one step for each new token.
 #include "model/generation.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static bool contains(const int32_t *ids, uint32_t count, int32_t id)
 bool vkf__generation_ends(const vkf__generation *g, int32_t token)
 {
     const vkf_model_config *config = &g->session->model->config;
-    // A project's own model of sources has one end token.
+    // The project's own SEQ2SEQ models have a single end token.
     bool eos = config->eos_count > 0 ? contains(config->eos_ids, config->eos_count, token)
                                      : vkf__facts_of(config)->encodes && token == config->eos_id;
     return eos || contains(g->args->stop_ids, g->args->stop_count, token);
@@ -49,7 +49,7 @@ bool vkf__generation_forces(const vkf__generation *g, uint32_t made, int32_t *ou
     return true;
 }
 
-// The element of the session's target ids where new token number `index` of a row stands.
+// The index, in the session's target ids, of new token number `index` of a row.
 static uint64_t place_of(const vkf__generation *g, uint32_t row, uint32_t index)
 {
     uint64_t place = vkf__ids_lead(g->session) + (uint64_t)vkf__prompt_end(g->session, &g->prompt) + index;
@@ -63,7 +63,7 @@ vkf_status vkf__generation_write_token(const vkf__generation *g, uint32_t row, u
                             sizeof token);
 }
 
-// `seen` has a bit to each token of the vocabulary.
+// `seen` has one bit for each token of the vocabulary.
 static vkf_status mark(const vkf_session *session, uint32_t *seen, const int32_t *ids, uint32_t count)
 {
     uint32_t vocab = session->model->config.target_vocab;
@@ -126,7 +126,7 @@ static void take_token(vkf__generation *g, uint32_t row, int32_t token, bool *en
         g->reasons[row] = eos ? VKF_STOP_EOS : VKF_STOP_CALLER;
 }
 
-// What the model says itself goes over what was chosen.
+// A token that the model forces replaces the one that was chosen.
 static vkf_status force_token(vkf__generation *g, uint32_t row, uint32_t made, int32_t *inout_token)
 {
     if (!vkf__generation_forces(g, made, inout_token))
@@ -137,7 +137,7 @@ static vkf_status force_token(vkf__generation *g, uint32_t row, uint32_t made, i
     return VKF_OK;
 }
 
-// The tokens that the last run chose, for the rows that still go on.
+// Takes the tokens that the last run chose, for the rows that still go on.
 static vkf_status take_tokens(vkf__generation *g, uint32_t made, bool *ended, uint32_t *out_live)
 {
     *out_live = 0;
@@ -176,7 +176,7 @@ fail:
     return status;
 }
 
-// ---- all of it
+// ---- the whole run
 
 static vkf_status check_sampling(const vkf_session *session, const vkf_sampling *s)
 {
@@ -207,7 +207,7 @@ static vkf_status check_beams(const vkf_session *session, const vkf_generate_arg
     return VKF_OK;
 }
 
-// Zeros mean that a step of sampling is off.
+// A zero turns a step of sampling off; here it becomes the value that has no effect.
 static vkf_sampling complete_sampling(vkf_sampling sampling)
 {
     if (sampling.top_p == 0.0f)
@@ -257,7 +257,7 @@ static vkf_status make_prompt(vkf__generation *g)
     return VKF_OK;
 }
 
-// As transformers pads.
+// The padding of finished rows, as transformers chooses it.
 static int32_t padding_of(const vkf_model_config *config)
 {
     int32_t padding = config->pad_id >= 0 ? config->pad_id : config->eos_id;

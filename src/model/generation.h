@@ -1,10 +1,10 @@
-// What the ways of generating share: one run over a batch of prompts.
+// One generation over a batch of prompts: what sampling (generation.c) and beam search (beam_generation.c) share.
 #ifndef VKF_MODEL_GENERATION_H
 #define VKF_MODEL_GENERATION_H
 
 #include "model/prompt.h"
 
-// The caller's arrays are written only when all of it is there.
+// The caller's arrays are written only when all results are there.
 typedef struct vkf__generation {
     vkf_session *session;
     const vkf_generate_args *args;
@@ -13,30 +13,30 @@ typedef struct vkf__generation {
     int32_t *ids; // (batch, max_new), padded
     uint32_t *lengths;
     vkf_stop_reason *reasons;
-    double began_ns, prompted_ns; // before the prompt, and behind it
+    double began_ns, prompted_ns; // the times before and after the prompt's run
 } vkf__generation;
 
 // Whether a sequence ends with this token.
 bool vkf__generation_ends(const vkf__generation *g, int32_t token);
 
-// Whether the caller ends a row behind these new tokens.
+// Whether the caller ends a row after these new tokens.
 bool vkf__generation_caller_ends(const vkf__generation *g, uint32_t row, const int32_t *tokens, uint32_t count);
 
-// Where the model itself says which new token comes, `made` being there: *out_token.
+// Whether the model forces the token that follows `made` new ones; if so it is written to *out_token.
 bool vkf__generation_forces(const vkf__generation *g, uint32_t made, int32_t *out_token);
 
-// The token number `index` of the new ones, of a row of the session.
+// Writes new token number `index` of a row of the session.
 VKF_MUST_CHECK vkf_status vkf__generation_write_token(const vkf__generation *g, uint32_t row, uint32_t index,
                                                       int32_t token);
 
-// What counts as seen of a row of the session: of prompt `source`, and of so many new tokens.
+// Writes the tokens that a row of the session has seen: those of prompt `source` and `count` new ones.
 VKF_MUST_CHECK vkf_status vkf__generation_write_seen(const vkf__generation *g, uint32_t row, uint32_t source,
                                                      const int32_t *tokens, uint32_t count);
 
-// The step behind new token number `made` - 1; the caller completes the sizes.
+// The sizes of the step that reads new token number `made` - 1; the caller completes them.
 vkf__session_sizes vkf__generation_step(const vkf__generation *g, uint32_t made);
 
-// beam_generation.c: instead of one token after the other.
+// beam_generation.c: generates by beam search instead of one token at a time.
 VKF_MUST_CHECK vkf_status vkf__generate_by_beams(vkf__generation *g);
 
 #endif

@@ -1,3 +1,4 @@
+// Reads end tokens, forced and banned tokens, and the defaults of sampling and beam search.
 #include "model/generation_config.h"
 
 #include <math.h>
@@ -6,11 +7,11 @@
 
 #include "io/json_file.h"
 
-#define DEFAULT_TOP_K 50 // of generate(do_sample=True)
+#define DEFAULT_TOP_K 50 // as in generate(do_sample=True)
 
 // ---- tokens
 
-// A family's default may be beyond the vocabulary, too.
+// Keeps the default end tokens of the family, except those outside the vocabulary.
 static void keep_eos(vkf_model_config *config)
 {
     uint32_t kept = 0;
@@ -21,7 +22,7 @@ static void keep_eos(vkf_model_config *config)
     config->eos_id = kept > 0 ? config->eos_ids[0] : -1;
 }
 
-// One id, several, or null. An id that is no token of the vocabulary never comes.
+// Reads one id, several, or null. An id outside the vocabulary can never occur and is dropped.
 static vkf_status read_eos(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
 {
     const json_t *value = json_object_get(root, "eos_token_id");
@@ -47,7 +48,8 @@ static vkf_status read_eos(const vkf__host *host, const char *path, const json_t
     return VKF_OK;
 }
 
-// An id that need not be there, and that becomes a token of the text. *out_found stays as it is without it.
+// Reads an id that may be absent; it becomes a token of the text, so it must be in the vocabulary. Without the key
+// *out_found is not changed.
 static vkf_status read_id(const vkf__host *host, const char *path, const json_t *object, const char *key,
                           uint32_t vocab, bool *out_found, int32_t *out_id)
 {
@@ -66,7 +68,7 @@ static vkf_status add_banned(const vkf__host *host, const char *path, const char
     if (!json_is_integer(id))
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: %s has what is no token", path, key);
     if (json_integer_value(id) < 0 || json_integer_value(id) >= (json_int_t)config->target_vocab)
-        return VKF_OK; // it never comes
+        return VKF_OK; // it can never occur
     if (config->banned_count == VKF_MAX_EOS)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: bad_words_ids and suppress_tokens have more than %d tokens",
                          path, VKF_MAX_EOS);
@@ -74,7 +76,8 @@ static vkf_status add_banned(const vkf__host *host, const char *path, const char
     return VKF_OK;
 }
 
-// Words of one token, as a longer one would have to be watched for, and single tokens.
+// Reads banned tokens. Of bad_words_ids only words of one token are built: a longer word would need a look at the
+// tokens before it.
 static vkf_status read_banned(const vkf__host *host, const char *path, const json_t *root, vkf_model_config *config)
 {
     const json_t *words = json_object_get(root, "bad_words_ids"), *tokens = json_object_get(root, "suppress_tokens");
@@ -105,7 +108,7 @@ vkf_status vkf__read_generation(const vkf__host *host, const char *path, const j
     return read_id(host, path, root, "forced_eos_token_id", vocab, &config->forced_eos, &config->forced_eos_id);
 }
 
-// ---- what generate() takes where its caller says nothing
+// ---- the defaults of generate()
 
 typedef struct reader {
     const vkf__host *host;
@@ -113,7 +116,7 @@ typedef struct reader {
     const json_t *root;
 } reader;
 
-// The value as it stands in the file; "..." where it is long.
+// The message quotes the value as it is in the file, shortened with "..." if it is long.
 static void warn_ignored(const reader *r, const char *key, const char *why)
 {
     char *text = json_dumps(json_object_get(r->root, key), JSON_COMPACT | JSON_ENCODE_ANY);
@@ -183,7 +186,8 @@ static vkf_status read_beams(const reader *r, vkf_beam_search *beams)
     return VKF_OK;
 }
 
-// What generate() knows and is not built, with the value that has no effect, where that is a number.
+// Keys that generate() follows and that are not built. `idle` is the number that has no effect; NAN where no number has
+// none.
 static const struct {
     const char *key;
     double idle;

@@ -1,3 +1,4 @@
+// Runs a generator: tokenizes prompts, batches them by length, and hands on texts as they become certain.
 #include "model/generator.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "model/stop_strings.h"
 #include "model/text_stream.h"
 
-// One run over all prompts, and its way to the caller.
+// One run over all prompts.
 typedef struct generator_run {
     vkf_generator *generator;
     const vkf_generator_args *args;
@@ -17,8 +18,8 @@ typedef struct generator_run {
     vkf__text_stream *streams; // (max_batch), of the rows of a batch
     const vkf__ranked *rows;   // of the batch
     vkf_generation_cost cost;
-    bool *silent;               // (max_batch) the caller wants no more of the row's text
-    vkf_status callback_status; // what went wrong in a callback
+    bool *silent;               // (max_batch): the caller wants no more of the row's text
+    vkf_status callback_status; // the status of a callback that failed
 } generator_run;
 
 static vkf_status tokenize(generator_run *run)
@@ -30,7 +31,7 @@ static vkf_status tokenize(generator_run *run)
     return VKF_OK;
 }
 
-// Hands on what became certain since `shown`. False ends the row.
+// Hands on the text that became certain since byte `shown`. Returns false to end the row.
 static bool show(generator_run *run, uint32_t row, size_t shown)
 {
     const vkf__text_stream *stream = &run->streams[row];
@@ -54,7 +55,7 @@ static bool take_token(void *user, uint32_t row, int32_t token)
     return show(run, row, shown) && !stream->stopped;
 }
 
-// Of beam search, whose texts are made when all is known. What goes wrong is said behind the run.
+// For beam search, which makes texts only at its end. A failure is reported after the run, by callback_status.
 static bool ends_with_stop(void *user, uint32_t row, const int32_t *tokens, uint32_t count)
 {
     (void)row;
@@ -67,7 +68,8 @@ static bool ends_with_stop(void *user, uint32_t row, const int32_t *tokens, uint
     return ends;
 }
 
-// A prompt of no tokens begins as every text does, with bos_id: vkf__check_encoding() refuses it where there is none.
+// A prompt without tokens becomes bos_id alone. vkf__check_encoding() refuses such a prompt where the model has no
+// bos_id.
 static uint32_t tokens_of(const generator_run *run, uint32_t index, const int32_t **out_ids)
 {
     const vkf_encoding *prompt = &run->prompts[index];
@@ -99,7 +101,7 @@ fail:
     return status;
 }
 
-// The prompts of a batch, row behind row.
+// Puts the prompts of a batch one after the other.
 static vkf_status gather(const generator_run *run, uint32_t count, int32_t **out_ids, uint32_t *out_lengths,
                          uint32_t *out_longest)
 {

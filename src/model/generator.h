@@ -1,4 +1,4 @@
-// The vkf_generator object: prompts to tokens to batches to continuations.
+// The vkf_generator object: turns prompts into tokens, runs them in batches, and gives back continuations.
 #ifndef VKF_MODEL_GENERATOR_H
 #define VKF_MODEL_GENERATOR_H
 

@@ -1,3 +1,4 @@
+// Checks ids against the model's tables, and words the errors.
 #include "model/id_check.h"
 
 #include "model/config.h"

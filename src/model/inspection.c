@@ -1,3 +1,4 @@
+// Opens a model directory as loading does, and counts and matches its tensors.
 #include "model/inspection.h"
 
 #include "model/model_directory.h"
@@ -19,7 +20,7 @@ static void count_tensors(vkf__inspection *inspection)
     }
 }
 
-// The first of the slots that a tensor serves; NULL when it serves none.
+// The first slot that reads a tensor; NULL when none does.
 static const vkf__weight_slot *find_slot(const vkf__weight_resolution *found, const vkf__stored_tensor *tensor)
 {
     for (size_t i = 0; i < found->count; i++)
@@ -55,7 +56,7 @@ fail:
     return status;
 }
 
-// As loading does it, up to where a device is needed.
+// Takes the steps of loading up to the point where a device is needed.
 static vkf_status resolve(const vkf__host *host, const char *directory, vkf__inspection *inspection)
 {
     VKF_RETURN_IF_ERROR(vkf__model_directory_load(host, directory, &inspection->source));
@@ -66,7 +67,7 @@ static vkf_status resolve(const vkf__host *host, const char *directory, vkf__ins
     vkf__source_settle(host, &inspection->source);
     VKF_RETURN_IF_ERROR(vkf__weights_resolve(host, &inspection->source, &inspection->found));
     for (size_t i = 0; i < inspection->found.count; i++) {
-        inspection->found.slots[i].target = NULL; // it points into what is copied to the caller
+        inspection->found.slots[i].target = NULL; // it points into this inspection, which is copied to the caller
         inspection->found.slots[i].layer = NULL;
     }
     return VKF_OK;
@@ -81,7 +82,7 @@ vkf_status vkf__inspect_model(const vkf__host *host, const char *directory, vkf_
     VKF_TRY(vkf__checkpoint_open(host, transformer, &inspection.checkpoint));
     count_tensors(&inspection);
     inspection.supported = resolve(host, directory, &inspection);
-    if (inspection.supported == VKF_ERROR_OUT_OF_HOST_MEMORY) // says nothing of the model
+    if (inspection.supported == VKF_ERROR_OUT_OF_HOST_MEMORY) // this says nothing about the model
         VKF_TRY(inspection.supported);
     if (inspection.supported == VKF_OK)
         VKF_TRY(match_tensors(host, &inspection));

@@ -1,4 +1,4 @@
-// What can be said of a model directory without loading it, by the same steps.
+// What can be said about a model directory without loading it. It is read by the steps of loading.
 #ifndef VKF_MODEL_INSPECTION_H
 #define VKF_MODEL_INSPECTION_H
 
@@ -9,14 +9,13 @@ typedef struct vkf__inspection {
     vkf__checkpoint *checkpoint;
     uint64_t tensor_count[VKF_STORED_COUNT]; // by type
     uint64_t tensor_bytes[VKF_STORED_COUNT];
-    uint64_t
-        block_count[VKF_DTYPE_COUNT]; // of them, where it is supported, tensors in blocks: by their own type instead
+    uint64_t block_count[VKF_DTYPE_COUNT]; // tensors in blocks of a supported model, which are not counted above
     uint64_t block_bytes[VKF_DTYPE_COUNT];
     uint64_t parameter_count; // elements of floating-point tensors and of blocks
-    // Of reading config.json and finding every tensor that it asks for, in its shape: VKF_OK, or why not; a message has
-    // said more.
+    // VKF_OK where config.json could be read and every tensor that it asks for was found in its shape. Otherwise the
+    // reason; a message was logged.
     vkf_status supported;
-    // The rest where it is supported.
+    // The rest is filled where the model is supported.
     vkf__model_source source;        // its checkpoint is the one above
     vkf__sentence_settings settings; // of an ENCODER
     vkf__weight_resolution found;    // what the model reads; its slots have no targets
@@ -24,8 +23,9 @@ typedef struct vkf__inspection {
     size_t unused_count;
 } vkf__inspection;
 
-// Ownership: vkf__inspection_free() afterwards; on failure there is nothing to free. Statuses: as
-// vkf__checkpoint_open(), and as vkf__transformer_directory(), without which nobody knows where the weights are.
+// Ownership: vkf__inspection_free() afterwards; on failure there is nothing to free. Statuses: those of
+// vkf__checkpoint_open() and of vkf__transformer_directory(), which finds the weights. Other failures go to
+// `supported`.
 VKF_MUST_CHECK vkf_status vkf__inspect_model(const vkf__host *host, const char *directory,
                                              vkf__inspection *out_inspection);
 void vkf__inspection_free(const vkf__host *host, vkf__inspection *inspection);

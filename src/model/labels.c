@@ -1,4 +1,4 @@
-// Names of a classifier's classes: id2label of config.json.
+// Reads the names of a classifier's classes from id2label of config.json.
 #include "model/labels.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ uint32_t vkf__label_count(const json_t *root)
     return number > 0 && number <= (json_int_t)VKF_MAX_VOCAB ? (uint32_t)number : 2;
 }
 
-// Keys are numbers as texts. One that is not there is named as transformers names it.
+// Keys are numbers written as strings. A class without a name gets the one that transformers would give it.
 static vkf_status fill_labels(const vkf__host *host, const json_t *names, char **labels, uint32_t count)
 {
     vkf_status status = VKF_OK;

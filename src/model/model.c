@@ -1,3 +1,4 @@
+// Loads a model onto the device, or plans what it would take there.
 #include "model/model.h"
 
 #include "kernel/memory_plan.h"
@@ -6,7 +7,7 @@
 #include "model/model_directory.h"
 #include "model/weight_resolution.h"
 
-// vkf__model_source_close() in either case.
+// Opens what the descriptor names. The caller calls vkf__model_source_close() whether this succeeds or not.
 static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
 {
     const vkf__host *host = &context->host;
@@ -23,7 +24,7 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
         VKF_RETURN_IF_ERROR(vkf__checkpoint_open_file(host, desc->weights_path, &s->checkpoint));
     }
     if (!s->family)
-        s->config.final_norm = true; // as PyTorch's stacks have it
+        s->config.final_norm = true; // as in PyTorch's stacks
     s->progress = desc->progress;
     s->progress_user = desc->progress_user;
     return VKF_OK;
@@ -43,7 +44,7 @@ static vkf__weight_storage storage_of(const vkf_model_desc *desc)
     return storage;
 }
 
-// A model without weights.
+// Makes a model that has no weights yet.
 static vkf_status make_model(vkf_context *context, const vkf_model_desc *desc, const vkf_model_config *config,
                              vkf_model **out_model)
 {

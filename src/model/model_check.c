@@ -1,3 +1,4 @@
+// Checks the descriptor of a model before anything is opened.
 #include "model/model.h"
 
 vkf_status vkf__model_check(const vkf_context *context, const vkf_model_desc *desc, const char *function)

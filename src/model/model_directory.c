@@ -1,3 +1,4 @@
+// Reads what the files of a model directory say, and opens its checkpoints.
 #include "model/model_directory.h"
 
 #include "io/directory.h"
@@ -9,7 +10,8 @@
 #include "model/sentence_text.h"
 #include "model/weight_resolution.h"
 
-// Nobody else's: an empty prompt begins with it where a decoder has one, and every output of a SEQ2SEQ model.
+// Checks that a model whose outputs begin with bos_id, which is every SEQ2SEQ, has one. Other models need none: a
+// decoder without it only cannot begin an empty prompt.
 static vkf_status check_start(const vkf__host *host, const char *directory, const vkf_model_config *config)
 {
     if (!vkf__facts_of(config)->start_token || config->bos_id >= 0)
@@ -20,7 +22,7 @@ static vkf_status check_start(const vkf__host *host, const char *directory, cons
                      directory, config->target_vocab);
 }
 
-// generation_config.json, where it is there, decides over what older directories have in config.json.
+// Where generation_config.json exists it overrides config.json, which holds these keys in older directories.
 static vkf_status load_generation(const vkf__host *host, const char *directory, vkf_model_config *config)
 {
     vkf_status status = VKF_OK;
@@ -43,11 +45,11 @@ fail:
     return status;
 }
 
-// The most tokens of a text that a causal encoder takes unless its caller asks for more, whatever the directory says: a
-// decoder's context may be very long. As many as generation has by default.
+// The most tokens of a text that a causal encoder takes unless its caller asks for more, whatever the directory says,
+// because a decoder's context may be very long. Generation has the same default.
 #define DEFAULT_CAUSAL_TOKENS 2048u
 
-// The modules behind an ENCODER, and the tokens of a text that it gets.
+// Loads the modules that follow an ENCODER, and how many tokens of a text it reads.
 static vkf_status load_embedding(const vkf__host *host, const char *directory, const char *transformer,
                                  vkf__model_source *source)
 {

@@ -1,3 +1,4 @@
+// The table of facts about each kind of model.
 #include "model/model_kind.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+// Writes prompts into a session and runs them, part by part for a DECODER, through the encoder for a SEQ2SEQ model.
 #include "model/prompt.h"
 
 #include <string.h>
@@ -52,7 +53,8 @@ void vkf__prompt_set(const vkf_session *session, const vkf__prompt *prompt, uint
     memset(prompt->hidden + (size_t)row * session->desc.max_target_len, 1, padding);
 }
 
-// With dynamic scaling the length of a prompt decides how its positions are turned.
+// With dynamic scaling the rotations of a prompt's positions depend on its length. Those of each position after it
+// depend on how long the sequence is there.
 static vkf_status write_rotations(vkf_session *session, uint32_t len)
 {
     vkf_status status = VKF_OK;
@@ -87,7 +89,7 @@ static vkf_status write_row(vkf_session *session, const vkf__prompt *p, uint32_t
 vkf_status vkf__prompt_write(vkf_session *session, const vkf__prompt *prompt, uint32_t beams)
 {
     if (has_source(session))
-        return VKF_OK; // the encoder's run writes it, and knows no beams
+        return VKF_OK; // the encoder's run writes the source, once for all beams
     for (uint32_t row = 0; row < prompt->batch * beams; row++)
         VKF_RETURN_IF_ERROR(write_row(session, prompt, row / beams, row));
     return write_rotations(session, prompt->len);
@@ -110,8 +112,7 @@ static vkf_status run_source(vkf_session *session, const vkf_generate_args *args
         .batch = p->batch,
         .source_len = p->len,
         .source_ids = p->ids,
-        .source_lengths =
-            (const int32_t *)args->prompt_lengths, // a token in them that pads elsewhere is one of the text
+        .source_lengths = (const int32_t *)args->prompt_lengths, // within them even a padding token belongs to the text
     };
     const vkf__session_sizes sizes = {
         .batch = p->batch,

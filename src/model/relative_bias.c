@@ -1,10 +1,12 @@
+// Computes the attention biases of every pair of positions from T5's learned table.
 #include "model/relative_bias.h"
 
 #include <math.h>
 #include <stddef.h>
 
-// Half of an encoder's buckets are for keys ahead. Of each half, half are for single distances; the others grow with the
-// logarithm, which is taken in f32 as PyTorch's is.
+// Half of an encoder's buckets are for keys after the query's position, half for keys before it. In each direction one
+// half of the buckets are single distances and the other half grow logarithmically. The logarithm is taken in f32, as
+// in PyTorch.
 static uint32_t bucket_of(const vkf_model_config *config, bool decoder, int64_t distance)
 {
     uint32_t buckets = decoder ? config->relative_buckets : config->relative_buckets / 2;

@@ -1,11 +1,11 @@
-// Learned biases of attention scores by the distance between query and key: T5's (Raffel et al. 2020, section 2.1).
+// T5's learned biases of attention scores by the distance between query and key (Raffel et al. 2020, section 2.1).
 #ifndef VKF_MODEL_RELATIVE_BIAS_H
 #define VKF_MODEL_RELATIVE_BIAS_H
 
 #include <vkformer/model.h>
 
-// out_bias (heads, len, len): what is added to the score of query t and key s. `table` (relative_buckets, heads) is the
-// learned one. A decoder's queries look back alone.
+// Writes out_bias (heads, len, len), which is added to the score of query t and key s. `table` (relative_buckets,
+// heads) is the learned one. A decoder's buckets are all for keys before the query, as it sees no others.
 void vkf__relative_bias(const vkf_model_config *config, bool decoder, uint32_t heads, uint32_t len, const float *table,
                         float *out_bias);
 

@@ -1,5 +1,5 @@
-// What runs of a model hand to callers, and how it is freed: with the allocator that it was made with, whether or not
-// the context is still there.
+// Frees the results that runs of a model hand to callers. Each carries the allocator that it was made with, so this
+// works after the context is gone.
 #include <vkformer/embed.h>
 #include <vkformer/generate.h>
 

@@ -1,3 +1,4 @@
+// Reads the rotary embedding of config.json, and computes the cosines and sines of positions.
 #include "model/rotary.h"
 
 #include <math.h>
@@ -7,13 +8,13 @@
 
 #define TAU 6.283185307179586
 
-// What config.json says of a rotary embedding.
+// What config.json says about a rotary embedding.
 typedef struct rope_config {
     const json_t *parameters; // NULL: no scaling
     const char *type;
     float theta, part;
     float factor;
-    bool ratio; // the factor is that of the lengths
+    bool ratio; // the factor is the ratio of the context to original_len
     uint32_t original_len;
 } rope_config;
 
@@ -47,7 +48,7 @@ static vkf_status scale_linear(const reader *r)
     return VKF_OK;
 }
 
-// The scaling of Llama 3.1: long waves are stretched, short ones not, those between gradually.
+// The scaling of Llama 3.1: long waves are stretched, short ones are not, and those in between gradually.
 static vkf_status scale_llama3(const reader *r)
 {
     float low = 0, high = 0;
@@ -124,7 +125,7 @@ static vkf_status scale_dynamic(const reader *r)
     return VKF_OK;
 }
 
-// What frequencies are divided by, one number for each.
+// Reads LongRoPE's factors, one for each frequency, and divides the frequencies by them.
 static vkf_status read_factors(const reader *r, const char *key, float *out_frequencies)
 {
     const json_t *list = json_object_get(r->rope->parameters, key);
@@ -132,7 +133,7 @@ static vkf_status read_factors(const reader *r, const char *key, float *out_freq
     if (!json_is_array(list) || json_array_size(list) != half)
         return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: %s is no list of %u numbers", r->path, key, half);
     for (uint32_t i = 0; i < half; i++) {
-        double factor = json_number_value(json_array_get(list, i)); // 0 of what is none
+        double factor = json_number_value(json_array_get(list, i)); // 0 where it is not a number
         if (!(factor > 0.0 && factor < 1e30))
             return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: %s[%u] is no number above 0", r->path, key, i);
         out_frequencies[i] = 1.0f / ((float)factor * powf(r->rope->theta, (float)(2 * i) / (float)r->out->dim));
@@ -140,7 +141,7 @@ static vkf_status read_factors(const reader *r, const char *key, float *out_freq
     return VKF_OK;
 }
 
-// Ding et al. 2024, "LongRoPE": one list of factors for sequences as long as those of the training, and one for longer ones.
+// Ding et al. 2024, "LongRoPE": one list of factors for sequences up to the trained length, and one for longer ones.
 static vkf_status scale_longrope(const reader *r)
 {
     float given = 0;
@@ -157,7 +158,7 @@ static vkf_status scale_longrope(const reader *r)
 
 static const struct {
     const char *type;
-    bool factor; // needs one
+    bool factor; // it must be given
     vkf_status (*scale)(const reader *r);
 } kinds[] = {
     {"default", false, scale_nothing}, {"linear", true, scale_linear}, {"dynamic", true, scale_dynamic},
@@ -183,8 +184,8 @@ static vkf_status apply_kind(const reader *r, rope_config *rope)
 
 // ---- config.json
 
-// The length of the training, as LongRoPE has it: beside max_position_embeddings, whose ratio to it is then the factor, or
-// among the parameters, where the ratio is the factor if none is given.
+// Reads LongRoPE's trained length. Where it is a key beside max_position_embeddings, the ratio of the two is the
+// factor. Where it is among the rope parameters, the ratio is the factor only if none is given.
 static vkf_status read_longrope_length(const vkf__host *host, const char *path, const json_t *root, uint32_t len,
                                        rope_config *rope)
 {
@@ -200,8 +201,8 @@ static vkf_status read_longrope_length(const vkf__host *host, const char *path, 
     return VKF_OK;
 }
 
-// Since version 5 transformers writes everything to rope_parameters, which has one for each type of layer where they
-// differ; before, theta and part stood beside rope_scaling.
+// Since version 5 transformers writes everything to rope_parameters, with one object for each type of layer where they
+// differ. Older versions wrote theta and part beside rope_scaling.
 static const json_t *parameters_of(const json_t *root, const char *layer_type)
 {
     const json_t *parameters = json_object_get(root, "rope_parameters");
@@ -217,7 +218,7 @@ static vkf_status read_rope(const vkf__host *host, const char *path, const json_
                             bool windowed, const vkf_model_config *config, rope_config *out)
 {
     uint32_t len = vkf__text_positions(config);
-    // null: windows have the same as elsewhere.
+    // Where the key is null, layers with a window have the same theta as the others.
     bool own = windowed && !json_is_null(json_object_get(root, family->keys.window_rotary_theta));
     rope_config r = {
         .parameters = parameters_of(root, windowed ? "sliding_attention" : "full_attention"),
@@ -285,8 +286,8 @@ vkf_status vkf__rotary_load(const vkf__host *host, const char *path, const json_
     return VKF_OK;
 }
 
-// LongRoPE has a list of them. Else theta^(dim / (dim - 2)) grows by what the sequence exceeds the trained length by
-// ("NTK-aware" scaling, as transformers has it).
+// The frequencies of a sequence longer than the trained length. LongRoPE has a list of them. In the dynamic kind theta
+// grows with the excess length, to the power of dim / (dim - 2): "NTK-aware" scaling, as transformers does it.
 static void grown_frequencies(const vkf_rotary *rotary, uint32_t sequence_len, float *out_frequencies)
 {
     if (rotary->dynamic_factor == 0.0f) {

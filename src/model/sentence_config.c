@@ -1,3 +1,4 @@
+// Reads the config.json of each kind of module: Pooling, Dense, LayerNorm, Normalize.
 #include "model/sentence_config.h"
 
 #include <string.h>
@@ -39,7 +40,7 @@ vkf_status vkf__sentence_key_is(const vkf__host *host, const char *path, const j
                      text ? text : "(no string)", expected);
 }
 
-// A dimension that the file has to name, or may.
+// Checks that a dimension in the file is what the module before this one gives. The file must have it if `required`.
 static vkf_status check_dim(const reader *r, const char *key, bool required)
 {
     vkf_status status = VKF_OK;
@@ -54,7 +55,7 @@ static vkf_status check_dim(const reader *r, const char *key, bool required)
 
 // ---- Pooling
 
-// The order is that in which sentence-transformers puts the vectors of the older keys behind each other.
+// The modes are in the order in which sentence-transformers concatenates the vectors of the older keys.
 static const struct {
     const char *name, *older_key;
     vkf_pooling pooling;
@@ -99,7 +100,7 @@ static vkf_status read_modes(const reader *r, const json_t *given, vkf_embedding
     return VKF_OK;
 }
 
-// Before 5.4 each mode had a key of its own. Where all of them are false it is the mean.
+// Before 5.4 each mode had a key of its own. Where none of them is true the mode is the mean.
 static vkf_status read_older_modes(const reader *r, vkf_embedding_module *module)
 {
     for (size_t i = 0; i < MODE_COUNT; i++) {
@@ -142,7 +143,7 @@ static vkf_status read_pooling(const reader *r, vkf_embedding_module *module)
 
 // ---- Dense
 
-// PyTorch's classes, by their last word: the module between moves.
+// PyTorch's classes by their last word, because the module path before it changes between releases.
 static const struct {
     const char *name;
     vkf_activation activation;
@@ -206,7 +207,7 @@ static vkf_status read_layer_norm(const reader *r, vkf_embedding_module *module)
     return VKF_OK;
 }
 
-// Files of before 5.4 are not there, or empty.
+// Before 5.4 there was no such file, or it was empty.
 static vkf_status read_normalize(const reader *r, vkf_embedding_module *module)
 {
     VKF_RETURN_IF_ERROR(vkf__sentence_key_is(r->host, r->path, r->root, "module_input_name", "sentence_embedding"));

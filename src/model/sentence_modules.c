@@ -1,3 +1,4 @@
+// Reads modules.json, the configurations of its modules, and where their weights are.
 #include "model/sentence_modules.h"
 
 #include <stdio.h>
@@ -16,8 +17,8 @@ static const struct {
     {"LayerNorm", VKF_SENTENCE_LAYER_NORM},    {"Normalize", VKF_SENTENCE_NORMALIZE}, {"Dropout", VKF_SENTENCE_DROPOUT},
 };
 
-// "sentence_transformers.models.Pooling": the last word counts, as its module moves between releases. What does not
-// come from there is code of the directory's own.
+// In "sentence_transformers.models.Pooling" only the last word counts, because the module path changes between
+// releases. A type from another package is code of the directory's own, which is not run.
 static vkf__sentence_module_kind kind_of(const char *type)
 {
     static const char package[] = "sentence_transformers.";
@@ -63,8 +64,8 @@ fail:
     return status;
 }
 
-// A CrossEncoder is a Transformer with a head, which makes no embeddings: what sentence-transformers would make of its
-// hidden states is the mean, as of a directory without modules.
+// A CrossEncoder is a Transformer with a head and makes no embeddings of its own. Asked for some, it gives the mean of
+// the hidden states, like a directory without modules.
 static vkf_status read_kind(const vkf__host *host, const char *directory, bool *out_embeds)
 {
     vkf_status status = VKF_OK;
@@ -116,9 +117,9 @@ fail:
     return status;
 }
 
-// ---- modules with what is in their directories
+// ---- the modules and their directories
 
-// "directory/folder/config.json"; the file need not be there for what has always the same configuration.
+// Reads "directory/folder/config.json". Normalize needs no such file, as it has nothing to configure.
 static vkf_status load_config(const vkf__host *host, const char *directory, const vkf__sentence_module *module,
                               uint32_t in_dim, vkf_embedding_module *out_module)
 {
@@ -196,7 +197,7 @@ vkf_status vkf__sentence_modules_load(const vkf__host *host, const char *directo
 
 // ---- their weights
 
-// Names of the weight and the bias.
+// The names of a module's weight and bias; NULL where its kind has no weights.
 static const char *const *names_of(vkf_embedding_module_kind kind)
 {
     static const char *const names[VKF_EMBEDDING_MODULE_COUNT][2] = {
@@ -244,7 +245,7 @@ void vkf__sentence_weights_close(vkf__model_source *source)
         vkf__checkpoint_close(&source->modules[i].checkpoint);
 }
 
-// They are small beside the model, and whatever its precision they are kept in f32.
+// The slot of a module's tensor. These are small compared to the model, so they are kept in f32 whatever its precision.
 static vkf__weight_slot slot_of(const vkf__module_source *from, const char *name, uint32_t rows, uint32_t cols,
                                 vkf_tensor *target)
 {

@@ -1,3 +1,4 @@
+// Reads prompts, similarity and truncation from config_sentence_transformers.json.
 #include "model/sentence_settings.h"
 
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const vkf_embed_prompt *)a)->name, ((const vkf_embed_prompt *)b)->name);
 }
 
-// A prompt may be null, which is one that says nothing.
+// A prompt may be null, which is read as an empty one.
 static vkf_status read_prompts(const vkf__host *host, const char *path, const json_t *root,
                                vkf__sentence_settings *settings)
 {

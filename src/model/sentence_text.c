@@ -1,3 +1,4 @@
+// Reads a text's length limit and lower-casing from the Transformer's own file of settings.
 #include "model/sentence_text.h"
 
 #include "io/file.h"
@@ -13,7 +14,7 @@ const char *const vkf__sentence_text_files[] = {
     "sentence_xlnet_config.json",      NULL,
 };
 
-// docs/embeddings.md says why what is not read here changes nothing.
+// All keys that may be there. docs/embeddings.md says why those that are not read here change nothing.
 static const char *const known[] = {"max_seq_length",
                                     "do_lower_case",
                                     "transformer_task",
@@ -33,7 +34,7 @@ static const char *const known[] = {"max_seq_length",
                                     "tokenizer_name_or_path",
                                     NULL};
 
-// Keys that change results where they say anything.
+// Keys that would change results unless they are null or empty.
 static const char *const unfollowed[] = {
     "processing_kwargs", "query_length",  "document_length",        "query_expansion",
     "model_args",        "model_kwargs",  "tokenizer_args",         "processor_kwargs",
@@ -52,7 +53,7 @@ static vkf_status check_unfollowed(const vkf__host *host, const char *path, cons
     return VKF_OK;
 }
 
-// What the Transformer takes and gives: {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}.
+// The only modality that is built: {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}.
 static vkf_status check_modality(const vkf__host *host, const char *path, const json_t *root)
 {
     const json_t *modality = json_object_get(root, "modality_config"), *text = json_object_get(modality, "text");

@@ -1,3 +1,4 @@
+// Creates sessions and runs them: plans stages, allocates buffers, fills constants, and records the command buffers.
 #include "model/session.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ typedef struct emission {
     const vkf__session_sizes *sizes;
 } emission;
 
-// A vkf__emit_fn into the stage's own work.
+// A vkf__emit_fn; the stage emits into its own work.
 static vkf_status emit_stage(vkf__work *work, const void *args)
 {
     const emission *e = args;
@@ -25,7 +26,8 @@ static vkf_status emit_stage(vkf__work *work, const void *args)
 
 typedef vkf_status (*plan_fn)(vkf__work *work, vkf__emit_fn emit, const void *args);
 
-// Everything up to the point where memory is needed. `plan` is vkf__work_plan_proven() where the session is to be made.
+// Everything up to the point where device memory is needed. `plan` is vkf__work_plan_proven() where the session will be
+// created, and vkf__work_plan() where only its memory is asked for.
 static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf_session_desc *desc, plan_fn plan,
                                vkf__session_layout *out_layout)
 {
@@ -63,7 +65,7 @@ static void sinusoids(const vkf_model_config *config, uint32_t len, float *out_v
     vkf_sinusoidal_positions(len, config->d_model, out_values);
 }
 
-// The same numbers, those of even places first.
+// The same numbers; in each row the sines come first, then the cosines.
 static void sinusoid_halves(const vkf_model_config *config, uint32_t len, float *out_values)
 {
     uint32_t d = config->d_model, half = (d + 1) / 2;
@@ -74,7 +76,7 @@ static void sinusoid_halves(const vkf_model_config *config, uint32_t len, float 
         }
 }
 
-// The biases of one side, from its learned table, which is read back for that.
+// Spreads the learned table of one side over all distances. The table is on the device and is read back for this.
 static vkf_status make_bias(vkf_session *session, const vkf_tensor *table, bool decoder, uint32_t len,
                             const vkf__span *span)
 {
@@ -138,7 +140,7 @@ static vkf_status make_buffers(vkf_session *session, vkf__session_layout *layout
         make_buffer(session, VKF_MEMORY_CONTROL, layout->ids_bytes, "session token ids", &session->ids));
     VKF_RETURN_IF_ERROR(
         make_buffer(session, VKF_MEMORY_DEVICE, session->arena_bytes, "session arena", &session->arena));
-    // The same layout again, now with the buffers in the spans.
+    // The second call puts the buffers into the spans.
     VKF_RETURN_IF_ERROR(vkf__session_lay_out(session, layout));
     VKF_RETURN_IF_ERROR(
         make_constants(session, &session->spans.positions, session->model->config.d_model,

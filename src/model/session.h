@@ -3,11 +3,11 @@
 // Stages run in three groups, each group one submission of its stages' command buffers in order:
 //   ENCODE  embedding, encoder layers, final norm or pooling; leaves the memory (B, S, d_model)
 //   DECODE  embedding, decoder layers over whole targets, final norm and projection
-//   STEP    the same for one new token per sequence, recorded apart because its best kernels are others
-// A DECODER has no ENCODE; its DECODE runs a part of a prompt, behind what is in the cache. From its last layer on only
-// positions that get logits are worked on: the others leave keys and values there.
-// DECODE and STEP share the key/value caches. Keys and values of the memory are projected in the first run after an
-// encode and kept: later runs skip these dispatches through an empty grid, in the same command buffer.
+//   STEP    the same for one new token per sequence, recorded separately because other kernels are best for it
+// A DECODER has no ENCODE. Its DECODE runs one part of a prompt and appends it to what the cache holds. The last layer
+// of a DECODE computes hidden states only for the positions that get logits; the others only leave keys and values
+// there. DECODE and STEP share the key/value caches. The first run after an encode projects the keys and values of the
+// memory, which are kept. Later runs submit the same command buffer and skip these dispatches through an empty grid.
 #ifndef VKF_MODEL_SESSION_H
 #define VKF_MODEL_SESSION_H
 
@@ -25,7 +25,7 @@ typedef enum vkf__stage_group {
 typedef struct vkf__stage vkf__stage;
 typedef struct vkf__session_sizes vkf__session_sizes;
 
-// Emits the work of a stage for runs of these sizes.
+// Emits the dispatches of a stage into its work, for runs of these sizes.
 typedef vkf_status (*vkf__stage_emitter)(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
 
 struct vkf__stage {
@@ -36,50 +36,51 @@ struct vkf__stage {
     vkf__work work;
 };
 
-// Sizes of a run; at creation, the maximum ones.
+// The sizes of a run; at creation, the largest ones.
 struct vkf__session_sizes {
     uint32_t batch;
     uint32_t source_len;
-    uint32_t prompt_len;  // of an ENCODER: positions that pooling without a prompt leaves out
+    uint32_t prompt_len;  // ENCODER only: positions that pooling without a prompt leaves out
     uint32_t target_len;  // new target positions
     uint32_t target_past; // positions in the cache before them
-    uint32_t logit_rows;  // positions per sequence that the head projects: all of target_len, the last one, or 0; of an
-                          // ENCODER 0: its head does nothing
-    // What the head does with the logits: one of both or neither, and at creation both.
+    uint32_t logit_rows;  // positions per sequence that the head projects: all of target_len, the last one, or 0; an
+                          // ENCODER's head is skipped at 0
+    // What the head does with the logits. A run sets at most one of samples and searches; at creation both are set.
     bool samples;        // it writes the next token of each sequence
     bool searches;       // it writes the most probable tokens of each row to spans.top
-    uint32_t candidates; // so many of them
+    uint32_t candidates; // how many of them
     bool project_memory; // the cross caches are not filled yet
-    // Of a STEP, whose rows are then batch * beams, those of a sequence side by side; they share its cross caches.
+    // STEP only. There are batch * beams rows; those of a sequence lie side by side and share its cross caches.
     uint32_t beams; // 0: 1
-    // Where beams follow others: positions of the caches from moved_from up to target_past change rows, as spans.moves says.
+    // Where a beam goes on from another one, cache positions moved_from to target_past change rows as spans.moves says.
     uint32_t move_count, moved_from;
 };
 
-// Sequences that a run goes on with.
+// The number of rows that a run has: one for each sequence, or for each beam of each sequence.
 static inline uint32_t vkf__session_rows(const vkf__session_sizes *sizes)
 {
     return sizes->beams > 1 ? sizes->batch * sizes->beams : sizes->batch;
 }
 
-// Everything that stages share, as spans. The masks are absent where the descriptor asks for none. R is B * max_beams.
+// Everything that stages share, as spans. A mask is absent where the descriptor asks for none. R is B * max_beams.
 typedef struct vkf__session_spans {
-    vkf__span positions; // (max_len, d_model) f32; of SEQ2SEQ
-    vkf__span rotary;    // (max_target_len, or an ENCODER's max_source_len, rotary.dim) f32: see op/rotary.h
+    vkf__span positions;                // (max_len, d_model) f32; where positions are sinusoidal
+    vkf__span rotary;                   // (max(max_source_len, max_target_len), rotary.dim) f32: see op/rotary.h
     vkf__span source_bias, target_bias; // by distance, (heads, max_len, max_len) f32: see model/relative_bias.h
     vkf__span step_bias;                // (heads, max_target_len) f32: target_bias's rows of the step's position
-    vkf__span lowest;                   // (1) f32: -inf, the logit of what must not be said
-    vkf__span window_rotary;            // the same for layers with a window, where they differ
-    vkf__span source_ids;               // (B, S) i32, host-visible; with position ids as many of these behind them
+    vkf__span lowest;                   // (1) f32: -inf, the logit of a banned token
+    vkf__span window_rotary;            // like rotary, for layers with a window where theirs differ
+    vkf__span source_ids;               // (B, S) i32, host-visible; then as many position ids, where used
     vkf__span source_types;             // (B, S) i32, host-visible; of encoders with token types
-    // (R, max_target_len) i32, host-visible; rows of a DECODER are led by the number of their first tokens that pad
+    // (R, max_target_len) i32, host-visible. In a DECODER each row is preceded by the number of its leading padding
+    // tokens.
     vkf__span target_ids;
     vkf__span memory; // (B, S, d_model)
     vkf__span seen;   // (R, ceil(target_vocab / 32)) i32, host-visible: a bit for each token of a sequence
     vkf__span moves;  // (R * 3 / 2, 2) i32, host-visible: see op/reorder.h; absent without beams
     vkf__span top;    // (R, candidates, 2) f32, host-visible: see op/top.h; absent without beams
     vkf__span hidden; // (B, T, d_model), or (R, 1, d_model)
-    // (B, logit_rows, d_model): hidden of the positions that get logits, from the last layer of a DECODE on; of DECODERs
+    // (B, logit_rows, d_model); of DECODERs: the hidden states of the positions that get logits
     vkf__span logit_hidden;
     vkf__span embeddings; // (B, embedding_dim) f32; of encoders
     vkf__span logits;     // (B, max_logit_rows, target_vocab) f32, or (R, 1, target_vocab)
@@ -90,15 +91,15 @@ typedef struct vkf__session_spans {
     vkf__span *cross_k, *cross_v; // per decoder layer that has a memory, (B, max_source_len, d_model)
 } vkf__session_spans;
 
-// Weights of one kind of attention; zero unless asked for.
+// The attention weights of one kind that the session keeps; all zero unless they were asked for.
 typedef struct vkf__kept_attention {
     uint32_t layers, heads;
-    uint32_t run_queries;   // that one run has, at most
-    uint32_t queries, keys; // gathered over runs, at most
-    vkf__span first;        // of layer 0, (B, H, run_queries, keys) f32: what the last run wrote, compact
+    uint32_t run_queries;   // the most queries of one run
+    uint32_t queries, keys; // the most that are gathered over runs
+    vkf__span first;        // layer 0's span, (B, H, run_queries, keys) f32: what the last run wrote, compact
     uint64_t stride_bytes;  // from a layer to the next
     float *weights;         // (layers, B, H, queries, keys)
-    uint32_t rows;          // gathered
+    uint32_t rows;          // queries gathered so far
 } vkf__kept_attention;
 
 enum { VKF_KEPT_CROSS = 0, VKF_KEPT_ENCODER, VKF_KEPT_DECODER, VKF_KEPT_COUNT }; // bits of vkf_attention_kind
@@ -120,14 +121,14 @@ struct vkf_session {
     vkf_buffer *arena;     // temporaries of all stages
     uint64_t arena_bytes;
     vkf__session_sizes sizes; // of the last run
-    vkf_sampling sampling;    // of the runs that choose; completed
+    vkf_sampling sampling;    // how the next tokens are chosen; completed
     uint32_t record_count;
-    bool encoded;       // a memory is there
-    bool memory_cached; // and its keys and values too
+    bool encoded;       // there is a memory
+    bool memory_cached; // the cross caches hold its keys and values
     int last_group;     // of the last run, for timings; -1: none
     vkf_run_cost cost;  // of the last run
     vkf__kept_attention kept[VKF_KEPT_COUNT];
-    float *attention_read; // one layer's weights, on their way to what is gathered
+    float *attention_read; // scratch: one layer's weights, as read from the device
 };
 
 // session_layout.c ---------------------------------------------------------------------------------------------------
@@ -139,38 +140,39 @@ typedef struct vkf__session_layout {
     uint64_t ids_bytes;
 } vkf__session_layout;
 
-// Lays out all spans (offsets and sizes; buffers are set where they exist). Allocates the per-layer arrays on the first
-// call. Statuses: TOO_LARGE, OUT_OF_HOST_MEMORY.
+// Lays out all spans: offsets and sizes, and buffers where they exist already. The first call allocates the per-layer
+// arrays. Statuses: TOO_LARGE, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_layout);
 
-// Whether positions of an ENCODER's tokens are not their places: padding within a text has none of its own.
+// Whether an ENCODER takes position ids with its tokens. It does where padding within a text has no position of its
+// own, so that a token's position differs from its index.
 bool vkf__has_position_ids(const vkf_model_config *config);
 
 // Whether an ENCODER's head runs in this session.
 bool vkf__session_has_head(const vkf_session *session);
 
-// Elements of a row of target_ids, and the first of them that is a token.
+// The number of elements in a row of target_ids, and the index of its first token.
 uint32_t vkf__ids_row(const vkf_session *session);
 uint32_t vkf__ids_lead(const vkf_session *session);
 
-// Positions that a row of the caches has room for; with beams rows are whole words.
+// The number of positions that a cache row has room for. With beams it is rounded up so that a row is whole words.
 uint32_t vkf__cache_len(const vkf_session *session);
 
-// The most candidates that a run may ask for; 0: none.
+// The most candidates that a run may ask for; 0 without beams.
 uint32_t vkf__max_candidates(const vkf_session *session);
 
 // session_attention.c ------------------------------------------------------------------------------------------------
 
-// Layers and sizes of the kinds that the session keeps.
+// Sets the layers and sizes of the kinds that the descriptor asks for.
 void vkf__kept_attention_init(vkf_session *session);
-// Statuses: TOO_LARGE, OUT_OF_HOST_MEMORY.
+// Allocates the host arrays. Statuses: TOO_LARGE, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__kept_attention_make(vkf_session *session);
 void vkf__kept_attention_free(vkf_session *session);
 // Where a layer writes its weights; absent where they are not kept.
 vkf__span vkf__kept_attention_span(const vkf_session *session, int kept, uint32_t layer);
-// Adds what a run has written to what the runs before it have.
+// Reads what the last run wrote and appends it to the rows of the runs before it.
 VKF_MUST_CHECK vkf_status vkf__kept_attention_gather(vkf_session *session, vkf__stage_group group);
-// One layer of one row, (H, query_len, keys) of a run. The arguments were checked.
+// Writes the gathered weights of one layer and one row, (H, query_len, keys). The arguments were checked.
 void vkf__kept_attention_read(const vkf_session *session, int kept, uint32_t layer, uint32_t row, uint32_t query_len,
                               float *out_weights);
 
@@ -181,7 +183,7 @@ const char *vkf__stage_group_name(vkf__stage_group group); // "step"
 VKF_MUST_CHECK vkf_status vkf__session_make_stages(vkf_session *session);
 vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage_group group);
 
-// Tokens chosen by their logits alone.
+// Sampling that always chooses the token with the largest logit.
 static inline vkf_sampling vkf__no_sampling(void)
 {
     return (vkf_sampling){.top_p = 1.0f, .repetition_penalty = 1.0f};
@@ -189,14 +191,14 @@ static inline vkf_sampling vkf__no_sampling(void)
 
 // session.c ----------------------------------------------------------------------------------------------------------
 
-// The descriptor was checked and completed. Statuses as vkf_session_create().
+// The descriptor was checked and completed. Statuses are those of vkf_session_create().
 VKF_MUST_CHECK vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc,
                                               vkf_session **out_session);
 VKF_MUST_CHECK vkf_status vkf__session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_memory_plan *out_plan);
-// Writes the sizes, submits one group and waits.
+// Writes the sizes into a group's stages, submits them and waits.
 VKF_MUST_CHECK vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group,
                                            const vkf__session_sizes *sizes);
-// Writes the sizes of a run for one stage.
+// Writes the sizes of a run into one stage.
 VKF_MUST_CHECK vkf_status vkf__stage_update(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
 // GPU time of one stage of the last run, in nanoseconds.
 VKF_MUST_CHECK vkf_status vkf__stage_time(vkf__stage *stage, double *out_ns);

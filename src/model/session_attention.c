@@ -1,5 +1,5 @@
-// Weights of attention that a session keeps: each layer has a place for those of one run, and the host gathers the rows of
-// all runs, as a sequence may come in parts and steps.
+// The attention weights that a session keeps. On the device each layer has room for those of one run. The host gathers
+// the rows of all runs, because a sequence may come in parts and steps.
 #include <string.h>
 
 #include "base/size.h"
@@ -54,7 +54,7 @@ vkf_status vkf__kept_attention_make(vkf_session *session)
         VKF_ALLOC(host, kept->weights, (size_t)count);
         largest = layer > largest ? layer : largest;
     }
-    // Here rather than in every step: decoding allocates nothing.
+    // This is allocated here because decoding allocates nothing.
     if (largest > 0)
         VKF_ALLOC(host, session->attention_read, (size_t)largest);
 fail:
@@ -80,7 +80,8 @@ static size_t plane_of(const vkf__kept_attention *kept)
     return (size_t)kept->queries * kept->keys;
 }
 
-// (B, H, rows, keys) of each layer. Keys behind those of a part or a step are in no run in sight of its rows, and stay 0.
+// Reads (B, H, rows, keys) of each layer. The rows of a part or a step never see keys after its own, so that their
+// weights stay 0.
 static vkf_status gather(vkf_session *session, int which, uint32_t first_row, uint32_t rows, uint32_t keys)
 {
     vkf__kept_attention *kept = &session->kept[which];

@@ -1,20 +1,20 @@
-// An ENCODER's embeddings: hidden states through the modules of sentence-transformers.
+// An ENCODER's embeddings: its hidden states go through the modules of sentence-transformers.
 #include "model/session_emitters.h"
 #include "op/gemm.h"
 #include "op/layer_norm.h"
 #include "op/pool.h"
 
-// The eps of nn.LayerNorm by default; the module's configuration has none of its own.
+// The default eps of nn.LayerNorm; the module's configuration has none.
 #define LAYER_NORM_EPS 1e-5f
 
-// Vectors of the sequences, compact rows in f32.
+// One vector for each sequence, as compact rows in f32.
 typedef struct vectors {
     vkf__span span;
     uint32_t count, dim;
 } vectors;
 
-// Ways of pooling write side by side into the rows of `out`. Where one vector is all that a norm takes, it comes with
-// it.
+// A module may pool in several ways; their vectors lie side by side in the rows of `out`. `normalise` is set only where
+// there is one way: then the pool also does the work of the normalisation after it.
 static vkf_status emit_pool(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes,
                             const vkf_embedding_module *module, bool normalise, const vectors *out)
 {
@@ -38,13 +38,13 @@ static vkf_status emit_pool(vkf_session *session, vkf__stage *stage, const vkf__
     return VKF_OK;
 }
 
-// A vector is the pool of itself.
+// Normalises by means of the pool op: the pool of a sequence of length 1 is its only vector.
 static vkf_status emit_normalise(vkf_session *session, vkf__stage *stage, const vectors *x, const vectors *out)
 {
     const vkf__pool_args pool = {
         .label = "embedding_normalise",
         .x = x->span,
-        .lengths = session->spans.source_key_mask, // no sequence is empty
+        .lengths = session->spans.source_key_mask, // at least 1, as no sequence is empty
         .out = out->span,
         .batch = x->count,
         .len = 1,
@@ -100,7 +100,7 @@ static vkf_status emit_module(vkf_session *session, vkf__stage *stage, uint32_t 
     return emit_normalise(session, stage, x, out);
 }
 
-// Where module `index` writes: the last one to what is read.
+// Where module `index` writes: the last one to the session's embeddings, the others to a temporary.
 static vkf_status make_out(vkf_session *session, vkf__stage *stage, uint32_t index, uint32_t batch, vectors *out)
 {
     const vkf_model_config *config = &session->model->config;

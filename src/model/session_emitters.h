@@ -1,5 +1,5 @@
-// What stages emit. Which kind of model has which of them is said by the table of session_stages.c. Decoders that attend to
-// a memory have targets; those without one have prompts. A step goes on with either.
+// What stages emit. The table in session_stages.c says which kind of model has which of them. A decoder that attends to
+// a memory has targets, one without a memory has prompts; steps continue either.
 #ifndef VKF_MODEL_SESSION_EMITTERS_H
 #define VKF_MODEL_SESSION_EMITTERS_H
 

@@ -1,16 +1,16 @@
-// What an ENCODER says: the embedding of a sequence, and the logits of the head that it was trained with.
+// The outputs of an ENCODER: the embedding of a sequence, and the logits of the head that it was trained with.
 #include "model/session_emitters.h"
 #include "op/gemm.h"
 #include "op/layer_norm.h"
 #include "op/pool.h"
 
-// Positions, or the sequences' first ones, as the rows of a product.
+// What the head multiplies: all positions, or one vector for each sequence.
 typedef struct head_rows {
     vkf__span x;
-    uint32_t count, stride; // elements from one to the next
+    uint32_t count, stride; // stride: elements from one row to the next
 } head_rows;
 
-// A vector for each of the sequences.
+// Pools each sequence into one vector.
 static vkf_status emit_head_pool(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes,
                                  const head_rows *rows)
 {
@@ -70,7 +70,7 @@ static vkf_status emit_linear(vkf__stage *stage, const char *label, const head_r
     return vkf__emit_gemm(&stage->work, &gemm);
 }
 
-// norm(activation(dense(x))), as far as the head has them.
+// norm(activation(dense(x))); each of them only where the head has it.
 static vkf_status emit_transform(vkf_session *session, vkf__stage *stage, head_rows *rows)
 {
     const vkf_model_config *config = &session->model->config;

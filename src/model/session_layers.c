@@ -1,8 +1,11 @@
-// The layers of a model, of its encoder, and of its decoder as whole targets, prompts and steps go through them.
+// Emits the layers of a model: those of its encoder, and those of its decoder for whole targets, for prompts and for
+// steps.
 #include "model/session_emitters.h"
 #include "op/copy.h"
 #include "op/reorder.h"
 
+// A causal layer sees the last `window` positions. Others see half of them to each side, which is a causal window whose
+// queries stand `ahead` positions further on.
 static void set_window(const vkf_model_config *config, vkf__attention_block *self)
 {
     const vkf__kind_facts *facts = vkf__facts_of(config);
@@ -16,7 +19,7 @@ static void set_window(const vkf_model_config *config, vkf__attention_block *sel
     }
 }
 
-// What a layer of a family may have beyond those of nn.Transformer.
+// What a layer of a family may have that nn.Transformer's layers do not.
 static void set_family_parts(const vkf_session *session, bool target, uint32_t layer, const vkf__layer_weights *w,
                              vkf__transformer_block *block)
 {
@@ -121,7 +124,7 @@ static vkf__transformer_io target_io(const vkf_session *session, uint32_t layer)
     };
 }
 
-// The same for a step, whose position has a row of biases of its own.
+// The same for a step, which reads only the bias row of its own position.
 static vkf__transformer_io step_io(const vkf_session *session, uint32_t layer)
 {
     vkf__transformer_io io = target_io(session, layer);
@@ -131,7 +134,7 @@ static vkf__transformer_io step_io(const vkf_session *session, uint32_t layer)
     return io;
 }
 
-// Of the last `queries` of the new positions.
+// Self attention whose queries are the last `queries` of the new positions.
 static vkf__attention_sizes self_sizes(const vkf__session_sizes *sizes, uint32_t queries)
 {
     return (vkf__attention_sizes){
@@ -144,7 +147,7 @@ static vkf__attention_sizes self_sizes(const vkf__session_sizes *sizes, uint32_t
     };
 }
 
-// Beams of a sequence are the queries of one memory.
+// The beams of a sequence share its memory, so they become the queries of one attention.
 static vkf__attention_sizes cross_sizes(const vkf__session_sizes *sizes)
 {
     return (vkf__attention_sizes){
@@ -155,7 +158,7 @@ static vkf__attention_sizes cross_sizes(const vkf__session_sizes *sizes)
     };
 }
 
-// Words of a cache row in front of a position.
+// The number of 32-bit words that come before a position in a cache row; `up` rounds a half word up.
 static uint64_t words_before(const vkf_session *session, vkf_dtype dtype, uint32_t position, bool up)
 {
     const vkf__stack stack = vkf__stack_of(&session->model->config, true);
@@ -163,8 +166,9 @@ static uint64_t words_before(const vkf_session *session, vkf_dtype dtype, uint32
     return (bytes + (up ? 3 : 0)) / 4;
 }
 
-// Beams take over what is in the caches of those that they follow. At either end of what moves there may be half a word
-// more: before it rows are alike, and behind it nothing is yet.
+// Beams take over the cache contents of the beams that they go on from. Rows move in words, so half a word too much may
+// move at either end. This does no harm: before the first position the rows are equal, and after the last one nothing
+// is written yet.
 static vkf_status emit_moves(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     const vkf__session_spans *s = &session->spans;
@@ -196,7 +200,7 @@ vkf_status vkf__emit_target_layer(vkf_session *session, vkf__stage *stage, const
     return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
 }
 
-// A step sees everything before it: the target's own masks are for whole sequences.
+// A step sees everything before it. The target's own masks are not used: they are for whole sequences.
 vkf_status vkf__emit_target_step_layer(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     const vkf_attention_mask mask = {.causal = VKF_CAUSAL_TOP_LEFT};
@@ -207,9 +211,9 @@ vkf_status vkf__emit_target_step_layer(vkf_session *session, vkf__stage *stage, 
     return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
 }
 
-// ---- a decoder without memory, which is a stack of encoder layers with caches
+// ---- a decoder without memory: a stack of encoder layers with caches
 
-// From the stream of a prompt's positions, the last ones of each sequence.
+// Copies the last logit_rows positions of each sequence out of the prompt's hidden states.
 static vkf_status emit_logit_hidden(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     uint32_t d = session->model->config.d_model;
@@ -230,8 +234,8 @@ static vkf_status emit_logit_hidden(vkf_session *session, vkf__stage *stage, con
     return vkf__emit_copy(&stage->work, &copy);
 }
 
-// In the last layer only positions that get logits are worked on, the others leave keys and values there; but weights
-// that are kept are those of every position.
+// The last layer computes only the positions that get logits; the others only leave their keys and values. Where
+// attention weights are kept it computes all positions, because the weights of all are asked for.
 vkf_status vkf__emit_prompt_layer(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     const vkf__session_spans *s = &session->spans;

@@ -1,4 +1,4 @@
-
+// Where each span of a session lies in its buffers, and how large these are.
 #include "base/size.h"
 #include "model/session.h"
 #include "op/softmax.h"

@@ -1,4 +1,4 @@
-// What comes behind the layers: the final norm, a decoder's logits, and the tokens chosen by them.
+// What follows the layers: the final norm, a decoder's logits, and the choice of the next tokens.
 #include "model/session_emitters.h"
 #include "op/copy.h"
 #include "op/gemm.h"
@@ -6,7 +6,7 @@
 #include "op/sample.h"
 #include "op/top.h"
 
-// Of a stream, (rows, d_model), in place; nothing where the model has none.
+// The final norm of a stream, (rows, d_model), in place; emits nothing where the model has none.
 static vkf_status emit_norm(vkf_session *session, vkf__stage *stage, const vkf_norm_weights *weights,
                             const vkf__span *stream, uint32_t rows)
 {
@@ -37,7 +37,7 @@ vkf_status vkf__emit_target_norm(vkf_session *session, vkf__stage *stage, const 
                      vkf__session_rows(sizes) * sizes->target_len);
 }
 
-// Of the first positions of `hidden`, (rows, L, d_model).
+// Projects `hidden`, whose rows are compact and which holds logit_rows of them for each row of the run.
 static vkf_status emit_logits(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes,
                               const vkf__span *hidden)
 {
@@ -121,8 +121,8 @@ static vkf_status emit_top(vkf_session *session, vkf__stage *stage, const vkf__s
     return session->desc.max_beams > 1 ? vkf__emit_top(&stage->work, &top) : VKF_OK;
 }
 
-// All ways of choosing are recorded; in a run one of them has something to do. Beam search leaves out itself what is
-// banned: it counts in the probabilities of the others.
+// All ways of choosing are recorded, and a run uses one of them at most; the others get 0 rows. Bans are for sampling
+// only. Beam search drops banned tokens on the host, as they still count in the probabilities of the others.
 static vkf_status emit_choice(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     uint32_t rows = vkf__session_rows(sizes);

@@ -1,4 +1,4 @@
-// One run of the encoder or the decoder: host data in, a group of stages, host data out.
+// One run of the encoder or the decoder: writes the caller's data, runs a group of stages, reads the results.
 #include "model/session_run.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define CHUNK 4096u
 
-// Host arrays are f32 whatever the stream's storage type.
+// Host arrays are f32, whatever dtype the span has.
 static vkf_status write_floats(const vkf__span *span, const float *values, uint64_t count)
 {
     uint16_t halves[CHUNK];
@@ -44,7 +44,7 @@ static vkf_status write_mask(const vkf__span *span, const void *data, uint64_t c
     return vkf_buffer_write(span->buffer, span->offset_bytes, data, count * vkf_dtype_size(span->dtype));
 }
 
-// Elements of a mask and of a key mask for the sizes of a run.
+// The number of elements of a mask, and below of a key mask, for the sizes of a run.
 static uint64_t mask_count(const vkf_session *session, const vkf_attention_mask *mask, uint64_t rows, uint64_t keys)
 {
     uint64_t planes = mask->per_head ? (uint64_t)session->sizes.batch * session->model->config.num_heads : 1;
@@ -56,7 +56,7 @@ static uint64_t key_mask_count(const vkf_session *session, const vkf_attention_m
     return (uint64_t)session->sizes.batch * (mask->key_kind == VKF_MASK_LENGTHS ? 1 : keys);
 }
 
-// The encoder's self attention and the decoder's cross attention both skip padding, wherever it stands.
+// The encoder's self attention and the decoder's cross attention both skip padding, wherever it is.
 static vkf_status write_padding(vkf_session *session, const vkf_encode_args *args)
 {
     vkf_status status = VKF_OK;
@@ -81,7 +81,7 @@ static vkf_status write_ids(const vkf__span *span, const int32_t *ids, uint64_t 
     return vkf_buffer_write(span->buffer, span->offset_bytes, ids, count * sizeof ids[0]);
 }
 
-// Token types that are not given are 0, whatever an earlier run left there.
+// Where the caller gives no token types they are 0: an earlier run may have left others there.
 static vkf_status write_types(vkf_session *session, const int32_t *types, uint64_t count)
 {
     vkf_status status = VKF_OK;
@@ -98,7 +98,8 @@ fail:
     return status;
 }
 
-// A causal encoder classifies by the last token that is no padding, though the tokenizer may have put that token there.
+// A causal encoder classifies by the last token that is not padding. Trailing padding ids are dropped even where the
+// tokenizer counts them as part of the text.
 static vkf_status write_lengths(vkf_session *session, const vkf_encode_args *args)
 {
     vkf_status status = VKF_OK;
@@ -119,7 +120,7 @@ fail:
     return status;
 }
 
-// With dynamic scaling the length of the longest sequence decides how positions are turned.
+// With dynamic scaling the rotations depend on the length of the longest sequence, so every run writes them.
 static vkf_status write_rotations(vkf_session *session, const vkf_rotary *rotary, const vkf__span *span, uint32_t len)
 {
     vkf_status status = VKF_OK;
@@ -134,7 +135,7 @@ fail:
     return status;
 }
 
-// As RoBERTa counts: a token that pads has the padding's own position, and the others count themselves alone.
+// Position ids as RoBERTa counts them: padding has the position pad_id, and the other tokens are numbered without it.
 static vkf_status write_position_ids(vkf_session *session, const vkf_encode_args *args)
 {
     vkf_status status = VKF_OK;
@@ -319,7 +320,7 @@ vkf_status vkf__session_decode(vkf_session *session, const vkf_decode_args *args
     return VKF_OK;
 }
 
-// What greedy decoding has said so far; the caller's arrays are written only when all of it is there.
+// The tokens of greedy decoding so far. The caller's arrays are written only when all of them are there.
 typedef struct generated {
     int32_t *ids; // (B, max_len)
     uint32_t *lengths;
@@ -336,7 +337,7 @@ vkf_status vkf__session_write_first_tokens(vkf_session *session, uint32_t batch)
     return VKF_OK;
 }
 
-// Where the model says which token comes, whatever the logits say; that is written over what was chosen.
+// Some models fix the first or the last token whatever the logits are. It replaces the token that the device chose.
 static vkf_status force_token(vkf_session *session, const generated *out, uint32_t position, uint64_t at,
                               int32_t *inout_token)
 {
@@ -358,7 +359,7 @@ vkf_status vkf__session_check_chosen(const vkf_session *session, int32_t token)
                      "the device chose token id %d, which is outside the vocabulary of %u", token, vocab);
 }
 
-// Takes the tokens of one position to the rows that still run; *out_live is how many do after that.
+// Appends the tokens of one position to the rows that still run; *out_live is the number of rows that go on.
 static vkf_status take_tokens(vkf_session *session, generated *out, uint32_t position, uint32_t *out_live)
 {
     uint32_t live = 0;

@@ -1,4 +1,4 @@
-// Which stages the sessions of a kind of model have, and in which order.
+// Which stages a session of each kind of model has, and in which order.
 #include <stdio.h>
 
 #include "model/session_emitters.h"
@@ -10,13 +10,13 @@ const char *vkf__stage_group_name(vkf__stage_group group)
     return group_names[group];
 }
 
-// The stages of a group, in order: one in front of the layers, one for each layer, one behind them.
+// The stages of a group, in order: one before the layers, one for each layer, one after them.
 typedef struct group_stages {
-    vkf__stage_emitter embed; // NULL: what comes in is embedded
+    vkf__stage_emitter embed; // NULL: the input is embedded already
     vkf__stage_emitter layer; // NULL: the kind has no such group
     vkf__stage_emitter head;
-    bool norm_alone; // the head is the final norm: a model that has none has no head
-    bool for_logits; // the group is there for callers that ask for logits: generation does without
+    bool norm_alone; // the head is only the final norm, and absent where the model has none
+    bool for_logits; // the group exists only for callers that ask for logits; generation does not need it
 } group_stages;
 
 static const group_stages stages_of_kind[VKF_MODEL_KIND_COUNT][VKF_STAGES_COUNT] = {
@@ -97,7 +97,7 @@ static void add_group(vkf_session *session, vkf__stage_group group, const group_
         add_end(session, group, stages->embed, "embed");
     for (uint32_t i = 0; i < layers; i++)
         add_layer(session, group, stages->layer, i);
-    // PyTorch refuses a stack without layers; here it hands its input on as it is.
+    // PyTorch refuses a stack without layers; here such a stack passes its input on unchanged, without a norm.
     if (layers > 0 && (!stages->norm_alone || session->model->config.final_norm))
         add_end(session, group, stages->head, "head");
 }

@@ -1,4 +1,4 @@
-// What a side of a model begins with: words looked up in their table, positions, types, and the norm behind them.
+// The first stage of a side: looks words up in their table, adds positions and token types, and applies the norm.
 #include <math.h>
 
 #include "model/session_emitters.h"
@@ -6,7 +6,7 @@
 #include "op/embed.h"
 #include "op/layer_norm.h"
 
-// What is added to the words of one side; absent: nothing.
+// The table of positions that is added to the words of one side; absent where nothing is added.
 static vkf__span positions_of(const vkf_session *session, bool source)
 {
     const vkf_model_config *config = &session->model->config;
@@ -49,7 +49,7 @@ static vkf__embed_args target_words(const vkf_session *session, const vkf__sessi
     };
 }
 
-// What is added to words before their norm.
+// Looks up the token types, which the norm adds to the words.
 static vkf_status emit_types(vkf_session *session, vkf__stage *stage, const vkf__embed_args *words,
                              vkf__span *out_types)
 {
@@ -121,7 +121,7 @@ vkf_status vkf__emit_target_words(vkf_session *session, vkf__stage *stage, const
     return VKF_OK;
 }
 
-// The biases of a step's position, once for all layers.
+// Copies the bias rows of a step's position, once for all layers.
 static vkf_status emit_step_bias(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     uint32_t len = session->desc.max_target_len;

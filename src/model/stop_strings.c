@@ -1,8 +1,9 @@
+// Decodes the end of a sequence with and without its last token, and looks for stop strings in the difference.
 #include "model/stop_strings.h"
 
 #include <string.h>
 
-// The caller frees *out_text.
+// Decodes tokens with their special ones. The caller frees *out_text.
 static vkf_status decode(const vkf__tokenizer *tokenizer, const int32_t *ids, uint32_t count, char **out_text,
                          size_t *out_bytes)
 {
@@ -14,6 +15,7 @@ fail:
     return status;
 }
 
+// Whether a stop string ends within text[begin .. bytes).
 static bool completes(const vkf_text *stop, const char *text, size_t bytes, size_t begin)
 {
     for (size_t end = begin + 1; end <= bytes; end++)
@@ -36,7 +38,8 @@ vkf_status vkf__ends_with_stop(const vkf__stop_strings *strings, const int32_t *
     const vkf__host *host = strings->tokenizer->host;
     char *before = NULL, *text = NULL;
     size_t before_bytes = 0, bytes = 0, same = 0;
-    // A token to each byte of the longest, and one before them: decoders treat what comes first in another way.
+    // One token for each byte of the longest stop string, in case each adds a single byte, and more before them,
+    // because decoders treat the first token differently.
     uint32_t looked_at = longest_stop(strings) + 2;
     bool ends = false;
     if (count > looked_at) {

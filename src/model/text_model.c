@@ -1,10 +1,11 @@
+// Loads a model and its tokenizer, and encodes texts for it.
 #include "model/text_model.h"
 
 #include "model/sentence_modules.h"
 #include "model/tokenizer_config.h"
 #include "text/tokenizer_files.h"
 
-// The file that says that there is a tokenizer. *out_path is the caller's.
+// Finds the file that a directory's tokenizer is read from. The caller frees *out_path.
 static vkf_status find_tokenizer(const vkf__host *host, const char *directory, char **out_path)
 {
     char *path = NULL;
@@ -58,7 +59,7 @@ void vkf__text_model_free(vkf__text_model *model)
     *model = (vkf__text_model){0};
 }
 
-// A part of a text may have no tokens.
+// Encodes and checks a text. A part of a text (`part`) may have no tokens.
 static vkf_status encode(const vkf__text_model *model, const vkf_text *text, const vkf_text *pair, bool part,
                          const vkf_encode_options *options, vkf_encoding *out_encoding)
 {

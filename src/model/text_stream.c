@@ -1,3 +1,4 @@
+// Decodes tokens as they come. Only the last segment of the text is decoded again with each token.
 #include "model/text_stream.h"
 
 #include <string.h>
@@ -53,7 +54,7 @@ fail:
     return status;
 }
 
-// The text of the tokens from the segment's first one on, behind what stands before it.
+// Decodes the tokens of the segment and puts their text after that of the segments before it.
 static vkf_status decode_segment(vkf__text_stream *stream)
 {
     const int32_t *ids = stream->ids + stream->segment_id;
@@ -70,7 +71,8 @@ static vkf_status decode_segment(vkf__text_stream *stream)
     return VKF_OK;
 }
 
-// Nothing before this token is decoded again. It stays as context: decoders treat what comes first in another way.
+// Begins a segment with the last token; what comes before it is not decoded again. The token's own text is skipped: it
+// is there as context only, because decoders treat the first token differently.
 static vkf_status begin_segment(vkf__text_stream *stream)
 {
     size_t bytes = 0;
@@ -82,7 +84,7 @@ static vkf_status begin_segment(vkf__text_stream *stream)
     return status;
 }
 
-// The place of the first stop string that begins at `from` or later; SIZE_MAX: there is none.
+// The offset of the first stop string that begins at `from` or later; SIZE_MAX if there is none.
 static size_t find_stop(const vkf__text_stream *stream, size_t from)
 {
     for (size_t at = from; at < stream->size_bytes; at++)
@@ -95,7 +97,8 @@ static size_t find_stop(const vkf__text_stream *stream, size_t from)
     return SIZE_MAX;
 }
 
-// Where the text's end could be the beginning of a stop string; its own end where it could not.
+// The first offset from `from` on where the rest of the text is the beginning of a stop string; the text's end if none
+// is.
 static size_t possible_stop(const vkf__text_stream *stream, size_t from)
 {
     for (size_t at = from; at < stream->size_bytes; at++)
@@ -107,7 +110,7 @@ static size_t possible_stop(const vkf__text_stream *stream, size_t from)
     return stream->size_bytes;
 }
 
-// A character of several tokens decodes to U+FFFD until the last of them is there.
+// A character that consists of several tokens decodes to U+FFFD until the last of them has come.
 static bool ends_in_replacement(const vkf__text_stream *stream)
 {
     static const char replacement[] = "\xef\xbf\xbd";
@@ -115,8 +118,8 @@ static bool ends_in_replacement(const vkf__text_stream *stream)
            memcmp(stream->text + stream->size_bytes - 3, replacement, 3) == 0;
 }
 
-// Of a decoder with byte fallback, "<0x0A>": what a run of them stands for is known when it is over, as one broken character
-// breaks all of it.
+// Whether a token is a byte of a decoder with byte fallback: "<0x0A>". The text of a run of them is known only when it
+// is over, because one broken character makes the whole run decode differently.
 static bool is_byte(const vkf__text_stream *stream, int32_t id)
 {
     const char *token = vkf__tokenizer_id_to_token(stream->tokenizer, id);

@@ -1,3 +1,4 @@
+// Reads tokenizer_config.json and special_tokens_map.json.
 #include "model/tokenizer_config.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ static const struct {
     {"pad_token", {"[PAD]", "<pad>"}, offsetof(vkf_special_tokens, pad_id)},
 };
 
-// NULL where the file is not there.
+// *out_root stays NULL where the file does not exist.
 static vkf_status load_file(const vkf__host *host, const char *directory, const char *name, json_t **out_root)
 {
     vkf_status status = VKF_OK;
@@ -30,13 +31,13 @@ fail:
     return status;
 }
 
-// A token is its text, or an object with it.
+// A token is given by its text, or by an object that contains it.
 static const char *text_of(const json_t *token)
 {
     return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
 }
 
-// The classes that are made for no family have no names of their own.
+// Tokenizer classes that are made for no particular family have no default names of tokens.
 static bool has_usual_names(const json_t *config)
 {
     const char *name = json_string_value(json_object_get(config, "tokenizer_class"));
@@ -57,7 +58,7 @@ static int32_t find_token(const vkf__tokenizer *tokenizer, const json_t *config,
     return id >= 0 ? id : vkf__tokenizer_token_to_id(tokenizer, kinds[kind].names[1]);
 }
 
-// Files without a limit have a huge number there. Old ones call it max_len.
+// A file without a limit has a huge number here. Older files call the key max_len.
 static uint32_t max_length_of(const json_t *config)
 {
     const json_t *given = json_object_get(config, "model_max_length");
@@ -116,7 +117,7 @@ fail:
     return status;
 }
 
-// Replaces a text by a shorter one wherever it stands.
+// Replaces `old` by the shorter `new` wherever it occurs, in place.
 static size_t replace(char *text, size_t size_bytes, const char *old, const char *new)
 {
     size_t to = 0, old_bytes = strlen(old), new_bytes = strlen(new);

@@ -1,5 +1,5 @@
-// What stands beside a tokenizer.json and is not in it: which of its tokens have a part of their own, how long a text may
-// be, and whether blanks before punctuation are taken out of decoded text.
+// What tokenizer.json does not say and the files beside it do: which tokens are special, how long a text may be, and
+// whether spaces before punctuation are removed from decoded text.
 #ifndef VKF_MODEL_TOKENIZER_CONFIG_H
 #define VKF_MODEL_TOKENIZER_CONFIG_H
 
@@ -9,27 +9,28 @@
 
 typedef struct vkf__tokenizer_config {
     vkf_special_tokens special;
-    uint32_t max_length; // UINT32_MAX: nothing said
+    uint32_t max_length; // in tokens; UINT32_MAX: none is given
     bool cleans_up;
 } vkf__tokenizer_config;
 
-// Reads tokenizer_config.json and special_tokens_map.json, as far as they are there; without a word of theirs the tokens
-// have the names that BERT's and RoBERTa's have. Statuses: FILE, FORMAT, OUT_OF_HOST_MEMORY.
+// Reads tokenizer_config.json and special_tokens_map.json where they exist. A token that they do not name is looked for
+// under its names in BERT and RoBERTa. Statuses: FILE, FORMAT, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__tokenizer_config_load(const vkf__host *host, const char *directory,
                                                      const vkf__tokenizer *tokenizer,
                                                      vkf__tokenizer_config *out_config);
 
-// Of tokenizer_config.json alone, how many tokens a text may have; UINT32_MAX where it does not say. Statuses as above.
+// Reads from tokenizer_config.json alone how many tokens a text may have; UINT32_MAX where it gives no limit. Statuses
+// as above.
 VKF_MUST_CHECK vkf_status vkf__tokenizer_max_length(const vkf__host *host, const char *directory,
                                                     uint32_t *out_max_length);
 
-// Of tokenizer_config.json alone, what goes before tokenizer.json: the side that texts are cut at. Statuses as above,
-// and UNSUPPORTED (another side).
+// Applies what tokenizer_config.json overrides in tokenizer.json: the side at which texts are truncated. Statuses as
+// above, and UNSUPPORTED (another side).
 VKF_MUST_CHECK vkf_status vkf__tokenizer_config_apply(const vkf__host *host, const char *directory,
                                                       vkf__tokenizer *tokenizer);
 
-// Takes the blanks out of a text that ends with a zero, in place, as transformers' clean_up_tokenization() does; its bytes
-// are returned.
+// Removes spaces from a text in place as transformers' clean_up_tokenization() does, and ends it with a zero. Returns
+// its new size in bytes.
 size_t vkf__clean_up_blanks(char *text, size_t size_bytes);
 
 #endif

@@ -1,3 +1,4 @@
+// Reads weights as blocks, converts others to blocks, and uploads them as panels.
 #include "model/weight_blocks.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 
 // Elements that are converted at once, in whole panels.
 #define CHUNK_ELEMENTS (1u << 20)
-#define COLUMN_ELEMENTS 1024 // that are read at once of a column
+#define COLUMN_ELEMENTS 1024 // elements of a column that are read at once
 
 bool vkf__fits_blocks(const vkf__weight_slot *slot)
 {
@@ -65,7 +66,7 @@ static vkf_status fail_number(const vkf__block_source *source, uint64_t element)
                      vkf__checkpoint_path_of(source->checkpoint, source->stored), element, source->stored->name);
 }
 
-// Rows from `row` on, `count` at most, that follow each other in the file, too.
+// How many rows from `row` on, at most `count`, are consecutive in the file as well.
 static uint32_t run_of(const vkf__weight_slot *slot, uint32_t row, uint32_t count)
 {
     if (slot->parts == 0)
@@ -74,7 +75,8 @@ static uint32_t run_of(const vkf__weight_slot *slot, uint32_t row, uint32_t coun
     return count < left ? count : left;
 }
 
-// Blocks as they are stored; a scale or minimum that is not finite would spoil every result.
+// Copies blocks as they are stored. Scales and minima are checked, because one that is not finite would spoil every
+// result.
 static vkf_status copy_rows(const vkf__block_source *source, uint64_t stored_row, uint32_t count, uint8_t *out_blocks)
 {
     size_t block_bytes = vkf_dtype_block_bytes(source->dtype), head_bytes = vkf__block_head_bytes(source->dtype);
@@ -100,7 +102,8 @@ static vkf_status read_rows(const vkf__block_source *source, uint64_t stored_row
     return VKF_OK;
 }
 
-// Rows of the slot that are columns of the file's tensor.
+// Reads rows of the slot that are columns of the file's tensor. Each read takes up to COLUMN_ELEMENTS consecutive
+// elements of a row of the file, which are one element each of as many rows of the slot.
 static vkf_status read_columns(const vkf__block_source *source, uint64_t stored_col, uint32_t count, float *out_values)
 {
     uint8_t room[COLUMN_ELEMENTS * sizeof(float)]; // no type of weights is wider

@@ -1,3 +1,4 @@
+// Groups the slots of each layer by fusion, and checks whether their tensors are adjacent.
 #include "model/weight_fusion.h"
 
 #include "op/operand.h"
@@ -13,11 +14,11 @@ static const struct {
     [VKF_FUSION_GATE_BIAS] = {"biases of the gate and the first matrix", 2},
 };
 
-// What a layer has of a fusion.
+// The slots that a layer has of one fusion.
 typedef struct group {
     const vkf__weight_slot *first;
     uint32_t parts;
-    bool in_order; // one slot behind the other, from part 0 on
+    bool in_order; // the slots are adjacent, from part 0 on
     bool single;   // one tensor holds all of it
 } group;
 
@@ -41,7 +42,7 @@ static group group_of(const vkf__weight_slot *slots, size_t count, vkf__fusion f
     return g;
 }
 
-// Slots from the first one on that are of its layer.
+// The number of slots from the first one on that belong to its layer.
 static size_t layer_end(const vkf__weight_slot *slots, size_t count)
 {
     size_t end = 1;
@@ -73,7 +74,7 @@ vkf_status vkf__fusions_check(const vkf__host *host, const vkf__weight_slot *slo
     return VKF_OK;
 }
 
-// Panels are side by side only where none of them is filled up.
+// Panels of two weights join without a gap only where the first weight has no padded panel.
 static bool whole_panels(const vkf_tensor *tensor)
 {
     return tensor->layout != VKF_LAYOUT_PANELS || tensor->shape[0] % VKF_GEMM_PANEL == 0;

@@ -1,3 +1,4 @@
+// Lists the tensors of PyTorch's nn.Transformer and of the project's own models.
 #include "model/weight_names.h"
 
 #include <stdio.h>
@@ -43,8 +44,8 @@ static void set_fusion(slot_list *list, vkf__fusion fusion)
     list->slots[list->count - 1].fusion_part = VKF_FUSION_ALL_PARTS;
 }
 
-// in_proj_weight goes to q_weight for the time being; vkf__weights_link() splits it. Memory and target are multiplied
-// apart in any case.
+// in_proj_weight is loaded as q_weight; vkf__weights_link() splits it later. Cross attention is no fusion, as its
+// queries are projected from the target and its keys and values from the memory.
 static void add_attention(slot_list *list, const char *prefix, const char *name, uint32_t dim, bool self,
                           vkf_attention_weights *attention)
 {

@@ -1,3 +1,4 @@
+// Finds the tensor of each weight slot in a model's files, under today's or an older name, and checks it.
 #include "model/weight_resolution.h"
 
 #include <inttypes.h>
@@ -11,14 +12,14 @@
 
 // ---- names
 
-// A model with a head puts its own name before those of the model below it.
+// A model with a head puts the base model's prefix ("bert.") before the names of the base model's tensors.
 static const char *base_of(const vkf__model_source *source)
 {
     const char *base = source->family->base;
     return vkf__checkpoint_has_prefix(source->checkpoint, base) ? base : "";
 }
 
-// As vkf__weight_slots(), for whatever a model is loaded from.
+// Like vkf__weight_slots(), for families as well.
 static size_t list_slots(const vkf__model_source *source, vkf__weights *weights, vkf__weight_slot *slots)
 {
     if (!source->family)
@@ -33,7 +34,7 @@ const vkf__checkpoint *vkf__slot_checkpoint(const vkf__model_source *source, con
     return slot->checkpoint ? slot->checkpoint : source->checkpoint;
 }
 
-// The tensor whose name is `name` but for its ending.
+// Finds the tensor whose name is `name` with the ending `from` replaced by `to`.
 static const vkf__stored_tensor *find_ending(const vkf__checkpoint *checkpoint, const char *name, const char *from,
                                              const char *to)
 {
@@ -45,7 +46,8 @@ static const vkf__stored_tensor *find_ending(const vkf__checkpoint *checkpoint, 
     return vkf__checkpoint_find(checkpoint, other);
 }
 
-// The projection's name, also where the words' table serves for it; NULL: the model has none.
+// The name of a projection of its own, even where the configuration ties it to the words' table; NULL: the model has
+// none.
 static const char *projection_name(const vkf__model_source *source)
 {
     const vkf__family_head *head = vkf__family_head_of(source->family, &source->config);
@@ -59,7 +61,7 @@ static bool is_words(const vkf__model_source *source, const char *name)
     return strncmp(name, base, length) == 0 && strcmp(name + length, source->family->weights[VKF_WEIGHT_WORDS]) == 0;
 }
 
-// The words' table under its own name, or under another one that files of the family keep of several for it.
+// Finds the words' table under its own name or under another one that files of the family may have for it.
 static const vkf__stored_tensor *find_words(const vkf__model_source *source)
 {
     const vkf__family *family = source->family;
@@ -80,7 +82,7 @@ static const vkf__stored_tensor *find_projection(const vkf__model_source *source
     return name ? vkf__checkpoint_find(source->checkpoint, name) : NULL;
 }
 
-// Under a name that the family's files had once, or may have.
+// Finds a slot's tensor under an older or an alternative name.
 static const vkf__stored_tensor *find_other(const vkf__model_source *source, const vkf__weight_slot *slot)
 {
     const vkf__checkpoint *checkpoint = source->checkpoint;
@@ -91,14 +93,14 @@ static const vkf__stored_tensor *find_other(const vkf__model_source *source, con
     }
     if (slot->rank != 1)
         return NULL;
-    // TensorFlow's names for a norm's vectors.
+    // A norm's vectors may have TensorFlow's names.
     found = find_ending(checkpoint, slot->name, ".weight", ".gamma");
     return found ? found : find_ending(checkpoint, slot->name, ".bias", ".beta");
 }
 
 // ---- what the file has
 
-// Whether the file has any of the head's own tensors; those of the pooler belong to the model below it.
+// Whether the file has any of the head's own tensors; those of the pooler belong to the base model.
 static bool has_head(const vkf__model_source *source, const vkf__family_head *head)
 {
     const char *base = source->family->base;
@@ -110,7 +112,8 @@ static bool has_head(const vkf__model_source *source, const vkf__family_head *he
     return false;
 }
 
-// A class that was given to a model without a head, as transformers makes one up with random numbers then.
+// Drops the head where config.json names a class that has one but the file has no tensor of it. transformers would fill
+// such a head with random numbers.
 static void drop_head(const vkf__host *host, vkf__model_source *source)
 {
     const vkf__family_head *head = vkf__family_head_of(source->family, &source->config);
@@ -128,8 +131,8 @@ static bool same_bytes(const vkf__stored_tensor *a, const vkf__stored_tensor *b)
            a->offset_bytes == b->offset_bytes;
 }
 
-// A projection that is in the file is not tied, unless it stands for the words' table, or is the same bytes: torch.save
-// names tied tensors twice.
+// A projection that is in the file is not tied, with two exceptions: the file has no words' table, so that the
+// projection serves for it, or both names refer to the same bytes, as torch.save writes tied tensors under two names.
 static void untie(vkf__model_source *source)
 {
     bool tied = source->config.tie_projection;
@@ -148,12 +151,13 @@ void vkf__source_settle(const vkf__host *host, vkf__model_source *source)
     if (vkf__facts_of(&source->config)->pools)
         drop_head(host, source);
     if (family->bias_as_row && !vkf__checkpoint_find(source->checkpoint, family->weights[VKF_WEIGHT_PROJECTION_BIAS]))
-        source->config.projection_bias = false; // zeros, which files of the model below the head do without
+        source->config.projection_bias = false; // it is zeros, and files of the base model leave it out
 }
 
 // ---- shapes
 
-// The shape of the tensor in a file: that of all parts of a fused one, and transposed where the file's is.
+// The shape of a slot's tensor in the file: of all parts where it is fused there, transposed where it is transposed
+// there.
 typedef struct stored_shape {
     uint32_t rank, size[2];
 } stored_shape;

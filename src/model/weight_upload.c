@@ -1,3 +1,4 @@
+// Reads tensors in chunks, converts and checks their elements, and writes them to the device row by row.
 #include "model/weight_upload.h"
 
 #include <inttypes.h>
@@ -16,15 +17,15 @@ typedef struct upload {
     const vkf_tensor *to;
     uint32_t cols;
     size_t element_bytes;
-    // Room for CHUNK_ELEMENTS, or a row if that is more, or all if they are fewer.
-    uint8_t *read;   // as they are stored
+    // Each has room for CHUNK_ELEMENTS, for a row if that is more, or for all elements if they are fewer.
+    uint8_t *read;   // elements as they are stored
     uint8_t *chunk;  // in the type of `to`
-    uint8_t *column; // the same, of transposed tensors
+    uint8_t *column; // the same, for a column of a transposed tensor
 } upload;
 
-// With a NaN or an infinity among its weights a model gives NaN, and says nothing of where that comes from. What is
-// finite in the file may be infinite in the type that is asked for. `elements` is `part`, from element `first` of the
-// file's on, in that type.
+// Checks that all elements are finite. A model with a NaN or an infinity among its weights gives NaN, and nothing shows
+// where that comes from. A number that is finite in the file may be infinite in the type that is asked for. `elements`
+// is `part` in that type; it begins at element `first` of the file's tensor.
 static vkf_status check_numbers(const upload *u, const vkf__stored_tensor *part, uint64_t first,
                                 const uint8_t *elements)
 {
@@ -43,8 +44,8 @@ static vkf_status check_numbers(const upload *u, const vkf__stored_tensor *part,
                      first + bad, name, (double)value, vkf_dtype_name(u->to->dtype));
 }
 
-// Elements in the type of `to`, all of them numbers: as they were read where they are stored so, or converted into
-// `room`.
+// Loads elements in the type of `to` and checks them. They stay where they were read if they are stored in that type,
+// and are converted into `room` otherwise.
 static vkf_status load(const upload *u, uint64_t first, uint64_t count, uint8_t *room, const uint8_t **out_elements)
 {
     vkf__stored_tensor part;
@@ -57,7 +58,7 @@ static vkf_status load(const upload *u, uint64_t first, uint64_t count, uint8_t 
     return VKF_OK;
 }
 
-// Elements that follow each other on both sides.
+// Uploads elements that are consecutive in the file and on the device.
 static vkf_status upload_run(const upload *u, uint64_t from, uint64_t to, uint64_t count)
 {
     for (uint64_t first = 0; first < count; first += CHUNK_ELEMENTS) {
@@ -71,7 +72,7 @@ static vkf_status upload_run(const upload *u, uint64_t from, uint64_t to, uint64
     return VKF_OK;
 }
 
-// `rows` rows, each of which is a column of the file's tensor, from column `from` on.
+// Uploads `rows` rows, each of which is a column of the file's tensor, from column `from` on.
 static vkf_status upload_columns(const upload *u, uint64_t from, uint64_t to_row, uint32_t rows)
 {
     size_t bytes = u->element_bytes;
@@ -91,7 +92,7 @@ static vkf_status upload_columns(const upload *u, uint64_t from, uint64_t to_row
     return VKF_OK;
 }
 
-// Rows that follow each other in the file, whole parts at most, at once.
+// Uploads all rows of a slot, as many at once as are consecutive in the file.
 static vkf_status upload_rows(const upload *u)
 {
     const vkf__weight_slot *slot = u->slot;

@@ -1,3 +1,4 @@
+// Loads a model's weights: decides their storage, layout and place, allocates buffers, and fills them.
 #include "model/weights.h"
 
 #include "base/size.h"
@@ -10,12 +11,12 @@
 #include "prove/tune.h"
 #include "shared/gemm.h"
 
-// Tensors are packed into buffers of about this size: few allocations, each one well below what devices allow.
+// Tensors are packed into buffers of about this size. That makes few allocations, each well below what devices allow.
 #define BUFFER_BYTES (UINT64_C(256) << 20)
 
-// Where the tensors of the slots go: buffer and offset each, and the buffers' sizes.
+// The buffer and the offset of each slot's tensor, and the sizes of the buffers.
 typedef struct placement {
-    vkf_tensor *tensors;    // per slot: offset, type, shape and layout; rank 0: no tensor of its own
+    vkf_tensor *tensors;    // per slot: offset, type, shape and layout; rank 0: it has no tensor of its own
     uint32_t *buffer_index; // per slot
     uint64_t *buffer_bytes; // per buffer
     size_t buffer_count;
@@ -29,14 +30,14 @@ static void placement_free(const vkf__host *host, placement *p)
     vkf__free(host, p->buffer_bytes);
 }
 
-// Rows of a slot's weight that one product multiplies by: those of a part where it is cut, as in_proj_weight is into those
-// of q, k and v.
+// The number of rows of a slot's weight that one product multiplies by. Where the weight is cut these are the rows of a
+// part, as in_proj_weight is cut into those of q, k and v.
 static uint32_t part_rows(const vkf__weight_slot *slot)
 {
     return slot->cut > 0 ? slot->shape[0] / slot->cut : slot->shape[0];
 }
 
-// Panels are whole in each part.
+// A weight that is cut may have panels only where each part is whole panels.
 static bool may_have_panels(const vkf__weight_slot *slot)
 {
     return slot->linear && (slot->cut == 0 || part_rows(slot) % VKF_GEMM_PANEL == 0);
@@ -104,9 +105,9 @@ fail:
     return status;
 }
 
-// Everything that loading decides before it allocates: which tensors, found and checked, and, placed, where they go.
+// Everything that loading decides before it allocates: the tensors that were found and checked, and their places.
 typedef struct preparation {
-    vkf__weight_resolution found; // with the model's tensors in its weights, once they are loaded
+    vkf__weight_resolution found; // its weights become the model's once they are loaded
     vkf__weight_storage storage;
     placement places;
     vkf_buffer *rows; // a weight on its way into panels; NULL when none is
@@ -120,8 +121,8 @@ static void preparation_free(vkf_context *context, preparation *p)
     vkf__weight_resolution_free(&context->host, &p->found);
 }
 
-// Weights that are in blocks already stay what they are. A tied projection, which the file does not hold a second time,
-// gets blocks of the same kind.
+// Weights that the file has in blocks stay in these blocks. Then all Linears that fit get this kind, even a tied
+// projection, which the file holds only as the words' table.
 static vkf_status settle_storage(const vkf__host *host, const vkf__model_source *source, preparation *p)
 {
     vkf_dtype stored = p->found.blocks;
@@ -135,7 +136,7 @@ static vkf_status settle_storage(const vkf__host *host, const vkf__model_source 
     return VKF_OK;
 }
 
-// Has the weights measured whose layout the device's choice of kernels decides, where the context tunes on first use.
+// Where the context tunes on first use, measures the weights whose layout depends on the choice of kernels.
 static vkf_status measure(vkf_context *context, const preparation *p)
 {
     const vkf_dtype types[] = {p->storage.activations, p->storage.weights, p->storage.activations};
@@ -148,7 +149,7 @@ static vkf_status measure(vkf_context *context, const preparation *p)
     return VKF_OK;
 }
 
-// The slots point into p->found, which therefore stays where it is until they are filled.
+// The slots point into p->found, which therefore must not move until they are filled.
 static vkf_status prepare(vkf_context *context, const vkf__model_source *source, vkf__weight_storage storage,
                           preparation *p)
 {
@@ -172,8 +173,9 @@ fail:
     return status;
 }
 
-// Tensors that no slot asked for are most likely a sign of a configuration that does not belong to the file; in the files
-// of a family they are heads and constants. Several slots may share a tensor: then they follow each other, or are tied.
+// Tensors that no slot asked for most likely mean that the configuration does not belong to the file; in the files of a
+// family they are heads and constants. Slots that share a tensor are its parts or are tied, and only one of them is
+// counted.
 static void report_unused(vkf_context *context, const vkf__model_source *source, const preparation *p)
 {
     size_t used = 0, count = vkf__checkpoint_count(source->checkpoint);
@@ -185,7 +187,7 @@ static void report_unused(vkf_context *context, const vkf__model_source *source,
                  count - used, count);
 }
 
-// Slot `index` of what was prepared, now that the buffers exist.
+// Uploads the tensor of slot `index` to its place; the buffers exist now.
 static vkf_status fill_slot(vkf_context *context, const vkf__checkpoint *checkpoint, preparation *p, size_t index)
 {
     vkf_tensor tensor = p->places.tensors[index];
@@ -253,7 +255,7 @@ void vkf__weights_free(vkf_context *context, vkf__weights *weights)
     *weights = (vkf__weights){0};
 }
 
-// Tensors without buffers: their sizes are what a plan asks for.
+// Fills the slots with tensors that have no buffers, as a plan asks only for their sizes.
 static void give_shapes(const vkf__model_source *source, preparation *p, vkf__weights *out_shapes)
 {
     for (size_t i = 0; i < p->found.count; i++)

@@ -1,4 +1,4 @@
-// The parameters of a model: from its files to tensors on the device.
+// The parameters of a model, and how they come from its files to tensors on the device.
 #ifndef VKF_MODEL_WEIGHTS_H
 #define VKF_MODEL_WEIGHTS_H
 
@@ -18,14 +18,14 @@ typedef struct vkf__layer_weights {
     vkf_attention_weights cross; // decoder layers
     vkf_tensor q_norm, k_norm;   // optional, (head_dim)
     vkf__linear_weights gate;    // optional, (dim_feedforward, d_model)
-    bool fused_qkv, fused_gate;  // they are one operand, their biases too: see weight_fusion.h
+    bool fused_qkv, fused_gate;  // these weights are one operand, and so are their biases: see weight_fusion.h
     vkf_feed_forward_weights feed_forward;
     vkf_norm_weights norm[3];
 } vkf__layer_weights;
 
 // What one side of a model has around its layers.
 typedef struct vkf__stack_weights {
-    vkf_tensor positions;            // (position_offset + max_len, d_model) f32, learned ones
+    vkf_tensor positions;            // (position_offset + max_len, d_model) f32, if they are learned
     vkf_norm_weights embedding_norm; // optional
     vkf_norm_weights final_norm;     // optional
     vkf_tensor relative_bias;        // optional, (relative_buckets, heads) f32
@@ -38,14 +38,13 @@ typedef struct vkf__weights {
     vkf__stack_weights target;      // around the decoder
     vkf_tensor source_embedding;    // (source_vocab, d_model), SEQ2SEQ and ENCODER
     vkf_tensor token_types;         // (token_types, d_model), ENCODER with them
-    vkf__linear_weights head_dense; // of an ENCODER's head, if it has them
+    vkf__linear_weights head_dense; // of an ENCODER's head, if it has one
     vkf_norm_weights head_norm;
-    vkf__linear_weights modules[VKF_MAX_EMBEDDING_MODULES]; // f32, of the embedding modules that have some
+    vkf__linear_weights modules[VKF_MAX_EMBEDDING_MODULES]; // f32, of the embedding modules that have weights
     vkf_tensor target_embedding;                            // may be source_embedding's view
-    vkf_tensor
-        projection; // (target_vocab, d_model), which may be an embedding's view; of a head (head_outputs, d_model)
+    vkf_tensor projection;      // (target_vocab, d_model), may be an embedding's view; a head's (head_outputs, d_model)
     vkf_tensor projection_bias; // optional, (target_vocab)
-    vkf_buffer **buffers;       // owned: what the views above look into
+    vkf_buffer **buffers;       // owned; the tensors above are views of them
     size_t buffer_count;
 } vkf__weights;
 
@@ -53,7 +52,7 @@ typedef struct vkf__weights {
 
 // An embedding module's own directory.
 typedef struct vkf__module_source {
-    char folder[VKF_MODULE_FOLDER_MAX]; // below the model's
+    char folder[VKF_MODULE_FOLDER_MAX]; // relative to the model's directory
     vkf__checkpoint *checkpoint;        // NULL: it has no weights
 } vkf__module_source;
 
@@ -63,7 +62,7 @@ typedef struct vkf__model_source {
     const vkf__family *family; // NULL: PyTorch's names
     vkf__checkpoint *checkpoint;
     vkf__module_source modules[VKF_MAX_EMBEDDING_MODULES]; // of config.embedding_modules
-    vkf_progress_fn progress;                              // optional, of loading
+    vkf_progress_fn progress;                              // optional, for loading
     void *progress_user;
 } vkf__model_source;
 
@@ -71,7 +70,7 @@ typedef struct vkf__model_source {
 typedef struct vkf__weight_storage {
     vkf_dtype activations;
     vkf_dtype weights;
-    vkf_dtype linear; // of Linears' weights that fit blocks: one of blocks, or as the others
+    vkf_dtype linear; // for Linears' weights that fit blocks: a type of blocks, or the same as `weights`
 } vkf__weight_storage;
 
 // Finds every tensor that the configuration asks for, checks its shape and type, converts and uploads it.
@@ -81,8 +80,8 @@ VKF_MUST_CHECK vkf_status vkf__weights_load(vkf_context *context, const vkf__mod
                                             vkf__weight_storage storage, vkf__weights *out_weights);
 void vkf__weights_free(vkf_context *context, vkf__weights *weights);
 
-// The sizes of the buffers that loading allocates are added to plan->weights_bytes. The file's header was read already.
-// out_shapes (may be NULL): the tensors as they will be, in buffers that are not there; vkf__weights_free() afterwards.
+// Adds the sizes of the buffers that loading would allocate to plan->weights_bytes. The file's header was read already.
+// out_shapes (may be NULL) gets the tensors as they would be, without buffers; vkf__weights_free() frees it.
 VKF_MUST_CHECK vkf_status vkf__weights_plan(vkf_context *context, const vkf__model_source *source,
                                             vkf__weight_storage storage, vkf_memory_plan *plan,
                                             vkf__weights *out_shapes);
