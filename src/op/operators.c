@@ -1,3 +1,4 @@
+// The table itself, and what is asked of it about a dispatch.
 #include "op/operators.h"
 
 static const vkf__op_info *const operators[VKF_OP_COUNT] = {

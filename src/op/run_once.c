@@ -1,5 +1,7 @@
+// The life of a list of dispatches that runs only once.
 #include "op/run_once.h"
 
+// Leaves the GPU time of the run, and the kernel of its last dispatch, with the context.
 static vkf_status measure(vkf_context *context, vkf__work *work)
 {
     double total = 0;
