@@ -20,8 +20,8 @@ uint32_t vkf__extra_keys(const vkf__attention_block *block)
     return (vkf__present(&block->params.bias_k) ? 1u : 0u) + (block->add_zero_attn ? 1u : 0u);
 }
 
-// Projects new rows to their place among the old ones. Rows that lie evenly through the whole batch are one product.
-// Otherwise there is one product per batch entry, all in one dispatch.
+// Projects new rows to their place among the old ones. Rows that are equally far apart through the whole batch make one
+// product. Otherwise there is one product per batch entry, all in one dispatch.
 static vkf_status emit_projection(vkf__work *work, const projection *args, const vkf__projected *to, uint32_t past,
                                   const vkf__attention_sizes *sizes)
 {

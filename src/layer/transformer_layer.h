@@ -29,8 +29,8 @@ typedef struct vkf__transformer_block {
 // The block that a descriptor states, with nothing marked as fused yet.
 vkf__transformer_block vkf__transformer_block_of(const vkf_transformer_layer_desc *desc);
 
-// What one run of a layer reads and writes. In `self` and `cross` the caller sets what their comments name, and the layer
-// sets the rest.
+// What one run of a layer reads and writes. In `self` and `cross` the caller sets what their comments name, and the
+// layer sets the rest.
 typedef struct vkf__transformer_io {
     vkf__span x;     // (B, L, d_model): the residual stream, read and written
     vkf__span input; // where the stream comes from, only read; absent: it is in x. Only for post-norm layers

@@ -12,7 +12,7 @@
 
 typedef struct report_run {
     vkf_context *context;
-    const char *name; // what the names of the variants asked for begin with
+    const char *name; // variants whose names begin with it are reported
     vkf_kernel_compile compile;
     vkf_kernel_report_fn visit;
     void *user;

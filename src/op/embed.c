@@ -1,4 +1,4 @@
-// The emitter of token embedding, a dispatch per slice of the table, and its operator's row.
+// The emitter of token embedding, with one dispatch per slice of the table, and its operator's row.
 #include "op/embed.h"
 
 #include <math.h>

@@ -50,7 +50,7 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return true;
 }
 
-// No pipeline is made ahead, because only a layer tells its activation.
+// No pipeline is made ahead, because only a layer tells which activation it needs.
 static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
 
 const vkf__op_info vkf__op_gate = {

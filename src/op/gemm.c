@@ -42,7 +42,7 @@ static vkf_status check_addresses(const vkf__work *work, const vkf__gemm_args *a
 }
 
 // A weight in blocks must lie in panels, consist of whole blocks, be one matrix for the whole batch, and begin where 16
-// bytes can be read at once.
+// bytes can be read at once. The other factor must not be transposed.
 static vkf_status check_blocks(const vkf__work *work, const vkf__gemm_args *args)
 {
     const vkf__span *b = &args->b;
@@ -63,7 +63,7 @@ typedef struct slice {
     bool first, last; // in depth: the first applies beta, the last adds the bias and applies the activation
 } slice;
 
-// Columns [n_first, n_first + n_count) of a b in panels; n_first is a multiple of a panel's width. A cut in depth only
+// Columns [n_first, n_first + n_count) of b in panels; n_first is a multiple of a panel's width. A cut in depth only
 // moves the beginning, because panels stay as far apart as in the whole b.
 static vkf__span b_panels(const vkf__gemm_args *args, const slice *s)
 {
@@ -371,7 +371,7 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return p->splits <= 1;
 }
 
-// The layout in which a representative pipeline reads b: the first of these that the kernel can read.
+// The layout in which a representative pipeline reads b: the first of `layouts` that the kernel can read.
 static uint32_t linear_layout(const vkf__kernel *kernel)
 {
     static const uint32_t layouts[] = {VKF_GEMM_B_NK, VKF_GEMM_B_PANELS, VKF_GEMM_B_KN};

@@ -42,7 +42,7 @@ static bool fits(const vkf__work *work, const vkf__gemm_args *args)
            counted && 4 * vkf__quantized_words(count) <= work->context->device.plan.caps.max_storage_buffer_range;
 }
 
-// Whether integer dot products are wanted: the variant that the caller forces decides, and without one the device.
+// Whether integer dot products are wanted. The variant that the caller asks for decides or, if it does not, the device.
 static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)
 {
     const vkf__selector selector = vkf__context_selector(work->context);

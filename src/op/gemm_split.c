@@ -19,7 +19,7 @@
 // workgroup.
 #define FEW_ROWS 8u
 
-// The type as which the kernel that adds up the parts reads the bias; the kernel is chosen by it.
+// The type in which the kernel that adds up the parts reads the bias. The kernel is chosen by it.
 static vkf_dtype bias_type(const vkf__gemm_args *args)
 {
     if (!vkf__is_blocks(args->b.dtype))

@@ -33,7 +33,7 @@ typedef struct vkf__extent {
     uint64_t strides[VKF_EXTENT_RANK]; // in elements; the last is 1
 } vkf__extent;
 
-// False where this dispatch leaves parts of sums.
+// Where a dispatch wrote its output. False where this dispatch leaves parts of sums.
 typedef bool (*vkf__op_output_fn)(const vkf__dispatched *dispatched, vkf__extent *out_extent);
 typedef vkf__account (*vkf__op_account_fn)(const vkf__dispatched *dispatched);
 // Sets the constants behind the tile for a representative pipeline, where they depend on kernel, config or head_dim.

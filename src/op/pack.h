@@ -20,7 +20,7 @@ typedef struct vkf__pack_args {
 
 // Packs into a temporary of the same type, which becomes *out_panels.
 VKF_MUST_CHECK vkf_status vkf__emit_pack(vkf__work *work, const vkf__pack_args *args, vkf__span *out_panels);
-// Packs into `panels`, which has vkf__packed_elements().
+// Packs into `panels`, which holds vkf__packed_elements() elements.
 VKF_MUST_CHECK vkf_status vkf__emit_pack_into(vkf__work *work, const vkf__pack_args *args, const vkf__span *panels);
 
 // Packs a weight (n, k) in rows into one in panels of the same shape and type, and waits. Both must have been checked.

@@ -1,4 +1,4 @@
-// What the kernels that reduce rows have in common.
+// The grid, which all kernels that reduce rows have in common.
 #ifndef VKF_OP_ROWS_H
 #define VKF_OP_ROWS_H
 

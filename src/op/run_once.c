@@ -1,4 +1,4 @@
-// The life of a list of dispatches that runs only once.
+// Takes one list of dispatches from its plan to its end, and keeps the time that it took.
 #include "op/run_once.h"
 
 // Leaves the GPU time of the run, and the kernel of its last dispatch, with the context.

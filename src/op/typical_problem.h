@@ -1,13 +1,13 @@
-// The problems that Transformers are made of, as each operator's row lists them. By them reports tell which kernels a
-// device takes by default and compile these as they are commonly used, and warm-up knows which pipelines to make ahead
-// of their first use.
+// The problems that Transformers are made of, as each operator's row lists them. Reports use them to tell which kernels
+// a device takes by default, and compile these as they are commonly used. Warm-up uses them to choose the pipelines
+// that it makes ahead of their first use.
 #ifndef VKF_OP_TYPICAL_PROBLEM_H
 #define VKF_OP_TYPICAL_PROBLEM_H
 
 #include "kernel/select.h"
 
 typedef struct vkf__typical_problem {
-    const char *label; // in reports, which leave out a problem with NULL
+    const char *label; // in reports; NULL: reports leave the problem out
     vkf__problem problem;
     bool linear; // b is a weight, in the layout that the device prefers
     // Warm-up makes pipelines of the kernels that the device takes for it; if it is linear, for every layout of b.

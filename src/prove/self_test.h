@@ -30,7 +30,8 @@ VKF_MUST_CHECK vkf_status vkf__self_test_within(vkf_context *context, const vkf_
 VKF_MUST_CHECK vkf_status vkf__self_test_prove(vkf_context *context, const vkf__variant *variant,
                                                vkf__keep_going_fn keep_going, void *user, vkf__verdict *out_verdict);
 
-// Whether an operator has edge shapes. Variants of an operator without any pass untested. *out_why says why, static.
+// Whether an operator has edge shapes; variants of one without them pass untested. *out_why gets a static reason either
+// way.
 bool vkf__self_test_covers(vkf__op op, const char **out_why);
 
 #endif

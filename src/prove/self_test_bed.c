@@ -13,7 +13,7 @@
 // Guards around every operand. Operands begin at multiples of this, too.
 #define GUARD_BYTES 256u
 #define SLOW_RETRIES 2u
-// A slow case whose repetition still takes this many times the budget gets no more chances.
+// A slow case gets no more chances once a repetition takes more than this many times the budget.
 #define HOPELESS 3
 // How often a costly case is repeated at least, and the time after which it is not repeated any more.
 #define COSTLY_REPETITIONS 3u

@@ -25,7 +25,7 @@ typedef struct vkf__bed {
     vkf_buffer *buffer;
 } vkf__bed;
 
-// One emission, and what it has to give.
+// What is emitted on one shape, and what it has to give.
 typedef struct vkf__bed_case {
     char shape[96]; // for messages
     vkf__emit_fn emit;
@@ -37,7 +37,7 @@ typedef struct vkf__bed_case {
     bool costly;          // repeated a few times, and then for a second at most
 } vkf__bed_case;
 
-// Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY. vkf__bed_finish() follows whatever the status.
+// Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY. vkf__bed_finish() must follow, whatever the status.
 VKF_MUST_CHECK vkf_status vkf__bed_init(vkf__bed *bed, uint64_t capacity_bytes);
 void vkf__bed_finish(vkf__bed *bed);
 
@@ -63,8 +63,8 @@ VKF_MUST_CHECK vkf_status vkf__bed_run(vkf__bed *bed, const vkf__bed_case *c);
 // Marks the variant as too slow for a shape, which took `ns` or is expected to.
 void vkf__bed_too_slow(vkf__bed *bed, const char *shape, double ns, double patience);
 
-// The tolerances for a float type: of results that only storing them rounds, and of results that are rounded on the
-// way.
+// The tolerances for a float type: of results that are exact until they are stored, and of results that are rounded on
+// the way.
 double vkf__bed_exact(vkf_dtype dtype);
 double vkf__bed_close(vkf_dtype dtype);
 

@@ -12,7 +12,7 @@ typedef struct vkf__trial {
     bool taken; // false: the variant does not take the problem, so there is nothing to run
 } vkf__trial;
 
-// `variant` and `args` outlive the trial. vkf__trial_finish() follows whatever the status.
+// `variant` and `args` must outlive the trial. vkf__trial_finish() must follow, whatever the status.
 VKF_MUST_CHECK vkf_status vkf__trial_init(vkf__trial *trial, vkf_context *context, const vkf__variant *variant,
                                           vkf__emit_fn emit, const void *args);
 void vkf__trial_finish(vkf__trial *trial);

@@ -1,4 +1,4 @@
-// States a product with a weight, or attention, as something to search for, with operands to run it on.
+// Turns a product with a weight, or attention, into a subject for the search, with operands to run it on.
 #include "prove/tune.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "op/pack.h"
 #include "shared/gemm.h"
 
-// Attention is measured with so many heads where its problem does not say.
+// The number of heads that attention is measured with where its problem does not say.
 #define HEADS 8u
 #define MAX_OPERANDS 5
 

@@ -111,10 +111,10 @@ void vkf__ref_argmax(uint32_t rows, uint32_t cols, const float *x, int32_t *out)
 // Rotary position embedding of every head, in the half-split order. With a weight, each head is RMS-normalised first.
 typedef struct vkf__ref_rotary_desc {
     uint32_t batch, len, heads, head_dim;
-    uint32_t rotary_dim;     // so many elements of a head are rotated, from the first on
+    uint32_t rotary_dim;     // how many elements of a head are rotated, from the first on
     uint32_t first_position; // of t = 0
     const float *x;          // element (b, t, h, i) at x_first + b * x_batch + t * x_row + h * head_dim + i
-    const float *table;      // optional, (positions, rotary_dim): rotary_dim / 2 cosines of each, then as many sines
+    const float *table;      // optional, (positions, rotary_dim): rotary_dim / 2 cosines, then as many sines
     const float *weight;     // optional, (head_dim)
     size_t x_first, x_batch, x_row;
     size_t out_first, out_batch, out_row;
