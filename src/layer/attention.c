@@ -1,3 +1,4 @@
+// Emits multi-head attention, from the projections to the output projection.
 #include "layer/attention.h"
 
 #include <math.h>
@@ -36,7 +37,7 @@ bool vkf__attention_fuses(const vkf__attention_block *block)
     bool no_bias = !vkf__present(&p->q_bias) && !vkf__present(&p->k_bias) && !vkf__present(&p->v_bias);
     bool bias = vkf__present(&p->q_bias) && vkf__present(&p->k_bias) && vkf__present(&p->v_bias) &&
                 one_operand(&p->q_bias, &p->k_bias, &p->v_bias);
-    // Panels are side by side only where none of them is filled up.
+    // The panels of the three weights are side by side only where none of them is filled up with zeros.
     bool whole_panels = !p->q_weight.panels || (block->heads * block->head_dim % VKF_GEMM_PANEL == 0 &&
                                                 block->kv_heads * block->head_dim % VKF_GEMM_PANEL == 0);
     return vkf__present(&p->q_weight) && (bias || no_bias) && whole_panels &&
@@ -67,7 +68,7 @@ static vkf_status emit_head_mean(vkf__work *work, const vkf__attention_block *bl
     return vkf__emit_head_mean(work, &mean);
 }
 
-// The weights of each head, where they or their mean are asked for; else absent.
+// Where the weights of each head go, if they or their mean are asked for; absent otherwise.
 static vkf_status place_weights(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                                 const vkf__attention_sizes *sizes, vkf__span *out_weights)
 {

@@ -22,12 +22,12 @@ typedef struct vkf__attention_block {
     bool add_zero_attn;
     vkf_attention_mask mask;
     float scale;    // of scores; 0: 1 / sqrt(head_dim)
-    uint32_t ahead; // with a causal mask: keys behind its own place that a query sees nevertheless
+    uint32_t ahead; // with a causal mask: how many keys beyond its own position a query sees
     vkf_fully_masked fully_masked;
     vkf_dtype dtype; // of activations
     vkf__attention_spans params;
-    bool fused_qkv; // weights of q, k and v are one operand, in this order, and their biases, where there are some, too
-    // What is done to each head of queries and keys, of self attention alone.
+    bool fused_qkv; // the weights of q, k and v are one operand, in this order, and so are their biases, if any
+    // What is done to each head of queries and keys. Self attention only.
     vkf__span q_norm, k_norm; // optional, (head_dim): the weights of an RMSNorm
     float norm_eps;
     vkf__span rotary; // optional, (positions, rotary_dim) f32: see op/rotary.h
@@ -40,14 +40,14 @@ typedef struct vkf__attention_io {
     vkf__span key;   // (B, key_new, kdim)
     vkf__span value; // (B, key_new, vdim)
     bool one_input;  // query, key and value are the same tensor, and so are their rows
-    // Elements from one row to the next, of query and of both others; 0: compact.
+    // Elements from one row to the next, of query, and of key and value. 0: compact.
     uint32_t query_row, key_row;
     vkf__span out;   // (B, L, embed_dim)
     bool accumulate; // out += attention, instead of out =
     vkf__span mask;
     vkf__span key_mask;
-    // Optional, of blocks without a mask: what is added to the scores of every batch entry, f32, query t of head h
-    // having its keys from element h * bias_head + t * bias_row on.
+    // Optional, for blocks without a mask, f32: added to the scores of every batch entry. The keys of query t of head h
+    // begin at element h * bias_head + t * bias_row.
     vkf__span bias;
     uint32_t bias_head, bias_row;
     uint32_t key_mask_row;      // keys that a row of key_mask has room for; 0: as many as there are
@@ -61,20 +61,21 @@ typedef struct vkf__attention_io {
 typedef struct vkf__attention_sizes {
     uint32_t batch;
     uint32_t query_len;  // L
-    uint32_t key_len;    // S: keys attended to, cached ones included, bias_kv and zero_attn not
+    uint32_t key_len;    // S: keys attended to, including cached ones, excluding bias_kv and zero_attn
     uint32_t key_new;    // keys projected in this run: S without a cache; 0 when the cache holds all of them
     uint32_t key_past;   // place of the first new key in the cache
-    uint32_t query_past; // place of the first query among the keys; of self attention
+    uint32_t query_past; // place of the first query among the keys; self attention only
 } vkf__attention_sizes;
 
-// Without a cache.
+// The sizes of a run without a cache.
 static inline vkf__attention_sizes vkf__uncached(uint32_t batch, uint32_t query_len, uint32_t key_len)
 {
     return (vkf__attention_sizes){.batch = batch, .query_len = query_len, .key_len = key_len, .key_new = key_len};
 }
 
-// Whether the block's parameters are fused. A layer asks once, when it knows where those that its caller gave and those
-// that it packs lie; emitters go by the field, and assert it.
+// Whether the parameters of q, k and v lie so that one product can project all three. A layer asks once, when it knows
+// where the caller's parameters and its own packed ones lie, and keeps the answer in fused_qkv. Emitters go by that
+// field, and assert it.
 bool vkf__attention_fuses(const vkf__attention_block *block);
 
 VKF_MUST_CHECK vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block *block,

@@ -1,3 +1,4 @@
+// Emits the feed-forward block, with and without a gate.
 #include "layer/feed_forward.h"
 
 #include <assert.h>
@@ -20,7 +21,7 @@ vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t di
     };
 }
 
-// To `columns` of `both` (rows, 2 * dim_feedforward), from column `first` on.
+// Multiplies x by a weight into `columns` columns of `both` (rows, 2 * dim_feedforward), from column `first` on.
 static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *block, const char *label,
                                const vkf__rows *x, const vkf__span *weight, const vkf__span *bias,
                                const vkf__span *both, uint32_t first, uint32_t columns, uint32_t rows)
@@ -45,7 +46,7 @@ static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *b
     return vkf__emit_gemm(work, &gemm);
 }
 
-// The gate's rows and those of the first matrix are multiplied at once where they are fused.
+// Where the gate's weight and the first matrix are fused, one product multiplies by both.
 static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
                              const vkf__rows *hidden, uint32_t rows)
 {

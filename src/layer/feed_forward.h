@@ -13,14 +13,14 @@ typedef struct vkf__feed_forward_block {
     vkf_dtype dtype;
     vkf__span gate, gate_bias; // optional, (dim_feedforward, d_model)
     vkf__span weight1, bias1, weight2, bias2;
-    bool fused_gate; // the gate and weight1 are one operand, in this order, and their biases, where there are some, too
+    bool fused_gate; // the gate and weight1 are one operand, in this order, and so are their biases, if any
 } vkf__feed_forward_block;
 
 vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t dim_feedforward,
                                                    vkf_activation activation, vkf_dtype dtype,
                                                    const vkf_feed_forward_weights *weights);
 
-// x and out are (rows, d_model), out compact; out += instead of = with `accumulate`.
+// x and out are (rows, d_model), and out is compact. With `accumulate` the result is added to out.
 VKF_MUST_CHECK vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block *block,
                                                  const vkf__rows *x, const vkf__span *out, bool accumulate,
                                                  uint32_t rows);

@@ -1,3 +1,4 @@
+// Collects the buffers of a layer's blocks, each once.
 #include "layer/held_buffers.h"
 
 #include <assert.h>

@@ -1,14 +1,14 @@
-// References on the buffers that a layer was given, so that they may be destroyed before it.
+// References to the buffers that a layer was given, so that the caller may destroy them before the layer.
 #ifndef VKF_LAYER_HELD_BUFFERS_H
 #define VKF_LAYER_HELD_BUFFERS_H
 
 #include "layer/transformer_layer.h"
 
-// Tensors that a caller may give, each in a buffer of its own.
+// How many tensors a caller may give, each in a buffer of its own.
 #define VKF_ATTENTION_TENSORS (sizeof(vkf_attention_weights) / sizeof(vkf_tensor))
 #define VKF_FEED_FORWARD_TENSORS (sizeof(vkf_feed_forward_weights) / sizeof(vkf_tensor))
 #define VKF_NORM_TENSORS (sizeof(vkf_norm_weights) / sizeof(vkf_tensor))
-// Of a decoder layer, which has more than the others: two attentions, feed-forward, three norms, and every port.
+// Enough for a decoder layer, which has the most: two attentions, feed-forward, three norms, and every port.
 #define VKF_MAX_HELD_BUFFERS \
     (2 * VKF_ATTENTION_TENSORS + VKF_FEED_FORWARD_TENSORS + 3 * VKF_NORM_TENSORS + VKF_PORT_COUNT)
 
@@ -17,7 +17,7 @@ typedef struct vkf__held_buffers {
     uint32_t count;
 } vkf__held_buffers;
 
-// NULL is held for nothing.
+// NULL is ignored.
 void vkf__hold_buffer(vkf__held_buffers *held, vkf_buffer *buffer);
 void vkf__hold_attention(vkf__held_buffers *held, const vkf__attention_block *block);
 void vkf__hold_feed_forward(vkf__held_buffers *held, const vkf__feed_forward_block *block);

@@ -1,3 +1,4 @@
+// Plans, creates, runs and destroys layers, and emits the blocks of each kind.
 #include "layer/layer.h"
 
 #include <inttypes.h>
@@ -31,8 +32,9 @@ static vkf_status emit_ports(vkf_layer *layer)
     return VKF_OK;
 }
 
-// The residual stream lives in the output: the input is the caller's and stays as it is. The first norm behind a sum
-// takes it from there, where it can in one pass; otherwise it is copied.
+// The residual stream lives in the output, because the input is the caller's and must not change. In a post-norm layer
+// the first norm reads the input as the residual, if it can add that in the same pass. Otherwise the input is copied
+// first.
 static bool norm_takes_input(const vkf_layer *layer)
 {
     return !layer->desc.transformer.norm_first && vkf__layer_norm_adds(layer->context);
@@ -76,7 +78,7 @@ static vkf_status emit_transformer(vkf_layer *layer, const vkf_layer_sizes *size
     return vkf__emit_decoder_layer(&layer->work, block, &io, &self, &cross);
 }
 
-// A caller may give the same tensor through several ports.
+// Whether query, key and value are one tensor. A caller may also give the same tensor through all three ports.
 static bool is_one_input(const vkf_layer *layer)
 {
     const vkf_tensor *query = &layer->desc.ports[VKF_PORT_QUERY].external;
@@ -139,14 +141,14 @@ static vkf_status emit(vkf__work *work, const void *args)
     return emit_transformer(layer, sizes);
 }
 
-// From here on the layer's description speaks of the packed weights, which are not there yet.
+// Chooses the weights to pack. From here on the layer's description names the packed ones, which are not there yet.
 static void plan_weights(vkf_layer *layer, vkf__packed_weights *out_packed, vkf__span *out_sources)
 {
     vkf__packed_weights_plan(layer->context, &layer->desc, out_packed);
     for (uint32_t i = 0; i < out_packed->count; i++)
         out_sources[i] = *out_packed->items[i].weight;
     vkf__packed_weights_place(out_packed, NULL);
-    // Where parameters lie to each other is settled with that.
+    // Which parameters lie side by side is settled with that.
     vkf__layer_desc *desc = &layer->desc;
     desc->attention.fused_qkv = vkf__attention_fuses(&desc->attention);
     desc->transformer.self.fused_qkv = vkf__attention_fuses(&desc->transformer.self);

@@ -16,7 +16,8 @@ typedef enum vkf__layer_kind {
     VKF_LAYER_DECODER,
 } vkf__layer_kind;
 
-// A port: the caller's tensor, or `count` elements of the layer's arena at maximum sizes (0: no such port).
+// A port: the caller's tensor, or one of this shape at maximum sizes in the layer's arena. Rank 0: there is no such
+// port.
 typedef struct vkf__port_desc {
     vkf_dtype dtype;
     uint32_t rank;
@@ -50,7 +51,7 @@ struct vkf_layer {
     bool has_run;
 };
 
-// The descriptor was checked. Statuses as vkf_attention_create().
+// The descriptor must have been checked. Statuses as vkf_attention_create().
 VKF_MUST_CHECK vkf_status vkf__layer_create(vkf_context *context, const vkf__layer_desc *desc, vkf_layer **out_layer);
 VKF_MUST_CHECK vkf_status vkf__layer_plan(vkf_context *context, const vkf__layer_desc *desc, vkf_memory_plan *out_plan);
 

@@ -1,3 +1,4 @@
+// Finds the weights of a layer that are worth packing, and packs them into one buffer.
 #include "layer/packed_weights.h"
 
 #include "base/size.h"
@@ -17,7 +18,7 @@ typedef struct factors {
     uint32_t count;
 } factors;
 
-// Those that are there, and in rows.
+// Adds a weight that is there and lies in rows.
 static void add(factors *all, vkf__span *weight, vkf_dtype dtype, uint32_t n, uint32_t k)
 {
     if (vkf__present(weight) && !weight->panels)

@@ -1,4 +1,4 @@
-// The weights of a layer in the layout that its device likes best: copies that the layer makes for itself.
+// Copies of a layer's weights in panels, which the layer makes for itself where its device reads that layout best.
 #ifndef VKF_LAYER_PACKED_WEIGHTS_H
 #define VKF_LAYER_PACKED_WEIGHTS_H
 

@@ -1,3 +1,4 @@
+// Emits the projections of queries, keys and values, as one product where it can, and brings new keys to the cache.
 #include "layer/projection.h"
 
 #include <assert.h>
@@ -19,8 +20,8 @@ uint32_t vkf__extra_keys(const vkf__attention_block *block)
     return (vkf__present(&block->params.bias_k) ? 1u : 0u) + (block->add_zero_attn ? 1u : 0u);
 }
 
-// Projects the new rows to where they belong among the old ones. Rows that follow each other evenly through the whole
-// batch are one product; otherwise there is one product per batch entry, in one dispatch.
+// Projects new rows to their place among the old ones. Rows that are equally far apart through the whole batch make one
+// product. Otherwise there is one product per batch entry, all in one dispatch.
 static vkf_status emit_projection(vkf__work *work, const projection *args, const vkf__projected *to, uint32_t past,
                                   const vkf__attention_sizes *sizes)
 {
@@ -99,8 +100,8 @@ static bool converts(const vkf__attention_block *block, const vkf__attention_io 
     return vkf__present(&io->cache_k) && io->cache_k.dtype != block->dtype;
 }
 
-// k and v of this run: in the cache, or in temporaries with room for the extra rows. Keys that are turned yet come to
-// the cache by that, and those of another type by a copy.
+// Where k and v of this run are projected to: the cache, or temporaries with room for the extra rows. Keys that are
+// normalised or rotated come to the cache by that step, and keys and values of another type by a copy.
 static vkf_status place_keys(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                              const vkf__attention_sizes *sizes, vkf__projected *out_k, vkf__projected *out_v)
 {
@@ -161,12 +162,13 @@ static vkf_status emit_keys(vkf__work *work, const vkf__attention_block *block, 
     return emit_extras(work, block, out_k, out_v, sizes);
 }
 
-// Self attention over fused parameters, as PyTorch's in_proj_weight holds them, is one product: it reads the input once.
+// Whether one product, which reads the input once, makes q, k and v: in self attention over fused parameters, as
+// PyTorch's in_proj_weight holds them.
 static bool is_single_product(const vkf__attention_block *block, const vkf__attention_io *io,
                               const vkf__attention_sizes *sizes)
 {
     bool self = io->one_input && block->kdim == block->embed_dim && block->vdim == block->embed_dim;
-    // Keys and values that go to the cache as they are, are projected there at once.
+    // Keys and values that go to the cache unchanged are projected straight into it, each by a product of its own.
     bool stays = !vkf__present(&io->cache_k) || turns_heads(block) || converts(block, io);
     return block->fused_qkv && self && stays && vkf__extra_keys(block) == 0 && sizes->key_new == sizes->query_len;
 }
@@ -217,7 +219,7 @@ static vkf__projected in_cache(const vkf__span *cache, uint32_t width, uint32_t 
     return (vkf__projected){.span = *cache, .width = width, .row = width, .stride = cache_len};
 }
 
-// Rows of each sequence whose heads are turned.
+// The rows of each sequence whose heads are normalised and rotated, and where they go.
 typedef struct head_turn {
     const char *label;
     vkf__span weight;
@@ -264,7 +266,8 @@ static vkf_status emit_turns(vkf__work *work, const vkf__attention_block *block,
     return VKF_OK;
 }
 
-// Keys or values that were projected side by side with queries, or in another type than that of the cache.
+// Copies keys or values to the cache that were projected side by side with queries, or in another type than the
+// cache's.
 static vkf_status emit_kept(vkf__work *work, const char *label, const vkf__span *cache, const vkf__attention_io *io,
                             const vkf__attention_sizes *sizes, vkf__projected *x)
 {

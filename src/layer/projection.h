@@ -16,7 +16,7 @@ typedef struct vkf__projections {
     vkf__projected q, k, v;
 } vkf__projections;
 
-// Keys after the projected ones: bias_kv and zero_attn.
+// The number of keys after the projected ones: bias_kv and zero_attn.
 uint32_t vkf__extra_keys(const vkf__attention_block *block);
 
 VKF_MUST_CHECK vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *block,

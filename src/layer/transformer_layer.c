@@ -1,3 +1,4 @@
+// Emits encoder and decoder layers: their blocks, in the order of pre-norm, post-norm and parallel layers.
 #include "layer/transformer_layer.h"
 
 #include "op/layer_norm.h"
@@ -83,7 +84,8 @@ static vkf_status end_block(vkf__work *work, const vkf__transformer_block *block
     return block->norm_first ? VKF_OK : emit_norm(work, block, index, x, &(vkf__span){0}, &out, rows);
 }
 
-// A stream that comes from elsewhere is added by the norm, which writes it where it stays.
+// Where the stream comes from elsewhere (io->input), the norm adds it to the attention's output and writes the sum to
+// x.
 static vkf_status emit_self(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
                             const vkf__attention_sizes *sizes)
 {

@@ -1,3 +1,4 @@
+// Walks through the registry, or compiles one shader of the caller's, and tells what the device makes of it.
 #include "observe/kernel_report.h"
 
 #include <stdio.h>
@@ -11,19 +12,19 @@
 
 typedef struct report_run {
     vkf_context *context;
-    const char *name; // beginning of those asked for
+    const char *name; // variants whose names begin with it are reported
     vkf_kernel_compile compile;
     vkf_kernel_report_fn visit;
     void *user;
 } report_run;
 
-// What a device takes that has measured and tested nothing.
+// Selects as a device does that has measured and tested nothing.
 static vkf__selector unmeasured(const vkf_context *context)
 {
     return (vkf__selector){.caps = &context->device.plan.caps};
 }
 
-// Parts are sums in f32: no other kernel is asked for them.
+// Parts of sums are f32, so no other kernel is asked for them.
 static bool writes_f32(const vkf__kernel *kernel)
 {
     return kernel->types[kernel->type_count - 1] == VKF_DTYPE_F32;
@@ -42,8 +43,8 @@ static bool is_default(const vkf__selector *selector, const vkf__kernel *kernel,
            chosen.config == config;
 }
 
-// The labels of the typical problems that fall to the variant, ", " between them. Some do so only where float32 may be
-// rounded (VKF_PRECISION_F16).
+// Lists the labels of the typical problems for which the device takes the variant, with ", " between them. "(f16)"
+// stands behind those for which it does so only where float32 may be rounded (VKF_PRECISION_F16).
 static void list_defaults(const vkf_context *context, const vkf__kernel *kernel, const vkf__config *config,
                           uint32_t head_dim, char *out_text, size_t size_bytes)
 {
@@ -120,7 +121,7 @@ fail:
     return status;
 }
 
-// Whole or in parts.
+// Whether the variant takes heads of this width, whole or in parts.
 static bool takes_heads(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim)
 {
     vkf__problem problem = {.m = 1, .n = 1, .k = head_dim, .quads = true, .allow_f16_math = true};
@@ -179,7 +180,7 @@ vkf_status vkf__report_shader(vkf_context *context, const vkf_shader_desc *desc,
         status = vkf__findings_read(&context->pipelines, pipeline.handle, &report);
     if (ends_the_visit(status))
         goto fail;
-    status = VKF_OK; // that the driver does not tell is a finding, too
+    status = VKF_OK; // a driver that tells nothing is a finding, too
     if (!visit(user, &report))
         status = VKF_ERROR_CANCELLED;
 fail:

@@ -1,5 +1,5 @@
-// What each variant of each kernel is to a device: usable, taken by default, compiled, and how well. What becomes of a
-// shader of the caller's.
+// Reports what a device makes of each variant of each kernel: whether it can use the variant, takes it by default and
+// compiles it, and how well. Does the same for a shader of the caller's.
 #ifndef VKF_OBSERVE_KERNEL_REPORT_H
 #define VKF_OBSERVE_KERNEL_REPORT_H
 
@@ -7,8 +7,8 @@
 
 #include "kernel/context.h"
 
-// Of variants whose names begin with `name`. Statuses: CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST; that a pipeline
-// cannot be made is a part of the report.
+// Reports on the variants whose names begin with `name`. Statuses: CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST. A
+// pipeline that cannot be made is a part of the report.
 VKF_MUST_CHECK vkf_status vkf__report_kernels(vkf_context *context, const char *name, vkf_kernel_compile which,
                                               vkf_kernel_report_fn visit, void *user);
 

@@ -1,3 +1,4 @@
+// Runs one dispatch at a time, and reads its output back as floats.
 #include "observe/probe.h"
 
 #include "base/half.h"
@@ -21,6 +22,7 @@ static uint64_t reach_of(const vkf__extent *extent)
     return last + 1;
 }
 
+// Copies the elements of an extent side by side, as floats.
 static void gather(const vkf__extent *extent, const void *stored, float *out_values)
 {
     const uint32_t *n = extent->counts;
@@ -36,7 +38,7 @@ static void gather(const vkf__extent *extent, const void *stored, float *out_val
                 }
 }
 
-// What puts parts together follows what has made them, which says of what they are.
+// A dispatch that combines parts follows the one that made them, whose label says what they are parts of.
 static const char *label_of(const vkf__node *node)
 {
     return vkf__operator(node->kernel->op)->sums_parts ? node[-1].label : node->label;
@@ -59,7 +61,7 @@ static vkf_probe_output describe(const vkf__work *work, const vkf__node *node, c
     return output;
 }
 
-// *inout_shown counts the outputs of the submission.
+// Shows what dispatch `index` has written. *inout_shown counts the outputs of the submission.
 static vkf_status show(vkf_context *context, const vkf__work *work, uint32_t index, const char *name,
                        uint32_t *inout_shown)
 {
@@ -67,7 +69,7 @@ static vkf_status show(vkf_context *context, const vkf__work *work, uint32_t ind
     const vkf__host *host = &context->host;
     const vkf__node *node = &work->built.nodes[index];
     vkf__extent extent;
-    float *stored = NULL, *values = NULL; // what was written with its gaps, whatever the type; and compact, as floats
+    float *stored = NULL, *values = NULL; // the output as stored, with its gaps and of any type; and compact, as floats
     const vkf__dispatched dispatched = {node->kernel, node->pipeline->spec, vkf__work_params(work, index)};
     if (!vkf__output_of(&dispatched, &extent) || count_of(&extent) == 0)
         return VKF_OK;

@@ -4,8 +4,8 @@
 
 #include "kernel/work.h"
 
-// In place of submitting the works' own command buffers, which have the sizes of this run. Statuses: CANCELLED, and those
-// of a run.
+// Runs works that have been updated to the sizes of this run, in place of submitting their own command buffers.
+// Statuses: CANCELLED, and those of a run.
 VKF_MUST_CHECK vkf_status vkf__probe_run(vkf_context *context, vkf__submission *submission, const char *name,
                                          vkf__work *const *works, size_t count);
 

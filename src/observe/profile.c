@@ -1,9 +1,10 @@
+// Turns the clocks and counters of works into what a profiler is told.
 #include "observe/profile.h"
 
 #include "op/operators.h"
 #include "vk/calibration.h"
 
-// A dispatch of a work, by the work's number among those of the submission and its own.
+// A dispatch of a submission, by the index of its work and its own index in that work.
 typedef struct place {
     size_t work;
     uint32_t node;
@@ -15,7 +16,7 @@ bool vkf__dispatch_works(const vkf__work *work, uint32_t node)
     return grid[0] > 0 && grid[1] > 0 && grid[2] > 0;
 }
 
-// The next dispatch from `at` on that does something.
+// Moves `at` on to the next dispatch that does something, which may be the one it is at. False: there is none.
 static bool find(vkf__work *const *works, size_t count, place *at)
 {
     for (; at->work < count; *at = (place){at->work + 1, 0})
@@ -25,7 +26,7 @@ static bool find(vkf__work *const *works, size_t count, place *at)
     return false;
 }
 
-// When a dispatch had ended, counted from the beginning of the first of all. 0 without timestamps.
+// When a dispatch had ended, in nanoseconds from the beginning of the first of all. 0 without timestamps.
 static double end_of(vkf__work *const *works, place first, place at)
 {
     const vkf__work *work = works[at.work];
@@ -42,7 +43,7 @@ static vkf_status read_clocks(vkf__work *const *works, size_t count)
     return VKF_OK;
 }
 
-// When the first dispatch began, on the host's clock, where both clocks can be read together.
+// Notes when the first dispatch began on the host's clock, where both clocks can be read together.
 static void place_on_host(vkf_context *context, const vkf__work *work, uint32_t node,
                           vkf_submission_profile *submission)
 {
@@ -65,7 +66,7 @@ static void tell_submission(const vkf_profiler *profiler, vkf__work *const *work
     profiler->submission(profiler->user, submission);
 }
 
-// Each has the time since the one before it had ended. `values`: room for the context's counters.
+// The time of a dispatch begins where the one before it has ended. `values` has room for the context's counters.
 static void tell_dispatches(const vkf_profiler *profiler, vkf__work *const *works, size_t count, place first,
                             double *values)
 {

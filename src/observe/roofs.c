@@ -1,3 +1,4 @@
+// Measures bandwidth and arithmetic by series of runs, of which the fastest counts.
 #include "observe/roofs.h"
 
 #include "base/clock.h"
@@ -11,7 +12,7 @@
 #define FMA_TARGET_NS 10e6
 #define MIN_RUNS 3u
 #define MAX_RUNS 12u
-#define TIME_BUDGET_NS 150e6 // of one series of runs, beyond the least number of runs
+#define TIME_BUDGET_NS 150e6 // of one series, once it has had MIN_RUNS
 
 static vkf_status emit_copy(vkf__work *work, const void *args)
 {
@@ -65,7 +66,7 @@ static vkf_status series_fma(const series *s)
     return vkf__run_roof_fma(s->context, &s->fma);
 }
 
-// *out_ns: of the GPU where it has timestamps, else of the host. The clock has its grain: never 0.
+// *out_ns is the GPU's time where it has timestamps, else the host's. It is never 0, however coarse the clock.
 static vkf_status time_one(const series *s, uint32_t done, double *out_ns)
 {
     if (s->progress && !s->progress(s->user, done, MAX_RUNS, s->what))
@@ -110,7 +111,7 @@ static vkf_status measure_bandwidth(series *s, vkf_roofs *roofs)
     return VKF_OK;
 }
 
-// Rounds that fill FMA_TARGET_NS, from a short run.
+// Chooses the rounds that fill FMA_TARGET_NS, by the time of a short run.
 static vkf_status choose_rounds(series *s)
 {
     double ns = 0;
@@ -131,7 +132,7 @@ static vkf_status measure_arithmetic(series *s, vkf_roofs *roofs)
     s->what = "fma";
     s->fma.chains = VKF_MEASURE_FMA_MAX_CHAINS;
     VKF_RETURN_IF_ERROR(choose_rounds(s));
-    // How many accumulators suffice to hide an instruction's latency, and how many fit the registers, differs.
+    // Devices differ in how many accumulators hide the latency of an instruction, and in how many fit the registers.
     for (uint32_t chains = VKF_MEASURE_FMA_MIN_CHAINS; chains <= VKF_MEASURE_FMA_MAX_CHAINS; chains++) {
         double ns = 0;
         s->fma.chains = chains;
@@ -143,6 +144,7 @@ static vkf_status measure_arithmetic(series *s, vkf_roofs *roofs)
     return VKF_OK;
 }
 
+// As much as the device binds at once, but no more than a sixteenth of its memory.
 static uint64_t buffer_bytes(const vkf_device_info *info)
 {
     uint64_t bytes = MAX_BUFFER_BYTES, heap = 0;

@@ -1,3 +1,4 @@
+// The emitter of additive attention scores, and its operator's row.
 #include "op/additive.h"
 
 #include "op/flat.h"

@@ -1,3 +1,4 @@
+// The emitter of argmax over rows, and its operator's row.
 #include "op/argmax.h"
 
 #include "op/operators.h"
@@ -39,7 +40,7 @@ static const vkf__typical_problem problems[] = {
     {.label = "32768", .problem = {.m = 512, .n = 32768}},
 };
 
-// Its output is tokens.
+// It writes tokens, and so has no `output`.
 const vkf__op_info vkf__op_argmax = {
     .params_bytes = sizeof(struct vkf_argmax_params),
     .account = account,

@@ -1,4 +1,4 @@
-// out[row * out_stride + out_first] = index of the largest of x[row, :].
+// Argmax over rows: out[row * out_stride + out_first] = index of the largest of x[row, :].
 #ifndef VKF_OP_ARGMAX_H
 #define VKF_OP_ARGMAX_H
 

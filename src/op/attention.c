@@ -1,16 +1,17 @@
+// Emits attention: fused where a kernel serves it, and with the keys divided among workgroups where there are too few
+// queries to fill the device.
 #include "op/attention.h"
 
 #include "base/size.h"
 #include "op/operators.h"
 #include "shared/attention.h"
 
-// With fewer rows than this to work on, the keys of a row are shared out among more workgroups. Processors have few
-// cores to fill.
+// With fewer rows than this, the keys of a row are divided among several workgroups. A processor has few cores to fill.
 #define ROWS_TO_FILL_A_DEVICE 256u
 #define ROWS_TO_FILL_A_PROCESSOR 32u
-// The widest head that the kernels are made for: they unroll over it, and attention_tiled shares memory for no more.
+// The widest head that the kernels take: they unroll over it, and attention_tiled has shared memory for no more.
 #define MAX_WIDTH 256u
-// Keys that make a part of their own worth the pass that puts parts together again.
+// Each part has at least this many keys, or it would not be worth the pass that combines the parts.
 #define MIN_KEYS_PER_SPLIT 128u
 
 static uint64_t elements(const vkf__span *span)
@@ -51,7 +52,8 @@ static bool is_for_kernels(const vkf__attention_args *args)
     return args->heads % args->kv_heads == 0 && args->k.span.dtype == args->v.span.dtype;
 }
 
-// At maximum sizes. Shorter runs leave parts empty, which weigh nothing.
+// Into how many parts the keys are divided, at maximum sizes. Shorter runs leave some parts empty, which then have no
+// weight in the sum.
 static uint32_t choose_splits(const vkf_context *context, const vkf__attention_args *args)
 {
     bool processor = context->device.plan.caps.traits.processor;
@@ -117,20 +119,20 @@ static struct vkf_attention_params params_of(const vkf__attention_args *args, ui
         .mask_head = args->mask_head,
         .mask_row = args->mask_row,
         .key_mask_batch = args->key_mask_batch,
-        // Where every key is in sight, the parameters say so by themselves.
+        // Without a causal mask and a window every key is visible, and this offset says so to the account.
         .causal_offset = args->causal || args->window > 0 ? args->causal_offset : (int32_t)args->k_len,
         .window = args->window,
         .scale = args->scale,
     };
 }
 
-// Splits of the keys that one workgroup takes at once.
+// How many parts of the keys one workgroup takes at once.
 static uint32_t splits_per_group(const vkf__variant *variant)
 {
     return variant->kernel->shares_rows ? variant->config->tile.attention.lanes : 1;
 }
 
-// Rows that one workgroup takes: of every invocation, or, on matrices, of every subgroup.
+// How many rows one workgroup takes: those of all its invocations or, on cooperative matrices, of all its subgroups.
 static uint32_t rows_per_group(const vkf__variant *variant)
 {
     const vkf__config *config = variant->config;
@@ -152,7 +154,8 @@ static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, c
         [VKF_ATTENTION_SPEC_WINDOW] = args->window > 0,
         [VKF_ATTENTION_SPEC_FULLY_MASKED] = (uint32_t)args->fully_masked,
         [VKF_ATTENTION_SPEC_PARTIAL] = splits > 1,
-        // Of kernels that read texels; those on matrices have another constant there, which is not taken from here.
+        // Only kernels that read texels have this constant. Kernels on matrices have another one of this id, which is
+        // not taken from here.
         [VKF_ATTENTION_SPEC_TEXEL_WIDTH] = variant->kernel->operands[0] == VKF_OPERAND_TEXEL4 ? 4 : 1,
     };
     vkf__dispatch dispatch = {
@@ -237,7 +240,7 @@ vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
     return fused ? emit_fused(work, args) : vkf__emit_unfused_attention(work, args);
 }
 
-// Keys that the queries of one head see, summed over the queries.
+// The number of keys that a query sees, summed over the queries of one head.
 static double visible_keys(const struct vkf_attention_params *p)
 {
     double keys = 0;
@@ -251,7 +254,7 @@ static double visible_keys(const struct vkf_attention_params *p)
     return keys;
 }
 
-// Two products, and of each score scale, maximum, difference, exp() and sum.
+// Two products, and five operations on each score: scale, maximum, difference, exp() and sum.
 static vkf__account account(const vkf__dispatched *dispatched)
 {
     const struct vkf_attention_params *p = dispatched->params;
@@ -303,7 +306,7 @@ static bool reduce_output(const vkf__dispatched *dispatched, vkf__extent *out_ex
     return true;
 }
 
-// Kernels whose invocations share a row leave nothing but parts.
+// Whether the config never writes anything but parts: its invocations share a row.
 static bool leaves_parts(const vkf__kernel *kernel, const vkf__config *config)
 {
     return kernel->shares_rows && config->tile.attention.lanes > 1;
@@ -321,11 +324,11 @@ static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, 
 
 #define QUERIES(count, head_dim) \
     .problem = {.m = (count), .n = 512, .k = (head_dim), .quads = true, .largest = 1u << 22}
-// With enough keys for so few queries that they are split.
+// One query with so many keys that they are divided among workgroups.
 #define DECODING(head_dim) \
     .problem = {.m = 1, .n = 512, .k = (head_dim), .quads = true, .split = true, .largest = 1u << 22}
 
-// The width of a head is a constant of the pipelines, which wait for a layer that has it: none is made ahead.
+// No pipeline is made ahead: the width of a head is one of its constants, and only a layer tells it.
 static const vkf__typical_problem problems[] = {
     {.label = "512 queries", QUERIES(512, 64)},   {.label = "1 query", QUERIES(1, 64)},
     {.label = "1 query in parts", DECODING(64)},  {.label = "512 queries", QUERIES(512, 128)},

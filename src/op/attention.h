@@ -1,11 +1,11 @@
-// Attention: out = softmax(scale * query key^T + masks) value. Fused, without a matrix of scores in memory, wherever a
-// kernel serves it; in three steps where none does, or where the caller asks for the weights.
+// Attention: out = softmax(scale * query key^T + masks) value. It is fused, with no matrix of scores in memory,
+// wherever a kernel serves it. Where none does, or where the caller asks for the weights, it takes three steps.
 #ifndef VKF_OP_ATTENTION_H
 #define VKF_OP_ATTENTION_H
 
 #include "op/softmax.h"
 
-// An operand of shape (batch, length, heads, width), strides in elements.
+// An operand of shape (batch, length, heads, width); strides are in elements.
 typedef struct vkf__heads_span {
     vkf__span span;
     uint32_t batch_stride;
@@ -16,7 +16,7 @@ typedef struct vkf__heads_span {
 typedef struct vkf__attention_args {
     const char *label;
     vkf__heads_span q, k, v, out;
-    vkf__span weights; // optional, (batch, heads, q_len, k_len) f32: softmax(...), for whoever asks
+    vkf__span weights; // optional, (batch, heads, q_len, k_len) f32: gets softmax(...)
     vkf__span mask;
     vkf__span key_mask;
     vkf_mask_kind mask_kind;
@@ -35,12 +35,14 @@ typedef struct vkf__attention_args {
 
 VKF_MUST_CHECK vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args);
 
-// What a kernel is chosen by, and measured for, at maximum sizes: m queries, n keys, k the width of a head. Parts of the
-// sums, where the keys are shared out, are f32 whatever the type of the output.
+// The problem that a kernel is chosen for and measured on, at maximum sizes: m queries, n keys, heads of width k.
+// `out_types` gets the types of q, of k and v, and of the output. Where the keys are divided among workgroups the
+// output is parts of sums, in f32.
 vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__attention_args *args,
                                     vkf_dtype out_types[VKF_KERNEL_MAX_TYPES]);
 
-// Scores, softmax, context; as many products as query heads share a key head.
+// Emits scores, softmax and context as dispatches of their own. Scores and context are as many products each as query
+// heads share a key head.
 VKF_MUST_CHECK vkf_status vkf__emit_unfused_attention(vkf__work *work, const vkf__attention_args *args);
 
 #endif

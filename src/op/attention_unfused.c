@@ -1,8 +1,10 @@
+// Attention in three steps with the scores in memory, for what no fused kernel serves and for callers that want the
+// weights.
 #include "base/size.h"
 #include "op/attention.h"
 #include "op/gemm.h"
 
-// Query heads that share a key head: the products take one of each group at a time.
+// How many query heads share a key head. A product takes one query head of every such group.
 static uint32_t group_of(const vkf__attention_args *args)
 {
     return args->heads / args->kv_heads;

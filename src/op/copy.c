@@ -1,3 +1,4 @@
+// The emitters of strided copies and of the mean over heads, and their operators' rows.
 #include "op/copy.h"
 
 #include "op/flat.h"

@@ -1,15 +1,15 @@
-// out = alpha * x + beta * out with strides, converting between storage types; and the mean over heads.
+// Strided copies that convert between storage types, out = alpha * x + beta * out; and the mean over heads.
 #ifndef VKF_OP_COPY_H
 #define VKF_OP_COPY_H
 
 #include "op/operand.h"
 
-// Element (o, r, c) stands at o * outer + r * row + c on either side; strides in elements, 0 broadcasts.
+// On either side element (o, r, c) stands at first + o * outer + r * row + c. Strides are in elements; 0 broadcasts.
 typedef struct vkf__copy_args {
     const char *label;
     vkf__span x; // not read when alpha is 0
     vkf__span out;
-    uint32_t outer, rows, cols; // any of them 0 skips the copy in this run
+    uint32_t outer, rows, cols; // a 0 among them skips the copy in this run
     uint32_t x_first, x_outer, x_row;
     uint32_t out_first, out_outer, out_row;
     float alpha, beta;

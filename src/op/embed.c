@@ -1,3 +1,4 @@
+// The emitter of token embedding, with one dispatch per slice of the table, and its operator's row.
 #include "op/embed.h"
 
 #include <math.h>
@@ -6,7 +7,8 @@
 #include "op/operators.h"
 #include "shared/embed.h"
 
-// Rows of the table that one binding holds; an even number of them, so that 16-bit slices begin at a whole word.
+// How many rows of the table go into one binding: an even number, so that slices of 16-bit elements begin at a whole
+// word, or all of them where no cut is needed or possible.
 static uint32_t rows_per_slice(const vkf__work *work, const vkf__embed_args *args)
 {
     uint64_t slack = work->context->device.plan.caps.storage_buffer_alignment;

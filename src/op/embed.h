@@ -13,9 +13,10 @@ typedef struct vkf__embed_args {
     uint32_t batch, len, dim, vocab;
     uint32_t ids_stride, ids_first;
     uint32_t first_position;
-    // Where in ids the rows' positions begin, laid out as the ids are; 0: positions count from first_position on.
+    // The element of ids at which the tokens' positions begin, laid out as the ids are. 0: positions count from
+    // first_position on.
     uint32_t position_ids;
-    bool padding_leads; // each row of ids begins with its number of padding tokens, which its positions do not count
+    bool padding_leads; // each row of ids begins with its number of padding tokens, which positions do not count
     float scale;
 } vkf__embed_args;
 

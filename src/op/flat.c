@@ -1,9 +1,10 @@
+// Selects, sizes and dispatches a kernel with one invocation per element.
 #include "op/flat.h"
 
 #include "base/size.h"
 #include "shared/types.h"
 
-// Workgroups: of the elements, or of the parts of all rows.
+// The number of workgroups: enough for all elements, or for the parts of all rows.
 static uint64_t count_groups(const vkf__flat_args *args, uint32_t count, uint32_t local_size)
 {
     uint32_t width = args->parts ? (uint32_t)args->count[args->factors - 1] : 0;

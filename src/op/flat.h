@@ -1,4 +1,4 @@
-// What all kernels of one invocation per element have in common, and those whose invocations take a few of a row.
+// Emits kernels that take one element per invocation, and kernels whose invocations take a few elements of a row each.
 #ifndef VKF_OP_FLAT_H
 #define VKF_OP_FLAT_H
 
@@ -11,13 +11,14 @@ typedef struct vkf__flat_args {
     vkf__binding bindings[VKF_KERNEL_MAX_OPERANDS];
     const uint32_t *flags; // NULL: the kernel has none
     const void *params;
-    uint64_t count[4]; // factors of the number of elements; 0 skips the dispatch in this run
+    uint64_t count[4]; // factors of the number of elements; a 0 skips the dispatch in this run
     size_t factors;
-    bool parts;          // a workgroup works on a part of one row, of which the last factor is the width: VKF_PART_EACH
-    uint32_t *out_count; // where in params the number of elements goes; NULL: nowhere
+    // A workgroup takes a part of one row, VKF_PART_EACH elements per invocation. The last factor is the row's width.
+    bool parts;
+    uint32_t *out_count; // the field of params that gets the number of elements; NULL: none does
 } vkf__flat_args;
 
-// Status TOO_LARGE when the elements exceed 2^32 - 1.
+// Status TOO_LARGE for more than 2^32 - 1 elements.
 VKF_MUST_CHECK vkf_status vkf__emit_flat(vkf__work *work, const vkf__flat_args *args);
 
 #endif

@@ -1,3 +1,4 @@
+// The emitter of the gate between a feed-forward's matrices, and its operator's row.
 #include "op/gate.h"
 
 #include "op/flat.h"
@@ -49,7 +50,7 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return true;
 }
 
-// Which activation it is, a layer says: none is made ahead.
+// No pipeline is made ahead, because only a layer tells which activation it needs.
 static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
 
 const vkf__op_info vkf__op_gate = {

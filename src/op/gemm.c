@@ -1,3 +1,5 @@
+// Emits a matrix product: decides whether its factors are packed or rounded first, chooses a kernel, and cuts what the
+// device cannot do in one dispatch.
 #include "op/gemm.h"
 
 #include <inttypes.h>
@@ -13,7 +15,7 @@
 #include "shared/gemm.h"
 #include "shared/quantize_rows.h"
 
-// Longer products are cut: Mesa 22.3 ends a kernel's loops after 65,535 iterations, see shaders/gemm_tile.comp.
+// Deeper products are cut, because Mesa 22.3 ends a kernel's loops after 65,535 iterations, see shaders/gemm_tile.comp.
 #define MAX_DEPTH 131072u
 
 _Static_assert(VKF_BLOCK == VKF_BLOCKS_DEPTH && VKF_BLOCK_PANEL == VKF_GEMM_PANEL &&
@@ -39,7 +41,8 @@ static vkf_status check_addresses(const vkf__work *work, const vkf__gemm_args *a
     return VKF_OK;
 }
 
-// Weights in blocks are whole tiles, one matrix for all of a batch, at a place from which 16 bytes are read at once.
+// A weight in blocks must lie in panels, consist of whole blocks, be one matrix for the whole batch, and begin where 16
+// bytes can be read at once. The other factor must not be transposed.
 static vkf_status check_blocks(const vkf__work *work, const vkf__gemm_args *args)
 {
     const vkf__span *b = &args->b;
@@ -57,10 +60,11 @@ static vkf_status check_blocks(const vkf__work *work, const vkf__gemm_args *args
 typedef struct slice {
     uint32_t n_first, n_count;
     uint32_t k_first, k_count;
-    bool first, last; // in depth: the first brings d in, the last finishes it
+    bool first, last; // in depth: the first applies beta, the last adds the bias and applies the activation
 } slice;
 
-// Columns [n_first, n_first + n_count) in panels; n_first is a multiple of the panel. Depth is cut by an offset alone.
+// Columns [n_first, n_first + n_count) of b in panels; n_first is a multiple of a panel's width. A cut in depth only
+// moves the beginning, because panels stay as far apart as in the whole b.
 static vkf__span b_panels(const vkf__gemm_args *args, const slice *s)
 {
     uint64_t first = (uint64_t)s->n_first * args->k + (uint64_t)s->k_first * VKF_GEMM_PANEL;
@@ -78,7 +82,7 @@ static vkf__span b_slice(const vkf__gemm_args *args, const slice *s)
     uint64_t all = elements(&args->b);
     if (whole || first >= all)
         return args->b;
-    // Only a shared b is cut along n, and then its rows follow each other: the slice ends where its last row does.
+    // Only a shared b is cut along n. Its rows then follow each other, and the slice ends with its last row.
     uint64_t count = s->n_count < args->n ? (uint64_t)s->n_count * args->ldb - s->k_first : all - first;
     return vkf__span_part(&args->b, first, count < all - first ? count : all - first);
 }
@@ -150,7 +154,7 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
     return vkf__work_dispatch(work, &dispatch);
 }
 
-// The columns [n_first, n_first + n_count) of d, in as many steps of depth as maximum sizes ask for.
+// Emits columns [n_first, n_first + n_count) of d, in as many steps of depth as the maximum sizes need.
 static vkf_status emit_columns(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant,
                                uint32_t n_first, uint32_t n_count)
 {
@@ -176,15 +180,15 @@ static vkf_status emit_columns(vkf__work *work, const vkf__gemm_args *args, cons
     return VKF_OK;
 }
 
-// How many rows of a Linear's weight fit one binding; all of them where slicing does not apply. Slices begin with a
-// panel, and 16-bit ones at even elements, which is a whole word.
+// How many rows of a Linear's weight fit one binding, or all of them where slicing does not apply. A slice of panels
+// begins with a whole panel. One of rows begins with an even row, so that 16-bit elements begin at a whole word.
 static uint32_t rows_per_slice(const vkf__work *work, const vkf__gemm_args *args)
 {
     uint64_t limit = work->context->device.plan.caps.max_storage_buffer_range;
     uint64_t row_bytes = 0;
     (void)vkf__bytes_of(args->b.dtype, args->b.panels ? args->k : args->ldb, &row_bytes);
     bool shared = args->b_outer == 0 && args->b_inner == 0 && (args->transpose_b || args->b.panels);
-    // An unaligned slice is bound from up to one alignment before it, and up to a whole unit of 16 bytes.
+    // The binding of an unaligned slice begins up to one alignment before it, and ends at a whole unit of 16 bytes.
     uint64_t slack = (uint64_t)work->context->device.plan.caps.storage_buffer_alignment + 2 * 16;
     uint64_t unit = args->b.panels ? VKF_GEMM_PANEL : 2;
     if (args->keep_layout || !shared || args->b.size_bytes + slack <= limit || row_bytes == 0 ||
@@ -192,12 +196,12 @@ static uint32_t rows_per_slice(const vkf__work *work, const vkf__gemm_args *args
         return args->n;
     uint64_t rows = (limit - slack) / row_bytes;
     if (args->b.panels && rows < unit)
-        return args->n; // which the device will not bind
+        return args->n; // the device will refuse to bind them
     return (uint32_t)(rows > 64 ? rows / 64 * 64 : rows >= unit ? rows / unit * unit : rows);
 }
 
-// Whether rows of the span begin at multiples of four elements. While planning, temporaries begin at 0, and later at
-// multiples of far more.
+// Whether the rows of a span begin at multiples of four elements. Temporaries begin at 0 in PLAN and at multiples of
+// far more later, so the answer does not change.
 static bool has_quads(const vkf__span *span, uint64_t first, uint32_t stride)
 {
     bool aligned = span->offset_bytes % (4 * vkf_dtype_size(span->dtype)) == 0;
@@ -233,7 +237,8 @@ static vkf_status emit_product(vkf__work *work, const vkf__gemm_args *args)
     if (splits > 1)
         return vkf__emit_split_gemm(work, args, &problem, (uint32_t)splits);
     VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_GEMM, types, &problem, &variant));
-    // Only a weight is sliced, and its rows are the same in every run; elsewhere n may change, and one dispatch takes it all.
+    // Only a weight is sliced, because its rows are the same in every run. The n of any other b may change between
+    // runs, and one dispatch takes all of it.
     uint64_t slice_rows = rows_per_slice(work, args);
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, slice_rows < args->n ? slice_rows : UINT32_MAX, &slice_rows));
     uint32_t first = 0;
@@ -246,10 +251,10 @@ static vkf_status emit_product(vkf__work *work, const vkf__gemm_args *args)
     return VKF_OK;
 }
 
-// Fewer rows of d than this do not make up for packing b first.
+// With fewer rows of d than this, packing b first does not pay.
 #define MIN_ROWS_TO_PACK 16u
 
-// Whether a product of rows is faster on this device with its b put into panels first, that pass included.
+// Whether a product whose b lies in rows is faster on this device if b is packed into panels first, packing included.
 static bool packing_pays(const vkf__work *work, const vkf__gemm_args *args)
 {
     const vkf__selector selector = vkf__context_selector(work->context);
@@ -268,7 +273,7 @@ static bool packing_pays(const vkf__work *work, const vkf__gemm_args *args)
            vkf__select_rank(&selector, VKF_OP_GEMM, types, &rows);
 }
 
-// Puts a in blocks, too, where products with a weight in blocks are done so.
+// Rounds a to blocks, too, where the product with a weight in blocks is done by integer dot products.
 static vkf_status round_rows(vkf__work *work, vkf__gemm_args *args)
 {
     uint64_t dot = work->mode == VKF_WORK_PLAN && vkf__gemm_dot_pays(work, args);
@@ -301,7 +306,7 @@ vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args)
 
 uint32_t vkf__gemm_row(const vkf_context *context, uint32_t width, vkf_dtype dtype)
 {
-    const uint32_t line_bytes = 64, period_bytes = 2048; // a set of a cache of 64 sets comes again after 4096
+    const uint32_t line_bytes = 64, period_bytes = 2048; // addresses 4096 bytes apart share one of 64 cache sets
     uint32_t element = (uint32_t)vkf_dtype_size(dtype);
     bool conflicts = (uint64_t)width * element % period_bytes == 0 && width <= UINT32_MAX - line_bytes;
     return conflicts && context->device.plan.caps.traits.processor ? width + line_bytes / element : width;
@@ -330,7 +335,7 @@ vkf_status vkf__emit_linear(vkf__work *work, const vkf__linear_args *args)
     return vkf__emit_gemm(work, &gemm);
 }
 
-// A factor's rows; those that were rounded to bytes for integer dot products are blocks of words.
+// The bytes of a factor. One that was rounded for integer dot products has type I32 and lies in blocks of words.
 static double factor_bytes(double elements, vkf_dtype dtype)
 {
     const double words = elements / VKF_QUANTIZE_ROWS_DEPTH * VKF_QUANTIZE_ROWS_WORDS;
@@ -366,6 +371,7 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return p->splits <= 1;
 }
 
+// The layout in which a representative pipeline reads b: the first of `layouts` that the kernel can read.
 static uint32_t linear_layout(const vkf__kernel *kernel)
 {
     static const uint32_t layouts[] = {VKF_GEMM_B_NK, VKF_GEMM_B_PANELS, VKF_GEMM_B_KN};
@@ -384,8 +390,8 @@ static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, 
     vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_HAS_BIAS, 1, out_flags);
 }
 
-// Linear layers with and without bias, with the activations of a feed-forward block; no bias but for weights (n, k) or
-// panels, as (k, n) is what attention multiplies by.
+// Linear layers with and without bias, and with the activations of a feed-forward block. A b of (k, n) gets the first
+// of these epilogues only: attention multiplies by such a b, and Linear layers do not.
 static bool ahead_flags(const vkf__kernel *kernel, const vkf__problem *problem, uint32_t index, uint32_t *out_flags)
 {
     static const struct {
@@ -398,7 +404,7 @@ static bool ahead_flags(const vkf__kernel *kernel, const vkf__problem *problem, 
         {VKF_SHADER_ACTIVATION_GELU_ERF, true},
     };
     const vkf_dtype *types = kernel->types;
-    // Beside blocks, the other parameters of a model are of its activations' type as a rule.
+    // In a model with weights in blocks, biases usually have the type of the activations.
     const vkf__span bias = {.size_bytes = 1, .dtype = types[0] == VKF_DTYPE_I32 ? types[2] : types[0]};
     if (index >= (problem->b_layout == VKF_GEMM_B_KN ? 1 : sizeof epilogues / sizeof epilogues[0]))
         return false;

@@ -7,8 +7,8 @@
 // Strides in elements. Batch entry e is (e / batch_inner, e % batch_inner).
 typedef struct vkf__gemm_args {
     const char *label;
-    vkf__span a;    // (batch, m, k), or (batch, k, m) with transpose_a; in I32: blocks, see op/quantize_rows.h
-    vkf__span b;    // (batch, k, n), or (batch, n, k) with transpose_b, or a shared one in panels, whatever transpose_b
+    vkf__span a;    // (batch, m, k), or (batch, k, m) with transpose_a; type I32 means blocks, see op/quantize_rows.h
+    vkf__span b;    // (batch, k, n), or (batch, n, k) with transpose_b; or one in panels for all, whatever transpose_b
     vkf__span d;    // (batch, m, n), read when beta is not 0, and written
     vkf__span bias; // optional, (n), in b's storage type; f32, f16 or bf16 where b is in blocks
     uint32_t m, n, k;
@@ -21,31 +21,31 @@ typedef struct vkf__gemm_args {
     float alpha, beta;
     vkf_activation activation;
     bool add_after;   // beta * d is added after the activation
-    bool keep_layout; // b is read as it lies in one dispatch: neither put into panels first nor cut into slices
+    bool keep_layout; // b is read as it lies and in one dispatch: neither packed into panels nor cut into slices
 } vkf__gemm_args;
 
 // A shared b with transpose_b (a Linear's weight) that exceeds what the device binds is cut into slices of rows.
 VKF_MUST_CHECK vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args);
 
-// What selection looks at of a product.
+// The product as kernel selection sees it.
 vkf__problem vkf__gemm_problem(const vkf_context *context, const vkf__gemm_args *args);
 
-// What the constants VKF_GEMM_SPEC_B_LAYOUT and VKF_GEMM_SPEC_HAS_BIAS are for a b of this type; b_layout is VKF_GEMM_B_*.
+// The values of VKF_GEMM_SPEC_B_LAYOUT and VKF_GEMM_SPEC_HAS_BIAS for a b of this type; b_layout is VKF_GEMM_B_*.
 uint32_t vkf__gemm_layout_flag(vkf_dtype b, uint32_t b_layout);
 uint32_t vkf__gemm_bias_flag(vkf_dtype b, const vkf__span *bias);
 
-// Activations, a product's a: rows that begin `row` elements after each other.
+// Activations, the a of a product, with `row` elements from one row to the next.
 typedef struct vkf__rows {
     vkf__span span;
     uint32_t row;
 } vkf__rows;
 
-// Elements from one row of a product's a to the next: `width`, and on a processor a cache line more where so many bytes
-// would put the rows of a tile into one or two sets of its caches.
+// How many elements apart the rows of a product's a should begin: `width`, or on a processor a cache line more where
+// the rows of a tile would otherwise fall into one or two sets of its caches.
 uint32_t vkf__gemm_row(const vkf_context *context, uint32_t width, vkf_dtype dtype);
 
-// torch.nn.Linear over `rows` rows: d (rows, out) = activation(x (rows, in) weight^T + bias), or d += with beta 1. Compact,
-// but for those that say otherwise.
+// torch.nn.Linear over `rows` rows: d (rows, out) = activation(x (rows, in) weight^T + beta * d + bias). Operands are
+// compact unless they have a row stride here.
 typedef struct vkf__linear_args {
     const char *label;
     vkf__span x;

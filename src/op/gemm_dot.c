@@ -1,3 +1,4 @@
+// Decides whether a product is done by integer dot products, and rounds its activations.
 #include "op/gemm_dot.h"
 
 #include "base/elements.h"
@@ -16,7 +17,7 @@ bool vkf__is_for_integer_dot(const vkf__kernel *kernel)
     return (kernel->needs & VKF_NEEDS_INTEGER_DOT) || kernel->op == VKF_OP_QUANTIZE_ROWS;
 }
 
-// The product once its a is in blocks.
+// The product as it is once a lies in blocks.
 static vkf__gemm_args of_rows(const vkf__gemm_args *args)
 {
     vkf__gemm_args rows = *args;
@@ -29,7 +30,8 @@ static vkf__gemm_args of_rows(const vkf__gemm_args *args)
     return rows;
 }
 
-// Whether the kernels can be asked: a weight in blocks, activations in rows, and elements that 32 bits count.
+// Whether the kernels can take such operands: a weight in blocks, activations in rows, and no more elements than 32
+// bits count.
 static bool fits(const vkf__work *work, const vkf__gemm_args *args)
 {
     const uint64_t factors[] = {args->batch, args->m, args->k};
@@ -40,7 +42,7 @@ static bool fits(const vkf__work *work, const vkf__gemm_args *args)
            counted && 4 * vkf__quantized_words(count) <= work->context->device.plan.caps.max_storage_buffer_range;
 }
 
-// Whether the caller's choice of a kernel, or else the device, is for integer dot products.
+// Whether integer dot products are wanted. The variant that the caller asks for decides or, if it does not, the device.
 static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)
 {
     const vkf__selector selector = vkf__context_selector(work->context);
@@ -67,7 +69,7 @@ static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, con
 
 bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args)
 {
-    // A trial of another kernel of this operator is about that one.
+    // The trial of a product's kernel has to run that kernel, on the operands as they are.
     if (!fits(work, args) || (work->trial && work->trial->kernel->op == VKF_OP_GEMM))
         return false;
     const vkf__gemm_args rows = of_rows(args);

@@ -1,3 +1,4 @@
+// Cuts products in depth: one dispatch leaves the parts in memory, a second one adds them up.
 #include "op/gemm_split.h"
 
 #include "base/elements.h"
@@ -7,17 +8,18 @@
 #include "shared/gemm.h"
 #include "shared/gemm_reduce.h"
 
-// With as many workgroups as this a device is busy without cutting.
+// This many workgroups keep a device busy, so that cutting gains nothing.
 #define GROUPS_TO_FILL_A_DEVICE 64u
 #define TILE_EDGE 64u // of the workgroups' tiles, roughly
 #define MIN_DEPTH 2048u
 #define MIN_DEPTH_PER_SPLIT 512u
-#define SPLIT_STEP 32u // whole blocks; 4 would do elsewhere
+#define SPLIT_STEP 32u // whole blocks; 4 would do for other types
 #define MAX_SPLITS 8u
-// Of weights in blocks: up to as many rows their own kernel cuts k among the invocations of a workgroup.
+// Weights in blocks have a kernel of their own for up to this many rows; it cuts k among the invocations of a
+// workgroup.
 #define FEW_ROWS 8u
 
-// What tells the sum's kernel how to read the bias.
+// The type in which the kernel that adds up the parts reads the bias. The kernel is chosen by it.
 static vkf_dtype bias_type(const vkf__gemm_args *args)
 {
     if (!vkf__is_blocks(args->b.dtype))
@@ -25,6 +27,7 @@ static vkf_dtype bias_type(const vkf__gemm_args *args)
     return vkf__present(&args->bias) ? args->bias.dtype : args->d.dtype;
 }
 
+// Whether a product with a weight in blocks can be cut: there has to be a kernel that adds up parts with this bias.
 static bool splits_blocks(const vkf__gemm_args *args)
 {
     return args->m > FEW_ROWS && (args->d.dtype == VKF_DTYPE_F32 || bias_type(args) == args->d.dtype);
@@ -32,7 +35,7 @@ static bool splits_blocks(const vkf__gemm_args *args)
 
 uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args)
 {
-    // On processors the parts would go through memory for nothing: they have few cores to fill.
+    // A processor has few cores to fill, so the parts would go through memory for nothing.
     bool processor = work->context->device.plan.caps.traits.processor;
     uint64_t groups = (uint64_t)vkf__div_up_u32(args->m, TILE_EDGE) * vkf__div_up_u32(args->n, TILE_EDGE) * args->batch;
     if (processor || args->k < MIN_DEPTH || groups == 0 || groups >= GROUPS_TO_FILL_A_DEVICE ||
@@ -85,7 +88,7 @@ static vkf_status emit_parts(vkf__work *work, const vkf__gemm_args *args, const 
 
 static vkf_status emit_sum(vkf__work *work, const vkf__gemm_args *args, const vkf__span *sums, uint32_t splits)
 {
-    // Alpha 0 gives 0 whatever a and b hold: then the parts, which may be NaN, are not read.
+    // With alpha 0 the product is 0 whatever a and b hold, so the parts, which may be NaN, are not read.
     struct vkf_gemm_reduce_params params = {
         .splits = args->alpha != 0.0f ? splits : 0,
         .m = args->m,

@@ -1,13 +1,14 @@
-// Matrix products with few tiles and much depth: the depth is shared out among workgroups, a second step adds the parts.
+// Matrix products with few tiles and great depth: several workgroups share the depth of a tile, and a second dispatch
+// adds up their parts.
 #ifndef VKF_OP_GEMM_SPLIT_H
 #define VKF_OP_GEMM_SPLIT_H
 
 #include "op/gemm.h"
 
-// Into how many parts the depth of a product is best cut on this device; 1: not at all. At maximum sizes.
+// Into how many parts the depth of a product should be cut on this device, at maximum sizes; 1: it is not cut.
 uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args);
 
-// The product in `splits` parts, which were chosen above. `problem` is the product's.
+// Emits the product in `splits` parts, a number that vkf__gemm_splits() gave. `problem` is the product's.
 VKF_MUST_CHECK vkf_status vkf__emit_split_gemm(vkf__work *work, const vkf__gemm_args *args, const vkf__problem *problem,
                                                uint32_t splits);
 

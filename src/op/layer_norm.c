@@ -1,3 +1,4 @@
+// The emitter of layer and RMS normalisation, and its operators' rows, with and without a residual.
 #include "op/layer_norm.h"
 
 #include "op/copy.h"
@@ -8,7 +9,8 @@
 static vkf_status emit_kernel(vkf__work *work, const vkf__layer_norm_args *args, const vkf__span *x, vkf__op op)
 {
     vkf__variant variant;
-    // Without affine parameters the weight's type is free: the activations' own has a kernel for sure.
+    // Without affine parameters the weight's type does not matter. A kernel is certain to exist for the activations'
+    // own.
     vkf_dtype weight_type = vkf__present(&args->weight) ? args->weight.dtype
                             : vkf__present(&args->bias) ? args->bias.dtype
                                                         : x->dtype;
@@ -78,7 +80,8 @@ vkf_status vkf__emit_layer_norm(vkf__work *work, const vkf__layer_norm_args *arg
     return emit_kernel(work, &plain, &args->out, VKF_OP_LAYER_NORM);
 }
 
-// Mean, centred, squared and summed, normalised, weighted; a residual is read beside.
+// Eight operations per element: for the mean, the variance, normalisation, weight and bias. A residual is one more
+// operand to read.
 static vkf__account account(const vkf__dispatched *dispatched)
 {
     const struct vkf_layer_norm_params *p = dispatched->params;

@@ -8,7 +8,7 @@ typedef struct vkf__layer_norm_args {
     const char *label;
     vkf__span x;        // (rows, dim)
     vkf__span out;      // may be x
-    uint32_t out_row;   // elements from one row of out to the next; 0: dim. Without a residual alone
+    uint32_t out_row;   // elements from one row of out to the next; 0: dim. Only without a residual
     vkf__span weight;   // optional, (dim)
     vkf__span bias;     // optional, (dim)
     vkf__span residual; // (rows, dim), with residual_order
@@ -18,10 +18,11 @@ typedef struct vkf__layer_norm_args {
     bool rms; // the mean is taken as 0
 } vkf__layer_norm_args;
 
-// Whether the residual costs no pass of its own.
+// Whether the residual is added in the same pass.
 bool vkf__layer_norm_adds(const vkf_context *context);
 
-// Where a stage binds fewer than five storage buffers, the residual takes a pass of its own. The residual must not be out.
+// Where a shader stage binds fewer than five storage buffers, the residual takes passes of its own. It must not be
+// `out`.
 VKF_MUST_CHECK vkf_status vkf__emit_layer_norm(vkf__work *work, const vkf__layer_norm_args *args);
 
 #endif

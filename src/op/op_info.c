@@ -1,3 +1,4 @@
+// Helpers with which the rows of operators state accounts and extents.
 #include "op/op_info.h"
 
 double vkf__stored_bytes(double elements, vkf_dtype dtype)

@@ -1,3 +1,4 @@
+// Sizes of tensors, and spans over them.
 #include "op/operand.h"
 
 #include "base/elements.h"

@@ -1,4 +1,4 @@
-// Tensors as operands of dispatches: from a caller's view to a span, with every size checked.
+// Turns a caller's tensors into spans, the operands of dispatches, with every size checked.
 #ifndef VKF_OP_OPERAND_H
 #define VKF_OP_OPERAND_H
 
@@ -6,13 +6,14 @@
 
 #include "kernel/work.h"
 
-// The whole tensor as a span; absent for rank 0. The tensor was checked before.
+// The whole tensor as a span; absent for rank 0. The tensor must have been checked.
 vkf__span vkf__span_of(const vkf_tensor *tensor);
 
-// `count` elements from element `first` on; of blocks both are multiples of a block in the order in which they lie.
+// `count` elements of a span, from element `first` on. In a span of blocks both are multiples of a block, and elements
+// count in the order in which they are stored.
 vkf__span vkf__span_part(const vkf__span *span, uint64_t first, uint64_t count);
 
-// Whether `second` begins where `first` ends: then both are one operand.
+// Whether `second` begins where `first` ends, so that both can be one operand.
 bool vkf__span_follows(const vkf__span *first, const vkf__span *second);
 
 // From the beginning of `first` to the end of `last`; absent where `first` is.

@@ -1,3 +1,4 @@
+// The table of operators, and the accounts and outputs of dispatches that are found through it.
 #include "op/operators.h"
 
 static const vkf__op_info *const operators[VKF_OP_COUNT] = {

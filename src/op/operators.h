@@ -1,4 +1,4 @@
-// The table of operators: each one's row, by vkf__op.
+// The table of operators, which maps each vkf__op to its row.
 #ifndef VKF_OP_OPERATORS_H
 #define VKF_OP_OPERATORS_H
 
@@ -37,10 +37,11 @@ VKF_OPERATORS(VKF_DECLARE_OPERATOR)
 
 const vkf__op_info *vkf__operator(vkf__op op);
 
-// Zeros for kernels that measure roofs.
+// What a dispatch read, wrote and computed. All zeros for kernels that measure roofs.
 vkf__account vkf__account_of(const vkf__dispatched *dispatched);
 
-// False where the output is no tensor of floating-point numbers: tokens, parts of sums, rounded or moved rows.
+// Where a dispatch wrote its output. False where that is not a tensor of floating-point numbers but tokens, parts of
+// sums, or rows that were rounded or moved.
 bool vkf__output_of(const vkf__dispatched *dispatched, vkf__extent *out_extent);
 
 #endif

@@ -1,3 +1,4 @@
+// The emitter that packs weights into panels, its operator's row, and the choice between panels and rows.
 #include "op/pack.h"
 
 #include "base/elements.h"
@@ -24,7 +25,7 @@ bool vkf__ranks_panels_first(const vkf__selector *selector, const vkf_dtype type
 
 bool vkf__wants_panels(const vkf_context *context, const vkf_dtype types[3], uint32_t n, uint32_t k)
 {
-    // Many rows: what a wrong choice costs most.
+    // A product of many rows decides: there a wrong choice costs most.
     const vkf__selector selector = vkf__context_selector(context);
     const vkf__problem panels = {.m = 128,
                                  .n = n,
@@ -38,7 +39,7 @@ bool vkf__wants_panels(const vkf_context *context, const vkf_dtype types[3], uin
     return n >= VKF_GEMM_PANEL && vkf__ranks_panels_first(&selector, types, &panels);
 }
 
-// Columns [first, first + count) of the panels; first is a multiple of the panel.
+// Packs columns [first, first + count); first is a multiple of a panel's width.
 static vkf_status emit_columns(vkf__work *work, const vkf__pack_args *args, const vkf__span *panels, uint32_t first,
                                uint32_t count)
 {
@@ -67,8 +68,8 @@ static vkf_status emit_columns(vkf__work *work, const vkf__pack_args *args, cons
     return vkf__emit_flat(work, &flat);
 }
 
-// How many columns, in whole panels, the device binds as stored and in panels; all where a cut is neither needed nor
-// possible: the columns of (k, n) do not follow each other.
+// How many columns, in whole panels, the device can bind both as stored and in panels. All of them where no cut is
+// needed, or where none is possible because the columns of (k, n) do not follow each other.
 static uint32_t columns_per_slice(const vkf__work *work, const vkf__pack_args *args, const vkf__span *panels)
 {
     const vkf__caps *caps = &work->context->device.plan.caps;
@@ -140,7 +141,7 @@ static vkf__account account(const vkf__dispatched *dispatched)
 
 static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
 
-// Its output is a weight in another order.
+// It writes a weight in another order, and so has no `output`.
 const vkf__op_info vkf__op_pack = {
     .params_bytes = sizeof(struct vkf_pack_params),
     .account = account,

@@ -1,3 +1,4 @@
+// The emitter of head split and merge, and its operator's row.
 #include "op/permute.h"
 
 #include "op/flat.h"

@@ -1,3 +1,4 @@
+// The emitter of pooling, and its operator's row.
 #include "op/pool.h"
 
 #include "op/operators.h"

@@ -1,4 +1,4 @@
-// One vector for each sequence, from the hidden states of its positions; semantics in shared/pool.h.
+// Pooling: one vector per sequence, from the hidden states of its positions. shared/pool.h says how.
 #ifndef VKF_OP_POOL_H
 #define VKF_OP_POOL_H
 

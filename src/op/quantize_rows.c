@@ -1,3 +1,4 @@
+// The emitter that rounds activations to blocks, its operator's row, and how the host makes such a block.
 #include "op/quantize_rows.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@ void vkf__quantized_block(vkf_dtype weight, float scale, const int8_t q[32], uin
     int32_t sum = 0;
     memset(out_words, 0, VKF_QUANTIZE_ROWS_WORDS * sizeof *out_words);
     for (uint32_t i = 0; i < VKF_QUANTIZE_ROWS_DEPTH; i++) {
+        // For 4-bit weights the even elements of every eight come first, as they do when nibbles are masked.
         uint32_t at = weight == VKF_DTYPE_Q4 ? i / 8 * 8 + i % 2 * 4 + i % 8 / 2 : i;
         out_words[at / 4] |= (uint32_t)(uint8_t)q[i] << at % 4 * 8;
         sum += q[i];
@@ -69,7 +71,7 @@ static vkf__account account(const vkf__dispatched *dispatched)
 
 static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
 
-// Its output is blocks of bytes.
+// It writes blocks of bytes, and so has no `output`.
 const vkf__op_info vkf__op_quantize_rows = {
     .params_bytes = sizeof(struct vkf_quantize_rows_params),
     .account = account,

@@ -1,13 +1,14 @@
-// Activations in blocks of signed bytes, for products with weights in blocks: layout in shared/quantize_rows.h.
+// Rounds activations to blocks of signed bytes, for products with weights in blocks. shared/quantize_rows.h says how
+// they are laid out.
 #ifndef VKF_OP_QUANTIZE_ROWS_H
 #define VKF_OP_QUANTIZE_ROWS_H
 
 #include "op/operand.h"
 
-// 32-bit words of `count` elements in blocks.
+// The 32-bit words that `count` elements take in blocks.
 uint64_t vkf__quantized_words(uint64_t count);
 
-// A block's words from its scale and elements, as a device makes them for a weight of this type.
+// Makes the words of a block from its scale and elements, as a device does for a weight of this type.
 void vkf__quantized_block(vkf_dtype weight, float scale, const int8_t q[32], uint32_t out_words[12]);
 
 typedef struct vkf__quantize_rows_args {
@@ -22,7 +23,7 @@ typedef struct vkf__quantize_rows_args {
     uint64_t first;
 } vkf__quantize_rows_args;
 
-// Status TOO_LARGE when the elements exceed 2^32 - 1.
+// Status TOO_LARGE for more than 2^32 - 1 elements.
 VKF_MUST_CHECK vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_args *args);
 
 #endif

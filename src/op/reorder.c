@@ -1,3 +1,4 @@
+// The emitter of moves between rows, its operator's row, and how the moves are found.
 #include "op/reorder.h"
 
 #include "op/flat.h"
@@ -26,7 +27,8 @@ vkf_status vkf__emit_reorder(vkf__work *work, const vkf__reorder_args *args)
     return vkf__emit_flat(work, &flat);
 }
 
-// Rows from `row` on that nobody reads any more take what they are to have, which frees the next one.
+// If no row reads `row` any more, it is filled from its source. That may free the source, which is then filled
+// likewise.
 static uint32_t fill_chain(const uint32_t *sources, uint32_t *readers, uint32_t row, int32_t *moves)
 {
     uint32_t count = 0;
@@ -42,7 +44,7 @@ static uint32_t fill_chain(const uint32_t *sources, uint32_t *readers, uint32_t 
     return count;
 }
 
-// Of rows that read each other in a circle, the first is put aside.
+// Moves rows that read each other in a cycle. The first is put aside, and the last one reads it from there.
 static uint32_t turn_cycle(const uint32_t *sources, uint32_t *readers, uint32_t row, int32_t *moves)
 {
     uint32_t count = 1;
@@ -61,7 +63,7 @@ uint32_t vkf__reorder_moves(const uint32_t *sources, uint32_t count, uint32_t *r
     uint32_t made = 0;
     for (uint32_t i = 0; i < count; i++)
         readers[i] = 0;
-    // A row that stays reads itself, and so is never free.
+    // A row that stays reads itself, and so never becomes free.
     for (uint32_t i = 0; i < count; i++)
         readers[sources[i]]++;
     for (uint32_t i = 0; i < count; i++)
@@ -79,10 +81,10 @@ static vkf__account account(const vkf__dispatched *dispatched)
     return (vkf__account){.bytes_read = moved, .bytes_written = moved};
 }
 
-// Beam search alone asks for it: none is made ahead.
+// No pipeline is made ahead, because only beam search asks for one.
 static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
 
-// Its output is rows of any type, moved as words.
+// It moves rows of any type as words, and so has no `output`.
 const vkf__op_info vkf__op_reorder = {
     .params_bytes = sizeof(struct vkf_reorder_params),
     .account = account,

@@ -1,11 +1,12 @@
+// The emitters of the kernels that measure a device's roofs, and their operators' rows.
 #include "op/roof.h"
 
 #include "base/size.h"
 #include "op/operators.h"
 #include "shared/roof.h"
 
-// Of 1, 4, 16 and 64 vectors to an invocation, 16 is the fastest on the software drivers, and enough loads in flight
-// for a GPU.
+// Vectors per invocation. Of 1, 4, 16 and 64, 16 is the fastest on the software drivers, and it keeps enough loads in
+// flight on a GPU.
 #define VECTORS_EACH 16u
 
 vkf_status vkf__emit_roof_copy(vkf__work *work, const vkf__roof_copy_args *args)
@@ -56,7 +57,8 @@ vkf_status vkf__emit_roof_fma(vkf__work *work, const vkf__roof_fma_args *args)
     return vkf__work_dispatch(work, &dispatch);
 }
 
-// They measure the device: none is made ahead, and what they do is no part of a model's account.
+// These kernels measure the device. Their pipelines are not made ahead, and their work is not part of a model's
+// account.
 static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}}};
 
 const vkf__op_info vkf__op_roof_copy = {

@@ -1,15 +1,15 @@
-// Kernels that do one thing as fast as the device can: move memory, read it, multiply and add.
+// Kernels that do one thing as fast as the device can: copy memory, read it, or multiply and add.
 #ifndef VKF_OP_ROOF_H
 #define VKF_OP_ROOF_H
 
 #include "op/operand.h"
 
-// x and out begin at a multiple of 16 bytes; x holds a multiple of 4 elements, f32.
+// x and out begin at multiples of 16 bytes. x is f32 and holds a multiple of 4 elements.
 typedef struct vkf__roof_copy_args {
     const char *label;
     vkf__span x;
     vkf__span out; // as large as x; with `read`, 4 elements
-    bool read;     // x is summed, and out written only when a sum is not 0
+    bool read;     // x is only summed, and out is written only where a sum is not 0
 } vkf__roof_copy_args;
 VKF_MUST_CHECK vkf_status vkf__emit_roof_copy(vkf__work *work, const vkf__roof_copy_args *args);
 

@@ -1,3 +1,4 @@
+// The emitter of rotary position embedding, and its operator's row.
 #include "op/rotary.h"
 
 #include <assert.h>
@@ -78,7 +79,7 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return true;
 }
 
-// What a head's rows are made of, a layer says: none is made ahead.
+// No pipeline is made ahead, because only a layer tells whether heads are normalised and rotated.
 static const vkf__typical_problem problems[] = {
     {.label = "heads of 64", .problem = {.m = 512, .n = 64}},
     {.label = "128", .problem = {.m = 512, .n = 128}},

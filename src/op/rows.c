@@ -1,3 +1,4 @@
+// The grid of kernels that reduce rows.
 #include "op/rows.h"
 
 void vkf__grid_rows(const vkf__work *work, const vkf__variant *variant, uint64_t rows, uint32_t out_grid[3])

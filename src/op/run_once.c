@@ -1,5 +1,7 @@
+// Takes one list of dispatches from its plan to its end, and keeps the time that it took.
 #include "op/run_once.h"
 
+// Leaves the GPU time of the run, and the kernel of its last dispatch, with the context.
 static vkf_status measure(vkf_context *context, vkf__work *work)
 {
     double total = 0;

@@ -1,4 +1,4 @@
-// One emitter run by itself: planned, proven, built, recorded, submitted, waited for, and taken down.
+// Runs one emitter by itself: plans, proves, builds, records and submits it, waits, and frees everything again.
 #ifndef VKF_OP_RUN_ONCE_H
 #define VKF_OP_RUN_ONCE_H
 

@@ -1,3 +1,4 @@
+// The emitter of sampling, and its operator's row.
 #include "op/sample.h"
 
 #include "op/operators.h"
@@ -44,13 +45,13 @@ static vkf__account account(const vkf__dispatched *dispatched)
     return vkf__account_choice(dispatched->kernel, p->rows, p->cols, 4);
 }
 
-// Generation alone asks for it: none is made ahead.
+// No pipeline is made ahead, because only generation asks for one.
 static const vkf__typical_problem problems[] = {
     {.label = "1000 columns", .problem = {.m = 512, .n = 1000}},
     {.label = "32768", .problem = {.m = 512, .n = 32768}},
 };
 
-// Its output is tokens.
+// It writes tokens, and so has no `output`.
 const vkf__op_info vkf__op_sample = {
     .params_bytes = sizeof(struct vkf_sample_params),
     .account = account,

@@ -1,4 +1,4 @@
-// One token of each row of logits, drawn on the device; semantics in shared/sample.h.
+// Draws one token for each row of logits on the device. shared/sample.h says how.
 #ifndef VKF_OP_SAMPLE_H
 #define VKF_OP_SAMPLE_H
 
@@ -7,9 +7,9 @@
 typedef struct vkf__sample_args {
     const char *label;
     vkf__span x; // (rows, cols) f32
-    vkf__span
-        seen; // optional, (rows, ceil(cols / 32)) i32, a bit for every token that stands in the row's sequence; that
-              // of the chosen token is set. Absent: nothing is penalised
+    // Optional, (rows, ceil(cols / 32)) i32: a bit for every token, set if it stands in the row's sequence. The bit of
+    // the chosen token is set, too. Absent: nothing is penalised.
+    vkf__span seen;
     vkf__span out; // i32, at row * out_stride + out_first
     uint32_t rows; // 0 skips it in this run
     uint32_t cols;
@@ -21,7 +21,7 @@ typedef struct vkf__sample_args {
     float min_p;              // 0: off; at most 1
     float repetition_penalty; // above 0; 1: off
     uint64_t seed;
-    uint32_t step; // a number of its own for every token of a sequence
+    uint32_t step; // different for every token of a sequence
 } vkf__sample_args;
 
 // The same input gives the same tokens on one device. Status TOO_LARGE for more than 2^24 columns.

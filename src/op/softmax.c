@@ -1,3 +1,4 @@
+// The emitter of masked softmax, and its operator's row.
 #include "op/softmax.h"
 
 #include "op/operators.h"

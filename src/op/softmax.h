@@ -1,10 +1,10 @@
-// out = softmax(scale * x + masks) over rows of (batch, heads, q_len, k_len).
+// Masked softmax: out = softmax(scale * x + masks) over rows of (batch, heads, q_len, k_len).
 #ifndef VKF_OP_SOFTMAX_H
 #define VKF_OP_SOFTMAX_H
 
 #include "op/operand.h"
 
-// How masks of a kind are stored.
+// The type in which masks of a kind are stored.
 vkf_dtype vkf__mask_dtype(vkf_mask_kind kind);
 
 typedef struct vkf__softmax_args {
@@ -16,7 +16,7 @@ typedef struct vkf__softmax_args {
     vkf_mask_kind mask_kind;
     vkf_mask_kind key_mask_kind;
     uint32_t batch, heads, q_len, k_len;
-    uint32_t mask_cols;                       // keys under the masks; those after them are always visible
+    uint32_t mask_cols;                       // keys that the masks cover; those after them are always visible
     uint32_t mask_batch, mask_head, mask_row; // strides in elements; 0 broadcasts
     uint32_t key_mask_batch;
     bool causal;

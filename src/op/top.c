@@ -1,3 +1,4 @@
+// The emitter of the most probable tokens, and its operator's row.
 #include "op/top.h"
 
 #include <assert.h>
@@ -5,7 +6,7 @@
 #include "op/operators.h"
 #include "shared/top.h"
 
-// Ids are floats in the output.
+// The output holds ids as floats, which are exact up to this number.
 #define MAX_COLS 0x1000000u
 
 vkf_status vkf__emit_top(vkf__work *work, const vkf__top_args *args)
@@ -40,13 +41,13 @@ static vkf__account account(const vkf__dispatched *dispatched)
     return vkf__account_choice(dispatched->kernel, p->rows, p->cols, 8.0 * p->k);
 }
 
-// Beam search alone asks for it: none is made ahead.
+// No pipeline is made ahead, because only beam search asks for one.
 static const vkf__typical_problem problems[] = {
     {.label = "1000 columns", .problem = {.m = 512, .n = 1000}},
     {.label = "32768", .problem = {.m = 512, .n = 32768}},
 };
 
-// Its output is tokens, and their scores beside them.
+// It writes tokens with their scores, and so has no `output`.
 const vkf__op_info vkf__op_top = {
     .params_bytes = sizeof(struct vkf_top_params),
     .account = account,

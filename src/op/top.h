@@ -1,4 +1,4 @@
-// The most probable tokens of each row of logits, in descending order; semantics in shared/top.h.
+// Finds the most probable tokens of each row of logits, in descending order. shared/top.h says how.
 #ifndef VKF_OP_TOP_H
 #define VKF_OP_TOP_H
 
@@ -7,7 +7,7 @@
 typedef struct vkf__top_args {
     const char *label;
     vkf__span x;    // (rows, cols) f32
-    vkf__span seen; // optional, (rows, ceil(cols / 32)) i32: as in vkf__sample_args, but it stays as it is
+    vkf__span seen; // optional, (rows, ceil(cols / 32)) i32: as in vkf__sample_args, but not changed
     vkf__span out;  // (rows, k, 2) f32: ids and log-probabilities
     uint32_t rows;  // 0 skips it in this run
     uint32_t cols;

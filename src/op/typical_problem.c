@@ -1,3 +1,4 @@
+// Typical problems and constants, as reports and warm-up ask for them.
 #include "op/typical_problem.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__
     vkf__problem problem = typical->problem;
     if (!typical->linear)
         return problem;
-    // As for a weight that is loaded: many rows decide.
+    // The layout is chosen as for a weight that is loaded: by a product of many rows.
     vkf__problem panels = problem;
     panels.m = 128;
     panels.b_layout = VKF_GEMM_B_PANELS;

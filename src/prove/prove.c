@@ -1,8 +1,10 @@
+// Measures and tests on the device what a plan wants.
 #include "prove/prove.h"
 
 #include "prove/self_test.h"
 #include "prove/tune.h"
 
+// *out_learned: whether the tuner's table has a new entry.
 static vkf_status measure(vkf_context *context, const vkf__want *wants, size_t count, bool *out_learned)
 {
     bool any = false;
@@ -15,6 +17,7 @@ static vkf_status measure(vkf_context *context, const vkf__want *wants, size_t c
     return VKF_OK;
 }
 
+// *out_refused: whether one of the kernels may not be used.
 static vkf_status test(vkf_context *context, const vkf__want *wants, size_t count, bool *out_refused)
 {
     bool any = false;

@@ -1,8 +1,9 @@
+// Runs a variant on the edge shapes of its operator, and keeps the verdict.
 #include "prove/self_test.h"
 
 #include "prove/self_test_bed.h"
 
-// Operands of the largest case: a product of depth 100,000 with b in panels.
+// Room for the operands of the largest case: a product of depth 100,000 with b in panels.
 #define BED_BYTES ((uint64_t)16 << 20)
 
 typedef struct op_cases {
@@ -61,7 +62,7 @@ fail:
 static void keep(vkf_context *context, const vkf__variant *variant, vkf__verdict verdict)
 {
     vkf__learned_verdict(&context->learned, variant->kernel, variant->config, verdict);
-    // A bad one is kept at once: the next thing may be a crash.
+    // A bad verdict is saved at once, because the process may crash next.
     if (vkf__verdict_bad(verdict) && vkf__learned_save(&context->learned) != VKF_OK)
         vkf__log(&context->host, VKF_SEVERITY_WARNING, "self-test: the verdict could not be saved");
 }
@@ -96,7 +97,7 @@ static vkf_status test_and_keep(vkf__bed *bed, vkf__verdict good, vkf__verdict *
     return VKF_OK;
 }
 
-// `good` is what a variant has when it passes, and what it needs not to be tested.
+// `good` is the verdict of a variant that passes. A variant that has it already, or a later verdict, is not tested.
 static vkf_status run(vkf__bed *bed, vkf__verdict good, vkf__verdict *out_verdict)
 {
     vkf_context *context = bed->context;

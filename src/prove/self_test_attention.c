@@ -1,7 +1,7 @@
-// Edge shapes of fused attention: one query and key, primes, heads that share keys, keys that end early, and so many keys
-// for one query that they are split.
+// Edge shapes of fused attention: one query and key, primes, heads that share keys, keys that end early, and so many
+// keys for one query that they are divided among workgroups.
 //
-// The width of a head is a constant of the kernel: all shapes have the same, so that few pipelines are compiled.
+// The width of a head is a constant of the kernel. All shapes have the same width, so that few pipelines are compiled.
 #include "prove/self_test_bed.h"
 
 #include <math.h>
@@ -66,6 +66,7 @@ static vkf__ref_gemm_desc values_of(const shape *s, const arrays *x, uint32_t b,
     };
 }
 
+// Leaves the expected output in x->out.
 static void expect(const shape *s, const arrays *x, const vkf__attention_args *args)
 {
     for (uint32_t i = 0; i < s->batch * HEADS; i++) {
@@ -174,7 +175,7 @@ static vkf_status check_widths(vkf__bed *bed, uint32_t width, uint32_t v_width)
 vkf_status vkf__bed_attention(vkf__bed *bed)
 {
     VKF_RETURN_IF_ERROR(check_widths(bed, 20, 12));
-    // Kernels that take widths of their own alone.
+    // Some kernels take only certain widths.
     if (bed->case_count == 0)
         VKF_RETURN_IF_ERROR(check_widths(bed, 64, 64));
     return VKF_OK;

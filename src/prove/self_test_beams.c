@@ -1,5 +1,5 @@
-// Edge shapes of what beam search is made of: the most probable tokens of rows around the words of what was seen and the
-// workgroup's steps, and rows that change places in chains and circles.
+// Edge shapes of the operators of beam search: the most probable tokens of rows whose lengths lie around the words of
+// the seen bits and the workgroup's steps, and rows that change places in chains and cycles.
 #include "prove/self_test_bed.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static vkf_status run_top(vkf__bed *bed, vkf__top_args *args, const float *x, in
     for (uint32_t row = 0; row < TOP_ROWS; row++)
         vkf__ref_top(args->cols, x + (size_t)row * args->cols, (const uint32_t *)seen + (size_t)row * words,
                      args->repetition_penalty, args->k, expected + (size_t)row * args->k * 2);
-    // Ids are small enough for their tolerance to tell them apart.
+    // Ids are so small that the tolerance tells them apart.
     vkf__bed_case c = {.emit = emit_top, .args = args, .out = args->out, .expected = expected, .tolerance = 2e-5};
     (void)snprintf(c.shape, sizeof c.shape, "the first %u of (3, %u)", args->k, args->cols);
     return vkf__bed_run(bed, &c);
@@ -67,7 +67,7 @@ static vkf_status emit_reorder(vkf__work *work, const void *args)
 vkf_status vkf__bed_reorder(vkf__bed *bed)
 {
     enum { ROWS = 7, WORDS = 151, FIRST = 3, MOVED = 145 };
-    // A circle of three that a fourth row reads, a chain, and a row that stays.
+    // A cycle of three that a fourth row reads, too; a chain; and a row that stays.
     static const uint32_t sources[ROWS] = {2, 0, 1, 1, 6, 4, 6};
     uint32_t readers[ROWS];
     int32_t x[ROWS * WORDS], expected[ROWS * WORDS], moves[2 * (ROWS + ROWS / 2)];

@@ -1,3 +1,4 @@
+// Lays out the operands of a case, runs it, and compares its output and what surrounds it.
 #include "prove/self_test_bed.h"
 
 #include <assert.h>
@@ -9,12 +10,12 @@
 #include "base/half.h"
 #include "base/size.h"
 
-// Around every operand; also what their beginnings are aligned to.
+// Guards around every operand. Operands begin at multiples of this, too.
 #define GUARD_BYTES 256u
 #define SLOW_RETRIES 2u
-// Times the budget: no chance is given after that.
+// A slow case gets no more chances once a repetition takes more than this many times the budget.
 #define HOPELESS 3
-// The least repetitions of a costly case, and the time after which there are no more.
+// How often a costly case is repeated at least, and the time after which it is not repeated any more.
 #define COSTLY_REPETITIONS 3u
 #define COSTLY_NS 1e9
 
@@ -159,7 +160,7 @@ void vkf__bed_too_slow(vkf__bed *bed, const char *shape, double ns, double patie
     condemn(bed, VKF_VERDICT_SLOW, shape, what);
 }
 
-// The bytes of `out` and of the guards around it.
+// The range of bytes of `out` and of the guards around it.
 typedef struct out_range {
     uint64_t begin, end;
 } out_range;
@@ -197,7 +198,7 @@ static void compare(vkf__bed *bed, const vkf__bed_case *c, const uint8_t *got)
         condemn(bed, VKF_VERDICT_WRONG, c->shape, "it writes beside its output");
 }
 
-// One run from the same state as the first.
+// Runs a case once more, from the same state as the first time.
 static vkf_status run_again(vkf__bed *bed, const vkf__bed_case *c, vkf__trial *trial, double *out_ns)
 {
     out_range range = range_of(&c->out);
@@ -205,8 +206,8 @@ static vkf_status run_again(vkf__bed *bed, const vkf__bed_case *c, vkf__trial *t
     return vkf__trial_run(trial, out_ns);
 }
 
-// The first runs of a case. A slow one is given more chances: some drivers compile when a kernel first runs, and the
-// machine may have been busy.
+// Runs a case for the first time. A slow one gets more chances, because some drivers compile when a kernel first runs,
+// and because the machine may have been busy.
 static vkf_status run_first(vkf__bed *bed, const vkf__bed_case *c, vkf__trial *trial)
 {
     double budget = budget_of(bed, c->patience), best = 0, ns = 0;
@@ -256,7 +257,7 @@ vkf_status vkf__bed_run(vkf__bed *bed, const vkf__bed_case *c)
         return VKF_OK;
     status = vkf__trial_init(&trial, bed->context, bed->variant, c->emit, c->args);
     if (status == VKF_ERROR_VULKAN || status == VKF_ERROR_UNSUPPORTED) {
-        // The driver would not take the kernel, and has said why.
+        // The driver refused the kernel, and has said why.
         condemn(bed, VKF_VERDICT_WRONG, c->shape, vkf_status_text(status));
         status = VKF_OK;
     }

@@ -1,7 +1,7 @@
-// Where the self-test's cases lie on the device: operands in one buffer, apart from each other.
+// The self-test's bed: one buffer on the device in which the operands of a case lie apart from each other.
 //
-// What surrounds an operand is NaN, so that a kernel that reads beside it shows, and is compared afterwards, so that one
-// that writes there does, too.
+// NaN surrounds every operand, which shows a kernel that reads beside it. The guards of the output are compared
+// afterwards, which shows a kernel that writes there.
 #ifndef VKF_PROVE_SELF_TEST_BED_H
 #define VKF_PROVE_SELF_TEST_BED_H
 
@@ -17,52 +17,54 @@ typedef struct vkf__bed {
     void *user;
     bool stopped;        // keep_going said no
     uint32_t case_count; // cases that the variant took
-    double best_ns;      // of the fastest of the last case's first runs
+    double best_ns;      // the fastest of the first runs of the last case
     uint64_t random;
-    uint8_t *image; // what the device holds
+    uint8_t *image; // what the device holds before a case runs
     uint64_t image_bytes;
     uint64_t used_bytes;
     vkf_buffer *buffer;
 } vkf__bed;
 
-// One dispatch, and what it has to give.
+// What is emitted on one shape, and what it has to give.
 typedef struct vkf__bed_case {
     char shape[96]; // for messages
     vkf__emit_fn emit;
     const void *args;
     vkf__span out;
-    const void *expected; // float per element of out, or int32_t for I32; of padding: what it held before
+    const void *expected; // a float per element of out, or an int32_t for I32; for padding, what it held before
     double tolerance;     // relative to the larger of 1 and the expected value
     double patience;      // how many times the budget it may take; 0: 1
-    bool costly;          // repeated for a second at most
+    bool costly;          // repeated a few times, and then for a second at most
 } vkf__bed_case;
 
-// Status OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY. vkf__bed_finish() afterwards in either case.
+// Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY. vkf__bed_finish() must follow, whatever the status.
 VKF_MUST_CHECK vkf_status vkf__bed_init(vkf__bed *bed, uint64_t capacity_bytes);
 void vkf__bed_finish(vkf__bed *bed);
 
 // Forgets the operands of the last case.
 void vkf__bed_clear(vkf__bed *bed);
 
-// Small numbers whose products and sums are exact in float32, and which are exact in half precision and bfloat16: multiples of 1/4.
+// Small multiples of 1/4, which are exact in half precision and bfloat16, and whose products and sums are exact in
+// float32.
 float vkf__bed_random(vkf__bed *bed);
 float *vkf__bed_random_values(vkf__bed *bed, size_t count); // NULL when memory is exhausted
 
-// An operand with these values, in the type's storage. Absent when `values` is NULL, without memory, or when the bed is
-// full, which an assertion rules out.
+// An operand with these values, stored as the type says; absent when `values` is NULL. An assertion checks that the bed
+// has room for it.
 vkf__span vkf__bed_floats(vkf__bed *bed, vkf_dtype dtype, const float *values, size_t count);
-// The same of bytes that are what the device holds; `elements` in panels.
+// The same in panels of `elements` elements, given by the bytes that the device is to hold.
 vkf__span vkf__bed_panels(vkf__bed *bed, vkf_dtype dtype, const void *bytes, uint64_t elements);
 vkf__span vkf__bed_ints(vkf__bed *bed, const int32_t *values, size_t count);
 
-// Runs a case as often as asked for and compares, unless the verdict is bad already. A case that the variant does not
-// take is skipped.
+// Runs a case bed->repetitions times and compares the results, unless the verdict is bad already. A case that the
+// variant does not take is skipped.
 VKF_MUST_CHECK vkf_status vkf__bed_run(vkf__bed *bed, const vkf__bed_case *c);
 
-// Marks the variant as too slow for a shape that was not run.
+// Marks the variant as too slow for a shape, which took `ns` or is expected to.
 void vkf__bed_too_slow(vkf__bed *bed, const char *shape, double ns, double patience);
 
-// What a float type keeps: the tolerance of results that are exact, and of results that are rounded on the way.
+// The tolerances for a float type: of results that are exact until they are stored, and of results that are rounded on
+// the way.
 double vkf__bed_exact(vkf_dtype dtype);
 double vkf__bed_close(vkf_dtype dtype);
 

@@ -12,7 +12,7 @@
 #include "reference/reference.h"
 #include "shared/gemm.h"
 
-// Small enough to stand in the functions themselves.
+// Room for the largest operand of the cases below.
 #define MAX_ELEMENTS 2048
 
 typedef struct flat_values {
@@ -210,7 +210,7 @@ vkf_status vkf__bed_additive(vkf__bed *bed)
         .dim = DIM,
     };
     vkf__ref_additive_scores(SEQUENCES, QUERIES, KEYS, DIM, values->x, values->y, v, values->out);
-    // tanh is as good as the driver's: Vulkan asks for little.
+    // tanh() is only as accurate as the driver makes it, and Vulkan asks for little.
     vkf__bed_case c = {.emit = emit_additive, .args = &args, .out = args.out, .tolerance = 4e-3};
     return run_and_free(bed, &c, values, "(2, 5, 7), dim 13");
 }

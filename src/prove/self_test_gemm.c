@@ -1,7 +1,7 @@
-// Edge shapes of matrix products: one row and column, odd and prime sizes, one less and one more than a tile, a batch, a
-// sum onto what d holds, and one so deep that drivers end its loops early (Mesa 22.3 after 65,535 iterations).
+// Edge shapes of matrix products: one row and column, odd and prime sizes, one less and one more than a tile, a batch,
+// a sum onto what d holds, and a product so deep that drivers end its loops early (Mesa 22.3 after 65,535 iterations).
 //
-// All of them with one set of flags, that of a Linear with a bias, so that a single pipeline is compiled.
+// All of them have one set of flags, that of a Linear with a bias, so that a single pipeline is compiled.
 #include "prove/self_test_bed.h"
 
 #include <math.h>
@@ -18,11 +18,11 @@
 #include "shared/blocks.h"
 
 #define DEEP_K 100000u
-// Deep enough that what a dispatch costs by itself counts for little.
+// Deep enough for the fixed cost of a dispatch to count for little.
 #define STEADY_K 128u
 #define DEEP_PATIENCE 4.0
 #define FORETELL_TRIES 5u
-// So many that the product is not cut in depth, where one is.
+// So many that the products are not cut in depth, as a single one would be.
 #define DEEP_BATCH 64u
 
 typedef struct shape {
@@ -30,14 +30,15 @@ typedef struct shape {
     float beta;
 } shape;
 
-// Arrays as the reference sees them: rows are longer than they need be, and NaN fills the rest.
+// Arrays as the reference sees them. Rows are longer than they need to be: NaN fills the rest of a and b, -77 that of
+// d.
 typedef struct operands {
     float *a;    // (batch, m, lda)
     float *b;    // (batch, n, ldb), or (k, n) where the kernel reads nothing else; one matrix for panels
     float *bias; // (n)
     float *d;    // (batch, m, ldd)
     float *panels;
-    uint8_t *blocks; // panels of blocks, of which b is what they stand for
+    uint8_t *blocks; // panels of blocks, whose values b holds
     int32_t *rows;   // blocks of a, for integer dot products
 } operands;
 
@@ -62,8 +63,8 @@ static float *make_panels(vkf__bed *bed, const vkf__gemm_args *args, const float
     return panels;
 }
 
-// A scale of 2^-6 or 2^-7, a minimum of -1 or -2, and any bits as elements: values whose sums are exact in float32 as
-// those of vkf__bed_random() are.
+// Makes a block with a scale of 2^-6 or 2^-7, a minimum of -1 or -2, and any bits as elements. Sums of its values are
+// exact in float32, as those of vkf__bed_random() are.
 static void random_block(vkf__bed *bed, vkf_dtype dtype, uint8_t *block)
 {
     size_t bytes = vkf_dtype_block_bytes(dtype), head = vkf__block_head_bytes(dtype);
@@ -77,7 +78,7 @@ static void random_block(vkf__bed *bed, vkf_dtype dtype, uint8_t *block)
     }
 }
 
-// Random blocks for a b of (n, ldb) in rows, which gets their values, and the same in panels.
+// Makes random blocks for a b of (n, ldb) in rows, which gets their values, and returns the blocks in panels.
 static uint8_t *make_blocks(vkf__bed *bed, vkf_dtype dtype, const vkf__gemm_args *args, float *b)
 {
     const vkf__host *host = &bed->context->host;
@@ -113,7 +114,8 @@ static bool takes_quantized_rows(const vkf__kernel *kernel)
     return kernel->types[0] == VKF_DTYPE_I32;
 }
 
-// Elements that are whole numbers of quarters, in blocks of scale 1/4 or 1/16; those of padding are NaN, as in a.
+// Puts elements that are multiples of 1/4 into a block of scale 1/4 or 1/16. A block of padding becomes NaN, as it is
+// in a.
 static void quantize(vkf_dtype weight, const float *a, bool finer, int32_t *out_words)
 {
     const float scale = finer ? 0.0625f : 0.25f;
@@ -144,7 +146,7 @@ static uint32_t layout_of(const vkf__kernel *kernel)
     return kernel->b_layouts >> VKF_GEMM_B_NK & 1 ? VKF_GEMM_B_NK : VKF_GEMM_B_KN;
 }
 
-// Whole blocks, and as many of them where the depth is little.
+// The depth of a shape for a kernel. One that is not a whole number of blocks counts blocks instead of elements.
 static uint32_t depth_of(const vkf__kernel *kernel, uint32_t k)
 {
     return vkf__is_blocks(kernel->types[1]) && k % VKF_BLOCKS_DEPTH != 0 ? k * VKF_BLOCKS_DEPTH : k;
@@ -169,7 +171,7 @@ static vkf__gemm_args args_of(const vkf__kernel *kernel, const shape *s)
         .beta = s->beta,
         .keep_layout = !panels,
     };
-    // A deep batch has one a and one b for all; in the others each product in rows has a b of its own.
+    // A deep batch shares one a and one b. In other batches each product has a b of its own, unless b lies in panels.
     bool one = s->k == DEEP_K;
     args.a_outer = one ? 0 : s->m * args.lda;
     args.b_outer = one || panels ? 0 : (transpose_b ? s->n : s->k) * args.ldb;
@@ -232,7 +234,7 @@ static void lay_out(vkf__bed *bed, const operands *o, vkf__gemm_args *args)
     args->d = vkf__bed_floats(bed, types[2], o->d, (size_t)args->batch * args->d_outer);
 }
 
-// d becomes what it has to be.
+// Turns d into the expected result.
 static void expect(const vkf__gemm_args *args, operands *o)
 {
     bool one = args->a_outer == 0;
@@ -293,13 +295,14 @@ static vkf_status check(vkf__bed *bed, const shape *s)
     return status;
 }
 
-// A tile's side as far as it is one: kernels without tiles have other uses for the place.
+// The side of a tile, within bounds, because kernels without tiles keep other things in its place.
 static uint32_t side(uint32_t tile)
 {
     return tile < 2 ? 8 : tile > 256 ? 256 : tile;
 }
 
-// A tile of the deep product takes as long whatever m and n are, which a full tile of little depth foretells.
+// Predicts how long the deep product takes, so that a kernel that is far too slow for it does not hang the device. A
+// tile takes as long whatever m and n are, so a full tile of little depth tells.
 static vkf_status foretell_deep(vkf__bed *bed, const shape *steady, double *out_ns)
 {
     double best = 0;

@@ -1,5 +1,5 @@
-// Edge shapes of rounding rows to blocks: one block and many, rows that begin anywhere, blocks of zeros, of numbers too
-// small, and with what is no number.
+// Edge shapes of rounding rows to blocks: one block and many, rows that begin anywhere, blocks of zeros, and blocks
+// with a NaN or an infinity.
 #include "prove/self_test_bed.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 #define UNTOUCHED 0x5a5a
 
 typedef struct quantize_values {
-    float x[2 * MAX_BLOCKS * DEPTH]; // with what lies between rows
+    float x[2 * MAX_BLOCKS * DEPTH]; // including what lies between rows
     int32_t words[MAX_BLOCKS * WORDS];
     int32_t before[MAX_BLOCKS * WORDS];
 } quantize_values;
@@ -25,7 +25,8 @@ static vkf_status emit_quantize(vkf__work *work, const void *args)
     return vkf__emit_quantize_rows(work, args);
 }
 
-// A block whose largest magnitude is 127 times a power of two, so that it is exact in every type, or a special one.
+// Makes a block whose largest magnitude is 127 times a power of two, so that it is exact in every type. Some blocks are
+// zeros instead, and some hold a NaN or an infinity.
 static void make_block(vkf__bed *bed, vkf_dtype weight, uint32_t number, float *x, int32_t *out_words)
 {
     float scale = number % 2 == 0 ? 0.125f : 0.5f;
@@ -52,7 +53,7 @@ static void make_block(vkf__bed *bed, vkf_dtype weight, uint32_t number, float *
         out_words[i] = UNTOUCHED;
 }
 
-// Rows of k elements and a few more each.
+// Lays out rows of k elements, with a few more between them.
 static void lay_out(vkf__bed *bed, vkf_dtype weight, vkf__quantize_rows_args *args, quantize_values *v)
 {
     const uint32_t rows = args->batch * args->m, blocks = args->k / DEPTH;
@@ -92,7 +93,7 @@ fail:
 
 vkf_status vkf__bed_quantize_rows(vkf__bed *bed)
 {
-    // Entries of a batch, rows, their elements, and elements between them.
+    // Entries of a batch, rows, elements of a row, and elements between rows.
     static const uint32_t shapes[][4] = {{1, 1, DEPTH, 0}, {1, 3, 3 * DEPTH, 1}, {2, 7, 4 * DEPTH, 4}};
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++)
         VKF_RETURN_IF_ERROR(check(bed, i % 2 == 0 ? VKF_DTYPE_Q8 : VKF_DTYPE_Q4, shapes[i / 2]));

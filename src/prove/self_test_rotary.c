@@ -1,5 +1,5 @@
-// Edge shapes of rotary embedding: heads around the workgroup's size, of an odd number of elements, turned in part, in
-// rows that lie apart, and every type of weight.
+// Edge shapes of rotary embedding: heads around the workgroup's size, of an odd number of elements, rotated in part, in
+// rows that lie apart, and with every type of weight.
 #include "prove/self_test_bed.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static vkf_status emit_rotary(vkf__work *work, const void *args)
     return vkf__emit_rotary(work, args);
 }
 
-// Two elements lie between the positions' heads, and one before them all.
+// Two elements lie between the heads of one position and those of the next. One lies before them all in x, two in out.
 static vkf_status run_shape(vkf__bed *bed, const rotary_shape *s, const rotary_arrays *arrays)
 {
     const vkf_dtype *types = bed->variant->kernel->types;

@@ -31,7 +31,7 @@ static vkf_status emit_softmax(vkf__work *work, const void *args)
 
 enum { BATCH = 2, HEADS = 2, QUERIES = 3 };
 
-// x and out: `count` values, (BATCH, HEADS, QUERIES, k_len).
+// x and out are (BATCH, HEADS, QUERIES, k_len), `count` values.
 static vkf_status run_softmax(vkf__bed *bed, const float *x, float *out, size_t count, uint32_t k_len)
 {
     const vkf_dtype *types = bed->variant->kernel->types;
@@ -195,7 +195,7 @@ static vkf_status check_argmax(vkf__bed *bed, uint32_t cols)
     float *x = vkf__bed_random_values(bed, (size_t)ROWS * cols);
     if (!x)
         return no_memory(bed);
-    // One row whose largest is its last, and one of equals, of which the first is wanted.
+    // In one row the largest comes last. In another all are equal, and the first is wanted.
     x[cols - 1] = 9.0f;
     for (uint32_t c = 0; c < cols; c++)
         x[(size_t)2 * cols + c] = -1.25f;

@@ -1,5 +1,5 @@
-// Edge shapes of sampling: lengths around the words of what was seen, the workgroup's steps and the histogram's bins,
-// under every combination of the thresholds. The draws lie away from the tokens' borders, where rounding decides.
+// Edge shapes of sampling: lengths around the words of the seen bits, the workgroup's steps and the histogram's bins,
+// with the thresholds on and off. No draw lies near the border between two tokens, where rounding decides.
 #include "prove/self_test_bed.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { ROWS = 3 };
 
-// Tokens are drawn so far from a border, in probability.
+// Every draw lies at least this far from a border, in probability.
 #define MARGIN 1e-4
 
 typedef struct sample_arrays {
@@ -41,7 +41,7 @@ static vkf__ref_sample_desc row_of(const vkf__sample_args *args, const sample_ar
     };
 }
 
-// The first step at which no row's draw is near a border. False: there is none among the first hundred.
+// Finds the first step at which no row's draw is near a border. False: there is none among the first hundred.
 static bool find_step(vkf__sample_args *args, const sample_arrays *arrays, uint32_t out_tokens[ROWS])
 {
     for (args->step = 0; args->step < 100; args->step++) {
@@ -64,7 +64,8 @@ static vkf_status run_sample(vkf__bed *bed, vkf__sample_args *args, const sample
     uint32_t tokens[ROWS];
     vkf__bed_clear(bed);
     args->x = vkf__bed_floats(bed, bed->variant->kernel->types[0], arrays->x, (size_t)ROWS * args->cols);
-    // One after the other, so that both are compared, and restored between repetitions.
+    // The output and the seen bits lie one after the other, so that both are compared, and restored between
+    // repetitions.
     const vkf__span both = vkf__bed_ints(bed, arrays->results, results);
     args->out = vkf__span_part(&both, 0, ROWS);
     args->seen = vkf__span_part(&both, ROWS, (uint64_t)ROWS * words);
@@ -97,10 +98,11 @@ static vkf_status check_sample(vkf__bed *bed, vkf__sample_args *args)
     } else {
         for (uint32_t i = 0; i < ROWS * words; i++)
             arrays.results[ROWS + i] = (int32_t)(0x12345678u * (i + 1));
-        // All of a kind in one row: what is equal must not be told apart.
+        // In the first row all logits are equal, and no threshold may tell them apart.
         for (uint32_t col = 0; col < args->cols; col++)
             arrays.x[col] = 0.5f;
-        // The last column among the most probable: it is read again where a row ends within a step of the workgroup.
+        // In the second row the last column is the most probable. It is read again where a row ends within a step of
+        // the workgroup.
         arrays.x[2 * (size_t)args->cols - 1] = 4.0f;
         status = run_sample(bed, args, &arrays);
     }

@@ -1,3 +1,4 @@
+// Builds a list of dispatches around one variant, and times it.
 #include "prove/trial.h"
 
 vkf_status vkf__trial_init(vkf__trial *trial, vkf_context *context, const vkf__variant *variant, vkf__emit_fn emit,
@@ -19,7 +20,7 @@ vkf_status vkf__trial_init(vkf__trial *trial, vkf_context *context, const vkf__v
     VKF_RETURN_IF_ERROR(vkf__work_build(&trial->work, trial->arena, emit, args));
     VKF_RETURN_IF_ERROR(vkf__submission_init(&trial->submission, &context->device, name));
     VKF_RETURN_IF_ERROR(vkf__work_record_own(&trial->work, &trial->submission));
-    // An operator may have found another way than the variant's.
+    // The operator may have found a way that does without the variant.
     for (uint32_t i = 0; i < plan->node_count; i++)
         trial->taken = trial->taken || plan->nodes[i].variant.kernel == variant->kernel;
     return status;

@@ -1,3 +1,4 @@
+// Turns a product with a weight, or attention, into a subject for the search, with operands to run it on.
 #include "prove/tune.h"
 
 #include <math.h>
@@ -11,11 +12,11 @@
 #include "op/pack.h"
 #include "shared/gemm.h"
 
-// Attention is measured with as many where its problem names none.
+// The number of heads that attention is measured with where its problem does not say.
 #define HEADS 8u
 #define MAX_OPERANDS 5
 
-// What the kernels are run on: no more than their sizes and types until make_buffer().
+// What the kernels run on. Until make_buffer() the operands have no more than sizes and types.
 typedef struct operands {
     vkf__span spans[MAX_OPERANDS];
     size_t count;
@@ -34,7 +35,7 @@ static vkf__span *add_operand(operands *o, vkf_dtype dtype, uint64_t count)
     return span;
 }
 
-// Halves between 2^-5 and 2^-4, which are scales as good as any.
+// Fills blocks with halves of magnitudes between 2^-5 and 2^-4, which are scales as good as any.
 static void fill_blocks(uint8_t *chunk, size_t bytes)
 {
     uint32_t random = 1;
@@ -45,7 +46,8 @@ static void fill_blocks(uint8_t *chunk, size_t bytes)
     }
 }
 
-// Multiples of 1/8 up to one: numbers as weights have them, with no denormal or infinity on the way.
+// Fills a chunk with multiples of 1/8 between -1 and 1: numbers like those of weights, which make no denormals and no
+// infinities on the way.
 static void fill_chunk(vkf_dtype dtype, uint8_t *chunk, size_t bytes)
 {
     uint32_t random = 1;
@@ -168,7 +170,7 @@ static void size_attention(const vkf_tune_problem *p, operands *o)
     (void)add_operand(o, p->out, p->m * row);
 }
 
-// Rows of all heads lie side by side, as projections leave them.
+// The rows of all heads lie side by side, as projections leave them.
 static vkf__attention_args attention_args(const vkf_tune_problem *p, const operands *o)
 {
     const uint32_t heads = heads_of(p), row = heads * p->k;

@@ -1,8 +1,9 @@
+// Tunes problems when they are first used, for as long as the context's time for that lasts.
 #include "base/clock.h"
 #include "prove/tune.h"
 #include "shared/gemm.h"
 
-// Which rows decide the layout of a weight, see vkf__wants_panels().
+// The number of rows for which the layout of a weight is chosen, see vkf__wants_panels().
 #define LAYOUT_ROWS 128u
 
 static bool is_known(const vkf_context *context, const vkf_tune_problem *problem)

@@ -1,3 +1,5 @@
+// The search itself: candidates are entered for each layout of b, timed in rounds, and the fastest of a layout that
+// proves itself is kept.
 #include "prove/tune_search.h"
 
 #include <stdio.h>
@@ -11,13 +13,13 @@
 #define MAX_ENTRANTS 96
 #define MAX_ROUNDS 9
 #define MIN_ROUNDS 3
-// Times the fastest: what is slower is out after the first round. So a layout of b gets no entry of its own where the
-// other is that much faster.
+// A variant that takes this many times as long as the fastest is dropped after the round. So a layout of b gets no
+// entry where the other layout is that much faster.
 #define HOPELESS 2.0
-// A problem gives no more than this to its rounds once every entrant has had the least number of them.
+// The rounds of a problem end after this time, once there have been MIN_ROUNDS.
 #define ROUNDS_NS 1e9
-// Of the time that is left, candidates are compiled, tested and tried for this much, in panels and then in all: some
-// compilers take seconds for one, and what was tried has to be measured and proven, too.
+// The shares of a search's time after which no more candidates are compiled, tested and tried: first those in panels,
+// then all of them. Some compilers take seconds for one, and what was tried has to be measured and proven, too.
 #define TRY_PANELS 0.35
 #define TRY_ALL 0.5
 
@@ -25,7 +27,7 @@
 typedef struct entrant {
     vkf__variant variant;
     bool panels;
-    bool is_default; // what is taken without measurements
+    bool is_default; // taken without measurements
     bool out;        // hopeless, or wrong
     vkf__trial trial;
     double samples[MAX_ROUNDS];
@@ -38,9 +40,9 @@ typedef struct search {
     const vkf__tune_subject *subject;
     vkf__tune_limits limits;
     double begin_ns;
-    double try_end_ns; // of entering candidates
+    double try_end_ns; // when no more candidates are entered
     bool cancelled, late;
-    const char *what;
+    const char *what; // the variant that the caller was told of last
     entrant entrants[MAX_ENTRANTS];
     uint32_t count;
     uint32_t refused;
@@ -76,7 +78,7 @@ static const vkf__tune_way *way_of(const search *s, bool panels)
     return &s->subject->ways[panels ? VKF_TUNE_PANELS : VKF_TUNE_ROWS];
 }
 
-// Tests a candidate, builds it and runs it once.
+// Tests a candidate, builds its trial and runs that once.
 static vkf_status enter(search *s, const vkf__candidate *candidate, bool panels)
 {
     vkf__verdict verdict = VKF_VERDICT_UNKNOWN;
@@ -120,7 +122,8 @@ fail:
     return status;
 }
 
-// After the self-tests: a quarantined variant is nobody's default.
+// Marks what the device takes without measurements. It follows the self-tests, because a quarantined variant is no
+// default.
 static void mark_default(search *s)
 {
     vkf__selector selector = vkf__context_selector(s->context);
@@ -155,7 +158,7 @@ static double median(const entrant *e)
     return e->rounds % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-// One run of everyone who is still in.
+// Runs every entrant that is still in once.
 static vkf_status run_round(search *s)
 {
     for (uint32_t i = 0; i < s->count; i++) {
@@ -172,7 +175,7 @@ static vkf_status run_round(search *s)
     return VKF_OK;
 }
 
-// The fastest that is still in; NULL when there is none.
+// The fastest entrant that is still in; NULL when there is none.
 static entrant *fastest(search *s)
 {
     entrant *best = NULL;
@@ -197,7 +200,7 @@ static void take_medians(search *s)
     }
 }
 
-// The default stays in, for what is told of it.
+// Drops what is too slow. The default stays in, because its time is reported.
 static void drop_hopeless(search *s)
 {
     take_medians(s);
@@ -223,6 +226,7 @@ static vkf_status run_rounds(search *s)
     return VKF_OK;
 }
 
+// The fastest entrant of a layout that is still in and not hopeless; NULL when there is none.
 static entrant *fastest_of(search *s, bool panels)
 {
     const entrant *best_of_all = fastest(s);
@@ -236,7 +240,8 @@ static entrant *fastest_of(search *s, bool panels)
     return best;
 }
 
-// The fastest of a layout that matches as often as it has to. NULL when there is none, or no time to find out.
+// Finds the fastest entrant of a layout that matches the reference as often as it has to. *out_winner is NULL when
+// there is none, or no time to find out.
 static vkf_status prove_winner(search *s, bool panels, entrant **out_winner)
 {
     *out_winner = NULL;
@@ -259,7 +264,7 @@ static vkf_status prove_winner(search *s, bool panels, entrant **out_winner)
     return VKF_OK;
 }
 
-// The next fastest of either layout.
+// The next fastest variant, in either layout.
 static const entrant *runner_up(search *s, const entrant *winner)
 {
     const entrant *best = NULL;

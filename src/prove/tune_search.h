@@ -1,5 +1,5 @@
-// The search for the fastest variant of an operator at one problem: candidates are tested, measured in turn, and the
-// winner is proven and kept.
+// Searches for the fastest variant of an operator at one problem: tests the candidates, measures them in turn, and
+// proves and keeps the winner.
 #ifndef VKF_PROVE_TUNE_SEARCH_H
 #define VKF_PROVE_TUNE_SEARCH_H
 
@@ -9,9 +9,9 @@
 
 enum { VKF_TUNE_ROWS = 0, VKF_TUNE_PANELS, VKF_TUNE_WAYS };
 
-// The operator with its operand b, where it has one, in one layout.
+// One way to state the problem: with operand b, if there is one, in one layout.
 typedef struct vkf__tune_way {
-    const void *args; // of emit; NULL: not to be searched
+    const void *args; // of emit; NULL: this way is not searched
     vkf__problem problem;
 } vkf__tune_way;
 
@@ -22,16 +22,16 @@ typedef struct vkf__tune_subject {
     vkf__tune_way ways[VKF_TUNE_WAYS];
 } vkf__tune_subject;
 
-// What stops a search: `deadline_ns` is of vkf__now_ns(); `keep_going(user, what)` (may be NULL) is asked before every
-// measurement.
+// What stops a search: vkf__now_ns() reaching `deadline_ns`, or `keep_going(user, what)` (may be NULL), which is asked
+// before every measurement.
 typedef struct vkf__tune_limits {
     double deadline_ns;
     bool (*keep_going)(void *user, const char *what);
     void *user;
 } vkf__tune_limits;
 
-// Statuses: CANCELLED, and those of running the candidates. *inout_result, whose problem is given, is filled in either
-// way; entries found are kept.
+// Statuses: CANCELLED, and those of running the candidates. *inout_result has its problem set; the rest is filled in,
+// by a cancelled search, too. Entries that were found are kept.
 VKF_MUST_CHECK vkf_status vkf__tune_search(vkf_context *context, const vkf__tune_subject *subject,
                                            const vkf__tune_limits *limits, vkf_tune_result *inout_result);
 

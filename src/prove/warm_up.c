@@ -1,3 +1,4 @@
+// Walks through all kernels and typical problems twice: first to count the pipelines, then to make them.
 #include "prove/warm_up.h"
 
 #include <assert.h>
@@ -8,9 +9,9 @@
 
 typedef struct warm_up {
     vkf_context *context;
-    vkf_progress_fn progress; // NULL: count only
+    vkf_progress_fn progress; // may be NULL
     void *user;
-    bool counting;
+    bool counting; // pipelines are not made yet
     uint32_t done;
     uint32_t total;
 } warm_up;
@@ -41,7 +42,7 @@ static bool chosen(const warm_up *warm, const vkf__kernel *kernel, const vkf__pr
     return vkf__select(&selector, kernel->op, types, problem, out_variant, NULL) && out_variant->kernel == kernel;
 }
 
-// Every pipeline that the operator's row names for a problem.
+// Makes every pipeline that the operator's row names for a problem.
 static vkf_status warm_variant(warm_up *warm, const vkf__variant *variant, const vkf__problem *problem)
 {
     const vkf__op_info *info = vkf__operator(variant->kernel->op);
@@ -54,8 +55,8 @@ static vkf_status warm_variant(warm_up *warm, const vkf__variant *variant, const
     return VKF_OK;
 }
 
-// Where `kernel` is what this device takes, each of its configs once. What is linear is asked for with b in this
-// layout.
+// Makes pipelines for the problems for which this device takes `kernel`, for each of its configs once. Linear problems
+// are stated with b in this layout.
 static vkf_status warm_layout(warm_up *warm, const vkf__kernel *kernel, uint32_t b_layout)
 {
     const vkf__op_info *info = vkf__operator(kernel->op);
@@ -70,7 +71,7 @@ static vkf_status warm_layout(warm_up *warm, const vkf__kernel *kernel, uint32_t
         problem.allow_f16_math = vkf__context_allows_f16_math(warm->context);
         problem.b_layout = b_layout;
         problem.quads = b_layout == VKF_GEMM_B_PANELS;
-        // A weight of this very size: where texel buffers are short, larger ones get other kernels.
+        // The weight has just this size. Where texel buffers are short, larger ones get other kernels.
         problem.largest = (uint64_t)problem.n * problem.k;
         if (!chosen(warm, kernel, &problem, &variant))
             continue;

@@ -1,5 +1,5 @@
-// Pipelines made ahead of their first use: of the kernels that a device takes for the problems that operators' rows
-// mark so.
+// Makes pipelines ahead of their first use, of the kernels that a device takes for the typical problems that are marked
+// `ahead`.
 #ifndef VKF_PROVE_WARM_UP_H
 #define VKF_PROVE_WARM_UP_H
 

@@ -1,7 +1,7 @@
-// Scalar reference implementations: what the kernels are checked against, by the on-device self-test and by the tests.
+// Scalar reference implementations, against which the on-device self-test and the tests check the kernels.
 //
-// Double accumulation and clarity over speed. Every array is contiguous and row-major unless a layout says otherwise;
-// values are float, so a caller with half storage converts first. Nothing is checked: sizes and pointers must be right.
+// They accumulate in double and are clear rather than fast. Every array is contiguous and row-major unless a layout
+// says otherwise. Values are float, so a caller with half storage converts first. Sizes and pointers are not checked.
 #ifndef VKF_REFERENCE_REFERENCE_H
 #define VKF_REFERENCE_REFERENCE_H
 
@@ -42,7 +42,7 @@ void vkf__ref_gemm(const vkf__ref_gemm_desc *desc);
 typedef struct vkf__ref_softmax_desc {
     uint32_t batch, heads, q_len;
     uint32_t k_len;     // columns
-    uint32_t mask_cols; // columns under the masks; those after them are always visible
+    uint32_t mask_cols; // columns that the masks cover; those after them are always visible
     const float *x;     // (batch, heads, q_len, k_len)
     float *out;         // the same; may be x
     float scale;
@@ -53,7 +53,7 @@ typedef struct vkf__ref_softmax_desc {
     const void *key_mask; // (batch, mask_cols): the same, or int32_t lengths (batch)
     bool causal;          // key s is visible to query l when s <= l + causal_offset
     int32_t causal_offset;
-    uint32_t window; // not 0: and when s + window > l + causal_offset
+    uint32_t window; // not 0: key s is visible only if s + window > l + causal_offset, too
     vkf_fully_masked fully_masked;
 } vkf__ref_softmax_desc;
 void vkf__ref_softmax(const vkf__ref_softmax_desc *desc);
@@ -68,7 +68,8 @@ typedef struct vkf__ref_sdpa_desc {
     const float *key;   // (batch, kv_heads, k_len, head_dim)
     const float *value; // (batch, kv_heads, k_len, v_head_dim)
     float *out;         // (batch, heads, q_len, v_head_dim)
-    // Where they lie: `outer` between batch entries, `inner` between heads, `row` between rows; all of them given.
+    // Where they lie: `outer` between batch entries, `inner` between heads, `row` between rows. All three must be
+    // given.
     vkf__ref_layout q_layout, k_layout, v_layout, out_layout;
 } vkf__ref_sdpa_desc;
 void vkf__ref_sdpa(const vkf__ref_sdpa_desc *desc);
@@ -107,18 +108,18 @@ void vkf__ref_additive_scores(uint32_t batch, uint32_t q_len, uint32_t k_len, ui
 // out[row] = index of the largest of x[row, :], the lowest among equals; NaN counts as largest.
 void vkf__ref_argmax(uint32_t rows, uint32_t cols, const float *x, int32_t *out);
 
-// Rotary position embedding, in the half-split order, of every head, RMS-normalised before with a weight.
+// Rotary position embedding of every head, in the half-split order. With a weight, each head is RMS-normalised first.
 typedef struct vkf__ref_rotary_desc {
     uint32_t batch, len, heads, head_dim;
-    uint32_t rotary_dim;     // the first so many elements of a head are turned
+    uint32_t rotary_dim;     // how many elements of a head are rotated, from the first on
     uint32_t first_position; // of t = 0
     const float *x;          // element (b, t, h, i) at x_first + b * x_batch + t * x_row + h * head_dim + i
-    const float *table;      // optional, (positions, rotary_dim): of each rotary_dim / 2 cosines, then as many sines
+    const float *table;      // optional, (positions, rotary_dim): rotary_dim / 2 cosines, then as many sines
     const float *weight;     // optional, (head_dim)
     size_t x_first, x_batch, x_row;
     size_t out_first, out_batch, out_row;
     float eps;
-    float *out; // may be x where the two lie the same
+    float *out; // may be x where the strides are the same
 } vkf__ref_rotary_desc;
 void vkf__ref_rotary(const vkf__ref_rotary_desc *desc);
 
@@ -138,17 +139,18 @@ typedef struct vkf__ref_sample_desc {
     uint32_t step;
 } vkf__ref_sample_desc;
 
-// Philox4x32-10 (Salmon et al. 2011); out[0].
+// Philox4x32-10 (Salmon et al. 2011). Returns out[0].
 uint32_t vkf__ref_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
-// The index of the largest penalised logit, as vkf__ref_argmax() has it.
+// The index of the largest penalised logit, by the rules of vkf__ref_argmax().
 uint32_t vkf__ref_sample_largest(const vkf__ref_sample_desc *desc);
 
-// The probability of every token, 0 of those that do not stay. `sorted` is scratch; both are (cols).
+// Gives every token its probability, which is 0 for those that the thresholds exclude. `sorted` is scratch; both are
+// (cols).
 void vkf__ref_sample_probabilities(const vkf__ref_sample_desc *desc, double *out, double *sorted);
 
-// The token that is drawn. *out_margin: how much of probability lies between the draw and the nearer of the token's
-// neighbours: where it is below some 1e-5 another rounding might draw another token.
+// The token that is drawn. *out_margin is the probability between the draw and the nearer border of the token. Where it
+// is below some 1e-5, another rounding might draw another token.
 uint32_t vkf__ref_sample(const vkf__ref_sample_desc *desc, uint32_t row, double *probabilities, double *sorted,
                          double *out_margin);
 
@@ -185,8 +187,9 @@ typedef struct vkf__ref_attention_desc {
 // Status OUT_OF_HOST_MEMORY; then the outputs are unspecified.
 VKF_MUST_CHECK vkf_status vkf__ref_attention(const vkf__host *host, const vkf__ref_attention_desc *desc);
 
-// out[b, :] = pooled x[b, first .. lengths[b], :], divided by its Euclidean length (at least 1e-12) with normalise. A length
-// is cut to 0 .. len; where no position is left everything is 0, but FIRST gives the position 0, if there is one.
+// out[b, :] = pooled x[b, first .. lengths[b], :]. With normalise it is divided by its Euclidean length, or by 1e-12
+// where that is less. A length is clamped to 0 .. len. Where no position is left the output is 0, except that FIRST
+// gives position 0 of a length above 0.
 typedef struct vkf__ref_pool_desc {
     uint32_t batch, len, dim;
     const float *x; // (batch, len, dim)

@@ -1,3 +1,4 @@
+// Attention: its core over heads that lie anywhere, and whole multi-head attention with its projections.
 #include "reference/reference.h"
 
 #include <math.h>
@@ -64,7 +65,8 @@ static void project(const attention *work, const float *x, uint32_t len, uint32_
     });
 }
 
-// bias_k or bias_v follows the projected rows; the zero row of add_zero_attn is there already, as memory begins zeroed.
+// Puts bias_k or bias_v behind the projected rows. The zero row of add_zero_attn is there already, because allocated
+// memory is zeroed.
 static void append_bias(const attention *work, const float *bias, float *rows, size_t width)
 {
     if (!bias)
@@ -80,7 +82,8 @@ static vkf__ref_layout shared_layout(vkf__ref_layout layout)
     return layout;
 }
 
-// Scores of the query heads that share key head `kv_head`: entries b * group + i of a batch.
+// The scores of the query heads that share key head `kv_head`. Entry b * group + i of the product's batch is query head
+// i of the group in batch entry b.
 static void score_group(const vkf__ref_sdpa_desc *desc, uint32_t group, size_t kv_head)
 {
     const vkf__ref_softmax_desc *softmax = &desc->softmax;
@@ -102,6 +105,7 @@ static void score_group(const vkf__ref_sdpa_desc *desc, uint32_t group, size_t k
     });
 }
 
+// The values of the same heads, weighted by the softmax of their scores.
 static void weigh_group(const vkf__ref_sdpa_desc *desc, uint32_t group, size_t kv_head)
 {
     const vkf__ref_softmax_desc *softmax = &desc->softmax;

@@ -1,3 +1,4 @@
+// Matrix products with their epilogue, and the activations.
 #include "reference/reference.h"
 
 #include <math.h>

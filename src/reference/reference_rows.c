@@ -1,3 +1,4 @@
+// The operators that work on rows or on single elements: norms, embedding, pooling, rotary embedding and others.
 #include "reference/reference.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// Sampling and the most probable tokens.
 #include <math.h>
 #include <stdlib.h>
 
@@ -42,7 +43,7 @@ static int compare_descending(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-// Keeps what is not below the threshold, and makes it probabilities again.
+// Drops what is below the threshold, and makes the rest sum up to 1 again.
 static void keep(double *probabilities, uint32_t cols, double threshold)
 {
     double sum = 0;
@@ -108,7 +109,7 @@ static double log_probability(double value, double log_sum, bool penalised, floa
     return !penalised ? value : value < 0 ? value * (double)penalty : value / (double)penalty;
 }
 
-// Whether the first of two goes before the second, which stands behind it.
+// Whether `first`, which has the lower id, ranks before `second`. NaN ranks before all numbers.
 static bool goes_before(double first, double second)
 {
     return isnan(first) || !(second > first || isnan(second));

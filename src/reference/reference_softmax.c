@@ -1,3 +1,4 @@
+// Masked softmax, row by row.
 #include "reference/reference.h"
 
 #include <float.h>
