@@ -4,7 +4,7 @@
 
 #include <vkformer/layer.h>
 
-#include "layer/attention.h"
+#include "layer/attention_block.h"
 #include "layer/feed_forward.h"
 #include "layer/held_buffers.h"
 #include "layer/transformer_layer.h"

@@ -2,7 +2,7 @@
 #ifndef VKF_LAYER_PROJECTION_H
 #define VKF_LAYER_PROJECTION_H
 
-#include "layer/attention.h"
+#include "layer/attention_block.h"
 
 // Projected rows: (batch, stride, width) with `row` elements from one row to the next.
 typedef struct vkf__projected {

@@ -2,7 +2,7 @@
 #ifndef VKF_LAYER_TRANSFORMER_LAYER_H
 #define VKF_LAYER_TRANSFORMER_LAYER_H
 
-#include "layer/attention.h"
+#include "layer/attention_block.h"
 #include "layer/feed_forward.h"
 
 #define VKF_LAYER_NORM_EPS 1e-5f // PyTorch's default

@@ -6,7 +6,7 @@
 #include "model/family.h"
 #include "model/generation_config.h"
 #include "model/labels.h"
-#include "model/rotary.h"
+#include "model/rotary_rows.h"
 
 #define MAX_DEMANDS (sizeof((vkf__family *)0)->demands / sizeof((vkf__family *)0)->demands[0])
 

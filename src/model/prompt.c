@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "model/rotary.h"
+#include "model/rotary_rows.h"
 #include "model/session_run.h"
 
 static bool has_source(const vkf_session *session)

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "kernel/memory_plan.h"
 #include "model/relative_bias.h"
-#include "model/rotary.h"
+#include "model/rotary_rows.h"
 #include "observe/probe.h"
 #include "observe/profile.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "model/finite.h"
-#include "model/rotary.h"
+#include "model/rotary_rows.h"
 
 #define CHUNK 4096u
 

@@ -13,7 +13,7 @@
 #include "io/safetensors.h"
 #include "model/family.h"
 #include "model/model_directory.h"
-#include "model/rotary.h"
+#include "model/rotary_rows.h"
 #include "model/sentence_settings.h"
 #include "model/sentence_text.h"
 #include "model/tokenizer_config.h"

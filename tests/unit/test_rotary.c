@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "model/rotary.h"
+#include "model/rotary_rows.h"
 
 #include "recording_host.h"
 #include "scratch_directory.h"

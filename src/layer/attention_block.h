@@ -1,6 +1,6 @@
 // Multi-head attention as a list of dispatches: projections, scores, softmax, context, output projection.
-#ifndef VKF_LAYER_ATTENTION_H
-#define VKF_LAYER_ATTENTION_H
+#ifndef VKF_LAYER_ATTENTION_BLOCK_H
+#define VKF_LAYER_ATTENTION_BLOCK_H
 
 #include <vkformer/layer.h>
 

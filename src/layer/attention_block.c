@@ -1,5 +1,5 @@
 // Emits multi-head attention, from the projections to the output projection.
-#include "layer/attention.h"
+#include "layer/attention_block.h"
 
 #include <math.h>
 

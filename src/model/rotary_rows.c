@@ -1,5 +1,5 @@
 // Reads the rotary embedding of config.json, and computes the cosines and sines of positions.
-#include "model/rotary.h"
+#include "model/rotary_rows.h"
 
 #include <math.h>
 #include <string.h>

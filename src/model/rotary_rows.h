@@ -1,6 +1,6 @@
 // The frequencies of rotary position embeddings, and how transformers' rope_type stretches them over longer contexts.
-#ifndef VKF_MODEL_ROTARY_H
-#define VKF_MODEL_ROTARY_H
+#ifndef VKF_MODEL_ROTARY_ROWS_H
+#define VKF_MODEL_ROTARY_ROWS_H
 
 #include "model/family.h"
 
