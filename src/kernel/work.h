@@ -106,6 +106,7 @@ typedef struct vkf__work_objects {
     vkf_buffer *control; // indirect grids, then parameter structs
     VkDescriptorPool pool;
     VkCommandBuffer command_buffer; // of the owner's submission
+    VkCommandBuffer single;         // of the same, for one dispatch at a time; null until it is asked for
     char **labels;                  // prefixed labels
     size_t label_count, label_capacity;
 } vkf__work_objects;

@@ -162,8 +162,8 @@ fail:
 
 vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *submission, uint32_t index)
 {
-    if (submission->single == VK_NULL_HANDLE)
-        VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(submission, "single", &submission->single));
-    VKF_RETURN_IF_ERROR(record_alone(work, submission->single, index));
-    return vkf__submission_run(submission, &submission->single, 1);
+    if (work->built.single == VK_NULL_HANDLE)
+        VKF_RETURN_IF_ERROR(vkf__submission_command_buffer(submission, "single", &work->built.single));
+    VKF_RETURN_IF_ERROR(record_alone(work, work->built.single, index));
+    return vkf__submission_run(submission, &work->built.single, 1);
 }

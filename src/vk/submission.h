@@ -8,7 +8,6 @@ typedef struct vkf__submission {
     vkf__device *device;
     VkCommandPool pool;
     VkFence fence;
-    VkCommandBuffer single; // for one dispatch at a time; null until it is asked for
     double submitted_ns;    // vkf__now_ns() when the last run had been queued and the wait for it began
 } vkf__submission;
 
