@@ -87,7 +87,7 @@ static vkf__span b_slice(const vkf__gemm_args *args, const slice *s)
     return vkf__span_part(&args->b, first, count < all - first ? count : all - first);
 }
 
-static uint32_t b_layout(const vkf__gemm_args *args)
+uint32_t vkf__gemm_b_layout(const vkf__gemm_args *args)
 {
     return args->b.panels ? VKF_GEMM_B_PANELS : args->transpose_b ? VKF_GEMM_B_NK : VKF_GEMM_B_KN;
 }
@@ -106,37 +106,52 @@ uint32_t vkf__gemm_bias_flag(vkf_dtype b, const vkf__span *bias)
                                            : VKF_BLOCKS_BIAS_F32;
 }
 
-static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant, const slice *s)
+struct vkf_gemm_params vkf__gemm_factors(const vkf__gemm_args *args)
 {
-    struct vkf_gemm_params params = {
+    return (struct vkf_gemm_params){
         .m = args->m,
-        .n = s->n_count,
-        .k = s->k_count,
+        .n = args->n,
+        .k = args->k,
         .batch = args->batch,
         .batch_inner = args->batch_inner > 0 ? args->batch_inner : 1,
         .lda = args->lda,
         .ldb = args->b.panels ? args->k * VKF_GEMM_PANEL : args->ldb,
-        .ldd = args->ldd,
         .a_outer = args->a_outer,
         .a_inner = args->a_inner,
         .b_outer = args->b_outer,
         .b_inner = args->b_inner,
-        .d_first = (uint32_t)(args->d_first + s->n_first),
-        .d_outer = args->d_outer,
-        .d_inner = args->d_inner,
-        .a_first = (uint32_t)(args->a_first + (uint64_t)s->k_first * (args->transpose_a ? args->lda : 1)),
-        .alpha = args->alpha,
-        .beta = s->first ? args->beta : 1.0f,
+        .a_first = (uint32_t)args->a_first,
+        .alpha = 1.0f,
         .splits = 1,
-        .split_k = s->k_count,
+        .split_k = args->k,
     };
+}
+
+static struct vkf_gemm_params slice_params(const vkf__gemm_args *args, const slice *s)
+{
+    struct vkf_gemm_params params = vkf__gemm_factors(args);
+    params.n = s->n_count;
+    params.k = params.split_k = s->k_count;
+    params.a_first = (uint32_t)(args->a_first + (uint64_t)s->k_first * (args->transpose_a ? args->lda : 1));
+    params.ldd = args->ldd;
+    params.d_first = (uint32_t)(args->d_first + s->n_first);
+    params.d_outer = args->d_outer;
+    params.d_inner = args->d_inner;
+    params.alpha = args->alpha;
+    params.beta = s->first ? args->beta : 1.0f;
+    return params;
+}
+
+static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant, const slice *s)
+{
+    const struct vkf_gemm_params params = slice_params(args, s);
     const vkf__span none = {0};
     vkf__span bias = s->last ? args->bias : none;
     if (vkf__present(&bias) && s->n_count < args->n)
         bias = vkf__span_part(&bias, s->n_first, s->n_count);
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_GEMM_SPEC_TRANSPOSE_A] = args->transpose_a,
-        [VKF_GEMM_SPEC_B_LAYOUT] = vkf__gemm_layout_flag(args->b.dtype, b_layout(args)),
+        [VKF_GEMM_SPEC_B_LAYOUT] = vkf__gemm_layout_flag(args->b.dtype, vkf__gemm_b_layout(args)),
         [VKF_GEMM_SPEC_ACTIVATION] = s->last ? (uint32_t)args->activation : VKF_SHADER_ACTIVATION_NONE,
         [VKF_GEMM_SPEC_HAS_BIAS] = vkf__gemm_bias_flag(args->b.dtype, &bias),
         [VKF_GEMM_SPEC_ADD_AFTER] = args->add_after,
@@ -215,7 +230,7 @@ vkf__problem vkf__gemm_problem(const vkf_context *context, const vkf__gemm_args 
         .m = args->m,
         .n = args->n,
         .k = args->k,
-        .b_layout = b_layout(args),
+        .b_layout = vkf__gemm_b_layout(args),
         .transpose_a = args->transpose_a,
         .allow_f16_math = vkf__context_allows_f16_math(context),
         // Only a weight has the same depth and leading dimensions in every run.

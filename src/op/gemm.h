@@ -3,6 +3,7 @@
 #define VKF_OP_GEMM_H
 
 #include "op/operand.h"
+#include "shared/gemm.h"
 
 // Strides in elements. Batch entry e is (e / batch_inner, e % batch_inner).
 typedef struct vkf__gemm_args {
@@ -29,6 +30,12 @@ VKF_MUST_CHECK vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *
 
 // The product as kernel selection sees it.
 vkf__problem vkf__gemm_problem(const vkf_context *context, const vkf__gemm_args *args);
+
+// The layout in which b is stored, VKF_GEMM_B_*.
+uint32_t vkf__gemm_b_layout(const vkf__gemm_args *args);
+
+// The parameters that say what is multiplied: a whole product, of which nothing goes to d yet.
+struct vkf_gemm_params vkf__gemm_factors(const vkf__gemm_args *args);
 
 // The values of VKF_GEMM_SPEC_B_LAYOUT and VKF_GEMM_SPEC_HAS_BIAS for a b of this type; b_layout is VKF_GEMM_B_*.
 uint32_t vkf__gemm_layout_flag(vkf_dtype b, uint32_t b_layout);

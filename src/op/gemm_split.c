@@ -50,27 +50,12 @@ uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args)
 static vkf_status emit_parts(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant,
                              const vkf__span *sums, uint32_t splits)
 {
-    const struct vkf_gemm_params params = {
-        .m = args->m,
-        .n = args->n,
-        .k = args->k,
-        .batch = args->batch,
-        .batch_inner = args->batch_inner > 0 ? args->batch_inner : 1,
-        .lda = args->lda,
-        .ldb = args->b.panels ? args->k * VKF_GEMM_PANEL : args->ldb,
-        .a_outer = args->a_outer,
-        .a_inner = args->a_inner,
-        .b_outer = args->b_outer,
-        .b_inner = args->b_inner,
-        .a_first = (uint32_t)args->a_first,
-        .alpha = 1.0f,
-        .splits = splits,
-        .split_k = (uint32_t)vkf__align_u64(vkf__div_up_u32(args->k, splits), SPLIT_STEP),
-    };
-    const uint32_t layout = args->b.panels ? VKF_GEMM_B_PANELS : args->transpose_b ? VKF_GEMM_B_NK : VKF_GEMM_B_KN;
+    struct vkf_gemm_params params = vkf__gemm_factors(args);
+    params.splits = splits;
+    params.split_k = (uint32_t)vkf__align_u64(vkf__div_up_u32(args->k, splits), SPLIT_STEP);
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_GEMM_SPEC_TRANSPOSE_A] = args->transpose_a,
-        [VKF_GEMM_SPEC_B_LAYOUT] = vkf__gemm_layout_flag(args->b.dtype, layout),
+        [VKF_GEMM_SPEC_B_LAYOUT] = vkf__gemm_layout_flag(args->b.dtype, vkf__gemm_b_layout(args)),
         [VKF_GEMM_SPEC_SPLIT] = 1,
     };
     uint64_t z = (uint64_t)args->batch * splits, z_limit = work->context->device.plan.caps.max_workgroup_count_z;
