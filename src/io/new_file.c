@@ -139,6 +139,7 @@ static vkf_status write_through(vkf__new_file *file, const standing *what)
     int own = own_descriptor(file->path, &what->info);
     file->flushed = own < 0 && S_ISREG(what->info.st_mode);
     if (own >= 0) {
+        // What was printed before must come first.
         fflush(own == STDOUT_FILENO ? stdout : stderr);
         return attach_stream(file, fcntl(own, F_DUPFD_CLOEXEC, 3));
     }

@@ -272,7 +272,8 @@ static void push_merge(const bpe *self, const symbol *symbols, uint32_t left, ca
         push(heap, count, (candidate){merge->rank, left, merge->merged});
 }
 
-// Carries out one merge if it is still possible, and adds the merges that it makes possible.
+// Carries out one merge if it is still possible, and adds the merges that it makes possible. Candidates whose symbols
+// have merged otherwise stay in the heap, so each is checked again here.
 static void merge_one(const bpe *self, symbol *symbols, candidate top, candidate *heap, size_t *count)
 {
     symbol *left = &symbols[top.place];

@@ -137,12 +137,15 @@ static uint32_t unit_at(const vkf__charsmap *map, size_t place)
     return place < map->unit_count ? read_word(map->units + 4 * place) : 0x80000000u;
 }
 
+// A unit's offset to its children has 22 bits, and counts in steps of 256 where bit 9 is set.
 static size_t unit_offset(uint32_t unit)
 {
     return (size_t)(unit >> 10) << ((unit & (1u << 9)) >> 6);
 }
 
-// The replacement of the longest or the shortest beginning of `text` that has one, and its length; NULL for none.
+// The replacement of the longest or the shortest beginning of `text` that has one, and its length; NULL for none. The
+// place of a child is its parent's place XOR the parent's offset XOR the byte, which the child's unit repeats in its low
+// bits. Bit 8 says that the unit has a leaf.
 static const char *find(const vkf__charsmap *map, const char *text, size_t bytes, bool longest, size_t *out_length)
 {
     const char *found = NULL;

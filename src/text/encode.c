@@ -148,6 +148,8 @@ static vkf_status keep_window(const vkf__host *host, const vkf__truncation *want
     return VKF_OK;
 }
 
+// The shorter text stays whole if it takes no more than half of the room, and the longer one gets the rest. Otherwise
+// each gets half of the room, and the longer one the odd token.
 static void keep_longest_first(sequence *first, sequence *second, size_t max, bool left)
 {
     size_t a = first->count;

@@ -1,4 +1,4 @@
-// Reads the kinds of post-processors, and makes one template of each.
+// Reads the kinds of post-processors, and turns each into templates.
 #include "text/post_processor.h"
 
 #include <string.h>

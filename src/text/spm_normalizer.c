@@ -105,6 +105,7 @@ static vkf__byte_span origin_of(const vkf__aligned_text *text, uint32_t at, size
     return (vkf__byte_span){origins[0].begin, origins[length - 1].end};
 }
 
+// Blanks are only removed after the rules have been applied, because rules may write blanks themselves.
 static void put_normalized(vkf__aligned_text *text, const void *user)
 {
     const vkf__spm_normalizer *self = user;

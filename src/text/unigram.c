@@ -57,6 +57,7 @@ fail:
     return status;
 }
 
+// Takes a way to `end` if it scores higher than the best so far. Of equal ways the first one found stays.
 static void offer(const unigram *self, best_end *end, double score, size_t begin, int32_t id)
 {
     score = self->single ? (float)score : score;

@@ -38,6 +38,7 @@ static void put_u32(bytes *b, uint32_t value)
     put(b, big_endian, sizeof big_endian);
 }
 
+// The checksum of PNG's chunks.
 static uint32_t crc32_of(const uint8_t *data, size_t count)
 {
     uint32_t crc = 0xffffffffu;
@@ -49,6 +50,7 @@ static uint32_t crc32_of(const uint8_t *data, size_t count)
     return ~crc;
 }
 
+// The checksum of zlib's format.
 static uint32_t adler32_of(const uint8_t *data, size_t count)
 {
     uint32_t a = 1, b = 0;

@@ -143,6 +143,7 @@ vkf_file_wait vkf_file_watch_wait(const char *folder, const vkf_file_snapshot *k
     while (taken && !stopped()) {
         nanosleep(&pause, NULL);
         taken = vkf_file_snapshot_take(folder, out_now);
+        // Two equal snapshots in a row mean that nothing is being written.
         if (taken && vkf_file_snapshot_same(&last, out_now) && !vkf_file_snapshot_same(known, out_now)) {
             vkf_file_snapshot_free(&last);
             return VKF_FILES_CHANGED;

@@ -150,7 +150,8 @@ static void copy_columns(const vkf_probe_output *output, const view *v, uint32_t
         }
 }
 
-// Copies from (B, key_heads, L, head_dim).
+// Copies from (B, key_heads, L, head_dim). An output has one query head of each group, so that its heads lie `group`
+// heads apart in the tensor.
 static void copy_heads(const vkf_probe_output *output, const vkf_dump_place *place, const view *v,
                        vkf_dump_tensor *tensor)
 {

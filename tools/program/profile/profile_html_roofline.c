@@ -160,7 +160,8 @@ static double distance_to_lead(double x, double y, double dx, double dy)
     return hypot(x - along * dx, y - along * dy);
 }
 
-// How much a number at (dx, dy) from its point would hide, or would be hidden by, at one width of the plot.
+// How much a number at (dx, dy) from its point would hide, or would be hidden by, at one width of the plot. Two numbers
+// over each other are worst; leaving the plot, lying on a line and covering a circle follow in this order.
 static double conflicts(const point *points, size_t count, const point *p, double dx, double dy, double width)
 {
     double x = p->x * width + dx, y = p->y + dy;

@@ -1,4 +1,4 @@
-// Prints reports of kernels as text, CSV, Markdown or JSON.
+// Prints reports of kernels as a table, as Markdown or as JSON.
 #include "shaders/shader_output.h"
 
 #include <inttypes.h>
