@@ -61,7 +61,7 @@ VKF_MUST_CHECK vkf_status vkf__pickle_next(vkf__pickle *pickle, vkf__pickle_valu
 size_t vkf__pickle_place(const vkf__pickle *pickle); // where the next one begins
 
 // These work on all pickles read so far: values of an earlier one stay valid.
-const vkf__pickle_value *vkf__pickle_items(const vkf__pickle *pickle, vkf__pickle_value tuple); // NULL of an empty one
+const vkf__pickle_value *vkf__pickle_items(const vkf__pickle *pickle, vkf__pickle_value tuple); // NULL for an empty one
 const vkf__pickle_entry *vkf__pickle_entries(const vkf__pickle *pickle, size_t *out_count);
 const char *vkf__pickle_text(const vkf__pickle *pickle, vkf__pickle_value string); // not terminated
 bool vkf__pickle_is(const vkf__pickle *pickle, vkf__pickle_value value, const char *string);

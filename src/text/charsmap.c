@@ -144,8 +144,8 @@ static size_t unit_offset(uint32_t unit)
 }
 
 // The replacement of the longest or the shortest beginning of `text` that has one, and its length; NULL for none. The
-// place of a child is its parent's place XOR the parent's offset XOR the byte, which the child's unit repeats in its low
-// bits. Bit 8 says that the unit has a leaf.
+// place of a child is its parent's place XOR the parent's offset XOR the byte, which the child's unit repeats in its
+// low bits. Bit 8 says that the unit has a leaf.
 static const char *find(const vkf__charsmap *map, const char *text, size_t bytes, bool longest, size_t *out_length)
 {
     const char *found = NULL;

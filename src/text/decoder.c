@@ -14,7 +14,7 @@ struct vkf__decoder_step {
     bool cleanup;       // WordPiece, CTC
     bool keep_first;    // Metaspace: keep the blank before the first token, too
     uint32_t character; // Metaspace, Strip
-    uint32_t start;     // Strip: at most so many from either end
+    uint32_t start;     // Strip: at most this many from each end
     uint32_t stop;
     vkf__pattern *pattern; // Replace
 };

@@ -180,8 +180,8 @@ static void decorate_member(reader *r, const uint32_t *instruction)
     }
 }
 
-// The size by columns or by rows, whichever is larger, because the layout is a decoration elsewhere. Columns, or rows, of
-// three components are as far apart as those of four.
+// The size by columns or by rows, whichever is larger, because it is not read which of them a member has. Columns, or
+// rows, of three components are as far apart as those of four.
 static uint64_t size_of_matrix(const reader *r, const uint32_t *d)
 {
     const uint32_t *column = definition_of(r, d[2]);
