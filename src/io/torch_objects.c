@@ -7,8 +7,8 @@
 
 // What may be imported.
 typedef enum import {
-    DICT = 0, // collections.OrderedDict
-    REBUILD,  // _rebuild_tensor(storage, offset, size, stride); _v2 has further arguments, which do not matter here
+    DICT = 0,   // collections.OrderedDict
+    REBUILD,    // _rebuild_tensor(storage, offset, size, stride); _v2 has further arguments, which do not matter here
     REBUILD_V3, // (storage, offset, size, stride, requires_grad, hooks, dtype)
     PARAMETER,  // (tensor, requires_grad, hooks)
     STORAGE_OF_TYPE,

@@ -63,7 +63,7 @@ static void drop_id(vkf__added_tokens *added, int32_t id)
 }
 
 // A token's id is its id in the model, whatever the file says beside it. A token that the model does not have gets the
-// next free id, as the program that wrote the file counted, too.
+// next free id, which a file that belongs to this model gives it, too; any other id in the file causes a warning.
 static vkf_status add_token(const vkf__json_section *section, const vkf__token_model *model, int32_t *next_id,
                             const vkf__normalizer *normalizer, vkf__added_tokens *added)
 {

@@ -8,7 +8,7 @@
 
 #define VKF_TEXT_SPARE_BYTES ((size_t)64 << 10) // allowed for any text, however short
 #define VKF_TEXT_GROWTH 64u                     // allowed for each byte of the text
-#define VKF_TEXT_REWRITES 6u // all steps together may write this many texts of the greatest length
+#define VKF_TEXT_REWRITES 6u                    // all steps together may write this many texts of the greatest length
 
 // The greatest length of a text. Places in it have 32 bits, and one code point may be written behind the last that
 // counts.

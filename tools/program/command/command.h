@@ -9,7 +9,7 @@
 typedef struct vkf_command {
     const struct option *long_options; // its own and VKF_COMMON_LONG_OPTIONS, ended by {0}
     const char *short_options;         // in getopt's form
-    // Takes a result of getopt_long that vkf_parse_common() did not take. False after a message.
+    // Takes a result of getopt_long, and passes common ones on to vkf_parse_common(). False after a message.
     bool (*take_option)(int option, const char *value, void *options);
     // Takes the arguments from optind on, and rejects options that contradict each other. False after a message.
     bool (*take_arguments)(int argc, char **argv, void *options);

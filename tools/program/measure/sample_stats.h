@@ -15,7 +15,7 @@ typedef struct vkf_summary {
     double min, max;
     double mean;
     double median;
-    double stddev; // estimated for the population (divisor count - 1); 0 for one sample
+    double stddev;                         // estimated for the population (divisor count - 1); 0 for one sample
     double lower_quartile, upper_quartile; // interpolated linearly
     double iqr;                            // the distance between the quartiles, in which the middle half lies
 } vkf_summary;

@@ -33,7 +33,7 @@ typedef struct run_options {
     vkf_dtype cache_dtype;
     struct {
         bool temperature, top_k, top_p, min_p, repetition_penalty, length_penalty, early_stopping;
-    } given; // by an option, even if its value is 0
+    } given;                   // by an option, even if its value is 0
     uint32_t usual_new_tokens; // the number in the model's directory, for when max_new_tokens is not given; 0: none
     bool fills_context;        // the model's directory says to fill the context instead
     vkf_text stops[VKF_MAX_STOPS];
