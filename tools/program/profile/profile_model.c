@@ -47,7 +47,7 @@ static vkf_status complete(model_subject *s)
         vkf_print_error("--new-tokens: '%s' generates, and so at least 1", settings->directory);
         return VKF_ERROR_INVALID_ARGUMENT;
     }
-    // nn.Transformer alone states no lengths.
+    // Every kind of model but nn.Transformer has a known limit.
     bool limited = s->config.kind != VKF_MODEL_TRANSFORMER;
     uint32_t most = limited ? longest(s) : UINT32_MAX;
     if (settings->length == 0)

@@ -11,7 +11,7 @@
 
 #define VKF_PROFILE_MAX_RUNS 1000u
 
-// A dispatch of a submission, both of which runs may repeat. Sums cover a whole run; there is one for each run.
+// A dispatch, which a run may make several times. Sums cover a whole run; there is one for each run.
 typedef struct vkf_profile_row {
     char *submission, *part, *label, *kernel, *config;
     // In the last run.
