@@ -1,3 +1,4 @@
+// Reads from memory or from an open file, and puts little-endian numbers together.
 #include "io/byte_source.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// Opens the weights of a model: a single file, or the files that an index names.
 #include "io/checkpoint.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ struct vkf__checkpoint {
     size_t file_count;
 };
 
-// Takes `path` over.
+// Takes ownership of `path`.
 static vkf_status make(const vkf__host *host, char *path, size_t capacity, vkf__checkpoint **out_checkpoint)
 {
     vkf_status status = VKF_OK;
@@ -32,7 +33,7 @@ fail:
     return status;
 }
 
-// Takes `path` over.
+// Takes ownership of `path`.
 static vkf_status open_single(const vkf__host *host, char *path, vkf__checkpoint **out_checkpoint)
 {
     vkf_status status = VKF_OK;
@@ -57,7 +58,7 @@ fail:
     return status;
 }
 
-// The end of a path: what stands behind its last slash.
+// The last part of a path: what follows its last slash.
 static const char *name_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -72,7 +73,7 @@ static const vkf__tensor_file *find_file(const vkf__checkpoint *checkpoint, cons
     return NULL;
 }
 
-// The file that an entry of the index names, opened when it is the first of its entries.
+// Gives the file that an entry of the index names. The first entry that names a file opens it.
 static vkf_status open_listed(vkf__checkpoint *checkpoint, const char *directory, const char *name,
                               const vkf__tensor_file **out_file)
 {
@@ -110,7 +111,7 @@ static vkf_status open_all(vkf__checkpoint *checkpoint, const char *directory, j
     return VKF_OK;
 }
 
-// Takes `path` over.
+// Takes ownership of `path`.
 static vkf_status open_index(const vkf__host *host, const char *directory, char *path, vkf__checkpoint **out_checkpoint)
 {
     vkf_status status = VKF_OK;
@@ -134,7 +135,7 @@ fail:
     return status;
 }
 
-// What a directory may have, the best first.
+// The files that a directory may have, the best first.
 static const struct {
     const char *name;
     bool index;

@@ -1,5 +1,5 @@
-// The weights of a model: one file, or several with an index, as transformers cuts large ones; in safetensors or, in
-// older repositories, in what torch.save() writes.
+// The weights of a model: one file, or several with an index, as transformers splits large ones. They are in
+// safetensors or, in older repositories, in what torch.save() writes.
 #ifndef VKF_IO_CHECKPOINT_H
 #define VKF_IO_CHECKPOINT_H
 
@@ -7,27 +7,27 @@
 
 typedef struct vkf__checkpoint vkf__checkpoint;
 
-// One file. Statuses as vkf__tensor_file_open().
+// Opens one file. Statuses as vkf__tensor_file_open().
 VKF_MUST_CHECK vkf_status vkf__checkpoint_open_file(const vkf__host *host, const char *path,
                                                     vkf__checkpoint **out_checkpoint);
-// directory/model.safetensors or, where that is not, the files that directory/model.safetensors.index.json names, each
-// of which has to hold what the index says; or else pytorch_model.bin, or the files of its index. Further statuses:
-// FORMAT (the index names a file outside of the directory, a file lacks a tensor).
+// Opens directory/model.safetensors or, where there is none, the files that directory/model.safetensors.index.json
+// names, each of which must hold what the index says. Failing both, it opens pytorch_model.bin, or the files of its
+// index. Further statuses: FORMAT (the index names a file outside the directory, or a file lacks a tensor).
 VKF_MUST_CHECK vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory,
                                                vkf__checkpoint **out_checkpoint);
 void vkf__checkpoint_close(vkf__checkpoint **checkpoint);
 
-// Tensors of all files. Of a name in two files the first opened is found.
+// The tensors of all files. If two files have a tensor of the same name, that of the file opened first is found.
 size_t vkf__checkpoint_count(const vkf__checkpoint *checkpoint);
 const vkf__stored_tensor *vkf__checkpoint_at(const vkf__checkpoint *checkpoint, size_t index);       // NULL beyond
 const vkf__stored_tensor *vkf__checkpoint_find(const vkf__checkpoint *checkpoint, const char *name); // NULL when absent
-// Whether a tensor's name begins with this.
+// Whether any tensor's name begins with the prefix.
 bool vkf__checkpoint_has_prefix(const vkf__checkpoint *checkpoint, const char *prefix);
-// The file, or the index; of the file that holds a tensor.
+// The path of the file or of its index, and the path of the file that holds a tensor.
 const char *vkf__checkpoint_path(const vkf__checkpoint *checkpoint);
 const char *vkf__checkpoint_path_of(const vkf__checkpoint *checkpoint, const vkf__stored_tensor *tensor);
-// Status FILE when one of the files was written to since it was opened, and so what was read may be of two contents; as
-// vkf__file_check_unchanged().
+// Status FILE when one of the files was written to since it was opened, so that what was read may mix two contents;
+// otherwise as vkf__file_check_unchanged().
 VKF_MUST_CHECK vkf_status vkf__checkpoint_check_unchanged(const vkf__checkpoint *checkpoint);
 
 #endif

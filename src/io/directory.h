@@ -4,8 +4,8 @@
 
 #include "base/host.h"
 
-// Status FILE, with a sentence that helps: nothing is there, or a file, whose name says of which kind it is. What
-// cannot be examined passes: reading from it says why.
+// Status FILE when the path is not a directory. The message helps: it says that nothing is there, or of which kind a
+// file is by its name. A path that cannot be examined passes, because reading from it will say why.
 VKF_MUST_CHECK vkf_status vkf__directory_check(const vkf__host *host, const char *path);
 
 #endif

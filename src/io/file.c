@@ -1,3 +1,4 @@
+// Reads files with pread() where the system has it, and otherwise from a copy of the whole file.
 #include "io/file.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ bool vkf__file_exists(const char *path)
 #endif
 }
 
-// When a file's content changed last.
+// When a file's content last changed.
 typedef struct change_time {
     int64_t seconds, nanoseconds;
 } change_time;
@@ -43,7 +44,7 @@ struct vkf__file {
     int descriptor;
     change_time changed; // when it was opened
 #else
-    vkf__file_bytes bytes; // all of them
+    vkf__file_bytes bytes; // the whole file
 #endif
 };
 
@@ -51,7 +52,7 @@ struct vkf__file {
 
 static change_time change_time_of(const struct stat *info)
 {
-#if defined(__APPLE__) // whose fraction has another name in each mode of its headers
+#if defined(__APPLE__) // the fraction of a second has another name in each mode of Apple's headers
     return (change_time){.seconds = info->st_mtime};
 #else
     return (change_time){.seconds = info->st_mtim.tv_sec, .nanoseconds = info->st_mtim.tv_nsec};

@@ -1,3 +1,4 @@
+// Reads JSON files and the typed values of their keys.
 #include "io/json_file.h"
 
 #include <float.h>

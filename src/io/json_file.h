@@ -1,4 +1,4 @@
-// JSON objects from files (jansson underneath), with errors that name file, key and reason.
+// Reads JSON objects from files, with jansson. Errors name the file, the key and the reason.
 #ifndef VKF_IO_JSON_FILE_H
 #define VKF_IO_JSON_FILE_H
 
@@ -16,17 +16,17 @@ VKF_MUST_CHECK vkf_status vkf__json_load(const vkf__host *host, const char *path
 // The same for a file whose top level is an array.
 VKF_MUST_CHECK vkf_status vkf__json_load_array(const vkf__host *host, const char *path, json_t **out_root);
 
-// vkf__json_load() for files with whole numbers of any size, which all become reals: tokenizer_config.json has one of
+// vkf__json_load() for files with whole numbers of any size; all of them become reals. tokenizer_config.json has one of
 // 10^30.
 VKF_MUST_CHECK vkf_status vkf__json_load_wide(const vkf__host *host, const char *path, json_t **out_root);
 // vkf__json_load() for text that is in memory already; `path` only serves the messages.
 VKF_MUST_CHECK vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
                                           json_t **out_root);
 
-// Whether an object, which may be NULL, has the key with a value other than null. A key of NULL it has not.
+// Whether an object, which may be NULL, has the key with a value other than null. False for a key of NULL.
 bool vkf__json_has(const json_t *object, const char *key);
 
-// Typed reads of a required key, within [min, max]; `path` only serves the message. Status FORMAT.
+// Typed reads of a required key, whose value is within [min, max]; `path` only serves the message. Status FORMAT.
 VKF_MUST_CHECK vkf_status vkf__json_u32(const vkf__host *host, const char *path, const json_t *object, const char *key,
                                         uint32_t min, uint32_t max, uint32_t *out_value);
 VKF_MUST_CHECK vkf_status vkf__json_bool(const vkf__host *host, const char *path, const json_t *object, const char *key,

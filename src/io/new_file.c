@@ -1,3 +1,4 @@
+// Writes files so that a reader sees the old content or the new one, and never a part.
 #include "io/new_file.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 #define getpid _getpid
 #endif
 
-#define MOST_LINKS 40 // that systems follow
+#define MOST_LINKS 40 // as many as systems follow
 #define LINK_BYTES 4096
 
 static vkf_status fail_path(const vkf__host *host, const char *path, int error)
@@ -50,13 +51,13 @@ fail:
 
 #if HAVE_POSIX
 
-// What stands at the path, its links followed.
+// What is at the path once its links are followed.
 typedef struct standing {
     bool there;
     struct stat info;
 } standing;
 
-// Replaces *path, whose last part is a symbolic link, by where the link leads.
+// Replaces *path, whose last part is a symbolic link, by the target of the link.
 static vkf_status follow_link(const vkf__host *host, char **path, const char *link)
 {
     vkf_status status = VKF_OK;
@@ -72,7 +73,7 @@ fail:
     return status;
 }
 
-// realpath() does not know the name of a file that is not there yet.
+// Follows links one at a time, because realpath() fails for a file that does not exist yet.
 static vkf_status follow_links(const vkf__host *host, const char *path, char **out_target)
 {
     vkf_status status = VKF_OK;
@@ -93,7 +94,7 @@ fail:
     return status;
 }
 
-// The number in /dev/fd/NUMBER and /proc/self/fd/NUMBER; -1 of any other path.
+// The number in /dev/fd/NUMBER and /proc/self/fd/NUMBER; -1 for any other path.
 static int named_descriptor(const char *path)
 {
     static const char *const directories[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -106,8 +107,8 @@ static int named_descriptor(const char *path)
     return -1;
 }
 
-// A descriptor of this process that what stands there can be written through: it has a place in the file, and what was
-// written before stands in front of it. -1 where there is none.
+// A descriptor of this process that has the file open for writing, or -1. Writing through it continues at its position,
+// behind what was written before.
 static int own_descriptor(const char *path, const struct stat *info)
 {
     const int candidates[] = {named_descriptor(path), STDOUT_FILENO, STDERR_FILENO};
@@ -121,7 +122,7 @@ static int own_descriptor(const char *path, const struct stat *info)
     return -1;
 }
 
-// Takes the descriptor over.
+// Takes ownership of the descriptor.
 static vkf_status attach_stream(vkf__new_file *file, int descriptor)
 {
     file->stream = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
@@ -138,13 +139,14 @@ static vkf_status write_through(vkf__new_file *file, const standing *what)
     int own = own_descriptor(file->path, &what->info);
     file->flushed = own < 0 && S_ISREG(what->info.st_mode);
     if (own >= 0) {
+        // What was printed before must come first.
         fflush(own == STDOUT_FILENO ? stdout : stderr);
         return attach_stream(file, fcntl(own, F_DUPFD_CLOEXEC, 3));
     }
     return attach_stream(file, open(file->path, O_WRONLY | O_NOCTTY | O_CLOEXEC | (file->flushed ? O_TRUNC : 0)));
 }
 
-// Whether the new file could be given owner and permissions of the one that it replaces.
+// Gives the new file the owner and permissions of the file that it replaces. False where that fails.
 static bool take_after(int descriptor, const struct stat *replaced)
 {
     struct stat info;
@@ -156,7 +158,7 @@ static bool take_after(int descriptor, const struct stat *replaced)
     return fchmod(descriptor, replaced->st_mode & 07777) == 0;
 }
 
-// *out_error: why there is no temporary file, or 0.
+// *out_error says why there is no temporary file; it is 0 when there is one.
 static vkf_status open_temporary(vkf__new_file *file, const standing *what, int *out_error)
 {
     int descriptor = -1, error = EEXIST;
@@ -189,7 +191,7 @@ static vkf_status open_beside(vkf__new_file *file, const standing *what)
 {
     vkf_status status = VKF_OK;
     int error = 0;
-    // A new file would replace even one that is protected.
+    // Without this check, the new file would replace even a write-protected one.
     if (what->there && access(file->path, W_OK) != 0)
         return fail_path(file->host, file->path, errno);
     VKF_RETURN_IF_ERROR(follow_links(file->host, file->path, &file->target));
@@ -220,7 +222,7 @@ static vkf_status open_place(vkf__new_file *file)
     return open_beside(file, &what);
 }
 
-// What has come to stand there meanwhile is not replaced if it is no file.
+// Does not replace what has appeared there meanwhile unless it is a regular file.
 static int put_in_place(const vkf__new_file *file)
 {
     struct stat info;
@@ -231,7 +233,7 @@ static int put_in_place(const vkf__new_file *file)
     return rename(file->temporary, file->target);
 }
 
-// Some file systems write a rename before the data; a crash would leave a complete name with an empty file.
+// Some file systems write a rename before the data, so that a crash would leave an empty file under the final name.
 static int flush_to_disk(const vkf__new_file *file)
 {
     if (fflush(file->stream) != 0)

@@ -1,3 +1,4 @@
+// Joins paths, and checks names that files give.
 #include "io/path.h"
 
 #include <stdio.h>

@@ -4,12 +4,12 @@
 
 #include "base/host.h"
 
-// "directory/name"; released with vkf__free(). Statuses: INVALID_ARGUMENT (the directory is "", which would be the
-// root), OUT_OF_HOST_MEMORY.
+// Makes "directory/name", which vkf__free() releases. Statuses: INVALID_ARGUMENT (the directory is "", which would mean
+// the root), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__path_join(const vkf__host *host, const char *directory, const char *name,
                                          char **out_path);
 
-// Whether a name that a file gives stays in its directory: it is no path, and not the directory above.
+// Whether a name that a file gives stays in the file's directory: it has no separators and is not "..".
 bool vkf__path_is_name(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
-// A machine of a stack and a memo, as Python's pickletools describes it, without the opcodes that make instances of
-// classes. Nothing recurses, every opcode pushes one value at most, and tuples and containers take theirs off the
-// stack, so that a text bounds what it takes.
+// The reader of pickles: a machine with a stack and a memo, as Python's pickletools describes it, without the opcodes
+// that make instances of classes. Nothing recurses, every opcode pushes at most one value, and tuples and containers
+// take their members off the stack. So the length of the text bounds the memory that it takes.
 #include "io/pickle_machine.h"
 
 #include <assert.h>
@@ -70,7 +70,7 @@ static vkf_status push_string(vkf__pickle *p, vkf__pickle_kind kind, size_t leng
     return status;
 }
 
-// Two's complement, of any length.
+// Pushes an integer in two's complement, of any length.
 static vkf_status push_long(vkf__pickle *p, size_t length_bytes)
 {
     vkf_status status = VKF_OK;
@@ -110,7 +110,7 @@ static vkf_status push_other(vkf__pickle *p, size_t size_bytes)
 
 // ---- what only the caller knows
 
-// The zero behind name[length] is the only one, so that what the caller compares is the whole name.
+// The zero at name[length] is the only one, so that the caller compares the whole name.
 static vkf_status import(vkf__pickle *p, const char *name, size_t length)
 {
     vkf__pickle_value value = {0};
@@ -120,7 +120,9 @@ static vkf_status import(vkf__pickle *p, const char *name, size_t length)
     return status == VKF_OK ? vkf__pickle_push(p, value) : status;
 }
 
-// "module\nname\n"
+// Imports what "module
+// name
+// " names.
 static vkf_status import_lines(vkf__pickle *p)
 {
     char name[NAME_BYTES];
@@ -184,7 +186,8 @@ static vkf_status find_persistent(vkf__pickle *p)
     return VKF_OK;
 }
 
-// The attributes of a dict of tensors, "_metadata", say nothing of the tensors. Nothing else has any.
+// Accepts attributes of dicts only, and ignores them: those of a dict of tensors, "_metadata", say nothing about the
+// tensors.
 static vkf_status build(vkf__pickle *p)
 {
     VKF_RETURN_IF_ERROR(vkf__pickle_need(p, 2));

@@ -1,8 +1,9 @@
+// The stack, the marks and the memo of the reader of pickles.
 #include "io/pickle_machine.h"
 
 #include "io/byte_source.h"
 
-#define MAX_STACK 65536 // Python's pickler puts 1000 members at once
+#define MAX_STACK 65536 // Python's pickler adds 1000 members at once
 
 vkf_status vkf__pickle_bad(const vkf__pickle *p, const char *reason)
 {
@@ -26,7 +27,7 @@ vkf_status vkf__pickle_push(vkf__pickle *p, vkf__pickle_value value)
     return push_to(p, &p->stack, value);
 }
 
-// Values that were pushed since the last MARK.
+// The number of values pushed since the last MARK.
 static size_t above_mark(const vkf__pickle *p)
 {
     return p->stack.count - (p->marks.count > 0 ? p->marks.at[p->marks.count - 1] : 0);
@@ -68,7 +69,7 @@ vkf_status vkf__pickle_push_mark(vkf__pickle *p)
     return VKF_OK;
 }
 
-// Drops the last MARK; what was above it are the last *out_count values of the stack.
+// Drops the last MARK; the last *out_count values of the stack were above it.
 static vkf_status pop_mark(vkf__pickle *p, size_t *out_count)
 {
     if (p->marks.count == 0)
@@ -105,7 +106,7 @@ static vkf_status add_entry(vkf__pickle *p, uint32_t container, const vkf__pickl
     return VKF_OK;
 }
 
-// Puts the last `count` values of the stack into the container beneath them.
+// Moves the last `count` values of the stack into the container beneath them.
 vkf_status vkf__pickle_add_members(vkf__pickle *p, vkf__pickle_kind kind, size_t count)
 {
     size_t step = kind == VKF_PICKLE_DICT ? 2 : 1;
@@ -163,7 +164,8 @@ static vkf_status put(vkf__pickle *p, uint64_t number)
     VKF_RETURN_IF_ERROR(vkf__pickle_need(p, 1));
     if (p->memo.count == 0)
         p->memo_first = number == 1;
-    // Every pickler counts; one that does not would let a number decide over memory.
+    // Every pickler numbers its values in order. Without this check, a single number in a file could claim any amount
+    // of memory.
     if (number < p->memo_first || number - p->memo_first > p->memo.count)
         return vkf__pickle_bad(p, "it remembers values out of order");
     if (number - p->memo_first < p->memo.count)

@@ -1,3 +1,4 @@
+// Reads safetensors files: their header, and the checks that span several tensors.
 #include "io/safetensors.h"
 
 #include <stdlib.h>
@@ -14,11 +15,11 @@ static int compare_places(const void *a, const void *b)
     const vkf__stored_tensor *right = b;
     if (left->offset_bytes != right->offset_bytes)
         return left->offset_bytes < right->offset_bytes ? -1 : 1;
-    // An empty tensor stands before the one that shares its offset.
+    // An empty tensor comes before the one that shares its offset.
     return (left->size_bytes > right->size_bytes) - (left->size_bytes < right->size_bytes);
 }
 
-// Tensors must fill the data area exactly. Sorts them by place.
+// Sorts the tensors by place, and checks that they fill the data area exactly.
 static vkf_status check_places(const vkf__tensor_file *file, const vkf__safetensors_area *area)
 {
     if (file->count > 0)
@@ -45,7 +46,7 @@ static vkf_status check_places(const vkf__tensor_file *file, const vkf__safetens
     return VKF_OK;
 }
 
-// Of tensors that do not overlap, so that no byte is read twice.
+// Runs after check_places(): as the tensors do not overlap, no byte is read twice.
 static vkf_status check_bools(const vkf__tensor_file *file, const vkf__safetensors_area *area)
 {
     for (size_t i = 0; i < file->count; i++) {
@@ -112,7 +113,7 @@ static vkf_status read_file(vkf__tensor_file *file, const vkf__byte_source *sour
 {
     vkf_status status = VKF_OK;
     json_t *root = NULL;
-    char *room = NULL; // of the header's text, where that is not in memory already
+    char *room = NULL; // for the header's text, where that is not in memory already
     uint64_t header_bytes = 0;
     VKF_TRY(read_length(source, &header_bytes));
     uint64_t begin_bytes = LENGTH_BYTES + header_bytes;

@@ -1,3 +1,4 @@
+// Parses the JSON header of safetensors files, which may come from a hostile source, and checks its entries.
 #include "io/safetensors_header.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ static vkf_status bad_header(const vkf__safetensors_area *area, const char *reas
     return vkf__fail(area->host, VKF_ERROR_FORMAT, "%s: safetensors header: %s", area->path, reason);
 }
 
-// What a scan of the text counts outside of strings.
+// What a scan of the text counts, strings aside.
 typedef struct nesting {
     int depth;
     bool is_array[MAX_DEPTH + 1]; // by depth
@@ -42,8 +43,8 @@ static const char *nesting_check(nesting *at, char c)
     return NULL;
 }
 
-// Bounds the memory and the stack that parsing can take, before it is parsed: a tree of small JSON values takes up to a
-// hundred times the memory of its text. Text that is no JSON may pass here; the parser refuses it.
+// Bounds the memory and the stack that parsing takes, and so runs before it: a tree of small JSON values takes up to a
+// hundred times the memory of its text. Text that is not JSON may pass here; the parser refuses it.
 static vkf_status check_extent(const vkf__safetensors_area *area, const char *text, size_t text_bytes)
 {
     nesting at = {.max_containers = text_bytes / BYTES_PER_CONTAINER + FREE_CONTAINERS};

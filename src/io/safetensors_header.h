@@ -9,7 +9,7 @@
 #define VKF_SAFETENSORS_MAX_HEADER 100000000 // bytes, as the format's own reader has it
 #define VKF_SAFETENSORS_METADATA "__metadata__"
 
-// Where an entry is checked: the data area that offsets count from, and the name of the file for messages.
+// Where an entry is checked: the data area from which offsets count, and the file's name for messages.
 typedef struct vkf__safetensors_area {
     const vkf__host *host;
     const char *path;
@@ -19,12 +19,12 @@ typedef struct vkf__safetensors_area {
     uint64_t size_bytes;
 } vkf__safetensors_area;
 
-// Parses the header's text to its JSON object, "__metadata__" checked and removed. *out_root is released with
+// Parses the header's text into its JSON object; "__metadata__" is checked and removed. *out_root is released with
 // json_decref().
 VKF_MUST_CHECK vkf_status vkf__safetensors_parse_header(const vkf__safetensors_area *area, const char *text,
                                                         size_t text_bytes, json_t **out_root);
 
-// Reads and checks one entry on its own, and not the tensor's bytes. The tensor's name is `name` itself.
+// Reads and checks one entry on its own, but not the tensor's bytes. The tensor keeps the pointer `name`.
 VKF_MUST_CHECK vkf_status vkf__safetensors_parse_entry(const vkf__safetensors_area *area, const char *name,
                                                        const json_t *entry, vkf__stored_tensor *out_tensor);
 

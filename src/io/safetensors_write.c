@@ -1,3 +1,4 @@
+// Writes safetensors files.
 #include <stdlib.h>
 #include <string.h>
 
@@ -5,7 +6,7 @@
 #include "io/new_file.h"
 #include "io/safetensors_header.h"
 
-#define PIECE_BYTES ((size_t)1 << 20) // of a tensor on its way from one file to another
+#define PIECE_BYTES ((size_t)1 << 20) // of a tensor copied from one file to another
 #define ALIGNMENT 8                   // of the data area, so that every element is aligned when wide types come first
 
 // Larger elements come first, so that all of them are aligned.
@@ -24,7 +25,7 @@ static int compare_for_file(const void *a, const void *b)
     return sizes != 0 ? sizes : strcmp(left->name, right->name);
 }
 
-// Of places in one array.
+// Compares places in one array.
 static int compare_as_given(const void *a, const void *b)
 {
     const vkf__stored_tensor *left = *(const vkf__stored_tensor *const *)a;
@@ -61,7 +62,7 @@ static vkf_status check_tensor(const vkf__host *host, const char *path, const vk
                      tensor->name ? tensor->name : "", reason);
 }
 
-// One entry of the header; NULL when memory is exhausted.
+// Makes one entry of the header; NULL when memory is exhausted.
 static json_t *make_entry(const vkf__stored_tensor *tensor, uint64_t begin, uint64_t end)
 {
     json_t *shape = json_array();
@@ -113,7 +114,7 @@ fail:
     return status;
 }
 
-// The length field and the header's text, padded with spaces.
+// Writes the length field and the header's text, padded with spaces.
 static vkf_status write_header(const vkf__host *host, vkf__new_file *file, const json_t *root)
 {
     vkf_status status = VKF_OK;
@@ -137,7 +138,7 @@ fail:
 // Where the bytes come from: the tensors, or a function that makes them.
 typedef struct content {
     const vkf__stored_tensor *tensors;
-    vkf__tensor_write_fn write; // or NULL
+    vkf__tensor_write_fn write; // NULL where the tensors have bytes
     void *user;
     bool as_given; // in the order of the array, not in that of names
 } content;

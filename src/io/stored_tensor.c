@@ -1,5 +1,5 @@
-// Bytes are put together one by one: files are little-endian whatever the machine is, and a tensor may begin at any
-// address.
+// Reads and converts the elements of stored tensors. Values are put together byte by byte: files are little-endian
+// whatever the machine is, and a tensor may begin at any address.
 #include "io/stored_tensor.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 
 #include "base/half.h"
 
-#define PIECE_BYTES ((size_t)1 << 20) // that are read at once on their way through a conversion or a check
+#define PIECE_BYTES ((size_t)1 << 20) // how much is read at once for a conversion or a check
 
 typedef struct stored_type_row {
     const char *name;
@@ -71,7 +71,7 @@ vkf_status vkf__stored_part(const vkf__stored_tensor *tensor, uint64_t first, ui
     return VKF_OK;
 }
 
-// Room for the pieces that a tensor's `count` elements are read in: none for what is in memory.
+// Allocates the buffer for the pieces in which a tensor's `count` elements are read; none for a tensor in memory.
 static vkf_status make_room(const vkf__host *host, const vkf__stored_tensor *tensor, uint64_t count,
                             uint64_t *out_piece, void **out_room)
 {
@@ -134,7 +134,8 @@ static double load_f64(const uint8_t *bytes)
     return value;
 }
 
-// The first selected element's bytes; NULL when the range is not within the tensor, or the tensor not in memory.
+// The bytes of the first selected element; NULL when the range is not within the tensor, or the tensor is not in
+// memory.
 static const uint8_t *select_elements(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count)
 {
     if (!tensor->data || first > tensor->count || count > tensor->count - first)
@@ -169,8 +170,7 @@ bool vkf__stored_to_f32(const vkf__stored_tensor *tensor, uint64_t first, uint64
     }
 }
 
-// Elements of every type but `same`, whose bits stay as they are, pass through a double, which holds all of them
-// exactly.
+// Elements of type `same` keep their bits. All others pass through a double, which holds each of them exactly.
 static bool to_16_bits(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, vkf__stored_type same,
                        uint16_t (*from_double)(double value), uint16_t *out_bits)
 {

@@ -1,4 +1,4 @@
-// Tensors as files store them: their types, where their bytes are, and their way into memory.
+// Tensors as files store them: their types, where their bytes are, and how they get into memory.
 #ifndef VKF_IO_STORED_TENSOR_H
 #define VKF_IO_STORED_TENSOR_H
 
@@ -31,49 +31,50 @@ typedef enum vkf__stored_type {
 
 #define VKF_STORED_MAX_RANK 8
 
-// Its bytes are little-endian and row-major, in memory or in a file.
+// The bytes of a tensor are little-endian and row-major, in memory or in a file.
 typedef struct vkf__stored_tensor {
     const char *name;
     vkf__stored_type type;
     uint32_t rank;
     uint64_t shape[VKF_STORED_MAX_RANK];
     uint64_t count;        // product of the shape; 1 for rank 0
-    const uint8_t *data;   // NULL where they are in the file; may be unaligned
-    const vkf__file *file; // NULL where they are in memory
-    uint64_t offset_bytes; // of the first one in the file, or in the memory that stands for a file
+    const uint8_t *data;   // NULL where the bytes are in the file; may be unaligned
+    const vkf__file *file; // NULL where the bytes are in memory
+    uint64_t offset_bytes; // of the first byte in the file, or in the memory that stands for a file
     uint64_t size_bytes;
 } vkf__stored_tensor;
 
-// Bytes [first, first + size_bytes), which are within the tensor. Statuses: as vkf__file_read_at().
+// Reads bytes [first, first + size_bytes), which are within the tensor. Statuses: as vkf__file_read_at().
 VKF_MUST_CHECK vkf_status vkf__stored_read(const vkf__stored_tensor *tensor, uint64_t first, uint64_t size_bytes,
                                            void *out_bytes);
 
-// Elements [first, first + count), which are within the tensor, as a tensor of rank 1 in memory: where they are, or
-// read into `room`, which has space for them. Statuses: as vkf__file_read_at().
+// Gives elements [first, first + count), which are within the tensor, as a tensor of rank 1 in memory. Elements in a
+// file are read into `room`, which has space for them; others stay where they are. Statuses: as vkf__file_read_at().
 VKF_MUST_CHECK vkf_status vkf__stored_part(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, void *room,
                                            vkf__stored_tensor *out_part);
 
-// Converts a floating-point tensor (F64, F32, F16, BF16) in memory to float32, to IEEE half or to bfloat16, rounding
-// once, to nearest even; what is stored in the type asked for is copied bit by bit. `first` and `count` select
-// elements. False, with nothing written, when the type is not one of these, the range is not within the tensor or the
-// tensor not in memory.
+// Convert a floating-point tensor (F64, F32, F16, BF16) in memory to float32, to IEEE half or to bfloat16. They round
+// once, to nearest even; elements that are stored in the type asked for are copied bit by bit. `first` and `count`
+// select elements. False, with nothing written, when the type is not one of these, the range is not within the tensor,
+// or the tensor is not in memory.
 bool vkf__stored_to_f32(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, float *out_values);
 bool vkf__stored_to_f16(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, uint16_t *out_halves);
 bool vkf__stored_to_bf16(const vkf__stored_tensor *tensor, uint64_t first, uint64_t count, uint16_t *out_bfloats);
 
-// Whether these conversions know the type.
+// Whether these conversions take the type.
 bool vkf__stored_is_float(vkf__stored_type type);
 
-// Whether elements of the type are those of F32, F16 or BF16 bit by bit, on this machine.
+// Whether, on this machine, elements of the type are bit by bit those of the dtype F32, F16 or BF16.
 bool vkf__stored_is_dtype(vkf__stored_type type, vkf_dtype dtype);
 
-// The same conversions of a tensor wherever it is, to F32, F16 or BF16; a file is read in bounded pieces. The type is
-// one of those above and the range within the tensor. Statuses: OUT_OF_HOST_MEMORY, and as vkf__file_read_at().
+// The same conversions for a tensor in memory or in a file, to F32, F16 or BF16; a file is read in bounded pieces. The
+// type is one of those above, and the range is within the tensor. Statuses: OUT_OF_HOST_MEMORY, and as
+// vkf__file_read_at().
 VKF_MUST_CHECK vkf_status vkf__stored_convert(const vkf__host *host, const vkf__stored_tensor *tensor, uint64_t first,
                                               uint64_t count, vkf_dtype dtype, void *out_values);
 
-// The first element of a BOOL tensor, wherever it is, that is neither 0 nor 1; the count when there is none, and for
-// other types. Statuses: OUT_OF_HOST_MEMORY, and as vkf__file_read_at().
+// Finds the first element of a BOOL tensor, in memory or in a file, that is neither 0 nor 1. *out_index is the count
+// when there is none, and for other types. Statuses: OUT_OF_HOST_MEMORY, and as vkf__file_read_at().
 VKF_MUST_CHECK vkf_status vkf__stored_first_bad_bool(const vkf__host *host, const vkf__stored_tensor *tensor,
                                                      uint64_t *out_index);
 

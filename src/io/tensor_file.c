@@ -1,3 +1,4 @@
+// Opens a file of tensors with the reader of its format, and looks tensors up by name.
 #include "io/tensor_file_reader.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// A file of tensors in one of the formats that are read: what is in it, found once when it is opened.
+// A file of tensors in one of the formats that are read. What is in it is found once, when it is opened.
 #ifndef VKF_IO_TENSOR_FILE_H
 #define VKF_IO_TENSOR_FILE_H
 
@@ -6,13 +6,13 @@
 
 typedef struct vkf__tensor_file vkf__tensor_file;
 
-// By the ending of its name: .bin, .pt and .pth are torch.save()'s, anything else is safetensors. Statuses as
-// vkf__safetensors_open() and vkf__torch_open().
+// The ending of its name tells the format: .bin, .pt and .pth are torch.save()'s, anything else is safetensors.
+// Statuses as vkf__safetensors_open() and vkf__torch_open().
 VKF_MUST_CHECK vkf_status vkf__tensor_file_open(const vkf__host *host, const char *path, vkf__tensor_file **out_file);
 void vkf__tensor_file_close(vkf__tensor_file **file);
 
 size_t vkf__tensor_file_count(const vkf__tensor_file *file);
-// In order of names (by bytes); NULL at and beyond the count.
+// Tensors are in the order of their names (by bytes); NULL at and beyond the count.
 const vkf__stored_tensor *vkf__tensor_file_at(const vkf__tensor_file *file, size_t index);
 const vkf__stored_tensor *vkf__tensor_file_find(const vkf__tensor_file *file, const char *name); // NULL when absent
 const char *vkf__tensor_file_path(const vkf__tensor_file *file);

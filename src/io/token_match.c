@@ -1,3 +1,4 @@
+// Finds the longest token that a text begins with, by bisection.
 #include "io/token_match.h"
 
 static unsigned char folded(char c, bool lowercase)
@@ -8,7 +9,7 @@ static unsigned char folded(char c, bool lowercase)
 }
 
 // The first place within [begin, end) whose token has a byte of at least `value` at `depth`. All of these tokens agree
-// in the bytes before, so that they are sorted by this one.
+// in the bytes before it, so that they are sorted by this one.
 static size_t lower_bound(const vkf__sorted_tokens *tokens, size_t begin, size_t end, size_t depth, unsigned value)
 {
     while (begin < end) {
@@ -21,8 +22,8 @@ static size_t lower_bound(const vkf__sorted_tokens *tokens, size_t begin, size_t
     return begin;
 }
 
-// Narrows the range of tokens that agree with the text, byte by byte. The shortest token of a range stands first, its
-// terminating zero sorting below every byte of text.
+// Narrows the range of tokens that agree with the text, byte by byte. The shortest token of a range comes first,
+// because its terminating zero sorts below every byte of text.
 size_t vkf__match_token(const vkf__sorted_tokens *tokens, const char *text, size_t text_bytes, bool lowercase,
                         int32_t *out_id)
 {
@@ -32,7 +33,7 @@ size_t vkf__match_token(const vkf__sorted_tokens *tokens, const char *text, size
     for (size_t depth = 0; depth < text_bytes; depth++) {
         unsigned value = folded(text[depth], lowercase);
         if (value == 0)
-            break; // a zero in the text must not meet a token's terminating one
+            break; // a zero byte in the text must not match a token's terminating one
         begin = lower_bound(tokens, begin, end, depth, value);
         end = lower_bound(tokens, begin, end, depth, value + 1);
         if (begin == end)
@@ -45,8 +46,8 @@ size_t vkf__match_token(const vkf__sorted_tokens *tokens, const char *text, size
     return longest;
 }
 
-// Table 3-7 of the Unicode standard, "Well-Formed UTF-8 Byte Sequences": the second byte's range depends on the first,
-// which keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
+// Table 3-7 of the Unicode standard, "Well-Formed UTF-8 Byte Sequences": the range of the second byte depends on the
+// first, which keeps out overlong forms, surrogates and anything beyond U+10FFFF.
 size_t vkf__code_point_bytes(const char *text, size_t text_bytes)
 {
     const unsigned char *bytes = (const unsigned char *)text;

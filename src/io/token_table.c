@@ -1,3 +1,4 @@
+// Reads vocabulary.json, and encodes and decodes with its lists.
 #include "io/token_table.h"
 
 #include <stdlib.h>
@@ -9,10 +10,10 @@
 
 struct vkf__token_table {
     vkf__host host;
-    char *strings;      // all of them, zero-terminated, one after the other
+    char *strings;      // all strings, zero-terminated, one after the other
     const char **texts; // by id
     uint32_t count;
-    int32_t *sorted; // the ids but for the special ones, by their strings' bytes
+    int32_t *sorted; // the ids, without the special ones, sorted by the bytes of their strings
     bool lowercase;
     bool append_eos;
 };
@@ -35,7 +36,7 @@ static int compare_tokens(const void *a, const void *b)
     return strcmp(((const token *)a)->text, ((const token *)b)->text);
 }
 
-// What messages say the list is: the file and the key.
+// What messages call the list: its file and its key.
 typedef struct list_place {
     const vkf__host *host;
     const char *path;
@@ -196,7 +197,7 @@ const char *vkf__token_table_text(const vkf__token_table *table, int32_t id)
     return id >= 0 && (uint32_t)id < table->count ? table->texts[id] : NULL;
 }
 
-// The ids of a text; only counts them when `ids` is NULL. At most one for every byte, and eos.
+// Writes the ids of a text, at most one for every byte, and eos; only counts them when `ids` is NULL.
 static uint32_t encode(const vkf__token_table *table, const char *text, size_t text_bytes, int32_t *ids)
 {
     vkf__sorted_tokens tokens = {

@@ -30,15 +30,16 @@ void vkf__token_tables_free(vkf__token_tables *tables);
 uint32_t vkf__token_table_count(const vkf__token_table *table);
 const char *vkf__token_table_text(const vkf__token_table *table, int32_t id); // NULL when there is no such id
 
-// Greedy longest match; ASCII is lowercased first when the table says so; one <unk> per unmatched code point (or
-// invalid byte); eos appended when the table says so. Special tokens are never matched in text. *inout_count as in
-// vkf_vocabulary_encode(). Status TOO_LARGE when the capacity is too small: then *inout_count is the number needed and
-// nothing was written to out_ids. INVALID_ARGUMENT for a text of 4 GiB or more.
+// Encodes by greedy longest match. ASCII is lowercased first when the table says so. Each code point (or invalid byte)
+// without a match becomes one <unk>. eos is appended when the table says so. Special tokens are never matched in text.
+// *inout_count as in vkf_vocabulary_encode(). Status TOO_LARGE when the capacity is too small: then *inout_count is the
+// number needed and nothing was written to out_ids. INVALID_ARGUMENT for a text of 4 GiB or more.
 VKF_MUST_CHECK vkf_status vkf__token_table_encode(const vkf__token_table *table, const char *text, size_t text_bytes,
                                                   uint32_t *inout_count, int32_t *out_ids);
-// Concatenates; ids 0..3 are skipped, unknown ids are INVALID_ARGUMENT. *inout_bytes is the capacity on entry, the
-// terminating zero included, and the length without it on return; out_text == NULL asks for the length alone. Status
-// TOO_LARGE when the capacity is too small: then *inout_bytes is the length and nothing was written to out_text.
+// Concatenates the tokens of the ids. Ids 0 to 3 are skipped; unknown ids are INVALID_ARGUMENT. *inout_bytes is the
+// capacity on entry, including the terminating zero, and the length without it on return; out_text == NULL asks for the
+// length alone. Status TOO_LARGE when the capacity is too small: then *inout_bytes is the length and nothing was
+// written to out_text.
 VKF_MUST_CHECK vkf_status vkf__token_table_decode(const vkf__token_table *table, const int32_t *ids, uint32_t count,
                                                   size_t *inout_bytes, char *out_text);
 

@@ -1,3 +1,4 @@
+// Finds the dict of tensors in what torch.save() wrote, and makes stored tensors of it.
 #include "io/torch_file.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ static bool is_tensor(const vkf__pickle_entry *entry, uint32_t container)
            entry->value.kind == VKF_PICKLE_OBJECT && entry->value.first == VKF_TORCH_TENSOR;
 }
 
-// Tensors of a dict, and the bytes of their names with zeros.
+// Counts the tensors of a dict, and the bytes of their names with terminating zeros.
 static size_t count_tensors(const vkf__torch_content *content, uint32_t container, size_t *out_name_bytes)
 {
     size_t entry_count = 0, count = 0;
@@ -31,7 +32,8 @@ static size_t count_tensors(const vkf__torch_content *content, uint32_t containe
     return count;
 }
 
-// The dict that has the tensors: the root, or one under a name that training scripts use. False when there is none.
+// Finds the dict that has the tensors: the root, or one under a name that training scripts use. False when there is
+// none.
 static bool find_dict(const vkf__torch_content *content, uint32_t *out_container)
 {
     static const char *const keys[] = {"state_dict", "model", "model_state_dict"};
@@ -66,7 +68,7 @@ static vkf_status fill_tensor(const vkf__tensor_file *file, const vkf__byte_sour
     if (!from->contiguous)
         return vkf__fail(&file->host, VKF_ERROR_UNSUPPORTED,
                          "%s: tensor %.200s is not contiguous; save it with .contiguous()", file->path, tensor->name);
-    (void)vkf__mul_u64(storage->count, storage->element_bytes, &storage_bytes); // which was checked when it was placed
+    (void)vkf__mul_u64(storage->count, storage->element_bytes, &storage_bytes); // checked when it was placed
     if (!vkf__mul_u64(from->count, element, &tensor->size_bytes) || !vkf__mul_u64(from->first, element, &begin) ||
         begin > storage_bytes || tensor->size_bytes > storage_bytes - begin)
         return vkf__fail(&file->host, VKF_ERROR_FORMAT, "%s: tensor %.200s reaches beyond its storage", file->path,

@@ -1,3 +1,4 @@
+// Reads the two forms of torch.save()'s files as far as their pickle, and finds each storage's place.
 #include "io/torch_layout.h"
 
 #include <stdlib.h>
@@ -34,7 +35,8 @@ static int compare_keys(const void *a, const void *b)
     return memcmp(left->key, right->key, left->key_bytes);
 }
 
-// The storages by their keys: one that several tensors share is there as often. NULL where there are none.
+// Sorts pointers to the storages by key. A key appears once for each tensor that uses it. NULL where there are no
+// storages.
 static vkf_status sort_storages(const vkf__byte_source *source, vkf__torch_content *content,
                                 vkf__torch_storage ***out_sorted)
 {
@@ -79,7 +81,7 @@ static vkf_status check_bools(const vkf__byte_source *source, const vkf__torch_s
     return status;
 }
 
-// Storages of one key, of which `available` bytes are at an offset; *inout_index goes behind them.
+// Places the storages of one key, for which `available` bytes lie at an offset; *inout_index moves behind them.
 static vkf_status place_group(const vkf__byte_source *source, vkf__torch_storage **sorted, size_t count,
                               uint64_t offset, uint64_t available, size_t *inout_index)
 {
@@ -107,7 +109,7 @@ static bool ends_with(const vkf__zip_entry *entry, const char *ending)
     return entry->name_bytes >= length && memcmp(entry->name + entry->name_bytes - length, ending, length) == 0;
 }
 
-// The entry that is NAME/ and this.
+// The entry NAME/folder beside the pickle's NAME/data.pkl.
 static const vkf__zip_entry *find_beside(const vkf__zip *zip, const vkf__zip_entry *pickle, const char *folder,
                                          const char *name, size_t name_bytes)
 {
@@ -196,8 +198,8 @@ fail:
     return status;
 }
 
-// ---- the form before: pickles of a magic number, a version, the machine, the dict and the storages' keys; behind them
-// for each key the number of its elements, and these
+// ---- the older form: pickles of a magic number, a version, the machine, the dict and the storages' keys; behind them,
+// for each key, the number of its elements and the elements
 
 static vkf_status check_machine(const vkf__byte_source *source, const vkf__pickle *pickle, vkf__pickle_value machine)
 {
@@ -210,7 +212,7 @@ static vkf_status check_machine(const vkf__byte_source *source, const vkf__pickl
     return VKF_OK;
 }
 
-// The storage of the next key, whose number of elements is at *inout_offset.
+// Places the storage of the next key, whose number of elements is at *inout_offset.
 static vkf_status place_next(const vkf__byte_source *source, vkf__torch_storage **sorted, size_t count,
                              const vkf__torch_storage *key, uint64_t *inout_offset)
 {

@@ -1,3 +1,4 @@
+// Understands what torch.save()'s pickles import and call: a fixed list of names, and no code.
 #include "io/torch_objects.h"
 
 #include <string.h>
@@ -6,8 +7,8 @@
 
 // What may be imported.
 typedef enum import {
-    DICT = 0, // collections.OrderedDict
-    REBUILD,  // _rebuild_tensor(storage, offset, size, stride), and as _v2 with arguments behind that say nothing here
+    DICT = 0,   // collections.OrderedDict
+    REBUILD,    // _rebuild_tensor(storage, offset, size, stride); _v2 has further arguments, which do not matter here
     REBUILD_V3, // (storage, offset, size, stride, requires_grad, hooks, dtype)
     PARAMETER,  // (tensor, requires_grad, hooks)
     STORAGE_OF_TYPE,
@@ -46,7 +47,7 @@ static vkf_status bad(const vkf__torch_objects *o, const char *reason)
                      reason);
 }
 
-// Files that were saved from a GPU by old versions name its storages.
+// The classes of torch.cuda count as those of torch: old versions named them in files that they saved from a GPU.
 static vkf_status find_import(void *user, const char *name, vkf__pickle_value *out_value)
 {
     const vkf__torch_objects *o = user;
@@ -76,7 +77,8 @@ bool vkf__torch_is_key(const char *key, size_t size_bytes)
     return size_bytes > 0 && vkf__is_printable(key, size_bytes) && !memchr(key, '/', size_bytes);
 }
 
-// ("storage", class, key, device, number of elements), and in old files whether it is a part of another one.
+// A persistent id: ("storage", class, key, device, number of elements); old files add whether it is a part of another
+// one.
 static vkf_status find_storage(void *user, const vkf__pickle *pickle, vkf__pickle_value id,
                                vkf__pickle_value *out_value)
 {
@@ -136,7 +138,7 @@ static vkf_status read_shape(const vkf__torch_objects *o, const vkf__pickle *pic
     for (uint32_t i = size.count; i-- > 0;) {
         if (tensor->count > 0 && tensor->shape[i] > 1 && (uint64_t)strides[i].integer != expected)
             tensor->contiguous = false;
-        expected *= tensor->shape[i]; // a part of the product
+        expected *= tensor->shape[i]; // a partial product of the shape
     }
     return VKF_OK;
 }

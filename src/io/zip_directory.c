@@ -1,5 +1,5 @@
-// After PKWARE's APPNOTE.TXT: the end record (4.3.16), its zip64 form (4.3.14, 4.3.15), central headers (4.3.12), the
-// zip64 extra field (4.5.3) and local headers (4.3.7).
+// Reads zip directories after PKWARE's APPNOTE.TXT: the end record (4.3.16), its zip64 form (4.3.14, 4.3.15), central
+// headers (4.3.12), the zip64 extra field (4.5.3) and local headers (4.3.7).
 #include "io/zip_directory.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 struct vkf__zip {
     vkf__byte_source source;
-    uint8_t *directory; // the central headers, which names point into
+    uint8_t *directory; // the central headers, into which names point
     vkf__zip_entry *entries;
     size_t count;
 };
@@ -82,7 +82,7 @@ fail:
 
 // ---- central headers
 
-// Values that did not fit their 32 bits stand in the extra field, in this order.
+// Values that do not fit 32 bits are in the extra field, in this order.
 static bool read_extra64(vkf__zip_entry *entry, const uint8_t *extra, size_t extra_bytes)
 {
     uint64_t *const values[] = {&entry->size_bytes, &entry->packed_bytes, &entry->header_offset};
@@ -108,7 +108,7 @@ static bool read_extra64(vkf__zip_entry *entry, const uint8_t *extra, size_t ext
     return true;
 }
 
-// The header at the beginning of `bytes`; its length, or 0 when it is none.
+// Reads the header at the beginning of `bytes`. Returns its length, or 0 when it is none.
 static size_t read_header(const uint8_t *bytes, size_t size_bytes, vkf__zip_entry *out)
 {
     if (size_bytes < CENTRAL_BYTES || vkf__load_le(bytes, 4) != CENTRAL_SIGNATURE)
@@ -153,7 +153,7 @@ static vkf_status read_entries(vkf__zip *zip, const extent *at)
         if (length == 0)
             return bad(source, "its directory is damaged");
         place += length;
-        // Entries that share bytes could be read many times over.
+        // Otherwise entries could share bytes, and these would be read many times over.
         if (entry->packed_bytes > source->size_bytes - sum)
             return bad(source, "its entries are longer than the file");
         sum += entry->packed_bytes;
@@ -227,7 +227,7 @@ vkf_status vkf__zip_place(const vkf__zip *zip, const vkf__zip_entry *entry, uint
     if (vkf__load_le(local, 4) != LOCAL_SIGNATURE)
         return bad(source, "an entry is not where the directory says");
     uint64_t skip = LOCAL_BYTES + vkf__load_le(local + 26, 2) + vkf__load_le(local + 28, 2);
-    uint64_t left = source->size_bytes - entry->header_offset; // as it could be read
+    uint64_t left = source->size_bytes - entry->header_offset; // cannot underflow: the header was just read
     if (skip > left || entry->size_bytes > left - skip)
         return bad(source, "an entry reaches beyond the file");
     *out_offset = entry->header_offset + skip;

@@ -1,5 +1,5 @@
-// The directory of a zip archive (also zip64), and where its entries' bytes are. Entries are read only as they stand
-// there: stored, neither compressed nor encrypted.
+// The directory of a zip archive (also zip64), and where the bytes of its entries are. Only stored entries are read,
+// which are neither compressed nor encrypted.
 #ifndef VKF_IO_ZIP_DIRECTORY_H
 #define VKF_IO_ZIP_DIRECTORY_H
 
@@ -14,8 +14,8 @@ typedef struct vkf__zip_entry {
 
 typedef struct vkf__zip vkf__zip;
 
-// What *source points to outlives *out_zip. Statuses: FORMAT (no archive, one that is cut off, a name twice, entries
-// that are longer than the file together), OUT_OF_HOST_MEMORY, FILE.
+// What *source points to must outlive *out_zip. Statuses: FORMAT (no archive, one that is cut off, a duplicate name,
+// entries that together are longer than the file), OUT_OF_HOST_MEMORY, FILE.
 VKF_MUST_CHECK vkf_status vkf__zip_open(const vkf__byte_source *source, vkf__zip **out_zip);
 void vkf__zip_close(vkf__zip **zip);
 

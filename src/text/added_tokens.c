@@ -1,3 +1,4 @@
+// Loads added tokens, and finds them in text.
 #include "text/added_tokens.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static vkf_status read_token(const vkf__json_section *section, vkf__added_token 
     return VKF_OK;
 }
 
-// The content as the normaliser writes it; NULL when that is the same. What a text has to spare all tokens share.
+// Runs the content through the normaliser; NULL when it stays the same. All tokens share what a text has to spare.
 static vkf_status normalize_content(const vkf__normalizer *normalizer, vkf__added_token *token, size_t *inout_spare,
                                     const vkf__host *host)
 {
@@ -61,8 +62,8 @@ static void drop_id(vkf__added_tokens *added, int32_t id)
     }
 }
 
-// The id that a token gets is its id in the model, whatever the file says beside it; a token that the model does not
-// have gets the next free one, which is the file's when the file was written by what it is for.
+// A token's id is its id in the model, whatever the file says beside it. A token that the model does not have gets the
+// next free id, which a file that belongs to this model gives it, too; any other id in the file causes a warning.
 static vkf_status add_token(const vkf__json_section *section, const vkf__token_model *model, int32_t *next_id,
                             const vkf__normalizer *normalizer, vkf__added_tokens *added)
 {
@@ -214,7 +215,7 @@ typedef struct search {
     const vkf__trie *trie;
 } search;
 
-// The first place from `at` on where a token begins, the longest that does, and its end. False when there is none.
+// Finds the first place from `at` on where a token begins. The longest token there wins. False when there is none.
 static bool find_next(const search *wanted, const char *bytes, uint32_t at, uint32_t end, vkf__byte_span *out_match,
                       const vkf__added_token **out_token)
 {
@@ -251,7 +252,7 @@ static bool stands_alone(const char *bytes, const vkf__piece *piece, vkf__byte_s
     return match.end == piece->end || !vkf__is_word(vkf__utf8_read(bytes + match.end));
 }
 
-// Takes in the whitespace that the token swallows, but not what an earlier token has.
+// Extends the match by the whitespace that the token swallows, but not by what an earlier token has taken.
 static vkf__byte_span widen(const char *bytes, const vkf__piece *piece, vkf__byte_span match, uint32_t done,
                             const vkf__added_token *token)
 {

@@ -1,3 +1,4 @@
+// Cuts and rewrites text, keeps each byte's origin, and stops rules that write too much.
 #include "text/aligned_text.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ static vkf_status fail_limit(const vkf__aligned_text *text)
                      text->given, text->limit, VKF_TEXT_GROWTH, text->spare);
 }
 
-// What a step wrote; many steps that each write a long text are too much, too.
+// Counts what a step wrote. Many steps that each write a long text are too much, too.
 static vkf_status count_written(vkf__aligned_text *text, size_t bytes)
 {
     text->written += bytes;
@@ -44,21 +45,21 @@ static vkf_status count_written(vkf__aligned_text *text, size_t bytes)
                      (unsigned long long)most, text->given);
 }
 
-// Room for `more` further bytes.
+// Makes room for `more` further bytes.
 static vkf_status reserve(const vkf__aligned_text *text, vkf__text_buffer *buffer, size_t more)
 {
     const vkf__host *host = text->host;
     size_t needed = buffer->count + more;
     if (needed <= buffer->capacity)
         return VKF_OK;
-    if (needed > text->limit + VKF_UTF8_MAX_BYTES) // who asks may want less than one code point
+    if (needed > text->limit + VKF_UTF8_MAX_BYTES) // the caller may need less than one code point
         return fail_limit(text);
     size_t capacity = buffer->capacity;
     vkf_status status =
         vkf__grow(host, (void **)&buffer->origins, sizeof *buffer->origins, buffer->count, &capacity, needed);
     if (status != VKF_OK)
         return status;
-    // The second of the two arrays may fail when the first has grown: then it only has more room than is known.
+    // If the second array fails to grow after the first, the first only has more room than is recorded.
     status = vkf__grow(host, (void **)&buffer->bytes, 1, buffer->count, &buffer->capacity, capacity);
     return status;
 }
@@ -85,7 +86,7 @@ vkf_status vkf__aligned_text_set(vkf__aligned_text *text, const char *bytes, siz
     text->given = text->peak = size_bytes;
     text->written = 0;
     text->limit = vkf__text_limit(size_bytes, text->spare);
-    vkf_status status = reserve(text, buffer, size_bytes + 1); // never NULL
+    vkf_status status = reserve(text, buffer, size_bytes + 1); // at least one byte, so never NULL
     if (status != VKF_OK)
         return status;
     if (size_bytes > 0)
@@ -124,7 +125,7 @@ vkf_status vkf__text_add_span(vkf__aligned_text *text, size_t begin, size_t end,
     return status;
 }
 
-// Cutting leaves the bytes where they are: only the lists of pieces change places.
+// Cutting leaves the bytes where they are, so that only the lists of pieces change places.
 static void swap_pieces(vkf__aligned_text *text)
 {
     vkf__text_buffer *now = &text->now;
@@ -201,7 +202,7 @@ static void use_up(vkf__aligned_text *text, uint32_t code_points)
 
 void vkf__text_put_change(vkf__aligned_text *text, vkf__change change)
 {
-    // A rewriting that uses up more than there is stands at the end.
+    // A rewriting that uses up more than there is continues at the end.
     bool inserted = change.change > 0 || text->at == text->end;
     vkf__text_put(text, change.code_point,
                   inserted ? vkf__text_origin_before(text, text->at) : text->now.origins[text->at]);
@@ -211,7 +212,7 @@ void vkf__text_put_change(vkf__aligned_text *text, vkf__change change)
 
 void vkf__text_keep_change(vkf__aligned_text *text, uint32_t code_point, int32_t change)
 {
-    if (text->status == VKF_OK && text->change_count >= text->limit) // each of them becomes a byte at least
+    if (text->status == VKF_OK && text->change_count >= text->limit) // each change becomes at least one byte
         text->status = fail_limit(text);
     if (text->status == VKF_OK)
         text->status = vkf__grow(text->host, (void **)&text->changes, sizeof *text->changes, text->change_count,

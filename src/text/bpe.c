@@ -1,5 +1,5 @@
-// Byte-pair encoding: a word's code points are symbols, and the two neighbours whose merge was learned first become one
-// symbol, until none merge. The next merge comes from a heap, so that n symbols take O(n log n).
+// Byte-pair encoding: the code points of a word are symbols. Of all neighbours, the two whose merge was learned first
+// become one symbol, until none merge. A heap gives the next merge, so that n symbols take O(n log n).
 #include <string.h>
 
 #include "text/code_point.h"
@@ -10,22 +10,22 @@
 
 typedef struct bpe {
     vkf__merge_table merges;
-    int32_t unk_id;   // VKF_TRIE_NONE: unknown characters are left out, or
-    bool unk_missing; // the file names a token for them that there is not
+    int32_t unk_id;   // VKF_TRIE_NONE: unknown characters are left out, or ...
+    bool unk_missing; // ... are an error: the file names a token for them that is missing
     bool fuse_unk;
     bool byte_fallback;
-    bool ignore_merges; // a word that is a token is that token
+    bool ignore_merges; // a word that is itself a token becomes that token
     char *prefix;       // of every symbol of a word but the first; NULL for none
     char *suffix;       // of the last one
     int32_t bytes[256]; // the tokens of single bytes, or VKF_TRIE_NONE
-    uint8_t *whole;     // (tokens / 8), by place: merging this token's characters gives the token
+    uint8_t *whole;     // (tokens / 8), a bit for each id: merging the token's characters gives the token
 } bpe;
 
 typedef struct symbol {
     int32_t id;
     uint32_t previous;
     uint32_t next;
-    uint32_t bytes; // 0: merged into one before it
+    uint32_t bytes; // 0: merged into an earlier symbol
 } symbol;
 
 typedef struct candidate {
@@ -34,7 +34,7 @@ typedef struct candidate {
     int32_t merged;
 } candidate;
 
-#define SPELLED_BYTES 256 // of a character with prefix and suffix
+#define SPELLED_BYTES 256 // of a character with its prefix and suffix
 
 // --- reading
 
@@ -52,7 +52,7 @@ fail:
     return status;
 }
 
-// The two texts of a merge: ["a", "b"], or "a b" in older files. False when it is neither.
+// Reads the two texts of a merge: ["a", "b"], or "a b" in older files. False when it is neither.
 static bool read_pair(const json_t *row, const char *texts[2], size_t lengths[2])
 {
     if (json_is_array(row) && json_array_size(row) == 2) {
@@ -151,7 +151,7 @@ typedef struct word {
     size_t count;
     int32_t unk;
     uint32_t unk_bytes; // 0: no unknown symbol is held back
-    bool unknown;       // there was an unknown character
+    bool unknown;       // the word had an unknown character
 } word;
 
 static void add_symbol(word *made, int32_t id, uint32_t bytes)
@@ -169,7 +169,7 @@ static void flush_unknown(word *made)
     made->unk_bytes = 0;
 }
 
-// The symbol's text: prefix and suffix as they apply. At most SPELLED_BYTES.
+// The symbol's text, with prefix and suffix where they apply. At most SPELLED_BYTES.
 static size_t spell(const bpe *self, const char *text, size_t bytes, bool first, bool last, char out[SPELLED_BYTES])
 {
     size_t length = 0;
@@ -197,7 +197,7 @@ static bool add_bytes(const bpe *self, const char *text, size_t bytes, word *mad
     return true;
 }
 
-// An unknown character is held back while more may join it.
+// Holds an unknown character back as long as further ones may join it.
 static void add_unknown(const bpe *self, uint32_t bytes, word *made)
 {
     made->unknown = true;
@@ -231,7 +231,7 @@ static void read_symbols(const bpe *self, const vkf__trie *trie, const char *tex
     flush_unknown(made);
 }
 
-// --- the heap of merges that could be next: the lowest rank first, of those the leftmost
+// --- the heap of possible merges: lowest rank first, and among equal ranks the leftmost first
 
 static bool comes_before(const candidate *a, const candidate *b)
 {
@@ -272,7 +272,8 @@ static void push_merge(const bpe *self, const symbol *symbols, uint32_t left, ca
         push(heap, count, (candidate){merge->rank, left, merge->merged});
 }
 
-// Carries out one merge if it still stands, and says what may merge after it.
+// Carries out one merge if it is still possible, and adds the merges that it makes possible. Candidates whose symbols
+// have merged otherwise stay in the heap, so each is checked again here.
 static void merge_one(const bpe *self, symbol *symbols, candidate top, candidate *heap, size_t *count)
 {
     symbol *left = &symbols[top.place];
@@ -294,7 +295,7 @@ static void merge_one(const bpe *self, symbol *symbols, candidate top, candidate
         push_merge(self, symbols, top.place, heap, count);
 }
 
-// `heap` has room for three candidates per symbol: one to begin with, and two for every merge, of which each leaves a
+// `heap` has room for three candidates per symbol: one to begin with, and two for every merge, each of which leaves one
 // symbol less.
 static void merge_all(const bpe *self, word *made, candidate *heap)
 {
@@ -313,7 +314,7 @@ static void merge_all(const bpe *self, word *made, candidate *heap)
 static vkf_status merge_word(const bpe *self, const vkf__trie *trie, const char *text, size_t bytes,
                              vkf__token_scratch *scratch)
 {
-    // A character is one symbol, or one for every byte of it and of what is spelled around it.
+    // A character becomes one symbol, or one for each of its bytes and those of its prefix and suffix.
     size_t most = bytes;
     if (self->byte_fallback)
         most += (self->suffix ? strlen(self->suffix) : 0) + (self->prefix ? bytes * strlen(self->prefix) : 0);
@@ -344,20 +345,20 @@ static vkf_status merge_word(const bpe *self, const vkf__trie *trie, const char 
     return status;
 }
 
-// --- words that are tokens, which most words are
+// --- words that are tokens, as most words are
 
 static bool is_whole(const bpe *self, int32_t id)
 {
     return self->whole && (self->whole[(size_t)id / 8] >> (id % 8) & 1);
 }
 
-// Marks the tokens that their own merging gives, so that words that are tokens need none.
+// Marks the tokens that result from merging their own characters. Words that are such tokens need no merging.
 static vkf_status mark_whole_tokens(const vkf__host *host, const vkf__token_vocabulary *vocabulary, bpe *self)
 {
     vkf_status status = VKF_OK;
-    vkf__token_scratch scratch = {.host = host, .limit = SIZE_MAX}; // without affixes there are no more than bytes
+    vkf__token_scratch scratch = {.host = host, .limit = SIZE_MAX}; // without affixes, at most one symbol per byte
     size_t count = vocabulary->count;
-    // Ids with gaps, and words whose symbols are not their characters: all words are merged.
+    // Not for ids with gaps, nor where symbols are not plain characters: then all words are merged.
     if (self->prefix || self->suffix || count == 0 || (size_t)vocabulary->tokens[count - 1].id >= count)
         return VKF_OK;
     VKF_ALLOC(host, self->whole, count / 8 + 1);
@@ -387,7 +388,7 @@ static vkf_status load(const vkf__json_section *section, vkf__token_vocabulary *
     VKF_TRY(load_options(section, vocabulary, self));
     VKF_TRY(load_merges(section, vocabulary, self));
     bool unk_missing = self->unk_missing;
-    self->unk_missing = false; // a token of unknown characters is no reason to fail yet
+    self->unk_missing = false; // an unknown character within a token is no error yet
     VKF_TRY(mark_whole_tokens(section->host, vocabulary, self));
     self->unk_missing = unk_missing;
 fail:

@@ -1,3 +1,4 @@
+// Maps bytes to the code points of byte-level models, and back.
 #include "text/byte_level.h"
 
 #define FIRST_SHIFTED 0x100u

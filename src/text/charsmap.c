@@ -1,10 +1,11 @@
+// Reads and applies SentencePiece's maps of characters. Their places are checked, because they come from a file.
 #include "text/charsmap.h"
 
 #include <string.h>
 
 #include <utf8proc.h>
 
-#define LONGEST_GRAPHEME 5 // bytes; longer ones are mapped code point by code point
+#define LONGEST_GRAPHEME 5 // bytes; longer graphemes are mapped code point by code point
 
 struct vkf__charsmap {
     const vkf__host *host;
@@ -26,7 +27,7 @@ static int base64_digit(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-// False when it is no base64. The output has room for three bytes for every four characters.
+// Decodes base64; false when the text is not base64. The output has room for three bytes for every four characters.
 static bool read_base64(const char *text, size_t length, uint8_t *out, size_t *out_bytes)
 {
     if (length % 4 != 0)
@@ -66,7 +67,7 @@ static bool is_utf8(const char *text, size_t bytes)
     return valid;
 }
 
-// Cuts the blob into the trie, which the first word gives the bytes of, and the replacements.
+// Divides the blob into the trie, whose size in bytes is the first word, and the replacements.
 static vkf_status divide(vkf__charsmap *map, const char *where, size_t bytes)
 {
     size_t trie_bytes = bytes >= 4 ? read_word(map->blob) : SIZE_MAX;
@@ -130,18 +131,21 @@ void vkf__charsmap_destroy(vkf__charsmap **map)
     *map = NULL;
 }
 
-// The unit at a place that a hostile file may have made up; one without a leaf and with no label beyond the end.
+// The unit at a place, which a hostile file may have made up. Beyond the end it is a unit without a leaf or a label.
 static uint32_t unit_at(const vkf__charsmap *map, size_t place)
 {
     return place < map->unit_count ? read_word(map->units + 4 * place) : 0x80000000u;
 }
 
+// A unit's offset to its children has 22 bits, and counts in steps of 256 where bit 9 is set.
 static size_t unit_offset(uint32_t unit)
 {
     return (size_t)(unit >> 10) << ((unit & (1u << 9)) >> 6);
 }
 
-// The replacement of a part that `text` begins with, the longest or the shortest, and its length; NULL for none.
+// The replacement of the longest or the shortest beginning of `text` that has one, and its length; NULL for none. The
+// place of a child is its parent's place XOR the parent's offset XOR the byte, which the child's unit repeats in its
+// low bits. Bit 8 says that the unit has a leaf.
 static const char *find(const vkf__charsmap *map, const char *text, size_t bytes, bool longest, size_t *out_length)
 {
     const char *found = NULL;
@@ -165,7 +169,7 @@ static const char *find(const vkf__charsmap *map, const char *text, size_t bytes
     return found;
 }
 
-// As the library `tokenizers` takes it.
+// As the library `tokenizers` does it.
 static const char *find_shortest(const vkf__charsmap *map, const char *text, size_t bytes)
 {
     size_t length = 0;
@@ -180,7 +184,7 @@ static uint32_t count_code_points(const char *text, size_t bytes)
     return count;
 }
 
-// The end of a replacement; the last one may lack its zero.
+// The length of a replacement; the last one may lack its terminating zero.
 static size_t replacement_bytes(const vkf__charsmap *map, const char *replacement)
 {
     size_t most = map->text_bytes - (size_t)(replacement - map->texts);
@@ -197,8 +201,8 @@ const char *vkf__charsmap_longest(const vkf__charsmap *map, const char *text, si
     return found;
 }
 
-// What stands for `old_count` code points. Fewer of them: the last one written, which may be an earlier one, takes the
-// rest away with it. More: those at the end are new.
+// Replaces `old_count` code points. If the replacement has fewer, the last code point written, which may be an earlier
+// one, takes away the rest. If it has more, those at its end are new.
 static void keep_replacement(const vkf__charsmap *map, vkf__aligned_text *text, uint32_t old_count,
                              const char *replacement)
 {

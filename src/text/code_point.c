@@ -1,3 +1,4 @@
+// UTF-8 and the properties of code points, from utf8proc's tables.
 #include "text/code_point.h"
 
 #include <utf8proc.h>
@@ -29,7 +30,7 @@ size_t vkf__utf8_write(uint32_t code_point, char out_text[VKF_UTF8_MAX_BYTES])
     return 4;
 }
 
-// Table 3-7 of the Unicode standard: the second byte's range depends on the first.
+// Table 3-7 of the Unicode standard: the range of the second byte depends on the first.
 size_t vkf__utf8_check(const char *text, size_t text_bytes, bool *out_valid)
 {
     const unsigned char *bytes = (const unsigned char *)text;
@@ -78,7 +79,7 @@ bool vkf__is_punctuation(uint32_t code_point)
     if (code_point < 0x80)
         return (code_point > ' ' && code_point < '0') || (code_point > '9' && code_point < 'A') ||
                (code_point > 'Z' && code_point < 'a') || (code_point > 'z' && code_point < 0x7f);
-    if (code_point == 0x166d || code_point == 0x111c9) // what they were until Unicode 12 and 11
+    if (code_point == 0x166d || code_point == 0x111c9) // punctuation until Unicode 12 and 11
         return true;
     utf8proc_category_t kind = category(code_point);
     return kind >= UTF8PROC_CATEGORY_PC && kind <= UTF8PROC_CATEGORY_PO &&
@@ -145,7 +146,7 @@ size_t vkf__lower_case(uint32_t code_point, uint32_t out_code_points[2])
         out_code_points[0] = code_point >= 'A' && code_point <= 'Z' ? code_point + ('a' - 'A') : code_point;
         return 1;
     }
-    if (code_point == 0x130) { // the only one that SpecialCasing.txt gives two without a condition
+    if (code_point == 0x130) { // the only code point to which SpecialCasing.txt gives two without a condition
         out_code_points[0] = 'i';
         out_code_points[1] = 0x307;
         return 2;

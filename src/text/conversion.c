@@ -1,3 +1,4 @@
+// The part of a conversion to tokenizer.json that all classes share: added tokens and templates.
 #include "text/conversion.h"
 
 #include <string.h>
@@ -33,7 +34,7 @@ const char *vkf__conversion_token(const vkf__conversion *conversion, vkf__named_
 
 // --- the tokens that are added
 
-// The added token that a file's text or object stands for: what it leaves out has the value that AddedToken gives it.
+// The added token that a text or an object in a file stands for. What is left out has AddedToken's default.
 static json_t *make_token(const json_t *given, bool special)
 {
     if (json_is_string(given))
@@ -46,7 +47,7 @@ static json_t *make_token(const json_t *given, bool special)
                      special || json_is_true(json_object_get(given, "special")));
 }
 
-// Whether a token of that name is one of the model's special ones.
+// Whether a token with this content is one of the model's special ones.
 static bool is_named(const vkf__conversion *conversion, const char *content)
 {
     const char *key;
@@ -72,7 +73,8 @@ static json_int_t id_of(vkf__conversion *conversion, const char *content, const 
     return id;
 }
 
-// Takes over the token. Of several with one text the last one counts, but what the files list stays as it is there.
+// Takes ownership of the token. Of several tokens with the same text the last one counts, but a token that the files
+// list stays as listed.
 static vkf_status add_token(vkf__conversion *conversion, json_t *token, bool is_final)
 {
     const char *content = json_string_value(json_object_get(token, "content"));
@@ -135,7 +137,7 @@ static const json_t *extras_of(const vkf__conversion *conversion)
     return conversion->extras ? conversion->extras : json_object_get(conversion->settings, "additional_special_tokens");
 }
 
-// In the order in which transformers adds them, which new ids follow.
+// Adds tokens in the order in which transformers adds them, because new ids follow that order.
 static vkf_status add_tokens(vkf__conversion *conversion)
 {
     vkf_status status = VKF_OK;
@@ -161,7 +163,7 @@ static vkf_status make_plain(vkf__conversion *conversion, const json_t *given)
     return content ? add_token(conversion, json_pack("{s:s, s:b}", "content", content, "special", true), true) : VKF_OK;
 }
 
-// The special tokens are added once more, by their texts.
+// Adds the special tokens once more, by their texts alone.
 static vkf_status make_all_plain(vkf__conversion *conversion)
 {
     const char *key;
@@ -232,7 +234,7 @@ vkf_status vkf__conversion_pair(const vkf__conversion *conversion, vkf__named_to
     return *out_pair ? VKF_OK : no_memory(conversion->host);
 }
 
-// A place in a template: its token type and A, B, C or S.
+// Makes one place of a template from its token type and one of A, B, C and S.
 static json_t *make_place(const char place[2], const json_t *first, const json_t *second)
 {
     int type = place[0] - '0';
@@ -260,7 +262,7 @@ static json_t *make_special(const json_t *pair)
     return json_pack("{s:O, s:[O], s:[O]}", "id", text, "ids", json_array_get(pair, 1), "tokens", text);
 }
 
-// A pair may be NULL: a token that the forms do not name.
+// `first` and `second` may be NULL where the forms do not name that token.
 static vkf_status put_template(vkf__conversion *conversion, const char *single, const char *pair, const json_t *first,
                                const json_t *second)
 {

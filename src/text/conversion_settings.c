@@ -1,5 +1,5 @@
-// What transformers' from_pretrained() calls a tokenizer's class with: tokenizer_config.json, special_tokens_map.json
-// and added_tokens.json, put together in its order.
+// Collects the arguments with which transformers' from_pretrained() calls a tokenizer's class. They come from
+// tokenizer_config.json, special_tokens_map.json and added_tokens.json, in its order.
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static vkf_status no_memory(const vkf__host *host)
     return vkf__no_memory(host, "the settings of a tokenizer", 1, sizeof(json_t *));
 }
 
-// An empty object where the file is not there. Whole numbers of tokenizer_config.json may be of any size.
+// Loads a file; a missing one gives an empty object. Whole numbers of tokenizer_config.json may be of any size.
 static vkf_status load_file(const vkf__conversion *conversion, const char *name, bool wide, json_t **out_root)
 {
     vkf_status status = VKF_OK;
@@ -65,7 +65,7 @@ static vkf_status add_own(vkf__conversion *conversion, const char *name, const j
     return set(conversion, conversion->own, name, token);
 }
 
-// extra_special_tokens may name its tokens.
+// extra_special_tokens may be an object, which gives its tokens names.
 static vkf_status take_named_extras(vkf__conversion *conversion)
 {
     const char *key;
@@ -112,7 +112,7 @@ static int compare_places(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-// The tokens in the order of their places become `listed`.
+// Makes `listed` of the tokens, in the order of their places.
 static vkf_status list_tokens(vkf__conversion *conversion, placed_token *tokens, size_t count)
 {
     qsort(tokens, count, sizeof *tokens, compare_places);
@@ -172,7 +172,7 @@ static bool is_special(const vkf__conversion *conversion, const char *content)
     return false;
 }
 
-// added_tokens.json: texts and their ids.
+// Reads added_tokens.json: texts and their ids.
 static vkf_status read_added(vkf__conversion *conversion, json_t *file)
 {
     vkf_status status = VKF_OK;
@@ -246,7 +246,7 @@ static vkf_status merge_map(vkf__conversion *conversion, json_t *map)
 
 // --- the whole
 
-// A named token is what the list of tokens says of it.
+// Replaces each named token by its entry in the list of tokens, where it has one.
 static vkf_status resolve_named(vkf__conversion *conversion)
 {
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
@@ -265,7 +265,8 @@ static vkf_status resolve_named(vkf__conversion *conversion)
     return VKF_OK;
 }
 
-// Texts of tokenizer_config.json itself go behind what comes from elsewhere, of which each keeps its place.
+// Sets the special tokens aside that tokenizer_config.json itself gives as texts: take_others() puts them behind those
+// from elsewhere. A name that both have keeps its earlier place.
 static vkf_status take_texts(vkf__conversion *conversion)
 {
     const char *key;

@@ -1,4 +1,4 @@
-// vocab.json with merges.txt: byte-level BPE as GPT-2 began it.
+// Converts vocab.json with merges.txt: byte-level BPE as GPT-2 introduced it.
 #include <string.h>
 
 #include "io/path.h"
@@ -101,7 +101,7 @@ fail:
     return status;
 }
 
-// A number's digits are tokens each; words take one character before them that is neither letter nor number.
+// Each digit of a number is a piece of its own. A word takes one character before it that is neither letter nor number.
 #define QWEN2_PATTERN                                                                                                 \
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|" \
     "\\s+(?!\\S)|\\s+"

@@ -1,4 +1,5 @@
-// spiece.model, sentencepiece.bpe.model and tokenizer.model: SentencePiece's models of T5, XLM-R, CamemBERT and Llama.
+// Converts spiece.model, sentencepiece.bpe.model and tokenizer.model: SentencePiece's models of T5, XLM-R, CamemBERT
+// and Llama.
 #include <string.h>
 
 #include "io/file.h"
@@ -58,7 +59,7 @@ fail:
     return status;
 }
 
-// Pieces for control and those of the user become added tokens.
+// Makes added tokens of the control pieces and the user-defined ones.
 static vkf_status find_extras(vkf__conversion *conversion, const vkf__spm_file *file)
 {
     json_t *extras = conversion->extras = json_array();
@@ -74,7 +75,7 @@ static vkf_status find_extras(vkf__conversion *conversion, const vkf__spm_file *
     return extras ? VKF_OK : no_memory(conversion->host);
 }
 
-// The map of characters, in base64.
+// Encodes the map of characters in base64.
 static json_t *encode(const vkf__host *host, vkf__spm_text blob)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -131,7 +132,7 @@ static json_t *make_metaspace(const char *scheme, bool split)
                      "split", split);
 }
 
-// What all three have in common. `unk_id` is a place in the vocabulary.
+// Makes what the three Unigram classes share. `unk_id` is a place in the vocabulary.
 static vkf_status put_unigram(vkf__conversion *conversion, const vkf__spm_file *file, const scored *vocabulary,
                               size_t unk_id)
 {
@@ -185,7 +186,7 @@ static vkf_status read_extra_ids(const vkf__conversion *conversion, uint32_t *in
     return VKF_OK;
 }
 
-// The sentinels are special, unless the model has such pieces of its own.
+// Adds T5's sentinels as special tokens, unless the model has such pieces of its own.
 static vkf_status add_sentinels(const vkf__conversion *conversion, uint32_t count)
 {
     for (size_t i = 0; i < json_array_size(conversion->extras); i++) {
@@ -223,7 +224,7 @@ fail:
     return status;
 }
 
-// fairseq's four tokens stand first, in place of SentencePiece's three.
+// fairseq's four tokens come first, in place of SentencePiece's three.
 vkf_status vkf__convert_xlm_roberta(vkf__conversion *conversion)
 {
     static const vkf__named_token first[] = {VKF_NAMED_BOS, VKF_NAMED_PAD, VKF_NAMED_EOS, VKF_NAMED_UNK};
@@ -288,7 +289,7 @@ static vkf_status add_ids(const pieces *from, json_t *ids, vkf__trie_entry *entr
     return VKF_OK;
 }
 
-// Every way to cut a piece into two pieces merges them. Earlier pieces go before later ones.
+// Adds a merge for every way of cutting a piece into two pieces. Merges into earlier pieces come first.
 static vkf_status add_merges(const pieces *from, const vkf__trie *trie, json_t *merges)
 {
     size_t bytes = 0;

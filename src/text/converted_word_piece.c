@@ -1,4 +1,5 @@
-// vocab.txt: the tokens of BERT and its like, one on each line; a token's id is the line's number from 0.
+// Converts vocab.txt, the tokens of BERT and its like: one token on each line. A token's id is the number of its line,
+// from 0.
 #include "text/conversion.h"
 #include "text/text_lines.h"
 
@@ -43,7 +44,7 @@ static vkf_status add_normalizer(vkf__conversion *conversion)
 {
     vkf_status status = VKF_OK;
     bool lowercase = true, ideographs = true, strip = false;
-    bool strips = vkf__json_has(conversion->settings, "strip_accents"); // else as `lowercase` has it
+    bool strips = vkf__json_has(conversion->settings, "strip_accents"); // otherwise as do_lower_case has it
     VKF_RETURN_IF_ERROR(vkf__conversion_bool(conversion, "do_lower_case", &lowercase));
     VKF_RETURN_IF_ERROR(vkf__conversion_bool(conversion, "tokenize_chinese_chars", &ideographs));
     VKF_RETURN_IF_ERROR(vkf__conversion_bool(conversion, "strip_accents", &strip));

@@ -1,3 +1,4 @@
+// The steps of decoders, each a row of a table. They do what the steps of the same name do in `tokenizers`.
 #include "text/decoder.h"
 
 #include <string.h>
@@ -11,9 +12,9 @@ struct vkf__decoder_step {
     char *text;         // WordPiece: prefix, BPEDecoder: suffix, Replace: content, CTC: the padding
     char *delimiter;    // CTC
     bool cleanup;       // WordPiece, CTC
-    bool keep_first;    // Metaspace: a blank stands before the first token, too
+    bool keep_first;    // Metaspace: keep the blank before the first token, too
     uint32_t character; // Metaspace, Strip
-    uint32_t start;     // Strip: at most so many from either end
+    uint32_t start;     // Strip: at most this many from each end
     uint32_t stop;
     vkf__pattern *pattern; // Replace
 };
@@ -97,7 +98,7 @@ static const char *find_text(view text, const char *wanted, size_t wanted_bytes)
     return NULL;
 }
 
-// Writes the text with every `wanted` replaced, without ending it.
+// Writes the text with every `wanted` replaced, but does not end it.
 static vkf_status write_replaced(vkf__text_list *list, view text, const char *wanted, const char *replacement)
 {
     size_t bytes = strlen(wanted);
@@ -127,13 +128,13 @@ fail:
 
 // --- WordPiece, CTC
 
-// What English tokenisers set apart goes together again.
+// English tokenisers separate these; cleaning up joins them again.
 static const char *const cleanups[][2] = {
     {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},    {" n't", "n't"},
     {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
 };
 
-// Cleans the last text of the list, which is not ended yet and begins at `begin`.
+// Cleans up the last text of the list, which begins at `begin` and has not ended yet.
 static vkf_status clean_up(vkf__text_list *list, size_t begin)
 {
     vkf_status status = VKF_OK;
@@ -217,7 +218,7 @@ fail:
 
 // --- ByteLevel
 
-// Adds the bytes that a token stands for; a token with a character that stands for none is its own text.
+// Adds the bytes that a token stands for. If one of its characters stands for no byte, the token's own text is added.
 static vkf_status write_bytes(vkf__text_list *list, view text)
 {
     size_t begin = list->count;
@@ -263,7 +264,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// "<0x0A>", as Rust reads it: "+A" is a number, too. False for any other text.
+// Reads "<0x0A>" as Rust does, for which "+A" is a number, too. False for any other text.
 static bool read_byte(view text, unsigned char *out_byte)
 {
     if (text.count != 6 || memcmp(text.bytes, "<0x", 3) != 0 || text.bytes[5] != '>')
@@ -276,7 +277,7 @@ static bool read_byte(view text, unsigned char *out_byte)
     return true;
 }
 
-// Writes bytes in a row: as text if that is what they are, otherwise each as U+FFFD.
+// Writes a run of bytes: as text if they are valid UTF-8, otherwise each as U+FFFD.
 static vkf_status write_run(vkf__text_list *list, const char *bytes, size_t count)
 {
     vkf_status status = VKF_OK;
@@ -444,7 +445,7 @@ static const decoder_kind kinds[] = {
     {"Replace", load_replace, run_replace},
     {"Strip", load_strip, run_strip},
     {"WordPiece", load_word_piece, run_word_piece},
-    {"Sequence", NULL, NULL}, // taken apart before
+    {"Sequence", NULL, NULL}, // taken apart beforehand
 };
 
 static vkf_status load_step(const vkf__json_section *section, void *user)

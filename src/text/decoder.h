@@ -1,13 +1,13 @@
-// The decoder of a tokenizer file: a list of steps from the texts of tokens to one text.
+// The decoder of a tokenizer file: a list of steps that turn the texts of tokens into one text.
 #ifndef VKF_TEXT_DECODER_H
 #define VKF_TEXT_DECODER_H
 
 #include "text/json_section.h"
 
-// Texts one after the other, each ending where the next one begins.
+// A list of texts in one block; each ends where the next one begins.
 typedef struct vkf__text_list {
     const vkf__host *host;
-    size_t limit; // of all texts, in bytes; 0: none
+    size_t limit; // of all texts, in bytes; 0: no limit
     char *bytes;
     size_t count;
     size_t capacity;
@@ -23,25 +23,24 @@ typedef struct vkf__decoder {
     vkf__decoder_step *steps;
     size_t count;
     size_t capacity;
-    bool given; // the file has one; otherwise a blank goes between tokens
-    // What decodes instead of the steps, where there is no file that has them; reads one list and writes the other.
+    bool given; // the file has a decoder; otherwise a blank goes between tokens
+    // Where no file gives the steps, this function decodes instead. It reads one list and writes the other.
     vkf_status (*run)(const void *user, const vkf__text_list *from, vkf__text_list *to);
     const void *user;
 } vkf__decoder;
 
 void vkf__text_list_free(vkf__text_list *list);
-// Adds bytes to the text that is being written, and ends it.
+// Two functions: one adds bytes to the text that is being written, the other ends it.
 VKF_MUST_CHECK vkf_status vkf__text_list_write(vkf__text_list *list, const char *bytes, size_t size_bytes);
 VKF_MUST_CHECK vkf_status vkf__text_list_end(vkf__text_list *list);
 
-// The file's section "decoder". The object may be half-filled on failure: free it in either case. Statuses: FORMAT,
-// UNSUPPORTED, OUT_OF_HOST_MEMORY.
+// Loads the file's section "decoder". The object may be half-filled on failure: free it in either case. Statuses:
+// FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__decoder_load(const vkf__json_section *section, vkf__decoder *out_decoder);
 void vkf__decoder_free(vkf__decoder *decoder);
 
-// Turns the texts of tokens into texts that, one after the other, are the result: list->bytes. Statuses:
-// OUT_OF_HOST_MEMORY, TOO_LARGE (an expression takes too long, or a step writes more than vkf__text_limit() of the
-// tokens).
+// Replaces the texts of tokens by texts that together are the result, list->bytes. Statuses: OUT_OF_HOST_MEMORY,
+// TOO_LARGE (an expression takes too long, or a step writes more than vkf__text_limit() of the tokens).
 VKF_MUST_CHECK vkf_status vkf__decode(const vkf__decoder *decoder, vkf__text_list *list);
 
 #endif

@@ -1,5 +1,5 @@
-// A text's way to tokens: made valid, cut at added tokens, normalised, cut into pieces, tokenised, truncated, and put
-// between special tokens.
+// Turns a text into tokens: makes it valid, cuts it at added tokens, normalises it, cuts it into pieces, tokenises and
+// truncates it, and puts the tokens between special ones.
 
 #include "text/byte_level.h"
 #include "text/tokenizer.h"
@@ -7,9 +7,9 @@
 
 typedef struct token {
     int32_t id;
-    int32_t word;           // the piece that it is of
+    int32_t word;           // the number of its piece
     vkf__byte_span offsets; // in the valid text
-    const char *text;       // as post-processors see it
+    const char *text;       // the text that post-processors see
     uint32_t text_bytes;
 } token;
 
@@ -19,7 +19,7 @@ typedef struct sequence {
     token *tokens;
     size_t count;
     size_t capacity;
-    size_t begin; // of what truncation leaves
+    size_t begin; // the tokens that truncation leaves begin here
     size_t end;
     uint32_t windows;
 } sequence;
@@ -49,7 +49,7 @@ static vkf_status add_token(const vkf__host *host, sequence *made, token added)
 
 // --- tokens of pieces
 
-// What part of the text [begin, end) of a piece stands for.
+// The part of the original that [begin, end) of a piece stands for.
 static vkf__byte_span original_of(const sequence *made, const vkf__piece *piece, uint32_t begin, uint32_t end)
 {
     const vkf__byte_span *origins = made->text.now.origins + piece->begin;
@@ -58,8 +58,8 @@ static vkf__byte_span original_of(const sequence *made, const vkf__piece *piece,
         return (vkf__byte_span){piece->shift + begin, piece->shift + end};
     if (end <= length)
         return (vkf__byte_span){origins[begin].begin, origins[end - 1].end};
-    // A model with suffixes and byte fallback counts bytes that are not in the text: then, as in `tokenizers`, its
-    // places are taken as they are.
+    // With a suffix and byte fallback, a model counts bytes that are not in the text. Its places are then taken as they
+    // are, as `tokenizers` does.
     return (vkf__byte_span){begin, end};
 }
 
@@ -115,7 +115,7 @@ static vkf_status make_sequence(const vkf__tokenizer *tokenizer, const char *tex
     return VKF_OK;
 }
 
-// --- truncation, as `tokenizers` divides the room between two sequences
+// --- truncation, which divides the room between two sequences as `tokenizers` does
 
 static void keep(sequence *cut, size_t count, bool left)
 {
@@ -127,7 +127,7 @@ static void keep(sequence *cut, size_t count, bool left)
         cut->end = cut->begin + count;
 }
 
-// One of the windows of the text that is cut, `room` tokens long but for the last.
+// Keeps one window of the text that is truncated. Windows are `room` tokens long, except the last.
 static vkf_status keep_window(const vkf__host *host, const vkf__truncation *wanted, size_t room, sequence *cut)
 {
     if (wanted->window == 0 && wanted->stride == 0) {
@@ -148,6 +148,8 @@ static vkf_status keep_window(const vkf__host *host, const vkf__truncation *want
     return VKF_OK;
 }
 
+// The shorter text stays whole if it takes no more than half of the room, and the longer one gets the rest. Otherwise
+// each gets half of the room, and the longer one the odd token.
 static void keep_longest_first(sequence *first, sequence *second, size_t max, bool left)
 {
     size_t a = first->count;
@@ -166,7 +168,7 @@ static void keep_longest_first(sequence *first, sequence *second, size_t max, bo
     keep(second, swapped ? a : b, left);
 }
 
-// Of a text that is not cut there is one window.
+// A text that is not truncated has exactly one window.
 static vkf_status check_first_window(const vkf__host *host, const vkf__truncation *wanted)
 {
     if (wanted->window == 0)
@@ -238,7 +240,7 @@ static size_t count_trailing(const token *of)
     return count;
 }
 
-// Blanks are counted in characters; so offsets move by characters of the text, and never across each other.
+// Blanks are counted in characters, so that offsets move by characters of the text. They never cross each other.
 static void trim(const char *text, token *trimmed, bool first, bool add_prefix_space)
 {
     size_t leading = count_leading(trimmed);
@@ -266,7 +268,7 @@ static void trim_offsets(const vkf__post_processor *processor, sequence *trimmed
 
 // --- the result
 
-// Counts no further than `most`.
+// Counts tokens, and stops above `most`.
 static size_t count_tokens(const vkf__template *template, const sequence sequences[2], bool special, size_t most)
 {
     size_t count = 0;
@@ -280,7 +282,7 @@ static size_t count_tokens(const vkf__template *template, const sequence sequenc
     return count;
 }
 
-// The arrays are one block, the widest elements first.
+// Allocates all arrays as one block, the widest elements first.
 static vkf_status allocate_encoding(const vkf__host *host, size_t count, vkf_encoding *out_encoding)
 {
     vkf_status status = VKF_OK;
@@ -328,7 +330,7 @@ static vkf_status assemble(const vkf__tokenizer *tokenizer, const vkf__template 
                            bool special, vkf_encoding *out_encoding)
 {
     vkf_encoding made;
-    // A template may name a sequence any number of times.
+    // Bounds the result, because a template may name a sequence any number of times.
     size_t most = sequences[0].text.limit + sequences[1].text.limit + template->special_count;
     size_t count = count_tokens(template, sequences, special, most);
     if (count > most)
@@ -361,7 +363,7 @@ static vkf__truncation wanted_truncation(const vkf__tokenizer *tokenizer, const 
         if (wanted.strategy == VKF_TRUNCATION_NONE && options->truncation == VKF_TRUNCATION_FROM_FILE)
             wanted.strategy = VKF_TRUNCATION_LONGEST_FIRST;
     } else if (tokenizer->truncation.strategy == VKF_TRUNCATION_NONE) {
-        wanted.strategy = VKF_TRUNCATION_NONE; // nobody says how long
+        wanted.strategy = VKF_TRUNCATION_NONE; // no length is given
     }
     return wanted;
 }
@@ -392,7 +394,7 @@ void vkf_encoding_free(vkf_encoding *encoding)
 {
     if (!encoding)
         return;
-    if (encoding->offsets) // the first of the block that all arrays are in
+    if (encoding->offsets) // the first array of the block that holds all of them
         encoding->allocator.release(encoding->allocator.user, encoding->offsets);
     *encoding = (vkf_encoding){0};
 }

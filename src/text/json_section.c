@@ -1,3 +1,4 @@
+// Typed reads of a tokenizer file's sections, with messages that say where in the file they fail.
 #include "text/json_section.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 static void name_key(const vkf__json_section *section, const char *key, vkf__json_section *out_section)
 {
     vkf__json_section named = {.host = section->host, .depth = section->depth + 1};
-    // A name that is too long for the message is cut; the message is for a reader.
+    // A name that is too long is cut, because it only serves messages.
     snprintf(named.where, sizeof named.where, "%.*s%s%.100s", (int)(sizeof named.where - 110), section->where,
              section->depth == 0 ? ": " : ".", key);
     *out_section = named;
@@ -98,7 +99,7 @@ vkf_status vkf__section_code_point(const vkf__json_section *section, const char 
     return VKF_OK;
 }
 
-// The row whose name is `name`; `count` when there is none. With `names` the list of all goes there.
+// The row whose name is `name`; `count` when there is none. The list of all names goes to `names` unless that is NULL.
 static size_t find_row(const void *table, size_t stride, size_t count, const char *name, char *names, size_t names_size)
 {
     size_t length = 0;

@@ -1,5 +1,5 @@
-// Texts are cut into source.spm's pieces; vocab.json has their ids, and of what source.spm does not know, too, where it is
-// a piece of the target language. target.spm says how pieces become text again.
+// Marian's tokenizers cut a text into the pieces of source.spm. vocab.json gives the ids of these, and also of parts
+// that source.spm does not know but that are pieces of the target language. target.spm turns pieces back into text.
 #include "text/marian.h"
 
 #include <stdio.h>
@@ -20,18 +20,18 @@ typedef struct marian {
     vkf__spm_normalizer normalizer;
     vkf__unigram unigram;
     vkf__trie pieces; // of source.spm
-    int32_t *ids;     // (pieces), by vocab.json
+    int32_t *ids;     // (pieces), from vocab.json
     int32_t unk_id;
-    vkf__trie codes;  // of languages, by vocab.json
-    vkf__trie target; // of target.spm: the type of each piece
+    vkf__trie codes;  // of languages, with ids from vocab.json
+    vkf__trie target; // from target.spm: the type of each piece
     bool strips_first_blank;
-    bool strips_all_blanks; // before the first word
+    bool strips_all_blanks; // not only one blank before the first word, but all
     char *unk_surface;
 } marian;
 
 // --- from text to ids
 
-// Which language to translate into stands before the text: ">>deu<< It rains."
+// Cuts off the code of the target language, which comes before the text: ">>deu<< It rains."
 static vkf_status cut_language(vkf__aligned_text *text, const vkf__piece *piece, const void *user)
 {
     const marian *self = user;
@@ -72,7 +72,7 @@ static vkf_status tokenize(const void *user, const vkf__token_vocabulary *vocabu
     return status;
 }
 
-// --- from ids to text: what stands between special tokens is a text of its own
+// --- from ids to text: the tokens between special ones are a text of their own
 
 typedef struct decoding {
     const marian *self;
@@ -90,7 +90,7 @@ static vkf_status flush_bytes(decoding *work, bool all)
         bool valid = false;
         size_t used = vkf__utf8_check(work->bytes, work->byte_count, &valid);
         if (!valid && !all && used == work->byte_count && work->byte_count < sizeof work->bytes)
-            return VKF_OK; // more of it may come
+            return VKF_OK; // more of the character may come
         used = valid ? used : 1;
         status = valid ? vkf__text_list_write(work->to, work->bytes, used)
                        : vkf__text_list_write(work->to, "\xef\xbf\xbd", 3);
@@ -100,7 +100,7 @@ static vkf_status flush_bytes(decoding *work, bool all)
     return status;
 }
 
-// "<0x0A>"
+// Reads "<0x0A>".
 static bool read_byte(const char *text, size_t bytes, char *out_byte)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -137,7 +137,8 @@ static vkf_status decode_piece(decoding *work, const char *text, size_t bytes)
         return VKF_OK;
     if (type == VKF_SPM_UNKNOWN)
         return vkf__text_list_write(work->to, work->self->unk_surface, strlen(work->self->unk_surface));
-    // The blank before the first word is the normaliser's. That of a piece that target.spm does not have stays.
+    // The normaliser added the blank before the first word, so it goes. A piece that target.spm does not have keeps its
+    // blank.
     bool first = work->to->count == work->begin && type != VKF_TRIE_NONE;
     if (first && !work->stripped && work->self->strips_first_blank && bytes >= 3 &&
         memcmp(text, BLANK_SYMBOL, 3) == 0) {
@@ -157,13 +158,13 @@ static bool is_special(const char *text, size_t bytes)
     return false;
 }
 
-// As Python has it.
+// As Python defines it.
 static bool is_blank(uint32_t code_point)
 {
     return vkf__is_whitespace(code_point) || (code_point >= 0x1c && code_point <= 0x1f);
 }
 
-// Blanks at both ends go.
+// Removes the blanks at both ends.
 static void strip(vkf__text_list *list)
 {
     size_t begin = 0;
@@ -206,7 +207,7 @@ static vkf_status decode(const void *user, const vkf__text_list *from, vkf__text
 
 // --- reading
 
-// The numbers of the pieces that are looked for in text, or the types of all.
+// Makes a trie of the pieces to look for in text, with their numbers, or of all pieces, with their types.
 static vkf_status build_trie(const vkf__spm_file *file, bool in_text, vkf__trie *out_trie)
 {
     vkf_status status = VKF_OK;
@@ -225,7 +226,7 @@ fail:
     return status;
 }
 
-// What the user defined is always taken: the longer, the better.
+// User-defined pieces are always taken: they score above any other, and higher the longer they are.
 static vkf_status load_scores(const vkf__spm_file *file, vkf__unigram *unigram)
 {
     vkf_status status = VKF_OK;
@@ -354,8 +355,8 @@ fail:
     return status;
 }
 
-// What a tokenizer.json would say of it, but for the model, whose vocabulary it is: with the ids of </s>, <unk>, <pad>,
-// </s> and <pad>.
+// The tokenizer.json that would say the same, except for the model, whose vocabulary goes in. The ids to fill in are
+// those of </s>, <unk>, <pad>, </s> and <pad>.
 static const char frame[] =
     "{\"added_tokens\":[{\"id\":%lu,\"content\":\"</s>\",\"special\":true,\"normalized\":false},"
     "{\"id\":%lu,\"content\":\"<unk>\",\"special\":true,\"normalized\":false},"
@@ -435,7 +436,7 @@ fail:
     return status;
 }
 
-// Where the languages have a vocabulary each, vocab.json is the source's alone.
+// Refuses a vocabulary for each language: vocab.json would then be the source's alone.
 static vkf_status check_config(const vkf__host *host, const char *directory)
 {
     vkf_status status = VKF_OK;

@@ -1,4 +1,5 @@
-// Marian's tokenizers: a directory with source.spm, target.spm and vocab.json, as transformers' MarianTokenizer reads it.
+// Marian's tokenizers: a directory with source.spm, target.spm and vocab.json, as transformers' MarianTokenizer reads
+// it.
 #ifndef VKF_TEXT_MARIAN_H
 #define VKF_TEXT_MARIAN_H
 

@@ -1,3 +1,4 @@
+// The hash table of merges.
 #include "text/merge_table.h"
 
 vkf_status vkf__merge_table_create(const vkf__host *host, size_t count, vkf__merge_table *out_table)
@@ -23,11 +24,11 @@ void vkf__merge_table_free(vkf__merge_table *table)
     *table = (vkf__merge_table){0};
 }
 
-// The slot of two tokens, or the free one where they would go.
+// The slot of a pair of tokens, or the free one where the pair would go.
 static size_t find_slot(const vkf__merge_table *table, int32_t left, int32_t right)
 {
     uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-    // The finaliser of splitmix64, so that ids in a row do not fall side by side.
+    // The finaliser of splitmix64, so that consecutive ids do not fall side by side.
     key = (key ^ (key >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     key = (key ^ (key >> 27)) * UINT64_C(0x94d049bb133111eb);
     size_t slot = (size_t)(key ^ (key >> 31)) & table->mask;

@@ -1,4 +1,4 @@
-// The merges of byte-pair encoding: for two tokens, how early they merge and into which.
+// The merges of byte-pair encoding: for two tokens, how early they merge and what they become.
 #ifndef VKF_TEXT_MERGE_TABLE_H
 #define VKF_TEXT_MERGE_TABLE_H
 
@@ -13,18 +13,18 @@ typedef struct vkf__merge {
 
 #define VKF_MERGE_FREE (-1)
 
-// Open addressing, at most half full.
+// A hash table with open addressing, at most half full.
 typedef struct vkf__merge_table {
     const vkf__host *host;
     vkf__merge *slots;
-    size_t mask; // their number less one
+    size_t mask; // the number of slots less one
 } vkf__merge_table;
 
-// Room for `count` merges. Status OUT_OF_HOST_MEMORY.
+// Makes room for `count` merges. Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__merge_table_create(const vkf__host *host, size_t count, vkf__merge_table *out_table);
 void vkf__merge_table_free(vkf__merge_table *table);
 
-// Of several merges of the same two tokens the last one counts.
+// Of several merges of the same two tokens, the last one counts.
 void vkf__merge_table_add(vkf__merge_table *table, vkf__merge merge);
 // NULL when the two do not merge.
 const vkf__merge *vkf__merge_table_find(const vkf__merge_table *table, int32_t left, int32_t right);

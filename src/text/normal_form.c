@@ -1,10 +1,11 @@
+// Decomposes with utf8proc's tables, sorts marks and composes, and keeps track of what became of each code point.
 #include "text/normal_form.h"
 
 #include <utf8proc.h>
 
 #include "text/unicode_age.h"
 
-#define LONGEST_DECOMPOSITION 32 // U+FDFA has 18
+#define LONGEST_DECOMPOSITION 32 // U+FDFA decomposes to 18
 
 static unsigned combining_class(uint32_t code_point)
 {
@@ -13,7 +14,7 @@ static unsigned combining_class(uint32_t code_point)
     return order > 0 && vkf__is_newer(VKF_AGE_MARK, code_point) ? 0 : order;
 }
 
-// Sorts the marks behind the last starter by their classes, those of one class staying in order.
+// Sorts the marks behind the last starter by their classes. Marks of the same class keep their order.
 static void sort_marks(vkf__change *changes, size_t begin, size_t end)
 {
     for (size_t i = begin + 1; i < end; i++) {
@@ -26,7 +27,7 @@ static void sort_marks(vkf__change *changes, size_t begin, size_t end)
     }
 }
 
-// The decomposition of the piece as a list of changes, in canonical order.
+// Lists the decomposition of the piece as changes, in canonical order.
 static void decompose(vkf__aligned_text *text, bool compatible)
 {
     utf8proc_option_t options = UTF8PROC_DECOMPOSE | (compatible ? UTF8PROC_COMPAT : 0);
@@ -56,7 +57,7 @@ static void decompose(vkf__aligned_text *text, bool compatible)
         sort_marks(text->changes, marks, text->change_count);
 }
 
-// The code point that two compose to, or 0.
+// The code point that the two compose to, or 0.
 static uint32_t compose(uint32_t first, uint32_t second)
 {
     if (second < 0x300)
@@ -66,8 +67,8 @@ static uint32_t compose(uint32_t first, uint32_t second)
     return composed && !vkf__is_newer(VKF_AGE_DECOMPOSITION, (uint32_t)pair[0]) ? (uint32_t)pair[0] : 0;
 }
 
-// The algorithm of Unicode's annex 15, in place: a mark composes with the last starter when nothing between the two
-// blocks it, which is what has its class or a higher one.
+// The algorithm of Unicode's annex 15, in place: a mark composes with the last starter unless something between them
+// blocks it, which is any code point of the same class or a higher one.
 static void recompose(vkf__aligned_text *text)
 {
     vkf__change *changes = text->changes;

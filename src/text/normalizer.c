@@ -1,3 +1,4 @@
+// The steps of normalisers, each a row of a table.
 #include "text/normalizer.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ struct vkf__normalizer_step {
     char *content; // Replace, Prepend
     vkf__pattern *pattern;
     vkf__charsmap *map;
-    vkf__normalize_fn run; // instead of the kind's
+    vkf__normalize_fn run; // runs in place of the kind's function
     const void *user;
 };
 
@@ -38,7 +39,7 @@ fail:
     return status;
 }
 
-// --- each code point by itself
+// --- each code point on its own
 
 // Writes every code point that `drop` does not name.
 static void put_without(vkf__aligned_text *text, vkf__code_point_test drop)
@@ -79,7 +80,7 @@ static void put_without_nonspacing(vkf__aligned_text *text, const void *user)
     put_without(text, vkf__is_nonspacing);
 }
 
-// SentencePiece's rules for machine translation: 0 when the code point goes.
+// SentencePiece's rules for machine translation; 0 removes the code point.
 static uint32_t nmt_code_point(uint32_t c)
 {
     if ((c >= 0x1 && c <= 0x8) || c == 0xb || (c >= 0xe && c <= 0x1f) || c == 0x7f || c == 0x8f || c == 0x9f)
@@ -101,7 +102,7 @@ static void put_nmt(vkf__aligned_text *text, const void *user)
     }
 }
 
-// --- BERT: one pass cleans and sets ideographs apart; what is left are the steps that others have, too
+// --- BERT: one pass cleans and separates ideographs; the rest are steps that others have, too
 
 static void put_bert(vkf__aligned_text *text, const void *user)
 {
@@ -181,7 +182,7 @@ static vkf_status load_strip(const vkf__json_section *section, vkf__normalizer_s
     return status;
 }
 
-// What stands before a piece is aligned with its first code point. An empty piece stays empty.
+// Aligns what is put before a piece with the piece's first code point. An empty piece stays empty.
 static void put_prepended(vkf__aligned_text *text, const void *user)
 {
     const vkf__normalizer_step *step = user;
@@ -249,7 +250,7 @@ static vkf_status load_precompiled(const vkf__json_section *section, vkf__normal
     return status == VKF_OK ? vkf__charsmap_create(section->host, section->where, base64, &step->map) : status;
 }
 
-// --- one line for each that is a single rewriting
+// --- a line for each step that is a single rewriting
 
 #define RUN(name, rewrite, user)                                                            \
     static vkf_status run_##name(vkf__aligned_text *text, const vkf__normalizer_step *step) \
@@ -284,7 +285,7 @@ static const normalizer_kind kinds[] = {
     {"Replace", load_replace, run_replace},
     {"Strip", load_strip, run_strip},
     {"StripAccents", NULL, run_strip_accents},
-    {"Sequence", NULL, NULL}, // taken apart before
+    {"Sequence", NULL, NULL}, // taken apart beforehand
 };
 
 static vkf_status add_step(vkf__normalizer *normalizer, vkf__normalizer_step step)

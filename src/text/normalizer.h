@@ -19,11 +19,12 @@ typedef struct vkf__normalizer {
 VKF_MUST_CHECK vkf_status vkf__normalizer_load(const vkf__json_section *section, vkf__normalizer *out_normalizer);
 void vkf__normalizer_free(vkf__normalizer *normalizer);
 
-// Adds a step that no file has. `user` outlives the normaliser.
+// Adds a step that files do not have. `user` must outlive the normaliser.
 typedef vkf_status (*vkf__normalize_fn)(vkf__aligned_text *text, const void *user);
 VKF_MUST_CHECK vkf_status vkf__normalizer_add(vkf__normalizer *normalizer, vkf__normalize_fn run, const void *user);
 
-// Puts a step before all others that writes text in lower case, unless the file has one. Status OUT_OF_HOST_MEMORY.
+// Puts a step before all others that writes text in lower case, unless the file has such a step. Status
+// OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__normalizer_lower_case(vkf__normalizer *normalizer);
 
 // Rewrites every piece that is no token. Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE.

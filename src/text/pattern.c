@@ -1,3 +1,4 @@
+// Translates Oniguruma's dialect to PCRE2's, and searches with bounded steps and memory.
 #include "text/pattern.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 
 #include "text/code_point.h"
 
-#define MAX_STEPS 100000000u // of one search; PCRE2's own default is a tenth of it
+#define MAX_STEPS 100000000u // of one search; ten times PCRE2's own default
 
 struct vkf__pattern {
     const vkf__host *host;
@@ -29,8 +30,8 @@ static void release(void *memory, void *host)
     vkf__free(host, memory);
 }
 
-// What PCRE2 takes for something else than Oniguruma, as the inside of a class. \s: PCRE2's holds U+180E. \w: PCRE2's
-// holds no marks. \h: a hexadecimal digit there, a horizontal space here.
+// What PCRE2 reads differently from Oniguruma, as the inside of a class. \s: PCRE2's includes U+180E. \w: PCRE2's lacks
+// marks. \h: a hexadecimal digit in Oniguruma, a horizontal space in PCRE2.
 static const struct translated {
     char letter;
     const char *members;
@@ -41,7 +42,7 @@ static const struct translated {
     {'h', "0-9A-Fa-f"},
 };
 
-// Writes to `out` (NULL: nowhere) at *length.
+// Writes to `out` at *length; only counts when `out` is NULL.
 static void append(char *out, size_t *length, const char *text, size_t bytes)
 {
     if (out)
@@ -49,7 +50,7 @@ static void append(char *out, size_t *length, const char *text, size_t bytes)
     *length += bytes;
 }
 
-// Writes what an escaped letter becomes. False when it stays as it is.
+// Writes the translation of an escaped letter. False when the letter stays as it is.
 static bool append_translation(char *out, size_t *length, char letter, bool in_class)
 {
     for (size_t i = 0; i < sizeof translations / sizeof *translations; i++) {
@@ -67,7 +68,7 @@ static bool append_translation(char *out, size_t *length, char letter, bool in_c
     return false;
 }
 
-// Writes the expression in PCRE2's dialect. False where a class holds an operation that PCRE2 10.42 has not.
+// Writes the expression in PCRE2's dialect. False where a class has an operation that PCRE2 10.42 lacks.
 static bool translate(const char *expression, char *out, size_t *out_length)
 {
     size_t length = 0;
@@ -93,7 +94,7 @@ static bool translate(const char *expression, char *out, size_t *out_length)
         append(out, &length, c, 1);
         if (opens && c[1] == '^')
             append(out, &length, ++c, 1);
-        if (opens && c[1] == ']') // the first in a class is no end
+        if (opens && c[1] == ']') // directly after '[' it does not end the class
             append(out, &length, ++c, 1);
     }
     *out_length = length;
@@ -107,7 +108,7 @@ static vkf_status compile(vkf__pattern *pattern, const char *where, const char *
     pcre2_compile_context *context = pcre2_compile_context_create(pattern->memory);
     if (!context)
         return vkf__fail(pattern->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "no host memory for a regular expression");
-    // '^' and '$' stand for lines in Ruby.
+    // In Ruby, '^' and '$' match at lines.
     pattern->code =
         pcre2_compile((PCRE2_SPTR)expression, length, PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &error, &place, context);
     pcre2_compile_context_free(context);
@@ -120,7 +121,7 @@ static vkf_status compile(vkf__pattern *pattern, const char *where, const char *
                          "%s: the regular expression '%.200s' is wrong at byte %zu: %s", where, expression, place,
                          reason);
     }
-    // Where there is no compiler for this processor, the interpreter does the same.
+    // If there is no JIT compiler for this processor, the interpreter does the same work.
     pattern->compiled = pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE) == 0;
     return VKF_OK;
 }
@@ -150,7 +151,7 @@ vkf_status vkf__pattern_create(const vkf__host *host, const char *where, const c
     VKF_TRY(create(host, &pattern));
     VKF_ALLOC(host, translated, length + 1);
     translate(expression, translated, &length);
-    // PCRE2 hands the pointer back as it is; the host itself is only read.
+    // PCRE2 hands this pointer back unchanged, and the host is only read.
     pattern->memory = pcre2_general_context_create(allocate, release, (void *)(uintptr_t)host);
     pattern->limits = pattern->memory ? pcre2_match_context_create(pattern->memory) : NULL;
     if (!pattern->limits) {
@@ -221,7 +222,7 @@ void vkf__pattern_search_end(vkf__pattern_search *search)
     search->data = NULL;
 }
 
-// One search from search->at on; PCRE2's result.
+// Searches once, from search->at on; returns PCRE2's result.
 static int match_once(vkf__pattern_search *search)
 {
     const vkf__pattern *pattern = search->pattern;
@@ -231,7 +232,7 @@ static int match_once(vkf__pattern_search *search)
                                      search->data, pattern->limits);
         if (result != PCRE2_ERROR_JIT_STACKLIMIT)
             return result;
-        // The interpreter keeps its state on the heap.
+        // The compiled code ran out of stack; the interpreter keeps its state on the heap.
         search->gave_up_compiled = true;
     }
     return pcre2_match(pattern->code, text, search->text_bytes, search->at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
@@ -242,7 +243,7 @@ static bool next_literal(vkf__pattern_search *search, size_t *out_begin, size_t 
 {
     const vkf__pattern *pattern = search->pattern;
     size_t length = pattern->literal_bytes;
-    // Nothing as a pattern matches everywhere, as an empty expression does.
+    // An empty string matches everywhere, as an empty expression does.
     if (length == 0) {
         *out_begin = *out_end = search->at;
         return search->at <= search->text_bytes;
@@ -269,7 +270,7 @@ static vkf_status next_expression(vkf__pattern_search *search, bool *out_found, 
     *out_found = result >= 0;
     if (result >= 0) {
         const size_t *places = pcre2_get_ovector_pointer(search->data);
-        // A lookbehind with \K may say that a match begins behind its end.
+        // A lookbehind with \K may report that a match begins behind its end.
         *out_begin = places[0] < search->at ? search->at : places[0];
         *out_end = places[1] < *out_begin ? *out_begin : places[1];
         return VKF_OK;

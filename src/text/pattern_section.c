@@ -1,3 +1,4 @@
+// Reads a pattern of a tokenizer file.
 #include "text/pattern_section.h"
 
 vkf_status vkf__section_pattern(const vkf__json_section *section, vkf__pattern **out_pattern)

@@ -1,11 +1,11 @@
-// {"String": "..."} or {"Regex": "..."}, as several parts of a tokenizer file have it.
+// Patterns as several parts of a tokenizer file write them: {"String": "..."} or {"Regex": "..."}.
 #ifndef VKF_TEXT_PATTERN_SECTION_H
 #define VKF_TEXT_PATTERN_SECTION_H
 
 #include "text/json_section.h"
 #include "text/pattern.h"
 
-// The section's key "pattern". Statuses: FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY.
+// Reads the section's key "pattern". Statuses: FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__section_pattern(const vkf__json_section *section, vkf__pattern **out_pattern);
 
 #endif

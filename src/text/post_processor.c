@@ -1,3 +1,4 @@
+// Reads the kinds of post-processors, and turns each into templates.
 #include "text/post_processor.h"
 
 #include <string.h>
@@ -94,9 +95,9 @@ static vkf_status load_template_processing(const vkf__json_section *section, vkf
     return load_template(section, "pair", &specials, &processor->pair);
 }
 
-// --- those whose templates are fixed
+// --- kinds with a fixed template
 
-// ["[SEP]", 102]
+// Reads ["[SEP]", 102].
 static vkf_status read_special(const vkf__json_section *section, const char *key, int32_t *out_id)
 {
     const json_t *pair = json_object_get(section->object, key);
@@ -108,7 +109,7 @@ static vkf_status read_special(const vkf__json_section *section, const char *key
     return VKF_OK;
 }
 
-// A row of letters: A and B are the sequences, C is cls and S is sep; a digit before each is its type.
+// A row of letters, each with a digit for its type before it: A and B are the sequences, C is cls and S is sep.
 static vkf_status write_template(const vkf__host *host, const char *row, int32_t cls, int32_t sep,
                                  vkf__template *out_template)
 {
@@ -162,7 +163,7 @@ static const struct post_processor_kind {
     {"ByteLevel", false, load_trim},
     {"RobertaProcessing", true, load_roberta},
     {"TemplateProcessing", true, load_template_processing},
-    {"Sequence", false, NULL}, // taken apart before
+    {"Sequence", false, NULL}, // taken apart beforehand
 };
 
 static vkf_status load_step(const vkf__json_section *section, void *user)

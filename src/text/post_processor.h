@@ -1,4 +1,4 @@
-// The post-processor of a tokenizer file: where special tokens stand around one or two sequences, which type each part
+// The post-processor of a tokenizer file: where special tokens go around one or two sequences, which type each part
 // has, and whether offsets leave out the blanks of byte-level tokens.
 #ifndef VKF_TEXT_POST_PROCESSOR_H
 #define VKF_TEXT_POST_PROCESSOR_H
@@ -25,18 +25,18 @@ typedef struct vkf__post_processor {
     const vkf__host *host;
     vkf__template single;
     vkf__template pair;
-    bool has_template; // the file says where special tokens stand
-    unsigned trims;    // how often offsets are trimmed; once as a rule
+    bool has_template; // the file says where special tokens go
+    unsigned trims;    // how often offsets are trimmed, usually once
     bool add_prefix_space;
 } vkf__post_processor;
 
-// The file's section "post_processor"; without one (NULL) sequences follow each other. The object may be half-filled on
-// failure: free it in either case. Statuses: FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY.
+// Loads the file's section "post_processor"; if there is none (NULL), one sequence follows the other. The object may be
+// half-filled on failure: free it in either case. Statuses: FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__post_processor_load(const vkf__host *host, const vkf__json_section *section,
                                                    vkf__post_processor *out_processor);
 void vkf__post_processor_free(vkf__post_processor *processor);
 
-// Of the special tokens that it adds; -1 when there are none.
+// The highest id of the special tokens that it adds; -1 when there are none.
 int32_t vkf__post_processor_highest_id(const vkf__post_processor *processor);
 
 #endif

@@ -1,3 +1,4 @@
+// The steps of pre-tokenisers, each a row of a table.
 #include "text/pre_tokenizer.h"
 
 #include "text/byte_level.h"
@@ -76,7 +77,7 @@ static vkf_status load_digits(const vkf__json_section *section, vkf__pre_tokeniz
     return status;
 }
 
-// Both of BERT's cuts in one pass.
+// Cuts at whitespace and at punctuation in one pass, as BERT does in two.
 static vkf_status cut_bert(vkf__aligned_text *text, const vkf__piece *piece, const void *user)
 {
     (void)user;
@@ -106,7 +107,7 @@ static vkf_status run_bert(vkf__aligned_text *text, const vkf__pre_tokenizer_ste
 
 typedef enum word_class { CLASS_SPACE, CLASS_WORD, CLASS_OTHER } word_class;
 
-// \w+|[^\w\s]+
+// Cuts as the expression \w+|[^\w\s]+ does.
 static vkf_status cut_words(vkf__aligned_text *text, const vkf__piece *piece, const void *user)
 {
     (void)user;
@@ -135,7 +136,7 @@ static vkf_status run_whitespace(vkf__aligned_text *text, const vkf__pre_tokeniz
     return vkf__text_cut(text, cut_words, NULL);
 }
 
-// --- at one character, and every so many
+// --- at one character, and at a fixed length
 
 static vkf_status cut_at_character(vkf__aligned_text *text, const vkf__piece *piece, const void *user)
 {
@@ -252,7 +253,7 @@ static vkf_status load_byte_level(const vkf__json_section *section, vkf__pre_tok
     step->behavior = VKF_SPLIT_ISOLATED;
     VKF_RETURN_IF_ERROR(vkf__section_bool(section, "add_prefix_space", &step->add_prefix_space));
     VKF_RETURN_IF_ERROR(vkf__section_bool(section, "use_regex", &use_regex));
-    if (use_regex) // GPT-2's
+    if (use_regex) // GPT-2's expression
         status = vkf__pattern_create(
             section->host, section->where,
             "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+", &step->pattern);
@@ -282,7 +283,7 @@ static void put_metaspace(vkf__aligned_text *text, const void *user)
     vkf__text_copy(text, kept, text->end);
 }
 
-// Before every replacement character, as MergedWithNext does.
+// Cuts before every replacement character, as MergedWithNext does.
 static vkf_status cut_metaspace(vkf__aligned_text *text, const vkf__piece *piece, const void *user)
 {
     const vkf__pre_tokenizer_step *step = user;
@@ -307,7 +308,7 @@ static vkf_status run_metaspace(vkf__aligned_text *text, const vkf__pre_tokenize
 static vkf_status load_metaspace(const vkf__json_section *section, vkf__pre_tokenizer_step *step)
 {
     size_t scheme = PREPEND_ALWAYS;
-    bool add_prefix_space = true; // what older files have in place of prepend_scheme
+    bool add_prefix_space = true; // older files have this instead of prepend_scheme
     step->split = true;
     VKF_RETURN_IF_ERROR(vkf__section_code_point(section, "replacement", &step->character));
     VKF_RETURN_IF_ERROR(vkf__section_bool(section, "add_prefix_space", &add_prefix_space));
@@ -330,7 +331,7 @@ static const pre_tokenizer_kind kinds[] = {
     {"Split", load_split, run_split},
     {"Whitespace", NULL, run_whitespace},
     {"WhitespaceSplit", NULL, run_whitespace_split},
-    {"Sequence", NULL, NULL}, // taken apart before
+    {"Sequence", NULL, NULL}, // taken apart beforehand
 };
 
 static vkf_status load_step(const vkf__json_section *section, void *user)

@@ -1,4 +1,5 @@
-// The pre-tokeniser of a tokenizer file: a list of steps that cut text into what the model may not look across.
+// The pre-tokeniser of a tokenizer file: a list of steps that cut text into pieces. No token of the model spans two
+// pieces.
 #ifndef VKF_TEXT_PRE_TOKENIZER_H
 #define VKF_TEXT_PRE_TOKENIZER_H
 
@@ -20,7 +21,7 @@ VKF_MUST_CHECK vkf_status vkf__pre_tokenizer_load(const vkf__json_section *secti
                                                   vkf__pre_tokenizer *out_pre_tokenizer);
 void vkf__pre_tokenizer_free(vkf__pre_tokenizer *pre_tokenizer);
 
-// Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE.
+// Cuts the text into pieces. Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE.
 VKF_MUST_CHECK vkf_status vkf__pre_tokenize(const vkf__pre_tokenizer *pre_tokenizer, vkf__aligned_text *text);
 
 #endif

@@ -1,3 +1,4 @@
+// Finds matches in a piece, and cuts the piece at them.
 #include "text/split.h"
 
 const char *const vkf__split_behavior_names[VKF_SPLIT_BEHAVIOR_COUNT] = {
@@ -51,14 +52,14 @@ vkf_status vkf__find_pattern(vkf__aligned_text *text, const vkf__piece *piece, v
     return status;
 }
 
-// Whether a span joins the one that was looked at before it: `previous_match` is false before the first, as it is for
-// what is no match.
+// Whether a span joins the one looked at before it. `previous_match` is false where that is no match, and for the
+// first.
 static bool joins(vkf__split_behavior behavior, bool match, bool previous_match)
 {
     return behavior == VKF_SPLIT_CONTIGUOUS ? match == previous_match : match && !previous_match;
 }
 
-// MergedWithNext goes from the end, so that the last of several matches is the one that joins.
+// MergedWithNext starts from the end, because the last of several matches is the one that joins.
 static vkf_status split_from_end(vkf__aligned_text *text)
 {
     size_t kept = text->span_count;

@@ -1,4 +1,4 @@
-// Cutting a piece at the matches of a pattern, in the five ways that tokenizer files name.
+// Cuts a piece at the matches of a pattern, in the five ways that tokenizer files name.
 #ifndef VKF_TEXT_SPLIT_H
 #define VKF_TEXT_SPLIT_H
 
@@ -16,14 +16,14 @@ typedef enum vkf__split_behavior {
 } vkf__split_behavior;
 extern const char *const vkf__split_behavior_names[VKF_SPLIT_BEHAVIOR_COUNT];
 
-// These make text->spans out of a piece: every code point that passes is a match ...
+// These fill text->spans from a piece. Here every code point that passes the test is a match ...
 VKF_MUST_CHECK vkf_status vkf__find_code_points(vkf__aligned_text *text, const vkf__piece *piece,
                                                 vkf__code_point_test test);
-// ... or every match of a pattern. The caller ends the search.
+// ... and here every match of a pattern. The caller ends the search.
 VKF_MUST_CHECK vkf_status vkf__find_pattern(vkf__aligned_text *text, const vkf__piece *piece,
                                             vkf__pattern_search *search, bool inverted);
 
-// Adds the pieces that text->spans make. For vkf__cut_fn.
+// Adds the pieces that text->spans make, for a vkf__cut_fn.
 VKF_MUST_CHECK vkf_status vkf__split_at_spans(vkf__aligned_text *text, vkf__split_behavior behavior);
 
 #endif

@@ -1,3 +1,4 @@
+// Reads SentencePiece's model files straight from protobuf's wire format.
 #include "text/spm_file.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ typedef struct wire {
 } wire;
 
 typedef struct wire_field {
-    uint32_t key; // the field's number * 8 + its type
+    uint32_t key; // the field's number * 8 + its wire type
     uint64_t value;
     vkf__spm_text bytes;
 } wire_field;
@@ -46,7 +47,7 @@ static bool read_fixed(wire *from, size_t bytes, uint64_t *out_value)
     return true;
 }
 
-// False where the bytes are no field.
+// Reads the next field. False where the bytes are not a field.
 static bool read_field(wire *from, wire_field *out_field)
 {
     uint64_t key = 0;
@@ -67,12 +68,12 @@ static bool read_field(wire *from, wire_field *out_field)
         out_field->bytes = (vkf__spm_text){(const char *)from->at, (size_t)out_field->value};
         from->at += out_field->bytes.count;
         return true;
-    default: // groups are of a time before SentencePiece
+    default: // groups, which were obsolete before SentencePiece began
         return false;
     }
 }
 
-// Calls `take` for every field of a message; fields that it does not know are left alone.
+// Calls `take` for every field of a message. `take` ignores fields that it does not know.
 typedef vkf_status (*take_fn)(vkf__spm_file *file, const char *path, const wire_field *field);
 
 static vkf_status read_message(vkf__spm_file *file, const char *path, const char *name, vkf__spm_text message,

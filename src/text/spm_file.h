@@ -1,4 +1,5 @@
-// SentencePiece's model files (.spm, .model), a protocol buffer: the pieces with their scores, and how text is normalised.
+// SentencePiece's model files (.spm, .model), a protocol buffer: the pieces with their scores, and how text is
+// normalised.
 #ifndef VKF_TEXT_SPM_FILE_H
 #define VKF_TEXT_SPM_FILE_H
 
@@ -16,14 +17,14 @@ typedef enum vkf__spm_type {
 
 enum { VKF_SPM_UNIGRAM = 1, VKF_SPM_BPE = 2 }; // kinds of models
 
-// Bytes within what was read.
+// A view of bytes in what was read.
 typedef struct vkf__spm_text {
     const char *bytes;
     size_t count;
 } vkf__spm_text;
 
 typedef struct vkf__spm_piece {
-    vkf__spm_text text; // not empty; whatever bytes the file has
+    vkf__spm_text text; // not empty, but any bytes
     float score;        // finite
     uint32_t type;      // vkf__spm_type
 } vkf__spm_piece;
@@ -45,12 +46,11 @@ typedef struct vkf__spm_file {
     bool escape_whitespaces;
 } vkf__spm_file;
 
-// `bytes` outlive the result, `path` serves the messages. Ownership: freed with
-// vkf__spm_file_free(); on failure there is nothing to free. Statuses: FORMAT and UNSUPPORTED (with file and reason),
-// OUT_OF_HOST_MEMORY.
+// `bytes` must outlive the result; `path` serves the messages. Ownership: freed with vkf__spm_file_free(); on failure
+// there is nothing to free. Statuses: FORMAT and UNSUPPORTED (with file and reason), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__spm_file_parse(const vkf__host *host, const char *path, vkf__spm_text bytes,
                                               vkf__spm_file *out_file);
-// UNSUPPORTED unless the model is of that kind.
+// UNSUPPORTED unless the model is of the given kind.
 VKF_MUST_CHECK vkf_status vkf__spm_file_check_type(const vkf__spm_file *file, const char *path, uint32_t model_type);
 void vkf__spm_file_free(vkf__spm_file *file);
 

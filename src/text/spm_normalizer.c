@@ -1,3 +1,4 @@
+// Normalises as SentencePiece does, for models that are read without a tokenizer.json.
 #include "text/spm_normalizer.h"
 
 #include <string.h>
@@ -39,14 +40,14 @@ void vkf__spm_normalizer_free(vkf__spm_normalizer *normalizer)
     *normalizer = (vkf__spm_normalizer){0};
 }
 
-// What stands at a place, and what is written for it.
+// A part of the text, and what is written for it.
 typedef struct normal_part {
     size_t length; // in the text, at least 1
     const char *bytes;
     size_t count;
 } normal_part;
 
-// The bytes of the longest piece that the user defined and the text begins with; 0 for none.
+// The length of the longest user-defined piece that the text begins with; 0 for none.
 static size_t find_user_defined(const vkf__trie *trie, const char *text, size_t bytes)
 {
     size_t longest = 0;
@@ -89,7 +90,7 @@ static void put_part(vkf__aligned_text *text, const vkf__spm_normalizer *self, n
     }
 }
 
-// Blanks at the end go, also those that stand as symbols in the text.
+// Removes blanks at the end, including those that the text itself writes as symbols.
 static void take_back_blanks(vkf__aligned_text *text, const vkf__spm_normalizer *self, size_t begin)
 {
     const char *blank = self->escape_whitespaces ? "\xe2\x96\x81" : " ";
@@ -104,6 +105,7 @@ static vkf__byte_span origin_of(const vkf__aligned_text *text, uint32_t at, size
     return (vkf__byte_span){origins[0].begin, origins[length - 1].end};
 }
 
+// Blanks are only removed after the rules have been applied, because rules may write blanks themselves.
 static void put_normalized(vkf__aligned_text *text, const void *user)
 {
     const vkf__spm_normalizer *self = user;

@@ -1,3 +1,4 @@
+// Reads a text file and hands out its lines.
 #include "text/text_lines.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-// The lines of a text file, as Rust's lines() has them.
+// The lines of a text file, divided as Rust's lines() does it.
 #ifndef VKF_TEXT_TEXT_LINES_H
 #define VKF_TEXT_TEXT_LINES_H
 
@@ -13,11 +13,11 @@ typedef struct vkf__text_lines {
     size_t number; // of the last line, from 1
 } vkf__text_lines;
 
-// Reads the file. Ownership: freed with vkf__text_lines_close(); on failure there is nothing to free. Statuses: FILE,
-// FORMAT, OUT_OF_HOST_MEMORY.
+// Reads the whole file. Ownership: freed with vkf__text_lines_close(); on failure there is nothing to free. Statuses:
+// FILE, FORMAT, OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__text_lines_open(const vkf__host *host, const char *path, vkf__text_lines *out_lines);
-// The next line as a string, which the caller releases, or NULL after the last one. Statuses: FORMAT (no valid UTF-8 or
-// a zero byte, with the line's number), OUT_OF_HOST_MEMORY.
+// Gives the next line as a string, which the caller releases, or NULL after the last one. Statuses: FORMAT (invalid
+// UTF-8 or a zero byte, with the line's number), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__text_lines_next(vkf__text_lines *lines, bool trims, json_t **out_line);
 void vkf__text_lines_close(vkf__text_lines *lines);
 

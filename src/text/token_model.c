@@ -1,3 +1,4 @@
+// The table of models, and the list of tokens that they fill.
 #include "text/token_model.h"
 
 void vkf__token_scratch_free(vkf__token_scratch *scratch)
@@ -25,7 +26,7 @@ static const vkf__token_model_kind *const kinds[] = {
 
 #define KIND_COUNT (sizeof kinds / sizeof *kinds)
 
-// Files of before 2020 name no type: what is there tells the kind.
+// Files from before 2020 name no type; the keys that they have tell the kind.
 static size_t untyped_kind(const json_t *model)
 {
     if (json_object_get(model, "merges"))

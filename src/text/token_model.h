@@ -1,24 +1,26 @@
-// The model of a tokenizer file: what turns one piece of text into tokens. Each kind is a row of a table.
+// The model of a tokenizer file: it turns one piece of text into tokens. Each kind is a row of a table.
 #ifndef VKF_TEXT_TOKEN_MODEL_H
 #define VKF_TEXT_TOKEN_MODEL_H
 
 #include "text/vocabulary.h"
 
-// [begin, end) is relative to the piece. A byte of a fallback stands for part of a character and has its whole span.
+// [begin, end) is relative to the piece. A token of byte fallback stands for part of a character, and has the whole
+// character's span.
 typedef struct vkf__model_token {
     int32_t id;
     uint32_t begin;
     uint32_t end;
 } vkf__model_token;
 
-// Tokens of the pieces so far, and what the models use while they work. One thread's, for one text or several.
+// The tokens of the pieces so far, and what models use while they work. It belongs to one thread, for one text or
+// several.
 typedef struct vkf__token_scratch {
     const vkf__host *host;
-    size_t limit; // of the symbols that a piece may become on its way
+    size_t limit; // of the symbols that a piece may become meanwhile
     vkf__model_token *tokens;
     size_t count;
     size_t capacity;
-    void *work; // of the model
+    void *work; // the model's own
     size_t work_capacity;
     void *queue;
     size_t queue_capacity;
@@ -32,7 +34,7 @@ typedef struct vkf__token_model vkf__token_model;
 // One kind of model. `self` is the kind's own data.
 typedef struct vkf__token_model_kind {
     const char *name;
-    bool surface; // a token's text is what it stands for, as Unigram has it; else the vocabulary's
+    bool surface; // a token's text is the part of the text that it stands for, as in Unigram; else the vocabulary's
     vkf_status (*load)(const vkf__json_section *section, vkf__token_vocabulary *vocabulary, void **out_self);
     // Adds the tokens of a piece; bytes > 0.
     vkf_status (*tokenize)(const void *self, const vkf__token_vocabulary *vocabulary, const char *text, size_t bytes,
@@ -51,7 +53,7 @@ struct vkf__token_model {
     void *self;
 };
 
-// The file's section "model". The model may be half-filled on failure: free it in either case. Statuses: FORMAT,
+// Loads the file's section "model". The model may be half-filled on failure: free it in either case. Statuses: FORMAT,
 // UNSUPPORTED, OUT_OF_HOST_MEMORY, TOO_LARGE.
 VKF_MUST_CHECK vkf_status vkf__token_model_load(const vkf__json_section *section, vkf__token_model *out_model);
 void vkf__token_model_free(vkf__token_model *model);

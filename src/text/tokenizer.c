@@ -1,3 +1,4 @@
+// Loads a tokenizer file part by part, and answers what the API asks of it.
 #include "text/tokenizer.h"
 
 #include <stdio.h>
@@ -32,7 +33,7 @@ static vkf_status load_truncation(const vkf__json_section *root, vkf__tokenizer 
     return VKF_OK;
 }
 
-// "BatchLongest" or {"Fixed": 128}
+// Reads "BatchLongest" or {"Fixed": 128}.
 static vkf_status load_pad_length(const vkf__json_section *section, uint32_t *out_length)
 {
     static const char *const strategies[] = {"BatchLongest"};
@@ -185,7 +186,7 @@ uint32_t vkf__tokenizer_vocab_size(const vkf__tokenizer *tokenizer)
     int32_t highest[] = {
         vocabulary->count > 0 ? vocabulary->tokens[vocabulary->count - 1].id : -1,
         added->count > 0 ? added->tokens[added->count - 1].id : -1,
-        vkf__post_processor_highest_id(&tokenizer->post_processor), // whatever the vocabulary says
+        vkf__post_processor_highest_id(&tokenizer->post_processor), // counts even where the vocabulary lacks it
         tokenizer->info.pads ? tokenizer->info.pad_id : -1,
     };
     for (size_t i = 1; i < sizeof highest / sizeof *highest; i++)

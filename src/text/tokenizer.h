@@ -1,4 +1,4 @@
-// A whole tokenizer file: its parts, and the way of a text through them.
+// A whole tokenizer file: its parts, and how a text passes through them.
 #ifndef VKF_TEXT_TOKENIZER_H
 #define VKF_TEXT_TOKENIZER_H
 
@@ -12,7 +12,7 @@
 #define VKF_TOKENIZER_MAX_BYTES ((size_t)128 << 20) // of a file
 
 typedef struct vkf__truncation {
-    vkf_truncation strategy; // LONGEST_FIRST, ONLY_FIRST, ONLY_SECOND; NONE: not at all
+    vkf_truncation strategy; // LONGEST_FIRST, ONLY_FIRST, ONLY_SECOND; NONE: no truncation
     uint32_t max_length;
     bool left;
     uint32_t window, stride;
@@ -30,18 +30,18 @@ typedef struct vkf__tokenizer {
     vkf_tokenizer_info info;
 } vkf__tokenizer;
 
-// A tokenizer.json, or a directory with one, with Marian's files or with those that have to be converted. Ownership:
-// freed with vkf__tokenizer_free(); on failure there is nothing to free. `path` only serves the messages of the others.
-// Statuses: FILE, FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY, TOO_LARGE.
+// Loads a tokenizer.json, or a directory with one, with Marian's files, or with files that have to be converted. In the
+// other functions `path` only serves the messages. Ownership: freed with vkf__tokenizer_free(); on failure there is
+// nothing to free. Statuses: FILE, FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY, TOO_LARGE.
 VKF_MUST_CHECK vkf_status vkf__tokenizer_load(const vkf__host *host, const char *path, vkf__tokenizer *out_tokenizer);
 VKF_MUST_CHECK vkf_status vkf__tokenizer_parse(const vkf__host *host, const char *path, const char *json,
                                                size_t json_bytes, vkf__tokenizer *out_tokenizer);
-// `root` is what stands in such a file.
+// `root` is the content of such a file.
 VKF_MUST_CHECK vkf_status vkf__tokenizer_from_json(const vkf__host *host, const char *path, const json_t *root,
                                                    vkf__tokenizer *out_tokenizer);
 void vkf__tokenizer_free(vkf__tokenizer *tokenizer);
 
-// As the public functions; `options` is no NULL.
+// As the public functions; `options` is never NULL.
 VKF_MUST_CHECK vkf_status vkf__tokenizer_encode(const vkf__tokenizer *tokenizer, const char *text, size_t text_bytes,
                                                 const char *pair, size_t pair_bytes, const vkf_encode_options *options,
                                                 vkf_encoding *out_encoding);

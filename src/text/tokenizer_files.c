@@ -1,3 +1,4 @@
+// Finds a directory's tokenizer, and converts it where it has no tokenizer.json.
 #include "text/tokenizer_files.h"
 
 #include <string.h>
@@ -74,7 +75,7 @@ static const vkf__tokenizer_class classes[] = {
      false},
 };
 
-// The classes of configurations whose tokenizer_config.json names none. Of Llama, transformers has none there.
+// The classes for models whose tokenizer_config.json names none. Llama is missing, as it is from transformers' list.
 static const char *const models[][2] = {
     {"bert", "BertTokenizer"},
     {"distilbert", "BertTokenizer"},
@@ -101,7 +102,7 @@ static const vkf__tokenizer_class *find_class(const char *name)
     return NULL;
 }
 
-// The class that the files name, or NULL; *out_type is the model's.
+// The class that the files name, or NULL; *out_type is the type of the model.
 static const char *class_name(const json_t *settings, const json_t *config, const char **out_type)
 {
     const char *name = json_string_value(json_object_get(settings, "tokenizer_class"));

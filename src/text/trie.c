@@ -1,3 +1,4 @@
+// Builds tries level by level from sorted strings.
 #include "text/trie.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static int compare(const void *a, const void *b)
     return x->value < y->value ? -1 : x->value > y->value;
 }
 
-// One node for the root, and one for every byte in which an entry differs from the one before it.
+// Counts a node for the root, and one for every byte in which an entry differs from the one before it.
 static size_t count_nodes(const vkf__trie_entry *entries, size_t count)
 {
     size_t nodes = 1;
@@ -30,19 +31,19 @@ static size_t count_nodes(const vkf__trie_entry *entries, size_t count)
     return nodes;
 }
 
-// The entries below a node, which all agree in their first `depth` bytes.
+// The entries below a node, all of which agree in their first `depth` bytes.
 typedef struct entry_range {
     uint32_t begin;
     uint32_t end;
     uint32_t depth;
 } entry_range;
 
-// Adds the children of `node`, whose own number may be anything below `count`; returns the new count.
+// Adds the children of `node`, which may be any node so far; returns the new count.
 static uint32_t add_children(vkf__trie *trie, const vkf__trie_entry *entries, entry_range *ranges, uint32_t node,
                              uint32_t count)
 {
     entry_range range = ranges[node];
-    // The entry that ends here, several times if it is there several times, stands first.
+    // The entry that ends here comes first, several times if it was given several times.
     while (range.begin < range.end && entries[range.begin].bytes == range.depth)
         trie->value[node] = entries[range.begin++].value;
     while (range.begin < range.end) {

@@ -1,3 +1,4 @@
+// The lists of such code points, as ranges.
 #include "text/unicode_age.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
-// Code points that Unicode has come to know, or to see differently, after the tables that the library `tokenizers` uses
-// were made: of Unicode 8 for the categories of BERT's normaliser and punctuation, of Unicode 9 for marks and normal
-// forms. There they are what they were before, and so they are here, as models were trained with that.
+// Code points that Unicode added, or classified differently, after the tables of the library `tokenizers` were made.
+// Those tables are of Unicode 8 for the categories of BERT's normaliser and punctuation, and of Unicode 9 for marks and
+// normal forms. Models were trained with them, so these code points are treated here as they were then.
 #ifndef VKF_TEXT_UNICODE_AGE_H
 #define VKF_TEXT_UNICODE_AGE_H
 
@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 typedef enum vkf__age_list {
-    VKF_AGE_CONTROL = 0,   // not seen as Cf
-    VKF_AGE_PUNCTUATION,   // as P*
-    VKF_AGE_NONSPACING,    // as Mn
-    VKF_AGE_MARK,          // as M*, nor as marks with an order
-    VKF_AGE_DECOMPOSITION, // as something that decomposes
+    VKF_AGE_CONTROL = 0,   // not treated as Cf
+    VKF_AGE_PUNCTUATION,   // not as P*
+    VKF_AGE_NONSPACING,    // not as Mn
+    VKF_AGE_MARK,          // not as M*, nor as marks with an order
+    VKF_AGE_DECOMPOSITION, // not as something that decomposes
     VKF_AGE_COUNT
 } vkf__age_list;
 

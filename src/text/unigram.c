@@ -1,5 +1,6 @@
-// Unigram: of all ways to cut a piece into tokens, the one whose scores (logarithms of probabilities) add up to the
-// most. What no token covers costs ten less than the worst one; such characters in a row are one unknown token.
+// Unigram: of all ways to cut a piece into tokens, it takes the one with the greatest sum of scores, which are
+// logarithms of probabilities. A character that no token covers scores ten less than the worst token; such characters
+// in a row become one unknown token.
 #include <math.h>
 
 #include "text/code_point.h"
@@ -7,7 +8,7 @@
 
 typedef vkf__unigram unigram;
 
-// The best way to a place in the text.
+// The best way to reach a place in the text.
 typedef struct best_end {
     double score;
     uint32_t begin; // of its last token
@@ -56,6 +57,7 @@ fail:
     return status;
 }
 
+// Takes a way to `end` if it scores higher than the best so far. Of equal ways the first one found stays.
 static void offer(const unigram *self, best_end *end, double score, size_t begin, int32_t id)
 {
     score = self->single ? (float)score : score;
@@ -63,7 +65,7 @@ static void offer(const unigram *self, best_end *end, double score, size_t begin
         *end = (best_end){score, (uint32_t)begin, id};
 }
 
-// What SentencePiece does against sums that have become too large for float32 to add to: they count from here on.
+// SentencePiece does this where sums have become too large for float32 to add to: scores count from here on.
 static void count_from(best_end *ends, size_t begin, size_t reached)
 {
     float here = (float)ends[begin].score;
@@ -73,7 +75,7 @@ static void count_from(best_end *ends, size_t begin, size_t reached)
         ends[i].score = (float)(ends[i].score - here);
 }
 
-// Viterbi's algorithm: from every place that begins a character, all tokens that begin there.
+// Viterbi's algorithm: at every place where a character begins, it tries all tokens that begin there.
 static void find_best(const unigram *self, const vkf__trie *trie, const char *text, size_t bytes, best_end *ends)
 {
     for (size_t i = 0; i <= bytes; i++)
@@ -106,7 +108,7 @@ static void find_best(const unigram *self, const vkf__trie *trie, const char *te
     }
 }
 
-// What stands at [begin, end): its token, or where it is none its bytes' tokens, or the unknown one.
+// Adds what is at [begin, end): its token or, where it is none, the tokens of its bytes, or the unknown token.
 static vkf_status add_part(const unigram *self, const vkf__trie *trie, const char *text, size_t begin, size_t end,
                            vkf__token_scratch *scratch)
 {
@@ -133,8 +135,8 @@ vkf_status vkf__unigram_tokenize(const unigram *self, const vkf__trie *trie, con
         return status;
     best_end *ends = scratch->work;
     find_best(self, trie, text, bytes, ends);
-    // The way goes from the end to the beginning. It is turned round in place: an entry on it is told where the next
-    // one ends, in the field that the beginning of its own token is no longer needed in.
+    // The best way is linked from the end to the beginning. This loop reverses it in place: each entry's `begin`, which
+    // is no longer needed, becomes the end of the next token.
     size_t next = bytes;
     for (size_t end = bytes; end > 0;) {
         size_t begin = ends[end].begin;

@@ -1,4 +1,4 @@
-// The Unigram model's search, for tokenizer files and for SentencePiece's own.
+// The search of the Unigram model, for tokenizer files and for SentencePiece's own.
 #ifndef VKF_TEXT_UNIGRAM_H
 #define VKF_TEXT_UNIGRAM_H
 
@@ -15,7 +15,7 @@ typedef struct vkf__unigram {
     int32_t bytes[256]; // the tokens of single bytes, or VKF_TRIE_NONE
 } vkf__unigram;
 
-// Adds the tokens of a piece, as the trie has them; bytes > 0. Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE.
+// Adds the tokens of a piece, with their numbers in the trie; bytes > 0. Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE.
 VKF_MUST_CHECK vkf_status vkf__unigram_tokenize(const vkf__unigram *self, const vkf__trie *trie, const char *text,
                                                 size_t bytes, vkf__token_scratch *scratch);
 

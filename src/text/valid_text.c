@@ -1,3 +1,4 @@
+// Replaces invalid parts of a text, and remembers where they were.
 #include "text/valid_text.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #define REPLACEMENT "\xef\xbf\xbd"
 #define REPLACEMENT_BYTES 3u
 
-// The bytes up to the first that is not valid.
+// The number of bytes before the first invalid one.
 static size_t valid_prefix(const char *text, size_t text_bytes)
 {
     size_t at = 0;

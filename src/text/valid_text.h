@@ -1,5 +1,5 @@
-// Text as callers give it, made valid UTF-8: every longest part that begins no code point becomes U+FFFD, as Python's
-// errors="replace" has it, and places in the result can be traced back.
+// Text from callers, made valid UTF-8: every longest part that begins no code point becomes U+FFFD, as with Python's
+// errors="replace". Places in the result can be traced back.
 #ifndef VKF_TEXT_VALID_TEXT_H
 #define VKF_TEXT_VALID_TEXT_H
 
@@ -12,7 +12,7 @@ typedef struct vkf__repair {
 
 typedef struct vkf__valid_text {
     const vkf__host *host;
-    const char *bytes; // the caller's own where it is valid
+    const char *bytes; // the caller's own text where that is valid
     size_t size_bytes;
     char *repaired;
     vkf__repair *repairs;
@@ -20,12 +20,12 @@ typedef struct vkf__valid_text {
     size_t repair_capacity;
 } vkf__valid_text;
 
-// The caller's text must stay. Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE.
+// The caller's text must outlive the result. Statuses: OUT_OF_HOST_MEMORY, TOO_LARGE.
 VKF_MUST_CHECK vkf_status vkf__valid_text_make(const vkf__host *host, const char *text, size_t text_bytes,
                                                vkf__valid_text *out_text);
 void vkf__valid_text_free(vkf__valid_text *text);
 
-// Where a place between two code points of the valid text lies in the caller's.
+// Where a place between two code points of the valid text is in the caller's text.
 size_t vkf__valid_text_original(const vkf__valid_text *text, size_t at);
 
 #endif

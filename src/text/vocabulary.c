@@ -1,3 +1,4 @@
+// Loads vocabularies, and looks up their tokens.
 #include "text/vocabulary.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ fail:
     return status;
 }
 
-// Adds a text at the end of the arena, of which *at is used.
+// Adds a text to the arena, *at bytes of which are used.
 static void add(vkf__token_vocabulary *vocabulary, size_t *at, const char *text, size_t bytes, int32_t id)
 {
     char *copy = vocabulary->arena + *at;
@@ -99,7 +100,7 @@ void vkf__vocabulary_free(vkf__token_vocabulary *vocabulary)
 
 const vkf__token_text *vkf__vocabulary_token(const vkf__token_vocabulary *vocabulary, int32_t id)
 {
-    // Ids are dense as a rule: then a token stands at its id.
+    // Ids are usually dense, and then a token is at the place of its id.
     if (id >= 0 && (size_t)id < vocabulary->count && vocabulary->tokens[id].id == id)
         return &vocabulary->tokens[id];
     size_t begin = 0;

@@ -1,5 +1,5 @@
-// WordPiece: the longest token that a word begins with, then the longest continuation, and so on; a word that cannot be
-// covered is unknown as a whole. And WordLevel, whose words are tokens or unknown.
+// WordPiece takes the longest token that a word begins with, then the longest continuation, and so on; a word that
+// cannot be covered is unknown as a whole. WordLevel's words are tokens or unknown.
 #include <string.h>
 
 #include "text/token_model.h"
@@ -56,7 +56,7 @@ static bool has_more_code_points(const char *text, size_t bytes, uint32_t most)
     return count > most;
 }
 
-// The end of the longest token that begins at `at`, and its id; `at` when there is none.
+// The end of the longest token that begins at `at`, and its id; `at` itself when there is none.
 static size_t longest(const vkf__trie *trie, uint32_t node, const char *text, size_t at, size_t bytes, int32_t *out_id)
 {
     size_t end = at;

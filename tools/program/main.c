@@ -1,4 +1,4 @@
-// The program `vkformer`: finds the subcommand and makes sure that what it printed has reached its destination.
+// The program `vkformer`: finds the subcommand, and makes sure that all output has reached its destination.
 #include <stdio.h>
 #include <string.h>
 
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 {
     vkf_keep_standard_streams();
     int code = dispatch(argc, argv);
-    // A full disk shows at the latest here.
+    // A full disk is noticed here at the latest.
     if (!vkf_check_stdout() && code == VKF_EXIT_DONE)
         code = VKF_EXIT_FAILED;
     return code;

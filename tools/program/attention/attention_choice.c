@@ -1,3 +1,4 @@
+// Parses which attention to draw, and checks it against the model.
 #include "attention/attention_choice.h"
 
 #include <stdlib.h>
@@ -36,7 +37,7 @@ bool vkf_parse_attention_kinds(const char *text, uint32_t *out_kinds)
     }
 }
 
-// A number at *text, which is advanced; VKF_INDEX_SET_SIZE when there is none that small.
+// Reads a number at *text and advances *text; VKF_INDEX_SET_SIZE when there is no number below that.
 static uint32_t take_index(const char **text)
 {
     size_t digits = strspn(*text, "0123456789");

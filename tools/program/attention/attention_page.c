@@ -1,3 +1,4 @@
+// Fills the template of the page with panels and the texts around them.
 #include "attention/attention_page.h"
 
 #include "attention/attention_panel.h"
@@ -7,7 +8,7 @@
 
 #define TEXT_MAX_CHARS 2000
 
-// What the parts of attention_page.html are told, and whether they could be written.
+// What the functions for parts of attention_page.html are passed, and whether they succeeded.
 typedef struct page_parts {
     FILE *out;
     const vkf_attention_picture *picture;

@@ -1,4 +1,4 @@
-// The picture as a web page that needs nothing beside it: no scripts, no network.
+// The picture as a self-contained web page: no scripts, no network.
 #ifndef VKF_PROGRAM_ATTENTION_PAGE_H
 #define VKF_PROGRAM_ATTENTION_PAGE_H
 
@@ -6,7 +6,7 @@
 
 #include "attention/attention_picture.h"
 
-// With `cells` each cell tells its weight when pointed at. False: memory is exhausted.
+// With `cells`, each cell shows its weight when pointed at. False: memory is exhausted.
 bool vkf_attention_page_write(FILE *out, const vkf_attention_picture *picture, bool cells);
 
 #endif

@@ -1,3 +1,4 @@
+// Draws one heat map as SVG: axes, labels, cells and the scale.
 #include "attention/attention_panel.h"
 
 #include <math.h>
@@ -6,16 +7,16 @@
 #include "attention/weight_image.h"
 #include "output/xml_text.h"
 
-// Pixels; text widths are estimates, as no font is at hand: DejaVu, the widest of the usual ones, sets them.
+// Pixels. Text widths are estimates, because no font is at hand: they fit DejaVu, the widest of the usual fonts.
 #define LARGEST_CELL 16.0
 #define USUAL_SIDE 480.0 // of a panel with many cells
 #define LABEL_SIZE 10.0
 #define LABEL_CHAR_WIDTH 6.1
 #define LABEL_MAX_CHARS 20
 #define MOST_LABELS 48u
-#define NUMBER_ROOM 34.0 // for the numbers of positions, beside the cells and from one to the next
+#define NUMBER_ROOM 34.0 // for the numbers of positions, beside the cells and between each other
 #define KEY_LABEL_DEGREES 60.0
-#define TOLD 3u // largest weights of a row
+#define TOLD 3u // how many of a row's largest weights are shown
 
 static double longest_label(const char *const *tokens, uint32_t count)
 {
@@ -90,7 +91,7 @@ static void write_tokens(FILE *out, const vkf_attention_section *section, const 
     }
 }
 
-// Numbers that are round and do not touch each other.
+// The step between position numbers: round, and large enough that they do not touch.
 static uint32_t number_step(double cell)
 {
     uint32_t step = 1;
@@ -130,14 +131,14 @@ static void write_cell_titles(FILE *out, const vkf_attention_section *section, c
         for (uint32_t key = 0; key < section->keys; key++, weights++) {
             fprintf(out, "<rect x=\"%u\" y=\"%u\" width=\"1\" height=\"1\"><title>", key, query);
             vkf_xml_write_text(out, section->query_tokens[query], LABEL_MAX_CHARS, true);
-            fputs(" \342\206\220 ", out); // leftwards arrow
+            fputs(" \342\206\220 ", out); // left arrow
             vkf_xml_write_text(out, section->key_tokens[key], LABEL_MAX_CHARS, true);
             fprintf(out, ": %.4f</title></rect>\n", (double)*weights);
         }
     }
 }
 
-// The places of the largest weights, largest first; fewer where a row has fewer.
+// Finds the places of the largest weights, largest first; fewer than TOLD where the row is shorter.
 static uint32_t find_largest(const float *weights, uint32_t count, uint32_t out_keys[TOLD])
 {
     uint32_t found = 0;
@@ -170,7 +171,7 @@ static void write_row_titles(FILE *out, const vkf_attention_section *section, co
     }
 }
 
-// An image scaled up without being smoothed, in all viewers that know a word for that.
+// An image that is scaled up without smoothing. Viewers have different words for that, so all of them are given.
 static bool write_image(FILE *out, const float *weights, uint32_t columns, uint32_t rows, double width, double height)
 {
     fprintf(out,

@@ -1,4 +1,4 @@
-// One heat map, as it stands in a page and in an SVG file.
+// One heat map, the same in a page and in an SVG file.
 #ifndef VKF_PROGRAM_ATTENTION_PANEL_H
 #define VKF_PROGRAM_ATTENTION_PANEL_H
 
@@ -6,12 +6,12 @@
 
 #include "attention/attention_picture.h"
 
-// Pixels of the panels of a section, around cells that begin at (left, top).
+// The layout in pixels of a section's panels, whose cells begin at (left, top).
 typedef struct vkf_panel_layout {
-    double cell; // its width and height
+    double cell; // width and height of a cell
     double left, top, right;
-    double width, height; // of all
-    bool labelled;        // with tokens, not with numbers of positions
+    double width, height; // of the whole panel
+    bool labelled;        // with tokens, instead of numbers of positions
 } vkf_panel_layout;
 
 vkf_panel_layout vkf_panel_layout_of(const vkf_attention_section *section);
@@ -22,15 +22,15 @@ uint64_t vkf_picture_cells(const vkf_attention_picture *picture);
 // "layer 1, head 3".
 void vkf_panel_name(const vkf_attention_section *section, uint32_t layer, uint32_t panel, char out_name[64]);
 
-// Frame and labels, which all panels of a section show: once in a document, before the first panel.
+// Writes the frame and labels that all panels of a section show. They go into a document once, before the first panel.
 void vkf_panel_write_axes(FILE *out, const vkf_attention_section *section, const vkf_panel_layout *layout);
 
-// The cells with their frame and labels, the first cell at (0, 0). With `cells` each cell tells its weight when pointed at,
-// otherwise each row its largest ones. False: memory is exhausted.
+// Writes the cells with their frame and labels, the first cell at (0, 0). With `cells`, each cell shows its weight when
+// pointed at; otherwise each row shows its largest ones. False: memory is exhausted.
 bool vkf_panel_write(FILE *out, const vkf_attention_section *section, const vkf_panel_layout *layout,
                      const float *weights, bool cells);
 
-// A scale of all shades, LEGEND_WIDTH wide, at (0, 0). False: memory is exhausted.
+// Writes a scale of all shades, VKF_LEGEND_WIDTH wide, at (0, 0). False: memory is exhausted.
 #define VKF_LEGEND_WIDTH 240
 #define VKF_LEGEND_HEIGHT 30
 bool vkf_panel_write_legend(FILE *out);

@@ -1,4 +1,4 @@
-// The file, and the picture as SVG: the same panels below each other, with texts and a scale above.
+// Writes the picture's file. As SVG, it has the same panels below each other, with texts and a scale above them.
 #include "attention/attention_picture.h"
 
 #include <math.h>
@@ -14,11 +14,11 @@
 #define MARGIN 24.0
 #define PANEL_GAP 20.0
 #define TITLE_HEIGHT 20.0
-#define SECTION_HEIGHT 56.0 // of its title and what is said of it
+#define SECTION_HEIGHT 56.0 // of its title and the text about it
 #define HEADER_HEIGHT 140.0
 #define TEXT_CHAR_WIDTH 7.6
 #define TEXT_MAX_CHARS 150
-// More cells than this, and each telling its weight, would make the file several times as large.
+// With more cells than this, a weight for each of them would make the file several times as large.
 #define MOST_TELLING_CELLS 20000u
 
 static const char *path_extension(const char *path)
@@ -83,7 +83,7 @@ static bool write_header(FILE *out, const vkf_attention_picture *picture)
     return done;
 }
 
-// *inout_y: where the section begins, and where the next one does.
+// *inout_y is where the section begins; on return, where the next one does.
 static bool write_section(FILE *out, const vkf_attention_section *section, bool cells, double *inout_y)
 {
     const vkf_panel_layout l = vkf_panel_layout_of(section);

@@ -1,3 +1,4 @@
+// Writes PNG images with a palette, uncompressed, so that no library is needed.
 #include "attention/weight_image.h"
 
 #include <math.h>
@@ -6,11 +7,11 @@
 
 #include "base/size.h"
 
-// Blue that can be seen on white and on black.
+// A blue that is visible on white and on black.
 #define RED 0x2f
 #define GREEN 0x81
 #define BLUE 0xf7
-#define STORED_BLOCK 65535u // the most bytes of a block that is not compressed: RFC 1951, 3.2.4
+#define STORED_BLOCK 65535u // the most bytes of an uncompressed block: RFC 1951, 3.2.4
 
 uint8_t vkf_weight_shade(float weight)
 {
@@ -37,6 +38,7 @@ static void put_u32(bytes *b, uint32_t value)
     put(b, big_endian, sizeof big_endian);
 }
 
+// The checksum of PNG's chunks.
 static uint32_t crc32_of(const uint8_t *data, size_t count)
 {
     uint32_t crc = 0xffffffffu;
@@ -48,6 +50,7 @@ static uint32_t crc32_of(const uint8_t *data, size_t count)
     return ~crc;
 }
 
+// The checksum of zlib's format.
 static uint32_t adler32_of(const uint8_t *data, size_t count)
 {
     uint32_t a = 1, b = 0;
@@ -58,7 +61,7 @@ static uint32_t adler32_of(const uint8_t *data, size_t count)
     return b << 16 | a;
 }
 
-// The chunk whose data begin at `begin`, behind room for its length and with its type in front.
+// Begins a chunk: leaves room for its length and writes its type; its data begin at *out_begin.
 static void begin_chunk(bytes *b, const char *type, size_t *out_begin)
 {
     put_u32(b, 0);
@@ -96,7 +99,7 @@ static void put_head(bytes *b, uint32_t width, uint32_t height)
     end_chunk(b, begin);
 }
 
-// zlib's format around stored blocks: rows of a filter byte and pixels.
+// Writes zlib's format with stored blocks. Rows are a filter byte and the pixels.
 static void put_pixels(bytes *b, const uint8_t *rows, size_t count)
 {
     size_t begin = 0;
@@ -134,7 +137,7 @@ bool vkf_weight_image_write(FILE *out, const float *weights, uint32_t width, uin
     size_t count = 0, room = 0;
     uint8_t *rows = NULL;
     bytes png = {0};
-    // Five bytes in front of each stored block, and 2048 are more than all else.
+    // Each stored block has five bytes before it; 2048 bytes are more than all the rest.
     bool fits = vkf__mul_size((size_t)width + 1, height, &count) && count < SIZE_MAX / 2;
     if (fits) {
         room = count + 5 * (count / STORED_BLOCK + 1) + 2048;

@@ -1,4 +1,4 @@
-// vkformer bench: finds the benchmark, and runs it on every shape and type.
+// vkformer bench: finds the benchmark and runs it on every shape and type.
 #include "bench/bench.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ void vkf_bench_end(vkf_bench *bench)
     vkf_context_destroy(&bench->context);
 }
 
-// A shape that fails does not keep the others from being measured; a lost device does.
+// A shape that fails does not keep the others from being measured, but a lost device does.
 static bool run_all(vkf_bench *bench, const vkf_bench_spec *spec)
 {
     bool done = true;

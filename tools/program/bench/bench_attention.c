@@ -3,7 +3,7 @@
 #include "bench/bench_operator.h"
 #include "output/json_output.h"
 
-// In the order of the extents, and the heads of keys and values.
+// In the order of the extents; the number of key and value heads comes last.
 typedef struct attention_sizes {
     uint32_t batch;
     uint32_t heads;

@@ -1,4 +1,4 @@
-// vkformer bench copy and fma: the device's roofs themselves, run by run.
+// vkformer bench copy and fma: the roofs of the device themselves, measured run by run.
 #include "bench/bench.h"
 #include "bench/bench_operator.h"
 #include "output/json_output.h"
@@ -15,7 +15,7 @@ static vkf_status call_copy(vkf_context *context, const void *user)
                       : vkf_measure_copy(context, &desc->x, &desc->out);
 }
 
-// Zeros, which the reading kernel asks for.
+// A tensor of zeros, which the reading kernel requires.
 static vkf_tensor zeros(vkf_bench_data *data, uint32_t rank, const uint32_t *shape)
 {
     vkf_tensor tensor = {0};

@@ -1,3 +1,4 @@
+// Compares the code of two contexts by looking into their pipelines.
 #include "bench/bench_code.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@ void vkf_bench_code_begin(vkf_context *context)
         context->pipelines.entries[i]->taken = NULL;
 }
 
-// In order, each once: when pipelines were made says nothing.
+// Keeps names sorted and unique, because the order in which pipelines were made means nothing.
 static void add_name(json_t *names, const vkf__kernel *kernel, const vkf__config *config)
 {
     char name[160];
@@ -46,7 +47,7 @@ json_t *vkf_bench_code_embedded(const vkf_context *context)
     return names;
 }
 
-// False when there is no pipeline of that kernel, or one of other code.
+// False when there is no pipeline of that kernel, or one made of other code.
 static bool made_of(const vkf__pipelines *pipelines, const vkf__kernel *kernel, uint64_t spirv_hash)
 {
     bool found = false;

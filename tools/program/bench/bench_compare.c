@@ -1,3 +1,4 @@
+// Compares the samples of a pair's halves, and prints the verdict.
 #include "bench/bench_compare.h"
 
 #include <math.h>
@@ -6,18 +7,18 @@
 #include "output/json_output.h"
 #include "output/standard_output.h"
 
-// Of both halves' samples: sums them up, and so sorts them.
+// The comparison of both halves. Making it sorts their samples.
 typedef struct comparison {
     vkf_summary old, edited;
     double ratio;        // of the medians
-    vkf_summary in_turn; // ratios of repetitions that ran one behind the other
+    vkf_summary in_turn; // ratios of repetitions that ran one after the other
     double noise;        // as a share of the old median
     const char *verdict;
 } comparison;
 
 static double ratio_of(double edited, double old)
 {
-    return old > 0 ? edited / old : 1.0; // the clock has its grain
+    return old > 0 ? edited / old : 1.0; // both may be 0, because the clock has a resolution
 }
 
 static comparison compare(const vkf_bench_pair *pair, double *ratios)

@@ -1,3 +1,4 @@
+// Makes random tensors, chunk by chunk.
 #include "bench/bench_data.h"
 
 #include <assert.h>
@@ -7,7 +8,7 @@
 #include "base/blocks.h"
 #include "base/half.h"
 
-#define CHUNK 16384 // values written at a time, so that host memory does not bound the sizes
+#define CHUNK 16384 // values written at a time, so that sizes are not bound by host memory
 
 vkf_bench_data vkf_bench_data_begin(vkf_context *context, const vkf_bench_types *types)
 {
@@ -86,7 +87,7 @@ vkf_tensor vkf_bench_matrix(vkf_bench_data *data, uint32_t rows, uint32_t cols, 
     return make(data, data->types.weights, 2, shape, sqrtf(3.0f / (float)depth));
 }
 
-// The panel of rows [first, first + 32) on the way from values over blocks to the device.
+// Writes the panel of rows [first, first + 32): values become blocks, and blocks a panel on the device.
 static vkf_status write_panel(vkf_bench_data *data, const vkf_tensor *weight, uint32_t first, float *values,
                               uint8_t *blocks, uint8_t *panel)
 {

@@ -1,3 +1,4 @@
+// Runs a layer and keeps the best time of each dispatch.
 #include "bench/bench_dispatches.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ void vkf_bench_dispatches_end(vkf_bench_dispatches *dispatches)
     *dispatches = (vkf_bench_dispatches){0};
 }
 
-// After the first run, when the layer can say how many dispatches it has.
+// Runs after the first run, when the layer knows how many dispatches it has.
 static vkf_status allocate(vkf_bench_dispatches *dispatches)
 {
     uint32_t count = 0;

@@ -1,4 +1,4 @@
-// vkformer bench gemm: out (m, n) = a (m, k) b (k, n); and gemv, the same for a few rows and a Linear's weight.
+// vkformer bench gemm: out (m, n) = a (m, k) b (k, n). And gemv: the same for a few rows and a Linear's weight.
 #include <string.h>
 
 #include "base/elements.h"
@@ -11,10 +11,10 @@ static vkf_status call_gemm(vkf_context *context, const void *desc)
     return vkf_gemm(context, desc);
 }
 
-// How b is stored: (k, n), or a Linear's weight (n, k), as it is or in panels.
+// How b is stored: (k, n), or a Linear's weight (n, k), in rows or in panels.
 typedef enum b_kind { B_KN, B_NK, B_PANELS } b_kind;
 
-// "best" is what a layer would do with the weight on this device.
+// "best" is the layout that a layer would choose for the weight on this device.
 static b_kind choose_kind(const vkf_bench *bench, const vkf_bench_types *types, const uint32_t *values, bool linear)
 {
     const vkf_bench_settings *settings = &bench->options->settings;
@@ -48,7 +48,7 @@ static vkf_tensor make_b(vkf_bench_data *data, uint32_t n, uint32_t k, b_kind ki
     if (kind == B_NK || data->status != VKF_OK)
         return rows;
     data->status = vkf_pack_weight(data->context, &rows, "bench packed", &packed);
-    // The panels take the place of the rows.
+    // The panels replace the rows.
     if (data->status == VKF_OK) {
         data->count--;
         vkf_tensor_destroy(&rows);
@@ -57,7 +57,7 @@ static vkf_tensor make_b(vkf_bench_data *data, uint32_t n, uint32_t k, b_kind ki
     return packed;
 }
 
-// values: m, n, k
+// values: m, n, k.
 static vkf_status measure(vkf_bench *bench, const char *op, const vkf_bench_types *types, const uint32_t *values,
                           bool linear)
 {
@@ -111,7 +111,7 @@ static bool check_gemm(const vkf_bench_options *options, const vkf_bench_shape *
     return false;
 }
 
-// The second is gemm's alone.
+// The second setting is for gemm alone.
 static const vkf_bench_setting settings_table[] = {
     {"weights", VKF_BENCH_TEXT, offsetof(vkf_bench_settings, weights), 0},
     {"transpose-b", VKF_BENCH_FLAG, offsetof(vkf_bench_settings, transpose_b), 0},

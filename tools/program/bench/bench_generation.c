@@ -1,3 +1,4 @@
+// Runs a model and times its encoder and its steps.
 #include "bench/bench_generation.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static double thread_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
-// Making it ready ----------------------------------------------------------------------------------------------------
+// Preparing a run ----------------------------------------------------------------------------------------------------
 
 static vkf_status take_model(vkf_bench *bench, vkf_model_precision precision)
 {
@@ -60,7 +61,7 @@ vkf_status vkf_bench_generation_begin(vkf_bench *bench, const vkf_bench_types *t
     vkf_device_info info;
     vkf_model_precision precision = VKF_MODEL_PRECISION_F32;
     *g = (vkf_bench_generation){.lengths = *lengths};
-    (void)vkf_precision_from_types(types->activations, types->weights, &precision); // options ask for these alone
+    (void)vkf_precision_from_types(types->activations, types->weights, &precision); // options allow no other types
     vkf_status status = take_model(bench, precision);
     if (status != VKF_OK)
         return status;
@@ -92,7 +93,7 @@ void vkf_bench_generation_end(vkf_bench_generation *generation)
     *generation = (vkf_bench_generation){0};
 }
 
-// Running it ---------------------------------------------------------------------------------------------------------
+// Running ------------------------------------------------------------------------------------------------------------
 
 static void start_clocks(vkf_bench_generation *g)
 {
@@ -100,7 +101,7 @@ static void start_clocks(vkf_bench_generation *g)
     g->started_us = thread_us();
 }
 
-// Adds what passed since the clocks were started.
+// Adds the time that passed since the clocks were started.
 static void stop_clocks(vkf_bench_generation *g)
 {
     double host_us = thread_us() - g->started_us, wall_ms = vkf_now_ms() - g->started_ms;
@@ -108,7 +109,7 @@ static void stop_clocks(vkf_bench_generation *g)
     g->since.wall_ms += wall_ms;
 }
 
-// GPU time of the session's last submission.
+// Sums the GPU times of the session's last submission.
 static vkf_status read_timings(vkf_bench_generation *g, double *out_ms)
 {
     uint32_t count = 0;
@@ -132,7 +133,7 @@ static vkf_status read_timings(vkf_bench_generation *g, double *out_ms)
     return status;
 }
 
-// Ends a part of the run: the encoder, or a step.
+// Ends a part of the run, which is the encoder or a step.
 static vkf_status close_part(vkf_bench_generation *g, bool keep)
 {
     vkf_status status = read_timings(g, &g->since.gpu_ms);
@@ -147,8 +148,8 @@ static vkf_status close_part(vkf_bench_generation *g, bool keep)
     return VKF_OK;
 }
 
-// A vkf_progress_fn, called before the step that generates the token at `position`: what ran last is the encoder at 1,
-// the first step at 2.
+// A vkf_progress_fn. It is called before the step that generates the token at `position`: at 1 the encoder has just
+// run, at 2 the first step.
 static bool between_steps(void *user, uint32_t position, uint32_t total, const char *what)
 {
     vkf_bench_generation *g = user;
@@ -188,7 +189,7 @@ vkf_status vkf_bench_generate(vkf_bench_generation *generation)
     return status;
 }
 
-// What it costs ------------------------------------------------------------------------------------------------------
+// Cost ---------------------------------------------------------------------------------------------------------------
 
 vkf_bench_cost vkf_bench_encode_cost(const vkf_model_config *config, const vkf_bench_lengths *lengths,
                                      const vkf_bench_types *types)

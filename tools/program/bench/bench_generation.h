@@ -1,4 +1,4 @@
-// Generating with a model as the subject of a benchmark: whole runs, and single steps of them.
+// Generation with a model as the subject of a benchmark: whole runs, and single steps of them.
 #ifndef VKF_PROGRAM_BENCH_GENERATION_H
 #define VKF_PROGRAM_BENCH_GENERATION_H
 
@@ -9,14 +9,14 @@
 typedef struct vkf_bench_lengths {
     uint32_t batch;
     uint32_t source_len;
-    uint32_t target_len; // of a row, its begin counted
+    uint32_t target_len; // of a row, including its first token
 } vkf_bench_lengths;
 
-// Times of one run or one step. gpu_ms is negative without timestamps.
+// The times of one run or one step. gpu_ms is negative without timestamps.
 typedef struct vkf_bench_time {
     double wall_ms;
     double gpu_ms;
-    double host_us; // of the processor, spent by the calling thread: waiting for the device does not count
+    double host_us; // processor time of the calling thread, without waiting for the device
 } vkf_bench_time;
 
 typedef struct vkf_bench_generation {
@@ -29,26 +29,26 @@ typedef struct vkf_bench_generation {
     uint32_t *row_lengths;
     vkf_timing *timings;
     uint32_t timing_capacity;
-    vkf_status status; // of what runs while generating
+    vkf_status status; // of the calls made while generating
     // The last run.
     vkf_bench_time run;
-    uint32_t steps;             // tokens generated, of the longest row
+    uint32_t steps;             // tokens generated for the longest row
     vkf_bench_time *step_times; // (target_len), of step_count steps
-    uint32_t step_count;        // all but the first, which projects the memory too, and the last
-    // Clocks that run while the library does, and stand still while its timings are read.
+    uint32_t step_count;        // all but the first, which also projects the memory, and the last
+    // Clocks that run while the library works, and are stopped while its timings are read.
     double started_ms, started_us;
-    vkf_bench_time since; // the last step's end
+    vkf_bench_time since; // since the end of the last step
 } vkf_bench_generation;
 
-// Loads the model where the last shape did not, and makes a session. Failures have been printed.
+// Loads the model, unless the last shape did, and makes a session. Failures have been printed.
 vkf_status vkf_bench_generation_begin(vkf_bench *bench, const vkf_bench_types *types, const vkf_bench_lengths *lengths,
                                       vkf_bench_generation *out_generation);
 void vkf_bench_generation_end(vkf_bench_generation *generation);
 
-// Runs the encoder, and then step after step.
+// Runs the encoder, and then one step after another.
 vkf_status vkf_bench_generate(vkf_bench_generation *generation);
 
-// What the encoder's run costs (keys and values of the memory counted), and a step with `past` tokens before it.
+// The cost of the encoder's run, including the keys and values of the memory, and that of a step after `past` tokens.
 vkf_bench_cost vkf_bench_encode_cost(const vkf_model_config *config, const vkf_bench_lengths *lengths,
                                      const vkf_bench_types *types);
 vkf_bench_cost vkf_bench_step_cost(const vkf_model_config *config, const vkf_bench_lengths *lengths,
@@ -57,7 +57,7 @@ vkf_bench_cost vkf_bench_step_cost(const vkf_model_config *config, const vkf_ben
 // {batch, source_len, target_len, d_model, heads, ff, encoder_layers, decoder_layers, vocab}
 json_t *vkf_bench_generation_shape(const vkf_bench_generation *generation);
 
-// Settings and their help, of both benchmarks.
+// The settings of both benchmarks, and their help.
 #define VKF_BENCH_GENERATION_SETTINGS 6
 extern const vkf_bench_setting vkf_bench_generation_settings[VKF_BENCH_GENERATION_SETTINGS];
 #define VKF_BENCH_GENERATION_HELP                                             \
@@ -70,7 +70,7 @@ extern const vkf_bench_setting vkf_bench_generation_settings[VKF_BENCH_GENERATIO
     "                     default 6\n"                                        \
     "  --vocab V          source and target tokens, default 8000\n"
 
-// The check() of both benchmarks.
+// The check() function of both benchmarks.
 bool vkf_bench_generation_check(const vkf_bench_options *options, const vkf_bench_shape *shape);
 
 #endif

@@ -1,3 +1,4 @@
+// Repeats what a benchmark measures, and prints statistics.
 #include "bench/bench_measure.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ vkf_status vkf_bench_repeat(vkf_bench *bench, const vkf_bench_loop *loop)
     return status;
 }
 
-// What repetitions give.
+// What the repetitions yield.
 typedef struct repeated {
     const vkf_bench *bench;
     const vkf_bench_case *bench_case;
@@ -37,7 +38,7 @@ static vkf_status run_once(void *user, uint32_t index)
 {
     repeated *runs = user;
     const vkf_bench_options *options = runs->bench->options;
-    // The second run, if there is one: in the first, kernels are tested, in buffers of their own.
+    // Watches memory in the second run, if there is one: in the first, kernels are tested in buffers of their own.
     bool watched = index == 1 || options->warmup + options->repetitions == 1;
     double gpu_ns = -1.0;
     if (watched)
@@ -71,7 +72,7 @@ static vkf_bench_row row_of(const vkf_bench *bench, const vkf_bench_case *bench_
         row.gpu_ms = vkf_summarize(samples->gpu_ms, samples->count);
     const vkf_bench_cost *cost = &bench_case->cost;
     double median_ms = row.gpu_timed ? row.gpu_ms.median : row.wall_ms.median;
-    double seconds = median_ms > 0 ? median_ms * 1e-3 : 1e-9; // the clock has its grain
+    double seconds = median_ms > 0 ? median_ms * 1e-3 : 1e-9; // the median may be 0, because the clock has a resolution
     row.gflops = cost->flops > 0 ? cost->flops / seconds * 1e-9 : -1.0;
     row.gbytes_per_s =
         cost->bytes_read + cost->bytes_written > 0 ? (cost->bytes_read + cost->bytes_written) / seconds * 1e-9 : -1.0;

@@ -1,4 +1,4 @@
-// Warm-up and repetitions of a benchmark, and what they come to.
+// The warm-up and repetitions of a benchmark, and their results.
 #ifndef VKF_PROGRAM_BENCH_MEASURE_H
 #define VKF_PROGRAM_BENCH_MEASURE_H
 
@@ -7,19 +7,19 @@
 
 typedef struct vkf_bench_case {
     const char *op;
-    json_t *shape; // an object of numbers, booleans and strings; released by the functions below
+    json_t *shape; // an object of numbers, booleans and strings; the functions below release it
     vkf_bench_types types;
     vkf_bench_cost cost; // of one repetition
-    // One repetition; *out_gpu_ns is negative when it is unknown.
+    // Runs one repetition; *out_gpu_ns is negative when it is unknown.
     vkf_status (*run)(void *user, double *out_gpu_ns);
     // Names the kernels of the last repetition.
     void (*variant)(void *user, char *out_text, size_t size_bytes);
-    // A new array of the last dispatches, {label, kernel, gpu_ms_min}; NULL: there is none.
+    // A new array of the last dispatches, {label, kernel, gpu_ms_min}; NULL: no details.
     json_t *(*details)(void *user);
     void *user;
 } vkf_bench_case;
 
-// What is repeated, for benchmarks that keep samples of their own.
+// What to repeat, for benchmarks that keep their own samples.
 typedef struct vkf_bench_loop {
     const char *op;
     const json_t *shape;                            // as in vkf_bench_case; stays the caller's
@@ -27,24 +27,25 @@ typedef struct vkf_bench_loop {
     void *user;
 } vkf_bench_loop;
 
-// Warm-up and repetitions, as many as the options say; of a pair's halves each in turn with the other's. Status
-// CANCELLED when nobody wants to know any more; other failures have been printed.
+// Runs the warm-up and as many repetitions as the options say. The halves of a pair take turns. Status CANCELLED when
+// the user stops it or the pair is decided; other failures have been printed.
 vkf_status vkf_bench_repeat(vkf_bench *bench, const vkf_bench_loop *loop);
 
-// Measures as the options say, and prints. Failures have been printed.
+// Measures as the options say, and prints the result. Failures have been printed.
 vkf_status vkf_bench_measure(vkf_bench *bench, const vkf_bench_case *bench_case);
 
-// Times that were taken otherwise, as many of each kind; summarizing sorts them.
+// Times that a benchmark took itself, `count` of each kind. Summarising sorts them.
 typedef struct vkf_bench_samples {
     uint32_t count;
     double *gpu_ms; // NULL: unknown
     double *wall_ms;
     double *host_us;     // NULL: unknown
-    double tokens_each;  // that one sample stands for; 0: none
-    uint64_t peak_bytes; // of device memory; 0: what is in use when it is printed
+    double tokens_each;  // tokens that one sample stands for; 0: none
+    uint64_t peak_bytes; // of device memory; 0: what is in use at the time of printing
 } vkf_bench_samples;
 
-// Prints what they come to, or hands it to the pair. Releases the case's shape. Status FILE when it cannot be printed.
+// Prints the statistics of the samples, or gives them to the pair. Releases the case's shape. Status FILE when printing
+// fails.
 vkf_status vkf_bench_print_samples(vkf_bench *bench, const vkf_bench_case *bench_case, vkf_bench_samples *samples);
 
 #endif

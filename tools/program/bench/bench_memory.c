@@ -1,3 +1,4 @@
+// Sums device memory over all heaps.
 #include "bench/bench_memory.h"
 
 static uint64_t sum_of(const uint64_t *bytes, uint32_t heap_count)

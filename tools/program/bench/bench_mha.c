@@ -1,4 +1,4 @@
-// vkformer bench mha: a multi-head attention with its four projections, as torch.nn.MultiheadAttention has it.
+// vkformer bench mha: a multi-head attention with its four projections, like torch.nn.MultiheadAttention.
 #include "bench/bench.h"
 #include "bench/bench_data.h"
 #include "bench/bench_dispatches.h"
@@ -6,7 +6,7 @@
 #include "bench/bench_operator.h"
 #include "output/json_output.h"
 
-// In the order of the extents. As many keys as queries: self-attention, of one input.
+// In the order of the extents. If there are as many keys as queries, it is self-attention on one input.
 typedef struct mha_sizes {
     uint32_t batch;
     uint32_t q_len;
@@ -60,8 +60,8 @@ static json_t *shape_of(const mha_sizes *sizes, bool causal)
     return shape;
 }
 
-// Projections of queries and results, of keys and values; and what lies between, for which the heads are one of
-// embed_dim elements.
+// The cost of the projections of queries and results and of keys and values, and that of the attention between them.
+// For the attention, all heads together count as one with embed_dim elements.
 static vkf_bench_cost cost_of(const mha_sizes *sizes, bool causal, const vkf_bench_data *data)
 {
     double batch = sizes->batch, d = sizes->embed_dim;

@@ -1,4 +1,4 @@
-// vkformer bench model and decode: whole runs of a model, and the steps that generate a token each.
+// vkformer bench model and decode: whole runs of a model, and the steps that generate one token each.
 #include <stdlib.h>
 
 #include "bench/bench.h"
@@ -9,7 +9,7 @@
 typedef struct sample_list {
     double *gpu_ms, *wall_ms, *host_us;
     uint32_t count, capacity;
-    double past; // tokens before a step, summed over the samples
+    double past; // tokens before a step, summed over all samples
 } sample_list;
 
 static bool allocate(sample_list *list, uint64_t capacity)
@@ -41,7 +41,7 @@ static void add(sample_list *list, const vkf_bench_time *time, double past)
     list->count++;
 }
 
-// What is measured: whole runs, or single steps.
+// What is measured: whole runs or single steps.
 typedef struct subject {
     const vkf_bench_options *options;
     vkf_bench_generation generation;
@@ -58,7 +58,7 @@ static vkf_status run_once(void *user, uint32_t index)
         return status;
     if (!s->steps)
         add(&s->list, &g->run, 0);
-    // The first step that is kept has one token behind bos.
+    // The first step that is kept has one token after bos.
     for (uint32_t i = 0; s->steps && i < g->step_count; i++)
         add(&s->list, &g->step_times[i], i + 1);
     return VKF_OK;
@@ -86,7 +86,7 @@ static vkf_status print(vkf_bench *bench, const vkf_bench_types *types, subject 
         json_decref(bench_case->shape);
         return VKF_ERROR_INVALID_ARGUMENT;
     }
-    // Of a run, the host's time per step, so that both benchmarks say the same.
+    // For whole runs, takes the host's time per step, so that both benchmarks report the same.
     for (uint32_t i = 0; !s->steps && i < list->count; i++)
         list->host_us[i] /= g->steps;
     vkf_bench_case costed = *bench_case;

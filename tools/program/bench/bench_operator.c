@@ -1,3 +1,4 @@
+// Repeats an operator's call, and estimates the work of attention.
 #include "bench/bench_operator.h"
 
 static vkf_status run_operator(void *user, double *out_gpu_ns)

@@ -1,3 +1,4 @@
+// Parses the command line of a benchmark.
 #include "bench/bench_options.h"
 
 #include <assert.h>
@@ -107,7 +108,7 @@ static const char *type_names(const vkf_bench_spec *spec)
     return spec->mixed_types ? VKF_PRECISION_NAMES : "f32 or f16";
 }
 
-// The first `length` bytes of the text; false when this benchmark has no such types.
+// Parses the first `length` bytes of the text; false when this benchmark does not have such types.
 static bool take_types(const vkf_bench_spec *spec, const char *text, size_t length, vkf_bench_types *out_types)
 {
     vkf_model_precision precision;
@@ -199,9 +200,9 @@ static bool take_shared(int opt, const char *value, const vkf_bench_spec *spec, 
     }
 }
 
-// What the arguments said before it is put together.
+// What the arguments say, before it is combined.
 typedef struct gathered {
-    vkf_bench_shape single; // by options
+    vkf_bench_shape single; // given by options
     bool single_given;
     const char *shapes_path;
 } gathered;
@@ -280,7 +281,8 @@ static int take_file(const char *path, const vkf_bench_spec *spec, vkf_bench_opt
     return VKF_EXIT_FAILED;
 }
 
-// Arguments, then the file, or else the one shape that the options describe.
+// Takes the shapes of the arguments, then those of the file. If there are none, it takes the one that the options
+// describe.
 static int gather_shapes(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *options, gathered *got)
 {
     int code = take_arguments(argc, argv, spec, options);
@@ -324,7 +326,7 @@ static bool check_watch(vkf_bench_options *options)
         vkf_print_error("--watch prints comparisons, which are no lines of one table; take -o table, json or jsonl");
         return false;
     }
-    // An array would have no end.
+    // A JSON array would never end.
     if (options->watch && options->format == VKF_BENCH_JSON)
         options->format = VKF_BENCH_JSONL;
     return true;

@@ -1,4 +1,4 @@
-// Options of the benchmarks: those that all of them have, and a table of each one's own.
+// The options of benchmarks: those that all of them have, and a table of each one's own.
 #ifndef VKF_PROGRAM_BENCH_OPTIONS_H
 #define VKF_PROGRAM_BENCH_OPTIONS_H
 
@@ -6,7 +6,7 @@
 #include "bench/bench_shapes.h"
 #include "command/options.h"
 
-// What single benchmarks can be told beside sizes.
+// Settings beside sizes, which single benchmarks have.
 typedef struct vkf_bench_settings {
     bool transpose_b;
     const char *weights; // how a weight is stored: "best", "packed" or "rows"
@@ -14,7 +14,7 @@ typedef struct vkf_bench_settings {
     bool residual;
     bool merge;
     bool details;
-    uint32_t kv_heads;      // of an attention; 0: as many as of queries
+    uint32_t kv_heads;      // of an attention; 0: as many as query heads
     const char *kind;       // of a layer
     const char *activation; // of its feed-forward part
     uint32_t d_model;       // of a model with random weights
@@ -50,19 +50,19 @@ typedef struct vkf_bench_options {
     uint32_t warmup;
     bool no_roof;
     bool watch;              // measure again at each save of a shader
-    uint32_t watch_runs;     // saves to end after; 0: none
+    uint32_t watch_runs;     // how many saves to end after; 0: no end
     vkf_bench_shapes shapes; // at least one
-    const char *directory;   // NULL: none was given
+    const char *directory;   // NULL: not given
 } vkf_bench_options;
 
 typedef struct vkf_bench_spec vkf_bench_spec;
 
-// Reads all arguments. Returns -1 when the benchmark shall go on, and the exit code when it shall not: --help was given
-// and the help printed, or something was wrong and a message printed. vkf_bench_options_free() in any case.
+// Reads all arguments. Returns -1 when the benchmark is to go on. Otherwise returns the exit code: --help was given and
+// has been printed, or something was wrong and a message was printed. vkf_bench_options_free() must follow in any case.
 int vkf_bench_parse(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *out_options);
 void vkf_bench_options_free(vkf_bench_options *options);
 
-// The part of every benchmark's help that describes what all of them have.
+// Prints the part of every benchmark's help that describes the common options.
 void vkf_bench_print_common_help(FILE *out);
 
 #endif

@@ -1,3 +1,4 @@
+// Runs two versions of a benchmark inside each other, so that their repetitions take turns.
 #include "bench/bench_pair.h"
 
 #include <stdlib.h>
@@ -11,7 +12,8 @@ static bool is_stopped(const vkf_bench_pair *pair)
     return pair->edited.bench->stopped && pair->edited.bench->stopped();
 }
 
-// After the first repetition of both, which has chosen and compiled all kernels. Otherwise it stays as it is.
+// Runs after the first repetition of both, which has chosen and compiled all kernels. True when there is nothing to
+// measure.
 static bool is_decided(vkf_bench_pair *pair)
 {
     const vkf_context *old = pair->old.bench->context, *edited = pair->edited.bench->context;
@@ -24,7 +26,7 @@ static bool is_decided(vkf_bench_pair *pair)
     return pair->outcome != VKF_BENCH_FAILED;
 }
 
-// One repetition of both; which of them begins changes each time, so that neither always runs behind the other.
+// Runs one repetition of both. The one that begins alternates, so that neither always runs second.
 static vkf_status repeat_both(const vkf_bench_pair *pair, uint32_t index)
 {
     const vkf_bench_half *first = index % 2 ? &pair->edited : &pair->old;
@@ -91,7 +93,7 @@ vkf_bench_pair vkf_bench_pair_run(vkf_bench *old, vkf_bench *edited, const vkf_b
     pair.old.kernels = vkf_bench_code_taken(old->context);
     pair.edited.kernels = vkf_bench_code_taken(edited->context);
     pair.refused = vkf_bench_code_refused(old->context, edited->context);
-    // Where there is no other kernel to take, a refused one makes the run fail.
+    // Where no other kernel can be taken, a refused one makes the run fail.
     if (json_array_size(pair.refused) > 0)
         pair.outcome = VKF_BENCH_WRONG;
     else if (pair.status == VKF_OK && pair.old.count > 0 && pair.edited.count > 0)

@@ -1,3 +1,4 @@
+// Writes a safetensors file of random weights, and loads it as a model.
 #include "bench/bench_random_model.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 
 enum { PAD, BOS, EOS, UNK };
 
-#define NEVER (-6e4f) // added to the logits of these; a number of 16 bits, too
+#define NEVER (-6e4f) // added to the logits of special tokens; fits in 16 bits
 #define MAX_LEN (1u << 20)
 #define NAME_BYTES 80
 
@@ -20,7 +21,8 @@ typedef struct stored_name {
     char text[NAME_BYTES];
 } stored_name;
 
-// Tensors under construction. All weights begin at the same random numbers: memory does not grow with the model.
+// Tensors under construction. All weights use the same random numbers, so that host memory does not grow with the
+// model.
 typedef struct weights {
     vkf_model_config config;
     vkf__stored_tensor *tensors;
@@ -54,7 +56,7 @@ vkf_model_config vkf_bench_random_config(const vkf_bench_settings *settings)
     };
 }
 
-// cols 0: a vector.
+// cols is 0 for a vector.
 static void add(weights *w, const char *prefix, const char *name, uint64_t rows, uint64_t cols)
 {
     if (w->count == w->capacity)
@@ -138,7 +140,7 @@ static bool allocate(weights *w)
     float amplitude = sqrtf(3.0f / (float)w->config.d_model);
     uint32_t state = 0x9e3779b9u;
     for (uint64_t i = 0; i < count; i++) {
-        state = state * 1664525u + 1013904223u; // Numerical Recipes' generator: speed is all that counts here
+        state = state * 1664525u + 1013904223u; // Numerical Recipes' generator, because only speed matters here
         w->random[i] = ((float)(state >> 8) * 0x1p-23f - 1.0f) * amplitude;
     }
     w->projection_bias[PAD] = w->projection_bias[BOS] = w->projection_bias[EOS] = NEVER;

@@ -1,3 +1,4 @@
+// Prints results as text, CSV, Markdown or JSON.
 #include "bench/bench_report.h"
 
 #include <math.h>
@@ -117,13 +118,13 @@ typedef struct column {
     const char *title;
     column_kind kind;
     int width;
-    const char *format; // of a number
+    const char *format; // of a number, for printf
     double value;
 } column;
 
 #define MAX_COLUMNS 14
 
-// The columns of a table, with the numbers of a row; `row` may be NULL, for the titles.
+// The columns of a table, with the numbers of a row; `row` is NULL for the titles.
 static int columns_of(const vkf_bench_report *report, const vkf_bench_row *row, column out_columns[MAX_COLUMNS])
 {
     static const vkf_bench_row none = {0};
@@ -256,7 +257,7 @@ static void print_csv_value(const json_t *value)
     }
 }
 
-// The members of the JSON object, in their order.
+// Prints the members of the JSON object in their order.
 static void print_csv(const vkf_bench_report *report, const json_t *object)
 {
     const char *key;

@@ -35,9 +35,9 @@ typedef struct vkf_bench_row {
     double gbytes_per_s;
     double roof;       // fraction
     const char *bound; // "compute", "memory", or NULL
-    double host_us;    // tokens: of the host, per step
+    double host_us;    // with tokens: time of the host, per step
     double tokens_per_s;
-    uint64_t device_bytes; // the most in use by all live buffers
+    uint64_t device_bytes; // the peak of all live buffers
     json_t *details;       // array of dispatches, or NULL
 } vkf_bench_row;
 
@@ -47,21 +47,21 @@ typedef struct vkf_bench_report {
     vkf_device_info device;
     char driver[520];
     const vkf_roofs *roofs; // NULL: not measured
-    json_t *array;          // VKF_BENCH_JSON: what is printed at the end
+    json_t *array;          // VKF_BENCH_JSON: printed at the end
     bool began;
     bool wall_only; // a result without gpu times was printed
 } vkf_bench_report;
 
-// `roofs` (may be NULL) outlives the report. Nothing is printed before the first row.
+// `roofs` (may be NULL) must outlive the report. Nothing is printed before the first row.
 vkf_bench_report vkf_bench_report_begin(vkf_context *context, vkf_bench_format format, bool tokens,
                                         const vkf_roofs *roofs);
 // False, after a message, when the row cannot be written.
 bool vkf_bench_report_row(vkf_bench_report *report, const vkf_bench_row *row);
 bool vkf_bench_report_end(vkf_bench_report *report);
 
-// "512x768x64", "encoder 1x128x768", "1x8x512x64 causal": the shape for people.
+// The shape as people read it: "512x768x64", "encoder 1x128x768", "1x8x512x64 causal".
 void vkf_bench_shape_text(const json_t *shape, char *out_text, size_t size_bytes);
-// "f32", "f32/f16"
+// The types: "f32", "f32/f16".
 void vkf_bench_types_text(const vkf_bench_types *types, char *out_text, size_t size_bytes);
 
 #endif

@@ -1,3 +1,4 @@
+// Compares operations and bytes with the roofs of a device.
 #include "bench/bench_roof.h"
 
 double vkf_bench_least_seconds(const vkf_roofs *roofs, const vkf_bench_cost *cost, const char **out_bound)

@@ -1,4 +1,4 @@
-// vkformer bench softmax, norm and permute: operators that pass once over their operands.
+// vkformer bench softmax, norm and permute: operators that pass over their operands once.
 #include "bench/bench.h"
 #include "bench/bench_operator.h"
 #include "output/json_output.h"

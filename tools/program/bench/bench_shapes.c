@@ -1,3 +1,4 @@
+// Parses shapes from arguments and files.
 #include "bench/bench_shapes.h"
 
 #include <errno.h>
@@ -67,7 +68,7 @@ static const char *form_of_length(const vkf_bench_extents *extents, size_t lengt
     return NULL;
 }
 
-// Numbers with an x between; false when it is something else. *out_count may exceed what out_numbers holds.
+// Reads numbers separated by x; false for anything else. *out_count may exceed what out_numbers holds.
 static bool split_numbers(const char *text, size_t length, uint32_t *out_numbers, size_t *out_count)
 {
     size_t count = 0;
@@ -144,7 +145,7 @@ bool vkf_bench_shapes_add(vkf_bench_shapes *shapes, const vkf_bench_extents *ext
             return false;
         text += length;
     }
-    // A line of a file may be empty, an argument may not.
+    // A file may have empty lines, but an argument may not be empty.
     if (!where && shapes->count == before) {
         vkf_print_error("an argument without a shape");
         return false;

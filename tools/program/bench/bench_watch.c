@@ -1,3 +1,4 @@
+// Waits for saves of shaders, and compares the edited version with the last good one.
 #define _POSIX_C_SOURCE 200809L
 
 #include "bench/bench_watch.h"
@@ -16,10 +17,10 @@ typedef struct watch {
     const vkf_bench_spec *spec;
     vkf_roofs roofs;
     vkf_bench_report report;
-    vkf_bench good; // the last version that was measured without a failure; no context: there is none
+    vkf_bench good; // the last version that was measured without a failure; its context is NULL: none
     size_t case_count;
-    bool *measured;          // (case_count): of the good version
-    vkf_file_snapshot files; // as they were when they were compiled last
+    bool *measured;          // (case_count), for the good version
+    vkf_file_snapshot files; // as they were when they were last compiled
     uint32_t saves;
 } watch;
 
@@ -36,7 +37,7 @@ static bool stopped(void)
     return signalled != 0;
 }
 
-// The first signal ends the watch in good order; a second one finds the default action.
+// The first signal ends the watch in good order; a second one has its default action.
 static void handle_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -75,12 +76,12 @@ static void measure_first(watch *w)
         }
     }
     warn_of_embedded(w);
-    vkf_model_destroy(&w->good.model); // both halves of a comparison load it
+    vkf_model_destroy(&w->good.model); // both halves of a comparison load it themselves
     if (good == 0 && !stopped())
         vkf_print_error("nothing could be measured; the next save is measured by itself");
 }
 
-// Whether the edited version may take the good one's place as far as this case goes.
+// False when this case keeps the edited version from replacing the good one.
 static bool compare_case(watch *w, vkf_bench *edited, const vkf_bench_save *save, size_t index)
 {
     vkf_message_log *messages = w->options->common.messages;
@@ -99,7 +100,7 @@ static bool compare_case(watch *w, vkf_bench *edited, const vkf_bench_save *save
     return printed && (outcome == VKF_BENCH_MEASURED || outcome == VKF_BENCH_UNCHANGED);
 }
 
-// Compares what the good version could measure, until something fails, and tries what it could not.
+// Compares the cases that the good version could measure, until one fails, and tries those that it could not measure.
 static bool measure_cases(watch *w, vkf_bench *edited, const vkf_bench_save *save, bool *out_measured)
 {
     bool good = true;
@@ -113,7 +114,7 @@ static bool measure_cases(watch *w, vkf_bench *edited, const vkf_bench_save *sav
     return good && !stopped();
 }
 
-// Whether the files are still those that were compiled; if not, nobody knows what was measured.
+// Whether the files are still those that were compiled. If not, it is unknown what was measured.
 static bool files_at_rest(const watch *w)
 {
     vkf_file_snapshot now;

@@ -1,3 +1,4 @@
+// Polls a folder for changed files, without help from the system's own notifications.
 #define _POSIX_C_SOURCE 200809L
 
 #include "bench/file_watch.h"
@@ -44,7 +45,7 @@ static bool add(vkf_file_snapshot *snapshot, const char *path, const struct stat
     return true;
 }
 
-// Adds what is in folder/below. False when memory is exhausted.
+// Adds the files in folder/below. False when memory is exhausted.
 static bool walk(vkf_file_snapshot *snapshot, const char *folder, const char *below, int depth)
 {
     char path[1024];
@@ -63,7 +64,7 @@ static bool walk(vkf_file_snapshot *snapshot, const char *folder, const char *be
         if (length >= (int)sizeof name || whole >= (int)sizeof path || lstat(path, &link) != 0 ||
             stat(path, &info) != 0)
             continue;
-        // Links to folders can go in circles.
+        // Links to folders are not followed, because they can form circles.
         if (S_ISDIR(link.st_mode) && depth < MAX_DEPTH)
             done = walk(snapshot, folder, name, depth + 1);
         else if (S_ISREG(info.st_mode))
@@ -104,7 +105,7 @@ static bool same_file(const vkf_watched_file *a, const vkf_watched_file *b)
            a->inode == b->inode;
 }
 
-// Where both sorted lists stand, and which of them goes on: negative, the first alone; positive, the second alone.
+// Which of two sorted lists has the next path: negative, the first; positive, the second; 0, both.
 static int next_of(const vkf_file_snapshot *before, size_t b, const vkf_file_snapshot *after, size_t a)
 {
     if (b == before->count)
@@ -142,6 +143,7 @@ vkf_file_wait vkf_file_watch_wait(const char *folder, const vkf_file_snapshot *k
     while (taken && !stopped()) {
         nanosleep(&pause, NULL);
         taken = vkf_file_snapshot_take(folder, out_now);
+        // Two equal snapshots in a row mean that nothing is being written.
         if (taken && vkf_file_snapshot_same(&last, out_now) && !vkf_file_snapshot_same(known, out_now)) {
             vkf_file_snapshot_free(&last);
             return VKF_FILES_CHANGED;

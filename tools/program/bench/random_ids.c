@@ -1,3 +1,4 @@
+// Spreads ids over the vocabulary, reproducibly.
 #include "bench/random_ids.h"
 
 void vkf_random_ids(uint32_t vocab, size_t count, int32_t *out_ids)

@@ -1,3 +1,4 @@
+// Makes a layer with random parameters, and fills its inputs.
 #include "bench/random_layer.h"
 
 #include <string.h>

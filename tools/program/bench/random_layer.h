@@ -7,7 +7,7 @@
 #include "bench/bench_data.h"
 #include "bench/bench_shapes.h"
 
-// In the order of the extents, and what kind it is.
+// The sizes in the order of the extents, and the kind of layer.
 typedef struct vkf_layer_shape {
     uint32_t batch;
     uint32_t len;
@@ -19,7 +19,7 @@ typedef struct vkf_layer_shape {
     vkf_activation activation;
 } vkf_layer_shape;
 
-// "BxLxDxHxF" and "BxLxDxHxFxS".
+// Shapes "BxLxDxHxF" and "BxLxDxHxFxS".
 #define VKF_LAYER_EXTENTS                                                                                              \
     {                                                                                                                  \
         .list = {{'B', "batch", 1u << 16, 1, 0}, {'L', "len", 1u << 20, 0, 0}, {'D', "d-model", 1u << 20, 0, 0},       \
@@ -31,12 +31,12 @@ typedef struct vkf_layer_shape {
 bool vkf_layer_shape_make(const vkf_bench_shape *shape, const char *kind, const char *activation,
                           vkf_layer_shape *out_shape);
 
-// {"batch", "len", "d_model", "heads", "ff", "memory_len", "kind", "activation"}; new.
+// A new object {"batch", "len", "d_model", "heads", "ff", "memory_len", "kind", "activation"}.
 json_t *vkf_layer_shape_json(const vkf_layer_shape *shape);
 
-// As torch.nn.TransformerEncoderLayer and TransformerDecoderLayer with biases and norms behind the residual sums; a
-// decoder layer's self attention is causal. Its weights belong to `data`. NULL after a message, and data->status says why.
-// `out_plan` (may be NULL): the layer's memory.
+// Makes a layer like torch.nn.TransformerEncoderLayer or TransformerDecoderLayer with biases, and with norms after the
+// residual sums. The self-attention of a decoder layer is causal. Its weights belong to `data`. NULL after a message;
+// data->status says why. `out_plan` (may be NULL) gets the layer's memory.
 vkf_layer *vkf_random_layer(vkf_bench_data *data, const vkf_layer_shape *shape, vkf_memory_plan *out_plan);
 
 #endif

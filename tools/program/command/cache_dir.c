@@ -1,3 +1,4 @@
+// Keeps the library's cache in files, written whole or not at all.
 #define _POSIX_C_SOURCE 200809L
 
 #include "command/cache_dir.h"
@@ -43,7 +44,7 @@ static char *join(const char *first, const char *second)
 
 static char *default_path(void)
 {
-    // A relative path in XDG_CACHE_HOME is to be ignored, says the specification.
+    // The XDG specification says to ignore a relative path.
     const char *base = getenv("XDG_CACHE_HOME");
     if (base && base[0] == '/')
         return join(base, "/vkformer");
@@ -100,7 +101,7 @@ static size_t load(void *user, const char *key, void *data, size_t capacity)
     vkf_cache_dir *cache = user;
     size_t size_bytes = 0;
     char *path = file_path(cache, key);
-    // Not blocking: a FIFO in the directory must not hang the program.
+    // Non-blocking, because a FIFO in the directory must not hang the program.
     int file = path ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     if (file < 0) {
         if (path && errno != ENOENT)
@@ -117,7 +118,7 @@ static size_t load(void *user, const char *key, void *data, size_t capacity)
     return size_bytes;
 }
 
-// The library's writer of files has no errno: its message has the path and the reason.
+// The library's file writer gives no errno, but its message has the path and the reason.
 static void warn_message(void *user, vkf_severity severity, const char *message)
 {
     vkf_cache_dir *cache = user;

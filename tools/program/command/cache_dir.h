@@ -1,4 +1,4 @@
-// The library's cache callbacks on a directory: one file per key. A failure costs a warning, nothing more.
+// The library's cache callbacks on a directory: one file per key. A failure costs no more than a warning.
 #ifndef VKF_PROGRAM_CACHE_DIR_H
 #define VKF_PROGRAM_CACHE_DIR_H
 
@@ -9,11 +9,11 @@ typedef struct vkf_cache_dir vkf_cache_dir;
 vkf_cache_dir *vkf_cache_dir_create(void); // NULL when memory is exhausted
 void vkf_cache_dir_destroy(vkf_cache_dir **cache);
 
-// `path` NULL: $XDG_CACHE_HOME/vkformer, or ~/.cache/vkformer. False (warning printed) when there is no such place. The
-// directory is made when the first file is written.
+// If `path` is NULL, $XDG_CACHE_HOME/vkformer or ~/.cache/vkformer is used. False (warning printed) when there is no
+// such place. The directory is made when the first file is written.
 bool vkf_cache_dir_set_path(vkf_cache_dir *cache, const char *path);
 
-// The callbacks serve as long as the cache lives.
+// The callbacks are valid as long as the cache lives.
 vkf_cache_callbacks vkf_cache_dir_callbacks(vkf_cache_dir *cache);
 
 #endif

@@ -1,3 +1,4 @@
+// Runs a command: options, --help, arguments and exit code.
 #include "command/command.h"
 
 static bool take_options(const vkf_command *command, int argc, char **argv, void *options)

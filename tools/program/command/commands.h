@@ -4,13 +4,13 @@
 
 enum vkf_exit_code {
     VKF_EXIT_DONE = 0,
-    VKF_EXIT_FAILED = 1, // the reason is on stderr
-    VKF_EXIT_USAGE = 2,  // so is what was wrong with the command line
+    VKF_EXIT_FAILED = 1, // the reason was printed on stderr
+    VKF_EXIT_USAGE = 2,  // the command line is wrong; the reason was printed on stderr
     VKF_EXIT_BEYOND = 3, // a comparison found more than it allows
 };
 
-// argv[0] is the command's full name ("vkformer info"), so that getopt's own messages name it; arguments follow from
-// argv[1]. getopt has not been used before. Each returns an exit code.
+// argv[0] is the command's full name ("vkformer info"), because getopt's own messages begin with it; the arguments
+// follow from argv[1]. getopt has not been used before. Each command returns an exit code.
 int vkf_cmd_info(int argc, char **argv);
 int vkf_cmd_inspect(int argc, char **argv);
 int vkf_cmd_run(int argc, char **argv);

@@ -1,3 +1,4 @@
+// Finds models in the cache of the Hugging Face hub's own tools.
 #define _POSIX_C_SOURCE 200809L
 
 #include "command/model_path.h"
@@ -15,12 +16,12 @@
 #define NAME_BYTES 256 // more than the hub allows
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// What stands before and behind the "@".
+// The parts before and after the "@".
 typedef struct hub_name {
     char name[NAME_BYTES], revision[NAME_BYTES];
 } hub_name;
 
-// Of text[0, length): printable in URLs and file names, and without a way upwards.
+// Whether text[0, length) is a part of a name: printable in URLs and file names, and not leading to a directory above.
 static bool is_part(const char *text, size_t length)
 {
     const char *dots = strstr(text, "..");
@@ -28,7 +29,7 @@ static bool is_part(const char *text, size_t length)
            text[0] != '/' && text[length - 1] != '/' && (!dots || dots >= text + length);
 }
 
-// A path of three parts names nothing on the hub.
+// A path of three parts is not a name on the hub.
 static bool read_name(const char *text, hub_name *out)
 {
     size_t length = strcspn(text, "@"), slashes = 0;
@@ -42,7 +43,7 @@ static bool read_name(const char *text, hub_name *out)
     return true;
 }
 
-// As huggingface_hub has it: the first of these that is set is the cache, whether it is there or not.
+// Finds the cache as huggingface_hub does: the first of these variables that is set names it, whether it exists or not.
 static bool cache_directory(char out_path[PATH_BYTES])
 {
     static const struct {
@@ -62,7 +63,7 @@ static bool cache_directory(char out_path[PATH_BYTES])
     return false;
 }
 
-// A branch or a tag is a file refs/NAME with its commit; a commit is a directory of snapshots.
+// A branch or a tag is a file refs/NAME that contains its commit; a commit is a directory among the snapshots.
 static bool read_commit(const char *model, const char *revision, char out_commit[NAME_BYTES])
 {
     char path[PATH_BYTES];
@@ -80,7 +81,7 @@ static bool read_commit(const char *model, const char *revision, char out_commit
     return read && out_commit[0] && strspn(out_commit, LETTERS) == strlen(out_commit);
 }
 
-// models--ORG--NAME/snapshots/COMMIT, whose files are links to models--ORG--NAME/blobs.
+// Finds models--ORG--NAME/snapshots/COMMIT, whose files are links into models--ORG--NAME/blobs.
 static bool find_snapshot(const char *cache, const hub_name *wanted, char out_path[PATH_BYTES])
 {
     char model[PATH_BYTES], commit[NAME_BYTES], folder[2 * NAME_BYTES] = "";

@@ -1,3 +1,4 @@
+// Parses the common options, and the values of options strictly.
 #define _POSIX_C_SOURCE 200809L
 
 #include "command/options.h"
@@ -98,7 +99,7 @@ bool vkf_parse_u32(const char *option, const char *text, uint32_t min, uint32_t 
     return true;
 }
 
-// strtod alone would skip leading blanks and take hexadecimal and "inf".
+// strtod() alone would skip leading blanks and accept hexadecimal numbers and "inf".
 static bool parse_plain_number(const char *text, double *out_value)
 {
     char *end = NULL;
@@ -120,7 +121,7 @@ bool vkf_parse_double(const char *option, const char *text, double min, double m
 bool vkf_parse_float(const char *option, const char *text, float min, float max, float *out_value)
 {
     double value;
-    // As a float a bound itself is within the bounds: 0.1f is above 0.1.
+    // Compares as floats, so that a bound itself is within the bounds: 0.1f is above 0.1.
     if (!parse_plain_number(text, &value) || fabs(value) > (double)FLT_MAX || (float)value < min ||
         (float)value > max) {
         vkf_print_error("%s: '%.200s' is no number from %g to %g", option, text, (double)min, (double)max);
@@ -141,7 +142,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-// 32 hexadecimal digits; dashes between them are skipped.
+// Reads 32 hexadecimal digits; dashes between them are skipped.
 static bool parse_uuid(const char *text, uint8_t out_uuid[VKF_UUID_SIZE])
 {
     size_t digits = 0;

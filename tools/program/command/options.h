@@ -13,7 +13,7 @@ struct vkf_cache_dir;
 struct vkf_number_check;
 struct vkf_dump;
 
-// Strings point into argv.
+// The common options. Strings point into argv.
 typedef struct vkf_common_options {
     vkf_device_choice device;
     bool device_given;
@@ -22,7 +22,7 @@ typedef struct vkf_common_options {
     uint32_t mask_count;
     const char *cache_path; // NULL: the user's cache directory
     const char *shader_dir;
-    const char *variant; // NULL: what selection says
+    const char *variant; // NULL: selection decides
     vkf_precision arithmetic;
     bool no_cache;
     bool no_self_test;
@@ -30,18 +30,18 @@ typedef struct vkf_common_options {
     bool validation;
     bool verbose;
     bool help;            // --help was given: print the command's help and leave
-    bool timestamps;      // no option of its own: a command that reports GPU times sets it before it opens a context
-    const char *counters; // nor this one: what is counted while dispatches run; NULL: nothing
-    bool statistics;      // nor this one, for a command that reports what the compiler says
-    bool representations; // and what it made on the way
-    // Nor these: what gets the numbers of all runs. NULL: nothing does.
+    bool timestamps;      // not an option: a command that reports GPU times sets it before it opens a context
+    const char *counters; // not an option: what to count while dispatches run; NULL: nothing
+    bool statistics;      // not an option: the command reports the compiler's statistics
+    bool representations; // not an option: the command reports the compiler's intermediate code
+    // Not options either: these get the numbers of all runs. NULL: none.
     struct vkf_number_check *numbers;
     struct vkf_dump *dump;
     struct vkf_message_log *messages;
     struct vkf_cache_dir *cache;
 } vkf_common_options;
 
-// getopt_long values. A command's own long options count from VKF_OPT_OWN on.
+// Values for getopt_long. A command's own long options begin at VKF_OPT_OWN.
 enum vkf_common_option {
     VKF_OPT_DEVICE = 0x100,
     VKF_OPT_CAPS,
@@ -59,7 +59,7 @@ enum vkf_common_option {
     VKF_OPT_OWN = 0x200,
 };
 
-// Entries for a command's `struct option` array; the command adds its own and the closing {0}.
+// Entries for a command's `struct option` array. The command adds its own entries and the closing {0}.
 // clang-format off
 #define VKF_COMMON_LONG_OPTIONS                                   \
     {"device", required_argument, NULL, VKF_OPT_DEVICE},          \
@@ -77,7 +77,7 @@ enum vkf_common_option {
     {"help", no_argument, NULL, VKF_OPT_HELP}
 // clang-format on
 
-// The part of a command's help that describes them.
+// The part of a command's help that describes the common options.
 #define VKF_COMMON_HELP                                                                            \
     "Common options:\n"                                                                            \
     "  --device CHOICE    best (default), an index, a part of the name, uuid:HEX,\n"               \
@@ -100,32 +100,32 @@ enum vkf_common_option {
     "  --shader-dir DIR   take kernels from GLSL files in DIR (needs VKF_RUNTIME_GLSL)\n"          \
     "  --help             print this\n"
 
-// False when memory is exhausted (message printed). vkf_common_free() afterwards in either case, after the context was
+// False when memory is exhausted (message printed). vkf_common_free() must follow in either case, after the context was
 // destroyed.
 bool vkf_common_init(vkf_common_options *common);
 void vkf_common_free(vkf_common_options *common);
 
-// Takes one result of getopt_long. False when the value is wrong (message printed) or when the option is none of the
-// common ones ('?' included, about which getopt has printed a message): then the command leaves with VKF_EXIT_USAGE.
+// Takes one result of getopt_long. False when the value is wrong (message printed), or when it is not a common option,
+// including '?', for which getopt has printed a message. The command then exits with VKF_EXIT_USAGE.
 bool vkf_parse_common(int option, const char *value, vkf_common_options *common);
 
 // Opens a context as the options say. Errors have been printed. `common` must outlive the context.
 VKF_MUST_CHECK vkf_status vkf_open_context(const vkf_common_options *common, vkf_context **out_context);
 
-// What the command leaves with: `code`, or VKF_EXIT_FAILED when validation layers had something to say.
+// The exit code of the command: `code`, or VKF_EXIT_FAILED when validation layers reported something.
 int vkf_common_exit_code(const vkf_common_options *common, int code);
 
-// Strict readers of option values: the whole text must be a number within [min, max]. On failure they print a message
-// that names `option` ("--batch") and leave *out_value alone.
+// Strict parsers of option values: the whole text must be a number within [min, max]. On failure they print a message
+// that names `option` ("--batch"), and do not touch *out_value.
 bool vkf_parse_u32(const char *option, const char *text, uint32_t min, uint32_t max, uint32_t *out_value);
 bool vkf_parse_double(const char *option, const char *text, double min, double max, double *out_value);
 bool vkf_parse_float(const char *option, const char *text, float min, float max, float *out_value);
 
-// Not empty; the text itself is kept.
+// The path must not be empty; *out_path points to the text itself.
 bool vkf_parse_path(const char *option, const char *text, const char **out_path);
 
-// Prints "vkformer: error: ..." on stderr, or what else the severity is called. A vkf_message_fn, which needs no
-// `user`.
+// Prints a message on stderr, beginning with "vkformer: error: " or the name of another severity. It is a
+// vkf_message_fn, which ignores `user`.
 void vkf_print_message(void *user, vkf_severity severity, const char *message);
 void vkf_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void vkf_print_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,3 +1,4 @@
+// The table of precisions, and the parsers of their names.
 #include "command/precision.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// Opens contexts as the options say, and receives the library's messages.
 #include "command/session_context.h"
 
 #include <stdatomic.h>

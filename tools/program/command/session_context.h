@@ -4,22 +4,22 @@
 
 #include "command/options.h"
 
-// Prints messages on stderr and remembers what a command wants to know of them. Used from any thread.
+// Prints messages on stderr, and keeps what a command wants to know about them. Used from any thread.
 typedef struct vkf_message_log vkf_message_log;
 
 vkf_message_log *vkf_message_log_create(void); // NULL when memory is exhausted
 void vkf_message_log_destroy(vkf_message_log **log);
 
-// vkf_message_fn with a vkf_message_log as `user`.
+// A vkf_message_fn with a vkf_message_log as `user`.
 void vkf_message_log_receive(void *user, vkf_severity severity, const char *text);
 
-// While quiet, errors are kept but not printed.
+// While the log is quiet, errors are kept but not printed.
 void vkf_message_log_set_quiet(vkf_message_log *log, bool quiet);
-// The last error since the log was made, made quiet or told to forget it; "" when there was none. Valid until the next error.
+// The last error since the log was made, made quiet or told to forget; "" if none. Valid until the next error.
 const char *vkf_message_log_last_error(const vkf_message_log *log);
 void vkf_message_log_forget(vkf_message_log *log); // the last error
 
-// The descriptor that vkf_open_context() uses, less the cache; strings belong to `common`.
+// The descriptor that vkf_open_context() uses, without the cache. Its strings belong to `common`.
 vkf_context_desc vkf_common_context_desc(const vkf_common_options *common);
 
 #endif

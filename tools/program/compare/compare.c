@@ -1,5 +1,5 @@
-// vkformer compare: how far the tensors of one file are from those of another. Tensor by tensor through the files, on
-// the host alone.
+// vkformer compare: how far the tensors of one file are from those of another. It works on the host alone and reads the
+// files tensor by tensor.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +166,7 @@ static vkf_status judge(const compare_options *options, vkf_tensor_pair *pairs, 
     return status;
 }
 
-// Of judged pairs, which are in the order of the files.
+// Makes the report of judged pairs, which are in the order of the files.
 static vkf_compare_report make_report(const compare_options *options, const vkf_tensor_pair *pairs, size_t count)
 {
     vkf_compare_report report = {

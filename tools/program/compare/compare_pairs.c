@@ -1,3 +1,4 @@
+// Matches the tensors of two files, orders them and compares each pair.
 #include "compare/compare_pairs.h"
 
 #include <fnmatch.h>
@@ -43,7 +44,7 @@ int vkf_compare_names(const char *left, const char *right)
     }
     if (*a != *b)
         return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-    return strcmp(left, right); // 01 and 1
+    return strcmp(left, right); // for names such as 01 and 1
 }
 
 static int by_name(const void *a, const void *b)
@@ -56,7 +57,7 @@ static const vkf__stored_tensor *placed_tensor(const vkf_tensor_pair *pair)
     return pair->tested ? pair->tested : pair->reference;
 }
 
-// As stored in the tested file; then what is in the reference alone, as stored there.
+// The order of storage in the tested file, then, for tensors of the reference alone, the order of storage there.
 static int by_offset(const void *a, const void *b)
 {
     const vkf_tensor_pair *left = a, *right = b;
@@ -66,7 +67,7 @@ static int by_offset(const void *a, const void *b)
     if (l->offset_bytes != r->offset_bytes)
         return l->offset_bytes < r->offset_bytes ? -1 : 1;
     if (l->size_bytes != r->size_bytes)
-        return l->size_bytes < r->size_bytes ? -1 : 1; // an empty one shares the offset of the next
+        return l->size_bytes < r->size_bytes ? -1 : 1; // an empty tensor shares its offset with the next
     return by_name(a, b);
 }
 
@@ -105,8 +106,8 @@ void vkf_pairs_sort(vkf_tensor_pair *pairs, size_t count, vkf_pair_order order)
         qsort(pairs, count, sizeof *pairs, orders[order]);
 }
 
-// Most writers, PyTorch's among them, sort tensors by type and name, so that the order of the file says nothing, and
-// layer 10 comes before layer 2.
+// Most writers, PyTorch's among them, sort tensors by type and name. The order of the file then means nothing, and
+// layer 10 would come before layer 2.
 static bool in_order_of_names(const vkf_tensor_pair *pairs, size_t count)
 {
     for (size_t i = 1; i < count && pairs[i].tested; i++)
@@ -195,7 +196,7 @@ fail:
 
 // ---- judging
 
-// Leading dimensions of 1 do not count.
+// Compares shapes without leading dimensions of 1.
 static bool same_shape(const vkf__stored_tensor *a, const vkf__stored_tensor *b)
 {
     uint32_t first = 0, other_first = 0;

@@ -1,3 +1,4 @@
+// Prints a comparison as a table, as Markdown or as JSON.
 #include "compare/compare_report.h"
 
 #include <inttypes.h>
@@ -8,9 +9,9 @@
 #include "output/json_output.h"
 
 #define FORMAT_VERSION 1
-#define DIGITS 12 // of numbers in JSON: a cosine is told by how little it is below 1
+#define DIGITS 12 // of numbers in JSON, because a cosine matters by how little it is below 1
 
-// The element's place in each dimension, the last of which runs fastest.
+// The index of the element in each dimension; the last dimension runs fastest.
 static void place_of(const vkf__stored_tensor *tensor, uint64_t index, uint64_t out_place[VKF_STORED_MAX_RANK])
 {
     for (uint32_t d = tensor->rank; d-- > 0;) {
@@ -137,7 +138,7 @@ static const char *cell_of(const row_text *row, int column)
     return cells[column];
 }
 
-// Names come from the files: control characters do not reach a terminal, nor does a bar end a cell in Markdown.
+// Names come from files, so control characters must not reach a terminal, nor may a bar end a cell in Markdown.
 static void print_cell(const char *text, bool markdown)
 {
     for (; *text; text++) {
@@ -164,7 +165,7 @@ static void print_table_cell(const char *text, int column, int width)
 
 static void print_table(const vkf_compare_report *report)
 {
-    int widths[COLUMN_COUNT]; // longer cells push the rest aside
+    int widths[COLUMN_COUNT]; // longer cells push the rest to the right
     row_text row;
     for (int c = 0; c < COLUMN_COUNT; c++)
         widths[c] = (int)strlen(columns[c].title);
@@ -205,7 +206,7 @@ static void print_markdown(const vkf_compare_report *report)
     }
 }
 
-// The name of the first that failed is the last line.
+// The last line is the name of the first tensor that failed.
 static void print_text(const vkf_compare_report *report, bool markdown)
 {
     const char *line_end = markdown ? "\n\n" : "\n";
@@ -236,7 +237,7 @@ static json_t *list_json(const uint64_t *numbers, uint32_t count)
     return array;
 }
 
-// JSON has no number for these.
+// JSON cannot express infinities and NaN.
 static json_t *number_json(double value)
 {
     if (isfinite(value))

@@ -1,3 +1,4 @@
+// Converts stored elements to double in loops that compilers can vectorise.
 #include "compare/stored_values.h"
 
 #include <assert.h>
@@ -19,13 +20,13 @@ static void from_f64(const uint8_t *bytes, size_t count, double *out_values)
     }
 }
 
-// Of `size` bytes, a constant wherever this is called.
+// Converts whole numbers of `size` bytes, which is a constant in every call.
 static inline void from_whole(const uint8_t *bytes, size_t size, bool is_signed, size_t count, double *out_values)
 {
     uint64_t sign = is_signed ? (uint64_t)1 << (8 * size - 1) : 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t bits = load_bits(bytes + size * i, size);
-        // Its magnitude, which fits even of the most negative number.
+        // The magnitude fits, even that of the most negative number.
         out_values[i] = bits & sign ? -(double)(sign - (bits & (sign - 1))) : (double)bits;
     }
 }
@@ -43,7 +44,8 @@ static void from_f32(const uint8_t *bytes, size_t count, double *out_values)
         out_values[i] = (double)float_of_bits((uint32_t)load_bits(bytes + 4 * i, 4));
 }
 
-// All ones where value < limit, both below 2^31. A comparison would become a branch, and the loop no vector instructions.
+// All ones where value < limit, both below 2^31. A comparison would become a branch, and keep the loop from being
+// vectorised.
 static uint32_t mask_below(uint32_t value, uint32_t limit)
 {
     return 0u - ((value - limit) >> 31);
@@ -57,7 +59,7 @@ static uint32_t float_bits_of_half(uint32_t half)
     memcpy(&small, &subnormal, sizeof small);
     uint32_t is_small = mask_below(magnitude, 0x400u);
     uint32_t is_finite = mask_below(magnitude, 0x7c00u);
-    uint32_t normal = (magnitude << 13) + (112u << 23) + (~is_finite & 112u << 23); // infinity's exponent is all ones
+    uint32_t normal = (magnitude << 13) + (112u << 23) + (~is_finite & 112u << 23); // all ones in infinity's exponent
     return (small & is_small) | (normal & ~is_small) | (half & 0x8000u) << 16;
 }
 

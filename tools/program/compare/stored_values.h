@@ -1,4 +1,4 @@
-// Elements of a stored tensor of any type as doubles.
+// The elements of a stored tensor of any type as doubles.
 #ifndef VKF_PROGRAM_STORED_VALUES_H
 #define VKF_PROGRAM_STORED_VALUES_H
 
@@ -6,11 +6,11 @@
 
 #define VKF_STORED_VALUES_MAX 1024
 
-// At most VKF_STORED_VALUES_MAX elements from `first` on, which are within the tensor. Exact but for whole numbers of
-// 64 bits above 2^53, which are rounded. Statuses: as vkf__file_read_at().
+// Reads at most VKF_STORED_VALUES_MAX elements from `first` on, which are within the tensor. Values are exact, except
+// that 64-bit whole numbers above 2^53 are rounded. Statuses: as vkf__file_read_at().
 VKF_MUST_CHECK vkf_status vkf_stored_values(const vkf__stored_tensor *tensor, uint64_t first, size_t count,
                                             double *out_values);
 
-bool vkf_stored_is_whole(vkf__stored_type type); // of whole numbers, or BOOL
+bool vkf_stored_is_whole(vkf__stored_type type); // whole numbers or BOOL
 
 #endif

@@ -1,10 +1,11 @@
+// Ranges and errors of tensors, in sums that can be vectorised.
 #include "compare/tensor_error.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
-// Sums run side by side, so that they become vector instructions and lose less than a single one.
+// Several sums run side by side: they become vector instructions, and lose less precision than a single sum.
 #define LANES 8
 
 static bool is_finite(double value)
@@ -70,7 +71,7 @@ vkf_tensor_error vkf_tensor_error_begin(const vkf_tensor_range *tested, const vk
     };
 }
 
-// Takes pairs that are not finite out of the sums: zeros agree and add nothing.
+// Takes pairs that are not finite out of the sums by setting them to zero, which agrees and adds nothing.
 static void take_out_others(vkf_tensor_error *error, double *tested, double *reference, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -131,7 +132,7 @@ void vkf_tensor_error_add(vkf_tensor_error *error, double *tested, double *refer
     if (a->nan_count + a->inf_count + b->nan_count + b->inf_count > 0)
         take_out_others(error, tested, reference, count);
     size_t whole = count - count % LANES;
-    const vkf_tensor_error how = *error; // a copy that the stores below cannot change
+    const vkf_tensor_error how = *error; // a copy that the stores below cannot alias
     for (size_t i = 0; i < whole; i += LANES)
         for (size_t l = 0; l < LANES; l++)
             add_pair(&sums, l, &how, tested[i + l], reference[i + l]);

@@ -1,3 +1,4 @@
+// Writes a dump's directory, one file for each submission.
 #define _POSIX_C_SOURCE 200809L
 
 #include "dump/dump.h"
@@ -19,9 +20,9 @@ struct vkf_dump {
     const char *directory; // the caller's
     bool made;             // by this run
     vkf_dump_names *names;
-    vkf_dump_tensors tensors; // of the submission that is running
+    vkf_dump_tensors tensors; // of the running submission
     char submission[32];
-    uint32_t submission_count; // written
+    uint32_t submission_count; // how many are written
     bool failed;
 };
 
@@ -36,7 +37,7 @@ static bool is_empty(DIR *stream)
     return true;
 }
 
-// Files of another run must not be taken for those of this one.
+// Files of another run must not pass for files of this one.
 static bool take_directory(vkf_dump *dump)
 {
     if (mkdir(dump->directory, 0777) == 0) {
@@ -58,7 +59,7 @@ static bool take_directory(vkf_dump *dump)
 
 // ---- files
 
-// `input` NULL: the submission's tensors.
+// `input` is NULL for the submission's tensors.
 static bool write_file(vkf_dump *dump, const char *name, const vkf__stored_tensor *input)
 {
     vkf_status status = VKF_OK;
@@ -143,7 +144,7 @@ bool vkf_dump_end(vkf_dump **dump_place, bool whole)
     vkf_dump_tensors_clear(&dump->host, &dump->tensors);
     vkf_dump_names_free(&dump->host, &dump->names);
     if (dump->made)
-        (void)rmdir(dump->directory); // which leaves one with files alone
+        (void)rmdir(dump->directory); // removes only an empty directory
     vkf__free(&dump->host, dump);
     *dump_place = NULL;
     return written;

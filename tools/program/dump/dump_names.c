@@ -1,3 +1,4 @@
+// Derives the names of modules from the checkpoint's names of the weights around a dispatch.
 #include "dump/dump_names.h"
 
 #include <stdio.h>
@@ -11,10 +12,10 @@
 
 struct vkf_dump_names {
     vkf__model_source source;
-    vkf__weight_resolution found; // slots alone; nothing is loaded
+    vkf__weight_resolution found; // only slots; nothing is loaded
 };
 
-// What a dispatch belongs to.
+// The place of a dispatch in the model.
 typedef struct site {
     const vkf_dump_names *names;
     bool target; // the decoder's side
@@ -32,7 +33,7 @@ static const vkf__weight_slot *slot_of(const vkf_dump_names *names, const vkf_te
     return NULL;
 }
 
-// A decoder alone has its words and final norm where either side's are.
+// In a model that is only a decoder, the words and the final norm are where either side has them.
 static const vkf__weight_slot *slot_at(const site *s, vkf_dump_scope scope, size_t offset)
 {
     const vkf__weights *weights = &s->names->found.weights;
@@ -50,7 +51,7 @@ static vkf_dump_piece *add_piece(vkf_dump_place *place, uint32_t width)
     return piece;
 }
 
-// Of "encoder.norm.weight", encoder.norm.
+// Makes "encoder.norm" of "encoder.norm.weight".
 static void set_name(vkf_dump_piece *piece, const char *weight, const char *suffix)
 {
     size_t length = strlen(weight);
@@ -74,7 +75,7 @@ static void add_output(vkf_dump_place *place, const vkf__weight_slot *slot)
     set_name(piece, slot->name, "");
 }
 
-// nn.MultiheadAttention has its three products in one weight, and no modules for them: they are named as if there were.
+// nn.MultiheadAttention has its three products in one weight, and no modules for them. They are named as if it had.
 static bool add_in_proj(vkf_dump_place *place, const site *s, size_t offset)
 {
     static const struct {
@@ -118,9 +119,10 @@ static void add_outputs(vkf_dump_place *place, const site *s, const vkf_dump_rul
     }
 }
 
-// ---- what is no module's output by itself
+// ---- what is not a module's output by itself
 
-// "encoder.layer.3": what stands before the first number of that size in a name.
+// The name of a layer, such as "encoder.layer.3": the part of a weight's name up to the first number that is the
+// layer's.
 static void add_layer(vkf_dump_place *place, const site *s, const char *suffix)
 {
     char number[16];
@@ -150,7 +152,8 @@ static void add_stream(vkf_dump_place *place, const site *s, uint32_t block)
         add_layer(place, s, "");
 }
 
-// Words, with what is added to them, are what comes next. In between BERT adds token types, which no module is told.
+// The words, with what is added to them, are the input of what follows. BERT adds token types in between, and no module
+// sees the sum before that.
 static void add_words(vkf_dump_place *place, const site *s)
 {
     const vkf__weight_slot *norm = slot_at(s, VKF_DUMP_OF_STACK, VKF_DUMP_STACK(embedding_norm.weight));
@@ -162,7 +165,7 @@ static void add_words(vkf_dump_place *place, const site *s)
         add_layer(place, s, ".input");
 }
 
-// The projection's own name, also where the words' table serves for it.
+// The name of the projection itself, even where the table of words serves as its weight.
 static const char *projection_of(const vkf_dump_names *names)
 {
     const vkf__family *family = names->source.family;
@@ -182,7 +185,7 @@ static void add_logits_input(vkf_dump_place *place, const site *s)
         set_name(add_piece(place, s->names->source.config.d_model), name, ".input");
 }
 
-// BART adds its bias behind the projection: what comes of that is the model's output, and no module's.
+// BART adds its bias after the projection, so the sum is the model's output and no module's.
 static void add_logits(vkf_dump_place *place, const site *s)
 {
     const vkf_model_config *config = &s->names->source.config;
@@ -214,7 +217,7 @@ static void add_pooled(vkf_dump_place *place, const site *s)
         add_logits_input(place, s);
 }
 
-// Of gated ones it is the module's own output; otherwise the activation was applied to it already.
+// In a gated feed-forward it is the module's own output. Otherwise the activation has already been applied to it.
 static void add_expanded(vkf_dump_place *place, const site *s, const vkf_dump_rule *r)
 {
     const vkf__weight_slot *second = slot_at(s, VKF_DUMP_OF_LAYER, VKF_DUMP_LAYER(feed_forward.weight2));
@@ -278,7 +281,7 @@ static void apply(vkf_dump_place *place, const site *s, const vkf_dump_rule *r)
     }
 }
 
-// "step.2", "encoder.head"
+// Parses parts such as "step.2" and "encoder.head".
 static site site_of(const vkf_dump_names *names, const char *part)
 {
     const vkf_model_config *config = &names->source.config;

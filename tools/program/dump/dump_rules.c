@@ -1,3 +1,4 @@
+// The table from labels of dispatches to what they compute.
 #include "dump/dump_rules.h"
 
 #include <string.h>
@@ -51,7 +52,7 @@ static const vkf_dump_rule rules[] = {
     {.label = "head_norm", OF_MODEL(OUTPUT, head_norm.weight), .of_head = true},
     {.label = "head", MODEL_ITSELF(LOGITS), .of_head = true},
     {.label = "generator", MODEL_ITSELF(LOGITS)},
-    // Heads turned by their positions, keys and values where they are kept, and attention taken apart.
+    // Heads turned by their positions, keys and values where they are kept, and separate steps of attention.
     {.label = "self_attn.q_rotary", LAYER_ITSELF(UNNAMED)},
     {.label = "self_attn.k_rotary", LAYER_ITSELF(UNNAMED)},
     {.label = "self_attn.k_cache", LAYER_ITSELF(UNNAMED)},
@@ -62,12 +63,12 @@ static const vkf_dump_rule rules[] = {
     {.label = "multihead_attn.scores", LAYER_ITSELF(UNNAMED)},
     {.label = "multihead_attn.softmax", LAYER_ITSELF(UNNAMED)},
     {.label = "multihead_attn.weights", LAYER_ITSELF(UNNAMED)},
-    // An embedding of a text, which is no module's of transformers.
+    // The embedding of a text, which no module of transformers has.
     {.label = "pool", MODEL_ITSELF(UNNAMED)},
     {.label = "embedding_norm", MODEL_ITSELF(UNNAMED)},
     {.label = "embedding_dense", MODEL_ITSELF(UNNAMED)},
     {.label = "embedding_normalise", MODEL_ITSELF(UNNAMED)},
-    // Keys and values move when beams change their places.
+    // Keys and values move when beams change places.
     {.label = "k_moves", LAYER_ITSELF(UNNAMED)},
     {.label = "v_moves", LAYER_ITSELF(UNNAMED)},
     // What decoding does to logits.

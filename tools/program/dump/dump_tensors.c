@@ -1,3 +1,4 @@
+// Collects what dispatches write, and puts the parts of a module's tensor together.
 #include "dump/dump_tensors.h"
 
 #include <stdio.h>
@@ -24,7 +25,7 @@ static uint64_t count_of(const vkf_dump_tensor *tensor)
     return count;
 }
 
-// With values of its shape, all zero.
+// Appends a tensor of the same kind and shape, with all values zero.
 static vkf_status append(const vkf__host *host, vkf_dump_tensors *tensors, const vkf_dump_tensor *like,
                          vkf_dump_tensor **out_tensor)
 {
@@ -42,7 +43,7 @@ fail:
     return status;
 }
 
-// A second one of a name has "#2" behind it.
+// A second tensor of the same name gets the suffix "#2".
 static void set_own_name(const vkf_dump_tensors *tensors, const vkf_probe_output *output, bool counted, char *out_name)
 {
     uint32_t same = 1;
@@ -62,7 +63,7 @@ static vkf_status add_own(const vkf__host *host, vkf_dump_tensors *tensors, cons
     return VKF_OK;
 }
 
-// The shape of what has a counterpart, (rows, width), and the columns of it that an output has.
+// The shape (rows, width) of a module's tensor, and the columns of it that an output has.
 typedef struct view {
     uint32_t batch, rows, width;
     uint32_t first, columns;
@@ -75,8 +76,8 @@ static uint32_t columns_of(const vkf_dump_place *place, const vkf_probe_output *
     return place->in_heads ? width : output->shape[output->rank - 1];
 }
 
-// Slices of a product follow each other, each with its columns; behind the last one they begin again. False: the output is
-// not what the place is for, and keeps its own name.
+// The slices of a product follow each other, each with its own columns; after the last one they begin again. False: the
+// output does not fit the place, and keeps its own name.
 static bool find_view(vkf_dump_tensors *tensors, const vkf_dump_place *place, const vkf_probe_output *output,
                       view *out_view)
 {
@@ -108,8 +109,8 @@ static vkf_dump_tensor shape_of(const vkf_dump_place *place, const vkf_dump_piec
     return tensor;
 }
 
-// NULL in *out_tensor: there is a longer one already. Of a prompt's last layer the norm is run twice, for the positions that
-// get logits and for all that keys and values are made of.
+// *out_tensor is NULL if there already is a longer one. The last norm of a prompt runs twice: for the positions that
+// get logits, and for all positions, of which keys and values are made.
 static vkf_status find_or_append(const vkf__host *host, vkf_dump_tensors *tensors, const vkf_dump_tensor *like,
                                  vkf_dump_tensor **out_tensor)
 {
@@ -137,7 +138,7 @@ fail:
     return status;
 }
 
-// The output's columns that are among those of the piece, which has `begin` columns before it.
+// Copies the columns of the output that belong to the piece, which begins at column `begin`.
 static void copy_columns(const vkf_probe_output *output, const view *v, uint32_t begin, vkf_dump_tensor *tensor)
 {
     uint32_t width = tensor->piece.width;
@@ -149,7 +150,8 @@ static void copy_columns(const vkf_probe_output *output, const view *v, uint32_t
         }
 }
 
-// From (B, key_heads, L, head_dim).
+// Copies from (B, key_heads, L, head_dim). An output has one query head of each group, so that its heads lie `group`
+// heads apart in the tensor.
 static void copy_heads(const vkf_probe_output *output, const vkf_dump_place *place, const view *v,
                        vkf_dump_tensor *tensor)
 {
@@ -180,7 +182,7 @@ static vkf_status add_pieces(const vkf__host *host, vkf_dump_tensors *tensors, c
     return VKF_OK;
 }
 
-// Embedding knows how many sequences there are; nothing else of a submission comes before it.
+// The embedding tells how many sequences there are; it comes first in every submission.
 static void note_batch(vkf_dump_tensors *tensors, const vkf_probe_output *output)
 {
     if (strcmp(output->label, "embed") == 0)
@@ -200,14 +202,14 @@ vkf_status vkf_dump_tensors_add(const vkf__host *host, vkf_dump_tensors *tensors
     return add_pieces(host, tensors, &place, output, &v);
 }
 
-// ---- putting pieces of one module together
+// ---- joining the parts of one module
 
 static bool of_module(const vkf_dump_tensor *tensor, const vkf_dump_tensor *first)
 {
     return tensor->piece.parts > 0 && strcmp(tensor->piece.name, first->piece.name) == 0;
 }
 
-// The positions that all pieces have; 0 where one of them is missing.
+// The number of positions that all parts have; 0 if a part is missing.
 static uint32_t common_length(const vkf_dump_tensors *tensors, const vkf_dump_tensor *first)
 {
     uint32_t length = UINT32_MAX, found = 0;
@@ -222,7 +224,7 @@ static uint32_t common_length(const vkf_dump_tensors *tensors, const vkf_dump_te
     return found == first->piece.parts ? length : 0;
 }
 
-// Column c of a part is where vkf__weight_slot says that its row is, of the last positions.
+// Puts the last positions of a part into the whole. vkf__weight_slot tells where the row of each column is.
 static void put_part(const vkf_dump_tensor *part, vkf_dump_tensor *whole)
 {
     const vkf_dump_piece *p = &part->piece;
@@ -236,7 +238,7 @@ static void put_part(const vkf_dump_tensor *part, vkf_dump_tensor *whole)
         }
 }
 
-// What cannot be joined, or has more positions than the others, stays under its own name, too.
+// A part that cannot be joined, or that has more positions than the others, is kept under its own name, too.
 static vkf_status join(const vkf__host *host, vkf_dump_tensors *tensors, size_t first_index)
 {
     vkf_dump_tensor *whole = NULL, first = tensors->items[first_index];
@@ -257,7 +259,7 @@ static vkf_status join(const vkf__host *host, vkf_dump_tensors *tensors, size_t 
             tensor->count = 0;
         tensor->piece = (vkf_dump_piece){0};
     }
-    if (whole) { // where its parts were
+    if (whole) { // moves the whole to where its parts were
         vkf_dump_tensor joined = *whole;
         memmove(&tensors->items[first_index + 1], &tensors->items[first_index],
                 (tensors->count - 1 - first_index) * sizeof joined);

@@ -1,4 +1,4 @@
-// The tensors of one submission on their way to a file.
+// The tensors of one submission, until they are written to a file.
 #ifndef VKF_PROGRAM_DUMP_TENSORS_H
 #define VKF_PROGRAM_DUMP_TENSORS_H
 
@@ -8,7 +8,7 @@
 
 typedef struct vkf_dump_tensor {
     char own_name[VKF_DUMP_NAME_MAX]; // "vkformer:decoder.0.self_attn.q_rotary"
-    vkf_dump_piece piece;             // without a name: the tensor has its own one alone
+    vkf_dump_piece piece;             // without a name: the tensor only has its own name
     uint32_t rank;
     uint32_t shape[4]; // of pieces (B, L, width), or (B, width)
     float *values;
@@ -19,18 +19,18 @@ typedef struct vkf_dump_tensors {
     vkf_dump_tensor *items;
     size_t count, capacity;
     uint32_t batch, memory_batch; // sequences of the submission, and of the encoder's
-    // Outputs of one label come one after the other where a product is cut into slices.
+    // The outputs of one label follow each other where a product is cut into slices.
     char label[VKF_DUMP_NAME_MAX];
     uint32_t repeats, columns; // how many have come, and their columns
 } vkf_dump_tensors;
 
-// Takes over a copy of the values. Statuses: OUT_OF_HOST_MEMORY.
+// Adds a copy of the values. Statuses: OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf_dump_tensors_add(const vkf__host *host, vkf_dump_tensors *tensors,
                                                const vkf_dump_names *names, const vkf_probe_output *output);
-// Forgets the tensors, but not the encoder's batch.
+// Removes the tensors, but keeps the encoder's batch.
 void vkf_dump_tensors_clear(const vkf__host *host, vkf_dump_tensors *tensors);
 
-// Writes them to `path`, pieces of one module put together. Statuses: as vkf__safetensors_write().
+// Joins the parts of each module, and writes the tensors to `path`. Statuses: as vkf__safetensors_write().
 VKF_MUST_CHECK vkf_status vkf_dump_tensors_write(const vkf__host *host, const char *path, vkf_dump_tensors *tensors);
 
 #endif

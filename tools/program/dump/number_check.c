@@ -1,3 +1,4 @@
+// Checks every output of a run for NaN and infinities, and keeps its range.
 #include "dump/number_check.h"
 
 #include <inttypes.h>
@@ -49,7 +50,7 @@ static vkf_number_range *add_range(vkf_number_check *check, const char *name, co
     return &check->ranges[check->count++];
 }
 
-// Outputs come in the same order again and again: the search begins behind the last one found.
+// Outputs repeat in the same order, so the search begins after the last one found.
 static vkf_number_range *find_range(vkf_number_check *check, const vkf_probe_output *output)
 {
     char name[256];
@@ -80,7 +81,7 @@ static void take_first(vkf_number_check *check, const vkf_number_range *range, c
     memcpy(check->shape, output->shape, sizeof check->shape);
 }
 
-// Minus infinity is what is written over the logits of tokens that must not be said.
+// Minus infinity is intended where it replaces the logits of tokens that must not be generated.
 static bool is_meant(const vkf_probe_output *output, float value)
 {
     return value == -INFINITY && strcmp(output->label, "ban") == 0;

@@ -1,4 +1,4 @@
-// vkformer embed: texts to vectors. This file is its command line, and the run.
+// vkformer embed: turns texts into vectors. This file has its command line and the run.
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// vkformer embed: embeddings as JSON or as NumPy's files, and how alike they are as a table.
+// vkformer embed: writes embeddings as JSON or in NumPy's format, and similarities as a table.
 #define _POSIX_C_SOURCE 200809L
 
 #include <jansson.h>
@@ -12,7 +12,7 @@
 #include "output/json_output.h"
 #include "output/standard_output.h"
 
-#define NPY_ALIGNMENT 64 // of the data, as NumPy's format asks for
+#define NPY_ALIGNMENT 64 // of the data, as NumPy's format requires
 
 static json_t *embedding_of(const vkf_embed_state *state, uint32_t index)
 {
@@ -35,7 +35,7 @@ static json_t *object_of(const vkf_embed_state *state, uint32_t index)
     else
         json_object_set_new(object, "text", json_stringn(item->text, item->size_bytes));
     if (!item->file && !json_object_get(object, "text"))
-        json_object_set_new(object, "text", json_null()); // no UTF-8
+        json_object_set_new(object, "text", json_null()); // not valid UTF-8
     vkf_json_put_integer(object, "tokens", item->token_count);
     if (json_object_set_new(object, "embedding", embedding_of(state, index)) != 0) {
         json_decref(object);
@@ -44,7 +44,7 @@ static json_t *object_of(const vkf_embed_state *state, uint32_t index)
     return object;
 }
 
-// Nine digits give every float32 back.
+// Nine digits reproduce every float32.
 static bool write_json(const vkf_embed_state *state, FILE *stream)
 {
     const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(9);
@@ -63,7 +63,7 @@ static bool write_json(const vkf_embed_state *state, FILE *stream)
     return written;
 }
 
-// Version 1.0 of the format: magic, version, length of the header, header padded with blanks to the alignment.
+// Version 1.0 of the format: magic, version, the header's length, and the header, padded with blanks to the alignment.
 static bool write_npy(const vkf_embed_state *state, FILE *stream)
 {
     char header[256];
@@ -96,7 +96,7 @@ bool vkf_embed_write(const vkf_embed_state *state)
         return false;
     }
     bool written = write_stream(stdout, state);
-    if (!written && !ferror(stdout)) // what is wrong with the standard output is said at the end
+    if (!written && !ferror(stdout)) // errors of the standard output are reported at the end
         vkf_print_error("the embeddings cannot be written: memory is exhausted");
     return written;
 }

@@ -1,4 +1,4 @@
-// vkformer embed --search: the entries of an index that are nearest to each text.
+// vkformer embed --search: finds the entries of an index that are nearest to each text.
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -14,11 +14,11 @@
 
 typedef struct hit {
     double similarity;
-    char *name; // the entry's file, or else its text, in which zeros may stand
+    char *name; // the entry's file or, without one, its text, which may contain zeros
     size_t name_bytes;
 } hit;
 
-// The best so far for one text, best first.
+// The nearest entries so far to one text, nearest first.
 typedef struct ranking {
     hit *hits; // (top)
     uint32_t count;
@@ -47,13 +47,13 @@ static ranking *make_rankings(const vkf_embed_state *state)
     return rankings;
 }
 
-// Whether a goes before b: what has no direction is farther than anything.
+// Whether a goes before b. An undefined similarity is farther than anything.
 static bool nearer(double a, double b)
 {
     return isnan(b) ? !isnan(a) : a > b;
 }
 
-// Puts an entry into its place; false when memory is exhausted.
+// Puts an entry in its place; false when memory is exhausted.
 static bool offer(ranking *r, uint32_t top, double similarity, const json_t *name)
 {
     uint32_t place = r->count;
@@ -74,7 +74,7 @@ static bool offer(ranking *r, uint32_t top, double similarity, const json_t *nam
     return true;
 }
 
-// The first element that is no number, or none that an embedding can hold; dim when all are.
+// The index of the first element that is not a number, or not one that an embedding can hold; dim when all are valid.
 static uint32_t read_embedding(const json_t *array, float *out_values, uint32_t dim)
 {
     uint32_t i = 0;
@@ -110,7 +110,7 @@ static bool read_entry(const vkf_embed_state *state, const json_t *entry, const 
     return read == state->dim;
 }
 
-// One line of the index, against every text.
+// Compares one line of the index with every text.
 static bool rank_line(const vkf_embed_state *state, const char *line, size_t size, uint64_t number, float *values,
                       ranking *rankings)
 {
@@ -147,7 +147,7 @@ static bool rank_all(const vkf_embed_state *state, FILE *stream, ranking *rankin
     return ranked && result == VKF_LINE_END;
 }
 
-// Zeros in it are printed as any other byte.
+// Zeros in the text are printed like any other byte.
 static void print_line(const char *text, size_t size_bytes)
 {
     (void)fwrite(text, 1, size_bytes, stdout);

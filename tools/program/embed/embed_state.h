@@ -6,14 +6,14 @@
 
 typedef enum vkf_embed_format {
     VKF_EMBED_JSONL = 0, // an object per text
-    VKF_EMBED_JSON,      // one array of them
+    VKF_EMBED_JSON,      // one array of objects
     VKF_EMBED_NPY,       // NumPy's: (texts, dim) float32
 } vkf_embed_format;
 
 typedef struct vkf_embed_options {
     vkf_common_options common;
     const char *model_directory;
-    char *const *arguments; // texts, or paths with `files`; none: the lines of the standard input
+    char *const *arguments; // texts, or paths with `files`; none: lines of the standard input
     uint32_t argument_count;
     bool files;
     uint32_t batch;                   // 0: not given
@@ -29,11 +29,11 @@ typedef struct vkf_embed_options {
     uint32_t top;
 } vkf_embed_options;
 
-// What is embedded, and then its embedding.
+// A text, and then its embedding.
 typedef struct vkf_embed_item {
     char *text;
     size_t size_bytes;
-    const char *file; // NULL: the text came from elsewhere
+    const char *file; // NULL: the text does not come from a file
     uint32_t token_count;
 } vkf_embed_item;
 
@@ -46,20 +46,21 @@ typedef struct vkf_embed_state {
     vkf_similarity similarity;
 } vkf_embed_state;
 
-// The texts that the options name. False: the reason has been printed. vkf_embed_free() in either case.
+// Collects the texts that the options name. False: the reason has been printed. vkf_embed_free() must follow in either
+// case.
 bool vkf_embed_collect(vkf_embed_state *state);
 void vkf_embed_free(vkf_embed_state *state);
 
-// All embeddings in the format asked for, into the file, which is whole or as before, or the standard output. False: the
-// reason has been printed.
+// Writes all embeddings in the chosen format, to the standard output or to the file, which is then complete or as
+// before. False: the reason has been printed.
 bool vkf_embed_write(const vkf_embed_state *state);
-// A table of the similarities between all texts, as the model compares embeddings.
+// Prints the similarities between all texts as a table, with the model's own measure.
 bool vkf_embed_print_similarities(const vkf_embed_state *state);
-// For each text the `top` entries of the index, a file that vkf_embed_write() wrote as JSONL, that are nearest to it.
+// Prints, for each text, the `top` nearest entries of the index, which is a JSONL file that vkf_embed_write() wrote.
 bool vkf_embed_search(const vkf_embed_state *state);
 
-// How alike two embeddings are: the larger, the more. A cosine is NaN when a vector has no direction, which is printed as
-// "undefined".
+// How similar two embeddings are; larger is more similar. A cosine is NaN when a vector has no direction, and is then
+// printed as "undefined".
 double vkf_embed_similarity(vkf_similarity similarity, const float *a, const float *b, uint32_t dim);
 
 #endif

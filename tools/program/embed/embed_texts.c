@@ -1,4 +1,4 @@
-// vkformer embed: the texts, from arguments, files or the standard input.
+// vkformer embed: takes the texts from arguments, files or the standard input.
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define MAX_FILE_BYTES ((size_t)1 << 28)
 
-// Takes `text` over.
+// Takes ownership of `text`.
 static bool add(vkf_embed_state *state, char *text, size_t size_bytes, const char *file)
 {
     if (text && state->count == state->capacity) {

@@ -1,4 +1,4 @@
-// `vkformer eval`: runs oracle cases (a configuration, weights and inputs as files) and writes what comes out, for
+// `vkformer eval`: runs oracle cases (a configuration, weights and inputs as files) and writes the outputs, for
 // comparison with PyTorch's results.
 #define _POSIX_C_SOURCE 200809L
 
@@ -161,7 +161,7 @@ typedef struct eval_run {
     uint32_t case_count, failed_count;
 } eval_run;
 
-// A failure's reason is the last error that the library, or the reading of the case, reported.
+// The reason of a failure is the last error that the library, or reading the case, reported.
 static void report_failure(eval_run *run, const char *name, const char *kind, vkf_status status)
 {
     const char *reason = vkf_message_log_last_error(run->options->common.messages);
@@ -184,8 +184,8 @@ static vkf_status save_case(const vkf_eval_case *c, const char *result_directory
     return status;
 }
 
-// The result of an earlier run stays until a new one takes its place. After a failure there is none, and the earlier
-// one gets another name, so that it does not pass for this run's.
+// The result of an earlier run stays until a new one replaces it. After a failure there is no new one, so the earlier
+// one is renamed, in order not to pass for this run's.
 static void set_earlier_result_aside(const char *name, const char *result_directory)
 {
     char *path = join(result_directory, "out.safetensors");

@@ -11,8 +11,9 @@ static vkf_status create_layer(vkf_eval_case *c, const vkf_attention_desc *desc)
     return vkf_attention_create(c->settings.context, desc, &c->layer);
 }
 
-// Asking for the attention weights takes the unfused path, which no model takes. So a first run gives the weights, and a
-// second one, without them, the output. Whether there is a second one: with --unfused the first gives both.
+// True when a second run is needed. Asking for the attention weights selects the unfused path, which models never take.
+// So the first run gives the weights, and a second one, which does not ask for them, gives the output. With --unfused
+// the first run gives both.
 static bool leave_out_weights(const vkf_eval_case *c, vkf_attention_desc *desc)
 {
     if (!c->settings.unfused)
@@ -175,14 +176,14 @@ vkf_status vkf__eval_mha(vkf_eval_case *c)
 
 // ---- seed2
 
-// A mask as the layer takes it: bytes for one of its two ports.
+// A mask in the layer's form: bytes for one of its two ports.
 typedef struct byte_mask {
     vkf_port port;
     void *bytes;
     uint64_t size_bytes;
 } byte_mask;
 
-// Whether each element of a mask that broadcasts to the shape `to` is attended (not 0).
+// Expands a mask that broadcasts to the shape `to`: for each element, whether it is attended (not 0).
 static void expand_mask(const float *values, const uint32_t from[4], const uint32_t to[4], uint8_t *out_bytes)
 {
     for (uint32_t b = 0; b < to[0]; b++)
@@ -194,7 +195,7 @@ static void expand_mask(const float *values, const uint32_t from[4], const uint3
                 }
 }
 
-// The mask's shape with leading ones, checked to broadcast to (B, H, L, S).
+// The mask's shape with leading ones; it must broadcast to (B, H, L, S).
 static vkf_status broadcast_shape(const vkf_eval_case *c, const vkf__stored_tensor *stored, const uint32_t full[4],
                                   uint32_t out_shape[4])
 {
@@ -209,7 +210,7 @@ static vkf_status broadcast_shape(const vkf_eval_case *c, const vkf__stored_tens
     return VKF_OK;
 }
 
-// Takes the smallest of the layer's masks that can hold the input "mask": per key, shared by batch and heads, or per
+// Chooses the smallest of the layer's masks that can hold the input "mask": per key, shared by batch and heads, or per
 // head.
 static vkf_status seed2_mask(vkf_eval_case *c, const uint32_t full[4], vkf_attention_mask *desc, byte_mask *out_mask)
 {
@@ -272,7 +273,7 @@ static vkf_status run_seed2(vkf_eval_case *c, const vkf_attention_desc *desc, co
     return vkf_layer_run(c->layer, &desc->max_sizes);
 }
 
-// Masked scores are filled with a finite -1e10, so that a fully masked row attends to every key alike, whatever
+// Masked scores are filled with a finite -1e10, so that a fully masked row attends to all keys alike, whatever
 // --fully-masked says.
 vkf_status vkf__eval_seed2(vkf_eval_case *c)
 {
@@ -300,8 +301,8 @@ vkf_status vkf__eval_seed2(vkf_eval_case *c)
 
 // ---- seed3
 
-// attn_mask (B, L, S), true = masked, is repeated for every head; keys whose id in seq_k (B, S) is pad_id are masked
-// too.
+// attn_mask (B, L, S), where true means masked, is repeated for every head. Keys whose id in seq_k (B, S) is pad_id are
+// masked, too.
 static vkf_status seed3_masks(vkf_eval_case *c, const vkf_attention_desc *desc, vkf_attention_mask *out_desc,
                               byte_mask out_masks[2])
 {

@@ -1,3 +1,4 @@
+// Reads a case's files, moves its tensors to the device, and collects its outputs.
 #include "eval/eval_case.h"
 
 #include <stdio.h>
@@ -201,7 +202,7 @@ vkf_status vkf__eval_find(const vkf_eval_case *c, const char *name, vkf_eval_dim
     return find_in(c, c->inputs, name, dims, out_tensor);
 }
 
-// Elements first .. first + count of a stored tensor as the bytes of a floating-point dtype.
+// Converts elements first .. first + count of a stored tensor to the bytes of a floating-point dtype.
 static vkf_status convert(vkf_eval_case *c, const vkf__stored_tensor *stored, uint64_t first, uint64_t count,
                           vkf_dtype dtype, void **out_values)
 {
@@ -377,7 +378,8 @@ vkf_status vkf__eval_output(vkf_eval_case *c, const char *name, vkf__stored_type
     return VKF_OK;
 }
 
-// The first `count` values of a port of c->layer whose tensor is given, or of the tensor itself with VKF_PORT_COUNT.
+// Reads the first `count` values of a port of c->layer, whose tensor is given. With VKF_PORT_COUNT, reads the tensor
+// itself.
 static vkf_status read_as_f32(vkf_eval_case *c, vkf_port port, const vkf_tensor *tensor, uint64_t count,
                               float *out_values)
 {

@@ -1,3 +1,4 @@
+// The table of kinds.
 #include "eval/eval_kinds.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@ typedef struct vkf_eval_kind {
 
 extern const vkf_eval_kind vkf__eval_kinds[];
 extern const size_t vkf__eval_kind_count;
-// NULL for a name that is none.
+// NULL when there is no kind of that name.
 const vkf_eval_kind *vkf__eval_kind(const char *name);
 
 VKF_MUST_CHECK vkf_status vkf__eval_gemm(vkf_eval_case *c);
@@ -27,7 +27,8 @@ VKF_MUST_CHECK vkf_status vkf__eval_decoder_layer(vkf_eval_case *c);
 VKF_MUST_CHECK vkf_status vkf__eval_transformer(vkf_eval_case *c);
 VKF_MUST_CHECK vkf_status vkf__eval_seq2seq(vkf_eval_case *c);
 
-// A mask and a key padding mask among the inputs, as PyTorch's modules take them: BOOL true = not attended, F32 added.
+// A mask and a key padding mask among the inputs, as PyTorch's modules take them: BOOL (true: not attended) or F32
+// (added).
 typedef struct vkf_eval_masks {
     vkf_attention_mask desc;
     const vkf__stored_tensor *mask;     // (L, S) or (B * H, L, S); NULL when absent
@@ -40,11 +41,11 @@ typedef struct vkf_eval_attention_sizes {
 
 VKF_MUST_CHECK vkf_status vkf__eval_masks(const vkf_eval_case *c, const char *mask, const char *key_mask,
                                           const vkf_eval_attention_sizes *sizes, vkf_eval_masks *out_masks);
-// Copies masks that are present into ports of c->layer.
+// Writes the masks that are present to ports of c->layer.
 VKF_MUST_CHECK vkf_status vkf__eval_write_masks(vkf_eval_case *c, const vkf_eval_masks *masks, vkf_port mask_port,
                                                 vkf_port key_mask_port);
 
-// What the state dictionary of a torch.nn.MultiheadAttention holds.
+// What the state dictionary of a torch.nn.MultiheadAttention contains.
 typedef struct vkf_eval_attention_shape {
     uint32_t embed_dim, kdim, vdim;
     bool bias, bias_kv;

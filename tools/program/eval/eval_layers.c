@@ -21,7 +21,7 @@ static vkf_status norm_weights(vkf_eval_case *c, const char *prefix, uint32_t d_
     return vkf__eval_weight(c, prefix, "bias", VKF_DIMS(d_model), &out_weights->bias);
 }
 
-// What encoder and decoder layers have in common: everything but cross attention and the third norm.
+// Reads what encoder and decoder layers share: everything but cross-attention and the third norm.
 static vkf_status layer_weights(vkf_eval_case *c, vkf_transformer_layer_desc *desc)
 {
     uint32_t e = desc->d_model, f = desc->dim_feedforward;

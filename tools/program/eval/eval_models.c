@@ -146,7 +146,7 @@ static vkf_status read_seq2seq(vkf_eval_case *c, seq2seq_run *run)
     VKF_RETURN_IF_ERROR(vkf__eval_id(c, "pad_id", &config->pad_id));
     VKF_RETURN_IF_ERROR(vkf__eval_id(c, "bos_id", &config->bos_id));
     VKF_RETURN_IF_ERROR(vkf__eval_id(c, "eos_id", &config->eos_id));
-    config->unk_id = config->pad_id; // the cases hold ids, no text
+    config->unk_id = config->pad_id; // the cases have ids and no text
     config->max_source_len = run->source_len;
     config->max_target_len = larger(run->target_len, run->max_len);
     VKF_RETURN_IF_ERROR(vkf__eval_host_i32(c, "src_ids", VKF_DIMS(run->batch, run->source_len), &run->source_ids));
@@ -163,7 +163,7 @@ static vkf_status output_positions(vkf_eval_case *c, const seq2seq_run *run)
     return VKF_OK;
 }
 
-// memory and logits, with every target sequence given whole and its padding masked.
+// Computes memory and logits, with every target sequence given as a whole and its padding masked.
 static vkf_status teacher_forcing(vkf_eval_case *c, vkf_model *model, const seq2seq_run *run)
 {
     vkf_status status;
@@ -195,7 +195,7 @@ fail:
     return status;
 }
 
-// A session of its own: generated tokens are never masked, not even when the model says pad_id.
+// Uses a session of its own: generated tokens are never masked, not even when the model generates pad_id.
 static vkf_status greedy(vkf_eval_case *c, vkf_model *model, const seq2seq_run *run)
 {
     vkf_status status;

@@ -38,7 +38,7 @@ vkf_status vkf__eval_gemm(vkf_eval_case *c)
     return vkf__eval_output_tensor(c, "out", &gemm.out);
 }
 
-// A mask on the device as it is in the file: BOOL (true = masked) or F32 (added).
+// Uploads a mask as it is in the file: BOOL (true = masked) or F32 (added).
 static vkf_status upload_mask(vkf_eval_case *c, const vkf__stored_tensor *stored, vkf_eval_dims dims,
                               vkf_mask_kind *out_kind, vkf_tensor *out_mask)
 {
@@ -130,7 +130,7 @@ static vkf_status read_additive_sizes(const vkf_eval_case *c, additive_sizes *ou
     return vkf__eval_bool(c, "mask", &out_sizes->mask);
 }
 
-// out = x W^T + b with W and b called prefix + "weight" and prefix + "bias".
+// Computes out = x W^T + b, with W and b called prefix + "weight" and prefix + "bias".
 static vkf_status project(vkf_eval_case *c, const char *prefix, bool bias, const vkf_tensor *x, uint32_t out_dim,
                           vkf_tensor *out)
 {
@@ -145,7 +145,7 @@ static vkf_status project(vkf_eval_case *c, const char *prefix, bool bias, const
     return VKF_OK;
 }
 
-// scores and weights (B, T, S); the softmax sees them as (B, 1, T, S), so that the key mask (B, S) fits.
+// Scores and weights are (B, T, S). The softmax takes them as (B, 1, T, S), so that the key mask (B, S) fits.
 static vkf_status additive_weights(vkf_eval_case *c, const additive_sizes *sizes, const vkf_tensor *scores,
                                    vkf_tensor *out_weights)
 {

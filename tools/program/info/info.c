@@ -1,4 +1,4 @@
-// vkformer info: every device, what it can do, and which kernels it would take.
+// vkformer info: lists every device, what it can do, and which kernels it would use.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,14 +12,14 @@ typedef struct info_options {
     vkf_common_options common;
     bool json;
     bool kernels;
-    vkf_tune_problem problem; // of --shape and --types
+    vkf_tune_problem problem; // given by --shape and --types
 } info_options;
 
 typedef struct kernel_list {
-    bool print; // as text, while visiting
+    bool print; // as text, during the visit
     uint32_t usable;
     uint32_t unusable;
-    json_t *lines; // NULL: not wanted
+    json_t *lines; // NULL: no list is wanted
 } kernel_list;
 
 enum { OPT_JSON = VKF_OPT_OWN, OPT_KERNELS, OPT_COUNTERS, OPT_SHAPE, OPT_TYPES };
@@ -43,7 +43,7 @@ static void print_help(void)
           stdout);
 }
 
-// One shape, whose sizes go where the types are already.
+// Parses one shape into the sizes of the problem, whose types are already set.
 static bool parse_shape(const char *text, vkf_tune_problem *inout_problem)
 {
     vkf_shape_list list = {0};
@@ -331,7 +331,7 @@ static bool print_as_json(const info_options *options, const vkf_device_info *in
     return vkf_print_json(device);
 }
 
-// *out_opened says whether the device can be used; the return value, whether it could be shown.
+// *out_opened tells whether the device can be used; the result tells whether it could be shown.
 static bool show_device(const info_options *options, const vkf_device_info *info, bool *out_opened)
 {
     vkf_common_options one = options->common;

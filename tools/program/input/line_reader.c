@@ -1,3 +1,4 @@
+// Reads lines and whole streams with bounded memory.
 #define _POSIX_C_SOURCE 200809L
 
 #include "input/line_reader.h"
@@ -12,7 +13,7 @@
 #define FIRST_BYTES 256
 #define PIECE_BYTES 65536
 
-// Room for so many bytes and a zero behind them.
+// Makes room for that many bytes and a terminating zero.
 static bool make_room(char **text, size_t *capacity, size_t size_bytes)
 {
     if (size_bytes < *capacity)
@@ -57,7 +58,7 @@ vkf_line_result vkf_line_next(vkf_line_reader *reader)
     int c = EOF, end = reader->by_zeros ? '\0' : '\n';
     reader->number++;
     while ((c = getc_unlocked(reader->stream)) != EOF && c != end) {
-        // One byte more, as a carriage return may be of the line's end.
+        // One byte more is allowed, because a carriage return may belong to the end of the line.
         if (size > reader->max_bytes || (c == '\0' && reader->text_only))
             return refuse_line(reader, size > reader->max_bytes);
         if (!make_room(&reader->text, &reader->capacity, size + 1))

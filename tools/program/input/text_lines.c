@@ -1,3 +1,4 @@
+// Takes lines from arguments or a file, and turns them into token ids.
 #define _POSIX_C_SOURCE 200809L
 
 #include "input/text_lines.h"
@@ -88,7 +89,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// Bytes of the word around an offset, or of the single character when that is itself a blank.
+// Finds the word around an offset, or the single character there when that is a blank.
 static void word_around(const vkf_text_line *line, size_t at, size_t *out_start, size_t *out_end)
 {
     size_t start = at, end = at + 1;
@@ -105,7 +106,7 @@ static void word_around(const vkf_text_line *line, size_t at, size_t *out_start,
 static void warn_of_word(const vkf_text_source *source, const vkf_text_line *line, size_t start, size_t end,
                          uint64_t character)
 {
-    char word[121]; // cut between code points, with what a terminal would take as a control replaced
+    char word[121]; // cut between code points; control characters are replaced, because a terminal would obey them
     size_t length = 0;
     const char *stop = line->text + end;
     for (const char *c = line->text + start; c < stop && length + 4 < sizeof word;) {
@@ -123,7 +124,8 @@ static void warn_of_word(const vkf_text_source *source, const vkf_text_line *lin
                       source->unit, line->number, character, word);
 }
 
-// Walks the text along its ids: an unknown token stands for one code point, any other for the bytes of its string.
+// Walks through the text along its ids: an unknown token stands for one code point, any other for the bytes of its
+// string.
 static void warn_of_unknown_words(const vkf_text_source *source, const vkf_vocabulary *vocabulary, int32_t unk_id,
                                   const vkf_text_line *line)
 {

@@ -1,4 +1,4 @@
-// Lines of text to run a model on: from arguments or a file, turned into token ids.
+// Lines of text for a model, from arguments or a file, turned into token ids.
 #ifndef VKF_PROGRAM_TEXT_LINES_H
 #define VKF_PROGRAM_TEXT_LINES_H
 
@@ -17,13 +17,13 @@ typedef struct vkf_text_source {
 } vkf_text_source;
 
 typedef enum vkf_text_state {
-    VKF_TEXT_EMPTY = 0, // gives an empty line
+    VKF_TEXT_EMPTY = 0, // its result is an empty line
     VKF_TEXT_READY,     // has ids
-    VKF_TEXT_REFUSED,   // cannot be run; the reason has been printed; gives an empty line
+    VKF_TEXT_REFUSED,   // cannot be run; the reason has been printed; its result is an empty line
 } vkf_text_state;
 
 typedef struct vkf_text_line {
-    char *text; // without the line's end; a byte of zero may stand in it
+    char *text; // without the line's end; may contain zero bytes
     size_t size_bytes;
     uint64_t number; // from 1
     vkf_text_state state;
@@ -31,20 +31,20 @@ typedef struct vkf_text_line {
     uint32_t id_count;
 } vkf_text_line;
 
-// Takes the next line; FAILED (message printed) when it cannot be read or memory is exhausted. The caller releases a
-// taken line with vkf_text_line_clear().
+// Takes the next line; FAILED (message printed) when it cannot be read or memory is exhausted. The caller releases the
+// line with vkf_text_line_clear().
 vkf_line_result vkf_text_source_next(vkf_text_source *source, vkf_text_line *out_line);
 void vkf_text_line_clear(vkf_text_line *line);
 
-// Replaces what is no UTF-8 in the text by U+FFFD, as tokenizers read it. False (message printed): memory is exhausted.
+// Replaces invalid UTF-8 in the text by U+FFFD, as tokenizers do. False (message printed): memory is exhausted.
 bool vkf_text_line_make_valid(vkf_text_line *line);
 
-// Fills in state and ids. A line that becomes more than max_tokens tokens is refused; words that the vocabulary does
-// not know give a warning. False (message printed) when the library fails.
+// Fills in state and ids. A line of more than max_tokens tokens is refused; words that the vocabulary does not know
+// cause a warning. False (message printed) when the library fails.
 bool vkf_text_line_encode(const vkf_text_source *source, const vkf_vocabulary *vocabulary, int32_t unk_id,
                           uint32_t max_tokens, vkf_text_line *line);
 
-// The text of generated ids, to be released with free(); NULL (message printed) on failure.
+// The text of generated ids, which the caller releases with free(); NULL (message printed) on failure.
 char *vkf_text_decode(const vkf_vocabulary *vocabulary, const int32_t *ids, uint32_t count);
 
 #endif

@@ -1,4 +1,4 @@
-// vkformer inspect: what is in a model directory, and what it will need on a device.
+// vkformer inspect: describes what is in a model directory, and what it will need on a device.
 #include <stdio.h>
 
 #include "command/command.h"
@@ -17,7 +17,7 @@ typedef struct inspect_options {
 
 enum { OPT_JSON = VKF_OPT_OWN, OPT_BATCH, OPT_CONTEXT };
 
-// As `run` and `embed` have them.
+// The defaults of `run` and `embed`.
 #define DEFAULT_BATCH 8u
 #define DEFAULT_CONTEXT 2048u
 
@@ -30,7 +30,7 @@ static const struct {
     {"f32/f16", VKF_MODEL_PRECISION_F16_WEIGHTS, VKF_QUANTIZATION_NONE},
     {"f32/bf16", VKF_MODEL_PRECISION_BF16_WEIGHTS, VKF_QUANTIZATION_NONE},
     {"f16", VKF_MODEL_PRECISION_F16, VKF_QUANTIZATION_NONE},
-    {"q8", VKF_MODEL_PRECISION_F16_WEIGHTS, VKF_QUANTIZATION_Q8}, // what is not in blocks, in f16
+    {"q8", VKF_MODEL_PRECISION_F16_WEIGHTS, VKF_QUANTIZATION_Q8}, // weights that cannot be in blocks are in f16
     {"q4", VKF_MODEL_PRECISION_F16_WEIGHTS, VKF_QUANTIZATION_Q4},
 };
 
@@ -104,7 +104,7 @@ static void describe_decoder(const vkf_model_config *config, json_t *object)
     vkf_json_put_integer(object, "key_heads", config->num_kv_heads);
     vkf_json_put_integer(object, "head_dim", config->head_dim);
     vkf_json_put_integer(object, "window", config->window);
-    // Of a key and a value in each layer, in f32.
+    // For a key and a value in each layer, in f32.
     vkf_json_put_integer(object, "cache_bytes_per_token",
                          (uint64_t)config->num_decoder_layers * config->num_kv_heads * config->head_dim * 2 * 4);
 }
@@ -156,7 +156,7 @@ static json_t *describe_tensors(const vkf__inspection *inspection)
     return object;
 }
 
-// The bytes of the parameters in each precision, or null where the model cannot be had in it.
+// The bytes of the parameters in each precision, or null where the model does not support it.
 static json_t *describe_plans(vkf_context *context, const char *directory)
 {
     json_t *object = json_object();
@@ -175,7 +175,7 @@ static json_t *describe_plans(vkf_context *context, const char *directory)
     return object;
 }
 
-// As generators and embedders make it.
+// The session that generators and embedders would make.
 static vkf_session_desc session_of(const inspect_options *options, const vkf_model_config *config)
 {
     bool encoder = config->kind == VKF_MODEL_ENCODER;
@@ -192,7 +192,7 @@ static vkf_session_desc session_of(const inspect_options *options, const vkf_mod
     };
 }
 
-// The bytes of a session beside the parameters, or null where it cannot be had.
+// The bytes of a session beside the parameters, or null where it cannot be made.
 static json_t *describe_session(const inspect_options *options, vkf_context *context, const vkf_model_config *config)
 {
     const vkf_model_desc model = {.directory = options->directory};
@@ -237,7 +237,7 @@ static json_t *describe(const inspect_options *options, vkf_context *context, co
     return object;
 }
 
-// ---- as text: a line per member, those of objects behind each other
+// ---- as text: a line per member; members of an object share a line
 
 static void print_value(const json_t *value)
 {
@@ -299,7 +299,7 @@ static bool inspect(const inspect_options *options)
             VKF_OK ||
         vkf_open_context(&options->common, &context) != VKF_OK)
         return false;
-    // Why a model is not supported stands in the description.
+    // The description says why a model is not supported.
     vkf_message_log_set_quiet(options->common.messages, true);
     vkf_status status = vkf__inspect_model(&host, options->directory, &inspection);
     bool supported = status == VKF_OK && inspection.supported == VKF_OK, shown = false;

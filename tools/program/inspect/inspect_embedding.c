@@ -1,3 +1,4 @@
+// Describes the sentence-transformers modules of a model.
 #include "inspect/inspect_embedding.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ static void add_poolings(line *l, const vkf_embedding_module *module)
         add(l, " ", "without_prompt");
 }
 
-// "pooling cls + mean 64", "dense tanh 48".
+// Makes "pooling cls + mean 64" or "dense tanh 48".
 static json_t *describe_module(const vkf_embedding_module *module)
 {
     static const char *const kinds[VKF_EMBEDDING_MODULE_COUNT] = {"pooling", "dense", "layer_norm", "normalise"};

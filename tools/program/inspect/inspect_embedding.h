@@ -6,7 +6,8 @@
 
 #include "model/inspection.h"
 
-// The modules of sentence-transformers with what comes out of them, how long a text may be, and what stands in front of it.
+// The modules of sentence-transformers with the sizes of their outputs, how long a text may be, and the prompts put
+// before it.
 json_t *vkf_describe_embedding(const vkf__inspection *inspection);
 
 #endif

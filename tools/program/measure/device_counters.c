@@ -1,3 +1,4 @@
+// Describes counters as JSON and as text.
 #include "measure/device_counters.h"
 
 #include <string.h>

@@ -7,13 +7,13 @@
 
 #include <vkformer/vkformer.h>
 
-// {"name", "unit", "category", "description"}; new.
+// A new object {"name", "unit", "category", "description"}.
 json_t *vkf_counter_json(const vkf_counter *counter);
 
-// Whether values of a unit sum up over calls; of others (shares, rates, temperatures) the mean is told.
+// Whether values of a unit add up over calls. For other units (shares, rates, temperatures) the mean is reported.
 bool vkf_counter_sums_up(const char *unit);
 
-// A line for each counter of the context.
+// Prints a line for each counter of the context.
 void vkf_print_counters(FILE *out, const vkf_context *context);
 
 #endif

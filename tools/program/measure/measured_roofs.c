@@ -1,3 +1,4 @@
+// Measures roofs with a progress line.
 #include "measure/measured_roofs.h"
 
 #include "command/options.h"

@@ -4,7 +4,7 @@
 
 #include <vkformer/vkformer.h>
 
-// vkf_measure_roofs() with a progress line; failures have been printed, and --no-roof recommended.
+// vkf_measure_roofs() with a progress line. Failures have been printed, with the advice to use --no-roof.
 VKF_MUST_CHECK vkf_status vkf_measured_roofs(vkf_context *context, vkf_roofs *out_roofs);
 
 #endif

@@ -1,3 +1,4 @@
+// Medians, quartiles and deviations.
 #include "measure/sample_stats.h"
 
 #include <math.h>
@@ -30,7 +31,7 @@ double vkf_minimum(const double *samples, uint32_t count)
     return smallest;
 }
 
-// The value at `fraction` of the way from the first to the last.
+// Interpolates the value at `fraction` of the way from the first to the last.
 static double quantile(const double *sorted, uint32_t count, double fraction)
 {
     double place = fraction * (count - 1);

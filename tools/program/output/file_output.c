@@ -1,3 +1,4 @@
+// Writes files through the library's own writer, and prints its messages.
 #define _POSIX_C_SOURCE 200809L
 
 #include "output/file_output.h"
@@ -9,7 +10,7 @@
 vkf__host vkf_printing_host(void)
 {
     vkf__host host;
-    // Fails with a wrong allocator alone.
+    // This fails only with an incomplete allocator.
     (void)!vkf__host_init(&host, NULL, vkf_print_message, NULL, VKF_SEVERITY_WARNING);
     return host;
 }

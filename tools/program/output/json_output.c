@@ -1,3 +1,4 @@
+// Prints JSON, and adds members that may be unknown.
 #include "output/json_output.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-// One JSON value per line on stdout.
+// Prints JSON values on stdout, one per line.
 #ifndef VKF_PROGRAM_JSON_OUTPUT_H
 #define VKF_PROGRAM_JSON_OUTPUT_H
 
@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Prints the value and releases it. False, with a message, for NULL (as jansson gives when memory is exhausted) and for
-// what cannot be printed.
+// Prints the value and releases it. False, with a message, for NULL (which jansson returns when memory is exhausted)
+// and when printing fails.
 bool vkf_print_json(json_t *value);
-// The same with so many significant digits of each real number, not 6.
+// The same with `digits` significant digits for each real number, instead of 6.
 bool vkf_print_json_digits(json_t *value, unsigned digits);
 
-// Adds one member to an object. A string that is no UTF-8 becomes null, and so does a number that is not finite or is
-// negative, which stands for "unknown".
+// Add one member to an object. A string that is not valid UTF-8 becomes null. So does a number that is negative, which
+// stands for "unknown", or not finite.
 void vkf_json_put_integer(json_t *object, const char *key, uint64_t value);
 void vkf_json_put_string(json_t *object, const char *key, const char *value);
 void vkf_json_put_real(json_t *object, const char *key, double value);

@@ -1,3 +1,4 @@
+// Makes directories from the top down.
 #define _POSIX_C_SOURCE 200809L
 
 #include "output/make_directories.h"

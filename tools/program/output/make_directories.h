@@ -1,11 +1,11 @@
-// mkdir -p.
+// Does what mkdir -p does.
 #ifndef VKF_PROGRAM_MAKE_DIRECTORIES_H
 #define VKF_PROGRAM_MAKE_DIRECTORIES_H
 
 #include <sys/types.h>
 
-// Makes a directory and those above it, unless they are there. 0, or an errno: of the last directory, which fails for
-// the others' reason, too; ENOTDIR where a file is in the way. No message.
+// Makes a directory and those above it, unless they exist. Returns 0 or the errno of the last directory, which also
+// fails when one above it does; ENOTDIR where a file is in the way. Prints no message.
 int vkf_make_directories(const char *path, mode_t mode);
 
 #endif

@@ -1,3 +1,4 @@
+// Draws and clears the progress line.
 #define _POSIX_C_SOURCE 200809L
 
 #include "output/progress.h"

@@ -1,3 +1,4 @@
+// Keeps the reason why writing to the standard output failed.
 #define _POSIX_C_SOURCE 200809L
 
 #include "output/standard_output.h"
@@ -10,13 +11,13 @@
 
 #include "command/options.h"
 
-static int first_error; // errno of a flush that failed, or 0
+static int first_error; // errno of the first flush that failed, or 0
 
 void vkf_keep_standard_streams(void)
 {
     for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++)
         if (fcntl(number, F_GETFD) < 0 && errno == EBADF)
-            (void)!open("/dev/null", O_RDONLY); // which takes that number
+            (void)!open("/dev/null", O_RDONLY); // takes the lowest free number, which is this one
 }
 
 bool vkf_flush_stdout(void)
@@ -28,8 +29,8 @@ bool vkf_flush_stdout(void)
     return false;
 }
 
-// A full buffer is written by whatever prints next, which does not look at errors. The same error comes again when one byte
-// more is written, unless it has passed.
+// A full buffer is written by the next function that prints, which does not look at errors. Writing one more byte
+// brings the same error again, unless its cause has passed.
 static int error_of_one_more(void)
 {
     clearerr(stdout);

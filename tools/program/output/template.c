@@ -1,3 +1,4 @@
+// Fills the places of a template.
 #include "output/template.h"
 
 #include <string.h>

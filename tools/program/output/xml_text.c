@@ -1,3 +1,4 @@
+// Decodes and escapes text for XML.
 #include "output/xml_text.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ static bool allowed_in_xml(uint32_t code_point)
 {
     if (code_point < 0x20)
         return code_point == '\t' || code_point == '\n' || code_point == '\r';
-    // 0x7f to 0x9f are allowed but discouraged; a terminal's escape sequences begin there.
+    // 0x7f to 0x9f are allowed but discouraged, because a terminal's escape sequences may begin there.
     return (code_point < 0x7f || code_point > 0x9f) && (code_point < 0xd800 || code_point > 0xdfff) &&
            code_point != 0xfffe && code_point != 0xffff && code_point <= 0x10ffff;
 }

@@ -1,4 +1,4 @@
-// vkformer profile: what each dispatch of a run takes, and how far from the device's roofs it is.
+// vkformer profile: measures how long each dispatch of a run takes, and how far it is from the device's roofs.
 #include <stdlib.h>
 
 #include "base/host.h"
@@ -14,9 +14,9 @@
 #include "output/progress.h"
 #include "profile/profile_options.h"
 
-// Running it -------------------------------------------------------------------------------------------------------
+// Running ----------------------------------------------------------------------------------------------------------
 
-// The same model in a context of its own, without timestamps and profiler.
+// The same model in a context of its own, without timestamps and without a profiler.
 typedef struct bare {
     vkf_context *context;
     vkf_profile_subject subject;
@@ -78,7 +78,7 @@ static vkf_status run_all(const vkf_profile_options *options, vkf_profile_subjec
     return status;
 }
 
-// Putting it out -----------------------------------------------------------------------------------------------------
+// Output -------------------------------------------------------------------------------------------------------------
 
 static bool write_to(FILE *out, const json_t *document, vkf_profile_format format, vkf_profile_by by)
 {
@@ -103,7 +103,7 @@ static bool write_to(FILE *out, const json_t *document, vkf_profile_format forma
         break;
     }
     fputc('\n', out);
-    if (!done && !ferror(out)) // what is wrong with the stream is said by whoever opened it
+    if (!done && !ferror(out)) // whoever opened the stream reports its errors
         vkf_print_error("memory is exhausted");
     return done;
 }
@@ -193,7 +193,7 @@ static bool dump_input(const vkf_profile_subject *subject, vkf_dump *dump)
     return !dump || vkf_dump_write_ids(dump, ids, batch, length);
 }
 
-// Without measuring: every dispatch is waited for, and what it has written is read.
+// Runs without measuring: every dispatch is waited for, and its results are read.
 static int probe(const vkf_profile_options *options)
 {
     vkf_context *context = NULL;
@@ -211,7 +211,7 @@ static int probe(const vkf_profile_options *options)
         goto fail;
     status = vkf_profile_subject_run(&subject);
     if (status == VKF_ERROR_NOT_FINITE && check.found)
-        status = VKF_OK; // that is what the check has to say
+        status = VKF_OK; // a check that finds something has done its work
     if (check.exhausted)
         status = VKF_ERROR_OUT_OF_HOST_MEMORY;
     if (status != VKF_OK)

@@ -1,3 +1,4 @@
+// Prints the counters of a profile's groups.
 #include "profile/profile_counters.h"
 
 #include "measure/device_counters.h"

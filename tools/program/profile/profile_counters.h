@@ -6,11 +6,11 @@
 
 #include "profile/profile_group.h"
 
-// What the document's counter `index` says of a group's calls. False where the device has not told all of them.
+// The value of the document's counter `index` for a group's calls. False where the device has not counted all of them.
 bool vkf_profile_counter_value(const json_t *document, vkf_profile_by by, const vkf_profile_group *group, size_t index,
                                double *out_value);
 
-// Lines for each group, behind the table. Nothing without counters.
+// Prints lines for each group, after the table. Prints nothing without counters.
 void vkf_profile_print_counters(FILE *out, const json_t *document, vkf_profile_by by, const vkf_profile_groups *groups);
 
 #endif

@@ -1,6 +1,7 @@
+// Writes a profile as CSV.
 #include "profile/profile_output.h"
 
-// Labels, kernels and the like are names: they hold neither commas nor quotes.
+// Labels, kernels and the like are names without commas or quotes, so nothing needs escaping.
 void vkf_profile_print_csv(FILE *out, const json_t *document)
 {
     static const char *const texts[] = {"submission", "part", "label", "kernel", "config"};

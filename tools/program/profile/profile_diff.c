@@ -1,3 +1,4 @@
+// Compares two profiles, dispatch by dispatch.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,13 +7,13 @@
 #include "measure/sample_stats.h"
 #include "profile/profile_output.h"
 
-// A dispatch that is less of its run fails nothing by itself; the sum of all does.
+// A dispatch with a smaller share of its run cannot fail the comparison by itself, but the sum of all can.
 #define LEAST_SHARE 0.005
 
 typedef struct change {
     const char *submission, *part, *label;
-    double before_ns, after_ns; // medians; negative: not there
-    double noise_ns;            // the wider of both quartile ranges
+    double before_ns, after_ns; // medians; negative: missing
+    double noise_ns;            // the wider of both interquartile ranges
 } change;
 
 static const vkf_profile_group *find(const vkf_profile_groups *groups, const vkf_profile_group *like)
@@ -99,7 +100,7 @@ static size_t list_changes(const vkf_profile_groups *before, const vkf_profile_g
     return count;
 }
 
-// All dispatches of a run together.
+// Sums up all dispatches of a run.
 static vkf_profile_group total_of(const vkf_profile_groups *groups)
 {
     vkf_profile_group total = {.submission = "all", .part = "", .label = "", .kernel = "", .config = ""};

@@ -1,3 +1,4 @@
+// Makes the JSON document of a profile, and reads it back.
 #include "profile/profile_document.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "measure/sample_stats.h"
 #include "output/json_output.h"
 
-// Neither roof is reached to a tenth: what a dispatch takes is then starting, waiting and finishing.
+// Below a tenth of both roofs, a dispatch's time is spent on starting, waiting and finishing.
 #define LATENCY_BELOW 0.1
 
 static json_t *list_of(const double *values, uint32_t count)
@@ -19,7 +20,7 @@ static json_t *list_of(const double *values, uint32_t count)
     return list;
 }
 
-// Median and quartile range, and what they come from.
+// Puts the median, the interquartile range and the samples.
 static void put_samples(json_t *object, const char *key, const double *values, uint32_t count)
 {
     double sorted[VKF_PROFILE_MAX_RUNS];
@@ -58,7 +59,8 @@ static void put_roof(json_t *object, const vkf_roofs *roofs, const vkf_profile_r
     vkf_json_put_string(object, "bound", bound);
 }
 
-// Of a run, as the unit says: sums over its calls, or means. Null where the device has not told all of them.
+// The counters of a run: sums over its calls, or means, as the unit requires. Null where the device has not counted all
+// calls.
 static json_t *counters_of(const vkf_profile_row *row, const vkf_profile_facts *facts)
 {
     json_t *list = json_array();
@@ -139,7 +141,7 @@ static void put_gpu_begin(json_t *object, const vkf_profile_submission *submissi
     json_object_set_new(object, "gpu_deviation_ns", known ? json_real(submission->gpu_deviation_ns) : json_null());
 }
 
-// The last run, its times counted from its first submission.
+// The last run; its times count from its first submission.
 static json_t *timeline_of(const vkf_profile_record *record)
 {
     json_t *list = json_array();
@@ -203,7 +205,7 @@ static json_t *roofs_of(const vkf_roofs *roofs)
     return object;
 }
 
-// "2026-11-22T20:15:00Z"
+// Puts the date, such as "2026-11-22T20:15:00Z".
 static void put_date(json_t *document)
 {
     char text[32] = "";
@@ -243,7 +245,7 @@ static bool has_samples(const json_t *object, const char *key)
            json_array_size(runs) <= VKF_PROFILE_MAX_RUNS;
 }
 
-// The member of a document that is not what it should be; NULL: all of them are.
+// Finds a member of the document that is missing or of the wrong type; NULL when there is none.
 static const char *wrong_member(const json_t *document)
 {
     static const char *const texts[] = {"submission", "part", "label", "kernel", "config"};

@@ -1,4 +1,4 @@
-// A profile as one JSON document, which every form of output is made from: docs/profiling.md has its schema.
+// A profile as one JSON document, from which every form of output is made. docs/profiling.md describes it.
 #ifndef VKF_PROGRAM_PROFILE_DOCUMENT_H
 #define VKF_PROGRAM_PROFILE_DOCUMENT_H
 
@@ -12,23 +12,23 @@
 
 typedef struct vkf_profile_facts {
     vkf_device_info device;
-    json_t *subject;               // an object; taken over
+    json_t *subject;               // an object; the document takes ownership
     const vkf_memory_plan *memory; // NULL: unknown
     const vkf_roofs *roofs;        // NULL: not measured
     const vkf_counter *counters;   // (counter_count)
     uint32_t counter_count;
     uint32_t warmup;
-    double untimed_wall_ns; // a run's without profiler and timestamps, median; negative: not measured
+    double untimed_wall_ns; // median wall time of a run without profiler and timestamps; negative: not measured
 } vkf_profile_facts;
 
-// New; NULL when memory is exhausted (no message).
+// A new document; NULL when memory is exhausted (no message).
 json_t *vkf_profile_document(const vkf_profile_record *record, const vkf_profile_facts *facts);
 
-// The share of the roofs that work taking so long reaches. *out_bound: "compute", "memory", or "latency" where it reaches
-// neither to a tenth.
+// The share of the roofs that work of this duration reaches. *out_bound is "compute", "memory", or "latency" where it
+// reaches a tenth of neither roof.
 double vkf_profile_roof(const vkf_roofs *roofs, const vkf_bench_cost *cost, double gpu_ns, const char **out_bound);
 
-// Reads one that was saved. NULL after a message that names file and key.
+// Reads a saved document. NULL after a message that names file and key.
 json_t *vkf_profile_document_read(const char *path);
 
 #endif

@@ -1,3 +1,4 @@
+// Sums up the dispatches of a document by group.
 #include "profile/profile_group.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static const char *text(const json_t *row, const char *key, bool kept)
     return kept ? json_string_value(json_object_get(row, key)) : "";
 }
 
-// The group that a dispatch belongs to, with nothing in it.
+// The group that a dispatch belongs to, still empty.
 static vkf_profile_group key_of(const json_t *row, vkf_profile_by by)
 {
     bool label = by != VKF_PROFILE_BY_LAYER, kernel = by == VKF_PROFILE_BY_OP || by == VKF_PROFILE_BY_DISPATCH;

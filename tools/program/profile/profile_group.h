@@ -1,4 +1,4 @@
-// A profile's dispatches, summed up by what they have in common.
+// The dispatches of a profile, summed up by what they have in common.
 #ifndef VKF_PROGRAM_PROFILE_GROUP_H
 #define VKF_PROGRAM_PROFILE_GROUP_H
 
@@ -13,10 +13,10 @@ typedef enum vkf_profile_by {
     VKF_PROFILE_BY_PLACE,    // submission, part and label, whatever the kernel
 } vkf_profile_by;
 
-// "op", "layer" or "dispatch".
+// Parses "op", "layer" or "dispatch".
 bool vkf_profile_by_from_name(const char *name, vkf_profile_by *out_by);
 
-// Strings are the document's; "" where the group has several.
+// A group's strings belong to the document; a string is "" where the group has several.
 typedef struct vkf_profile_group {
     const char *submission, *part, *label, *kernel, *config;
     uint64_t calls;
@@ -29,17 +29,17 @@ typedef struct vkf_profile_groups {
     vkf_profile_group *list;
     size_t count;
     uint32_t runs;
-    double total_ns; // sum of the medians
+    double total_ns; // of the medians
 } vkf_profile_groups;
 
-// Of a document that was made here or read. False when memory is exhausted (message printed).
+// Makes the groups of a document that was made here or read. False when memory is exhausted (message printed).
 bool vkf_profile_groups_make(const json_t *document, vkf_profile_by by, vkf_profile_groups *out_groups);
 void vkf_profile_groups_free(vkf_profile_groups *groups);
 
 // Whether a dispatch of the document is in the group.
 bool vkf_profile_group_has(const vkf_profile_group *group, const json_t *row, vkf_profile_by by);
 
-// Dearest first.
+// Sorts by time, the longest first.
 void vkf_profile_groups_sort(vkf_profile_groups *groups);
 
 #endif

@@ -1,4 +1,4 @@
-// The report as a whole: what its sections share is read here, and they are put in order.
+// The report as a whole: reads what its sections share, and puts them in order.
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,8 +113,8 @@ static void read_totals(vkf_profile_page *page)
         page->roofs.copy_bytes_per_s > 0 && page->roofs.read_bytes_per_s > 0 && page->roofs.fma_flops_per_s > 0;
 }
 
-// Colours of the style sheet are those of Okabe and Ito, which the colour-blind can tell apart, lighter where the page is
-// dark; the yellow one is left out, as it can hardly be seen on white.
+// The style sheet's colours are those of Okabe and Ito, which colour-blind readers can tell apart, and lighter on a
+// dark page. Yellow is left out, because it is hardly visible on white.
 static void write_page(const vkf_profile_page *page)
 {
     bool model = json_is_string(json_object_get(json_object_get(page->document, "subject"), "model"));

@@ -1,4 +1,4 @@
-// Bars: time of each operation and each layer, and the memory that is planned for.
+// Bars: the time of each operation and each layer, and the planned memory.
 #include "profile/profile_page.h"
 
 #define SHOWN 24u // the rest can be unfolded
@@ -8,7 +8,7 @@ static double share_of(const vkf_profile_page *page, double ns)
     return page->gpu_ns > 0 ? 100 * ns / page->gpu_ns : 0;
 }
 
-// A bar as long as the time, by that of the dearest; the solid part is the time that the roofs would allow.
+// A bar for a time, relative to the longest one. Its solid part is the time that the roofs would allow.
 static void write_bar(const vkf_profile_page *page, const char *colour, double ns, double dearest_ns, double fraction)
 {
     double percent = dearest_ns > 0 ? 100 * ns / dearest_ns : 0;

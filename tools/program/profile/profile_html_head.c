@@ -1,9 +1,9 @@
-// What was run, how long it took, and how host and device shared it.
+// The head of the report: what was run, how long it took, and how host and device shared that time.
 #include <string.h>
 
 #include "profile/profile_page.h"
 
-// The name of a member as a word: "new_tokens" is "new tokens".
+// Writes a member's name as words: "new_tokens" is "new tokens".
 static void write_word(const vkf_profile_page *page, const char *key)
 {
     for (; *key; key++)
@@ -21,7 +21,7 @@ static void write_fact(const vkf_profile_page *page, const char *name, const cha
     fputs("</dd></div>\n", page->out);
 }
 
-// "2026-11-22 20:15:00", which may be broken at the space.
+// Writes "2026-11-22 20:15:00", which may be broken at the space.
 static void write_date(const vkf_profile_page *page)
 {
     const char *date = vkf_page_string(page->document, "date");
@@ -89,7 +89,7 @@ typedef struct piece {
     double ns;
 } piece;
 
-// A bar of pieces, and what they are below it. Medians of parts may sum up to more than the median of the whole.
+// Writes a bar of pieces, and their legend below it. Medians of parts may add up to more than the median of the whole.
 static void write_stack(const vkf_profile_page *page, const char *title, const piece *pieces, size_t count)
 {
     double whole_ns = 0, at_ns = 0;

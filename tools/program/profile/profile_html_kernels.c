@@ -1,4 +1,4 @@
-// The table of operations: which kernel, in which configuration, was chosen for each, and what it reaches.
+// The table of operations: which kernel was chosen for each, in which configuration, and what it reaches.
 #include "profile/profile_page.h"
 
 static void write_code(const vkf_profile_page *page, const char *text)

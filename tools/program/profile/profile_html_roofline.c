@@ -3,7 +3,7 @@
 
 #include "profile/profile_page.h"
 
-// Pixels. The width is the reader's: positions across are percentages.
+// Pixels, except the width, which is the reader's: horizontal positions are percentages.
 #define HEIGHT 320.0
 #define LARGEST_RADIUS 18.0
 #define LEAST_RADIUS 3.0
@@ -11,7 +11,7 @@
 #define NUMBER_HEIGHT 15.0
 #define EMPTY_DECADES 0.3 // kept free around points and roofs
 
-// Widths of the plot at which the numbers of points shall not overlap.
+// Widths of the plot at which the numbers of points should not overlap.
 static const double widths[] = {260, 340, 480, 700, 1000};
 enum { WIDTH_COUNT = sizeof widths / sizeof widths[0] };
 
@@ -21,10 +21,10 @@ typedef struct axes {
 
 typedef struct point {
     size_t rank; // of the operation
-    double x;    // 0 to 1, across
+    double x;    // 0 to 1, horizontally
     double y;    // pixels from the top
     double radius;
-    double dx, dy; // of its number, from the centre; pixels
+    double dx, dy; // of its number, from the centre, in pixels
     bool apart;    // the number is so far away that a line leads to it
 } point;
 
@@ -47,7 +47,7 @@ static void include(axes *a, double flops_per_byte, double gflops)
     a->y_high = fmax(a->y_high, log10(gflops) + EMPTY_DECADES);
 }
 
-// At least two powers of ten, so that there are labels.
+// Widens a range to at least two powers of ten, so that it has labels.
 static void widen(double *low, double *high)
 {
     if (floor(*high) - ceil(*low) >= 1)
@@ -92,7 +92,7 @@ static void write_power(FILE *out, int exponent)
         fprintf(out, "%g", pow(10, exponent));
 }
 
-// At most seven labels along an axis.
+// The step that gives at most seven labels along an axis.
 static int label_step(double low, double high)
 {
     return 1 + (int)((high - low) / 7);
@@ -122,7 +122,7 @@ static void write_axes(FILE *out, const axes *a)
     }
 }
 
-// A bandwidth's roof, from where it enters the plot to where it meets the peak.
+// Writes a bandwidth's roof, from where it enters the plot to where it meets the peak.
 static void write_bandwidth(FILE *out, const axes *a, const char *class, double bytes_per_s, double peak_flops_per_s)
 {
     double begin = fmax(pow(10, a->x_low), pow(10, a->y_low) * 1e9 / bytes_per_s), end = peak_flops_per_s / bytes_per_s;
@@ -153,14 +153,15 @@ static point make_point(const vkf_profile_page *page, const axes *a, size_t rank
     };
 }
 
-// From (x, y) to the line between (0, 0) and (dx, dy).
+// The distance of (x, y) from the line between (0, 0) and (dx, dy).
 static double distance_to_lead(double x, double y, double dx, double dy)
 {
     double along = fmin(fmax((x * dx + y * dy) / (dx * dx + dy * dy), 0), 1);
     return hypot(x - along * dx, y - along * dy);
 }
 
-// How much a number at (dx, dy) from its point would hide, or be hidden by, at one width of the plot.
+// How much a number at (dx, dy) from its point would hide, or would be hidden by, at one width of the plot. Two numbers
+// over each other are worst; leaving the plot, lying on a line and covering a circle follow in this order.
 static double conflicts(const point *points, size_t count, const point *p, double dx, double dy, double width)
 {
     double x = p->x * width + dx, y = p->y + dy;
@@ -178,8 +179,8 @@ static double conflicts(const point *points, size_t count, const point *p, doubl
     return sum;
 }
 
-// The place around the point, or farther away in the same directions, where its number hides least; earlier ones have
-// theirs.
+// Places a number around its point, or farther away in the same directions, where it hides least. Numbers of earlier
+// points are already placed.
 static void place_number(const point *points, size_t count, point *p)
 {
     double least = HUGE_VAL;
@@ -221,7 +222,7 @@ static void write_number(FILE *out, const point *p)
     fprintf(out, "<text class=\"number\" x=\"%.2f\" y=\"%.2f\">%zu</text></svg>\n", p->dx, p->dy + 4, p->rank + 1);
 }
 
-// The larger circles are drawn first, so that none is hidden; numbers lie over all of them.
+// The larger circles are drawn first, so that they hide none. Numbers are drawn over all circles.
 static void write_points(const vkf_profile_page *page, const axes *a)
 {
     point numbered[VKF_PAGE_NUMBERED];
@@ -277,7 +278,7 @@ static void write_op_key(const vkf_profile_page *page)
     fputs("</ol>\n", page->out);
 }
 
-// What has no floating-point operations, or took no time that was seen, has no place in a plot of logarithms.
+// Lists what a logarithmic plot cannot show: operations without floating-point operations, or without measurable time.
 static void write_left_out(const vkf_profile_page *page)
 {
     size_t count = 0;

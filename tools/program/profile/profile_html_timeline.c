@@ -1,4 +1,4 @@
-// The last run as it went: what the host did, and the dispatches on the device.
+// The timeline of the last run: what the host did, and the dispatches on the device.
 #include <math.h>
 #include <string.h>
 
@@ -6,21 +6,21 @@
 #include "profile/profile_page.h"
 
 #define FIRST_SUBMISSIONS 32u
-#define LEAST_WIDTH 0.0005 // of the picture; about half a pixel of a wide page
+#define LEAST_WIDTH 0.0005 // of the picture's width; about half a pixel of a wide page
 #define HOST_TOP 18.0
 #define DEVICE_TOP 68.0
 #define LANE_HEIGHT 26.0
 #define AXIS_TOP 100.0
 
-// Rectangles of a lane come in order of time, and those that are too narrow to be seen become one.
+// The rectangles of a lane come in the order of time. Those that are too narrow to be visible are merged.
 typedef struct lane {
     const vkf_profile_page *page;
     double begin_ns, span_ns; // of the picture
     double top;
-    // Not drawn yet; count 0: none.
+    // The merged rectangle that is not drawn yet; count is 0 without one.
     size_t count;
     double from_ns, to_ns, busy_ns;
-    // The longest one of them.
+    // The longest of the merged rectangles.
     double longest_ns;
     const char *class, *part, *name;
 } lane;
@@ -101,7 +101,7 @@ static double end_of(const json_t *submission)
     return fmax(host_ns, vkf_profile_device_begin_ns(submission) + vkf_page_number(submission, "gpu_ns"));
 }
 
-// Ticks at 1, 2 or 5 times a power of ten, five at most.
+// Writes ticks at 1, 2 or 5 times a power of ten, five at most.
 static void write_time_axis(FILE *out, double span_ns)
 {
     double power = pow(10, floor(log10(span_ns / 4))), step_ns = power;
@@ -120,7 +120,7 @@ static void write_time_axis(FILE *out, double span_ns)
     }
 }
 
-// Submissions `first` to `first + count`, side by side as they were.
+// Writes `count` submissions from `first` on, in their real order and distance.
 static void write_lanes(const vkf_profile_page *page, const json_t *timeline, size_t first, size_t count)
 {
     double begin_ns = vkf_page_number(json_array_get(timeline, first), "begin_ns"), end_ns = begin_ns;
@@ -164,7 +164,7 @@ static void write_timeline_key(const vkf_profile_page *page)
     fputs("</ul>\n", page->out);
 }
 
-// The last submission of each name, alone.
+// Writes the last submission of each name, each in a picture of its own.
 static void write_last_of_each(const vkf_profile_page *page, const json_t *timeline)
 {
     const json_t *submission, *submissions = json_object_get(page->document, "submissions");

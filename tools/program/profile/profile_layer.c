@@ -1,4 +1,4 @@
-// An encoder or decoder layer of a given shape, with random weights and inputs.
+// Profiles an encoder or decoder layer of a given shape, with random weights and inputs.
 #include <stdlib.h>
 
 #include "bench/random_layer.h"

@@ -1,4 +1,4 @@
-// A model from a directory, on random tokens.
+// Profiles a model from a directory, on random tokens.
 #include <stdlib.h>
 
 #include "base/host.h"
@@ -11,15 +11,15 @@
 #define DEFAULT_LENGTH 32u
 
 typedef struct model_subject {
-    vkf_profile_settings settings; // completed
+    vkf_profile_settings settings; // with defaults filled in
     vkf_model *model;
     vkf_model_config config;
     vkf_session *session;
     vkf_memory_plan plan; // of the model and the session together
     int32_t *ids;         // (batch, length)
-    int32_t *lengths;     // (batch), of an encoder
+    int32_t *lengths;     // (batch), for an encoder
     uint32_t *prompt_lengths;
-    float *values; // (batch, length, d_model), of nn.Transformer
+    float *values; // (batch, length, d_model), for nn.Transformer
     int32_t *out_ids;
     uint32_t *out_lengths;
 } model_subject;
@@ -29,7 +29,7 @@ static bool generates(const vkf_model_config *config)
     return config->kind == VKF_MODEL_DECODER || config->kind == VKF_MODEL_SEQ2SEQ;
 }
 
-// The most that a source or a prompt may have beside what is generated.
+// The most tokens that a source or a prompt may have beside the generated ones.
 static uint32_t longest(const model_subject *s)
 {
     const vkf_model_config *config = &s->config;
@@ -47,7 +47,7 @@ static vkf_status complete(model_subject *s)
         vkf_print_error("--new-tokens: '%s' generates, and so at least 1", settings->directory);
         return VKF_ERROR_INVALID_ARGUMENT;
     }
-    // Of nn.Transformer alone nothing is known about lengths.
+    // Every kind of model but nn.Transformer has a known limit.
     bool limited = s->config.kind != VKF_MODEL_TRANSFORMER;
     uint32_t most = limited ? longest(s) : UINT32_MAX;
     if (settings->length == 0)

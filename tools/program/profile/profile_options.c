@@ -1,3 +1,4 @@
+// Parses the options of `vkformer profile`.
 #include "profile/profile_options.h"
 
 #include <string.h>
@@ -93,7 +94,7 @@ static bool parse_by(const char *text, vkf_profile_by *out_by)
     return false;
 }
 
-// What only models have.
+// Parses options that only models have.
 static bool parse_size(int option, const char *value, vkf_profile_options *options)
 {
     vkf_profile_settings *subject = &options->subject;
@@ -137,7 +138,7 @@ static bool parse_own(int option, const char *value, vkf_profile_options *option
     }
 }
 
-// Options that hold as they are.
+// Takes options that need no parsing.
 static bool take_plain(int option, const char *value, vkf_profile_options *options)
 {
     switch (option) {

@@ -24,12 +24,12 @@ typedef struct vkf_profile_options {
     float fail_above;    // percent
     vkf_profile_by by;
     vkf_profile_format format;
-    const char *files[VKF_PROFILE_FORMATS]; // written beside; NULL: none
+    const char *files[VKF_PROFILE_FORMATS]; // written in addition; NULL: none
     const char *paths[2];                   // --diff
     const char *dump_path;                  // NULL: none
 } vkf_profile_options;
 
-// Calls `run` with a vkf_profile_options, and returns its exit code, unless there is help to print or something is wrong.
+// Calls `run` with a vkf_profile_options and returns its exit code, unless help is printed or something is wrong.
 int vkf_profile_run_with_options(int argc, char **argv, int (*run)(void *options));
 
 #endif

@@ -1,3 +1,4 @@
+// Receives the profiler's callbacks, and sums up runs.
 #include "profile/profile_record.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static bool grow(void **array, size_t element_bytes, size_t count, size_t *capac
     return true;
 }
 
-// Room for one more element of an array of the record; false, and the record is marked, when memory is exhausted.
+// Makes room for one more element in an array of the record. False, with the record marked, when memory is exhausted.
 #define GROW(record, array, count, capacity)                                                                \
     ((record)->exhausted = (record)->exhausted || !grow((void **)&(record)->array, sizeof *(record)->array, \
                                                         (record)->count, &(record)->capacity),              \
@@ -118,7 +119,7 @@ static vkf_profile_row *add_row(vkf_profile_record *record, const char *submissi
     return &record->rows[record->row_count++];
 }
 
-// Dispatches come in the same order again and again: the search begins behind the last one found.
+// Dispatches repeat in the same order, so the search begins after the last one found.
 static vkf_profile_row *find_row(vkf_profile_record *record, const char *submission,
                                  const vkf_dispatch_profile *dispatch)
 {
@@ -149,7 +150,7 @@ static void take_submission(void *user, const vkf_submission_profile *submission
     phase->submit_ns[record->run] += submission->submit_ns;
     phase->wait_ns[record->run] += submission->wait_ns;
     phase->gpu_ns[record->run] += submission->gpu_ns;
-    // Its dispatches need its name, in every run.
+    // Recorded in every run, because its dispatches need its name.
     if (!GROW(record, submissions, submission_count, submission_capacity))
         return;
     record->submissions[record->submission_count++] = (vkf_profile_submission){

@@ -1,3 +1,4 @@
+// Calls the functions of the subject's kind.
 #include "profile/profile_subject.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// Prints a profile as a table for a terminal.
 
 #include "profile/profile_counters.h"
 #include "profile/profile_output.h"
@@ -19,7 +20,7 @@ static const char *string(const json_t *object, const char *key)
     return value ? value : "";
 }
 
-// "decoder tests/pretrained/llama, batch 1, length 32, new_tokens 16, ..."
+// Prints "decoder tests/pretrained/llama, batch 1, length 32, new_tokens 16, ...".
 static void print_subject(FILE *out, const json_t *document)
 {
     const json_t *subject = json_object_get(document, "subject"), *device = json_object_get(document, "device");
@@ -37,7 +38,7 @@ static void print_subject(FILE *out, const json_t *document)
     fprintf(out, "\n%s, %s %s\n", string(device, "name"), string(device, "driver"), string(device, "driver_info"));
 }
 
-// Sum of the submissions' medians.
+// The sum of the submissions' medians.
 static double device_ns(const json_t *document)
 {
     const json_t *submission, *submissions = json_object_get(document, "submissions");
@@ -85,7 +86,7 @@ static void print_roof(FILE *out, const json_t *roofs, const vkf_profile_group *
     fprintf(out, " %5.1f%% %-8s", 100 * fraction, bound);
 }
 
-// In each run the dispatches sum up to the whole; their medians need not.
+// In each run the times of dispatches add up to the whole, but their medians need not.
 static void print_rest(FILE *out, double gpu_ns, double dispatches_ns)
 {
     if (gpu_ns > 0)

@@ -1,4 +1,4 @@
-// Chrome's trace-event format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+// Writes Chrome's trace-event format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 #include "output/json_output.h"
 #include "profile/profile_output.h"
 
@@ -9,7 +9,7 @@ static double number(const json_t *object, const char *key)
     return json_number_value(json_object_get(object, key));
 }
 
-// A name for a process or a track.
+// Names a process or a track.
 static json_t *name_event(const char *what, int track, const char *name)
 {
     json_t *event = json_object(), *args = json_object();
@@ -22,7 +22,7 @@ static json_t *name_event(const char *what, int track, const char *name)
     return event;
 }
 
-// A complete event; microseconds.
+// A complete event; its times are in microseconds.
 static json_t *span_event(const char *name, const char *category, int track, double begin_ns, double ns)
 {
     json_t *event = json_object();
@@ -69,8 +69,8 @@ static json_t *dispatch_event(const json_t *dispatch, const json_t *row, double 
     return event;
 }
 
-// Where the two clocks could not be read together, a submission's dispatches are put where it had ended by the time that
-// the host knew, and so that none begins before it was submitted.
+// Where the two clocks could not be read together, a submission's dispatches are drawn as late as possible: they end
+// when the host knew that they had ended, but never begin before they were submitted.
 double vkf_profile_device_begin_ns(const json_t *submission)
 {
     const json_t *begin_ns = json_object_get(submission, "gpu_begin_ns");

@@ -1,3 +1,4 @@
+// Makes a directory under a temporary name, and renames it when it is complete.
 #define _POSIX_C_SOURCE 200809L
 
 #include "quantize/new_directory.h"
@@ -13,7 +14,7 @@
 
 #include "io/new_file.h"
 
-#define MOST_DEPTH 4 // of directories in it
+#define MOST_DEPTH 4 // of nested directories in it
 #define SUFFIX ".tmp"
 
 static vkf_status fail_path(const vkf__host *host, const char *path, int error)
@@ -36,7 +37,7 @@ static void remove_entry(int directory, const char *name, int depth)
     (void)unlinkat(directory, name, AT_REMOVEDIR);
 }
 
-// Takes the descriptor over.
+// Takes ownership of the descriptor.
 static void remove_content(int directory, int depth)
 {
     DIR *stream = fdopendir(directory);
@@ -51,7 +52,7 @@ static void remove_content(int directory, int depth)
     closedir(stream);
 }
 
-// The name's beginning of a path's temporary directories: other paths' are left alone.
+// The prefix of the names of a path's temporary directories. Those of other paths are left alone.
 static vkf_status prefix_of(const vkf__host *host, const char *path, char **out_prefix)
 {
     vkf_status status = VKF_OK;
@@ -65,7 +66,7 @@ fail:
     return status;
 }
 
-// Whether the open directory is what stands under the name, and no other that was made there since.
+// Whether the open directory is still the one under the name, and not another that was made there since.
 static bool stands_at(int directory, int parent, const char *name)
 {
     struct stat opened, named;
@@ -73,8 +74,8 @@ static bool stands_at(int directory, int parent, const char *name)
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// Removes a temporary directory unless the process that made it lives. Whoever holds the lock of what stands under the
-// name is alone in removing it.
+// Removes a temporary directory, unless the process that made it is alive. Whoever holds the lock of the directory
+// under the name is the only one to remove it.
 static void remove_stale(int parent, const char *name)
 {
     int directory = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -113,7 +114,8 @@ static void remove_all_stale(const char *path, const char *prefix)
 
 // ---- making
 
-// Whether the path can take a directory that is made beside it: its last part is a name, and it is not in use.
+// Whether a new directory can be renamed to the path: the path's last part is a name, and nothing is there but an empty
+// directory.
 static vkf_status check_free(const vkf__host *host, const char *path)
 {
     struct stat info;
@@ -135,15 +137,15 @@ static vkf_status check_free(const vkf__host *host, const char *path)
     return vkf__fail(host, VKF_ERROR_FILE, "%s: is there already; name a directory that is not, or is empty", path);
 }
 
-// Makes a directory and locks it. Returns 0 or an errno; EEXIST also when another process took it for a stale one
-// before the lock was there: it has removed it, or is about to.
+// Makes a directory and locks it. Returns 0 or an errno. Before the lock is taken, another process may believe that the
+// directory is stale, and remove it or be about to: that is EEXIST, too.
 static int make_locked(const char *path, int *out_lock)
 {
     if (mkdir(path, 0777) != 0)
         return errno;
     int lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int error = lock >= 0 ? 0 : errno == ENOENT ? EEXIST : errno;
-    // A file system without locks has no stale ones removed either.
+    // On a file system without locks the directory is kept, because stale ones are not removed there either.
     if (lock >= 0 &&
         ((flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) || !stands_at(lock, AT_FDCWD, path)))
         error = EEXIST;

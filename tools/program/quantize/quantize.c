@@ -1,5 +1,6 @@
-// vkformer quantize: a model directory whose linear layers' weights are in blocks, for less memory wherever it is
-// loaded. It is done on the host alone, tensor by tensor, so that neither a device nor room for the model is needed.
+// vkformer quantize: writes a model directory with the weights of linear layers in blocks, which takes less memory
+// wherever it is loaded. It works on the host alone, tensor by tensor, and needs neither a device nor memory for the
+// whole model.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 #include "output/progress.h"
 #include "quantize/new_directory.h"
 
-#define COPY_BYTES ((size_t)1 << 20) // of a file at once
+#define COPY_BYTES ((size_t)1 << 20) // how much of a file is copied at once
 
 enum { OPT_TYPE = VKF_OPT_OWN, OPT_HELP };
 
@@ -78,7 +79,7 @@ typedef struct plan {
     const vkf__host *host;
     const vkf__inspection *inspection;
     vkf__stored_tensor *tensors; // as they will be stored
-    vkf__weight_slot *slots;     // of those that come in blocks: the whole tensor
+    vkf__weight_slot *slots;     // of tensors to be stored in blocks; a slot covers the whole tensor
     const vkf__stored_tensor **from;
     size_t count, block_count;
     vkf_dtype dtype;
@@ -183,7 +184,7 @@ static vkf_status write_weights(plan *p, const char *path)
 
 // ---- the other files of a directory
 
-// With the key that transformers names a quantisation by, so that what cannot read this one says so.
+// Adds the key under which transformers describes a quantisation, so that a program that cannot read this one says so.
 static vkf_status write_config(const vkf__host *host, const char *from, const char *to, vkf_dtype dtype)
 {
     vkf_status status = VKF_OK;
@@ -227,8 +228,8 @@ fail:
     return status;
 }
 
-// What readers of model directories look for beside the weights, and vkf__sentence_text_files. The configuration comes
-// last: without it there is no model.
+// The files that readers of model directories look for beside the weights, and vkf__sentence_text_files. The
+// configuration comes last, because without it a directory is not a model.
 static const char *const files[] = {
     "tokenizer.json",
     "tokenizer_config.json",
@@ -273,11 +274,11 @@ fail:
     return status;
 }
 
-// ---- the modules of sentence-transformers, which stay as they are
+// ---- the modules of sentence-transformers, which are copied unchanged
 
 static const char *const module_files[] = {"config.json", "model.safetensors", "pytorch_model.bin"};
 
-// The directory of a module; NULL for one that is the model's, or another module's before it.
+// The directory of a module; NULL where it is the model's own, or that of an earlier module.
 static const char *folder_of(const vkf__inspection *inspection, uint32_t module)
 {
     const vkf__module_source *modules = inspection->source.modules;
@@ -325,7 +326,7 @@ static vkf_status write_directory(plan *p, const quantize_options *options, cons
     return VKF_OK;
 }
 
-// What is written stands beside modules.json.
+// The output goes beside modules.json, so the Transformer must be there, too.
 static vkf_status check_layout(const vkf__host *host, const char *directory)
 {
     char *transformer = NULL;

@@ -1,4 +1,4 @@
-// vkformer run: lines of text through a model. This file is its command line.
+// vkformer run: passes lines of text through a model. This file is its command line.
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -332,7 +332,7 @@ static bool run_seq2seq(const run_options *options)
     return done;
 }
 
-// Options of another kind of model would be without effect.
+// Refuses options that only other kinds of models have, because they would have no effect.
 static bool options_fit(const run_options *options, run_way way, const vkf_model_config *config)
 {
     const vkf_sampling *sampling = &options->sampling;
@@ -367,7 +367,7 @@ static bool run_as(const run_options *options, run_way way)
     return run_seq2seq(options);
 }
 
-// The exit code.
+// Returns the exit code.
 static int run_model(run_options *options)
 {
     run_way way;
@@ -391,7 +391,7 @@ static int run_dumped(run_options *options)
     return vkf_dump_end(&common->dump, code == VKF_EXIT_DONE) ? code : VKF_EXIT_FAILED;
 }
 
-// What --check-numbers has found, and the exit code that it makes of a run's own.
+// Prints what --check-numbers has found, and turns the run's exit code into the command's.
 static int tell_numbers(const run_options *options, int code)
 {
     if (!options->common.numbers || options->numbers.outputs == 0)

@@ -1,6 +1,6 @@
-// The answer to a question, as the pipeline "question-answering" of transformers 4.57 finds it in the logits: the most
-// probable stretches of tokens are widened to whole words, those that come to the same text count together, and the
-// best text is the answer.
+// Finds the answer to a question in the logits, as the pipeline "question-answering" of transformers 4.57 does. The
+// most probable spans of tokens are widened to whole words, spans of the same text add up, and the best text is the
+// answer.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,14 +9,14 @@
 #include "text/code_point.h"
 
 #define MAX_ANSWER_TOKENS 15
-#define CANDIDATES 12 // of a window
+#define CANDIDATES 12 // of one window
 
 typedef struct candidate {
     double score;
     uint32_t first, last; // tokens
 } candidate;
 
-// Best first; what comes earlier stays before what is as good.
+// Inserts best first. Of equally good candidates, the earlier stays first.
 static void insert(candidate *list, size_t *count, candidate added)
 {
     size_t at = *count;
@@ -30,8 +30,8 @@ static void insert(candidate *list, size_t *count, candidate added)
     *count = kept + 1;
 }
 
-// The token that stands before every text takes its part of the probability: it says that there is no answer. Where a
-// text has it, too, it is a candidate like any other.
+// Leaves out the token before every text: its share of the probability says that there is no answer. If a text contains
+// the same token, that is a candidate like any other.
 static size_t find_candidates(const vkf_prediction *of, const double *starts, const double *ends, candidate *out_list)
 {
     size_t count = 0;
@@ -42,8 +42,8 @@ static size_t find_candidates(const vkf_prediction *of, const double *starts, co
     return count;
 }
 
-// The tokens of a word of the text. Words of the question have numbers, too: where the token that stands before every
-// text stands in the question once more, it is taken for the word of that number, as transformers takes it.
+// Finds the tokens of a word of the text. Words of the question are numbered, too. If the question contains the token
+// that comes before every text, that counts as the text's word of the same number, as in transformers.
 static bool find_word(const vkf_encoding *tokens, uint32_t token, uint32_t *out_first, uint32_t *out_last)
 {
     bool found = false;
@@ -58,7 +58,7 @@ static bool find_word(const vkf_encoding *tokens, uint32_t token, uint32_t *out_
     return found;
 }
 
-// False: it is no stretch of the text.
+// False where the result is not a span of the text.
 static bool widen(const vkf_encoding *tokens, const candidate *from, vkf_answer *out_answer)
 {
     uint32_t first = 0, last = 0, other = 0;
@@ -70,7 +70,7 @@ static bool widen(const vkf_encoding *tokens, const candidate *from, vkf_answer 
     return tokens->sequences[first] == 1 && tokens->sequences[last] == 1 && out_answer->begin <= out_answer->end;
 }
 
-// The lower case of valid UTF-8 from *at on, which goes to the next code point.
+// The lower case of the code point at *at in valid UTF-8; advances *at to the next one.
 static size_t next_lower(const char *text, size_t *at, uint32_t out_code_points[2])
 {
     size_t count = vkf__lower_case(vkf__utf8_read(text + *at), out_code_points);

@@ -1,5 +1,5 @@
-// vkformer run --attention: the first text runs once more, by itself and whole, in a session that keeps weights. So they
-// cost the other runs nothing, and what these print does not hang on whether a picture is wanted.
+// vkformer run --attention: runs the first text once more, alone and in full, in a session that keeps attention
+// weights. So pictures cost the other runs nothing, and do not change what these print.
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,8 +26,8 @@ typedef struct drawing {
     vkf_model_config config;
     uint32_t wanted;             // bits of vkf_attention_kind
     uint32_t positions;          // of the decoder
-    const char **source, **read; // tokens of the source, and of each of the decoder's positions
-    const char **wrote;          // what came behind them
+    const char **source, **read; // tokens of the source, and the token that each decoder position read
+    const char **wrote;          // the tokens that followed them
     uint32_t *numbers;           // layers and heads of all sections
     float *weights[KINDS], *read_weights;
     vkf_attention_section sections[KINDS];
@@ -131,7 +131,7 @@ static vkf_status run_once(drawing *d)
     const int32_t length = (int32_t)p->source_count;
     const vkf_session_desc desc = {
         .max_batch = 1,
-        .max_source_len = p->source_count, // 0 of a DECODER, which reads none
+        .max_source_len = p->source_count, // 0 for a DECODER, which has no source
         .max_target_len = d->positions,
         .max_logit_rows = kind == VKF_MODEL_ENCODER ? 0 : 1,
         .cache_dtype = p->options->cache_dtype,
@@ -153,7 +153,7 @@ static vkf_status run_once(drawing *d)
     return status;
 }
 
-// From all heads of a layer, the panels of it.
+// Makes a layer's panels from the weights of all its heads.
 static void take_panels(const vkf_attention_section *section, uint32_t head_count, const float *heads,
                         float *out_panels)
 {

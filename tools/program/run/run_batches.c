@@ -1,4 +1,4 @@
-// vkformer run: batches of lines through the session.
+// vkformer run: passes batches of lines through the session.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 #define STEADY_RUNS 5
 
-// Takes and encodes up to a batch of lines, and lays the ids of those that can be run out in padded rows.
+// Takes and encodes up to a batch of lines, and lays out the ids of those that can be run in padded rows.
 static bool gather_batch(run_state *state, run_batch *out_batch)
 {
     run_batch batch = {0};
@@ -61,7 +61,7 @@ static bool generate(run_state *state, const run_batch *batch)
     return status == VKF_OK;
 }
 
-// *out_text: the caller's, NULL (message printed) on failure.
+// *out_text is the caller's to release; NULL (message printed) on failure.
 static bool output_of(const run_state *state, const vkf_text_line *line, uint32_t row, char **out_text)
 {
     const int32_t *ids = state->target_ids + (size_t)row * state->max_len;
@@ -101,7 +101,7 @@ static bool print_outputs(run_state *state, const run_batch *batch)
     return printed;
 }
 
-// The encoder by itself and a whole run: a session knows the GPU times of its last submission alone.
+// Runs the encoder alone and then everything, because a session only knows the GPU times of its last submission.
 static bool report_gpu_times(run_state *state, const run_batch *batch)
 {
     vkf_device_info device;
@@ -121,7 +121,7 @@ static bool report_gpu_times(run_state *state, const run_batch *batch)
            vkf_run_timing_print_gpu("GPU time, last token", state->session);
 }
 
-// The first batch again and again.
+// Times the first batch again and again.
 static bool report_times(run_state *state, const run_batch *batch)
 {
     double runs_ms[STEADY_RUNS];

@@ -1,7 +1,7 @@
-// vkformer run: what the options leave open is as the model's directory says it, as it is with transformers' generate().
+// vkformer run: options that are not given take the values of the model's directory, as in transformers' generate().
 #include "run/run_defaults.h"
 
-// What no option gave.
+// Takes the sampling settings that no option gave.
 static void take_sampling(const vkf_sampling *file, run_options *options)
 {
     vkf_sampling *sampling = &options->sampling;
@@ -28,7 +28,7 @@ static void take_beams(const vkf_beam_search *file, run_options *options)
         beams->early_stopping = file->early_stopping;
 }
 
-// max_length counts what is there before the new tokens: of a decoder it is the context.
+// max_length includes the tokens before the new ones, so for a decoder it is the context.
 static void take_lengths(const vkf_model_config *config, run_options *options)
 {
     const vkf_generation_defaults *file = &config->generation;
@@ -58,7 +58,7 @@ bool vkf_run_take_defaults(const vkf_model_config *config, run_options *options)
     take_sampling(&config->generation.sampling, options);
     take_beams(&config->generation.beams, options);
     take_lengths(config, options);
-    if (draws) // an option goes before the file's beams, and --beams before its temperature
+    if (draws) // an option overrides the file's beams, and --beams overrides the file's temperature
         options->beams.num_beams = 0;
     else if (searches)
         options->sampling.temperature = 0.0f;

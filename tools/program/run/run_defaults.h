@@ -4,9 +4,9 @@
 
 #include "run/run_state.h"
 
-#define VKF_RUN_CONTEXT 2048u // of a generator, where the model has more and nobody says how much
+#define VKF_RUN_CONTEXT 2048u // of a generator, where the model has more and none is given
 
-// Fills in what no option gave. False: options do not go together; the reason has been printed.
+// Fills in what no option gave. False: options contradict each other; the reason has been printed.
 bool vkf_run_take_defaults(const vkf_model_config *config, run_options *options);
 
 #endif

@@ -1,4 +1,4 @@
-// What the heads of encoders say, as transformers' pipelines write it: "text-classification" with all labels,
+// Describes the results of encoder heads as transformers' pipelines do: "text-classification" with all labels,
 // "token-classification" and "fill-mask".
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ void vkf_probabilities(const float *logits, size_t count, size_t step, const boo
         out_scores[i] /= sum;
 }
 
-// Nothing is done to what a regression says; each label is by itself where several may hold or there is one alone.
+// The logits of a regression are the scores. Labels are independent where several may apply or there is only one.
 static void class_scores(const vkf_model_config *config, const float *logits, size_t count, double *out_scores)
 {
     bool apart = config->head_multi_label || count == 1;
@@ -80,7 +80,7 @@ void vkf_put_span(json_t *object, const vkf_text *text, size_t begin, size_t end
     vkf_json_put_integer(object, "end", start + count_characters(text->bytes, begin, end));
 }
 
-// A token that the vocabulary does not know is what stands in the text.
+// A token that the vocabulary does not know is shown as its text.
 static json_t *word_of(const run_prediction *p, const vkf_encoding *tokens, uint32_t index, const vkf_text *text)
 {
     const vkf_text_range *range = &tokens->offsets[index];
@@ -114,7 +114,7 @@ static json_t *describe_tokens(const run_prediction *p, const vkf_prediction *of
 
 // ---- masks
 
-// JSON's null: memory is exhausted.
+// JSON's null when memory is exhausted.
 static json_t *decoded(const run_prediction *p, const int32_t *ids, uint32_t count, bool skip_special)
 {
     size_t bytes = 0;
@@ -127,7 +127,7 @@ static json_t *decoded(const run_prediction *p, const int32_t *ids, uint32_t cou
     return string ? string : json_null();
 }
 
-// All of the text with one mask filled. Other masks are left in it, and so are special tokens then.
+// The whole text with one mask filled. If there are other masks, they are left in the text, and so are special tokens.
 static json_t *filled(const run_prediction *p, const vkf_encoding *tokens, uint32_t mask, int32_t id, bool only_mask)
 {
     int32_t *ids = malloc((tokens->count + (size_t)1) * sizeof *ids);

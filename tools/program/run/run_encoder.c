@@ -1,4 +1,4 @@
-// vkformer run --attention on encoders, with and without a head: the tokens of the first text are made here.
+// vkformer run --attention on encoders, with and without a head: makes the tokens of the first text here.
 #include <string.h>
 
 #include "run/run_encoder.h"

@@ -1,4 +1,4 @@
-// vkformer run: texts and what a model of one of transformers' families makes of them.
+// vkformer run: continues or translates texts with a model of one of transformers' families.
 #define _POSIX_C_SOURCE 200809L
 
 #include <inttypes.h>
@@ -21,7 +21,7 @@ typedef struct generation {
     uint32_t batch;
     vkf_text_line *lines;            // (batch)
     vkf_text *prompts;               // (batch)
-    vkf_continuation *continuations; // (batch); without a text: could not be run
+    vkf_continuation *continuations; // (batch); one without a text could not be run
     vkf_generation_cost cost;        // of all batches
     vkf_generation_cost last;        // of the last one
     bool refused;                    // some text could not be run
@@ -75,13 +75,13 @@ static bool print_part(void *user, uint32_t prompt, const char *bytes, size_t si
     return true;
 }
 
-// A single text is printed as it comes.
+// A single text is printed as it is generated.
 static bool streams(const generation *g)
 {
     return g->batch == 1 && !g->options->json;
 }
 
-// 0: what the context leaves.
+// How many tokens to generate; 0: as many as the context has room for.
 static uint32_t new_tokens(const generation *g)
 {
     if (g->options->max_new_tokens > 0)
@@ -125,7 +125,7 @@ static vkf_status run_prompts(generation *g, uint32_t first, uint32_t count, uin
     return status;
 }
 
-// A text that leaves no room for as many tokens as is usual gets what room there is.
+// A text that leaves no room for the usual number of tokens gets as many as there is room for.
 static vkf_status run_alone(generation *g, uint32_t text)
 {
     vkf_status status = run_prompts(g, text, 1, new_tokens(g));
@@ -134,7 +134,7 @@ static vkf_status run_alone(generation *g, uint32_t text)
     return status;
 }
 
-// Where one text is too long for the others to run with it, each runs alone.
+// If one text is too long to run together with the others, each runs alone.
 static bool run_texts(generation *g, uint32_t count)
 {
     g->last = (vkf_generation_cost){0};
@@ -155,14 +155,14 @@ static bool run_texts(generation *g, uint32_t count)
     return status == VKF_OK || status == VKF_ERROR_TOO_LARGE;
 }
 
-// null: there is none, or it is no UTF-8.
+// Puts null where there is no text, or where it is not valid UTF-8.
 static void put_text(json_t *object, const char *key, const char *text, size_t size_bytes)
 {
     json_t *string = text ? json_stringn(text, size_bytes) : NULL;
     json_object_set_new(object, key, string ? string : json_null());
 }
 
-// Without a cost no times are told.
+// Without a cost, no times are printed.
 static bool print_json(const vkf_text_line *line, const vkf_continuation *continuation, const vkf_generation_cost *cost)
 {
     static const char *const reasons[VKF_STOP_REASON_COUNT] = {"length", "eos", "context", "caller"};
@@ -200,7 +200,7 @@ static bool print_outputs(generation *g, uint32_t count)
     return printed;
 }
 
-// *out_count 0: there are no more.
+// *out_count is 0 at the end.
 static bool take_lines(generation *g, uint32_t *out_count)
 {
     uint32_t count = 0;
@@ -221,7 +221,7 @@ static void clear_lines(generation *g)
         vkf_continuation_free(&g->continuations[i]);
 }
 
-// The first text and its continuation, by the tokens of both.
+// Draws the first text and its continuation, by the tokens of both.
 static bool draw_tokens(generation *g, const vkf_tokenizer *tokenizer, const vkf_encoding *prompt)
 {
     const vkf_continuation *continuation = &g->continuations[0];
@@ -234,7 +234,7 @@ static bool draw_tokens(generation *g, const vkf_tokenizer *tokenizer, const vkf
         vkf_print_error("memory is exhausted");
         return false;
     }
-    // A decoder of sources begins with this token, and so does one whose prompt has none.
+    // A decoder that reads a source begins with bos, and so does one with an empty prompt.
     memcpy(target, read ? prompt->ids : &config.bos_id, before * sizeof *target);
     memcpy(target + before, continuation->ids, continuation->id_count * sizeof *target);
     const run_picture picture = {
@@ -263,7 +263,7 @@ static bool draw_first(generation *g)
         return true;
     if (!g->continuations[0].text) {
         vkf_print_error("--attention: the first %s was not run, so there is nothing to draw", g->source.unit);
-        return true; // that it was refused is remembered
+        return true; // the refusal is remembered elsewhere
     }
     vkf_status status = vkf_tokenizer_load(NULL, g->options->model_directory, &tokenizer);
     if (status == VKF_OK)

@@ -1,5 +1,5 @@
-// vkformer run: texts, batch by batch, and what the head of an encoder says of them. A text that answers questions may
-// be longer than the model takes: it runs window by window.
+// vkformer run: passes texts batch by batch through an encoder with a head, and prints its predictions. A text to
+// answer questions from may be longer than the model takes: it runs window by window.
 #include "run/run_prediction.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "output/standard_output.h"
 #include "run/run_encoder.h"
 
-// ---- as text: what is most probable
+// ---- as text: the most probable result
 
 static const char *string_in(const json_t *object, const char *key)
 {
@@ -33,7 +33,7 @@ static void print_text(const run_prediction *p, const json_t *object)
     putchar('\n');
 }
 
-// The object is released. False: the reason has been printed.
+// Prints and releases the object. False: the reason has been printed.
 static bool print_object(const run_prediction *p, json_t *object)
 {
     if (p->options->json || !object)
@@ -72,7 +72,7 @@ static bool load(run_prediction *p)
         .precision = options->precision,
         .quantization = options->quantization,
         .max_batch = p->batch,
-        .max_tokens = options->context, // of a decoder that classifies
+        .max_tokens = options->context, // for a decoder that classifies
         .head = true,
     };
     vkf_status status = vkf_embedder_create(p->context, &desc, &p->embedder);
@@ -122,7 +122,7 @@ static void free_predictions(run_prediction *p)
         vkf_prediction_free(&p->predictions[i]);
 }
 
-// How the pipeline for question answering cuts: only the text that holds the answer.
+// Question answering truncates only the text that holds the answer, as transformers' pipeline does.
 static vkf_encode_options window_of(const run_prediction *p, uint32_t window)
 {
     uint32_t length = p->config.truncate_len < VKF_ANSWER_MAX_LENGTH ? p->config.truncate_len : VKF_ANSWER_MAX_LENGTH;
@@ -136,7 +136,7 @@ static vkf_encode_options window_of(const run_prediction *p, uint32_t window)
     };
 }
 
-// One window of every line that has so many. *out_count of them have.
+// Runs one window of every line that has that many windows; *out_count lines do.
 static bool run_window(run_prediction *p, uint32_t count, uint32_t window, uint32_t *out_count)
 {
     uint32_t rows = 0;

@@ -6,7 +6,7 @@
 
 #include "run/run_state.h"
 
-// Of the pipeline for question answering.
+// The pipeline for question answering has these values.
 #define VKF_ANSWER_MAX_LENGTH 384 // of a window, in tokens
 #define VKF_ANSWER_MAX_STRIDE 128
 
@@ -17,17 +17,17 @@ typedef struct run_prediction {
     vkf_model_config config;
     vkf_special_tokens special;
     vkf_text_source source;
-    vkf_text_line pair; // its text is NULL: not given
+    vkf_text_line pair; // its text is NULL when not given
     uint32_t batch;
     vkf_text_line *lines;           // (batch), valid UTF-8
-    struct vkf_answers *answers;    // (batch), of a model that answers questions
+    struct vkf_answers *answers;    // (batch), for a model that answers questions
     vkf_text *texts, *pairs;        // (batch), of the lines that run
-    vkf_encode_options *windows;    // the same
-    vkf_prediction *predictions;    // the same
-    uint32_t *slots, *window_count; // (batch): which line each of them is; of each line
+    vkf_encode_options *windows;    // for each of them
+    vkf_prediction *predictions;    // for each of them
+    uint32_t *slots, *window_count; // (batch): the line of each of them; windows of each line
 } run_prediction;
 
-// A stretch of a text, and how probable it is that it answers the question.
+// A span of a text, and how probable it is that it answers the question.
 typedef struct vkf_answer {
     double score;
     size_t begin, end; // in bytes
@@ -38,20 +38,21 @@ typedef struct vkf_answers {
     size_t count;
 } vkf_answers;
 
-// Probabilities: the softmax of `count` logits that stand `step` apart; those that `excluded` (NULL: none) has are nothing.
+// Computes the softmax of `count` logits that are `step` apart. Those marked in `excluded` (may be NULL) get
+// probability 0.
 void vkf_probabilities(const float *logits, size_t count, size_t step, const bool *excluded, double *out_scores);
 
-// Adds what a window of the text says. False: memory is exhausted.
+// Adds the candidates of a window of the text. False: memory is exhausted.
 bool vkf_answers_add(vkf_answers *answers, const vkf_prediction *of, int32_t cls_id, const vkf_text *text);
-// The best answer, as the pipeline writes it; where there is none, an empty one.
+// The best answer as the pipeline writes it; an empty one where there is none.
 json_t *vkf_describe_answer(const vkf_answers *answers, const vkf_text *text);
 void vkf_answers_free(vkf_answers *answers);
 
-// What the other heads say of a text: adds it to the object under the key "labels", "tokens" or "masks". False: memory is
-// exhausted.
+// Describes the results of the other heads, and adds them to the object under the key "labels", "tokens" or "masks".
+// False: memory is exhausted.
 bool vkf_describe_prediction(const run_prediction *p, const vkf_prediction *of, const vkf_text *text, json_t *object);
 
-// Begin and end of a stretch of a text, which is valid UTF-8, in characters, as Python counts: "start" and "end".
+// Puts "start" and "end" of a span of a text, which is valid UTF-8, counted in characters as Python does.
 void vkf_put_span(json_t *object, const vkf_text *text, size_t begin, size_t end);
 
 #endif

@@ -1,4 +1,4 @@
-// vkformer run: from the options to a session that is ready.
+// vkformer run: makes a session ready, as the options say.
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define DEFAULT_BATCH 8
 
-// At a terminal every line is answered at once.
+// On a terminal, every line is answered at once.
 uint32_t vkf_run_batch_size(const run_options *options)
 {
     bool terminal = !options->texts && isatty(STDIN_FILENO);

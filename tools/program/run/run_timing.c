@@ -1,3 +1,4 @@
+// Prints the times of a run.
 #include "run/run_timing.h"
 
 #include <stdio.h>

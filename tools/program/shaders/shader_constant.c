@@ -1,3 +1,4 @@
+// Parses values of specialisation constants by the type that the shader gives them.
 #include "shaders/shader_constant.h"
 
 #include <errno.h>
@@ -41,7 +42,7 @@ static bool parse_bool(const char *text, uint64_t *out_value)
     return yes || strcmp(text, "0") == 0 || strcmp(text, "false") == 0;
 }
 
-// A whole number that the type holds, in two's complement.
+// Parses a whole number that the type can hold, in two's complement.
 static bool parse_integer(const char *text, const spirv_spec *spec, uint64_t *out_value)
 {
     const bool negative = text[0] == '-';

@@ -1,3 +1,4 @@
+// Compares two lists of kernels by the compiler's figures.
 #include "shaders/shader_diff.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 
 static const struct {
     const char *name;
-    bool in_statistics; // else a member of the object itself
+    bool in_statistics; // otherwise a member of the object itself
 } figures[VKF_FIGURE_COUNT] = {
     [VKF_FIGURE_REGISTERS] = {"registers", true},       [VKF_FIGURE_SPILLS] = {"spills", true},
     [VKF_FIGURE_SCRATCH] = {"scratch_bytes", true},     [VKF_FIGURE_SHARED] = {"shared_bytes", true},
@@ -48,7 +49,7 @@ static const json_t *find_row(const json_t *rows, const json_t *like)
     return NULL;
 }
 
-// Scratch memory counts where the driver does not tell spills, and also where it is all that they went to.
+// Scratch memory counts where the driver does not report spills, or reports fewer bytes than went to scratch.
 static double spills_of(const double values[VKF_FIGURE_COUNT])
 {
     return values[VKF_FIGURE_SPILLS] > values[VKF_FIGURE_SCRATCH] ? values[VKF_FIGURE_SPILLS]
@@ -124,7 +125,7 @@ void vkf_shader_diff_free(vkf_shader_diff *diff)
     *diff = (vkf_shader_diff){0};
 }
 
-// One array, or an object per line.
+// Loads one array, or one object per line.
 static json_t *load_rows(const char *path)
 {
     json_error_t error = {0};
@@ -273,7 +274,7 @@ static bool print_as_json(const vkf_shader_diff *diff, bool lines)
     return lines ? printed : vkf_print_json(array);
 }
 
-// Another compiler, or another device, is worth comparing, but not to be overlooked.
+// Comparing with another compiler or another device is allowed, but should not be overlooked.
 static void warn_of_others(const json_t *before, const json_t *after)
 {
     static const char *const keys[] = {"device", "driver", "driver_info"};

@@ -1,5 +1,5 @@
-// What changed between two outputs of `vkformer shaders -o json` or jsonl: the figures are the compiler's, and the same
-// each time, so that every difference counts.
+// What changed between two outputs of `vkformer shaders -o json` or jsonl. The compiler's figures are the same each
+// time, so every difference counts.
 #ifndef VKF_PROGRAM_SHADER_DIFF_H
 #define VKF_PROGRAM_SHADER_DIFF_H
 
@@ -9,7 +9,7 @@
 
 #include "shaders/shader_output.h"
 
-// In the order in which they are told.
+// In the order in which they are reported.
 typedef enum vkf_shader_figure {
     VKF_FIGURE_REGISTERS = 0,
     VKF_FIGURE_SPILLS,
@@ -38,23 +38,23 @@ typedef struct vkf_shader_difference {
     double after[VKF_FIGURE_COUNT];
     bool no_longer_compiles;
     bool newly_spills;
-    bool rose; // registers or instructions, above the threshold
+    bool rose; // registers or instructions rose above the threshold
 } vkf_shader_difference;
 
 typedef struct vkf_shader_diff {
-    vkf_shader_difference *items; // of all variants of either, in the order of the second, then those that are missing
+    vkf_shader_difference *items; // all variants of either: those of the second in their order, then the missing ones
     size_t count;
     size_t worse;
-    size_t compared; // that both have
+    size_t compared; // variants that both have
 } vkf_shader_diff;
 
-// Two arrays of objects as the program writes them. `fail_above` is in percent. False when memory is exhausted.
-// vkf_shader_diff_free() afterwards in either case.
+// Compares two arrays of objects as the program writes them. `fail_above` is in percent. False when memory is
+// exhausted. vkf_shader_diff_free() must follow in either case.
 bool vkf_shader_diff_make(const json_t *before, const json_t *after, double fail_above, vkf_shader_diff *out_diff);
 void vkf_shader_diff_free(vkf_shader_diff *diff);
 bool vkf_shader_is_worse(const vkf_shader_difference *difference);
 
-// Reads both files, prints what changed, and returns an exit code; messages have been printed.
+// Reads both files, prints what changed, and returns an exit code. Messages have been printed.
 int vkf_print_shader_diff(const char *before_path, const char *after_path, double fail_above, vkf_shader_form form);
 
 #endif

@@ -1,3 +1,4 @@
+// Compiles a shader of the user's, reports its interface, and makes a pipeline of it.
 #include "shaders/shader_file.h"
 
 #include <inttypes.h>
@@ -18,10 +19,10 @@
 #define MAX_SPIRV_BYTES ((size_t)64 << 20)
 #define TEXT_BYTES 1024
 
-// The shader between its file and the device.
+// The shader on its way from the file to the device.
 typedef struct user_shader {
     vkf__host host;
-    uint32_t *words; // of vkf__alloc
+    uint32_t *words; // released with vkf__free()
     size_t word_count;
     spirv_module module;
     vkf_shader_constant spec[VKF_SHADER_FILE_MAX];
@@ -46,7 +47,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-// Adds to a text of TEXT_BYTES, after `between` where there is something already. False when it is full.
+// Appends to a text of TEXT_BYTES, after `between` unless it is empty. False when the text is full.
 static bool add_text(char *text, const char *between, const char *addition)
 {
     const size_t length = strlen(text);
@@ -54,7 +55,7 @@ static bool add_text(char *text, const char *between, const char *addition)
            TEXT_BYTES - length;
 }
 
-// What the compiler takes between spaces: NAME or NAME=VALUE.
+// Joins definitions, NAME or NAME=VALUE, with spaces, as the compiler takes them.
 static bool join_defines(const vkf_shader_file *file, char out_text[TEXT_BYTES])
 {
     out_text[0] = '\0';
@@ -171,7 +172,7 @@ static void local_size(const user_shader *shader, size_t spec_count, uint64_t ou
     }
 }
 
-// What the driver need not notice before it goes wrong.
+// Checks what a driver need not notice before it crashes.
 static bool device_takes(const vkf_shader_file *file, const user_shader *shader, const vkf_context *context,
                          const vkf_device_info *device)
 {
@@ -251,7 +252,7 @@ static int report(const vkf_common_options *common, const vkf_shader_file *file,
     return vkf_shader_output_end(output) && good ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 
-// In a process of its own: some drivers end theirs over a shader that they do not like.
+// Runs in a process of its own, because some drivers crash on a shader that they do not support.
 static int report_apart(const vkf_common_options *common, const vkf_shader_file *file, const user_shader *shader,
                         vkf_shader_output *output)
 {

@@ -1,4 +1,4 @@
-// One compute shader of the user's: compiled, its interface read, and a pipeline made of it.
+// A compute shader of the user's: it is compiled, its interface is read, and a pipeline is made of it.
 #ifndef VKF_PROGRAM_SHADER_FILE_H
 #define VKF_PROGRAM_SHADER_FILE_H
 
@@ -19,7 +19,7 @@ typedef struct vkf_shader_file {
 // Whether an argument is a file (.comp, .glsl, .spv) rather than a kernel's name.
 bool vkf_is_shader_file(const char *argument);
 
-// Returns an exit code; messages have been printed.
+// Returns an exit code. Messages have been printed.
 int vkf_report_shader_file(const vkf_common_options *common, const vkf_shader_file *file, vkf_shader_output *output);
 
 #endif

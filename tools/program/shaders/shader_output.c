@@ -1,3 +1,4 @@
+// Prints reports of kernels as a table, as Markdown or as JSON.
 #include "shaders/shader_output.h"
 
 #include <inttypes.h>
@@ -111,7 +112,7 @@ static json_t *statistics_json(const vkf_kernel_statistics *statistics)
     return object;
 }
 
-// Whether it is exact as an integer: hashes are not.
+// Whether the value is exact as an integer, which hashes are not.
 static bool is_whole(double value)
 {
     return value >= -MAX_EXACT && value <= MAX_EXACT && value == floor(value);
@@ -175,7 +176,7 @@ static void print_raw(const vkf_kernel_report *report)
         printf("    %-40s %.12g\n", report->raw[i].name, report->raw[i].value);
 }
 
-// Below the row of what they belong to.
+// Printed below the row that they belong to.
 static void print_representations(const vkf_shader_output *output, const vkf_kernel_report *report)
 {
     const char *fence = output->form == VKF_SHADER_MARKDOWN ? "```\n" : "";

@@ -1,5 +1,5 @@
-// vkformer shaders: every variant of every kernel that a device can use, which problems it serves by default, and what
-// the driver's compiler made of it; the same for a shader of the user's; and what changed between two such lists.
+// vkformer shaders: lists every kernel variant that a device can use, which problems it serves by default, and what the
+// driver's compiler made of it. It does the same for a shader of the user's, and compares two such lists.
 #include <stdio.h>
 
 #include "command/command.h"
@@ -12,10 +12,10 @@
 typedef struct shaders_options {
     vkf_common_options common;
     vkf_shader_output output;
-    vkf_shader_file file; // path: NULL for the library's own
+    vkf_shader_file file; // path is NULL for the library's own kernels
     bool diff;
     float fail_above; // percent; negative: not given
-    char **arguments; // beginnings of "kernel/config", a file, or two files to compare
+    char **arguments; // prefixes of "kernel/config", a file, or two files to compare
     size_t argument_count;
 } shaders_options;
 
@@ -113,7 +113,7 @@ static bool take_option(int option, const char *value, void *user)
     }
 }
 
-// What belongs together. False with a message.
+// Checks that the options fit together. False with a message.
 static bool check(shaders_options *options)
 {
     const bool of_a_file = options->file.define_count > 0 || options->file.spec_count > 0;

@@ -1,9 +1,10 @@
+// Reads SPIR-V instruction by instruction. Every index that the module gives is checked.
 #include "shaders/spirv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-// Of the SPIR-V specification.
+// Numbers of the SPIR-V specification.
 enum {
     MAGIC = 0x07230203,
     HEADER_WORDS = 5,
@@ -53,7 +54,7 @@ enum {
     MAX_IDS = 1 << 20,
 };
 
-// What is known of one result id.
+// What is known about one result id.
 typedef struct id_info {
     const uint32_t *definition; // the instruction that defines it
     uint64_t size_bytes;        // of a type
@@ -61,7 +62,7 @@ typedef struct id_info {
     uint32_t binding;
     uint32_t set;
     uint32_t array_stride;
-    uint32_t last_member; // of a struct: the one with the largest offset
+    uint32_t last_member; // for a struct, the member with the largest offset
     uint32_t last_offset;
     bool buffer_block;
     bool workgroup_size;
@@ -86,8 +87,7 @@ static uint32_t length_of(const uint32_t *instruction)
     return *instruction >> 16;
 }
 
-// The instructions that the reader looks into: how long they are at least, and at which word the result id stands, 0
-// for none.
+// The instructions that the reader examines: their least length, and the word of their result id, 0 for none.
 static const struct {
     uint16_t op;
     uint8_t length;
@@ -180,7 +180,8 @@ static void decorate_member(reader *r, const uint32_t *instruction)
     }
 }
 
-// Columns, or rows, of three components are as far apart as those of four.
+// The size by columns or by rows, whichever is larger, because it is not read which of them a member has. Columns, or
+// rows, of three components are as far apart as those of four.
 static uint64_t size_of_matrix(const reader *r, const uint32_t *d)
 {
     const uint32_t *column = definition_of(r, d[2]);
@@ -191,7 +192,7 @@ static uint64_t size_of_matrix(const reader *r, const uint32_t *d)
     return element * (by_columns > by_rows ? by_columns : by_rows);
 }
 
-// What a type is made of is defined before it, so that nothing here can go round in circles.
+// The parts of a type are defined before it, so the recursion ends.
 static uint64_t size_of_type(const reader *r, const uint32_t *d)
 {
     uint32_t count = 0;
@@ -238,7 +239,7 @@ static bool define(reader *r, const uint32_t *instruction)
     return true;
 }
 
-// Definitions and decorations first: decorations stand before what they decorate.
+// Collects definitions and decorations first, because decorations come before what they decorate.
 static bool collect(reader *r)
 {
     r->why = "an instruction is malformed";
@@ -256,7 +257,7 @@ static bool collect(reader *r)
     return true;
 }
 
-// What a variable in the class of images and samplers is bound to.
+// What kind of binding a variable in the storage class of images and samplers has.
 static bool image_kind(const reader *r, uint32_t type, spirv_binding_kind *out_kind)
 {
     const uint32_t *d = definition_of(r, type);
@@ -279,7 +280,7 @@ static bool image_kind(const reader *r, uint32_t type, spirv_binding_kind *out_k
     return true;
 }
 
-// The type below arrays of bindings, and how many bindings these are.
+// The element type of arrays of bindings, and how many bindings these are.
 static bool strip_arrays(reader *r, uint32_t *inout_type, uint32_t *out_count)
 {
     uint64_t count = 1;
@@ -312,7 +313,7 @@ static bool add_binding(reader *r, const spirv_binding *binding)
     r->why = "a binding has no number";
     if (binding->binding == SPIRV_NONE || binding->set == SPIRV_NONE)
         return false;
-    // Two views of one buffer.
+    // Two variables may be views of the same buffer.
     for (size_t i = 0; i < module->binding_count; i++) {
         const spirv_binding *other = &module->bindings[i];
         r->why = "a binding is declared twice in different ways";

@@ -1,5 +1,5 @@
-// Reads from a SPIR-V module what a pipeline has to agree with: capabilities, bindings, push constants, specialisation
-// constants, workgroup size. It trusts nothing that the module says.
+// Reads what a pipeline has to agree with from a SPIR-V module: capabilities, bindings, push constants, specialisation
+// constants and workgroup size. It trusts nothing in the module.
 #ifndef VKF_PROGRAM_SPIRV_H
 #define VKF_PROGRAM_SPIRV_H
 
@@ -26,8 +26,8 @@ typedef struct spirv_binding {
     uint32_t set;
     uint32_t binding;
     spirv_binding_kind kind;
-    uint32_t count;      // of an array of bindings, else 1
-    uint32_t size_bytes; // up to the end of the last member; of a runtime array, up to its beginning
+    uint32_t count;      // of an array of bindings, otherwise 1
+    uint32_t size_bytes; // up to the end of the last member, or to the beginning of a runtime array
 } spirv_binding;
 
 typedef enum spirv_number { SPIRV_BOOL = 0, SPIRV_INT, SPIRV_UINT, SPIRV_FLOAT } spirv_number;
@@ -47,19 +47,19 @@ typedef struct spirv_module {
     uint32_t push_bytes; // 0: no push constants
     spirv_spec specs[SPIRV_MAX];
     size_t spec_count;
-    char entry_point[64];        // of the first compute shader; "": there is none
-    uint32_t local_size[3];      // as the module has it, before specialisation
-    uint32_t local_size_spec[3]; // ids of the specialisation constants that give the workgroup size; SPIRV_NONE: fixed
+    char entry_point[64];        // of the first compute shader; "": none
+    uint32_t local_size[3];      // as the module states it, before specialisation
+    uint32_t local_size_spec[3]; // specialisation constants that give the workgroup size; SPIRV_NONE: fixed
     bool has_local_size;
 } spirv_module;
 
-// False, with a static reason, for what is no SPIR-V, more than the arrays hold, or has bindings that a pipeline's layout
-// cannot be made for.
+// False, with a static reason, for a text that is not SPIR-V, for more entries than the arrays hold, and for bindings
+// that no pipeline layout can have.
 bool spirv_read(const uint32_t *words, size_t word_count, spirv_module *out_module, const char **out_why);
 
 bool spirv_has_capability(const spirv_module *module, uint32_t capability);
 
-// As the specification names it, or "" for one that is not in the table.
+// The specification's name, or "" for a capability that the table lacks.
 const char *spirv_capability_name(uint32_t capability);
 
 #endif

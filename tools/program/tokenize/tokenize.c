@@ -1,5 +1,5 @@
-// vkformer tokenize: text to token ids, or ids to text, as a tokenizer file says. Neither a device nor a context is
-// needed.
+// vkformer tokenize: turns text into token ids, or ids into text, with a tokenizer file. It needs neither a device nor
+// a context.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,9 +26,9 @@ typedef struct tokenize_options {
     const char *path;
     const char *output;
     vkf_encode_options encode;
-    bool pair;   // records are texts in twos
+    bool pair;   // records are pairs of texts
     bool nul;    // records end with a zero byte
-    bool decode; // from ids
+    bool decode; // from ids to text
     bool help;
 } tokenize_options;
 
@@ -119,14 +119,14 @@ typedef struct record {
     size_t size_bytes;
 } record;
 
-// A text and, for a pair, another: each stays until its reader takes the next one.
+// Readers for a text and, for a pair, for the second text. Each text is valid until its reader reads the next one.
 typedef struct readers {
     vkf_line_reader readers[2];
     record records[2];
     uint64_t lines_taken;
 } readers;
 
-// The next line or record, without its end.
+// Reads the next line or record, without its end.
 static vkf_line_result read_record(readers *r, size_t index)
 {
     vkf_line_reader *reader = &r->readers[index];
@@ -168,7 +168,7 @@ static bool encode_record(const tokenize_options *options, const vkf_tokenizer *
     return true;
 }
 
-// Ids with blanks between them; NULL (message printed) when there is anything else. The caller frees them.
+// Parses ids separated by blanks; NULL (message printed) for anything else. The caller frees them.
 static int32_t *read_ids(const record *line, uint32_t *out_count)
 {
     int32_t *ids = calloc(line->size_bytes / 2 + 1, sizeof *ids);

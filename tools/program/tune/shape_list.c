@@ -1,3 +1,4 @@
+// Parses lists of shapes, and files of lists.
 #define _POSIX_C_SOURCE 200809L
 
 #include "tune/shape_list.h"
@@ -12,7 +13,7 @@
 
 #define MAX_SHAPES 65536u
 #define MAX_SIZE (1u << 24)
-#define MAX_LINE_BYTES (1u << 22) // of more shapes than may be
+#define MAX_LINE_BYTES (1u << 22) // room for more shapes than MAX_SHAPES
 #define ATTENTION "attention:"
 
 void vkf_shape_list_free(vkf_shape_list *list)
@@ -47,7 +48,7 @@ bool vkf_shape_list_add(vkf_shape_list *list, const vkf_tune_problem *problem)
     return true;
 }
 
-// 128x768x768: three or four sizes. Returns their number, 0 where the text is none (message printed).
+// Parses 128x768x768: three or four sizes. Returns their number, 0 for any other text (message printed).
 static size_t parse_sizes(const char *option, const char *text, size_t most, uint32_t out_sizes[4])
 {
     char word[16];
@@ -95,7 +96,7 @@ void vkf_shape_text(const vkf_tune_problem *problem, char out_text[64])
         snprintf(out_text, 64, ATTENTION "%ux%ux%ux%u", p->heads, p->m, p->n, p->k);
 }
 
-// Takes the line apart.
+// Parses a line, and changes it while doing so.
 static bool parse_line(const char *option, char *line, const vkf_tune_problem *types, vkf_shape_list *list)
 {
     char *rest = NULL;
@@ -130,7 +131,7 @@ static bool parse_file(const char *option, const char *path, const vkf_tune_prob
     return good && result == VKF_LINE_END;
 }
 
-// Shapes and commas, and nothing else: what is not that is a file's path.
+// Whether the text has only shapes and commas. Anything else is a file's path.
 static bool is_list(const char *text)
 {
     const char *at = text;

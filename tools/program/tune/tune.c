@@ -1,5 +1,5 @@
-// vkformer tune: measures which kernels are fastest here, for the weights of a model, for given shapes, or for those of
-// common Transformers, and keeps what it finds in the cache.
+// vkformer tune: measures which kernels are fastest on this device, and keeps the results in the cache. It tunes for
+// the weights of a model, for given shapes, or for those of common Transformers.
 #define _POSIX_C_SOURCE 200809L
 
 #include <signal.h>
@@ -18,7 +18,7 @@ typedef struct tune_options {
     vkf_common_options common;
     const char *model;   // NULL: none
     const char *shapes;  // NULL: none
-    vkf_shape_list list; // of --shapes
+    vkf_shape_list list; // from --shapes
     vkf_tune_problem types;
     float time_cap_s;
     bool json;
@@ -92,7 +92,7 @@ static bool take_arguments(int argc, char **argv, void *user)
     return !options->shapes || vkf_shape_list_parse("--shapes", options->shapes, &options->types, &options->list);
 }
 
-// The layout of a weight is chosen by many rows, so they come first; then those of decoding.
+// Many rows come first, because they decide the layout of a weight; then the row counts of decoding.
 static const uint32_t row_counts[] = {128, 1, 8, 32, 512};
 
 #define ROW_COUNTS (sizeof row_counts / sizeof row_counts[0])
@@ -113,7 +113,8 @@ static bool add_weights(const vkf_tune_problem *types, const uint32_t (*weights)
     return true;
 }
 
-// Whole sequences and the steps of decoding; keys count up to the next power of two.
+// Adds whole sequences and steps of decoding. A few numbers of keys suffice: each stands for all numbers of which it is
+// the next power of two.
 static bool add_attention(const vkf_tune_problem *types, uint32_t heads, uint32_t width, vkf_shape_list *list)
 {
     static const uint32_t lengths[][2] = {{128, 128}, {1, 128}, {512, 512}, {1, 512}};
@@ -138,12 +139,12 @@ static bool add_common(const vkf_tune_problem *types, vkf_shape_list *list)
            add_attention(types, 8, 64, list);
 }
 
-// Every weight of a Linear in the model; q, k and v are one product where they see the same rows.
+// Adds every weight of a Linear in the model; q, k and v are one product where they read the same rows.
 static bool add_model(const tune_options *options, vkf_context *context, vkf_shape_list *list)
 {
     vkf_model_desc desc = {.directory = options->model};
     (void)vkf_precision_from_types(options->types.x, options->types.weight,
-                                   &desc.precision); // or f32: sizes alone count
+                                   &desc.precision); // on failure f32, because only sizes matter
     vkf_model *model = NULL;
     vkf_model_config config;
     vkf_status status = vkf_model_load(context, &desc, &model);
