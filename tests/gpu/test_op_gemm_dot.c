@@ -354,6 +354,7 @@ static void pretend(vkf_test_ops *ops, bool accelerated)
     vkf__caps *caps = &ops->gpu.context->device.plan.caps;
     caps->type = VKF_DEVICE_TYPE_DISCRETE;
     caps->integer_dot_accelerated = accelerated;
+    caps->traits = vkf__traits_of(caps);
 }
 
 static bool takes_integer_dot(vkf_test_ops *ops, uint32_t m)
