@@ -55,7 +55,7 @@ VKF_API const vkf_embed_prompt *vkf_embedder_default_prompt(const vkf_embedder *
 // config_sentence_transformers.json, or COSINE.
 typedef enum vkf_similarity {
     VKF_SIMILARITY_COSINE = 0,
-    VKF_SIMILARITY_DOT,       // the product
+    VKF_SIMILARITY_DOT,       // the dot product
     VKF_SIMILARITY_EUCLIDEAN, // minus their distance
     VKF_SIMILARITY_MANHATTAN, // minus the sum of their elements' distances
     VKF_SIMILARITY_COUNT

@@ -91,7 +91,7 @@ typedef struct vkf_sampling {
     float temperature;        // 0: greedy
     uint32_t top_k;           // so many tokens stay, and those equal to the last of them; 0: all
     float top_p;              // the most probable tokens that together have this probability stay; 0 or 1: all
-    float min_p;              // tokens with this share of the largest probability stay; 0: all
+    float min_p;              // tokens with at least this share of the largest probability stay; 0: all
     float repetition_penalty; // divides positive and multiplies negative logits of tokens so far; 0 or 1: none
     uint64_t seed;            // the same seed gives the same tokens on the same device
 } vkf_sampling;
@@ -119,7 +119,7 @@ typedef struct vkf_generation_defaults {
     vkf_sampling sampling;   // temperature 0 unless do_sample is true; with do_sample, top_k is 50 if none is given
     vkf_beam_search beams;   // length_penalty 1 if none is given
     uint32_t max_new_tokens; // 0: not given; goes before max_length
-    uint32_t max_length; // 0: not given; counts the prompt's tokens, too, for SEQ2SEQ bos_id
+    uint32_t max_length;     // 0: not given; counts the prompt's tokens, too, for SEQ2SEQ bos_id
 } vkf_generation_defaults;
 
 typedef struct vkf_model_config {
@@ -139,7 +139,7 @@ typedef struct vkf_model_config {
     // Of ENCODER alone.
     bool causal;              // a position sees those before it, and itself: a decoder that was saved with a head
     uint32_t token_types;     // 0: tokens have no types
-    uint32_t position_offset; // the first position's row of the learned ones, which are max_source_len more
+    uint32_t position_offset; // row of position 0 in the learned table, which has max_source_len rows from there on
     vkf_embedding_module embedding_modules[VKF_MAX_EMBEDDING_MODULES]; // in order; the first, and it alone, is POOLING
     uint32_t embedding_module_count;
     uint32_t embedding_dim; // of the last module's output
@@ -149,10 +149,10 @@ typedef struct vkf_model_config {
     uint32_t head_outputs;          // logits of a position or a sequence
     vkf_pooling head_pooling;       // FIRST, MEAN or LAST: of SEQUENCE_CLASSIFICATION
     vkf_activation head_activation; // of the Linear before the projection, if there is one
-    bool head_dense_bias;           // that Linear has one
+    bool head_dense_bias;           // that Linear has a bias
     bool head_multi_label;          // of SEQUENCE_CLASSIFICATION: a probability for each label by itself
     bool head_regression;           // logits are the predicted values, not scores of labels
-    // The rest of SEQ2SEQ alone.
+    // Of SEQ2SEQ alone, up to the next group.
     uint32_t target_vocab;
     bool share_embedding; // the target is embedded with src_embed
     bool tie_projection;  // the projection is the target embedding's table
@@ -170,7 +170,7 @@ typedef struct vkf_model_config {
     bool parallel;         // x + attention(norm1(x)) + feed_forward(norm2(x)), as in GPT-NeoX
     bool attention_bias;   // of queries, keys and values, and of the output
     bool feed_forward_bias;
-    bool norm_bias;     // LayerNorms have one
+    bool norm_bias;     // LayerNorms have a bias
     bool final_norm;    // one more norm behind the last layer
     bool no_first_norm; // no norm before the first layer's attention
     vkf_positions positions;
@@ -320,8 +320,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan_session(vkf_context *context, c
                                                          const vkf_session_desc *session, vkf_memory_plan *out_plan);
 VKF_API void vkf_session_destroy(vkf_session **session);
 
-// One run of the encoder. Arrays are the host's and are used during the call alone. Numbers are f32 whatever the
-// precision.
+// One run of the encoder. Arrays are on the host and used only during the call. Numbers are f32 whatever the precision.
 typedef struct vkf_encode_args {
     uint32_t batch;            // B
     uint32_t source_len;       // S
@@ -330,7 +329,7 @@ typedef struct vkf_encode_args {
     // Optional for SEQ2SEQ: with it, pad_id before the length is a token like any other. The last token of a causal
     // ENCODER's sequence is the last that is not pad_id.
     const int32_t *source_lengths;
-    const int32_t *source_types; // optional, (B, S), ENCODER with token_types: each token's, 0 where absent
+    const int32_t *source_types; // optional, (B, S), ENCODER with token_types: each token's type; absent: all 0
     const float *source;         // (B, S, d_model), TRANSFORMER
     const void *source_mask;     // as source_mask.kind says: (S, S) or (B * H, S, S)
     const void *source_key_mask;
@@ -345,8 +344,8 @@ typedef struct vkf_encode_args {
 // then nothing is written. Hidden states are given as they are: the caller checks whether they are finite.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args);
 
-// One run of the decoder over whole target sequences (teacher forcing), after encode; B as there. out_hidden is not for
-// a DECODER.
+// One run of the decoder over whole target sequences (teacher forcing), after encode, with the same B. A DECODER has no
+// out_hidden.
 typedef struct vkf_decode_args {
     uint32_t target_len;         // T
     const int32_t *target_ids;   // (B, T), SEQ2SEQ

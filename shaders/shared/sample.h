@@ -1,7 +1,7 @@
 // Chooses one token for each row of logits; a workgroup takes a row. The order is that of transformers' generation: the
 // repetition penalty on tokens that were seen, the temperature, top-k, softmax, top-p, min-p, and one draw.
 //
-//   penalty   multiplies a seen token's logit below 0, and divides any other of a seen token
+//   penalty   multiplies a seen token's logit if that is below 0, and divides it otherwise
 //   top-k     0: off. Tokens below the k-th largest logit go; ties with it stay
 //   top-p     1: off. The smallest set of most probable tokens whose probabilities add up to it stays, and ties with
 //             the last of them
