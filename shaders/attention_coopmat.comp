@@ -1,15 +1,15 @@
 // Attention with a running softmax on the cooperative matrices of KHR_cooperative_matrix; semantics in
-// shared/attention.h. Products are of 16-bit floats summed in float32, the softmax is float32, its weights are
+// shared/attention.h. Products of 16-bit floats are summed in float32; the softmax is in float32, and its weights are
 // rounded to 16 bits.
 //
-// A subgroup has ROWS rows: their queries and sums are fragments in its registers. The workgroup walks the keys KEYS
-// at a time: key and value go to shared memory, and each subgroup multiplies its queries by the keys, puts the scores
-// into lines of shared memory of its own, weighs them there, one row to a lane, and multiplies the weights by the
-// values.
+// A subgroup has ROWS rows, whose queries and sums are fragments in its registers. The workgroup walks the keys, KEYS
+// at a time: keys and values go to shared memory. Each subgroup then multiplies its queries by the keys, puts the
+// scores into its own lines of shared memory, turns them into weights there, one row per lane, and multiplies the
+// weights by the values.
 //
 // Invariants (the registry checks them): 8 divides every FRAGMENT_*; FRAGMENT_M divides ROWS; FRAGMENT_N and
-// FRAGMENT_K divide KEYS; the local size is SUBGROUPS whole subgroups; the pool below fits shared memory; PARTIAL,
-// with f32 out, where splits > 1.
+// FRAGMENT_K divide KEYS; the local size is SUBGROUPS whole subgroups; the pool below fits into shared memory; with
+// splits > 1, PARTIAL is set and out is f32.
 // Grid: one workgroup per ROWS * SUBGROUPS rows of a key head, split, key head and batch entry, in any fold of two
 // dimensions: ceil(q_len * heads / kv_heads / (ROWS * SUBGROUPS)) * splits * kv_heads * batch workgroups.
 #version 450
@@ -70,8 +70,9 @@ const uint K_STRIDE = K_CHUNKS + 1;
 const uint V_CHUNKS = VALUE_FRAGMENTS * FRAGMENT_N / CHUNK;
 const uint V_STRIDE = V_CHUNKS + 1;
 
-// A row's line, in units of 16 bytes: KEYS scores; then, over them, KEYS weights of 16 bits and FRAGMENT_N times the
-// factor that brings its earlier sums to the new maximum. The last unit keeps total and maximum for the end.
+// A row's line, in units of 16 bytes, holds KEYS scores. These are then overwritten by KEYS weights of 16 bits and, in
+// FRAGMENT_N copies, the factor that brings the row's earlier sums to the new maximum. The last unit keeps total and
+// maximum for the end.
 const uint WEIGHT_UNITS = KEYS / 8;
 const uint SCORE_UNITS = KEYS / 4;
 const uint LATER_UNITS = WEIGHT_UNITS + FRAGMENT_N / 4;
@@ -136,7 +137,7 @@ row_view view_row(work w, uint row)
     return view;
 }
 
-// FRAGMENT_K elements of every query at a time, through the lines.
+// Loads the queries through the lines, FRAGMENT_K elements of each at a time.
 void load_queries(work w)
 {
     const uint CHUNKS = FRAGMENT_K / CHUNK;
@@ -361,8 +362,8 @@ void store_element(work w, uint row, uint col, float sum, float row_total, float
     }
 }
 
-// FRAGMENT_N columns at a time, through the lines. Which of the sums that is must be known to the compiler, or all of
-// them end in memory; and only loops without a loop inside are sure to be unrolled.
+// Stores the sums through the lines, FRAGMENT_N columns at a time. The compiler must know which of the sums each step
+// stores, or all of them end in memory; and only loops without a loop inside are sure to be unrolled.
 void store_rows(work w)
 {
     uint row_count = p.q_len * (p.heads / p.kv_heads);

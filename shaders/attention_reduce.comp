@@ -1,5 +1,5 @@
-// Puts together what attention over split keys left, see shared/attention.h. One workgroup per row (query of a head),
-// rows ordered (batch, heads, q_len).
+// Combines the partial results of attention over split keys, see shared/attention.h. One workgroup per row (query of a
+// head), rows ordered (batch, heads, q_len).
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require

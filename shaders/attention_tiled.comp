@@ -1,21 +1,21 @@
 // Attention with a running softmax through tiles in shared memory; semantics in shared/attention.h.
 //
-// A workgroup takes ROWS rows (queries) of a key head, and KEYS keys at a time: the scores as a product of tiles, then
-// the weights through shared memory, then the sums as a product of weights and values. LANES invocations share QUERIES
-// rows: each scores KEYS / LANES keys and sums the columns of every LANES-th quad of a value. DEPTH elements of query
-// and key are in shared memory at a time. SPLIT_LANES of shared/attention.h is LANES here, FENCE is DEPTH, and a split
-// belongs to a whole workgroup.
+// A workgroup takes ROWS rows (queries) of a key head, and KEYS keys at a time. It computes the scores as a product of
+// tiles, shares the weights through shared memory, and computes the sums as a product of weights and values. LANES
+// invocations share QUERIES rows: each scores KEYS / LANES keys and sums the columns of every LANES-th quad of a value.
+// DEPTH elements of query and key are in shared memory at a time. SPLIT_LANES of shared/attention.h is LANES here,
+// FENCE is DEPTH, and a split belongs to a whole workgroup.
 //
 // Invariants (the registry checks them): KEYS and LANES are powers of two, 4 <= LANES <= KEYS, LANES divides the local
 // size, 4 divides DEPTH, ROWS = QUERIES * local size / LANES, TILE = (ROWS + KEYS) * (DEPTH / 4 + 1) >= 4 *
 // ceil(V_HEAD_DIM / 4), and shared memory holds 16 * (TILE + ROWS * (KEYS / 4 + 1) + ROWS * (LANES / 4 + 1)) bytes.
-// PARTIAL, with f32 out, where splits > 1.
+// With splits > 1, PARTIAL is set and out is f32.
 // Grid: in any fold of two dimensions, ceil(q_len * heads / kv_heads / ROWS) * splits * kv_heads * batch workgroups.
 //
 // Keys that no row of the workgroup sees are not visited, and whatever lies beyond the visible keys is never read: a
-// step that reaches beyond them repeats the last key and gives it no weight. What is visited for one row but hidden
-// from another takes part with weight 0, as in PyTorch. Mesa 22.3's lavapipe ends an invocation's loops after 65,535
-// iterations in all; one step of KEYS takes about HEAD_DIM / 4 + KEYS / 4.
+// step that reaches beyond them repeats the last key and gives it no weight. A key that one row sees and another does
+// not takes part for the latter with weight 0, as in PyTorch. Mesa 22.3's lavapipe ends an invocation's loops after
+// 65,535 iterations in all; one step of KEYS takes about HEAD_DIM / 4 + KEYS / 4.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -62,7 +62,7 @@ const uint DEPTH_STRIDE = DEPTH_QUADS + 1;             // in quads; padded again
 const uint WEIGHT_STRIDE = KEYS / 4 + 1;
 const uint MAXIMUM_STRIDE = LANES / 4 + 1;
 const uint TILE_QUADS = (ROWS + KEYS) * DEPTH_STRIDE;
-// Keys whose values are in shared memory at a time: all, or the largest power of two that fits.
+// How many keys have their values in shared memory at a time: all, or the largest power of two that fits.
 const uint FIT_8 = TILE_QUADS >= 8 * V_QUADS ? 8 : 4;
 const uint FIT_16 = TILE_QUADS >= 16 * V_QUADS ? 16 : FIT_8;
 const uint FIT_32 = TILE_QUADS >= 32 * V_QUADS ? 32 : FIT_16;
@@ -124,7 +124,7 @@ work view_work(uint index)
     return w;
 }
 
-// Found anew wherever it is needed: kept, the views of all rows cost registers that Apple's GPUs lack.
+// Computed wherever it is needed: to keep the views of all rows would cost registers that Apple's GPUs lack.
 row_view view_row(work w, uint row)
 {
     uint group = p.heads / p.kv_heads;
@@ -201,7 +201,7 @@ void load_queries_and_keys(work w, uint first, uint end, uint quad_first)
     }
 }
 
-// Four elements of the depth.
+// Adds the products of four elements of the depth.
 void add_products(uint quad)
 {
     vec4 key[LANE_KEYS];
@@ -216,7 +216,7 @@ void add_products(uint quad)
     }
 }
 
-// scores of the invocation's rows and its keys first + lane + LANES * j.
+// Computes the scores of the invocation's rows and its keys, which are first + lane + LANES * j.
 void score_keys(work w, uint first, uint end)
 {
     [[unroll]] for (uint i = 0; i < QUERIES * LANE_KEYS; ++i)
@@ -345,7 +345,7 @@ void add_totals()
     }
 }
 
-// sums of a fully masked row become the sums of all values in the split.
+// Sets the sums of a fully masked row to the sums of all values in the split.
 void add_all_values(work w)
 {
     bool needed = false;

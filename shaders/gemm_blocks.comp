@@ -1,17 +1,19 @@
-// Matrix product where b is a weight in blocks (shared/blocks.h), straight from memory: for a few rows, and on processors
-// for many; semantics in shared/gemm.h, but that a is not transposed. A workgroup computes TILE_M rows by TILE_N columns
-// of d. Its lanes lie along n first, four neighbouring columns each, then along k, of which they take TILE_K steps in
-// turn; their sums are then added through shared memory. A word of b is read and taken apart once for all TILE_M rows.
+// Matrix product where b is a weight in blocks (shared/blocks.h), read straight from memory: for few rows, and on
+// processors for many. Semantics as in shared/gemm.h, except that a is not transposed. A workgroup computes TILE_M rows
+// by TILE_N columns of d. Its lanes lie along n first, with four neighbouring columns each, then along k, where they
+// take turns of TILE_K steps; their sums are then added through shared memory. A word of b is read and taken apart once
+// for all TILE_M rows.
 //
-// Where rows are few, elements are taken apart, but never put together: the sum of a * q is multiplied by the scale once
-// in TILE_K steps, and the minimum by the sum of a.
+// If rows are few, scale and minimum are not applied to each element: once in TILE_K steps the scale is multiplied by
+// the sum of a * q, and the minimum by the sum of a.
 //
-// With one part all lanes of a workgroup are at the same k, and a is read uniformly: for compilers that keep them in a
-// vector register (lavapipe), see software_gemm_direct.comp, which says why loops are do-while, too.
+// With one part all lanes of a workgroup are at the same k, and a is read uniformly. That suits compilers that keep the
+// lanes in a vector register (lavapipe): see software_gemm_direct.comp, which also says why loops are do-while.
 //
 // Invariants (the registry checks them): TILE_K is 8, 16 or 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N is a multiple
-// of 32, and the local size is TILE_N / 4 times a power of two, the parts; rows of a begin at multiples of four elements.
-// Shared memory: 4 * parts * TILE_M * TILE_N bytes; as good as none for one part.
+// of 32, and the local size is TILE_N / 4 times a power of two, the parts; rows of a begin at multiples of four
+// elements.
+// Shared memory: 4 * parts * TILE_M * TILE_N bytes, and almost none for one part.
 // Grid: x over tiles of n (fewer workgroups take several), y over tiles of m, z over the batch.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -117,7 +119,7 @@ void add_steps(problem e, uint row, uint k, uint panel, uint lane)
 
 void multiply(problem e, uint row, uint col)
 {
-    // With one part compilers have to know that it is the same for all lanes.
+    // With one part compilers have to see that all lanes have the same one.
     uint lane = PARTS > 1 ? gl_LocalInvocationID.x % LANES : gl_LocalInvocationID.x;
     uint part = PARTS > 1 ? gl_LocalInvocationID.x / LANES : 0;
     uint col_first = col + 4 * lane;

@@ -1,18 +1,18 @@
 // General matrix multiply on cooperative matrices of KHR_cooperative_matrix; semantics in shared/gemm.h.
 //
-// A workgroup computes a TILE_M x TILE_N tile of d, a subgroup of it SUBGROUP_M x SUBGROUP_N, in fragments of the shape
-// FRAGMENT_M x FRAGMENT_N x FRAGMENT_K that the device lists for these types, subgroup scope, and float32 results. a is
-// of b's type or float32, which is rounded to b's type on its way into shared memory.
+// A workgroup computes a TILE_M x TILE_N tile of d, and each of its subgroups a part of SUBGROUP_M x SUBGROUP_N, in
+// fragments of FRAGMENT_M x FRAGMENT_N x FRAGMENT_K, a shape that the device lists for these types, subgroup scope and
+// float32 results. a has b's type or is float32, which is rounded to b's type on its way into shared memory.
 //
 // Invariants (the registry checks them): 8 divides every FRAGMENT_*, FRAGMENT_M divides SUBGROUP_M divides TILE_M, the
 // same for N, FRAGMENT_K divides TILE_K, 32 divides TILE_N where b lies in panels, the local size is
 // (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) whole subgroups, and the pool below fits shared memory.
 // Grid: x over tiles of n, y over tiles of m, z over the batch.
 //
-// Tiles reach shared memory in chunks of eight elements. Those of the next tile are fetched into registers while this
-// one is multiplied, and there are two tiles in shared memory: one barrier for each step of k. A chunk that lies
-// inside and aligned is one load of 16 bytes; any other is put together element by element, with clamped addresses
-// and zeros outside.
+// Tiles reach shared memory in chunks of eight elements. The next tile's chunks are fetched into registers while this
+// tile is multiplied, and shared memory holds two tiles, so that each step of k needs one barrier. A chunk that is
+// aligned and inside the matrix is one load of 16 bytes; any other is put together element by element, with clamped
+// addresses and zeros outside.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -56,8 +56,8 @@ const uint FRAGMENTS_N = SUBGROUP_N / FRAGMENT_N;
 const uint SUBGROUPS_N = TILE_N / SUBGROUP_N;
 const uint SUBGROUPS = (TILE_M / SUBGROUP_M) * SUBGROUPS_N;
 
-// Tiles are kept with the dimension first that is contiguous in memory, in chunks; one chunk more per line against bank
-// conflicts.
+// In shared memory, too, a tile's lines run along the dimension that is contiguous in memory. They consist of chunks,
+// with one chunk more per line against bank conflicts.
 const uint A_LINES = TRANSPOSE_A != 0 ? TILE_K : TILE_M;
 const uint A_LINE_CHUNKS = (TRANSPOSE_A != 0 ? TILE_M : TILE_K) / CHUNK;
 const uint A_STRIDE = A_LINE_CHUNKS + 1;
@@ -70,7 +70,7 @@ const uint B_CHUNKS = B_LINES * B_LINE_CHUNKS;
 const uint A_STEPS = (A_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 const uint B_STEPS = (B_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 
-// Two tiles of a and b each; after the last of them, FRAGMENT_M x SUBGROUP_N sums for every subgroup.
+// Holds two tiles of a and two of b; after the last of them, FRAGMENT_M x SUBGROUP_N sums for every subgroup.
 const uint B_FIRST = A_LINES * A_STRIDE;
 const uint STAGE = B_FIRST + B_LINES * B_STRIDE;
 const uint SUMS_STRIDE = SUBGROUP_N / 4 + 1;
@@ -188,8 +188,8 @@ void store_element(uint at, uint col, float sum)
     d_store(at, value);
 }
 
-// A row of fragments at a time, through shared memory that belongs to the subgroup alone. Which of the sums that is
-// must be known to the compiler, or all of them end in memory; and only loops without a loop inside are sure to be
+// Stores a row of fragments at a time, through shared memory that belongs to the subgroup alone. The compiler must know
+// which of the sums each step stores, or all of them end in memory; and only loops without a loop inside are sure to be
 // unrolled.
 void store_sums(tile_place place, uint subgroup_row, uint subgroup_col)
 {

@@ -1,9 +1,9 @@
 // General matrix multiply on the flexible cooperative matrices of NV_cooperative_matrix2; semantics in shared/gemm.h.
 // The driver lays out shared memory and pipelines the loads: a tile of a workgroup is one matrix.
 //
-// Two forms. With TENSOR_ADDRESSING matrices have the scope of the workgroup and are loaded through tensor layouts,
-// which give zeros beyond the matrix: the fast form. Without it each subgroup has a TILE_M x TILE_N tile of its own
-// and fetches element by element: for devices that have flexible dimensions alone.
+// There are two forms. The fast one is with TENSOR_ADDRESSING: matrices have the scope of the workgroup and are loaded
+// through tensor layouts, which give zeros beyond the matrix. Without it each subgroup has a TILE_M x TILE_N tile of
+// its own and fetches element by element; that form is for devices that have no more than flexible dimensions.
 //
 // Invariants (the registry checks them): TILE_M, TILE_N and TILE_K are multiples of the granularity that the device
 // lists for the types, scope and local size, and not above its maximum; 32 divides TILE_N where b lies in panels;
@@ -68,8 +68,8 @@ struct tile_place {
     name = setTensorLayoutDimensionNV(name, lines, width);                                         \
     name = setTensorLayoutStrideNV(name, stride, 1)
 
-// Loads convert nothing: a in float32 comes as an accumulator, the one use that devices list for it, and is rounded
-// then.
+// Loads do not convert. So a in float32 is loaded as an accumulator, the only use that devices list for it, and rounded
+// afterwards.
 #if SAME_TYPE(TYPE_A, f32)
 #define A_STORED coopmat<float, SCOPE, TILE_M, TILE_K, gl_MatrixUseAccumulator>
 #else
@@ -195,7 +195,7 @@ void multiply_entry(uint entry, uvec2 tile)
     place.d_first = p.d_first + outer * p.d_outer + inner * p.d_inner;
 
     SUM_MATRIX sums = SUM_MATRIX(0.0);
-    // A compiler that sees that rows begin at multiples of 16 bytes loads as much at once.
+    // A compiler that sees that rows begin at multiples of 16 bytes loads 16 bytes at once.
     uint a_first = a_offset + place.a_first;
     uint b_first = b_offset + place.b_first;
     if (((a_first | b_first | p.lda | p.ldb) & 7u) == 0u) {

@@ -1,13 +1,13 @@
-// Matrix product by integer dot products, for a few rows: a is in the blocks that quantize_rows.comp leaves, b a weight
-// in blocks (shared/blocks.h). Semantics in shared/gemm.h, but that a is not transposed: its strides count the elements
-// that the blocks stand for. A workgroup computes TILE_M rows by TILE_N columns of d. Its lanes lie along n first, four
-// neighbouring columns each, then along k, of which they take a block in turn; their sums are then added through shared
-// memory. A block of b is read and taken apart once for all TILE_M rows.
+// Matrix product by integer dot products, for few rows: a is in the blocks that quantize_rows.comp writes, and b is a
+// weight in blocks (shared/blocks.h). Semantics as in shared/gemm.h, except that a is not transposed; its strides count
+// the elements that the blocks stand for. A workgroup computes TILE_M rows by TILE_N columns of d. Its lanes lie along
+// n first, with four neighbouring columns each, then along k, where they take turns of one block; their sums are then
+// added through shared memory. A block of b is read and taken apart once for all TILE_M rows.
 //
-// The sums within a block are whole numbers, and exact; those over blocks are in float32.
+// Sums within a block are integers, and exact; sums over blocks are in float32.
 //
-// Invariants (the registry checks them): TILE_K is 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N is a multiple of 32, and
-// the local size is TILE_N / 4 times a power of two, the parts; k and strides of a are multiples of 32.
+// Invariants (the registry checks them): TILE_K is 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N is a multiple of 32,
+// and the local size is TILE_N / 4 times a power of two, the parts; k and strides of a are multiples of 32.
 // Shared memory: 4 * parts * TILE_M * TILE_N bytes.
 // Grid: x over tiles of n (fewer workgroups take several), y over tiles of m, z over the batch.
 #version 450
@@ -72,7 +72,8 @@ void read_words(uint tile, uint lane, out uvec4 words[WORDS])
     }
 }
 
-// Adds a block of k, of the rows from a_block on; a_row blocks lie between them.
+// Adds the products of one block of k for `rows` rows. The first row's block of a is a_block, and rows lie a_row blocks
+// apart.
 void add_block(uint a_block, uint a_row, uint rows, uint tile, uint lane)
 {
     vec4 scale, minimum;

@@ -1,14 +1,16 @@
-// Matrix product by integer dot products, for many rows: a is in the blocks that quantize_rows.comp leaves, b a weight in
-// blocks (shared/blocks.h). Semantics in shared/gemm.h, but that a is not transposed: its strides count the elements that
-// the blocks stand for. A workgroup computes a TILE_M x TILE_N tile of d from tiles in shared memory, TILE_K elements
-// deep, in which a row's or column's bytes of a block are two quads; an invocation computes THREAD_M x THREAD_N of it.
+// Matrix product by integer dot products, for many rows: a is in the blocks that quantize_rows.comp writes, and b is a
+// weight in blocks (shared/blocks.h). Semantics as in shared/gemm.h, except that a is not transposed; its strides count
+// the elements that the blocks stand for. A workgroup computes a TILE_M x TILE_N tile of d from tiles in shared memory,
+// which are TILE_K elements deep; in them, a row's or column's bytes of a block are two quads. An invocation computes
+// THREAD_M x THREAD_N elements of the tile.
 //
-// The sums within a block are whole numbers, and exact; those over blocks are in float32. With SPLIT, see gemm_tile.comp.
+// Sums within a block are integers, and exact; sums over blocks are in float32. For SPLIT see gemm_tile.comp.
 //
 // Invariants (the registry checks them): TILE_K is a multiple of 32, (TILE_M / THREAD_M) * (TILE_N / THREAD_N) is the
 // local size; k and strides of a are multiples of 32.
-// Shared memory: TILE_K * (TILE_M + TILE_N) bytes and a quarter more, and 2 * TILE_K.
-// Grid: x over tiles of n, y over tiles of m, z over the batch, with SPLIT times the parts (fewer workgroups take several).
+// Shared memory: 5 / 4 * TILE_K * (TILE_M + TILE_N) + 2 * TILE_K bytes.
+// Grid: x over tiles of n, y over tiles of m, z over the batch, with SPLIT times the parts; fewer workgroups take
+// several each.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -59,8 +61,8 @@ shared uvec4 b_tile[2 * BLOCKS * B_STRIDE]; // (BLOCKS, halves, TILE_N)
 shared vec2 a_heads[BLOCKS * TILE_M];       // scales and sums
 shared vec2 b_heads[BLOCKS * TILE_N];       // scales and minimums
 
-// Rows, columns and blocks are clamped into the matrices. Rows and columns outside are never stored, and blocks beyond the
-// end never multiplied.
+// Rows, columns and blocks are clamped into the matrices: rows and columns outside are never stored, and blocks beyond
+// the end are never multiplied.
 void load_a_tile(uint a_first, uint row_first, uint block_first, uint block_end)
 {
     const uint quads = TILE_M * BLOCKS * A_BLOCK_QUADS;

@@ -1,4 +1,4 @@
-// Adds the parts of a matrix product whose k was cut, and finishes it; semantics in shared/gemm_reduce.h.
+// Adds the parts of a matrix product whose k was cut, and applies the epilogue; semantics in shared/gemm_reduce.h.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require

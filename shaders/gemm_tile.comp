@@ -1,16 +1,16 @@
 // General matrix multiply through tiles in shared memory; semantics in shared/gemm.h.
 //
-// A workgroup computes a TILE_M x TILE_N tile of d, an invocation THREAD_M x THREAD_N elements of it. An invocation's
-// rows are runs of RUN_M that lie GROUP_M runs apart, its columns runs of RUN_N: runs of four are read from shared
-// memory as one vector, and neighbouring invocations touch neighbouring columns.
+// A workgroup computes a TILE_M x TILE_N tile of d, and an invocation THREAD_M x THREAD_N elements of it. An
+// invocation's rows are runs of RUN_M that lie GROUP_M runs apart, and its columns likewise runs of RUN_N. Runs of four
+// are read from shared memory as one vector, and neighbouring invocations touch neighbouring columns.
 // Invariants (the registry checks them): 4 divides TILE_M, TILE_N and TILE_K, THREAD_M divides TILE_M, THREAD_N divides
 // TILE_N, the local size is (TILE_M / THREAD_M) * (TILE_N / THREAD_N), and 4 * TILE_K * (TILE_M + TILE_N + 8) bytes of
 // shared memory exist.
 // Grid: x over tiles of n, y over tiles of m, z over the batch. With SPLIT, z is over batch * splits, k is cut into
 // parts of split_k, a multiple of 4, and d is a compact f32 (splits, batch, m, n) of plain sums for gemm_reduce.comp.
 //
-// With B_BLOCKS b is a weight in blocks (shared/blocks.h), which is put together on its way into shared memory. TILE_K
-// then divides a block or is whole blocks, and so is split_k; a is not transposed.
+// With B_BLOCKS b is a weight in blocks (shared/blocks.h), which becomes floats on its way into shared memory. TILE_K
+// then divides a block or is whole blocks, split_k is whole blocks, and a is not transposed.
 //
 // K advances TILE_K at a time and everything inside is unrolled: Mesa 22.3's lavapipe ends an invocation's loops after
 // 65,535 iterations in all.
@@ -63,8 +63,8 @@ const uint B_STRIDE = TILE_N / 4 + 1;
 shared vec4 a_tile[TILE_K * A_STRIDE]; // (TILE_K, TILE_M)
 shared vec4 b_tile[TILE_K * B_STRIDE]; // (TILE_K, TILE_N)
 
-// One operand's tile is fetched in quads that lie along the dimension that is contiguous in memory: of a step's quad,
-// x is the place in the tile across k, y along k.
+// An operand's tile is fetched in quads that lie along the dimension that is contiguous in memory. The place of the
+// quad of step i in the tile: x across k, y along k.
 uvec2 quad_place(bool along_k, uint i, uint tile)
 {
     if (along_k)
@@ -95,7 +95,7 @@ vec4 fetch_a(bool quads, uint first, uint row, uint k, uint k_end)
 }
 
 #ifdef B_BLOCKS
-// Neighbouring invocations take neighbouring columns, a word of each. k is whole blocks: nothing lies beyond its end.
+// Neighbouring invocations take neighbouring columns, and a word of each. k is whole blocks, so nothing lies beyond it.
 void load_b_tile(uint col_first, uint k_first)
 {
     const uint words = TILE_N * TILE_K / WORD_ELEMENTS;

@@ -1,12 +1,12 @@
-// Matrix times a few rows: d (m, n) = a (m, k) b for m up to a handful, where reading b is all the cost; semantics in
-// shared/gemm.h. A workgroup computes TILE_M rows by TILE_N columns of d and cuts k among its invocations, whose sums
-// are then added.
+// A few rows times a matrix: d (m, n) = a (m, k) b for m up to a handful, where reading b is the whole cost; semantics
+// in shared/gemm.h. A workgroup computes TILE_M rows by TILE_N columns of d and cuts k among its invocations, whose
+// sums are then added.
 //
-// Without GEMV_COLUMNS b is (n, k): lanes lie along k, every invocation sums all TILE_M x TILE_N elements over its part
-// of k. With GEMV_COLUMNS b is (k, n) or panels: lanes lie along n first, four columns each, then along k.
-// GEMV_SUBGROUP adds within subgroups by subgroup operations before it goes through shared memory; it makes no
-// assumption about their size, but that it is at least 4. TILE_K is how much of k an invocation takes in one step. Rows
-// of a and b that begin at multiples of four elements are read in quads, all others one by one.
+// Without GEMV_COLUMNS b is (n, k): lanes lie along k, and every invocation sums all TILE_M x TILE_N elements over its
+// part of k. With GEMV_COLUMNS b is (k, n) or panels: lanes lie along n first, four columns each, then along k.
+// GEMV_SUBGROUP adds within subgroups by subgroup operations before sums go through shared memory; of a subgroup's size
+// it assumes only that it is at least 4. TILE_K is how much of k an invocation takes in one step. Rows of a and b that
+// begin at multiples of four elements are read in quads, all others element by element.
 //
 // Invariants (the registry checks them): all tile parameters and the local size are powers of two, 4 <= TILE_K,
 // THREAD_M == TILE_M; without GEMV_COLUMNS THREAD_N == TILE_N, with it THREAD_N == 4, and 4 <= TILE_N <= local size.
@@ -61,8 +61,8 @@ const uint SEGMENTS = gl_WorkGroupSize.x > OUTPUTS ? gl_WorkGroupSize.x / OUTPUT
 
 shared float partial[PARTS * STRIDE]; // (parts, TILE_M, TILE_N)
 
-// The matrices of one entry of the batch. k goes by quads up to quads_end, one by one from there; that is 0 where quads
-// of a or b are not aligned.
+// The matrices of one entry of the batch. k goes by quads up to quads_end, and one by one from there; quads_end is 0 if
+// quads of a or b are not aligned.
 struct problem {
     uint a, b, d; // first elements
     uint quads_end, k_end;
@@ -222,8 +222,8 @@ void multiply(problem e, uint row, uint col)
 
 #include "include/product_store.glsl"
 
-// Adds the parts of each output: SEGMENTS invocations to an output, each every SEGMENTS-th part, then one of them the
-// rest.
+// Adds the parts of each output: `segments` invocations per output each add every segments-th part, and one of them
+// adds their results.
 void finish(problem e, uint row_first, uint col_first)
 {
 #ifdef GEMV_SUBGROUP
@@ -235,7 +235,7 @@ void finish(problem e, uint row_first, uint col_first)
 #endif
     barrier();
     if (segments > 1) {
-        // The place written is one that this invocation alone reads.
+        // This invocation alone reads the place that it writes.
         uint first = gl_LocalInvocationID.x % segments * STRIDE + gl_LocalInvocationID.x / segments;
         float total = 0.0;
         for (uint part = gl_LocalInvocationID.x % segments; part < parts; part += segments)

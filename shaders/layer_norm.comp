@@ -1,9 +1,9 @@
-// Layer normalisation over rows; semantics in shared/layer_norm.h. Who works on a row: include/row.glsl.
+// Layer normalisation over rows; semantics in shared/layer_norm.h. include/row.glsl says which invocations share a row.
 //
 // The corrected two-pass algorithm (Chan, Golub, LeVeque 1983): the variance is taken about the mean of the first
 // pass, and the mean of those differences, which is only rounding, corrects both. E[x^2] - E[x]^2 would cancel. The
-// correction is subtracted on its own: added to a large mean it would be rounded away. RMS needs the sum of squares
-// alone: one pass.
+// correction is subtracted on its own, because it would be rounded away if it were added to a large mean. RMS needs
+// only the sum of squares, and one pass.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -63,7 +63,7 @@ vec2 row_sum(vec2 own)
 }
 #endif
 
-// What is normalised.
+// The value that is normalised.
 float load_input(uint at)
 {
     float value = x_load(at);
@@ -111,7 +111,7 @@ void normalise_row(uint row)
     float centre = RMS != 0 ? 0.0 : row_sum(sum_about(row_first, 0.0)).x / float(dim);
     vec2 moments = row_sum(sum_about(row_first, centre)) / float(dim);
     float shift = RMS != 0 ? 0.0 : moments.x;
-    // A NaN may vanish in max(): without a mean to carry it on there is none.
+    // max() may lose a NaN. LayerNorm carries it on in the mean; RMS has no mean, and therefore no max().
     float variance = RMS != 0 ? moments.y : max(moments.y - shift * shift, 0.0);
     float inverse_deviation = inversesqrt(variance + p.eps);
     for (uint first = lane; first < dim; first += UNROLL * lanes) {

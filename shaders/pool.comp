@@ -1,5 +1,5 @@
-// Pooling over the positions of a sequence; semantics in shared/pool.h. One workgroup per sequence, an invocation takes
-// every so many columns; the local size is a power of two (the registry checks it).
+// Pooling over the positions of a sequence; semantics in shared/pool.h. A workgroup takes a sequence, and an invocation
+// columns that are the local size apart; this is a power of two (the registry checks it).
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -24,13 +24,13 @@ const float LOWEST = -3.402823466e38;
 
 shared float partial[gl_WorkGroupSize.x];
 
-// By its bits, as is_nan().
+// Tests the bits, for the reason that is_nan() gives.
 bool is_finite(float value)
 {
     return (floatBitsToUint(value) & 0x7f800000u) != 0x7f800000u;
 }
 
-// NaN stays, as in PyTorch: max() may leave it out.
+// Keeps NaN, as PyTorch does; max() may drop it.
 float combine(float a, float b)
 {
     if (MODE == VKF_POOL_MAX)

@@ -1,6 +1,6 @@
 // Rows of activations in blocks of signed bytes; layout and semantics in shared/quantize_rows.h.
 //
-// The invocations of a block share out its elements, and what they find through shared memory.
+// The invocations of a block divide its elements among them, and combine what they find through shared memory.
 // Invariant: the local size is a multiple of 8.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -76,7 +76,7 @@ void main()
     float magnitude = uintBitsToFloat(largest);
     bool finite = largest < 0x7f800000u;
     bool some = finite && magnitude >= VKF_QUANTIZE_ROWS_LEAST;
-    // Times a constant: a division need not be exact, and 127 over 127 has to be 1.
+    // Multiplied by a constant, because a division need not be exact, and 127 over 127 has to be 1.
     float scale = !finite ? uintBitsToFloat(0x7fc00000u) : some ? magnitude * (1.0 / 127.0) : 0.0;
     ivec4 q = ivec4(roundEven(some ? x * (127.0 / magnitude) : vec4(0.0)));
     sums[local] = q.x + q.y + q.z + q.w;

@@ -1,5 +1,6 @@
-// Memory bandwidth, semantics in shared/roof.h: out = x by vectors of four floats; or, with ROOF_READ, x is summed, and
-// the first vector of out becomes 1 where a sum is not 0, which keeps the loads alive and writes nothing otherwise.
+// Memory bandwidth; semantics in shared/roof.h. Sets out = x by vectors of four floats. With ROOF_READ, x is summed
+// instead, and the first vector of out becomes 1 if a sum is not 0. That keeps the loads alive, and writes nothing if x
+// is zeros.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

@@ -1,4 +1,4 @@
-// Arithmetic in registers, semantics in shared/roof.h. fma() and not a * b + c, which some compilers leave as two
+// Arithmetic in registers; semantics in shared/roof.h. It uses fma(), because some compilers leave a * b + c as two
 // operations.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -12,7 +12,7 @@ layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf
 layout(push_constant) uniform offsets_block { uint out_offset; };
 layout(set = 0, binding = VKF_ROOF_FMA_BINDING_OUT, std430) writeonly buffer out_buffer { float result[]; };
 
-// One step of every chain; a constant condition, so that no branch is left.
+// One step of every chain. Conditions are constant, so that no branch is left.
 #define STEP              \
     a = fma(a, f, s);     \
     b = fma(b, f, s);     \

@@ -1,5 +1,5 @@
-// Rotary position embedding, with an optional RMSNorm of each head before it; semantics in shared/rotary.h. Who works
-// on a row: include/row.glsl. Without a weight nothing is shared and there is no barrier.
+// Rotary position embedding, with an optional RMSNorm of each head before it; semantics in shared/rotary.h.
+// include/row.glsl says which invocations share a row. Without a weight they share nothing, and there is no barrier.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -27,7 +27,7 @@ uint dim;
 uint lane;
 uint lanes;
 
-// A constant decides the type, so that one module serves them all.
+// A specialisation constant decides the type, so that one module serves them all.
 float weight_load(uint i)
 {
     uint at = weight_offset + i;
@@ -93,7 +93,8 @@ void embed_row(uint row)
     float scale = 1.0;
     if (WEIGHT != VKF_ROTARY_WEIGHT_NONE)
         scale = inverse_rms(from);
-    // One invocation reads and writes both elements of a pair, so that out may be x. What passes comes after the pairs.
+    // One invocation reads and writes both elements of a pair, so that out may be x. The elements that pass unchanged
+    // come after the pairs.
     for (uint first = lane; first < dim - half_dim; first += UNROLL * lanes) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = first + i * lanes;

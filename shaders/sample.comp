@@ -1,10 +1,10 @@
 // Sampling from rows of logits; semantics in shared/sample.h. One workgroup per row; the local size is a power of two
 // (the registry checks it).
 //
-// Nothing is sorted: thresholds are found by radix selection over keys that order as the logits do, eight bits to a
-// round, with a histogram of counts (top-k) or of probabilities (top-p); the drawn token by the same over its index.
-// Probabilities are integers there, multiples of 2^-30, so that a sum does not depend on the order of its parts: the
-// same input gives the same token every time.
+// Nothing is sorted. Thresholds are found by radix selection over keys that have the order of the logits, eight bits
+// per round, with a histogram of counts (top-k) or of probabilities (top-p); the drawn token is found in the same way
+// by its index. Probabilities in histograms are integers, multiples of 2^-30, so that a sum does not depend on the
+// order of its parts, and the same input gives the same token every time.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -59,7 +59,7 @@ uint order_key(float value)
     return bits == magnitude ? bits | 0x80000000u : ~bits;
 }
 
-// Penalised; the same in every pass, bit by bit.
+// The penalised logit, which must be the same in every pass, bit by bit.
 float logit(uint col)
 {
     precise float value = x_load(row_first + col);
@@ -68,7 +68,7 @@ float logit(uint col)
     return value;
 }
 
-// In proportion to the probability; 1 for the largest.
+// A number proportional to the probability, and 1 for the largest.
 float weight_of(float value)
 {
     return value == peak ? 1.0 : exp(max((value - peak) / temperature, -100.0));
@@ -138,7 +138,7 @@ void clear_bins()
     barrier();
 }
 
-// What all bins hold together, after they were filled.
+// The sum of all bins, after they were filled.
 uint bins_total()
 {
     barrier();
@@ -155,7 +155,8 @@ uint bins_total()
     return total;
 }
 
-// The first bin at which the sum reaches `target`, the sum before it and its own; after bins_total().
+// The first bin at which the running sum reaches `target`, the sum before it, and the bin's own. Called after
+// bins_total().
 uvec3 find_bin(uint target)
 {
     if (lane == 0) {
@@ -171,8 +172,8 @@ uvec3 find_bin(uint target)
     return found;
 }
 
-// A rank is a key whose order is turned around: the largest logit has the lowest. Adds each logit within the limit to
-// the bin of its rank's digit, if the digits above are the prefix's.
+// Adds each logit within the limit to the bin of its rank's digit, if the digits above are the prefix's. A rank is a
+// key in reversed order: the largest logit has the lowest rank.
 void fill_bins(uint rank_limit, uint shift, uint prefix, bool by_mass)
 {
     uint above = shift == 24 ? 0u : 0xffffffffu << (shift + 8);
@@ -187,8 +188,8 @@ void fill_bins(uint rank_limit, uint shift, uint prefix, bool by_mass)
     }
 }
 
-// A rank that top_k logits reach for sure, as so many invocations saw one that does: the top_k-th of their largest.
-// What is beyond needs no bin, which are slow to fill.
+// A rank that at least top_k logits reach: the top_k-th of the invocations' largest ones. Logits beyond it need not be
+// put into bins, which are slow to fill.
 uint rank_reached()
 {
     if (p.top_k > gl_WorkGroupSize.x)
@@ -228,8 +229,8 @@ uint select_rank(uint rank_limit, bool by_mass)
     return prefix;
 }
 
-// The first word of Philox4x32-10: the multipliers, and the Weyl constants by which the key is raised, are its
-// authors'.
+// The first word of Philox4x32-10. Its authors chose the multipliers, and the Weyl constants by which the key is
+// raised.
 uint random_word(uint row)
 {
     uvec4 counter = uvec4(row, p.step, 0u, 0u);
@@ -244,8 +245,8 @@ uint random_word(uint row)
     return counter.x;
 }
 
-// The probability of the tokens that stayed, of `width` of those from `begin` to `end` in each bin. An invocation
-// fills whole bins: neighbours would only wait for each other to add to the same one.
+// Puts into each bin the probability of `width` tokens between `begin` and `end`, as far as they stayed. An invocation
+// fills whole bins, because neighbours would only wait for each other to add to the same one.
 void fill_places(uint rank_limit, uint begin, uint end, uint width)
 {
     for (uint bin = lane; bin < VKF_SAMPLE_BINS; bin += gl_WorkGroupSize.x) {
@@ -261,7 +262,7 @@ void fill_places(uint rank_limit, uint begin, uint end, uint width)
     }
 }
 
-// Down to one token by a factor of 256 each time.
+// Narrows the candidates down to one token, by a factor of 256 each time.
 uint draw(uint row, uint rank_limit)
 {
     uint begin = 0u, end = cols, target = 0u;

@@ -1,9 +1,9 @@
-// Masked softmax over rows; semantics in shared/softmax.h. Who works on a row: include/row.glsl.
+// Masked softmax over rows; semantics in shared/softmax.h. include/row.glsl says which invocations share a row.
 //
-// Two passes: each invocation keeps a running maximum and a sum relative to it, these are merged over the row, and the
-// second pass computes the scores again and writes. An element is read again only by the invocation that then
-// writes it, so out may alias x.
-// How masked, NaN and infinite scores count: include/mask.glsl.
+// There are two passes. In the first each invocation keeps a running maximum and a sum relative to it, which are merged
+// over the row; the second computes the scores again and writes. An element is read again only by the invocation that
+// then writes it, so out may alias x.
+// include/mask.glsl says how masked, NaN and infinite scores count.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require

@@ -1,16 +1,16 @@
 // Attention with a running softmax, without shared memory or barriers; semantics in shared/attention.h.
 //
-// An invocation holds QUERIES rows: query, sums and the KEYS scores of a step stay in its registers, and all
-// invocations of a workgroup walk the same keys, so key and value are read uniformly. With SPLIT_LANES the invocations
-// that share a row take different keys instead, for decoding with few rows. A workgroup has
-// ROWS = QUERIES * local size / SPLIT_LANES rows.
+// An invocation holds QUERIES rows: query, sums and the KEYS scores of a step stay in its registers. All invocations of
+// a workgroup walk the same keys, so key and value are read uniformly. With SPLIT_LANES the invocations that share a
+// row take different keys instead, for decode with few rows. A workgroup has ROWS = QUERIES * local size / SPLIT_LANES
+// rows.
 //
-// Invariants (the registry checks them): SPLIT_LANES divides the local size; PARTIAL, with f32 out, where splits > 1.
-// All loops over QUERIES, KEYS and dims are unrolled: QUERIES * KEYS * (HEAD_DIM + V_HEAD_DIM) is what a pipeline costs
-// to compile, seconds from 2048 on.
+// Invariants (the registry checks them): SPLIT_LANES divides the local size; with splits > 1, PARTIAL is set and out is
+// f32. All loops over QUERIES, KEYS and dims are unrolled, so the time to compile a pipeline grows with
+// QUERIES * KEYS * (HEAD_DIM + V_HEAD_DIM): it takes seconds from 2048 on.
 //
-// Grid, in any fold of two dimensions: ceil(q_len * heads / kv_heads / ROWS) * (splits / SPLIT_LANES) * kv_heads * batch
-// workgroups.
+// Grid, in any fold of two dimensions: ceil(q_len * heads / kv_heads / ROWS) * (splits / SPLIT_LANES) * kv_heads *
+// batch workgroups.
 //
 // key and value come from (-D)
 //   SOURCE_TEXEL    query, key, value: texel buffers of TEXEL_WIDTH elements per texel, of any float format. Strides,
@@ -18,9 +18,9 @@
 //   SOURCE_ADDRESS  key, value: buffer device addresses. With halves (TYPE_KV f16) strides and first elements are even.
 //   neither         storage buffers.
 //
-// FENCE puts a memory barrier behind every FENCE dims of the scores. It orders nothing that matters; compilers that
-// schedule depth-first (LLVM's for x86, so lavapipe) otherwise take the keys' sums one after another, which spills the
-// query and waits for every addition. It helps where key is read by device address.
+// FENCE puts a memory barrier behind every FENCE dims of the scores. The barrier orders no memory accesses that matter.
+// Without it, compilers that schedule depth-first (LLVM's for x86, so lavapipe) compute the keys' sums one after
+// another, which spills the query and waits for every addition. It helps where key is read by device address.
 //
 // Keys that no row of the workgroup sees are not visited, and whatever lies beyond the visible keys is never read: a
 // step that reaches beyond them repeats the last key and gives it no weight. Loops count steps of KEYS, as Mesa 22.3's
@@ -143,7 +143,7 @@ READ(bytes, VKF_ATTENTION_BINDING_KEY_MASK, key_mask)
 
 #include "include/mask.glsl"
 
-// What the workgroup works on. The same in all its invocations but for the split under SPLIT_LANES.
+// What the workgroup works on. All its invocations have the same, except the split under SPLIT_LANES.
 struct work {
     uint b;
     uint kv_head;
@@ -258,7 +258,7 @@ void mask_scores(uint first, uint end, bool masked)
     }
 }
 
-// Turns scores into weights. What the maximum becomes through a NaN does not matter: the total is NaN then.
+// Turns scores into weights. With a NaN among the scores the maximum does not matter, because the total is NaN.
 void weigh_keys(out float rescale[QUERIES])
 {
     [[unroll]] for (uint r = 0; r < QUERIES; ++r) {
@@ -313,9 +313,9 @@ uint split_begin(uint steps, uint split)
     return steps / p.splits * split + min(split, steps % p.splits);
 }
 
-// The visible keys of the workgroup: columns under the masks, then those after them. Every other block of rows takes
-// them backwards and begins with what is still in the caches: a few heads side by side, a power of two of bytes from
-// key to key, share few cache sets.
+// Attends to the visible keys of the workgroup: columns under the masks, then those after them. Every other block of
+// rows takes them backwards, and so begins with what is still in the caches: if few heads lie side by side and keys are
+// a power of two of bytes apart, they share few cache sets.
 void attend(work w)
 {
     row_view last = view_row(w, w.first_row + QUERIES * ROW_LANES - 1);
@@ -341,7 +341,7 @@ void attend(work w)
     } while (++step < end_step - begin_step);
 }
 
-// sums of a fully masked row become the sums of all values in the split.
+// Sets the sums of a fully masked row to the sums of all values in the split.
 void add_all_values(work w)
 {
     bool needed = false;

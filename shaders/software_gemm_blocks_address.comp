@@ -1,17 +1,19 @@
-// Matrix product where b is a weight in blocks (shared/blocks.h), for processors: a and b by device address; semantics in
-// shared/gemm.h, but that a is not transposed. A workgroup is one subgroup and computes TILE_M rows by TILE_N columns of
-// d. Its invocations lie along n, and each has every column that is a multiple of the subgroup's size from its first one:
-// words of neighbouring columns are one load of a vector register (include/software_lanes.glsl). All of them are at the
-// same row and step of k, and read a uniformly. Elements are taken apart once for all rows, and stay times a power of two.
+// Matrix product where b is a weight in blocks (shared/blocks.h), for processors: a and b are read by device address.
+// Semantics as in shared/gemm.h, except that a is not transposed. A workgroup is one subgroup and computes TILE_M rows
+// by TILE_N columns of d. Its invocations lie along n, and the columns of each are a subgroup's size apart, so that
+// words of neighbouring columns are one load of a vector register (include/software_lanes.glsl). All invocations are at
+// the same row and step of k, and read a uniformly. Elements are taken apart once for all rows, and keep the factor, a
+// power of two, with which they come out of their words.
 //
-// Where rows are few, elements are multiplied as they are: the scale then follows once in TILE_K steps, and the minimum by
-// the sum of a.
+// If rows are few, elements are multiplied without scale and minimum: once in TILE_K steps the sum of products is
+// multiplied by the scale, and the sum of a by the minimum.
 //
-// Made for compilers that keep an invocation's lanes in a vector register (lavapipe). software_gemm_direct.comp says why
-// loops are do-while there. They hoist nothing out of a loop, so places of rows and panels are found before it.
+// Made for compilers that keep an invocation's lanes in a vector register (lavapipe). software_gemm_direct.comp says
+// why loops are do-while for them. They hoist nothing out of a loop, so the places of rows and panels are found before
+// it.
 //
-// Invariants (the registry checks them): TILE_K is 8, 16 or 32, THREAD_M == TILE_M, TILE_N is the local size * THREAD_N and
-// a multiple of 32, which is a multiple of the local size; rows of a begin at multiples of four elements.
+// Invariants (the registry checks them): TILE_K is 8, 16 or 32, THREAD_M == TILE_M, TILE_N is the local size * THREAD_N
+// and a multiple of 32, which is a multiple of the local size; rows of a begin at multiples of four elements.
 // Grid: x over tiles of n (fewer workgroups take several), y over tiles of m, z over the batch.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -64,7 +66,8 @@ const uint PANEL = VKF_GEMM_PANEL;
 const uint LANES = gl_WorkGroupSize.x;
 const uint PANELS = TILE_N / PANEL;           // of a workgroup
 const uint PANEL_COLUMNS = THREAD_N / PANELS; // of an invocation in each
-// Whether elements get their scale and minimum before they are multiplied. The sums of a, for minimums, cost much.
+// Whether elements get their scale and minimum before they are multiplied. Otherwise minimums need sums of a, which pay
+// only for few rows.
 const bool SCALED = THREAD_M > (BLOCKS_Q8 ? 4 : 2);
 
 float sums[THREAD_M * THREAD_N];
@@ -95,7 +98,7 @@ vec2 read_head(uint64_t tile, uint column)
     return vec2(unpackHalf2x16(pair >> 16 * (gl_SubgroupInvocationID % 2)).x, 0.0);
 }
 
-// Its word, `steps` after those at a place.
+// The word of the same column, `steps` steps of k after the words at `place`.
 uint read_word(uint64_t place, uint steps, uint column)
 {
     b_words word_rows = b_words(place);
@@ -103,7 +106,8 @@ uint read_word(uint64_t place, uint steps, uint column)
     return word;
 }
 
-// Element i of a word, times a power of two, and what brings it back: bytes keep their sign at the upper end.
+// Element i of a word, times a power of two; lowering() is the factor to undo this. Bytes keep their sign, as they are
+// at the upper end of a word.
 float raised(uint word, uint i)
 {
     return BLOCKS_Q8 ? float(int(word << 24u - 8u * i & 0xff000000u)) : blocks_raised(word, i);
@@ -122,7 +126,7 @@ float sum_steps(uint64_t row)
     return total;
 }
 
-// TILE_K steps of a few rows; of panels, tiles and where in them the words begin.
+// Adds TILE_K steps for few rows. Each panel has its tile, and the place in it where the words begin.
 void add_raised(uint64_t a_rows[THREAD_M], uint64_t tiles[PANELS], uint64_t places[PANELS])
 {
     float a_sums[THREAD_M];
@@ -154,7 +158,7 @@ void add_raised(uint64_t a_rows[THREAD_M], uint64_t tiles[PANELS], uint64_t plac
     }
 }
 
-// The same of many.
+// The same for many rows.
 void add_scaled(uint64_t a_rows[THREAD_M], uint64_t tiles[PANELS], uint64_t places[PANELS])
 {
     float values[TILE_K * THREAD_N];
@@ -176,7 +180,7 @@ void add_scaled(uint64_t a_rows[THREAD_M], uint64_t tiles[PANELS], uint64_t plac
     }
 }
 
-// Adds TILE_K steps from k on, of rows and panels whose first elements' places are known.
+// Adds TILE_K steps from k on. row_places and panel_places are where the rows and panels begin.
 void add_steps(uint64_t row_places[THREAD_M], uint64_t panel_places[PANELS], uint k)
 {
     uint64_t a_rows[THREAD_M];
@@ -205,7 +209,7 @@ void store_sums(uint d_first, uint row_first, uint col_first)
     }
 }
 
-// Rows and panels outside are clamped: what they give is not stored. The columns of a panel beyond n are zeros.
+// Rows and panels outside are clamped, and their results are not stored. A panel's columns beyond n are zeros.
 void multiply(uint a_first, uint d_first, uint row, uint col)
 {
     uint64_t row_places[THREAD_M], panel_places[PANELS];

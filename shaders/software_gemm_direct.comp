@@ -6,23 +6,25 @@
 //   SOURCE_B = address | storage: invocations lie along m, a is gathered, b is uniform and read by device address or
 //     from a storage buffer.
 //   SOURCE_A = address: invocations lie along n, neighbouring elements of b are loaded as one
-//     (include/software_lanes.glsl), and many rows share what unpacking them costs. Both are read by device address with
-//     64-bit integers.
+//     (include/software_lanes.glsl), and many rows share what unpacking them costs. Both are read by device address
+//     with 64-bit integers.
 //
 // Invariants (the registry checks them): TILE_K is 4, 8, 12 or a multiple of 16. Along m: TILE_M is local size *
 // THREAD_M and TILE_N is THREAD_N, which is 8, 16 or a multiple of 32. Along n: TILE_M is THREAD_M, TILE_N is local
-// size * THREAD_N, THREAD_N is even, twice the local size divides a panel, and a workgroup is one subgroup. Panels begin
-// at a multiple of 16 bytes along m, of a word along n.
+// size * THREAD_N, THREAD_N is even, twice the local size divides a panel, and a workgroup is one subgroup. Panels
+// begin at a multiple of 16 bytes along m, and at a multiple of a word along n.
 // Grid: x over tiles of n, y over tiles of m, z over the batch.
 //
-// Made for compilers that keep an invocation's lanes in a vector register (lavapipe): a load from a uniform address is
-// part of the multiply-add there, and a gather costs as much as several. They put the steps of one sum after each
-// other, so a sum takes BLOCK steps in CHAINS short dependent chains, which a processor overlaps with the next sums';
-// all sums are merged under the loop's mask once in TILE_K steps. Unrolled multiply-adds, THREAD_M * THREAD_N * TILE_K,
-// stay within 2048: more leaves the instruction cache, and compilers on LLVM 15 take seconds from 512 on.
+// Made for compilers that keep an invocation's lanes in a vector register (lavapipe). There a load from a uniform
+// address is part of the multiply-add, and a gather costs as much as several of these. Such compilers put the steps of
+// one sum after each other. So a sum takes BLOCK steps in CHAINS short dependent chains, which a processor overlaps
+// with those of the next sums; all sums are merged under the loop's mask once in TILE_K steps. The number of unrolled
+// multiply-adds, THREAD_M * THREAD_N * TILE_K, is at most 2048: more would not fit the instruction cache, and compilers
+// on LLVM 15 take seconds from 512 on.
 //
-// Two hazards shape the loops: Mesa 22.3's lavapipe ends an invocation's loops after 65,535 iterations in all, and
-// newer ones run a top-tested loop's body once more with all lanes off, uniform loads included: do-while under if.
+// Two hazards shape the loops. Mesa 22.3's lavapipe ends an invocation's loops after 65,535 iterations in all. Newer
+// ones run the body of a top-tested loop once more with all lanes off, and do its uniform loads; so loops are do-while
+// under an if.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -90,7 +92,7 @@ const uint PANEL = VKF_GEMM_PANEL;
 #if ALONG_N
 const uint GATHERED = THREAD_N;
 const uint UNIFORM = THREAD_M;
-// Registers hold few sums all the time: what is gathered is then multiplied at once.
+// Few sums stay in registers all the time; then gathered elements are multiplied at once.
 const uint BLOCK = THREAD_M * THREAD_N <= 32 ? 1 : TILE_K < 16 ? TILE_K : 16;
 #else
 const uint GATHERED = THREAD_M;
@@ -133,7 +135,7 @@ const uint CHAINS = GATHERED < 4 ? 2 : 1;
 layout(buffer_reference, buffer_reference_align = WORD_BYTES, std430) readonly buffer uniform_words { WORD words[]; };
 #define WORD_AT(place, i) uniform_words(place).words[i]
 #if ALONG_N
-// A new address for every row's block of k: cheap in 64-bit arithmetic alone.
+// Every row's block of k needs a new address, which is cheap only in 64-bit arithmetic.
 #define PLACE uint64_t
 
 PLACE first_place()
@@ -177,7 +179,7 @@ PLACE advance(PLACE place, uint elements)
 #endif
 
 #if ALONG_N
-// What an invocation reads as one, and the neighbouring columns in it; b has 16 bits.
+// What an invocation reads in one load, and the neighbouring columns in it; elements of b have 16 bits.
 const uint GATHERED_SHIFT = 1; // log2 of an element's bytes
 #if SAME_TYPE(TYPE_B, f16)
 #define GATHERED_WORD float16_t
@@ -225,7 +227,7 @@ uint sum_of(uint i, uint j)
     return ALONG_N != 0 ? i * THREAD_N + j : j * THREAD_M + i;
 }
 
-// Outside rows and panels are clamped: what they give is not stored. The columns of a panel beyond n are zeros.
+// Rows and panels outside are clamped, and their results are not stored. A panel's columns beyond n are zeros.
 void find_operands(uint a_first, uint b_first)
 {
     uint last_panel = (p.n - 1) / PANEL;
@@ -302,7 +304,7 @@ float gathered_load(uint gathered, uint k)
 
 float sums[UNIFORM * GATHERED];
 
-// Adds `count` steps of k, a constant for the caller; `first` of those from k on are done.
+// Adds `count` steps of k, from k + first on. The caller gives `count` as a constant.
 void add_steps(uint k, uint first, uint count)
 {
     float gathered[BLOCK * GATHERED];
@@ -333,7 +335,7 @@ void add_steps(uint k, uint first, uint count)
     }
 }
 
-// Uniform places along n are those of rows, those along m move with k.
+// Moves the uniform places on by so many steps of k: only those along m move, as those along n are the rows'.
 void move_uniform(uint steps)
 {
 #if !ALONG_N
@@ -375,7 +377,8 @@ void add_d(uint d_first)
     }
 }
 
-// Each step for all sums, and conditions outside of the loops: there they cost little beside what is stored.
+// Turns the sums into d. Each step is done for all sums, with conditions outside of the loops, where they cost little
+// beside the stores.
 void finish_sums(uint d_first)
 {
     [[unroll]] for (uint i = 0; i < UNIFORM * GATHERED; ++i)

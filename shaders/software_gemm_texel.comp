@@ -7,20 +7,21 @@
 // whole: where 4 does not divide k, the view of a covers round_up(k, 4) elements of its last row. What lies beyond k is
 // read but never used.
 //
-// With B_BLOCKS b is a weight in blocks (shared/blocks.h) behind a view of RGBA32UI, whose texels are quads of it
-// (include/block_quads.glsl). Elements are taken apart once for all rows of an invocation, which then multiplies as it
-// does elsewhere.
+// With B_BLOCKS b is a weight in blocks (shared/blocks.h) behind a view of RGBA32UI, whose texels are its quads
+// (include/block_quads.glsl). Elements are taken apart once for all rows of an invocation; the multiplication is the
+// same as without B_BLOCKS.
 //
 // A workgroup computes TILE_M x TILE_N of d, an invocation THREAD_M rows by THREAD_N neighbouring columns; neighbouring
 // invocations lie along n, so they fetch the same texels of a. With GEMM_TEXEL_SHUFFLE each lane fetches another row
-// instead and the subgroup shares them out: a fetch is far dearer than a shuffle there.
-// Invariants (the registry checks them): 4 divides TILE_K and THREAD_N, THREAD_N divides VKF_GEMM_PANEL, THREAD_M divides
-// TILE_M, THREAD_N divides TILE_N, the local size is (TILE_M / THREAD_M) * (TILE_N / THREAD_N). With GEMM_TEXEL_SHUFFLE
-// also: the subgroup size is TILE_N / THREAD_N and divides THREAD_M. With B_BLOCKS also: TILE_K is 8, 16 or 32.
+// instead, and the subgroup exchanges them: this is for devices on which a fetch costs far more than a shuffle.
+// Invariants (the registry checks them): 4 divides TILE_K and THREAD_N, THREAD_N divides VKF_GEMM_PANEL, THREAD_M
+// divides TILE_M, THREAD_N divides TILE_N, the local size is (TILE_M / THREAD_M) * (TILE_N / THREAD_N). With
+// GEMM_TEXEL_SHUFFLE also: the subgroup size is TILE_N / THREAD_N and divides THREAD_M. With B_BLOCKS also: TILE_K is
+// 8, 16 or 32.
 // Grid: x over tiles of n, y over tiles of m, z over the batch.
 //
-// The sums are carried through the loop over k, where lavapipe masks each of them at each turn: TILE_K steps are
-// unrolled. That also keeps any k the op lets through below 65,535 turns, after which Mesa 22.3's lavapipe ends a loop.
+// TILE_K steps are unrolled, because lavapipe masks each of the sums at each turn of the loop over k. That also keeps
+// any k the op lets through below 65,535 turns, after which Mesa 22.3's lavapipe ends a loop.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -94,8 +95,8 @@ const uint A_FETCHES = THREAD_M / LANES; // texels per four steps of depth
 uint a_at[A_FETCHES]; // texel where each fetched row begins
 float sum[THREAD_M * THREAD_N];
 
-// TILE_K steps from k on of the invocation's columns, four of them to an element of b_values. b_at is the texel where
-// the panel begins, b_part the number of the invocation's first one in a row of texels.
+// Reads TILE_K steps from k on of the invocation's columns, four columns to an element of b_values. b_at is the texel
+// where the panel begins, and b_part the number of the invocation's first texel in a row of texels.
 #ifdef B_BLOCKS
 void read_b(uint k, uint b_at, uint b_part, out vec4 b_values[B_VALUES])
 {
@@ -143,7 +144,7 @@ void add_products(uint k, uint b_at, uint b_part)
 }
 
 #ifndef B_BLOCKS
-// One step of depth, for what TILE_K leaves over. b_at: the texel of this depth and the invocation's first column.
+// Adds one step of k, for what TILE_K leaves over. b_at is the texel of this step and the invocation's first column.
 void add_product(uint k, uint b_at)
 {
     float a_values[A_FETCHES];
@@ -163,10 +164,10 @@ void add_product(uint k, uint b_at)
 }
 #endif
 
-// Parameters are read once, ahead of any branch: lavapipe would gather them anew in each. The first rows of `sum` are
-// stored and the others moved up, over and over: the code of a store, with its activation, is long, and unrolled for
-// every element it takes the driver seconds to compile. The bias is read at each turn: where it is read ahead of them,
-// llvmpipe of Mesa 22.3 makes a loop over k of it that takes a quarter longer with weights in blocks of 8 bits.
+// Parameters are read once, ahead of any branch: lavapipe would gather them anew in each. The loop stores the first
+// rows of `sum` and moves the others up. The reason is that the code of a store with its activation is long: unrolled
+// for every element, it takes the driver seconds to compile. The bias is read at each turn: if it is read ahead of
+// them, the loop over k that llvmpipe of Mesa 22.3 makes takes a quarter longer with weights in blocks of 8 bits.
 void store_sums(uint d_first, uint row_first, uint col_first)
 {
     uint cols = p.n - min(col_first, p.n);

@@ -1,8 +1,8 @@
-// The k most probable tokens of rows of logits; semantics in shared/top.h. One workgroup per row; the local size is a power
-// of two (the registry checks it).
+// The k most probable tokens of rows of logits; semantics in shared/top.h. One workgroup per row; the local size is a
+// power of two (the registry checks it).
 //
-// Each invocation knows the best of its own columns. The best of all is taken k times, and each time only the invocation
-// that had it looks through its columns again.
+// Each invocation knows the best of its own columns. The best of all is taken k times; each time only the invocation
+// that had it searches its columns again.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -33,8 +33,8 @@ uint row_first;  // of the row's logits
 uint seen_first; // of its words
 
 float peak;      // the row's largest logit
-bool finite;     // which that is
-float log_sum;   // of the exponentials of what logits are below it
+bool finite;     // whether the largest logit is
+float log_sum;   // log of the sum of exp(logit - peak)
 
 // As in argmax.comp: keys of numbers lie in 1 .. 0xff800000.
 uint order_key(float value)
@@ -66,14 +66,14 @@ float log_probability(uint col)
     return value;
 }
 
-// The best of the invocation's columns that comes after others: key and index of the next place.
+// The best of the invocation's columns that do not come before `place`; both are (key, index).
 uvec2 best_from(uvec2 place)
 {
     uvec2 own = NOTHING;
     for (uint first = lane; first < cols; first += UNROLL * gl_WorkGroupSize.x) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = min(first + i * gl_WorkGroupSize.x, cols - 1);
-            // Of a row without probabilities all are NaN, whatever a device makes of the exponential of one.
+            // In a row without probabilities all are NaN, whatever exp() of a NaN is on the device.
             uvec2 candidate = uvec2(finite ? order_key(log_probability(col)) : KEY_NAN, col);
             // A column past the end repeats the last one, which another invocation may have given.
             bool counts = first + i * gl_WorkGroupSize.x < cols &&

@@ -32,15 +32,15 @@ VKF_API const char *vkf_profile_name(vkf_profile profile); // "android-baseline-
 // False when no profile has that name.
 VKF_API bool vkf_profile_from_name(const char *name, vkf_profile *out_profile);
 
-// How exactly products of float32 activations are computed. Sums are in float32 whatever the precision; operands that
-// are stored in 16 bits are multiplied as they are. Beside weights in blocks activations are rounded to 8 bits where
-// integer dot products are accelerated, whatever the precision, unless the feature shaderIntegerDotProduct is masked:
-// see docs/quantization.md.
+// How exactly products of float32 activations are computed. Whatever the precision, sums are in float32, and operands
+// that are stored in 16 bits are multiplied as they are. One rounding does not depend on the precision: where the
+// device accelerates integer dot products, activations that are multiplied by weights in blocks are rounded to 8 bits,
+// unless the feature shaderIntegerDotProduct is masked. See docs/quantization.md.
 typedef enum vkf_precision {
     VKF_PRECISION_FULL = 0, // in float32
     // Where the other factor is stored in 16 bits (weights, keys, values), activations may be rounded to its type as
-    // they are multiplied, so that devices with matrix units can use them. To a sum of products a[i] * b[i] that adds
-    // an error of at most 2^-11 times the sum of |a[i] * b[i]| for f16, 2^-8 times for bf16. In f16 an activation
+    // they are multiplied, so that devices with matrix units can use them. This adds to a sum of products a[i] * b[i]
+    // an error of at most 2^-11 times the sum of |a[i] * b[i]| for f16, and 2^-8 times for bf16. In f16 an activation
     // beyond 65,504 in magnitude becomes infinite, and one below 2^-14 is off by up to 2^-25.
     VKF_PRECISION_F16,
     VKF_PRECISION_COUNT
@@ -59,16 +59,16 @@ typedef enum vkf_device_choice_kind {
 typedef struct vkf_device_choice {
     vkf_device_choice_kind kind;
     uint32_t index;
-    const char *name; // of VKF_CHOOSE_NAME; NULL else
+    const char *name; // for VKF_CHOOSE_NAME, else NULL
     uint8_t uuid[VKF_UUID_SIZE];
     vkf_device_type type;
 } vkf_device_choice;
 
 // Keeps small blobs between runs (pipeline cache, verdicts of the self-test, tuned data). `key` is made of letters,
 // digits, '-' and '.' alone.
-// load: returns the blob's size and, when `data` is not NULL and `capacity` suffices, copies it; 0 when there is none.
-// save: best effort. Whatever load returns is validated before use; a corrupt or foreign blob is ignored with a message.
-// Either may be NULL: nothing is kept, or nothing is known from before.
+// load returns the blob's size, or 0 when there is none, and copies it when `data` is not NULL and `capacity` suffices.
+// The library validates what it gets and ignores a corrupt or foreign blob with a message. save is best effort.
+// Either may be NULL: without load nothing is known from before, and without save nothing is kept.
 typedef struct vkf_cache_callbacks {
     size_t (*load)(void *user, const char *key, void *data, size_t capacity);       // optional
     void (*save)(void *user, const char *key, const void *data, size_t size_bytes); // optional
@@ -94,13 +94,13 @@ typedef struct vkf_context_desc {
     vkf_allocator allocator;
     vkf_cache_callbacks cache;
     const char *shader_dir; // folder of GLSL that overrides the embedded kernels; needs a build with VKF_RUNTIME_GLSL
-    // Optional: a kernel's name or its beginning, "gemm_tile" or "gemm_tile.f32_f32_f32/small": taken before any other
-    // wherever it can serve the problem. One that no kernel's name begins with is INVALID_ARGUMENT. NULL: what was
-    // measured on the device, else the default for its traits.
+    // Optional: a kernel's name or its beginning, as "gemm_tile" or "gemm_tile.f32_f32_f32/small". This kernel is taken
+    // before any other wherever it can serve the problem. INVALID_ARGUMENT if no kernel's name begins so. NULL: the
+    // kernel that was fastest when measured on the device, or else the default for the device's traits.
     const char *variant;
     // A kernel variant that is about to be used for the first time on this device and driver is run on small shapes and
     // compared with a reference: a wrong or slow one is reported (VKF_SEVERITY_WARNING) and never used. Verdicts are
-    // kept through `cache`. true: variants are trusted untested; quarantined ones stay so.
+    // kept through `cache`. true: variants are trusted untested, but those that are quarantined stay so.
     bool skip_self_test;
     // Measure the kernels for a weight's shape when it is first loaded or used, see <vkformer/tune.h>. It takes up to
     // 20 s in the life of a context, inside the calls that load and create; what it finds is kept through `cache`.
@@ -108,13 +108,14 @@ typedef struct vkf_context_desc {
     vkf_precision precision; // 0: full
     bool validation;         // switch the Vulkan validation layers on (synchronisation validation included)
     bool timestamps;         // measure every dispatch on the GPU, see vkf_layer_timings()
-    // Count what happens during dispatches, see vkf_context_counters(): names of counters, or their beginnings, divided
-    // by commas; "all": as many as a run tells at once. NULL: nothing. A warning where the device counts nothing.
+    // Count what happens during dispatches, see vkf_context_counters(): names of counters, or their beginnings,
+    // separated by commas; "all" stands for as many as one run can count. NULL: nothing is counted. If the device has
+    // no counters, a warning says so.
     const char *counters;
-    // Keep what the driver's compiler says about kernels, see <vkformer/kernels.h>. A warning where it says nothing.
-    // From Vulkan 1.2 on, types of numbers are enabled too that only shaders of the caller's make use of.
+    // Keep what the driver's compiler says about kernels, see <vkformer/kernels.h>. If it says nothing, a warning does.
+    // From Vulkan 1.2 on this also enables types of numbers that only the caller's own shaders use.
     bool pipeline_statistics;
-    // Beside these, the forms that kernels take inside the driver's compiler: its own code, assembly.
+    // Keep also the forms that kernels take inside the driver's compiler: its intermediate code, assembly.
     bool pipeline_representations;
     // The Vulkan loader's vkGetInstanceProcAddr; NULL: the library opens the system's libvulkan itself.
     vkf_get_instance_proc_addr get_instance_proc_addr;
@@ -122,14 +123,14 @@ typedef struct vkf_context_desc {
     const struct vkf_external_device *external;
 } vkf_context_desc;
 
-// Ownership: the caller owns the context, and vkf_context_destroy() gives it back. Everything made from a context keeps
-// it: where a buffer, layer, model, session, generator, embedder or vocabulary of it still lives, destroying says so in
-// a warning that counts them, and the context is freed with the last of them. Its callbacks are called, and its
-// external device is used, until then. Its allocator is used longer where results live on: a vkf_encoding,
+// Ownership: the caller owns the context and gives it back with vkf_context_destroy(). Everything made from a context
+// keeps it alive. If a buffer, layer, model, session, generator, embedder or vocabulary still lives when its context is
+// destroyed, a warning counts them, and the context is freed with the last of them. Until then its callbacks are called
+// and its external device is used. Its allocator is used even longer where results live on: a vkf_encoding,
 // vkf_prediction or vkf_continuation keeps no context, but its memory is given back to the allocator.
-// A child of fork() has no use for its parent's context: every function that would touch the device or a lock returns
-// INVALID_ARGUMENT there, or does nothing where it returns no status, destroying what was inherited does nothing but
-// null the handle, and a context that the child makes is its own.
+// A child of fork() cannot use its parent's context. There, every function that would touch the device or a lock
+// returns INVALID_ARGUMENT, or does nothing if it returns no status; destroying what was inherited only nulls the
+// handle. A context that the child makes is its own.
 // `desc` may be NULL: all defaults.
 // Statuses: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, NO_VULKAN, NO_DEVICE, UNSUPPORTED,
 // DEVICE_LOST, VULKAN.
@@ -169,7 +170,7 @@ typedef struct vkf_device_info {
     bool heap_device_local[VKF_MAX_MEMORY_HEAPS];
 } vkf_device_info;
 
-// Lists the devices that the descriptor's loader shows; `desc` may be NULL. The choice of a device counts for nothing.
+// Lists the devices that the descriptor's loader shows; `desc` may be NULL. Its choice of a device is ignored.
 // *inout_count is the capacity of `out_infos` on entry and the number of devices on return; with out_infos == NULL only
 // the number is given.
 VKF_API VKF_MUST_CHECK vkf_status vkf_enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count,
@@ -184,7 +185,7 @@ typedef struct vkf_memory_usage {
     uint64_t reserved_bytes[VKF_MAX_MEMORY_HEAPS];
 } vkf_memory_usage;
 VKF_API void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage);
-// From here on peak_bytes is counted anew, from what is in use now.
+// Starts peak_bytes anew from what is in use now.
 VKF_API void vkf_context_reset_memory_peak(vkf_context *context);
 
 // Bytes that an object needs, known before anything is allocated. The sum over the kinds equals the growth of
@@ -199,9 +200,9 @@ typedef struct vkf_memory_plan {
     uint64_t heap_bytes[VKF_MAX_MEMORY_HEAPS]; // the same bytes by heap
 } vkf_memory_plan;
 
-// Creates the pipelines that this device takes for common problems; those of attention, which hang on the widths of
-// heads, are made with the layers. `progress` (may be NULL) is called before each one
-// and returns false to cancel, which gives VKF_ERROR_CANCELLED; pipelines made so far are kept.
+// Creates the pipelines that this device takes for common problems. Those of attention depend on the widths of heads
+// and are made with the layers. `progress` (may be NULL) is called before each pipeline and returns false to cancel,
+// which gives VKF_ERROR_CANCELLED; pipelines made so far are kept.
 typedef bool (*vkf_progress_fn)(void *user, uint32_t done, uint32_t total, const char *what);
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_create_pipelines(vkf_context *context, vkf_progress_fn progress,
                                                                void *user);

@@ -1,5 +1,5 @@
-// Texts through an encoder: one vector for each, as sentence-transformers gives them, or what the model's head says of
-// it: classes, answers, masked words.
+// Runs texts through an encoder. Each text gives one vector, as with sentence-transformers, or what the model's head
+// says of it: classes, answers, masked words.
 #ifndef VKFORMER_EMBED_H
 #define VKFORMER_EMBED_H
 
@@ -18,44 +18,46 @@ typedef struct vkf_embedder_desc {
     vkf_model_precision precision;
     vkf_quantization quantization;
     uint32_t max_batch;    // texts that run together; 0: 8
-    uint32_t max_tokens;   // of a text, special ones counted, and at most the model's max_source_len; what is longer is
-                           // cut as the tokenizer cuts. 0: the model's truncate_len, with a head no more than the
+    uint32_t max_tokens;   // of a text, special ones counted, at most the model's max_source_len; longer texts are cut
+                           // as the tokenizer cuts. 0: the model's truncate_len, and with a head at most the
                            // model_max_length of tokenizer_config.json
     bool head;             // the model's head runs, too, which takes room for its logits
-    uint32_t truncate_dim; // elements of an embedding that are given, from the first on; 0: as many as the directory's
-                           // truncate_dim says. Beyond the model's: all
+    uint32_t truncate_dim; // how many of an embedding's first elements are returned; 0: the directory's truncate_dim.
+                           // A number beyond the model's returns all
 } vkf_embedder_desc;
 
-// Ownership: the caller owns the embedder, in any order with the context. It belongs to one thread at a time.
+// Ownership: the caller owns the embedder, and destroys it before or after the context. It belongs to one thread at a
+// time.
 // Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); FORMAT (the tokenizer, its special
 // tokens and padding included, has ids beyond the model's vocabulary); UNSUPPORTED (the model is no encoder, or
 // has no head).
 VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *desc,
                                                       vkf_embedder **out_embedder);
 VKF_API void vkf_embedder_destroy(vkf_embedder **embedder);
-// Of the model, but that embedding_dim is the length of the embeddings that are given (see truncate_dim), and
-// truncate_len is the embedder's max_tokens.
+// The model's configuration, except that embedding_dim is the length of the embeddings that are returned (see
+// truncate_dim), and truncate_len is the embedder's max_tokens.
 VKF_API void vkf_embedder_get_config(const vkf_embedder *embedder, vkf_model_config *out_config);
 
-// A text that stands in front of every text of its kind: what a model was trained with for queries, or for documents.
+// A text that stands in front of every text of its kind, as the model was trained with it for queries or documents.
 typedef struct vkf_embed_prompt {
     const char *name;
     const char *text;
 } vkf_embed_prompt;
 // The prompts of the directory's config_sentence_transformers.json, in the order of their names. "query" and "document"
-// are always there: empty, where the file does not have them. NULL beyond. Lives as long as the embedder.
+// are always there, and empty if the file does not have them. NULL beyond the last one. A prompt lives as long as the
+// embedder.
 VKF_API const vkf_embed_prompt *vkf_embedder_prompt(const vkf_embedder *embedder, uint32_t index);
-// The one that texts get where a run names none; NULL where the file has no default_prompt_name. An embedder with its
-// head has no default.
+// The prompt that texts get when a run names none; NULL if the file has no default_prompt_name. An embedder that runs
+// its head has no default.
 VKF_API const vkf_embed_prompt *vkf_embedder_default_prompt(const vkf_embedder *embedder);
 
-// How two embeddings are compared: the larger, the more alike. similarity_fn_name of config_sentence_transformers.json,
-// or COSINE.
+// How two embeddings are compared; a larger result means more alike. It is similarity_fn_name of
+// config_sentence_transformers.json, or COSINE.
 typedef enum vkf_similarity {
     VKF_SIMILARITY_COSINE = 0,
-    VKF_SIMILARITY_DOT,       // the product
-    VKF_SIMILARITY_EUCLIDEAN, // their distance, below 0
-    VKF_SIMILARITY_MANHATTAN, // the sum of the distances of their elements, below 0
+    VKF_SIMILARITY_DOT,       // the dot product
+    VKF_SIMILARITY_EUCLIDEAN, // minus their distance
+    VKF_SIMILARITY_MANHATTAN, // minus the sum of their elements' distances
     VKF_SIMILARITY_COUNT
 } vkf_similarity;
 VKF_API vkf_similarity vkf_embedder_similarity(const vkf_embedder *embedder);
@@ -63,7 +65,8 @@ VKF_API vkf_similarity vkf_embedder_similarity(const vkf_embedder *embedder);
 // The embedder's own model, for further sessions, which keep it. The caller does not destroy it.
 VKF_API vkf_model *vkf_embedder_model(vkf_embedder *embedder);
 
-// The name of a label of a classifier, from config.json's id2label; NULL beyond. Lives as long as the embedder.
+// The name of a classifier's label, from config.json's id2label; NULL beyond the last one. It lives as long as the
+// embedder.
 VKF_API const char *vkf_embedder_label(const vkf_embedder *embedder, uint32_t index);
 
 // The text of a token as it stands in the tokenizer's file; NULL for an id of no token. Lives as long as the embedder.
@@ -75,7 +78,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_decode(const vkf_embedder *embedd
                                                       bool skip_special_tokens, size_t *inout_bytes, char *out_text);
 
 // The ids of the tokens that tokenizer_config.json or special_tokens_map.json name, or that have the usual names
-// ("[CLS]" or "<s>", "[MASK]" or "<mask>", and so on); -1 for one that there is not.
+// ("[CLS]" or "<s>", "[MASK]" or "<mask>", and so on); -1 for one that does not exist.
 typedef struct vkf_special_tokens {
     int32_t cls_id, mask_id, unk_id, pad_id;
 } vkf_special_tokens;
@@ -83,7 +86,7 @@ VKF_API void vkf_embedder_get_special_tokens(const vkf_embedder *embedder, vkf_s
 
 // What a head says of one text.
 typedef struct vkf_prediction {
-    uint32_t rows; // 1, of SEQUENCE_CLASSIFICATION, or the text's tokens
+    uint32_t rows; // 1 for SEQUENCE_CLASSIFICATION, else the number of the text's tokens
     uint32_t cols; // head_outputs
     float *logits; // (rows, cols)
     vkf_encoding tokens;
@@ -95,29 +98,30 @@ VKF_API void vkf_prediction_free(vkf_prediction *prediction);
 typedef struct vkf_embed_args {
     const vkf_text *texts; // (count)
     const vkf_text *pairs; // optional, (count): each text's second one, as the context of a question
-    // Optional, (count): how each text is cut. By default, and with FROM_FILE and NONE, LONGEST_FIRST on the side that
-    // tokenizer_config.json (truncation_side) or tokenizer.json says; max_length counts as
-    // far as it is below the embedder's max_tokens.
+    // Optional, (count): how each text is cut. Without it, and with FROM_FILE and NONE, texts are cut LONGEST_FIRST on
+    // the side that tokenizer_config.json (truncation_side) or tokenizer.json says. max_length takes effect only where
+    // it is below the embedder's max_tokens.
     const vkf_encode_options *options;
     uint32_t count;
-    // Optional: the text in front of each of `texts`, "" for none, or the name of one of the embedder's prompts; not
-    // both. Neither: the default prompt. Where the model's pooling leaves prompts out, the prompt's tokens count in
-    // attention alone. Offsets of out_predictions' tokens then count from the prompt's first byte.
+    // Optional: either the text in front of each of `texts`, "" for none, or the name of one of the embedder's prompts,
+    // not both. With neither, the default prompt is taken. If the model's pooling leaves prompts out, the prompt's
+    // tokens take part in attention alone. Behind a prompt, the offsets of out_predictions' tokens count from its first
+    // byte.
     const char *prompt;
     const char *prompt_name;
     float *out_embeddings;           // optional, (count, embedding_dim) of vkf_embedder_get_config()
-    vkf_prediction *out_predictions; // optional, (count), of an embedder with its head; the caller's, see
+    vkf_prediction *out_predictions; // optional, (count), of an embedder that runs its head; the caller frees each with
                                      // vkf_prediction_free(). Untouched on failure
     uint32_t *out_token_counts;      // optional, (count): tokens of each text that were embedded, special ones counted
     vkf_progress_fn progress; // optional, once per batch with the texts done; returning false gives VKF_ERROR_CANCELLED
     void *progress_user;
 } vkf_embed_args;
 
-// Texts of like length run together, whatever their order; an embedding does not depend on its neighbours.
-// Statuses: INVALID_ARGUMENT (also: a text of no tokens, to which the tokenizer adds none either, and a prompt that the
-// model has not), FORMAT (a text has an id or a token type that the model has not), CANCELLED, OUT_OF_HOST_MEMORY,
-// DEVICE_LOST, VULKAN, NOT_FINITE (an embedding or a head's logits that are asked for are NaN or infinite; the message
-// names the text), and those of vkf_tokenizer_encode().
+// Texts of similar length run together, whatever their order. An embedding does not depend on the texts beside it.
+// Statuses: INVALID_ARGUMENT (also: a text without tokens to which the tokenizer adds none, and a prompt that the model
+// does not have), FORMAT (a text has an id or a token type that the model does not have), CANCELLED,
+// OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN, NOT_FINITE (an embedding or a head's logits that are asked for are NaN or
+// infinite; the message names the text), and those of vkf_tokenizer_encode().
 VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-// Text generation: prompts in and their continuations out, or what an encoder-decoder makes of texts, as transformers'
-// generate() gives them.
+// Text generation as transformers' generate() does it: a decoder continues prompts, an encoder-decoder turns source
+// texts into target texts.
 #ifndef VKFORMER_GENERATE_H
 #define VKFORMER_GENERATE_H
 
@@ -18,7 +18,7 @@ typedef struct vkf_generator_desc {
     vkf_model_precision precision;
     vkf_quantization quantization;
     uint32_t max_batch;   // prompts that run together; 0: 1
-    uint32_t max_context; // tokens of a prompt and its continuation, of SEQ2SEQ of each; 0: the model's, at most 2048
+    uint32_t max_context; // tokens of a prompt and its continuation, SEQ2SEQ: of either; 0: the model's, at most 2048
     uint32_t max_prompt_len;  // as in vkf_session_desc
     uint32_t max_beams;       // as in vkf_session_desc
     vkf_dtype cache_dtype;    // the same
@@ -26,7 +26,8 @@ typedef struct vkf_generator_desc {
     void *progress_user;
 } vkf_generator_desc;
 
-// Ownership: the caller owns the generator, in any order with the context. It belongs to one thread at a time.
+// Ownership: the caller owns the generator, and destroys it before or after the context. It belongs to one thread at a
+// time.
 // Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); FORMAT (the tokenizer, its special
 // tokens and padding included, has ids beyond the model's vocabulary); UNSUPPORTED (the model has no decoder).
 VKF_API VKF_MUST_CHECK vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc,
@@ -35,13 +36,14 @@ VKF_API void vkf_generator_destroy(vkf_generator **generator);
 VKF_API void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *out_config);
 // The generator's own model, for further sessions, which keep it. The caller does not destroy it.
 VKF_API vkf_model *vkf_generator_model(vkf_generator *generator);
-// Tokens that prompt and continuation have room for.
+// How many tokens a prompt and its continuation may have together.
 VKF_API uint32_t vkf_generator_context(const vkf_generator *generator);
 
-// A part of prompt `prompt`'s continuation, whole characters of UTF-8, as soon as it is known; false ends it there.
+// Called with each new part of the continuation of prompt number `prompt`, in whole characters of UTF-8, as soon as the
+// part is known. Returning false ends the continuation there.
 typedef bool (*vkf_text_fn)(void *user, uint32_t prompt, const char *bytes, size_t size_bytes);
 
-// What follows a prompt.
+// What was generated for one prompt.
 typedef struct vkf_continuation {
     char *text; // without special tokens and stop strings; a zero follows
     size_t size_bytes;
@@ -55,27 +57,27 @@ typedef struct vkf_continuation {
 VKF_API void vkf_continuation_free(vkf_continuation *continuation);
 
 typedef struct vkf_generator_args {
-    const vkf_text *prompts; // (count); one of no tokens is the model's bos
+    const vkf_text *prompts; // (count); one without tokens is taken as the model's bos
     uint32_t count;
     uint32_t max_new_tokens; // 0: until the context is full
     vkf_sampling sampling;
     vkf_beam_search beams; // with more than one, sampling.temperature is 0
     const vkf_text *stops; // optional, (stop_count): a continuation ends before the first of them (reason EOS)
     uint32_t stop_count;
-    vkf_text_fn on_text; // optional; with beams, whose texts are not known before, at the end
+    vkf_text_fn on_text; // optional; with beams called at the end, as their texts are not known before
     void *on_text_user;
-    vkf_progress_fn progress; // optional; of a prompt, per part, as in vkf_generate_args
+    vkf_progress_fn progress; // optional; once per part of a prompt, as in vkf_generate_args
     void *progress_user;
-    vkf_continuation *out_continuations; // (count); the caller's, see vkf_continuation_free(). Untouched on failure
+    vkf_continuation *out_continuations; // (count); freed with vkf_continuation_free(). Untouched on failure
     vkf_generation_cost *out_cost;       // optional, of all batches
 } vkf_generator_args;
 
-// Prompts of like length run together, whatever their order. Greedy continuations do not depend on their neighbours,
-// but for where the context is full (with max_new_tokens 0) and dynamic rotary scaling: there the longest prompt of a
-// batch decides.
-// Statuses: INVALID_ARGUMENT (also: a source of no tokens), FORMAT (a prompt has an id that the model has not),
+// Prompts of similar length run together, whatever their order. A greedy continuation does not depend on the prompts
+// beside it, with two exceptions: where the context is full (with max_new_tokens 0), and dynamic rotary scaling. There
+// the longest prompt of a batch decides.
+// Statuses: INVALID_ARGUMENT (also: a source without tokens), FORMAT (a prompt has an id that the model does not have),
 // UNSUPPORTED (temperature with beams), TOO_LARGE (a prompt and max_new_tokens exceed the context, or beams max_beams),
-// CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN (also: the device chose what is no token), NOT_FINITE (logits that
+// CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN (also: what the device chose is no token), NOT_FINITE (logits that
 // are NaN or infinite), and those of vkf_tokenizer_encode().
 VKF_API VKF_MUST_CHECK vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args *args);
 

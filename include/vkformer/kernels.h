@@ -1,9 +1,9 @@
 // What the driver's compiler made of the kernels, or of a shader that is not the library's: registers, spills and
 // occupancy.
 //
-// Every driver has statistics of its own under names of its own. They are given as they are, and beside that as numbers
-// that mean the same for all of them, as far as that goes: docs/shaders.md says which drivers tell what. Drivers
-// without VK_KHR_pipeline_executable_properties, lavapipe among them, leave these unknown.
+// Every driver has statistics of its own under names of its own. They are given as they are, and also as numbers that
+// mean the same for all drivers where that is possible: docs/shaders.md says which drivers tell what. Drivers without
+// VK_KHR_pipeline_executable_properties, lavapipe among them, leave these numbers unknown.
 #ifndef VKFORMER_KERNELS_H
 #define VKFORMER_KERNELS_H
 
@@ -15,7 +15,8 @@ extern "C" {
 
 #define VKF_STATISTIC_NAME_SIZE 64
 
-// As the driver names it; a longer name is cut. Integers beyond 2^53, which only hashes are, are rounded.
+// A statistic under the driver's name for it; a longer name is cut. Integers beyond 2^53 are rounded; only hashes are
+// that large.
 typedef struct vkf_statistic {
     char name[VKF_STATISTIC_NAME_SIZE];
     double value;
@@ -23,11 +24,11 @@ typedef struct vkf_statistic {
 
 #define VKF_STATISTIC_UNKNOWN (-1)
 
-// The same for every driver; VKF_STATISTIC_UNKNOWN where it does not tell.
+// Numbers with the same meaning for every driver; VKF_STATISTIC_UNKNOWN where a driver does not tell.
 typedef struct vkf_kernel_statistics {
     int64_t registers;     // of 32 bits, per invocation
     int64_t spills;        // values, or instructions, that go to memory for want of registers
-    int64_t inner_spills;  // scalar or uniform values that go to registers of another kind: no harm to speak of
+    int64_t inner_spills;  // scalar or uniform values that go to registers of another kind: nearly harmless
     int64_t scratch_bytes; // of memory per invocation, spills included
     int64_t shared_bytes;  // per workgroup; where the driver does not tell, what the kernel asks for
     int64_t instructions;
@@ -56,7 +57,7 @@ typedef struct vkf_kernel_report {
     const char *why;      // usable or not
     bool compiled;        // a pipeline was made
     vkf_status status;    // of making it; VKF_OK where that was not asked for
-    uint32_t spirv_bytes; // of the module that was compiled, and where none was, of that in this build; 0: it has none
+    uint32_t spirv_bytes; // of the module that was compiled, or else of the one in this build; 0: it has none
     bool has_statistics;
     vkf_kernel_statistics statistics;
     const vkf_statistic *raw;
@@ -65,20 +66,20 @@ typedef struct vkf_kernel_report {
     uint32_t representation_count;
 } vkf_kernel_report;
 
-// Which of the variants that a visit meets are compiled, too.
+// Which of the visited variants are compiled.
 typedef enum vkf_kernel_compile {
     VKF_COMPILE_NONE = 0,
-    VKF_COMPILE_ALL,      // that the device may use
-    VKF_COMPILE_DEFAULTS, // and that are taken for some typical problem: `default_for` is not ""
+    VKF_COMPILE_ALL,      // all that the device may use
+    VKF_COMPILE_DEFAULTS, // those among them that are taken for some typical problem: `default_for` is not ""
 } vkf_kernel_compile;
 
 // Returns false to end the visit, which gives VKF_ERROR_CANCELLED.
 typedef bool (*vkf_kernel_report_fn)(void *user, const vkf_kernel_report *report);
 
-// Visits every variant whose "kernel/config" begins with `name` (NULL: all), in the registry's order; an attention
-// kernel once for each of the usual sizes of a head. Of those that `compile` says the pipelines are made, and their
-// statistics read in a context with `pipeline_statistics`. One that fails to compile is reported as such, and the visit
-// goes on.
+// Visits every variant whose "kernel/config" begins with `name` (NULL: all), in the registry's order. An attention
+// kernel is visited once for each of the usual sizes of a head. Pipelines are made of the variants that `compile`
+// selects, and their statistics are read in a context with `pipeline_statistics`. A variant that fails to compile is
+// reported as such, and the visit goes on.
 // Statuses: INVALID_ARGUMENT, CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST.
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_report_kernels(vkf_context *context, const char *name,
                                                              vkf_kernel_compile compile, vkf_kernel_report_fn visit,
@@ -98,7 +99,7 @@ typedef struct vkf_shader_binding {
 typedef struct vkf_shader_constant {
     uint32_t id;
     uint32_t size_bytes; // of its type, 4 for bool
-    uint64_t value;      // its first size_bytes count
+    uint64_t value;      // its first size_bytes bytes are used
 } vkf_shader_constant;
 
 // A compute shader of the caller's. The module has to be valid: drivers trust it.
@@ -115,11 +116,11 @@ typedef struct vkf_shader_desc {
     uint32_t spec_count; // at most VKF_SHADER_MAX_CONSTANTS
 } vkf_shader_desc;
 
-// Whether a shader may declare a capability of SPIR-V (its number there) in this context.
+// Whether a shader may declare this capability, by its number in SPIR-V, in this context.
 VKF_API bool vkf_context_takes_capability(const vkf_context *context, uint32_t capability);
 
-// Compiles the shader into a pipeline that is not kept, and visits it once; nothing is run. That it does not compile is
-// reported as in vkf_context_report_kernels(), with `config` and `default_for` empty.
+// Compiles the shader into a pipeline that is not kept, and visits it once; nothing is run. A shader that does not
+// compile is reported as in vkf_context_report_kernels(). `config` and `default_for` are empty.
 // Statuses: INVALID_ARGUMENT, UNSUPPORTED (a capability, or more of anything than the device takes),
 // CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST.
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_report_shader(vkf_context *context, const vkf_shader_desc *desc,

@@ -30,11 +30,11 @@ typedef enum vkf_port {
 } vkf_port;
 
 // The parameters of one attention block. Linear weights are (out, in), as PyTorch keeps them; q, k and v may be views
-// into one packed in_proj_weight. Each may lie in rows, of which the layer makes packed copies where the device likes
-// panels better, or in panels (vkf_pack_weight()), which are read where they are. Absent optional tensors are {0}. All
-// parameters of a layer, norms included, share one dtype: the activations', or F16 or BF16 under F32 activations. The
-// layer reads them at every run, or copies of its own: it keeps their buffers, which may be destroyed before it, and
-// whose content is to stay as it is.
+// into one packed in_proj_weight. A weight may lie in rows or in panels (vkf_pack_weight()). Of rows the layer makes
+// packed copies where the device likes panels better; panels are read where they are. Absent optional tensors are {0}.
+// All parameters of a layer, norms included, share one dtype: the activations', or F16 or BF16 under F32 activations.
+// The layer reads the parameters, or copies of its own, at every run. It keeps their buffers, so these may be destroyed
+// before it, but their content must not change.
 typedef struct vkf_attention_weights {
     vkf_tensor q_weight;   // (num_heads * head_dim, embed_dim)
     vkf_tensor k_weight;   // (num_heads * head_dim, kdim)
@@ -63,7 +63,7 @@ typedef struct vkf_layer_sizes {
     uint32_t key_len;   // S; ignored by self attention, encoder and feed-forward layers
 } vkf_layer_sizes;
 
-// torch.nn.MultiheadAttention (batch_first), and head_dim * num_heads != embed_dim beyond it.
+// torch.nn.MultiheadAttention (batch_first). Beyond it, head_dim * num_heads may differ from embed_dim.
 typedef struct vkf_attention_desc {
     uint32_t embed_dim;
     uint32_t num_heads;
@@ -80,18 +80,18 @@ typedef struct vkf_attention_desc {
     vkf_attention_weights params;
     vkf_dtype dtype; // of activations: F32 or F16
     vkf_layer_sizes max_sizes;
-    // Tensors that the caller provides instead of the layer's own, at maximum sizes. Outputs overlap no other port. The
-    // layer keeps their buffers, too.
+    // Tensors that the caller provides instead of the layer's own, at maximum sizes. Outputs must not overlap another
+    // port. The layer keeps their buffers, too.
     vkf_tensor ports[VKF_PORT_COUNT];
 } vkf_attention_desc;
-// Records the layer's command buffer. Ownership: the caller owns the layer, in any order with the context and with the
-// buffers of the tensors that it was given.
+// Records the layer's command buffer. Ownership: the caller owns the layer, and destroys it before or after the context
+// and the buffers of the tensors that it was given.
 // Statuses: INVALID_ARGUMENT (a size, shape, type or kind of mask; a tensor that is absent or of another context),
 // TOO_LARGE, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED, DEVICE_LOST, VULKAN, SHADER.
 VKF_API VKF_MUST_CHECK vkf_status vkf_attention_create(vkf_context *context, const vkf_attention_desc *desc,
                                                        vkf_layer **out_layer);
-// The bytes that vkf_attention_create() will allocate. Of tensors the shapes alone count: their buffers may be NULL.
-// Nothing is run: a kernel that creation finds to be wrong on this device may change them. Statuses: as there.
+// The bytes that vkf_attention_create() will allocate. Only the shapes of tensors are read: their buffers may be NULL.
+// Nothing is run, so creation may need other bytes if it finds a kernel to be wrong on this device. Statuses: as there.
 VKF_API VKF_MUST_CHECK vkf_status vkf_attention_plan(vkf_context *context, const vkf_attention_desc *desc,
                                                      vkf_memory_plan *out_plan);
 
@@ -123,7 +123,7 @@ typedef struct vkf_feed_forward_desc {
     vkf_layer_sizes max_sizes;
     vkf_tensor ports[VKF_PORT_COUNT];
 } vkf_feed_forward_desc;
-// Ownership and statuses of these and the next: as vkf_attention_create() and vkf_attention_plan().
+// Ownership and statuses of these and of the following functions: as vkf_attention_create() and vkf_attention_plan().
 VKF_API VKF_MUST_CHECK vkf_status vkf_feed_forward_create(vkf_context *context, const vkf_feed_forward_desc *desc,
                                                           vkf_layer **out_layer);
 VKF_API VKF_MUST_CHECK vkf_status vkf_feed_forward_plan(vkf_context *context, const vkf_feed_forward_desc *desc,
@@ -169,7 +169,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_layer_write(vkf_layer *layer, vkf_port por
                                                   uint64_t size_bytes);
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_read(vkf_layer *layer, vkf_port port, void *out_data, uint64_t size_bytes);
 
-// Writes the sizes into the layer's parameter and indirect buffers. Nothing is recorded or allocated. The layer's
+// Writes the sizes into the layer's parameter and indirect buffers; nothing is recorded or allocated. The layer's
 // previous run must have ended. Statuses: INVALID_ARGUMENT (a size is 0), TOO_LARGE (beyond the maximum).
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_set_sizes(vkf_layer *layer, const vkf_layer_sizes *sizes);
 
@@ -177,7 +177,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_layer_set_sizes(vkf_layer *layer, const vk
 // Statuses: as vkf_layer_set_sizes(), and OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes);
 
-// How often the layer's own command buffer was recorded: 1 after creation, and ever after.
+// How often the layer's own command buffer was recorded: once, at creation, and never again.
 VKF_API uint32_t vkf_layer_record_count(const vkf_layer *layer);
 
 // GPU time of one dispatch of the last run, in a context with `timestamps`.

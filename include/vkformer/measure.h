@@ -1,4 +1,4 @@
-// What a device reaches at best, measured on it: the roofs that the speed of a kernel is held against.
+// Measures the best that a device can reach: the roofs that the speed of a kernel is compared with.
 #ifndef VKFORMER_MEASURE_H
 #define VKFORMER_MEASURE_H
 
@@ -23,23 +23,23 @@ typedef struct vkf_roofs {
 VKF_API VKF_MUST_CHECK vkf_status vkf_measure_roofs(vkf_context *context, vkf_progress_fn progress, void *user,
                                                     vkf_roofs *out_roofs);
 
-// Single runs, for those who choose sizes and count repetitions themselves; vkf_context_last_op_ns() has the GPU's
+// Single runs, for callers who choose sizes and count repetitions themselves; vkf_context_last_op_ns() has the GPU's
 // time. Tensors are f32; those of copy and read begin at a multiple of 16 bytes and hold a multiple of 4 elements.
 // Statuses: as vkf_measure_roofs(), and TOO_LARGE.
 
 // out = x, of equal element counts.
 VKF_API VKF_MUST_CHECK vkf_status vkf_measure_copy(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);
 
-// Reads x and writes nothing when x is zero everywhere; the first 4 elements of out become 1 when a sum over some of
-// x's elements is not 0.
+// Reads x. The first 4 elements of out become 1 when a sum over some of x's elements is not 0, so nothing is written
+// when x is zero everywhere.
 VKF_API VKF_MUST_CHECK vkf_status vkf_measure_read(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);
 
 #define VKF_MEASURE_FMA_MIN_CHAINS 2
 #define VKF_MEASURE_FMA_MAX_CHAINS 4
 #define VKF_MEASURE_FMA_MAX_ROUNDS 16384
 
-// For every element i of `out` one invocation does 8 * rounds multiply-adds on each of 4 * chains accumulators, and
-// then writes their sum, which is exact: chains * (4 * (i % 8 + 8 * rounds) + 1.5) + 2 * chains * (chains - 1).
+// For every element i of `out` one invocation does 8 * rounds multiply-adds on each of 4 * chains accumulators and
+// writes their sum, which is exactly chains * (4 * (i % 8 + 8 * rounds) + 1.5) + 2 * chains * (chains - 1).
 typedef struct vkf_measure_fma_desc {
     vkf_tensor out;
     uint32_t rounds; // 1 to VKF_MEASURE_FMA_MAX_ROUNDS

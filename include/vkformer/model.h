@@ -41,15 +41,15 @@ typedef enum vkf_embedding_module_kind {
 
 typedef struct vkf_embedding_module {
     vkf_embedding_module_kind kind;
-    uint32_t dim;                           // of what comes out
-    vkf_pooling poolings[VKF_MAX_POOLINGS]; // of POOLING: their vectors stand behind each other
+    uint32_t dim;                           // of the output
+    vkf_pooling poolings[VKF_MAX_POOLINGS]; // of POOLING: their vectors are concatenated
     uint32_t pooling_count;
     bool without_prompt;       // of POOLING: the tokens of a prompt do not count
     vkf_activation activation; // of DENSE
     bool bias;                 // of DENSE: there is one
 } vkf_embedding_module;
 
-// What an ENCODER was trained to say, beyond hidden states: transformers' classes For....
+// What an ENCODER was trained to predict from its hidden states, as transformers' classes named ...For... do.
 typedef enum vkf_head {
     VKF_HEAD_NONE = 0,
     VKF_HEAD_SEQUENCE_CLASSIFICATION, // logits (B, labels)
@@ -59,12 +59,12 @@ typedef enum vkf_head {
     VKF_HEAD_COUNT
 } vkf_head;
 
-// What is added to the words' embeddings.
+// The position embeddings that are added to the tokens' embeddings.
 typedef enum vkf_positions {
-    VKF_POSITIONS_SINUSOIDAL = 0,    // "Attention Is All You Need", 3.5: sines and cosines by turns
+    VKF_POSITIONS_SINUSOIDAL = 0,    // "Attention Is All You Need", 3.5: sines and cosines alternate
     VKF_POSITIONS_SINUSOIDAL_HALVES, // all sines, then all cosines
     VKF_POSITIONS_LEARNED,
-    VKF_POSITIONS_NONE, // attention knows positions, or nothing does
+    VKF_POSITIONS_NONE, // attention takes care of positions, or nothing does
     VKF_POSITIONS_COUNT
 } vkf_positions;
 
@@ -73,32 +73,32 @@ typedef enum vkf_positions {
 #define VKF_MAX_BEAMS 64
 
 // Rotary position embedding (Su et al. 2021): element i of the first half of `dim` and element i of the second are
-// turned by position * inverse_frequency[i]. Scaling of contexts is in the frequencies already, but for two kinds,
-// where sequences of more than dynamic_from tokens have others: with "dynamic" theta grows with the sequence,
-// "longrope" has them listed.
+// rotated by position * inverse_frequency[i]. Most kinds of context scaling are in the frequencies already. Two kinds
+// have other frequencies for sequences of more than dynamic_from tokens: with "dynamic" theta grows with the sequence,
+// and "longrope" lists them.
 typedef struct vkf_rotary {
-    uint32_t dim; // elements of a head that are turned, even; 0: none
-    float scale;  // of cosines and sines: an attention factor of YaRN or LongRoPE; 1 else
+    uint32_t dim; // elements of a head that are rotated, even; 0: none
+    float scale;  // of cosines and sines: an attention factor of YaRN or LongRoPE, else 1
     float inverse_frequency[VKF_MAX_ROTARY_DIM / 2];
-    uint32_t dynamic_from;       // 0: not of these kinds, which alone have the rest
+    uint32_t dynamic_from;       // 0: neither of the two kinds, and the fields below are not used
     float dynamic_factor, theta; // "dynamic"; dynamic_factor 0: "longrope"
     float long_inverse_frequency[VKF_MAX_ROTARY_DIM / 2];
 } vkf_rotary;
 
-// How the next token is chosen, on the device. All zero: the most probable one, the lowest id among equals (greedy).
+// How the device chooses the next token. All zero: the most probable one, the lowest id among equals (greedy).
 // Otherwise in transformers' order: repetition penalty, temperature, top-k, top-p, min-p, then one draw.
 typedef struct vkf_sampling {
     float temperature;        // 0: greedy
-    uint32_t top_k;           // tokens that stay, those equal to the last of them too; 0: all
+    uint32_t top_k;           // so many tokens stay, and those equal to the last of them; 0: all
     float top_p;              // the most probable tokens that together have this probability stay; 0 or 1: all
-    float min_p;              // tokens with this share of the largest probability stay; 0: all
-    float repetition_penalty; // logits of tokens in the sequence are divided by it, multiplied below 0; 0 or 1: none
+    float min_p;              // tokens with at least this share of the largest probability stay; 0: all
+    float repetition_penalty; // divides positive and multiplies negative logits of tokens so far; 0 or 1: none
     uint64_t seed;            // the same seed gives the same tokens on the same device
 } vkf_sampling;
 
-// When a beam search ends before its sequences are as long as they may become; transformers' early_stopping.
+// When a beam search ends before its sequences reach their maximum length, as transformers' early_stopping.
 typedef enum vkf_early_stopping {
-    VKF_EARLY_STOPPING_OFF = 0, // False: when no running sequence would be better than those kept, if it ended here
+    VKF_EARLY_STOPPING_OFF = 0, // False: when no running sequence, if it ended here, would be better than those kept
     VKF_EARLY_STOPPING_ON,      // True: when num_beams of them have ended
     VKF_EARLY_STOPPING_NEVER,   // "never": when no running sequence can become better than those kept
     VKF_EARLY_STOPPING_COUNT
@@ -112,14 +112,14 @@ typedef struct vkf_beam_search {
     vkf_early_stopping early_stopping;
 } vkf_beam_search;
 
-// What transformers' generate() takes where its caller says nothing: generation_config.json, or where that is not there
-// config.json. All zero: nothing is said. What of these files is not built is named in a warning while the model is
-// loaded.
+// What transformers' generate() takes when its caller says nothing, from generation_config.json, or from config.json if
+// there is none. All zero: the files say nothing. While a model is loaded, a warning names what these files ask for and
+// the library does not implement.
 typedef struct vkf_generation_defaults {
-    vkf_sampling sampling;   // temperature 0 unless do_sample is true; top_k is 50 where that is, and no other is given
-    vkf_beam_search beams;   // length_penalty 1 where none is given
-    uint32_t max_new_tokens; // 0: not said
-    uint32_t max_length; // 0: not said; the prompt's tokens, of SEQ2SEQ bos_id, counted. max_new_tokens goes before it
+    vkf_sampling sampling;   // temperature 0 unless do_sample is true; with do_sample, top_k is 50 if none is given
+    vkf_beam_search beams;   // length_penalty 1 if none is given
+    uint32_t max_new_tokens; // 0: not given; goes before max_length
+    uint32_t max_length;     // 0: not given; counts the prompt's tokens, too, for SEQ2SEQ bos_id
 } vkf_generation_defaults;
 
 typedef struct vkf_model_config {
@@ -131,7 +131,7 @@ typedef struct vkf_model_config {
     uint32_t num_decoder_layers;
     vkf_activation activation;
     bool norm_first;
-    float layer_norm_eps; // in vkf_model_desc.config 0: 1e-5, as in PyTorch
+    float layer_norm_eps; // 0 in vkf_model_desc.config: 1e-5, as in PyTorch
     // Of SEQ2SEQ and ENCODER.
     uint32_t source_vocab;
     int32_t pad_id; // -1: there is none
@@ -139,20 +139,20 @@ typedef struct vkf_model_config {
     // Of ENCODER alone.
     bool causal;              // a position sees those before it, and itself: a decoder that was saved with a head
     uint32_t token_types;     // 0: tokens have no types
-    uint32_t position_offset; // the first position's row among the learned ones, which are max_source_len more
+    uint32_t position_offset; // row of position 0 in the learned table, which has max_source_len rows from there on
     vkf_embedding_module embedding_modules[VKF_MAX_EMBEDDING_MODULES]; // in order; the first, and it alone, is POOLING
     uint32_t embedding_module_count;
-    uint32_t embedding_dim; // of what the last of them gives
-    uint32_t truncate_len;  // tokens of a text that sentence-transformers keeps, at most max_source_len
+    uint32_t embedding_dim; // of the last module's output
+    uint32_t truncate_len;  // how many tokens of a text sentence-transformers keeps, at most max_source_len
     bool lower_case;        // sentence-transformers puts texts into lower case, whatever the tokenizer does
     vkf_head head;
     uint32_t head_outputs;          // logits of a position or a sequence
     vkf_pooling head_pooling;       // FIRST, MEAN or LAST: of SEQUENCE_CLASSIFICATION
     vkf_activation head_activation; // of the Linear before the projection, if there is one
-    bool head_dense_bias;           // that Linear has one
+    bool head_dense_bias;           // that Linear has a bias
     bool head_multi_label;          // of SEQUENCE_CLASSIFICATION: a probability for each label by itself
-    bool head_regression;           // logits are what is said, no scores of labels
-    // The rest of SEQ2SEQ alone.
+    bool head_regression;           // logits are the predicted values, not scores of labels
+    // Of SEQ2SEQ alone, up to the next group.
     uint32_t target_vocab;
     bool share_embedding; // the target is embedded with src_embed
     bool tie_projection;  // the projection is the target embedding's table
@@ -160,23 +160,23 @@ typedef struct vkf_model_config {
     int32_t bos_id; // -1: there is none
     int32_t eos_id; // -1: there is none
     int32_t unk_id;
-    uint32_t max_target_len; // generated tokens, bos and eos included; of DECODER, the prompt's too: its context
-    // Of models from transformers' directories, and zero else. A DECODER has num_decoder_layers, target_vocab,
+    uint32_t max_target_len; // generated tokens, bos and eos included; DECODER: its context, the prompt included
+    // Of models from transformers' directories, else zero. A DECODER has num_decoder_layers, target_vocab,
     // tie_projection, projection_bias and the ids above, too.
     vkf_norm_kind norm;
-    uint32_t num_kv_heads; // divides num_heads: as many query heads share a key head (Ainslie et al. 2023)
+    uint32_t num_kv_heads; // num_heads / num_kv_heads query heads share a key head (Ainslie et al. 2023)
     uint32_t head_dim;     // num_heads * head_dim need not be d_model
     bool gated;            // feed-forward (activation(x W_gate^T) * (x W_1^T)) W_2^T (Shazeer 2020)
-    bool parallel;         // x + attention(norm1(x)) + feed_forward(norm2(x)) at once, as GPT-NeoX
+    bool parallel;         // x + attention(norm1(x)) + feed_forward(norm2(x)), as in GPT-NeoX
     bool attention_bias;   // of queries, keys and values, and of the output
     bool feed_forward_bias;
-    bool norm_bias;     // LayerNorms have one
-    bool final_norm;    // one more behind the last layer
-    bool no_first_norm; // none before the first layer's attention
+    bool norm_bias;     // LayerNorms have a bias
+    bool final_norm;    // one more norm behind the last layer
+    bool no_first_norm; // no norm before the first layer's attention
     vkf_positions positions;
     vkf_rotary rotary; // positions by rotation
-    // In the layers of windowed_layers a position sees so many of the latest ones, itself included; in an ENCODER half
-    // as many on either side, and itself.
+    // In the layers of windowed_layers a position sees this many of the latest positions, itself included. In an
+    // ENCODER it sees itself and half as many on either side.
     uint32_t window;
     uint32_t windowed_layers[32]; // layer i is bit i % 32 of element i / 32
     vkf_rotary window_rotary;     // of these layers; dim 0: the same as elsewhere
@@ -184,29 +184,29 @@ typedef struct vkf_model_config {
     uint32_t eos_count;
     // Of SEQ2SEQ.
     uint32_t num_decoder_heads, dim_decoder_feedforward; // 0: as in the encoder
-    bool unscaled_embedding;                             // words are not multiplied by sqrt(d_model)
+    bool unscaled_embedding;                             // embeddings are not multiplied by sqrt(d_model)
     bool unscaled_attention;                             // scores are not divided by sqrt(head_dim)
     uint32_t relative_buckets;   // scores get a learned bias by distance (Raffel et al. 2020); 0: they do not
     uint32_t relative_distance;  // beyond it all distances are alike
-    float logit_scale;           // of the last hidden states before the projection; 0: 1
-    bool forced_bos, forced_eos; // the first token that is generated, and the last one where no eos came before
+    float logit_scale;           // multiplies the last hidden states before the projection; 0: 1
+    bool forced_bos, forced_eos; // as the first generated token, and as the last one if no eos came before
     int32_t forced_bos_id, forced_eos_id;
     // Of SEQ2SEQ and DECODER.
     int32_t banned_ids[VKF_MAX_EOS]; // are never generated
     uint32_t banned_count;
-    vkf_generation_defaults generation; // what follows it is the caller's: see vkf_generate_args
+    vkf_generation_defaults generation; // for the caller to pass on in vkf_generate_args; no run applies it by itself
 } vkf_model_config;
 
 typedef struct vkf_model vkf_model;
 typedef struct vkf_session vkf_session;
 
 // The precision switch: how a model's parameters (weights, biases, norms, embedding tables) and its activations and
-// caches are stored on the device. What a file holds in F32, F16 or BF16 is rounded once, to nearest even, and keeps
-// its bits where it is stored in the file's own type. Sums, softmax and norms are in f32 always, and so are logits.
+// caches are stored on the device. A file's F32, F16 or BF16 values are rounded once, to nearest even; they keep their
+// bits where the device stores the file's own type. Sums, softmax, norms and logits are always in f32.
 //
 // Errors: with models of up to 4 + 4 layers whose activations stay near 1, as norms keep them, results are within
-// atol + rtol * |expected| of PyTorch's in float64. More layers add up like their root. Holds for VKF_PRECISION_FULL,
-// the context's own switch, which is about arithmetic.
+// atol + rtol * |expected| of PyTorch's in float64. With more layers the error grows like the root of their number.
+// This holds for VKF_PRECISION_FULL in the context's own switch, which is about arithmetic.
 //
 //                 parameters  activations  rtol    atol
 //   F32           f32         f32          1e-4    5e-5
@@ -223,13 +223,13 @@ typedef enum vkf_model_precision {
     VKF_MODEL_PRECISION_COUNT
 } vkf_model_precision;
 
-// Weights of linear layers in blocks of 32 elements along their depth, each with a scale of its own (see vkf_dtype), to
-// save memory and what a step of generation reads. Beside them everything is as the precision says. Weights whose depth
-// is no multiple of 32, or which have fewer than 32 rows, stay as they are, and so do embedding tables; one that is the
-// projection, too, is kept in both forms. What the blocks take away is said in docs/quantization.md: the root of the
-// mean square of the errors, in that of the results, is below 0.05 in q8 and 0.65 in q4 for small random models, the
-// hardest ones. The arithmetic adds no error to that of the precision, but where integer dot products are accelerated,
-// and round activations to 8 bits: 0.08 and 0.65 then.
+// Weights of linear layers in blocks of 32 elements along their depth, each with a scale of its own (see vkf_dtype).
+// This saves memory, and bytes that a step of generation reads. All else is as the precision says. Weights whose depth
+// is no multiple of 32, or which have fewer than 32 rows, stay as they are, and so do embedding tables; a table that is
+// the projection, too, is kept in both forms. docs/quantization.md says what the blocks cost: for small random models,
+// the hardest ones, the root mean square of the errors is below 0.05 (q8) and 0.65 (q4) of that of the results. The
+// arithmetic adds no error to that of the precision, unless integer dot products are accelerated: these round
+// activations to 8 bits, and the bounds are 0.08 and 0.65.
 typedef enum vkf_quantization {
     VKF_QUANTIZATION_NONE = 0, // as stored: floating point, or blocks in a file of `vkformer quantize`
     VKF_QUANTIZATION_Q8,       // 8.5 bits to a weight
@@ -238,14 +238,14 @@ typedef enum vkf_quantization {
 } vkf_quantization;
 
 typedef struct vkf_model_desc {
-    // Either a directory with config.json and model.safetensors: this project's own, or one that save_pretrained() of
-    // Hugging Face's transformers wrote, whose model_type names the family: docs/families.md lists them. Where there is
-    // no model.safetensors, its index or pytorch_model.bin is read: docs/models.md. An ENCODER's embedding is made as
-    // sentence-transformers says beside it (modules.json, see docs/embeddings.md), or else the mean. Where the
-    // Transformer stands in a directory of its own, as older versions wrote it, the model is read from there ...
+    // Either a directory with config.json and model.safetensors, in this project's form or as save_pretrained() of
+    // Hugging Face's transformers wrote it; there model_type names the family, and docs/families.md lists them. If
+    // there is no model.safetensors, its index or pytorch_model.bin is read: docs/models.md. An ENCODER's embedding
+    // follows the files of sentence-transformers (modules.json, see docs/embeddings.md), or else is the mean. If these
+    // name a directory for the Transformer, as older versions do, the model is read from there.
     const char *directory;
-    // ... or a configuration and a safetensors file, or what torch.save() wrote (.bin, .pt, .pth). Tensor names are
-    // PyTorch's: "encoder.layers.0...." for TRANSFORMER, "src_embed.weight", "transformer.encoder.layers.0....",
+    // Or a configuration and a safetensors file, or a file of torch.save() (.bin, .pt, .pth). Tensor names are
+    // PyTorch's: "encoder.layers.0...." for TRANSFORMER; "src_embed.weight", "transformer.encoder.layers.0....",
     // "generator.weight" for SEQ2SEQ.
     const vkf_model_config *config;
     const char *weights_path;
@@ -255,9 +255,9 @@ typedef struct vkf_model_desc {
     void *progress_user;
 } vkf_model_desc;
 
-// Ownership: the caller owns the model, in any order with the context and with its sessions: these keep it.
+// Ownership: the caller owns the model, and destroys it before or after the context and its sessions, which keep it.
 // Statuses: INVALID_ARGUMENT, FILE (also where a file is truncated or written to while it is read), FORMAT (the message
-// names the file, the tensor and the reason: missing, another shape or type, not a number in it), UNSUPPORTED,
+// names the file, the tensor and the reason: it is missing, has another shape or type, or is not finite), UNSUPPORTED,
 // OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, CANCELLED, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc,
                                                  vkf_model **out_model);
@@ -267,7 +267,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan(vkf_context *context, const vkf
 VKF_API void vkf_model_destroy(vkf_model **model);
 VKF_API void vkf_model_get_config(const vkf_model *model, vkf_model_config *out_config);
 
-// The kinds of attention whose weights a session can keep; each a bit.
+// The kinds of attention whose weights a session can keep; each is a bit.
 typedef enum vkf_attention_kind {
     VKF_ATTENTION_CROSS = 1,   // of SEQ2SEQ and TRANSFORMER: the decoder's, over the source
     VKF_ATTENTION_ENCODER = 2, // self attention; of all but DECODER
@@ -279,9 +279,9 @@ typedef struct vkf_session_desc {
     uint32_t max_source_len;
     uint32_t max_target_len;
     // Positions per sequence whose logits vkf_session_decode() can return. 0: a SEQ2SEQ or DECODER session only
-    // generates. An ENCODER's head runs in sessions that have more than 0 here.
+    // generates. An ENCODER's head runs only in sessions that have more than 0 here.
     uint32_t max_logit_rows;
-    // DECODER: positions of a prompt that are run at once, and in whose number memory for activations grows. 0: 256, or
+    // DECODER: how many positions of a prompt run at once; memory for activations grows with it. 0: 256, or
     // max_target_len if that is less. max_target_len is the context: the prompt's tokens and the generated ones.
     uint32_t max_prompt_len;
     // Masks of nn.Transformer. A SEQ2SEQ session sets source and memory padding and the causal mask itself.
@@ -289,23 +289,23 @@ typedef struct vkf_session_desc {
     vkf_attention_mask target_mask;
     vkf_attention_mask memory_mask;
     vkf_fully_masked fully_masked;
-    // Keep the weights of these kinds, ORed, of every layer: see vkf_session_attention(). Attention then runs in steps
-    // that write them, in max_batch * heads * queries * keys floats per layer on the device (queries at most
-    // max_source_len, or max_prompt_len of a DECODER's own), and on the host, where rows are gathered, for all
-    // positions. 0: none, at no cost. INVALID_ARGUMENT for a kind that the model has not.
+    // Keep the attention weights of these kinds, ORed, of every layer: see vkf_session_attention(). Attention then runs
+    // in steps that write them. On the device they take max_batch * heads * queries * keys floats per layer, with at
+    // most max_source_len queries, or max_prompt_len in a DECODER. The host, where rows are gathered, keeps them for
+    // all positions. 0: none, at no cost. INVALID_ARGUMENT for a kind that the model does not have.
     uint32_t attention_weights;
     // DECODER and SEQ2SEQ: sequences that beam search follows for each of max_batch; 0: 1, no beam search. The
     // key/value cache has room for max_batch * max_beams sequences. At most VKF_MAX_BEAMS; not together with
     // attention_weights.
     uint32_t max_beams;
-    // How keys and values are kept: F32 (0) as the precision says, or F16, in half the bytes behind activations in f32:
-    // each is rounded once. Where activations stay near 1, logits are then within 1e-2 + 1e-2 * |expected|, in units of
-    // the largest of them.
+    // How keys and values are kept: F32 (0) means as the precision says; F16 halves the bytes where activations are in
+    // f32, and rounds each value once. Where activations stay near 1, logits are then within 1e-2 + 1e-2 * |expected|,
+    // in units of the largest of them.
     vkf_dtype cache_dtype;
 } vkf_session_desc;
 
 // Allocates activations and caches and records one command buffer per layer. Ownership: the caller owns the session,
-// which keeps its model: they are destroyed in any order.
+// which keeps its model; they may be destroyed in any order.
 // Statuses: INVALID_ARGUMENT, TOO_LARGE (a length beyond the model's positions, or more than the device binds),
 // OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED, DEVICE_LOST, VULKAN, SHADER.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc,
@@ -314,38 +314,38 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_create(vkf_model *model, const vkf
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc,
                                                    vkf_memory_plan *out_plan);
 // The same before the model is loaded, from headers alone: what vkf_session_create() will allocate beside
-// vkf_model_plan()'s bytes. Like vkf_session_plan() it runs nothing: a kernel that creation finds to be wrong on this
-// device may change them.
+// vkf_model_plan()'s bytes. Like vkf_session_plan() it runs nothing, so creation may need other bytes if it finds a
+// kernel to be wrong on this device.
 VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan_session(vkf_context *context, const vkf_model_desc *desc,
                                                          const vkf_session_desc *session, vkf_memory_plan *out_plan);
 VKF_API void vkf_session_destroy(vkf_session **session);
 
-// One run of the encoder. Host arrays, read during the call. f32 whatever the precision.
+// One run of the encoder. Arrays are on the host and used only during the call. Numbers are f32 whatever the precision.
 typedef struct vkf_encode_args {
     uint32_t batch;            // B
     uint32_t source_len;       // S
     const int32_t *source_ids; // (B, S), SEQ2SEQ: pad_id marks padding, wherever it stands; ENCODER
-    // (B), tokens of each row, 1 to S; what stands behind them is padding, an ENCODER's any number. SEQ2SEQ: optional,
-    // and pad_id in front of that is then a token like any other. The last token of a causal ENCODER's sequence is the
-    // last that is not pad_id.
+    // (B), tokens of each row, 1 to S; what stands behind them is padding, which may be any number for an ENCODER.
+    // Optional for SEQ2SEQ: with it, pad_id before the length is a token like any other. The last token of a causal
+    // ENCODER's sequence is the last that is not pad_id.
     const int32_t *source_lengths;
-    const int32_t *source_types; // optional, (B, S), ENCODER with token_types: each token's, 0 where absent
+    const int32_t *source_types; // optional, (B, S), ENCODER with token_types: each token's type; absent: all 0
     const float *source;         // (B, S, d_model), TRANSFORMER
     const void *source_mask;     // as source_mask.kind says: (S, S) or (B * H, S, S)
     const void *source_key_mask;
     float *out_memory;     // optional, (B, S, d_model): hidden states
     float *out_embeddings; // optional, (B, embedding_dim), ENCODER
     float *out_logits;     // optional, ENCODER with a head: see vkf_head
-    uint32_t prompt_len;   // ENCODER: the first tokens of each row that a POOLING without_prompt leaves out
+    uint32_t prompt_len;   // ENCODER: how many first tokens of each row a POOLING without_prompt leaves out
 } vkf_encode_args;
-// Those of a run are INVALID_ARGUMENT, TOO_LARGE (beyond the session's sizes), OUT_OF_HOST_MEMORY,
-// OUT_OF_DEVICE_MEMORY, DEVICE_LOST and VULKAN.
-// Statuses: those of a run, and NOT_FINITE where embeddings or the logits of a head that are asked for hold NaN or
-// infinity: then nothing is written. Hidden states are given as they are, and it is the caller that looks at them.
+// The statuses of a run, here and below, are INVALID_ARGUMENT, TOO_LARGE (beyond the session's sizes),
+// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST and VULKAN.
+// Statuses: those of a run, and NOT_FINITE if embeddings or a head's logits that are asked for hold NaN or infinity;
+// then nothing is written. Hidden states are given as they are: the caller checks whether they are finite.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args);
 
-// One run of the decoder over whole target sequences (teacher forcing), after encode; B as there. out_hidden is not for
-// a DECODER.
+// One run of the decoder over whole target sequences (teacher forcing), after encode, with the same B. A DECODER has no
+// out_hidden.
 typedef struct vkf_decode_args {
     uint32_t target_len;         // T
     const int32_t *target_ids;   // (B, T), SEQ2SEQ
@@ -358,14 +358,14 @@ typedef struct vkf_decode_args {
     float *out_logits;           // optional, SEQ2SEQ: (B, T, target_vocab); T <= max_logit_rows. DECODER: any T
     // DECODER, which has no encode() before: B, and for each row how many of its first tokens are padding (NULL: none).
     uint32_t batch;
-    // Optional, (B), each below T; hidden states and logits of padding mean nothing, and its ids may be any number
+    // Optional, (B), each below T. Hidden states and logits of padding mean nothing, and its ids may be any number.
     const uint32_t *target_starts;
 } vkf_decode_args;
-// Hidden states and logits are given as they are: it is the caller that looks whether they are finite.
+// Hidden states and logits are given as they are: the caller checks whether they are finite.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args);
 
-// Greedy decoding with a key/value cache: encode, then one submit per token until every row has said eos_id (and no
-// other of eos_ids: that is vkf_session_generate()) or max_len tokens stand in it. Rows are [bos, ..., eos], padded
+// Greedy decoding with a key/value cache: encode, then one submission per token until every row has eos_id or max_len
+// tokens. Of eos_ids, only eos_id ends a row; vkf_session_generate() heeds them all. Rows are [bos, ..., eos], padded
 // with pad_id, or with 0 where there is none. SEQ2SEQ models only.
 typedef struct vkf_greedy_args {
     uint32_t batch;            // B
@@ -377,15 +377,15 @@ typedef struct vkf_greedy_args {
     vkf_progress_fn progress;  // optional, once per token; returning false gives VKF_ERROR_CANCELLED
     void *progress_user;
 } vkf_greedy_args;
-// Status NOT_FINITE, and nothing written, where the logits of a row that goes on are NaN or plus infinity, or all minus
-// infinity. In a session with VKF_FULLY_MASKED_NAN, which asks for NaN, the token is 0 then, as torch.argmax() has it.
+// Status NOT_FINITE if logits of a row that has not ended are NaN or plus infinity, or all minus infinity; then nothing
+// is written. A session with VKF_FULLY_MASKED_NAN asks for NaN: there the token is 0 instead, as with torch.argmax().
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args);
 
 typedef enum vkf_stop_reason {
     VKF_STOP_LENGTH = 0, // max_new_tokens
     VKF_STOP_EOS,     // one of the model's eos_ids or of stop_ids, which stands at the end; or vkf_generate_args.ends
     VKF_STOP_CONTEXT, // the session's max_target_len is full
-    VKF_STOP_CALLER,  // on_token
+    VKF_STOP_CALLER,  // on_token returned false
     VKF_STOP_REASON_COUNT
 } vkf_stop_reason;
 
@@ -395,18 +395,18 @@ typedef bool (*vkf_token_fn)(void *user, uint32_t row, int32_t token);
 // Whether a row ends with the last of its new tokens, of which there are `count` (>= 1).
 typedef bool (*vkf_ends_fn)(void *user, uint32_t row, const int32_t *tokens, uint32_t count);
 
-// What a generation took, from a host clock.
+// How long a generation took by the host's clock.
 typedef struct vkf_generation_cost {
-    uint64_t prompt_tokens; // of all rows, padding not counted
-    double prompt_ns;       // until their first new tokens were there
-    uint64_t new_tokens;    // after those
+    uint64_t prompt_tokens; // of all rows, without padding
+    double prompt_ns;       // until the rows' first new tokens were there
+    uint64_t new_tokens;    // after those first ones
     double new_ns;
 } vkf_generation_cost;
 
-// The continuation of prompts by a DECODER: the prompt in parts of max_prompt_len positions, then one submit per token
-// until every row has ended. Rows of unequal lengths are padded on the left, which does not change their results.
-// What a SEQ2SEQ model makes of its sources: they are the prompts, the encoder runs once, and the first token comes
-// behind bos_id, which is not among the new ones. It follows forced_bos, forced_eos and banned_ids.
+// A DECODER continues its prompts: each prompt runs in parts of max_prompt_len positions, then there is one submission
+// per token until every row has ended. Rows of unequal lengths are padded on the left, which does not change their
+// results. A SEQ2SEQ model takes its sources as the prompts: the encoder runs once, and generation begins behind
+// bos_id, which is not among the new tokens. It follows forced_bos, forced_eos and banned_ids.
 typedef struct vkf_generate_args {
     uint32_t batch;                 // B
     const int32_t *prompt_ids;      // the rows' tokens, row behind row
@@ -416,47 +416,47 @@ typedef struct vkf_generate_args {
     vkf_beam_search beams;   // with more than one, sampling.temperature is 0
     const int32_t *stop_ids; // optional, (stop_count): they end a row as eos_ids do
     uint32_t stop_count;
-    vkf_ends_fn ends; // optional: what else ends a row as eos_ids do; with beams it is asked of every sequence that is
-                      // among the best of its row
+    vkf_ends_fn ends; // optional: what else ends a row as eos_ids do; with beams it is called for every sequence that
+                      // is among the best of its row
     void *ends_user;
-    vkf_token_fn on_token; // optional; with beams when all rows have ended, row by row
+    vkf_token_fn on_token; // optional; with beams called when all rows have ended, row by row
     void *on_token_user;
-    vkf_progress_fn progress; // optional; of the prompt, per part; of sources once
+    vkf_progress_fn progress; // optional; called once per part of the prompt, once for sources
     void *progress_user;
-    int32_t *out_ids;      // (B, N), N = max_new_tokens, or what the context leaves; behind a row's length pad_id,
-                           // or eos_id or 0 where there is none
+    int32_t *out_ids;      // (B, N), N = max_new_tokens, or what the context leaves; a row is filled up with pad_id,
+                           // or else eos_id, or else 0
     uint32_t *out_lengths; // (B)
     vkf_stop_reason *out_reasons;  // optional, (B)
     vkf_generation_cost *out_cost; // optional
 } vkf_generate_args;
-// Statuses: INVALID_ARGUMENT, TOO_LARGE (the longest prompt and max_new_tokens exceed max_target_len; or, of SEQ2SEQ,
-// either its own room), UNSUPPORTED (temperature together with beams), CANCELLED, NOT_FINITE (as vkf_session_greedy()),
-// and those of a run.
+// Statuses: INVALID_ARGUMENT, TOO_LARGE (the longest prompt and max_new_tokens together exceed max_target_len; for
+// SEQ2SEQ, either exceeds its own maximum), UNSUPPORTED (temperature together with beams), CANCELLED, NOT_FINITE (as
+// vkf_session_greedy()), and those of a run.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args);
 
-// Weights of one kind of attention, of its layer `layer` for batch entry `row`: (H, query_len, S), gathered over the
-// last encode, or the last decode, greedy or generate run, the parts and steps of it. H: the heads of queries. S:
-// source_len of that run, padding included (its weights are 0); of the decoder's self attention query_len, so that a
-// TRANSFORMER whose targets are not causal is asked for all of them. Positions are places in the run's rows: those of a
-// DECODER begin behind their padding, whose own rows mean nothing. Weights are 0 where masks exclude; a row sums to 1,
-// or is as fully_masked says. The last token of a generation was no query.
+// The weights of one kind of attention in layer `layer` for batch entry `row`: (H, query_len, S). They are gathered
+// over all parts and steps of the last encode, or of the last decode, greedy or generate run. H is the number of query
+// heads. S is source_len of that run, padding included (its weights are 0), and query_len for the decoder's self
+// attention; for a TRANSFORMER whose targets are not causal, ask for all of them. Positions are places in the run's
+// rows: those of a DECODER begin behind its padding, whose own rows mean nothing. Weights are 0 where masks exclude; a
+// row sums to 1, or is as fully_masked says. The last token of a generation was never a query.
 // Statuses: INVALID_ARGUMENT (not one kind, or one that the session does not keep; no such layer, row or number of
 // positions in the last run).
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention(vkf_session *session, vkf_attention_kind kind, uint32_t layer,
                                                         uint32_t row, uint32_t query_len, float *out_weights);
 
-// How often command buffers were recorded in all (one per layer, embedding and head), and how many there are.
+// How often command buffers were recorded in all, and how many there are: one per layer, embedding and head.
 VKF_API uint32_t vkf_session_record_count(const vkf_session *session);
 VKF_API uint32_t vkf_session_command_buffer_count(const vkf_session *session);
 
-// GPU time per part of the last run: "encoder.0", "decoder.1", "embed", "head"; kernel is NULL. In a context with
-// `timestamps`. The protocol is vkf_layer_timings()'s: out_timings == NULL asks for the number.
+// GPU time per part of the last run, in a context with `timestamps`: "encoder.0", "decoder.1", "embed", "head"; kernel
+// is NULL. The protocol is vkf_layer_timings()'s: out_timings == NULL asks for the number.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count,
                                                       vkf_timing *out_timings);
 
-// Host time of the session's last submission: the encoder's, a whole decode's or, after greedy and in its progress
-// callback, one token's. On the device it took no longer than wait_ns; with `timestamps`, vkf_session_timings() says
-// how long. Status INVALID_ARGUMENT (never run).
+// Host time of the session's last submission: the encoder's, a whole decode's, or one token's after greedy and in its
+// progress callback. On the device it took at most wait_ns; with `timestamps`, vkf_session_timings() says how long.
+// Status INVALID_ARGUMENT (never run).
 typedef struct vkf_run_cost {
     double host_ns; // sizes and parameters written, recorded command buffers submitted
     double wait_ns; // from there until the host knew that the device had ended
@@ -465,8 +465,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_run_cost(const vkf_session *sessio
 
 // Token strings and ids: vocabulary.json of a SEQ2SEQ model directory. Text is UTF-8.
 typedef struct vkf_vocabulary vkf_vocabulary;
-// Ownership: the caller owns the vocabulary, in any order with the context. Statuses: INVALID_ARGUMENT, FILE, FORMAT,
-// OUT_OF_HOST_MEMORY.
+// Ownership: the caller owns the vocabulary, and destroys it before or after the context. Statuses: INVALID_ARGUMENT,
+// FILE, FORMAT, OUT_OF_HOST_MEMORY.
 VKF_API VKF_MUST_CHECK vkf_status vkf_vocabulary_load(vkf_context *context, const char *directory,
                                                       vkf_vocabulary **out_vocabulary);
 VKF_API void vkf_vocabulary_destroy(vkf_vocabulary **vocabulary);
@@ -475,8 +475,8 @@ VKF_API void vkf_vocabulary_destroy(vkf_vocabulary **vocabulary);
 // Statuses: INVALID_ARGUMENT, TOO_LARGE (capacity too small).
 VKF_API VKF_MUST_CHECK vkf_status vkf_vocabulary_encode(const vkf_vocabulary *vocabulary, const char *text,
                                                         size_t text_bytes, uint32_t *inout_count, int32_t *out_ids);
-// The concatenated strings of target tokens, special ones (pad, bos, eos, unk) left out. *inout_bytes counts without
-// the terminating zero, which is always written when out_text is given: capacity must be one more than the count.
+// The concatenated strings of target tokens, without special ones (pad, bos, eos, unk). *inout_bytes does not count the
+// terminating zero, which is always written when out_text is given: capacity must be one more than the count.
 // out_text may be NULL, to ask for the count.
 VKF_API VKF_MUST_CHECK vkf_status vkf_vocabulary_decode(const vkf_vocabulary *vocabulary, const int32_t *ids,
                                                         uint32_t count, size_t *inout_bytes, char *out_text);

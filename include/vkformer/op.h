@@ -1,7 +1,7 @@
 // Operators on device tensors. Each call records, submits and waits; layers compose the same kernels without waiting.
 //
-// Storage types: all activations f32 or all f16; arithmetic and accumulation are always f32. An absent optional tensor
-// is {0}. Outputs are tensors that exist already; they may not overlap inputs unless the function says so.
+// All activations are stored in f32, or all in f16; arithmetic and accumulation are always in f32. An absent optional
+// tensor is {0}. Outputs are tensors that exist already; they may not overlap inputs unless the function says so.
 // Statuses of every function here: INVALID_ARGUMENT (shapes, types), OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY,
 // UNSUPPORTED, TOO_LARGE, DEVICE_LOST, VULKAN, SHADER.
 #ifndef VKFORMER_OP_H
@@ -27,10 +27,10 @@ typedef enum vkf_activation {
 typedef struct vkf_gemm_desc {
     vkf_tensor a;        // (batch, m, k), or (batch, k, m) with transpose_a; rank 2 means batch = 1
     vkf_tensor b;        // (batch, k, n), or (batch, n, k) with transpose_b; rank 2: shared by all batch entries, and
-                         // with transpose_b in panels, too; q8 and q4: so alone, and without transpose_a
+                         // may be in panels with transpose_b; q8 and q4: only in panels, and without transpose_a
     vkf_tensor c;        // optional, (batch, m, n); never read when beta is 0; may be the same tensor as out
     vkf_tensor bias;     // optional, (n), of b's type; f32, f16 or bf16 where b is q8 or q4
-    vkf_tensor residual; // optional, (batch, m, n); excludes an activation together with c
+    vkf_tensor residual; // optional, (batch, m, n); with it, c and an activation exclude each other
     vkf_tensor out;      // (batch, m, n)
     bool transpose_a;
     bool transpose_b;
@@ -40,9 +40,9 @@ typedef struct vkf_gemm_desc {
 } vkf_gemm_desc;
 VKF_API VKF_MUST_CHECK vkf_status vkf_gemm(vkf_context *context, const vkf_gemm_desc *desc);
 
-// The layout in which this device multiplies by a weight (n, k) fastest, by what was measured on it or by its traits. It
-// measures nothing itself.
-// Models and layers pack their own weights; this is for callers of vkf_gemm().
+// The layout in which this device multiplies by a weight (n, k) fastest, according to earlier measurements or else its
+// traits; the call itself measures nothing. Models and layers pack their own weights; this is for callers of
+// vkf_gemm().
 VKF_API vkf_layout vkf_preferred_layout(const vkf_context *context, vkf_dtype activations, vkf_dtype weights,
                                         uint32_t n, uint32_t k);
 // Copies a weight (n, k) into panels, for vkf_gemm_desc.b with transpose_b, or for a layer. The caller owns the result
@@ -66,7 +66,7 @@ typedef enum vkf_causal {
     VKF_CAUSAL_COUNT
 } vkf_causal;
 
-// What a row gives in which every key is masked.
+// The result of a row in which every key is masked.
 typedef enum vkf_fully_masked {
     VKF_FULLY_MASKED_ZERO = 0, // scaled_dot_product_attention since PyTorch 2.5
     VKF_FULLY_MASKED_NAN,      // nn.MultiheadAttention
@@ -89,9 +89,9 @@ typedef struct vkf_softmax_desc {
 } vkf_softmax_desc;
 VKF_API VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc);
 
-// torch.nn.functional.scaled_dot_product_attention: out = softmax(scale * q k^T + masks) v for every head, without a
-// matrix of scores in memory wherever a kernel of the device serves the sizes. Query head h reads key head
-// h / (H / Hkv): grouped heads, as with enable_gqa.
+// torch.nn.functional.scaled_dot_product_attention: out = softmax(scale * q k^T + masks) v for every head. Wherever the
+// device has a kernel for the sizes, no matrix of scores is kept in memory. Query head h reads key head h / (H / Hkv):
+// grouped heads, as with enable_gqa.
 typedef struct vkf_sdpa_desc {
     vkf_tensor query; // (B, H, L, D)
     vkf_tensor key;   // (B, Hkv, S, D); Hkv divides H
@@ -115,8 +115,8 @@ typedef enum vkf_residual_order {
     VKF_RESIDUAL_ORDER_COUNT
 } vkf_residual_order;
 
-// torch.nn.LayerNorm over the last dimension: biased variance, eps inside the root. With rms torch.nn.RMSNorm (Zhang &
-// Sennrich 2019): x / sqrt(mean(x^2) + eps), weighted, and with a bias where one is given. out may be x itself.
+// torch.nn.LayerNorm over the last dimension: biased variance, eps inside the root. With rms it is torch.nn.RMSNorm
+// (Zhang & Sennrich 2019): x / sqrt(mean(x^2) + eps), weighted, and with a bias if one is given. out may be x itself.
 typedef struct vkf_layer_norm_desc {
     vkf_tensor x;        // (..., dim)
     vkf_tensor weight;   // optional, (dim)
@@ -133,8 +133,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_layer_norm(vkf_context *context, const vkf
 VKF_API VKF_MUST_CHECK vkf_status vkf_split_heads(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);
 VKF_API VKF_MUST_CHECK vkf_status vkf_merge_heads(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);
 
-// out[b, t, :] = table[ids[b, t], :] * scale + positions[first_position + t, :]. An id outside the table gives zeros
-// in place of its row.
+// out[b, t, :] = table[ids[b, t], :] * scale + positions[first_position + t, :]. An id outside the table counts as a
+// row of zeros.
 typedef struct vkf_embed_desc {
     vkf_tensor ids;       // (B, T) i32
     vkf_tensor table;     // (vocab, dim)
@@ -158,7 +158,7 @@ typedef struct vkf_additive_scores_desc {
 } vkf_additive_scores_desc;
 VKF_API VKF_MUST_CHECK vkf_status vkf_additive_scores(vkf_context *context, const vkf_additive_scores_desc *desc);
 
-// out[row] = index of the largest of x[row, :]; the lowest index among equals. x (..., n), out (...) i32.
+// out[row] = index of the largest of x[row, :], the lowest one among equals; x is (..., n), and out (...) i32.
 VKF_API VKF_MUST_CHECK vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);
 
 // out = x, converting between f32 and f16 where the types differ. Shapes have equal element counts.

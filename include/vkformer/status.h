@@ -11,7 +11,7 @@
 #define VKF_VERSION_PATCH 0
 
 // The version of these headers as one number: 0.1.0 is 100, 1.2.3 would be 10203. Before 1.0 a minor version may change
-// the interface, and so the name of the shared library, libvkformer.so.0.1; patches do not.
+// the interface, and with it the name of the shared library, libvkformer.so.0.1; a patch changes neither.
 #define VKF_VERSION (VKF_VERSION_MAJOR * 10000 + VKF_VERSION_MINOR * 100 + VKF_VERSION_PATCH)
 
 #ifdef __cplusplus
@@ -57,11 +57,12 @@ typedef enum vkf_status {
 #undef VKF_STATUS_ENUM
 } vkf_status;
 
-// The version of the library at hand, as VKF_VERSION has that of the headers. A program that opens the library by
-// itself asks for this first: structs are those of its headers where both agree but for the last two digits.
+// The version of the loaded library, in the form of VKF_VERSION. A program that opens the library at run time calls
+// this first: the library's structs are those of the program's headers if both versions agree in all but the last two
+// digits.
 VKF_API uint32_t vkf_version(void);
 
-// The English text of a status; never NULL, also for values that are no status. Static storage.
+// The English text of a status; never NULL, even for values that are no status. Static storage.
 VKF_API const char *vkf_status_text(vkf_status status);
 
 // The enumerator's own name, "VKF_ERROR_FILE"; never NULL. Static storage.
@@ -81,8 +82,8 @@ typedef void (*vkf_message_fn)(void *user, vkf_severity severity, const char *te
 
 // Replaces malloc and free for the library's own host memory of a context. Both or none must be set. `allocate` returns
 // memory aligned for any type, or NULL. What others allocate does not come here: the Vulkan driver, and the libraries
-// that read JSON (jansson) and run the regular expressions of tokenizers (PCRE2) while a model is loaded and texts are
-// encoded, and that unpack a kernel before its first use (zlib).
+// that read JSON (jansson), run the regular expressions of tokenizers (PCRE2), and unpack a kernel before its first use
+// (zlib).
 typedef struct vkf_allocator {
     void *(*allocate)(void *user, size_t size_bytes);
     void (*release)(void *user, void *memory);

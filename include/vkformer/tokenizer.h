@@ -1,28 +1,28 @@
-// Tokenizers: text to token ids and back, as a Hugging Face tokenizer.json says. On the host alone: neither a context
-// nor a device is needed.
+// Tokenizers: text to token ids and back, as a Hugging Face tokenizer.json says. They run on the host alone and need
+// neither a context nor a device.
 //
-// What a file may hold is what the library `tokenizers` writes: the models BPE (byte-level or with byte fallback),
+// A file may hold whatever the library `tokenizers` writes: the models BPE (byte-level or with byte fallback),
 // WordPiece, WordLevel and Unigram with their normalizers, pre-tokenizers, post-processors and decoders. Ids and
-// offsets are those that `tokenizers` 0.23 gives, but for characters that came with a Unicode newer than what PCRE2 and
-// utf8proc know. A part that is not known is VKF_ERROR_UNSUPPORTED, with a message that names the file, the key, and
-// what is supported there.
+// offsets are those that `tokenizers` 0.23 gives, except for characters of a Unicode version newer than what PCRE2 and
+// utf8proc know. An unknown part is VKF_ERROR_UNSUPPORTED, with a message that names the file, the key, and what is
+// supported there.
 //
 // A directory with source.spm, target.spm and vocab.json is a Marian tokenizer, and gives what transformers'
 // MarianTokenizer gives: tokens of the source language, and texts of the target language.
 //
-// A directory without either has vocab.txt, vocab.json with merges.txt, spiece.model, sentencepiece.bpe.model or
-// tokenizer.model, and gives what transformers' fast tokenizer of the class that its tokenizer_config.json or
-// config.json names gives: BERT's, DistilBERT's, MPNet's, GPT-2's, RoBERTa's, BART's, Qwen2's, T5's, XLM-R's,
+// A directory with neither of these has vocab.txt, vocab.json with merges.txt, spiece.model, sentencepiece.bpe.model or
+// tokenizer.model. Its tokenizer_config.json or config.json names a class, and the results are those of transformers'
+// fast tokenizer of that class: BERT's, DistilBERT's, MPNet's, GPT-2's, RoBERTa's, BART's, Qwen2's, T5's, XLM-R's,
 // CamemBERT's or Llama's. Another class is VKF_ERROR_UNSUPPORTED.
 //
-// A file cannot make much of little, whoever wrote it. Its normalizers, pre-tokenizers, post-processors and decoders
-// have at most 128 steps each, nested 32 deep. They make a text of n bytes no longer than 64 n + 65,536 bytes, write no
-// more than six times that in all, and make no more tokens than that of it; the contents of all added tokens together
-// have 65,536 bytes to spare. A file with more steps, or deeper ones, is VKF_ERROR_FORMAT; what makes more of a text is
-// VKF_ERROR_TOO_LARGE. Real files stay far below.
+// No file, whoever wrote it, can turn a short text into a very long one. Its normalizers, pre-tokenizers,
+// post-processors and decoders have at most 128 steps each, nested at most 32 deep. From a text of n bytes they make at
+// most 64 n + 65,536 bytes and as many tokens, and write at most six times as many bytes in all; the contents of all
+// added tokens together may take 65,536 bytes more. A file with more steps, or deeper ones, is VKF_ERROR_FORMAT; a file
+// that makes more of a text is VKF_ERROR_TOO_LARGE. Real files stay far below.
 //
-// Text need not be valid UTF-8: every longest part of it that begins no character counts as one U+FFFD, as Python's
-// bytes.decode(errors="replace") has it. Offsets are in bytes of the text as it was given. Zero bytes are characters.
+// Text need not be valid UTF-8: every longest part of it that begins no character counts as one U+FFFD, as with
+// Python's bytes.decode(errors="replace"). Offsets are in bytes of the text as it was given. Zero bytes are characters.
 #ifndef VKFORMER_TOKENIZER_H
 #define VKFORMER_TOKENIZER_H
 
@@ -48,9 +48,9 @@ typedef struct vkf_tokenizer_desc {
     vkf_allocator allocator;
 } vkf_tokenizer_desc;
 
-// Reads a tokenizer.json, or what a directory has: tokenizer.json, or else Marian's three files, or else those of older
-// checkpoints. `desc` may be NULL. Ownership: the caller owns the tokenizer. A tokenizer is never changed:
-// any number of threads may use it at once; message callback and allocator are then called from all of them.
+// Reads a tokenizer.json, or from a directory its tokenizer.json, or else Marian's three files, or else the files of
+// older checkpoints. `desc` may be NULL. Ownership: the caller owns the tokenizer. A tokenizer never changes, so any
+// number of threads may use it at once; message callback and allocator are then called from all of them.
 // Statuses: INVALID_ARGUMENT, FILE, FORMAT and UNSUPPORTED (the message names file, key and reason),
 // OUT_OF_HOST_MEMORY, TOO_LARGE.
 VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, const char *path,
@@ -59,7 +59,7 @@ VKF_API void vkf_tokenizer_destroy(vkf_tokenizer **tokenizer);
 
 // What to do with texts that have too many tokens.
 typedef enum vkf_truncation {
-    VKF_TRUNCATION_FROM_FILE = 0, // as the file says; not at all where it says nothing
+    VKF_TRUNCATION_FROM_FILE = 0, // as the file says; if it says nothing, texts are not cut
     VKF_TRUNCATION_NONE,
     VKF_TRUNCATION_LONGEST_FIRST, // of two sequences the longer one is cut, until both are equally long
     VKF_TRUNCATION_ONLY_FIRST,
@@ -71,16 +71,16 @@ typedef struct vkf_encode_options {
     bool no_special_tokens; // leave out what the file's post-processor adds around the text
     vkf_truncation truncation;
     uint32_t max_length; // in tokens, special ones counted; 0: the file's. Unused with NONE
-    bool truncate_left;  // cut at the beginning; unused with FROM_FILE, where the file says so itself
-    // With ONLY_FIRST and ONLY_SECOND, cut at the end: the text that is cut falls into windows, each of as many of its
-    // tokens as there is room for, of which successive ones have `stride` tokens in common. Which one it is to be;
-    // vkf_encoding says how many there are.
+    bool truncate_left;  // cut at the beginning; unused with FROM_FILE, where the file decides
+    // With ONLY_FIRST and ONLY_SECOND, cut at the end: the text that is cut is divided into windows. Each has as many
+    // of its tokens as there is room for, and successive ones have `stride` tokens in common. `window` chooses one of
+    // them, from 0; vkf_encoding says how many there are.
     uint32_t window;
     uint32_t stride;
 } vkf_encode_options;
 
 typedef struct vkf_text_range {
-    size_t begin; // in bytes of the text that the token is of
+    size_t begin; // in bytes of the text that the token comes from
     size_t end;
 } vkf_text_range;
 
@@ -92,45 +92,45 @@ typedef struct vkf_encoding {
     uint8_t *special_tokens_mask; // 1: added around the text
     int8_t *sequences;            // 0: of the first text, 1: of the second, -1: of neither
     vkf_text_range *offsets;      // 0, 0 for tokens of neither text
-    int32_t *words;          // the part of its text, as the pre-tokenizer cuts it, from 0; -1 for tokens of neither
-    uint32_t windows;        // of the text that is cut; 1 where none is
+    int32_t *words;          // number of the pre-tokenizer's part in its text, from 0; -1 for tokens of neither text
+    uint32_t windows;        // of the text that is cut; 1 if none is cut
     vkf_allocator allocator; // private: where the arrays came from
 } vkf_encoding;
 
 // The tokens of `text`, followed by those of `pair`; `pair` is NULL for none. `options` may be NULL for defaults.
-// Ownership: the caller's; vkf_encoding_free() releases what is in *out_encoding, whether or not the tokenizer still
-// is. Statuses: INVALID_ARGUMENT (also: ONLY_SECOND has no second text to cut, max_length leaves no room for the
-// special tokens, or the window is beyond the last or has no room for more than `stride`), TOO_LARGE (a text of more
-// than 1 GiB; a sequence that alone is to be cut is too short for that; the file's rules make too much of it; an
-// expression of the file would take too long on this text, or more than 64 MiB), FORMAT (a character that the file has
-// no token for, and no unknown token either), OUT_OF_HOST_MEMORY.
+// Ownership: the caller's; vkf_encoding_free() releases what is in *out_encoding, even after the tokenizer is gone.
+// Statuses: INVALID_ARGUMENT (also: ONLY_SECOND has no second text to cut, max_length leaves no room for the special
+// tokens, or the window is beyond the last or has no room for more than `stride`), TOO_LARGE (a text has more than
+// 1 GiB; the only sequence that may be cut is too short for it; the file's rules make too much of the text; a regular
+// expression of the file would take too long on this text, or more than 64 MiB), FORMAT (the file has neither a token
+// for a character nor an unknown token), OUT_OF_HOST_MEMORY.
 VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const char *text,
                                                        size_t text_bytes, const char *pair, size_t pair_bytes,
                                                        const vkf_encode_options *options, vkf_encoding *out_encoding);
 // Accepts NULL and a zeroed encoding; leaves it zeroed.
 VKF_API void vkf_encoding_free(vkf_encoding *encoding);
 
-// The text that ids stand for, as the file's decoder writes it; ids that are of no token give nothing. *inout_bytes:
-// the capacity of out_text on entry, the text's bytes without the terminating zero on return; the zero is always
-// written, so that the capacity must be one more than the text's bytes. out_text == NULL asks for the number of bytes.
+// The text that ids stand for, as the file's decoder writes it; an id of no token gives nothing. *inout_bytes is the
+// capacity of out_text on entry, and the text's bytes without the terminating zero on return. The zero is always
+// written, so the capacity must be one more than the text's bytes. out_text == NULL asks for the number of bytes.
 // Statuses: INVALID_ARGUMENT, TOO_LARGE (capacity too small; the decoder makes too much of the tokens' texts),
 // OUT_OF_HOST_MEMORY.
 VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_decode(const vkf_tokenizer *tokenizer, const int32_t *ids,
                                                        uint32_t count, bool skip_special_tokens, size_t *inout_bytes,
                                                        char *out_text);
 
-// The id of a token by its text, with a terminating zero, as it stands in the file; -1 for none.
+// The id of the token with this zero-terminated text, as it stands in the file; -1 if there is none.
 VKF_API int32_t vkf_tokenizer_token_to_id(const vkf_tokenizer *tokenizer, const char *token);
 // The text of a token as it stands in the file; NULL for an id of no token. Lives as long as the tokenizer.
 VKF_API const char *vkf_tokenizer_id_to_token(const vkf_tokenizer *tokenizer, int32_t id);
-// One more than the highest id that an encoding or its padding can have, also of special tokens that the file adds
-// around texts and its vocabulary does not list; an embedding table needs so many rows.
+// One more than the highest id that an encoding or its padding can have, including special tokens that the file adds
+// around texts but does not list in its vocabulary. An embedding table needs this many rows.
 VKF_API uint32_t vkf_tokenizer_vocab_size(const vkf_tokenizer *tokenizer);
 
 // What the file says about the lengths of batches. The library pads nothing itself.
 typedef struct vkf_tokenizer_info {
     uint32_t max_length; // that texts are truncated to; 0: they are not
-    bool pads;           // the file has padding; the rest is for that alone
+    bool pads;           // the file has padding, which the fields below describe
     int32_t pad_id;
     int32_t pad_type_id;
     bool pad_left;

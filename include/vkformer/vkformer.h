@@ -6,12 +6,14 @@
 // Conventions that hold for every function:
 // - A fallible function returns vkf_status. On failure nothing is left half-made, out-parameters are untouched, the
 //   caller's data is untouched, and the context's message callback has said what went wrong, where, and what to do.
-//   (A NULL handle, descriptor or out-pointer is VKF_ERROR_INVALID_ARGUMENT with no more to be said.)
+//   (A NULL handle, descriptor or out-pointer is VKF_ERROR_INVALID_ARGUMENT without a message.)
 // - Handles are opaque. vkf_x_destroy() takes the address of the handle, accepts NULL content, and nulls it.
-// - What is made from an object keeps it: handles are destroyed in any order, and memory is freed with its last user.
+// - What is made from an object keeps it alive: handles are destroyed in any order, and memory is freed with its last
+//   user.
 // - Objects of another context, and all objects of the parent in a child of fork(), are INVALID_ARGUMENT: see
 //   <vkformer/context.h>.
-// - Descriptor structs: zero means default, so start from `= {0}`; a field says so where its 0 is a value like others.
+// - In descriptor structs zero means the default, so start from `= {0}`; a field whose 0 is a value like others says
+// so.
 //   Pointers in them need to live only until the call returns, unless the field says otherwise.
 // - Shapes are row-major (C order), written (B, L, E). Sizes are in elements unless the name says bytes.
 // - Contexts and models may be shared between threads; a layer or a session belongs to one thread at a time.

@@ -10,10 +10,10 @@
 extern "C" {
 #endif
 
-// A device of the caller's. All handles must be there until the context is freed, with the last object that was made
-// from it; the library destroys none of them. Instance, physical device, device and queue belong together, and none is
-// NULL. The library cannot ask a VkDevice what was enabled on it, so the caller says which optional features it may
-// rely on.
+// A device that the caller owns. All handles must stay valid until the context is freed, which happens with the last
+// object that was made from it; the library destroys none of them. Instance, physical device, device and queue belong
+// together, and none is NULL. The library cannot ask a VkDevice what was enabled on it, so the caller says which
+// optional features it may rely on.
 typedef struct vkf_external_device {
     VkInstance instance;
     VkPhysicalDevice physical_device;
@@ -28,10 +28,10 @@ typedef struct vkf_external_device {
 } vkf_external_device;
 
 // Records the layer's dispatches into the caller's command buffer, which must be in the recording state and belong to
-// the context's queue family. Barriers inside are the layer's affair; before the first dispatch it waits for earlier
-// transfer and compute writes, after the last one its writes are made visible to later compute, transfer and host
-// reads. The layer binds pipelines and descriptor set 0 for compute, with layouts of its own, and writes push
-// constants: behind it the caller binds its own anew. Bindings for graphics stay. Sizes are those last set with
+// the context's queue family. The layer records the barriers that it needs: the first dispatch waits for earlier
+// transfer and compute writes, and after the last one the layer's writes are visible to later compute, transfer and
+// host reads. The layer binds pipelines and descriptor set 0 for compute, with layouts of its own, and writes push
+// constants; the caller must bind its own again afterwards. Bindings for graphics stay. Sizes are those last set with
 // vkf_layer_set_sizes() and may be set again between submissions, not during one. docs/command-buffers.md has an
 // example. Statuses: INVALID_ARGUMENT, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer);

@@ -1,5 +1,5 @@
-// A few rows by a weight in blocks, where lanes have four neighbouring columns each and share out k: the way
-// of sums to d. Included where THREAD_M, TILE_M and TILE_N are declared, and product_store.glsl is included.
+// For products of a few rows and a weight in blocks, whose lanes take four neighbouring columns each and divide k among
+// them: adds their sums and stores them in d. Included after THREAD_M, TILE_M, TILE_N and product_store.glsl.
 #ifndef VKF_BLOCK_COLUMNS_GLSL
 #define VKF_BLOCK_COLUMNS_GLSL
 
@@ -23,7 +23,7 @@ void store_sums(uint d_first, uint row_first, uint col_first)
     }
 }
 
-// Brings the sums of all parts to the first of them.
+// Adds the sums of all parts into those of part 0.
 void add_parts(uint lane, uint part)
 {
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i)

@@ -1,6 +1,6 @@
-// Weights in blocks by quads: four neighbouring columns, of which a load of 16 bytes brings a word each. Included where
-// blocks.glsl is included, and uvec4 b_quad(uint place, uint i) reads b. A tile of b is named by where it begins, a
-// quad by its number in the panel.
+// Reads weights in blocks by quads: a quad is four neighbouring columns, and one load of 16 bytes brings a word of
+// each. Included after blocks.glsl and uvec4 b_quad(uint place, uint i), which reads b. A tile of b is named by the
+// place where it begins, a quad by its number in the panel.
 #ifndef VKF_BLOCK_QUADS_GLSL
 #define VKF_BLOCK_QUADS_GLSL
 
@@ -23,8 +23,8 @@ void read_head(uint tile, uint quad, out vec4 scale, out vec4 minimum)
     }
 }
 
-// Elements k .. k + QUAD_STEPS - 1 of the quad's columns: with their scales and minimums where they are `scaled`, and
-// raised (blocks_raised()) where they are not.
+// Elements k .. k + QUAD_STEPS - 1 of the quad's columns. They are complete if `scaled`, and else without scale and
+// minimum, and raised (blocks_raised()).
 void read_quads(uint tile, uint quad, uint k, bool scaled, vec4 scale, vec4 minimum, out vec4 values[QUAD_STEPS])
 {
     [[unroll]] for (uint first = 0; first < QUAD_STEPS; first += WORD_ELEMENTS) {

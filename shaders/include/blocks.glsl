@@ -1,5 +1,5 @@
-// Weights in blocks (shared/blocks.h): what a tile's words hold. Included where the constants B_LAYOUT, VKF_GEMM_B_Q8 or
-// VKF_GEMM_B_Q4, and HAS_BIAS are declared, and bias_offset.
+// Takes apart the words of a tile of weights in blocks (shared/blocks.h). Included after the declarations of
+// bias_offset and of the constants HAS_BIAS and B_LAYOUT, which is VKF_GEMM_B_Q8 or VKF_GEMM_B_Q4.
 #ifndef VKF_BLOCKS_GLSL
 #define VKF_BLOCKS_GLSL
 
@@ -17,7 +17,7 @@ float blocks_element(uint word, uint i)
                      : float(int(bitfieldExtract(word, int(4u * i), 4)));
 }
 
-// The same, but times a power of two where that spares a shift, and what brings it back.
+// The same, but multiplied by a power of two where that saves a shift. blocks_lowering() is the factor to undo this.
 float blocks_raised(uint word, uint i)
 {
     return BLOCKS_Q8 || i == 7 ? blocks_element(word, i) : float(int(word & (15u << 4u * i)));

@@ -19,9 +19,9 @@ uint flat_index()
     return group_index() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
 }
 
-// The row, and the first column of this invocation, in kernels whose workgroups each take a part of one row, as wide as
-// VKF_PART_EACH workgroups: its next columns are a workgroup apart. One division for a workgroup's work: on processors one
-// for each element would take longer than all else.
+// The row and first column of this invocation in kernels whose workgroups each take a part of one row, VKF_PART_EACH
+// columns per invocation; the invocation's next columns are a workgroup's size apart. This costs one division for a
+// workgroup's work: on processors, one for each element would take longer than all else.
 uvec2 row_and_column(uint dim)
 {
     uint width = VKF_PART_EACH * gl_WorkGroupSize.x, parts = (dim + width - 1) / width;

@@ -1,9 +1,9 @@
 // Sums of products of four bytes in a word, by SPIR-V's integer dot product. The kernel that includes this enables
-// GL_EXT_spirv_intrinsics: older compilers know no extension for the instruction itself.
+// GL_EXT_spirv_intrinsics, because older compilers have no extension for the instruction itself.
 #ifndef VKF_INTEGER_DOT_GLSL
 #define VKF_INTEGER_DOT_GLSL
 
-// OpSDotKHR with the capabilities DotProductInput4x8BitPackedKHR and DotProductKHR; the only format there is: 0.
+// OpSDotKHR with the capabilities DotProductInput4x8BitPackedKHR and DotProductKHR. 0 is the only `format`.
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
 int spirv_signed_dot(int a, int b, spirv_literal int format);
 

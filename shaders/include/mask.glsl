@@ -63,8 +63,8 @@ float mask_score(mask_view view, uint col, float score)
     return is_visible(view, col) ? score : LOWEST;
 }
 
-// Columns [x, y) below mask_cols outside of which none of a block of rows sees anything: its batch entry's length, and
-// the causal mask and the window of its first and last query.
+// Columns [x, y) below mask_cols; no row of a block sees any other column below mask_cols. They follow from the length
+// of the batch entry, and from the causal mask and the window of the block's first and last query.
 uvec2 visible_columns(mask_view first, mask_view last)
 {
     uint begin = 0;

@@ -9,9 +9,9 @@
 //   READ_WIDE(binding, name)    the same for TYPE_A, which is TYPE_B again or f32; fetches a WIDE_CHUNK
 //   NARROW(chunk)               a WIDE_CHUNK rounded to eight elements of TYPE_B
 //
-// The buffers are declared as arrays of 16 bytes, whatever their elements: one load where a chunk is aligned, single
-// words elsewhere, and no need of 16-bit storage. Addresses are clamped into the matrix, so it may have no dimension
-// of 0.
+// The buffers are declared as arrays of 16 bytes, whatever their elements. So an aligned chunk is one load, any other
+// is read by single words, and 16-bit storage is not needed. Addresses are clamped into the matrix, so it may have no
+// dimension of 0.
 #ifndef VKF_MATRIX_GLSL
 #define VKF_MATRIX_GLSL
 

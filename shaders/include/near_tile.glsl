@@ -1,5 +1,5 @@
-// The tile of a workgroup in a grid of tiles: workgroups that run side by side take tiles that lie close to each
-// other, so that they find each other's operands in the cache. Bands of BAND rows of tiles, column by column.
+// The tile of a workgroup in a grid of tiles. Workgroups that run side by side take tiles that lie close to each other,
+// so that they find each other's operands in the cache: bands of BAND rows of tiles are walked column by column.
 #ifndef VKF_NEAR_TILE_GLSL
 #define VKF_NEAR_TILE_GLSL
 

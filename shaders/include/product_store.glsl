@@ -1,5 +1,5 @@
-// What a product does to an element of d once its sum is there. Included where TYPE_D's d_load() and d_store(), bias_load(),
-// activate() and the constants of shared/gemm.h are declared, and p.
+// The epilogue of a matrix product: turns the sum of one element into d. Included after the declarations of p,
+// d_load(), d_store(), bias_load(), activate() and the constants of shared/gemm.h.
 #ifndef VKF_PRODUCT_STORE_GLSL
 #define VKF_PRODUCT_STORE_GLSL
 

@@ -1,11 +1,11 @@
-// Kernels that reduce rows: who works on a row.
+// Which invocations work on a row, in kernels that reduce rows.
 //
-//   FOR_ROWS(row, rows)      a statement follows, which is done for each row of the invocation, below `rows`
-//   row_lane(), row_lanes()  the invocation's number among those of its row, and how many they are
+//   FOR_ROWS(row, rows)      is followed by a statement, which is done for each of the invocation's rows below `rows`
+//   row_lane(), row_lanes()  the invocation's number among those of its row, and the number of these
 //
-// With ROW_SUBGROUP a subgroup takes a row, without shared memory or barriers: lanes are counted, as a subgroup may be
-// smaller than its size says, and any number of workgroups is right. Otherwise a workgroup takes the row of its number;
-// its size is a power of two (the registry checks it). Included after include/grid.glsl.
+// With ROW_SUBGROUP a subgroup takes a row, without shared memory or barriers. Its lanes are counted, because a
+// subgroup may have fewer than its size says; any number of workgroups will do. Otherwise a workgroup takes the row of
+// its number; its size is a power of two (the registry checks it). Included after include/grid.glsl.
 #ifndef VKF_ROW_GLSL
 #define VKF_ROW_GLSL
 

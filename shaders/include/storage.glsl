@@ -12,14 +12,14 @@
 // may begin or end in the middle of a word whose other half belongs to another invocation, so f16p stores one half by
 // atomics that leave the other alone. bf16p is bfloat16, two to a word, and is only read.
 //
-// name_load4 reads four elements at once: name_offset + i is a multiple of 4 there, and all four lie in the bound
-// range. A type of floats; 16-bit ones are unpacked from words and need no feature.
+// name_load4 reads four elements at once: name_offset + i must be a multiple of 4, and all four must lie in the bound
+// range. The type must be one of floats; 16-bit ones are unpacked from words and need no feature.
 #ifndef VKF_STORAGE_GLSL
 #define VKF_STORAGE_GLSL
 
 #extension GL_EXT_shader_16bit_storage : enable
 
-// IEEE half precision, nearest even, whatever rounding packHalf2x16 has on a device.
+// IEEE half precision, rounded to nearest even, however packHalf2x16 rounds on the device.
 uint half_bits(float value)
 {
     uint bits = floatBitsToUint(value);
@@ -128,7 +128,7 @@ vec2 unpack_bfloat(uint word)
     STORAGE_BLOCK(writeonly, int, slot, name)      \
     void name##_store(uint i, int value) { name##_data[name##_offset + i] = value; }
 
-// A buffer whose element type a specialisation constant decides: booleans of one byte, f32, or i32.
+// A buffer whose element type is chosen by a specialisation constant: booleans of one byte, f32, or i32.
 #define READ_bytes(slot, name)                     \
     STORAGE_BLOCK(readonly, uint, slot, name)      \
     bool name##_load_bool(uint i)                  \

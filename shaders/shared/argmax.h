@@ -1,4 +1,5 @@
-// out[row * out_stride + out_first] = index of the largest of x[row, :], the lowest among equals. One workgroup per row.
+// out[row * out_stride + out_first] = index of the largest of x[row, :], the lowest among equals. A workgroup takes a
+// row.
 #ifndef VKF_SHARED_ARGMAX_H
 #define VKF_SHARED_ARGMAX_H
 

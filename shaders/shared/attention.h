@@ -1,5 +1,5 @@
 // out = softmax(scale * query key^T + masks) value without a matrix of scores: the softmax runs along with the sums.
-// Masks and fully masked rows as in softmax.h.
+// Masks and fully masked rows are as in softmax.h.
 //
 // Query head h reads key and value head h / (heads / kv_heads). Rows are queries of the heads that share a key head:
 // row r of key head g is query r / (heads / kv_heads) of head g * (heads / kv_heads) + r % (heads / kv_heads).

@@ -1,5 +1,5 @@
-// Specialisation constants of attention_coopmat: those of attention.h, of which two mean something else (FENCE is not
-// used), and the shape of the fragments, one that the device lists.
+// Specialisation constants of attention_coopmat: those of attention.h, two of them with another meaning (FENCE is not
+// used), and the shape of the fragments, which is one that the device lists.
 #ifndef VKF_SHARED_ATTENTION_COOPMAT_H
 #define VKF_SHARED_ATTENTION_COOPMAT_H
 

@@ -1,8 +1,8 @@
-// Weights of matrix products in blocks of 32 elements along k, in panels: a panel of 32 columns is k / 32 tiles that
-// follow each other, and a tile is square, 32 columns of a block each, in words:
-//   q8: 16 words of scales, halves of column 2i and 2i + 1; then (8, 32): 4 signed bytes of a column, the lowest first
-//   q4: 32 words, a half as scale and one as minimum above it; then (4, 32): 8 nibbles of a column, the lowest first
-// An element is scale * q, or minimum + scale * q. The columns beyond n are zeros. vkf_gemm_params.ldb stays the
+// Weights of matrix products in blocks of 32 elements along k, in panels. A panel of 32 columns is k / 32 tiles that
+// follow each other. A tile is square: it holds one block of each of the 32 columns, in words:
+//   q8: 16 words of scales, the halves of columns 2i and 2i + 1; then (8, 32): 4 signed bytes of a column, lowest first
+//   q4: 32 words, a half as scale and above it a half as minimum; then (4, 32): 8 nibbles of a column, lowest first
+// An element is scale * q (q8) or minimum + scale * q (q4). Columns beyond n are zeros. vkf_gemm_params.ldb remains the
 // distance between panels in elements, 32 k; b_offset counts words, and b begins at a multiple of 16 bytes.
 #ifndef VKF_SHARED_BLOCKS_H
 #define VKF_SHARED_BLOCKS_H
@@ -20,7 +20,7 @@
 #define VKF_GEMM_B_Q8 3
 #define VKF_GEMM_B_Q4 4
 
-// Values of VKF_GEMM_SPEC_HAS_BIAS: a bias beside such weights is of a type of its own.
+// Values of VKF_GEMM_SPEC_HAS_BIAS: the bias beside such weights has a type of its own.
 #define VKF_BLOCKS_BIAS_NONE 0
 #define VKF_BLOCKS_BIAS_F32 1
 #define VKF_BLOCKS_BIAS_F16 2

@@ -1,10 +1,10 @@
 // out[b, t, :] = table[ids[b * ids_stride + ids_first + t], :] * scale + positions[first_position + t, :].
-// With PADDING_LEADS ids[b * ids_stride] is not an id but the number of padding tokens before the row's own, whose positions
-// begin behind them: max(first_position + t - that, 0). With position_ids, which is the place of the first of them,
-// ids[position_ids + b * ids_stride + ids_first + t] says whose position is added.
-// A workgroup takes VKF_PART_EACH columns of a row of out for each of its invocations, and the grid runs over those of a
-// row first. A table larger than a binding may be is cut into slices of rows: a dispatch writes
-// only the rows whose id lies in its slice; the dispatch with owns_invalid also writes those with an id outside the table.
+// With PADDING_LEADS, ids[b * ids_stride] is not an id but the number of padding tokens at the row's beginning.
+// Positions are counted behind these: max(first_position + t - number, 0). With position_ids, which is the index of the
+// first position id, ids[position_ids + b * ids_stride + ids_first + t] is the position whose row is added.
+// A workgroup takes VKF_PART_EACH columns of a row of out for each of its invocations, and the grid runs over the parts
+// of a row first. A table larger than a binding may be is cut into slices of rows. A dispatch writes only the rows
+// whose id lies in its slice; the dispatch with owns_invalid also writes those with an id outside the table.
 #ifndef VKF_SHARED_EMBED_H
 #define VKF_SHARED_EMBED_H
 

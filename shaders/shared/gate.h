@@ -1,6 +1,6 @@
 // Gated linear units (Shazeer 2020): out = activation(x[:, :dim]) * x[:, dim:], x being (rows, 2 * dim) and out
-// (rows, dim). A workgroup takes VKF_PART_EACH columns of a row for each of its invocations, and the grid runs over
-// those of a row first.
+// (rows, dim). A workgroup takes VKF_PART_EACH columns of a row for each of its invocations, and the grid runs over the
+// parts of a row first.
 #ifndef VKF_SHARED_GATE_H
 #define VKF_SHARED_GATE_H
 

@@ -1,6 +1,6 @@
 // d = activation(alpha * op(a) op(b) + beta * d + bias), or activation(alpha * op(a) op(b) + bias) + beta * d, over a
-// batch of outer * inner matrices: entry e is (e / batch_inner, e % batch_inner), each with a stride of its own. So heads
-// are read and written where they lie in (B, L, H * D), without a permutation pass.
+// batch of outer * inner matrices: entry e is (e / batch_inner, e % batch_inner), and outer and inner each have a
+// stride. So heads are read and written where they lie in (B, L, H * D), without a pass that permutes them.
 #ifndef VKF_SHARED_GEMM_H
 #define VKF_SHARED_GEMM_H
 

@@ -1,5 +1,5 @@
 // Specialisation constants that the cooperative-matrix kernels have besides those of gemm.h: the fragment's shape,
-// one that the device lists.
+// which is one that the device lists.
 #ifndef VKF_SHARED_GEMM_COOPMAT_H
 #define VKF_SHARED_GEMM_COOPMAT_H
 

@@ -1,6 +1,6 @@
-// out = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimension, a workgroup or a subgroup to a
-// row. With RMS the mean is taken as 0: out = x / sqrt(mean(x^2) + eps) * weight + bias (Zhang & Sennrich 2019).
-// Built plain, and with a residual added before or after, which takes a fifth storage buffer. out may alias x.
+// out = (x - mean) / sqrt(variance + eps) * weight + bias over the last dimension. A workgroup or a subgroup takes a
+// row. With RMS the mean is taken as 0: out = x / sqrt(mean(x^2) + eps) * weight + bias (Zhang & Sennrich 2019). One
+// build has a residual, added before or after, which takes a fifth storage buffer; one has none. out may alias x.
 #ifndef VKF_SHARED_LAYER_NORM_H
 #define VKF_SHARED_LAYER_NORM_H
 

@@ -1,7 +1,7 @@
 // out = x in panels: (ceil(cols / panel), depth, panel), the columns beyond cols being zeros. x[col, d] lies at
 // col * x_col + d * x_depth, so that a Linear's weight (n, k), a matrix (k, n) and activations (m, k) all pack.
-// One invocation per VKF_PACK_RUN elements of out; further ones do nothing. VKF_PACK_RUN divides panel, and out begins
-// at an even element of its buffer.
+// There is one invocation per VKF_PACK_RUN elements of out; further ones do nothing. VKF_PACK_RUN divides panel, and
+// out begins at an even element of its buffer.
 #ifndef VKF_SHARED_PACK_H
 #define VKF_SHARED_PACK_H
 

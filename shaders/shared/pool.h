@@ -1,7 +1,7 @@
-// One vector for each sequence: out[b, :] = pooled x[b, first .. lengths[b], :], a workgroup to a sequence. With
-// NORMALISE the vector is divided by its Euclidean length, or by 1e-12 where that is less; it is NaN where the sum of
-// its squares is not finite. Of MAX a NaN is the largest. A length beyond len counts as len. Where no position is left
-// there are zeros, but for FIRST, which gives x[b, 0, :] of a length above 0.
+// One vector for each sequence: out[b, :] = pooled x[b, first .. lengths[b], :]. A workgroup takes a sequence. With
+// NORMALISE the vector is divided by its Euclidean length, or by 1e-12 if that is larger; it is NaN if the sum of its
+// squares is not finite. For MAX, NaN is the largest value. A length beyond len counts as len. If no position is left,
+// the vector is zeros, except with FIRST, which gives x[b, 0, :] for any length above 0.
 #ifndef VKF_SHARED_POOL_H
 #define VKF_SHARED_POOL_H
 

@@ -1,16 +1,17 @@
 // Activations in blocks of 32 elements along k, for products with weights in blocks (blocks.h) by integer dot products:
-// x = scale * q, the scale being the block's largest magnitude over 127. A block that holds a NaN or an infinity has the
-// scale NaN, so that what is made of it is NaN, too; one without an element beyond VKF_QUANTIZE_ROWS_LEAST is zeros.
+// x = scale * q, the scale being the block's largest magnitude over 127. A block that holds a NaN or an infinity has
+// the scale NaN, so that its products are NaN, too. A block without an element beyond VKF_QUANTIZE_ROWS_LEAST is zeros.
 //
-// In words, a block is 8 of four signed bytes, the scale, scale * (sum of the q), and two that hold nothing, so that
-// blocks begin at multiples of 16 bytes. The sum is what a weight's minimum is multiplied by. It is of the q, not of the
-// x: a weight minimum + scale * q is near 0, and its two parts cancel. So do their errors, but only if both parts are
-// multiplied by the same activations: of normal numbers the sum of the x leaves 2.8 times the error, of uniform ones 2.2.
+// A block is 12 words: 8 of four signed bytes each, the scale, scale * (sum of the q), and two unused ones, so that
+// blocks begin at multiples of 16 bytes. A weight's minimum is multiplied by that sum. It sums the q, not the x,
+// because a weight minimum + scale * q is near 0: its two parts cancel, and so do their errors, but only if both parts
+// are multiplied by the same activations. With the sum of the x the error is 2.8 times as large for normal numbers, and
+// 2.2 times for uniform ones.
 //
-// Bytes are in the order in which a weight's words have theirs: of q8 as they follow each other, of q4 the even ones of
-// every 8 elements before the odd ones, because that is what masking a word of nibbles leaves.
+// Bytes have the order of a weight's words. For q8 they follow each other; for q4 the even ones of every 8 elements
+// come before the odd ones, because that is what masking a word of nibbles leaves.
 //
-// One invocation per VKF_QUANTIZE_ROWS_RUN elements; further ones do nothing.
+// There is one invocation per VKF_QUANTIZE_ROWS_RUN elements; further ones do nothing.
 #ifndef VKF_SHARED_QUANTIZE_ROWS_H
 #define VKF_SHARED_QUANTIZE_ROWS_H
 

@@ -1,8 +1,8 @@
-// Rows of a cache change places, in place: moves (to, from) are done one after the other, each of the same part of two rows.
-// Row -1 stands for a place aside, which a cycle of rows needs. One invocation per word of that part: it moves its own word
-// through all rows, so that nobody reads what another one writes.
+// Rows of a cache change places, in place. Moves (to, from) are done one after the other, each for the same part of a
+// row. Row -1 stands for a place aside, which a cycle of rows needs. There is one invocation per word of that part. It
+// moves its own word through all rows, so that no invocation reads what another one writes.
 //
-// Words are 32 bits, whatever they mean.
+// Words have 32 bits, whatever they mean.
 #ifndef VKF_SHARED_REORDER_H
 #define VKF_SHARED_REORDER_H
 

@@ -1,5 +1,5 @@
-// The roofs of a device: what memory and arithmetic reach at best, see <vkformer/measure.h>. roof_copy moves vectors of
-// four floats, roof_read sums them, roof_fma multiplies and adds in registers.
+// The roofs of a device: the best that memory and arithmetic can reach, see <vkformer/measure.h>. roof_copy moves
+// vectors of four floats, roof_read sums them, and roof_fma multiplies and adds in registers.
 #ifndef VKF_SHARED_ROOF_H
 #define VKF_SHARED_ROOF_H
 

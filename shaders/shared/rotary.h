@@ -4,9 +4,9 @@
 //
 //   out[i] = x[i] c - x[i + r / 2] s        out[i + r / 2] = x[i + r / 2] c + x[i] s
 //
-// Elements from r on pass. With a weight each head is RMS-normalised first: x / sqrt(mean(x^2) + eps) * weight. A row
-// is one head of one position; element (b, t, h, i) stands at x_first + b * x_batch + t * x_row + h * head_dim + i,
-// in out alike. out may be x where the two lie the same.
+// Elements from r on pass unchanged. With a weight each head is RMS-normalised first: x / sqrt(mean(x^2) + eps) *
+// weight. A row is one head of one position; element (b, t, h, i) stands at x_first + b * x_batch + t * x_row +
+// h * head_dim + i, and likewise in out. out may be x if both have the same layout.
 #ifndef VKF_SHARED_ROTARY_H
 #define VKF_SHARED_ROTARY_H
 

@@ -1,18 +1,18 @@
-// One token of each row of logits, a workgroup to a row, in the order of transformers' generation: the repetition
-// penalty on tokens that were seen, the temperature, top-k, softmax, top-p, min-p, and one draw.
+// Chooses one token for each row of logits; a workgroup takes a row. The order is that of transformers' generation: the
+// repetition penalty on tokens that were seen, the temperature, top-k, softmax, top-p, min-p, and one draw.
 //
-//   penalty   a seen token's logit below 0 is multiplied by it, any other divided
+//   penalty   multiplies a seen token's logit if that is below 0, and divides it otherwise
 //   top-k     0: off. Tokens below the k-th largest logit go; ties with it stay
-//   top-p     1: off. The smallest set of most probable tokens whose probability reaches it stays, and ties with its
-//             last
-//   min-p     0: off. Tokens below so much of the largest probability go
-//   draw      Philox4x32-10 (Salmon et al. 2011) of the counter (row, step, 0, 0) under the key (seed_low, seed_high):
-//             its first word over 2^32 is the cumulative probability, in the order of tokens, that the chosen one
-//             exceeds
+//   top-p     1: off. The smallest set of most probable tokens whose probabilities add up to it stays, and ties with
+//             the last of them
+//   min-p     0: off. Tokens below this share of the largest probability go
+//   draw      Philox4x32-10 (Salmon et al. 2011) of the counter (row, step, 0, 0) under the key (seed_low, seed_high).
+//             The chosen token is the first, in the order of tokens, whose cumulative probability exceeds the first
+//             word of it over 2^32
 //
-// Temperature 0: the largest penalised logit, the lowest among equals. The chosen token counts as seen afterwards. A
-// row whose largest logit is not finite, NaN being above infinity, has no token: -1, and nothing is seen. Minus
-// infinity beside finite logits is a token that must not be said.
+// Temperature 0: the largest penalised logit, the lowest token among equals. The chosen token counts as seen
+// afterwards. A row whose largest logit is not finite, with NaN above infinity, has no token: it gives -1, and no token
+// becomes seen. Minus infinity beside finite logits marks a token that must not be chosen.
 #ifndef VKF_SHARED_SAMPLE_H
 #define VKF_SHARED_SAMPLE_H
 
@@ -27,7 +27,7 @@
 
 #define VKF_SAMPLE_BINS 256
 #define VKF_SAMPLE_BIN_GROUPS 16      // of as many bins each; no workgroup is smaller
-// Probabilities are multiples of 2^-30, rounded: sums of more might not fit 32 bits.
+// Probabilities are rounded to multiples of 2^-30: sums of finer ones might not fit into 32 bits.
 #define VKF_SAMPLE_MAX_COLS 0x1000000
 
 struct vkf_sample_params {

@@ -1,5 +1,5 @@
-// out = softmax(scale * x + masks) over the last dimension of (batch, heads, q_len, k_len), a workgroup or a subgroup to a row.
-// out may alias x.
+// out = softmax(scale * x + masks) over the last dimension of (batch, heads, q_len, k_len). A workgroup or a subgroup
+// takes a row. out may alias x.
 #ifndef VKF_SHARED_SOFTMAX_H
 #define VKF_SHARED_SOFTMAX_H
 

@@ -1,9 +1,9 @@
-// The most probable tokens of each row of logits, a workgroup to a row: log-softmax, the repetition penalty on tokens that
-// were seen, and the k largest in descending order, the lowest id first among equals. That is the order of transformers'
-// beam search: a seen token's log-probability, which is not above 0, is multiplied by the penalty.
+// The most probable tokens of each row of logits; a workgroup takes a row. The steps are those of transformers' beam
+// search, in its order: log-softmax; the repetition penalty, which multiplies the log-probabilities (none is above 0)
+// of tokens that were seen; and the k largest in descending order, the lowest id first among equals.
 //
-// Where the largest logit is not finite, NaN being above infinity, all log-probabilities are NaN. Out holds pairs (id,
-// log-probability), the id as a float: it is below 2^24.
+// If the largest logit is not finite, with NaN above infinity, all log-probabilities are NaN. out holds pairs (id,
+// log-probability). The id is a float, which is exact below 2^24.
 #ifndef VKF_SHARED_TOP_H
 #define VKF_SHARED_TOP_H
 

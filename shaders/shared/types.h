@@ -22,7 +22,7 @@ typedef float vkf_f32;
 #define VKF_BINDING_PARAMS 0
 
 // Specialisation constant 0 of every kernel is the workgroup's size in x (y and z are 1).
-// Columns that an invocation takes in kernels whose workgroups each work on a part of one row.
+// How many columns an invocation takes in kernels whose workgroups each work on a part of one row.
 #define VKF_PART_EACH 4
 
 #define VKF_SPEC_LOCAL_SIZE 0
