@@ -1,5 +1,5 @@
-// Llama 1 to 3 (Touvron et al. 2023, Dubey et al. 2024), transformers' LlamaForCausalLM: RMSNorm before each block, rotary
-// positions, grouped heads, gated feed-forward.
+// Llama 1 to 3 (Touvron et al. 2023, Dubey et al. 2024), transformers' LlamaForCausalLM: RMSNorm before each block,
+// rotary positions, grouped heads, gated feed-forward.
 #include "model/family_llama.h"
 
 static const vkf__family_head heads[] = {VKF_HEADS_OF_DECODER("Llama", "score"), {0}};
