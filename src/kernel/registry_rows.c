@@ -101,60 +101,31 @@ static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
 #define BY_SUBGROUP CONFIGS(row_subgroup_configs), .rank = rank_row_subgroup
 #define BY_WORKGROUP(shared) CONFIGS(row_configs), .shared_bytes = shared, .valid = power_of_two
 
+// Both, in this order; `row` is what they share, `shared` the shared memory of the second.
+#define ROW_PAIR(shader, x, y, row, shared)                                                              \
+    {.name = NAME_2(shader "_subgroup", x, y),                                                           \
+     TYPES_2(x, y),                                                                                      \
+     row,                                                                                                \
+     .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, y),                                                      \
+     BY_SUBGROUP},                                                                                       \
+    {                                                                                                    \
+        .name = NAME_2(shader, x, y), TYPES_2(x, y), row, .needs = STORAGE_2(x, y), BY_WORKGROUP(shared) \
+    }
+
 #define SOFTMAX_ROW .op = VKF_OP_SOFTMAX, .operand_count = 4, PARAMS(vkf_softmax_params), CONSTANTS(softmax_constants)
-#define SOFTMAX_SUBGROUP(x, out)                                                  \
-    {                                                                             \
-        .name = NAME_2("softmax_subgroup", x, out), TYPES_2(x, out), SOFTMAX_ROW, \
-        .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, out), BY_SUBGROUP              \
-    }
-#define SOFTMAX_WORKGROUP(x, out)                                                                    \
-    {                                                                                                \
-        .name = NAME_2("softmax", x, out), TYPES_2(x, out), SOFTMAX_ROW, .needs = STORAGE_2(x, out), \
-        BY_WORKGROUP(row_shared_bytes)                                                               \
-    }
-#define SOFTMAX(x, out) SOFTMAX_SUBGROUP(x, out), SOFTMAX_WORKGROUP(x, out)
+#define SOFTMAX(x, out) ROW_PAIR("softmax", x, out, SOFTMAX_ROW, row_shared_bytes)
 
 #define LAYER_NORM_ROW \
     .op = VKF_OP_LAYER_NORM, .operand_count = 4, PARAMS(vkf_layer_norm_params), CONSTANTS(layer_norm_constants)
-#define LAYER_NORM_SUBGROUP(x, w)                                                   \
-    {                                                                               \
-        .name = NAME_2("layer_norm_subgroup", x, w), TYPES_2(x, w), LAYER_NORM_ROW, \
-        .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, w), BY_SUBGROUP                  \
-    }
-#define LAYER_NORM_WORKGROUP(x, w)                                                                   \
-    {                                                                                                \
-        .name = NAME_2("layer_norm", x, w), TYPES_2(x, w), LAYER_NORM_ROW, .needs = STORAGE_2(x, w), \
-        BY_WORKGROUP(row_shared_bytes)                                                               \
-    }
-#define LAYER_NORM(x, w) LAYER_NORM_SUBGROUP(x, w), LAYER_NORM_WORKGROUP(x, w)
+#define LAYER_NORM(x, w) ROW_PAIR("layer_norm", x, w, LAYER_NORM_ROW, row_shared_bytes)
 
 #define LAYER_NORM_RESIDUAL_ROW                                                          \
     .op = VKF_OP_LAYER_NORM_RESIDUAL, .operand_count = 5, PARAMS(vkf_layer_norm_params), \
     CONSTANTS(layer_norm_residual_constants)
-#define LAYER_NORM_RESIDUAL_SUBGROUP(x, w)                                                            \
-    {                                                                                                 \
-        .name = NAME_2("layer_norm_residual_subgroup", x, w), TYPES_2(x, w), LAYER_NORM_RESIDUAL_ROW, \
-        .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, w), BY_SUBGROUP                                    \
-    }
-#define LAYER_NORM_RESIDUAL_WORKGROUP(x, w)                                                                            \
-    {                                                                                                                  \
-        .name = NAME_2("layer_norm_residual", x, w), TYPES_2(x, w), LAYER_NORM_RESIDUAL_ROW, .needs = STORAGE_2(x, w), \
-        BY_WORKGROUP(row_shared_bytes)                                                                                 \
-    }
-#define LAYER_NORM_RESIDUAL(x, w) LAYER_NORM_RESIDUAL_SUBGROUP(x, w), LAYER_NORM_RESIDUAL_WORKGROUP(x, w)
+#define LAYER_NORM_RESIDUAL(x, w) ROW_PAIR("layer_norm_residual", x, w, LAYER_NORM_RESIDUAL_ROW, row_shared_bytes)
 
 #define ROTARY_ROW .op = VKF_OP_ROTARY, .operand_count = 4, PARAMS(vkf_rotary_params), CONSTANTS(rotary_constants)
-#define ROTARY_SUBGROUP(x, out)                                                 \
-    {                                                                           \
-        .name = NAME_2("rotary_subgroup", x, out), TYPES_2(x, out), ROTARY_ROW, \
-        .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, out), BY_SUBGROUP            \
-    }
-#define ROTARY_WORKGROUP(x, out)                                                                   \
-    {                                                                                              \
-        .name = NAME_2("rotary", x, out), TYPES_2(x, out), ROTARY_ROW, .needs = STORAGE_2(x, out), \
-        BY_WORKGROUP(row_float_shared_bytes)                                                       \
-    }
-#define ROTARY(x, out) ROTARY_SUBGROUP(x, out), ROTARY_WORKGROUP(x, out)
+#define ROTARY(x, out) ROW_PAIR("rotary", x, out, ROTARY_ROW, row_float_shared_bytes)
 
 // The output holds indices, which the name does not mention.
 #define AND_INDEX(x) .types = {ELEMENT_##x, VKF_DTYPE_I32}, .type_count = 2

@@ -145,8 +145,9 @@ static vkf_status follow_to_the_end(const vkf__work *work)
     const vkf__dispatch_plan *plan = &work->plan;
     if (work->at.node != plan->node_count)
         return vkf__work_diverged(work, "was planned and is missing");
-    if (work->at.decision != plan->decision_count || work->at.temp != plan->temp_count)
-        return vkf__work_diverged(work, "comes with decisions or temporaries missing");
+    if (work->at.choice != plan->choice_count || work->at.decision != plan->decision_count ||
+        work->at.temp != plan->temp_count)
+        return vkf__work_diverged(work, "comes with choices, decisions or temporaries missing");
     return VKF_OK;
 }
 

@@ -62,7 +62,7 @@ typedef struct vkf__planned_node {
 
 // How far a plan has come, or how far BUILD and UPDATE have followed it.
 typedef struct vkf__work_cursors {
-    size_t node, decision, temp;
+    size_t node, choice, decision, temp;
 } vkf__work_cursors;
 
 // The result of PLAN, which is data alone.
@@ -70,6 +70,8 @@ typedef struct vkf__dispatch_plan {
     vkf__planned_node *nodes;
     size_t node_capacity;
     uint32_t node_count; // valid after PLAN, as is arena_bytes
+    vkf__variant *choices; // what vkf__work_select() gave, in its order
+    size_t choice_count, choice_capacity;
     uint64_t *decisions;
     size_t decision_count, decision_capacity;
     // The dispatches between two barriers form a group, and temporaries live for whole groups. So memory that is used

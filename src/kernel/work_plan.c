@@ -11,6 +11,7 @@
 void vkf__dispatch_plan_free(vkf__dispatch_plan *plan, const vkf__host *host)
 {
     vkf__free(host, plan->nodes);
+    vkf__free(host, plan->choices);
     vkf__free(host, plan->decisions);
     vkf__free(host, plan->temps);
     vkf__free(host, plan->wants);
@@ -173,21 +174,28 @@ static vkf_status choose(vkf__work *work, vkf__op op, const vkf_dtype *types, co
     return work->trial ? VKF_OK : want(work, types, problem, out_variant);
 }
 
-// The choice is kept as a decision: the index of the kernel and that of its config, in 32 bits each.
+static vkf_status plan_choice(vkf__work *work, const vkf__variant *variant)
+{
+    vkf__dispatch_plan *plan = &work->plan;
+    void *choices = plan->choices;
+    VKF_RETURN_IF_ERROR(vkf__grow(work->context->device.host, &choices, sizeof *plan->choices, plan->choice_count,
+                                  &plan->choice_capacity, plan->choice_count + 1));
+    plan->choices = choices;
+    plan->choices[plan->choice_count++] = *variant;
+    return VKF_OK;
+}
+
 vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
                             vkf__variant *out_variant)
 {
     vkf__variant variant = {0};
-    uint64_t packed = 0;
     if (work->mode == VKF_WORK_PLAN) {
         VKF_RETURN_IF_ERROR(choose(work, op, types, problem, &variant));
-        packed =
-            (uint64_t)vkf__kernel_index(variant.kernel) << 32 | (uint64_t)(variant.config - variant.kernel->configs);
+        VKF_RETURN_IF_ERROR(plan_choice(work, &variant));
     }
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, packed, &packed));
-    variant.kernel = vkf__kernel_at((uint32_t)(packed >> 32));
-    variant.config = &variant.kernel->configs[packed & UINT32_MAX];
-    *out_variant = variant;
+    if (work->at.choice >= work->plan.choice_count)
+        return vkf__work_diverged(work, "chooses a kernel more than was planned");
+    *out_variant = work->plan.choices[work->at.choice++];
     return VKF_OK;
 }
 

@@ -102,18 +102,11 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return true;
 }
 
-static const vkf__typical_problem problems[] = {
-    {.label = "32 columns", .problem = {.m = 512, .n = 32}, .ahead = true},
-    {.problem = {.m = 512, .n = 256}, .ahead = true},
-    {.label = "768", .problem = {.m = 512, .n = 768}},
-    {.label = "4096", .problem = {.m = 512, .n = 4096}, .ahead = true},
-};
-
 const vkf__op_info vkf__op_layer_norm = {
     .params_bytes = sizeof(struct vkf_layer_norm_params),
     .account = account,
     .output = output,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_rows),
     .usual = {{VKF_LAYER_NORM_SPEC_HAS_WEIGHT, 1}, {VKF_LAYER_NORM_SPEC_HAS_BIAS, 1}},
 };
 
@@ -121,6 +114,6 @@ const vkf__op_info vkf__op_layer_norm_residual = {
     .params_bytes = sizeof(struct vkf_layer_norm_params),
     .account = account,
     .output = output,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_rows),
     .usual = {{VKF_LAYER_NORM_SPEC_HAS_WEIGHT, 1}, {VKF_LAYER_NORM_SPEC_HAS_BIAS, 1}},
 };

@@ -55,16 +55,9 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
     return true;
 }
 
-static const vkf__typical_problem problems[] = {
-    {.label = "32 columns", .problem = {.m = 512, .n = 32}, .ahead = true},
-    {.problem = {.m = 512, .n = 256}, .ahead = true},
-    {.label = "768", .problem = {.m = 512, .n = 768}},
-    {.label = "4096", .problem = {.m = 512, .n = 4096}, .ahead = true},
-};
-
 const vkf__op_info vkf__op_pool = {
     .params_bytes = sizeof(struct vkf_pool_params),
     .account = account,
     .output = output,
-    VKF_OP_PROBLEMS(problems),
+    VKF_OP_PROBLEMS(vkf__typical_rows),
 };

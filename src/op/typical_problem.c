@@ -7,6 +7,13 @@
 #include "op/pack.h"
 #include "shared/gemm.h"
 
+const vkf__typical_problem vkf__typical_rows[VKF_TYPICAL_ROWS] = {
+    {.label = "32 columns", .problem = {.m = 512, .n = 32}, .ahead = true},
+    {.problem = {.m = 512, .n = 256}, .ahead = true},
+    {.label = "768", .problem = {.m = 512, .n = 768}},
+    {.label = "4096", .problem = {.m = 512, .n = 4096}, .ahead = true},
+};
+
 const uint32_t vkf__typical_head_dims[VKF_TYPICAL_HEAD_DIMS] = {64, 128, 256};
 
 vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__typical_problem *typical,

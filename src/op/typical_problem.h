@@ -18,6 +18,10 @@ typedef struct vkf__typical_problem {
 vkf__problem vkf__typical_problem_for(const vkf__selector *selector, const vkf__typical_problem *typical,
                                       const vkf_dtype *types);
 
+// The typical problems of operators whose rows are as long as a model is wide.
+#define VKF_TYPICAL_ROWS 4
+extern const vkf__typical_problem vkf__typical_rows[VKF_TYPICAL_ROWS];
+
 // The widths of a head for which reports compile attention kernels.
 #define VKF_TYPICAL_HEAD_DIMS 3
 extern const uint32_t vkf__typical_head_dims[VKF_TYPICAL_HEAD_DIMS];

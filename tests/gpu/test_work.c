@@ -19,6 +19,7 @@ typedef enum difference {
     ONE_TEMPORARY_LESS,
     ONE_DECISION_MORE,
     ONE_DECISION_LESS,
+    ONE_CHOICE_LESS,
     DIFFERENCES
 } difference;
 
@@ -70,6 +71,14 @@ fail:
     return status;
 }
 
+// A kernel that no dispatch takes.
+static vkf_status choose(vkf__work *work)
+{
+    vkf__variant unused;
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F32, VKF_DTYPE_F32};
+    return vkf__work_select(work, VKF_OP_COPY, types, &(vkf__problem){.m = COUNT}, &unused);
+}
+
 static vkf_status emit(vkf__work *work, const void *args)
 {
     const list *l = args;
@@ -84,6 +93,8 @@ static vkf_status emit(vkf__work *work, const void *args)
         VKF_TRY(vkf__work_temp(work, VKF_DTYPE_F32, COUNT, &more));
     if (d != ONE_DECISION_LESS)
         VKF_TRY(vkf__work_decide(work, 1, &decision));
+    if (d != ONE_CHOICE_LESS)
+        VKF_TRY(choose(work));
     if (d == ONE_DECISION_MORE)
         VKF_TRY(vkf__work_decide(work, 1, &decision));
     if (d != ONE_DISPATCH_LESS)
@@ -141,7 +152,7 @@ static void test_message_names_the_dispatch(void **state)
     const list other = {vkf__span_of(&x), vkf__span_of(&out), VKF_WORK_BUILD, OTHER_OPERANDS};
     const list less = {vkf__span_of(&x), vkf__span_of(&out), VKF_WORK_UPDATE, ONE_DISPATCH_LESS};
     assert_int_equal(run(gpu, &more), VKF_ERROR_INTERNAL);
-    assert_non_null(strstr(gpu->last_error, "dispatch 2 of 2 (the end) takes a decision more than was planned"));
+    assert_non_null(strstr(gpu->last_error, "dispatch 2 of 2 (the end) chooses a kernel more than was planned"));
     assert_int_equal(run(gpu, &other), VKF_ERROR_INTERNAL);
     assert_non_null(strstr(gpu->last_error, "dispatch 1 of 2 (second) is now second with copy."));
     assert_int_equal(run(gpu, &less), VKF_ERROR_INTERNAL);
