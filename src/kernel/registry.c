@@ -75,32 +75,9 @@ uint32_t vkf__kernel_index(const vkf__kernel *kernel)
 
 const char *vkf__op_name(vkf__op op)
 {
-    static const char *const names[VKF_OP_COUNT] = {
-        [VKF_OP_GEMM] = "gemm",
-        [VKF_OP_SOFTMAX] = "softmax",
-        [VKF_OP_LAYER_NORM] = "layer_norm",
-        [VKF_OP_LAYER_NORM_RESIDUAL] = "layer_norm_residual",
-        [VKF_OP_PERMUTE] = "permute",
-        [VKF_OP_EMBED] = "embed",
-        [VKF_OP_ADDITIVE_SCORES] = "additive_scores",
-        [VKF_OP_ARGMAX] = "argmax",
-        [VKF_OP_SAMPLE] = "sample",
-        [VKF_OP_TOP] = "top",
-        [VKF_OP_REORDER] = "reorder",
-        [VKF_OP_COPY] = "copy",
-        [VKF_OP_HEAD_MEAN] = "head_mean",
-        [VKF_OP_POOL] = "pool",
-        [VKF_OP_ROTARY] = "rotary",
-        [VKF_OP_GATE] = "gate",
-        [VKF_OP_ROOF_COPY] = "roof_copy",
-        [VKF_OP_ROOF_READ] = "roof_read",
-        [VKF_OP_ROOF_FMA] = "roof_fma",
-        [VKF_OP_PACK] = "pack",
-        [VKF_OP_QUANTIZE_ROWS] = "quantize_rows",
-        [VKF_OP_ATTENTION] = "attention",
-        [VKF_OP_ATTENTION_REDUCE] = "attention_reduce",
-        [VKF_OP_GEMM_REDUCE] = "gemm_reduce",
-    };
+#define NAME_OF(NAME, name) #name,
+    static const char *const names[] = {VKF_OPS(NAME_OF)};
+#undef NAME_OF
     return op < VKF_OP_COUNT ? names[op] : "unknown";
 }
 

@@ -6,42 +6,13 @@
 
 #include <vkformer/tensor.h>
 
+#include "kernel/op.h"
 #include "vk/caps.h"
 
 #define VKF_KERNEL_MAX_OPERANDS 6
 #define VKF_KERNEL_MAX_SPEC 16
 #define VKF_KERNEL_MAX_TYPES 3
 #define VKF_KERNEL_MAX_CONFIGS 16
-
-typedef enum vkf__op {
-    VKF_OP_GEMM = 0,
-    VKF_OP_SOFTMAX,
-    VKF_OP_LAYER_NORM,
-    VKF_OP_LAYER_NORM_RESIDUAL,
-    VKF_OP_PERMUTE,
-    VKF_OP_EMBED,
-    VKF_OP_ADDITIVE_SCORES,
-    VKF_OP_ARGMAX,
-    VKF_OP_SAMPLE,
-    VKF_OP_TOP,
-    VKF_OP_REORDER,
-    VKF_OP_COPY,
-    VKF_OP_HEAD_MEAN,
-    VKF_OP_POOL,
-    VKF_OP_ROTARY,
-    VKF_OP_GATE,
-    VKF_OP_PACK,
-    VKF_OP_QUANTIZE_ROWS,
-    VKF_OP_ATTENTION,
-    VKF_OP_ATTENTION_REDUCE,
-    VKF_OP_GEMM_REDUCE,
-    VKF_OP_ROOF_COPY,
-    VKF_OP_ROOF_READ,
-    VKF_OP_ROOF_FMA,
-    VKF_OP_COUNT
-} vkf__op;
-
-const char *vkf__op_name(vkf__op op);
 
 // How a shader accesses an operand.
 typedef enum vkf__operand_kind {

@@ -1,15 +1,9 @@
 // The table of operators, and the accounts and outputs of dispatches that are found through it.
 #include "op/operators.h"
 
-static const vkf__op_info *const operators[VKF_OP_COUNT] = {
-#define ENTRY(op, row) [op] = &row,
-    VKF_OPERATORS(ENTRY)
-#undef ENTRY
-};
-
-#define COUNT_ONE(op, row) +1
-_Static_assert(0 VKF_OPERATORS(COUNT_ONE) == VKF_OP_COUNT, "an operator has no row");
-#undef COUNT_ONE
+#define ROW_OF(NAME, name) &vkf__op_##name,
+static const vkf__op_info *const operators[VKF_OP_COUNT] = {VKF_OPS(ROW_OF)};
+#undef ROW_OF
 
 const vkf__op_info *vkf__operator(vkf__op op)
 {

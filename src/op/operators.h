@@ -4,36 +4,10 @@
 
 #include "op/op_info.h"
 
-// X(op, row). A row is defined beside its emitter.
-#define VKF_OPERATORS(X)                                       \
-    X(VKF_OP_GEMM, vkf__op_gemm)                               \
-    X(VKF_OP_SOFTMAX, vkf__op_softmax)                         \
-    X(VKF_OP_LAYER_NORM, vkf__op_layer_norm)                   \
-    X(VKF_OP_LAYER_NORM_RESIDUAL, vkf__op_layer_norm_residual) \
-    X(VKF_OP_PERMUTE, vkf__op_permute)                         \
-    X(VKF_OP_EMBED, vkf__op_embed)                             \
-    X(VKF_OP_ADDITIVE_SCORES, vkf__op_additive_scores)         \
-    X(VKF_OP_ARGMAX, vkf__op_argmax)                           \
-    X(VKF_OP_SAMPLE, vkf__op_sample)                           \
-    X(VKF_OP_TOP, vkf__op_top)                                 \
-    X(VKF_OP_REORDER, vkf__op_reorder)                         \
-    X(VKF_OP_COPY, vkf__op_copy)                               \
-    X(VKF_OP_HEAD_MEAN, vkf__op_head_mean)                     \
-    X(VKF_OP_POOL, vkf__op_pool)                               \
-    X(VKF_OP_ROTARY, vkf__op_rotary)                           \
-    X(VKF_OP_GATE, vkf__op_gate)                               \
-    X(VKF_OP_PACK, vkf__op_pack)                               \
-    X(VKF_OP_QUANTIZE_ROWS, vkf__op_quantize_rows)             \
-    X(VKF_OP_ATTENTION, vkf__op_attention)                     \
-    X(VKF_OP_ATTENTION_REDUCE, vkf__op_attention_reduce)       \
-    X(VKF_OP_GEMM_REDUCE, vkf__op_gemm_reduce)                 \
-    X(VKF_OP_ROOF_COPY, vkf__op_roof_copy)                     \
-    X(VKF_OP_ROOF_READ, vkf__op_roof_read)                     \
-    X(VKF_OP_ROOF_FMA, vkf__op_roof_fma)
-
-#define VKF_DECLARE_OPERATOR(op, row) extern const vkf__op_info row;
-VKF_OPERATORS(VKF_DECLARE_OPERATOR)
-#undef VKF_DECLARE_OPERATOR
+// A row is defined beside its emitter.
+#define VKF_DECLARE_ROW(NAME, name) extern const vkf__op_info vkf__op_##name;
+VKF_OPS(VKF_DECLARE_ROW)
+#undef VKF_DECLARE_ROW
 
 const vkf__op_info *vkf__operator(vkf__op op);
 
