@@ -8,7 +8,7 @@
 static const vkf__config *usable_config(const vkf_context *context, const vkf__kernel *kernel, const char **out_why)
 {
     for (uint32_t i = 0; i < kernel->config_count; i++) {
-        if (vkf__kernel_usable(&context->device.plan.caps, kernel, &kernel->configs[i], out_why))
+        if (vkf__kernel_supported(&context->device.plan.caps, kernel, &kernel->configs[i], out_why))
             return &kernel->configs[i];
     }
     return NULL;

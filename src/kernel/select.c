@@ -93,7 +93,7 @@ static bool has_subgroups(const vkf__caps *caps, uint32_t subgroups)
            subgroups <= caps->max_workgroup_subgroups;
 }
 
-static const char *why_not_usable(const vkf__caps *caps, const vkf__variant *variant)
+static const char *why_not_supported(const vkf__caps *caps, const vkf__variant *variant)
 {
     const vkf__kernel *kernel = variant->kernel;
     const vkf__config *config = variant->config;
@@ -125,10 +125,10 @@ static const char *why_not_usable(const vkf__caps *caps, const vkf__variant *var
     return NULL;
 }
 
-bool vkf__kernel_usable(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
-                        const char **out_why)
+bool vkf__kernel_supported(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                           const char **out_why)
 {
-    const char *why = why_not_usable(caps, &(vkf__variant){kernel, config});
+    const char *why = why_not_supported(caps, &(vkf__variant){kernel, config});
     if (out_why)
         *out_why = why ? why : "usable";
     return why == NULL;
@@ -142,7 +142,7 @@ static uint64_t texel_limit(const vkf__caps *caps, const vkf__kernel *kernel)
     return count_operands(kernel, VKF_OPERAND_TEXEL4) > 0 ? 4 * (uint64_t)caps->max_texel_elements : UINT64_MAX;
 }
 
-// Why this problem may not be given to a usable kernel with a config; NULL when it may.
+// Why this problem may not be given to a supported kernel with a config; NULL when it may.
 static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                                  const vkf__problem *problem)
 {
@@ -157,9 +157,9 @@ static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kerne
     if (kernel->quads && !problem->quads)
         return "needs rows that begin at multiples of four elements";
     if (config->max_m != 0 && problem->m > config->max_m)
-        return "is made for fewer rows";
+        return "is limited to fewer rows";
     if (config->max_k != 0 && problem->k > config->max_k)
-        return "is made for less depth";
+        return "is limited to less depth";
     if (problem->largest > texel_limit(caps, kernel))
         return "an operand exceeds what a texel buffer holds";
     if (kernel->rounds && kernel->types[0] == VKF_DTYPE_F32 && !problem->allow_f16_math)
@@ -169,22 +169,22 @@ static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kerne
     return kernel->unfit ? kernel->unfit(caps, config, problem) : NULL;
 }
 
-bool vkf__kernel_takes(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
-                       const vkf__problem *problem)
+bool vkf__kernel_accepts(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                         const vkf__problem *problem)
 {
     return why_not_taken(caps, kernel, config, problem) == NULL;
 }
 
-bool vkf__config_suits(const vkf__config *config, const vkf__problem *problem)
+bool vkf__config_recommended(const vkf__config *config, const vkf__problem *problem)
 {
     return problem->m >= config->min_m && problem->n >= config->min_n;
 }
 
-bool vkf__variant_serves(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
-                         const vkf__problem *problem, const char **out_why)
+bool vkf__variant_eligible(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                           const vkf__problem *problem, const char **out_why)
 {
     const char *why = NULL;
-    if (!vkf__kernel_usable(selector->caps, kernel, config, &why))
+    if (!vkf__kernel_supported(selector->caps, kernel, config, &why))
         goto done;
     why = why_not_taken(selector->caps, kernel, config, problem);
     if (why)
@@ -210,16 +210,16 @@ static bool is_last_resort(const vkf__selector *selector, const vkf__kernel *ker
                            const vkf__problem *problem)
 {
     return selector->verdicts && vkf__verdict_get(selector->verdicts, kernel, config) == VKF_VERDICT_SLOW &&
-           vkf__kernel_usable(selector->caps, kernel, config, NULL) &&
-           vkf__kernel_takes(selector->caps, kernel, config, problem);
+           vkf__kernel_supported(selector->caps, kernel, config, NULL) &&
+           vkf__kernel_accepts(selector->caps, kernel, config, problem);
 }
 
 static bool is_wrong(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                      const vkf__problem *problem)
 {
     return selector->verdicts && vkf__verdict_get(selector->verdicts, kernel, config) == VKF_VERDICT_WRONG &&
-           vkf__kernel_usable(selector->caps, kernel, config, NULL) &&
-           vkf__kernel_takes(selector->caps, kernel, config, problem);
+           vkf__kernel_supported(selector->caps, kernel, config, NULL) &&
+           vkf__kernel_accepts(selector->caps, kernel, config, problem);
 }
 
 static const vkf__tuned_entry *select_tuned(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
@@ -230,7 +230,7 @@ static const vkf__tuned_entry *select_tuned(const vkf__selector *selector, vkf__
         return NULL;
     const vkf__kernel *kernel = vkf__kernel_at(entry->kernel);
     const vkf__config *config = &kernel->configs[entry->config];
-    if (!vkf__variant_serves(selector, kernel, config, problem, NULL))
+    if (!vkf__variant_eligible(selector, kernel, config, problem, NULL))
         return NULL;
     *out_variant = (vkf__variant){kernel, config};
     return entry;
@@ -247,7 +247,7 @@ typedef bool (*serves_fn)(const vkf__selector *selector, const vkf__kernel *kern
 static bool serves(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                    const vkf__problem *problem)
 {
-    return vkf__variant_serves(selector, kernel, config, problem, NULL);
+    return vkf__variant_eligible(selector, kernel, config, problem, NULL);
 }
 
 // Takes the lowest rank among variants whose name begins with `name`. Of equals it takes the first that suits, or else
@@ -264,7 +264,7 @@ static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_d
         uint32_t rank = 2 * rank_of(kernel, selector->caps, problem);
         for (uint32_t c = 0; c < kernel->config_count; c++) {
             const vkf__config *config = &kernel->configs[c];
-            uint32_t config_rank = rank + (vkf__config_suits(config, problem) ? 0 : 1);
+            uint32_t config_rank = rank + (vkf__config_recommended(config, problem) ? 0 : 1);
             if (config_rank >= best || !vkf__variant_is_named(kernel, config, name) ||
                 !may_serve(selector, kernel, config, problem))
                 continue;

@@ -34,20 +34,20 @@ void vkf__variant_spec(const vkf__caps *caps, const vkf__variant *variant, const
 uint32_t vkf__kernel_push_words(const vkf__kernel *kernel);
 
 // Whether the device may run a kernel with a config. *out_why (may be NULL) gets a static reason in either case.
-bool vkf__kernel_usable(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
-                        const char **out_why);
+bool vkf__kernel_supported(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                           const char **out_why);
 
-// Whether a usable kernel with a config may be given this problem: layout, alignment, range, precision, resources.
-bool vkf__kernel_takes(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
-                       const vkf__problem *problem);
+// Whether a supported kernel with a config may be given this problem: layout, alignment, range, precision, resources.
+bool vkf__kernel_accepts(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                         const vkf__problem *problem);
 
 // Whether a config is meant for a problem: a question of speed, not of correctness.
-bool vkf__config_suits(const vkf__config *config, const vkf__problem *problem);
+bool vkf__config_recommended(const vkf__config *config, const vkf__problem *problem);
 
-// Whether the variant is usable, takes the problem, and has no bad verdict. *out_why (may be NULL) gets a static reason
+// Whether the variant is supported, accepts the problem, and has no bad verdict. *out_why (may be NULL) gets a static reason
 // in either case.
-bool vkf__variant_serves(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
-                         const vkf__problem *problem, const char **out_why);
+bool vkf__variant_eligible(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                           const vkf__problem *problem, const char **out_why);
 
 // False when no row of the registry serves op and types on this device. *out_why (may be NULL) gets a static reason for
 // the choice.

@@ -50,7 +50,7 @@ static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *ke
         .registers = registers_of(kernel, config, problem),
     };
     candidate.shared_bytes = vkf__variant_shared_bytes(selector->caps, &candidate.variant, problem);
-    candidate.taken = vkf__variant_serves(selector, kernel, config, problem, &candidate.why);
+    candidate.taken = vkf__variant_eligible(selector, kernel, config, problem, &candidate.why);
     if (candidate.taken && !selector->caps->traits.processor && candidate.registers > MAX_REGISTERS) {
         candidate.taken = false;
         candidate.why = "would keep more in registers than there are";
@@ -102,7 +102,7 @@ static void judge_kernel(const vkf__selector *selector, const vkf__kernel *kerne
     for (int suits = 1; suits >= 0; suits--) {
         for (uint32_t c = 0; c < kernel->config_count; c++) {
             const vkf__config *config = &kernel->configs[c];
-            if (vkf__config_suits(config, problem) != (suits != 0))
+            if (vkf__config_recommended(config, problem) != (suits != 0))
                 continue;
             const vkf__candidate candidate = judge(selector, kernel, config, problem);
             out_list[c] = (ranked){candidate, candidate.taken ? depth++ : UINT32_MAX, rank, order + c};

@@ -69,7 +69,7 @@ typedef struct vkf__work_cursors {
 typedef struct vkf__dispatch_plan {
     vkf__planned_node *nodes;
     size_t node_capacity;
-    uint32_t node_count; // valid after PLAN, as is arena_bytes
+    uint32_t node_count;   // valid after PLAN, as is arena_bytes
     vkf__variant *choices; // what vkf__work_select() gave, in its order
     size_t choice_count, choice_capacity;
     uint64_t *decisions;
@@ -176,7 +176,7 @@ VKF_MUST_CHECK vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vk
                                            const vkf__problem *problem, vkf__variant *out_variant);
 
 // Whether vkf__work_select() would find a kernel.
-bool vkf__work_serves(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem);
+bool vkf__work_has_kernel(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem);
 
 // Statuses: TOO_LARGE (a range or grid beyond the device's limits), INTERNAL (not what was planned), and those of
 // vkf__pipelines_get().

@@ -101,13 +101,13 @@ static vkf_status choose_trial(const vkf__work *work, const vkf_dtype *types, co
     vkf__problem rounded = *problem;
     rounded.allow_f16_math = true;
     if (memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0 ||
-        !vkf__kernel_takes(caps, kernel, work->trial->config, &rounded))
+        !vkf__kernel_accepts(caps, kernel, work->trial->config, &rounded))
         return VKF_ERROR_UNSUPPORTED;
     *out_variant = *work->trial;
     return VKF_OK;
 }
 
-bool vkf__work_serves(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem)
+bool vkf__work_has_kernel(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem)
 {
     const vkf__selector selector = vkf__context_selector(work->context);
     vkf__variant variant;

@@ -235,15 +235,15 @@ static void take_best(const beam_run *run)
     for (uint32_t i = 0; i < run->batch; i++) {
         const vkf__hypotheses *kept = &run->searches[i].kept;
         int32_t *ids = g->ids + (size_t)i * g->max_new;
-        bool goes_on = true;
-        for (uint32_t t = 0; t < kept->lengths[0] && goes_on; t++) {
+        bool keep_going = true;
+        for (uint32_t t = 0; t < kept->lengths[0] && keep_going; t++) {
             ids[g->lengths[i]++] = kept->tokens[t];
-            goes_on = !args->on_token || args->on_token(args->on_token_user, i, ids[t]);
+            keep_going = !args->on_token || args->on_token(args->on_token_user, i, ids[t]);
         }
         if (g->lengths[i] > 0 &&
             (vkf__generation_ends(g, ids[g->lengths[i] - 1]) || vkf__generation_caller_ends(g, i, ids, g->lengths[i])))
             g->reasons[i] = VKF_STOP_EOS;
-        else if (!goes_on)
+        else if (!keep_going)
             g->reasons[i] = VKF_STOP_CALLER;
     }
 }

@@ -100,7 +100,7 @@ uint32_t vkf__prompt_end(const vkf_session *session, const vkf__prompt *prompt)
     return has_source(session) ? 1 : prompt->len;
 }
 
-static bool goes_on(const vkf_generate_args *args, uint32_t done, uint32_t total)
+static bool keep_going(const vkf_generate_args *args, uint32_t done, uint32_t total)
 {
     return !args->progress || args->progress(args->progress_user, done, total, "positions");
 }
@@ -124,7 +124,7 @@ static vkf_status run_source(vkf_session *session, const vkf_generate_args *args
         .candidates = candidates,
         .project_memory = true,
     };
-    if (!goes_on(args, 0, p->len))
+    if (!keep_going(args, 0, p->len))
         return VKF_ERROR_CANCELLED;
     VKF_RETURN_IF_ERROR(vkf__session_encode(session, &encode));
     VKF_RETURN_IF_ERROR(vkf__session_write_first_tokens(session, p->batch));
@@ -151,7 +151,7 @@ vkf_status vkf__prompt_run(vkf_session *session, const vkf_generate_args *args, 
             .searches = last && candidates > 0,
             .candidates = last ? candidates : 0,
         };
-        if (!goes_on(args, past, len))
+        if (!keep_going(args, past, len))
             return VKF_ERROR_CANCELLED;
         VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_DECODE, &sizes));
     }

@@ -109,7 +109,7 @@ static vkf_status report_constants(const report_run *run, const vkf__kernel *ker
     report.spirv_bytes = shader ? 4 * shader->word_count : 0;
     if (head_dim > 0)
         (void)snprintf(constants, sizeof constants, "head_dim %u", head_dim);
-    report.usable = vkf__kernel_usable(&run->context->device.plan.caps, kernel, config, &report.why);
+    report.usable = vkf__kernel_supported(&run->context->device.plan.caps, kernel, config, &report.why);
     if (report.usable && (!vkf__is_for_integer_dot(kernel) || vkf__prefers_integer_dot(run->context)))
         list_defaults(run->context, kernel, config, head_dim, defaults, sizeof defaults);
     if (is_to_compile(run, &report))
@@ -125,9 +125,9 @@ fail:
 static bool takes_heads(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim)
 {
     vkf__problem problem = {.m = 1, .n = 1, .k = head_dim, .quads = true, .allow_f16_math = true};
-    bool whole = vkf__kernel_takes(caps, kernel, config, &problem);
+    bool whole = vkf__kernel_accepts(caps, kernel, config, &problem);
     problem.split = true;
-    return whole || (writes_f32(kernel) && vkf__kernel_takes(caps, kernel, config, &problem));
+    return whole || (writes_f32(kernel) && vkf__kernel_accepts(caps, kernel, config, &problem));
 }
 
 static vkf_status report_config(const report_run *run, const vkf__kernel *kernel, const vkf__config *config)
@@ -139,7 +139,7 @@ static vkf_status report_config(const report_run *run, const vkf__kernel *kernel
         return report_constants(run, kernel, config, 0);
     for (uint32_t i = 0; i < VKF_TYPICAL_HEAD_DIMS; i++) {
         uint32_t head_dim = vkf__typical_head_dims[i];
-        if (!vkf__kernel_usable(caps, kernel, config, NULL) || takes_heads(caps, kernel, config, head_dim))
+        if (!vkf__kernel_supported(caps, kernel, config, NULL) || takes_heads(caps, kernel, config, head_dim))
             VKF_RETURN_IF_ERROR(report_constants(run, kernel, config, head_dim));
     }
     return VKF_OK;

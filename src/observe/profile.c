@@ -54,8 +54,8 @@ static void place_on_host(vkf_context *context, const vkf__work *work, uint32_t 
     submission->gpu_deviation_ns = now.deviation_ns;
 }
 
-static void tell_submission(const vkf_profiler *profiler, vkf__work *const *works, size_t count, place first,
-                            vkf_submission_profile *submission)
+static void report_submission(const vkf_profiler *profiler, vkf__work *const *works, size_t count, place first,
+                              vkf_submission_profile *submission)
 {
     if (!profiler->submission)
         return;
@@ -67,8 +67,8 @@ static void tell_submission(const vkf_profiler *profiler, vkf__work *const *work
 }
 
 // The time of a dispatch begins where the one before it has ended. `values` has room for the context's counters.
-static void tell_dispatches(const vkf_profiler *profiler, vkf__work *const *works, size_t count, place first,
-                            double *values)
+static void report_dispatches(const vkf_profiler *profiler, vkf__work *const *works, size_t count, place first,
+                              double *values)
 {
     double begin_ns = 0;
     for (place at = first; profiler->dispatch && find(works, count, &at); at.node++) {
@@ -116,8 +116,8 @@ vkf_status vkf__profile_run(vkf_context *context, const char *name, vkf__work *c
             VKF_ALLOC(&context->host, values, context->counters.count);
         if (find(works, count, &first))
             place_on_host(context, works[first.work], first.node, &submission);
-        tell_submission(profiler, works, count, first, &submission);
-        tell_dispatches(profiler, works, count, first, values);
+        report_submission(profiler, works, count, first, &submission);
+        report_dispatches(profiler, works, count, first, values);
     }
     for (size_t i = 0; context->counters.count > 0 && i < count; i++)
         vkf__counter_pools_reset(&works[i]->clocks.counters, &context->device);

@@ -63,8 +63,8 @@ static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, con
     problem.split = split;
     const vkf__problem elements = {.m = args->m};
     const vkf_dtype x_types[VKF_KERNEL_MAX_TYPES] = {args->a.dtype};
-    return vkf__work_serves(work, VKF_OP_QUANTIZE_ROWS, x_types, &elements) &&
-           vkf__work_serves(work, VKF_OP_GEMM, types, &problem);
+    return vkf__work_has_kernel(work, VKF_OP_QUANTIZE_ROWS, x_types, &elements) &&
+           vkf__work_has_kernel(work, VKF_OP_GEMM, types, &problem);
 }
 
 bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args)

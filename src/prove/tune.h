@@ -21,6 +21,14 @@ vkf__problem vkf__tune_problem_of(const vkf_context *context, const vkf_tune_pro
 VKF_MUST_CHECK vkf_status vkf__tune_one(vkf_context *context, const vkf_tune_problem *problem,
                                         const vkf__tune_limits *limits, vkf_tune_result *out_result);
 
+// Tunes problems in their order, and saves the results. A problem too large for the device is left out with a warning.
+VKF_MUST_CHECK vkf_status vkf__tune_problems(vkf_context *context, const vkf_tune_problem *problems, uint32_t count,
+                                             const vkf_tune_options *options, vkf_tune_result *out_results);
+
+// See vkf_tune_explain().
+VKF_MUST_CHECK vkf_status vkf__tune_explain(vkf_context *context, const vkf_tune_problem *problem, vkf_choice_fn visit,
+                                            void *user);
+
 // Measures a problem of a plan that has no entry yet, while the context's time for that lasts: attention, or a product
 // for its class of rows. A product counts only if vkf__tune_weight() has measured its weight, because in a plan other
 // products look the same. *out_learned: whether there is an entry now that was not there before.

@@ -53,7 +53,7 @@ static void name_variant(const vkf__variant *variant, char out_name[VKF_VARIANT_
     (void)snprintf(out_name, VKF_VARIANT_NAME_SIZE, "%s/%s", variant->kernel->name, variant->config->name);
 }
 
-static bool goes_on(search *s, const char *what)
+static bool keep_going(search *s, const char *what)
 {
     s->what = what;
     s->late = s->late || vkf__now_ns() >= s->limits.deadline_ns;
@@ -61,16 +61,16 @@ static bool goes_on(search *s, const char *what)
     return !s->cancelled && !s->late;
 }
 
-static bool try_goes_on(void *user)
+static bool keep_trying(void *user)
 {
     search *s = user;
-    return goes_on(s, s->what) && vkf__now_ns() < s->try_end_ns;
+    return keep_going(s, s->what) && vkf__now_ns() < s->try_end_ns;
 }
 
-static bool proof_goes_on(void *user)
+static bool keep_proving(void *user)
 {
     search *s = user;
-    return goes_on(s, s->what);
+    return keep_going(s, s->what);
 }
 
 static const vkf__tune_way *way_of(const search *s, bool panels)
@@ -85,9 +85,9 @@ static vkf_status enter(search *s, const vkf__candidate *candidate, bool panels)
     double ns = 0;
     char name[VKF_VARIANT_NAME_SIZE];
     name_variant(&candidate->variant, name);
-    if (s->count == MAX_ENTRANTS || !goes_on(s, name))
+    if (s->count == MAX_ENTRANTS || !keep_going(s, name))
         return VKF_OK;
-    VKF_RETURN_IF_ERROR(vkf__self_test_within(s->context, &candidate->variant, try_goes_on, s, &verdict));
+    VKF_RETURN_IF_ERROR(vkf__self_test_within(s->context, &candidate->variant, keep_trying, s, &verdict));
     s->refused += vkf__verdict_bad(verdict);
     if (verdict != VKF_VERDICT_PASSED && verdict != VKF_VERDICT_PROVEN)
         return VKF_OK;
@@ -167,7 +167,7 @@ static vkf_status run_round(search *s)
         name_variant(&e->variant, name);
         if (e->out)
             continue;
-        if (!goes_on(s, name))
+        if (!keep_going(s, name))
             break;
         VKF_RETURN_IF_ERROR(vkf__trial_run(&e->trial, &e->samples[e->rounds]));
         e->rounds++;
@@ -249,9 +249,9 @@ static vkf_status prove_winner(search *s, bool panels, entrant **out_winner)
         vkf__verdict verdict = VKF_VERDICT_UNKNOWN;
         char name[VKF_VARIANT_NAME_SIZE];
         name_variant(&e->variant, name);
-        if (!goes_on(s, name))
+        if (!keep_going(s, name))
             break;
-        VKF_RETURN_IF_ERROR(vkf__self_test_prove(s->context, &e->variant, proof_goes_on, s, &verdict));
+        VKF_RETURN_IF_ERROR(vkf__self_test_prove(s->context, &e->variant, keep_proving, s, &verdict));
         if (verdict == VKF_VERDICT_PROVEN) {
             *out_winner = e;
             break;

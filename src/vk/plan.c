@@ -192,9 +192,9 @@ static void warn_of_wishes(const vkf__host *host, const vkf__caps *caps, const v
         vkf__log(host, VKF_SEVERITY_WARNING, "%s has no timestamps on its compute queue: nothing will be measured",
                  caps->name);
     if (wishes->executable_info && !caps->pipeline_executable_info)
-        vkf__log(host, VKF_SEVERITY_WARNING, "%s tells no pipeline statistics (pipelineExecutableInfo)", caps->name);
+        vkf__log(host, VKF_SEVERITY_WARNING, "%s reports no pipeline statistics (pipelineExecutableInfo)", caps->name);
     if (wishes->counters && !caps->statistics_queries && !caps->performance_queries)
-        vkf__log(host, VKF_SEVERITY_WARNING, "%s counts nothing (pipelineStatisticsQuery, VK_KHR_performance_query)",
+        vkf__log(host, VKF_SEVERITY_WARNING, "%s has no counters (pipelineStatisticsQuery, VK_KHR_performance_query)",
                  caps->name);
 }
 

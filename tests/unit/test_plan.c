@@ -253,7 +253,7 @@ static void test_plan_nothing_unasked(void **state)
 static void test_plan_wishes_refused_with_warning(void **state)
 {
     static const vkf__plan_wishes wishes[] = {{.timestamps = true}, {.executable_info = true}, {.counters = true}};
-    static const char *const said[] = {"no timestamps", "pipelineExecutableInfo", "counts nothing"};
+    static const char *const said[] = {"no timestamps", "pipelineExecutableInfo", "has no counters"};
     vkf__caps caps = discrete_caps();
     (void)state;
     caps.timestamps = false;

@@ -11,8 +11,8 @@
 #include "embedded_words.h"
 #include "kernel/pipeline.h"
 #include "kernel/shader_table.h"
-#include "shared/gemm.h"
 #include "shaders/spirv.h"
+#include "shared/gemm.h"
 
 #include "caps_fixture.h"
 
@@ -477,7 +477,7 @@ static bool selects(const vkf__caps *caps, vkf__op op, const vkf_dtype *types, c
 static bool any_config_usable(const vkf__caps *caps, const vkf__kernel *row)
 {
     for (uint32_t c = 0; c < row->config_count; c++) {
-        if (vkf__kernel_usable(caps, row, &row->configs[c], NULL))
+        if (vkf__kernel_supported(caps, row, &row->configs[c], NULL))
             return true;
     }
     return false;

@@ -386,7 +386,7 @@ static void test_select_passes_over_bad_verdicts(void **state)
     assert_non_null(strstr(why, "slow"));
     set_verdict(&verdicts, "softmax.f32_f32", 1, VKF_VERDICT_WRONG);
     assert_false(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, &why));
-    assert_false(vkf__variant_serves(&selector, variant.kernel, variant.config, &problem, &why));
+    assert_false(vkf__variant_eligible(&selector, variant.kernel, variant.config, &problem, &why));
     assert_non_null(strstr(why, "quarantined"));
     vkf__verdicts_free(&host, &verdicts);
 }
@@ -397,16 +397,16 @@ static void test_kernel_usable_says_why(void **state)
     const vkf__kernel *gemm = kernel_named("gemm_tile.f32_f16_f32");
     const vkf__caps good = discrete_caps();
     const char *why = NULL;
-    assert_true(vkf__kernel_usable(&good, gemm, &gemm->configs[0], &why));
+    assert_true(vkf__kernel_supported(&good, gemm, &gemm->configs[0], &why));
     assert_string_equal(why, "usable");
-    assert_true(vkf__kernel_usable(&good, gemm, &gemm->configs[0], NULL));
-#define REFUSED(field, value, part)                                             \
-    do {                                                                        \
-        vkf__caps caps = good;                                                  \
-        caps.field = (value);                                                   \
-        assert_false(vkf__kernel_usable(&caps, gemm, &gemm->configs[0], &why)); \
-        if (!strstr(why, part))                                                 \
-            fail_msg("%s: \"%s\" does not say \"%s\"", #field, why, part);      \
+    assert_true(vkf__kernel_supported(&good, gemm, &gemm->configs[0], NULL));
+#define REFUSED(field, value, part)                                                \
+    do {                                                                           \
+        vkf__caps caps = good;                                                     \
+        caps.field = (value);                                                      \
+        assert_false(vkf__kernel_supported(&caps, gemm, &gemm->configs[0], &why)); \
+        if (!strstr(why, part))                                                    \
+            fail_msg("%s: \"%s\" does not say \"%s\"", #field, why, part);         \
     } while (0)
     REFUSED(storage_16bit, false, "16-bit");
     REFUSED(max_storage_buffers, 3, "storage buffers");
@@ -417,7 +417,7 @@ static void test_kernel_usable_says_why(void **state)
 #undef REFUSED
     vkf__config crooked = gemm->configs[0];
     crooked.tile.gemm.thread_m = 3;
-    assert_false(vkf__kernel_usable(&good, gemm, &crooked, &why));
+    assert_false(vkf__kernel_supported(&good, gemm, &crooked, &why));
     assert_non_null(strstr(why, "contradict"));
 }
 

@@ -72,7 +72,7 @@ static void test_matrix_gemm_rounds_where_allowed_alone(void **state)
     assert_selected(&caps, VKF_OP_GEMM, fhf, problem, "gemm_tile.f32_f16_f32");
     assert_selected(&caps, VKF_OP_GEMM, fbf, problem, "gemm_tile.f32_bf16p_f32");
     const vkf__selector selector = {.caps = &caps, .forced = "gemm_coopmat"};
-    assert_false(vkf__variant_serves(&selector, rounding.kernel, rounding.config, &problem, &why));
+    assert_false(vkf__variant_eligible(&selector, rounding.kernel, rounding.config, &problem, &why));
     assert_non_null(strstr(why, "precision"));
     problem.allow_f16_math = true;
     assert_selected(&caps, VKF_OP_GEMM, fhf, problem, "gemm_coopmat.f32_f16_f32/64x64");
@@ -102,15 +102,15 @@ static void test_matrix_usable_says_why(void **state)
     const vkf__variant tensor = variant_named("gemm_coopmat2.f32_f16_f32", "128x256");
     const vkf__variant element = variant_named("gemm_coopmat2_element.f16_f16_f16", "16x32");
     const char *why = NULL;
-#define REFUSED(variant, field, value, part)                                          \
-    do {                                                                              \
-        vkf__caps caps = good;                                                        \
-        assert_true(vkf__kernel_usable(&caps, variant.kernel, variant.config, &why)); \
-        caps.field = (value);                                                         \
-        if (vkf__kernel_usable(&caps, variant.kernel, variant.config, &why))          \
-            fail_msg("%s is usable in spite of %s", #variant, #field);                \
-        if (!strstr(why, part))                                                       \
-            fail_msg("%s: \"%s\" does not say \"%s\"", #field, why, part);            \
+#define REFUSED(variant, field, value, part)                                             \
+    do {                                                                                 \
+        vkf__caps caps = good;                                                           \
+        assert_true(vkf__kernel_supported(&caps, variant.kernel, variant.config, &why)); \
+        caps.field = (value);                                                            \
+        if (vkf__kernel_supported(&caps, variant.kernel, variant.config, &why))          \
+            fail_msg("%s is usable in spite of %s", #variant, #field);                   \
+        if (!strstr(why, part))                                                          \
+            fail_msg("%s: \"%s\" does not say \"%s\"", #field, why, part);               \
     } while (0)
     REFUSED(plain, matrix.cooperative_matrix, false, "cooperative matrices");
     REFUSED(plain, vulkan_memory_model, false, "memory model");
@@ -200,17 +200,17 @@ static void test_matrix_attention_by_width(void **state)
     assert_selected(&caps, VKF_OP_ATTENTION, hhh, problem, "attention_coopmat.f16_f16_f16/rows16");
     const vkf__variant narrow = variant_named("attention_coopmat.f16_f16_f16", "rows32");
     const vkf__variant wide = variant_named("attention_coopmat.f16_f16_f16", "rows16");
-    assert_false(vkf__kernel_takes(&caps, narrow.kernel, narrow.config, &problem));
+    assert_false(vkf__kernel_accepts(&caps, narrow.kernel, narrow.config, &problem));
     problem.k = 144; // 16 rows of 72 + 144 registers are more than 96 of 32 lanes
-    assert_false(vkf__kernel_takes(&caps, wide.kernel, wide.config, &problem));
+    assert_false(vkf__kernel_accepts(&caps, wide.kernel, wide.config, &problem));
     caps.type = VKF_DEVICE_TYPE_CPU;
     settle_traits(&caps);
-    assert_true(vkf__kernel_takes(&caps, wide.kernel, wide.config, &problem));
+    assert_true(vkf__kernel_accepts(&caps, wide.kernel, wide.config, &problem));
     caps.max_shared_memory_bytes = 16 * (32 * 19 + 32 * 19 + 4 * 16 * 9);
-    assert_true(vkf__kernel_takes(&caps, wide.kernel, wide.config, &problem));
+    assert_true(vkf__kernel_accepts(&caps, wide.kernel, wide.config, &problem));
     caps.max_shared_memory_bytes--;
-    assert_false(vkf__kernel_takes(&caps, wide.kernel, wide.config, &problem));
-    assert_true(vkf__kernel_usable(&caps, wide.kernel, wide.config, NULL));
+    assert_false(vkf__kernel_accepts(&caps, wide.kernel, wide.config, &problem));
+    assert_true(vkf__kernel_supported(&caps, wide.kernel, wide.config, NULL));
 }
 
 int main(void)

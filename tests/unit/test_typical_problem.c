@@ -70,7 +70,7 @@ static void test_typical_flags_ask_for_parts_where_nothing_else_is_made(void **s
             uint32_t spec[VKF_KERNEL_MAX_SPEC];
             spec_of(kernel, config, 4, spec);
             if (kernel->matrix == VKF_MATRIX_NONE)
-                assert_int_equal(spec[VKF_ATTENTION_SPEC_PARTIAL], !vkf__kernel_takes(&caps, kernel, config, &whole));
+                assert_int_equal(spec[VKF_ATTENTION_SPEC_PARTIAL], !vkf__kernel_accepts(&caps, kernel, config, &whole));
             seen[spec[VKF_ATTENTION_SPEC_PARTIAL]]++;
         }
     }

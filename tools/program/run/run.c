@@ -392,7 +392,7 @@ static int run_dumped(run_options *options)
 }
 
 // Prints what --check-numbers has found, and turns the run's exit code into the command's.
-static int tell_numbers(const run_options *options, int code)
+static int report_numbers(const run_options *options, int code)
 {
     if (!options->common.numbers || options->numbers.outputs == 0)
         return code;
@@ -404,7 +404,7 @@ static int tell_numbers(const run_options *options, int code)
 static int run(void *user)
 {
     run_options *options = user;
-    return vkf_find_model(&options->model_directory) ? tell_numbers(options, run_dumped(options)) : VKF_EXIT_FAILED;
+    return vkf_find_model(&options->model_directory) ? report_numbers(options, run_dumped(options)) : VKF_EXIT_FAILED;
 }
 
 static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};

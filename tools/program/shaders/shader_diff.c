@@ -286,7 +286,7 @@ static void warn_of_others(const json_t *before, const json_t *after)
     }
 }
 
-static bool tells_statistics(const vkf_shader_diff *diff)
+static bool has_statistics(const vkf_shader_diff *diff)
 {
     for (size_t i = 0; i < diff->count; i++) {
         const vkf_shader_difference *d = &diff->items[i];
@@ -305,7 +305,7 @@ static int print_diff(const vkf_shader_diff *diff, double fail_above, vkf_shader
         vkf_print_error("the two files have no kernel in common");
         return VKF_EXIT_FAILED;
     }
-    if (!tells_statistics(diff))
+    if (!has_statistics(diff))
         vkf_print_warning("no kernel has statistics in both files: only sizes of SPIR-V were compared");
     if (form == VKF_SHADER_JSON || form == VKF_SHADER_JSON_LINES)
         printed = print_as_json(diff, form == VKF_SHADER_JSON_LINES);
