@@ -4,17 +4,9 @@
 // Widths, kinds of masks and rules are constants of the kernels, and compiling one of those takes most of a run: what
 // does not look at widths has heads of 8. VKF_TEST_ALL=1 takes all widths with all masks.
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/sdpa_case.h"
-
-static bool test_all(void)
-{
-    const char *all = getenv("VKF_TEST_ALL");
-    return all && strcmp(all, "1") == 0;
-}
 
 // batch, heads, key heads, queries, keys, widths of key and value; 0: default
 #define SIZES(b, h, kv, l, s, d, dv) \
@@ -138,7 +130,7 @@ static void run_masked(vkf_test_ops *ops, vkf_dtype dtype)
             vkf_test_sdpa_case c = MASKED[i];
             c.dtype = dtype;
             c.fully_masked = (vkf_fully_masked)rule;
-            if (i == 1 || (int)i % VKF_FULLY_MASKED_COUNT == rule || test_all())
+            if (i == 1 || (int)i % VKF_FULLY_MASKED_COUNT == rule || vkf_test_all())
                 vkf_test_sdpa_check(ops, &c);
         }
     }
@@ -211,12 +203,12 @@ static void test_attention_half_storage(void **state)
     for (size_t i = 0; i < COUNT_OF(HALVES); i++) {
         for (int aligned = 0; aligned < 2; aligned++) {
             ops->aligned = aligned;
-            if (i < 1 || test_all() || aligned == (int)(i % 2))
+            if (i < 1 || vkf_test_all() || aligned == (int)(i % 2))
                 vkf_test_sdpa_check(ops, &HALVES[i]);
         }
     }
     ops->aligned = false;
-    if (test_all())
+    if (vkf_test_all())
         run_masked(ops, VKF_DTYPE_F16);
 }
 
@@ -224,10 +216,7 @@ static void test_attention_half_storage(void **state)
 static void test_attention_widths_with_masks(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
-    if (!test_all()) {
-        printf("skipped: VKF_TEST_ALL is not 1\n");
-        skip();
-    }
+    vkf_test_skip_unless_all();
     for (size_t i = 0; i < 2 * COUNT_OF(WIDTHS) * VKF_MASK_LENGTHS * VKF_MASK_KIND_COUNT; i++) {
         const uint32_t *widths = WIDTHS[i / 2 % COUNT_OF(WIDTHS)];
         size_t masks = i / 2 / COUNT_OF(WIDTHS);

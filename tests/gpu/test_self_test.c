@@ -104,7 +104,7 @@ static vkf__verdict verdict_of(const vkf_context *context, const char *name)
 static const vkf__config *pick_config(const vkf__caps *caps, const vkf__kernel *kernel)
 {
     for (uint32_t c = 0; c < kernel->config_count; c++) {
-        if (vkf__kernel_usable(caps, kernel, &kernel->configs[c], NULL))
+        if (vkf__kernel_supported(caps, kernel, &kernel->configs[c], NULL))
             return &kernel->configs[c];
     }
     return NULL;
@@ -126,8 +126,7 @@ static void assert_passes(vkf_context *context, heard *h, const vkf__variant *va
 static uint32_t kernel_stride(void)
 {
 #ifdef __SANITIZE_ADDRESS__
-    const char *all = getenv("VKF_TEST_ALL");
-    return all && all[0] == '1' ? 1 : 5;
+    return vkf_test_all() ? 1 : 5;
 #else
     return 1;
 #endif
@@ -225,7 +224,7 @@ static void test_bad_variant_gives_way_to_the_next(void **state)
         vkf__variant chosen;
         vkf_context *context = open_context(vkf_test_gpu_of(state), &h, (vkf_context_desc){.variant = "gemm_tile"});
         const vkf__variant large = variant_named(LARGE);
-        if (!vkf__kernel_usable(&context->device.plan.caps, large.kernel, large.config, NULL)) {
+        if (!vkf__kernel_supported(&context->device.plan.caps, large.kernel, large.config, NULL)) {
             vkf_context_destroy(&context);
             skip();
         }

@@ -13,12 +13,6 @@
 #include "support/layer_fixture.h"
 #include "support/sdpa_case.h"
 
-static bool test_all(void)
-{
-    const char *all = getenv("VKF_TEST_ALL");
-    return all && strcmp(all, "1") == 0;
-}
-
 // batch, heads, key heads, queries, keys, widths of key and value; 0: default
 #define SIZES(b, h, kv, l, s, d, dv) \
     .batch = b, .heads = h, .kv_heads = kv, .q_len = l, .k_len = s, .dim = d, .v_dim = dv
@@ -134,10 +128,10 @@ static void check_family(const vkf__kernel *kernel, vkf_dtype dtype, uint32_t *i
         const family f = family_of(&ops, kernel, dtype);
         if (f.usable) {
             check_list(&ops, &f, ALIGNED, COUNT_OF(ALIGNED), true);
-            if (dtype == VKF_DTYPE_F32 || test_all())
+            if (dtype == VKF_DTYPE_F32 || vkf_test_all())
                 check_list(&ops, &f, UNALIGNED, COUNT_OF(UNALIGNED), false);
             check_list(&ops, &f, SPLIT, COUNT_OF(SPLIT), false);
-            if (test_all())
+            if (vkf_test_all())
                 check_list(&ops, &f, MORE, COUNT_OF(MORE), false);
         } else {
             printf("not usable here: %s with %s\n", f.name, vkf_dtype_name(dtype));
@@ -178,7 +172,7 @@ static void test_attention_by_every_family_in_half(void **state)
 static void test_attention_by_every_config(void **state)
 {
     (void)vkf_test_ops_of(state);
-    for (uint32_t i = 0; i < vkf__kernel_count() && test_all(); i++) {
+    for (uint32_t i = 0; i < vkf__kernel_count() && vkf_test_all(); i++) {
         const vkf__kernel *kernel = vkf__kernel_at(i);
         for (uint32_t c = 0; c < kernel->config_count && kernel->op == VKF_OP_ATTENTION; c++) {
             char name[128];

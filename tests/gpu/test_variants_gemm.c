@@ -1,8 +1,10 @@
 // Every kernel for matrix products that this device may use, asked for in turn, against the reference: weights in rows
 // and in panels, operands aligned and not.
 //
+// Compiling takes most of the time. The self-test runs every kernel of other types than f32, which change how elements
+// are read and written; VKF_TEST_ALL=1 runs them here, too.
+//
 // Bounds as in test_op_gemm.c and test_op_gemm_f16.c.
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/gemm_case.h"
@@ -10,7 +12,7 @@
 // What vkf_context_desc.variant is set to: kernels, or one with a config, of f32.
 static const struct variant {
     const char *name;
-    bool tuned; // one of those that test_tune.c proves, too: for VKF_TEST_ALL=1
+    bool large; // takes drivers seconds to compile: LARGE_SHAPES, unless all tests run
 } VARIANTS[] = {
     {"gemm_tile", false},
     {"gemm_tile.f32_f32_f32/64x64", true},
@@ -35,16 +37,20 @@ static const uint32_t SHAPES[][3] = {
     {37, 41, 43}, {65, 129, 68}, {1, 1, 4},   {3, 97, 75},
 };
 
-static void run_weights(vkf_test_ops *ops, const vkf_test_gemm_types *types, double tolerance)
+// Within the largest tile, and beyond it both ways.
+static const uint32_t LARGE_SHAPES[][3] = {{17, 97, 44}, {131, 129, 68}};
+
+static void run_weights(vkf_test_ops *ops, const vkf_test_gemm_types *types, const uint32_t (*shapes)[3], size_t count,
+                        double tolerance)
 {
-    for (size_t i = 0; i < COUNT_OF(SHAPES); i += types->b == VKF_DTYPE_F32 ? 1 : 2) {
+    for (size_t i = 0; i < count; i += types->b == VKF_DTYPE_F32 ? 1 : 2) {
         for (int packed = 0; packed < 2; packed++) {
             // Packed weights take kernels that ask for alignment; what is unaligned falls back to others.
             ops->aligned = packed && i % 4 != 3;
             const vkf_test_gemm_case gemm = {
-                .m = SHAPES[i][0],
-                .n = SHAPES[i][1],
-                .k = SHAPES[i][2],
+                .m = shapes[i][0],
+                .n = shapes[i][1],
+                .k = shapes[i][2],
                 .transpose_b = true,
                 .packed = packed,
                 .alpha = 1,
@@ -58,14 +64,14 @@ static void run_weights(vkf_test_ops *ops, const vkf_test_gemm_types *types, dou
 
 static void run_all(const vkf_test_gemm_types *types, double tolerance)
 {
-    const char *all = getenv("VKF_TEST_ALL");
-    bool in_full = all && strcmp(all, "1") == 0;
     for (size_t i = 0; i < COUNT_OF(VARIANTS); i++) {
         vkf_test_ops ops;
-        if ((types->b != VKF_DTYPE_F32 && strchr(VARIANTS[i].name, '/')) || (VARIANTS[i].tuned && !in_full))
+        if (types->b != VKF_DTYPE_F32 && strchr(VARIANTS[i].name, '/'))
             continue;
+        bool few = VARIANTS[i].large && !vkf_test_all();
         if (vkf_test_ops_open_variant(&ops, VARIANTS[i].name))
-            run_weights(&ops, types, tolerance);
+            run_weights(&ops, types, few ? LARGE_SHAPES : SHAPES, few ? COUNT_OF(LARGE_SHAPES) : COUNT_OF(SHAPES),
+                        tolerance);
         vkf_test_ops_close(&ops);
     }
 }
@@ -78,18 +84,21 @@ static void test_gemm_by_every_variant(void **state)
 
 static void test_gemm_by_every_variant_with_half_weights(void **state)
 {
+    vkf_test_skip_unless_all();
     (void)vkf_test_ops_of(state);
     run_all(&(vkf_test_gemm_types){VKF_DTYPE_F32, VKF_DTYPE_F16, VKF_DTYPE_F32}, 2e-5);
 }
 
 static void test_gemm_by_every_variant_with_bfloat_weights(void **state)
 {
+    vkf_test_skip_unless_all();
     (void)vkf_test_ops_of(state);
     run_all(&(vkf_test_gemm_types){VKF_DTYPE_F32, VKF_DTYPE_BF16, VKF_DTYPE_F32}, 2e-5);
 }
 
 static void test_gemm_by_every_variant_in_half(void **state)
 {
+    vkf_test_skip_unless_all();
     (void)vkf_test_ops_of(state);
     run_all(&(vkf_test_gemm_types){VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16}, 2e-2);
 }

@@ -89,10 +89,9 @@ static demo *demo_of(void **state)
 
 static uint32_t pair_count(const demo *d, vkf_dtype dtype)
 {
-    const char *all = getenv("VKF_TEST_ALL");
     vkf_device_info info;
     vkf_context_device_info(d->gpu.context, &info);
-    if (all && strcmp(all, "1") == 0)
+    if (vkf_test_all())
         return ROWS;
     if (d->gpu.profile != VKF_PROFILE_FULL || !strstr(info.name, "llvmpipe"))
         return 40;

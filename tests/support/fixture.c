@@ -11,6 +11,19 @@ static bool environment_is_one(const char *name)
     return value && strcmp(value, "1") == 0;
 }
 
+bool vkf_test_all(void)
+{
+    return environment_is_one("VKF_TEST_ALL");
+}
+
+void vkf_test_skip_unless_all(void)
+{
+    if (vkf_test_all())
+        return;
+    printf("skipped: VKF_TEST_ALL is not 1\n");
+    skip();
+}
+
 static void listen(void *user, vkf_severity severity, const char *text)
 {
     vkf_test_gpu *gpu = user;

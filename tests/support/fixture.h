@@ -3,6 +3,7 @@
 //   VKF_TEST_VALIDATION=1  with validation layers: any message of theirs fails the test that tears the context down
 //   VKF_TEST_REQUIRE_GPU=1 no device is a failure; otherwise test bodies skip
 //   VKF_TEST_SEED          seed of random data; printed with every failure
+//   VKF_TEST_ALL=1         long tests too
 #ifndef VKF_TESTS_FIXTURE_H
 #define VKF_TESTS_FIXTURE_H
 
@@ -39,6 +40,11 @@ void vkf_test_assert_silent(vkf_test_gpu *gpu);
 
 // The fixture of a test body; skips (or fails) the test when there is no device.
 vkf_test_gpu *vkf_test_gpu_of(void **state);
+
+// Whether long tests run, too.
+bool vkf_test_all(void);
+// Skips the test, which is counted, unless they do.
+void vkf_test_skip_unless_all(void);
 
 // Formats a label that ends in the seed; valid until the next call.
 const char *vkf_test_label(vkf_test_gpu *gpu, const char *format, ...) __attribute__((format(printf, 2, 3)));
