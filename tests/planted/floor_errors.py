@@ -1,0 +1,5 @@
+"""Errors in the floors."""
+from planted_error import Error
+
+ERRORS = (
+)

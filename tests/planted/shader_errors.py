@@ -1,0 +1,5 @@
+"""Errors in the shaders."""
+from planted_error import Error
+
+ERRORS = (
+)
