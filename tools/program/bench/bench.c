@@ -77,7 +77,7 @@ static bool run_all(vkf_bench *bench, const vkf_bench_spec *spec)
     return done;
 }
 
-static int run(const vkf_bench_options *options, const vkf_bench_spec *spec)
+static int measure(const vkf_bench_options *options, const vkf_bench_spec *spec)
 {
     vkf_bench bench = {.options = options};
     vkf_bench_report report;
@@ -88,7 +88,12 @@ static int run(const vkf_bench_options *options, const vkf_bench_spec *spec)
         done = vkf_bench_report_end(&report) && done;
     }
     vkf_bench_end(&bench);
-    return vkf_common_exit_code(&options->common, done ? VKF_EXIT_DONE : VKF_EXIT_FAILED);
+    return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}
+
+static int run(const vkf_bench_options *options, const vkf_bench_spec *spec)
+{
+    return options->watch ? vkf_bench_watch(options, spec) : measure(options, spec);
 }
 
 int vkf_cmd_bench(int argc, char **argv)
@@ -105,14 +110,9 @@ int vkf_cmd_bench(int argc, char **argv)
         if (strcmp(argv[1], benchmarks[i]->name) != 0)
             continue;
         char full_name[64];
-        vkf_bench_options options;
         snprintf(full_name, sizeof full_name, "vkformer bench %s", benchmarks[i]->name);
         argv[1] = full_name;
-        int code = vkf_bench_parse(argc - 1, argv + 1, benchmarks[i], &options);
-        if (code < 0)
-            code = options.watch ? vkf_bench_watch(&options, benchmarks[i]) : run(&options, benchmarks[i]);
-        vkf_bench_options_free(&options);
-        return code;
+        return vkf_bench_run_with_options(argc - 1, argv + 1, benchmarks[i], run);
     }
     vkf_print_error("there is no benchmark '%.100s'; vkformer bench --help lists them", argv[1]);
     return VKF_EXIT_USAGE;

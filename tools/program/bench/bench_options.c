@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "command/commands.h"
+#include "command/command.h"
 #include "command/model_path.h"
 #include "command/precision.h"
 
@@ -41,6 +41,20 @@ static const struct option shared_options[] = {
     VKF_COMMON_LONG_OPTIONS,
 };
 #define SHARED_COUNT (sizeof shared_options / sizeof shared_options[0])
+#define LONG_OPTION_COUNT (SHARED_COUNT + VKF_BENCH_MAX_EXTENTS + MAX_SETTINGS + 1)
+
+// What the command line of a benchmark says.
+typedef struct command_line {
+    vkf_bench_options options;
+    const vkf_bench_spec *spec;
+    int (*run)(const vkf_bench_options *options, const vkf_bench_spec *spec);
+    // From here on it is not combined yet.
+    vkf_bench_shape single; // given by options
+    bool single_given;
+    const char *shapes_path;
+    char **arguments; // shapes and the model's directory
+    int argument_count;
+} command_line;
 
 static const char common_help[] =
     "Measuring:\n"
@@ -71,14 +85,10 @@ void vkf_bench_print_common_help(FILE *out)
     fputs(common_help, out);
 }
 
-void vkf_bench_options_free(vkf_bench_options *options)
+static void print_help(const void *user)
 {
-    vkf_bench_shapes_free(&options->shapes);
-    vkf_common_free(&options->common);
-}
-
-static void print_help(const vkf_bench_spec *spec)
-{
+    const command_line *line = user;
+    const vkf_bench_spec *spec = line->spec;
     char forms[128];
     vkf_bench_forms_text(&spec->extents, forms, sizeof forms);
     printf("usage: vkformer bench %s%s%s [OPTIONS]\n\n%s\n", spec->name, spec->takes_directory ? " [MODEL]" : "",
@@ -164,14 +174,14 @@ static bool take_dtype(const vkf_bench_spec *spec, const char *value, vkf_bench_
     return false;
 }
 
-static bool take_shared(int opt, const char *value, const vkf_bench_spec *spec, vkf_bench_options *options,
-                        const char **out_shapes_path)
+static bool take_shared(int opt, const char *value, command_line *line)
 {
+    vkf_bench_options *options = &line->options;
     switch (opt) {
     case OPT_DTYPE:
-        return take_dtype(spec, value, options);
+        return take_dtype(line->spec, value, options);
     case OPT_TYPES:
-        return parse_types(spec, value, options);
+        return parse_types(line->spec, value, options);
     case OPT_REPETITIONS:
         return vkf_parse_u32("--repetitions", value, 1, 100000, &options->repetitions);
     case OPT_WARMUP:
@@ -180,7 +190,7 @@ static bool take_shared(int opt, const char *value, const vkf_bench_spec *spec, 
         options->format = VKF_BENCH_JSONL;
         return true;
     case OPT_SHAPES:
-        *out_shapes_path = value;
+        line->shapes_path = value;
         return true;
     case OPT_NO_ROOF:
         options->no_roof = true;
@@ -200,13 +210,6 @@ static bool take_shared(int opt, const char *value, const vkf_bench_spec *spec, 
     }
 }
 
-// What the arguments say, before it is combined.
-typedef struct gathered {
-    vkf_bench_shape single; // given by options
-    bool single_given;
-    const char *shapes_path;
-} gathered;
-
 static bool take_extent(const vkf_bench_extent *extent, const char *value, uint32_t *out_value)
 {
     char option[32];
@@ -214,57 +217,56 @@ static bool take_extent(const vkf_bench_extent *extent, const char *value, uint3
     return vkf_parse_u32(option, value, 1, extent->max, out_value);
 }
 
-static bool take_options(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *options, gathered *got)
+static bool take_option(int opt, const char *value, void *user)
 {
-    struct option long_options[SHARED_COUNT + VKF_BENCH_MAX_EXTENTS + MAX_SETTINGS + 1] = {{0}};
+    command_line *line = user;
+    if (opt >= OPT_SETTING)
+        return take_setting(&line->spec->settings[opt - OPT_SETTING], value, &line->options.settings);
+    if (opt < OPT_EXTENT)
+        return take_shared(opt, value, line);
+    const int extent = opt - OPT_EXTENT;
+    line->single_given = true;
+    return take_extent(&line->spec->extents.list[extent], value, &line->single.values[extent]);
+}
+
+static void list_options(const vkf_bench_spec *spec, struct option out_list[LONG_OPTION_COUNT])
+{
     size_t count = SHARED_COUNT;
     assert(spec->extents.count <= VKF_BENCH_MAX_EXTENTS && spec->setting_count <= MAX_SETTINGS);
-    memcpy(long_options, shared_options, sizeof shared_options);
+    memcpy(out_list, shared_options, sizeof shared_options);
     for (uint32_t i = 0; i < spec->extents.count; i++)
-        long_options[count++] = (struct option){
+        out_list[count++] = (struct option){
             .name = spec->extents.list[i].name, .has_arg = required_argument, .val = OPT_EXTENT + (int)i};
     for (uint32_t i = 0; i < spec->setting_count; i++)
-        long_options[count++] = (struct option){
+        out_list[count++] = (struct option){
             .name = spec->settings[i].name,
             .has_arg = spec->settings[i].kind == VKF_BENCH_FLAG ? no_argument : required_argument,
             .val = OPT_SETTING + (int)i,
         };
-    for (int opt; (opt = getopt_long(argc, argv, "o:", long_options, NULL)) != -1;) {
-        bool taken;
-        if (opt >= OPT_SETTING) {
-            taken = take_setting(&spec->settings[opt - OPT_SETTING], optarg, &options->settings);
-        } else if (opt >= OPT_EXTENT) {
-            int extent = opt - OPT_EXTENT;
-            got->single_given = true;
-            taken = take_extent(&spec->extents.list[extent], optarg, &got->single.values[extent]);
-        } else {
-            taken = take_shared(opt, optarg, spec, options, &got->shapes_path);
-        }
-        if (!taken)
-            return false;
-    }
-    return true;
+    out_list[count] = (struct option){0};
 }
 
-static int take_arguments(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *options)
+static int read_arguments(const command_line *line, vkf_bench_options *options)
 {
-    for (int i = optind; i < argc; i++) {
-        bool number = argv[i][0] >= '0' && argv[i][0] <= '9';
+    const vkf_bench_spec *spec = line->spec;
+    for (int i = 0; i < line->argument_count; i++) {
+        const char *argument = line->arguments[i];
+        bool number = argument[0] >= '0' && argument[0] <= '9';
         if (spec->takes_directory && !number && !options->directory) {
-            options->directory = argv[i];
+            options->directory = argument;
             if (!vkf_find_model(&options->directory))
                 return VKF_EXIT_FAILED;
         } else if (!spec->extents.forms[0]) {
-            vkf_print_error("'%.200s': this benchmark takes no arguments beside its options", argv[i]);
+            vkf_print_error("'%.200s': this benchmark takes no arguments beside its options", argument);
             return VKF_EXIT_USAGE;
-        } else if (!vkf_bench_shapes_add(&options->shapes, &spec->extents, argv[i], NULL)) {
+        } else if (!vkf_bench_shapes_add(&options->shapes, &spec->extents, argument, NULL)) {
             return VKF_EXIT_USAGE;
         }
     }
     return GO_ON;
 }
 
-static int take_file(const char *path, const vkf_bench_spec *spec, vkf_bench_options *options)
+static int read_file(const char *path, const vkf_bench_spec *spec, vkf_bench_options *options)
 {
     if (!spec->extents.forms[0]) {
         vkf_print_error("--shapes: this benchmark has no shapes");
@@ -281,35 +283,40 @@ static int take_file(const char *path, const vkf_bench_spec *spec, vkf_bench_opt
     return VKF_EXIT_FAILED;
 }
 
+static int take_single(command_line *line)
+{
+    vkf_bench_shapes *shapes = &line->options.shapes;
+    shapes->list = malloc(sizeof *shapes->list);
+    if (!shapes->list) {
+        vkf_print_error("memory is exhausted");
+        return VKF_EXIT_FAILED;
+    }
+    if (!vkf_bench_shape_complete(&line->spec->extents, &line->single))
+        return VKF_EXIT_USAGE;
+    shapes->list[0] = line->single;
+    shapes->count = 1;
+    return GO_ON;
+}
+
 // Takes the shapes of the arguments, then those of the file. If there are none, it takes the one that the options
 // describe.
-static int gather_shapes(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *options, gathered *got)
+static int gather_shapes(command_line *line)
 {
-    int code = take_arguments(argc, argv, spec, options);
-    if (code == GO_ON && got->shapes_path)
-        code = take_file(got->shapes_path, spec, options);
-    if (code != GO_ON)
-        return code;
-    if (got->single_given && options->shapes.count > 0) {
+    const vkf_bench_spec *spec = line->spec;
+    vkf_bench_options *options = &line->options;
+    int code = read_arguments(line, options);
+    if (code == GO_ON && line->shapes_path)
+        code = read_file(line->shapes_path, spec, options);
+    if (code == GO_ON && line->single_given && options->shapes.count > 0) {
         vkf_print_error("sizes are given by options and as shapes; only one of both is possible");
         return VKF_EXIT_USAGE;
     }
-    if (options->shapes.count == 0) {
-        options->shapes.list = malloc(sizeof *options->shapes.list);
-        if (!options->shapes.list) {
-            vkf_print_error("memory is exhausted");
-            return VKF_EXIT_FAILED;
-        }
-        if (!vkf_bench_shape_complete(&spec->extents, &got->single))
-            return VKF_EXIT_USAGE;
-        options->shapes.list[0] = got->single;
-        options->shapes.count = 1;
-    }
-    for (size_t i = 0; spec->check && i < options->shapes.count; i++) {
+    if (code == GO_ON && options->shapes.count == 0)
+        code = take_single(line);
+    for (size_t i = 0; code == GO_ON && spec->check && i < options->shapes.count; i++)
         if (!spec->check(options, &options->shapes.list[i]))
-            return VKF_EXIT_USAGE;
-    }
-    return GO_ON;
+            code = VKF_EXIT_USAGE;
+    return code;
 }
 
 static bool check_watch(vkf_bench_options *options)
@@ -332,37 +339,51 @@ static bool check_watch(vkf_bench_options *options)
     return true;
 }
 
-int vkf_bench_parse(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *out_options)
+static bool take_arguments(int argc, char **argv, void *user)
 {
-    gathered got = {0};
-    *out_options = (vkf_bench_options){
-        .repetitions = 20,
-        .warmup = 3,
-        .type_count = 1, // f32
-        .settings = {.weights = "best",
-                     .kind = "encoder",
-                     .activation = "relu",
-                     .d_model = 512,
-                     .heads = 8,
-                     .ff = 2048,
-                     .encoder_layers = 6,
-                     .decoder_layers = 6,
-                     .vocab = 8000},
-    };
-    if (!vkf_common_init(&out_options->common))
-        return VKF_EXIT_FAILED;
-    out_options->common.timestamps = true;
-    if (!take_options(argc, argv, spec, out_options, &got))
-        return VKF_EXIT_USAGE;
-    if (out_options->common.help) {
-        print_help(spec);
-        return VKF_EXIT_DONE;
-    }
-    if (spec->f32_alone && (out_options->type_count != 1 || out_options->types[0].activations != VKF_DTYPE_F32)) {
+    command_line *line = user;
+    const vkf_bench_options *options = &line->options;
+    line->arguments = argv + optind;
+    line->argument_count = argc - optind;
+    if (line->spec->f32_alone && (options->type_count != 1 || options->types[0].activations != VKF_DTYPE_F32)) {
         vkf_print_error("--types: this benchmark is in f32");
-        return VKF_EXIT_USAGE;
+        return false;
     }
-    if (!check_watch(out_options))
-        return VKF_EXIT_USAGE;
-    return gather_shapes(argc, argv, spec, out_options, &got);
+    return check_watch(&line->options);
+}
+
+// Gathers the shapes here, because a file or a model that cannot be read is a failure, not a wrong command line.
+static int run(void *user)
+{
+    command_line *line = user;
+    line->options.common.timestamps = true;
+    int code = gather_shapes(line);
+    return code == GO_ON ? line->run(&line->options, line->spec) : code;
+}
+
+int vkf_bench_run_with_options(int argc, char **argv, const vkf_bench_spec *spec,
+                               int (*run_bench)(const vkf_bench_options *options, const vkf_bench_spec *spec))
+{
+    struct option long_options[LONG_OPTION_COUNT];
+    const vkf_command command = {long_options, "o:", take_option, take_arguments, print_help, run};
+    command_line line = {
+        .options = {.repetitions = 20,
+                    .warmup = 3,
+                    .type_count = 1, // f32
+                    .settings = {.weights = "best",
+                                 .kind = "encoder",
+                                 .activation = "relu",
+                                 .d_model = 512,
+                                 .heads = 8,
+                                 .ff = 2048,
+                                 .encoder_layers = 6,
+                                 .decoder_layers = 6,
+                                 .vocab = 8000}},
+        .spec = spec,
+        .run = run_bench,
+    };
+    list_options(spec, long_options);
+    int code = vkf_command_run(&command, argc, argv, &line, &line.options.common);
+    vkf_bench_shapes_free(&line.options.shapes);
+    return code;
 }

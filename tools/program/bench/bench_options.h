@@ -57,10 +57,9 @@ typedef struct vkf_bench_options {
 
 typedef struct vkf_bench_spec vkf_bench_spec;
 
-// Reads all arguments. Returns -1 when the benchmark is to go on. Otherwise returns the exit code: --help was given and
-// has been printed, or something was wrong and a message was printed. vkf_bench_options_free() must follow in any case.
-int vkf_bench_parse(int argc, char **argv, const vkf_bench_spec *spec, vkf_bench_options *out_options);
-void vkf_bench_options_free(vkf_bench_options *options);
+// Calls `run_bench` with the options and returns its exit code, unless help is printed or something is wrong.
+int vkf_bench_run_with_options(int argc, char **argv, const vkf_bench_spec *spec,
+                               int (*run_bench)(const vkf_bench_options *options, const vkf_bench_spec *spec));
 
 // Prints the part of every benchmark's help that describes the common options.
 void vkf_bench_print_common_help(FILE *out);

@@ -187,5 +187,5 @@ int vkf_bench_watch(const vkf_bench_options *options, const vkf_bench_spec *spec
     vkf_bench_end(&w.good);
     vkf_file_snapshot_free(&w.files);
     free(w.measured);
-    return vkf_common_exit_code(&options->common, code);
+    return code;
 }

@@ -314,9 +314,6 @@ bool vkf_parse_common(int option, const char *value, vkf_common_options *common)
     case VKF_OPT_VERBOSE:
         common->verbose = true;
         return true;
-    case VKF_OPT_HELP:
-        common->help = true;
-        return true;
     default:
         return false;
     }

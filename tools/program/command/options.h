@@ -1,4 +1,4 @@
-// Options that every subcommand understands, and strict parsing of option values.
+// Options that every subcommand with a device understands, and strict parsing of option values.
 #ifndef VKF_PROGRAM_OPTIONS_H
 #define VKF_PROGRAM_OPTIONS_H
 
@@ -29,7 +29,6 @@ typedef struct vkf_common_options {
     bool tune;
     bool validation;
     bool verbose;
-    bool help;            // --help was given: print the command's help and leave
     bool timestamps;      // not an option: a command that reports GPU times sets it before it opens a context
     const char *counters; // not an option: what to count while dispatches run; NULL: nothing
     bool statistics;      // not an option: the command reports the compiler's statistics
@@ -55,12 +54,15 @@ enum vkf_common_option {
     VKF_OPT_NO_SELF_TEST,
     VKF_OPT_TUNE,
     VKF_OPT_ARITHMETIC,
-    VKF_OPT_HELP,
+    VKF_OPT_HELP, // taken by vkf_command_run()
     VKF_OPT_OWN = 0x200,
 };
 
-// Entries for a command's `struct option` array. The command adds its own entries and the closing {0}.
 // clang-format off
+// The one option of every command, as an entry of its `struct option` array.
+#define VKF_HELP_LONG_OPTION {"help", no_argument, NULL, VKF_OPT_HELP}
+
+// Entries for the array of a command with a device. The command adds its own entries and the closing {0}.
 #define VKF_COMMON_LONG_OPTIONS                                   \
     {"device", required_argument, NULL, VKF_OPT_DEVICE},          \
     {"caps", required_argument, NULL, VKF_OPT_CAPS},              \
@@ -74,7 +76,7 @@ enum vkf_common_option {
     {"no-self-test", no_argument, NULL, VKF_OPT_NO_SELF_TEST},    \
     {"tune", no_argument, NULL, VKF_OPT_TUNE},                    \
     {"arithmetic", required_argument, NULL, VKF_OPT_ARITHMETIC},  \
-    {"help", no_argument, NULL, VKF_OPT_HELP}
+    VKF_HELP_LONG_OPTION
 // clang-format on
 
 // The part of a command's help that describes the common options.
@@ -105,8 +107,9 @@ enum vkf_common_option {
 bool vkf_common_init(vkf_common_options *common);
 void vkf_common_free(vkf_common_options *common);
 
-// Takes one result of getopt_long. False when the value is wrong (message printed), or when it is not a common option,
-// including '?', for which getopt has printed a message. The command then exits with VKF_EXIT_USAGE.
+// Takes one result of getopt_long other than VKF_OPT_HELP. False when the value is wrong (message printed), or when it
+// is not a common option, including '?', for which getopt has printed a message. The command then exits with
+// VKF_EXIT_USAGE.
 bool vkf_parse_common(int option, const char *value, vkf_common_options *common);
 
 // Opens a context as the options say. Errors have been printed. `common` must outlive the context.

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/commands.h"
-#include "command/options.h"
+#include "command/command.h"
 #include "compare/compare_pairs.h"
 #include "compare/compare_report.h"
 #include "output/file_output.h"
@@ -19,13 +18,13 @@ typedef struct compare_options {
     vkf_pair_order order;
     vkf_compare_format format;
     bool complete;
-    bool help;
 } compare_options;
 
-enum { OPT_ATOL = VKF_OPT_OWN, OPT_RTOL, OPT_ONLY, OPT_SORT, OPT_COMPLETE, OPT_HELP, OPT_OUTPUT = 'o' };
+enum { OPT_ATOL = VKF_OPT_OWN, OPT_RTOL, OPT_ONLY, OPT_SORT, OPT_COMPLETE, OPT_OUTPUT = 'o' };
 
-static void print_help(void)
+static void print_help(const void *user)
 {
+    (void)user;
     fputs(
         "usage: vkformer compare [OPTIONS] A.safetensors B.safetensors\n"
         "\n"
@@ -101,43 +100,42 @@ static bool add_pattern(compare_options *options, const char *text)
     return true;
 }
 
-static bool parse_one(int opt, compare_options *options)
+static bool take_option(int opt, const char *value, void *user)
 {
+    compare_options *options = user;
     switch (opt) {
     case OPT_ATOL:
-        return vkf_parse_double("--atol", optarg, 0, 1e6, &options->atol);
+        return vkf_parse_double("--atol", value, 0, 1e6, &options->atol);
     case OPT_RTOL:
-        return vkf_parse_double("--rtol", optarg, 0, 1e6, &options->rtol);
+        return vkf_parse_double("--rtol", value, 0, 1e6, &options->rtol);
     case OPT_ONLY:
-        return add_pattern(options, optarg);
+        return add_pattern(options, value);
     case OPT_SORT:
-        return parse_order(optarg, &options->order);
+        return parse_order(value, &options->order);
     case OPT_OUTPUT:
-        return parse_format(optarg, &options->format);
+        return parse_format(value, &options->format);
     case OPT_COMPLETE:
         options->complete = true;
-        return true;
-    case OPT_HELP:
-        options->help = true;
         return true;
     default:
         return false;
     }
 }
 
-static bool parse(int argc, char **argv, compare_options *options)
+static const struct option long_options[] = {
+    {"atol", required_argument, NULL, OPT_ATOL},
+    {"rtol", required_argument, NULL, OPT_RTOL},
+    {"only", required_argument, NULL, OPT_ONLY},
+    {"complete", no_argument, NULL, OPT_COMPLETE},
+    {"sort", required_argument, NULL, OPT_SORT},
+    {"output", required_argument, NULL, OPT_OUTPUT},
+    VKF_HELP_LONG_OPTION,
+    {0},
+};
+
+static bool take_arguments(int argc, char **argv, void *user)
 {
-    static const struct option long_options[] = {
-        {"atol", required_argument, NULL, OPT_ATOL}, {"rtol", required_argument, NULL, OPT_RTOL},
-        {"only", required_argument, NULL, OPT_ONLY}, {"complete", no_argument, NULL, OPT_COMPLETE},
-        {"sort", required_argument, NULL, OPT_SORT}, {"output", required_argument, NULL, OPT_OUTPUT},
-        {"help", no_argument, NULL, OPT_HELP},       {0},
-    };
-    for (int opt; (opt = getopt_long(argc, argv, "o:", long_options, NULL)) != -1;)
-        if (!parse_one(opt, options))
-            return false;
-    if (options->help)
-        return true;
+    compare_options *options = user;
     if (argc - optind != 2) {
         vkf_print_error("compare takes two safetensors files, not %d; see vkformer compare --help", argc - optind);
         return false;
@@ -209,8 +207,10 @@ static int report_pairs(const compare_options *options, vkf_tensor_pair *pairs, 
     return report.failed_count > 0 ? VKF_EXIT_BEYOND : VKF_EXIT_DONE;
 }
 
-static int compare(const vkf__host *host, const compare_options *options)
+static int run(void *user)
 {
+    const compare_options *options = user;
+    const vkf__host printing = vkf_printing_host(), *host = &printing;
     vkf_status status = VKF_OK;
     vkf__tensor_file *tested = NULL, *reference = NULL;
     vkf_tensor_pair *pairs = NULL;
@@ -230,23 +230,17 @@ fail:
     return code;
 }
 
+static const vkf_command command = {long_options, "o:", take_option, take_arguments, print_help, run};
+
 int vkf_cmd_compare(int argc, char **argv)
 {
     compare_options options = {.atol = 1e-4, .rtol = 1e-4};
-    const vkf__host host = vkf_printing_host();
-    int code = VKF_EXIT_USAGE;
     options.patterns = calloc((size_t)argc + 1, sizeof *options.patterns);
     if (!options.patterns) {
         vkf_print_error("memory is exhausted");
         return VKF_EXIT_FAILED;
     }
-    if (parse(argc, argv, &options)) {
-        code = VKF_EXIT_DONE;
-        if (options.help)
-            print_help();
-        else
-            code = compare(&host, &options);
-    }
+    int code = vkf_command_run(&command, argc, argv, &options, NULL);
     free(options.patterns);
     return code;
 }

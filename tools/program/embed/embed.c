@@ -30,8 +30,9 @@ enum {
     OPT_TRUNCATE_DIM,
 };
 
-static void print_help(void)
+static void print_help(const void *user)
 {
+    (void)user;
     fputs("usage: vkformer embed MODEL [TEXT... | -] [OPTIONS]\n"
           "\n"
           "Prints the embedding of every TEXT, or of every line of the standard input, by the sentence encoder in\n"
@@ -257,5 +258,5 @@ static const vkf_command command = {long_options, "o:", take_option, take_argume
 int vkf_cmd_embed(int argc, char **argv)
 {
     vkf_embed_options options = {.top = DEFAULT_TOP};
-    return vkf_command_run(&command, argc, argv, &options);
+    return vkf_command_run(&command, argc, argv, &options, &options.common);
 }

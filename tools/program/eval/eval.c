@@ -36,8 +36,9 @@ enum eval_option {
     OPT_ONLY,
 };
 
-static void print_help(void)
+static void print_help(const void *user)
 {
+    (void)user;
     fputs("usage: vkformer eval CASES --out RESULTS [OPTIONS]\n"
           "\n"
           "Runs every CASES/case_*/{config.json,weights.safetensors,inputs.safetensors} and writes what comes out to\n"
@@ -290,5 +291,5 @@ static const vkf_command command = {long_options, "", take_option, take_argument
 int vkf_cmd_eval(int argc, char **argv)
 {
     eval_options options = {.fully_masked = VKF_FULLY_MASKED_NAN};
-    return vkf_command_run(&command, argc, argv, &options);
+    return vkf_command_run(&command, argc, argv, &options, &options.common);
 }

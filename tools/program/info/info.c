@@ -24,8 +24,9 @@ typedef struct kernel_list {
 
 enum { OPT_JSON = VKF_OPT_OWN, OPT_KERNELS, OPT_COUNTERS, OPT_SHAPE, OPT_TYPES };
 
-static void print_help(void)
+static void print_help(const void *user)
 {
+    (void)user;
     fputs("usage: vkformer info [--json] [--counters] [--kernels [--shape SHAPE] [--types A,B,C]]\n"
           "\n"
           "Lists every Vulkan device: name, driver, limits and memory as they are after --caps and --mask, and\n"
@@ -406,5 +407,5 @@ static const vkf_command command = {long_options, "", take_option, take_argument
 int vkf_cmd_info(int argc, char **argv)
 {
     info_options options = {.problem = {.m = 128, .n = 768, .k = 768}};
-    return vkf_command_run(&command, argc, argv, &options);
+    return vkf_command_run(&command, argc, argv, &options, &options.common);
 }

@@ -36,8 +36,9 @@ static const struct {
 
 #define PRECISION_COUNT (sizeof precisions / sizeof precisions[0])
 
-static void print_help(void)
+static void print_help(const void *user)
 {
+    (void)user;
     fputs("usage: vkformer inspect [OPTIONS] MODEL\n"
           "\n"
           "Says what the model in the directory MODEL is: its family and sizes, its tensors by type, the tensors that\n"
@@ -325,5 +326,5 @@ static const vkf_command command = {long_options, "", take_option, take_argument
 int vkf_cmd_inspect(int argc, char **argv)
 {
     inspect_options options = {.batch = DEFAULT_BATCH};
-    return vkf_command_run(&command, argc, argv, &options);
+    return vkf_command_run(&command, argc, argv, &options, &options.common);
 }

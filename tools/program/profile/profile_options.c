@@ -30,8 +30,9 @@ enum {
     OPT_OUTPUT = 'o',
 };
 
-static void print_help(void)
+static void print_help(const void *user)
 {
+    (void)user;
     fputs(
         "usage: vkformer profile [OPTIONS] MODEL\n"
         "       vkformer profile [OPTIONS] layer BxLxDxHxF[xS]\n"
@@ -255,5 +256,5 @@ int vkf_profile_run_with_options(int argc, char **argv, int (*run)(void *options
         .warmup = 2,
         .fail_above = 5.0f,
     };
-    return vkf_command_run(&command, argc, argv, &options);
+    return vkf_command_run(&command, argc, argv, &options, &options.common);
 }

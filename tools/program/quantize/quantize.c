@@ -7,9 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "command/commands.h"
+#include "command/command.h"
 #include "command/model_path.h"
-#include "command/options.h"
 #include "command/precision.h"
 #include "io/file.h"
 #include "io/json_file.h"
@@ -25,17 +24,17 @@
 
 #define COPY_BYTES ((size_t)1 << 20) // how much of a file is copied at once
 
-enum { OPT_TYPE = VKF_OPT_OWN, OPT_HELP };
+enum { OPT_TYPE = VKF_OPT_OWN };
 
 typedef struct quantize_options {
     const char *directory;
     const char *out_directory;
     vkf_quantization quantization;
-    bool help;
 } quantize_options;
 
-static void print_help(void)
+static void print_help(const void *user)
 {
+    (void)user;
     fputs(
         "usage: vkformer quantize [OPTIONS] MODEL OUT\n"
         "\n"
@@ -48,21 +47,21 @@ static void print_help(void)
         stdout);
 }
 
-static bool parse(int argc, char **argv, quantize_options *options)
+static const struct option long_options[] = {
+    {"type", required_argument, NULL, OPT_TYPE},
+    VKF_HELP_LONG_OPTION,
+    {0},
+};
+
+static bool take_option(int opt, const char *value, void *user)
 {
-    static const struct option long_options[] = {
-        {"type", required_argument, NULL, OPT_TYPE},
-        {"help", no_argument, NULL, OPT_HELP},
-        {0},
-    };
-    for (int opt; (opt = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-        if (opt == OPT_HELP)
-            options->help = true;
-        else if (opt != OPT_TYPE || !vkf_parse_quantization("--type", optarg, &options->quantization))
-            return false;
-    }
-    if (options->help)
-        return true;
+    quantize_options *options = user;
+    return opt == OPT_TYPE && vkf_parse_quantization("--type", value, &options->quantization);
+}
+
+static bool take_arguments(int argc, char **argv, void *user)
+{
+    quantize_options *options = user;
     if (argc - optind != 2) {
         vkf_print_error("quantize takes a model directory and one to write, not %d; see vkformer quantize --help",
                         argc - optind);
@@ -362,16 +361,18 @@ fail:
     return status;
 }
 
+static int run(void *user)
+{
+    quantize_options *options = user;
+    const vkf__host host = vkf_printing_host();
+    bool done = vkf_find_model(&options->directory) && quantize(&host, options) == VKF_OK;
+    return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}
+
+static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+
 int vkf_cmd_quantize(int argc, char **argv)
 {
     quantize_options options = {0};
-    const vkf__host host = vkf_printing_host();
-    if (!parse(argc, argv, &options))
-        return VKF_EXIT_USAGE;
-    if (options.help) {
-        print_help();
-        return VKF_EXIT_DONE;
-    }
-    bool done = vkf_find_model(&options.directory) && quantize(&host, &options) == VKF_OK;
-    return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+    return vkf_command_run(&command, argc, argv, &options, NULL);
 }

@@ -46,8 +46,9 @@ enum {
     OPT_CACHE_TYPE,
 };
 
-static void print_help(void)
+static void print_help(const void *user)
 {
+    (void)user;
     fputs("usage: vkformer run [OPTIONS] MODEL [TEXT... | -]\n"
           "\n"
           "Runs the model in the directory MODEL on every TEXT, or on every line of the standard input, and prints\n"
@@ -412,7 +413,7 @@ static const vkf_command command = {long_options, "", take_option, take_argument
 int vkf_cmd_run(int argc, char **argv)
 {
     run_options options = {.beams = {.length_penalty = 1.0f}};
-    int code = vkf_command_run(&command, argc, argv, &options);
+    int code = vkf_command_run(&command, argc, argv, &options, &options.common);
     vkf_number_check_free(&options.numbers);
     return code;
 }

@@ -31,8 +31,9 @@ enum {
     OPT_DEFINE = 'D'
 };
 
-static void print_help(void)
+static void print_help(const void *user)
 {
+    (void)user;
     fputs(
         "usage: vkformer shaders [--all | --defaults] [--statistics] [--asm] [-o FORM] [NAME...]\n"
         "       vkformer shaders FILE [-D NAME[=VALUE]]... [--spec ID=VALUE]... [--asm] [-o FORM]\n"
@@ -219,5 +220,5 @@ static const vkf_command command = {long_options, "o:D:", take_option, take_argu
 int vkf_cmd_shaders(int argc, char **argv)
 {
     shaders_options options = {.fail_above = -1};
-    return vkf_command_run(&command, argc, argv, &options);
+    return vkf_command_run(&command, argc, argv, &options, &options.common);
 }

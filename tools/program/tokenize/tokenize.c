@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/commands.h"
+#include "command/command.h"
 #include "command/model_path.h"
-#include "command/options.h"
 #include "input/line_reader.h"
 #include "output/file_output.h"
 
@@ -19,7 +18,6 @@ enum {
     OPT_NUL,
     OPT_DECODE,
     OPT_OUTPUT,
-    OPT_HELP,
 };
 
 typedef struct tokenize_options {
@@ -29,11 +27,11 @@ typedef struct tokenize_options {
     bool pair;   // records are pairs of texts
     bool nul;    // records end with a zero byte
     bool decode; // from ids to text
-    bool help;
 } tokenize_options;
 
-static void print_help(void)
+static void print_help(const void *user)
 {
+    (void)user;
     fputs("usage: vkformer tokenize [OPTIONS] TOKENIZER\n"
           "\n"
           "Turns every line of the standard input into tokens, as TOKENIZER says, and prints a JSON object for each:\n"
@@ -52,8 +50,9 @@ static void print_help(void)
           stdout);
 }
 
-static bool parse_option(int opt, tokenize_options *options)
+static bool take_option(int opt, const char *value, void *user)
 {
+    tokenize_options *options = user;
     switch (opt) {
     case OPT_PAIR:
         options->pair = true;
@@ -62,7 +61,7 @@ static bool parse_option(int opt, tokenize_options *options)
         options->encode.no_special_tokens = true;
         return true;
     case OPT_MAX_LENGTH:
-        return vkf_parse_u32("--max-len", optarg, 1, 1u << 30, &options->encode.max_length);
+        return vkf_parse_u32("--max-len", value, 1, 1u << 30, &options->encode.max_length);
     case OPT_NO_TRUNCATION:
         options->encode.truncation = VKF_TRUNCATION_NONE;
         return true;
@@ -75,34 +74,28 @@ static bool parse_option(int opt, tokenize_options *options)
         return true;
     case 'o':
     case OPT_OUTPUT:
-        options->output = optarg;
-        return true;
-    case OPT_HELP:
-        options->help = true;
+        options->output = value;
         return true;
     default:
         return false; // getopt has printed a message
     }
 }
 
-static bool parse(int argc, char **argv, tokenize_options *options)
+static const struct option long_options[] = {
+    {"pair", no_argument, NULL, OPT_PAIR},
+    {"no-special-tokens", no_argument, NULL, OPT_NO_SPECIAL_TOKENS},
+    {"max-len", required_argument, NULL, OPT_MAX_LENGTH},
+    {"no-truncation", no_argument, NULL, OPT_NO_TRUNCATION},
+    {"null", no_argument, NULL, OPT_NUL},
+    {"decode", no_argument, NULL, OPT_DECODE},
+    {"output", required_argument, NULL, OPT_OUTPUT},
+    VKF_HELP_LONG_OPTION,
+    {0},
+};
+
+static bool take_arguments(int argc, char **argv, void *user)
 {
-    static const struct option long_options[] = {
-        {"pair", no_argument, NULL, OPT_PAIR},
-        {"no-special-tokens", no_argument, NULL, OPT_NO_SPECIAL_TOKENS},
-        {"max-len", required_argument, NULL, OPT_MAX_LENGTH},
-        {"no-truncation", no_argument, NULL, OPT_NO_TRUNCATION},
-        {"null", no_argument, NULL, OPT_NUL},
-        {"decode", no_argument, NULL, OPT_DECODE},
-        {"output", required_argument, NULL, OPT_OUTPUT},
-        {"help", no_argument, NULL, OPT_HELP},
-        {0},
-    };
-    for (int opt; (opt = getopt_long(argc, argv, "zo:", long_options, NULL)) != -1;)
-        if (!parse_option(opt, options))
-            return false;
-    if (options->help)
-        return true;
+    tokenize_options *options = user;
     if (argc - optind != 1) {
         vkf_print_error("one tokenizer is wanted, and %d are given; see vkformer tokenize --help", argc - optind);
         return false;
@@ -257,7 +250,7 @@ static bool run_records(const tokenize_options *options, const vkf_tokenizer *to
     return done && result == VKF_LINE_END;
 }
 
-static bool run(const tokenize_options *options)
+static bool tokenize(const tokenize_options *options)
 {
     vkf_tokenizer_desc desc = {.message = vkf_print_message, .min_severity = VKF_SEVERITY_WARNING};
     vkf_tokenizer *tokenizer = NULL;
@@ -274,15 +267,17 @@ static bool run(const tokenize_options *options)
     return done;
 }
 
+static int run(void *user)
+{
+    tokenize_options *options = user;
+    vkf_find_tokenizer(&options->path);
+    return tokenize(options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}
+
+static const vkf_command command = {long_options, "zo:", take_option, take_arguments, print_help, run};
+
 int vkf_cmd_tokenize(int argc, char **argv)
 {
     tokenize_options options = {0};
-    if (!parse(argc, argv, &options))
-        return VKF_EXIT_USAGE;
-    if (options.help) {
-        print_help();
-        return VKF_EXIT_DONE;
-    }
-    vkf_find_tokenizer(&options.path);
-    return run(&options) ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+    return vkf_command_run(&command, argc, argv, &options, NULL);
 }

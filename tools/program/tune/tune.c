@@ -26,8 +26,9 @@ typedef struct tune_options {
 
 enum { OPT_SHAPES = VKF_OPT_OWN, OPT_TYPES, OPT_TIME_CAP, OPT_JSON };
 
-static void print_help(void)
+static void print_help(const void *user)
 {
+    (void)user;
     fputs(
         "usage: vkformer tune [MODEL] [--shapes LIST] [--types A,B,C] [--time-cap SECONDS] [--json]\n"
         "\n"
@@ -292,7 +293,7 @@ static const vkf_command command = {long_options, "", take_option, take_argument
 int vkf_cmd_tune(int argc, char **argv)
 {
     tune_options options = {.time_cap_s = 20.0f};
-    int code = vkf_command_run(&command, argc, argv, &options);
+    int code = vkf_command_run(&command, argc, argv, &options, &options.common);
     vkf_shape_list_free(&options.list);
     return code;
 }
