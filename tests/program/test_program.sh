@@ -30,7 +30,7 @@ expect() {
     shift 2
     [ -f "$work/in" ] || : >"$work/in"
     # shellcheck disable=SC2086
-    timeout 60 env $environment "$program" "$@" <"$work/in" >"$work/out" 2>"$work/err"
+    timeout 300 env $environment "$program" "$@" <"$work/in" >"$work/out" 2>"$work/err"
     code=$?
     : >"$work/in"
     case " $codes " in
