@@ -4,103 +4,106 @@
 #include "attention/attention_panel.h"
 #include "embedded_templates.h"
 #include "output/template.h"
-#include "output/xml_text.h"
 
 #define TEXT_MAX_CHARS 2000
 
-// What the functions for parts of attention_page.html are passed, and whether they succeeded.
-typedef struct page_parts {
-    FILE *out;
+typedef struct page {
+    vkf_panel_writer *writer;
     const vkf_attention_picture *picture;
-    bool cells;
-    bool *done;
-} page_parts;
+} page;
 
-static void write_output(const void *user)
-{
-    const page_parts *p = user;
-    if (!p->picture->output)
-        return;
-    fputs("<dt>output</dt><dd>", p->out);
-    vkf_xml_write_text(p->out, p->picture->output, TEXT_MAX_CHARS, false);
-    fputs("</dd>\n", p->out);
-}
+typedef struct page_section {
+    vkf_panel_writer *writer;
+    const vkf_attention_section *section;
+    vkf_panel_layout layout;
+    uint32_t layer, panel; // those that are being written
+} page_section;
 
 static void write_legend(const void *user)
 {
-    const page_parts *p = user;
-    *p->done = vkf_panel_write_legend(p->out);
+    vkf_panel_write_legend(((const page *)user)->writer);
 }
 
-static bool write_panel(FILE *out, const vkf_attention_section *section, const vkf_panel_layout *l, uint32_t layer,
-                        uint32_t panel, bool cells)
+static void write_axes(const void *user)
 {
-    char name[64];
-    size_t cell_count = (size_t)section->queries * section->keys;
-    size_t index = (size_t)layer * vkf_section_panels(section) + panel;
-    bool mean = section->mean && panel == 0;
-    vkf_panel_name(section, layer, panel, name);
-    fprintf(out, "<figure id=\"%s-%u-", section->name, section->layers[layer]);
-    if (mean)
-        fputs("mean", out);
-    else
-        fprintf(out, "%u", section->heads[panel - section->mean]);
-    fprintf(out,
-            "\"><figcaption>%s</figcaption>\n"
-            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s, %s\">\n"
-            "<svg role=\"img\" aria-label=\"%s, %s\" width=\"%.0f\" height=\"%.0f\" viewBox=\"%.2f %.2f %.0f %.0f\">\n",
-            name, section->title, name, section->title, name, l->width, l->height, -l->left, -l->top, l->width,
-            l->height);
-    bool done = vkf_panel_write(out, section, l, section->weights + index * cell_count, cells);
-    fputs("</svg>\n</div></figure>\n", out);
-    return done;
+    const page_section *s = user;
+    vkf_panel_write_axes(s->writer->out, s->section, &s->layout);
 }
 
-static bool write_section(FILE *out, const vkf_attention_section *section, bool cells)
+static void write_panel(const void *user)
 {
-    const vkf_panel_layout l = vkf_panel_layout_of(section);
-    bool done = true;
-    fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n<p>%s</p>\n<nav aria-label=\"Layers\">", section->name,
-            section->title, section->about);
-    for (uint32_t i = 0; i < section->layer_count; i++)
-        fprintf(out, "<a href=\"#%s-%u\">layer %u</a>\n", section->name, section->layers[i], section->layers[i]);
-    fputs("</nav>\n<svg class=\"defs\" aria-hidden=\"true\"><defs>\n", out);
-    vkf_panel_write_axes(out, section, &l);
-    fputs("</defs></svg>\n", out);
-    for (uint32_t i = 0; i < section->layer_count && done; i++) {
-        fprintf(out, "<details open id=\"%s-%u\"><summary>layer %u</summary>\n<div class=\"heads\">\n", section->name,
-                section->layers[i], section->layers[i]);
-        for (uint32_t panel = 0; panel < vkf_section_panels(section) && done; panel++)
-            done = write_panel(out, section, &l, i, panel, cells);
-        fputs("</div></details>\n", out);
+    const page_section *s = user;
+    size_t index = (size_t)s->layer * vkf_section_panels(s->section) + s->panel;
+    vkf_panel_write(s->writer, s->section, &s->layout,
+                    s->section->weights + index * s->section->queries * s->section->keys);
+}
+
+static void each_panel(const vkf_template_body *body, const void *user)
+{
+    page_section s = *(const page_section *)user;
+    for (s.panel = 0; s.panel < vkf_section_panels(s.section) && !s.writer->failed; s.panel++) {
+        bool mean = s.section->mean && s.panel == 0;
+        char name[64], head[16] = "mean";
+        vkf_panel_name(s.section, s.layer, s.panel, name);
+        if (!mean)
+            snprintf(head, sizeof head, "%u", s.section->heads[s.panel - s.section->mean]);
+        const vkf_slot slots[] = {
+            {"head", .text = head},
+            {"name", .text = name},
+            {"panel_width", .number = s.layout.width},
+            {"panel_height", .number = s.layout.height},
+            {"panel_left", .number = -s.layout.left},
+            {"panel_top", .number = -s.layout.top},
+            {"panel", .part = write_panel},
+            {0},
+        };
+        vkf_template_body_write(body, slots, &s);
     }
-    fputs("</section>\n", out);
-    return done;
 }
 
-static void write_sections(const void *user)
+static void each_layer(const vkf_template_body *body, const void *user)
 {
-    const page_parts *p = user;
-    for (uint32_t i = 0; i < p->picture->section_count && *p->done; i++)
-        *p->done = write_section(p->out, &p->picture->sections[i], p->cells);
+    page_section s = *(const page_section *)user;
+    for (s.layer = 0; s.layer < s.section->layer_count && !s.writer->failed; s.layer++) {
+        const vkf_slot slots[] = {
+            {"layer", .number = s.section->layers[s.layer]},
+            {"panels", .each = each_panel},
+            {0},
+        };
+        vkf_template_body_write(body, slots, &s);
+    }
+}
+
+static void each_section(const vkf_template_body *body, const void *user)
+{
+    const page *p = user;
+    for (uint32_t i = 0; i < p->picture->section_count && !p->writer->failed; i++) {
+        const vkf_attention_section *section = &p->picture->sections[i];
+        const page_section s = {.writer = p->writer, .section = section, .layout = vkf_panel_layout_of(section)};
+        const vkf_slot slots[] = {
+            {"section", .text = section->name}, {"title", .text = section->title}, {"about", .text = section->about},
+            {"axes", .part = write_axes},       {"layers", .each = each_layer},    {0},
+        };
+        vkf_template_body_write(body, slots, &s);
+    }
 }
 
 bool vkf_attention_page_write(FILE *out, const vkf_attention_picture *picture, bool cells)
 {
-    bool done = true;
-    const page_parts parts = {out, picture, cells, &done};
+    vkf_panel_writer writer = {.out = out, .cells = cells};
+    const page p = {&writer, picture};
     const vkf_slot slots[] = {
         {"model", .data = picture->model, .max_chars = TEXT_MAX_CHARS},
         {"style", .file = vkf_template_attention_css},
         {"text", .data = picture->text, .max_chars = TEXT_MAX_CHARS},
-        {"output", .part = write_output},
+        {"output", .data = picture->output, .max_chars = TEXT_MAX_CHARS},
         {"pointed_at", .text = cells ? "a cell tells its weight" : "a row tells its largest weights"},
         {"width", .number = VKF_LEGEND_WIDTH + 16},
         {"height", .number = VKF_LEGEND_HEIGHT},
         {"legend", .part = write_legend},
-        {"sections", .part = write_sections},
+        {"sections", .each = each_section},
         {0},
     };
-    vkf_template_write(out, vkf_template_attention_page_html, slots, &parts);
-    return done;
+    vkf_template_write(out, vkf_template_attention_page_html, slots, &p);
+    return !writer.failed;
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "attention/weight_image.h"
+#include "embedded_templates.h"
+#include "output/template.h"
 #include "output/xml_text.h"
 
 // Pixels. Text widths are estimates, because no font is at hand: they fit DejaVu, the widest of the usual fonts.
@@ -76,20 +78,10 @@ void vkf_panel_name(const vkf_attention_section *section, uint32_t layer, uint32
 
 // Labels ------------------------------------------------------------------------------------------------------------
 
-static void write_tokens(FILE *out, const vkf_attention_section *section, const vkf_panel_layout *layout)
-{
-    for (uint32_t key = 0; key < section->keys; key++) {
-        fprintf(out, "<text transform=\"translate(%g -5) rotate(-%g)\">", layout->cell * (key + 0.7),
-                KEY_LABEL_DEGREES);
-        vkf_xml_write_text(out, section->key_tokens[key], LABEL_MAX_CHARS, true);
-        fputs("</text>\n", out);
-    }
-    for (uint32_t query = 0; query < section->queries; query++) {
-        fprintf(out, "<text x=\"-6\" y=\"%g\" text-anchor=\"end\">", layout->cell * (query + 0.74));
-        vkf_xml_write_text(out, section->query_tokens[query], LABEL_MAX_CHARS, true);
-        fputs("</text>\n", out);
-    }
-}
+typedef struct labels {
+    const vkf_attention_section *section;
+    const vkf_panel_layout *layout;
+} labels;
 
 // The step between position numbers: round, and large enough that they do not touch.
 static uint32_t number_step(double cell)
@@ -100,119 +92,186 @@ static uint32_t number_step(double cell)
     return step;
 }
 
-static void write_numbers(FILE *out, const vkf_attention_section *section, const vkf_panel_layout *layout)
+static void write_label(const vkf_template_body *body, uint32_t position, const char *token, double place)
 {
-    uint32_t step = number_step(layout->cell);
-    for (uint32_t key = 0; key < section->keys; key += step)
-        fprintf(out, "<text x=\"%g\" y=\"-5\">%u</text>\n", layout->cell * key, key);
-    for (uint32_t query = 0; query < section->queries; query += step)
-        fprintf(out, "<text x=\"-6\" y=\"%g\" text-anchor=\"end\">%u</text>\n", layout->cell * query + LABEL_SIZE - 2,
-                query);
+    const vkf_slot slots[] = {
+        {"x", .number = place},
+        {"y", .number = place},
+        {"token", .data = token, .max_chars = LABEL_MAX_CHARS, .show_spaces = true},
+        {"position", .number = position},
+        {0},
+    };
+    vkf_template_body_write(body, slots, NULL);
+}
+
+static void each_key_label(const vkf_template_body *body, const void *user)
+{
+    const labels *l = user;
+    uint32_t step = l->layout->labelled ? 1 : number_step(l->layout->cell);
+    for (uint32_t key = 0; key < l->section->keys; key += step)
+        write_label(body, key, l->section->key_tokens[key],
+                    l->layout->labelled ? l->layout->cell * (key + 0.7) : l->layout->cell * key);
+}
+
+static void each_query_label(const vkf_template_body *body, const void *user)
+{
+    const labels *l = user;
+    uint32_t step = l->layout->labelled ? 1 : number_step(l->layout->cell);
+    for (uint32_t query = 0; query < l->section->queries; query += step)
+        write_label(body, query, l->section->query_tokens[query],
+                    l->layout->labelled ? l->layout->cell * (query + 0.74) : l->layout->cell * query + LABEL_SIZE - 2);
 }
 
 void vkf_panel_write_axes(FILE *out, const vkf_attention_section *section, const vkf_panel_layout *layout)
 {
-    fprintf(out,
-            "<g id=\"%s-axes\" class=\"label\" font-size=\"%g\">\n"
-            "<rect class=\"frame\" width=\"%g\" height=\"%g\" fill=\"none\" stroke=\"#8c959f\"/>\n",
-            section->name, LABEL_SIZE, layout->cell * section->keys, layout->cell * section->queries);
-    if (layout->labelled)
-        write_tokens(out, section, layout);
-    else
-        write_numbers(out, section, layout);
-    fputs("</g>\n", out);
+    const labels l = {section, layout};
+    const vkf_slot slots[] = {
+        {"section", .text = section->name},
+        {"font_size", .number = LABEL_SIZE},
+        {"width", .number = layout->cell * section->keys},
+        {"height", .number = layout->cell * section->queries},
+        {"tokens", .number = layout->labelled},
+        {"degrees", .number = KEY_LABEL_DEGREES},
+        {"keys", .each = each_key_label},
+        {"queries", .each = each_query_label},
+        {0},
+    };
+    vkf_template_write(out, vkf_template_attention_axes_svg, slots, &l);
 }
 
 // Values ------------------------------------------------------------------------------------------------------------
 
-static void write_cell_titles(FILE *out, const vkf_attention_section *section, const float *weights)
+typedef struct panel {
+    vkf_panel_writer *writer;
+    const vkf_attention_section *section; // NULL: the legend
+    const float *weights;                 // (rows, columns)
+    uint32_t columns, rows;
+} panel;
+
+static void each_cell(const vkf_template_body *body, const void *user)
 {
-    for (uint32_t query = 0; query < section->queries; query++) {
-        for (uint32_t key = 0; key < section->keys; key++, weights++) {
-            fprintf(out, "<rect x=\"%u\" y=\"%u\" width=\"1\" height=\"1\"><title>", key, query);
-            vkf_xml_write_text(out, section->query_tokens[query], LABEL_MAX_CHARS, true);
-            fputs(" \342\206\220 ", out); // left arrow
-            vkf_xml_write_text(out, section->key_tokens[key], LABEL_MAX_CHARS, true);
-            fprintf(out, ": %.4f</title></rect>\n", (double)*weights);
-        }
+    const panel *p = user;
+    for (size_t i = 0; p->writer->cells && i < (size_t)p->rows * p->columns; i++) {
+        size_t query = i / p->columns, key = i % p->columns;
+        const vkf_slot slots[] = {
+            {"key", .number = (double)key},
+            {"query", .number = (double)query},
+            {"query_token", .data = p->section->query_tokens[query], .max_chars = LABEL_MAX_CHARS, .show_spaces = true},
+            {"key_token", .data = p->section->key_tokens[key], .max_chars = LABEL_MAX_CHARS, .show_spaces = true},
+            {"weight", .number = (double)p->weights[i]},
+            {0},
+        };
+        vkf_template_body_write(body, slots, NULL);
     }
 }
 
-// Finds the places of the largest weights, largest first; fewer than TOLD where the row is shorter.
-static uint32_t find_largest(const float *weights, uint32_t count, uint32_t out_keys[TOLD])
+// A row, and the places of its largest weights, largest first; fewer than TOLD where the row is shorter.
+typedef struct row {
+    const char *const *tokens;
+    const float *weights;
+    uint32_t count;
+    uint32_t largest[TOLD];
+} row;
+
+static void find_largest(row *r, uint32_t columns)
 {
-    uint32_t found = 0;
-    for (uint32_t key = 0; key < count; key++) {
-        uint32_t at = found;
-        while (at > 0 && weights[key] > weights[out_keys[at - 1]])
+    for (uint32_t key = 0; key < columns; key++) {
+        uint32_t at = r->count;
+        while (at > 0 && r->weights[key] > r->weights[r->largest[at - 1]])
             at--;
         if (at == TOLD)
             continue;
-        found += found < TOLD;
-        memmove(out_keys + at + 1, out_keys + at, (found - 1 - at) * sizeof *out_keys);
-        out_keys[at] = key;
-    }
-    return found;
-}
-
-static void write_row_titles(FILE *out, const vkf_attention_section *section, const float *weights)
-{
-    for (uint32_t query = 0; query < section->queries; query++, weights += section->keys) {
-        uint32_t largest[TOLD], count = find_largest(weights, section->keys, largest);
-        fprintf(out, "<rect y=\"%u\" width=\"%u\" height=\"1\"><title>%u ", query, section->keys, query);
-        vkf_xml_write_text(out, section->query_tokens[query], LABEL_MAX_CHARS, true);
-        fputs(" \342\206\220", out);
-        for (uint32_t i = 0; i < count; i++) {
-            fprintf(out, "%s %u ", i > 0 ? "," : "", largest[i]);
-            vkf_xml_write_text(out, section->key_tokens[largest[i]], LABEL_MAX_CHARS, true);
-            fprintf(out, " %.3f", (double)weights[largest[i]]);
-        }
-        fputs("</title></rect>\n", out);
+        r->count += r->count < TOLD;
+        memmove(r->largest + at + 1, r->largest + at, (r->count - 1 - at) * sizeof *r->largest);
+        r->largest[at] = key;
     }
 }
 
-// An image that is scaled up without smoothing. Viewers have different words for that, so all of them are given.
-static bool write_image(FILE *out, const float *weights, uint32_t columns, uint32_t rows, double width, double height)
+static void each_largest(const vkf_template_body *body, const void *user)
 {
-    fprintf(out,
-            "<image width=\"%g\" height=\"%g\" preserveAspectRatio=\"none\" "
-            "style=\"image-rendering:optimizeSpeed;image-rendering:pixelated\" href=\"",
-            width, height);
-    bool done = vkf_weight_image_write(out, weights, columns, rows);
-    fputs("\"/>\n", out);
-    return done;
+    const row *r = user;
+    for (uint32_t i = 0; i < r->count; i++) {
+        uint32_t key = r->largest[i];
+        const vkf_slot slots[] = {
+            {"further", .number = i > 0},
+            {"key", .number = key},
+            {"key_token", .data = r->tokens[key], .max_chars = LABEL_MAX_CHARS, .show_spaces = true},
+            {"weight", .number = (double)r->weights[key]},
+            {0},
+        };
+        vkf_template_body_write(body, slots, NULL);
+    }
 }
 
-bool vkf_panel_write(FILE *out, const vkf_attention_section *section, const vkf_panel_layout *layout,
-                     const float *weights, bool cells)
+static void each_row(const vkf_template_body *body, const void *user)
 {
-    bool done = write_image(out, weights, section->keys, section->queries, layout->cell * section->keys,
-                            layout->cell * section->queries);
-    fprintf(out, "<use href=\"#%s-axes\"/>\n<g fill-opacity=\"0\" transform=\"scale(%g)\">\n", section->name,
-            layout->cell);
-    if (cells)
-        write_cell_titles(out, section, weights);
-    else
-        write_row_titles(out, section, weights);
-    fputs("</g>\n", out);
-    return done;
+    const panel *p = user;
+    for (uint32_t query = 0; !p->writer->cells && query < p->rows; query++) {
+        const char *token = p->section->query_tokens[query];
+        row r = {.tokens = p->section->key_tokens, .weights = p->weights + (size_t)query * p->columns};
+        const vkf_slot slots[] = {
+            {"query", .number = query},
+            {"columns", .number = p->columns},
+            {"query_token", .data = token, .max_chars = LABEL_MAX_CHARS, .show_spaces = true},
+            {"largest", .each = each_largest},
+            {0},
+        };
+        find_largest(&r, p->columns);
+        vkf_template_body_write(body, slots, &r);
+    }
 }
 
-bool vkf_panel_write_legend(FILE *out)
+static void write_image(const void *user)
+{
+    const panel *p = user;
+    if (!p->writer->failed)
+        p->writer->failed = !vkf_weight_image_write(p->writer->out, p->weights, p->columns, p->rows);
+}
+
+void vkf_panel_write(vkf_panel_writer *writer, const vkf_attention_section *section, const vkf_panel_layout *layout,
+                     const float *weights)
+{
+    const panel p = {writer, section, weights, section->keys, section->queries};
+    const vkf_slot slots[] = {
+        {"section", .text = section->name},
+        {"width", .number = layout->cell * section->keys},
+        {"height", .number = layout->cell * section->queries},
+        {"image", .part = write_image},
+        {"cell", .number = layout->cell},
+        {"cells", .each = each_cell},
+        {"rows", .each = each_row},
+        {0},
+    };
+    vkf_template_write(writer->out, vkf_template_attention_panel_svg, slots, &p);
+}
+
+static void each_tick(const vkf_template_body *body, const void *user)
 {
     static const float ticks[] = {0.0f, 0.01f, 0.1f, 0.25f, 0.5f, 1.0f};
+    (void)user;
+    for (size_t i = 0; i < sizeof ticks / sizeof ticks[0]; i++) {
+        const vkf_slot slots[] = {
+            {"x", .number = VKF_LEGEND_WIDTH * sqrt((double)ticks[i])},
+            {"weight", .number = (double)ticks[i]},
+            {0},
+        };
+        vkf_template_body_write(body, slots, NULL);
+    }
+}
+
+void vkf_panel_write_legend(vkf_panel_writer *writer)
+{
     float ramp[VKF_WEIGHT_SHADES / 2];
     const uint32_t count = sizeof ramp / sizeof ramp[0];
     for (uint32_t i = 0; i < count; i++)
         ramp[i] = powf((float)i / (float)(count - 1), 2.0f);
-    bool done = write_image(out, ramp, count, 1, VKF_LEGEND_WIDTH, 12);
-    fprintf(out,
-            "<rect width=\"%d\" height=\"12\" fill=\"none\" stroke=\"#8c959f\"/>\n"
-            "<g font-size=\"11\" text-anchor=\"middle\">\n",
-            VKF_LEGEND_WIDTH);
-    for (size_t i = 0; i < sizeof ticks / sizeof ticks[0]; i++)
-        fprintf(out, "<text x=\"%g\" y=\"26\">%g</text>\n", VKF_LEGEND_WIDTH * sqrt((double)ticks[i]),
-                (double)ticks[i]);
-    fputs("</g>\n", out);
-    return done;
+    const panel p = {writer, NULL, ramp, count, 1};
+    const vkf_slot slots[] = {
+        {"width", .number = VKF_LEGEND_WIDTH},
+        {"height", .number = 12},
+        {"image", .part = write_image},
+        {"ticks", .each = each_tick},
+        {0},
+    };
+    vkf_template_write(writer->out, vkf_template_attention_legend_svg, slots, &p);
 }

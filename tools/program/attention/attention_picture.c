@@ -7,7 +7,9 @@
 
 #include "attention/attention_page.h"
 #include "attention/attention_panel.h"
+#include "embedded_templates.h"
 #include "output/file_output.h"
+#include "output/template.h"
 #include "output/xml_text.h"
 
 // Pixels.
@@ -65,71 +67,104 @@ static void measure(const vkf_attention_picture *picture, double *out_width, dou
     *out_height = height + MARGIN;
 }
 
-static bool write_header(FILE *out, const vkf_attention_picture *picture)
+typedef struct svg {
+    vkf_panel_writer *writer;
+    const vkf_attention_picture *picture;
+} svg;
+
+typedef struct svg_section {
+    vkf_panel_writer *writer;
+    const vkf_attention_section *section;
+    vkf_panel_layout layout;
+    double y;             // where its panels begin
+    const float *weights; // of the panel that is being written
+} svg_section;
+
+static void write_legend(const void *user)
 {
-    fprintf(out, "<text x=\"%g\" y=\"38\" font-size=\"18\" font-weight=\"bold\">Attention of ", MARGIN);
-    vkf_xml_write_text(out, picture->model, 60, false);
-    fprintf(out, "</text>\n<text x=\"%g\" y=\"60\" font-size=\"13\">text: ", MARGIN);
-    vkf_xml_write_text(out, picture->text, TEXT_MAX_CHARS, false);
-    fputs("</text>\n", out);
-    if (picture->output) {
-        fprintf(out, "<text x=\"%g\" y=\"78\" font-size=\"13\">output: ", MARGIN);
-        vkf_xml_write_text(out, picture->output, TEXT_MAX_CHARS, false);
-        fputs("</text>\n", out);
-    }
-    fprintf(out, "<g transform=\"translate(%g 96)\">\n", MARGIN);
-    bool done = vkf_panel_write_legend(out);
-    fprintf(out, "<text x=\"%d\" y=\"11\" font-size=\"12\">attention weight</text>\n</g>\n", VKF_LEGEND_WIDTH + 16);
-    return done;
+    vkf_panel_write_legend(((const svg *)user)->writer);
 }
 
-// *inout_y is where the section begins; on return, where the next one does.
-static bool write_section(FILE *out, const vkf_attention_section *section, bool cells, double *inout_y)
+static void write_axes(const void *user)
 {
-    const vkf_panel_layout l = vkf_panel_layout_of(section);
-    const float *weights = section->weights;
-    bool done = true;
-    fprintf(out,
-            "<text x=\"%g\" y=\"%g\" font-size=\"15\" font-weight=\"bold\">%s</text>\n"
-            "<text x=\"%g\" y=\"%g\" font-size=\"12\" fill=\"#555\">%s</text>\n<defs>\n",
-            MARGIN, *inout_y + 18, section->title, MARGIN, *inout_y + 36, section->about);
-    vkf_panel_write_axes(out, section, &l);
-    fputs("</defs>\n", out);
-    *inout_y += SECTION_HEIGHT;
-    for (uint32_t i = 0; i < section->layer_count; i++, *inout_y += layer_height(&l)) {
-        for (uint32_t panel = 0; panel < vkf_section_panels(section) && done; panel++) {
-            char name[64];
-            vkf_panel_name(section, i, panel, name);
-            fprintf(out,
-                    "<g transform=\"translate(%.1f %.1f)\">\n"
-                    "<text x=\"0\" y=\"%g\" font-size=\"12\" font-weight=\"bold\">%s</text>\n",
-                    MARGIN + panel * (l.width + PANEL_GAP) + l.left, *inout_y + TITLE_HEIGHT + l.top, -l.top - 6, name);
-            done = vkf_panel_write(out, section, &l, weights, cells);
-            fputs("</g>\n", out);
-            weights += (size_t)section->queries * section->keys;
-        }
+    const svg_section *s = user;
+    vkf_panel_write_axes(s->writer->out, s->section, &s->layout);
+}
+
+static void write_panel(const void *user)
+{
+    const svg_section *s = user;
+    vkf_panel_write(s->writer, s->section, &s->layout, s->weights);
+}
+
+static void each_panel(const vkf_template_body *body, const void *user)
+{
+    svg_section s = *(const svg_section *)user;
+    const vkf_panel_layout *l = &s.layout;
+    uint32_t panels = vkf_section_panels(s.section);
+    for (uint32_t i = 0; i < s.section->layer_count * panels && !s.writer->failed; i++) {
+        char name[64];
+        vkf_panel_name(s.section, i / panels, i % panels, name);
+        const vkf_slot slots[] = {
+            {"x", .number = MARGIN + i % panels * (l->width + PANEL_GAP) + l->left},
+            {"y", .number = s.y + i / panels * layer_height(l) + TITLE_HEIGHT + l->top},
+            {"name_y", .number = -l->top - 6},
+            {"name", .text = name},
+            {"panel", .part = write_panel},
+            {0},
+        };
+        vkf_template_body_write(body, slots, &s);
+        s.weights += (size_t)s.section->queries * s.section->keys;
     }
-    return done;
+}
+
+static void each_section(const vkf_template_body *body, const void *user)
+{
+    const svg *file = user;
+    double y = HEADER_HEIGHT;
+    for (uint32_t i = 0; i < file->picture->section_count && !file->writer->failed; i++) {
+        const vkf_attention_section *section = &file->picture->sections[i];
+        const svg_section s = {
+            .writer = file->writer,
+            .section = section,
+            .layout = vkf_panel_layout_of(section),
+            .y = y + SECTION_HEIGHT,
+            .weights = section->weights,
+        };
+        const vkf_slot slots[] = {
+            {"title", .text = section->title},
+            {"title_y", .number = y + 18},
+            {"about", .text = section->about},
+            {"about_y", .number = y + 36},
+            {"axes", .part = write_axes},
+            {"panels", .each = each_panel},
+            {0},
+        };
+        vkf_template_body_write(body, slots, &s);
+        y = s.y + section->layer_count * layer_height(&s.layout);
+    }
 }
 
 static bool write_svg(FILE *out, const vkf_attention_picture *picture, bool cells)
 {
-    double width, height, y = HEADER_HEIGHT;
+    vkf_panel_writer writer = {.out = out, .cells = cells};
+    const svg file = {&writer, picture};
+    double width, height;
     measure(picture, &width, &height);
-    fprintf(out,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
-            "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" ",
-            width, height, width, height);
-    fputs("role=\"img\" font-family=\"'DejaVu Sans', Verdana, sans-serif\" fill=\"#111\">\n<title>Attention: ", out);
-    vkf_xml_write_text(out, picture->text, TEXT_MAX_CHARS, false);
-    fputs("</title>\n<style>.label { font-family: 'DejaVu Sans Mono', Menlo, Consolas, monospace }</style>\n"
-          "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-          out);
-    bool done = write_header(out, picture);
-    for (uint32_t i = 0; i < picture->section_count && done; i++)
-        done = write_section(out, &picture->sections[i], cells, &y);
-    fputs("</svg>\n", out);
-    return done;
+    const vkf_slot slots[] = {
+        {"width", .number = width},
+        {"height", .number = height},
+        {"margin", .number = MARGIN},
+        {"model", .data = picture->model, .max_chars = 60},
+        {"text", .data = picture->text, .max_chars = TEXT_MAX_CHARS},
+        {"output", .data = picture->output, .max_chars = TEXT_MAX_CHARS},
+        {"legend", .part = write_legend},
+        {"legend_label_x", .number = VKF_LEGEND_WIDTH + 16},
+        {"sections", .each = each_section},
+        {0},
+    };
+    vkf_template_write(out, vkf_template_attention_picture_svg, slots, &file);
+    return !writer.failed;
 }
 
 static bool write_as_page(FILE *out, const void *picture)

@@ -4,13 +4,9 @@
 
 #include "command/options.h"
 #include "embedded_templates.h"
-#include "output/template.h"
-#include "output/xml_text.h"
 #include "profile/profile_output.h"
 #include "profile/profile_page.h"
 #include "profile/profile_subject.h"
-
-#define TEXT_MAX_CHARS 500
 
 double vkf_page_number(const json_t *object, const char *key)
 {
@@ -29,31 +25,6 @@ const char *vkf_page_string(const json_t *object, const char *key)
     return value ? value : "";
 }
 
-void vkf_page_text(const vkf_profile_page *page, const char *text)
-{
-    vkf_xml_write_text(page->out, text, TEXT_MAX_CHARS, false);
-}
-
-void vkf_page_subject(const void *user)
-{
-    const vkf_profile_page *page = user;
-    char name[512];
-    vkf_profile_subject_name(json_object_get(page->document, "subject"), name, sizeof name);
-    vkf_page_text(page, name);
-}
-
-void vkf_page_op(const vkf_profile_page *page, const vkf_profile_group *group)
-{
-    vkf_page_text(page, group->submission);
-    fputc(' ', page->out);
-    vkf_page_text(page, group->label);
-}
-
-void vkf_page_layer(const vkf_profile_page *page, const vkf_profile_group *group)
-{
-    vkf_page_text(page, group->part[0] ? group->part : group->submission);
-}
-
 const char *vkf_page_colour(size_t rank)
 {
     static const char *const classes[VKF_PAGE_COLOURED + 1] = {"c1", "c2", "c3", "c4", "c5", "c6", "c0"};
@@ -66,6 +37,25 @@ double vkf_page_roof(const vkf_profile_page *page, const vkf_profile_group *grou
     *out_bound = "";
     return page->has_roofs && group->median_ns > 0 ? vkf_profile_roof(&page->roofs, &cost, group->median_ns, out_bound)
                                                    : -1.0;
+}
+
+double vkf_page_share(const vkf_profile_page *page, double ns)
+{
+    return page->gpu_ns > 0 ? 100 * ns / page->gpu_ns : 0;
+}
+
+void vkf_page_write_ops(const vkf_template_body *body, const vkf_profile_page *page, size_t max)
+{
+    for (size_t i = 0; i < page->ops.count && i < max; i++) {
+        const vkf_slot slots[] = {
+            {"class", .text = vkf_page_colour(i)},
+            {"number", .number = (double)(i + 1)},
+            {"submission", .data = page->ops.list[i].submission},
+            {"label", .data = page->ops.list[i].label},
+            {0},
+        };
+        vkf_template_body_write(body, slots, page);
+    }
 }
 
 static size_t op_of(const vkf_profile_groups *ops, const json_t *row)
@@ -117,23 +107,29 @@ static void read_totals(vkf_profile_page *page)
 // dark page. Yellow is left out, because it is hardly visible on white.
 static void write_page(const vkf_profile_page *page)
 {
-    bool model = json_is_string(json_object_get(json_object_get(page->document, "subject"), "model"));
+    const json_t *subject = json_object_get(page->document, "subject");
+    char name[512];
+    vkf_profile_subject_name(subject, name, sizeof name);
     const vkf_slot slots[] = {
-        {"subject", .part = vkf_page_subject},
+        {"subject", .data = name},
         {"style", .file = vkf_template_profile_css},
-        {"kind", .text = model ? "model" : "layer"},
-        {"facts", .part = vkf_page_facts},
-        {"totals", .part = vkf_page_totals},
-        {"stacks", .part = vkf_page_stacks},
-        {"submissions", .part = vkf_page_submissions},
-        {"roofline", .part = vkf_page_roofline},
-        {"ops", .part = vkf_page_op_bars},
-        {"layers", .part = vkf_page_layer_bars},
-        {"timeline", .part = vkf_page_timeline},
-        {"memory", .part = vkf_page_memory},
-        {"kernels", .part = vkf_page_kernels},
-        {"sums", .part = vkf_page_kernel_sums},
-        {"counters", .part = vkf_page_counters},
+        {"kind", .text = json_is_string(json_object_get(subject, "model")) ? "model" : "layer"},
+        {"timestamps", .number = page->timestamps},
+        {"has_roofs", .number = page->has_roofs},
+        {"facts", .each = vkf_page_facts},
+        {"totals", .each = vkf_page_totals},
+        {"stacks", .each = vkf_page_stacks},
+        {"submissions", .each = vkf_page_submissions},
+        {"roofline", .each = vkf_page_roofline},
+        {"op_bars", .part = vkf_page_op_bars},
+        {"layer_bars", .part = vkf_page_layer_bars},
+        {"timeline", .each = vkf_page_timeline},
+        {"memory", .each = vkf_page_memory},
+        {"kernels", .each = vkf_page_kernels},
+        {"sums", .each = vkf_page_kernel_sums},
+        {"has_counters", .number = (double)json_array_size(json_object_get(page->document, "counters"))},
+        {"counters", .each = vkf_page_counters},
+        {"counted_ops", .each = vkf_page_counted_ops},
         {0},
     };
     vkf_template_write(page->out, vkf_template_profile_page_html, slots, page);

@@ -1,10 +1,8 @@
 // The table of what the device counted during each operation.
-#include "embedded_templates.h"
-#include "output/template.h"
 #include "profile/profile_counters.h"
 #include "profile/profile_page.h"
 
-static void write_heads(const void *user)
+void vkf_page_counters(const vkf_template_body *body, const void *user)
 {
     const vkf_profile_page *page = user;
     const json_t *counter, *counters = json_object_get(page->document, "counters");
@@ -12,40 +10,44 @@ static void write_heads(const void *user)
     json_array_foreach(counters, i, counter)
     {
         const char *unit = vkf_page_string(counter, "unit");
-        fputs("<th scope=\"col\">", page->out);
-        vkf_page_text(page, vkf_page_string(counter, "name"));
-        if (unit[0])
-            fprintf(page->out, ", %s", unit);
-        fputs("</th>\n", page->out);
+        const vkf_slot slots[] = {
+            {"name", .data = vkf_page_string(counter, "name")},
+            {"unit", .data = unit[0] ? unit : NULL},
+            {0},
+        };
+        vkf_template_body_write(body, slots, page);
     }
 }
 
-static void write_op(const vkf_profile_page *page, const vkf_profile_group *op, size_t count)
+typedef struct counted_op {
+    const vkf_profile_page *page;
+    const vkf_profile_group *op;
+} counted_op;
+
+static void each_value(const vkf_template_body *body, const void *user)
 {
-    double value;
-    fputs("<tr><th class=\"t\" scope=\"row\">", page->out);
-    vkf_page_op(page, op);
-    fputs("</th>", page->out);
-    for (size_t i = 0; i < count; i++)
-        if (vkf_profile_counter_value(page->document, VKF_PROFILE_BY_OP, op, i, &value))
-            fprintf(page->out, "<td>%.6g</td>", value);
-        else
-            fputs("<td></td>", page->out);
-    fputs("</tr>\n", page->out);
+    const counted_op *counted = user;
+    const json_t *document = counted->page->document;
+    size_t count = json_array_size(json_object_get(document, "counters"));
+    for (size_t i = 0; i < count; i++) {
+        double value = 0;
+        bool known = vkf_profile_counter_value(document, VKF_PROFILE_BY_OP, counted->op, i, &value);
+        const vkf_slot slots[] = {{"known", .number = known}, {"value", .number = value}, {0}};
+        vkf_template_body_write(body, slots, NULL);
+    }
 }
 
-static void write_ops(const void *user)
+void vkf_page_counted_ops(const vkf_template_body *body, const void *user)
 {
     const vkf_profile_page *page = user;
-    size_t count = json_array_size(json_object_get(page->document, "counters"));
-    for (size_t i = 0; i < page->ops.count; i++)
-        write_op(page, &page->ops.list[i], count);
-}
-
-void vkf_page_counters(const void *user)
-{
-    const vkf_profile_page *page = user;
-    static const vkf_slot slots[] = {{"heads", .part = write_heads}, {"rows", .part = write_ops}, {0}};
-    if (json_array_size(json_object_get(page->document, "counters")) > 0)
-        vkf_template_write(page->out, vkf_template_profile_counters_html, slots, page);
+    for (size_t i = 0; i < page->ops.count; i++) {
+        const counted_op counted = {page, &page->ops.list[i]};
+        const vkf_slot slots[] = {
+            {"submission", .data = counted.op->submission},
+            {"label", .data = counted.op->label},
+            {"values", .each = each_value},
+            {0},
+        };
+        vkf_template_body_write(body, slots, &counted);
+    }
 }

@@ -19,6 +19,11 @@ typedef struct axes {
     double x_low, x_high, y_low, y_high; // decades: log10 of flops/byte, and of GFLOP/s
 } axes;
 
+typedef struct plot {
+    const vkf_profile_page *page;
+    axes axes;
+} plot;
+
 typedef struct point {
     size_t rank; // of the operation
     double x;    // 0 to 1, horizontally
@@ -84,12 +89,20 @@ static double down(const axes *a, double gflops)
 
 // Axes and roofs -----------------------------------------------------------------------------------------------------
 
-static void write_power(FILE *out, int exponent)
+// A power of ten along an axis.
+static void write_power(const vkf_template_body *body, int exponent, bool labelled, double x, double y)
 {
+    char power[16];
     if (exponent < -3 || exponent > 4)
-        fprintf(out, "1e%d", exponent);
+        snprintf(power, sizeof power, "1e%d", exponent);
     else
-        fprintf(out, "%g", pow(10, exponent));
+        snprintf(power, sizeof power, "%g", pow(10, exponent));
+    const vkf_slot slots[] = {
+        {"x", .number = x},           {"y", .number = y},
+        {"label_y", .number = y + 4}, {"labelled", .number = labelled},
+        {"power", .text = power},     {0},
+    };
+    vkf_template_body_write(body, slots, NULL);
 }
 
 // The step that gives at most seven labels along an axis.
@@ -98,46 +111,52 @@ static int label_step(double low, double high)
     return 1 + (int)((high - low) / 7);
 }
 
-static void write_axes(FILE *out, const axes *a)
+static void each_column(const vkf_template_body *body, const void *user)
 {
-    int x_step = label_step(a->x_low, a->x_high), y_step = label_step(a->y_low, a->y_high);
-    fputs("<rect width=\"100%\" height=\"100%\" style=\"fill: none; stroke: var(--line)\"/>\n", out);
-    for (int e = (int)ceil(a->x_low); e <= (int)floor(a->x_high); e++) {
-        double x = 100 * (e - a->x_low) / (a->x_high - a->x_low);
-        fprintf(out, "<line class=\"grid\" x1=\"%.3f%%\" x2=\"%.3f%%\" y1=\"0\" y2=\"100%%\"/>\n", x, x);
-        if (e % x_step != 0)
-            continue;
-        fprintf(out, "<text x=\"%.3f%%\" y=\"%g\" text-anchor=\"middle\">", x, HEIGHT + 16);
-        write_power(out, e);
-        fputs("</text>\n", out);
-    }
-    for (int e = (int)ceil(a->y_low); e <= (int)floor(a->y_high); e++) {
-        double y = HEIGHT * (a->y_high - e) / (a->y_high - a->y_low);
-        fprintf(out, "<line class=\"grid\" x1=\"0\" x2=\"100%%\" y1=\"%.2f\" y2=\"%.2f\"/>\n", y, y);
-        if (e % y_step != 0)
-            continue;
-        fprintf(out, "<text x=\"-6\" y=\"%.2f\" text-anchor=\"end\">", y + 4);
-        write_power(out, e);
-        fputs("</text>\n", out);
-    }
+    const axes *a = &((const plot *)user)->axes;
+    for (int e = (int)ceil(a->x_low); e <= (int)floor(a->x_high); e++)
+        write_power(body, e, e % label_step(a->x_low, a->x_high) == 0, 100 * (e - a->x_low) / (a->x_high - a->x_low),
+                    0);
+}
+
+static void each_row(const vkf_template_body *body, const void *user)
+{
+    const axes *a = &((const plot *)user)->axes;
+    for (int e = (int)ceil(a->y_low); e <= (int)floor(a->y_high); e++)
+        write_power(body, e, e % label_step(a->y_low, a->y_high) == 0, 0,
+                    HEIGHT * (a->y_high - e) / (a->y_high - a->y_low));
+}
+
+static void write_roof_line(const vkf_template_body *body, const char *class, double x1, double y1, double x2,
+                            double y2)
+{
+    const vkf_slot slots[] = {
+        {"class", .text = class},   {"x1", .number = 100 * x1}, {"y1", .number = y1},
+        {"x2", .number = 100 * x2}, {"y2", .number = y2},       {0},
+    };
+    vkf_template_body_write(body, slots, NULL);
 }
 
 // Writes a bandwidth's roof, from where it enters the plot to where it meets the peak.
-static void write_bandwidth(FILE *out, const axes *a, const char *class, double bytes_per_s, double peak_flops_per_s)
+static void write_bandwidth(const vkf_template_body *body, const axes *a, const char *class, double bytes_per_s,
+                            double peak_flops_per_s)
 {
     double begin = fmax(pow(10, a->x_low), pow(10, a->y_low) * 1e9 / bytes_per_s), end = peak_flops_per_s / bytes_per_s;
-    fprintf(out, "<line class=\"%s\" x1=\"%.3f%%\" y1=\"%.2f\" x2=\"%.3f%%\" y2=\"%.2f\"/>\n", class,
-            100 * across(a, begin), down(a, begin * bytes_per_s * 1e-9), 100 * across(a, end),
-            down(a, peak_flops_per_s * 1e-9));
+    write_roof_line(body, class, across(a, begin), down(a, begin * bytes_per_s * 1e-9), across(a, end),
+                    down(a, peak_flops_per_s * 1e-9));
 }
 
-static void write_roofs(FILE *out, const axes *a, const vkf_roofs *roofs)
+static void each_roof_line(const vkf_template_body *body, const void *user)
 {
+    const plot *p = user;
+    const axes *a = &p->axes;
+    const vkf_roofs *roofs = &p->page->roofs;
     double peak = roofs->fma_flops_per_s, faster = fmax(roofs->copy_bytes_per_s, roofs->read_bytes_per_s);
-    write_bandwidth(out, a, "roof copy", roofs->copy_bytes_per_s, peak);
-    write_bandwidth(out, a, "roof read", roofs->read_bytes_per_s, peak);
-    fprintf(out, "<line class=\"roof\" x1=\"%.3f%%\" y1=\"%.2f\" x2=\"100%%\" y2=\"%.2f\"/>\n",
-            100 * fmax(0, across(a, peak / faster)), down(a, peak * 1e-9), down(a, peak * 1e-9));
+    if (!p->page->has_roofs)
+        return;
+    write_bandwidth(body, a, "roof copy", roofs->copy_bytes_per_s, peak);
+    write_bandwidth(body, a, "roof read", roofs->read_bytes_per_s, peak);
+    write_roof_line(body, "roof", fmax(0, across(a, peak / faster)), down(a, peak * 1e-9), 1, down(a, peak * 1e-9));
 }
 
 // Points and their numbers -------------------------------------------------------------------------------------------
@@ -199,57 +218,65 @@ static void place_number(const point *points, size_t count, point *p)
         }
 }
 
-static void write_circle(const vkf_profile_page *page, const point *p)
+// The larger circles come first, so that they hide none.
+static void each_circle(const vkf_template_body *body, const void *user)
 {
-    const vkf_profile_group *op = &page->ops.list[p->rank];
-    const char *bound;
-    double fraction = vkf_page_roof(page, op, &bound);
-    fprintf(page->out, "<circle class=\"%s\" cx=\"%.3f%%\" cy=\"%.2f\" r=\"%.2f\"><title>", vkf_page_colour(p->rank),
-            100 * p->x, p->y, p->radius);
-    vkf_page_op(page, op);
-    fprintf(page->out, ": %.3f ms, %.3g flops/byte, %.3g GFLOP/s", op->median_ns * 1e-6, intensity(op),
-            op->flops / op->median_ns);
-    if (fraction >= 0)
-        fprintf(page->out, ", %.1f %% of the roof", 100 * fraction);
-    fputs("</title></circle>\n", page->out);
-}
-
-static void write_number(FILE *out, const point *p)
-{
-    fprintf(out, "<svg x=\"%.3f%%\" y=\"%.2f\" width=\"1\" height=\"1\">", 100 * p->x, p->y);
-    if (p->apart)
-        fprintf(out, "<line class=\"lead\" x1=\"0\" y1=\"0\" x2=\"%.2f\" y2=\"%.2f\"/>", p->dx, p->dy);
-    fprintf(out, "<text class=\"number\" x=\"%.2f\" y=\"%.2f\">%zu</text></svg>\n", p->dx, p->dy + 4, p->rank + 1);
-}
-
-// The larger circles are drawn first, so that they hide none. Numbers are drawn over all circles.
-static void write_points(const vkf_profile_page *page, const axes *a)
-{
-    point numbered[VKF_PAGE_NUMBERED];
-    size_t count = 0;
-    for (size_t i = 0; i < page->ops.count; i++) {
-        if (!drawable(&page->ops.list[i]))
+    const plot *p = user;
+    for (size_t i = 0; i < p->page->ops.count; i++) {
+        const vkf_profile_group *op = &p->page->ops.list[i];
+        if (!drawable(op))
             continue;
-        point p = make_point(page, a, i);
-        write_circle(page, &p);
-        if (i < VKF_PAGE_NUMBERED)
-            numbered[count++] = p;
+        const point at = make_point(p->page, &p->axes, i);
+        const char *bound;
+        double roof = vkf_page_roof(p->page, op, &bound);
+        const vkf_slot slots[] = {
+            {"class", .text = vkf_page_colour(i)},
+            {"x", .number = 100 * at.x},
+            {"y", .number = at.y},
+            {"radius", .number = at.radius},
+            {"submission", .data = op->submission},
+            {"label", .data = op->label},
+            {"ms", .number = op->median_ns * 1e-6},
+            {"intensity", .number = intensity(op)},
+            {"gflops", .number = op->flops / op->median_ns},
+            {"has_roof", .number = roof >= 0},
+            {"roof", .number = 100 * roof},
+            {0},
+        };
+        vkf_template_body_write(body, slots, NULL);
     }
+}
+
+static void each_number(const vkf_template_body *body, const void *user)
+{
+    const plot *p = user;
+    point points[VKF_PAGE_NUMBERED];
+    size_t count = 0;
+    for (size_t i = 0; i < p->page->ops.count && i < VKF_PAGE_NUMBERED; i++)
+        if (drawable(&p->page->ops.list[i]))
+            points[count++] = make_point(p->page, &p->axes, i);
     for (size_t i = 0; i < count; i++)
-        place_number(numbered, count, &numbered[i]);
-    for (size_t i = 0; i < count; i++)
-        write_number(page->out, &numbered[i]);
+        place_number(points, count, &points[i]);
+    for (size_t i = 0; i < count; i++) {
+        const vkf_slot slots[] = {
+            {"number", .number = (double)(points[i].rank + 1)},
+            {"x", .number = 100 * points[i].x},
+            {"y", .number = points[i].y},
+            {"dx", .number = points[i].dx},
+            {"dy", .number = points[i].dy},
+            {"text_y", .number = points[i].dy + 4},
+            {"apart", .number = points[i].apart},
+            {0},
+        };
+        vkf_template_body_write(body, slots, NULL);
+    }
 }
 
 // The section --------------------------------------------------------------------------------------------------------
 
-static void write_roof_key(const vkf_profile_page *page)
+static void each_roof(const vkf_template_body *body, const void *user)
 {
-    const vkf_roofs *roofs = &page->roofs;
-    if (!page->has_roofs) {
-        fputs("<p>The roofs were not measured, and are not drawn.</p>\n", page->out);
-        return;
-    }
+    const vkf_roofs *roofs = &((const plot *)user)->page->roofs;
     const struct {
         const char *class, *name, *unit;
         double value;
@@ -258,69 +285,57 @@ static void write_roof_key(const vkf_profile_page *page)
         {"roof copy", "copying", "GB/s", roofs->copy_bytes_per_s},
         {"roof read", "reading", "GB/s", roofs->read_bytes_per_s},
     };
-    fputs("<ul class=\"key-list\">\n", page->out);
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        fprintf(page->out,
-                "<li><svg aria-hidden=\"true\"><line class=\"%s\" x1=\"0\" x2=\"100%%\" y1=\"4\" y2=\"4\"/></svg>%s "
-                "%.4g %s</li>\n",
-                keys[i].class, keys[i].name, keys[i].value * 1e-9, keys[i].unit);
-    fputs("</ul>\n", page->out);
-}
-
-static void write_op_key(const vkf_profile_page *page)
-{
-    fputs("<ol class=\"key-list\">\n", page->out);
-    for (size_t i = 0; i < page->ops.count && i < VKF_PAGE_NUMBERED; i++) {
-        fprintf(page->out, "<li><i class=\"key %s\"></i>%zu ", vkf_page_colour(i), i + 1);
-        vkf_page_op(page, &page->ops.list[i]);
-        fputs("</li>\n", page->out);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const vkf_slot slots[] = {
+            {"class", .text = keys[i].class},
+            {"name", .text = keys[i].name},
+            {"value", .number = keys[i].value * 1e-9},
+            {"unit", .text = keys[i].unit},
+            {0},
+        };
+        vkf_template_body_write(body, slots, NULL);
     }
-    fputs("</ol>\n", page->out);
 }
 
-// Lists what a logarithmic plot cannot show: operations without floating-point operations, or without measurable time.
-static void write_left_out(const vkf_profile_page *page)
+static void each_numbered_op(const vkf_template_body *body, const void *user)
+{
+    vkf_page_write_ops(body, ((const plot *)user)->page, VKF_PAGE_NUMBERED);
+}
+
+// Counts what a logarithmic plot cannot show: operations without floating-point operations, or without measurable time.
+static size_t count_left_out(const vkf_profile_groups *ops, double *out_ns)
 {
     size_t count = 0;
-    double ns = 0;
-    for (size_t i = 0; i < page->ops.count; i++)
-        if (!drawable(&page->ops.list[i])) {
+    *out_ns = 0;
+    for (size_t i = 0; i < ops->count; i++)
+        if (!drawable(&ops->list[i])) {
             count++;
-            ns += page->ops.list[i].median_ns;
+            *out_ns += ops->list[i].median_ns;
         }
-    if (count > 0)
-        fprintf(page->out,
-                "<p>Left out as they do no arithmetic, or took no time that was seen: %zu, which took %.3f ms.</p>\n",
-                count, ns * 1e-6);
+    return count;
 }
 
-void vkf_page_roofline(const void *user)
+void vkf_page_roofline(const vkf_template_body *body, const void *user)
 {
     const vkf_profile_page *page = user;
-    const axes a = make_axes(page);
-    if (!page->timestamps || a.x_low > a.x_high) {
-        fputs("<p>There is nothing to draw without times of arithmetic.</p>\n", page->out);
-        return;
-    }
-    fputs(
-        "<p>How fast each operation computes (GFLOP/s, upwards) and how much it computes for a byte that it must move "
-        "(flops/byte, to the right), both logarithmic. The area of a circle is the time.",
-        page->out);
-    if (page->has_roofs)
-        fputs(" An operation cannot be above the roofs unless its data stay in a cache.", page->out);
-    fputs("</p>\n", page->out);
-    fprintf(page->out, "<div class=\"plot\">\n<svg role=\"img\" aria-label=\"Roofline plot\" style=\"height: %gpx\">\n",
-            HEIGHT);
-    write_axes(page->out, &a);
-    fprintf(page->out,
-            "<text class=\"faint\" x=\"-40\" y=\"-9\">GFLOP/s</text>\n"
-            "<text class=\"faint\" x=\"100%%\" y=\"%g\" text-anchor=\"end\">flops/byte</text>\n",
-            HEIGHT + 33);
-    if (page->has_roofs)
-        write_roofs(page->out, &a, &page->roofs);
-    write_points(page, &a);
-    fputs("</svg>\n</div>\n", page->out);
-    write_roof_key(page);
-    write_op_key(page);
-    write_left_out(page);
+    const plot p = {page, make_axes(page)};
+    double left_out_ns;
+    size_t left_out = count_left_out(&page->ops, &left_out_ns);
+    const vkf_slot slots[] = {
+        {"drawn", .number = page->timestamps && p.axes.x_low <= p.axes.x_high},
+        {"height", .number = HEIGHT},
+        {"columns", .each = each_column},
+        {"labels_y", .number = HEIGHT + 16},
+        {"rows", .each = each_row},
+        {"unit_y", .number = HEIGHT + 33},
+        {"roof_lines", .each = each_roof_line},
+        {"circles", .each = each_circle},
+        {"numbers", .each = each_number},
+        {"roofs", .each = each_roof},
+        {"numbered_ops", .each = each_numbered_op},
+        {"left_out", .number = (double)left_out},
+        {"left_out_ms", .number = left_out_ns * 1e-6},
+        {0},
+    };
+    vkf_template_body_write(body, slots, &p);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "embedded_templates.h"
 #include "profile/profile_output.h"
 #include "profile/profile_page.h"
 
@@ -15,7 +16,8 @@
 // The rectangles of a lane come in the order of time. Those that are too narrow to be visible are merged.
 typedef struct lane {
     const vkf_profile_page *page;
-    double begin_ns, span_ns; // of the picture
+    const vkf_template_body *body; // of a rectangle
+    double begin_ns, span_ns;      // of the picture
     double top;
     // The merged rectangle that is not drawn yet; count is 0 without one.
     size_t count;
@@ -27,18 +29,20 @@ typedef struct lane {
 
 static void draw(lane *l)
 {
-    FILE *out = l->page->out;
-    if (l->count == 0)
-        return;
-    fprintf(out, "<rect class=\"%s\" x=\"%.3f%%\" y=\"%g\" width=\"%.3f%%\" height=\"%g\"><title>", l->class,
-            100 * (l->from_ns - l->begin_ns) / l->span_ns, l->top, 100 * (l->to_ns - l->from_ns) / l->span_ns,
-            LANE_HEIGHT);
-    if (l->count > 1)
-        fprintf(out, "%zu, the longest of them ", l->count);
-    vkf_page_text(l->page, l->part);
-    fputc(' ', out);
-    vkf_page_text(l->page, l->name);
-    fprintf(out, ": %.4f ms</title></rect>\n", l->busy_ns * 1e-6);
+    const vkf_slot slots[] = {
+        {"class", .text = l->class},
+        {"x", .number = 100 * (l->from_ns - l->begin_ns) / l->span_ns},
+        {"y", .number = l->top},
+        {"width", .number = 100 * (l->to_ns - l->from_ns) / l->span_ns},
+        {"height", .number = LANE_HEIGHT},
+        {"merged", .number = l->count > 1 ? (double)l->count : 0},
+        {"part", .data = l->part},
+        {"name", .data = l->name},
+        {"ms", .number = l->busy_ns * 1e-6},
+        {0},
+    };
+    if (l->count > 0)
+        vkf_template_body_write(l->body, slots, NULL);
     l->count = 0;
 }
 
@@ -101,123 +105,136 @@ static double end_of(const json_t *submission)
     return fmax(host_ns, vkf_profile_device_begin_ns(submission) + vkf_page_number(submission, "gpu_ns"));
 }
 
-// Writes ticks at 1, 2 or 5 times a power of ten, five at most.
-static void write_time_axis(FILE *out, double span_ns)
+// Submissions `first` to first + count - 1 of the last run, in their real order and distance.
+typedef struct lanes {
+    const vkf_profile_page *page;
+    const json_t *timeline;
+    size_t first, count;
+    double begin_ns, span_ns;
+} lanes;
+
+static lane begin_lane(const lanes *l, const vkf_template_body *body, double top)
 {
-    double power = pow(10, floor(log10(span_ns / 4))), step_ns = power;
+    return (lane){.page = l->page, .body = body, .begin_ns = l->begin_ns, .span_ns = l->span_ns, .top = top};
+}
+
+static void each_host_span(const vkf_template_body *body, const void *user)
+{
+    const lanes *l = user;
+    lane host = begin_lane(l, body, HOST_TOP);
+    for (size_t i = l->first; i < l->first + l->count; i++)
+        add_host(&host, json_array_get(l->timeline, i));
+    draw(&host);
+}
+
+static void each_device_span(const vkf_template_body *body, const void *user)
+{
+    const lanes *l = user;
+    lane device = begin_lane(l, body, DEVICE_TOP);
+    for (size_t i = l->first; l->page->timestamps && i < l->first + l->count; i++)
+        add_device(&device, json_array_get(l->timeline, i));
+    draw(&device);
+}
+
+// Writes ticks at 1, 2 or 5 times a power of ten, five at most.
+static void each_tick(const vkf_template_body *body, const void *user)
+{
+    double span_ns = ((const lanes *)user)->span_ns, power = pow(10, floor(log10(span_ns / 4))), step_ns = power;
     for (int i = 0; span_ns / step_ns > 4 && i < 3; i++)
         step_ns = power * (i == 0 ? 2 : i == 1 ? 5 : 10);
-    fprintf(out, "<line class=\"grid\" x1=\"0\" x2=\"100%%\" y1=\"%g\" y2=\"%g\"/>\n", AXIS_TOP, AXIS_TOP);
     for (int i = 0; i * step_ns <= span_ns; i++) {
         double percent = 100 * i * step_ns / span_ns;
-        fprintf(out, "<line class=\"grid\" x1=\"%.3f%%\" x2=\"%.3f%%\" y1=\"%g\" y2=\"%g\"/>", percent, percent,
-                AXIS_TOP, AXIS_TOP + 5);
-        fprintf(out, "<text x=\"%.3f%%\" y=\"%g\" text-anchor=\"%s\">%g%s</text>\n", percent, AXIS_TOP + 18,
-                i == 0         ? "start"
-                : percent > 92 ? "end"
-                               : "middle",
-                i * step_ns * 1e-6, i == 0 ? " ms" : "");
+        const vkf_slot slots[] = {
+            {"x", .number = percent},
+            {"anchor", .text = i == 0         ? "start"
+                               : percent > 92 ? "end"
+                                              : "middle"},
+            {"ms", .number = i * step_ns * 1e-6},
+            {"unit", .text = i == 0 ? "ms" : NULL},
+            {0},
+        };
+        vkf_template_body_write(body, slots, NULL);
     }
 }
 
-// Writes `count` submissions from `first` on, in their real order and distance.
-static void write_lanes(const vkf_profile_page *page, const json_t *timeline, size_t first, size_t count)
+static void write_lanes(lanes l)
 {
-    double begin_ns = vkf_page_number(json_array_get(timeline, first), "begin_ns"), end_ns = begin_ns;
-    for (size_t i = first; i < first + count; i++)
-        end_ns = fmax(end_ns, end_of(json_array_get(timeline, i)));
-    if (end_ns <= begin_ns)
-        return;
-    lane host = {.page = page, .begin_ns = begin_ns, .span_ns = end_ns - begin_ns, .top = HOST_TOP}, device = host;
-    device.top = DEVICE_TOP;
-    fprintf(page->out,
-            "<svg class=\"lanes\" role=\"img\" aria-label=\"Timeline of host and device\" style=\"height: %gpx\">\n"
-            "<text x=\"0\" y=\"%g\">host</text>\n",
-            AXIS_TOP + 24, HOST_TOP - 5);
-    for (size_t i = first; i < first + count; i++)
-        add_host(&host, json_array_get(timeline, i));
-    draw(&host);
-    fprintf(page->out, "<text x=\"0\" y=\"%g\">%s</text>\n", DEVICE_TOP - 5,
-            page->timestamps ? "device" : "device: it has no timestamps");
-    for (size_t i = first; page->timestamps && i < first + count; i++)
-        add_device(&device, json_array_get(timeline, i));
-    draw(&device);
-    write_time_axis(page->out, end_ns - begin_ns);
-    fputs("</svg>\n", page->out);
+    double end_ns = l.begin_ns = vkf_page_number(json_array_get(l.timeline, l.first), "begin_ns");
+    for (size_t i = l.first; i < l.first + l.count; i++)
+        end_ns = fmax(end_ns, end_of(json_array_get(l.timeline, i)));
+    l.span_ns = end_ns - l.begin_ns;
+    const vkf_slot slots[] = {
+        {"height", .number = AXIS_TOP + 24},
+        {"host_y", .number = HOST_TOP - 5},
+        {"host", .each = each_host_span},
+        {"device_y", .number = DEVICE_TOP - 5},
+        {"timestamps", .number = l.page->timestamps},
+        {"device", .each = each_device_span},
+        {"axis_y", .number = AXIS_TOP},
+        {"tick_y", .number = AXIS_TOP + 5},
+        {"label_y", .number = AXIS_TOP + 18},
+        {"ticks", .each = each_tick},
+        {0},
+    };
+    if (l.span_ns > 0)
+        vkf_template_write(l.page->out, vkf_template_profile_lanes_html, slots, &l);
 }
 
-static void write_timeline_key(const vkf_profile_page *page)
+static void write_first_lanes(const void *user)
 {
-    fputs("<ul class=\"key-list\">\n<li>host:</li>\n<li><i class=\"key write\"></i>write sizes and parameters</li>\n"
-          "<li><i class=\"key submit\"></i>submit</li>\n<li><i class=\"key wait\"></i>wait</li>\n</ul>\n",
-          page->out);
-    if (!page->timestamps)
-        return;
-    fputs("<ul class=\"key-list\">\n<li>device:</li>\n", page->out);
-    for (size_t i = 0; i < page->ops.count && i < VKF_PAGE_COLOURED; i++) {
-        fprintf(page->out, "<li><i class=\"key %s\"></i>%zu ", vkf_page_colour(i), i + 1);
-        vkf_page_op(page, &page->ops.list[i]);
-        fputs("</li>\n", page->out);
-    }
-    if (page->ops.count > VKF_PAGE_COLOURED)
-        fputs("<li><i class=\"key c0\"></i>others</li>\n", page->out);
-    fputs("</ul>\n", page->out);
+    const vkf_profile_page *page = user;
+    const json_t *timeline = json_object_get(page->document, "timeline");
+    size_t count = json_array_size(timeline);
+    write_lanes((lanes){page, timeline, .count = count < FIRST_SUBMISSIONS ? count : FIRST_SUBMISSIONS});
+}
+
+static void write_one_of(const void *lanes_of_one)
+{
+    write_lanes(*(const lanes *)lanes_of_one);
 }
 
 // Writes the last submission of each name, each in a picture of its own.
-static void write_last_of_each(const vkf_profile_page *page, const json_t *timeline)
+static void each_last(const vkf_template_body *body, const void *user)
 {
+    const vkf_profile_page *page = user;
+    const json_t *timeline = json_object_get(page->document, "timeline");
     const json_t *submission, *submissions = json_object_get(page->document, "submissions");
     size_t i;
     json_array_foreach(submissions, i, submission)
     {
         const char *name = vkf_page_string(submission, "name");
+        const vkf_slot slots[] = {{"name", .data = name}, {"lanes", .part = write_one_of}, {0}};
         size_t at = json_array_size(timeline);
         while (at > 0 && strcmp(vkf_page_string(json_array_get(timeline, at - 1), "name"), name) != 0)
             at--;
-        if (at == 0)
-            continue;
-        fputs("<h3>The last submission of ", page->out);
-        vkf_page_text(page, name);
-        fputs("</h3>\n", page->out);
-        write_lanes(page, timeline, at - 1, 1);
+        if (at > 0 && json_array_size(timeline) > 1)
+            vkf_template_body_write(body, slots, &(lanes){page, timeline, .first = at - 1, .count = 1});
     }
 }
 
-static void write_clocks(const vkf_profile_page *page, const json_t *submission)
+static void each_coloured_op(const vkf_template_body *body, const void *page)
 {
-    const json_t *deviation_ns = json_object_get(submission, "gpu_deviation_ns");
-    if (json_is_number(deviation_ns))
-        fprintf(page->out, "The device's clock was read together with the host's, to %.3g us.</p>\n",
-                json_number_value(deviation_ns) * 1e-3);
-    else
-        fputs("The two clocks are not the same: dispatches are drawn so that they end when the host knew of their "
-              "end.</p>\n",
-              page->out);
+    vkf_page_write_ops(body, page, VKF_PAGE_COLOURED);
 }
 
-void vkf_page_timeline(const void *user)
+void vkf_page_timeline(const vkf_template_body *body, const void *user)
 {
     const vkf_profile_page *page = user;
     const json_t *timeline = json_object_get(page->document, "timeline");
-    size_t count = json_array_size(timeline), drawn = count < FIRST_SUBMISSIONS ? count : FIRST_SUBMISSIONS;
-    if (count == 0) {
-        fputs("<p>Nothing was submitted.</p>\n", page->out);
-        return;
-    }
-    fputs("<p>The last run, ", page->out);
-    if (drawn < count)
-        fprintf(page->out, "the first %zu of %zu submissions", drawn, count);
-    else if (count > 1)
-        fprintf(page->out, "all %zu submissions", count);
-    else
-        fputs("which was one submission", page->out);
-    fputs(". What would be narrower than half a pixel is drawn as one with its neighbours, in the colour of the "
-          "longest. ",
-          page->out);
-    write_clocks(page, json_array_get(timeline, 0));
-    write_lanes(page, timeline, 0, drawn);
-    write_timeline_key(page);
-    if (count > 1)
-        write_last_of_each(page, timeline);
+    const json_t *deviation_ns = json_object_get(json_array_get(timeline, 0), "gpu_deviation_ns");
+    size_t count = json_array_size(timeline);
+    const vkf_slot slots[] = {
+        {"count", .number = (double)count},
+        {"one", .number = count == 1},
+        {"all", .number = count > 1 && count <= FIRST_SUBMISSIONS},
+        {"first", .number = count > FIRST_SUBMISSIONS ? FIRST_SUBMISSIONS : 0},
+        {"same_clock", .number = json_is_number(deviation_ns)},
+        {"deviation_us", .number = json_number_value(deviation_ns) * 1e-3},
+        {"lanes", .part = write_first_lanes},
+        {"coloured_ops", .each = each_coloured_op},
+        {"has_others", .number = page->ops.count > VKF_PAGE_COLOURED},
+        {"last_of_each", .each = each_last},
+        {0},
+    };
+    vkf_template_body_write(body, slots, page);
 }
