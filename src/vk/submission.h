@@ -8,7 +8,7 @@ typedef struct vkf__submission {
     vkf__device *device;
     VkCommandPool pool;
     VkFence fence;
-    double submitted_ns;    // vkf__now_ns() when the last run had been queued and the wait for it began
+    double submitted_ns; // vkf__now_ns() when the last run had been queued and the wait for it began
 } vkf__submission;
 
 VKF_MUST_CHECK vkf_status vkf__submission_init(vkf__submission *submission, vkf__device *device, const char *name);

@@ -94,7 +94,9 @@ static int close_context(void **state)
 // be read together are read apart.
 static bool may_be_overcome(const char *function)
 {
-    static const char *const functions[] = {"vkAllocateMemory", "vkDeviceWaitIdle", "vkQueueWaitIdle",
+    static const char *const functions[] = {"vkAllocateMemory",
+                                            "vkDeviceWaitIdle",
+                                            "vkQueueWaitIdle",
                                             "vkGetPipelineCacheData",
                                             "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT",
                                             "vkGetCalibratedTimestampsEXT"};

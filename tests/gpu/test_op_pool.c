@@ -161,10 +161,11 @@ static void test_weighted_mean_of_a_long_sequence(void **state)
     check(vkf_test_ops_of(state), VKF_DTYPE_F32, 8192, 5, 4097, VKF_POOLING_WEIGHTED_MEAN, false);
 }
 
-#define TESTS                                                                                                         \
-    VKF_OPS_TEST(test_every_pooling), VKF_OPS_TEST(test_lengths_and_dimensions),                                      \
-        VKF_OPS_TEST(test_lengths_outside_the_sequence), VKF_OPS_TEST(test_what_is_not_finite_stays_so),              \
-        VKF_OPS_TEST(test_side_by_side_without_the_first_positions), VKF_OPS_TEST(test_weighted_mean_of_a_long_sequence)
+#define TESTS                                                                                            \
+    VKF_OPS_TEST(test_every_pooling), VKF_OPS_TEST(test_lengths_and_dimensions),                         \
+        VKF_OPS_TEST(test_lengths_outside_the_sequence), VKF_OPS_TEST(test_what_is_not_finite_stays_so), \
+        VKF_OPS_TEST(test_side_by_side_without_the_first_positions),                                     \
+        VKF_OPS_TEST(test_weighted_mean_of_a_long_sequence)
 
 int main(void)
 {

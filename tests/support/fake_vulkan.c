@@ -351,8 +351,9 @@ static PFN_vkVoidFunction wrap(const char *name, PFN_vkVoidFunction real)
     VOID_FUNCTIONS(FIND)
     OTHER_FUNCTIONS(FIND)
 #undef FIND
-        // Statistics of pipelines: nothing of the library itself depends on them.
-        if (!strstr(name, "PipelineExecutable")) note_misuse("a function that the tests' loader does not know", name);
+    // Statistics of pipelines: nothing of the library itself depends on them.
+    if (!strstr(name, "PipelineExecutable"))
+        note_misuse("a function that the tests' loader does not know", name);
     return real;
 }
 

@@ -154,7 +154,7 @@ static void test_caps_limit_every_feature_mask(void **state)
     message_record record;
     vkf__host host = recording_host(&record);
     (void)state;
-#define MASK(field, vulkan_name, ...)                                                             \
+#define MASK(field, vulkan_name, ...)                                                        \
     {                                                                                        \
         vkf__caps caps = discrete_caps();                                                    \
         const char *mask = vulkan_name;                                                      \
@@ -176,7 +176,7 @@ static void test_caps_limit_every_matrix_feature_mask(void **state)
     vkf__caps original = discrete_caps();
     add_matrices(&original, 16);
     (void)state;
-#define MASK(field, vulkan_name, ...)                                                             \
+#define MASK(field, vulkan_name, ...)                                                        \
     {                                                                                        \
         vkf__caps caps = original;                                                           \
         const char *mask = vulkan_name;                                                      \

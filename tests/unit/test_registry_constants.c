@@ -15,8 +15,8 @@
 #include "embedded_words.h"
 #include "kernel/registry.h"
 #include "kernel/shader_table.h"
-#include "shared/gemm.h"
 #include "shaders/spirv.h"
+#include "shared/gemm.h"
 
 #define SHADERS VKF_TEST_SOURCE_DIR "/shaders/"
 #define MANIFEST VKF_TEST_BINARY_DIR "/shaders/shaders.txt"

@@ -120,7 +120,7 @@ static void test_unigram_takes_best_sum(void **state)
         VKF_OK);
     fixture_assert(&fixture, "a\xc3\xa9", "1[0,1) 6[1,3) 7[1,3)");
     fixture_assert(&fixture, "\xc3\xa9\xc3\xa9", "6[0,4) 7[0,4) 6[0,4) 7[0,4)"); // offsets of all that is unknown
-    fixture_assert(&fixture, "ay", "1[0,1) 0[1,2)"); // not every byte has a token
+    fixture_assert(&fixture, "ay", "1[0,1) 0[1,2)");                             // not every byte has a token
     fixture_free(&fixture);
 }
 

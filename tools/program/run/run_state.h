@@ -3,11 +3,11 @@
 #define VKF_PROGRAM_RUN_STATE_H
 
 #include "attention/attention_choice.h"
-#include "dump/number_check.h"
 #include "command/options.h"
 #include "command/precision.h"
-#include "run/run_timing.h"
+#include "dump/number_check.h"
 #include "input/text_lines.h"
+#include "run/run_timing.h"
 
 #define VKF_MAX_STOPS 16
 
