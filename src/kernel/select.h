@@ -44,8 +44,8 @@ bool vkf__kernel_accepts(const vkf__caps *caps, const vkf__kernel *kernel, const
 // Whether a config is meant for a problem: a question of speed, not of correctness.
 bool vkf__config_recommended(const vkf__config *config, const vkf__problem *problem);
 
-// Whether the variant is supported, accepts the problem, and has no bad verdict. *out_why (may be NULL) gets a static reason
-// in either case.
+// Whether the variant is supported, accepts the problem, and has no bad verdict. *out_why (may be NULL) gets a static
+// reason in either case.
 bool vkf__variant_eligible(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                            const vkf__problem *problem, const char **out_why);
 

@@ -1,3 +1,4 @@
+// Keeps blobs in a list, by their keys.
 #include "blob_store.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// Packs random weights into blocks, and reads them back as the reference sees them.
 #include "support/block_weight.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Compares arrays and prints the first mismatches.
 #include "support/compare.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// Adds made-up performance counters to the functions of a driver.
 #include "fake_counters.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// Stands between the library and a driver: counts calls, lists live objects, lets calls fail.
 #include "fake_vulkan.h"
 
 #include <dlfcn.h>

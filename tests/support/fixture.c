@@ -1,3 +1,4 @@
+// Opens the context that the environment names, and hears what it and validation layers say.
 #include "fixture.h"
 
 #include <dlfcn.h>

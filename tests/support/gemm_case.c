@@ -1,3 +1,4 @@
+// Makes the operands of a product, runs it, and compares it with the reference.
 #include "support/gemm_case.h"
 
 #include <math.h>

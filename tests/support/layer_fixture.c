@@ -1,3 +1,4 @@
+// Makes random parameters and masks of layers, and the descriptors that name them.
 #include "support/layer_fixture.h"
 
 #include <math.h>

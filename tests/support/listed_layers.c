@@ -1,3 +1,4 @@
+// Emits the layers whose barriers are listed.
 #include "listed_layers.h"
 
 const listed_layer listed_layers[LISTED_LAYERS] = {

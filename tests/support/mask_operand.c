@@ -1,3 +1,4 @@
+// Makes random masks of each kind.
 #include "support/mask_operand.h"
 
 #include <float.h>

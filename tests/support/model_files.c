@@ -1,3 +1,4 @@
+// Writes small models with random weights.
 #include "model_files.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// Runs a kernel with one wrong argument at a time.
 #include "mutations.h"
 
 #include <stdlib.h>

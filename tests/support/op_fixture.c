@@ -1,3 +1,4 @@
+// Makes views amid guard values, and checks that the guards stand.
 #include "support/op_fixture.h"
 
 #include <stdio.h>

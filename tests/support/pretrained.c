@@ -1,3 +1,4 @@
+// Finds the saved models, and reads what transformers computed.
 #include "pretrained.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// Generates random numbers, and fills arrays with them.
 #include "support/random.h"
 
 #include <math.h>

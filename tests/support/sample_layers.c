@@ -1,3 +1,4 @@
+// Makes a layer of each kind.
 #include "sample_layers.h"
 
 #include <stdlib.h>

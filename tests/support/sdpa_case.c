@@ -1,3 +1,4 @@
+// Makes the operands of an attention, runs it, and compares it with the reference.
 #include "support/sdpa_case.h"
 
 #include <math.h>

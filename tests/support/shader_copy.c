@@ -1,3 +1,4 @@
+// Copies the shaders, edits and removes the copy.
 #include "shader_copy.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// Makes valid arguments of every type for the sweep over public functions.
 #include "valid.h"
 
 #include <stdlib.h>

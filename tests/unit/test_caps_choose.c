@@ -1,3 +1,4 @@
+// Which of several devices is chosen: the best, by index, by name, by type or by UUID.
 #include "caps_fixture.h"
 
 enum { CPU, INTEGRATED, DISCRETE_A, DISCRETE_B, VIRTUAL, CANDIDATES };

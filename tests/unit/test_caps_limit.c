@@ -1,3 +1,4 @@
+// Profiles and masks that make a device look poorer.
 #include "caps_fixture.h"
 
 #define VALUES 64

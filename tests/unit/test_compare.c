@@ -1,3 +1,4 @@
+// The support for tests itself: comparisons and random numbers.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// Files that are read in pieces, and files that change meanwhile.
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

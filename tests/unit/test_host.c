@@ -1,3 +1,4 @@
+// The caller's allocator and messages.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// JSON files and their values: what is read, and what is refused.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

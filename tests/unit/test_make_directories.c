@@ -1,3 +1,4 @@
+// Directories that are made on the way to a file.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

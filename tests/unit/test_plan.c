@@ -1,3 +1,4 @@
+// What is planned for a device: memory types, features, and the limits below which it is refused.
 #include "caps_fixture.h"
 
 static const vkf__plan_wishes no_wishes = {0};

@@ -1,3 +1,4 @@
+// Safetensors files as they are written.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

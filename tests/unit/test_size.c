@@ -1,3 +1,4 @@
+// Arithmetic with sizes that notices an overflow.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// Names and texts of statuses, names and sizes of types, the version.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

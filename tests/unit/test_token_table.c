@@ -1,3 +1,4 @@
+// Vocabularies of whole words: text to ids and back.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
