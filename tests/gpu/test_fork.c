@@ -11,14 +11,6 @@
 
 #define CHILD_SECONDS 120 // then it hangs
 
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZER true
-#elif defined(__has_feature)
-#define THREAD_SANITIZER __has_feature(thread_sanitizer)
-#else
-#define THREAD_SANITIZER false
-#endif
-
 static const vkf_layer_sizes sizes = {1, 4, 4};
 
 typedef struct inheritance {
@@ -244,12 +236,7 @@ static void test_destroying_what_is_inherited_does_nothing(void **state)
 
 static void test_a_context_of_its_own_works(void **state)
 {
-    if (THREAD_SANITIZER) {
-        // The driver's threads, which the parent alone has, are still in its list: it ends a child that gets one in the
-        // place of such a thread.
-        printf("skipped: ThreadSanitizer takes no threads in a child of a process that has some\n");
-        skip();
-    }
+    vkf_test_skip_if_children_have_no_threads(vkf_test_gpu_of(state));
     test_child(state, begin_anew);
 }
 

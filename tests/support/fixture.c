@@ -25,6 +25,29 @@ void vkf_test_skip_unless_all(void)
     skip();
 }
 
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZER true
+#elif defined(__has_feature)
+#define THREAD_SANITIZER __has_feature(thread_sanitizer)
+#else
+#define THREAD_SANITIZER false
+#endif
+
+void vkf_test_skip_if_children_have_no_threads(const vkf_test_gpu *gpu)
+{
+    vkf_device_info info;
+    vkf_context_device_info(gpu->context, &info);
+    // The driver's threads, which the parent alone has, are still in the sanitizer's list: it ends a child that gets one
+    // in the place of such a thread.
+    if (THREAD_SANITIZER)
+        printf("skipped: ThreadSanitizer takes no threads in a child of a process that has some\n");
+    else if (strstr(info.name, "SwiftShader"))
+        printf("skipped: SwiftShader waits for its threads in a child, too, where they are not\n");
+    else
+        return;
+    skip();
+}
+
 static void listen(void *user, vkf_severity severity, const char *text)
 {
     vkf_test_gpu *gpu = user;

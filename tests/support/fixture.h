@@ -46,6 +46,9 @@ bool vkf_test_all(void);
 // Skips the test, which is counted, unless they do.
 void vkf_test_skip_unless_all(void);
 
+// Skips a test that uses the device in a child of fork(), where such a child cannot have threads.
+void vkf_test_skip_if_children_have_no_threads(const vkf_test_gpu *gpu);
+
 // Formats a label that ends in the seed; valid until the next call.
 const char *vkf_test_label(vkf_test_gpu *gpu, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
