@@ -90,7 +90,8 @@ static vkf_status describe(const vkf__checker *check, const vkf_attention_desc *
                       .mask = desc->mask,
                       .fully_masked = desc->fully_masked,
                       .dtype = desc->dtype,
-                      .params = vkf__attention_spans_of(&desc->params)},
+                      .params = vkf__attention_spans_of(&desc->params),
+                      .fused_qkv = desc->params.in_proj},
         .self_attention = desc->self_attention,
         .max_sizes = desc->max_sizes,
     };

@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "op/softmax.h"
+#include "shared/gemm.h"
 
 static const char *const port_names[VKF_PORT_COUNT] = {
     "query", "key",      "value",       "memory",          "output", "weights", "weights_per_head",
@@ -33,6 +34,35 @@ vkf_status vkf__check_mask_desc(const vkf__checker *check, const vkf_attention_m
                      check->function, name);
 }
 
+static bool in_whole_panels(const vkf_tensor *weight)
+{
+    return weight->layout != VKF_LAYOUT_PANELS || weight->shape[0] % VKF_GEMM_PANEL == 0;
+}
+
+static bool are_views_of_one(const vkf_tensor *q, const vkf_tensor *k, const vkf_tensor *v)
+{
+    const vkf__span spans[] = {vkf__span_of(q), vkf__span_of(k), vkf__span_of(v)};
+    return vkf__spans_join(&spans[0], &spans[1], &spans[2]);
+}
+
+static vkf_status check_in_proj(const vkf__checker *check, const vkf_attention_weights *w, const vkf__attention_dims *d)
+{
+    const bool bias = w->q_bias.rank > 0;
+    const bool same_kind = bias == (w->k_bias.rank > 0) && bias == (w->v_bias.rank > 0) &&
+                           w->q_weight.layout == w->k_weight.layout && w->k_weight.layout == w->v_weight.layout;
+    const bool one_width = d->kdim == d->embed_dim && d->vdim == d->embed_dim;
+    const bool panels = in_whole_panels(&w->q_weight) && in_whole_panels(&w->k_weight);
+    const bool no_buffers = check->buffers_optional && !w->q_weight.buffer;
+    const bool placed = no_buffers || (are_views_of_one(&w->q_weight, &w->k_weight, &w->v_weight) &&
+                                       (!bias || are_views_of_one(&w->q_bias, &w->k_bias, &w->v_bias)));
+    if (!w->in_proj || (same_kind && one_width && panels && placed))
+        return VKF_OK;
+    return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
+                     "%s: in_proj, but the weights of q, k and v, or their biases, do not lie one behind the other in "
+                     "one tensor; leave in_proj out, or place them so",
+                     check->function);
+}
+
 vkf_status vkf__check_attention_weights(const vkf__checker *check, const vkf_attention_weights *w,
                                         const vkf__attention_dims *d, vkf_dtype dtype)
 {
@@ -51,7 +81,7 @@ vkf_status vkf__check_attention_weights(const vkf__checker *check, const vkf_att
     if ((w->bias_k.rank > 0) != (w->bias_v.rank > 0))
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: bias_k and bias_v come together",
                          check->function);
-    return VKF_OK;
+    return check_in_proj(check, w, d);
 }
 
 vkf_status vkf__check_feed_forward_weights(const vkf__checker *check, const vkf_feed_forward_weights *w,

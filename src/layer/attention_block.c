@@ -8,11 +8,16 @@
 #include "op/attention.h"
 #include "op/copy.h"
 #include "op/gemm.h"
-#include "shared/gemm.h"
+
+static void place_behind(const vkf__span *first, vkf__span *second)
+{
+    second->buffer = first->buffer;
+    second->offset_bytes = first->offset_bytes + first->size_bytes;
+}
 
 vkf__attention_spans vkf__attention_spans_of(const vkf_attention_weights *weights)
 {
-    return (vkf__attention_spans){
+    vkf__attention_spans spans = {
         .q_weight = vkf__span_of(&weights->q_weight),
         .k_weight = vkf__span_of(&weights->k_weight),
         .v_weight = vkf__span_of(&weights->v_weight),
@@ -24,24 +29,18 @@ vkf__attention_spans vkf__attention_spans_of(const vkf_attention_weights *weight
         .out_weight = vkf__span_of(&weights->out_weight),
         .out_bias = vkf__span_of(&weights->out_bias),
     };
+    if (weights->in_proj) {
+        place_behind(&spans.q_weight, &spans.k_weight);
+        place_behind(&spans.k_weight, &spans.v_weight);
+        place_behind(&spans.q_bias, &spans.k_bias);
+        place_behind(&spans.k_bias, &spans.v_bias);
+    }
+    return spans;
 }
 
-static bool one_operand(const vkf__span *q, const vkf__span *k, const vkf__span *v)
+bool vkf__spans_join(const vkf__span *q, const vkf__span *k, const vkf__span *v)
 {
     return vkf__span_follows(q, k) && vkf__span_follows(k, v);
-}
-
-bool vkf__attention_fuses(const vkf__attention_block *block)
-{
-    const vkf__attention_spans *p = &block->params;
-    bool no_bias = !vkf__present(&p->q_bias) && !vkf__present(&p->k_bias) && !vkf__present(&p->v_bias);
-    bool bias = vkf__present(&p->q_bias) && vkf__present(&p->k_bias) && vkf__present(&p->v_bias) &&
-                one_operand(&p->q_bias, &p->k_bias, &p->v_bias);
-    // The panels of the three weights are side by side only where none of them is filled up with zeros.
-    bool whole_panels = !p->q_weight.panels || (block->heads * block->head_dim % VKF_GEMM_PANEL == 0 &&
-                                                block->kv_heads * block->head_dim % VKF_GEMM_PANEL == 0);
-    return vkf__present(&p->q_weight) && (bias || no_bias) && whole_panels &&
-           one_operand(&p->q_weight, &p->k_weight, &p->v_weight);
 }
 
 // Key s is visible to query l when s <= l + offset.

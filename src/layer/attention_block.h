@@ -14,7 +14,11 @@ typedef struct vkf__attention_spans {
     vkf__span out_weight, out_bias; // (embed_dim, heads * v_head_dim)
 } vkf__attention_spans;
 
+// With in_proj, k and v lie behind q, whatever offsets their tensors have.
 vkf__attention_spans vkf__attention_spans_of(const vkf_attention_weights *weights);
+
+// Whether k lies behind q, and v behind k.
+bool vkf__spans_join(const vkf__span *q, const vkf__span *k, const vkf__span *v);
 
 // What does not change between runs.
 typedef struct vkf__attention_block {
@@ -72,11 +76,6 @@ static inline vkf__attention_sizes vkf__uncached(uint32_t batch, uint32_t query_
 {
     return (vkf__attention_sizes){.batch = batch, .query_len = query_len, .key_len = key_len, .key_new = key_len};
 }
-
-// Whether the parameters of q, k and v lie so that one product can project all three. A layer asks once, when it knows
-// where the caller's parameters and its own packed ones lie, and keeps the answer in fused_qkv. Emitters go by that
-// field, and assert it.
-bool vkf__attention_fuses(const vkf__attention_block *block);
 
 VKF_MUST_CHECK vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block *block,
                                                     const vkf__attention_io *io, const vkf__attention_sizes *sizes);

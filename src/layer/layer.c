@@ -78,17 +78,6 @@ static vkf_status emit_transformer(vkf_layer *layer, const vkf_layer_sizes *size
     return vkf__emit_decoder_layer(&layer->work, block, &io, &self, &cross);
 }
 
-// Whether query, key and value are one tensor. A caller may also give the same tensor through all three ports.
-static bool is_one_input(const vkf_layer *layer)
-{
-    const vkf_tensor *query = &layer->desc.ports[VKF_PORT_QUERY].external;
-    const vkf_tensor *key = &layer->desc.ports[VKF_PORT_KEY].external;
-    const vkf_tensor *value = &layer->desc.ports[VKF_PORT_VALUE].external;
-    bool same = query->rank > 0 && query->buffer == key->buffer && query->buffer == value->buffer &&
-                query->offset_bytes == key->offset_bytes && query->offset_bytes == value->offset_bytes;
-    return layer->desc.self_attention || same;
-}
-
 static vkf_status emit_attention(vkf_layer *layer, const vkf_layer_sizes *sizes)
 {
     const vkf__span *ports = layer->ports;
@@ -97,7 +86,7 @@ static vkf_status emit_attention(vkf_layer *layer, const vkf_layer_sizes *sizes)
         .query = ports[VKF_PORT_QUERY],
         .key = ports[self ? VKF_PORT_QUERY : VKF_PORT_KEY],
         .value = ports[self ? VKF_PORT_QUERY : VKF_PORT_VALUE],
-        .one_input = is_one_input(layer),
+        .one_input = self,
         .out = ports[VKF_PORT_OUTPUT],
         .mask = ports[VKF_PORT_MASK],
         .key_mask = ports[VKF_PORT_KEY_MASK],
@@ -148,10 +137,6 @@ static void plan_weights(vkf_layer *layer, vkf__packed_weights *out_packed, vkf_
     for (uint32_t i = 0; i < out_packed->count; i++)
         out_sources[i] = *out_packed->items[i].weight;
     vkf__packed_weights_place(out_packed, NULL);
-    // Which parameters lie side by side is settled with that.
-    vkf__layer_desc *desc = &layer->desc;
-    desc->attention.fused_qkv = vkf__attention_fuses(&desc->attention);
-    desc->transformer.self.fused_qkv = vkf__attention_fuses(&desc->transformer.self);
 }
 
 static vkf_status make_weights(vkf_layer *layer, vkf__packed_weights *packed, const vkf__span *sources)

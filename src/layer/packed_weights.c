@@ -5,6 +5,7 @@
 #include "op/pack.h"
 #include "op/run_once.h"
 #include "prove/tune.h"
+#include "shared/gemm.h"
 
 // A weight that a layer multiplies by, (n, k), and the type of the activations.
 typedef struct factor {
@@ -72,6 +73,40 @@ vkf_status vkf__packed_weights_measure(vkf_context *context, vkf__layer_desc *de
     return VKF_OK;
 }
 
+static const vkf__packed_weight *find_packed(const vkf__packed_weights *packed, const vkf__span *weight)
+{
+    for (uint32_t i = 0; i < packed->count; i++) {
+        if (packed->items[i].weight == weight)
+            return &packed->items[i];
+    }
+    return NULL;
+}
+
+static uint64_t packed_bytes(const vkf__packed_weight *item)
+{
+    return vkf__packed_elements(item->n, item->k) * vkf_dtype_size(item->weight->dtype);
+}
+
+// Panels of two weights join without a gap only where the first weight has no padded panel.
+static bool joins(const vkf__packed_weight *first, const vkf__packed_weight *second)
+{
+    return first->n % VKF_GEMM_PANEL == 0 && first->offset_bytes + packed_bytes(first) == second->offset_bytes;
+}
+
+// Whether q, k and v are one operand: as the caller gave them, or in the layer's copies, which can lie so without the
+// caller's doing unless the biases are apart.
+static bool is_one_operand(const vkf__packed_weights *packed, const vkf__attention_block *block)
+{
+    const vkf__attention_spans *p = &block->params;
+    const vkf__packed_weight *q = find_packed(packed, &p->q_weight);
+    const vkf__packed_weight *k = find_packed(packed, &p->k_weight);
+    const vkf__packed_weight *v = find_packed(packed, &p->v_weight);
+    const bool biases = vkf__present(&p->q_bias) || vkf__present(&p->k_bias) || vkf__present(&p->v_bias);
+    if (!q && !k && !v)
+        return block->fused_qkv;
+    return q && k && v && (block->fused_qkv || !biases) && joins(q, k) && joins(k, v);
+}
+
 void vkf__packed_weights_plan(const vkf_context *context, vkf__layer_desc *desc, vkf__packed_weights *out_packed)
 {
     vkf__packed_weights packed = {.count = 0};
@@ -85,6 +120,8 @@ void vkf__packed_weights_plan(const vkf_context *context, vkf__layer_desc *desc,
         packed.total_bytes += vkf__align_u64(vkf__packed_elements(f->n, f->k) * vkf_dtype_size(f->weight->dtype),
                                              context->device.plan.buffer_alignment);
     }
+    desc->attention.fused_qkv = is_one_operand(&packed, &desc->attention);
+    desc->transformer.self.fused_qkv = is_one_operand(&packed, &desc->transformer.self);
     *out_packed = packed;
 }
 
@@ -93,7 +130,7 @@ static vkf__span panels_of(const vkf__packed_weight *item, vkf_buffer *buffer)
     return (vkf__span){
         .buffer = buffer,
         .offset_bytes = item->offset_bytes,
-        .size_bytes = vkf__packed_elements(item->n, item->k) * vkf_dtype_size(item->weight->dtype),
+        .size_bytes = packed_bytes(item),
         .dtype = item->weight->dtype,
         .panels = true,
     };

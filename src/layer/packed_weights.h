@@ -24,7 +24,8 @@ typedef struct vkf__packed_weights {
 VKF_MUST_CHECK vkf_status vkf__packed_weights_measure(vkf_context *context, vkf__layer_desc *desc);
 
 // Finds the weights in `desc` that lie in rows but are better read in panels. Weights that several of the layer's
-// spans share are packed once per span.
+// spans share are packed once per span. Says in the description's fused_qkv whether q, k and v are one operand where
+// the layer will read them.
 void vkf__packed_weights_plan(const vkf_context *context, vkf__layer_desc *desc, vkf__packed_weights *out_packed);
 
 // Points the spans of the description into `buffer`, which may be NULL while planning.

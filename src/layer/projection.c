@@ -192,7 +192,8 @@ static vkf_status emit_single_product(vkf__work *work, const vkf__attention_bloc
     uint32_t k_width = block->kv_heads * block->head_dim, v_width = block->kv_heads * block->v_head_dim;
     uint32_t row = q_width + k_width + v_width, rows = sizes->batch * sizes->query_len;
     vkf__span qkv; // (rows, q_width + k_width + v_width)
-    assert(vkf__attention_fuses(block));
+    assert(vkf__spans_join(&p->q_weight, &p->k_weight, &p->v_weight));
+    assert(!vkf__present(&p->q_bias) || vkf__spans_join(&p->q_bias, &p->k_bias, &p->v_bias));
     VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * row, &qkv));
     const vkf__linear_args linear = {
         .label = "qkv_proj",

@@ -24,6 +24,7 @@ static vkf__attention_block attention_of(const vkf_transformer_layer_desc *desc,
         .fully_masked = desc->fully_masked,
         .dtype = desc->dtype,
         .params = vkf__attention_spans_of(weights),
+        .fused_qkv = weights->in_proj,
     };
 }
 

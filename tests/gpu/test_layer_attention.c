@@ -308,6 +308,7 @@ static void test_attention_packed_weights_and_ports_of_the_caller(void **state)
     for (size_t i = 0; i < 3; i++)
         *views[i] =
             (vkf_tensor){in_proj.buffer, in_proj.offset_bytes + i * 81 * sizeof(float), VKF_DTYPE_F32, 2, {9, 9}, 0};
+    desc.params.in_proj = true;
     vkf_test_operand *query = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(2, 5, 9));
     vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 5, 9));
     desc.ports[VKF_PORT_QUERY] = query->tensor;

@@ -1,5 +1,5 @@
-// Query, key and value of a self attention layer: one product where their parameters lie side by side, three where they
-// do not, and the same numbers either way, for weights in rows and in panels.
+// Query, key and value of a self attention layer: one product where the caller says that their parameters are views into
+// one in_proj_weight, three where they are not, and the same numbers either way, for weights in rows and in panels.
 //
 // Bounds as in test_layer_attention.c.
 #include <stdlib.h>
@@ -54,6 +54,7 @@ static void join_parameters(vkf_test_ops *ops, const vkf_test_attention_params *
     if (p->q_bias)
         join(ops, (vkf_test_operand *const[]){p->q_bias, p->k_bias, p->v_bias},
              (vkf_tensor *const[]){&tensors->q_bias, &tensors->k_bias, &tensors->v_bias});
+    tensors->in_proj = true;
 }
 
 // Packed copies lie side by side by themselves, but panels that are filled up are no one operand.
@@ -129,6 +130,78 @@ static void test_projection_of_self_attention(void **state)
     check_all(vkf_test_ops_of(state));
 }
 
+static vkf_attention_desc joined_desc(vkf_test_ops *ops, uint32_t dim)
+{
+    const vkf_test_attention_dims dims = {dim, 2, dim / 2, dim / 2, dim, dim};
+    const vkf_test_attention_params params = vkf_test_attention_make(ops, VKF_DTYPE_F32, &dims, true, false);
+    vkf_attention_desc desc = {
+        .embed_dim = dim, .num_heads = 2, .self_attention = true, .max_sizes = {BATCH, LENGTH, 0}};
+    desc.params = vkf_test_attention_tensors(&params);
+    join_parameters(ops, &params, &desc.params);
+    return desc;
+}
+
+static void refuse(vkf_test_ops *ops, const vkf_attention_desc *desc, const char *what)
+{
+    vkf_layer *layer = NULL;
+    vkf_test_assert_refused(ops, vkf_attention_create(ops->gpu.context, desc, &layer), VKF_ERROR_INVALID_ARGUMENT,
+                            what);
+    assert_null(layer);
+}
+
+static void test_in_proj_of_parameters_that_lie_otherwise_is_refused(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    const vkf_attention_desc correct = joined_desc(ops, 32);
+    vkf_attention_desc desc = correct;
+    desc.params.k_weight = correct.params.v_weight;
+    desc.params.v_weight = correct.params.k_weight;
+    refuse(ops, &desc, "weights in another order");
+    desc = correct;
+    desc.params.v_bias = correct.params.k_bias;
+    refuse(ops, &desc, "one bias twice");
+    desc = correct;
+    desc.params.k_bias = (vkf_tensor){0};
+    refuse(ops, &desc, "no bias of k");
+    desc = correct;
+    desc.params.q_weight = desc.params.out_weight;
+    refuse(ops, &desc, "a weight of its own");
+    vkf_test_ops_reset(ops);
+}
+
+static void test_in_proj_of_panels_that_are_filled_up_is_refused(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    const uint32_t dim = 24; // two panels, one of them half empty
+    vkf_attention_desc desc = joined_desc(ops, dim);
+    const vkf_tensor panels = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(3 * 32, dim))->tensor;
+    vkf_tensor *const views[] = {&desc.params.q_weight, &desc.params.k_weight, &desc.params.v_weight};
+    for (uint32_t i = 0; i < 3; i++) {
+        views[i]->buffer = panels.buffer;
+        views[i]->layout = VKF_LAYOUT_PANELS;
+        views[i]->offset_bytes = panels.offset_bytes + i * 32 * dim * sizeof(float);
+    }
+    refuse(ops, &desc, "padded panels");
+    vkf_test_ops_reset(ops);
+}
+
+// A plan is asked for before there are buffers, so in_proj alone says that q, k and v are one operand.
+static void test_plan_without_buffers_is_that_of_views(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    vkf_attention_desc desc = joined_desc(ops, 10);
+    vkf_memory_plan with, without;
+    vkf_test_assert_ok(ops, vkf_attention_plan(ops->gpu.context, &desc, &with), "vkf_attention_plan");
+    vkf_tensor *const tensors = (vkf_tensor *)(void *)&desc.params;
+    for (size_t i = 0; i < VKF_ATTENTION_TENSORS; i++) {
+        tensors[i].buffer = NULL;
+        tensors[i].offset_bytes = 0;
+    }
+    vkf_test_assert_ok(ops, vkf_attention_plan(ops->gpu.context, &desc, &without), "vkf_attention_plan");
+    assert_memory_equal(&with, &without, sizeof with);
+    vkf_test_ops_reset(ops);
+}
+
 static void run_with_variant(const char *variant)
 {
     vkf_test_ops ops;
@@ -155,6 +228,9 @@ int main(void)
         VKF_OPS_TEST(test_projection_of_self_attention),
         VKF_OPS_TEST(test_projection_with_weights_in_rows),
         VKF_OPS_TEST(test_projection_with_weights_in_panels),
+        VKF_OPS_TEST(test_in_proj_of_parameters_that_lie_otherwise_is_refused),
+        VKF_OPS_TEST(test_in_proj_of_panels_that_are_filled_up_is_refused),
+        VKF_OPS_TEST(test_plan_without_buffers_is_that_of_views),
     };
     return cmocka_run_group_tests_name("layer_projection", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
 }

@@ -62,6 +62,7 @@ static vkf_attention_weights attention_params(const vkf_tensor *pool, bool apart
         .v_bias = view(pool, v * d, d, 0),
         .out_weight = view(pool, 0, d, d),
         .out_bias = view(pool, 0, d, 0),
+        .in_proj = !apart,
     };
 }
 
@@ -97,8 +98,7 @@ vkf_status listed_layer_emit(vkf__work *work, const void *args)
     const listed_layer *layer = ((const listed_args *)args)->layer;
     const listed_io *io = ((const listed_args *)args)->io;
     const vkf_transformer_layer_desc desc = listed_layer_desc(layer, &io->pool);
-    vkf__transformer_block block = vkf__transformer_block_of(&desc);
-    block.self.fused_qkv = !layer->apart;
+    const vkf__transformer_block block = vkf__transformer_block_of(&desc);
     vkf__transformer_io spans = {.x = vkf__span_of(&io->x), .cross = {.key = vkf__span_of(&io->memory)}};
     const vkf__attention_sizes self = vkf__uncached(LISTED_BATCH, LISTED_LEN, LISTED_LEN);
     const vkf__attention_sizes cross = vkf__uncached(LISTED_BATCH, LISTED_LEN, LISTED_MEMORY_LEN);

@@ -78,6 +78,7 @@ static vkf_status in_projections(vkf_eval_case *c, const char *prefix, const vkf
         weights->q_weight = parts[0];
         weights->k_weight = parts[1];
         weights->v_weight = parts[2];
+        weights->in_proj = parts[0].buffer == parts[2].buffer;
     } else {
         VKF_RETURN_IF_ERROR(vkf__eval_weight(c, prefix, "q_proj_weight", VKF_DIMS(e, e), &weights->q_weight));
         VKF_RETURN_IF_ERROR(vkf__eval_weight(c, prefix, "k_proj_weight", VKF_DIMS(e, shape->kdim), &weights->k_weight));
