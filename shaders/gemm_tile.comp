@@ -112,7 +112,8 @@ void load_b_tile(uint col_first, uint k_first)
             vec2 head = blocks_head(b_data[tile + (BLOCKS_Q8 ? lane / 2 : lane)], lane);
             [[unroll]] for (uint c = 0; c < WORD_ELEMENTS; ++c) {
                 float value = blocks_element(word, c);
-                b_tile[(place_k + c) * B_STRIDE + n / 4][n % 4] = BLOCKS_Q8 ? value * head.x : fma(value, head.x, head.y);
+                value = BLOCKS_Q8 ? value * head.x : fma(value, head.x, head.y);
+                b_tile[(place_k + c) * B_STRIDE + n / 4][n % 4] = value;
             }
         }
     }

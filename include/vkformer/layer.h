@@ -29,9 +29,9 @@ typedef enum vkf_port {
     VKF_PORT_COUNT
 } vkf_port;
 
-// The parameters of one attention block. Linear weights are (out, in), as PyTorch keeps them. A weight may lie in rows or
-// in panels (vkf_pack_weight()). Of rows the layer makes packed copies where the device likes panels better; panels are
-// read where they are. Absent optional tensors are {0}.
+// The parameters of one attention block. Linear weights are (out, in), as PyTorch keeps them. A weight may lie in rows
+// or in panels (vkf_pack_weight()). Of rows the layer makes packed copies where the device likes panels better; panels
+// are read where they are. Absent optional tensors are {0}.
 // All parameters of a layer, norms included, share one dtype: the activations', or F16 or BF16 under F32 activations.
 // The layer reads the parameters, or copies of its own, at every run. It keeps their buffers, so these may be destroyed
 // before it, but their content must not change.
@@ -46,9 +46,9 @@ typedef struct vkf_attention_weights {
     vkf_tensor bias_v;     // optional, (1, 1, num_heads * v_head_dim)
     vkf_tensor out_weight; // (embed_dim, num_heads * v_head_dim)
     vkf_tensor out_bias;   // optional, (embed_dim)
-    // The weights of q, k and v are views into one in_proj_weight (rows of q, then k, then v), and their biases, if any,
-    // into one in_proj_bias, as in PyTorch where kdim and vdim equal embed_dim. Self attention then multiplies by all
-    // three at once. INVALID_ARGUMENT if a view does not begin where the one before it ends.
+    // The weights of q, k and v are views into one in_proj_weight (rows of q, then k, then v), and their biases, if
+    // any, into one in_proj_bias, as in PyTorch where kdim and vdim equal embed_dim. Self attention then multiplies by
+    // all three at once. INVALID_ARGUMENT if a view does not begin where the one before it ends.
     bool in_proj;
 } vkf_attention_weights;
 
