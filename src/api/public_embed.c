@@ -61,20 +61,17 @@ static vkf_status load(vkf_embedder *embedder, const vkf_embedder_desc *desc)
 
 static vkf_status make_head(vkf_embedder *embedder)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
     const vkf_model_config *config = &embedder->text.model->config;
     uint32_t rows = config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION ? 1 : embedder->max_tokens;
     if (!embedder->head)
         return VKF_OK;
-    VKF_ALLOC(host, embedder->logits, (size_t)embedder->max_batch * rows * config->head_outputs);
-fail:
-    return status;
+    VKF_ALLOC_OR_RETURN(host, embedder->logits, (size_t)embedder->max_batch * rows * config->head_outputs);
+    return VKF_OK;
 }
 
 static vkf_status make_session(vkf_embedder *embedder)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
     const vkf_session_desc desc = {
         .max_batch = embedder->max_batch,
@@ -82,13 +79,13 @@ static vkf_status make_session(vkf_embedder *embedder)
         .max_logit_rows = embedder->head ? 1 : 0,
     };
     size_t tokens = (size_t)embedder->max_batch * embedder->max_tokens;
-    VKF_TRY(vkf_session_create(embedder->text.model, &desc, &embedder->session));
-    VKF_ALLOC(host, embedder->ids, tokens);
-    VKF_ALLOC(host, embedder->types, tokens);
-    VKF_ALLOC(host, embedder->lengths, embedder->max_batch);
-    VKF_ALLOC(host, embedder->embeddings, (size_t)embedder->max_batch * embedder->text.model->config.embedding_dim);
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf_session_create(embedder->text.model, &desc, &embedder->session));
+    VKF_ALLOC_OR_RETURN(host, embedder->ids, tokens);
+    VKF_ALLOC_OR_RETURN(host, embedder->types, tokens);
+    VKF_ALLOC_OR_RETURN(host, embedder->lengths, embedder->max_batch);
+    VKF_ALLOC_OR_RETURN(host, embedder->embeddings,
+                        (size_t)embedder->max_batch * embedder->text.model->config.embedding_dim);
+    return VKF_OK;
 }
 
 vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *desc, vkf_embedder **out_embedder)

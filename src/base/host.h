@@ -62,24 +62,20 @@ VKF_MUST_CHECK vkf_status vkf__grow(const vkf__host *host, void **array, size_t 
 // Reports a message and returns OUT_OF_HOST_MEMORY.
 vkf_status vkf__no_memory(const vkf__host *host, const char *function, size_t count, size_t size_bytes);
 
-// Allocates into a pointer, which is then never NULL. On failure reports what was wanted and goes to fail.
-#define VKF_ALLOC(host, pointer, count)                                                    \
-    do {                                                                                   \
-        (pointer) = vkf__alloc_array((host), (count), sizeof *(pointer));                  \
-        if (!(pointer)) {                                                                  \
-            status = vkf__no_memory((host), __func__, (size_t)(count), sizeof *(pointer)); \
-            goto fail;                                                                     \
-        }                                                                                  \
-    } while (0)
+// Allocates into a pointer, and is the status: an expression.
+#define VKF_ALLOC_STATUS(host, pointer, count)                                  \
+    (((pointer) = vkf__alloc_array((host), (count), sizeof *(pointer))) != NULL \
+         ? VKF_OK                                                               \
+         : vkf__no_memory((host), __func__, (size_t)(count), sizeof *(pointer)))
 
-// Copies a string into a pointer in the same way.
-#define VKF_STRDUP(host, pointer, text)                                     \
-    do {                                                                    \
-        (pointer) = vkf__strdup((host), (text));                            \
-        if (!(pointer)) {                                                   \
-            status = vkf__no_memory((host), __func__, strlen(text) + 1, 1); \
-            goto fail;                                                      \
-        }                                                                   \
-    } while (0)
+// Allocates into a pointer, which is then never NULL. On failure reports what was wanted and goes to fail, or returns.
+#define VKF_ALLOC(host, pointer, count) VKF_TRY(VKF_ALLOC_STATUS(host, pointer, count))
+#define VKF_ALLOC_OR_RETURN(host, pointer, count) VKF_RETURN_IF_ERROR(VKF_ALLOC_STATUS(host, pointer, count))
+
+// Copies a string into a pointer in the same ways.
+#define VKF_STRDUP_STATUS(host, pointer, text) \
+    (((pointer) = vkf__strdup((host), (text))) != NULL ? VKF_OK : vkf__no_memory((host), __func__, strlen(text) + 1, 1))
+#define VKF_STRDUP(host, pointer, text) VKF_TRY(VKF_STRDUP_STATUS(host, pointer, text))
+#define VKF_STRDUP_OR_RETURN(host, pointer, text) VKF_RETURN_IF_ERROR(VKF_STRDUP_STATUS(host, pointer, text))
 
 #endif

@@ -31,7 +31,6 @@ static vkf_status fail_path(const vkf__host *host, const char *path, int error)
 vkf_status vkf__temporary_path(const vkf__host *host, const char *path, const char *prefix, unsigned attempt,
                                char **out_temporary)
 {
-    vkf_status status = VKF_OK;
     const char *slash = strrchr(path, '/');
     int directory_bytes = slash ? (int)(slash + 1 - path) : 0;
     size_t size = (size_t)directory_bytes + strlen(prefix) + sizeof "0123456789abcdef.tmp";
@@ -42,11 +41,10 @@ vkf_status vkf__temporary_path(const vkf__host *host, const char *path, const ch
     hash = vkf__hash(hash, &process, sizeof process);
     hash = vkf__hash(hash, &attempt, sizeof attempt);
     hash = vkf__hash(hash, &now, sizeof now);
-    VKF_ALLOC(host, temporary, size);
+    VKF_ALLOC_OR_RETURN(host, temporary, size);
     snprintf(temporary, size, "%.*s%s%016" PRIx64 ".tmp", directory_bytes, path, prefix, hash);
     *out_temporary = temporary;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 #if HAVE_POSIX
@@ -60,17 +58,15 @@ typedef struct standing {
 // Replaces *path, whose last part is a symbolic link, by the target of the link.
 static vkf_status follow_link(const vkf__host *host, char **path, const char *link)
 {
-    vkf_status status = VKF_OK;
     char *followed = NULL;
     const char *slash = strrchr(*path, '/');
     size_t directory_bytes = slash && link[0] != '/' ? (size_t)(slash + 1 - *path) : 0;
-    VKF_ALLOC(host, followed, directory_bytes + strlen(link) + 1);
+    VKF_ALLOC_OR_RETURN(host, followed, directory_bytes + strlen(link) + 1);
     memcpy(followed, *path, directory_bytes);
     memcpy(followed + directory_bytes, link, strlen(link));
     vkf__free(host, *path);
     *path = followed;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Follows links one at a time, because realpath() fails for a file that does not exist yet.

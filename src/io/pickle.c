@@ -329,14 +329,12 @@ vkf_status vkf__pickle_next(vkf__pickle *p, vkf__pickle_value *out_value)
 vkf_status vkf__pickle_open(const vkf__host *host, const char *path, const uint8_t *text, size_t text_bytes,
                             const vkf__pickle_world *world, vkf__pickle **out_pickle)
 {
-    vkf_status status = VKF_OK;
     vkf__pickle *pickle = NULL;
     assert(text && text_bytes <= VKF_PICKLE_MAX_BYTES && world->import && world->call && world->persistent);
-    VKF_ALLOC(host, pickle, 1);
+    VKF_ALLOC_OR_RETURN(host, pickle, 1);
     *pickle = (vkf__pickle){.host = *host, .path = path, .world = *world, .text = text, .size_bytes = text_bytes};
     *out_pickle = pickle;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 void vkf__pickle_close(vkf__pickle **pickle)

@@ -65,7 +65,6 @@ static vkf_status check_bools(const vkf__tensor_file *file, const vkf__safetenso
 
 static vkf_status read_entries(vkf__tensor_file *file, const vkf__safetensors_area *area, json_t *root)
 {
-    vkf_status status = VKF_OK;
     const char *key;
     json_t *entry;
     size_t count = json_object_size(root);
@@ -73,19 +72,18 @@ static vkf_status read_entries(vkf__tensor_file *file, const vkf__safetensors_ar
     if (count == 0)
         return VKF_OK;
     json_object_foreach(root, key, entry) names_bytes += strlen(key) + 1;
-    VKF_ALLOC(area->host, file->tensors, count);
-    VKF_ALLOC(area->host, file->names, names_bytes);
+    VKF_ALLOC_OR_RETURN(area->host, file->tensors, count);
+    VKF_ALLOC_OR_RETURN(area->host, file->names, names_bytes);
     char *name = file->names;
     json_object_foreach(root, key, entry)
     {
         size_t bytes = strlen(key) + 1;
         memcpy(name, key, bytes);
-        VKF_TRY(vkf__safetensors_parse_entry(area, name, entry, &file->tensors[file->count]));
+        VKF_RETURN_IF_ERROR(vkf__safetensors_parse_entry(area, name, entry, &file->tensors[file->count]));
         file->count++;
         name += bytes;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_length(const vkf__byte_source *source, uint64_t *out_header_bytes)

@@ -75,16 +75,14 @@ vkf_status vkf__stored_part(const vkf__stored_tensor *tensor, uint64_t first, ui
 static vkf_status make_room(const vkf__host *host, const vkf__stored_tensor *tensor, uint64_t count,
                             uint64_t *out_piece, void **out_room)
 {
-    vkf_status status = VKF_OK;
     uint8_t *room = NULL;
     size_t size = vkf__stored_type_size(tensor->type);
     uint64_t piece = tensor->data || count < PIECE_BYTES / size ? count : PIECE_BYTES / size;
     if (!tensor->data && count > 0)
-        VKF_ALLOC(host, room, piece * size);
+        VKF_ALLOC_OR_RETURN(host, room, piece * size);
     *out_piece = piece;
     *out_room = room;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__stored_first_bad_bool(const vkf__host *host, const vkf__stored_tensor *tensor, uint64_t *out_index)

@@ -86,11 +86,10 @@ static vkf_status fill_tensor(const vkf__tensor_file *file, const vkf__byte_sour
 static vkf_status read_tensors(vkf__tensor_file *file, const vkf__byte_source *source,
                                const vkf__torch_content *content, uint32_t container)
 {
-    vkf_status status = VKF_OK;
     size_t entry_count = 0, name_bytes = 0, count = count_tensors(content, container, &name_bytes);
     const vkf__pickle_entry *entries = vkf__pickle_entries(content->pickle, &entry_count);
-    VKF_ALLOC(&file->host, file->tensors, count);
-    VKF_ALLOC(&file->host, file->names, name_bytes);
+    VKF_ALLOC_OR_RETURN(&file->host, file->tensors, count);
+    VKF_ALLOC_OR_RETURN(&file->host, file->names, name_bytes);
     char *name = file->names;
     for (size_t i = 0; i < entry_count; i++) {
         if (!is_tensor(&entries[i], container))
@@ -102,13 +101,13 @@ static vkf_status read_tensors(vkf__tensor_file *file, const vkf__byte_source *s
                              file->path);
         memcpy(name, key, bytes);
         file->tensors[file->count].name = name;
-        VKF_TRY(fill_tensor(file, source, &content->objects, &content->objects.tensors[entries[i].value.count],
-                            &file->tensors[file->count]));
+        VKF_RETURN_IF_ERROR(fill_tensor(file, source, &content->objects,
+                                        &content->objects.tensors[entries[i].value.count],
+                                        &file->tensors[file->count]));
         file->count++;
         name += bytes + 1;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // ---- the file

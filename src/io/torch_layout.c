@@ -13,18 +13,17 @@
 static vkf_status open_pickle(const vkf__byte_source *source, uint64_t offset, uint64_t size_bytes,
                               vkf__torch_content *out)
 {
-    vkf_status status = VKF_OK;
     if (size_bytes == 0 || size_bytes > VKF_PICKLE_MAX_BYTES)
         return vkf__fail(source->host, VKF_ERROR_FORMAT, "%s: its pickle has %llu bytes; at most 16 MiB are read",
                          source->path, (unsigned long long)size_bytes);
     out->objects.host = source->host;
     out->objects.path = source->path;
-    VKF_ALLOC(source->host, out->text, size_bytes);
-    VKF_TRY(vkf__source_read(source, offset, out->text, (size_t)size_bytes));
+    VKF_ALLOC_OR_RETURN(source->host, out->text, size_bytes);
+    VKF_RETURN_IF_ERROR(vkf__source_read(source, offset, out->text, (size_t)size_bytes));
     const vkf__pickle_world world = vkf__torch_world(&out->objects);
-    VKF_TRY(vkf__pickle_open(source->host, source->path, out->text, (size_t)size_bytes, &world, &out->pickle));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(
+        vkf__pickle_open(source->host, source->path, out->text, (size_t)size_bytes, &world, &out->pickle));
+    return VKF_OK;
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -40,18 +39,16 @@ static int compare_keys(const void *a, const void *b)
 static vkf_status sort_storages(const vkf__byte_source *source, vkf__torch_content *content,
                                 vkf__torch_storage ***out_sorted)
 {
-    vkf_status status = VKF_OK;
     vkf__torch_storage **sorted = NULL;
     size_t count = content->objects.storage_count;
     if (count == 0)
         return VKF_OK;
-    VKF_ALLOC(source->host, sorted, count);
+    VKF_ALLOC_OR_RETURN(source->host, sorted, count);
     for (size_t i = 0; i < count; i++)
         sorted[i] = &content->objects.storages[i];
     qsort(sorted, count, sizeof *sorted, compare_keys);
     *out_sorted = sorted;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status fail_storage(const vkf__byte_source *source, const vkf__torch_storage *storage, const char *reason)

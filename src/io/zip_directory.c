@@ -142,11 +142,10 @@ static int compare_names(const void *a, const void *b)
 
 static vkf_status read_entries(vkf__zip *zip, const extent *at)
 {
-    vkf_status status = VKF_OK;
     const vkf__byte_source *source = &zip->source;
     uint64_t sum = 0;
     size_t place = 0, bytes = (size_t)at->size_bytes;
-    VKF_ALLOC(source->host, zip->entries, at->count);
+    VKF_ALLOC_OR_RETURN(source->host, zip->entries, at->count);
     for (; zip->count < at->count; zip->count++) {
         vkf__zip_entry *entry = &zip->entries[zip->count];
         size_t length = read_header(zip->directory + place, bytes - place, entry);
@@ -162,8 +161,7 @@ static vkf_status read_entries(vkf__zip *zip, const extent *at)
     for (size_t i = 1; i < zip->count; i++)
         if (compare_names(&zip->entries[i - 1], &zip->entries[i]) == 0)
             return bad(source, "two of its entries have the same name");
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__zip_open(const vkf__byte_source *source, vkf__zip **out_zip)

@@ -111,18 +111,17 @@ fail:
 static vkf_status append_representation(const vkf__host *host, const char *executable,
                                         const VkPipelineExecutableInternalRepresentationKHR *from, growing_list *list)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__grow(host, &list->items, sizeof(vkf_representation), list->count, &list->capacity, list->count + 1));
+    VKF_RETURN_IF_ERROR(
+        vkf__grow(host, &list->items, sizeof(vkf_representation), list->count, &list->capacity, list->count + 1));
     vkf_representation *item = (vkf_representation *)list->items + list->count++;
     *item = (vkf_representation){.is_text = from->isText, .size_bytes = from->dataSize};
     (void)snprintf(item->executable, sizeof item->executable, "%.*s", (int)sizeof item->executable - 1, executable);
     (void)snprintf(item->name, sizeof item->name, "%.*s", (int)sizeof item->name - 1, from->name);
     // One byte more, in case the text is not terminated.
     char *data = NULL;
-    VKF_ALLOC(host, data, from->dataSize + 1);
+    VKF_ALLOC_OR_RETURN(host, data, from->dataSize + 1);
     item->data = data;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The driver is asked three times: for the number of representations, for their lengths, and for their contents.

@@ -40,16 +40,14 @@ static bool make_preamble(const char *defines, char *out_text, size_t capacity)
 
 static vkf_status copy_words(const vkf__host *host, glslang_program_t *program, uint32_t **out_words, size_t *out_bytes)
 {
-    vkf_status status = VKF_OK;
     uint32_t *words = NULL;
     glslang_program_SPIRV_generate(program, GLSLANG_STAGE_COMPUTE);
     size_t count = glslang_program_SPIRV_get_size(program);
-    VKF_ALLOC(host, words, count);
+    VKF_ALLOC_OR_RETURN(host, words, count);
     glslang_program_SPIRV_get(program, words);
     *out_words = words;
     *out_bytes = 4 * count;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // The compiler's objects for one compilation.

@@ -11,7 +11,6 @@
 static vkf_status load_text(const vkf__learned *learned, const char *prefix, char **out_text, size_t *out_size)
 {
     const vkf_cache_callbacks *cache = learned->cache;
-    vkf_status status = VKF_OK;
     char key[96];
     char *text = NULL;
     vkf__device_key(&learned->device->plan.caps, prefix, key, sizeof key);
@@ -19,14 +18,13 @@ static vkf_status load_text(const vkf__learned *learned, const char *prefix, cha
     if (size > MAX_TEXT_BYTES)
         size = 0;
     if (size > 0) {
-        VKF_ALLOC(learned->device->host, text, size);
+        VKF_ALLOC_OR_RETURN(learned->device->host, text, size);
         size_t loaded = cache->load(cache->user, key, text, size);
         size = loaded < size ? loaded : size;
     }
     *out_text = text;
     *out_size = size;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status load_verdicts(vkf__learned *learned)

@@ -164,18 +164,16 @@ VkPipelineCreateFlags vkf__pipelines_flags(const vkf__pipelines *pipelines)
 vkf_status vkf__module_make(vkf__device *device, const uint32_t *words, size_t size_bytes, const char *name,
                             VkShaderModule *out_module)
 {
-    vkf_status status = VKF_OK;
     const VkShaderModuleCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
         .codeSize = size_bytes,
         .pCode = words,
     };
     VkShaderModule module = VK_NULL_HANDLE;
-    VKF_VK(device, device->vk.vkCreateShaderModule(device->handle, &info, NULL, &module));
+    VKF_VK_OR_RETURN(device, device->vk.vkCreateShaderModule(device->handle, &info, NULL, &module));
     vkf__device_name(device, VK_OBJECT_TYPE_SHADER_MODULE, (uint64_t)module, name);
     *out_module = module;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status make_module(vkf__pipelines *pipelines, vkf__pipeline *pipeline, VkShaderModule *out_module)

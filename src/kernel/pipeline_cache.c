@@ -79,7 +79,6 @@ bool vkf__pipeline_cache_valid(const vkf__caps *caps, const void *blob, size_t s
 static vkf_status load_blob(const vkf__host *host, const vkf_cache_callbacks *callbacks, const char *key,
                             void **out_blob, size_t *out_size)
 {
-    vkf_status status = VKF_OK;
     uint8_t *blob = NULL;
     size_t size = callbacks->load ? callbacks->load(callbacks->user, key, NULL, 0) : 0;
     if (size == 0 || size > CACHE_MAX_BYTES) {
@@ -87,12 +86,11 @@ static vkf_status load_blob(const vkf__host *host, const vkf_cache_callbacks *ca
         *out_size = 0;
         return VKF_OK;
     }
-    VKF_ALLOC(host, blob, size);
+    VKF_ALLOC_OR_RETURN(host, blob, size);
     size_t loaded = callbacks->load(callbacks->user, key, blob, size);
     *out_size = loaded < size ? loaded : size;
     *out_blob = blob;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__pipeline_cache_create(vkf__device *device, const vkf_cache_callbacks *callbacks,

@@ -22,13 +22,11 @@ static size_t index_of(const vkf__kernel *kernel, const vkf__config *config)
 
 vkf_status vkf__verdicts_init(const vkf__host *host, vkf__verdicts *verdicts)
 {
-    vkf_status status = VKF_OK;
     size_t count = (size_t)vkf__kernel_count() * VKF_KERNEL_MAX_CONFIGS;
-    VKF_ALLOC(host, verdicts->values, count);
+    VKF_ALLOC_OR_RETURN(host, verdicts->values, count);
     for (size_t i = 0; i < count; i++)
         atomic_init(&verdicts->values[i], (uint8_t)VKF_VERDICT_UNKNOWN);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 void vkf__verdicts_free(const vkf__host *host, vkf__verdicts *verdicts)

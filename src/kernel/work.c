@@ -94,17 +94,15 @@ fail:
 static vkf_status make_objects(vkf__work *work, vkf_buffer *arena)
 {
     vkf__device *device = &work->context->device;
-    vkf_status status = VKF_OK;
     if (work->plan.node_count == 0)
         return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT, "%s: nothing to do", work->name);
-    VKF_ALLOC(device->host, work->built.nodes, work->plan.node_count);
-    VKF_TRY(vkf__buffer_create(&work->context->transfer, VKF_MEMORY_CONTROL, vkf__work_control_bytes(work), work->name,
-                               &work->built.control));
-    VKF_TRY(make_pool(work));
-    VKF_TRY(vkf__work_clocks_init(work));
+    VKF_ALLOC_OR_RETURN(device->host, work->built.nodes, work->plan.node_count);
+    VKF_RETURN_IF_ERROR(vkf__buffer_create(&work->context->transfer, VKF_MEMORY_CONTROL, vkf__work_control_bytes(work),
+                                           work->name, &work->built.control));
+    VKF_RETURN_IF_ERROR(make_pool(work));
+    VKF_RETURN_IF_ERROR(vkf__work_clocks_init(work));
     work->built.arena = arena;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Replay --------------------------------------------------------------------------------------------------------------
@@ -207,19 +205,17 @@ static vkf_status keep_label(vkf__work *work, const char *label, const char **ou
         return VKF_OK;
     }
     const vkf__host *host = work->context->device.host;
-    vkf_status status = VKF_OK;
     char *text = NULL;
     size_t size = strlen(work->prefix) + strlen(label) + 1;
     void *labels = work->built.labels;
-    VKF_TRY(vkf__grow(host, &labels, sizeof *work->built.labels, work->built.label_count, &work->built.label_capacity,
-                      work->built.label_count + 1));
+    VKF_RETURN_IF_ERROR(vkf__grow(host, &labels, sizeof *work->built.labels, work->built.label_count,
+                                  &work->built.label_capacity, work->built.label_count + 1));
     work->built.labels = labels;
-    VKF_ALLOC(host, text, size);
+    VKF_ALLOC_OR_RETURN(host, text, size);
     snprintf(text, size, "%s%s", work->prefix, label);
     work->built.labels[work->built.label_count++] = text;
     *out_label = text;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status build_node(vkf__work *work, const vkf__dispatch *dispatch)

@@ -126,7 +126,6 @@ static vkf_status bind_operand(vkf__work *work, const vkf__dispatch *dispatch, v
 vkf_status vkf__work_bind(vkf__work *work, const vkf__dispatch *dispatch, uint32_t index)
 {
     vkf__device *device = &work->context->device;
-    vkf_status status = VKF_OK;
     vkf__node *node = &work->built.nodes[index];
     set_writes set = {0};
     const VkDescriptorSetAllocateInfo info = {
@@ -135,7 +134,7 @@ vkf_status vkf__work_bind(vkf__work *work, const vkf__dispatch *dispatch, uint32
         .descriptorSetCount = 1,
         .pSetLayouts = &node->pipeline->layout->set,
     };
-    VKF_VK(device, device->vk.vkAllocateDescriptorSets(device->handle, &info, &node->set));
+    VKF_VK_OR_RETURN(device, device->vk.vkAllocateDescriptorSets(device->handle, &info, &node->set));
     vkf__device_name(device, VK_OBJECT_TYPE_DESCRIPTOR_SET, (uint64_t)node->set, node->label);
     add_buffer(&set, node->set, VKF_BINDING_PARAMS, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
                (VkDescriptorBufferInfo){
@@ -144,10 +143,9 @@ vkf_status vkf__work_bind(vkf__work *work, const vkf__dispatch *dispatch, uint32
                    .range = node->kernel->params_bytes,
                });
     for (uint32_t i = 0; i < node->kernel->operand_count; i++)
-        VKF_TRY(bind_operand(work, dispatch, node, i, &set));
+        VKF_RETURN_IF_ERROR(bind_operand(work, dispatch, node, i, &set));
     device->vk.vkUpdateDescriptorSets(device->handle, set.count, set.writes, 0, NULL);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 void vkf__work_unbind(vkf__work *work, vkf__node *node)

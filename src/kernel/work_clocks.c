@@ -49,16 +49,14 @@ bool vkf__work_timed(const vkf__work *work)
 static vkf_status read_ticks(vkf__work *work, uint32_t first, uint32_t count)
 {
     vkf__device *device = &work->context->device;
-    vkf_status status = VKF_OK;
     if (work->clocks.queries == VK_NULL_HANDLE)
         return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,
                          "%s: no timestamps; create the context with `timestamps` on a device that has them",
                          work->name);
-    VKF_VK(device, device->vk.vkGetQueryPoolResults(device->handle, work->clocks.queries, first, count,
-                                                    count * sizeof *work->clocks.ticks, work->clocks.ticks + first,
-                                                    sizeof *work->clocks.ticks, VK_QUERY_RESULT_64_BIT));
-fail:
-    return status;
+    VKF_VK_OR_RETURN(device, device->vk.vkGetQueryPoolResults(
+                                 device->handle, work->clocks.queries, first, count, count * sizeof *work->clocks.ticks,
+                                 work->clocks.ticks + first, sizeof *work->clocks.ticks, VK_QUERY_RESULT_64_BIT));
+    return VKF_OK;
 }
 
 vkf_status vkf__work_read_ticks(vkf__work *work)

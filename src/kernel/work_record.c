@@ -131,13 +131,11 @@ static vkf_status record_own(vkf__work *work)
 vkf_status vkf__work_record_again(vkf__work *work)
 {
     vkf__device *device = &work->context->device;
-    vkf_status status = VKF_OK;
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VKF_VK(device, device->vk.vkBeginCommandBuffer(work->built.command_buffer, &info));
-    VKF_TRY(record_own(work));
-    VKF_VK(device, device->vk.vkEndCommandBuffer(work->built.command_buffer));
-fail:
-    return status;
+    VKF_VK_OR_RETURN(device, device->vk.vkBeginCommandBuffer(work->built.command_buffer, &info));
+    VKF_RETURN_IF_ERROR(record_own(work));
+    VKF_VK_OR_RETURN(device, device->vk.vkEndCommandBuffer(work->built.command_buffer));
+    return VKF_OK;
 }
 
 vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission)
@@ -149,15 +147,13 @@ vkf_status vkf__work_record_own(vkf__work *work, vkf__submission *submission)
 static vkf_status record_alone(vkf__work *work, VkCommandBuffer command_buffer, uint32_t index)
 {
     vkf__device *device = &work->context->device;
-    vkf_status status = VKF_OK;
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VKF_VK(device, device->vk.vkBeginCommandBuffer(command_buffer, &info));
+    VKF_VK_OR_RETURN(device, device->vk.vkBeginCommandBuffer(command_buffer, &info));
     barrier_before(device, command_buffer);
     record_node(work, command_buffer, index);
     barrier_after(device, command_buffer);
-    VKF_VK(device, device->vk.vkEndCommandBuffer(command_buffer));
-fail:
-    return status;
+    VKF_VK_OR_RETURN(device, device->vk.vkEndCommandBuffer(command_buffer));
+    return VKF_OK;
 }
 
 vkf_status vkf__work_run_node(vkf__work *work, vkf__submission *submission, uint32_t index)

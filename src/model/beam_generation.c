@@ -43,27 +43,25 @@ static void run_free(beam_run *run)
 
 static vkf_status run_make(vkf__generation *g, beam_run *run)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = &g->session->context->host;
     const vkf_model_config *config = &g->session->model->config;
     uint32_t ends = config->eos_count + g->args->stop_count;
     *run = (beam_run){.g = g, .batch = g->args->batch, .beams = g->args->beams.num_beams};
     run->rows = run->batch * run->beams;
-    VKF_ALLOC(host, run->searches, run->batch);
+    VKF_ALLOC_OR_RETURN(host, run->searches, run->batch);
     for (uint32_t i = 0; i < run->batch; i++)
-        VKF_TRY(vkf__beam_search_make(host, &g->args->beams, g->max_new, ends, &run->searches[i]));
+        VKF_RETURN_IF_ERROR(vkf__beam_search_make(host, &g->args->beams, g->max_new, ends, &run->searches[i]));
     run->candidates = run->searches[0].candidate_count + config->banned_count;
     if (run->candidates > config->target_vocab)
         run->candidates = config->target_vocab;
-    VKF_ALLOC(host, run->pairs, (size_t)run->rows * run->candidates * 2);
-    VKF_ALLOC(host, run->tops, (size_t)run->beams * run->candidates);
-    VKF_ALLOC(host, run->counts, run->beams);
-    VKF_ALLOC(host, run->sources, run->rows);
-    VKF_ALLOC(host, run->readers, run->rows);
-    VKF_ALLOC(host, run->moves, 2 * ((size_t)run->rows + run->rows / 2));
-    VKF_ALLOC(host, run->sequence, g->max_new);
-fail:
-    return status;
+    VKF_ALLOC_OR_RETURN(host, run->pairs, (size_t)run->rows * run->candidates * 2);
+    VKF_ALLOC_OR_RETURN(host, run->tops, (size_t)run->beams * run->candidates);
+    VKF_ALLOC_OR_RETURN(host, run->counts, run->beams);
+    VKF_ALLOC_OR_RETURN(host, run->sources, run->rows);
+    VKF_ALLOC_OR_RETURN(host, run->readers, run->rows);
+    VKF_ALLOC_OR_RETURN(host, run->moves, 2 * ((size_t)run->rows + run->rows / 2));
+    VKF_ALLOC_OR_RETURN(host, run->sequence, g->max_new);
+    return VKF_OK;
 }
 
 static bool is_banned(const beam_run *run, int32_t token)

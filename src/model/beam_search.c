@@ -27,15 +27,13 @@ void vkf__beam_search_free(const vkf__host *host, vkf__beam_search *search)
 
 static vkf_status make_hypotheses(const vkf__host *host, uint32_t count, uint32_t max_new, vkf__hypotheses *h)
 {
-    vkf_status status = VKF_OK;
-    VKF_ALLOC(host, h->tokens, (size_t)count * max_new);
-    VKF_ALLOC(host, h->lengths, count);
-    VKF_ALLOC(host, h->scores, count);
-    VKF_ALLOC(host, h->finished, count);
+    VKF_ALLOC_OR_RETURN(host, h->tokens, (size_t)count * max_new);
+    VKF_ALLOC_OR_RETURN(host, h->lengths, count);
+    VKF_ALLOC_OR_RETURN(host, h->scores, count);
+    VKF_ALLOC_OR_RETURN(host, h->finished, count);
     for (uint32_t i = 0; i < count; i++)
         h->scores[i] = OUT;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__beam_search_make(const vkf__host *host, const vkf_beam_search *desc, uint32_t max_new,

@@ -126,7 +126,6 @@ typedef struct embedded {
 static vkf_status keep_prediction(const vkf_embedder *embedder, uint32_t row, uint32_t len, uint32_t text,
                                   uint32_t tokens, vkf_prediction *out)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = &embedder->context->host;
     const vkf_model_config *config = &embedder->text.model->config;
     bool whole = config->head == VKF_HEAD_SEQUENCE_CLASSIFICATION;
@@ -135,13 +134,12 @@ static vkf_status keep_prediction(const vkf_embedder *embedder, uint32_t row, ui
     size_t count = (size_t)rows * config->head_outputs;
     if (!vkf__all_finite(logits, count))
         return vkf__not_finite(embedder->session, "text %u: the logits of the head", text);
-    VKF_ALLOC(host, out->logits, count);
+    VKF_ALLOC_OR_RETURN(host, out->logits, count);
     memcpy(out->logits, logits, count * sizeof *out->logits);
     out->rows = rows;
     out->cols = config->head_outputs;
     out->allocator = host->allocator;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status keep_embedding(const vkf_embedder *embedder, uint32_t row, uint32_t text, float *out_embedding)

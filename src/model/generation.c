@@ -266,18 +266,16 @@ static int32_t padding_of(const vkf_model_config *config)
 
 static vkf_status make_generated(vkf__generation *g)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = &g->session->context->host;
     size_t count = (size_t)g->args->batch * g->max_new;
-    VKF_ALLOC(host, g->ids, count);
-    VKF_ALLOC(host, g->lengths, g->args->batch);
-    VKF_ALLOC(host, g->reasons, g->args->batch);
+    VKF_ALLOC_OR_RETURN(host, g->ids, count);
+    VKF_ALLOC_OR_RETURN(host, g->lengths, g->args->batch);
+    VKF_ALLOC_OR_RETURN(host, g->reasons, g->args->batch);
     for (size_t i = 0; i < count; i++)
         g->ids[i] = padding_of(&g->session->model->config);
     for (uint32_t row = 0; row < g->args->batch; row++)
         g->reasons[row] = g->args->max_new_tokens > 0 ? VKF_STOP_LENGTH : VKF_STOP_CONTEXT;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_generation_cost cost_of(const vkf__generation *g)

@@ -79,7 +79,6 @@ static uint32_t tokens_of(const generator_run *run, uint32_t index, const int32_
 
 static vkf_status keep(generator_run *run, uint32_t row, const int32_t *ids, uint32_t count, vkf_stop_reason reason)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = &run->generator->context->host;
     vkf__text_stream *stream = &run->streams[row];
     vkf_continuation *out = &run->out[run->rows[row].index];
@@ -90,22 +89,20 @@ static vkf_status keep(generator_run *run, uint32_t row, const int32_t *ids, uin
     out->allocator = host->allocator;
     out->reason = stream->stopped ? VKF_STOP_EOS : reason;
     out->prompt_count = tokens_of(run, run->rows[row].index, &prompt);
-    VKF_ALLOC(host, out->ids, count);
-    VKF_ALLOC(host, out->text, stream->size_bytes + 1);
+    VKF_ALLOC_OR_RETURN(host, out->ids, count);
+    VKF_ALLOC_OR_RETURN(host, out->text, stream->size_bytes + 1);
     memcpy(out->ids, ids, count * sizeof *ids);
     out->id_count = count;
     if (stream->size_bytes > 0)
         memcpy(out->text, stream->text, stream->size_bytes);
     out->size_bytes = stream->size_bytes;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Puts the prompts of a batch one after the other.
 static vkf_status gather(const generator_run *run, uint32_t count, int32_t **out_ids, uint32_t *out_lengths,
                          uint32_t *out_longest)
 {
-    vkf_status status = VKF_OK;
     size_t total = 0;
     int32_t *ids = NULL;
     const int32_t *tokens = NULL;
@@ -115,14 +112,13 @@ static vkf_status gather(const generator_run *run, uint32_t count, int32_t **out
         total += out_lengths[row];
         *out_longest = out_lengths[row] > *out_longest ? out_lengths[row] : *out_longest;
     }
-    VKF_ALLOC(&run->generator->context->host, ids, total);
+    VKF_ALLOC_OR_RETURN(&run->generator->context->host, ids, total);
     *out_ids = ids;
     for (uint32_t row = 0; row < count; row++, ids += out_lengths[row - 1]) {
         (void)tokens_of(run, run->rows[row].index, &tokens);
         memcpy(ids, tokens, out_lengths[row] * sizeof *ids);
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status generate(generator_run *run, vkf_generate_args *args, uint32_t room)

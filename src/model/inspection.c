@@ -41,9 +41,8 @@ static void count_blocks(vkf__inspection *inspection, const vkf__stored_tensor *
 
 static vkf_status match_tensors(const vkf__host *host, vkf__inspection *inspection)
 {
-    vkf_status status = VKF_OK;
     const vkf__stored_tensor *tensor;
-    VKF_ALLOC(host, inspection->unused, vkf__checkpoint_count(inspection->checkpoint));
+    VKF_ALLOC_OR_RETURN(host, inspection->unused, vkf__checkpoint_count(inspection->checkpoint));
     for (size_t i = 0; (tensor = vkf__checkpoint_at(inspection->checkpoint, i)); i++) {
         const vkf__weight_slot *slot = find_slot(&inspection->found, tensor);
         vkf_dtype blocks;
@@ -52,8 +51,7 @@ static vkf_status match_tensors(const vkf__host *host, vkf__inspection *inspecti
         else if (vkf__stored_in_blocks(slot, tensor, &blocks))
             count_blocks(inspection, tensor, slot, blocks);
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Takes the steps of loading up to the point where a device is needed.

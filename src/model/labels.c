@@ -19,16 +19,14 @@ uint32_t vkf__label_count(const json_t *root)
 // Keys are numbers written as strings. A class without a name gets the one that transformers would give it.
 static vkf_status fill_labels(const vkf__host *host, const json_t *names, char **labels, uint32_t count)
 {
-    vkf_status status = VKF_OK;
     for (uint32_t i = 0; i < count; i++) {
         char key[16], name[24];
         (void)snprintf(key, sizeof key, "%u", i);
         (void)snprintf(name, sizeof name, "LABEL_%u", i);
         const char *given = json_string_value(json_object_get(names, key));
-        VKF_STRDUP(host, labels[i], given ? given : name);
+        VKF_STRDUP_OR_RETURN(host, labels[i], given ? given : name);
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__labels_load(const vkf__host *host, const char *directory, char ***out_labels, uint32_t *out_count)

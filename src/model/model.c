@@ -48,17 +48,15 @@ static vkf__weight_storage storage_of(const vkf_model_desc *desc)
 static vkf_status make_model(vkf_context *context, const vkf_model_desc *desc, const vkf_model_config *config,
                              vkf_model **out_model)
 {
-    vkf_status status = VKF_OK;
     vkf_model *model = NULL;
-    VKF_ALLOC(&context->host, model, 1);
+    VKF_ALLOC_OR_RETURN(&context->host, model, 1);
     vkf__context_hold(context, VKF_MADE_MODEL);
     model->context = context;
     model->references = 1;
     model->config = *config;
     model->dtype = storage_of(desc).activations;
     *out_model = model;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)

@@ -103,18 +103,16 @@ fail:
 
 vkf_status vkf__transformer_directory(const vkf__host *host, const char *directory, char **out_path)
 {
-    vkf_status status = VKF_OK;
     vkf__sentence_list list;
     const char *folder = "";
-    VKF_TRY(vkf__sentence_list_load(host, directory, &list));
+    VKF_RETURN_IF_ERROR(vkf__sentence_list_load(host, directory, &list));
     for (uint32_t i = list.count; i-- > 0;)
         if (list.modules[i].kind == VKF_SENTENCE_TRANSFORMER)
             folder = list.modules[i].folder;
     if (*folder)
         return vkf__path_join(host, directory, folder, out_path);
-    VKF_STRDUP(host, *out_path, directory);
-fail:
-    return status;
+    VKF_STRDUP_OR_RETURN(host, *out_path, directory);
+    return VKF_OK;
 }
 
 // ---- the modules and their directories

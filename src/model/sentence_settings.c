@@ -30,12 +30,10 @@ const vkf_embed_prompt *vkf__sentence_prompt(const vkf__sentence_settings *setti
 static vkf_status add_prompt(const vkf__host *host, const char *name, const char *text,
                              vkf__sentence_settings *settings)
 {
-    vkf_status status = VKF_OK;
     vkf_embed_prompt *prompt = &settings->prompts[settings->prompt_count++];
-    VKF_STRDUP(host, prompt->name, name);
-    VKF_STRDUP(host, prompt->text, text);
-fail:
-    return status;
+    VKF_STRDUP_OR_RETURN(host, prompt->name, name);
+    VKF_STRDUP_OR_RETURN(host, prompt->text, text);
+    return VKF_OK;
 }
 
 static int by_name(const void *a, const void *b)
@@ -48,24 +46,22 @@ static vkf_status read_prompts(const vkf__host *host, const char *path, const js
                                vkf__sentence_settings *settings)
 {
     static const char *const usual[] = {"query", "document"};
-    vkf_status status = VKF_OK;
     json_t *prompts = json_object_get(root, "prompts"), *value;
     const char *name;
     if (prompts && !json_is_object(prompts))
         return vkf__fail(host, VKF_ERROR_FORMAT, "%s: prompts is no object", path);
-    VKF_ALLOC(host, settings->prompts, json_object_size(prompts) + 2);
+    VKF_ALLOC_OR_RETURN(host, settings->prompts, json_object_size(prompts) + 2);
     json_object_foreach(prompts, name, value)
     {
         if (!json_is_string(value) && !json_is_null(value))
             return vkf__fail(host, VKF_ERROR_FORMAT, "%s: the prompt \"%.100s\" is no string", path, name);
-        VKF_TRY(add_prompt(host, name, json_is_string(value) ? json_string_value(value) : "", settings));
+        VKF_RETURN_IF_ERROR(add_prompt(host, name, json_is_string(value) ? json_string_value(value) : "", settings));
     }
     for (size_t i = 0; i < 2; i++)
         if (!vkf__sentence_prompt(settings, usual[i]))
-            VKF_TRY(add_prompt(host, usual[i], "", settings));
+            VKF_RETURN_IF_ERROR(add_prompt(host, usual[i], "", settings));
     qsort(settings->prompts, settings->prompt_count, sizeof *settings->prompts, by_name);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status read_default(const vkf__host *host, const char *path, const json_t *root,

@@ -41,7 +41,6 @@ static bool count_of(const vkf_session *session, const vkf__kept_attention *kept
 
 vkf_status vkf__kept_attention_make(vkf_session *session)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = &session->context->host;
     uint64_t largest = 0;
     for (vkf__kept_attention *kept = session->kept; kept < session->kept + VKF_KEPT_COUNT; kept++) {
@@ -51,14 +50,13 @@ vkf_status vkf__kept_attention_make(vkf_session *session)
         if (!count_of(session, kept, kept->layers, kept->queries, &count) ||
             !count_of(session, kept, 1, kept->run_queries, &layer))
             return vkf__fail(host, VKF_ERROR_TOO_LARGE, "session: the attention weights overflow");
-        VKF_ALLOC(host, kept->weights, (size_t)count);
+        VKF_ALLOC_OR_RETURN(host, kept->weights, (size_t)count);
         largest = layer > largest ? layer : largest;
     }
     // This is allocated here because decoding allocates nothing.
     if (largest > 0)
-        VKF_ALLOC(host, session->attention_read, (size_t)largest);
-fail:
-    return status;
+        VKF_ALLOC_OR_RETURN(host, session->attention_read, (size_t)largest);
+    return VKF_OK;
 }
 
 void vkf__kept_attention_free(vkf_session *session)

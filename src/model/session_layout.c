@@ -177,18 +177,16 @@ static void lay_out_tokens(vkf_session *session, region *constants, region *ids)
 
 static vkf_status allocate_arrays(vkf_session *session)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = &session->context->host;
     vkf__session_spans *s = &session->spans;
     uint32_t layers = session->model->config.num_decoder_layers;
     if (layers == 0 || s->self_k)
         return VKF_OK;
-    VKF_ALLOC(host, s->self_k, layers);
-    VKF_ALLOC(host, s->self_v, layers);
-    VKF_ALLOC(host, s->cross_k, layers);
-    VKF_ALLOC(host, s->cross_v, layers);
-fail:
-    return status;
+    VKF_ALLOC_OR_RETURN(host, s->self_k, layers);
+    VKF_ALLOC_OR_RETURN(host, s->self_v, layers);
+    VKF_ALLOC_OR_RETURN(host, s->cross_k, layers);
+    VKF_ALLOC_OR_RETURN(host, s->cross_v, layers);
+    return VKF_OK;
 }
 
 vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_layout)

@@ -104,19 +104,17 @@ static void add_group(vkf_session *session, vkf__stage_group group, const group_
 
 vkf_status vkf__session_make_stages(vkf_session *session)
 {
-    vkf_status status = VKF_OK;
     const vkf_model_config *config = &session->model->config;
     const group_stages *stages = stages_of_kind[config->kind];
     size_t most = (size_t)config->num_encoder_layers + 2 * (size_t)config->num_decoder_layers + 6;
-    VKF_ALLOC(&session->context->host, session->stages, most);
+    VKF_ALLOC_OR_RETURN(&session->context->host, session->stages, most);
     for (vkf__stage_group group = VKF_STAGES_ENCODE; group < VKF_STAGES_COUNT; group++) {
         session->group_begin[group] = session->stage_count;
         if (has_group(session, group, &stages[group]))
             add_group(session, group, &stages[group]);
     }
     session->group_begin[VKF_STAGES_COUNT] = session->stage_count;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage_group group)

@@ -7,12 +7,10 @@
 static vkf_status decode(const vkf__tokenizer *tokenizer, const int32_t *ids, uint32_t count, char **out_text,
                          size_t *out_bytes)
 {
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__tokenizer_decode(tokenizer, ids, count, false, out_bytes, NULL));
-    VKF_ALLOC(tokenizer->host, *out_text, ++*out_bytes);
-    VKF_TRY(vkf__tokenizer_decode(tokenizer, ids, count, false, out_bytes, *out_text));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__tokenizer_decode(tokenizer, ids, count, false, out_bytes, NULL));
+    VKF_ALLOC_OR_RETURN(tokenizer->host, *out_text, ++*out_bytes);
+    VKF_RETURN_IF_ERROR(vkf__tokenizer_decode(tokenizer, ids, count, false, out_bytes, *out_text));
+    return VKF_OK;
 }
 
 // Whether a stop string ends within text[begin .. bytes).

@@ -20,12 +20,11 @@ void vkf__text_stream_free(vkf__text_stream *stream)
 
 static vkf_status append_id(vkf__text_stream *stream, int32_t id)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = stream->tokenizer->host;
     if (stream->id_count == stream->id_capacity) {
         uint32_t capacity = stream->id_capacity > 0 ? 2 * stream->id_capacity : 64;
         int32_t *ids = NULL;
-        VKF_ALLOC(host, ids, capacity);
+        VKF_ALLOC_OR_RETURN(host, ids, capacity);
         if (stream->id_count > 0)
             memcpy(ids, stream->ids, stream->id_count * sizeof *ids);
         vkf__free(host, stream->ids);
@@ -33,25 +32,22 @@ static vkf_status append_id(vkf__text_stream *stream, int32_t id)
         stream->id_capacity = capacity;
     }
     stream->ids[stream->id_count++] = id;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status reserve_text(vkf__text_stream *stream, size_t size_bytes)
 {
-    vkf_status status = VKF_OK;
     const vkf__host *host = stream->tokenizer->host;
     char *text = NULL;
     if (size_bytes < stream->capacity_bytes)
         return VKF_OK;
-    VKF_ALLOC(host, text, 2 * size_bytes + 64);
+    VKF_ALLOC_OR_RETURN(host, text, 2 * size_bytes + 64);
     if (stream->size_bytes > 0)
         memcpy(text, stream->text, stream->size_bytes);
     vkf__free(host, stream->text);
     stream->text = text;
     stream->capacity_bytes = 2 * size_bytes + 64;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Decodes the tokens of the segment and puts their text after that of the segments before it.

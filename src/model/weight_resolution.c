@@ -226,18 +226,16 @@ static vkf_status find(const vkf__host *host, const vkf__model_source *source, c
 
 vkf_status vkf__weights_list(const vkf__host *host, const vkf__model_source *source, vkf__weight_resolution *out)
 {
-    vkf_status status = VKF_OK;
     const vkf_model_config *config = &source->config;
     if (config->num_encoder_layers > 0)
-        VKF_ALLOC(host, out->weights.encoder, config->num_encoder_layers);
+        VKF_ALLOC_OR_RETURN(host, out->weights.encoder, config->num_encoder_layers);
     if (config->num_decoder_layers > 0)
-        VKF_ALLOC(host, out->weights.decoder, config->num_decoder_layers);
+        VKF_ALLOC_OR_RETURN(host, out->weights.decoder, config->num_decoder_layers);
     out->count = list_slots(source, &out->weights, NULL);
-    VKF_ALLOC(host, out->slots, out->count);
+    VKF_ALLOC_OR_RETURN(host, out->slots, out->count);
     (void)list_slots(source, &out->weights, out->slots);
-    VKF_TRY(vkf__fusions_check(host, out->slots, out->count));
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__fusions_check(host, out->slots, out->count));
+    return VKF_OK;
 }
 
 static vkf_status settle_blocks(const vkf__host *host, const vkf__model_source *source, vkf__weight_resolution *r)
@@ -259,16 +257,14 @@ static vkf_status settle_blocks(const vkf__host *host, const vkf__model_source *
 
 vkf_status vkf__weights_resolve(const vkf__host *host, const vkf__model_source *source, vkf__weight_resolution *out)
 {
-    vkf_status status = VKF_OK;
     if (source->family)
-        VKF_TRY(vkf__family_check_class(host, source->family, source->checkpoint, &source->config));
-    VKF_TRY(vkf__weights_list(host, source, out));
-    VKF_ALLOC(host, out->stored, out->count);
+        VKF_RETURN_IF_ERROR(vkf__family_check_class(host, source->family, source->checkpoint, &source->config));
+    VKF_RETURN_IF_ERROR(vkf__weights_list(host, source, out));
+    VKF_ALLOC_OR_RETURN(host, out->stored, out->count);
     for (size_t i = 0; i < out->count; i++)
-        VKF_TRY(find(host, source, &out->slots[i], &out->stored[i]));
-    VKF_TRY(settle_blocks(host, source, out));
-fail:
-    return status;
+        VKF_RETURN_IF_ERROR(find(host, source, &out->slots[i], &out->stored[i]));
+    VKF_RETURN_IF_ERROR(settle_blocks(host, source, out));
+    return VKF_OK;
 }
 
 void vkf__weight_resolution_free(const vkf__host *host, vkf__weight_resolution *resolution)

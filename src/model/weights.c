@@ -160,17 +160,16 @@ static vkf_status prepare(vkf_context *context, const vkf__model_source *source,
 
 static vkf_status make_buffers(vkf_context *context, const placement *p, vkf__weights *weights, vkf_buffer **out_rows)
 {
-    vkf_status status = VKF_OK;
     if (p->rows_bytes > 0)
-        VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, p->rows_bytes, "weights in rows", out_rows));
-    VKF_ALLOC(&context->host, weights->buffers, p->buffer_count);
+        VKF_RETURN_IF_ERROR(
+            vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, p->rows_bytes, "weights in rows", out_rows));
+    VKF_ALLOC_OR_RETURN(&context->host, weights->buffers, p->buffer_count);
     for (size_t i = 0; i < p->buffer_count; i++) {
-        VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, p->buffer_bytes[i], "weights",
-                                   &weights->buffers[i]));
+        VKF_RETURN_IF_ERROR(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, p->buffer_bytes[i], "weights",
+                                               &weights->buffers[i]));
         weights->buffer_count++;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Tensors that no slot asked for most likely mean that the configuration does not belong to the file; in the files of a

@@ -21,15 +21,13 @@
 
 vkf_status vkf__bed_init(vkf__bed *bed, uint64_t capacity_bytes)
 {
-    vkf_status status = VKF_OK;
     bed->image_bytes = vkf__align_u64(capacity_bytes, GUARD_BYTES);
     bed->random = UINT64_C(0x9e3779b97f4a7c15);
-    VKF_ALLOC(&bed->context->host, bed->image, bed->image_bytes);
-    VKF_TRY(
+    VKF_ALLOC_OR_RETURN(&bed->context->host, bed->image, bed->image_bytes);
+    VKF_RETURN_IF_ERROR(
         vkf__buffer_create(&bed->context->transfer, VKF_MEMORY_DEVICE, bed->image_bytes, "self-test", &bed->buffer));
     vkf__bed_clear(bed);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 void vkf__bed_finish(vkf__bed *bed)

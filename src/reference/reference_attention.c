@@ -18,7 +18,6 @@ typedef struct attention {
 
 static vkf_status attention_init(attention *work, const vkf__host *host, const vkf__ref_attention_desc *desc)
 {
-    vkf_status status = VKF_OK;
     *work = (attention){.desc = desc};
     work->head_dim = desc->head_dim > 0 ? desc->head_dim : desc->embed_dim / desc->num_heads;
     work->v_head_dim = desc->v_head_dim > 0 ? desc->v_head_dim : work->head_dim;
@@ -27,13 +26,12 @@ static vkf_status attention_init(attention *work, const vkf__host *host, const v
     work->keys = desc->k_len + (desc->bias_k ? 1 : 0) + (desc->add_zero_attn ? 1 : 0);
     size_t queries = (size_t)desc->batch * desc->q_len;
     size_t keys = (size_t)desc->batch * work->keys;
-    VKF_ALLOC(host, work->query, queries * desc->num_heads * work->head_dim);
-    VKF_ALLOC(host, work->key, keys * desc->num_heads * work->head_dim);
-    VKF_ALLOC(host, work->value, keys * desc->num_heads * work->v_head_dim);
-    VKF_ALLOC(host, work->weights, queries * desc->num_heads * work->keys);
-    VKF_ALLOC(host, work->heads, queries * desc->num_heads * work->v_head_dim);
-fail:
-    return status;
+    VKF_ALLOC_OR_RETURN(host, work->query, queries * desc->num_heads * work->head_dim);
+    VKF_ALLOC_OR_RETURN(host, work->key, keys * desc->num_heads * work->head_dim);
+    VKF_ALLOC_OR_RETURN(host, work->value, keys * desc->num_heads * work->v_head_dim);
+    VKF_ALLOC_OR_RETURN(host, work->weights, queries * desc->num_heads * work->keys);
+    VKF_ALLOC_OR_RETURN(host, work->heads, queries * desc->num_heads * work->v_head_dim);
+    return VKF_OK;
 }
 
 static void attention_finish(attention *work, const vkf__host *host)

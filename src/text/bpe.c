@@ -378,21 +378,19 @@ fail:
 
 static vkf_status load(const vkf__json_section *section, vkf__token_vocabulary *vocabulary, void **out_self)
 {
-    vkf_status status = VKF_OK;
     vkf__json_section list;
     bpe *self = NULL;
-    VKF_TRY(vkf__section_get(section, "vocab", &list));
-    VKF_TRY(vkf__vocabulary_load_object(&list, vocabulary));
-    VKF_ALLOC(section->host, self, 1);
+    VKF_RETURN_IF_ERROR(vkf__section_get(section, "vocab", &list));
+    VKF_RETURN_IF_ERROR(vkf__vocabulary_load_object(&list, vocabulary));
+    VKF_ALLOC_OR_RETURN(section->host, self, 1);
     *out_self = self;
-    VKF_TRY(load_options(section, vocabulary, self));
-    VKF_TRY(load_merges(section, vocabulary, self));
+    VKF_RETURN_IF_ERROR(load_options(section, vocabulary, self));
+    VKF_RETURN_IF_ERROR(load_merges(section, vocabulary, self));
     bool unk_missing = self->unk_missing;
     self->unk_missing = false; // an unknown character within a token is no error yet
-    VKF_TRY(mark_whole_tokens(section->host, vocabulary, self));
+    VKF_RETURN_IF_ERROR(mark_whole_tokens(section->host, vocabulary, self));
     self->unk_missing = unk_missing;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status tokenize(const void *data, const vkf__token_vocabulary *vocabulary, const char *text, size_t bytes,

@@ -285,12 +285,11 @@ static size_t count_tokens(const vkf__template *template, const sequence sequenc
 // Allocates all arrays as one block, the widest elements first.
 static vkf_status allocate_encoding(const vkf__host *host, size_t count, vkf_encoding *out_encoding)
 {
-    vkf_status status = VKF_OK;
     char *block = NULL;
     size_t each = sizeof(vkf_text_range) + 3 * sizeof(int32_t) + 2;
     if (count > INT32_MAX)
         return vkf__fail(host, VKF_ERROR_TOO_LARGE, "the text has %zu tokens", count);
-    VKF_ALLOC(host, block, (count + 1) * each);
+    VKF_ALLOC_OR_RETURN(host, block, (count + 1) * each);
     *out_encoding = (vkf_encoding){.count = 0, .allocator = host->allocator};
     out_encoding->offsets = (vkf_text_range *)(void *)block;
     out_encoding->ids = (int32_t *)(void *)(out_encoding->offsets + count + 1);
@@ -298,8 +297,7 @@ static vkf_status allocate_encoding(const vkf__host *host, size_t count, vkf_enc
     out_encoding->words = out_encoding->type_ids + count + 1;
     out_encoding->special_tokens_mask = (uint8_t *)(out_encoding->words + count + 1);
     out_encoding->sequences = (int8_t *)(out_encoding->special_tokens_mask + count + 1);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static void put_sequence(const sequence *from, const vkf__template_part *part, vkf_encoding *encoding)

@@ -229,11 +229,10 @@ fail:
 // User-defined pieces are always taken: they score above any other, and higher the longer they are.
 static vkf_status load_scores(const vkf__spm_file *file, vkf__unigram *unigram)
 {
-    vkf_status status = VKF_OK;
     float worst = 0;
     float best = 0;
     bool any = false;
-    VKF_ALLOC(file->host, unigram->scores, file->count);
+    VKF_ALLOC_OR_RETURN(file->host, unigram->scores, file->count);
     for (size_t i = 0; i < file->count; i++) {
         float score = file->pieces[i].score;
         if (file->pieces[i].type != VKF_SPM_NORMAL)
@@ -250,8 +249,7 @@ static vkf_status load_scores(const vkf__spm_file *file, vkf__unigram *unigram)
     unigram->unk_score = (float)(worst - VKF_UNIGRAM_UNKNOWN_PENALTY);
     unigram->unk_id = file->unk_id;
     unigram->single = true;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status load_bytes(const vkf__spm_file *file, const char *path, vkf__unigram *unigram)
@@ -276,14 +274,12 @@ static vkf_status load_bytes(const vkf__spm_file *file, const char *path, vkf__u
 
 static vkf_status load_ids(const vkf__spm_file *file, const vkf__trie *vocabulary, marian *self)
 {
-    vkf_status status = VKF_OK;
-    VKF_ALLOC(file->host, self->ids, file->count);
+    VKF_ALLOC_OR_RETURN(file->host, self->ids, file->count);
     for (size_t i = 0; i < file->count; i++) {
         int32_t id = vkf__trie_find(vocabulary, file->pieces[i].text.bytes, file->pieces[i].text.count);
         self->ids[i] = id == VKF_TRIE_NONE ? self->unk_id : id;
     }
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status load_codes(const vkf__token_vocabulary *vocabulary, marian *self)

@@ -3,18 +3,16 @@
 
 vkf_status vkf__merge_table_create(const vkf__host *host, size_t count, vkf__merge_table *out_table)
 {
-    vkf_status status = VKF_OK;
     vkf__merge_table table = {.host = host};
     size_t slots = 16;
     while (slots < 2 * count)
         slots *= 2;
-    VKF_ALLOC(host, table.slots, slots);
+    VKF_ALLOC_OR_RETURN(host, table.slots, slots);
     for (size_t i = 0; i < slots; i++)
         table.slots[i].merged = VKF_MERGE_FREE;
     table.mask = slots - 1;
     *out_table = table;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 void vkf__merge_table_free(vkf__merge_table *table)

@@ -31,12 +31,10 @@ typedef struct normalizer_kind {
 
 static vkf_status load_content(const vkf__json_section *section, const char *key, vkf__normalizer_step *step)
 {
-    vkf_status status = VKF_OK;
     const char *content = NULL;
-    VKF_TRY(vkf__json_string(section->host, section->where, section->object, key, &content));
-    VKF_STRDUP(section->host, step->content, content);
-fail:
-    return status;
+    VKF_RETURN_IF_ERROR(vkf__json_string(section->host, section->where, section->object, key, &content));
+    VKF_STRDUP_OR_RETURN(section->host, step->content, content);
+    return VKF_OK;
 }
 
 // --- each code point on its own

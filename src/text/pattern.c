@@ -128,13 +128,11 @@ static vkf_status compile(vkf__pattern *pattern, const char *where, const char *
 
 static vkf_status create(const vkf__host *host, vkf__pattern **out_pattern)
 {
-    vkf_status status = VKF_OK;
     vkf__pattern *pattern = NULL;
-    VKF_ALLOC(host, pattern, 1);
+    VKF_ALLOC_OR_RETURN(host, pattern, 1);
     pattern->host = host;
     *out_pattern = pattern;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__pattern_create(const vkf__host *host, const char *where, const char *expression,

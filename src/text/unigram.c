@@ -20,31 +20,28 @@ typedef struct best_end {
 
 static vkf_status load_scores(const vkf__json_section *list, size_t count, unigram *self)
 {
-    vkf_status status = VKF_OK;
     double worst = INFINITY;
-    VKF_ALLOC(list->host, self->scores, count + 1);
+    VKF_ALLOC_OR_RETURN(list->host, self->scores, count + 1);
     for (size_t i = 0; i < count; i++) {
         self->scores[i] = json_number_value(json_array_get(json_array_get(list->object, i), 1));
         worst = self->scores[i] < worst ? self->scores[i] : worst;
     }
     self->unk_score = worst - VKF_UNIGRAM_UNKNOWN_PENALTY;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 static vkf_status load(const vkf__json_section *section, vkf__token_vocabulary *vocabulary, void **out_self)
 {
-    vkf_status status = VKF_OK;
     vkf__json_section list;
     unigram *self = NULL;
     uint32_t unk_id = UINT32_MAX;
-    VKF_TRY(vkf__section_get(section, "vocab", &list));
-    VKF_TRY(vkf__vocabulary_load_list(&list, vocabulary));
-    VKF_ALLOC(section->host, self, 1);
+    VKF_RETURN_IF_ERROR(vkf__section_get(section, "vocab", &list));
+    VKF_RETURN_IF_ERROR(vkf__vocabulary_load_list(&list, vocabulary));
+    VKF_ALLOC_OR_RETURN(section->host, self, 1);
     *out_self = self;
-    VKF_TRY(load_scores(&list, vocabulary->count, self));
-    VKF_TRY(vkf__section_bool(section, "byte_fallback", &self->byte_fallback));
-    VKF_TRY(vkf__section_u32(section, "unk_id", INT32_MAX, &unk_id));
+    VKF_RETURN_IF_ERROR(load_scores(&list, vocabulary->count, self));
+    VKF_RETURN_IF_ERROR(vkf__section_bool(section, "byte_fallback", &self->byte_fallback));
+    VKF_RETURN_IF_ERROR(vkf__section_u32(section, "unk_id", INT32_MAX, &unk_id));
     if (unk_id == UINT32_MAX || unk_id >= vocabulary->count)
         return vkf__fail(section->host, VKF_ERROR_FORMAT,
                          "%s: key 'unk_id' must be the place of a token in 'vocab', "
@@ -53,8 +50,7 @@ static vkf_status load(const vkf__json_section *section, vkf__token_vocabulary *
     self->unk_id = (int32_t)unk_id;
     for (unsigned byte = 0; byte < 256; byte++)
         self->bytes[byte] = vkf__vocabulary_byte(vocabulary, (unsigned char)byte);
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Takes a way to `end` if it scores higher than the best so far. Of equal ways the first one found stays.

@@ -14,12 +14,10 @@ static int compare_ids(const void *a, const void *b)
 
 static vkf_status allocate(const vkf__host *host, size_t count, size_t bytes, vkf__token_vocabulary *vocabulary)
 {
-    vkf_status status = VKF_OK;
     *vocabulary = (vkf__token_vocabulary){.host = host};
-    VKF_ALLOC(host, vocabulary->arena, bytes + count + 1);
-    VKF_ALLOC(host, vocabulary->tokens, count + 1);
-fail:
-    return status;
+    VKF_ALLOC_OR_RETURN(host, vocabulary->arena, bytes + count + 1);
+    VKF_ALLOC_OR_RETURN(host, vocabulary->tokens, count + 1);
+    return VKF_OK;
 }
 
 // Adds a text to the arena, *at bytes of which are used.

@@ -77,17 +77,15 @@ vkf_status vkf__external_device_check(const vkf__host *host, const vkf_external_
 
 static vkf_status adopt_external(vkf__device *device, const vkf_external_device *external)
 {
-    vkf_status status = VKF_OK;
     vkf_external_device *copy = NULL;
 
-    VKF_ALLOC(device->host, copy, 1);
+    VKF_ALLOC_OR_RETURN(device->host, copy, 1);
     *copy = *external;
     device->external = copy;
     device->handle = external->device;
     device->queue = external->queue;
     device->queue_family = external->queue_family_index;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 // Sets up what both kinds of device need before there is a handle.

@@ -151,13 +151,9 @@ void vkf__device_unlock_queue(vkf__device *device);
 // Names a Vulkan object for debuggers and validation messages; silent where debug utils are absent.
 void vkf__device_name(vkf__device *device, VkObjectType type, uint64_t handle, const char *name);
 
-// For functions with `vkf_status status` and a label `fail:`: makes a Vulkan call and goes to fail when it fails.
-#define VKF_VK(device, call)                                     \
-    do {                                                         \
-        status = vkf__device_status((device), (call), __func__); \
-        if (status != VKF_OK)                                    \
-            goto fail;                                           \
-    } while (0)
+// Makes a Vulkan call. On failure goes to fail with the status, or returns it.
+#define VKF_VK(device, call) VKF_TRY(vkf__device_status((device), (call), __func__))
+#define VKF_VK_OR_RETURN(device, call) VKF_RETURN_IF_ERROR(vkf__device_status((device), (call), __func__))
 
 // The same for a call that makes *handle, which is reset on failure: the output of a failing call is undefined.
 #define VKF_VK_CREATE(device, call, handle)                      \

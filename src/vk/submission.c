@@ -41,7 +41,6 @@ vkf_status vkf__submission_command_buffer(vkf__submission *submission, const cha
                                           VkCommandBuffer *out_command_buffer)
 {
     vkf__device *device = submission->device;
-    vkf_status status = VKF_OK;
     VkCommandBufferAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
         .commandPool = submission->pool,
@@ -49,20 +48,18 @@ vkf_status vkf__submission_command_buffer(vkf__submission *submission, const cha
         .commandBufferCount = 1,
     };
     VkCommandBuffer command_buffer = VK_NULL_HANDLE;
-    VKF_VK(device, device->vk.vkAllocateCommandBuffers(device->handle, &info, &command_buffer));
+    VKF_VK_OR_RETURN(device, device->vk.vkAllocateCommandBuffers(device->handle, &info, &command_buffer));
     vkf__device_name(device, VK_OBJECT_TYPE_COMMAND_BUFFER, (uint64_t)(uintptr_t)command_buffer, name);
     *out_command_buffer = command_buffer;
-fail:
-    return status;
+    return VKF_OK;
 }
 
 vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffer *command_buffers, uint32_t count)
 {
     vkf__device *device = submission->device;
-    vkf_status status = VKF_OK;
-    VKF_TRY(vkf__device_check_process(device, "submission"));
-    VKF_VK(device, device->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS);
-    VKF_VK(device, device->vk.vkResetFences(device->handle, 1, &submission->fence));
+    VKF_RETURN_IF_ERROR(vkf__device_check_process(device, "submission"));
+    VKF_VK_OR_RETURN(device, device->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS);
+    VKF_VK_OR_RETURN(device, device->vk.vkResetFences(device->handle, 1, &submission->fence));
     VkSubmitInfo info = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
         .commandBufferCount = count,
@@ -71,7 +68,7 @@ vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffe
     vkf__device_lock_queue(device);
     VkResult submitted = device->vk.vkQueueSubmit(device->queue, 1, &info, submission->fence);
     vkf__device_unlock_queue(device);
-    VKF_VK(device, submitted);
+    VKF_VK_OR_RETURN(device, submitted);
     submission->submitted_ns = vkf__now_ns();
     VkResult waited = device->vk.vkWaitForFences(device->handle, 1, &submission->fence, VK_TRUE, UINT64_MAX);
     if (waited != VK_SUCCESS && waited != VK_ERROR_DEVICE_LOST) {
@@ -80,7 +77,6 @@ vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffe
         (void)device->vk.vkQueueWaitIdle(device->queue);
         vkf__device_unlock_queue(device);
     }
-    VKF_VK(device, waited);
-fail:
-    return status;
+    VKF_VK_OR_RETURN(device, waited);
+    return VKF_OK;
 }
