@@ -80,11 +80,20 @@ static void run_shapes(vkf_test_ops *ops, size_t type)
     }
 }
 
-// Whole numbers: exact, whatever the order of sums, and beyond 65,535 steps.
+// Whole numbers: exact, whatever the order of sums, and beyond 65,535 steps. The same activation as above, so that
+// these are the same pipelines; half of the columns are above 0.
 static void run_deep(vkf_test_ops *ops, size_t type, uint32_t m)
 {
     const vkf_test_gemm_case gemm = {
-        .m = m, .n = 3, .k = 70016, .transpose_b = true, .alpha = 1, .bias = true, .bytes = true};
+        .m = m,
+        .n = 13,
+        .k = 70016,
+        .transpose_b = true,
+        .alpha = 1,
+        .bias = true,
+        .activation = VKF_ACTIVATION_RELU,
+        .bytes = true,
+    };
     for (size_t i = F32_Q8; i <= F32_Q4; i++)
         if (type == EVERY_TYPE || type == i)
             vkf_test_gemm_run(ops, &TYPES[i], &gemm, true, 0, 0);

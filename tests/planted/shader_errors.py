@@ -3,6 +3,8 @@ from planted_error import Error
 
 SELF_TEST = ("gpu.self_test.lavapipe.full",)
 VARIANTS = ("gpu.variants_gemm.lavapipe.full",)
+# Where subgroups are half as large.
+SWIFTSHADER = ("gpu.self_test.swiftshader.full",)
 BLOCKS = ("gpu.variants_gemm_blocks.lavapipe.full",)
 
 ERRORS = (
@@ -83,6 +85,8 @@ ERRORS = (
     Error("few rows lose the last element of an odd depth", "shaders/gemv.comp",
           "for (k = e.quads_end + gl_LocalInvocationID.x; k < e.k_end; k += gl_WorkGroupSize.x)",
           "for (k = e.quads_end + gl_LocalInvocationID.x; k + 1 < e.k_end; k += gl_WorkGroupSize.x)", VARIANTS),
+    Error("few rows add the sums of eight subgroups at most", "shaders/gemv.comp",
+          "uint parts = gl_NumSubgroups;", "uint parts = min(gl_NumSubgroups, 8u);", SWIFTSHADER),
     Error("products activate before the bias", "shaders/include/product_store.glsl",
           "    if (HAS_BIAS != 0)\n        value += bias_load(col);\n    value = activate(ACTIVATION, value);\n",
           "    value = activate(ACTIVATION, value);\n    if (HAS_BIAS != 0)\n        value += bias_load(col);\n",
@@ -97,6 +101,8 @@ ERRORS = (
           "return BLOCKS_Q8 || i == 7 ? 1.0 :", "return BLOCKS_Q8 ? 1.0 :", BLOCKS),
     Error("minima of blocks miss every fourth element", "shaders/gemm_blocks.comp",
           "(a_value.x + a_value.y) + (a_value.z + a_value.w)", "(a_value.x + a_value.y) + a_value.z", BLOCKS),
+    Error("products with blocks end after 65,535 steps", "shaders/gemm_blocks.comp",
+          "e.k_end = p.alpha != 0.0 ? p.k : 0;", "e.k_end = p.alpha != 0.0 ? min(p.k, 65536) : 0;", BLOCKS),
     Error("minima of blocks take the scale of activations", "shaders/gemm_dot.comp",
           "fma(minimum, vec4(head.y), sum[i]);", "fma(minimum, vec4(head.x), sum[i]);",
           ("gpu.op_gemm_dot.lavapipe.full",)),
