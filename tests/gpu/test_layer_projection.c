@@ -1,5 +1,6 @@
 // Query, key and value of a self attention layer: one product where the caller says that their parameters are views
-// into one in_proj_weight, three where they are not, and the same numbers either way, for weights in rows and in panels.
+// into one in_proj_weight, three where they are not, and the same numbers either way, for weights in rows and in
+// panels.
 //
 // Bounds as in test_layer_attention.c.
 #include <stdlib.h>

@@ -37,8 +37,8 @@ void vkf_test_skip_if_children_have_no_threads(const vkf_test_gpu *gpu)
 {
     vkf_device_info info;
     vkf_context_device_info(gpu->context, &info);
-    // The driver's threads, which the parent alone has, are still in the sanitizer's list: it ends a child that gets one
-    // in the place of such a thread.
+    // The driver's threads, which the parent alone has, are still in the sanitizer's list: it ends a child that gets
+    // one in the place of such a thread.
     if (THREAD_SANITIZER)
         printf("skipped: ThreadSanitizer takes no threads in a child of a process that has some\n");
     else if (strstr(info.name, "SwiftShader"))
