@@ -76,7 +76,7 @@ const uint V_STRIDE = V_CHUNKS + 1;
 const uint WEIGHT_UNITS = KEYS / 8;
 const uint SCORE_UNITS = KEYS / 4;
 const uint LATER_UNITS = WEIGHT_UNITS + FRAGMENT_N / 4;
-const uint LINE = (SCORE_UNITS > LATER_UNITS ? SCORE_UNITS : LATER_UNITS) + 1;
+const uint LINE = LARGER(SCORE_UNITS, LATER_UNITS) + 1;
 
 const uint V_FIRST = KEYS * K_STRIDE;
 const uint LINES_FIRST = V_FIRST + KEYS * V_STRIDE;

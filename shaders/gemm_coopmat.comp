@@ -58,12 +58,13 @@ const uint SUBGROUPS = (TILE_M / SUBGROUP_M) * SUBGROUPS_N;
 
 // In shared memory, too, a tile's lines run along the dimension that is contiguous in memory. They consist of chunks,
 // with one chunk more per line against bank conflicts.
-const uint A_LINES = TRANSPOSE_A != 0 ? TILE_K : TILE_M;
-const uint A_LINE_CHUNKS = (TRANSPOSE_A != 0 ? TILE_M : TILE_K) / CHUNK;
+const uint A_LINES = SELECTED(TRANSPOSE_A, TILE_K, TILE_M);
+const uint A_LINE_CHUNKS = SELECTED(TRANSPOSE_A, TILE_M, TILE_K) / CHUNK;
 const uint A_STRIDE = A_LINE_CHUNKS + 1;
 const uint A_CHUNKS = A_LINES * A_LINE_CHUNKS;
-const uint B_LINES = B_LAYOUT == VKF_GEMM_B_NK ? TILE_N : TILE_K;
-const uint B_LINE_CHUNKS = (B_LAYOUT == VKF_GEMM_B_NK ? TILE_K : TILE_N) / CHUNK;
+const uint B_IS_NK = B_LAYOUT * (2 - B_LAYOUT); // 1 for VKF_GEMM_B_NK, 0 for the two others
+const uint B_LINES = SELECTED(B_IS_NK, TILE_N, TILE_K);
+const uint B_LINE_CHUNKS = SELECTED(B_IS_NK, TILE_K, TILE_N) / CHUNK;
 const uint B_STRIDE = B_LINE_CHUNKS + 1;
 const uint B_CHUNKS = B_LINES * B_LINE_CHUNKS;
 
@@ -75,7 +76,7 @@ const uint B_FIRST = A_LINES * A_STRIDE;
 const uint STAGE = B_FIRST + B_LINES * B_STRIDE;
 const uint SUMS_STRIDE = SUBGROUP_N / 4 + 1;
 const uint SUMS = FRAGMENT_M * SUMS_STRIDE;
-const uint POOL = 2 * STAGE > SUBGROUPS * SUMS ? 2 * STAGE : SUBGROUPS * SUMS;
+const uint POOL = LARGER(2 * STAGE, SUBGROUPS * SUMS);
 shared uvec4 pool[POOL];
 
 // Where the tiles of a workgroup lie.

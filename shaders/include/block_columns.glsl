@@ -7,7 +7,7 @@ const uint LANES = TILE_N / 4; // along n
 const uint PARTS = gl_WorkGroupSize.x / LANES;
 const uint OUTPUTS = TILE_M * TILE_N;
 
-shared vec4 partial[PARTS > 1 ? PARTS * OUTPUTS / 4 : 1]; // (parts, TILE_M, TILE_N)
+shared vec4 partial[PARTS * OUTPUTS / 4]; // (parts, TILE_M, TILE_N); unused where there is one part
 
 vec4 sum[THREAD_M];
 

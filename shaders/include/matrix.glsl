@@ -17,6 +17,13 @@
 
 #define CHUNK 8u
 
+// For lengths of arrays in shared memory. A driver of Qualcomm's lays out such an array wrongly where its length comes
+// from the conditional operator on specialisation constants (ncnn's pull request 6972), so they do without.
+//   SELECTED(flag, a, b)  a where flag is 1, b where it is 0
+//   LARGER(a, b)          of two numbers below 2^31
+#define SELECTED(flag, a, b) ((b) + (flag) * ((a) - (b)))
+#define LARGER(a, b) ((a) + ((b) - (a)) * (1u - (((b) - (a)) >> 31)))
+
 #define MATRIX_TYPE_IS(a, b) MATRIX_TYPE_IS_EXPAND(a, b)
 #define MATRIX_TYPE_IS_EXPAND(a, b) (MATRIX_TYPE_##a == MATRIX_TYPE_##b)
 #define MATRIX_TYPE_f32 1

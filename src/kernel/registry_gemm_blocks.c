@@ -33,8 +33,7 @@ static bool gemm_blocks_valid(const vkf__config *config)
 
 static uint32_t gemm_blocks_shared_bytes(const vkf__config *config)
 {
-    uint32_t parts = gemm_blocks_parts(config);
-    return parts > 1 ? 4 * parts * config->tile.gemm.m * config->tile.gemm.n : 16;
+    return 4 * gemm_blocks_parts(config) * config->tile.gemm.m * config->tile.gemm.n;
 }
 
 // By integer dot products, with k shared as above.
