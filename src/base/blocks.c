@@ -8,6 +8,8 @@
 #include "base/half.h"
 
 #define LARGEST_HALF 65504.0f
+// Devices may read smaller halves as zeros.
+#define LEAST_NORMAL_HALF 0x1p-14f
 
 static uint16_t to_half(float value)
 {
@@ -32,7 +34,12 @@ static int nearest(float steps, float lowest, float highest)
     return (int)(q < 0 ? q - 0.5f : q + 0.5f);
 }
 
-// 0 where the whole block is one value: there is no scale below the least half, 2^-24.
+// The scale of steps of this size: 0 where the whole block is one value, and a normal number otherwise.
+static uint16_t to_scale(float step)
+{
+    return to_half(step > 0 ? fmaxf(step, LEAST_NORMAL_HALF) : 0);
+}
+
 static float inverse_of(float scale)
 {
     return scale > 0 ? 1 / scale : 0;
@@ -43,7 +50,7 @@ static void q8_from_f32(const float *values, uint8_t *block)
     float largest = 0;
     for (int i = 0; i < VKF_BLOCK; i++)
         largest = fmaxf(largest, fabsf(values[i]));
-    uint16_t half = to_half(largest / 127);
+    uint16_t half = to_scale(largest / 127);
     float inverse = inverse_of(vkf__float_from_half(half));
     put_half(block, half);
     for (int i = 0; i < VKF_BLOCK; i++)
@@ -57,9 +64,11 @@ static void q4_from_f32(const float *values, uint8_t *block)
         least = fminf(least, values[i]);
         most = fmaxf(most, values[i]);
     }
+    if (fabsf(least) < LEAST_NORMAL_HALF)
+        least = least < 0 ? -LEAST_NORMAL_HALF : 0;
     uint16_t minimum_half = to_half(least);
     float minimum = vkf__float_from_half(minimum_half);
-    uint16_t scale_half = to_half((most - minimum) / 15);
+    uint16_t scale_half = to_scale((most - minimum) / 15);
     float inverse = inverse_of(vkf__float_from_half(scale_half));
     put_half(block, scale_half);
     put_half(block + 2, minimum_half);

@@ -99,6 +99,32 @@ static void test_too_large_values_stay_finite(void **state)
     assert_true(back[0] > 65504 && back[1] <= -65504);
 }
 
+static bool is_subnormal(const uint8_t *half)
+{
+    uint16_t bits = (uint16_t)(half[0] | half[1] << 8);
+    return (bits & 0x7c00) == 0 && (bits & 0x03ff) != 0;
+}
+
+// Devices may read subnormal halves as zeros. A block of small weights has steps of 2^-14 instead.
+static void test_scales_and_minima_are_never_subnormal(void **state)
+{
+    const type_case *type = *state;
+    for (int exponent = -40; exponent < 4; exponent++) {
+        float values[VKF_BLOCK], back[VKF_BLOCK], largest = 0;
+        uint8_t block[VKF_Q8_BLOCK_BYTES];
+        fill(values, VKF_BLOCK, (uint32_t)(exponent + 100));
+        for (int i = 0; i < VKF_BLOCK; i++) {
+            values[i] = ldexpf(exponent % 3 == 0 ? fabsf(values[i]) : values[i], exponent);
+            largest = fmaxf(largest, fabsf(values[i]));
+        }
+        vkf__blocks_from_f32(type->dtype, values, 1, block);
+        vkf__blocks_to_f32(type->dtype, block, 1, back);
+        assert_false(is_subnormal(block) || (type == &q4 && is_subnormal(block + 2)));
+        for (int i = 0; i < VKF_BLOCK; i++)
+            assert_true(fabsf(values[i] - back[i]) <= fmaxf(largest * (1 / type->steps + 0x1p-9f), 0x1p-15f));
+    }
+}
+
 static uint32_t word_at(const uint8_t *bytes, size_t word)
 {
     uint32_t value;
@@ -145,6 +171,8 @@ int main(void)
         cmocka_unit_test_prestate(test_constant_blocks_are_exact, &q4),
         cmocka_unit_test_prestate(test_too_large_values_stay_finite, &q8),
         cmocka_unit_test_prestate(test_too_large_values_stay_finite, &q4),
+        cmocka_unit_test_prestate(test_scales_and_minima_are_never_subnormal, &q8),
+        cmocka_unit_test_prestate(test_scales_and_minima_are_never_subnormal, &q4),
         cmocka_unit_test_prestate(test_panel_has_every_row, &q8),
         cmocka_unit_test_prestate(test_panel_has_every_row, &q4),
     };
