@@ -193,41 +193,45 @@ static void read_calibration(vkf__caps *caps, const vkf__instance *instance, VkP
         (ext || khr) && caps->timestamps && vkf__calibration_offered(instance, device, caps->calibrated_khr);
 }
 
-// Takes the first family with compute and graphics, which drivers exercise most, or else the first with compute.
+uint32_t vkf__caps_queue_family(const vkf__queue_family *families, uint32_t count)
+{
+    uint32_t best = UINT32_MAX;
+    int best_score = -1;
+    for (uint32_t i = 0; i < count; i++) {
+        const vkf__queue_family *family = &families[i];
+        const int score = 2 * (family->timestamp_valid_bits > 0) + !family->graphics;
+        if (!family->compute || family->queue_count == 0 || score <= best_score)
+            continue;
+        best = i;
+        best_score = score;
+    }
+    return best;
+}
+
 static vkf_status read_queue_families(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device)
 {
-    vkf_status status = VKF_OK;
     VkQueueFamilyProperties *families = NULL;
     uint32_t count = 0;
-    const VkQueueFlags preferred = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT;
-
-    caps->queue_family_index = UINT32_MAX;
     instance->vkGetPhysicalDeviceQueueFamilyProperties(device, &count, NULL);
-    if (count == 0)
-        return VKF_OK;
-    VKF_ALLOC(instance->host, families, count);
-    instance->vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families);
+    if (count > 0) {
+        VKF_ALLOC_OR_RETURN(instance->host, families, count);
+        instance->vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families);
+    }
     caps->queue_family_count = count < VKF_MAX_QUEUE_FAMILIES ? count : VKF_MAX_QUEUE_FAMILIES;
     for (uint32_t i = 0; i < caps->queue_family_count; i++) {
         caps->queue_families[i] = (vkf__queue_family){
             .compute = families[i].queueFlags & VK_QUEUE_COMPUTE_BIT,
+            .graphics = families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT,
+            .queue_count = families[i].queueCount,
             .timestamp_valid_bits = families[i].timestampValidBits,
         };
     }
-    for (uint32_t i = 0; i < caps->queue_family_count; i++) {
-        bool compute = families[i].queueCount > 0 && (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT);
-        bool both = compute && (families[i].queueFlags & preferred) == preferred;
-        if (!both && !(compute && caps->queue_family_index == UINT32_MAX))
-            continue;
-        caps->queue_family_index = i;
-        caps->timestamp_valid_bits = families[i].timestampValidBits;
-        if (both)
-            break;
-    }
-    caps->timestamps = caps->timestamp_valid_bits > 0 && caps->timestamp_period_ns > 0.0F;
-fail:
     vkf__free(instance->host, families);
-    return status;
+    caps->queue_family_index = vkf__caps_queue_family(caps->queue_families, caps->queue_family_count);
+    if (caps->queue_family_index != UINT32_MAX)
+        caps->timestamp_valid_bits = caps->queue_families[caps->queue_family_index].timestamp_valid_bits;
+    caps->timestamps = caps->timestamp_valid_bits > 0 && caps->timestamp_period_ns > 0.0F;
+    return VKF_OK;
 }
 
 vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps *out_caps)

@@ -30,6 +30,8 @@ struct vkf_external_device;
 
 typedef struct vkf__queue_family {
     bool compute;
+    bool graphics;
+    uint32_t queue_count;
     uint32_t timestamp_valid_bits;
 } vkf__queue_family;
 
@@ -77,6 +79,11 @@ typedef struct vkf__caps {
 // Reads one physical device. For a device older than Vulkan 1.1 it reads only what Vulkan 1.0 reports, without the
 // memory: the plan refuses such a device. Statuses: VULKAN, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps *out_caps);
+
+// The family whose queues suit compute work best; UINT32_MAX when none can compute. Families with timestamps come first,
+// and among these those without graphics: drivers give their work more time before they take it for a hang, and it does
+// not hold up what is drawn. Pure.
+uint32_t vkf__caps_queue_family(const vkf__queue_family *families, uint32_t count);
 
 // Applies a profile, then single masks ("shaderFloat16", "maxComputeWorkGroupInvocations=64"). Values are only ever
 // lowered. Pure. INVALID_ARGUMENT for an unknown name, a value that is not a number, a limit without a value, or a

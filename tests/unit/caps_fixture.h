@@ -56,38 +56,39 @@ static inline void settle_traits(vkf__caps *caps)
 // Everything a large desktop device has, save the memory.
 static inline vkf__caps rich_caps(const char *name, vkf_device_type type)
 {
-    vkf__caps caps = {.type = type,
-                      .api_version = VK_MAKE_API_VERSION(0, 1, 3, 250),
-                      .max_workgroup_invocations = 1024,
-                      .max_workgroup_size_x = 1024,
-                      .max_workgroup_count_x = 2147483647,
-                      .max_workgroup_count_y = 65535,
-                      .max_workgroup_count_z = 65535,
-                      .max_shared_memory_bytes = 49152,
-                      .max_storage_buffers = 1048576,
-                      .max_storage_buffer_range = UINT32_MAX,
-                      .max_uniform_buffer_range = 65536,
-                      .max_texel_elements = UINT32_C(1) << 27,
-                      .max_push_constant_bytes = 256,
-                      .max_memory_allocation_count = 4294967295,
-                      .max_memory_allocation_bytes = UINT64_C(4) << 30,
-                      .subgroup_size = 32,
-                      .storage_buffer_alignment = 16,
-                      .uniform_buffer_alignment = 64,
-                      .texel_buffer_alignment = 16,
-                      .non_coherent_atom_bytes = 64,
-                      .min_subgroup_size = 32,
-                      .max_subgroup_size = 32,
-                      .max_workgroup_subgroups = 32,
-                      .timestamp_period_ns = 1.0F,
-                      .timestamp_valid_bits = 64,
-                      .queue_family_count = 2,
-                      .queue_families = {{.compute = true, .timestamp_valid_bits = 64}, {.compute = false}},
+    vkf__caps caps = {
+        .type = type,
+        .api_version = VK_MAKE_API_VERSION(0, 1, 3, 250),
+        .max_workgroup_invocations = 1024,
+        .max_workgroup_size_x = 1024,
+        .max_workgroup_count_x = 2147483647,
+        .max_workgroup_count_y = 65535,
+        .max_workgroup_count_z = 65535,
+        .max_shared_memory_bytes = 49152,
+        .max_storage_buffers = 1048576,
+        .max_storage_buffer_range = UINT32_MAX,
+        .max_uniform_buffer_range = 65536,
+        .max_texel_elements = UINT32_C(1) << 27,
+        .max_push_constant_bytes = 256,
+        .max_memory_allocation_count = 4294967295,
+        .max_memory_allocation_bytes = UINT64_C(4) << 30,
+        .subgroup_size = 32,
+        .storage_buffer_alignment = 16,
+        .uniform_buffer_alignment = 64,
+        .texel_buffer_alignment = 16,
+        .non_coherent_atom_bytes = 64,
+        .min_subgroup_size = 32,
+        .max_subgroup_size = 32,
+        .max_workgroup_subgroups = 32,
+        .timestamp_period_ns = 1.0F,
+        .timestamp_valid_bits = 64,
+        .queue_family_count = 2,
+        .queue_families = {{.compute = true, .queue_count = 1, .timestamp_valid_bits = 64}, {.compute = false}},
 #define ON(field, ...) .field = true,
-                      VKF_CAPS_FEATURES(ON)
+        VKF_CAPS_FEATURES(ON)
 #undef ON
 #define ON(field, ...) .other.field = true,
-                          VKF_OTHER_FEATURES(ON)
+            VKF_OTHER_FEATURES(ON)
 #undef ON
     };
     (void)snprintf(caps.name, sizeof caps.name, "%s", name);

@@ -172,14 +172,42 @@ static void test_caps_choose_long_list(void **state)
     assert_refused(many, 40, (vkf_device_choice){.kind = VKF_CHOOSE_INDEX, .index = 40}, VKF_ERROR_NO_DEVICE, "nnnn");
 }
 
+static void test_caps_queue_family_prefers_compute_alone(void **state)
+{
+    const vkf__queue_family graphics = {
+        .compute = true, .graphics = true, .queue_count = 1, .timestamp_valid_bits = 64};
+    const vkf__queue_family alone = {.compute = true, .queue_count = 4, .timestamp_valid_bits = 64};
+    const vkf__queue_family untimed = {.compute = true, .queue_count = 4};
+    const vkf__queue_family copies = {.queue_count = 2, .timestamp_valid_bits = 64};
+    const vkf__queue_family empty = {.compute = true, .timestamp_valid_bits = 64};
+    const struct {
+        vkf__queue_family families[3];
+        uint32_t chosen;
+    } rows[] = {
+        {{graphics, copies, alone}, 2},        {{alone, graphics, alone}, 0},  {{graphics, untimed, copies}, 0},
+        {{untimed, copies, graphics}, 2},      {{copies, untimed, copies}, 1}, {{empty, copies, graphics}, 2},
+        {{copies, copies, empty}, UINT32_MAX},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(vkf__caps_queue_family(rows[i].families, 3), rows[i].chosen);
+    assert_int_equal(vkf__caps_queue_family(NULL, 0), UINT32_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_caps_choose_best_by_type),  cmocka_unit_test(test_caps_choose_best_passes_over_unusable),
-        cmocka_unit_test(test_caps_choose_no_candidates), cmocka_unit_test(test_caps_choose_index),
-        cmocka_unit_test(test_caps_choose_name),          cmocka_unit_test(test_caps_choose_name_twice_the_same_device),
-        cmocka_unit_test(test_caps_choose_name_refused),  cmocka_unit_test(test_caps_choose_uuid),
-        cmocka_unit_test(test_caps_choose_type),          cmocka_unit_test(test_caps_choose_bad_kind),
+        cmocka_unit_test(test_caps_queue_family_prefers_compute_alone),
+        cmocka_unit_test(test_caps_choose_best_by_type),
+        cmocka_unit_test(test_caps_choose_best_passes_over_unusable),
+        cmocka_unit_test(test_caps_choose_no_candidates),
+        cmocka_unit_test(test_caps_choose_index),
+        cmocka_unit_test(test_caps_choose_name),
+        cmocka_unit_test(test_caps_choose_name_twice_the_same_device),
+        cmocka_unit_test(test_caps_choose_name_refused),
+        cmocka_unit_test(test_caps_choose_uuid),
+        cmocka_unit_test(test_caps_choose_type),
+        cmocka_unit_test(test_caps_choose_bad_kind),
         cmocka_unit_test(test_caps_choose_long_list),
     };
     return cmocka_run_group_tests_name("caps_choose", tests, NULL, NULL);
