@@ -108,6 +108,7 @@ static vkf_status slab_take(vkf__memory *memory, vkf__slab *slab, vkf__memory_cl
         .mapped = mapped_range(memory, slab, class, begin),
         .memory_type = slab->memory_type,
         .device_local = (flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0,
+        .host_cached = (flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0,
     };
     uint32_t heap = heap_of(memory, slab->memory_type);
     memory->usage.used_bytes[heap] += size;

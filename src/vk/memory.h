@@ -11,6 +11,7 @@ typedef struct vkf__allocation {
     uint8_t *mapped; // of this range; NULL where the host may not access it
     uint32_t memory_type;
     bool device_local;
+    bool host_cached; // the host reads `mapped` through its cache; what is not cached it reads word by word
 } vkf__allocation;
 
 struct vkf__slab;

@@ -50,6 +50,12 @@ fail:
     return status;
 }
 
+static bool is_cached(const vkf__device_plan *plan, vkf__memory_class class)
+{
+    const VkMemoryType *type = &plan->caps.memory.memoryTypes[plan->memory_type[class]];
+    return type->propertyFlags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+}
+
 vkf_status vkf__transfer_init(vkf__transfer *transfer, vkf__memory *memory)
 {
     vkf_status status = VKF_OK;
@@ -58,7 +64,7 @@ vkf_status vkf__transfer_init(vkf__transfer *transfer, vkf__memory *memory)
     VKF_TRY(vkf__submission_init(&transfer->submission, memory->device, "vkformer transfer"));
     VKF_TRY(vkf__submission_command_buffer(&transfer->submission, "vkformer transfer", &transfer->command_buffer));
     // Made here rather than on first use, so that creating an object later allocates what its plan says and no more.
-    if (!memory->device->plan.caps.traits.unified_memory)
+    if (!memory->device->plan.caps.traits.unified_memory || !is_cached(&memory->device->plan, VKF_MEMORY_DEVICE))
         VKF_TRY(staging_create(transfer));
     return VKF_OK;
 fail:

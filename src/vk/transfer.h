@@ -13,7 +13,7 @@ typedef struct vkf__transfer {
     vkf__memory *memory;
     vkf__submission submission;
     VkCommandBuffer command_buffer;
-    VkBuffer staging; // made by vkf__transfer_init() unless memory is unified, and else on first use
+    VkBuffer staging; // made by vkf__transfer_init() unless all memory is mapped and cached, and else on first use
     vkf__allocation allocation;
     vkf__turns turns; // guard the members above
 } vkf__transfer;

@@ -513,13 +513,58 @@ static void test_attention_plan_has_no_matrix_of_scores(void **state)
     assert_in_range(plan.weights_bytes + plan.control_bytes, 1, 5000000);
 }
 
+static uint32_t copies;
+static PFN_vkCmdCopyBuffer copy_buffer;
+static void VKAPI_CALL count_copy(VkCommandBuffer commands, VkBuffer from, VkBuffer to, uint32_t count,
+                                  const VkBufferCopy *regions)
+{
+    copies++;
+    copy_buffer(commands, from, to, count, regions);
+}
+
+// How many copies on the device it takes to read so many bytes, which must come as they were written.
+static uint32_t copies_of_a_read(vkf_test_gpu *gpu, vkf_buffer *buffer, uint64_t size)
+{
+    vkf__device *device = &gpu->context->device;
+    uint8_t *written = malloc(size), *read = calloc(1, size);
+    assert_true(written && read);
+    for (uint64_t i = 0; i < size; i++)
+        written[i] = (uint8_t)(vkf_test_random_u64(&gpu->random) >> 40);
+    assert_int_equal(vkf_buffer_write(buffer, 0, written, size), VKF_OK);
+    copies = 0;
+    copy_buffer = device->vk.vkCmdCopyBuffer;
+    device->vk.vkCmdCopyBuffer = count_copy;
+    vkf_status status = vkf_buffer_read(buffer, 0, read, size);
+    device->vk.vkCmdCopyBuffer = copy_buffer;
+    assert_int_equal(status, VKF_OK);
+    assert_memory_equal(read, written, size);
+    free(written);
+    free(read);
+    return copies;
+}
+
+// A discrete device whose memory is mapped whole has it write-combined: more than a few bytes are copied to cached
+// memory first, and nothing else is.
+static void test_uncached_memory_is_read_through_staging(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_buffer *buffer = NULL;
+    assert_int_equal(vkf_buffer_create(gpu->context, 100000, "uncached", &buffer), VKF_OK);
+    if (buffer->allocation.mapped && buffer->allocation.host_cached)
+        assert_int_equal(copies_of_a_read(gpu, buffer, 100000), 0);
+    buffer->allocation.host_cached = false;
+    assert_int_equal(copies_of_a_read(gpu, buffer, 100000), 1);
+    assert_int_equal(copies_of_a_read(gpu, buffer, 16), buffer->allocation.mapped ? 0 : 1);
+    vkf_buffer_destroy(&buffer);
+}
+
 int main(void)
 {
 #define EVERYWHERE                                                                                             \
     cmocka_unit_test(test_layer_plan_is_exact), cmocka_unit_test(test_model_and_session_plans_are_exact),      \
         cmocka_unit_test(test_slabs_are_shared_and_reused), cmocka_unit_test(test_peak_outlives_what_is_gone), \
         cmocka_unit_test(test_neighbours_keep_their_content), cmocka_unit_test(test_new_buffer_is_zero),       \
-        cmocka_unit_test(test_transfer_at_any_offset)
+        cmocka_unit_test(test_transfer_at_any_offset), cmocka_unit_test(test_uncached_memory_is_read_through_staging)
     const struct CMUnitTest as_it_is_tests[] = {
         EVERYWHERE,
         cmocka_unit_test(test_layer_plan_needs_no_buffers),

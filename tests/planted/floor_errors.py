@@ -2,6 +2,12 @@
 from planted_error import Error
 
 ERRORS = (
+    Error("scales of blocks are subnormal", "src/base/blocks.c",
+          "fmaxf(step, LEAST_NORMAL_HALF)", "step", ("unit.blocks",)),
+    Error("queues with graphics are preferred", "src/vk/caps.c",
+          "+ !family->graphics;", "+ family->graphics;", ("unit.caps_choose",)),
+    Error("uncached memory is read by the host", "src/vk/buffer.c",
+          "(allocation->host_cached || size_bytes <= FEW_BYTES)", "size_bytes > 0", ("gpu.memory.lavapipe.full",)),
     # base
     Error("a zero in a shape excuses that the rest overflows", "src/base/size.c",
           "if (factors[i] == 0)\n            zero = true;\n        else if (!vkf__mul_u64(",
