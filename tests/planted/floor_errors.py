@@ -2,13 +2,9 @@
 from planted_error import Error
 
 ERRORS = (
+    # base
     Error("scales of blocks are subnormal", "src/base/blocks.c",
           "fmaxf(step, LEAST_NORMAL_HALF)", "step", ("unit.blocks",)),
-    Error("queues with graphics are preferred", "src/vk/caps.c",
-          "+ !family->graphics;", "+ family->graphics;", ("unit.caps_choose",)),
-    Error("uncached memory is read by the host", "src/vk/buffer.c",
-          "(allocation->host_cached || size_bytes <= FEW_BYTES)", "size_bytes > 0", ("gpu.memory.lavapipe.full",)),
-    # base
     Error("a zero in a shape excuses that the rest overflows", "src/base/size.c",
           "if (factors[i] == 0)\n            zero = true;\n        else if (!vkf__mul_u64(",
           "zero = zero || factors[i] == 0;\n        if (!zero && !vkf__mul_u64(", ("unit.size",)),
@@ -38,6 +34,10 @@ ERRORS = (
           "if (desc->residual)\n                    value += desc->residual[at];\n"
           "                value = vkf__ref_activation(desc->activation, value);", ("unit.reference",)),
     # vk
+    Error("queues with graphics are preferred", "src/vk/caps.c",
+          "+ !family->graphics;", "+ family->graphics;", ("unit.caps_choose",)),
+    Error("uncached memory is read by the host", "src/vk/buffer.c",
+          "(allocation->host_cached || size_bytes <= FEW_BYTES)", "size_bytes > 0", ("gpu.memory.lavapipe.full",)),
     Error("a temporary takes the place of one that the same step still reads", "src/vk/arena.c",
           "return a->first_use <= b->last_use && b->first_use <= a->last_use;",
           "return a->first_use < b->last_use && b->first_use < a->last_use;", ("unit.arena",)),
