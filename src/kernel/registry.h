@@ -145,6 +145,7 @@ typedef struct vkf__kernel {
     uint8_t operands[VKF_KERNEL_MAX_OPERANDS]; // vkf__operand_kind
     uint32_t b_layouts;           // matrix products: a bit 1 << VKF_GEMM_B_* for every layout of b that it reads
     bool splits;                  // can leave partial sums
+    bool walks_columns;           // matrix products: workgroups go on to other columns, so fewer of them serve any n
     bool shares_rows;             // attention: tile.attention.lanes invocations share a row, each with part of the keys
     bool transposes_a;            // also reads a stored as (k, m)
     bool quads;                   // only takes problems whose rows begin at multiples of four elements

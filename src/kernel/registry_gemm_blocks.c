@@ -79,7 +79,7 @@ static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
         .name = NAME_3("gemm_blocks", a, b, d), TYPES_3(a, b, d), PRODUCT, CONSTANTS(vkf__gemm_constants),  \
         .module = "gemm_blocks." #a "_" #d, .needs = STORAGE(d), .b_layouts = B_PANELS, .quads = true,      \
         CONFIGS(gemm_blocks_configs), .valid = gemm_blocks_valid, .shared_bytes = gemm_blocks_shared_bytes, \
-        .rank = rank_blocks                                                                                 \
+        .walks_columns = true, .rank = rank_blocks                                                          \
     }
 
 // a consists of the words that VKF_OP_QUANTIZE_ROWS writes.
@@ -88,7 +88,7 @@ static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
         .name = NAME_3("gemm_dot", i32, b, d), TYPES_3(i32, b, d), PRODUCT, CONSTANTS(vkf__gemm_constants), \
         .module = "gemm_dot." #d, .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), .b_layouts = B_PANELS,       \
         CONFIGS(gemm_dot_configs), .valid = gemm_dot_valid, .shared_bytes = gemm_blocks_shared_bytes,       \
-        .rank = vkf__rank_few_rows                                                                          \
+        .walks_columns = true, .rank = vkf__rank_few_rows                                                   \
     }
 #define GEMM_DOT_TILE(b, d)                                                                                            \
     {                                                                                                                  \

@@ -68,7 +68,7 @@ static uint32_t rank_gemv_subgroup(const vkf__caps *caps, const vkf__problem *pr
     return vkf__rank_few_rows(caps, problem) - (caps->traits.processor ? 0 : 5);
 }
 
-#define VECTOR PRODUCT, CONSTANTS(vkf__gemm_constants)
+#define VECTOR PRODUCT, CONSTANTS(vkf__gemm_constants), .walks_columns = true
 
 // The kernels for (n, k) go along the rows of b, with a subgroup or a workgroup to add up. Those for the other layouts
 // go along its columns.

@@ -204,8 +204,8 @@ static uint32_t rank_shuffle(const vkf__caps *caps, const vkf__problem *problem)
     {                                                                                                           \
         .name = NAME_3("gemm_blocks_address", a, b, d), TYPES_3(a, b, d), PANELS, BOTH_ADDRESSES,               \
         .module = "gemm_blocks_address." #a "_" #d, .needs = VKF_NEEDS_INT64 | VKF_NEEDS_SUBGROUP | STORAGE(d), \
-        .quads = true, CONFIGS(gemm_blocks_address_configs), .valid = gemm_blocks_address_valid,                \
-        .subgroup_size = workgroup_subgroup, .rank = vkf__rank_address                                          \
+        .quads = true, .walks_columns = true, CONFIGS(gemm_blocks_address_configs),                             \
+        .valid = gemm_blocks_address_valid, .subgroup_size = workgroup_subgroup, .rank = vkf__rank_address      \
     }
 
 // Lanes along n. Halves take part in arithmetic as 16-bit floats.

@@ -156,15 +156,18 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
         [VKF_GEMM_SPEC_HAS_BIAS] = vkf__gemm_bias_flag(args->b.dtype, &bias),
         [VKF_GEMM_SPEC_ADD_AFTER] = args->add_after,
     };
-    uint32_t z_limit = work->context->device.plan.caps.max_workgroup_count_z;
+    const vkf__caps *caps = &work->context->device.plan.caps;
+    uint32_t x = vkf__div_up_u32(s->n_count, variant->config->tile.gemm.n), z_limit = caps->max_workgroup_count_z;
+    if (variant->kernel->walks_columns && x > caps->max_workgroup_count_x)
+        x = caps->max_workgroup_count_x;
     const vkf__dispatch dispatch = {
         .label = args->label,
         .variant = *variant,
         .flags = flags,
         .bindings = {{args->a, false}, {b_slice(args, s), false}, {args->d, true}, {bias, false}},
         .params = &params,
-        .grid = {vkf__div_up_u32(s->n_count, variant->config->tile.gemm.n),
-                 vkf__div_up_u32(args->m, variant->config->tile.gemm.m), args->batch < z_limit ? args->batch : z_limit},
+        .grid = {x, vkf__div_up_u32(args->m, variant->config->tile.gemm.m),
+                 args->batch < z_limit ? args->batch : z_limit},
     };
     return vkf__work_dispatch(work, &dispatch);
 }
@@ -195,24 +198,44 @@ static vkf_status emit_columns(vkf__work *work, const vkf__gemm_args *args, cons
     return VKF_OK;
 }
 
-// How many rows of a Linear's weight fit one binding, or all of them where slicing does not apply. A slice of panels
-// begins with a whole panel. One of rows begins with an even row, so that 16-bit elements begin at a whole word.
-static uint32_t rows_per_slice(const vkf__work *work, const vkf__gemm_args *args)
+// Whether b is a Linear's weight, which may be cut between its rows.
+static bool is_weight(const vkf__gemm_args *args)
+{
+    return !args->keep_layout && args->b_outer == 0 && args->b_inner == 0 && (args->transpose_b || args->b.panels);
+}
+
+// A slice of panels begins with a whole panel. One of rows begins with an even row, so that 16-bit elements begin at a
+// whole word.
+static uint32_t slice_unit(const vkf__gemm_args *args)
+{
+    return args->b.panels ? VKF_GEMM_PANEL : 2;
+}
+
+// How many rows of a weight fit one binding, or all of them where slicing does not apply.
+static uint32_t rows_per_binding(const vkf__work *work, const vkf__gemm_args *args)
 {
     uint64_t limit = work->context->device.plan.caps.max_storage_buffer_range;
     uint64_t row_bytes = 0;
     (void)vkf__bytes_of(args->b.dtype, args->b.panels ? args->k : args->ldb, &row_bytes);
-    bool shared = args->b_outer == 0 && args->b_inner == 0 && (args->transpose_b || args->b.panels);
     // The binding of an unaligned slice begins up to one alignment before it, and ends at a whole unit of 16 bytes.
     uint64_t slack = (uint64_t)work->context->device.plan.caps.storage_buffer_alignment + 2 * 16;
-    uint64_t unit = args->b.panels ? VKF_GEMM_PANEL : 2;
-    if (args->keep_layout || !shared || args->b.size_bytes + slack <= limit || row_bytes == 0 ||
-        row_bytes + slack > limit)
+    uint32_t unit = slice_unit(args);
+    if (!is_weight(args) || args->b.size_bytes + slack <= limit || row_bytes == 0 || row_bytes + slack > limit)
         return args->n;
     uint64_t rows = (limit - slack) / row_bytes;
     if (args->b.panels && rows < unit)
         return args->n; // the device will refuse to bind them
     return (uint32_t)(rows > 64 ? rows / 64 * 64 : rows >= unit ? rows / unit * unit : rows);
+}
+
+// The same for a dispatch with this variant, whose grid has a limit, too.
+static uint32_t rows_per_slice(const vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant)
+{
+    uint32_t rows = rows_per_binding(work, args);
+    uint64_t columns = (uint64_t)work->context->device.plan.caps.max_workgroup_count_x * variant->config->tile.gemm.n;
+    columns -= columns % slice_unit(args);
+    bool fits = variant->kernel->walks_columns || columns == 0 || rows <= columns || !is_weight(args);
+    return fits ? rows : (uint32_t)columns;
 }
 
 // Whether the rows of a span begin at multiples of four elements. Temporaries begin at 0 in PLAN and at multiples of
@@ -254,7 +277,7 @@ static vkf_status emit_product(vkf__work *work, const vkf__gemm_args *args)
     VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_GEMM, types, &problem, &variant));
     // Only a weight is sliced, because its rows are the same in every run. The n of any other b may change between
     // runs, and one dispatch takes all of it.
-    uint64_t slice_rows = rows_per_slice(work, args);
+    uint64_t slice_rows = rows_per_slice(work, args, &variant);
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, slice_rows < args->n ? slice_rows : UINT32_MAX, &slice_rows));
     uint32_t first = 0;
     do {

@@ -208,6 +208,41 @@ static void test_gemm_batch_beyond_grid(void **state)
     vkf_test_ops_close(&small);
 }
 
+// More columns than the first dimension of a grid has tiles: workgroups go on to other columns, or the weight is cut.
+static void test_gemm_columns_beyond_grid(void **state)
+{
+    static const vkf_test_gemm_types types[] = {{VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32},
+                                                {VKF_DTYPE_F32, VKF_DTYPE_Q8, VKF_DTYPE_F32},
+                                                {VKF_DTYPE_F32, VKF_DTYPE_Q4, VKF_DTYPE_F32}};
+    static const uint32_t rows[] = {1, 3, 8, 9, 70};
+    vkf_test_ops small;
+    (void)open_small(state, &small, SMALL_GRID, COUNT_OF(SMALL_GRID));
+    for (size_t i = 0; i < 2 * COUNT_OF(rows) * COUNT_OF(types); i++) {
+        const vkf_test_gemm_case gemm = {.m = rows[i / 2 % COUNT_OF(rows)],
+                                         .n = 1061,
+                                         .k = 32,
+                                         .transpose_b = true,
+                                         .packed = i % 2 == 1 && i / 2 < COUNT_OF(rows),
+                                         .alpha = 1,
+                                         .bias = true};
+        small.aligned = i % 2 == 1;
+        vkf_test_gemm_run(&small, &types[i / 2 / COUNT_OF(rows)], &gemm, false, 2e-5, 2e-5);
+    }
+    vkf_test_ops_close(&small);
+}
+
+// The limit of many devices, with a vocabulary of 2^18 tokens and a kernel whose workgroups compute four of its columns.
+static void test_gemm_vocabulary_beyond_grid(void **state)
+{
+    static const vkf_test_gemm_types types = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
+    const vkf_test_gemm_case gemm = {.m = 1, .n = 262144, .k = 8, .transpose_b = true, .alpha = 1, .bias = true};
+    vkf_test_ops ops;
+    (void)vkf_test_ops_of(state);
+    if (vkf_test_ops_open_variant(&ops, "gemv."))
+        vkf_test_gemm_run(&ops, &types, &gemm, false, 2e-5, 2e-5);
+    vkf_test_ops_close(&ops);
+}
+
 static void test_grid_beyond_both_dimensions_is_refused(void **state)
 {
     vkf_test_ops small;
@@ -231,6 +266,8 @@ int main(void)
         VKF_OPS_TEST(test_small_workgroups_give_the_same),
         VKF_OPS_TEST(test_gemm_small_workgroups),
         VKF_OPS_TEST(test_gemm_batch_beyond_grid),
+        VKF_OPS_TEST(test_gemm_columns_beyond_grid),
+        VKF_OPS_TEST(test_gemm_vocabulary_beyond_grid),
         VKF_OPS_TEST(test_grid_beyond_both_dimensions_is_refused),
     };
     return cmocka_run_group_tests_name("op_limits", tests, vkf_test_ops_setup, vkf_test_ops_teardown);

@@ -85,6 +85,8 @@ ERRORS = (
     Error("few rows lose the last element of an odd depth", "shaders/gemv.comp",
           "for (k = e.quads_end + gl_LocalInvocationID.x; k < e.k_end; k += gl_WorkGroupSize.x)",
           "for (k = e.quads_end + gl_LocalInvocationID.x; k + 1 < e.k_end; k += gl_WorkGroupSize.x)", VARIANTS),
+    Error("few rows leave out the columns beyond the grid", "shaders/gemv.comp",
+          "col < p.n; col += gl_NumWorkGroups.x * TILE_N", "col < p.n; col += p.n", ("gpu.op_limits.lavapipe.full",)),
     Error("few rows add the sums of eight subgroups at most", "shaders/gemv.comp",
           "uint parts = gl_NumSubgroups;", "uint parts = min(gl_NumSubgroups, 8u);", SWIFTSHADER),
     Error("products activate before the bias", "shaders/include/product_store.glsl",
