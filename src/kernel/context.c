@@ -74,6 +74,7 @@ static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc
         .timestamps = desc->timestamps,
         .executable_info = desc->pipeline_statistics || desc->pipeline_representations,
         .counters = desc->counters != NULL,
+        .addresses = desc->variant && vkf__variant_takes_addresses(desc->variant),
     };
     uint32_t index = 0;
     VKF_TRY(list_devices(&context->instance, desc, &list));

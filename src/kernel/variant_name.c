@@ -24,12 +24,31 @@ bool vkf__variant_is_named(const vkf__kernel *kernel, const vkf__config *config,
     return strncmp(full, beginning, strlen(beginning)) == 0;
 }
 
+static bool has_variant(const vkf__kernel *kernel, const char *beginning)
+{
+    for (uint32_t c = 0; c < kernel->config_count; c++) {
+        if (vkf__variant_is_named(kernel, &kernel->configs[c], beginning))
+            return true;
+    }
+    return false;
+}
+
 bool vkf__variant_exists(const char *beginning)
 {
-    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
-        for (uint32_t c = 0; c < vkf__kernel_at(i)->config_count; c++)
-            if (vkf__variant_is_named(vkf__kernel_at(i), &vkf__kernel_at(i)->configs[c], beginning))
-                return true;
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        if (has_variant(vkf__kernel_at(i), beginning))
+            return true;
+    }
+    return false;
+}
+
+bool vkf__variant_takes_addresses(const char *beginning)
+{
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
+        if (memchr(kernel->operands, VKF_OPERAND_ADDRESS, kernel->operand_count) && has_variant(kernel, beginning))
+            return true;
+    }
     return false;
 }
 

@@ -27,7 +27,8 @@
     X(shader_int64, "shaderInt64", ALWAYS, shader_int64, BIT(head.features.shaderInt64))                               \
     X(subgroup_arithmetic, "subgroupArithmetic", ALWAYS, subgroup_arithmetic, PROPERTY)                                \
     X(subgroup_shuffle, "subgroupShuffle", ALWAYS, subgroup_shuffle, PROPERTY)                                         \
-    X(buffer_device_address, "bufferDeviceAddress", ALWAYS, buffer_device_address, BIT(address.bufferDeviceAddress))   \
+    X(buffer_device_address, "bufferDeviceAddress", FOR_ADDRESSES, buffer_device_address,                              \
+      BIT(address.bufferDeviceAddress))                                                                                \
     X(vulkan_memory_model, "vulkanMemoryModel", FOR_MATRICES, vulkan_memory_model,                                     \
       BITS(memory_model.vulkanMemoryModel, memory_model.vulkanMemoryModelDeviceScope))                                 \
     X(maintenance4, "maintenance4", FOR_MATRICES, maintenance4, BIT(maintenance4.maintenance4))                        \
@@ -105,9 +106,10 @@
 
 typedef enum vkf__wanted {
     VKF_WANTED_ALWAYS = 0,
-    VKF_WANTED_FOR_TIMESTAMPS, // this and the next two: where vkf__plan_wishes asks for it
+    VKF_WANTED_FOR_TIMESTAMPS, // this and the next three: where vkf__plan_wishes asks for it
     VKF_WANTED_FOR_STATISTICS,
     VKF_WANTED_FOR_COUNTERS,
+    VKF_WANTED_FOR_ADDRESSES,     // also on processors, whose kernels they are, and for statistics of any kernel
     VKF_WANTED_FOR_OTHER_SHADERS, // for shaders of the caller's, with statistics, from Vulkan 1.2 on
     VKF_WANTED_FOR_MATRICES,      // where kernels on cooperative matrices run; nothing else uses these
     VKF_WANTED_FOR_FLEXIBLE_MATRICES

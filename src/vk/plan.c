@@ -132,6 +132,8 @@ static bool is_wanted(vkf__wanted wanted, const vkf__caps *caps, const vkf__plan
         return wishes->executable_info;
     case VKF_WANTED_FOR_COUNTERS:
         return wishes->counters;
+    case VKF_WANTED_FOR_ADDRESSES:
+        return wishes->addresses || wishes->executable_info || caps->traits.processor;
     case VKF_WANTED_FOR_OTHER_SHADERS: // from 1.2 on, all of it is in the core
         return wishes->executable_info && caps->api_version >= VK_API_VERSION_1_2;
     case VKF_WANTED_FOR_MATRICES:
@@ -206,6 +208,9 @@ static vkf_status make_plan(const vkf__host *host, const vkf__caps *caps, const 
     VKF_RETURN_IF_ERROR(check_floor(host, caps));
     VKF_RETURN_IF_ERROR(plan_memory(host, caps, plan));
     plan_features(plan, wishes);
+    // Kernels are chosen by caps. No buffer has an address where that would serve none: drivers have faults there (with
+    // indirect dispatches MoltenVK loses the device, its issue 2696).
+    plan->caps.buffer_device_address = plan->enabled.buffer_device_address;
     return VKF_OK;
 }
 

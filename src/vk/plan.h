@@ -9,6 +9,7 @@ typedef struct vkf__plan_wishes {
     bool timestamps;
     bool executable_info; // pipeline statistics, where the driver has them
     bool counters;        // what the device counts while a dispatch runs
+    bool addresses; // kernels that read operands by device address, also where they are not for this kind of device
 } vkf__plan_wishes;
 
 typedef enum vkf__memory_class {

@@ -199,6 +199,19 @@ static void test_plan_every_profile_stands_on_the_floor(void **state)
     }
 }
 
+// Kernels for processors alone read operands by address.
+static void test_plan_enables_addresses_where_they_serve(void **state)
+{
+    const vkf__caps gpu = discrete_caps(), processor = cpu_caps();
+    (void)state;
+    const vkf__device_plan plain = plan_of(&gpu, no_wishes);
+    assert_true(gpu.buffer_device_address && processor.buffer_device_address);
+    assert_false(plain.enabled.buffer_device_address || plain.caps.buffer_device_address);
+    assert_true(plan_of(&gpu, (vkf__plan_wishes){.addresses = true}).caps.buffer_device_address);
+    assert_true(plan_of(&gpu, (vkf__plan_wishes){.executable_info = true}).enabled.buffer_device_address);
+    assert_true(plan_of(&processor, no_wishes).caps.buffer_device_address);
+}
+
 static bool plans_extension(const vkf__device_plan *plan, const char *name)
 {
     for (uint32_t i = 0; i < plan->extension_count; i++) {
@@ -418,6 +431,7 @@ int main(void)
         cmocka_unit_test(test_plan_below_floor_no_device),
         cmocka_unit_test(test_plan_below_floor_limits),
         cmocka_unit_test(test_plan_every_profile_stands_on_the_floor),
+        cmocka_unit_test(test_plan_enables_addresses_where_they_serve),
         cmocka_unit_test(test_plan_wishes_granted),
         cmocka_unit_test(test_plan_calibration),
         cmocka_unit_test(test_plan_nothing_unasked),
