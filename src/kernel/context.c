@@ -74,7 +74,7 @@ static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc
         .timestamps = desc->timestamps,
         .executable_info = desc->pipeline_statistics || desc->pipeline_representations,
         .counters = desc->counters != NULL,
-        .addresses = desc->variant && vkf__variant_takes_addresses(desc->variant),
+        .addresses = desc->variant && vkf__variants_named(desc->variant).by_address,
     };
     uint32_t index = 0;
     VKF_TRY(list_devices(&context->instance, desc, &list));
@@ -112,7 +112,7 @@ static vkf_status check_names(const vkf__host *host, const vkf_context_desc *des
     if (desc->shader_dir && !*desc->shader_dir)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                          "shader_dir is \"\": give the folder's path, \".\" for the current one");
-    if (!desc->variant || vkf__variant_exists(desc->variant))
+    if (!desc->variant || vkf__variants_named(desc->variant).any)
         return VKF_OK;
     vkf__variant_near(desc->variant, near, sizeof near);
     return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,

@@ -145,7 +145,6 @@ typedef struct vkf__kernel {
     uint8_t operands[VKF_KERNEL_MAX_OPERANDS]; // vkf__operand_kind
     uint32_t b_layouts;           // matrix products: a bit 1 << VKF_GEMM_B_* for every layout of b that it reads
     bool splits;                  // can leave partial sums
-    bool walks_columns;           // matrix products: workgroups go on to other columns, so fewer of them serve any n
     bool shares_rows;             // attention: tile.attention.lanes invocations share a row, each with part of the keys
     bool transposes_a;            // also reads a stored as (k, m)
     bool quads;                   // only takes problems whose rows begin at multiples of four elements
@@ -155,6 +154,7 @@ typedef struct vkf__kernel {
     uint32_t tile_count;          // spec ids 1..tile_count come from the config
     vkf__matrix_type matrix;      // not NONE: the last three spec ids are m, n and k of the device's shape of that type
     bool rounds;                  // rounds f32 factors to 16 bits, only where the problem allows it
+    bool walks_columns;           // matrix products: workgroups go on to other columns, so fewer of them serve any n
     const vkf__config *configs;   // best first; the last has no limits
     uint32_t config_count;
     uint32_t (*shared_bytes)(const vkf__config *config); // NULL: none

@@ -24,32 +24,19 @@ bool vkf__variant_is_named(const vkf__kernel *kernel, const vkf__config *config,
     return strncmp(full, beginning, strlen(beginning)) == 0;
 }
 
-static bool has_variant(const vkf__kernel *kernel, const char *beginning)
+vkf__variant_matches vkf__variants_named(const char *beginning)
 {
-    for (uint32_t c = 0; c < kernel->config_count; c++) {
-        if (vkf__variant_is_named(kernel, &kernel->configs[c], beginning))
-            return true;
-    }
-    return false;
-}
-
-bool vkf__variant_exists(const char *beginning)
-{
-    for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
-        if (has_variant(vkf__kernel_at(i), beginning))
-            return true;
-    }
-    return false;
-}
-
-bool vkf__variant_takes_addresses(const char *beginning)
-{
+    vkf__variant_matches matches = {0};
     for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
         const vkf__kernel *kernel = vkf__kernel_at(i);
-        if (memchr(kernel->operands, VKF_OPERAND_ADDRESS, kernel->operand_count) && has_variant(kernel, beginning))
-            return true;
+        const bool by_address = memchr(kernel->operands, VKF_OPERAND_ADDRESS, kernel->operand_count) != NULL;
+        for (uint32_t c = 0; c < kernel->config_count; c++) {
+            const bool is_match = vkf__variant_is_named(kernel, &kernel->configs[c], beginning);
+            matches.any |= is_match;
+            matches.by_address |= is_match && by_address;
+        }
     }
-    return false;
+    return matches;
 }
 
 static size_t least(size_t a, size_t b)

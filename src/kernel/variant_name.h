@@ -9,11 +9,13 @@
 
 bool vkf__variant_is_named(const vkf__kernel *kernel, const vkf__config *config, const char *beginning);
 
-// Whether any row of the registry has a variant whose name begins like this, whatever the device.
-bool vkf__variant_exists(const char *beginning);
+typedef struct vkf__variant_matches {
+    bool any;
+    bool by_address; // one that reads an operand by its device address
+} vkf__variant_matches;
 
-// Whether one of these reads an operand by its device address.
-bool vkf__variant_takes_addresses(const char *beginning);
+// Which variants of the registry have names that begin like this, whatever the device.
+vkf__variant_matches vkf__variants_named(const char *beginning);
 
 // Writes the names nearest to one that does not exist, separated by ", ". They are as complete as that one is: shader,
 // kernel, or kernel and config.

@@ -255,7 +255,7 @@ static bool set_variant(const char *text, const char **out_variant)
         vkf_print_error("--variant: the name is empty; 'vkformer shaders --all' lists those that there are");
         return false;
     }
-    if (!vkf__variant_exists(text)) {
+    if (!vkf__variants_named(text).any) {
         char near[512];
         vkf__variant_near(text, near, sizeof near);
         vkf_print_error("--variant: no kernel's name begins with '%.200s'; near it are %s", text, near);
