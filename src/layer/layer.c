@@ -168,9 +168,12 @@ vkf_status vkf__layer_plan(vkf_context *context, const vkf__layer_desc *desc, vk
     VKF_TRY(vkf__work_plan(&layer.work, emit, &(emission){&layer, &desc->max_sizes}));
     vkf_memory_plan plan;
     vkf__memory_plan_init(&plan, context);
-    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, packed.total_bytes, &plan.weights_bytes);
-    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layer.work.plan.arena_bytes, &plan.activations_bytes);
-    vkf__memory_plan_add(&plan, context, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&layer.work), &plan.control_bytes);
+    const vkf__planned_buffer weights = {"packed weights", VKF_MEMORY_DEVICE, packed.total_bytes};
+    const vkf__planned_buffer arena = {desc->name, VKF_MEMORY_DEVICE, layer.work.plan.arena_bytes};
+    const vkf__planned_buffer control = {desc->name, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&layer.work)};
+    VKF_TRY(vkf__memory_plan_add(&plan, context, weights, &plan.weights_bytes));
+    VKF_TRY(vkf__memory_plan_add(&plan, context, arena, &plan.activations_bytes));
+    VKF_TRY(vkf__memory_plan_add(&plan, context, control, &plan.control_bytes));
     *out_plan = plan;
 fail:
     vkf__work_finish(&layer.work);

@@ -24,6 +24,8 @@ static vkf_status emit_stage(vkf__work *work, const void *args)
     return e->stage->emit(e->session, e->stage, e->sizes);
 }
 
+#define CACHE_NAME "session cache of a layer"
+
 typedef vkf_status (*plan_fn)(vkf__work *work, vkf__emit_fn emit, const void *args);
 
 // Everything up to the point where device memory is needed. `plan` is vkf__work_plan_proven() where the session will be
@@ -133,7 +135,9 @@ fail:
 static vkf_status make_buffers(vkf_session *session, vkf__session_layout *layout)
 {
     VKF_RETURN_IF_ERROR(make_buffer(session, VKF_MEMORY_DEVICE, layout->state_bytes, "session state", &session->state));
-    VKF_RETURN_IF_ERROR(make_buffer(session, VKF_MEMORY_DEVICE, layout->cache_bytes, "session cache", &session->cache));
+    for (uint32_t i = 0; i < session->model->config.num_decoder_layers; i++)
+        VKF_RETURN_IF_ERROR(
+            make_buffer(session, VKF_MEMORY_DEVICE, layout->layer_cache_bytes, CACHE_NAME, &session->caches[i]));
     VKF_RETURN_IF_ERROR(
         make_buffer(session, VKF_MEMORY_DEVICE, layout->constants_bytes, "session constants", &session->constants));
     VKF_RETURN_IF_ERROR(
@@ -202,6 +206,7 @@ static void free_host_side(vkf_session *session)
     vkf__free(host, session->spans.self_v);
     vkf__free(host, session->spans.cross_k);
     vkf__free(host, session->spans.cross_v);
+    vkf__free(host, session->caches);
     vkf__kept_attention_free(session);
 }
 
@@ -215,10 +220,11 @@ void vkf_session_destroy(vkf_session **session)
     *session = NULL;
     if (vkf__context_is_inherited(context))
         return;
+    for (uint32_t i = 0; s->caches && i < model->config.num_decoder_layers; i++)
+        vkf__buffer_destroy(&s->caches[i]);
     free_host_side(s);
     vkf__submission_finish(&s->submission);
     vkf__buffer_destroy(&s->state);
-    vkf__buffer_destroy(&s->cache);
     vkf__buffer_destroy(&s->constants);
     vkf__buffer_destroy(&s->ids);
     vkf__buffer_destroy(&s->arena);
@@ -227,23 +233,37 @@ void vkf_session_destroy(vkf_session **session)
     vkf__context_drop(context, VKF_MADE_SESSION);
 }
 
+static vkf_status add_buffers(const vkf_session *session, const vkf__session_layout *layout, vkf_memory_plan *out_plan)
+{
+    const vkf_context *context = session->context;
+    const vkf__planned_buffer constants = {"session constants", VKF_MEMORY_DEVICE, layout->constants_bytes};
+    const vkf__planned_buffer state = {"session state", VKF_MEMORY_DEVICE, layout->state_bytes};
+    const vkf__planned_buffer arena = {"session arena", VKF_MEMORY_DEVICE, session->arena_bytes};
+    const vkf__planned_buffer cache = {CACHE_NAME, VKF_MEMORY_DEVICE, layout->layer_cache_bytes};
+    const vkf__planned_buffer ids = {"session token ids", VKF_MEMORY_CONTROL, layout->ids_bytes};
+    vkf__memory_plan_init(out_plan, context);
+    VKF_RETURN_IF_ERROR(vkf__memory_plan_add(out_plan, context, constants, &out_plan->weights_bytes));
+    VKF_RETURN_IF_ERROR(vkf__memory_plan_add(out_plan, context, state, &out_plan->activations_bytes));
+    VKF_RETURN_IF_ERROR(vkf__memory_plan_add(out_plan, context, arena, &out_plan->activations_bytes));
+    for (uint32_t i = 0; i < session->model->config.num_decoder_layers; i++)
+        VKF_RETURN_IF_ERROR(vkf__memory_plan_add(out_plan, context, cache, &out_plan->cache_bytes));
+    VKF_RETURN_IF_ERROR(vkf__memory_plan_add(out_plan, context, ids, &out_plan->control_bytes));
+    for (size_t i = 0; i < session->stage_count; i++) {
+        const vkf__stage *stage = &session->stages[i];
+        const vkf__planned_buffer control = {stage->name, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&stage->work)};
+        VKF_RETURN_IF_ERROR(vkf__memory_plan_add(out_plan, context, control, &out_plan->control_bytes));
+    }
+    return VKF_OK;
+}
+
 vkf_status vkf__session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_memory_plan *out_plan)
 {
     vkf_status status = VKF_OK;
-    vkf_context *context = model->context;
     vkf_session session = {0};
     vkf__session_layout layout;
     vkf_memory_plan plan;
     VKF_TRY(plan_session(&session, model, desc, vkf__work_plan, &layout));
-    vkf__memory_plan_init(&plan, context);
-    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layout.constants_bytes, &plan.weights_bytes);
-    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layout.state_bytes, &plan.activations_bytes);
-    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, session.arena_bytes, &plan.activations_bytes);
-    vkf__memory_plan_add(&plan, context, VKF_MEMORY_DEVICE, layout.cache_bytes, &plan.cache_bytes);
-    vkf__memory_plan_add(&plan, context, VKF_MEMORY_CONTROL, layout.ids_bytes, &plan.control_bytes);
-    for (size_t i = 0; i < session.stage_count; i++)
-        vkf__memory_plan_add(&plan, context, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&session.stages[i].work),
-                             &plan.control_bytes);
+    VKF_TRY(add_buffers(&session, &layout, &plan));
     *out_plan = plan;
 fail:
     free_host_side(&session);

@@ -115,7 +115,7 @@ struct vkf_session {
     vkf__batch batch; // the stages' command buffers
     vkf__submission submission;
     vkf_buffer *state;     // streams, masks, logits, attention weights
-    vkf_buffer *cache;     // keys and values
+    vkf_buffer **caches;   // keys and values, per decoder layer: in one, they might be more than a device allocates
     vkf_buffer *constants; // positions
     vkf_buffer *ids;       // token ids, host-visible
     vkf_buffer *arena;     // temporaries of all stages
@@ -135,7 +135,7 @@ struct vkf_session {
 
 typedef struct vkf__session_layout {
     uint64_t state_bytes;
-    uint64_t cache_bytes;
+    uint64_t layer_cache_bytes; // of each decoder layer
     uint64_t constants_bytes;
     uint64_t ids_bytes;
 } vkf__session_layout;

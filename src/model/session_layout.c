@@ -81,7 +81,7 @@ static void lay_out_state(vkf_session *session, region *r)
     lay_out_attention(session, r);
 }
 
-static void lay_out_cache(vkf_session *session, region *r)
+static void lay_out_cache(vkf_session *session, uint32_t layer, region *r)
 {
     const vkf_model_config *config = &session->model->config;
     vkf__session_spans *s = &session->spans;
@@ -89,14 +89,12 @@ static void lay_out_cache(vkf_session *session, region *r)
     const vkf__stack stack = vkf__stack_of(config, true);
     uint64_t b = session->desc.max_batch, width = (uint64_t)stack.kv_heads * stack.head_dim;
     uint64_t rows = b * session->desc.max_beams;
-    for (uint32_t i = 0; i < config->num_decoder_layers; i++) {
-        s->self_k[i] = append(r, dtype, rows, vkf__cache_len(session), width);
-        s->self_v[i] = append(r, dtype, rows, vkf__cache_len(session), width);
-        if (!vkf__facts_of(config)->crosses)
-            continue;
-        s->cross_k[i] = append(r, dtype, b, session->desc.max_source_len, width);
-        s->cross_v[i] = append(r, dtype, b, session->desc.max_source_len, width);
-    }
+    s->self_k[layer] = append(r, dtype, rows, vkf__cache_len(session), width);
+    s->self_v[layer] = append(r, dtype, rows, vkf__cache_len(session), width);
+    if (!vkf__facts_of(config)->crosses)
+        return;
+    s->cross_k[layer] = append(r, dtype, b, session->desc.max_source_len, width);
+    s->cross_v[layer] = append(r, dtype, b, session->desc.max_source_len, width);
 }
 
 bool vkf__has_position_ids(const vkf_model_config *config)
@@ -186,6 +184,7 @@ static vkf_status allocate_arrays(vkf_session *session)
     VKF_ALLOC_OR_RETURN(host, s->self_v, layers);
     VKF_ALLOC_OR_RETURN(host, s->cross_k, layers);
     VKF_ALLOC_OR_RETURN(host, s->cross_v, layers);
+    VKF_ALLOC_OR_RETURN(host, session->caches, layers);
     return VKF_OK;
 }
 
@@ -193,12 +192,15 @@ vkf_status vkf__session_lay_out(vkf_session *session, vkf__session_layout *out_l
 {
     uint32_t alignment = session->context->device.plan.buffer_alignment;
     region state = {session->state, 0, alignment, false};
-    region cache = {session->cache, 0, alignment, false};
+    region cache = {.alignment = alignment};
     region constants = {session->constants, 0, alignment, false};
     region ids = {session->ids, 0, alignment, false};
     VKF_RETURN_IF_ERROR(allocate_arrays(session));
     lay_out_state(session, &state);
-    lay_out_cache(session, &cache);
+    for (uint32_t i = 0; i < session->model->config.num_decoder_layers; i++) {
+        cache = (region){session->caches[i], 0, alignment, cache.overflow};
+        lay_out_cache(session, i, &cache);
+    }
     lay_out_tokens(session, &constants, &ids);
     if (state.overflow || cache.overflow || constants.overflow || ids.overflow)
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE, "session: the maximum sizes overflow");

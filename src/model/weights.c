@@ -275,8 +275,10 @@ vkf_status vkf__weights_plan(vkf_context *context, const vkf__model_source *sour
     VKF_TRY(place(context, p.found.slots, p.found.count, p.storage, &p.places));
     if (out_shapes)
         give_shapes(source, &p, out_shapes);
-    for (size_t i = 0; i < p.places.buffer_count; i++)
-        vkf__memory_plan_add(plan, context, VKF_MEMORY_DEVICE, p.places.buffer_bytes[i], &plan->weights_bytes);
+    for (size_t i = 0; i < p.places.buffer_count; i++) {
+        const vkf__planned_buffer buffer = {"weights", VKF_MEMORY_DEVICE, p.places.buffer_bytes[i]};
+        VKF_TRY(vkf__memory_plan_add(plan, context, buffer, &plan->weights_bytes));
+    }
 fail:
     preparation_free(context, &p);
     return status;

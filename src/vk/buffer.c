@@ -14,6 +14,16 @@ uint64_t vkf__buffer_allocated_bytes(uint64_t size_bytes)
     return vkf__align_u64(size_bytes, VKF_BUFFER_GRANULARITY);
 }
 
+vkf_status vkf__buffer_check_size(const vkf__device *device, uint64_t size_bytes, const char *name)
+{
+    const uint64_t most = device->plan.caps.max_memory_allocation_bytes;
+    if (size_bytes <= UINT64_MAX / 2 && vkf__buffer_allocated_bytes(size_bytes) <= most)
+        return VKF_OK;
+    return vkf__fail(device->host, VKF_ERROR_TOO_LARGE,
+                     "buffer %s: %" PRIu64 " bytes, the device allows %" PRIu64 " in one allocation", name, size_bytes,
+                     most);
+}
+
 static uint64_t buffer_address(vkf__device *device, VkBuffer handle)
 {
     const VkBufferDeviceAddressInfo info = {
@@ -74,8 +84,7 @@ vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, 
     vkf_buffer *buffer = NULL;
     if (size_bytes == 0)
         return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT, "buffer %s: a size of 0 bytes", name);
-    if (size_bytes > UINT64_MAX / 2)
-        return vkf__fail(device->host, VKF_ERROR_TOO_LARGE, "buffer %s: %" PRIu64 " bytes", name, size_bytes);
+    VKF_RETURN_IF_ERROR(vkf__buffer_check_size(device, size_bytes, name));
     VKF_ALLOC(device->host, buffer, 1);
     buffer->references = 1;
     buffer->transfer = transfer;
@@ -90,12 +99,6 @@ vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, 
                  VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                  (device->plan.enabled.buffer_device_address ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0u),
     };
-    if (buffer->allocated_bytes > transfer->memory->device->plan.caps.max_memory_allocation_bytes) {
-        status = vkf__fail(device->host, VKF_ERROR_TOO_LARGE,
-                           "buffer %s: %" PRIu64 " bytes, the device allows %" PRIu64 " in one allocation", name,
-                           size_bytes, device->plan.caps.max_memory_allocation_bytes);
-        goto fail;
-    }
     VKF_VK_CREATE(device, device->vk.vkCreateBuffer(device->handle, &info, NULL, &buffer->handle), &buffer->handle);
     vkf__device_name(device, VK_OBJECT_TYPE_BUFFER, (uint64_t)buffer->handle, name);
     VkMemoryRequirements need;

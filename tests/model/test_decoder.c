@@ -367,6 +367,38 @@ static void test_cache_has_rows_for_every_beam(void **state)
     vkf_model_destroy(&model);
 }
 
+// Of the cache, one allocation holds a layer's part, and no device has to allow more.
+static void test_cache_may_exceed_one_allocation(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    const vkf_model_desc model_desc = {.directory = vkf_test_pretrained("llama")};
+    const vkf_session_desc desc = {.max_batch = 64, .max_target_len = 48, .max_prompt_len = 1};
+    vkf_memory_plan whole;
+    assert_int_equal(vkf_model_plan_session(gpu->context, &model_desc, &desc, &whole), VKF_OK);
+    const uint64_t layers = 2, layer_bytes = whole.cache_bytes / layers;
+    for (uint64_t missing = 0; missing <= 256; missing += 256) {
+        char mask[64];
+        const char *const masks[] = {mask};
+        (void)snprintf(mask, sizeof mask, "maxMemoryAllocationSize=%llu", (unsigned long long)(layer_bytes - missing));
+        vkf_context_desc context_desc = {.profile = gpu->profile, .masks = masks, .mask_count = 1};
+        vkf_test_gpu limited;
+        vkf_memory_plan plan;
+        vkf_session *session = NULL;
+        assert_int_equal(vkf_test_gpu_open(&limited, &context_desc), 0);
+        vkf_model *model = vkf_test_load_pretrained(&limited, model_desc.directory, VKF_MODEL_PRECISION_F32);
+        const vkf_status expected = missing > 0 ? VKF_ERROR_TOO_LARGE : VKF_OK;
+        assert_int_equal(vkf_session_plan(model, &desc, &plan), expected);
+        if (expected != VKF_OK)
+            assert_non_null(strstr(limited.last_error, "session cache of a layer"));
+        else
+            assert_int_equal(plan.cache_bytes, whole.cache_bytes);
+        assert_int_equal(vkf_session_create(model, &desc, &session), expected);
+        vkf_session_destroy(&session);
+        vkf_model_destroy(&model);
+        vkf_context_destroy(&limited.context);
+    }
+}
+
 typedef struct heard {
     int32_t tokens[MAX_BATCH][NEW_TOKENS];
     uint32_t counts[MAX_BATCH], last_row, most;
@@ -609,6 +641,7 @@ int main(void)
         cmocka_unit_test(test_stops),
         cmocka_unit_test(test_plans_of_sessions_need_no_model),
         cmocka_unit_test(test_cache_has_rows_for_every_beam),
+        cmocka_unit_test(test_cache_may_exceed_one_allocation),
         cmocka_unit_test(test_beams_end),
         cmocka_unit_test(test_wrong_arguments_are_refused),
         cmocka_unit_test(test_wrong_beams_are_refused),
