@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "kernel/glsl.h"
 #include "kernel/shader_table.h"
+#include "kernel/spirv_rounding.h"
 #include "shared/types.h"
 
 static VkDescriptorType descriptor_type(vkf__operand_kind kind)
@@ -197,6 +198,8 @@ static vkf_status make_module(vkf__pipelines *pipelines, vkf__pipeline *pipeline
                                   &size_bytes));
     else
         VKF_TRY(vkf__shader_words(device->host, shader, &words));
+    if (device->plan.enabled.round_to_even_16)
+        VKF_TRY(vkf__spirv_round_to_even(device->host, &words, &size_bytes));
     VKF_TRY(vkf__module_make(device, words, size_bytes, kernel->name, out_module));
     pipeline->spirv_bytes = (uint32_t)size_bytes;
     pipeline->spirv_hash = vkf__hash(VKF_HASH_SEED, words, size_bytes);

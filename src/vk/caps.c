@@ -128,6 +128,8 @@ static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkP
     VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
     VkPhysicalDeviceShaderIntegerDotProductProperties integer_dot = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
+    VkPhysicalDeviceFloatControlsProperties floats = {.sType =
+                                                          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
     chain(&head, &id);
     chain(&head, &subgroup);
     chain(&head, &maintenance3);
@@ -138,12 +140,17 @@ static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkP
         chain(&head, &sizes);
     if (offered & VKF_FEATURE_STRUCTURE_BIT(integer_dot))
         chain(&head, &integer_dot);
+    if (caps->round_to_even_16)
+        chain(&head, &floats);
     instance->vkGetPhysicalDeviceProperties2(device, &head);
 
     memcpy(caps->device_uuid, id.deviceUUID, VKF_UUID_SIZE);
     memcpy(caps->driver_uuid, id.driverUUID, VKF_UUID_SIZE);
     fill_subgroups(caps, &subgroup, &sizes);
     caps->integer_dot_accelerated = caps->integer_dot && integer_dot.integerDotProduct4x8BitPackedSignedAccelerated;
+    // Without independence a mode is that of all widths.
+    caps->round_to_even_16 = floats.shaderRoundingModeRTEFloat16 &&
+                             floats.roundingModeIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
     caps->max_memory_allocation_bytes = maintenance3.maxMemoryAllocationSize;
     caps->driver_id = (uint32_t)driver.driverID;
     copy_text(caps->driver_name, driver.driverName);

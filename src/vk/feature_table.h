@@ -17,14 +17,17 @@
 // hostVisibleDeviceMemory is not a feature of Vulkan but a property of its memory types; a device on which it is masked
 // needs staging. vulkanMemoryModelDeviceScope goes with the memory model: where that is enabled, kernels that do not
 // use it still have atomics of device scope. integerDotProduct4x8BitPackedSignedAccelerated is a property of Vulkan's:
-// without it the kernels that use integer dot products still run, but are not chosen. VK_EXT_calibrated_timestamps
-// stands for VK_KHR_calibrated_timestamps, too, and means that the device's clock can be read together with
-// CLOCK_MONOTONIC.
+// without it the kernels that use integer dot products still run, but are not chosen. shaderRoundingModeRTEFloat16 is
+// one, too, of VK_KHR_shader_float_controls, and means that 16 bits alone can be told how to round.
+// VK_EXT_calibrated_timestamps stands for VK_KHR_calibrated_timestamps, too, and means that the device's clock can be
+// read together with CLOCK_MONOTONIC.
 // clang-format off
 #define VKF_CAPS_FEATURES(X)                                                                                           \
     X(storage_16bit, "storageBuffer16BitAccess", ALWAYS, storage_16bit, BIT(storage_16bit.storageBuffer16BitAccess))   \
     X(shader_float16, "shaderFloat16", ALWAYS, shader_float16, BIT(float16.shaderFloat16))                             \
     X(shader_int64, "shaderInt64", ALWAYS, shader_int64, BIT(head.features.shaderInt64))                               \
+    X(round_to_even_16, "shaderRoundingModeRTEFloat16", ALWAYS, round_to_even_16,                                      \
+      EXTENSION(KHR_SHADER_FLOAT_CONTROLS))                                                                            \
     X(subgroup_arithmetic, "subgroupArithmetic", ALWAYS, subgroup_arithmetic, PROPERTY)                                \
     X(subgroup_shuffle, "subgroupShuffle", ALWAYS, subgroup_shuffle, PROPERTY)                                         \
     X(buffer_device_address, "bufferDeviceAddress", FOR_ADDRESSES, buffer_device_address,                              \

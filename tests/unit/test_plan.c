@@ -230,8 +230,9 @@ static void test_plan_wishes_granted(void **state)
     assert_true(plan.enabled.timestamps && plan.enabled.calibrated_timestamps);
     assert_true(plan.enabled.pipeline_executable_info);
     assert_true(plan.enabled.statistics_queries && plan.enabled.performance_queries);
-    assert_int_equal(plan.extension_count, 4);
+    assert_int_equal(plan.extension_count, 5);
     assert_true(plans_extension(&plan, "VK_EXT_memory_budget"));
+    assert_true(plans_extension(&plan, "VK_KHR_shader_float_controls"));
     assert_true(plans_extension(&plan, "VK_KHR_pipeline_executable_properties"));
     assert_true(plans_extension(&plan, "VK_EXT_calibrated_timestamps"));
     assert_true(plans_extension(&plan, "VK_KHR_performance_query"));
@@ -255,7 +256,7 @@ static void test_plan_nothing_unasked(void **state)
 {
     vkf__caps caps = discrete_caps();
     (void)state;
-    caps.memory_budget = false;
+    caps.memory_budget = caps.round_to_even_16 = false;
     vkf__device_plan plan = plan_of(&caps, no_wishes);
     assert_false(plan.enabled.timestamps);
     assert_false(plan.enabled.pipeline_executable_info);
@@ -292,13 +293,13 @@ static void test_plan_matrices(void **state)
     vkf__device_plan plan = plan_of(&caps, no_wishes);
     assert_true(plan.enabled.matrix.cooperative_matrix && plan.enabled.compute_full_subgroups &&
                 plan.enabled.subgroup_size_control && plan.enabled.maintenance4);
-    assert_int_equal(plan.extension_count, 4);
+    assert_int_equal(plan.extension_count, 5);
     assert_true(plans_extension(&plan, "VK_KHR_cooperative_matrix"));
     assert_true(plans_extension(&plan, "VK_KHR_shader_bfloat16"));
     assert_true(plans_extension(&plan, "VK_NV_cooperative_matrix2"));
     caps.matrix.bfloat16 = caps.matrix.flexible_dimensions = false;
     plan = plan_of(&caps, no_wishes);
-    assert_int_equal(plan.extension_count, 2);
+    assert_int_equal(plan.extension_count, 3);
     assert_true(plans_extension(&plan, "VK_KHR_cooperative_matrix"));
 }
 
@@ -345,7 +346,7 @@ static void test_plan_matrices_without_what_they_need(void **state)
     for (int i = 0; i < 3; i++) {
         vkf__caps caps = discrete_caps();
         add_matrices(&caps, 16);
-        caps.memory_budget = false;
+        caps.memory_budget = caps.round_to_even_16 = false;
         caps.shader_float16 = i != 0;
         caps.vulkan_memory_model = i != 1;
         caps.matrix.cooperative_matrix = i != 2;
@@ -361,7 +362,7 @@ static void test_plan_portability_subset(void **state)
     vkf__caps caps = integrated_caps();
     (void)state;
     caps.portability_subset = true;
-    caps.memory_budget = false;
+    caps.memory_budget = caps.round_to_even_16 = false;
     vkf__device_plan plan = plan_of(&caps, no_wishes);
     assert_int_equal(plan.extension_count, 1);
     assert_string_equal(plan.extensions[0], "VK_KHR_portability_subset");
