@@ -134,9 +134,14 @@ static uint32_t kernel_stride(void)
 
 // A second opinion is about kernels of f32: other types change how elements are read and written alone, which the
 // first driver has seen. VKF_TEST_ALL=1: all.
+static bool is_second_opinion(const vkf__caps *caps)
+{
+    return caps->driver_id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER && !vkf_test_all();
+}
+
 static bool is_for_this_driver(const vkf__caps *caps, const vkf__kernel *kernel)
 {
-    return caps->driver_id != VK_DRIVER_ID_GOOGLE_SWIFTSHADER || kernel->types[0] == VKF_DTYPE_F32 || vkf_test_all();
+    return !is_second_opinion(caps) || kernel->types[0] == VKF_DTYPE_F32;
 }
 
 // Every kernel that this device may use matches the reference, and is given something to match. There are too many
@@ -310,6 +315,10 @@ static void test_loop_that_ends_early_is_found(void **state)
     heard h;
     float value = 0;
     skip_without_compiler();
+    if (is_second_opinion(&vkf_test_gpu_of(state)->context->device.plan.caps)) {
+        printf("skipped: every config at k = 100,000, found on another driver already\n");
+        skip();
+    }
     vkf_status status = multiply_edited(vkf_test_gpu_of(state), &h, "if (p.alpha == 0.0)",
                                         "k_end = min(k_end, 65535u);\nif (p.alpha == 0.0)", false, 0, &value);
     if (!strstr(h.warning, "k 100000"))
