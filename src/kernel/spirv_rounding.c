@@ -29,13 +29,14 @@ static uint32_t first_word(uint32_t words, uint32_t op)
     return words << 16 | op;
 }
 
-// Where what is added belongs: the mode follows the entry point. 0: the module has no 16-bit floats, or ends early.
+// Where what is added belongs: the mode follows the entry point.
 typedef struct places {
     size_t after_capabilities;
     size_t after_entry_point;
     uint32_t entry_point;
 } places;
 
+// False: the module has no 16-bit floats, or ends within an instruction.
 static bool find_places(const uint32_t *words, size_t count, places *out_places)
 {
     bool halves = false;
