@@ -208,6 +208,20 @@ vkf__selector vkf__context_selector(const vkf_context *context)
     };
 }
 
+vkf_status vkf__context_compile(vkf_context *context, const vkf__variant *variant, const uint32_t *spec,
+                                bool *out_refused)
+{
+    const vkf__pipeline *pipeline = NULL;
+    vkf_status status = vkf__pipelines_get(&context->pipelines, variant->kernel, spec, NULL, &pipeline);
+    *out_refused = vkf__pipelines_refused(&context->pipelines, status);
+    if (!*out_refused)
+        return status;
+    vkf__log(&context->host, VKF_SEVERITY_WARNING, "%s/%s will not be used: the driver does not compile it",
+             variant->kernel->name, variant->config->name);
+    vkf__learned_verdict(&context->learned, variant->kernel, variant->config, VKF_VERDICT_UNCOMPILED);
+    return VKF_OK;
+}
+
 vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count, vkf_device_info *out_infos)
 {
     vkf_status status = VKF_OK;
