@@ -7,6 +7,7 @@
 
 #include "kernel/pipeline_cache.h"
 #include "kernel/variant_name.h"
+#include "vk/driver_faults.h"
 
 #define MAX_DEVICES 64
 
@@ -54,8 +55,9 @@ static vkf_status list_devices(const vkf__instance *instance, const vkf_context_
         goto fail;
     }
     VKF_ALLOC(host, list.caps, list.count);
+    const bool matrices = vkf__caps_keeps_matrices(desc->profile, desc->masks, desc->mask_count);
     for (uint32_t i = 0; i < list.count; i++) {
-        VKF_TRY(vkf__caps_read(instance, list.handles[i], &list.caps[i]));
+        VKF_TRY(vkf__caps_read(instance, list.handles[i], matrices, &list.caps[i]));
         VKF_TRY(vkf__caps_limit(host, &list.caps[i], desc->profile, desc->masks, desc->mask_count));
     }
     *out_list = list;
@@ -63,6 +65,16 @@ static vkf_status list_devices(const vkf__instance *instance, const vkf_context_
 fail:
     vkf__free(host, list.caps);
     return status;
+}
+
+static void tell_faults(const vkf__host *host, const vkf__caps *caps)
+{
+    for (uint32_t i = 0; i < vkf__driver_fault_count(); i++) {
+        const vkf__driver_fault *fault = vkf__driver_fault_at(i);
+        if (caps->faults >> i & 1)
+            vkf__log(host, VKF_SEVERITY_INFO, "%s: %s is not used: %s", caps->name,
+                     fault->feature ? fault->feature : fault->kernels, fault->why);
+    }
 }
 
 static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc)
@@ -87,6 +99,7 @@ static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc
         VKF_TRY(vkf__device_init(&context->device, &context->instance, list.handles[index], &plan));
     }
     context->device_index = index;
+    tell_faults(&context->host, &plan.caps);
 fail:
     vkf__free(&context->host, list.caps);
     return status;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel/variant_name.h"
+#include "vk/driver_faults.h"
 
 static uint32_t count_operands(const vkf__kernel *kernel, vkf__operand_kind kind)
 {
@@ -99,6 +100,8 @@ static const char *why_not_supported(const vkf__caps *caps, const vkf__variant *
     const vkf__config *config = variant->config;
     uint32_t local_size = vkf__variant_local_size(caps, variant);
     const char *why = missing_feature(caps, kernel->needs);
+    if (!why)
+        why = vkf__driver_fault_of_kernel(caps, kernel->name);
     if (why)
         return why;
     if (kernel->subgroup_size && kernel->subgroup_size(config) != caps->subgroup_size)

@@ -36,6 +36,10 @@ ERRORS = (
     # vk
     Error("queues with graphics are preferred", "src/vk/caps.c",
           "+ !family->graphics;", "+ family->graphics;", ("unit.caps_choose",)),
+    Error("a driver is asked for matrices before its faults are known", "src/vk/caps.c",
+          "        vkf__driver_faults_apply(&caps);\n", "", ("unit.caps_matrix",)),
+    Error("a range of faulty devices ends one too early", "src/vk/driver_faults.c",
+          "caps->device_id <= fault->device_last", "caps->device_id < fault->device_last", ("unit.driver_faults",)),
     Error("uncached memory is read by the host", "src/vk/buffer.c",
           "(allocation->host_cached || size_bytes <= FEW_BYTES)", "size_bytes > 0", ("gpu.memory.lavapipe.full",)),
     Error("a temporary takes the place of one that the same step still reads", "src/vk/arena.c",
