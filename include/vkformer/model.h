@@ -215,7 +215,11 @@ typedef struct vkf_session vkf_session;
 //   F16           f16         f16          3e-2    3e-2
 //
 // tests/golden/test_precision checks each line, and says where the bounds come from.
+// AUTO is one of them, by device and file: F16 where the file's matrices are in F16, BF16_WEIGHTS where they are in BF16
+// (whose activations may exceed what F16 holds), and F32 elsewhere. On a device without 16-bit storage, or without
+// cooperative matrices and 16-bit floats in arithmetic, and on processors, it is F32.
 typedef enum vkf_model_precision {
+    VKF_MODEL_PRECISION_AUTO = -1,
     VKF_MODEL_PRECISION_F32 = 0,
     VKF_MODEL_PRECISION_F16_WEIGHTS,  // half the memory; a parameter beyond 65,504 is refused
     VKF_MODEL_PRECISION_BF16_WEIGHTS, // half the memory and the range of f32, with fewer digits
@@ -266,6 +270,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan(vkf_context *context, const vkf
                                                  vkf_memory_plan *out_plan);
 VKF_API void vkf_model_destroy(vkf_model **model);
 VKF_API void vkf_model_get_config(const vkf_model *model, vkf_model_config *out_config);
+// The precision that the model was loaded with, which AUTO has become. F32 for NULL.
+VKF_API vkf_model_precision vkf_model_get_precision(const vkf_model *model);
 
 // The kinds of attention whose weights a session can keep; each is a bit.
 typedef enum vkf_attention_kind {

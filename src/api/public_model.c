@@ -46,3 +46,8 @@ void vkf_model_get_config(const vkf_model *model, vkf_model_config *out_config)
         return;
     *out_config = model->config;
 }
+
+vkf_model_precision vkf_model_get_precision(const vkf_model *model)
+{
+    return model ? model->precision : VKF_MODEL_PRECISION_F32;
+}

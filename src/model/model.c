@@ -30,7 +30,40 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
     return VKF_OK;
 }
 
-static vkf__weight_storage storage_of(const vkf_model_desc *desc)
+static bool is_float(vkf__stored_type type)
+{
+    return type == VKF_STORED_F16 || type == VKF_STORED_BF16 || type == VKF_STORED_F32 || type == VKF_STORED_F64;
+}
+
+// Whether all matrices of the file have this type. Blocks of a quantised file, which are no floats, do not count.
+static bool stores_matrices_as(const vkf__checkpoint *checkpoint, vkf__stored_type type)
+{
+    bool any = false;
+    for (size_t i = 0; i < vkf__checkpoint_count(checkpoint); i++) {
+        const vkf__stored_tensor *tensor = vkf__checkpoint_at(checkpoint, i);
+        if (tensor->rank < 2 || !is_float(tensor->type))
+            continue;
+        if (tensor->type != type)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+static vkf_model_precision settled_precision(const vkf_context *context, const vkf_model_desc *desc,
+                                             const vkf__model_source *source)
+{
+    if (desc->precision != VKF_MODEL_PRECISION_AUTO)
+        return desc->precision;
+    if (!context->device.plan.caps.traits.prefers_halves)
+        return VKF_MODEL_PRECISION_F32;
+    return stores_matrices_as(source->checkpoint, VKF_STORED_F16)    ? VKF_MODEL_PRECISION_F16
+           : stores_matrices_as(source->checkpoint, VKF_STORED_BF16) ? VKF_MODEL_PRECISION_BF16_WEIGHTS
+                                                                     : VKF_MODEL_PRECISION_F32;
+}
+
+static vkf__weight_storage storage_of(const vkf_context *context, const vkf_model_desc *desc,
+                                      const vkf__model_source *source)
 {
     static const vkf__weight_storage storages[VKF_MODEL_PRECISION_COUNT] = {
         [VKF_MODEL_PRECISION_F32] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32},
@@ -38,14 +71,14 @@ static vkf__weight_storage storage_of(const vkf_model_desc *desc)
         [VKF_MODEL_PRECISION_BF16_WEIGHTS] = {VKF_DTYPE_F32, VKF_DTYPE_BF16, VKF_DTYPE_BF16},
         [VKF_MODEL_PRECISION_F16] = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16},
     };
-    vkf__weight_storage storage = storages[desc->precision];
+    vkf__weight_storage storage = storages[settled_precision(context, desc, source)];
     if (desc->quantization != VKF_QUANTIZATION_NONE)
         storage.linear = desc->quantization == VKF_QUANTIZATION_Q8 ? VKF_DTYPE_Q8 : VKF_DTYPE_Q4;
     return storage;
 }
 
 // Makes a model that has no weights yet.
-static vkf_status make_model(vkf_context *context, const vkf_model_desc *desc, const vkf_model_config *config,
+static vkf_status make_model(vkf_context *context, const vkf_model_desc *desc, const vkf__model_source *source,
                              vkf_model **out_model)
 {
     vkf_model *model = NULL;
@@ -53,8 +86,11 @@ static vkf_status make_model(vkf_context *context, const vkf_model_desc *desc, c
     vkf__context_hold(context, VKF_MADE_MODEL);
     model->context = context;
     model->references = 1;
-    model->config = *config;
-    model->dtype = storage_of(desc).activations;
+    model->config = source->config;
+    model->precision = settled_precision(context, desc, source);
+    if (desc->precision == VKF_MODEL_PRECISION_AUTO && model->precision != VKF_MODEL_PRECISION_F32)
+        vkf__log(&context->host, VKF_SEVERITY_INFO, "the model is kept in 16 bits, as its file has it");
+    model->dtype = storage_of(context, desc, source).activations;
     *out_model = model;
     return VKF_OK;
 }
@@ -65,8 +101,8 @@ vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf
     vkf__model_source s = {0};
     vkf_model *model = NULL;
     VKF_TRY(open_source(context, desc, &s));
-    VKF_TRY(make_model(context, desc, &s.config, &model));
-    VKF_TRY(vkf__weights_load(context, &s, storage_of(desc), &model->weights));
+    VKF_TRY(make_model(context, desc, &s, &model));
+    VKF_TRY(vkf__weights_load(context, &s, storage_of(context, desc, &s), &model->weights));
     *out_model = model;
     model = NULL;
 fail:
@@ -106,7 +142,7 @@ vkf_status vkf__model_plan(vkf_context *context, const vkf_model_desc *desc, vkf
     vkf_memory_plan plan;
     vkf__memory_plan_init(&plan, context);
     VKF_TRY(open_source(context, desc, &s));
-    VKF_TRY(vkf__weights_plan(context, &s, storage_of(desc), &plan, NULL));
+    VKF_TRY(vkf__weights_plan(context, &s, storage_of(context, desc, &s), &plan, NULL));
     *out_plan = plan;
 fail:
     vkf__model_source_close(&s);
@@ -121,8 +157,8 @@ vkf_status vkf__model_shape(vkf_context *context, const vkf_model_desc *desc, vk
     vkf_model *model = NULL;
     vkf__memory_plan_init(&plan, context);
     VKF_TRY(open_source(context, desc, &s));
-    VKF_TRY(make_model(context, desc, &s.config, &model));
-    VKF_TRY(vkf__weights_plan(context, &s, storage_of(desc), &plan, &model->weights));
+    VKF_TRY(make_model(context, desc, &s, &model));
+    VKF_TRY(vkf__weights_plan(context, &s, storage_of(context, desc, &s), &plan, &model->weights));
     *out_model = model;
     model = NULL;
 fail:

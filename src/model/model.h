@@ -8,7 +8,8 @@ struct vkf_model {
     vkf_context *context;
     atomic_size_t references; // one of the owner, and one of each session
     vkf_model_config config;
-    vkf_dtype dtype; // of activations
+    vkf_model_precision precision; // never AUTO
+    vkf_dtype dtype;               // of activations
     vkf__weights weights;
 };
 

@@ -330,7 +330,7 @@ static void test_load_wrong_arguments(void **state)
         {.directory = f->directory.path, .config = config, .weights_path = "weights"},
         {.directory = f->directory.path, .weights_path = "weights"},
         {.directory = f->directory.path, .precision = VKF_MODEL_PRECISION_COUNT},
-        {.directory = f->directory.path, .precision = (vkf_model_precision)-1},
+        {.directory = f->directory.path, .precision = (vkf_model_precision)-2},
     };
     vkf_model *model = NULL;
     vkf_memory_plan plan;
@@ -677,6 +677,39 @@ static void test_load_out_of_device_memory(void **state)
     vkf_model_destroy(&model);
 }
 
+// As the file has it where the device is fast in 16 bits, and f32 elsewhere. A plan settles it in the same way.
+static void test_precision_by_file_and_device(void **state)
+{
+    static const struct {
+        vkf__stored_type stored;
+        bool halves;
+        vkf_model_precision precision;
+    } rows[] = {
+        {VKF_STORED_F32, true, VKF_MODEL_PRECISION_F32},   {VKF_STORED_F16, true, VKF_MODEL_PRECISION_F16},
+        {VKF_STORED_F16, false, VKF_MODEL_PRECISION_F32},  {VKF_STORED_BF16, true, VKF_MODEL_PRECISION_BF16_WEIGHTS},
+        {VKF_STORED_BF16, false, VKF_MODEL_PRECISION_F32},
+    };
+    fixture *f = fixture_of(state);
+    vkf__traits *traits = &f->gpu.context->device.plan.caps.traits;
+    const vkf__traits before = *traits;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const vkf_model_desc automatic = {.directory = f->directory.path, .precision = VKF_MODEL_PRECISION_AUTO};
+        const vkf_model_desc same = {.directory = f->directory.path, .precision = rows[i].precision};
+        vkf_memory_plan plan, expected;
+        write_as(f, rows[i].stored);
+        traits->prefers_halves = rows[i].halves;
+        vkf_model *model = load(f, VKF_MODEL_PRECISION_AUTO);
+        if (vkf_model_get_precision(model) != rows[i].precision)
+            fail_msg("row %zu: precision %d", i, (int)vkf_model_get_precision(model));
+        vkf_model_destroy(&model);
+        assert_int_equal(vkf_model_plan(f->gpu.context, &automatic, &plan), VKF_OK);
+        assert_int_equal(vkf_model_plan(f->gpu.context, &same, &expected), VKF_OK);
+        assert_int_equal(plan.weights_bytes, expected.weights_bytes);
+    }
+    assert_int_equal(vkf_model_get_precision(NULL), VKF_MODEL_PRECISION_F32);
+    *traits = before;
+}
+
 #define with_files(test) cmocka_unit_test_setup_teardown(test, make_files, remove_files)
 
 int main(void)
@@ -703,6 +736,7 @@ int main(void)
         with_files(test_load_into_bf16_weights),
         with_files(test_load_into_bf16_keeps_bits),
         with_files(test_load_into_f16),
+        with_files(test_precision_by_file_and_device),
         with_files(test_plan_is_what_load_allocates),
         with_files(test_load_out_of_host_memory),
     };

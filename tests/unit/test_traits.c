@@ -51,6 +51,22 @@ static void test_traits_cores(void **state)
     assert_true(vkf__traits_of(&caps).cores_are_known);
 }
 
+static void test_traits_halves(void **state)
+{
+    vkf__caps caps = discrete_caps();
+    (void)state;
+    assert_true(vkf__traits_of(&caps).prefers_halves);
+    caps.storage_16bit = false;
+    assert_false(vkf__traits_of(&caps).prefers_halves);
+    caps = discrete_caps();
+    caps.shader_float16 = false;
+    assert_false(vkf__traits_of(&caps).prefers_halves);
+    add_matrices(&caps, 16);
+    assert_true(vkf__traits_of(&caps).prefers_halves);
+    caps.type = VKF_DEVICE_TYPE_CPU;
+    assert_false(vkf__traits_of(&caps).prefers_halves);
+}
+
 static void test_traits_integer_dot_units(void **state)
 {
     vkf__caps caps = discrete_caps();
@@ -102,9 +118,13 @@ static void test_plan_has_the_traits_of_its_caps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_traits_processor),      cmocka_unit_test(test_traits_compiler),
-        cmocka_unit_test(test_traits_cores),          cmocka_unit_test(test_traits_integer_dot_units),
-        cmocka_unit_test(test_traits_unified_memory), cmocka_unit_test(test_plan_has_the_traits_of_its_caps),
+        cmocka_unit_test(test_traits_processor),
+        cmocka_unit_test(test_traits_compiler),
+        cmocka_unit_test(test_traits_cores),
+        cmocka_unit_test(test_traits_halves),
+        cmocka_unit_test(test_traits_integer_dot_units),
+        cmocka_unit_test(test_traits_unified_memory),
+        cmocka_unit_test(test_plan_has_the_traits_of_its_caps),
     };
     return cmocka_run_group_tests_name("traits", tests, NULL, NULL);
 }

@@ -71,6 +71,23 @@ bool vkf_parse_precision(const char *option, const char *text, vkf_model_precisi
     return false;
 }
 
+bool vkf_parse_model_precision(const char *option, const char *text, vkf_model_precision *out_precision)
+{
+    if (strcmp(text, "auto") == 0) {
+        *out_precision = VKF_MODEL_PRECISION_AUTO;
+        return true;
+    }
+    if (vkf_precision_from_name(text, strlen(text), out_precision))
+        return true;
+    vkf_print_error("%s: '%.200s' is not " VKF_MODEL_PRECISION_NAMES, option, text);
+    return false;
+}
+
+const char *vkf_precision_name(vkf_model_precision precision)
+{
+    return precision == VKF_MODEL_PRECISION_AUTO ? "auto" : precisions[precision].name;
+}
+
 bool vkf_parse_quantization(const char *option, const char *text, vkf_quantization *out_quantization)
 {
     if (strcmp(text, "q8") == 0)

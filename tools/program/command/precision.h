@@ -9,6 +9,7 @@
 
 // The type of activations and, after a slash, that of parameters where it differs.
 #define VKF_PRECISION_NAMES "f32, f16, f32/f16 or f32/bf16"
+#define VKF_MODEL_PRECISION_NAMES "auto, " VKF_PRECISION_NAMES
 
 typedef struct vkf_precision_types {
     vkf_dtype activations;
@@ -27,6 +28,10 @@ bool vkf_block_types_from_name(const char *text, size_t length, vkf_precision_ty
 
 // Strict parsers of an option's value, see options.h.
 bool vkf_parse_precision(const char *option, const char *text, vkf_model_precision *out_precision);
+// The same for models, whose file and device may decide.
+bool vkf_parse_model_precision(const char *option, const char *text, vkf_model_precision *out_precision);
+// "f32/f16"; "auto" for AUTO.
+const char *vkf_precision_name(vkf_model_precision precision);
 bool vkf_parse_quantization(const char *option, const char *text, vkf_quantization *out_quantization);
 
 #endif

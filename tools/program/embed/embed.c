@@ -54,8 +54,9 @@ static void print_help(const void *user)
           "  --top N              so many of them (default: 5)\n"
           "  --batch N            texts that run together, 1 to 1024 (default: 8)\n"
           "  --max-len N          a longer text is cut (default: what sentence-transformers cuts at)\n"
-          "  --dtype TYPE         the model's precision on the device: f32 (default), f16, or with\n"
-          "                       its parameters alone in 16 bits f32/f16 or f32/bf16\n"
+          "  --dtype TYPE         the model's precision on the device: f32, f16, or with its parameters\n"
+          "                       alone in 16 bits f32/f16 or f32/bf16; auto (default): that of the file\n"
+          "                       where the device is fast in 16 bits, else f32\n"
           "  --quantize q8|q4     keep the weights of linear layers in blocks of 32 with a scale\n"
           "\n" VKF_COMMON_HELP,
           stdout);
@@ -83,7 +84,7 @@ static bool take_option(int opt, const char *value, void *user)
     case OPT_MAX_TOKENS:
         return vkf_parse_u32("--max-len", value, 1, 1u << 20, &options->max_tokens);
     case OPT_DTYPE:
-        return vkf_parse_precision("--dtype", value, &options->precision);
+        return vkf_parse_model_precision("--dtype", value, &options->precision);
     case OPT_QUANTIZE:
         return vkf_parse_quantization("--quantize", value, &options->quantization);
     case OPT_TRUNCATE_DIM:
@@ -257,6 +258,6 @@ static const vkf_command command = {long_options, "o:", take_option, take_argume
 
 int vkf_cmd_embed(int argc, char **argv)
 {
-    vkf_embed_options options = {.top = DEFAULT_TOP};
+    vkf_embed_options options = {.precision = VKF_MODEL_PRECISION_AUTO, .top = DEFAULT_TOP};
     return vkf_command_run(&command, argc, argv, &options, &options.common);
 }

@@ -16,7 +16,7 @@ _vkformer() {
     --device) words="best discrete integrated virtual cpu uuid:" ;;
     --caps) words="full android-baseline-2022 android-2025 roadmap-2026" ;;
     --arithmetic) words="full f16" ;;
-    --dtype) words="f32 f16 f32/f16 f32/bf16" ;;
+    --dtype) words="auto f32 f16 f32/f16 f32/bf16" ;;
     --cache-type) words="f32 f16" ;;
     --early-stopping) words="yes no never" ;;
     --quantize | --type) words="q8 q4" ;;

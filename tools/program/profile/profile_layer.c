@@ -43,7 +43,8 @@ static void end(void *state)
 static vkf_status begin(vkf_context *context, const vkf_profile_settings *settings, void **out_state,
                         vkf_memory_plan *out_plan)
 {
-    const vkf_precision_types types = vkf_types_of_precision(settings->precision);
+    const bool chosen = settings->precision != VKF_MODEL_PRECISION_AUTO; // a layer has no file that could choose
+    const vkf_precision_types types = vkf_types_of_precision(chosen ? settings->precision : VKF_MODEL_PRECISION_F32);
     layer_subject *s = calloc(1, sizeof *s);
     *out_state = s;
     if (!s)

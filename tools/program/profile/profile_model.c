@@ -110,6 +110,7 @@ static vkf_status open_model(vkf_context *context, model_subject *s)
     };
     VKF_TRY(vkf_model_plan(context, &desc, &s->plan));
     VKF_TRY(vkf_model_load(context, &desc, &s->model));
+    s->settings.precision = vkf_model_get_precision(s->model);
     vkf_model_get_config(s->model, &s->config);
 fail:
     if (status != VKF_OK)

@@ -47,7 +47,8 @@ static void print_help(const void *user)
         "  --batch B            sequences, default 1\n"
         "  --length L           tokens of each source or prompt, default 32\n"
         "  --new-tokens N       that follow, default 16\n"
-        "  --dtype TYPE         " VKF_PRECISION_NAMES "; default f32\n"
+        "  --dtype TYPE         " VKF_MODEL_PRECISION_NAMES "; default auto,\n"
+        "                       which for a layer is f32\n"
         "  --quantize TYPE      weights of linear layers in blocks: q8 or q4\n"
         "  --kind KIND          of a layer: encoder (default) or decoder\n"
         "  --activation A       of a layer: relu (default) or gelu\n"
@@ -121,7 +122,7 @@ static bool parse_own(int option, const char *value, vkf_profile_options *option
     case OPT_QUANTIZE:
         return parse_size(option, value, options);
     case OPT_DTYPE:
-        return vkf_parse_precision("--dtype", value, &options->subject.precision);
+        return vkf_parse_model_precision("--dtype", value, &options->subject.precision);
     case OPT_REPETITIONS:
         return vkf_parse_u32("--repetitions", value, 1, VKF_PROFILE_MAX_RUNS, &options->repetitions);
     case OPT_WARMUP:
@@ -251,7 +252,11 @@ int vkf_profile_run_with_options(int argc, char **argv, int (*run)(void *options
 {
     const vkf_command command = {long_options, "o:", take_option, take_arguments, print_help, run};
     vkf_profile_options options = {
-        .subject = {.batch = 1, .new_tokens = 16, .layer_kind = "encoder", .activation = "relu"},
+        .subject = {.precision = VKF_MODEL_PRECISION_AUTO,
+                    .batch = 1,
+                    .new_tokens = 16,
+                    .layer_kind = "encoder",
+                    .activation = "relu"},
         .repetitions = 10,
         .warmup = 2,
         .fail_above = 5.0f,

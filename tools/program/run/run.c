@@ -58,8 +58,9 @@ static void print_help(const void *user)
           "A text that is too long for the model gives an empty line and exit 1.\n"
           "\n"
           "  --batch N               lines that run together, 1 to 1024 (default 8; 1 at a terminal)\n"
-          "  --dtype TYPE            the model's precision on the device: f32 (default), f16, or with\n"
-          "                          its parameters alone in 16 bits f32/f16 or f32/bf16\n"
+          "  --dtype TYPE            the model's precision on the device: f32, f16, or with its parameters\n"
+          "                          alone in 16 bits f32/f16 or f32/bf16; auto (default): that of the file\n"
+          "                          where the device is fast in 16 bits, else f32\n"
           "  --quantize q8|q4        keep the weights of linear layers in blocks of 32 with a scale\n"
           "  --json                  print {\"text\": ..., \"output\": ...} and more, a line for each text\n"
           "  --check-numbers         run dispatch by dispatch, and print on stderr the range of what each has written\n"
@@ -235,7 +236,7 @@ static bool take_option(int opt, const char *value, void *user)
     case OPT_MAX_LEN:
         return vkf_parse_u32("--max-len", value, 2, 1u << 20, &options->max_len);
     case OPT_DTYPE:
-        return vkf_parse_precision("--dtype", value, &options->precision);
+        return vkf_parse_model_precision("--dtype", value, &options->precision);
     case OPT_QUANTIZE:
         return vkf_parse_quantization("--quantize", value, &options->quantization);
     case OPT_TIMING:
@@ -412,7 +413,7 @@ static const vkf_command command = {long_options, "", take_option, take_argument
 
 int vkf_cmd_run(int argc, char **argv)
 {
-    run_options options = {.beams = {.length_penalty = 1.0f}};
+    run_options options = {.precision = VKF_MODEL_PRECISION_AUTO, .beams = {.length_penalty = 1.0f}};
     int code = vkf_command_run(&command, argc, argv, &options, &options.common);
     vkf_number_check_free(&options.numbers);
     return code;
