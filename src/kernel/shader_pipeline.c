@@ -158,6 +158,7 @@ vkf_status vkf__shader_pipeline_make(vkf__pipelines *pipelines, const vkf_shader
     VkShaderModule module = VK_NULL_HANDLE;
     VkSpecializationMapEntry entries[VKF_SHADER_MAX_CONSTANTS];
     *out_pipeline = (vkf__shader_pipeline){0};
+    VKF_TRY(vkf__device_check_runs(device, desc->name ? desc->name : "shader"));
     VKF_TRY(check_capabilities(device, desc));
     VKF_TRY(check_limits(device, desc));
     VKF_TRY(make_layout(device, desc, out_pipeline));
