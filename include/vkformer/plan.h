@@ -42,7 +42,8 @@ typedef struct vkf_planned_dispatch {
     const char *kernel; // "gemm_tile.f32_f16_f32"
     const char *config; // "large"
     uint32_t workgroups[3];
-    uint32_t local_size; // invocations of a workgroup
+    uint32_t local_size;   // invocations of a workgroup
+    uint32_t shared_bytes; // shared memory of a workgroup
     // The problem that the kernel was chosen for: rows, columns and depth of a product; queries, keys and width of
     // attention. Zeros where no problem decides.
     uint32_t m, n, k;

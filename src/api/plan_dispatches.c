@@ -41,6 +41,7 @@ static void tell(void *user, const vkf__work *work, const vkf__dispatch *planned
         .config = planned->variant.config->name,
         .workgroups = {planned->grid[0], planned->grid[1], planned->grid[2]},
         .local_size = vkf__variant_local_size(caps, &planned->variant),
+        .shared_bytes = vkf__variant_shared_bytes(caps, &planned->variant, problem->n > 0 ? problem : NULL),
         .m = problem->m,
         .n = problem->n,
         .k = problem->k,
