@@ -1,5 +1,5 @@
 // Tells a caller the dispatches of a session that is only planned.
-#include <vkformer/plan.h>
+#include "api/plan_dispatches.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,21 +23,17 @@ static void describe_kernel(const vkf__kernel *kernel, vkf_planned_dispatch *dis
     dispatch->integer_dot = (kernel->needs & VKF_NEEDS_INTEGER_DOT) != 0;
 }
 
-static void tell(void *user, const vkf__work *work, const vkf__dispatch *planned, const vkf__problem *problem,
-                 bool barrier)
+vkf_planned_dispatch vkf__describe_planned(const vkf__work *work, const vkf__dispatch *planned,
+                                           const vkf__problem *problem, bool barrier)
 {
-    const visitor *v = user;
     const vkf__caps *caps = &work->context->device.plan.caps;
-    char label[128];
     uint32_t spec[VKF_KERNEL_MAX_SPEC] = {0};
     vkf__variant_spec(caps, &planned->variant, planned->flags, spec);
     const vkf__dispatched dispatched = {planned->variant.kernel, spec, planned->params};
     const vkf__account account = vkf__account_of(&dispatched);
-    (void)snprintf(label, sizeof label, "%s%s", work->prefix ? work->prefix : "", planned->label);
     vkf_planned_dispatch dispatch = {
-        .run = v->watcher->run,
         .part = work->name,
-        .label = label,
+        .label = planned->label,
         .config = planned->variant.config->name,
         .workgroups = {planned->grid[0], planned->grid[1], planned->grid[2]},
         .local_size = vkf__variant_local_size(caps, &planned->variant),
@@ -51,6 +47,18 @@ static void tell(void *user, const vkf__work *work, const vkf__dispatch *planned
         .bytes_written = account.bytes_written,
     };
     describe_kernel(planned->variant.kernel, &dispatch);
+    return dispatch;
+}
+
+static void tell(void *user, const vkf__work *work, const vkf__dispatch *planned, const vkf__problem *problem,
+                 bool barrier)
+{
+    const visitor *v = user;
+    char label[128];
+    vkf_planned_dispatch dispatch = vkf__describe_planned(work, planned, problem, barrier);
+    (void)snprintf(label, sizeof label, "%s%s", work->prefix ? work->prefix : "", planned->label);
+    dispatch.run = v->watcher->run;
+    dispatch.label = label;
     v->visit(v->user, &dispatch);
 }
 
