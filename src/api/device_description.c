@@ -335,6 +335,14 @@ static vkf_status fail_check(const reader *r, const char *what)
 #define MAX_ALIGNMENT 65536
 #define MAX_SUBGROUP 1024
 
+// Of a device older than Vulkan 1.1, which cannot be used, no sizes are read.
+static bool has_sound_subgroups(const vkf__caps *caps)
+{
+    const uint32_t size = caps->subgroup_size, min = caps->min_subgroup_size, max = caps->max_subgroup_size;
+    return (size | min | max) == 0 || (is_power_of_two(size, MAX_SUBGROUP) && is_power_of_two(min, MAX_SUBGROUP) &&
+                                       is_power_of_two(max, MAX_SUBGROUP) && min <= max);
+}
+
 // The rest of the library relies on these as drivers are trusted to keep them.
 static vkf_status check_caps(const reader *r, const vkf__caps *caps)
 {
@@ -343,9 +351,7 @@ static vkf_status check_caps(const reader *r, const vkf__caps *caps)
         !is_power_of_two(caps->texel_buffer_alignment, MAX_ALIGNMENT) ||
         !is_power_of_two(caps->non_coherent_atom_bytes, MAX_ALIGNMENT))
         return fail_check(r, "an alignment of buffer offsets, or nonCoherentAtomSize, is no power of two");
-    if (!is_power_of_two(caps->subgroup_size, MAX_SUBGROUP) ||
-        !is_power_of_two(caps->min_subgroup_size, MAX_SUBGROUP) ||
-        !is_power_of_two(caps->max_subgroup_size, MAX_SUBGROUP) || caps->min_subgroup_size > caps->max_subgroup_size)
+    if (!has_sound_subgroups(caps))
         return fail_check(r, "subgroupSize, minSubgroupSize and maxSubgroupSize must be powers of two in their order");
     if (caps->max_workgroup_count_x == 0 || caps->max_workgroup_count_y == 0 || caps->max_workgroup_count_z == 0)
         return fail_check(r, "'maxComputeWorkGroupCount' of 'VkPhysicalDeviceLimits' has a 0");

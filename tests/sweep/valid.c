@@ -318,7 +318,8 @@ vkf_model_desc valid_vkf_model_desc(const char *function, const char *parameter)
 
 vkf_device_description_desc valid_vkf_device_description_desc(const char *function, const char *parameter)
 {
-    static const char text[] = "{\"capabilities\": {}, \"profiles\": {\"empty\": {\"capabilities\": []}}}";
+    static const char text[] =
+        "{\"capabilities\": {}, \"profiles\": {\"empty\": {\"api-version\": \"1.3.0\", \"capabilities\": []}}}";
     (void)function;
     (void)parameter;
     return (vkf_device_description_desc){
