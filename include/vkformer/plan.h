@@ -8,12 +8,13 @@
 extern "C" {
 #endif
 
-// What a device can do, as a file of the Vulkan Profiles schema says it ("VP_KHR_profiles": capabilities with features,
-// properties and extensions). What the file does not say is as Vulkan requires it at least: features are off, and limits
-// are the least. The schema has no place for the memory of a device and for the shapes of its cooperative matrices. So
-// an object "vkformer" beside "profiles" may have them, under Vulkan's names: VkPhysicalDeviceMemoryProperties
-// (memoryHeaps, memoryTypes), VkCooperativeMatrixPropertiesKHR and VkCooperativeMatrixFlexibleDimensionsPropertiesNV
-// (lists of structures). Without memory there is one heap for everything, of unknown size (0).
+// What a device can do, as a file of the Vulkan Profiles schema says it: capabilities with features, properties and
+// extensions, and profiles that are made of them. What the file does not say is as Vulkan requires it at least:
+// features are off, and limits are the least. The schema has no place for the memory of a device and for the shapes of its
+// cooperative matrices. So an object "vkformer" beside "profiles" may have them, under Vulkan's names:
+// VkPhysicalDeviceMemoryProperties (memoryHeaps, memoryTypes), VkCooperativeMatrixPropertiesKHR and
+// VkCooperativeMatrixFlexibleDimensionsPropertiesNV (lists of structures). Without memory there is one heap for
+// everything, of unknown size (0).
 typedef struct vkf_device_description vkf_device_description;
 
 typedef struct vkf_device_description_desc {

@@ -22,137 +22,104 @@ typedef struct reader {
 
 // ---- values
 
-// Where a value is, for messages.
-typedef struct place {
-    const reader *reader;
-    const char *structure, *member;
-} place;
-
-static vkf_status refuse(const place *at, const char *wanted)
+static bool take_number(vkf__member_kind kind, const json_t *value, void *out)
 {
-    return vkf__fail(at->reader->host, VKF_ERROR_FORMAT, "%s: '%s' of '%s' must be %s", at->reader->path, at->member,
-                     at->structure, wanted);
+    // Numbers come as reals, because some are beyond a signed integer of 64 bits. 2^64 is how its predecessor is read.
+    const double number = json_number_value(value), two_to_64 = 18446744073709551616.0;
+    const bool whole = json_is_number(value) && number >= 0 && number == floor(number) && number <= two_to_64;
+    if (kind == VKF_MEMBER_F32) {
+        *(float *)out = number > 1e30 ? 1e30F : (float)number;
+        return json_is_number(value) && number >= 0;
+    }
+    if (kind == VKF_MEMBER_U64) {
+        *(uint64_t *)out = !whole || number >= two_to_64 ? UINT64_MAX : (uint64_t)number;
+        return whole;
+    }
+    if (kind == VKF_MEMBER_BOOL && json_is_boolean(value)) {
+        *(uint32_t *)out = json_is_true(value);
+        return true;
+    }
+    const double most = kind == VKF_MEMBER_BOOL ? 1 : UINT32_MAX; // older files have 0 and 1
+    *(uint32_t *)out = whole && number <= most ? (uint32_t)number : 0;
+    return whole && number <= most;
 }
 
-// Numbers come as reals, because some are beyond a signed integer of 64 bits.
-static vkf_status take_whole(const place *at, const json_t *value, double max, double *out)
+static bool take_flags(const json_t *value, uint32_t *out)
 {
-    const double number = json_number_value(value);
-    if (!json_is_number(value) || number < 0 || number > max || number != floor(number))
-        return refuse(at, max > UINT32_MAX ? "a whole number of up to 64 bits" : "a whole number of up to 32 bits");
-    *out = number;
-    return VKF_OK;
-}
-
-static vkf_status take_u32(const place *at, const json_t *value, void *out)
-{
-    double number = 0;
-    VKF_RETURN_IF_ERROR(take_whole(at, value, UINT32_MAX, &number));
-    *(uint32_t *)out = (uint32_t)number;
-    return VKF_OK;
-}
-
-static vkf_status take_u64(const place *at, const json_t *value, void *out)
-{
-    const double most = 18446744073709551616.0; // 2^64, as which its predecessor is read
-    double number = 0;
-    VKF_RETURN_IF_ERROR(take_whole(at, value, most, &number));
-    *(uint64_t *)out = number >= most ? UINT64_MAX : (uint64_t)number;
-    return VKF_OK;
-}
-
-static vkf_status take_f32(const place *at, const json_t *value, void *out)
-{
-    const double number = json_number_value(value);
-    if (!json_is_number(value) || number < 0 || number > 1e30)
-        return refuse(at, "a number that is not negative");
-    *(float *)out = (float)number;
-    return VKF_OK;
-}
-
-static vkf_status take_bool(const place *at, const json_t *value, void *out)
-{
-    const double number = json_number_value(value); // older files have 0 and 1
-    if (!json_is_boolean(value) && (!json_is_number(value) || (number != 0.0 && number != 1.0)))
-        return refuse(at, "true or false");
-    *(uint32_t *)out = json_is_true(value) || number == 1.0;
-    return VKF_OK;
-}
-
-// Names that the library does not look at are all one: newer versions of Vulkan have more of them.
-static vkf_status take_enum(const place *at, const json_t *value, void *out)
-{
-    if (!json_is_string(value))
-        return refuse(at, "the name of a value");
-    if (!vkf__described_constant(json_string_value(value), out))
-        *(uint32_t *)out = UNKNOWN_ENUMERATOR;
-    return VKF_OK;
-}
-
-static vkf_status take_flags(const place *at, const json_t *value, void *out)
-{
-    uint32_t flags = 0, bit = 0;
+    uint32_t bit = 0;
     size_t i;
     const json_t *name;
-    if (json_is_number(value))
-        return take_u32(at, value, out);
-    if (!json_is_array(value))
-        return refuse(at, "a list of names");
+    *out = 0;
     json_array_foreach(value, i, name)
     {
         if (!json_is_string(name))
-            return refuse(at, "a list of names");
+            return false;
         if (vkf__described_constant(json_string_value(name), &bit))
-            flags |= bit;
+            *out |= bit;
     }
-    *(uint32_t *)out = flags;
-    return VKF_OK;
+    return json_is_array(value);
 }
 
-static vkf_status take_version(const place *at, const json_t *value, void *out)
+static bool take_version(const char *text, uint32_t *out)
 {
     unsigned major = 0, minor = 0, patch = 0;
     int end = 0;
-    if (json_is_number(value))
-        return take_u32(at, value, out);
-    const char *text = json_is_string(value) ? json_string_value(value) : "";
     int read = sscanf(text, "%3u.%3u.%4u%n", &major, &minor, &patch, &end);
-    if (read != 3 || text[end] != '\0' || major > 127 || minor > 999 || patch > 4095)
-        return refuse(at, "a version of Vulkan as in \"1.3.204\"");
-    *(uint32_t *)out = major << 22 | minor << 12 | patch;
-    return VKF_OK;
+    *out = major << 22 | minor << 12 | patch;
+    return read == 3 && text[end] == '\0' && major < 128 && minor < 1024 && patch < 4096;
 }
 
-static vkf_status take_text(const place *at, const json_t *value, char *out, size_t size)
+static bool take_value(vkf__member_kind kind, const json_t *value, void *out)
 {
-    if (!json_is_string(value))
-        return refuse(at, "a string");
-    (void)snprintf(out, size, "%s", json_string_value(value));
-    return VKF_OK;
+    const char *text = json_string_value(value);
+    if (kind == VKF_MEMBER_VERSION && text)
+        return take_version(text, out);
+    if (kind == VKF_MEMBER_FLAGS && !json_is_number(value))
+        return take_flags(value, out);
+    if (kind != VKF_MEMBER_ENUM)
+        return take_number(kind, value, out);
+    // Names that the library does not look at are all one: newer versions of Vulkan have more of them.
+    if (text && !vkf__described_constant(text, out))
+        *(uint32_t *)out = UNKNOWN_ENUMERATOR;
+    return text != NULL;
 }
 
-static vkf_status take_one(const place *at, vkf__member_kind kind, const json_t *value, void *out)
+static bool take_array(const vkf__described_member *member, const json_t *value, uint32_t *out)
 {
-    static vkf_status (*const takers[])(const place *at, const json_t *value, void *out) = {
-        [VKF_MEMBER_BOOL] = take_bool,       [VKF_MEMBER_U32] = take_u32,   [VKF_MEMBER_U64] = take_u64,
-        [VKF_MEMBER_F32] = take_f32,         [VKF_MEMBER_ENUM] = take_enum, [VKF_MEMBER_FLAGS] = take_flags,
-        [VKF_MEMBER_VERSION] = take_version,
+    bool good = json_array_size(value) == member->size;
+    for (uint32_t i = 0; good && i < member->size; i++)
+        good = take_value(member->kind, json_array_get(value, i), &out[i]);
+    return good;
+}
+
+static vkf_status refuse(const reader *r, const char *structure, const char *name, vkf__member_kind kind)
+{
+    static const char wanted[][48] = {
+        [VKF_MEMBER_BOOL] = "true or false",
+        [VKF_MEMBER_U32] = "a whole number of up to 32 bits",
+        [VKF_MEMBER_U64] = "a whole number of up to 64 bits",
+        [VKF_MEMBER_F32] = "a number that is not negative",
+        [VKF_MEMBER_ENUM] = "the name of a value",
+        [VKF_MEMBER_FLAGS] = "a list of names",
+        [VKF_MEMBER_VERSION] = "a version of Vulkan as in \"1.3.204\"",
+        [VKF_MEMBER_TEXT] = "a string",
     };
-    return takers[kind](at, value, out);
+    return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: '%s' of '%s' must be %s", r->path, name, structure, wanted[kind]);
 }
 
-static vkf_status take_member(const place *at, const vkf__described_member *member, const json_t *value, char *base)
+static vkf_status take_member(const reader *r, const char *structure, const char *name,
+                              const vkf__described_member *member, const json_t *value, char *base)
 {
     char *out = base + member->offset;
+    const char *text = json_string_value(value);
+    bool good = text != NULL;
     if (member->kind == VKF_MEMBER_TEXT)
-        return take_text(at, value, out, member->size);
-    if (member->size == 1)
-        return take_one(at, member->kind, value, out);
-    if (!json_is_array(value) || json_array_size(value) != member->size)
-        return refuse(at, "a list with a number for each dimension");
-    for (uint32_t i = 0; i < member->size; i++)
-        VKF_RETURN_IF_ERROR(take_one(at, member->kind, json_array_get(value, i), out + i * sizeof(uint32_t)));
-    return VKF_OK;
+        (void)snprintf(out, member->size, "%s", text ? text : "");
+    else if (member->size > 1)
+        good = take_array(member, value, (uint32_t *)(void *)out);
+    else
+        good = take_value(member->kind, value, out);
+    return good ? VKF_OK : refuse(r, structure, name, member->kind);
 }
 
 // ---- structures
@@ -164,12 +131,11 @@ static vkf_status take_entry(const reader *r, const vkf__described_list *list, c
     const json_t *object = inner ? inner : entry;
     if (!json_is_object(object))
         return vkf__fail(r->host, VKF_ERROR_FORMAT, "%s: '%s' must be a list of objects", r->path, list->name);
-    for (uint32_t i = 0; i < list->member_count; i++) {
-        const vkf__described_member *member = &list->members[i];
-        const place at = {r, list->name, member->name};
-        const json_t *value = json_object_get(object, member->name);
+    const vkf__described_member *member = list->members;
+    for (const char *name = list->names; *name; name += strlen(name) + 1, member++) {
+        const json_t *value = json_object_get(object, name);
         if (value)
-            VKF_RETURN_IF_ERROR(take_member(&at, member, value, out));
+            VKF_RETURN_IF_ERROR(take_member(r, list->name, name, member, value, out));
     }
     return VKF_OK;
 }
@@ -202,9 +168,8 @@ static vkf_status take_structure(const reader *r, const char *structure, const j
     {
         const vkf__described_member *member = vkf__described_find(structure, name);
         const vkf__described_list *list = vkf__described_find_list(name);
-        const place at = {r, structure, name};
         if (member)
-            VKF_RETURN_IF_ERROR(take_member(&at, member, value, (char *)r->described));
+            VKF_RETURN_IF_ERROR(take_member(r, structure, name, member, value, (char *)r->described));
         else if (list)
             VKF_RETURN_IF_ERROR(take_list(r, list, value));
         else if (strcmp(name, "limits") == 0)
@@ -291,9 +256,8 @@ static vkf_status take_profile(const reader *r, const char *name, int depth)
         VKF_RETURN_IF_ERROR(take_profile(r, json_string_value(base), depth + 1));
     }
     const json_t *version = json_object_get(profile, "api-version");
-    const place at = {r, name, "api-version"};
-    if (version)
-        VKF_RETURN_IF_ERROR(take_version(&at, version, &r->described->properties.core.apiVersion));
+    if (version && !take_value(VKF_MEMBER_VERSION, version, &r->described->properties.core.apiVersion))
+        return refuse(r, name, "api-version", VKF_MEMBER_VERSION);
     return take_blocks(r, name, json_object_get(profile, "capabilities"));
 }
 

@@ -79,6 +79,7 @@ static vkf_status check_capabilities(const vkf__device *device, const vkf_shader
     const uint32_t opening = CAPABILITY_WORDS << 16 | OP_CAPABILITY;
     if (desc->word_count < HEADER_WORDS)
         return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT, "%s is no SPIR-V", desc->name);
+    VKF_RETURN_IF_ERROR(vkf__device_check_runs(device, desc->name));
     for (size_t i = HEADER_WORDS; i + 1 < desc->word_count && desc->words[i] == opening; i += CAPABILITY_WORDS) {
         if (!vkf__device_takes_capability(device, desc->words[i + 1]))
             return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,
@@ -158,7 +159,6 @@ vkf_status vkf__shader_pipeline_make(vkf__pipelines *pipelines, const vkf_shader
     VkShaderModule module = VK_NULL_HANDLE;
     VkSpecializationMapEntry entries[VKF_SHADER_MAX_CONSTANTS];
     *out_pipeline = (vkf__shader_pipeline){0};
-    VKF_TRY(vkf__device_check_runs(device, desc->name ? desc->name : "shader"));
     VKF_TRY(check_capabilities(device, desc));
     VKF_TRY(check_limits(device, desc));
     VKF_TRY(make_layout(device, desc, out_pipeline));

@@ -124,8 +124,8 @@ struct vkf__work;
 
 // Is told of each dispatch while it is planned.
 typedef struct vkf__plan_watcher {
-    // `problem` is what the dispatch's kernel was chosen for, or all zeros. `barrier` tells whether one stands before it.
-    // The first of a work always has one.
+    // `problem` is what the dispatch's kernel was chosen for, or all zeros. `barrier` tells whether one stands before
+    // it; the first of a work always has one.
     void (*planned)(void *user, const struct vkf__work *work, const vkf__dispatch *dispatch,
                     const vkf__problem *problem, bool barrier);
     void *user;

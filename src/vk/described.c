@@ -5,224 +5,206 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-// Rows of features: a structure, the one of the core that has them, too, and the VkBool32 in vkf__features.
-#define FEATURE(structure, core, member, name)                                                     \
-    {                                                                                              \
-        structure, core, #name, offsetof(vkf__described, features.member.name), 1, VKF_MEMBER_BOOL \
-    }
-// Rows of properties.
-#define PROPERTY(kind, structure, core, member, name, field)                                           \
-    {                                                                                                  \
-        structure, core, name, offsetof(vkf__described, properties.member.field), 1, VKF_MEMBER_##kind \
-    }
-#define SAME(kind, structure, core, member, name) PROPERTY(kind, structure, core, member, #name, name)
-#define LIMIT(kind, name) PROPERTY(kind, "Limits", NULL, core.limits, #name, name)
-#define LIMITS(kind, name, many)                                                                              \
-    {                                                                                                         \
-        "Limits", NULL, #name, offsetof(vkf__described, properties.core.limits.name), many, VKF_MEMBER_##kind \
-    }
-#define TEXT(structure, core, member, name)                                                                \
-    {                                                                                                      \
-        structure, core, #name, offsetof(vkf__described, properties.member.name), VK_MAX_DRIVER_NAME_SIZE, \
-            VKF_MEMBER_TEXT                                                                                \
-    }
+// X(kind, number of values, name, path in vkf__described): the members of structures. A member has one name wherever it
+// is: in a structure of an extension, and in that of a version of Vulkan which has taken it over.
+#define FEATURE(X, name, structure) X(BOOL, 1, name, features.structure.name)
+#define LIMIT(X, kind, name, count) X(kind, count, name, properties.core.limits.name)
+#define TEXT(X, name, structure) X(TEXT, VK_MAX_DRIVER_NAME_SIZE, name, properties.structure.name)
+#define PROPERTY(X, kind, name, structure) X(kind, 1, name, properties.structure.name)
+#define MEMBERS(X)                                                                    \
+    FEATURE(X, shaderInt64, head.features)                                            \
+    FEATURE(X, shaderInt16, head.features)                                            \
+    FEATURE(X, shaderFloat64, head.features)                                          \
+    FEATURE(X, pipelineStatisticsQuery, head.features)                                \
+    FEATURE(X, storageBuffer16BitAccess, storage_16bit)                               \
+    FEATURE(X, uniformAndStorageBuffer16BitAccess, storage_16bit)                     \
+    FEATURE(X, storagePushConstant16, storage_16bit)                                  \
+    FEATURE(X, storageBuffer8BitAccess, storage_8bit)                                 \
+    FEATURE(X, uniformAndStorageBuffer8BitAccess, storage_8bit)                       \
+    FEATURE(X, storagePushConstant8, storage_8bit)                                    \
+    FEATURE(X, shaderFloat16, float16)                                                \
+    FEATURE(X, shaderInt8, float16)                                                   \
+    FEATURE(X, bufferDeviceAddress, address)                                          \
+    FEATURE(X, vulkanMemoryModel, memory_model)                                       \
+    FEATURE(X, vulkanMemoryModelDeviceScope, memory_model)                            \
+    FEATURE(X, hostQueryReset, query_reset)                                           \
+    FEATURE(X, computeFullSubgroups, subgroup_size)                                   \
+    FEATURE(X, subgroupSizeControl, subgroup_size)                                    \
+    FEATURE(X, maintenance4, maintenance4)                                            \
+    FEATURE(X, shaderIntegerDotProduct, integer_dot)                                  \
+    FEATURE(X, pipelineExecutableInfo, executable)                                    \
+    FEATURE(X, performanceCounterQueryPools, performance)                             \
+    FEATURE(X, cooperativeMatrix, matrix)                                             \
+    FEATURE(X, shaderBFloat16Type, bfloat16)                                          \
+    FEATURE(X, shaderBFloat16CooperativeMatrix, bfloat16)                             \
+    FEATURE(X, cooperativeMatrixWorkgroupScope, matrix2)                              \
+    FEATURE(X, cooperativeMatrixFlexibleDimensions, matrix2)                          \
+    FEATURE(X, cooperativeMatrixReductions, matrix2)                                  \
+    FEATURE(X, cooperativeMatrixConversions, matrix2)                                 \
+    FEATURE(X, cooperativeMatrixPerElementOperations, matrix2)                        \
+    FEATURE(X, cooperativeMatrixTensorAddressing, matrix2)                            \
+    FEATURE(X, cooperativeMatrixBlockLoads, matrix2)                                  \
+    PROPERTY(X, VERSION, apiVersion, core)                                            \
+    PROPERTY(X, U32, driverVersion, core)                                             \
+    PROPERTY(X, U32, vendorID, core)                                                  \
+    PROPERTY(X, U32, deviceID, core)                                                  \
+    PROPERTY(X, ENUM, deviceType, core)                                               \
+    TEXT(X, deviceName, core)                                                         \
+    LIMIT(X, U32, maxComputeWorkGroupInvocations, 1)                                  \
+    LIMIT(X, U32, maxComputeWorkGroupSize, 3)                                         \
+    LIMIT(X, U32, maxComputeWorkGroupCount, 3)                                        \
+    LIMIT(X, U32, maxComputeSharedMemorySize, 1)                                      \
+    LIMIT(X, U32, maxPerStageDescriptorStorageBuffers, 1)                             \
+    LIMIT(X, U32, maxStorageBufferRange, 1)                                           \
+    LIMIT(X, U32, maxUniformBufferRange, 1)                                           \
+    LIMIT(X, U32, maxTexelBufferElements, 1)                                          \
+    LIMIT(X, U32, maxPushConstantsSize, 1)                                            \
+    LIMIT(X, U32, maxMemoryAllocationCount, 1)                                        \
+    LIMIT(X, U64, minStorageBufferOffsetAlignment, 1)                                 \
+    LIMIT(X, U64, minUniformBufferOffsetAlignment, 1)                                 \
+    LIMIT(X, U64, minTexelBufferOffsetAlignment, 1)                                   \
+    LIMIT(X, U64, nonCoherentAtomSize, 1)                                             \
+    LIMIT(X, F32, timestampPeriod, 1)                                                 \
+    PROPERTY(X, U32, subgroupSize, subgroup)                                          \
+    PROPERTY(X, FLAGS, supportedStages, subgroup)                                     \
+    PROPERTY(X, FLAGS, supportedOperations, subgroup)                                 \
+    X(FLAGS, 1, subgroupSupportedStages, properties.subgroup.supportedStages)         \
+    X(FLAGS, 1, subgroupSupportedOperations, properties.subgroup.supportedOperations) \
+    PROPERTY(X, U64, maxMemoryAllocationSize, maintenance3)                           \
+    PROPERTY(X, ENUM, driverID, driver)                                               \
+    TEXT(X, driverName, driver)                                                       \
+    TEXT(X, driverInfo, driver)                                                       \
+    PROPERTY(X, ENUM, roundingModeIndependence, floats)                               \
+    PROPERTY(X, BOOL, shaderRoundingModeRTEFloat16, floats)                           \
+    PROPERTY(X, U32, minSubgroupSize, subgroup_sizes)                                 \
+    PROPERTY(X, U32, maxSubgroupSize, subgroup_sizes)                                 \
+    PROPERTY(X, U32, maxComputeWorkgroupSubgroups, subgroup_sizes)                    \
+    PROPERTY(X, FLAGS, requiredSubgroupSizeStages, subgroup_sizes)                    \
+    PROPERTY(X, BOOL, integerDotProduct4x8BitPackedSignedAccelerated, integer_dot)    \
+    PROPERTY(X, FLAGS, cooperativeMatrixSupportedStages, matrix)                      \
+    PROPERTY(X, U32, cooperativeMatrixFlexibleDimensionsMaxDimension, matrix2)        \
+    PROPERTY(X, U32, cooperativeMatrixWorkgroupScopeMaxWorkgroupSize, matrix2)        \
+    PROPERTY(X, U32, cooperativeMatrixWorkgroupScopeReservedSharedMemory, matrix2)
 
-static const vkf__described_member members[] = {
-    FEATURE("Features", NULL, head.features, shaderInt64),
-    FEATURE("Features", NULL, head.features, shaderInt16),
-    FEATURE("Features", NULL, head.features, shaderFloat64),
-    FEATURE("Features", NULL, head.features, pipelineStatisticsQuery),
-    FEATURE("16BitStorageFeatures", "Vulkan11Features", storage_16bit, storageBuffer16BitAccess),
-    FEATURE("16BitStorageFeatures", "Vulkan11Features", storage_16bit, uniformAndStorageBuffer16BitAccess),
-    FEATURE("16BitStorageFeatures", "Vulkan11Features", storage_16bit, storagePushConstant16),
-    FEATURE("8BitStorageFeatures", "Vulkan12Features", storage_8bit, storageBuffer8BitAccess),
-    FEATURE("8BitStorageFeatures", "Vulkan12Features", storage_8bit, uniformAndStorageBuffer8BitAccess),
-    FEATURE("8BitStorageFeatures", "Vulkan12Features", storage_8bit, storagePushConstant8),
-    FEATURE("ShaderFloat16Int8Features", "Vulkan12Features", float16, shaderFloat16),
-    FEATURE("ShaderFloat16Int8Features", "Vulkan12Features", float16, shaderInt8),
-    FEATURE("BufferDeviceAddressFeatures", "Vulkan12Features", address, bufferDeviceAddress),
-    FEATURE("VulkanMemoryModelFeatures", "Vulkan12Features", memory_model, vulkanMemoryModel),
-    FEATURE("VulkanMemoryModelFeatures", "Vulkan12Features", memory_model, vulkanMemoryModelDeviceScope),
-    FEATURE("HostQueryResetFeatures", "Vulkan12Features", query_reset, hostQueryReset),
-    FEATURE("SubgroupSizeControlFeatures", "Vulkan13Features", subgroup_size, computeFullSubgroups),
-    FEATURE("SubgroupSizeControlFeatures", "Vulkan13Features", subgroup_size, subgroupSizeControl),
-    FEATURE("Maintenance4Features", "Vulkan13Features", maintenance4, maintenance4),
-    FEATURE("ShaderIntegerDotProductFeatures", "Vulkan13Features", integer_dot, shaderIntegerDotProduct),
-    FEATURE("PipelineExecutablePropertiesFeatures", NULL, executable, pipelineExecutableInfo),
-    FEATURE("PerformanceQueryFeatures", NULL, performance, performanceCounterQueryPools),
-    FEATURE("CooperativeMatrixFeatures", NULL, matrix, cooperativeMatrix),
-    FEATURE("ShaderBfloat16Features", NULL, bfloat16, shaderBFloat16Type),
-    FEATURE("ShaderBfloat16Features", NULL, bfloat16, shaderBFloat16CooperativeMatrix),
-    FEATURE("CooperativeMatrix2FeaturesNV", NULL, matrix2, cooperativeMatrixWorkgroupScope),
-    FEATURE("CooperativeMatrix2FeaturesNV", NULL, matrix2, cooperativeMatrixFlexibleDimensions),
-    FEATURE("CooperativeMatrix2FeaturesNV", NULL, matrix2, cooperativeMatrixReductions),
-    FEATURE("CooperativeMatrix2FeaturesNV", NULL, matrix2, cooperativeMatrixConversions),
-    FEATURE("CooperativeMatrix2FeaturesNV", NULL, matrix2, cooperativeMatrixPerElementOperations),
-    FEATURE("CooperativeMatrix2FeaturesNV", NULL, matrix2, cooperativeMatrixTensorAddressing),
-    FEATURE("CooperativeMatrix2FeaturesNV", NULL, matrix2, cooperativeMatrixBlockLoads),
-    SAME(VERSION, "Properties", NULL, core, apiVersion),
-    SAME(U32, "Properties", NULL, core, driverVersion),
-    SAME(U32, "Properties", NULL, core, vendorID),
-    SAME(U32, "Properties", NULL, core, deviceID),
-    SAME(ENUM, "Properties", NULL, core, deviceType),
-    TEXT("Properties", NULL, core, deviceName),
-    LIMIT(U32, maxComputeWorkGroupInvocations),
-    LIMITS(U32, maxComputeWorkGroupSize, 3),
-    LIMITS(U32, maxComputeWorkGroupCount, 3),
-    LIMIT(U32, maxComputeSharedMemorySize),
-    LIMIT(U32, maxPerStageDescriptorStorageBuffers),
-    LIMIT(U32, maxStorageBufferRange),
-    LIMIT(U32, maxUniformBufferRange),
-    LIMIT(U32, maxTexelBufferElements),
-    LIMIT(U32, maxPushConstantsSize),
-    LIMIT(U32, maxMemoryAllocationCount),
-    LIMIT(U64, minStorageBufferOffsetAlignment),
-    LIMIT(U64, minUniformBufferOffsetAlignment),
-    LIMIT(U64, minTexelBufferOffsetAlignment),
-    LIMIT(U64, nonCoherentAtomSize),
-    LIMIT(F32, timestampPeriod),
-    SAME(U32, "SubgroupProperties", "Vulkan11Properties", subgroup, subgroupSize),
-    SAME(FLAGS, "SubgroupProperties", NULL, subgroup, supportedStages),
-    SAME(FLAGS, "SubgroupProperties", NULL, subgroup, supportedOperations),
-    PROPERTY(FLAGS, "Vulkan11Properties", NULL, subgroup, "subgroupSupportedStages", supportedStages),
-    PROPERTY(FLAGS, "Vulkan11Properties", NULL, subgroup, "subgroupSupportedOperations", supportedOperations),
-    SAME(U64, "Maintenance3Properties", "Vulkan11Properties", maintenance3, maxMemoryAllocationSize),
-    SAME(ENUM, "DriverProperties", "Vulkan12Properties", driver, driverID),
-    TEXT("DriverProperties", "Vulkan12Properties", driver, driverName),
-    TEXT("DriverProperties", "Vulkan12Properties", driver, driverInfo),
-    SAME(ENUM, "FloatControlsProperties", "Vulkan12Properties", floats, roundingModeIndependence),
-    SAME(BOOL, "FloatControlsProperties", "Vulkan12Properties", floats, shaderRoundingModeRTEFloat16),
-    SAME(U32, "SubgroupSizeControlProperties", "Vulkan13Properties", subgroup_sizes, minSubgroupSize),
-    SAME(U32, "SubgroupSizeControlProperties", "Vulkan13Properties", subgroup_sizes, maxSubgroupSize),
-    SAME(U32, "SubgroupSizeControlProperties", "Vulkan13Properties", subgroup_sizes, maxComputeWorkgroupSubgroups),
-    SAME(FLAGS, "SubgroupSizeControlProperties", "Vulkan13Properties", subgroup_sizes, requiredSubgroupSizeStages),
-    SAME(BOOL, "ShaderIntegerDotProductProperties", "Vulkan13Properties", integer_dot,
-         integerDotProduct4x8BitPackedSignedAccelerated),
-    SAME(FLAGS, "CooperativeMatrixProperties", NULL, matrix, cooperativeMatrixSupportedStages),
-    SAME(U32, "CooperativeMatrix2PropertiesNV", NULL, matrix2, cooperativeMatrixFlexibleDimensionsMaxDimension),
-    SAME(U32, "CooperativeMatrix2PropertiesNV", NULL, matrix2, cooperativeMatrixWorkgroupScopeMaxWorkgroupSize),
-    SAME(U32, "CooperativeMatrix2PropertiesNV", NULL, matrix2, cooperativeMatrixWorkgroupScopeReservedSharedMemory),
-};
+// X(kind, name): the members of entries of lists.
+#define FAMILY_MEMBERS(X) X(FLAGS, queueFlags) X(U32, queueCount) X(U32, timestampValidBits)
+#define HEAP_MEMBERS(X) X(U64, size) X(FLAGS, flags)
+#define TYPE_MEMBERS(X) X(U32, heapIndex) X(FLAGS, propertyFlags)
+#define KIND_MEMBERS(X) \
+    X(ENUM, AType) X(ENUM, BType) X(ENUM, CType) X(ENUM, ResultType) X(BOOL, saturatingAccumulation) X(ENUM, scope)
+#define SHAPE_MEMBERS(X) X(U32, MSize) X(U32, NSize) X(U32, KSize) KIND_MEMBERS(X)
+#define FLEXIBLE_MEMBERS(X) \
+    X(U32, MGranularity) X(U32, NGranularity) X(U32, KGranularity) KIND_MEMBERS(X) X(U32, workgroupInvocations)
 
-#define ENTRY(type, kind, name)                                       \
-    {                                                                 \
-        NULL, NULL, #name, offsetof(type, name), 1, VKF_MEMBER_##kind \
-    }
+// X(name): what enumerators and bits are called.
+#define CONSTANTS(X)                                     \
+    X(VK_PHYSICAL_DEVICE_TYPE_OTHER)                     \
+    X(VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU)            \
+    X(VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU)              \
+    X(VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU)               \
+    X(VK_PHYSICAL_DEVICE_TYPE_CPU)                       \
+    X(VK_DRIVER_ID_AMD_PROPRIETARY)                      \
+    X(VK_DRIVER_ID_AMD_OPEN_SOURCE)                      \
+    X(VK_DRIVER_ID_MESA_RADV)                            \
+    X(VK_DRIVER_ID_NVIDIA_PROPRIETARY)                   \
+    X(VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS)            \
+    X(VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA)               \
+    X(VK_DRIVER_ID_IMAGINATION_PROPRIETARY)              \
+    X(VK_DRIVER_ID_QUALCOMM_PROPRIETARY)                 \
+    X(VK_DRIVER_ID_ARM_PROPRIETARY)                      \
+    X(VK_DRIVER_ID_GOOGLE_SWIFTSHADER)                   \
+    X(VK_DRIVER_ID_BROADCOM_PROPRIETARY)                 \
+    X(VK_DRIVER_ID_MESA_LLVMPIPE)                        \
+    X(VK_DRIVER_ID_MOLTENVK)                             \
+    X(VK_DRIVER_ID_SAMSUNG_PROPRIETARY)                  \
+    X(VK_DRIVER_ID_MESA_TURNIP)                          \
+    X(VK_DRIVER_ID_MESA_PANVK)                           \
+    X(VK_QUEUE_COMPUTE_BIT)                              \
+    X(VK_QUEUE_GRAPHICS_BIT)                             \
+    X(VK_SHADER_STAGE_COMPUTE_BIT)                       \
+    X(VK_SUBGROUP_FEATURE_BASIC_BIT)                     \
+    X(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT)                \
+    X(VK_SUBGROUP_FEATURE_SHUFFLE_BIT)                   \
+    X(VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_32_BIT_ONLY) \
+    X(VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL)         \
+    X(VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE)        \
+    X(VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)                   \
+    X(VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)               \
+    X(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)               \
+    X(VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)              \
+    X(VK_MEMORY_PROPERTY_HOST_CACHED_BIT)                \
+    X(VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT)           \
+    X(VK_MEMORY_PROPERTY_PROTECTED_BIT)                  \
+    X(VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD)        \
+    X(VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD)        \
+    X(VK_MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV)            \
+    X(VK_COMPONENT_TYPE_FLOAT16_KHR)                     \
+    X(VK_COMPONENT_TYPE_FLOAT32_KHR)                     \
+    X(VK_COMPONENT_TYPE_FLOAT64_KHR)                     \
+    X(VK_COMPONENT_TYPE_SINT8_KHR)                       \
+    X(VK_COMPONENT_TYPE_SINT16_KHR)                      \
+    X(VK_COMPONENT_TYPE_SINT32_KHR)                      \
+    X(VK_COMPONENT_TYPE_SINT64_KHR)                      \
+    X(VK_COMPONENT_TYPE_UINT8_KHR)                       \
+    X(VK_COMPONENT_TYPE_UINT16_KHR)                      \
+    X(VK_COMPONENT_TYPE_UINT32_KHR)                      \
+    X(VK_COMPONENT_TYPE_UINT64_KHR)                      \
+    X(VK_COMPONENT_TYPE_BFLOAT16_KHR)                    \
+    X(VK_SCOPE_DEVICE_KHR)                               \
+    X(VK_SCOPE_WORKGROUP_KHR)                            \
+    X(VK_SCOPE_SUBGROUP_KHR)                             \
+    X(VK_SCOPE_QUEUE_FAMILY_KHR)
 
-static const vkf__described_member family_members[] = {
-    ENTRY(VkQueueFamilyProperties, FLAGS, queueFlags),
-    ENTRY(VkQueueFamilyProperties, U32, queueCount),
-    ENTRY(VkQueueFamilyProperties, U32, timestampValidBits),
-};
-static const vkf__described_member heap_members[] = {
-    ENTRY(VkMemoryHeap, U64, size),
-    ENTRY(VkMemoryHeap, FLAGS, flags),
-};
-static const vkf__described_member type_members[] = {
-    ENTRY(VkMemoryType, U32, heapIndex),
-    ENTRY(VkMemoryType, FLAGS, propertyFlags),
-};
-#define SHAPE_ENTRIES(type)                                                                                      \
-    ENTRY(type, ENUM, AType), ENTRY(type, ENUM, BType), ENTRY(type, ENUM, CType), ENTRY(type, ENUM, ResultType), \
-        ENTRY(type, BOOL, saturatingAccumulation), ENTRY(type, ENUM, scope)
-static const vkf__described_member shape_members[] = {
-    ENTRY(VkCooperativeMatrixPropertiesKHR, U32, MSize),
-    ENTRY(VkCooperativeMatrixPropertiesKHR, U32, NSize),
-    ENTRY(VkCooperativeMatrixPropertiesKHR, U32, KSize),
-    SHAPE_ENTRIES(VkCooperativeMatrixPropertiesKHR),
-};
-static const vkf__described_member flexible_members[] = {
-    ENTRY(VkCooperativeMatrixFlexibleDimensionsPropertiesNV, U32, MGranularity),
-    ENTRY(VkCooperativeMatrixFlexibleDimensionsPropertiesNV, U32, NGranularity),
-    ENTRY(VkCooperativeMatrixFlexibleDimensionsPropertiesNV, U32, KGranularity),
-    SHAPE_ENTRIES(VkCooperativeMatrixFlexibleDimensionsPropertiesNV),
-    ENTRY(VkCooperativeMatrixFlexibleDimensionsPropertiesNV, U32, workgroupInvocations),
-};
+// Names lie behind one another in one text, and rows in the same order beside it: without pointers, which would each
+// take a relocation. A text ends with an empty name.
+#define NAME(kind, name) #name "\0"
+#define MEMBER_NAME(kind, count, name, path) #name "\0"
+#define CONSTANT_NAME(name) #name "\0"
+#define MEMBER_ROW(kind, count, name, path) {offsetof(vkf__described, path), count, VKF_MEMBER_##kind},
 
-#define LIST(name, array, number, rows)                                                              \
-    {                                                                                                \
-        name, offsetof(vkf__described, array), sizeof(((vkf__described *)0)->array[0]),              \
-            offsetof(vkf__described, number), COUNT(((vkf__described *)0)->array), rows, COUNT(rows) \
+static const char member_names[] = MEMBERS(MEMBER_NAME);
+static const vkf__described_member members[] = {MEMBERS(MEMBER_ROW)};
+
+static const char family_names[] = FAMILY_MEMBERS(NAME);
+static const char heap_names[] = HEAP_MEMBERS(NAME);
+static const char type_names[] = TYPE_MEMBERS(NAME);
+static const char shape_names[] = SHAPE_MEMBERS(NAME);
+static const char flexible_names[] = FLEXIBLE_MEMBERS(NAME);
+
+#define ENTRY_ROW(kind, name) {offsetof(ENTRY, name), 1, VKF_MEMBER_##kind},
+#define ENTRY VkQueueFamilyProperties
+static const vkf__described_member family_members[] = {FAMILY_MEMBERS(ENTRY_ROW)};
+#undef ENTRY
+#define ENTRY VkMemoryHeap
+static const vkf__described_member heap_members[] = {HEAP_MEMBERS(ENTRY_ROW)};
+#undef ENTRY
+#define ENTRY VkMemoryType
+static const vkf__described_member type_members[] = {TYPE_MEMBERS(ENTRY_ROW)};
+#undef ENTRY
+#define ENTRY VkCooperativeMatrixPropertiesKHR
+static const vkf__described_member shape_members[] = {SHAPE_MEMBERS(ENTRY_ROW)};
+#undef ENTRY
+#define ENTRY VkCooperativeMatrixFlexibleDimensionsPropertiesNV
+static const vkf__described_member flexible_members[] = {FLEXIBLE_MEMBERS(ENTRY_ROW)};
+#undef ENTRY
+
+#define LIST(name, array, number, what)                                                                                \
+    {                                                                                                                  \
+        name, offsetof(vkf__described, array), offsetof(vkf__described, number),                                       \
+            sizeof(((vkf__described *)0)->array[0]), COUNT(((vkf__described *)0)->array), what##_names, what##_members \
     }
 
 static const vkf__described_list lists[] = {
-    LIST("VkQueueFamilyProperties", families, family_count, family_members),
-    LIST("memoryHeaps", heaps, heap_count, heap_members),
-    LIST("memoryTypes", types, type_count, type_members),
-    LIST("VkCooperativeMatrixPropertiesKHR", shapes, shape_count, shape_members),
-    LIST("VkCooperativeMatrixFlexibleDimensionsPropertiesNV", flexible, flexible_count, flexible_members),
+    LIST("VkQueueFamilyProperties", families, family_count, family),
+    LIST("memoryHeaps", heaps, heap_count, heap),
+    LIST("memoryTypes", types, type_count, type),
+    LIST("VkCooperativeMatrixPropertiesKHR", shapes, shape_count, shape),
+    LIST("VkCooperativeMatrixFlexibleDimensionsPropertiesNV", flexible, flexible_count, flexible),
 };
 
-#define VALUE(name)             \
-    {                           \
-#name, (uint32_t)(name) \
-    }
-
-static const struct {
-    const char *name;
-    uint32_t value;
-} constants[] = {
-    VALUE(VK_PHYSICAL_DEVICE_TYPE_OTHER),
-    VALUE(VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU),
-    VALUE(VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU),
-    VALUE(VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU),
-    VALUE(VK_PHYSICAL_DEVICE_TYPE_CPU),
-    VALUE(VK_DRIVER_ID_AMD_PROPRIETARY),
-    VALUE(VK_DRIVER_ID_AMD_OPEN_SOURCE),
-    VALUE(VK_DRIVER_ID_MESA_RADV),
-    VALUE(VK_DRIVER_ID_NVIDIA_PROPRIETARY),
-    VALUE(VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS),
-    VALUE(VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA),
-    VALUE(VK_DRIVER_ID_IMAGINATION_PROPRIETARY),
-    VALUE(VK_DRIVER_ID_QUALCOMM_PROPRIETARY),
-    VALUE(VK_DRIVER_ID_ARM_PROPRIETARY),
-    VALUE(VK_DRIVER_ID_GOOGLE_SWIFTSHADER),
-    VALUE(VK_DRIVER_ID_BROADCOM_PROPRIETARY),
-    VALUE(VK_DRIVER_ID_MESA_LLVMPIPE),
-    VALUE(VK_DRIVER_ID_MOLTENVK),
-    VALUE(VK_DRIVER_ID_SAMSUNG_PROPRIETARY),
-    VALUE(VK_DRIVER_ID_MESA_TURNIP),
-    VALUE(VK_DRIVER_ID_MESA_PANVK),
-    VALUE(VK_DRIVER_ID_MESA_VENUS),
-    {"VK_DRIVER_ID_MESA_NVK", 24},
-    {"VK_DRIVER_ID_MESA_DOZEN", 23},
-    {"VK_DRIVER_ID_MESA_HONEYKRISP", 26},
-    VALUE(VK_QUEUE_COMPUTE_BIT),
-    VALUE(VK_QUEUE_GRAPHICS_BIT),
-    VALUE(VK_SHADER_STAGE_COMPUTE_BIT),
-    VALUE(VK_SUBGROUP_FEATURE_BASIC_BIT),
-    VALUE(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT),
-    VALUE(VK_SUBGROUP_FEATURE_SHUFFLE_BIT),
-    VALUE(VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_32_BIT_ONLY),
-    VALUE(VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL),
-    VALUE(VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE),
-    VALUE(VK_MEMORY_HEAP_DEVICE_LOCAL_BIT),
-    VALUE(VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT),
-    VALUE(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT),
-    VALUE(VK_MEMORY_PROPERTY_HOST_COHERENT_BIT),
-    VALUE(VK_MEMORY_PROPERTY_HOST_CACHED_BIT),
-    VALUE(VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT),
-    VALUE(VK_MEMORY_PROPERTY_PROTECTED_BIT),
-    VALUE(VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD),
-    VALUE(VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD),
-    VALUE(VK_MEMORY_PROPERTY_RDMA_CAPABLE_BIT_NV),
-    VALUE(VK_COMPONENT_TYPE_FLOAT16_KHR),
-    VALUE(VK_COMPONENT_TYPE_FLOAT32_KHR),
-    VALUE(VK_COMPONENT_TYPE_FLOAT64_KHR),
-    VALUE(VK_COMPONENT_TYPE_SINT8_KHR),
-    VALUE(VK_COMPONENT_TYPE_SINT16_KHR),
-    VALUE(VK_COMPONENT_TYPE_SINT32_KHR),
-    VALUE(VK_COMPONENT_TYPE_SINT64_KHR),
-    VALUE(VK_COMPONENT_TYPE_UINT8_KHR),
-    VALUE(VK_COMPONENT_TYPE_UINT16_KHR),
-    VALUE(VK_COMPONENT_TYPE_UINT32_KHR),
-    VALUE(VK_COMPONENT_TYPE_UINT64_KHR),
-    VALUE(VK_COMPONENT_TYPE_BFLOAT16_KHR),
-    VALUE(VK_SCOPE_DEVICE_KHR),
-    VALUE(VK_SCOPE_WORKGROUP_KHR),
-    VALUE(VK_SCOPE_SUBGROUP_KHR),
-    VALUE(VK_SCOPE_QUEUE_FAMILY_KHR),
-};
+#define CONSTANT_VALUE(name) (uint32_t)(name),
+static const char constant_names[] = CONSTANTS(CONSTANT_NAME);
+static const uint32_t constant_values[] = {CONSTANTS(CONSTANT_VALUE)};
 
 // ---- what a description says
 
@@ -300,28 +282,22 @@ void vkf__described_complete(vkf__described *described)
         described->properties.matrix.cooperativeMatrixSupportedStages |= VK_SHADER_STAGE_COMPUTE_BIT;
 }
 
-// The length of a structure's name without KHR or EXT. Other endings tell different structures apart.
-static size_t stem(const char *name)
+// The number of a name in a text of names; UINT32_MAX when it is not there.
+static uint32_t find_name(const char *names, const char *name)
 {
-    size_t length = strlen(name);
-    bool ends = length > 3 && (strcmp(name + length - 3, "KHR") == 0 || strcmp(name + length - 3, "EXT") == 0);
-    return ends ? length - 3 : length;
+    for (uint32_t i = 0; *names; i++, names += strlen(names) + 1)
+        if (strcmp(names, name) == 0)
+            return i;
+    return UINT32_MAX;
 }
 
 const vkf__described_member *vkf__described_find(const char *structure, const char *name)
 {
-    static const char prefix[] = "VkPhysicalDevice";
-    if (strncmp(structure, prefix, sizeof prefix - 1) != 0)
+    uint32_t index = find_name(member_names, name);
+    // An older extension has a feature of the same name, which means another kind of matrices.
+    if (index == UINT32_MAX || strcmp(structure, "VkPhysicalDeviceCooperativeMatrixFeaturesNV") == 0)
         return NULL;
-    structure += sizeof prefix - 1;
-    for (size_t i = 0; i < COUNT(members); i++) {
-        const vkf__described_member *member = &members[i];
-        bool own =
-            strlen(member->structure) == stem(structure) && strncmp(member->structure, structure, stem(structure)) == 0;
-        if (strcmp(member->name, name) == 0 && (own || (member->core && strcmp(member->core, structure) == 0)))
-            return member;
-    }
-    return NULL;
+    return &members[index];
 }
 
 const vkf__described_list *vkf__described_find_list(const char *name)
@@ -334,13 +310,11 @@ const vkf__described_list *vkf__described_find_list(const char *name)
 
 bool vkf__described_constant(const char *name, uint32_t *out_value)
 {
-    for (size_t i = 0; i < COUNT(constants); i++) {
-        if (strcmp(constants[i].name, name) != 0)
-            continue;
-        *out_value = constants[i].value;
-        return true;
-    }
-    return false;
+    uint32_t index = find_name(constant_names, name);
+    if (index == UINT32_MAX)
+        return false;
+    *out_value = constant_values[index];
+    return true;
 }
 
 // ---- what Vulkan's functions answer; the handle of the device is the description

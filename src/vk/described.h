@@ -18,12 +18,9 @@ typedef enum vkf__member_kind {
 } vkf__member_kind;
 
 typedef struct vkf__described_member {
-    const char *structure; // Vulkan's name without VkPhysicalDevice
-    const char *core;      // a second structure that has the member: "Vulkan12Features"; NULL: none
-    const char *name;
-    size_t offset; // in vkf__described, or in the entry of a list
-    uint32_t size; // of a text with its end; else the number of values: more than 1 in an array
-    vkf__member_kind kind;
+    uint16_t offset; // in vkf__described, or in the entry of a list
+    uint16_t size;   // of a text with its end; else the number of values: more than 1 in an array
+    uint8_t kind;    // vkf__member_kind
 } vkf__described_member;
 
 typedef struct vkf__described_properties {
@@ -57,12 +54,11 @@ typedef struct vkf__described {
 // What files give as lists of structures, and how many entries of each are kept.
 typedef struct vkf__described_list {
     const char *name; // Vulkan's name of the structure, or of the member that is the list
-    size_t offset;    // of the first entry in vkf__described
-    size_t entry_bytes;
-    size_t count; // offset of the number of entries
-    uint32_t capacity;
+    uint32_t offset;  // of the first entry in vkf__described
+    uint32_t count;   // offset of the number of entries
+    uint16_t entry_bytes, capacity;
+    const char *names; // of the members, each with its end; an empty one ends the list
     const vkf__described_member *members;
-    uint32_t member_count;
 } vkf__described_list;
 
 // A handle that vkf_device_description is for: the caps of a device that need not be there.
@@ -75,8 +71,7 @@ struct vkf_device_description {
 void vkf__described_init(vkf__described *described, const vkf__host *host);
 void vkf__described_finish(vkf__described *described);
 
-// The member of that name, where the library looks at it; NULL elsewhere. `structure` is Vulkan's full name, with or
-// without the ending of an extension that has become part of Vulkan.
+// The member of that name, where the library looks at it; NULL elsewhere. `structure` is Vulkan's full name.
 const vkf__described_member *vkf__described_find(const char *structure, const char *name);
 const vkf__described_list *vkf__described_find_list(const char *name);
 

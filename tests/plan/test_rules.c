@@ -1,5 +1,5 @@
-// Rules that hold for every product and attention on every described chip. Those that they do not hold for yet are listed
-// in known_violations.txt, and the list has to be right: one that is mended is taken out with --write.
+// Rules that hold for every product and attention on every described chip. Those that they do not hold for yet are
+// listed in known_violations.txt, and the list has to be right: one that is mended is taken out with --write.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

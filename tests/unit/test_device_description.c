@@ -34,51 +34,52 @@ static vkf_status describe(const char *text, recording_host *recording, vkf_devi
 #define PROPERTIES(structure, members) PROFILE("{\"properties\": {\"" structure "\": {" members "}}}")
 #define LIMITS(members) PROPERTIES("VkPhysicalDeviceProperties", "\"limits\": {" members "}")
 
+// What is refused, and what the message names.
+static const struct {
+    const char *text, *named;
+} refused[] = {
+    {"", "JSON"},
+    {"[]", "object"},
+    {"{}", "profiles"},
+    {"{\"profiles\": {}}", "profiles"},
+    {"{\"profiles\": {\"p\": 1}}", "'p'"},
+    {"{\"profiles\": {\"p\": {}}}", "'capabilities'"},
+    {"{\"profiles\": {\"p\": {\"capabilities\": [\"c\"]}}}", "'c'"},
+    {"{\"profiles\": {\"p\": {\"capabilities\": [1]}}}", "list of names"},
+    {"{\"profiles\": {\"p\": {\"profiles\": [\"p\"]}}}", "does not build on itself"},
+    {"{\"profiles\": {\"p\": {\"api-version\": \"1.3\", \"capabilities\": []}}}", "api-version"},
+    {"{\"profiles\": {\"a\": {}, \"b\": {}}}", "a, b"},
+    {PROFILE("{\"extensions\": []}"), "'extensions'"},
+    {PROFILE("{\"features\": 1}"), "'features'"},
+    {PROFILE("{\"features\": {\"VkPhysicalDeviceFeatures\": 1}}"), "'VkPhysicalDeviceFeatures'"},
+    {PROFILE("{\"features\": {\"VkPhysicalDeviceFeatures\": {\"shaderInt64\": 2}}}"), "'shaderInt64'"},
+    {PROFILE("{\"queueFamiliesProperties\": {}}"), "'VkQueueFamilyProperties'"},
+    {PROFILE("{\"queueFamiliesProperties\": [1]}"), "'VkQueueFamilyProperties'"},
+    {LIMITS("\"maxComputeSharedMemorySize\": -1"), "'maxComputeSharedMemorySize'"},
+    {LIMITS("\"maxComputeSharedMemorySize\": 1.5"), "'maxComputeSharedMemorySize'"},
+    {LIMITS("\"maxComputeSharedMemorySize\": 4294967296"), "'maxComputeSharedMemorySize'"},
+    {LIMITS("\"maxComputeWorkGroupCount\": [1, 2]"), "'maxComputeWorkGroupCount'"},
+    {LIMITS("\"maxComputeWorkGroupCount\": [0, 1, 1]"), "'maxComputeWorkGroupCount'"},
+    {LIMITS("\"minStorageBufferOffsetAlignment\": 3"), "alignment"},
+    {LIMITS("\"timestampPeriod\": \"1\""), "'timestampPeriod'"},
+    {PROPERTIES("VkPhysicalDeviceProperties", "\"deviceName\": 1"), "'deviceName'"},
+    {PROPERTIES("VkPhysicalDeviceProperties", "\"deviceType\": 2"), "'deviceType'"},
+    {PROPERTIES("VkPhysicalDeviceVulkan11Properties", "\"subgroupSize\": 33"), "subgroupSize"},
+    {PROPERTIES("VkPhysicalDeviceVulkan11Properties", "\"subgroupSupportedStages\": [1]"), "'subgroupSupportedStages'"},
+    {PROPERTIES("VkPhysicalDeviceMemoryProperties", "\"memoryHeaps\": [{}], \"memoryTypes\": [{\"heapIndex\": 1}]"),
+     "'heapIndex'"},
+    {PROPERTIES("VkPhysicalDeviceMemoryProperties", "\"memoryHeaps\": 1"), "'memoryHeaps'"},
+};
+
 static void test_create_refuses(void **state)
 {
-    static const struct {
-        const char *text, *named;
-    } cases[] = {
-        {"", "JSON"},
-        {"[]", "object"},
-        {"{}", "profiles"},
-        {"{\"profiles\": {}}", "profiles"},
-        {"{\"profiles\": {\"p\": 1}}", "'p'"},
-        {"{\"profiles\": {\"p\": {}}}", "'capabilities'"},
-        {"{\"profiles\": {\"p\": {\"capabilities\": [\"c\"]}}}", "'c'"},
-        {"{\"profiles\": {\"p\": {\"capabilities\": [1]}}}", "list of names"},
-        {"{\"profiles\": {\"p\": {\"profiles\": [\"p\"]}}}", "does not build on itself"},
-        {"{\"profiles\": {\"p\": {\"api-version\": \"1.3\", \"capabilities\": []}}}", "api-version"},
-        {"{\"profiles\": {\"a\": {}, \"b\": {}}}", "a, b"},
-        {PROFILE("{\"extensions\": []}"), "'extensions'"},
-        {PROFILE("{\"features\": 1}"), "'features'"},
-        {PROFILE("{\"features\": {\"VkPhysicalDeviceFeatures\": 1}}"), "'VkPhysicalDeviceFeatures'"},
-        {PROFILE("{\"features\": {\"VkPhysicalDeviceFeatures\": {\"shaderInt64\": 2}}}"), "'shaderInt64'"},
-        {PROFILE("{\"queueFamiliesProperties\": {}}"), "'VkQueueFamilyProperties'"},
-        {PROFILE("{\"queueFamiliesProperties\": [1]}"), "'VkQueueFamilyProperties'"},
-        {LIMITS("\"maxComputeSharedMemorySize\": -1"), "'maxComputeSharedMemorySize'"},
-        {LIMITS("\"maxComputeSharedMemorySize\": 1.5"), "'maxComputeSharedMemorySize'"},
-        {LIMITS("\"maxComputeSharedMemorySize\": 4294967296"), "'maxComputeSharedMemorySize'"},
-        {LIMITS("\"maxComputeWorkGroupCount\": [1, 2]"), "'maxComputeWorkGroupCount'"},
-        {LIMITS("\"maxComputeWorkGroupCount\": [0, 1, 1]"), "'maxComputeWorkGroupCount'"},
-        {LIMITS("\"minStorageBufferOffsetAlignment\": 3"), "alignment"},
-        {LIMITS("\"timestampPeriod\": \"1\""), "'timestampPeriod'"},
-        {PROPERTIES("VkPhysicalDeviceProperties", "\"deviceName\": 1"), "'deviceName'"},
-        {PROPERTIES("VkPhysicalDeviceProperties", "\"deviceType\": 2"), "'deviceType'"},
-        {PROPERTIES("VkPhysicalDeviceVulkan11Properties", "\"subgroupSize\": 33"), "subgroupSize"},
-        {PROPERTIES("VkPhysicalDeviceVulkan11Properties", "\"subgroupSupportedStages\": [1]"),
-         "'subgroupSupportedStages'"},
-        {PROPERTIES("VkPhysicalDeviceMemoryProperties", "\"memoryHeaps\": [{}], \"memoryTypes\": [{\"heapIndex\": 1}]"),
-         "'heapIndex'"},
-        {PROPERTIES("VkPhysicalDeviceMemoryProperties", "\"memoryHeaps\": 1"), "'memoryHeaps'"},
-    };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         recording_host recording;
         vkf_device_description *description = NULL;
-        assert_int_equal(describe(cases[i].text, &recording, &description), VKF_ERROR_FORMAT);
-        if (!strstr(recording.text, cases[i].named))
-            fail_msg("\"%s\" does not name %s", recording.text, cases[i].named);
+        assert_int_equal(describe(refused[i].text, &recording, &description), VKF_ERROR_FORMAT);
+        if (!strstr(recording.text, refused[i].named))
+            fail_msg("\"%s\" does not name %s", recording.text, refused[i].named);
         assert_null(description);
         assert_int_equal(recording.live, 0);
     }

@@ -1,5 +1,5 @@
-// How long a dispatch would take on a described device: a roofline with a little of what keeps kernels below it. All that
-// it takes for granted is here or in the chip's description, and the command prints it.
+// How long a dispatch would take on a described device: a roofline with a little of what keeps kernels below it. All
+// that it takes for granted is here or in the chip's description, and the command prints it.
 #ifndef VKF_PROGRAM_PLAN_ESTIMATE_H
 #define VKF_PROGRAM_PLAN_ESTIMATE_H
 

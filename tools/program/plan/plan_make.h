@@ -13,9 +13,9 @@ typedef struct vkf_plan_request {
     uint32_t batch, prompt, context;
 } vkf_plan_request;
 
-// The prompt runs in a session of its own, as long as itself. A token is the last one of the context. An encoder has one
-// run, of texts as long as the prompt. Sizes beyond the model's are cut to it. False after a message; free the report in
-// either case.
+// The prompt runs in a session of its own, as long as itself. A token is the last one of the context. An encoder has
+// one run, of texts as long as the prompt. Sizes beyond the model's are cut to it. False after a message; free the
+// report in either case.
 bool vkf_plan_make(const vkf_common_options *common, const vkf_plan_request *request, vkf_plan_report *out_report);
 void vkf_plan_report_free(vkf_plan_report *report);
 
