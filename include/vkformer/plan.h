@@ -10,8 +10,8 @@ extern "C" {
 
 // What a device can do, as a file of the Vulkan Profiles schema says it: capabilities with features, properties and
 // extensions, and profiles that are made of them. What the file does not say is as Vulkan requires it at least:
-// features are off, and limits are the least. The schema has no place for the memory of a device and for the shapes of its
-// cooperative matrices. So an object "vkformer" beside "profiles" may have them, under Vulkan's names:
+// features are off, and limits are the least. The schema has no place for the memory of a device and for the shapes of
+// its cooperative matrices. So an object "vkformer" beside "profiles" may have them, under Vulkan's names:
 // VkPhysicalDeviceMemoryProperties (memoryHeaps, memoryTypes), VkCooperativeMatrixPropertiesKHR and
 // VkCooperativeMatrixFlexibleDimensionsPropertiesNV (lists of structures). Without memory there is one heap for
 // everything, of unknown size (0).

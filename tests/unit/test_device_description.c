@@ -246,6 +246,21 @@ static void test_a_model_is_planned_from_its_config_alone(void **state)
     vkf_device_description_destroy(&description);
 }
 
+static void test_a_model_is_planned_from_its_weights_where_they_are(void **state)
+{
+    const vkf_model_desc with = {.directory = VKF_TEST_SOURCE_DIR "/tests/pretrained/llama"};
+    const vkf_model_desc absent = {.directory = VKF_TEST_SOURCE_DIR "/tests/plan"};
+    vkf_device_description *description = open_chip(CHIPS "m2.json");
+    vkf_context *context = describe_context(description, NULL);
+    vkf_memory_plan plan;
+    (void)state;
+    assert_int_equal(vkf_model_plan(context, &with, &plan), VKF_OK);
+    assert_true(plan.weights_bytes > 0);
+    assert_int_equal(vkf_model_plan(context, &absent, &plan), VKF_ERROR_FILE); // not even a config.json
+    vkf_context_destroy(&context);
+    vkf_device_description_destroy(&description);
+}
+
 static void test_limits_lower_and_never_raise(void **state)
 {
     vkf_device_description *rich = open_chip(CHIPS "rtx4090.json"), *poor = open_chip(CHIPS "adreno750.json");
@@ -281,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_a_chip_has_what_its_file_says),
         cmocka_unit_test(test_a_described_device_runs_nothing),
         cmocka_unit_test(test_a_model_is_planned_from_its_config_alone),
+        cmocka_unit_test(test_a_model_is_planned_from_its_weights_where_they_are),
         cmocka_unit_test(test_limits_lower_and_never_raise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
