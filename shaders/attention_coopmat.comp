@@ -143,7 +143,7 @@ void load_queries(work w)
     const uint CHUNKS = FRAGMENT_K / CHUNK;
     [[unroll]] for (uint j = 0; j < DEPTH_FRAGMENTS; ++j) {
         [[unroll]] for (uint step = 0; step < (ROWS * CHUNKS + LANES - 1) / LANES; ++step) {
-            uint i = step * LANES + gl_SubgroupInvocationID;
+            uint i = step * LANES + LANE;
             row_view view = view_row(w, w.first_row + i / CHUNKS);
             uint first = w.b * p.q_batch + view.l * p.q_row + view.h * p.q_head;
             uint at = j * FRAGMENT_K + i % CHUNKS * CHUNK;
@@ -163,7 +163,7 @@ void start_rows(work w)
     [[unroll]] for (uint i = 0; i < FRAGMENTS_M * VALUE_FRAGMENTS; ++i)
         sums[i] = SUM_MATRIX(0.0);
     [[unroll]] for (uint o = 0; o < LANE_ROWS; ++o) {
-        views[o] = view_row(w, w.first_row + o * LANES + gl_SubgroupInvocationID).mask;
+        views[o] = view_row(w, w.first_row + o * LANES + LANE).mask;
         maximum[o] = LOWEST;
         total[o] = 0.0;
     }
@@ -254,7 +254,7 @@ void weigh_row(uint o, uint line, uint first, uint end, bool masked, bool checke
 void weigh_keys(work w, uint first, uint end, bool masked, bool checked)
 {
     [[unroll]] for (uint o = 0; o < LANE_ROWS; ++o) {
-        uint row = o * LANES + gl_SubgroupInvocationID;
+        uint row = o * LANES + LANE;
         if (row < ROWS)
             weigh_row(o, w.lines + row * LINE, first, end, masked, checked);
     }
@@ -368,7 +368,7 @@ void store_rows(work w)
 {
     uint row_count = p.q_len * (p.heads / p.kv_heads);
     [[unroll]] for (uint o = 0; o < LANE_ROWS; ++o) {
-        uint row = o * LANES + gl_SubgroupInvocationID;
+        uint row = o * LANES + LANE;
         if (row < ROWS)
             pool[w.lines + row * LINE + LINE - 1] = floatBitsToUint(vec4(total[o], maximum[o], 0.0, 0.0));
     }
@@ -379,7 +379,7 @@ void store_rows(work w)
                              gl_CooperativeMatrixLayoutRowMajor);
         }
         subgroupBarrier();
-        for (uint e = gl_SubgroupInvocationID; e < ROWS * FRAGMENT_N; e += gl_SubgroupSize) {
+        for (uint e = LANE; e < ROWS * FRAGMENT_N; e += LANES) {
             uint row = e / FRAGMENT_N;
             uint at = e % FRAGMENT_N;
             uint line = w.lines + row * LINE;

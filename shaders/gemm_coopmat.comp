@@ -55,6 +55,7 @@ const uint FRAGMENTS_M = SUBGROUP_M / FRAGMENT_M;
 const uint FRAGMENTS_N = SUBGROUP_N / FRAGMENT_N;
 const uint SUBGROUPS_N = TILE_N / SUBGROUP_N;
 const uint SUBGROUPS = (TILE_M / SUBGROUP_M) * SUBGROUPS_N;
+const uint LANES = gl_WorkGroupSize.x / SUBGROUPS;
 
 // In shared memory, too, a tile's lines run along the dimension that is contiguous in memory. They consist of chunks,
 // with one chunk more per line against bank conflicts.
@@ -202,7 +203,7 @@ void store_sums(tile_place place, uint subgroup_row, uint subgroup_col)
                              gl_CooperativeMatrixLayoutRowMajor);
         }
         subgroupBarrier();
-        for (uint e = gl_SubgroupInvocationID; e < FRAGMENT_M * SUBGROUP_N; e += gl_SubgroupSize) {
+        for (uint e = LANE; e < FRAGMENT_M * SUBGROUP_N; e += LANES) {
             uint line = e / SUBGROUP_N;
             uint at = e % SUBGROUP_N;
             uint row = place.row + subgroup_row + i * FRAGMENT_M + line;

@@ -24,6 +24,10 @@
 #define SELECTED(flag, a, b) ((b) + (flag) * ((a) - (b)))
 #define LARGER(a, b) ((a) + ((b) - (a)) * (1u - (((b) - (a)) >> 31)))
 
+// An invocation's number within its subgroup, whose kernels run full subgroups of LANES. The builtin of that name leads
+// the same driver to wrong results where matrices are used (the same pull request).
+#define LANE (gl_LocalInvocationID.x % LANES)
+
 #define MATRIX_TYPE_IS(a, b) MATRIX_TYPE_IS_EXPAND(a, b)
 #define MATRIX_TYPE_IS_EXPAND(a, b) (MATRIX_TYPE_##a == MATRIX_TYPE_##b)
 #define MATRIX_TYPE_f32 1

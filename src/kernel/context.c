@@ -8,6 +8,7 @@
 #include "kernel/pipeline_cache.h"
 #include "kernel/variant_name.h"
 #include "vk/described.h"
+#include "vk/driver_faults.h"
 
 #define MAX_DEVICES 64
 
@@ -55,8 +56,9 @@ static vkf_status list_devices(const vkf__instance *instance, const vkf_context_
         goto fail;
     }
     VKF_ALLOC(host, list.caps, list.count);
+    const bool matrices = vkf__caps_keeps_matrices(desc->profile, desc->masks, desc->mask_count);
     for (uint32_t i = 0; i < list.count; i++) {
-        VKF_TRY(vkf__caps_read(instance, list.handles[i], &list.caps[i]));
+        VKF_TRY(vkf__caps_read(instance, list.handles[i], matrices, &list.caps[i]));
         VKF_TRY(vkf__caps_limit(host, &list.caps[i], desc->profile, desc->masks, desc->mask_count));
         if (desc->limits)
             vkf__caps_limit_to(&list.caps[i], &desc->limits->caps);
@@ -66,6 +68,16 @@ static vkf_status list_devices(const vkf__instance *instance, const vkf_context_
 fail:
     vkf__free(host, list.caps);
     return status;
+}
+
+static void tell_faults(const vkf__host *host, const vkf__caps *caps)
+{
+    for (uint32_t i = 0; i < vkf__driver_fault_count(); i++) {
+        const vkf__driver_fault *fault = vkf__driver_fault_at(i);
+        if (caps->faults >> i & 1)
+            vkf__log(host, VKF_SEVERITY_INFO, "%s: %s is not used: %s", caps->name,
+                     fault->feature ? fault->feature : fault->kernels, fault->why);
+    }
 }
 
 static vkf__plan_wishes wishes_of(const vkf_context_desc *desc)
@@ -95,6 +107,7 @@ static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc
         VKF_TRY(vkf__device_init(&context->device, &context->instance, list.handles[index], &plan));
     }
     context->device_index = index;
+    tell_faults(&context->host, &plan.caps);
 fail:
     vkf__free(&context->host, list.caps);
     return status;
@@ -155,6 +168,7 @@ static vkf_status init_described(vkf_context *context, const vkf_context_desc *d
         vkf__caps_limit_to(&caps, &desc->limits->caps);
     VKF_RETURN_IF_ERROR(vkf__device_plan_make(&context->host, &caps, &wishes, &plan));
     VKF_RETURN_IF_ERROR(vkf__device_init_described(&context->device, &context->host, &plan));
+    tell_faults(&context->host, &plan.caps);
     VKF_RETURN_IF_ERROR(vkf__memory_init(&context->memory, &context->device));
     VKF_RETURN_IF_ERROR(vkf__transfer_init(&context->transfer, &context->memory));
     VKF_RETURN_IF_ERROR(vkf__pipelines_init(&context->pipelines, &context->device, VK_NULL_HANDLE, NULL));
@@ -238,6 +252,20 @@ vkf__selector vkf__context_selector(const vkf_context *context)
         .verdicts = &context->learned.verdicts,
         .forced = context->forced_variant,
     };
+}
+
+vkf_status vkf__context_compile(vkf_context *context, const vkf__variant *variant, const uint32_t *spec,
+                                bool *out_refused)
+{
+    const vkf__pipeline *pipeline = NULL;
+    vkf_status status = vkf__pipelines_get(&context->pipelines, variant->kernel, spec, NULL, &pipeline);
+    *out_refused = vkf__pipelines_refused(&context->pipelines, status);
+    if (!*out_refused)
+        return status;
+    vkf__log(&context->host, VKF_SEVERITY_WARNING, "%s/%s will not be used: the driver does not compile it",
+             variant->kernel->name, variant->config->name);
+    vkf__learned_verdict(&context->learned, variant->kernel, variant->config, VKF_VERDICT_UNCOMPILED);
+    return VKF_OK;
 }
 
 vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count, vkf_device_info *out_infos)

@@ -91,6 +91,12 @@ void vkf__context_drop_owner(vkf_context *context);
 // What selection takes into account in this context.
 vkf__selector vkf__context_selector(const vkf_context *context);
 
+// Makes the pipeline of a variant with these specialisation constants, so that building with it takes no time.
+// *out_refused: whether the driver does not take it; then the variant is not chosen again. Statuses as for
+// vkf__pipelines_get().
+VKF_MUST_CHECK vkf_status vkf__context_compile(vkf_context *context, const vkf__variant *variant, const uint32_t *spec,
+                                               bool *out_refused);
+
 // `desc` is not NULL. Statuses as for vkf_context_create().
 VKF_MUST_CHECK vkf_status vkf__context_create(const vkf_context_desc *desc, vkf_context **out_context);
 // First saves what was learned and the pipeline cache. Accepts a half-made context.

@@ -115,6 +115,12 @@ void vkf__learned_verdict(vkf__learned *learned, const vkf__kernel *kernel, cons
     atomic_store(&learned->unsaved_verdicts, true);
 }
 
+void vkf__learned_race(vkf__learned *learned, const vkf__kernel *kernel, const vkf__config *config, vkf__race race)
+{
+    vkf__race_set(&learned->verdicts, kernel, config, race);
+    atomic_store(&learned->unsaved_verdicts, true);
+}
+
 static vkf_status copy_entries(const vkf__host *host, const vkf__tuned *from, vkf__tuned *to)
 {
     for (size_t i = 0; from && i < from->count; i++)
@@ -146,18 +152,23 @@ static void save_text(const vkf__learned *learned, const char *prefix, const cha
     learned->cache->save(learned->cache->user, key, text, strlen(text));
 }
 
-// Loads what others have saved since; a verdict that is known here prevails.
-static vkf_status save_verdicts(vkf__learned *learned)
+static vkf_status format_verdicts(const vkf__learned *learned)
 {
     const vkf__device *device = learned->device;
     vkf_status status = VKF_OK;
     char *text = NULL;
-    VKF_TRY(load_verdicts(learned));
     VKF_TRY(vkf__verdicts_format(device->host, &device->plan.caps, &learned->verdicts, &text));
     save_text(learned, "verdicts", text);
 fail:
     vkf__free(device->host, text);
     return status;
+}
+
+// Loads what others have saved since; a verdict that is known here prevails.
+static vkf_status save_verdicts(vkf__learned *learned)
+{
+    VKF_RETURN_IF_ERROR(load_verdicts(learned));
+    return format_verdicts(learned);
 }
 
 // Merges with what others have saved since; an entry that was measured here prevails.
@@ -177,16 +188,51 @@ fail:
     return status;
 }
 
+static bool is_kept(const vkf__learned *learned)
+{
+    return learned->device && learned->keep && learned->lock_ready && learned->cache->save;
+}
+
 vkf_status vkf__learned_save(vkf__learned *learned)
 {
     vkf_status status = VKF_OK;
-    if (!learned->device || !learned->keep || !learned->lock_ready || !learned->cache->save)
+    if (!is_kept(learned))
         return VKF_OK;
     pthread_mutex_lock(&learned->lock);
     if (atomic_exchange(&learned->unsaved_verdicts, false))
         VKF_TRY(save_verdicts(learned));
     if (atomic_exchange(&learned->unsaved_tuned, false))
         VKF_TRY(save_tuned(learned));
+fail:
+    pthread_mutex_unlock(&learned->lock);
+    return status;
+}
+
+vkf_status vkf__learned_begin_test(vkf__learned *learned, const vkf__kernel *kernel, const vkf__config *config)
+{
+    if (!is_kept(learned))
+        return VKF_OK;
+    pthread_mutex_lock(&learned->lock);
+    learned->verdicts.tested_kernel = kernel;
+    learned->verdicts.tested_config = config;
+    vkf_status status = save_verdicts(learned);
+    pthread_mutex_unlock(&learned->lock);
+    return status;
+}
+
+vkf_status vkf__learned_end_test(vkf__learned *learned)
+{
+    vkf_status status = VKF_OK;
+    if (!is_kept(learned) || !learned->verdicts.tested_kernel)
+        return VKF_OK;
+    pthread_mutex_lock(&learned->lock);
+    atomic_store(&learned->unsaved_verdicts, false);
+    // What is stored still says that the test has started, which is passed over for as long as it is known here.
+    status = load_verdicts(learned);
+    learned->verdicts.tested_kernel = NULL;
+    learned->verdicts.tested_config = NULL;
+    VKF_TRY(status);
+    VKF_TRY(format_verdicts(learned));
 fail:
     pthread_mutex_unlock(&learned->lock);
     return status;

@@ -33,6 +33,14 @@ const vkf__tuned *vkf__learned_tuned(const vkf__learned *learned);
 
 void vkf__learned_verdict(vkf__learned *learned, const vkf__kernel *kernel, const vkf__config *config,
                           vkf__verdict verdict);
+void vkf__learned_race(vkf__learned *learned, const vkf__kernel *kernel, const vkf__config *config, vkf__race race);
+
+// Around a variant's first test: what is stored says meanwhile that the test has started, in case that the process does
+// not come back from it. One test at a time. Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__learned_begin_test(vkf__learned *learned, const vkf__kernel *kernel,
+                                                  const vkf__config *config);
+VKF_MUST_CHECK vkf_status vkf__learned_end_test(vkf__learned *learned);
+
 // Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__learned_measured(vkf__learned *learned, const vkf__tuned_entry *entry);
 

@@ -225,6 +225,13 @@ static void ask_for_subgroups(const vkf__device *device, const vkf__kernel *kern
         stage->flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
 }
 
+// Drivers give any result for code that their compiler cannot take.
+static vkf_status driver_compiles(vkf__device *device, const vkf__kernel *kernel, VkResult result)
+{
+    vkf_status status = vkf__device_status(device, result, kernel->name);
+    return status == VKF_ERROR_VULKAN ? VKF_ERROR_SHADER : status;
+}
+
 static vkf_status make_pipeline(vkf__pipelines *pipelines, vkf__pipeline *pipeline)
 {
     const vkf__kernel *kernel = pipeline->kernel;
@@ -254,8 +261,9 @@ static vkf_status make_pipeline(vkf__pipelines *pipelines, vkf__pipeline *pipeli
     };
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup_size;
     ask_for_subgroups(device, kernel, &subgroup_size, &info.stage);
-    VKF_VK(device,
-           device->vk.vkCreateComputePipelines(device->handle, pipelines->cache, 1, &info, NULL, &pipeline->handle));
+    VKF_TRY(driver_compiles(
+        device, kernel,
+        device->vk.vkCreateComputePipelines(device->handle, pipelines->cache, 1, &info, NULL, &pipeline->handle)));
     vkf__device_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)pipeline->handle, kernel->name);
 fail:
     if (module != VK_NULL_HANDLE)
@@ -291,6 +299,11 @@ static vkf_status get_locked(vkf__pipelines *pipelines, const vkf__kernel *kerne
 fail:
     vkf__free(host, entry);
     return status;
+}
+
+bool vkf__pipelines_refused(const vkf__pipelines *pipelines, vkf_status status)
+{
+    return status == VKF_ERROR_SHADER && !pipelines->shader_dir;
 }
 
 vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,

@@ -50,9 +50,14 @@ void vkf__pipelines_finish(vkf__pipelines *pipelines);
 
 // `spec` holds kernel->spec_count values. `taken` (may be NULL) is the config that they belong to, and is kept in the
 // pipeline. The result lives as long as the pipelines.
-// Statuses: SHADER, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
+// Statuses: SHADER (also where the driver's compiler fails), OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST,
+// VULKAN.
 VKF_MUST_CHECK vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
                                              const vkf__config *taken, const vkf__pipeline **out_pipeline);
+
+// Whether a status of vkf__pipelines_get() means that the driver does not take the kernel. With a shader_dir the kernel
+// may be at fault, so that nothing is learned about the driver.
+bool vkf__pipelines_refused(const vkf__pipelines *pipelines, vkf_status status);
 
 // The flags with which a pipeline is created so that the driver reports what the context wants to know.
 VkPipelineCreateFlags vkf__pipelines_flags(const vkf__pipelines *pipelines);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel/variant_name.h"
+#include "vk/driver_faults.h"
 
 static uint32_t count_operands(const vkf__kernel *kernel, vkf__operand_kind kind)
 {
@@ -99,6 +100,8 @@ static const char *why_not_supported(const vkf__caps *caps, const vkf__variant *
     const vkf__config *config = variant->config;
     uint32_t local_size = vkf__variant_local_size(caps, variant);
     const char *why = missing_feature(caps, kernel->needs);
+    if (!why)
+        why = vkf__driver_fault_of_kernel(caps, kernel->name);
     if (why)
         return why;
     if (kernel->subgroup_size && kernel->subgroup_size(config) != caps->subgroup_size)
@@ -180,6 +183,17 @@ bool vkf__config_recommended(const vkf__config *config, const vkf__problem *prob
     return problem->m >= config->min_m && problem->n >= config->min_n;
 }
 
+static const char *why_quarantined(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config)
+{
+    return selector->verdicts ? vkf__verdict_reason(vkf__verdict_get(selector->verdicts, kernel, config)) : NULL;
+}
+
+// Whether it lost to the next one, so that it serves where it is asked for or was measured, and else as a last resort.
+static bool is_outrun(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config)
+{
+    return selector->verdicts && vkf__race_get(selector->verdicts, kernel, config) == VKF_RACE_SLOWER;
+}
+
 bool vkf__variant_eligible(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                            const vkf__problem *problem, const char **out_why)
 {
@@ -189,16 +203,7 @@ bool vkf__variant_eligible(const vkf__selector *selector, const vkf__kernel *ker
     why = why_not_taken(selector->caps, kernel, config, problem);
     if (why)
         goto done;
-    switch (selector->verdicts ? vkf__verdict_get(selector->verdicts, kernel, config) : VKF_VERDICT_UNKNOWN) {
-    case VKF_VERDICT_WRONG:
-        why = "quarantined: its self-test differed from the reference";
-        break;
-    case VKF_VERDICT_SLOW:
-        why = "quarantined: its self-test took too long";
-        break;
-    default:
-        break;
-    }
+    why = why_quarantined(selector, kernel, config);
 done:
     if (out_why)
         *out_why = why ? why : "usable";
@@ -209,15 +214,18 @@ done:
 static bool is_last_resort(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                            const vkf__problem *problem)
 {
-    return selector->verdicts && vkf__verdict_get(selector->verdicts, kernel, config) == VKF_VERDICT_SLOW &&
+    return selector->verdicts &&
+           (vkf__verdict_get(selector->verdicts, kernel, config) == VKF_VERDICT_SLOW ||
+            !why_quarantined(selector, kernel, config)) &&
            vkf__kernel_supported(selector->caps, kernel, config, NULL) &&
            vkf__kernel_accepts(selector->caps, kernel, config, problem);
 }
 
-static bool is_wrong(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
-                     const vkf__problem *problem)
+static bool is_quarantined(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                           const vkf__problem *problem)
 {
-    return selector->verdicts && vkf__verdict_get(selector->verdicts, kernel, config) == VKF_VERDICT_WRONG &&
+    return selector->verdicts && why_quarantined(selector, kernel, config) &&
+           vkf__verdict_get(selector->verdicts, kernel, config) != VKF_VERDICT_SLOW &&
            vkf__kernel_supported(selector->caps, kernel, config, NULL) &&
            vkf__kernel_accepts(selector->caps, kernel, config, problem);
 }
@@ -248,6 +256,12 @@ static bool serves(const vkf__selector *selector, const vkf__kernel *kernel, con
                    const vkf__problem *problem)
 {
     return vkf__variant_eligible(selector, kernel, config, problem, NULL);
+}
+
+static bool serves_by_default(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                              const vkf__problem *problem)
+{
+    return !is_outrun(selector, kernel, config) && serves(selector, kernel, config, problem);
 }
 
 // Takes the lowest rank among variants whose name begins with `name`. Of equals it takes the first that suits, or else
@@ -289,7 +303,7 @@ bool vkf__select(const vkf__selector *selector, vkf__op op, const vkf_dtype *typ
         why = "asked for";
     else if (select_tuned(selector, op, types, problem, out_variant))
         why = "measured on this device";
-    else if (select_ranked(selector, op, types, problem, "", serves, out_variant))
+    else if (select_ranked(selector, op, types, problem, "", serves_by_default, out_variant))
         why = "the default for a device with these traits";
     else if (select_ranked(selector, op, types, problem, "", is_last_resort, out_variant))
         why = "slow, but there is no other";
@@ -307,7 +321,7 @@ uint32_t vkf__select_rank(const vkf__selector *selector, vkf__op op, const vkf_d
     const vkf__tuned_entry *entry = select_tuned(selector, op, types, problem, &variant);
     if (entry)
         return vkf__tuned_best_layout(selector->tuned, entry) ? 1 : 2;
-    return select_ranked(selector, op, types, problem, "", serves, &variant)
+    return select_ranked(selector, op, types, problem, "", serves_by_default, &variant)
                ? 3 + rank_of(variant.kernel, selector->caps, problem)
                : UINT32_MAX;
 }
@@ -315,5 +329,5 @@ uint32_t vkf__select_rank(const vkf__selector *selector, vkf__op op, const vkf_d
 bool vkf__select_quarantined(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
                              const vkf__problem *problem, vkf__variant *out_variant)
 {
-    return select_ranked(selector, op, types, problem, "", is_wrong, out_variant);
+    return select_ranked(selector, op, types, problem, "", is_quarantined, out_variant);
 }

@@ -54,7 +54,7 @@ bool vkf__variant_eligible(const vkf__selector *selector, const vkf__kernel *ker
 bool vkf__select(const vkf__selector *selector, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
                  vkf__variant *out_variant, const char **out_why);
 
-// Where vkf__select() finds none: whether a variant would serve that failed its self-test as wrong.
+// Where vkf__select() finds none: whether a variant would serve that has a bad verdict.
 bool vkf__select_quarantined(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
                              const vkf__problem *problem, vkf__variant *out_variant);
 

@@ -12,8 +12,24 @@
 
 static const char *const verdict_names[VKF_VERDICT_COUNT] = {
     [VKF_VERDICT_UNKNOWN] = "unknown", [VKF_VERDICT_PASSED] = "passed", [VKF_VERDICT_PROVEN] = "proven",
-    [VKF_VERDICT_WRONG] = "wrong",     [VKF_VERDICT_SLOW] = "slow",
+    [VKF_VERDICT_WRONG] = "wrong",     [VKF_VERDICT_SLOW] = "slow",     [VKF_VERDICT_UNCOMPILED] = "uncompiled",
+    [VKF_VERDICT_STARTED] = "started",
 };
+
+static const char *const race_names[VKF_RACE_COUNT] = {
+    [VKF_RACE_UNKNOWN] = "unraced", [VKF_RACE_FASTER] = "faster", [VKF_RACE_SLOWER] = "slower"};
+
+static const char *const reasons[VKF_VERDICT_COUNT] = {
+    [VKF_VERDICT_WRONG] = "quarantined: its self-test differed from the reference",
+    [VKF_VERDICT_SLOW] = "quarantined: its self-test took too long",
+    [VKF_VERDICT_UNCOMPILED] = "quarantined: the driver does not compile it",
+    [VKF_VERDICT_STARTED] = "quarantined: its self-test was begun and never ended",
+};
+
+const char *vkf__verdict_reason(vkf__verdict verdict)
+{
+    return reasons[verdict];
+}
 
 static size_t index_of(const vkf__kernel *kernel, const vkf__config *config)
 {
@@ -24,14 +40,18 @@ vkf_status vkf__verdicts_init(const vkf__host *host, vkf__verdicts *verdicts)
 {
     size_t count = (size_t)vkf__kernel_count() * VKF_KERNEL_MAX_CONFIGS;
     VKF_ALLOC_OR_RETURN(host, verdicts->values, count);
-    for (size_t i = 0; i < count; i++)
+    VKF_ALLOC_OR_RETURN(host, verdicts->races, count);
+    for (size_t i = 0; i < count; i++) {
         atomic_init(&verdicts->values[i], (uint8_t)VKF_VERDICT_UNKNOWN);
+        atomic_init(&verdicts->races[i], (uint8_t)VKF_RACE_UNKNOWN);
+    }
     return VKF_OK;
 }
 
 void vkf__verdicts_free(const vkf__host *host, vkf__verdicts *verdicts)
 {
     vkf__free(host, (void *)verdicts->values);
+    vkf__free(host, (void *)verdicts->races);
     *verdicts = (vkf__verdicts){0};
 }
 
@@ -44,6 +64,16 @@ void vkf__verdict_set(vkf__verdicts *verdicts, const vkf__kernel *kernel, const 
                       vkf__verdict verdict)
 {
     atomic_store(&verdicts->values[index_of(kernel, config)], (uint8_t)verdict);
+}
+
+vkf__race vkf__race_get(const vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config)
+{
+    return (vkf__race)atomic_load(&verdicts->races[index_of(kernel, config)]);
+}
+
+void vkf__race_set(vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config, vkf__race race)
+{
+    atomic_store(&verdicts->races[index_of(kernel, config)], (uint8_t)race);
 }
 
 // False, after a message, when the text is not such a table or not for this device.
@@ -67,11 +97,22 @@ static bool parse_head(const vkf__host *host, const vkf__caps *caps, vkf__text_l
     return true;
 }
 
+// Tells a verdict or the outcome of a race; the other one is UNKNOWN.
 typedef struct verdict_line {
     char variant[160];
     uint64_t hash;
     vkf__verdict verdict;
+    vkf__race race;
 } verdict_line;
+
+// The index of `name`; `count` where it is none of the names.
+static size_t find_name(const char *const *names, size_t count, const char *name)
+{
+    size_t i = 1; // the first says that nothing is known, which no line does
+    while (i < count && strcmp(name, names[i]) != 0)
+        i++;
+    return i;
+}
 
 static bool parse_line(const char *line, verdict_line *out_line)
 {
@@ -80,11 +121,16 @@ static bool parse_line(const char *line, verdict_line *out_line)
     if (sscanf(line, "%159s %16" SCNx64 " %15s%n", out_line->variant, &out_line->hash, name, &used) != 3 ||
         line[used] != '\0' || !strchr(out_line->variant, '/'))
         return false;
-    vkf__verdict verdict = VKF_VERDICT_PASSED;
-    while (verdict < VKF_VERDICT_COUNT && strcmp(name, verdict_names[verdict]) != 0)
-        verdict++;
-    out_line->verdict = verdict;
-    return verdict < VKF_VERDICT_COUNT;
+    size_t verdict = find_name(verdict_names, VKF_VERDICT_COUNT, name);
+    size_t race = find_name(race_names, VKF_RACE_COUNT, name);
+    out_line->verdict = verdict < VKF_VERDICT_COUNT ? (vkf__verdict)verdict : VKF_VERDICT_UNKNOWN;
+    out_line->race = race < VKF_RACE_COUNT ? (vkf__race)race : VKF_RACE_UNKNOWN;
+    return verdict < VKF_VERDICT_COUNT || race < VKF_RACE_COUNT;
+}
+
+static bool is_tested(const vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config)
+{
+    return kernel == verdicts->tested_kernel && config == verdicts->tested_config;
 }
 
 static void take_line(const vkf__host *host, const verdict_line *line, vkf__verdicts *verdicts)
@@ -92,10 +138,21 @@ static void take_line(const vkf__host *host, const verdict_line *line, vkf__verd
     const vkf__kernel *kernel = NULL;
     const vkf__config *config = NULL;
     if (!vkf__variant_named(line->variant, strlen(line->variant), &kernel, &config) ||
-        vkf__variant_hash(kernel, config) != line->hash)
+        vkf__variant_hash(kernel, config) != line->hash) {
         vkf__log(host, VKF_SEVERITY_DEBUG, "stored verdict about %s ignored: the kernel has changed", line->variant);
-    else if (vkf__verdict_get(verdicts, kernel, config) == VKF_VERDICT_UNKNOWN)
+        return;
+    }
+    const vkf__verdict known = vkf__verdict_get(verdicts, kernel, config);
+    if (line->verdict == VKF_VERDICT_STARTED && known == VKF_VERDICT_UNKNOWN && !is_tested(verdicts, kernel, config))
+        vkf__log(host, VKF_SEVERITY_WARNING,
+                 "%s is not used: its self-test was begun on this device and never ended, so the driver may have "
+                 "brought down the process. Delete the stored verdicts to test it again",
+                 line->variant);
+    if (line->verdict != VKF_VERDICT_UNKNOWN && !is_tested(verdicts, kernel, config) &&
+        (known == VKF_VERDICT_UNKNOWN || known == VKF_VERDICT_STARTED))
         vkf__verdict_set(verdicts, kernel, config, line->verdict);
+    if (line->race != VKF_RACE_UNKNOWN && vkf__race_get(verdicts, kernel, config) == VKF_RACE_UNKNOWN)
+        vkf__race_set(verdicts, kernel, config, line->race);
 }
 
 void vkf__verdicts_parse(const vkf__host *host, const vkf__caps *caps, const char *text, size_t size_bytes,
@@ -120,6 +177,25 @@ void vkf__verdicts_parse(const vkf__host *host, const vkf__caps *caps, const cha
     }
 }
 
+static void add_line(vkf__text_out *out, const vkf__kernel *kernel, const vkf__config *config, const char *what)
+{
+    const uint64_t hash = vkf__variant_hash(kernel, config);
+    if (hash != 0)
+        vkf__text_add(out, "%s/%s %016" PRIx64 " %s\n", kernel->name, config->name, hash, what);
+}
+
+static void add_lines(vkf__text_out *out, const vkf__verdicts *verdicts, const vkf__kernel *kernel,
+                      const vkf__config *config)
+{
+    const vkf__verdict verdict =
+        is_tested(verdicts, kernel, config) ? VKF_VERDICT_STARTED : vkf__verdict_get(verdicts, kernel, config);
+    const vkf__race race = vkf__race_get(verdicts, kernel, config);
+    if (verdict != VKF_VERDICT_UNKNOWN)
+        add_line(out, kernel, config, verdict_names[verdict]);
+    if (race != VKF_RACE_UNKNOWN)
+        add_line(out, kernel, config, race_names[race]);
+}
+
 vkf_status vkf__verdicts_format(const vkf__host *host, const vkf__caps *caps, const vkf__verdicts *verdicts,
                                 char **out_text)
 {
@@ -129,13 +205,8 @@ vkf_status vkf__verdicts_format(const vkf__host *host, const vkf__caps *caps, co
     vkf__text_add(&out, VERDICTS_HEADER "\n%s\n", device);
     for (uint32_t i = 0; i < vkf__kernel_count(); i++) {
         const vkf__kernel *kernel = vkf__kernel_at(i);
-        for (uint32_t c = 0; c < kernel->config_count; c++) {
-            vkf__verdict verdict = vkf__verdict_get(verdicts, kernel, &kernel->configs[c]);
-            uint64_t hash = verdict != VKF_VERDICT_UNKNOWN ? vkf__variant_hash(kernel, &kernel->configs[c]) : 0;
-            if (hash != 0)
-                vkf__text_add(&out, "%s/%s %016" PRIx64 " %s\n", kernel->name, kernel->configs[c].name, hash,
-                              verdict_names[verdict]);
-        }
+        for (uint32_t c = 0; c < kernel->config_count; c++)
+            add_lines(&out, verdicts, kernel, &kernel->configs[c]);
     }
     if (out.status == VKF_OK)
         *out_text = out.text;

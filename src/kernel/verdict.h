@@ -3,6 +3,8 @@
 //   vkformer-verdicts 1
 //   device 00010005 00000000 13 05803006 (UUIDs of device, driver and pipeline cache)
 //   gemm_tile.f32_f32_f32/large 9ac1f08b33d7e214 passed
+//   gemm_coopmat.f16_f16_f16/64x64 4b0c6e1d22a7f390 passed
+//   gemm_coopmat.f16_f16_f16/64x64 4b0c6e1d22a7f390 slower
 #ifndef VKF_KERNEL_VERDICT_H
 #define VKF_KERNEL_VERDICT_H
 
@@ -14,15 +16,34 @@ typedef enum vkf__verdict {
     VKF_VERDICT_UNKNOWN = 0,
     VKF_VERDICT_PASSED,
     VKF_VERDICT_PROVEN, // passed as often as a winner of the tuner must
-    VKF_VERDICT_WRONG,  // differs from the reference
-    VKF_VERDICT_SLOW,   // took longer than its time budget
+    // Bad ones: the variant is not used.
+    VKF_VERDICT_WRONG,      // differs from the reference
+    VKF_VERDICT_SLOW,       // took longer than its time budget
+    VKF_VERDICT_UNCOMPILED, // the driver makes no pipeline of it
+    // Stored before a self-test begins, and replaced when it ends. Whoever reads it does not try the variant: a driver
+    // that brings down the process is asked once.
+    VKF_VERDICT_STARTED,
     VKF_VERDICT_COUNT
 } vkf__verdict;
 
-// One value per config of every kernel in the registry's order. Every kernel has room for VKF_KERNEL_MAX_CONFIGS of
-// them. The values are read and written from any thread.
+// Whether a variant that drivers are known to offer without gain is faster than the next one that does without what
+// they offer.
+typedef enum vkf__race {
+    VKF_RACE_UNKNOWN = 0,
+    VKF_RACE_FASTER,
+    VKF_RACE_SLOWER, // not a default
+    VKF_RACE_COUNT
+} vkf__race;
+
+// One verdict and one race per config of every kernel in the registry's order. Every kernel has room for
+// VKF_KERNEL_MAX_CONFIGS of them. The values are read and written from any thread.
 typedef struct vkf__verdicts {
     _Atomic uint8_t *values;
+    _Atomic uint8_t *races;
+    // A variant that is being tested here (NULL: none): its verdict is written as STARTED, and a stored one is passed
+    // over. Whoever parses and formats holds a lock.
+    const vkf__kernel *tested_kernel;
+    const vkf__config *tested_config;
 } vkf__verdicts;
 
 // Sets all verdicts to unknown. Status OUT_OF_HOST_MEMORY.
@@ -33,9 +54,15 @@ vkf__verdict vkf__verdict_get(const vkf__verdicts *verdicts, const vkf__kernel *
 void vkf__verdict_set(vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config,
                       vkf__verdict verdict);
 
-// Takes in stored verdicts where none is known yet. A malformed table is ignored as a whole, with a warning that names
-// the line. One of another device or driver is ignored with a debug message, and so is a single verdict about a variant
-// that has changed.
+vkf__race vkf__race_get(const vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config);
+void vkf__race_set(vkf__verdicts *verdicts, const vkf__kernel *kernel, const vkf__config *config, vkf__race race);
+
+// Why a variant with a bad verdict is not used: "quarantined: its self-test took too long". NULL for other verdicts.
+const char *vkf__verdict_reason(vkf__verdict verdict);
+
+// Takes in stored verdicts where none is known yet, or only that a test has started. A malformed table is ignored as a
+// whole, with a warning that names the line. One of another device or driver is ignored with a debug message, and so is
+// a single verdict about a variant that has changed.
 void vkf__verdicts_parse(const vkf__host *host, const vkf__caps *caps, const char *text, size_t size_bytes,
                          vkf__verdicts *verdicts);
 // *out_text is released with vkf__free(). Status OUT_OF_HOST_MEMORY.
@@ -44,7 +71,7 @@ VKF_MUST_CHECK vkf_status vkf__verdicts_format(const vkf__host *host, const vkf_
 
 static inline bool vkf__verdict_bad(vkf__verdict verdict)
 {
-    return verdict == VKF_VERDICT_WRONG || verdict == VKF_VERDICT_SLOW;
+    return verdict >= VKF_VERDICT_WRONG;
 }
 
 #endif

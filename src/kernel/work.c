@@ -225,6 +225,8 @@ static vkf_status build_node(vkf__work *work, const vkf__dispatch *dispatch)
     node->kernel = dispatch->variant.kernel;
     node->config = dispatch->variant.config;
     vkf__variant_spec(&work->context->device.plan.caps, &dispatch->variant, dispatch->flags, spec);
+    if (memcmp(spec, work->plan.nodes[work->at.node].spec, sizeof spec) != 0)
+        return vkf__work_diverged(work, "comes with other specialisation constants");
     VKF_RETURN_IF_ERROR(keep_label(work, dispatch->label, &node->label));
     // A trial's kernel is not the one that will serve, so it is neither logged nor kept in the pipeline.
     if (!work->trial)

@@ -58,6 +58,7 @@ typedef struct vkf__planned_node {
     const char *label; // as the emitter gives it
     vkf__variant variant;
     uint32_t present; // a bit 1 << i for every operand that is present
+    uint32_t spec[VKF_KERNEL_MAX_SPEC];
 } vkf__planned_node;
 
 // How far a plan has come, or how far BUILD and UPDATE have followed it.

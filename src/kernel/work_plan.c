@@ -128,10 +128,10 @@ static vkf_status fail_without_kernel(const vkf__work *work, vkf__op op, const v
     vkf__device_key(selector.caps, "verdicts", key, sizeof key);
     return vkf__fail(
         host, VKF_ERROR_UNSUPPORTED,
-        "%s: no kernel for %s is left: %s/%s is quarantined, for its self-test on this device and driver "
-        "differed from the reference. The verdict is kept in the cache as \"%s\": to test it again, delete that "
-        "file or open a context without cache callbacks (vkformer: --no-cache)",
-        work->name, vkf__op_name(op), wrong.kernel->name, wrong.config->name, key);
+        "%s: no kernel for %s is left on this device and driver: %s/%s is %s. The verdict is kept in the cache as "
+        "\"%s\": to test it again, delete that file or open a context without cache callbacks (vkformer: --no-cache)",
+        work->name, vkf__op_name(op), wrong.kernel->name, wrong.config->name,
+        vkf__verdict_reason(vkf__verdict_get(selector.verdicts, wrong.kernel, wrong.config)), key);
 }
 
 static bool same_problem(const vkf__problem *a, const vkf__problem *b)
@@ -259,8 +259,9 @@ vkf_status vkf__work_plan_dispatch(vkf__work *work, const vkf__dispatch *dispatc
     VKF_RETURN_IF_ERROR(vkf__grow(work->context->device.host, &nodes, sizeof *plan->nodes, plan->node_count,
                                   &plan->node_capacity, (size_t)plan->node_count + 1));
     plan->nodes = nodes;
-    plan->nodes[plan->node_count++] =
-        (vkf__planned_node){dispatch->label, dispatch->variant, vkf__dispatch_present(dispatch)};
+    vkf__planned_node *node = &plan->nodes[plan->node_count++];
+    *node = (vkf__planned_node){dispatch->label, dispatch->variant, vkf__dispatch_present(dispatch), {0}};
+    vkf__variant_spec(&work->context->device.plan.caps, &dispatch->variant, dispatch->flags, node->spec);
     return VKF_OK;
 }
 
@@ -287,6 +288,18 @@ vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, const void *args)
     return place_temps(work);
 }
 
+// Makes the pipelines of a plan. *out_refused: whether the driver does not take one, which is not planned again.
+static vkf_status compile(const vkf__work *work, bool *out_refused)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < work->plan.node_count && !any; i++) {
+        const vkf__planned_node *node = &work->plan.nodes[i];
+        VKF_RETURN_IF_ERROR(vkf__context_compile(work->context, &node->variant, node->spec, &any));
+    }
+    *out_refused = any;
+    return VKF_OK;
+}
+
 vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn emit, const void *args)
 {
     vkf_context *context = work->context;
@@ -296,6 +309,8 @@ vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn emit, const void 
         VKF_RETURN_IF_ERROR(vkf__work_plan(work, emit, args));
         if (context->prove)
             VKF_RETURN_IF_ERROR(context->prove(context, work->plan.wants, work->plan.want_count, &again));
+        if (!again)
+            VKF_RETURN_IF_ERROR(compile(work, &again));
     }
     return VKF_OK;
 }

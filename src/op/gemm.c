@@ -201,7 +201,7 @@ static vkf_status emit_columns(vkf__work *work, const vkf__gemm_args *args, cons
 // Whether b is a Linear's weight, which may be cut between its rows.
 static bool is_weight(const vkf__gemm_args *args)
 {
-    return !args->keep_layout && args->b_outer == 0 && args->b_inner == 0 && (args->transpose_b || args->b.panels);
+    return args->b_outer == 0 && args->b_inner == 0 && (args->transpose_b || args->b.panels);
 }
 
 // A slice of panels begins with a whole panel. One of rows begins with an even row, so that 16-bit elements begin at a

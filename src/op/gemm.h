@@ -22,7 +22,7 @@ typedef struct vkf__gemm_args {
     float alpha, beta;
     vkf_activation activation;
     bool add_after;   // beta * d is added after the activation
-    bool keep_layout; // b is read as it lies and in one dispatch: neither packed into panels nor cut into slices
+    bool keep_layout; // b is read as it lies, and never packed into panels first
 } vkf__gemm_args;
 
 // A shared b with transpose_b (a Linear's weight) that exceeds what the device binds is cut into slices of rows.

@@ -1,6 +1,7 @@
 // Measures and tests on the device what a plan wants.
 #include "prove/prove.h"
 
+#include "prove/race.h"
 #include "prove/self_test.h"
 #include "prove/tune.h"
 
@@ -33,6 +34,19 @@ static vkf_status test(vkf_context *context, const vkf__want *wants, size_t coun
     return VKF_OK;
 }
 
+// *out_lost: whether one of the kernels lost its race.
+static vkf_status race(vkf_context *context, const vkf__want *wants, size_t count, bool *out_lost)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        bool lost = false;
+        VKF_RETURN_IF_ERROR(vkf__race_once(context, &wants[i], &lost));
+        any = any || lost;
+    }
+    *out_lost = any;
+    return VKF_OK;
+}
+
 vkf_status vkf__prove(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
 {
     bool again = false;
@@ -40,6 +54,8 @@ vkf_status vkf__prove(vkf_context *context, const vkf__want *wants, size_t count
         VKF_RETURN_IF_ERROR(measure(context, wants, count, &again));
     if (context->self_tests && !again)
         VKF_RETURN_IF_ERROR(test(context, wants, count, &again));
+    if (context->self_tests && !again)
+        VKF_RETURN_IF_ERROR(race(context, wants, count, &again));
     *out_again = again;
     return VKF_OK;
 }

@@ -97,6 +97,18 @@ static vkf_status test_and_keep(vkf__bed *bed, vkf__verdict good, vkf__verdict *
     return VKF_OK;
 }
 
+// A driver that brings down the process in a variant's first test is not asked again, because what is stored tells.
+static vkf_status test_marked(vkf__bed *bed, vkf__verdict good, vkf__verdict *inout_verdict)
+{
+    vkf__learned *learned = &bed->context->learned;
+    const bool first = *inout_verdict == VKF_VERDICT_UNKNOWN;
+    if (first)
+        VKF_RETURN_IF_ERROR(vkf__learned_begin_test(learned, bed->variant->kernel, bed->variant->config));
+    vkf_status status = test_and_keep(bed, good, inout_verdict);
+    vkf_status ended = first ? vkf__learned_end_test(learned) : VKF_OK;
+    return status == VKF_OK ? ended : status;
+}
+
 // `good` is the verdict of a variant that passes. A variant that has it already, or a later verdict, is not tested.
 static vkf_status run(vkf__bed *bed, vkf__verdict good, vkf__verdict *out_verdict)
 {
@@ -107,7 +119,7 @@ static vkf_status run(vkf__bed *bed, vkf__verdict good, vkf__verdict *out_verdic
     pthread_mutex_lock(&context->test_lock);
     vkf__verdict verdict = vkf__verdict_get(&context->learned.verdicts, kernel, bed->variant->config);
     if (verdict < good && vkf__self_test_covers(kernel->op, &why)) {
-        status = test_and_keep(bed, good, &verdict);
+        status = test_marked(bed, good, &verdict);
     } else if (verdict < good) {
         verdict = good;
         keep(context, bed->variant, verdict);

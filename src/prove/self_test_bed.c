@@ -142,7 +142,11 @@ static void condemn(vkf__bed *bed, vkf__verdict verdict, const char *shape, cons
     bed->verdict = verdict;
     vkf__log(&bed->context->host, VKF_SEVERITY_WARNING,
              "self-test: %s/%s is %s on this device and will not be used: %s: %s", variant->kernel->name,
-             variant->config->name, verdict == VKF_VERDICT_SLOW ? "too slow" : "wrong", shape, what);
+             variant->config->name,
+             verdict == VKF_VERDICT_SLOW         ? "too slow"
+             : verdict == VKF_VERDICT_UNCOMPILED ? "not compiled"
+                                                 : "wrong",
+             shape, what);
 }
 
 static double budget_of(const vkf__bed *bed, double patience)
@@ -254,9 +258,9 @@ vkf_status vkf__bed_run(vkf__bed *bed, const vkf__bed_case *c)
     if (bed->verdict != VKF_VERDICT_PASSED || bed->stopped)
         return VKF_OK;
     status = vkf__trial_init(&trial, bed->context, bed->variant, c->emit, c->args);
-    if (status == VKF_ERROR_VULKAN || status == VKF_ERROR_UNSUPPORTED) {
-        // The driver refused the kernel, and has said why.
-        condemn(bed, VKF_VERDICT_WRONG, c->shape, vkf_status_text(status));
+    if (status == VKF_ERROR_UNSUPPORTED || vkf__pipelines_refused(&bed->context->pipelines, status)) {
+        // The driver has said why.
+        condemn(bed, VKF_VERDICT_UNCOMPILED, c->shape, vkf_status_text(status));
         status = VKF_OK;
     }
     VKF_TRY(status);

@@ -234,19 +234,36 @@ static void state_attention(const vkf_context *context, const vkf_tune_problem *
     subject->ways[VKF_TUNE_ROWS].args = &o->attention;
 }
 
-vkf_status vkf__tune_one(vkf_context *context, const vkf_tune_problem *problem, const vkf__tune_limits *limits,
-                         vkf_tune_result *out_result)
+vkf_status vkf__tune_with_operands(vkf_context *context, const vkf_tune_problem *problem, vkf__tune_use_fn use,
+                                   void *user)
 {
     vkf_status status = VKF_OK;
     operands o = {0};
     vkf__tune_subject subject = {.op = vkf__tune_op(problem)};
     bool linear = problem->kind == VKF_TUNE_LINEAR;
-    *out_result = (vkf_tune_result){.problem = *problem};
     (linear ? size_linear : size_attention)(problem, &o);
     VKF_TRY(make_buffer(context, &o));
     (linear ? state_linear : state_attention)(context, problem, &o, &subject);
-    VKF_TRY(vkf__tune_search(context, &subject, limits, out_result));
+    VKF_TRY(use(context, &subject, user));
 fail:
     vkf__buffer_destroy(&o.buffer);
     return status;
+}
+
+typedef struct search_use {
+    const vkf__tune_limits *limits;
+    vkf_tune_result *result;
+} search_use;
+
+static vkf_status search(vkf_context *context, const vkf__tune_subject *subject, void *user)
+{
+    const search_use *use = user;
+    return vkf__tune_search(context, subject, use->limits, use->result);
+}
+
+vkf_status vkf__tune_one(vkf_context *context, const vkf_tune_problem *problem, const vkf__tune_limits *limits,
+                         vkf_tune_result *out_result)
+{
+    *out_result = (vkf_tune_result){.problem = *problem};
+    return vkf__tune_with_operands(context, problem, search, &(search_use){limits, out_result});
 }

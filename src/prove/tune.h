@@ -17,6 +17,12 @@ static inline vkf__op vkf__tune_op(const vkf_tune_problem *problem)
 vkf__problem vkf__tune_problem_of(const vkf_context *context, const vkf_tune_problem *problem, bool panels,
                                   vkf_dtype out_types[VKF_KERNEL_MAX_TYPES]);
 
+// Calls `use` with a problem stated for the device's kernels, and with operands to run it on, which live until it
+// returns. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, and those of `use`.
+typedef vkf_status (*vkf__tune_use_fn)(vkf_context *context, const vkf__tune_subject *subject, void *user);
+VKF_MUST_CHECK vkf_status vkf__tune_with_operands(vkf_context *context, const vkf_tune_problem *problem,
+                                                  vkf__tune_use_fn use, void *user);
+
 // Tunes one problem, see vkf__tune_search().
 VKF_MUST_CHECK vkf_status vkf__tune_one(vkf_context *context, const vkf_tune_problem *problem,
                                         const vkf__tune_limits *limits, vkf_tune_result *out_result);

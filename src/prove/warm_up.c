@@ -19,7 +19,7 @@ typedef struct warm_up {
 static vkf_status warm_one(warm_up *warm, const vkf__variant *variant, const uint32_t *flags)
 {
     uint32_t spec[VKF_KERNEL_MAX_SPEC] = {0};
-    const vkf__pipeline *pipeline = NULL;
+    bool refused = false;
     if (warm->counting) {
         warm->total++;
         return VKF_OK;
@@ -28,7 +28,7 @@ static vkf_status warm_one(warm_up *warm, const vkf__variant *variant, const uin
         return VKF_ERROR_CANCELLED;
     warm->done++;
     vkf__variant_spec(&warm->context->device.plan.caps, variant, flags, spec);
-    return vkf__pipelines_get(&warm->context->pipelines, variant->kernel, spec, NULL, &pipeline);
+    return vkf__context_compile(warm->context, variant, spec, &refused);
 }
 
 // Whether `kernel` is what this device takes for a problem.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "vk/calibration.h"
+#include "vk/driver_faults.h"
 
 typedef struct extension_list {
     VkExtensionProperties *items;
@@ -104,7 +105,10 @@ static void fill_subgroups(vkf__caps *caps, const VkPhysicalDeviceSubgroupProper
                            const VkPhysicalDeviceSubgroupSizeControlProperties *sizes)
 {
     bool compute = subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT;
-    caps->subgroup_size = subgroup->subgroupSize;
+    // Some drivers report a size of 0 (ncnn 6457), which says that there are none.
+    const uint32_t size = subgroup->subgroupSize;
+    compute = compute && size > 0 && (size & (size - 1)) == 0;
+    caps->subgroup_size = size;
     caps->subgroup_arithmetic = compute && (subgroup->supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT);
     caps->subgroup_shuffle = compute && (subgroup->supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
     bool sized = sizes->requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT;
@@ -241,7 +245,7 @@ static vkf_status read_queue_families(vkf__caps *caps, const vkf__instance *inst
     return VKF_OK;
 }
 
-vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps *out_caps)
+vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device, bool matrices, vkf__caps *out_caps)
 {
     vkf_status status = VKF_OK;
     vkf__caps caps = {0};
@@ -257,6 +261,8 @@ vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device
         const uint32_t offered = offered_structures(&caps, &extensions);
         read_features(&caps, instance, device, &extensions, offered);
         read_properties2(&caps, instance, device, &extensions, offered);
+        vkf__driver_faults_apply(&caps);
+        caps.matrix.cooperative_matrix = caps.matrix.cooperative_matrix && matrices;
         vkf__caps_matrix_read(instance, device, &caps.matrix);
         read_calibration(&caps, instance, device, &extensions);
         instance->vkGetPhysicalDeviceMemoryProperties2(device, &memory);

@@ -68,6 +68,7 @@ typedef struct vkf__caps {
     uint32_t queue_family_index;   // compute; UINT32_MAX when there is none
     uint32_t queue_family_count;
     vkf__queue_family queue_families[VKF_MAX_QUEUE_FAMILIES];
+    uint32_t faults;         // a bit for each row of the table of driver faults that the device has
     bool portability_subset; // VK_KHR_portability_subset, which must be enabled wherever it is offered
     bool calibrated_khr;     // calibrated_timestamps come under the KHR name alone
     vkf__other_types other;
@@ -77,8 +78,11 @@ typedef struct vkf__caps {
 } vkf__caps;
 
 // Reads one physical device. For a device older than Vulkan 1.1 it reads only what Vulkan 1.0 reports, without the
-// memory: the plan refuses such a device. Statuses: VULKAN, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY.
-VKF_MUST_CHECK vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps *out_caps);
+// memory: the plan refuses such a device. `matrices` false: the driver is not asked for its cooperative matrices, and
+// the device has none. What its driver is known to report wrongly is left out before it is asked for more about that.
+// Statuses: VULKAN, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device, bool matrices,
+                                         vkf__caps *out_caps);
 
 // The family whose queues suit compute work best; UINT32_MAX when none can compute. Families with timestamps come first,
 // and among these those without graphics: drivers give their work more time before they take it for a hang, and it does
@@ -90,6 +94,9 @@ uint32_t vkf__caps_queue_family(const vkf__queue_family *families, uint32_t coun
 // feature with one.
 VKF_MUST_CHECK vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_profile profile,
                                           const char *const *masks, uint32_t mask_count);
+
+// Whether cooperative matrices may be left after vkf__caps_limit() with the same arguments. Pure.
+bool vkf__caps_keeps_matrices(vkf_profile profile, const char *const *masks, uint32_t mask_count);
 
 // Leaves what may be used on a device that the caller made. A VkDevice does not tell what was enabled on it, so a
 // feature that has to be enabled remains only where the caller vouches for it. Pure. INVALID_ARGUMENT for a queue

@@ -237,6 +237,14 @@ vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps, vkf_profile p
     return VKF_OK;
 }
 
+bool vkf__caps_keeps_matrices(vkf_profile profile, const char *const *masks, uint32_t mask_count)
+{
+    bool masked = false;
+    for (uint32_t i = 0; masks && i < mask_count; i++)
+        masked = masked || (masks[i] && strcmp(masks[i], "cooperativeMatrix") == 0);
+    return !masked && (unsigned)profile < VKF_PROFILE_COUNT && profiles[profile].matrix;
+}
+
 static vkf_status check_family(const vkf__host *host, const vkf__caps *caps, uint32_t index)
 {
     if (index >= caps->queue_family_count)

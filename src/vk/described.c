@@ -445,7 +445,7 @@ vkf_status vkf__described_caps(const vkf__described *described, vkf__caps *out_c
         .vkGetPhysicalDeviceMemoryProperties2 = get_memory,
         .vkGetPhysicalDeviceQueueFamilyProperties = list_families,
     };
-    return vkf__caps_read(&instance, (VkPhysicalDevice)(uintptr_t)described, out_caps);
+    return vkf__caps_read(&instance, (VkPhysicalDevice)(uintptr_t)described, true, out_caps);
 }
 
 // ---- a real device, treated as no better than a described one

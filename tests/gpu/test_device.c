@@ -82,7 +82,7 @@ static void open_gpu(gpu_fixture *gpu, bool validation)
         vkf__instance_finish(&gpu->instance);
         skip_or_fail(gpu, "no Vulkan device");
     }
-    assert_int_equal(vkf__caps_read(&gpu->instance, gpu->physical, &gpu->caps), VKF_OK);
+    assert_int_equal(vkf__caps_read(&gpu->instance, gpu->physical, true, &gpu->caps), VKF_OK);
 }
 
 static void close_gpu(gpu_fixture *gpu)
@@ -383,10 +383,10 @@ static void test_instance_init_on_the_callers_instance(void **state)
     open_gpu(&gpu, false);
     const vkf__instance_desc desc = {.external = gpu.instance.handle, .external_api_version = gpu.instance.api_version};
     assert_int_equal(vkf__instance_init(&guest, &gpu.host, &desc), VKF_OK);
-    assert_int_equal(vkf__caps_read(&guest, gpu.physical, &caps), VKF_OK);
+    assert_int_equal(vkf__caps_read(&guest, gpu.physical, true, &caps), VKF_OK);
     assert_string_equal(caps.name, gpu.caps.name);
     vkf__instance_finish(&guest);
-    assert_int_equal(vkf__caps_read(&gpu.instance, gpu.physical, &caps), VKF_OK);
+    assert_int_equal(vkf__caps_read(&gpu.instance, gpu.physical, true, &caps), VKF_OK);
     close_gpu(&gpu);
 }
 
@@ -466,7 +466,7 @@ static void test_host_memory_runs_out(void **state)
         gpu.allocated = 0;
         vkf_status status = vkf__instance_init(&instance, &gpu.host, &desc);
         if (status == VKF_OK)
-            status = vkf__caps_read(&instance, gpu.physical, &caps);
+            status = vkf__caps_read(&instance, gpu.physical, true, &caps);
         vkf__instance_finish(&instance);
         assert_int_equal(gpu.allocations, alive);
         if (status == VKF_OK)

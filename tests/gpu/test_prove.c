@@ -36,15 +36,15 @@ static vkf_status lose_device(vkf_context *context, const vkf__want *wants, size
     return VKF_ERROR_DEVICE_LOST;
 }
 
-static vkf_test_gpu open_gpu(void **state, vkf__prove_fn prove)
+// The context's messages go to `gpu`, which stays where it is.
+static void open_gpu(vkf_test_gpu *gpu, void **state, vkf__prove_fn prove)
 {
-    vkf_test_gpu gpu = {.profile = vkf_test_gpu_of(state)->profile};
     vkf_context_desc desc = {0};
+    *gpu = (vkf_test_gpu){.profile = vkf_test_gpu_of(state)->profile};
     proofs = refused = 0;
-    assert_int_equal(vkf_test_gpu_open(&gpu, &desc), 0);
+    assert_int_equal(vkf_test_gpu_open(gpu, &desc), 0);
     if (prove)
-        gpu.context->prove = prove;
-    return gpu;
+        gpu->context->prove = prove;
 }
 
 static void close_gpu(vkf_test_gpu *gpu)
@@ -96,7 +96,8 @@ static void run_attention(vkf_test_gpu *gpu, float *out_values, char *out_labels
     const vkf_layer_sizes sizes = {BATCH, LEN, 0};
     vkf_layer *layer = NULL;
     float *x = vkf_test_read(&a.x);
-    assert_int_equal(vkf_attention_create(gpu->context, &a.desc, &layer), VKF_OK);
+    if (vkf_attention_create(gpu->context, &a.desc, &layer) != VKF_OK)
+        fail_msg("%s", gpu->last_error);
     assert_int_equal(vkf_layer_write(layer, VKF_PORT_QUERY, x, BATCH * LEN * DIM * sizeof *x), VKF_OK);
     assert_int_equal(vkf_layer_run(layer, &sizes), VKF_OK);
     assert_int_equal(vkf_layer_read(layer, VKF_PORT_OUTPUT, out_values, BATCH * LEN * DIM * sizeof *x), VKF_OK);
@@ -115,12 +116,13 @@ static void test_attention_goes_unfused_when_every_fused_kernel_is_wrong(void **
 {
     static float fused[BATCH * LEN * DIM], unfused[BATCH * LEN * DIM];
     char labels[1024];
-    vkf_test_gpu gpu = open_gpu(state, NULL);
+    vkf_test_gpu gpu;
+    open_gpu(&gpu, state, NULL);
     run_attention(&gpu, fused, labels, sizeof labels);
     close_gpu(&gpu);
     if (strstr(labels, "softmax"))
         skip(); // the device has no fused kernel
-    gpu = open_gpu(state, refuse_attention);
+    open_gpu(&gpu, state, refuse_attention);
     run_attention(&gpu, unfused, labels, sizeof labels);
     assert_non_null(strstr(labels, "softmax"));
     assert_true(refused > 0 && proofs > 1);
@@ -132,7 +134,8 @@ static void test_plans_and_queries_prove_nothing(void **state)
 {
     const vkf_dtype f32 = VKF_DTYPE_F32;
     vkf_memory_plan plan;
-    vkf_test_gpu gpu = open_gpu(state, lose_device);
+    vkf_test_gpu gpu;
+    open_gpu(&gpu, state, lose_device);
     attention a = make_attention(&gpu);
     assert_int_equal(vkf_attention_plan(gpu.context, &a.desc, &plan), VKF_OK);
     (void)vkf_preferred_layout(gpu.context, f32, f32, DIM, DIM);
@@ -148,7 +151,8 @@ static void test_plans_and_queries_prove_nothing(void **state)
 static void test_failed_proof_is_the_status_of_creation(void **state)
 {
     vkf_layer *layer = NULL;
-    vkf_test_gpu gpu = open_gpu(state, lose_device);
+    vkf_test_gpu gpu;
+    open_gpu(&gpu, state, lose_device);
     attention a = make_attention(&gpu);
     assert_int_equal(vkf_attention_create(gpu.context, &a.desc, &layer), VKF_ERROR_DEVICE_LOST);
     assert_null(layer);
@@ -157,12 +161,59 @@ static void test_failed_proof_is_the_status_of_creation(void **state)
     close_gpu(&gpu);
 }
 
+// A driver whose compiler fails once.
+static PFN_vkCreateComputePipelines compile_all;
+
+static VKAPI_ATTR VkResult VKAPI_CALL fail_to_compile(VkDevice device, VkPipelineCache cache, uint32_t count,
+                                                      const VkComputePipelineCreateInfo *infos,
+                                                      const VkAllocationCallbacks *allocator, VkPipeline *out_pipelines)
+{
+    if (refused > 0)
+        return compile_all(device, cache, count, infos, allocator, out_pipelines);
+    refused++;
+    return VK_ERROR_UNKNOWN;
+}
+
+static uint32_t count_verdicts(const vkf_context *context, vkf__verdict verdict)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
+        for (uint32_t c = 0; c < vkf__kernel_at(i)->config_count; c++)
+            count += vkf__verdict_get(&context->learned.verdicts, vkf__kernel_at(i), &vkf__kernel_at(i)->configs[c]) ==
+                     verdict;
+    return count;
+}
+
+// Creation takes the next variant, whether kernels are tested or trusted.
+static void test_variant_that_does_not_compile_gives_way(void **state)
+{
+    static float usual[BATCH * LEN * DIM], other[BATCH * LEN * DIM];
+    char labels[1024];
+    for (int tested = 0; tested < 2; tested++) {
+        vkf_test_gpu gpu;
+        open_gpu(&gpu, state, NULL);
+        run_attention(&gpu, usual, labels, sizeof labels);
+        assert_int_equal(count_verdicts(gpu.context, VKF_VERDICT_UNCOMPILED), 0);
+        close_gpu(&gpu);
+        open_gpu(&gpu, state, NULL);
+        gpu.context->self_tests = tested;
+        compile_all = gpu.context->device.vk.vkCreateComputePipelines;
+        gpu.context->device.vk.vkCreateComputePipelines = fail_to_compile;
+        run_attention(&gpu, other, labels, sizeof labels);
+        assert_int_equal(refused, 1);
+        assert_int_equal(count_verdicts(gpu.context, VKF_VERDICT_UNCOMPILED), 1);
+        assert_close(other, usual, BATCH * LEN * DIM, 1e-5, 1e-5, "with the next variant, seed 7");
+        close_gpu(&gpu);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention_goes_unfused_when_every_fused_kernel_is_wrong),
         cmocka_unit_test(test_plans_and_queries_prove_nothing),
         cmocka_unit_test(test_failed_proof_is_the_status_of_creation),
+        cmocka_unit_test(test_variant_that_does_not_compile_gives_way),
     };
     return cmocka_run_group_tests_name("prove", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }

@@ -415,6 +415,47 @@ static void test_verdicts_are_kept(void **state)
     vkf_blob_store_clear(&store);
 }
 
+// A store that counts the saves in which a test has started.
+static int saves_of_started_tests;
+
+static void count_save(void *user, const char *key, const void *data, size_t size_bytes)
+{
+    vkf_blob_store *store = user;
+    vkf_blob_store_callbacks(store).save(store, key, data, size_bytes);
+    char *text = vkf_blob_text(store, "verdicts-");
+    saves_of_started_tests += strstr(text, " started\n") != NULL;
+    free(text);
+}
+
+// What is stored says before a variant's first test that it starts, and afterwards what came of it. A variant whose test
+// never ended is neither asked again nor taken.
+static void test_driver_that_dies_is_not_asked_again(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_blob_store store = {0};
+    heard h;
+    float value = 0;
+    vkf_context_desc desc = {.cache = vkf_blob_store_callbacks(&store), .variant = "gemm_tile"};
+    desc.cache.save = count_save;
+    saves_of_started_tests = 0;
+    vkf_context *context = open_context(gpu, &h, desc);
+    assert_int_equal(multiply(context, 20, &value), VKF_OK);
+    assert_int_equal(saves_of_started_tests, h.tests);
+    char *text = vkf_blob_text(&store, "verdicts-");
+    assert_non_null(strstr(text, "gemm_tile.f32_f32_f32/small "));
+    assert_null(strstr(text, "started"));
+    free(text);
+    vkf_context_destroy(&context);
+    vkf_blob_edit(&store, "verdicts-", " passed\n", " started\n");
+    context = open_context(gpu, &h, desc);
+    assert_non_null(strstr(h.last, "never ended"));
+    assert_int_equal(multiply(context, 20, &value), VKF_OK);
+    assert_true(value == 20);
+    assert_int_equal(verdict_of(context, "gemm_tile.f32_f32_f32/small"), VKF_VERDICT_STARTED);
+    vkf_context_destroy(&context);
+    vkf_blob_store_clear(&store);
+}
+
 // The only kernel of its kind stays in quarantine, and the message says how it comes out.
 static void test_quarantine_of_the_only_kernel_is_named(void **state)
 {
@@ -432,8 +473,8 @@ static void test_quarantine_of_the_only_kernel_is_named(void **state)
                              VKF_VERDICT_WRONG);
     assert_int_equal(vkf_tensor_create(context, VKF_DTYPE_F32, 2, shape, "x", &x), VKF_OK);
     assert_int_equal(vkf_softmax(context, &(vkf_softmax_desc){.x = x, .out = x}), VKF_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(h.last, "no kernel for softmax is left: softmax"));
-    assert_non_null(strstr(h.last, "is quarantined"));
+    assert_non_null(strstr(h.last, "no kernel for softmax is left on this device and driver: softmax"));
+    assert_non_null(strstr(h.last, "is quarantined: its self-test differed"));
     assert_non_null(strstr(h.last, "kept in the cache as \"verdicts-"));
     assert_non_null(strstr(h.last, "--no-cache"));
     vkf_tensor_destroy(&x);
@@ -527,6 +568,7 @@ int main(void)
         cmocka_unit_test(test_column_that_counts_twice_is_found),
         cmocka_unit_test(test_slow_variant_is_found_and_replaced),
         cmocka_unit_test(test_verdicts_are_kept),
+        cmocka_unit_test(test_driver_that_dies_is_not_asked_again),
         cmocka_unit_test(test_quarantine_of_the_only_kernel_is_named),
         cmocka_unit_test(test_stale_and_damaged_verdicts_are_ignored),
         cmocka_unit_test(test_threads_test_a_variant_once),

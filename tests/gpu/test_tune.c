@@ -13,7 +13,10 @@
 #include "shared/gemm.h"
 
 // Fewer kernels than there are, so that fewer are compiled.
-static const char *const masks[] = {"maxTexelBufferElements=64", "bufferDeviceAddress"};
+static const char *const masks[] = {"maxTexelBufferElements=64", "bufferDeviceAddress",
+                                    "maxComputeWorkGroupCount[0]=9"};
+// The limit of workgroups is for the test that is about it.
+enum { MASKS = 2, MASKS_WITH_SMALL_GRIDS };
 
 typedef struct heard {
     int proofs;   // self-tests of the full number of times
@@ -60,13 +63,14 @@ static void leave_out_large(vkf_context *context)
     }
 }
 
+// desc.mask_count 0: the usual ones.
 static vkf_context *open_context(vkf_test_gpu *gpu, heard *h, vkf_context_desc desc)
 {
     vkf_context *context = NULL;
     *h = (heard){0};
     desc.profile = gpu->profile;
     desc.masks = masks;
-    desc.mask_count = 2;
+    desc.mask_count = desc.mask_count > 0 ? desc.mask_count : MASKS;
     desc.message = listen;
     desc.message_user = h;
     desc.timestamps = true;
@@ -308,6 +312,24 @@ static void test_tune_ends_with_its_time(void **state)
     vkf_context_destroy(&context);
 }
 
+// No candidate asks for more workgroups than the device allows in one dimension, as with vocabularies on devices that
+// allow 65,535.
+static void test_tune_products_wider_than_a_grid(void **state)
+{
+    heard h;
+    vkf_context *context =
+        open_context(vkf_test_gpu_of(state), &h, (vkf_context_desc){.mask_count = MASKS_WITH_SMALL_GRIDS});
+    const vkf_tune_problem problems[] = {problem_of(1, 700, 20), problem_of(8, 700, 20), problem_of(9, 1300, 20)};
+    vkf_tune_result results[3];
+    const vkf_tune_options options = {.time_cap_ns = UINT64_C(600000000000)};
+    if (vkf_tune(context, problems, 3, &options, results) != VKF_OK)
+        fail_msg("%s", h.last);
+    for (size_t i = 0; i < 3; i++)
+        if (!results[i].tuned || results[i].refused > 0)
+            fail_msg("problem %zu: tuned %d, %u refused: %s", i, results[i].tuned, results[i].refused, h.last);
+    vkf_context_destroy(&context);
+}
+
 static void test_tune_refuses_bad_arguments(void **state)
 {
     heard h;
@@ -453,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_tune_attention_on_first_use),
         cmocka_unit_test(test_tune_cancelled_keeps_what_was_found),
         cmocka_unit_test(test_tune_ends_with_its_time),
+        cmocka_unit_test(test_tune_products_wider_than_a_grid),
         cmocka_unit_test(test_tune_refuses_bad_arguments),
         cmocka_unit_test(test_tune_refuses_a_wrong_variant),
         cmocka_unit_test(test_tune_on_first_use),

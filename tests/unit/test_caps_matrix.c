@@ -13,14 +13,19 @@ static struct {
     VkCooperativeMatrixPropertiesKHR shapes[VKF_MATRIX_MAX_SHAPES + 8];
     VkResult result;
     bool asked_for_matrix2;
-    const char *extensions[3];
+    const char *extensions[4];
     uint32_t extension_count;
+    VkDriverId id;
+    bool asked_for_shapes;
 } driver;
 
 static VKAPI_ATTR void VKAPI_CALL get_basics(VkPhysicalDevice device, VkPhysicalDeviceProperties *properties)
 {
     (void)device;
     properties->apiVersion = VK_API_VERSION_1_1;
+    properties->vendorID = 0x1002;
+    properties->deviceID = 0x1114; // of the report from which the driver's fault is known
+    properties->deviceType = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
 }
 
 static VKAPI_ATTR void VKAPI_CALL get_families(VkPhysicalDevice device, uint32_t *count,
@@ -77,6 +82,8 @@ static VKAPI_ATTR void VKAPI_CALL get_properties(VkPhysicalDevice device, VkPhys
         if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR)
             ((VkPhysicalDeviceCooperativeMatrixPropertiesKHR *)(void *)link)->cooperativeMatrixSupportedStages =
                 driver.stages;
+        if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES)
+            ((VkPhysicalDeviceDriverProperties *)(void *)link)->driverID = driver.id;
         if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV)
             ((VkPhysicalDeviceCooperativeMatrix2PropertiesNV *)(void *)link)
                 ->cooperativeMatrixFlexibleDimensionsMaxDimension = 512;
@@ -87,6 +94,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL get_shapes(VkPhysicalDevice device, uint32
                                                  VkCooperativeMatrixPropertiesKHR *shapes)
 {
     (void)device;
+    driver.asked_for_shapes = true;
     uint32_t given = driver.shape_count < *count ? driver.shape_count : *count;
     for (uint32_t i = 0; i < given; i++) {
         assert_int_equal(shapes[i].sType, VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR);
@@ -150,8 +158,8 @@ static void reset_driver(void)
     driver.shape_count = 3;
 }
 
-// The first `extension_count` of cooperative_matrix, bfloat16 and cooperative_matrix2.
-static vkf__caps_matrix caps_of(uint32_t extension_count)
+// The first `extension_count` of cooperative_matrix, bfloat16, cooperative_matrix2 and driver_properties.
+static vkf__caps_matrix caps_asked(uint32_t extension_count, bool matrices)
 {
     message_record record;
     const vkf__host host = recording_host(&record);
@@ -171,8 +179,14 @@ static vkf__caps_matrix caps_of(uint32_t extension_count)
     driver.extensions[0] = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
     driver.extensions[1] = VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME;
     driver.extensions[2] = VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME;
-    assert_int_equal(vkf__caps_read(&instance, VK_NULL_HANDLE, &caps), VKF_OK);
+    driver.extensions[3] = VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME;
+    assert_int_equal(vkf__caps_read(&instance, VK_NULL_HANDLE, matrices, &caps), VKF_OK);
     return caps.matrix;
+}
+
+static vkf__caps_matrix caps_of(uint32_t extension_count)
+{
+    return caps_asked(extension_count, true);
 }
 
 enum { ALL_EXTENSIONS = 3 };
@@ -227,6 +241,29 @@ static void test_matrix_read_long_and_broken_lists(void **state)
     assert_int_equal(caps.shape_count, 0);
 }
 
+// The driver that crashes when it is asked for shapes is not asked, nor is any other where a mask or a profile leaves no
+// matrices.
+static void test_matrix_shapes_are_not_asked_for(void **state)
+{
+    const char *const masks[] = {"subgroupSize=8", "cooperativeMatrix"};
+    const vkf__caps_matrix none = {0};
+    (void)state;
+    reset_driver();
+    driver.id = VK_DRIVER_ID_AMD_PROPRIETARY;
+    vkf__caps_matrix caps = caps_of(4);
+    assert_memory_equal(&caps, &none, sizeof caps);
+    assert_false(driver.asked_for_shapes);
+    driver.id = VK_DRIVER_ID_MESA_RADV;
+    caps = caps_asked(4, false);
+    assert_memory_equal(&caps, &none, sizeof caps);
+    assert_false(driver.asked_for_shapes);
+    caps = caps_of(4);
+    assert_true(driver.asked_for_shapes && caps.shape_count > 0);
+    assert_true(vkf__caps_keeps_matrices(VKF_PROFILE_FULL, masks, 1));
+    assert_false(vkf__caps_keeps_matrices(VKF_PROFILE_FULL, masks, 2));
+    assert_false(vkf__caps_keeps_matrices(VKF_PROFILE_ANDROID_2025, NULL, 0));
+}
+
 static void test_matrix_find(void **state)
 {
     (void)state;
@@ -276,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_matrix_read),
         cmocka_unit_test(test_matrix_read_without),
         cmocka_unit_test(test_matrix_read_long_and_broken_lists),
+        cmocka_unit_test(test_matrix_shapes_are_not_asked_for),
         cmocka_unit_test(test_matrix_find),
         cmocka_unit_test(test_matrix_find_flexible),
     };

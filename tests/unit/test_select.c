@@ -391,6 +391,38 @@ static void test_select_passes_over_bad_verdicts(void **state)
     vkf__verdicts_free(&host, &verdicts);
 }
 
+// What lost its race is no default, but serves where it is asked for, where it was measured, and where nothing else does.
+static void test_select_passes_over_what_was_outrun(void **state)
+{
+    (void)state;
+    message_record record;
+    const vkf__host host = recording_host(&record);
+    vkf__caps caps = discrete_caps();
+    caps.subgroup_arithmetic = false; // one kernel is left
+    const vkf__problem problem = {.m = 10, .n = 2000};
+    const vkf__kernel *softmax = kernel_named("softmax.f32_f32");
+    vkf__verdicts verdicts = {0};
+    vkf__variant variant;
+    vkf__selector selector = {.caps = &caps, .verdicts = &verdicts};
+    assert_int_equal(vkf__verdicts_init(&host, &verdicts), VKF_OK);
+    vkf__race_set(&verdicts, softmax, &softmax->configs[0], VKF_RACE_SLOWER);
+    vkf__race_set(&verdicts, softmax, &softmax->configs[1], VKF_RACE_FASTER);
+    assert_true(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, NULL));
+    assert_string_equal(variant.config->name, "row64");
+    selector.forced = "softmax.f32_f32/row256";
+    assert_true(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, NULL));
+    assert_string_equal(variant.config->name, "row256");
+    selector.forced = NULL;
+    set_verdict(&verdicts, "softmax.f32_f32", 1, VKF_VERDICT_UNCOMPILED);
+    set_verdict(&verdicts, "softmax.f32_f32", 2, VKF_VERDICT_STARTED);
+    assert_true(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, NULL));
+    assert_string_equal(variant.config->name, "row256");
+    set_verdict(&verdicts, "softmax.f32_f32", 0, VKF_VERDICT_UNCOMPILED);
+    assert_false(vkf__select(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant, NULL));
+    assert_true(vkf__select_quarantined(&selector, VKF_OP_SOFTMAX, fff, &problem, &variant));
+    vkf__verdicts_free(&host, &verdicts);
+}
+
 static void test_kernel_usable_says_why(void **state)
 {
     (void)state;
@@ -438,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_select_tuned_entry_overrides),
         cmocka_unit_test(test_select_rank_by_measured_layout),
         cmocka_unit_test(test_select_passes_over_bad_verdicts),
+        cmocka_unit_test(test_select_passes_over_what_was_outrun),
         cmocka_unit_test(test_kernel_usable_says_why),
     };
     return cmocka_run_group_tests_name("select", tests, NULL, NULL);

@@ -80,7 +80,7 @@ static void test_verdicts_format_and_back(void **state)
         put(&written, true, VKF_VERDICT_PASSED);
         char *text = format(&written);
         vkf__verdicts_parse(&read.recording.host, &caps, text, strlen(text), &read.verdicts);
-        assert_int_equal(read.recording.messages, 0);
+        assert_int_equal(read.recording.messages, verdict == VKF_VERDICT_STARTED ? 1 : 0);
         assert_int_equal(get(&read, false), verdict);
         assert_int_equal(get(&read, true), VKF_VERDICT_PASSED);
         vkf__free(&written.recording.host, text);
@@ -107,6 +107,57 @@ static void test_verdicts_known_ones_stay(void **state)
     tear_down(&read);
 }
 
+// A verdict and the outcome of a race stand apart, and known ones stay.
+static void test_races_format_and_back(void **state)
+{
+    (void)state;
+    const vkf__kernel *kernel = vkf__kernel_at(0);
+    fixture written, read;
+    set_up(&written);
+    set_up(&read);
+    put(&written, false, VKF_VERDICT_PROVEN);
+    vkf__race_set(&written.verdicts, kernel, &kernel->configs[0], VKF_RACE_SLOWER);
+    vkf__race_set(&written.verdicts, kernel, &kernel->configs[1], VKF_RACE_FASTER);
+    vkf__race_set(&read.verdicts, kernel, &kernel->configs[1], VKF_RACE_SLOWER);
+    char *text = format(&written);
+    vkf__verdicts_parse(&read.recording.host, &caps, text, strlen(text), &read.verdicts);
+    assert_int_equal(get(&read, false), VKF_VERDICT_PROVEN);
+    assert_int_equal(vkf__race_get(&read.verdicts, kernel, &kernel->configs[0]), VKF_RACE_SLOWER);
+    assert_int_equal(vkf__race_get(&read.verdicts, kernel, &kernel->configs[1]), VKF_RACE_SLOWER);
+    vkf__free(&written.recording.host, text);
+    tear_down(&written);
+    tear_down(&read);
+}
+
+// While a variant is tested, its line says so, and what is stored about it is passed over. Elsewhere any later verdict
+// takes the place of a test that has only started.
+static void test_started_tests(void **state)
+{
+    (void)state;
+    const vkf__kernel *kernel = vkf__kernel_at(0);
+    fixture here, elsewhere;
+    set_up(&here);
+    set_up(&elsewhere);
+    here.verdicts.tested_kernel = kernel;
+    here.verdicts.tested_config = &kernel->configs[0];
+    char *started = format(&here);
+    assert_non_null(strstr(started, " started\n"));
+    vkf__verdicts_parse(&here.recording.host, &caps, started, strlen(started), &here.verdicts);
+    assert_int_equal(get(&here, false), VKF_VERDICT_UNKNOWN);
+    vkf__verdicts_parse(&elsewhere.recording.host, &caps, started, strlen(started), &elsewhere.verdicts);
+    assert_int_equal(get(&elsewhere, false), VKF_VERDICT_STARTED);
+    assert_true(vkf__verdict_bad(VKF_VERDICT_STARTED));
+    here.verdicts.tested_kernel = NULL;
+    put(&here, false, VKF_VERDICT_PASSED);
+    char *ended = format(&here);
+    vkf__verdicts_parse(&elsewhere.recording.host, &caps, ended, strlen(ended), &elsewhere.verdicts);
+    assert_int_equal(get(&elsewhere, false), VKF_VERDICT_PASSED);
+    vkf__free(&here.recording.host, started);
+    vkf__free(&here.recording.host, ended);
+    tear_down(&here);
+    tear_down(&elsewhere);
+}
+
 static void test_verdicts_stale_and_malformed(void **state)
 {
     (void)state;
@@ -121,6 +172,7 @@ static void test_verdicts_stale_and_malformed(void **state)
         {"device ", "", VKF_SEVERITY_WARNING, false},
         {" wrong", " odd", VKF_SEVERITY_WARNING, false},
         {" wrong", " unknown", VKF_SEVERITY_WARNING, false},
+        {" wrong", " unraced", VKF_SEVERITY_WARNING, false},
         {" wrong", " wrong again", VKF_SEVERITY_WARNING, false},
         {" wrong", "", VKF_SEVERITY_WARNING, false},
         {"/", "/no-such-", VKF_SEVERITY_DEBUG, true},
@@ -208,9 +260,14 @@ static void test_verdicts_damaged_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts_format_and_back),          cmocka_unit_test(test_verdicts_known_ones_stay),
-        cmocka_unit_test(test_verdicts_stale_and_malformed),      cmocka_unit_test(test_verdicts_of_a_changed_kernel),
-        cmocka_unit_test(test_variant_hash_tells_variants_apart), cmocka_unit_test(test_verdicts_damaged_text),
+        cmocka_unit_test(test_verdicts_format_and_back),
+        cmocka_unit_test(test_verdicts_known_ones_stay),
+        cmocka_unit_test(test_races_format_and_back),
+        cmocka_unit_test(test_started_tests),
+        cmocka_unit_test(test_verdicts_stale_and_malformed),
+        cmocka_unit_test(test_verdicts_of_a_changed_kernel),
+        cmocka_unit_test(test_variant_hash_tells_variants_apart),
+        cmocka_unit_test(test_verdicts_damaged_text),
     };
     return cmocka_run_group_tests_name("verdicts", tests, NULL, NULL);
 }

@@ -14,7 +14,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CHROOT_TOOL = os.path.join(ROOT, "tools", "chroot")
 SETUP_TOOL = os.path.join(ROOT, "tools", "setup")
-PACKAGES = ("mesa-vulkan-drivers", "mesa-drm-shim", "libvulkan1", "libjansson4", "libpcre2-8-0")
+PACKAGES = ("mesa-vulkan-drivers", "mesa-drm-shim", "libvulkan1", "libjansson4", "libpcre2-8-0",
+            "libcmocka0")  # of a test that runs there
 MAKE_TIMEOUT_S = 1800
 
 Chip = collections.namedtuple("Chip", "title vendor shim icd variable value")
