@@ -250,6 +250,7 @@ vkf__selector vkf__context_selector(const vkf_context *context)
         .caps = &context->device.plan.caps,
         .tuned = vkf__learned_tuned(&context->learned),
         .verdicts = &context->learned.verdicts,
+        .cores = context->learned.cores,
         .forced = context->forced_variant,
     };
 }

@@ -18,6 +18,7 @@ typedef struct vkf__learned {
     const vkf_cache_callbacks *cache;
     bool keep;
     vkf__verdicts verdicts;
+    uint32_t cores;                     // as measured; 0: not, or the driver tells. Written while the context is made
     _Atomic(vkf__tuned_table *) newest; // NULL: nothing was measured
     atomic_bool unsaved_verdicts, unsaved_tuned;
     pthread_mutex_t lock; // for writers of tables, and for saving

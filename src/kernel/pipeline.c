@@ -208,7 +208,7 @@ fail:
     return status;
 }
 
-// Cooperative matrices are spread over whole subgroups, so the pipeline requires full subgroups of the device's size.
+// Cooperative matrices are spread over whole subgroups, so the pipeline requires full subgroups of one size.
 static void ask_for_subgroups(const vkf__device *device, const vkf__kernel *kernel,
                               VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *size,
                               VkPipelineShaderStageCreateInfo *stage)
@@ -217,7 +217,7 @@ static void ask_for_subgroups(const vkf__device *device, const vkf__kernel *kern
         return;
     *size = (VkPipelineShaderStageRequiredSubgroupSizeCreateInfo){
         .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
-        .requiredSubgroupSize = device->plan.caps.subgroup_size,
+        .requiredSubgroupSize = vkf__matrix_subgroup_size(&device->plan.caps),
     };
     if (device->plan.enabled.subgroup_size_control)
         stage->pNext = size;

@@ -81,14 +81,22 @@ const char *vkf__op_name(vkf__op op)
     return op < VKF_OP_COUNT ? names[op] : "unknown";
 }
 
-const vkf__matrix_shape *vkf__matrix_shape_of(const vkf__caps *caps, vkf__matrix_type type)
+static VkComponentTypeKHR component_type(vkf__matrix_type type)
 {
-    switch (type) {
-    case VKF_MATRIX_F16:
-        return vkf__matrix_find(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR);
-    case VKF_MATRIX_BF16:
-        return vkf__matrix_find(&caps->matrix, VK_COMPONENT_TYPE_BFLOAT16_KHR);
-    default:
+    return type == VKF_MATRIX_BF16 ? VK_COMPONENT_TYPE_BFLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT16_KHR;
+}
+
+const vkf__matrix_shape *vkf__matrix_shape_of(const vkf__caps *caps, const vkf__kernel *kernel,
+                                              const vkf__config *config)
+{
+    uint32_t tile[3];
+    if (kernel->matrix == VKF_MATRIX_NONE)
         return NULL;
-    }
+    kernel->matrix_tile(config, tile);
+    return vkf__matrix_find(&caps->matrix, component_type(kernel->matrix), tile[0], tile[1], tile[2]);
+}
+
+bool vkf__lists_matrices(const vkf__caps *caps, const vkf__kernel *kernel)
+{
+    return vkf__matrix_find(&caps->matrix, component_type(kernel->matrix), 0, 0, 0) != NULL;
 }

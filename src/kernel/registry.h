@@ -43,9 +43,6 @@ typedef enum vkf__matrix_type {
     VKF_MATRIX_BF16,
 } vkf__matrix_type;
 
-// NULL for NONE, or when the device lists no shape of that type.
-const vkf__matrix_shape *vkf__matrix_shape_of(const vkf__caps *caps, vkf__matrix_type type);
-
 // The problem that a kernel is chosen for, at maximum sizes.
 typedef struct vkf__problem {
     uint32_t m; // rows
@@ -58,6 +55,7 @@ typedef struct vkf__problem {
     bool allow_f16_math; // factors in f32 may be rounded to the other factor's 16 bits; see VKF_PRECISION_F16
     // In every run, every row of every operand begins at a multiple of four elements.
     bool quads;
+    uint32_t batch;   // products side by side; 0: 1
     uint64_t largest; // elements of the largest operand that may be bound as a texel buffer
 } vkf__problem;
 
@@ -132,6 +130,7 @@ typedef struct vkf__config {
     uint32_t max_k; // the same for k
     uint32_t min_m;
     uint32_t min_n;
+    bool by_cores; // on a GPU, one of the tiles among which the number of cores decides
 } vkf__config;
 
 typedef struct vkf__kernel {
@@ -153,13 +152,15 @@ typedef struct vkf__kernel {
     uint32_t spec_count;          // ids 0..
     uint32_t tile_count;          // spec ids 1..tile_count come from the config
     vkf__matrix_type matrix;      // not NONE: the last three spec ids are m, n and k of the device's shape of that type
-    bool rounds;                  // rounds f32 factors to 16 bits, only where the problem allows it
-    bool walks_columns;           // matrix products: workgroups go on to other columns, so fewer of them serve any n
-    const vkf__config *configs;   // best first; the last has no limits
+    void (*matrix_tile)(const vkf__config *config, uint32_t out_mnk[3]); // which the shape divides
+    bool rounds;                // rounds f32 factors to 16 bits, only where the problem allows it
+    bool walks_columns;         // matrix products: workgroups go on to other columns, so fewer of them serve any n
+    const vkf__config *configs; // best first; the last has no limits
     uint32_t config_count;
     uint32_t (*shared_bytes)(const vkf__config *config); // NULL: none
     // The same where it depends on the device's matrices and the problem. For a NULL problem it is the least possible.
-    uint32_t (*shared_bytes_here)(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem);
+    uint32_t (*shared_bytes_here)(const vkf__caps *caps, const struct vkf__kernel *kernel, const vkf__config *config,
+                                  const vkf__problem *problem);
     // Why the device's matrices or registers do not suit a valid config, as static text; for a NULL problem, why they
     // suit no problem. NULL: they do. Both functions are called only for devices that have what the kernel needs.
     const char *(*unfit)(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem);
@@ -176,6 +177,14 @@ static inline const char *vkf__kernel_module(const vkf__kernel *kernel)
 {
     return kernel->module ? kernel->module : kernel->name;
 }
+
+// The shape of the device's matrices with which a kernel multiplies by a config: the largest that divides its tile. NULL
+// for a kernel without, or when the device lists none.
+const vkf__matrix_shape *vkf__matrix_shape_of(const vkf__caps *caps, const vkf__kernel *kernel,
+                                              const vkf__config *config);
+
+// Whether the device lists any shape of the kernel's type.
+bool vkf__lists_matrices(const vkf__caps *caps, const vkf__kernel *kernel);
 
 uint32_t vkf__kernel_count(void);
 const vkf__kernel *vkf__kernel_at(uint32_t index); // index < vkf__kernel_count()

@@ -87,6 +87,14 @@ static bool attention_coopmat_valid(const vkf__config *config)
            t->subgroups == config->subgroups;
 }
 
+static void attention_matrix_tile(const vkf__config *config, uint32_t out_mnk[3])
+{
+    const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
+    out_mnk[0] = t->rows;
+    out_mnk[1] = t->keys; // columns of scores
+    out_mnk[2] = t->keys; // depth of values
+}
+
 // 32-bit registers of an invocation that queries and sums may take.
 #define MATRIX_REGISTERS 96u
 
@@ -94,21 +102,19 @@ static const char *attention_coopmat_unfit(const vkf__caps *caps, const vkf__con
                                            const vkf__problem *problem)
 {
     const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
-    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, VKF_MATRIX_F16);
-    if (t->rows % shape->m != 0 || t->keys % shape->n != 0 || t->keys % shape->k != 0)
-        return "its tiles are no multiples of the device's matrices";
     // Queries take 16 bits and sums 32, spread over a subgroup. A processor's cache takes what does not fit.
     uint64_t registers = problem ? (uint64_t)t->rows * ((uint64_t)problem->k / 2 + problem->k) : 0;
-    if (!caps->traits.processor && registers > (uint64_t)MATRIX_REGISTERS * caps->subgroup_size)
+    if (!caps->traits.processor && registers > (uint64_t)MATRIX_REGISTERS * vkf__matrix_subgroup_size(caps))
         return "would keep more in registers than there are";
     return NULL;
 }
 
 // A step of keys and values, and a line per row (see the shader), for heads as wide as the wider of the two.
-static uint32_t attention_coopmat_shared(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+static uint32_t attention_coopmat_shared(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                                         const vkf__problem *problem)
 {
     const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
-    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, VKF_MATRIX_F16);
+    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, kernel, config);
     uint64_t width = problem ? problem->k : 1, scores = t->keys / 4, later = t->keys / 8 + shape->n / 4;
     uint64_t line = (scores > later ? scores : later) + 1;
     uint64_t units = t->keys * (vkf__align_u64(width, shape->k) / 8 + vkf__align_u64(width, shape->n) / 8 + 2) +
@@ -130,12 +136,12 @@ static uint32_t rank_tiled(const vkf__caps *caps, const vkf__problem *problem)
     }
 
 // Queries, keys and values are fetched in words, whatever their type.
-#define ATTENTION_COOPMAT(q, kv, out)                                                                              \
-    {                                                                                                              \
-        .name = NAME_3("attention_coopmat", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(coopmat_constants), \
-        .matrix = VKF_MATRIX_F16, .rounds = true, .needs = VKF_NEEDS_MATRIX | STORAGE(out),                        \
-        CONFIGS(attention_coopmat_configs), .valid = attention_coopmat_valid, .unfit = attention_coopmat_unfit,    \
-        .shared_bytes_here = attention_coopmat_shared, .rank = vkf__rank_matrix                                    \
+#define ATTENTION_COOPMAT(q, kv, out)                                                                                 \
+    {                                                                                                                 \
+        .name = NAME_3("attention_coopmat", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(coopmat_constants),    \
+        .matrix = VKF_MATRIX_F16, .rounds = true, .needs = VKF_NEEDS_MATRIX | STORAGE(out),                           \
+        CONFIGS(attention_coopmat_configs), .valid = attention_coopmat_valid, .unfit = attention_coopmat_unfit,       \
+        .matrix_tile = attention_matrix_tile, .shared_bytes_here = attention_coopmat_shared, .rank = vkf__rank_matrix \
     }
 
 static const vkf__kernel rows[] = {

@@ -18,14 +18,14 @@ CHECK_TILE(gemm.thread_m, VKF_GEMM_SPEC_THREAD_M);
 CHECK_TILE(gemm.thread_n, VKF_GEMM_SPEC_THREAD_N);
 
 static const vkf__config gemm_configs[] = {
-    {.name = "thin", .local_size = 64, GEMM_TILE(8, 64, 16, 2, 4), .max_m = 8},
-    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 16, 8, 4), .min_m = 48, .min_n = 48},
-    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 16, 4, 4)},
+    {.name = "thin", .local_size = 64, GEMM_TILE(8, 64, 16, 2, 4), .max_m = 8, .by_cores = true},
+    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 16, 8, 4), .min_m = 48, .min_n = 48, .by_cores = true},
+    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 16, 4, 4), .by_cores = true},
     {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 16, 8, 8)},
     {.name = "64x32", .local_size = 64, GEMM_TILE(64, 32, 16, 8, 4)},
     {.name = "128x64", .local_size = 128, GEMM_TILE(128, 64, 16, 8, 8)},
     {.name = "128x64x256", .local_size = 256, GEMM_TILE(128, 64, 16, 8, 4)},
-    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 16, 8, 8)},
+    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 16, 8, 8), .by_cores = true},
     {.name = "deep", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4)},
 };
 

@@ -50,8 +50,8 @@ static bool gemm_dot_valid(const vkf__config *config)
 }
 
 static const vkf__config gemm_dot_tile_configs[] = {
-    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4), .min_m = 48, .min_n = 48},
-    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 64, 4, 4)},
+    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4), .min_m = 48, .min_n = 48, .by_cores = true},
+    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 64, 4, 4), .by_cores = true},
 };
 
 static uint32_t gemm_dot_tile_shared_bytes(const vkf__config *config)

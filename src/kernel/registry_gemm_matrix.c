@@ -29,16 +29,26 @@ static const char *const coopmat_constants[VKF_GEMM_COOPMAT_SPEC_COUNT] = {
 static const char *const coopmat2_constants[VKF_GEMM_SPEC_COUNT] = {TILE_CONSTANTS, PRODUCT_FLAGS};
 
 static const vkf__config gemm_coopmat_configs[] = {
-    {.name = "128x128", .subgroups = 8, GEMM_COOPMAT_TILE(128, 128, 32, 64, 32), .min_m = 256, .min_n = 256},
+    {.name = "128x128",
+     .subgroups = 8,
+     GEMM_COOPMAT_TILE(128, 128, 32, 64, 32),
+     .min_m = 256,
+     .min_n = 256,
+     .by_cores = true},
     {.name = "128x128w", .subgroups = 4, GEMM_COOPMAT_TILE(128, 128, 32, 64, 64), .min_m = 256, .min_n = 256},
-    {.name = "64x64", .subgroups = 4, GEMM_COOPMAT_TILE(64, 64, 32, 32, 32), .min_m = 48, .min_n = 48},
-    {.name = "32x32", .subgroups = 4, GEMM_COOPMAT_TILE(32, 32, 16, 16, 16)},
+    {.name = "64x64",
+     .subgroups = 4,
+     GEMM_COOPMAT_TILE(64, 64, 32, 32, 32),
+     .min_m = 48,
+     .min_n = 48,
+     .by_cores = true},
+    {.name = "32x32", .subgroups = 4, GEMM_COOPMAT_TILE(32, 32, 16, 16, 16), .by_cores = true},
 };
 
 static const vkf__config gemm_coopmat2_configs[] = {
-    {.name = "128x256", .local_size = 256, GEMM_TILE(128, 256, 64, 0, 0), .min_m = 256, .min_n = 512},
-    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 64, 0, 0), .min_m = 96, .min_n = 96},
-    {.name = "64x64", .local_size = 128, GEMM_TILE(64, 64, 64, 0, 0)},
+    {.name = "128x256", .local_size = 256, GEMM_TILE(128, 256, 64, 0, 0), .min_m = 256, .min_n = 512, .by_cores = true},
+    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 64, 0, 0), .min_m = 96, .min_n = 96, .by_cores = true},
+    {.name = "64x64", .local_size = 128, GEMM_TILE(64, 64, 64, 0, 0), .by_cores = true},
 };
 
 static const vkf__config gemm_coopmat2_element_configs[] = {
@@ -53,25 +63,12 @@ static bool gemm_coopmat_valid(const vkf__config *config)
            t->n % VKF_GEMM_PANEL == 0 && (t->m / t->subgroup_m) * (t->n / t->subgroup_n) == config->subgroups;
 }
 
-static const char *gemm_unfit(const vkf__caps *caps, const vkf__config *config, vkf__matrix_type type)
+static void gemm_matrix_tile(const vkf__config *config, uint32_t out_mnk[3])
 {
     const vkf__gemm_coopmat_tile *t = &config->tile.gemm_coopmat;
-    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, type);
-    bool fits = t->subgroup_m % shape->m == 0 && t->subgroup_n % shape->n == 0 && t->k % shape->k == 0;
-    return fits ? NULL : "its tiles are no multiples of the device's matrices";
-}
-
-static const char *gemm_coopmat_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
-{
-    (void)problem;
-    return gemm_unfit(caps, config, VKF_MATRIX_F16);
-}
-
-static const char *gemm_coopmat_bf16_unfit(const vkf__caps *caps, const vkf__config *config,
-                                           const vkf__problem *problem)
-{
-    (void)problem;
-    return gemm_unfit(caps, config, VKF_MATRIX_BF16);
+    out_mnk[0] = t->subgroup_m;
+    out_mnk[1] = t->subgroup_n;
+    out_mnk[2] = t->k;
 }
 
 // A tile in chunks of eight elements, with one more per line as padding; the larger of the two ways to store it.
@@ -82,24 +79,14 @@ static uint32_t tile_chunks(uint32_t rows, uint32_t depth)
 }
 
 // Two tiles each of a and b. In the end a row of matrices per subgroup takes their place.
-static uint32_t gemm_shared(const vkf__caps *caps, const vkf__config *config, vkf__matrix_type type)
+static uint32_t gemm_coopmat_shared(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                                    const vkf__problem *problem)
 {
     const vkf__gemm_coopmat_tile *t = &config->tile.gemm_coopmat;
     uint32_t tiles = 2 * (tile_chunks(t->m, t->k) + tile_chunks(t->n, t->k));
-    uint32_t sums = config->subgroups * vkf__matrix_shape_of(caps, type)->m * (t->subgroup_n / 4 + 1);
+    uint32_t sums = config->subgroups * vkf__matrix_shape_of(caps, kernel, config)->m * (t->subgroup_n / 4 + 1);
+    (void)problem;
     return 16 * (tiles > sums ? tiles : sums);
-}
-
-static uint32_t gemm_coopmat_shared(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
-{
-    (void)problem;
-    return gemm_shared(caps, config, VKF_MATRIX_F16);
-}
-
-static uint32_t gemm_coopmat_bf16_shared(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
-{
-    (void)problem;
-    return gemm_shared(caps, config, VKF_MATRIX_BF16);
 }
 
 static bool gemm_coopmat2_valid(const vkf__config *config)
@@ -134,8 +121,10 @@ static const char *gemm_coopmat2_element_unfit(const vkf__caps *caps, const vkf_
 }
 
 // The driver reserves this memory for itself.
-static uint32_t gemm_coopmat2_shared(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+static uint32_t gemm_coopmat2_shared(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                                     const vkf__problem *problem)
 {
+    (void)kernel;
     (void)config;
     (void)problem;
     return caps->matrix.workgroup_scope_reserved_bytes;
@@ -157,19 +146,19 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
 #define MATRIX PRODUCT, .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, .rounds = true
 
 // a and b are fetched in words, whatever their type.
-#define GEMM_COOPMAT(a, b, d)                                                                               \
-    {                                                                                                       \
-        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat_constants),    \
-        .matrix = VKF_MATRIX_F16, .needs = VKF_NEEDS_MATRIX | STORAGE(d), CONFIGS(gemm_coopmat_configs),    \
-        .valid = gemm_coopmat_valid, .unfit = gemm_coopmat_unfit, .shared_bytes_here = gemm_coopmat_shared, \
-        .rank = vkf__rank_matrix                                                                            \
+#define GEMM_COOPMAT(a, b, d)                                                                                   \
+    {                                                                                                           \
+        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat_constants),        \
+        .matrix = VKF_MATRIX_F16, .needs = VKF_NEEDS_MATRIX | STORAGE(d), CONFIGS(gemm_coopmat_configs),        \
+        .valid = gemm_coopmat_valid, .matrix_tile = gemm_matrix_tile, .shared_bytes_here = gemm_coopmat_shared, \
+        .rank = vkf__rank_matrix                                                                                \
     }
 #define GEMM_COOPMAT_BF16(a, b, d)                                                                       \
     {                                                                                                    \
         .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat_constants), \
         .matrix = VKF_MATRIX_BF16, .needs = VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_BF16 | STORAGE(d),       \
-        CONFIGS(gemm_coopmat_configs), .valid = gemm_coopmat_valid, .unfit = gemm_coopmat_bf16_unfit,    \
-        .shared_bytes_here = gemm_coopmat_bf16_shared, .rank = vkf__rank_matrix                          \
+        CONFIGS(gemm_coopmat_configs), .valid = gemm_coopmat_valid, .matrix_tile = gemm_matrix_tile,     \
+        .shared_bytes_here = gemm_coopmat_shared, .rank = vkf__rank_matrix                               \
     }
 
 // A factor in f32 is converted from one matrix use to another.

@@ -92,8 +92,15 @@ static uint32_t rank_gemv_subgroup(const vkf__caps *caps, const vkf__problem *pr
 #define GEMV(a, b, d) GEMV_SUBGROUP(a, b, d), GEMV_WORKGROUP(a, b, d), GEMV_COLUMNS(a, b, d)
 
 static const vkf__kernel rows[] = {
-    GEMV(f32, f32, f32),   GEMV(f32, f16, f32), GEMV(f32, f16p, f32),
-    GEMV(f32, bf16p, f32), GEMV(f16, f16, f16), GEMV(f16p, f16p, f16p),
+    GEMV(f32, f32, f32),
+    GEMV(f32, f16, f32),
+    GEMV(f32, f16p, f32),
+    GEMV(f32, bf16p, f32),
+    GEMV(f16, f16, f16),
+    GEMV(f16p, f16p, f16p),
+    // Logits.
+    GEMV(f16, f16, f32),
+    GEMV(f16p, f16p, f32),
 };
 
 const vkf__family vkf__gemv_family = {rows, COUNT(rows)};

@@ -23,23 +23,23 @@ uint32_t vkf__kernel_push_words(const vkf__kernel *kernel)
 uint32_t vkf__variant_local_size(const vkf__caps *caps, const vkf__variant *variant)
 {
     const vkf__config *config = variant->config;
-    return config->subgroups > 0 ? config->subgroups * caps->subgroup_size : config->local_size;
+    return config->subgroups > 0 ? config->subgroups * vkf__matrix_subgroup_size(caps) : config->local_size;
 }
 
 uint32_t vkf__variant_shared_bytes(const vkf__caps *caps, const vkf__variant *variant, const vkf__problem *problem)
 {
     const vkf__kernel *kernel = variant->kernel;
-    if (kernel->matrix != VKF_MATRIX_NONE && !vkf__matrix_shape_of(caps, kernel->matrix))
+    if (kernel->matrix != VKF_MATRIX_NONE && !vkf__matrix_shape_of(caps, kernel, variant->config))
         return 0;
     if (kernel->shared_bytes_here)
-        return kernel->shared_bytes_here(caps, variant->config, problem);
+        return kernel->shared_bytes_here(caps, kernel, variant->config, problem);
     return kernel->shared_bytes ? kernel->shared_bytes(variant->config) : 0;
 }
 
 void vkf__variant_spec(const vkf__caps *caps, const vkf__variant *variant, const uint32_t *flags, uint32_t *out_spec)
 {
     const vkf__kernel *kernel = variant->kernel;
-    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, kernel->matrix);
+    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, kernel, variant->config);
     uint32_t at = 0, flags_end = kernel->spec_count - (shape ? 3 : 0);
     out_spec[at++] = vkf__variant_local_size(caps, variant);
     for (uint32_t i = 0; i < kernel->tile_count; i++)
@@ -87,10 +87,11 @@ static const char *missing_feature(const vkf__caps *caps, uint32_t needs)
     return NULL;
 }
 
-// Whether the device can run workgroups of this many subgroups of the size in its caps.
+// Whether the device can run workgroups of this many subgroups of the size that matrices are spread over.
 static bool has_subgroups(const vkf__caps *caps, uint32_t subgroups)
 {
-    return caps->subgroup_size >= caps->min_subgroup_size && caps->subgroup_size <= caps->max_subgroup_size &&
+    const uint32_t size = vkf__matrix_subgroup_size(caps);
+    return size >= caps->min_subgroup_size && size <= caps->max_subgroup_size &&
            subgroups <= caps->max_workgroup_subgroups;
 }
 
@@ -118,8 +119,10 @@ static const char *why_not_supported(const vkf__caps *caps, const vkf__variant *
         return "needs a larger workgroup";
     if (kernel->valid && !kernel->valid(config))
         return "its tile parameters contradict each other";
-    if (kernel->matrix != VKF_MATRIX_NONE && !vkf__matrix_shape_of(caps, kernel->matrix))
+    if (kernel->matrix != VKF_MATRIX_NONE && !vkf__lists_matrices(caps, kernel))
         return "the device lists no matrices of its type";
+    if (kernel->matrix != VKF_MATRIX_NONE && !vkf__matrix_shape_of(caps, kernel, config))
+        return "its tiles are no multiples of the device's matrices";
     why = kernel->unfit ? kernel->unfit(caps, config, NULL) : NULL;
     if (why)
         return why;
@@ -264,6 +267,61 @@ static bool serves_by_default(const vkf__selector *selector, const vkf__kernel *
     return !is_outrun(selector, kernel, config) && serves(selector, kernel, config, problem);
 }
 
+uint32_t vkf__selector_cores(const vkf__selector *selector)
+{
+    const uint32_t told = selector->caps->traits.cores;
+    return selector->cores > 0 ? selector->cores : told > 0 ? told : 1;
+}
+
+uint64_t vkf__config_workgroups(const vkf__config *config, const vkf__problem *problem)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    uint64_t rows = ((uint64_t)problem->m + t->m - 1) / t->m, columns = ((uint64_t)problem->n + t->n - 1) / t->n;
+    return rows * columns * (problem->batch > 0 ? problem->batch : 1);
+}
+
+// What a tile loads for a multiply-add, in numbers, and the multiply-adds that hide the load of one.
+#define LOADS_HIDDEN 16.0
+// Beyond all costs of tiles that keep the cores busy.
+#define IDLE_CORES 1e30
+
+double vkf__config_cost(const vkf__config *config, const vkf__problem *problem, uint32_t cores)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    const uint64_t workgroups = vkf__config_workgroups(config, problem), waves = (workgroups + cores - 1) / cores;
+    const double area = (double)t->m * t->n, loads = 1.0 / t->m + 1.0 / t->n;
+    if (config->max_m > 0)
+        return 0;
+    return workgroups < cores ? IDLE_CORES + area * (IDLE_CORES * 1e-6)
+                              : (double)waves * area * (1 + LOADS_HIDDEN * loads);
+}
+
+// The best of a kernel's configs that may serve and whose names begin with `name`; NULL: there is none. On a GPU these
+// are first its tiles among which the cores decide. Else it is the first that suits the problem, or else the first.
+static const vkf__config *best_config(const vkf__selector *selector, const vkf__kernel *kernel,
+                                      const vkf__problem *problem, const char *name, serves_fn may_serve)
+{
+    const vkf__traits *traits = &selector->caps->traits;
+    const uint32_t cores = vkf__selector_cores(selector);
+    const vkf__config *best = NULL;
+    bool best_by_cores = false;
+    double best_cost = 0;
+    for (uint32_t c = 0; c < kernel->config_count; c++) {
+        const vkf__config *config = &kernel->configs[c];
+        const bool by_cores = config->by_cores && !traits->processor;
+        const double cost = by_cores                                   ? vkf__config_cost(config, problem, cores)
+                            : vkf__config_recommended(config, problem) ? 0
+                                                                       : 1;
+        const bool better = !best || (by_cores != best_by_cores ? by_cores : cost < best_cost);
+        if (!better || !vkf__variant_is_named(kernel, config, name) || !may_serve(selector, kernel, config, problem))
+            continue;
+        best = config;
+        best_by_cores = by_cores;
+        best_cost = cost;
+    }
+    return best;
+}
+
 // Takes the lowest rank among variants whose name begins with `name`. Of equals it takes the first that suits, or else
 // the first.
 static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,
@@ -276,17 +334,25 @@ static bool select_ranked(const vkf__selector *selector, vkf__op op, const vkf_d
             continue;
         // The lowest bit tells configs of the same rank apart: those that suit the problem come first.
         uint32_t rank = 2 * rank_of(kernel, selector->caps, problem);
-        for (uint32_t c = 0; c < kernel->config_count; c++) {
-            const vkf__config *config = &kernel->configs[c];
-            uint32_t config_rank = rank + (vkf__config_recommended(config, problem) ? 0 : 1);
-            if (config_rank >= best || !vkf__variant_is_named(kernel, config, name) ||
-                !may_serve(selector, kernel, config, problem))
-                continue;
-            best = config_rank;
-            *out_variant = (vkf__variant){kernel, config};
-        }
+        if (rank >= best)
+            continue;
+        const vkf__config *config = best_config(selector, kernel, problem, name, may_serve);
+        if (!config)
+            continue;
+        const bool by_cores = config->by_cores && !selector->caps->traits.processor;
+        rank += by_cores || vkf__config_recommended(config, problem) ? 0 : 1;
+        if (rank >= best)
+            continue;
+        best = rank;
+        *out_variant = (vkf__variant){kernel, config};
     }
     return best != UINT32_MAX;
+}
+
+const vkf__config *vkf__kernel_default(const vkf__selector *selector, const vkf__kernel *kernel,
+                                       const vkf__problem *problem)
+{
+    return best_config(selector, kernel, problem, "", serves_by_default);
 }
 
 static bool select_forced(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,

@@ -15,9 +15,13 @@ typedef struct vkf__selector {
     const vkf__caps *caps;
     const vkf__tuned *tuned;       // NULL: nothing was measured
     const vkf__verdicts *verdicts; // NULL: nothing was tested
+    uint32_t cores;                // as measured on the device; 0: those of the traits
     // Beginning of a "kernel/config". A variant of this name is taken wherever one can serve. NULL: none.
     const char *forced;
 } vkf__selector;
+
+// At least 1.
+uint32_t vkf__selector_cores(const vkf__selector *selector);
 
 uint32_t vkf__variant_local_size(const vkf__caps *caps, const vkf__variant *variant);
 
@@ -44,6 +48,14 @@ bool vkf__kernel_accepts(const vkf__caps *caps, const vkf__kernel *kernel, const
 // Whether a config is meant for a problem: a question of speed, not of correctness.
 bool vkf__config_recommended(const vkf__config *config, const vkf__problem *problem);
 
+// The number of workgroups that a matrix product's tiles give.
+uint64_t vkf__config_workgroups(const vkf__config *config, const vkf__problem *problem);
+
+// What the tile of a matrix product costs on a device with this many cores; the lowest is best. Tiles that leave cores
+// without work come last, the smallest of them first. Of the others it is the number of waves, times the area of a tile,
+// times what it loads for a multiply-add. Tiles made for few rows come first where they take the problem.
+double vkf__config_cost(const vkf__config *config, const vkf__problem *problem, uint32_t cores);
+
 // Whether the variant is supported, accepts the problem, and has no bad verdict. *out_why (may be NULL) gets a static
 // reason in either case.
 bool vkf__variant_eligible(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
@@ -53,6 +65,10 @@ bool vkf__variant_eligible(const vkf__selector *selector, const vkf__kernel *ker
 // the choice.
 bool vkf__select(const vkf__selector *selector, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
                  vkf__variant *out_variant, const char **out_why);
+
+// The config that a kernel serves a problem with where nothing was measured; NULL: none.
+const vkf__config *vkf__kernel_default(const vkf__selector *selector, const vkf__kernel *kernel,
+                                       const vkf__problem *problem);
 
 // Where vkf__select() finds none: whether a variant would serve that has a bad verdict.
 bool vkf__select_quarantined(const vkf__selector *selector, vkf__op op, const vkf_dtype *types,

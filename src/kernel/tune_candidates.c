@@ -93,16 +93,18 @@ static size_t count_variants(vkf__op op, const vkf_dtype *types)
     return count;
 }
 
-// Judges the variants of one kernel. Those that suit the problem come first, those not taken last.
+// Judges the variants of one kernel. The default comes first, then those that suit the problem, and last those not taken.
 static void judge_kernel(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__problem *problem,
                          uint32_t order, ranked *out_list)
 {
     uint32_t rank = kernel->rank ? kernel->rank(selector->caps, problem) : VKF_RANK_LAST;
     uint32_t depth = 0;
-    for (int suits = 1; suits >= 0; suits--) {
+    const vkf__config *first = vkf__kernel_default(selector, kernel, problem);
+    for (int pass = 0; pass < 3; pass++) {
         for (uint32_t c = 0; c < kernel->config_count; c++) {
             const vkf__config *config = &kernel->configs[c];
-            if (vkf__config_recommended(config, problem) != (suits != 0))
+            const int its_pass = config == first ? 0 : vkf__config_recommended(config, problem) ? 1 : 2;
+            if (its_pass != pass)
                 continue;
             const vkf__candidate candidate = judge(selector, kernel, config, problem);
             out_list[c] = (ranked){candidate, candidate.taken ? depth++ : UINT32_MAX, rank, order + c};

@@ -253,6 +253,7 @@ vkf__problem vkf__gemm_problem(const vkf_context *context, const vkf__gemm_args 
         .m = args->m,
         .n = args->n,
         .k = args->k,
+        .batch = args->batch,
         .b_layout = vkf__gemm_b_layout(args),
         .transpose_a = args->transpose_a,
         .allow_f16_math = vkf__context_allows_f16_math(context),
@@ -271,10 +272,10 @@ static vkf_status emit_product(vkf__work *work, const vkf__gemm_args *args)
     uint64_t splits = 1;
     VKF_RETURN_IF_ERROR(check_blocks(work, args));
     VKF_RETURN_IF_ERROR(check_addresses(work, args));
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, vkf__gemm_splits(work, args), &splits));
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_GEMM, types, &problem, &variant));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, vkf__gemm_splits(work, args, &problem, &variant), &splits));
     if (splits > 1)
         return vkf__emit_split_gemm(work, args, &problem, (uint32_t)splits);
-    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_GEMM, types, &problem, &variant));
     // Only a weight is sliced, because its rows are the same in every run. The n of any other b may change between
     // runs, and one dispatch takes all of it.
     uint64_t slice_rows = rows_per_slice(work, args, &variant);

@@ -57,14 +57,18 @@ static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf_
 
 static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)
 {
-    bool split = vkf__gemm_splits(work, rows) > 1;
-    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {rows->a.dtype, args->b.dtype, split ? VKF_DTYPE_F32 : args->d.dtype};
-    vkf__problem problem = vkf__gemm_problem(work->context, rows);
-    problem.split = split;
-    const vkf__problem elements = {.m = args->m};
+    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {rows->a.dtype, args->b.dtype, args->d.dtype};
+    const vkf_dtype part_types[VKF_KERNEL_MAX_TYPES] = {rows->a.dtype, args->b.dtype, VKF_DTYPE_F32};
     const vkf_dtype x_types[VKF_KERNEL_MAX_TYPES] = {args->a.dtype};
-    return vkf__work_has_kernel(work, VKF_OP_QUANTIZE_ROWS, x_types, &elements) &&
-           vkf__work_has_kernel(work, VKF_OP_GEMM, types, &problem);
+    const vkf__problem elements = {.m = args->m};
+    vkf__problem problem = vkf__gemm_problem(work->context, rows);
+    vkf__variant whole;
+    if (!vkf__work_has_kernel(work, VKF_OP_QUANTIZE_ROWS, x_types, &elements) ||
+        !vkf__select(&selector, VKF_OP_GEMM, types, &problem, &whole, NULL))
+        return false;
+    problem.split = vkf__gemm_splits(work, rows, &problem, &whole) > 1;
+    return !problem.split || vkf__work_has_kernel(work, VKF_OP_GEMM, part_types, &problem);
 }
 
 bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args)

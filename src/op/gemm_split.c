@@ -8,15 +8,12 @@
 #include "shared/gemm.h"
 #include "shared/gemm_reduce.h"
 
-// This many workgroups keep a device busy, so that cutting gains nothing.
-#define GROUPS_TO_FILL_A_DEVICE 64u
-#define TILE_EDGE 64u // of the workgroups' tiles, roughly
-#define MIN_DEPTH 2048u
+// Less depth is not worth the second dispatch.
+#define MIN_DEPTH 1024u
 #define MIN_DEPTH_PER_SPLIT 512u
 #define SPLIT_STEP 32u // whole blocks; 4 would do for other types
 #define MAX_SPLITS 8u
-// Weights in blocks have a kernel of their own for up to this many rows; it cuts k among the invocations of a
-// workgroup.
+// Products of up to this many rows have kernels of their own, which cut k among the invocations of a workgroup.
 #define FEW_ROWS 8u
 
 // The type in which the kernel that adds up the parts reads the bias. The kernel is chosen by it.
@@ -30,21 +27,21 @@ static vkf_dtype bias_type(const vkf__gemm_args *args)
 // Whether a product with a weight in blocks can be cut: there has to be a kernel that adds up parts with this bias.
 static bool splits_blocks(const vkf__gemm_args *args)
 {
-    return args->m > FEW_ROWS && (args->d.dtype == VKF_DTYPE_F32 || bias_type(args) == args->d.dtype);
+    return args->d.dtype == VKF_DTYPE_F32 || bias_type(args) == args->d.dtype;
 }
 
-uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args)
+uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args, const vkf__problem *problem,
+                          const vkf__variant *whole)
 {
     // A processor has few cores to fill, so the parts would go through memory for nothing.
-    bool processor = work->context->device.plan.caps.traits.processor;
-    uint64_t groups = (uint64_t)vkf__div_up_u32(args->m, TILE_EDGE) * vkf__div_up_u32(args->n, TILE_EDGE) * args->batch;
-    if (processor || args->k < MIN_DEPTH || groups == 0 || groups >= GROUPS_TO_FILL_A_DEVICE ||
-        (vkf__is_blocks(args->b.dtype) && !splits_blocks(args)))
+    const vkf__selector selector = vkf__context_selector(work->context);
+    const uint64_t cores = vkf__selector_cores(&selector), groups = vkf__config_workgroups(whole->config, problem);
+    if (selector.caps->traits.processor || !whole->kernel->splits || args->m <= FEW_ROWS || args->k < MIN_DEPTH ||
+        groups == 0 || 2 * groups > cores || (vkf__is_blocks(args->b.dtype) && !splits_blocks(args)))
         return 1;
-    uint64_t by_groups = GROUPS_TO_FILL_A_DEVICE / groups;
-    uint32_t by_depth = args->k / MIN_DEPTH_PER_SPLIT;
-    uint32_t splits = by_groups < by_depth ? (uint32_t)by_groups : by_depth;
-    return splits < MAX_SPLITS ? splits : MAX_SPLITS;
+    const uint64_t by_groups = cores / groups, by_depth = args->k / MIN_DEPTH_PER_SPLIT;
+    const uint64_t splits = by_groups < by_depth ? by_groups : by_depth;
+    return splits < MAX_SPLITS ? (uint32_t)splits : MAX_SPLITS;
 }
 
 static vkf_status emit_parts(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant,

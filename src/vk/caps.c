@@ -4,44 +4,9 @@
 #include <string.h>
 
 #include "vk/calibration.h"
+#include "vk/caps_cores.h"
 #include "vk/driver_faults.h"
-
-typedef struct extension_list {
-    VkExtensionProperties *items;
-    uint32_t count;
-} extension_list;
-
-static vkf_status extensions_read(const vkf__instance *instance, VkPhysicalDevice device, extension_list *out_list)
-{
-    vkf_status status = VKF_OK;
-    extension_list list = {0};
-    VkResult result = VK_INCOMPLETE;
-
-    // The list may grow between the two calls, because layers come and go.
-    while (result == VK_INCOMPLETE) {
-        vkf__free(instance->host, list.items);
-        list.items = NULL;
-        result = instance->vkEnumerateDeviceExtensionProperties(device, NULL, &list.count, NULL);
-        if (result != VK_SUCCESS || list.count == 0)
-            break;
-        VKF_ALLOC(instance->host, list.items, list.count);
-        result = instance->vkEnumerateDeviceExtensionProperties(device, NULL, &list.count, list.items);
-    }
-    VKF_TRY(vkf__vulkan_status(instance->host, result, "vkEnumerateDeviceExtensionProperties"));
-    *out_list = list;
-    return VKF_OK;
-fail:
-    vkf__free(instance->host, list.items);
-    return status;
-}
-
-static bool extension_listed(const extension_list *list, const char *name)
-{
-    for (uint32_t i = 0; i < list->count; i++)
-        if (strncmp(list->items[i].extensionName, name, VK_MAX_EXTENSION_NAME_SIZE) == 0)
-            return true;
-    return false;
-}
+#include "vk/extension_list.h"
 
 static uint32_t shared_version(uint32_t device_version, uint32_t instance_version)
 {
@@ -120,7 +85,7 @@ static void fill_subgroups(vkf__caps *caps, const VkPhysicalDeviceSubgroupProper
 
 // Some properties mean nothing without their feature, so features are read before.
 static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
-                             const extension_list *extensions, uint32_t offered)
+                             const vkf__extension_list *extensions, uint32_t offered)
 {
     VkPhysicalDeviceProperties2 head = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
@@ -138,7 +103,7 @@ static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkP
     chain(&head, &subgroup);
     chain(&head, &maintenance3);
     if (caps->api_version >= VK_API_VERSION_1_2 ||
-        extension_listed(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
+        vkf__extension_listed(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
         chain(&head, &driver);
     if (offered & VKF_FEATURE_STRUCTURE_BIT(subgroup_size))
         chain(&head, &sizes);
@@ -162,13 +127,13 @@ static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkP
 }
 
 // The feature structures that may legally be chained.
-static uint32_t offered_structures(const vkf__caps *caps, const extension_list *extensions)
+static uint32_t offered_structures(const vkf__caps *caps, const vkf__extension_list *extensions)
 {
     uint32_t offered = 0;
     for (uint32_t i = 0; i < VKF_FEATURE_STRUCTURE_COUNT; i++) {
         const vkf__feature_structure *structure = &vkf__feature_structures[i];
         if (caps->api_version >= structure->core ||
-            (structure->extension && extension_listed(extensions, structure->extension)))
+            (structure->extension && vkf__extension_listed(extensions, structure->extension)))
             offered |= UINT32_C(1) << i;
     }
     return offered;
@@ -176,7 +141,7 @@ static uint32_t offered_structures(const vkf__caps *caps, const extension_list *
 
 // Reads the features that have to be enabled. Those that are mere properties are read elsewhere.
 static void read_features(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
-                          const extension_list *extensions, uint32_t offered)
+                          const vkf__extension_list *extensions, uint32_t offered)
 {
     vkf__features features;
     vkf__features_init(&features);
@@ -186,19 +151,19 @@ static void read_features(vkf__caps *caps, const vkf__instance *instance, VkPhys
         const vkf__feature *feature = &vkf__feature_table[i];
         if (!vkf__feature_is_switched(feature))
             continue;
-        bool there = feature->extension ? extension_listed(extensions, feature->extension)
+        bool there = feature->extension ? vkf__extension_listed(extensions, feature->extension)
                                         : vkf__features_has(&features, feature);
         vkf__feature_set_in_caps(feature, caps, there && vkf__feature_has_needs(feature, caps));
     }
     // Only a header of provisional extensions has a macro for this name.
-    caps->portability_subset = extension_listed(extensions, "VK_KHR_portability_subset");
+    caps->portability_subset = vkf__extension_listed(extensions, "VK_KHR_portability_subset");
 }
 
 static void read_calibration(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
-                             const extension_list *extensions)
+                             const vkf__extension_list *extensions)
 {
-    bool ext = extension_listed(extensions, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
-    bool khr = extension_listed(extensions, VKF_KHR_CALIBRATED_TIMESTAMPS);
+    bool ext = vkf__extension_listed(extensions, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
+    bool khr = vkf__extension_listed(extensions, VKF_KHR_CALIBRATED_TIMESTAMPS);
     caps->calibrated_khr = khr && !ext;
     caps->calibrated_timestamps =
         (ext || khr) && caps->timestamps && vkf__calibration_offered(instance, device, caps->calibrated_khr);
@@ -249,7 +214,7 @@ vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device
 {
     vkf_status status = VKF_OK;
     vkf__caps caps = {0};
-    extension_list extensions = {0};
+    vkf__extension_list extensions = {0};
     VkPhysicalDeviceProperties properties = {0};
     VkPhysicalDeviceMemoryProperties2 memory = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
 
@@ -257,10 +222,11 @@ vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device
     fill_properties(&caps, instance, &properties);
     VKF_TRY(read_queue_families(&caps, instance, device));
     if (caps.api_version >= VK_API_VERSION_1_1) {
-        VKF_TRY(extensions_read(instance, device, &extensions));
+        VKF_TRY(vkf__extension_list_read(instance, device, &extensions));
         const uint32_t offered = offered_structures(&caps, &extensions);
         read_features(&caps, instance, device, &extensions, offered);
         read_properties2(&caps, instance, device, &extensions, offered);
+        vkf__caps_cores_read(instance, device, &extensions, &caps);
         vkf__driver_faults_apply(&caps);
         caps.matrix.cooperative_matrix = caps.matrix.cooperative_matrix && matrices;
         vkf__caps_matrix_read(instance, device, &caps.matrix);

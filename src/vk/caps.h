@@ -68,6 +68,10 @@ typedef struct vkf__caps {
     uint32_t queue_family_index;   // compute; UINT32_MAX when there is none
     uint32_t queue_family_count;
     vkf__queue_family queue_families[VKF_MAX_QUEUE_FAMILIES];
+    // What runs workgroups side by side (streaming multiprocessors, compute units, shader cores), and the subgroups that
+    // one of them holds at a time; 0 where the driver does not tell.
+    uint32_t shader_cores;
+    uint32_t core_subgroups;
     uint32_t faults;         // a bit for each row of the table of driver faults that the device has
     bool portability_subset; // VK_KHR_portability_subset, which must be enabled wherever it is offered
     bool calibrated_khr;     // calibrated_timestamps come under the KHR name alone
@@ -76,6 +80,12 @@ typedef struct vkf__caps {
     vkf__caps_matrix matrix; // masks switch its features off by their Vulkan names; all zeros below the full profile
     vkf__traits traits;      // filled in by the plan; zeros before
 } vkf__caps;
+
+// The subgroups over which kernels by cooperative matrices spread them.
+static inline uint32_t vkf__matrix_subgroup_size(const vkf__caps *caps)
+{
+    return caps->traits.matrix_subgroup_size > 0 ? caps->traits.matrix_subgroup_size : caps->subgroup_size;
+}
 
 // Reads one physical device. For a device older than Vulkan 1.1 it reads only what Vulkan 1.0 reports, without the
 // memory: the plan refuses such a device. `matrices` false: the driver is not asked for its cooperative matrices, and

@@ -95,12 +95,14 @@ static bool multiplies(const vkf__matrix_shape *shape, VkComponentTypeKHR type, 
            shape->n > 0 && shape->k > 0;
 }
 
-const vkf__matrix_shape *vkf__matrix_find(const vkf__caps_matrix *caps, VkComponentTypeKHR type)
+const vkf__matrix_shape *vkf__matrix_find(const vkf__caps_matrix *caps, VkComponentTypeKHR type, uint32_t m, uint32_t n,
+                                          uint32_t k)
 {
     const vkf__matrix_shape *best = NULL;
     for (uint32_t i = 0; i < caps->shape_count; i++) {
         const vkf__matrix_shape *shape = &caps->shapes[i];
-        bool fits = multiplies(shape, type, VK_SCOPE_SUBGROUP_KHR) && (shape->m | shape->n | shape->k) % 8 == 0;
+        bool fits = multiplies(shape, type, VK_SCOPE_SUBGROUP_KHR) && (shape->m | shape->n | shape->k) % 8 == 0 &&
+                    m % shape->m == 0 && n % shape->n == 0 && k % shape->k == 0;
         if (fits && (best == NULL || (uint64_t)shape->m * shape->n * shape->k > (uint64_t)best->m * best->n * best->k))
             best = shape;
     }

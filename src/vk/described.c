@@ -84,7 +84,17 @@
     PROPERTY(X, FLAGS, cooperativeMatrixSupportedStages, matrix)                      \
     PROPERTY(X, U32, cooperativeMatrixFlexibleDimensionsMaxDimension, matrix2)        \
     PROPERTY(X, U32, cooperativeMatrixWorkgroupScopeMaxWorkgroupSize, matrix2)        \
-    PROPERTY(X, U32, cooperativeMatrixWorkgroupScopeReservedSharedMemory, matrix2)
+    PROPERTY(X, U32, cooperativeMatrixWorkgroupScopeReservedSharedMemory, matrix2)    \
+    PROPERTY(X, U32, shaderSMCount, nvidia_cores)                                     \
+    PROPERTY(X, U32, shaderWarpsPerSM, nvidia_cores)                                  \
+    PROPERTY(X, U32, shaderEngineCount, amd_cores)                                    \
+    PROPERTY(X, U32, shaderArraysPerEngineCount, amd_cores)                           \
+    PROPERTY(X, U32, computeUnitsPerShaderArray, amd_cores)                           \
+    PROPERTY(X, U32, simdPerComputeUnit, amd_cores)                                   \
+    PROPERTY(X, U32, wavefrontsPerSimd, amd_cores)                                    \
+    PROPERTY(X, U32, activeComputeUnitCount, amd_cores2)                              \
+    PROPERTY(X, U32, shaderCoreCount, arm_cores)                                      \
+    PROPERTY(X, U32, shaderWarpsPerCore, arm_cores)
 
 // X(kind, name): the members of entries of lists.
 #define FAMILY_MEMBERS(X) X(FLAGS, queueFlags) X(U32, queueCount) X(U32, timestampValidBits)
@@ -365,6 +375,10 @@ static VKAPI_ATTR void VKAPI_CALL get_properties2(VkPhysicalDevice device, VkPhy
         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES, &p->floats, sizeof p->floats},
         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR, &p->matrix, sizeof p->matrix},
         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV, &p->matrix2, sizeof p->matrix2},
+        {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV, &p->nvidia_cores, sizeof p->nvidia_cores},
+        {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD, &p->amd_cores, sizeof p->amd_cores},
+        {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD, &p->amd_cores2, sizeof p->amd_cores2},
+        {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_BUILTINS_PROPERTIES_ARM, &p->arm_cores, sizeof p->arm_cores},
     };
     out->properties = p->core;
     for (VkBaseOutStructure *link = out->pNext; link; link = link->pNext)

@@ -33,6 +33,10 @@ typedef struct vkf__described_properties {
     VkPhysicalDeviceFloatControlsProperties floats;
     VkPhysicalDeviceCooperativeMatrixPropertiesKHR matrix;
     VkPhysicalDeviceCooperativeMatrix2PropertiesNV matrix2;
+    VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia_cores;
+    VkPhysicalDeviceShaderCorePropertiesAMD amd_cores;
+    VkPhysicalDeviceShaderCoreProperties2AMD amd_cores2;
+    VkPhysicalDeviceShaderCoreBuiltinsPropertiesARM arm_cores;
 } vkf__described_properties;
 
 typedef struct vkf__described {

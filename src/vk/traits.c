@@ -24,6 +24,21 @@ static bool has_unified_memory(const vkf__caps *caps)
     return (local_heaps & ~mapped_heaps) == 0;
 }
 
+// Where nobody tells: in the order of magnitude of what is sold. Kinds that are not listed are mostly phones.
+static uint32_t usual_cores(vkf_device_type type)
+{
+    return type == VKF_DEVICE_TYPE_DISCRETE ? 64 : type == VKF_DEVICE_TYPE_INTEGRATED ? 16 : 8;
+}
+
+// AMD's devices since RDNA have units that work on 32 invocations, while their drivers report subgroups of 64, which
+// take two passes. Matrices of 32 invocations are what its own libraries and llama.cpp use.
+static uint32_t matrix_subgroup_size(const vkf__caps *caps)
+{
+    const uint32_t amd = 0x1002;
+    const bool narrow = caps->vendor_id == amd && caps->subgroup_size_control && caps->min_subgroup_size == 32;
+    return narrow ? caps->min_subgroup_size : 0;
+}
+
 vkf__traits vkf__traits_of(const vkf__caps *caps)
 {
     const bool processor = caps->type == VKF_DEVICE_TYPE_CPU;
@@ -35,6 +50,9 @@ vkf__traits vkf__traits_of(const vkf__caps *caps)
         .unified_memory = has_unified_memory(caps),
         // Processors report these products as accelerated, but gain nothing from them.
         .integer_dot_units = caps->integer_dot && caps->integer_dot_accelerated && !processor,
+        .cores = caps->shader_cores > 0 ? caps->shader_cores : usual_cores(caps->type),
+        .cores_are_known = caps->shader_cores > 0,
+        .matrix_subgroup_size = matrix_subgroup_size(caps),
         .folds_uniform_loads = processor && recent,
         .compiles_unrolled_slowly = processor && !recent,
     };

@@ -5,6 +5,7 @@
 #define VKF_VK_TRAITS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct vkf__caps;
 
@@ -16,6 +17,11 @@ typedef struct vkf__traits {
     bool unified_memory;
     // Products of 8-bit integers are faster than products of the floats that they were made from.
     bool integer_dot_units;
+    // What runs workgroups side by side: as the driver tells, else an estimate by the kind of device.
+    uint32_t cores;
+    bool cores_are_known;
+    // In which kernels by cooperative matrices run; 0: of the size in the caps.
+    uint32_t matrix_subgroup_size;
     // A processor's driver that folds loads from uniform addresses into the arithmetic. Others read texels fastest.
     bool folds_uniform_loads;
     // A processor's driver that takes many seconds to compile hundreds of unrolled multiply-adds on such loads.

@@ -61,10 +61,11 @@ static bool is_16_bits(vkf_dtype type)
 static void check_matrix_units(rule_check *check, const vkf_planned_dispatch *d)
 {
     const vkf__caps *caps = &check->device->context->device.plan.caps;
-    const vkf__matrix_type type = d->types[0] == VKF_DTYPE_BF16 ? VKF_MATRIX_BF16 : VKF_MATRIX_F16;
+    const VkComponentTypeKHR type =
+        d->types[0] == VKF_DTYPE_BF16 ? VK_COMPONENT_TYPE_BFLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT16_KHR;
     bool multiplies = strcmp(d->op, "gemm") == 0 || strcmp(d->op, "attention") == 0;
     bool both = multiplies && d->type_count > 1 && is_16_bits(d->types[0]) && d->types[0] == d->types[1];
-    if (both && d->m > FEW_ROWS && !d->tensor_math && vkf__matrix_shape_of(caps, type))
+    if (both && d->m > FEW_ROWS && !d->tensor_math && vkf__matrix_find(&caps->matrix, type, 0, 0, 0))
         report(check, "matrix units", d);
 }
 

@@ -82,6 +82,24 @@ static VKAPI_ATTR void VKAPI_CALL get_properties(VkPhysicalDevice device, VkPhys
         if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR)
             ((VkPhysicalDeviceCooperativeMatrixPropertiesKHR *)(void *)link)->cooperativeMatrixSupportedStages =
                 driver.stages;
+        if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV)
+            *(VkPhysicalDeviceShaderSMBuiltinsPropertiesNV *)(void *)link =
+                (VkPhysicalDeviceShaderSMBuiltinsPropertiesNV){link->sType, link->pNext, 132, 64};
+        if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD)
+            *(VkPhysicalDeviceShaderCorePropertiesAMD *)(void *)link =
+                (VkPhysicalDeviceShaderCorePropertiesAMD){.sType = link->sType,
+                                                          .pNext = link->pNext,
+                                                          .shaderEngineCount = 6,
+                                                          .shaderArraysPerEngineCount = 2,
+                                                          .computeUnitsPerShaderArray = 8,
+                                                          .simdPerComputeUnit = 2,
+                                                          .wavefrontsPerSimd = 16};
+        if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD)
+            ((VkPhysicalDeviceShaderCoreProperties2AMD *)(void *)link)->activeComputeUnitCount = 84;
+        if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_BUILTINS_PROPERTIES_ARM)
+            *(VkPhysicalDeviceShaderCoreBuiltinsPropertiesARM *)(void *)link =
+                (VkPhysicalDeviceShaderCoreBuiltinsPropertiesARM){
+                    .sType = link->sType, .pNext = link->pNext, .shaderCoreCount = 11, .shaderWarpsPerCore = 64};
         if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES)
             ((VkPhysicalDeviceDriverProperties *)(void *)link)->driverID = driver.id;
         if (link->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_PROPERTIES_NV)
@@ -158,8 +176,8 @@ static void reset_driver(void)
     driver.shape_count = 3;
 }
 
-// The first `extension_count` of cooperative_matrix, bfloat16, cooperative_matrix2 and driver_properties.
-static vkf__caps_matrix caps_asked(uint32_t extension_count, bool matrices)
+// What is read of the driver with its first `extension_count` extensions.
+static vkf__caps read_caps(uint32_t extension_count, bool matrices)
 {
     message_record record;
     const vkf__host host = recording_host(&record);
@@ -176,12 +194,18 @@ static vkf__caps_matrix caps_asked(uint32_t extension_count, bool matrices)
     };
     vkf__caps caps;
     driver.extension_count = extension_count;
+    assert_int_equal(vkf__caps_read(&instance, VK_NULL_HANDLE, matrices, &caps), VKF_OK);
+    return caps;
+}
+
+// The first `extension_count` of cooperative_matrix, bfloat16, cooperative_matrix2 and driver_properties.
+static vkf__caps_matrix caps_asked(uint32_t extension_count, bool matrices)
+{
     driver.extensions[0] = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
     driver.extensions[1] = VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME;
     driver.extensions[2] = VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME;
     driver.extensions[3] = VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME;
-    assert_int_equal(vkf__caps_read(&instance, VK_NULL_HANDLE, matrices, &caps), VKF_OK);
-    return caps.matrix;
+    return read_caps(extension_count, matrices).matrix;
 }
 
 static vkf__caps_matrix caps_of(uint32_t extension_count)
@@ -269,14 +293,14 @@ static void test_matrix_find(void **state)
     (void)state;
     reset_driver();
     vkf__caps_matrix caps = caps_of(ALL_EXTENSIONS);
-    assert_ptr_equal(vkf__matrix_find(&caps, F16), &caps.shapes[1]);
-    assert_ptr_equal(vkf__matrix_find(&caps, BF16), &caps.shapes[2]);
-    assert_null(vkf__matrix_find(&caps, F32));
-#define PASSED_OVER(field, value)                                          \
-    do {                                                                   \
-        vkf__caps_matrix other = caps;                                     \
-        other.shapes[1].field = (value);                                   \
-        assert_ptr_equal(vkf__matrix_find(&other, F16), &other.shapes[0]); \
+    assert_ptr_equal(vkf__matrix_find(&caps, F16, 0, 0, 0), &caps.shapes[1]);
+    assert_ptr_equal(vkf__matrix_find(&caps, BF16, 0, 0, 0), &caps.shapes[2]);
+    assert_null(vkf__matrix_find(&caps, F32, 0, 0, 0));
+#define PASSED_OVER(field, value)                                                   \
+    do {                                                                            \
+        vkf__caps_matrix other = caps;                                              \
+        other.shapes[1].field = (value);                                            \
+        assert_ptr_equal(vkf__matrix_find(&other, F16, 0, 0, 0), &other.shapes[0]); \
     } while (0)
     PASSED_OVER(saturating, true);
     PASSED_OVER(scope, VK_SCOPE_WORKGROUP_KHR);
@@ -287,7 +311,7 @@ static void test_matrix_find(void **state)
     PASSED_OVER(n, 0);
 #undef PASSED_OVER
     caps.shapes[0] = caps.shapes[1]; // of equals the first
-    assert_ptr_equal(vkf__matrix_find(&caps, F16), &caps.shapes[0]);
+    assert_ptr_equal(vkf__matrix_find(&caps, F16, 0, 0, 0), &caps.shapes[0]);
 }
 
 static void test_matrix_find_flexible(void **state)
@@ -307,6 +331,30 @@ static void test_matrix_find_flexible(void **state)
     assert_null(vkf__matrix_find_flexible(&caps, F16, VK_SCOPE_SUBGROUP_KHR, 128, 48, 64, 24));
 }
 
+// By each vendor's extension; AMD's second one knows which compute units are switched off.
+static void test_cores_by_vendor(void **state)
+{
+    static const struct {
+        const char *extensions[2];
+        uint32_t count, cores, subgroups;
+    } rows[] = {
+        {{VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME}, 1, 132, 64},
+        {{VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME}, 1, 96, 32},
+        {{VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME, VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME}, 2, 84, 32},
+        {{VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME}, 1, 11, 64},
+        {{VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME}, 1, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        reset_driver();
+        driver.extensions[0] = rows[i].extensions[0];
+        driver.extensions[1] = rows[i].extensions[1];
+        const vkf__caps caps = read_caps(rows[i].count, true);
+        assert_int_equal(caps.shader_cores, rows[i].cores);
+        assert_int_equal(caps.core_subgroups, rows[i].subgroups);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_matrix_read_without),
         cmocka_unit_test(test_matrix_read_long_and_broken_lists),
         cmocka_unit_test(test_matrix_shapes_are_not_asked_for),
+        cmocka_unit_test(test_cores_by_vendor),
         cmocka_unit_test(test_matrix_find),
         cmocka_unit_test(test_matrix_find_flexible),
     };

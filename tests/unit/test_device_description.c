@@ -181,12 +181,29 @@ static void test_a_chip_has_what_its_file_says(void **state)
     assert_int_equal(caps->subgroup_size, 32);
     assert_true(caps->storage_16bit && caps->integer_dot_accelerated && caps->round_to_even_16);
     assert_true(caps->matrix.cooperative_matrix && caps->matrix.workgroup_scope);
-    const vkf__matrix_shape *shape = vkf__matrix_find(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR);
+    const vkf__matrix_shape *shape = vkf__matrix_find(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR, 0, 0, 0);
     assert_non_null(shape);
     assert_int_equal(shape->k, 16);
+    assert_int_equal(caps->shader_cores, 128);
+    assert_int_equal(caps->core_subgroups, 48);
     assert_int_equal(caps->memory.memoryHeapCount, 3);
     assert_int_equal(caps->queue_family_index, 2); // of compute alone
     vkf_device_description_destroy(&description);
+}
+
+static void test_cores_are_those_of_each_vendor(void **state)
+{
+    static const struct {
+        const char *path;
+        uint32_t cores; // 0: no extension tells
+    } chips[] = {
+        {CHIPS "h200.json", 132}, {CHIPS "rx7900xtx.json", 96}, {CHIPS "mali-g715.json", 11}, {CHIPS "m2.json", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof chips / sizeof chips[0]; i++) {
+        vkf_device_description *description = open_chip(chips[i].path);
+        assert_int_equal(description->caps.shader_cores, chips[i].cores);
+        vkf_device_description_destroy(&description);
+    }
 }
 
 static vkf_context *describe_context(const vkf_device_description *described, const vkf_device_description *limits)
@@ -294,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_absent_values_are_the_least),
         cmocka_unit_test(test_every_feature_can_be_described),
         cmocka_unit_test(test_a_chip_has_what_its_file_says),
+        cmocka_unit_test(test_cores_are_those_of_each_vendor),
         cmocka_unit_test(test_a_described_device_runs_nothing),
         cmocka_unit_test(test_a_model_is_planned_from_its_config_alone),
         cmocka_unit_test(test_a_model_is_planned_from_its_weights_where_they_are),

@@ -30,24 +30,59 @@ static const vkf__kernel *kernel_named(const char *name)
     return NULL;
 }
 
-static void test_select_gemm_config_by_shape(void **state)
+// Tiles by the cores of the device: the cheapest of those that give each core one, or else the smallest. Up to eight
+// rows have kernels of their own.
+static void test_select_gemm_config_by_cores(void **state)
 {
     (void)state;
     static const struct {
-        uint32_t m, n;
+        uint32_t cores, m, n;
         const char *kernel;
         const char *config;
     } rows[] = {
-        {1, 512, "gemv_columns.f32_f32_f32", "rows1"}, {8, 512, "gemv_columns.f32_f32_f32", "rows8"},
-        {8, 1, "gemv_columns.f32_f32_f32", "rows8"},   {9, 512, "gemm_tile.f32_f32_f32", "small"},
-        {47, 47, "gemm_tile.f32_f32_f32", "small"},    {48, 47, "gemm_tile.f32_f32_f32", "small"},
-        {47, 48, "gemm_tile.f32_f32_f32", "small"},    {48, 48, "gemm_tile.f32_f32_f32", "large"},
-        {512, 512, "gemm_tile.f32_f32_f32", "large"},  {UINT32_MAX, UINT32_MAX, "gemm_tile.f32_f32_f32", "large"},
+        {64, 1, 512, "gemv_columns.f32_f32_f32", "rows1"},
+        {64, 8, 512, "gemv_columns.f32_f32_f32", "rows8"},
+        {64, 8, 1, "gemv_columns.f32_f32_f32", "rows8"},
+        {64, 9, 512, "gemm_tile.f32_f32_f32", "small"},
+        {64, 512, 511, "gemm_tile.f32_f32_f32", "large"}, // 64 of them
+        {65, 512, 511, "gemm_tile.f32_f32_f32", "small"},
+        {64, 1024, 1024, "gemm_tile.f32_f32_f32", "128x128"},
+        {65, 1024, 1024, "gemm_tile.f32_f32_f32", "large"},
+        {2, 100, 100, "gemm_tile.f32_f32_f32", "large"},
+        {5, 100, 100, "gemm_tile.f32_f32_f32", "small"},
+        {1, 100, 100, "gemm_tile.f32_f32_f32", "128x128"},
+        {1, 40, 47, "gemm_tile.f32_f32_f32", "large"},
+        {1, 32, 47, "gemm_tile.f32_f32_f32", "small"},
+        {1000000, 100, 100, "gemm_tile.f32_f32_f32", "small"},
+        {64, UINT32_MAX, UINT32_MAX, "gemm_tile.f32_f32_f32", "128x128"},
     };
-    const vkf__caps caps = discrete_caps();
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    vkf__caps caps = discrete_caps();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        caps.traits.cores = rows[i].cores;
         assert_selected(&caps, NULL, VKF_OP_GEMM, fff, (vkf__problem){.m = rows[i].m, .n = rows[i].n, .k = 64},
                         rows[i].kernel, rows[i].config);
+    }
+    // Products side by side count, and what was measured on the device overrules what its driver tells.
+    caps.traits.cores = 64;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, (vkf__problem){.m = 128, .n = 128, .k = 64, .batch = 16},
+                    "gemm_tile.f32_f32_f32", "large");
+    const vkf__selector measured = {.caps = &caps, .cores = 2};
+    const vkf__problem problem = {.m = 100, .n = 100, .k = 64};
+    vkf__variant variant;
+    assert_true(vkf__select(&measured, VKF_OP_GEMM, fff, &problem, &variant, NULL));
+    assert_string_equal(variant.config->name, "large");
+}
+
+// A processor takes what suits the shape, whatever its cores.
+static void test_select_gemm_config_on_processors(void **state)
+{
+    (void)state;
+    vkf__caps caps = cpu_caps();
+    caps.traits.cores = 64;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, hhh, (vkf__problem){.m = 48, .n = 48, .k = 64}, "gemm_tile.f16_f16_f16",
+                    "large");
+    assert_selected(&caps, NULL, VKF_OP_GEMM, hhh, (vkf__problem){.m = 47, .n = 48, .k = 64}, "gemm_tile.f16_f16_f16",
+                    "small");
 }
 
 // Of rows in blocks, those of a few rows by a kernel of their own; cut in depth all by tiles. None without the feature.
@@ -66,6 +101,7 @@ static void test_select_integer_dot_products(void **state)
     };
     static const vkf_dtype types[] = {VKF_DTYPE_I32, VKF_DTYPE_Q4, VKF_DTYPE_F32};
     vkf__caps caps = discrete_caps();
+    caps.traits.cores = 8;
     const vkf__selector selector = {.caps = &caps};
     vkf__problem problem = {.n = 512, .k = 512, .b_layout = VKF_GEMM_B_PANELS};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -194,6 +230,7 @@ static void test_select_smaller_workgroups_where_large_ones_are_not_allowed(void
 {
     (void)state;
     vkf__caps caps = discrete_caps();
+    caps.traits.cores = 2;
     caps.max_workgroup_invocations = 128;
     assert_selected(&caps, NULL, VKF_OP_SOFTMAX, fff, (vkf__problem){.m = 10, .n = 5000, .k = 0}, "softmax.f32_f32",
                     "row64");
@@ -214,6 +251,7 @@ static void test_select_prefers_16bit_storage(void **state)
 {
     (void)state;
     vkf__caps caps = discrete_caps();
+    caps.traits.cores = 2;
     const vkf__problem problem = {.m = 100, .n = 100, .k = 100};
     assert_selected(&caps, NULL, VKF_OP_GEMM, fhf, problem, "gemm_tile.f32_f16_f32", "large");
     assert_selected(&caps, NULL, VKF_OP_GEMM, hhh, problem, "gemm_tile.f16_f16_f16", "large");
@@ -267,6 +305,7 @@ static void test_select_device_without_any_config(void **state)
 {
     (void)state;
     vkf__caps caps = discrete_caps();
+    caps.traits.cores = 2;
     const vkf__problem problem = {.m = 100, .n = 100, .k = 100};
     vkf__variant variant = {0};
     caps.max_workgroup_invocations = 8;
@@ -312,6 +351,7 @@ static void test_select_tuned_entry_overrides(void **state)
     (void)state;
     vkf__caps caps = discrete_caps();
     vkf__tuned tuned = {0};
+    caps.traits.cores = 2;
     add_tuned(&tuned, VKF_OP_GEMM, fff, (vkf__problem){.m = 128, .n = 100, .k = 64}, 1, "gemm_tile.f32_f32_f32/small");
     add_tuned(&tuned, VKF_OP_GEMM, fhf, (vkf__problem){.m = 999, .n = 100, .k = 64}, 1, "gemm_tile.f32_f16_f32/small");
     add_tuned(&tuned, VKF_OP_SOFTMAX, fff, (vkf__problem){.m = 8, .n = 2000}, 1, "softmax.f32_f32/row256");
@@ -330,7 +370,7 @@ static void test_select_tuned_entry_overrides(void **state)
                     "gemm_tile.f32_f16_f32", "small");
     caps.storage_16bit = false;
     assert_selected(&caps, &tuned, VKF_OP_GEMM, fhf, (vkf__problem){.m = 200, .n = 100, .k = 64},
-                    "gemm_tile.f32_f16p_f32", "large");
+                    "gemm_tile.f32_f16p_f32", "128x128");
     caps.max_workgroup_invocations = 128;
     assert_selected(&caps, &tuned, VKF_OP_SOFTMAX, fff, (vkf__problem){.m = 8, .n = 2000, .k = 0}, "softmax.f32_f32",
                     "row64");
@@ -456,7 +496,8 @@ static void test_kernel_usable_says_why(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_select_gemm_config_by_shape),
+        cmocka_unit_test(test_select_gemm_config_by_cores),
+        cmocka_unit_test(test_select_gemm_config_on_processors),
         cmocka_unit_test(test_select_integer_dot_products),
         cmocka_unit_test(test_select_weights_in_panels_on_processors),
         cmocka_unit_test(test_select_weights_in_blocks_on_processors),

@@ -46,7 +46,8 @@ static vkf__variant variant_named(const char *kernel, const char *config)
 static void test_matrix_gemm_by_shape(void **state)
 {
     (void)state;
-    const vkf__caps caps = matrix_caps();
+    vkf__caps caps = matrix_caps();
+    caps.traits.cores = 16;
     assert_selected(&caps, VKF_OP_GEMM, hhh, (vkf__problem){.m = 512, .n = 512, .k = 64},
                     "gemm_coopmat.f16_f16_f16/128x128");
     assert_selected(&caps, VKF_OP_GEMM, hhf, (vkf__problem){.m = 128, .n = 512, .k = 64},
@@ -65,7 +66,8 @@ static void test_matrix_gemm_by_shape(void **state)
 static void test_matrix_gemm_rounds_where_allowed_alone(void **state)
 {
     (void)state;
-    const vkf__caps caps = matrix_caps();
+    vkf__caps caps = matrix_caps();
+    caps.traits.cores = 1;
     const vkf__variant rounding = variant_named("gemm_coopmat.f32_f16_f32", "64x64");
     vkf__problem problem = {.m = 64, .n = 64, .k = 64};
     const char *why = NULL;
@@ -146,11 +148,58 @@ static void test_matrix_rank_of_tensor_addressing(void **state)
     (void)state;
     vkf__caps caps = matrix_caps();
     const vkf__problem problem = {.m = 512, .n = 512, .k = 64};
+    caps.traits.cores = 4;
     assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat.");
     caps.matrix.shape_count = 0;
     assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat2.f16_f16_f16/128x256");
     caps.matrix.tensor_addressing = false;
     assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_tile.");
+}
+
+// Of the shapes that a device lists, each config takes the largest that divides its tile: some list wide ones that fit
+// no tile, and their small ones serve.
+static void test_matrix_shape_by_config(void **state)
+{
+    (void)state;
+    vkf__caps caps = matrix_caps();
+    const vkf__variant small = variant_named("gemm_coopmat.f16_f16_f16", "32x32");
+    const vkf__variant large = variant_named("gemm_coopmat.f16_f16_f16", "128x128");
+    vkf__matrix_shape *shapes = caps.matrix.shapes;
+    const vkf__matrix_shape listed = shapes[0];
+    shapes[0].m = 64;
+    shapes[0].n = 128;
+    shapes[0].k = 16;
+    const char *why = NULL;
+    assert_false(vkf__kernel_supported(&caps, large.kernel, large.config, &why));
+    assert_non_null(strstr(why, "no multiples"));
+    shapes[caps.matrix.shape_count] = listed;
+    shapes[caps.matrix.shape_count].m = shapes[caps.matrix.shape_count].n = 32;
+    shapes[caps.matrix.shape_count + 1] = listed;
+    caps.matrix.shape_count += 2;
+    assert_int_equal(vkf__matrix_shape_of(&caps, small.kernel, small.config)->m, 16);
+    assert_int_equal(vkf__matrix_shape_of(&caps, large.kernel, large.config)->m, 32);
+    assert_true(vkf__kernel_supported(&caps, large.kernel, large.config, &why));
+}
+
+// RDNA runs kernels by matrices in subgroups of 32, though it reports 64.
+static void test_matrix_subgroup_size(void **state)
+{
+    (void)state;
+    vkf__caps caps = matrix_caps();
+    const vkf__variant large = variant_named("gemm_coopmat.f16_f16_f16", "128x128");
+    caps.subgroup_size = caps.max_subgroup_size = 64;
+    settle_traits(&caps);
+    assert_int_equal(vkf__variant_local_size(&caps, &large), 8 * 64);
+    caps.vendor_id = 0x1002;
+    settle_traits(&caps);
+    assert_int_equal(vkf__variant_local_size(&caps, &large), 8 * 32);
+    caps.min_subgroup_size = 64; // GCN
+    settle_traits(&caps);
+    assert_int_equal(vkf__variant_local_size(&caps, &large), 8 * 64);
+    caps.min_subgroup_size = 32;
+    caps.subgroup_size_control = false;
+    settle_traits(&caps);
+    assert_int_equal(vkf__variant_local_size(&caps, &large), 8 * 64);
 }
 
 static void test_matrix_spec(void **state)
@@ -221,6 +270,8 @@ int main(void)
         cmocka_unit_test(test_matrix_gemm_not_on_processors),
         cmocka_unit_test(test_matrix_usable_says_why),
         cmocka_unit_test(test_matrix_rank_of_tensor_addressing),
+        cmocka_unit_test(test_matrix_shape_by_config),
+        cmocka_unit_test(test_matrix_subgroup_size),
         cmocka_unit_test(test_matrix_spec),
         cmocka_unit_test(test_matrix_shared_bytes),
         cmocka_unit_test(test_matrix_attention_by_width),

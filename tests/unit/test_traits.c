@@ -35,6 +35,22 @@ static void test_traits_compiler(void **state)
     }
 }
 
+// As the driver tells, or by the kind of device.
+static void test_traits_cores(void **state)
+{
+    vkf__caps caps = discrete_caps();
+    (void)state;
+    assert_int_equal(vkf__traits_of(&caps).cores, 64);
+    assert_false(vkf__traits_of(&caps).cores_are_known);
+    caps.type = VKF_DEVICE_TYPE_INTEGRATED;
+    assert_int_equal(vkf__traits_of(&caps).cores, 16);
+    caps.type = VKF_DEVICE_TYPE_OTHER;
+    assert_int_equal(vkf__traits_of(&caps).cores, 8);
+    caps.shader_cores = 128;
+    assert_int_equal(vkf__traits_of(&caps).cores, 128);
+    assert_true(vkf__traits_of(&caps).cores_are_known);
+}
+
 static void test_traits_integer_dot_units(void **state)
 {
     vkf__caps caps = discrete_caps();
@@ -86,11 +102,9 @@ static void test_plan_has_the_traits_of_its_caps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_traits_processor),
-        cmocka_unit_test(test_traits_compiler),
-        cmocka_unit_test(test_traits_integer_dot_units),
-        cmocka_unit_test(test_traits_unified_memory),
-        cmocka_unit_test(test_plan_has_the_traits_of_its_caps),
+        cmocka_unit_test(test_traits_processor),      cmocka_unit_test(test_traits_compiler),
+        cmocka_unit_test(test_traits_cores),          cmocka_unit_test(test_traits_integer_dot_units),
+        cmocka_unit_test(test_traits_unified_memory), cmocka_unit_test(test_plan_has_the_traits_of_its_caps),
     };
     return cmocka_run_group_tests_name("traits", tests, NULL, NULL);
 }

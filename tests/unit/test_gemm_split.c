@@ -1,0 +1,151 @@
+// Which products of real models are cut in depth, on devices of which there is nothing but the capabilities.
+#include "caps_fixture.h"
+
+#include "kernel/context.h"
+#include "op/gemm_split.h"
+#include "shared/gemm.h"
+
+#define H VKF_DTYPE_F16
+#define Q4 VKF_DTYPE_Q4
+
+typedef struct model_product {
+    const char *name;
+    uint32_t m, n, k;
+    vkf_dtype weight;
+} model_product;
+
+static const model_product products[] = {
+    {"Llama-3.2-1B q_proj, one token", 1, 2048, 2048, H},
+    {"Llama-3.2-1B k_proj, one token", 1, 512, 2048, H},
+    {"Llama-3.2-1B linear2, one token", 1, 2048, 8192, H},
+    {"Llama-3.1-8B linear2, one token", 1, 4096, 14336, H},
+    {"Llama-3.1-8B linear2, batch of 8", 8, 4096, 14336, H},
+    {"Qwen2.5-0.5B linear2, one token", 1, 896, 4864, H},
+    {"Qwen2.5-7B linear2, one token", 1, 3584, 18944, H},
+    {"GPT-2 linear2, one token", 1, 768, 3072, H},
+    {"Llama-3.2-1B linear2 in blocks, one token", 1, 2048, 8192, Q4},
+    {"BERT-base linear2, 32 tokens", 32, 768, 3072, H},
+    {"BERT-base linear2, 128 tokens", 128, 768, 3072, H},
+    {"BERT-large linear2, 128 tokens", 128, 1024, 4096, H},
+    {"Llama-3.2-1B linear2, 256 tokens", 256, 2048, 8192, H},
+    {"Llama-3.1-8B k_proj, 256 tokens", 256, 1024, 4096, H},
+};
+enum { PRODUCTS = sizeof products / sizeof products[0] };
+
+// The number of parts, of a device with these caps.
+static uint32_t splits_of(const vkf__caps *caps, const model_product *product, vkf_dtype activations)
+{
+    message_record record;
+    vkf_context context = {.host = recording_host(&record)};
+    context.device.host = &context.host;
+    context.device.plan.caps = *caps;
+    assert_int_equal(vkf__verdicts_init(&context.host, &context.learned.verdicts), VKF_OK);
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {activations, product->weight, activations};
+    const bool panels = product->weight == Q4;
+    const vkf__gemm_args args = {
+        .a = {.dtype = activations, .size_bytes = 2},
+        .b = {.dtype = product->weight, .size_bytes = 2, .panels = panels},
+        .d = {.dtype = activations, .size_bytes = 2},
+        .m = product->m,
+        .n = product->n,
+        .k = product->k,
+        .batch = 1,
+        .transpose_b = true,
+        .alpha = 1,
+    };
+    const vkf__problem problem = {
+        .m = product->m, .n = product->n, .k = product->k, .b_layout = panels ? VKF_GEMM_B_PANELS : VKF_GEMM_B_NK};
+    const vkf__work work = {.context = &context};
+    const vkf__selector selector = vkf__context_selector(&context);
+    vkf__variant whole;
+    assert_true(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &whole, NULL));
+    uint32_t splits = vkf__gemm_splits(&work, &args, &problem, &whole);
+    vkf__verdicts_free(&context.host, &context.learned.verdicts);
+    return splits;
+}
+
+static vkf__caps gpu_caps(uint32_t cores, bool matrices)
+{
+    vkf__caps caps = discrete_caps();
+    caps.shader_cores = cores;
+    if (matrices)
+        add_matrices(&caps, 16);
+    settle_traits(&caps);
+    return caps;
+}
+
+// Kernels of few rows cut the depth among their own invocations, whatever the device.
+static void test_few_rows_are_never_cut(void **state)
+{
+    static const uint32_t cores[] = {4, 11, 32, 96, 128, 132, 1000};
+    (void)state;
+    for (size_t c = 0; c < sizeof cores / sizeof cores[0]; c++) {
+        for (size_t i = 0; i < PRODUCTS; i++) {
+            const vkf__caps plain = gpu_caps(cores[c], false), matrices = gpu_caps(cores[c], true);
+            if (products[i].m > 8)
+                continue;
+            if (splits_of(&plain, &products[i], H) != 1 || splits_of(&matrices, &products[i], H) != 1)
+                fail_msg("%s is cut on %u cores", products[i].name, cores[c]);
+        }
+    }
+}
+
+// Products by matrices would lose their units: the parts are summed by kernels without.
+static void test_products_by_matrices_are_not_cut(void **state)
+{
+    const vkf__caps caps = gpu_caps(132, true);
+    (void)state;
+    for (size_t i = 0; i < PRODUCTS; i++) {
+        if (products[i].weight == H && splits_of(&caps, &products[i], H) != 1)
+            fail_msg("%s is cut", products[i].name);
+    }
+}
+
+static void test_cuts_by_cores_and_depth(void **state)
+{
+    static const struct {
+        uint32_t cores, m, n, k, splits;
+    } rows[] = {
+        {64, 32, 768, 3072, 2},   // 24 small tiles
+        {47, 32, 768, 3072, 1},   // which keep half of these busy
+        {48, 32, 768, 3072, 2},   //
+        {240, 32, 768, 3072, 6},  // parts of 512, and no shallower
+        {240, 32, 768, 1024, 2},  //
+        {240, 32, 768, 1023, 1},  //
+        {9999, 32, 32, 65536, 8}, // at most
+        {64, 256, 1024, 4096, 1}, // 64 large tiles
+        {8, 32, 768, 3072, 1},    //
+        {128, 8, 768, 3072, 1},   // of few rows
+        {128, 9, 768, 3072, 5},   //
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const vkf__caps caps = gpu_caps(rows[i].cores, false);
+        const model_product product = {"", rows[i].m, rows[i].n, rows[i].k, H};
+        const uint32_t splits = splits_of(&caps, &product, H);
+        if (splits != rows[i].splits)
+            fail_msg("%u x %u x %u on %u cores: %u parts, expected %u", product.m, product.n, product.k, rows[i].cores,
+                     splits, rows[i].splits);
+    }
+}
+
+static void test_processors_cut_nothing(void **state)
+{
+    vkf__caps caps = cpu_caps();
+    (void)state;
+    caps.shader_cores = 1000;
+    settle_traits(&caps);
+    for (size_t i = 0; i < PRODUCTS; i++)
+        assert_int_equal(splits_of(&caps, &products[i], VKF_DTYPE_F32), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_few_rows_are_never_cut),
+        cmocka_unit_test(test_products_by_matrices_are_not_cut),
+        cmocka_unit_test(test_cuts_by_cores_and_depth),
+        cmocka_unit_test(test_processors_cut_nothing),
+    };
+    return cmocka_run_group_tests_name("gemm_split", tests, NULL, NULL);
+}
