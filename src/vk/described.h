@@ -91,8 +91,4 @@ void vkf__described_complete(vkf__described *described);
 // Reads the caps of the device. Statuses are those of vkf__caps_read().
 VKF_MUST_CHECK vkf_status vkf__described_caps(const vkf__described *described, vkf__caps *out_caps);
 
-// Leaves of the caps what the described device has, too: features that both have, and the lesser limits. The size of
-// subgroups stays the device's own. Pure.
-void vkf__caps_limit_to(vkf__caps *caps, const vkf__caps *described);
-
 #endif
