@@ -445,7 +445,10 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_generate(vkf_session *session, con
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention(vkf_session *session, vkf_attention_kind kind, uint32_t layer,
                                                         uint32_t row, uint32_t query_len, float *out_weights);
 
-// How often command buffers were recorded in all, and how many there are: one per layer, embedding and head.
+// How often command buffers were recorded in all, and how many there are: one per layer, embedding and head for each
+// class of runs that came so far. On GPUs runs of 1, up to 8, 32, 64, 128, 256, 512 and more rows (positions of all
+// sequences) are classes of their own, with kernels that suit them; on processors there is one. Those of the largest run
+// are made with the session, the others when the first run of a class comes.
 VKF_API uint32_t vkf_session_record_count(const vkf_session *session);
 VKF_API uint32_t vkf_session_command_buffer_count(const vkf_session *session);
 

@@ -398,7 +398,7 @@ uint32_t vkf_session_record_count(const vkf_session *session)
 
 uint32_t vkf_session_command_buffer_count(const vkf_session *session)
 {
-    return session ? (uint32_t)session->stage_count : 0;
+    return session ? (uint32_t)vkf__session_command_buffers(session) : 0;
 }
 
 vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count, vkf_timing *out_timings)

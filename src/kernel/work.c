@@ -30,7 +30,8 @@ void vkf__work_finish(vkf__work *work)
     vkf__work_clocks_finish(work);
     for (uint32_t i = 0; built->nodes && i < work->plan.node_count; i++)
         vkf__work_unbind(work, &built->nodes[i]);
-    vkf__buffer_destroy(&built->control);
+    if (!work->lent_control)
+        vkf__buffer_destroy(&built->control);
     for (size_t i = 0; i < built->label_count; i++)
         vkf__free(host, built->labels[i]);
     vkf__free(host, built->labels);
@@ -97,8 +98,11 @@ static vkf_status make_objects(vkf__work *work, vkf_buffer *arena)
     if (work->plan.node_count == 0)
         return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT, "%s: nothing to do", work->name);
     VKF_ALLOC_OR_RETURN(device->host, work->built.nodes, work->plan.node_count);
-    VKF_RETURN_IF_ERROR(vkf__buffer_create(&work->context->transfer, VKF_MEMORY_CONTROL, vkf__work_control_bytes(work),
-                                           work->name, &work->built.control));
+    if (work->lent_control)
+        work->built.control = work->lent_control;
+    else
+        VKF_RETURN_IF_ERROR(vkf__buffer_create(&work->context->transfer, VKF_MEMORY_CONTROL,
+                                               vkf__work_control_bytes(work), work->name, &work->built.control));
     VKF_RETURN_IF_ERROR(make_pool(work));
     VKF_RETURN_IF_ERROR(vkf__work_clocks_init(work));
     work->built.arena = arena;

@@ -106,7 +106,7 @@ typedef struct vkf__node {
 typedef struct vkf__work_objects {
     vkf__node *nodes;    // plan.node_count
     vkf_buffer *arena;   // not owned
-    vkf_buffer *control; // indirect grids, then parameter structs
+    vkf_buffer *control; // indirect grids, then parameter structs; lent_control where there is one
     VkDescriptorPool pool;
     VkCommandBuffer command_buffer; // of the owner's submission
     VkCommandBuffer single;         // of the same, for one dispatch at a time; null until it is asked for
@@ -148,6 +148,11 @@ typedef struct vkf__work {
     const vkf__variant *trial;
     vkf__plan_watcher *watcher; // NULL: nobody watches
     bool counted;               // vkf__profile_run() follows each of its runs
+    // Products that the plan states with more rows than this will run with this many at most; 0: with as many as it
+    // says.
+    uint32_t most_rows;
+    // Set by the owner before BUILD --------------------------------------------------------------
+    vkf_buffer *lent_control; // not owned, of vkf__work_control_bytes() at least; NULL: the work makes its own
     // Set by the owner before recording ---------------------------------------------------------- The work's own
     // command buffer is always submitted directly behind (follows) or before (followed) another work's, in the same
     // submission. A plain barrier then joins the two.
@@ -169,7 +174,7 @@ VKF_MUST_CHECK vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, con
 VKF_MUST_CHECK vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn emit, const void *args);
 uint64_t vkf__work_control_bytes(const vkf__work *work);
 
-// Allocates the control buffer and the descriptor pool, and builds the list. `arena` (may be NULL when plan.arena_bytes
+// Allocates the control buffer, if none is lent, and the descriptor pool, and builds the list. `arena` (may be NULL when plan.arena_bytes
 // is 0) outlives the work. Status INTERNAL where `emit` departs from the plan, here and in vkf__work_update().
 VKF_MUST_CHECK vkf_status vkf__work_build(vkf__work *work, vkf_buffer *arena, vkf__emit_fn emit, const void *args);
 VKF_MUST_CHECK vkf_status vkf__work_update(vkf__work *work, vkf__emit_fn emit, const void *args);

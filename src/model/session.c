@@ -10,27 +10,18 @@
 #include "observe/probe.h"
 #include "observe/profile.h"
 
-typedef struct emission {
-    vkf_session *session;
-    vkf__stage *stage;
-    const vkf__session_sizes *sizes;
-} emission;
-
-// A vkf__emit_fn; the stage emits into its own work.
-static vkf_status emit_stage(vkf__work *work, const void *args)
+vkf_status vkf__emit_stage(vkf__work *work, const void *args)
 {
-    const emission *e = args;
-    (void)work;
+    const vkf__stage_emission *e = args;
+    (void)work; // the stage emits into its own
     return e->stage->emit(e->session, e->stage, e->sizes);
 }
 
 #define CACHE_NAME "session cache of a layer"
 
-typedef vkf_status (*plan_fn)(vkf__work *work, vkf__emit_fn emit, const void *args);
-
-// Everything up to the point where device memory is needed. `plan` is vkf__work_plan_proven() where the session will be
-// created, and vkf__work_plan() where only its memory is asked for.
-static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf_session_desc *desc, plan_fn plan,
+// Everything up to the point where device memory is needed. Kernels are proven where the session will be created, and
+// trusted where only its memory is asked for.
+static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf_session_desc *desc, bool proven,
                                vkf__session_layout *out_layout)
 {
     session->model = model;
@@ -41,18 +32,8 @@ static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf
     vkf__kept_attention_init(session);
     VKF_RETURN_IF_ERROR(vkf__session_lay_out(session, out_layout));
     VKF_RETURN_IF_ERROR(vkf__session_make_stages(session));
-    for (size_t i = 0; i < session->stage_count; i++) {
-        vkf__stage *stage = &session->stages[i];
-        const vkf__session_sizes max = vkf__session_max_sizes(session, stage->group);
-        vkf__work_init(&stage->work, session->context, stage->name);
-        stage->work.counted = true;
-        stage->work.watcher = session->watcher;
-        if (session->watcher)
-            session->watcher->run = vkf__stage_group_name(stage->group);
-        VKF_RETURN_IF_ERROR(plan(&stage->work, emit_stage, &(emission){session, stage, &max}));
-        if (stage->work.plan.arena_bytes > session->arena_bytes)
-            session->arena_bytes = stage->work.plan.arena_bytes;
-    }
+    for (size_t i = 0; i < session->stage_count; i++)
+        VKF_RETURN_IF_ERROR(vkf__session_plan_stage(session, &session->stages[i], proven));
     return VKF_OK;
 }
 
@@ -167,15 +148,11 @@ static vkf_status record_stages(vkf_session *session)
     VKF_RETURN_IF_ERROR(vkf__submission_init(&session->submission, &session->context->device, "session"));
     for (size_t i = 0; i < session->stage_count; i++) {
         vkf__stage *stage = &session->stages[i];
-        const vkf__session_sizes max = vkf__session_max_sizes(session, stage->group);
-        VKF_RETURN_IF_ERROR(
-            vkf__work_build(&stage->work, session->arena, emit_stage, &(emission){session, stage, &max}));
-        stage->work.follows = i > session->group_begin[stage->group];
-        stage->work.followed = i + 1 < session->group_begin[stage->group + 1];
-        VKF_RETURN_IF_ERROR(vkf__work_record_own(&stage->work, &session->submission));
-        VKF_RETURN_IF_ERROR(vkf__batch_add(&session->batch, &stage->work));
-        session->record_count++;
+        VKF_RETURN_IF_ERROR(vkf__buffer_create(&session->context->transfer, VKF_MEMORY_CONTROL, stage->control_bytes,
+                                               stage->name, &stage->control));
     }
+    for (vkf__stage_group group = VKF_STAGES_ENCODE; group < VKF_STAGES_COUNT; group++)
+        VKF_RETURN_IF_ERROR(vkf__session_build_class(session, group, vkf__session_largest_class(session, group)));
     return VKF_OK;
 }
 
@@ -187,7 +164,7 @@ vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc, v
     VKF_ALLOC(&model->context->host, session, 1);
     vkf__model_hold(model);
     vkf__context_hold(model->context, VKF_MADE_SESSION);
-    VKF_TRY(plan_session(session, model, desc, vkf__work_plan_proven, &layout));
+    VKF_TRY(plan_session(session, model, desc, true, &layout));
     VKF_TRY(make_buffers(session, &layout));
     VKF_TRY(vkf__kept_attention_make(session));
     VKF_TRY(record_stages(session));
@@ -201,10 +178,12 @@ fail:
 static void free_host_side(vkf_session *session)
 {
     const vkf__host *host = &session->context->host;
+    for (vkf__stage_group group = VKF_STAGES_ENCODE; session->stages && group < VKF_STAGES_COUNT; group++)
+        for (uint32_t class = 0; class < VKF_ROW_CLASSES; class ++)
+            vkf__session_free_class(session, group, class);
     for (size_t i = 0; i < session->stage_count; i++)
-        vkf__work_finish(&session->stages[i].work);
+        vkf__buffer_destroy(&session->stages[i].control);
     vkf__free(host, session->stages);
-    vkf__batch_free(&session->batch, host);
     vkf__free(host, session->spans.self_k);
     vkf__free(host, session->spans.self_v);
     vkf__free(host, session->spans.cross_k);
@@ -253,7 +232,7 @@ static vkf_status add_buffers(const vkf_session *session, const vkf__session_lay
     VKF_RETURN_IF_ERROR(vkf__memory_plan_add(out_plan, context, ids, &out_plan->control_bytes));
     for (size_t i = 0; i < session->stage_count; i++) {
         const vkf__stage *stage = &session->stages[i];
-        const vkf__planned_buffer control = {stage->name, VKF_MEMORY_CONTROL, vkf__work_control_bytes(&stage->work)};
+        const vkf__planned_buffer control = {stage->name, VKF_MEMORY_CONTROL, stage->control_bytes};
         VKF_RETURN_IF_ERROR(vkf__memory_plan_add(out_plan, context, control, &out_plan->control_bytes));
     }
     return VKF_OK;
@@ -265,7 +244,7 @@ vkf_status vkf__session_plan(vkf_model *model, const vkf_session_desc *desc, vkf
     vkf_session session = {0};
     vkf__session_layout layout;
     vkf_memory_plan plan;
-    VKF_TRY(plan_session(&session, model, desc, vkf__work_plan, &layout));
+    VKF_TRY(plan_session(&session, model, desc, false, &layout));
     VKF_TRY(add_buffers(&session, &layout, &plan));
     *out_plan = plan;
 fail:
@@ -299,7 +278,7 @@ vkf_status vkf__session_watch(vkf_model *model, const vkf_session_desc *desc, vk
     vkf__session_layout layout;
     stand_ins buffers = {0};
     VKF_TRY(place_stand_ins(&session, model, &buffers));
-    VKF_TRY(plan_session(&session, model, desc, vkf__work_plan, &layout));
+    VKF_TRY(plan_session(&session, model, desc, false, &layout));
 fail:
     free_host_side(&session);
     vkf__free(&model->context->host, buffers.caches);
@@ -308,7 +287,7 @@ fail:
 
 vkf_status vkf__stage_update(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
-    return vkf__work_update(&stage->work, emit_stage, &(emission){session, stage, sizes});
+    return vkf__work_update(stage->work, vkf__emit_stage, &(vkf__stage_emission){session, stage, sizes});
 }
 
 static vkf_status write_sizes(vkf_session *session, size_t begin, size_t end, const vkf__session_sizes *sizes)
@@ -323,12 +302,15 @@ static vkf_status run_group(vkf_session *session, vkf__stage_group group, const 
 {
     size_t begin = session->group_begin[group], end = session->group_begin[group + 1];
     const char *name = vkf__stage_group_name(group);
+    uint32_t class = 0;
+    VKF_RETURN_IF_ERROR(vkf__session_use_class(session, group, sizes, &class));
+    const vkf__batch *batch = &session->batches[group][class];
     vkf__run_times times = {.begin_ns = vkf__now_ns()};
     VKF_RETURN_IF_ERROR(write_sizes(session, begin, end, sizes));
     if (session->context->probe)
-        return vkf__probe_run(session->context, &session->submission, name, session->batch.works + begin, end - begin);
+        return vkf__probe_run(session->context, &session->submission, name, batch->works, batch->count);
     times.updated_ns = vkf__now_ns();
-    VKF_RETURN_IF_ERROR(vkf__batch_run(&session->batch, &session->submission, begin, end));
+    VKF_RETURN_IF_ERROR(vkf__batch_run(batch, &session->submission, 0, batch->count));
     times.submitted_ns = session->submission.submitted_ns;
     times.ended_ns = vkf__now_ns();
     session->last_group = (int)group;
@@ -336,7 +318,7 @@ static vkf_status run_group(vkf_session *session, vkf__stage_group group, const 
         .host_ns = times.submitted_ns - times.begin_ns,
         .wait_ns = times.ended_ns - times.submitted_ns,
     };
-    return vkf__profile_run(session->context, name, session->batch.works + begin, end - begin, &times);
+    return vkf__profile_run(session->context, name, batch->works, batch->count, &times);
 }
 
 vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
@@ -348,9 +330,9 @@ vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const 
 vkf_status vkf__stage_time(vkf__stage *stage, double *out_ns)
 {
     double total = 0;
-    for (uint32_t i = 0; i < stage->work.plan.node_count; i++) {
+    for (uint32_t i = 0; i < stage->work->plan.node_count; i++) {
         double ns = 0;
-        VKF_RETURN_IF_ERROR(vkf__work_time(&stage->work, i, &ns));
+        VKF_RETURN_IF_ERROR(vkf__work_time(stage->work, i, &ns));
         total += ns;
     }
     *out_ns = total;

@@ -1,6 +1,7 @@
 // The vkf_session object: activations, caches and one recorded command buffer per stage of a model.
 //
-// Stages run in three groups, each group one submission of its stages' command buffers in order:
+// Each is recorded once for a class of runs, when the first run of the class comes. Stages run in three groups, each
+// group one submission of its stages' command buffers in order:
 //   ENCODE  embedding, encoder layers, final norm or pooling; leaves the memory (B, S, d_model)
 //   DECODE  embedding, decoder layers over whole targets, final norm and projection
 //   STEP    the same for one new token per sequence, recorded separately because other kernels are best for it
@@ -22,6 +23,10 @@ typedef enum vkf__stage_group {
     VKF_STAGES_COUNT
 } vkf__stage_group;
 
+// Classes of runs by their number of rows: 1, up to 8, 32, 64, 128, 256, 512, and more. Each class that runs has kernels
+// and recordings of its own, over the same memory. Processors have one, that of the largest run.
+enum { VKF_ROW_CLASSES = 8 };
+
 typedef struct vkf__stage vkf__stage;
 typedef struct vkf__session_sizes vkf__session_sizes;
 
@@ -32,9 +37,19 @@ struct vkf__stage {
     vkf__stage_group group;
     vkf__stage_emitter emit;
     uint32_t layer;
-    char name[24]; // "decoder.1", "step.embed"
-    vkf__work work;
+    char name[24];                     // "decoder.1", "step.embed"
+    vkf__work *works[VKF_ROW_CLASSES]; // by class of rows; NULL until the first run of the class
+    vkf__work *work;                   // of the last run, or the one that is being planned or built
+    vkf_buffer *control;               // grids and parameters, of whichever class runs
+    uint64_t control_bytes;
 };
+
+// What a stage is emitted with; the vkf__emit_fn's arguments.
+typedef struct vkf__stage_emission {
+    vkf_session *session;
+    vkf__stage *stage;
+    const vkf__session_sizes *sizes;
+} vkf__stage_emission;
 
 // The sizes of a run; at creation, the largest ones.
 struct vkf__session_sizes {
@@ -112,7 +127,8 @@ struct vkf_session {
     vkf__stage *stages; // grouped in order
     size_t stage_count;
     size_t group_begin[VKF_STAGES_COUNT + 1];
-    vkf__batch batch; // the stages' command buffers
+    vkf__batch batches[VKF_STAGES_COUNT][VKF_ROW_CLASSES]; // the stages' command buffers
+    uint32_t refused_classes[VKF_STAGES_COUNT];            // a bit for each whose kernels need too much memory
     vkf__submission submission;
     vkf_buffer *state;     // streams, masks, logits, attention weights
     vkf_buffer **caches;   // keys and values, per decoder layer: in one, they might be more than a device allocates
@@ -123,10 +139,10 @@ struct vkf_session {
     vkf__session_sizes sizes; // of the last run
     vkf_sampling sampling;    // how the next tokens are chosen; completed
     uint32_t record_count;
-    bool encoded;       // there is a memory
-    bool memory_cached; // the cross caches hold its keys and values
-    int last_group;     // of the last run, for timings; -1: none
-    vkf_run_cost cost;  // of the last run
+    bool encoded;             // there is a memory
+    bool memory_cached;       // the cross caches hold its keys and values
+    int last_group;           // of the last run, for timings; -1: none
+    vkf_run_cost cost;        // of the last run
     vkf__kept_attention kept[VKF_KEPT_COUNT];
     float *attention_read;      // scratch: one layer's weights, as read from the device
     vkf__plan_watcher *watcher; // of its planning; NULL: none
@@ -183,6 +199,30 @@ const char *vkf__stage_group_name(vkf__stage_group group); // "step"
 
 VKF_MUST_CHECK vkf_status vkf__session_make_stages(vkf_session *session);
 vkf__session_sizes vkf__session_max_sizes(const vkf_session *session, vkf__stage_group group);
+
+// session_classes.c --------------------------------------------------------------------------------------------------
+
+// The class of a group's largest run, and that of a run of these sizes.
+uint32_t vkf__session_largest_class(const vkf_session *session, vkf__stage_group group);
+uint32_t vkf__session_class_of(const vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes);
+// The largest sizes of the runs of a class, each by itself: fewer rows than their product may run.
+vkf__session_sizes vkf__session_class_sizes(const vkf_session *session, vkf__stage_group group, uint32_t class);
+
+// Plans a stage for all classes: their memory, and the work for the largest runs, with kernels that are proven or
+// trusted.
+VKF_MUST_CHECK vkf_status vkf__session_plan_stage(vkf_session *session, vkf__stage *stage, bool proven);
+// Builds and records the planned stages of a group, over the session's memory.
+VKF_MUST_CHECK vkf_status vkf__session_build_class(vkf_session *session, vkf__stage_group group, uint32_t class);
+void vkf__session_free_class(vkf_session *session, vkf__stage_group group, uint32_t class);
+// The number of command buffers of all classes.
+size_t vkf__session_command_buffers(const vkf_session *session);
+// Makes the stages of a group ready for a run of these sizes: plans, proves, builds and records them where it is the
+// first of its class. Statuses: those of vkf_session_create(); then the class is as if it had never run.
+VKF_MUST_CHECK vkf_status vkf__session_use_class(vkf_session *session, vkf__stage_group group,
+                                                 const vkf__session_sizes *sizes, uint32_t *out_class);
+
+// A vkf__emit_fn of stages, whose arguments are a vkf__stage_emission.
+VKF_MUST_CHECK vkf_status vkf__emit_stage(vkf__work *work, const void *args);
 
 // Sampling that always chooses the token with the largest logit.
 static inline vkf_sampling vkf__no_sampling(void)

@@ -33,7 +33,7 @@ static vkf_status emit_pool(vkf_session *session, vkf__stage *stage, const vkf__
             .pooling = module->poolings[i],
             .normalise = normalise,
         };
-        VKF_RETURN_IF_ERROR(vkf__emit_pool(&stage->work, &pool));
+        VKF_RETURN_IF_ERROR(vkf__emit_pool(stage->work, &pool));
     }
     return VKF_OK;
 }
@@ -52,7 +52,7 @@ static vkf_status emit_normalise(vkf_session *session, vkf__stage *stage, const 
         .pooling = VKF_POOLING_FIRST,
         .normalise = true,
     };
-    return vkf__emit_pool(&stage->work, &pool);
+    return vkf__emit_pool(stage->work, &pool);
 }
 
 static vkf_status emit_layer_norm(vkf__stage *stage, const vkf__linear_weights *weights, const vectors *x,
@@ -68,7 +68,7 @@ static vkf_status emit_layer_norm(vkf__stage *stage, const vkf__linear_weights *
         .dim = x->dim,
         .eps = LAYER_NORM_EPS,
     };
-    return vkf__emit_layer_norm(&stage->work, &norm);
+    return vkf__emit_layer_norm(stage->work, &norm);
 }
 
 static vkf_status emit_dense(vkf__stage *stage, const vkf_embedding_module *module, const vkf__linear_weights *weights,
@@ -85,7 +85,7 @@ static vkf_status emit_dense(vkf__stage *stage, const vkf_embedding_module *modu
         .out = out->dim,
         .activation = module->activation,
     };
-    return vkf__emit_linear(&stage->work, &linear);
+    return vkf__emit_linear(stage->work, &linear);
 }
 
 static vkf_status emit_module(vkf_session *session, vkf__stage *stage, uint32_t index, const vectors *x,
@@ -107,7 +107,7 @@ static vkf_status make_out(vkf_session *session, vkf__stage *stage, uint32_t ind
     *out = (vectors){session->spans.embeddings, batch, config->embedding_modules[index].dim};
     if (index + 1 == config->embedding_module_count)
         return VKF_OK;
-    return vkf__work_temp(&stage->work, VKF_DTYPE_F32, (uint64_t)batch * out->dim, &out->span);
+    return vkf__work_temp(stage->work, VKF_DTYPE_F32, (uint64_t)batch * out->dim, &out->span);
 }
 
 vkf_status vkf__emit_embedding(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)

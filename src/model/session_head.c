@@ -25,7 +25,7 @@ static vkf_status emit_head_pool(vkf_session *session, vkf__stage *stage, const 
         .dim = config->d_model,
         .pooling = config->head_pooling,
     };
-    return vkf__emit_pool(&stage->work, &pool);
+    return vkf__emit_pool(stage->work, &pool);
 }
 
 static vkf_status select_rows(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes,
@@ -39,7 +39,7 @@ static vkf_status select_rows(vkf_session *session, vkf__stage *stage, const vkf
         rows.stride = sizes->source_len * d;
         if (config->head_pooling != VKF_POOLING_FIRST) {
             rows.stride = d;
-            VKF_RETURN_IF_ERROR(vkf__work_temp(&stage->work, VKF_DTYPE_F32, (uint64_t)sizes->batch * d, &rows.x));
+            VKF_RETURN_IF_ERROR(vkf__work_temp(stage->work, VKF_DTYPE_F32, (uint64_t)sizes->batch * d, &rows.x));
             VKF_RETURN_IF_ERROR(emit_head_pool(session, stage, sizes, &rows));
         }
     }
@@ -67,7 +67,7 @@ static vkf_status emit_linear(vkf__stage *stage, const char *label, const head_r
         .alpha = 1.0f,
         .activation = activation,
     };
-    return vkf__emit_gemm(&stage->work, &gemm);
+    return vkf__emit_gemm(stage->work, &gemm);
 }
 
 // norm(activation(dense(x))); each of them only where the head has it.
@@ -78,7 +78,7 @@ static vkf_status emit_transform(vkf_session *session, vkf__stage *stage, head_r
     vkf__span x;
     if (weights->head_dense.weight.rank == 0)
         return VKF_OK;
-    VKF_RETURN_IF_ERROR(vkf__work_temp(&stage->work, rows->x.dtype, (uint64_t)rows->count * config->d_model, &x));
+    VKF_RETURN_IF_ERROR(vkf__work_temp(stage->work, rows->x.dtype, (uint64_t)rows->count * config->d_model, &x));
     VKF_RETURN_IF_ERROR(emit_linear(stage, "head_dense", rows, &weights->head_dense.weight, &weights->head_dense.bias,
                                     config->head_activation, &x));
     const vkf__layer_norm_args norm = {
@@ -92,7 +92,7 @@ static vkf_status emit_transform(vkf_session *session, vkf__stage *stage, head_r
         .eps = config->layer_norm_eps,
     };
     if (vkf__present(&norm.weight))
-        VKF_RETURN_IF_ERROR(vkf__emit_layer_norm(&stage->work, &norm));
+        VKF_RETURN_IF_ERROR(vkf__emit_layer_norm(stage->work, &norm));
     *rows = (head_rows){x, rows->count, config->d_model};
     return VKF_OK;
 }

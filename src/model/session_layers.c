@@ -94,7 +94,7 @@ vkf_status vkf__emit_source_layer(vkf_session *session, vkf__stage *stage, const
                  .weights_per_head = vkf__kept_attention_span(session, VKF_KEPT_ENCODER, stage->layer)},
     };
     const vkf__attention_sizes self = vkf__uncached(sizes->batch, sizes->source_len, sizes->source_len);
-    return vkf__emit_encoder_layer(&stage->work, &block, &io, &self);
+    return vkf__emit_encoder_layer(stage->work, &block, &io, &self);
 }
 
 // ---- the decoder
@@ -187,7 +187,7 @@ static vkf_status emit_moves(vkf_session *session, vkf__stage *stage, const vkf_
             .count = (uint32_t)(end - first),
             .move_count = sizes->move_count,
         };
-        VKF_RETURN_IF_ERROR(vkf__emit_reorder(&stage->work, &reorder));
+        VKF_RETURN_IF_ERROR(vkf__emit_reorder(stage->work, &reorder));
     }
     return VKF_OK;
 }
@@ -197,7 +197,7 @@ vkf_status vkf__emit_target_layer(vkf_session *session, vkf__stage *stage, const
     const vkf__transformer_block block = block_of(session, true, stage->layer, &session->desc.target_mask);
     const vkf__transformer_io io = target_io(session, stage->layer);
     const vkf__attention_sizes self = self_sizes(sizes, sizes->target_len), cross = cross_sizes(sizes);
-    return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
+    return vkf__emit_decoder_layer(stage->work, &block, &io, &self, &cross);
 }
 
 // A step sees everything before it. The target's own masks are not used: they are for whole sequences.
@@ -208,7 +208,7 @@ vkf_status vkf__emit_target_step_layer(vkf_session *session, vkf__stage *stage, 
     const vkf__transformer_io io = step_io(session, stage->layer);
     const vkf__attention_sizes self = self_sizes(sizes, sizes->target_len), cross = cross_sizes(sizes);
     VKF_RETURN_IF_ERROR(emit_moves(session, stage, sizes));
-    return vkf__emit_decoder_layer(&stage->work, &block, &io, &self, &cross);
+    return vkf__emit_decoder_layer(stage->work, &block, &io, &self, &cross);
 }
 
 // ---- a decoder without memory: a stack of encoder layers with caches
@@ -231,7 +231,7 @@ static vkf_status emit_logit_hidden(vkf_session *session, vkf__stage *stage, con
         .out_row = d,
         .alpha = 1.0f,
     };
-    return vkf__emit_copy(&stage->work, &copy);
+    return vkf__emit_copy(stage->work, &copy);
 }
 
 // The last layer computes only the positions that get logits; the others only leave their keys and values. Where
@@ -250,7 +250,7 @@ vkf_status vkf__emit_prompt_layer(vkf_session *session, vkf__stage *stage, const
         io.context = s->hidden;
         VKF_RETURN_IF_ERROR(emit_logit_hidden(session, stage, sizes));
     }
-    VKF_RETURN_IF_ERROR(vkf__emit_encoder_layer(&stage->work, &block, &io, &self));
+    VKF_RETURN_IF_ERROR(vkf__emit_encoder_layer(stage->work, &block, &io, &self));
     if (last && !narrow)
         VKF_RETURN_IF_ERROR(emit_logit_hidden(session, stage, sizes));
     return VKF_OK;
@@ -263,5 +263,5 @@ vkf_status vkf__emit_prompt_step_layer(vkf_session *session, vkf__stage *stage, 
     const vkf__attention_sizes self = self_sizes(sizes, sizes->target_len);
     io.self.key_mask_row = session->desc.max_target_len;
     VKF_RETURN_IF_ERROR(emit_moves(session, stage, sizes));
-    return vkf__emit_encoder_layer(&stage->work, &block, &io, &self);
+    return vkf__emit_encoder_layer(stage->work, &block, &io, &self);
 }

@@ -22,7 +22,7 @@ static vkf_status emit_norm(vkf_session *session, vkf__stage *stage, const vkf_n
         .eps = config->layer_norm_eps,
         .rms = config->norm == VKF_NORM_RMS,
     };
-    return config->final_norm ? vkf__emit_layer_norm(&stage->work, &norm) : VKF_OK;
+    return config->final_norm ? vkf__emit_layer_norm(stage->work, &norm) : VKF_OK;
 }
 
 vkf_status vkf__emit_source_norm(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
@@ -60,7 +60,7 @@ static vkf_status emit_logits(vkf_session *session, vkf__stage *stage, const vkf
         .transpose_b = true,
         .alpha = config->logit_scale != 0.0f ? config->logit_scale : 1.0f,
     };
-    return vkf__emit_gemm(&stage->work, &logits);
+    return vkf__emit_gemm(stage->work, &logits);
 }
 
 static vkf_status emit_sample(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, uint32_t rows)
@@ -83,7 +83,7 @@ static vkf_status emit_sample(vkf_session *session, vkf__stage *stage, const vkf
         .seed = sampling->seed,
         .step = sizes->target_past + sizes->target_len,
     };
-    return vkf__emit_sample(&stage->work, &sample);
+    return vkf__emit_sample(stage->work, &sample);
 }
 
 static vkf_status emit_bans(vkf_session *session, vkf__stage *stage, uint32_t rows)
@@ -101,7 +101,7 @@ static vkf_status emit_bans(vkf_session *session, vkf__stage *stage, uint32_t ro
             .out_row = config->target_vocab,
             .alpha = 1.0f,
         };
-        VKF_RETURN_IF_ERROR(vkf__emit_copy(&stage->work, &copy));
+        VKF_RETURN_IF_ERROR(vkf__emit_copy(stage->work, &copy));
     }
     return VKF_OK;
 }
@@ -118,7 +118,7 @@ static vkf_status emit_top(vkf_session *session, vkf__stage *stage, const vkf__s
         .k = sizes->candidates,
         .repetition_penalty = session->sampling.repetition_penalty,
     };
-    return session->desc.max_beams > 1 ? vkf__emit_top(&stage->work, &top) : VKF_OK;
+    return session->desc.max_beams > 1 ? vkf__emit_top(stage->work, &top) : VKF_OK;
 }
 
 // All ways of choosing are recorded, and a run uses one of them at most; the others get 0 rows. Bans are for sampling

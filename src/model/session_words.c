@@ -60,8 +60,8 @@ static vkf_status emit_types(vkf_session *session, vkf__stage *stage, const vkf_
     types.positions = (vkf__span){0};
     types.vocab = session->model->config.token_types;
     VKF_RETURN_IF_ERROR(
-        vkf__work_temp(&stage->work, words->out.dtype, (uint64_t)words->batch * words->len * words->dim, &types.out));
-    VKF_RETURN_IF_ERROR(vkf__emit_embed(&stage->work, &types));
+        vkf__work_temp(stage->work, words->out.dtype, (uint64_t)words->batch * words->len * words->dim, &types.out));
+    VKF_RETURN_IF_ERROR(vkf__emit_embed(stage->work, &types));
     *out_types = types.out;
     return VKF_OK;
 }
@@ -82,7 +82,7 @@ static vkf_status emit_norm(vkf_session *session, vkf__stage *stage, const vkf__
         .dim = words->dim,
         .eps = session->model->config.layer_norm_eps,
     };
-    return vkf__emit_layer_norm(&stage->work, &norm);
+    return vkf__emit_layer_norm(stage->work, &norm);
 }
 
 static void complete(const vkf_session *session, const vkf__session_sizes *sizes, bool source, vkf__embed_args *words)
@@ -102,7 +102,7 @@ vkf_status vkf__emit_source_words(vkf_session *session, vkf__stage *stage, const
     vkf__embed_args words = source_words(session, sizes);
     vkf__span types = {0};
     complete(session, sizes, true, &words);
-    VKF_RETURN_IF_ERROR(vkf__emit_embed(&stage->work, &words));
+    VKF_RETURN_IF_ERROR(vkf__emit_embed(stage->work, &words));
     if (norm->weight.rank == 0)
         return VKF_OK;
     if (vkf__present(&session->spans.source_types))
@@ -115,7 +115,7 @@ vkf_status vkf__emit_target_words(vkf_session *session, vkf__stage *stage, const
     const vkf_norm_weights *norm = &session->model->weights.target.embedding_norm;
     vkf__embed_args words = target_words(session, sizes);
     complete(session, sizes, false, &words);
-    VKF_RETURN_IF_ERROR(vkf__emit_embed(&stage->work, &words));
+    VKF_RETURN_IF_ERROR(vkf__emit_embed(stage->work, &words));
     if (norm->weight.rank > 0)
         VKF_RETURN_IF_ERROR(emit_norm(session, stage, &words, norm, &(vkf__span){0}));
     return VKF_OK;
@@ -137,7 +137,7 @@ static vkf_status emit_step_bias(vkf_session *session, vkf__stage *stage, const 
         .out_outer = len,
         .alpha = 1.0f,
     };
-    return vkf__emit_copy(&stage->work, &copy);
+    return vkf__emit_copy(stage->work, &copy);
 }
 
 vkf_status vkf__emit_step_words(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)

@@ -246,17 +246,17 @@ static bool has_quads(const vkf__span *span, uint64_t first, uint32_t stride)
     return aligned && first % 4 == 0 && stride % 4 == 0;
 }
 
-vkf__problem vkf__gemm_problem(const vkf_context *context, const vkf__gemm_args *args)
+vkf__problem vkf__gemm_problem(const vkf__work *work, const vkf__gemm_args *args)
 {
     uint64_t a = elements(&args->a), b = elements(&args->b);
     return (vkf__problem){
-        .m = args->m,
+        .m = work->most_rows > 0 && args->m > work->most_rows ? work->most_rows : args->m,
         .n = args->n,
         .k = args->k,
         .batch = args->batch,
         .b_layout = vkf__gemm_b_layout(args),
         .transpose_a = args->transpose_a,
-        .allow_f16_math = vkf__context_allows_f16_math(context),
+        .allow_f16_math = vkf__context_allows_f16_math(work->context),
         // Only a weight has the same depth and leading dimensions in every run.
         .quads = args->b.panels && args->k % 4 == 0 && has_quads(&args->a, args->a_first, args->lda) &&
                  (args->a_outer | args->a_inner) % 4 == 0,
@@ -268,7 +268,7 @@ static vkf_status emit_product(vkf__work *work, const vkf__gemm_args *args)
 {
     vkf__variant variant;
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
-    const vkf__problem problem = vkf__gemm_problem(work->context, args);
+    const vkf__problem problem = vkf__gemm_problem(work, args);
     uint64_t splits = 1;
     VKF_RETURN_IF_ERROR(check_blocks(work, args));
     VKF_RETURN_IF_ERROR(check_addresses(work, args));
@@ -306,8 +306,8 @@ static bool packing_pays(const vkf__work *work, const vkf__gemm_args *args)
         return false;
     vkf__gemm_args packed = *args;
     packed.b.panels = true;
-    const vkf__problem rows = vkf__gemm_problem(work->context, args);
-    const vkf__problem panels = vkf__gemm_problem(work->context, &packed);
+    const vkf__problem rows = vkf__gemm_problem(work, args);
+    const vkf__problem panels = vkf__gemm_problem(work, &packed);
     return vkf__select_rank(&selector, VKF_OP_GEMM, types, &panels) <
            vkf__select_rank(&selector, VKF_OP_GEMM, types, &rows);
 }

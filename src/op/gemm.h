@@ -29,7 +29,7 @@ typedef struct vkf__gemm_args {
 VKF_MUST_CHECK vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args);
 
 // The product as kernel selection sees it.
-vkf__problem vkf__gemm_problem(const vkf_context *context, const vkf__gemm_args *args);
+vkf__problem vkf__gemm_problem(const vkf__work *work, const vkf__gemm_args *args);
 
 // The layout in which b is stored, VKF_GEMM_B_*.
 uint32_t vkf__gemm_b_layout(const vkf__gemm_args *args);

@@ -48,8 +48,8 @@ static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf_
     const vkf__selector selector = vkf__context_selector(work->context);
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
     const vkf_dtype rows_types[] = {rows->a.dtype, args->b.dtype, args->d.dtype};
-    const vkf__problem direct = vkf__gemm_problem(work->context, args);
-    const vkf__problem dot = vkf__gemm_problem(work->context, rows);
+    const vkf__problem direct = vkf__gemm_problem(work, args);
+    const vkf__problem dot = vkf__gemm_problem(work, rows);
     bool asked = selector.forced && vkf__select_rank(&selector, VKF_OP_GEMM, rows_types, &dot) == 0;
     bool asked_otherwise = selector.forced && vkf__select_rank(&selector, VKF_OP_GEMM, types, &direct) == 0;
     return asked != asked_otherwise ? asked : vkf__prefers_integer_dot(work->context);
@@ -62,7 +62,7 @@ static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, con
     const vkf_dtype part_types[VKF_KERNEL_MAX_TYPES] = {rows->a.dtype, args->b.dtype, VKF_DTYPE_F32};
     const vkf_dtype x_types[VKF_KERNEL_MAX_TYPES] = {args->a.dtype};
     const vkf__problem elements = {.m = args->m};
-    vkf__problem problem = vkf__gemm_problem(work->context, rows);
+    vkf__problem problem = vkf__gemm_problem(work, rows);
     vkf__variant whole;
     if (!vkf__work_has_kernel(work, VKF_OP_QUANTIZE_ROWS, x_types, &elements) ||
         !vkf__select(&selector, VKF_OP_GEMM, types, &problem, &whole, NULL))

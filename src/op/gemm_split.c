@@ -36,7 +36,7 @@ uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args, con
     // A processor has few cores to fill, so the parts would go through memory for nothing.
     const vkf__selector selector = vkf__context_selector(work->context);
     const uint64_t cores = vkf__selector_cores(&selector), groups = vkf__config_workgroups(whole->config, problem);
-    if (selector.caps->traits.processor || !whole->kernel->splits || args->m <= FEW_ROWS || args->k < MIN_DEPTH ||
+    if (selector.caps->traits.processor || !whole->kernel->splits || problem->m <= FEW_ROWS || args->k < MIN_DEPTH ||
         groups == 0 || 2 * groups > cores || (vkf__is_blocks(args->b.dtype) && !splits_blocks(args)))
         return 1;
     const uint64_t by_groups = cores / groups, by_depth = args->k / MIN_DEPTH_PER_SPLIT;

@@ -52,6 +52,7 @@ vkf__traits vkf__traits_of(const vkf__caps *caps)
         .integer_dot_units = caps->integer_dot && caps->integer_dot_accelerated && !processor,
         .cores = caps->shader_cores > 0 ? caps->shader_cores : usual_cores(caps->type),
         .cores_are_known = caps->shader_cores > 0,
+        .rows_by_class = !processor,
         .matrix_subgroup_size = matrix_subgroup_size(caps),
         .folds_uniform_loads = processor && recent,
         .compiles_unrolled_slowly = processor && !recent,

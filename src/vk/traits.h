@@ -20,6 +20,9 @@ typedef struct vkf__traits {
     // What runs workgroups side by side: as the driver tells, else an estimate by the kind of device.
     uint32_t cores;
     bool cores_are_known;
+    // Runs of a session are told apart by their number of rows, each class with kernels of its own. A processor's driver
+    // takes seconds to compile those, and gains little from them.
+    bool rows_by_class;
     // In which kernels by cooperative matrices run; 0: of the size in the caps.
     uint32_t matrix_subgroup_size;
     // A processor's driver that folds loads from uniform addresses into the arithmetic. Others read texels fastest.

@@ -76,14 +76,17 @@ static void step(vkf_test_gpu *gpu, vkf_session *session, uint32_t past, way how
         .logit_rows = 1,
     };
     size_t begin = session->group_begin[VKF_STAGES_STEP], end = session->group_begin[VKF_STAGES_STEP + 1];
+    uint32_t class = 0;
+    check(gpu, vkf__session_use_class(session, VKF_STAGES_STEP, &sizes, &class));
+    const vkf__batch *batch = &session->batches[VKF_STAGES_STEP][class];
     double thread = thread_ns(), start = vkf__now_ns();
     for (size_t i = begin; i < end; i++)
         check(gpu, vkf__stage_update(session, &session->stages[i], &sizes));
     double updated = vkf__now_ns();
     for (size_t i = begin; how == RECORD_AGAIN && i < end; i++)
-        check(gpu, vkf__work_record_again(&session->stages[i].work));
+        check(gpu, vkf__work_record_again(session->stages[i].work));
     double recorded = vkf__now_ns();
-    check(gpu, vkf__batch_run(&session->batch, &session->submission, begin, end));
+    check(gpu, vkf__batch_run(batch, &session->submission, 0, batch->count));
     double submitted = session->submission.submitted_ns;
     ns[WAIT] = vkf__now_ns() - submitted;
     ns[PROCESSOR] = thread_ns() - thread;
@@ -120,7 +123,7 @@ static void print(const vkf_session *session, samples *s)
     uint32_t dispatches = 0;
     size_t begin = session->group_begin[VKF_STAGES_STEP], end = session->group_begin[VKF_STAGES_STEP + 1];
     for (size_t i = begin; i < end; i++)
-        dispatches += session->stages[i].work.plan.node_count;
+        dispatches += session->stages[i].work->plan.node_count;
     printf("%u dispatches in %zu command buffers, %u steps each way, medians in us\n", dispatches, end - begin,
            s->count);
     printf("%-14s", "");

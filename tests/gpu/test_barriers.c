@@ -268,7 +268,7 @@ static void test_barriers_of_a_session(void **state)
     uint64_t recorded_barriers = fake_vulkan_calls("vkCmdPipelineBarrier"), transfers = 0, expected = 0;
     transfers = fake_vulkan_calls("vkCmdFillBuffer") + fake_vulkan_calls("vkCmdCopyBuffer");
     for (size_t i = 0; i < session->stage_count; i++) {
-        const vkf__work *work = &session->stages[i].work;
+        const vkf__work *work = session->stages[i].work;
         const char *problem = barrier_problem(work);
         if (problem)
             fail_msg("%s: %s", session->stages[i].name, problem);

@@ -124,7 +124,7 @@ static void with_failing_compiler(vkf_test_gpu *gpu, VkResult result, vkf_status
     assert_int_equal(v.count, expected_count);
     assert_int_equal(v.compiled, 0);
     if (v.count > 0)
-        assert_int_equal(v.last_status, VKF_ERROR_VULKAN);
+        assert_int_equal(v.last_status, VKF_ERROR_SHADER);
     vkf_context_destroy(&other.context);
 }
 

@@ -16,18 +16,18 @@ static void compare(void *user, const vkf_planned_dispatch *dispatch)
 {
     planned *p = user;
     const vkf__stage *stage = &p->session->stages[p->stage];
-    if (p->node == stage->work.plan.node_count) {
+    if (p->node == stage->work->plan.node_count) {
         stage = &p->session->stages[++p->stage];
         p->node = 0;
     }
     assert_true(p->stage < p->session->stage_count);
-    const vkf__node *node = &stage->work.built.nodes[p->node];
+    const vkf__node *node = &stage->work->built.nodes[p->node];
     assert_string_equal(dispatch->part, stage->name);
     assert_string_equal(dispatch->run, vkf__stage_group_name(stage->group));
     assert_string_equal(dispatch->label, node->label);
     assert_string_equal(dispatch->kernel, node->kernel->name);
     assert_string_equal(dispatch->config, node->config->name);
-    assert_memory_equal(dispatch->workgroups, vkf__work_grid(&stage->work, p->node), sizeof dispatch->workgroups);
+    assert_memory_equal(dispatch->workgroups, vkf__work_grid(stage->work, p->node), sizeof dispatch->workgroups);
     p->barriers += node->barrier || p->node == 0;
     p->planned_barriers += dispatch->after_barrier;
     p->node++;
@@ -43,7 +43,7 @@ static void check_family(vkf_test_gpu *gpu, const char *family, const vkf_sessio
     planned p = {.session = session};
     assert_int_equal(vkf_model_plan_dispatches(gpu->context, &model, desc, compare, &p), VKF_OK);
     assert_int_equal(p.stage + 1, session->stage_count);
-    assert_int_equal(p.node, session->stages[p.stage].work.plan.node_count);
+    assert_int_equal(p.node, session->stages[p.stage].work->plan.node_count);
     assert_int_equal(p.planned_barriers, p.barriers);
     vkf_session_destroy(&session);
     vkf_model_destroy(&loaded);
