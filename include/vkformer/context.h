@@ -79,7 +79,8 @@ typedef struct vkf_cache_callbacks {
 typedef void (*vkf_void_function)(void);
 typedef vkf_void_function (*vkf_get_instance_proc_addr)(void *instance, const char *name);
 
-struct vkf_external_device; // <vkformer/vulkan.h>
+struct vkf_external_device;    // <vkformer/vulkan.h>
+struct vkf_device_description; // <vkformer/plan.h>
 
 typedef struct vkf_context_desc {
     vkf_device_choice device;
@@ -121,6 +122,13 @@ typedef struct vkf_context_desc {
     vkf_get_instance_proc_addr get_instance_proc_addr;
     // A device that the caller created and keeps; NULL: the library creates its own.
     const struct vkf_external_device *external;
+    // Optional: the context describes this device and has none. No Vulkan loader is opened. Everything can be planned
+    // there; what would run or allocate on the device gives NO_DEVICE. Profile and masks limit the described device;
+    // choice, cache, shader_dir, counters and validation have no part in it.
+    const struct vkf_device_description *described;
+    // Optional: a device is treated as no better than the described one. Features that the description lacks are off,
+    // and limits are lowered to its own.
+    const struct vkf_device_description *limits;
 } vkf_context_desc;
 
 // Ownership: the caller owns the context and gives it back with vkf_context_destroy(). Everything made from a context

@@ -28,6 +28,7 @@
 #include <vkformer/measure.h>
 #include <vkformer/model.h>
 #include <vkformer/op.h>
+#include <vkformer/plan.h>
 #include <vkformer/profile.h>
 #include <vkformer/status.h>
 #include <vkformer/tensor.h>

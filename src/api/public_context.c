@@ -20,8 +20,8 @@ vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_co
     context->self_test_budget_ns = processor ? VKF_SELF_TEST_BUDGET_PROCESSOR_NS : VKF_SELF_TEST_BUDGET_NS;
     context->first_use_left_ns = VKF_TUNE_TIME_CAP_NS;
     context->self_tests = !wanted->skip_self_test;
-    context->tunes_on_first_use = wanted->tune_on_first_use;
-    context->prove = vkf__prove;
+    context->tunes_on_first_use = wanted->tune_on_first_use && !wanted->described;
+    context->prove = wanted->described ? NULL : vkf__prove; // a described device is trusted
     *out_context = context;
     return VKF_OK;
 }

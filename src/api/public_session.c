@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/layer_check.h"
+#include "api/session_check.h"
 #include "model/prompt.h"
 #include "model/session_run.h"
 
@@ -144,6 +145,14 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
     return VKF_OK;
 }
 
+vkf_status vkf__session_complete(const vkf_model *model, const vkf_session_desc *desc, const char *function,
+                                 vkf_session_desc *out_full)
+{
+    const vkf__checker check = {&model->context->host, function, false, model->context};
+    *out_full = complete(model, desc);
+    return check_desc(&check, model, out_full);
+}
+
 vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc, vkf_session **out_session)
 {
     if (!model || !desc || !out_session)
@@ -151,9 +160,8 @@ vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc, vk
     vkf_status status = vkf__context_enter(model->context, __func__);
     if (status != VKF_OK)
         return status;
-    const vkf__checker check = {&model->context->host, "vkf_session_create", false, model->context};
-    const vkf_session_desc full = complete(model, desc);
-    VKF_RETURN_IF_ERROR(check_desc(&check, model, &full));
+    vkf_session_desc full;
+    VKF_RETURN_IF_ERROR(vkf__session_complete(model, desc, "vkf_session_create", &full));
     return vkf__session_create(model, &full, out_session);
 }
 
@@ -164,9 +172,8 @@ vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_
     vkf_status status = vkf__context_enter(model->context, __func__);
     if (status != VKF_OK)
         return status;
-    const vkf__checker check = {&model->context->host, "vkf_session_plan", false, model->context};
-    const vkf_session_desc full = complete(model, desc);
-    VKF_RETURN_IF_ERROR(check_desc(&check, model, &full));
+    vkf_session_desc full;
+    VKF_RETURN_IF_ERROR(vkf__session_complete(model, desc, "vkf_session_plan", &full));
     return vkf__session_plan(model, &full, out_plan);
 }
 

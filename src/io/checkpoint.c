@@ -146,6 +146,19 @@ static const struct {
     {"pytorch_model.bin.index.json", true},
 };
 
+vkf_status vkf__checkpoint_is_there(const vkf__host *host, const char *directory, bool *out_there)
+{
+    char *path = NULL;
+    *out_there = false;
+    VKF_RETURN_IF_ERROR(vkf__directory_check(host, directory));
+    for (size_t i = 0; i < sizeof candidates / sizeof candidates[0] && !*out_there; i++) {
+        VKF_RETURN_IF_ERROR(vkf__path_join(host, directory, candidates[i].name, &path));
+        *out_there = vkf__file_exists(path);
+        vkf__free(host, path);
+    }
+    return VKF_OK;
+}
+
 vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory, vkf__checkpoint **out_checkpoint)
 {
     vkf_status status = VKF_OK;

@@ -15,6 +15,8 @@ VKF_MUST_CHECK vkf_status vkf__checkpoint_open_file(const vkf__host *host, const
 // index. Further statuses: FORMAT (the index names a file outside the directory, or a file lacks a tensor).
 VKF_MUST_CHECK vkf_status vkf__checkpoint_open(const vkf__host *host, const char *directory,
                                                vkf__checkpoint **out_checkpoint);
+// Whether the directory has a file that vkf__checkpoint_open() would open. Statuses: FILE, OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__checkpoint_is_there(const vkf__host *host, const char *directory, bool *out_there);
 void vkf__checkpoint_close(vkf__checkpoint **checkpoint);
 
 // The tensors of all files. If two files have a tensor of the same name, that of the file opened first is found.

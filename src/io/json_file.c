@@ -54,6 +54,12 @@ vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *
     return parse(host, path, text, text_bytes, JSON_OBJECT, 0, out_root);
 }
 
+vkf_status vkf__json_parse_wide(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
+                                json_t **out_root)
+{
+    return parse(host, path, text, text_bytes, JSON_OBJECT, JSON_DECODE_INT_AS_REAL, out_root);
+}
+
 static vkf_status load(const vkf__host *host, const char *path, json_type wanted, size_t flags, json_t **out_root)
 {
     vkf__file_bytes file;

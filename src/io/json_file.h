@@ -22,6 +22,8 @@ VKF_MUST_CHECK vkf_status vkf__json_load_wide(const vkf__host *host, const char 
 // vkf__json_load() for text that is in memory already; `path` only serves the messages.
 VKF_MUST_CHECK vkf_status vkf__json_parse(const vkf__host *host, const char *path, const char *text, size_t text_bytes,
                                           json_t **out_root);
+VKF_MUST_CHECK vkf_status vkf__json_parse_wide(const vkf__host *host, const char *path, const char *text,
+                                               size_t text_bytes, json_t **out_root);
 
 // Whether an object, which may be NULL, has the key with a value other than null. False for a key of NULL.
 bool vkf__json_has(const json_t *object, const char *key);

@@ -7,6 +7,7 @@
 
 #include "kernel/pipeline_cache.h"
 #include "kernel/variant_name.h"
+#include "vk/described.h"
 #include "vk/driver_faults.h"
 
 #define MAX_DEVICES 64
@@ -59,6 +60,8 @@ static vkf_status list_devices(const vkf__instance *instance, const vkf_context_
     for (uint32_t i = 0; i < list.count; i++) {
         VKF_TRY(vkf__caps_read(instance, list.handles[i], matrices, &list.caps[i]));
         VKF_TRY(vkf__caps_limit(host, &list.caps[i], desc->profile, desc->masks, desc->mask_count));
+        if (desc->limits)
+            vkf__caps_limit_to(&list.caps[i], &desc->limits->caps);
     }
     *out_list = list;
     return VKF_OK;
@@ -77,17 +80,22 @@ static void tell_faults(const vkf__host *host, const vkf__caps *caps)
     }
 }
 
-static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc)
+static vkf__plan_wishes wishes_of(const vkf_context_desc *desc)
 {
-    vkf_status status = VKF_OK;
-    device_list list = {0};
-    vkf__device_plan plan;
-    const vkf__plan_wishes wishes = {
+    return (vkf__plan_wishes){
         .timestamps = desc->timestamps,
         .executable_info = desc->pipeline_statistics || desc->pipeline_representations,
         .counters = desc->counters != NULL,
         .addresses = desc->variant && vkf__variants_named(desc->variant).by_address,
     };
+}
+
+static vkf_status init_device(vkf_context *context, const vkf_context_desc *desc)
+{
+    vkf_status status = VKF_OK;
+    device_list list = {0};
+    vkf__device_plan plan;
+    const vkf__plan_wishes wishes = wishes_of(desc);
     uint32_t index = 0;
     VKF_TRY(list_devices(&context->instance, desc, &list));
     if (desc->external) {
@@ -132,10 +140,45 @@ static vkf_status check_names(const vkf__host *host, const vkf_context_desc *des
                      "variant: no kernel's name begins with \"%.200s\"; near it are %s", desc->variant, near);
 }
 
+// All that is made on a device.
+static vkf_status init_found(vkf_context *context, const vkf_context_desc *desc)
+{
+    VkPipelineCache cache = VK_NULL_HANDLE;
+    VKF_RETURN_IF_ERROR(init_instance(&context->instance, &context->host, desc));
+    VKF_RETURN_IF_ERROR(init_device(context, desc));
+    if (desc->counters)
+        VKF_RETURN_IF_ERROR(vkf__counters_init(&context->counters, &context->device, desc->counters));
+    VKF_RETURN_IF_ERROR(vkf__memory_init(&context->memory, &context->device));
+    VKF_RETURN_IF_ERROR(vkf__transfer_init(&context->transfer, &context->memory));
+    VKF_RETURN_IF_ERROR(vkf__pipeline_cache_create(&context->device, &context->cache, &cache));
+    VKF_RETURN_IF_ERROR(vkf__pipelines_init(&context->pipelines, &context->device, cache, desc->shader_dir));
+    context->pipelines.capture_representations = desc->pipeline_representations;
+    VKF_RETURN_IF_ERROR(init_locks(context));
+    return vkf__learned_init(&context->learned, &context->device, &context->cache, desc->shader_dir == NULL);
+}
+
+// The same without a device: what asks for one is refused there. Nothing is learned about it.
+static vkf_status init_described(vkf_context *context, const vkf_context_desc *desc)
+{
+    const vkf__plan_wishes wishes = wishes_of(desc);
+    vkf__caps caps = desc->described->caps;
+    vkf__device_plan plan;
+    VKF_RETURN_IF_ERROR(vkf__caps_limit(&context->host, &caps, desc->profile, desc->masks, desc->mask_count));
+    if (desc->limits)
+        vkf__caps_limit_to(&caps, &desc->limits->caps);
+    VKF_RETURN_IF_ERROR(vkf__device_plan_make(&context->host, &caps, &wishes, &plan));
+    VKF_RETURN_IF_ERROR(vkf__device_init_described(&context->device, &context->host, &plan));
+    tell_faults(&context->host, &plan.caps);
+    VKF_RETURN_IF_ERROR(vkf__memory_init(&context->memory, &context->device));
+    VKF_RETURN_IF_ERROR(vkf__transfer_init(&context->transfer, &context->memory));
+    VKF_RETURN_IF_ERROR(vkf__pipelines_init(&context->pipelines, &context->device, VK_NULL_HANDLE, NULL));
+    VKF_RETURN_IF_ERROR(init_locks(context));
+    return vkf__learned_init(&context->learned, &context->device, &context->cache, false);
+}
+
 static vkf_status init(vkf_context *context, const vkf_context_desc *desc)
 {
     vkf_status status = VKF_OK;
-    VkPipelineCache cache = VK_NULL_HANDLE;
     context->cache = desc->cache;
     context->last_op_ns = -1;
     context->precision = desc->precision;
@@ -145,17 +188,7 @@ static vkf_status init(vkf_context *context, const vkf_context_desc *desc)
         goto fail;
     }
     VKF_TRY(check_names(&context->host, desc));
-    VKF_TRY(init_instance(&context->instance, &context->host, desc));
-    VKF_TRY(init_device(context, desc));
-    if (desc->counters)
-        VKF_TRY(vkf__counters_init(&context->counters, &context->device, desc->counters));
-    VKF_TRY(vkf__memory_init(&context->memory, &context->device));
-    VKF_TRY(vkf__transfer_init(&context->transfer, &context->memory));
-    VKF_TRY(vkf__pipeline_cache_create(&context->device, &context->cache, &cache));
-    VKF_TRY(vkf__pipelines_init(&context->pipelines, &context->device, cache, desc->shader_dir));
-    context->pipelines.capture_representations = desc->pipeline_representations;
-    VKF_TRY(init_locks(context));
-    VKF_TRY(vkf__learned_init(&context->learned, &context->device, &context->cache, desc->shader_dir == NULL));
+    VKF_TRY(desc->described ? init_described(context, desc) : init_found(context, desc));
     if (desc->variant) {
         context->forced_variant = vkf__strdup(&context->host, desc->variant);
         if (!context->forced_variant)

@@ -310,6 +310,7 @@ vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kern
                               const vkf__config *taken, const vkf__pipeline **out_pipeline)
 {
     vkf__pipeline *pipeline = NULL;
+    VKF_RETURN_IF_ERROR(vkf__device_check_runs(pipelines->device, kernel->name));
     pthread_mutex_lock(&pipelines->lock);
     vkf_status status = get_locked(pipelines, kernel, spec, &pipeline);
     if (status == VKF_OK && taken)

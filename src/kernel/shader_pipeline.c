@@ -79,6 +79,7 @@ static vkf_status check_capabilities(const vkf__device *device, const vkf_shader
     const uint32_t opening = CAPABILITY_WORDS << 16 | OP_CAPABILITY;
     if (desc->word_count < HEADER_WORDS)
         return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT, "%s is no SPIR-V", desc->name);
+    VKF_RETURN_IF_ERROR(vkf__device_check_runs(device, desc->name));
     for (size_t i = HEADER_WORDS; i + 1 < desc->word_count && desc->words[i] == opening; i += CAPABILITY_WORDS) {
         if (!vkf__device_takes_capability(device, desc->words[i + 1]))
             return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,

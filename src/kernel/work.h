@@ -121,6 +121,19 @@ typedef struct vkf__work_clocks {
     vkf__counter_pools counters;
 } vkf__work_clocks;
 
+struct vkf__work;
+
+// Is told of each dispatch while it is planned.
+typedef struct vkf__plan_watcher {
+    // `problem` is what the dispatch's kernel was chosen for, or all zeros. `barrier` tells whether one stands before
+    // it; the first of a work always has one.
+    void (*planned)(void *user, const struct vkf__work *work, const vkf__dispatch *dispatch,
+                    const vkf__problem *problem, bool barrier);
+    void *user;
+    const char *run; // what the work is submitted with; set by the work's owner
+    vkf__want last;  // the last choice of a kernel
+} vkf__plan_watcher;
+
 typedef struct vkf__work {
     vkf_context *context;
     const char *name;
@@ -133,7 +146,8 @@ typedef struct vkf__work {
     // Set by the owner before PLAN ---------------------------------------------------------------
     // For a trial: the variant to take for its own operator. What the work takes besides needs no proof. NULL: none.
     const vkf__variant *trial;
-    bool counted; // vkf__profile_run() follows each of its runs
+    vkf__plan_watcher *watcher; // NULL: nobody watches
+    bool counted;               // vkf__profile_run() follows each of its runs
     // Products that the plan states with more rows than this will run with this many at most; 0: with as many as it
     // says.
     uint32_t most_rows;

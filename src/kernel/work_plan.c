@@ -174,6 +174,25 @@ static vkf_status choose(vkf__work *work, vkf__op op, const vkf_dtype *types, co
     return work->trial ? VKF_OK : want(work, types, problem, out_variant);
 }
 
+// Remembers for a watcher what a kernel was chosen for.
+static void note_choice(vkf__work *work, const vkf__problem *problem, const vkf__variant *variant)
+{
+    if (work->watcher)
+        work->watcher->last = (vkf__want){.op = variant->kernel->op, .problem = *problem, .variant = *variant};
+}
+
+static void tell_watcher(const vkf__work *work, const vkf__dispatch *dispatch, bool barrier)
+{
+    const vkf__problem none = {0};
+    vkf__plan_watcher *watcher = work->watcher;
+    if (!watcher)
+        return;
+    bool chosen = watcher->last.variant.kernel == dispatch->variant.kernel &&
+                  watcher->last.variant.config == dispatch->variant.config;
+    watcher->planned(watcher->user, work, dispatch, chosen ? &watcher->last.problem : &none,
+                     barrier || work->plan.node_count == 0);
+}
+
 static vkf_status plan_choice(vkf__work *work, const vkf__variant *variant)
 {
     vkf__dispatch_plan *plan = &work->plan;
@@ -191,6 +210,7 @@ vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types,
     vkf__variant variant = {0};
     if (work->mode == VKF_WORK_PLAN) {
         VKF_RETURN_IF_ERROR(choose(work, op, types, problem, &variant));
+        note_choice(work, problem, &variant);
         VKF_RETURN_IF_ERROR(plan_choice(work, &variant));
     }
     if (work->at.choice >= work->plan.choice_count)
@@ -227,6 +247,7 @@ static vkf_status place_dispatch(vkf__work *work, const vkf__dispatch *dispatch)
     vkf_status status = vkf__hazards_add(&work->plan.hazards, accesses, count, &barrier);
     work->plan.group += barrier ? 1 : 0;
     touch_temps(work, dispatch);
+    tell_watcher(work, dispatch, barrier);
     return status;
 }
 

@@ -7,13 +7,22 @@
 #include "model/model_directory.h"
 #include "model/weight_resolution.h"
 
+// Nothing is read from a described device's weights, so they need not be there.
+static vkf_status open_weights(const vkf_context *context, const char *directory, vkf__model_source *s)
+{
+    bool there = true;
+    if (vkf__device_is_described(&context->device))
+        VKF_RETURN_IF_ERROR(vkf__model_has_weights(&context->host, directory, &there));
+    return there ? vkf__model_source_open(&context->host, directory, s) : VKF_OK;
+}
+
 // Opens what the descriptor names. The caller calls vkf__model_source_close() whether this succeeds or not.
 static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, vkf__model_source *s)
 {
     const vkf__host *host = &context->host;
     if (desc->directory) {
         VKF_RETURN_IF_ERROR(vkf__model_directory_load(host, desc->directory, s));
-        VKF_RETURN_IF_ERROR(vkf__model_source_open(host, desc->directory, s));
+        VKF_RETURN_IF_ERROR(open_weights(context, desc->directory, s));
     } else {
         s->config = *desc->config;
         s->config.layer_norm_eps = s->config.layer_norm_eps == 0.0f ? VKF_LAYER_NORM_EPS : s->config.layer_norm_eps;

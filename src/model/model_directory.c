@@ -86,6 +86,15 @@ fail:
     return status;
 }
 
+vkf_status vkf__model_has_weights(const vkf__host *host, const char *directory, bool *out_there)
+{
+    char *transformer = NULL;
+    VKF_RETURN_IF_ERROR(vkf__transformer_directory(host, directory, &transformer));
+    vkf_status status = vkf__checkpoint_is_there(host, transformer, out_there);
+    vkf__free(host, transformer);
+    return status;
+}
+
 vkf_status vkf__model_source_open(const vkf__host *host, const char *directory, vkf__model_source *source)
 {
     vkf_status status = VKF_OK;

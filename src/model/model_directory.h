@@ -14,6 +14,8 @@ VKF_MUST_CHECK vkf_status vkf__model_directory_load(const vkf__host *host, const
 // vkf__checkpoint_open().
 VKF_MUST_CHECK vkf_status vkf__model_source_open(const vkf__host *host, const char *directory,
                                                  vkf__model_source *source);
+// Whether there is anything to open. Statuses: FILE, FORMAT, OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__model_has_weights(const vkf__host *host, const char *directory, bool *out_there);
 void vkf__model_source_close(vkf__model_source *source);
 
 #endif

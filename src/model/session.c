@@ -252,6 +252,39 @@ fail:
     return status;
 }
 
+// Stand for the buffers of a session of which none is allocated, so that a plan tells them apart.
+typedef struct stand_ins {
+    vkf_buffer state, constants, ids;
+    vkf_buffer *caches; // num_decoder_layers
+} stand_ins;
+
+static vkf_status place_stand_ins(vkf_session *session, vkf_model *model, stand_ins *buffers)
+{
+    const uint32_t layers = model->config.num_decoder_layers;
+    VKF_ALLOC_OR_RETURN(&model->context->host, buffers->caches, layers);
+    VKF_ALLOC_OR_RETURN(&model->context->host, session->caches, layers);
+    session->state = &buffers->state;
+    session->constants = &buffers->constants;
+    session->ids = &buffers->ids;
+    for (uint32_t i = 0; i < layers; i++)
+        session->caches[i] = &buffers->caches[i];
+    return VKF_OK;
+}
+
+vkf_status vkf__session_watch(vkf_model *model, const vkf_session_desc *desc, vkf__plan_watcher *watcher)
+{
+    vkf_status status = VKF_OK;
+    vkf_session session = {.model = model, .context = model->context, .watcher = watcher};
+    vkf__session_layout layout;
+    stand_ins buffers = {0};
+    VKF_TRY(place_stand_ins(&session, model, &buffers));
+    VKF_TRY(plan_session(&session, model, desc, false, &layout));
+fail:
+    free_host_side(&session);
+    vkf__free(&model->context->host, buffers.caches);
+    return status;
+}
+
 vkf_status vkf__stage_update(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     return vkf__work_update(stage->work, vkf__emit_stage, &(vkf__stage_emission){session, stage, sizes});

@@ -144,7 +144,8 @@ struct vkf_session {
     int last_group;           // of the last run, for timings; -1: none
     vkf_run_cost cost;        // of the last run
     vkf__kept_attention kept[VKF_KEPT_COUNT];
-    float *attention_read; // scratch: one layer's weights, as read from the device
+    float *attention_read;      // scratch: one layer's weights, as read from the device
+    vkf__plan_watcher *watcher; // of its planning; NULL: none
 };
 
 // session_layout.c ---------------------------------------------------------------------------------------------------
@@ -235,6 +236,10 @@ static inline vkf_sampling vkf__no_sampling(void)
 VKF_MUST_CHECK vkf_status vkf__session_create(vkf_model *model, const vkf_session_desc *desc,
                                               vkf_session **out_session);
 VKF_MUST_CHECK vkf_status vkf__session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_memory_plan *out_plan);
+// Plans as vkf__session_plan() does, and lets the watcher see all dispatches in their order. Each work's name is a
+// stage's; barriers are those of the recording.
+VKF_MUST_CHECK vkf_status vkf__session_watch(vkf_model *model, const vkf_session_desc *desc,
+                                             vkf__plan_watcher *watcher);
 // Writes the sizes into a group's stages, submits them and waits.
 VKF_MUST_CHECK vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group,
                                            const vkf__session_sizes *sizes);

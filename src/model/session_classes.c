@@ -75,6 +75,10 @@ static vkf_status plan_work(vkf_session *session, vkf__stage *stage, uint32_t cl
     vkf__work_init(work, session->context, stage->name);
     work->counted = true;
     work->most_rows = largest ? 0 : bounds[class];
+    if (session->watcher && largest) {
+        work->watcher = session->watcher;
+        session->watcher->run = vkf__stage_group_name(stage->group);
+    }
     stage->work = work;
     return plan(work, vkf__emit_stage, &(vkf__stage_emission){session, stage, &sizes});
 }
@@ -143,7 +147,7 @@ size_t vkf__session_command_buffers(const vkf_session *session)
 {
     size_t count = 0;
     for (vkf__stage_group group = VKF_STAGES_ENCODE; group < VKF_STAGES_COUNT; group++)
-        for (uint32_t class = 0; class < VKF_ROW_CLASSES; class++)
+        for (uint32_t class = 0; class < VKF_ROW_CLASSES; class ++)
             count += session->batches[group][class].count;
     return count;
 }

@@ -184,7 +184,8 @@ static vkf_status allocate_arrays(vkf_session *session)
     VKF_ALLOC_OR_RETURN(host, s->self_v, layers);
     VKF_ALLOC_OR_RETURN(host, s->cross_k, layers);
     VKF_ALLOC_OR_RETURN(host, s->cross_v, layers);
-    VKF_ALLOC_OR_RETURN(host, session->caches, layers);
+    if (!session->caches)
+        VKF_ALLOC_OR_RETURN(host, session->caches, layers);
     return VKF_OK;
 }
 

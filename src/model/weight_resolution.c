@@ -16,7 +16,7 @@
 static const char *base_of(const vkf__model_source *source)
 {
     const char *base = source->family->base;
-    return vkf__checkpoint_has_prefix(source->checkpoint, base) ? base : "";
+    return source->checkpoint && vkf__checkpoint_has_prefix(source->checkpoint, base) ? base : "";
 }
 
 // Like vkf__weight_slots(), for families as well.
@@ -232,6 +232,7 @@ vkf_status vkf__weights_list(const vkf__host *host, const vkf__model_source *sou
     if (config->num_decoder_layers > 0)
         VKF_ALLOC_OR_RETURN(host, out->weights.decoder, config->num_decoder_layers);
     out->count = list_slots(source, &out->weights, NULL);
+    out->blocks = VKF_DTYPE_F32;
     VKF_ALLOC_OR_RETURN(host, out->slots, out->count);
     (void)list_slots(source, &out->weights, out->slots);
     VKF_RETURN_IF_ERROR(vkf__fusions_check(host, out->slots, out->count));
@@ -240,7 +241,6 @@ vkf_status vkf__weights_list(const vkf__host *host, const vkf__model_source *sou
 
 static vkf_status settle_blocks(const vkf__host *host, const vkf__model_source *source, vkf__weight_resolution *r)
 {
-    r->blocks = VKF_DTYPE_F32;
     for (size_t i = 0; i < r->count; i++) {
         vkf_dtype stored;
         if (!vkf__stored_in_blocks(&r->slots[i], r->stored[i], &stored))
@@ -257,6 +257,8 @@ static vkf_status settle_blocks(const vkf__host *host, const vkf__model_source *
 
 vkf_status vkf__weights_resolve(const vkf__host *host, const vkf__model_source *source, vkf__weight_resolution *out)
 {
+    if (!source->checkpoint)
+        return vkf__weights_list(host, source, out);
     if (source->family)
         VKF_RETURN_IF_ERROR(vkf__family_check_class(host, source->family, source->checkpoint, &source->config));
     VKF_RETURN_IF_ERROR(vkf__weights_list(host, source, out));

@@ -25,7 +25,8 @@ const vkf__checkpoint *vkf__slot_checkpoint(const vkf__model_source *source, con
 VKF_MUST_CHECK vkf_status vkf__weights_list(const vkf__host *host, const vkf__model_source *source,
                                             vkf__weight_resolution *out);
 
-// The same, but also finds each slot's tensor under its present name or an older one, and checks its shape and type.
+// The same, but also finds each slot's tensor under its present name or an older one, and checks its shape and type. A
+// source without a checkpoint only has its slots listed: each is taken to be as the configuration asks for.
 // Statuses: FORMAT (missing tensor, wrong shape or type), UNSUPPORTED (two kinds of blocks, a classifier's tensor in
 // the file of a class that has no classifier), OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__weights_resolve(const vkf__host *host, const vkf__model_source *source,

@@ -84,6 +84,7 @@ vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, 
     vkf_buffer *buffer = NULL;
     if (size_bytes == 0)
         return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT, "buffer %s: a size of 0 bytes", name);
+    VKF_RETURN_IF_ERROR(vkf__device_check_runs(device, name));
     VKF_RETURN_IF_ERROR(vkf__buffer_check_size(device, size_bytes, name));
     VKF_ALLOC(device->host, buffer, 1);
     buffer->references = 1;

@@ -108,6 +108,10 @@ VKF_MUST_CHECK vkf_status vkf__caps_limit(const vkf__host *host, vkf__caps *caps
 // Whether cooperative matrices may be left after vkf__caps_limit() with the same arguments. Pure.
 bool vkf__caps_keeps_matrices(vkf_profile profile, const char *const *masks, uint32_t mask_count);
 
+// Leaves of the caps what a described device has, too: features that both have, and the lesser limits. The size of
+// subgroups stays the device's own. Pure.
+void vkf__caps_limit_to(vkf__caps *caps, const vkf__caps *described);
+
 // Leaves what may be used on a device that the caller made. A VkDevice does not tell what was enabled on it, so a
 // feature that has to be enabled remains only where the caller vouches for it. Pure. INVALID_ARGUMENT for a queue
 // family that does not exist or cannot compute.

@@ -245,6 +245,52 @@ bool vkf__caps_keeps_matrices(vkf_profile profile, const char *const *masks, uin
     return !masked && (unsigned)profile < VKF_PROFILE_COUNT && profiles[profile].matrix;
 }
 
+static bool same_shape(const vkf__matrix_shape *a, const vkf__matrix_shape *b)
+{
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->a_type == b->a_type && a->b_type == b->b_type &&
+           a->c_type == b->c_type && a->result_type == b->result_type && a->scope == b->scope &&
+           a->saturating == b->saturating && a->workgroup_invocations == b->workgroup_invocations;
+}
+
+// Keeps the shapes that the other list has, too. A profile cannot list shapes; then all of them stay.
+static uint32_t keep_shapes(vkf__matrix_shape *shapes, uint32_t count, const vkf__matrix_shape *other,
+                            uint32_t other_count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool listed = other_count == 0;
+        for (uint32_t k = 0; k < other_count && !listed; k++)
+            listed = same_shape(&shapes[i], &other[k]);
+        if (listed)
+            shapes[kept++] = shapes[i];
+    }
+    return kept;
+}
+
+void vkf__caps_limit_to(vkf__caps *caps, const vkf__caps *described)
+{
+    const uint32_t subgroup_size = caps->subgroup_size;
+    vkf__caps_matrix *matrix = &caps->matrix;
+    for (uint32_t i = 0; i < VKF_FEATURE_COUNT; i++) {
+        const vkf__feature *feature = &vkf__feature_table[i];
+        bool both = vkf__feature_in_caps(feature, caps) && vkf__feature_in_caps(feature, described);
+        vkf__feature_set_in_caps(feature, caps, both);
+    }
+#define LOWER(field, name, type)        \
+    if (caps->field > described->field) \
+        caps->field = described->field;
+    VKF_CAPS_LIMITS(LOWER)
+    LOWER(api_version, , )
+#undef LOWER
+    caps->subgroup_size = subgroup_size;
+    matrix->shape_count =
+        keep_shapes(matrix->shapes, matrix->shape_count, described->matrix.shapes, described->matrix.shape_count);
+    matrix->flexible_count = keep_shapes(matrix->flexible, matrix->flexible_count, described->matrix.flexible,
+                                         described->matrix.flexible_count);
+    if (!matrix->cooperative_matrix)
+        *matrix = (vkf__caps_matrix){0};
+}
+
 static vkf_status check_family(const vkf__host *host, const vkf__caps *caps, uint32_t index)
 {
     if (index >= caps->queue_family_count)

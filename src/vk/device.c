@@ -139,6 +139,23 @@ fail:
     return status;
 }
 
+vkf_status vkf__device_init_described(vkf__device *device, const vkf__host *host, const vkf__device_plan *plan)
+{
+    *device = (vkf__device){.host = host, .plan = *plan};
+    vkf_status status = begin(device);
+    if (status != VKF_OK)
+        vkf__device_finish(device);
+    return status;
+}
+
+vkf_status vkf__device_check_runs(const vkf__device *device, const char *what)
+{
+    return vkf__device_is_described(device)
+               ? vkf__fail(device->host, VKF_ERROR_NO_DEVICE, "%s: this context describes %s and runs nothing", what,
+                           device->plan.caps.name)
+               : VKF_OK;
+}
+
 void vkf__device_finish(vkf__device *device)
 {
     // Idle or lost, everything is destroyed, so the results of waiting do not matter.

@@ -127,6 +127,16 @@ VKF_MUST_CHECK vkf_status vkf__device_init(vkf__device *device, const vkf__insta
 VKF_MUST_CHECK vkf_status vkf__device_init_external(vkf__device *device, const vkf__instance *instance,
                                                     const vkf__device_plan *plan,
                                                     const struct vkf_external_device *external);
+// Keeps the plan of a device that is only described: there is no handle, no queue and no function.
+// Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__device_init_described(vkf__device *device, const vkf__host *host,
+                                                     const vkf__device_plan *plan);
+// Status NO_DEVICE where the device is only described. `what` is what would run: "buffer weights".
+VKF_MUST_CHECK vkf_status vkf__device_check_runs(const vkf__device *device, const char *what);
+static inline bool vkf__device_is_described(const vkf__device *device)
+{
+    return device->handle == VK_NULL_HANDLE;
+}
 // Waits until the device (for an external device: the queue) is idle, then destroys what is owned.
 void vkf__device_finish(vkf__device *device);
 

@@ -6,6 +6,7 @@
 vkf_status vkf__submission_init(vkf__submission *submission, vkf__device *device, const char *name)
 {
     vkf_status status = VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__device_check_runs(device, name));
     *submission = (vkf__submission){.device = device};
     VkCommandPoolCreateInfo pool_info = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,

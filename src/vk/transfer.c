@@ -60,6 +60,8 @@ vkf_status vkf__transfer_init(vkf__transfer *transfer, vkf__memory *memory)
 {
     vkf_status status = VKF_OK;
     *transfer = (vkf__transfer){.memory = memory};
+    if (vkf__device_is_described(memory->device))
+        return VKF_OK;
     VKF_TRY(vkf__turns_init(&transfer->turns, memory->device->host));
     VKF_TRY(vkf__submission_init(&transfer->submission, memory->device, "vkformer transfer"));
     VKF_TRY(vkf__submission_command_buffer(&transfer->submission, "vkformer transfer", &transfer->command_buffer));

@@ -154,7 +154,48 @@ without_vulkan() {
     environment=
 }
 
+plans() {
+    chips=$here/../../tools/chips/described
+    models=$here/../plan/models
+    expect 0 "plan --help" plan --help
+    expect 0 "plan --list-chips" plan --list-chips
+    grep -q '^rtx4090 ' "$work/out" || fail "plan --list-chips lists no rtx4090"
+    expect 2 "plan without a chip" plan "$models/gpt2"
+    expect 2 "plan without a model" plan --chip m2
+    expect 2 "plan, a list and a model" plan --list-chips "$models/gpt2"
+    expect 2 "plan, prompt 0" plan --chip m2 --prompt 0 "$models/gpt2"
+    expect 2 "plan, type that is none" plan --chip m2 --dtype f64 "$models/gpt2"
+    expect 1 "plan, chip that is none" plan --chip voodoo2 "$models/gpt2"
+    says "plan, chip that is none" 'there are a770, adreno750'
+    expect 1 "plan, file that is not there" plan --chip "$work/none.json" "$models/gpt2"
+    expect 1 "plan, model that is not there" plan --chip m2 "$work/none"
+    printf '{"profiles": {"a": {"capabilities": ["c"]}, "b": {"capabilities": []}}, "capabilities": {"c": {"features":
+        {"VkPhysicalDeviceVulkan12Features": {"shaderFloat16": "yes"}}}}}' >"$work/two.json"
+    expect 1 "plan, one of two profiles" plan --chip "$work/two.json" "$models/gpt2"
+    says "plan, one of two profiles" 'name one of its profiles: it has a, b'
+    expect 1 "plan, key of a wrong type" plan --chip "$work/two.json#a" "$models/gpt2"
+    says "plan, key of a wrong type" "'shaderFloat16' of 'VkPhysicalDeviceVulkan12Features'"
+    expect 1 "plan, Vulkan 1.0" plan --chip "$work/two.json#b" "$models/gpt2"
+    says "plan, Vulkan 1.0" 'at least 1\.1 is needed'
+    for chip in "$chips"/*.json; do
+        chip=$(basename "$chip" .json)
+        expect 0 "plan --chip $chip" plan --chip "$chip" --dtype f16 "$models/gpt2"
+        grep -q 'estimate: .* for a token' "$work/out" || fail "plan --chip $chip estimates nothing"
+    done
+    sed 's/"speed"/"speeds"/' "$chips/m2.json" >"$work/slow.json"
+    expect 0 "plan without speeds" plan --chip "$work/slow.json" "$models/gpt2"
+    grep -q '^no times' "$work/out" || fail "plan without speeds does not say so"
+    sed 's/"memory_bytes_per_s"/"bandwidth"/' "$chips/m2.json" >"$work/slow.json"
+    expect 1 "plan without a bandwidth" plan --chip "$work/slow.json" "$models/gpt2"
+    says "plan without a bandwidth" "'memory_bytes_per_s' of 'speed'"
+    expect 0 "plan under a profile" plan --chip rtx4090 --caps android-baseline-2022 "$models/gpt2" --json
+    expect 0 "plan under a file" plan --chip rtx4090 --dtype f16 --caps "$chips/adreno750.json" "$models/gpt2"
+    ! grep -q coopmat "$work/out" || fail "plan under a file takes what the file does not have"
+}
+
 devices() {
+    expect 0 "caps of a file" info --caps "$here/../../tools/chips/described/adreno750.json"
+    expect 2 "caps of a file that is not there" info --caps "$work/none.json"
     expect 1 "device index of none" info --device 999
     expect 1 "device name of none" info --device 'no such device'
     expect 1 "uuid of none" info --device uuid:ffffffffffffffffffffffffffffffff
@@ -439,6 +480,7 @@ broken_vocabularies() {
 }
 
 command_line
+plans
 without_vulkan
 if "$program" info >/dev/null 2>&1; then
     devices

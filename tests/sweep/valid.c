@@ -316,6 +316,22 @@ vkf_model_desc valid_vkf_model_desc(const char *function, const char *parameter)
     return (vkf_model_desc){.directory = valid_directory(function), .progress = go_on, .progress_user = &valid};
 }
 
+vkf_device_description_desc valid_vkf_device_description_desc(const char *function, const char *parameter)
+{
+    static const char text[] =
+        "{\"capabilities\": {}, \"profiles\": {\"empty\": {\"api-version\": \"1.3.0\", \"capabilities\": []}}}";
+    (void)function;
+    (void)parameter;
+    return (vkf_device_description_desc){
+        .path = VKF_TEST_SOURCE_DIR "/tools/chips/described/m2.json",
+        .text = text,
+        .text_bytes = sizeof text - 1,
+        .message = take_message,
+        .message_user = &valid,
+        .allocator = {allocate, release, &valid},
+    };
+}
+
 vkf_session_desc valid_vkf_session_desc(const char *function, const char *parameter)
 {
     (void)function;
@@ -544,6 +560,12 @@ void valid_vkf_kernel_fn(void *user, const char *kernel, bool usable, const char
     (void)kernel;
     (void)usable;
     (void)why;
+}
+
+void valid_vkf_planned_dispatch_fn(void *user, const vkf_planned_dispatch *dispatch)
+{
+    (void)user;
+    (void)dispatch;
 }
 
 bool valid_vkf_kernel_report_fn(void *user, const vkf_kernel_report *report)

@@ -56,6 +56,7 @@ vkf_buffer *valid_vkf_buffer(const char *function);
 
 bool valid_vkf_progress_fn(void *user, uint32_t done, uint32_t total, const char *what); // ends what takes long
 void valid_vkf_kernel_fn(void *user, const char *kernel, bool usable, const char *why);
+void valid_vkf_planned_dispatch_fn(void *user, const vkf_planned_dispatch *dispatch);
 bool valid_vkf_kernel_report_fn(void *user, const vkf_kernel_report *report);
 bool valid_vkf_probe_fn(void *user, const vkf_probe_output *output);
 void valid_vkf_choice_fn(void *user, const vkf_choice *choice);
@@ -67,6 +68,7 @@ void valid_vkf_choice_fn(void *user, const vkf_choice *choice);
     X(vkf_sdpa_desc) X(vkf_layer_norm_desc) X(vkf_embed_desc) X(vkf_additive_scores_desc) X(vkf_measure_fma_desc) \
         X(vkf_attention_desc) X(vkf_feed_forward_desc) X(vkf_transformer_layer_desc) X(vkf_layer_sizes)           \
             X(vkf_context_desc) X(vkf_model_desc) X(vkf_session_desc) X(vkf_encode_args) X(vkf_decode_args)       \
+                X(vkf_device_description_desc)                                                                    \
                 X(vkf_greedy_args) X(vkf_generate_args) X(vkf_generator_desc) X(vkf_generator_args)               \
                     X(vkf_embedder_desc) X(vkf_embed_args) X(vkf_tokenizer_desc) X(vkf_encode_options)            \
                         X(vkf_tune_problem) X(vkf_tune_options) X(vkf_shader_desc) X(vkf_profiler)

@@ -16,6 +16,7 @@ static const struct command {
 } commands[] = {
     {"info", "vkformer info", vkf_cmd_info, "list the Vulkan devices and the kernels that each would take"},
     {"inspect", "vkformer inspect", vkf_cmd_inspect, "say what is in a model directory"},
+    {"plan", "vkformer plan", vkf_cmd_plan, "say how a model would run on a GPU that is not there, and how fast"},
     {"run", "vkformer run", vkf_cmd_run, "run a model on lines of text"},
     {"embed", "vkformer embed", vkf_cmd_embed, "turn texts into vectors, compare and search them"},
     {"quantize", "vkformer quantize", vkf_cmd_quantize, "write a model with its weights in blocks of 8 or 4 bits"},

@@ -13,6 +13,7 @@ enum vkf_exit_code {
 // follow from argv[1]. getopt has not been used before. Each command returns an exit code.
 int vkf_cmd_info(int argc, char **argv);
 int vkf_cmd_inspect(int argc, char **argv);
+int vkf_cmd_plan(int argc, char **argv);
 int vkf_cmd_run(int argc, char **argv);
 int vkf_cmd_embed(int argc, char **argv);
 int vkf_cmd_quantize(int argc, char **argv);

@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "command/cache_dir.h"
+#include "command/described_device.h"
 #include "command/session_context.h"
 #include "kernel/variant_name.h"
 
@@ -76,6 +77,7 @@ bool vkf_common_init(vkf_common_options *common)
 
 void vkf_common_free(vkf_common_options *common)
 {
+    vkf_device_description_destroy(&common->limits);
     vkf_message_log_destroy(&common->messages);
     vkf_cache_dir_destroy(&common->cache);
     free(common->masks);
@@ -219,7 +221,8 @@ static bool parse_profile(const char *text, vkf_profile *out_profile)
     for (int p = 0; p < VKF_PROFILE_COUNT && length < sizeof names; p++)
         length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", p ? ", " : "",
                                    vkf_profile_name((vkf_profile)p));
-    vkf_print_error("--caps: there is no profile '%.200s'; there are %s", text, names);
+    vkf_print_error("--caps: there is no profile '%.200s'; there are %s, and files of the Vulkan Profiles schema", text,
+                    names);
     return false;
 }
 
@@ -288,7 +291,9 @@ bool vkf_parse_common(int option, const char *value, vkf_common_options *common)
         common->device_given = true;
         return parse_device(value, &common->device);
     case VKF_OPT_CAPS:
-        return parse_profile(value, &common->profile);
+        vkf_device_description_destroy(&common->limits);
+        return vkf_names_description(value) ? vkf_open_description(value, &common->limits)
+                                            : parse_profile(value, &common->profile);
     case VKF_OPT_MASK:
         return add_mask(common, value);
     case VKF_OPT_CACHE:

@@ -18,6 +18,7 @@ typedef struct vkf_common_options {
     vkf_device_choice device;
     bool device_given;
     vkf_profile profile;
+    vkf_device_description *limits; // of --caps FILE; NULL: none
     const char **masks;
     uint32_t mask_count;
     const char *cache_path; // NULL: the user's cache directory
@@ -85,7 +86,8 @@ enum vkf_common_option {
     "  --device CHOICE    best (default), an index, a part of the name, uuid:HEX,\n"               \
     "                     discrete, integrated, virtual or cpu\n"                                  \
     "  --caps PROFILE     treat the device as no better than android-baseline-2022,\n"             \
-    "                     android-2025, roadmap-2026 or full (default)\n"                          \
+    "                     android-2025, roadmap-2026 or full (default), or than FILE.json says,\n" \
+    "                     of the Vulkan Profiles schema; #NAME behind it chooses a profile\n"      \
     "  --mask NAME[=VAL]  switch a Vulkan feature off or lower a limit; repeatable\n"              \
     "  --cache DIR        keep pipelines, self-test verdicts and tuned data in DIR, not in\n"      \
     "                     $XDG_CACHE_HOME/vkformer\n"                                              \

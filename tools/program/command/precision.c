@@ -16,6 +16,11 @@ static const struct {
     [VKF_MODEL_PRECISION_F16] = {"f16", {VKF_DTYPE_F16, VKF_DTYPE_F16}},
 };
 
+const char *vkf_name_of_precision(vkf_model_precision precision)
+{
+    return precisions[precision].name;
+}
+
 vkf_precision_types vkf_types_of_precision(vkf_model_precision precision)
 {
     return precisions[precision].types;

@@ -16,6 +16,7 @@ typedef struct vkf_precision_types {
     vkf_dtype weights; // of all parameters
 } vkf_precision_types;
 
+const char *vkf_name_of_precision(vkf_model_precision precision); // "f32/f16"
 vkf_precision_types vkf_types_of_precision(vkf_model_precision precision);
 // False when no precision has these types.
 bool vkf_precision_from_types(vkf_dtype activations, vkf_dtype weights, vkf_model_precision *out_precision);

@@ -86,6 +86,7 @@ vkf_context_desc vkf_common_context_desc(const vkf_common_options *common)
         .counters = common->counters,
         .pipeline_statistics = common->statistics,
         .pipeline_representations = common->representations,
+        .limits = common->limits,
     };
 }
 

@@ -7,14 +7,22 @@ _vkformer() {
     local model="--d-model --heads --ff --encoder-layers --decoder-layers --vocab --batch --source-len --target-len"
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words="info inspect run embed quantize eval compare bench profile tokenize tune shaders --help --version"
+        words="info inspect plan run embed quantize eval compare bench profile tokenize tune shaders --help --version"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
         return
     fi
 
     case $previous in
     --device) words="best discrete integrated virtual cpu uuid:" ;;
-    --caps) words="full android-baseline-2022 android-2025 roadmap-2026" ;;
+    --caps)
+        mapfile -t COMPREPLY < <(compgen -f -W "full android-baseline-2022 android-2025 roadmap-2026" -- "$current")
+        return
+        ;;
+    --chip)
+        words="a770 adreno750 adreno840 h200 m2 mali-g715 rtx3090 rtx4090 rx6800xt rx7900xtx"
+        mapfile -t COMPREPLY < <(compgen -f -W "$words" -- "$current")
+        return
+        ;;
     --arithmetic) words="full f16" ;;
     --dtype) words="auto f32 f16 f32/f16 f32/bf16" ;;
     --cache-type) words="f32 f16" ;;
@@ -66,6 +74,10 @@ _vkformer() {
         tune) words="$common --json --shapes --types --time-cap" ;;
         shaders) words="$common --all --defaults --statistics --asm --spec --diff --fail-above --output" ;;
         inspect) words="$common --json --batch --context" ;;
+        plan)
+            words="--chip --list-chips --dtype --quantize --batch --prompt --context --json
+                --caps --mask --variant --arithmetic --verbose --help"
+            ;;
         quantize) words="--type --help" ;;
         profile)
             words="$common --batch --length --new-tokens --dtype --quantize --repetitions --warmup --by --no-roof --overhead
@@ -112,7 +124,7 @@ _vkformer() {
     fi
     # Arguments that are directories: MODEL and CASES.
     if [[ $current != -* && $previous != --* && ($command == run || $command == embed ||
-        $command == inspect || $command == eval || $command == tune ||
+        $command == inspect || $command == plan || $command == eval || $command == tune ||
         $previous == model || $previous == decode) ]]; then
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
     fi

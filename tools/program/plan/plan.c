@@ -1,0 +1,162 @@
+// vkformer plan: how a model would run on a GPU that is not there.
+#include <stdio.h>
+#include <string.h>
+
+#include "command/command.h"
+#include "command/model_path.h"
+#include "command/precision.h"
+#include "plan/plan_make.h"
+
+typedef struct plan_options {
+    vkf_common_options common;
+    const char *directory;
+    const char *chip;
+    vkf_model_precision precision;
+    vkf_quantization quantization;
+    uint32_t batch, prompt, context;
+    bool json, list;
+} plan_options;
+
+enum { OPT_CHIP = VKF_OPT_OWN, OPT_DTYPE, OPT_QUANTIZE, OPT_BATCH, OPT_PROMPT, OPT_CONTEXT, OPT_JSON, OPT_LIST };
+
+#define DEFAULT_PROMPT 256u
+#define DEFAULT_CONTEXT 1024u
+
+static void print_help(const void *user)
+{
+    (void)user;
+    fputs(
+        "usage: vkformer plan [OPTIONS] --chip CHIP MODEL\n"
+        "       vkformer plan --list-chips\n"
+        "\n"
+        "Says how the model in the directory MODEL would run on a GPU that need not be there: the kernel that each\n"
+        "dispatch takes, its workgroups beside the cores of the GPU, the bytes that it has in flight, the barriers\n"
+        "between dispatches, the memory of each heap, and an estimate of the time for a prompt and for a token, with\n"
+        "all that it assumes. It opens no device, and of MODEL it needs no more than config.json.\n"
+        "\n"
+        "  --chip CHIP        a chip of --list-chips, or FILE.json of the Vulkan Profiles schema; #NAME behind the\n"
+        "                     file chooses one of its profiles\n"
+        "  --list-chips       list the chips that are known\n"
+        "  --dtype TYPE       " VKF_PRECISION_NAMES " (default f32); bf16 is f32/bf16\n"
+        "  --quantize TYPE    q8 or q4: weights in blocks\n"
+        "  --batch N          rows that run together (default 1)\n"
+        "  --prompt N         tokens of the prompt, or of an encoder's text (default 256)\n"
+        "  --context N        tokens before and with the one that is generated (default 1024)\n"
+        "  --json             one JSON object\n"
+        "\n"
+        "Common options that a plan follows:\n"
+        "  --caps PROFILE     --mask NAME[=VAL]  --variant NAME  --arithmetic KIND  --verbose\n"
+        "  --help             print this; vkformer info --help describes these\n",
+        stdout);
+}
+
+static bool parse_dtype(const char *value, vkf_model_precision *out_precision)
+{
+    if (strcmp(value, "bf16") != 0)
+        return vkf_parse_precision("--dtype", value, out_precision);
+    *out_precision = VKF_MODEL_PRECISION_BF16_WEIGHTS;
+    return true;
+}
+
+static bool take_option(int opt, const char *value, void *user)
+{
+    plan_options *options = user;
+    switch (opt) {
+    case OPT_CHIP:
+        options->chip = value;
+        return true;
+    case OPT_DTYPE:
+        return parse_dtype(value, &options->precision);
+    case OPT_QUANTIZE:
+        return vkf_parse_quantization("--quantize", value, &options->quantization);
+    case OPT_BATCH:
+        return vkf_parse_u32("--batch", value, 1, 1024, &options->batch);
+    case OPT_PROMPT:
+        return vkf_parse_u32("--prompt", value, 1, 1u << 20, &options->prompt);
+    case OPT_CONTEXT:
+        return vkf_parse_u32("--context", value, 2, 1u << 20, &options->context);
+    case OPT_JSON:
+        options->json = true;
+        return true;
+    case OPT_LIST:
+        options->list = true;
+        return true;
+    default:
+        return vkf_parse_common(opt, value, &options->common);
+    }
+}
+
+static const struct option long_options[] = {
+    {"chip", required_argument, NULL, OPT_CHIP},
+    {"list-chips", no_argument, NULL, OPT_LIST},
+    {"dtype", required_argument, NULL, OPT_DTYPE},
+    {"quantize", required_argument, NULL, OPT_QUANTIZE},
+    {"batch", required_argument, NULL, OPT_BATCH},
+    {"prompt", required_argument, NULL, OPT_PROMPT},
+    {"context", required_argument, NULL, OPT_CONTEXT},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"caps", required_argument, NULL, VKF_OPT_CAPS},
+    {"mask", required_argument, NULL, VKF_OPT_MASK},
+    {"variant", required_argument, NULL, VKF_OPT_VARIANT},
+    {"arithmetic", required_argument, NULL, VKF_OPT_ARITHMETIC},
+    {"verbose", no_argument, NULL, VKF_OPT_VERBOSE},
+    VKF_HELP_LONG_OPTION,
+    {0},
+};
+
+static bool take_arguments(int argc, char **argv, void *user)
+{
+    plan_options *options = user;
+    const int count = argc - optind;
+    if (count != (options->list ? 0 : 1)) {
+        vkf_print_error("plan takes %s, not %d; see vkformer plan --help",
+                        options->list ? "no model with --list-chips" : "one model directory", count);
+        return false;
+    }
+    if (!options->list && !options->chip) {
+        vkf_print_error("plan: --chip is missing: a chip of --list-chips, or a file");
+        return false;
+    }
+    options->directory = argv[optind];
+    return true;
+}
+
+static bool plan(const plan_options *options)
+{
+    vkf_plan_chip chip = {0};
+    vkf_plan_report report = {0};
+    bool planned = vkf_plan_chip_open(options->chip, &chip);
+    const vkf_plan_request request = {
+        .directory = options->directory,
+        .chip = &chip,
+        .precision = options->precision,
+        .quantization = options->quantization,
+        .batch = options->batch,
+        .prompt = options->prompt,
+        .context = options->context,
+    };
+    planned = planned && vkf_plan_make(&options->common, &request, &report);
+    if (planned && options->json)
+        planned = vkf_plan_print_json(&report);
+    else if (planned)
+        vkf_plan_print_text(&report);
+    vkf_plan_report_free(&report);
+    vkf_plan_chip_free(&chip);
+    return planned;
+}
+
+static int run(void *user)
+{
+    plan_options *options = user;
+    bool done =
+        options->list ? vkf_plan_list_chips(options->json) : vkf_find_model(&options->directory) && plan(options);
+    return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
+}
+
+static const vkf_command command = {long_options, "", take_option, take_arguments, print_help, run};
+
+int vkf_cmd_plan(int argc, char **argv)
+{
+    plan_options options = {.batch = 1, .prompt = DEFAULT_PROMPT, .context = DEFAULT_CONTEXT};
+    return vkf_command_run(&command, argc, argv, &options, &options.common);
+}

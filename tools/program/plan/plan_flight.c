@@ -1,0 +1,73 @@
+// Reads the tiles of kernels.
+#include "plan/plan_flight.h"
+
+#include <string.h>
+
+#include "base/blocks.h"
+#include "kernel/registry.h"
+
+#define BYTES_WITHOUT_TILE 16.0
+
+static const vkf__config *find_config(const vkf_planned_dispatch *dispatch)
+{
+    vkf__kernel_walk walk = {0};
+    for (const vkf__kernel *kernel; (kernel = vkf__kernel_next(&walk));) {
+        if (strcmp(kernel->name, dispatch->kernel) != 0)
+            continue;
+        for (uint32_t i = 0; i < kernel->config_count; i++)
+            if (strcmp(kernel->configs[i].name, dispatch->config) == 0)
+                return &kernel->configs[i];
+    }
+    return NULL;
+}
+
+static double bytes_each(vkf_dtype dtype)
+{
+    if (dtype == VKF_DTYPE_Q8)
+        return (double)VKF_Q8_BLOCK_BYTES / VKF_BLOCK;
+    return dtype == VKF_DTYPE_Q4 ? (double)VKF_Q4_BLOCK_BYTES / VKF_BLOCK : (double)vkf_dtype_size(dtype);
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+// A step of one factor or of both, by a whole workgroup through shared memory.
+static double tile_step(const vkf__gemm_tile *tile, const vkf_planned_dispatch *dispatch)
+{
+    return tile->k * (tile->m * bytes_each(dispatch->types[0]) + tile->n * bytes_each(dispatch->types[1]));
+}
+
+// Every invocation by itself: so many columns of the weight, and so deep.
+static double lane_step(const vkf__gemm_tile *tile, const vkf_planned_dispatch *dispatch)
+{
+    return dispatch->local_size * tile->k * tile->thread_n * bytes_each(dispatch->types[1]);
+}
+
+static double product_step(const vkf__config *config, const vkf_planned_dispatch *dispatch)
+{
+    const char *kernel = dispatch->kernel;
+    bool by_lanes = begins(kernel, "gemv") || begins(kernel, "gemm_blocks") || begins(kernel, "gemm_dot.") ||
+                    begins(kernel, "gemm_direct");
+    return by_lanes ? lane_step(&config->tile.gemm, dispatch) : tile_step(&config->tile.gemm, dispatch);
+}
+
+// Keys, then values; the two have a step each.
+static double attention_step(const vkf__config *config, const vkf_planned_dispatch *dispatch)
+{
+    const double width = dispatch->k > 0 ? dispatch->k : 64;
+    const double depth = config->tile.attention_tiled.depth;
+    bool tiled = begins(dispatch->kernel, "attention_tiled") && depth > 0 && depth < width;
+    return config->tile.side.columns * (tiled ? depth : width) * bytes_each(dispatch->types[1]);
+}
+
+double vkf_plan_step_bytes(const vkf_planned_dispatch *dispatch)
+{
+    const vkf__config *config = find_config(dispatch);
+    if (config && dispatch->n > 0 && strcmp(dispatch->op, "gemm") == 0)
+        return product_step(config, dispatch);
+    if (config && strcmp(dispatch->op, "attention") == 0)
+        return attention_step(config, dispatch);
+    return dispatch->local_size * BYTES_WITHOUT_TILE;
+}
