@@ -291,7 +291,7 @@ double vkf__config_cost(const vkf__config *config, const vkf__problem *problem, 
     const uint64_t workgroups = vkf__config_workgroups(config, problem), waves = (workgroups + cores - 1) / cores;
     const double area = (double)t->m * t->n, loads = 1.0 / t->m + 1.0 / t->n;
     if (config->max_m > 0)
-        return 0;
+        return workgroups < cores ? 1 - (double)workgroups / cores : 0;
     return workgroups < cores ? IDLE_CORES + area * (IDLE_CORES * 1e-6)
                               : (double)waves * area * (1 + LOADS_HIDDEN * loads);
 }

@@ -53,7 +53,8 @@ uint64_t vkf__config_workgroups(const vkf__config *config, const vkf__problem *p
 
 // What the tile of a matrix product costs on a device with this many cores; the lowest is best. Tiles that leave cores
 // without work come last, the smallest of them first. Of the others it is the number of waves, times the area of a tile,
-// times what it loads for a multiply-add. Tiles made for few rows come first where they take the problem.
+// times what it loads for a multiply-add. Tiles made for few rows come first where they take the problem, those that give
+// each core one ahead of the others.
 double vkf__config_cost(const vkf__config *config, const vkf__problem *problem, uint32_t cores);
 
 // Whether the variant is supported, accepts the problem, and has no bad verdict. *out_why (may be NULL) gets a static

@@ -88,11 +88,6 @@ bool vkf_parse_model_precision(const char *option, const char *text, vkf_model_p
     return false;
 }
 
-const char *vkf_precision_name(vkf_model_precision precision)
-{
-    return precision == VKF_MODEL_PRECISION_AUTO ? "auto" : precisions[precision].name;
-}
-
 bool vkf_parse_quantization(const char *option, const char *text, vkf_quantization *out_quantization)
 {
     if (strcmp(text, "q8") == 0)

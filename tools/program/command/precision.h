@@ -31,8 +31,6 @@ bool vkf_block_types_from_name(const char *text, size_t length, vkf_precision_ty
 bool vkf_parse_precision(const char *option, const char *text, vkf_model_precision *out_precision);
 // The same for models, whose file and device may decide.
 bool vkf_parse_model_precision(const char *option, const char *text, vkf_model_precision *out_precision);
-// "f32/f16"; "auto" for AUTO.
-const char *vkf_precision_name(vkf_model_precision precision);
 bool vkf_parse_quantization(const char *option, const char *text, vkf_quantization *out_quantization);
 
 #endif
