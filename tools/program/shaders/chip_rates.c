@@ -24,6 +24,9 @@ static const chip_rates table[] = {
     {"gfx1201", "GFX1201", "CU", UNITS(128, 128, 256, 512, 512, 1024), 64, 16, 128, 128, 3.4, 0, 2, true,
      RDNA "RX 9070 XT: 64 CUs, 2970 MHz, 640 GB/s, 49 TFLOP/s of float32; GPUOpen on RDNA 4: 1024 FLOP of float16 a "
           "clock of a CU, twice that of int8"},
+    {"nv140", NULL, "SM", UNITS(64, 128, 256, 512, 512, 256), 128, 16, 128, 128, 5.6, 193, 1, false,
+     TURING_AND_LATER "Titan V: 80 SMs, 1455 MHz, 653 GB/s; V100 white paper: 512 tensor multiply-adds a clock of an "
+                      "SM; Jia et al., Dissecting the Volta: L2 193 clocks"},
     {"nv162", NULL, "SM", UNITS(64, 128, 256, 256, 512, 1024), 128, 16, 64, 64, 5.9, 188, 1, false,
      TURING_AND_LATER "RTX 2080 Ti: 68 SMs, 1545 MHz, 616 GB/s; Turing white paper: 54 tensor TFLOP/s with sums of "
                       "float32; Jia et al., Dissecting the Turing T4: L2 188 clocks"},
