@@ -171,7 +171,7 @@ def is_installed(chroot):
 
 
 HEAD = ["chip", "problem", "program", "kernel", "registers", "matrix", "fma", "m-adds", "B/load", "in flight",
-        "shared B/m-add", "barriers", "other", "of the roof"]
+        "shared B/m-add", "barriers", "other", "of the roof", "m-adds/clock"]
 
 
 def cells(found):
@@ -183,7 +183,7 @@ def cells(found):
     return start + [str(loop["matrix_operations"]), str(loop["fmas"]), number(loop["multiply_adds"]),
                     number(loop["bytes_per_load"]), str(loop["loads_in_flight"]),
                     number(loop["shared_bytes_per_multiply_add"]), str(loop["barriers"]), str(loop["other"]),
-                    reach(loop)]
+                    reach(loop), number(loop["multiply_adds_per_clock"])]
 
 
 def text_table(rows):

@@ -86,14 +86,14 @@ static void count(const asm_code *code, const way *path, loop_figures *out)
 
 static void lines_of(const asm_code *code, const way *path, uint32_t *out_first, uint32_t *out_last)
 {
-    *out_first = UINT32_MAX;
+    *out_first = *out_last = 0;
     for (size_t p = 0; p < path->count; p++) {
         const asm_block *block = &code->blocks[path->blocks[p]];
         if (block->count == 0)
             continue;
         const uint32_t first = code->instructions[block->first].line;
         const uint32_t last = code->instructions[block->first + block->count - 1].line;
-        *out_first = first < *out_first ? first : *out_first;
+        *out_first = *out_first == 0 || first < *out_first ? first : *out_first;
         *out_last = last > *out_last ? last : *out_last;
     }
 }
@@ -116,13 +116,22 @@ static void describe_feed(const asm_code *code, const way *path, loop_figures *o
     out->feed_in_flight = most_in_flight(code, path);
 }
 
+static bool has_instructions(const asm_code *code, const way *path)
+{
+    for (size_t p = 0; p < path->count; p++) {
+        if (code->blocks[path->blocks[p]].count > 0)
+            return true;
+    }
+    return false;
+}
+
 static const asm_loop *find_hot(const asm_code *code, const asm_loops *loops, way *path)
 {
     const asm_loop *hot = NULL;
     double most = -1;
     for (size_t i = 0; i < loops->count; i++) {
         path->count = asm_loop_path(code, loops, &loops->items[i], path->blocks);
-        const double heat = path->count > 0 ? heat_of(code, loops, &loops->items[i], path) : -1;
+        const double heat = has_instructions(code, path) ? heat_of(code, loops, &loops->items[i], path) : -1;
         if (heat > most) {
             most = heat;
             hot = &loops->items[i];

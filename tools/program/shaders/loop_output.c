@@ -92,6 +92,7 @@ static json_t *loop_json(const loop_reading *reading)
     vkf_json_put_integer(object, "barriers", f->feed_barriers);
     vkf_json_put_string(object, "chip", reading->rates ? reading->rates->name : NULL);
     vkf_json_put_real(object, "share", reading->reaches ? reading->reach.share : -1);
+    vkf_json_put_real(object, "multiply_adds_per_clock", reading->reaches ? reading->reach.multiply_adds : -1);
     json_object_set_new(object, "bound",
                         reading->reaches ? json_string(loop_bound_name(reading->reach.bound)) : json_null());
     return object;

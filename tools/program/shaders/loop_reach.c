@@ -89,6 +89,7 @@ bool loop_reach_of(const loop_figures *figures, const chip_rates *rates, int64_t
     const double roof = clocks[LOOP_BOUND_MEMORY] > clocks[LOOP_BOUND_MULTIPLY] ? clocks[LOOP_BOUND_MEMORY]
                                                                                  : clocks[LOOP_BOUND_MULTIPLY];
     out_reach->share = roof / clocks[out_reach->bound];
+    out_reach->multiply_adds = loop_multiply_adds(figures) / clocks[out_reach->bound];
     return true;
 }
 

@@ -21,6 +21,7 @@ typedef enum loop_bound {
 typedef struct loop_reach {
     double share; // of the roof, 0 to 1: the peak, or memory's bandwidth where that is the lower of the two
     loop_bound bound;
+    double multiply_adds; // of a core in a clock at that share, which compares loops of different units
     double clocks[LOOP_BOUND_COUNT]; // of a core, for one turn of one invocation; 0 where it does not count
 } loop_reach;
 
