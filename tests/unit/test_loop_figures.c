@@ -149,6 +149,74 @@ static void test_loop_figures_of_kinds_of_instructions(void **state)
     assert_int_equal(f.counts[ASM_HINT], 7);
 }
 
+// An invocation goes into one of the two branches of a divergent if, though the text runs through both.
+static void test_loop_figures_take_then_or_else(void **state)
+{
+    (void)state;
+    const loop_figures f = figures_of("BB0:\n"
+                                      "\ts_cbranch_execz BB2\n"
+                                      "BB1:\n"
+                                      "\tv_fma_f32 v1, v2, v3, v4\n"
+                                      "BB2:\n"
+                                      "\ts_and_not1_b64 exec, s[0:1], exec\n"
+                                      "\ts_cbranch_execz BB4\n"
+                                      "BB3:\n"
+                                      "\tv_fma_f32 v1, v2, v3, v4\n"
+                                      "\tv_fma_f32 v1, v2, v3, v4\n"
+                                      "BB4:\n"
+                                      "\ts_cbranch_scc0 BB0\n"
+                                      "BB5:\n"
+                                      "\ts_endpgm\n");
+    assert_int_equal(f.counts[ASM_FMA], 2);
+}
+
+// Three loops within each other: the innermost multiplies, is left at its top, and has a barrier; the one around it
+// loads; the outermost loads, too, but does not feed it.
+static void test_loop_figures_go_through_loops_within(void **state)
+{
+    (void)state;
+    const loop_figures f = figures_of("BB0:\n"
+                                      "\tbuffer_load_b32 v1, v2, s[0:3], 0 offen\n"
+                                      "BB1:\n"
+                                      "\ts_mov_b64 exec, -1\n"
+                                      "BB2:\n"
+                                      "\ts_cbranch_scc1 BB4\n"
+                                      "BB3:\n"
+                                      "\tv_fma_f32 v1, v2, v3, v4\n"
+                                      "\ts_barrier\n"
+                                      "\ts_branch BB2\n"
+                                      "BB4:\n"
+                                      "\tbuffer_load_b128 v[0:3], v4, s[0:3], 0 offen\n"
+                                      "\ts_waitcnt vmcnt(0)\n"
+                                      "\ts_cbranch_scc0 BB1\n"
+                                      "BB5:\n"
+                                      "\ts_cbranch_scc0 BB0\n"
+                                      "BB6:\n"
+                                      "\ts_endpgm\n");
+    assert_int_equal(f.first_line, 6);
+    assert_int_equal(f.counts[ASM_GLOBAL_LOAD], 0);
+    assert_int_equal(f.feed_loads, 1);
+    assert_int_equal(f.feed_bytes, 16);
+    assert_int_equal(f.feed_barriers, 1);
+}
+
+// A wait for another scoreboard leaves the load under way; the loads of a turn may be waited for in the next.
+static void test_loop_figures_follow_scoreboards(void **state)
+{
+    (void)state;
+    const loop_figures f = figures_of("block 0 L0 [] -> {\n"
+                                      "  r0 = ld.global.a64.constant.b32 [r2] // delay=1 wr:5\n"
+                                      "  r1 = ffma r0 r1 r2 // delay=4 wt=001000\n"
+                                      "  r0 = ld.global.a64.constant.b32 [r2] // delay=2 wr:5\n"
+                                      "  r1 = ffma r0 r1 r2 // delay=4 wt=100000\n"
+                                      "} -> [0, 1]\n"
+                                      "block 1 L1 [0] -> {\n"
+                                      "  exit\n"
+                                      "} -> []\n");
+    assert_int_equal(f.feed_in_flight, 2);
+    assert_int_equal(f.delay, 11);
+}
+
 // Masks of 32 bits are those of waves of 32.
 static void test_loop_figures_know_the_subgroup(void **state)
 {
@@ -239,6 +307,24 @@ static void test_loop_reach_is_what_binds(void **state)
     assert_false(loop_reach_of(&f, &rates, -1, &reach));
 }
 
+// Matrix operations of AMD take the slots of vector instructions, those of NVIDIA do not; scalar ones have their own.
+static void test_loop_reach_counts_slots(void **state)
+{
+    (void)state;
+    chip_rates rates = {.multiply_adds = {[ASM_UNIT_MATRIX] = 256}, .lanes = 64, .waves = 1};
+    loop_figures f = {.subgroup = 64, .scalar = 64};
+    f.counts[ASM_OTHER] = 128;
+    f.multiply_adds[ASM_UNIT_MATRIX] = 512;
+    loop_reach reach;
+    assert_true(loop_reach_of(&f, &rates, -1, &reach));
+    assert_int_equal(per_mille(reach.share), 1000);
+    assert_int_equal((int)reach.multiply_adds, 256);
+    rates.matrix_issues = true;
+    assert_true(loop_reach_of(&f, &rates, -1, &reach));
+    assert_string_equal(loop_bound_name(reach.bound), "issue");
+    assert_int_equal(per_mille(reach.share), 667);
+}
+
 // Bytes that are used once come from memory; two rounds of loads are waited for by the subgroups that there are.
 static void test_loop_reach_of_loads(void **state)
 {
@@ -285,10 +371,14 @@ int main(void)
         cmocka_unit_test(test_loop_figures_of_ir3),
         cmocka_unit_test(test_loop_figures_notice_planted_changes),
         cmocka_unit_test(test_loop_figures_of_kinds_of_instructions),
+        cmocka_unit_test(test_loop_figures_take_then_or_else),
+        cmocka_unit_test(test_loop_figures_go_through_loops_within),
+        cmocka_unit_test(test_loop_figures_follow_scoreboards),
         cmocka_unit_test(test_loop_figures_know_the_subgroup),
         cmocka_unit_test(test_loop_read_refuses_what_is_no_assembly),
         cmocka_unit_test(test_loop_read_survives_texts_cut_short),
         cmocka_unit_test(test_loop_reach_is_what_binds),
+        cmocka_unit_test(test_loop_reach_counts_slots),
         cmocka_unit_test(test_loop_reach_of_loads),
         cmocka_unit_test(test_chip_rates_have_sources),
     };

@@ -4,15 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#define UNITS(fma, packed, dot, matrix, matrix_f16, matrix_i8)                                                         \
-    {                                                                                                                  \
-        [ASM_UNIT_FMA] = (fma), [ASM_UNIT_PACKED] = (packed), [ASM_UNIT_DOT] = (dot), [ASM_UNIT_MATRIX] = (matrix),    \
-        [ASM_UNIT_MATRIX_F16] = (matrix_f16), [ASM_UNIT_MATRIX_I8] = (matrix_i8)                                       \
+#define UNITS(fma, packed, dot, matrix, matrix_f16, matrix_i8)                                                      \
+    {                                                                                                               \
+        [ASM_UNIT_FMA] = (fma), [ASM_UNIT_PACKED] = (packed), [ASM_UNIT_DOT] = (dot), [ASM_UNIT_MATRIX] = (matrix), \
+        [ASM_UNIT_MATRIX_F16] = (matrix_f16), [ASM_UNIT_MATRIX_I8] = (matrix_i8)                                    \
     }
 
 #define RDNA "AMD RDNA white paper: LDS 128 B, L0 128 B a clock; "
 #define TURING_AND_LATER "NVIDIA CUDA programming guide, arithmetic instructions; "
 
+// Behind the units: lanes, transcendentals, bytes of shared memory, of the core's own cache and of the memory, latency,
+// units that waves are counted for, and whether matrix operations take vector instructions' slots.
 static const chip_rates table[] = {
     {"vega10", "VEGA10", "CU", UNITS(64, 128, 0, 0, 0, 0), 64, 16, 128, 64, 4.9, 0, 4, true,
      "RX Vega 64: 64 CUs, 1546 MHz, 484 GB/s; AMD Vega ISA: 16 lanes a clock of each of 4 SIMDs, LDS 128 B a clock"},
@@ -22,9 +24,9 @@ static const chip_rates table[] = {
      RDNA "RX 7900 XTX: 96 CUs, 2500 MHz, 960 GB/s, 61 TFLOP/s of float32; GPUOpen on WMMA: 512 FLOP a clock of a CU; "
           "Chips and Cheese, 2023-06-14: 150 ns to the Infinity Cache"},
     {"gfx1201", "GFX1201", "CU", UNITS(128, 128, 256, 512, 512, 1024), 64, 16, 128, 128, 3.4, 0, 2, true,
-     RDNA "RX 9070 XT: 64 CUs, 2970 MHz, 640 GB/s, 49 TFLOP/s of float32; GPUOpen on RDNA 4: 1024 FLOP of float16 a "
-          "clock of a CU, twice that of int8"},
-    {"nv140", NULL, "SM", UNITS(64, 128, 256, 512, 512, 256), 128, 16, 128, 128, 5.6, 193, 1, false,
+     RDNA "RX 9070 XT: 64 CUs, 2970 MHz, 640 GB/s, 49 TFLOP/s of float32; GPUOpen on RDNA 4: 1024 FLOP of float16 "
+          "and 2048 operations of int8 a clock of a CU"},
+    {"nv140", NULL, "SM", UNITS(64, 128, 256, 512, 512, 0), 128, 16, 128, 128, 5.6, 193, 1, false,
      TURING_AND_LATER "Titan V: 80 SMs, 1455 MHz, 653 GB/s; V100 white paper: 512 tensor multiply-adds a clock of an "
                       "SM; Jia et al., Dissecting the Volta: L2 193 clocks"},
     {"nv162", NULL, "SM", UNITS(64, 128, 256, 256, 512, 1024), 128, 16, 64, 64, 5.9, 188, 1, false,
