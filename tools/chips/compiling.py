@@ -157,6 +157,8 @@ def ask_chip(key, command, timeout_s):
 def command_line(options):
     """What decides about the tables; where its ingredients lie does not."""
     words = ["tools/vendors"]
+    if options.peer:
+        words += ["--peer", options.peer]
     if options.chips != DEFAULT_CHIPS:
         words += ["--chips", ",".join(options.chips)]
     words += ["--" + name for name in ("all", "full") if getattr(options, name)]
