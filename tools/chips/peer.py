@@ -194,7 +194,7 @@ def cells(found):
              "-" if found["registers"] is None else str(found["registers"])]
     if not loop:
         return start + [found["loop_status"]] + [""] * (len(HEAD) - len(start) - 1)
-    return start + [str(loop["matrix_operations"]), str(loop["fmas"]), number(loop["multiply_adds"]),
+    return start + [str(loop["matrix_operations"]), str(loop["fmas"]), "%.0f" % loop["multiply_adds"],
                     number(loop["bytes_per_load"]), str(loop["loads_in_flight"]),
                     number(loop["shared_bytes_per_multiply_add"]), str(loop["barriers"]), str(loop["other"]),
                     reach(loop), number(loop["multiply_adds_per_clock"])]
