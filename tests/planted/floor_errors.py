@@ -116,4 +116,10 @@ ERRORS = (
           "sqrt(squares / (count - 1))", "sqrt(squares / count)", ("unit.sample_stats",)),
     Error("text between zeros loses a carriage return", "tools/program/input/line_reader.c",
           "if (!reader->by_zeros && size > 0 &&", "if (size > 0 &&", ("unit.line_reader",)),
+    Error("tails are in the way of a full tile", "tools/program/shaders/asm_loops.c",
+          "WORTH * share * share;", "WORTH * share;", ("unit.loop_figures",)),
+    Error("the text runs through both branches of a divergent if", "tools/program/shaders/asm_loops.c",
+          "if (to == from + 1 && next->is_else &&", "if (false && next->is_else &&", ("unit.loop_figures",)),
+    Error("scalar instructions take the slots of vector ones", "tools/program/shaders/loop_reach.c",
+          "(others - figures->scalar) / rates->lanes", "others / rates->lanes", ("unit.loop_figures",)),
 )

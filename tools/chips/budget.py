@@ -1,8 +1,10 @@
-"""The budget of tools/vendors: how many registers each default variant takes on each chip, and what became of that.
+"""The budget of tools/vendors: what registers and hot loop of each default variant are on each chip, and became.
 
 A CSV file: a line for each variant, a column for each chip. A field has its registers, "?" where the driver does not
-tell, and nothing where the chip does not take the variant by default; 96!12 allows a spill of 12. The line "driver" has
-the drivers that all this is of.
+tell, and nothing where the chip does not take the variant by default; 96!12 allows a spill of 12. Behind that stands,
+where the driver prints assembly, what one turn of the hot loop does: 72|128|16|1|1.5|2|0.67 makes 128 multiply-adds,
+loads 16 bytes at a time with 1 load under way, moves 1.5 bytes of shared memory for each multiply-add, passes 2
+barriers, and can reach 0.67 of its roof; - is not known. The line "driver" has the drivers that all this is of.
 """
 import collections
 import csv
@@ -11,13 +13,16 @@ import re
 
 from .compiling import ROOT
 from .kernels import spills, variant_name
+from .loops import Loop, loop_of
 
-RISE_PERCENT = 20
+RISE_PERCENT = 20  # of registers and of shared memory's bytes; loads and the share may fall by as much
 DRIVERS = "driver"
 UNKNOWN = "?"
-FIELD = re.compile(r"(\d+|\?)(?:!(\d+))?")
+NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?|-"
+FIELD = re.compile(r"(\d+|\?)(?:!(\d+))?((?:\|(?:%s)){%d})?" % (NUMBER, len(Loop._fields)))
 
-Entry = collections.namedtuple("Entry", "registers spills")  # registers: None where the driver does not tell
+# registers: None where the driver does not tell; loop: None where none was read
+Entry = collections.namedtuple("Entry", "registers spills loop", defaults=[None])
 Verdict = collections.namedtuple("Verdict", "problems unjudged")
 
 
@@ -26,7 +31,7 @@ class BadBudget(Exception):
 
 
 def entry_of(kernel):
-    return Entry((kernel["statistics"] or {}).get("registers"), spills(kernel) or 0)
+    return Entry((kernel["statistics"] or {}).get("registers"), spills(kernel) or 0, loop_of(kernel))
 
 
 def entries_of(chip):
@@ -35,11 +40,15 @@ def entries_of(chip):
             for kernel in chip["kernels"] if kernel["default_for"]}
 
 
+def registers_text(entry):
+    text = UNKNOWN if entry.registers is None else str(entry.registers)
+    return text + "!%d" % entry.spills if entry.spills else text
+
+
 def written(entry):
     if entry is None:
         return ""
-    text = UNKNOWN if entry.registers is None else str(entry.registers)
-    return text + "!%d" % entry.spills if entry.spills else text
+    return registers_text(entry) + "".join("|-" if value is None else "|%.4g" % value for value in entry.loop or ())
 
 
 def parsed(text, where):
@@ -48,7 +57,8 @@ def parsed(text, where):
     match = FIELD.fullmatch(text)
     if not match:
         raise BadBudget("%s: '%s' is no number of registers" % (where, text))
-    return Entry(None if match[1] == UNKNOWN else int(match[1]), int(match[2] or 0))
+    values = [None if value == "-" else float(value) for value in (match[3] or "").split("|")[1:]]
+    return Entry(None if match[1] == UNKNOWN else int(match[1]), int(match[2] or 0), Loop(*values) if values else None)
 
 
 def write(chips, path):
@@ -104,6 +114,31 @@ def registers_problem(before, after):
         before.registers, after.registers, 100 * (after.registers / before.registers - 1), RISE_PERCENT)
 
 
+def margin_problem(title, before, after, rises):
+    """A figure that rose, or else fell, by more than the margin. Neither may be known."""
+    if before is None or after is None:
+        return None if before is None or rises else "%s %.4g -> not told" % (title, before)
+    worse = after * 100 > before * (100 + RISE_PERCENT) if rises else after * 100 < before * (100 - RISE_PERCENT)
+    return "%s %.4g -> %.4g (%+.1f %%, over %d)" % (
+        title, before, after, 100 * (after / before - 1) if before else 100, RISE_PERCENT) if worse else None
+
+
+def loop_problems(before, after):
+    """What became worse in the hot loop. A budget without loops judges none."""
+    if before is None:
+        return []
+    if after is None:
+        return ["the hot loop is not read any longer"]
+    found = [margin_problem("bytes per load", before.bytes_per_load, after.bytes_per_load, False),
+             margin_problem("loads in flight", before.in_flight, after.in_flight, False),
+             margin_problem("shared bytes per multiply-add", before.shared_per_multiply_add,
+                            after.shared_per_multiply_add, True),
+             margin_problem("share of the roof", before.share, after.share, False)]
+    if after.barriers > before.barriers:
+        found.append("barriers %d -> %d" % (before.barriers, after.barriers))
+    return [problem for problem in found if problem]
+
+
 def problems_of(before, after, same_driver):
     """What is wrong with one variant on one chip. Either of the two may be missing. Of another driver's compiler only
     what spills without being allowed to is the kernel's fault."""
@@ -115,9 +150,9 @@ def problems_of(before, after, same_driver):
         return found
     if before and after:
         rise = registers_problem(before, after)
-        return found + ([rise] if rise else [])
+        return found + ([rise] if rise else []) + loop_problems(before.loop, after.loop)
     if after:
-        return found + ["new, renew the budget: registers %s" % written(after)]
+        return found + ["new, renew the budget: registers %s" % registers_text(after)]
     return found + ["no default any longer, renew the budget"]
 
 

@@ -88,7 +88,7 @@ def chroot_of(options):
     return os.path.abspath(options.chroot or os.path.join(ROOT, "build", "chroot"))
 
 
-def make_chroot(options):
+def make_chroot(options, more_packages=()):
     """tools/chroot does nothing where all is there, and says what it lacks."""
     chroot = chroot_of(options)
     if options.no_setup:
@@ -98,7 +98,7 @@ def make_chroot(options):
         say("making the chroot %s, which takes minutes" % chroot)
         if os.geteuid() == 0 and not shutil.which("debootstrap"):
             run_quietly([SETUP_TOOL, "--debootstrap"])
-    run_quietly([CHROOT_TOOL, chroot, *PACKAGES])
+    run_quietly([CHROOT_TOOL, chroot, *PACKAGES, *more_packages])
     return chroot
 
 
@@ -110,7 +110,8 @@ def in_chroot(chroot, pattern):
     return found[0][len(chroot):]
 
 
-def command_for(chip, chroot, program, options):
+def environment_of(chip, chroot):
+    """What makes a driver take the chip for there, as arguments of env."""
     environment = [
         "VK_DRIVER_FILES=" + in_chroot(chroot, "usr/share/vulkan/icd.d/%s_icd*.json" % chip.icd),
         "LD_PRELOAD=" + in_chroot(chroot, "usr/lib/*/lib%s_noop_drm_shim.so" % chip.shim),
@@ -118,9 +119,20 @@ def command_for(chip, chroot, program, options):
     ]
     if chip.variable:
         environment.append("%s=%s" % (chip.variable, chip.value))
+    return environment
+
+
+def chip_option(key):
+    """NVK has no name for a GPU that is not there; of others the program finds the rates by the device's name."""
+    return ["--chip", key] if CHIPS[key].vendor == "NVIDIA" else []
+
+
+def command_for(key, chroot, program, options):
+    environment = environment_of(CHIPS[key], chroot)
     which = [] if options.all else ["--defaults"]
     return [CHROOT_TOOL, "--bind", os.path.dirname(program), chroot, "--", "env", *environment, program, "shaders",
-            "--no-cache", "--statistics", *which, "--output", "jsonl", "--", *options.names]
+            "--no-cache", "--statistics", "--loops", *chip_option(key), *which, "--output", "jsonl", "--",
+            *options.names]
 
 
 def ask_chip(key, command, timeout_s):
@@ -146,6 +158,8 @@ def ask_chip(key, command, timeout_s):
 def command_line(options):
     """What decides about the tables; where its ingredients lie does not."""
     words = ["tools/vendors"]
+    if options.peer:
+        words += ["--peer", options.peer]
     if options.chips != DEFAULT_CHIPS:
         words += ["--chips", ",".join(options.chips)]
     words += ["--" + name for name in ("all", "full") if getattr(options, name)]
@@ -159,7 +173,7 @@ def measure(options):
     chroot = make_chroot(options)
     # NVK's compiler takes five times as long as the others: none of its chips is left to the end.
     order = sorted(options.chips, key=lambda key: CHIPS[key].vendor != "NVIDIA")
-    commands = [command_for(CHIPS[key], chroot, program, options) for key in order]
+    commands = [command_for(key, chroot, program, options) for key in order]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         found = dict(zip(order, pool.map(ask_chip, order, commands, [options.timeout] * len(order))))
     return {

@@ -2,6 +2,8 @@
 
 # Ends the label of a problem for which a kernel is taken only where float32 may be rounded.
 ROUNDING = " (f16)"
+# Between two columns on a terminal.
+GAP = "  "
 
 
 def shader_of(kernel):
@@ -96,3 +98,15 @@ def findings(chips):
             elif kernel["default_for"] and spills(kernel):
                 lines.append("%s spills, and is the default for %s" % (name, kernel["default_for"]))
     return lines
+
+
+def slices(widths, first, columns):
+    """The chips, in as many tables below each other as keep each one within the columns of a terminal."""
+    found, used = [[]], first
+    for i, width in enumerate(widths):
+        if found[-1] and used + len(GAP) + width > columns:
+            found.append([])
+            used = first
+        found[-1].append(i)
+        used += len(GAP) + width
+    return found

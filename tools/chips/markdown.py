@@ -2,6 +2,7 @@
 from .compiling import CHIPS
 from .kernels import (choices, findings, grouped, is_of_all, labels_of, row_key, shader_of, spilled, spills,
                     types_of, worst)
+from .loops import loop_table
 
 HEAD = """\
 # What the vendors' compilers make of the kernels
@@ -187,6 +188,7 @@ def markdown(raw, full=False):
     if full:
         return "".join(text + shader_tables(answered))
     text += ["\n", CHOSEN_HEAD, choice_table(answered), "\n", DEFAULT_HEAD, default_table(answered)]
+    text.append(loop_table(answered, table))
     if is_of_all(answered):
         text += ["\n", WORST_HEAD, worst_table(answered)]
     return "".join(text)

@@ -1,9 +1,8 @@
 """tools/vendors' matrix on a terminal: kernels down, chips across, spills in red."""
 from .compiling import CHIPS
-from .kernels import choices, is_of_all, spilled, spills, worst
+from .kernels import GAP, choices, is_of_all, slices, spilled, spills, worst
 
 RED, DIM, PLAIN = "\033[1;31m", "\033[2m", "\033[0m"
-GAP = "  "
 
 LEGEND = """\
 Registers of 32 bits per invocation, the worst of the types that a kernel is compiled for. 96!12: of 96 registers, and
@@ -27,18 +26,6 @@ def field(kernels):
 def coloured(text, width, colour, code):
     """Right-aligned; the code takes no place."""
     return " " * (width - len(text)) + (code + text + PLAIN if colour and text else text)
-
-
-def slices(widths, first, columns):
-    """The chips, in as many tables below each other as keep each one within the columns of a terminal."""
-    found, used = [[]], first
-    for i, width in enumerate(widths):
-        if found[-1] and used + len(GAP) + width > columns:
-            found.append([])
-            used = first
-        found[-1].append(i)
-        used += len(GAP) + width
-    return found
 
 
 def matrix(raw, columns, colour):

@@ -3,6 +3,7 @@ import html
 
 from .compiling import CHIPS
 from .kernels import choices, findings, is_of_all, spilled, spills, variant_name, worst
+from .loops import number, reach
 
 # As the report of `vkformer profile` looks. What spills has a sign, too, for those who tell no red from grey.
 STYLE = """\
@@ -58,12 +59,22 @@ def text_element(tag, text, attributes=""):
     return element(tag, html.escape(str(text)), attributes)
 
 
+def loop_lines(loop):
+    if not loop:
+        return []
+    return ["hot loop: " + reach(loop), "multiply-adds: " + number(loop["multiply_adds"]),
+            "bytes per load: %s, in flight: %d" % (number(loop["bytes_per_load"]), loop["loads_in_flight"]),
+            "shared bytes per multiply-add: " + number(loop["shared_bytes_per_multiply_add"]),
+            "barriers: %d" % loop["barriers"]]
+
+
 def tooltip(kernel):
     lines = [variant_name(kernel)]
     if kernel["default_for"]:
         lines.append("default for " + kernel["default_for"])
     if not kernel["compiled"]:
         lines.append(kernel["status"])
+    lines += loop_lines(kernel.get("loop"))
     lines += ["%s: %s" % item for item in kernel["raw"].items()]
     return 'title="%s"' % html.escape("\n".join(lines))
 

@@ -62,7 +62,7 @@ _vkformer() {
         --kv-len | --head-dim | --kv-heads | --embed-dim | --d-model | --ff | --len | --memory-len | --repetitions | --warmup | --rows | --cols | \
         --dim | --encoder-layers | --decoder-layers | --vocab | --source-len | --target-len | --mib | --invocations | \
         --rounds | --chains | --max-new-tokens | --context | --stop | --beams | --length-penalty | --temperature | --top-k | --top-p | --min-p | \
-        --repetition-penalty | --attention-layers | --attention-heads | --seed | --spec | --length | --new-tokens | --fail-above | --counters | \
+        --repetition-penalty | --attention-layers | --attention-heads | --seed | --spec | --chip | --waves | --length | --new-tokens | --fail-above | --counters | \
         --prompt | --prompt-name | --truncate-dim)
         return
         ;;
@@ -72,7 +72,7 @@ _vkformer() {
         tokenize) words="--pair --no-special-tokens --max-len --no-truncation --decode --null --output --help" ;;
         compare) words="--atol --rtol --only --complete --sort --output --help" ;;
         tune) words="$common --json --shapes --types --time-cap" ;;
-        shaders) words="$common --all --defaults --statistics --asm --spec --diff --fail-above --output" ;;
+        shaders) words="$common --all --defaults --statistics --asm --loops --chip --waves --spec --diff --fail-above --output" ;;
         inspect) words="$common --json --batch --context" ;;
         plan)
             words="--chip --list-chips --dtype --quantize --batch --prompt --context --json

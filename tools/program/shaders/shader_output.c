@@ -8,6 +8,7 @@
 
 #include "command/options.h"
 #include "output/json_output.h"
+#include "shaders/loop_output.h"
 
 #define MAX_EXACT 9007199254740992.0 // 2^53
 
@@ -53,6 +54,10 @@ static void print_head(const vkf_shader_output *output)
     const vkf_device_info *device = &output->device;
     if (output->form == VKF_SHADER_TABLE) {
         printf("device %u: %s, %s %s\n", device->index, device->name, device->driver_name, device->driver_info);
+        if (output->loops) {
+            loop_print_head(false);
+            return;
+        }
         if (output->statistics)
             printf("%-44s %-12s %6s %-8s %4s %8s %7s %6s %6s %5s  ", "kernel", "constants", "SPIR-V", "compiled", "reg",
                    "spills", "scratch", "shared", "instr", "waves");
@@ -61,16 +66,28 @@ static void print_head(const vkf_shader_output *output)
         puts("default for");
     } else if (output->form == VKF_SHADER_MARKDOWN) {
         printf("%s, %s %s\n\n", device->name, device->driver_name, device->driver_info);
-        puts(output->statistics
-                 ? "| kernel | constants | SPIR-V B | compiled | registers | spills | scratch B | shared B | "
-                   "instructions | waves | default for |\n|---|---|---:|---|---:|---:|---:|---:|---:|---:|---|"
-                 : "| kernel | constants | SPIR-V B | default for |\n|---|---|---:|---|");
+        if (output->loops)
+            loop_print_head(true);
+        else
+            puts(output->statistics
+                     ? "| kernel | constants | SPIR-V B | compiled | registers | spills | scratch B | shared B | "
+                       "instructions | waves | default for |\n|---|---|---:|---|---:|---:|---:|---:|---:|---:|---|"
+                     : "| kernel | constants | SPIR-V B | default for |\n|---|---|---:|---|");
     }
 }
 
 static void full_name(const vkf_kernel_report *report, char out_text[256])
 {
     snprintf(out_text, 256, "%.120s%s%.120s", report->kernel, report->config[0] ? "/" : "", report->config);
+}
+
+static void print_loop(const vkf_shader_output *output, const vkf_kernel_report *report)
+{
+    loop_reading reading;
+    char name[256];
+    full_name(report, name);
+    loop_read_report(report, output->rates, &reading);
+    loop_print_row(output->form == VKF_SHADER_MARKDOWN, name, &reading, report->default_for);
 }
 
 static void print_row(const vkf_shader_output *output, const vkf_kernel_report *report)
@@ -167,6 +184,11 @@ static json_t *report_json(const vkf_shader_output *output, const vkf_kernel_rep
     json_object_set_new(object, "raw", raw_json(report));
     if (output->assembly)
         json_object_set_new(object, "representations", representations_json(report));
+    if (output->loops) {
+        loop_reading reading;
+        loop_read_report(report, output->rates, &reading);
+        loop_put_json(object, &reading);
+    }
     return object;
 }
 
@@ -198,6 +220,8 @@ void vkf_shader_output_begin(vkf_shader_output *output, const vkf_context *conte
     output->printed = true;
     output->array = output->form == VKF_SHADER_JSON ? json_array() : NULL;
     vkf_context_device_info(context, &output->device);
+    if (!output->rates)
+        output->rates = chip_rates_find(NULL, output->device.name);
 }
 
 bool vkf_shader_output_visit(void *user, const vkf_kernel_report *report)
@@ -213,11 +237,14 @@ bool vkf_shader_output_visit(void *user, const vkf_kernel_report *report)
         json_array_append_new(output->array, report_json(output, report));
     else if (output->form == VKF_SHADER_JSON_LINES)
         output->printed = vkf_print_json(report_json(output, report));
+    else if (output->loops)
+        print_loop(output, report);
     else
         print_row(output, report);
-    if (output->form == VKF_SHADER_TABLE && output->raw)
+    const bool is_text = output->form == VKF_SHADER_TABLE || output->form == VKF_SHADER_MARKDOWN;
+    if (output->form == VKF_SHADER_TABLE && output->raw && !output->loops)
         print_raw(report);
-    if (output->form == VKF_SHADER_TABLE || output->form == VKF_SHADER_MARKDOWN)
+    if (is_text && output->assembly)
         print_representations(output, report);
     return output->printed;
 }
@@ -229,7 +256,7 @@ bool vkf_shader_output_end(vkf_shader_output *output)
     output->array = NULL;
     if (output->failed > 0)
         vkf_print_error("%" PRIu32 " of %" PRIu32 " kernels did not compile", output->failed, output->listed);
-    if (output->assembly && output->listed > output->failed && output->assemblies == 0)
+    if ((output->assembly || output->loops) && output->listed > output->failed && output->assemblies == 0)
         vkf_print_warning("%s, %s %s, gives no assembly and no other representation of what it compiled",
                           output->device.name, output->device.driver_name, output->device.driver_info);
     return output->printed && output->failed == 0;

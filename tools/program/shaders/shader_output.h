@@ -7,6 +7,8 @@
 
 #include <vkformer/vkformer.h>
 
+#include "shaders/chip_rates.h"
+
 typedef enum vkf_shader_form {
     VKF_SHADER_TABLE = 0,
     VKF_SHADER_JSON,
@@ -16,11 +18,13 @@ typedef enum vkf_shader_form {
 
 typedef struct vkf_shader_output {
     vkf_shader_form form;
-    bool statistics; // show the compiler's statistics
-    bool raw;        // also show them below each row, under the driver's names; JSON always has them
-    bool assembly;   // also show the driver's representations
-    bool all;        // also list variants that the device cannot use
-    bool defaults;   // list only variants that are taken for some problem without measurement
+    bool statistics;         // show the compiler's statistics
+    bool raw;                // also show them below each row, under the driver's names; JSON always has them
+    bool assembly;           // also show the driver's representations
+    bool loops;              // show the hot loops in the assembly; in tables, instead of the statistics
+    const chip_rates *rates; // of the chip that these are judged for; NULL: by the device's name
+    bool all;                // also list variants that the device cannot use
+    bool defaults;           // list only variants that are taken for some problem without measurement
     vkf_device_info device;
     uint32_t listed;
     uint32_t failed;     // how many did not compile

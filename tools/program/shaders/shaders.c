@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "command/command.h"
+#include "shaders/loop_file.h"
 #include "shaders/shader_diff.h"
 #include "shaders/shader_file.h"
 #include "shaders/shader_output.h"
@@ -15,6 +16,8 @@ typedef struct shaders_options {
     vkf_shader_file file; // path is NULL for the library's own kernels
     bool diff;
     float fail_above; // percent; negative: not given
+    const char *chip; // NULL: by the device's name
+    uint32_t waves;   // of assembly files; 0: not given
     char **arguments; // prefixes of "kernel/config", a file, or two files to compare
     size_t argument_count;
 } shaders_options;
@@ -24,6 +27,9 @@ enum {
     OPT_ALL,
     OPT_DEFAULTS,
     OPT_ASM,
+    OPT_LOOPS,
+    OPT_CHIP,
+    OPT_WAVES,
     OPT_SPEC,
     OPT_DIFF,
     OPT_FAIL_ABOVE,
@@ -35,8 +41,9 @@ static void print_help(const void *user)
 {
     (void)user;
     fputs(
-        "usage: vkformer shaders [--all | --defaults] [--statistics] [--asm] [-o FORM] [NAME...]\n"
+        "usage: vkformer shaders [--all | --defaults] [--statistics] [--asm] [--loops] [-o FORM] [NAME...]\n"
         "       vkformer shaders FILE [-D NAME[=VALUE]]... [--spec ID=VALUE]... [--asm] [-o FORM]\n"
+        "       vkformer shaders --loops FILE.asm... [--chip CHIP] [--waves N] [-o FORM]\n"
         "       vkformer shaders --diff BEFORE.json AFTER.json [--fail-above PERCENT] [-o FORM]\n"
         "\n"
         "Lists every kernel with every choice of its tile parameters that the device can use, the size of its SPIR-V\n"
@@ -56,7 +63,17 @@ static void print_help(const void *user)
         "                       memory per workgroup in bytes; instructions; subgroups that a unit of the device\n"
         "                       holds at a time. A - is what the driver does not tell\n"
         "  --asm                the same, and below each one its assembly and whatever else the driver gives of how\n"
-        "                       it compiled\n"
+        "                       it compiled\n",
+        stdout);
+    fputs(
+        "  --loops              compile each one, and show what one turn of its hot loop does: matrix operations and\n"
+        "                       multiply-adds; bytes per load, and loads under way before the first is waited for;\n"
+        "                       loads from shared memory, their width, and its bytes per multiply-add; barriers and\n"
+        "                       other instructions; the share of its roof that the loop can reach, and what binds it.\n"
+        "                       The same of assemblies that were saved as FILE.asm (RADV's, NAK's, ir3's)\n"
+        "  --chip CHIP          whose rates --loops judges by, as tools/vendors names it (navi31); otherwise the\n"
+        "                       device's, by its name. A name that is unknown lists them with their sources\n"
+        "  --waves N            of FILE.asm: how many subgroups a unit of the chip holds, as --statistics has it\n"
         "  -D NAME[=VALUE]      defines a macro in FILE; repeatable\n"
         "  --spec ID=VALUE      sets a specialisation constant of FILE; repeatable. VALUE may begin with its type,\n"
         "                       i: u: f: or b:, which must then be the shader's\n"
@@ -89,6 +106,14 @@ static bool take_option(int option, const char *value, void *user)
     case OPT_ASM:
         options->output.assembly = options->common.representations = true;
         return true;
+    case OPT_LOOPS:
+        options->output.loops = options->common.representations = true;
+        return true;
+    case OPT_CHIP:
+        options->chip = value;
+        return true;
+    case OPT_WAVES:
+        return vkf_parse_u32("--waves", value, 1, 1024, &options->waves);
     case OPT_STATISTICS:
         options->output.statistics = true;
         return true;
@@ -112,6 +137,43 @@ static bool take_option(int option, const char *value, void *user)
     default:
         return vkf_parse_common(option, value, &options->common);
     }
+}
+
+static size_t count_assemblies(const shaders_options *options)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < options->argument_count; i++)
+        count += vkf_is_assembly_file(options->arguments[i]);
+    return count;
+}
+
+// Checks what belongs to --loops, and finds the chip. False with a message.
+static bool check_loops(shaders_options *options)
+{
+    const size_t assemblies = options->diff ? 0 : count_assemblies(options);
+    const bool loops = options->output.loops;
+    if (loops && options->diff) {
+        vkf_print_error("--diff: it does not go with --loops");
+        return false;
+    }
+    if (!loops && (options->chip || options->waves > 0 || assemblies > 0)) {
+        vkf_print_error("--chip, --waves and files that end in .asm: they belong to --loops");
+        return false;
+    }
+    if (assemblies > 0 && assemblies < options->argument_count) {
+        vkf_print_error("--loops: give files that end in .asm and nothing else, or names of kernels");
+        return false;
+    }
+    if (options->waves > 0 && assemblies == 0) {
+        vkf_print_error("--waves: it belongs to files that end in .asm; of kernels the driver tells it");
+        return false;
+    }
+    options->output.rates = options->chip ? chip_rates_find(options->chip, NULL) : NULL;
+    if (!options->chip || options->output.rates)
+        return true;
+    vkf_print_error("--chip: nothing is known of '%.200s', but of", options->chip);
+    chip_rates_list();
+    return false;
 }
 
 // Checks that the options fit together. False with a message.
@@ -154,6 +216,9 @@ static const struct option long_options[] = {
     {"defaults", no_argument, NULL, OPT_DEFAULTS},
     {"statistics", no_argument, NULL, OPT_STATISTICS},
     {"asm", no_argument, NULL, OPT_ASM},
+    {"loops", no_argument, NULL, OPT_LOOPS},
+    {"chip", required_argument, NULL, OPT_CHIP},
+    {"waves", required_argument, NULL, OPT_WAVES},
     {"spec", required_argument, NULL, OPT_SPEC},
     {"diff", no_argument, NULL, OPT_DIFF},
     {"fail-above", required_argument, NULL, OPT_FAIL_ABOVE},
@@ -167,9 +232,9 @@ static bool take_arguments(int argc, char **argv, void *user)
     shaders_options *options = user;
     options->arguments = argv + optind;
     options->argument_count = (size_t)(argc - optind);
-    if (!check(options))
+    if (!check(options) || !check_loops(options))
         return false;
-    options->output.statistics |= options->output.assembly || options->file.path != NULL;
+    options->output.statistics |= options->output.assembly || options->output.loops || options->file.path != NULL;
     options->common.statistics = options->output.statistics;
     return true;
 }
@@ -210,6 +275,9 @@ static int run(void *user)
         return vkf_print_shader_diff(options->arguments[0], options->arguments[1],
                                      options->fail_above >= 0 ? (double)options->fail_above : DEFAULT_FAIL_ABOVE,
                                      options->output.form);
+    if (count_assemblies(options) > 0)
+        return vkf_report_assembly_files(options->arguments, options->argument_count, options->output.rates,
+                                         options->waves > 0 ? (int64_t)options->waves : -1, options->output.form);
     if (options->file.path)
         return vkf_report_shader_file(&options->common, &options->file, &options->output);
     return list_kernels(options, &options->output);
