@@ -1,6 +1,7 @@
 // Public entry points of contexts, and of the devices on which they can be created.
 #include "kernel/context.h"
 #include "kernel/pipeline_cache.h"
+#include "prove/cores.h"
 #include "prove/prove.h"
 #include "prove/self_test.h"
 #include "prove/tune.h"
@@ -22,8 +23,13 @@ vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_co
     context->self_tests = !wanted->skip_self_test;
     context->tunes_on_first_use = wanted->tune_on_first_use && !wanted->described;
     context->prove = wanted->described ? NULL : vkf__prove; // a described device is trusted
-    *out_context = context;
-    return VKF_OK;
+    if (context->self_tests && !wanted->described)
+        status = vkf__learn_cores(context);
+    if (status != VKF_OK)
+        vkf__context_destroy(context);
+    else
+        *out_context = context;
+    return status;
 }
 
 void vkf_context_destroy(vkf_context **context)

@@ -1,6 +1,7 @@
 // Loads, updates and saves the verdicts and the tuner's table of a context.
 #include "kernel/learned.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "kernel/text_table.h"
@@ -37,6 +38,37 @@ static vkf_status load_verdicts(vkf__learned *learned)
         vkf__verdicts_parse(device->host, &device->plan.caps, text, size, &learned->verdicts);
     vkf__free(device->host, text);
     return status;
+}
+
+#define CORES_HEADER "vkformer-cores 1"
+
+// 0 where the text is not a table of this device's cores.
+static uint32_t parse_cores(const vkf__caps *caps, const char *text, size_t size)
+{
+    bool good = false;
+    unsigned cores = 0;
+    int used = 0;
+    char device[VKF_DEVICE_LINE_BYTES];
+    vkf__text_lines lines = {.text = text, .size_bytes = size};
+    vkf__device_line(caps, device);
+    if (!vkf__text_next(&lines, &good) || !good || strcmp(lines.line, CORES_HEADER) != 0 ||
+        !vkf__text_next(&lines, &good) || !good || strcmp(lines.line, device) != 0 || !vkf__text_next(&lines, &good) ||
+        !good || sscanf(lines.line, "cores %9u%n", &cores, &used) != 1 || lines.line[used] != '\0')
+        return 0;
+    return cores;
+}
+
+static vkf_status load_cores(vkf__learned *learned)
+{
+    const vkf__device *device = learned->device;
+    char *text = NULL;
+    size_t size = 0;
+    VKF_RETURN_IF_ERROR(load_text(learned, "cores", &text, &size));
+    learned->cores = size > 0 ? parse_cores(&device->plan.caps, text, size) : 0;
+    if (size > 0 && learned->cores == 0)
+        vkf__log(device->host, VKF_SEVERITY_WARNING, "stored number of cores ignored: it is malformed");
+    vkf__free(device->host, text);
+    return VKF_OK;
 }
 
 static vkf_status load_tuned(const vkf__learned *learned, vkf__tuned *out_tuned)
@@ -79,6 +111,7 @@ vkf_status vkf__learned_init(vkf__learned *learned, vkf__device *device, const v
     if (!keep)
         return VKF_OK;
     VKF_RETURN_IF_ERROR(load_verdicts(learned));
+    VKF_RETURN_IF_ERROR(load_cores(learned));
     VKF_RETURN_IF_ERROR(load_tuned(learned, &tuned));
     if (tuned.count > 0)
         VKF_RETURN_IF_ERROR(publish(learned, &tuned));
@@ -150,6 +183,21 @@ static void save_text(const vkf__learned *learned, const char *prefix, const cha
     char key[96];
     vkf__device_key(&learned->device->plan.caps, prefix, key, sizeof key);
     learned->cache->save(learned->cache->user, key, text, strlen(text));
+}
+
+vkf_status vkf__learned_cores(vkf__learned *learned, uint32_t cores)
+{
+    char device[VKF_DEVICE_LINE_BYTES];
+    vkf__text_out out = {.host = learned->device->host};
+    learned->cores = cores;
+    if (!learned->keep || !learned->cache->save)
+        return VKF_OK;
+    vkf__device_line(&learned->device->plan.caps, device);
+    vkf__text_add(&out, CORES_HEADER "\n%s\ncores %u\n", device, cores);
+    if (out.status == VKF_OK)
+        save_text(learned, "cores", out.text);
+    vkf__free(out.host, out.text);
+    return out.status;
 }
 
 static vkf_status format_verdicts(const vkf__learned *learned)

@@ -42,6 +42,9 @@ VKF_MUST_CHECK vkf_status vkf__learned_begin_test(vkf__learned *learned, const v
                                                   const vkf__config *config);
 VKF_MUST_CHECK vkf_status vkf__learned_end_test(vkf__learned *learned);
 
+// Keeps the number of cores, under the key "cores-...". Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__learned_cores(vkf__learned *learned, uint32_t cores);
+
 // Status OUT_OF_HOST_MEMORY.
 VKF_MUST_CHECK vkf_status vkf__learned_measured(vkf__learned *learned, const vkf__tuned_entry *entry);
 
