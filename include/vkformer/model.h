@@ -287,8 +287,9 @@ typedef struct vkf_session_desc {
     // Positions per sequence whose logits vkf_session_decode() can return. 0: a SEQ2SEQ or DECODER session only
     // generates. An ENCODER's head runs only in sessions that have more than 0 here.
     uint32_t max_logit_rows;
-    // DECODER: how many positions of a prompt run at once; memory for activations grows with it. 0: 256, or
-    // max_target_len if that is less. max_target_len is the context: the prompt's tokens and the generated ones.
+    // DECODER: how many positions of a prompt run at once; memory for activations grows with it. 0: 512 on GPUs and 256
+    // on processors, or max_target_len if that is less. max_target_len is the context: the prompt's tokens and the
+    // generated ones.
     uint32_t max_prompt_len;
     // Masks of nn.Transformer. A SEQ2SEQ session sets source and memory padding and the causal mask itself.
     vkf_attention_mask source_mask;

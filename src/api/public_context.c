@@ -8,6 +8,10 @@
 
 static const vkf_context_desc defaults = {0};
 
+// A driver takes a submission that runs for seconds for a hang: two on Windows, less on some phones. With so much work
+// for each core it takes a tenth of a second where a core makes 40 GFLOP/s, which the slowest do.
+#define SUBMISSION_FLOPS_OF_A_CORE 4e9
+
 vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_context)
 {
     if (!out_context)
@@ -19,6 +23,7 @@ vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_co
         return status;
     const bool processor = context->device.plan.caps.traits.processor;
     context->self_test_budget_ns = processor ? VKF_SELF_TEST_BUDGET_PROCESSOR_NS : VKF_SELF_TEST_BUDGET_NS;
+    context->submission_flops = processor ? 0 : SUBMISSION_FLOPS_OF_A_CORE * context->device.plan.caps.traits.cores;
     context->first_use_left_ns = VKF_TUNE_TIME_CAP_NS;
     context->self_tests = !wanted->skip_self_test;
     context->tunes_on_first_use = wanted->tune_on_first_use && !wanted->described;

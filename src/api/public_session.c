@@ -21,13 +21,17 @@ static bool pools(const vkf_session *session)
     return vkf__facts_of(&session->model->config)->pools;
 }
 
-#define DEFAULT_PROMPT_LEN 256u
+// More positions give a GPU more tiles to share among its cores, and a processor more to keep in its cache.
+#define DEFAULT_PROMPT_LEN 512u
+#define DEFAULT_PROMPT_LEN_PROCESSOR 256u
 
 // Completes a DECODER's descriptor. Rows of a batch are padded in front, which takes a key mask; a single row needs
 // none.
-static vkf_session_desc complete_decoder(const vkf_session_desc *desc)
+static vkf_session_desc complete_decoder(const vkf_model *model, const vkf_session_desc *desc)
 {
-    uint32_t prompt = desc->max_prompt_len > 0 ? desc->max_prompt_len : DEFAULT_PROMPT_LEN;
+    const bool processor = model->context->device.plan.caps.traits.processor;
+    const uint32_t usual = processor ? DEFAULT_PROMPT_LEN_PROCESSOR : DEFAULT_PROMPT_LEN;
+    uint32_t prompt = desc->max_prompt_len > 0 ? desc->max_prompt_len : usual;
     return (vkf_session_desc){
         .max_batch = desc->max_batch,
         .max_source_len = 1, // it has no encoder
@@ -76,7 +80,7 @@ static vkf_session_desc complete(const vkf_model *model, const vkf_session_desc 
         };
     }
     if (vkf__facts_of(&model->config)->prompts)
-        full = complete_decoder(desc);
+        full = complete_decoder(model, desc);
     full.cache_dtype = cache_dtype_of(model, desc);
     return full;
 }

@@ -45,6 +45,7 @@ struct vkf_context {
     bool self_tests;              // wanted variants are tested
     bool tunes_on_first_use;      // and measured, too
     uint64_t self_test_budget_ns; // for one dispatch
+    double submission_flops;      // what a session's submission holds, more than one command buffer; 0: any number
     pthread_mutex_t test_lock;    // one self-test at a time
     pthread_mutex_t tune_lock;    // one search at a time; taken before test_lock
     bool locks_ready;

@@ -9,6 +9,7 @@
 #include "model/rotary_rows.h"
 #include "observe/probe.h"
 #include "observe/profile.h"
+#include "op/operators.h"
 
 vkf_status vkf__emit_stage(vkf__work *work, const void *args)
 {
@@ -298,6 +299,35 @@ static vkf_status write_sizes(vkf_session *session, size_t begin, size_t end, co
     return VKF_OK;
 }
 
+static double flops_of(const vkf__work *work)
+{
+    double flops = 0;
+    for (uint32_t i = 0; i < work->plan.node_count; i++) {
+        const vkf__node *node = &work->built.nodes[i];
+        const vkf__dispatched dispatched = {node->kernel, node->pipeline->spec, vkf__work_params(work, i)};
+        flops += vkf__account_of(&dispatched).flops;
+    }
+    return flops;
+}
+
+// Submits a batch at once or, where that is more than the context's limit, in parts that are waited for one by one.
+static vkf_status submit(vkf_session *session, const vkf__batch *batch)
+{
+    const double limit = session->context->submission_flops;
+    double flops = 0;
+    size_t begin = 0;
+    for (size_t i = 0; limit > 0 && i < batch->count; i++) {
+        const double more = flops_of(batch->works[i]);
+        if (i > begin && flops + more > limit) {
+            VKF_RETURN_IF_ERROR(vkf__batch_run(batch, &session->submission, begin, i));
+            begin = i;
+            flops = 0;
+        }
+        flops += more;
+    }
+    return vkf__batch_run(batch, &session->submission, begin, batch->count);
+}
+
 static vkf_status run_group(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
 {
     size_t begin = session->group_begin[group], end = session->group_begin[group + 1];
@@ -310,7 +340,7 @@ static vkf_status run_group(vkf_session *session, vkf__stage_group group, const 
     if (session->context->probe)
         return vkf__probe_run(session->context, &session->submission, name, batch->works, batch->count);
     times.updated_ns = vkf__now_ns();
-    VKF_RETURN_IF_ERROR(vkf__batch_run(batch, &session->submission, 0, batch->count));
+    VKF_RETURN_IF_ERROR(submit(session, batch));
     times.submitted_ns = session->submission.submitted_ns;
     times.ended_ns = vkf__now_ns();
     session->last_group = (int)group;

@@ -236,6 +236,41 @@ static void test_failure_of_a_class_is_that_of_its_run(void **state)
     vkf_test_rig_free(&rig);
 }
 
+static PFN_vkQueueSubmit submit_all;
+static int submissions;
+
+static VKAPI_ATTR VkResult VKAPI_CALL count_submissions(VkQueue queue, uint32_t count, const VkSubmitInfo *infos,
+                                                        VkFence fence)
+{
+    submissions++;
+    return submit_all(queue, count, infos, fence);
+}
+
+// A device is not kept busy for seconds without a break: what is more than the limit is submitted in parts.
+static void test_submissions_have_a_limit(void **state)
+{
+    static const struct {
+        double flops;
+        int submissions; // of the four stages of an encoder
+    } rows[] = {{0, 1}, {1e30, 1}, {1, 4}};
+    vkf_test_rig rig = make_rig(state);
+    vkf_context *context = rig.gpu->context;
+    const int32_t ids[] = {4, 5, 6};
+    const vkf_encode_args args = {.batch = 1, .source_len = 3, .source_ids = ids};
+    const double before = context->submission_flops;
+    submit_all = context->device.vk.vkQueueSubmit;
+    context->device.vk.vkQueueSubmit = count_submissions;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        context->submission_flops = rows[i].flops;
+        submissions = 0;
+        assert_int_equal(vkf_session_encode(rig.session, &args), VKF_OK);
+        assert_int_equal(submissions, rows[i].submissions);
+    }
+    context->device.vk.vkQueueSubmit = submit_all;
+    context->submission_flops = before;
+    vkf_test_rig_free(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_classes_have_kernels_of_their_own),
         cmocka_unit_test(test_class_that_needs_more_memory_is_refused),
         cmocka_unit_test(test_failure_of_a_class_is_that_of_its_run),
+        cmocka_unit_test(test_submissions_have_a_limit),
     };
     return cmocka_run_group_tests_name("session_classes", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }
