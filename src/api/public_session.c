@@ -105,7 +105,7 @@ static vkf_status check_desc(const vkf__checker *check, const vkf_model *model, 
     bool tokens = vkf__facts_of(&model->config)->start_token;
     const vkf_layer_sizes sizes[] = {
         {desc->max_batch, desc->max_source_len, desc->max_source_len},
-        {desc->max_batch, desc->max_target_len, desc->max_target_len},
+        {desc->max_batch, desc->max_prompt_len, desc->max_target_len},
         {desc->max_batch, desc->max_target_len, desc->max_source_len},
     };
     for (size_t i = 0; i < 3; i++)
