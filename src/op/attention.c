@@ -9,6 +9,12 @@
 // With fewer rows than this, the keys of a row are divided among several workgroups. A processor has few cores to fill.
 #define ROWS_TO_FILL_A_DEVICE 256u
 #define ROWS_TO_FILL_A_PROCESSOR 32u
+// Up to this many queries are those of decoding, where nothing but the keys keeps a GPU busy. Then each core gets two
+// workgroups, so that one waits for memory while the other works.
+#define FEW_QUERIES 8u
+#define GROUPS_OF_A_CORE 2u
+// Rows of heads that share keys, which a workgroup takes at once, roughly.
+#define ROWS_OF_A_GROUP 16u
 // The widest head that the kernels take: they unroll over it, and attention_tiled has shared memory for no more.
 #define MAX_WIDTH 256u
 // Each part has at least this many keys, or it would not be worth the pass that combines the parts.
@@ -52,24 +58,36 @@ static bool is_for_kernels(const vkf__attention_args *args)
     return args->heads % args->kv_heads == 0 && args->k.span.dtype == args->v.span.dtype;
 }
 
-// Into how many parts the keys are divided, at maximum sizes. Shorter runs leave some parts empty, which then have no
-// weight in the sum.
-static uint32_t choose_splits(const vkf_context *context, const vkf__attention_args *args)
+// How many parts of the keys fill the device.
+static uint64_t splits_to_fill(const vkf_context *context, const vkf__attention_args *args)
 {
-    bool processor = context->device.plan.caps.traits.processor;
-    uint32_t enough = processor ? ROWS_TO_FILL_A_PROCESSOR : ROWS_TO_FILL_A_DEVICE;
-    uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
-    uint32_t by_keys = args->k_len / MIN_KEYS_PER_SPLIT;
-    uint32_t by_rows = rows == 0 ? 1 : (uint32_t)((enough + rows - 1) / rows);
-    uint32_t splits = by_keys < by_rows ? by_keys : by_rows;
-    return splits > 0 ? splits : 1;
+    const vkf__selector selector = vkf__context_selector(context);
+    const bool processor = selector.caps->traits.processor;
+    const uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
+    if (processor || args->q_len > FEW_QUERIES) {
+        const uint64_t enough = processor ? ROWS_TO_FILL_A_PROCESSOR : ROWS_TO_FILL_A_DEVICE;
+        return (enough + rows - 1) / rows;
+    }
+    const uint64_t rows_of_keys = (uint64_t)args->heads / args->kv_heads * args->q_len;
+    const uint64_t groups =
+        (uint64_t)args->batch * args->kv_heads * ((rows_of_keys + ROWS_OF_A_GROUP - 1) / ROWS_OF_A_GROUP);
+    return ((uint64_t)GROUPS_OF_A_CORE * vkf__selector_cores(&selector) + groups - 1) / groups;
+}
+
+uint32_t vkf__attention_splits(const vkf_context *context, const vkf__attention_args *args)
+{
+    const uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
+    const uint64_t by_keys = args->k_len / MIN_KEYS_PER_SPLIT;
+    const uint64_t by_device = rows == 0 ? 1 : splits_to_fill(context, args);
+    const uint64_t splits = by_keys < by_device ? by_keys : by_device;
+    return splits > 0 ? (uint32_t)splits : 1;
 }
 
 vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__attention_args *args,
                                     vkf_dtype out_types[VKF_KERNEL_MAX_TYPES])
 {
     vkf__problem problem = problem_of(context, args);
-    problem.split = choose_splits(context, args) > 1;
+    problem.split = vkf__attention_splits(context, args) > 1;
     out_types[0] = args->q.span.dtype;
     out_types[1] = args->k.span.dtype;
     out_types[2] = problem.split ? VKF_DTYPE_F32 : args->out.span.dtype;
@@ -215,7 +233,7 @@ static vkf_status emit_fused(vkf__work *work, const vkf__attention_args *args)
     vkf__span parts; // (batch, heads, q_len, splits, v_head_dim + 2) f32
     vkf__problem problem = problem_of(work->context, args);
     uint64_t splits = 0;
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, choose_splits(work->context, args), &splits));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, vkf__attention_splits(work->context, args), &splits));
     problem.split = splits > 1;
     // Parts are sums in f32, whatever the type of the output.
     const vkf_dtype out_type = splits > 1 ? VKF_DTYPE_F32 : args->out.span.dtype;

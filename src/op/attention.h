@@ -41,6 +41,10 @@ VKF_MUST_CHECK vkf_status vkf__emit_attention(vkf__work *work, const vkf__attent
 vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__attention_args *args,
                                     vkf_dtype out_types[VKF_KERNEL_MAX_TYPES]);
 
+// Into how many parts the keys are divided, at maximum sizes. Each part of a shorter run has so much fewer keys; parts
+// without any have no weight in the sum.
+uint32_t vkf__attention_splits(const vkf_context *context, const vkf__attention_args *args);
+
 // Emits scores, softmax and context as dispatches of their own. Scores and context are as many products each as query
 // heads share a key head.
 VKF_MUST_CHECK vkf_status vkf__emit_unfused_attention(vkf__work *work, const vkf__attention_args *args);

@@ -2,6 +2,8 @@
 #include "kernel/select.h"
 
 #include "caps_fixture.h"
+#include "kernel/context.h"
+#include "op/attention.h"
 
 #define F VKF_DTYPE_F32
 #define H VKF_DTYPE_F16
@@ -57,11 +59,50 @@ static void test_attention_rows_fit_registers_on_a_gpu(void **state)
     assert_selected(&caps, fff, problem, "attention_texel4.f32_f32/q4k4");
 }
 
+// The keys of few queries are divided until each core of a GPU has two workgroups, and no finer than 128 keys.
+static void test_attention_splits_by_cores(void **state)
+{
+    static const struct {
+        bool processor;
+        uint32_t cores, batch, heads, kv_heads, q_len, k_len, splits;
+    } rows[] = {
+        {false, 128, 1, 32, 8, 1, 4096, 32},  // 8 workgroups of 4 rows: 256 of them
+        {false, 132, 1, 32, 8, 1, 32768, 33}, //
+        {false, 128, 1, 32, 8, 1, 1024, 8},   // by keys
+        {false, 128, 1, 32, 8, 1, 127, 1},    //
+        {false, 128, 8, 32, 8, 1, 4096, 4},   // a batch fills cores, too
+        {false, 128, 1, 32, 32, 1, 4096, 8},  //
+        {false, 128, 1, 32, 8, 8, 4096, 16},  // 32 rows to a key head: two workgroups
+        {false, 8, 1, 32, 8, 1, 4096, 2},     // a phone
+        {false, 128, 1, 32, 8, 9, 4096, 1},   // 288 rows
+        {false, 128, 1, 4, 4, 9, 4096, 8},    // 36 rows of 256
+        {true, 128, 1, 32, 8, 1, 4096, 1},    //
+        {true, 128, 1, 4, 4, 1, 4096, 8},     //
+        {false, 128, 1, 32, 8, 0, 4096, 1},   //
+    };
+    message_record record;
+    vkf_context context = {.host = recording_host(&record)};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const vkf__attention_args args = {.batch = rows[i].batch,
+                                          .heads = rows[i].heads,
+                                          .kv_heads = rows[i].kv_heads,
+                                          .q_len = rows[i].q_len,
+                                          .k_len = rows[i].k_len};
+        context.device.plan.caps = rows[i].processor ? cpu_caps() : discrete_caps();
+        context.device.plan.caps.traits.cores = rows[i].cores;
+        const uint32_t splits = vkf__attention_splits(&context, &args);
+        if (splits != rows[i].splits)
+            fail_msg("row %zu: %u parts, expected %u", i, splits, rows[i].splits);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention_in_parts_is_tiled_on_a_gpu),
         cmocka_unit_test(test_attention_rows_fit_registers_on_a_gpu),
+        cmocka_unit_test(test_attention_splits_by_cores),
     };
     return cmocka_run_group_tests_name("select_attention", tests, NULL, NULL);
 }
