@@ -16,6 +16,7 @@ static const vkf_chip_speed chip = {
     .f32_flops = 1e12,
     .f16_flops = 2e12,
     .matrix_flops = 4e12,
+    .matrix_f16_flops = 6e12,
     .dot_ops = 8e12,
     .latency_s = 1e-6,
     .barrier_s = 5e-6,
@@ -35,7 +36,8 @@ static void test_bandwidth_is_what_is_in_flight_in_a_latency(void **state)
     const vkf_plan_load few = {.workgroups = 4, .local_size = 64, .step_bytes = 2048, .bytes = 8.192e6};
     // No more groups are resident than cores hold: 16 by invocations.
     const vkf_plan_load many = {.workgroups = 1e6, .local_size = 64, .step_bytes = 64, .bytes = 1};
-    const vkf_plan_load enough = {.workgroups = 1000, .local_size = 64, .step_bytes = 4096, .bytes = 92e6};
+    const vkf_plan_load enough = {
+        .workgroups = 1000, .local_size = 64, .step_bytes = 4096, .bytes = VKF_PLAN_MEMORY_SHARE * 100e6};
     (void)state;
     assert_near(vkf_plan_estimate(&chip, &few).total_s, 1e-3);
     assert_near(vkf_plan_estimate(&chip, &many).bytes_in_flight, 160 * 64);
@@ -73,12 +75,27 @@ static void test_kinds_of_arithmetic_have_peaks_of_their_own(void **state)
 {
     vkf_plan_load load = {.workgroups = 100, .local_size = 256, .flops = 1e9};
     (void)state;
-    load.math = VKF_PLAN_MATRIX;
+    load.math = VKF_PLAN_HALF;
+    assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (2e12 * VKF_PLAN_SCALAR_SHARE));
+    load.attention = true;
+    assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (2e12 * VKF_PLAN_ATTENTION_SHARE));
+    load.math = VKF_PLAN_DOT;
+    assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (8e12 * VKF_PLAN_DOT_SHARE));
+}
+
+static void test_subgroups_feed_matrices_no_faster_than_the_fastest_sums(void **state)
+{
+    vkf_plan_load load = {.math = VKF_PLAN_MATRIX, .workgroups = 100, .local_size = 256, .flops = 1e9};
+    (void)state;
+    assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (6e12 * VKF_PLAN_SUBGROUP_SHARE));
+    load.half_sums = true;
+    assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (6e12 * VKF_PLAN_SUBGROUP_SHARE));
+    load.workgroup_scope = true;
+    assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (6e12 * VKF_PLAN_MATRIX_SHARE));
+    load.half_sums = false;
     assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (4e12 * VKF_PLAN_MATRIX_SHARE));
     load.attention = true;
     assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (4e12 * VKF_PLAN_ATTENTION_SHARE));
-    load.math = VKF_PLAN_DOT;
-    assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (8e12 * VKF_PLAN_DOT_SHARE));
 }
 
 static void test_barriers_and_nothing_to_do(void **state)
@@ -107,6 +124,7 @@ int main(void)
         cmocka_unit_test(test_a_core_needs_enough_invocations),
         cmocka_unit_test(test_shared_memory_limits_residents),
         cmocka_unit_test(test_kinds_of_arithmetic_have_peaks_of_their_own),
+        cmocka_unit_test(test_subgroups_feed_matrices_no_faster_than_the_fastest_sums),
         cmocka_unit_test(test_barriers_and_nothing_to_do),
         cmocka_unit_test(test_roof_takes_the_highest_peak),
     };

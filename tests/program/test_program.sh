@@ -160,6 +160,15 @@ plans() {
     expect 0 "plan --help" plan --help
     expect 0 "plan --list-chips" plan --list-chips
     grep -q '^rtx4090 ' "$work/out" || fail "plan --list-chips lists no rtx4090"
+    expect 0 "plan --calibrate" plan --calibrate
+    grep -q '^rtx3090 .* 4569\.2 ' "$work/out" || fail "plan --calibrate lists no rtx3090"
+    expect 0 "plan --calibrate --json" plan --calibrate --json
+    expect 2 "plan, a calibration and a model" plan --calibrate "$models/gpt2"
+    expect 2 "plan, a calibration and a list" plan --calibrate --list-chips
+    expect 0 "plan on all chips" plan --chip all --dtype f16 "$models/gpt2"
+    grep -q '^rtx4090 ' "$work/out" || fail "plan on all chips lists no rtx4090"
+    expect 0 "plan on all chips --json" plan --chip all --json "$models/bert-base"
+    expect 1 "plan on all chips, model that is not there" plan --chip all "$work/none"
     expect 2 "plan without a chip" plan "$models/gpt2"
     expect 2 "plan without a model" plan --chip m2
     expect 2 "plan, a list and a model" plan --list-chips "$models/gpt2"

@@ -19,7 +19,7 @@ _vkformer() {
         return
         ;;
     --chip)
-        words="a770 adreno750 adreno840 h200 m2 mali-g715 rtx3090 rtx4090 rx6800xt rx7900xtx"
+        words="all a770 adreno750 adreno840 h200 m2 mali-g715 rtx3090 rtx4090 rtx5090 rx6800xt rx7800xt rx7900xtx"
         mapfile -t COMPREPLY < <(compgen -f -W "$words" -- "$current")
         return
         ;;
@@ -75,7 +75,7 @@ _vkformer() {
         shaders) words="$common --all --defaults --statistics --asm --loops --chip --waves --spec --diff --fail-above --output" ;;
         inspect) words="$common --json --batch --context" ;;
         plan)
-            words="--chip --list-chips --dtype --quantize --batch --prompt --context --json
+            words="--chip --list-chips --calibrate --dtype --quantize --batch --prompt --context --json
                 --caps --mask --variant --arithmetic --verbose --help"
             ;;
         quantize) words="--type --help" ;;

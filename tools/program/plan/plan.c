@@ -5,7 +5,9 @@
 #include "command/command.h"
 #include "command/model_path.h"
 #include "command/precision.h"
+#include "plan/plan_calibrate.h"
 #include "plan/plan_make.h"
+#include "plan/plan_table.h"
 
 typedef struct plan_options {
     vkf_common_options common;
@@ -14,10 +16,20 @@ typedef struct plan_options {
     vkf_model_precision precision;
     vkf_quantization quantization;
     uint32_t batch, prompt, context;
-    bool json, list;
+    bool json, list, calibrate;
 } plan_options;
 
-enum { OPT_CHIP = VKF_OPT_OWN, OPT_DTYPE, OPT_QUANTIZE, OPT_BATCH, OPT_PROMPT, OPT_CONTEXT, OPT_JSON, OPT_LIST };
+enum {
+    OPT_CHIP = VKF_OPT_OWN,
+    OPT_DTYPE,
+    OPT_QUANTIZE,
+    OPT_BATCH,
+    OPT_PROMPT,
+    OPT_CONTEXT,
+    OPT_JSON,
+    OPT_LIST,
+    OPT_CALIBRATE
+};
 
 #define DEFAULT_PROMPT 256u
 #define DEFAULT_CONTEXT 1024u
@@ -28,6 +40,7 @@ static void print_help(const void *user)
     fputs(
         "usage: vkformer plan [OPTIONS] --chip CHIP MODEL\n"
         "       vkformer plan --list-chips\n"
+        "       vkformer plan --calibrate\n"
         "\n"
         "Says how the model in the directory MODEL would run on a GPU that need not be there: the kernel that each\n"
         "dispatch takes, its workgroups beside the cores of the GPU, the bytes that it has in flight, the barriers\n"
@@ -35,8 +48,9 @@ static void print_help(const void *user)
         "all that it assumes. It opens no device, and of MODEL it needs no more than config.json.\n"
         "\n"
         "  --chip CHIP        a chip of --list-chips, or FILE.json of the Vulkan Profiles schema; #NAME behind the\n"
-        "                     file chooses one of its profiles\n"
+        "                     file chooses one of its profiles; all: a line for each chip of --list-chips\n"
         "  --list-chips       list the chips that are known\n"
+        "  --calibrate        estimates of another program's kernels beside its published speeds\n"
         "  --dtype TYPE       " VKF_PRECISION_NAMES " (default f32); bf16 is f32/bf16\n"
         "  --quantize TYPE    q8 or q4: weights in blocks\n"
         "  --batch N          rows that run together (default 1)\n"
@@ -81,6 +95,9 @@ static bool take_option(int opt, const char *value, void *user)
     case OPT_LIST:
         options->list = true;
         return true;
+    case OPT_CALIBRATE:
+        options->calibrate = true;
+        return true;
     default:
         return vkf_parse_common(opt, value, &options->common);
     }
@@ -89,6 +106,7 @@ static bool take_option(int opt, const char *value, void *user)
 static const struct option long_options[] = {
     {"chip", required_argument, NULL, OPT_CHIP},
     {"list-chips", no_argument, NULL, OPT_LIST},
+    {"calibrate", no_argument, NULL, OPT_CALIBRATE},
     {"dtype", required_argument, NULL, OPT_DTYPE},
     {"quantize", required_argument, NULL, OPT_QUANTIZE},
     {"batch", required_argument, NULL, OPT_BATCH},
@@ -107,13 +125,14 @@ static const struct option long_options[] = {
 static bool take_arguments(int argc, char **argv, void *user)
 {
     plan_options *options = user;
+    const bool alone = options->list || options->calibrate;
     const int count = argc - optind;
-    if (count != (options->list ? 0 : 1)) {
+    if (count != (alone ? 0 : 1) || (options->list && options->calibrate)) {
         vkf_print_error("plan takes %s, not %d; see vkformer plan --help",
-                        options->list ? "no model with --list-chips" : "one model directory", count);
+                        alone ? "no model with either of --list-chips and --calibrate" : "one model directory", count);
         return false;
     }
-    if (!options->list && !options->chip) {
+    if (!alone && !options->chip) {
         vkf_print_error("plan: --chip is missing: a chip of --list-chips, or a file");
         return false;
     }
@@ -121,20 +140,25 @@ static bool take_arguments(int argc, char **argv, void *user)
     return true;
 }
 
-static bool plan(const plan_options *options)
+static vkf_plan_request request_of(const plan_options *options)
 {
-    vkf_plan_chip chip = {0};
-    vkf_plan_report report = {0};
-    bool planned = vkf_plan_chip_open(options->chip, &chip);
-    const vkf_plan_request request = {
+    return (vkf_plan_request){
         .directory = options->directory,
-        .chip = &chip,
         .precision = options->precision,
         .quantization = options->quantization,
         .batch = options->batch,
         .prompt = options->prompt,
         .context = options->context,
     };
+}
+
+static bool plan(const plan_options *options)
+{
+    vkf_plan_chip chip = {0};
+    vkf_plan_report report = {0};
+    vkf_plan_request request = request_of(options);
+    bool planned = vkf_plan_chip_open(options->chip, &chip);
+    request.chip = &chip;
     planned = planned && vkf_plan_make(&options->common, &request, &report);
     if (planned && options->json)
         planned = vkf_plan_print_json(&report);
@@ -145,11 +169,21 @@ static bool plan(const plan_options *options)
     return planned;
 }
 
+static bool plan_model(plan_options *options)
+{
+    if (!vkf_find_model(&options->directory))
+        return false;
+    const vkf_plan_request request = request_of(options);
+    return strcmp(options->chip, "all") == 0 ? vkf_plan_print_table(&options->common, &request, options->json)
+                                             : plan(options);
+}
+
 static int run(void *user)
 {
     plan_options *options = user;
-    bool done =
-        options->list ? vkf_plan_list_chips(options->json) : vkf_find_model(&options->directory) && plan(options);
+    bool done = options->list        ? vkf_plan_list_chips(options->json)
+                : options->calibrate ? vkf_calibration_print(options->json)
+                                     : plan_model(options);
     return done ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 

@@ -18,6 +18,7 @@
     X(f32_flops, "flop/s", true)           \
     X(f16_flops, "flop/s", true)           \
     X(matrix_flops, "flop/s", false)       \
+    X(matrix_f16_flops, "flop/s", false)   \
     X(dot_ops, "op/s", true)               \
     X(latency_s, "s", true)                \
     X(barrier_s, "s", true)                \
@@ -140,6 +141,11 @@ void vkf_plan_chip_assumptions(const vkf_plan_chip *chip, vkf_plan_assumption_fn
             visit(user, speed_members[i].name, json_number_value(json_object_get(entry, "value")),
                   speed_members[i].unit, json_string_value(json_object_get(entry, "source")));
     }
+}
+
+const char *vkf_plan_chip_name(size_t index)
+{
+    return index < VKF_EMBEDDED_CHIP_COUNT ? vkf_embedded_chips[index].name : NULL;
 }
 
 static const char *label_of(const json_t *root)

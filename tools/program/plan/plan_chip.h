@@ -20,6 +20,9 @@ typedef struct vkf_plan_chip {
 bool vkf_plan_chip_open(const char *name, vkf_plan_chip *out_chip);
 void vkf_plan_chip_free(vkf_plan_chip *chip);
 
+// The names of the chips that the program knows, in order; NULL at their end.
+const char *vkf_plan_chip_name(size_t index);
+
 // Prints the chips that the program knows, one per line, with what each is.
 bool vkf_plan_list_chips(bool json);
 

@@ -3,17 +3,29 @@
 
 #include <math.h>
 
+static double matrix_peak(const vkf_chip_speed *speed, const vkf_plan_load *load)
+{
+    const double fastest = fmax(speed->matrix_flops, speed->matrix_f16_flops);
+    const double rate = load->half_sums ? fastest : speed->matrix_flops;
+    if (load->attention)
+        return rate * VKF_PLAN_ATTENTION_SHARE;
+    return fmin(rate * VKF_PLAN_MATRIX_SHARE, load->workgroup_scope ? INFINITY : fastest * VKF_PLAN_SUBGROUP_SHARE);
+}
+
 static double peak(const vkf_chip_speed *speed, const vkf_plan_load *load)
 {
+    const double share = load->attention ? VKF_PLAN_ATTENTION_SHARE : VKF_PLAN_SCALAR_SHARE;
     switch (load->math) {
     case VKF_PLAN_MATRIX:
-        return speed->matrix_flops * (load->attention ? VKF_PLAN_ATTENTION_SHARE : VKF_PLAN_MATRIX_SHARE);
+        return matrix_peak(speed, load);
     case VKF_PLAN_DOT:
         return speed->dot_ops * VKF_PLAN_DOT_SHARE;
+    case VKF_PLAN_HALF:
+        return speed->f16_flops * share;
     case VKF_PLAN_SCALAR:
         break;
     }
-    return speed->f32_flops * (load->attention ? VKF_PLAN_ATTENTION_SHARE : VKF_PLAN_SCALAR_SHARE);
+    return speed->f32_flops * share;
 }
 
 static double resident_groups(const vkf_chip_speed *speed, const vkf_plan_load *load)

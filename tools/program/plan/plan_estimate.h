@@ -12,6 +12,7 @@ typedef struct vkf_chip_speed {
     double memory_bytes_per_s;
     double f32_flops, f16_flops; // outside matrix units
     double matrix_flops;         // f16 factors, f32 sums; 0: it has none
+    double matrix_f16_flops;     // f16 factors, f16 sums; 0: as with f32 sums
     double dot_ops;              // of 8-bit integers
     double latency_s;            // of a load from memory
     double barrier_s;            // from the end of a dispatch to the start of one that waits for it
@@ -19,18 +20,23 @@ typedef struct vkf_chip_speed {
     double invocations_per_core, shared_bytes_per_core; // that may be resident
 } vkf_chip_speed;
 
-// Parts of a peak that kernels reach once the device is full. They are estimates.
-#define VKF_PLAN_MATRIX_SHARE 0.60    // of matrix units
-#define VKF_PLAN_SCALAR_SHARE 0.45    // of f32 arithmetic, by tiles in shared memory
-#define VKF_PLAN_ATTENTION_SHARE 0.35 // of either, between two products and a softmax
+// Parts of a peak that kernels reach once the device is full. They are fitted to what a peer's kernels reach on real
+// GPUs, see plan_calibrate.h, but for attention, which is a small part of what is published.
+#define VKF_PLAN_MATRIX_SHARE 0.62 // of matrix units, with these sums
+// Of matrix units at their fastest sums, where subgroups feed them through shared memory: whatever the sums are, they
+// are fed no faster. Matrices of a whole workgroup are fed by the driver.
+#define VKF_PLAN_SUBGROUP_SHARE 0.35
+#define VKF_PLAN_SCALAR_SHARE 0.45    // of f32 or f16 arithmetic, by tiles in shared memory
+#define VKF_PLAN_ATTENTION_SHARE 0.35 // of any of them, between two products and a softmax
 #define VKF_PLAN_DOT_SHARE 0.45       // of integer dot products
-#define VKF_PLAN_MEMORY_SHARE 0.92    // of the memory's bandwidth
+#define VKF_PLAN_MEMORY_SHARE 0.83    // of the memory's bandwidth
 #define VKF_PLAN_MAX_GROUPS 32        // workgroups that are resident on a core at most
 // A core is busy once this part of the invocations that fit it are there.
 #define VKF_PLAN_BUSY_SHARE 0.125
 
 typedef enum vkf_plan_math {
     VKF_PLAN_SCALAR = 0, // sums in f32
+    VKF_PLAN_HALF,       // in f16
     VKF_PLAN_MATRIX,
     VKF_PLAN_DOT,
 } vkf_plan_math;
@@ -38,6 +44,8 @@ typedef enum vkf_plan_math {
 typedef struct vkf_plan_load {
     vkf_plan_math math;
     bool attention;
+    bool half_sums;       // of matrices: in f16
+    bool workgroup_scope; // matrices of a whole workgroup
     double workgroups;
     double local_size, shared_bytes; // of a workgroup
     double step_bytes;               // that a workgroup asks memory for before it waits for them

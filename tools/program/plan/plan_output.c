@@ -6,8 +6,9 @@
 
 const vkf_plan_constant vkf_plan_constants[VKF_PLAN_CONSTANT_COUNT] = {
     {"matrix_share", VKF_PLAN_MATRIX_SHARE, "of the peak of matrix units that products reach"},
+    {"subgroup_share", VKF_PLAN_SUBGROUP_SHARE, "of their peak with the fastest sums, where subgroups feed them"},
     {"scalar_share", VKF_PLAN_SCALAR_SHARE, "of the peak in f32 that other kernels reach; all their sums are in f32"},
-    {"attention_share", VKF_PLAN_ATTENTION_SHARE, "of either peak that attention reaches"},
+    {"attention_share", VKF_PLAN_ATTENTION_SHARE, "of any peak that attention reaches"},
     {"dot_share", VKF_PLAN_DOT_SHARE, "of the peak of integer dot products"},
     {"memory_share", VKF_PLAN_MEMORY_SHARE, "of the memory's bandwidth, with enough bytes in flight"},
     {"max_groups", VKF_PLAN_MAX_GROUPS, "workgroups that a core holds at most"},

@@ -27,7 +27,7 @@ typedef struct vkf_plan_constant {
     const char *meaning;
 } vkf_plan_constant;
 
-#define VKF_PLAN_CONSTANT_COUNT 7
+#define VKF_PLAN_CONSTANT_COUNT 8
 extern const vkf_plan_constant vkf_plan_constants[VKF_PLAN_CONSTANT_COUNT];
 
 // "64x4096x4096", or "" where no problem decides; "f16,f16,f32".

@@ -25,6 +25,7 @@ static vkf_plan_load load_of(const vkf_plan_row *row)
                 : d->integer_dot ? VKF_PLAN_DOT
                                  : VKF_PLAN_SCALAR,
         .attention = strcmp(d->op, "attention") == 0,
+        .workgroup_scope = strncmp(d->kernel, "gemm_coopmat2.", strlen("gemm_coopmat2.")) == 0,
         .workgroups = row->workgroups,
         .local_size = d->local_size,
         .shared_bytes = d->shared_bytes,
