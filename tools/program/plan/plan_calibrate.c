@@ -105,6 +105,7 @@ static void print_row(const vkf_calibration *c, double estimated)
 bool vkf_calibration_print(bool json)
 {
     json_t *list = json ? json_array() : NULL;
+    bool opened = true;
     if (!json)
         printf(
             "ggml's Vulkan backend, tokens per second: a prompt of 512, or a token of 128. Published by others, and\n"
@@ -112,10 +113,11 @@ bool vkf_calibration_print(bool json)
             "chip", "model", "run", "published", "estimated", "ratio", "source");
     for (size_t i = 0; i < vkf_calibration_count; i++) {
         const double estimated = vkf_calibration_estimate(&vkf_calibrations[i]);
+        opened = opened && estimated > 0;
         if (json)
             json_array_append_new(list, row_json(&vkf_calibrations[i], estimated));
         else
             print_row(&vkf_calibrations[i], estimated);
     }
-    return !json || vkf_print_json(list);
+    return (!json || vkf_print_json(list)) && opened;
 }
