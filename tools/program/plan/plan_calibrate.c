@@ -38,6 +38,8 @@ const vkf_calibration vkf_calibrations[] = {
     PROMPT("rtx3090", llama_8b, Q4_0, 32, HALF, 1020.37, "llama.cpp PR 12135, 2025-03-30", NULL),
     TOKEN("rtx3090", llama_8b, Q4_0, 32, FUSED, LONG_ROWS, 146.73, "llama.cpp PR 21024, 2026-05-15", NULL),
     TOKEN("rtx3090", llama_7b, Q4_0, 32, UNFUSED, 0, 139.60, "llama.cpp PR 14903, 2025-08-17", NULL),
+    TOKEN("rtx4070", llama_7b, Q4_0, 32, UNFUSED, 0, 100.81, "llama.cpp PR 13554, 2025-05-15", NULL),
+    TOKEN("rtx4070", llama_8b, Q4_K, 32, UNFUSED, 0, 87.03, "llama.cpp PR 15355, August 2025", NULL),
     PROMPT("rtx4090", llama_3b, Q4_K, 32, MATRIX2, 20323.29, "geerlingguy/ai-benchmarks issue 43, 2025-12-09", NULL),
     TOKEN("rtx4090", tinyllama, Q4_K, 32, FUSED, LONG_ROWS, 762.37, "geerlingguy/ai-benchmarks issue 43, 2025-12-09",
           NULL),
