@@ -19,7 +19,7 @@ _vkformer() {
         return
         ;;
     --chip)
-        words="all a770 adreno750 adreno840 h200 m2 mali-g715 rtx3090 rtx4090 rtx5090 rx6800xt rx7800xt rx7900xtx"
+        words="all a770 adreno750 adreno840 h200 m2 mali-g715 rtx3090 rtx4070 rtx4090 rtx5090 rx6800xt rx7800xt rx7900xtx"
         mapfile -t COMPREPLY < <(compgen -f -W "$words" -- "$current")
         return
         ;;

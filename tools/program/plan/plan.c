@@ -127,9 +127,13 @@ static bool take_arguments(int argc, char **argv, void *user)
     plan_options *options = user;
     const bool alone = options->list || options->calibrate;
     const int count = argc - optind;
-    if (count != (alone ? 0 : 1) || (options->list && options->calibrate)) {
+    if (options->list && options->calibrate) {
+        vkf_print_error("plan: --list-chips and --calibrate exclude each other");
+        return false;
+    }
+    if (count != (alone ? 0 : 1)) {
         vkf_print_error("plan takes %s, not %d; see vkformer plan --help",
-                        alone ? "no model with either of --list-chips and --calibrate" : "one model directory", count);
+                        alone ? "no model with --list-chips or --calibrate" : "one model directory", count);
         return false;
     }
     if (!alone && !options->chip) {

@@ -38,6 +38,8 @@ const vkf_calibration vkf_calibrations[] = {
     PROMPT("rtx3090", llama_8b, Q4_0, 32, HALF, 1020.37, "llama.cpp PR 12135, 2025-03-30", NULL),
     TOKEN("rtx3090", llama_8b, Q4_0, 32, FUSED, LONG_ROWS, 146.73, "llama.cpp PR 21024, 2026-05-15", NULL),
     TOKEN("rtx3090", llama_7b, Q4_0, 32, UNFUSED, 0, 139.60, "llama.cpp PR 14903, 2025-08-17", NULL),
+    TOKEN("rtx4070", llama_7b, Q4_0, 32, UNFUSED, 0, 100.81, "llama.cpp PR 13554, 2025-05-15", NULL),
+    TOKEN("rtx4070", llama_8b, Q4_K, 32, UNFUSED, 0, 87.03, "llama.cpp PR 15355, August 2025", NULL),
     PROMPT("rtx4090", llama_3b, Q4_K, 32, MATRIX2, 20323.29, "geerlingguy/ai-benchmarks issue 43, 2025-12-09", NULL),
     TOKEN("rtx4090", tinyllama, Q4_K, 32, FUSED, LONG_ROWS, 762.37, "geerlingguy/ai-benchmarks issue 43, 2025-12-09",
           NULL),
@@ -105,6 +107,7 @@ static void print_row(const vkf_calibration *c, double estimated)
 bool vkf_calibration_print(bool json)
 {
     json_t *list = json ? json_array() : NULL;
+    bool opened = true;
     if (!json)
         printf(
             "ggml's Vulkan backend, tokens per second: a prompt of 512, or a token of 128. Published by others, and\n"
@@ -112,10 +115,11 @@ bool vkf_calibration_print(bool json)
             "chip", "model", "run", "published", "estimated", "ratio", "source");
     for (size_t i = 0; i < vkf_calibration_count; i++) {
         const double estimated = vkf_calibration_estimate(&vkf_calibrations[i]);
+        opened = opened && estimated > 0;
         if (json)
             json_array_append_new(list, row_json(&vkf_calibrations[i], estimated));
         else
             print_row(&vkf_calibrations[i], estimated);
     }
-    return !json || vkf_print_json(list);
+    return (!json || vkf_print_json(list)) && opened;
 }
