@@ -41,3 +41,20 @@ if(NOT VKF_SANITIZE)
     vkf_add_variation(limits gpu "${limits_gpu}" "VKF_TEST_MASKS=${limits}")
     vkf_add_variation(limits model "${limits_model}" "VKF_TEST_MASKS=${limits}")
 endif()
+
+# Races in shared memory, as the Khronos validation layer finds them: minutes. The first test is of the pass itself.
+vkf_test_programs(races test names)
+if(VKF_TEST_EVERY_PROFILE AND NOT VKF_SANITIZE)
+    set(run_race_pass ${CMAKE_CURRENT_SOURCE_DIR}/races/run_race_pass ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/chroot)
+    add_test(NAME races.missing_barrier COMMAND ${run_race_pass} $<TARGET_FILE:races_missing_barrier>)
+    set_tests_properties(races.missing_barrier PROPERTIES ENVIRONMENT "VKF_TEST_VALIDATION=1")
+    set(tests races.missing_barrier)
+    foreach(profile IN LISTS end_profiles)
+        add_test(NAME races.self_test.${profile} COMMAND ${run_race_pass} $<TARGET_FILE:gpu_self_test>)
+        set_tests_properties(races.self_test.${profile} PROPERTIES
+                             ENVIRONMENT "VKF_TEST_PROFILE=${profile};VKF_TEST_VALIDATION=0")
+        list(APPEND tests races.self_test.${profile})
+    endforeach()
+    # They may have to fetch the layer, which two at a time must not.
+    set_tests_properties(${tests} PROPERTIES LABELS gpu TIMEOUT 1800 SKIP_RETURN_CODE 77 COST 100 RESOURCE_LOCK chroot)
+endif()
