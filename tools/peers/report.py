@@ -28,8 +28,9 @@ NOTES = """\
 Times are medians of the rounds, ratios medians of the rounds' ratios; above 1 vkformer is faster. vkformer's time is
 that between timestamps on the device, and against another Vulkan program the time of a whole call. ncnn's calls copy
 their inputs and outputs; IREE's lie on the device. Of ncnn's two layers for a product, of OpenBLAS's ways to use the
-threads, and of IREE's targets those that are right, the fastest one counts. What is noisy took half as long again in the middle as at its best. At best: the ratio of the shortest runs of
-all rounds, each side's for itself; where it is far from the median, the machine's speed varied."""
+threads, and of IREE's targets those that are right, the fastest one counts. What is noisy took half as long again in
+the middle as at its best. At best: the ratio of the shortest runs of all rounds, each side's for itself; where it is far
+from the median, the machine's speed varied."""
 TEXT_NOTES = """\
 Tokens are those of a random Llama, its weights f16 or in blocks on both sides: %s.
 Each turn is a process of its own, and no time of these rows is one between timestamps. Prompt and decode are as each
