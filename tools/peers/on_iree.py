@@ -8,7 +8,7 @@ from . import checks, iree_text
 from .worker import timed
 
 NUMPY_TYPE = {"f32": np.float32, "f16": np.float16}
-# It has none for lavapipe, and what it makes for a GPU is right here or not: for another size of subgroups it is not.
+# It has none for lavapipe, and what it makes for a GPU is right here or not; it depends on the work.
 TARGETS = ("vp_android_baseline_2022", "valhall", "adreno")
 
 
