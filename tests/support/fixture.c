@@ -66,6 +66,40 @@ static void keep_loaded(bool validation)
     (void)dlopen("libVkLayer_khronos_validation.so", RTLD_NOW | RTLD_NODELETE);
 }
 
+// The masks of VKF_TEST_MASKS behind those of the test's own.
+static void add_masks(vkf_test_gpu *gpu, vkf_context_desc *desc)
+{
+    const char *listed = getenv("VKF_TEST_MASKS");
+    uint32_t count = 0;
+    if (!listed || !*listed)
+        return;
+    if (strlen(listed) >= sizeof gpu->mask_text) {
+        fprintf(stderr, "VKF_TEST_MASKS is longer than %zu characters\n", sizeof gpu->mask_text - 1);
+        abort();
+    }
+    for (; count < desc->mask_count && count < VKF_TEST_MAX_MASKS; count++)
+        gpu->masks[count] = desc->masks[count];
+    strcpy(gpu->mask_text, listed);
+    for (char *mask = strtok(gpu->mask_text, ","); mask && count < VKF_TEST_MAX_MASKS; mask = strtok(NULL, ","))
+        gpu->masks[count++] = mask;
+    desc->masks = gpu->masks;
+    desc->mask_count = count;
+}
+
+// A processor without the instructions has no driver of that width, and so nothing that this run could show.
+static void exit_unless_subgroups_fit(const vkf_test_gpu *gpu)
+{
+    const char *wanted = getenv("VKF_TEST_SUBGROUP_SIZE");
+    vkf_device_info info;
+    if (!wanted || !gpu->context)
+        return;
+    vkf_context_device_info(gpu->context, &info);
+    if (info.subgroup_size == strtoul(wanted, NULL, 10))
+        return;
+    printf("skipped: subgroups have %u lanes here, not %s\n", (unsigned)info.subgroup_size, wanted);
+    exit(77);
+}
+
 int vkf_test_gpu_open(vkf_test_gpu *gpu, vkf_context_desc *desc)
 {
     const char *profile = getenv("VKF_TEST_PROFILE");
@@ -83,8 +117,10 @@ int vkf_test_gpu_open(vkf_test_gpu *gpu, vkf_context_desc *desc)
     desc->skip_self_test = true;
     desc->message = listen;
     desc->message_user = gpu;
+    add_masks(gpu, desc);
     keep_loaded(desc->validation);
     vkf_status status = vkf_context_create(desc, &gpu->context);
+    exit_unless_subgroups_fit(gpu);
     if (status == VKF_OK || ((status == VKF_ERROR_NO_VULKAN || status == VKF_ERROR_NO_DEVICE) &&
                              !environment_is_one("VKF_TEST_REQUIRE_GPU")))
         return 0;

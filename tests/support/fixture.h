@@ -1,5 +1,7 @@
 // A context on the driver and under the profile that the environment names:
 //   VKF_TEST_PROFILE       profile name; full when unset
+//   VKF_TEST_MASKS         masks on top of the profile, separated by commas: bufferDeviceAddress,subgroupSize=4
+//   VKF_TEST_SUBGROUP_SIZE the program is skipped (exit status 77) on a device with other subgroups
 //   VKF_TEST_VALIDATION=1  with validation layers: any message of theirs fails the test that tears the context down
 //   VKF_TEST_REQUIRE_GPU=1 no device is a failure; otherwise test bodies skip
 //   VKF_TEST_SEED          seed of random data; printed with every failure
@@ -18,6 +20,8 @@
 
 #include "random.h"
 
+#define VKF_TEST_MAX_MASKS 16
+
 typedef struct vkf_test_gpu {
     vkf_context *context; // NULL: no device here
     vkf_profile profile;
@@ -27,6 +31,8 @@ typedef struct vkf_test_gpu {
     char first_validation[1024];
     int validation_messages;
     char label[256]; // vkf_test_label()
+    char mask_text[256];
+    const char *masks[VKF_TEST_MAX_MASKS];
 } vkf_test_gpu;
 
 // Group set-up and tear-down for cmocka_run_group_tests(): *state becomes a vkf_test_gpu.

@@ -58,6 +58,25 @@ def attention(query, key, value, causal=False):
     return softmax(scores) @ value
 
 
+def mha_inputs(work):
+    """x (len, embed_dim), and the four weights of its projections."""
+    rng = generator()
+    size = work["embed_dim"]
+    x = uniform(rng, work["len"], size)
+    return x, [uniform(rng, size, size) / np.float32(np.sqrt(size)) for _ in range(4)]
+
+
+def mha(x, weights, head_count):
+    """The reference, without biases."""
+    heads = [np.swapaxes((x @ w.T).reshape(len(x), head_count, -1), 0, 1) for w in weights[:3]]
+    return np.swapaxes(attention(*heads), 0, 1).reshape(x.shape) @ weights[3].T
+
+
+def layer_norm(x, weight, bias, epsilon=1e-5):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(epsilon)) * weight + bias
+
+
 def check_gemm(out, a, weights, precision):
     """Some rows of out (m, n); a sum of k products grows with the root of k."""
     rows = slice(0, min(len(a), 8))

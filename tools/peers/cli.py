@@ -15,9 +15,10 @@ from .places import Unavailable
 
 HOST_PEERS = ("openblas", "ncnn", "ncnn-defaults")
 LLAMA_PEERS = ("llama.cpp", "llama.cpp-f16")
+IREE_PEERS = ("iree",)
 TORCH_PEERS = ("torch-cpu", "torch-cuda", "torch-copy")
 TEXT_PEERS = ("llama-bench", "own-read", "transformers")
-ALL_PEERS = HOST_PEERS + LLAMA_PEERS + TORCH_PEERS + TEXT_PEERS
+ALL_PEERS = HOST_PEERS + IREE_PEERS + LLAMA_PEERS + TORCH_PEERS + TEXT_PEERS
 
 DESCRIPTION = """\
 Measures vkformer beside other programs: the same work on the same driver in the same run, in turn, round by round, and
@@ -46,7 +47,7 @@ def parse_arguments(argv):
     parser.add_argument("--threads", type=int, help="threads of everything, lavapipe too (default: a core each)")
     parser.add_argument("--clock", choices=("gpu", "wall"), help="vkformer's clock for every ratio")
     parser.add_argument("--work", metavar="DIR", help="where peers are set up (default: build/compare)")
-    parser.add_argument("--python", metavar="PYTHON", help="has ncnn and numpy; nothing is installed then")
+    parser.add_argument("--python", metavar="PYTHON", help="has ncnn, numpy and IREE; nothing is installed then")
     sizes = ",".join("%s=%d" % item for item in texts.SIZES.items())
     parser.add_argument("--sizes", metavar="LIST", default="",
                         help="other sizes of the random Llama of text-* (default: %s)" % sizes)
@@ -106,6 +107,13 @@ class Setup:
     def chroot_packages(self):
         return provision.chroot_packages(self.chroot, self.python)
 
+    @functools.cached_property
+    def chroot_iree(self):
+        packages = provision.IREE_PACKAGES
+        beside = self.chroot_packages  # numpy
+        provision.chroot_packages(self.chroot, self.python, packages.values(), packages)
+        return beside
+
     def llama_place(self, place, device):
         """Where llama.cpp runs for a place's driver."""
         if place.chroot:
@@ -121,6 +129,13 @@ class Setup:
 
         def in_chroot():
             return place, places.CHROOT_PYTHON, self.chroot_packages
+
+        def iree():
+            if place.chroot:
+                return place, places.CHROOT_PYTHON, self.chroot_iree
+            if not self.options.python:
+                provision.add_iree(self.python)
+            return place, self.python, ""
 
         def llama():
             device = comparison.device["device"] if comparison.device else ""
@@ -138,6 +153,7 @@ class Setup:
             return self.chroot if self.options.chroot else place, python, ""
 
         found = {name: in_chroot if place.chroot else on_host for name in HOST_PEERS}
+        found.update(dict.fromkeys(IREE_PEERS, iree))
         found.update(dict.fromkeys(LLAMA_PEERS, llama))
         found.update(dict.fromkeys(TORCH_PEERS, torch))
         found["transformers"] = transformers

@@ -89,14 +89,11 @@ class Peer:
         return min(runners, key=lambda found: found[:2])[2]
 
     def prepare_mha(self, work):
-        rng = checks.generator()
         size = work["embed_dim"]
-        x = checks.uniform(rng, work["len"], size)
-        weights = [checks.uniform(rng, size, size) / np.float32(np.sqrt(size)) for _ in range(4)]
+        x, weights = checks.mha_inputs(work)
         data = b"".join(FLAG_F32 + w.tobytes() + np.zeros(size, np.float32).tobytes() for w in weights)
         text = layer_text("MultiHeadAttention", {0: size, 1: work["heads"], 2: size * size, 3: size, 4: size})
         runner = self.runner(self.network(text, data), x, None)
-        heads = [np.swapaxes((x @ w.T).reshape(work["len"], work["heads"], -1), 0, 1) for w in weights[:3]]
-        expected = np.swapaxes(checks.attention(*heads), 0, 1).reshape(work["len"], size) @ weights[3].T
+        expected = checks.mha(x, weights, work["heads"])
         checks.check_close(runner.result(), expected, "f32" if self.fp32 else "f16")
         return runner

@@ -7,6 +7,8 @@ from .places import CHROOT_PYTHON, Unavailable, last_words
 
 PACKAGES = ("ncnn", "numpy")
 MODEL_PACKAGES = ("gguf", "numpy")
+# The packages share one module, and have two of their own below it.
+IREE_PACKAGES = {"iree.compiler": "iree-base-compiler", "iree.runtime": "iree-base-runtime"}
 PIP_S = 600
 
 
@@ -40,6 +42,13 @@ def host_python(work_dir, packages=PACKAGES):
     return python
 
 
+def add_iree(python):
+    """Into the same environment, when it is first asked for: the compiler is large, and nobody else's business."""
+    missing = [package for module, package in IREE_PACKAGES.items() if not can_import(python, module)]
+    if missing:
+        run([python, "-m", "pip", "install", "--quiet", *missing])
+
+
 def torch_python(python):
     """The first interpreter that has torch, which nobody installs for a comparison."""
     for candidate in (python, sys.executable, "/usr/bin/python3"):
@@ -48,13 +57,14 @@ def torch_python(python):
     raise Unavailable("no Python here has torch")
 
 
-def chroot_packages(place, python):
-    """A directory with the packages for the chroot's interpreter, fetched by this system's pip."""
+def chroot_packages(place, python, packages=PACKAGES, folders=PACKAGES):
+    """A directory with the packages for the chroot's interpreter, fetched by this system's pip; folders: what they
+    consist of."""
     if not place.has(CHROOT_PYTHON):
         raise Unavailable("the chroot has no python3")
     version = place.run([CHROOT_PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], 60).strip()
     directory = os.path.join(place.work_dir, "python" + version)
-    if not all(os.path.isdir(os.path.join(directory, package)) for package in PACKAGES):
+    if not all(os.path.isdir(os.path.join(directory, *folder.split("."))) for folder in folders):
         run([python, "-m", "pip", "install", "--quiet", "--target", directory, "--upgrade", "--python-version", version,
-             "--only-binary=:all:", *PACKAGES])
+             "--only-binary=:all:", *packages])
     return directory

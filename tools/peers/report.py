@@ -9,6 +9,7 @@ NAMES = {
     "openblas": "OpenBLAS",
     "ncnn": "ncnn Vulkan f32",
     "ncnn-defaults": "ncnn Vulkan, its defaults",
+    "iree": "IREE Vulkan",
     "llama.cpp": "llama.cpp Vulkan",
     "llama.cpp-f16": "llama.cpp Vulkan, f16 weights",
     "llama.cpp-own": "llama.cpp's own benchmark",
@@ -21,14 +22,15 @@ NAMES = {
 }
 # Against another program on Vulkan both sides are whole calls; against a library on the CPU, or times between events,
 # it is the time between timestamps.
-VULKAN_PEERS = ("ncnn", "ncnn-defaults", "llama.cpp", "llama.cpp-f16", "llama.cpp-own")
+VULKAN_PEERS = ("ncnn", "ncnn-defaults", "iree", "llama.cpp", "llama.cpp-f16", "llama.cpp-own")
 
 NOTES = """\
 Times are medians of the rounds, ratios medians of the rounds' ratios; above 1 vkformer is faster. vkformer's time is
 that between timestamps on the device, and against another Vulkan program the time of a whole call. ncnn's calls copy
-their inputs and outputs. Of ncnn's two layers for a product, and of OpenBLAS's ways to use the threads, the faster one
-counts. What is noisy took half as long again in the middle as at its best. At best: the ratio of the shortest runs of
-all rounds, each side's for itself; where it is far from the median, the machine's speed varied."""
+their inputs and outputs; IREE's lie on the device. Of ncnn's two layers for a product, of OpenBLAS's ways to use the
+threads, and of IREE's targets those that are right, the fastest one counts. What is noisy took half as long again in
+the middle as at its best. At best: the ratio of the shortest runs of all rounds, each side's for itself; where it is far
+from the median, the machine's speed varied."""
 TEXT_NOTES = """\
 Tokens are those of a random Llama, its weights f16 or in blocks on both sides: %s.
 Each turn is a process of its own, and no time of these rows is one between timestamps. Prompt and decode are as each

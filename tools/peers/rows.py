@@ -2,7 +2,8 @@
 
 A piece of work is a dictionary that every peer understands:
   op         gemm: (m, k) times weights (n, k), transposed; attention: softmax(q k^T) v of each head; mha: a
-             whole multi-head attention with its four projections; layer: an encoder layer; copy: memory to memory
+             whole multi-head attention with its four projections; layer: an encoder layer; softmax and norm: of
+             each row, the layer norm with weight and bias; copy: memory to memory
              text: a program on a text model, see texts.py
   weights    gemm alone: element type of the weights
   dtype      element type of everything else
@@ -49,6 +50,7 @@ def gemm_row(work):
         "openblas": (0.5, 1.2) if few_rows else (0.16, 0.42),
         "ncnn": None if few_rows else (5, 4.5),
         "ncnn-defaults": None,
+        "iree": None,
         "llama.cpp": None if few_rows else (10, 20),
         "llama.cpp-f16": None if few_rows else (10, 20),
         "torch-cpu": None,
@@ -58,7 +60,7 @@ def gemm_row(work):
 
 
 def f16_row(work):
-    peers = {"openblas": None, "llama.cpp-f16": None}
+    peers = {"openblas": None, "iree": None, "llama.cpp-f16": None}
     return Row("f16-" + shape_text(work), "GEMM %s, f16 weights" % shape_text(work), dict(work, weights="f16"), peers,
                base=(work,), base_title="its own f32 weights", base_target=(0.95, 0.95))
 
@@ -68,7 +70,7 @@ def attention_row(causal):
     title = "attention B1 H8 L=S=512 d64"
     peers = {"openblas": None if causal else (0.2, 1.2), "llama.cpp-f16": None, "torch-cpu": None, "torch-cuda": None}
     if not causal:
-        return Row("attention", title, work, peers)
+        return Row("attention", title, work, dict(peers, iree=None))
     return Row("attention-causal", title + " causal", work, peers, base=(attention(512),),
                base_title="its own, not causal", base_target=(None, 1.7))
 
@@ -147,8 +149,10 @@ ROWS = (
     attention_row(causal=True),
     Row("mha", "multi-head attention 512x8, L=512",
         {"op": "mha", "embed_dim": 512, "heads": 8, "len": 512, "dtype": "f32"},
-        {"ncnn": (6, 7), "ncnn-defaults": None, "torch-cpu": None, "torch-cuda": None}),
+        {"ncnn": (6, 7), "ncnn-defaults": None, "iree": None, "torch-cpu": None, "torch-cuda": None}),
     layer_row(),
+    Row("softmax", "softmax of 4096x512", {"op": "softmax", "rows": 4096, "cols": 512, "dtype": "f32"}, {"iree": None}),
+    Row("norm", "layer norm of 512x768", {"op": "norm", "rows": 512, "cols": 768, "dtype": "f32"}, {"iree": None}),
     Row("memory", "attention H8 L=S=8192 d64, peak device memory", attention(8192), base_title="100 MB",
         base_target=(100e6, 100e6), kind="memory"),
     # The one shape with fewer than 128 MiB of weights on the list of llama.cpp's own benchmark.

@@ -77,6 +77,10 @@ class Program:
             words = ["layer", "--kind", "encoder", "--d-model", work["d_model"], "--heads", work["heads"],
                      "--ff", work["ff"], "--len", work["len"], "--batch", work["batch"], "--dtype", work["dtype"]]
             return words + (["--activation", "gelu"] if self.has_option("layer", "--activation") else [])
+        if op == "softmax":
+            return ["softmax", "--rows", work["rows"], "--cols", work["cols"], "--dtype", work["dtype"]]
+        if op == "norm":
+            return ["norm", "--rows", work["rows"], "--dim", work["cols"], "--dtype", work["dtype"]]
         raise Unavailable("vkformer has no benchmark for %s" % op)
 
     def bench(self, work, repetitions, warmup):

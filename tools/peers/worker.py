@@ -14,6 +14,7 @@ MODULES = {
     "openblas": ("on_blas", {}),
     "ncnn": ("on_ncnn", {"fp32": True}),
     "ncnn-defaults": ("on_ncnn", {"fp32": False}),
+    "iree": ("on_iree", {}),
     "llama.cpp": ("on_ggml", {"weights": "f32"}),
     "llama.cpp-f16": ("on_ggml", {"weights": "f16"}),
     "torch-cpu": ("on_torch", {"device": "cpu"}),
