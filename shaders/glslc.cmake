@@ -1,5 +1,5 @@
-# Compiles every module of the MANIFEST (see embed_modules.c) that needs no newer compiler with glslc (GLSLC), as builds for
-# Android do. SHADERS: this directory. SCRATCH: where modules go. Without glslc the test says so and is skipped.
+# Compiles every module of the MANIFEST (see embed_modules.c) that needs no newer compiler with glslc (GLSLC), as builds
+# for Android do. SHADERS: this directory. SCRATCH: where modules go. Without glslc the test says so and is skipped.
 
 cmake_minimum_required(VERSION 3.22)
 include(${SHADERS}/../tools/cmake/VkfShaderModules.cmake)

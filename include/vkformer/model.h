@@ -215,8 +215,8 @@ typedef struct vkf_session vkf_session;
 //   F16           f16         f16          3e-2    3e-2
 //
 // tests/golden/test_precision checks each line, and says where the bounds come from.
-// AUTO is one of them, by device and file: F16 where the file's matrices are in F16, BF16_WEIGHTS where they are in BF16
-// (whose activations may exceed what F16 holds), and F32 elsewhere. On a device without 16-bit storage, or without
+// AUTO is one of them, by device and file: F16 where the file's matrices are in F16, BF16_WEIGHTS where they are in
+// BF16 (whose activations may exceed what F16 holds), and F32 elsewhere. On a device without 16-bit storage, or without
 // cooperative matrices and 16-bit floats in arithmetic, and on processors, it is F32.
 typedef enum vkf_model_precision {
     VKF_MODEL_PRECISION_AUTO = -1,
@@ -454,8 +454,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention(vkf_session *session, vk
 
 // How often command buffers were recorded in all, and how many there are: one per layer, embedding and head for each
 // class of runs that came so far. On GPUs runs of 1, up to 8, 32, 64, 128, 256, 512 and more rows (positions of all
-// sequences) are classes of their own, with kernels that suit them; on processors there is one. Those of the largest run
-// are made with the session, the others when the first run of a class comes.
+// sequences) are classes of their own, with kernels that suit them; on processors there is one. Those of the largest
+// run are made with the session, the others when the first run of a class comes.
 VKF_API uint32_t vkf_session_record_count(const vkf_session *session);
 VKF_API uint32_t vkf_session_command_buffer_count(const vkf_session *session);
 

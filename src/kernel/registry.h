@@ -178,8 +178,8 @@ static inline const char *vkf__kernel_module(const vkf__kernel *kernel)
     return kernel->module ? kernel->module : kernel->name;
 }
 
-// The shape of the device's matrices with which a kernel multiplies by a config: the largest that divides its tile. NULL
-// for a kernel without, or when the device lists none.
+// The shape of the device's matrices with which a kernel multiplies by a config: the largest that divides its tile.
+// NULL for a kernel without, or when the device lists none.
 const vkf__matrix_shape *vkf__matrix_shape_of(const vkf__caps *caps, const vkf__kernel *kernel,
                                               const vkf__config *config);
 

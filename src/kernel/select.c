@@ -1,6 +1,7 @@
 // Chooses a variant: one that was asked for, else one that was measured, else by rank.
 #include "kernel/select.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "kernel/variant_name.h"
@@ -282,18 +283,48 @@ uint64_t vkf__config_workgroups(const vkf__config *config, const vkf__problem *p
 
 // What a tile loads for a multiply-add, in numbers, and the multiply-adds that hide the load of one.
 #define LOADS_HIDDEN 16.0
+// The multiply-adds by matrices in the time that one number takes from shared memory. Loops of subgroups with 16 by 16
+// results reach half of what those with 32 by 32 reach, and more results gain no more (docs/vendors.md).
+#define SHARED_LOADS_HIDDEN 16.0
 // Beyond all costs of tiles that keep the cores busy.
 #define IDLE_CORES 1e30
+// A core is busy with this part of the subgroups that it holds: the others then work while some wait. The estimates of
+// `vkformer plan` have the same part, which was fitted to published measurements.
+#define BUSY_PART 8
 
-double vkf__config_cost(const vkf__config *config, const vkf__problem *problem, uint32_t cores)
+// The part of a core that `workgroups` in turn keep busy, up to 1.
+static double busy_part(const vkf__caps *caps, uint32_t local_size, double workgroups)
 {
+    const double room = (double)caps->core_subgroups * caps->subgroup_size;
+    const double busy = workgroups * local_size * BUSY_PART;
+    return room > busy ? busy / room : 1;
+}
+
+// How much slower a subgroup's matrices are fed from shared memory than they multiply. Those of a whole workgroup are
+// fed by the driver.
+static double shared_loads(const vkf__kernel *kernel, const vkf__gemm_tile *tile)
+{
+    if (!(kernel->needs & VKF_NEEDS_MATRIX) || tile->thread_m == 0)
+        return 1;
+    return fmax(1, SHARED_LOADS_HIDDEN * (1.0 / tile->thread_m + 1.0 / tile->thread_n));
+}
+
+double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                        const vkf__problem *problem)
+{
+    const vkf__variant variant = {kernel, config};
+    const uint32_t local_size = vkf__variant_local_size(selector->caps, &variant);
     const vkf__gemm_tile *t = &config->tile.gemm;
-    const uint64_t workgroups = vkf__config_workgroups(config, problem), waves = (workgroups + cores - 1) / cores;
-    const double area = (double)t->m * t->n, loads = 1.0 / t->m + 1.0 / t->n;
+    const uint64_t workgroups = vkf__config_workgroups(config, problem), cores = vkf__selector_cores(selector);
+    const double per_core = (double)workgroups / (double)cores;
     if (config->max_m > 0)
-        return workgroups < cores ? 1 - (double)workgroups / cores : 0;
-    return workgroups < cores ? IDLE_CORES + area * (IDLE_CORES * 1e-6)
-                              : (double)waves * area * (1 + LOADS_HIDDEN * loads);
+        return per_core < 1 ? 2 - per_core : 1 - busy_part(selector->caps, local_size, per_core);
+    const double area = (double)t->m * t->n, loads = 1.0 / t->m + 1.0 / t->n;
+    if (workgroups < cores)
+        return IDLE_CORES + area * (IDLE_CORES * 1e-6);
+    const double waves = (double)((workgroups + cores - 1) / cores);
+    return waves * area * (1 + LOADS_HIDDEN * loads) * shared_loads(kernel, t) /
+           busy_part(selector->caps, local_size, waves);
 }
 
 // The best of a kernel's configs that may serve and whose names begin with `name`; NULL: there is none. On a GPU these
@@ -302,14 +333,13 @@ static const vkf__config *best_config(const vkf__selector *selector, const vkf__
                                       const vkf__problem *problem, const char *name, serves_fn may_serve)
 {
     const vkf__traits *traits = &selector->caps->traits;
-    const uint32_t cores = vkf__selector_cores(selector);
     const vkf__config *best = NULL;
     bool best_by_cores = false;
     double best_cost = 0;
     for (uint32_t c = 0; c < kernel->config_count; c++) {
         const vkf__config *config = &kernel->configs[c];
         const bool by_cores = config->by_cores && !traits->processor;
-        const double cost = by_cores                                   ? vkf__config_cost(config, problem, cores)
+        const double cost = by_cores ? vkf__config_cost(selector, kernel, config, problem)
                             : vkf__config_recommended(config, problem) ? 0
                                                                        : 1;
         const bool better = !best || (by_cores != best_by_cores ? by_cores : cost < best_cost);

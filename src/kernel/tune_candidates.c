@@ -93,7 +93,8 @@ static size_t count_variants(vkf__op op, const vkf_dtype *types)
     return count;
 }
 
-// Judges the variants of one kernel. The default comes first, then those that suit the problem, and last those not taken.
+// Judges the variants of one kernel. The default comes first, then those that suit the problem, and last those not
+// taken.
 static void judge_kernel(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__problem *problem,
                          uint32_t order, ranked *out_list)
 {

@@ -174,8 +174,9 @@ VKF_MUST_CHECK vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, con
 VKF_MUST_CHECK vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn emit, const void *args);
 uint64_t vkf__work_control_bytes(const vkf__work *work);
 
-// Allocates the control buffer, if none is lent, and the descriptor pool, and builds the list. `arena` (may be NULL when plan.arena_bytes
-// is 0) outlives the work. Status INTERNAL where `emit` departs from the plan, here and in vkf__work_update().
+// Allocates the control buffer, if none is lent, and the descriptor pool, and builds the list. `arena` (may be NULL
+// when plan.arena_bytes is 0) outlives the work. Status INTERNAL where `emit` departs from the plan, here and in
+// vkf__work_update().
 VKF_MUST_CHECK vkf_status vkf__work_build(vkf__work *work, vkf_buffer *arena, vkf__emit_fn emit, const void *args);
 VKF_MUST_CHECK vkf_status vkf__work_update(vkf__work *work, vkf__emit_fn emit, const void *args);
 

@@ -23,8 +23,8 @@ typedef enum vkf__stage_group {
     VKF_STAGES_COUNT
 } vkf__stage_group;
 
-// Classes of runs by their number of rows: 1, up to 8, 32, 64, 128, 256, 512, and more. Each class that runs has kernels
-// and recordings of its own, over the same memory. Processors have one, that of the largest run.
+// Classes of runs by their number of rows: 1, up to 8, 32, 64, 128, 256, 512, and more. Each class that runs has
+// kernels and recordings of its own, over the same memory. Processors have one, that of the largest run.
 enum { VKF_ROW_CLASSES = 8 };
 
 typedef struct vkf__stage vkf__stage;

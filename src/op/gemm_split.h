@@ -5,8 +5,8 @@
 
 #include "op/gemm.h"
 
-// Into how many parts the depth of a product should be cut on this device, at maximum sizes; 1: it is not cut. `whole` is
-// the variant that takes the uncut problem: it is cut only where its tiles leave half of the cores without work, and
+// Into how many parts the depth of a product should be cut on this device, at maximum sizes; 1: it is not cut. `whole`
+// is the variant that takes the uncut problem: it is cut only where its tiles leave half of the cores without work, and
 // where it can leave parts itself, because others would lose more than the cut gains. Products of few rows are not cut.
 uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args, const vkf__problem *problem,
                           const vkf__variant *whole);

@@ -68,8 +68,8 @@ typedef struct vkf__caps {
     uint32_t queue_family_index;   // compute; UINT32_MAX when there is none
     uint32_t queue_family_count;
     vkf__queue_family queue_families[VKF_MAX_QUEUE_FAMILIES];
-    // What runs workgroups side by side (streaming multiprocessors, compute units, shader cores), and the subgroups that
-    // one of them holds at a time; 0 where the driver does not tell.
+    // What runs workgroups side by side (streaming multiprocessors, compute units, shader cores), and the subgroups
+    // that one of them holds at a time; 0 where the driver does not tell.
     uint32_t shader_cores;
     uint32_t core_subgroups;
     uint32_t faults;         // a bit for each row of the table of driver faults that the device has
@@ -94,9 +94,9 @@ static inline uint32_t vkf__matrix_subgroup_size(const vkf__caps *caps)
 VKF_MUST_CHECK vkf_status vkf__caps_read(const vkf__instance *instance, VkPhysicalDevice device, bool matrices,
                                          vkf__caps *out_caps);
 
-// The family whose queues suit compute work best; UINT32_MAX when none can compute. Families with timestamps come first,
-// and among these those without graphics: drivers give their work more time before they take it for a hang, and it does
-// not hold up what is drawn. Pure.
+// The family whose queues suit compute work best; UINT32_MAX when none can compute. Families with timestamps come
+// first, and among these those without graphics: drivers give their work more time before they take it for a hang, and
+// it does not hold up what is drawn. Pure.
 uint32_t vkf__caps_queue_family(const vkf__queue_family *families, uint32_t count);
 
 // Applies a profile, then single masks ("shaderFloat16", "maxComputeWorkGroupInvocations=64"). Values are only ever

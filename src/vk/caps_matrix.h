@@ -39,8 +39,8 @@ typedef struct vkf__caps_matrix {
 void vkf__caps_matrix_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps_matrix *inout_caps);
 
 // The largest shape of subgroup scope for a product with factors of `type` and sums in float32, without saturation,
-// whose sizes are multiples of 8 and divide a tile of m x n x k. Zeros stand for tiles that everything divides. The first
-// of equals is taken; NULL: there is none.
+// whose sizes are multiples of 8 and divide a tile of m x n x k. Zeros stand for tiles that everything divides. The
+// first of equals is taken; NULL: there is none.
 const vkf__matrix_shape *vkf__matrix_find(const vkf__caps_matrix *caps, VkComponentTypeKHR type, uint32_t m, uint32_t n,
                                           uint32_t k);
 

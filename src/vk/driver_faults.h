@@ -1,5 +1,5 @@
-// What drivers are known to report and not to keep. Kernels are proven before their first use, so this table is for what
-// that does not find, or finds too late: calls that crash, and results that are wrong now and then.
+// What drivers are known to report and not to keep. Kernels are proven before their first use, so this table is for
+// what that does not find, or finds too late: calls that crash, and results that are wrong now and then.
 #ifndef VKF_VK_DRIVER_FAULTS_H
 #define VKF_VK_DRIVER_FAULTS_H
 

@@ -22,8 +22,8 @@ typedef struct vkf__traits {
     bool cores_are_known;
     // Models in 16 bits are faster in 16 bits: the device stores them, and multiplies them by matrices or one by one.
     bool prefers_halves;
-    // Runs of a session are told apart by their number of rows, each class with kernels of its own. A processor's driver
-    // takes seconds to compile those, and gains little from them.
+    // Runs of a session are told apart by their number of rows, each class with kernels of its own. A processor's
+    // driver takes seconds to compile those, and gains little from them.
     bool rows_by_class;
     // In which kernels by cooperative matrices run; 0: of the size in the caps.
     uint32_t matrix_subgroup_size;

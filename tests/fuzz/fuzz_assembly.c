@@ -1,5 +1,5 @@
-// The reader of assembly, which anybody's saved file may be: whatever the text says, it is refused with a reason, or its
-// hot loop lies within it and its counts belong together.
+// The reader of assembly, which anybody's saved file may be: whatever the text says, it is refused with a reason, or
+// its hot loop lies within it and its counts belong together.
 #include <string.h>
 
 #include "fuzz.h"

@@ -231,7 +231,8 @@ static void test_gemm_columns_beyond_grid(void **state)
     vkf_test_ops_close(&small);
 }
 
-// The limit of many devices, with a vocabulary of 2^18 tokens and a kernel whose workgroups compute four of its columns.
+// The limit of many devices, with a vocabulary of 2^18 tokens and a kernel whose workgroups compute four of its
+// columns.
 static void test_gemm_vocabulary_beyond_grid(void **state)
 {
     static const vkf_test_gemm_types types = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};

@@ -427,8 +427,8 @@ static void count_save(void *user, const char *key, const void *data, size_t siz
     free(text);
 }
 
-// What is stored says before a variant's first test that it starts, and afterwards what came of it. A variant whose test
-// never ended is neither asked again nor taken.
+// What is stored says before a variant's first test that it starts, and afterwards what came of it. A variant whose
+// test never ended is neither asked again nor taken.
 static void test_driver_that_dies_is_not_asked_again(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_program.sh PROGRAM [MODEL]: the command line of vkformer. Wrong input of every kind must give exit code 1 or 2 and a
-# message, never a crash or a hang; right input must give the right output. MODEL is the demo model's directory.
+# test_program.sh PROGRAM [MODEL]: the command line of vkformer. Wrong input of every kind must give exit code 1 or 2
+# and a message, never a crash or a hang; right input must give the right output. MODEL is the demo model's directory.
 program=$1
 here=$(cd "$(dirname "$0")" && pwd)
 model=${2:-$here/../../tools/demo-model}
@@ -22,8 +22,8 @@ fail() {
     sed 's/^/    stderr: /' "$work/err" | head -n 5
 }
 
-# expect CODES NAME ARGUMENT...: runs the program; its exit code must be one of CODES ("1 2"), and a failure must say why.
-# The standard input is $work/in, emptied afterwards; what came out stays in $work/out and $work/err.
+# expect CODES NAME ARGUMENT...: runs the program; its exit code must be one of CODES ("1 2"), and a failure must say
+# why. The standard input is $work/in, emptied afterwards; what came out stays in $work/out and $work/err.
 expect() {
     codes=$1
     name=$2

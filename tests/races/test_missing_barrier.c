@@ -1,5 +1,5 @@
-// Whether the validation layer's pass for races in shared memory finds one: a product by gemm_tile as it is, and without
-// the barrier between its loads and its products. run_race_pass sets the layer up.
+// Whether the validation layer's pass for races in shared memory finds one: a product by gemm_tile as it is, and
+// without the barrier between its loads and its products. run_race_pass sets the layer up.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -265,8 +265,8 @@ static void test_matrix_read_long_and_broken_lists(void **state)
     assert_int_equal(caps.shape_count, 0);
 }
 
-// The driver that crashes when it is asked for shapes is not asked, nor is any other where a mask or a profile leaves no
-// matrices.
+// The driver that crashes when it is asked for shapes is not asked, nor is any other where a mask or a profile leaves
+// no matrices.
 static void test_matrix_shapes_are_not_asked_for(void **state)
 {
     const char *const masks[] = {"subgroupSize=8", "cooperativeMatrix"};

@@ -73,6 +73,30 @@ static void test_select_gemm_config_by_cores(void **state)
     assert_string_equal(variant.config->name, "large");
 }
 
+// Where the driver tells how many subgroups a core holds, tiles have to keep it busy: with an eighth of these.
+static void test_select_gemm_config_by_room(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t core_subgroups, m, n;
+        const char *config;
+    } rows[] = {
+        {0, 512, 512, "large"},   // one of 128 invocations for each core
+        {32, 512, 512, "large"},  // which are all that a core needs
+        {64, 512, 512, "small"},  // or half of it
+        {64, 1024, 512, "large"}, // unless two come in turn
+        {64, 1024, 1024, "128x128"}, {128, 1024, 1024, "large"},
+    };
+    vkf__caps caps = discrete_caps();
+    caps.traits.cores = 64;
+    caps.subgroup_size = 32;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        caps.core_subgroups = rows[i].core_subgroups;
+        assert_selected(&caps, NULL, VKF_OP_GEMM, fff, (vkf__problem){.m = rows[i].m, .n = rows[i].n, .k = 64},
+                        "gemm_tile.f32_f32_f32", rows[i].config);
+    }
+}
+
 // A processor takes what suits the shape, whatever its cores.
 static void test_select_gemm_config_on_processors(void **state)
 {
@@ -431,7 +455,8 @@ static void test_select_passes_over_bad_verdicts(void **state)
     vkf__verdicts_free(&host, &verdicts);
 }
 
-// What lost its race is no default, but serves where it is asked for, where it was measured, and where nothing else does.
+// What lost its race is no default, but serves where it is asked for, where it was measured, and where nothing else
+// does.
 static void test_select_passes_over_what_was_outrun(void **state)
 {
     (void)state;
@@ -497,6 +522,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_select_gemm_config_by_cores),
+        cmocka_unit_test(test_select_gemm_config_by_room),
         cmocka_unit_test(test_select_gemm_config_on_processors),
         cmocka_unit_test(test_select_integer_dot_products),
         cmocka_unit_test(test_select_weights_in_panels_on_processors),

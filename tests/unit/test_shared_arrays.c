@@ -28,7 +28,8 @@ typedef struct module {
     size_t count;
 } module;
 
-// The instruction whose result is `id`, of the opcodes that shared arrays are declared with; NULL if it is none of them.
+// The instruction whose result is `id`, of the opcodes that shared arrays are declared with; NULL if it is none of
+// them.
 static const uint32_t *find(const module *m, uint32_t id)
 {
     for (size_t i = HEADER_WORDS; i < m->count; i += m->words[i] >> 16) {

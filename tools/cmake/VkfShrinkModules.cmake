@@ -1,6 +1,6 @@
 # Modules become smaller, and ids get the same numbers where modules do the same, so that the modules of one source
-# compress well together: of 4,479 kB that glslang writes spirv-opt leaves 3,459 kB; these take 385 kB in the library with
-# ids alike and 691 kB without. All of it is optional: without the tools the libraries are larger, and nothing else
+# compress well together: of 4,479 kB that glslang writes spirv-opt leaves 3,459 kB; these take 385 kB in the library
+# with ids alike and 691 kB without. All of it is optional: without the tools the libraries are larger, and nothing else
 # changes.
 #
 # vkf_shrink_commands() is for shaders/CMakeLists.txt, which has set VKF_GLSLANG.
