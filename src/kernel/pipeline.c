@@ -199,7 +199,7 @@ static vkf_status make_module(vkf__pipelines *pipelines, vkf__pipeline *pipeline
     else
         VKF_TRY(vkf__shader_words(device->host, shader, &words));
     if (device->plan.enabled.round_to_even_16)
-        VKF_TRY(vkf__spirv_round_to_even(device->host, &words, &size_bytes));
+        VKF_TRY(vkf__spirv_round_to_even(device->host, device->plan.caps.rounds_all_widths, &words, &size_bytes));
     VKF_TRY(vkf__module_make(device, words, size_bytes, kernel->name, out_module));
     pipeline->spirv_bytes = (uint32_t)size_bytes;
     pipeline->spirv_hash = vkf__hash(VKF_HASH_SEED, words, size_bytes);

@@ -309,6 +309,15 @@ static double shared_loads(const vkf__kernel *kernel, const vkf__gemm_tile *tile
     return fmax(1, SHARED_LOADS_HIDDEN * (1.0 / tile->thread_m + 1.0 / tile->thread_n));
 }
 
+// Without matrices a workgroup loads and multiplies in turn, and another one beside it does what it does not. All that
+// is known of a core's shared memory is what one workgroup may have. Kernels by matrices load ahead.
+static double turns(const vkf__caps *caps, const vkf__variant *variant, const vkf__problem *problem)
+{
+    const bool ahead = variant->kernel->needs & VKF_NEEDS_MATRIX;
+    const uint64_t two = 2 * (uint64_t)vkf__variant_shared_bytes(caps, variant, problem);
+    return !ahead && two > caps->max_shared_memory_bytes ? 2 : 1;
+}
+
 double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                         const vkf__problem *problem)
 {
@@ -323,8 +332,8 @@ double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel
     if (workgroups < cores)
         return IDLE_CORES + area * (IDLE_CORES * 1e-6);
     const double waves = (double)((workgroups + cores - 1) / cores);
-    return waves * area * (1 + LOADS_HIDDEN * loads) * shared_loads(kernel, t) /
-           busy_part(selector->caps, local_size, waves);
+    const double area_cost = area * (1 + LOADS_HIDDEN * loads) * shared_loads(kernel, t);
+    return waves * area_cost * turns(selector->caps, &variant, problem) / busy_part(selector->caps, local_size, waves);
 }
 
 // The best of a kernel's configs that may serve and whose names begin with `name`; NULL: there is none. On a GPU these

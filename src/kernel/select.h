@@ -53,10 +53,10 @@ uint64_t vkf__config_workgroups(const vkf__config *config, const vkf__problem *p
 
 // What the tile of a matrix product costs on the device; the lowest is best. Tiles that leave cores without work come
 // last, the smallest of them first. Of the others it is the number of waves, times the area of a tile, times what it
-// loads for a multiply-add from memory and, by matrices, from shared memory, over the part of a core that the
-// workgroups of all waves keep busy, where the driver tells how many subgroups a core holds. Tiles made for few rows
-// come first where they take the problem, those that give each core one ahead of the others, and then those that keep
-// it busy.
+// loads for a multiply-add from memory and, by matrices, from shared memory, twice where no second one fits beside it,
+// over the part of a core that the workgroups of all waves keep busy, where the driver tells how many subgroups a core
+// holds. Tiles made for few rows come first where they take the problem, those that give each core one ahead of the
+// others, and then those that keep it busy.
 double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                         const vkf__problem *problem);
 

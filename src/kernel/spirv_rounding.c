@@ -21,7 +21,8 @@ enum {
     CAPABILITY_WORDS = 2,
     EXTENSION_WORDS = 1 + sizeof extension_name / 4,
     MODE_WORDS = 4,
-    ADDED_WORDS = CAPABILITY_WORDS + EXTENSION_WORDS + MODE_WORDS,
+    MAX_MODES_WORDS = 2 * MODE_WORDS,
+    MAX_ADDED_WORDS = CAPABILITY_WORDS + EXTENSION_WORDS + MAX_MODES_WORDS,
 };
 
 static uint32_t first_word(uint32_t words, uint32_t op)
@@ -65,7 +66,7 @@ static size_t copy_words(uint32_t *to, size_t used, const uint32_t *from, size_t
     return used + count;
 }
 
-vkf_status vkf__spirv_round_to_even(const vkf__host *host, uint32_t **words, size_t *size_bytes)
+vkf_status vkf__spirv_round_to_even(const vkf__host *host, bool all_widths, uint32_t **words, size_t *size_bytes)
 {
     const size_t count = *size_bytes / 4;
     places p;
@@ -73,17 +74,18 @@ vkf_status vkf__spirv_round_to_even(const vkf__host *host, uint32_t **words, siz
         return VKF_OK;
     const uint32_t capability[CAPABILITY_WORDS] = {first_word(CAPABILITY_WORDS, OP_CAPABILITY),
                                                    CAPABILITY_ROUNDING_MODE_RTE};
-    const uint32_t mode[MODE_WORDS] = {first_word(MODE_WORDS, OP_EXECUTION_MODE), p.entry_point, MODE_ROUNDING_MODE_RTE,
-                                       16};
+    const uint32_t mode = first_word(MODE_WORDS, OP_EXECUTION_MODE);
+    const uint32_t modes[MAX_MODES_WORDS] = {mode, p.entry_point, MODE_ROUNDING_MODE_RTE, 16,
+                                             mode, p.entry_point, MODE_ROUNDING_MODE_RTE, 32};
     uint32_t extension[EXTENSION_WORDS] = {first_word(EXTENSION_WORDS, OP_EXTENSION)};
     memcpy(extension + 1, extension_name, sizeof extension_name);
     uint32_t *changed = NULL;
-    VKF_ALLOC_OR_RETURN(host, changed, count + ADDED_WORDS);
+    VKF_ALLOC_OR_RETURN(host, changed, count + MAX_ADDED_WORDS);
     size_t used = copy_words(changed, 0, *words, p.after_capabilities);
     used = copy_words(changed, used, capability, CAPABILITY_WORDS);
     used = copy_words(changed, used, extension, EXTENSION_WORDS);
     used = copy_words(changed, used, *words + p.after_capabilities, p.after_entry_point - p.after_capabilities);
-    used = copy_words(changed, used, mode, MODE_WORDS);
+    used = copy_words(changed, used, modes, all_widths ? MAX_MODES_WORDS : MODE_WORDS);
     used = copy_words(changed, used, *words + p.after_entry_point, count - p.after_entry_point);
     vkf__free(host, *words);
     *words = changed;

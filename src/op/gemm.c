@@ -238,6 +238,14 @@ static uint32_t rows_per_slice(const vkf__work *work, const vkf__gemm_args *args
     return fits ? rows : (uint32_t)columns;
 }
 
+// Slices of about the same number of rows, so that the last one has work for the device, too. `most` rows fit a slice.
+static uint32_t even_rows(const vkf__gemm_args *args, uint32_t most)
+{
+    const uint32_t slices = vkf__div_up_u32(args->n, most), even = vkf__div_up_u32(args->n, slices);
+    const uint32_t unit = most % 64 == 0 ? 64 : slice_unit(args);
+    return most % unit == 0 ? (uint32_t)vkf__align_u64(even, unit) : most;
+}
+
 // Whether the rows of a span begin at multiples of four elements. Temporaries begin at 0 in PLAN and at multiples of
 // far more later, so the answer does not change.
 static bool has_quads(const vkf__span *span, uint64_t first, uint32_t stride)
@@ -278,8 +286,9 @@ static vkf_status emit_product(vkf__work *work, const vkf__gemm_args *args)
         return vkf__emit_split_gemm(work, args, &problem, (uint32_t)splits);
     // Only a weight is sliced, because its rows are the same in every run. The n of any other b may change between
     // runs, and one dispatch takes all of it.
-    uint64_t slice_rows = rows_per_slice(work, args, &variant);
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, slice_rows < args->n ? slice_rows : UINT32_MAX, &slice_rows));
+    const uint32_t most = rows_per_slice(work, args, &variant);
+    uint64_t slice_rows = most < args->n ? even_rows(args, most) : UINT32_MAX;
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, slice_rows, &slice_rows));
     uint32_t first = 0;
     do {
         uint32_t left = args->n - first;

@@ -16,11 +16,13 @@ uint64_t vkf__buffer_allocated_bytes(uint64_t size_bytes)
 
 vkf_status vkf__buffer_check_size(const vkf__device *device, uint64_t size_bytes, const char *name)
 {
-    const uint64_t most = device->plan.caps.max_memory_allocation_bytes;
+    const vkf__caps *caps = &device->plan.caps;
+    const uint64_t allocation = caps->max_memory_allocation_bytes, buffer = caps->max_buffer_bytes;
+    const uint64_t most = buffer < allocation ? buffer : allocation;
     if (size_bytes <= UINT64_MAX / 2 && vkf__buffer_allocated_bytes(size_bytes) <= most)
         return VKF_OK;
     return vkf__fail(device->host, VKF_ERROR_TOO_LARGE,
-                     "buffer %s: %" PRIu64 " bytes, the device allows %" PRIu64 " in one allocation", name, size_bytes,
+                     "buffer %s: %" PRIu64 " bytes, the device allows %" PRIu64 " in one buffer", name, size_bytes,
                      most);
 }
 

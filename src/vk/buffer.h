@@ -26,7 +26,7 @@ struct vkf_buffer {
 };
 
 uint64_t vkf__buffer_allocated_bytes(uint64_t size_bytes);
-// TOO_LARGE: the device does not allow so many bytes in one allocation.
+// TOO_LARGE: the device does not allow so many bytes in one buffer, or in one allocation.
 VKF_MUST_CHECK vkf_status vkf__buffer_check_size(const vkf__device *device, uint64_t size_bytes, const char *name);
 
 // Content is undefined. Statuses: INVALID_ARGUMENT (size 0), TOO_LARGE, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY,

@@ -83,6 +83,14 @@ static void fill_subgroups(vkf__caps *caps, const VkPhysicalDeviceSubgroupProper
     caps->max_workgroup_subgroups = sized ? sizes->maxComputeWorkgroupSubgroups : UINT32_MAX;
 }
 
+// Without independence a mode is that of all widths. No module has 64-bit floats.
+static void fill_rounding(vkf__caps *caps, const VkPhysicalDeviceFloatControlsProperties *floats)
+{
+    caps->rounds_all_widths = floats->roundingModeIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    caps->round_to_even_16 =
+        floats->shaderRoundingModeRTEFloat16 && (floats->shaderRoundingModeRTEFloat32 || !caps->rounds_all_widths);
+}
+
 // Some properties mean nothing without their feature, so features are read before.
 static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkPhysicalDevice device,
                              const vkf__extension_list *extensions, uint32_t offered)
@@ -99,9 +107,13 @@ static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkP
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
     VkPhysicalDeviceFloatControlsProperties floats = {.sType =
                                                           VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
+    VkPhysicalDeviceMaintenance4Properties maintenance4 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
     chain(&head, &id);
     chain(&head, &subgroup);
     chain(&head, &maintenance3);
+    if (offered & VKF_FEATURE_STRUCTURE_BIT(maintenance4))
+        chain(&head, &maintenance4);
     if (caps->api_version >= VK_API_VERSION_1_2 ||
         vkf__extension_listed(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
         chain(&head, &driver);
@@ -117,10 +129,9 @@ static void read_properties2(vkf__caps *caps, const vkf__instance *instance, VkP
     memcpy(caps->driver_uuid, id.driverUUID, VKF_UUID_SIZE);
     fill_subgroups(caps, &subgroup, &sizes);
     caps->integer_dot_accelerated = caps->integer_dot && integer_dot.integerDotProduct4x8BitPackedSignedAccelerated;
-    // Without independence a mode is that of all widths.
-    caps->round_to_even_16 = floats.shaderRoundingModeRTEFloat16 &&
-                             floats.roundingModeIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    fill_rounding(caps, &floats);
     caps->max_memory_allocation_bytes = maintenance3.maxMemoryAllocationSize;
+    caps->max_buffer_bytes = maintenance4.maxBufferSize > 0 ? maintenance4.maxBufferSize : UINT64_MAX;
     caps->driver_id = (uint32_t)driver.driverID;
     copy_text(caps->driver_name, driver.driverName);
     copy_text(caps->driver_info, driver.driverInfo);

@@ -26,6 +26,7 @@ struct vkf_external_device;
     X(max_push_constant_bytes, "maxPushConstantsSize", uint32_t)             \
     X(max_memory_allocation_count, "maxMemoryAllocationCount", uint32_t)     \
     X(max_memory_allocation_bytes, "maxMemoryAllocationSize", uint64_t)      \
+    X(max_buffer_bytes, "maxBufferSize", uint64_t)                           \
     X(subgroup_size, "subgroupSize", uint32_t)
 
 typedef struct vkf__queue_family {
@@ -73,6 +74,7 @@ typedef struct vkf__caps {
     uint32_t shader_cores;
     uint32_t core_subgroups;
     uint32_t faults;         // a bit for each row of the table of driver faults that the device has
+    bool rounds_all_widths;  // a mode of rounding 16-bit floats has to be that of 32-bit floats, too
     bool portability_subset; // VK_KHR_portability_subset, which must be enabled wherever it is offered
     bool calibrated_khr;     // calibrated_timestamps come under the KHR name alone
     vkf__other_types other;

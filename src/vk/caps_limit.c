@@ -51,6 +51,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .max_push_constant_bytes = 128,
             .max_memory_allocation_count = 4096,
             .max_memory_allocation_bytes = UINT64_C(1) << 30,
+            .max_buffer_bytes = UINT64_C(1) << 30,
             .subgroup_size = UINT32_MAX, // a fact about the hardware, of no use while subgroup_arithmetic is off
         },
     // VP_ANDROID_15_requirements, with workgroup sizes and the uniform range of VP_ANDROID_vulkan_profile_2025. Buffer
@@ -82,6 +83,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .max_push_constant_bytes = 128,
             .max_memory_allocation_count = 4096,
             .max_memory_allocation_bytes = UINT64_C(1) << 30,
+            .max_buffer_bytes = UINT64_C(1) << 30,
             .subgroup_size = UINT32_MAX,
         },
     // VP_KHR_roadmap_2026 with what it inherits from the roadmaps of 2024 and 2022 and from Vulkan 1.4.
@@ -113,6 +115,7 @@ static const profile_row profiles[VKF_PROFILE_COUNT] = {
             .max_push_constant_bytes = 256,
             .max_memory_allocation_count = 4096,
             .max_memory_allocation_bytes = UINT64_C(1) << 30,
+            .max_buffer_bytes = UINT64_C(1) << 30,
             .subgroup_size = UINT32_MAX,
         },
 };

@@ -71,11 +71,13 @@
     X(FLAGS, 1, subgroupSupportedStages, properties.subgroup.supportedStages)         \
     X(FLAGS, 1, subgroupSupportedOperations, properties.subgroup.supportedOperations) \
     PROPERTY(X, U64, maxMemoryAllocationSize, maintenance3)                           \
+    PROPERTY(X, U64, maxBufferSize, maintenance4)                                     \
     PROPERTY(X, ENUM, driverID, driver)                                               \
     TEXT(X, driverName, driver)                                                       \
     TEXT(X, driverInfo, driver)                                                       \
     PROPERTY(X, ENUM, roundingModeIndependence, floats)                               \
     PROPERTY(X, BOOL, shaderRoundingModeRTEFloat16, floats)                           \
+    PROPERTY(X, BOOL, shaderRoundingModeRTEFloat32, floats)                           \
     PROPERTY(X, U32, minSubgroupSize, subgroup_sizes)                                 \
     PROPERTY(X, U32, maxSubgroupSize, subgroup_sizes)                                 \
     PROPERTY(X, U32, maxComputeWorkgroupSubgroups, subgroup_sizes)                    \
@@ -223,6 +225,7 @@ void vkf__described_init(vkf__described *described, const vkf__host *host)
     *described = (vkf__described){.host = host};
     vkf__features_init(&described->features);
     described->properties.maintenance3.maxMemoryAllocationSize = UINT64_C(1) << 30;
+    described->properties.maintenance4.maxBufferSize = UINT64_C(1) << 30;
     described->properties.core.apiVersion = VK_API_VERSION_1_0;
     described->properties.core.limits = (VkPhysicalDeviceLimits){
         .maxComputeWorkGroupInvocations = 128,
@@ -369,6 +372,7 @@ static VKAPI_ATTR void VKAPI_CALL get_properties2(VkPhysicalDevice device, VkPhy
         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES, &p->subgroup_sizes,
          sizeof p->subgroup_sizes},
         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES, &p->maintenance3, sizeof p->maintenance3},
+        {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES, &p->maintenance4, sizeof p->maintenance4},
         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES, &p->driver, sizeof p->driver},
         {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES, &p->integer_dot,
          sizeof p->integer_dot},

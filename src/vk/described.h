@@ -28,6 +28,7 @@ typedef struct vkf__described_properties {
     VkPhysicalDeviceSubgroupProperties subgroup;
     VkPhysicalDeviceSubgroupSizeControlProperties subgroup_sizes;
     VkPhysicalDeviceMaintenance3Properties maintenance3;
+    VkPhysicalDeviceMaintenance4Properties maintenance4;
     VkPhysicalDeviceDriverProperties driver;
     VkPhysicalDeviceShaderIntegerDotProductProperties integer_dot;
     VkPhysicalDeviceFloatControlsProperties floats;

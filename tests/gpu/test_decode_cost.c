@@ -14,6 +14,7 @@ typedef struct decode_state {
     counting_allocator memory;
     vkf_session *session;
     uint64_t submits; // that a step may make
+    bool counts;      // whether steps are held to that
     uint32_t steps;
 } decode_state;
 
@@ -55,7 +56,7 @@ static bool between_steps(void *user, uint32_t position, uint32_t total, const c
     decode_state *s = user;
     (void)total;
     (void)what;
-    if (position > 1) {
+    if (position > 1 && s->counts) {
         assert_step(s);
         assert_cost(s->session);
         s->steps++;
@@ -78,7 +79,8 @@ static void open_context(decode_state *s, bool discrete)
     skip();
 }
 
-// Generates whole rows twice: the second run begins where the first left the caches.
+// Generates whole rows three times: from the second run on each begins where the last one left the caches. The first
+// makes kernels for the rows of a step where memory is apart, as GPUs have them for each class of rows.
 static void check_steps(bool discrete, bool attention_weights)
 {
     decode_state s;
@@ -111,8 +113,10 @@ static void check_steps(bool discrete, bool attention_weights)
     assert_int_equal(vkf_model_load(s.gpu.context, &model_desc, &model), VKF_OK);
     assert_int_equal(vkf_session_create(model, &desc, &s.session), VKF_OK);
     assert_int_equal(vkf_session_run_cost(s.session, &cost), VKF_ERROR_INVALID_ARGUMENT);
-    for (int run = 0; run < 2; run++)
+    for (int run = 0; run < 3; run++) {
+        s.counts = run > 0 || !discrete;
         assert_int_equal(vkf_session_greedy(s.session, &args), VKF_OK);
+    }
     assert_true(s.steps >= 4);
     vkf_session_destroy(&s.session);
     vkf_model_destroy(&model);

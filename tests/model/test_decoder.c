@@ -376,10 +376,12 @@ static void test_cache_may_exceed_one_allocation(void **state)
     vkf_memory_plan whole;
     assert_int_equal(vkf_model_plan_session(gpu->context, &model_desc, &desc, &whole), VKF_OK);
     const uint64_t layers = 2, layer_bytes = whole.cache_bytes / layers;
-    for (uint64_t missing = 0; missing <= 256; missing += 256) {
+    static const char *const limits[] = {"maxMemoryAllocationSize", "maxBufferSize"};
+    for (uint64_t i = 0; i < 4; i++) {
+        const uint64_t missing = i < 2 ? 0 : 256;
         char mask[64];
         const char *const masks[] = {mask};
-        (void)snprintf(mask, sizeof mask, "maxMemoryAllocationSize=%llu", (unsigned long long)(layer_bytes - missing));
+        (void)snprintf(mask, sizeof mask, "%s=%llu", limits[i % 2], (unsigned long long)(layer_bytes - missing));
         vkf_context_desc context_desc = {.profile = gpu->profile, .masks = masks, .mask_count = 1};
         vkf_test_gpu limited;
         vkf_memory_plan plan;

@@ -72,6 +72,7 @@ static inline vkf__caps rich_caps(const char *name, vkf_device_type type)
         .max_push_constant_bytes = 256,
         .max_memory_allocation_count = 4294967295,
         .max_memory_allocation_bytes = UINT64_C(4) << 30,
+        .max_buffer_bytes = UINT64_C(4) << 30,
         .subgroup_size = 32,
         .storage_buffer_alignment = 16,
         .uniform_buffer_alignment = 64,

@@ -128,6 +128,7 @@ static void test_absent_values_are_the_least(void **state)
     assert_int_equal(caps->max_workgroup_invocations, 128);
     assert_int_equal(caps->max_storage_buffers, 4);
     assert_int_equal(caps->max_memory_allocation_bytes, UINT64_C(1) << 30);
+    assert_int_equal(caps->max_buffer_bytes, UINT64_C(1) << 30);
     for (uint32_t i = 0; i < VKF_MASKABLE_COUNT; i++) {
         const vkf__feature *feature = &vkf__feature_table[i];
         if (vkf__feature_is_switched(feature))
@@ -188,6 +189,17 @@ static void test_a_chip_has_what_its_file_says(void **state)
     assert_int_equal(caps->core_subgroups, 48);
     assert_int_equal(caps->memory.memoryHeapCount, 3);
     assert_int_equal(caps->queue_family_index, 2); // of compute alone
+    vkf_device_description_destroy(&description);
+}
+
+// Intel's driver takes no mode of rounding for 16 bits alone, and says how large a buffer may be.
+static void test_a_chip_that_rounds_all_widths(void **state)
+{
+    vkf_device_description *description = open_chip(CHIPS "a770.json");
+    const vkf__caps *caps = &description->caps;
+    (void)state;
+    assert_true(caps->round_to_even_16 && caps->rounds_all_widths);
+    assert_true(caps->max_buffer_bytes == UINT64_C(1) << 32 && caps->max_memory_allocation_bytes > UINT64_C(1) << 32);
     vkf_device_description_destroy(&description);
 }
 
@@ -311,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_absent_values_are_the_least),
         cmocka_unit_test(test_every_feature_can_be_described),
         cmocka_unit_test(test_a_chip_has_what_its_file_says),
+        cmocka_unit_test(test_a_chip_that_rounds_all_widths),
         cmocka_unit_test(test_cores_are_those_of_each_vendor),
         cmocka_unit_test(test_a_described_device_runs_nothing),
         cmocka_unit_test(test_a_model_is_planned_from_its_config_alone),

@@ -95,6 +95,13 @@ static void test_select_gemm_config_by_room(void **state)
         assert_selected(&caps, NULL, VKF_OP_GEMM, fff, (vkf__problem){.m = rows[i].m, .n = rows[i].n, .k = 64},
                         "gemm_tile.f32_f32_f32", rows[i].config);
     }
+    // Two tiles of 128 by 128 side by side take more than 32 KiB of shared memory.
+    caps.core_subgroups = 0;
+    caps.max_shared_memory_bytes = 32768;
+    const vkf__problem wide = {.m = 1024, .n = 1024, .k = 64};
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, wide, "gemm_tile.f32_f32_f32", "large");
+    caps.max_shared_memory_bytes = 49152;
+    assert_selected(&caps, NULL, VKF_OP_GEMM, fff, wide, "gemm_tile.f32_f32_f32", "128x128");
 }
 
 // A processor takes what suits the shape, whatever its cores.

@@ -20,7 +20,8 @@ enum {
     ROUNDING_MODE_RTE_CAPABILITY = 4467,
     ROUNDING_MODE_RTE = 4462,
     HEADER_WORDS = 5,
-    ADDED_WORDS = 2 + 7 + 4,
+    MODE_WORDS = 4,
+    ADDED_WORDS = 2 + 7 + MODE_WORDS,
 };
 
 typedef struct found {
@@ -54,7 +55,8 @@ static found look(const uint32_t *words, size_t count)
     return f;
 }
 
-static void assert_rounds(const uint32_t *words, size_t count, const uint32_t *before, const char *name)
+// `modes`: how many there should be, of 16 bits and then of 32.
+static void assert_rounds(const uint32_t *words, size_t count, const uint32_t *before, size_t modes, const char *name)
 {
     const found f = look(words, count);
     if (f.capability == 0 || f.extension == 0 || f.mode == 0)
@@ -63,16 +65,19 @@ static void assert_rounds(const uint32_t *words, size_t count, const uint32_t *b
     assert_int_equal(f.extension, f.others);
     assert_int_equal(f.mode, f.after_entry_point);
     assert_int_equal(words[f.mode + 1], f.entry_point);
-    // Without the three it is what it was.
+    for (size_t i = 0; i < MODE_WORDS * (modes - 1); i++)
+        assert_int_equal(words[f.mode + MODE_WORDS + i], i == MODE_WORDS - 1 ? 32 : words[f.mode + i]);
+    // Without these it is what it was.
     const size_t rest = f.extension + 7;
     assert_memory_equal(words, before, 4 * f.capability);
     assert_memory_equal(words + rest, before + f.capability, 4 * (f.mode - rest));
-    assert_memory_equal(words + f.mode + 4, before + f.capability + f.mode - rest, 4 * (count - f.mode - 4));
+    const size_t end = f.mode + MODE_WORDS * modes;
+    assert_memory_equal(words + end, before + f.capability + f.mode - rest, 4 * (count - end));
 }
 
-static void test_every_module_with_halves_rounds_to_even(void **state)
+static void assert_every_module_with_halves_rounds(bool all_widths)
 {
-    (void)state;
+    const size_t modes = all_widths ? 2 : 1;
     uint32_t changed = 0, same = 0;
     vkf__host host;
     assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_ERROR), VKF_OK);
@@ -83,10 +88,10 @@ static void test_every_module_with_halves_rounds_to_even(void **state)
         assert_int_equal(vkf__shader_words(&host, shader, &before), VKF_OK);
         assert_int_equal(vkf__shader_words(&host, shader, &words), VKF_OK);
         const bool halves = look(before, shader->word_count).halves;
-        assert_int_equal(vkf__spirv_round_to_even(&host, &words, &bytes), VKF_OK);
-        assert_int_equal(bytes / 4, shader->word_count + (halves ? ADDED_WORDS : 0));
+        assert_int_equal(vkf__spirv_round_to_even(&host, all_widths, &words, &bytes), VKF_OK);
+        assert_int_equal(bytes / 4, shader->word_count + (halves ? ADDED_WORDS + MODE_WORDS * (modes - 1) : 0));
         if (halves)
-            assert_rounds(words, bytes / 4, before, shader->name);
+            assert_rounds(words, bytes / 4, before, modes, shader->name);
         else
             assert_memory_equal(words, before, bytes);
         changed += halves;
@@ -95,6 +100,19 @@ static void test_every_module_with_halves_rounds_to_even(void **state)
         vkf__free(&host, before);
     }
     assert_true(changed > 50 && same > 50);
+}
+
+static void test_every_module_with_halves_rounds_to_even(void **state)
+{
+    (void)state;
+    assert_every_module_with_halves_rounds(false);
+}
+
+// Where a device rounds all widths alike, the mode is said of 32-bit floats, too.
+static void test_every_module_with_halves_rounds_both_widths(void **state)
+{
+    (void)state;
+    assert_every_module_with_halves_rounds(true);
 }
 
 // Modules that end within an instruction, or stand still at one, stay as they are.
@@ -120,7 +138,7 @@ static void test_broken_modules_stay(void **state)
         memcpy(words, whole, sizeof whole);
         if (count == COUNT + 1)
             words[7] = OP_ENTRY_POINT; // of no words
-        assert_int_equal(vkf__spirv_round_to_even(&host, &words, &bytes), VKF_OK);
+        assert_int_equal(vkf__spirv_round_to_even(&host, false, &words, &bytes), VKF_OK);
         assert_int_equal(bytes / 4, count == COUNT ? COUNT + ADDED_WORDS : count < COUNT ? count : COUNT);
         vkf__free(&host, words);
     }
@@ -130,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_module_with_halves_rounds_to_even),
+        cmocka_unit_test(test_every_module_with_halves_rounds_both_widths),
         cmocka_unit_test(test_broken_modules_stay),
     };
     return cmocka_run_group_tests_name("spirv_rounding", tests, NULL, NULL);

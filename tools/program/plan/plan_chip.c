@@ -74,6 +74,9 @@ static bool read_speed(vkf_plan_chip *chip)
     return true;
 }
 
+// Limits may have all of 64 bits, which a signed integer does not hold.
+#define NUMBERS JSON_DECODE_INT_AS_REAL
+
 static const struct vkf_embedded_chip *find_embedded(const char *name)
 {
     for (size_t i = 0; i < VKF_EMBEDDED_CHIP_COUNT; i++)
@@ -101,7 +104,9 @@ static bool open_embedded(const struct vkf_embedded_chip *embedded, vkf_plan_chi
         .text_bytes = embedded->bytes,
         .message = vkf_print_message,
     };
-    chip->root = json_loadb(embedded->text, embedded->bytes, 0, NULL);
+    chip->root = json_loadb(embedded->text, embedded->bytes, NUMBERS, NULL);
+    if (!chip->root)
+        vkf_print_error("--chip: the description of '%s' is not JSON, or there is no memory for it", embedded->name);
     return chip->root && vkf_device_description_create(&desc, &chip->device) == VKF_OK;
 }
 
@@ -110,7 +115,7 @@ static bool open_file(const char *name, vkf_plan_chip *chip)
     char *path = vkf_description_path(name);
     bool opened = path && vkf_open_description(name, &chip->device);
     // The numbers of "vkformer" are read here; everything else was checked by the library.
-    chip->root = opened ? json_load_file(path, JSON_DECODE_INT_AS_REAL, NULL) : NULL;
+    chip->root = opened ? json_load_file(path, NUMBERS, NULL) : NULL;
     free(path);
     return chip->root != NULL;
 }
