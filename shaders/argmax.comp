@@ -10,6 +10,7 @@
 #include "include/storage.glsl"
 #include "shared/argmax.h"
 #include "include/grid.glsl"
+#include "include/local_size.glsl"
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_argmax_params p; };
 layout(push_constant) uniform offsets_block { uint x_offset, out_offset; };
@@ -19,7 +20,7 @@ WRITE(i32, VKF_ARGMAX_BINDING_OUT, out)
 
 const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
 
-shared uvec2 partial[gl_WorkGroupSize.x]; // (key, index)
+shared uvec2 partial[LOCAL_SIZE]; // (key, index)
 
 // Keys of numbers lie in 1 .. 0xff800000.
 uint order_key(float value)

@@ -23,6 +23,7 @@
 #include "include/storage.glsl"
 #include "shared/attention.h"
 #include "include/grid.glsl"
+#include "include/local_size.glsl"
 
 layout(constant_id = VKF_ATTENTION_SPEC_QUERIES) const uint QUERIES = 4;
 layout(constant_id = VKF_ATTENTION_SPEC_KEYS) const uint KEYS = 32;
@@ -51,7 +52,6 @@ READ(bytes, VKF_ATTENTION_BINDING_KEY_MASK, key_mask)
 
 #include "include/mask.glsl"
 
-const uint LOCAL_SIZE = gl_WorkGroupSize.x;
 const uint ROWS = QUERIES * LOCAL_SIZE / LANES;
 const uint LANE_KEYS = KEYS / LANES;
 const uint DEPTH_QUADS = DEPTH / 4;

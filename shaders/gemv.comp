@@ -25,6 +25,7 @@
 #include "include/storage.glsl"
 #include "shared/gemm.h"
 #include "include/grid.glsl"
+#include "include/local_size.glsl"
 #include "include/math.glsl"
 
 layout(constant_id = VKF_GEMM_SPEC_TILE_M) const uint TILE_M = 1;
@@ -51,13 +52,13 @@ const uint OUTPUTS = TILE_M * TILE_N;
 const uint STRIDE = OUTPUTS | 1; // of the parts in shared memory, against bank conflicts
 #ifdef GEMV_COLUMNS
 const uint LANES = TILE_N / THREAD_N; // along n
-const uint PARTS = gl_WorkGroupSize.x / LANES;
+const uint PARTS = LOCAL_SIZE / LANES;
 #elif defined(GEMV_SUBGROUP)
-const uint PARTS = gl_WorkGroupSize.x / 4 + 1; // at most
+const uint PARTS = LOCAL_SIZE / 4 + 1; // at most
 #else
-const uint PARTS = gl_WorkGroupSize.x;
+const uint PARTS = LOCAL_SIZE;
 #endif
-const uint SEGMENTS = gl_WorkGroupSize.x > OUTPUTS ? gl_WorkGroupSize.x / OUTPUTS : 1;
+const uint SEGMENTS = LOCAL_SIZE > OUTPUTS ? LOCAL_SIZE / OUTPUTS : 1;
 
 shared float partial[PARTS * STRIDE]; // (parts, TILE_M, TILE_N)
 

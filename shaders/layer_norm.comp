@@ -46,7 +46,9 @@ vec2 row_sum(vec2 own)
     return vec2(subgroupAdd(own.x), subgroupAdd(own.y));
 }
 #else
-shared vec2 partial[gl_WorkGroupSize.x];
+#include "include/local_size.glsl"
+
+shared vec2 partial[LOCAL_SIZE];
 
 vec2 row_sum(vec2 own)
 {

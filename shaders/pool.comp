@@ -7,6 +7,7 @@
 #include "include/storage.glsl"
 #include "shared/pool.h"
 #include "include/grid.glsl"
+#include "include/local_size.glsl"
 #include "include/math.glsl"
 
 layout(constant_id = VKF_POOL_SPEC_MODE) const uint MODE = VKF_POOL_MEAN;
@@ -22,7 +23,7 @@ READ_WRITE(f32, VKF_POOL_BINDING_OUT, out)
 const uint UNROLL = 8; // positions per iteration: long sequences stay below lavapipe's limit of 65,535 iterations
 const float LOWEST = -3.402823466e38;
 
-shared float partial[gl_WorkGroupSize.x];
+shared float partial[LOCAL_SIZE];
 
 // Tests the bits, for the reason that is_nan() gives.
 bool is_finite(float value)

@@ -9,6 +9,7 @@
 #include "include/storage.glsl"
 #include "shared/quantize_rows.h"
 #include "include/grid.glsl"
+#include "include/local_size.glsl"
 
 layout(constant_id = VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD) const uint EVEN_ODD = 0;
 
@@ -20,8 +21,8 @@ layout(set = 0, binding = VKF_QUANTIZE_ROWS_BINDING_OUT, std430) writeonly buffe
 
 const uint LANES = VKF_QUANTIZE_ROWS_DEPTH / VKF_QUANTIZE_ROWS_RUN; // of a block
 
-shared uint magnitudes[gl_WorkGroupSize.x]; // as bits: ordered as the numbers are, NaN above all
-shared int sums[gl_WorkGroupSize.x];
+shared uint magnitudes[LOCAL_SIZE]; // as bits: ordered as the numbers are, NaN above all
+shared int sums[LOCAL_SIZE];
 
 uint row_first(uint row)
 {

@@ -44,7 +44,9 @@ float row_sum(float own)
     return subgroupAdd(own);
 }
 #else
-shared float partial[gl_WorkGroupSize.x];
+#include "include/local_size.glsl"
+
+shared float partial[LOCAL_SIZE];
 
 float row_sum(float own)
 {

@@ -12,6 +12,7 @@
 #include "include/storage.glsl"
 #include "shared/sample.h"
 #include "include/grid.glsl"
+#include "include/local_size.glsl"
 
 layout(constant_id = VKF_SAMPLE_SPEC_HAS_SEEN) const uint HAS_SEEN = 0;
 
@@ -28,8 +29,8 @@ const float ONE = 1073741824.0; // of probability
 const uint NO_TOKEN = 0xffffffffu; // -1
 const uint KEY_LOWEST = 0x007fffffu, KEY_HIGHEST = 0xff800000u; // of -inf and +inf
 
-shared uvec2 best[gl_WorkGroupSize.x]; // (key, index)
-shared float partial[gl_WorkGroupSize.x];
+shared uvec2 best[LOCAL_SIZE]; // (key, index)
+shared float partial[LOCAL_SIZE];
 shared uint bins[VKF_SAMPLE_BINS];
 shared uint group_sums[VKF_SAMPLE_BIN_GROUPS];
 shared uvec3 found; // (bin, sum of those before it, its own)

@@ -88,7 +88,9 @@ vec2 merge_partials(vec2 own)
     return vec2(maximum, subgroupAdd(own.y * exp(own.x - maximum)));
 }
 #else
-shared vec2 partial[gl_WorkGroupSize.x]; // (maximum, sum of exp(score - maximum))
+#include "include/local_size.glsl"
+
+shared vec2 partial[LOCAL_SIZE]; // (maximum, sum of exp(score - maximum))
 
 vec2 merge_partials(vec2 own)
 {

@@ -10,6 +10,7 @@
 #include "include/storage.glsl"
 #include "shared/top.h"
 #include "include/grid.glsl"
+#include "include/local_size.glsl"
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_top_params p; };
 layout(push_constant) uniform offsets_block { uint x_offset, seen_offset, out_offset; };
@@ -22,8 +23,8 @@ const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's
 const uint KEY_LOWEST = 0x007fffffu, KEY_HIGHEST = 0xff800000u, KEY_NAN = 0xffffffffu; // of -inf, +inf and NaN
 const uvec2 NOTHING = uvec2(0u, 0xffffffffu); // below any number
 
-shared uvec2 best[gl_WorkGroupSize.x]; // (key, index)
-shared float partial[gl_WorkGroupSize.x];
+shared uvec2 best[LOCAL_SIZE]; // (key, index)
+shared float partial[LOCAL_SIZE];
 
 // Read once, ahead of any branch: lavapipe would gather parameters anew in each.
 uint cols;

@@ -3,8 +3,10 @@
 #ifndef VKF_BLOCK_COLUMNS_GLSL
 #define VKF_BLOCK_COLUMNS_GLSL
 
+#include "local_size.glsl"
+
 const uint LANES = TILE_N / 4; // along n
-const uint PARTS = gl_WorkGroupSize.x / LANES;
+const uint PARTS = LOCAL_SIZE / LANES;
 const uint OUTPUTS = TILE_M * TILE_N;
 
 shared vec4 partial[PARTS * OUTPUTS / 4]; // (parts, TILE_M, TILE_N); unused where there is one part

@@ -32,6 +32,8 @@ ERRORS = (
           ("golden.additive_attention.lavapipe.full",)),
     Error("the mean over heads leaves out the last head", "shaders/head_mean.comp",
           "h < p.heads; ++h", "h + 1 < p.heads; ++h", ("gpu.op_heads.lavapipe.full",)),
+    Error("an array is as long as gl_WorkGroupSize says, which Metal may refuse", "shaders/argmax.comp",
+          "shared uvec2 partial[LOCAL_SIZE];", "shared uvec2 partial[gl_WorkGroupSize.x];", ("unit.shared_arrays",)),
     Error("argmax takes the last of equals", "shaders/argmax.comp",
           "(b.x == a.x && b.y < a.y)", "(b.x == a.x && b.y > a.y)", ("gpu.op_tokens.lavapipe.full",)),
     Error("sampling counts a row's last column twice", "shaders/sample.comp",

@@ -1,0 +1,1 @@
+// metal_stdlib has what the kernels take.
