@@ -73,7 +73,7 @@ static bool write_file(const writer *w, const written *file, uint32_t number)
     size_t size_bytes = (size_t)4 * file->shader->word_count;
     vkf_status status = vkf__shader_words(w->host, file->shader, &words);
     if (status == VKF_OK && w->caps.round_to_even_16)
-        status = vkf__spirv_round_to_even(w->host, &words, &size_bytes);
+        status = vkf__spirv_round_to_even(w->host, w->caps.rounds_all_widths, &words, &size_bytes);
     if (status == VKF_OK)
         set_defaults(words, size_bytes / 4, file->spec);
     (void)snprintf(path, sizeof path, "%s/%s.%" PRIu32 ".spv", w->directory, file->shader->name, number);
