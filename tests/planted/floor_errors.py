@@ -67,7 +67,7 @@ ERRORS = (
           ("gpu.prove.lavapipe.full",)),
     Error("nothing stored says that a self-test starts", "src/prove/self_test.c",
           "const bool first = *inout_verdict == VKF_VERDICT_UNKNOWN;", "const bool first = false;",
-          ("gpu.self_test.lavapipe.full",)),
+          ("gpu.self_test_verdicts.lavapipe.full",)),
     # op
     Error("rotary embedding begins at position 0 behind a cache", "src/op/rotary.c",
           ".first_position = args->first_position,", ".first_position = 0,", ("gpu.op_rotary.lavapipe.full",)),

@@ -1,0 +1,258 @@
+// What the on-device self-test found is kept, is obeyed, and is not found twice.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blob_store.h"
+#include "fixture.h"
+#include "heard.h"
+#include "kernel/context.h"
+#include "kernel/work.h"
+
+static void test_self_test_runs_once_and_can_be_skipped(void **state)
+{
+    vkf_test_heard h;
+    float value = 0;
+    vkf_context *context = vkf_test_open_heard(vkf_test_gpu_of(state), &h, (vkf_context_desc){0});
+    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
+    assert_true(value == 20);
+    int tests = h.tests;
+    assert_true(tests > 0);
+    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
+    assert_int_equal(h.tests, tests);
+    vkf_context_destroy(&context);
+    context = vkf_test_open_heard(vkf_test_gpu_of(state), &h, (vkf_context_desc){.skip_self_test = true});
+    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
+    assert_int_equal(h.tests, 0);
+    vkf_context_destroy(&context);
+}
+
+// A proof that finds one variant bad, whatever the reference says.
+static vkf__verdict planted_verdict;
+static vkf_status planted_proof(vkf_context *context, const vkf__want *wants, size_t count, bool *out_again)
+{
+    const vkf__variant bad = vkf_test_variant_named(VKF_TEST_LARGE_TILE);
+    for (size_t i = 0; i < count; i++) {
+        const vkf__variant *variant = &wants[i].variant;
+        bool is_bad = variant->config == bad.config && variant->kernel == bad.kernel;
+        if (is_bad && vkf__verdict_get(&context->learned.verdicts, bad.kernel, bad.config) == VKF_VERDICT_UNKNOWN) {
+            vkf__learned_verdict(&context->learned, bad.kernel, bad.config, planted_verdict);
+            *out_again = true;
+        }
+    }
+    return VKF_OK;
+}
+
+static void test_bad_variant_gives_way_to_the_next(void **state)
+{
+    const vkf__verdict verdicts[] = {VKF_VERDICT_WRONG, VKF_VERDICT_SLOW};
+    const vkf_dtype types[] = {VKF_DTYPE_F32, VKF_DTYPE_F32, VKF_DTYPE_F32};
+    const vkf__problem problem = {.m = 100, .n = 100, .k = 100};
+    for (size_t i = 0; i < 2; i++) {
+        vkf_test_heard h;
+        float value = 0;
+        vkf__variant chosen;
+        vkf_context *context =
+            vkf_test_open_heard(vkf_test_gpu_of(state), &h, (vkf_context_desc){.variant = "gemm_tile"});
+        const vkf__variant large = vkf_test_variant_named(VKF_TEST_LARGE_TILE);
+        if (!vkf__kernel_supported(&context->device.plan.caps, large.kernel, large.config, NULL)) {
+            vkf_context_destroy(&context);
+            skip();
+        }
+        planted_verdict = verdicts[i];
+        context->prove = planted_proof;
+        assert_int_equal(vkf_test_multiply_ones(context, 100, &value), VKF_OK);
+        assert_true(value == 100);
+        assert_int_equal(vkf_test_verdict_of(context, VKF_TEST_LARGE_TILE), verdicts[i]);
+        const vkf__selector selector = vkf__context_selector(context);
+        assert_true(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &chosen, NULL));
+        assert_true(chosen.config != large.config);
+        vkf_context_destroy(&context);
+    }
+}
+
+// Verdicts of one context are those of the next, as long as driver and kernel are what they were.
+static void test_verdicts_are_kept(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_blob_store store = {0};
+    vkf_test_heard h;
+    float value = 0;
+    const vkf_context_desc desc = {.cache = vkf_blob_store_callbacks(&store), .variant = "gemm_tile"};
+    vkf_context *context = vkf_test_open_heard(gpu, &h, desc);
+    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
+    assert_true(h.tests > 0);
+    vkf_context_destroy(&context);
+    char *text = vkf_blob_text(&store, "verdicts-");
+    assert_memory_equal(text, "vkformer-verdicts 1\ndevice ", 27);
+    assert_non_null(strstr(text, "gemm_tile.f32_f32_f32/small "));
+    assert_non_null(strstr(text, " passed\n"));
+    free(text);
+
+    context = vkf_test_open_heard(gpu, &h, desc);
+    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
+    assert_int_equal(h.tests, 0);
+    vkf_context_destroy(&context);
+
+    vkf_blob_edit(&store, "verdicts-", " passed\n", " wrong\n");
+    context = vkf_test_open_heard(gpu, &h, desc);
+    assert_int_equal(vkf_test_verdict_of(context, "gemm_tile.f32_f32_f32/small"), VKF_VERDICT_WRONG);
+    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
+    assert_true(value == 20);
+    vkf_context_destroy(&context);
+    vkf_blob_store_clear(&store);
+}
+
+// A store that counts the saves in which a test has started.
+static int saves_of_started_tests;
+
+static void count_save(void *user, const char *key, const void *data, size_t size_bytes)
+{
+    vkf_blob_store *store = user;
+    vkf_blob_store_callbacks(store).save(store, key, data, size_bytes);
+    char *text = vkf_blob_text(store, "verdicts-");
+    saves_of_started_tests += strstr(text, " started\n") != NULL;
+    free(text);
+}
+
+// What is stored says before a variant's first test that it starts, and afterwards what came of it. A variant whose
+// test never ended is neither asked again nor taken.
+static void test_driver_that_dies_is_not_asked_again(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_blob_store store = {0};
+    vkf_test_heard h;
+    float value = 0;
+    vkf_context_desc desc = {.cache = vkf_blob_store_callbacks(&store), .variant = "gemm_tile"};
+    desc.cache.save = count_save;
+    saves_of_started_tests = 0;
+    vkf_context *context = vkf_test_open_heard(gpu, &h, desc);
+    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
+    assert_int_equal(saves_of_started_tests, h.tests);
+    char *text = vkf_blob_text(&store, "verdicts-");
+    assert_non_null(strstr(text, "gemm_tile.f32_f32_f32/small "));
+    assert_null(strstr(text, "started"));
+    free(text);
+    vkf_context_destroy(&context);
+    vkf_blob_edit(&store, "verdicts-", " passed\n", " started\n");
+    context = vkf_test_open_heard(gpu, &h, desc);
+    assert_non_null(strstr(h.last, "never ended"));
+    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
+    assert_true(value == 20);
+    assert_int_equal(vkf_test_verdict_of(context, "gemm_tile.f32_f32_f32/small"), VKF_VERDICT_STARTED);
+    vkf_context_destroy(&context);
+    vkf_blob_store_clear(&store);
+}
+
+// The only kernel of its kind stays in quarantine, and the message says how it comes out.
+static void test_quarantine_of_the_only_kernel_is_named(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_blob_store store = {0};
+    vkf_test_heard h;
+    const vkf_context_desc desc = {.cache = vkf_blob_store_callbacks(&store)};
+    const uint32_t shape[] = {4, 8};
+    const vkf__kernel *softmax = vkf_test_variant_named("softmax.f32_f32/row16").kernel;
+    vkf_context *context = vkf_test_open_heard(gpu, &h, desc);
+    vkf_tensor x;
+    for (uint32_t i = 0; i < vkf__kernel_count(); i++)
+        for (uint32_t c = 0; vkf__kernel_at(i)->op == softmax->op && c < vkf__kernel_at(i)->config_count; c++)
+            vkf__verdict_set(&context->learned.verdicts, vkf__kernel_at(i), &vkf__kernel_at(i)->configs[c],
+                             VKF_VERDICT_WRONG);
+    assert_int_equal(vkf_tensor_create(context, VKF_DTYPE_F32, 2, shape, "x", &x), VKF_OK);
+    assert_int_equal(vkf_softmax(context, &(vkf_softmax_desc){.x = x, .out = x}), VKF_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(h.last, "no kernel for softmax is left on this device and driver: softmax"));
+    assert_non_null(strstr(h.last, "is quarantined: its self-test differed"));
+    assert_non_null(strstr(h.last, "kept in the cache as \"verdicts-"));
+    assert_non_null(strstr(h.last, "--no-cache"));
+    vkf_tensor_destroy(&x);
+    vkf_context_destroy(&context);
+    vkf_blob_store_clear(&store);
+}
+
+static void assert_tested_anew(vkf_test_gpu *gpu, vkf_blob_store *store, const char *what, bool warns)
+{
+    vkf_test_heard h;
+    float value = 0;
+    const vkf_context_desc desc = {.cache = vkf_blob_store_callbacks(store), .variant = "gemm_tile"};
+    vkf_context *context = vkf_test_open_heard(gpu, &h, desc);
+    bool warned = strstr(h.last, "verdicts ignored") != NULL;
+    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
+    if (h.tests == 0 || warned != warns)
+        fail_msg("%s: %d tests: %s", what, h.tests, h.last);
+    vkf_context_destroy(&context);
+}
+
+static void test_stale_and_damaged_verdicts_are_ignored(void **state)
+{
+    static const struct {
+        const char *from, *to;
+        bool warns;
+    } rows[] = {
+        {"device ", "device 1", false}, {"vkformer-verdicts 1", "vkformer-verdicts 9", true},
+        {" passed", " splendid", true}, {"f32/small ", "f32/small 1111111111111111 passed # ", false},
+        {"device ", "vice ", true},
+    };
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vkf_blob_store store = {0};
+        assert_tested_anew(gpu, &store, "nothing kept", false);
+        // The line of this variant alone: others may stand before it.
+        vkf_blob_edit(&store, "verdicts-", rows[i].from, rows[i].to);
+        assert_tested_anew(gpu, &store, rows[i].to, rows[i].warns);
+        vkf_blob_store_clear(&store);
+    }
+}
+
+typedef struct caller {
+    vkf_context *context;
+    float value;
+    vkf_status status;
+    pthread_t thread;
+} caller;
+
+static void *call(void *user)
+{
+    caller *c = user;
+    c->status = vkf_test_multiply_ones(c->context, 20, &c->value);
+    return NULL;
+}
+
+static void test_threads_test_a_variant_once(void **state)
+{
+    enum { THREADS = 4 };
+    vkf_test_heard h;
+    float value = 0;
+    caller callers[THREADS];
+    vkf_context *context = vkf_test_open_heard(vkf_test_gpu_of(state), &h, (vkf_context_desc){0});
+    assert_int_equal(vkf_test_multiply_ones(context, 20, &value), VKF_OK);
+    int tests = h.tests;
+    vkf_context_destroy(&context);
+    context = vkf_test_open_heard(vkf_test_gpu_of(state), &h, (vkf_context_desc){0});
+    for (size_t i = 0; i < THREADS; i++) {
+        callers[i] = (caller){.context = context};
+        assert_int_equal(pthread_create(&callers[i].thread, NULL, call, &callers[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(callers[i].thread, NULL), 0);
+        assert_int_equal(callers[i].status, VKF_OK);
+        assert_true(callers[i].value == 20);
+    }
+    assert_int_equal(h.tests, tests);
+    vkf_context_destroy(&context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_self_test_runs_once_and_can_be_skipped),
+        cmocka_unit_test(test_bad_variant_gives_way_to_the_next),
+        cmocka_unit_test(test_verdicts_are_kept),
+        cmocka_unit_test(test_driver_that_dies_is_not_asked_again),
+        cmocka_unit_test(test_quarantine_of_the_only_kernel_is_named),
+        cmocka_unit_test(test_stale_and_damaged_verdicts_are_ignored),
+        cmocka_unit_test(test_threads_test_a_variant_once),
+    };
+    return cmocka_run_group_tests_name("verdicts", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
+}
