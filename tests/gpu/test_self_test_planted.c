@@ -1,0 +1,151 @@
+// The on-device self-test finds what is planted in a shader, and the next variant serves.
+#include <stdio.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "heard.h"
+#include "kernel/context.h"
+#include "kernel/glsl.h"
+#include "prove/self_test.h"
+#include "shader_copy.h"
+
+static void skip_without_compiler(void)
+{
+    if (vkf__glsl_available())
+        return;
+    printf("skipped: this build has no GLSL compiler (VKF_RUNTIME_GLSL)\n");
+    skip();
+}
+
+// Multiplies with shaders in which `from` became `to`, and with gemm_tile wherever it can serve.
+static vkf_status multiply_edited(vkf_test_gpu *gpu, vkf_test_heard *h, const char *from, const char *to,
+                                  bool skip_self_test, uint64_t budget_ns, float *out_value)
+{
+    vkf_shader_copy copy;
+    vkf_test_copy_shaders(&copy);
+    (void)vkf_test_edit_shader(&copy, "gemm_tile.comp", from, to);
+    vkf_context *context = vkf_test_open_heard(
+        gpu, h, (vkf_context_desc){.shader_dir = copy.path, .variant = "gemm_tile", .skip_self_test = skip_self_test});
+    if (budget_ns > 0)
+        context->self_test_budget_ns = budget_ns;
+    vkf_status status = vkf_test_multiply_ones(context, 100, out_value);
+    vkf_context_destroy(&context);
+    vkf_test_remove_shaders(&copy);
+    return status;
+}
+
+static const char store_line[] = "float value = p.alpha * sum;";
+
+// Wrong in one config alone, which is what would be taken for this size.
+static void test_wrong_variant_is_found_and_replaced(void **state)
+{
+    static const char wrong[] = "float value = (TILE_M == 64 && TILE_N == 64 ? 1.001 : 1.0) * p.alpha * sum;";
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_test_heard h;
+    float value = 0;
+    skip_without_compiler();
+    assert_int_equal(multiply_edited(gpu, &h, store_line, wrong, true, 0, &value), VKF_OK);
+    if (value == 100)
+        skip(); // the device does not take the large tile
+    assert_int_equal(multiply_edited(gpu, &h, store_line, wrong, false, 0, &value), VKF_OK);
+    assert_true(value == 100);
+    assert_int_equal(h.warnings, 1);
+    if (!strstr(h.warning, VKF_TEST_LARGE_TILE " is wrong") || !strstr(h.warning, "expected") ||
+        !strstr(h.warning, "m 1, n 1"))
+        fail_msg("%s", h.warning);
+}
+
+// An error of the last bits is one: the edge shapes are exact.
+static void test_slightly_wrong_variant_is_found(void **state)
+{
+    vkf_test_heard h;
+    float value = 0;
+    skip_without_compiler();
+    assert_int_equal(multiply_edited(vkf_test_gpu_of(state), &h, store_line,
+                                     "float value = (TILE_M == 64 ? 1.00001 : 1.0) * p.alpha * sum;", false, 0, &value),
+                     VKF_OK);
+    assert_true(value == 100);
+}
+
+// What Mesa 22.3 does to long loops shows at k = 100,000 alone, and in every config: then there is nothing left.
+static void test_loop_that_ends_early_is_found(void **state)
+{
+    vkf_test_heard h;
+    float value = 0;
+    skip_without_compiler();
+    vkf_status status = multiply_edited(vkf_test_gpu_of(state), &h, "if (p.alpha == 0.0)",
+                                        "k_end = min(k_end, 65535u);\nif (p.alpha == 0.0)", false, 0, &value);
+    if (!strstr(h.warning, "k 100000"))
+        fail_msg("%s", h.warning);
+    assert_true(h.warnings >= 2);
+    // Another kernel may serve where gemm_tile does not.
+    assert_true(status == VKF_ERROR_UNSUPPORTED || (status == VKF_OK && value == 100));
+}
+
+static void test_write_beside_the_output_is_found(void **state)
+{
+    vkf_test_heard h;
+    float value = 0;
+    skip_without_compiler();
+    (void)multiply_edited(vkf_test_gpu_of(state), &h, "if (row < p.m && col < p.n) {",
+                          "if (row < p.m && col < p.n + (TILE_M == 64 ? 1 : 0)) {", false, 0, &value);
+    assert_true(h.warnings >= 1);
+    assert_non_null(strstr(h.warning, "is wrong"));
+}
+
+// A row's last column that is read once more where the row ends within a step of the workgroup must not count twice.
+static void test_column_that_counts_twice_is_found(void **state)
+{
+    vkf_test_heard h;
+    vkf_shader_copy copy;
+    vkf__verdict verdict = VKF_VERDICT_UNKNOWN;
+    const vkf__variant variant = vkf_test_variant_named("sample.f32/row64");
+    skip_without_compiler();
+    vkf_test_copy_shaders(&copy);
+    (void)vkf_test_edit_shader(&copy, "sample.comp", "own = col < cols ? better(own, candidate) : own;",
+                               "own = better(own, uvec2(candidate.x, min(col, cols - 1)));");
+    vkf_context *context = vkf_test_open_heard(vkf_test_gpu_of(state), &h, (vkf_context_desc){.shader_dir = copy.path});
+    assert_int_equal(vkf__self_test(context, &variant, &verdict), VKF_OK);
+    vkf_context_destroy(&context);
+    vkf_test_remove_shaders(&copy);
+    assert_int_equal(verdict, VKF_VERDICT_WRONG);
+    assert_non_null(strstr(h.warning, "top-k 5"));
+}
+
+// Right, but far beyond its time.
+static void test_slow_variant_is_found_and_replaced(void **state)
+{
+    static const char slow[] = "void main()\n"
+                               "{\n"
+                               "    float waste = float(gl_LocalInvocationID.x);\n"
+                               "    for (uint i = 0; TILE_M == 64 && i < 60000; ++i) {\n"
+                               "        [[unroll]] for (uint j = 0; j < 32; ++j)\n"
+                               "            waste = sin(waste) + cos(waste + 0.5);\n"
+                               "    }\n"
+                               "    if (waste > 3.0 * float(p.m + 100))\n"
+                               "        return;\n";
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_test_heard h;
+    float value = 0;
+    skip_without_compiler();
+    if (gpu->context->device.plan.caps.type != VKF_DEVICE_TYPE_CPU)
+        skip(); // what is slow depends on the device
+    assert_int_equal(multiply_edited(gpu, &h, "void main()\n{\n", slow, false, 150000000, &value), VKF_OK);
+    assert_true(value == 100);
+    // On a busy machine others may be slow as well.
+    if (!strstr(h.slow, VKF_TEST_LARGE_TILE " is too slow") || !strstr(h.slow, "budget"))
+        fail_msg("%d warnings: %s", h.warnings, h.warning);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_variant_is_found_and_replaced),
+        cmocka_unit_test(test_slightly_wrong_variant_is_found),
+        cmocka_unit_test(test_loop_that_ends_early_is_found),
+        cmocka_unit_test(test_write_beside_the_output_is_found),
+        cmocka_unit_test(test_column_that_counts_twice_is_found),
+        cmocka_unit_test(test_slow_variant_is_found_and_replaced),
+    };
+    return cmocka_run_group_tests_name("planted", tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
+}
