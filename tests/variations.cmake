@@ -19,7 +19,7 @@ endfunction()
 set(limits "bufferDeviceAddress" "maxComputeWorkGroupCount[0]=65535" "maxMemoryAllocationSize=1073741824"
     "maxComputeSharedMemorySize=32768" "maxStorageBufferRange=134217728")
 list(JOIN limits "," limits)
-set(width_gpu "device|op_(attention|gemm|layer_norm|pool|rotary|softmax)")
+set(width_gpu "device|op_(attention|attention_decode|gemm|layer_norm|pool|rotary|softmax)")
 set(limits_gpu "op_(gemm|layer_norm|limits|tokens)")
 set(width_model "")
 set(limits_model "")

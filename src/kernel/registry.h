@@ -55,6 +55,7 @@ typedef struct vkf__problem {
     bool allow_f16_math; // factors in f32 may be rounded to the other factor's 16 bits; see VKF_PRECISION_F16
     // In every run, every row of every operand begins at a multiple of four elements.
     bool quads;
+    bool vectors;     // of attention: keys and values lie so that attention_decode.comp may read them
     uint32_t batch;   // products side by side; 0: 1
     uint64_t largest; // elements of the largest operand that may be bound as a texel buffer
 } vkf__problem;
@@ -95,6 +96,14 @@ typedef struct vkf__attention_tiled_tile {
     uint32_t unused;
 } vkf__attention_tiled_tile;
 
+// Of fused attention for few queries.
+typedef struct vkf__attention_decode_tile {
+    uint32_t rows;  // of a workgroup, at most; the operator gives their number
+    uint32_t keys;  // of a group of invocations, per step
+    uint32_t lanes; // invocations that share a key
+    uint32_t unused[2];
+} vkf__attention_decode_tile;
+
 // Of fused attention on cooperative matrices.
 typedef struct vkf__attention_coopmat_tile {
     uint32_t rows; // queries of a subgroup
@@ -117,6 +126,7 @@ typedef union vkf__tile {
     vkf__gemm_coopmat_tile gemm_coopmat;
     vkf__attention_tile attention;
     vkf__attention_tiled_tile attention_tiled;
+    vkf__attention_decode_tile attention_decode;
     vkf__attention_coopmat_tile attention_coopmat;
 } vkf__tile;
 
@@ -145,6 +155,7 @@ typedef struct vkf__kernel {
     uint32_t b_layouts;           // matrix products: a bit 1 << VKF_GEMM_B_* for every layout of b that it reads
     bool splits;                  // can leave partial sums
     bool shares_rows;             // attention: tile.attention.lanes invocations share a row, each with part of the keys
+    bool shares_keys;             // attention: tile.attention_decode.lanes invocations share a key, read in vectors
     bool transposes_a;            // also reads a stored as (k, m)
     bool quads;                   // only takes problems whose rows begin at multiples of four elements
     uint32_t params_bytes;        // of the uniform parameter struct, binding 0

@@ -1,4 +1,4 @@
-// Kernels of fused attention through shared memory and on cooperative matrices.
+// Kernels of fused attention: for few queries, through shared memory, and on cooperative matrices.
 #include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_heads.h"
@@ -7,6 +7,8 @@
 
 #define ATTENTION_TILED_TILE(queries_, keys_, lanes_, depth_) \
     .tile.attention_tiled = {.queries = queries_, .keys = keys_, .lanes = lanes_, .depth = depth_}
+#define ATTENTION_DECODE_TILE(keys_, lanes_) \
+    .tile.attention_decode = {.rows = VKF_ATTENTION_DECODE_MAX_ROWS, .keys = keys_, .lanes = lanes_}
 #define ATTENTION_COOPMAT_TILE(rows_, keys_, subgroups_) \
     .tile.attention_coopmat = {.rows = rows_, .keys = keys_, .subgroups = subgroups_}
 
@@ -14,6 +16,8 @@ CHECK_TILE(attention_tiled.queries, VKF_ATTENTION_SPEC_QUERIES);
 CHECK_TILE(attention_tiled.keys, VKF_ATTENTION_SPEC_KEYS);
 CHECK_TILE(attention_tiled.lanes, VKF_ATTENTION_SPEC_SPLIT_LANES);
 CHECK_TILE(attention_tiled.depth, VKF_ATTENTION_SPEC_FENCE);
+CHECK_TILE(attention_decode.keys, VKF_ATTENTION_SPEC_KEYS);
+CHECK_TILE(attention_decode.lanes, VKF_ATTENTION_SPEC_SPLIT_LANES);
 CHECK_TILE(attention_coopmat.rows, VKF_ATTENTION_COOPMAT_SPEC_ROWS);
 CHECK_TILE(attention_coopmat.keys, VKF_ATTENTION_SPEC_KEYS);
 CHECK_TILE(attention_coopmat.subgroups, VKF_ATTENTION_COOPMAT_SPEC_SUBGROUPS);
@@ -27,6 +31,11 @@ static const char *const tiled_constants[VKF_ATTENTION_SPEC_COUNT] = {
     HEADS_FLAGS,
 };
 
+static const char *const decode_constants[VKF_ATTENTION_DECODE_SPEC_COUNT] = {
+    LOCAL_SIZE,  CONSTANT(ATTENTION, KEYS),        [VKF_ATTENTION_SPEC_SPLIT_LANES] = "LANES",
+    HEADS_FLAGS, CONSTANT(ATTENTION_DECODE, ROWS),
+};
+
 static const char *const coopmat_constants[VKF_ATTENTION_COOPMAT_SPEC_COUNT] = {
     LOCAL_SIZE,
     CONSTANT(ATTENTION_COOPMAT, ROWS),
@@ -38,7 +47,11 @@ static const char *const coopmat_constants[VKF_ATTENTION_COOPMAT_SPEC_COUNT] = {
     CONSTANT(ATTENTION_COOPMAT, FRAGMENT_K),
 };
 
+// For few queries, where shuffles are missing, keys and values have their whole width in shared memory: with as few
+// barriers, and as many bytes on their way, as can be.
 static const vkf__config attention_tiled_configs[] = {
+    {.name = "few64", .local_size = 64, ATTENTION_TILED_TILE(1, 32, 8, 64), .max_m = 8, .max_k = 64},
+    {.name = "few128", .local_size = 64, ATTENTION_TILED_TILE(1, 32, 16, 128), .max_m = 8, .max_k = 128},
     {.name = "d64", .local_size = 64, ATTENTION_TILED_TILE(4, 32, 8, 32), .max_k = 64},
     {.name = "d64x2", .local_size = 64, ATTENTION_TILED_TILE(2, 32, 8, 32), .max_k = 64},
     {.name = "d64x128", .local_size = 128, ATTENTION_TILED_TILE(4, 32, 8, 32), .max_k = 64},
@@ -73,6 +86,44 @@ static bool attention_tiled_valid(const vkf__config *config)
     uint32_t widest = config->max_k > 0 ? config->max_k : 256;
     // The values of at least four keys must fit into the tile, once queries and keys are done with.
     return attention_tile_vectors(config, &rows) >= 4 * ((widest + 3) / 4);
+}
+
+// A lane has one vector of 16 bytes of a key, or as many more as the subgroup is too small for that.
+static const vkf__config attention_decode_half_configs[] = {
+    {.name = "lanes8", .local_size = 256, ATTENTION_DECODE_TILE(2, 8), .max_k = 64},
+    {.name = "lanes16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16)},
+    {.name = "wide8", .local_size = 128, ATTENTION_DECODE_TILE(2, 8)},
+    {.name = "wide4", .local_size = 128, ATTENTION_DECODE_TILE(1, 4)},
+};
+
+static const vkf__config attention_decode_configs[] = {
+    {.name = "lanes16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16), .max_k = 64},
+    {.name = "lanes32", .local_size = 256, ATTENTION_DECODE_TILE(2, 32)},
+    {.name = "wide16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16)},
+    {.name = "wide8", .local_size = 128, ATTENTION_DECODE_TILE(1, 8)},
+    {.name = "wide4", .local_size = 128, ATTENTION_DECODE_TILE(1, 4)},
+};
+
+static bool attention_decode_valid(const vkf__config *config)
+{
+    const vkf__attention_decode_tile *t = &config->tile.attention_decode;
+    return t->keys > 0 && t->lanes > 0 && (t->lanes & (t->lanes - 1)) == 0 && config->local_size % t->lanes == 0;
+}
+
+static const char *attention_decode_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+{
+    (void)problem;
+    return config->tile.attention_decode.lanes > caps->min_subgroup_size ? "needs larger subgroups" : NULL;
+}
+
+// A maximum and a total of each row, and one row of sums, of each group of invocations.
+static uint32_t attention_decode_shared(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                                        const vkf__problem *problem)
+{
+    (void)caps;
+    (void)kernel;
+    const vkf__attention_decode_tile *t = &config->tile.attention_decode;
+    return 4 * (config->local_size / t->lanes) * (2 * t->rows + (problem ? problem->k : 4));
 }
 
 static const vkf__config attention_coopmat_configs[] = {
@@ -122,11 +173,24 @@ static uint32_t attention_coopmat_shared(const vkf__caps *caps, const vkf__kerne
     return units < UINT32_MAX / 16 ? (uint32_t)(16 * units) : UINT32_MAX;
 }
 
+static uint32_t rank_decode(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return caps->traits.processor || problem->m > VKF_ATTENTION_DECODE_MAX_ROWS ? VKF_RANK_LAST + 5 : 45;
+}
+
 static uint32_t rank_tiled(const vkf__caps *caps, const vkf__problem *problem)
 {
     (void)problem;
     return caps->traits.processor ? VKF_RANK_LAST : 50;
 }
+
+#define ATTENTION_DECODE(q, kv, out, configs_)                                                                     \
+    {                                                                                                              \
+        .name = NAME_3("attention_decode", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(decode_constants),   \
+        .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out), .shares_keys = true, .quads = true, CONFIGS(configs_), \
+        .valid = attention_decode_valid, .unfit = attention_decode_unfit,                                          \
+        .shared_bytes_here = attention_decode_shared, .rank = rank_decode                                          \
+    }
 
 #define ATTENTION_TILED(q, kv, out)                                                                            \
     {                                                                                                          \
@@ -151,6 +215,11 @@ static const vkf__kernel rows[] = {
     ATTENTION_TILED(f16p, f16p, f32),
     // Keys and values in half the bytes, for activations in f32.
     ATTENTION_TILED(f32, f16p, f32),
+    ATTENTION_DECODE(f32, f32, f32, attention_decode_configs),
+    ATTENTION_DECODE(f16, f16, f16, attention_decode_half_configs),
+    ATTENTION_DECODE(f16p, f16p, f16p, attention_decode_half_configs),
+    ATTENTION_DECODE(f16p, f16p, f32, attention_decode_half_configs),
+    ATTENTION_DECODE(f32, f16p, f32, attention_decode_half_configs),
     ATTENTION_COOPMAT(f16, f16, f16),
     ATTENTION_COOPMAT(f16, f16, f32),
 };

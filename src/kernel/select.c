@@ -163,6 +163,8 @@ static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kerne
         return "does not read a transposed";
     if (kernel->quads && !problem->quads)
         return "needs rows that begin at multiples of four elements";
+    if (kernel->shares_keys && !problem->vectors)
+        return "needs keys and values of whole vectors of 16 bytes";
     if (config->max_m != 0 && problem->m > config->max_m)
         return "is limited to fewer rows";
     if (config->max_k != 0 && problem->k > config->max_k)

@@ -31,6 +31,14 @@ static bool has_quads(const vkf__heads_span *x, uint32_t width)
     return offset % 4 == 0 && x->row_stride % 4 == 0 && x->head_stride % 4 == 0 && width % 4 == 0;
 }
 
+// Whether every row of keys or values is a whole number of vectors of 16 bytes, and begins at one.
+static bool has_vectors(const vkf__heads_span *x, uint32_t width)
+{
+    const uint32_t vector = 16 / (uint32_t)vkf_dtype_size(x->span.dtype);
+    return x->span.offset_bytes % 16 == 0 && x->batch_stride % vector == 0 && x->row_stride % vector == 0 &&
+           x->head_stride % vector == 0 && width % vector == 0;
+}
+
 static vkf__problem problem_of(const vkf_context *context, const vkf__attention_args *args)
 {
     uint64_t q = elements(&args->q.span), k = elements(&args->k.span), v = elements(&args->v.span);
@@ -42,6 +50,7 @@ static vkf__problem problem_of(const vkf_context *context, const vkf__attention_
         .allow_f16_math = vkf__context_allows_f16_math(context),
         .quads = has_quads(&args->q, args->head_dim) && has_quads(&args->k, args->head_dim) &&
                  has_quads(&args->v, args->v_head_dim),
+        .vectors = has_vectors(&args->k, args->head_dim) && has_vectors(&args->v, args->v_head_dim),
         .largest = largest > v ? largest : v,
     };
 }
@@ -74,13 +83,18 @@ static uint64_t splits_to_fill(const vkf_context *context, const vkf__attention_
     return ((uint64_t)GROUPS_OF_A_CORE * vkf__selector_cores(&selector) + groups - 1) / groups;
 }
 
+// Into how many parts the keys are worth dividing.
+static uint64_t splits_worth_it(const vkf__attention_args *args)
+{
+    const uint32_t splits = args->k_len / MIN_KEYS_PER_SPLIT;
+    return splits > 0 ? splits : 1;
+}
+
 uint32_t vkf__attention_splits(const vkf_context *context, const vkf__attention_args *args)
 {
     const uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
-    const uint64_t by_keys = args->k_len / MIN_KEYS_PER_SPLIT;
-    const uint64_t by_device = rows == 0 ? 1 : splits_to_fill(context, args);
-    const uint64_t splits = by_keys < by_device ? by_keys : by_device;
-    return splits > 0 ? (uint32_t)splits : 1;
+    const uint64_t by_keys = splits_worth_it(args), by_device = rows == 0 ? 1 : splits_to_fill(context, args);
+    return (uint32_t)(by_keys < by_device ? by_keys : by_device);
 }
 
 vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__attention_args *args,
@@ -150,19 +164,74 @@ static uint32_t splits_per_group(const vkf__variant *variant)
     return variant->kernel->shares_rows ? variant->config->tile.attention.lanes : 1;
 }
 
+// Elements of queries, and of sums, that an invocation of attention_decode keeps in registers.
+#define ELEMENTS_IN_REGISTERS 32u
+
+// How many of `wanted` rows of this width a workgroup of attention_decode takes: a power of two.
+static uint32_t decode_rows(const vkf__config *config, uint64_t wanted, uint32_t width)
+{
+    const uint32_t elements_each = vkf__div_up_u32(width, config->tile.attention_decode.lanes);
+    uint32_t rows = 1;
+    while (rows < wanted && rows < config->tile.attention_decode.rows &&
+           2 * rows * elements_each <= ELEMENTS_IN_REGISTERS)
+        rows *= 2;
+    return rows;
+}
+
 // How many rows one workgroup takes: those of all its invocations or, on cooperative matrices, of all its subgroups.
-static uint32_t rows_per_group(const vkf__variant *variant)
+static uint32_t rows_per_group(const vkf__attention_args *args, const vkf__variant *variant)
 {
     const vkf__config *config = variant->config;
+    if (variant->kernel->shares_keys)
+        return decode_rows(config, (uint64_t)args->q_len * (args->heads / args->kv_heads),
+                           args->head_dim > args->v_head_dim ? args->head_dim : args->v_head_dim);
     if (config->subgroups > 0)
         return config->tile.attention_coopmat.rows * config->subgroups;
     return config->tile.attention.queries * config->local_size / config->tile.attention.lanes;
 }
 
-static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, const vkf__variant *variant,
-                             const vkf__span *out, uint32_t splits)
+// The last constant of several kernels. Those on matrices have another one of this id, which is not taken from here.
+#define LAST_FLAG VKF_ATTENTION_SPEC_COUNT
+_Static_assert(VKF_ATTENTION_SPEC_TEXEL_WIDTH == LAST_FLAG && VKF_ATTENTION_DECODE_SPEC_ROWS == LAST_FLAG,
+               "the last constants have one id");
+
+static uint32_t last_flag(const vkf__kernel *kernel, uint32_t rows)
 {
-    const struct vkf_attention_params params = params_of(args, splits);
+    if (kernel->shares_keys)
+        return rows;
+    return kernel->operands[0] == VKF_OPERAND_TEXEL4 ? 4 : 1;
+}
+
+// How the rows and keys are divided among workgroups.
+typedef struct division {
+    vkf__variant variant;
+    uint32_t rows;        // of a workgroup
+    uint32_t most_splits; // of the keys, at maximum sizes; with more than one, parts of the sums are left
+    uint32_t splits;      // now
+} division;
+
+static vkf_status divide(vkf__work *work, const vkf__attention_args *args, division *out)
+{
+    vkf__problem problem = problem_of(work->context, args);
+    uint64_t most = 0, rows = 0;
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, vkf__attention_splits(work->context, args), &most));
+    problem.split = most > 1;
+    // Parts are sums in f32, whatever the type of the output.
+    const vkf_dtype out_type = problem.split ? VKF_DTYPE_F32 : args->out.span.dtype;
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->q.span.dtype, args->k.span.dtype, out_type};
+    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_ATTENTION, types, &problem, &out->variant));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, rows_per_group(args, &out->variant), &rows));
+    const uint64_t now = splits_worth_it(args);
+    out->rows = (uint32_t)rows;
+    out->most_splits = (uint32_t)vkf__align_u64(most, splits_per_group(&out->variant));
+    out->splits = (uint32_t)vkf__align_u64(now < most ? now : most, splits_per_group(&out->variant));
+    return VKF_OK;
+}
+
+static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, const division *d, const vkf__span *out)
+{
+    const vkf__variant *variant = &d->variant;
+    const struct vkf_attention_params params = params_of(args, d->splits);
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_ATTENTION_SPEC_HEAD_DIM] = args->head_dim,
         [VKF_ATTENTION_SPEC_V_HEAD_DIM] = args->v_head_dim,
@@ -171,10 +240,8 @@ static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, c
         [VKF_ATTENTION_SPEC_CAUSAL] = args->causal,
         [VKF_ATTENTION_SPEC_WINDOW] = args->window > 0,
         [VKF_ATTENTION_SPEC_FULLY_MASKED] = (uint32_t)args->fully_masked,
-        [VKF_ATTENTION_SPEC_PARTIAL] = splits > 1,
-        // Only kernels that read texels have this constant. Kernels on matrices have another one of this id, which is
-        // not taken from here.
-        [VKF_ATTENTION_SPEC_TEXEL_WIDTH] = variant->kernel->operands[0] == VKF_OPERAND_TEXEL4 ? 4 : 1,
+        [VKF_ATTENTION_SPEC_PARTIAL] = d->most_splits > 1,
+        [LAST_FLAG] = last_flag(variant->kernel, d->rows),
     };
     vkf__dispatch dispatch = {
         .label = args->label,
@@ -189,8 +256,8 @@ static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, c
         .params = &params,
     };
     uint64_t rows = (uint64_t)args->q_len * (args->heads / args->kv_heads);
-    uint64_t blocks = (rows + rows_per_group(variant) - 1) / rows_per_group(variant);
-    uint64_t groups = blocks * args->kv_heads * args->batch * (splits / splits_per_group(variant));
+    uint64_t blocks = (rows + d->rows - 1) / d->rows;
+    uint64_t groups = blocks * args->kv_heads * args->batch * (d->splits / splits_per_group(variant));
     vkf__grid_flat(work, groups, dispatch.grid);
     return vkf__work_dispatch(work, &dispatch);
 }
@@ -229,25 +296,17 @@ static vkf_status emit_reduce(vkf__work *work, const vkf__attention_args *args, 
 
 static vkf_status emit_fused(vkf__work *work, const vkf__attention_args *args)
 {
-    vkf__variant variant;
+    division d;
     vkf__span parts; // (batch, heads, q_len, splits, v_head_dim + 2) f32
-    vkf__problem problem = problem_of(work->context, args);
-    uint64_t splits = 0;
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, vkf__attention_splits(work->context, args), &splits));
-    problem.split = splits > 1;
-    // Parts are sums in f32, whatever the type of the output.
-    const vkf_dtype out_type = splits > 1 ? VKF_DTYPE_F32 : args->out.span.dtype;
-    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->q.span.dtype, args->k.span.dtype, out_type};
-    VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_ATTENTION, types, &problem, &variant));
-    if (splits == 1)
-        return emit_parts(work, args, &variant, &args->out.span, 1);
-    splits = vkf__align_u64(splits, splits_per_group(&variant));
-    const uint64_t factors[] = {args->batch, args->heads, args->q_len, splits, (uint64_t)args->v_head_dim + 2};
+    VKF_RETURN_IF_ERROR(divide(work, args, &d));
+    if (d.most_splits == 1)
+        return emit_parts(work, args, &d, &args->out.span);
+    const uint64_t factors[] = {args->batch, args->heads, args->q_len, d.most_splits, (uint64_t)args->v_head_dim + 2};
     uint64_t count = UINT64_MAX;
     (void)vkf__product_u64(factors, 5, &count);
     VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, count, &parts));
-    VKF_RETURN_IF_ERROR(emit_parts(work, args, &variant, &parts, (uint32_t)splits));
-    return emit_reduce(work, args, &parts, (uint32_t)splits);
+    VKF_RETURN_IF_ERROR(emit_parts(work, args, &d, &parts));
+    return emit_reduce(work, args, &parts, d.splits);
 }
 
 vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
@@ -330,21 +389,24 @@ static bool leaves_parts(const vkf__kernel *kernel, const vkf__config *config)
     return kernel->shares_rows && config->tile.attention.lanes > 1;
 }
 
+// Query heads that share a key head, in most models of today.
+#define TYPICAL_ROWS 4u
+
 static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
 {
     vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_HEAD_DIM, head_dim, out_flags);
     vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_V_HEAD_DIM, head_dim, out_flags);
     vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_PARTIAL, leaves_parts(kernel, config), out_flags);
-    if (kernel->operands[0] == VKF_OPERAND_TEXEL || kernel->operands[0] == VKF_OPERAND_TEXEL4)
-        vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_TEXEL_WIDTH, kernel->operands[0] == VKF_OPERAND_TEXEL4 ? 4 : 1,
+    if (kernel->operands[0] == VKF_OPERAND_TEXEL || kernel->operands[0] == VKF_OPERAND_TEXEL4 || kernel->shares_keys)
+        vkf__typical_flag_set(kernel, LAST_FLAG, last_flag(kernel, decode_rows(config, TYPICAL_ROWS, head_dim)),
                               out_flags);
 }
 
 #define QUERIES(count, head_dim) \
-    .problem = {.m = (count), .n = 512, .k = (head_dim), .quads = true, .largest = 1u << 22}
+    .problem = {.m = (count), .n = 512, .k = (head_dim), .quads = true, .vectors = true, .largest = 1u << 22}
 // One query with so many keys that they are divided among workgroups.
 #define DECODING(head_dim) \
-    .problem = {.m = 1, .n = 512, .k = (head_dim), .quads = true, .split = true, .largest = 1u << 22}
+    .problem = {.m = 1, .n = 512, .k = (head_dim), .quads = true, .vectors = true, .split = true, .largest = 1u << 22}
 
 // No pipeline is made ahead: the width of a head is one of its constants, and only a layer tells it.
 static const vkf__typical_problem problems[] = {

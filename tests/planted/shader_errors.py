@@ -67,6 +67,12 @@ ERRORS = (
     Error("the first key in a window is not visited", "shaders/include/mask.glsl",
           "uint(first.position - window) + 1u", "uint(first.position - window) + 2u",
           ("gpu.op_attention.lavapipe.full",)),
+    Error("lanes that share a key leave out their neighbours", "shaders/attention_decode.comp",
+          "distance > 0;", "distance > 1;", ("gpu.op_attention_decode.lavapipe.full",)),
+    Error("groups of lanes are put together without the change of their maxima", "shaders/attention_decode.comp",
+          "        float rescale = exp(previous - maximum[r]);\n        [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i)\n"
+          "            sums[r * V_LANE_QUADS + i] *= rescale;\n    }\n}",
+          "    }\n}", ("gpu.op_attention_decode.lavapipe.full",)),
     Error("attention keeps old values as they are when the maximum grows", "shaders/software_attention_direct.comp",
           "sums[r * V_HEAD_DIM + i + c] * rescale[r];", "sums[r * V_HEAD_DIM + i + c];",
           ("gpu.op_attention.lavapipe.full",)),

@@ -16,20 +16,49 @@ static void assert_selected(const vkf__caps *caps, const vkf_dtype *types, vkf__
     const vkf__selector selector = {.caps = caps};
     char got[128] = "nothing";
     problem.quads = true;
+    problem.vectors = problem.k % 8 == 0;
     if (vkf__select(&selector, VKF_OP_ATTENTION, types, &problem, &variant, NULL))
         (void)snprintf(got, sizeof got, "%s/%s", variant.kernel->name, variant.config->name);
     if (strncmp(got, name, strlen(name)) != 0)
         fail_msg("%u x %u x %u gives %s, expected %s", problem.m, problem.n, problem.k, got, name);
 }
 
-// Decoding: few queries, keys in parts. Kernels that keep a row in the registers of one invocation come last on a GPU.
-static void test_attention_in_parts_is_tiled_on_a_gpu(void **state)
+// Decoding: few queries, keys in parts, by as many lanes as a subgroup has and a key has vectors.
+static void test_few_queries_share_keys_on_a_gpu(void **state)
 {
     (void)state;
     vkf__caps caps = discrete_caps();
     vkf__problem problem = {.m = 1, .n = 512, .k = 64, .split = true};
-    assert_selected(&caps, fff, problem, "attention_tiled.f32_f32_f32/d64");
-    assert_selected(&caps, hhf, problem, "attention_tiled.f16p_f16p_f32/d64");
+    assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/lanes16");
+    assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/lanes8");
+    problem.m = 8;
+    problem.k = 128;
+    assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/lanes32");
+    assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/lanes16");
+    caps.min_subgroup_size = 8;
+    assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/wide8");
+    caps.min_subgroup_size = 4;
+    assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/wide4");
+    problem.m = 9;
+    assert_selected(&caps, fff, problem, "attention_tiled.f32_f32_f32/d128");
+    caps.type = VKF_DEVICE_TYPE_CPU;
+    settle_traits(&caps);
+    problem.m = 1;
+    assert_selected(&caps, fff, problem, "attention_texel4.f32_f32/shared8");
+}
+
+// Without shuffles they go through shared memory. Kernels that keep a row in the registers of one invocation come last
+// on a GPU.
+static void test_attention_in_parts_is_tiled_on_a_gpu(void **state)
+{
+    (void)state;
+    vkf__caps caps = discrete_caps();
+    caps.subgroup_shuffle = false;
+    vkf__problem problem = {.m = 1, .n = 512, .k = 64, .split = true};
+    assert_selected(&caps, fff, problem, "attention_tiled.f32_f32_f32/few64");
+    assert_selected(&caps, hhf, problem, "attention_tiled.f16p_f16p_f32/few64");
+    problem.k = 128;
+    assert_selected(&caps, hhf, problem, "attention_tiled.f16p_f16p_f32/few128");
     problem.k = 256;
     assert_selected(&caps, fff, problem, "attention_tiled.f32_f32_f32/d256");
     caps.type = VKF_DEVICE_TYPE_CPU;
@@ -100,6 +129,7 @@ static void test_attention_splits_by_cores(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_few_queries_share_keys_on_a_gpu),
         cmocka_unit_test(test_attention_in_parts_is_tiled_on_a_gpu),
         cmocka_unit_test(test_attention_rows_fit_registers_on_a_gpu),
         cmocka_unit_test(test_attention_splits_by_cores),

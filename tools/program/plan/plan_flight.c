@@ -53,10 +53,13 @@ static double product_step(const vkf__config *config, const vkf_planned_dispatch
     return by_lanes ? lane_step(&config->tile.gemm, dispatch) : tile_step(&config->tile.gemm, dispatch);
 }
 
-// Keys, then values; the two have a step each.
+// Keys, then values; the two have a step each, but where few queries wait for both.
 static double attention_step(const vkf__config *config, const vkf_planned_dispatch *dispatch)
 {
     const double width = dispatch->k > 0 ? dispatch->k : 64;
+    const vkf__attention_decode_tile *decode = &config->tile.attention_decode;
+    if (begins(dispatch->kernel, "attention_decode"))
+        return 2.0 * dispatch->local_size / decode->lanes * decode->keys * width * bytes_each(dispatch->types[1]);
     const double depth = config->tile.attention_tiled.depth;
     bool tiled = begins(dispatch->kernel, "attention_tiled") && depth > 0 && depth < width;
     return config->tile.side.columns * (tiled ? depth : width) * bytes_each(dispatch->types[1]);

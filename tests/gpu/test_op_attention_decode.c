@@ -1,0 +1,173 @@
+// Attention of few queries by lanes that share a key: widths that fill the lanes and widths that do not, heads that
+// share keys, every mask, keys in parts; and a layer that runs with fewer keys than it was made for.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/registry.h"
+#include "layer/layer.h"
+#include "support/layer_fixture.h"
+#include "support/sdpa_case.h"
+
+#define DECODE "attention_decode."
+
+// batch, heads, key heads, queries, keys, widths of key and value; 0: default
+#define SIZES(b, h, kv, l, s, d, dv) \
+    .batch = b, .heads = h, .kv_heads = kv, .q_len = l, .k_len = s, .dim = d, .v_dim = dv
+
+// Most of the time goes into compiling a kernel for each: the first run always, all with VKF_TEST_ALL=1.
+#define USUAL_CASES 3u
+static const vkf_test_sdpa_case CASES[] = {
+    {SIZES(2, 8, 2, 1, 63, 128, 0), .causal = VKF_CAUSAL_BOTTOM_RIGHT},
+    {SIZES(2, 6, 3, 8, 131, 80, 16), .mask_kind = VKF_MASK_ADDITIVE, .mask_dims = VKF_TEST_MASK_ROWS,
+     .key_mask_kind = VKF_MASK_LENGTHS, .causal = VKF_CAUSAL_BOTTOM_RIGHT, .mask_all = true,
+     .fully_masked = VKF_FULLY_MASKED_UNIFORM},
+    {SIZES(2, 9, 1, 1, 700, 16, 0), .key_mask_kind = VKF_MASK_BOOL_ATTEND, .mask_all = true,
+     .fully_masked = VKF_FULLY_MASKED_UNIFORM},
+    {SIZES(1, 2, 0, 1, 1, 64, 0)},
+    {SIZES(1, 7, 1, 1, 65, 64, 0), .key_mask_kind = VKF_MASK_LENGTHS},
+    {SIZES(2, 4, 2, 3, 67, 32, 96), .mask_kind = VKF_MASK_BOOL_EXCLUDE, .mask_dims = VKF_TEST_MASK_BATCH, .window = 17,
+     .causal = VKF_CAUSAL_BOTTOM_RIGHT, .fully_masked = VKF_FULLY_MASKED_NAN},
+    {SIZES(1, 3, 1, 2, 1030, 256, 0)},
+};
+
+// So many keys that they may be divided: then another kernel runs last.
+#define MAY_BE_DIVIDED 256u
+
+static void check_cases(vkf_test_ops *ops, vkf_dtype dtype, const char *kernel)
+{
+    const bool half = dtype == VKF_DTYPE_F16;
+    for (size_t i = 0; i < (vkf_test_all() ? COUNT_OF(CASES) : USUAL_CASES); i++) {
+        vkf_test_sdpa_case c = CASES[i];
+        c.dtype = dtype;
+        ops->aligned = true;
+        vkf_test_sdpa_run(ops, &c, half ? 1e-4 : 3e-5, half ? 0x1p-10 : 2e-5);
+        const char *ran = vkf_context_last_op_kernel(ops->gpu.context);
+        if (c.k_len < MAY_BE_DIVIDED && strncmp(ran, kernel, strlen(kernel)) != 0)
+            fail_msg("case %zu: %s was asked for, %s taken", i, kernel, ran);
+        vkf_test_ops_reset(ops);
+    }
+}
+
+// The config that the size of subgroups gives, for whole rows and for parts.
+static void check_default(void **state, vkf_dtype dtype)
+{
+    vkf_test_ops ops;
+    if (!vkf_test_ops_of(state)->gpu.context->device.plan.caps.subgroup_shuffle)
+        skip();
+    if (vkf_test_ops_open_variant(&ops, DECODE))
+        check_cases(&ops, dtype, DECODE);
+    vkf_test_ops_close(&ops);
+}
+
+static void test_lanes_share_keys(void **state)
+{
+    check_default(state, VKF_DTYPE_F32);
+}
+
+static void test_lanes_share_keys_in_half(void **state)
+{
+    check_default(state, VKF_DTYPE_F16);
+}
+
+// With VKF_TEST_ALL=1, every config that the device takes for heads of any width.
+static void test_lanes_share_keys_in_every_config(void **state)
+{
+    const vkf__caps *caps = &vkf_test_ops_of(state)->gpu.context->device.plan.caps;
+    for (uint32_t i = 0; i < vkf__kernel_count() && vkf_test_all(); i++) {
+        const vkf__kernel *kernel = vkf__kernel_at(i);
+        for (uint32_t c = 0; strcmp(kernel->name, DECODE "f32_f32_f32") == 0 && c < kernel->config_count; c++) {
+            char name[128];
+            vkf_test_ops ops;
+            (void)snprintf(name, sizeof name, "%s/%s", kernel->name, kernel->configs[c].name);
+            if (kernel->configs[c].max_k > 0 || !vkf__kernel_supported(caps, kernel, &kernel->configs[c], NULL))
+                continue;
+            if (vkf_test_ops_open_variant(&ops, name))
+                check_cases(&ops, VKF_DTYPE_F32, kernel->name);
+            vkf_test_ops_close(&ops);
+        }
+    }
+}
+
+enum { DIM = 64, HEADS = 2, MOST_KEYS = 1040 };
+
+// Workgroups of the layer's attention in its last run.
+static uint64_t attention_groups(const vkf_layer *layer)
+{
+    for (uint32_t i = 0; i < layer->work.plan.node_count; i++) {
+        const uint32_t *grid = vkf__work_grid(&layer->work, i);
+        if (strcmp(layer->work.built.nodes[i].label, "attention") == 0)
+            return (uint64_t)grid[0] * grid[1] * grid[2];
+    }
+    fail_msg("the layer has no attention");
+    return 0;
+}
+
+// Cross attention of one query, made for max_keys keys.
+static float *run_layer(vkf_test_ops *ops, const vkf_test_attention_params *params, const float *query,
+                        const float *keys, uint32_t max_keys, uint32_t key_count, uint64_t *out_groups)
+{
+    const vkf_attention_desc desc = {
+        .embed_dim = DIM,
+        .num_heads = HEADS,
+        .params = vkf_test_attention_tensors(params),
+        .max_sizes = {1, 1, max_keys},
+    };
+    const vkf_layer_sizes sizes = {1, 1, key_count};
+    vkf_layer *layer = NULL;
+    vkf_test_assert_ok(ops, vkf_attention_create(ops->gpu.context, &desc, &layer), "vkf_attention_create");
+    vkf_test_port_write(ops, layer, VKF_PORT_QUERY, VKF_DTYPE_F32, query, DIM);
+    vkf_test_port_write(ops, layer, VKF_PORT_KEY, VKF_DTYPE_F32, keys, (size_t)key_count * DIM);
+    vkf_test_port_write(ops, layer, VKF_PORT_VALUE, VKF_DTYPE_F32, keys, (size_t)key_count * DIM);
+    vkf_test_assert_ok(ops, vkf_layer_run(layer, &sizes), "vkf_layer_run");
+    float *out = vkf_test_port_read(ops, layer, VKF_PORT_OUTPUT, VKF_DTYPE_F32, DIM);
+    *out_groups = attention_groups(layer);
+    vkf_layer_destroy(&layer);
+    return out;
+}
+
+// The keys of a run are divided by their number, and not by that which the layer was made for.
+static void check_fewer_keys(const char *variant)
+{
+    static const uint32_t counts[] = {1, 300, MOST_KEYS};
+    const vkf_test_attention_dims dims = {DIM, HEADS, DIM / HEADS, DIM / HEADS, DIM, DIM};
+    vkf_test_ops ops;
+    if (vkf_test_ops_open_variant(&ops, variant)) {
+        const vkf_test_attention_params params = vkf_test_attention_make(&ops, VKF_DTYPE_F32, &dims, true, false);
+        float *query = vkf_test_normal_floats(&ops, VKF_DTYPE_F32, DIM);
+        float *keys = vkf_test_normal_floats(&ops, VKF_DTYPE_F32, (size_t)MOST_KEYS * DIM);
+        for (size_t i = 0; i < COUNT_OF(counts); i++) {
+            uint64_t large_groups = 0, exact_groups = 0;
+            float *large = run_layer(&ops, &params, query, keys, MOST_KEYS, counts[i], &large_groups);
+            float *exact = run_layer(&ops, &params, query, keys, counts[i], counts[i], &exact_groups);
+            if (large_groups != exact_groups)
+                fail_msg("%u keys of %u: %" PRIu64 " workgroups, and %" PRIu64 " of a layer made for them", counts[i],
+                         (uint32_t)MOST_KEYS, large_groups, exact_groups);
+            assert_close(large, exact, DIM, 3e-5, 3e-5, vkf_test_label(&ops.gpu, "%u keys", counts[i]));
+            free(large);
+            free(exact);
+        }
+        free(query);
+        free(keys);
+    }
+    vkf_test_ops_close(&ops);
+}
+
+static void test_fewer_keys_than_a_layer_was_made_for(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    check_fewer_keys(DECODE);
+    check_fewer_keys("attention_tiled.");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        VKF_OPS_TEST(test_lanes_share_keys),
+        VKF_OPS_TEST(test_lanes_share_keys_in_half),
+        VKF_OPS_TEST(test_lanes_share_keys_in_every_config),
+        VKF_OPS_TEST(test_fewer_keys_than_a_layer_was_made_for),
+    };
+    return cmocka_run_group_tests_name("op_attention_decode", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
+}
