@@ -55,6 +55,7 @@ const uint VECTOR_QUADS = VECTOR / 4;
 const uint SLOTS = LOCAL_SIZE / LANES;
 const uint VECTORS = HEAD_DIM / VECTOR;
 const uint V_VECTORS = V_HEAD_DIM / VECTOR;
+const bool ALL_LANES = VECTORS % LANES == 0; // have as many of them
 const uint LANE_VECTORS = (VECTORS + LANES - 1) / LANES;
 const uint V_LANE_VECTORS = (V_VECTORS + LANES - 1) / LANES;
 const uint LANE_QUADS = LANE_VECTORS * VECTOR_QUADS;
@@ -139,8 +140,8 @@ void start(work w)
         total[r] = 0.0;
         [[unroll]] for (uint i = 0; i < LANE_QUADS; ++i) {
             uint col = ((i / VECTOR_QUADS * LANES + lane()) * VECTOR_QUADS + i % VECTOR_QUADS) * 4;
-            vec4 value = q_load4(first + min(col, HEAD_DIM - 4));
-            query[r * LANE_QUADS + i] = col < HEAD_DIM ? value : vec4(0.0);
+            vec4 value = q_load4(first + (ALL_LANES ? col : min(col, HEAD_DIM - 4)));
+            query[r * LANE_QUADS + i] = ALL_LANES || col < HEAD_DIM ? value : vec4(0.0);
         }
         [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i)
             sums[r * V_LANE_QUADS + i] = vec4(0.0);
@@ -156,8 +157,8 @@ uint clamp_key(uint key, uint end)
 uvec4 fetch_key(uint key, uint c)
 {
     uint vector = lane() + LANES * c;
-    uvec4 value = k_load_vector(k_first + key * p.k_row + min(vector, VECTORS - 1) * VECTOR);
-    return VECTORS % LANES == 0 || vector < VECTORS ? value : uvec4(0);
+    uvec4 value = k_load_vector(k_first + key * p.k_row + (ALL_LANES ? vector : min(vector, VECTORS - 1)) * VECTOR);
+    return ALL_LANES || vector < VECTORS ? value : uvec4(0);
 }
 
 // Beyond a row's last vector the sums are never stored.
