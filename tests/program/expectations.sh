@@ -1,6 +1,13 @@
-# shellcheck shell=sh disable=SC2154
-# What the scripts here that test the command line have in common; $program is the program, set before this is read.
+# shellcheck shell=sh
+# What the scripts here that test the command line have in common: their arguments are PROGRAM [MODEL].
 
+program=$1
+here=$(cd "$(dirname "$0")" && pwd)
+model=${2:-$here/../../tools/demo-model}
+if ! [ -x "$program" ] || ! [ -f "$model/config.json" ]; then
+    echo "usage: $(basename "$0") PROGRAM [MODEL]" >&2
+    exit 2
+fi
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 XDG_CACHE_HOME=$work/cache
