@@ -67,18 +67,7 @@ shared float slot_maxima[ROWS * SLOTS];
 shared float slot_totals[ROWS * SLOTS];
 shared vec4 slot_sums[SLOTS * V_QUADS]; // of one row
 
-struct work {
-    uint b;
-    uint kv_head;
-    uint split;
-    uint first_row;
-};
-
-struct row_view {
-    uint h;
-    uint l;
-    mask_view mask;
-};
+#include "include/attention_work.glsl"
 
 uint k_first, v_first; // elements at which the key head begins
 vec4 query[ROWS * LANE_QUADS];
@@ -100,35 +89,6 @@ uint slot()
     return (gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID) / LANES;
 }
 
-uint row_count()
-{
-    return p.q_len * (p.heads / p.kv_heads);
-}
-
-work view_work(uint index)
-{
-    uint blocks = (row_count() + ROWS - 1) / ROWS;
-    work w;
-    w.first_row = index % blocks * ROWS;
-    index /= blocks;
-    w.split = index % p.splits;
-    index /= p.splits;
-    w.kv_head = index % p.kv_heads;
-    w.b = index / p.kv_heads;
-    return w;
-}
-
-row_view view_row(work w, uint row)
-{
-    uint group = p.heads / p.kv_heads;
-    row = min(row, row_count() - 1);
-    row_view view;
-    view.l = row / group;
-    view.h = w.kv_head * group + row % group;
-    view.mask = view_mask(w.b, view.h, view.l);
-    return view;
-}
-
 void start(work w)
 {
     k_first = w.b * p.k_batch + w.kv_head * p.k_head;
@@ -148,12 +108,7 @@ void start(work w)
     }
 }
 
-uint clamp_key(uint key, uint end)
-{
-    return min(min(key, end - 1), p.k_len - 1);
-}
-
-// Chunk c of a lane; beyond a row's last vector it is zeros.
+// Vector c of a lane; beyond a row's last vector it is zeros.
 uvec4 fetch_key(uint key, uint c)
 {
     uint vector = lane() + LANES * c;
@@ -247,11 +202,6 @@ void add_values()
                 sums[r * V_LANE_QUADS + i] += scores[r * KEYS + j] * value;
         }
     }
-}
-
-uint split_begin(uint steps, uint split)
-{
-    return steps / p.splits * split + min(split, steps % p.splits);
 }
 
 // The visible keys of the workgroup: columns under the masks, then those after them.

@@ -72,19 +72,7 @@ shared vec4 tile[TILE_QUADS];                  // (ROWS, depth) of query and (KE
 shared vec4 weights[ROWS * WEIGHT_STRIDE];     // (ROWS, KEYS)
 shared vec4 lane_maxima[ROWS * MAXIMUM_STRIDE]; // (ROWS, LANES); at the end the lanes' totals
 
-// What the workgroup works on.
-struct work {
-    uint b;
-    uint kv_head;
-    uint split;
-    uint first_row;
-};
-
-struct row_view {
-    uint h;
-    uint l;
-    mask_view mask;
-};
+#include "include/attention_work.glsl"
 
 // Where the rows of the workgroup's matrices begin, and whether they can be read by quads.
 struct source {
@@ -108,32 +96,6 @@ uint lane()
 uint local_row(uint r)
 {
     return gl_LocalInvocationID.x / LANES * QUERIES + r;
-}
-
-// Blocks of rows run backwards: under the causal mask the longest come first.
-work view_work(uint index)
-{
-    uint blocks = (p.q_len * (p.heads / p.kv_heads) + ROWS - 1) / ROWS;
-    work w;
-    w.first_row = (blocks - 1 - index % blocks) * ROWS;
-    index /= blocks;
-    w.split = index % p.splits;
-    index /= p.splits;
-    w.kv_head = index % p.kv_heads;
-    w.b = index / p.kv_heads;
-    return w;
-}
-
-// Computed wherever it is needed: to keep the views of all rows would cost registers that Apple's GPUs lack.
-row_view view_row(work w, uint row)
-{
-    uint group = p.heads / p.kv_heads;
-    row = min(row, p.q_len * group - 1);
-    row_view view;
-    view.l = row / group;
-    view.h = w.kv_head * group + row % group;
-    view.mask = view_mask(w.b, view.h, view.l);
-    return view;
 }
 
 source view_source(uint offset, uint first, uint stride, uint dim)
@@ -175,11 +137,6 @@ void start(work w)
 FETCH(q, HEAD_DIM)
 FETCH(k, HEAD_DIM)
 FETCH(v, V_HEAD_DIM)
-
-uint clamp_key(uint key, uint end)
-{
-    return min(min(key, end - 1), p.k_len - 1);
-}
 
 void load_queries_and_keys(work w, uint first, uint end, uint quad_first)
 {
@@ -307,11 +264,6 @@ void add_values(uint first, uint end)
     }
 }
 
-uint split_begin(uint steps, uint split)
-{
-    return steps / p.splits * split + min(split, steps % p.splits);
-}
-
 // The visible keys of the workgroup: columns under the masks, then those after them.
 void attend(work w)
 {
@@ -402,7 +354,7 @@ void main()
     if (FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM)
         add_all_values(w);
     [[unroll]] for (uint r = 0; r < QUERIES; ++r) {
-        if (w.first_row + local_row(r) < p.q_len * (p.heads / p.kv_heads))
+        if (w.first_row + local_row(r) < row_count())
             store_row(w, r);
     }
 }
