@@ -1,4 +1,5 @@
-// Rotary position embedding, with an optional RMSNorm of each head before it; semantics in shared/rotary.h.
+// Rotary position embedding of queries and keys, with an optional RMSNorm of each head before it; semantics in
+// shared/rotary.h.
 // include/row.glsl says which invocations share a row. Without a weight they share nothing, and there is no barrier.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -15,7 +16,7 @@ layout(constant_id = VKF_ROTARY_SPEC_HAS_TABLE) const uint HAS_TABLE = 0;
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_rotary_params p; };
 layout(push_constant) uniform offsets_block { uint x_offset, out_offset, table_offset, weight_offset; };
 
-READ(TYPE_X, VKF_ROTARY_BINDING_X, x)
+READ_WRITE(TYPE_X, VKF_ROTARY_BINDING_X, x)
 WRITE(TYPE_OUT, VKF_ROTARY_BINDING_OUT, out)
 READ(f32, VKF_ROTARY_BINDING_TABLE, table)
 layout(set = 0, binding = VKF_ROTARY_BINDING_WEIGHT, std430) readonly buffer weight_buffer { uint weight_data[]; };
@@ -76,37 +77,67 @@ float inverse_rms(uint from)
     return inversesqrt(row_sum(sum) / float(dim) + p.eps);
 }
 
-float load_input(uint from, uint col, float scale)
+// What becomes of a row.
+struct turn {
+    bool in_place; // rather than to out
+    bool normalised;
+    uint from, to;     // first elements
+    uint weight_first; // of its norm
+    uint half_dim;     // pairs that are rotated
+    uint angles;       // their first, in the table
+};
+
+turn view_row(uint row)
 {
-    float value = x_load(from + col);
-    if (WEIGHT != VKF_ROTARY_WEIGHT_NONE)
-        value *= scale * weight_load(col);
-    return value;
+    uint token = row / p.heads, head = row % p.heads;
+    uint b = token / p.len, t = token % p.len;
+    uint before = b * p.out_batch + t * p.out_row;
+    bool query = head < p.q_heads, value = head >= p.q_heads + p.k_heads;
+    turn r;
+    r.in_place = query;
+    r.normalised = WEIGHT != VKF_ROTARY_WEIGHT_NONE && !value;
+    r.from = p.x_first + b * p.x_batch + t * p.x_row + head * dim;
+    r.to = query   ? r.from
+           : value ? p.v_first + before + (head - p.q_heads - p.k_heads) * dim
+                   : p.k_first + before + (head - p.q_heads) * dim;
+    r.weight_first = query ? 0 : p.k_weight;
+    r.half_dim = HAS_TABLE != 0 && !value ? p.rotary_dim / 2 : 0;
+    r.angles = (p.first_position + t) * p.rotary_dim;
+    return r;
+}
+
+float load_input(turn r, uint col, float scale)
+{
+    float value = x_load(r.from + col);
+    return r.normalised ? value * scale * weight_load(r.weight_first + col) : value;
+}
+
+void store_output(turn r, uint col, float value)
+{
+    if (r.in_place)
+        x_store(r.to + col, value);
+    else
+        out_store(r.to + col, value);
 }
 
 void embed_row(uint row)
 {
-    uint token = row / p.heads, head = row % p.heads;
-    uint b = token / p.len, t = token % p.len;
-    uint from = p.x_first + b * p.x_batch + t * p.x_row + head * dim;
-    uint to = p.out_first + b * p.out_batch + t * p.out_row + head * dim;
-    uint half_dim = HAS_TABLE != 0 ? p.rotary_dim / 2 : 0;
-    uint angles = (p.first_position + t) * p.rotary_dim;
+    turn r = view_row(row);
     float scale = 1.0;
-    if (WEIGHT != VKF_ROTARY_WEIGHT_NONE)
-        scale = inverse_rms(from);
-    // One invocation reads and writes both elements of a pair, so that out may be x. The elements that pass unchanged
+    if (r.normalised)
+        scale = inverse_rms(r.from);
+    // One invocation reads and writes both elements of a pair, because out may be x. The elements that pass unchanged
     // come after the pairs.
-    for (uint first = lane; first < dim - half_dim; first += UNROLL * lanes) {
+    for (uint first = lane; first < dim - r.half_dim; first += UNROLL * lanes) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = first + i * lanes;
-            if (col < half_dim) {
-                float cosine = table_load(angles + col), sine = table_load(angles + half_dim + col);
-                float low = load_input(from, col, scale), high = load_input(from, col + half_dim, scale);
-                out_store(to + col, low * cosine - high * sine);
-                out_store(to + col + half_dim, high * cosine + low * sine);
-            } else if (col < dim - half_dim) {
-                out_store(to + col + half_dim, load_input(from, col + half_dim, scale));
+            if (col < r.half_dim) {
+                float cosine = table_load(r.angles + col), sine = table_load(r.angles + r.half_dim + col);
+                float low = load_input(r, col, scale), high = load_input(r, col + r.half_dim, scale);
+                store_output(r, col, low * cosine - high * sine);
+                store_output(r, col + r.half_dim, high * cosine + low * sine);
+            } else if (col < dim - r.half_dim) {
+                store_output(r, col + r.half_dim, load_input(r, col + r.half_dim, scale));
             }
         }
     }

@@ -1,12 +1,16 @@
-// Rotary position embedding (RoFormer, Su et al. 2021) of the heads of a sequence, in the half-split order of
+// Rotary position embedding (RoFormer, Su et al. 2021) of the heads of queries and keys, in the half-split order of
 // transformers' rotate_half. With r = rotary_dim, and the cosine c and the sine s of the position's angle i, where
 // i < r / 2:
 //
 //   out[i] = x[i] c - x[i + r / 2] s        out[i + r / 2] = x[i + r / 2] c + x[i] s
 //
 // Elements from r on pass unchanged. With a weight each head is RMS-normalised first: x / sqrt(mean(x^2) + eps) *
-// weight. A row is one head of one position; element (b, t, h, i) stands at x_first + b * x_batch + t * x_row +
-// h * head_dim + i, and likewise in out. out may be x if both have the same layout.
+// weight.
+//
+// A position of x has q_heads heads of queries, k_heads of keys and v_heads of values side by side, any of which may be
+// 0. Queries are turned in place, keys on their way to out, and values go to out as they are. A row is one head of one
+// position: element (b, t, h, i) of x stands at x_first + b * x_batch + t * x_row + h * head_dim + i, and of the keys in
+// out, which may be x, at k_first + b * out_batch + t * out_row + h * head_dim + i, with v_first for the values.
 #ifndef VKF_SHARED_ROTARY_H
 #define VKF_SHARED_ROTARY_H
 
@@ -15,7 +19,7 @@
 #define VKF_ROTARY_BINDING_X 1
 #define VKF_ROTARY_BINDING_OUT 2
 #define VKF_ROTARY_BINDING_TABLE 3  // (positions, rotary_dim) f32: the cosines of a position, then its sines
-#define VKF_ROTARY_BINDING_WEIGHT 4 // (head_dim), of a VKF_ROTARY_WEIGHT_* type
+#define VKF_ROTARY_BINDING_WEIGHT 4 // (head_dim) for queries, and from k_weight on for keys; a VKF_ROTARY_WEIGHT_* type
 
 #define VKF_ROTARY_SPEC_WEIGHT 1
 #define VKF_ROTARY_SPEC_HAS_TABLE 2
@@ -29,18 +33,22 @@
 struct vkf_rotary_params {
     vkf_u32 rows; // batch * len * heads
     vkf_u32 len;
-    vkf_u32 heads;
+    vkf_u32 heads; // q_heads + k_heads + v_heads
+    vkf_u32 q_heads;
+    vkf_u32 k_heads;
     vkf_u32 head_dim;
     vkf_u32 rotary_dim; // even, at most head_dim
     vkf_u32 first_position;
     vkf_u32 x_first;
     vkf_u32 x_batch;
     vkf_u32 x_row;
-    vkf_u32 out_first;
+    vkf_u32 k_first;
+    vkf_u32 v_first;
     vkf_u32 out_batch;
     vkf_u32 out_row;
+    vkf_u32 k_weight;
     vkf_f32 eps;
 };
-VKF_SHARED_SIZE(vkf_rotary_params, 13)
+VKF_SHARED_SIZE(vkf_rotary_params, 17)
 
 #endif

@@ -220,51 +220,106 @@ static vkf__projected in_cache(const vkf__span *cache, uint32_t width, uint32_t 
     return (vkf__projected){.span = *cache, .width = width, .row = width, .stride = cache_len};
 }
 
-// The rows of each sequence whose heads are normalised and rotated, and where they go.
-typedef struct head_turn {
-    const char *label;
-    vkf__span weight;
-    uint32_t len, first_position;
-    uint32_t out_first; // row
-} head_turn;
-
-// Normalises and rotates the heads of `x`, to `out`.
-static vkf_status emit_turn(vkf__work *work, const vkf__attention_block *block, const head_turn *of, uint32_t batch,
-                            const vkf__projected *x, const vkf__projected *out)
+// Whether one operand can hold both, and what lies between them.
+static bool is_one_operand(const vkf__work *work, const vkf__span *first, const vkf__span *second)
 {
-    const vkf__rotary_args rotary = {
-        .label = of->label,
+    return first->buffer == second->buffer && first->dtype == second->dtype &&
+           first->offset_bytes <= second->offset_bytes &&
+           (second->offset_bytes - first->offset_bytes) % vkf_dtype_size(first->dtype) == 0 &&
+           vkf__span_joined(first, second).size_bytes <= work->context->device.plan.caps.max_storage_buffer_range;
+}
+
+static uint32_t elements_between(const vkf__span *first, const vkf__span *second)
+{
+    return (uint32_t)((second->offset_bytes - first->offset_bytes) / vkf_dtype_size(first->dtype));
+}
+
+// Whether one dispatch turns the queries and keys that one product has made, and brings keys and values to their
+// caches.
+static bool turns_together(const vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io)
+{
+    const bool cached = vkf__present(&io->cache_k);
+    return vkf__present(&block->q_norm) == vkf__present(&block->k_norm) &&
+           is_one_operand(work, &block->q_norm, &block->k_norm) &&
+           (!cached || (block->head_dim == block->v_head_dim && is_one_operand(work, &io->cache_k, &io->cache_v)));
+}
+
+static vkf__rotary_args turn_of(const char *label, const vkf__attention_block *block, const vkf__projected *x,
+                                uint32_t batch)
+{
+    return (vkf__rotary_args){
+        .label = label,
         .x = x->span,
-        .out = out->span,
         .table = block->rotary,
-        .weight = of->weight,
         .batch = batch,
-        .len = of->len,
-        .heads = x->width / block->head_dim,
         .head_dim = block->head_dim,
         .rotary_dim = block->rotary_dim,
-        .first_position = of->first_position,
         .x_batch = x->stride * x->row,
         .x_row = x->row,
-        .out_first = of->out_first * out->row,
-        .out_batch = out->stride * out->row,
-        .out_row = out->row,
         .eps = block->norm_eps,
     };
+}
+
+// Where a set of heads goes that stays where it is projected.
+static void leave(vkf__rotary_args *rotary)
+{
+    rotary->out = rotary->x;
+    rotary->out_batch = rotary->x_batch;
+    rotary->out_row = rotary->x_row;
+}
+
+static void place_in(const vkf__span *cache, const vkf__projected *in, uint32_t past, vkf__rotary_args *rotary)
+{
+    rotary->out = *cache;
+    rotary->out_batch = in->stride * in->row;
+    rotary->out_row = in->row;
+    rotary->k_first = past * in->row;
+}
+
+static vkf_status emit_turn_together(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
+                                     const vkf__attention_sizes *sizes, vkf__projections *made)
+{
+    vkf__rotary_args rotary = turn_of("qkv_rotary", block, &made->q, sizes->batch);
+    rotary.weight = vkf__span_joined(&block->q_norm, &block->k_norm);
+    rotary.k_weight = elements_between(&block->q_norm, &block->k_norm);
+    rotary.len = sizes->query_len;
+    rotary.first_position = sizes->query_past;
+    rotary.q_heads = block->heads;
+    rotary.k_heads = block->kv_heads;
+    if (vkf__present(&io->cache_k)) {
+        const vkf__span caches = vkf__span_joined(&io->cache_k, &io->cache_v);
+        made->k = in_cache(&io->cache_k, made->k.width, io->cache_len);
+        made->v = in_cache(&io->cache_v, made->v.width, io->cache_len);
+        place_in(&caches, &made->k, sizes->key_past, &rotary);
+        rotary.v_heads = block->kv_heads;
+        rotary.v_first = rotary.k_first + elements_between(&io->cache_k, &io->cache_v);
+    } else {
+        leave(&rotary);
+        rotary.k_first = block->heads * block->head_dim;
+    }
     return vkf__emit_rotary(work, &rotary);
 }
 
 static vkf_status emit_turns(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                              const vkf__attention_sizes *sizes, vkf__projections *made)
 {
-    bool cached = vkf__present(&io->cache_k);
-    const vkf__projected k = cached ? in_cache(&io->cache_k, made->k.width, io->cache_len) : made->k;
-    const head_turn of_q = {"q_rotary", block->q_norm, sizes->query_len, sizes->query_past, 0};
-    const head_turn of_k = {"k_rotary", block->k_norm, sizes->key_new, sizes->key_past, cached ? sizes->key_past : 0};
-    VKF_RETURN_IF_ERROR(emit_turn(work, block, &of_q, sizes->batch, &made->q, &made->q));
-    VKF_RETURN_IF_ERROR(emit_turn(work, block, &of_k, sizes->batch, &made->k, &k));
-    made->k = k;
-    return VKF_OK;
+    vkf__rotary_args q = turn_of("q_rotary", block, &made->q, sizes->batch);
+    vkf__rotary_args k = turn_of("k_rotary", block, &made->k, sizes->batch);
+    q.weight = block->q_norm;
+    q.q_heads = block->heads;
+    q.len = sizes->query_len;
+    q.first_position = sizes->query_past;
+    k.weight = block->k_norm;
+    k.k_heads = block->kv_heads;
+    k.len = sizes->key_new;
+    k.first_position = sizes->key_past;
+    leave(&k);
+    if (vkf__present(&io->cache_k)) {
+        made->k = in_cache(&io->cache_k, made->k.width, io->cache_len);
+        place_in(&io->cache_k, &made->k, sizes->key_past, &k);
+    }
+    VKF_RETURN_IF_ERROR(vkf__emit_rotary(work, &q));
+    return vkf__emit_rotary(work, &k);
 }
 
 // Copies keys or values to the cache that were projected side by side with queries, or in another type than the
@@ -290,6 +345,21 @@ static vkf_status emit_kept(vkf__work *work, const char *label, const vkf__span 
     return vkf__emit_copy(work, &copy);
 }
 
+// Turns heads, and brings what is not projected straight into the caches there.
+static vkf_status emit_way_to_caches(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
+                                     const vkf__attention_sizes *sizes, bool single, vkf__projections *made)
+{
+    uint64_t together = single && turns_heads(block) && turns_together(work, block, io);
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, together, &together));
+    if (together)
+        return emit_turn_together(work, block, io, sizes, made);
+    if (vkf__present(&io->cache_v) && (single || converts(block, io)))
+        VKF_RETURN_IF_ERROR(emit_kept(work, "v_cache", &io->cache_v, io, sizes, &made->v));
+    if (turns_heads(block))
+        return emit_turns(work, block, io, sizes, made);
+    return converts(block, io) ? emit_kept(work, "k_cache", &io->cache_k, io, sizes, &made->k) : VKF_OK;
+}
+
 vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                                  const vkf__attention_sizes *sizes, vkf__projections *out_projections)
 {
@@ -302,12 +372,7 @@ vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *bl
         VKF_RETURN_IF_ERROR(emit_query(work, block, io, sizes, &made.q));
         VKF_RETURN_IF_ERROR(emit_keys(work, block, io, sizes, &made.k, &made.v));
     }
-    if (vkf__present(&io->cache_v) && (single || converts(block, io)))
-        VKF_RETURN_IF_ERROR(emit_kept(work, "v_cache", &io->cache_v, io, sizes, &made.v));
-    if (turns_heads(block))
-        VKF_RETURN_IF_ERROR(emit_turns(work, block, io, sizes, &made));
-    else if (converts(block, io))
-        VKF_RETURN_IF_ERROR(emit_kept(work, "k_cache", &io->cache_k, io, sizes, &made.k));
+    VKF_RETURN_IF_ERROR(emit_way_to_caches(work, block, io, sizes, single, &made));
     *out_projections = made;
     return VKF_OK;
 }

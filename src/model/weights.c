@@ -70,33 +70,55 @@ static vkf_tensor tensor_of(const vkf_context *context, const vkf__weight_slot *
     };
 }
 
+// Of a slot's tensor, up to where the next one may begin.
+static uint64_t place_bytes(const vkf_context *context, const vkf_tensor *tensor)
+{
+    uint64_t bytes = 0;
+    if (tensor->rank > 0)
+        (void)vkf_tensor_bytes(tensor, &bytes);
+    return vkf__align_u64(bytes, context->device.plan.buffer_alignment);
+}
+
+// The same for the slots that one product multiplies by, of which `slots` is the first: only in one buffer can they be
+// one operand. Just its own where they are more than one operand may be, or than an allocation should be.
+static uint64_t fused_bytes(const vkf_context *context, const vkf__weight_slot *slots, const vkf_tensor *tensors,
+                            size_t count)
+{
+    const vkf__fusion fusion = slots[0].fusion;
+    const uint64_t own = place_bytes(context, &tensors[0]);
+    uint64_t bytes = own;
+    if (fusion == VKF_FUSION_NONE || slots[0].fusion_part != 0)
+        return own;
+    for (size_t i = 1; i < count && slots[i].fusion == fusion && slots[i].layer == slots[0].layer; i++)
+        bytes += place_bytes(context, &tensors[i]);
+    return bytes <= 2 * BUFFER_BYTES && bytes <= context->device.plan.caps.max_storage_buffer_range ? bytes : own;
+}
+
 static vkf_status place(vkf_context *context, const vkf__weight_slot *slots, size_t count, vkf__weight_storage storage,
                         placement *out)
 {
     vkf_status status = VKF_OK;
     const vkf__host *host = &context->host;
-    uint64_t alignment = context->device.plan.buffer_alignment;
     placement p = {0};
     VKF_ALLOC(host, p.tensors, count);
     VKF_ALLOC(host, p.buffer_index, count);
     VKF_ALLOC(host, p.buffer_bytes, count);
-    for (size_t i = 0; i < count; i++) {
-        uint64_t bytes = 0, elements = 0;
+    for (size_t i = 0; i < count; i++)
         p.tensors[i] = tensor_of(context, &slots[i], storage);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t elements = 0, together = fused_bytes(context, &slots[i], &p.tensors[i], count - i);
         if (p.tensors[i].rank == 0)
             continue;
-        (void)vkf_tensor_bytes(&p.tensors[i], &bytes);
         (void)vkf_tensor_count(&p.tensors[i], &elements);
         uint64_t rows_bytes = elements * vkf_dtype_size(p.tensors[i].dtype); // 0 for blocks, which come in panels
         if (p.tensors[i].layout == VKF_LAYOUT_PANELS && rows_bytes > p.rows_bytes)
             p.rows_bytes = rows_bytes;
-        bytes = vkf__align_u64(bytes, alignment);
-        if (p.buffer_count == 0 || p.buffer_bytes[p.buffer_count - 1] + bytes > BUFFER_BYTES)
+        if (p.buffer_count == 0 || p.buffer_bytes[p.buffer_count - 1] + together > BUFFER_BYTES)
             p.buffer_count++;
         uint64_t *used = &p.buffer_bytes[p.buffer_count - 1];
         p.buffer_index[i] = (uint32_t)(p.buffer_count - 1);
         p.tensors[i].offset_bytes = *used;
-        *used += bytes;
+        *used += place_bytes(context, &p.tensors[i]);
     }
     *out = p;
     return VKF_OK;

@@ -21,11 +21,13 @@ vkf_status vkf__emit_rotary(vkf__work *work, const vkf__rotary_args *args)
 {
     vkf__variant variant;
     uint64_t rows = 0;
+    const uint32_t heads = args->q_heads + args->k_heads + args->v_heads;
     assert(args->rotary_dim % 2 == 0 && args->rotary_dim <= args->head_dim);
-    if (!vkf__product_u64((const uint64_t[]){args->batch, args->len, args->heads}, 3, &rows) || rows > UINT32_MAX)
+    if (!vkf__product_u64((const uint64_t[]){args->batch, args->len, heads}, 3, &rows) || rows > UINT32_MAX)
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE, "%s.%s: more than 2^32 rows", work->name,
                          args->label);
-    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype, args->out.dtype};
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->x.dtype,
+                                                   vkf__present(&args->out) ? args->out.dtype : args->x.dtype};
     const vkf__problem problem = {.m = (uint32_t)rows, .n = args->head_dim};
     VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_ROTARY, types, &problem, &variant));
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
@@ -35,23 +37,27 @@ vkf_status vkf__emit_rotary(vkf__work *work, const vkf__rotary_args *args)
     struct vkf_rotary_params params = {
         .rows = (uint32_t)rows,
         .len = args->len,
-        .heads = args->heads,
+        .heads = heads,
+        .q_heads = args->q_heads,
+        .k_heads = args->k_heads,
         .head_dim = args->head_dim,
         .rotary_dim = args->rotary_dim,
         .first_position = args->first_position,
         .x_first = args->x_first,
         .x_batch = args->x_batch,
         .x_row = args->x_row,
-        .out_first = args->out_first,
+        .k_first = args->k_first,
+        .v_first = args->v_first,
         .out_batch = args->out_batch,
         .out_row = args->out_row,
+        .k_weight = args->k_weight,
         .eps = args->eps,
     };
     vkf__dispatch dispatch = {
         .label = args->label,
         .variant = variant,
         .flags = flags,
-        .bindings = {{args->x, false}, {args->out, true}, {args->table, false}, {args->weight, false}},
+        .bindings = {{args->x, args->q_heads > 0}, {args->out, true}, {args->table, false}, {args->weight, false}},
         .params = &params,
     };
     vkf__grid_rows(work, &variant, rows, dispatch.grid);
@@ -65,16 +71,18 @@ static vkf__account account(const vkf__dispatched *dispatched)
     return vkf__account_elementwise((double)p->rows * p->head_dim, 3, types[0], types[1]);
 }
 
+// The queries or, without any, the keys.
 static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
 {
     const struct vkf_rotary_params *p = dispatched->params;
-    const uint32_t plane = p->len * p->heads;
+    const uint32_t plane = p->len * p->heads, batch = plane > 0 ? p->rows / plane : 0;
+    const bool queries = p->q_heads > 0;
     *out_extent = (vkf__extent){
-        .operand = VKF_ROTARY_BINDING_OUT - 1,
-        .dtype = dispatched->kernel->types[1],
-        .first = p->out_first,
-        .counts = {plane > 0 ? p->rows / plane : 0, p->len, p->heads, p->head_dim},
-        .strides = {p->out_batch, p->out_row, p->head_dim, 1},
+        .operand = (queries ? VKF_ROTARY_BINDING_X : VKF_ROTARY_BINDING_OUT) - 1,
+        .dtype = dispatched->kernel->types[queries ? 0 : 1],
+        .first = queries ? p->x_first : p->k_first,
+        .counts = {batch, p->len, queries ? p->q_heads : p->k_heads, p->head_dim},
+        .strides = {queries ? p->x_batch : p->out_batch, queries ? p->x_row : p->out_row, p->head_dim, 1},
     };
     return true;
 }

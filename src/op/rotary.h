@@ -1,21 +1,28 @@
-// Rotary position embedding of query and key heads, with an optional RMSNorm of each head before it.
+// Rotary position embedding of query and key heads, with an optional RMSNorm of each head before it, and the way of
+// keys and values into the cache.
 #ifndef VKF_OP_ROTARY_H
 #define VKF_OP_ROTARY_H
 
 #include "op/operand.h"
 
+// The heads of queries, keys and values lie side by side in the rows of x, see shared/rotary.h. Any of the three may be
+// missing.
 typedef struct vkf__rotary_args {
     const char *label;
-    vkf__span x;   // element (b, t, h, i) at x_first + b * x_batch + t * x_row + h * head_dim + i
-    vkf__span out; // the same with out_first, out_batch, out_row; may be x where the strides are the same
+    vkf__span x;   // element (b, t, h, i) at x_first + b * x_batch + t * x_row + h * head_dim + i; queries stay here
+    vkf__span out; // the keys begin at k_first, the values at v_first, with out_batch and out_row; may be x for keys
     // (positions, rotary_dim) f32: for each position rotary_dim / 2 cosines, then as many sines. Absent: nothing is
     // rotated.
     vkf__span table;
-    vkf__span weight;                     // optional, (head_dim): each head is RMS-normalised first
-    uint32_t batch, len, heads, head_dim; // batch or len 0 skips it in this run
+    // Optional: each head of queries and keys is RMS-normalised first. The queries' (head_dim) come first, the keys'
+    // begin at k_weight.
+    vkf__span weight;
+    uint32_t k_weight;
+    uint32_t batch, len; // 0 skips it in this run
+    uint32_t q_heads, k_heads, v_heads, head_dim;
     uint32_t rotary_dim;     // even, at most head_dim: the elements of a head that are rotated; the rest pass unchanged
     uint32_t first_position; // of t = 0
-    uint32_t x_first, x_batch, x_row, out_first, out_batch, out_row;
+    uint32_t x_first, x_batch, x_row, k_first, v_first, out_batch, out_row;
     float eps;
 } vkf__rotary_args;
 

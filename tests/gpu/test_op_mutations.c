@@ -372,20 +372,22 @@ static vkf_status emit_rotary(vkf__work *work, const void *args)
 static const vkf_test_plant ROTARY_MUTATIONS[] = {
     VKF_PLANT(vkf__rotary_args, batch, 1),
     VKF_PLANT(vkf__rotary_args, len, 2),
-    VKF_PLANT(vkf__rotary_args, heads, 1),
+    VKF_PLANT(vkf__rotary_args, q_heads, 0),
+    VKF_PLANT(vkf__rotary_args, k_heads, 0),
     VKF_PLANT(vkf__rotary_args, head_dim, 8),
     VKF_PLANT(vkf__rotary_args, rotary_dim, 4),
     VKF_PLANT(vkf__rotary_args, first_position, 2),
     VKF_PLANT(vkf__rotary_args, x_first, 1),
     VKF_PLANT(vkf__rotary_args, x_batch, 62),
     VKF_PLANT(vkf__rotary_args, x_row, 20),
-    VKF_PLANT(vkf__rotary_args, out_first, 1),
+    VKF_PLANT(vkf__rotary_args, k_first, 1),
     VKF_PLANT(vkf__rotary_args, out_batch, 62),
     VKF_PLANT(vkf__rotary_args, out_row, 20),
     VKF_PLANT(vkf__rotary_args, eps, VKF_TEST_HALF_BITS),
     VKF_PLANT(vkf__rotary_args, table.size_bytes, 0),
     VKF_PLANT(vkf__rotary_args, weight.size_bytes, 0),
     VKF_PLANT(vkf__rotary_args, weight.offset_bytes, 0),
+    VKF_PLANT(vkf__rotary_args, k_weight, 0),
 };
 
 static void test_rotary_mutations_are_noticed(void **state)
@@ -393,29 +395,31 @@ static void test_rotary_mutations_are_noticed(void **state)
     vkf_test_ops *ops = vkf_test_ops_of(state);
     vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(2, 3, 21));
     vkf_test_operand *table = vkf_test_normal(ops, VKF_DTYPE_F32, 0, 1, SHAPE(8, 6));
-    vkf_test_operand *weight = vkf_test_uniform(ops, VKF_DTYPE_F32, 0.5f, 1.5f, SHAPE(9));
+    vkf_test_operand *weight = vkf_test_uniform(ops, VKF_DTYPE_F32, 0.5f, 1.5f, SHAPE(2, 9));
     vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(2, 3, 21));
     const vkf__rotary_args args = {.label = "rotary",
                                    .x = SPAN(x),
                                    .out = SPAN(out),
                                    .table = SPAN(table),
                                    .weight = SPAN(weight),
+                                   .k_weight = 9,
                                    .batch = 2,
                                    .len = 3,
-                                   .heads = 2,
+                                   .q_heads = 1,
+                                   .k_heads = 1,
                                    .head_dim = 9,
                                    .rotary_dim = 6,
                                    .first_position = 3,
                                    .x_first = 2,
                                    .x_batch = 63,
                                    .x_row = 21,
-                                   .out_first = 3,
+                                   .k_first = 3,
                                    .out_batch = 63,
                                    .out_row = 21,
                                    .eps = 1e-5f};
     float *expected = vkf_test_expectation(out);
-    vkf__ref_rotary(&(vkf__ref_rotary_desc){2, 3, 2, 9, 6, 3, x->values, table->values, weight->values, 2, 63, 21, 3,
-                                            63, 21, 1e-5f, expected});
+    vkf__ref_rotary(&(vkf__ref_rotary_desc){2, 3, 1, 9, 6, 3, x->values, table->values, weight->values + 9, 11, 63, 21,
+                                            3, 63, 21, 1e-5f, expected});
     RUN("rotary", emit_rotary, args, out, expected, ROTARY_MUTATIONS);
 }
 

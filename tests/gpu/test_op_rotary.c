@@ -5,6 +5,7 @@
 // relative; what is turned may cancel, but only after both products were made in float32.
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "op/rotary.h"
 #include "op/run_once.h"
@@ -56,49 +57,64 @@ static vkf__rotary_args args_of(const rotary_case *c, const rotary_operands *o)
     return (vkf__rotary_args){
         .label = "rotary",
         .x = SPAN(o->x),
-        .out = SPAN(o->out),
+        .out = c->in_place ? (vkf__span){0} : SPAN(o->out),
         .table = o->table ? SPAN(o->table) : (vkf__span){0},
         .weight = o->weight ? SPAN(o->weight) : (vkf__span){0},
         .batch = c->batch,
         .len = c->len,
-        .heads = c->heads,
+        .q_heads = c->in_place ? c->heads : 0,
+        .k_heads = c->in_place ? 0 : c->heads,
         .head_dim = c->head_dim,
         .rotary_dim = c->rotary_dim,
         .first_position = c->first_position,
         .x_first = c->x_first,
         .x_batch = c->len * (width + c->x_gap),
         .x_row = width + c->x_gap,
-        .out_first = c->out_first,
+        .k_first = c->out_first,
         .out_batch = out_len * (width + c->out_gap),
         .out_row = width + c->out_gap,
         .eps = c->eps,
     };
 }
 
-static float *expect(const vkf__rotary_args *args, const rotary_operands *o)
+// What becomes of `heads` heads from element `from` of x on, in `out` from `to` on.
+static void expect_heads(const vkf__rotary_args *args, const rotary_operands *o, uint32_t heads, uint32_t from,
+                         const float *weight, uint32_t to, bool in_place, float *out)
 {
-    float *expected = vkf_test_floats(o->out->count);
-    for (size_t i = 0; i < o->out->count; i++)
-        expected[i] = o->out->values[i];
     vkf__ref_rotary(&(vkf__ref_rotary_desc){
         .batch = args->batch,
         .len = args->len,
-        .heads = args->heads,
+        .heads = heads,
         .head_dim = args->head_dim,
         .rotary_dim = args->rotary_dim,
         .first_position = args->first_position,
         .x = o->x->values,
         .table = vkf_test_values_of(o->table),
-        .weight = vkf_test_values_of(o->weight),
-        .x_first = args->x_first,
+        .weight = weight,
+        .x_first = from,
         .x_batch = args->x_batch,
         .x_row = args->x_row,
-        .out_first = args->out_first,
-        .out_batch = args->out_batch,
-        .out_row = args->out_row,
+        .out_first = to,
+        .out_batch = in_place ? args->x_batch : args->out_batch,
+        .out_row = in_place ? args->x_row : args->out_row,
         .eps = args->eps,
-        .out = expected,
+        .out = out,
     });
+}
+
+static float *copy_of(const vkf_test_operand *operand)
+{
+    float *copy = vkf_test_floats(operand->count);
+    memcpy(copy, operand->values, operand->count * sizeof *copy);
+    return copy;
+}
+
+static float *expect(const vkf__rotary_args *args, const rotary_operands *o)
+{
+    float *expected = copy_of(o->out);
+    bool in_place = args->q_heads > 0;
+    expect_heads(args, o, args->q_heads + args->k_heads, args->x_first, vkf_test_values_of(o->weight),
+                 in_place ? args->x_first : args->k_first, in_place, expected);
     return expected;
 }
 
@@ -219,6 +235,85 @@ static void test_rotary_many_rows(void **state)
                                 .eps = 1e-5f});
 }
 
+enum { Q_HEADS = 4, K_HEADS = 2, HEAD_DIM = 10, PAST = 5, CACHE_LEN = 9, LEN = 3, BATCH = 2 };
+
+// Rows of queries, keys and values, and the caches of keys and of values behind each other.
+#define STEP_ROW ((Q_HEADS + 2 * K_HEADS) * HEAD_DIM + 1)
+#define STEP_OUT_ROW (K_HEADS * HEAD_DIM)
+#define STEP_V_CACHE (BATCH * CACHE_LEN * STEP_OUT_ROW + 3) // three elements lie between the caches
+
+static rotary_operands make_step_operands(vkf_test_ops *ops, vkf_dtype x, vkf_dtype out, bool normalised)
+{
+    const rotary_case c = {.first_position = PAST, .len = LEN, .rotary_dim = 6};
+    return (rotary_operands){
+        .x = vkf_test_normal(ops, x, 0, 1, SHAPE(BATCH, LEN, STEP_ROW)),
+        .out = vkf_test_output(ops, out, SHAPE(2 * STEP_V_CACHE)),
+        .table = make_table(ops, &c),
+        .weight = normalised ? vkf_test_uniform(ops, x, 0.5f, 1.5f, SHAPE(2, HEAD_DIM)) : NULL,
+    };
+}
+
+static vkf__rotary_args step_args(const rotary_operands *o)
+{
+    return (vkf__rotary_args){
+        .label = "rotary",
+        .x = SPAN(o->x),
+        .out = SPAN(o->out),
+        .table = SPAN(o->table),
+        .weight = o->weight ? SPAN(o->weight) : (vkf__span){0},
+        .k_weight = HEAD_DIM,
+        .batch = BATCH,
+        .len = LEN,
+        .q_heads = Q_HEADS,
+        .k_heads = K_HEADS,
+        .v_heads = K_HEADS,
+        .head_dim = HEAD_DIM,
+        .rotary_dim = 6,
+        .first_position = PAST,
+        .x_first = 1,
+        .x_batch = LEN * STEP_ROW,
+        .x_row = STEP_ROW,
+        .k_first = PAST * STEP_OUT_ROW,
+        .v_first = STEP_V_CACHE + PAST * STEP_OUT_ROW,
+        .out_batch = CACHE_LEN * STEP_OUT_ROW,
+        .out_row = STEP_OUT_ROW,
+        .eps = 1e-5f,
+    };
+}
+
+// A decoder's step in one dispatch: queries stay, keys and values go behind those of earlier positions, values as they
+// are.
+static void check_step(vkf_test_ops *ops, vkf_dtype x, vkf_dtype out, bool normalised)
+{
+    const rotary_operands o = make_step_operands(ops, x, out, normalised);
+    const vkf__rotary_args args = step_args(&o);
+    vkf__rotary_args values = args;
+    float *queries = copy_of(o.x), *cache = copy_of(o.out);
+    const float *weight = vkf_test_values_of(o.weight);
+    values.rotary_dim = 0;
+    expect_heads(&args, &o, Q_HEADS, 1, weight, 1, true, queries);
+    expect_heads(&args, &o, K_HEADS, 1 + Q_HEADS * HEAD_DIM, weight ? weight + HEAD_DIM : NULL, args.k_first, false,
+                 cache);
+    expect_heads(&values, &o, K_HEADS, 1 + (Q_HEADS + K_HEADS) * HEAD_DIM, NULL, args.v_first, false, cache);
+    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "rotary", emit, &args), "rotary");
+    vkf_test_download(ops, o.x);
+    vkf_test_download(ops, o.out);
+    const char *label = vkf_test_label(&ops->gpu, "rotary of a step, %s to %s%s", vkf_dtype_name(x),
+                                       vkf_dtype_name(out), normalised ? ", normalised" : "");
+    assert_close(o.x->values, queries, o.x->count, 1e-5, x == VKF_DTYPE_F16 ? 0x1p-11 + 1e-5 : 1e-5, label);
+    assert_close(o.out->values, cache, o.out->count, 1e-5, out == VKF_DTYPE_F16 ? 0x1p-11 + 1e-5 : 1e-5, label);
+    free(queries);
+    free(cache);
+    vkf_test_ops_reset(ops);
+}
+
+static void test_rotary_of_a_step(void **state)
+{
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (size_t t = 0; t < 2 * COUNT_OF(TYPES); t++)
+        check_step(ops, TYPES[t / 2][0], TYPES[t / 2][1], t % 2);
+}
+
 static void test_rotary_nan_stays_in_its_head(void **state)
 {
     vkf_test_ops *ops = vkf_test_ops_of(state);
@@ -262,18 +357,16 @@ static void test_rotary_too_many_rows_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        VKF_OPS_TEST(test_rotary_types_and_weights),
-        VKF_OPS_TEST(test_rotary_head_sizes),
-        VKF_OPS_TEST(test_rotary_into_a_cache),
-        VKF_OPS_TEST(test_rotary_many_rows),
-        VKF_OPS_TEST(test_rotary_nan_stays_in_its_head),
-        VKF_OPS_TEST(test_rotary_of_nothing),
-        VKF_OPS_TEST(test_rotary_too_many_rows_are_refused),
+        VKF_OPS_TEST(test_rotary_types_and_weights), VKF_OPS_TEST(test_rotary_head_sizes),
+        VKF_OPS_TEST(test_rotary_into_a_cache),      VKF_OPS_TEST(test_rotary_of_a_step),
+        VKF_OPS_TEST(test_rotary_many_rows),         VKF_OPS_TEST(test_rotary_nan_stays_in_its_head),
+        VKF_OPS_TEST(test_rotary_of_nothing),        VKF_OPS_TEST(test_rotary_too_many_rows_are_refused),
     };
     // Without 16-bit storage: what touches half storage.
     const struct CMUnitTest packed[] = {
         VKF_OPS_TEST(test_rotary_types_and_weights),
         VKF_OPS_TEST(test_rotary_into_a_cache),
+        VKF_OPS_TEST(test_rotary_of_a_step),
     };
     int failed = cmocka_run_group_tests_name("op_rotary", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
     failed += cmocka_run_group_tests_name("op_rotary packed", packed, vkf_test_ops_setup_packed, vkf_test_ops_teardown);

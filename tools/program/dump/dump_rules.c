@@ -53,6 +53,7 @@ static const vkf_dump_rule rules[] = {
     {.label = "head", MODEL_ITSELF(LOGITS), .of_head = true},
     {.label = "generator", MODEL_ITSELF(LOGITS)},
     // Heads turned by their positions, keys and values where they are kept, and separate steps of attention.
+    {.label = "self_attn.qkv_rotary", LAYER_ITSELF(UNNAMED)},
     {.label = "self_attn.q_rotary", LAYER_ITSELF(UNNAMED)},
     {.label = "self_attn.k_rotary", LAYER_ITSELF(UNNAMED)},
     {.label = "self_attn.k_cache", LAYER_ITSELF(UNNAMED)},
