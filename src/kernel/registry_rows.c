@@ -16,6 +16,14 @@ static const vkf__config row_configs[] = {
     {.name = "row16", .local_size = 16},
 };
 
+// Few rows, as in decoding, leave a device idle; then a row is read in one step.
+static const vkf__config norm_configs[] = {
+    {.name = "row1024", .local_size = 1024, .max_m = 8, .min_n = 2048},
+    {.name = "row256", .local_size = 256, .min_n = 1024},
+    {.name = "row64", .local_size = 64, .min_n = 64},
+    {.name = "row16", .local_size = 16},
+};
+
 // A subgroup per row.
 static const vkf__config row_subgroup_configs[] = {
     {.name = "rows64", .local_size = 64},
@@ -99,40 +107,41 @@ static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
 
 // What the rows with a subgroup, or with a workgroup, per row of the matrix have besides what both share.
 #define BY_SUBGROUP CONFIGS(row_subgroup_configs), .rank = rank_row_subgroup
-#define BY_WORKGROUP(shared) CONFIGS(row_configs), .shared_bytes = shared, .valid = power_of_two
+#define BY_WORKGROUP(configs, shared) CONFIGS(configs), .shared_bytes = shared, .valid = power_of_two
 
-// Both, in this order; `row` is what they share, `shared` the shared memory of the second.
-#define ROW_PAIR(shader, x, y, row, shared)                                                              \
-    {.name = NAME_2(shader "_subgroup", x, y),                                                           \
-     TYPES_2(x, y),                                                                                      \
-     row,                                                                                                \
-     .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, y),                                                      \
-     BY_SUBGROUP},                                                                                       \
-    {                                                                                                    \
-        .name = NAME_2(shader, x, y), TYPES_2(x, y), row, .needs = STORAGE_2(x, y), BY_WORKGROUP(shared) \
+// Both, in this order; `row` is what they share, `configs` and `shared` belong to the second.
+#define ROW_PAIR(shader, x, y, row, configs, shared)                                                              \
+    {.name = NAME_2(shader "_subgroup", x, y),                                                                    \
+     TYPES_2(x, y),                                                                                               \
+     row,                                                                                                         \
+     .needs = VKF_NEEDS_SUBGROUP | STORAGE_2(x, y),                                                               \
+     BY_SUBGROUP},                                                                                                \
+    {                                                                                                             \
+        .name = NAME_2(shader, x, y), TYPES_2(x, y), row, .needs = STORAGE_2(x, y), BY_WORKGROUP(configs, shared) \
     }
 
 #define SOFTMAX_ROW .op = VKF_OP_SOFTMAX, .operand_count = 4, PARAMS(vkf_softmax_params), CONSTANTS(softmax_constants)
-#define SOFTMAX(x, out) ROW_PAIR("softmax", x, out, SOFTMAX_ROW, row_shared_bytes)
+#define SOFTMAX(x, out) ROW_PAIR("softmax", x, out, SOFTMAX_ROW, row_configs, row_shared_bytes)
 
 #define LAYER_NORM_ROW \
     .op = VKF_OP_LAYER_NORM, .operand_count = 4, PARAMS(vkf_layer_norm_params), CONSTANTS(layer_norm_constants)
-#define LAYER_NORM(x, w) ROW_PAIR("layer_norm", x, w, LAYER_NORM_ROW, row_shared_bytes)
+#define LAYER_NORM(x, w) ROW_PAIR("layer_norm", x, w, LAYER_NORM_ROW, norm_configs, row_shared_bytes)
 
 #define LAYER_NORM_RESIDUAL_ROW                                                          \
     .op = VKF_OP_LAYER_NORM_RESIDUAL, .operand_count = 5, PARAMS(vkf_layer_norm_params), \
     CONSTANTS(layer_norm_residual_constants)
-#define LAYER_NORM_RESIDUAL(x, w) ROW_PAIR("layer_norm_residual", x, w, LAYER_NORM_RESIDUAL_ROW, row_shared_bytes)
+#define LAYER_NORM_RESIDUAL(x, w) \
+    ROW_PAIR("layer_norm_residual", x, w, LAYER_NORM_RESIDUAL_ROW, norm_configs, row_shared_bytes)
 
 #define ROTARY_ROW .op = VKF_OP_ROTARY, .operand_count = 4, PARAMS(vkf_rotary_params), CONSTANTS(rotary_constants)
-#define ROTARY(x, out) ROW_PAIR("rotary", x, out, ROTARY_ROW, row_float_shared_bytes)
+#define ROTARY(x, out) ROW_PAIR("rotary", x, out, ROTARY_ROW, row_configs, row_float_shared_bytes)
 
 // The output holds indices, which the name does not mention.
 #define AND_INDEX(x) .types = {ELEMENT_##x, VKF_DTYPE_I32}, .type_count = 2
 #define ARGMAX(x)                                                                                                \
     {                                                                                                            \
         .name = NAME_1("argmax", x), AND_INDEX(x), .op = VKF_OP_ARGMAX, .needs = STORAGE(x), .operand_count = 2, \
-        PARAMS(vkf_argmax_params), CONSTANTS(argmax_constants), BY_WORKGROUP(row_shared_bytes)                   \
+        PARAMS(vkf_argmax_params), CONSTANTS(argmax_constants), BY_WORKGROUP(row_configs, row_shared_bytes)      \
     }
 #define SAMPLE(x)                                                                                                \
     {                                                                                                            \
@@ -146,10 +155,10 @@ static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
         PARAMS(vkf_top_params), CONSTANTS(top_constants), CONFIGS(sample_configs), .shared_bytes = top_shared_bytes, \
         .valid = power_of_two                                                                                        \
     }
-#define POOL(x)                                                                                            \
-    {                                                                                                      \
-        .name = NAME_1("pool", x), TYPES_1(x), .op = VKF_OP_POOL, .needs = STORAGE(x), .operand_count = 3, \
-        PARAMS(vkf_pool_params), CONSTANTS(pool_constants), BY_WORKGROUP(row_float_shared_bytes)           \
+#define POOL(x)                                                                                               \
+    {                                                                                                         \
+        .name = NAME_1("pool", x), TYPES_1(x), .op = VKF_OP_POOL, .needs = STORAGE(x), .operand_count = 3,    \
+        PARAMS(vkf_pool_params), CONSTANTS(pool_constants), BY_WORKGROUP(row_configs, row_float_shared_bytes) \
     }
 
 static const vkf__kernel rows[] = {
