@@ -93,7 +93,7 @@ static VkResult wait_for(vkf__submission *submission)
     return result;
 }
 
-vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffer *command_buffers, uint32_t count)
+vkf_status vkf__submission_submit(vkf__submission *submission, const VkCommandBuffer *command_buffers, uint32_t count)
 {
     vkf__device *device = submission->device;
     VKF_RETURN_IF_ERROR(vkf__device_check_process(device, "submission"));
@@ -109,6 +109,12 @@ vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffe
     vkf__device_unlock_queue(device);
     VKF_VK_OR_RETURN(device, submitted);
     submission->submitted_ns = vkf__now_ns();
+    return VKF_OK;
+}
+
+vkf_status vkf__submission_wait(vkf__submission *submission)
+{
+    vkf__device *device = submission->device;
     VkResult waited = wait_for(submission);
     if (waited != VK_SUCCESS && waited != VK_ERROR_DEVICE_LOST) {
         // The work is still in flight: nothing that it uses may be touched or freed before the queue is idle.
@@ -118,4 +124,10 @@ vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffe
     }
     VKF_VK_OR_RETURN(device, waited);
     return VKF_OK;
+}
+
+vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffer *command_buffers, uint32_t count)
+{
+    VKF_RETURN_IF_ERROR(vkf__submission_submit(submission, command_buffers, count));
+    return vkf__submission_wait(submission);
 }
