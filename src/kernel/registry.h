@@ -165,6 +165,7 @@ typedef struct vkf__kernel {
     vkf__matrix_type matrix;      // not NONE: the last three spec ids are m, n and k of the device's shape of that type
     void (*matrix_tile)(const vkf__config *config, uint32_t out_mnk[3]); // which the shape divides
     bool rounds;                // rounds f32 factors to 16 bits, only where the problem allows it
+    bool by_parts;              // sampling: a workgroup takes a part of a row, and a dispatch runs one phase
     bool walks_columns;         // matrix products: workgroups go on to other columns, so fewer of them serve any n
     const vkf__config *configs; // best first; the last has no limits
     uint32_t config_count;

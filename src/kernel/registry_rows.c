@@ -43,7 +43,12 @@ static uint32_t row_float_shared_bytes(const vkf__config *config)
 // Room for the two reductions, the histogram, the sums of its groups, and the results.
 static uint32_t sample_shared_bytes(const vkf__config *config)
 {
-    return 4 * (3 * config->local_size + VKF_SAMPLE_BINS + VKF_SAMPLE_BIN_GROUPS + 3);
+    return 4 * (3 * config->local_size + VKF_SAMPLE_BINS + VKF_SAMPLE_BIN_GROUPS + 5);
+}
+
+static uint32_t sample_parts_shared_bytes(const vkf__config *config)
+{
+    return 4 * (3 * config->local_size + VKF_SAMPLE_PARTS_BINS + VKF_SAMPLE_PARTS_BIN_GROUPS + 5);
 }
 
 // A key, an index and a partial sum per invocation.
@@ -57,6 +62,11 @@ static bool sample_valid(const vkf__config *config)
     return (config->local_size & (config->local_size - 1)) == 0 && config->local_size >= VKF_SAMPLE_BIN_GROUPS;
 }
 
+static bool sample_parts_valid(const vkf__config *config)
+{
+    return (config->local_size & (config->local_size - 1)) == 0 && config->local_size >= VKF_SAMPLE_PARTS_BIN_GROUPS;
+}
+
 static bool power_of_two(const vkf__config *config)
 {
     return (config->local_size & (config->local_size - 1)) == 0;
@@ -68,6 +78,20 @@ static const vkf__config sample_configs[] = {
     {.name = "row128", .local_size = 128, .min_n = 512},
     {.name = "row64", .local_size = 64},
 };
+
+static const vkf__config sample_parts_configs[] = {
+    {.name = "parts256", .local_size = 256, .min_n = 4096},
+    {.name = "parts64", .local_size = 64},
+};
+
+// Preferred for rows that keep one core busy for longer than the phases wait for each other, where the rows leave most
+// cores without work. Devices of few cores, phones among them, wait longest between dispatches and gain least.
+static uint32_t rank_sample_parts(const vkf__caps *caps, const vkf__problem *problem)
+{
+    const uint32_t long_row = 32000, many_cores = 32, cores = caps->traits.cores;
+    const bool idle = cores >= many_cores && problem->m <= cores / 4;
+    return !caps->traits.processor && idle && problem->n >= long_row ? 50 : VKF_RANK_LAST + 10;
+}
 
 // Preferred where a subgroup needs few steps per row. On processors it pays to avoid barriers, however long the rows.
 static uint32_t rank_row_subgroup(const vkf__caps *caps, const vkf__problem *problem)
@@ -149,6 +173,13 @@ static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
         PARAMS(vkf_sample_params), CONSTANTS(sample_constants), CONFIGS(sample_configs),                         \
         .shared_bytes = sample_shared_bytes, .valid = sample_valid                                               \
     }
+#define SAMPLE_PARTS(x)                                                                                                \
+    {                                                                                                                  \
+        .name = NAME_1("sample_parts", x), AND_INDEX(x), .op = VKF_OP_SAMPLE, .needs = STORAGE(x), .operand_count = 4, \
+        PARAMS(vkf_sample_params), CONSTANTS(sample_constants), CONFIGS(sample_parts_configs),                         \
+        .shared_bytes = sample_parts_shared_bytes, .valid = sample_parts_valid, .rank = rank_sample_parts,             \
+        .by_parts = true                                                                                               \
+    }
 #define TOP(x)                                                                                                       \
     {                                                                                                                \
         .name = NAME_1("top", x), TYPES_1(x), .op = VKF_OP_TOP, .needs = STORAGE(x), .operand_count = 3,             \
@@ -181,6 +212,7 @@ static const vkf__kernel rows[] = {
     ARGMAX(f16),
     ARGMAX(f16p),
     SAMPLE(f32),
+    SAMPLE_PARTS(f32),
     TOP(f32),
     POOL(f32),
     POOL(f16),

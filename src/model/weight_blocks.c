@@ -158,13 +158,14 @@ uint32_t vkf__block_rows_at_once(const vkf__weight_slot *slot)
 
 vkf_status vkf__upload_blocks(const vkf__block_source *source, const vkf_tensor *to)
 {
-    vkf_status status = VKF_OK;
+    vkf_status status = VKF_OK, ended = VKF_OK;
     const vkf__host *host = source->host;
     uint32_t rows = source->slot->shape[0], cols = source->slot->shape[1];
     uint32_t most = vkf__block_rows_at_once(source->slot);
     uint64_t bytes = row_bytes(source->dtype, cols), panel_bytes = VKF_BLOCK_PANEL * bytes;
     float *values = NULL;
     uint8_t *blocks = NULL, *chunk = NULL;
+    vkf__transfer_flow flow = {.transfer = to->buffer->transfer};
     VKF_ALLOC(host, values, (size_t)most * cols);
     VKF_ALLOC(host, blocks, most * bytes);
     VKF_ALLOC(host, chunk, (most + VKF_BLOCK_PANEL - 1) / VKF_BLOCK_PANEL * panel_bytes);
@@ -175,12 +176,13 @@ vkf_status vkf__upload_blocks(const vkf__block_source *source, const vkf_tensor 
             vkf__blocks_to_panel(source->dtype, blocks + row * bytes,
                                  count - row < VKF_BLOCK_PANEL ? count - row : VKF_BLOCK_PANEL, cols,
                                  chunk + used * panel_bytes);
-        VKF_TRY(vkf_buffer_write(to->buffer, to->offset_bytes + first / VKF_BLOCK_PANEL * panel_bytes, chunk,
-                                 used * panel_bytes));
+        VKF_TRY(vkf__buffer_write_on(&flow, to->buffer, to->offset_bytes + first / VKF_BLOCK_PANEL * panel_bytes, chunk,
+                                     used * panel_bytes));
     }
 fail:
+    ended = vkf__transfer_flow_end(&flow);
     vkf__free(host, values);
     vkf__free(host, blocks);
     vkf__free(host, chunk);
-    return status;
+    return status != VKF_OK ? status : ended;
 }

@@ -11,6 +11,7 @@
 
 typedef struct upload {
     vkf_context *context;
+    vkf__transfer_flow flow; // the device copies what was written while more is read and converted
     const vkf__checkpoint *checkpoint;
     const vkf__stored_tensor *stored;
     const vkf__weight_slot *slot;
@@ -59,21 +60,22 @@ static vkf_status load(const upload *u, uint64_t first, uint64_t count, uint8_t 
 }
 
 // Uploads elements that are consecutive in the file and on the device.
-static vkf_status upload_run(const upload *u, uint64_t from, uint64_t to, uint64_t count)
+static vkf_status upload_run(upload *u, uint64_t from, uint64_t to, uint64_t count)
 {
     for (uint64_t first = 0; first < count; first += CHUNK_ELEMENTS) {
         uint64_t left = count - first;
         uint64_t part = left < CHUNK_ELEMENTS ? left : CHUNK_ELEMENTS;
         const uint8_t *elements = NULL;
         VKF_RETURN_IF_ERROR(load(u, from + first, part, u->chunk, &elements));
-        VKF_RETURN_IF_ERROR(vkf_buffer_write(u->to->buffer, u->to->offset_bytes + (to + first) * u->element_bytes,
-                                             elements, part * u->element_bytes));
+        VKF_RETURN_IF_ERROR(vkf__buffer_write_on(&u->flow, u->to->buffer,
+                                                 u->to->offset_bytes + (to + first) * u->element_bytes, elements,
+                                                 part * u->element_bytes));
     }
     return VKF_OK;
 }
 
 // Uploads `rows` rows, each of which is a column of the file's tensor, from column `from` on.
-static vkf_status upload_columns(const upload *u, uint64_t from, uint64_t to_row, uint32_t rows)
+static vkf_status upload_columns(upload *u, uint64_t from, uint64_t to_row, uint32_t rows)
 {
     size_t bytes = u->element_bytes;
     uint64_t stored_cols = u->stored->shape[1];
@@ -86,14 +88,15 @@ static vkf_status upload_columns(const upload *u, uint64_t from, uint64_t to_row
             for (size_t row = 0; row < part; row++)
                 memcpy(u->chunk + (row * u->cols + col) * bytes, column + row * bytes, bytes);
         }
-        VKF_RETURN_IF_ERROR(vkf_buffer_write(u->to->buffer, u->to->offset_bytes + (to_row + first) * u->cols * bytes,
-                                             u->chunk, (uint64_t)part * u->cols * bytes));
+        VKF_RETURN_IF_ERROR(vkf__buffer_write_on(&u->flow, u->to->buffer,
+                                                 u->to->offset_bytes + (to_row + first) * u->cols * bytes, u->chunk,
+                                                 (uint64_t)part * u->cols * bytes));
     }
     return VKF_OK;
 }
 
 // Uploads all rows of a slot, as many at once as are consecutive in the file.
-static vkf_status upload_rows(const upload *u)
+static vkf_status upload_rows(upload *u)
 {
     const vkf__weight_slot *slot = u->slot;
     uint32_t run = slot->parts > 0 ? slot->part_rows : slot->shape[0];
@@ -110,10 +113,11 @@ static vkf_status upload_rows(const upload *u)
 vkf_status vkf__upload_weight(vkf_context *context, const vkf__checkpoint *checkpoint, const vkf__stored_tensor *stored,
                               const vkf__weight_slot *slot, const vkf_tensor *to)
 {
-    vkf_status status = VKF_OK;
+    vkf_status status = VKF_OK, ended = VKF_OK;
     const vkf__host *host = &context->host;
     upload u = {
         .context = context,
+        .flow = {.transfer = &context->transfer},
         .checkpoint = checkpoint,
         .stored = stored,
         .slot = slot,
@@ -130,8 +134,9 @@ vkf_status vkf__upload_weight(vkf_context *context, const vkf__checkpoint *check
         VKF_ALLOC(host, u.column, elements * u.element_bytes);
     VKF_TRY(upload_rows(&u));
 fail:
+    ended = vkf__transfer_flow_end(&u.flow);
     vkf__free(host, u.read);
     vkf__free(host, u.chunk);
     vkf__free(host, u.column);
-    return status;
+    return status != VKF_OK ? status : ended;
 }

@@ -173,6 +173,15 @@ static vkf_status check_access(const vkf_buffer *buffer, uint64_t offset, const 
     return VKF_OK;
 }
 
+vkf_status vkf__buffer_write_on(vkf__transfer_flow *flow, vkf_buffer *buffer, uint64_t offset_bytes, const void *data,
+                                uint64_t size_bytes)
+{
+    if (!buffer->allocation.mapped)
+        return vkf__transfer_flow_write(flow, buffer->handle, offset_bytes, data, size_bytes);
+    memcpy(buffer->allocation.mapped + offset_bytes, data, (size_t)size_bytes);
+    return VKF_OK;
+}
+
 vkf_status vkf_buffer_write(vkf_buffer *buffer, uint64_t offset_bytes, const void *data, uint64_t size_bytes)
 {
     if (!buffer)
@@ -180,11 +189,10 @@ vkf_status vkf_buffer_write(vkf_buffer *buffer, uint64_t offset_bytes, const voi
     vkf_status status = check_access(buffer, offset_bytes, data, size_bytes, __func__);
     if (status != VKF_OK || size_bytes == 0)
         return status;
-    if (buffer->allocation.mapped) {
-        memcpy(buffer->allocation.mapped + offset_bytes, data, (size_t)size_bytes);
-        return VKF_OK;
-    }
-    return vkf__transfer_write(buffer->transfer, buffer->handle, offset_bytes, data, size_bytes);
+    vkf__transfer_flow flow = {.transfer = buffer->transfer};
+    status = vkf__buffer_write_on(&flow, buffer, offset_bytes, data, size_bytes);
+    vkf_status ended = vkf__transfer_flow_end(&flow);
+    return status != VKF_OK ? status : ended;
 }
 
 vkf_status vkf_buffer_read(vkf_buffer *buffer, uint64_t offset_bytes, void *out_data, uint64_t size_bytes)

@@ -44,6 +44,10 @@ void vkf__buffer_drop(vkf_buffer *buffer);
 // dereferenced.
 bool vkf__buffer_is_alive(vkf__memory *memory, const vkf_buffer *buffer);
 
+// As vkf_buffer_write(), but the last part may still be in flight afterwards: see vkf__transfer_flow.
+VKF_MUST_CHECK vkf_status vkf__buffer_write_on(vkf__transfer_flow *flow, vkf_buffer *buffer, uint64_t offset_bytes,
+                                               const void *data, uint64_t size_bytes);
+
 VKF_MUST_CHECK vkf_status vkf__buffer_clear(vkf_buffer *buffer);
 
 #endif

@@ -8,7 +8,8 @@ typedef struct vkf__submission {
     vkf__device *device;
     VkCommandPool pool;
     VkFence fence;
-    double submitted_ns; // vkf__now_ns() when the last run had been queued and the wait for it began
+    double submitted_ns; // vkf__now_ns() when the last run had been queued
+    double expected_ns;  // how long the wait for the last run took; 0: there was none
 } vkf__submission;
 
 VKF_MUST_CHECK vkf_status vkf__submission_init(vkf__submission *submission, vkf__device *device, const char *name);
@@ -18,7 +19,14 @@ void vkf__submission_finish(vkf__submission *submission);
 VKF_MUST_CHECK vkf_status vkf__submission_command_buffer(vkf__submission *submission, const char *name,
                                                          VkCommandBuffer *out_command_buffer);
 
-// Submits the command buffers in order, in one batch, and waits until the last has ended.
+// Submits the command buffers in order, in one batch. vkf__submission_wait() has to follow before the submission is
+// used again, and before anything that the commands use is touched or freed.
+VKF_MUST_CHECK vkf_status vkf__submission_submit(vkf__submission *submission, const VkCommandBuffer *command_buffers,
+                                                 uint32_t count);
+// Waits until the last of them has ended. Where traits.spins, the thread keeps its core for the last tenth of a
+// millisecond.
+VKF_MUST_CHECK vkf_status vkf__submission_wait(vkf__submission *submission);
+// Both.
 VKF_MUST_CHECK vkf_status vkf__submission_run(vkf__submission *submission, const VkCommandBuffer *command_buffers,
                                               uint32_t count);
 

@@ -25,6 +25,8 @@ typedef struct vkf__traits {
     // Runs of a session are told apart by their number of rows, each class with kernels of its own. A processor's
     // driver takes seconds to compile those, and gains little from them.
     bool rows_by_class;
+    // Whoever waits for the end of a run polls shortly before it. On a processor that takes a core from the run itself.
+    bool spins;
     // In which kernels by cooperative matrices run; 0: of the size in the caps.
     uint32_t matrix_subgroup_size;
     // A processor's driver that folds loads from uniform addresses into the arithmetic. Others read texels fastest.

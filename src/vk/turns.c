@@ -34,6 +34,15 @@ void vkf__turns_wait(vkf__turns *turns)
     pthread_mutex_unlock(&turns->mutex);
 }
 
+bool vkf__turns_try(vkf__turns *turns)
+{
+    pthread_mutex_lock(&turns->mutex);
+    bool free = turns->taken == turns->served;
+    turns->taken += free;
+    pthread_mutex_unlock(&turns->mutex);
+    return free;
+}
+
 void vkf__turns_end(vkf__turns *turns)
 {
     pthread_mutex_lock(&turns->mutex);

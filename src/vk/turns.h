@@ -21,6 +21,8 @@ VKF_MUST_CHECK vkf_status vkf__turns_init(vkf__turns *turns, const vkf__host *ho
 void vkf__turns_finish(vkf__turns *turns);
 
 void vkf__turns_wait(vkf__turns *turns);
+// Takes the lock if nobody has it or waits for it.
+bool vkf__turns_try(vkf__turns *turns);
 void vkf__turns_end(vkf__turns *turns);
 
 #endif

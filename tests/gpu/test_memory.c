@@ -347,6 +347,42 @@ static void test_transfer_at_any_offset(void **state)
     free(part);
 }
 
+// Whichever call fails, be it one of the half that is filled or of the one in flight: the write or the read says so,
+// and leaves both halves to those that follow.
+static void check_failing_transfers(vkf_test_gpu *gpu, vkf_buffer *buffer, uint8_t *bytes, bool reads)
+{
+    const uint64_t size = vkf_buffer_size(buffer);
+    uint32_t calls = 0;
+    for (bool failed = true; failed; calls += failed) {
+        fake_vulkan_reset();
+        fake_vulkan_fail(VK_ERROR_OUT_OF_DEVICE_MEMORY, calls + 1);
+        vkf_status status = reads ? vkf_buffer_read(buffer, 0, bytes, size) : vkf_buffer_write(buffer, 0, bytes, size);
+        failed = fake_vulkan_failed() != NULL;
+        fake_vulkan_reset();
+        assert_int_equal(status, failed ? VKF_ERROR_OUT_OF_DEVICE_MEMORY : VKF_OK);
+        gpu->last_error[0] = '\0';
+    }
+    assert_true(calls >= 3 * 3); // a part is recorded, submitted and waited for
+}
+
+static void test_transfer_with_any_call_failing(void **state)
+{
+    enum { BYTES = 2 * (int)VKF_STAGING_BYTES + 4321 };
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf_buffer *buffer = NULL;
+    uint8_t *bytes = malloc(BYTES), *read = calloc(1, BYTES);
+    assert_true(bytes && read);
+    for (size_t i = 0; i < BYTES; i++)
+        bytes[i] = (uint8_t)(vkf_test_random_u64(&gpu->random) >> 40);
+    assert_int_equal(vkf_buffer_create(gpu->context, BYTES, "transfers", &buffer), VKF_OK);
+    check_failing_transfers(gpu, buffer, bytes, false);
+    check_failing_transfers(gpu, buffer, read, true);
+    assert_memory_equal(read, bytes, BYTES);
+    vkf_buffer_destroy(&buffer);
+    free(bytes);
+    free(read);
+}
+
 static void test_transfer_beyond_the_end_is_refused(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
@@ -394,7 +430,7 @@ static void test_discrete_device_has_two_heaps(void **state)
     assert_int_equal(info.type, VKF_DEVICE_TYPE_DISCRETE);
     assert_int_equal(info.heap_count, 2);
     assert_true(info.heap_device_local[0] && !info.heap_device_local[1]);
-    assert_int_equal(before.used_bytes[1], VKF_STAGING_BYTES);
+    assert_int_equal(before.used_bytes[1], 2 * VKF_STAGING_BYTES);
     assert_int_equal(vkf_buffer_create(gpu->context, 64, "device", &buffer), VKF_OK);
     const vkf_memory_usage after = usage_of(gpu);
     assert_true(after.used_bytes[0] > before.used_bytes[0]);
@@ -580,6 +616,7 @@ int main(void)
         EVERYWHERE,
         cmocka_unit_test(test_staged_device_copies),
         cmocka_unit_test(test_discrete_device_has_two_heaps),
+        cmocka_unit_test(test_transfer_with_any_call_failing),
         cmocka_unit_test(test_layers_run_where_memory_is_staged),
         cmocka_unit_test(test_attention_plan_has_no_matrix_of_scores),
     };

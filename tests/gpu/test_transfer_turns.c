@@ -1,5 +1,5 @@
-// Transfers of several threads, on a device whose memory the host does not see: a small read waits for one part of a
-// large write, not for the whole.
+// Transfers of several threads, on a device whose memory the host does not see: a small read waits for a part of a
+// large write that is in flight, not for the whole.
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -41,15 +41,16 @@ static bool somebody_waits(vkf__turns *turns)
     return waits;
 }
 
-// Inside the first part of the write the reader is started, and the write goes on when it waits.
+// Inside the second part of the write, when both halves are taken, the reader is started, and the write goes on when it
+// waits.
 static VKAPI_ATTR VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence)
 {
     turn_log *log = running;
     if (log->count < sizeof log->by_reader / sizeof log->by_reader[0])
         log->by_reader[log->count++] = log->reading && pthread_equal(pthread_self(), log->reader);
-    if (!log->reading) {
+    if (!log->reading && log->count == 2) {
         log->reading = pthread_create(&log->reader, NULL, read_small, log) == 0;
-        while (log->reading && !somebody_waits(&log->gpu.context->transfer.turns))
+        while (log->reading && !somebody_waits(&log->gpu.context->transfer.halves[0].turns))
             sched_yield();
     }
     return log->submit(queue, count, infos, fence);
@@ -64,7 +65,7 @@ static int open_masked(void **state)
     return log ? vkf_test_gpu_open(&log->gpu, &desc) : -1;
 }
 
-static void test_read_waits_for_one_part_of_a_write(void **state)
+static void test_read_waits_for_no_more_than_is_in_flight(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     turn_log *log = *state;
@@ -87,7 +88,7 @@ static void test_read_waits_for_one_part_of_a_write(void **state)
     assert_int_equal(log->value, value);
     assert_int_equal(log->count, PARTS + 1);
     for (size_t i = 0; i < log->count; i++)
-        assert_int_equal(log->by_reader[i], i == 1);
+        assert_int_equal(log->by_reader[i], i == 2);
     vkf_buffer_destroy(&log->large);
     vkf_buffer_destroy(&log->small);
     free(data);
@@ -95,6 +96,6 @@ static void test_read_waits_for_one_part_of_a_write(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_read_waits_for_one_part_of_a_write)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_read_waits_for_no_more_than_is_in_flight)};
     return cmocka_run_group_tests_name("transfer_turns", tests, open_masked, vkf_test_gpu_teardown);
 }
