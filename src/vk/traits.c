@@ -30,6 +30,13 @@ static uint32_t usual_cores(vkf_device_type type)
     return type == VKF_DEVICE_TYPE_DISCRETE ? 64 : type == VKF_DEVICE_TYPE_INTEGRATED ? 16 : 8;
 }
 
+// Bandwidth times latency, for each core, of what is sold with memory of its own: 5 to 8 KiB for a GeForce or Radeon,
+// 16 for an Arc, 27 for an H200. Others share a processor's memory, and need 4 to 8.
+static uint32_t core_bytes_in_flight(vkf_device_type type)
+{
+    return type == VKF_DEVICE_TYPE_DISCRETE ? 24 * 1024 : 8 * 1024;
+}
+
 // AMD's devices since RDNA have units that work on 32 invocations, while their drivers report subgroups of 64, which
 // take two passes. Matrices of 32 invocations are what its own libraries and llama.cpp use.
 static uint32_t matrix_subgroup_size(const vkf__caps *caps)
@@ -52,6 +59,7 @@ vkf__traits vkf__traits_of(const vkf__caps *caps)
         .integer_dot_units = caps->integer_dot && caps->integer_dot_accelerated && !processor,
         .cores = caps->shader_cores > 0 ? caps->shader_cores : usual_cores(caps->type),
         .cores_are_known = caps->shader_cores > 0,
+        .core_bytes_in_flight = core_bytes_in_flight(caps->type),
         .prefers_halves =
             !processor && caps->storage_16bit && (caps->matrix.cooperative_matrix || caps->shader_float16),
         .rows_by_class = !processor,

@@ -20,6 +20,8 @@ typedef struct vkf__traits {
     // What runs workgroups side by side: as the driver tells, else an estimate by the kind of device.
     uint32_t cores;
     bool cores_are_known;
+    // What a core has to wait for at once to take its part of the memory's bandwidth, which no driver tells.
+    uint32_t core_bytes_in_flight;
     // Models in 16 bits are faster in 16 bits: the device stores them, and multiplies them by matrices or one by one.
     bool prefers_halves;
     // Runs of a session are told apart by their number of rows, each class with kernels of its own. A processor's

@@ -100,6 +100,13 @@ ERRORS = (
     Error("the last part of few rows is not added", "shaders/include/product_parts.glsl",
           "for (uint part = segment; part < parts; part += segments)",
           "for (uint part = segment; part + 1 < parts; part += segments)", BLOCKS + VARIANTS),
+    Error("an invocation drops the last block of several", "shaders/gemm_blocks.comp",
+          "[[unroll]] for (uint turn = 0; turn < count; ++turn)\n        add_turn(",
+          "[[unroll]] for (uint turn = 0; turn == 0 || turn + 1 < count; ++turn)\n        add_turn(", BLOCKS),
+    Error("an invocation drops the last block of several, by integer dot products", "shaders/gemm_dot.comp",
+          "add_products(a_block + block * PARTS, a_row, rows, scale, minimum, words);",
+          "if (block == 0 || block + 1 < count)\n            "
+          "add_products(a_block + block * PARTS, a_row, rows, scale, minimum, words);", BLOCKS),
     Error("few rows leave out the columns beyond the grid", "shaders/gemv.comp",
           "col < p.n; col += gl_NumWorkGroups.x * TILE_N", "col < p.n; col += p.n", ("gpu.op_limits.lavapipe.full",)),
     Error("few rows add the sums of eight subgroups at most", "shaders/gemv.comp",

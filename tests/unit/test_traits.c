@@ -81,6 +81,14 @@ static void test_traits_integer_dot_units(void **state)
     assert_true(traits_of(VKF_DEVICE_TYPE_INTEGRATED, false).integer_dot_units);
 }
 
+static void test_traits_core_bytes_in_flight(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof all_types / sizeof all_types[0]; i++)
+        assert_int_equal(traits_of(all_types[i], false).core_bytes_in_flight,
+                         all_types[i] == VKF_DEVICE_TYPE_DISCRETE ? 24576 : 8192);
+}
+
 static void test_traits_unified_memory(void **state)
 {
     vkf__caps caps = integrated_caps();
@@ -123,6 +131,7 @@ int main(void)
         cmocka_unit_test(test_traits_cores),
         cmocka_unit_test(test_traits_halves),
         cmocka_unit_test(test_traits_integer_dot_units),
+        cmocka_unit_test(test_traits_core_bytes_in_flight),
         cmocka_unit_test(test_traits_unified_memory),
         cmocka_unit_test(test_plan_has_the_traits_of_its_caps),
     };
