@@ -1,18 +1,18 @@
 // Matrix product where b is a weight in blocks (shared/blocks.h), read straight from memory: for few rows, and on
 // processors for many. Semantics as in shared/gemm.h, except that a is not transposed. A workgroup computes TILE_M rows
 // by TILE_N columns of d. Its lanes lie along n first, with four neighbouring columns each, then along k, where they
-// take turns of TILE_K steps; their sums are then added through shared memory. A word of b is read and taken apart once
-// for all TILE_M rows.
+// take turns of TILE_K steps, or of a block each and several turns at once where TILE_K is more; their sums are then
+// added through shared memory. A word of b is read and taken apart once for all TILE_M rows.
 //
-// If rows are few, scale and minimum are not applied to each element: once in TILE_K steps the scale is multiplied by
-// the sum of a * q, and the minimum by the sum of a.
+// If rows are few, scale and minimum are not applied to each element: once in a turn the scale is multiplied by the sum
+// of a * q, and the minimum by the sum of a.
 //
 // With one part all lanes of a workgroup are at the same k, and a is read uniformly. That suits compilers that keep the
 // lanes in a vector register (lavapipe): see software_gemm_direct.comp, which also says why loops are do-while.
 //
-// Invariants (the registry checks them): TILE_K is 8, 16 or 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N is a multiple
-// of 32, and the local size is TILE_N / 4 times a power of two, the parts; rows of a begin at multiples of four
-// elements.
+// Invariants (the registry checks them): TILE_K is 8, 16 or a multiple of 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N
+// is a multiple of 32, and the local size is TILE_N / 4 times a power of two, the parts; rows of a begin at multiples
+// of four elements.
 // Shared memory: 4 * parts * TILE_M * TILE_N bytes, and almost none for one part.
 // Grid: x over tiles of n (fewer workgroups take several), y over tiles of m, z over the batch.
 #version 450
@@ -76,13 +76,29 @@ problem entry_problem(uint entry)
     return e;
 }
 
-// Adds TILE_K steps from k on.
-void add_steps(problem e, uint row, uint k, uint panel, uint lane)
+const uint STEPS = TILE_K / BLOCKS; // of a turn
+// One row leaves registers for all words of a step, and more rows give time to wait for one load after the other.
+const bool AHEAD = THREAD_M == 1;
+
+uvec4 heads[BLOCKS];
+uvec4 packed[TILE_K / QUAD_STEPS][QUAD_WORDS];
+
+uint tile_at(uint panel, uint k)
 {
     uint tile_index = panel * (p.ldb / (PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
-    uint tile = b_offset / 4 + tile_index * (TILE_WORDS / 4);
+    return b_offset / 4 + tile_index * (TILE_WORDS / 4);
+}
+
+// Fills in what belongs to `step` of a turn from k on. The turn is the one of this number in heads and packed.
+void fetch(uint panel, uint k, uint lane, uint turn, uint step)
+{
+    load_quads(tile_at(panel, k), lane, k % VKF_BLOCKS_DEPTH + step, packed[(turn * STEPS + step) / QUAD_STEPS]);
+}
+
+void add_turn(problem e, uint row, uint k, uint panel, uint lane, uint turn)
+{
     vec4 scale, minimum;
-    read_head(tile, lane, scale, minimum);
+    unpack_head(heads[turn], lane, scale, minimum);
     uint a_rows[THREAD_M];
     vec4 products[CHAINS * THREAD_M];
     float a_sums[THREAD_M];
@@ -92,12 +108,14 @@ void add_steps(problem e, uint row, uint k, uint panel, uint lane)
             products[chain * THREAD_M + i] = SCALED && chain == 0 ? sum[i] : vec4(0.0);
         a_sums[i] = 0.0;
     }
-    [[unroll]] for (uint first = 0; first < TILE_K; first += QUAD_STEPS) {
+    [[unroll]] for (uint step = 0; step < STEPS; step += QUAD_STEPS) {
         vec4 values[QUAD_STEPS];
-        read_quads(tile, lane, k % VKF_BLOCKS_DEPTH + first, SCALED, scale, minimum, values);
+        if (!AHEAD)
+            fetch(panel, k, lane, turn, step);
+        unpack_quads(packed[(turn * STEPS + step) / QUAD_STEPS], SCALED, scale, minimum, values);
         [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
             [[unroll]] for (uint quad = 0; quad < QUAD_STEPS; quad += 4) {
-                vec4 a_value = a_load4(a_rows[i] + first + quad);
+                vec4 a_value = a_load4(a_rows[i] + step + quad);
                 [[unroll]] for (uint c = 0; c < 4; ++c) {
                     uint at = c % CHAINS * THREAD_M + i;
                     float factor = SCALED ? a_value[c] : a_value[c] * blocks_lowering((quad + c) % WORD_ELEMENTS);
@@ -117,26 +135,42 @@ void add_steps(problem e, uint row, uint k, uint panel, uint lane)
     }
 }
 
+// Adds `count` turns, PARTS apart, from k on.
+void add_turns(uint count, problem e, uint row, uint k, uint panel, uint lane)
+{
+    [[unroll]] for (uint turn = 0; turn < count; ++turn) {
+        uint first = k + turn * PARTS * STEPS;
+        heads[turn] = load_head(tile_at(panel, first), lane);
+        [[unroll]] for (uint step = 0; AHEAD && step < STEPS; step += QUAD_STEPS)
+            fetch(panel, first, lane, turn, step);
+    }
+    [[unroll]] for (uint turn = 0; turn < count; ++turn)
+        add_turn(e, row, k + turn * PARTS * STEPS, panel, lane, turn);
+}
+
 void multiply(problem e, uint row, uint col)
 {
     // With one part compilers have to see that all lanes have the same one.
     uint lane = PARTS > 1 ? gl_LocalInvocationID.x % LANES : gl_LocalInvocationID.x;
     uint part = PARTS > 1 ? gl_LocalInvocationID.x / LANES : 0;
-    uint col_first = col + 4 * lane;
-    uint panel = min(TILE_N == PANEL ? col : col_first, p.n - 1) / PANEL;
+    uint panel = min(TILE_N == PANEL ? col : col + 4 * lane, p.n - 1) / PANEL;
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
         sum[i] = vec4(0.0);
-    uint k = part * TILE_K;
-    if (k < e.k_end) {
+    uint k = part * STEPS;
+    const uint last = (BLOCKS - 1) * PARTS * STEPS; // turn of a step, from the first
+    if (k + last < e.k_end) {
         do {
-            add_steps(e, row, k, panel, lane % (PANEL / 4));
+            add_turns(BLOCKS, e, row, k, panel, lane % (PANEL / 4));
             k += PARTS * TILE_K;
+        } while (k + last < e.k_end);
+    }
+    if (BLOCKS > 1 && k < e.k_end) {
+        do {
+            add_turns(1, e, row, k, panel, lane % (PANEL / 4));
+            k += PARTS * STEPS;
         } while (k < e.k_end);
     }
-    if (PARTS > 1)
-        add_parts(lane, part);
-    if (part == 0)
-        store_sums(e.d, row, col_first);
+    store_sums(part, lane, e.d, row, col);
 }
 
 void main()

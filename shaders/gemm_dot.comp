@@ -1,13 +1,15 @@
 // Matrix product by integer dot products, for few rows: a is in the blocks that quantize_rows.comp writes, and b is a
 // weight in blocks (shared/blocks.h). Semantics as in shared/gemm.h, except that a is not transposed; its strides count
 // the elements that the blocks stand for. A workgroup computes TILE_M rows by TILE_N columns of d. Its lanes lie along
-// n first, with four neighbouring columns each, then along k, where they take turns of one block; their sums are then
-// added through shared memory. A block of b is read and taken apart once for all TILE_M rows.
+// n first, with four neighbouring columns each, then along k, where they take turns of one block, TILE_K / 32 turns in
+// one step; their sums are then added through shared memory. A block of b is read and taken apart once for all TILE_M
+// rows.
 //
 // Sums within a block are integers, and exact; sums over blocks are in float32.
 //
-// Invariants (the registry checks them): TILE_K is 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N is a multiple of 32,
-// and the local size is TILE_N / 4 times a power of two, the parts; k and strides of a are multiples of 32.
+// Invariants (the registry checks them): TILE_K is a multiple of 32, THREAD_M == TILE_M, THREAD_N is 4, TILE_N is a
+// multiple of 32, and the local size is TILE_N / 4 times a power of two, the parts; k and strides of a are multiples of
+// 32.
 // Shared memory: 4 * parts * TILE_M * TILE_N bytes.
 // Grid: x over tiles of n (fewer workgroups take several), y over tiles of m, z over the batch.
 #version 450
@@ -57,29 +59,17 @@ uvec4 b_quad(uint place, uint i)
 #include "include/block_quads.glsl"
 #include "include/block_columns.glsl"
 
-// The lane's columns of a tile, as bytes in the order of the activations.
-void read_words(uint tile, uint lane, out uvec4 words[WORDS])
+// Words of the lane's columns, as bytes in the order of the activations.
+void unpack_bytes(uvec4 words[QUAD_WORDS], out uvec4 bytes[2])
 {
-    uint first = tile + HEAD_WORDS / 4 + lane;
-    [[unroll]] for (uint i = 0; i < WORDS; i += BLOCKS_Q8 ? 1 : 2) {
-        if (BLOCKS_Q8) {
-            words[i] = b_data[first + i * (PANEL / 4)];
-        } else {
-            uvec4 nibbles = b_data[first + i / 2 * (PANEL / 4)];
-            words[i] = nibbles & 0x0f0f0f0fu;
-            words[i + 1] = nibbles >> 4 & 0x0f0f0f0fu;
-        }
-    }
+    bytes[0] = BLOCKS_Q8 ? words[0] : words[0] & 0x0f0f0f0fu;
+    bytes[1] = BLOCKS_Q8 ? words[1] : words[0] >> 4 & 0x0f0f0f0fu;
 }
 
 // Adds the products of one block of k for `rows` rows. The first row's block of a is a_block, and rows lie a_row blocks
 // apart.
-void add_block(uint a_block, uint a_row, uint rows, uint tile, uint lane)
+void add_products(uint a_block, uint a_row, uint rows, vec4 scale, vec4 minimum, uvec4 words[WORDS])
 {
-    vec4 scale, minimum;
-    uvec4 words[WORDS];
-    read_head(tile, lane, scale, minimum);
-    read_words(tile, lane, words);
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
         uint at = a_offset / 4 + (a_block + min(i, rows - 1) * a_row) * A_QUADS;
         uvec4 low = a_data[at], high = a_data[at + 1];
@@ -96,24 +86,47 @@ void add_block(uint a_block, uint a_row, uint rows, uint tile, uint lane)
     }
 }
 
+// Adds `count` blocks, PARTS apart, of which the first tile of b is `tile`; a_block and so on as above.
+void add_blocks(uint count, uint a_block, uint a_row, uint rows, uint tile, uint lane)
+{
+    uvec4 heads[BLOCKS];
+    uvec4 packed[BLOCKS * DEPTH / QUAD_STEPS][QUAD_WORDS];
+    [[unroll]] for (uint block = 0; block < count; ++block) {
+        uint from = tile + block * PARTS * (TILE_WORDS / 4);
+        heads[block] = load_head(from, lane);
+        [[unroll]] for (uint k = 0; k < DEPTH; k += QUAD_STEPS)
+            load_quads(from, lane, k, packed[(block * DEPTH + k) / QUAD_STEPS]);
+    }
+    [[unroll]] for (uint block = 0; block < count; ++block) {
+        vec4 scale, minimum;
+        uvec4 words[WORDS];
+        unpack_head(heads[block], lane, scale, minimum);
+        [[unroll]] for (uint i = 0; i < WORDS; i += 2) {
+            uvec4 bytes[2];
+            unpack_bytes(packed[(block * WORDS + i) / 2], bytes);
+            words[i] = bytes[0];
+            words[i + 1] = bytes[1];
+        }
+        add_products(a_block + block * PARTS, a_row, rows, scale, minimum, words);
+    }
+}
+
 void multiply(uint a_first, uint d_first, uint col)
 {
     uint lane = gl_LocalInvocationID.x % LANES, part = gl_LocalInvocationID.x / LANES;
     uint row = gl_WorkGroupID.y * TILE_M;
-    uint col_first = col + 4 * lane;
-    uint panel = min(col_first, p.n - 1) / PANEL;
+    uint panel = min(col + 4 * lane, p.n - 1) / PANEL;
     uint blocks = p.alpha != 0.0 ? p.k / DEPTH : 0; // alpha 0 gives 0, whatever a and b hold
     uint tile = b_offset / 4 + panel * (p.ldb / (PANEL * DEPTH)) * (TILE_WORDS / 4);
-    uint a_row = p.lda / DEPTH;
+    uint a_row = p.lda / DEPTH, a_block = a_first / DEPTH + row * a_row, rows = p.m - row;
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
         sum[i] = vec4(0.0);
-    for (uint block = part; block < blocks; block += PARTS)
-        add_block(a_first / DEPTH + row * a_row + block, a_row, p.m - row, tile + block * (TILE_WORDS / 4),
-                  lane % (PANEL / 4));
-    if (PARTS > 1)
-        add_parts(lane, part);
-    if (part == 0)
-        store_sums(d_first, row, col_first);
+    uint block = part;
+    for (; block + (BLOCKS - 1) * PARTS < blocks; block += BLOCKS * PARTS)
+        add_blocks(BLOCKS, a_block + block, a_row, rows, tile + block * (TILE_WORDS / 4), lane % (PANEL / 4));
+    for (; BLOCKS > 1 && block < blocks; block += PARTS)
+        add_blocks(1, a_block + block, a_row, rows, tile + block * (TILE_WORDS / 4), lane % (PANEL / 4));
+    store_sums(part, lane, d_first, row, col);
 }
 
 void main()

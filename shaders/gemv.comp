@@ -5,8 +5,10 @@
 // Without GEMV_COLUMNS b is (n, k): lanes lie along k, and every invocation sums all TILE_M x TILE_N elements over its
 // part of k. With GEMV_COLUMNS b is (k, n) or panels: lanes lie along n first, four columns each, then along k.
 // GEMV_SUBGROUP adds within subgroups by subgroup operations before sums go through shared memory; of a subgroup's size
-// it assumes only that it is at least 4. TILE_K is how much of k an invocation takes in one step. Rows of a and b that
-// begin at multiples of four elements are read in quads, all others element by element.
+// it assumes only that it is at least 4. TILE_K is how much of k an invocation takes in one step, but no less than a
+// load brings. (n, k) is read 16 bytes at a time where rows of a and b begin at such multiples. Other rows that begin
+// at multiples of four elements are read in quads, as those of the other layouts are, and all others element by
+// element.
 //
 // Invariants (the registry checks them): all tile parameters and the local size are powers of two, 4 <= TILE_K,
 // THREAD_M == TILE_M; without GEMV_COLUMNS THREAD_N == TILE_N, with it THREAD_N == 4, and 4 <= TILE_N <= local size.
@@ -27,6 +29,7 @@
 #include "include/grid.glsl"
 #include "include/local_size.glsl"
 #include "include/math.glsl"
+#include "include/vectors.glsl"
 
 layout(constant_id = VKF_GEMM_SPEC_TILE_M) const uint TILE_M = 1;
 layout(constant_id = VKF_GEMM_SPEC_TILE_N) const uint TILE_N = 4;
@@ -42,12 +45,23 @@ layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
 layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
 
+#ifdef GEMV_COLUMNS
 READ_QUADS(TYPE_A, VKF_GEMM_BINDING_A, a)
 READ_QUADS(TYPE_B, VKF_GEMM_BINDING_B, b)
+#else
+READ_ANY_ROWS(TYPE_A, VKF_GEMM_BINDING_A, a)
+READ_ANY_ROWS(TYPE_B, VKF_GEMM_BINDING_B, b)
+#endif
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
 
-const uint QUADS = TILE_K / 4; // that an invocation takes in one step
+#ifdef GEMV_COLUMNS
+const uint STEP = 4; // of k, that an invocation takes at once
+#else
+const uint STEP = VECTOR_ELEMENTS(TYPE_B);
+const uint A_STEP = VECTOR_ELEMENTS(TYPE_A); // STEP, or less
+#endif
+const uint STEPS = TILE_K > STEP ? TILE_K / STEP : 1; // that are under way together
 const uint OUTPUTS = TILE_M * TILE_N;
 const uint STRIDE = OUTPUTS | 1; // of the parts in shared memory, against bank conflicts
 #ifdef GEMV_COLUMNS
@@ -58,15 +72,14 @@ const uint PARTS = LOCAL_SIZE / 4 + 1; // at most
 #else
 const uint PARTS = LOCAL_SIZE;
 #endif
-const uint SEGMENTS = LOCAL_SIZE > OUTPUTS ? LOCAL_SIZE / OUTPUTS : 1;
 
 shared float partial[PARTS * STRIDE]; // (parts, TILE_M, TILE_N)
 
-// The matrices of one entry of the batch. k goes by quads up to quads_end, and one by one from there; quads_end is 0 if
-// quads of a or b are not aligned.
+// The matrices of one entry of the batch. k goes by steps up to steps_end, by quads up to quads_end, and one by one
+// from there. The ends are 0 if rows of a or b are not aligned for that.
 struct problem {
     uint a, b, d; // first elements
-    uint quads_end, k_end;
+    uint steps_end, quads_end, k_end;
     bool b_quads;
 };
 
@@ -80,9 +93,12 @@ problem entry_problem(uint entry)
     e.d = p.d_first + outer * p.d_outer + inner * p.d_inner;
     e.k_end = p.alpha != 0.0 ? p.k : 0; // alpha 0 gives 0, whatever a and b hold
     uint b_end = B_LAYOUT == VKF_GEMM_B_KN ? p.n : 0;
-    e.b_quads = ((b_offset | e.b | p.ldb | b_end) & 3u) == 0u;
-    bool a_quads = TRANSPOSE_A == 0 && ((a_offset | e.a | p.lda) & 3u) == 0u;
-    e.quads_end = a_quads && e.b_quads ? e.k_end - e.k_end % 4 : 0;
+    uint a_begins = a_offset | e.a | p.lda, b_begins = b_offset | e.b | p.ldb | b_end;
+    e.b_quads = b_begins % 4 == 0;
+    bool quads = TRANSPOSE_A == 0 && a_begins % 4 == 0 && e.b_quads;
+    bool steps = quads && (a_begins | b_begins) % STEP == 0;
+    e.quads_end = quads ? e.k_end - e.k_end % 4 : 0;
+    e.steps_end = steps ? e.k_end - e.k_end % STEP : 0;
     return e;
 }
 
@@ -100,6 +116,26 @@ vec4 load_a4(problem e, uint row, uint k)
 
 #ifndef GEMV_COLUMNS
 float sum[OUTPUTS];
+
+void add_step(problem e, uint row, uint col, uint k)
+{
+    uvec4 b_vectors[THREAD_N];
+    [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
+        b_vectors[j] = b_load_vector(e.b + min(col + j, p.n - 1) * p.ldb + k);
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+        uvec4 a_vectors[STEP / A_STEP];
+        [[unroll]] for (uint vector = 0; vector < STEP / A_STEP; ++vector)
+            a_vectors[vector] = a_load_vector(e.a + min(row + i, p.m - 1) * p.lda + k + vector * A_STEP);
+        [[unroll]] for (uint quad = 0; quad < STEP / 4; ++quad) {
+            vec4 a_value = a_quad(a_vectors[4 * quad / A_STEP], quad % (A_STEP / 4));
+            [[unroll]] for (uint j = 0; j < THREAD_N; ++j) {
+                vec4 b_value = b_quad(b_vectors[j], quad);
+                [[unroll]] for (uint c = 0; c < 4; ++c)
+                    sum[i * THREAD_N + j] += a_value[c] * b_value[c];
+            }
+        }
+    }
+}
 
 void add_quads(problem e, uint row, uint col, uint k)
 {
@@ -127,19 +163,21 @@ void add_single(problem e, uint row, uint col, uint k)
     }
 }
 
-// Neighbouring lanes read neighbouring quads, or elements where quads are not aligned; the loops end where k does, so
-// that nothing beyond it is read.
+// Neighbouring lanes read neighbouring vectors, or what the alignment allows; the loops end where k does, so that
+// nothing beyond it is read.
 void multiply(problem e, uint row, uint col)
 {
     [[unroll]] for (uint i = 0; i < OUTPUTS; ++i)
         sum[i] = 0.0;
-    const uint step = 4 * gl_WorkGroupSize.x;
-    uint k = 4 * gl_LocalInvocationID.x;
-    for (; k + (QUADS - 1) * step < e.quads_end; k += QUADS * step) {
-        [[unroll]] for (uint q = 0; q < QUADS; ++q)
-            add_quads(e, row, col, k + q * step);
+    const uint stride = STEP * gl_WorkGroupSize.x;
+    uint k = STEP * gl_LocalInvocationID.x;
+    for (; k + (STEPS - 1) * stride < e.steps_end; k += STEPS * stride) {
+        [[unroll]] for (uint step = 0; step < STEPS; ++step)
+            add_step(e, row, col, k + step * stride);
     }
-    for (; QUADS > 1 && k < e.quads_end; k += step)
+    for (; STEPS > 1 && k < e.steps_end; k += stride)
+        add_step(e, row, col, k);
+    for (k = e.steps_end + 4 * gl_LocalInvocationID.x; STEP > 4 && k < e.quads_end; k += 4 * gl_WorkGroupSize.x)
         add_quads(e, row, col, k);
     for (k = e.quads_end + gl_LocalInvocationID.x; k < e.k_end; k += gl_WorkGroupSize.x)
         add_single(e, row, col, k);
@@ -204,13 +242,13 @@ void multiply(problem e, uint row, uint col)
     uint col_first = col + THREAD_N * lane;
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
         sum[i] = vec4(0.0);
-    const uint step = 4 * PARTS;
-    uint k = 4 * part;
-    for (; k + (QUADS - 1) * step < e.quads_end; k += QUADS * step) {
-        [[unroll]] for (uint q = 0; q < QUADS; ++q)
-            add_rows(e, row, col_first, k + q * step);
+    const uint stride = STEP * PARTS;
+    uint k = STEP * part;
+    for (; k + (STEPS - 1) * stride < e.steps_end; k += STEPS * stride) {
+        [[unroll]] for (uint step = 0; step < STEPS; ++step)
+            add_rows(e, row, col_first, k + step * stride);
     }
-    for (; QUADS > 1 && k < e.quads_end; k += step)
+    for (; STEPS > 1 && k < e.steps_end; k += stride)
         add_rows(e, row, col_first, k);
     for (k = e.quads_end + part; k < e.k_end; k += PARTS)
         add_single(e, row, col_first, k);
@@ -221,41 +259,18 @@ void multiply(problem e, uint row, uint col)
 }
 #endif
 
-#include "include/product_store.glsl"
-
-// Adds the parts of each output: `segments` invocations per output each add every segments-th part, and one of them
-// adds their results.
-void finish(problem e, uint row_first, uint col_first)
+float partial_load(uint part, uint i)
 {
-#ifdef GEMV_SUBGROUP
-    const uint segments = 1;
-    uint parts = gl_NumSubgroups;
-#else
-    const uint segments = SEGMENTS;
-    uint parts = PARTS;
-#endif
-    barrier();
-    if (segments > 1) {
-        // This invocation alone reads the place that it writes.
-        uint first = gl_LocalInvocationID.x % segments * STRIDE + gl_LocalInvocationID.x / segments;
-        float total = 0.0;
-        for (uint part = gl_LocalInvocationID.x % segments; part < parts; part += segments)
-            total += partial[part * STRIDE + gl_LocalInvocationID.x / segments];
-        partial[first] = total;
-        parts = segments;
-        barrier();
-    }
-    for (uint i = gl_LocalInvocationID.x; i < OUTPUTS; i += gl_WorkGroupSize.x) {
-        float total = 0.0;
-        for (uint part = 0; part < parts; ++part)
-            total += partial[part * STRIDE + i];
-        uint row = row_first + i / TILE_N;
-        uint col = col_first + i % TILE_N;
-        if (row < p.m && col < p.n)
-            store_element(e.d + row * p.ldd + col, col, total);
-    }
-    barrier();
+    return partial[part * STRIDE + i];
 }
+
+void partial_store(uint part, uint i, float value)
+{
+    partial[part * STRIDE + i] = value;
+}
+
+#include "include/product_store.glsl"
+#include "include/product_parts.glsl"
 
 void main()
 {
@@ -264,7 +279,11 @@ void main()
         uint row = gl_WorkGroupID.y * TILE_M;
         for (uint col = gl_WorkGroupID.x * TILE_N; col < p.n; col += gl_NumWorkGroups.x * TILE_N) {
             multiply(e, row, col);
-            finish(e, row, col);
+#ifdef GEMV_SUBGROUP
+            add_parts(gl_NumSubgroups, 1, e.d, row, col);
+#else
+            add_parts(PARTS, SEGMENTS, e.d, row, col);
+#endif
         }
     }
 }

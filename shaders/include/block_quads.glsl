@@ -5,17 +5,29 @@
 #define VKF_BLOCK_QUADS_GLSL
 
 const uint QUAD_STEPS = 8; // of k, whose elements are taken apart at once
+const uint QUAD_WORDS = 2; // of a column that hold them, at most
+
+// The words in which the scales of the quad's columns lie.
+uvec4 load_head(uint tile, uint quad)
+{
+    return b_quad(tile, BLOCKS_Q8 ? quad / 2 : quad);
+}
+
+// The words of steps k .. k + QUAD_STEPS - 1 of the quad's columns.
+void load_quads(uint tile, uint quad, uint k, out uvec4 words[QUAD_WORDS])
+{
+    [[unroll]] for (uint i = 0; i < QUAD_STEPS / WORD_ELEMENTS; ++i)
+        words[i] = b_quad(tile, (HEAD_WORDS + (k / WORD_ELEMENTS + i) * VKF_GEMM_PANEL) / 4 + quad);
+}
 
 // Scales of the quad's columns, and their minimums.
-void read_head(uint tile, uint quad, out vec4 scale, out vec4 minimum)
+void unpack_head(uvec4 words, uint quad, out vec4 scale, out vec4 minimum)
 {
     if (BLOCKS_Q8) {
-        uvec4 eight = b_quad(tile, quad / 2);
-        uvec2 words = quad % 2 == 0 ? eight.xy : eight.zw;
-        scale = vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
+        uvec2 pair = quad % 2 == 0 ? words.xy : words.zw;
+        scale = vec4(unpackHalf2x16(pair.x), unpackHalf2x16(pair.y));
         minimum = vec4(0.0);
     } else {
-        uvec4 words = b_quad(tile, quad);
         vec2 x = unpackHalf2x16(words.x), y = unpackHalf2x16(words.y);
         vec2 z = unpackHalf2x16(words.z), w = unpackHalf2x16(words.w);
         scale = vec4(x.x, y.x, z.x, w.x);
@@ -23,19 +35,29 @@ void read_head(uint tile, uint quad, out vec4 scale, out vec4 minimum)
     }
 }
 
-// Elements k .. k + QUAD_STEPS - 1 of the quad's columns. They are complete if `scaled`, and else without scale and
-// minimum, and raised (blocks_raised()).
+// Elements of the quad's columns. They are complete if `scaled`, and else without scale and minimum, and raised
+// (blocks_raised()).
+void unpack_quads(uvec4 words[QUAD_WORDS], bool scaled, vec4 scale, vec4 minimum, out vec4 values[QUAD_STEPS])
+{
+    [[unroll]] for (uint step = 0; step < QUAD_STEPS; ++step) {
+        uint i = step % WORD_ELEMENTS;
+        [[unroll]] for (uint c = 0; c < 4; ++c)
+            values[step][c] = blocks_raised(words[step / WORD_ELEMENTS][c], i);
+        if (scaled)
+            values[step] = fma(values[step], scale * blocks_lowering(i), minimum);
+    }
+}
+
+void read_head(uint tile, uint quad, out vec4 scale, out vec4 minimum)
+{
+    unpack_head(load_head(tile, quad), quad, scale, minimum);
+}
+
 void read_quads(uint tile, uint quad, uint k, bool scaled, vec4 scale, vec4 minimum, out vec4 values[QUAD_STEPS])
 {
-    [[unroll]] for (uint first = 0; first < QUAD_STEPS; first += WORD_ELEMENTS) {
-        uvec4 words = b_quad(tile, (HEAD_WORDS + (k + first) / WORD_ELEMENTS * VKF_GEMM_PANEL) / 4 + quad);
-        [[unroll]] for (uint i = 0; i < WORD_ELEMENTS; ++i) {
-            [[unroll]] for (uint c = 0; c < 4; ++c)
-                values[first + i][c] = blocks_raised(words[c], i);
-            if (scaled)
-                values[first + i] = fma(values[first + i], scale * blocks_lowering(i), minimum);
-        }
-    }
+    uvec4 words[QUAD_WORDS];
+    load_quads(tile, quad, k, words);
+    unpack_quads(words, scaled, scale, minimum, values);
 }
 
 #endif

@@ -17,6 +17,14 @@ static inline size_t vkf__block_head_bytes(vkf_dtype dtype)
     return dtype == VKF_DTYPE_Q8 ? 2 : 4;
 }
 
+// Of an element; in blocks, its part of a block.
+static inline double vkf__element_bytes(vkf_dtype dtype)
+{
+    if (dtype == VKF_DTYPE_Q8)
+        return (double)VKF_Q8_BLOCK_BYTES / VKF_BLOCK;
+    return dtype == VKF_DTYPE_Q4 ? (double)VKF_Q4_BLOCK_BYTES / VKF_BLOCK : (double)vkf_dtype_size(dtype);
+}
+
 // A panel has as many columns as a block has elements, so that it consists of square tiles of whole blocks:
 //   q8: 32 scales, then (8 words of k, 32 columns): 4 signed bytes of one column to a word, the lowest byte first
 //   q4: (32 columns) of scale and minimum, then (4 words of k, 32 columns): 8 nibbles to a word, the lowest first

@@ -5,17 +5,27 @@
 #include "kernel/registry_rank.h"
 #include "shared/blocks.h"
 
-// Weights in blocks straight from memory. With few rows, many invocations share k to keep a device busy. The configs
-// with many rows are for processors and do not share k.
-static const vkf__config gemm_blocks_configs[] = {
-    {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1},
-    {.name = "rows1x128", .local_size = 128, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1},
-    {.name = "rows2", .local_size = 64, GEMM_TILE(2, 32, 32, 2, 4), .max_m = 2},
-    {.name = "rows4", .local_size = 64, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4},
-    {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 8},
-    {.name = "16x32", .local_size = 8, GEMM_TILE(16, 32, 16, 16, 4), .min_m = 9},
-    {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8, 8, 4)},
-};
+// With few rows, many invocations share k to keep a device busy: the more of them, the fewer columns there are for a
+// core. Blocks of q4 are about half as many bytes as those of q8, so an invocation has two of them under way.
+#define WIDE_Q8 32
+#define WIDE_Q4 64
+
+// Weights in blocks straight from memory. The configs with many rows are for processors and do not share k.
+#define GEMM_BLOCKS_CONFIGS(wide_k)                                                                                 \
+    {                                                                                                               \
+        {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1, .by_cores = true},              \
+            {.name = "rows1x256", .local_size = 256, GEMM_TILE(1, 32, wide_k, 1, 4), .max_m = 1, .by_cores = true}, \
+            {.name = "rows2", .local_size = 64, GEMM_TILE(2, 32, 32, 2, 4), .max_m = 2, .by_cores = true},          \
+            {.name = "rows4", .local_size = 64, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true},          \
+            {.name = "rows4x256", .local_size = 256, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true},     \
+            {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 8, .by_cores = true},           \
+            {.name = "rows8x256", .local_size = 256, GEMM_TILE(8, 32, 16, 8, 4), .max_m = 8, .by_cores = true},     \
+            {.name = "16x32", .local_size = 8, GEMM_TILE(16, 32, 16, 16, 4), .min_m = 9},                           \
+            {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8, 8, 4)},                                           \
+    }
+
+static const vkf__config gemm_blocks_q8_configs[] = GEMM_BLOCKS_CONFIGS(WIDE_Q8);
+static const vkf__config gemm_blocks_q4_configs[] = GEMM_BLOCKS_CONFIGS(WIDE_Q4);
 
 static uint32_t gemm_blocks_parts(const vkf__config *config)
 {
@@ -26,9 +36,9 @@ static bool gemm_blocks_valid(const vkf__config *config)
 {
     const vkf__gemm_tile *t = &config->tile.gemm;
     uint32_t parts = t->n > 0 ? gemm_blocks_parts(config) : 0;
+    bool turns = t->k == 8 || t->k == 16 || (t->k > 0 && t->k % VKF_BLOCKS_DEPTH == 0);
     return t->thread_m > 0 && t->m == t->thread_m && t->thread_n == 4 && t->n > 0 && t->n % VKF_GEMM_PANEL == 0 &&
-           (t->k == 8 || t->k == 16 || t->k == VKF_BLOCKS_DEPTH) && parts * t->n == 4 * config->local_size &&
-           parts > 0 && (parts & (parts - 1)) == 0;
+           turns && parts * t->n == 4 * config->local_size && parts > 0 && (parts & (parts - 1)) == 0;
 }
 
 static uint32_t gemm_blocks_shared_bytes(const vkf__config *config)
@@ -36,17 +46,24 @@ static uint32_t gemm_blocks_shared_bytes(const vkf__config *config)
     return 4 * gemm_blocks_parts(config) * config->tile.gemm.m * config->tile.gemm.n;
 }
 
-// By integer dot products, with k shared as above.
-static const vkf__config gemm_dot_configs[] = {
-    {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1},
-    {.name = "rows2", .local_size = 64, GEMM_TILE(2, 32, 32, 2, 4), .max_m = 2},
-    {.name = "rows4", .local_size = 64, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4},
-    {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 32, 8, 4)},
-};
+// By integer dot products.
+#define GEMM_DOT_CONFIGS(wide_k)                                                                                    \
+    {                                                                                                               \
+        {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1, .by_cores = true},              \
+            {.name = "rows1x256", .local_size = 256, GEMM_TILE(1, 32, wide_k, 1, 4), .max_m = 1, .by_cores = true}, \
+            {.name = "rows2", .local_size = 64, GEMM_TILE(2, 32, 32, 2, 4), .max_m = 2, .by_cores = true},          \
+            {.name = "rows4", .local_size = 64, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true},          \
+            {.name = "rows4x256", .local_size = 256, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true},     \
+            {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 32, 8, 4), .by_cores = true},                      \
+            {.name = "rows8x256", .local_size = 256, GEMM_TILE(8, 32, 32, 8, 4), .by_cores = true},                 \
+    }
+
+static const vkf__config gemm_dot_q8_configs[] = GEMM_DOT_CONFIGS(WIDE_Q8);
+static const vkf__config gemm_dot_q4_configs[] = GEMM_DOT_CONFIGS(WIDE_Q4);
 
 static bool gemm_dot_valid(const vkf__config *config)
 {
-    return gemm_blocks_valid(config) && config->tile.gemm.k == VKF_BLOCKS_DEPTH;
+    return gemm_blocks_valid(config) && config->tile.gemm.k % VKF_BLOCKS_DEPTH == 0;
 }
 
 static const vkf__config gemm_dot_tile_configs[] = {
@@ -74,12 +91,12 @@ static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
     return caps->traits.processor ? vkf__rank_direct(caps, problem) : vkf__rank_few_rows(caps, problem);
 }
 
-#define GEMM_BLOCKS(a, b, d)                                                                                \
-    {                                                                                                       \
-        .name = NAME_3("gemm_blocks", a, b, d), TYPES_3(a, b, d), PRODUCT, CONSTANTS(vkf__gemm_constants),  \
-        .module = "gemm_blocks." #a "_" #d, .needs = STORAGE(d), .b_layouts = B_PANELS, .quads = true,      \
-        CONFIGS(gemm_blocks_configs), .valid = gemm_blocks_valid, .shared_bytes = gemm_blocks_shared_bytes, \
-        .walks_columns = true, .rank = rank_blocks                                                          \
+#define GEMM_BLOCKS(a, b, d)                                                                                      \
+    {                                                                                                             \
+        .name = NAME_3("gemm_blocks", a, b, d), TYPES_3(a, b, d), PRODUCT, CONSTANTS(vkf__gemm_constants),        \
+        .module = "gemm_blocks." #a "_" #d, .needs = STORAGE(d), .b_layouts = B_PANELS, .quads = true,            \
+        CONFIGS(gemm_blocks_##b##_configs), .valid = gemm_blocks_valid, .shared_bytes = gemm_blocks_shared_bytes, \
+        .walks_columns = true, .rank = rank_blocks                                                                \
     }
 
 // a consists of the words that VKF_OP_QUANTIZE_ROWS writes.
@@ -87,7 +104,7 @@ static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
     {                                                                                                       \
         .name = NAME_3("gemm_dot", i32, b, d), TYPES_3(i32, b, d), PRODUCT, CONSTANTS(vkf__gemm_constants), \
         .module = "gemm_dot." #d, .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), .b_layouts = B_PANELS,       \
-        CONFIGS(gemm_dot_configs), .valid = gemm_dot_valid, .shared_bytes = gemm_blocks_shared_bytes,       \
+        CONFIGS(gemm_dot_##b##_configs), .valid = gemm_dot_valid, .shared_bytes = gemm_blocks_shared_bytes, \
         .walks_columns = true, .rank = vkf__rank_few_rows                                                   \
     }
 #define GEMM_DOT_TILE(b, d)                                                                                            \

@@ -6,8 +6,8 @@
 // Here k is the depth of a load.
 static const vkf__config gemv_configs[] = {
     {.name = "rows1", .local_size = 64, GEMM_TILE(1, 4, 8, 1, 4), .max_m = 1, .by_cores = true},
-    {.name = "rows1x128", .local_size = 128, GEMM_TILE(1, 4, 8, 1, 4), .max_m = 1},
     {.name = "rows1x2", .local_size = 64, GEMM_TILE(1, 2, 16, 1, 2), .max_m = 1, .by_cores = true},
+    {.name = "rows1x256", .local_size = 256, GEMM_TILE(1, 4, 8, 1, 4), .max_m = 1, .by_cores = true},
     {.name = "rows2", .local_size = 64, GEMM_TILE(2, 4, 8, 2, 4), .max_m = 2},
     {.name = "rows4", .local_size = 64, GEMM_TILE(4, 4, 8, 4, 4), .max_m = 4},
     {.name = "rows8", .local_size = 64, GEMM_TILE(8, 4, 4, 8, 4)},

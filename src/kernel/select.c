@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/blocks.h"
 #include "kernel/variant_name.h"
 #include "vk/driver_faults.h"
 
@@ -320,6 +321,17 @@ static double turns(const vkf__caps *caps, const vkf__variant *variant, const vk
     return !ahead && two > caps->max_shared_memory_bytes ? 2 : 1;
 }
 
+// Of the bytes of b that a core has to wait for at once, the part that is missing where each core has `workgroups`. A
+// workgroup waits for a step of each of its invocations, and for no more than all of its columns.
+static double missing_loads(const vkf__caps *caps, const vkf__variant *variant, const vkf__problem *problem,
+                            double workgroups)
+{
+    const vkf__gemm_tile *t = &variant->config->tile.gemm;
+    const double step = (double)vkf__variant_local_size(caps, variant) * t->k * t->thread_n;
+    const double bytes = fmin(step, (double)t->n * problem->k) * vkf__element_bytes(variant->kernel->types[1]);
+    return fmax(0, 1 - workgroups * bytes / caps->traits.core_bytes_in_flight);
+}
+
 double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                         const vkf__problem *problem)
 {
@@ -328,8 +340,8 @@ double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel
     const vkf__gemm_tile *t = &config->tile.gemm;
     const uint64_t workgroups = vkf__config_workgroups(config, problem), cores = vkf__selector_cores(selector);
     const double per_core = (double)workgroups / (double)cores;
-    if (config->max_m > 0)
-        return per_core < 1 ? 2 - per_core : 1 - busy_part(selector->caps, local_size, per_core);
+    if (config->max_m > 0 || kernel->walks_columns)
+        return (per_core < 1 ? 2 - per_core : 0) + missing_loads(selector->caps, &variant, problem, per_core);
     const double area = (double)t->m * t->n, loads = 1.0 / t->m + 1.0 / t->n;
     if (workgroups < cores)
         return IDLE_CORES + area * (IDLE_CORES * 1e-6);

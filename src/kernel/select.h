@@ -56,7 +56,7 @@ uint64_t vkf__config_workgroups(const vkf__config *config, const vkf__problem *p
 // loads for a multiply-add from memory and, by matrices, from shared memory, twice where no second one fits beside it,
 // over the part of a core that the workgroups of all waves keep busy, where the driver tells how many subgroups a core
 // holds. Tiles made for few rows come first where they take the problem, those that give each core one ahead of the
-// others, and then those that keep it busy.
+// others, and then those that have enough bytes under way.
 double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                         const vkf__problem *problem);
 

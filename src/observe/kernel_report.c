@@ -54,7 +54,8 @@ static void list_defaults(const vkf_context *context, const vkf__kernel *kernel,
     out_text[0] = '\0';
     for (uint32_t i = 0; i < info->problem_count; i++) {
         const vkf__typical_problem *typical = &info->problems[i];
-        if (!typical->label || (info->per_head_dim && typical->problem.k != head_dim))
+        if (!typical->label || (info->per_head_dim && typical->problem.k != head_dim) ||
+            !vkf__allows_for_integer_dot(context, kernel, &typical->problem))
             continue;
         bool exact = is_default(&selector, kernel, config, typical, false);
         if (length < size_bytes && (exact || is_default(&selector, kernel, config, typical, true)))
@@ -110,7 +111,7 @@ static vkf_status report_constants(const report_run *run, const vkf__kernel *ker
     if (head_dim > 0)
         (void)snprintf(constants, sizeof constants, "head_dim %u", head_dim);
     report.usable = vkf__kernel_supported(&run->context->device.plan.caps, kernel, config, &report.why);
-    if (report.usable && (!vkf__is_for_integer_dot(kernel) || vkf__prefers_integer_dot(run->context)))
+    if (report.usable)
         list_defaults(run->context, kernel, config, head_dim, defaults, sizeof defaults);
     if (is_to_compile(run, &report))
         VKF_TRY(compile(run->context, kernel, config, head_dim, &report));

@@ -7,14 +7,19 @@
 #include "op/quantize_rows.h"
 #include "shared/blocks.h"
 
-bool vkf__prefers_integer_dot(const vkf_context *context)
+// Products of m rows with a weight of this type, k deep.
+static bool pays(const vkf__traits *traits, vkf_dtype weight, uint32_t m, uint32_t k)
 {
-    return context->device.plan.caps.traits.integer_dot_units;
+    const uint32_t row_depth = weight == VKF_DTYPE_Q8 ? traits->row_dot_depth_q8 : traits->row_dot_depth_q4;
+    return traits->integer_dot_units && (m > 1 || k >= row_depth);
 }
 
-bool vkf__is_for_integer_dot(const vkf__kernel *kernel)
+bool vkf__allows_for_integer_dot(const vkf_context *context, const vkf__kernel *kernel, const vkf__problem *problem)
 {
-    return (kernel->needs & VKF_NEEDS_INTEGER_DOT) || kernel->op == VKF_OP_QUANTIZE_ROWS;
+    const vkf__traits *traits = &context->device.plan.caps.traits;
+    if (kernel->op == VKF_OP_QUANTIZE_ROWS)
+        return traits->integer_dot_units;
+    return !(kernel->needs & VKF_NEEDS_INTEGER_DOT) || pays(traits, kernel->types[1], problem->m, problem->k);
 }
 
 // The product as it is once a lies in blocks.
@@ -52,7 +57,9 @@ static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf_
     const vkf__problem dot = vkf__gemm_problem(work, rows);
     bool asked = selector.forced && vkf__select_rank(&selector, VKF_OP_GEMM, rows_types, &dot) == 0;
     bool asked_otherwise = selector.forced && vkf__select_rank(&selector, VKF_OP_GEMM, types, &direct) == 0;
-    return asked != asked_otherwise ? asked : vkf__prefers_integer_dot(work->context);
+    if (asked != asked_otherwise)
+        return asked;
+    return pays(&work->context->device.plan.caps.traits, args->b.dtype, args->m, args->k);
 }
 
 static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)

@@ -5,14 +5,11 @@
 
 #include "op/gemm.h"
 
-// Whether a context does so without being asked: where the device accelerates integer dot products and neither feature
-// is masked. Processors gain nothing by it.
-bool vkf__prefers_integer_dot(const vkf_context *context);
+// Whether a context takes a kernel for a problem without being asked, as far as integer dot products decide: one that
+// serves such products only, where the device's traits say that they pay. Processors gain nothing by them.
+bool vkf__allows_for_integer_dot(const vkf_context *context, const vkf__kernel *kernel, const vkf__problem *problem);
 
-// Whether a kernel serves such products only.
-bool vkf__is_for_integer_dot(const vkf__kernel *kernel);
-
-// Whether this product is done that way, decided at maximum sizes. It is where the context prefers it, or where
+// Whether this product is done that way, decided at maximum sizes. It is where the device's traits say so, or where
 // vkf_context_desc.variant names such a kernel and no other one that serves. Its kernels must serve the product and
 // must not be known to be wrong.
 bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args);

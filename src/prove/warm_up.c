@@ -66,7 +66,8 @@ static vkf_status warm_layout(warm_up *warm, const vkf__kernel *kernel, uint32_t
         const vkf__typical_problem *typical = &info->problems[i];
         vkf__problem problem = typical->problem;
         vkf__variant variant = {0};
-        if (!typical->ahead || (!typical->linear && problem.b_layout != b_layout))
+        if (!typical->ahead || (!typical->linear && problem.b_layout != b_layout) ||
+            !vkf__allows_for_integer_dot(warm->context, kernel, &problem))
             continue;
         problem.allow_f16_math = vkf__context_allows_f16_math(warm->context);
         problem.b_layout = b_layout;
@@ -85,8 +86,6 @@ static vkf_status warm_layout(warm_up *warm, const vkf__kernel *kernel, uint32_t
 
 static vkf_status warm_kernel(warm_up *warm, const vkf__kernel *kernel)
 {
-    if (vkf__is_for_integer_dot(kernel) && !vkf__prefers_integer_dot(warm->context))
-        return VKF_OK;
     for (uint32_t layout = VKF_GEMM_B_KN; layout <= VKF_GEMM_B_PANELS; layout++)
         VKF_RETURN_IF_ERROR(warm_layout(warm, kernel, layout));
     return VKF_OK;

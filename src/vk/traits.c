@@ -30,13 +30,46 @@ static uint32_t usual_cores(vkf_device_type type)
     return type == VKF_DEVICE_TYPE_DISCRETE ? 64 : type == VKF_DEVICE_TYPE_INTEGRATED ? 16 : 8;
 }
 
+// Bandwidth times latency, for each core, of what is sold with memory of its own: 5 to 8 KiB for a GeForce or Radeon,
+// 16 for an Arc, 27 for an H200. Others share a processor's memory, and need 4 to 8.
+static uint32_t core_bytes_in_flight(vkf_device_type type)
+{
+    return type == VKF_DEVICE_TYPE_DISCRETE ? 24 * 1024 : 8 * 1024;
+}
+
+enum { AMD = 0x1002, INTEL = 0x8086, NVIDIA = 0x10de };
+
 // AMD's devices since RDNA have units that work on 32 invocations, while their drivers report subgroups of 64, which
-// take two passes. Matrices of 32 invocations are what its own libraries and llama.cpp use.
+// take two passes.
+static bool is_rdna(const vkf__caps *caps)
+{
+    return caps->vendor_id == AMD && caps->subgroup_size_control && caps->min_subgroup_size == 32;
+}
+
+// Matrices of 32 invocations are what AMD's own libraries and llama.cpp use.
 static uint32_t matrix_subgroup_size(const vkf__caps *caps)
 {
-    const uint32_t amd = 0x1002;
-    const bool narrow = caps->vendor_id == amd && caps->subgroup_size_control && caps->min_subgroup_size == 32;
-    return narrow ? caps->min_subgroup_size : 0;
+    return is_rdna(caps) ? caps->min_subgroup_size : 0;
+}
+
+typedef struct row_dot_depths {
+    uint32_t q8, q4;
+} row_dot_depths;
+
+// As llama.cpp measured them, pull requests 14903 and 16900; of Intel's driver for Windows issue 17628.
+static row_dot_depths row_depths(const vkf__caps *caps)
+{
+    const uint32_t never = UINT32_MAX;
+    switch (caps->vendor_id) {
+    case NVIDIA:
+        return (row_dot_depths){never, 4097};
+    case AMD:
+        return (row_dot_depths){is_rdna(caps) ? never : 2048, 2048};
+    case INTEL:
+        return (row_dot_depths){caps->driver_id == VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS ? never : 2048, never};
+    default:
+        return (row_dot_depths){0, 0};
+    }
 }
 
 vkf__traits vkf__traits_of(const vkf__caps *caps)
@@ -45,13 +78,17 @@ vkf__traits vkf__traits_of(const vkf__caps *caps)
     // Drivers for processors report nothing about their compilers. Those that offer cooperative matrices are recent:
     // they fold, and compile in time. A mask on matrices makes a driver look older than it is.
     const bool recent = caps->matrix.cooperative_matrix;
+    const row_dot_depths depths = row_depths(caps);
     return (vkf__traits){
         .processor = processor,
         .unified_memory = has_unified_memory(caps),
         // Processors report these products as accelerated, but gain nothing from them.
         .integer_dot_units = caps->integer_dot && caps->integer_dot_accelerated && !processor,
+        .row_dot_depth_q8 = depths.q8,
+        .row_dot_depth_q4 = depths.q4,
         .cores = caps->shader_cores > 0 ? caps->shader_cores : usual_cores(caps->type),
         .cores_are_known = caps->shader_cores > 0,
+        .core_bytes_in_flight = core_bytes_in_flight(caps->type),
         .prefers_halves =
             !processor && caps->storage_16bit && (caps->matrix.cooperative_matrix || caps->shader_float16),
         .rows_by_class = !processor,

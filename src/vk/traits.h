@@ -17,9 +17,14 @@ typedef struct vkf__traits {
     bool unified_memory;
     // Products of 8-bit integers are faster than products of the floats that they were made from.
     bool integer_dot_units;
+    // The same for one row and a weight in blocks of 8 or 4 bits, from a depth on, below which it takes longer to round
+    // the row. UINT32_MAX: at none, because the weight's bytes alone decide how long it takes.
+    uint32_t row_dot_depth_q8, row_dot_depth_q4;
     // What runs workgroups side by side: as the driver tells, else an estimate by the kind of device.
     uint32_t cores;
     bool cores_are_known;
+    // What a core has to wait for at once to take its part of the memory's bandwidth, which no driver tells.
+    uint32_t core_bytes_in_flight;
     // Models in 16 bits are faster in 16 bits: the device stores them, and multiplies them by matrices or one by one.
     bool prefers_halves;
     // Runs of a session are told apart by their number of rows, each class with kernels of its own. A processor's

@@ -380,6 +380,12 @@ static void test_products_where_it_is_accelerated(void **state)
     pretend(&ops, true);
     assert_int_equal(takes_integer_dot(&ops, 3), has_integer_dot(&ops));
     assert_int_equal(takes_integer_dot(&ops, 20), has_integer_dot(&ops));
+    // One row where the device's traits say that its depth of 64 is enough.
+    ops.gpu.context->device.plan.caps.traits.row_dot_depth_q8 = 64;
+    assert_int_equal(takes_integer_dot(&ops, 1), has_integer_dot(&ops));
+    ops.gpu.context->device.plan.caps.traits.row_dot_depth_q8 = 65;
+    assert_false(takes_integer_dot(&ops, 1));
+    assert_int_equal(takes_integer_dot(&ops, 2), has_integer_dot(&ops));
     vkf_test_ops_close(&ops);
 
     assert_true(vkf_test_ops_open(&ops, feature, 1));

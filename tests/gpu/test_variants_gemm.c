@@ -63,6 +63,26 @@ static void run_weights(vkf_test_ops *ops, const vkf_test_gemm_types *types, con
     }
 }
 
+// Rows of (n, k) that begin at multiples of eight elements, and of four alone: beyond what a workgroup takes at once.
+static const uint32_t ROW_SHAPES[][3] = {{1, 33, 1064}, {1, 5, 1060}};
+
+static void run_rows(vkf_test_ops *ops, const vkf_test_gemm_types *types, double tolerance)
+{
+    ops->aligned = true;
+    for (size_t i = 0; i < COUNT_OF(ROW_SHAPES); i++) {
+        const vkf_test_gemm_case gemm = {
+            .m = ROW_SHAPES[i][0],
+            .n = ROW_SHAPES[i][1],
+            .k = ROW_SHAPES[i][2],
+            .transpose_b = true,
+            .alpha = 1,
+            .bias = true,
+            .activation = VKF_ACTIVATION_RELU,
+        };
+        vkf_test_gemm_run(ops, types, &gemm, false, 4 * tolerance, tolerance); // ten times as deep as SHAPES
+    }
+}
+
 // Few shapes of a kernel show how it reads another type than f32.
 static const uint32_t TYPE_SHAPES[][3] = {{17, 97, 44}, {1, 33, 32}, {2, 31, 100}};
 
@@ -84,6 +104,8 @@ static void run_variant(const struct variant *variant, const vkf_test_gemm_types
             run_weights(&ops, types, LARGE_SHAPES, COUNT_OF(LARGE_SHAPES), tolerance);
         else
             run_weights(&ops, types, SHAPES, COUNT_OF(SHAPES), tolerance);
+        if (strcmp(variant->name, "gemv.") == 0)
+            run_rows(&ops, types, tolerance);
     }
     vkf_test_ops_close(&ops);
 }

@@ -104,6 +104,49 @@ static void test_select_gemm_config_by_room(void **state)
     assert_selected(&caps, NULL, VKF_OP_GEMM, fff, wide, "gemm_tile.f32_f32_f32", "128x128");
 }
 
+// Of few rows: as many invocations as a core needs to have enough of b under way, but first a workgroup for each core.
+static void test_select_few_rows_by_bytes_in_flight(void **state)
+{
+    (void)state;
+    static const struct {
+        vkf_device_type type;
+        vkf_dtype b;
+        uint32_t cores, m, n, k;
+        const char *config;
+    } rows[] = {
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 3072, 4096, "rows1"}, // 4 KiB in each of 6 workgroups a core
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 3068, 4096, "rows1x2"},
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 1024, 4096, "rows1x256"},
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 1024, 1024, "rows1x2"}, // where 64 invocations have all of k
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_F16, 128, 1, 256, 4096, "rows1x2"},
+        {VKF_DEVICE_TYPE_INTEGRATED, VKF_DTYPE_F16, 128, 1, 1024, 4096, "rows1"},
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_Q4, 128, 1, 28672, 4096, "rows1"},
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_Q4, 128, 1, 4096, 4096, "rows1x256"},
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_Q4, 128, 1, 1024, 4096, "rows1x256"}, // one in four cores alone
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_Q4, 128, 1, 4096, 256, "rows1"},      // a turn of 64 invocations
+        {VKF_DEVICE_TYPE_INTEGRATED, VKF_DTYPE_Q4, 8, 1, 4096, 4096, "rows1"},
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_Q4, 128, 2, 28672, 4096, "rows2"},
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_Q4, 128, 2, 4096, 4096, "rows4x256"},
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_Q8, 128, 8, 28672, 4096, "rows8"},
+        {VKF_DEVICE_TYPE_DISCRETE, VKF_DTYPE_Q8, 128, 8, 4096, 4096, "rows8x256"},
+    };
+    vkf__caps caps = discrete_caps();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const bool halves = rows[i].b == VKF_DTYPE_F16;
+        const vkf_dtype types[] = {halves ? VKF_DTYPE_F16 : VKF_DTYPE_I32, rows[i].b, VKF_DTYPE_F16};
+        const vkf__problem problem = {
+            .m = rows[i].m, .n = rows[i].n, .k = rows[i].k, .b_layout = halves ? VKF_GEMM_B_NK : VKF_GEMM_B_PANELS};
+        caps.type = rows[i].type;
+        settle_traits(&caps);
+        caps.traits.cores = rows[i].cores;
+        assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem,
+                        halves                      ? "gemv_subgroup.f16_f16_f16"
+                        : rows[i].b == VKF_DTYPE_Q8 ? "gemm_dot.i32_q8_f16"
+                                                    : "gemm_dot.i32_q4_f16",
+                        rows[i].config);
+    }
+}
+
 // A processor takes what suits the shape, whatever its cores.
 static void test_select_gemm_config_on_processors(void **state)
 {
@@ -126,8 +169,8 @@ static void test_select_integer_dot_products(void **state)
         const char *kernel;
         const char *config;
     } rows[] = {
-        {1, false, "gemm_dot.i32_q4_f32", "rows1"},       {3, false, "gemm_dot.i32_q4_f32", "rows4"},
-        {8, false, "gemm_dot.i32_q4_f32", "rows8"},       {9, false, "gemm_dot_tile.i32_q4_f32", "small"},
+        {1, false, "gemm_dot.i32_q4_f32", "rows1x256"},   {3, false, "gemm_dot.i32_q4_f32", "rows4x256"},
+        {8, false, "gemm_dot.i32_q4_f32", "rows8x256"},   {9, false, "gemm_dot_tile.i32_q4_f32", "small"},
         {64, false, "gemm_dot_tile.i32_q4_f32", "large"}, {4, true, "gemm_dot_tile.i32_q4_f32", "small"},
     };
     static const vkf_dtype types[] = {VKF_DTYPE_I32, VKF_DTYPE_Q4, VKF_DTYPE_F32};
@@ -229,7 +272,7 @@ static void test_select_weights_in_blocks_on_processors(void **state)
     problem.quads = true;
     assert_selected(&gpu, NULL, VKF_OP_GEMM, types, problem, "gemm_tile_blocks.f32_q8_f32", "small");
     problem.m = 1;
-    assert_selected(&gpu, NULL, VKF_OP_GEMM, types, problem, "gemm_blocks.f32_q8_f32", "rows1");
+    assert_selected(&gpu, NULL, VKF_OP_GEMM, types, problem, "gemm_blocks.f32_q8_f32", "rows1x256");
 }
 
 static void test_select_row_config_by_length(void **state)
@@ -530,6 +573,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_select_gemm_config_by_cores),
         cmocka_unit_test(test_select_gemm_config_by_room),
+        cmocka_unit_test(test_select_few_rows_by_bytes_in_flight),
         cmocka_unit_test(test_select_gemm_config_on_processors),
         cmocka_unit_test(test_select_integer_dot_products),
         cmocka_unit_test(test_select_weights_in_panels_on_processors),

@@ -83,6 +83,41 @@ static void test_traits_integer_dot_units(void **state)
     assert_true(traits_of(VKF_DEVICE_TYPE_INTEGRATED, false).integer_dot_units);
 }
 
+static void test_traits_row_dot_depths(void **state)
+{
+    static const struct {
+        uint32_t vendor_id, min_subgroup_size;
+        VkDriverId driver_id;
+        uint32_t q8, q4;
+    } rows[] = {
+        {0x10de, 32, VK_DRIVER_ID_NVIDIA_PROPRIETARY, UINT32_MAX, 4097},
+        {0x1002, 32, VK_DRIVER_ID_MESA_RADV, UINT32_MAX, 2048},
+        {0x1002, 64, VK_DRIVER_ID_MESA_RADV, 2048, 2048}, // before RDNA
+        {0x8086, 8, VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA, 2048, UINT32_MAX},
+        {0x8086, 8, VK_DRIVER_ID_INTEL_PROPRIETARY_WINDOWS, UINT32_MAX, UINT32_MAX},
+        {0x13b5, 16, VK_DRIVER_ID_ARM_PROPRIETARY, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vkf__caps caps = discrete_caps();
+        caps.vendor_id = rows[i].vendor_id;
+        caps.driver_id = rows[i].driver_id;
+        caps.subgroup_size_control = true;
+        caps.min_subgroup_size = rows[i].min_subgroup_size;
+        const vkf__traits traits = vkf__traits_of(&caps);
+        assert_int_equal(traits.row_dot_depth_q8, rows[i].q8);
+        assert_int_equal(traits.row_dot_depth_q4, rows[i].q4);
+    }
+}
+
+static void test_traits_core_bytes_in_flight(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof all_types / sizeof all_types[0]; i++)
+        assert_int_equal(traits_of(all_types[i], false).core_bytes_in_flight,
+                         all_types[i] == VKF_DEVICE_TYPE_DISCRETE ? 24576 : 8192);
+}
+
 static void test_traits_unified_memory(void **state)
 {
     vkf__caps caps = integrated_caps();
@@ -125,6 +160,8 @@ int main(void)
         cmocka_unit_test(test_traits_cores),
         cmocka_unit_test(test_traits_halves),
         cmocka_unit_test(test_traits_integer_dot_units),
+        cmocka_unit_test(test_traits_row_dot_depths),
+        cmocka_unit_test(test_traits_core_bytes_in_flight),
         cmocka_unit_test(test_traits_unified_memory),
         cmocka_unit_test(test_plan_has_the_traits_of_its_caps),
     };

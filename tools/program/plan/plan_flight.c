@@ -21,13 +21,6 @@ static const vkf__config *find_config(const vkf_planned_dispatch *dispatch)
     return NULL;
 }
 
-static double bytes_each(vkf_dtype dtype)
-{
-    if (dtype == VKF_DTYPE_Q8)
-        return (double)VKF_Q8_BLOCK_BYTES / VKF_BLOCK;
-    return dtype == VKF_DTYPE_Q4 ? (double)VKF_Q4_BLOCK_BYTES / VKF_BLOCK : (double)vkf_dtype_size(dtype);
-}
-
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
@@ -36,13 +29,14 @@ static bool begins(const char *text, const char *with)
 // A step of one factor or of both, by a whole workgroup through shared memory.
 static double tile_step(const vkf__gemm_tile *tile, const vkf_planned_dispatch *dispatch)
 {
-    return tile->k * (tile->m * bytes_each(dispatch->types[0]) + tile->n * bytes_each(dispatch->types[1]));
+    return tile->k *
+           (tile->m * vkf__element_bytes(dispatch->types[0]) + tile->n * vkf__element_bytes(dispatch->types[1]));
 }
 
 // Every invocation by itself: so many columns of the weight, and so deep.
 static double lane_step(const vkf__gemm_tile *tile, const vkf_planned_dispatch *dispatch)
 {
-    return dispatch->local_size * tile->k * tile->thread_n * bytes_each(dispatch->types[1]);
+    return dispatch->local_size * tile->k * tile->thread_n * vkf__element_bytes(dispatch->types[1]);
 }
 
 static double product_step(const vkf__config *config, const vkf_planned_dispatch *dispatch)
@@ -59,10 +53,11 @@ static double attention_step(const vkf__config *config, const vkf_planned_dispat
     const double width = dispatch->k > 0 ? dispatch->k : 64;
     const vkf__attention_decode_tile *decode = &config->tile.attention_decode;
     if (begins(dispatch->kernel, "attention_decode"))
-        return 2.0 * dispatch->local_size / decode->lanes * decode->keys * width * bytes_each(dispatch->types[1]);
+        return 2.0 * dispatch->local_size / decode->lanes * decode->keys * width *
+               vkf__element_bytes(dispatch->types[1]);
     const double depth = config->tile.attention_tiled.depth;
     bool tiled = begins(dispatch->kernel, "attention_tiled") && depth > 0 && depth < width;
-    return config->tile.side.columns * (tiled ? depth : width) * bytes_each(dispatch->types[1]);
+    return config->tile.side.columns * (tiled ? depth : width) * vkf__element_bytes(dispatch->types[1]);
 }
 
 double vkf_plan_step_bytes(const vkf_planned_dispatch *dispatch)
