@@ -4,12 +4,21 @@
 //
 // A subgroup has ROWS rows, whose queries and sums are fragments in its registers. The workgroup walks the keys, KEYS
 // at a time: keys and values go to shared memory. Each subgroup then multiplies its queries by the keys, puts the
-// scores into its own lines of shared memory, turns them into weights there, one row per lane, and multiplies the
+// scores into its own lines of shared memory, turns them into weights there, several lanes to a row, and multiplies the
 // weights by the values.
 //
+// A step has two barriers. Its values are on their way from memory while the scores are computed, and the next step's
+// keys during the softmax and the product with the values.
+//
+// Sums are rescaled, which takes a pass over all of them, only in steps where the maximum of some row of the workgroup
+// rises by more than RISE over the score that weights are relative to. Until then weights are up to exp(RISE) = 148, far
+// from what 16 bits hold, and no less precise: it is the same softmax, because total and sums are relative to the same
+// score.
+//
 // Invariants (the registry checks them): 8 divides every FRAGMENT_*; FRAGMENT_M divides ROWS; FRAGMENT_N and
-// FRAGMENT_K divide KEYS; the local size is SUBGROUPS whole subgroups; the pool below fits into shared memory; with
-// splits > 1, PARTIAL is set and out is f32.
+// FRAGMENT_K divide KEYS; ROWS, KEYS and the subgroup's size are powers of two, and KEYS is 32 at least; the local size
+// is SUBGROUPS whole subgroups; the pool and the number below fit into shared memory; with splits > 1, PARTIAL is set and out
+// is f32.
 // Grid: one workgroup per ROWS * SUBGROUPS rows of a key head, split, key head and batch entry, in any fold of two
 // dimensions: ceil(q_len * heads / kv_heads / (ROWS * SUBGROUPS)) * splits * kv_heads * batch workgroups.
 #version 450
@@ -59,7 +68,11 @@ READ(bytes, VKF_ATTENTION_BINDING_KEY_MASK, key_mask)
 #include "include/mask.glsl"
 
 const uint LANES = gl_WorkGroupSize.x / SUBGROUPS;
-const uint LANE_ROWS = (ROWS + LANES - 1) / LANES; // rows of a lane: the lane's number, and every LANES further
+// In the softmax PARTS lanes share a row, each with a part of its keys, and a lane has LANE_ROWS rows, PASS_ROWS apart. Lanes beyond those that find a row are idle. Few lanes share rows, too, for whom it costs little:
+// so it runs on the software rasteriser of the tests.
+const uint PARTS = LANES >= 4 * ROWS ? 4 : LANES == ROWS ? 1 : 2;
+const uint PASS_ROWS = LANES / PARTS < ROWS ? LANES / PARTS : ROWS;
+const uint LANE_ROWS = ROWS / PASS_ROWS;
 const uint FRAGMENTS_M = ROWS / FRAGMENT_M;
 const uint DEPTH_FRAGMENTS = (HEAD_DIM + FRAGMENT_K - 1) / FRAGMENT_K;
 const uint VALUE_FRAGMENTS = (V_HEAD_DIM + FRAGMENT_N - 1) / FRAGMENT_N;
@@ -71,16 +84,23 @@ const uint V_CHUNKS = VALUE_FRAGMENTS * FRAGMENT_N / CHUNK;
 const uint V_STRIDE = V_CHUNKS + 1;
 
 // A row's line, in units of 16 bytes, holds KEYS scores. These are then overwritten by KEYS weights of 16 bits and, in
-// FRAGMENT_N copies, the factor that brings the row's earlier sums to the new maximum. The last unit keeps total and
-// maximum for the end.
+// FRAGMENT_N copies, the factor that brings the row's earlier sums to a new maximum. By the last unit the lanes of a
+// row tell each other what they found in their parts.
 const uint WEIGHT_UNITS = KEYS / 8;
 const uint SCORE_UNITS = KEYS / 4;
 const uint LATER_UNITS = WEIGHT_UNITS + FRAGMENT_N / 4;
 const uint LINE = LARGER(SCORE_UNITS, LATER_UNITS) + 1;
+const uint PART_UNITS = SCORE_UNITS / PARTS;
 
 const uint V_FIRST = KEYS * K_STRIDE;
 const uint LINES_FIRST = V_FIRST + KEYS * V_STRIDE;
 shared uvec4 pool[LINES_FIRST + SUBGROUPS * ROWS * LINE];
+shared uint rescaled_step; // the last one, counted from 1, in which sums have to be rescaled
+
+const uint K_STEPS = (KEYS * K_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint V_STEPS = (KEYS * V_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+
+const float RISE = 5.0;
 
 #define A_MATRIX coopmat<ELEMENT, gl_ScopeSubgroup, FRAGMENT_M, FRAGMENT_K, gl_MatrixUseA>
 #define B_MATRIX coopmat<ELEMENT, gl_ScopeSubgroup, FRAGMENT_K, FRAGMENT_N, gl_MatrixUseB>
@@ -104,9 +124,12 @@ struct row_view {
 
 A_MATRIX query[FRAGMENTS_M * DEPTH_FRAGMENTS];
 SUM_MATRIX sums[FRAGMENTS_M * VALUE_FRAGMENTS]; // of weighted values, relative to maximum
-float maximum[LANE_ROWS];
-float total[LANE_ROWS]; // of weights
+float maximum[LANE_ROWS]; // as of the last time that it rose by more than RISE
+float rescale[LANE_ROWS]; // what brings earlier sums to it
+float total[LANE_ROWS];   // of the weights of the lane's part
 mask_view views[LANE_ROWS];
+uvec4 keys[K_STEPS]; // on their way to shared memory
+uvec4 values[V_STEPS];
 
 // Blocks of rows run backwards: under the causal mask the longest come first.
 work view_work(uint index)
@@ -137,6 +160,17 @@ row_view view_row(work w, uint row)
     return view;
 }
 
+uint lane_row(uint o)
+{
+    return o * PASS_ROWS + LANE % PASS_ROWS;
+}
+
+// From PARTS on: none, for an idle lane.
+uint lane_part()
+{
+    return LANE / PASS_ROWS;
+}
+
 // Loads the queries through the lines, FRAGMENT_K elements of each at a time.
 void load_queries(work w)
 {
@@ -163,31 +197,71 @@ void start_rows(work w)
     [[unroll]] for (uint i = 0; i < FRAGMENTS_M * VALUE_FRAGMENTS; ++i)
         sums[i] = SUM_MATRIX(0.0);
     [[unroll]] for (uint o = 0; o < LANE_ROWS; ++o) {
-        views[o] = view_row(w, w.first_row + o * LANES + LANE).mask;
+        views[o] = view_row(w, w.first_row + lane_row(o)).mask;
         maximum[o] = LOWEST;
         total[o] = 0.0;
     }
+    if (gl_LocalInvocationID.x == 0)
+        rescaled_step = 0;
 }
 
-// Keys [first, first + KEYS) and their values; zeros from `end` on.
-void load_keys(work w, uint first, uint end)
+// Keys [first, first + KEYS), of which those below `end` count. In place of others come keys that do.
+struct key_range {
+    uint first;
+    uint end;
+    bool masked; // they are under the masks
+};
+
+void fetch_keys(work w, key_range range)
 {
-    uint k_first = w.b * p.k_batch + w.kv_head * p.k_head;
-    uint v_first = w.b * p.v_batch + w.kv_head * p.v_head;
-    [[unroll]] for (uint step = 0; step < (KEYS * K_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x; ++step) {
-        uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-        uint line = i / K_CHUNKS;
-        uint at = i % K_CHUNKS;
-        if (i < KEYS * K_CHUNKS)
-            pool[line * K_STRIDE + at] = k_fetch(k_first, p.k_row, first + line, at * CHUNK, end, HEAD_DIM);
+    uint first = w.b * p.k_batch + w.kv_head * p.k_head;
+    if (k_is_aligned(first, p.k_row, HEAD_DIM)) {
+        [[unroll]] for (uint step = 0; step < K_STEPS; ++step) {
+            uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+            uint key = min(range.first + i / K_CHUNKS, range.end - 1);
+            keys[step] = k_fetch_aligned(first + key * p.k_row, i % K_CHUNKS * CHUNK, HEAD_DIM);
+        }
+    } else {
+        [[unroll]] for (uint step = 0; step < K_STEPS; ++step) {
+            uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+            keys[step] = k_fetch(first, p.k_row, range.first + i / K_CHUNKS, i % K_CHUNKS * CHUNK, range.end, HEAD_DIM);
+        }
     }
-    [[unroll]] for (uint step = 0; step < (KEYS * V_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x; ++step) {
+}
+
+void keep_keys()
+{
+    [[unroll]] for (uint step = 0; step < K_STEPS; ++step) {
         uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-        uint line = i / V_CHUNKS;
-        uint at = i % V_CHUNKS;
-        if (i < KEYS * V_CHUNKS)
-            pool[V_FIRST + line * V_STRIDE + at] =
-                v_fetch(v_first, p.v_row, first + line, at * CHUNK, end, V_HEAD_DIM);
+        if (KEYS * K_CHUNKS % gl_WorkGroupSize.x == 0 || i < KEYS * K_CHUNKS)
+            pool[i / K_CHUNKS * K_STRIDE + i % K_CHUNKS] = keys[step];
+    }
+}
+
+void fetch_values(work w, key_range range)
+{
+    uint first = w.b * p.v_batch + w.kv_head * p.v_head;
+    if (v_is_aligned(first, p.v_row, V_HEAD_DIM)) {
+        [[unroll]] for (uint step = 0; step < V_STEPS; ++step) {
+            uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+            uint key = min(range.first + i / V_CHUNKS, range.end - 1);
+            values[step] = v_fetch_aligned(first + key * p.v_row, i % V_CHUNKS * CHUNK, V_HEAD_DIM);
+        }
+    } else {
+        [[unroll]] for (uint step = 0; step < V_STEPS; ++step) {
+            uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+            values[step] =
+                v_fetch(first, p.v_row, range.first + i / V_CHUNKS, i % V_CHUNKS * CHUNK, range.end, V_HEAD_DIM);
+        }
+    }
+}
+
+void keep_values()
+{
+    [[unroll]] for (uint step = 0; step < V_STEPS; ++step) {
+        uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+        if (KEYS * V_CHUNKS % gl_WorkGroupSize.x == 0 || i < KEYS * V_CHUNKS)
+            pool[V_FIRST + i / V_CHUNKS * V_STRIDE + i % V_CHUNKS] = values[step];
     }
 }
 
@@ -198,11 +272,11 @@ void score_keys(work w)
         [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
             scores[i] = SUM_MATRIX(0.0);
         [[unroll]] for (uint j = 0; j < DEPTH_FRAGMENTS; ++j) {
-            B_MATRIX keys;
-            coopMatLoad(keys, pool, n * FRAGMENT_N * K_STRIDE + j * FRAGMENT_K / CHUNK, K_STRIDE,
+            B_MATRIX fragment;
+            coopMatLoad(fragment, pool, n * FRAGMENT_N * K_STRIDE + j * FRAGMENT_K / CHUNK, K_STRIDE,
                         gl_CooperativeMatrixLayoutColumnMajor);
             [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-                scores[i] = coopMatMulAdd(query[i * DEPTH_FRAGMENTS + j], keys, scores[i]);
+                scores[i] = coopMatMulAdd(query[i * DEPTH_FRAGMENTS + j], fragment, scores[i]);
         }
         [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
             coopMatStore(scores[i], pool, w.lines + i * FRAGMENT_M * LINE + n * FRAGMENT_N / 4, LINE,
@@ -210,77 +284,115 @@ void score_keys(work w)
     }
 }
 
-// Turns the scores of a row into weights. A NaN score compares false and leaves the maximum alone.
-void weigh_row(uint o, uint line, uint first, uint end, bool masked, bool checked)
+// The line of a lane's o-th row.
+uint lane_line(work w, uint o)
 {
-    float previous = maximum[o];
-    float highest = previous;
-    for (uint unit = 0; unit < SCORE_UNITS; ++unit) {
-        vec4 four = uintBitsToFloat(pool[line + unit]) * p.scale;
+    return w.lines + lane_row(o) * LINE;
+}
+
+// The first PARTS of these are what the lanes of a row tell. The subgroup's lanes have all come this far.
+vec4 tell(uint line, float value)
+{
+    if (lane_part() < PARTS)
+        pool[line + LINE - 1][lane_part()] = floatBitsToUint(value);
+    subgroupBarrier();
+    return uintBitsToFloat(pool[line + LINE - 1]);
+}
+
+// The lane's part of a row's scores, scaled and masked. A NaN score compares false and leaves the highest alone.
+float read_scores(uint o, uint line, uint from, key_range range, bool checked, out vec4 scores[PART_UNITS])
+{
+    float highest = LOWEST;
+    [[unroll]] for (uint unit = 0; unit < PART_UNITS; ++unit) {
+        vec4 four = uintBitsToFloat(pool[line + from + unit]) * p.scale;
         if (checked) {
             [[unroll]] for (uint c = 0; c < 4; ++c) {
-                uint key = first + unit * 4 + c;
-                if (masked && key < end)
+                uint key = range.first + (from + unit) * 4 + c;
+                if (range.masked && key < range.end)
                     four[c] = mask_score(views[o], key, four[c]);
-                four[c] = key < end ? four[c] : LOWEST;
+                four[c] = key < range.end ? four[c] : LOWEST;
             }
         }
-        pool[line + unit] = floatBitsToUint(four);
+        scores[unit] = four;
         [[unroll]] for (uint c = 0; c < 4; ++c)
             highest = four[c] > highest ? four[c] : highest;
     }
-    float rescale = exp(previous - highest);
-    float sum = total[o] * rescale;
-    // Weights overwrite scores that have been read.
-    for (uint unit = 0; unit < WEIGHT_UNITS; ++unit) {
-        vec4 low = uintBitsToFloat(pool[line + 2 * unit]);
-        vec4 high = uintBitsToFloat(pool[line + 2 * unit + 1]);
-        [[unroll]] for (uint c = 0; c < 4; ++c) {
-            low[c] = weight(low[c], highest);
-            high[c] = weight(high[c], highest);
-            sum += low[c] + high[c];
-        }
-        uvec4 low_bits = floatBitsToUint(low);
-        uvec4 high_bits = floatBitsToUint(high);
-        pool[line + unit] = uvec4(narrow_pair(low_bits.x, low_bits.y), narrow_pair(low_bits.z, low_bits.w),
-                                  narrow_pair(high_bits.x, high_bits.y), narrow_pair(high_bits.z, high_bits.w));
-    }
-    for (uint unit = WEIGHT_UNITS; unit < LATER_UNITS; ++unit)
-        pool[line + unit] = uvec4(floatBitsToUint(rescale));
-    maximum[o] = highest;
-    total[o] = sum;
+    return highest;
 }
 
-void weigh_keys(work w, uint first, uint end, bool masked, bool checked)
+// Turns a lane's part of the scores of a row into weights, which overwrite scores that all lanes of the row have read.
+void weigh_row(work w, uint o, uint step, key_range range, bool checked)
+{
+    uint line = lane_line(w, o);
+    uint part = lane_part() % PARTS;
+    vec4 scores[PART_UNITS];
+    float highest = read_scores(o, line, part * PART_UNITS, range, checked, scores);
+    if (PARTS > 1) {
+        vec4 parts = tell(line, highest);
+        [[unroll]] for (uint i = 0; i < PARTS; ++i)
+            highest = max(highest, parts[i]); // never NaN
+    }
+    bool rises = highest - maximum[o] > RISE;
+    rescale[o] = rises ? exp(maximum[o] - highest) : 1.0;
+    maximum[o] = rises ? highest : maximum[o];
+    if (rises)
+        atomicMax(rescaled_step, step + 1, gl_ScopeWorkgroup, gl_StorageSemanticsNone, gl_SemanticsRelaxed);
+    float sum = total[o] * rescale[o];
+    [[unroll]] for (uint unit = 0; unit < PART_UNITS; ++unit) {
+        [[unroll]] for (uint c = 0; c < 4; ++c) {
+            scores[unit][c] = weight(scores[unit][c], maximum[o]);
+            sum += scores[unit][c];
+        }
+    }
+    total[o] = sum;
+    [[unroll]] for (uint unit = 0; unit < PART_UNITS / 2; ++unit) {
+        uvec4 low = floatBitsToUint(scores[2 * unit]);
+        uvec4 high = floatBitsToUint(scores[2 * unit + 1]);
+        if (lane_part() < PARTS)
+            pool[line + part * (PART_UNITS / 2) + unit] = uvec4(narrow_pair(low.x, low.y), narrow_pair(low.z, low.w),
+                                                                narrow_pair(high.x, high.y),
+                                                                narrow_pair(high.z, high.w));
+    }
+}
+
+void weigh_keys(work w, uint step, key_range range, bool checked)
+{
+    [[unroll]] for (uint o = 0; o < LANE_ROWS; ++o)
+        weigh_row(w, o, step, range, checked);
+}
+
+void rescale_sums(work w)
 {
     [[unroll]] for (uint o = 0; o < LANE_ROWS; ++o) {
-        uint row = o * LANES + LANE;
-        if (row < ROWS)
-            weigh_row(o, w.lines + row * LINE, first, end, masked, checked);
+        if (lane_part() == 0) {
+            [[unroll]] for (uint unit = 0; unit < FRAGMENT_N / 4; ++unit)
+                pool[lane_line(w, o) + WEIGHT_UNITS + unit] = uvec4(floatBitsToUint(rescale[o]));
+        }
+    }
+    subgroupBarrier();
+    [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) {
+        SUM_MATRIX factors;
+        coopMatLoad(factors, pool, w.lines + i * FRAGMENT_M * LINE + WEIGHT_UNITS, LINE,
+                    gl_CooperativeMatrixLayoutRowMajor);
+        [[unroll]] for (uint n = 0; n < VALUE_FRAGMENTS; ++n)
+            sums[i * VALUE_FRAGMENTS + n] *= factors;
     }
 }
 
 void add_values(work w)
 {
-    [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) {
-        SUM_MATRIX rescale;
-        coopMatLoad(rescale, pool, w.lines + i * FRAGMENT_M * LINE + WEIGHT_UNITS, LINE,
-                    gl_CooperativeMatrixLayoutRowMajor);
-        [[unroll]] for (uint n = 0; n < VALUE_FRAGMENTS; ++n)
-            sums[i * VALUE_FRAGMENTS + n] *= rescale;
-    }
     [[unroll]] for (uint j = 0; j < KEYS / FRAGMENT_K; ++j) {
         A_MATRIX weights[FRAGMENTS_M];
         [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
             coopMatLoad(weights[i], pool, w.lines + i * FRAGMENT_M * LINE + j * FRAGMENT_K / CHUNK, LINE,
                         gl_CooperativeMatrixLayoutRowMajor);
         [[unroll]] for (uint n = 0; n < VALUE_FRAGMENTS; ++n) {
-            B_MATRIX values;
-            coopMatLoad(values, pool, V_FIRST + j * FRAGMENT_K * V_STRIDE + n * FRAGMENT_N / CHUNK, V_STRIDE,
+            B_MATRIX fragment;
+            coopMatLoad(fragment, pool, V_FIRST + j * FRAGMENT_K * V_STRIDE + n * FRAGMENT_N / CHUNK, V_STRIDE,
                         gl_CooperativeMatrixLayoutRowMajor);
             [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
                 sums[i * VALUE_FRAGMENTS + n] =
-                    coopMatMulAdd(weights[i], values, sums[i * VALUE_FRAGMENTS + n]);
+                    coopMatMulAdd(weights[i], fragment, sums[i * VALUE_FRAGMENTS + n]);
         }
     }
 }
@@ -290,44 +402,57 @@ uint split_begin(uint steps, uint split)
     return steps / p.splits * split + min(split, steps % p.splits);
 }
 
-// Whether some row of the workgroup may not see some key of [first, first + KEYS).
-bool needs_check(mask_view first_row, mask_view last_row, uint first, uint end, bool masked)
+// Whether some row of the workgroup may not see some key of a step.
+bool needs_check(mask_view first_row, mask_view last_row, key_range range)
 {
-    bool checked = first + KEYS > end;
-    if (!masked)
+    bool checked = range.first + KEYS > range.end;
+    if (!range.masked)
         return checked;
     if (MASK_KIND != VKF_SHADER_MASK_NONE)
         checked = true;
     if (KEY_MASK_KIND != VKF_SHADER_MASK_NONE && KEY_MASK_KIND != VKF_SHADER_MASK_LENGTHS)
         checked = true;
     if (CAUSAL != 0)
-        checked = checked || int(first + KEYS - 1) > first_row.position;
+        checked = checked || int(range.first + KEYS - 1) > first_row.position;
     if (WINDOW != 0)
-        checked = checked || last_row.position - int(first) >= int(min(p.window, 0x7fffffffu));
+        checked = checked || last_row.position - int(range.first) >= int(min(p.window, 0x7fffffffu));
     return checked;
 }
 
-// The visible keys of the workgroup: columns under the masks, then those after them.
+// Step `step` over the visible keys of the workgroup: columns under the masks, then those after them.
+key_range keys_of_step(uvec2 columns, uint step)
+{
+    uint masked_steps = (columns.y - columns.x + KEYS - 1) / KEYS;
+    if (step < masked_steps)
+        return key_range(columns.x + step * KEYS, columns.y, true);
+    return key_range(p.mask_cols + (step - masked_steps) * KEYS, p.k_len, false);
+}
+
 void attend(work w)
 {
     mask_view first_row = view_row(w, w.workgroup_first).mask;
     mask_view last_row = view_row(w, w.workgroup_first + ROWS * SUBGROUPS - 1).mask;
-    uvec2 range = visible_columns(first_row, last_row);
-    uint masked_steps = (range.y - range.x + KEYS - 1) / KEYS;
-    uint steps = masked_steps + (p.k_len - p.mask_cols + KEYS - 1) / KEYS;
-    uint end_step = split_begin(steps, w.split + 1);
-    for (uint step = split_begin(steps, w.split); step < end_step; ++step) {
-        bool masked = step < masked_steps;
-        uint first = masked ? range.x + step * KEYS : p.mask_cols + (step - masked_steps) * KEYS;
-        uint end = masked ? range.y : p.k_len;
-        load_keys(w, first, end);
+    uvec2 columns = visible_columns(first_row, last_row);
+    uint steps = (columns.y - columns.x + KEYS - 1) / KEYS + (p.k_len - p.mask_cols + KEYS - 1) / KEYS;
+    uint begin = split_begin(steps, w.split);
+    uint end = split_begin(steps, w.split + 1);
+    if (begin < end)
+        fetch_keys(w, keys_of_step(columns, begin));
+    for (uint step = begin; step < end; ++step) {
+        key_range range = keys_of_step(columns, step);
+        keep_keys();
         barrier();
+        fetch_values(w, range);
         score_keys(w);
+        keep_values();
+        if (step + 1 < end)
+            fetch_keys(w, keys_of_step(columns, step + 1));
         subgroupBarrier();
-        weigh_keys(w, first, end, masked, needs_check(first_row, last_row, first, end, masked));
-        subgroupBarrier();
-        add_values(w);
+        weigh_keys(w, step, range, needs_check(first_row, last_row, range));
         barrier();
+        if (rescaled_step == step + 1)
+            rescale_sums(w);
+        add_values(w);
     }
 }
 
@@ -368,9 +493,13 @@ void store_rows(work w)
 {
     uint row_count = p.q_len * (p.heads / p.kv_heads);
     [[unroll]] for (uint o = 0; o < LANE_ROWS; ++o) {
-        uint row = o * LANES + LANE;
-        if (row < ROWS)
-            pool[w.lines + row * LINE + LINE - 1] = floatBitsToUint(vec4(total[o], maximum[o], 0.0, 0.0));
+        vec4 parts = tell(lane_line(w, o), total[o]);
+        float row_total = parts[0];
+        [[unroll]] for (uint i = 1; i < PARTS; ++i)
+            row_total += parts[i];
+        subgroupBarrier();
+        if (lane_part() == 0)
+            pool[lane_line(w, o) + LINE - 1] = floatBitsToUint(vec4(row_total, maximum[o], 0.0, 0.0));
     }
     [[dont_unroll]] for (uint n = 0; n < VALUE_FRAGMENTS; ++n) {
         [[unroll]] for (uint f = 0; f < FRAGMENTS_M * VALUE_FRAGMENTS; ++f) {

@@ -6,6 +6,10 @@
 //                               uvec4 name_fetch(first, stride, line, at, lines, width)
 //                                 elements [at, at + 8) of a line out of `lines`, which are `width` long and lie
 //                                 `stride` apart; zeros outside
+//                               bool name_is_aligned(uint first, uint stride, uint width)
+//                                 whether all chunks of such lines are aligned and whole, and then
+//                               uvec4 name_fetch_aligned(uint line_first, uint at, uint width)
+//                                 elements [at, at + 8) of the line that begins at line_first; zeros from `width` on
 //   READ_WIDE(binding, name)    the same for TYPE_A, which is TYPE_B again or f32; fetches a WIDE_CHUNK
 //   NARROW(chunk)               a WIDE_CHUNK rounded to eight elements of TYPE_B
 //
@@ -91,6 +95,15 @@ uint narrow_pair(uint x, uint y)
             }                                                                                       \
         }                                                                                           \
         return chunk;                                                                               \
+    }                                                                                               \
+    bool name##_is_aligned(uint first, uint stride, uint width)                                     \
+    {                                                                                               \
+        return width % CHUNK == 0 && ((name##_offset + first | stride) & 7u) == 0u;                 \
+    }                                                                                               \
+    uvec4 name##_fetch_aligned(uint line_first, uint at, uint width)                                \
+    {                                                                                               \
+        uvec4 chunk = name##_data[(name##_offset + line_first + min(at, width - CHUNK)) >> 3];      \
+        return at < width ? chunk : uvec4(0);                                                       \
     }
 
 #if MATRIX_TYPE_IS(TYPE_A, f32)

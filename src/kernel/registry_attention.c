@@ -76,11 +76,16 @@ static uint32_t attention_tiled_shared_bytes(const vkf__config *config)
     return 16 * (vectors + rows * (t->keys / 4 + 1) + rows * (t->lanes / 4 + 1));
 }
 
+static bool is_power_of_two(uint32_t value)
+{
+    return value > 0 && (value & (value - 1)) == 0;
+}
+
 static bool attention_tiled_valid(const vkf__config *config)
 {
     const vkf__attention_tiled_tile *t = &config->tile.attention_tiled;
-    uint32_t powers = t->keys * t->lanes, rows = 0;
-    if (powers == 0 || (powers & (powers - 1)) != 0 || t->lanes < 4 || t->lanes > t->keys ||
+    uint32_t rows = 0;
+    if (!is_power_of_two(t->keys * t->lanes) || t->lanes < 4 || t->lanes > t->keys ||
         config->local_size % t->lanes != 0 || t->depth == 0 || t->depth % 4 != 0)
         return false;
     uint32_t widest = config->max_k > 0 ? config->max_k : 256;
@@ -107,7 +112,7 @@ static const vkf__config attention_decode_configs[] = {
 static bool attention_decode_valid(const vkf__config *config)
 {
     const vkf__attention_decode_tile *t = &config->tile.attention_decode;
-    return t->keys > 0 && t->lanes > 0 && (t->lanes & (t->lanes - 1)) == 0 && config->local_size % t->lanes == 0;
+    return t->keys > 0 && is_power_of_two(t->lanes) && config->local_size % t->lanes == 0;
 }
 
 static const char *attention_decode_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
@@ -131,10 +136,11 @@ static const vkf__config attention_coopmat_configs[] = {
     {.name = "rows16", .subgroups = 4, ATTENTION_COOPMAT_TILE(16, 32, 4)},
 };
 
+// Up to four lanes share a row, each with whole vectors of eight of its keys.
 static bool attention_coopmat_valid(const vkf__config *config)
 {
     const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
-    return t->rows > 0 && t->rows % 8 == 0 && t->keys > 0 && t->keys % 8 == 0 && t->subgroups > 0 &&
+    return is_power_of_two(t->rows) && t->rows >= 8 && is_power_of_two(t->keys) && t->keys >= 32 && t->subgroups > 0 &&
            t->subgroups == config->subgroups;
 }
 
@@ -160,7 +166,7 @@ static const char *attention_coopmat_unfit(const vkf__caps *caps, const vkf__con
     return NULL;
 }
 
-// A step of keys and values, and a line per row (see the shader), for heads as wide as the wider of the two.
+// A step of keys and values, a line per row and a number (see the shader), for heads as wide as the wider of the two.
 static uint32_t attention_coopmat_shared(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                                          const vkf__problem *problem)
 {
@@ -170,7 +176,7 @@ static uint32_t attention_coopmat_shared(const vkf__caps *caps, const vkf__kerne
     uint64_t line = (scores > later ? scores : later) + 1;
     uint64_t units = t->keys * (vkf__align_u64(width, shape->k) / 8 + vkf__align_u64(width, shape->n) / 8 + 2) +
                      (uint64_t)t->subgroups * t->rows * line;
-    return units < UINT32_MAX / 16 ? (uint32_t)(16 * units) : UINT32_MAX;
+    return units < UINT32_MAX / 16 ? (uint32_t)(16 * units) + 4 : UINT32_MAX;
 }
 
 static uint32_t rank_decode(const vkf__caps *caps, const vkf__problem *problem)

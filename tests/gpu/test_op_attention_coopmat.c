@@ -1,0 +1,79 @@
+// Attention on cooperative matrices: maxima that rise by little and by much, so that sums are rescaled in some steps
+// and not in others; heads of no whole vectors, under masks; keys in parts. Skipped where a device has no matrices.
+#include <math.h>
+#include <string.h>
+
+#include "layer/layer.h"
+#include "support/sdpa_case.h"
+
+// batch, heads, key heads, queries, keys, widths of key and value; 0: default
+#define SIZES(b, h, kv, l, s, d, dv) \
+    .batch = b, .heads = h, .kv_heads = kv, .q_len = l, .k_len = s, .dim = d, .v_dim = dv
+
+// Keys of a step of the kernels.
+#define STEP 32u
+
+// Keys double with each step, up to eight times their size, and so do the scores. The last query is NaN.
+static void grow(vkf_test_operand *query, vkf_test_operand *key, vkf_test_operand *value)
+{
+    const uint32_t *shape = key->tensor.shape; // (B, H, S, E)
+    (void)value;
+    for (size_t i = 0; i < key->count; i++) {
+        const uint32_t step = (uint32_t)(i / shape[3] % shape[2]) / STEP;
+        key->values[i] *= (float)(1u << (step < 3 ? step : 3));
+    }
+    query->values[query->count - 1] = NAN;
+}
+
+static const vkf_test_sdpa_case ALIGNED = {SIZES(1, 4, 2, 37, 131, 16, 24), .prepare = grow};
+static const vkf_test_sdpa_case MASKED = {SIZES(2, 3, 1, 7, 131, 20, 12),           .mask_kind = VKF_MASK_ADDITIVE,
+                                          .mask_dims = VKF_TEST_MASK_ROWS,          .key_mask_kind = VKF_MASK_LENGTHS,
+                                          .causal = VKF_CAUSAL_BOTTOM_RIGHT,        .mask_all = true,
+                                          .fully_masked = VKF_FULLY_MASKED_UNIFORM, .prepare = grow};
+// So many keys for so few queries that they are divided: then another kernel runs last.
+static const vkf_test_sdpa_case SPLIT = {SIZES(1, 2, 0, 3, 530, 16, 24), .prepare = grow};
+
+// Skipped where the device has no matrices.
+static void check(void **state, const char *variant, const vkf_test_sdpa_case *sdpa, bool divided)
+{
+    vkf_test_ops ops;
+    if (!vkf_test_ops_of(state)->gpu.context->device.plan.caps.matrix.cooperative_matrix)
+        skip();
+    if (vkf_test_ops_open_variant(&ops, variant)) {
+        vkf_test_sdpa_case c = *sdpa;
+        c.dtype = VKF_DTYPE_F16;
+        ops.aligned = c.dim % 8 == 0;
+        vkf_test_sdpa_run(&ops, &c, 4e-3, 0x1p-10); // the weights are rounded to the type of the values
+        const char *ran = vkf_context_last_op_kernel(ops.gpu.context);
+        if (!divided && strncmp(ran, variant, strcspn(variant, ".")) != 0)
+            fail_msg("%s was asked for, %s taken", variant, ran);
+    }
+    vkf_test_ops_close(&ops);
+}
+
+static void test_matrices_of_sixteen_rows(void **state)
+{
+    check(state, "attention_coopmat.f16_f16_f16/rows16", &MASKED, false);
+}
+
+static void test_matrices_of_more_rows(void **state)
+{
+    check(state, "attention_coopmat.f16_f16_f16/rows32", &ALIGNED, false);
+}
+
+// With VKF_TEST_ALL=1, because compiling takes most of the time.
+static void test_matrices_of_divided_keys(void **state)
+{
+    if (vkf_test_all())
+        check(state, "attention_coopmat.", &SPLIT, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        VKF_OPS_TEST(test_matrices_of_sixteen_rows),
+        VKF_OPS_TEST(test_matrices_of_more_rows),
+        VKF_OPS_TEST(test_matrices_of_divided_keys),
+    };
+    return cmocka_run_group_tests_name("op_attention_coopmat", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
+}
