@@ -7,7 +7,9 @@
 // Invariants (the registry checks them): 8 divides every FRAGMENT_*, FRAGMENT_M divides SUBGROUP_M divides TILE_M, the
 // same for N, FRAGMENT_K divides TILE_K, 32 divides TILE_N where b lies in panels, the local size is
 // (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) whole subgroups, and the pool below fits shared memory.
-// Grid: x over tiles of n, y over tiles of m, z over the batch.
+// Grid: x over tiles of n, y over tiles of m, z over the batch. With SPLIT, which kernels with a d in f32 have, z is
+// over batch * splits, k is cut into parts of split_k, which TILE_K divides, and d is a compact (splits, batch, m, n)
+// of plain sums for gemm_reduce.comp.
 //
 // Tiles reach shared memory in chunks of eight elements. The next tile's chunks are fetched into registers while this
 // tile is multiplied, and shared memory holds two tiles, so that each step of k needs one barrier. A chunk that is
@@ -39,6 +41,11 @@ layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = 0;
 layout(constant_id = VKF_GEMM_SPEC_ACTIVATION) const uint ACTIVATION = 0;
 layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
 layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
+#if SAME_TYPE(TYPE_D, f32)
+layout(constant_id = VKF_GEMM_SPEC_SPLIT) const uint SPLIT = 0;
+#else
+const uint SPLIT = 0;
+#endif
 layout(constant_id = VKF_GEMM_SPEC_FRAGMENT_M) const uint FRAGMENT_M = 16;
 layout(constant_id = VKF_GEMM_SPEC_FRAGMENT_N) const uint FRAGMENT_N = 16;
 layout(constant_id = VKF_GEMM_SPEC_FRAGMENT_K) const uint FRAGMENT_K = 16;
@@ -87,6 +94,9 @@ struct tile_place {
     uint a_first;
     uint b_first;
     uint d_first;
+    uint d_stride; // between rows of d
+    uint k_begin;
+    uint k_end;
 };
 
 // Chunk i of a's tile that begins at depth k.
@@ -210,13 +220,43 @@ void store_sums(tile_place place, uint subgroup_row, uint subgroup_col)
             uint col = place.col + subgroup_col + at;
             float sum = uintBitsToFloat(pool[first + line * SUMS_STRIDE + at / 4][at % 4]);
             if (row < p.m && col < p.n)
-                store_element(place.d_first + row * p.ldd + col, col, sum);
+                store_element(place.d_first + row * place.d_stride + col, col, sum);
         }
         subgroupBarrier();
     }
 }
 
-void multiply_entry(uint entry, uvec2 tile)
+#if SAME_TYPE(TYPE_D, f32)
+// Whether a subgroup's part of d lies inside, and rows begin where matrices may be stored: at multiples of 16 bytes.
+bool can_store_matrices(tile_place place, uint subgroup_row, uint subgroup_col)
+{
+    return place.row + subgroup_row + SUBGROUP_M <= p.m && place.col + subgroup_col + SUBGROUP_N <= p.n &&
+           ((d_offset | place.d_first | place.d_stride) & 3u) == 0u;
+}
+
+// Plain sums need no epilogue.
+void store_matrices(tile_place place, uint subgroup_row, uint subgroup_col)
+{
+    uint first = d_offset + place.d_first + (place.row + subgroup_row) * place.d_stride + place.col + subgroup_col;
+    [[unroll]] for (uint f = 0; f < FRAGMENTS_M * FRAGMENTS_N; ++f)
+        coopMatStore(sums[f], d_data,
+                     first + f / FRAGMENTS_N * FRAGMENT_M * place.d_stride + f % FRAGMENTS_N * FRAGMENT_N,
+                     place.d_stride, gl_CooperativeMatrixLayoutRowMajor);
+}
+#endif
+
+void store_tile(tile_place place, uint subgroup_row, uint subgroup_col)
+{
+#if SAME_TYPE(TYPE_D, f32)
+    if (SPLIT != 0 && can_store_matrices(place, subgroup_row, subgroup_col)) {
+        store_matrices(place, subgroup_row, subgroup_col);
+        return;
+    }
+#endif
+    store_sums(place, subgroup_row, subgroup_col);
+}
+
+tile_place place_of(uint entry, uint split, uvec2 tile)
 {
     uint outer = entry / p.batch_inner;
     uint inner = entry % p.batch_inner;
@@ -225,24 +265,34 @@ void multiply_entry(uint entry, uvec2 tile)
     place.col = tile.x * TILE_N;
     place.a_first = p.a_first + outer * p.a_outer + inner * p.a_inner;
     place.b_first = outer * p.b_outer + inner * p.b_inner;
-    place.d_first = p.d_first + outer * p.d_outer + inner * p.d_inner;
+    place.d_first = SPLIT != 0 ? (split * p.batch + entry) * p.m * p.n
+                               : p.d_first + outer * p.d_outer + inner * p.d_inner;
+    place.d_stride = SPLIT != 0 ? p.n : p.ldd;
+    place.k_begin = SPLIT != 0 ? split * p.split_k : 0;
+    place.k_end = SPLIT != 0 ? min(p.k, place.k_begin + p.split_k) : p.k;
+    if (p.alpha == 0.0)
+        place.k_end = 0; // gives 0, whatever a and b hold
+    return place;
+}
+
+void multiply_place(tile_place place)
+{
     uint subgroup_row = gl_SubgroupID / SUBGROUPS_N * SUBGROUP_M;
     uint subgroup_col = gl_SubgroupID % SUBGROUPS_N * SUBGROUP_N;
 
     [[unroll]] for (uint i = 0; i < FRAGMENTS_M * FRAGMENTS_N; ++i)
         sums[i] = SUM_MATRIX(0.0);
 
-    uint k_end = p.alpha != 0.0 ? p.k : 0; // alpha 0 gives 0, whatever a and b hold
     WIDE_CHUNK a_chunks[A_STEPS];
     uvec4 b_chunks[B_STEPS];
     uint stage = 0;
-    if (k_end > 0) {
-        fetch_tiles(place, 0, a_chunks, b_chunks);
+    if (place.k_begin < place.k_end) {
+        fetch_tiles(place, place.k_begin, a_chunks, b_chunks);
         keep_tiles(stage, a_chunks, b_chunks);
     }
     barrier();
-    for (uint k = 0; k < k_end; k += TILE_K) {
-        bool more = k + TILE_K < k_end;
+    for (uint k = place.k_begin; k < place.k_end; k += TILE_K) {
+        bool more = k + TILE_K < place.k_end;
         if (more)
             fetch_tiles(place, k + TILE_K, a_chunks, b_chunks);
         multiply_tiles(stage, subgroup_row, subgroup_col);
@@ -251,13 +301,14 @@ void multiply_entry(uint entry, uvec2 tile)
             keep_tiles(stage, a_chunks, b_chunks);
         barrier();
     }
-    store_sums(place, subgroup_row, subgroup_col);
+    store_tile(place, subgroup_row, subgroup_col);
     barrier();
 }
 
 void main()
 {
     uvec2 tile = near_tile();
-    for (uint entry = gl_WorkGroupID.z; entry < p.batch; entry += gl_NumWorkGroups.z)
-        multiply_entry(entry, tile);
+    uint entries = SPLIT != 0 ? p.batch * p.splits : p.batch;
+    for (uint z = gl_WorkGroupID.z; z < entries; z += gl_NumWorkGroups.z)
+        multiply_place(place_of(SPLIT != 0 ? z % p.batch : z, SPLIT != 0 ? z / p.batch : 0, tile));
 }

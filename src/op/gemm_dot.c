@@ -67,7 +67,8 @@ static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, con
     if (!vkf__work_has_kernel(work, VKF_OP_QUANTIZE_ROWS, x_types, &elements) ||
         !vkf__select(&selector, VKF_OP_GEMM, types, &problem, &whole, NULL))
         return false;
-    problem.split = vkf__gemm_splits(work, rows, &problem, &whole) > 1;
+    problem.parts = vkf__gemm_splits(work, rows, &problem, &whole);
+    problem.split = problem.parts > 1;
     return !problem.split || vkf__work_has_kernel(work, VKF_OP_GEMM, part_types, &problem);
 }
 
