@@ -56,6 +56,7 @@ layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset,
 READ_WIDE(VKF_GEMM_BINDING_A, a)
 READ_CHUNKS(VKF_GEMM_BINDING_B, b)
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
+CHUNKS_OF(TYPE_D, VKF_GEMM_BINDING_D, d)
 READ_CHUNKS(VKF_GEMM_BINDING_BIAS, bias)
 
 const uint FRAGMENTS_M = SUBGROUP_M / FRAGMENT_M;
@@ -82,7 +83,8 @@ const uint B_STEPS = (B_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 // Holds two tiles of a and two of b; after the last of them, FRAGMENT_M x SUBGROUP_N sums for every subgroup.
 const uint B_FIRST = A_LINES * A_STRIDE;
 const uint STAGE = B_FIRST + B_LINES * B_STRIDE;
-const uint SUMS_STRIDE = SUBGROUP_N / 4 + 1;
+const uint SUM_CHUNKS = SUBGROUP_N / CHUNK; // of a line
+const uint SUMS_STRIDE = 2 * SUM_CHUNKS + 1;
 const uint SUMS = FRAGMENT_M * SUMS_STRIDE;
 const uint POOL = LARGER(2 * STAGE, SUBGROUPS * SUMS);
 shared uvec4 pool[POOL];
@@ -187,17 +189,46 @@ void multiply_tiles(uint stage, uint subgroup_row, uint subgroup_col)
     }
 }
 
-void store_element(uint at, uint col, float sum)
+// An element of d from its sum, from what d holds, and from its column's bias; those that are not asked for are 0.
+float finished(float sum, float held, float bias)
 {
     float value = p.alpha * sum;
-    if (ADD_AFTER == 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
+    if (ADD_AFTER == 0)
+        value += p.beta * held;
     if (HAS_BIAS != 0)
-        value += bias_load(col);
+        value += bias;
     value = activate(ACTIVATION, value);
-    if (ADD_AFTER != 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    d_store(at, value);
+    if (ADD_AFTER != 0)
+        value += p.beta * held;
+    return value;
+}
+
+vec4 finished4(vec4 sums, vec4 held, vec4 bias)
+{
+    return vec4(finished(sums.x, held.x, bias.x), finished(sums.y, held.y, bias.y),
+                finished(sums.z, held.z, bias.z), finished(sums.w, held.w, bias.w));
+}
+
+// Stores eight elements of a row, those of columns that d has, from their sums in the pool.
+void store_chunk(uint at, uint col, uint from)
+{
+    if (col + CHUNK <= p.n && d_is_chunk(at)) {
+        const octet none = octet(vec4(0.0), vec4(0.0));
+        octet held = none, bias = none;
+        if (p.beta != 0.0)
+            held = d_load8(at);
+        if (HAS_BIAS != 0)
+            bias = widen_chunk(bias_fetch(0, 0, 0, col, 1, p.n));
+        d_store8(at, octet(finished4(uintBitsToFloat(pool[from]), held.low, bias.low),
+                           finished4(uintBitsToFloat(pool[from + 1]), held.high, bias.high)));
+        return;
+    }
+    [[dont_unroll]] for (uint i = 0; i < CHUNK && col + i < p.n; ++i) {
+        float sum = uintBitsToFloat(pool[from + i / 4][i % 4]);
+        float held = p.beta != 0.0 ? d_load(at + i) : 0.0;
+        float bias = HAS_BIAS != 0 ? bias_load(col + i) : 0.0;
+        d_store(at + i, finished(sum, held, bias));
+    }
 }
 
 // Stores a row of fragments at a time, through shared memory that belongs to the subgroup alone. The compiler must know
@@ -213,14 +244,13 @@ void store_sums(tile_place place, uint subgroup_row, uint subgroup_col)
                              gl_CooperativeMatrixLayoutRowMajor);
         }
         subgroupBarrier();
-        for (uint e = LANE; e < FRAGMENT_M * SUBGROUP_N; e += LANES) {
-            uint line = e / SUBGROUP_N;
-            uint at = e % SUBGROUP_N;
+        for (uint c = LANE; c < FRAGMENT_M * SUM_CHUNKS; c += LANES) {
+            uint line = c / SUM_CHUNKS;
+            uint at = c % SUM_CHUNKS;
             uint row = place.row + subgroup_row + i * FRAGMENT_M + line;
-            uint col = place.col + subgroup_col + at;
-            float sum = uintBitsToFloat(pool[first + line * SUMS_STRIDE + at / 4][at % 4]);
-            if (row < p.m && col < p.n)
-                store_element(place.d_first + row * place.d_stride + col, col, sum);
+            uint col = place.col + subgroup_col + at * CHUNK;
+            if (row < p.m)
+                store_chunk(place.d_first + row * place.d_stride + col, col, first + line * SUMS_STRIDE + 2 * at);
         }
         subgroupBarrier();
     }
