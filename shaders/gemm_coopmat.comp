@@ -7,6 +7,9 @@
 // Invariants (the registry checks them): 8 divides every FRAGMENT_*, FRAGMENT_M divides SUBGROUP_M divides TILE_M, the
 // same for N, FRAGMENT_K divides TILE_K, 32 divides TILE_N where b lies in panels, the local size is
 // (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) whole subgroups, and the pool below fits shared memory.
+// With B_BLOCKS b is a weight in blocks (shared/blocks.h), which becomes halves on its way into shared memory, where it
+// lies as (n, k). TILE_K then divides a block, and a is not transposed.
+//
 // Grid: x over tiles of n, y over tiles of m, z over the batch. With SPLIT, which kernels with a d in f32 have, z is
 // over batch * splits, k is cut into parts of split_k, which TILE_K divides, and d is a compact (splits, batch, m, n)
 // of plain sums for gemm_reduce.comp.
@@ -23,6 +26,10 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
 #pragma use_vulkan_memory_model
+
+#ifdef B_BLOCKS
+#define TYPE_B f16
+#endif
 
 #include "include/storage.glsl"
 #include "shared/gemm_coopmat.h"
@@ -54,10 +61,29 @@ layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf
 layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
 
 READ_WIDE(VKF_GEMM_BINDING_A, a)
-READ_CHUNKS(VKF_GEMM_BINDING_B, b)
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 CHUNKS_OF(TYPE_D, VKF_GEMM_BINDING_D, d)
+#ifdef B_BLOCKS
+#include "include/blocks.glsl"
+#include "include/matrix_blocks.glsl"
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+octet bias_load8(uint i)
+{
+    return octet(vec4(bias_load(i), bias_load(i + 1), bias_load(i + 2), bias_load(i + 3)),
+                 vec4(bias_load(i + 4), bias_load(i + 5), bias_load(i + 6), bias_load(i + 7)));
+}
+#define B_CHUNK packed_chunk
+#define UNPACK(chunk) unpack_chunk(chunk)
+#else
+READ_CHUNKS(VKF_GEMM_BINDING_B, b)
 READ_CHUNKS(VKF_GEMM_BINDING_BIAS, bias)
+octet bias_load8(uint i)
+{
+    return widen_chunk(bias_fetch(0, 0, 0, i, 1, p.n));
+}
+#define B_CHUNK uvec4
+#define UNPACK(chunk) (chunk)
+#endif
 
 const uint FRAGMENTS_M = SUBGROUP_M / FRAGMENT_M;
 const uint FRAGMENTS_N = SUBGROUP_N / FRAGMENT_N;
@@ -71,7 +97,11 @@ const uint A_LINES = SELECTED(TRANSPOSE_A, TILE_K, TILE_M);
 const uint A_LINE_CHUNKS = SELECTED(TRANSPOSE_A, TILE_M, TILE_K) / CHUNK;
 const uint A_STRIDE = A_LINE_CHUNKS + 1;
 const uint A_CHUNKS = A_LINES * A_LINE_CHUNKS;
+#ifdef B_BLOCKS
+const uint B_IS_NK = 1;
+#else
 const uint B_IS_NK = B_LAYOUT * (2 - B_LAYOUT); // 1 for VKF_GEMM_B_NK, 0 for the two others
+#endif
 const uint B_LINES = SELECTED(B_IS_NK, TILE_N, TILE_K);
 const uint B_LINE_CHUNKS = SELECTED(B_IS_NK, TILE_K, TILE_N) / CHUNK;
 const uint B_STRIDE = B_LINE_CHUNKS + 1;
@@ -111,6 +141,23 @@ WIDE_CHUNK fetch_a(tile_place place, uint i, uint k)
     return a_fetch(place.a_first, p.lda, place.row + line, k + at, p.m, p.k);
 }
 
+#ifdef B_BLOCKS
+// Neighbouring invocations take neighbouring columns.
+uint b_place(uint i)
+{
+    return i % TILE_N * B_STRIDE + i / TILE_N;
+}
+
+packed_chunk fetch_b(tile_place place, uint i, uint k)
+{
+    return fetch_packed(place.col + i % TILE_N, k + i / TILE_N * CHUNK);
+}
+#else
+uint b_place(uint i)
+{
+    return i / B_LINE_CHUNKS * B_STRIDE + i % B_LINE_CHUNKS;
+}
+
 uvec4 fetch_b(tile_place place, uint i, uint k)
 {
     uint line = i / B_LINE_CHUNKS;
@@ -126,8 +173,9 @@ uvec4 fetch_b(tile_place place, uint i, uint k)
     uint panel = col / VKF_GEMM_PANEL * p.k;
     return b_fetch(place.b_first, VKF_GEMM_PANEL, panel + k + line, col % VKF_GEMM_PANEL, panel + p.k, VKF_GEMM_PANEL);
 }
+#endif
 
-void fetch_tiles(tile_place place, uint k, out WIDE_CHUNK a_chunks[A_STEPS], out uvec4 b_chunks[B_STEPS])
+void fetch_tiles(tile_place place, uint k, out WIDE_CHUNK a_chunks[A_STEPS], out B_CHUNK b_chunks[B_STEPS])
 {
     [[unroll]] for (uint step = 0; step < A_STEPS; ++step) {
         uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
@@ -141,7 +189,7 @@ void fetch_tiles(tile_place place, uint k, out WIDE_CHUNK a_chunks[A_STEPS], out
     }
 }
 
-void keep_tiles(uint stage, WIDE_CHUNK a_chunks[A_STEPS], uvec4 b_chunks[B_STEPS])
+void keep_tiles(uint stage, WIDE_CHUNK a_chunks[A_STEPS], B_CHUNK b_chunks[B_STEPS])
 {
     [[unroll]] for (uint step = 0; step < A_STEPS; ++step) {
         uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
@@ -151,7 +199,7 @@ void keep_tiles(uint stage, WIDE_CHUNK a_chunks[A_STEPS], uvec4 b_chunks[B_STEPS
     [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
         uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
         if (B_CHUNKS % gl_WorkGroupSize.x == 0 || i < B_CHUNKS)
-            pool[stage + B_FIRST + i / B_LINE_CHUNKS * B_STRIDE + i % B_LINE_CHUNKS] = b_chunks[step];
+            pool[stage + B_FIRST + b_place(i)] = UNPACK(b_chunks[step]);
     }
 }
 
@@ -177,7 +225,7 @@ void multiply_tiles(uint stage, uint subgroup_row, uint subgroup_col)
         [[unroll]] for (uint j = 0; j < FRAGMENTS_N; ++j) {
             uint col = subgroup_col + j * FRAGMENT_N;
             B_MATRIX b_matrix;
-            if (B_LAYOUT == VKF_GEMM_B_NK)
+            if (B_IS_NK != 0)
                 coopMatLoad(b_matrix, pool, stage + B_FIRST + col * B_STRIDE + k / CHUNK, B_STRIDE,
                             gl_CooperativeMatrixLayoutColumnMajor);
             else
@@ -218,7 +266,7 @@ void store_chunk(uint at, uint col, uint from)
         if (p.beta != 0.0)
             held = d_load8(at);
         if (HAS_BIAS != 0)
-            bias = widen_chunk(bias_fetch(0, 0, 0, col, 1, p.n));
+            bias = bias_load8(col);
         d_store8(at, octet(finished4(uintBitsToFloat(pool[from]), held.low, bias.low),
                            finished4(uintBitsToFloat(pool[from + 1]), held.high, bias.high)));
         return;
@@ -314,7 +362,7 @@ void multiply_place(tile_place place)
         sums[i] = SUM_MATRIX(0.0);
 
     WIDE_CHUNK a_chunks[A_STEPS];
-    uvec4 b_chunks[B_STEPS];
+    B_CHUNK b_chunks[B_STEPS];
     uint stage = 0;
     if (place.k_begin < place.k_end) {
         fetch_tiles(place, place.k_begin, a_chunks, b_chunks);

@@ -42,6 +42,16 @@ static bool fits(const vkf__work *work, const vkf__gemm_args *args)
            counted && 4 * vkf__quantized_words(count) <= work->context->device.plan.caps.max_storage_buffer_range;
 }
 
+// Whether the product of the operands as they are goes to matrices of halves, which multiply faster than dot products
+// do on most devices that have both.
+static bool is_for_matrices(const vkf__selector *selector, const vkf_dtype *types, const vkf__problem *direct)
+{
+    vkf__variant variant;
+    return !selector->caps->traits.dots_outrun_matrices &&
+           vkf__select(selector, VKF_OP_GEMM, types, direct, &variant, NULL) &&
+           (variant.kernel->needs & VKF_NEEDS_MATRIX);
+}
+
 // Whether integer dot products are wanted. The variant that the caller asks for decides or, if it does not, the device.
 static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)
 {
@@ -52,7 +62,9 @@ static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf_
     const vkf__problem dot = vkf__gemm_problem(work, rows);
     bool asked = selector.forced && vkf__select_rank(&selector, VKF_OP_GEMM, rows_types, &dot) == 0;
     bool asked_otherwise = selector.forced && vkf__select_rank(&selector, VKF_OP_GEMM, types, &direct) == 0;
-    return asked != asked_otherwise ? asked : vkf__prefers_integer_dot(work->context);
+    return asked != asked_otherwise
+               ? asked
+               : vkf__prefers_integer_dot(work->context) && !is_for_matrices(&selector, types, &direct);
 }
 
 static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)

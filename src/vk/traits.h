@@ -17,6 +17,8 @@ typedef struct vkf__traits {
     bool unified_memory;
     // Products of 8-bit integers are faster than products of the floats that they were made from.
     bool integer_dot_units;
+    // They are also faster than products of halves by matrices.
+    bool dots_outrun_matrices;
     // What runs workgroups side by side: as the driver tells, else an estimate by the kind of device.
     uint32_t cores;
     bool cores_are_known;

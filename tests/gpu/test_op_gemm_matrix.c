@@ -1,10 +1,11 @@
 // vkf_gemm() by the kernels on cooperative matrices, as a GPU would choose them, against the reference: around tiles and
 // fragments, with every layout and epilogue, aligned and not, and cut in depth. lavapipe has matrices since Mesa 24.3.
 //
-// Bounds as in test_op_gemm_f16.c; where f32 is rounded to 16 bits on its way, inputs of -1 .. 1 are off by 2^-12, or
-// 2^-9 in bfloat16, which sums of up to 70 products turn into less than 2e-2 and 1e-1.
+// Bounds as in test_op_gemm_f16.c; where f32 and blocks are rounded to 16 bits on their way, inputs of -1 .. 1 are off
+// by 2^-12, or 2^-9 in bfloat16, which sums of up to 160 products turn into less than 2e-2 and 1e-1.
 #include <string.h>
 
+#include "base/elements.h"
 #include "kernel/context.h"
 #include "kernel/variant_hash.h"
 #include "support/gemm_case.h"
@@ -32,7 +33,8 @@ static bool open_as_gpu(vkf_test_ops *ops, const char *variant, const char *cons
 
 static void run(vkf_test_ops *ops, const vkf_test_gemm_types *types, const vkf_test_gemm_case *gemm)
 {
-    const double rounding = types->a == F ? (types->b == VKF_DTYPE_BF16 ? 1e-1 : 2e-2) : 0;
+    const bool rounds = types->a == F || vkf__is_blocks(types->b);
+    const double rounding = !rounds ? 0 : types->b == VKF_DTYPE_BF16 ? 1e-1 : 2e-2;
     const bool half = types->d == H;
     for (int aligned = 0; aligned < 2; aligned++) {
         ops->aligned = aligned;
@@ -53,6 +55,14 @@ static const vkf_test_gemm_case SHAPES[] = {
     LINEAR(16, 16, 16), LINEAR(17, 40, 70), LINEAR(130, 24, 64), LINEAR(33, 129, 7),
 };
 
+// Of weights in blocks, the depth is whole blocks.
+static const vkf_test_gemm_case BLOCKS[] = {
+    LINEAR(9, 1, 32),
+    LINEAR(33, 31, 96),
+    LINEAR(64, 65, 64),
+    LINEAR(65, 128, 160),
+};
+
 static const vkf_test_gemm_case FLAGS[] = {
     {.m = 37, .n = 41, .k = 43, .alpha = 0.5f, .beta = 0.5f, .c = true, .transpose_a = true},
     {.m = 33,
@@ -70,10 +80,11 @@ static const vkf_test_gemm_case FLAGS[] = {
 
 static void run_shapes(const char *variant, const vkf_test_gemm_types *types, size_t step)
 {
+    const bool blocks = vkf__is_blocks(types->b);
     vkf_test_ops ops;
     if (open_as_gpu(&ops, variant, NULL, 0)) {
-        for (size_t i = 0; i < COUNT_OF(SHAPES); i += step)
-            run(&ops, types, &SHAPES[i]);
+        for (size_t i = 0; i < (blocks ? COUNT_OF(BLOCKS) : COUNT_OF(SHAPES)); i += step)
+            run(&ops, types, blocks ? &BLOCKS[i] : &SHAPES[i]);
     }
     vkf_test_ops_close(&ops);
 }
@@ -88,6 +99,18 @@ static void test_matrices_around_tiles(void **state)
     if (vkf_test_all()) {
         run_shapes("gemm_coopmat.f16_f16_f16/128x128", &HALF, 1);
         run_shapes("gemm_coopmat.f16_f16_f32/128x128w", &HALF_TO_FLOAT, 1);
+    }
+}
+
+static void test_matrices_of_blocks(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    run_shapes("gemm_coopmat_blocks.f16_q4_f16/64x64", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, H}, 1);
+    run_shapes("gemm_coopmat_blocks.f16_q8_f32/32x32", &(vkf_test_gemm_types){H, VKF_DTYPE_Q8, F}, 1);
+    run_shapes("gemm_coopmat_blocks.f32_q4_f32/32x32", &(vkf_test_gemm_types){F, VKF_DTYPE_Q4, F}, 2);
+    if (vkf_test_all()) {
+        run_shapes("gemm_coopmat_blocks.f16_q8_f16/128x128", &(vkf_test_gemm_types){H, VKF_DTYPE_Q8, H}, 1);
+        run_shapes("gemm_coopmat_blocks.f16_q4_f32/128x128w", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, F}, 1);
     }
 }
 
@@ -128,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         VKF_OPS_TEST(test_matrices_around_tiles),
+        VKF_OPS_TEST(test_matrices_of_blocks),
         VKF_OPS_TEST(test_matrices_by_layout_and_epilogue),
         VKF_OPS_TEST(test_matrices_in_parts),
     };

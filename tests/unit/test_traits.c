@@ -81,6 +81,17 @@ static void test_traits_integer_dot_units(void **state)
     assert_true(traits_of(VKF_DEVICE_TYPE_INTEGRATED, false).integer_dot_units);
 }
 
+static void test_traits_dots_outrun_matrices(void **state)
+{
+    vkf__caps caps = discrete_caps();
+    (void)state;
+    assert_false(vkf__traits_of(&caps).dots_outrun_matrices);
+    caps.vendor_id = 0x8086;
+    assert_true(vkf__traits_of(&caps).dots_outrun_matrices);
+    caps.integer_dot_accelerated = false;
+    assert_false(vkf__traits_of(&caps).dots_outrun_matrices);
+}
+
 static void test_traits_unified_memory(void **state)
 {
     vkf__caps caps = integrated_caps();
@@ -123,6 +134,7 @@ int main(void)
         cmocka_unit_test(test_traits_cores),
         cmocka_unit_test(test_traits_halves),
         cmocka_unit_test(test_traits_integer_dot_units),
+        cmocka_unit_test(test_traits_dots_outrun_matrices),
         cmocka_unit_test(test_traits_unified_memory),
         cmocka_unit_test(test_plan_has_the_traits_of_its_caps),
     };
