@@ -12,6 +12,11 @@
 //                                 elements [at, at + 8) of the line that begins at line_first; zeros from `width` on
 //   READ_WIDE(binding, name)    the same for TYPE_A, which is TYPE_B again or f32; fetches a WIDE_CHUNK
 //   NARROW(chunk)               a WIDE_CHUNK rounded to eight elements of TYPE_B
+//   widen_chunk(chunk)          eight elements of TYPE_B as an octet of floats
+//   CHUNKS_OF(type, binding, name)
+//                               declares the buffer of a READ_WRITE(type, binding, name) once more, in 16 bytes,
+//                               bool name_is_chunk(uint i)   whether an octet of elements lies in whole ones from i on,
+//                               octet name_load8(uint i), and void name_store8(uint i, octet values)
 //
 // The buffers are declared as arrays of 16 bytes, whatever their elements. So an aligned chunk is one load, any other
 // is read by single words, and 16-bit storage is not needed. Addresses are clamped into the matrix, so it may have no
@@ -31,6 +36,12 @@
 // An invocation's number within its subgroup, whose kernels run full subgroups of LANES. The builtin of that name leads
 // the same driver to wrong results where matrices are used (the same pull request).
 #define LANE (gl_LocalInvocationID.x % LANES)
+
+// Eight floats.
+struct octet {
+    vec4 low;
+    vec4 high;
+};
 
 #define MATRIX_TYPE_IS(a, b) MATRIX_TYPE_IS_EXPAND(a, b)
 #define MATRIX_TYPE_IS_EXPAND(a, b) (MATRIX_TYPE_##a == MATRIX_TYPE_##b)
@@ -58,6 +69,12 @@ uint narrow_pair(uint x, uint y)
 {
     return narrow(uintBitsToFloat(x)) | narrow(uintBitsToFloat(y)) << 16;
 }
+
+octet widen_chunk(uvec4 chunk)
+{
+    return octet(vec4(unpack_bfloat(chunk.x), unpack_bfloat(chunk.y)),
+                 vec4(unpack_bfloat(chunk.z), unpack_bfloat(chunk.w)));
+}
 #else
 #define ELEMENT float16_t
 
@@ -70,7 +87,46 @@ uint narrow_pair(uint x, uint y)
 {
     return packFloat2x16(f16vec2(uintBitsToFloat(x), uintBitsToFloat(y)));
 }
+
+octet widen_chunk(uvec4 chunk)
+{
+    return octet(vec4(unpackHalf2x16(chunk.x), unpackHalf2x16(chunk.y)),
+                 vec4(unpackHalf2x16(chunk.z), unpackHalf2x16(chunk.w)));
+}
 #endif
+
+// An invocation accesses an element through one of the two declarations alone.
+#define CHUNKS_OF(type, slot, name) CHUNKS_OF_EXPAND(type, slot, name)
+#define CHUNKS_OF_EXPAND(type, slot, name) CHUNKS_OF_##type(slot, name)
+#define CHUNKS_OF_f32(slot, name)                                                                   \
+    layout(set = 0, binding = slot, std430) buffer name##_chunk_buffer { vec4 name##_chunks[]; };   \
+    bool name##_is_chunk(uint i) { return ((name##_offset + i) & 3u) == 0u; }                       \
+    octet name##_load8(uint i)                                                                      \
+    {                                                                                               \
+        uint at = (name##_offset + i) >> 2;                                                         \
+        return octet(name##_chunks[at], name##_chunks[at + 1]);                                     \
+    }                                                                                               \
+    void name##_store8(uint i, octet values)                                                        \
+    {                                                                                               \
+        uint at = (name##_offset + i) >> 2;                                                         \
+        name##_chunks[at] = values.low;                                                             \
+        name##_chunks[at + 1] = values.high;                                                        \
+    }
+#define CHUNKS_OF_f16(slot, name)                                                                   \
+    layout(set = 0, binding = slot, std430) buffer name##_chunk_buffer { uvec4 name##_chunks[]; };  \
+    bool name##_is_chunk(uint i) { return ((name##_offset + i) & 7u) == 0u; }                       \
+    octet name##_load8(uint i)                                                                      \
+    {                                                                                               \
+        uvec4 chunk = name##_chunks[(name##_offset + i) >> 3];                                      \
+        return octet(vec4(unpackHalf2x16(chunk.x), unpackHalf2x16(chunk.y)),                        \
+                     vec4(unpackHalf2x16(chunk.z), unpackHalf2x16(chunk.w)));                       \
+    }                                                                                               \
+    void name##_store8(uint i, octet values)                                                        \
+    {                                                                                               \
+        name##_chunks[(name##_offset + i) >> 3] =                                                   \
+            uvec4(packFloat2x16(f16vec2(values.low.xy)), packFloat2x16(f16vec2(values.low.zw)),     \
+                  packFloat2x16(f16vec2(values.high.xy)), packFloat2x16(f16vec2(values.high.zw)));  \
+    }
 
 #define CHUNK_BLOCK(slot, name) \
     layout(set = 0, binding = slot, std430) readonly buffer name##_buffer { uvec4 name##_data[]; };

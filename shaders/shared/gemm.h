@@ -21,7 +21,7 @@
 #define VKF_GEMM_SPEC_ACTIVATION 8
 #define VKF_GEMM_SPEC_HAS_BIAS 9
 #define VKF_GEMM_SPEC_ADD_AFTER 10 // 1: beta * d is a residual, added after the activation
-#define VKF_GEMM_SPEC_SPLIT 11     // 1: k is cut among workgroups, d gets plain sums; gemm_tile alone
+#define VKF_GEMM_SPEC_SPLIT 11     // 1: k is cut among workgroups, d gets plain sums
 #define VKF_GEMM_SPEC_COUNT 11     // of kernels without SPLIT
 #define VKF_GEMM_SPLIT_SPEC_COUNT 12
 
@@ -29,6 +29,8 @@
 #define VKF_GEMM_B_NK 1     // (n, k), as PyTorch keeps Linear weights
 #define VKF_GEMM_B_PANELS 2 // (ceil(n / PANEL), k, PANEL), the columns beyond n being zeros
 #define VKF_GEMM_PANEL 32u
+
+#define VKF_GEMM_SPLIT_STEP 32u // divides the depth of a part: whole blocks, and whole tiles of matrices
 
 // All strides in elements.
 struct vkf_gemm_params {

@@ -57,6 +57,7 @@ typedef struct vkf__problem {
     bool quads;
     bool vectors;     // of attention: keys and values lie so that attention_decode.comp may read them
     uint32_t batch;   // products side by side; 0: 1
+    uint32_t parts;   // of a split matrix product, side by side, too; 0: 1
     uint64_t largest; // elements of the largest operand that may be bound as a texel buffer
 } vkf__problem;
 

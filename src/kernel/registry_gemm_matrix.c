@@ -2,6 +2,7 @@
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
 #include "kernel/registry_rank.h"
+#include "shared/blocks.h"
 #include "shared/gemm_coopmat.h"
 
 #define GEMM_COOPMAT_TILE(m_, n_, k_, subgroup_m_, subgroup_n_) \
@@ -15,15 +16,16 @@ CHECK_TILE(gemm_coopmat.subgroup_n, VKF_GEMM_SPEC_THREAD_N);
 
 #define TILE_CONSTANTS LOCAL_SIZE, CONSTANT(GEMM, TILE_M), CONSTANT(GEMM, TILE_N), CONSTANT(GEMM, TILE_K)
 
-static const char *const coopmat_constants[VKF_GEMM_COOPMAT_SPEC_COUNT] = {
-    TILE_CONSTANTS,
-    [VKF_GEMM_SPEC_THREAD_M] = "SUBGROUP_M",
-    [VKF_GEMM_SPEC_THREAD_N] = "SUBGROUP_N",
-    PRODUCT_FLAGS,
-    CONSTANT(GEMM, FRAGMENT_M),
-    CONSTANT(GEMM, FRAGMENT_N),
-    CONSTANT(GEMM, FRAGMENT_K),
-};
+#define COOPMAT_CONSTANTS                                                                                            \
+    TILE_CONSTANTS, [VKF_GEMM_SPEC_THREAD_M] = "SUBGROUP_M", [VKF_GEMM_SPEC_THREAD_N] = "SUBGROUP_N", PRODUCT_FLAGS, \
+                    CONSTANT(GEMM, FRAGMENT_M), CONSTANT(GEMM, FRAGMENT_N), CONSTANT(GEMM, FRAGMENT_K)
+
+// The parts of a product are in f32, so that kernels with other results leave none.
+static const char *const coopmat_constants_f16[VKF_GEMM_COOPMAT_SPEC_COUNT] = {COOPMAT_CONSTANTS};
+static const char *const coopmat_constants_f32[VKF_GEMM_COOPMAT_SPEC_COUNT] = {COOPMAT_CONSTANTS,
+                                                                               CONSTANT(GEMM, SPLIT)};
+#define SPLITS_f16 false
+#define SPLITS_f32 true
 
 // A matrix belongs to the whole workgroup, so there are no sides of an invocation.
 static const char *const coopmat2_constants[VKF_GEMM_SPEC_COUNT] = {TILE_CONSTANTS, PRODUCT_FLAGS};
@@ -60,7 +62,14 @@ static bool gemm_coopmat_valid(const vkf__config *config)
     const vkf__gemm_coopmat_tile *t = &config->tile.gemm_coopmat;
     return t->k > 0 && t->k % 8 == 0 && t->subgroup_m > 0 && t->subgroup_m % 8 == 0 && t->subgroup_n > 0 &&
            t->subgroup_n % 8 == 0 && t->m % t->subgroup_m == 0 && t->n % t->subgroup_n == 0 &&
-           t->n % VKF_GEMM_PANEL == 0 && (t->m / t->subgroup_m) * (t->n / t->subgroup_n) == config->subgroups;
+           t->n % VKF_GEMM_PANEL == 0 && VKF_GEMM_SPLIT_STEP % t->k == 0 &&
+           (t->m / t->subgroup_m) * (t->n / t->subgroup_n) == config->subgroups;
+}
+
+// A weight's blocks are as deep as whole tiles.
+static bool gemm_coopmat_blocks_valid(const vkf__config *config)
+{
+    return gemm_coopmat_valid(config) && VKF_BLOCKS_DEPTH % config->tile.gemm_coopmat.k == 0;
 }
 
 static void gemm_matrix_tile(const vkf__config *config, uint32_t out_mnk[3])
@@ -146,19 +155,25 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
 #define MATRIX PRODUCT, .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, .rounds = true
 
 // a and b are fetched in words, whatever their type.
-#define GEMM_COOPMAT(a, b, d)                                                                                   \
-    {                                                                                                           \
-        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat_constants),        \
-        .matrix = VKF_MATRIX_F16, .needs = VKF_NEEDS_MATRIX | STORAGE(d), CONFIGS(gemm_coopmat_configs),        \
-        .valid = gemm_coopmat_valid, .matrix_tile = gemm_matrix_tile, .shared_bytes_here = gemm_coopmat_shared, \
-        .rank = vkf__rank_matrix                                                                                \
+#define COOPMAT(d)                                                                         \
+    .splits = SPLITS_##d, CONSTANTS(coopmat_constants_##d), CONFIGS(gemm_coopmat_configs), \
+    .matrix_tile = gemm_matrix_tile, .shared_bytes_here = gemm_coopmat_shared, .rank = vkf__rank_matrix
+#define GEMM_COOPMAT(a, b, d)                                                                        \
+    {                                                                                                \
+        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, .matrix = VKF_MATRIX_F16, \
+        .needs = VKF_NEEDS_MATRIX | STORAGE(d), .valid = gemm_coopmat_valid, COOPMAT(d)              \
     }
-#define GEMM_COOPMAT_BF16(a, b, d)                                                                       \
-    {                                                                                                    \
-        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat_constants), \
-        .matrix = VKF_MATRIX_BF16, .needs = VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_BF16 | STORAGE(d),       \
-        CONFIGS(gemm_coopmat_configs), .valid = gemm_coopmat_valid, .matrix_tile = gemm_matrix_tile,     \
-        .shared_bytes_here = gemm_coopmat_shared, .rank = vkf__rank_matrix                               \
+#define GEMM_COOPMAT_BF16(a, b, d)                                                                              \
+    {                                                                                                           \
+        .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, .matrix = VKF_MATRIX_BF16,           \
+        .needs = VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_BF16 | STORAGE(d), .valid = gemm_coopmat_valid, COOPMAT(d) \
+    }
+// Weights in blocks. All kinds of blocks share modules, which are named by the types of a and d.
+#define GEMM_COOPMAT_BLOCKS(a, b, d)                                                                 \
+    {                                                                                                \
+        .name = NAME_3("gemm_coopmat_blocks", a, b, d), TYPES_3(a, b, d), PRODUCT, .rounds = true,   \
+        .module = "gemm_coopmat_blocks." #a "_" #d, .b_layouts = B_PANELS, .matrix = VKF_MATRIX_F16, \
+        .needs = VKF_NEEDS_MATRIX | STORAGE(d), .valid = gemm_coopmat_blocks_valid, COOPMAT(d)       \
     }
 
 // A factor in f32 is converted from one matrix use to another.
@@ -183,7 +198,9 @@ static const vkf__kernel rows[] = {
     GEMM_COOPMAT(f32, f16, f32),          GEMM_COOPMAT(f16, f16, f32),          GEMM_COOPMAT(f16, f16, f16),
     GEMM_COOPMAT(f32, f16, f16),          GEMM_COOPMAT_BF16(f32, bf16, f32),    GEMM_COOPMAT2(f32, f16, f32),
     GEMM_COOPMAT2(f16, f16, f32),         GEMM_COOPMAT2(f16, f16, f16),         GEMM_COOPMAT2(f32, f16, f16),
-    GEMM_COOPMAT2_ELEMENT(f32, f16, f32), GEMM_COOPMAT2_ELEMENT(f16, f16, f16),
+    GEMM_COOPMAT2_ELEMENT(f32, f16, f32), GEMM_COOPMAT2_ELEMENT(f16, f16, f16), GEMM_COOPMAT_BLOCKS(f32, q8, f32),
+    GEMM_COOPMAT_BLOCKS(f16, q8, f32),    GEMM_COOPMAT_BLOCKS(f16, q8, f16),    GEMM_COOPMAT_BLOCKS(f32, q4, f32),
+    GEMM_COOPMAT_BLOCKS(f16, q4, f32),    GEMM_COOPMAT_BLOCKS(f16, q4, f16),
 };
 
 const vkf__family vkf__gemm_matrix_family = {rows, COUNT(rows)};

@@ -281,7 +281,7 @@ uint64_t vkf__config_workgroups(const vkf__config *config, const vkf__problem *p
 {
     const vkf__gemm_tile *t = &config->tile.gemm;
     uint64_t rows = ((uint64_t)problem->m + t->m - 1) / t->m, columns = ((uint64_t)problem->n + t->n - 1) / t->n;
-    return rows * columns * (problem->batch > 0 ? problem->batch : 1);
+    return rows * columns * (problem->batch > 0 ? problem->batch : 1) * (problem->parts > 0 ? problem->parts : 1);
 }
 
 // What a tile loads for a multiply-add, in numbers, and the multiply-adds that hide the load of one.
@@ -332,6 +332,17 @@ static double missing_loads(const vkf__caps *caps, const vkf__variant *variant, 
     return fmax(0, 1 - workgroups * bytes / caps->traits.core_bytes_in_flight);
 }
 
+double vkf__config_time(const vkf__selector *selector, const vkf__variant *variant, const vkf__problem *problem)
+{
+    const uint32_t local_size = vkf__variant_local_size(selector->caps, variant);
+    const vkf__gemm_tile *t = &variant->config->tile.gemm;
+    const uint64_t workgroups = vkf__config_workgroups(variant->config, problem);
+    const uint64_t cores = vkf__selector_cores(selector);
+    const double waves = (double)((workgroups + cores - 1) / cores), loads = 1.0 / t->m + 1.0 / t->n;
+    const double area_cost = (double)t->m * t->n * (1 + LOADS_HIDDEN * loads) * shared_loads(variant->kernel, t);
+    return waves * area_cost * turns(selector->caps, variant, problem) / busy_part(selector->caps, local_size, waves);
+}
+
 double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                         const vkf__problem *problem)
 {
@@ -342,12 +353,9 @@ double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel
     const double per_core = (double)workgroups / (double)cores;
     if (config->max_m > 0 || kernel->walks_columns)
         return (per_core < 1 ? 2 - per_core : 0) + missing_loads(selector->caps, &variant, problem, per_core);
-    const double area = (double)t->m * t->n, loads = 1.0 / t->m + 1.0 / t->n;
-    if (workgroups < cores)
-        return IDLE_CORES + area * (IDLE_CORES * 1e-6);
-    const double waves = (double)((workgroups + cores - 1) / cores);
-    const double area_cost = area * (1 + LOADS_HIDDEN * loads) * shared_loads(kernel, t);
-    return waves * area_cost * turns(selector->caps, &variant, problem) / busy_part(selector->caps, local_size, waves);
+    if (workgroups < cores && problem->parts <= 1)
+        return IDLE_CORES + (double)t->m * t->n * (IDLE_CORES * 1e-6);
+    return vkf__config_time(selector, &variant, problem);
 }
 
 // The best of a kernel's configs that may serve and whose names begin with `name`; NULL: there is none. On a GPU these

@@ -48,15 +48,19 @@ bool vkf__kernel_accepts(const vkf__caps *caps, const vkf__kernel *kernel, const
 // Whether a config is meant for a problem: a question of speed, not of correctness.
 bool vkf__config_recommended(const vkf__config *config, const vkf__problem *problem);
 
-// The number of workgroups that a matrix product's tiles give.
+// The number of workgroups that a matrix product's tiles give, of all parts where it is split.
 uint64_t vkf__config_workgroups(const vkf__config *config, const vkf__problem *problem);
 
-// What the tile of a matrix product costs on the device; the lowest is best. Tiles that leave cores without work come
-// last, the smallest of them first. Of the others it is the number of waves, times the area of a tile, times what it
-// loads for a multiply-add from memory and, by matrices, from shared memory, twice where no second one fits beside it,
-// over the part of a core that the workgroups of all waves keep busy, where the driver tells how many subgroups a core
-// holds. Tiles made for few rows come first where they take the problem, those that give each core one ahead of the
-// others, and then those that have enough bytes under way.
+// How long a device takes for one step of a matrix product's depth, in multiply-adds that a core has time for: the
+// number of waves, times the area of a tile, times what it loads for a multiply-add from memory and, by matrices, from
+// shared memory, twice where no second one fits beside it, over the part of a core that the workgroups of all waves
+// keep busy, where the driver tells how many subgroups a core holds.
+double vkf__config_time(const vkf__selector *selector, const vkf__variant *variant, const vkf__problem *problem);
+
+// What the tile of a matrix product costs on the device; the lowest is best: the time above. Tiles that leave cores
+// without work come last, the smallest of them first, unless the product is in parts, whose number has regard to that.
+// Tiles made for few rows come first where they take the problem, those that give each core one ahead of the others, and
+// then those that have enough bytes under way.
 double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                         const vkf__problem *problem);
 

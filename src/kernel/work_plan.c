@@ -138,7 +138,7 @@ static bool same_problem(const vkf__problem *a, const vkf__problem *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->b_layout == b->b_layout &&
            a->transpose_a == b->transpose_a && a->split == b->split && a->allow_f16_math == b->allow_f16_math &&
-           a->quads == b->quads && a->batch == b->batch && a->largest == b->largest;
+           a->quads == b->quads && a->batch == b->batch && a->parts == b->parts && a->largest == b->largest;
 }
 
 static vkf_status want(vkf__work *work, const vkf_dtype *types, const vkf__problem *problem,

@@ -47,6 +47,16 @@ static bool fits(const vkf__work *work, const vkf__gemm_args *args)
            counted && 4 * vkf__quantized_words(count) <= work->context->device.plan.caps.max_storage_buffer_range;
 }
 
+// Whether the product of the operands as they are goes to matrices of halves, which multiply faster than dot products
+// do on most devices that have both.
+static bool is_for_matrices(const vkf__selector *selector, const vkf_dtype *types, const vkf__problem *direct)
+{
+    vkf__variant variant;
+    return !selector->caps->traits.dots_outrun_matrices &&
+           vkf__select(selector, VKF_OP_GEMM, types, direct, &variant, NULL) &&
+           (variant.kernel->needs & VKF_NEEDS_MATRIX);
+}
+
 // Whether integer dot products are wanted. The variant that the caller asks for decides or, if it does not, the device.
 static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)
 {
@@ -59,7 +69,8 @@ static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf_
     bool asked_otherwise = selector.forced && vkf__select_rank(&selector, VKF_OP_GEMM, types, &direct) == 0;
     if (asked != asked_otherwise)
         return asked;
-    return pays(&work->context->device.plan.caps.traits, args->b.dtype, args->m, args->k);
+    return pays(&work->context->device.plan.caps.traits, args->b.dtype, args->m, args->k) &&
+           !is_for_matrices(&selector, types, &direct);
 }
 
 static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)
@@ -74,7 +85,8 @@ static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, con
     if (!vkf__work_has_kernel(work, VKF_OP_QUANTIZE_ROWS, x_types, &elements) ||
         !vkf__select(&selector, VKF_OP_GEMM, types, &problem, &whole, NULL))
         return false;
-    problem.split = vkf__gemm_splits(work, rows, &problem, &whole) > 1;
+    problem.parts = vkf__gemm_splits(work, rows, &problem, &whole);
+    problem.split = problem.parts > 1;
     return !problem.split || vkf__work_has_kernel(work, VKF_OP_GEMM, part_types, &problem);
 }
 

@@ -1,6 +1,8 @@
 // Cuts products in depth: one dispatch leaves the parts in memory, a second one adds them up.
 #include "op/gemm_split.h"
 
+#include <math.h>
+
 #include "base/elements.h"
 #include "base/size.h"
 #include "op/flat.h"
@@ -11,8 +13,16 @@
 // Less depth is not worth the second dispatch.
 #define MIN_DEPTH 1024u
 #define MIN_DEPTH_PER_SPLIT 512u
-#define SPLIT_STEP 32u // whole blocks; 4 would do for other types
 #define MAX_SPLITS 8u
+// Products of which tiles of this side keep more than half of the cores busy are not cut.
+#define AMPLE_TILE 64u
+// The multiply-adds that a core has time for, by itself and by matrices, in the microseconds of one more dispatch and
+// its barrier; and, if all cores share it, while a number goes to the cache of the device and back.
+#define SUM_TIME 0x1p20
+#define MATRIX_SUM_TIME 0x1p21
+#define NUMBER_TIME 128.0
+// The times are estimates. Parts that take more than this share of the whole's may be no gain at all.
+#define MAX_SHARE 0.7
 // Products of up to this many rows have kernels of their own, which cut k among the invocations of a workgroup.
 #define FEW_ROWS 8u
 
@@ -30,18 +40,58 @@ static bool splits_blocks(const vkf__gemm_args *args)
     return args->d.dtype == VKF_DTYPE_F32 || bias_type(args) == args->d.dtype;
 }
 
+static bool may_be_cut(const vkf__selector *selector, const vkf__gemm_args *args, const vkf__problem *problem,
+                       const vkf__variant *whole)
+{
+    const vkf__config ample = {.tile.gemm = {.m = AMPLE_TILE, .n = AMPLE_TILE}};
+    const uint64_t groups = vkf__config_workgroups(&ample, problem);
+    // A processor has few cores to fill, so the parts would go through memory for nothing.
+    return !selector->caps->traits.processor && problem->m > FEW_ROWS && args->k >= MIN_DEPTH && groups > 0 &&
+           2 * groups <= vkf__selector_cores(selector) && whole->config->tile.gemm.m > 0 &&
+           (!vkf__is_blocks(args->b.dtype) || splits_blocks(args));
+}
+
+// The variant that leaves so many parts. One by matrices takes the place of nothing else, nor the other way around.
+static bool select_parts(const vkf__selector *selector, const vkf__gemm_args *args, const vkf__problem *parts,
+                         const vkf__variant *whole, vkf__variant *out_variant)
+{
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->a.dtype, args->b.dtype, VKF_DTYPE_F32};
+    return vkf__select(selector, VKF_OP_GEMM, types, parts, out_variant, NULL) &&
+           ((out_variant->kernel->needs ^ whole->kernel->needs) & VKF_NEEDS_MATRIX) == 0;
+}
+
+// In multiply-adds of a core, as vkf__config_time() has it; infinite where no kernel leaves the parts.
+static double time_in_parts(const vkf__selector *selector, const vkf__gemm_args *args, const vkf__problem *problem,
+                            const vkf__variant *whole, uint32_t splits)
+{
+    const double sum_time = whole->kernel->needs & VKF_NEEDS_MATRIX ? MATRIX_SUM_TIME : SUM_TIME;
+    const double numbers = (double)problem->m * problem->n * (problem->batch > 0 ? problem->batch : 1) * splits;
+    vkf__problem parts = *problem;
+    vkf__variant variant;
+    parts.split = true;
+    parts.parts = splits;
+    if (!select_parts(selector, args, &parts, whole, &variant))
+        return INFINITY;
+    return vkf__config_time(selector, &variant, &parts) * args->k / splits + sum_time +
+           NUMBER_TIME * numbers / vkf__selector_cores(selector);
+}
+
 uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args, const vkf__problem *problem,
                           const vkf__variant *whole)
 {
-    // A processor has few cores to fill, so the parts would go through memory for nothing.
     const vkf__selector selector = vkf__context_selector(work->context);
-    const uint64_t cores = vkf__selector_cores(&selector), groups = vkf__config_workgroups(whole->config, problem);
-    if (selector.caps->traits.processor || !whole->kernel->splits || problem->m <= FEW_ROWS || args->k < MIN_DEPTH ||
-        groups == 0 || 2 * groups > cores || (vkf__is_blocks(args->b.dtype) && !splits_blocks(args)))
+    if (!may_be_cut(&selector, args, problem, whole))
         return 1;
-    const uint64_t by_groups = cores / groups, by_depth = args->k / MIN_DEPTH_PER_SPLIT;
-    const uint64_t splits = by_groups < by_depth ? by_groups : by_depth;
-    return splits < MAX_SPLITS ? (uint32_t)splits : MAX_SPLITS;
+    double best = MAX_SHARE * vkf__config_time(&selector, whole, problem) * args->k;
+    uint32_t splits = 1;
+    for (uint32_t s = 2; s <= MAX_SPLITS && args->k / s >= MIN_DEPTH_PER_SPLIT; s++) {
+        const double time = time_in_parts(&selector, args, problem, whole, s);
+        if (time < best) {
+            best = time;
+            splits = s;
+        }
+    }
+    return splits;
 }
 
 static vkf_status emit_parts(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant,
@@ -49,7 +99,7 @@ static vkf_status emit_parts(vkf__work *work, const vkf__gemm_args *args, const 
 {
     struct vkf_gemm_params params = vkf__gemm_factors(args);
     params.splits = splits;
-    params.split_k = (uint32_t)vkf__align_u64(vkf__div_up_u32(args->k, splits), SPLIT_STEP);
+    params.split_k = (uint32_t)vkf__align_u64(vkf__div_up_u32(args->k, splits), VKF_GEMM_SPLIT_STEP);
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_GEMM_SPEC_TRANSPOSE_A] = args->transpose_a,
         [VKF_GEMM_SPEC_B_LAYOUT] = vkf__gemm_layout_flag(args->b.dtype, vkf__gemm_b_layout(args)),
@@ -109,6 +159,7 @@ vkf_status vkf__emit_split_gemm(vkf__work *work, const vkf__gemm_args *args, con
     vkf__span sums; // (splits, batch, m, n)
     vkf__problem split = *problem;
     split.split = true;
+    split.parts = splits;
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, VKF_DTYPE_F32};
     const uint64_t factors[] = {splits, args->batch, args->m, args->n};
     uint64_t count = UINT64_MAX;

@@ -20,6 +20,8 @@ typedef struct vkf__traits {
     // The same for one row and a weight in blocks of 8 or 4 bits, from a depth on, below which it takes longer to round
     // the row. UINT32_MAX: at none, because the weight's bytes alone decide how long it takes.
     uint32_t row_dot_depth_q8, row_dot_depth_q4;
+    // They are also faster than products of halves by matrices.
+    bool dots_outrun_matrices;
     // What runs workgroups side by side: as the driver tells, else an estimate by the kind of device.
     uint32_t cores;
     bool cores_are_known;

@@ -90,43 +90,51 @@ static void test_few_rows_are_never_cut(void **state)
     }
 }
 
-// Products by matrices would lose their units: the parts are summed by kernels without.
-static void test_products_by_matrices_are_not_cut(void **state)
-{
-    const vkf__caps caps = gpu_caps(132, true);
-    (void)state;
-    for (size_t i = 0; i < PRODUCTS; i++) {
-        if (products[i].weight == H && splits_of(&caps, &products[i], H) != 1)
-            fail_msg("%s is cut", products[i].name);
-    }
-}
+static const struct cut {
+    uint32_t cores, m, n, k, splits;
+} matrix_cuts[] =
+    {
+        {128, 128, 768, 3072, 5},  // 24 tiles of 64 x 64 in 5 parts, rather than 96 of 32 x 32
+        {24, 128, 768, 3072, 1},   // which keep these cores busy
+        {47, 128, 768, 3072, 1},   //
+        {128, 128, 768, 1024, 1},  // of too little depth
+        {132, 256, 2048, 8192, 1}, // of 128 tiles of 64 x 64
+},
+  scalar_cuts[] = {
+      {64, 32, 768, 3072, 5},   // 24 small tiles, and two rounds of their parts
+      {23, 32, 768, 3072, 1},   // 12 large ones would keep these busy
+      {240, 32, 768, 3072, 6},  // parts of 512, and no shallower
+      {240, 32, 768, 1024, 1},  // no gain
+      {240, 32, 768, 1023, 1},  //
+      {9999, 32, 32, 65536, 8}, // at most
+      {64, 256, 1024, 4096, 1}, // 64 large tiles
+      {128, 8, 768, 3072, 1},   // of few rows
+      {128, 9, 768, 3072, 5},   //
+};
 
-static void test_cuts_by_cores_and_depth(void **state)
+static void assert_cuts(const struct cut *rows, size_t count, bool matrices)
 {
-    static const struct {
-        uint32_t cores, m, n, k, splits;
-    } rows[] = {
-        {64, 32, 768, 3072, 2},   // 24 small tiles
-        {47, 32, 768, 3072, 1},   // which keep half of these busy
-        {48, 32, 768, 3072, 2},   //
-        {240, 32, 768, 3072, 6},  // parts of 512, and no shallower
-        {240, 32, 768, 1024, 2},  //
-        {240, 32, 768, 1023, 1},  //
-        {9999, 32, 32, 65536, 8}, // at most
-        {64, 256, 1024, 4096, 1}, // 64 large tiles
-        {8, 32, 768, 3072, 1},    //
-        {128, 8, 768, 3072, 1},   // of few rows
-        {128, 9, 768, 3072, 5},   //
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const vkf__caps caps = gpu_caps(rows[i].cores, false);
+    for (size_t i = 0; i < count; i++) {
+        const vkf__caps caps = gpu_caps(rows[i].cores, matrices);
         const model_product product = {"", rows[i].m, rows[i].n, rows[i].k, H};
         const uint32_t splits = splits_of(&caps, &product, H);
         if (splits != rows[i].splits)
             fail_msg("%u x %u x %u on %u cores: %u parts, expected %u", product.m, product.n, product.k, rows[i].cores,
                      splits, rows[i].splits);
     }
+}
+
+static void test_cuts_by_cores_and_depth(void **state)
+{
+    (void)state;
+    assert_cuts(scalar_cuts, sizeof scalar_cuts / sizeof scalar_cuts[0], false);
+}
+
+// Matrices leave the parts, too.
+static void test_cuts_by_matrices(void **state)
+{
+    (void)state;
+    assert_cuts(matrix_cuts, sizeof matrix_cuts / sizeof matrix_cuts[0], true);
 }
 
 static void test_processors_cut_nothing(void **state)
@@ -143,8 +151,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_few_rows_are_never_cut),
-        cmocka_unit_test(test_products_by_matrices_are_not_cut),
         cmocka_unit_test(test_cuts_by_cores_and_depth),
+        cmocka_unit_test(test_cuts_by_matrices),
         cmocka_unit_test(test_processors_cut_nothing),
     };
     return cmocka_run_group_tests_name("gemm_split", tests, NULL, NULL);

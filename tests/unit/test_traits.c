@@ -118,6 +118,17 @@ static void test_traits_core_bytes_in_flight(void **state)
                          all_types[i] == VKF_DEVICE_TYPE_DISCRETE ? 24576 : 8192);
 }
 
+static void test_traits_dots_outrun_matrices(void **state)
+{
+    vkf__caps caps = discrete_caps();
+    (void)state;
+    assert_false(vkf__traits_of(&caps).dots_outrun_matrices);
+    caps.vendor_id = 0x8086;
+    assert_true(vkf__traits_of(&caps).dots_outrun_matrices);
+    caps.integer_dot_accelerated = false;
+    assert_false(vkf__traits_of(&caps).dots_outrun_matrices);
+}
+
 static void test_traits_unified_memory(void **state)
 {
     vkf__caps caps = integrated_caps();
@@ -162,6 +173,7 @@ int main(void)
         cmocka_unit_test(test_traits_integer_dot_units),
         cmocka_unit_test(test_traits_row_dot_depths),
         cmocka_unit_test(test_traits_core_bytes_in_flight),
+        cmocka_unit_test(test_traits_dots_outrun_matrices),
         cmocka_unit_test(test_traits_unified_memory),
         cmocka_unit_test(test_plan_has_the_traits_of_its_caps),
     };

@@ -1,0 +1,55 @@
+// Weights in blocks (shared/blocks.h) as chunks of eight halves along k, for the cooperative-matrix kernels. Included
+// after blocks.glsl and the declaration of p.
+//
+// An element becomes a half by one multiplication and, in q4, one addition in 16 bits: it is the float's value rounded
+// once, or twice where the device does not fuse the two. So it is off by 2^-11 of itself, or of |scale * q| + |element|.
+#ifndef VKF_MATRIX_BLOCKS_GLSL
+#define VKF_MATRIX_BLOCKS_GLSL
+
+// Words of a column, lowest k first, with which a chunk travels through registers: one of q4, two of q8.
+struct packed_chunk {
+    uvec2 words;
+    uint head;
+};
+
+const uint CHUNK_WORDS = CHUNK / WORD_ELEMENTS;
+const uint ELEMENT_BITS = 32 / WORD_ELEMENTS;
+
+layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uint b_data[]; };
+
+// Columns beyond the last panel give those of its last column. k, a multiple of eight, is below p.k.
+packed_chunk fetch_packed(uint col, uint k)
+{
+    uint column = min(col, (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL - 1);
+    uint panel = column / VKF_GEMM_PANEL, lane = column % VKF_GEMM_PANEL;
+    uint block = panel * (p.ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
+    uint tile = b_offset + block * TILE_WORDS;
+    uint at = tile + HEAD_WORDS + k % VKF_BLOCKS_DEPTH / WORD_ELEMENTS * VKF_GEMM_PANEL + lane;
+    packed_chunk chunk;
+    chunk.words = uvec2(b_data[at], CHUNK_WORDS > 1 ? b_data[at + VKF_GEMM_PANEL] : 0u);
+    chunk.head = b_data[tile + (BLOCKS_Q8 ? lane / 2 : lane)] >> (BLOCKS_Q8 ? lane % 2 * 16 : 0);
+    return chunk;
+}
+
+// Elements 2i and 2i + 1 of a word, without scale. The lowest bits of a half between 1024 and 2048 count ones: signed
+// bytes are put there with 128 added.
+f16vec2 unpack_pair(uint word, uint i)
+{
+    uint pair = bitfieldExtract(BLOCKS_Q8 ? word ^ 0x80808080u : word, int(2 * i * ELEMENT_BITS),
+                                int(2 * ELEMENT_BITS));
+    uint spread = (pair | pair << (16 - ELEMENT_BITS)) & (BLOCKS_Q8 ? 0x00ff00ffu : 0x000f000fu);
+    return unpackFloat2x16(spread | 0x64006400u) - f16vec2(BLOCKS_Q8 ? 1152.0 : 1024.0);
+}
+
+uvec4 unpack_chunk(packed_chunk chunk)
+{
+    f16vec2 head = unpackFloat2x16(chunk.head);
+    uvec4 halves;
+    [[unroll]] for (uint i = 0; i < 4; ++i) {
+        f16vec2 pair = unpack_pair(chunk.words[i * 2 / WORD_ELEMENTS], i % (WORD_ELEMENTS / 2));
+        halves[i] = packFloat2x16(BLOCKS_Q8 ? pair * head.x : fma(pair, head.xx, head.yy));
+    }
+    return halves;
+}
+
+#endif
