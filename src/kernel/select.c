@@ -347,7 +347,6 @@ double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel
                         const vkf__problem *problem)
 {
     const vkf__variant variant = {kernel, config};
-    const uint32_t local_size = vkf__variant_local_size(selector->caps, &variant);
     const vkf__gemm_tile *t = &config->tile.gemm;
     const uint64_t workgroups = vkf__config_workgroups(config, problem), cores = vkf__selector_cores(selector);
     const double per_core = (double)workgroups / (double)cores;
