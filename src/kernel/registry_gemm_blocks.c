@@ -19,7 +19,7 @@
             {.name = "rows4", .local_size = 64, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true},          \
             {.name = "rows4x256", .local_size = 256, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true},     \
             {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 8, .by_cores = true},           \
-            {.name = "rows8x256", .local_size = 256, GEMM_TILE(8, 32, 16, 8, 4), .max_m = 8, .by_cores = true},     \
+            {.name = "rows8x256", .local_size = 256, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 8, .by_cores = true},      \
             {.name = "16x32", .local_size = 8, GEMM_TILE(16, 32, 16, 16, 4), .min_m = 9},                           \
             {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8, 8, 4)},                                           \
     }

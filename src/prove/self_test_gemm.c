@@ -156,7 +156,9 @@ static vkf__gemm_args args_of(const vkf__kernel *kernel, const shape *s)
 {
     uint32_t layout = layout_of(kernel);
     bool panels = layout == VKF_GEMM_B_PANELS, transpose_b = layout != VKF_GEMM_B_KN;
-    uint32_t k = depth_of(kernel, s->k), pad = takes_quantized_rows(kernel) ? VKF_BLOCKS_DEPTH : k % 4 == 0 ? 4 : 1;
+    uint32_t k = depth_of(kernel, s->k);
+    // Rows of the deep product begin at multiples of 16 bytes, whatever the type, and others at quads or anywhere.
+    uint32_t pad = takes_quantized_rows(kernel) ? VKF_BLOCKS_DEPTH : s->k == DEEP_K ? 8 : k % 4 == 0 ? 4 : 1;
     vkf__gemm_args args = {
         .label = "self-test",
         .m = s->m,
