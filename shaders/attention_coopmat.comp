@@ -11,14 +11,14 @@
 // keys during the softmax and the product with the values.
 //
 // Sums are rescaled, which takes a pass over all of them, only in steps where the maximum of some row of the workgroup
-// rises by more than RISE over the score that weights are relative to. Until then weights are up to exp(RISE) = 148, far
-// from what 16 bits hold, and no less precise: it is the same softmax, because total and sums are relative to the same
-// score.
+// rises by more than RISE over the score that weights are relative to. Until then weights are up to exp(RISE) = 148,
+// far from what 16 bits hold, and no less precise: it is the same softmax, because total and sums are relative to the
+// same score. All subgroups do so together, because on lavapipe a barrier of a subgroup is one of the workgroup.
 //
 // Invariants (the registry checks them): 8 divides every FRAGMENT_*; FRAGMENT_M divides ROWS; FRAGMENT_N and
 // FRAGMENT_K divide KEYS; ROWS, KEYS and the subgroup's size are powers of two, and KEYS is 32 at least; the local size
-// is SUBGROUPS whole subgroups; the pool and the number below fit into shared memory; with splits > 1, PARTIAL is set and out
-// is f32.
+// is SUBGROUPS whole subgroups; the pool and the number below fit into shared memory; with splits > 1, PARTIAL is set
+// and out is f32.
 // Grid: one workgroup per ROWS * SUBGROUPS rows of a key head, split, key head and batch entry, in any fold of two
 // dimensions: ceil(q_len * heads / kv_heads / (ROWS * SUBGROUPS)) * splits * kv_heads * batch workgroups.
 #version 450
@@ -68,8 +68,9 @@ READ(bytes, VKF_ATTENTION_BINDING_KEY_MASK, key_mask)
 #include "include/mask.glsl"
 
 const uint LANES = gl_WorkGroupSize.x / SUBGROUPS;
-// In the softmax PARTS lanes share a row, each with a part of its keys, and a lane has LANE_ROWS rows, PASS_ROWS apart. Lanes beyond those that find a row are idle. Few lanes share rows, too, for whom it costs little:
-// so it runs on the software rasteriser of the tests.
+// In the softmax PARTS lanes share a row, each with a part of its keys, and a lane has LANE_ROWS rows, PASS_ROWS apart.
+// Lanes beyond those that find a row are idle. Where there are fewer lanes than rows, which costs little, two share a
+// row as well: so the software rasteriser of the tests runs it.
 const uint PARTS = LANES >= 4 * ROWS ? 4 : LANES == ROWS ? 1 : 2;
 const uint PASS_ROWS = LANES / PARTS < ROWS ? LANES / PARTS : ROWS;
 const uint LANE_ROWS = ROWS / PASS_ROWS;
@@ -81,7 +82,12 @@ const uint VALUE_FRAGMENTS = (V_HEAD_DIM + FRAGMENT_N - 1) / FRAGMENT_N;
 const uint K_CHUNKS = DEPTH_FRAGMENTS * FRAGMENT_K / CHUNK;
 const uint K_STRIDE = K_CHUNKS + 1;
 const uint V_CHUNKS = VALUE_FRAGMENTS * FRAGMENT_N / CHUNK;
-const uint V_STRIDE = V_CHUNKS + 1;
+
+// Values are transposed on their way: a line holds a column of a step, so that what a lane multiplies at once lies side
+// by side. Where lines are columns of memory, RADV loads each of a fragment's elements by itself. A fragment has one
+// chunk more, because lanes write to lines that are eight apart.
+const uint V_STRIDE = KEYS / CHUNK + 1;
+const uint V_FRAGMENT = FRAGMENT_N * V_STRIDE + 1;
 
 // A row's line, in units of 16 bytes, holds KEYS scores. These are then overwritten by KEYS weights of 16 bits and, in
 // FRAGMENT_N copies, the factor that brings the row's earlier sums to a new maximum. By the last unit the lanes of a
@@ -93,12 +99,13 @@ const uint LINE = LARGER(SCORE_UNITS, LATER_UNITS) + 1;
 const uint PART_UNITS = SCORE_UNITS / PARTS;
 
 const uint V_FIRST = KEYS * K_STRIDE;
-const uint LINES_FIRST = V_FIRST + KEYS * V_STRIDE;
+const uint LINES_FIRST = V_FIRST + VALUE_FRAGMENTS * V_FRAGMENT;
 shared uvec4 pool[LINES_FIRST + SUBGROUPS * ROWS * LINE];
 shared uint rescaled_step; // the last one, counted from 1, in which sums have to be rescaled
 
 const uint K_STEPS = (KEYS * K_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
-const uint V_STEPS = (KEYS * V_CHUNKS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
+const uint V_PAIRS = KEYS / 2 * V_CHUNKS; // of chunks, of two keys that follow each other
+const uint V_STEPS = (V_PAIRS + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
 
 const float RISE = 5.0;
 
@@ -129,7 +136,7 @@ float rescale[LANE_ROWS]; // what brings earlier sums to it
 float total[LANE_ROWS];   // of the weights of the lane's part
 mask_view views[LANE_ROWS];
 uvec4 keys[K_STEPS]; // on their way to shared memory
-uvec4 values[V_STEPS];
+uvec4 values[2 * V_STEPS];
 
 // Blocks of rows run backwards: under the causal mask the longest come first.
 work view_work(uint index)
@@ -238,20 +245,27 @@ void keep_keys()
     }
 }
 
+// Of pair i: which keys of the step, in pairs, and which chunk of them. Lanes that follow each other read along rows,
+// four of which they write into one line.
+uvec2 keys_and_chunk(uint i)
+{
+    return uvec2(i / (4 * V_CHUNKS) * 4 + i % 4, i / 4 % V_CHUNKS);
+}
+
 void fetch_values(work w, key_range range)
 {
     uint first = w.b * p.v_batch + w.kv_head * p.v_head;
     if (v_is_aligned(first, p.v_row, V_HEAD_DIM)) {
-        [[unroll]] for (uint step = 0; step < V_STEPS; ++step) {
-            uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-            uint key = min(range.first + i / V_CHUNKS, range.end - 1);
-            values[step] = v_fetch_aligned(first + key * p.v_row, i % V_CHUNKS * CHUNK, V_HEAD_DIM);
+        [[unroll]] for (uint i = 0; i < 2 * V_STEPS; ++i) {
+            uvec2 place = keys_and_chunk(i / 2 * gl_WorkGroupSize.x + gl_LocalInvocationID.x);
+            uint key = min(range.first + 2 * place.x + i % 2, range.end - 1);
+            values[i] = v_fetch_aligned(first + key * p.v_row, place.y * CHUNK, V_HEAD_DIM);
         }
     } else {
-        [[unroll]] for (uint step = 0; step < V_STEPS; ++step) {
-            uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-            values[step] =
-                v_fetch(first, p.v_row, range.first + i / V_CHUNKS, i % V_CHUNKS * CHUNK, range.end, V_HEAD_DIM);
+        [[unroll]] for (uint i = 0; i < 2 * V_STEPS; ++i) {
+            uvec2 place = keys_and_chunk(i / 2 * gl_WorkGroupSize.x + gl_LocalInvocationID.x);
+            values[i] = v_fetch(first, p.v_row, range.first + 2 * place.x + i % 2, place.y * CHUNK, range.end,
+                                V_HEAD_DIM);
         }
     }
 }
@@ -260,8 +274,15 @@ void keep_values()
 {
     [[unroll]] for (uint step = 0; step < V_STEPS; ++step) {
         uint i = step * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-        if (KEYS * V_CHUNKS % gl_WorkGroupSize.x == 0 || i < KEYS * V_CHUNKS)
-            pool[V_FIRST + i / V_CHUNKS * V_STRIDE + i % V_CHUNKS] = values[step];
+        uvec2 place = keys_and_chunk(i);
+        uint col = place.y * CHUNK;
+        uint at = V_FIRST + col / FRAGMENT_N * V_FRAGMENT + col % FRAGMENT_N * V_STRIDE + place.x / 4;
+        [[unroll]] for (uint c = 0; c < CHUNK; ++c) {
+            float16_t even = unpackFloat2x16(values[2 * step][c / 2])[c % 2];
+            float16_t odd = unpackFloat2x16(values[2 * step + 1][c / 2])[c % 2];
+            if (V_PAIRS % gl_WorkGroupSize.x == 0 || i < V_PAIRS)
+                pool[at + c * V_STRIDE][place.x % 4] = packFloat2x16(f16vec2(even, odd));
+        }
     }
 }
 
@@ -388,8 +409,8 @@ void add_values(work w)
                         gl_CooperativeMatrixLayoutRowMajor);
         [[unroll]] for (uint n = 0; n < VALUE_FRAGMENTS; ++n) {
             B_MATRIX fragment;
-            coopMatLoad(fragment, pool, V_FIRST + j * FRAGMENT_K * V_STRIDE + n * FRAGMENT_N / CHUNK, V_STRIDE,
-                        gl_CooperativeMatrixLayoutRowMajor);
+            coopMatLoad(fragment, pool, V_FIRST + n * V_FRAGMENT + j * FRAGMENT_K / CHUNK, V_STRIDE,
+                        gl_CooperativeMatrixLayoutColumnMajor);
             [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
                 sums[i * VALUE_FRAGMENTS + n] =
                     coopMatMulAdd(weights[i], fragment, sums[i * VALUE_FRAGMENTS + n]);

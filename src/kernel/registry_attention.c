@@ -174,8 +174,9 @@ static uint32_t attention_coopmat_shared(const vkf__caps *caps, const vkf__kerne
     const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, kernel, config);
     uint64_t width = problem ? problem->k : 1, scores = t->keys / 4, later = t->keys / 8 + shape->n / 4;
     uint64_t line = (scores > later ? scores : later) + 1;
-    uint64_t units = t->keys * (vkf__align_u64(width, shape->k) / 8 + vkf__align_u64(width, shape->n) / 8 + 2) +
-                     (uint64_t)t->subgroups * t->rows * line;
+    uint64_t keys = t->keys * (vkf__align_u64(width, shape->k) / 8 + 1);
+    uint64_t values = (width + shape->n - 1) / shape->n * (shape->n * (t->keys / 8 + 1) + 1);
+    uint64_t units = keys + values + (uint64_t)t->subgroups * t->rows * line;
     return units < UINT32_MAX / 16 ? (uint32_t)(16 * units) + 4 : UINT32_MAX;
 }
 

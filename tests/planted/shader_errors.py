@@ -5,6 +5,7 @@ SELF_TEST = ("gpu.self_test.lavapipe.full",)
 VARIANTS = ("gpu.variants_gemm.lavapipe.full",)
 # Where subgroups are half as large.
 SWIFTSHADER = ("gpu.self_test.swiftshader.full",)
+MATRICES = ("gpu.op_attention_coopmat.matrices",)
 BLOCKS = ("gpu.variants_gemm_blocks.lavapipe.full",)
 
 ERRORS = (
@@ -98,6 +99,12 @@ ERRORS = (
     Error("tiled attention counts the last element of a head more than once", "shaders/attention_tiled.comp",
           "value[c] = 4 * quad + c < dim ? element : 0.0; ", "value[c] = element; ",
           ("gpu.variants_attention.lavapipe.full",)),
+    Error("attention on matrices rescales its sums in the first step alone", "shaders/attention_coopmat.comp",
+          "if (rescaled_step == step + 1)", "if (step == begin)", MATRICES),
+    Error("attention on matrices fetches the same keys for the next step", "shaders/attention_coopmat.comp",
+          "fetch_keys(w, keys_of_step(columns, step + 1));", "fetch_keys(w, range);", MATRICES),
+    Error("lanes that share a row of a matrix weigh by a maximum of their own", "shaders/attention_coopmat.comp",
+          "highest = max(highest, parts[i]); // never NaN", "highest = max(highest, parts[lane_part()]);", MATRICES),
     Error("parts of attention are added without their maxima", "shaders/attention_reduce.comp",
           "float factor = masked ? 1.0 : exp(part_load(at + p.v_head_dim) - maximum);", "float factor = 1.0;",
           ("gpu.variants_attention.lavapipe.full",)),

@@ -233,8 +233,8 @@ static void test_matrix_shared_bytes(void **state)
     const vkf__variant large = variant_named("gemm_coopmat.f16_f16_f16", "128x128w");
     const vkf__variant attention = variant_named("attention_coopmat.f16_f16_f16", "rows16");
     assert_int_equal(vkf__variant_shared_bytes(&caps, &large, NULL), 16 * 2 * (128 * 5 + 128 * 5));
-    assert_int_equal(vkf__variant_shared_bytes(&caps, &attention, &wide), 16 * (32 * 15 + 32 * 15 + 4 * 16 * 9) + 4);
-    assert_int_equal(vkf__variant_shared_bytes(&caps, &attention, NULL), 16 * (32 * 3 + 32 * 3 + 4 * 16 * 9) + 4);
+    assert_int_equal(vkf__variant_shared_bytes(&caps, &attention, &wide), 16 * (32 * 15 + 7 * 81 + 4 * 16 * 9) + 4);
+    assert_int_equal(vkf__variant_shared_bytes(&caps, &attention, NULL), 16 * (32 * 3 + 81 + 4 * 16 * 9) + 4);
 }
 
 static void test_matrix_attention_by_width(void **state)
@@ -255,7 +255,7 @@ static void test_matrix_attention_by_width(void **state)
     caps.type = VKF_DEVICE_TYPE_CPU;
     settle_traits(&caps);
     assert_true(vkf__kernel_accepts(&caps, wide.kernel, wide.config, &problem));
-    caps.max_shared_memory_bytes = 16 * (32 * 19 + 32 * 19 + 4 * 16 * 9) + 4;
+    caps.max_shared_memory_bytes = 16 * (32 * 19 + 9 * 81 + 4 * 16 * 9) + 4;
     assert_true(vkf__kernel_accepts(&caps, wide.kernel, wide.config, &problem));
     caps.max_shared_memory_bytes--;
     assert_false(vkf__kernel_accepts(&caps, wide.kernel, wide.config, &problem));
