@@ -96,6 +96,7 @@ static void test_matrices_around_tiles(void **state)
     run_shapes("gemm_coopmat.f16_f16_f32/32x32", &HALF_TO_FLOAT, 2);
     run_shapes("gemm_coopmat.f32_f16_f32/32x32", &(vkf_test_gemm_types){F, H, F}, 3);
     run_shapes("gemm_coopmat.f32_bf16_f32/32x32", &(vkf_test_gemm_types){F, VKF_DTYPE_BF16, F}, 3);
+    run_shapes("gemm_coopmat2_element.f16_f16_f16/16x32", &HALF, 3);
     if (vkf_test_all()) {
         run_shapes("gemm_coopmat.f16_f16_f16/128x128", &HALF, 1);
         run_shapes("gemm_coopmat.f16_f16_f32/128x128w", &HALF_TO_FLOAT, 1);
