@@ -2,8 +2,9 @@
 // The driver lays out shared memory and pipelines the loads: a tile of a workgroup is one matrix.
 //
 // There are two forms. The fast one is with TENSOR_ADDRESSING: matrices have the scope of the workgroup and are loaded
-// through tensor layouts, which give zeros beyond the matrix, or clamp nothing where all tiles lie inside. Without it each subgroup has a TILE_M x TILE_N tile of
-// its own and fetches element by element; that form is for devices that have no more than flexible dimensions.
+// through tensor layouts, which give zeros beyond the matrix, or clamp nothing where all tiles lie inside. Without it
+// each subgroup has a TILE_M x TILE_N tile of its own and fetches element by element; that form is for devices that
+// have no more than flexible dimensions.
 //
 // Invariants (the registry checks them): TILE_M, TILE_N and TILE_K are multiples of the granularity that the device
 // lists for the types, scope and local size, and not above its maximum; 32 divides TILE_N where b lies in panels;

@@ -1,5 +1,5 @@
-// vkf_gemm() by the kernels on cooperative matrices, as a GPU would choose them, against the reference: around tiles and
-// fragments, with every layout and epilogue, aligned and not, and cut in depth. lavapipe has matrices since Mesa 24.3.
+// vkf_gemm() by the kernels on cooperative matrices, as a GPU would choose them, against the reference: around tiles,
+// with every layout and epilogue, aligned and not, and cut in depth. lavapipe has matrices since Mesa 24.3.
 //
 // Bounds as in test_op_gemm_f16.c; where f32 and blocks are rounded to 16 bits on their way, inputs of -1 .. 1 are off
 // by 2^-12, or 2^-9 in bfloat16, which sums of up to 160 products turn into less than 2e-2 and 1e-1.
