@@ -2,8 +2,9 @@
 // The driver lays out shared memory and pipelines the loads: a tile of a workgroup is one matrix.
 //
 // There are two forms. The fast one is with TENSOR_ADDRESSING: matrices have the scope of the workgroup and are loaded
-// through tensor layouts, which give zeros beyond the matrix. Without it each subgroup has a TILE_M x TILE_N tile of
-// its own and fetches element by element; that form is for devices that have no more than flexible dimensions.
+// through tensor layouts, which give zeros beyond the matrix, or clamp nothing where all tiles lie inside. Without it
+// each subgroup has a TILE_M x TILE_N tile of its own and fetches element by element; that form is for devices that
+// have no more than flexible dimensions.
 //
 // Invariants (the registry checks them): TILE_M, TILE_N and TILE_K are multiples of the granularity that the device
 // lists for the types, scope and local size, and not above its maximum; 32 divides TILE_N where b lies in panels;
@@ -61,13 +62,6 @@ struct tile_place {
 };
 
 #ifdef TENSOR_ADDRESSING
-// A stored matrix of `lines` of `width` elements.
-#define MATRIX_LAYOUT(name, lines, width, stride)                                                  \
-    tensorLayoutNV<2, gl_CooperativeMatrixClampModeConstantNV> name =                              \
-        createTensorLayoutNV(2, gl_CooperativeMatrixClampModeConstantNV);                          \
-    name = setTensorLayoutDimensionNV(name, lines, width);                                         \
-    name = setTensorLayoutStrideNV(name, stride, 1)
-
 // Loads do not convert. So a in float32 is loaded as an accumulator, the only use that devices list for it, and rounded
 // afterwards.
 #if SAME_TYPE(TYPE_A, f32)
@@ -76,43 +70,69 @@ struct tile_place {
 #define A_STORED A_MATRIX
 #endif
 
-void load_a(out A_MATRIX matrix, tile_place place, uint k, uint lda)
-{
-    A_STORED stored;
-    if (TRANSPOSE_A != 0) {
-        tensorViewNV<2, false, 1, 0> swapped = createTensorViewNV(2, false, 1, 0);
-        MATRIX_LAYOUT(area, p.k, p.m, lda);
-        coopMatLoadTensorNV(stored, a_data, a_offset + place.a_first,
-                            sliceTensorLayoutNV(area, k, TILE_K, place.row, TILE_M), swapped);
-    } else {
-        MATRIX_LAYOUT(area, p.m, p.k, lda);
-        coopMatLoadTensorNV(stored, a_data, a_offset + place.a_first,
-                            sliceTensorLayoutNV(area, place.row, TILE_M, k, TILE_K));
+// A stored matrix of `lines` of `width` elements.
+#define MATRIX_LAYOUT(clamp_mode, name, lines, width, stride)                                          \
+    tensorLayoutNV<2, clamp_mode> name = createTensorLayoutNV(2, clamp_mode);                          \
+    name = setTensorLayoutDimensionNV(name, lines, width);                                             \
+    name = setTensorLayoutStrideNV(name, stride, 1)
+
+// Declares load_a_<loads>() and load_b_<loads>(), which load through layouts that clamp in this mode. The panels of b,
+// (panels, k, PANEL), are seen as (k, panels, PANEL).
+#define LOADS(loads, clamp_mode)                                                                       \
+    void load_a_##loads(out A_MATRIX matrix, tile_place place, uint k, uint lda)                       \
+    {                                                                                                  \
+        uint first = a_offset + place.a_first;                                                         \
+        A_STORED stored;                                                                               \
+        if (TRANSPOSE_A != 0) {                                                                        \
+            tensorViewNV<2, false, 1, 0> swapped = createTensorViewNV(2, false, 1, 0);                 \
+            MATRIX_LAYOUT(clamp_mode, area, p.k, p.m, lda);                                            \
+            area = sliceTensorLayoutNV(area, k, TILE_K, place.row, TILE_M);                            \
+            coopMatLoadTensorNV(stored, a_data, first, area, swapped);                                 \
+        } else {                                                                                       \
+            MATRIX_LAYOUT(clamp_mode, area, p.m, p.k, lda);                                            \
+            area = sliceTensorLayoutNV(area, place.row, TILE_M, k, TILE_K);                            \
+            coopMatLoadTensorNV(stored, a_data, first, area);                                          \
+        }                                                                                              \
+        matrix = A_MATRIX(stored);                                                                     \
+    }                                                                                                  \
+    void load_b_##loads(out B_MATRIX matrix, tile_place place, uint k, uint ldb)                       \
+    {                                                                                                  \
+        uint first = b_offset + place.b_first;                                                         \
+        if (B_LAYOUT == VKF_GEMM_B_NK) {                                                               \
+            tensorViewNV<2, false, 1, 0> swapped = createTensorViewNV(2, false, 1, 0);                 \
+            MATRIX_LAYOUT(clamp_mode, area, p.n, p.k, ldb);                                            \
+            area = sliceTensorLayoutNV(area, place.col, TILE_N, k, TILE_K);                            \
+            coopMatLoadTensorNV(matrix, b_data, first, area, swapped);                                 \
+        } else if (B_LAYOUT == VKF_GEMM_B_KN) {                                                        \
+            MATRIX_LAYOUT(clamp_mode, area, p.k, p.n, ldb);                                            \
+            area = sliceTensorLayoutNV(area, k, TILE_K, place.col, TILE_N);                            \
+            coopMatLoadTensorNV(matrix, b_data, first, area);                                          \
+        } else {                                                                                       \
+            tensorViewNV<3, false, 1, 0, 2> by_depth = createTensorViewNV(3, false, 1, 0, 2);          \
+            tensorLayoutNV<3, clamp_mode> area = createTensorLayoutNV(3, clamp_mode);                  \
+            area = setTensorLayoutDimensionNV(area, stored_columns() / VKF_GEMM_PANEL, p.k,            \
+                                              VKF_GEMM_PANEL);                                         \
+            area = sliceTensorLayoutNV(area, place.col / VKF_GEMM_PANEL, TILE_N / VKF_GEMM_PANEL, k,   \
+                                       TILE_K, 0, VKF_GEMM_PANEL);                                     \
+            coopMatLoadTensorNV(matrix, b_data, first, area, by_depth);                                \
+        }                                                                                              \
     }
-    matrix = A_MATRIX(stored);
+
+// Of b; panels end with zeros.
+uint stored_columns()
+{
+    const uint whole = (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL;
+    return B_LAYOUT == VKF_GEMM_B_PANELS ? whole : p.n;
 }
 
-void load_b(out B_MATRIX matrix, tile_place place, uint k, uint ldb)
+// Whether all tiles that a workgroup loads lie inside, so that nothing has to be clamped.
+bool lies_inside(tile_place place)
 {
-    uint first = b_offset + place.b_first;
-    if (B_LAYOUT == VKF_GEMM_B_NK) {
-        tensorViewNV<2, false, 1, 0> swapped = createTensorViewNV(2, false, 1, 0);
-        MATRIX_LAYOUT(area, p.n, p.k, ldb);
-        coopMatLoadTensorNV(matrix, b_data, first, sliceTensorLayoutNV(area, place.col, TILE_N, k, TILE_K), swapped);
-    } else if (B_LAYOUT == VKF_GEMM_B_KN) {
-        MATRIX_LAYOUT(area, p.k, p.n, ldb);
-        coopMatLoadTensorNV(matrix, b_data, first, sliceTensorLayoutNV(area, k, TILE_K, place.col, TILE_N));
-    } else {
-        // (panels, k, PANEL), seen as (k, panels, PANEL).
-        tensorViewNV<3, false, 1, 0, 2> by_depth = createTensorViewNV(3, false, 1, 0, 2);
-        tensorLayoutNV<3, gl_CooperativeMatrixClampModeConstantNV> area =
-            createTensorLayoutNV(3, gl_CooperativeMatrixClampModeConstantNV);
-        area = setTensorLayoutDimensionNV(area, (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL, p.k, VKF_GEMM_PANEL);
-        area = sliceTensorLayoutNV(area, place.col / VKF_GEMM_PANEL, TILE_N / VKF_GEMM_PANEL, k, TILE_K, 0,
-                                   VKF_GEMM_PANEL);
-        coopMatLoadTensorNV(matrix, b_data, first, area, by_depth);
-    }
+    return place.row + TILE_M <= p.m && place.col + TILE_N <= stored_columns() && p.k % TILE_K == 0;
 }
+
+LOADS(inside, gl_CooperativeMatrixClampModeUndefinedNV)
+LOADS(clamped, gl_CooperativeMatrixClampModeConstantNV)
 
 #else
 
@@ -137,13 +157,13 @@ float16_t b_element(const in uint row, const in uint col, const in float16_t unu
     return float16_t(col_first + col < p.n && k_first + row < p.k ? value : 0.0);
 }
 
-void load_a(out A_MATRIX matrix, tile_place place, uint k, uint lda)
+void load_a_clamped(out A_MATRIX matrix, tile_place place, uint k, uint lda)
 {
     matrix = A_MATRIX(0.0);
     coopMatPerElementNV(matrix, matrix, a_element, place.a_first, place.row, k);
 }
 
-void load_b(out B_MATRIX matrix, tile_place place, uint k, uint ldb)
+void load_b_clamped(out B_MATRIX matrix, tile_place place, uint k, uint ldb)
 {
     matrix = B_MATRIX(0.0);
     coopMatPerElementNV(matrix, matrix, b_element, place.b_first, k, place.col);
@@ -171,16 +191,38 @@ float store_element(const in uint row, const in uint col, const in float sum, co
     return sum;
 }
 
-void multiply_range(inout SUM_MATRIX sums, tile_place place, uint lda, uint ldb)
-{
-    uint k_end = p.alpha != 0.0 ? p.k : 0; // alpha 0 gives 0, whatever a and b hold
-    for (uint k = 0; k < k_end; k += TILE_K) {
-        A_MATRIX a_matrix;
-        B_MATRIX b_matrix;
-        load_a(a_matrix, place, k, lda);
-        load_b(b_matrix, place, k, ldb);
-        sums = coopMatMulAdd(a_matrix, b_matrix, sums);
+// Declares multiply_<loads>().
+#define MULTIPLY(loads)                                                                                \
+    void multiply_##loads(inout SUM_MATRIX sums, tile_place place, uint lda, uint ldb)                 \
+    {                                                                                                  \
+        uint k_end = p.alpha != 0.0 ? p.k : 0; /* alpha 0 gives 0, whatever a and b hold */            \
+        for (uint k = 0; k < k_end; k += TILE_K) {                                                     \
+            A_MATRIX a_matrix;                                                                         \
+            B_MATRIX b_matrix;                                                                         \
+            load_a_##loads(a_matrix, place, k, lda);                                                   \
+            load_b_##loads(b_matrix, place, k, ldb);                                                   \
+            sums = coopMatMulAdd(a_matrix, b_matrix, sums);                                            \
+        }                                                                                              \
     }
+
+MULTIPLY(clamped)
+#ifdef TENSOR_ADDRESSING
+MULTIPLY(inside)
+#endif
+
+// A compiler that sees that rows begin at multiples of 16 bytes loads 16 bytes at once.
+void multiply_aligned(inout SUM_MATRIX sums, tile_place place, uint a_first, uint b_first)
+{
+    tile_place aligned = place;
+    aligned.a_first = (a_first & ~7u) - a_offset;
+    aligned.b_first = (b_first & ~7u) - b_offset;
+#ifdef TENSOR_ADDRESSING
+    if (lies_inside(place)) {
+        multiply_inside(sums, aligned, p.lda & ~7u, p.ldb & ~7u);
+        return;
+    }
+#endif
+    multiply_clamped(sums, aligned, p.lda & ~7u, p.ldb & ~7u);
 }
 
 void multiply_entry(uint entry, uvec2 tile)
@@ -195,17 +237,12 @@ void multiply_entry(uint entry, uvec2 tile)
     place.d_first = p.d_first + outer * p.d_outer + inner * p.d_inner;
 
     SUM_MATRIX sums = SUM_MATRIX(0.0);
-    // A compiler that sees that rows begin at multiples of 16 bytes loads 16 bytes at once.
     uint a_first = a_offset + place.a_first;
     uint b_first = b_offset + place.b_first;
-    if (((a_first | b_first | p.lda | p.ldb) & 7u) == 0u) {
-        tile_place aligned = place;
-        aligned.a_first = (a_first & ~7u) - a_offset;
-        aligned.b_first = (b_first & ~7u) - b_offset;
-        multiply_range(sums, aligned, p.lda & ~7u, p.ldb & ~7u);
-    } else {
-        multiply_range(sums, place, p.lda, p.ldb);
-    }
+    if (((a_first | b_first | p.lda | p.ldb) & 7u) == 0u)
+        multiply_aligned(sums, place, a_first, b_first);
+    else
+        multiply_clamped(sums, place, p.lda, p.ldb);
     coopMatPerElementNV(sums, sums, store_element, place.d_first, place.row, place.col);
 }
 

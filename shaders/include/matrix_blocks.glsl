@@ -2,7 +2,7 @@
 // after blocks.glsl and the declaration of p.
 //
 // An element becomes a half by one multiplication and, in q4, one addition in 16 bits: it is the float's value rounded
-// once, or twice where the device does not fuse the two. So it is off by 2^-11 of itself, or of |scale * q| + |element|.
+// once, or twice where the device does not fuse the two. So it is off by 2^-11 of itself, or of |scale * q| and itself.
 #ifndef VKF_MATRIX_BLOCKS_GLSL
 #define VKF_MATRIX_BLOCKS_GLSL
 

@@ -352,7 +352,7 @@ double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel
     const double per_core = (double)workgroups / (double)cores;
     if (config->max_m > 0 || kernel->walks_columns)
         return (per_core < 1 ? 2 - per_core : 0) + missing_loads(selector->caps, &variant, problem, per_core);
-    if (workgroups < cores && problem->parts <= 1)
+    if (workgroups < cores)
         return IDLE_CORES + (double)t->m * t->n * (IDLE_CORES * 1e-6);
     return vkf__config_time(selector, &variant, problem);
 }

@@ -58,9 +58,8 @@ uint64_t vkf__config_workgroups(const vkf__config *config, const vkf__problem *p
 double vkf__config_time(const vkf__selector *selector, const vkf__variant *variant, const vkf__problem *problem);
 
 // What the tile of a matrix product costs on the device; the lowest is best: the time above. Tiles that leave cores
-// without work come last, the smallest of them first, unless the product is in parts, whose number has regard to that.
-// Tiles made for few rows come first where they take the problem, those that give each core one ahead of the others, and
-// then those that have enough bytes under way.
+// without work come last, the smallest of them first. Tiles made for few rows come first where they take the problem,
+// those that give each core one ahead of the others, and then those that have enough bytes under way.
 double vkf__config_cost(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                         const vkf__problem *problem);
 

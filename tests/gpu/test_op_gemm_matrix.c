@@ -1,5 +1,5 @@
-// vkf_gemm() by the kernels on cooperative matrices, as a GPU would choose them, against the reference: around tiles and
-// fragments, with every layout and epilogue, aligned and not, and cut in depth. lavapipe has matrices since Mesa 24.3.
+// vkf_gemm() by the kernels on cooperative matrices, as a GPU would choose them, against the reference: around tiles,
+// with every layout and epilogue, aligned and not, and cut in depth. lavapipe has matrices since Mesa 24.3.
 //
 // Bounds as in test_op_gemm_f16.c; where f32 and blocks are rounded to 16 bits on their way, inputs of -1 .. 1 are off
 // by 2^-12, or 2^-9 in bfloat16, which sums of up to 160 products turn into less than 2e-2 and 1e-1.
@@ -96,6 +96,7 @@ static void test_matrices_around_tiles(void **state)
     run_shapes("gemm_coopmat.f16_f16_f32/32x32", &HALF_TO_FLOAT, 2);
     run_shapes("gemm_coopmat.f32_f16_f32/32x32", &(vkf_test_gemm_types){F, H, F}, 3);
     run_shapes("gemm_coopmat.f32_bf16_f32/32x32", &(vkf_test_gemm_types){F, VKF_DTYPE_BF16, F}, 3);
+    run_shapes("gemm_coopmat2_element.f16_f16_f16/16x32", &HALF, 3);
     if (vkf_test_all()) {
         run_shapes("gemm_coopmat.f16_f16_f16/128x128", &HALF, 1);
         run_shapes("gemm_coopmat.f16_f16_f32/128x128w", &HALF_TO_FLOAT, 1);

@@ -68,8 +68,11 @@ static vkf__caps gpu_caps(uint32_t cores, bool matrices)
 {
     vkf__caps caps = discrete_caps();
     caps.shader_cores = cores;
-    if (matrices)
+    if (matrices) {
+        caps.core_subgroups = 48; // as NVIDIA tells
         add_matrices(&caps, 16);
+        caps.matrix.tensor_addressing = false;
+    }
     settle_traits(&caps);
     return caps;
 }
@@ -94,7 +97,7 @@ static const struct cut {
     uint32_t cores, m, n, k, splits;
 } matrix_cuts[] =
     {
-        {128, 128, 768, 3072, 5},  // 24 tiles of 64 x 64 in 5 parts, rather than 96 of 32 x 32
+        {128, 128, 768, 3072, 6},  // 24 tiles of 64 x 64 in 6 parts, rather than 96 of 32 x 32
         {24, 128, 768, 3072, 1},   // which keep these cores busy
         {47, 128, 768, 3072, 1},   //
         {128, 128, 768, 1024, 1},  // of too little depth

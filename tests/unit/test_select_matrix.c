@@ -47,6 +47,7 @@ static void test_matrix_gemm_by_shape(void **state)
 {
     (void)state;
     vkf__caps caps = matrix_caps();
+    caps.matrix.tensor_addressing = false;
     caps.traits.cores = 16;
     assert_selected(&caps, VKF_OP_GEMM, hhh, (vkf__problem){.m = 512, .n = 512, .k = 64},
                     "gemm_coopmat.f16_f16_f16/128x128");
@@ -67,6 +68,7 @@ static void test_matrix_gemm_rounds_where_allowed_alone(void **state)
 {
     (void)state;
     vkf__caps caps = matrix_caps();
+    caps.matrix.tensor_addressing = false;
     caps.traits.cores = 1;
     const vkf__variant rounding = variant_named("gemm_coopmat.f32_f16_f32", "64x64");
     vkf__problem problem = {.m = 64, .n = 64, .k = 64};
@@ -142,14 +144,24 @@ static void test_matrix_usable_says_why(void **state)
 #undef REFUSED
 }
 
-// After kernels on listed shapes as long as nothing was measured, and before those without matrices.
+// Ahead of kernels on listed shapes, which leave parts of a split product, and serve where matrices have no tensor
+// addressing or where smaller tiles are wanted.
 static void test_matrix_rank_of_tensor_addressing(void **state)
 {
     (void)state;
     vkf__caps caps = matrix_caps();
     const vkf__problem problem = {.m = 512, .n = 512, .k = 64};
     caps.traits.cores = 4;
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat2.f16_f16_f16/128x256");
+    caps.traits.cores = 65; // one more than there are tiles of 64 x 64
     assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat.");
+    caps.traits.cores = 4;
+    const vkf__problem parts = {.m = 512, .n = 512, .k = 64, .split = true, .parts = 2};
+    assert_selected(&caps, VKF_OP_GEMM, hhf, parts, "gemm_coopmat.f16_f16_f32/");
+    const vkf__caps_matrix listed = caps.matrix;
+    caps.matrix.tensor_addressing = false;
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat.");
+    caps.matrix = listed;
     caps.matrix.shape_count = 0;
     assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat2.f16_f16_f16/128x256");
     caps.matrix.tensor_addressing = false;
