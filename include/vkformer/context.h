@@ -210,7 +210,8 @@ typedef struct vkf_memory_plan {
 
 // Creates the pipelines that this device takes for common problems. Those of attention depend on the widths of heads
 // and are made with the layers. `progress` (may be NULL) is called before each pipeline and returns false to cancel,
-// which gives VKF_ERROR_CANCELLED; pipelines made so far are kept.
+// which gives VKF_ERROR_CANCELLED; pipelines that it was called for before are made and kept. As many are made at once
+// as the machine has processors, up to eight.
 typedef bool (*vkf_progress_fn)(void *user, uint32_t done, uint32_t total, const char *what);
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_create_pipelines(vkf_context *context, vkf_progress_fn progress,
                                                                void *user);
