@@ -203,14 +203,15 @@ typedef struct vkf_memory_plan {
     uint64_t activations_bytes; // inputs, outputs and intermediate results, from lifetimes
     uint64_t cache_bytes;       // keys and values kept between steps
     uint64_t control_bytes;     // parameter and indirect buffers, host-visible
-    uint64_t staging_bytes; // host-visible transfer memory of its own; 0 so far: the context's one buffer serves all
+    uint64_t staging_bytes; // host-visible transfer memory of its own; 0 so far: the context's two halves serve all
     uint32_t heap_count;
     uint64_t heap_bytes[VKF_MAX_MEMORY_HEAPS]; // the same bytes by heap
 } vkf_memory_plan;
 
 // Creates the pipelines that this device takes for common problems. Those of attention depend on the widths of heads
 // and are made with the layers. `progress` (may be NULL) is called before each pipeline and returns false to cancel,
-// which gives VKF_ERROR_CANCELLED; pipelines made so far are kept.
+// which gives VKF_ERROR_CANCELLED; pipelines that it was called for before are made and kept. As many are made at once
+// as the machine has processors, up to eight.
 typedef bool (*vkf_progress_fn)(void *user, uint32_t done, uint32_t total, const char *what);
 VKF_API VKF_MUST_CHECK vkf_status vkf_context_create_pipelines(vkf_context *context, vkf_progress_fn progress,
                                                                void *user);

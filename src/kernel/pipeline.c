@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "kernel/glsl.h"
 #include "kernel/shader_table.h"
 #include "kernel/spirv_rounding.h"
@@ -232,14 +233,26 @@ static vkf_status driver_compiles(vkf__device *device, const vkf__kernel *kernel
     return status == VKF_ERROR_VULKAN ? VKF_ERROR_SHADER : status;
 }
 
-static vkf_status make_pipeline(vkf__pipelines *pipelines, vkf__pipeline *pipeline)
+// A pipeline on its way: what only the caller's thread may do lies before and behind the driver's compilation.
+typedef struct making {
+    vkf__pipelines *pipelines;
+    vkf__pipeline *entry;
+    VkShaderModule module;
+    VkResult result;
+} making;
+
+static vkf_status prepare(making *m)
 {
-    const vkf__kernel *kernel = pipeline->kernel;
-    vkf__device *device = pipelines->device;
-    vkf_status status = VKF_OK;
-    VkShaderModule module = VK_NULL_HANDLE;
-    VKF_TRY(get_layout(pipelines, kernel, &pipeline->layout));
-    VKF_TRY(make_module(pipelines, pipeline, &module));
+    VKF_RETURN_IF_ERROR(get_layout(m->pipelines, m->entry->kernel, &m->entry->layout));
+    return make_module(m->pipelines, m->entry, &m->module);
+}
+
+// Runs on any thread: it calls the driver alone.
+static void compile(void *user, size_t index)
+{
+    making *m = (making *)user + index;
+    const vkf__kernel *kernel = m->entry->kernel;
+    vkf__device *device = m->pipelines->device;
     VkSpecializationMapEntry entries[VKF_KERNEL_MAX_SPEC];
     for (uint32_t i = 0; i < kernel->spec_count; i++)
         entries[i] = (VkSpecializationMapEntry){.constantID = i, .offset = 4 * i, .size = 4};
@@ -247,57 +260,99 @@ static vkf_status make_pipeline(vkf__pipelines *pipelines, vkf__pipeline *pipeli
         .mapEntryCount = kernel->spec_count,
         .pMapEntries = entries,
         .dataSize = (size_t)4 * kernel->spec_count,
-        .pData = pipeline->spec,
+        .pData = m->entry->spec,
     };
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .flags = vkf__pipelines_flags(pipelines),
+        .flags = vkf__pipelines_flags(m->pipelines),
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = module,
+                  .module = m->module,
                   .pName = "main",
                   .pSpecializationInfo = &specialization},
-        .layout = pipeline->layout->handle,
+        .layout = m->entry->layout->handle,
     };
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup_size;
     ask_for_subgroups(device, kernel, &subgroup_size, &info.stage);
-    VKF_TRY(driver_compiles(
-        device, kernel,
-        device->vk.vkCreateComputePipelines(device->handle, pipelines->cache, 1, &info, NULL, &pipeline->handle)));
-    vkf__device_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)pipeline->handle, kernel->name);
-fail:
-    if (module != VK_NULL_HANDLE)
-        device->vk.vkDestroyShaderModule(device->handle, module, NULL);
-    return status;
+    m->result =
+        device->vk.vkCreateComputePipelines(device->handle, m->pipelines->cache, 1, &info, NULL, &m->entry->handle);
 }
 
-static vkf_status get_locked(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
-                             vkf__pipeline **out_pipeline)
+static vkf_status keep_entry(making *m)
+{
+    vkf__device *device = m->pipelines->device;
+    if (m->result != VK_SUCCESS)
+        m->entry->handle = VK_NULL_HANDLE; // undefined after a failure
+    VKF_RETURN_IF_ERROR(driver_compiles(device, m->entry->kernel, m->result));
+    vkf__device_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)m->entry->handle, m->entry->kernel->name);
+    m->pipelines->entries[m->pipelines->count++] = m->entry;
+    m->entry = NULL;
+    return VKF_OK;
+}
+
+static void drop_making(making *m)
+{
+    vkf__device *device = m->pipelines->device;
+    if (m->module != VK_NULL_HANDLE)
+        device->vk.vkDestroyShaderModule(device->handle, m->module, NULL);
+    vkf__free(device->host, m->entry);
+}
+
+static vkf__pipeline *find_locked(const vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec)
+{
+    for (size_t i = 0; i < pipelines->count; i++) {
+        vkf__pipeline *entry = pipelines->entries[i];
+        if (entry->kernel == kernel && memcmp(entry->spec, spec, 4 * (size_t)kernel->spec_count) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+// Fills in what is to be made: pipelines that are neither there nor named before.
+static vkf_status list_missing(vkf__pipelines *pipelines, const vkf__pipeline_want *wants, size_t count, making *list,
+                               size_t *out_missing)
+{
+    for (size_t i = 0; i < count; i++) {
+        const vkf__kernel *kernel = wants[i].kernel;
+        bool known = find_locked(pipelines, kernel, wants[i].spec) != NULL;
+        for (size_t j = 0; j < *out_missing && !known; j++)
+            known = list[j].entry->kernel == kernel &&
+                    memcmp(list[j].entry->spec, wants[i].spec, 4 * (size_t)kernel->spec_count) == 0;
+        if (known)
+            continue;
+        making *m = &list[*out_missing];
+        m->pipelines = pipelines;
+        VKF_ALLOC_OR_RETURN(pipelines->device->host, m->entry, 1);
+        m->entry->kernel = kernel;
+        memcpy(m->entry->spec, wants[i].spec, 4 * (size_t)kernel->spec_count);
+        (*out_missing)++;
+        VKF_RETURN_IF_ERROR(prepare(m));
+    }
+    return VKF_OK;
+}
+
+static vkf_status make_locked(vkf__pipelines *pipelines, const vkf__pipeline_want *wants, size_t count)
 {
     const vkf__host *host = pipelines->device->host;
     vkf_status status = VKF_OK;
-    vkf__pipeline *entry = NULL;
-    for (size_t i = 0; i < pipelines->count; i++) {
-        entry = pipelines->entries[i];
-        if (entry->kernel == kernel && memcmp(entry->spec, spec, 4 * (size_t)kernel->spec_count) == 0) {
-            *out_pipeline = entry;
-            return VKF_OK;
-        }
-    }
+    making *list = NULL;
+    size_t missing = 0;
     void *entries = pipelines->entries;
-    entry = NULL;
+    VKF_ALLOC(host, list, count);
+    VKF_TRY(list_missing(pipelines, wants, count, list, &missing));
     VKF_TRY(vkf__grow(host, &entries, sizeof *pipelines->entries, pipelines->count, &pipelines->capacity,
-                      pipelines->count + 1));
+                      pipelines->count + missing));
     pipelines->entries = entries;
-    VKF_ALLOC(host, entry, 1);
-    entry->kernel = kernel;
-    memcpy(entry->spec, spec, 4 * (size_t)kernel->spec_count);
-    VKF_TRY(make_pipeline(pipelines, entry));
-    pipelines->entries[pipelines->count++] = entry;
-    *out_pipeline = entry;
-    return VKF_OK;
+    vkf__parallel_run(vkf__parallel_threads(), missing, compile, list);
+    // All that were made are kept, and the status is that of the first which was not.
+    for (size_t i = 0; i < missing; i++) {
+        vkf_status made = keep_entry(&list[i]);
+        status = status != VKF_OK ? status : made;
+    }
 fail:
-    vkf__free(host, entry);
+    for (size_t i = 0; i < missing; i++)
+        drop_making(&list[i]);
+    vkf__free(host, list);
     return status;
 }
 
@@ -306,13 +361,30 @@ bool vkf__pipelines_refused(const vkf__pipelines *pipelines, vkf_status status)
     return status == VKF_ERROR_SHADER && !pipelines->shader_dir;
 }
 
+vkf_status vkf__pipelines_make(vkf__pipelines *pipelines, const vkf__pipeline_want *wants, size_t count)
+{
+    if (count == 0)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__device_check_runs(pipelines->device, wants[0].kernel->name));
+    pthread_mutex_lock(&pipelines->lock);
+    vkf_status status = make_locked(pipelines, wants, count);
+    pthread_mutex_unlock(&pipelines->lock);
+    return status;
+}
+
 vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
                               const vkf__config *taken, const vkf__pipeline **out_pipeline)
 {
-    vkf__pipeline *pipeline = NULL;
+    vkf_status status = VKF_OK;
+    vkf__pipeline_want want = {.kernel = kernel};
+    memcpy(want.spec, spec, 4 * (size_t)kernel->spec_count);
     VKF_RETURN_IF_ERROR(vkf__device_check_runs(pipelines->device, kernel->name));
     pthread_mutex_lock(&pipelines->lock);
-    vkf_status status = get_locked(pipelines, kernel, spec, &pipeline);
+    vkf__pipeline *pipeline = find_locked(pipelines, kernel, spec);
+    if (!pipeline) {
+        status = make_locked(pipelines, &want, 1);
+        pipeline = find_locked(pipelines, kernel, spec);
+    }
     if (status == VKF_OK && taken)
         pipeline->taken = taken;
     pthread_mutex_unlock(&pipelines->lock);

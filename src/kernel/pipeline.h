@@ -26,6 +26,12 @@ typedef struct vkf__pipeline {
     VkPipeline handle;
 } vkf__pipeline;
 
+// A pipeline that will be asked for.
+typedef struct vkf__pipeline_want {
+    const vkf__kernel *kernel;
+    uint32_t spec[VKF_KERNEL_MAX_SPEC];
+} vkf__pipeline_want;
+
 #define VKF_MAX_LAYOUTS 24
 
 typedef struct vkf__pipelines {
@@ -54,6 +60,10 @@ void vkf__pipelines_finish(vkf__pipelines *pipelines);
 // VULKAN.
 VKF_MUST_CHECK vkf_status vkf__pipelines_get(vkf__pipelines *pipelines, const vkf__kernel *kernel, const uint32_t *spec,
                                              const vkf__config *taken, const vkf__pipeline **out_pipeline);
+
+// Makes those that are not there yet, several at once: the driver compiles them on up to VKF_PARALLEL_THREADS threads.
+// The statuses are those of vkf__pipelines_get(), of the first in the list that could not be made; all others are kept.
+VKF_MUST_CHECK vkf_status vkf__pipelines_make(vkf__pipelines *pipelines, const vkf__pipeline_want *wants, size_t count);
 
 // Whether a status of vkf__pipelines_get() means that the driver does not take the kernel. With a shader_dir the kernel
 // may be at fault, so that nothing is learned about the driver.

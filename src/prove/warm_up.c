@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/parallel.h"
 #include "op/gemm_dot.h"
 #include "op/operators.h"
 #include "shared/gemm.h"
@@ -14,21 +15,43 @@ typedef struct warm_up {
     bool counting; // pipelines are not made yet
     uint32_t done;
     uint32_t total;
+    // Pipelines that were counted as done and are made together, as many as there are threads.
+    vkf__variant variants[VKF_PARALLEL_THREADS];
+    vkf__pipeline_want wants[VKF_PARALLEL_THREADS];
+    uint32_t batch_count, batch_size;
 } warm_up;
+
+// Makes the pipelines of the batch. Where the driver takes one of them not, each is asked for by itself.
+static vkf_status make_batch(warm_up *warm)
+{
+    vkf__pipelines *pipelines = &warm->context->pipelines;
+    const uint32_t count = warm->batch_count;
+    bool refused = false;
+    warm->batch_count = 0;
+    vkf_status status = vkf__pipelines_make(pipelines, warm->wants, count);
+    if (!vkf__pipelines_refused(pipelines, status))
+        return status;
+    for (uint32_t i = 0; i < count; i++)
+        VKF_RETURN_IF_ERROR(vkf__context_compile(warm->context, &warm->variants[i], warm->wants[i].spec, &refused));
+    return VKF_OK;
+}
 
 static vkf_status warm_one(warm_up *warm, const vkf__variant *variant, const uint32_t *flags)
 {
-    uint32_t spec[VKF_KERNEL_MAX_SPEC] = {0};
-    bool refused = false;
     if (warm->counting) {
         warm->total++;
         return VKF_OK;
     }
-    if (warm->progress && !warm->progress(warm->user, warm->done, warm->total, variant->kernel->name))
+    if (warm->progress && !warm->progress(warm->user, warm->done, warm->total, variant->kernel->name)) {
+        VKF_RETURN_IF_ERROR(make_batch(warm));
         return VKF_ERROR_CANCELLED;
+    }
     warm->done++;
-    vkf__variant_spec(&warm->context->device.plan.caps, variant, flags, spec);
-    return vkf__context_compile(warm->context, variant, spec, &refused);
+    warm->variants[warm->batch_count] = *variant;
+    vkf__pipeline_want *want = &warm->wants[warm->batch_count++];
+    *want = (vkf__pipeline_want){.kernel = variant->kernel};
+    vkf__variant_spec(&warm->context->device.plan.caps, variant, flags, want->spec);
+    return warm->batch_count == warm->batch_size ? make_batch(warm) : VKF_OK;
 }
 
 // Whether `kernel` is what this device takes for a problem.
@@ -100,8 +123,15 @@ static vkf_status warm_all(warm_up *warm)
 
 vkf_status vkf__warm_up(vkf_context *context, vkf_progress_fn progress, void *user)
 {
-    warm_up warm = {.context = context, .progress = progress, .user = user, .counting = true};
+    warm_up warm = {
+        .context = context,
+        .progress = progress,
+        .user = user,
+        .counting = true,
+        .batch_size = vkf__parallel_threads(),
+    };
     VKF_RETURN_IF_ERROR(warm_all(&warm));
     warm.counting = false;
-    return warm_all(&warm);
+    VKF_RETURN_IF_ERROR(warm_all(&warm));
+    return make_batch(&warm);
 }

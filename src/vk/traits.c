@@ -80,10 +80,11 @@ static bool has_integer_dot_units(const vkf__caps *caps)
 }
 
 // Intel's drivers feed matrices so badly that llama.cpp leaves them alone (its pull request 24404: a quarter of the
-// cases slower than without, some by far), while dot products reach twice the rate of halves.
+// cases slower than without, some by far), while dot products reach twice the rate of halves. On AMD's devices matrices
+// of halves have no higher rate than dot products, and have to be fed from shared memory.
 static bool dots_outrun_matrices(const vkf__caps *caps)
 {
-    return caps->vendor_id == INTEL && has_integer_dot_units(caps);
+    return (caps->vendor_id == INTEL || caps->vendor_id == AMD) && has_integer_dot_units(caps);
 }
 
 vkf__traits vkf__traits_of(const vkf__caps *caps)

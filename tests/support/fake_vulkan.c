@@ -2,6 +2,7 @@
 #include "fake_vulkan.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,8 +75,10 @@ static unsigned result_bit(VkResult result)
     }
 }
 
-// Counts a call, and says what it is to return: VK_SUCCESS, or the failure whose turn it is.
-static VkResult enter(function_index function, unsigned results)
+// Pipelines are made by several threads.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static VkResult entered(function_index function, unsigned results)
 {
     fake.calls[function]++;
     if (!(result_bit(fake.fail_result) & results))
@@ -89,12 +92,23 @@ static VkResult enter(function_index function, unsigned results)
     return fake.fail_result;
 }
 
+// Counts a call, and says what it is to return: VK_SUCCESS, or the failure whose turn it is.
+static VkResult enter(function_index function, unsigned results)
+{
+    pthread_mutex_lock(&lock);
+    VkResult result = entered(function, results);
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
 static void add_object(uint64_t handle, const char *kind)
 {
+    pthread_mutex_lock(&lock);
     if (fake.object_count == MAX_OBJECTS)
         note_misuse("more objects than this loader can list", kind);
     else
         fake.objects[fake.object_count++] = (object){handle, kind};
+    pthread_mutex_unlock(&lock);
 }
 
 // False when there is no such object: then nothing is to be destroyed.

@@ -125,6 +125,8 @@ static void test_traits_dots_outrun_matrices(void **state)
     assert_false(vkf__traits_of(&caps).dots_outrun_matrices);
     caps.vendor_id = 0x8086;
     assert_true(vkf__traits_of(&caps).dots_outrun_matrices);
+    caps.vendor_id = 0x1002;
+    assert_true(vkf__traits_of(&caps).dots_outrun_matrices);
     caps.integer_dot_accelerated = false;
     assert_false(vkf__traits_of(&caps).dots_outrun_matrices);
 }
