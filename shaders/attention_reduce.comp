@@ -1,5 +1,8 @@
 // Combines the partial results of attention over split keys, see shared/attention.h. One workgroup per row (query of a
 // head), rows ordered (batch, heads, q_len).
+//
+// With ATTENTION_REDUCE_WIDE the invocations of a workgroup divide the parts of their row, too, so that all of them are
+// on their way from memory at once: for rows of many parts. The local size is a power of two.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -17,51 +20,156 @@ layout(push_constant) uniform offsets_block { uint part_offset, out_offset; };
 READ(f32, VKF_ATTENTION_REDUCE_BINDING_PARTIAL, part)
 WRITE(TYPE_OUT, VKF_ATTENTION_REDUCE_BINDING_OUT, out)
 
+// A row's parts: `stride` elements each, of which the last two are maximum and total.
+struct parts {
+    uint begin;
+    uint stride;
+};
+
+float part_maximum(parts row, uint split)
+{
+    return part_load(row.begin + split * row.stride + p.v_head_dim);
+}
+
+float part_total(parts row, uint split)
+{
+    return part_load(row.begin + split * row.stride + p.v_head_dim + 1);
+}
+
+// The sum of a column's values over some of the parts, relative to the row's maximum, and that of the totals.
+struct share {
+    float sum;
+    float total;
+};
+
+// What a part has for a column.
+struct column_part {
+    float value;
+    float maximum;
+    float total;
+};
+
+column_part load_part(parts row, uint split, uint col)
+{
+    return column_part(part_load(row.begin + split * row.stride + col), part_maximum(row, split),
+                       part_total(row, split));
+}
+
+// Adds a part. One that saw no key counts for nothing unless all parts saw none, which `masked` says.
+void add_part(inout share s, column_part own, float maximum, bool masked)
+{
+    float factor = masked ? 1.0 : exp(own.maximum - maximum);
+    s.total += is_nan(own.total) ? own.total : own.total * factor;
+    s.sum += masked || own.total != 0.0 ? own.value * factor : 0.0;
+}
+
+void store(uint at, share s, bool masked)
+{
+    float value = is_nan(s.total) ? nan_value() : s.sum / (masked ? float(p.k_len) : s.total);
+    if (masked && FULLY_MASKED != VKF_SHADER_FULLY_MASKED_UNIFORM)
+        value = FULLY_MASKED == VKF_SHADER_FULLY_MASKED_NAN ? nan_value() : 0.0;
+    out_store(at, value);
+}
+
+#ifdef ATTENTION_REDUCE_WIDE
+#include "include/local_size.glsl"
+
+const uint UNROLL = 4; // parts that an invocation has on their way
+
+shared float maxima[LOCAL_SIZE];
+shared uint seen[LOCAL_SIZE]; // whether there was a key in some part
+shared float sums[LOCAL_SIZE];
+shared float totals[LOCAL_SIZE];
+
+// The row's maximum, and whether none of its parts saw a key.
+void view_parts(parts row, out float maximum, out bool masked)
+{
+    uint lane = gl_LocalInvocationID.x;
+    maximum = part_maximum(row, 0);
+    masked = true;
+    for (uint split = lane; split < p.splits; split += LOCAL_SIZE) {
+        maximum = max(maximum, part_maximum(row, split));
+        masked = masked && part_total(row, split) == 0.0;
+    }
+    maxima[lane] = maximum;
+    seen[lane] = masked ? 0 : 1;
+    barrier();
+    for (uint i = 0; i < min(p.splits, LOCAL_SIZE); ++i) {
+        maximum = max(maximum, maxima[i]);
+        masked = masked && seen[i] == 0;
+    }
+}
+
+// Neighbours take neighbouring columns, and those that are a slice apart other parts of the same ones.
+void reduce_row(parts row, uint out_first)
+{
+    uint lane = gl_LocalInvocationID.x;
+    uint width = min(LOCAL_SIZE, 1u << (findMSB(p.v_head_dim - 1) + 1));
+    uint slice = lane / width, slices = LOCAL_SIZE / width;
+    float maximum;
+    bool masked;
+    view_parts(row, maximum, masked);
+    for (uint first = 0; first < p.v_head_dim; first += width) {
+        uint col = first + lane % width;
+        share s = share(0.0, 0.0);
+        for (uint split = slice; split < p.splits; split += UNROLL * slices) {
+            column_part loaded[UNROLL];
+            [[unroll]] for (uint i = 0; i < UNROLL; ++i)
+                loaded[i] = load_part(row, min(split + i * slices, p.splits - 1), min(col, p.v_head_dim - 1));
+            [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
+                if (split + i * slices < p.splits)
+                    add_part(s, loaded[i], maximum, masked);
+            }
+        }
+        sums[lane] = s.sum;
+        totals[lane] = s.total;
+        barrier();
+        for (uint other = lane + width; slice == 0 && other < LOCAL_SIZE; other += width) {
+            s.sum += sums[other];
+            s.total += totals[other];
+        }
+        if (slice == 0 && col < p.v_head_dim)
+            store(out_first + col, s, masked);
+        barrier();
+    }
+}
+#else
 const uint COLS = 2; // elements per invocation and pass
+
+void reduce_row(parts row, uint out_first)
+{
+    float maximum = part_maximum(row, 0);
+    bool masked = part_total(row, 0) == 0.0;
+    for (uint split = 1; split < p.splits; ++split) {
+        maximum = max(maximum, part_maximum(row, split));
+        masked = masked && part_total(row, split) == 0.0;
+    }
+    for (uint first = gl_LocalInvocationID.x; first < p.v_head_dim; first += COLS * gl_WorkGroupSize.x) {
+        share shares[COLS];
+        [[unroll]] for (uint c = 0; c < COLS; ++c)
+            shares[c] = share(0.0, 0.0);
+        for (uint split = 0; split < p.splits; ++split) {
+            [[unroll]] for (uint c = 0; c < COLS; ++c) {
+                uint col = min(first + c * gl_WorkGroupSize.x, p.v_head_dim - 1);
+                add_part(shares[c], load_part(row, split, col), maximum, masked);
+            }
+        }
+        [[unroll]] for (uint c = 0; c < COLS; ++c) {
+            uint col = first + c * gl_WorkGroupSize.x;
+            if (col < p.v_head_dim)
+                store(out_first + col, shares[c], masked);
+        }
+    }
+}
+#endif
 
 void main()
 {
     uint row = group_index();
     if (row >= p.rows)
         return;
-    uint stride = p.v_head_dim + 2;
-    uint begin = row * p.splits * stride;
-    uint end = begin + p.splits * stride;
     uint l = row % p.q_len;
     uint h = row / p.q_len % p.heads;
-    uint out_first = row / p.q_len / p.heads * p.out_batch + l * p.out_row + h * p.out_head;
-
-    float maximum = part_load(begin + p.v_head_dim);
-    bool masked = part_load(begin + p.v_head_dim + 1) == 0.0;
-    for (uint at = begin + stride; at < end; at += stride) {
-        maximum = max(maximum, part_load(at + p.v_head_dim));
-        masked = masked && part_load(at + p.v_head_dim + 1) == 0.0;
-    }
-
-    for (uint first = gl_LocalInvocationID.x; first < p.v_head_dim; first += COLS * gl_WorkGroupSize.x) {
-        float sums[COLS];
-        [[unroll]] for (uint c = 0; c < COLS; ++c)
-            sums[c] = 0.0;
-        float total = 0.0;
-        for (uint at = begin; at < end; at += stride) {
-            float part_total = part_load(at + p.v_head_dim + 1);
-            float factor = masked ? 1.0 : exp(part_load(at + p.v_head_dim) - maximum);
-            total += is_nan(part_total) ? part_total : part_total * factor;
-            // A part that saw no key counts for nothing unless all parts saw none.
-            bool counts = masked || part_total != 0.0;
-            [[unroll]] for (uint c = 0; c < COLS; ++c) {
-                float value = part_load(at + min(first + c * gl_WorkGroupSize.x, p.v_head_dim - 1));
-                sums[c] += counts ? value * factor : 0.0;
-            }
-        }
-        float scale = 1.0 / (masked ? float(p.k_len) : total);
-        [[unroll]] for (uint c = 0; c < COLS; ++c) {
-            uint i = first + c * gl_WorkGroupSize.x;
-            float value = is_nan(total) ? nan_value() : sums[c] * scale;
-            if (masked && FULLY_MASKED != VKF_SHADER_FULLY_MASKED_UNIFORM)
-                value = FULLY_MASKED == VKF_SHADER_FULLY_MASKED_NAN ? nan_value() : 0.0;
-            if (i < p.v_head_dim)
-                out_store(out_first + i, value);
-        }
-    }
+    parts of_row = parts(row * p.splits * (p.v_head_dim + 2), p.v_head_dim + 2);
+    reduce_row(of_row, row / p.q_len / p.heads * p.out_batch + l * p.out_row + h * p.out_head);
 }

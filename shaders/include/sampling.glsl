@@ -155,13 +155,13 @@ uint bins_total()
     barrier();
     if (lane < BIN_GROUPS) {
         uint sum = 0u;
-        [[unroll]] for (uint i = 0; i < BINS_PER_GROUP; ++i) // in turns: neighbours read from different banks
+        for (uint i = 0; i < BINS_PER_GROUP; ++i) // in turns: neighbours read from different banks
             sum += bins[lane * BINS_PER_GROUP + (lane + i) % BINS_PER_GROUP];
         group_sums[lane] = sum;
     }
     barrier();
     uint total = 0u;
-    [[unroll]] for (uint i = 0; i < BIN_GROUPS; ++i)
+    for (uint i = 0; i < BIN_GROUPS; ++i)
         total += group_sums[i];
     return total;
 }
@@ -172,7 +172,7 @@ uvec3 find_bin(uint target)
 {
     if (lane < BIN_GROUPS) {
         uint before = 0u;
-        [[unroll]] for (uint i = 0; i < BIN_GROUPS; ++i)
+        for (uint i = 0; i < BIN_GROUPS; ++i)
             before += i < lane ? group_sums[i] : 0u;
         if (before < target && target - before <= group_sums[lane])
             found_group = uvec2(lane, before);
@@ -181,7 +181,7 @@ uvec3 find_bin(uint target)
     uint first = found_group.x * BINS_PER_GROUP;
     if (lane < BINS_PER_GROUP) {
         uint before = found_group.y;
-        [[unroll]] for (uint i = 0; i < BINS_PER_GROUP; ++i)
+        for (uint i = 0; i < BINS_PER_GROUP; ++i)
             before += i < lane ? bins[first + i] : 0u;
         if (before < target && target - before <= bins[first + lane])
             found = uvec3(first + lane, before, bins[first + lane]);

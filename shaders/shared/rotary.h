@@ -9,8 +9,9 @@
 //
 // A position of x has q_heads heads of queries, k_heads of keys and v_heads of values side by side, any of which may be
 // 0. Queries are turned in place, keys on their way to out, and values go to out as they are. A row is one head of one
-// position: element (b, t, h, i) of x stands at x_first + b * x_batch + t * x_row + h * head_dim + i, and of the keys in
-// out, which may be x, at k_first + b * out_batch + t * out_row + h * head_dim + i, with v_first for the values.
+// position: element (b, t, h, i) of x stands at x_first + b * x_batch + t * x_row + h * head_dim + i. That of the keys
+// in out, which may be x, stands at k_first + b * out_batch + t * out_row + h * head_dim + i, that of the values at
+// v_first and so on.
 #ifndef VKF_SHARED_ROTARY_H
 #define VKF_SHARED_ROTARY_H
 

@@ -215,6 +215,44 @@ static uint32_t rank_tiled(const vkf__caps *caps, const vkf__problem *problem)
         .matrix_tile = attention_matrix_tile, .shared_bytes_here = attention_coopmat_shared, .rank = vkf__rank_matrix \
     }
 
+static const char *const reduce_constants[VKF_ATTENTION_REDUCE_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(ATTENTION_REDUCE, FULLY_MASKED),
+};
+
+static const vkf__config attention_reduce_wide_configs[] = {
+    {.name = "row512", .local_size = 512},
+    {.name = "row128", .local_size = 128},
+};
+
+static bool attention_reduce_wide_valid(const vkf__config *config)
+{
+    return config->local_size > 0 && (config->local_size & (config->local_size - 1)) == 0;
+}
+
+// Four numbers for each invocation.
+static uint32_t attention_reduce_wide_shared_bytes(const vkf__config *config)
+{
+    return 16 * config->local_size;
+}
+
+// Fewer parts are added by one invocation as fast as by several, without a barrier.
+#define MANY_PARTS 8u
+
+static uint32_t rank_reduce_wide(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return !caps->traits.processor && problem->k >= MANY_PARTS ? 50 : VKF_RANK_LAST + 10;
+}
+
+// The other kernel of this operator has an invocation for each column: registry_flat.c.
+#define ATTENTION_REDUCE_WIDE(out)                                                                                   \
+    {                                                                                                                \
+        .name = NAME_1("attention_reduce_wide", out), TYPES_1(out), .op = VKF_OP_ATTENTION_REDUCE,                   \
+        .needs = STORAGE(out), .operand_count = 2, PARAMS(vkf_attention_reduce_params), CONSTANTS(reduce_constants), \
+        CONFIGS(attention_reduce_wide_configs), .valid = attention_reduce_wide_valid,                                \
+        .shared_bytes = attention_reduce_wide_shared_bytes, .rank = rank_reduce_wide                                 \
+    }
+
 static const vkf__kernel rows[] = {
     ATTENTION_TILED(f32, f32, f32),
     ATTENTION_TILED(f16, f16, f16),
@@ -229,6 +267,9 @@ static const vkf__kernel rows[] = {
     ATTENTION_DECODE(f32, f16p, f32, attention_decode_half_configs),
     ATTENTION_COOPMAT(f16, f16, f16),
     ATTENTION_COOPMAT(f16, f16, f32),
+    ATTENTION_REDUCE_WIDE(f32),
+    ATTENTION_REDUCE_WIDE(f16),
+    ATTENTION_REDUCE_WIDE(f16p),
 };
 
 const vkf__family vkf__attention_family = {rows, COUNT(rows)};

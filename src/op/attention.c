@@ -262,12 +262,13 @@ static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, c
     return vkf__work_dispatch(work, &dispatch);
 }
 
-static vkf_status emit_reduce(vkf__work *work, const vkf__attention_args *args, const vkf__span *parts, uint32_t splits)
+static vkf_status emit_reduce(vkf__work *work, const vkf__attention_args *args, const vkf__span *parts,
+                              const division *d)
 {
     vkf__variant variant;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->out.span.dtype};
     const uint32_t rows = args->batch * args->heads * args->q_len;
-    const vkf__problem problem = {.m = rows, .n = args->v_head_dim};
+    const vkf__problem problem = {.m = rows, .n = args->v_head_dim, .k = d->most_splits};
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_ATTENTION_REDUCE_SPEC_FULLY_MASKED] = (uint32_t)args->fully_masked,
     };
@@ -276,7 +277,7 @@ static vkf_status emit_reduce(vkf__work *work, const vkf__attention_args *args, 
         .heads = args->heads,
         .q_len = args->q_len,
         .k_len = args->k_len,
-        .splits = splits,
+        .splits = d->splits,
         .v_head_dim = args->v_head_dim,
         .out_batch = args->out.batch_stride,
         .out_row = args->out.row_stride,
@@ -306,7 +307,7 @@ static vkf_status emit_fused(vkf__work *work, const vkf__attention_args *args)
     (void)vkf__product_u64(factors, 5, &count);
     VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, count, &parts));
     VKF_RETURN_IF_ERROR(emit_parts(work, args, &d, &parts));
-    return emit_reduce(work, args, &parts, d.splits);
+    return emit_reduce(work, args, &parts, &d);
 }
 
 vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args)
@@ -417,7 +418,11 @@ static const vkf__typical_problem problems[] = {
     {.label = "1 query in parts", DECODING(256)},
 };
 
-static const vkf__typical_problem reduce_problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
+// The keys of one query in a few parts, and in as many as fill a device.
+static const vkf__typical_problem reduce_problems[] = {
+    {.label = "few parts", .problem = {.m = 1u << 16, .n = 128, .k = 2}, .ahead = true},
+    {.label = "many parts", .problem = {.m = 32, .n = 128, .k = 32}, .ahead = true},
+};
 
 const vkf__op_info vkf__op_attention = {
     .params_bytes = sizeof(struct vkf_attention_params),

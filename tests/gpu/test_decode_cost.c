@@ -15,6 +15,7 @@ typedef struct decode_state {
     vkf_session *session;
     uint64_t submits; // that a step may make
     bool counts;      // whether steps are held to that
+    bool discrete;
     uint32_t steps;
 } decode_state;
 
@@ -35,7 +36,11 @@ static void assert_step(const decode_state *s)
     for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
         assert_calls(never[i], 0);
     assert_calls("vkQueueSubmit", s->submits);
-    assert_calls("vkWaitForFences", s->submits);
+    // Where memory is apart, each wait begins or ends with a look at the fence, which may find that it is over.
+    if (s->discrete)
+        assert_true(fake_vulkan_calls("vkWaitForFences") <= 2 * s->submits);
+    else
+        assert_calls("vkWaitForFences", s->submits);
     assert_calls("vkResetFences", s->submits);
     assert_calls("vkBeginCommandBuffer", s->submits - 1);
     assert_calls("vkEndCommandBuffer", s->submits - 1);
@@ -69,7 +74,7 @@ static bool between_steps(void *user, uint32_t position, uint32_t total, const c
 static void open_context(decode_state *s, bool discrete)
 {
     vkf_context_desc desc = {.get_instance_proc_addr = fake_vulkan_get_proc};
-    *s = (decode_state){0};
+    *s = (decode_state){.discrete = discrete};
     desc.allocator = counting_callbacks(&s->memory);
     fake_vulkan_discrete(discrete);
     assert_int_equal(vkf_test_gpu_open(&s->gpu, &desc), 0);

@@ -90,6 +90,32 @@ static void test_lanes_share_keys_in_every_config(void **state)
     }
 }
 
+// Rows of so many parts that the invocations of a workgroup divide them: widths that are a power of two and one that is
+// not, and rows that see no key.
+static const vkf_test_sdpa_case MANY_PARTS[] = {
+    {SIZES(1, 1, 1, 1, 4200, 64, 0), .fully_masked = VKF_FULLY_MASKED_NAN},
+    {SIZES(1, 1, 1, 2, 2100, 16, 80), .key_mask_kind = VKF_MASK_LENGTHS, .mask_all = true,
+     .fully_masked = VKF_FULLY_MASKED_UNIFORM},
+    {SIZES(1, 2, 2, 1, 2100, 16, 80), .key_mask_kind = VKF_MASK_LENGTHS, .mask_all = true,
+     .fully_masked = VKF_FULLY_MASKED_ZERO},
+};
+
+static void test_invocations_divide_parts(void **state)
+{
+    vkf_test_ops ops;
+    (void)vkf_test_ops_of(state);
+    if (vkf_test_ops_open_variant(&ops, "attention_reduce_wide")) {
+        for (size_t i = 0; i < 2 * COUNT_OF(MANY_PARTS); i++) {
+            vkf_test_sdpa_case c = MANY_PARTS[i / 2];
+            c.dtype = i % 2 ? VKF_DTYPE_F16 : VKF_DTYPE_F32;
+            vkf_test_sdpa_check(&ops, &c);
+            assert_int_equal(strncmp(vkf_context_last_op_kernel(ops.gpu.context), "attention_reduce_wide", 21), 0);
+            vkf_test_ops_reset(&ops);
+        }
+    }
+    vkf_test_ops_close(&ops);
+}
+
 enum { DIM = 64, HEADS = 2, MOST_KEYS = 1040 };
 
 // Workgroups of the layer's attention in its last run.
@@ -167,6 +193,7 @@ int main(void)
         VKF_OPS_TEST(test_lanes_share_keys),
         VKF_OPS_TEST(test_lanes_share_keys_in_half),
         VKF_OPS_TEST(test_lanes_share_keys_in_every_config),
+        VKF_OPS_TEST(test_invocations_divide_parts),
         VKF_OPS_TEST(test_fewer_keys_than_a_layer_was_made_for),
     };
     return cmocka_run_group_tests_name("op_attention_decode", tests, vkf_test_ops_setup, vkf_test_ops_teardown);

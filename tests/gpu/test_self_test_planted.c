@@ -102,7 +102,7 @@ static void test_column_that_counts_twice_is_found(void **state)
     const vkf__variant variant = vkf_test_variant_named("sample.f32/row64");
     skip_without_compiler();
     vkf_test_copy_shaders(&copy);
-    (void)vkf_test_edit_shader(&copy, "sample.comp", "own = col < cols ? better(own, candidate) : own;",
+    (void)vkf_test_edit_shader(&copy, "include/sampling.glsl", "own = col < end ? better(own, candidate) : own;",
                                "own = better(own, uvec2(candidate.x, min(col, cols - 1)));");
     vkf_context *context = vkf_test_open_heard(vkf_test_gpu_of(state), &h, (vkf_context_desc){.shader_dir = copy.path});
     assert_int_equal(vkf__self_test(context, &variant, &verdict), VKF_OK);

@@ -105,8 +105,11 @@ ERRORS = (
     Error("lanes that share a row of a matrix weigh by a maximum of their own", "shaders/attention_coopmat.comp",
           "highest = max(highest, parts[i]); // never NaN", "highest = max(highest, parts[lane_part()]);", MATRICES),
     Error("parts of attention are added without their maxima", "shaders/attention_reduce.comp",
-          "float factor = masked ? 1.0 : exp(part_load(at + p.v_head_dim) - maximum);", "float factor = 1.0;",
-          ("gpu.variants_attention.lavapipe.full",)),
+          "float factor = masked ? 1.0 : exp(own.maximum - maximum);", "float factor = 1.0;",
+          ("gpu.variants_attention.lavapipe.full", "gpu.op_attention_decode.lavapipe.full")),
+    Error("the invocations that share a column forget the last of them", "shaders/attention_reduce.comp",
+          "slice == 0 && other < LOCAL_SIZE", "slice == 0 && other + width < LOCAL_SIZE",
+          ("gpu.op_attention_decode.lavapipe.full",)),
     # Products
     Error("the last column takes the bias of the one before", "shaders/gemm_tile.comp",
           "value += bias_load(col);", "value += bias_load(min(col, p.n - 2));", VARIANTS),

@@ -270,6 +270,16 @@ static VKAPI_ATTR VkResult VKAPI_CALL wrapped_vkMapMemory(VkDevice device, VkDev
     return fake.real.vkMapMemory(device, memory, offset, size, flags, data);
 }
 
+// What a failure is told of has ended: a lost device runs nothing any more.
+static VKAPI_ATTR VkResult VKAPI_CALL wrapped_vkGetFenceStatus(VkDevice device, VkFence fence)
+{
+    VkResult result = enter(INDEX_vkGetFenceStatus, H | D | L);
+    if (result == VK_SUCCESS)
+        return fake.real.vkGetFenceStatus(device, fence);
+    (void)fake.real.vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX);
+    return result;
+}
+
 static VKAPI_ATTR void VKAPI_CALL wrapped_vkGetPhysicalDeviceProperties(VkPhysicalDevice device,
                                                                         VkPhysicalDeviceProperties *properties)
 {

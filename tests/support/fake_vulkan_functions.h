@@ -25,7 +25,6 @@
     R(vkInvalidateMappedMemoryRanges, H | D, 0, (VkDevice a, uint32_t b, const VkMappedMemoryRange *c), (a, b, c))  \
     R(vkBindBufferMemory, H | D, 0, (VkDevice a, VkBuffer b, VkDeviceMemory c, VkDeviceSize d), (a, b, c, d))       \
     R(vkResetFences, D, 0, (VkDevice a, uint32_t b, const VkFence *c), (a, b, c))                                   \
-    R(vkGetFenceStatus, H | D | L, 0, (VkDevice a, VkFence b), (a, b))                                              \
     R(vkWaitForFences, H | D | L, 1, (VkDevice a, uint32_t b, const VkFence *c, VkBool32 d, uint64_t e),            \
       (a, b, c, d, e))                                                                                              \
     R(vkGetQueryPoolResults, H | D | L, 0,                                                                          \
@@ -131,6 +130,7 @@
     O(vkAllocateMemory, 0)                     \
     O(vkMapMemory, 0)                          \
     O(vkCreateComputePipelines, 0)             \
+    O(vkGetFenceStatus, 0)                     \
     O(vkGetPhysicalDeviceProperties, 0)        \
     O(vkGetPhysicalDeviceProperties2, 0)       \
     O(vkGetPhysicalDeviceMemoryProperties2, 0) \
