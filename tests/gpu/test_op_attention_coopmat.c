@@ -33,6 +33,10 @@ static const vkf_test_sdpa_case MASKED = {SIZES(2, 3, 1, 7, 131, 20, 12),       
 // So many keys for so few queries that they are divided: then another kernel runs last.
 static const vkf_test_sdpa_case SPLIT = {SIZES(1, 2, 0, 3, 530, 16, 24), .prepare = grow};
 
+// The widest heads that the kernels take in most models.
+static const vkf_test_sdpa_case WIDE = {SIZES(1, 2, 1, 19, 67, 128, 0), .causal = VKF_CAUSAL_BOTTOM_RIGHT,
+                                        .prepare = grow};
+
 // Skipped where the device has no matrices.
 static void check(void **state, const char *variant, const vkf_test_sdpa_case *sdpa, bool divided)
 {
@@ -61,11 +65,17 @@ static void test_matrices_of_more_rows(void **state)
     check(state, "attention_coopmat.f16_f16_f16/rows32", &ALIGNED, false);
 }
 
-// With VKF_TEST_ALL=1, because compiling takes most of the time.
+// This and the next with VKF_TEST_ALL=1, because compiling takes most of the time.
 static void test_matrices_of_divided_keys(void **state)
 {
     if (vkf_test_all())
         check(state, "attention_coopmat.", &SPLIT, true);
+}
+
+static void test_matrices_of_wide_heads(void **state)
+{
+    if (vkf_test_all())
+        check(state, "attention_coopmat.f16_f16_f16/rows16", &WIDE, false);
 }
 
 int main(void)
@@ -74,6 +84,7 @@ int main(void)
         VKF_OPS_TEST(test_matrices_of_sixteen_rows),
         VKF_OPS_TEST(test_matrices_of_more_rows),
         VKF_OPS_TEST(test_matrices_of_divided_keys),
+        VKF_OPS_TEST(test_matrices_of_wide_heads),
     };
     return cmocka_run_group_tests_name("op_attention_coopmat", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
 }
