@@ -104,7 +104,9 @@ void view_parts(parts row, out float maximum, out bool masked)
 void reduce_row(parts row, uint out_first)
 {
     uint lane = gl_LocalInvocationID.x;
-    uint width = min(LOCAL_SIZE, 1u << (findMSB(p.v_head_dim - 1) + 1));
+    uint width = 1; // a power of two
+    while (width < min(p.v_head_dim, LOCAL_SIZE))
+        width *= 2;
     uint slice = lane / width, slices = LOCAL_SIZE / width;
     float maximum;
     bool masked;
