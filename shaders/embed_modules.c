@@ -4,9 +4,10 @@
 // MANIFEST has a line for each module: name|source|defines|target|file. The file is SPIR-V or, where its name ends in
 // ".inc", its words as text (see tools/prebuild-shaders).
 //
-// The modules of one source are a family. They are much alike and are compressed together: first the lowest byte of
-// every word, then the second byte of every word, and so on. zlib looks back 32 KiB, which is about one module; in this
-// order the same bytes of four modules lie that close.
+// The modules of one source are a family. They are much alike and are compressed together: the first words of all their
+// instructions, then all other words, with ids as src/kernel/spirv_coding.h tells. Of each of the two come first the
+// lowest bytes of all words, then the second bytes, and so on. zlib looks back 32 KiB, which is about one module; in
+// this order the same bytes of four modules lie that close.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,23 +17,22 @@
 #include <zlib.h>
 
 #include "base/hash.h"
+#include "kernel/spirv_coding.h"
 
 #define BYTES_IN_ROW 24
 #define FIELDS 5
 
-static const uint8_t spirv_magic[] = {0x03, 0x02, 0x23, 0x07};
-
 typedef struct shader_module {
     const char *name, *source, *defines, *path; // in the manifest's text
     uint8_t *bytes;                             // (word_count, 4), the lowest byte of a word first, as in a file
-    size_t word_count;
+    size_t word_count, instruction_count;
     size_t family;
-    size_t first_word; // in the family
+    size_t first_instruction, first_operand; // in the family; the words of a module's header count as operands
 } shader_module;
 
 typedef struct shader_family {
     const char *source;
-    size_t word_count;
+    size_t word_count, instruction_count;
     size_t packed_bytes;
 } shader_family;
 
@@ -95,6 +95,29 @@ static uint8_t *parse_text(const char *path, const char *text, size_t *out_size)
     return bytes;
 }
 
+static uint32_t word_of(const shader_module *module, size_t i)
+{
+    const uint8_t *bytes = &module->bytes[4 * i];
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+// Counts the instructions, which have to fill the module.
+static void check_words(shader_module *module)
+{
+    if (module->word_count < VKF_SPIRV_HEADER_WORDS || word_of(module, 0) != VKF_SPIRV_MAGIC)
+        fail("is not a little-endian SPIR-V module", module->path);
+    for (size_t at = VKF_SPIRV_HEADER_WORDS; at < module->word_count;) {
+        const size_t length = word_of(module, at) >> 16;
+        if (length == 0 || length > module->word_count - at)
+            fail("has an instruction without an end", module->path);
+        module->instruction_count++;
+        at += length;
+    }
+    for (size_t i = 0; i < module->word_count; i++)
+        if (vkf__spirv_is_code(word_of(module, i)))
+            fail("holds a word that src/kernel/spirv_coding.h keeps for itself", module->path);
+}
+
 static void read_module(shader_module *module)
 {
     const char *ending = strrchr(module->path, '.');
@@ -106,9 +129,10 @@ static void read_module(shader_module *module)
     } else {
         module->bytes = (uint8_t *)content;
     }
-    if (size < sizeof spirv_magic || size % 4 != 0 || memcmp(module->bytes, spirv_magic, sizeof spirv_magic) != 0)
-        fail("is not a little-endian SPIR-V module", module->path);
+    if (size % 4 != 0)
+        fail("is not whole words", module->path);
     module->word_count = size / 4;
+    check_words(module);
 }
 
 // Ends the fields of a line with zeros. A field may be empty.
@@ -135,9 +159,12 @@ static void add_to_family(shader_table *table, shader_module *module)
         i++;
     if (i == table->family_count)
         table->families[table->family_count++].source = module->source;
+    shader_family *family = &table->families[i];
     module->family = i;
-    module->first_word = table->families[i].word_count;
-    table->families[i].word_count += module->word_count;
+    module->first_instruction = family->instruction_count;
+    module->first_operand = family->word_count - family->instruction_count;
+    family->instruction_count += module->instruction_count;
+    family->word_count += module->word_count;
 }
 
 static void read_modules(shader_table *table, char *manifest)
@@ -158,17 +185,35 @@ static void read_modules(shader_table *table, char *manifest)
     }
 }
 
-// planes: (4, family->word_count), the lowest bytes first
+// planes: (4, stride) bytes
+static void put_word(uint8_t *planes, size_t stride, size_t i, uint32_t word)
+{
+    for (size_t k = 0; k < 4; k++)
+        planes[k * stride + i] = (uint8_t)(word >> 8 * k);
+}
+
+// planes: (4, instructions) and (4, operands) of the module's family
+static void put_module(const shader_module *module, const shader_family *family, uint8_t *planes)
+{
+    const size_t operands = family->word_count - family->instruction_count;
+    uint8_t *operand_planes = planes + 4 * family->instruction_count;
+    size_t instruction = module->first_instruction, operand = module->first_operand, at = 0;
+    uint32_t newest = 0;
+    while (at < VKF_SPIRV_HEADER_WORDS)
+        put_word(operand_planes, operands, operand++, word_of(module, at++));
+    while (at < module->word_count) {
+        const uint32_t first = word_of(module, at++);
+        put_word(planes, family->instruction_count, instruction++, first);
+        for (size_t i = 0; i + 1 < first >> 16; i++)
+            put_word(operand_planes, operands, operand++, vkf__spirv_encode(&newest, i, word_of(module, at++)));
+    }
+}
+
 static void fill_planes(const shader_table *table, size_t index, uint8_t *planes)
 {
-    const size_t stride = table->families[index].word_count;
-    for (size_t m = 0; m < table->module_count; m++) {
-        const shader_module *module = &table->modules[m];
-        if (module->family != index)
-            continue;
-        for (size_t i = 0; i < 4 * module->word_count; i++)
-            planes[i % 4 * stride + module->first_word + i / 4] = module->bytes[i];
-    }
+    for (size_t m = 0; m < table->module_count; m++)
+        if (table->modules[m].family == index)
+            put_module(&table->modules[m], &table->families[index], planes);
 }
 
 static void write_family(FILE *file, shader_table *table, size_t index)
@@ -197,14 +242,14 @@ static void write_table(FILE *file, shader_table *table)
         write_family(file, table, i);
     (void)fprintf(file, "\nstatic const vkf__shader_family families[] = {\n");
     for (size_t i = 0; i < table->family_count; i++)
-        (void)fprintf(file, "    {family_%zu, %zu, %zu},\n", i, table->families[i].packed_bytes,
-                      table->families[i].word_count);
+        (void)fprintf(file, "    {family_%zu, %zu, %zu, %zu},\n", i, table->families[i].packed_bytes,
+                      table->families[i].word_count, table->families[i].instruction_count);
     (void)fprintf(file, "};\n\nconst vkf__shader vkf__shaders[] = {\n");
     for (size_t i = 0; i < table->module_count; i++) {
         const shader_module *module = &table->modules[i];
-        (void)fprintf(file, "    {\"%s\", \"%s\", \"%s\", &families[%zu], %zu, %zu, UINT64_C(0x%016llx)},\n",
-                      module->name, module->source, module->defines, module->family, module->first_word,
-                      module->word_count,
+        (void)fprintf(file, "    {\"%s\", \"%s\", \"%s\", &families[%zu], %zu, %zu, %zu, UINT64_C(0x%016llx)},\n",
+                      module->name, module->source, module->defines, module->family, module->first_instruction,
+                      module->first_operand, module->word_count,
                       (unsigned long long)vkf__hash(VKF_HASH_SEED, module->bytes, 4 * module->word_count));
     }
     (void)fprintf(file, "};\nconst uint32_t vkf__shader_count = %zu;\n", table->module_count);

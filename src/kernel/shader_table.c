@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#define SPIRV_MAGIC UINT32_C(0x07230203)
+#include "kernel/spirv_coding.h"
 
 const vkf__shader *vkf__shader_find(const char *name)
 {
@@ -15,8 +15,8 @@ const vkf__shader *vkf__shader_find(const char *name)
     return NULL;
 }
 
-// `planes` is (4, family->word_count), the lowest bytes of the words first. Each module unpacks its family anew: that
-// takes under a millisecond, far less than making the pipeline, and what is not kept needs no lock.
+// `planes` is (4, instructions) and (4, operands), the lowest bytes of the words first. Each module unpacks its family
+// anew: that takes about a millisecond, far less than making the pipeline, and what is not kept needs no lock.
 static int unpack_family(const vkf__shader_family *family, uint8_t *planes)
 {
     const uLongf size = (uLongf)4 * family->word_count;
@@ -25,14 +25,33 @@ static int unpack_family(const vkf__shader_family *family, uint8_t *planes)
     return result == Z_OK && used != size ? Z_DATA_ERROR : result;
 }
 
-static void gather_words(const vkf__shader *shader, const uint8_t *planes, uint32_t *words)
+static uint32_t word_at(const uint8_t *planes, size_t stride, size_t i)
 {
-    const size_t stride = shader->family->word_count;
-    for (size_t k = 0; k < 4; k++) {
-        const uint8_t *plane = planes + k * stride + shader->first_word;
-        for (size_t i = 0; i < shader->word_count; i++)
-            words[i] |= (uint32_t)plane[i] << 8 * k;
+    return planes[i] | (uint32_t)planes[stride + i] << 8 | (uint32_t)planes[2 * stride + i] << 16 |
+           (uint32_t)planes[3 * stride + i] << 24;
+}
+
+// False when the planes do not hold a module there.
+static bool gather_words(const vkf__shader *shader, const uint8_t *planes, uint32_t *words)
+{
+    const vkf__shader_family *family = shader->family;
+    const size_t instructions = family->instruction_count, operands = family->word_count - instructions;
+    const uint8_t *operand_planes = planes + 4 * instructions;
+    size_t instruction = shader->first_instruction, operand = shader->first_operand, at = 0;
+    uint32_t newest = 0;
+    if (operand + VKF_SPIRV_HEADER_WORDS > operands)
+        return false;
+    while (at < VKF_SPIRV_HEADER_WORDS)
+        words[at++] = word_at(operand_planes, operands, operand++);
+    while (at < shader->word_count && instruction < instructions) {
+        words[at] = word_at(planes, instructions, instruction++);
+        const size_t end = at + (words[at] >> 16);
+        if (end <= at || end > shader->word_count || end - at - 1 > operands - operand)
+            return false;
+        while (++at < end)
+            words[at] = vkf__spirv_decode(&newest, word_at(operand_planes, operands, operand++));
     }
+    return at == shader->word_count && words[0] == VKF_SPIRV_MAGIC;
 }
 
 vkf_status vkf__shader_words(const vkf__host *host, const vkf__shader *shader, uint32_t **out_words)
@@ -48,9 +67,7 @@ vkf_status vkf__shader_words(const vkf__host *host, const vkf__shader *shader, u
         status = vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "kernel %s: no host memory to unpack it", shader->name);
         goto fail;
     }
-    if (result == Z_OK)
-        gather_words(shader, planes, words);
-    if (result != Z_OK || words[0] != SPIRV_MAGIC) {
+    if (result != Z_OK || !gather_words(shader, planes, words)) {
         status = vkf__fail(host, VKF_ERROR_FORMAT,
                            "kernel %s: the library's copy of it is damaged (zlib %s: %d); install the library anew",
                            shader->name, zlibVersion(), result);

@@ -12,6 +12,7 @@ typedef struct vkf__shader_family {
     const uint8_t *packed; // zlib's format
     uint32_t packed_bytes;
     uint32_t word_count; // of all its modules
+    uint32_t instruction_count;
 } vkf__shader_family;
 
 typedef struct vkf__shader {
@@ -19,7 +20,7 @@ typedef struct vkf__shader {
     const char *source;  // "gemm_tile.comp", below shaders/
     const char *defines; // "TYPE_A=f32 TYPE_B=f16 TYPE_D=f32": what the source was compiled with, besides VKF_GLSL=1
     const vkf__shader_family *family;
-    uint32_t first_word; // of the module in its family
+    uint32_t first_instruction, first_operand; // of the module in its family
     uint32_t word_count;
     uint64_t hash; // of the SPIR-V, whatever its compression
 } vkf__shader;

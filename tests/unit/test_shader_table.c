@@ -132,20 +132,20 @@ static void test_shader_words_damaged_is_a_status(void **state)
     assert_non_null(bytes);
     for (uint32_t i = 0; i < size; i++) { // header, content, check
         memcpy(bytes, family->packed, size);
-        bytes[i] ^= 0x10;
-        assert_damaged(shader, &(vkf__shader_family){bytes, size, family->word_count});
+        bytes[i] ^= 0xff; // all bits: the last ones of a stream may fill up its last byte
+        assert_damaged(shader, &(vkf__shader_family){bytes, size, family->word_count, family->instruction_count});
     }
     // A copy that ends where the bytes do, so that a sanitizer sees whoever reads on.
     for (uint32_t i = 0; i < size; i++) {
         uint8_t *part = malloc(i > 0 ? i : 1);
         assert_non_null(part);
         memcpy(part, family->packed, i);
-        assert_damaged(shader, &(vkf__shader_family){part, i, family->word_count});
+        assert_damaged(shader, &(vkf__shader_family){part, i, family->word_count, family->instruction_count});
         free(part);
     }
     memcpy(bytes, family->packed, size);
-    assert_damaged(shader, &(vkf__shader_family){bytes, size, family->word_count - 1});
-    assert_damaged(shader, &(vkf__shader_family){bytes, size, family->word_count + 1});
+    assert_damaged(shader, &(vkf__shader_family){bytes, size, family->word_count - 1, family->instruction_count});
+    assert_damaged(shader, &(vkf__shader_family){bytes, size, family->word_count + 1, family->instruction_count});
     free(bytes);
 }
 
@@ -154,8 +154,17 @@ static void test_shader_words_elsewhere_is_a_status(void **state)
 {
     (void)state;
     vkf__shader shader = vkf__shaders[0];
-    shader.first_word++;
+    shader.first_operand++;
     shader.word_count -= 8;
+    assert_damaged(&shader, shader.family);
+    shader = vkf__shaders[0];
+    shader.word_count = SPIRV_HEADER_WORDS + 1; // inside the first instruction
+    assert_damaged(&shader, shader.family);
+    shader = vkf__shaders[0];
+    shader.first_instruction = shader.family->instruction_count - 1;
+    assert_damaged(&shader, shader.family);
+    shader = vkf__shaders[0];
+    shader.first_operand = shader.family->word_count - shader.family->instruction_count - 1;
     assert_damaged(&shader, shader.family);
 }
 

@@ -1,6 +1,7 @@
 # Makes shaders/prebuilt anew: see tools/prebuild-shaders. SHADERS: the directory shaders/. OUTPUT: where the files go.
-# GLSLANG: the compiler's command. SCRATCH: a directory for what lies between. With COMPARE nothing is written to OUTPUT
-# but what it holds is compared with what would be; modules made by another version of the compiler are passed over.
+# GLSLANG, SPIRV_OPT: the tools' commands. SCRATCH: a directory for what lies between. With COMPARE nothing is written to
+# OUTPUT, but what it holds is compared with what would be; modules made by another version of the compiler are passed
+# over.
 
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/VkfShaderModules.cmake)
@@ -51,7 +52,14 @@ macro(vkf_add_variant shader source)
     if(NOT result EQUAL 0)
         message(FATAL_ERROR "${module}: ${messages}")
     endif()
-    module_text(text ${SCRATCH}/${module}.spv)
+    # For src/kernel/spirv_coding.h. Nothing else is changed: the compilers of drivers get what glslang wrote.
+    execute_process(COMMAND ${SPIRV_OPT} --target-env=${target} --preserve-bindings --preserve-spec-constants
+            --compact-ids ${SCRATCH}/${module}.spv -o ${SCRATCH}/${module}.small.spv
+        RESULT_VARIABLE result OUTPUT_VARIABLE messages ERROR_VARIABLE messages)
+    if(NOT result EQUAL 0)
+        message(FATAL_ERROR "${module}: spirv-opt: ${result} ${messages}")
+    endif()
+    module_text(text ${SCRATCH}/${module}.small.spv)
     math(EXPR count "${count} + 1")
     if(COMPARE)
         vkf_prebuilt_entry(recorded maker ${SHADERS} ${module})
