@@ -11,6 +11,8 @@
 #include "shared/argmax.h"
 #include "include/grid.glsl"
 #include "include/local_size.glsl"
+#include "include/order_key.glsl"
+#include "include/workgroup_reduce.glsl"
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_argmax_params p; };
 layout(push_constant) uniform offsets_block { uint x_offset, out_offset; };
@@ -22,30 +24,13 @@ const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's
 
 shared uvec2 partial[LOCAL_SIZE]; // (key, index)
 
-// Keys of numbers lie in 1 .. 0xff800000.
-uint order_key(float value)
-{
-    uint bits = floatBitsToUint(value);
-    uint magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u)
-        return 0xffffffffu;
-    if (magnitude == 0u)
-        return 0x80000000u;
-    return bits == magnitude ? bits | 0x80000000u : ~bits;
-}
-
-uvec2 better(uvec2 a, uvec2 b)
-{
-    return b.x > a.x || (b.x == a.x && b.y < a.y) ? b : a;
-}
-
 void main()
 {
     uint row = group_index();
     if (row >= p.rows)
         return;
     uint lane = gl_LocalInvocationID.x;
-    uvec2 best = uvec2(0u, 0xffffffffu); // below any number
+    uvec2 best = NOTHING;
     for (uint first = lane; first < p.cols; first += UNROLL * gl_WorkGroupSize.x) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             // A column past the end repeats the last one, which changes nothing.
@@ -54,12 +39,7 @@ void main()
         }
     }
     partial[lane] = best;
-    barrier();
-    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
-        if (lane < stride)
-            partial[lane] = better(partial[lane], partial[lane + stride]);
-        barrier();
-    }
+    WORKGROUP_REDUCE(partial, better)
     if (lane == 0)
         out_store(row * p.out_stride + p.out_first, int(partial[0].y));
 }

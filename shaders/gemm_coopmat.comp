@@ -237,19 +237,7 @@ void multiply_tiles(uint stage, uint subgroup_row, uint subgroup_col)
     }
 }
 
-// An element of d from its sum, from what d holds, and from its column's bias; those that are not asked for are 0.
-float finished(float sum, float held, float bias)
-{
-    float value = p.alpha * sum;
-    if (ADD_AFTER == 0)
-        value += p.beta * held;
-    if (HAS_BIAS != 0)
-        value += bias;
-    value = activate(ACTIVATION, value);
-    if (ADD_AFTER != 0)
-        value += p.beta * held;
-    return value;
-}
+#include "include/product_store.glsl"
 
 vec4 finished4(vec4 sums, vec4 held, vec4 bias)
 {
@@ -273,9 +261,7 @@ void store_chunk(uint at, uint col, uint from)
     }
     [[dont_unroll]] for (uint i = 0; i < CHUNK && col + i < p.n; ++i) {
         float sum = uintBitsToFloat(pool[from + i / 4][i % 4]);
-        float held = p.beta != 0.0 ? d_load(at + i) : 0.0;
-        float bias = HAS_BIAS != 0 ? bias_load(col + i) : 0.0;
-        d_store(at + i, finished(sum, held, bias));
+        store_element(at + i, col + i, sum);
     }
 }
 

@@ -170,24 +170,16 @@ void load_b_clamped(out B_MATRIX matrix, tile_place place, uint k, uint ldb)
 }
 #endif
 
+#include "include/product_store.glsl"
+
 // Called for every element of a tile; those beyond d are left alone.
-float store_element(const in uint row, const in uint col, const in float sum, const in uint first,
-                    const in uint row_first, const in uint col_first)
+float store_sum(const in uint row, const in uint col, const in float sum, const in uint first,
+                const in uint row_first, const in uint col_first)
 {
     uint m = row_first + row;
     uint n = col_first + col;
-    if (m < p.m && n < p.n) {
-        uint at = first + m * p.ldd + n;
-        float value = p.alpha * sum;
-        if (ADD_AFTER == 0 && p.beta != 0.0)
-            value += p.beta * d_load(at);
-        if (HAS_BIAS != 0)
-            value += bias_load(n);
-        value = activate(ACTIVATION, value);
-        if (ADD_AFTER != 0 && p.beta != 0.0)
-            value += p.beta * d_load(at);
-        d_store(at, value);
-    }
+    if (m < p.m && n < p.n)
+        store_element(first + m * p.ldd + n, n, sum);
     return sum;
 }
 
@@ -243,7 +235,7 @@ void multiply_entry(uint entry, uvec2 tile)
         multiply_aligned(sums, place, a_first, b_first);
     else
         multiply_clamped(sums, place, p.lda, p.ldb);
-    coopMatPerElementNV(sums, sums, store_element, place.d_first, place.row, place.col);
+    coopMatPerElementNV(sums, sums, store_sum, place.d_first, place.row, place.col);
 }
 
 void main()

@@ -19,6 +19,8 @@ READ(f32, VKF_GEMM_REDUCE_BINDING_X, x)
 READ_WRITE(TYPE_D, VKF_GEMM_REDUCE_BINDING_D, d)
 READ(TYPE_B, VKF_GEMM_REDUCE_BINDING_BIAS, bias)
 
+#include "include/product_store.glsl"
+
 void main()
 {
     uint i = flat_index();
@@ -31,14 +33,5 @@ void main()
     uint row = i / p.n % p.m;
     uint entry = i / p.n / p.m;
     uint at = p.d_first + entry / p.batch_inner * p.d_outer + entry % p.batch_inner * p.d_inner + row * p.ldd + col;
-
-    float value = p.alpha * sum;
-    if (ADD_AFTER == 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    if (HAS_BIAS != 0)
-        value += bias_load(col);
-    value = activate(ACTIVATION, value);
-    if (ADD_AFTER != 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    d_store(at, value);
+    store_element(at, col, sum);
 }

@@ -192,18 +192,7 @@ uint tile_col(uint j)
     return j / RUN_N * RUN_N * GROUP_N + gl_LocalInvocationID.x % GROUP_N * RUN_N + j % RUN_N;
 }
 
-void store_element(uint at, uint col, float sum)
-{
-    float value = p.alpha * sum;
-    if (ADD_AFTER == 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    if (HAS_BIAS != 0)
-        value += bias_load(col);
-    value = activate(ACTIVATION, value);
-    if (ADD_AFTER != 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    d_store(at, value);
-}
+#include "include/product_store.glsl"
 
 // Whether every quad of an operand is aligned, and none straddles the end of a row or of k.
 bool can_read_quads(uint offset, uint first, uint stride, uint extent, uint k_begin)

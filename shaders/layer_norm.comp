@@ -47,18 +47,14 @@ vec2 row_sum(vec2 own)
 }
 #else
 #include "include/local_size.glsl"
+#include "include/workgroup_reduce.glsl"
 
 shared vec2 partial[LOCAL_SIZE];
 
 vec2 row_sum(vec2 own)
 {
     partial[lane] = own;
-    barrier();
-    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
-        if (lane < stride)
-            partial[lane] += partial[lane + stride];
-        barrier();
-    }
+    WORKGROUP_REDUCE(partial, SUM_OF)
     vec2 total = partial[0];
     barrier(); // partial may be written again
     return total;

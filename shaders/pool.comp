@@ -8,6 +8,7 @@
 #include "shared/pool.h"
 #include "include/grid.glsl"
 #include "include/local_size.glsl"
+#include "include/workgroup_reduce.glsl"
 #include "include/math.glsl"
 
 layout(constant_id = VKF_POOL_SPEC_MODE) const uint MODE = VKF_POOL_MEAN;
@@ -88,14 +89,8 @@ float pooled(uint at, uint length)
 // The sum over the workgroup, in each invocation.
 float workgroup_sum(float own)
 {
-    uint lane = gl_LocalInvocationID.x;
-    partial[lane] = own;
-    barrier();
-    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
-        if (lane < stride)
-            partial[lane] += partial[lane + stride];
-        barrier();
-    }
+    partial[gl_LocalInvocationID.x] = own;
+    WORKGROUP_REDUCE(partial, SUM_OF)
     return partial[0];
 }
 

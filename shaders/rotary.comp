@@ -46,18 +46,14 @@ float row_sum(float own)
 }
 #else
 #include "include/local_size.glsl"
+#include "include/workgroup_reduce.glsl"
 
 shared float partial[LOCAL_SIZE];
 
 float row_sum(float own)
 {
     partial[lane] = own;
-    barrier();
-    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
-        if (lane < stride)
-            partial[lane] += partial[lane + stride];
-        barrier();
-    }
+    WORKGROUP_REDUCE(partial, SUM_OF)
     return partial[0];
 }
 #endif

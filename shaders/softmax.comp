@@ -89,22 +89,20 @@ vec2 merge_partials(vec2 own)
 }
 #else
 #include "include/local_size.glsl"
+#include "include/workgroup_reduce.glsl"
 
 shared vec2 partial[LOCAL_SIZE]; // (maximum, sum of exp(score - maximum))
+
+vec2 merged(vec2 a, vec2 b)
+{
+    float maximum = b.x > a.x ? b.x : a.x;
+    return vec2(maximum, a.y * exp(a.x - maximum) + b.y * exp(b.x - maximum));
+}
 
 vec2 merge_partials(vec2 own)
 {
     partial[lane] = own;
-    barrier();
-    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
-        if (lane < stride) {
-            vec2 a = partial[lane];
-            vec2 b = partial[lane + stride];
-            float maximum = b.x > a.x ? b.x : a.x;
-            partial[lane] = vec2(maximum, a.y * exp(a.x - maximum) + b.y * exp(b.x - maximum));
-        }
-        barrier();
-    }
+    WORKGROUP_REDUCE(partial, merged)
     return partial[0];
 }
 #endif

@@ -11,6 +11,8 @@
 #include "shared/top.h"
 #include "include/grid.glsl"
 #include "include/local_size.glsl"
+#include "include/order_key.glsl"
+#include "include/workgroup_reduce.glsl"
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_top_params p; };
 layout(push_constant) uniform offsets_block { uint x_offset, seen_offset, out_offset; };
@@ -20,8 +22,6 @@ layout(set = 0, binding = VKF_TOP_BINDING_SEEN, std430) readonly buffer seen_buf
 WRITE(f32, VKF_TOP_BINDING_OUT, out)
 
 const uint UNROLL = 8; // columns per iteration: long rows stay below lavapipe's limit of 65,535 iterations
-const uint KEY_LOWEST = 0x007fffffu, KEY_HIGHEST = 0xff800000u, KEY_NAN = 0xffffffffu; // of -inf, +inf and NaN
-const uvec2 NOTHING = uvec2(0u, 0xffffffffu); // below any number
 
 shared uvec2 best[LOCAL_SIZE]; // (key, index)
 shared float partial[LOCAL_SIZE];
@@ -37,27 +37,11 @@ float peak;      // the row's largest logit
 bool finite;     // whether the largest logit is
 float log_sum;   // log of the sum of exp(logit - peak)
 
-// As in argmax.comp: keys of numbers lie in 1 .. 0xff800000.
-uint order_key(float value)
-{
-    uint bits = floatBitsToUint(value);
-    uint magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u)
-        return 0xffffffffu;
-    if (magnitude == 0u)
-        return 0x80000000u;
-    return bits == magnitude ? bits | 0x80000000u : ~bits;
-}
-
 float key_value(uint key)
 {
     return uintBitsToFloat(key == KEY_NAN ? 0x7fc00000u : key >= 0x80000000u ? key & 0x7fffffffu : ~key);
 }
 
-uvec2 better(uvec2 a, uvec2 b)
-{
-    return b.x > a.x || (b.x == a.x && b.y < a.y) ? b : a;
-}
 
 float log_probability(uint col)
 {
@@ -89,12 +73,7 @@ uvec2 best_of_all(uvec2 own)
 {
     barrier(); // all have read the last one
     best[lane] = own;
-    barrier();
-    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
-        if (lane < stride)
-            best[lane] = better(best[lane], best[lane + stride]);
-        barrier();
-    }
+    WORKGROUP_REDUCE(best, better)
     return best[0];
 }
 
@@ -123,12 +102,7 @@ void find_log_sum()
         }
     }
     partial[lane] = sum;
-    barrier();
-    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
-        if (lane < stride)
-            partial[lane] += partial[lane + stride];
-        barrier();
-    }
+    WORKGROUP_REDUCE(partial, SUM_OF)
     log_sum = log(partial[0]);
 }
 

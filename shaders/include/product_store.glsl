@@ -3,17 +3,25 @@
 #ifndef VKF_PRODUCT_STORE_GLSL
 #define VKF_PRODUCT_STORE_GLSL
 
-void store_element(uint at, uint col, float total)
+// An element of d from its sum, from what d holds, and from its column's bias; those that are not asked for are 0.
+float finished(float total, float held, float bias)
 {
     float value = p.alpha * total;
-    if (ADD_AFTER == 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
+    if (ADD_AFTER == 0)
+        value += p.beta * held;
     if (HAS_BIAS != 0)
-        value += bias_load(col);
+        value += bias;
     value = activate(ACTIVATION, value);
-    if (ADD_AFTER != 0 && p.beta != 0.0)
-        value += p.beta * d_load(at);
-    d_store(at, value);
+    if (ADD_AFTER != 0)
+        value += p.beta * held;
+    return value;
+}
+
+void store_element(uint at, uint col, float total)
+{
+    float held = p.beta != 0.0 ? d_load(at) : 0.0;
+    float bias = HAS_BIAS != 0 ? bias_load(col) : 0.0;
+    d_store(at, finished(total, held, bias));
 }
 
 #endif

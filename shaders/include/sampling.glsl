@@ -8,12 +8,14 @@
 #ifndef VKF_SAMPLING_GLSL
 #define VKF_SAMPLING_GLSL
 
+#include "order_key.glsl"
+#include "workgroup_reduce.glsl"
+
 const uint UNROLL = VKF_SAMPLE_UNROLL; // so that long rows stay below lavapipe's limit of 65,535 iterations
 const uint BINS_PER_GROUP = BINS / BIN_GROUPS;
 const uint PLACE_LANES = 16;       // invocations that share a long run of columns, to read side by side
 const float ONE = 1073741824.0;    // of probability
 const uint NO_TOKEN = 0xffffffffu; // -1
-const uint KEY_LOWEST = 0x007fffffu, KEY_HIGHEST = 0xff800000u; // of -inf and +inf
 
 shared uvec2 best[LOCAL_SIZE]; // (key, index)
 shared float partial[LOCAL_SIZE];
@@ -45,18 +47,6 @@ void read_params(uint row)
     seen_first = seen_offset + row * ((cols + 31) / 32);
 }
 
-// As in argmax.comp: keys of numbers lie in 1 .. 0xff800000.
-uint order_key(float value)
-{
-    uint bits = floatBitsToUint(value);
-    uint magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u)
-        return 0xffffffffu;
-    if (magnitude == 0u)
-        return 0x80000000u;
-    return bits == magnitude ? bits | 0x80000000u : ~bits;
-}
-
 // The penalised logit, which must be the same in every pass, bit by bit.
 float logit(uint col)
 {
@@ -78,15 +68,10 @@ uint mass_of(float value)
     return uint(weight_of(value) * scale + 0.5);
 }
 
-uvec2 better(uvec2 a, uvec2 b)
-{
-    return b.x > a.x || (b.x == a.x && b.y < a.y) ? b : a;
-}
-
 // (key, index) of the largest logit among the invocation's columns from `begin` on; (0, -1): it has none.
 uvec2 own_largest(uint begin, uint end)
 {
-    uvec2 own = uvec2(0u, 0xffffffffu);
+    uvec2 own = NOTHING;
     for (uint first = begin + lane; first < end; first += UNROLL * gl_WorkGroupSize.x) {
         [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
             uint col = first + i * gl_WorkGroupSize.x;
@@ -102,12 +87,7 @@ uvec2 own_largest(uint begin, uint end)
 uvec2 best_of_all(uvec2 own)
 {
     best[lane] = own;
-    barrier();
-    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
-        if (lane < stride)
-            best[lane] = better(best[lane], best[lane + stride]);
-        barrier();
-    }
+    WORKGROUP_REDUCE(best, better)
     return best[0];
 }
 
@@ -133,12 +113,7 @@ float step_weights(uint first, uint rank_limit)
 float sum_of_all(float own)
 {
     partial[lane] = own;
-    barrier();
-    for (uint stride = gl_WorkGroupSize.x / 2; stride > 0; stride /= 2) {
-        if (lane < stride)
-            partial[lane] += partial[lane + stride];
-        barrier();
-    }
+    WORKGROUP_REDUCE(partial, SUM_OF)
     return partial[0];
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "io/json_file.h"
 #include "vk/described.h"
 
@@ -288,7 +289,7 @@ static vkf_status choose_profile(const reader *r, const char *wanted, const char
 
 static bool is_power_of_two(uint64_t value, uint64_t most)
 {
-    return value > 0 && value <= most && (value & (value - 1)) == 0;
+    return value <= most && vkf__is_power_of_two_u64(value);
 }
 
 static vkf_status fail_check(const reader *r, const char *what)

@@ -2,6 +2,7 @@
 #include "base/parallel.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -28,13 +29,27 @@ static void *take_pieces(void *user)
     return NULL;
 }
 
+// Signals of the process are for its own threads.
+static uint32_t start_threads(pieces *p, uint32_t most, pthread_t *out_threads)
+{
+    sigset_t all, before;
+    uint32_t started = 0;
+    (void)sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return 0;
+    while (started < most && pthread_create(&out_threads[started], NULL, take_pieces, p) == 0)
+        started++;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
 void vkf__parallel_run(uint32_t threads, size_t count, void (*run)(void *user, size_t index), void *user)
 {
     pieces p = {.run = run, .user = user, .count = count};
     pthread_t others[VKF_PARALLEL_THREADS - 1];
-    uint32_t started = 0, wanted = threads < VKF_PARALLEL_THREADS ? threads : VKF_PARALLEL_THREADS;
-    while (started + 1 < wanted && started + 1 < count && pthread_create(&others[started], NULL, take_pieces, &p) == 0)
-        started++;
+    const size_t wanted = threads < VKF_PARALLEL_THREADS ? threads : VKF_PARALLEL_THREADS;
+    const size_t used = wanted < count ? wanted : count;
+    const uint32_t started = used > 1 ? start_threads(&p, (uint32_t)used - 1, others) : 0;
     (void)take_pieces(&p);
     for (uint32_t i = 0; i < started; i++)
         (void)pthread_join(others[i], NULL);

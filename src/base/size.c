@@ -56,3 +56,8 @@ uint32_t vkf__div_up_u32(uint32_t value, uint32_t divisor)
     assert(divisor > 0);
     return value / divisor + (value % divisor != 0);
 }
+
+bool vkf__is_power_of_two_u64(uint64_t value)
+{
+    return value > 0 && (value & (value - 1)) == 0;
+}

@@ -20,4 +20,7 @@ uint64_t vkf__align_u64(uint64_t value, uint64_t multiple);
 // The quotient rounded up; `divisor` > 0.
 uint32_t vkf__div_up_u32(uint32_t value, uint32_t divisor);
 
+// 0 is none.
+bool vkf__is_power_of_two_u64(uint64_t value);
+
 #endif

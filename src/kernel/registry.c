@@ -21,6 +21,7 @@ static const vkf__family *const families[] = {
     &vkf__gemm_blocks_family,
     &vkf__software_gemm_family,
     &vkf__attention_family,
+    &vkf__attention_reduce_family,
     &vkf__software_attention_family,
     &vkf__rows_family,
     &vkf__flat_family,

@@ -76,16 +76,11 @@ static uint32_t attention_tiled_shared_bytes(const vkf__config *config)
     return 16 * (vectors + rows * (t->keys / 4 + 1) + rows * (t->lanes / 4 + 1));
 }
 
-static bool is_power_of_two(uint32_t value)
-{
-    return value > 0 && (value & (value - 1)) == 0;
-}
-
 static bool attention_tiled_valid(const vkf__config *config)
 {
     const vkf__attention_tiled_tile *t = &config->tile.attention_tiled;
     uint32_t rows = 0;
-    if (!is_power_of_two(t->keys * t->lanes) || t->lanes < 4 || t->lanes > t->keys ||
+    if (!vkf__is_power_of_two_u64(t->keys * t->lanes) || t->lanes < 4 || t->lanes > t->keys ||
         config->local_size % t->lanes != 0 || t->depth == 0 || t->depth % 4 != 0)
         return false;
     uint32_t widest = config->max_k > 0 ? config->max_k : 256;
@@ -112,7 +107,7 @@ static const vkf__config attention_decode_configs[] = {
 static bool attention_decode_valid(const vkf__config *config)
 {
     const vkf__attention_decode_tile *t = &config->tile.attention_decode;
-    return t->keys > 0 && is_power_of_two(t->lanes) && config->local_size % t->lanes == 0;
+    return t->keys > 0 && vkf__is_power_of_two_u64(t->lanes) && config->local_size % t->lanes == 0;
 }
 
 static const char *attention_decode_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
@@ -140,8 +135,8 @@ static const vkf__config attention_coopmat_configs[] = {
 static bool attention_coopmat_valid(const vkf__config *config)
 {
     const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
-    return is_power_of_two(t->rows) && t->rows >= 8 && is_power_of_two(t->keys) && t->keys >= 32 && t->subgroups > 0 &&
-           t->subgroups == config->subgroups;
+    return vkf__is_power_of_two_u64(t->rows) && t->rows >= 8 && vkf__is_power_of_two_u64(t->keys) && t->keys >= 32 &&
+           t->subgroups > 0 && t->subgroups == config->subgroups;
 }
 
 static void attention_matrix_tile(const vkf__config *config, uint32_t out_mnk[3])
@@ -215,44 +210,6 @@ static uint32_t rank_tiled(const vkf__caps *caps, const vkf__problem *problem)
         .matrix_tile = attention_matrix_tile, .shared_bytes_here = attention_coopmat_shared, .rank = vkf__rank_matrix \
     }
 
-static const char *const reduce_constants[VKF_ATTENTION_REDUCE_SPEC_COUNT] = {
-    LOCAL_SIZE,
-    CONSTANT(ATTENTION_REDUCE, FULLY_MASKED),
-};
-
-static const vkf__config attention_reduce_wide_configs[] = {
-    {.name = "row512", .local_size = 512},
-    {.name = "row128", .local_size = 128},
-};
-
-static bool attention_reduce_wide_valid(const vkf__config *config)
-{
-    return config->local_size > 0 && (config->local_size & (config->local_size - 1)) == 0;
-}
-
-// Four numbers for each invocation.
-static uint32_t attention_reduce_wide_shared_bytes(const vkf__config *config)
-{
-    return 16 * config->local_size;
-}
-
-// Fewer parts are added by one invocation as fast as by several, without a barrier.
-#define MANY_PARTS 8u
-
-static uint32_t rank_reduce_wide(const vkf__caps *caps, const vkf__problem *problem)
-{
-    return !caps->traits.processor && problem->k >= MANY_PARTS ? 50 : VKF_RANK_LAST + 10;
-}
-
-// The other kernel of this operator has an invocation for each column: registry_flat.c.
-#define ATTENTION_REDUCE_WIDE(out)                                                                                   \
-    {                                                                                                                \
-        .name = NAME_1("attention_reduce_wide", out), TYPES_1(out), .op = VKF_OP_ATTENTION_REDUCE,                   \
-        .needs = STORAGE(out), .operand_count = 2, PARAMS(vkf_attention_reduce_params), CONSTANTS(reduce_constants), \
-        CONFIGS(attention_reduce_wide_configs), .valid = attention_reduce_wide_valid,                                \
-        .shared_bytes = attention_reduce_wide_shared_bytes, .rank = rank_reduce_wide                                 \
-    }
-
 static const vkf__kernel rows[] = {
     ATTENTION_TILED(f32, f32, f32),
     ATTENTION_TILED(f16, f16, f16),
@@ -267,9 +224,6 @@ static const vkf__kernel rows[] = {
     ATTENTION_DECODE(f32, f16p, f32, attention_decode_half_configs),
     ATTENTION_COOPMAT(f16, f16, f16),
     ATTENTION_COOPMAT(f16, f16, f32),
-    ATTENTION_REDUCE_WIDE(f32),
-    ATTENTION_REDUCE_WIDE(f16),
-    ATTENTION_REDUCE_WIDE(f16p),
 };
 
 const vkf__family vkf__attention_family = {rows, COUNT(rows)};

@@ -15,6 +15,7 @@ extern const vkf__family vkf__gemv_family;
 extern const vkf__family vkf__gemm_blocks_family;
 extern const vkf__family vkf__software_gemm_family;
 extern const vkf__family vkf__attention_family;
+extern const vkf__family vkf__attention_reduce_family;
 extern const vkf__family vkf__software_attention_family;
 extern const vkf__family vkf__rows_family;
 extern const vkf__family vkf__flat_family;

@@ -2,7 +2,6 @@
 #include "kernel/registry_families.h"
 #include "kernel/registry_row.h"
 #include "shared/additive_scores.h"
-#include "shared/attention.h"
 #include "shared/copy.h"
 #include "shared/embed.h"
 #include "shared/gate.h"
@@ -40,10 +39,6 @@ static const char *const gemm_reduce_constants[VKF_GEMM_REDUCE_SPEC_COUNT] = {
     CONSTANT(GEMM_REDUCE, HAS_BIAS),
     CONSTANT(GEMM_REDUCE, ADD_AFTER),
 };
-static const char *const attention_reduce_constants[VKF_ATTENTION_REDUCE_SPEC_COUNT] = {
-    LOCAL_SIZE,
-    CONSTANT(ATTENTION_REDUCE, FULLY_MASKED),
-};
 static const char *const gate_constants[VKF_GATE_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(GATE, ACTIVATION)};
 static const char *const quantize_rows_constants[VKF_QUANTIZE_ROWS_SPEC_COUNT] = {LOCAL_SIZE,
                                                                                   CONSTANT(QUANTIZE_ROWS, EVEN_ODD)};
@@ -70,11 +65,6 @@ static const char *const head_mean_constants[VKF_HEAD_MEAN_SPEC_COUNT] = {LOCAL_
     {                                                                                                           \
         .name = NAME_2("gemm_reduce", b, d), TYPES_2(b, d), .op = VKF_OP_GEMM_REDUCE, .needs = STORAGE_2(b, d), \
         .operand_count = 3, FLAT(vkf_gemm_reduce_params), CONSTANTS(gemm_reduce_constants)                      \
-    }
-#define ATTENTION_REDUCE(out)                                                                                        \
-    {                                                                                                                \
-        .name = NAME_1("attention_reduce", out), TYPES_1(out), .op = VKF_OP_ATTENTION_REDUCE, .needs = STORAGE(out), \
-        .operand_count = 2, FLAT(vkf_attention_reduce_params), CONSTANTS(attention_reduce_constants)                 \
     }
 #define PERMUTE(x)                                                                                               \
     {                                                                                                            \
@@ -120,9 +110,6 @@ static const char *const head_mean_constants[VKF_HEAD_MEAN_SPEC_COUNT] = {LOCAL_
     }
 
 static const vkf__kernel rows[] = {
-    ATTENTION_REDUCE(f32),
-    ATTENTION_REDUCE(f16),
-    ATTENTION_REDUCE(f16p),
     GEMM_REDUCE(f32, f32),
     GEMM_REDUCE(f16, f32),
     GEMM_REDUCE(f16p, f32),

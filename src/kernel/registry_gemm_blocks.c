@@ -1,5 +1,6 @@
 // Matrix products with weights in blocks: straight from memory, and by integer dot products. All kinds of blocks share
 // modules, which are named by the types of a and d, or of d alone.
+#include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
 #include "kernel/registry_rank.h"
@@ -7,25 +8,28 @@
 
 // With few rows, many invocations share k to keep a device busy: the more of them, the fewer columns there are for a
 // core. Blocks of q4 are about half as many bytes as those of q8, so an invocation has two of them under way.
-#define WIDE_Q8 32
-#define WIDE_Q4 64
+#define FEW_ROWS_CONFIGS(wide_k)                                                                                \
+    {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1, .by_cores = true},              \
+        {.name = "rows1x256", .local_size = 256, GEMM_TILE(1, 32, wide_k, 1, 4), .max_m = 1, .by_cores = true}, \
+        {.name = "rows2", .local_size = 64, GEMM_TILE(2, 32, 32, 2, 4), .max_m = 2, .by_cores = true},          \
+        {.name = "rows4", .local_size = 64, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true},          \
+    {                                                                                                           \
+        .name = "rows4x256", .local_size = 256, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true        \
+    }
+#define FEW_ROWS_Q8 FEW_ROWS_CONFIGS(32)
+#define FEW_ROWS_Q4 FEW_ROWS_CONFIGS(64)
 
 // Weights in blocks straight from memory. The configs with many rows are for processors and do not share k.
-#define GEMM_BLOCKS_CONFIGS(wide_k)                                                                                 \
-    {                                                                                                               \
-        {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1, .by_cores = true},              \
-            {.name = "rows1x256", .local_size = 256, GEMM_TILE(1, 32, wide_k, 1, 4), .max_m = 1, .by_cores = true}, \
-            {.name = "rows2", .local_size = 64, GEMM_TILE(2, 32, 32, 2, 4), .max_m = 2, .by_cores = true},          \
-            {.name = "rows4", .local_size = 64, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true},          \
-            {.name = "rows4x256", .local_size = 256, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true},     \
-            {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 8, .by_cores = true},           \
-            {.name = "rows8x256", .local_size = 256, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 8, .by_cores = true},      \
-            {.name = "16x32", .local_size = 8, GEMM_TILE(16, 32, 16, 16, 4), .min_m = 9},                           \
-            {.name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8, 8, 4)},                                           \
+#define GEMM_BLOCKS_MORE_ROWS                                                                              \
+    {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 8, .by_cores = true},          \
+        {.name = "rows8x256", .local_size = 256, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 8, .by_cores = true}, \
+        {.name = "16x32", .local_size = 8, GEMM_TILE(16, 32, 16, 16, 4), .min_m = 9},                      \
+    {                                                                                                      \
+        .name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8, 8, 4)                                         \
     }
 
-static const vkf__config gemm_blocks_q8_configs[] = GEMM_BLOCKS_CONFIGS(WIDE_Q8);
-static const vkf__config gemm_blocks_q4_configs[] = GEMM_BLOCKS_CONFIGS(WIDE_Q4);
+static const vkf__config gemm_blocks_q8_configs[] = {FEW_ROWS_Q8, GEMM_BLOCKS_MORE_ROWS};
+static const vkf__config gemm_blocks_q4_configs[] = {FEW_ROWS_Q4, GEMM_BLOCKS_MORE_ROWS};
 
 static uint32_t gemm_blocks_parts(const vkf__config *config)
 {
@@ -38,7 +42,7 @@ static bool gemm_blocks_valid(const vkf__config *config)
     uint32_t parts = t->n > 0 ? gemm_blocks_parts(config) : 0;
     bool turns = t->k == 8 || t->k == 16 || (t->k > 0 && t->k % VKF_BLOCKS_DEPTH == 0);
     return t->thread_m > 0 && t->m == t->thread_m && t->thread_n == 4 && t->n > 0 && t->n % VKF_GEMM_PANEL == 0 &&
-           turns && parts * t->n == 4 * config->local_size && parts > 0 && (parts & (parts - 1)) == 0;
+           turns && parts * t->n == 4 * config->local_size && vkf__is_power_of_two_u64(parts);
 }
 
 static uint32_t gemm_blocks_shared_bytes(const vkf__config *config)
@@ -47,19 +51,14 @@ static uint32_t gemm_blocks_shared_bytes(const vkf__config *config)
 }
 
 // By integer dot products.
-#define GEMM_DOT_CONFIGS(wide_k)                                                                                    \
-    {                                                                                                               \
-        {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1, .by_cores = true},              \
-            {.name = "rows1x256", .local_size = 256, GEMM_TILE(1, 32, wide_k, 1, 4), .max_m = 1, .by_cores = true}, \
-            {.name = "rows2", .local_size = 64, GEMM_TILE(2, 32, 32, 2, 4), .max_m = 2, .by_cores = true},          \
-            {.name = "rows4", .local_size = 64, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true},          \
-            {.name = "rows4x256", .local_size = 256, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true},     \
-            {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 32, 8, 4), .by_cores = true},                      \
-            {.name = "rows8x256", .local_size = 256, GEMM_TILE(8, 32, 32, 8, 4), .by_cores = true},                 \
+#define GEMM_DOT_MORE_ROWS                                                                   \
+    {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 32, 8, 4), .by_cores = true},       \
+    {                                                                                        \
+        .name = "rows8x256", .local_size = 256, GEMM_TILE(8, 32, 32, 8, 4), .by_cores = true \
     }
 
-static const vkf__config gemm_dot_q8_configs[] = GEMM_DOT_CONFIGS(WIDE_Q8);
-static const vkf__config gemm_dot_q4_configs[] = GEMM_DOT_CONFIGS(WIDE_Q4);
+static const vkf__config gemm_dot_q8_configs[] = {FEW_ROWS_Q8, GEMM_DOT_MORE_ROWS};
+static const vkf__config gemm_dot_q4_configs[] = {FEW_ROWS_Q4, GEMM_DOT_MORE_ROWS};
 
 static bool gemm_dot_valid(const vkf__config *config)
 {

@@ -1,4 +1,5 @@
 // Products of few rows with a weight, in which the invocations of a workgroup share the sums along k.
+#include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
 #include "kernel/registry_rank.h"
@@ -27,7 +28,7 @@ static bool gemv_valid_common(const vkf__config *config)
 {
     const vkf__gemm_tile *t = &config->tile.gemm;
     uint32_t powers = config->local_size * t->m * t->n * t->k;
-    return powers > 0 && (powers & (powers - 1)) == 0 && t->thread_m == t->m && t->k >= 4;
+    return vkf__is_power_of_two_u64(powers) && t->thread_m == t->m && t->k >= 4;
 }
 
 static bool gemv_valid(const vkf__config *config)

@@ -1,4 +1,5 @@
 // Kernels that work on the rows of a matrix, with a workgroup or a subgroup per row.
+#include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_row.h"
 #include "shared/argmax.h"
@@ -59,17 +60,17 @@ static uint32_t top_shared_bytes(const vkf__config *config)
 
 static bool sample_valid(const vkf__config *config)
 {
-    return (config->local_size & (config->local_size - 1)) == 0 && config->local_size >= VKF_SAMPLE_BIN_GROUPS;
+    return vkf__is_power_of_two_u64(config->local_size) && config->local_size >= VKF_SAMPLE_BIN_GROUPS;
 }
 
 static bool sample_parts_valid(const vkf__config *config)
 {
-    return (config->local_size & (config->local_size - 1)) == 0 && config->local_size >= VKF_SAMPLE_PARTS_BIN_GROUPS;
+    return vkf__is_power_of_two_u64(config->local_size) && config->local_size >= VKF_SAMPLE_PARTS_BIN_GROUPS;
 }
 
 static bool power_of_two(const vkf__config *config)
 {
-    return (config->local_size & (config->local_size - 1)) == 0;
+    return vkf__is_power_of_two_u64(config->local_size);
 }
 
 // A row is as long as a vocabulary, and there are few rows.

@@ -1,11 +1,11 @@
-// Emits the projections of queries, keys and values, as one product where it can, and brings new keys to the cache.
+// Emits the projections of queries, keys and values, as one product where it can.
 #include "layer/projection.h"
 
 #include <assert.h>
 
+#include "layer/key_cache.h"
 #include "op/copy.h"
 #include "op/gemm.h"
-#include "op/rotary.h"
 
 typedef struct projection {
     const char *label;
@@ -88,24 +88,12 @@ static vkf_status emit_extras(vkf__work *work, const vkf__attention_block *block
     return VKF_OK;
 }
 
-// Whether heads of queries and keys are normalised or rotated once they are projected.
-static bool turns_heads(const vkf__attention_block *block)
-{
-    return vkf__present(&block->q_norm) || vkf__present(&block->rotary);
-}
-
-// Whether keys and values are stored in another type than they are made in.
-static bool converts(const vkf__attention_block *block, const vkf__attention_io *io)
-{
-    return vkf__present(&io->cache_k) && io->cache_k.dtype != block->dtype;
-}
-
 // Where k and v of this run are projected to: the cache, or temporaries with room for the extra rows. Keys that are
 // normalised or rotated come to the cache by that step, and keys and values of another type by a copy.
 static vkf_status place_keys(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                              const vkf__attention_sizes *sizes, vkf__projected *out_k, vkf__projected *out_v)
 {
-    bool cached = vkf__present(&io->cache_k), turned = turns_heads(block), copied = converts(block, io);
+    bool cached = vkf__present(&io->cache_k), turned = vkf__turns_heads(block), copied = vkf__converts_keys(block, io);
     uint32_t rows = cached ? sizes->key_new : sizes->key_len + vkf__extra_keys(block);
     vkf__projected k = {.span = io->cache_k, .width = block->kv_heads * block->head_dim, .stride = io->cache_len};
     vkf__projected v = {.span = io->cache_v, .width = block->kv_heads * block->v_head_dim, .stride = io->cache_len};
@@ -156,8 +144,9 @@ static vkf_status emit_keys(vkf__work *work, const vkf__attention_block *block, 
     const projection key = {"k_proj", io->key, key_row, block->kdim, params->k_weight, params->k_bias};
     const projection value = {"v_proj", io->value, value_row, block->vdim, params->v_weight, params->v_bias};
     VKF_RETURN_IF_ERROR(place_keys(work, block, io, sizes, out_k, out_v));
-    bool copied = converts(block, io);
-    VKF_RETURN_IF_ERROR(emit_projection(work, &key, out_k, copied || turns_heads(block) ? 0 : sizes->key_past, sizes));
+    bool copied = vkf__converts_keys(block, io);
+    VKF_RETURN_IF_ERROR(
+        emit_projection(work, &key, out_k, copied || vkf__turns_heads(block) ? 0 : sizes->key_past, sizes));
     VKF_RETURN_IF_ERROR(emit_projection(work, &value, out_v, copied ? 0 : sizes->key_past, sizes));
     return emit_extras(work, block, out_k, out_v, sizes);
 }
@@ -169,7 +158,7 @@ static bool is_single_product(const vkf__attention_block *block, const vkf__atte
 {
     bool self = io->one_input && block->kdim == block->embed_dim && block->vdim == block->embed_dim;
     // Keys and values that go to the cache unchanged are projected straight into it, each by a product of its own.
-    bool stays = !vkf__present(&io->cache_k) || turns_heads(block) || converts(block, io);
+    bool stays = !vkf__present(&io->cache_k) || vkf__turns_heads(block) || vkf__converts_keys(block, io);
     return block->fused_qkv && self && stays && vkf__extra_keys(block) == 0 && sizes->key_new == sizes->query_len;
 }
 
@@ -215,151 +204,6 @@ static vkf_status emit_single_product(vkf__work *work, const vkf__attention_bloc
     return VKF_OK;
 }
 
-static vkf__projected in_cache(const vkf__span *cache, uint32_t width, uint32_t cache_len)
-{
-    return (vkf__projected){.span = *cache, .width = width, .row = width, .stride = cache_len};
-}
-
-// Whether one operand can hold both, and what lies between them.
-static bool is_one_operand(const vkf__work *work, const vkf__span *first, const vkf__span *second)
-{
-    return first->buffer == second->buffer && first->dtype == second->dtype &&
-           first->offset_bytes <= second->offset_bytes &&
-           (second->offset_bytes - first->offset_bytes) % vkf_dtype_size(first->dtype) == 0 &&
-           vkf__span_joined(first, second).size_bytes <= work->context->device.plan.caps.max_storage_buffer_range;
-}
-
-static uint32_t elements_between(const vkf__span *first, const vkf__span *second)
-{
-    return (uint32_t)((second->offset_bytes - first->offset_bytes) / vkf_dtype_size(first->dtype));
-}
-
-// Whether one dispatch turns the queries and keys that one product has made, and brings keys and values to their
-// caches.
-static bool turns_together(const vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io)
-{
-    const bool cached = vkf__present(&io->cache_k);
-    return vkf__present(&block->q_norm) == vkf__present(&block->k_norm) &&
-           is_one_operand(work, &block->q_norm, &block->k_norm) &&
-           (!cached || (block->head_dim == block->v_head_dim && is_one_operand(work, &io->cache_k, &io->cache_v)));
-}
-
-static vkf__rotary_args turn_of(const char *label, const vkf__attention_block *block, const vkf__projected *x,
-                                uint32_t batch)
-{
-    return (vkf__rotary_args){
-        .label = label,
-        .x = x->span,
-        .table = block->rotary,
-        .batch = batch,
-        .head_dim = block->head_dim,
-        .rotary_dim = block->rotary_dim,
-        .x_batch = x->stride * x->row,
-        .x_row = x->row,
-        .eps = block->norm_eps,
-    };
-}
-
-// Where a set of heads goes that stays where it is projected.
-static void leave(vkf__rotary_args *rotary)
-{
-    rotary->out = rotary->x;
-    rotary->out_batch = rotary->x_batch;
-    rotary->out_row = rotary->x_row;
-}
-
-static void place_in(const vkf__span *cache, const vkf__projected *in, uint32_t past, vkf__rotary_args *rotary)
-{
-    rotary->out = *cache;
-    rotary->out_batch = in->stride * in->row;
-    rotary->out_row = in->row;
-    rotary->k_first = past * in->row;
-}
-
-static vkf_status emit_turn_together(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
-                                     const vkf__attention_sizes *sizes, vkf__projections *made)
-{
-    vkf__rotary_args rotary = turn_of("qkv_rotary", block, &made->q, sizes->batch);
-    rotary.weight = vkf__span_joined(&block->q_norm, &block->k_norm);
-    rotary.k_weight = elements_between(&block->q_norm, &block->k_norm);
-    rotary.len = sizes->query_len;
-    rotary.first_position = sizes->query_past;
-    rotary.q_heads = block->heads;
-    rotary.k_heads = block->kv_heads;
-    if (vkf__present(&io->cache_k)) {
-        const vkf__span caches = vkf__span_joined(&io->cache_k, &io->cache_v);
-        made->k = in_cache(&io->cache_k, made->k.width, io->cache_len);
-        made->v = in_cache(&io->cache_v, made->v.width, io->cache_len);
-        place_in(&caches, &made->k, sizes->key_past, &rotary);
-        rotary.v_heads = block->kv_heads;
-        rotary.v_first = rotary.k_first + elements_between(&io->cache_k, &io->cache_v);
-    } else {
-        leave(&rotary);
-        rotary.k_first = block->heads * block->head_dim;
-    }
-    return vkf__emit_rotary(work, &rotary);
-}
-
-static vkf_status emit_turns(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
-                             const vkf__attention_sizes *sizes, vkf__projections *made)
-{
-    vkf__rotary_args q = turn_of("q_rotary", block, &made->q, sizes->batch);
-    vkf__rotary_args k = turn_of("k_rotary", block, &made->k, sizes->batch);
-    q.weight = block->q_norm;
-    q.q_heads = block->heads;
-    q.len = sizes->query_len;
-    q.first_position = sizes->query_past;
-    k.weight = block->k_norm;
-    k.k_heads = block->kv_heads;
-    k.len = sizes->key_new;
-    k.first_position = sizes->key_past;
-    leave(&k);
-    if (vkf__present(&io->cache_k)) {
-        made->k = in_cache(&io->cache_k, made->k.width, io->cache_len);
-        place_in(&io->cache_k, &made->k, sizes->key_past, &k);
-    }
-    VKF_RETURN_IF_ERROR(vkf__emit_rotary(work, &q));
-    return vkf__emit_rotary(work, &k);
-}
-
-// Copies keys or values to the cache that were projected side by side with queries, or in another type than the
-// cache's.
-static vkf_status emit_kept(vkf__work *work, const char *label, const vkf__span *cache, const vkf__attention_io *io,
-                            const vkf__attention_sizes *sizes, vkf__projected *x)
-{
-    const vkf__copy_args copy = {
-        .label = label,
-        .x = x->span,
-        .out = *cache,
-        .outer = sizes->batch,
-        .rows = sizes->key_new,
-        .cols = x->width,
-        .x_outer = x->stride * x->row,
-        .x_row = x->row,
-        .out_first = sizes->key_past * x->width,
-        .out_outer = io->cache_len * x->width,
-        .out_row = x->width,
-        .alpha = 1.0f,
-    };
-    *x = in_cache(cache, x->width, io->cache_len);
-    return vkf__emit_copy(work, &copy);
-}
-
-// Turns heads, and brings what is not projected straight into the caches there.
-static vkf_status emit_way_to_caches(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
-                                     const vkf__attention_sizes *sizes, bool single, vkf__projections *made)
-{
-    uint64_t together = single && turns_heads(block) && turns_together(work, block, io);
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, together, &together));
-    if (together)
-        return emit_turn_together(work, block, io, sizes, made);
-    if (vkf__present(&io->cache_v) && (single || converts(block, io)))
-        VKF_RETURN_IF_ERROR(emit_kept(work, "v_cache", &io->cache_v, io, sizes, &made->v));
-    if (turns_heads(block))
-        return emit_turns(work, block, io, sizes, made);
-    return converts(block, io) ? emit_kept(work, "k_cache", &io->cache_k, io, sizes, &made->k) : VKF_OK;
-}
-
 vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                                  const vkf__attention_sizes *sizes, vkf__projections *out_projections)
 {
@@ -372,7 +216,7 @@ vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *bl
         VKF_RETURN_IF_ERROR(emit_query(work, block, io, sizes, &made.q));
         VKF_RETURN_IF_ERROR(emit_keys(work, block, io, sizes, &made.k, &made.v));
     }
-    VKF_RETURN_IF_ERROR(emit_way_to_caches(work, block, io, sizes, single, &made));
+    VKF_RETURN_IF_ERROR(vkf__emit_way_to_caches(work, block, io, sizes, single, &made));
     *out_projections = made;
     return VKF_OK;
 }

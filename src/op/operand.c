@@ -76,3 +76,16 @@ vkf__span vkf__span_joined(const vkf__span *first, const vkf__span *last)
         whole.size_bytes = last->offset_bytes + last->size_bytes - first->offset_bytes;
     return whole;
 }
+
+bool vkf__is_one_operand(const vkf__work *work, const vkf__span *first, const vkf__span *second)
+{
+    return first->buffer == second->buffer && first->dtype == second->dtype &&
+           first->offset_bytes <= second->offset_bytes &&
+           (second->offset_bytes - first->offset_bytes) % vkf_dtype_size(first->dtype) == 0 &&
+           vkf__span_joined(first, second).size_bytes <= work->context->device.plan.caps.max_storage_buffer_range;
+}
+
+uint64_t vkf__elements_between(const vkf__span *first, const vkf__span *second)
+{
+    return (second->offset_bytes - first->offset_bytes) / vkf_dtype_size(first->dtype);
+}

@@ -19,6 +19,12 @@ bool vkf__span_follows(const vkf__span *first, const vkf__span *second);
 // From the beginning of `first` to the end of `last`; absent where `first` is.
 vkf__span vkf__span_joined(const vkf__span *first, const vkf__span *last);
 
+// Whether one operand of a dispatch can hold both, the first ahead of the second, whatever lies between them.
+bool vkf__is_one_operand(const vkf__work *work, const vkf__span *first, const vkf__span *second);
+
+// From the beginning of `first` to that of `second`, in elements of their type, which one operand can hold.
+uint64_t vkf__elements_between(const vkf__span *first, const vkf__span *second);
+
 static inline bool vkf__present(const vkf__span *span)
 {
     return span->size_bytes > 0;

@@ -21,7 +21,7 @@ typedef struct warm_up {
     uint32_t batch_count, batch_size;
 } warm_up;
 
-// Makes the pipelines of the batch. Where the driver takes one of them not, each is asked for by itself.
+// Makes the pipelines of the batch. If the driver refuses one of them, each is asked for by itself.
 static vkf_status make_batch(warm_up *warm)
 {
     vkf__pipelines *pipelines = &warm->context->pipelines;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/size.h"
 #include "vk/calibration.h"
 #include "vk/caps_cores.h"
 #include "vk/driver_faults.h"
@@ -72,7 +73,7 @@ static void fill_subgroups(vkf__caps *caps, const VkPhysicalDeviceSubgroupProper
     bool compute = subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT;
     // Some drivers report a size of 0 (ncnn 6457), which says that there are none.
     const uint32_t size = subgroup->subgroupSize;
-    compute = compute && size > 0 && (size & (size - 1)) == 0;
+    compute = compute && vkf__is_power_of_two_u64(size);
     caps->subgroup_size = size;
     caps->subgroup_arithmetic = compute && (subgroup->supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT);
     caps->subgroup_shuffle = compute && (subgroup->supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);

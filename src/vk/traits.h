@@ -17,10 +17,10 @@ typedef struct vkf__traits {
     bool unified_memory;
     // Products of 8-bit integers are faster than products of the floats that they were made from.
     bool integer_dot_units;
-    // The same for one row and a weight in blocks of 8 or 4 bits, from a depth on, below which it takes longer to round
-    // the row. UINT32_MAX: at none, because the weight's bytes alone decide how long it takes.
+    // The depth from which on that holds for one row and a weight in blocks of 8 or 4 bits. Below it, rounding the row
+    // takes longer than it saves. UINT32_MAX: at no depth, because the weight's bytes alone decide how long it takes.
     uint32_t row_dot_depth_q8, row_dot_depth_q4;
-    // They are also faster than products of halves by matrices.
+    // Products of 8-bit integers are faster than products of halves by matrices, too.
     bool dots_outrun_matrices;
     // What runs workgroups side by side: as the driver tells, else an estimate by the kind of device.
     uint32_t cores;

@@ -97,6 +97,18 @@ static void test_div_up_u32_without_overflow(void **state)
     assert_int_equal(vkf__div_up_u32(UINT32_MAX, UINT32_MAX), 1);
 }
 
+static void test_is_power_of_two_u64(void **state)
+{
+    (void)state;
+    assert_false(vkf__is_power_of_two_u64(0));
+    assert_true(vkf__is_power_of_two_u64(1));
+    assert_true(vkf__is_power_of_two_u64(2));
+    assert_false(vkf__is_power_of_two_u64(3));
+    assert_false(vkf__is_power_of_two_u64(96));
+    assert_true(vkf__is_power_of_two_u64(UINT64_C(1) << 63));
+    assert_false(vkf__is_power_of_two_u64(UINT64_MAX));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +119,7 @@ int main(void)
         cmocka_unit_test(test_product_u64_overflow_is_not_excused_by_zero),
         cmocka_unit_test(test_align_u64_rounds_up),
         cmocka_unit_test(test_div_up_u32_without_overflow),
+        cmocka_unit_test(test_is_power_of_two_u64),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,60 @@
+// Kernels that put the parts of attention together which shared a query's keys.
+#include "base/size.h"
+#include "kernel/registry_families.h"
+#include "kernel/registry_row.h"
+#include "shared/attention.h"
+
+static const char *const reduce_constants[VKF_ATTENTION_REDUCE_SPEC_COUNT] = {
+    LOCAL_SIZE,
+    CONSTANT(ATTENTION_REDUCE, FULLY_MASKED),
+};
+
+// An invocation for each column.
+static const vkf__config flat_configs[] = {
+    {.name = "flat128", .local_size = 128},
+    {.name = "flat64", .local_size = 64},
+};
+
+// A workgroup for each row, whose invocations share columns and parts.
+static const vkf__config wide_configs[] = {
+    {.name = "row512", .local_size = 512},
+    {.name = "row128", .local_size = 128},
+};
+
+static bool wide_valid(const vkf__config *config)
+{
+    return vkf__is_power_of_two_u64(config->local_size);
+}
+
+// Four numbers for each invocation.
+static uint32_t wide_shared_bytes(const vkf__config *config)
+{
+    return 16 * config->local_size;
+}
+
+// Fewer parts are added by one invocation as fast as by several, without a barrier.
+#define MANY_PARTS 8u
+
+static uint32_t rank_wide(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return !caps->traits.processor && problem->k >= MANY_PARTS ? 50 : VKF_RANK_LAST + 10;
+}
+
+#define REDUCE(shader, out)                                                                          \
+    .name = NAME_1(shader, out), TYPES_1(out), .op = VKF_OP_ATTENTION_REDUCE, .needs = STORAGE(out), \
+    .operand_count = 2, PARAMS(vkf_attention_reduce_params), CONSTANTS(reduce_constants)
+#define FLAT(out)                                              \
+    {                                                          \
+        REDUCE("attention_reduce", out), CONFIGS(flat_configs) \
+    }
+#define WIDE(out)                                                                     \
+    {                                                                                 \
+        REDUCE("attention_reduce_wide", out), CONFIGS(wide_configs),                  \
+            .valid = wide_valid, .shared_bytes = wide_shared_bytes, .rank = rank_wide \
+    }
+
+static const vkf__kernel rows[] = {
+    WIDE(f32), WIDE(f16), WIDE(f16p), FLAT(f32), FLAT(f16), FLAT(f16p),
+};
+
+const vkf__family vkf__attention_reduce_family = {rows, COUNT(rows)};
