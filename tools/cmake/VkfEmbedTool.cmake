@@ -20,6 +20,7 @@ else()
         OUTPUT ${VKF_EMBED_TOOL}
         COMMAND ${VKF_HOST_CC} -std=c11 -O2 -I${PROJECT_SOURCE_DIR}/src ${embed_sources} -o ${VKF_EMBED_TOOL} -lz
         DEPENDS ${embed_sources} ${PROJECT_SOURCE_DIR}/src/base/hash.h
+            ${PROJECT_SOURCE_DIR}/src/kernel/spirv_coding.h
         COMMENT "Building embed_modules for the building machine with ${VKF_HOST_CC}, and its zlib"
         VERBATIM)
     add_custom_target(vkf_embed_modules DEPENDS ${VKF_EMBED_TOOL})
