@@ -39,7 +39,7 @@ static bool gather_words(const vkf__shader *shader, const uint8_t *planes, uint3
     const uint8_t *operand_planes = planes + 4 * instructions;
     size_t instruction = shader->first_instruction, operand = shader->first_operand, at = 0;
     uint32_t newest = 0;
-    if (operand + VKF_SPIRV_HEADER_WORDS > operands)
+    if (shader->word_count < VKF_SPIRV_HEADER_WORDS || operand + VKF_SPIRV_HEADER_WORDS > operands)
         return false;
     while (at < VKF_SPIRV_HEADER_WORDS)
         words[at++] = word_at(operand_planes, operands, operand++);

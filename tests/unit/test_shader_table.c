@@ -161,6 +161,9 @@ static void test_shader_words_elsewhere_is_a_status(void **state)
     shader.word_count = SPIRV_HEADER_WORDS + 1; // inside the first instruction
     assert_damaged(&shader, shader.family);
     shader = vkf__shaders[0];
+    shader.word_count = SPIRV_HEADER_WORDS - 1;
+    assert_damaged(&shader, shader.family);
+    shader = vkf__shaders[0];
     shader.first_instruction = shader.family->instruction_count - 1;
     assert_damaged(&shader, shader.family);
     shader = vkf__shaders[0];
