@@ -78,11 +78,11 @@ static void test_shader_dir_edit_takes_effect(void **state)
     (void)vkf_test_gpu_of(state);
     skip_without_compiler();
     vkf_test_copy_shaders(&copy);
-    (void)vkf_test_edit_shader(&copy, "gemm_tile.comp", "p.alpha *", "2.0 * p.alpha *");
+    (void)vkf_test_edit_shader(&copy, "include/product_store.glsl", "p.alpha *", "2.0 * p.alpha *");
     open_with(&gpu, copy.path);
     assert_product(&gpu, 2);
     close_with(&gpu);
-    (void)vkf_test_edit_shader(&copy, "gemm_tile.comp", "2.0 * p.alpha *", "3.0 * p.alpha *");
+    (void)vkf_test_edit_shader(&copy, "include/product_store.glsl", "2.0 * p.alpha *", "3.0 * p.alpha *");
     open_with(&gpu, copy.path);
     assert_product(&gpu, 3);
     close_with(&gpu);
