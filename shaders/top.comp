@@ -42,7 +42,6 @@ float key_value(uint key)
     return uintBitsToFloat(key == KEY_NAN ? 0x7fc00000u : key >= 0x80000000u ? key & 0x7fffffffu : ~key);
 }
 
-
 float log_probability(uint col)
 {
     float value = x_load(row_first + col) - peak - log_sum;

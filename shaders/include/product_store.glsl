@@ -1,5 +1,5 @@
 // The epilogue of a matrix product: turns the sum of one element into d. Included after the declarations of p,
-// d_load(), d_store(), bias_load(), activate() and the constants of shared/gemm.h.
+// d_load(), d_store(), bias_load() and activate(), and of the constants ACTIVATION, HAS_BIAS and ADD_AFTER.
 #ifndef VKF_PRODUCT_STORE_GLSL
 #define VKF_PRODUCT_STORE_GLSL
 

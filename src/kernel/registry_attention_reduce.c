@@ -1,5 +1,4 @@
 // Kernels that put the parts of attention together which shared a query's keys.
-#include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_row.h"
 #include "shared/attention.h"
@@ -9,22 +8,11 @@ static const char *const reduce_constants[VKF_ATTENTION_REDUCE_SPEC_COUNT] = {
     CONSTANT(ATTENTION_REDUCE, FULLY_MASKED),
 };
 
-// An invocation for each column.
-static const vkf__config flat_configs[] = {
-    {.name = "flat128", .local_size = 128},
-    {.name = "flat64", .local_size = 64},
-};
-
 // A workgroup for each row, whose invocations share columns and parts.
 static const vkf__config wide_configs[] = {
     {.name = "row512", .local_size = 512},
     {.name = "row128", .local_size = 128},
 };
-
-static bool wide_valid(const vkf__config *config)
-{
-    return vkf__is_power_of_two_u64(config->local_size);
-}
 
 // Four numbers for each invocation.
 static uint32_t wide_shared_bytes(const vkf__config *config)
@@ -43,14 +31,15 @@ static uint32_t rank_wide(const vkf__caps *caps, const vkf__problem *problem)
 #define REDUCE(shader, out)                                                                          \
     .name = NAME_1(shader, out), TYPES_1(out), .op = VKF_OP_ATTENTION_REDUCE, .needs = STORAGE(out), \
     .operand_count = 2, PARAMS(vkf_attention_reduce_params), CONSTANTS(reduce_constants)
-#define FLAT(out)                                              \
-    {                                                          \
-        REDUCE("attention_reduce", out), CONFIGS(flat_configs) \
+// An invocation for each column.
+#define FLAT(out)                                                   \
+    {                                                               \
+        REDUCE("attention_reduce", out), CONFIGS(vkf__flat_configs) \
     }
-#define WIDE(out)                                                                     \
-    {                                                                                 \
-        REDUCE("attention_reduce_wide", out), CONFIGS(wide_configs),                  \
-            .valid = wide_valid, .shared_bytes = wide_shared_bytes, .rank = rank_wide \
+#define WIDE(out)                                                                             \
+    {                                                                                         \
+        REDUCE("attention_reduce_wide", out), CONFIGS(wide_configs),                          \
+            .valid = vkf__halves_to_one, .shared_bytes = wide_shared_bytes, .rank = rank_wide \
     }
 
 static const vkf__kernel rows[] = {

@@ -12,7 +12,7 @@
 #include "shared/quantize_rows.h"
 #include "shared/reorder.h"
 
-static const vkf__config flat_configs[] = {
+const vkf__config vkf__flat_configs[] = {
     {.name = "flat128", .local_size = 128},
     {.name = "flat64", .local_size = 64},
 };
@@ -49,7 +49,7 @@ static const char *const pack_constants[VKF_PACK_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const reorder_constants[VKF_REORDER_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const head_mean_constants[VKF_HEAD_MEAN_SPEC_COUNT] = {LOCAL_SIZE};
 
-#define FLAT(params) PARAMS(params), CONFIGS(flat_configs)
+#define FLAT(params) PARAMS(params), CONFIGS(vkf__flat_configs)
 
 #define EMBED(table, out)                                                                                             \
     {                                                                                                                 \

@@ -1,4 +1,4 @@
-// Macros with which the files of the registry write their rows. A row gives its element types once, as the list of
+// With this the files of the registry write their rows. A row gives its element types once, as the list of
 // shaders spells them. The row's name, the types of its operands and what their storage needs from a device follow from
 // that. Every row with f16 in a storage buffer exists twice: with float16_t, and as f16p with two halves per word for
 // devices without 16-bit storage.
@@ -48,5 +48,10 @@
 #define CHECK_TILE(member, id) \
     _Static_assert(offsetof(vkf__tile, member) == 4 * ((id)-VKF_TILE_SPEC_FIRST), #member " is not constant " #id)
 #define VKF_TILE_SPEC_FIRST 1
+
+// What rows of more than one file have: configs with an invocation for each element, and whether a config's workgroup
+// may be halved again and again, as reductions do.
+extern const vkf__config vkf__flat_configs[2];
+bool vkf__halves_to_one(const vkf__config *config);
 
 #endif

@@ -60,15 +60,15 @@ static uint32_t top_shared_bytes(const vkf__config *config)
 
 static bool sample_valid(const vkf__config *config)
 {
-    return vkf__is_power_of_two_u64(config->local_size) && config->local_size >= VKF_SAMPLE_BIN_GROUPS;
+    return vkf__halves_to_one(config) && config->local_size >= VKF_SAMPLE_BIN_GROUPS;
 }
 
 static bool sample_parts_valid(const vkf__config *config)
 {
-    return vkf__is_power_of_two_u64(config->local_size) && config->local_size >= VKF_SAMPLE_PARTS_BIN_GROUPS;
+    return vkf__halves_to_one(config) && config->local_size >= VKF_SAMPLE_PARTS_BIN_GROUPS;
 }
 
-static bool power_of_two(const vkf__config *config)
+bool vkf__halves_to_one(const vkf__config *config)
 {
     return vkf__is_power_of_two_u64(config->local_size);
 }
@@ -132,7 +132,7 @@ static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
 
 // What the rows with a subgroup, or with a workgroup, per row of the matrix have besides what both share.
 #define BY_SUBGROUP CONFIGS(row_subgroup_configs), .rank = rank_row_subgroup
-#define BY_WORKGROUP(configs, shared) CONFIGS(configs), .shared_bytes = shared, .valid = power_of_two
+#define BY_WORKGROUP(configs, shared) CONFIGS(configs), .shared_bytes = shared, .valid = vkf__halves_to_one
 
 // Both, in this order; `row` is what they share, `configs` and `shared` belong to the second.
 #define ROW_PAIR(shader, x, y, row, configs, shared)                                                              \
@@ -185,7 +185,7 @@ static const char *const top_constants[VKF_TOP_SPEC_COUNT] = {LOCAL_SIZE};
     {                                                                                                                \
         .name = NAME_1("top", x), TYPES_1(x), .op = VKF_OP_TOP, .needs = STORAGE(x), .operand_count = 3,             \
         PARAMS(vkf_top_params), CONSTANTS(top_constants), CONFIGS(sample_configs), .shared_bytes = top_shared_bytes, \
-        .valid = power_of_two                                                                                        \
+        .valid = vkf__halves_to_one                                                                                  \
     }
 #define POOL(x)                                                                                               \
     {                                                                                                         \

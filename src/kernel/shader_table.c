@@ -16,7 +16,8 @@ const vkf__shader *vkf__shader_find(const char *name)
 }
 
 // `planes` is (4, instructions) and (4, operands), the lowest bytes of the words first. Each module unpacks its family
-// anew: that takes about a millisecond, far less than making the pipeline, and what is not kept needs no lock.
+// anew, which takes half a millisecond, and two for the largest: far less than making the pipeline. What is not kept
+// needs no lock.
 static int unpack_family(const vkf__shader_family *family, uint8_t *planes)
 {
     const uLongf size = (uLongf)4 * family->word_count;

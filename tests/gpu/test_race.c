@@ -72,12 +72,13 @@ static void test_kernels_without_matrices_do_not_race(void **state)
                      VKF_RACE_UNKNOWN);
 }
 
-// What a product of halves takes, once everything was proven. It is too small for large tiles, of which emulated
-// matrices would take minutes; test_op_gemm_matrix.c multiplies by those.
+// What a product of halves takes, once everything was proven. A processor takes minutes to prove large tiles: for those
+// the product is too small, but with VKF_TEST_ALL=1.
 static vkf__variant proven_choice(vkf_context *context, int *out_rounds)
 {
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16};
-    const vkf__problem problem = {.m = 32, .n = 32, .k = 128, .b_layout = VKF_LAYOUT_ROWS, .quads = true};
+    const uint32_t side = vkf_test_all() ? 128 : 32;
+    const vkf__problem problem = {.m = side, .n = side, .k = 128, .b_layout = VKF_LAYOUT_ROWS, .quads = true};
     const vkf__selector selector = vkf__context_selector(context);
     vkf__want want = {.op = VKF_OP_GEMM, .types = {types[0], types[1], types[2]}, .problem = problem};
     *out_rounds = 0;
