@@ -34,6 +34,8 @@ layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = VKF_GEMM_B_Q8
 layout(constant_id = VKF_GEMM_SPEC_ACTIVATION) const uint ACTIVATION = 0;
 layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
 layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
+layout(constant_id = VKF_GEMM_SPEC_GATE) const uint GATE = 0;
+layout(constant_id = VKF_GEMM_SPEC_NORM) const uint NORM = VKF_GEMM_NORM_NONE;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
 layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
@@ -55,9 +57,13 @@ uvec4 b_quad(uint place, uint i)
     return b_data[place + i];
 }
 
+#include "include/few_rows.glsl"
+#include "include/norm_weight.glsl"
 #include "include/product_store.glsl"
 #include "include/block_quads.glsl"
 #include "include/block_columns.glsl"
+
+NORM_WEIGHT(VKF_GEMM_BINDING_BIAS, bias_offset)
 
 // The matrices of one entry of the batch.
 struct problem {
@@ -116,6 +122,10 @@ void add_turn(problem e, uint row, uint k, uint panel, uint lane, uint turn)
         [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
             [[unroll]] for (uint quad = 0; quad < QUAD_STEPS; quad += 4) {
                 vec4 a_value = a_load4(a_rows[i] + step + quad);
+                if (NORM != 0) {
+                    squares[i] += dot(a_value, a_value);
+                    a_value *= load_norm4(k + step + quad);
+                }
                 [[unroll]] for (uint c = 0; c < 4; ++c) {
                     uint at = c % CHAINS * THREAD_M + i;
                     float factor = SCALED ? a_value[c] : a_value[c] * blocks_lowering((quad + c) % WORD_ELEMENTS);
@@ -153,20 +163,22 @@ void multiply(problem e, uint row, uint col)
     // With one part compilers have to see that all lanes have the same one.
     uint lane = PARTS > 1 ? gl_LocalInvocationID.x % LANES : gl_LocalInvocationID.x;
     uint part = PARTS > 1 ? gl_LocalInvocationID.x / LANES : 0;
-    uint panel = min(TILE_N == PANEL ? col : col + 4 * lane, p.n - 1) / PANEL;
-    [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+    panel_place b = place_of(col, lane);
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
         sum[i] = vec4(0.0);
+        squares[i] = 0.0;
+    }
     uint k = part * STEPS;
     const uint last = (BLOCKS - 1) * PARTS * STEPS; // turn of a step, from the first
     if (k + last < e.k_end) {
         do {
-            add_turns(BLOCKS, e, row, k, panel, lane % (PANEL / 4));
+            add_turns(BLOCKS, e, row, k, b.panel, b.quad);
             k += PARTS * TILE_K;
         } while (k + last < e.k_end);
     }
     if (BLOCKS > 1 && k < e.k_end) {
         do {
-            add_turns(1, e, row, k, panel, lane % (PANEL / 4));
+            add_turns(1, e, row, k, b.panel, b.quad);
             k += PARTS * STEPS;
         } while (k < e.k_end);
     }

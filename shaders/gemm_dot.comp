@@ -34,6 +34,8 @@ layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = VKF_GEMM_B_Q8
 layout(constant_id = VKF_GEMM_SPEC_ACTIVATION) const uint ACTIVATION = 0;
 layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
 layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
+layout(constant_id = VKF_GEMM_SPEC_GATE) const uint GATE = 0;
+layout(constant_id = VKF_GEMM_SPEC_NORM) const uint NORM = VKF_GEMM_NORM_NONE;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
 layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
@@ -55,6 +57,7 @@ uvec4 b_quad(uint place, uint i)
     return b_data[place + i];
 }
 
+#include "include/few_rows.glsl"
 #include "include/product_store.glsl"
 #include "include/block_quads.glsl"
 #include "include/block_columns.glsl"
@@ -115,17 +118,17 @@ void multiply(uint a_first, uint d_first, uint col)
 {
     uint lane = gl_LocalInvocationID.x % LANES, part = gl_LocalInvocationID.x / LANES;
     uint row = gl_WorkGroupID.y * TILE_M;
-    uint panel = min(col + 4 * lane, p.n - 1) / PANEL;
+    panel_place b = place_of(col, lane);
     uint blocks = p.alpha != 0.0 ? p.k / DEPTH : 0; // alpha 0 gives 0, whatever a and b hold
-    uint tile = b_offset / 4 + panel * (p.ldb / (PANEL * DEPTH)) * (TILE_WORDS / 4);
+    uint tile = b_offset / 4 + b.panel * (p.ldb / (PANEL * DEPTH)) * (TILE_WORDS / 4);
     uint a_row = p.lda / DEPTH, a_block = a_first / DEPTH + row * a_row, rows = p.m - row;
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
         sum[i] = vec4(0.0);
     uint block = part;
     for (; block + (BLOCKS - 1) * PARTS < blocks; block += BLOCKS * PARTS)
-        add_blocks(BLOCKS, a_block + block, a_row, rows, tile + block * (TILE_WORDS / 4), lane % (PANEL / 4));
+        add_blocks(BLOCKS, a_block + block, a_row, rows, tile + block * (TILE_WORDS / 4), b.quad);
     for (; BLOCKS > 1 && block < blocks; block += PARTS)
-        add_blocks(1, a_block + block, a_row, rows, tile + block * (TILE_WORDS / 4), lane % (PANEL / 4));
+        add_blocks(1, a_block + block, a_row, rows, tile + block * (TILE_WORDS / 4), b.quad);
     store_sums(part, lane, d_first, row, col);
 }
 

@@ -12,8 +12,9 @@
 //
 // Invariants (the registry checks them): all tile parameters and the local size are powers of two, 4 <= TILE_K,
 // THREAD_M == TILE_M; without GEMV_COLUMNS THREAD_N == TILE_N, with it THREAD_N == 4, and 4 <= TILE_N <= local size.
-// Shared memory: 4 * parts * ((TILE_M * TILE_N) | 1) bytes, parts being the local size; a quarter of it and 1 with
-// GEMV_SUBGROUP; 4 * local size / TILE_N with GEMV_COLUMNS.
+// GATE and NORM (shared/gemm.h) are for (n, k).
+// Shared memory: 4 * parts * (SUMS | 1) bytes, parts being the local size; a quarter of it and 1 with GEMV_SUBGROUP;
+// 4 * local size / TILE_N with GEMV_COLUMNS.
 // Grid: x over blocks of TILE_N columns (fewer workgroups take several), y over blocks of TILE_M rows, z over the
 // batch.
 #version 450
@@ -41,6 +42,8 @@ layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = VKF_GEMM_B_NK
 layout(constant_id = VKF_GEMM_SPEC_ACTIVATION) const uint ACTIVATION = 0;
 layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
 layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
+layout(constant_id = VKF_GEMM_SPEC_GATE) const uint GATE = 0;
+layout(constant_id = VKF_GEMM_SPEC_NORM) const uint NORM = VKF_GEMM_NORM_NONE;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
 layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
@@ -53,7 +56,9 @@ READ_ANY_ROWS(TYPE_A, VKF_GEMM_BINDING_A, a)
 READ_ANY_ROWS(TYPE_B, VKF_GEMM_BINDING_B, b)
 #endif
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
-READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
+READ_ANY_ROWS(TYPE_B, VKF_GEMM_BINDING_BIAS, bias) // or the norm's weight, of the same type
+
+#include "include/few_rows.glsl"
 
 #ifdef GEMV_COLUMNS
 const uint STEP = 4; // of k, that an invocation takes at once
@@ -62,8 +67,7 @@ const uint STEP = VECTOR_ELEMENTS(TYPE_B);
 const uint A_STEP = VECTOR_ELEMENTS(TYPE_A); // STEP, or less
 #endif
 const uint STEPS = TILE_K > STEP ? TILE_K / STEP : 1; // that are under way together
-const uint OUTPUTS = TILE_M * TILE_N;
-const uint STRIDE = OUTPUTS | 1; // of the parts in shared memory, against bank conflicts
+const uint STRIDE = SUMS | 1; // of the parts in shared memory, against bank conflicts
 #ifdef GEMV_COLUMNS
 const uint LANES = TILE_N / THREAD_N; // along n
 const uint PARTS = LOCAL_SIZE / LANES;
@@ -73,7 +77,7 @@ const uint PARTS = LOCAL_SIZE / 4 + 1; // at most
 const uint PARTS = LOCAL_SIZE;
 #endif
 
-shared float partial[PARTS * STRIDE]; // (parts, TILE_M, TILE_N)
+shared float partial[PARTS * STRIDE]; // (parts, SUMS): (TILE_M, TILE_N), and (TILE_M) squares with NORM
 
 // The matrices of one entry of the batch. k goes by steps up to steps_end, by quads up to quads_end, and one by one
 // from there. The ends are 0 if rows of a or b are not aligned for that.
@@ -94,6 +98,8 @@ problem entry_problem(uint entry)
     e.k_end = p.alpha != 0.0 ? p.k : 0; // alpha 0 gives 0, whatever a and b hold
     uint b_end = B_LAYOUT == VKF_GEMM_B_KN ? p.n : 0;
     uint a_begins = a_offset | e.a | p.lda, b_begins = b_offset | e.b | p.ldb | b_end;
+    if (NORM != 0)
+        b_begins |= bias_offset;
     e.b_quads = b_begins % 4 == 0;
     bool quads = TRANSPOSE_A == 0 && a_begins % 4 == 0 && e.b_quads;
     bool steps = quads && (a_begins | b_begins) % STEP == 0;
@@ -116,18 +122,29 @@ vec4 load_a4(problem e, uint row, uint k)
 
 #ifndef GEMV_COLUMNS
 float sum[OUTPUTS];
+float squares[THREAD_M]; // with NORM: the sums of a's
+
+// Four elements of row i on their way into the product; `weight` are the norm's.
+vec4 take_normed(uint i, vec4 value, vec4 weight)
+{
+    if (NORM != 0)
+        squares[i] += dot(value, value);
+    return NORM != 0 ? value * weight : value;
+}
 
 void add_step(problem e, uint row, uint col, uint k)
 {
     uvec4 b_vectors[THREAD_N];
     [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
-        b_vectors[j] = b_load_vector(e.b + min(col + j, p.n - 1) * p.ldb + k);
+        b_vectors[j] = b_load_vector(e.b + column_of_b(col, j) * p.ldb + k);
+    uvec4 weights = NORM != 0 ? bias_load_vector(k) : uvec4(0);
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
         uvec4 a_vectors[STEP / A_STEP];
         [[unroll]] for (uint vector = 0; vector < STEP / A_STEP; ++vector)
             a_vectors[vector] = a_load_vector(e.a + min(row + i, p.m - 1) * p.lda + k + vector * A_STEP);
         [[unroll]] for (uint quad = 0; quad < STEP / 4; ++quad) {
             vec4 a_value = a_quad(a_vectors[4 * quad / A_STEP], quad % (A_STEP / 4));
+            a_value = take_normed(i, a_value, bias_quad(weights, quad));
             [[unroll]] for (uint j = 0; j < THREAD_N; ++j) {
                 vec4 b_value = b_quad(b_vectors[j], quad);
                 [[unroll]] for (uint c = 0; c < 4; ++c)
@@ -141,9 +158,10 @@ void add_quads(problem e, uint row, uint col, uint k)
 {
     vec4 b_values[THREAD_N];
     [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
-        b_values[j] = b_load4(e.b + min(col + j, p.n - 1) * p.ldb + k);
+        b_values[j] = b_load4(e.b + column_of_b(col, j) * p.ldb + k);
+    vec4 weight = NORM != 0 ? bias_load4(k) : vec4(0.0);
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-        vec4 a_value = load_a4(e, row + i, k);
+        vec4 a_value = take_normed(i, load_a4(e, row + i, k), weight);
         [[unroll]] for (uint j = 0; j < THREAD_N; ++j) {
             [[unroll]] for (uint c = 0; c < 4; ++c)
                 sum[i * THREAD_N + j] += a_value[c] * b_values[j][c];
@@ -155,12 +173,20 @@ void add_single(problem e, uint row, uint col, uint k)
 {
     float b_values[THREAD_N];
     [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
-        b_values[j] = b_load(e.b + min(col + j, p.n - 1) * p.ldb + k);
+        b_values[j] = b_load(e.b + column_of_b(col, j) * p.ldb + k);
+    vec4 weight = vec4(NORM != 0 ? bias_load(k) : 0.0);
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-        float a_value = load_a(e, row + i, k);
+        float a_value = take_normed(i, vec4(load_a(e, row + i, k), 0.0, 0.0, 0.0), weight).x;
         [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
             sum[i * THREAD_N + j] += a_value * b_values[j];
     }
+}
+
+float own_sum(uint i)
+{
+    if (NORM != 0 && i >= OUTPUTS)
+        return squares[i - OUTPUTS];
+    return sum[i];
 }
 
 // Neighbouring lanes read neighbouring vectors, or what the alignment allows; the loops end where k does, so that
@@ -169,6 +195,8 @@ void multiply(problem e, uint row, uint col)
 {
     [[unroll]] for (uint i = 0; i < OUTPUTS; ++i)
         sum[i] = 0.0;
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+        squares[i] = 0.0;
     const uint stride = STEP * gl_WorkGroupSize.x;
     uint k = STEP * gl_LocalInvocationID.x;
     for (; k + (STEPS - 1) * stride < e.steps_end; k += STEPS * stride) {
@@ -183,14 +211,14 @@ void multiply(problem e, uint row, uint col)
         add_single(e, row, col, k);
 
 #ifdef GEMV_SUBGROUP
-    [[unroll]] for (uint i = 0; i < OUTPUTS; ++i) {
-        float total = subgroupAdd(sum[i]);
+    [[unroll]] for (uint i = 0; i < SUMS; ++i) {
+        float total = subgroupAdd(own_sum(i));
         if (subgroupElect())
             partial[gl_SubgroupID * STRIDE + i] = total;
     }
 #else
-    [[unroll]] for (uint i = 0; i < OUTPUTS; ++i)
-        partial[gl_LocalInvocationID.x * STRIDE + i] = sum[i];
+    [[unroll]] for (uint i = 0; i < SUMS; ++i)
+        partial[gl_LocalInvocationID.x * STRIDE + i] = own_sum(i);
 #endif
 }
 #else

@@ -1,28 +1,36 @@
 // Rows of activations in blocks of signed bytes; layout and semantics in shared/quantize_rows.h.
 //
 // The invocations of a block divide its elements among them, and combine what they find through shared memory.
-// Invariant: the local size is a multiple of 8.
+// With NORM a workgroup first sums up the squares of each row in which some of its elements lie.
+// Invariant: the local size is a power of two, and a multiple of 8.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 
 #include "include/storage.glsl"
+#include "shared/gemm.h"
 #include "shared/quantize_rows.h"
 #include "include/grid.glsl"
 #include "include/local_size.glsl"
+#include "include/workgroup_reduce.glsl"
 
 layout(constant_id = VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD) const uint EVEN_ODD = 0;
+layout(constant_id = VKF_QUANTIZE_ROWS_SPEC_NORM) const uint NORM = VKF_GEMM_NORM_NONE;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_quantize_rows_params p; };
-layout(push_constant) uniform offsets_block { uint x_offset, out_offset; };
+layout(push_constant) uniform offsets_block { uint x_offset, out_offset, norm_offset; };
 
 READ_QUADS(TYPE_X, VKF_QUANTIZE_ROWS_BINDING_X, x)
 layout(set = 0, binding = VKF_QUANTIZE_ROWS_BINDING_OUT, std430) writeonly buffer out_buffer { uint out_data[]; };
+
+#include "include/norm_weight.glsl"
+NORM_WEIGHT(VKF_QUANTIZE_ROWS_BINDING_NORM, norm_offset)
 
 const uint LANES = VKF_QUANTIZE_ROWS_DEPTH / VKF_QUANTIZE_ROWS_RUN; // of a block
 
 shared uint magnitudes[LOCAL_SIZE]; // as bits: ordered as the numbers are, NaN above all
 shared int sums[LOCAL_SIZE];
+shared float squares[LOCAL_SIZE];
 
 uint row_first(uint row)
 {
@@ -57,6 +65,44 @@ vec4 fetch_word(uint first, uint lane)
     return lane % 2 == 0 ? vec4(low.xz, high.xz) : vec4(low.yw, high.yw);
 }
 
+// The norm's weights for the elements of a lane's word, in the block that begins at k.
+vec4 load_norm_word(uint k, uint lane)
+{
+    if (EVEN_ODD == 0)
+        return load_norm4(k + lane * VKF_QUANTIZE_ROWS_RUN);
+    vec4 low = load_norm4(k + lane / 2 * 8), high = load_norm4(k + lane / 2 * 8 + 4);
+    return lane % 2 == 0 ? vec4(low.xz, high.xz) : vec4(low.yw, high.yw);
+}
+
+// The factor by which a row is normalised. All invocations of a workgroup ask for the same row.
+float norm_factor(uint row)
+{
+    uint first = row_first(row);
+    float sum = 0.0;
+    for (uint k = gl_LocalInvocationID.x; k < p.k; k += gl_WorkGroupSize.x) {
+        float x = x_load(first + k);
+        sum += x * x;
+    }
+    squares[gl_LocalInvocationID.x] = sum;
+    WORKGROUP_REDUCE(squares, SUM_OF)
+    sum = squares[0];
+    barrier();
+    return inversesqrt(sum / float(p.k) + p.norm_eps);
+}
+
+// The factor of the row `own`, one of those that the workgroup's blocks lie in.
+float own_norm_factor(uint own, uint row_blocks)
+{
+    uint group = flat_index() - gl_LocalInvocationID.x, last = min(group + LOCAL_SIZE, p.count) - 1;
+    uint end_row = group < p.count ? last / LANES / row_blocks + 1 : 0;
+    float factor = 0.0;
+    for (uint row = group / LANES / row_blocks; row < end_row; ++row) {
+        float of_row = norm_factor(row);
+        factor = row == own ? of_row : factor;
+    }
+    return factor;
+}
+
 void main()
 {
     uint i = flat_index(), local = gl_LocalInvocationID.x;
@@ -65,8 +111,11 @@ void main()
     uint row_blocks = p.k / VKF_QUANTIZE_ROWS_DEPTH;
     uint row = block / row_blocks;
     vec4 x = vec4(0.0);
+    uint k = (block - row * row_blocks) * VKF_QUANTIZE_ROWS_DEPTH;
     if (inside)
-        x = fetch_word(row_first(row) + (block - row * row_blocks) * VKF_QUANTIZE_ROWS_DEPTH, lane);
+        x = fetch_word(row_first(row) + k, lane);
+    if (NORM != 0)
+        x *= own_norm_factor(row, row_blocks) * load_norm_word(k, lane);
     uvec4 bits = floatBitsToUint(x) & 0x7fffffffu;
     magnitudes[local] = max(max(bits.x, bits.y), max(bits.z, bits.w));
     barrier();

@@ -1,6 +1,12 @@
 // d = activation(alpha * op(a) op(b) + beta * d + bias), or activation(alpha * op(a) op(b) + bias) + beta * d, over a
 // batch of outer * inner matrices: entry e is (e / batch_inner, e % batch_inner), and outer and inner each have a
 // stride. So heads are read and written where they lie in (B, L, H * D), without a pass that permutes them.
+//
+// Kernels for a few rows also do what a decoder layer has before and after such a product:
+//   with NORM   each row of a is taken as a / sqrt(mean(a^2) + norm_eps) * weight, as layer_norm.h with RMS has it. The
+//               weight, (k), takes the place of the bias. The factor of a row is applied to its sums.
+//   with GATE   b has the columns of two matrices, n / 2 each, and d has n / 2 columns:
+//               activation(alpha * op(a) b1 + bias1) * (alpha * op(a) b2 + bias2); beta is 0.
 #ifndef VKF_SHARED_GEMM_H
 #define VKF_SHARED_GEMM_H
 
@@ -24,11 +30,19 @@
 #define VKF_GEMM_SPEC_SPLIT 11     // 1: k is cut among workgroups, d gets plain sums
 #define VKF_GEMM_SPEC_COUNT 11     // of kernels without SPLIT
 #define VKF_GEMM_SPLIT_SPEC_COUNT 12
+#define VKF_GEMM_SPEC_GATE 12          // 1: see above
+#define VKF_GEMM_SPEC_NORM 13          // VKF_GEMM_NORM_*
+#define VKF_GEMM_FEW_ROWS_SPEC_COUNT 14 // of kernels with GATE and NORM, which have no SPLIT
 
 #define VKF_GEMM_B_KN 0     // b is stored (k, n)
 #define VKF_GEMM_B_NK 1     // (n, k), as PyTorch keeps Linear weights
 #define VKF_GEMM_B_PANELS 2 // (ceil(n / PANEL), k, PANEL), the columns beyond n being zeros
 #define VKF_GEMM_PANEL 32u
+
+// The type of the norm's weight.
+#define VKF_GEMM_NORM_NONE 0
+#define VKF_GEMM_NORM_F32 1
+#define VKF_GEMM_NORM_F16 2
 
 #define VKF_GEMM_SPLIT_STEP 32u // divides the depth of a part: whole blocks, and whole tiles of matrices
 
@@ -54,7 +68,9 @@ struct vkf_gemm_params {
     vkf_f32 beta; // 0: d is not read
     vkf_u32 splits;  // parts that k is cut into, >= 1
     vkf_u32 split_k; // depth of each, but for the last
+    vkf_u32 d_n;     // columns of d: n, or half of it with GATE
+    vkf_f32 norm_eps;
 };
-VKF_SHARED_SIZE(vkf_gemm_params, 20)
+VKF_SHARED_SIZE(vkf_gemm_params, 22)
 
 #endif

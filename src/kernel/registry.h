@@ -56,6 +56,8 @@ typedef struct vkf__problem {
     // In every run, every row of every operand begins at a multiple of four elements.
     bool quads;
     bool vectors;     // of attention: keys and values lie so that attention_decode.comp may read them
+    bool gated;       // of a product: VKF_GEMM_SPEC_GATE is wanted
+    bool normed;      // VKF_GEMM_SPEC_NORM is
     uint32_t batch;   // products side by side; 0: 1
     uint32_t parts;   // of a split matrix product, side by side, too; 0: 1
     uint64_t largest; // elements of the largest operand that may be bound as a texel buffer
@@ -155,6 +157,8 @@ typedef struct vkf__kernel {
     uint8_t operands[VKF_KERNEL_MAX_OPERANDS]; // vkf__operand_kind
     uint32_t b_layouts;           // matrix products: a bit 1 << VKF_GEMM_B_* for every layout of b that it reads
     bool splits;                  // can leave partial sums
+    bool gates;                   // matrix products: has VKF_GEMM_SPEC_GATE
+    bool norms;                   // the same for VKF_GEMM_SPEC_NORM
     bool shares_rows;             // attention: tile.attention.lanes invocations share a row, each with part of the keys
     bool shares_keys;             // attention: tile.attention_decode.lanes invocations share a key, read in vectors
     bool transposes_a;            // also reads a stored as (k, m)

@@ -1,4 +1,5 @@
 // Kernels in which an invocation handles one element, or a few elements of a row.
+#include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_row.h"
 #include "shared/additive_scores.h"
@@ -17,15 +18,16 @@ const vkf__config vkf__flat_configs[] = {
     {.name = "flat64", .local_size = 64},
 };
 
-// A magnitude and a sum per invocation.
+// A magnitude, a sum and a sum of squares per invocation.
 static uint32_t quantize_rows_shared_bytes(const vkf__config *config)
 {
-    return 4 * 2 * config->local_size;
+    return 4 * 3 * config->local_size;
 }
 
 static bool quantize_rows_valid(const vkf__config *config)
 {
-    return config->local_size % (VKF_QUANTIZE_ROWS_DEPTH / VKF_QUANTIZE_ROWS_RUN) == 0;
+    return vkf__is_power_of_two_u64(config->local_size) &&
+           config->local_size % (VKF_QUANTIZE_ROWS_DEPTH / VKF_QUANTIZE_ROWS_RUN) == 0;
 }
 
 static const char *const embed_constants[VKF_EMBED_SPEC_COUNT] = {
@@ -40,8 +42,8 @@ static const char *const gemm_reduce_constants[VKF_GEMM_REDUCE_SPEC_COUNT] = {
     CONSTANT(GEMM_REDUCE, ADD_AFTER),
 };
 static const char *const gate_constants[VKF_GATE_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(GATE, ACTIVATION)};
-static const char *const quantize_rows_constants[VKF_QUANTIZE_ROWS_SPEC_COUNT] = {LOCAL_SIZE,
-                                                                                  CONSTANT(QUANTIZE_ROWS, EVEN_ODD)};
+static const char *const quantize_rows_constants[VKF_QUANTIZE_ROWS_SPEC_COUNT] = {
+    LOCAL_SIZE, CONSTANT(QUANTIZE_ROWS, EVEN_ODD), CONSTANT(QUANTIZE_ROWS, NORM)};
 static const char *const permute_constants[VKF_PERMUTE_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const additive_constants[VKF_ADDITIVE_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const copy_constants[VKF_COPY_SPEC_COUNT] = {LOCAL_SIZE};
@@ -105,7 +107,7 @@ static const char *const head_mean_constants[VKF_HEAD_MEAN_SPEC_COUNT] = {LOCAL_
 #define QUANTIZE_ROWS(x)                                                                                 \
     {                                                                                                    \
         .name = NAME_1("quantize_rows", x), TYPES_1(x), .op = VKF_OP_QUANTIZE_ROWS, .needs = STORAGE(x), \
-        .operand_count = 2, FLAT(vkf_quantize_rows_params), CONSTANTS(quantize_rows_constants),          \
+        .operand_count = 3, FLAT(vkf_quantize_rows_params), CONSTANTS(quantize_rows_constants),          \
         .shared_bytes = quantize_rows_shared_bytes, .valid = quantize_rows_valid                         \
     }
 

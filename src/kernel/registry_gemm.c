@@ -10,6 +10,8 @@
 const char *const vkf__gemm_constants[VKF_GEMM_SPEC_COUNT] = {TILE_CONSTANTS, PRODUCT_FLAGS};
 const char *const vkf__gemm_split_constants[VKF_GEMM_SPLIT_SPEC_COUNT] = {TILE_CONSTANTS, PRODUCT_FLAGS,
                                                                           CONSTANT(GEMM, SPLIT)};
+const char *const vkf__gemm_few_rows_constants[VKF_GEMM_FEW_ROWS_SPEC_COUNT] = {
+    TILE_CONSTANTS, PRODUCT_FLAGS, NULL, CONSTANT(GEMM, GATE), CONSTANT(GEMM, NORM)};
 
 CHECK_TILE(gemm.m, VKF_GEMM_SPEC_TILE_M);
 CHECK_TILE(gemm.n, VKF_GEMM_SPEC_TILE_N);

@@ -45,9 +45,13 @@ static bool gemm_blocks_valid(const vkf__config *config)
            turns && parts * t->n == 4 * config->local_size && vkf__is_power_of_two_u64(parts);
 }
 
-static uint32_t gemm_blocks_shared_bytes(const vkf__config *config)
+static uint32_t gemm_blocks_shared_bytes(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                                         const vkf__problem *problem)
 {
-    return 4 * gemm_blocks_parts(config) * config->tile.gemm.m * config->tile.gemm.n;
+    (void)caps;
+    (void)kernel;
+    const uint32_t sums = config->tile.gemm.m * config->tile.gemm.n + vkf__norm_sums(config, problem);
+    return (uint32_t)vkf__align_u64(4 * gemm_blocks_parts(config) * (uint64_t)sums, 16);
 }
 
 // By integer dot products.
@@ -90,21 +94,20 @@ static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
     return caps->traits.processor ? vkf__rank_direct(caps, problem) : vkf__rank_few_rows(caps, problem);
 }
 
-#define GEMM_BLOCKS(a, b, d)                                                                                      \
-    {                                                                                                             \
-        .name = NAME_3("gemm_blocks", a, b, d), TYPES_3(a, b, d), PRODUCT, CONSTANTS(vkf__gemm_constants),        \
-        .module = "gemm_blocks." #a "_" #d, .needs = STORAGE(d), .b_layouts = B_PANELS, .quads = true,            \
-        CONFIGS(gemm_blocks_##b##_configs), .valid = gemm_blocks_valid, .shared_bytes = gemm_blocks_shared_bytes, \
-        .walks_columns = true, .rank = rank_blocks                                                                \
+#define GEMM_BLOCKS(a, b, d)                                                                                           \
+    {                                                                                                                  \
+        .name = NAME_3("gemm_blocks", a, b, d), TYPES_3(a, b, d), FEW_ROWS, .norms = true,                             \
+        .module = "gemm_blocks." #a "_" #d, .needs = STORAGE(d), .b_layouts = B_PANELS, .quads = true,                 \
+        CONFIGS(gemm_blocks_##b##_configs), .valid = gemm_blocks_valid, .shared_bytes_here = gemm_blocks_shared_bytes, \
+        .rank = rank_blocks                                                                                            \
     }
 
 // a consists of the words that VKF_OP_QUANTIZE_ROWS writes.
-#define GEMM_DOT(b, d)                                                                                      \
-    {                                                                                                       \
-        .name = NAME_3("gemm_dot", i32, b, d), TYPES_3(i32, b, d), PRODUCT, CONSTANTS(vkf__gemm_constants), \
-        .module = "gemm_dot." #d, .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), .b_layouts = B_PANELS,       \
-        CONFIGS(gemm_dot_##b##_configs), .valid = gemm_dot_valid, .shared_bytes = gemm_blocks_shared_bytes, \
-        .walks_columns = true, .rank = vkf__rank_few_rows                                                   \
+#define GEMM_DOT(b, d)                                                                                       \
+    {                                                                                                        \
+        .name = NAME_3("gemm_dot", i32, b, d), TYPES_3(i32, b, d), FEW_ROWS, .module = "gemm_dot." #d,       \
+        .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), .b_layouts = B_PANELS, CONFIGS(gemm_dot_##b##_configs), \
+        .valid = gemm_dot_valid, .shared_bytes_here = gemm_blocks_shared_bytes, .rank = vkf__rank_few_rows   \
     }
 #define GEMM_DOT_TILE(b, d)                                                                                            \
     {                                                                                                                  \

@@ -42,26 +42,32 @@ static bool gemv_columns_valid(const vkf__config *config)
            config->tile.gemm.n <= config->local_size;
 }
 
-static uint32_t gemv_partials(const vkf__config *config, uint32_t parts)
+// The stride of the parts is odd, against bank conflicts.
+static uint32_t gemv_partials(const vkf__config *config, const vkf__problem *problem, uint32_t parts)
 {
-    // The stride of the parts is odd, against bank conflicts.
-    return 4 * parts * ((config->tile.gemm.m * config->tile.gemm.n) | 1);
+    return 4 * parts * ((config->tile.gemm.m * config->tile.gemm.n + vkf__norm_sums(config, problem)) | 1);
 }
 
-static uint32_t gemv_shared_bytes(const vkf__config *config)
+static uint32_t gemv_shared_bytes(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                                  const vkf__problem *problem)
 {
-    return gemv_partials(config, config->local_size);
+    (void)caps;
+    (void)kernel;
+    return gemv_partials(config, problem, config->local_size);
 }
 
 // A subgroup has at least four invocations.
-static uint32_t gemv_subgroup_shared_bytes(const vkf__config *config)
+static uint32_t gemv_subgroup_shared_bytes(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                                           const vkf__problem *problem)
 {
-    return gemv_partials(config, config->local_size / 4 + 1);
+    (void)caps;
+    (void)kernel;
+    return gemv_partials(config, problem, config->local_size / 4 + 1);
 }
 
 static uint32_t gemv_columns_shared_bytes(const vkf__config *config)
 {
-    return gemv_partials(config, 4 * config->local_size / config->tile.gemm.n);
+    return gemv_partials(config, NULL, 4 * config->local_size / config->tile.gemm.n);
 }
 
 static uint32_t rank_gemv_subgroup(const vkf__caps *caps, const vkf__problem *problem)
@@ -69,38 +75,39 @@ static uint32_t rank_gemv_subgroup(const vkf__caps *caps, const vkf__problem *pr
     return vkf__rank_few_rows(caps, problem) - (caps->traits.processor ? 0 : 5);
 }
 
-#define VECTOR PRODUCT, CONSTANTS(vkf__gemm_constants), .walks_columns = true
+// Its module has the constants of the others, but it neither gates nor normalises.
+#define COLUMNS_PRODUCT PRODUCT, CONSTANTS(vkf__gemm_few_rows_constants), .walks_columns = true
 
 // The kernels for (n, k) go along the rows of b, with a subgroup or a workgroup to add up. Those for the other layouts
 // go along its columns.
-#define GEMV_SUBGROUP(a, b, d)                                                                      \
-    {                                                                                               \
-        .name = NAME_3("gemv_subgroup", a, b, d), TYPES_3(a, b, d), VECTOR,                         \
-        .needs = VKF_NEEDS_SUBGROUP | STORAGE_3(a, b, d), .b_layouts = B_NK, CONFIGS(gemv_configs), \
-        .valid = gemv_valid, .shared_bytes = gemv_subgroup_shared_bytes, .rank = rank_gemv_subgroup \
+#define GEMV_SUBGROUP(a, b, d)                                                                           \
+    {                                                                                                    \
+        .name = NAME_3("gemv_subgroup", a, b, d), TYPES_3(a, b, d), FEW_ROWS, .norms = true,             \
+        .needs = VKF_NEEDS_SUBGROUP | STORAGE_3(a, b, d), .b_layouts = B_NK, CONFIGS(gemv_configs),      \
+        .valid = gemv_valid, .shared_bytes_here = gemv_subgroup_shared_bytes, .rank = rank_gemv_subgroup \
     }
-#define GEMV_WORKGROUP(a, b, d)                                                                                    \
-    {                                                                                                              \
-        .name = NAME_3("gemv", a, b, d), TYPES_3(a, b, d), VECTOR, .needs = STORAGE_3(a, b, d), .b_layouts = B_NK, \
-        CONFIGS(gemv_configs), .valid = gemv_valid, .shared_bytes = gemv_shared_bytes, .rank = vkf__rank_few_rows  \
+#define GEMV_WORKGROUP(a, b, d)                                                                                  \
+    {                                                                                                            \
+        .name = NAME_3("gemv", a, b, d), TYPES_3(a, b, d), FEW_ROWS, .norms = true, .needs = STORAGE_3(a, b, d), \
+        .b_layouts = B_NK, CONFIGS(gemv_configs), .valid = gemv_valid, .shared_bytes_here = gemv_shared_bytes,   \
+        .rank = vkf__rank_few_rows                                                                               \
     }
-#define GEMV_COLUMNS(a, b, d)                                                                           \
-    {                                                                                                   \
-        .name = NAME_3("gemv_columns", a, b, d), TYPES_3(a, b, d), VECTOR, .needs = STORAGE_3(a, b, d), \
-        .b_layouts = B_KN | B_PANELS, CONFIGS(gemv_columns_configs), .valid = gemv_columns_valid,       \
-        .shared_bytes = gemv_columns_shared_bytes, .rank = vkf__rank_few_rows                           \
+#define GEMV_COLUMNS(a, b, d)                                                                                    \
+    {                                                                                                            \
+        .name = NAME_3("gemv_columns", a, b, d), TYPES_3(a, b, d), COLUMNS_PRODUCT, .needs = STORAGE_3(a, b, d), \
+        .b_layouts = B_KN | B_PANELS, CONFIGS(gemv_columns_configs), .valid = gemv_columns_valid,                \
+        .shared_bytes = gemv_columns_shared_bytes, .rank = vkf__rank_few_rows                                    \
     }
 #define GEMV(a, b, d) GEMV_SUBGROUP(a, b, d), GEMV_WORKGROUP(a, b, d), GEMV_COLUMNS(a, b, d)
 
+// All read vectors and quads of words, so that 16-bit storage matters only to what is stored.
 static const vkf__kernel rows[] = {
     GEMV(f32, f32, f32),
-    GEMV(f32, f16, f32),
     GEMV(f32, f16p, f32),
     GEMV(f32, bf16p, f32),
     GEMV(f16, f16, f16),
     GEMV(f16p, f16p, f16p),
     // Logits.
-    GEMV(f16, f16, f32),
     GEMV(f16p, f16p, f32),
 };
 

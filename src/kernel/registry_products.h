@@ -15,6 +15,8 @@
 
 #define PRODUCT .op = VKF_OP_GEMM, .operand_count = 4, PARAMS(vkf_gemm_params), .tile_count = 5
 
+#define FEW_ROWS PRODUCT, CONSTANTS(vkf__gemm_few_rows_constants), .walks_columns = true, .gates = true
+
 // The names of the constants that follow those of the tile.
 #define PRODUCT_FLAGS                                                                                            \
     CONSTANT(GEMM, TRANSPOSE_A), CONSTANT(GEMM, B_LAYOUT), CONSTANT(GEMM, ACTIVATION), CONSTANT(GEMM, HAS_BIAS), \
@@ -22,5 +24,12 @@
 
 extern const char *const vkf__gemm_constants[VKF_GEMM_SPEC_COUNT];             // without SPLIT
 extern const char *const vkf__gemm_split_constants[VKF_GEMM_SPLIT_SPEC_COUNT]; // with it
+extern const char *const vkf__gemm_few_rows_constants[VKF_GEMM_FEW_ROWS_SPEC_COUNT];
+
+// Sums of a workgroup besides its outputs: one per row where it normalises them.
+static inline uint32_t vkf__norm_sums(const vkf__config *config, const vkf__problem *problem)
+{
+    return problem && problem->normed ? config->tile.gemm.m : 0;
+}
 
 #endif

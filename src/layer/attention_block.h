@@ -4,7 +4,7 @@
 
 #include <vkformer/layer.h>
 
-#include "op/operand.h"
+#include "op/gemm.h"
 
 // The parameters of vkf_attention_weights as spans.
 typedef struct vkf__attention_spans {
@@ -40,10 +40,11 @@ typedef struct vkf__attention_block {
 
 // Where one run reads and writes.
 typedef struct vkf__attention_io {
-    vkf__span query; // (B, L, embed_dim)
-    vkf__span key;   // (B, key_new, kdim)
-    vkf__span value; // (B, key_new, vdim)
-    bool one_input;  // query, key and value are the same tensor, and so are their rows
+    vkf__span query;      // (B, L, embed_dim)
+    vkf__span key;        // (B, key_new, kdim)
+    vkf__span value;      // (B, key_new, vdim)
+    bool one_input;       // query, key and value are the same tensor, and so are their rows
+    vkf__input_norm norm; // of that tensor; only where vkf__projections_normalise() says so
     // Elements from one row to the next, of query, and of key and value. 0: compact.
     uint32_t query_row, key_row;
     vkf__span out;   // (B, L, embed_dim)

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "op/gate.h"
+#include "op/gemm_fused.h"
 
 vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t dim_feedforward,
                                                    vkf_activation activation, vkf_dtype dtype,
@@ -46,36 +47,79 @@ static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *b
     return vkf__emit_gemm(work, &gemm);
 }
 
-// Where the gate's weight and the first matrix are fused, one product multiplies by both.
-static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
-                             const vkf__rows *hidden, uint32_t rows)
+// The products by the gate and by the first matrix into `both` (rows, 2 * dim), as one where their weights are fused.
+static vkf_status emit_both(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                            const vkf__span *both, uint32_t rows)
 {
     uint32_t dim = block->dim_feedforward;
     uint64_t single = 0;
-    vkf__span both; // (rows, 2 * dim)
-    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * 2 * dim, &both));
-    assert(!block->fused_gate || vkf__span_follows(&block->gate, &block->weight1));
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, block->fused_gate, &single));
     if (single) {
         const vkf__span weight = vkf__span_joined(&block->gate, &block->weight1);
         const vkf__span bias = vkf__span_joined(&block->gate_bias, &block->bias1);
-        VKF_RETURN_IF_ERROR(emit_columns(work, block, "gate_linear1", x, &weight, &bias, &both, 0, 2 * dim, rows));
-    } else {
-        VKF_RETURN_IF_ERROR(
-            emit_columns(work, block, "gate_linear", x, &block->gate, &block->gate_bias, &both, 0, dim, rows));
-        VKF_RETURN_IF_ERROR(
-            emit_columns(work, block, "linear1", x, &block->weight1, &block->bias1, &both, dim, dim, rows));
+        return emit_columns(work, block, "gate_linear1", x, &weight, &bias, both, 0, 2 * dim, rows);
     }
+    VKF_RETURN_IF_ERROR(
+        emit_columns(work, block, "gate_linear", x, &block->gate, &block->gate_bias, both, 0, dim, rows));
+    return emit_columns(work, block, "linear1", x, &block->weight1, &block->bias1, both, dim, dim, rows);
+}
+
+// The product by the gate and the first matrix whose kernel gates, too, into `hidden`.
+static vkf__linear_args gated_product(const vkf__feed_forward_block *block, const vkf__rows *x, const vkf__rows *hidden,
+                                      uint32_t rows)
+{
+    assert(vkf__span_follows(&block->gate, &block->weight1));
+    return (vkf__linear_args){
+        .label = "gate_linear1",
+        .x = x->span,
+        .x_row = x->row,
+        .weight = vkf__span_joined(&block->gate, &block->weight1),
+        .bias = vkf__span_joined(&block->gate_bias, &block->bias1),
+        .d = hidden->span,
+        .d_row = hidden->row,
+        .rows = rows,
+        .in = block->d_model,
+        .out = 2 * block->dim_feedforward,
+        .activation = block->activation,
+        .norm = x->norm,
+        .gate = true,
+    };
+}
+
+static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                             const vkf__rows *hidden, uint32_t rows)
+{
+    uint64_t fused = 0;
+    vkf__span both;
+    if (block->fused_gate) {
+        const vkf__linear_args linear = gated_product(block, x, hidden, rows);
+        VKF_RETURN_IF_ERROR(
+            vkf__work_decide(work, work->mode == VKF_WORK_PLAN && vkf__linear_fuses(work, &linear), &fused));
+        if (fused)
+            return vkf__emit_linear(work, &linear);
+    }
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * 2 * block->dim_feedforward, &both));
+    VKF_RETURN_IF_ERROR(emit_both(work, block, x, &both, rows));
     const vkf__gate_args gate = {
         .label = "gate",
         .x = both,
         .out = hidden->span,
         .out_row = hidden->row,
         .rows = rows,
-        .dim = dim,
+        .dim = block->dim_feedforward,
         .activation = block->activation,
     };
     return vkf__emit_gate(work, &gate);
+}
+
+bool vkf__feed_forward_normalises(const vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                                  uint32_t rows)
+{
+    const vkf__rows hidden = {.span = {.dtype = block->dtype}, .row = block->dim_feedforward};
+    if (!vkf__present(&block->gate) || !block->fused_gate)
+        return false;
+    const vkf__linear_args linear = gated_product(block, x, &hidden, rows);
+    return vkf__linear_fuses(work, &linear);
 }
 
 static vkf_status emit_hidden(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,

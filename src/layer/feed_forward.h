@@ -20,6 +20,11 @@ vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t di
                                                    vkf_activation activation, vkf_dtype dtype,
                                                    const vkf_feed_forward_weights *weights);
 
+// Whether the first product normalises its input, which x.norm asks for, decided at maximum sizes. Otherwise x must
+// come without a norm.
+bool vkf__feed_forward_normalises(const vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                                  uint32_t rows);
+
 // x and out are (rows, d_model), and out is compact. With `accumulate` the result is added to out.
 VKF_MUST_CHECK vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block *block,
                                                  const vkf__rows *x, const vkf__span *out, bool accumulate,

@@ -100,7 +100,7 @@ static vkf_status emit_attention(vkf_layer *layer, const vkf_layer_sizes *sizes)
 
 static vkf_status emit_feed_forward(vkf_layer *layer, const vkf_layer_sizes *sizes)
 {
-    const vkf__rows input = {layer->ports[VKF_PORT_QUERY], layer->desc.feed_forward.d_model};
+    const vkf__rows input = {.span = layer->ports[VKF_PORT_QUERY], .row = layer->desc.feed_forward.d_model};
     return vkf__emit_feed_forward(&layer->work, &layer->desc.feed_forward, &input, &layer->ports[VKF_PORT_OUTPUT],
                                   false, sizes->batch * sizes->query_len);
 }

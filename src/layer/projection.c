@@ -5,7 +5,7 @@
 
 #include "layer/key_cache.h"
 #include "op/copy.h"
-#include "op/gemm.h"
+#include "op/gemm_fused.h"
 
 typedef struct projection {
     const char *label;
@@ -173,28 +173,46 @@ static vkf__projected columns_of(const vkf__span *qkv, uint32_t first, uint32_t 
     };
 }
 
-static vkf_status emit_single_product(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
-                                      const vkf__attention_sizes *sizes, vkf__projections *out)
+// The product that makes q, k and v into `qkv`: (rows, columns of q, k and v).
+static vkf__linear_args single_product(const vkf__attention_block *block, const vkf__attention_io *io,
+                                       const vkf__attention_sizes *sizes, const vkf__span *qkv)
 {
     const vkf__attention_spans *p = &block->params;
-    uint32_t q_width = block->heads * block->head_dim;
-    uint32_t k_width = block->kv_heads * block->head_dim, v_width = block->kv_heads * block->v_head_dim;
-    uint32_t row = q_width + k_width + v_width, rows = sizes->batch * sizes->query_len;
-    vkf__span qkv; // (rows, q_width + k_width + v_width)
     assert(vkf__spans_join(&p->q_weight, &p->k_weight, &p->v_weight));
     assert(!vkf__present(&p->q_bias) || vkf__spans_join(&p->q_bias, &p->k_bias, &p->v_bias));
-    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * row, &qkv));
-    const vkf__linear_args linear = {
+    return (vkf__linear_args){
         .label = "qkv_proj",
         .x = io->query,
         .x_row = io->query_row,
         .weight = vkf__span_joined(&p->q_weight, &p->v_weight),
         .bias = vkf__span_joined(&p->q_bias, &p->v_bias),
-        .d = qkv,
-        .rows = rows,
+        .d = *qkv,
+        .rows = sizes->batch * sizes->query_len,
         .in = block->embed_dim,
-        .out = row,
+        .out = block->heads * block->head_dim + block->kv_heads * (block->head_dim + block->v_head_dim),
+        .norm = io->norm,
     };
+}
+
+bool vkf__projections_normalise(const vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
+                                const vkf__attention_sizes *sizes)
+{
+    const vkf__span qkv = {.dtype = block->dtype};
+    if (!is_single_product(block, io, sizes))
+        return false;
+    const vkf__linear_args linear = single_product(block, io, sizes, &qkv);
+    return vkf__linear_fuses(work, &linear);
+}
+
+static vkf_status emit_single_product(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
+                                      const vkf__attention_sizes *sizes, vkf__projections *out)
+{
+    uint32_t q_width = block->heads * block->head_dim;
+    uint32_t k_width = block->kv_heads * block->head_dim, v_width = block->kv_heads * block->v_head_dim;
+    uint32_t row = q_width + k_width + v_width, rows = sizes->batch * sizes->query_len;
+    vkf__span qkv;
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * row, &qkv));
+    const vkf__linear_args linear = single_product(block, io, sizes, &qkv);
     VKF_RETURN_IF_ERROR(vkf__emit_linear(work, &linear));
     *out = (vkf__projections){
         .q = columns_of(&qkv, 0, q_width, row, sizes->query_len),

@@ -1,6 +1,7 @@
 // Emits encoder and decoder layers: their blocks, in the order of pre-norm, post-norm and parallel layers.
 #include "layer/transformer_layer.h"
 
+#include "layer/projection.h"
 #include "op/layer_norm.h"
 
 static vkf__norm_block norm_of(const vkf_norm_weights *weights)
@@ -65,12 +66,26 @@ static vkf_status emit_norm(vkf__work *work, const vkf__transformer_block *block
     return vkf__emit_layer_norm(work, &norm);
 }
 
+static bool has_norm(const vkf__transformer_block *block, uint32_t index)
+{
+    return block->norm_first && !(block->no_first_norm && index == 0);
+}
+
+// The stream with its norm, which is left to the product that reads it. False where no product can take this norm.
+static bool defer_norm(const vkf__transformer_block *block, uint32_t index, const vkf__span *x, vkf__rows *out_input)
+{
+    const vkf__norm_block *norm = &block->norm[index];
+    *out_input = (vkf__rows){*x, block->d_model, {norm->weight, block->layer_norm_eps}};
+    return has_norm(block, index) && block->norm_kind == VKF_NORM_RMS && vkf__present(&norm->weight) &&
+           !vkf__present(&norm->bias);
+}
+
 // Pre-norm x += f(LN(x)) needs the normalised copy; post-norm x = LN(x + f(x)) feeds f with the stream itself.
 static vkf_status begin_block(vkf__work *work, const vkf__transformer_block *block, uint32_t index, const vkf__span *x,
                               uint32_t rows, vkf__rows *out_input)
 {
-    *out_input = (vkf__rows){*x, block->d_model};
-    if (block->norm_first && !(block->no_first_norm && index == 0)) {
+    *out_input = (vkf__rows){.span = *x, .row = block->d_model};
+    if (has_norm(block, index)) {
         out_input->row = vkf__gemm_row(work->context, block->d_model, block->dtype);
         VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * out_input->row, &out_input->span));
         VKF_RETURN_IF_ERROR(emit_norm(work, block, index, x, &(vkf__span){0}, out_input, rows));
@@ -81,8 +96,41 @@ static vkf_status begin_block(vkf__work *work, const vkf__transformer_block *blo
 static vkf_status end_block(vkf__work *work, const vkf__transformer_block *block, uint32_t index, const vkf__span *x,
                             uint32_t rows)
 {
-    const vkf__rows out = {*x, block->d_model};
+    const vkf__rows out = {.span = *x, .row = block->d_model};
     return block->norm_first ? VKF_OK : emit_norm(work, block, index, x, &(vkf__span){0}, &out, rows);
+}
+
+static void set_self_input(vkf__attention_io *self, const vkf__rows *input, const vkf__rows *context)
+{
+    self->query = input->span;
+    self->query_row = input->row;
+    self->norm = input->norm;
+    self->key = self->value = context->span;
+    self->key_row = context->row;
+}
+
+// What self-attention reads: the stream, if the product of the projections normalises it, or else a normalised copy.
+static vkf_status begin_self(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
+                             const vkf__attention_sizes *sizes, vkf__attention_io *self)
+{
+    const vkf__span *stream = vkf__present(&io->input) ? &io->input : &io->x;
+    const bool separate = vkf__present(&io->context);
+    vkf__rows input, context;
+    uint64_t deferred = 0;
+    self->one_input = !separate;
+    if (defer_norm(block, 0, stream, &input) && !separate) {
+        set_self_input(self, &input, &input);
+        deferred = work->mode == VKF_WORK_PLAN && vkf__projections_normalise(work, &block->self, self, sizes);
+        VKF_RETURN_IF_ERROR(vkf__work_decide(work, deferred, &deferred));
+        if (deferred)
+            return VKF_OK;
+    }
+    VKF_RETURN_IF_ERROR(begin_block(work, block, 0, stream, sizes->batch * sizes->query_len, &input));
+    context = input;
+    if (separate)
+        VKF_RETURN_IF_ERROR(begin_block(work, block, 0, &io->context, sizes->batch * sizes->key_new, &context));
+    set_self_input(self, &input, &context);
+    return VKF_OK;
 }
 
 // Where the stream comes from elsewhere (io->input), the norm adds it to the attention's output and writes the sum to
@@ -94,23 +142,14 @@ static vkf_status emit_self(vkf__work *work, const vkf__transformer_block *block
     uint32_t rows = sizes->batch * sizes->query_len;
     bool arrives = vkf__present(&io->input);
     vkf__attention_io self = io->self;
-    vkf__rows input, context;
-    VKF_TRY(begin_block(work, block, 0, arrives ? &io->input : &io->x, rows, &input));
-    context = input;
-    if (vkf__present(&io->context))
-        VKF_TRY(begin_block(work, block, 0, &io->context, sizes->batch * sizes->key_new, &context));
-    self.query = input.span;
-    self.query_row = input.row;
-    self.key = self.value = context.span;
-    self.key_row = context.row;
-    self.one_input = !vkf__present(&io->context);
+    VKF_TRY(begin_self(work, block, io, sizes, &self));
     self.out = io->x;
     self.accumulate = !arrives;
     work->prefix = "self_attn.";
     VKF_TRY(vkf__emit_attention_block(work, &block->self, &self, sizes));
     work->prefix = NULL;
     if (arrives)
-        return emit_norm(work, block, 0, &io->x, &io->input, &(vkf__rows){io->x, block->d_model}, rows);
+        return emit_norm(work, block, 0, &io->x, &io->input, &(vkf__rows){.span = io->x, .row = block->d_model}, rows);
     VKF_TRY(end_block(work, block, 0, &io->x, rows));
 fail:
     work->prefix = NULL;
@@ -143,7 +182,14 @@ static vkf_status emit_feed_forward(vkf__work *work, const vkf__transformer_bloc
                                     const vkf__span *x, uint32_t rows)
 {
     vkf__rows input;
-    VKF_RETURN_IF_ERROR(begin_block(work, block, index, x, rows, &input));
+    uint64_t deferred = 0;
+    if (defer_norm(block, index, x, &input)) {
+        deferred =
+            work->mode == VKF_WORK_PLAN && vkf__feed_forward_normalises(work, &block->feed_forward, &input, rows);
+        VKF_RETURN_IF_ERROR(vkf__work_decide(work, deferred, &deferred));
+    }
+    if (!deferred)
+        VKF_RETURN_IF_ERROR(begin_block(work, block, index, x, rows, &input));
     VKF_RETURN_IF_ERROR(vkf__emit_feed_forward(work, &block->feed_forward, &input, x, true, rows));
     return end_block(work, block, index, x, rows);
 }

@@ -124,6 +124,8 @@ struct vkf_gemm_params vkf__gemm_factors(const vkf__gemm_args *args)
         .alpha = 1.0f,
         .splits = 1,
         .split_k = args->k,
+        .d_n = args->gate ? args->n / 2 : args->n,
+        .norm_eps = args->norm.eps,
     };
 }
 
@@ -131,6 +133,7 @@ static struct vkf_gemm_params slice_params(const vkf__gemm_args *args, const sli
 {
     struct vkf_gemm_params params = vkf__gemm_factors(args);
     params.n = s->n_count;
+    params.d_n = args->gate ? s->n_count / 2 : s->n_count;
     params.k = params.split_k = s->k_count;
     params.a_first = (uint32_t)(args->a_first + (uint64_t)s->k_first * (args->transpose_a ? args->lda : 1));
     params.ldd = args->ldd;
@@ -140,6 +143,13 @@ static struct vkf_gemm_params slice_params(const vkf__gemm_args *args, const sli
     params.alpha = args->alpha;
     params.beta = s->first ? args->beta : 1.0f;
     return params;
+}
+
+uint32_t vkf__input_norm_flag(const vkf__input_norm *norm)
+{
+    if (!vkf__present(&norm->weight))
+        return VKF_GEMM_NORM_NONE;
+    return norm->weight.dtype == VKF_DTYPE_F16 ? VKF_GEMM_NORM_F16 : VKF_GEMM_NORM_F32;
 }
 
 static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant, const slice *s)
@@ -155,6 +165,8 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
         [VKF_GEMM_SPEC_ACTIVATION] = s->last ? (uint32_t)args->activation : VKF_SHADER_ACTIVATION_NONE,
         [VKF_GEMM_SPEC_HAS_BIAS] = vkf__gemm_bias_flag(args->b.dtype, &bias),
         [VKF_GEMM_SPEC_ADD_AFTER] = args->add_after,
+        [VKF_GEMM_SPEC_GATE] = args->gate,
+        [VKF_GEMM_SPEC_NORM] = vkf__input_norm_flag(&args->norm),
     };
     const vkf__caps *caps = &work->context->device.plan.caps;
     uint32_t x = vkf__div_up_u32(s->n_count, variant->config->tile.gemm.n), z_limit = caps->max_workgroup_count_z;
@@ -164,7 +176,10 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
         .label = args->label,
         .variant = *variant,
         .flags = flags,
-        .bindings = {{args->a, false}, {b_slice(args, s), false}, {args->d, true}, {bias, false}},
+        .bindings = {{args->a, false},
+                     {b_slice(args, s), false},
+                     {args->d, true},
+                     {vkf__present(&args->norm.weight) ? args->norm.weight : bias, false}},
         .params = &params,
         .grid = {x, vkf__div_up_u32(args->m, variant->config->tile.gemm.m),
                  args->batch < z_limit ? args->batch : z_limit},
@@ -238,6 +253,11 @@ static uint32_t rows_per_slice(const vkf__work *work, const vkf__gemm_args *args
     return fits ? rows : (uint32_t)columns;
 }
 
+bool vkf__gemm_is_one_dispatch(const vkf__work *work, const vkf__gemm_args *args)
+{
+    return args->k <= MAX_DEPTH && rows_per_binding(work, args) >= args->n;
+}
+
 // Slices of about the same number of rows, so that the last one has work for the device, too. `most` rows fit a slice.
 static uint32_t even_rows(const vkf__gemm_args *args, uint32_t most)
 {
@@ -265,6 +285,8 @@ vkf__problem vkf__gemm_problem(const vkf__work *work, const vkf__gemm_args *args
         .b_layout = vkf__gemm_b_layout(args),
         .transpose_a = args->transpose_a,
         .allow_f16_math = vkf__context_allows_f16_math(work->context),
+        .gated = args->gate,
+        .normed = vkf__present(&args->norm.weight),
         // Only a weight has the same depth and leading dimensions in every run.
         .quads = args->b.panels && args->k % 4 == 0 && has_quads(&args->a, args->a_first, args->lda) &&
                  (args->a_outer | args->a_inner) % 4 == 0,
@@ -360,9 +382,9 @@ uint32_t vkf__gemm_row(const vkf_context *context, uint32_t width, vkf_dtype dty
     return conflicts && context->device.plan.caps.traits.processor ? width + line_bytes / element : width;
 }
 
-vkf_status vkf__emit_linear(vkf__work *work, const vkf__linear_args *args)
+vkf__gemm_args vkf__linear_product(const vkf__linear_args *args)
 {
-    const vkf__gemm_args gemm = {
+    return (vkf__gemm_args){
         .label = args->label,
         .a = args->x,
         .b = args->weight,
@@ -374,12 +396,21 @@ vkf_status vkf__emit_linear(vkf__work *work, const vkf__linear_args *args)
         .batch = 1,
         .lda = args->x_row > 0 ? args->x_row : args->in,
         .ldb = args->in,
-        .ldd = args->d_row > 0 ? args->d_row : args->out,
+        .ldd = args->d_row > 0 ? args->d_row
+               : args->gate    ? args->out / 2
+                               : args->out,
         .transpose_b = true,
         .alpha = 1.0f,
         .beta = args->beta,
         .activation = args->activation,
+        .norm = args->norm,
+        .gate = args->gate,
     };
+}
+
+vkf_status vkf__emit_linear(vkf__work *work, const vkf__linear_args *args)
+{
+    const vkf__gemm_args gemm = vkf__linear_product(args);
     return vkf__emit_gemm(work, &gemm);
 }
 
@@ -394,7 +425,8 @@ static vkf__account account(const vkf__dispatched *dispatched)
 {
     const struct vkf_gemm_params *p = dispatched->params;
     const vkf_dtype *types = dispatched->kernel->types;
-    const double outputs = (double)p->batch * p->m * p->n, d = vkf__stored_bytes(outputs, types[2]);
+    const double outputs = (double)p->batch * p->m * p->n;
+    const double d = vkf__stored_bytes((double)p->batch * p->m * p->d_n, types[2]);
     const double matrices = p->b_outer == 0 && p->b_inner == 0 ? 1 : p->batch;
     const bool empty = outputs == 0;
     return (vkf__account){
@@ -413,7 +445,7 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
         .operand = VKF_GEMM_BINDING_D - 1,
         .dtype = dispatched->kernel->types[2],
         .first = p->d_first,
-        .counts = {p->batch / p->batch_inner, p->batch_inner, p->m, p->n},
+        .counts = {p->batch / p->batch_inner, p->batch_inner, p->m, p->d_n},
         .strides = {p->d_outer, p->d_inner, p->ldd, 1},
     };
     return p->splits <= 1;

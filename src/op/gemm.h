@@ -5,6 +5,15 @@
 #include "op/operand.h"
 #include "shared/gemm.h"
 
+// An RMSNorm on the way into a product: a / sqrt(mean(a^2) + eps) * weight.
+typedef struct vkf__input_norm {
+    vkf__span weight; // (k); absent: none
+    float eps;
+} vkf__input_norm;
+
+// The value of VKF_GEMM_SPEC_NORM for it.
+uint32_t vkf__input_norm_flag(const vkf__input_norm *norm);
+
 // Strides in elements. Batch entry e is (e / batch_inner, e % batch_inner).
 typedef struct vkf__gemm_args {
     const char *label;
@@ -23,10 +32,17 @@ typedef struct vkf__gemm_args {
     vkf_activation activation;
     bool add_after;   // beta * d is added after the activation
     bool keep_layout; // b is read as it lies, and never packed into panels first
+    // Only where vkf__gemm_fuses() says so, see op/gemm_fused.h:
+    vkf__input_norm norm; // of each row of a
+    bool gate; // d is (batch, m, n / 2): activation(alpha a b1 + bias1) * (alpha a b2 + bias2), b having both matrices
 } vkf__gemm_args;
 
 // A shared b with transpose_b (a Linear's weight) that exceeds what the device binds is cut into slices of rows.
 VKF_MUST_CHECK vkf_status vkf__emit_gemm(vkf__work *work, const vkf__gemm_args *args);
+
+// Whether neither the depth of a product nor what the device binds at once cuts it. What the grid's limits allow
+// depends on the kernel, and is not asked here.
+bool vkf__gemm_is_one_dispatch(const vkf__work *work, const vkf__gemm_args *args);
 
 // The product as kernel selection sees it.
 vkf__problem vkf__gemm_problem(const vkf__work *work, const vkf__gemm_args *args);
@@ -41,10 +57,12 @@ struct vkf_gemm_params vkf__gemm_factors(const vkf__gemm_args *args);
 uint32_t vkf__gemm_layout_flag(vkf_dtype b, uint32_t b_layout);
 uint32_t vkf__gemm_bias_flag(vkf_dtype b, const vkf__span *bias);
 
-// Activations, the a of a product, with `row` elements from one row to the next.
+// Activations, the a of a product, with `row` elements from one row to the next, and the norm that is still to be taken
+// of them, if any.
 typedef struct vkf__rows {
     vkf__span span;
     uint32_t row;
+    vkf__input_norm norm;
 } vkf__rows;
 
 // How many elements apart the rows of a product's a should begin: `width`, or on a processor a cache line more where
@@ -64,7 +82,12 @@ typedef struct vkf__linear_args {
     uint32_t rows, in, out;
     float beta;
     vkf_activation activation;
+    vkf__input_norm norm; // as in vkf__gemm_args
+    bool gate;
 } vkf__linear_args;
+
+// The same as a product.
+vkf__gemm_args vkf__linear_product(const vkf__linear_args *args);
 VKF_MUST_CHECK vkf_status vkf__emit_linear(vkf__work *work, const vkf__linear_args *args);
 
 #endif

@@ -22,8 +22,7 @@ bool vkf__allows_for_integer_dot(const vkf_context *context, const vkf__kernel *
     return !(kernel->needs & VKF_NEEDS_INTEGER_DOT) || pays(traits, kernel->types[1], problem->m, problem->k);
 }
 
-// The product as it is once a lies in blocks.
-static vkf__gemm_args of_rows(const vkf__gemm_args *args)
+vkf__gemm_args vkf__gemm_dot_product(const vkf__gemm_args *args)
 {
     vkf__gemm_args rows = *args;
     uint32_t inner = args->batch_inner > 0 ? args->batch_inner : 1;
@@ -32,6 +31,7 @@ static vkf__gemm_args of_rows(const vkf__gemm_args *args)
     rows.a_first = 0;
     rows.a_inner = args->m * args->k;
     rows.a_outer = inner * rows.a_inner;
+    rows.norm = (vkf__input_norm){0};
     return rows;
 }
 
@@ -95,7 +95,7 @@ bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args)
     // The trial of a product's kernel has to run that kernel, on the operands as they are.
     if (!fits(work, args) || (work->trial && work->trial->kernel->op == VKF_OP_GEMM))
         return false;
-    const vkf__gemm_args rows = of_rows(args);
+    const vkf__gemm_args rows = vkf__gemm_dot_product(args);
     return wanted(work, args, &rows) && kernels_serve(work, args, &rows);
 }
 
@@ -115,11 +115,12 @@ vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args, 
         .outer = args->a_outer,
         .inner = args->a_inner,
         .first = args->a_first,
+        .norm = args->norm,
     };
     (void)vkf__product_u64(factors, 3, &count);
     VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_I32, vkf__quantized_words(count), &quantize.out));
     VKF_RETURN_IF_ERROR(vkf__emit_quantize_rows(work, &quantize));
-    *out_args = of_rows(args);
+    *out_args = vkf__gemm_dot_product(args);
     out_args->a = quantize.out;
     return VKF_OK;
 }

@@ -14,6 +14,9 @@ bool vkf__allows_for_integer_dot(const vkf_context *context, const vkf__kernel *
 // must not be known to be wrong.
 bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args);
 
+// The product as it is once a lies in blocks, which are normalised where that was asked for.
+vkf__gemm_args vkf__gemm_dot_product(const vkf__gemm_args *args);
+
 // Emits the rounding of a. *out_args becomes the product with the rounded a.
 VKF_MUST_CHECK vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args,
                                                   vkf__gemm_args *out_args);

@@ -41,14 +41,18 @@ vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_arg
         .x_row = args->ld,
         .x_outer = args->outer,
         .x_inner = args->inner,
+        .norm_eps = args->norm.eps,
     };
-    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {[VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD] = args->weight == VKF_DTYPE_Q4};
+    const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
+        [VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD] = args->weight == VKF_DTYPE_Q4,
+        [VKF_QUANTIZE_ROWS_SPEC_NORM] = vkf__input_norm_flag(&args->norm),
+    };
     const vkf__flat_args flat = {
         .label = args->label,
         .op = VKF_OP_QUANTIZE_ROWS,
         .types = {args->x.dtype},
         .flags = flags,
-        .bindings = {{args->x, false}, {args->out, true}},
+        .bindings = {{args->x, false}, {args->out, true}, {args->norm.weight, false}},
         .params = &params,
         .count = {args->batch, args->m, args->k / VKF_QUANTIZE_ROWS_RUN},
         .factors = 3,

@@ -3,7 +3,7 @@
 #ifndef VKF_OP_QUANTIZE_ROWS_H
 #define VKF_OP_QUANTIZE_ROWS_H
 
-#include "op/operand.h"
+#include "op/gemm.h"
 
 // The 32-bit words that `count` elements take in blocks.
 uint64_t vkf__quantized_words(uint64_t count);
@@ -21,6 +21,7 @@ typedef struct vkf__quantize_rows_args {
     uint32_t batch_inner;      // 0: 1
     uint32_t ld, outer, inner; // strides in elements; batch entry e is (e / batch_inner, e % batch_inner)
     uint64_t first;
+    vkf__input_norm norm; // of each row, before it is rounded
 } vkf__quantize_rows_args;
 
 // Status TOO_LARGE for more than 2^32 - 1 elements.

@@ -1,7 +1,8 @@
 // Edge shapes of matrix products: one row and column, odd and prime sizes, one less and one more than a tile, a batch,
 // a sum onto what d holds, and a product so deep that drivers end its loops early (Mesa 22.3 after 65,535 iterations).
 //
-// All of them have one set of flags, that of a Linear with a bias, so that a single pipeline is compiled.
+// All of them have one set of flags, that of a Linear with a bias, so that a single pipeline is compiled. Kernels that
+// normalise and gate are run once more with these.
 #include "prove/self_test_bed.h"
 
 #include <math.h>
@@ -297,6 +298,74 @@ static vkf_status check(vkf__bed *bed, const shape *s)
     return status;
 }
 
+// Turns a into its normalised rows.
+static void normalise(const vkf__gemm_args *args, const float *weight, operands *o)
+{
+    for (uint32_t m = 0; m < args->m; m++) {
+        float *row = o->a + (size_t)m * args->lda;
+        vkf__ref_layer_norm(&(vkf__ref_layer_norm_desc){
+            .rows = 1, .dim = args->k, .x = row, .weight = weight, .out = row, .eps = args->norm.eps, .rms = true});
+    }
+}
+
+// Turns d into the expected result, in the first half of its columns. `plain` is the product without the gate.
+static vkf_status expect_gated(vkf__bed *bed, const vkf__gemm_args *plain, operands *o)
+{
+    vkf_status status = VKF_OK;
+    const uint32_t dim = plain->n / 2;
+    float *made = NULL;
+    VKF_ALLOC(&bed->context->host, made, (size_t)plain->m * plain->ldd);
+    operands product = *o;
+    product.d = made;
+    expect(plain, &product);
+    for (uint32_t m = 0; m < plain->m; m++)
+        vkf__ref_gate(1, dim, VKF_ACTIVATION_RELU, made + (size_t)m * plain->ldd, o->d + (size_t)m * plain->ldd);
+fail:
+    vkf__free(&bed->context->host, made);
+    return status;
+}
+
+static vkf_status run_fused(vkf__bed *bed, const vkf__gemm_args *plain, operands *o, float *weight)
+{
+    const vkf__kernel *kernel = bed->variant->kernel;
+    vkf__gemm_args args = *plain;
+    lay_out(bed, o, &args);
+    args.gate = true;
+    args.activation = VKF_ACTIVATION_RELU;
+    if (kernel->norms) {
+        args.norm = (vkf__input_norm){vkf__bed_floats(bed, bias_type(kernel->types), weight, args.k), 0.5f};
+        args.bias = (vkf__span){0};
+        memset(o->bias, 0, args.n * sizeof *o->bias);
+        normalise(&args, weight, o);
+    }
+    VKF_RETURN_IF_ERROR(expect_gated(bed, plain, o));
+    vkf__bed_case c = {
+        .emit = emit,
+        .args = &args,
+        .out = args.d,
+        .expected = o->d,
+        .tolerance = vkf__bed_close(kernel->types[2]),
+    };
+    (void)snprintf(c.shape, sizeof c.shape, "m %u, n %u, k %u, gated%s", args.m, args.n, args.k,
+                   kernel->norms ? ", of normalised rows" : "");
+    return vkf__bed_run(bed, &c);
+}
+
+static vkf_status check_fused(vkf__bed *bed, const shape *s)
+{
+    vkf_status status = VKF_OK;
+    operands o = {0};
+    const vkf__gemm_args args = args_of(bed->variant->kernel, s);
+    float *weight = vkf__bed_random_values(bed, args.k);
+    if (weight && make_operands(bed, &args, layout_of(bed->variant->kernel) == VKF_GEMM_B_PANELS, &o))
+        status = run_fused(bed, &args, &o, weight);
+    else
+        status = vkf__fail(&bed->context->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
+    vkf__free(&bed->context->host, weight);
+    free_operands(&bed->context->host, &o);
+    return status;
+}
+
 // The side of a tile, within bounds, because kernels without tiles keep other things in its place.
 static uint32_t side(uint32_t tile)
 {
@@ -336,6 +405,10 @@ vkf_status vkf__bed_gemm(vkf__bed *bed)
     double deep_ns = 0;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         VKF_RETURN_IF_ERROR(check(bed, &shapes[i]));
+    // Rows and columns beyond a tile, in halves of which the second begins within one.
+    const shape fused = {tm > 1 ? tm - 1 : tm, 8 * tn + 8, 36, 1, 0};
+    if (bed->variant->kernel->gates)
+        VKF_RETURN_IF_ERROR(check_fused(bed, &fused));
     VKF_RETURN_IF_ERROR(foretell_deep(bed, &steady, &deep_ns));
     if (bed->verdict == VKF_VERDICT_PASSED && !bed->stopped &&
         deep_ns > DEEP_PATIENCE * (double)bed->context->self_test_budget_ns) {

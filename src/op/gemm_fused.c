@@ -1,0 +1,54 @@
+// Decides whether norms and gates are left to the products beside them.
+#include "op/gemm_fused.h"
+
+#include "base/elements.h"
+#include "op/gemm_dot.h"
+
+// Columns of either matrix that a lane takes at once.
+#define LANE_COLUMNS 4u
+
+// Whether kernels can read the norm's weight: in quads, and of b's type unless b is in blocks.
+static bool takes_norm(const vkf__gemm_args *args)
+{
+    const vkf__span *weight = &args->norm.weight;
+    const bool typed = vkf__is_blocks(args->b.dtype) ? weight->dtype == VKF_DTYPE_F32 || weight->dtype == VKF_DTYPE_F16
+                                                     : weight->dtype == args->b.dtype;
+    return typed && args->k % 4 == 0 && weight->offset_bytes % (4 * vkf_dtype_size(weight->dtype)) == 0;
+}
+
+static bool takes_gate(const vkf__gemm_args *args)
+{
+    return args->n % (2 * LANE_COLUMNS) == 0 && args->beta == 0.0f && !args->add_after;
+}
+
+// The variant that the product gets, whose a is in blocks where `dot`.
+static bool select_product(const vkf__work *work, const vkf__gemm_args *args, bool dot, vkf__variant *out_variant)
+{
+    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__gemm_args product = dot ? vkf__gemm_dot_product(args) : *args;
+    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {product.a.dtype, product.b.dtype, product.d.dtype};
+    const vkf__problem problem = vkf__gemm_problem(work, &product);
+    return vkf__select(&selector, VKF_OP_GEMM, types, &problem, out_variant, NULL);
+}
+
+bool vkf__gemm_fuses(const vkf__work *work, const vkf__gemm_args *args)
+{
+    const bool normed = vkf__present(&args->norm.weight);
+    vkf__gemm_args plain = *args;
+    vkf__variant fused, alone;
+    plain.norm = (vkf__input_norm){0};
+    plain.gate = false;
+    const bool dot = vkf__gemm_dot_pays(work, &plain);
+    // The norm's weight takes the place of the bias, but where it is applied before the product.
+    if ((normed && (!takes_norm(args) || (!dot && vkf__present(&args->bias)))) || (args->gate && !takes_gate(args)) ||
+        !vkf__gemm_is_one_dispatch(work, args) || dot != vkf__gemm_dot_pays(work, args))
+        return false;
+    return select_product(work, args, dot, &fused) && select_product(work, &plain, dot, &alone) &&
+           fused.kernel == alone.kernel && fused.config == alone.config;
+}
+
+bool vkf__linear_fuses(const vkf__work *work, const vkf__linear_args *args)
+{
+    const vkf__gemm_args gemm = vkf__linear_product(args);
+    return vkf__gemm_fuses(work, &gemm);
+}

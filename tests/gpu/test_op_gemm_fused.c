@@ -1,0 +1,256 @@
+// Products that normalise their input and gate their output in one dispatch, by every kernel that does so, against the
+// reference's norm, product and gate one after the other.
+//
+// Bounds: those of test_op_gemm.c for the sum's order; the factor of a row is a rounded square root besides, and the
+// halves of a gate are rounded to the stored type once instead of twice. Integer dot products round the normalised rows
+// to signed bytes: errors of up to 1/254 of a block's largest magnitude, which add up as random ones do.
+//
+// Compiling takes most of the time: types other than f32 take a few shapes, with both norm and gate, unless
+// VKF_TEST_ALL=1.
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/elements.h"
+#include "op/gemm_fused.h"
+#include "op/run_once.h"
+#include "reference/reference.h"
+#include "support/block_weight.h"
+#include "support/op_fixture.h"
+
+#define EPS 1e-5f
+#define SPAN(operand) vkf__span_of(&(operand)->tensor)
+
+// What a product takes along.
+typedef enum fusion { GATED, NORMED, BOTH, FUSION_COUNT } fusion;
+
+typedef struct fused_case {
+    vkf_dtype a, b, d;
+    vkf_dtype norm; // of its weight
+    uint32_t m, n, k;
+    fusion fusion;
+    bool bias;
+    bool rounds; // to signed bytes
+} fused_case;
+
+typedef struct operands {
+    vkf_test_operand *a, *b, *bias, *norm, *out;
+} operands;
+
+static vkf_status emit(vkf__work *work, const void *args)
+{
+    return vkf__emit_gemm(work, args);
+}
+
+static operands make_operands(vkf_test_ops *ops, const fused_case *c, bool unaligned)
+{
+    const bool gated = c->fusion != NORMED, blocks = vkf__is_blocks(c->b);
+    operands o = {0};
+    ops->aligned = !unaligned || blocks;
+    o.a = vkf_test_normal(ops, c->a, 0.25f, 1, SHAPE(c->m, c->k));
+    o.b = blocks ? vkf_test_block_weight(ops, c->b, false, c->n, c->k)
+                 : vkf_test_uniform(ops, c->b, -0.5f, 0.5f, SHAPE(c->n, c->k));
+    if (c->bias)
+        o.bias = vkf_test_uniform(ops, blocks ? c->norm : c->b, -1, 1, SHAPE(c->n));
+    ops->aligned = true;
+    if (c->fusion != GATED)
+        o.norm = vkf_test_uniform(ops, c->norm, 0.5f, 1.5f, SHAPE(c->k));
+    o.out = vkf_test_output(ops, c->d, SHAPE(c->m, gated ? c->n / 2 : c->n));
+    return o;
+}
+
+static float *expect(const fused_case *c, const operands *o)
+{
+    float *rows = vkf_test_floats((size_t)c->m * c->k), *product = vkf_test_floats((size_t)c->m * c->n);
+    for (size_t i = 0; i < (size_t)c->m * c->k; i++)
+        rows[i] = o->a->values[i];
+    if (o->norm)
+        vkf__ref_layer_norm(&(vkf__ref_layer_norm_desc){
+            .rows = c->m, .dim = c->k, .x = rows, .weight = o->norm->values, .out = rows, .eps = EPS, .rms = true});
+    vkf__ref_gemm(&(vkf__ref_gemm_desc){
+        .m = c->m,
+        .n = c->n,
+        .k = c->k,
+        .batch = 1,
+        .a = rows,
+        .b = o->b->values,
+        .bias = vkf_test_values_of(o->bias),
+        .out = product,
+        .transpose_b = true,
+        .alpha = 1,
+    });
+    free(rows);
+    if (c->fusion == NORMED)
+        return product;
+    float *expected = vkf_test_floats((size_t)c->m * c->n / 2);
+    vkf__ref_gate(c->m, c->n / 2, VKF_ACTIVATION_SILU, product, expected);
+    free(product);
+    return expected;
+}
+
+static double tolerance_of(const fused_case *c)
+{
+    // Eight deviations of a sum of k products of a rounding error and a weight; either factor of a gate may be off.
+    if (c->rounds)
+        return 8 * sqrt(c->k) * 4.5 / 254 / sqrt(3) * 0.3 * (c->fusion == NORMED ? 1 : sqrt(c->k));
+    return 2e-5 * sqrt(c->k);
+}
+
+static void check(vkf_test_ops *ops, const fused_case *c, bool unaligned)
+{
+    const operands o = make_operands(ops, c, unaligned);
+    const bool gated = c->fusion != NORMED;
+    float *expected = expect(c, &o);
+    vkf__gemm_args args = {
+        .label = "fused",
+        .a = SPAN(o.a),
+        .b = SPAN(o.b),
+        .d = SPAN(o.out),
+        .m = c->m,
+        .n = c->n,
+        .k = c->k,
+        .batch = 1,
+        .lda = c->k,
+        .ldb = c->k,
+        .ldd = gated ? c->n / 2 : c->n,
+        .transpose_b = true,
+        .alpha = 1,
+        .activation = gated ? VKF_ACTIVATION_SILU : VKF_ACTIVATION_NONE,
+        .gate = gated,
+    };
+    if (o.bias)
+        args.bias = SPAN(o.bias);
+    if (o.norm)
+        args.norm = (vkf__input_norm){SPAN(o.norm), EPS};
+    const char *label = vkf_test_label(&ops->gpu, "%s %s %s, %u x %u x %u, fusion %d%s", vkf_dtype_name(c->a),
+                                       vkf_dtype_name(c->b), vkf_dtype_name(c->d), c->m, c->n, c->k, (int)c->fusion,
+                                       unaligned ? ", unaligned" : "");
+    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "fused", emit, &args), label);
+    vkf_test_download(ops, o.out);
+    const double rounding = c->d == VKF_DTYPE_F16 ? 0x1p-10 : 2e-5;
+    assert_close(o.out->values, expected, o.out->count, tolerance_of(c), rounding, label);
+    free(expected);
+    vkf_test_ops_reset(ops);
+}
+
+// One row, an odd number, all, two; n around the tiles of 4 and 32 columns, and with halves that no tile divides. Those
+// that types other than f32 take come first.
+static const uint32_t SHAPES[][3] = {{1, 72, 64},  {5, 136, 260}, {8, 24, 96}, {1, 8, 4},
+                                     {2, 40, 100}, {3, 128, 36},  {1, 264, 1056}};
+#define FEW_SHAPES 3u
+
+static void run_shapes(vkf_test_ops *ops, fused_case c)
+{
+    const bool few = !vkf_test_all() && (c.a != VKF_DTYPE_F32 || c.b == VKF_DTYPE_F16 || c.b == VKF_DTYPE_BF16);
+    for (size_t i = 0; i < (few ? FEW_SHAPES : COUNT_OF(SHAPES)); i++) {
+        c.m = SHAPES[i][0];
+        c.n = SHAPES[i][1];
+        c.k = vkf__is_blocks(c.b) ? (SHAPES[i][2] + 31) / 32 * 32 : SHAPES[i][2];
+        for (int kind = few || i % 3 != 0 ? BOTH : 0; kind < FUSION_COUNT; kind++) {
+            c.fusion = (fusion)kind;
+            c.bias = c.fusion == GATED && i % 2 == 0;
+            check(ops, &c, i % 3 == 2);
+        }
+    }
+}
+
+static void run_variant(const char *variant, const fused_case *types)
+{
+    vkf_test_ops ops;
+    if (vkf_test_ops_open_variant(&ops, variant) && (!types->rounds || ops.gpu.context->device.plan.caps.integer_dot))
+        run_shapes(&ops, *types);
+    vkf_test_ops_close(&ops);
+}
+
+static void test_fused_in_elements(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    static const char *const variants[] = {"gemv.", "gemv_subgroup"};
+    static const fused_case types[] = {
+        {.a = VKF_DTYPE_F32, .b = VKF_DTYPE_F32, .d = VKF_DTYPE_F32, .norm = VKF_DTYPE_F32},
+        {.a = VKF_DTYPE_F32, .b = VKF_DTYPE_F16, .d = VKF_DTYPE_F32, .norm = VKF_DTYPE_F16},
+        {.a = VKF_DTYPE_F32, .b = VKF_DTYPE_BF16, .d = VKF_DTYPE_F32, .norm = VKF_DTYPE_BF16},
+        {.a = VKF_DTYPE_F16, .b = VKF_DTYPE_F16, .d = VKF_DTYPE_F16, .norm = VKF_DTYPE_F16},
+    };
+    for (size_t v = 0; v < COUNT_OF(variants); v++)
+        for (size_t t = 0; t < COUNT_OF(types); t++)
+            run_variant(variants[v], &types[t]);
+}
+
+static void run_blocks(const char *variant, bool rounds)
+{
+    static const vkf_dtype blocks[] = {VKF_DTYPE_Q8, VKF_DTYPE_Q4};
+    for (size_t i = 0; i < COUNT_OF(blocks); i++) {
+        for (int half = 0; half < 2; half++) {
+            const vkf_dtype dtype = half ? VKF_DTYPE_F16 : VKF_DTYPE_F32;
+            run_variant(variant, &(fused_case){dtype, blocks[i], dtype, .norm = dtype, .rounds = rounds});
+        }
+    }
+}
+
+static void test_fused_in_blocks(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    run_blocks("gemm_blocks", false);
+}
+
+static void test_fused_by_integer_dot_products(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    run_blocks("gemm_dot", true);
+}
+
+// What no kernel takes along is refused, whatever else it could do.
+static void test_fusions_that_no_kernel_takes(void **state)
+{
+    vkf_test_ops ops;
+    (void)vkf_test_ops_of(state);
+    if (vkf_test_ops_open_variant(&ops, "gemv.")) {
+        vkf__work work;
+        vkf__work_init(&work, ops.gpu.context, "fusions");
+        vkf__gemm_args args = {
+            .a = {.size_bytes = 4 * 64, .dtype = VKF_DTYPE_F32},
+            .b = {.size_bytes = 4 * 64 * 16, .dtype = VKF_DTYPE_F32},
+            .d = {.size_bytes = 4 * 8, .dtype = VKF_DTYPE_F32},
+            .m = 1,
+            .n = 16,
+            .k = 64,
+            .batch = 1,
+            .lda = 64,
+            .ldb = 64,
+            .ldd = 8,
+            .transpose_b = true,
+            .alpha = 1,
+            .norm = {{.size_bytes = 4 * 64, .dtype = VKF_DTYPE_F32}, EPS},
+            .gate = true,
+        };
+        assert_true(vkf__gemm_fuses(&work, &args));
+        args.n = 12; // halves of 6 columns
+        assert_false(vkf__gemm_fuses(&work, &args));
+        args.n = 16;
+        args.norm.weight.offset_bytes = 4;
+        assert_false(vkf__gemm_fuses(&work, &args));
+        args.norm.weight.offset_bytes = 16;
+        args.norm.weight.dtype = VKF_DTYPE_F16;
+        assert_false(vkf__gemm_fuses(&work, &args));
+        args.norm.weight.dtype = VKF_DTYPE_F32;
+        args.bias = (vkf__span){.size_bytes = 4 * 16, .dtype = VKF_DTYPE_F32};
+        assert_false(vkf__gemm_fuses(&work, &args));
+        args.norm.weight.size_bytes = 0;
+        assert_true(vkf__gemm_fuses(&work, &args));
+        args.beta = 1;
+        assert_false(vkf__gemm_fuses(&work, &args));
+        vkf__work_finish(&work);
+    }
+    vkf_test_ops_close(&ops);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        VKF_OPS_TEST(test_fused_in_elements),
+        VKF_OPS_TEST(test_fused_in_blocks),
+        VKF_OPS_TEST(test_fused_by_integer_dot_products),
+        VKF_OPS_TEST(test_fusions_that_no_kernel_takes),
+    };
+    return cmocka_run_group_tests_name("gpu.op_gemm_fused", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
+}
