@@ -216,29 +216,47 @@ static void check_greedy(vkf_test_gpu *gpu, vkf_session *session, const run *r, 
 }
 
 // In sessions that only generate: of a prompt's last layer one position is worked on.
+static void check_greedy_family(vkf_test_gpu *gpu, const char *family)
+{
+    vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained(family), "cases.safetensors");
+    vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(family), VKF_MODEL_PRECISION_F32);
+    vkf_session *session = make_session_with(gpu, model, (vkf_session_desc){0});
+    for (unsigned i = 0; i < CASES; i++) {
+        const run whole = load_run(file, i);
+        const char *label = vkf_test_label(gpu, "%s, case %u", family, i);
+        for (uint32_t b = 0; b < whole.batch; b++) {
+            const run row = row_of(&whole, b);
+            if (row.len + NEW_TOKENS <= context_of(model))
+                check_greedy(gpu, session, &row, label);
+        }
+        if (!is_dynamic(model))
+            check_greedy(gpu, session, &whole, label);
+    }
+    assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
+    vkf_session_destroy(&session);
+    vkf_model_destroy(&model);
+    vkf__tensor_file_close(&file);
+}
+
 static void test_greedy_tokens(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
-    for (size_t f = 0; f < FAMILIES; f++) {
-        vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained(families[f]), "cases.safetensors");
-        vkf_model *model = vkf_test_load_pretrained(gpu, vkf_test_pretrained(families[f]), VKF_MODEL_PRECISION_F32);
-        vkf_session *session = make_session_with(gpu, model, (vkf_session_desc){0});
-        for (unsigned i = 0; i < CASES; i++) {
-            const run whole = load_run(file, i);
-            const char *label = vkf_test_label(gpu, "%s, case %u", families[f], i);
-            for (uint32_t b = 0; b < whole.batch; b++) {
-                const run row = row_of(&whole, b);
-                if (row.len + NEW_TOKENS <= context_of(model))
-                    check_greedy(gpu, session, &row, label);
-            }
-            if (!is_dynamic(model))
-                check_greedy(gpu, session, &whole, label);
-        }
-        assert_int_equal(vkf_session_record_count(session), vkf_session_command_buffer_count(session));
-        vkf_session_destroy(&session);
-        vkf_model_destroy(&model);
-        vkf__tensor_file_close(&file);
-    }
+    for (size_t f = 0; f < FAMILIES; f++)
+        check_greedy_family(gpu, families[f]);
+}
+
+// By kernels that normalise rows on their way into a product, and gate on the way out.
+static void test_greedy_tokens_of_fused_products(void **state)
+{
+    static const char *const fused[] = {"llama", "qwen2"}; // the latter's projections have a bias
+    (void)vkf_test_gpu_of(state);
+    vkf_context_desc desc = {.variant = "gemv."};
+    vkf_test_gpu gpu;
+    assert_int_equal(vkf_test_gpu_open(&gpu, &desc), 0);
+    for (size_t f = 0; f < sizeof fused / sizeof fused[0]; f++)
+        check_greedy_family(&gpu, fused[f]);
+    vkf_context_destroy(&gpu.context);
+    vkf_test_assert_silent(&gpu);
 }
 
 // Beams and penalties, of every case that has them: together, and each row alone.
@@ -637,6 +655,7 @@ int main(void)
         cmocka_unit_test(test_logits_in_every_precision),
         cmocka_unit_test(test_logits_with_keys_and_values_in_halves),
         cmocka_unit_test(test_greedy_tokens),
+        cmocka_unit_test(test_greedy_tokens_of_fused_products),
         cmocka_unit_test(test_tokens_of_other_ways),
         cmocka_unit_test(test_every_tensor_counts),
         cmocka_unit_test(test_plans_are_what_is_allocated),

@@ -135,6 +135,12 @@ ERRORS = (
           "add_products(a_block + block * PARTS, a_row, rows, scale, minimum, words);",
           "if (block == 0 || block + 1 < count)\n            "
           "add_products(a_block + block * PARTS, a_row, rows, scale, minimum, words);", BLOCKS),
+    Error("few rows gate by the wrong half", "shaders/include/product_parts.glsl",
+          "factor * sum_of_parts(parts, m * TILE_N + STORED_N + n)", "factor * sum_of_parts(parts, m * TILE_N + n)",
+          ("gpu.op_gemm_fused.lavapipe.full", "model.decoder.lavapipe.full")),
+    Error("few rows leave a row's squares out of its norm", "shaders/gemv.comp",
+          "        squares[i] += dot(value, value);", "        squares[i] += value.x * value.x;",
+          ("gpu.op_gemm_fused.lavapipe.full", "model.decoder.lavapipe.full")),
     Error("few rows leave out the columns beyond the grid", "shaders/gemv.comp",
           "col < p.n; col += gl_NumWorkGroups.x * TILE_N", "col < p.n; col += p.n", ("gpu.op_limits.lavapipe.full",)),
     Error("few rows add the sums of eight subgroups at most", "shaders/gemv.comp",

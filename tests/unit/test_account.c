@@ -56,7 +56,8 @@ static struct vkf_gemm_params product(void)
                                     .d_outer = 21,
                                     .alpha = 1.0f,
                                     .splits = 1,
-                                    .split_k = 5};
+                                    .split_k = 5,
+                                    .d_n = 7};
 }
 
 static void test_products(void **state)
@@ -74,6 +75,9 @@ static void test_products(void **state)
     p.splits = 4; // the parts are kept
     assert_account(account_of(f32, &p), 420, 4 * 100, 4 * 168);
     p = product();
+    p.d_n = 3; // gated: fewer columns are stored
+    assert_account(account_of(f32, &p), 420, 4 * 65, 4 * 2 * 3 * 3);
+    p = product();
     p.m = 0;
     assert_account(account_of(f32, &p), 0, 0, 0);
 }
@@ -84,7 +88,7 @@ static void test_products_of_blocks(void **state)
     struct vkf_gemm_params p = product();
     p.batch = 1;
     p.m = 1;
-    p.n = 32;
+    p.n = p.d_n = 32;
     p.k = 64;
     // 64 blocks of 32 bytes and a scale; q4: of 16, a scale and a minimum.
     assert_account(account_of(kernel_named("gemm_blocks.f32_q8_f32"), &p), 4096, 4 * 64 + 64 * 34, 4 * 32);
