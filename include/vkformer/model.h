@@ -396,7 +396,8 @@ typedef enum vkf_stop_reason {
     VKF_STOP_REASON_COUNT
 } vkf_stop_reason;
 
-// Called for every token that was generated; false ends its row, which keeps the token.
+// Called for every token that was generated; false ends its row, which keeps the token. The device may be at the next
+// token already.
 typedef bool (*vkf_token_fn)(void *user, uint32_t row, int32_t token);
 
 // Whether a row ends with the last of its new tokens, of which there are `count` (>= 1).
@@ -454,8 +455,9 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_attention(vkf_session *session, vk
 
 // How often command buffers were recorded in all, and how many there are: one per layer, embedding and head for each
 // class of runs that came so far. On GPUs runs of 1, up to 8, 32, 64, 128, 256, 512 and more rows (positions of all
-// sequences) are classes of their own, with kernels that suit them; on processors there is one. Those of the largest
-// run are made with the session, the others when the first run of a class comes.
+// sequences) are classes of their own, with kernels that suit them, and so are greedy steps; steps are there twice, as
+// two of them are in flight. On processors there is one class. Those of the largest run are made with the session, the
+// others when the first run of a class comes.
 VKF_API uint32_t vkf_session_record_count(const vkf_session *session);
 VKF_API uint32_t vkf_session_command_buffer_count(const vkf_session *session);
 
@@ -465,7 +467,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_timings(vkf_session *session, uint
                                                       vkf_timing *out_timings);
 
 // Host time of the session's last submission: the encoder's, a whole decode's, or one token's after greedy and in its
-// progress callback. On the device it took at most wait_ns; with `timestamps`, vkf_session_timings() says how long.
+// progress callback. On the device it took at most wait_ns, which may include the end of the step ahead of it; with
+// `timestamps`, vkf_session_timings() says how long.
 // Status INVALID_ARGUMENT (never run).
 typedef struct vkf_run_cost {
     double host_ns; // sizes and parameters written, recorded command buffers submitted

@@ -23,7 +23,13 @@ void vkf__batch_free(vkf__batch *batch, const vkf__host *host)
     *batch = (vkf__batch){0};
 }
 
+vkf_status vkf__batch_submit(const vkf__batch *batch, vkf__submission *submission, size_t begin, size_t end)
+{
+    return vkf__submission_submit(submission, batch->command_buffers + begin, (uint32_t)(end - begin));
+}
+
 vkf_status vkf__batch_run(const vkf__batch *batch, vkf__submission *submission, size_t begin, size_t end)
 {
-    return vkf__submission_run(submission, batch->command_buffers + begin, (uint32_t)(end - begin));
+    VKF_RETURN_IF_ERROR(vkf__batch_submit(batch, submission, begin, end));
+    return vkf__submission_wait(submission);
 }

@@ -15,7 +15,9 @@ typedef struct vkf__batch {
 VKF_MUST_CHECK vkf_status vkf__batch_add(vkf__batch *batch, vkf__work *work);
 void vkf__batch_free(vkf__batch *batch, const vkf__host *host);
 
-// Submits entries [begin, end) in order and waits for the last.
+// Submits entries [begin, end) in order. The second also waits for the last.
+VKF_MUST_CHECK vkf_status vkf__batch_submit(const vkf__batch *batch, vkf__submission *submission, size_t begin,
+                                            size_t end);
 VKF_MUST_CHECK vkf_status vkf__batch_run(const vkf__batch *batch, vkf__submission *submission, size_t begin,
                                          size_t end);
 

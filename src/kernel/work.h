@@ -172,6 +172,9 @@ VKF_MUST_CHECK vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, con
 // The same for a plan that is to be built: has the chosen kernels proven by context->prove, and plans again until none
 // of them is refused. Statuses: those of `emit`, and those of running kernels on the device.
 VKF_MUST_CHECK vkf_status vkf__work_plan_proven(vkf__work *work, vkf__emit_fn emit, const void *args);
+// Takes over the plan of another work, which is emitted alike: for a second recording that must not differ from the
+// first, whatever was learned about kernels since then. Status OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__work_plan_like(vkf__work *work, const vkf__work *other);
 uint64_t vkf__work_control_bytes(const vkf__work *work);
 
 // Allocates the control buffer, if none is lent, and the descriptor pool, and builds the list. `arena` (may be NULL

@@ -288,6 +288,41 @@ vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, const void *args)
     return place_temps(work);
 }
 
+static vkf_status copy_array(const vkf__host *host, const void *from, size_t count, size_t element_bytes, void **out_to)
+{
+    size_t capacity = 0;
+    if (count == 0)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__grow(host, out_to, element_bytes, 0, &capacity, count));
+    memcpy(*out_to, from, count * element_bytes);
+    return VKF_OK;
+}
+
+vkf_status vkf__work_plan_like(vkf__work *work, const vkf__work *other)
+{
+    const vkf__host *host = work->context->device.host;
+    const vkf__dispatch_plan *from = &other->plan;
+    void *nodes = NULL, *choices = NULL, *decisions = NULL, *temps = NULL;
+    vkf_status status = VKF_OK;
+    vkf__dispatch_plan_free(&work->plan, host);
+    VKF_TRY(copy_array(host, from->nodes, from->node_count, sizeof *from->nodes, &nodes));
+    VKF_TRY(copy_array(host, from->choices, from->choice_count, sizeof *from->choices, &choices));
+    VKF_TRY(copy_array(host, from->decisions, from->decision_count, sizeof *from->decisions, &decisions));
+    VKF_TRY(copy_array(host, from->temps, from->temp_count, sizeof *from->temps, &temps));
+    work->plan.node_count = from->node_count;
+    work->plan.choice_count = from->choice_count;
+    work->plan.decision_count = from->decision_count;
+    work->plan.temp_count = from->temp_count;
+    work->plan.arena_bytes = from->arena_bytes;
+fail:
+    // The work owns what there is, whether or not that is all.
+    work->plan.nodes = nodes;
+    work->plan.choices = choices;
+    work->plan.decisions = decisions;
+    work->plan.temps = temps;
+    return status;
+}
+
 // Makes the pipelines of a plan. *out_refused: whether the driver does not take one, which is not planned again.
 static vkf_status compile(const vkf__work *work, bool *out_refused)
 {

@@ -154,6 +154,14 @@ static vkf_status take_tokens(vkf__generation *g, uint32_t made, bool *ended, ui
     return VKF_OK;
 }
 
+// Runs the step that reads new token number `made` - 1. The one behind it may follow at once: the device wrote the
+// token that it reads. (A token that the model forces is the first, which comes with the prompt, or the last.)
+static vkf_status step(const vkf__generation *g, uint32_t made)
+{
+    const vkf__session_sizes sizes = vkf__generation_step(g, made), next = vkf__generation_step(g, made + 1);
+    return vkf__session_step(g->session, &sizes, made + 1 < g->max_new ? &next : NULL);
+}
+
 static vkf_status generate_tokens(vkf__generation *g)
 {
     vkf_status status = VKF_OK;
@@ -167,11 +175,11 @@ static vkf_status generate_tokens(vkf__generation *g)
     g->prompted_ns = vkf__now_ns();
     VKF_TRY(take_tokens(g, 0, ended, &live));
     for (uint32_t made = 1; made < g->max_new && live > 0; made++) {
-        const vkf__session_sizes sizes = vkf__generation_step(g, made);
-        VKF_TRY(vkf__session_run(g->session, VKF_STAGES_STEP, &sizes));
+        VKF_TRY(step(g, made));
         VKF_TRY(take_tokens(g, made, ended, &live));
     }
 fail:
+    vkf__session_drop_step(g->session);
     vkf__free(host, ended);
     return status;
 }

@@ -1,15 +1,11 @@
-// Creates sessions and runs them: plans stages, allocates buffers, fills constants, and records the command buffers.
+// Creates sessions: plans stages, allocates buffers, fills constants, and records the command buffers.
 #include "model/session.h"
 
 #include <math.h>
 
-#include "base/clock.h"
 #include "kernel/memory_plan.h"
 #include "model/relative_bias.h"
 #include "model/rotary_rows.h"
-#include "observe/probe.h"
-#include "observe/profile.h"
-#include "op/operators.h"
 
 vkf_status vkf__emit_stage(vkf__work *work, const void *args)
 {
@@ -19,6 +15,12 @@ vkf_status vkf__emit_stage(vkf__work *work, const void *args)
 }
 
 #define CACHE_NAME "session cache of a layer"
+
+static uint32_t flight_count_of(const vkf_session *session)
+{
+    const bool steps = session->group_begin[VKF_STAGES_STEP] < session->group_begin[VKF_STAGES_COUNT];
+    return steps && session->context->device.plan.caps.traits.runs_ahead ? VKF_FLIGHTS : 1;
+}
 
 // Everything up to the point where device memory is needed. Kernels are proven where the session will be created, and
 // trusted where only its memory is asked for.
@@ -33,6 +35,7 @@ static vkf_status plan_session(vkf_session *session, vkf_model *model, const vkf
     vkf__kept_attention_init(session);
     VKF_RETURN_IF_ERROR(vkf__session_lay_out(session, out_layout));
     VKF_RETURN_IF_ERROR(vkf__session_make_stages(session));
+    session->flight_count = flight_count_of(session);
     for (size_t i = 0; i < session->stage_count; i++)
         VKF_RETURN_IF_ERROR(vkf__session_plan_stage(session, &session->stages[i], proven));
     return VKF_OK;
@@ -144,16 +147,29 @@ static vkf_status make_buffers(vkf_session *session, vkf__session_layout *layout
     return make_lowest(session);
 }
 
+// Only steps take more than the first flight.
+static uint32_t flights_of(const vkf_session *session, const vkf__stage *stage)
+{
+    return stage->group == VKF_STAGES_STEP ? session->flight_count : 1;
+}
+
+static vkf_status make_controls(vkf_session *session, vkf__stage *stage)
+{
+    for (uint32_t i = 0; i < flights_of(session, stage); i++)
+        VKF_RETURN_IF_ERROR(vkf__buffer_create(&session->context->transfer, VKF_MEMORY_CONTROL, stage->control_bytes,
+                                               stage->name, &stage->controls[i]));
+    return VKF_OK;
+}
+
 static vkf_status record_stages(vkf_session *session)
 {
-    VKF_RETURN_IF_ERROR(vkf__submission_init(&session->submission, &session->context->device, "session"));
-    for (size_t i = 0; i < session->stage_count; i++) {
-        vkf__stage *stage = &session->stages[i];
-        VKF_RETURN_IF_ERROR(vkf__buffer_create(&session->context->transfer, VKF_MEMORY_CONTROL, stage->control_bytes,
-                                               stage->name, &stage->control));
-    }
+    for (uint32_t i = 0; i < session->flight_count; i++)
+        VKF_RETURN_IF_ERROR(
+            vkf__submission_init(&session->flights[i].submission, &session->context->device, "session"));
+    for (size_t i = 0; i < session->stage_count; i++)
+        VKF_RETURN_IF_ERROR(make_controls(session, &session->stages[i]));
     for (vkf__stage_group group = VKF_STAGES_ENCODE; group < VKF_STAGES_COUNT; group++)
-        VKF_RETURN_IF_ERROR(vkf__session_build_class(session, group, vkf__session_largest_class(session, group)));
+        VKF_RETURN_IF_ERROR(vkf__session_build_largest(session, group));
     return VKF_OK;
 }
 
@@ -179,11 +195,10 @@ fail:
 static void free_host_side(vkf_session *session)
 {
     const vkf__host *host = &session->context->host;
-    for (vkf__stage_group group = VKF_STAGES_ENCODE; session->stages && group < VKF_STAGES_COUNT; group++)
-        for (uint32_t class = 0; class < VKF_ROW_CLASSES; class ++)
-            vkf__session_free_class(session, group, class);
+    vkf__session_free_classes(session);
     for (size_t i = 0; i < session->stage_count; i++)
-        vkf__buffer_destroy(&session->stages[i].control);
+        for (uint32_t f = 0; f < VKF_FLIGHTS; f++)
+            vkf__buffer_destroy(&session->stages[i].controls[f]);
     vkf__free(host, session->stages);
     vkf__free(host, session->spans.self_k);
     vkf__free(host, session->spans.self_v);
@@ -206,7 +221,8 @@ void vkf_session_destroy(vkf_session **session)
     for (uint32_t i = 0; s->caches && i < model->config.num_decoder_layers; i++)
         vkf__buffer_destroy(&s->caches[i]);
     free_host_side(s);
-    vkf__submission_finish(&s->submission);
+    for (uint32_t i = 0; i < VKF_FLIGHTS; i++)
+        vkf__submission_finish(&s->flights[i].submission);
     vkf__buffer_destroy(&s->state);
     vkf__buffer_destroy(&s->constants);
     vkf__buffer_destroy(&s->ids);
@@ -234,7 +250,8 @@ static vkf_status add_buffers(const vkf_session *session, const vkf__session_lay
     for (size_t i = 0; i < session->stage_count; i++) {
         const vkf__stage *stage = &session->stages[i];
         const vkf__planned_buffer control = {stage->name, VKF_MEMORY_CONTROL, stage->control_bytes};
-        VKF_RETURN_IF_ERROR(vkf__memory_plan_add(out_plan, context, control, &out_plan->control_bytes));
+        for (uint32_t f = 0; f < flights_of(session, stage); f++)
+            VKF_RETURN_IF_ERROR(vkf__memory_plan_add(out_plan, context, control, &out_plan->control_bytes));
     }
     return VKF_OK;
 }
@@ -284,87 +301,4 @@ fail:
     free_host_side(&session);
     vkf__free(&model->context->host, buffers.caches);
     return status;
-}
-
-vkf_status vkf__stage_update(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
-{
-    return vkf__work_update(stage->work, vkf__emit_stage, &(vkf__stage_emission){session, stage, sizes});
-}
-
-static vkf_status write_sizes(vkf_session *session, size_t begin, size_t end, const vkf__session_sizes *sizes)
-{
-    for (size_t i = begin; i < end; i++)
-        VKF_RETURN_IF_ERROR(vkf__stage_update(session, &session->stages[i], sizes));
-    session->sizes = *sizes;
-    return VKF_OK;
-}
-
-static double flops_of(const vkf__work *work)
-{
-    double flops = 0;
-    for (uint32_t i = 0; i < work->plan.node_count; i++) {
-        const vkf__node *node = &work->built.nodes[i];
-        const vkf__dispatched dispatched = {node->kernel, node->pipeline->spec, vkf__work_params(work, i)};
-        flops += vkf__account_of(&dispatched).flops;
-    }
-    return flops;
-}
-
-// Submits a batch at once or, where that is more than the context's limit, in parts that are waited for one by one.
-static vkf_status submit(vkf_session *session, const vkf__batch *batch)
-{
-    const double limit = session->context->submission_flops;
-    double flops = 0;
-    size_t begin = 0;
-    for (size_t i = 0; limit > 0 && i < batch->count; i++) {
-        const double more = flops_of(batch->works[i]);
-        if (i > begin && flops + more > limit) {
-            VKF_RETURN_IF_ERROR(vkf__batch_run(batch, &session->submission, begin, i));
-            begin = i;
-            flops = 0;
-        }
-        flops += more;
-    }
-    return vkf__batch_run(batch, &session->submission, begin, batch->count);
-}
-
-static vkf_status run_group(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
-{
-    size_t begin = session->group_begin[group], end = session->group_begin[group + 1];
-    const char *name = vkf__stage_group_name(group);
-    uint32_t class = 0;
-    VKF_RETURN_IF_ERROR(vkf__session_use_class(session, group, sizes, &class));
-    const vkf__batch *batch = &session->batches[group][class];
-    vkf__run_times times = {.begin_ns = vkf__now_ns()};
-    VKF_RETURN_IF_ERROR(write_sizes(session, begin, end, sizes));
-    if (session->context->probe)
-        return vkf__probe_run(session->context, &session->submission, name, batch->works, batch->count);
-    times.updated_ns = vkf__now_ns();
-    VKF_RETURN_IF_ERROR(submit(session, batch));
-    times.submitted_ns = session->submission.submitted_ns;
-    times.ended_ns = vkf__now_ns();
-    session->last_group = (int)group;
-    session->cost = (vkf_run_cost){
-        .host_ns = times.submitted_ns - times.begin_ns,
-        .wait_ns = times.ended_ns - times.submitted_ns,
-    };
-    return vkf__profile_run(session->context, name, batch->works, batch->count, &times);
-}
-
-vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
-{
-    VKF_RETURN_IF_ERROR(run_group(session, group, sizes));
-    return vkf__kept_attention_gather(session, group);
-}
-
-vkf_status vkf__stage_time(vkf__stage *stage, double *out_ns)
-{
-    double total = 0;
-    for (uint32_t i = 0; i < stage->work->plan.node_count; i++) {
-        double ns = 0;
-        VKF_RETURN_IF_ERROR(vkf__work_time(stage->work, i, &ns));
-        total += ns;
-    }
-    *out_ns = total;
-    return VKF_OK;
 }

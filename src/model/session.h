@@ -15,6 +15,7 @@
 #include "kernel/batch.h"
 #include "layer/transformer_layer.h"
 #include "model/model.h"
+#include "observe/profile.h"
 
 typedef enum vkf__stage_group {
     VKF_STAGES_ENCODE = 0,
@@ -24,8 +25,15 @@ typedef enum vkf__stage_group {
 } vkf__stage_group;
 
 // Classes of runs by their number of rows: 1, up to 8, 32, 64, 128, 256, 512, and more. Each class that runs has
-// kernels and recordings of its own, over the same memory. Processors have one, that of the largest run.
-enum { VKF_ROW_CLASSES = 8 };
+// kernels and recordings of its own, over the same memory. Behind them come as many for STEPs that take the most
+// probable tokens, which lack what only other ways of choosing need. Processors have one class, that of the largest
+// run.
+enum { VKF_ROW_CLASSES = 8, VKF_RUN_CLASSES = 2 * VKF_ROW_CLASSES };
+
+// A flight is one of the runs that may be on their way to the device at once. Each has recordings, parameters and grids
+// of its own. All else is shared, because the device runs one after the other. STEPs take two flights where
+// traits.runs_ahead, and everything else takes the first.
+enum { VKF_FLIGHTS = 2 };
 
 typedef struct vkf__stage vkf__stage;
 typedef struct vkf__session_sizes vkf__session_sizes;
@@ -37,11 +45,11 @@ struct vkf__stage {
     vkf__stage_group group;
     vkf__stage_emitter emit;
     uint32_t layer;
-    char name[24];                     // "decoder.1", "step.embed"
-    vkf__work *works[VKF_ROW_CLASSES]; // by class of rows; NULL until the first run of the class
-    vkf__work *work;                   // of the last run, or the one that is being planned or built
-    vkf_buffer *control;               // grids and parameters, of whichever class runs
-    uint64_t control_bytes;
+    char name[24];                                  // "decoder.1", "step.embed"
+    vkf__work *works[VKF_FLIGHTS][VKF_RUN_CLASSES]; // NULL until the first run of the class in the flight
+    vkf__work *work;                                // of the last run, or being planned, built or updated
+    vkf_buffer *controls[VKF_FLIGHTS];              // grids and parameters, of whichever class runs
+    uint64_t control_bytes;                         // of each
 };
 
 // What a stage is emitted with; the vkf__emit_fn's arguments.
@@ -62,6 +70,7 @@ struct vkf__session_sizes {
                           // ENCODER's head is skipped at 0
     // What the head does with the logits. A run sets at most one of samples and searches; at creation both are set.
     bool samples;        // it writes the next token of each sequence
+    bool greedy;         // and the recording has only what temperature 0 needs; set by the class of the run
     bool searches;       // it writes the most probable tokens of each row to spans.top
     uint32_t candidates; // how many of them
     bool project_memory; // the cross caches are not filled yet
@@ -119,6 +128,16 @@ typedef struct vkf__kept_attention {
 
 enum { VKF_KEPT_CROSS = 0, VKF_KEPT_ENCODER, VKF_KEPT_DECODER, VKF_KEPT_COUNT }; // bits of vkf_attention_kind
 
+typedef struct vkf__flight {
+    vkf__batch batches[VKF_STAGES_COUNT][VKF_RUN_CLASSES]; // the stages' command buffers
+    vkf__submission submission;
+    // Of the run that is on its way, or of the last one:
+    vkf__stage_group group;
+    uint32_t class;
+    vkf__session_sizes sizes;
+    vkf__run_times times;
+} vkf__flight;
+
 struct vkf_session {
     vkf_model *model;
     vkf_context *context;
@@ -127,9 +146,12 @@ struct vkf_session {
     vkf__stage *stages; // grouped in order
     size_t stage_count;
     size_t group_begin[VKF_STAGES_COUNT + 1];
-    vkf__batch batches[VKF_STAGES_COUNT][VKF_ROW_CLASSES]; // the stages' command buffers
-    uint32_t refused_classes[VKF_STAGES_COUNT];            // a bit for each whose kernels need too much memory
-    vkf__submission submission;
+    vkf__flight flights[VKF_FLIGHTS];
+    uint32_t flight_count;                      // that STEPs take
+    bool ahead;                                 // vkf__session_step() has begun a STEP that nobody asked for yet
+    uint32_t ahead_flight;                      // its flight
+    uint32_t refused_classes[VKF_STAGES_COUNT]; // a bit for each whose kernels need too much memory
+
     vkf_buffer *state;     // streams, masks, logits, attention weights
     vkf_buffer **caches;   // keys and values, per decoder layer: in one, they might be more than a device allocates
     vkf_buffer *constants; // positions
@@ -139,10 +161,10 @@ struct vkf_session {
     vkf__session_sizes sizes; // of the last run
     vkf_sampling sampling;    // how the next tokens are chosen; completed
     uint32_t record_count;
-    bool encoded;             // there is a memory
-    bool memory_cached;       // the cross caches hold its keys and values
-    int last_group;           // of the last run, for timings; -1: none
-    vkf_run_cost cost;        // of the last run
+    bool encoded;       // there is a memory
+    bool memory_cached; // the cross caches hold its keys and values
+    int last_group;     // of the last run, for timings; -1: none
+    vkf_run_cost cost;  // of the last run
     vkf__kept_attention kept[VKF_KEPT_COUNT];
     float *attention_read;      // scratch: one layer's weights, as read from the device
     vkf__plan_watcher *watcher; // of its planning; NULL: none
@@ -211,15 +233,18 @@ vkf__session_sizes vkf__session_class_sizes(const vkf_session *session, vkf__sta
 // Plans a stage for all classes: their memory, and the work for the largest runs, with kernels that are proven or
 // trusted.
 VKF_MUST_CHECK vkf_status vkf__session_plan_stage(vkf_session *session, vkf__stage *stage, bool proven);
-// Builds and records the planned stages of a group, over the session's memory.
-VKF_MUST_CHECK vkf_status vkf__session_build_class(vkf_session *session, vkf__stage_group group, uint32_t class);
-void vkf__session_free_class(vkf_session *session, vkf__stage_group group, uint32_t class);
-// The number of command buffers of all classes.
+// Builds and records the planned stages of the largest runs of a group, over the session's memory.
+VKF_MUST_CHECK vkf_status vkf__session_build_largest(vkf_session *session, vkf__stage_group group);
+void vkf__session_free_classes(vkf_session *session);
+// The number of command buffers of all classes in all flights.
 size_t vkf__session_command_buffers(const vkf_session *session);
 // Makes the stages of a group ready for a run of these sizes: plans, proves, builds and records them where it is the
-// first of its class. Statuses: those of vkf_session_create(); then the class is as if it had never run.
+// first of its class in the flight, of which nothing may be on its way. Statuses: those of vkf_session_create(); then
+// the class is as if it had never run.
 VKF_MUST_CHECK vkf_status vkf__session_use_class(vkf_session *session, vkf__stage_group group,
-                                                 const vkf__session_sizes *sizes, uint32_t *out_class);
+                                                 const vkf__session_sizes *sizes, uint32_t flight, uint32_t *out_class);
+// Makes the stages stand for what runs, or ran, in a flight.
+void vkf__session_use_flight(vkf_session *session, uint32_t flight);
 
 // A vkf__emit_fn of stages, whose arguments are a vkf__stage_emission.
 VKF_MUST_CHECK vkf_status vkf__emit_stage(vkf__work *work, const void *args);
@@ -240,9 +265,21 @@ VKF_MUST_CHECK vkf_status vkf__session_plan(vkf_model *model, const vkf_session_
 // stage's; barriers are those of the recording.
 VKF_MUST_CHECK vkf_status vkf__session_watch(vkf_model *model, const vkf_session_desc *desc,
                                              vkf__plan_watcher *watcher);
+
+// session_flight.c ---------------------------------------------------------------------------------------------------
+
 // Writes the sizes into a group's stages, submits them and waits.
 VKF_MUST_CHECK vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group,
                                            const vkf__session_sizes *sizes);
+// Runs a STEP. `next`, if not NULL, is the STEP that follows unless this one's tokens end everything: where the device
+// likes that, it is submitted before the host waits for this one, and so must not depend on anything that the host
+// writes in between. The next call is for it then, or vkf__session_drop_step() comes instead. After a failure nothing
+// is on its way.
+VKF_MUST_CHECK vkf_status vkf__session_step(vkf_session *session, const vkf__session_sizes *sizes,
+                                            const vkf__session_sizes *next);
+// Waits for a STEP that has begun and is not wanted, if there is one. It leaves no trace but keys and values behind
+// those that count, which are never read before they are written.
+void vkf__session_drop_step(vkf_session *session);
 // Writes the sizes of a run into one stage.
 VKF_MUST_CHECK vkf_status vkf__stage_update(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes);
 // GPU time of one stage of the last run, in nanoseconds.

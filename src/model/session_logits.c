@@ -75,6 +75,7 @@ static vkf_status emit_sample(vkf_session *session, vkf__stage *stage, const vkf
         .cols = session->model->config.target_vocab,
         .out_stride = vkf__ids_row(session),
         .out_first = vkf__ids_lead(session) + sizes->target_past + sizes->target_len,
+        .greedy = sizes->greedy,
         .temperature = sampling->temperature,
         .top_k = sampling->top_k,
         .top_p = sampling->top_p,
@@ -108,6 +109,7 @@ static vkf_status emit_bans(vkf_session *session, vkf__stage *stage, uint32_t ro
 
 static vkf_status emit_top(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes, uint32_t rows)
 {
+    const bool recorded = session->desc.max_beams > 1 && !sizes->greedy;
     const vkf__top_args top = {
         .label = "top",
         .x = session->spans.logits,
@@ -118,11 +120,12 @@ static vkf_status emit_top(vkf_session *session, vkf__stage *stage, const vkf__s
         .k = sizes->candidates,
         .repetition_penalty = session->sampling.repetition_penalty,
     };
-    return session->desc.max_beams > 1 ? vkf__emit_top(stage->work, &top) : VKF_OK;
+    return recorded ? vkf__emit_top(stage->work, &top) : VKF_OK;
 }
 
-// All ways of choosing are recorded, and a run uses one of them at most; the others get 0 rows. Bans are for sampling
-// only. Beam search drops banned tokens on the host, as they still count in the probabilities of the others.
+// All ways of choosing are recorded, and a run uses one of them at most; the others get 0 rows. A recording for greedy
+// steps has only what these use, because a dispatch costs its barrier even where it has nothing to do. Bans are for
+// sampling only. Beam search drops banned tokens on the host, as they still count in the probabilities of the others.
 static vkf_status emit_choice(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
 {
     uint32_t rows = vkf__session_rows(sizes);

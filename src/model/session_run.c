@@ -377,32 +377,44 @@ static vkf_status take_tokens(vkf_session *session, generated *out, uint32_t pos
     return VKF_OK;
 }
 
-static vkf_status step(vkf_session *session, uint32_t past)
+static vkf__session_sizes step_sizes(const vkf_session *session, uint32_t position, bool project_memory)
 {
-    const vkf__session_sizes sizes = {
+    return (vkf__session_sizes){
         .batch = session->sizes.batch,
         .source_len = session->sizes.source_len,
         .target_len = 1,
-        .target_past = past,
+        .target_past = position - 1,
         .logit_rows = 1,
         .samples = true,
-        .project_memory = !session->memory_cached,
+        .project_memory = project_memory,
     };
-    VKF_RETURN_IF_ERROR(vkf__session_run(session, VKF_STAGES_STEP, &sizes));
+}
+
+// Chooses the tokens of a position. Those of the next one may follow at once unless the host writes the tokens that
+// they are behind.
+static vkf_status step(vkf_session *session, const generated *out, uint32_t position)
+{
+    const vkf__session_sizes sizes = step_sizes(session, position, !session->memory_cached);
+    const vkf__session_sizes next = step_sizes(session, position + 1, false);
+    const bool follows = position + 1 < out->max_len && !(position == 1 && session->model->config.forced_bos);
+    VKF_RETURN_IF_ERROR(vkf__session_step(session, &sizes, follows ? &next : NULL));
     session->memory_cached = true;
     return VKF_OK;
 }
 
 static vkf_status generate(vkf_session *session, const vkf_greedy_args *args, generated *out)
 {
+    vkf_status status = VKF_OK;
     uint32_t live = args->batch;
     for (uint32_t position = 1; position < out->max_len && live > 0; position++) {
         if (args->progress && !args->progress(args->progress_user, position, out->max_len, "tokens"))
-            return VKF_ERROR_CANCELLED;
-        VKF_RETURN_IF_ERROR(step(session, position - 1));
-        VKF_RETURN_IF_ERROR(take_tokens(session, out, position, &live));
+            VKF_TRY(VKF_ERROR_CANCELLED);
+        VKF_TRY(step(session, out, position));
+        VKF_TRY(take_tokens(session, out, position, &live));
     }
-    return VKF_OK;
+fail:
+    vkf__session_drop_step(session);
+    return status;
 }
 
 vkf_status vkf__session_greedy(vkf_session *session, const vkf_greedy_args *args)

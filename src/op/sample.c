@@ -36,7 +36,7 @@ static bool needs_phase(const vkf__sample_args *args, uint32_t phase)
 {
     if (phase == VKF_SAMPLE_PHASE_PEAK || phase == VKF_SAMPLE_PHASE_CHOOSE)
         return true;
-    if (args->temperature == 0.0f)
+    if (args->greedy || args->temperature == 0.0f)
         return false;
     if (phase < VKF_SAMPLE_PHASE_SUM)
         return args->top_k > 0 && args->top_k < args->cols;
@@ -54,6 +54,8 @@ static vkf_status emit_parts(vkf__work *work, const vkf__sample_args *args, cons
     const uint64_t words = VKF_SAMPLE_STATE_WORDS(params.parts, params.part_cols);
     VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_I32, args->rows * words, &state));
     for (uint32_t phase = 0; phase < VKF_SAMPLE_PHASES; phase++) {
+        if (args->greedy && !needs_phase(args, phase))
+            continue;
         const bool last = phase == VKF_SAMPLE_PHASE_CHOOSE;
         const uint64_t groups = last ? args->rows : (uint64_t)args->rows * params.parts;
         params.phase = phase;

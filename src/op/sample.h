@@ -14,6 +14,7 @@ typedef struct vkf__sample_args {
     uint32_t rows; // 0 skips it in this run
     uint32_t cols;
     uint32_t out_stride, out_first;
+    bool greedy; // only runs of temperature 0 will come: what the others need is not dispatched at all
     // These may change from run to run.
     float temperature;        // 0: the largest logit, the lowest among equals
     uint32_t top_k;           // 0: off

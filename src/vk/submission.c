@@ -59,17 +59,17 @@ vkf_status vkf__submission_command_buffer(vkf__submission *submission, const cha
 
 // A blocked thread wakes up some 50 microseconds after its fence, during which the device has nothing to do. So the
 // wait is left LEAD_NS before the end that the last run lets expect, and the fence is polled for SPIN_NS. Of runs that
-// take longer than SHORT_NS this is too little to matter.
+// take longer than SHORT_NS this is too little to matter. Of a run that was submitted some time ago less is left.
 #define LEAD_NS 1e5
 #define SPIN_NS 2e5
 #define SHORT_NS 2e7
 
 // VK_TIMEOUT: it has not ended yet.
-static VkResult spin(vkf__device *device, VkFence fence, double expected_ns)
+static VkResult spin(vkf__device *device, VkFence fence, double left_ns)
 {
     VkResult result = VK_TIMEOUT;
-    if (expected_ns > LEAD_NS)
-        result = device->vk.vkWaitForFences(device->handle, 1, &fence, VK_TRUE, (uint64_t)(expected_ns - LEAD_NS));
+    if (left_ns > LEAD_NS)
+        result = device->vk.vkWaitForFences(device->handle, 1, &fence, VK_TRUE, (uint64_t)(left_ns - LEAD_NS));
     const double until = vkf__now_ns() + SPIN_NS;
     while (result == VK_TIMEOUT || result == VK_NOT_READY) {
         result = device->vk.vkGetFenceStatus(device->handle, fence);
@@ -86,7 +86,7 @@ static VkResult wait_for(vkf__submission *submission)
     vkf__device *device = submission->device;
     VkResult result = VK_TIMEOUT;
     if (device->plan.caps.traits.spins && submission->expected_ns < SHORT_NS)
-        result = spin(device, submission->fence, submission->expected_ns);
+        result = spin(device, submission->fence, submission->submitted_ns + submission->expected_ns - vkf__now_ns());
     if (result == VK_TIMEOUT)
         result = device->vk.vkWaitForFences(device->handle, 1, &submission->fence, VK_TRUE, UINT64_MAX);
     submission->expected_ns = vkf__now_ns() - submission->submitted_ns;

@@ -107,6 +107,7 @@ vkf__traits vkf__traits_of(const vkf__caps *caps)
         .prefers_halves =
             !processor && caps->storage_16bit && (caps->matrix.cooperative_matrix || caps->shader_float16),
         .rows_by_class = !processor,
+        .runs_ahead = !processor,
         .spins = !processor,
         .matrix_subgroup_size = matrix_subgroup_size(caps),
         .folds_uniform_loads = processor && recent,

@@ -32,6 +32,9 @@ typedef struct vkf__traits {
     // Runs of a session are told apart by their number of rows, each class with kernels of its own. A processor's
     // driver takes seconds to compile those, and gains little from them.
     bool rows_by_class;
+    // A step of decoding is submitted before the last one has ended, so that the device does not wait for the host. A
+    // processor has nothing else to compute with meanwhile.
+    bool runs_ahead;
     // Whoever waits for the end of a run polls shortly before it. On a processor that takes a core from the run itself.
     bool spins;
     // In which kernels by cooperative matrices run; 0: of the size in the caps.

@@ -1,4 +1,5 @@
 // Replaying recorded command buffers against recording them again: what the host does for every token in either case.
+// Then whole steps, one by one and with two in flight.
 //
 //   gpu_replay [LAYERS [D_MODEL [STEPS]]]
 //
@@ -66,19 +67,25 @@ static void make_session(vkf_test_gpu *gpu, uint32_t layers, uint32_t d_model, v
     check(gpu, vkf_session_greedy(out_rig->session, &greedy));
 }
 
-static void step(vkf_test_gpu *gpu, vkf_session *session, uint32_t past, way how, double ns[PARTS])
+static vkf__session_sizes sizes_at(uint32_t past)
 {
-    const vkf__session_sizes sizes = {
+    return (vkf__session_sizes){
         .batch = 1,
         .source_len = SOURCE_LEN,
         .target_len = 1,
         .target_past = past,
         .logit_rows = 1,
     };
+}
+
+static void step(vkf_test_gpu *gpu, vkf_session *session, uint32_t past, way how, double ns[PARTS])
+{
+    const vkf__session_sizes sizes = sizes_at(past);
     size_t begin = session->group_begin[VKF_STAGES_STEP], end = session->group_begin[VKF_STAGES_STEP + 1];
     uint32_t class = 0;
-    check(gpu, vkf__session_use_class(session, VKF_STAGES_STEP, &sizes, &class));
-    const vkf__batch *batch = &session->batches[VKF_STAGES_STEP][class];
+    check(gpu, vkf__session_use_class(session, VKF_STAGES_STEP, &sizes, 0, &class));
+    vkf__flight *flight = &session->flights[0];
+    const vkf__batch *batch = &flight->batches[VKF_STAGES_STEP][class];
     double thread = thread_ns(), start = vkf__now_ns();
     for (size_t i = begin; i < end; i++)
         check(gpu, vkf__stage_update(session, &session->stages[i], &sizes));
@@ -86,8 +93,8 @@ static void step(vkf_test_gpu *gpu, vkf_session *session, uint32_t past, way how
     for (size_t i = begin; how == RECORD_AGAIN && i < end; i++)
         check(gpu, vkf__work_record_again(session->stages[i].work));
     double recorded = vkf__now_ns();
-    check(gpu, vkf__batch_run(batch, &session->submission, 0, batch->count));
-    double submitted = session->submission.submitted_ns;
+    check(gpu, vkf__batch_run(batch, &flight->submission, 0, batch->count));
+    double submitted = flight->submission.submitted_ns;
     ns[WAIT] = vkf__now_ns() - submitted;
     ns[PROCESSOR] = thread_ns() - thread;
     ns[UPDATE] = updated - start;
@@ -140,6 +147,31 @@ static void print(const vkf_session *session, samples *s)
     }
 }
 
+static double turn_us(vkf_test_gpu *gpu, vkf_session *session, bool ahead)
+{
+    const double begin = vkf__now_ns();
+    for (uint32_t s = 0; s < TURN; s++) {
+        const vkf__session_sizes sizes = sizes_at(s), next = sizes_at(s + 1);
+        check(gpu, vkf__session_step(session, &sizes, ahead && s + 1 < TURN ? &next : NULL));
+    }
+    return (vkf__now_ns() - begin) * 1e-3 / TURN;
+}
+
+static void compare_flights(vkf_test_gpu *gpu, vkf_session *session, samples *s)
+{
+    double *us[] = {s->us[0][0], s->us[0][1]};
+    const uint32_t turns = s->capacity / TURN;
+    for (uint32_t i = 0; i <= turns; i++)
+        for (int ahead = 0; ahead < 2; ahead++) {
+            const double each = turn_us(gpu, session, ahead > 0);
+            if (i > 0)
+                us[ahead][i - 1] = each;
+        }
+    for (int ahead = 0; ahead < 2; ahead++)
+        qsort(us[ahead], turns, sizeof us[ahead][0], by_value);
+    printf("a whole step: %.1f us one by one, %.1f us with two in flight\n", us[0][turns / 2], us[1][turns / 2]);
+}
+
 static uint32_t argument(int argc, char **argv, int index, uint32_t otherwise)
 {
     return argc > index ? (uint32_t)strtoul(argv[index], NULL, 10) : otherwise;
@@ -163,9 +195,11 @@ int main(int argc, char **argv)
     vkf_context_device_info(gpu.context, &info);
     printf("%s, %s %s; %u decoder layers of width %u\n", info.name, info.driver_name, info.driver_info, layers,
            d_model);
+    gpu.context->device.plan.caps.traits.runs_ahead = true;
     make_session(&gpu, layers, d_model, &rig);
     measure(&gpu, rig.session, &all);
     print(rig.session, &all);
+    compare_flights(&gpu, rig.session, &all);
     free(values);
     vkf_test_rig_free(&rig);
     vkf_context_destroy(&gpu.context);

@@ -427,12 +427,24 @@ static void test_model_load_with_calls_failing(void **state)
     fail_model_calls(injection_of(state), model_life_ids, "model");
 }
 
-static void test_session_with_calls_failing(void **state)
+static void check_session(injection *t, const char *what)
 {
-    injection *t = injection_of(state);
     const vkf_model_desc desc = {.directory = DEMO_MODEL};
     assert_int_equal(vkf_model_load(t->gpu.context, &desc, &t->model), VKF_OK);
-    fail_model_calls(t, session_life, "session");
+    fail_model_calls(t, session_life, what);
+}
+
+static void test_session_with_calls_failing(void **state)
+{
+    check_session(injection_of(state), "session");
+}
+
+// The context ends with the test, and the trait with it.
+static void test_session_that_runs_ahead_with_calls_failing(void **state)
+{
+    injection *t = injection_of(state);
+    t->gpu.context->device.plan.caps.traits.runs_ahead = true;
+    check_session(t, "session that runs ahead");
 }
 
 // The loader itself ---------------------------------------------------------------------------------------------------
@@ -478,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_lost_device_stays_lost),
         TEST(test_model_load_with_calls_failing),
         TEST(test_session_with_calls_failing),
+        TEST(test_session_that_runs_ahead_with_calls_failing),
     };
 #undef TEST
     return cmocka_run_group_tests_name("failure injection", tests, NULL, NULL);

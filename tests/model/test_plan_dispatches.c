@@ -33,6 +33,18 @@ static void compare(void *user, const vkf_planned_dispatch *dispatch)
     p->node++;
 }
 
+// The recordings for the largest runs; those of steps choose greedily.
+static void use_largest(vkf_test_gpu *gpu, vkf_session *session)
+{
+    for (vkf__stage_group group = VKF_STAGES_ENCODE; group < VKF_STAGES_COUNT; group++) {
+        const vkf__session_sizes sizes = vkf__session_max_sizes(session, group);
+        uint32_t class = 0;
+        if (session->group_begin[group] < session->group_begin[group + 1] &&
+            vkf__session_use_class(session, group, &sizes, 0, &class) != VKF_OK)
+            fail_msg("%s", gpu->last_error);
+    }
+}
+
 static void check_family(vkf_test_gpu *gpu, const char *family, const vkf_session_desc *desc)
 {
     const vkf_model_desc model = {.directory = vkf_test_pretrained(family)};
@@ -40,6 +52,7 @@ static void check_family(vkf_test_gpu *gpu, const char *family, const vkf_sessio
     vkf_session *session = NULL;
     assert_int_equal(vkf_model_load(gpu->context, &model, &loaded), VKF_OK);
     assert_int_equal(vkf_session_create(loaded, desc, &session), VKF_OK);
+    use_largest(gpu, session);
     planned p = {.session = session};
     assert_int_equal(vkf_model_plan_dispatches(gpu->context, &model, desc, compare, &p), VKF_OK);
     assert_int_equal(p.stage + 1, session->stage_count);
@@ -57,8 +70,20 @@ static void test_plan_dispatches_is_what_a_session_records(void **state)
     check_family(gpu, "marian", &(vkf_session_desc){.max_batch = 1, .max_source_len = 8, .max_target_len = 8});
 }
 
+static void test_plan_dispatches_where_there_are_classes(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    vkf__traits *traits = &gpu->context->device.plan.caps.traits;
+    traits->rows_by_class = true;
+    check_family(gpu, "llama", &(vkf_session_desc){.max_batch = 2, .max_target_len = 24, .max_beams = 2});
+    traits->rows_by_class = !traits->processor;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan_dispatches_is_what_a_session_records)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_dispatches_is_what_a_session_records),
+        cmocka_unit_test(test_plan_dispatches_where_there_are_classes),
+    };
     return cmocka_run_group_tests(tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
 }

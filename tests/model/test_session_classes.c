@@ -179,9 +179,9 @@ static void test_classes_have_kernels_of_their_own(void **state)
     const uint32_t largest = vkf__session_largest_class(session, VKF_STAGES_ENCODE);
     free(run(&rig, session, 1, 1, 1));
     const vkf__stage *layer = &session->stages[session->group_begin[VKF_STAGES_ENCODE] + 1];
-    assert_non_null(layer->works[0]);
-    assert_ptr_equal(layer->work, layer->works[0]);
-    assert_false(same_kernels(layer->works[0], layer->works[largest]));
+    assert_non_null(layer->works[0][0]);
+    assert_ptr_equal(layer->work, layer->works[0][0]);
+    assert_false(same_kernels(layer->works[0][0], layer->works[0][largest]));
     vkf_session_destroy(&session);
     forget_classes(&rig);
     vkf_test_rig_free(&rig);

@@ -80,6 +80,9 @@ ERRORS = (
     Error("the last row of a cycle reads one that has moved", "src/op/reorder.c",
           "sources[to] == row ? -1 : (int32_t)sources[to];", "(int32_t)sources[to];",
           ("gpu.op_beams.lavapipe.full",)),
+    Error("greedy recordings have the phases that they skip", "src/op/sample.c",
+          "if (args->greedy && !needs_phase(args, phase))\n            continue;", "",
+          ("model.greedy_steps.lavapipe.full",)),
     # prove
     Error("the self-test of norms keeps the memory of its residual", "src/prove/self_test_rows.c",
           "    vkf__free(host, arrays.residual);\n", "", ("unit.self_test_rows",)),
@@ -109,6 +112,12 @@ ERRORS = (
           "uint32_t len = sequence_len > 0 ? sequence_len : t;", ("unit.rotary",)),
     Error("new tokens that just fill the context are refused", "src/model/generation.c",
           "needed <= context - longest", "needed < context - longest", ("model.decoder.lavapipe.full",)),
+    Error("two steps in flight share their parameters", "src/model/session_classes.c",
+          "work->lent_control = stage->controls[flight];", "work->lent_control = stage->controls[0];",
+          ("model.session_flights.lavapipe.full",)),
+    Error("nobody waits for a step that is dropped", "src/model/session_flight.c",
+          "if (session->ahead)\n        dropped", "if (!session->context)\n        dropped",
+          ("model.session_flights.lavapipe.full",)),
     # api
     Error("a mask with too few heads or rows is taken", "src/api/mask_check.c",
           "if (size != 1 && size != sizes[i])", "if (size != 1 && size > sizes[i])",

@@ -1,0 +1,159 @@
+// Runs groups of stages. A run takes a flight from its submission until the host has waited for it. Steps of decoding
+// may take two in turn, so that the device has the next step at hand when it ends one.
+#include "base/clock.h"
+#include "model/session.h"
+#include "observe/probe.h"
+#include "op/operators.h"
+
+vkf_status vkf__stage_update(vkf_session *session, vkf__stage *stage, const vkf__session_sizes *sizes)
+{
+    return vkf__work_update(stage->work, vkf__emit_stage, &(vkf__stage_emission){session, stage, sizes});
+}
+
+static vkf_status write_sizes(vkf_session *session, const vkf__flight *flight)
+{
+    const size_t begin = session->group_begin[flight->group], end = session->group_begin[flight->group + 1];
+    for (size_t i = begin; i < end; i++)
+        VKF_RETURN_IF_ERROR(vkf__stage_update(session, &session->stages[i], &flight->sizes));
+    session->sizes = flight->sizes;
+    return VKF_OK;
+}
+
+static double flops_of(const vkf__work *work)
+{
+    double flops = 0;
+    for (uint32_t i = 0; i < work->plan.node_count; i++) {
+        const vkf__node *node = &work->built.nodes[i];
+        const vkf__dispatched dispatched = {node->kernel, node->pipeline->spec, vkf__work_params(work, i)};
+        flops += vkf__account_of(&dispatched).flops;
+    }
+    return flops;
+}
+
+// Submits a batch at once or, where that is more than the context's limit, in parts. All parts but the last are waited
+// for one by one.
+static vkf_status submit(vkf_session *session, const vkf__batch *batch, vkf__submission *submission)
+{
+    const double limit = session->context->submission_flops;
+    double flops = 0;
+    size_t begin = 0;
+    for (size_t i = 0; limit > 0 && i < batch->count; i++) {
+        const double more = flops_of(batch->works[i]);
+        if (i > begin && flops + more > limit) {
+            VKF_RETURN_IF_ERROR(vkf__batch_run(batch, submission, begin, i));
+            begin = i;
+            flops = 0;
+        }
+        flops += more;
+    }
+    return vkf__batch_submit(batch, submission, begin, batch->count);
+}
+
+static const vkf__batch *batch_of(const vkf__flight *flight)
+{
+    return &flight->batches[flight->group][flight->class];
+}
+
+// Submits a run. If that fails, nothing of it is on its way.
+static vkf_status begin_run(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes,
+                            uint32_t index)
+{
+    vkf__flight *flight = &session->flights[index];
+    VKF_RETURN_IF_ERROR(vkf__session_use_class(session, group, sizes, index, &flight->class));
+    flight->group = group;
+    flight->sizes = *sizes;
+    flight->sizes.greedy = flight->class >= VKF_ROW_CLASSES;
+    flight->times = (vkf__run_times){.begin_ns = vkf__now_ns()};
+    VKF_RETURN_IF_ERROR(write_sizes(session, flight));
+    if (session->context->probe)
+        return VKF_OK;
+    flight->times.updated_ns = vkf__now_ns();
+    VKF_RETURN_IF_ERROR(submit(session, batch_of(flight), &flight->submission));
+    flight->times.submitted_ns = flight->submission.submitted_ns;
+    return VKF_OK;
+}
+
+// Waits for a run, or has a probe run it. What the session says of its last run is about this one then.
+static vkf_status end_run(vkf_session *session, uint32_t index)
+{
+    vkf__flight *flight = &session->flights[index];
+    const vkf__batch *batch = batch_of(flight);
+    const char *name = vkf__stage_group_name(flight->group);
+    vkf__run_times *times = &flight->times;
+    session->sizes = flight->sizes;
+    vkf__session_use_flight(session, index);
+    if (session->context->probe)
+        return vkf__probe_run(session->context, &flight->submission, name, batch->works, batch->count);
+    VKF_RETURN_IF_ERROR(vkf__submission_wait(&flight->submission));
+    times->ended_ns = vkf__now_ns();
+    session->last_group = (int)flight->group;
+    session->cost = (vkf_run_cost){
+        .host_ns = times->submitted_ns - times->begin_ns,
+        .wait_ns = times->ended_ns - times->submitted_ns,
+    };
+    return vkf__profile_run(session->context, name, batch->works, batch->count, times);
+}
+
+static vkf_status run_in(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes, uint32_t index)
+{
+    VKF_RETURN_IF_ERROR(begin_run(session, group, sizes, index));
+    VKF_RETURN_IF_ERROR(end_run(session, index));
+    return vkf__kept_attention_gather(session, group);
+}
+
+vkf_status vkf__session_run(vkf_session *session, vkf__stage_group group, const vkf__session_sizes *sizes)
+{
+    return run_in(session, group, sizes, 0);
+}
+
+// Steps run one by one where something has to happen between them: weights of attention are gathered, a token that is
+// none is replaced, or somebody watches, whose times are of one step alone.
+static bool runs_ahead(const vkf_session *session)
+{
+    const vkf_context *context = session->context;
+    const bool watched = context->probe || context->profiler.submission || context->profiler.dispatch;
+    return session->flight_count > 1 && !watched && session->desc.attention_weights == 0 &&
+           session->desc.fully_masked != VKF_FULLY_MASKED_NAN;
+}
+
+vkf_status vkf__session_step(vkf_session *session, const vkf__session_sizes *sizes, const vkf__session_sizes *next)
+{
+    vkf_status status = VKF_OK;
+    const uint32_t flight = session->ahead ? session->ahead_flight : 0;
+    if (!runs_ahead(session))
+        return run_in(session, VKF_STAGES_STEP, sizes, 0);
+    if (!session->ahead)
+        VKF_RETURN_IF_ERROR(begin_run(session, VKF_STAGES_STEP, sizes, flight));
+    session->ahead = false;
+    if (next) {
+        session->ahead_flight = 1 - flight;
+        status = begin_run(session, VKF_STAGES_STEP, next, session->ahead_flight);
+        session->ahead = status == VKF_OK;
+    }
+    vkf_status ended = end_run(session, flight);
+    if (status == VKF_OK && ended == VKF_OK)
+        return VKF_OK;
+    vkf__session_drop_step(session);
+    return status != VKF_OK ? status : ended;
+}
+
+void vkf__session_drop_step(vkf_session *session)
+{
+    vkf_status dropped = VKF_OK;
+    if (session->ahead)
+        dropped = vkf__submission_wait(&session->flights[session->ahead_flight].submission);
+    session->ahead = false;
+    (void)dropped; // it is of no run that anybody asked for; a device that was lost remains so
+}
+
+vkf_status vkf__stage_time(vkf__stage *stage, double *out_ns)
+{
+    double total = 0;
+    for (uint32_t i = 0; i < stage->work->plan.node_count; i++) {
+        double ns = 0;
+        VKF_RETURN_IF_ERROR(vkf__work_time(stage->work, i, &ns));
+        total += ns;
+    }
+    *out_ns = total;
+    return VKF_OK;
+}
