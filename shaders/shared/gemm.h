@@ -39,7 +39,7 @@
 #define VKF_GEMM_B_PANELS 2 // (ceil(n / PANEL), k, PANEL), the columns beyond n being zeros
 #define VKF_GEMM_PANEL 32u
 
-// The type of the norm's weight.
+// The type of the norm's weight, which kernels of weights in blocks go by. The others read it as b, and ask for any.
 #define VKF_GEMM_NORM_NONE 0
 #define VKF_GEMM_NORM_F32 1
 #define VKF_GEMM_NORM_F16 2

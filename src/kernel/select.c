@@ -162,8 +162,10 @@ static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kerne
         return "leaves parts of the sums";
     if (problem->transpose_a && !kernel->transposes_a)
         return "does not read a transposed";
-    if ((problem->gated && !kernel->gates) || (problem->normed && !kernel->norms))
-        return "neither gates nor normalises";
+    if (problem->gated && !kernel->gates)
+        return "does not gate its output";
+    if (problem->normed && !kernel->norms)
+        return "does not normalise its input";
     if (kernel->quads && !problem->quads)
         return "needs rows that begin at multiples of four elements";
     if (kernel->shares_keys && !problem->vectors)

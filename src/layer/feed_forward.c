@@ -22,10 +22,10 @@ vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t di
     };
 }
 
-// Multiplies x by a weight into `columns` columns of `both` (rows, 2 * dim_feedforward), from column `first` on.
+// Multiplies x by one of the weights into its half of `both` (rows, 2 * dim_feedforward), from column `first` on.
 static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *block, const char *label,
                                const vkf__rows *x, const vkf__span *weight, const vkf__span *bias,
-                               const vkf__span *both, uint32_t first, uint32_t columns, uint32_t rows)
+                               const vkf__span *both, uint32_t first, uint32_t rows)
 {
     const vkf__gemm_args gemm = {
         .label = label,
@@ -34,7 +34,7 @@ static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *b
         .d = *both,
         .bias = *bias,
         .m = rows,
-        .n = columns,
+        .n = block->dim_feedforward,
         .k = block->d_model,
         .batch = rows > 0,
         .lda = x->row,
@@ -47,26 +47,8 @@ static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *b
     return vkf__emit_gemm(work, &gemm);
 }
 
-// The products by the gate and by the first matrix into `both` (rows, 2 * dim), as one where their weights are fused.
-static vkf_status emit_both(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
-                            const vkf__span *both, uint32_t rows)
-{
-    uint32_t dim = block->dim_feedforward;
-    uint64_t single = 0;
-    VKF_RETURN_IF_ERROR(vkf__work_decide(work, block->fused_gate, &single));
-    if (single) {
-        const vkf__span weight = vkf__span_joined(&block->gate, &block->weight1);
-        const vkf__span bias = vkf__span_joined(&block->gate_bias, &block->bias1);
-        return emit_columns(work, block, "gate_linear1", x, &weight, &bias, both, 0, 2 * dim, rows);
-    }
-    VKF_RETURN_IF_ERROR(
-        emit_columns(work, block, "gate_linear", x, &block->gate, &block->gate_bias, both, 0, dim, rows));
-    return emit_columns(work, block, "linear1", x, &block->weight1, &block->bias1, both, dim, dim, rows);
-}
-
-// The product by the gate and the first matrix whose kernel gates, too, into `hidden`.
-static vkf__linear_args gated_product(const vkf__feed_forward_block *block, const vkf__rows *x, const vkf__rows *hidden,
-                                      uint32_t rows)
+// The product by the gate and the first matrix, where their weights are fused. What becomes of it is not stated yet.
+static vkf__linear_args fused_product(const vkf__feed_forward_block *block, const vkf__rows *x, uint32_t rows)
 {
     assert(vkf__span_follows(&block->gate, &block->weight1));
     return (vkf__linear_args){
@@ -75,15 +57,39 @@ static vkf__linear_args gated_product(const vkf__feed_forward_block *block, cons
         .x_row = x->row,
         .weight = vkf__span_joined(&block->gate, &block->weight1),
         .bias = vkf__span_joined(&block->gate_bias, &block->bias1),
-        .d = hidden->span,
-        .d_row = hidden->row,
         .rows = rows,
         .in = block->d_model,
         .out = 2 * block->dim_feedforward,
-        .activation = block->activation,
-        .norm = x->norm,
-        .gate = true,
     };
+}
+
+// The same by a kernel that also gates, into `hidden`.
+static vkf__linear_args gated_product(const vkf__feed_forward_block *block, const vkf__rows *x, const vkf__rows *hidden,
+                                      uint32_t rows)
+{
+    vkf__linear_args linear = fused_product(block, x, rows);
+    linear.d = hidden->span;
+    linear.d_row = hidden->row;
+    linear.activation = block->activation;
+    linear.norm = x->norm;
+    linear.gate = true;
+    return linear;
+}
+
+// The products by the gate and by the first matrix into `both` (rows, 2 * dim), as one where their weights are fused.
+static vkf_status emit_both(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                            const vkf__span *both, uint32_t rows)
+{
+    uint32_t dim = block->dim_feedforward;
+    uint64_t single = 0;
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, block->fused_gate, &single));
+    if (single) {
+        vkf__linear_args linear = fused_product(block, x, rows);
+        linear.d = *both;
+        return vkf__emit_linear(work, &linear);
+    }
+    VKF_RETURN_IF_ERROR(emit_columns(work, block, "gate_linear", x, &block->gate, &block->gate_bias, both, 0, rows));
+    return emit_columns(work, block, "linear1", x, &block->weight1, &block->bias1, both, dim, rows);
 }
 
 static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
