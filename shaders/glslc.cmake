@@ -1,5 +1,6 @@
-# Compiles every module of the MANIFEST (see embed_modules.c) that needs no newer compiler with glslc (GLSLC), as builds
-# for Android do. SHADERS: this directory. SCRATCH: where modules go. Without glslc the test says so and is skipped.
+# Compiles modules of the MANIFEST (see embed_modules.c) that need no newer compiler with glslc (GLSLC), as builds for
+# Android do: all with EVERY, otherwise the first of each source. SHADERS: this directory. SCRATCH: where modules go.
+# Without glslc the test says so and is skipped.
 
 cmake_minimum_required(VERSION 3.22)
 include(${SHADERS}/../tools/cmake/VkfShaderModules.cmake)
@@ -11,6 +12,7 @@ endif()
 file(MAKE_DIRECTORY ${SCRATCH})
 file(STRINGS ${MANIFEST} lines)
 set(count 0)
+set(seen "")
 foreach(line IN LISTS lines)
     string(REPLACE "|" ";" fields "${line}")
     list(GET fields 0 module)
@@ -18,7 +20,8 @@ foreach(line IN LISTS lines)
     list(GET fields 2 defines)
     list(GET fields 3 target)
     list(GET fields 4 path)
-    if(NOT EXISTS ${SHADERS}/prebuilt/${module}.inc)
+    if(NOT EXISTS ${SHADERS}/prebuilt/${module}.inc AND (EVERY OR NOT source IN_LIST seen))
+        list(APPEND seen ${source})
         separate_arguments(defines)
         vkf_glsl_command(command ${GLSLC} ${target} ${SHADERS}/${source} ${SCRATCH}/${module}.spv ${defines})
         execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_VARIABLE text ERROR_VARIABLE text)

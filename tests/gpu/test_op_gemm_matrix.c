@@ -45,7 +45,8 @@ static void run(vkf_test_ops *ops, const vkf_test_gemm_types *types, const vkf_t
     }
 }
 
-// Each set of flags is a pipeline, which drivers take seconds to compile, so that one set takes most shapes.
+// Each set of flags is a pipeline, which drivers take seconds to compile, and more for larger tiles: one set takes most
+// shapes, and VKF_TEST_ALL=1 takes large tiles.
 static const vkf_test_gemm_case SHAPES[] = {
 #define LINEAR(m_, n_, k_)                                                                                          \
     {                                                                                                               \
@@ -92,12 +93,13 @@ static void run_shapes(const char *variant, const vkf_test_gemm_types *types, si
 static void test_matrices_around_tiles(void **state)
 {
     (void)vkf_test_ops_of(state);
-    run_shapes("gemm_coopmat.f16_f16_f16/64x64", &HALF, 1);
+    run_shapes("gemm_coopmat.f16_f16_f16/32x32", &HALF, 1);
     run_shapes("gemm_coopmat.f16_f16_f32/32x32", &HALF_TO_FLOAT, 2);
     run_shapes("gemm_coopmat.f32_f16_f32/32x32", &(vkf_test_gemm_types){F, H, F}, 3);
     run_shapes("gemm_coopmat.f32_bf16_f32/32x32", &(vkf_test_gemm_types){F, VKF_DTYPE_BF16, F}, 3);
     run_shapes("gemm_coopmat2_element.f16_f16_f16/16x32", &HALF, 3);
     if (vkf_test_all()) {
+        run_shapes("gemm_coopmat.f16_f16_f16/64x64", &HALF, 1);
         run_shapes("gemm_coopmat.f16_f16_f16/128x128", &HALF, 1);
         run_shapes("gemm_coopmat.f16_f16_f32/128x128w", &HALF_TO_FLOAT, 1);
     }
@@ -106,10 +108,11 @@ static void test_matrices_around_tiles(void **state)
 static void test_matrices_of_blocks(void **state)
 {
     (void)vkf_test_ops_of(state);
-    run_shapes("gemm_coopmat_blocks.f16_q4_f16/64x64", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, H}, 1);
+    run_shapes("gemm_coopmat_blocks.f16_q4_f16/32x32", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, H}, 1);
     run_shapes("gemm_coopmat_blocks.f16_q8_f32/32x32", &(vkf_test_gemm_types){H, VKF_DTYPE_Q8, F}, 1);
     run_shapes("gemm_coopmat_blocks.f32_q4_f32/32x32", &(vkf_test_gemm_types){F, VKF_DTYPE_Q4, F}, 2);
     if (vkf_test_all()) {
+        run_shapes("gemm_coopmat_blocks.f16_q4_f16/64x64", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, H}, 1);
         run_shapes("gemm_coopmat_blocks.f16_q8_f16/128x128", &(vkf_test_gemm_types){H, VKF_DTYPE_Q8, H}, 1);
         run_shapes("gemm_coopmat_blocks.f16_q4_f32/128x128w", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, F}, 1);
     }
