@@ -325,6 +325,23 @@ static void test_loop_reach_counts_slots(void **state)
     assert_int_equal(per_mille(reach.share), 667);
 }
 
+// Halves by twos are an instruction for two, in as many slots as others have; one by one they have the unit's rate.
+static void test_loop_reach_issues_halves(void **state)
+{
+    (void)state;
+    const chip_rates rates = {.multiply_adds = {[ASM_UNIT_PACKED] = 256}, .lanes = 128, .waves = 1};
+    loop_figures f = {.subgroup = 128};
+    loop_reach reach;
+    f.counts[ASM_FMA] = f.fma_issues[ASM_UNIT_PACKED] = 256;
+    f.counts[ASM_OTHER] = 128;
+    f.multiply_adds[ASM_UNIT_PACKED] = 256;
+    assert_true(loop_reach_of(&f, &rates, -1, &reach));
+    assert_int_equal((int)reach.multiply_adds, 128);
+    f.multiply_adds[ASM_UNIT_PACKED] = 512;
+    assert_true(loop_reach_of(&f, &rates, -1, &reach));
+    assert_int_equal((int)reach.multiply_adds, 170);
+}
+
 // Bytes that are used once come from memory; two rounds of loads are waited for by the subgroups that there are.
 static void test_loop_reach_of_loads(void **state)
 {
@@ -379,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_loop_read_survives_texts_cut_short),
         cmocka_unit_test(test_loop_reach_is_what_binds),
         cmocka_unit_test(test_loop_reach_counts_slots),
+        cmocka_unit_test(test_loop_reach_issues_halves),
         cmocka_unit_test(test_loop_reach_of_loads),
         cmocka_unit_test(test_chip_rates_have_sources),
     };

@@ -29,8 +29,17 @@ static double multiply_clocks(const loop_figures *figures, const chip_rates *rat
     return clocks;
 }
 
-// A subgroup of 64 issues float32 multiply-adds at the full rate where the chip has more units than lanes; one of 32
-// does so only where the compiler pairs them, and a pair is one instruction.
+// Invocations for which a unit's instructions are issued in a clock. A subgroup of 64 issues float32 multiply-adds at
+// the full rate where the chip has more units than lanes; one of 32 does so only where the compiler pairs them, and a
+// pair is one instruction. Adreno multiplies halves one by one, and issues as many of them as it multiplies.
+static double issue_rate(const loop_figures *figures, const chip_rates *rates, size_t unit)
+{
+    const double peak = rates->multiply_adds[unit];
+    const bool paired = unit == ASM_UNIT_FMA && figures->subgroup == 64;
+    const bool single = unit == ASM_UNIT_PACKED && figures->multiply_adds[unit] <= figures->fma_issues[unit];
+    return (paired || single) && peak > rates->lanes ? peak : rates->lanes;
+}
+
 static double issue_clocks(const loop_figures *figures, const chip_rates *rates)
 {
     uint32_t others = 0;
@@ -38,11 +47,10 @@ static double issue_clocks(const loop_figures *figures, const chip_rates *rates)
     for (size_t k = 0; k < ASM_KIND_COUNT; k++)
         others += k != ASM_HINT && k != ASM_MATRIX && k != ASM_FMA ? figures->counts[k] : 0;
     for (size_t u = 0; u < ASM_UNIT_COUNT; u++) {
-        const bool paired = u == ASM_UNIT_FMA && figures->subgroup == 64 && rates->multiply_adds[u] > rates->lanes;
         if (is_matrix(u))
             clocks += rates->matrix_issues ? over(figures->multiply_adds[u], rates->multiply_adds[u]) : 0;
         else
-            clocks += figures->fma_issues[u] / (paired ? rates->multiply_adds[u] : rates->lanes);
+            clocks += figures->fma_issues[u] / issue_rate(figures, rates, u);
     }
     return clocks + (others - figures->scalar) / rates->lanes;
 }
