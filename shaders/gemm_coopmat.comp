@@ -7,6 +7,8 @@
 // Invariants (the registry checks them): 8 divides every FRAGMENT_*, FRAGMENT_M divides SUBGROUP_M divides TILE_M, the
 // same for N, FRAGMENT_K divides TILE_K, 32 divides TILE_N where b lies in panels, the local size is
 // (TILE_M / SUBGROUP_M) * (TILE_N / SUBGROUP_N) whole subgroups, and the pool below fits shared memory.
+// With HALF_SUMS the products of a tile are summed in matrices of f16, of a shape that the device lists with such
+// results, and then added to the float32 sums: TILE_K products at most.
 // With B_BLOCKS b is a weight in blocks (shared/blocks.h), which becomes halves on its way into shared memory, where it
 // lies as (n, k). TILE_K then divides a block, and a is not transposed.
 //
@@ -209,8 +211,20 @@ void keep_tiles(uint stage, WIDE_CHUNK a_chunks[A_STEPS], B_CHUNK b_chunks[B_STE
 
 SUM_MATRIX sums[FRAGMENTS_M * FRAGMENTS_N];
 
+#ifdef HALF_SUMS
+#define TILE_SUMS tile_sums
+#define TILE_MATRIX coopmat<float16_t, gl_ScopeSubgroup, FRAGMENT_M, FRAGMENT_N, gl_MatrixUseAccumulator>
+#else
+#define TILE_SUMS sums
+#endif
+
 void multiply_tiles(uint stage, uint subgroup_row, uint subgroup_col)
 {
+#ifdef HALF_SUMS
+    TILE_MATRIX tile_sums[FRAGMENTS_M * FRAGMENTS_N];
+    [[unroll]] for (uint i = 0; i < FRAGMENTS_M * FRAGMENTS_N; ++i)
+        tile_sums[i] = TILE_MATRIX(0.0);
+#endif
     [[unroll]] for (uint k = 0; k < TILE_K; k += FRAGMENT_K) {
         A_MATRIX a_matrix[FRAGMENTS_M];
         [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i) {
@@ -232,9 +246,13 @@ void multiply_tiles(uint stage, uint subgroup_row, uint subgroup_col)
                 coopMatLoad(b_matrix, pool, stage + B_FIRST + k * B_STRIDE + col / CHUNK, B_STRIDE,
                             gl_CooperativeMatrixLayoutRowMajor);
             [[unroll]] for (uint i = 0; i < FRAGMENTS_M; ++i)
-                sums[i * FRAGMENTS_N + j] = coopMatMulAdd(a_matrix[i], b_matrix, sums[i * FRAGMENTS_N + j]);
+                TILE_SUMS[i * FRAGMENTS_N + j] = coopMatMulAdd(a_matrix[i], b_matrix, TILE_SUMS[i * FRAGMENTS_N + j]);
         }
     }
+#ifdef HALF_SUMS
+    [[unroll]] for (uint i = 0; i < FRAGMENTS_M * FRAGMENTS_N; ++i)
+        sums[i] += SUM_MATRIX(tile_sums[i]);
+#endif
 }
 
 #include "include/product_store.glsl"

@@ -32,10 +32,10 @@ VKF_API const char *vkf_profile_name(vkf_profile profile); // "android-baseline-
 // False when no profile has that name.
 VKF_API bool vkf_profile_from_name(const char *name, vkf_profile *out_profile);
 
-// How exactly products of float32 activations are computed. Whatever the precision, sums are in float32, and operands
-// that are stored in 16 bits are multiplied as they are. One rounding does not depend on the precision: where the
-// device accelerates integer dot products, activations that are multiplied by weights in blocks are rounded to 8 bits,
-// unless the feature shaderIntegerDotProduct is masked. See docs/quantization.md.
+// How exactly products are computed. Each value permits what those before it do. Up to VKF_PRECISION_F16 all sums are
+// in float32. Operands that are stored in 16 bits are multiplied as they are. One rounding does not depend on the
+// precision: where the device accelerates integer dot products, activations that are multiplied by weights in blocks
+// are rounded to 8 bits, unless the feature shaderIntegerDotProduct is masked. See docs/quantization.md.
 typedef enum vkf_precision {
     VKF_PRECISION_FULL = 0, // in float32
     // Where the other factor is stored in 16 bits (weights, keys, values), activations may be rounded to its type as
@@ -43,6 +43,13 @@ typedef enum vkf_precision {
     // an error of at most 2^-11 times the sum of |a[i] * b[i]| for f16, and 2^-8 times for bf16. In f16 an activation
     // beyond 65,504 in magnitude becomes infinite, and one below 2^-14 is off by up to 2^-25.
     VKF_PRECISION_F16,
+    // What VKF_PRECISION_F16 permits; and where both factors are f16, or rounded to it, runs of up to 32 products may
+    // be summed in f16, each run's sum being added in float32. This is for devices that multiply halves faster than
+    // floats, or matrices faster with sums in f16. A product passes through at most 32 roundings of 2^-11 each. This
+    // adds to a sum of products a[i] * b[i], however long it is, an error of at most 33 * 2^-11 times the sum of
+    // |a[i] * b[i]|. A product or a sum within a run may also be off by 2^-14 where it is smaller than that. A run
+    // that somewhere sums up to more than 65,504 in magnitude becomes infinite, or NaN where infinities cancel.
+    VKF_PRECISION_F16_SUMS,
     VKF_PRECISION_COUNT
 } vkf_precision;
 

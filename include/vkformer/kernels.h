@@ -51,7 +51,7 @@ typedef struct vkf_kernel_report {
     const char *config;    // "large"
     const char *constants; // what else it was compiled for: "head_dim 64"; "" where there is nothing to choose
     // Typical problems for which it is taken unmeasured, separated by ", "; those with " (f16)" only under
-    // VKF_PRECISION_F16. "" for none.
+    // VKF_PRECISION_F16 and what permits more, those with " (f16-sums)" only under VKF_PRECISION_F16_SUMS. "" for none.
     const char *default_for;
     bool usable;          // on this device
     const char *why;      // usable or not

@@ -52,6 +52,7 @@ typedef struct vkf_planned_dispatch {
     vkf_dtype types[3];                      // that the kernel was chosen for: of a product's factors and its result
     bool tensor_math;                        // it multiplies on cooperative matrices
     bool integer_dot;                        // it multiplies by integer dot products
+    bool half_sums;                          // it sums short runs of products in f16
     bool after_barrier;                      // a barrier stands before it: it begins when what ran before has ended
     double flops, bytes_read, bytes_written; // as in vkf_dispatch_profile
 } vkf_planned_dispatch;

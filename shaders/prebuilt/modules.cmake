@@ -5,6 +5,8 @@
 vkf_add_shader(gemm_coopmat PARAMETERS A B D TYPES f32,f16,f32 f16,f16,f32 f16,f16,f16 f32,f16,f16
     NEEDS GL_KHR_cooperative_matrix)
 vkf_add_shader(gemm_coopmat PARAMETERS A B D TYPES f32,bf16,f32 NEEDS GL_KHR_cooperative_matrix GL_EXT_bfloat16)
+vkf_add_shader(gemm_coopmat_half SOURCE gemm_coopmat.comp PARAMETERS A B D
+    TYPES f32,f16,f32 f16,f16,f32 f16,f16,f16 DEFINES HALF_SUMS=1 NEEDS GL_KHR_cooperative_matrix)
 vkf_add_shader(gemm_coopmat_blocks SOURCE gemm_coopmat.comp PARAMETERS A D TYPES f32,f32 f16,f32 f16,f16
     DEFINES B_BLOCKS=1 NEEDS GL_KHR_cooperative_matrix)
 vkf_add_shader(gemm_coopmat2 PARAMETERS A B D TYPES f32,f16,f32 f16,f16,f32 f16,f16,f16 f32,f16,f16

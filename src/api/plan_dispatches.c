@@ -21,6 +21,7 @@ static void describe_kernel(const vkf__kernel *kernel, vkf_planned_dispatch *dis
     memcpy(dispatch->types, kernel->types, kernel->type_count * sizeof kernel->types[0]);
     dispatch->tensor_math = (kernel->needs & VKF_NEEDS_MATRIX) != 0;
     dispatch->integer_dot = (kernel->needs & VKF_NEEDS_INTEGER_DOT) != 0;
+    dispatch->half_sums = kernel->half_sums;
 }
 
 vkf_planned_dispatch vkf__describe_planned(const vkf__work *work, const vkf__dispatch *planned,

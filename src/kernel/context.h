@@ -64,12 +64,6 @@ struct vkf_context {
     _Atomic(const char *) last_op_kernel;
 };
 
-// Whether factors in float32 may be rounded to 16 bits; see vkf__problem.allow_f16_math.
-static inline bool vkf__context_allows_f16_math(const vkf_context *context)
-{
-    return context->precision == VKF_PRECISION_F16;
-}
-
 // Whether the process is a child of fork(); see vkf__device_is_inherited().
 static inline bool vkf__context_is_inherited(const vkf_context *context)
 {

@@ -82,9 +82,13 @@ const char *vkf__op_name(vkf__op op)
     return op < VKF_OP_COUNT ? names[op] : "unknown";
 }
 
-static VkComponentTypeKHR component_type(vkf__matrix_type type)
+static const vkf__matrix_shape *find_shape(const vkf__caps *caps, vkf__matrix_type type, const uint32_t tile[3])
 {
-    return type == VKF_MATRIX_BF16 ? VK_COMPONENT_TYPE_BFLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT16_KHR;
+    const VkComponentTypeKHR factors =
+        type == VKF_MATRIX_BF16 ? VK_COMPONENT_TYPE_BFLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT16_KHR;
+    const VkComponentTypeKHR sums =
+        type == VKF_MATRIX_F16_SUMS ? VK_COMPONENT_TYPE_FLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT32_KHR;
+    return vkf__matrix_find(&caps->matrix, factors, sums, tile[0], tile[1], tile[2]);
 }
 
 const vkf__matrix_shape *vkf__matrix_shape_of(const vkf__caps *caps, const vkf__kernel *kernel,
@@ -94,10 +98,11 @@ const vkf__matrix_shape *vkf__matrix_shape_of(const vkf__caps *caps, const vkf__
     if (kernel->matrix == VKF_MATRIX_NONE)
         return NULL;
     kernel->matrix_tile(config, tile);
-    return vkf__matrix_find(&caps->matrix, component_type(kernel->matrix), tile[0], tile[1], tile[2]);
+    return find_shape(caps, kernel->matrix, tile);
 }
 
 bool vkf__lists_matrices(const vkf__caps *caps, const vkf__kernel *kernel)
 {
-    return vkf__matrix_find(&caps->matrix, component_type(kernel->matrix), 0, 0, 0) != NULL;
+    const uint32_t any[3] = {0};
+    return find_shape(caps, kernel->matrix, any) != NULL;
 }

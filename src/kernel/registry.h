@@ -4,6 +4,7 @@
 #ifndef VKF_KERNEL_REGISTRY_H
 #define VKF_KERNEL_REGISTRY_H
 
+#include <vkformer/context.h>
 #include <vkformer/tensor.h>
 
 #include "kernel/op.h"
@@ -40,6 +41,7 @@ typedef enum vkf__operand_kind {
 typedef enum vkf__matrix_type {
     VKF_MATRIX_NONE = 0,
     VKF_MATRIX_F16,
+    VKF_MATRIX_F16_SUMS, // of f16 that are summed in f16, too; the others are summed in f32
     VKF_MATRIX_BF16,
 } vkf__matrix_type;
 
@@ -50,9 +52,9 @@ typedef struct vkf__problem {
     uint32_t k; // depth
     // For matrix products: how b is stored, VKF_GEMM_B_*.
     uint32_t b_layout;
-    bool transpose_a;    // a is stored (k, m)
-    bool split;          // partial sums are wanted (VKF_GEMM_SPEC_SPLIT, VKF_ATTENTION_SPEC_PARTIAL)
-    bool allow_f16_math; // factors in f32 may be rounded to the other factor's 16 bits; see VKF_PRECISION_F16
+    bool transpose_a;        // a is stored (k, m)
+    bool split;              // partial sums are wanted (VKF_GEMM_SPEC_SPLIT, VKF_ATTENTION_SPEC_PARTIAL)
+    vkf_precision precision; // what may be rounded
     // In every run, every row of every operand begins at a multiple of four elements.
     bool quads;
     bool vectors;     // of attention: keys and values lie so that attention_decode.comp may read them
@@ -170,6 +172,7 @@ typedef struct vkf__kernel {
     vkf__matrix_type matrix;      // not NONE: the last three spec ids are m, n and k of the device's shape of that type
     void (*matrix_tile)(const vkf__config *config, uint32_t out_mnk[3]); // which the shape divides
     bool rounds;                // rounds f32 factors to 16 bits, only where the problem allows it
+    bool half_sums;             // sums up to VKF_GEMM_HALF_RUN products in f16, only where the problem allows it
     bool by_parts;              // sampling: a workgroup takes a part of a row, and a dispatch runs one phase
     bool walks_columns;         // matrix products: workgroups go on to other columns, so fewer of them serve any n
     const vkf__config *configs; // best first; the last has no limits

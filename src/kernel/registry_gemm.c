@@ -1,6 +1,7 @@
 // Matrix products through tiles in shared memory, which every device can run, for b in elements and in blocks.
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
+#include "kernel/registry_rank.h"
 #include "shared/blocks.h"
 
 #define TILE_CONSTANTS                                                                                            \
@@ -70,6 +71,42 @@ static bool gemm_tile_blocks_valid(const vkf__config *config)
         .needs = STORAGE(d), .b_layouts = B_PANELS, .valid = gemm_tile_blocks_valid                                    \
     }
 
+static const vkf__config gemm_half_configs[] = {
+    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4), .min_m = 48, .min_n = 48, .by_cores = true},
+    {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 32, 8, 8), .min_m = 48, .min_n = 48},
+    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 32, 8, 8), .min_m = 96, .min_n = 96, .by_cores = true},
+    {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 32, 4, 4), .by_cores = true},
+};
+
+static uint32_t gemm_half_shared_bytes(const vkf__config *config)
+{
+    // Quads of k of both tiles are padded by two lines against bank conflicts.
+    return 2 * config->tile.gemm.k * (config->tile.gemm.m + config->tile.gemm.n + 4);
+}
+
+// Two runs, of even and of odd k, are as long as a tile is deep.
+static bool gemm_half_valid(const vkf__config *config)
+{
+    return gemm_valid(config) && config->tile.gemm.k % 8 == 0 && config->tile.gemm.k <= 2 * VKF_GEMM_HALF_RUN;
+}
+
+// Behind matrices, and ahead of floats where halves are faster. Few rows wait for memory, which both read alike.
+static uint32_t rank_half(const vkf__caps *caps, const vkf__problem *problem)
+{
+    if (!caps->traits.halves_outrun_floats || vkf__rank_few_rows(caps, problem) < VKF_RANK_LAST)
+        return VKF_RANK_LAST + 15;
+    return 50;
+}
+
+// With f32 or f16 activations, which are rounded to halves where they are not halves.
+#define GEMM_HALF(a, b, d)                                                                                          \
+    {                                                                                                               \
+        .name = NAME_3("gemm_half", a, b, d), TYPES_3(a, b, d), PRODUCT, CONSTANTS(vkf__gemm_split_constants),      \
+        CONFIGS(gemm_half_configs), .splits = true, .shared_bytes = gemm_half_shared_bytes,                         \
+        .needs = VKF_NEEDS_FLOAT16 | STORAGE_3(a, b, d), .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, \
+        .rounds = true, .half_sums = true, .valid = gemm_half_valid, .rank = rank_half                              \
+    }
+
 static const vkf__kernel rows[] = {
     // Weights in elements.
     GEMM(f32, f32, f32),
@@ -91,6 +128,10 @@ static const vkf__kernel rows[] = {
     GEMM_BLOCKS(f16, q4, f32),
     GEMM_BLOCKS(f16, q4, f16),
     GEMM_BLOCKS(f16p, q4, f16p),
+    // Sums of short runs in f16. Only caches are filled with halves from activations in f32, which is little work.
+    GEMM_HALF(f32, f16, f32),
+    GEMM_HALF(f16, f16, f16),
+    GEMM_HALF(f16, f16, f32),
 };
 
 const vkf__family vkf__gemm_family = {rows, COUNT(rows)};

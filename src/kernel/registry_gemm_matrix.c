@@ -140,6 +140,17 @@ static uint32_t gemm_coopmat2_shared(const vkf__caps *caps, const vkf__kernel *k
     return caps->matrix.workgroup_scope_reserved_bytes;
 }
 
+// Ahead of all other matrices where these lose half of their rate to sums in f32.
+static uint32_t rank_matrix_half(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return caps->traits.matrices_prefer_half_sums ? vkf__rank_matrix(caps, problem) - 3 : VKF_RANK_LAST + 30;
+}
+
+static bool gemm_coopmat_half_valid(const vkf__config *config)
+{
+    return gemm_coopmat_valid(config) && config->tile.gemm_coopmat.k <= VKF_GEMM_HALF_RUN;
+}
+
 // The side of its smallest tile.
 #define TENSOR_TILE 64u
 
@@ -166,13 +177,21 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
 #define MATRIX PRODUCT, .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, .rounds = true
 
 // a and b are fetched in words, whatever their type.
-#define COOPMAT(d)                                                                         \
+#define COOPMAT_TILES(d)                                                                   \
     .splits = SPLITS_##d, CONSTANTS(coopmat_constants_##d), CONFIGS(gemm_coopmat_configs), \
-    .matrix_tile = gemm_matrix_tile, .shared_bytes_here = gemm_coopmat_shared, .rank = vkf__rank_matrix
+    .matrix_tile = gemm_matrix_tile, .shared_bytes_here = gemm_coopmat_shared
+#define COOPMAT(d) COOPMAT_TILES(d), .rank = vkf__rank_matrix
 #define GEMM_COOPMAT(a, b, d)                                                                        \
     {                                                                                                \
         .name = NAME_3("gemm_coopmat", a, b, d), TYPES_3(a, b, d), MATRIX, .matrix = VKF_MATRIX_F16, \
         .needs = VKF_NEEDS_MATRIX | STORAGE(d), .valid = gemm_coopmat_valid, COOPMAT(d)              \
+    }
+// With sums of short runs in f16, for the types of gemm_half.
+#define GEMM_COOPMAT_HALF(a, b, d)                                                                                     \
+    {                                                                                                                  \
+        .name = NAME_3("gemm_coopmat_half", a, b, d), TYPES_3(a, b, d), MATRIX, .matrix = VKF_MATRIX_F16_SUMS,         \
+        .half_sums = true, .needs = VKF_NEEDS_MATRIX | STORAGE(d), .valid = gemm_coopmat_half_valid, COOPMAT_TILES(d), \
+        .rank = rank_matrix_half                                                                                       \
     }
 #define GEMM_COOPMAT_BF16(a, b, d)                                                                              \
     {                                                                                                           \
@@ -211,7 +230,8 @@ static const vkf__kernel rows[] = {
     GEMM_COOPMAT2(f16, f16, f32),         GEMM_COOPMAT2(f16, f16, f16),         GEMM_COOPMAT2(f32, f16, f16),
     GEMM_COOPMAT2_ELEMENT(f32, f16, f32), GEMM_COOPMAT2_ELEMENT(f16, f16, f16), GEMM_COOPMAT_BLOCKS(f32, q8, f32),
     GEMM_COOPMAT_BLOCKS(f16, q8, f32),    GEMM_COOPMAT_BLOCKS(f16, q8, f16),    GEMM_COOPMAT_BLOCKS(f32, q4, f32),
-    GEMM_COOPMAT_BLOCKS(f16, q4, f32),    GEMM_COOPMAT_BLOCKS(f16, q4, f16),
+    GEMM_COOPMAT_BLOCKS(f16, q4, f32),    GEMM_COOPMAT_BLOCKS(f16, q4, f16),    GEMM_COOPMAT_HALF(f32, f16, f32),
+    GEMM_COOPMAT_HALF(f16, f16, f32),     GEMM_COOPMAT_HALF(f16, f16, f16),
 };
 
 const vkf__family vkf__gemm_matrix_family = {rows, COUNT(rows)};

@@ -176,8 +176,10 @@ static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kerne
         return "is limited to less depth";
     if (problem->largest > texel_limit(caps, kernel))
         return "an operand exceeds what a texel buffer holds";
-    if (kernel->rounds && kernel->types[0] == VKF_DTYPE_F32 && !problem->allow_f16_math)
+    if (kernel->rounds && kernel->types[0] == VKF_DTYPE_F32 && problem->precision < VKF_PRECISION_F16)
         return "rounds float32 to 16 bits, which the precision asked for does not allow";
+    if (kernel->half_sums && problem->precision < VKF_PRECISION_F16_SUMS)
+        return "sums in 16 bits, which the precision asked for does not allow";
     if (vkf__variant_shared_bytes(caps, &(vkf__variant){kernel, config}, problem) > caps->max_shared_memory_bytes)
         return "needs more shared memory for this problem";
     return kernel->unfit ? kernel->unfit(caps, config, problem) : NULL;

@@ -99,7 +99,7 @@ static vkf_status choose_trial(const vkf__work *work, const vkf_dtype *types, co
     const vkf__kernel *kernel = work->trial->kernel;
     // A trial is told what to run. Whether its rounding is allowed matters to whoever chooses by its outcome.
     vkf__problem rounded = *problem;
-    rounded.allow_f16_math = true;
+    rounded.precision = VKF_PRECISION_F16_SUMS;
     if (memcmp(kernel->types, types, kernel->type_count * sizeof types[0]) != 0 ||
         !vkf__kernel_accepts(caps, kernel, work->trial->config, &rounded))
         return VKF_ERROR_UNSUPPORTED;
@@ -137,7 +137,7 @@ static vkf_status fail_without_kernel(const vkf__work *work, vkf__op op, const v
 static bool same_problem(const vkf__problem *a, const vkf__problem *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->b_layout == b->b_layout &&
-           a->transpose_a == b->transpose_a && a->split == b->split && a->allow_f16_math == b->allow_f16_math &&
+           a->transpose_a == b->transpose_a && a->split == b->split && a->precision == b->precision &&
            a->quads == b->quads && a->batch == b->batch && a->parts == b->parts && a->largest == b->largest;
 }
 

@@ -31,11 +31,11 @@ static bool writes_f32(const vkf__kernel *kernel)
 }
 
 static bool is_default(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
-                       const vkf__typical_problem *typical, bool allow_f16_math)
+                       const vkf__typical_problem *typical, vkf_precision precision)
 {
     vkf__variant chosen = {0};
     vkf__typical_problem asked = *typical;
-    asked.problem.allow_f16_math = allow_f16_math;
+    asked.problem.precision = precision;
     if (asked.problem.split && !writes_f32(kernel))
         return false;
     const vkf__problem problem = vkf__typical_problem_for(selector, &asked, kernel->types);
@@ -43,11 +43,23 @@ static bool is_default(const vkf__selector *selector, const vkf__kernel *kernel,
            chosen.config == config;
 }
 
+// The least precision at which the device takes the variant for the problem; VKF_PRECISION_COUNT: at none.
+static vkf_precision precision_of(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
+                                  const vkf__typical_problem *typical)
+{
+    vkf_precision precision = VKF_PRECISION_FULL;
+    while (precision < VKF_PRECISION_COUNT && !is_default(selector, kernel, config, typical, precision))
+        precision++;
+    return precision;
+}
+
 // Lists the labels of the typical problems for which the device takes the variant, with ", " between them. "(f16)"
-// stands behind those for which it does so only where float32 may be rounded (VKF_PRECISION_F16).
+// stands behind those for which it does so only where float32 may be rounded (VKF_PRECISION_F16), and "(f16-sums)"
+// where sums may be, too.
 static void list_defaults(const vkf_context *context, const vkf__kernel *kernel, const vkf__config *config,
                           uint32_t head_dim, char *out_text, size_t size_bytes)
 {
+    static const char *const marks[VKF_PRECISION_COUNT] = {"", " (f16)", " (f16-sums)"};
     const vkf__selector selector = unmeasured(context);
     const vkf__op_info *info = vkf__operator(kernel->op);
     size_t length = 0;
@@ -57,10 +69,10 @@ static void list_defaults(const vkf_context *context, const vkf__kernel *kernel,
         if (!typical->label || (info->per_head_dim && typical->problem.k != head_dim) ||
             !vkf__allows_for_integer_dot(context, kernel, &typical->problem))
             continue;
-        bool exact = is_default(&selector, kernel, config, typical, false);
-        if (length < size_bytes && (exact || is_default(&selector, kernel, config, typical, true)))
+        const vkf_precision precision = precision_of(&selector, kernel, config, typical);
+        if (length < size_bytes && precision < VKF_PRECISION_COUNT)
             length += (size_t)snprintf(out_text + length, size_bytes - length, "%s%s%s", length > 0 ? ", " : "",
-                                       typical->label, exact ? "" : " (f16)");
+                                       typical->label, marks[precision]);
     }
 }
 
@@ -125,7 +137,8 @@ fail:
 // Whether the variant takes heads of this width, whole or in parts.
 static bool takes_heads(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim)
 {
-    vkf__problem problem = {.m = 1, .n = 1, .k = head_dim, .quads = true, .vectors = true, .allow_f16_math = true};
+    vkf__problem problem = {
+        .m = 1, .n = 1, .k = head_dim, .quads = true, .vectors = true, .precision = VKF_PRECISION_F16};
     bool whole = vkf__kernel_accepts(caps, kernel, config, &problem);
     problem.split = true;
     return whole || (writes_f32(kernel) && vkf__kernel_accepts(caps, kernel, config, &problem));

@@ -47,7 +47,7 @@ static vkf__problem problem_of(const vkf_context *context, const vkf__attention_
         .m = args->q_len,
         .n = args->k_len,
         .k = args->head_dim > args->v_head_dim ? args->head_dim : args->v_head_dim,
-        .allow_f16_math = vkf__context_allows_f16_math(context),
+        .precision = context->precision,
         .quads = has_quads(&args->q, args->head_dim) && has_quads(&args->k, args->head_dim) &&
                  has_quads(&args->v, args->v_head_dim),
         .vectors = has_vectors(&args->k, args->head_dim) && has_vectors(&args->v, args->v_head_dim),

@@ -284,7 +284,7 @@ vkf__problem vkf__gemm_problem(const vkf__work *work, const vkf__gemm_args *args
         .batch = args->batch,
         .b_layout = vkf__gemm_b_layout(args),
         .transpose_a = args->transpose_a,
-        .allow_f16_math = vkf__context_allows_f16_math(work->context),
+        .precision = work->context->precision,
         .gated = args->gate,
         .normed = vkf__present(&args->norm.weight),
         // Only a weight has the same depth and leading dimensions in every run.

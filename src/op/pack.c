@@ -31,7 +31,7 @@ bool vkf__wants_panels(const vkf_context *context, const vkf_dtype types[3], uin
                                  .n = n,
                                  .k = k,
                                  .b_layout = VKF_GEMM_B_PANELS,
-                                 .allow_f16_math = vkf__context_allows_f16_math(context),
+                                 .precision = context->precision,
                                  .quads = k % 4 == 0,
                                  .largest = vkf__packed_elements(n, k)};
     if (vkf__is_blocks(types[1]))

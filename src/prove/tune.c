@@ -141,7 +141,7 @@ static vkf__problem linear_problem(const vkf_context *context, const vkf_tune_pr
         .n = p->n,
         .k = p->k,
         .b_layout = panels ? VKF_GEMM_B_PANELS : VKF_GEMM_B_NK,
-        .allow_f16_math = vkf__context_allows_f16_math(context),
+        .precision = context->precision,
         .quads = panels && p->k % 4 == 0,
         .largest = a > b ? a : b,
     };

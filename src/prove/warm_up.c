@@ -92,7 +92,7 @@ static vkf_status warm_layout(warm_up *warm, const vkf__kernel *kernel, uint32_t
         if (!typical->ahead || (!typical->linear && problem.b_layout != b_layout) ||
             !vkf__allows_for_integer_dot(warm->context, kernel, &problem))
             continue;
-        problem.allow_f16_math = vkf__context_allows_f16_math(warm->context);
+        problem.precision = warm->context->precision;
         problem.b_layout = b_layout;
         problem.quads = b_layout == VKF_GEMM_B_PANELS;
         // The weight has just this size. Where texel buffers are short, larger ones get other kernels.

@@ -87,21 +87,21 @@ void vkf__caps_matrix_read(const vkf__instance *instance, VkPhysicalDevice devic
         read_flexible(instance, device, inout_caps);
 }
 
-static bool multiplies(const vkf__matrix_shape *shape, VkComponentTypeKHR type, VkScopeKHR scope)
+static bool multiplies(const vkf__matrix_shape *shape, VkComponentTypeKHR type, VkComponentTypeKHR sums,
+                       VkScopeKHR scope)
 {
-    const uint32_t result = VK_COMPONENT_TYPE_FLOAT32_KHR;
-    return shape->a_type == (uint32_t)type && shape->b_type == (uint32_t)type && shape->c_type == result &&
-           shape->result_type == result && shape->scope == (uint32_t)scope && !shape->saturating && shape->m > 0 &&
-           shape->n > 0 && shape->k > 0;
+    return shape->a_type == (uint32_t)type && shape->b_type == (uint32_t)type && shape->c_type == (uint32_t)sums &&
+           shape->result_type == (uint32_t)sums && shape->scope == (uint32_t)scope && !shape->saturating &&
+           shape->m > 0 && shape->n > 0 && shape->k > 0;
 }
 
-const vkf__matrix_shape *vkf__matrix_find(const vkf__caps_matrix *caps, VkComponentTypeKHR type, uint32_t m, uint32_t n,
-                                          uint32_t k)
+const vkf__matrix_shape *vkf__matrix_find(const vkf__caps_matrix *caps, VkComponentTypeKHR type,
+                                          VkComponentTypeKHR sums, uint32_t m, uint32_t n, uint32_t k)
 {
     const vkf__matrix_shape *best = NULL;
     for (uint32_t i = 0; i < caps->shape_count; i++) {
         const vkf__matrix_shape *shape = &caps->shapes[i];
-        bool fits = multiplies(shape, type, VK_SCOPE_SUBGROUP_KHR) && (shape->m | shape->n | shape->k) % 8 == 0 &&
+        bool fits = multiplies(shape, type, sums, VK_SCOPE_SUBGROUP_KHR) && (shape->m | shape->n | shape->k) % 8 == 0 &&
                     m % shape->m == 0 && n % shape->n == 0 && k % shape->k == 0;
         if (fits && (best == NULL || (uint64_t)shape->m * shape->n * shape->k > (uint64_t)best->m * best->n * best->k))
             best = shape;
@@ -119,7 +119,8 @@ const vkf__matrix_shape *vkf__matrix_find_flexible(const vkf__caps_matrix *caps,
     for (uint32_t i = 0; i < caps->flexible_count; i++) {
         const vkf__matrix_shape *shape = &caps->flexible[i];
         bool local_fits = scope != VK_SCOPE_WORKGROUP_KHR || shape->workgroup_invocations == local_size;
-        if (multiplies(shape, type, scope) && local_fits && m % shape->m == 0 && n % shape->n == 0 && k % shape->k == 0)
+        if (multiplies(shape, type, VK_COMPONENT_TYPE_FLOAT32_KHR, scope) && local_fits && m % shape->m == 0 &&
+            n % shape->n == 0 && k % shape->k == 0)
             return shape;
     }
     return NULL;

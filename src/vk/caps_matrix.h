@@ -38,14 +38,14 @@ typedef struct vkf__caps_matrix {
 // to list them. The kernels that need them are then not chosen.
 void vkf__caps_matrix_read(const vkf__instance *instance, VkPhysicalDevice device, vkf__caps_matrix *inout_caps);
 
-// The largest shape of subgroup scope for a product with factors of `type` and sums in float32, without saturation,
+// The largest shape of subgroup scope for a product with factors of `type` and sums of type `sums`, without saturation,
 // whose sizes are multiples of 8 and divide a tile of m x n x k. Zeros stand for tiles that everything divides. The
 // first of equals is taken; NULL: there is none.
-const vkf__matrix_shape *vkf__matrix_find(const vkf__caps_matrix *caps, VkComponentTypeKHR type, uint32_t m, uint32_t n,
-                                          uint32_t k);
+const vkf__matrix_shape *vkf__matrix_find(const vkf__caps_matrix *caps, VkComponentTypeKHR type,
+                                          VkComponentTypeKHR sums, uint32_t m, uint32_t n, uint32_t k);
 
-// The flexible shape for tiles of m x n x k with that type and scope and, for workgroup scope, that local size. Its
-// granularity divides the tile. NULL: there is none, or the tile is larger than the device allows.
+// The flexible shape for tiles of m x n x k with that type, sums in float32, that scope and, for workgroup scope, that
+// local size. Its granularity divides the tile. NULL: there is none, or the tile is larger than the device allows.
 const vkf__matrix_shape *vkf__matrix_find_flexible(const vkf__caps_matrix *caps, VkComponentTypeKHR type,
                                                    VkScopeKHR scope, uint32_t local_size, uint32_t m, uint32_t n,
                                                    uint32_t k);

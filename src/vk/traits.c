@@ -1,6 +1,8 @@
 // Derives a device's traits from its caps.
 #include "vk/traits.h"
 
+#include <string.h>
+
 #include "vk/caps.h"
 
 // Memory is unified on processors and integrated devices that have a device-local, host-visible, coherent memory type,
@@ -38,7 +40,7 @@ static uint32_t core_bytes_in_flight(vkf_device_type type)
     return type == VKF_DEVICE_TYPE_DISCRETE ? 24 * 1024 : 4 * 1024;
 }
 
-enum { AMD = 0x1002, INTEL = 0x8086, NVIDIA = 0x10de };
+enum { AMD = 0x1002, INTEL = 0x8086, NVIDIA = 0x10de, ARM = 0x13b5, QUALCOMM = 0x5143 };
 
 // AMD's devices since RDNA have units that work on 32 invocations, while their drivers report subgroups of 64, which
 // take two passes.
@@ -87,6 +89,24 @@ static bool dots_outrun_matrices(const vkf__caps *caps)
     return (caps->vendor_id == INTEL || caps->vendor_id == AMD) && has_integer_dot_units(caps);
 }
 
+// AMD's devices since Vega, Adreno, Mali and NVIDIA's Volta and Turing multiply two halves in the time of one float, as
+// their makers say. NVIDIA's later ones do not, but products of floats wait for shared memory there, and halves are
+// half the bytes; where halves are slow, before Volta, its drivers do not report them. Apple's rates are the same for
+// both, and nothing is known of others.
+static bool halves_outrun_floats(const vkf__caps *caps)
+{
+    const uint32_t vendor = caps->vendor_id;
+    return caps->shader_float16 && caps->type != VKF_DEVICE_TYPE_CPU &&
+           (vendor == AMD || vendor == QUALCOMM || vendor == ARM || vendor == NVIDIA);
+}
+
+// NVIDIA halves the rate of sums in f32 in what it sells as GeForce (white papers of Turing, GA102, Ada and Blackwell).
+// The same chips have the full rate in cards of other names, so that no device's id tells.
+static bool matrices_prefer_half_sums(const vkf__caps *caps)
+{
+    return caps->vendor_id == NVIDIA && strstr(caps->name, "GeForce") != NULL;
+}
+
 vkf__traits vkf__traits_of(const vkf__caps *caps)
 {
     const bool processor = caps->type == VKF_DEVICE_TYPE_CPU;
@@ -101,6 +121,8 @@ vkf__traits vkf__traits_of(const vkf__caps *caps)
         .row_dot_depth_q8 = depths.q8,
         .row_dot_depth_q4 = depths.q4,
         .dots_outrun_matrices = dots_outrun_matrices(caps),
+        .halves_outrun_floats = halves_outrun_floats(caps),
+        .matrices_prefer_half_sums = matrices_prefer_half_sums(caps),
         .cores = caps->shader_cores > 0 ? caps->shader_cores : usual_cores(caps->type),
         .cores_are_known = caps->shader_cores > 0,
         .core_bytes_in_flight = core_bytes_in_flight(caps->type),

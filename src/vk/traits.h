@@ -22,6 +22,10 @@ typedef struct vkf__traits {
     uint32_t row_dot_depth_q8, row_dot_depth_q4;
     // Products of 8-bit integers are faster than products of halves by matrices, too.
     bool dots_outrun_matrices;
+    // Products of halves whose short runs are summed in f16 are faster than those of floats, without matrices.
+    bool halves_outrun_floats;
+    // Matrices of halves multiply at a higher rate with sums in f16 than with sums in f32.
+    bool matrices_prefer_half_sums;
     // What runs workgroups side by side: as the driver tells, else an estimate by the kind of device.
     uint32_t cores;
     bool cores_are_known;

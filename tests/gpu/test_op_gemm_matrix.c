@@ -19,7 +19,7 @@ static const vkf_test_gemm_types HALF = {H, H, H}, HALF_TO_FLOAT = {H, H, F};
 static bool open_as_gpu(vkf_test_ops *ops, const char *variant, const char *const *masks, uint32_t mask_count)
 {
     vkf_context_desc desc = {
-        .variant = variant, .masks = masks, .mask_count = mask_count, .precision = VKF_PRECISION_F16};
+        .variant = variant, .masks = masks, .mask_count = mask_count, .precision = VKF_PRECISION_F16_SUMS};
     memset(ops, 0, sizeof *ops);
     assert_int_equal(vkf_test_gpu_open(&ops->gpu, &desc), 0);
     if (!ops->gpu.context)
@@ -105,6 +105,51 @@ static void test_matrices_around_tiles(void **state)
     }
 }
 
+// Sums of integers of -3 to 3, in f16 up to a depth of 32 and then in f32, are exact.
+static void run_half_sums(const char *variant, const vkf_test_gemm_types *types, size_t step)
+{
+    static const vkf_test_gemm_case deep = LINEAR(33, 34, 100);
+    vkf_test_ops ops;
+    if (open_as_gpu(&ops, variant, NULL, 0)) {
+        for (size_t i = 0; i <= COUNT_OF(SHAPES); i += step) {
+            ops.aligned = i % 2 == 0;
+            vkf_test_gemm_run(&ops, types, i == 0 ? &deep : &SHAPES[i - 1], true, 0, 0);
+            assert_non_null(strstr(vkf_context_last_op_kernel(ops.gpu.context), "gemm_coopmat_half"));
+        }
+    }
+    vkf_test_ops_close(&ops);
+}
+
+static void test_matrices_with_half_sums_around_tiles(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    run_half_sums("gemm_coopmat_half.f16_f16_f32/64x64", &HALF_TO_FLOAT, 1);
+    run_half_sums("gemm_coopmat_half.f16_f16_f16/32x32", &HALF, 2);
+    run_half_sums("gemm_coopmat_half.f32_f16_f32/32x32", &(vkf_test_gemm_types){F, H, F}, 3);
+    if (vkf_test_all())
+        run_half_sums("gemm_coopmat_half.f16_f16_f16/128x128", &HALF, 1);
+}
+
+// A sum in f16 alone would end at 2048.
+static void test_matrices_with_half_sums_at_any_length(void **state)
+{
+    const float sum = 10000;
+    vkf_test_ops ops;
+    (void)vkf_test_ops_of(state);
+    if (open_as_gpu(&ops, "gemm_coopmat_half.f16_f16_f32/64x64", NULL, 0)) {
+        vkf_test_operand *a = vkf_test_constant(&ops, H, 1, SHAPE(9, 10000));
+        vkf_test_operand *b = vkf_test_constant(&ops, H, 1, SHAPE(1, 10000));
+        vkf_test_operand *out = vkf_test_output(&ops, F, SHAPE(9, 1));
+        const vkf_gemm_desc desc = {
+            .a = a->tensor, .b = b->tensor, .out = out->tensor, .transpose_b = true, .alpha = 1};
+        vkf_test_assert_ok(&ops, vkf_gemm(ops.gpu.context, &desc), "vkf_gemm");
+        vkf_test_download(&ops, out);
+        for (size_t i = 0; i < out->count; i++)
+            assert_close(&out->values[i], &sum, 1, 0, 0, "ones");
+    }
+    vkf_test_ops_close(&ops);
+}
+
 static void test_matrices_of_blocks(void **state)
 {
     (void)vkf_test_ops_of(state);
@@ -155,6 +200,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         VKF_OPS_TEST(test_matrices_around_tiles),
+        VKF_OPS_TEST(test_matrices_with_half_sums_around_tiles),
+        VKF_OPS_TEST(test_matrices_with_half_sums_at_any_length),
         VKF_OPS_TEST(test_matrices_of_blocks),
         VKF_OPS_TEST(test_matrices_by_layout_and_epilogue),
         VKF_OPS_TEST(test_matrices_in_parts),

@@ -64,7 +64,8 @@ static void check_matrix_units(rule_check *check, const vkf_planned_dispatch *d)
         d->types[0] == VKF_DTYPE_BF16 ? VK_COMPONENT_TYPE_BFLOAT16_KHR : VK_COMPONENT_TYPE_FLOAT16_KHR;
     bool multiplies = strcmp(d->op, "gemm") == 0 || strcmp(d->op, "attention") == 0;
     bool both = multiplies && d->type_count > 1 && is_16_bits(d->types[0]) && d->types[0] == d->types[1];
-    if (both && d->m > FEW_ROWS && !d->tensor_math && vkf__matrix_find(&caps->matrix, type, 0, 0, 0))
+    if (both && d->m > FEW_ROWS && !d->tensor_math &&
+        vkf__matrix_find(&caps->matrix, type, VK_COMPONENT_TYPE_FLOAT32_KHR, 0, 0, 0))
         report(check, "matrix units", d);
 }
 

@@ -293,14 +293,14 @@ static void test_matrix_find(void **state)
     (void)state;
     reset_driver();
     vkf__caps_matrix caps = caps_of(ALL_EXTENSIONS);
-    assert_ptr_equal(vkf__matrix_find(&caps, F16, 0, 0, 0), &caps.shapes[1]);
-    assert_ptr_equal(vkf__matrix_find(&caps, BF16, 0, 0, 0), &caps.shapes[2]);
-    assert_null(vkf__matrix_find(&caps, F32, 0, 0, 0));
-#define PASSED_OVER(field, value)                                                   \
-    do {                                                                            \
-        vkf__caps_matrix other = caps;                                              \
-        other.shapes[1].field = (value);                                            \
-        assert_ptr_equal(vkf__matrix_find(&other, F16, 0, 0, 0), &other.shapes[0]); \
+    assert_ptr_equal(vkf__matrix_find(&caps, F16, F32, 0, 0, 0), &caps.shapes[1]);
+    assert_ptr_equal(vkf__matrix_find(&caps, BF16, F32, 0, 0, 0), &caps.shapes[2]);
+    assert_null(vkf__matrix_find(&caps, F32, F32, 0, 0, 0));
+#define PASSED_OVER(field, value)                                                        \
+    do {                                                                                 \
+        vkf__caps_matrix other = caps;                                                   \
+        other.shapes[1].field = (value);                                                 \
+        assert_ptr_equal(vkf__matrix_find(&other, F16, F32, 0, 0, 0), &other.shapes[0]); \
     } while (0)
     PASSED_OVER(saturating, true);
     PASSED_OVER(scope, VK_SCOPE_WORKGROUP_KHR);
@@ -310,8 +310,12 @@ static void test_matrix_find(void **state)
     PASSED_OVER(k, 12);
     PASSED_OVER(n, 0);
 #undef PASSED_OVER
+    assert_null(vkf__matrix_find(&caps, F16, F16, 0, 0, 0));
+    caps.shapes[0].c_type = caps.shapes[0].result_type = F16;
+    assert_ptr_equal(vkf__matrix_find(&caps, F16, F16, 0, 0, 0), &caps.shapes[0]);
+    assert_ptr_equal(vkf__matrix_find(&caps, F16, F32, 0, 0, 0), &caps.shapes[1]);
     caps.shapes[0] = caps.shapes[1]; // of equals the first
-    assert_ptr_equal(vkf__matrix_find(&caps, F16, 0, 0, 0), &caps.shapes[0]);
+    assert_ptr_equal(vkf__matrix_find(&caps, F16, F32, 0, 0, 0), &caps.shapes[0]);
 }
 
 static void test_matrix_find_flexible(void **state)

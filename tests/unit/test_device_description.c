@@ -182,7 +182,8 @@ static void test_a_chip_has_what_its_file_says(void **state)
     assert_int_equal(caps->subgroup_size, 32);
     assert_true(caps->storage_16bit && caps->integer_dot_accelerated && caps->round_to_even_16);
     assert_true(caps->matrix.cooperative_matrix && caps->matrix.workgroup_scope);
-    const vkf__matrix_shape *shape = vkf__matrix_find(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR, 0, 0, 0);
+    const vkf__matrix_shape *shape =
+        vkf__matrix_find(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR, VK_COMPONENT_TYPE_FLOAT32_KHR, 0, 0, 0);
     assert_non_null(shape);
     assert_int_equal(shape->k, 16);
     assert_int_equal(caps->shader_cores, 128);

@@ -78,9 +78,69 @@ static void test_matrix_gemm_rounds_where_allowed_alone(void **state)
     const vkf__selector selector = {.caps = &caps, .forced = "gemm_coopmat"};
     assert_false(vkf__variant_eligible(&selector, rounding.kernel, rounding.config, &problem, &why));
     assert_non_null(strstr(why, "precision"));
-    problem.allow_f16_math = true;
+    problem.precision = VKF_PRECISION_F16;
     assert_selected(&caps, VKF_OP_GEMM, fhf, problem, "gemm_coopmat.f32_f16_f32/64x64");
     assert_selected(&caps, VKF_OP_GEMM, fbf, problem, "gemm_coopmat.f32_bf16_f32/64x64");
+}
+
+// The matrices with sums in f32, and the same shape with sums in f16.
+static vkf__caps half_sum_caps(void)
+{
+    vkf__caps caps = matrix_caps();
+    vkf__matrix_shape *half = &caps.matrix.shapes[caps.matrix.shape_count++];
+    *half = caps.matrix.shapes[0];
+    half->c_type = half->result_type = (uint32_t)VK_COMPONENT_TYPE_FLOAT16_KHR;
+    caps.traits.cores = 16;
+    caps.traits.matrices_prefer_half_sums = true;
+    return caps;
+}
+
+// Even ahead of matrices of a workgroup; and only where they are faster, allowed and listed.
+static void test_matrix_gemm_sums_in_f16(void **state)
+{
+    (void)state;
+    vkf__caps caps = half_sum_caps();
+    const vkf__variant half = variant_named("gemm_coopmat_half.f16_f16_f16", "128x128");
+    vkf__problem problem = {.m = 512, .n = 512, .k = 64, .precision = VKF_PRECISION_F16_SUMS};
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat_half.f16_f16_f16/128x128");
+    assert_selected(&caps, VKF_OP_GEMM, fhf, problem, "gemm_coopmat_half.f32_f16_f32/128x128");
+    assert_true(vkf__kernel_accepts(&caps, half.kernel, half.config, &problem));
+    problem.precision = VKF_PRECISION_F16;
+    assert_false(vkf__kernel_accepts(&caps, half.kernel, half.config, &problem));
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat2.f16_f16_f16");
+    problem.precision = VKF_PRECISION_F16_SUMS;
+    caps.traits.matrices_prefer_half_sums = false;
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat2.f16_f16_f16");
+    caps = half_sum_caps();
+    caps.matrix.shape_count--;
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat2.f16_f16_f16");
+}
+
+// Without matrices, for more than a few rows, where halves are faster than floats.
+static void test_gemm_sums_in_f16_without_matrices(void **state)
+{
+    (void)state;
+    vkf__caps caps = discrete_caps();
+    vkf__problem problem = {.m = 512, .n = 512, .k = 64, .precision = VKF_PRECISION_F16_SUMS};
+    caps.traits.halves_outrun_floats = true;
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_half.f16_f16_f16");
+    assert_selected(&caps, VKF_OP_GEMM, hhf, problem, "gemm_half.f16_f16_f32");
+    assert_selected(&caps, VKF_OP_GEMM, fhf, problem, "gemm_half.f32_f16_f32");
+    assert_selected(&caps, VKF_OP_GEMM, fff, problem, "gemm_tile.f32_f32_f32");
+    problem.precision = VKF_PRECISION_F16;
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_tile.f16_f16_f16");
+    problem = (vkf__problem){.m = 8, .n = 512, .k = 64, .precision = VKF_PRECISION_F16_SUMS};
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemv");
+    problem.m = 9;
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_half.f16_f16_f16/small");
+    caps.shader_float16 = false;
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_tile.f16_f16_f16");
+    caps.shader_float16 = true;
+    caps.traits.halves_outrun_floats = false;
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_tile.f16_f16_f16");
+    add_matrices(&caps, 16);
+    caps.traits.halves_outrun_floats = true;
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat.f16_f16_f16");
 }
 
 static void test_matrix_gemm_not_on_processors(void **state)
@@ -279,6 +339,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrix_gemm_by_shape),
         cmocka_unit_test(test_matrix_gemm_rounds_where_allowed_alone),
+        cmocka_unit_test(test_matrix_gemm_sums_in_f16),
+        cmocka_unit_test(test_gemm_sums_in_f16_without_matrices),
         cmocka_unit_test(test_matrix_gemm_not_on_processors),
         cmocka_unit_test(test_matrix_usable_says_why),
         cmocka_unit_test(test_matrix_rank_of_tensor_addressing),

@@ -132,6 +132,46 @@ static void test_traits_dots_outrun_matrices(void **state)
     assert_false(vkf__traits_of(&caps).dots_outrun_matrices);
 }
 
+static void test_traits_halves_outrun_floats(void **state)
+{
+    static const struct {
+        uint32_t vendor_id;
+        bool outrun;
+    } rows[] = {{0x1002, true}, {0x10de, true}, {0x13b5, true}, {0x5143, true}, {0x8086, false}, {0x106b, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vkf__caps caps = discrete_caps();
+        caps.vendor_id = rows[i].vendor_id;
+        assert_int_equal(vkf__traits_of(&caps).halves_outrun_floats, rows[i].outrun);
+        caps.shader_float16 = false;
+        assert_false(vkf__traits_of(&caps).halves_outrun_floats);
+        caps.shader_float16 = true;
+        caps.type = VKF_DEVICE_TYPE_CPU;
+        assert_false(vkf__traits_of(&caps).halves_outrun_floats);
+    }
+}
+
+static void test_traits_matrices_prefer_half_sums(void **state)
+{
+    static const struct {
+        uint32_t vendor_id;
+        const char *name;
+        bool prefer;
+    } rows[] = {
+        {0x10de, "NVIDIA GeForce RTX 4090", true},
+        {0x10de, "NVIDIA RTX 6000 Ada Generation", false},
+        {0x10de, "NVIDIA H200", false},
+        {0x1002, "GeForce of another vendor", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vkf__caps caps = discrete_caps();
+        caps.vendor_id = rows[i].vendor_id;
+        (void)snprintf(caps.name, sizeof caps.name, "%s", rows[i].name);
+        assert_int_equal(vkf__traits_of(&caps).matrices_prefer_half_sums, rows[i].prefer);
+    }
+}
+
 static void test_traits_unified_memory(void **state)
 {
     vkf__caps caps = integrated_caps();
@@ -177,6 +217,8 @@ int main(void)
         cmocka_unit_test(test_traits_row_dot_depths),
         cmocka_unit_test(test_traits_core_bytes_in_flight),
         cmocka_unit_test(test_traits_dots_outrun_matrices),
+        cmocka_unit_test(test_traits_halves_outrun_floats),
+        cmocka_unit_test(test_traits_matrices_prefer_half_sums),
         cmocka_unit_test(test_traits_unified_memory),
         cmocka_unit_test(test_plan_has_the_traits_of_its_caps),
     };

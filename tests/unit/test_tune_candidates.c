@@ -58,6 +58,29 @@ static void test_candidates_are_every_variant_with_a_reason(void **state)
     release(&l);
 }
 
+// Kernels that sum in f16 are measured where the precision allows it, wherever the device ranks them.
+static void test_candidates_sum_in_f16_where_allowed_alone(void **state)
+{
+    (void)state;
+    static const vkf_dtype half[] = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16};
+    message_record record;
+    const vkf__host host = recording_host(&record);
+    const vkf__caps caps = discrete_caps();
+    const vkf__selector selector = {.caps = &caps};
+    for (vkf_precision precision = 0; precision < VKF_PRECISION_COUNT; precision++) {
+        list l = {0};
+        vkf__problem problem = rows;
+        problem.precision = precision;
+        assert_int_equal(vkf__tune_candidates(&host, &selector, VKF_OP_GEMM, half, &problem, &l.items, &l.count),
+                         VKF_OK);
+        const vkf__candidate *found = find(&l, "gemm_half.f16_f16_f16", "large");
+        assert_int_equal(found->taken, precision == VKF_PRECISION_F16_SUMS);
+        if (!found->taken)
+            assert_non_null(strstr(found->why, "precision"));
+        release(&l);
+    }
+}
+
 // Kernels on matrices stand in the list of a device that has none, with the reason, and nothing asks for its shapes.
 static void test_candidates_without_matrices_leave_out_those_that_need_them(void **state)
 {
@@ -216,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_candidates_are_every_variant_with_a_reason),
+        cmocka_unit_test(test_candidates_sum_in_f16_where_allowed_alone),
         cmocka_unit_test(test_candidates_without_matrices_leave_out_those_that_need_them),
         cmocka_unit_test(test_candidates_respect_limits_and_verdicts),
         cmocka_unit_test(test_candidates_come_in_the_best_order),

@@ -66,7 +66,8 @@ static void test_typical_flags_ask_for_parts_where_nothing_else_is_made(void **s
         for (uint32_t c = 0; kernel->op == VKF_OP_ATTENTION && c < kernel->config_count; c++) {
             const vkf__config *config = &kernel->configs[c];
             const vkf__caps caps = discrete_caps();
-            const vkf__problem whole = {.m = 1, .n = 1, .k = 4, .quads = true, .vectors = true, .allow_f16_math = true};
+            const vkf__problem whole = {
+                .m = 1, .n = 1, .k = 4, .quads = true, .vectors = true, .precision = VKF_PRECISION_F16_SUMS};
             uint32_t spec[VKF_KERNEL_MAX_SPEC];
             spec_of(kernel, config, 4, spec);
             if (kernel->matrix == VKF_MATRIX_NONE)

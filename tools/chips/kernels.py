@@ -1,7 +1,7 @@
 """What `vkformer shaders` says about kernels, read: names, defaults, spills, which of them is the worst."""
 
-# Ends the label of a problem for which a kernel is taken only where float32 may be rounded.
-ROUNDING = " (f16)"
+# Ends the label of a problem for which a kernel is taken only where float32, or sums, may be rounded.
+ROUNDINGS = (" (f16)", " (f16-sums)")
 # Between two columns on a terminal.
 GAP = "  "
 
@@ -17,7 +17,7 @@ def types_of(kernel):
 def labels_of(kernel):
     """[(problem, whether only rounding allows it)] of what the kernel is taken for by default."""
     labels = kernel["default_for"].split(", ") if kernel["default_for"] else []
-    return [(label.removesuffix(ROUNDING), label.endswith(ROUNDING)) for label in labels]
+    return [(label.partition(" (f16")[0], label.endswith(ROUNDINGS)) for label in labels]
 
 
 def spills(kernel):

@@ -1,0 +1,261 @@
+// General matrix multiply with sums of short runs in f16, through tiles in shared memory; semantics in shared/gemm.h.
+// It is for devices that multiply halves faster than floats, and for problems that VKF_PRECISION_F16_SUMS allows it to.
+//
+// a is rounded to halves on its way into shared memory, where four neighbours along k lie in a vector. An invocation
+// sums the products of even k in one half of a vector and those of odd k in the other, and adds both to its float32
+// sums once per tile: each is a run of TILE_K / 2 products. So what a run loses does not grow with k.
+//
+// An invocation's rows lie GROUP_M apart, and its columns GROUP_N, so that neighbours read neighbouring vectors.
+// Otherwise workgroups, layouts, SPLIT and the grid are those of gemm_tile.comp.
+// Invariants (the registry checks them): 4 divides TILE_M and TILE_N, 8 divides TILE_K, which is at most
+// 2 * VKF_GEMM_HALF_RUN, THREAD_M divides TILE_M, THREAD_N divides TILE_N, the local size is
+// (TILE_M / THREAD_M) * (TILE_N / THREAD_N), and 2 * TILE_K * (TILE_M + TILE_N + 4) bytes of shared memory exist.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+
+#include "include/storage.glsl"
+#include "shared/gemm.h"
+#include "include/grid.glsl"
+#include "include/math.glsl"
+
+layout(constant_id = VKF_GEMM_SPEC_TILE_M) const uint TILE_M = 64;
+layout(constant_id = VKF_GEMM_SPEC_TILE_N) const uint TILE_N = 64;
+layout(constant_id = VKF_GEMM_SPEC_TILE_K) const uint TILE_K = 32;
+layout(constant_id = VKF_GEMM_SPEC_THREAD_M) const uint THREAD_M = 8;
+layout(constant_id = VKF_GEMM_SPEC_THREAD_N) const uint THREAD_N = 8;
+layout(constant_id = VKF_GEMM_SPEC_TRANSPOSE_A) const uint TRANSPOSE_A = 0;
+layout(constant_id = VKF_GEMM_SPEC_B_LAYOUT) const uint B_LAYOUT = VKF_GEMM_B_KN;
+layout(constant_id = VKF_GEMM_SPEC_ACTIVATION) const uint ACTIVATION = 0;
+layout(constant_id = VKF_GEMM_SPEC_HAS_BIAS) const uint HAS_BIAS = 0;
+layout(constant_id = VKF_GEMM_SPEC_ADD_AFTER) const uint ADD_AFTER = 0;
+layout(constant_id = VKF_GEMM_SPEC_SPLIT) const uint SPLIT = 0;
+
+layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
+layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
+
+READ_QUADS(TYPE_A, VKF_GEMM_BINDING_A, a)
+READ_QUADS(TYPE_B, VKF_GEMM_BINDING_B, b)
+READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
+READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
+
+// name_halves(i): what name_load4(i) loads, as halves; those of f16 keep their bits.
+#define HALVES(type, name) HALVES_EXPAND(type, name)
+#define HALVES_EXPAND(type, name) HALVES_##type(name)
+#define HALVES_f32(name) \
+    f16vec4 name##_halves(uint i) { return f16vec4(name##_load4(i)); }
+#define HALVES_f16(name)                                                             \
+    f16vec4 name##_halves(uint i)                                                    \
+    {                                                                                \
+        uvec2 words = name##_data[(name##_offset + i) >> 2];                         \
+        return f16vec4(unpackFloat2x16(words.x), unpackFloat2x16(words.y));          \
+    }
+HALVES(TYPE_A, a)
+HALVES(TYPE_B, b)
+
+const uint GROUP_M = TILE_M / THREAD_M; // invocations along m
+const uint GROUP_N = TILE_N / THREAD_N;
+const uint LOCAL_SIZE = GROUP_M * GROUP_N;
+const uint QUADS = TILE_K / 4;    // of a row or column in a tile
+const uint UNROLL_QUADS = 2;      // divides QUADS
+const uint A_STRIDE = TILE_M + 2; // in quads, padded against bank conflicts
+const uint B_STRIDE = TILE_N + 2;
+
+shared f16vec4 a_tile[QUADS * A_STRIDE]; // (QUADS, TILE_M)
+shared f16vec4 b_tile[QUADS * B_STRIDE]; // (QUADS, TILE_N)
+
+// Four halves that lie side by side in memory, from row or column `line` and depth k on. Addresses are clamped into the
+// matrix. Rows and columns outside are never stored, so that they may hold anything; what lies beyond k_end becomes
+// zero by selection, never by multiplication: 0 * NaN is NaN.
+f16vec4 fetch_a(bool quads, uint first, uint line, uint k, uint k_end)
+{
+    bool along_k = TRANSPOSE_A == 0;
+    f16vec4 value;
+    if (quads) {
+        uint m = min(line, p.m - (along_k ? 1 : 4));
+        uint at = min(k, k_end - (along_k ? 4 : 1));
+        value = a_halves(first + (along_k ? m * p.lda + at : at * p.lda + m));
+    } else {
+        [[unroll]] for (uint c = 0; c < 4; ++c) {
+            uint m = min(along_k ? line : line + c, p.m - 1);
+            uint at = min(along_k ? k + c : k, k_end - 1);
+            value[c] = float16_t(a_load(first + (along_k ? m * p.lda + at : at * p.lda + m)));
+        }
+    }
+    [[unroll]] for (uint c = 0; c < 4; ++c)
+        value[c] = (along_k ? k + c : k) < k_end ? value[c] : float16_t(0.0);
+    return value;
+}
+
+uint b_index(uint n, uint k)
+{
+    if (B_LAYOUT == VKF_GEMM_B_PANELS)
+        return n / VKF_GEMM_PANEL * p.ldb + k * VKF_GEMM_PANEL + n % VKF_GEMM_PANEL;
+    return B_LAYOUT == VKF_GEMM_B_NK ? n * p.ldb + k : k * p.ldb + n;
+}
+
+f16vec4 fetch_b(bool quads, uint first, uint line, uint k, uint k_end)
+{
+    bool along_k = B_LAYOUT == VKF_GEMM_B_NK;
+    uint n_end = B_LAYOUT == VKF_GEMM_B_PANELS ? (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL : p.n;
+    f16vec4 value;
+    if (quads) {
+        uint n = min(line, n_end - (along_k ? 1 : 4));
+        uint at = min(k, k_end - (along_k ? 4 : 1));
+        value = b_halves(first + b_index(n, at));
+    } else {
+        [[unroll]] for (uint c = 0; c < 4; ++c) {
+            uint n = min(along_k ? line : line + c, n_end - 1);
+            uint at = min(along_k ? k + c : k, k_end - 1);
+            value[c] = float16_t(b_load(first + b_index(n, at)));
+        }
+    }
+    [[unroll]] for (uint c = 0; c < 4; ++c)
+        value[c] = (along_k ? k + c : k) < k_end ? value[c] : float16_t(0.0);
+    return value;
+}
+
+// A step fetches a quad of halves along k, or else four lines at each of four depths, which are four quads.
+uint step_quads(bool along_k)
+{
+    return along_k ? 1 : 4;
+}
+
+// The place of step i in the tile: x across k, y along k.
+uvec2 step_place(bool along_k, uint i, uint tile)
+{
+    if (along_k)
+        return uvec2(i / QUADS, i % QUADS * 4);
+    return uvec2(i % (tile / 4) * 4, i / (tile / 4) * 4);
+}
+
+void load_a_tile(bool quads, uint first, uint row_first, uint k_first, uint k_end)
+{
+    const bool along_k = TRANSPOSE_A == 0;
+    const uint count = step_quads(along_k), steps = TILE_M * QUADS / count;
+    [[unroll]] for (uint step = 0; step < (steps + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
+        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
+        uvec2 place = step_place(along_k, i, TILE_M);
+        uint row = row_first + place.x, k = k_first + place.y, at = place.y / 4 * A_STRIDE + place.x;
+        if (steps % LOCAL_SIZE != 0 && i >= steps)
+            continue;
+        f16vec4 lines[4];
+        [[unroll]] for (uint c = 0; c < count; ++c)
+            lines[c] = fetch_a(quads, first, row, k + c, k_end);
+        [[unroll]] for (uint c = 0; c < count; ++c)
+            a_tile[at + c] = along_k ? lines[0] : f16vec4(lines[0][c], lines[1][c], lines[2][c], lines[3][c]);
+    }
+}
+
+void load_b_tile(bool quads, uint first, uint col_first, uint k_first, uint k_end)
+{
+    const bool along_k = B_LAYOUT == VKF_GEMM_B_NK;
+    const uint count = step_quads(along_k), steps = TILE_N * QUADS / count;
+    [[unroll]] for (uint step = 0; step < (steps + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
+        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
+        uvec2 place = step_place(along_k, i, TILE_N);
+        uint col = col_first + place.x, k = k_first + place.y, at = place.y / 4 * B_STRIDE + place.x;
+        if (steps % LOCAL_SIZE != 0 && i >= steps)
+            continue;
+        f16vec4 lines[4];
+        [[unroll]] for (uint c = 0; c < count; ++c)
+            lines[c] = fetch_b(quads, first, col, k + c, k_end);
+        [[unroll]] for (uint c = 0; c < count; ++c)
+            b_tile[at + c] = along_k ? lines[0] : f16vec4(lines[0][c], lines[1][c], lines[2][c], lines[3][c]);
+    }
+}
+
+uint tile_row(uint i)
+{
+    return i * GROUP_M + gl_LocalInvocationID.x / GROUP_N;
+}
+
+uint tile_col(uint j)
+{
+    return j * GROUP_N + gl_LocalInvocationID.x % GROUP_N;
+}
+
+#include "include/product_store.glsl"
+
+// Whether every quad of an operand is aligned, and none straddles the end of a row or of k.
+bool can_read_quads(uint offset, uint first, uint stride, uint extent, uint k_begin)
+{
+    return ((offset | first | stride | extent | k_begin) & 3u) == 0u;
+}
+
+float sum[THREAD_M * THREAD_N];
+
+// Adds the products of the tiles in shared memory to the sums.
+void multiply_tiles()
+{
+    f16vec2 part[THREAD_M * THREAD_N]; // of even k, of odd k
+    [[unroll]] for (uint i = 0; i < THREAD_M * THREAD_N; ++i)
+        part[i] = f16vec2(0.0);
+    [[dont_unroll]] for (uint block = 0; block < QUADS; block += UNROLL_QUADS) {
+        [[unroll]] for (uint step = 0; step < UNROLL_QUADS; ++step) {
+            uint quad = block + step;
+            f16vec4 b_quads[THREAD_N];
+            [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
+                b_quads[j] = b_tile[quad * B_STRIDE + tile_col(j)];
+            [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+                f16vec4 a_quad = a_tile[quad * A_STRIDE + tile_row(i)];
+                [[unroll]] for (uint j = 0; j < THREAD_N; ++j) {
+                    part[i * THREAD_N + j] += a_quad.xy * b_quads[j].xy;
+                    part[i * THREAD_N + j] += a_quad.zw * b_quads[j].zw;
+                }
+            }
+        }
+    }
+    [[unroll]] for (uint i = 0; i < THREAD_M * THREAD_N; ++i)
+        sum[i] += float(part[i].x) + float(part[i].y);
+}
+
+void multiply_entry(uint entry, uint split)
+{
+    uint outer = entry / p.batch_inner;
+    uint inner = entry % p.batch_inner;
+    uint a_first = p.a_first + outer * p.a_outer + inner * p.a_inner;
+    uint b_first = outer * p.b_outer + inner * p.b_inner;
+    uint d_first = p.d_first + outer * p.d_outer + inner * p.d_inner;
+    uint row_first = gl_WorkGroupID.y * TILE_M;
+    uint col_first = gl_WorkGroupID.x * TILE_N;
+
+    [[unroll]] for (uint i = 0; i < THREAD_M * THREAD_N; ++i)
+        sum[i] = 0.0;
+
+    uint k_begin = SPLIT != 0 ? split * p.split_k : 0;
+    uint k_end = SPLIT != 0 ? min(p.k, k_begin + p.split_k) : p.k;
+    if (p.alpha == 0.0)
+        k_end = 0; // gives 0, whatever a and b hold
+    bool a_quads = can_read_quads(a_offset, a_first, p.lda, TRANSPOSE_A != 0 ? p.m : k_end, k_begin);
+    uint b_extent = B_LAYOUT == VKF_GEMM_B_PANELS ? 0 : B_LAYOUT == VKF_GEMM_B_NK ? k_end : p.n;
+    bool b_quads = can_read_quads(b_offset, b_first, p.ldb, b_extent, k_begin);
+    for (uint k_first = k_begin; k_first < k_end; k_first += TILE_K) {
+        load_a_tile(a_quads, a_first, row_first, k_first, k_end);
+        load_b_tile(b_quads, b_first, col_first, k_first, k_end);
+        barrier();
+        multiply_tiles();
+        barrier();
+    }
+
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
+        uint row = row_first + tile_row(i);
+        [[unroll]] for (uint j = 0; j < THREAD_N; ++j) {
+            uint col = col_first + tile_col(j);
+            if (row < p.m && col < p.n) {
+                if (SPLIT != 0)
+                    d_store(((split * p.batch + entry) * p.m + row) * p.n + col, sum[i * THREAD_N + j]);
+                else
+                    store_element(d_first + row * p.ldd + col, col, sum[i * THREAD_N + j]);
+            }
+        }
+    }
+}
+
+void main()
+{
+    uint entries = SPLIT != 0 ? p.batch * p.splits : p.batch;
+    for (uint z = gl_WorkGroupID.z; z < entries; z += gl_NumWorkGroups.z)
+        multiply_entry(SPLIT != 0 ? z % p.batch : z, SPLIT != 0 ? z / p.batch : 0);
+}
