@@ -97,6 +97,10 @@ plans() {
     expect 0 "plan --calibrate --json" plan --calibrate --json
     expect 2 "plan, a calibration and a model" plan --calibrate "$models/gpt2"
     expect 2 "plan, a calibration and a list" plan --calibrate --list-chips
+    expect 0 "plan, sums in f32" plan --chip adreno750 --dtype f16 "$models/gpt2"
+    grep -q 'gemm_half' "$work/out" && fail "plan sums in f16 without being asked"
+    expect 0 "plan, sums in f16" plan --chip adreno750 --dtype f16 --arithmetic f16-sums "$models/gpt2"
+    grep -q 'gemm_half' "$work/out" || fail "plan --arithmetic f16-sums has no gemm_half"
     expect 0 "plan on all chips" plan --chip all --dtype f16 "$models/gpt2"
     grep -q '^rtx4090 ' "$work/out" || fail "plan on all chips lists no rtx4090"
     expect 0 "plan on all chips --json" plan --chip all --json "$models/bert-base"

@@ -31,6 +31,8 @@ tuning() {
         output "no self-test" eins
         expect 0 "rounded factors" run --no-cache --dtype f32/f16 --arithmetic f16 "$model" one
         output "rounded factors" eins
+        expect 0 "sums in f16" run --no-cache --dtype f16 --arithmetic f16-sums "$model" one
+        output "sums in f16" eins
 
         "$program" tune $few --no-cache --verbose --time-cap 50 >"$work/out" 2>"$work/err" &
         search=$!

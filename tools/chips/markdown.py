@@ -46,8 +46,8 @@ attention (512 queries and 1, over 512 keys).
 DEFAULT_HEAD = """\
 ## Defaults
 
-Every choice that some chip takes by default for a typical problem, in full precision or with float32 rounded
-(VKF_PRECISION_F16): the worst among the types that it is taken for.
+Every choice that some chip takes by default for a typical problem, in full precision, with float32 rounded
+(VKF_PRECISION_F16) or with sums rounded, too (VKF_PRECISION_F16_SUMS): the worst among the types that it is taken for.
 
 """
 
@@ -63,8 +63,8 @@ for processors and keep whole rows in registers; to any other device they are th
 FULL_HEAD = """\
 ## All variants
 
-**Bold** is what is taken by default for some typical problem, in full precision or with float32 rounded
-(VKF_PRECISION_F16).
+**Bold** is what is taken by default for some typical problem, in full precision, with float32 rounded
+(VKF_PRECISION_F16) or with sums rounded, too (VKF_PRECISION_F16_SUMS).
 """
 
 

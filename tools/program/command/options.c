@@ -273,6 +273,7 @@ static bool parse_arithmetic(const char *text, vkf_precision *out_arithmetic)
     static const char *const names[VKF_PRECISION_COUNT] = {
         [VKF_PRECISION_FULL] = "full",
         [VKF_PRECISION_F16] = "f16",
+        [VKF_PRECISION_F16_SUMS] = "f16-sums",
     };
     for (int i = 0; i < VKF_PRECISION_COUNT; i++) {
         if (strcmp(text, names[i]) == 0) {
@@ -280,7 +281,7 @@ static bool parse_arithmetic(const char *text, vkf_precision *out_arithmetic)
             return true;
         }
     }
-    vkf_print_error("--arithmetic: '%s' is neither full nor f16", text);
+    vkf_print_error("--arithmetic: '%s' is none of full, f16 and f16-sums", text);
     return false;
 }
 

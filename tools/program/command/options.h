@@ -99,8 +99,8 @@ enum vkf_common_option {
     "  --no-self-test     use kernels untested on a device that has not seen them yet\n"           \
     "  --tune             measure the kernels for each weight's shape when it is first\n"          \
     "                     loaded or used, for up to 20 s; the cache keeps what was found\n"        \
-    "  --arithmetic KIND  full (default), or f16: f32 activations may be rounded to the 16 bits\n" \
-    "                     of what they are multiplied with, for devices with matrix units\n"       \
+    "  --arithmetic KIND  full (default); f16: f32 activations may be rounded to 16 bits for\n"    \
+    "                     matrix units; f16-sums: and short runs of products summed in f16\n"      \
     "  --shader-dir DIR   take kernels from GLSL files in DIR (needs VKF_RUNTIME_GLSL)\n"          \
     "  --help             print this\n"
 

@@ -23,7 +23,7 @@ _vkformer() {
         mapfile -t COMPREPLY < <(compgen -f -W "$words" -- "$current")
         return
         ;;
-    --arithmetic) words="full f16" ;;
+    --arithmetic) words="full f16 f16-sums" ;;
     --dtype) words="auto f32 f16 f32/f16 f32/bf16" ;;
     --cache-type) words="f32 f16" ;;
     --early-stopping) words="yes no never" ;;

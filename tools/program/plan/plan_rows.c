@@ -23,7 +23,9 @@ static vkf_plan_load load_of(const vkf_plan_row *row)
     return (vkf_plan_load){
         .math = d->tensor_math   ? VKF_PLAN_MATRIX
                 : d->integer_dot ? VKF_PLAN_DOT
+                : d->half_sums   ? VKF_PLAN_HALF
                                  : VKF_PLAN_SCALAR,
+        .half_sums = d->half_sums,
         .attention = strcmp(d->op, "attention") == 0,
         .workgroup_scope = strncmp(d->kernel, "gemm_coopmat2.", strlen("gemm_coopmat2.")) == 0,
         .workgroups = row->workgroups,
