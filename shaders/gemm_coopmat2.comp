@@ -52,6 +52,13 @@ READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
 #define B_MATRIX coopmat<float16_t, SCOPE, TILE_K, TILE_N, gl_MatrixUseB>
 #define SUM_MATRIX coopmat<float, SCOPE, TILE_M, TILE_N, gl_MatrixUseAccumulator>
 
+#ifdef HALF_SUMS
+#define TILE_SUMS coopmat<float16_t, SCOPE, TILE_M, TILE_N, gl_MatrixUseAccumulator>
+#define ADD_PRODUCT(sums, a, b) sums += SUM_MATRIX(coopMatMulAdd(a, b, TILE_SUMS(0.0)))
+#else
+#define ADD_PRODUCT(sums, a, b) sums = coopMatMulAdd(a, b, sums)
+#endif
+
 // Where the tiles of a workgroup lie.
 struct tile_place {
     uint row; // of d
@@ -193,7 +200,7 @@ float store_sum(const in uint row, const in uint col, const in float sum, const 
             B_MATRIX b_matrix;                                                                         \
             load_a_##loads(a_matrix, place, k, lda);                                                   \
             load_b_##loads(b_matrix, place, k, ldb);                                                   \
-            sums = coopMatMulAdd(a_matrix, b_matrix, sums);                                            \
+            ADD_PRODUCT(sums, a_matrix, b_matrix);                                                     \
         }                                                                                              \
     }
 

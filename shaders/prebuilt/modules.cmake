@@ -11,6 +11,9 @@ vkf_add_shader(gemm_coopmat_blocks SOURCE gemm_coopmat.comp PARAMETERS A D TYPES
     DEFINES B_BLOCKS=1 NEEDS GL_KHR_cooperative_matrix)
 vkf_add_shader(gemm_coopmat2 PARAMETERS A B D TYPES f32,f16,f32 f16,f16,f32 f16,f16,f16 f32,f16,f16
     DEFINES TENSOR_ADDRESSING=1 NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
+vkf_add_shader(gemm_coopmat2_half SOURCE gemm_coopmat2.comp PARAMETERS A B D
+    TYPES f32,f16,f32 f16,f16,f32 f16,f16,f16 DEFINES TENSOR_ADDRESSING=1 HALF_SUMS=1
+    NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
 vkf_add_shader(gemm_coopmat2_element SOURCE gemm_coopmat2.comp PARAMETERS A B D TYPES f32,f16,f32 f16,f16,f16
     NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
 vkf_add_shader(attention_coopmat PARAMETERS Q KV OUT TYPES f16,f16,f16 f16,f16,f32

@@ -54,6 +54,13 @@ static const vkf__config gemm_coopmat2_configs[] = {
     {.name = "64x64", .local_size = 128, GEMM_TILE(64, 64, 64, 0, 0), .by_cores = true},
 };
 
+// As deep as a run of sums in f16 may be.
+static const vkf__config gemm_coopmat2_half_configs[] = {
+    {.name = "128x256", .local_size = 256, GEMM_TILE(128, 256, 32, 0, 0), .min_m = 256, .min_n = 512, .by_cores = true},
+    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 32, 0, 0), .min_m = 96, .min_n = 96, .by_cores = true},
+    {.name = "64x64", .local_size = 128, GEMM_TILE(64, 64, 32, 0, 0), .by_cores = true},
+};
+
 static const vkf__config gemm_coopmat2_element_configs[] = {
     {.name = "16x32", .subgroups = 1, GEMM_TILE(16, 32, 16, 0, 0)},
 };
@@ -106,28 +113,42 @@ static bool gemm_coopmat2_valid(const vkf__config *config)
            config->subgroups <= 1;
 }
 
-// Checks the device's flexible matrices of a workgroup or of a subgroup.
-static const char *flexible_unfit(const vkf__caps *caps, const vkf__config *config, VkScopeKHR scope)
+// Checks the device's flexible matrices of a workgroup or of a subgroup, with sums of a type.
+static const char *flexible_unfit(const vkf__caps *caps, const vkf__config *config, VkComponentTypeKHR sums,
+                                  VkScopeKHR scope)
 {
     const vkf__gemm_tile *t = &config->tile.gemm;
-    bool fits = vkf__matrix_find_flexible(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR, scope, config->local_size, t->m,
-                                          t->n, t->k);
+    bool fits = vkf__matrix_find_flexible(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR, sums, scope, config->local_size,
+                                          t->m, t->n, t->k);
     return fits ? NULL : "the device lists no matrices that its tiles are multiples of";
+}
+
+static const char *workgroup_unfit(const vkf__caps *caps, const vkf__config *config, VkComponentTypeKHR sums)
+{
+    if (config->local_size > caps->matrix.workgroup_scope_max_invocations)
+        return "needs a larger workgroup for a matrix";
+    return flexible_unfit(caps, config, sums, VK_SCOPE_WORKGROUP_KHR);
 }
 
 static const char *gemm_coopmat2_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
 {
     (void)problem;
-    if (config->local_size > caps->matrix.workgroup_scope_max_invocations)
-        return "needs a larger workgroup for a matrix";
-    return flexible_unfit(caps, config, VK_SCOPE_WORKGROUP_KHR);
+    return workgroup_unfit(caps, config, VK_COMPONENT_TYPE_FLOAT32_KHR);
+}
+
+// Its sums end in f32, so that matrices with these are wanted, too.
+static const char *gemm_coopmat2_half_unfit(const vkf__caps *caps, const vkf__config *config,
+                                            const vkf__problem *problem)
+{
+    const char *why = workgroup_unfit(caps, config, VK_COMPONENT_TYPE_FLOAT16_KHR);
+    return why ? why : gemm_coopmat2_unfit(caps, config, problem);
 }
 
 static const char *gemm_coopmat2_element_unfit(const vkf__caps *caps, const vkf__config *config,
                                                const vkf__problem *problem)
 {
     (void)problem;
-    return flexible_unfit(caps, config, VK_SCOPE_SUBGROUP_KHR);
+    return flexible_unfit(caps, config, VK_COMPONENT_TYPE_FLOAT32_KHR, VK_SCOPE_SUBGROUP_KHR);
 }
 
 // The driver reserves this memory for itself.
@@ -165,6 +186,17 @@ static uint32_t rank_matrix_tensor(const vkf__caps *caps, const vkf__problem *pr
     const uint64_t workgroups = rows * columns * (problem->batch > 0 ? problem->batch : 1);
     const uint32_t rank = vkf__rank_matrix(caps, problem);
     return workgroups >= caps->traits.cores ? rank - 2 : rank + 5;
+}
+
+// Ahead of the kernels on listed shapes with such sums, where those are faster.
+static uint32_t rank_matrix_tensor_half(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return caps->traits.matrices_prefer_half_sums ? rank_matrix_tensor(caps, problem) - 2 : VKF_RANK_LAST + 30;
+}
+
+static bool gemm_coopmat2_half_valid(const vkf__config *config)
+{
+    return gemm_coopmat2_valid(config) && config->tile.gemm.k <= VKF_GEMM_HALF_RUN;
 }
 
 static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *problem)
@@ -217,6 +249,13 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
         CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_valid, .unfit = gemm_coopmat2_unfit,        \
         .shared_bytes_here = gemm_coopmat2_shared, .rank = rank_matrix_tensor                              \
     }
+#define GEMM_COOPMAT2_HALF(a, b, d)                                                                                \
+    {                                                                                                              \
+        .name = NAME_3("gemm_coopmat2_half", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants),    \
+        .half_sums = true, .needs = FLEXIBLE | VKF_NEEDS_MATRIX_TENSOR | CONVERSION_##a | STORAGE_3(a, b, d),      \
+        CONFIGS(gemm_coopmat2_half_configs), .valid = gemm_coopmat2_half_valid, .unfit = gemm_coopmat2_half_unfit, \
+        .shared_bytes_here = gemm_coopmat2_shared, .rank = rank_matrix_tensor_half                                 \
+    }
 #define GEMM_COOPMAT2_ELEMENT(a, b, d)                                                                                \
     {                                                                                                                 \
         .name = NAME_3("gemm_coopmat2_element", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants),    \
@@ -231,7 +270,8 @@ static const vkf__kernel rows[] = {
     GEMM_COOPMAT2_ELEMENT(f32, f16, f32), GEMM_COOPMAT2_ELEMENT(f16, f16, f16), GEMM_COOPMAT_BLOCKS(f32, q8, f32),
     GEMM_COOPMAT_BLOCKS(f16, q8, f32),    GEMM_COOPMAT_BLOCKS(f16, q8, f16),    GEMM_COOPMAT_BLOCKS(f32, q4, f32),
     GEMM_COOPMAT_BLOCKS(f16, q4, f32),    GEMM_COOPMAT_BLOCKS(f16, q4, f16),    GEMM_COOPMAT_HALF(f32, f16, f32),
-    GEMM_COOPMAT_HALF(f16, f16, f32),     GEMM_COOPMAT_HALF(f16, f16, f16),
+    GEMM_COOPMAT_HALF(f16, f16, f32),     GEMM_COOPMAT_HALF(f16, f16, f16),     GEMM_COOPMAT2_HALF(f32, f16, f32),
+    GEMM_COOPMAT2_HALF(f16, f16, f32),    GEMM_COOPMAT2_HALF(f16, f16, f16),
 };
 
 const vkf__family vkf__gemm_matrix_family = {rows, COUNT(rows)};

@@ -110,8 +110,8 @@ const vkf__matrix_shape *vkf__matrix_find(const vkf__caps_matrix *caps, VkCompon
 }
 
 const vkf__matrix_shape *vkf__matrix_find_flexible(const vkf__caps_matrix *caps, VkComponentTypeKHR type,
-                                                   VkScopeKHR scope, uint32_t local_size, uint32_t m, uint32_t n,
-                                                   uint32_t k)
+                                                   VkComponentTypeKHR sums, VkScopeKHR scope, uint32_t local_size,
+                                                   uint32_t m, uint32_t n, uint32_t k)
 {
     const uint32_t limit = caps->flexible_max_dimension;
     if (m > limit || n > limit || k > limit)
@@ -119,8 +119,8 @@ const vkf__matrix_shape *vkf__matrix_find_flexible(const vkf__caps_matrix *caps,
     for (uint32_t i = 0; i < caps->flexible_count; i++) {
         const vkf__matrix_shape *shape = &caps->flexible[i];
         bool local_fits = scope != VK_SCOPE_WORKGROUP_KHR || shape->workgroup_invocations == local_size;
-        if (multiplies(shape, type, VK_COMPONENT_TYPE_FLOAT32_KHR, scope) && local_fits && m % shape->m == 0 &&
-            n % shape->n == 0 && k % shape->k == 0)
+        if (multiplies(shape, type, sums, scope) && local_fits && m % shape->m == 0 && n % shape->n == 0 &&
+            k % shape->k == 0)
             return shape;
     }
     return NULL;

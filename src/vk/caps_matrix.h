@@ -44,10 +44,10 @@ void vkf__caps_matrix_read(const vkf__instance *instance, VkPhysicalDevice devic
 const vkf__matrix_shape *vkf__matrix_find(const vkf__caps_matrix *caps, VkComponentTypeKHR type,
                                           VkComponentTypeKHR sums, uint32_t m, uint32_t n, uint32_t k);
 
-// The flexible shape for tiles of m x n x k with that type, sums in float32, that scope and, for workgroup scope, that
-// local size. Its granularity divides the tile. NULL: there is none, or the tile is larger than the device allows.
+// The flexible shape for tiles of m x n x k with factors and sums of those types, that scope and, for workgroup scope,
+// that local size. Its granularity divides the tile. NULL: there is none, or the tile is larger than the device allows.
 const vkf__matrix_shape *vkf__matrix_find_flexible(const vkf__caps_matrix *caps, VkComponentTypeKHR type,
-                                                   VkScopeKHR scope, uint32_t local_size, uint32_t m, uint32_t n,
-                                                   uint32_t k);
+                                                   VkComponentTypeKHR sums, VkScopeKHR scope, uint32_t local_size,
+                                                   uint32_t m, uint32_t n, uint32_t k);
 
 #endif

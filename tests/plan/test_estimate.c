@@ -98,6 +98,24 @@ static void test_subgroups_feed_matrices_no_faster_than_the_fastest_sums(void **
     assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (4e12 * VKF_PLAN_ATTENTION_SHARE));
 }
 
+// Per product of a run, 1/32 of two instructions, each in the place of two operations.
+static void test_matrices_wait_for_sums_of_short_runs(void **state)
+{
+    vkf_plan_load load = {.math = VKF_PLAN_MATRIX,
+                          .half_sums = true,
+                          .short_runs = true,
+                          .workgroup_scope = true,
+                          .workgroups = 100,
+                          .local_size = 256,
+                          .flops = 1e9};
+    const double matrices_s = 1e9 / (6e12 * VKF_PLAN_MATRIX_SHARE);
+    (void)state;
+    assert_near(vkf_plan_estimate(&chip, &load).math_s,
+                matrices_s + 1e9 / 2 / 32 * 2 * 2 / (1e12 * VKF_PLAN_SCALAR_SHARE));
+    load.half_sums = false;
+    assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (4e12 * VKF_PLAN_MATRIX_SHARE));
+}
+
 static void test_barriers_and_nothing_to_do(void **state)
 {
     const vkf_plan_load after = {
@@ -125,6 +143,7 @@ int main(void)
         cmocka_unit_test(test_shared_memory_limits_residents),
         cmocka_unit_test(test_kinds_of_arithmetic_have_peaks_of_their_own),
         cmocka_unit_test(test_subgroups_feed_matrices_no_faster_than_the_fastest_sums),
+        cmocka_unit_test(test_matrices_wait_for_sums_of_short_runs),
         cmocka_unit_test(test_barriers_and_nothing_to_do),
         cmocka_unit_test(test_roof_takes_the_highest_peak),
     };

@@ -324,15 +324,15 @@ static void test_matrix_find_flexible(void **state)
     reset_driver();
     const vkf__caps_matrix caps = caps_of(ALL_EXTENSIONS);
     const VkScopeKHR workgroup = VK_SCOPE_WORKGROUP_KHR;
-    assert_ptr_equal(vkf__matrix_find_flexible(&caps, F16, workgroup, 128, 48, 64, 24), &caps.flexible[0]);
-    assert_non_null(vkf__matrix_find_flexible(&caps, F16, workgroup, 128, 512, 512, 512));
-    assert_null(vkf__matrix_find_flexible(&caps, F16, workgroup, 128, 528, 64, 24));
-    assert_null(vkf__matrix_find_flexible(&caps, F16, workgroup, 256, 48, 64, 24));
-    assert_null(vkf__matrix_find_flexible(&caps, F16, workgroup, 128, 8, 64, 24));
-    assert_null(vkf__matrix_find_flexible(&caps, F16, workgroup, 128, 48, 16, 24));
-    assert_null(vkf__matrix_find_flexible(&caps, F16, workgroup, 128, 48, 64, 4));
-    assert_null(vkf__matrix_find_flexible(&caps, BF16, workgroup, 128, 48, 64, 24));
-    assert_null(vkf__matrix_find_flexible(&caps, F16, VK_SCOPE_SUBGROUP_KHR, 128, 48, 64, 24));
+    assert_ptr_equal(vkf__matrix_find_flexible(&caps, F16, F32, workgroup, 128, 48, 64, 24), &caps.flexible[0]);
+    assert_non_null(vkf__matrix_find_flexible(&caps, F16, F32, workgroup, 128, 512, 512, 512));
+    assert_null(vkf__matrix_find_flexible(&caps, F16, F32, workgroup, 128, 528, 64, 24));
+    assert_null(vkf__matrix_find_flexible(&caps, F16, F32, workgroup, 256, 48, 64, 24));
+    assert_null(vkf__matrix_find_flexible(&caps, F16, F32, workgroup, 128, 8, 64, 24));
+    assert_null(vkf__matrix_find_flexible(&caps, F16, F32, workgroup, 128, 48, 16, 24));
+    assert_null(vkf__matrix_find_flexible(&caps, F16, F32, workgroup, 128, 48, 64, 4));
+    assert_null(vkf__matrix_find_flexible(&caps, BF16, F32, workgroup, 128, 48, 64, 24));
+    assert_null(vkf__matrix_find_flexible(&caps, F16, F32, VK_SCOPE_SUBGROUP_KHR, 128, 48, 64, 24));
 }
 
 // By each vendor's extension; AMD's second one knows which compute units are switched off.

@@ -116,6 +116,31 @@ static void test_matrix_gemm_sums_in_f16(void **state)
     assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat2.f16_f16_f16");
 }
 
+// Matrices of a workgroup with such sums are ahead of those of a subgroup, as those with sums in f32 are.
+static void test_matrix_gemm_sums_in_f16_in_a_workgroup(void **state)
+{
+    (void)state;
+    vkf__caps caps = half_sum_caps();
+    const vkf__problem problem = {.m = 512, .n = 512, .k = 64, .precision = VKF_PRECISION_F16_SUMS};
+    const uint32_t listed = caps.matrix.flexible_count;
+    for (uint32_t i = 0; i < listed; i++) {
+        vkf__matrix_shape *half = &caps.matrix.flexible[caps.matrix.flexible_count++];
+        *half = caps.matrix.flexible[i];
+        half->c_type = half->result_type = (uint32_t)VK_COMPONENT_TYPE_FLOAT16_KHR;
+    }
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat2_half.f16_f16_f16/128x128");
+    assert_selected(&caps, VKF_OP_GEMM, fhf, problem, "gemm_coopmat2_half.f32_f16_f32/128x128");
+    caps.traits.cores = 65; // one more than there are tiles of 64 x 64
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat_half.");
+    caps.traits.cores = 16;
+    caps.traits.matrices_prefer_half_sums = false;
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat2.");
+    caps.traits.matrices_prefer_half_sums = true;
+    for (uint32_t i = 0; i < listed; i++) // the sums end in f32
+        caps.matrix.flexible[i].k = 3;
+    assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat_half.");
+}
+
 // Without matrices, for more than a few rows, where halves are faster than floats.
 static void test_gemm_sums_in_f16_without_matrices(void **state)
 {
@@ -340,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_matrix_gemm_by_shape),
         cmocka_unit_test(test_matrix_gemm_rounds_where_allowed_alone),
         cmocka_unit_test(test_matrix_gemm_sums_in_f16),
+        cmocka_unit_test(test_matrix_gemm_sums_in_f16_in_a_workgroup),
         cmocka_unit_test(test_gemm_sums_in_f16_without_matrices),
         cmocka_unit_test(test_matrix_gemm_not_on_processors),
         cmocka_unit_test(test_matrix_usable_says_why),

@@ -17,6 +17,12 @@ static bool alike(const vkf_plan_row *row, const vkf_planned_dispatch *dispatch)
            memcmp(own->workgroups, dispatch->workgroups, sizeof own->workgroups) == 0;
 }
 
+static bool has_workgroup_scope(const char *kernel)
+{
+    return strncmp(kernel, "gemm_coopmat2.", strlen("gemm_coopmat2.")) == 0 ||
+           strncmp(kernel, "gemm_coopmat2_half.", strlen("gemm_coopmat2_half.")) == 0;
+}
+
 static vkf_plan_load load_of(const vkf_plan_row *row)
 {
     const vkf_planned_dispatch *d = &row->dispatch;
@@ -26,8 +32,9 @@ static vkf_plan_load load_of(const vkf_plan_row *row)
                 : d->half_sums   ? VKF_PLAN_HALF
                                  : VKF_PLAN_SCALAR,
         .half_sums = d->half_sums,
+        .short_runs = d->half_sums,
         .attention = strcmp(d->op, "attention") == 0,
-        .workgroup_scope = strncmp(d->kernel, "gemm_coopmat2.", strlen("gemm_coopmat2.")) == 0,
+        .workgroup_scope = has_workgroup_scope(d->kernel),
         .workgroups = row->workgroups,
         .local_size = d->local_size,
         .shared_bytes = d->shared_bytes,
