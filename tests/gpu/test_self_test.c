@@ -63,7 +63,7 @@ static bool stores_another_type(const vkf__kernel *kernel)
            !vkf_test_all();
 }
 
-// Kernels for processors are taken apart in f32: the tests of operators run them with other types. VKF_TEST_ALL=1: all.
+// Of kernels for processors those of f32: the tests of operators run them with other types. VKF_TEST_ALL=1: all.
 static bool is_of_another_processor_type(const vkf__kernel *kernel)
 {
     return strstr(kernel->name, "_address") && kernel->types[0] != VKF_DTYPE_F32 && !vkf_test_all();

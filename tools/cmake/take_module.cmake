@@ -1,5 +1,5 @@
-# Takes a module that another build has compiled (VKF_SHADER_MODULES): copies FROM to OUTPUT. Fails where it is missing or
-# older than one of SOURCES.
+# Takes a module that another build has compiled (VKF_SHADER_MODULES): copies FROM to OUTPUT. Fails where it is missing
+# or older than one of SOURCES.
 
 cmake_minimum_required(VERSION 3.22)
 
