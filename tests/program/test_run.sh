@@ -5,6 +5,7 @@
 # Few kernels, so that few are compiled.
 tuning() {
     few="--mask maxTexelBufferElements=64 --mask bufferDeviceAddress --mask subgroupArithmetic"
+    few="$few --mask maxComputeSharedMemorySize=16384 --mask maxComputeWorkGroupInvocations=128"
     expect 1 "tune a model of none" tune /nonexistent
     # shellcheck disable=SC2086
     {
