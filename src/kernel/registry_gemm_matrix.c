@@ -161,7 +161,7 @@ static uint32_t gemm_coopmat2_shared(const vkf__caps *caps, const vkf__kernel *k
     return caps->matrix.workgroup_scope_reserved_bytes;
 }
 
-// Ahead of all other matrices where these lose half of their rate to sums in f32.
+// Ahead of matrices with sums in f32, where these take half of the rate.
 static uint32_t rank_matrix_half(const vkf__caps *caps, const vkf__problem *problem)
 {
     return caps->traits.matrices_prefer_half_sums ? vkf__rank_matrix(caps, problem) - 3 : VKF_RANK_LAST + 30;

@@ -55,24 +55,9 @@ static bool takes_halves_from_words(const vkf__kernel *kernel)
     return strstr(kernel->name, "f16p") && !vkf_test_all();
 }
 
-// Kernels that store results in another type than they read differ in that alone from those that do not, and the tests
-// of operators and of models run them. VKF_TEST_ALL=1: all.
-static bool stores_another_type(const vkf__kernel *kernel)
-{
-    return kernel->op == VKF_OP_GEMM && kernel->types[2] != kernel->types[0] && kernel->types[0] != VKF_DTYPE_I32 &&
-           !vkf_test_all();
-}
-
-// Of kernels for processors those of f32: the tests of operators run them with other types. VKF_TEST_ALL=1: all.
-static bool is_of_another_processor_type(const vkf__kernel *kernel)
-{
-    return strstr(kernel->name, "_address") && kernel->types[0] != VKF_DTYPE_F32 && !vkf_test_all();
-}
-
 static bool is_for_this_driver(const vkf__caps *caps, const vkf__kernel *kernel)
 {
-    return (!is_second_opinion(caps) || kernel->types[0] == VKF_DTYPE_F32) && !takes_halves_from_words(kernel) &&
-           !stores_another_type(kernel) && !is_of_another_processor_type(kernel);
+    return (!is_second_opinion(caps) || kernel->types[0] == VKF_DTYPE_F32) && !takes_halves_from_words(kernel);
 }
 
 // Every kernel that this device may use matches the reference, and is given something to match. There are too many

@@ -112,8 +112,8 @@ static void test_matrices_wait_for_sums_of_short_runs(void **state)
     (void)state;
     assert_near(vkf_plan_estimate(&chip, &load).math_s,
                 matrices_s + 1e9 / 2 / 32 * 2 * 2 / (1e12 * VKF_PLAN_SCALAR_SHARE));
-    load.half_sums = false;
-    assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (4e12 * VKF_PLAN_MATRIX_SHARE));
+    load.short_runs = false;
+    assert_near(vkf_plan_estimate(&chip, &load).math_s, matrices_s);
 }
 
 static void test_barriers_and_nothing_to_do(void **state)

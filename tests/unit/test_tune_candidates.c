@@ -39,6 +39,8 @@ static const vkf__candidate *find(const list *l, const char *kernel, const char 
     return NULL;
 }
 
+static const vkf_dtype half[] = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16};
+
 static void test_candidates_are_every_variant_with_a_reason(void **state)
 {
     (void)state;
@@ -62,7 +64,6 @@ static void test_candidates_are_every_variant_with_a_reason(void **state)
 static void test_candidates_sum_in_f16_where_allowed_alone(void **state)
 {
     (void)state;
-    static const vkf_dtype half[] = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16};
     message_record record;
     const vkf__host host = recording_host(&record);
     const vkf__caps caps = discrete_caps();
@@ -85,7 +86,6 @@ static void test_candidates_sum_in_f16_where_allowed_alone(void **state)
 static void test_candidates_without_matrices_leave_out_those_that_need_them(void **state)
 {
     (void)state;
-    static const vkf_dtype half[] = {VKF_DTYPE_F16, VKF_DTYPE_F16, VKF_DTYPE_F16};
     message_record record;
     const vkf__host host = recording_host(&record);
     const vkf__caps caps = discrete_caps();

@@ -30,9 +30,10 @@ typedef struct vkf_chip_speed {
 #define VKF_PLAN_ATTENTION_SHARE 0.35 // of any of them, between two products and a softmax
 #define VKF_PLAN_DOT_SHARE 0.45       // of integer dot products
 #define VKF_PLAN_MEMORY_SHARE 0.83    // of the memory's bandwidth
-// Products after which our kernels on matrices with sums in f16 add these to sums in f32, which takes two instructions.
+// Products after which our kernels on matrices with sums in f16 add these to sums in f32 (VKF_GEMM_HALF_RUN), which
+// takes two instructions.
 #define VKF_PLAN_HALF_RUN 32
-#define VKF_PLAN_MAX_GROUPS 32        // workgroups that are resident on a core at most
+#define VKF_PLAN_MAX_GROUPS 32 // workgroups that are resident on a core at most
 // A core is busy once this part of the invocations that fit it are there.
 #define VKF_PLAN_BUSY_SHARE 0.125
 
@@ -47,7 +48,7 @@ typedef struct vkf_plan_load {
     vkf_plan_math math;
     bool attention;
     bool half_sums;       // of matrices: in f16
-    bool short_runs;      // of VKF_PLAN_HALF_RUN products
+    bool short_runs;      // which go to sums in f32 after VKF_PLAN_HALF_RUN products
     bool workgroup_scope; // matrices of a whole workgroup
     double workgroups;
     double local_size, shared_bytes; // of a workgroup
