@@ -6,6 +6,10 @@
 // each subgroup has a TILE_M x TILE_N tile of its own and fetches element by element; that form is for devices that
 // have no more than flexible dimensions.
 //
+// With HALF_SUMS the products of a tile are summed in f16 and then added to the float32 sums: TILE_K products at most.
+// With B_BLOCKS b is a weight in blocks (shared/blocks.h), whose elements become halves as they are loaded, and a is
+// not transposed.
+//
 // Invariants (the registry checks them): TILE_M, TILE_N and TILE_K are multiples of the granularity that the device
 // lists for the types, scope and local size, and not above its maximum; 32 divides TILE_N where b lies in panels;
 // without TENSOR_ADDRESSING the local size is one subgroup. The spec constants THREAD_M and THREAD_N are not used.
@@ -18,6 +22,9 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
 #extension GL_NV_cooperative_matrix2 : require
+#if defined(B_BLOCKS) && defined(TENSOR_ADDRESSING)
+#extension GL_EXT_buffer_reference : require
+#endif
 #pragma use_vulkan_memory_model
 
 #include "include/storage.glsl"
@@ -39,9 +46,16 @@ layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf
 layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
 
 READ(TYPE_A, VKF_GEMM_BINDING_A, a)
-READ(TYPE_B, VKF_GEMM_BINDING_B, b)
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
+#ifdef B_BLOCKS
+#include "include/blocks.glsl"
+layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uint b_data[]; };
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+#include "include/block_halves.glsl"
+#else
+READ(TYPE_B, VKF_GEMM_BINDING_B, b)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
+#endif
 
 #ifdef TENSOR_ADDRESSING
 #define SCOPE gl_ScopeWorkgroup
@@ -59,14 +73,24 @@ READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
 #define ADD_PRODUCT(sums, a, b) sums = coopMatMulAdd(a, b, sums)
 #endif
 
-// Where the tiles of a workgroup lie.
+// Where the tiles of a workgroup lie. The elements of a begin a_skip after a_first, which is a multiple of 16 bytes, as
+// tensor layouts want it.
 struct tile_place {
     uint row; // of d
     uint col;
     uint a_first;
-    uint b_first;
+    uint a_skip;
+    uint b_first; // as of a, but in words where b is in blocks
+    uint b_skip;
     uint d_first;
 };
+
+// Of b; panels end with zeros.
+uint stored_columns()
+{
+    const uint whole = (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL;
+    return B_LAYOUT == VKF_GEMM_B_NK || B_LAYOUT == VKF_GEMM_B_KN ? p.n : whole;
+}
 
 #ifdef TENSOR_ADDRESSING
 // Loads do not convert. So a in float32 is loaded as an accumulator, the only use that devices list for it, and rounded
@@ -77,60 +101,90 @@ struct tile_place {
 #define A_STORED A_MATRIX
 #endif
 
-// A stored matrix of `lines` of `width` elements.
-#define MATRIX_LAYOUT(clamp_mode, name, lines, width, stride)                                          \
+// A stored matrix of `lines` of `width` elements, of which the first begins after `skip`.
+#define MATRIX_LAYOUT(clamp_mode, name, lines, width, skip, stride)                                    \
     tensorLayoutNV<2, clamp_mode> name = createTensorLayoutNV(2, clamp_mode);                          \
-    name = setTensorLayoutDimensionNV(name, lines, width);                                             \
+    name = setTensorLayoutDimensionNV(name, lines, (width) + (skip));                                  \
     name = setTensorLayoutStrideNV(name, stride, 1)
 
-// Declares load_a_<loads>() and load_b_<loads>(), which load through layouts that clamp in this mode. The panels of b,
-// (panels, k, PANEL), are seen as (k, panels, PANEL).
-#define LOADS(loads, clamp_mode)                                                                       \
+// Declares load_a_<loads>(), which loads through layouts that clamp in this mode.
+#define LOAD_A(loads, clamp_mode)                                                                      \
     void load_a_##loads(out A_MATRIX matrix, tile_place place, uint k, uint lda)                       \
     {                                                                                                  \
-        uint first = a_offset + place.a_first;                                                         \
         A_STORED stored;                                                                               \
         if (TRANSPOSE_A != 0) {                                                                        \
             tensorViewNV<2, false, 1, 0> swapped = createTensorViewNV(2, false, 1, 0);                 \
-            MATRIX_LAYOUT(clamp_mode, area, p.k, p.m, lda);                                            \
-            area = sliceTensorLayoutNV(area, k, TILE_K, place.row, TILE_M);                            \
-            coopMatLoadTensorNV(stored, a_data, first, area, swapped);                                 \
+            MATRIX_LAYOUT(clamp_mode, area, p.k, p.m, place.a_skip, lda);                              \
+            area = sliceTensorLayoutNV(area, k, TILE_K, place.row + place.a_skip, TILE_M);             \
+            coopMatLoadTensorNV(stored, a_data, place.a_first, area, swapped);                         \
         } else {                                                                                       \
-            MATRIX_LAYOUT(clamp_mode, area, p.m, p.k, lda);                                            \
-            area = sliceTensorLayoutNV(area, place.row, TILE_M, k, TILE_K);                            \
-            coopMatLoadTensorNV(stored, a_data, first, area);                                          \
+            MATRIX_LAYOUT(clamp_mode, area, p.m, p.k, place.a_skip, lda);                              \
+            area = sliceTensorLayoutNV(area, place.row, TILE_M, k + place.a_skip, TILE_K);             \
+            coopMatLoadTensorNV(stored, a_data, place.a_first, area);                                  \
         }                                                                                              \
         matrix = A_MATRIX(stored);                                                                     \
-    }                                                                                                  \
+    }
+
+#ifdef B_BLOCKS
+// Tiles of b as the driver hands them to the functions that decode their elements.
+layout(buffer_reference, std430, buffer_reference_align = VKF_BLOCKS_ALIGNMENT) readonly buffer q8_tile {
+    uint words[VKF_BLOCKS_Q8_WORDS];
+};
+layout(buffer_reference, std430, buffer_reference_align = VKF_BLOCKS_ALIGNMENT) readonly buffer q4_tile {
+    uint words[VKF_BLOCKS_Q4_WORDS];
+};
+
+float16_t decode_q8(const in q8_tile tile, const in uint unused[2], const in uint at[2])
+{
+    return block_half(tile.words[word_place(at[0], at[1])], tile.words[head_place(at[0])], at[0], at[1]);
+}
+
+float16_t decode_q4(const in q4_tile tile, const in uint unused[2], const in uint at[2])
+{
+    return block_half(tile.words[word_place(at[0], at[1])], tile.words[head_place(at[0])], at[0], at[1]);
+}
+
+// Declares load_b_<loads>() likewise. b is seen as (n, k); layouts count tiles of it.
+#define LOAD_B(loads, clamp_mode)                                                                      \
     void load_b_##loads(out B_MATRIX matrix, tile_place place, uint k, uint ldb)                       \
     {                                                                                                  \
-        uint first = b_offset + place.b_first;                                                         \
+        tensorViewNV<2, false, 1, 0> swapped = createTensorViewNV(2, false, 1, 0);                     \
+        tensorLayoutNV<2, clamp_mode> area = createTensorLayoutNV(2, clamp_mode);                      \
+        area = setTensorLayoutBlockSizeNV(area, VKF_GEMM_PANEL, VKF_BLOCKS_DEPTH);                     \
+        area = setTensorLayoutDimensionNV(area, stored_columns(), p.k);                                \
+        area = setTensorLayoutStrideNV(area, ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH), 1);            \
+        area = sliceTensorLayoutNV(area, place.col, TILE_N, k, TILE_K);                                \
+        if (BLOCKS_Q8)                                                                                 \
+            coopMatLoadTensorNV(matrix, b_data, place.b_first, area, swapped, decode_q8);              \
+        else                                                                                           \
+            coopMatLoadTensorNV(matrix, b_data, place.b_first, area, swapped, decode_q4);              \
+    }
+#else
+// Declares load_b_<loads>() likewise. The panels of b, (panels, k, PANEL), are seen as (k, panels, PANEL).
+#define LOAD_B(loads, clamp_mode)                                                                      \
+    void load_b_##loads(out B_MATRIX matrix, tile_place place, uint k, uint ldb)                       \
+    {                                                                                                  \
         if (B_LAYOUT == VKF_GEMM_B_NK) {                                                               \
             tensorViewNV<2, false, 1, 0> swapped = createTensorViewNV(2, false, 1, 0);                 \
-            MATRIX_LAYOUT(clamp_mode, area, p.n, p.k, ldb);                                            \
-            area = sliceTensorLayoutNV(area, place.col, TILE_N, k, TILE_K);                            \
-            coopMatLoadTensorNV(matrix, b_data, first, area, swapped);                                 \
+            MATRIX_LAYOUT(clamp_mode, area, p.n, p.k, place.b_skip, ldb);                              \
+            area = sliceTensorLayoutNV(area, place.col, TILE_N, k + place.b_skip, TILE_K);             \
+            coopMatLoadTensorNV(matrix, b_data, place.b_first, area, swapped);                         \
         } else if (B_LAYOUT == VKF_GEMM_B_KN) {                                                        \
-            MATRIX_LAYOUT(clamp_mode, area, p.k, p.n, ldb);                                            \
-            area = sliceTensorLayoutNV(area, k, TILE_K, place.col, TILE_N);                            \
-            coopMatLoadTensorNV(matrix, b_data, first, area);                                          \
+            MATRIX_LAYOUT(clamp_mode, area, p.k, p.n, place.b_skip, ldb);                              \
+            area = sliceTensorLayoutNV(area, k, TILE_K, place.col + place.b_skip, TILE_N);             \
+            coopMatLoadTensorNV(matrix, b_data, place.b_first, area);                                  \
         } else {                                                                                       \
             tensorViewNV<3, false, 1, 0, 2> by_depth = createTensorViewNV(3, false, 1, 0, 2);          \
             tensorLayoutNV<3, clamp_mode> area = createTensorLayoutNV(3, clamp_mode);                  \
             area = setTensorLayoutDimensionNV(area, stored_columns() / VKF_GEMM_PANEL, p.k,            \
-                                              VKF_GEMM_PANEL);                                         \
+                                              VKF_GEMM_PANEL + place.b_skip);                          \
+            area = setTensorLayoutStrideNV(area, p.k * VKF_GEMM_PANEL, VKF_GEMM_PANEL, 1);             \
             area = sliceTensorLayoutNV(area, place.col / VKF_GEMM_PANEL, TILE_N / VKF_GEMM_PANEL, k,   \
-                                       TILE_K, 0, VKF_GEMM_PANEL);                                     \
-            coopMatLoadTensorNV(matrix, b_data, first, area, by_depth);                                \
+                                       TILE_K, place.b_skip, VKF_GEMM_PANEL);                          \
+            coopMatLoadTensorNV(matrix, b_data, place.b_first, area, by_depth);                        \
         }                                                                                              \
     }
-
-// Of b; panels end with zeros.
-uint stored_columns()
-{
-    const uint whole = (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL;
-    return B_LAYOUT == VKF_GEMM_B_PANELS ? whole : p.n;
-}
+#endif
 
 // Whether all tiles that a workgroup loads lie inside, so that nothing has to be clamped.
 bool lies_inside(tile_place place)
@@ -138,8 +192,10 @@ bool lies_inside(tile_place place)
     return place.row + TILE_M <= p.m && place.col + TILE_N <= stored_columns() && p.k % TILE_K == 0;
 }
 
-LOADS(inside, gl_CooperativeMatrixClampModeUndefinedNV)
-LOADS(clamped, gl_CooperativeMatrixClampModeConstantNV)
+LOAD_A(inside, gl_CooperativeMatrixClampModeUndefinedNV)
+LOAD_A(clamped, gl_CooperativeMatrixClampModeConstantNV)
+LOAD_B(inside, gl_CooperativeMatrixClampModeUndefinedNV)
+LOAD_B(clamped, gl_CooperativeMatrixClampModeConstantNV)
 
 #else
 
@@ -148,32 +204,45 @@ float16_t a_element(const in uint row, const in uint col, const in float16_t unu
 {
     uint m = min(row_first + row, p.m - 1);
     uint k = min(k_first + col, p.k - 1);
-    float value = a_load(first + (TRANSPOSE_A != 0 ? k * p.lda + m : m * p.lda + k));
+    float value = float(a_data[first + (TRANSPOSE_A != 0 ? k * p.lda + m : m * p.lda + k)]);
     return float16_t(row_first + row < p.m && k_first + col < p.k ? value : 0.0);
 }
+
+#ifdef B_BLOCKS
+float16_t b_value(uint first, uint n, uint k)
+{
+    uint panel = n / VKF_GEMM_PANEL, column = n % VKF_GEMM_PANEL;
+    uint block = panel * (p.ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
+    uint tile = first + block * TILE_WORDS, in_block = k % VKF_BLOCKS_DEPTH;
+    return block_half(b_data[tile + word_place(column, in_block)], b_data[tile + head_place(column)], column, in_block);
+}
+#else
+float16_t b_value(uint first, uint n, uint k)
+{
+    uint at = B_LAYOUT == VKF_GEMM_B_NK   ? n * p.ldb + k
+              : B_LAYOUT == VKF_GEMM_B_KN ? k * p.ldb + n
+                                          : (n / VKF_GEMM_PANEL * p.k + k) * VKF_GEMM_PANEL + n % VKF_GEMM_PANEL;
+    return b_data[first + at];
+}
+#endif
 
 float16_t b_element(const in uint row, const in uint col, const in float16_t unused, const in uint first,
                     const in uint k_first, const in uint col_first)
 {
-    uint k = min(k_first + row, p.k - 1);
-    uint n = min(col_first + col, p.n - 1);
-    uint at = B_LAYOUT == VKF_GEMM_B_NK   ? n * p.ldb + k
-              : B_LAYOUT == VKF_GEMM_B_KN ? k * p.ldb + n
-                                          : (n / VKF_GEMM_PANEL * p.k + k) * VKF_GEMM_PANEL + n % VKF_GEMM_PANEL;
-    float value = b_load(first + at);
-    return float16_t(col_first + col < p.n && k_first + row < p.k ? value : 0.0);
+    float16_t value = b_value(first, min(col_first + col, p.n - 1), min(k_first + row, p.k - 1));
+    return col_first + col < p.n && k_first + row < p.k ? value : float16_t(0.0);
 }
 
 void load_a_clamped(out A_MATRIX matrix, tile_place place, uint k, uint lda)
 {
     matrix = A_MATRIX(0.0);
-    coopMatPerElementNV(matrix, matrix, a_element, place.a_first, place.row, k);
+    coopMatPerElementNV(matrix, matrix, a_element, place.a_first + place.a_skip, place.row, k);
 }
 
 void load_b_clamped(out B_MATRIX matrix, tile_place place, uint k, uint ldb)
 {
     matrix = B_MATRIX(0.0);
-    coopMatPerElementNV(matrix, matrix, b_element, place.b_first, k, place.col);
+    coopMatPerElementNV(matrix, matrix, b_element, place.b_first + place.b_skip, k, place.col);
 }
 #endif
 
@@ -210,18 +279,17 @@ MULTIPLY(inside)
 #endif
 
 // A compiler that sees that rows begin at multiples of 16 bytes loads 16 bytes at once.
-void multiply_aligned(inout SUM_MATRIX sums, tile_place place, uint a_first, uint b_first)
+void multiply_aligned(inout SUM_MATRIX sums, tile_place place)
 {
-    tile_place aligned = place;
-    aligned.a_first = (a_first & ~7u) - a_offset;
-    aligned.b_first = (b_first & ~7u) - b_offset;
+    place.a_skip = 0;
+    place.b_skip = 0;
 #ifdef TENSOR_ADDRESSING
     if (lies_inside(place)) {
-        multiply_inside(sums, aligned, p.lda & ~7u, p.ldb & ~7u);
+        multiply_inside(sums, place, p.lda & ~7u, p.ldb & ~7u);
         return;
     }
 #endif
-    multiply_clamped(sums, aligned, p.lda & ~7u, p.ldb & ~7u);
+    multiply_clamped(sums, place, p.lda & ~7u, p.ldb & ~7u);
 }
 
 void multiply_entry(uint entry, uvec2 tile)
@@ -231,15 +299,22 @@ void multiply_entry(uint entry, uvec2 tile)
     tile_place place;
     place.row = tile.y * TILE_M;
     place.col = tile.x * TILE_N;
-    place.a_first = p.a_first + outer * p.a_outer + inner * p.a_inner;
-    place.b_first = outer * p.b_outer + inner * p.b_inner;
+    uint a_first = a_offset + p.a_first + outer * p.a_outer + inner * p.a_inner;
+    place.a_first = a_first & ~7u;
+    place.a_skip = a_first & 7u;
+#ifdef B_BLOCKS
+    place.b_first = b_offset;
+    place.b_skip = 0;
+#else
+    uint b_first = b_offset + outer * p.b_outer + inner * p.b_inner;
+    place.b_first = b_first & ~7u;
+    place.b_skip = b_first & 7u;
+#endif
     place.d_first = p.d_first + outer * p.d_outer + inner * p.d_inner;
 
     SUM_MATRIX sums = SUM_MATRIX(0.0);
-    uint a_first = a_offset + place.a_first;
-    uint b_first = b_offset + place.b_first;
-    if (((a_first | b_first | p.lda | p.ldb) & 7u) == 0u)
-        multiply_aligned(sums, place, a_first, b_first);
+    if ((place.a_skip | place.b_skip | (p.lda & 7u) | (p.ldb & 7u)) == 0u)
+        multiply_aligned(sums, place);
     else
         multiply_clamped(sums, place, p.lda, p.ldb);
     coopMatPerElementNV(sums, sums, store_sum, place.d_first, place.row, place.col);

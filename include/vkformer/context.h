@@ -43,10 +43,10 @@ typedef enum vkf_precision {
     // an error of at most 2^-11 times the sum of |a[i] * b[i]| for f16, and 2^-8 times for bf16. In f16 an activation
     // beyond 65,504 in magnitude becomes infinite, and one below 2^-14 is off by up to 2^-25.
     VKF_PRECISION_F16,
-    // What VKF_PRECISION_F16 permits; and where both factors are f16, or rounded to it, runs of up to 32 products may
+    // What VKF_PRECISION_F16 permits; and where both factors are f16, or rounded to it, runs of up to 64 products may
     // be summed in f16, each run's sum being added in float32. This is for devices that multiply halves faster than
-    // floats, or matrices faster with sums in f16. A product passes through at most 32 roundings of 2^-11 each. This
-    // adds to a sum of products a[i] * b[i], however long it is, an error of at most 33 * 2^-11 times the sum of
+    // floats, or matrices faster with sums in f16. A product passes through at most 64 roundings of 2^-11 each. This
+    // adds to a sum of products a[i] * b[i], however long it is, an error of at most 65 * 2^-11 times the sum of
     // |a[i] * b[i]|. A product or a sum within a run may also be off by 2^-14 where it is smaller than that. A run
     // that somewhere sums up to more than 65,504 in magnitude becomes infinite, or NaN where infinities cancel.
     VKF_PRECISION_F16_SUMS,

@@ -14,7 +14,13 @@ vkf_add_shader(gemm_coopmat2 PARAMETERS A B D TYPES f32,f16,f32 f16,f16,f32 f16,
 vkf_add_shader(gemm_coopmat2_half SOURCE gemm_coopmat2.comp PARAMETERS A B D
     TYPES f32,f16,f32 f16,f16,f32 f16,f16,f16 DEFINES TENSOR_ADDRESSING=1 HALF_SUMS=1
     NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
+vkf_add_shader(gemm_coopmat2_blocks SOURCE gemm_coopmat2.comp PARAMETERS A D TYPES f32,f32 f16,f32 f16,f16
+    DEFINES TENSOR_ADDRESSING=1 B_BLOCKS=1 NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
+vkf_add_shader(gemm_coopmat2_half_blocks SOURCE gemm_coopmat2.comp PARAMETERS A D TYPES f32,f32 f16,f32 f16,f16
+    DEFINES TENSOR_ADDRESSING=1 B_BLOCKS=1 HALF_SUMS=1 NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
 vkf_add_shader(gemm_coopmat2_element SOURCE gemm_coopmat2.comp PARAMETERS A B D TYPES f32,f16,f32 f16,f16,f16
     NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
+vkf_add_shader(gemm_coopmat2_element_blocks SOURCE gemm_coopmat2.comp PARAMETERS A D TYPES f16,f16
+    DEFINES B_BLOCKS=1 NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
 vkf_add_shader(attention_coopmat PARAMETERS Q KV OUT TYPES f16,f16,f16 f16,f16,f32
     NEEDS GL_KHR_cooperative_matrix)

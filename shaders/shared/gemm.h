@@ -44,7 +44,7 @@
 #define VKF_GEMM_NORM_F32 1
 #define VKF_GEMM_NORM_F16 2
 
-#define VKF_GEMM_HALF_RUN 32u // products that kernels with sums in f16 add up before these go to sums in f32, at most
+#define VKF_GEMM_HALF_RUN 64u // products that kernels with sums in f16 add up before these go to sums in f32, at most
 
 #define VKF_GEMM_SPLIT_STEP 32u // divides the depth of a part: whole blocks, and whole tiles of matrices
 

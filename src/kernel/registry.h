@@ -36,6 +36,7 @@ typedef enum vkf__operand_kind {
 #define VKF_NEEDS_INT64 256u             // 64-bit integers in shaders
 #define VKF_NEEDS_INTEGER_DOT 512u       // integer dot products
 #define VKF_NEEDS_FLOAT16 1024u          // 16-bit floats in arithmetic
+#define VKF_NEEDS_MATRIX_DECODED 2048u   // cooperative matrices that are decoded as they are loaded, by address
 
 // The kind of matrix shape that a kernel multiplies with; see vkf__matrix_find().
 typedef enum vkf__matrix_type {

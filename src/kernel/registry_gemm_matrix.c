@@ -48,17 +48,11 @@ static const vkf__config gemm_coopmat_configs[] = {
     {.name = "32x32", .subgroups = 4, GEMM_COOPMAT_TILE(32, 32, 16, 16, 16), .by_cores = true},
 };
 
+// As deep as a run of sums in f16 may be.
 static const vkf__config gemm_coopmat2_configs[] = {
     {.name = "128x256", .local_size = 256, GEMM_TILE(128, 256, 64, 0, 0), .min_m = 256, .min_n = 512, .by_cores = true},
     {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 64, 0, 0), .min_m = 96, .min_n = 96, .by_cores = true},
     {.name = "64x64", .local_size = 128, GEMM_TILE(64, 64, 64, 0, 0), .by_cores = true},
-};
-
-// As deep as a run of sums in f16 may be.
-static const vkf__config gemm_coopmat2_half_configs[] = {
-    {.name = "128x256", .local_size = 256, GEMM_TILE(128, 256, 32, 0, 0), .min_m = 256, .min_n = 512, .by_cores = true},
-    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 32, 0, 0), .min_m = 96, .min_n = 96, .by_cores = true},
-    {.name = "64x64", .local_size = 128, GEMM_TILE(64, 64, 32, 0, 0), .by_cores = true},
 };
 
 static const vkf__config gemm_coopmat2_element_configs[] = {
@@ -253,8 +247,32 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
     {                                                                                                              \
         .name = NAME_3("gemm_coopmat2_half", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants),    \
         .half_sums = true, .needs = FLEXIBLE | VKF_NEEDS_MATRIX_TENSOR | CONVERSION_##a | STORAGE_3(a, b, d),      \
-        CONFIGS(gemm_coopmat2_half_configs), .valid = gemm_coopmat2_half_valid, .unfit = gemm_coopmat2_half_unfit, \
+        CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_half_valid, .unfit = gemm_coopmat2_half_unfit, \
         .shared_bytes_here = gemm_coopmat2_shared, .rank = rank_matrix_tensor_half                                 \
+    }
+// Weights in blocks, whose elements the driver has decoded one by one on their way into a workgroup's matrices.
+#define COOPMAT2_BLOCKS(kernel, a, b, d)                                                                        \
+    .name = NAME_3(kernel, a, b, d), TYPES_3(a, b, d), PRODUCT, .rounds = true, .module = kernel "." #a "_" #d, \
+    .b_layouts = B_PANELS, CONSTANTS(coopmat2_constants)
+#define COOPMAT2_DECODED(a, d)                                                                                 \
+    .needs = FLEXIBLE | VKF_NEEDS_MATRIX_TENSOR | VKF_NEEDS_MATRIX_DECODED | CONVERSION_##a | STORAGE_2(a, d), \
+    .shared_bytes_here = gemm_coopmat2_shared
+#define GEMM_COOPMAT2_BLOCKS(a, b, d)                                                                             \
+    {                                                                                                             \
+        COOPMAT2_BLOCKS("gemm_coopmat2_blocks", a, b, d), COOPMAT2_DECODED(a, d), CONFIGS(gemm_coopmat2_configs), \
+            .valid = gemm_coopmat2_valid, .unfit = gemm_coopmat2_unfit, .rank = rank_matrix_tensor                \
+    }
+#define GEMM_COOPMAT2_HALF_BLOCKS(a, b, d)                                                             \
+    {                                                                                                  \
+        COOPMAT2_BLOCKS("gemm_coopmat2_half_blocks", a, b, d), COOPMAT2_DECODED(a, d),                 \
+            .half_sums = true, CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_half_valid, \
+            .unfit = gemm_coopmat2_half_unfit, .rank = rank_matrix_tensor_half                         \
+    }
+#define GEMM_COOPMAT2_ELEMENT_BLOCKS(a, b, d)                                                                          \
+    {                                                                                                                  \
+        COOPMAT2_BLOCKS("gemm_coopmat2_element_blocks", a, b, d),                                                      \
+            .needs = FLEXIBLE | STORAGE_2(a, d), CONFIGS(gemm_coopmat2_element_configs), .valid = gemm_coopmat2_valid, \
+            .unfit = gemm_coopmat2_element_unfit, .rank = rank_matrix_element                                          \
     }
 #define GEMM_COOPMAT2_ELEMENT(a, b, d)                                                                                \
     {                                                                                                                 \
@@ -264,14 +282,43 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
     }
 
 static const vkf__kernel rows[] = {
-    GEMM_COOPMAT(f32, f16, f32),          GEMM_COOPMAT(f16, f16, f32),          GEMM_COOPMAT(f16, f16, f16),
-    GEMM_COOPMAT(f32, f16, f16),          GEMM_COOPMAT_BF16(f32, bf16, f32),    GEMM_COOPMAT2(f32, f16, f32),
-    GEMM_COOPMAT2(f16, f16, f32),         GEMM_COOPMAT2(f16, f16, f16),         GEMM_COOPMAT2(f32, f16, f16),
-    GEMM_COOPMAT2_ELEMENT(f32, f16, f32), GEMM_COOPMAT2_ELEMENT(f16, f16, f16), GEMM_COOPMAT_BLOCKS(f32, q8, f32),
-    GEMM_COOPMAT_BLOCKS(f16, q8, f32),    GEMM_COOPMAT_BLOCKS(f16, q8, f16),    GEMM_COOPMAT_BLOCKS(f32, q4, f32),
-    GEMM_COOPMAT_BLOCKS(f16, q4, f32),    GEMM_COOPMAT_BLOCKS(f16, q4, f16),    GEMM_COOPMAT_HALF(f32, f16, f32),
-    GEMM_COOPMAT_HALF(f16, f16, f32),     GEMM_COOPMAT_HALF(f16, f16, f16),     GEMM_COOPMAT2_HALF(f32, f16, f32),
-    GEMM_COOPMAT2_HALF(f16, f16, f32),    GEMM_COOPMAT2_HALF(f16, f16, f16),
+    GEMM_COOPMAT(f32, f16, f32),
+    GEMM_COOPMAT(f16, f16, f32),
+    GEMM_COOPMAT(f16, f16, f16),
+    GEMM_COOPMAT(f32, f16, f16),
+    GEMM_COOPMAT_BF16(f32, bf16, f32),
+    GEMM_COOPMAT2(f32, f16, f32),
+    GEMM_COOPMAT2(f16, f16, f32),
+    GEMM_COOPMAT2(f16, f16, f16),
+    GEMM_COOPMAT2(f32, f16, f16),
+    GEMM_COOPMAT2_ELEMENT(f32, f16, f32),
+    GEMM_COOPMAT2_ELEMENT(f16, f16, f16),
+    GEMM_COOPMAT_BLOCKS(f32, q8, f32),
+    GEMM_COOPMAT_BLOCKS(f16, q8, f32),
+    GEMM_COOPMAT_BLOCKS(f16, q8, f16),
+    GEMM_COOPMAT_BLOCKS(f32, q4, f32),
+    GEMM_COOPMAT_BLOCKS(f16, q4, f32),
+    GEMM_COOPMAT_BLOCKS(f16, q4, f16),
+    GEMM_COOPMAT_HALF(f32, f16, f32),
+    GEMM_COOPMAT_HALF(f16, f16, f32),
+    GEMM_COOPMAT_HALF(f16, f16, f16),
+    GEMM_COOPMAT2_HALF(f32, f16, f32),
+    GEMM_COOPMAT2_HALF(f16, f16, f32),
+    GEMM_COOPMAT2_HALF(f16, f16, f16),
+    GEMM_COOPMAT2_BLOCKS(f32, q8, f32),
+    GEMM_COOPMAT2_BLOCKS(f16, q8, f32),
+    GEMM_COOPMAT2_BLOCKS(f16, q8, f16),
+    GEMM_COOPMAT2_BLOCKS(f32, q4, f32),
+    GEMM_COOPMAT2_BLOCKS(f16, q4, f32),
+    GEMM_COOPMAT2_BLOCKS(f16, q4, f16),
+    GEMM_COOPMAT2_HALF_BLOCKS(f32, q8, f32),
+    GEMM_COOPMAT2_HALF_BLOCKS(f16, q8, f32),
+    GEMM_COOPMAT2_HALF_BLOCKS(f16, q8, f16),
+    GEMM_COOPMAT2_HALF_BLOCKS(f32, q4, f32),
+    GEMM_COOPMAT2_HALF_BLOCKS(f16, q4, f32),
+    GEMM_COOPMAT2_HALF_BLOCKS(f16, q4, f16),
+    GEMM_COOPMAT2_ELEMENT_BLOCKS(f16, q8, f16),
+    GEMM_COOPMAT2_ELEMENT_BLOCKS(f16, q4, f16),
 };
 
 const vkf__family vkf__gemm_matrix_family = {rows, COUNT(rows)};

@@ -80,6 +80,8 @@ static const char *missing_feature(const vkf__caps *caps, uint32_t needs)
          "needs cooperative matrices of any size, with per-element operations"},
         {VKF_NEEDS_MATRIX_TENSOR, matrix->workgroup_scope && matrix->tensor_addressing,
          "needs cooperative matrices of a workgroup, with tensor addressing"},
+        {VKF_NEEDS_MATRIX_DECODED, matrix->block_loads, "needs cooperative matrices that are loaded in blocks"},
+        {VKF_NEEDS_MATRIX_DECODED, caps->buffer_device_address, "needs buffer device addresses"},
         {VKF_NEEDS_MATRIX_CONVERSION, matrix->conversions, "needs conversions of cooperative matrices"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

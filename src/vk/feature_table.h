@@ -112,7 +112,7 @@ typedef enum vkf__wanted {
     VKF_WANTED_FOR_TIMESTAMPS, // this and the next three: where vkf__plan_wishes asks for it
     VKF_WANTED_FOR_STATISTICS,
     VKF_WANTED_FOR_COUNTERS,
-    VKF_WANTED_FOR_ADDRESSES,     // also on processors, whose kernels they are, and for statistics of any kernel
+    VKF_WANTED_FOR_ADDRESSES,     // also for kernels on processors, for matrices in blocks, and for all statistics
     VKF_WANTED_FOR_OTHER_SHADERS, // for shaders of the caller's, with statistics, from Vulkan 1.2 on
     VKF_WANTED_FOR_MATRICES,      // where kernels on cooperative matrices run; nothing else uses these
     VKF_WANTED_FOR_FLEXIBLE_MATRICES

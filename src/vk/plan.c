@@ -121,6 +121,12 @@ static bool runs_matrices(const vkf__caps *caps)
     return caps->matrix.cooperative_matrix && caps->vulkan_memory_model && caps->shader_float16;
 }
 
+// What decodes a matrix's blocks reads them by address.
+static bool decodes_matrices(const vkf__caps *caps)
+{
+    return runs_matrices(caps) && caps->matrix.tensor_addressing && caps->matrix.block_loads;
+}
+
 static bool is_wanted(vkf__wanted wanted, const vkf__caps *caps, const vkf__plan_wishes *wishes)
 {
     switch (wanted) {
@@ -133,7 +139,7 @@ static bool is_wanted(vkf__wanted wanted, const vkf__caps *caps, const vkf__plan
     case VKF_WANTED_FOR_COUNTERS:
         return wishes->counters;
     case VKF_WANTED_FOR_ADDRESSES:
-        return wishes->addresses || wishes->executable_info || caps->traits.processor;
+        return wishes->addresses || wishes->executable_info || caps->traits.processor || decodes_matrices(caps);
     case VKF_WANTED_FOR_OTHER_SHADERS: // from 1.2 on, all of it is in the core
         return wishes->executable_info && caps->api_version >= VK_API_VERSION_1_2;
     case VKF_WANTED_FOR_MATRICES:

@@ -158,6 +158,8 @@ static void test_matrices_of_blocks(void **state)
     run_shapes("gemm_coopmat_blocks.f16_q4_f16/32x32", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, H}, 1);
     run_shapes("gemm_coopmat_blocks.f16_q8_f32/32x32", &(vkf_test_gemm_types){H, VKF_DTYPE_Q8, F}, 1);
     run_shapes("gemm_coopmat_blocks.f32_q4_f32/32x32", &(vkf_test_gemm_types){F, VKF_DTYPE_Q4, F}, 2);
+    run_shapes("gemm_coopmat2_element_blocks.f16_q4_f16/16x32", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, H}, 1);
+    run_shapes("gemm_coopmat2_element_blocks.f16_q8_f16/16x32", &(vkf_test_gemm_types){H, VKF_DTYPE_Q8, H}, 1);
     if (vkf_test_all()) {
         run_shapes("gemm_coopmat_blocks.f16_q4_f16/64x64", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, H}, 1);
         run_shapes("gemm_coopmat_blocks.f16_q8_f16/128x128", &(vkf_test_gemm_types){H, VKF_DTYPE_Q8, H}, 1);

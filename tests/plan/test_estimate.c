@@ -98,12 +98,12 @@ static void test_subgroups_feed_matrices_no_faster_than_the_fastest_sums(void **
     assert_near(vkf_plan_estimate(&chip, &load).math_s, 1e9 / (4e12 * VKF_PLAN_ATTENTION_SHARE));
 }
 
-// Per product of a run, 1/32 of two instructions, each in the place of two operations.
+// Per product of a run of 64, 1/64 of two instructions, each in the place of two operations.
 static void test_matrices_wait_for_sums_of_short_runs(void **state)
 {
     vkf_plan_load load = {.math = VKF_PLAN_MATRIX,
                           .half_sums = true,
-                          .short_runs = true,
+                          .half_run = 64,
                           .workgroup_scope = true,
                           .workgroups = 100,
                           .local_size = 256,
@@ -111,8 +111,8 @@ static void test_matrices_wait_for_sums_of_short_runs(void **state)
     const double matrices_s = 1e9 / (6e12 * VKF_PLAN_MATRIX_SHARE);
     (void)state;
     assert_near(vkf_plan_estimate(&chip, &load).math_s,
-                matrices_s + 1e9 / 2 / 32 * 2 * 2 / (1e12 * VKF_PLAN_SCALAR_SHARE));
-    load.short_runs = false;
+                matrices_s + 1e9 / 2 / 64 * 2 * 2 / (1e12 * VKF_PLAN_SCALAR_SHARE));
+    load.half_run = 0;
     assert_near(vkf_plan_estimate(&chip, &load).math_s, matrices_s);
 }
 

@@ -212,6 +212,20 @@ static void test_plan_enables_addresses_where_they_serve(void **state)
     assert_true(plan_of(&processor, no_wishes).caps.buffer_device_address);
 }
 
+// So do the functions that decode what matrices are loaded from.
+static void test_plan_enables_addresses_for_matrices_in_blocks(void **state)
+{
+    vkf__caps caps = discrete_caps();
+    (void)state;
+    add_matrices(&caps, 16);
+    assert_true(plan_of(&caps, no_wishes).caps.buffer_device_address);
+    caps.matrix.block_loads = false;
+    assert_false(plan_of(&caps, no_wishes).caps.buffer_device_address);
+    caps.matrix.block_loads = true;
+    caps.vulkan_memory_model = false;
+    assert_false(plan_of(&caps, no_wishes).caps.buffer_device_address);
+}
+
 static bool plans_extension(const vkf__device_plan *plan, const char *name)
 {
     for (uint32_t i = 0; i < plan->extension_count; i++) {
@@ -433,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_plan_below_floor_limits),
         cmocka_unit_test(test_plan_every_profile_stands_on_the_floor),
         cmocka_unit_test(test_plan_enables_addresses_where_they_serve),
+        cmocka_unit_test(test_plan_enables_addresses_for_matrices_in_blocks),
         cmocka_unit_test(test_plan_wishes_granted),
         cmocka_unit_test(test_plan_calibration),
         cmocka_unit_test(test_plan_nothing_unasked),

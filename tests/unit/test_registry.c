@@ -31,6 +31,7 @@ enum {
     CAPABILITY_MATRIX_CONVERSIONS = 5431,
     CAPABILITY_MATRIX_PER_ELEMENT = 5432,
     CAPABILITY_MATRIX_TENSOR = 5433,
+    CAPABILITY_MATRIX_BLOCK_LOADS = 5434,
     CAPABILITY_TENSOR_ADDRESSING = 5439,
     CAPABILITY_MATRIX = 6022,
     CAPABILITY_SAMPLED_BUFFER = 46,
@@ -91,13 +92,14 @@ static bool bindings_agree(const vkf__kernel *row, const spirv_module *module, c
            !differs(out_why, "push constants", (uint64_t)4 * vkf__kernel_push_words(row), module->push_bytes);
 }
 
-static bool has_address(const vkf__kernel *row)
+// By an operand's address, or through the pointers to blocks that decoding functions get.
+static bool reads_addresses(const vkf__kernel *row)
 {
     for (uint32_t i = 0; i < row->operand_count; i++) {
         if (row->operands[i] == VKF_OPERAND_ADDRESS)
             return true;
     }
-    return false;
+    return row->needs & VKF_NEEDS_MATRIX_DECODED;
 }
 
 static uint32_t needs_of_matrix_capability(uint32_t capability)
@@ -114,6 +116,8 @@ static uint32_t needs_of_matrix_capability(uint32_t capability)
     case CAPABILITY_MATRIX_TENSOR:
     case CAPABILITY_TENSOR_ADDRESSING:
         return VKF_NEEDS_MATRIX_TENSOR;
+    case CAPABILITY_MATRIX_BLOCK_LOADS:
+        return VKF_NEEDS_MATRIX_DECODED;
     case CAPABILITY_MATRIX_CONVERSIONS:
         return VKF_NEEDS_MATRIX_CONVERSION;
     default:
@@ -136,7 +140,7 @@ static bool capability_allowed(const vkf__kernel *row, uint32_t capability)
     case CAPABILITY_SUBGROUP_SHUFFLE:
         return row->needs & VKF_NEEDS_SHUFFLE;
     case CAPABILITY_ADDRESSES:
-        return has_address(row);
+        return reads_addresses(row);
     case CAPABILITY_FLOAT16:
         return row->needs & (VKF_NEEDS_FLOAT16 | VKF_NEEDS_MATRIX);
     case CAPABILITY_INT64:
@@ -152,9 +156,15 @@ static bool capability_allowed(const vkf__kernel *row, uint32_t capability)
 // Of matrices a row asks for what its module declares, and for no more.
 static bool matrix_needs_agree(const vkf__kernel *row, const spirv_module *module, char *out_why)
 {
-    static const uint32_t capabilities[] = {CAPABILITY_MATRIX,          CAPABILITY_MEMORY_MODEL,
-                                            CAPABILITY_MATRIX_BFLOAT16, CAPABILITY_MATRIX_PER_ELEMENT,
-                                            CAPABILITY_MATRIX_TENSOR,   CAPABILITY_MATRIX_CONVERSIONS};
+    static const uint32_t capabilities[] = {
+        CAPABILITY_MATRIX,
+        CAPABILITY_MEMORY_MODEL,
+        CAPABILITY_MATRIX_BFLOAT16,
+        CAPABILITY_MATRIX_PER_ELEMENT,
+        CAPABILITY_MATRIX_TENSOR,
+        CAPABILITY_MATRIX_BLOCK_LOADS,
+        CAPABILITY_MATRIX_CONVERSIONS,
+    };
     for (size_t i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++) {
         if (differs(out_why, "needs a matrix capability",
                     (row->needs & needs_of_matrix_capability(capabilities[i])) != 0,
@@ -192,7 +202,8 @@ static bool constants_agree(const vkf__kernel *row, const spirv_module *module, 
            !differs(out_why, "needs 64-bit integers", (row->needs & VKF_NEEDS_INT64) != 0,
                     spirv_has_capability(module, CAPABILITY_INT64)) &&
            !differs(out_why, "needs subgroups", subgroups, spirv_has_capability(module, CAPABILITY_SUBGROUP)) &&
-           !differs(out_why, "needs addresses", has_address(row), spirv_has_capability(module, CAPABILITY_ADDRESSES));
+           !differs(out_why, "needs addresses", reads_addresses(row),
+                    spirv_has_capability(module, CAPABILITY_ADDRESSES));
 }
 
 // Whether the parts of a row agree with each other.
@@ -425,6 +436,7 @@ static void test_registry_planted_matrix_difference_is_noticed(void **state)
         {"gemm_coopmat2_element.f16_f16_f16", VKF_NEEDS_MATRIX_FLEXIBLE},
         {"gemm_coopmat2.f16_f16_f16", VKF_NEEDS_MATRIX_TENSOR},
         {"gemm_coopmat2.f32_f16_f32", VKF_NEEDS_MATRIX_CONVERSION},
+        {"gemm_coopmat2_blocks.f16_q4_f16", VKF_NEEDS_MATRIX_DECODED},
         {"attention_coopmat.f16_f16_f16", VKF_NEEDS_MATRIX},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -505,7 +517,7 @@ static void test_registry_rows_run_on_the_baseline(void **state)
         uint32_t storage = 0;
         for (uint32_t o = 0; o < row->operand_count; o++)
             storage += row->operands[o] == VKF_OPERAND_STORAGE;
-        bool excused = storage > 4 || row->needs != 0 || has_address(row);
+        bool excused = storage > 4 || row->needs != 0 || reads_addresses(row);
         if (any_config_usable(&caps, row) == excused)
             fail_msg("%s %s on the baseline", row->name, excused ? "may run" : "has no config");
     }

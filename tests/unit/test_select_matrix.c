@@ -9,7 +9,7 @@
 #define H VKF_DTYPE_F16
 
 static const vkf_dtype fff[] = {F, F, F}, fhf[] = {F, H, F}, hhf[] = {H, H, F}, hhh[] = {H, H, H};
-static const vkf_dtype fbf[] = {F, VKF_DTYPE_BF16, F};
+static const vkf_dtype fbf[] = {F, VKF_DTYPE_BF16, F}, hqh[] = {H, VKF_DTYPE_Q4, H}, fqf[] = {F, VKF_DTYPE_Q4, F};
 
 static vkf__caps matrix_caps(void)
 {
@@ -95,6 +95,17 @@ static vkf__caps half_sum_caps(void)
     return caps;
 }
 
+// Flexible matrices of the same sizes with sums in f16.
+static void add_flexible_half_sums(vkf__caps *caps)
+{
+    const uint32_t listed = caps->matrix.flexible_count;
+    for (uint32_t i = 0; i < listed; i++) {
+        vkf__matrix_shape *half = &caps->matrix.flexible[caps->matrix.flexible_count++];
+        *half = caps->matrix.flexible[i];
+        half->c_type = half->result_type = (uint32_t)VK_COMPONENT_TYPE_FLOAT16_KHR;
+    }
+}
+
 // Even ahead of matrices of a workgroup; and only where they are faster, allowed and listed.
 static void test_matrix_gemm_sums_in_f16(void **state)
 {
@@ -123,11 +134,7 @@ static void test_matrix_gemm_sums_in_f16_in_a_workgroup(void **state)
     vkf__caps caps = half_sum_caps();
     const vkf__problem problem = {.m = 512, .n = 512, .k = 64, .precision = VKF_PRECISION_F16_SUMS};
     const uint32_t listed = caps.matrix.flexible_count;
-    for (uint32_t i = 0; i < listed; i++) {
-        vkf__matrix_shape *half = &caps.matrix.flexible[caps.matrix.flexible_count++];
-        *half = caps.matrix.flexible[i];
-        half->c_type = half->result_type = (uint32_t)VK_COMPONENT_TYPE_FLOAT16_KHR;
-    }
+    add_flexible_half_sums(&caps);
     assert_selected(&caps, VKF_OP_GEMM, hhh, problem, "gemm_coopmat2_half.f16_f16_f16/128x128");
     assert_selected(&caps, VKF_OP_GEMM, fhf, problem, "gemm_coopmat2_half.f32_f16_f32/128x128");
     caps.traits.cores = 65; // one more than there are tiles of 64 x 64
@@ -182,6 +189,21 @@ static void test_matrix_gemm_not_on_processors(void **state)
     assert_string_equal(variant.config->name, "32x32");
 }
 
+// Of a weight in blocks, too; without block loads, matrices of a subgroup take it.
+static void test_matrix_gemm_of_blocks_in_a_workgroup(void **state)
+{
+    (void)state;
+    vkf__caps caps = half_sum_caps();
+    vkf__problem problem = {.m = 512, .n = 512, .k = 64, .b_layout = VKF_GEMM_B_PANELS, .precision = VKF_PRECISION_F16};
+    add_flexible_half_sums(&caps);
+    assert_selected(&caps, VKF_OP_GEMM, hqh, problem, "gemm_coopmat2_blocks.f16_q4_f16/128x128");
+    problem.precision = VKF_PRECISION_F16_SUMS;
+    assert_selected(&caps, VKF_OP_GEMM, hqh, problem, "gemm_coopmat2_half_blocks.f16_q4_f16/128x128");
+    assert_selected(&caps, VKF_OP_GEMM, fqf, problem, "gemm_coopmat2_half_blocks.f32_q4_f32/128x128");
+    caps.matrix.block_loads = false;
+    assert_selected(&caps, VKF_OP_GEMM, hqh, problem, "gemm_coopmat_blocks.");
+}
+
 static void test_matrix_usable_says_why(void **state)
 {
     (void)state;
@@ -190,6 +212,7 @@ static void test_matrix_usable_says_why(void **state)
     const vkf__variant bf16 = variant_named("gemm_coopmat.f32_bf16_f32", "32x32");
     const vkf__variant tensor = variant_named("gemm_coopmat2.f32_f16_f32", "128x256");
     const vkf__variant element = variant_named("gemm_coopmat2_element.f16_f16_f16", "16x32");
+    const vkf__variant blocks = variant_named("gemm_coopmat2_blocks.f16_q4_f16", "128x128");
     const char *why = NULL;
 #define REFUSED(variant, field, value, part)                                             \
     do {                                                                                 \
@@ -226,6 +249,8 @@ static void test_matrix_usable_says_why(void **state)
     REFUSED(tensor, matrix.workgroup_scope_reserved_bytes, 65536, "shared memory");
     REFUSED(tensor, matrix.flexible[2].workgroup_invocations, 512, "lists no matrices");
     REFUSED(tensor, matrix.flexible_max_dimension, 128, "lists no matrices");
+    REFUSED(blocks, matrix.block_loads, false, "blocks");
+    REFUSED(blocks, buffer_device_address, false, "addresses");
 #undef REFUSED
 }
 
@@ -366,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_matrix_gemm_rounds_where_allowed_alone),
         cmocka_unit_test(test_matrix_gemm_sums_in_f16),
         cmocka_unit_test(test_matrix_gemm_sums_in_f16_in_a_workgroup),
+        cmocka_unit_test(test_matrix_gemm_of_blocks_in_a_workgroup),
         cmocka_unit_test(test_gemm_sums_in_f16_without_matrices),
         cmocka_unit_test(test_matrix_gemm_not_on_processors),
         cmocka_unit_test(test_matrix_usable_says_why),

@@ -12,8 +12,8 @@ static double matrix_peak(const vkf_chip_speed *speed, const vkf_plan_load *load
     // Sums become f32 once in a run, as if the matrix units waited for it. An instruction takes the place of two
     // operations, and a run has twice as many operations as products.
     double seconds_per_flop = 1 / (rate * VKF_PLAN_MATRIX_SHARE);
-    if (load->short_runs)
-        seconds_per_flop += 2.0 / VKF_PLAN_HALF_RUN / (speed->f32_flops * VKF_PLAN_SCALAR_SHARE);
+    if (load->half_run > 0)
+        seconds_per_flop += VKF_PLAN_RUN_INSTRUCTIONS / load->half_run / (speed->f32_flops * VKF_PLAN_SCALAR_SHARE);
     return fmin(1 / seconds_per_flop, load->workgroup_scope ? INFINITY : fastest * VKF_PLAN_SUBGROUP_SHARE);
 }
 

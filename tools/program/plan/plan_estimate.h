@@ -30,9 +30,11 @@ typedef struct vkf_chip_speed {
 #define VKF_PLAN_ATTENTION_SHARE 0.35 // of any of them, between two products and a softmax
 #define VKF_PLAN_DOT_SHARE 0.45       // of integer dot products
 #define VKF_PLAN_MEMORY_SHARE 0.83    // of the memory's bandwidth
-// Products after which our kernels on matrices with sums in f16 add these to sums in f32 (VKF_GEMM_HALF_RUN), which
-// takes two instructions.
-#define VKF_PLAN_HALF_RUN 32
+// Products after which our kernels on matrices with sums in f16 add these to sums in f32: of a subgroup and of a
+// workgroup.
+#define VKF_PLAN_SUBGROUP_RUN 32
+#define VKF_PLAN_WORKGROUP_RUN 64
+#define VKF_PLAN_RUN_INSTRUCTIONS 2 // that this takes, per element
 #define VKF_PLAN_MAX_GROUPS 32 // workgroups that are resident on a core at most
 // A core is busy once this part of the invocations that fit it are there.
 #define VKF_PLAN_BUSY_SHARE 0.125
@@ -48,7 +50,7 @@ typedef struct vkf_plan_load {
     vkf_plan_math math;
     bool attention;
     bool half_sums;       // of matrices: in f16
-    bool short_runs;      // which go to sums in f32 after VKF_PLAN_HALF_RUN products
+    double half_run;      // products after which these go to sums in f32; 0: at no cost
     bool workgroup_scope; // matrices of a whole workgroup
     double workgroups;
     double local_size, shared_bytes; // of a workgroup

@@ -19,8 +19,7 @@ static bool alike(const vkf_plan_row *row, const vkf_planned_dispatch *dispatch)
 
 static bool has_workgroup_scope(const char *kernel)
 {
-    return strncmp(kernel, "gemm_coopmat2.", strlen("gemm_coopmat2.")) == 0 ||
-           strncmp(kernel, "gemm_coopmat2_half.", strlen("gemm_coopmat2_half.")) == 0;
+    return strncmp(kernel, "gemm_coopmat2", strlen("gemm_coopmat2")) == 0 && !strstr(kernel, "_element");
 }
 
 static vkf_plan_load load_of(const vkf_plan_row *row)
@@ -32,7 +31,9 @@ static vkf_plan_load load_of(const vkf_plan_row *row)
                 : d->half_sums   ? VKF_PLAN_HALF
                                  : VKF_PLAN_SCALAR,
         .half_sums = d->half_sums,
-        .short_runs = d->half_sums,
+        .half_run = !d->half_sums                   ? 0
+                    : has_workgroup_scope(d->kernel) ? VKF_PLAN_WORKGROUP_RUN
+                                                     : VKF_PLAN_SUBGROUP_RUN,
         .attention = strcmp(d->op, "attention") == 0,
         .workgroup_scope = has_workgroup_scope(d->kernel),
         .workgroups = row->workgroups,
