@@ -67,7 +67,7 @@ READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 CHUNKS_OF(TYPE_D, VKF_GEMM_BINDING_D, d)
 #ifdef B_BLOCKS
 #include "include/blocks.glsl"
-#include "include/matrix_blocks.glsl"
+#include "include/block_chunks.glsl"
 BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
 octet bias_load8(uint i)
 {

@@ -5,6 +5,9 @@
 // sums the products of even k in one half of a vector and those of odd k in the other, and adds both to its float32
 // sums once per tile: each is a run of TILE_K / 2 products. So what a run loses does not grow with k.
 //
+// With B_BLOCKS b is a weight in blocks (shared/blocks.h), which becomes halves on its way into shared memory. TILE_K
+// then divides a block.
+//
 // An invocation's rows lie GROUP_M apart, and its columns GROUP_N, so that neighbours read neighbouring vectors.
 // Otherwise workgroups, layouts, SPLIT and the grid are those of gemm_tile.comp.
 // Invariants (the registry checks them): 4 divides TILE_M and TILE_N, 8 divides TILE_K, which is at most
@@ -36,9 +39,16 @@ layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf
 layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
 
 READ_QUADS(TYPE_A, VKF_GEMM_BINDING_A, a)
-READ_QUADS(TYPE_B, VKF_GEMM_BINDING_B, b)
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
+#ifdef B_BLOCKS
+const uint CHUNK = 8;
+#include "include/blocks.glsl"
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+#include "include/block_chunks.glsl"
+#else
+READ_QUADS(TYPE_B, VKF_GEMM_BINDING_B, b)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
+#endif
 
 // name_halves(i): what name_load4(i) loads, as halves; those of f16 keep their bits.
 #define HALVES(type, name) HALVES_EXPAND(type, name)
@@ -52,7 +62,9 @@ READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
         return f16vec4(unpackFloat2x16(words.x), unpackFloat2x16(words.y));          \
     }
 HALVES(TYPE_A, a)
+#ifndef B_BLOCKS
 HALVES(TYPE_B, b)
+#endif
 
 const uint GROUP_M = TILE_M / THREAD_M; // invocations along m
 const uint GROUP_N = TILE_N / THREAD_N;
@@ -88,6 +100,7 @@ f16vec4 fetch_a(bool quads, uint first, uint line, uint k, uint k_end)
     return value;
 }
 
+#ifndef B_BLOCKS
 uint b_index(uint n, uint k)
 {
     if (B_LAYOUT == VKF_GEMM_B_PANELS)
@@ -115,6 +128,8 @@ f16vec4 fetch_b(bool quads, uint first, uint line, uint k, uint k_end)
         value[c] = (along_k ? k + c : k) < k_end ? value[c] : float16_t(0.0);
     return value;
 }
+
+#endif
 
 // A step fetches a quad of halves along k, or else four lines at each of four depths, which are four quads.
 uint step_quads(bool along_k)
@@ -148,6 +163,27 @@ void load_a_tile(bool quads, uint first, uint row_first, uint k_first, uint k_en
     }
 }
 
+#ifdef B_BLOCKS
+f16vec4 quad_of(uvec2 words)
+{
+    return f16vec4(unpackFloat2x16(words.x), unpackFloat2x16(words.y));
+}
+
+// A step takes eight elements of a column; neighbouring invocations take neighbouring columns.
+void load_b_tile(uint col_first, uint k_first)
+{
+    const uint steps = TILE_N * TILE_K / CHUNK;
+    [[unroll]] for (uint step = 0; step < (steps + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
+        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
+        uint col = i % TILE_N, k = i / TILE_N * CHUNK, at = k / 4 * B_STRIDE + col;
+        if (steps % LOCAL_SIZE != 0 && i >= steps)
+            continue;
+        uvec4 halves = unpack_chunk(fetch_packed(col_first + col, k_first + k));
+        b_tile[at] = quad_of(halves.xy);
+        b_tile[at + B_STRIDE] = quad_of(halves.zw);
+    }
+}
+#else
 void load_b_tile(bool quads, uint first, uint col_first, uint k_first, uint k_end)
 {
     const bool along_k = B_LAYOUT == VKF_GEMM_B_NK;
@@ -165,6 +201,8 @@ void load_b_tile(bool quads, uint first, uint col_first, uint k_first, uint k_en
             b_tile[at + c] = along_k ? lines[0] : f16vec4(lines[0][c], lines[1][c], lines[2][c], lines[3][c]);
     }
 }
+
+#endif
 
 uint tile_row(uint i)
 {
@@ -216,7 +254,6 @@ void multiply_entry(uint entry, uint split)
     uint outer = entry / p.batch_inner;
     uint inner = entry % p.batch_inner;
     uint a_first = p.a_first + outer * p.a_outer + inner * p.a_inner;
-    uint b_first = outer * p.b_outer + inner * p.b_inner;
     uint d_first = p.d_first + outer * p.d_outer + inner * p.d_inner;
     uint row_first = gl_WorkGroupID.y * TILE_M;
     uint col_first = gl_WorkGroupID.x * TILE_N;
@@ -229,11 +266,18 @@ void multiply_entry(uint entry, uint split)
     if (p.alpha == 0.0)
         k_end = 0; // gives 0, whatever a and b hold
     bool a_quads = can_read_quads(a_offset, a_first, p.lda, TRANSPOSE_A != 0 ? p.m : k_end, k_begin);
+#ifndef B_BLOCKS
+    uint b_first = outer * p.b_outer + inner * p.b_inner;
     uint b_extent = B_LAYOUT == VKF_GEMM_B_PANELS ? 0 : B_LAYOUT == VKF_GEMM_B_NK ? k_end : p.n;
     bool b_quads = can_read_quads(b_offset, b_first, p.ldb, b_extent, k_begin);
+#endif
     for (uint k_first = k_begin; k_first < k_end; k_first += TILE_K) {
         load_a_tile(a_quads, a_first, row_first, k_first, k_end);
+#ifdef B_BLOCKS
+        load_b_tile(col_first, k_first);
+#else
         load_b_tile(b_quads, b_first, col_first, k_first, k_end);
+#endif
         barrier();
         multiply_tiles();
         barrier();

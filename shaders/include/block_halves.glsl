@@ -1,7 +1,7 @@
 // Single elements of weights in blocks (shared/blocks.h) as halves, for kernels whose driver asks for one at a time.
 // Included after blocks.glsl.
 //
-// An element becomes a half by one multiplication and, in q4, one addition in 16 bits, as in matrix_blocks.glsl.
+// An element becomes a half by one multiplication and, in q4, one addition in 16 bits, as in block_chunks.glsl.
 #ifndef VKF_BLOCK_HALVES_GLSL
 #define VKF_BLOCK_HALVES_GLSL
 

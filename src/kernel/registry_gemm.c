@@ -90,6 +90,12 @@ static bool gemm_half_valid(const vkf__config *config)
     return gemm_valid(config) && config->tile.gemm.k % 8 == 0 && config->tile.gemm.k <= 2 * VKF_GEMM_HALF_RUN;
 }
 
+// A weight's blocks are as deep as whole tiles.
+static bool gemm_half_blocks_valid(const vkf__config *config)
+{
+    return gemm_half_valid(config) && VKF_BLOCKS_DEPTH % config->tile.gemm.k == 0;
+}
+
 // Behind matrices, and ahead of floats where halves are faster. Few rows wait for memory, which both read alike.
 static uint32_t rank_half(const vkf__caps *caps, const vkf__problem *problem)
 {
@@ -99,12 +105,20 @@ static uint32_t rank_half(const vkf__caps *caps, const vkf__problem *problem)
 }
 
 // With f32 or f16 activations, which are rounded to halves where they are not halves.
+#define HALVES                                                                 \
+    PRODUCT, CONSTANTS(vkf__gemm_split_constants), CONFIGS(gemm_half_configs), \
+        .splits = true, .shared_bytes = gemm_half_shared_bytes, .rounds = true, .half_sums = true, .rank = rank_half
 #define GEMM_HALF(a, b, d)                                                                                          \
     {                                                                                                               \
-        .name = NAME_3("gemm_half", a, b, d), TYPES_3(a, b, d), PRODUCT, CONSTANTS(vkf__gemm_split_constants),      \
-        CONFIGS(gemm_half_configs), .splits = true, .shared_bytes = gemm_half_shared_bytes,                         \
+        .name = NAME_3("gemm_half", a, b, d), TYPES_3(a, b, d), HALVES,                                             \
         .needs = VKF_NEEDS_FLOAT16 | STORAGE_3(a, b, d), .b_layouts = B_KN | B_NK | B_PANELS, .transposes_a = true, \
-        .rounds = true, .half_sums = true, .valid = gemm_half_valid, .rank = rank_half                              \
+        .valid = gemm_half_valid                                                                                    \
+    }
+#define GEMM_HALF_BLOCKS(a, b, d)                                                                                \
+    {                                                                                                            \
+        .name = NAME_3("gemm_half_blocks", a, b, d), TYPES_3(a, b, d), HALVES,                                   \
+        .module = "gemm_half_blocks." #a "_" #d, .needs = VKF_NEEDS_FLOAT16 | STORAGE(d), .b_layouts = B_PANELS, \
+        .valid = gemm_half_blocks_valid                                                                          \
     }
 
 static const vkf__kernel rows[] = {
@@ -132,6 +146,12 @@ static const vkf__kernel rows[] = {
     GEMM_HALF(f32, f16, f32),
     GEMM_HALF(f16, f16, f16),
     GEMM_HALF(f16, f16, f32),
+    GEMM_HALF_BLOCKS(f32, q8, f32),
+    GEMM_HALF_BLOCKS(f16, q8, f32),
+    GEMM_HALF_BLOCKS(f16, q8, f16),
+    GEMM_HALF_BLOCKS(f32, q4, f32),
+    GEMM_HALF_BLOCKS(f16, q4, f32),
+    GEMM_HALF_BLOCKS(f16, q4, f16),
 };
 
 const vkf__family vkf__gemm_family = {rows, COUNT(rows)};

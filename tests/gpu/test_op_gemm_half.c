@@ -114,6 +114,38 @@ static void test_half_sums_in_parts(void **state)
     vkf_test_ops_close(&ops);
 }
 
+// Of weights in blocks, whose depth is whole blocks. An element is rounded to a half, which is 2^-12 of it, and so is
+// each sum in a run; both are of random sign, and sums of up to 160 products of -1 .. 1 are off by less than 5e-2.
+static void run_blocks(const char *variant, const vkf_test_gemm_types *types)
+{
+    static const vkf_test_gemm_case cases[] = {
+        LINEAR(9, 1, 32),
+        LINEAR(33, 31, 96),
+        LINEAR(64, 65, 64),
+        LINEAR(65, 128, 160),
+    };
+    vkf_test_ops ops;
+    if (open_half(&ops, VKF_PRECISION_F16_SUMS, variant)) {
+        for (size_t i = 0; i < 2 * COUNT_OF(cases); i++) {
+            ops.aligned = i % 2 == 0;
+            vkf_test_gemm_run(&ops, types, &cases[i / 2], false, 5e-2, 1e-3);
+            assert_kernel(&ops, "gemm_half_blocks");
+        }
+    }
+    vkf_test_ops_close(&ops);
+}
+
+static void test_half_sums_of_blocks(void **state)
+{
+    (void)vkf_test_ops_of(state);
+    run_blocks("gemm_half_blocks.f16_q4_f16/small", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, H});
+    run_blocks("gemm_half_blocks.f32_q8_f32/large", &(vkf_test_gemm_types){F, VKF_DTYPE_Q8, F});
+    if (vkf_test_all()) {
+        run_blocks("gemm_half_blocks.f16_q8_f32/64x64", &(vkf_test_gemm_types){H, VKF_DTYPE_Q8, F});
+        run_blocks("gemm_half_blocks.f16_q4_f32/128x128", &(vkf_test_gemm_types){H, VKF_DTYPE_Q4, F});
+    }
+}
+
 // A product of a (m, k) and b (n, k) by the small kernel. Fails where an element is off by more than is promised, and
 // returns the largest error as a part of the sum of |a * b|.
 static double run_within_bound(vkf_test_ops *ops, const vkf_test_operand *a, const vkf_test_operand *b)
@@ -260,6 +292,7 @@ int main(void)
         VKF_OPS_TEST(test_half_sums_around_tiles),
         VKF_OPS_TEST(test_half_sums_by_layout_and_epilogue),
         VKF_OPS_TEST(test_half_sums_in_parts),
+        VKF_OPS_TEST(test_half_sums_of_blocks),
         VKF_OPS_TEST(test_half_sums_of_random_values_are_within_the_bound),
         VKF_OPS_TEST(test_half_sums_that_lose_the_most_are_within_the_bound),
         VKF_OPS_TEST(test_half_sums_of_ones_are_exact_at_any_length),

@@ -119,6 +119,8 @@ ERRORS = (
     Error("runs of odd k are not summed", "shaders/gemm_half.comp",
           "float(part[i].x) + float(part[i].y);", "float(part[i].x);",
           ("gpu.op_gemm_half.lavapipe.full",) + SELF_TEST),
+    Error("halves of blocks fill the first quad twice", "shaders/gemm_half.comp",
+          "quad_of(halves.zw)", "quad_of(halves.xy)", ("gpu.op_gemm_half.lavapipe.full",)),
     Error("a run is as long as the product is deep", "shaders/gemm_half.comp",
           "sum[i] += float(part[i].x)", "sum[i] = float(float16_t(sum[i])) + float(part[i].x)",
           ("gpu.op_gemm_half.lavapipe.full",)),

@@ -16,7 +16,7 @@ typedef struct plan_options {
     vkf_model_precision precision;
     vkf_quantization quantization;
     uint32_t batch, prompt, context;
-    bool json, list, calibrate;
+    bool json, list, calibrate, peer;
 } plan_options;
 
 enum {
@@ -28,7 +28,8 @@ enum {
     OPT_CONTEXT,
     OPT_JSON,
     OPT_LIST,
-    OPT_CALIBRATE
+    OPT_CALIBRATE,
+    OPT_PEER
 };
 
 #define DEFAULT_PROMPT 256u
@@ -51,6 +52,7 @@ static void print_help(const void *user)
         "                     file chooses one of its profiles; all: a line for each chip of --list-chips\n"
         "  --list-chips       list the chips that are known\n"
         "  --calibrate        estimates of another program's kernels beside its published speeds\n"
+        "  --peer ggml        with all chips: estimates for that program's Vulkan backend beside ours\n"
         "  --dtype TYPE       " VKF_PRECISION_NAMES " (default f32); bf16 is f32/bf16\n"
         "  --quantize TYPE    q8 or q4: weights in blocks\n"
         "  --batch N          rows that run together (default 1)\n"
@@ -70,6 +72,14 @@ static bool parse_dtype(const char *value, vkf_model_precision *out_precision)
         return vkf_parse_precision("--dtype", value, out_precision);
     *out_precision = VKF_MODEL_PRECISION_BF16_WEIGHTS;
     return true;
+}
+
+static bool take_peer(const char *value, bool *out_peer)
+{
+    *out_peer = strcmp(value, "ggml") == 0;
+    if (!*out_peer)
+        vkf_print_error("--peer '%s': the one peer is ggml", value);
+    return *out_peer;
 }
 
 static bool take_option(int opt, const char *value, void *user)
@@ -98,6 +108,8 @@ static bool take_option(int opt, const char *value, void *user)
     case OPT_CALIBRATE:
         options->calibrate = true;
         return true;
+    case OPT_PEER:
+        return take_peer(value, &options->peer);
     default:
         return vkf_parse_common(opt, value, &options->common);
     }
@@ -107,6 +119,7 @@ static const struct option long_options[] = {
     {"chip", required_argument, NULL, OPT_CHIP},
     {"list-chips", no_argument, NULL, OPT_LIST},
     {"calibrate", no_argument, NULL, OPT_CALIBRATE},
+    {"peer", required_argument, NULL, OPT_PEER},
     {"dtype", required_argument, NULL, OPT_DTYPE},
     {"quantize", required_argument, NULL, OPT_QUANTIZE},
     {"batch", required_argument, NULL, OPT_BATCH},
@@ -140,6 +153,10 @@ static bool take_arguments(int argc, char **argv, void *user)
         vkf_print_error("plan: --chip is missing: a chip of --list-chips, or a file");
         return false;
     }
+    if (options->peer && (alone || strcmp(options->chip, "all") != 0)) {
+        vkf_print_error("plan: --peer goes with --chip all");
+        return false;
+    }
     options->directory = argv[optind];
     return true;
 }
@@ -153,6 +170,7 @@ static vkf_plan_request request_of(const plan_options *options)
         .batch = options->batch,
         .prompt = options->prompt,
         .context = options->context,
+        .peer = options->peer,
     };
 }
 

@@ -4,6 +4,7 @@
 #include "command/precision.h"
 #include "command/session_context.h"
 #include "model/model.h"
+#include "plan/plan_beside.h"
 
 static uint32_t at_most(uint32_t value, uint32_t limit)
 {
@@ -73,7 +74,15 @@ static bool plan_model(vkf_context *context, const vkf_plan_request *request, vk
     report->prompt = at_most(request->prompt, decoder ? config.max_target_len : config.max_source_len);
     report->context = at_most(request->context, config.max_target_len);
     report->context = report->context < report->prompt && decoder ? report->prompt : report->context;
-    return plan_runs(context, &model, &config, report);
+    if (request->peer && !vkf_plan_peer_knows(&config, request->precision)) {
+        vkf_print_error("plan: of ggml no estimate is known but for decoders with a gated feed-forward in f16");
+        return false;
+    }
+    if (!plan_runs(context, &model, &config, report))
+        return false;
+    if (request->peer)
+        vkf_plan_beside_ggml(context, &config, request->quantization, report);
+    return true;
 }
 
 bool vkf_plan_make(const vkf_common_options *common, const vkf_plan_request *request, vkf_plan_report *out_report)

@@ -15,6 +15,7 @@ typedef struct vkf_plan_report {
     vkf_memory_plan weights, session;
     vkf_plan_run runs[VKF_PLAN_MAX_RUNS];
     size_t run_count;
+    double peer_s[VKF_PLAN_MAX_RUNS]; // of the same runs by the peer that was asked for; 0: none was
 } vkf_plan_report;
 
 void vkf_plan_print_text(const vkf_plan_report *report);

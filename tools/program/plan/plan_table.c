@@ -22,11 +22,11 @@ static double bytes_of(const vkf_plan_report *report)
     return bytes;
 }
 
-// A prompt and a text count all their tokens.
-static double tokens_per_s(const vkf_plan_report *report, const vkf_plan_run *run)
+// Of run i, which takes so long. A prompt and a text count all their tokens.
+static double tokens_per_s(const vkf_plan_report *report, size_t i, double total_s)
 {
-    const uint32_t each = strcmp(run->what, "token") == 0 ? 1 : report->prompt;
-    return run->total_s > 0 ? (double)report->batch * each / run->total_s : 0;
+    const uint32_t each = strcmp(report->runs[i].what, "token") == 0 ? 1 : report->prompt;
+    return total_s > 0 ? (double)report->batch * each / total_s : 0;
 }
 
 static void print_head(const vkf_plan_report *report)
@@ -35,29 +35,39 @@ static void print_head(const vkf_plan_report *report)
            report->precision, report->quantization ? ", " : "", report->quantization ? report->quantization : "",
            report->batch, report->prompt, report->context, "chip", "device", "GiB");
     for (size_t i = 0; i < report->run_count; i++)
-        printf(" %6s t/s  of roof", report->runs[i].what);
+        printf(" %6s t/s  of roof%s", report->runs[i].what, report->peer_s[i] > 0 ? "  ggml t/s   ours/its" : "");
     putchar('\n');
 }
 
 static void print_line(const vkf_plan_report *report)
 {
     printf("%-10s %-40.40s %9.2f", report->chip->name, report->device.name, bytes_of(report) / 1073741824);
-    for (size_t i = 0; i < report->run_count; i++)
-        printf(" %10.1f %7.0f%%", tokens_per_s(report, &report->runs[i]),
+    for (size_t i = 0; i < report->run_count; i++) {
+        printf(" %10.1f %7.0f%%", tokens_per_s(report, i, report->runs[i].total_s),
                100 * report->runs[i].roof_s / report->runs[i].total_s);
+        if (report->peer_s[i] > 0)
+            printf(" %9.1f %10.2f", tokens_per_s(report, i, report->peer_s[i]),
+                   report->peer_s[i] / report->runs[i].total_s);
+    }
     puts(fits(report) ? "" : "  does not fit");
 }
 
 static json_t *line_json(const vkf_plan_report *report)
 {
-    json_t *object = json_object(), *runs = json_object();
+    json_t *object = json_object(), *runs = json_object(), *peers = json_object();
     vkf_json_put_string(object, "chip", report->chip->name);
     vkf_json_put_string(object, "device", report->device.name);
     vkf_json_put_real(object, "bytes", bytes_of(report));
     json_object_set_new(object, "fits", json_boolean(fits(report)));
-    for (size_t i = 0; i < report->run_count; i++)
-        vkf_json_put_real(runs, report->runs[i].what, tokens_per_s(report, &report->runs[i]));
+    for (size_t i = 0; i < report->run_count; i++) {
+        vkf_json_put_real(runs, report->runs[i].what, tokens_per_s(report, i, report->runs[i].total_s));
+        if (report->peer_s[i] > 0)
+            vkf_json_put_real(peers, report->runs[i].what, tokens_per_s(report, i, report->peer_s[i]));
+    }
     json_object_set_new(object, "tokens_per_second", runs);
+    if (json_object_size(peers) > 0)
+        json_object_set(object, "ggml_tokens_per_second", peers);
+    json_decref(peers);
     return object;
 }
 

@@ -1,10 +1,10 @@
-// Weights in blocks (shared/blocks.h) as chunks of eight halves along k, for the cooperative-matrix kernels. Included
-// after blocks.glsl and the declaration of p.
+// Weights in blocks (shared/blocks.h) as chunks of eight halves along k. Included after blocks.glsl, the declaration of
+// p and that of CHUNK, which is 8.
 //
 // An element becomes a half by one multiplication and, in q4, one addition in 16 bits: it is the float's value rounded
 // once, or twice where the device does not fuse the two. So it is off by 2^-11 of itself, or of |scale * q| and itself.
-#ifndef VKF_MATRIX_BLOCKS_GLSL
-#define VKF_MATRIX_BLOCKS_GLSL
+#ifndef VKF_BLOCK_CHUNKS_GLSL
+#define VKF_BLOCK_CHUNKS_GLSL
 
 // Words of a column, lowest k first, with which a chunk travels through registers: one of q4, two of q8.
 struct packed_chunk {
