@@ -12,6 +12,9 @@
 // and out is f32.
 // Grid: in any fold of two dimensions, ceil(q_len * heads / kv_heads / ROWS) * splits * kv_heads * batch workgroups.
 //
+// With FRESH a workgroup makes the fresh keys that it visits itself, so that none waits for another. One of those of a
+// key head writes them to k and v, which nobody reads there in the same dispatch.
+//
 // Which keys are visited, and what becomes of those that one row sees and another does not, is as in attention_tiled.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -35,10 +38,11 @@ layout(constant_id = VKF_ATTENTION_SPEC_WINDOW) const uint WINDOW = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_FULLY_MASKED) const uint FULLY_MASKED = 0;
 layout(constant_id = VKF_ATTENTION_SPEC_PARTIAL) const uint PARTIAL = 0;
 layout(constant_id = VKF_ATTENTION_DECODE_SPEC_ROWS) const uint ROWS = 4;
+layout(constant_id = VKF_ATTENTION_DECODE_SPEC_FRESH) const uint FRESH = 0;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_params p; };
 layout(push_constant) uniform offsets_block {
-    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset;
+    uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset, table_offset;
 };
 
 READ_QUADS(TYPE_Q, VKF_ATTENTION_BINDING_Q, q)
@@ -47,6 +51,9 @@ READ_VECTORS(TYPE_KV, VKF_ATTENTION_BINDING_V, v)
 WRITE(TYPE_OUT, VKF_ATTENTION_BINDING_OUT, out)
 READ(bytes, VKF_ATTENTION_BINDING_MASK, mask)
 READ(bytes, VKF_ATTENTION_BINDING_KEY_MASK, key_mask)
+READ_QUADS(f32, VKF_ATTENTION_BINDING_TABLE, table)
+layout(set = 0, binding = VKF_ATTENTION_BINDING_K, std430) writeonly buffer k_kept_buffer { uvec4 k_kept[]; };
+layout(set = 0, binding = VKF_ATTENTION_BINDING_V, std430) writeonly buffer v_kept_buffer { uvec4 v_kept[]; };
 
 #include "include/mask.glsl"
 
@@ -89,6 +96,8 @@ uint slot()
     return (gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID) / LANES;
 }
 
+#include "include/fresh_keys.glsl"
+
 void start(work w)
 {
     k_first = w.b * p.k_batch + w.kv_head * p.k_head;
@@ -100,7 +109,7 @@ void start(work w)
         total[r] = 0.0;
         [[unroll]] for (uint i = 0; i < LANE_QUADS; ++i) {
             uint col = ((i / VECTOR_QUADS * LANES + lane()) * VECTOR_QUADS + i % VECTOR_QUADS) * 4;
-            vec4 value = q_load4(first + (ALL_LANES ? col : min(col, HEAD_DIM - 4)));
+            vec4 value = load_query(first, ALL_LANES ? col : min(col, HEAD_DIM - 4), view.l);
             query[r * LANE_QUADS + i] = ALL_LANES || col < HEAD_DIM ? value : vec4(0.0);
         }
         [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i)
@@ -122,6 +131,21 @@ uvec4 fetch_value(uint key, uint c)
     return v_load_vector(v_first + key * p.v_row + min(lane() + LANES * c, V_VECTORS - 1) * VECTOR);
 }
 
+// Also a fresh one.
+uvec4 fetch_any_key(work w, uint key, uint c)
+{
+    if (FRESH == 0 || key < p.fresh_first)
+        return fetch_key(key, c);
+    return fresh_key(w, key, lane() + LANES * c);
+}
+
+uvec4 fetch_any_value(work w, uint key, uint c)
+{
+    if (FRESH == 0 || key < p.fresh_first)
+        return fetch_value(key, c);
+    return fresh_value(w, key, lane() + LANES * c);
+}
+
 // Adds up the products of the slot's lanes.
 float add_lanes(float value)
 {
@@ -138,6 +162,18 @@ void load_keys_and_values(uint first, uint end)
             keys[j * LANE_VECTORS + c] = fetch_key(key, c);
         [[unroll]] for (uint c = 0; c < V_LANE_VECTORS; ++c)
             values[j * V_LANE_VECTORS + c] = fetch_value(key, c);
+    }
+}
+
+// The same in a step with fresh keys.
+void load_fresh_keys_and_values(work w, uint first, uint end)
+{
+    [[unroll]] for (uint j = 0; j < KEYS; ++j) {
+        uint key = clamp_key(first + slot() + SLOTS * j, end);
+        [[unroll]] for (uint c = 0; c < LANE_VECTORS; ++c)
+            keys[j * LANE_VECTORS + c] = fetch_any_key(w, key, c);
+        [[unroll]] for (uint c = 0; c < V_LANE_VECTORS; ++c)
+            values[j * V_LANE_VECTORS + c] = fetch_any_value(w, key, c);
     }
 }
 
@@ -215,7 +251,10 @@ void attend(work w)
         bool masked = step < masked_steps;
         uint first = masked ? range.x + step * STEP_KEYS : p.mask_cols + (step - masked_steps) * STEP_KEYS;
         uint end = masked ? range.y : p.k_len;
-        load_keys_and_values(first, end);
+        if (FRESH != 0 && min(first + STEP_KEYS, end) > p.fresh_first)
+            load_fresh_keys_and_values(w, first, end);
+        else
+            load_keys_and_values(first, end);
         score_keys();
         mask_scores(w, first, end, masked);
         weigh_keys();
@@ -258,7 +297,7 @@ void add_all_values(work w)
     uint end = needed ? split_begin(p.k_len, w.split + 1) : 0;
     for (uint key = split_begin(p.k_len, w.split) + slot(); key < end; key += SLOTS) {
         [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i) {
-            vec4 value = v_quad(fetch_value(key, i / VECTOR_QUADS), i % VECTOR_QUADS);
+            vec4 value = v_quad(fetch_any_value(w, key, i / VECTOR_QUADS), i % VECTOR_QUADS);
             [[unroll]] for (uint r = 0; r < ROWS; ++r)
                 sums[r * V_LANE_QUADS + i] += total[r] == 0.0 ? value : vec4(0.0);
         }
@@ -306,6 +345,8 @@ void main()
         return;
     start(w);
     attend(w);
+    if (FRESH != 0 && w.split == 0 && w.first_row == 0)
+        keep_fresh_keys(w);
     join_slots();
     if (FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM)
         add_all_values(w);

@@ -7,6 +7,10 @@
 // With PARTIAL the keys are split: split s of a row writes v_head_dim sums, the maximum and the sum of its weights to
 //   partial (batch, heads, q_len, splits, v_head_dim + 2), f32
 // at the binding of out, and attention_reduce puts the parts together.
+//
+// With FRESH, which attention_decode has, the last q_len keys and values are not among k and v yet. They lie in the
+// rows of q, as one product has made them, and are brought to their places in k and v, from row fresh_first on. Queries
+// and fresh keys are rotated as rotary.h has it: query and key i of a batch entry have position first_position + i.
 #ifndef VKF_SHARED_ATTENTION_H
 #define VKF_SHARED_ATTENTION_H
 
@@ -18,6 +22,7 @@
 #define VKF_ATTENTION_BINDING_OUT 4
 #define VKF_ATTENTION_BINDING_MASK 5     // bytes for the boolean kinds, f32 for the additive one
 #define VKF_ATTENTION_BINDING_KEY_MASK 6 // the same, or i32 lengths
+#define VKF_ATTENTION_BINDING_TABLE 7    // with FRESH: VKF_ROTARY_BINDING_TABLE
 
 #define VKF_ATTENTION_SPEC_QUERIES 1     // rows per invocation
 #define VKF_ATTENTION_SPEC_KEYS 2        // keys per step of the running softmax
@@ -35,7 +40,8 @@
 #define VKF_ATTENTION_SPEC_TEXEL_WIDTH 13 // with SOURCE_TEXEL: elements per texel, 4 or 1
 #define VKF_ATTENTION_TEXEL_SPEC_COUNT 14
 #define VKF_ATTENTION_DECODE_SPEC_ROWS 13 // of attention_decode: rows of a workgroup
-#define VKF_ATTENTION_DECODE_SPEC_COUNT 14
+#define VKF_ATTENTION_DECODE_SPEC_FRESH 14
+#define VKF_ATTENTION_DECODE_SPEC_COUNT 15
 #define VKF_ATTENTION_DECODE_MAX_ROWS 8
 
 // All strides in elements.
@@ -66,8 +72,14 @@ struct vkf_attention_params {
     vkf_i32 causal_offset;
     vkf_u32 window;
     vkf_f32 scale;
+    // With FRESH:
+    vkf_u32 k_fresh; // elements from a position's queries to its keys
+    vkf_u32 v_fresh; // to its values
+    vkf_u32 fresh_first;
+    vkf_u32 first_position;
+    vkf_u32 rotary_dim; // a multiple of 8
 };
-VKF_SHARED_SIZE(vkf_attention_params, 26)
+VKF_SHARED_SIZE(vkf_attention_params, 31)
 
 #define VKF_ATTENTION_REDUCE_BINDING_PARTIAL 1
 #define VKF_ATTENTION_REDUCE_BINDING_OUT 2

@@ -33,7 +33,7 @@ static const char *const tiled_constants[VKF_ATTENTION_SPEC_COUNT] = {
 
 static const char *const decode_constants[VKF_ATTENTION_DECODE_SPEC_COUNT] = {
     LOCAL_SIZE,  CONSTANT(ATTENTION, KEYS),        [VKF_ATTENTION_SPEC_SPLIT_LANES] = "LANES",
-    HEADS_FLAGS, CONSTANT(ATTENTION_DECODE, ROWS),
+    HEADS_FLAGS, CONSTANT(ATTENTION_DECODE, ROWS), CONSTANT(ATTENTION_DECODE, FRESH),
 };
 
 static const char *const coopmat_constants[VKF_ATTENTION_COOPMAT_SPEC_COUNT] = {
@@ -186,12 +186,12 @@ static uint32_t rank_tiled(const vkf__caps *caps, const vkf__problem *problem)
     return caps->traits.processor ? VKF_RANK_LAST : 50;
 }
 
-#define ATTENTION_DECODE(q, kv, out, configs_)                                                                     \
-    {                                                                                                              \
-        .name = NAME_3("attention_decode", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(decode_constants),   \
-        .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out), .shares_keys = true, .quads = true, CONFIGS(configs_), \
-        .valid = attention_decode_valid, .unfit = attention_decode_unfit,                                          \
-        .shared_bytes_here = attention_decode_shared, .rank = rank_decode                                          \
+#define ATTENTION_DECODE(q, kv, out, configs_)                                                                      \
+    {                                                                                                               \
+        .name = NAME_3("attention_decode", q, kv, out), TYPES_3(q, kv, out), HEADS_OF(VKF_ATTENTION_BINDING_TABLE), \
+        CONSTANTS(decode_constants), .takes_fresh = true, .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out),       \
+        .shares_keys = true, .quads = true, CONFIGS(configs_), .valid = attention_decode_valid,                     \
+        .unfit = attention_decode_unfit, .shared_bytes_here = attention_decode_shared, .rank = rank_decode          \
     }
 
 #define ATTENTION_TILED(q, kv, out)                                                                            \

@@ -5,7 +5,9 @@
 #include "kernel/registry_row.h"
 #include "shared/attention.h"
 
-#define HEADS .op = VKF_OP_ATTENTION, .operand_count = 6, PARAMS(vkf_attention_params), .tile_count = 4, .splits = true
+#define HEADS_OF(operands) \
+    .op = VKF_OP_ATTENTION, .operand_count = operands, PARAMS(vkf_attention_params), .tile_count = 4, .splits = true
+#define HEADS HEADS_OF(VKF_ATTENTION_BINDING_KEY_MASK)
 
 // The names of the constants that follow those of the tile.
 #define HEADS_FLAGS                                                                                   \

@@ -170,6 +170,8 @@ static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kerne
         return "does not normalise its input";
     if (kernel->quads && !problem->quads)
         return "needs rows that begin at multiples of four elements";
+    if (problem->fresh && !kernel->takes_fresh)
+        return "takes queries and keys that are rotated";
     if (kernel->shares_keys && !problem->vectors)
         return "needs keys and values of whole vectors of 16 bytes";
     if (config->max_m != 0 && problem->m > config->max_m)

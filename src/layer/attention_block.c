@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/size.h"
-#include "layer/projection.h"
+#include "layer/key_cache.h"
 #include "op/attention.h"
 #include "op/copy.h"
 #include "op/gemm.h"
@@ -139,22 +139,54 @@ static vkf__attention_args core_args(const vkf__attention_block *block, const vk
     };
 }
 
+// The same where attention rotates queries and keys and brings keys and values to the caches.
+static vkf__attention_args fresh_args(const vkf__attention_block *block, const vkf__attention_io *io,
+                                      const vkf__attention_sizes *sizes, const vkf__projections *made,
+                                      const vkf__rows *context)
+{
+    vkf__projections kept = *made;
+    const vkf__fresh_keys keys = vkf__fresh_keys_of(block, io, sizes, &kept);
+    vkf__attention_args core = core_args(block, io, sizes, &kept, context);
+    core.fresh = keys;
+    return core;
+}
+
+static bool takes_fresh(const vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
+                        const vkf__attention_sizes *sizes, const vkf__projections *made, const vkf__rows *context)
+{
+    if (!vkf__leaves_fresh_keys(block, io, made) || vkf__present(&io->weights) || vkf__present(&io->weights_per_head))
+        return false;
+    const vkf__attention_args core = fresh_args(block, io, sizes, made, context);
+    return vkf__attention_takes_fresh(work, &core);
+}
+
+// Attention over what the projections have made.
+static vkf_status emit_core(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
+                            const vkf__attention_sizes *sizes, vkf__projections *made, const vkf__rows *context)
+{
+    vkf__attention_args core;
+    uint64_t fresh = work->mode == VKF_WORK_PLAN && takes_fresh(work, block, io, sizes, made, context);
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, fresh, &fresh));
+    if (!fresh)
+        VKF_RETURN_IF_ERROR(vkf__emit_way_to_caches(work, block, io, sizes, made));
+    core = fresh ? fresh_args(block, io, sizes, made, context) : core_args(block, io, sizes, made, context);
+    if (vkf__present(&io->bias))
+        set_bias(io, &core);
+    VKF_RETURN_IF_ERROR(place_weights(work, block, io, sizes, &core.weights));
+    VKF_RETURN_IF_ERROR(vkf__emit_attention(work, &core));
+    return emit_head_mean(work, block, io, sizes, &core.weights);
+}
+
 vkf_status vkf__emit_attention_block(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                                      const vkf__attention_sizes *sizes)
 {
     vkf__projections made;
-    vkf__attention_args core;
     uint32_t rows = sizes->batch * sizes->query_len, width = block->heads * block->v_head_dim;
     // (rows, heads * v_head_dim), `row` apart
     vkf__rows context = {.row = vkf__gemm_row(work->context, width, block->dtype)};
     VKF_RETURN_IF_ERROR(vkf__emit_projections(work, block, io, sizes, &made));
     VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * context.row, &context.span));
-    core = core_args(block, io, sizes, &made, &context);
-    if (vkf__present(&io->bias))
-        set_bias(io, &core);
-    VKF_RETURN_IF_ERROR(place_weights(work, block, io, sizes, &core.weights));
-    VKF_RETURN_IF_ERROR(vkf__emit_attention(work, &core));
-    VKF_RETURN_IF_ERROR(emit_head_mean(work, block, io, sizes, &core.weights));
+    VKF_RETURN_IF_ERROR(emit_core(work, block, io, sizes, &made, &context));
     const vkf__linear_args out = {
         .label = "out_proj",
         .x = context.span,

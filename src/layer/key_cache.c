@@ -131,15 +131,39 @@ static vkf_status emit_kept(vkf__work *work, const char *label, const vkf__span 
 }
 
 vkf_status vkf__emit_way_to_caches(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
-                                   const vkf__attention_sizes *sizes, bool single, vkf__projections *made)
+                                   const vkf__attention_sizes *sizes, vkf__projections *made)
 {
-    uint64_t together = single && vkf__turns_heads(block) && turns_together(work, block, io);
+    uint64_t together = made->single && vkf__turns_heads(block) && turns_together(work, block, io);
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, together, &together));
     if (together)
         return emit_turn_together(work, block, io, sizes, made);
-    if (vkf__present(&io->cache_v) && (single || vkf__converts_keys(block, io)))
+    if (vkf__present(&io->cache_v) && (made->single || vkf__converts_keys(block, io)))
         VKF_RETURN_IF_ERROR(emit_kept(work, "v_cache", &io->cache_v, io, sizes, &made->v));
     if (vkf__turns_heads(block))
         return emit_turns(work, block, io, sizes, made);
     return vkf__converts_keys(block, io) ? emit_kept(work, "k_cache", &io->cache_k, io, sizes, &made->k) : VKF_OK;
+}
+
+bool vkf__leaves_fresh_keys(const vkf__attention_block *block, const vkf__attention_io *io,
+                            const vkf__projections *made)
+{
+    return made->single && vkf__present(&block->rotary) && !vkf__present(&block->q_norm) &&
+           !vkf__present(&block->k_norm) && vkf__present(&io->cache_k);
+}
+
+vkf__fresh_keys vkf__fresh_keys_of(const vkf__attention_block *block, const vkf__attention_io *io,
+                                   const vkf__attention_sizes *sizes, vkf__projections *made)
+{
+    const vkf__fresh_keys fresh = {
+        .present = true,
+        .k_first = made->q.width,
+        .v_first = made->q.width + made->k.width,
+        .past = sizes->key_past,
+        .table = block->rotary,
+        .rotary_dim = block->rotary_dim,
+        .first_position = sizes->query_past,
+    };
+    made->k = in_cache(&io->cache_k, made->k.width, io->cache_len);
+    made->v = in_cache(&io->cache_v, made->v.width, io->cache_len);
+    return fresh;
 }

@@ -218,6 +218,7 @@ static vkf_status emit_single_product(vkf__work *work, const vkf__attention_bloc
         .q = columns_of(&qkv, 0, q_width, row, sizes->query_len),
         .k = columns_of(&qkv, q_width, k_width, row, sizes->query_len),
         .v = columns_of(&qkv, q_width + k_width, v_width, row, sizes->query_len),
+        .single = true,
     };
     return VKF_OK;
 }
@@ -226,7 +227,7 @@ vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *bl
                                  const vkf__attention_sizes *sizes, vkf__projections *out_projections)
 {
     uint64_t single = 0;
-    vkf__projections made;
+    vkf__projections made = {0};
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, is_single_product(block, io, sizes), &single));
     if (single) {
         VKF_RETURN_IF_ERROR(emit_single_product(work, block, io, sizes, &made));
@@ -234,7 +235,6 @@ vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *bl
         VKF_RETURN_IF_ERROR(emit_query(work, block, io, sizes, &made.q));
         VKF_RETURN_IF_ERROR(emit_keys(work, block, io, sizes, &made.k, &made.v));
     }
-    VKF_RETURN_IF_ERROR(vkf__emit_way_to_caches(work, block, io, sizes, single, &made));
     *out_projections = made;
     return VKF_OK;
 }

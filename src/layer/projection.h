@@ -14,6 +14,7 @@ typedef struct vkf__projected {
 
 typedef struct vkf__projections {
     vkf__projected q, k, v;
+    bool single; // one product has made them, side by side
 } vkf__projections;
 
 // The number of keys after the projected ones: bias_kv and zero_attn.
@@ -23,6 +24,7 @@ uint32_t vkf__extra_keys(const vkf__attention_block *block);
 bool vkf__projections_normalise(const vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                                 const vkf__attention_sizes *sizes);
 
+// They are on their way to the caches (layer/key_cache.h), unless they are projected straight into them.
 VKF_MUST_CHECK vkf_status vkf__emit_projections(vkf__work *work, const vkf__attention_block *block,
                                                 const vkf__attention_io *io, const vkf__attention_sizes *sizes,
                                                 vkf__projections *out_projections);

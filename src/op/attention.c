@@ -51,6 +51,7 @@ static vkf__problem problem_of(const vkf_context *context, const vkf__attention_
         .quads = has_quads(&args->q, args->head_dim) && has_quads(&args->k, args->head_dim) &&
                  has_quads(&args->v, args->v_head_dim),
         .vectors = has_vectors(&args->k, args->head_dim) && has_vectors(&args->v, args->v_head_dim),
+        .fresh = args->fresh.present,
         .largest = largest > v ? largest : v,
     };
 }
@@ -116,6 +117,29 @@ static bool is_served(const vkf__work *work, const vkf__attention_args *args)
     return is_for_kernels(args) && vkf__select_rank(&selector, VKF_OP_ATTENTION, types, &problem) != UINT32_MAX;
 }
 
+// Angles are read in quads, as heads are.
+static bool rotates_quads(const vkf__fresh_keys *fresh)
+{
+    const uint32_t quad = 4;
+    return fresh->rotary_dim % (2 * quad) == 0 && fresh->k_first % quad == 0 && fresh->v_first % quad == 0 &&
+           fresh->table.offset_bytes % (quad * sizeof(float)) == 0;
+}
+
+bool vkf__attention_takes_fresh(const vkf__work *work, const vkf__attention_args *args)
+{
+    const vkf__selector selector = vkf__context_selector(work->context);
+    vkf_dtype types[VKF_KERNEL_MAX_TYPES];
+    vkf__problem problem = vkf__attention_problem(work->context, args, types);
+    vkf__variant with = {0}, without = {0};
+    if (vkf__present(&args->weights) || !is_for_kernels(args) || !rotates_quads(&args->fresh))
+        return false;
+    problem.fresh = true;
+    const bool served = vkf__select(&selector, VKF_OP_ATTENTION, types, &problem, &with, NULL);
+    problem.fresh = false;
+    return served && vkf__select(&selector, VKF_OP_ATTENTION, types, &problem, &without, NULL) &&
+           with.kernel == without.kernel && with.config == without.config;
+}
+
 // Whether a kernel of this device serves the problem, decided at maximum sizes.
 static vkf_status fused_available(vkf__work *work, const vkf__attention_args *args, bool *out_available)
 {
@@ -155,6 +179,11 @@ static struct vkf_attention_params params_of(const vkf__attention_args *args, ui
         .causal_offset = args->causal || args->window > 0 ? args->causal_offset : (int32_t)args->k_len,
         .window = args->window,
         .scale = args->scale,
+        .k_fresh = args->fresh.k_first,
+        .v_fresh = args->fresh.v_first,
+        .fresh_first = args->fresh.past,
+        .first_position = args->fresh.first_position,
+        .rotary_dim = args->fresh.rotary_dim,
     };
 }
 
@@ -242,17 +271,19 @@ static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, c
         [VKF_ATTENTION_SPEC_FULLY_MASKED] = (uint32_t)args->fully_masked,
         [VKF_ATTENTION_SPEC_PARTIAL] = d->most_splits > 1,
         [LAST_FLAG] = last_flag(variant->kernel, d->rows),
+        [VKF_ATTENTION_DECODE_SPEC_FRESH] = args->fresh.present,
     };
     vkf__dispatch dispatch = {
         .label = args->label,
         .variant = *variant,
         .flags = flags,
         .bindings = {{args->q.span, false},
-                     {args->k.span, false},
-                     {args->v.span, false},
+                     {args->k.span, args->fresh.present},
+                     {args->v.span, args->fresh.present},
                      {*out, true},
                      {args->mask, false},
-                     {args->key_mask, false}},
+                     {args->key_mask, false},
+                     {args->fresh.table, false}},
         .params = &params,
     };
     uint64_t rows = (uint64_t)args->q_len * (args->heads / args->kv_heads);

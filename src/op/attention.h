@@ -13,9 +13,20 @@ typedef struct vkf__heads_span {
     uint32_t head_stride;
 } vkf__heads_span;
 
+// Keys and values of the last q_len positions that are not among k and v yet. They lie in the rows of q, behind the
+// queries, heads side by side, and with the queries they are still to be rotated, see op/rotary.h.
+typedef struct vkf__fresh_keys {
+    bool present;
+    uint32_t k_first, v_first; // elements from a position's queries to its keys, and to its values
+    uint32_t past;             // their first place in k and v
+    vkf__span table;           // (positions, rotary_dim)
+    uint32_t rotary_dim, first_position;
+} vkf__fresh_keys;
+
 typedef struct vkf__attention_args {
     const char *label;
     vkf__heads_span q, k, v, out;
+    vkf__fresh_keys fresh; // only where vkf__attention_takes_fresh() says so; k and v are written then
     vkf__span weights; // optional, (batch, heads, q_len, k_len) f32: gets softmax(...)
     vkf__span mask;
     vkf__span key_mask;
@@ -34,6 +45,10 @@ typedef struct vkf__attention_args {
 } vkf__attention_args;
 
 VKF_MUST_CHECK vkf_status vkf__emit_attention(vkf__work *work, const vkf__attention_args *args);
+
+// Whether the kernel that attention gets without args->fresh does with it what rotary embedding and the way to the
+// cache would do before. To be asked at maximum sizes.
+bool vkf__attention_takes_fresh(const vkf__work *work, const vkf__attention_args *args);
 
 // The problem that a kernel is chosen for and measured on, at maximum sizes: m queries, n keys, heads of width k.
 // `out_types` gets the types of q, of k and v, and of the output. Where the keys are divided among workgroups the

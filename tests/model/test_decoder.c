@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/context.h"
 #include "support/compare.h"
 #include "support/fixture.h"
 #include "support/pretrained.h"
@@ -256,6 +257,80 @@ static void test_greedy_tokens_of_fused_products(void **state)
     assert_int_equal(vkf_test_gpu_open(&gpu, &desc), 0);
     for (size_t f = 0; f < sizeof fused / sizeof fused[0]; f++)
         check_greedy_family(&gpu, fused[f]);
+    vkf_context_destroy(&gpu.context);
+    vkf_test_assert_silent(&gpu);
+}
+
+static void count_rotary(void *user, const vkf_planned_dispatch *dispatch)
+{
+    unsigned *count = user;
+    if (strcmp(dispatch->run, "step") == 0 && strstr(dispatch->label, "rotary"))
+        ++*count;
+}
+
+// Of a step.
+static unsigned rotary_dispatches(vkf_test_gpu *gpu, const char *directory)
+{
+    const vkf_model_desc model = {.directory = directory};
+    const vkf_session_desc session = {.max_batch = MAX_BATCH, .max_target_len = 16, .max_prompt_len = PROMPT_LEN};
+    unsigned count = 0;
+    assert_int_equal(vkf_model_plan_dispatches(gpu->context, &model, &session, count_rotary, &count), VKF_OK);
+    return count;
+}
+
+// A device with the traits of a GPU.
+static void open_as_gpu(vkf_test_gpu *gpu)
+{
+    assert_int_equal(vkf_test_gpu_open(gpu, &(vkf_context_desc){0}), 0);
+    vkf__traits *traits = &gpu->context->device.plan.caps.traits;
+    *traits = (vkf__traits){.unified_memory = traits->unified_memory, .cores = 16, .rows_by_class = true};
+}
+
+// What another session makes of a case is what is expected of this one.
+static void compare_sessions(vkf_test_gpu *gpu, vkf_session *session, vkf_test_gpu *other_gpu, vkf_session *other,
+                             const run *r, const char *label)
+{
+    int32_t ids[MAX_BATCH * NEW_TOKENS];
+    uint32_t lengths[MAX_BATCH];
+    vkf_stop_reason reasons[MAX_BATCH];
+    float *logits = calloc((size_t)r->batch * r->len * r->vocab, sizeof *logits);
+    assert_non_null(logits);
+    decode(other_gpu, other, r, logits);
+    generate(other_gpu, other, r, &(vkf_test_generation){0}, ids, lengths, reasons);
+    const run expected = {r->batch, r->len, r->vocab, r->ids, r->starts, logits, ids};
+    check_run(gpu, session, &expected, &vkf_test_bounds[VKF_MODEL_PRECISION_F32], label);
+    check_greedy(gpu, session, &expected, label);
+    free(logits);
+}
+
+// By attention that rotates queries and keys itself, and brings keys and values to the caches, as it does where queries,
+// keys and values are one product: without biases, whose sizes here keep them apart. It is compared with the device as
+// it is, which rotates before.
+static void test_tokens_of_attention_that_rotates(void **state)
+{
+    vkf_test_gpu *plain = vkf_test_gpu_of(state), gpu;
+    vkf_test_directory directory;
+    if (!plain->context->device.plan.caps.subgroup_shuffle)
+        skip();
+    open_as_gpu(&gpu);
+    vkf_test_copy_without("llama-blocks", "_proj.bias", "\"attention_bias\": true", "\"attention_bias\": false",
+                          &directory);
+    assert_int_equal(rotary_dispatches(&gpu, directory.path), 0);
+    assert_true(rotary_dispatches(plain, directory.path) > 0);
+    vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained("llama-blocks"), "cases.safetensors");
+    vkf_model *model = vkf_test_load_pretrained(&gpu, directory.path, VKF_MODEL_PRECISION_F32);
+    vkf_model *other = vkf_test_load_pretrained(plain, directory.path, VKF_MODEL_PRECISION_F32);
+    vkf_session *session = make_session(&gpu, model, 0), *other_session = make_session(plain, other, 0);
+    for (unsigned i = 0; i < CASES; i++) {
+        const run whole = load_run(file, i);
+        compare_sessions(&gpu, session, plain, other_session, &whole, vkf_test_label(&gpu, "case %u", i));
+    }
+    vkf_session_destroy(&session);
+    vkf_session_destroy(&other_session);
+    vkf_model_destroy(&model);
+    vkf_model_destroy(&other);
+    vkf__tensor_file_close(&file);
+    vkf_test_directory_remove(&directory);
     vkf_context_destroy(&gpu.context);
     vkf_test_assert_silent(&gpu);
 }
@@ -657,6 +732,7 @@ int main(void)
         cmocka_unit_test(test_logits_with_keys_and_values_in_halves),
         cmocka_unit_test(test_greedy_tokens),
         cmocka_unit_test(test_greedy_tokens_of_fused_products),
+        cmocka_unit_test(test_tokens_of_attention_that_rotates),
         cmocka_unit_test(test_tokens_of_other_ways),
         cmocka_unit_test(test_every_tensor_counts),
         cmocka_unit_test(test_plans_are_what_is_allocated),

@@ -131,6 +131,48 @@ static void write_changed(vkf_test_directory *to, const char *from, const vkf__t
     free(tensors);
 }
 
+static bool ends_with(const char *text, const char *suffix)
+{
+    const size_t length = strlen(text), ending = strlen(suffix);
+    return length >= ending && strcmp(text + length - ending, suffix) == 0;
+}
+
+static void write_replaced(const char *path, const char *from, const char *to, const char *new_path)
+{
+    size_t bytes = 0;
+    char *text = vkf_test_read_file(path, &bytes), *place = strstr(text, from);
+    char *changed = calloc(bytes + strlen(to) + 1, 1);
+    assert_true(place && changed);
+    memcpy(changed, text, (size_t)(place - text));
+    strcat(strcat(changed, to), place + strlen(from));
+    vkf_test_write_file(new_path, changed, strlen(changed));
+    free(changed);
+    free(text);
+}
+
+void vkf_test_copy_without(const char *family, const char *suffix, const char *from, const char *to,
+                           vkf_test_directory *out_directory)
+{
+    vkf__tensor_file *file = vkf_test_open_safetensors(vkf_test_pretrained(family), "model.safetensors");
+    vkf__stored_tensor *tensors = calloc(vkf__tensor_file_count(file), sizeof *tensors);
+    size_t count = 0;
+    vkf__host host;
+    char path[512];
+    assert_non_null(tensors);
+    for (size_t i = 0; i < vkf__tensor_file_count(file); i++)
+        if (!ends_with(vkf__tensor_file_at(file, i)->name, suffix))
+            tensors[count++] = *vkf__tensor_file_at(file, i);
+    assert_true(count < vkf__tensor_file_count(file));
+    vkf_test_directory_make(out_directory);
+    assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_WARNING), VKF_OK);
+    assert_int_equal(vkf__safetensors_write(&host, vkf_test_path(out_directory, "model.safetensors"), tensors, count),
+                     VKF_OK);
+    (void)snprintf(path, sizeof path, "%s/config.json", vkf_test_pretrained(family));
+    write_replaced(path, from, to, vkf_test_path(out_directory, "config.json"));
+    free(tensors);
+    vkf__tensor_file_close(&file);
+}
+
 void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *family, bool (*without_effect)(const char *name),
                                   vkf_test_differs_fn differs, const void *user)
 {

@@ -28,6 +28,11 @@ typedef bool (*vkf_test_differs_fn)(vkf_test_gpu *gpu, vkf_model *model, const v
 void vkf_test_every_tensor_counts(vkf_test_gpu *gpu, const char *family, bool (*without_effect)(const char *name),
                                   vkf_test_differs_fn differs, const void *user);
 
+// Makes a directory with a copy of the family's model: without the tensors whose names end with `suffix`, and with `to`
+// in the place of `from` in its configuration.
+void vkf_test_copy_without(const char *family, const char *suffix, const char *from, const char *to,
+                           vkf_test_directory *out_directory);
+
 // How else than greedily tools/pretrained/generation.py lets transformers generate, and the name that what comes of it
 // has in the cases.
 typedef struct vkf_test_generation {
