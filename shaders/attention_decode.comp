@@ -8,12 +8,13 @@
 // Invariants (the registry checks them): LANES is a power of two, divides the local size and is no more than the
 // smallest subgroup; ROWS <= VKF_ATTENTION_DECODE_MAX_ROWS. Keys and values are read by vectors alone: rows, heads and
 // entries of the batch begin at multiples of 16 bytes, and a width is a multiple of 16 bytes. Queries: in quads.
-// Shared memory: 4 * SLOTS * (2 * VKF_ATTENTION_DECODE_MAX_ROWS + widest head) bytes. With splits > 1, PARTIAL is set
-// and out is f32.
+// Shared memory: 4 * SLOTS * (2 * VKF_ATTENTION_DECODE_MAX_ROWS + widest head) bytes, and FRESH keys and values. With
+// splits > 1, PARTIAL is set and out is f32.
 // Grid: in any fold of two dimensions, ceil(q_len * heads / kv_heads / ROWS) * splits * kv_heads * batch workgroups.
 //
-// With FRESH a workgroup makes the fresh keys that it visits itself, so that none waits for another. One of those of a
-// key head writes them to k and v, which nobody reads there in the same dispatch.
+// With FRESH, which is the most fresh keys that there are, a workgroup that visits some of them makes them for itself,
+// so that none waits for another; a barrier stands behind that. One of those of a key head writes them to k and v,
+// where nobody reads them in the same dispatch.
 //
 // Which keys are visited, and what becomes of those that one row sees and another does not, is as in attention_tiled.
 #version 450
@@ -96,27 +97,6 @@ uint slot()
     return (gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID) / LANES;
 }
 
-#include "include/fresh_keys.glsl"
-
-void start(work w)
-{
-    k_first = w.b * p.k_batch + w.kv_head * p.k_head;
-    v_first = w.b * p.v_batch + w.kv_head * p.v_head;
-    [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-        row_view view = view_row(w, w.first_row + r);
-        uint first = w.b * p.q_batch + view.l * p.q_row + view.h * p.q_head;
-        maximum[r] = LOWEST;
-        total[r] = 0.0;
-        [[unroll]] for (uint i = 0; i < LANE_QUADS; ++i) {
-            uint col = ((i / VECTOR_QUADS * LANES + lane()) * VECTOR_QUADS + i % VECTOR_QUADS) * 4;
-            vec4 value = load_query(first, ALL_LANES ? col : min(col, HEAD_DIM - 4), view.l);
-            query[r * LANE_QUADS + i] = ALL_LANES || col < HEAD_DIM ? value : vec4(0.0);
-        }
-        [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i)
-            sums[r * V_LANE_QUADS + i] = vec4(0.0);
-    }
-}
-
 // Vector c of a lane; beyond a row's last vector it is zeros.
 uvec4 fetch_key(uint key, uint c)
 {
@@ -131,19 +111,23 @@ uvec4 fetch_value(uint key, uint c)
     return v_load_vector(v_first + key * p.v_row + min(lane() + LANES * c, V_VECTORS - 1) * VECTOR);
 }
 
-// Also a fresh one.
-uvec4 fetch_any_key(work w, uint key, uint c)
-{
-    if (FRESH == 0 || key < p.fresh_first)
-        return fetch_key(key, c);
-    return fresh_key(w, key, lane() + LANES * c);
-}
+#include "include/fresh_keys.glsl"
 
-uvec4 fetch_any_value(work w, uint key, uint c)
+void start(work w)
 {
-    if (FRESH == 0 || key < p.fresh_first)
-        return fetch_value(key, c);
-    return fresh_value(w, key, lane() + LANES * c);
+    [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+        row_view view = view_row(w, w.first_row + r);
+        uint first = w.b * p.q_batch + view.l * p.q_row + view.h * p.q_head;
+        maximum[r] = LOWEST;
+        total[r] = 0.0;
+        [[unroll]] for (uint i = 0; i < LANE_QUADS; ++i) {
+            uint col = ((i / VECTOR_QUADS * LANES + lane()) * VECTOR_QUADS + i % VECTOR_QUADS) * 4;
+            vec4 value = load_query(first, ALL_LANES ? col : min(col, HEAD_DIM - 4), view.l);
+            query[r * LANE_QUADS + i] = ALL_LANES || col < HEAD_DIM ? value : vec4(0.0);
+        }
+        [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i)
+            sums[r * V_LANE_QUADS + i] = vec4(0.0);
+    }
 }
 
 // Adds up the products of the slot's lanes.
@@ -166,14 +150,14 @@ void load_keys_and_values(uint first, uint end)
 }
 
 // The same in a step with fresh keys.
-void load_fresh_keys_and_values(work w, uint first, uint end)
+void load_fresh_keys_and_values(uint first, uint end)
 {
     [[unroll]] for (uint j = 0; j < KEYS; ++j) {
         uint key = clamp_key(first + slot() + SLOTS * j, end);
         [[unroll]] for (uint c = 0; c < LANE_VECTORS; ++c)
-            keys[j * LANE_VECTORS + c] = fetch_any_key(w, key, c);
+            keys[j * LANE_VECTORS + c] = fetch_any_key(key, c);
         [[unroll]] for (uint c = 0; c < V_LANE_VECTORS; ++c)
-            values[j * V_LANE_VECTORS + c] = fetch_any_value(w, key, c);
+            values[j * V_LANE_VECTORS + c] = fetch_any_value(key, c);
     }
 }
 
@@ -240,23 +224,54 @@ void add_values()
     }
 }
 
-// The visible keys of the workgroup: columns under the masks, then those after them.
-void attend(work w)
+// The steps of the workgroup over the visible keys: columns under the masks, then those after them.
+struct walk {
+    uvec2 range; // of columns
+    uint masked_steps;
+    uint begin, end;
+};
+
+walk view_walk(work w)
 {
-    uvec2 range = visible_columns(view_row(w, w.first_row).mask, view_row(w, w.first_row + ROWS - 1).mask);
-    uint masked_steps = (range.y - range.x + STEP_KEYS - 1) / STEP_KEYS;
-    uint steps = masked_steps + (p.k_len - p.mask_cols + STEP_KEYS - 1) / STEP_KEYS;
-    uint end_step = split_begin(steps, w.split + 1);
-    for (uint step = split_begin(steps, w.split); step < end_step; ++step) {
-        bool masked = step < masked_steps;
-        uint first = masked ? range.x + step * STEP_KEYS : p.mask_cols + (step - masked_steps) * STEP_KEYS;
-        uint end = masked ? range.y : p.k_len;
-        if (FRESH != 0 && min(first + STEP_KEYS, end) > p.fresh_first)
-            load_fresh_keys_and_values(w, first, end);
+    walk v;
+    v.range = visible_columns(view_row(w, w.first_row).mask, view_row(w, w.first_row + ROWS - 1).mask);
+    v.masked_steps = (v.range.y - v.range.x + STEP_KEYS - 1) / STEP_KEYS;
+    uint steps = v.masked_steps + (p.k_len - p.mask_cols + STEP_KEYS - 1) / STEP_KEYS;
+    v.begin = split_begin(steps, w.split);
+    v.end = split_begin(steps, w.split + 1);
+    return v;
+}
+
+// The first key of a step, and the end of those that it may visit.
+uvec2 step_keys(walk v, uint step)
+{
+    if (step < v.masked_steps)
+        return uvec2(v.range.x + step * STEP_KEYS, v.range.y);
+    return uvec2(p.mask_cols + (step - v.masked_steps) * STEP_KEYS, p.k_len);
+}
+
+bool is_fresh_step(uvec2 visited)
+{
+    return FRESH != 0 && min(visited.x + STEP_KEYS, visited.y) > p.fresh_first;
+}
+
+// Fresh keys are the last ones, which the last step visits if any does.
+bool visits_fresh_keys(walk v)
+{
+    return FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM ||
+           (v.begin < v.end && is_fresh_step(step_keys(v, v.end - 1)));
+}
+
+void attend(work w, walk v)
+{
+    for (uint step = v.begin; step < v.end; ++step) {
+        uvec2 visited = step_keys(v, step);
+        if (is_fresh_step(visited))
+            load_fresh_keys_and_values(visited.x, visited.y);
         else
-            load_keys_and_values(first, end);
+            load_keys_and_values(visited.x, visited.y);
         score_keys();
-        mask_scores(w, first, end, masked);
+        mask_scores(w, visited.x, visited.y, step < v.masked_steps);
         weigh_keys();
         add_values();
     }
@@ -297,7 +312,7 @@ void add_all_values(work w)
     uint end = needed ? split_begin(p.k_len, w.split + 1) : 0;
     for (uint key = split_begin(p.k_len, w.split) + slot(); key < end; key += SLOTS) {
         [[unroll]] for (uint i = 0; i < V_LANE_QUADS; ++i) {
-            vec4 value = v_quad(fetch_any_value(w, key, i / VECTOR_QUADS), i % VECTOR_QUADS);
+            vec4 value = v_quad(fetch_any_value(key, i / VECTOR_QUADS), i % VECTOR_QUADS);
             [[unroll]] for (uint r = 0; r < ROWS; ++r)
                 sums[r * V_LANE_QUADS + i] += total[r] == 0.0 ? value : vec4(0.0);
         }
@@ -343,10 +358,16 @@ void main()
     work w = view_work(group_index());
     if (w.b >= p.batch)
         return;
+    walk v = view_walk(w);
+    k_first = w.b * p.k_batch + w.kv_head * p.k_head;
+    v_first = w.b * p.v_batch + w.kv_head * p.v_head;
+    if (FRESH != 0) {
+        bool kept = w.split == 0 && w.first_row == 0;
+        if (kept || visits_fresh_keys(v))
+            make_fresh_keys(w, kept);
+    }
     start(w);
-    attend(w);
-    if (FRESH != 0 && w.split == 0 && w.first_row == 0)
-        keep_fresh_keys(w);
+    attend(w, v);
     join_slots();
     if (FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM)
         add_all_values(w);

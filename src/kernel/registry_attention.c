@@ -116,14 +116,16 @@ static const char *attention_decode_unfit(const vkf__caps *caps, const vkf__conf
     return config->tile.attention_decode.lanes > caps->min_subgroup_size ? "needs larger subgroups" : NULL;
 }
 
-// A maximum and a total of each row, and one row of sums, of each group of invocations.
+// A maximum and a total of each row, and one row of sums, of each group of invocations; and as many fresh keys and
+// values as there are queries.
 static uint32_t attention_decode_shared(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                                         const vkf__problem *problem)
 {
     (void)caps;
-    (void)kernel;
     const vkf__attention_decode_tile *t = &config->tile.attention_decode;
-    return 4 * (config->local_size / t->lanes) * (2 * t->rows + (problem ? problem->k : 4));
+    const uint32_t width = problem ? problem->k : 4, bytes = (uint32_t)vkf_dtype_size(kernel->types[1]);
+    const uint32_t fresh = problem && problem->fresh ? problem->m * 2 * width * bytes : 0;
+    return 4 * (config->local_size / t->lanes) * (2 * t->rows + width) + fresh + 16;
 }
 
 static const vkf__config attention_coopmat_configs[] = {

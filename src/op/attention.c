@@ -118,7 +118,7 @@ static bool is_served(const vkf__work *work, const vkf__attention_args *args)
 }
 
 // Angles are read in quads, as heads are.
-static bool rotates_quads(const vkf__fresh_keys *fresh)
+static bool reads_quads(const vkf__fresh_keys *fresh)
 {
     const uint32_t quad = 4;
     return fresh->rotary_dim % (2 * quad) == 0 && fresh->k_first % quad == 0 && fresh->v_first % quad == 0 &&
@@ -131,7 +131,8 @@ bool vkf__attention_takes_fresh(const vkf__work *work, const vkf__attention_args
     vkf_dtype types[VKF_KERNEL_MAX_TYPES];
     vkf__problem problem = vkf__attention_problem(work->context, args, types);
     vkf__variant with = {0}, without = {0};
-    if (vkf__present(&args->weights) || !is_for_kernels(args) || !rotates_quads(&args->fresh))
+    if (vkf__present(&args->weights) || !is_for_kernels(args) || !reads_quads(&args->fresh) ||
+        args->q_len > VKF_ATTENTION_DECODE_MAX_ROWS)
         return false;
     problem.fresh = true;
     const bool served = vkf__select(&selector, VKF_OP_ATTENTION, types, &problem, &with, NULL);
@@ -237,12 +238,13 @@ typedef struct division {
     uint32_t rows;        // of a workgroup
     uint32_t most_splits; // of the keys, at maximum sizes; with more than one, parts of the sums are left
     uint32_t splits;      // now
+    uint32_t fresh;       // keys, at maximum sizes
 } division;
 
 static vkf_status divide(vkf__work *work, const vkf__attention_args *args, division *out)
 {
     vkf__problem problem = problem_of(work->context, args);
-    uint64_t most = 0, rows = 0;
+    uint64_t most = 0, rows = 0, fresh = 0;
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, vkf__attention_splits(work->context, args), &most));
     problem.split = most > 1;
     // Parts are sums in f32, whatever the type of the output.
@@ -250,8 +252,10 @@ static vkf_status divide(vkf__work *work, const vkf__attention_args *args, divis
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->q.span.dtype, args->k.span.dtype, out_type};
     VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_ATTENTION, types, &problem, &out->variant));
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, rows_per_group(args, &out->variant), &rows));
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, args->fresh.present ? args->q_len : 0, &fresh));
     const uint64_t now = splits_worth_it(args);
     out->rows = (uint32_t)rows;
+    out->fresh = (uint32_t)fresh;
     out->most_splits = (uint32_t)vkf__align_u64(most, splits_per_group(&out->variant));
     out->splits = (uint32_t)vkf__align_u64(now < most ? now : most, splits_per_group(&out->variant));
     return VKF_OK;
@@ -271,7 +275,7 @@ static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, c
         [VKF_ATTENTION_SPEC_FULLY_MASKED] = (uint32_t)args->fully_masked,
         [VKF_ATTENTION_SPEC_PARTIAL] = d->most_splits > 1,
         [LAST_FLAG] = last_flag(variant->kernel, d->rows),
-        [VKF_ATTENTION_DECODE_SPEC_FRESH] = args->fresh.present,
+        [VKF_ATTENTION_DECODE_SPEC_FRESH] = d->fresh,
     };
     vkf__dispatch dispatch = {
         .label = args->label,
@@ -429,6 +433,7 @@ static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, 
     vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_HEAD_DIM, head_dim, out_flags);
     vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_V_HEAD_DIM, head_dim, out_flags);
     vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_PARTIAL, leaves_parts(kernel, config), out_flags);
+    vkf__typical_flag_set(kernel, VKF_ATTENTION_DECODE_SPEC_FRESH, kernel->takes_fresh, out_flags);
     if (kernel->operands[0] == VKF_OPERAND_TEXEL || kernel->operands[0] == VKF_OPERAND_TEXEL4 || kernel->shares_keys)
         vkf__typical_flag_set(kernel, LAST_FLAG, last_flag(kernel, decode_rows(config, TYPICAL_ROWS, head_dim)),
                               out_flags);

@@ -1,24 +1,28 @@
-// Edge shapes of fused attention: one query and key, primes, heads that share keys, keys that end early, and so many
-// keys for one query that they are divided among workgroups.
+// Edge shapes of fused attention: one query and key, primes, heads that share keys, keys that end early, so many keys
+// for one query that they are divided among workgroups; and keys that one product has just made.
 //
 // The width of a head is a constant of the kernel. All shapes have the same width, so that few pipelines are compiled.
 #include "prove/self_test_bed.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "op/attention.h"
 #include "reference/reference.h"
 
-enum { HEADS = 4, KV_HEADS = 2 };
+enum { HEADS = 4, KV_HEADS = 2, ROTARY = 16 };
 
 typedef struct shape {
     uint32_t batch, q_len, k_len, width, v_width;
+    bool fresh; // the last q_len keys and values lie in the rows of the queries
 } shape;
 
 typedef struct arrays {
     float *q, *k, *v, *out; // (batch, length, heads, width)
     float *scores;          // (batch, HEADS, q_len, k_len)
+    float *rows;            // of fresh keys: (batch, q_len, row_of())
+    float *table;           // (k_len, ROTARY)
     int32_t lengths[2];
 } arrays;
 
@@ -31,6 +35,59 @@ static vkf__heads_span heads_span(vkf__bed *bed, vkf_dtype dtype, const float *v
         .row_stride = heads * width,
         .head_stride = width,
     };
+}
+
+static uint32_t row_of(const shape *s)
+{
+    return HEADS * s->width + KV_HEADS * (s->width + s->v_width);
+}
+
+// One position's keys or values, or its queries, among those of all positions.
+static const float *position_of(const float *values, const shape *s, uint32_t position, uint32_t length, uint32_t width)
+{
+    const uint32_t b = position / s->q_len, first = length - s->q_len;
+    return values + ((size_t)b * length + first + position % s->q_len) * width;
+}
+
+static void fill_rows(const shape *s, const arrays *x)
+{
+    const uint32_t q = HEADS * s->width, k = KV_HEADS * s->width, v = KV_HEADS * s->v_width;
+    for (uint32_t i = 0; i < s->batch * s->q_len; i++) {
+        float *row = x->rows + (size_t)i * row_of(s);
+        memcpy(row, position_of(x->q, s, i, s->q_len, q), q * sizeof *row);
+        memcpy(row + q, position_of(x->k, s, i, s->k_len, k), k * sizeof *row);
+        memcpy(row + q + k, position_of(x->v, s, i, s->k_len, v), v * sizeof *row);
+    }
+}
+
+// Rotates the last q_len of `length` positions, of `heads` heads each.
+static void rotate(const shape *s, const arrays *x, uint32_t length, uint32_t heads, float *values)
+{
+    const uint32_t row = heads * s->width;
+    const size_t first = (size_t)(length - s->q_len) * row, batch = (size_t)length * row;
+    vkf__ref_rotary(&(vkf__ref_rotary_desc){s->batch, s->q_len, heads, s->width, ROTARY, s->k_len - s->q_len, values,
+                                            x->table, NULL, first, batch, row, first, batch, row, 0, values});
+}
+
+// Lets the arguments take rows as one product has made them, and the queries and keys of the arrays what these become.
+static void make_fresh(vkf__bed *bed, const shape *s, const arrays *x, vkf__attention_args *args)
+{
+    fill_rows(s, x);
+    args->q.span =
+        vkf__bed_floats(bed, bed->variant->kernel->types[0], x->rows, (size_t)s->batch * s->q_len * row_of(s));
+    args->q.row_stride = row_of(s);
+    args->q.batch_stride = s->q_len * row_of(s);
+    args->fresh = (vkf__fresh_keys){
+        .present = true,
+        .k_first = HEADS * s->width,
+        .v_first = (HEADS + KV_HEADS) * s->width,
+        .past = s->k_len - s->q_len,
+        .table = vkf__bed_floats(bed, VKF_DTYPE_F32, x->table, (size_t)s->k_len * ROTARY),
+        .rotary_dim = ROTARY,
+        .first_position = s->k_len - s->q_len,
+    };
+    rotate(s, x, s->q_len, HEADS, x->q);
+    rotate(s, x, s->k_len, KV_HEADS, x->k);
 }
 
 static vkf__ref_gemm_desc scores_of(const shape *s, const arrays *x, uint32_t b, uint32_t h, float scale)
@@ -103,7 +160,7 @@ static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
 {
     const vkf_dtype *types = bed->variant->kernel->types;
     vkf__bed_clear(bed);
-    const vkf__attention_args args = {
+    vkf__attention_args args = {
         .label = "self-test",
         .q = heads_span(bed, types[0], x->q, s, s->q_len, HEADS, s->width),
         .k = heads_span(bed, types[1], x->k, s, s->k_len, KV_HEADS, s->width),
@@ -124,6 +181,8 @@ static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
         .causal_offset = (int32_t)s->k_len - (int32_t)s->q_len,
         .scale = 0.25f,
     };
+    if (s->fresh)
+        make_fresh(bed, s, x, &args);
     expect(s, x, &args);
     vkf__bed_case c = {
         .emit = emit,
@@ -133,8 +192,8 @@ static vkf_status run(vkf__bed *bed, const shape *s, const arrays *x)
         .tolerance =
             vkf__bed_close(types[1]) > vkf__bed_close(types[2]) ? vkf__bed_close(types[1]) : vkf__bed_close(types[2]),
     };
-    (void)snprintf(c.shape, sizeof c.shape, "batch %u, heads 4 and 2, queries %u, keys %u, widths %u and %u", s->batch,
-                   s->q_len, s->k_len, s->width, s->v_width);
+    (void)snprintf(c.shape, sizeof c.shape, "batch %u, heads 4 and 2, queries %u, keys %u%s, widths %u and %u",
+                   s->batch, s->q_len, s->k_len, s->fresh ? " (fresh)" : "", s->width, s->v_width);
     return vkf__bed_run(bed, &c);
 }
 
@@ -148,9 +207,11 @@ static vkf_status check(vkf__bed *bed, const shape *s)
         .v = vkf__bed_random_values(bed, keys * s->v_width),
         .out = vkf__bed_random_values(bed, queries * s->v_width),
         .scores = vkf__bed_random_values(bed, queries * s->k_len),
+        .rows = vkf__bed_random_values(bed, (size_t)s->batch * s->q_len * row_of(s)),
+        .table = vkf__bed_random_values(bed, (size_t)s->k_len * ROTARY),
         .lengths = {(int32_t)s->k_len, (int32_t)(s->k_len / 2)},
     };
-    vkf_status status = x.q && x.k && x.v && x.out && x.scores
+    vkf_status status = x.q && x.k && x.v && x.out && x.scores && x.rows && x.table
                             ? run(bed, s, &x)
                             : vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
     vkf__free(host, x.q);
@@ -158,14 +219,28 @@ static vkf_status check(vkf__bed *bed, const shape *s)
     vkf__free(host, x.v);
     vkf__free(host, x.out);
     vkf__free(host, x.scores);
+    vkf__free(host, x.rows);
+    vkf__free(host, x.table);
     return status;
 }
 
 static vkf_status check_widths(vkf__bed *bed, uint32_t width, uint32_t v_width)
 {
     const shape shapes[] = {
-        {1, 1, 1, width, v_width},   {2, 7, 13, width, v_width},  {2, 67, 65, width, v_width},
-        {2, 16, 64, width, v_width}, {1, 1, 515, width, v_width},
+        {1, 1, 1, width, v_width, false},   {2, 7, 13, width, v_width, false},  {2, 67, 65, width, v_width, false},
+        {2, 16, 64, width, v_width, false}, {1, 1, 515, width, v_width, false},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        VKF_RETURN_IF_ERROR(check(bed, &shapes[i]));
+    return VKF_OK;
+}
+
+static vkf_status check_fresh(vkf__bed *bed)
+{
+    static const shape shapes[] = {
+        {1, 1, 1, 64, 64, true},
+        {2, 7, 13, 64, 64, true},
+        {1, 1, 515, 64, 64, true},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         VKF_RETURN_IF_ERROR(check(bed, &shapes[i]));
@@ -178,5 +253,5 @@ vkf_status vkf__bed_attention(vkf__bed *bed)
     // Some kernels take only certain widths.
     if (bed->case_count == 0)
         VKF_RETURN_IF_ERROR(check_widths(bed, 64, 64));
-    return VKF_OK;
+    return bed->variant->kernel->takes_fresh ? check_fresh(bed) : VKF_OK;
 }

@@ -303,9 +303,9 @@ static void compare_sessions(vkf_test_gpu *gpu, vkf_session *session, vkf_test_g
     free(logits);
 }
 
-// By attention that rotates queries and keys itself, and brings keys and values to the caches, as it does where queries,
-// keys and values are one product: without biases, whose sizes here keep them apart. It is compared with the device as
-// it is, which rotates before.
+// By attention that rotates queries and keys itself, and brings keys and values to the caches, as it does where
+// queries, keys and values are one product: without biases, whose sizes here keep them apart. It is compared with the
+// device as it is, which rotates before.
 static void test_tokens_of_attention_that_rotates(void **state)
 {
     vkf_test_gpu *plain = vkf_test_gpu_of(state), gpu;
