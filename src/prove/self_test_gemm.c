@@ -68,8 +68,8 @@ static float *make_panels(vkf__bed *bed, const vkf__gemm_args *args, const float
 #define SCALE_BITS(exponent) (uint8_t)(60 + 4 * (exponent))
 
 // Makes a block with a scale of 2^-6 or 2^-7, a minimum of -1 or -2, and any bits as elements. Sums of its values are
-// exact in float32, as those of vkf__bed_random() are. For a kernel with sums in f16 the elements have the upper half of
-// their bits alone, and a scale of 2^-6 or 2^-5, or with nibbles of 2^-4 or 2^-3: multiples of 1/4, too.
+// exact in float32, as those of vkf__bed_random() are. For a kernel with sums in f16 the elements have the upper half
+// of their bits alone, and a scale of 2^-6 or 2^-5, or with nibbles of 2^-4 or 2^-3: multiples of 1/4, too.
 static void random_block(vkf__bed *bed, vkf_dtype dtype, uint8_t *block)
 {
     const bool halves = bed->variant->kernel->half_sums, nibbles = dtype == VKF_DTYPE_Q4;
