@@ -172,7 +172,8 @@ bool vkf__gemm_join_vectors(const vkf__work *work, const vkf__input_norm *norm, 
     for (size_t i = 0; i < 3; i++) {
         if (!vkf__present(spans[i]) || spans[i] == first)
             continue;
-        if (!vkf__is_one_operand(work, first, spans[i]))
+        // Tensors of a plan may all have no buffer and the same offset.
+        if (!vkf__is_one_operand(work, first, spans[i]) || spans[i]->offset_bytes == first->offset_bytes)
             return false;
         *firsts[i] = (uint32_t)vkf__elements_between(first, spans[i]);
     }
