@@ -264,6 +264,30 @@ static void compare(vkf_test_ops *ops, vkf_layer *layer, const layer_case *c, vk
     free(actual);
 }
 
+static vkf_status plan(vkf_test_ops *ops, const layer_case *c, const vkf_transformer_layer_desc *desc,
+                       vkf_memory_plan *out_plan)
+{
+    return c->decoder ? vkf_decoder_layer_plan(ops->gpu.context, desc, out_plan)
+                      : vkf_encoder_layer_plan(ops->gpu.context, desc, out_plan);
+}
+
+// Whether norms are left to products does not depend on where the caller's vectors lie.
+static void assert_plan_needs_no_buffers(vkf_test_ops *ops, const layer_case *c, const vkf_transformer_layer_desc *desc)
+{
+    vkf_transformer_layer_desc shapes = *desc;
+    vkf_tensor *const vectors[] = {&shapes.norm1.weight, &shapes.norm1.bias,        &shapes.norm2.weight,
+                                   &shapes.norm2.bias,   &shapes.norm3.bias,        &shapes.norm3.weight,
+                                   &shapes.cross.q_bias, &shapes.feed_forward.bias1};
+    vkf_memory_plan with, without;
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
+        vectors[i]->buffer = NULL;
+        vectors[i]->offset_bytes = 0;
+    }
+    vkf_test_assert_ok(ops, plan(ops, c, desc, &with), c->name);
+    vkf_test_assert_ok(ops, plan(ops, c, &shapes, &without), c->name);
+    assert_memory_equal(&with, &without, sizeof with);
+}
+
 // One layer, run at its maximum sizes, at smaller ones, at the smallest, and at the maximum again: recorded once. The
 // input stays as it is.
 static void check_as(vkf_test_ops *ops, const layer_case *c, void (*look)(const layer_case *c, const vkf_layer *layer))
@@ -279,8 +303,10 @@ static void check_as(vkf_test_ops *ops, const layer_case *c, void (*look)(const 
     vkf_status status = c->decoder ? vkf_decoder_layer_create(ops->gpu.context, &desc, &layer)
                                    : vkf_encoder_layer_create(ops->gpu.context, &desc, &layer);
     vkf_test_assert_ok(ops, status, c->name);
-    if (look)
+    if (look) {
         look(c, layer);
+        assert_plan_needs_no_buffers(ops, c, &desc);
+    }
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         layer_run run = run_make(ops, c, &params, &sizes[i]);
         run_expect(&run);
