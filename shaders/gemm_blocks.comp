@@ -38,12 +38,12 @@ layout(constant_id = VKF_GEMM_SPEC_GATE) const uint GATE = 0;
 layout(constant_id = VKF_GEMM_SPEC_NORM) const uint NORM = VKF_GEMM_NORM_NONE;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
-layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
+layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, vectors_offset; };
 
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 
 #include "include/blocks.glsl"
-BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS, vectors_offset + p.bias_first)
 
 const uint PANEL = VKF_GEMM_PANEL;
 const bool SCALED = THREAD_M > 2;
@@ -63,7 +63,31 @@ uvec4 b_quad(uint place, uint i)
 #include "include/block_quads.glsl"
 #include "include/block_columns.glsl"
 
-NORM_WEIGHT(VKF_GEMM_BINDING_BIAS, bias_offset)
+NORM_WEIGHT(VKF_GEMM_BINDING_BIAS, vectors_offset)
+
+const uint MOMENT_ROWS = THREAD_M;
+
+float row_load(uint at)
+{
+    return a_load(at);
+}
+
+vec4 row_load4(uint at)
+{
+    return a_load4(at);
+}
+
+float moment_load(uint i)
+{
+    return partial[i / 4][i % 4];
+}
+
+void moment_store(uint i, float value)
+{
+    partial[i / 4][i % 4] = value;
+}
+
+#include "include/row_moments.glsl"
 
 // The matrices of one entry of the batch.
 struct problem {
@@ -80,6 +104,25 @@ problem entry_problem(uint entry)
     e.d = p.d_first + outer * p.d_outer + inner * p.d_inner;
     e.k_end = p.alpha != 0.0 ? p.k : 0; // alpha 0 gives 0, whatever a and b hold
     return e;
+}
+
+// Elements k .. k + 3 of row i on their way into the product.
+vec4 take_normed(uint i, vec4 value, uint k)
+{
+    vec4 weight = NORM != 0 ? norm_load4(p.norm_weight_first + k) : vec4(1.0);
+    if (NORM_LAYER)
+        return fma(normalised(moments[i], value), weight, norm_load4(p.norm_bias_first + k));
+    if (RMS != 0)
+        squares[i] += dot(value, value);
+    return RMS != 0 ? value * weight : value;
+}
+
+void find_row_moments(problem e, uint row)
+{
+    uint first[THREAD_M];
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+        first[i] = e.a + min(row + i, p.m - 1) * p.lda;
+    find_moments(first, p.k, true, p.norm_eps);
 }
 
 const uint STEPS = TILE_K / BLOCKS; // of a turn
@@ -122,10 +165,7 @@ void add_turn(problem e, uint row, uint k, uint panel, uint lane, uint turn)
         [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
             [[unroll]] for (uint quad = 0; quad < QUAD_STEPS; quad += 4) {
                 vec4 a_value = a_load4(a_rows[i] + step + quad);
-                if (NORM != 0) {
-                    squares[i] += dot(a_value, a_value);
-                    a_value *= load_norm4(k + step + quad);
-                }
+                a_value = take_normed(i, a_value, k + step + quad);
                 [[unroll]] for (uint c = 0; c < 4; ++c) {
                     uint at = c % CHAINS * THREAD_M + i;
                     float factor = SCALED ? a_value[c] : a_value[c] * blocks_lowering((quad + c) % WORD_ELEMENTS);
@@ -191,6 +231,8 @@ void main()
     if (entry < p.batch) {
         do {
             problem e = entry_problem(entry);
+            if (NORM_LAYER)
+                find_row_moments(e, gl_WorkGroupID.y * TILE_M);
             uint col = gl_WorkGroupID.x * TILE_N;
             if (col < p.n) {
                 do {

@@ -68,7 +68,7 @@ CHUNKS_OF(TYPE_D, VKF_GEMM_BINDING_D, d)
 #ifdef B_BLOCKS
 #include "include/blocks.glsl"
 #include "include/block_chunks.glsl"
-BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS, bias_offset)
 octet bias_load8(uint i)
 {
     return octet(vec4(bias_load(i), bias_load(i + 1), bias_load(i + 2), bias_load(i + 3)),

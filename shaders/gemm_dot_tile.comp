@@ -43,7 +43,7 @@ layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer {
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 
 #include "include/blocks.glsl"
-BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS, bias_offset)
 
 const uint PANEL = VKF_GEMM_PANEL;
 const uint DEPTH = VKF_BLOCKS_DEPTH;

@@ -43,7 +43,7 @@ READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 #ifdef B_BLOCKS
 const uint CHUNK = 8;
 #include "include/blocks.glsl"
-BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS, bias_offset)
 #include "include/block_chunks.glsl"
 #else
 READ_QUADS(TYPE_B, VKF_GEMM_BINDING_B, b)

@@ -43,7 +43,7 @@ READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 #ifdef B_BLOCKS
 #include "include/blocks.glsl"
 layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uint b_data[]; };
-BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS, bias_offset)
 #else
 READ_QUADS(TYPE_B, VKF_GEMM_BINDING_B, b)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)

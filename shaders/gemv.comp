@@ -11,7 +11,8 @@
 // element.
 //
 // Invariants (the registry checks them): all tile parameters and the local size are powers of two, 4 <= TILE_K,
-// THREAD_M == TILE_M; without GEMV_COLUMNS THREAD_N == TILE_N, with it THREAD_N == 4, and 4 <= TILE_N <= local size.
+// THREAD_M == TILE_M; without GEMV_COLUMNS 2 <= THREAD_N == TILE_N, with it THREAD_N == 4, and 4 <= TILE_N <= local
+// size.
 // GATE and NORM (shared/gemm.h) are for (n, k).
 // Shared memory: 4 * parts * (SUMS | 1) bytes, parts being the local size; a quarter of it and 1 with GEMV_SUBGROUP;
 // 4 * local size / TILE_N with GEMV_COLUMNS.
@@ -46,7 +47,7 @@ layout(constant_id = VKF_GEMM_SPEC_GATE) const uint GATE = 0;
 layout(constant_id = VKF_GEMM_SPEC_NORM) const uint NORM = VKF_GEMM_NORM_NONE;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_gemm_params p; };
-layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, bias_offset; };
+layout(push_constant) uniform offsets_block { uint a_offset, b_offset, d_offset, vectors_offset; };
 
 #ifdef GEMV_COLUMNS
 READ_QUADS(TYPE_A, VKF_GEMM_BINDING_A, a)
@@ -56,7 +57,12 @@ READ_ANY_ROWS(TYPE_A, VKF_GEMM_BINDING_A, a)
 READ_ANY_ROWS(TYPE_B, VKF_GEMM_BINDING_B, b)
 #endif
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
-READ_ANY_ROWS(TYPE_B, VKF_GEMM_BINDING_BIAS, bias) // or the norm's weight, of the same type
+READ_ANY_ROWS(TYPE_B, VKF_GEMM_BINDING_BIAS, vectors) // the bias, and the norm's weight and bias
+
+float bias_load(uint col)
+{
+    return vectors_load(p.bias_first + col);
+}
 
 #include "include/few_rows.glsl"
 
@@ -77,7 +83,8 @@ const uint PARTS = LOCAL_SIZE / 4 + 1; // at most
 const uint PARTS = LOCAL_SIZE;
 #endif
 
-shared float partial[PARTS * STRIDE]; // (parts, SUMS): (TILE_M, TILE_N), and (TILE_M) squares with NORM
+// (parts, SUMS): (TILE_M, TILE_N), and (TILE_M) squares with RMS. Before the product what becomes moments of rows.
+shared float partial[PARTS * STRIDE];
 
 // The matrices of one entry of the batch. k goes by steps up to steps_end, by quads up to quads_end, and one by one
 // from there. The ends are 0 if rows of a or b are not aligned for that.
@@ -99,7 +106,7 @@ problem entry_problem(uint entry)
     uint b_end = B_LAYOUT == VKF_GEMM_B_KN ? p.n : 0;
     uint a_begins = a_offset | e.a | p.lda, b_begins = b_offset | e.b | p.ldb | b_end;
     if (NORM != 0)
-        b_begins |= bias_offset;
+        b_begins |= (vectors_offset + p.norm_weight_first) | (vectors_offset + p.norm_bias_first);
     e.b_quads = b_begins % 4 == 0;
     bool quads = TRANSPOSE_A == 0 && a_begins % 4 == 0 && e.b_quads;
     bool steps = quads && (a_begins | b_begins) % STEP == 0;
@@ -121,15 +128,49 @@ vec4 load_a4(problem e, uint row, uint k)
 }
 
 #ifndef GEMV_COLUMNS
-float sum[OUTPUTS];
-float squares[THREAD_M]; // with NORM: the sums of a's
+const uint MOMENT_ROWS = THREAD_M;
 
-// Four elements of row i on their way into the product; `weight` are the norm's.
-vec4 take_normed(uint i, vec4 value, vec4 weight)
+float row_load(uint at)
 {
-    if (NORM != 0)
+    return a_load(at);
+}
+
+vec4 row_load4(uint at)
+{
+    return a_load4(at);
+}
+
+float moment_load(uint i)
+{
+    return partial[i];
+}
+
+void moment_store(uint i, float value)
+{
+    partial[i] = value;
+}
+
+#include "include/row_moments.glsl"
+
+float sum[OUTPUTS];
+float squares[THREAD_M]; // with RMS: the sums of a's
+
+// Four elements of row i on their way into the product; weight and bias are the norm's.
+vec4 take_normed(uint i, vec4 value, vec4 weight, vec4 bias)
+{
+    if (NORM_LAYER)
+        return fma(normalised(moments[i], value), weight, bias);
+    if (RMS != 0)
         squares[i] += dot(value, value);
-    return NORM != 0 ? value * weight : value;
+    return RMS != 0 ? value * weight : value;
+}
+
+void find_row_moments(problem e, uint row)
+{
+    uint first[THREAD_M];
+    [[unroll]] for (uint i = 0; i < THREAD_M; ++i)
+        first[i] = e.a + min(row + i, p.m - 1) * p.lda;
+    find_moments(first, p.k, ((a_offset | e.a | p.lda) & 3u) == 0u, p.norm_eps);
 }
 
 void add_step(problem e, uint row, uint col, uint k)
@@ -137,14 +178,15 @@ void add_step(problem e, uint row, uint col, uint k)
     uvec4 b_vectors[THREAD_N];
     [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
         b_vectors[j] = b_load_vector(e.b + column_of_b(col, j) * p.ldb + k);
-    uvec4 weights = NORM != 0 ? bias_load_vector(k) : uvec4(0);
+    uvec4 weights = NORM != 0 ? vectors_load_vector(p.norm_weight_first + k) : uvec4(0);
+    uvec4 biases = NORM_LAYER ? vectors_load_vector(p.norm_bias_first + k) : uvec4(0);
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
         uvec4 a_vectors[STEP / A_STEP];
         [[unroll]] for (uint vector = 0; vector < STEP / A_STEP; ++vector)
             a_vectors[vector] = a_load_vector(e.a + min(row + i, p.m - 1) * p.lda + k + vector * A_STEP);
         [[unroll]] for (uint quad = 0; quad < STEP / 4; ++quad) {
             vec4 a_value = a_quad(a_vectors[4 * quad / A_STEP], quad % (A_STEP / 4));
-            a_value = take_normed(i, a_value, bias_quad(weights, quad));
+            a_value = take_normed(i, a_value, vectors_quad(weights, quad), vectors_quad(biases, quad));
             [[unroll]] for (uint j = 0; j < THREAD_N; ++j) {
                 vec4 b_value = b_quad(b_vectors[j], quad);
                 [[unroll]] for (uint c = 0; c < 4; ++c)
@@ -159,9 +201,10 @@ void add_quads(problem e, uint row, uint col, uint k)
     vec4 b_values[THREAD_N];
     [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
         b_values[j] = b_load4(e.b + column_of_b(col, j) * p.ldb + k);
-    vec4 weight = NORM != 0 ? bias_load4(k) : vec4(0.0);
+    vec4 weight = NORM != 0 ? vectors_load4(p.norm_weight_first + k) : vec4(0.0);
+    vec4 bias = NORM_LAYER ? vectors_load4(p.norm_bias_first + k) : vec4(0.0);
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-        vec4 a_value = take_normed(i, load_a4(e, row + i, k), weight);
+        vec4 a_value = take_normed(i, load_a4(e, row + i, k), weight, bias);
         [[unroll]] for (uint j = 0; j < THREAD_N; ++j) {
             [[unroll]] for (uint c = 0; c < 4; ++c)
                 sum[i * THREAD_N + j] += a_value[c] * b_values[j][c];
@@ -174,9 +217,10 @@ void add_single(problem e, uint row, uint col, uint k)
     float b_values[THREAD_N];
     [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
         b_values[j] = b_load(e.b + column_of_b(col, j) * p.ldb + k);
-    vec4 weight = vec4(NORM != 0 ? bias_load(k) : 0.0);
+    vec4 weight = vec4(NORM != 0 ? vectors_load(p.norm_weight_first + k) : 0.0);
+    vec4 bias = vec4(NORM_LAYER ? vectors_load(p.norm_bias_first + k) : 0.0);
     [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
-        float a_value = take_normed(i, vec4(load_a(e, row + i, k), 0.0, 0.0, 0.0), weight).x;
+        float a_value = take_normed(i, vec4(load_a(e, row + i, k), 0.0, 0.0, 0.0), weight, bias).x;
         [[unroll]] for (uint j = 0; j < THREAD_N; ++j)
             sum[i * THREAD_N + j] += a_value * b_values[j];
     }
@@ -184,7 +228,7 @@ void add_single(problem e, uint row, uint col, uint k)
 
 float own_sum(uint i)
 {
-    if (NORM != 0 && i >= OUTPUTS)
+    if (RMS != 0 && i >= OUTPUTS)
         return squares[i - OUTPUTS];
     return sum[i];
 }
@@ -305,6 +349,10 @@ void main()
     for (uint entry = gl_WorkGroupID.z; entry < p.batch; entry += gl_NumWorkGroups.z) {
         problem e = entry_problem(entry);
         uint row = gl_WorkGroupID.y * TILE_M;
+#ifndef GEMV_COLUMNS
+        if (NORM_LAYER)
+            find_row_moments(e, row);
+#endif
         for (uint col = gl_WorkGroupID.x * TILE_N; col < p.n; col += gl_NumWorkGroups.x * TILE_N) {
             multiply(e, row, col);
 #ifdef GEMV_SUBGROUP

@@ -1,7 +1,7 @@
 // Rows of activations in blocks of signed bytes; layout and semantics in shared/quantize_rows.h.
 //
 // The invocations of a block divide its elements among them, and combine what they find through shared memory.
-// With NORM a workgroup first sums up the squares of each row in which some of its elements lie.
+// With NORM a workgroup first sums up the squares of each row in which some of its elements lie, or finds its moments.
 // Invariant: the local size is a power of two, and a multiple of 8.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -30,7 +30,7 @@ const uint LANES = VKF_QUANTIZE_ROWS_DEPTH / VKF_QUANTIZE_ROWS_RUN; // of a bloc
 
 shared uint magnitudes[LOCAL_SIZE]; // as bits: ordered as the numbers are, NaN above all
 shared int sums[LOCAL_SIZE];
-shared float squares[LOCAL_SIZE];
+shared float moment_parts[2 * LOCAL_SIZE]; // or squares, one for each invocation
 
 uint row_first(uint row)
 {
@@ -65,42 +65,75 @@ vec4 fetch_word(uint first, uint lane)
     return lane % 2 == 0 ? vec4(low.xz, high.xz) : vec4(low.yw, high.yw);
 }
 
-// The norm's weights for the elements of a lane's word, in the block that begins at k.
-vec4 load_norm_word(uint k, uint lane)
+// The norm's weights or biases, from i on in their operand, for the elements of a lane's word.
+vec4 load_norm_word(uint i, uint lane)
 {
     if (EVEN_ODD == 0)
-        return load_norm4(k + lane * VKF_QUANTIZE_ROWS_RUN);
-    vec4 low = load_norm4(k + lane / 2 * 8), high = load_norm4(k + lane / 2 * 8 + 4);
+        return norm_load4(i + lane * VKF_QUANTIZE_ROWS_RUN);
+    vec4 low = norm_load4(i + lane / 2 * 8), high = norm_load4(i + lane / 2 * 8 + 4);
     return lane % 2 == 0 ? vec4(low.xz, high.xz) : vec4(low.yw, high.yw);
 }
 
-// The factor by which a row is normalised. All invocations of a workgroup ask for the same row.
-float norm_factor(uint row)
+const uint MOMENT_ROWS = 1;
+
+float row_load(uint at)
 {
-    uint first = row_first(row);
+    return x_load(at);
+}
+
+vec4 row_load4(uint at)
+{
+    return x_load4(at);
+}
+
+float moment_load(uint i)
+{
+    return moment_parts[i];
+}
+
+void moment_store(uint i, float value)
+{
+    moment_parts[i] = value;
+}
+
+#include "include/row_moments.glsl"
+
+// One over the root of a row's mean square. All invocations of a workgroup ask for the same row.
+float rms_factor(uint first)
+{
     float sum = 0.0;
     for (uint k = gl_LocalInvocationID.x; k < p.k; k += gl_WorkGroupSize.x) {
         float x = x_load(first + k);
         sum += x * x;
     }
-    squares[gl_LocalInvocationID.x] = sum;
-    WORKGROUP_REDUCE(squares, SUM_OF)
-    sum = squares[0];
+    moment_parts[gl_LocalInvocationID.x] = sum;
+    WORKGROUP_REDUCE(moment_parts, SUM_OF)
+    sum = moment_parts[0];
     barrier();
     return inversesqrt(sum / float(p.k) + p.norm_eps);
 }
 
-// The factor of the row `own`, one of those that the workgroup's blocks lie in.
-float own_norm_factor(uint own, uint row_blocks)
+// Those of LayerNorm, or of RMSNorm, which shifts nothing.
+vec3 moments_of(uint row)
+{
+    uint first = row_first(row);
+    if (!NORM_LAYER)
+        return vec3(0.0, rms_factor(first), 0.0);
+    find_moments(uint[1](first), p.k, rows_are_quads(), p.norm_eps);
+    return moments[0];
+}
+
+// Those of the row `own`, one of those that the workgroup's blocks lie in.
+vec3 own_moments(uint own, uint row_blocks)
 {
     uint group = flat_index() - gl_LocalInvocationID.x, last = min(group + LOCAL_SIZE, p.count) - 1;
     uint end_row = group < p.count ? last / LANES / row_blocks + 1 : 0;
-    float factor = 0.0;
+    vec3 found = vec3(0.0);
     for (uint row = group / LANES / row_blocks; row < end_row; ++row) {
-        float of_row = norm_factor(row);
-        factor = row == own ? of_row : factor;
+        vec3 of_row = moments_of(row);
+        found = row == own ? of_row : found;
     }
-    return factor;
+    return found;
 }
 
 void main()
@@ -115,7 +148,9 @@ void main()
     if (inside)
         x = fetch_word(row_first(row) + k, lane);
     if (NORM != 0)
-        x *= own_norm_factor(row, row_blocks) * load_norm_word(k, lane);
+        x = normalised(own_moments(row, row_blocks), x) * load_norm_word(p.norm_weight_first + k, lane);
+    if (NORM_LAYER)
+        x += load_norm_word(p.norm_bias_first + k, lane);
     uvec4 bits = floatBitsToUint(x) & 0x7fffffffu;
     magnitudes[local] = max(max(bits.x, bits.y), max(bits.z, bits.w));
     barrier();

@@ -50,7 +50,7 @@ layout(push_constant) uniform offsets_block
 READ_WRITE(TYPE_D, VKF_GEMM_BINDING_D, d)
 
 #include "include/blocks.glsl"
-BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS, bias_offset)
 #include "include/product_store.glsl"
 
 layout(buffer_reference, buffer_reference_align = 16, std430) readonly buffer b_words { uint words[]; };

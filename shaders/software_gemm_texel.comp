@@ -55,7 +55,7 @@ layout(set = 0, binding = VKF_GEMM_BINDING_B) uniform utextureBuffer b_texels;
 uvec4 b_quad(uint place, uint i) { return texelFetch(b_texels, int(place + i)); }
 #include "include/blocks.glsl"
 #include "include/block_quads.glsl"
-BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS)
+BLOCKS_BIAS(VKF_GEMM_BINDING_BIAS, bias_offset)
 #else
 #if SAME_TYPE(TYPE_B, bf16p)
 layout(set = 0, binding = VKF_GEMM_BINDING_B) uniform utextureBuffer b_texels;

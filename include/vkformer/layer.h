@@ -31,7 +31,8 @@ typedef enum vkf_port {
 
 // The parameters of one attention block. Linear weights are (out, in), as PyTorch keeps them. A weight may lie in rows
 // or in panels (vkf_pack_weight()). Of rows the layer makes packed copies where the device likes panels better; panels
-// are read where they are. Absent optional tensors are {0}.
+// are read where they are. A layer of up to eight rows with norm_first also copies the vectors that its products take
+// along. Absent optional tensors are {0}.
 // All parameters of a layer, norms included, share one dtype: the activations', or F16 or BF16 under F32 activations.
 // The layer reads the parameters, or copies of its own, at every run. It keeps their buffers, so these may be destroyed
 // before it, but their content must not change.

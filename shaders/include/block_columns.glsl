@@ -11,16 +11,16 @@ const uint PARTS = LOCAL_SIZE / LANES;
 // That a lane takes in one step. It loads all of their words before it takes the first apart.
 const uint BLOCKS = TILE_K > VKF_BLOCKS_DEPTH ? TILE_K / VKF_BLOCKS_DEPTH : 1;
 
-// (parts, TILE_M, TILE_N), and (parts, TILE_M) squares with NORM. Unused where there is one part and neither GATE nor
-// NORM.
+// (parts, TILE_M, TILE_N), and (parts, TILE_M) squares with RMS. Before the product it holds what becomes moments of
+// rows. Unused where there is one part and neither GATE nor NORM.
 shared vec4 partial[(PARTS * SUMS + 3) / 4];
 
 vec4 sum[THREAD_M];
-float squares[THREAD_M]; // with NORM: the sums of a's
+float squares[THREAD_M]; // with RMS: the sums of a's
 
 uint place_in_partial(uint part, uint i)
 {
-    if (NORM != 0 && i >= OUTPUTS)
+    if (RMS != 0 && i >= OUTPUTS)
         return PARTS * OUTPUTS + part * TILE_M + i - OUTPUTS;
     return part * OUTPUTS + i;
 }
@@ -57,10 +57,10 @@ panel_place place_of(uint first, uint lane)
 
 void store_sums(uint part, uint lane, uint d_first, uint row_first, uint col_first)
 {
-    if (PARTS > 1 || GATE != 0 || NORM != 0) {
+    if (PARTS > 1 || GATE != 0 || RMS != 0) {
         [[unroll]] for (uint i = 0; i < THREAD_M; ++i) {
             partial[part * (OUTPUTS / 4) + i * LANES + lane] = sum[i];
-            if (NORM != 0 && lane == 0)
+            if (RMS != 0 && lane == 0)
                 partial_store(part, OUTPUTS + i, squares[i]);
         }
         add_parts(PARTS, SEGMENTS, d_first, row_first, col_first);

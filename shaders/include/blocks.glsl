@@ -1,5 +1,5 @@
-// Takes apart the words of a tile of weights in blocks (shared/blocks.h). Included after the declarations of
-// bias_offset and of the constants HAS_BIAS and B_LAYOUT, which is VKF_GEMM_B_Q8 or VKF_GEMM_B_Q4.
+// Takes apart the words of a tile of weights in blocks (shared/blocks.h). Included after the constants HAS_BIAS and
+// B_LAYOUT, which is VKF_GEMM_B_Q8 or VKF_GEMM_B_Q4.
 #ifndef VKF_BLOCKS_GLSL
 #define VKF_BLOCKS_GLSL
 
@@ -35,12 +35,13 @@ vec2 blocks_head(uint word, uint column)
     return BLOCKS_Q8 ? vec2(column % 2 == 0 ? pair.x : pair.y, 0.0) : pair;
 }
 
-// Declares the bias, of the type that HAS_BIAS says, and   float bias_load(uint i)   as READ() does.
-#define BLOCKS_BIAS(slot)                                                                              \
+// Declares the bias, of the type that HAS_BIAS says, and   float bias_load(uint i)   as READ() does. It begins `offset`
+// elements into the binding.
+#define BLOCKS_BIAS(slot, offset)                                                                      \
     layout(set = 0, binding = slot, std430) readonly buffer bias_buffer { uint bias_data[]; };         \
     float bias_load(uint i)                                                                            \
     {                                                                                                  \
-        uint at = bias_offset + i;                                                                     \
+        uint at = offset + i;                                                                          \
         if (HAS_BIAS == VKF_BLOCKS_BIAS_F32)                                                           \
             return uintBitsToFloat(bias_data[at]);                                                     \
         uint bits = bias_data[at >> 1] >> ((at & 1u) << 4);                                            \

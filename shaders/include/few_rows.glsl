@@ -4,9 +4,10 @@
 #define VKF_FEW_ROWS_GLSL
 
 const uint OUTPUTS = TILE_M * TILE_N;
-// Whatever a workgroup sums up along k: its outputs and, with NORM, the squares of its rows of a. It is not chosen by a
-// condition, because drivers have got the length of shared arrays wrong that was.
-const uint SUMS = OUTPUTS + (NORM + 1) / 2 * TILE_M;
+// Whatever a workgroup sums up along k: its outputs and, for the factor of an RMSNorm, the squares of its rows of a. It
+// is not chosen by a condition, because drivers have got the length of shared arrays wrong that was.
+const uint RMS = (NORM + 1) / 2 % 2;
+const uint SUMS = OUTPUTS + RMS * TILE_M;
 
 // The column of b behind column j of the tile that begins at `first`. With GATE the halves of a tile lie in the halves
 // of b.

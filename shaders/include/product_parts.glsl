@@ -18,7 +18,7 @@ float sum_of_parts(uint parts, uint i)
 // The factor by which a row is normalised.
 float norm_factor(uint parts, uint row)
 {
-    return NORM != 0 ? inversesqrt(sum_of_parts(parts, OUTPUTS + row) / float(p.k) + p.norm_eps) : 1.0;
+    return RMS != 0 ? inversesqrt(sum_of_parts(parts, OUTPUTS + row) / float(p.k) + p.norm_eps) : 1.0;
 }
 
 void store_gated(uint at, uint col, float gate, float total)

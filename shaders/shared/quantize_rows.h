@@ -11,7 +11,8 @@
 // Bytes have the order of a weight's words. For q8 they follow each other; for q4 the even ones of every 8 elements
 // come before the odd ones, because that is what masking a word of nibbles leaves.
 //
-// With NORM, rows are taken as x / sqrt(mean(x^2) + norm_eps) * weight, as layer_norm.h with RMS has it.
+// With NORM, rows are normalised first, as layer_norm.h has it, with RMS or without. Weight and bias of the norm lie in
+// one operand.
 //
 // There is one invocation per VKF_QUANTIZE_ROWS_RUN elements; further ones do nothing.
 #ifndef VKF_SHARED_QUANTIZE_ROWS_H
@@ -21,7 +22,7 @@
 
 #define VKF_QUANTIZE_ROWS_BINDING_X 1
 #define VKF_QUANTIZE_ROWS_BINDING_OUT 2
-#define VKF_QUANTIZE_ROWS_BINDING_NORM 3 // the norm's weight, (k)
+#define VKF_QUANTIZE_ROWS_BINDING_NORM 3 // its weight and its bias, (k) each
 
 #define VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD 1 // 1: for q4
 #define VKF_QUANTIZE_ROWS_SPEC_NORM 2     // VKF_GEMM_NORM_*
@@ -45,7 +46,9 @@ struct vkf_quantize_rows_params {
     vkf_u32 x_outer;
     vkf_u32 x_inner;
     vkf_f32 norm_eps;
+    vkf_u32 norm_weight_first; // where in their operand they begin
+    vkf_u32 norm_bias_first;
 };
-VKF_SHARED_SIZE(vkf_quantize_rows_params, 9)
+VKF_SHARED_SIZE(vkf_quantize_rows_params, 11)
 
 #endif

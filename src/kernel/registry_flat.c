@@ -21,7 +21,7 @@ const vkf__config vkf__flat_configs[] = {
 // A magnitude, a sum and a sum of squares per invocation.
 static uint32_t quantize_rows_shared_bytes(const vkf__config *config)
 {
-    return 4 * 3 * config->local_size;
+    return 4 * 4 * config->local_size;
 }
 
 static bool quantize_rows_valid(const vkf__config *config)

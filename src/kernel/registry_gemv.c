@@ -33,7 +33,7 @@ static bool gemv_valid_common(const vkf__config *config)
 
 static bool gemv_valid(const vkf__config *config)
 {
-    return gemv_valid_common(config) && config->tile.gemm.thread_n == config->tile.gemm.n;
+    return gemv_valid_common(config) && config->tile.gemm.thread_n == config->tile.gemm.n && config->tile.gemm.n >= 2;
 }
 
 static bool gemv_columns_valid(const vkf__config *config)

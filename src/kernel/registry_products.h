@@ -26,7 +26,7 @@ extern const char *const vkf__gemm_constants[VKF_GEMM_SPEC_COUNT];             /
 extern const char *const vkf__gemm_split_constants[VKF_GEMM_SPLIT_SPEC_COUNT]; // with it
 extern const char *const vkf__gemm_few_rows_constants[VKF_GEMM_FEW_ROWS_SPEC_COUNT];
 
-// Sums of a workgroup besides its outputs: one per row where it normalises them.
+// Sums of a workgroup besides its outputs: at most one per row where it normalises them, as RMSNorm needs it.
 static inline uint32_t vkf__norm_sums(const vkf__config *config, const vkf__problem *problem)
 {
     return problem && problem->normed ? config->tile.gemm.m : 0;

@@ -44,7 +44,7 @@ typedef struct vkf__attention_io {
     vkf__span key;        // (B, key_new, kdim)
     vkf__span value;      // (B, key_new, vdim)
     bool one_input;       // query, key and value are the same tensor, and so are their rows
-    vkf__input_norm norm; // of that tensor; only where vkf__projections_normalise() says so
+    vkf__input_norm norm; // of query and, if it is one, that tensor; only where vkf__projections_normalise() says so
     // Elements from one row to the next, of query, and of key and value. 0: compact.
     uint32_t query_row, key_row;
     vkf__span out;   // (B, L, embed_dim)

@@ -118,20 +118,11 @@ static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *blo
     return vkf__emit_gate(work, &gate);
 }
 
-bool vkf__feed_forward_normalises(const vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
-                                  uint32_t rows)
+// The first product where there is no gate.
+static vkf__linear_args ungated_product(const vkf__feed_forward_block *block, const vkf__rows *x,
+                                        const vkf__rows *hidden, uint32_t rows)
 {
-    const vkf__rows hidden = {.span = {.dtype = block->dtype}, .row = block->dim_feedforward};
-    if (!vkf__present(&block->gate) || !block->fused_gate)
-        return false;
-    const vkf__linear_args linear = gated_product(block, x, &hidden, rows);
-    return vkf__linear_fuses(work, &linear);
-}
-
-static vkf_status emit_hidden(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
-                              const vkf__rows *hidden, uint32_t rows)
-{
-    const vkf__linear_args linear1 = {
+    return (vkf__linear_args){
         .label = "linear1",
         .x = x->span,
         .x_row = x->row,
@@ -143,8 +134,27 @@ static vkf_status emit_hidden(vkf__work *work, const vkf__feed_forward_block *bl
         .in = block->d_model,
         .out = block->dim_feedforward,
         .activation = block->activation,
+        .norm = x->norm,
     };
+}
+
+static vkf_status emit_ungated(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                               const vkf__rows *hidden, uint32_t rows)
+{
+    const vkf__linear_args linear1 = ungated_product(block, x, hidden, rows);
     return vkf__emit_linear(work, &linear1);
+}
+
+bool vkf__feed_forward_normalises(const vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                                  uint32_t rows)
+{
+    const vkf__rows hidden = {.span = {.dtype = block->dtype}, .row = block->dim_feedforward};
+    const bool gated = vkf__present(&block->gate);
+    if (gated && !block->fused_gate)
+        return false;
+    const vkf__linear_args linear =
+        gated ? gated_product(block, x, &hidden, rows) : ungated_product(block, x, &hidden, rows);
+    return vkf__linear_fuses(work, &linear);
 }
 
 vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
@@ -156,7 +166,7 @@ vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block
     if (vkf__present(&block->gate))
         VKF_RETURN_IF_ERROR(emit_gated(work, block, x, &hidden, rows));
     else
-        VKF_RETURN_IF_ERROR(emit_hidden(work, block, x, &hidden, rows));
+        VKF_RETURN_IF_ERROR(emit_ungated(work, block, x, &hidden, rows));
     const vkf__linear_args linear2 = {
         .label = "linear2",
         .x = hidden.span,

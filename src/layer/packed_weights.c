@@ -1,4 +1,4 @@
-// Finds the weights of a layer that are worth packing, and packs them into one buffer.
+// Finds the weights and vectors of a layer that are worth packing, and packs them into one buffer.
 #include "layer/packed_weights.h"
 
 #include "base/size.h"
@@ -7,11 +7,15 @@
 #include "prove/tune.h"
 #include "shared/gemm.h"
 
-// A weight that a layer multiplies by, (n, k), and the type of the activations.
+// With more rows norms have a dispatch of their own.
+#define FEW_ROWS 8u
+
+// A weight that a layer multiplies by, (n, k), and the type of the activations; or a vector, (n).
 typedef struct factor {
     vkf__span *weight;
     vkf_dtype dtype;
     uint32_t n, k;
+    bool vector;
 } factor;
 
 typedef struct factors {
@@ -23,7 +27,7 @@ typedef struct factors {
 static void add(factors *all, vkf__span *weight, vkf_dtype dtype, uint32_t n, uint32_t k)
 {
     if (vkf__present(weight) && !weight->panels)
-        all->items[all->count++] = (factor){weight, dtype, n, k};
+        all->items[all->count++] = (factor){weight, dtype, n, k, false};
 }
 
 static void add_attention(factors *all, vkf__attention_block *block)
@@ -39,6 +43,43 @@ static void add_feed_forward(factors *all, vkf__feed_forward_block *block)
 {
     add(all, &block->weight1, block->dtype, block->dim_feedforward, block->d_model);
     add(all, &block->weight2, block->dtype, block->d_model, block->dim_feedforward);
+}
+
+static void add_vector(factors *all, vkf__span *vector, uint32_t n)
+{
+    if (vkf__present(vector))
+        all->items[all->count++] = (factor){.weight = vector, .n = n, .k = 1, .vector = true};
+}
+
+// Adds a LayerNorm's vectors and those of `count` products behind it, which have n columns each. As whole panels they
+// need no room between them, and the biases of queries, keys and values stay one operand.
+static void add_vectors(factors *all, uint32_t d_model, vkf__norm_block *norm, uint32_t n, uint32_t count,
+                        vkf__span *const *biases)
+{
+    if (!vkf__present(&norm->weight) || !vkf__present(&norm->bias) || (d_model | n) % VKF_GEMM_PANEL != 0)
+        return;
+    add_vector(all, &norm->weight, d_model);
+    add_vector(all, &norm->bias, d_model);
+    for (uint32_t i = 0; i < count; i++)
+        add_vector(all, biases[i], n);
+}
+
+static void add_norms(factors *all, vkf__layer_desc *desc)
+{
+    vkf__transformer_block *block = &desc->transformer;
+    vkf__attention_spans *self = &block->self.params;
+    vkf__span *const self_biases[] = {&self->q_bias, &self->k_bias, &self->v_bias};
+    vkf__span *const cross_biases[] = {&block->cross.params.q_bias};
+    vkf__span *const feed_forward_biases[] = {&block->feed_forward.bias1};
+    const bool decoder = desc->kind == VKF_LAYER_DECODER;
+    const uint32_t d_model = block->d_model;
+    if (!block->norm_first || (uint64_t)desc->max_sizes.batch * desc->max_sizes.query_len > FEW_ROWS)
+        return;
+    add_vectors(all, d_model, &block->norm[0], d_model, 3, self_biases);
+    if (decoder)
+        add_vectors(all, d_model, &block->norm[1], d_model, 1, cross_biases);
+    add_vectors(all, d_model, &block->norm[decoder ? 2 : 1], block->feed_forward.dim_feedforward, 1,
+                feed_forward_biases);
 }
 
 static factors factors_of(vkf__layer_desc *desc)
@@ -57,6 +98,7 @@ static factors factors_of(vkf__layer_desc *desc)
     case VKF_LAYER_ENCODER:
         add_attention(&all, &desc->transformer.self);
         add_feed_forward(&all, &desc->transformer.feed_forward);
+        add_norms(&all, desc);
         break;
     }
     return all;
@@ -67,6 +109,8 @@ vkf_status vkf__packed_weights_measure(vkf_context *context, vkf__layer_desc *de
     const factors all = factors_of(desc);
     for (uint32_t i = 0; i < all.count; i++) {
         const factor *f = &all.items[i];
+        if (f->vector)
+            continue;
         VKF_RETURN_IF_ERROR(
             vkf__tune_weight(context, (const vkf_dtype[]){f->dtype, f->weight->dtype, f->dtype}, f->n, f->k));
     }
@@ -114,11 +158,11 @@ void vkf__packed_weights_plan(const vkf_context *context, vkf__layer_desc *desc,
     for (uint32_t i = 0; i < all.count; i++) {
         const factor *f = &all.items[i];
         const vkf_dtype types[] = {f->dtype, f->weight->dtype, f->dtype};
-        if (!vkf__wants_panels(context, types, f->n, f->k))
+        if (!f->vector && !vkf__wants_panels(context, types, f->n, f->k))
             continue;
-        packed.items[packed.count++] = (vkf__packed_weight){f->weight, f->n, f->k, packed.total_bytes};
-        packed.total_bytes += vkf__align_u64(vkf__packed_elements(f->n, f->k) * vkf_dtype_size(f->weight->dtype),
-                                             context->device.plan.buffer_alignment);
+        vkf__packed_weight *item = &packed.items[packed.count++];
+        *item = (vkf__packed_weight){f->weight, f->n, f->k, f->vector, packed.total_bytes};
+        packed.total_bytes += vkf__align_u64(packed_bytes(item), f->vector ? 1 : context->device.plan.buffer_alignment);
     }
     desc->attention.fused_qkv = is_one_operand(&packed, &desc->attention);
     desc->transformer.self.fused_qkv = is_one_operand(&packed, &desc->transformer.self);
@@ -132,7 +176,7 @@ static vkf__span panels_of(const vkf__packed_weight *item, vkf_buffer *buffer)
         .offset_bytes = item->offset_bytes,
         .size_bytes = packed_bytes(item),
         .dtype = item->weight->dtype,
-        .panels = true,
+        .panels = !item->vector,
     };
 }
 

@@ -13,6 +13,7 @@ typedef struct projection {
     uint32_t x_row, in;
     vkf__span weight;
     vkf__span bias;
+    vkf__input_norm norm;
 } projection;
 
 uint32_t vkf__extra_keys(const vkf__attention_block *block)
@@ -22,14 +23,14 @@ uint32_t vkf__extra_keys(const vkf__attention_block *block)
 
 // Projects new rows to their place among the old ones. Rows that are equally far apart through the whole batch make one
 // product. Otherwise there is one product per batch entry, all in one dispatch.
-static vkf_status emit_projection(vkf__work *work, const projection *args, const vkf__projected *to, uint32_t past,
-                                  const vkf__attention_sizes *sizes)
+static vkf__gemm_args projection_product(const projection *args, const vkf__projected *to, uint32_t past,
+                                         const vkf__attention_sizes *sizes)
 {
     uint32_t rows = sizes->key_new;
     bool dense = rows == to->stride && past == 0;
     bool single = rows == 1;
     bool flat = dense || single;
-    const vkf__gemm_args gemm = {
+    return (vkf__gemm_args){
         .label = args->label,
         .a = args->x,
         .b = args->weight,
@@ -49,8 +50,8 @@ static vkf_status emit_projection(vkf__work *work, const projection *args, const
         .d_first = (uint64_t)past * to->width,
         .transpose_b = true,
         .alpha = 1.0f,
+        .norm = args->norm,
     };
-    return vkf__emit_gemm(work, &gemm);
 }
 
 // Writes one row (bias_k, or zeros when `row` is absent) at `position` of every batch entry.
@@ -88,48 +89,76 @@ static vkf_status emit_extras(vkf__work *work, const vkf__attention_block *block
     return VKF_OK;
 }
 
-// Where k and v of this run are projected to: the cache, or temporaries with room for the extra rows. Keys that are
-// normalised or rotated come to the cache by that step, and keys and values of another type by a copy.
-static vkf_status place_keys(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
-                             const vkf__attention_sizes *sizes, vkf__projected *out_k, vkf__projected *out_v)
+// Where k and v of this run are projected to: the cache, or temporaries with room for the extra rows, which have no
+// span yet. Keys that are normalised or rotated come to the cache by that step, and keys and values of another type by
+// a copy.
+static void lay_out_keys(const vkf__attention_block *block, const vkf__attention_io *io,
+                         const vkf__attention_sizes *sizes, vkf__projected *out_k, vkf__projected *out_v)
 {
     bool cached = vkf__present(&io->cache_k), turned = vkf__turns_heads(block), copied = vkf__converts_keys(block, io);
     uint32_t rows = cached ? sizes->key_new : sizes->key_len + vkf__extra_keys(block);
-    vkf__projected k = {.span = io->cache_k, .width = block->kv_heads * block->head_dim, .stride = io->cache_len};
-    vkf__projected v = {.span = io->cache_v, .width = block->kv_heads * block->v_head_dim, .stride = io->cache_len};
-    if (!cached || turned || copied) {
-        k.stride = rows;
-        VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)sizes->batch * rows * k.width, &k.span));
+    uint32_t k_width = block->kv_heads * block->head_dim, v_width = block->kv_heads * block->v_head_dim;
+    const vkf__span temporary = {.dtype = block->dtype};
+    *out_k = (vkf__projected){.span = temporary, .width = k_width, .row = k_width, .stride = rows};
+    *out_v = (vkf__projected){.span = temporary, .width = v_width, .row = v_width, .stride = rows};
+    if (cached && !turned && !copied) {
+        out_k->span = io->cache_k;
+        out_k->stride = io->cache_len;
     }
-    if (!cached || copied) {
-        v.stride = rows;
-        VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)sizes->batch * rows * v.width, &v.span));
+    if (cached && !copied) {
+        out_v->span = io->cache_v;
+        out_v->stride = io->cache_len;
     }
-    k.row = k.width;
-    v.row = v.width;
-    *out_k = k;
-    *out_v = v;
-    return VKF_OK;
+}
+
+static vkf_status place(vkf__work *work, const vkf__attention_sizes *sizes, vkf__projected *to)
+{
+    if (vkf__present(&to->span))
+        return VKF_OK;
+    return vkf__work_temp(work, to->span.dtype, (uint64_t)sizes->batch * to->stride * to->width, &to->span);
+}
+
+// The product that makes q into `q`.
+static vkf__linear_args query_product(const vkf__attention_block *block, const vkf__attention_io *io,
+                                      const vkf__attention_sizes *sizes, const vkf__span *q)
+{
+    return (vkf__linear_args){
+        .label = "q_proj",
+        .x = io->query,
+        .x_row = io->query_row,
+        .weight = block->params.q_weight,
+        .bias = block->params.q_bias,
+        .d = *q,
+        .rows = sizes->batch * sizes->query_len,
+        .in = block->embed_dim,
+        .out = block->heads * block->head_dim,
+        .norm = io->norm,
+    };
+}
+
+// The products that make k and v.
+static void key_products(const vkf__attention_block *block, const vkf__attention_io *io,
+                         const vkf__attention_sizes *sizes, const vkf__projected *k, const vkf__projected *v,
+                         vkf__gemm_args *out_key, vkf__gemm_args *out_value)
+{
+    const vkf__attention_spans *params = &block->params;
+    const vkf__input_norm norm = io->one_input ? io->norm : (vkf__input_norm){.eps = 0.0f};
+    uint32_t key_row = io->key_row > 0 ? io->key_row : block->kdim;
+    uint32_t value_row = io->key_row > 0 ? io->key_row : block->vdim;
+    const projection key = {"k_proj", io->key, key_row, block->kdim, params->k_weight, params->k_bias, norm};
+    const projection value = {"v_proj", io->value, value_row, block->vdim, params->v_weight, params->v_bias, norm};
+    bool copied = vkf__converts_keys(block, io);
+    *out_key = projection_product(&key, k, copied || vkf__turns_heads(block) ? 0 : sizes->key_past, sizes);
+    *out_value = projection_product(&value, v, copied ? 0 : sizes->key_past, sizes);
 }
 
 static vkf_status emit_query(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                              const vkf__attention_sizes *sizes, vkf__projected *out_q)
 {
     uint32_t width = block->heads * block->head_dim;
-    uint32_t rows = sizes->batch * sizes->query_len;
-    vkf__projected q = {.width = width, .row = width, .stride = sizes->query_len};
-    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * width, &q.span));
-    const vkf__linear_args linear = {
-        .label = "q_proj",
-        .x = io->query,
-        .x_row = io->query_row,
-        .weight = block->params.q_weight,
-        .bias = block->params.q_bias,
-        .d = q.span,
-        .rows = rows,
-        .in = block->embed_dim,
-        .out = width,
-    };
+    vkf__projected q = {.span = {.dtype = block->dtype}, .width = width, .row = width, .stride = sizes->query_len};
+    VKF_RETURN_IF_ERROR(place(work, sizes, &q));
+    const vkf__linear_args linear = query_product(block, io, sizes, &q.span);
     VKF_RETURN_IF_ERROR(vkf__emit_linear(work, &linear));
     *out_q = q;
     return VKF_OK;
@@ -138,16 +167,13 @@ static vkf_status emit_query(vkf__work *work, const vkf__attention_block *block,
 static vkf_status emit_keys(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                             const vkf__attention_sizes *sizes, vkf__projected *out_k, vkf__projected *out_v)
 {
-    const vkf__attention_spans *params = &block->params;
-    uint32_t key_row = io->key_row > 0 ? io->key_row : block->kdim;
-    uint32_t value_row = io->key_row > 0 ? io->key_row : block->vdim;
-    const projection key = {"k_proj", io->key, key_row, block->kdim, params->k_weight, params->k_bias};
-    const projection value = {"v_proj", io->value, value_row, block->vdim, params->v_weight, params->v_bias};
-    VKF_RETURN_IF_ERROR(place_keys(work, block, io, sizes, out_k, out_v));
-    bool copied = vkf__converts_keys(block, io);
-    VKF_RETURN_IF_ERROR(
-        emit_projection(work, &key, out_k, copied || vkf__turns_heads(block) ? 0 : sizes->key_past, sizes));
-    VKF_RETURN_IF_ERROR(emit_projection(work, &value, out_v, copied ? 0 : sizes->key_past, sizes));
+    vkf__gemm_args key, value;
+    lay_out_keys(block, io, sizes, out_k, out_v);
+    VKF_RETURN_IF_ERROR(place(work, sizes, out_k));
+    VKF_RETURN_IF_ERROR(place(work, sizes, out_v));
+    key_products(block, io, sizes, out_k, out_v, &key, &value);
+    VKF_RETURN_IF_ERROR(vkf__emit_gemm(work, &key));
+    VKF_RETURN_IF_ERROR(vkf__emit_gemm(work, &value));
     return emit_extras(work, block, out_k, out_v, sizes);
 }
 
@@ -197,11 +223,17 @@ static vkf__linear_args single_product(const vkf__attention_block *block, const 
 bool vkf__projections_normalise(const vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                                 const vkf__attention_sizes *sizes)
 {
-    const vkf__span qkv = {.dtype = block->dtype};
-    if (!is_single_product(block, io, sizes))
-        return false;
-    const vkf__linear_args linear = single_product(block, io, sizes, &qkv);
-    return vkf__linear_fuses(work, &linear);
+    const vkf__span made = {.dtype = block->dtype};
+    const bool single = is_single_product(block, io, sizes);
+    const vkf__linear_args linear =
+        single ? single_product(block, io, sizes, &made) : query_product(block, io, sizes, &made);
+    vkf__projected k, v;
+    vkf__gemm_args key, value;
+    if (single || !io->one_input)
+        return vkf__linear_fuses(work, &linear);
+    lay_out_keys(block, io, sizes, &k, &v);
+    key_products(block, io, sizes, &k, &v, &key, &value);
+    return vkf__linear_fuses(work, &linear) && vkf__gemm_fuses(work, &key) && vkf__gemm_fuses(work, &value);
 }
 
 static vkf_status emit_single_product(vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,

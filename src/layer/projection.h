@@ -20,7 +20,7 @@ typedef struct vkf__projections {
 // The number of keys after the projected ones: bias_kv and zero_attn.
 uint32_t vkf__extra_keys(const vkf__attention_block *block);
 
-// Whether one product makes q, k and v and normalises its input, which io.norm asks for, decided at maximum sizes.
+// Whether the products that read io.query normalise it, which io.norm asks for, decided at maximum sizes.
 bool vkf__projections_normalise(const vkf__work *work, const vkf__attention_block *block, const vkf__attention_io *io,
                                 const vkf__attention_sizes *sizes);
 

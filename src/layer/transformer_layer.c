@@ -75,9 +75,9 @@ static bool has_norm(const vkf__transformer_block *block, uint32_t index)
 static bool defer_norm(const vkf__transformer_block *block, uint32_t index, const vkf__span *x, vkf__rows *out_input)
 {
     const vkf__norm_block *norm = &block->norm[index];
-    *out_input = (vkf__rows){*x, block->d_model, {norm->weight, block->layer_norm_eps}};
-    return has_norm(block, index) && block->norm_kind == VKF_NORM_RMS && vkf__present(&norm->weight) &&
-           !vkf__present(&norm->bias);
+    *out_input = (vkf__rows){*x, block->d_model, {norm->weight, norm->bias, block->layer_norm_eps}};
+    return has_norm(block, index) && vkf__present(&norm->weight) &&
+           vkf__present(&norm->bias) == (block->norm_kind == VKF_NORM_LAYER);
 }
 
 // Pre-norm x += f(LN(x)) needs the normalised copy; post-norm x = LN(x + f(x)) feeds f with the stream itself.
@@ -100,11 +100,16 @@ static vkf_status end_block(vkf__work *work, const vkf__transformer_block *block
     return block->norm_first ? VKF_OK : emit_norm(work, block, index, x, &(vkf__span){0}, &out, rows);
 }
 
+static void set_query(vkf__attention_io *attention, const vkf__rows *input)
+{
+    attention->query = input->span;
+    attention->query_row = input->row;
+    attention->norm = input->norm;
+}
+
 static void set_self_input(vkf__attention_io *self, const vkf__rows *input, const vkf__rows *context)
 {
-    self->query = input->span;
-    self->query_row = input->row;
-    self->norm = input->norm;
+    set_query(self, input);
     self->key = self->value = context->span;
     self->key_row = context->row;
 }
@@ -156,16 +161,30 @@ fail:
     return status;
 }
 
+// What the queries of cross-attention read, as in begin_self().
+static vkf_status begin_cross(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
+                              const vkf__attention_sizes *sizes, vkf__attention_io *cross)
+{
+    vkf__rows input;
+    uint64_t deferred = 0;
+    if (defer_norm(block, 1, &io->x, &input)) {
+        set_query(cross, &input);
+        deferred = work->mode == VKF_WORK_PLAN && vkf__projections_normalise(work, &block->cross, cross, sizes);
+        VKF_RETURN_IF_ERROR(vkf__work_decide(work, deferred, &deferred));
+    }
+    if (!deferred)
+        VKF_RETURN_IF_ERROR(begin_block(work, block, 1, &io->x, sizes->batch * sizes->query_len, &input));
+    set_query(cross, &input);
+    return VKF_OK;
+}
+
 static vkf_status emit_cross(vkf__work *work, const vkf__transformer_block *block, const vkf__transformer_io *io,
                              const vkf__attention_sizes *sizes)
 {
     vkf_status status = VKF_OK;
     uint32_t rows = sizes->batch * sizes->query_len;
     vkf__attention_io cross = io->cross;
-    vkf__rows input;
-    VKF_TRY(begin_block(work, block, 1, &io->x, rows, &input));
-    cross.query = input.span;
-    cross.query_row = input.row;
+    VKF_TRY(begin_cross(work, block, io, sizes, &cross));
     cross.value = cross.key;
     cross.out = io->x;
     cross.accumulate = true;

@@ -79,19 +79,68 @@ static uint64_t place_bytes(const vkf_context *context, const vkf_tensor *tensor
     return vkf__align_u64(bytes, context->device.plan.buffer_alignment);
 }
 
-// The same for the slots that one product multiplies by, of which `slots` is the first: only in one buffer can they be
-// one operand. Just its own where they are more than one operand may be, or than an allocation should be.
+// What has to fit the buffer in which slot `index` is put. Slots that one product multiplies by are only in one buffer
+// one operand, and so the first of them asks for the room of all. They are not kept together where they are more than
+// one operand may be, or than an allocation should be.
 static uint64_t fused_bytes(const vkf_context *context, const vkf__weight_slot *slots, const vkf_tensor *tensors,
-                            size_t count)
+                            size_t count, size_t index)
 {
-    const vkf__fusion fusion = slots[0].fusion;
-    const uint64_t own = place_bytes(context, &tensors[0]);
-    uint64_t bytes = own;
-    if (fusion == VKF_FUSION_NONE || slots[0].fusion_part != 0)
-        return own;
-    for (size_t i = 1; i < count && slots[i].fusion == fusion && slots[i].layer == slots[0].layer; i++)
+    const vkf__weight_slot *own = &slots[index];
+    const uint64_t own_bytes = place_bytes(context, &tensors[index]);
+    uint64_t bytes = 0;
+    size_t first = index;
+    if (own->fusion == VKF_FUSION_NONE)
+        return own_bytes;
+    while (first > 0 && slots[first - 1].fusion == own->fusion && slots[first - 1].layer == own->layer)
+        first--;
+    for (size_t i = first; i < count && slots[i].fusion == own->fusion && slots[i].layer == own->layer; i++)
         bytes += place_bytes(context, &tensors[i]);
-    return bytes <= 2 * BUFFER_BYTES && bytes <= context->device.plan.caps.max_storage_buffer_range ? bytes : own;
+    if (bytes > 2 * BUFFER_BYTES || bytes > context->device.plan.caps.max_storage_buffer_range)
+        return own_bytes;
+    return index == first ? bytes : 0;
+}
+
+// Puts the tensor of slot `index` behind those before it, in a new buffer where this one has no room for `together`.
+static void put(const vkf_context *context, size_t index, uint64_t together, placement *p)
+{
+    vkf_tensor *tensor = &p->tensors[index];
+    uint64_t elements = 0;
+    if (tensor->rank == 0)
+        return;
+    (void)vkf_tensor_count(tensor, &elements);
+    uint64_t rows_bytes = elements * vkf_dtype_size(tensor->dtype); // 0 for blocks, which come in panels
+    if (tensor->layout == VKF_LAYOUT_PANELS && rows_bytes > p->rows_bytes)
+        p->rows_bytes = rows_bytes;
+    if (p->buffer_count == 0 || p->buffer_bytes[p->buffer_count - 1] + together > BUFFER_BYTES)
+        p->buffer_count++;
+    uint64_t *used = &p->buffer_bytes[p->buffer_count - 1];
+    p->buffer_index[index] = (uint32_t)(p->buffer_count - 1);
+    tensor->offset_bytes = *used;
+    *used += place_bytes(context, tensor);
+}
+
+static bool is_vector_of_layer(const vkf__weight_slot *slot)
+{
+    return slot->layer && slot->rank == 1;
+}
+
+// Puts the vectors of the layer that begins with slot `first` one behind the other, so that the bias of a product and
+// the vectors of the norm ahead of it can be one operand.
+static void put_vectors(const vkf_context *context, const vkf__weight_slot *slots, size_t count, size_t first,
+                        placement *p)
+{
+    uint64_t together = 0;
+    size_t end = first;
+    while (end < count && slots[end].layer == slots[first].layer)
+        end++;
+    for (size_t i = first; i < end; i++)
+        together += is_vector_of_layer(&slots[i]) ? place_bytes(context, &p->tensors[i]) : 0;
+    for (size_t i = first; i < end; i++) {
+        if (!is_vector_of_layer(&slots[i]))
+            continue;
+        put(context, i, together, p);
+        together -= place_bytes(context, &p->tensors[i]);
+    }
 }
 
 static vkf_status place(vkf_context *context, const vkf__weight_slot *slots, size_t count, vkf__weight_storage storage,
@@ -106,19 +155,10 @@ static vkf_status place(vkf_context *context, const vkf__weight_slot *slots, siz
     for (size_t i = 0; i < count; i++)
         p.tensors[i] = tensor_of(context, &slots[i], storage);
     for (size_t i = 0; i < count; i++) {
-        uint64_t elements = 0, together = fused_bytes(context, &slots[i], &p.tensors[i], count - i);
-        if (p.tensors[i].rank == 0)
-            continue;
-        (void)vkf_tensor_count(&p.tensors[i], &elements);
-        uint64_t rows_bytes = elements * vkf_dtype_size(p.tensors[i].dtype); // 0 for blocks, which come in panels
-        if (p.tensors[i].layout == VKF_LAYOUT_PANELS && rows_bytes > p.rows_bytes)
-            p.rows_bytes = rows_bytes;
-        if (p.buffer_count == 0 || p.buffer_bytes[p.buffer_count - 1] + together > BUFFER_BYTES)
-            p.buffer_count++;
-        uint64_t *used = &p.buffer_bytes[p.buffer_count - 1];
-        p.buffer_index[i] = (uint32_t)(p.buffer_count - 1);
-        p.tensors[i].offset_bytes = *used;
-        *used += place_bytes(context, &p.tensors[i]);
+        if (slots[i].layer && (i == 0 || slots[i - 1].layer != slots[i].layer))
+            put_vectors(context, slots, count, i, &p);
+        if (!is_vector_of_layer(&slots[i]))
+            put(context, i, fused_bytes(context, slots, p.tensors, count, i), &p);
     }
     *out = p;
     return VKF_OK;

@@ -2,6 +2,7 @@
 // device cannot do in one dispatch.
 #include "op/gemm.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "base/blocks.h"
@@ -149,16 +150,53 @@ uint32_t vkf__input_norm_flag(const vkf__input_norm *norm)
 {
     if (!vkf__present(&norm->weight))
         return VKF_GEMM_NORM_NONE;
-    return norm->weight.dtype == VKF_DTYPE_F16 ? VKF_GEMM_NORM_F16 : VKF_GEMM_NORM_F32;
+    const bool half = norm->weight.dtype == VKF_DTYPE_F16;
+    if (vkf__present(&norm->bias))
+        return half ? VKF_GEMM_NORM_LAYER_F16 : VKF_GEMM_NORM_LAYER_F32;
+    return half ? VKF_GEMM_NORM_RMS_F16 : VKF_GEMM_NORM_RMS_F32;
+}
+
+bool vkf__gemm_join_vectors(const vkf__work *work, const vkf__input_norm *norm, const vkf__span *bias,
+                            vkf__gemm_vectors *out_vectors)
+{
+    vkf__gemm_vectors v = {.all = {0}};
+    const vkf__span *spans[] = {&norm->weight, &norm->bias, bias};
+    uint32_t *firsts[] = {&v.norm_weight_first, &v.norm_bias_first, &v.bias_first};
+    const vkf__span *first = NULL, *last = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        if (!vkf__present(spans[i]))
+            continue;
+        first = !first || spans[i]->offset_bytes < first->offset_bytes ? spans[i] : first;
+        last = !last || spans[i]->offset_bytes > last->offset_bytes ? spans[i] : last;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (!vkf__present(spans[i]) || spans[i] == first)
+            continue;
+        // Tensors of a plan may all have no buffer and the same offset.
+        if (!vkf__is_one_operand(work, first, spans[i]) || spans[i]->offset_bytes == first->offset_bytes)
+            return false;
+        *firsts[i] = (uint32_t)vkf__elements_between(first, spans[i]);
+    }
+    if (first)
+        v.all = vkf__span_joined(first, last);
+    *out_vectors = v;
+    return true;
 }
 
 static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const vkf__variant *variant, const slice *s)
 {
-    const struct vkf_gemm_params params = slice_params(args, s);
+    struct vkf_gemm_params params = slice_params(args, s);
     const vkf__span none = {0};
+    vkf__gemm_vectors vectors = {.all = none};
     vkf__span bias = s->last ? args->bias : none;
     if (vkf__present(&bias) && s->n_count < args->n)
         bias = vkf__span_part(&bias, s->n_first, s->n_count);
+    bool joined = vkf__gemm_join_vectors(work, &args->norm, &bias, &vectors);
+    assert(joined);
+    (void)joined;
+    params.norm_weight_first = vectors.norm_weight_first;
+    params.norm_bias_first = vectors.norm_bias_first;
+    params.bias_first = vectors.bias_first;
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_GEMM_SPEC_TRANSPOSE_A] = args->transpose_a,
         [VKF_GEMM_SPEC_B_LAYOUT] = vkf__gemm_layout_flag(args->b.dtype, vkf__gemm_b_layout(args)),
@@ -176,10 +214,7 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
         .label = args->label,
         .variant = *variant,
         .flags = flags,
-        .bindings = {{args->a, false},
-                     {b_slice(args, s), false},
-                     {args->d, true},
-                     {vkf__present(&args->norm.weight) ? args->norm.weight : bias, false}},
+        .bindings = {{args->a, false}, {b_slice(args, s), false}, {args->d, true}, {vectors.all, false}},
         .params = &params,
         .grid = {x, vkf__div_up_u32(args->m, variant->config->tile.gemm.m),
                  args->batch < z_limit ? args->batch : z_limit},

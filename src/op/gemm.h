@@ -5,14 +5,26 @@
 #include "op/operand.h"
 #include "shared/gemm.h"
 
-// An RMSNorm on the way into a product: a / sqrt(mean(a^2) + eps) * weight.
+// A norm on the way into a product: an RMSNorm, a / sqrt(mean(a^2) + eps) * weight, or with a bias a LayerNorm,
+// (a - mean(a)) / sqrt(variance(a) + eps) * weight + bias.
 typedef struct vkf__input_norm {
     vkf__span weight; // (k); absent: none
+    vkf__span bias;   // (k), of the weight's type
     float eps;
 } vkf__input_norm;
 
 // The value of VKF_GEMM_SPEC_NORM for it.
 uint32_t vkf__input_norm_flag(const vkf__input_norm *norm);
+
+// A norm's weight and bias and the bias of a product, any of which may be absent, as one operand.
+typedef struct vkf__gemm_vectors {
+    vkf__span all;                                           // whatever lies between them
+    uint32_t norm_weight_first, norm_bias_first, bias_first; // elements of `all` ahead of each
+} vkf__gemm_vectors;
+
+// False where one operand cannot hold them: they lie in several buffers, too far apart, or have several types.
+bool vkf__gemm_join_vectors(const vkf__work *work, const vkf__input_norm *norm, const vkf__span *bias,
+                            vkf__gemm_vectors *out_vectors);
 
 // Strides in elements. Batch entry e is (e / batch_inner, e % batch_inner).
 typedef struct vkf__gemm_args {

@@ -7,13 +7,18 @@
 // Columns of either matrix that a lane takes at once.
 #define LANE_COLUMNS 4u
 
-// Whether kernels can read the norm's weight: in quads, and of b's type unless b is in blocks.
-static bool takes_norm(const vkf__gemm_args *args)
+// Whether kernels can read the norm's weight and bias: in quads, of b's type unless b is in blocks, and by one operand
+// with the product's bias, except where the norm is applied before the product (`dot`).
+static bool takes_norm(const vkf__work *work, const vkf__gemm_args *args, bool dot)
 {
     const vkf__span *weight = &args->norm.weight;
+    const uint64_t quad_bytes = 4 * vkf_dtype_size(weight->dtype);
     const bool typed = vkf__is_blocks(args->b.dtype) ? weight->dtype == VKF_DTYPE_F32 || weight->dtype == VKF_DTYPE_F16
                                                      : weight->dtype == args->b.dtype;
-    return typed && args->k % 4 == 0 && weight->offset_bytes % (4 * vkf_dtype_size(weight->dtype)) == 0;
+    vkf__gemm_vectors vectors;
+    return typed && args->k % 4 == 0 && weight->offset_bytes % quad_bytes == 0 &&
+           args->norm.bias.offset_bytes % quad_bytes == 0 &&
+           vkf__gemm_join_vectors(work, &args->norm, dot ? &(vkf__span){0} : &args->bias, &vectors);
 }
 
 static bool takes_gate(const vkf__gemm_args *args)
@@ -39,8 +44,7 @@ bool vkf__gemm_fuses(const vkf__work *work, const vkf__gemm_args *args)
     plain.norm = (vkf__input_norm){0};
     plain.gate = false;
     const bool dot = vkf__gemm_dot_pays(work, &plain);
-    // The norm's weight takes the place of the bias, but where it is applied before the product.
-    if ((normed && (!takes_norm(args) || (!dot && vkf__present(&args->bias)))) || (args->gate && !takes_gate(args)) ||
+    if ((normed && !takes_norm(work, args, dot)) || (args->gate && !takes_gate(args)) ||
         !vkf__gemm_is_one_dispatch(work, args) || dot != vkf__gemm_dot_pays(work, args))
         return false;
     return select_product(work, args, dot, &fused) && select_product(work, &plain, dot, &alone) &&

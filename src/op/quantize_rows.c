@@ -1,6 +1,7 @@
 // The emitter that rounds activations to blocks, its operator's row, and how the host makes such a block.
 #include "op/quantize_rows.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "op/flat.h"
@@ -43,6 +44,12 @@ vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_arg
         .x_inner = args->inner,
         .norm_eps = args->norm.eps,
     };
+    vkf__gemm_vectors norm = {.all = {0}};
+    bool joined = vkf__gemm_join_vectors(work, &args->norm, &(vkf__span){0}, &norm);
+    assert(joined);
+    (void)joined;
+    params.norm_weight_first = norm.norm_weight_first;
+    params.norm_bias_first = norm.norm_bias_first;
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD] = args->weight == VKF_DTYPE_Q4,
         [VKF_QUANTIZE_ROWS_SPEC_NORM] = vkf__input_norm_flag(&args->norm),
@@ -52,7 +59,7 @@ vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_arg
         .op = VKF_OP_QUANTIZE_ROWS,
         .types = {args->x.dtype},
         .flags = flags,
-        .bindings = {{args->x, false}, {args->out, true}, {args->norm.weight, false}},
+        .bindings = {{args->x, false}, {args->out, true}, {norm.all, false}},
         .params = &params,
         .count = {args->batch, args->m, args->k / VKF_QUANTIZE_ROWS_RUN},
         .factors = 3,

@@ -23,6 +23,8 @@
 #define STEADY_K 128u
 #define DEEP_PATIENCE 4.0
 #define FORETELL_TRIES 5u
+// Of products that normalise, or as many blocks. Their sums are not exact.
+#define FUSED_K 36u
 // So many that the products are not cut in depth, as a single one would be.
 #define DEEP_BATCH 64u
 
@@ -305,13 +307,21 @@ static vkf_status check(vkf__bed *bed, const shape *s)
     return status;
 }
 
-// Turns a into its normalised rows.
-static void normalise(const vkf__gemm_args *args, const float *weight, operands *o)
+// Turns a into its normalised rows; without a bias by RMSNorm.
+static void normalise(const vkf__gemm_args *args, const float *weight, const float *bias, operands *o)
 {
     for (uint32_t m = 0; m < args->m; m++) {
         float *row = o->a + (size_t)m * args->lda;
         vkf__ref_layer_norm(&(vkf__ref_layer_norm_desc){
-            .rows = 1, .dim = args->k, .x = row, .weight = weight, .out = row, .eps = args->norm.eps, .rms = true});
+            .rows = 1,
+            .dim = args->k,
+            .x = row,
+            .weight = weight,
+            .bias = bias,
+            .out = row,
+            .eps = args->norm.eps,
+            .rms = !bias,
+        });
     }
 }
 
@@ -332,7 +342,8 @@ fail:
     return status;
 }
 
-static vkf_status run_fused(vkf__bed *bed, const vkf__gemm_args *plain, operands *o, float *weight)
+// `norm` has the weight of the norm, (k), and with `layer` its bias behind it.
+static vkf_status run_fused(vkf__bed *bed, const vkf__gemm_args *plain, bool layer, operands *o, const float *norm)
 {
     const vkf__kernel *kernel = bed->variant->kernel;
     vkf__gemm_args args = *plain;
@@ -340,10 +351,11 @@ static vkf_status run_fused(vkf__bed *bed, const vkf__gemm_args *plain, operands
     args.gate = true;
     args.activation = VKF_ACTIVATION_RELU;
     if (kernel->norms) {
-        args.norm = (vkf__input_norm){vkf__bed_floats(bed, bias_type(kernel->types), weight, args.k), 0.5f};
-        args.bias = (vkf__span){0};
-        memset(o->bias, 0, args.n * sizeof *o->bias);
-        normalise(&args, weight, o);
+        const float *norm_bias = layer ? norm + args.k : NULL;
+        args.norm.weight = vkf__bed_floats(bed, bias_type(kernel->types), norm, args.k);
+        args.norm.bias = vkf__bed_floats(bed, bias_type(kernel->types), norm_bias, args.k);
+        args.norm.eps = 0.5f;
+        normalise(&args, norm, norm_bias, o);
     }
     VKF_RETURN_IF_ERROR(expect_gated(bed, plain, o));
     vkf__bed_case c = {
@@ -351,24 +363,39 @@ static vkf_status run_fused(vkf__bed *bed, const vkf__gemm_args *plain, operands
         .args = &args,
         .out = args.d,
         .expected = o->d,
-        .tolerance = vkf__bed_close(kernel->types[2]),
+        .tolerance = vkf__bed_close(kernel->types[2]) * sqrt(args.k / (double)FUSED_K),
     };
     (void)snprintf(c.shape, sizeof c.shape, "m %u, n %u, k %u, gated%s", args.m, args.n, args.k,
-                   kernel->norms ? ", of normalised rows" : "");
+                   !kernel->norms ? ""
+                   : layer        ? ", of rows after LayerNorm"
+                                  : ", of rows after RMSNorm");
     return vkf__bed_run(bed, &c);
 }
 
-static vkf_status check_fused(vkf__bed *bed, const shape *s)
+// Moves rows away from 0, and their ends, by which kernels shift them, away from their mean.
+static void move_rows(const vkf__gemm_args *args, operands *o)
+{
+    for (uint32_t m = 0; m < args->m; m++) {
+        float *row = o->a + (size_t)m * args->lda;
+        for (uint32_t k = 0; k < args->k; k++)
+            row[k] += k == 0 || k + 1 == args->k ? 10 : 8;
+    }
+}
+
+static vkf_status check_fused(vkf__bed *bed, const shape *s, bool layer)
 {
     vkf_status status = VKF_OK;
     operands o = {0};
     const vkf__gemm_args args = args_of(bed->variant->kernel, s);
-    float *weight = vkf__bed_random_values(bed, args.k);
-    if (weight && make_operands(bed, &args, layout_of(bed->variant->kernel) == VKF_GEMM_B_PANELS, &o))
-        status = run_fused(bed, &args, &o, weight);
-    else
+    float *norm = vkf__bed_random_values(bed, 2 * (size_t)args.k);
+    if (norm && make_operands(bed, &args, layout_of(bed->variant->kernel) == VKF_GEMM_B_PANELS, &o)) {
+        if (layer)
+            move_rows(&args, &o);
+        status = run_fused(bed, &args, layer, &o, norm);
+    } else {
         status = vkf__fail(&bed->context->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");
-    vkf__free(&bed->context->host, weight);
+    }
+    vkf__free(&bed->context->host, norm);
     free_operands(&bed->context->host, &o);
     return status;
 }
@@ -403,7 +430,8 @@ vkf_status vkf__bed_gemm(vkf__bed *bed)
         {1, 1, 1, 1, 0},      {1, 1, 4, 1, 0.5f},        {tm - 1, tn + 1, 20, 1, 0}, {tm + 1, tn - 1, 17, 1, 0.5f},
         {7, 13, 31, 3, 0.5f}, {5, 2 * tn + 3, 36, 2, 0},
     };
-    const shape steady = {config->max_m > 0 && config->max_m < tm ? config->max_m : tm, tn, STEADY_K, 1, 0};
+    const uint32_t rows = config->max_m > 0 && config->max_m < tm ? config->max_m : tm;
+    const shape steady = {rows, tn, STEADY_K, 1, 0};
     const uint32_t deep_m = config->max_m > 0 && config->max_m < 3 ? config->max_m : 3;
     // A processor has few cores, and does not cut products in depth.
     const bool processor = bed->context->device.plan.caps.traits.processor;
@@ -413,9 +441,11 @@ vkf_status vkf__bed_gemm(vkf__bed *bed)
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         VKF_RETURN_IF_ERROR(check(bed, &shapes[i]));
     // Rows and columns beyond a tile, in halves of which the second begins within one.
-    const shape fused = {tm > 1 ? tm - 1 : tm, 8 * tn + 8, 36, 1, 0};
+    const shape fused = {rows > 1 ? rows - 1 : rows, 8 * tn + 8, FUSED_K, 1, 0};
     if (bed->variant->kernel->gates)
-        VKF_RETURN_IF_ERROR(check_fused(bed, &fused));
+        VKF_RETURN_IF_ERROR(check_fused(bed, &fused, false));
+    if (bed->variant->kernel->norms)
+        VKF_RETURN_IF_ERROR(check_fused(bed, &fused, true));
     VKF_RETURN_IF_ERROR(foretell_deep(bed, &steady, &deep_ns));
     if (bed->verdict == VKF_VERDICT_PASSED && !bed->stopped &&
         deep_ns > DEEP_PATIENCE * (double)bed->context->self_test_budget_ns) {

@@ -32,32 +32,6 @@ static bool has_node(const vkf_layer *layer, const char *label)
     return false;
 }
 
-// The values of q, k and v after each other in one operand, and the three as views of it.
-static void join(vkf_test_ops *ops, vkf_test_operand *const parts[3], vkf_tensor *const views[3])
-{
-    const size_t count = parts[0]->count;
-    float *values = vkf_test_floats(3 * count);
-    for (size_t i = 0; i < 3; i++)
-        memcpy(values + i * count, parts[i]->values, count * sizeof *values);
-    const vkf_test_operand *whole = vkf_test_values(ops, VKF_DTYPE_F32, values, SHAPE((uint32_t)(3 * count)));
-    for (size_t i = 0; i < 3; i++) {
-        *views[i] = parts[i]->tensor;
-        views[i]->buffer = whole->tensor.buffer;
-        views[i]->offset_bytes = whole->tensor.offset_bytes + i * count * sizeof *values;
-    }
-    free(values);
-}
-
-static void join_parameters(vkf_test_ops *ops, const vkf_test_attention_params *p, vkf_attention_weights *tensors)
-{
-    join(ops, (vkf_test_operand *const[]){p->q_weight, p->k_weight, p->v_weight},
-         (vkf_tensor *const[]){&tensors->q_weight, &tensors->k_weight, &tensors->v_weight});
-    if (p->q_bias)
-        join(ops, (vkf_test_operand *const[]){p->q_bias, p->k_bias, p->v_bias},
-             (vkf_tensor *const[]){&tensors->q_bias, &tensors->k_bias, &tensors->v_bias});
-    tensors->in_proj = true;
-}
-
 // Packed copies lie side by side by themselves, but panels that are filled up are no one operand.
 static bool is_one_product(const projection_case *c, const vkf_layer *layer)
 {
@@ -102,7 +76,7 @@ static void check(vkf_test_ops *ops, const projection_case *c)
     vkf_layer *layer = NULL;
     desc.params = vkf_test_attention_tensors(&params);
     if (c->side_by_side)
-        join_parameters(ops, &params, &desc.params);
+        vkf_test_attention_join(ops, &params, &desc.params);
     vkf_test_assert_ok(ops, vkf_attention_create(ops->gpu.context, &desc, &layer), "vkf_attention_create");
     assert_products(c, layer);
     float *query = vkf_test_normal_floats(ops, VKF_DTYPE_F32, count);
@@ -138,7 +112,7 @@ static vkf_attention_desc joined_desc(vkf_test_ops *ops, uint32_t dim)
     vkf_attention_desc desc = {
         .embed_dim = dim, .num_heads = 2, .self_attention = true, .max_sizes = {BATCH, LENGTH, 0}};
     desc.params = vkf_test_attention_tensors(&params);
-    join_parameters(ops, &params, &desc.params);
+    vkf_test_attention_join(ops, &params, &desc.params);
     return desc;
 }
 

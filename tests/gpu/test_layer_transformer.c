@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layer/layer.h"
 #include "support/layer_fixture.h"
 
 typedef struct layer_case {
@@ -16,6 +17,7 @@ typedef struct layer_case {
     vkf_activation activation;
     bool biases, norms; // whether there are biases, and norm weights
     bool panels;        // the caller gives weights in panels
+    bool in_proj;       // and those of self attention as one operand
     vkf_attention_mask self_mask, cross_mask;
     vkf_fully_masked fully_masked;
     vkf_dtype dtype, weight_dtype;
@@ -262,19 +264,49 @@ static void compare(vkf_test_ops *ops, vkf_layer *layer, const layer_case *c, vk
     free(actual);
 }
 
+static vkf_status plan(vkf_test_ops *ops, const layer_case *c, const vkf_transformer_layer_desc *desc,
+                       vkf_memory_plan *out_plan)
+{
+    return c->decoder ? vkf_decoder_layer_plan(ops->gpu.context, desc, out_plan)
+                      : vkf_encoder_layer_plan(ops->gpu.context, desc, out_plan);
+}
+
+// Whether norms are left to products does not depend on where the caller's vectors lie.
+static void assert_plan_needs_no_buffers(vkf_test_ops *ops, const layer_case *c, const vkf_transformer_layer_desc *desc)
+{
+    vkf_transformer_layer_desc shapes = *desc;
+    vkf_tensor *const vectors[] = {&shapes.norm1.weight, &shapes.norm1.bias,        &shapes.norm2.weight,
+                                   &shapes.norm2.bias,   &shapes.norm3.bias,        &shapes.norm3.weight,
+                                   &shapes.cross.q_bias, &shapes.feed_forward.bias1};
+    vkf_memory_plan with, without;
+    for (size_t i = 0; i < COUNT_OF(vectors); i++) {
+        vectors[i]->buffer = NULL;
+        vectors[i]->offset_bytes = 0;
+    }
+    vkf_test_assert_ok(ops, plan(ops, c, desc, &with), c->name);
+    vkf_test_assert_ok(ops, plan(ops, c, &shapes, &without), c->name);
+    assert_memory_equal(&with, &without, sizeof with);
+}
+
 // One layer, run at its maximum sizes, at smaller ones, at the smallest, and at the maximum again: recorded once. The
 // input stays as it is.
-static void check(vkf_test_ops *ops, const layer_case *c)
+static void check_as(vkf_test_ops *ops, const layer_case *c, void (*look)(const layer_case *c, const vkf_layer *layer))
 {
     const layer_params params = params_make(ops, c);
-    const vkf_transformer_layer_desc desc = desc_of(c, &params);
+    vkf_transformer_layer_desc desc = desc_of(c, &params);
     const vkf_layer_sizes *max = &c->max;
     const vkf_layer_sizes sizes[] = {
         *max, {max->batch, (max->query_len + 1) / 2, (max->key_len + 1) / 2}, {1, 1, 1}, *max};
     vkf_layer *layer = NULL;
+    if (c->in_proj)
+        vkf_test_attention_join(ops, &params.self, &desc.self);
     vkf_status status = c->decoder ? vkf_decoder_layer_create(ops->gpu.context, &desc, &layer)
                                    : vkf_encoder_layer_create(ops->gpu.context, &desc, &layer);
     vkf_test_assert_ok(ops, status, c->name);
+    if (look) {
+        look(c, layer);
+        assert_plan_needs_no_buffers(ops, c, &desc);
+    }
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         layer_run run = run_make(ops, c, &params, &sizes[i]);
         run_expect(&run);
@@ -287,6 +319,11 @@ static void check(vkf_test_ops *ops, const layer_case *c)
     assert_int_equal(vkf_layer_record_count(layer), 1);
     vkf_layer_destroy(&layer);
     vkf_test_ops_reset(ops);
+}
+
+static void check(vkf_test_ops *ops, const layer_case *c)
+{
+    check_as(ops, c, NULL);
 }
 
 // Pre-norm and post-norm; ReLU, the GELU of PyTorch, and one more activation.
@@ -391,6 +428,36 @@ static void test_layer_half_storage(void **state)
         check(ops, &HALVES[i]);
 }
 
+// By kernels that normalise what they multiply. Up to eight rows a layer has copies of its vectors for them.
+#define FEW_ROWS .heads = 4, .biases = true, .norms = true, .norm_first = true
+static const layer_case NORMS_LEFT_TO_PRODUCTS[] = {
+    {"three products", FEW_ROWS, .d_model = 64, .dim_feedforward = 96, .max = {2, 4, 0}},
+    {"one product", FEW_ROWS, .d_model = 32, .dim_feedforward = 64, .in_proj = true, .max = {1, 5, 0}},
+    {"decoder", true, FEW_ROWS, .d_model = 96, .dim_feedforward = 32, .in_proj = true, .max = {2, 3, 7}},
+    {"more rows", FEW_ROWS, .d_model = 64, .dim_feedforward = 96, .max = {2, 5, 0}},
+    {"unequal vectors", FEW_ROWS, .d_model = 36, .dim_feedforward = 96, .max = {1, 1, 0}},
+};
+
+static void look_for_norms(const layer_case *c, const vkf_layer *layer)
+{
+    const bool left = c->max.batch * c->max.query_len <= 8 && c->d_model % 32 == 0;
+    uint32_t norms = 0;
+    for (uint32_t i = 0; i < layer->work.plan.node_count; i++)
+        norms += strncmp(layer->work.built.nodes[i].label, "norm", 4) == 0;
+    assert_int_equal(norms, left ? 0 : c->decoder ? 3 : 2);
+}
+
+static void test_norms_are_left_to_products(void **state)
+{
+    vkf_test_ops ops;
+    (void)vkf_test_ops_of(state);
+    if (vkf_test_ops_open_variant(&ops, "gemv.")) {
+        for (size_t i = 0; i < COUNT_OF(NORMS_LEFT_TO_PRODUCTS); i++)
+            check_as(&ops, &NORMS_LEFT_TO_PRODUCTS[i], look_for_norms);
+    }
+    vkf_test_ops_close(&ops);
+}
+
 static const layer_case FEED_FORWARDS[] = {
     {"feed-forward", .d_model = 1, .dim_feedforward = 1, .biases = true, .max = {1, 1, 0}},
     {"feed-forward", .d_model = 17, .dim_feedforward = 33, .max = {2, 5, 0}, .activation = VKF_ACTIVATION_RELU},
@@ -450,6 +517,7 @@ int main(void)
         VKF_OPS_TEST(test_layer_shapes),
         VKF_OPS_TEST(test_layer_masks),
         VKF_OPS_TEST(test_layer_half_storage),
+        VKF_OPS_TEST(test_norms_are_left_to_products),
     };
     const struct CMUnitTest packed[] = {VKF_OPS_TEST(test_layer_half_storage), VKF_OPS_TEST(test_feed_forward)};
     int failed = cmocka_run_group_tests_name("layer_transformer", tests, vkf_test_ops_setup, vkf_test_ops_teardown);

@@ -1,5 +1,6 @@
 // Products that normalise their input and gate their output in one dispatch, by every kernel that does so, against the
-// reference's norm, product and gate one after the other.
+// reference's norm, product and gate one after the other. Rows of a LayerNorm lie about 100 deviations from 0, and one
+// of them has an element far from the others.
 //
 // Bounds: those of test_op_gemm.c for the sum's order; the factor of a row is a rounded square root besides, and the
 // halves of a gate are rounded to the stored type once instead of twice. Integer dot products round the normalised rows
@@ -27,13 +28,23 @@ typedef struct fused_case {
     vkf_dtype a, b, d;
     vkf_dtype norm; // of its weight
     uint32_t m, n, k;
+    uint32_t batch;
     fusion fusion;
+    bool layer; // a LayerNorm
     bool bias;
-    bool rounds; // to signed bytes
+    bool bias_first; // the bias lies ahead of the norm's vectors
+    bool rounds;     // to signed bytes
 } fused_case;
 
+// Part of the operand in which all vectors lie; absent where values is NULL.
+typedef struct vector {
+    vkf__span span;
+    const float *values;
+} vector;
+
 typedef struct operands {
-    vkf_test_operand *a, *b, *bias, *norm, *out;
+    vkf_test_operand *a, *b, *vectors, *out;
+    vector weight, norm_bias, bias;
 } operands;
 
 static vkf_status emit(vkf__work *work, const void *args)
@@ -41,39 +52,76 @@ static vkf_status emit(vkf__work *work, const void *args)
     return vkf__emit_gemm(work, args);
 }
 
+static vector part_of(const vkf_test_operand *vectors, uint32_t first, uint32_t count)
+{
+    const vkf__span all = SPAN(vectors);
+    return (vector){vkf__span_part(&all, first, count), vectors->values + first};
+}
+
+// The bias of a product, (n), begins at any element, and the norm's vectors at multiples of four.
+static void make_vectors(vkf_test_ops *ops, const fused_case *c, operands *o)
+{
+    const uint32_t space = c->n + 7, room = space / 4 * 4, norms = c->bias_first ? room : 0;
+    const bool blocks = vkf__is_blocks(c->b);
+    o->vectors = vkf_test_uniform(ops, blocks ? c->norm : c->b, -1, 1, SHAPE(2 * c->k + room));
+    if (c->bias)
+        o->bias = part_of(o->vectors, c->bias_first ? 1 : 2 * c->k + 1, c->n);
+    if (c->fusion == GATED)
+        return;
+    o->weight = part_of(o->vectors, norms + (c->bias_first ? c->k : 0), c->k);
+    if (c->layer)
+        o->norm_bias = part_of(o->vectors, norms + (c->bias_first ? 0 : c->k), c->k);
+}
+
+static void put_far(vkf_test_ops *ops, vkf_test_operand *a)
+{
+    a->values[0] += 64;
+    vkf_test_upload(ops, a);
+}
+
 static operands make_operands(vkf_test_ops *ops, const fused_case *c, bool unaligned)
 {
     const bool gated = c->fusion != NORMED, blocks = vkf__is_blocks(c->b);
+    const uint32_t rows = c->batch * c->m;
     operands o = {0};
     ops->aligned = !unaligned || blocks;
-    o.a = vkf_test_normal(ops, c->a, 0.25f, 1, SHAPE(c->m, c->k));
+    o.a = c->layer ? vkf_test_normal(ops, c->a, 100, 1, SHAPE(rows, c->k))
+                   : vkf_test_normal(ops, c->a, 0.25f, 1, SHAPE(rows, c->k));
+    if (c->layer && !c->rounds) // by which its block would lose the others
+        put_far(ops, o.a);
     o.b = blocks ? vkf_test_block_weight(ops, c->b, false, c->n, c->k)
                  : vkf_test_uniform(ops, c->b, -0.5f, 0.5f, SHAPE(c->n, c->k));
-    if (c->bias)
-        o.bias = vkf_test_uniform(ops, blocks ? c->norm : c->b, -1, 1, SHAPE(c->n));
     ops->aligned = true;
-    if (c->fusion != GATED)
-        o.norm = vkf_test_uniform(ops, c->norm, 0.5f, 1.5f, SHAPE(c->k));
-    o.out = vkf_test_output(ops, c->d, SHAPE(c->m, gated ? c->n / 2 : c->n));
+    make_vectors(ops, c, &o);
+    o.out = vkf_test_output(ops, c->d, SHAPE(rows, gated ? c->n / 2 : c->n));
     return o;
 }
 
 static float *expect(const fused_case *c, const operands *o)
 {
-    float *rows = vkf_test_floats((size_t)c->m * c->k), *product = vkf_test_floats((size_t)c->m * c->n);
-    for (size_t i = 0; i < (size_t)c->m * c->k; i++)
+    const uint32_t m = c->batch * c->m;
+    float *rows = vkf_test_floats((size_t)m * c->k), *product = vkf_test_floats((size_t)m * c->n);
+    for (size_t i = 0; i < (size_t)m * c->k; i++)
         rows[i] = o->a->values[i];
-    if (o->norm)
+    if (o->weight.values)
         vkf__ref_layer_norm(&(vkf__ref_layer_norm_desc){
-            .rows = c->m, .dim = c->k, .x = rows, .weight = o->norm->values, .out = rows, .eps = EPS, .rms = true});
+            .rows = m,
+            .dim = c->k,
+            .x = rows,
+            .weight = o->weight.values,
+            .bias = o->norm_bias.values,
+            .out = rows,
+            .eps = EPS,
+            .rms = !c->layer,
+        });
     vkf__ref_gemm(&(vkf__ref_gemm_desc){
-        .m = c->m,
+        .m = m,
         .n = c->n,
         .k = c->k,
         .batch = 1,
         .a = rows,
         .b = o->b->values,
-        .bias = vkf_test_values_of(o->bias),
+        .bias = o->bias.values,
         .out = product,
         .transpose_b = true,
         .alpha = 1,
@@ -81,8 +129,8 @@ static float *expect(const fused_case *c, const operands *o)
     free(rows);
     if (c->fusion == NORMED)
         return product;
-    float *expected = vkf_test_floats((size_t)c->m * c->n / 2);
-    vkf__ref_gate(c->m, c->n / 2, VKF_ACTIVATION_SILU, product, expected);
+    float *expected = vkf_test_floats((size_t)m * c->n / 2);
+    vkf__ref_gate(m, c->n / 2, VKF_ACTIVATION_SILU, product, expected);
     free(product);
     return expected;
 }
@@ -95,35 +143,42 @@ static double tolerance_of(const fused_case *c)
     return 2e-5 * sqrt(c->k);
 }
 
-static void check(vkf_test_ops *ops, const fused_case *c, bool unaligned)
+static vkf__gemm_args product_of(const fused_case *c, const operands *o)
 {
-    const operands o = make_operands(ops, c, unaligned);
     const bool gated = c->fusion != NORMED;
-    float *expected = expect(c, &o);
-    vkf__gemm_args args = {
+    const uint32_t ldd = gated ? c->n / 2 : c->n;
+    return (vkf__gemm_args){
         .label = "fused",
-        .a = SPAN(o.a),
-        .b = SPAN(o.b),
-        .d = SPAN(o.out),
+        .a = SPAN(o->a),
+        .b = SPAN(o->b),
+        .d = SPAN(o->out),
+        .bias = o->bias.span,
         .m = c->m,
         .n = c->n,
         .k = c->k,
-        .batch = 1,
+        .batch = c->batch,
         .lda = c->k,
         .ldb = c->k,
-        .ldd = gated ? c->n / 2 : c->n,
+        .ldd = ldd,
+        .a_outer = c->m * c->k,
+        .d_outer = c->m * ldd,
         .transpose_b = true,
         .alpha = 1,
         .activation = gated ? VKF_ACTIVATION_SILU : VKF_ACTIVATION_NONE,
+        .norm = {o->weight.span, o->norm_bias.span, EPS},
         .gate = gated,
     };
-    if (o.bias)
-        args.bias = SPAN(o.bias);
-    if (o.norm)
-        args.norm = (vkf__input_norm){SPAN(o.norm), EPS};
-    const char *label = vkf_test_label(&ops->gpu, "%s %s %s, %u x %u x %u, fusion %d%s", vkf_dtype_name(c->a),
-                                       vkf_dtype_name(c->b), vkf_dtype_name(c->d), c->m, c->n, c->k, (int)c->fusion,
-                                       unaligned ? ", unaligned" : "");
+}
+
+static void check(vkf_test_ops *ops, const fused_case *c, bool unaligned)
+{
+    const operands o = make_operands(ops, c, unaligned);
+    float *expected = expect(c, &o);
+    const vkf__gemm_args args = product_of(c, &o);
+    const char *label =
+        vkf_test_label(&ops->gpu, "%s %s %s, %u of %u x %u x %u, fusion %d%s%s%s", vkf_dtype_name(c->a),
+                       vkf_dtype_name(c->b), vkf_dtype_name(c->d), c->batch, c->m, c->n, c->k, (int)c->fusion,
+                       c->layer ? ", LayerNorm" : "", c->bias ? ", bias" : "", unaligned ? ", unaligned" : "");
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "fused", emit, &args), label);
     vkf_test_download(ops, o.out);
     const double rounding = c->d == VKF_DTYPE_F16 ? 0x1p-10 : 2e-5;
@@ -132,10 +187,10 @@ static void check(vkf_test_ops *ops, const fused_case *c, bool unaligned)
     vkf_test_ops_reset(ops);
 }
 
-// One row, an odd number, all, two; n around the tiles of 4 and 32 columns, and with halves that no tile divides. Those
-// that types other than f32 take come first.
-static const uint32_t SHAPES[][3] = {{1, 72, 64},  {5, 136, 260}, {8, 24, 96}, {1, 8, 4},
-                                     {2, 40, 100}, {3, 128, 36},  {1, 264, 1056}};
+// One row, an odd number, all, two, more; n around the tiles of 4 and 32 columns, and with halves that no tile divides;
+// rows that invocations read in one step and in several. Those that types other than f32 take come first.
+static const uint32_t SHAPES[][3] = {{1, 72, 64},  {5, 136, 260},  {8, 24, 96},  {1, 8, 4},    {2, 40, 100},
+                                     {3, 128, 36}, {1, 264, 1056}, {1, 8, 2112}, {17, 40, 164}};
 #define FEW_SHAPES 3u
 
 static void run_shapes(vkf_test_ops *ops, fused_case c)
@@ -147,8 +202,14 @@ static void run_shapes(vkf_test_ops *ops, fused_case c)
         c.k = vkf__is_blocks(c.b) ? (SHAPES[i][2] + 31) / 32 * 32 : SHAPES[i][2];
         for (int kind = few || i % 3 != 0 ? BOTH : 0; kind < FUSION_COUNT; kind++) {
             c.fusion = (fusion)kind;
-            c.bias = c.fusion == GATED && i % 2 == 0;
+            c.bias = i % 2 == 0;
+            c.bias_first = i % 3 == 0;
+            c.batch = c.m == 2 ? 3 : 1;
+            c.layer = false;
             check(ops, &c, i % 3 == 2);
+            c.layer = true;
+            if (c.fusion != GATED)
+                check(ops, &c, i % 3 == 2);
         }
     }
 }
@@ -221,7 +282,7 @@ static void test_fusions_that_no_kernel_takes(void **state)
             .ldd = 8,
             .transpose_b = true,
             .alpha = 1,
-            .norm = {{.size_bytes = 4 * 64, .dtype = VKF_DTYPE_F32}, EPS},
+            .norm = {.weight = {.size_bytes = 4 * 64, .dtype = VKF_DTYPE_F32}, .eps = EPS},
             .gate = true,
         };
         assert_true(vkf__gemm_fuses(&work, &args));
@@ -234,9 +295,20 @@ static void test_fusions_that_no_kernel_takes(void **state)
         args.norm.weight.dtype = VKF_DTYPE_F16;
         assert_false(vkf__gemm_fuses(&work, &args));
         args.norm.weight.dtype = VKF_DTYPE_F32;
-        args.bias = (vkf__span){.size_bytes = 4 * 16, .dtype = VKF_DTYPE_F32};
+        args.norm.bias = (vkf__span){.offset_bytes = 4 * 64 + 16, .size_bytes = 4 * 64, .dtype = VKF_DTYPE_F32};
+        assert_true(vkf__gemm_fuses(&work, &args));
+        args.norm.bias.offset_bytes += 4;
         assert_false(vkf__gemm_fuses(&work, &args));
-        args.norm.weight.size_bytes = 0;
+        args.norm.bias.offset_bytes = 0; // ahead of the weight
+        assert_true(vkf__gemm_fuses(&work, &args));
+        args.bias = (vkf__span){.offset_bytes = 4 * 128 + 16, .size_bytes = 4 * 16, .dtype = VKF_DTYPE_F32};
+        assert_true(vkf__gemm_fuses(&work, &args));
+        args.bias.offset_bytes += work.context->device.plan.caps.max_storage_buffer_range;
+        assert_false(vkf__gemm_fuses(&work, &args));
+        args.bias.offset_bytes = 0;
+        args.bias.buffer = &(vkf_buffer){.size_bytes = 64};
+        assert_false(vkf__gemm_fuses(&work, &args));
+        args.norm = (vkf__input_norm){.eps = EPS};
         assert_true(vkf__gemm_fuses(&work, &args));
         args.beta = 1;
         assert_false(vkf__gemm_fuses(&work, &args));

@@ -249,8 +249,8 @@ static void test_greedy_tokens(void **state)
 // By kernels that normalise rows on their way into a product, and gate on the way out.
 static void test_greedy_tokens_of_fused_products(void **state)
 {
-    // In whose files weights lie side by side: the gate and the first matrix, and the projections.
-    static const char *const fused[] = {"llama-blocks", "qwen3"};
+    // Norms by RMS and by LayerNorm, products with and without a bias, and all projections by one product or by three.
+    static const char *const fused[] = {"llama-blocks", "qwen3", "qwen2", "gpt2"};
     (void)vkf_test_gpu_of(state);
     vkf_context_desc desc = {.variant = "gemv."};
     vkf_test_gpu gpu;

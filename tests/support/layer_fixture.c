@@ -71,6 +71,32 @@ void vkf_test_attention_pack(vkf_test_ops *ops, const vkf_test_attention_params 
     vkf_test_pack(ops, params->out_weight);
 }
 
+// The values of q, k and v after each other in one operand, and the three as views of it.
+static void join(vkf_test_ops *ops, vkf_test_operand *const parts[3], vkf_tensor *const views[3])
+{
+    const size_t count = parts[0]->count;
+    float *values = vkf_test_floats(3 * count);
+    for (size_t i = 0; i < 3; i++)
+        memcpy(values + i * count, parts[i]->values, count * sizeof *values);
+    const vkf_test_operand *whole = vkf_test_values(ops, VKF_DTYPE_F32, values, SHAPE((uint32_t)(3 * count)));
+    for (size_t i = 0; i < 3; i++) {
+        *views[i] = parts[i]->tensor;
+        views[i]->buffer = whole->tensor.buffer;
+        views[i]->offset_bytes = whole->tensor.offset_bytes + i * count * sizeof *values;
+    }
+    free(values);
+}
+
+void vkf_test_attention_join(vkf_test_ops *ops, const vkf_test_attention_params *p, vkf_attention_weights *tensors)
+{
+    join(ops, (vkf_test_operand *const[]){p->q_weight, p->k_weight, p->v_weight},
+         (vkf_tensor *const[]){&tensors->q_weight, &tensors->k_weight, &tensors->v_weight});
+    if (p->q_bias)
+        join(ops, (vkf_test_operand *const[]){p->q_bias, p->k_bias, p->v_bias},
+             (vkf_tensor *const[]){&tensors->q_bias, &tensors->k_bias, &tensors->v_bias});
+    tensors->in_proj = true;
+}
+
 vkf_test_operand *vkf_test_weight(vkf_test_ops *ops, vkf_dtype dtype, uint32_t rows, uint32_t cols)
 {
     return vkf_test_normal(ops, dtype, 0, 1 / sqrtf((float)cols), SHAPE(rows, cols));

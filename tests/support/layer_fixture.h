@@ -29,6 +29,9 @@ typedef struct vkf_test_attention_params {
 vkf_test_attention_params vkf_test_attention_make(vkf_test_ops *ops, vkf_dtype dtype,
                                                   const vkf_test_attention_dims *dims, bool biases, bool bias_kv);
 vkf_attention_weights vkf_test_attention_tensors(const vkf_test_attention_params *params);
+// Turns the tensors of q, k and v into views of one in_proj_weight and, if they have biases, one in_proj_bias. All in
+// f32.
+void vkf_test_attention_join(vkf_test_ops *ops, const vkf_test_attention_params *p, vkf_attention_weights *tensors);
 // Fills in the dimensions and parameters.
 void vkf_test_attention_reference(const vkf_test_attention_params *params, const vkf_test_attention_dims *dims,
                                   vkf__ref_attention_desc *desc);

@@ -7,8 +7,8 @@
 
 enum {
     LISTED_BATCH = 2,
-    LISTED_LEN = 3,
-    LISTED_MEMORY_LEN = 5,
+    LISTED_LEN = 5, // more rows than products normalise themselves
+    LISTED_MEMORY_LEN = 7,
     LISTED_DIM = 64,
     LISTED_HEADS = 4,
     LISTED_HIDDEN = 128,
