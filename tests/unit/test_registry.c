@@ -430,6 +430,8 @@ static void test_registry_planted_matrix_difference_is_noticed(void **state)
         {"gemm_coopmat2.f16_f16_f16", VKF_NEEDS_MATRIX_TENSOR},
         {"gemm_coopmat2.f32_f16_f32", VKF_NEEDS_MATRIX_CONVERSION},
         {"attention_coopmat.f16_f16_f16", VKF_NEEDS_MATRIX},
+        {"attention_coopmat2.f16_f16_f16", VKF_NEEDS_MATRIX_REDUCTION},
+        {"attention_coopmat2.f16_f16_f32", VKF_NEEDS_MATRIX_CONVERSION},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const vkf__kernel *row = row_named(rows[i].name);
