@@ -75,6 +75,7 @@ shared float slot_maxima[ROWS * SLOTS];
 shared float slot_totals[ROWS * SLOTS];
 shared vec4 slot_sums[SLOTS * V_QUADS]; // of one row
 
+#define BLOCK_ROWS ROWS
 #include "include/attention_work.glsl"
 
 uint k_first, v_first; // elements at which the key head begins

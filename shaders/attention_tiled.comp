@@ -72,6 +72,7 @@ shared vec4 tile[TILE_QUADS];                  // (ROWS, depth) of query and (KE
 shared vec4 weights[ROWS * WEIGHT_STRIDE];     // (ROWS, KEYS)
 shared vec4 lane_maxima[ROWS * MAXIMUM_STRIDE]; // (ROWS, LANES); at the end the lanes' totals
 
+#define BLOCK_ROWS ROWS
 #include "include/attention_work.glsl"
 
 // Where the rows of the workgroup's matrices begin, and whether they can be read by quads.

@@ -1,5 +1,5 @@
-// What a workgroup of fused attention works on where it takes ROWS rows of a key head. The including kernel has
-// declared ROWS and p, a vkf_attention_params, and included mask.glsl.
+// What a workgroup of fused attention works on where it takes BLOCK_ROWS rows of a key head. The including kernel has
+// defined BLOCK_ROWS, declared p, a vkf_attention_params, and included mask.glsl.
 #ifndef VKF_ATTENTION_WORK_GLSL
 #define VKF_ATTENTION_WORK_GLSL
 
@@ -25,9 +25,9 @@ uint row_count()
 // Blocks of rows run backwards: under the causal mask the longest come first.
 work view_work(uint index)
 {
-    uint blocks = (row_count() + ROWS - 1) / ROWS;
+    uint blocks = (row_count() + BLOCK_ROWS - 1) / BLOCK_ROWS;
     work w;
-    w.first_row = (blocks - 1 - index % blocks) * ROWS;
+    w.first_row = (blocks - 1 - index % blocks) * BLOCK_ROWS;
     index /= blocks;
     w.split = index % p.splits;
     index /= p.splits;

@@ -24,3 +24,5 @@ vkf_add_shader(gemm_coopmat2_element_blocks SOURCE gemm_coopmat2.comp PARAMETERS
     DEFINES B_BLOCKS=1 NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)
 vkf_add_shader(attention_coopmat PARAMETERS Q KV OUT TYPES f16,f16,f16 f16,f16,f32
     NEEDS GL_KHR_cooperative_matrix)
+vkf_add_shader(attention_coopmat2 PARAMETERS Q KV OUT TYPES f16,f16,f16 f16,f16,f32
+    NEEDS GL_KHR_cooperative_matrix GL_NV_cooperative_matrix2)

@@ -30,13 +30,15 @@ typedef enum vkf__operand_kind {
 #define VKF_NEEDS_MATRIX 8u        // cooperative matrices, the Vulkan memory model, 16-bit floats in arithmetic
 // Of cooperative matrices:
 #define VKF_NEEDS_MATRIX_BF16 16u        // those of bfloat16
-#define VKF_NEEDS_MATRIX_FLEXIBLE 32u    // any size, operations per element, and SPIR-V 1.6 of Vulkan 1.3
+#define VKF_NEEDS_MATRIX_FLEXIBLE 32u    // any size
 #define VKF_NEEDS_MATRIX_TENSOR 64u      // those of a workgroup, loaded through tensor layouts
 #define VKF_NEEDS_MATRIX_CONVERSION 128u // from one use to another
 #define VKF_NEEDS_INT64 256u             // 64-bit integers in shaders
 #define VKF_NEEDS_INTEGER_DOT 512u       // integer dot products
 #define VKF_NEEDS_FLOAT16 1024u          // 16-bit floats in arithmetic
 #define VKF_NEEDS_MATRIX_DECODED 2048u   // cooperative matrices that are decoded as they are loaded, by address
+#define VKF_NEEDS_MATRIX_ELEMENT 4096u   // of cooperative matrices: operations per element, by SPIR-V 1.6 of Vulkan 1.3
+#define VKF_NEEDS_MATRIX_REDUCTION 8192u // the same: reductions of rows and columns
 
 // The kind of matrix shape that a kernel multiplies with; see vkf__matrix_find().
 typedef enum vkf__matrix_type {

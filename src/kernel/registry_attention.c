@@ -133,6 +133,14 @@ static const vkf__config attention_coopmat_configs[] = {
     {.name = "rows16", .subgroups = 4, ATTENTION_COOPMAT_TILE(16, 32, 4)},
 };
 
+// Shared memory does not grow with the rows here, and the more of them share a step, the less of it is loading. But
+// prompts of 512 rows and few heads make too few workgroups of so many: the tuner may find that they suffice.
+static const vkf__config attention_coopmat2_configs[] = {
+    {.name = "rows32", .subgroups = 4, ATTENTION_COOPMAT_TILE(32, 32, 4), .max_k = 64, .min_m = 64},
+    {.name = "rows16x8", .subgroups = 8, ATTENTION_COOPMAT_TILE(16, 32, 8), .min_m = 2048},
+    {.name = "rows16", .subgroups = 4, ATTENTION_COOPMAT_TILE(16, 32, 4)},
+};
+
 // Up to four lanes share a row, each with whole vectors of eight of its keys.
 static bool attention_coopmat_valid(const vkf__config *config)
 {
@@ -163,7 +171,16 @@ static const char *attention_coopmat_unfit(const vkf__caps *caps, const vkf__con
     return NULL;
 }
 
-// A step of keys and values, a line per row and a number (see the shader), for heads as wide as the wider of the two.
+// Keys and values of a step, in units of 16 bytes, for heads as wide as the wider of the two. `depth` and `side` are
+// those of fragments (attention_matrix.glsl).
+static uint64_t attention_step_units(const vkf__attention_coopmat_tile *t, uint64_t width, uint32_t depth,
+                                     uint32_t side)
+{
+    return t->keys * (vkf__align_u64(width, depth) / 8 + 1) +
+           (width + side - 1) / side * (side * (t->keys / 8 + 1) + 1);
+}
+
+// A step of keys and values, a line per row and a number (see the shader).
 static uint32_t attention_coopmat_shared(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                                          const vkf__problem *problem)
 {
@@ -171,10 +188,41 @@ static uint32_t attention_coopmat_shared(const vkf__caps *caps, const vkf__kerne
     const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, kernel, config);
     uint64_t width = problem ? problem->k : 1, scores = t->keys / 4, later = t->keys / 8 + shape->n / 4;
     uint64_t line = (scores > later ? scores : later) + 1;
-    uint64_t keys = t->keys * (vkf__align_u64(width, shape->k) / 8 + 1);
-    uint64_t values = (width + shape->n - 1) / shape->n * (shape->n * (t->keys / 8 + 1) + 1);
-    uint64_t units = keys + values + (uint64_t)t->subgroups * t->rows * line;
+    uint64_t units = attention_step_units(t, width, shape->k, shape->n) + (uint64_t)t->subgroups * t->rows * line;
     return units < UINT32_MAX / 16 ? (uint32_t)(16 * units) + 4 : UINT32_MAX;
+}
+
+// Rows are columns of its matrices, so the sides of a tile change places.
+static void attention_column_tile(const vkf__config *config, uint32_t out_mnk[3])
+{
+    const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
+    out_mnk[0] = t->keys;
+    out_mnk[1] = t->rows;
+    out_mnk[2] = t->keys;
+}
+
+static const char *attention_coopmat2_unfit(const vkf__caps *caps, const vkf__config *config,
+                                            const vkf__problem *problem)
+{
+    uint32_t tile[3];
+    attention_column_tile(config, tile);
+    const vkf__matrix_shape *shape = vkf__matrix_find(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR,
+                                                      VK_COMPONENT_TYPE_FLOAT32_KHR, tile[0], tile[1], tile[2]);
+    if (shape->m != shape->k)
+        return "needs matrices whose sums are as tall as its factors are deep";
+    return attention_coopmat_unfit(caps, config, problem);
+}
+
+// A step of keys and values, or the lines of the rows, which take their place (see the shader).
+static uint32_t attention_coopmat2_shared(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
+                                          const vkf__problem *problem)
+{
+    const vkf__attention_coopmat_tile *t = &config->tile.attention_coopmat;
+    const vkf__matrix_shape *shape = vkf__matrix_shape_of(caps, kernel, config);
+    uint64_t width = problem ? problem->k : 1, line = (shape->k / 8 > shape->m / 4 ? shape->k / 8 : shape->m / 4) + 1;
+    uint64_t step = attention_step_units(t, width, shape->k, shape->m);
+    uint64_t lines = (uint64_t)t->subgroups * t->rows * line, units = step > lines ? step : lines;
+    return units < UINT32_MAX / 16 ? (uint32_t)(16 * units) : UINT32_MAX;
 }
 
 static uint32_t rank_decode(const vkf__caps *caps, const vkf__problem *problem)
@@ -186,6 +234,13 @@ static uint32_t rank_tiled(const vkf__caps *caps, const vkf__problem *problem)
 {
     (void)problem;
     return caps->traits.processor ? VKF_RANK_LAST : 50;
+}
+
+// Ahead of the kernel whose softmax goes through shared memory: RADV's compiler makes it 0.4 to 0.7 of the instructions
+// beside the products (docs/shaders.md).
+static uint32_t rank_reductions(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return vkf__rank_matrix(caps, problem) - 1;
 }
 
 #define ATTENTION_DECODE(q, kv, out, configs_)                                                                      \
@@ -212,6 +267,18 @@ static uint32_t rank_tiled(const vkf__caps *caps, const vkf__problem *problem)
         .matrix_tile = attention_matrix_tile, .shared_bytes_here = attention_coopmat_shared, .rank = vkf__rank_matrix \
     }
 
+// With the softmax in registers.
+#define REDUCTIONS                                                                                            \
+    (VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_ELEMENT | VKF_NEEDS_MATRIX_REDUCTION | VKF_NEEDS_MATRIX_CONVERSION | \
+     VKF_NEEDS_SUBGROUP)
+#define ATTENTION_COOPMAT2(q, kv, out)                                                                                \
+    {                                                                                                                 \
+        .name = NAME_3("attention_coopmat2", q, kv, out), TYPES_3(q, kv, out), HEADS, CONSTANTS(coopmat_constants),   \
+        .matrix = VKF_MATRIX_F16, .rounds = true, .needs = REDUCTIONS | STORAGE(out),                                 \
+        CONFIGS(attention_coopmat2_configs), .valid = attention_coopmat_valid, .unfit = attention_coopmat2_unfit,     \
+        .matrix_tile = attention_column_tile, .shared_bytes_here = attention_coopmat2_shared, .rank = rank_reductions \
+    }
+
 static const vkf__kernel rows[] = {
     ATTENTION_TILED(f32, f32, f32),
     ATTENTION_TILED(f16, f16, f16),
@@ -226,6 +293,8 @@ static const vkf__kernel rows[] = {
     ATTENTION_DECODE(f32, f16p, f32, attention_decode_half_configs),
     ATTENTION_COOPMAT(f16, f16, f16),
     ATTENTION_COOPMAT(f16, f16, f32),
+    ATTENTION_COOPMAT2(f16, f16, f16),
+    ATTENTION_COOPMAT2(f16, f16, f32),
 };
 
 const vkf__family vkf__attention_family = {rows, COUNT(rows)};

@@ -235,7 +235,7 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
 // A factor in f32 is converted from one matrix use to another.
 #define CONVERSION_f32 VKF_NEEDS_MATRIX_CONVERSION
 #define CONVERSION_f16 0u
-#define FLEXIBLE (VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_FLEXIBLE)
+#define FLEXIBLE (VKF_NEEDS_MATRIX | VKF_NEEDS_MATRIX_FLEXIBLE | VKF_NEEDS_MATRIX_ELEMENT)
 #define GEMM_COOPMAT2(a, b, d)                                                                             \
     {                                                                                                      \
         .name = NAME_3("gemm_coopmat2", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants), \

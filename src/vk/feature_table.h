@@ -63,9 +63,9 @@
       BIT(matrix2.cooperativeMatrixWorkgroupScope))                                                                    \
     X(flexible_dimensions, "cooperativeMatrixFlexibleDimensions", FOR_FLEXIBLE_MATRICES,                               \
       BIT(matrix2.cooperativeMatrixFlexibleDimensions))                                                                \
-    X(reductions, "cooperativeMatrixReductions", FOR_FLEXIBLE_MATRICES, BIT(matrix2.cooperativeMatrixReductions))      \
-    X(conversions, "cooperativeMatrixConversions", FOR_FLEXIBLE_MATRICES, BIT(matrix2.cooperativeMatrixConversions))   \
-    X(per_element_operations, "cooperativeMatrixPerElementOperations", FOR_FLEXIBLE_MATRICES,                          \
+    X(reductions, "cooperativeMatrixReductions", FOR_MATRICES, BIT(matrix2.cooperativeMatrixReductions))               \
+    X(conversions, "cooperativeMatrixConversions", FOR_MATRICES, BIT(matrix2.cooperativeMatrixConversions))            \
+    X(per_element_operations, "cooperativeMatrixPerElementOperations", FOR_MATRICES,                                   \
       BIT(matrix2.cooperativeMatrixPerElementOperations))                                                              \
     X(tensor_addressing, "cooperativeMatrixTensorAddressing", FOR_FLEXIBLE_MATRICES,                                   \
       BIT(matrix2.cooperativeMatrixTensorAddressing))                                                                  \

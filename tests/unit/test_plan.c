@@ -311,10 +311,17 @@ static void test_plan_matrices(void **state)
     assert_true(plans_extension(&plan, "VK_KHR_cooperative_matrix"));
     assert_true(plans_extension(&plan, "VK_KHR_shader_bfloat16"));
     assert_true(plans_extension(&plan, "VK_NV_cooperative_matrix2"));
+    // Reductions are of use with listed shapes, too.
     caps.matrix.bfloat16 = caps.matrix.flexible_dimensions = false;
+    plan = plan_of(&caps, no_wishes);
+    assert_int_equal(plan.extension_count, 4);
+    assert_true(plan.enabled.matrix.reductions && plan.enabled.matrix.conversions &&
+                plan.enabled.matrix.per_element_operations && !plan.enabled.matrix.tensor_addressing);
+    caps.matrix.reductions = caps.matrix.conversions = caps.matrix.per_element_operations = false;
     plan = plan_of(&caps, no_wishes);
     assert_int_equal(plan.extension_count, 3);
     assert_true(plans_extension(&plan, "VK_KHR_cooperative_matrix"));
+    assert_false(plans_extension(&plan, "VK_NV_cooperative_matrix2"));
 }
 
 // Core in Vulkan 1.3, an extension before.

@@ -28,6 +28,7 @@ enum {
     CAPABILITY_BFLOAT16 = 5116,
     CAPABILITY_MATRIX_BFLOAT16 = 5118,
     CAPABILITY_MEMORY_MODEL = 5345,
+    CAPABILITY_MATRIX_REDUCTIONS = 5430,
     CAPABILITY_MATRIX_CONVERSIONS = 5431,
     CAPABILITY_MATRIX_PER_ELEMENT = 5432,
     CAPABILITY_MATRIX_TENSOR = 5433,
@@ -112,7 +113,9 @@ static uint32_t needs_of_matrix_capability(uint32_t capability)
     case CAPABILITY_MATRIX_BFLOAT16:
         return VKF_NEEDS_MATRIX_BF16;
     case CAPABILITY_MATRIX_PER_ELEMENT:
-        return VKF_NEEDS_MATRIX_FLEXIBLE;
+        return VKF_NEEDS_MATRIX_ELEMENT;
+    case CAPABILITY_MATRIX_REDUCTIONS:
+        return VKF_NEEDS_MATRIX_REDUCTION;
     case CAPABILITY_MATRIX_TENSOR:
     case CAPABILITY_TENSOR_ADDRESSING:
         return VKF_NEEDS_MATRIX_TENSOR;
@@ -164,6 +167,7 @@ static bool matrix_needs_agree(const vkf__kernel *row, const spirv_module *modul
         CAPABILITY_MATRIX_TENSOR,
         CAPABILITY_MATRIX_BLOCK_LOADS,
         CAPABILITY_MATRIX_CONVERSIONS,
+        CAPABILITY_MATRIX_REDUCTIONS,
     };
     for (size_t i = 0; i < sizeof capabilities / sizeof capabilities[0]; i++) {
         if (differs(out_why, "needs a matrix capability",
@@ -252,7 +256,7 @@ static bool row_agrees(const vkf__kernel *row, const vkf__shader *shader, char *
         return false;
     }
     // Vulkan 1.1 takes SPIR-V 1.3, Vulkan 1.3 takes 1.6.
-    uint32_t version = row->needs & VKF_NEEDS_MATRIX_FLEXIBLE ? 0x00010600 : 0x00010300;
+    uint32_t version = row->needs & VKF_NEEDS_MATRIX_ELEMENT ? 0x00010600 : 0x00010300;
     return !differs(out_why, "SPIR-V version beyond the row's", 0, module.version > version) &&
            row_is_sound(row, out_why) && bindings_agree(row, &module, out_why) &&
            constants_agree(row, &module, out_why);
@@ -433,11 +437,13 @@ static void test_registry_planted_matrix_difference_is_noticed(void **state)
     } rows[] = {
         {"gemm_coopmat.f16_f16_f32", VKF_NEEDS_MATRIX},
         {"gemm_coopmat.f32_bf16_f32", VKF_NEEDS_MATRIX_BF16},
-        {"gemm_coopmat2_element.f16_f16_f16", VKF_NEEDS_MATRIX_FLEXIBLE},
+        {"gemm_coopmat2_element.f16_f16_f16", VKF_NEEDS_MATRIX_ELEMENT},
         {"gemm_coopmat2.f16_f16_f16", VKF_NEEDS_MATRIX_TENSOR},
         {"gemm_coopmat2.f32_f16_f32", VKF_NEEDS_MATRIX_CONVERSION},
         {"gemm_coopmat2_blocks.f16_q4_f16", VKF_NEEDS_MATRIX_DECODED},
         {"attention_coopmat.f16_f16_f16", VKF_NEEDS_MATRIX},
+        {"attention_coopmat2.f16_f16_f16", VKF_NEEDS_MATRIX_REDUCTION},
+        {"attention_coopmat2.f16_f16_f32", VKF_NEEDS_MATRIX_CONVERSION},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const vkf__kernel *row = row_named(rows[i].name);

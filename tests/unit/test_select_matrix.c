@@ -213,6 +213,7 @@ static void test_matrix_usable_says_why(void **state)
     const vkf__variant tensor = variant_named("gemm_coopmat2.f32_f16_f32", "128x256");
     const vkf__variant element = variant_named("gemm_coopmat2_element.f16_f16_f16", "16x32");
     const vkf__variant blocks = variant_named("gemm_coopmat2_blocks.f16_q4_f16", "128x128");
+    const vkf__variant reduced = variant_named("attention_coopmat2.f16_f16_f16", "rows16");
     const char *why = NULL;
 #define REFUSED(variant, field, value, part)                                             \
     do {                                                                                 \
@@ -242,6 +243,13 @@ static void test_matrix_usable_says_why(void **state)
     REFUSED(element, matrix.per_element_operations, false, "per-element");
     REFUSED(element, matrix.flexible[0].n, 64, "lists no matrices");
     REFUSED(element, storage_16bit, false, "16-bit values");
+    REFUSED(reduced, api_version, VK_API_VERSION_1_2, "Vulkan 1.3");
+    REFUSED(reduced, matrix.per_element_operations, false, "per-element");
+    REFUSED(reduced, matrix.reductions, false, "reductions");
+    REFUSED(reduced, matrix.conversions, false, "conversions");
+    REFUSED(reduced, subgroup_arithmetic, false, "subgroup arithmetic");
+    REFUSED(reduced, matrix.shapes[0].k, 8, "as tall as");
+    REFUSED(reduced, matrix.shapes[0].m, 24, "no multiples");
     REFUSED(tensor, matrix.tensor_addressing, false, "tensor addressing");
     REFUSED(tensor, matrix.workgroup_scope, false, "workgroup");
     REFUSED(tensor, matrix.conversions, false, "conversions");
@@ -354,9 +362,12 @@ static void test_matrix_shared_bytes(void **state)
     const vkf__problem wide = {.m = 64, .n = 64, .k = 100};
     const vkf__variant large = variant_named("gemm_coopmat.f16_f16_f16", "128x128w");
     const vkf__variant attention = variant_named("attention_coopmat.f16_f16_f16", "rows16");
+    const vkf__variant reduced = variant_named("attention_coopmat2.f16_f16_f16", "rows16");
     assert_int_equal(vkf__variant_shared_bytes(&caps, &large, NULL), 16 * 2 * (128 * 5 + 128 * 5));
     assert_int_equal(vkf__variant_shared_bytes(&caps, &attention, &wide), 16 * (32 * 15 + 7 * 81 + 4 * 16 * 9) + 4);
     assert_int_equal(vkf__variant_shared_bytes(&caps, &attention, NULL), 16 * (32 * 3 + 81 + 4 * 16 * 9) + 4);
+    assert_int_equal(vkf__variant_shared_bytes(&caps, &reduced, &wide), 16 * (32 * 15 + 7 * 81));
+    assert_int_equal(vkf__variant_shared_bytes(&caps, &reduced, NULL), 16 * 4 * 16 * 5); // the lines are more
 }
 
 static void test_matrix_attention_by_width(void **state)
@@ -364,6 +375,7 @@ static void test_matrix_attention_by_width(void **state)
     (void)state;
     vkf__caps caps = matrix_caps();
     vkf__problem problem = {.m = 512, .n = 512, .k = 64};
+    caps.matrix.reductions = false;
     assert_selected(&caps, VKF_OP_ATTENTION, hhh, problem, "attention_coopmat.f16_f16_f16/rows32");
     problem.m = 40;
     assert_selected(&caps, VKF_OP_ATTENTION, hhf, problem, "attention_coopmat.f16_f16_f32/rows16");
@@ -384,6 +396,26 @@ static void test_matrix_attention_by_width(void **state)
     assert_true(vkf__kernel_supported(&caps, wide.kernel, wide.config, NULL));
 }
 
+// Where the softmax can stay in registers, for as many rows.
+static void test_matrix_attention_by_reductions(void **state)
+{
+    (void)state;
+    vkf__caps caps = matrix_caps();
+    vkf__problem problem = {.m = 512, .n = 512, .k = 64};
+    assert_selected(&caps, VKF_OP_ATTENTION, hhh, problem, "attention_coopmat2.f16_f16_f16/rows32");
+    assert_selected(&caps, VKF_OP_ATTENTION, hhf, problem, "attention_coopmat2.f16_f16_f32/rows32");
+    problem.k = 128;
+    assert_selected(&caps, VKF_OP_ATTENTION, hhh, problem, "attention_coopmat2.f16_f16_f16/rows16");
+    problem.m = 2047;
+    assert_selected(&caps, VKF_OP_ATTENTION, hhh, problem, "attention_coopmat2.f16_f16_f16/rows16");
+    problem.m = 2048;
+    assert_selected(&caps, VKF_OP_ATTENTION, hhh, problem, "attention_coopmat2.f16_f16_f16/rows16x8");
+    caps.matrix.shapes[0].k = 8; // sums could be no factors
+    assert_selected(&caps, VKF_OP_ATTENTION, hhh, problem, "attention_coopmat.f16_f16_f16/rows16");
+    problem.m = 8;
+    assert_selected(&caps, VKF_OP_ATTENTION, hhh, problem, "attention_tiled.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +433,7 @@ int main(void)
         cmocka_unit_test(test_matrix_spec),
         cmocka_unit_test(test_matrix_shared_bytes),
         cmocka_unit_test(test_matrix_attention_by_width),
+        cmocka_unit_test(test_matrix_attention_by_reductions),
     };
     return cmocka_run_group_tests_name("select_matrix", tests, NULL, NULL);
 }
