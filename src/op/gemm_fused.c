@@ -36,6 +36,14 @@ static bool select_product(const vkf__work *work, const vkf__gemm_args *args, bo
     return vkf__select(&selector, VKF_OP_GEMM, types, &problem, out_variant, NULL);
 }
 
+// On a processor it costs more to find mean and deviation in each workgroup than in a dispatch of its own. A kernel
+// that was asked for does so all the same.
+static bool pays(const vkf__work *work, const vkf__input_norm *norm)
+{
+    const vkf_context *context = work->context;
+    return !vkf__present(&norm->bias) || !context->device.plan.caps.traits.processor || context->forced_variant;
+}
+
 bool vkf__gemm_fuses(const vkf__work *work, const vkf__gemm_args *args)
 {
     const bool normed = vkf__present(&args->norm.weight);
@@ -44,7 +52,7 @@ bool vkf__gemm_fuses(const vkf__work *work, const vkf__gemm_args *args)
     plain.norm = (vkf__input_norm){0};
     plain.gate = false;
     const bool dot = vkf__gemm_dot_pays(work, &plain);
-    if ((normed && !takes_norm(work, args, dot)) || (args->gate && !takes_gate(args)) ||
+    if ((normed && !(takes_norm(work, args, dot) && pays(work, &args->norm))) || (args->gate && !takes_gate(args)) ||
         !vkf__gemm_is_one_dispatch(work, args) || dot != vkf__gemm_dot_pays(work, args))
         return false;
     return select_product(work, args, dot, &fused) && select_product(work, &plain, dot, &alone) &&

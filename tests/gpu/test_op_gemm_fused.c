@@ -10,6 +10,7 @@
 // VKF_TEST_ALL=1.
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/elements.h"
 #include "op/gemm_fused.h"
@@ -317,6 +318,53 @@ static void test_fusions_that_no_kernel_takes(void **state)
     vkf_test_ops_close(&ops);
 }
 
+static uint32_t index_of(const char *name)
+{
+    vkf__kernel_walk walk = {0};
+    for (const vkf__kernel *kernel; (kernel = vkf__kernel_next(&walk));)
+        if (strcmp(kernel->name, name) == 0)
+            return vkf__kernel_index(kernel);
+    fail_msg("no kernel is called %s", name);
+    return 0;
+}
+
+// On a processor a product for which such a kernel was measured to be the fastest still leaves LayerNorm to itself.
+static void test_processors_do_not_fuse_layer_norm(void **state)
+{
+    vkf_test_ops ops;
+    (void)vkf_test_ops_of(state);
+    if (vkf_test_ops_open(&ops, NULL, 0)) {
+        vkf_context *context = ops.gpu.context;
+        const vkf__tuned_entry fastest = {
+            .op = VKF_OP_GEMM, .type_count = 3, .m_class = 1, .n = 16, .k = 64, .kernel = index_of("gemv.f32_f32_f32")};
+        const vkf__span of_norm = {.size_bytes = 4 * 64, .dtype = VKF_DTYPE_F32};
+        vkf__gemm_args args = {
+            .a = of_norm,
+            .b = {.size_bytes = 4 * 64 * 16, .dtype = VKF_DTYPE_F32},
+            .d = {.size_bytes = 4 * 16, .dtype = VKF_DTYPE_F32},
+            .m = 1,
+            .n = 16,
+            .k = 64,
+            .batch = 1,
+            .lda = 64,
+            .ldb = 64,
+            .ldd = 16,
+            .transpose_b = true,
+            .alpha = 1,
+            .norm = {.weight = of_norm, .eps = EPS},
+        };
+        vkf__work work;
+        vkf__work_init(&work, context, "processor");
+        assert_int_equal(vkf__learned_measured(&context->learned, &fastest), VKF_OK);
+        assert_true(vkf__gemm_fuses(&work, &args));
+        args.norm.bias = of_norm;
+        args.norm.bias.offset_bytes = 4 * 64;
+        assert_int_equal(vkf__gemm_fuses(&work, &args), !context->device.plan.caps.traits.processor);
+        vkf__work_finish(&work);
+    }
+    vkf_test_ops_close(&ops);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +372,7 @@ int main(void)
         VKF_OPS_TEST(test_fused_in_blocks),
         VKF_OPS_TEST(test_fused_by_integer_dot_products),
         VKF_OPS_TEST(test_fusions_that_no_kernel_takes),
+        VKF_OPS_TEST(test_processors_do_not_fuse_layer_norm),
     };
     return cmocka_run_group_tests_name("gpu.op_gemm_fused", tests, vkf_test_ops_setup, vkf_test_ops_teardown);
 }
