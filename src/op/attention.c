@@ -433,7 +433,6 @@ static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, 
     vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_HEAD_DIM, head_dim, out_flags);
     vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_V_HEAD_DIM, head_dim, out_flags);
     vkf__typical_flag_set(kernel, VKF_ATTENTION_SPEC_PARTIAL, leaves_parts(kernel, config), out_flags);
-    vkf__typical_flag_set(kernel, VKF_ATTENTION_DECODE_SPEC_FRESH, kernel->takes_fresh, out_flags);
     if (kernel->operands[0] == VKF_OPERAND_TEXEL || kernel->operands[0] == VKF_OPERAND_TEXEL4 || kernel->shares_keys)
         vkf__typical_flag_set(kernel, LAST_FLAG, last_flag(kernel, decode_rows(config, TYPICAL_ROWS, head_dim)),
                               out_flags);

@@ -24,6 +24,7 @@ _vkformer() {
         return
         ;;
     --arithmetic) words="full f16 f16-sums" ;;
+    --peer) words="ggml" ;;
     --dtype) words="auto f32 f16 f32/f16 f32/bf16" ;;
     --cache-type) words="f32 f16" ;;
     --early-stopping) words="yes no never" ;;
@@ -75,7 +76,7 @@ _vkformer() {
         shaders) words="$common --all --defaults --statistics --asm --loops --chip --waves --spec --diff --fail-above --output" ;;
         inspect) words="$common --json --batch --context" ;;
         plan)
-            words="--chip --list-chips --calibrate --dtype --quantize --batch --prompt --context --json
+            words="--chip --list-chips --calibrate --peer --dtype --quantize --batch --prompt --context --json
                 --caps --mask --variant --arithmetic --verbose --help"
             ;;
         quantize) words="--type --help" ;;
