@@ -208,7 +208,7 @@ static const char *attention_coopmat2_unfit(const vkf__caps *caps, const vkf__co
     attention_column_tile(config, tile);
     const vkf__matrix_shape *shape = vkf__matrix_find(&caps->matrix, VK_COMPONENT_TYPE_FLOAT16_KHR,
                                                       VK_COMPONENT_TYPE_FLOAT32_KHR, tile[0], tile[1], tile[2]);
-    if (shape->m != shape->k)
+    if (!shape || shape->m != shape->k)
         return "needs matrices whose sums are as tall as its factors are deep";
     return attention_coopmat_unfit(caps, config, problem);
 }

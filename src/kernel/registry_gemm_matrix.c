@@ -243,12 +243,12 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
         CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_valid, .unfit = gemm_coopmat2_unfit,        \
         .shared_bytes_here = gemm_coopmat2_shared, .rank = rank_matrix_tensor                              \
     }
-#define GEMM_COOPMAT2_HALF(a, b, d)                                                                                \
-    {                                                                                                              \
-        .name = NAME_3("gemm_coopmat2_half", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants),    \
-        .half_sums = true, .needs = FLEXIBLE | VKF_NEEDS_MATRIX_TENSOR | CONVERSION_##a | STORAGE_3(a, b, d),      \
-        CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_half_valid, .unfit = gemm_coopmat2_half_unfit, \
-        .shared_bytes_here = gemm_coopmat2_shared, .rank = rank_matrix_tensor_half                                 \
+#define GEMM_COOPMAT2_HALF(a, b, d)                                                                             \
+    {                                                                                                           \
+        .name = NAME_3("gemm_coopmat2_half", a, b, d), TYPES_3(a, b, d), MATRIX, CONSTANTS(coopmat2_constants), \
+        .half_sums = true, .needs = FLEXIBLE | VKF_NEEDS_MATRIX_TENSOR | CONVERSION_##a | STORAGE_3(a, b, d),   \
+        CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_half_valid, .unfit = gemm_coopmat2_half_unfit,   \
+        .shared_bytes_here = gemm_coopmat2_shared, .rank = rank_matrix_tensor_half                              \
     }
 // Weights in blocks, whose elements the driver has decoded one by one on their way into a workgroup's matrices.
 #define COOPMAT2_BLOCKS(kernel, a, b, d)                                                                        \
@@ -262,11 +262,11 @@ static uint32_t rank_matrix_element(const vkf__caps *caps, const vkf__problem *p
         COOPMAT2_BLOCKS("gemm_coopmat2_blocks", a, b, d), COOPMAT2_DECODED(a, d), CONFIGS(gemm_coopmat2_configs), \
             .valid = gemm_coopmat2_valid, .unfit = gemm_coopmat2_unfit, .rank = rank_matrix_tensor                \
     }
-#define GEMM_COOPMAT2_HALF_BLOCKS(a, b, d)                                                             \
-    {                                                                                                  \
-        COOPMAT2_BLOCKS("gemm_coopmat2_half_blocks", a, b, d), COOPMAT2_DECODED(a, d),                 \
+#define GEMM_COOPMAT2_HALF_BLOCKS(a, b, d)                                                        \
+    {                                                                                             \
+        COOPMAT2_BLOCKS("gemm_coopmat2_half_blocks", a, b, d), COOPMAT2_DECODED(a, d),            \
             .half_sums = true, CONFIGS(gemm_coopmat2_configs), .valid = gemm_coopmat2_half_valid, \
-            .unfit = gemm_coopmat2_half_unfit, .rank = rank_matrix_tensor_half                         \
+            .unfit = gemm_coopmat2_half_unfit, .rank = rank_matrix_tensor_half                    \
     }
 #define GEMM_COOPMAT2_ELEMENT_BLOCKS(a, b, d)                                                                          \
     {                                                                                                                  \

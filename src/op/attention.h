@@ -27,7 +27,7 @@ typedef struct vkf__attention_args {
     const char *label;
     vkf__heads_span q, k, v, out;
     vkf__fresh_keys fresh; // only where vkf__attention_takes_fresh() says so; k and v are written then
-    vkf__span weights; // optional, (batch, heads, q_len, k_len) f32: gets softmax(...)
+    vkf__span weights;     // optional, (batch, heads, q_len, k_len) f32: gets softmax(...)
     vkf__span mask;
     vkf__span key_mask;
     vkf_mask_kind mask_kind;

@@ -262,6 +262,27 @@ static void test_fused_by_integer_dot_products(void **state)
     run_blocks("gemm_dot", true);
 }
 
+// A description without buffers, for what only asks of it: a row of 64 elements, normalised, and 16 columns.
+static vkf__gemm_args product_of_a_normalised_row(void)
+{
+    const vkf__span row = {.size_bytes = 4 * 64, .dtype = VKF_DTYPE_F32};
+    return (vkf__gemm_args){
+        .a = row,
+        .b = {.size_bytes = 4 * 64 * 16, .dtype = VKF_DTYPE_F32},
+        .d = {.size_bytes = 4 * 16, .dtype = VKF_DTYPE_F32},
+        .m = 1,
+        .n = 16,
+        .k = 64,
+        .batch = 1,
+        .lda = 64,
+        .ldb = 64,
+        .ldd = 16,
+        .transpose_b = true,
+        .alpha = 1,
+        .norm = {.weight = row, .eps = EPS},
+    };
+}
+
 // What no kernel takes along is refused, whatever else it could do.
 static void test_fusions_that_no_kernel_takes(void **state)
 {
@@ -270,22 +291,9 @@ static void test_fusions_that_no_kernel_takes(void **state)
     if (vkf_test_ops_open_variant(&ops, "gemv.")) {
         vkf__work work;
         vkf__work_init(&work, ops.gpu.context, "fusions");
-        vkf__gemm_args args = {
-            .a = {.size_bytes = 4 * 64, .dtype = VKF_DTYPE_F32},
-            .b = {.size_bytes = 4 * 64 * 16, .dtype = VKF_DTYPE_F32},
-            .d = {.size_bytes = 4 * 8, .dtype = VKF_DTYPE_F32},
-            .m = 1,
-            .n = 16,
-            .k = 64,
-            .batch = 1,
-            .lda = 64,
-            .ldb = 64,
-            .ldd = 8,
-            .transpose_b = true,
-            .alpha = 1,
-            .norm = {.weight = {.size_bytes = 4 * 64, .dtype = VKF_DTYPE_F32}, .eps = EPS},
-            .gate = true,
-        };
+        vkf__gemm_args args = product_of_a_normalised_row();
+        args.gate = true;
+        args.ldd = 8;
         assert_true(vkf__gemm_fuses(&work, &args));
         args.n = 12; // halves of 6 columns
         assert_false(vkf__gemm_fuses(&work, &args));
@@ -337,27 +345,12 @@ static void test_processors_do_not_fuse_layer_norm(void **state)
         vkf_context *context = ops.gpu.context;
         const vkf__tuned_entry fastest = {
             .op = VKF_OP_GEMM, .type_count = 3, .m_class = 1, .n = 16, .k = 64, .kernel = index_of("gemv.f32_f32_f32")};
-        const vkf__span of_norm = {.size_bytes = 4 * 64, .dtype = VKF_DTYPE_F32};
-        vkf__gemm_args args = {
-            .a = of_norm,
-            .b = {.size_bytes = 4 * 64 * 16, .dtype = VKF_DTYPE_F32},
-            .d = {.size_bytes = 4 * 16, .dtype = VKF_DTYPE_F32},
-            .m = 1,
-            .n = 16,
-            .k = 64,
-            .batch = 1,
-            .lda = 64,
-            .ldb = 64,
-            .ldd = 16,
-            .transpose_b = true,
-            .alpha = 1,
-            .norm = {.weight = of_norm, .eps = EPS},
-        };
+        vkf__gemm_args args = product_of_a_normalised_row();
         vkf__work work;
         vkf__work_init(&work, context, "processor");
         assert_int_equal(vkf__learned_measured(&context->learned, &fastest), VKF_OK);
         assert_true(vkf__gemm_fuses(&work, &args));
-        args.norm.bias = of_norm;
+        args.norm.bias = args.norm.weight;
         args.norm.bias.offset_bytes = 4 * 64;
         assert_int_equal(vkf__gemm_fuses(&work, &args), !context->device.plan.caps.traits.processor);
         vkf__work_finish(&work);

@@ -31,7 +31,7 @@ static vkf_plan_load load_of(const vkf_plan_row *row)
                 : d->half_sums   ? VKF_PLAN_HALF
                                  : VKF_PLAN_SCALAR,
         .half_sums = d->half_sums,
-        .half_run = !d->half_sums                   ? 0
+        .half_run = !d->half_sums                    ? 0
                     : has_workgroup_scope(d->kernel) ? VKF_PLAN_WORKGROUP_RUN
                                                      : VKF_PLAN_SUBGROUP_RUN,
         .attention = strcmp(d->op, "attention") == 0,
