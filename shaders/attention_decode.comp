@@ -9,7 +9,8 @@
 // smallest subgroup; ROWS <= VKF_ATTENTION_DECODE_MAX_ROWS. Keys and values are read by vectors alone: rows, heads and
 // entries of the batch begin at multiples of 16 bytes, and a width is a multiple of 16 bytes. Queries: in quads.
 // Shared memory: 4 * SLOTS * (2 * VKF_ATTENTION_DECODE_MAX_ROWS + widest head) bytes, FRESH keys and values, and 16
-// bytes that stand for them where there are none. With splits > 1, PARTIAL is set and out is f32.
+// bytes that stand for them where there are none. With splits > 1, PARTIAL is set and out is f32; in the kernel that
+// joins the parts itself, out is what it is otherwise.
 // Grid: in any fold of two dimensions, ceil(q_len * heads / kv_heads / ROWS) * splits * kv_heads * batch workgroups.
 //
 // With FRESH, which is the most fresh keys that there are, a workgroup that visits some of them makes them for itself,
@@ -44,6 +45,9 @@ layout(constant_id = VKF_ATTENTION_DECODE_SPEC_FRESH) const uint FRESH = 0;
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_attention_params p; };
 layout(push_constant) uniform offsets_block {
     uint q_offset, k_offset, v_offset, out_offset, mask_offset, key_mask_offset, table_offset;
+#ifdef ATTENTION_DECODE_JOINED
+    uint part_offset, counter_offset;
+#endif
 };
 
 READ_QUADS(TYPE_Q, VKF_ATTENTION_BINDING_Q, q)
@@ -55,6 +59,26 @@ READ(bytes, VKF_ATTENTION_BINDING_KEY_MASK, key_mask)
 READ_QUADS(f32, VKF_ATTENTION_BINDING_TABLE, table)
 layout(set = 0, binding = VKF_ATTENTION_BINDING_K, std430) writeonly buffer k_kept_buffer { uvec4 k_kept[]; };
 layout(set = 0, binding = VKF_ATTENTION_BINDING_V, std430) writeonly buffer v_kept_buffer { uvec4 v_kept[]; };
+
+#ifdef ATTENTION_DECODE_JOINED
+layout(set = 0, binding = VKF_ATTENTION_BINDING_PARTS, std430) coherent buffer part_buffer { float part_data[]; };
+layout(set = 0, binding = VKF_ATTENTION_BINDING_COUNTERS, std430) coherent buffer counter_buffer {
+    uint counter_data[];
+};
+
+float part_load(uint i)
+{
+    return part_data[part_offset + i];
+}
+
+void part_store(uint i, float value)
+{
+    part_data[part_offset + i] = value;
+}
+#define PART_STORE part_store
+#else
+#define PART_STORE out_store
+#endif
 
 #include "include/mask.glsl"
 
@@ -70,6 +94,8 @@ const uint LANE_QUADS = LANE_VECTORS * VECTOR_QUADS;
 const uint V_LANE_QUADS = V_LANE_VECTORS * VECTOR_QUADS;
 const uint V_QUADS = V_HEAD_DIM / 4;
 const uint STEP_KEYS = SLOTS * KEYS;
+const uint PART_STRIDE = V_HEAD_DIM + 2;
+#define PART_WIDTH V_HEAD_DIM
 
 shared float slot_maxima[ROWS * SLOTS];
 shared float slot_totals[ROWS * SLOTS];
@@ -329,30 +355,52 @@ void share_sums(uint r)
     }
 }
 
+// A column of the row that the slots share.
+float column_sum(uint r, uint col)
+{
+    float value = 0.0;
+    for (uint s = 0; s < SLOTS; ++s)
+        value += slot_sums[s * V_QUADS + col / 4][col % 4];
+    return is_nan(total[r]) ? nan_value() : value;
+}
+
 void store_row(work w, uint r)
 {
     row_view view = view_row(w, w.first_row + r);
     uint first = w.b * p.out_batch + view.l * p.out_row + view.h * p.out_head;
-    if (PARTIAL != 0)
-        first = (((w.b * p.heads + view.h) * p.q_len + view.l) * p.splits + w.split) * (V_HEAD_DIM + 2);
-    bool hidden = PARTIAL == 0 && total[r] == 0.0;
-    float factor = PARTIAL != 0 || hidden ? 1.0 : 1.0 / total[r];
+    bool hidden = total[r] == 0.0;
+    float factor = hidden ? 1.0 : 1.0 / total[r];
     if (hidden && FULLY_MASKED == VKF_SHADER_FULLY_MASKED_UNIFORM)
         factor = 1.0 / float(p.k_len);
     for (uint col = gl_LocalInvocationID.x; col < V_HEAD_DIM; col += LOCAL_SIZE) {
-        float value = 0.0;
-        for (uint s = 0; s < SLOTS; ++s)
-            value += slot_sums[s * V_QUADS + col / 4][col % 4];
-        value *= factor;
+        float value = column_sum(r, col) * factor;
         if (hidden && FULLY_MASKED != VKF_SHADER_FULLY_MASKED_UNIFORM)
             value = FULLY_MASKED == VKF_SHADER_FULLY_MASKED_NAN ? nan_value() : 0.0;
-        out_store(first + col, is_nan(total[r]) ? nan_value() : value);
-    }
-    if (PARTIAL != 0 && gl_LocalInvocationID.x == 0) {
-        out_store(first + V_HEAD_DIM, maximum[r]);
-        out_store(first + V_HEAD_DIM + 1, total[r]);
+        out_store(first + col, value);
     }
 }
+
+// The first of a row's parts.
+uint first_part(work w, uint row)
+{
+    row_view view = view_row(w, row);
+    return ((w.b * p.heads + view.h) * p.q_len + view.l) * p.splits * PART_STRIDE;
+}
+
+void store_part(work w, uint r)
+{
+    uint first = first_part(w, w.first_row + r) + w.split * PART_STRIDE;
+    for (uint col = gl_LocalInvocationID.x; col < V_HEAD_DIM; col += LOCAL_SIZE)
+        PART_STORE(first + col, column_sum(r, col));
+    if (gl_LocalInvocationID.x == 0) {
+        PART_STORE(first + V_HEAD_DIM, maximum[r]);
+        PART_STORE(first + V_HEAD_DIM + 1, total[r]);
+    }
+}
+
+#ifdef ATTENTION_DECODE_JOINED
+#include "include/last_workgroup.glsl"
+#endif
 
 void main()
 {
@@ -376,8 +424,15 @@ void main()
         if (w.first_row + r < row_count()) {
             share_sums(r);
             barrier();
-            store_row(w, r);
+            if (PARTIAL != 0)
+                store_part(w, r);
+            else
+                store_row(w, r);
             barrier();
         }
     }
+#ifdef ATTENTION_DECODE_JOINED
+    if (is_last_workgroup(w))
+        join_parts(w);
+#endif
 }

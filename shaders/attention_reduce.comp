@@ -20,56 +20,8 @@ layout(push_constant) uniform offsets_block { uint part_offset, out_offset; };
 READ(f32, VKF_ATTENTION_REDUCE_BINDING_PARTIAL, part)
 WRITE(TYPE_OUT, VKF_ATTENTION_REDUCE_BINDING_OUT, out)
 
-// A row's parts: `stride` elements each, of which the last two are maximum and total.
-struct parts {
-    uint begin;
-    uint stride;
-};
-
-float part_maximum(parts row, uint split)
-{
-    return part_load(row.begin + split * row.stride + p.v_head_dim);
-}
-
-float part_total(parts row, uint split)
-{
-    return part_load(row.begin + split * row.stride + p.v_head_dim + 1);
-}
-
-// The sum of a column's values over some of the parts, relative to the row's maximum, and that of the totals.
-struct share {
-    float sum;
-    float total;
-};
-
-// What a part has for a column.
-struct column_part {
-    float value;
-    float maximum;
-    float total;
-};
-
-column_part load_part(parts row, uint split, uint col)
-{
-    return column_part(part_load(row.begin + split * row.stride + col), part_maximum(row, split),
-                       part_total(row, split));
-}
-
-// Adds a part. One that saw no key counts for nothing unless all parts saw none, which `masked` says.
-void add_part(inout share s, column_part own, float maximum, bool masked)
-{
-    float factor = masked ? 1.0 : exp(own.maximum - maximum);
-    s.total += is_nan(own.total) ? own.total : own.total * factor;
-    s.sum += masked || own.total != 0.0 ? own.value * factor : 0.0;
-}
-
-void store(uint at, share s, bool masked)
-{
-    float value = is_nan(s.total) ? nan_value() : s.sum / (masked ? float(p.k_len) : s.total);
-    if (masked && FULLY_MASKED != VKF_SHADER_FULLY_MASKED_UNIFORM)
-        value = FULLY_MASKED == VKF_SHADER_FULLY_MASKED_NAN ? nan_value() : 0.0;
-    out_store(at, value);
-}
+#define PART_WIDTH p.v_head_dim
+#include "include/attention_parts.glsl"
 
 #ifdef ATTENTION_REDUCE_WIDE
 #include "include/local_size.glsl"
@@ -131,7 +83,7 @@ void reduce_row(parts row, uint out_first)
             s.total += totals[other];
         }
         if (slice == 0 && col < p.v_head_dim)
-            store(out_first + col, s, masked);
+            out_store(out_first + col, joined(s, masked));
         barrier();
     }
 }
@@ -159,7 +111,7 @@ void reduce_row(parts row, uint out_first)
         [[unroll]] for (uint c = 0; c < COLS; ++c) {
             uint col = first + c * gl_WorkGroupSize.x;
             if (col < p.v_head_dim)
-                store(out_first + col, shares[c], masked);
+                out_store(out_first + col, joined(shares[c], masked));
         }
     }
 }

@@ -6,7 +6,9 @@
 //
 // With PARTIAL the keys are split: split s of a row writes v_head_dim sums, the maximum and the sum of its weights to
 //   partial (batch, heads, q_len, splits, v_head_dim + 2), f32
-// at the binding of out, and attention_reduce puts the parts together.
+// at the binding of out, and attention_reduce puts the parts together. attention_decode_joined has them at a binding of
+// their own, and the workgroup that is the last to write parts of some rows puts those together itself. It finds that
+// out by a counter for each block of rows, in the order of the workgroups, which is 0 before a run and after it.
 //
 // With FRESH, which attention_decode has, the last q_len keys and values are not among k and v yet. They lie in the
 // rows of q, as one product has made them, and are brought to their places in k and v, from row fresh_first on. Queries
@@ -23,6 +25,8 @@
 #define VKF_ATTENTION_BINDING_MASK 5     // bytes for the boolean kinds, f32 for the additive one
 #define VKF_ATTENTION_BINDING_KEY_MASK 6 // the same, or i32 lengths
 #define VKF_ATTENTION_BINDING_TABLE 7    // with FRESH: VKF_ROTARY_BINDING_TABLE
+#define VKF_ATTENTION_BINDING_PARTS 8    // of attention_decode_joined
+#define VKF_ATTENTION_BINDING_COUNTERS 9
 
 #define VKF_ATTENTION_SPEC_QUERIES 1     // rows per invocation
 #define VKF_ATTENTION_SPEC_KEYS 2        // keys per step of the running softmax

@@ -10,7 +10,7 @@
 #include "kernel/op.h"
 #include "vk/caps.h"
 
-#define VKF_KERNEL_MAX_OPERANDS 7
+#define VKF_KERNEL_MAX_OPERANDS 9
 #define VKF_KERNEL_MAX_SPEC 16
 #define VKF_KERNEL_MAX_TYPES 3
 #define VKF_KERNEL_MAX_CONFIGS 16
@@ -62,6 +62,7 @@ typedef struct vkf__problem {
     bool quads;
     bool vectors;     // of attention: keys and values lie so that attention_decode.comp may read them
     bool fresh;       // of attention: VKF_ATTENTION_DECODE_SPEC_FRESH is wanted
+    bool joined;      // of attention with `split`: the kernel puts the parts together itself
     bool gated;       // of a product: VKF_GEMM_SPEC_GATE is wanted
     bool normed;      // VKF_GEMM_SPEC_NORM is
     uint32_t batch;   // products side by side; 0: 1
@@ -168,6 +169,7 @@ typedef struct vkf__kernel {
     bool shares_rows;             // attention: tile.attention.lanes invocations share a row, each with part of the keys
     bool shares_keys;             // attention: tile.attention_decode.lanes invocations share a key, read in vectors
     bool takes_fresh;             // attention: has VKF_ATTENTION_DECODE_SPEC_FRESH
+    bool joins;                   // attention: its last workgroup puts the parts of rows together
     bool transposes_a;            // also reads a stored as (k, m)
     bool quads;                   // only takes problems whose rows begin at multiples of four elements
     uint32_t params_bytes;        // of the uniform parameter struct, binding 0

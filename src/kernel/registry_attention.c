@@ -116,8 +116,8 @@ static const char *attention_decode_unfit(const vkf__caps *caps, const vkf__conf
     return config->tile.attention_decode.lanes > caps->min_subgroup_size ? "needs larger subgroups" : NULL;
 }
 
-// A maximum and a total of each row, and one row of sums, of each group of invocations; and as many fresh keys and
-// values as there are queries.
+// A maximum and a total of each row, and one row of sums, of each group of invocations; as many fresh keys and values
+// as there are queries; and what the last workgroup is known by.
 static uint32_t attention_decode_shared(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__config *config,
                                         const vkf__problem *problem)
 {
@@ -125,7 +125,8 @@ static uint32_t attention_decode_shared(const vkf__caps *caps, const vkf__kernel
     const vkf__attention_decode_tile *t = &config->tile.attention_decode;
     const uint32_t width = problem ? problem->k : 4, bytes = (uint32_t)vkf_dtype_size(kernel->types[1]);
     const uint32_t fresh = problem && problem->fresh ? problem->m * 2 * width * bytes : 0;
-    return 4 * (config->local_size / t->lanes) * (2 * t->rows + width) + fresh + 16;
+    const uint32_t ticket = kernel->joins ? 4 : 0;
+    return 4 * (config->local_size / t->lanes) * (2 * t->rows + width) + fresh + 16 + ticket;
 }
 
 static const vkf__config attention_coopmat_configs[] = {
@@ -243,12 +244,22 @@ static uint32_t rank_reductions(const vkf__caps *caps, const vkf__problem *probl
     return vkf__rank_matrix(caps, problem) - 1;
 }
 
-#define ATTENTION_DECODE(q, kv, out, configs_)                                                                      \
+// Kernels of few queries, in which lanes share a key.
+#define FEW_QUERIES(shader, q, kv, out, operands, configs_)                                                      \
+    .name = NAME_3(shader, q, kv, out), TYPES_3(q, kv, out), HEADS_OF(operands), CONSTANTS(decode_constants),    \
+    .takes_fresh = true, .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out), .shares_keys = true, .quads = true, \
+    CONFIGS(configs_), .valid = attention_decode_valid, .unfit = attention_decode_unfit,                         \
+    .shared_bytes_here = attention_decode_shared, .rank = rank_decode
+
+#define ATTENTION_DECODE(q, kv, out, configs_)                                             \
+    {                                                                                      \
+        FEW_QUERIES("attention_decode", q, kv, out, VKF_ATTENTION_BINDING_TABLE, configs_) \
+    }
+
+// The same, for keys in parts, which the last workgroup of a row puts together.
+#define ATTENTION_DECODE_JOINED(q, kv, out, configs_)                                                               \
     {                                                                                                               \
-        .name = NAME_3("attention_decode", q, kv, out), TYPES_3(q, kv, out), HEADS_OF(VKF_ATTENTION_BINDING_TABLE), \
-        CONSTANTS(decode_constants), .takes_fresh = true, .needs = VKF_NEEDS_SHUFFLE | STORAGE_3(q, kv, out),       \
-        .shares_keys = true, .quads = true, CONFIGS(configs_), .valid = attention_decode_valid,                     \
-        .unfit = attention_decode_unfit, .shared_bytes_here = attention_decode_shared, .rank = rank_decode          \
+        FEW_QUERIES("attention_decode_joined", q, kv, out, VKF_ATTENTION_BINDING_COUNTERS, configs_), .joins = true \
     }
 
 #define ATTENTION_TILED(q, kv, out)                                                                            \
@@ -291,6 +302,10 @@ static const vkf__kernel rows[] = {
     ATTENTION_DECODE(f16p, f16p, f16p, attention_decode_half_configs),
     ATTENTION_DECODE(f16p, f16p, f32, attention_decode_half_configs),
     ATTENTION_DECODE(f32, f16p, f32, attention_decode_half_configs),
+    ATTENTION_DECODE_JOINED(f32, f32, f32, attention_decode_configs),
+    ATTENTION_DECODE_JOINED(f16, f16, f16, attention_decode_half_configs),
+    ATTENTION_DECODE_JOINED(f16p, f16p, f16p, attention_decode_half_configs),
+    ATTENTION_DECODE_JOINED(f32, f16p, f32, attention_decode_half_configs),
     ATTENTION_COOPMAT(f16, f16, f16),
     ATTENTION_COOPMAT(f16, f16, f32),
     ATTENTION_COOPMAT2(f16, f16, f16),

@@ -172,6 +172,10 @@ static const char *why_not_taken(const vkf__caps *caps, const vkf__kernel *kerne
         return "does not normalise its input";
     if (kernel->quads && !problem->quads)
         return "needs rows that begin at multiples of four elements";
+    if (problem->joined && !kernel->joins)
+        return "leaves putting the parts together to another dispatch";
+    if (kernel->joins && !problem->joined)
+        return "puts parts of the sums together";
     if (problem->fresh && !kernel->takes_fresh)
         return "takes queries and keys that are rotated";
     if (kernel->shares_keys && !problem->vectors)

@@ -53,9 +53,14 @@ uint64_t vkf__work_params_offset(const vkf__work *work, uint32_t index)
     return vkf__align_u64(grids, PARAMS_STRIDE) + (uint64_t)index * PARAMS_STRIDE;
 }
 
+uint64_t vkf__work_counter_offset(const vkf__work *work, uint32_t index)
+{
+    return vkf__work_params_offset(work, work->plan.node_count) + (uint64_t)index * sizeof(uint32_t);
+}
+
 uint64_t vkf__work_control_bytes(const vkf__work *work)
 {
-    return vkf__work_params_offset(work, work->plan.node_count);
+    return vkf__work_counter_offset(work, work->plan.counters);
 }
 
 const uint32_t *vkf__work_grid(const vkf__work *work, uint32_t index)
@@ -148,8 +153,8 @@ static vkf_status follow_to_the_end(const vkf__work *work)
     if (work->at.node != plan->node_count)
         return vkf__work_diverged(work, "was planned and is missing");
     if (work->at.choice != plan->choice_count || work->at.decision != plan->decision_count ||
-        work->at.temp != plan->temp_count)
-        return vkf__work_diverged(work, "comes with choices, decisions or temporaries missing");
+        work->at.temp != plan->temp_count || work->at.counter != plan->counters)
+        return vkf__work_diverged(work, "comes with choices, decisions, temporaries or counters missing");
     return VKF_OK;
 }
 

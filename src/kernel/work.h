@@ -64,6 +64,7 @@ typedef struct vkf__planned_node {
 // How far a plan has come, or how far BUILD and UPDATE have followed it.
 typedef struct vkf__work_cursors {
     size_t node, choice, decision, temp;
+    uint32_t counter;
 } vkf__work_cursors;
 
 // The result of PLAN, which is data alone.
@@ -82,6 +83,7 @@ typedef struct vkf__dispatch_plan {
     vkf__arena_item *temps;
     size_t temp_count, temp_capacity;
     uint64_t arena_bytes;
+    uint32_t counters;
     vkf__want *wants; // without duplicates
     size_t want_count, want_capacity;
 } vkf__dispatch_plan;
@@ -106,7 +108,7 @@ typedef struct vkf__node {
 typedef struct vkf__work_objects {
     vkf__node *nodes;    // plan.node_count
     vkf_buffer *arena;   // not owned
-    vkf_buffer *control; // indirect grids, then parameter structs; lent_control where there is one
+    vkf_buffer *control; // indirect grids, parameter structs, then counters; lent_control where there is one
     VkDescriptorPool pool;
     VkCommandBuffer command_buffer; // of the owner's submission
     VkCommandBuffer single;         // of the same, for one dispatch at a time; null until it is asked for
@@ -189,6 +191,9 @@ VKF_MUST_CHECK vkf_status vkf__work_update(vkf__work *work, vkf__emit_fn emit, c
 // for good, for inputs and outputs that the host reads and writes.
 VKF_MUST_CHECK vkf_status vkf__work_temp(vkf__work *work, vkf_dtype dtype, uint64_t count, vkf__span *out_span);
 VKF_MUST_CHECK vkf_status vkf__work_pinned(vkf__work *work, vkf_dtype dtype, uint64_t count, vkf__span *out_span);
+
+// `count` words for what the workgroups of one dispatch count together, 0 before each run. The dispatch leaves zeros.
+VKF_MUST_CHECK vkf_status vkf__work_counters(vkf__work *work, uint32_t count, vkf__span *out_span);
 
 // Gives `value` in PLAN, and in the other modes what PLAN was given: a decision taken at maximum sizes.
 VKF_MUST_CHECK vkf_status vkf__work_decide(vkf__work *work, uint64_t value, uint64_t *out_value);

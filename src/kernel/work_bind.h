@@ -11,6 +11,9 @@
 // Where the parameters of node `index` are in the control buffer.
 uint64_t vkf__work_params_offset(const vkf__work *work, uint32_t index);
 
+// Where counter `index` is there.
+uint64_t vkf__work_counter_offset(const vkf__work *work, uint32_t index);
+
 // Fills in set, views, push constants and accesses of node `index`, whose pipeline is there already. On failure, what
 // was made is released by vkf__work_unbind() like that of any other node.
 VKF_MUST_CHECK vkf_status vkf__work_bind(vkf__work *work, const vkf__dispatch *dispatch, uint32_t index);

@@ -7,6 +7,7 @@
 #include "base/elements.h"
 #include "base/size.h"
 #include "kernel/text_table.h"
+#include "kernel/work_bind.h"
 
 void vkf__dispatch_plan_free(vkf__dispatch_plan *plan, const vkf__host *host)
 {
@@ -74,6 +75,29 @@ vkf_status vkf__work_pinned(vkf__work *work, vkf_dtype dtype, uint64_t count, vk
     return make_temp(work, dtype, count, true, out_span);
 }
 
+// Counters have no place until all dispatches are planned, so that they count as one that no operand has.
+#define NOWHERE (UINT64_MAX / 2)
+
+vkf_status vkf__work_counters(vkf__work *work, uint32_t count, vkf__span *out_span)
+{
+    const uint32_t first = work->at.counter;
+    const bool planning = work->mode == VKF_WORK_PLAN;
+    work->at.counter += count;
+    if (planning)
+        work->plan.counters = work->at.counter;
+    if (work->at.counter > work->plan.counters)
+        return vkf__work_diverged(work, "asks for more counters than were planned");
+    *out_span = (vkf__span){
+        .buffer = planning ? NULL : work->built.control,
+        .offset_bytes = planning ? NOWHERE + sizeof(uint32_t) * first : vkf__work_counter_offset(work, first),
+        .size_bytes = sizeof(uint32_t) * (uint64_t)count,
+        .dtype = VKF_DTYPE_I32,
+    };
+    if (!planning)
+        memset((uint8_t *)work->built.control->allocation.mapped + out_span->offset_bytes, 0, out_span->size_bytes);
+    return VKF_OK;
+}
+
 vkf_status vkf__work_decide(vkf__work *work, uint64_t value, uint64_t *out_value)
 {
     vkf__dispatch_plan *plan = &work->plan;
@@ -137,8 +161,9 @@ static vkf_status fail_without_kernel(const vkf__work *work, vkf__op op, const v
 static bool same_problem(const vkf__problem *a, const vkf__problem *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->b_layout == b->b_layout &&
-           a->transpose_a == b->transpose_a && a->split == b->split && a->precision == b->precision &&
-           a->quads == b->quads && a->batch == b->batch && a->parts == b->parts && a->largest == b->largest;
+           a->transpose_a == b->transpose_a && a->split == b->split && a->joined == b->joined &&
+           a->precision == b->precision && a->quads == b->quads && a->batch == b->batch && a->parts == b->parts &&
+           a->largest == b->largest;
 }
 
 static vkf_status want(vkf__work *work, const vkf_dtype *types, const vkf__problem *problem,
@@ -314,6 +339,7 @@ vkf_status vkf__work_plan_like(vkf__work *work, const vkf__work *other)
     work->plan.decision_count = from->decision_count;
     work->plan.temp_count = from->temp_count;
     work->plan.arena_bytes = from->arena_bytes;
+    work->plan.counters = from->counters;
 fail:
     // The work owns what there is, whether or not that is all.
     work->plan.nodes = nodes;

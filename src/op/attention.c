@@ -98,15 +98,48 @@ uint32_t vkf__attention_splits(const vkf_context *context, const vkf__attention_
     return (uint32_t)(by_keys < by_device ? by_keys : by_device);
 }
 
+// The problem of keys in this many parts, which the same kernel puts together where `joined`, and its types as in
+// vkf__attention_problem().
+static vkf__problem problem_in_parts(const vkf_context *context, const vkf__attention_args *args, uint64_t splits,
+                                     bool joined, vkf_dtype out_types[VKF_KERNEL_MAX_TYPES])
+{
+    vkf__problem problem = problem_of(context, args);
+    problem.split = splits > 1;
+    problem.joined = joined;
+    out_types[0] = args->q.span.dtype;
+    out_types[1] = args->k.span.dtype;
+    // Parts are sums in f32, whatever the type of the output.
+    out_types[2] = problem.split && !joined ? VKF_DTYPE_F32 : args->out.span.dtype;
+    return problem;
+}
+
+static vkf__problem reduce_problem(const vkf__attention_args *args, uint64_t splits)
+{
+    return (vkf__problem){.m = args->batch * args->heads * args->q_len, .n = args->v_head_dim, .k = (uint32_t)splits};
+}
+
+// Whether a kernel that puts this many parts together is as good a choice as one that leaves them to attention_reduce,
+// which waits for all of them.
+static bool joins(const vkf_context *context, const vkf__attention_args *args, uint64_t splits)
+{
+    const vkf__selector selector = vkf__context_selector(context);
+    const vkf_dtype reduced[VKF_KERNEL_MAX_TYPES] = {args->out.span.dtype};
+    const vkf__problem reduce = reduce_problem(args, splits);
+    vkf_dtype types[VKF_KERNEL_MAX_TYPES], part_types[VKF_KERNEL_MAX_TYPES];
+    const vkf__problem whole = problem_in_parts(context, args, splits, true, types);
+    const vkf__problem parts = problem_in_parts(context, args, splits, false, part_types);
+    if (splits <= 1 || args->q_len > FEW_QUERIES || !selector.caps->traits.counts_in_mapped_memory ||
+        vkf__select_rank(&selector, VKF_OP_ATTENTION_REDUCE, reduced, &reduce) == 0) // which was asked for
+        return false;
+    const uint32_t rank = vkf__select_rank(&selector, VKF_OP_ATTENTION, types, &whole);
+    return rank != UINT32_MAX && rank <= vkf__select_rank(&selector, VKF_OP_ATTENTION, part_types, &parts);
+}
+
 vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__attention_args *args,
                                     vkf_dtype out_types[VKF_KERNEL_MAX_TYPES])
 {
-    vkf__problem problem = problem_of(context, args);
-    problem.split = vkf__attention_splits(context, args) > 1;
-    out_types[0] = args->q.span.dtype;
-    out_types[1] = args->k.span.dtype;
-    out_types[2] = problem.split ? VKF_DTYPE_F32 : args->out.span.dtype;
-    return problem;
+    const uint32_t splits = vkf__attention_splits(context, args);
+    return problem_in_parts(context, args, splits, joins(context, args, splits), out_types);
 }
 
 static bool is_served(const vkf__work *work, const vkf__attention_args *args)
@@ -236,33 +269,50 @@ static uint32_t last_flag(const vkf__kernel *kernel, uint32_t rows)
 typedef struct division {
     vkf__variant variant;
     uint32_t rows;        // of a workgroup
-    uint32_t most_splits; // of the keys, at maximum sizes; with more than one, parts of the sums are left
+    uint64_t most_blocks; // of rows, at maximum sizes
+    uint32_t most_splits; // of the keys, at maximum sizes; with more than one, there are parts of the sums
     uint32_t splits;      // now
     uint32_t fresh;       // keys, at maximum sizes
 } division;
 
+// Blocks of rows of all key heads. The workgroups of one divide its keys.
+static uint64_t row_blocks(const vkf__attention_args *args, const division *d)
+{
+    const uint64_t rows = (uint64_t)args->q_len * (args->heads / args->kv_heads);
+    return (rows + d->rows - 1) / d->rows * args->kv_heads * args->batch;
+}
+
+// A trial runs its own kernel, or the one that leaves what its own puts together.
+static bool joins_here(const vkf__work *work, const vkf__attention_args *args, uint64_t splits)
+{
+    if (work->trial)
+        return splits > 1 && work->trial->kernel->joins;
+    return joins(work->context, args, splits);
+}
+
 static vkf_status divide(vkf__work *work, const vkf__attention_args *args, division *out)
 {
-    vkf__problem problem = problem_of(work->context, args);
-    uint64_t most = 0, rows = 0, fresh = 0;
+    vkf_dtype types[VKF_KERNEL_MAX_TYPES];
+    uint64_t most = 0, rows = 0, fresh = 0, joined = 0;
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, vkf__attention_splits(work->context, args), &most));
-    problem.split = most > 1;
-    // Parts are sums in f32, whatever the type of the output.
-    const vkf_dtype out_type = problem.split ? VKF_DTYPE_F32 : args->out.span.dtype;
-    const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->q.span.dtype, args->k.span.dtype, out_type};
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, work->mode == VKF_WORK_PLAN && joins_here(work, args, most), &joined));
+    const vkf__problem problem = problem_in_parts(work->context, args, most, joined, types);
     VKF_RETURN_IF_ERROR(vkf__work_select(work, VKF_OP_ATTENTION, types, &problem, &out->variant));
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, rows_per_group(args, &out->variant), &rows));
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, args->fresh.present ? args->q_len : 0, &fresh));
     const uint64_t now = splits_worth_it(args);
     out->rows = (uint32_t)rows;
     out->fresh = (uint32_t)fresh;
+    VKF_RETURN_IF_ERROR(vkf__work_decide(work, row_blocks(args, out), &out->most_blocks));
     out->most_splits = (uint32_t)vkf__align_u64(most, splits_per_group(&out->variant));
     out->splits = (uint32_t)vkf__align_u64(now < most ? now : most, splits_per_group(&out->variant));
     return VKF_OK;
 }
 
-static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, const division *d, const vkf__span *out)
+static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, const division *d, const vkf__span *out,
+                             const vkf__span *parts)
 {
+    vkf__span counters = {0};
     const vkf__variant *variant = &d->variant;
     const struct vkf_attention_params params = params_of(args, d->splits);
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
@@ -277,6 +327,8 @@ static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, c
         [LAST_FLAG] = last_flag(variant->kernel, d->rows),
         [VKF_ATTENTION_DECODE_SPEC_FRESH] = d->fresh,
     };
+    if (variant->kernel->joins)
+        VKF_RETURN_IF_ERROR(vkf__work_counters(work, (uint32_t)d->most_blocks, &counters));
     vkf__dispatch dispatch = {
         .label = args->label,
         .variant = *variant,
@@ -287,13 +339,12 @@ static vkf_status emit_parts(vkf__work *work, const vkf__attention_args *args, c
                      {*out, true},
                      {args->mask, false},
                      {args->key_mask, false},
-                     {args->fresh.table, false}},
+                     {args->fresh.table, false},
+                     {*parts, true},
+                     {counters, true}},
         .params = &params,
     };
-    uint64_t rows = (uint64_t)args->q_len * (args->heads / args->kv_heads);
-    uint64_t blocks = (rows + d->rows - 1) / d->rows;
-    uint64_t groups = blocks * args->kv_heads * args->batch * (d->splits / splits_per_group(variant));
-    vkf__grid_flat(work, groups, dispatch.grid);
+    vkf__grid_flat(work, row_blocks(args, d) * (d->splits / splits_per_group(variant)), dispatch.grid);
     return vkf__work_dispatch(work, &dispatch);
 }
 
@@ -302,13 +353,12 @@ static vkf_status emit_reduce(vkf__work *work, const vkf__attention_args *args, 
 {
     vkf__variant variant;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {args->out.span.dtype};
-    const uint32_t rows = args->batch * args->heads * args->q_len;
-    const vkf__problem problem = {.m = rows, .n = args->v_head_dim, .k = d->most_splits};
+    const vkf__problem problem = reduce_problem(args, d->most_splits);
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_ATTENTION_REDUCE_SPEC_FULLY_MASKED] = (uint32_t)args->fully_masked,
     };
     const struct vkf_attention_reduce_params params = {
-        .rows = rows,
+        .rows = problem.m,
         .heads = args->heads,
         .q_len = args->q_len,
         .k_len = args->k_len,
@@ -326,7 +376,7 @@ static vkf_status emit_reduce(vkf__work *work, const vkf__attention_args *args, 
         .bindings = {{*parts, false}, {args->out.span, true}},
         .params = &params,
     };
-    vkf__grid_flat(work, rows, dispatch.grid);
+    vkf__grid_flat(work, problem.m, dispatch.grid);
     return vkf__work_dispatch(work, &dispatch);
 }
 
@@ -336,12 +386,14 @@ static vkf_status emit_fused(vkf__work *work, const vkf__attention_args *args)
     vkf__span parts; // (batch, heads, q_len, splits, v_head_dim + 2) f32
     VKF_RETURN_IF_ERROR(divide(work, args, &d));
     if (d.most_splits == 1)
-        return emit_parts(work, args, &d, &args->out.span);
+        return emit_parts(work, args, &d, &args->out.span, &(vkf__span){0});
     const uint64_t factors[] = {args->batch, args->heads, args->q_len, d.most_splits, (uint64_t)args->v_head_dim + 2};
     uint64_t count = UINT64_MAX;
     (void)vkf__product_u64(factors, 5, &count);
     VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_F32, count, &parts));
-    VKF_RETURN_IF_ERROR(emit_parts(work, args, &d, &parts));
+    if (d.variant.kernel->joins)
+        return emit_parts(work, args, &d, &args->out.span, &parts);
+    VKF_RETURN_IF_ERROR(emit_parts(work, args, &d, &parts, &(vkf__span){0}));
     return emit_reduce(work, args, &parts, &d);
 }
 
@@ -376,12 +428,13 @@ static vkf__account account(const vkf__dispatched *dispatched)
     const double v_width = dispatched->spec[VKF_ATTENTION_SPEC_V_HEAD_DIM];
     const double queries = (double)p->batch * p->heads * p->q_len;
     const double keys = p->q_len > 0 ? (double)p->batch * p->kv_heads * p->k_len : 0;
-    const double parts = p->splits > 1 ? p->splits * (v_width + 2) : v_width;
+    const bool joins = dispatched->kernel->joins, in_parts = joins || p->splits > 1;
+    const double parts = in_parts ? vkf__stored_bytes(queries * p->splits * (v_width + 2), VKF_DTYPE_F32) : 0;
     return (vkf__account){
         .flops = (double)p->batch * p->heads * visible_keys(p) * (2 * (width + v_width) + 5),
-        .bytes_read =
-            vkf__stored_bytes(queries * width, types[0]) + vkf__stored_bytes(keys * (width + v_width), types[1]),
-        .bytes_written = vkf__stored_bytes(queries * parts, types[2]),
+        .bytes_read = vkf__stored_bytes(queries * width, types[0]) +
+                      vkf__stored_bytes(keys * (width + v_width), types[1]) + (joins ? parts : 0),
+        .bytes_written = parts + (in_parts && !joins ? 0 : vkf__stored_bytes(queries * v_width, types[2])),
     };
 }
 
@@ -394,7 +447,7 @@ static bool output(const vkf__dispatched *dispatched, vkf__extent *out_extent)
         .counts = {p->batch, p->q_len, p->heads, dispatched->spec[VKF_ATTENTION_SPEC_V_HEAD_DIM]},
         .strides = {p->out_batch, p->out_row, p->out_head, 1},
     };
-    return p->splits <= 1;
+    return p->splits <= 1 || dispatched->kernel->joins;
 }
 
 static vkf__account reduce_account(const vkf__dispatched *dispatched)
@@ -419,10 +472,10 @@ static bool reduce_output(const vkf__dispatched *dispatched, vkf__extent *out_ex
     return true;
 }
 
-// Whether the config never writes anything but parts: its invocations share a row.
+// Whether the config never writes anything but parts first: its invocations share a row, or it puts them together.
 static bool leaves_parts(const vkf__kernel *kernel, const vkf__config *config)
 {
-    return kernel->shares_rows && config->tile.attention.lanes > 1;
+    return kernel->joins || (kernel->shares_rows && config->tile.attention.lanes > 1);
 }
 
 // Query heads that share a key head, in most models of today.
@@ -441,16 +494,24 @@ static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, 
 #define QUERIES(count, head_dim) \
     .problem = {.m = (count), .n = 512, .k = (head_dim), .quads = true, .vectors = true, .largest = 1u << 22}
 // One query with so many keys that they are divided among workgroups.
-#define DECODING(head_dim) \
-    .problem = {.m = 1, .n = 512, .k = (head_dim), .quads = true, .vectors = true, .split = true, .largest = 1u << 22}
+#define DECODING(head_dim, joined_)  \
+    .problem = {.m = 1,              \
+                .n = 512,            \
+                .k = (head_dim),     \
+                .quads = true,       \
+                .vectors = true,     \
+                .split = true,       \
+                .joined = (joined_), \
+                .largest = 1u << 22}
 
 // No pipeline is made ahead: the width of a head is one of its constants, and only a layer tells it.
 static const vkf__typical_problem problems[] = {
-    {.label = "512 queries", QUERIES(512, 64)},   {.label = "1 query", QUERIES(1, 64)},
-    {.label = "1 query in parts", DECODING(64)},  {.label = "512 queries", QUERIES(512, 128)},
-    {.label = "1 query", QUERIES(1, 128)},        {.label = "1 query in parts", DECODING(128)},
-    {.label = "512 queries", QUERIES(512, 256)},  {.label = "1 query", QUERIES(1, 256)},
-    {.label = "1 query in parts", DECODING(256)},
+    {.label = "512 queries", QUERIES(512, 64)},          {.label = "1 query", QUERIES(1, 64)},
+    {.label = "1 query in parts", DECODING(64, false)},  {.label = "1 query in parts, joined", DECODING(64, true)},
+    {.label = "512 queries", QUERIES(512, 128)},         {.label = "1 query", QUERIES(1, 128)},
+    {.label = "1 query in parts", DECODING(128, false)}, {.label = "1 query in parts, joined", DECODING(128, true)},
+    {.label = "512 queries", QUERIES(512, 256)},         {.label = "1 query", QUERIES(1, 256)},
+    {.label = "1 query in parts", DECODING(256, false)}, {.label = "1 query in parts, joined", DECODING(256, true)},
 };
 
 // The keys of one query in a few parts, and in as many as fill a device.

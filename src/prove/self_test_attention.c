@@ -235,6 +235,15 @@ static vkf_status check_widths(vkf__bed *bed, uint32_t width, uint32_t v_width)
     return VKF_OK;
 }
 
+// Kernels that put parts together take nothing but keys in parts.
+static vkf_status check_parts(vkf__bed *bed)
+{
+    static const shape shapes[] = {{2, 3, 515, 64, 64, false}, {1, 7, 260, 64, 64, true}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        VKF_RETURN_IF_ERROR(check(bed, &shapes[i]));
+    return VKF_OK;
+}
+
 static vkf_status check_fresh(vkf__bed *bed)
 {
     static const shape shapes[] = {
@@ -253,5 +262,7 @@ vkf_status vkf__bed_attention(vkf__bed *bed)
     // Some kernels take only certain widths.
     if (bed->case_count == 0)
         VKF_RETURN_IF_ERROR(check_widths(bed, 64, 64));
+    if (bed->variant->kernel->joins)
+        VKF_RETURN_IF_ERROR(check_parts(bed));
     return bed->variant->kernel->takes_fresh ? check_fresh(bed) : VKF_OK;
 }

@@ -62,6 +62,9 @@ static const vkf__driver_fault faults[] = {
      .vendor_id = AMD,
      .feature = "subgroupShuffle",
      .why = "shuffles within subgroups are wrong (llama.cpp 20029)"},
+    {.driver_id = VK_DRIVER_ID_MOLTENVK,
+     .kernels = "attention_decode_joined",
+     .why = "Metal before version 3.2 keeps no order between the accesses of different workgroups"},
 };
 
 enum { FAULTS = sizeof faults / sizeof faults[0] };

@@ -26,6 +26,17 @@ static bool has_unified_memory(const vkf__caps *caps)
     return (local_heaps & ~mapped_heaps) == 0;
 }
 
+static bool counts_in_mapped_memory(const vkf__caps *caps)
+{
+    const VkMemoryPropertyFlags wanted = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                         VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    for (uint32_t i = 0; i < caps->memory.memoryTypeCount; i++) {
+        if ((caps->memory.memoryTypes[i].propertyFlags & wanted) == wanted)
+            return true;
+    }
+    return false;
+}
+
 // Where nobody tells: in the order of magnitude of what is sold. Kinds that are not listed are mostly phones.
 static uint32_t usual_cores(vkf_device_type type)
 {
@@ -131,6 +142,7 @@ vkf__traits vkf__traits_of(const vkf__caps *caps)
         .rows_by_class = !processor,
         .runs_ahead = !processor,
         .spins = !processor,
+        .counts_in_mapped_memory = counts_in_mapped_memory(caps),
         .matrix_subgroup_size = matrix_subgroup_size(caps),
         .folds_uniform_loads = processor && recent,
         .compiles_unrolled_slowly = processor && !recent,

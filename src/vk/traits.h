@@ -41,6 +41,8 @@ typedef struct vkf__traits {
     bool runs_ahead;
     // Whoever waits for the end of a run polls shortly before it. On a processor that takes a core from the run itself.
     bool spins;
+    // Memory that the host writes, and shaders count in, is the device's own.
+    bool counts_in_mapped_memory;
     // In which kernels by cooperative matrices run; 0: of the size in the caps.
     uint32_t matrix_subgroup_size;
     // A processor's driver that folds loads from uniform addresses into the arithmetic. Others read texels fastest.

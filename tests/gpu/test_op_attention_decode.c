@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernel/registry.h"
+#include "kernel/work_bind.h"
 #include "layer/layer.h"
 #include "shared/attention.h"
 #include "support/layer_fixture.h"
@@ -118,6 +119,37 @@ static void test_invocations_divide_parts(void **state)
     vkf_test_ops_close(&ops);
 }
 
+#define JOINED "attention_decode_joined"
+
+// Rows of several workgroups, and rows whose parts do not all see a key.
+static const vkf_test_sdpa_case JOINED_PARTS[] = {
+    {SIZES(2, 4, 2, 3, 515, 64, 0), .causal = VKF_CAUSAL_BOTTOM_RIGHT},
+    {SIZES(2, 3, 1, 5, 1030, 16, 80), .key_mask_kind = VKF_MASK_LENGTHS, .mask_all = true,
+     .fully_masked = VKF_FULLY_MASKED_UNIFORM},
+    {SIZES(1, 1, 1, 1, 4200, 64, 0), .fully_masked = VKF_FULLY_MASKED_NAN},
+};
+
+static void test_last_workgroup_joins_parts(void **state)
+{
+    vkf_test_ops ops;
+    if (vkf_test_ops_of(state)->gpu.context->device.plan.caps.max_storage_buffers < VKF_ATTENTION_BINDING_COUNTERS)
+        skip();
+    if (vkf_test_ops_open_variant(&ops, JOINED)) {
+        for (size_t i = 0; i < 2 * COUNT_OF(JOINED_PARTS); i++) {
+            vkf_test_sdpa_case c = JOINED_PARTS[i / 2];
+            c.dtype = i % 2 ? VKF_DTYPE_F16 : VKF_DTYPE_F32;
+            ops.aligned = true;
+            vkf_test_sdpa_run(&ops, &c, c.dtype == VKF_DTYPE_F16 ? 1e-4 : 3e-5,
+                              c.dtype == VKF_DTYPE_F16 ? 0x1p-10 : 2e-5);
+            const char *ran = vkf_context_last_op_kernel(ops.gpu.context);
+            if (strncmp(ran, JOINED, strlen(JOINED)) != 0)
+                fail_msg("case %zu: " JOINED " was asked for, %s taken", i, ran);
+            vkf_test_ops_reset(&ops);
+        }
+    }
+    vkf_test_ops_close(&ops);
+}
+
 enum { DIM = 64, HEADS = 2, MOST_KEYS = 1040 };
 
 // Workgroups of the layer's attention in its last run.
@@ -133,8 +165,8 @@ static uint64_t attention_groups(const vkf_layer *layer)
 }
 
 // Cross attention of one query, made for max_keys keys.
-static float *run_layer(vkf_test_ops *ops, const vkf_test_attention_params *params, const float *query,
-                        const float *keys, uint32_t max_keys, uint32_t key_count, uint64_t *out_groups)
+static vkf_layer *open_layer(vkf_test_ops *ops, const vkf_test_attention_params *params, const float *query,
+                             const float *keys, uint32_t max_keys, uint32_t key_count)
 {
     const vkf_attention_desc desc = {
         .embed_dim = DIM,
@@ -142,17 +174,68 @@ static float *run_layer(vkf_test_ops *ops, const vkf_test_attention_params *para
         .params = vkf_test_attention_tensors(params),
         .max_sizes = {1, 1, max_keys},
     };
-    const vkf_layer_sizes sizes = {1, 1, key_count};
     vkf_layer *layer = NULL;
     vkf_test_assert_ok(ops, vkf_attention_create(ops->gpu.context, &desc, &layer), "vkf_attention_create");
     vkf_test_port_write(ops, layer, VKF_PORT_QUERY, VKF_DTYPE_F32, query, DIM);
     vkf_test_port_write(ops, layer, VKF_PORT_KEY, VKF_DTYPE_F32, keys, (size_t)key_count * DIM);
     vkf_test_port_write(ops, layer, VKF_PORT_VALUE, VKF_DTYPE_F32, keys, (size_t)key_count * DIM);
+    return layer;
+}
+
+static float *run_layer(vkf_test_ops *ops, const vkf_test_attention_params *params, const float *query,
+                        const float *keys, uint32_t max_keys, uint32_t key_count, uint64_t *out_groups)
+{
+    const vkf_layer_sizes sizes = {1, 1, key_count};
+    vkf_layer *layer = open_layer(ops, params, query, keys, max_keys, key_count);
     vkf_test_assert_ok(ops, vkf_layer_run(layer, &sizes), "vkf_layer_run");
     float *out = vkf_test_port_read(ops, layer, VKF_PORT_OUTPUT, VKF_DTYPE_F32, DIM);
     *out_groups = attention_groups(layer);
     vkf_layer_destroy(&layer);
     return out;
+}
+
+// As if the control buffer had held something else before.
+static void spoil_counters(const vkf_layer *layer)
+{
+    uint8_t *control = layer->work.built.control->allocation.mapped;
+    assert_true(layer->work.plan.counters > 0);
+    memset(control + vkf__work_counter_offset(&layer->work, 0), 0x55, sizeof(uint32_t) * layer->work.plan.counters);
+}
+
+// A command buffer that is submitted again, with other values and nothing written by the host, gives what it should.
+static void check_runs_again(vkf_test_ops *ops, const float *first, const float *query, const float *keys)
+{
+    const vkf_test_attention_dims dims = {DIM, HEADS, DIM / HEADS, DIM / HEADS, DIM, DIM};
+    const vkf_test_attention_params params = vkf_test_attention_make(ops, VKF_DTYPE_F32, &dims, true, false);
+    const vkf_layer_sizes sizes = {1, 1, MOST_KEYS};
+    uint64_t groups = 0;
+    vkf_layer *layer = open_layer(ops, &params, first, keys, MOST_KEYS, MOST_KEYS);
+    spoil_counters(layer);
+    vkf_test_assert_ok(ops, vkf_layer_run(layer, &sizes), "vkf_layer_run");
+    vkf_test_port_write(ops, layer, VKF_PORT_QUERY, VKF_DTYPE_F32, query, DIM);
+    vkf_test_assert_ok(ops, vkf__submission_run(&layer->submission, &layer->work.built.command_buffer, 1),
+                       "vkf__submission_run");
+    float *again = vkf_test_port_read(ops, layer, VKF_PORT_OUTPUT, VKF_DTYPE_F32, DIM);
+    float *expected = run_layer(ops, &params, query, keys, MOST_KEYS, MOST_KEYS, &groups);
+    assert_true(groups > 1);
+    assert_close(again, expected, DIM, 0, 0, vkf_test_label(&ops->gpu, "submitted again"));
+    free(again);
+    free(expected);
+    vkf_layer_destroy(&layer);
+}
+
+static void test_parts_are_joined_again(void **state)
+{
+    vkf_test_ops ops;
+    (void)vkf_test_ops_of(state);
+    if (vkf_test_ops_open_variant(&ops, JOINED)) {
+        float *values = vkf_test_normal_floats(&ops, VKF_DTYPE_F32, 2 * DIM);
+        float *keys = vkf_test_normal_floats(&ops, VKF_DTYPE_F32, (size_t)MOST_KEYS * DIM);
+        check_runs_again(&ops, values, values + DIM, keys);
+        free(values);
+        free(keys);
+    }
+    vkf_test_ops_close(&ops);
 }
 
 // The keys of a run are divided by their number, and not by that which the layer was made for.
@@ -186,6 +269,7 @@ static void test_fewer_keys_than_a_layer_was_made_for(void **state)
 {
     (void)vkf_test_ops_of(state);
     check_fewer_keys(DECODE);
+    check_fewer_keys(JOINED);
     check_fewer_keys("attention_tiled.");
 }
 
@@ -196,6 +280,8 @@ int main(void)
         VKF_OPS_TEST(test_lanes_share_keys_in_half),
         VKF_OPS_TEST(test_lanes_share_keys_in_every_config),
         VKF_OPS_TEST(test_invocations_divide_parts),
+        VKF_OPS_TEST(test_last_workgroup_joins_parts),
+        VKF_OPS_TEST(test_parts_are_joined_again),
         VKF_OPS_TEST(test_fewer_keys_than_a_layer_was_made_for),
     };
     return cmocka_run_group_tests_name("op_attention_decode", tests, vkf_test_ops_setup, vkf_test_ops_teardown);

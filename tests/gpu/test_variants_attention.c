@@ -32,7 +32,7 @@ static const vkf_test_sdpa_case UNALIGNED[] = {
     {SIZES(1, 3, 1, 33, 40, 7, 5)},
 };
 
-// Few queries and many keys: parts, put together by another kernel.
+// Few queries and many keys: parts, put together by another kernel, or by the one that takes nothing else.
 static const vkf_test_sdpa_case SPLIT[] = {
     {SIZES(2, 4, 2, 3, 530, 16, 16), .key_mask_kind = VKF_MASK_LENGTHS, .mask_all = true},
 };
@@ -99,10 +99,11 @@ static void check(vkf_test_ops *ops, const family *f, const vkf_test_sdpa_case *
     vkf_test_sdpa_run(ops, &c, matrix ? 4e-3 : half ? 1e-4 : 3e-5, half ? 0x1p-10 : 2e-5);
 }
 
-static void check_list(vkf_test_ops *ops, const family *f, const vkf_test_sdpa_case *cases, size_t count, bool taken)
+static void check_list(vkf_test_ops *ops, const family *f, const vkf_test_sdpa_case *cases, size_t count, bool aligned,
+                       bool taken)
 {
     for (size_t i = 0; i < count; i++) {
-        check(ops, f, &cases[i], taken);
+        check(ops, f, &cases[i], aligned);
         const char *kernel = vkf_context_last_op_kernel(ops->gpu.context);
         if (taken && strncmp(kernel, f->name, strlen(f->name)) != 0)
             fail_msg("%s was asked for, %s taken", f->name, kernel);
@@ -127,12 +128,12 @@ static void check_family(const vkf__kernel *kernel, vkf_dtype dtype, uint32_t *i
     if (vkf_test_ops_open_variant(&ops, name)) {
         const family f = family_of(&ops, kernel, dtype);
         if (f.usable) {
-            check_list(&ops, &f, ALIGNED, COUNT_OF(ALIGNED), true);
+            check_list(&ops, &f, ALIGNED, COUNT_OF(ALIGNED), true, !kernel->joins);
             if (dtype == VKF_DTYPE_F32 || vkf_test_all())
-                check_list(&ops, &f, UNALIGNED, COUNT_OF(UNALIGNED), false);
-            check_list(&ops, &f, SPLIT, COUNT_OF(SPLIT), false);
+                check_list(&ops, &f, UNALIGNED, COUNT_OF(UNALIGNED), false, false);
+            check_list(&ops, &f, SPLIT, COUNT_OF(SPLIT), kernel->joins, kernel->joins);
             if (vkf_test_all())
-                check_list(&ops, &f, MORE, COUNT_OF(MORE), false);
+                check_list(&ops, &f, MORE, COUNT_OF(MORE), false, false);
         } else {
             printf("not usable here: %s with %s\n", f.name, vkf_dtype_name(dtype));
             (*inout_unusable)++;
@@ -180,9 +181,9 @@ static void test_attention_by_every_config(void **state)
             (void)snprintf(name, sizeof name, "%s/%s", kernel->name, kernel->configs[c].name);
             if (vkf_test_ops_open_variant(&ops, name)) {
                 const family f = family_of(&ops, kernel, kernel->types[0]);
-                check_list(&ops, &f, ALIGNED, COUNT_OF(ALIGNED), false);
-                check_list(&ops, &f, UNALIGNED, COUNT_OF(UNALIGNED), false);
-                check_list(&ops, &f, SPLIT, COUNT_OF(SPLIT), false);
+                check_list(&ops, &f, ALIGNED, COUNT_OF(ALIGNED), false, false);
+                check_list(&ops, &f, UNALIGNED, COUNT_OF(UNALIGNED), false, false);
+                check_list(&ops, &f, SPLIT, COUNT_OF(SPLIT), false, false);
             }
             vkf_test_ops_close(&ops);
         }
