@@ -24,10 +24,10 @@ static vkf__selector unmeasured(const vkf_context *context)
     return (vkf__selector){.caps = &context->device.plan.caps};
 }
 
-// Parts of sums are f32, so no other kernel is asked for them.
-static bool writes_f32(const vkf__kernel *kernel)
+// Parts of sums are f32, so no other kernel is asked for them, unless it puts them together itself.
+static bool takes_parts(const vkf__kernel *kernel)
 {
-    return kernel->types[kernel->type_count - 1] == VKF_DTYPE_F32;
+    return kernel->joins || kernel->types[kernel->type_count - 1] == VKF_DTYPE_F32;
 }
 
 static bool is_default(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
@@ -36,7 +36,7 @@ static bool is_default(const vkf__selector *selector, const vkf__kernel *kernel,
     vkf__variant chosen = {0};
     vkf__typical_problem asked = *typical;
     asked.problem.precision = precision;
-    if (asked.problem.split && !writes_f32(kernel))
+    if (asked.problem.split && !takes_parts(kernel))
         return false;
     const vkf__problem problem = vkf__typical_problem_for(selector, &asked, kernel->types);
     return vkf__select(selector, kernel->op, kernel->types, &problem, &chosen, NULL) && chosen.kernel == kernel &&
@@ -141,7 +141,8 @@ static bool takes_heads(const vkf__caps *caps, const vkf__kernel *kernel, const 
         .m = 1, .n = 1, .k = head_dim, .quads = true, .vectors = true, .precision = VKF_PRECISION_F16};
     bool whole = vkf__kernel_accepts(caps, kernel, config, &problem);
     problem.split = true;
-    return whole || (writes_f32(kernel) && vkf__kernel_accepts(caps, kernel, config, &problem));
+    problem.joined = kernel->joins;
+    return whole || (takes_parts(kernel) && vkf__kernel_accepts(caps, kernel, config, &problem));
 }
 
 static vkf_status report_config(const report_run *run, const vkf__kernel *kernel, const vkf__config *config)

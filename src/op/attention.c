@@ -507,11 +507,11 @@ static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, 
 // No pipeline is made ahead: the width of a head is one of its constants, and only a layer tells it.
 static const vkf__typical_problem problems[] = {
     {.label = "512 queries", QUERIES(512, 64)},          {.label = "1 query", QUERIES(1, 64)},
-    {.label = "1 query in parts", DECODING(64, false)},  {.label = "1 query in parts, joined", DECODING(64, true)},
+    {.label = "1 query in parts", DECODING(64, false)},  {.label = "1 query in joined parts", DECODING(64, true)},
     {.label = "512 queries", QUERIES(512, 128)},         {.label = "1 query", QUERIES(1, 128)},
-    {.label = "1 query in parts", DECODING(128, false)}, {.label = "1 query in parts, joined", DECODING(128, true)},
+    {.label = "1 query in parts", DECODING(128, false)}, {.label = "1 query in joined parts", DECODING(128, true)},
     {.label = "512 queries", QUERIES(512, 256)},         {.label = "1 query", QUERIES(1, 256)},
-    {.label = "1 query in parts", DECODING(256, false)}, {.label = "1 query in parts, joined", DECODING(256, true)},
+    {.label = "1 query in parts", DECODING(256, false)}, {.label = "1 query in joined parts", DECODING(256, true)},
 };
 
 // The keys of one query in a few parts, and in as many as fill a device.
