@@ -14,6 +14,7 @@
 #include "op/pack.h"
 #include "shared/blocks.h"
 #include "shared/gemm.h"
+#include "shared/gemm_rounds.h"
 #include "shared/quantize_rows.h"
 
 // Deeper products are cut, because Mesa 22.3 ends a kernel's loops after 65,535 iterations, see shaders/gemm_tile.comp.
@@ -205,6 +206,7 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
         [VKF_GEMM_SPEC_ADD_AFTER] = args->add_after,
         [VKF_GEMM_SPEC_GATE] = args->gate,
         [VKF_GEMM_SPEC_NORM] = vkf__input_norm_flag(&args->norm),
+        [VKF_GEMM_SPEC_KEPT_BLOCKS] = args->k / VKF_BLOCKS_DEPTH,
     };
     const vkf__caps *caps = &work->context->device.plan.caps;
     uint32_t x = vkf__div_up_u32(s->n_count, variant->config->tile.gemm.n), z_limit = caps->max_workgroup_count_z;
@@ -496,6 +498,9 @@ static uint32_t linear_layout(const vkf__kernel *kernel)
     return layouts[i];
 }
 
+// Of a language model's weights, for kernels that are compiled for a depth.
+#define TYPICAL_DEPTH 4096u
+
 static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
 {
     (void)config;
@@ -503,6 +508,8 @@ static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, 
     vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_B_LAYOUT,
                           vkf__gemm_layout_flag(kernel->types[1], linear_layout(kernel)), out_flags);
     vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_HAS_BIAS, 1, out_flags);
+    if (kernel->rounds_rows)
+        vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_KEPT_BLOCKS, TYPICAL_DEPTH / VKF_BLOCKS_DEPTH, out_flags);
 }
 
 // Linear layers with and without bias, and with the activations of a feed-forward block. A b of (k, n) gets the first

@@ -189,20 +189,28 @@ static const uint32_t SHAPES[][3] = {
 
 // By the kernel that suits the number of rows, whatever it is. Other types than f32 change how elements are read and
 // written alone: every third shape has them.
+static void run_shapes(vkf_test_ops *ops, bool few, const char *kernel)
+{
+    for (size_t i = 0; i < 2 * COUNT_OF(SHAPES); i++) {
+        const uint32_t *s = SHAPES[i / 2];
+        const size_t other = i / 2 % 3 == 2 ? 1 + i / 6 % 2 : 0;
+        const vkf_test_gemm_case gemm = {.m = s[0], .n = s[1], .k = s[2], .alpha = 1, .bias = true};
+        ops->aligned = i % 4 < 2;
+        if ((s[0] <= 8) == few)
+            run(ops, i % 2 + 2 * other, gemm, kernel);
+    }
+}
+
 static void test_products_of_every_shape(void **state)
 {
+    static const char *const kernels[] = {"gemm_dot_tile.", "gemm_dot."};
     (void)vkf_test_ops_of(state);
-    vkf_test_ops ops;
-    if (vkf_test_ops_open_variant(&ops, "gemm_dot")) {
-        for (size_t i = 0; i < 2 * COUNT_OF(SHAPES); i++) {
-            const uint32_t *s = SHAPES[i / 2];
-            const size_t other = i / 2 % 3 == 2 ? 1 + i / 6 % 2 : 0;
-            const vkf_test_gemm_case gemm = {.m = s[0], .n = s[1], .k = s[2], .alpha = 1, .bias = true};
-            ops.aligned = i % 4 < 2;
-            run(&ops, i % 2 + 2 * other, gemm, s[0] <= 8 ? "gemm_dot.i32" : "gemm_dot_tile.i32");
-        }
+    for (int few = 0; few < 2; few++) {
+        vkf_test_ops ops;
+        if (vkf_test_ops_open_variant(&ops, kernels[few]))
+            run_shapes(&ops, few != 0, kernels[few]);
+        vkf_test_ops_close(&ops);
     }
-    vkf_test_ops_close(&ops);
 }
 
 static const vkf_test_gemm_case EPILOGUES[] = {
@@ -308,8 +316,10 @@ static void test_products_round_the_rows(void **state)
     (void)vkf_test_ops_of(state);
     vkf_test_ops ops;
     if (vkf_test_ops_open_variant(&ops, "gemm_dot") && has_integer_dot(&ops)) {
-        for (size_t i = 0; i < 2 * COUNT_OF(rows); i++)
-            run_rounded(&ops, rows[i / 2], BLOCK_TYPES[i % 2]);
+        for (size_t i = 0; i < 4 * COUNT_OF(rows); i++) {
+            ops.aligned = i % 4 < 2; // few rows are then rounded by the product's kernel
+            run_rounded(&ops, rows[i / 4], BLOCK_TYPES[i % 2]);
+        }
     }
     vkf_test_ops_close(&ops);
 }
@@ -340,8 +350,10 @@ static void test_products_keep_nan(void **state)
     (void)vkf_test_ops_of(state);
     vkf_test_ops ops;
     if (vkf_test_ops_open_variant(&ops, "gemm_dot") && has_integer_dot(&ops)) {
-        for (size_t i = 0; i < 2 * COUNT_OF(rows); i++)
-            run_nan(&ops, rows[i / 2], BLOCK_TYPES[i % 2], i / 2 % 2 == 0 ? NAN : INFINITY);
+        for (size_t i = 0; i < 4 * COUNT_OF(rows); i++) {
+            ops.aligned = i % 4 < 2;
+            run_nan(&ops, rows[i / 4], BLOCK_TYPES[i % 2], i / 4 % 2 == 0 ? NAN : INFINITY);
+        }
     }
     vkf_test_ops_close(&ops);
 }
