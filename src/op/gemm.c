@@ -498,18 +498,18 @@ static uint32_t linear_layout(const vkf__kernel *kernel)
     return layouts[i];
 }
 
-// Of a language model's weights, for kernels that are compiled for a depth.
-#define TYPICAL_DEPTH 4096u
+// Blocks that a workgroup rounds: one row of 4,096 elements as language models have them, or as much of several rows,
+// so that they fit where the config does.
+#define TYPICAL_BLOCKS 128u
 
 static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
 {
-    (void)config;
     (void)head_dim;
     vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_B_LAYOUT,
                           vkf__gemm_layout_flag(kernel->types[1], linear_layout(kernel)), out_flags);
     vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_HAS_BIAS, 1, out_flags);
     if (kernel->rounds_rows)
-        vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_KEPT_BLOCKS, TYPICAL_DEPTH / VKF_BLOCKS_DEPTH, out_flags);
+        vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_KEPT_BLOCKS, TYPICAL_BLOCKS / config->tile.gemm.m, out_flags);
 }
 
 // Linear layers with and without bias, and with the activations of a feed-forward block. A b of (k, n) gets the first
