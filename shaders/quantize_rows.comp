@@ -12,9 +12,12 @@
 #include "shared/quantize_rows.h"
 #include "include/grid.glsl"
 #include "include/local_size.glsl"
+#include "include/math.glsl"
 
 layout(constant_id = VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD) const uint EVEN_ODD = 0;
 layout(constant_id = VKF_QUANTIZE_ROWS_SPEC_NORM) const uint NORM = VKF_GEMM_NORM_NONE;
+layout(constant_id = VKF_QUANTIZE_ROWS_SPEC_GATE) const uint GATE = 0;
+layout(constant_id = VKF_QUANTIZE_ROWS_SPEC_ACTIVATION) const uint ACTIVATION = VKF_SHADER_ACTIVATION_NONE;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_quantize_rows_params p; };
 layout(push_constant) uniform offsets_block { uint x_offset, out_offset, norm_offset; };
@@ -62,6 +65,17 @@ vec4 fetch_word(uint first, uint lane)
     if (!quads)
         return fetch(first + lane % 2, 2);
     return even_odd_word(x_load4(first), x_load4(first + 4), lane % 2);
+}
+
+// The same of the row that is gated, where one is.
+vec4 fetch_gated(uint first, uint lane)
+{
+    vec4 x = fetch_word(first, lane);
+    if (GATE == 0)
+        return x;
+    [[unroll]] for (uint i = 0; i < 4; ++i)
+        x[i] = activate(ACTIVATION, x[i]);
+    return x * fetch_word(first + p.k, lane);
 }
 
 // The norm's weights or biases, from i on in their operand, for the elements of a lane's word.
@@ -120,7 +134,7 @@ void main()
     vec4 x = vec4(0.0);
     uint k = (block - row * row_blocks) * VKF_QUANTIZE_ROWS_DEPTH;
     if (inside)
-        x = fetch_word(row_first(row) + k, lane);
+        x = fetch_gated(row_first(row) + k, lane);
     if (NORM != 0)
         x = normalised(own_moments(row, row_blocks), x) * load_norm_word(p.norm_weight_first + k, lane);
     if (NORM_LAYER)

@@ -386,6 +386,7 @@ static vkf_status round_rows(vkf__work *work, vkf__gemm_args *args)
     uint64_t dot = work->mode == VKF_WORK_PLAN && vkf__gemm_dot_pays(work, args);
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, dot, &dot));
     const vkf__gemm_args plain = *args;
+    assert(dot || !args->input_gate.wanted);
     if (dot)
         VKF_RETURN_IF_ERROR(vkf__emit_gemm_dot_rows(work, &plain, args));
     return VKF_OK;
@@ -431,7 +432,9 @@ vkf__gemm_args vkf__linear_product(const vkf__linear_args *args)
         .n = args->out,
         .k = args->in,
         .batch = 1,
-        .lda = args->x_row > 0 ? args->x_row : args->in,
+        .lda = args->x_row > 0           ? args->x_row
+               : args->input_gate.wanted ? 2 * args->in
+                                         : args->in,
         .ldb = args->in,
         .ldd = args->d_row > 0 ? args->d_row
                : args->gate    ? args->out / 2
@@ -442,6 +445,7 @@ vkf__gemm_args vkf__linear_product(const vkf__linear_args *args)
         .activation = args->activation,
         .norm = args->norm,
         .gate = args->gate,
+        .input_gate = args->input_gate,
     };
 }
 

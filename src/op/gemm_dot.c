@@ -27,6 +27,7 @@ vkf__gemm_args vkf__gemm_dot_product(const vkf__gemm_args *args)
     rows.a_inner = args->m * args->k;
     rows.a_outer = inner * rows.a_inner;
     rows.norm = (vkf__input_norm){0};
+    rows.input_gate = (vkf__input_gate){0};
     return rows;
 }
 
@@ -97,6 +98,11 @@ bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args)
     return wanted(work, args, &rows) && kernels_serve(work, args, &rows);
 }
 
+bool vkf__gemm_dot_gates(const vkf__work *work, const vkf__gemm_args *args)
+{
+    return !vkf__present(&args->norm.weight) && vkf__gemm_dot_pays(work, args);
+}
+
 vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args, vkf__gemm_args *out_args)
 {
     const uint64_t factors[] = {args->batch, args->m, args->k};
@@ -114,6 +120,7 @@ vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args, 
         .inner = args->a_inner,
         .first = args->a_first,
         .norm = args->norm,
+        .gate = args->input_gate,
     };
     (void)vkf__product_u64(factors, 3, &count);
     VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_I32, vkf__quantized_words(count), &quantize.out));

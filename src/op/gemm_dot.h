@@ -15,7 +15,10 @@ bool vkf__allows_for_integer_dot(const vkf_context *context, const vkf__kernel *
 // wrong.
 bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args);
 
-// The product as it is once a lies in blocks, which are normalised where that was asked for.
+// Whether what rounds the rows of this product can gate them, too.
+bool vkf__gemm_dot_gates(const vkf__work *work, const vkf__gemm_args *args);
+
+// The product as it is once a lies in blocks, which are normalised or gated where that was asked for.
 vkf__gemm_args vkf__gemm_dot_product(const vkf__gemm_args *args);
 
 // Emits the rounding of a. *out_args becomes the product with the rounded a.
