@@ -206,7 +206,7 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
         [VKF_GEMM_SPEC_ADD_AFTER] = args->add_after,
         [VKF_GEMM_SPEC_GATE] = args->gate,
         [VKF_GEMM_SPEC_NORM] = vkf__input_norm_flag(&args->norm),
-        [VKF_GEMM_SPEC_KEPT_BLOCKS] = args->k / VKF_BLOCKS_DEPTH,
+        [VKF_GEMM_SPEC_KEPT_BLOCKS] = args->k > 0 ? args->k / VKF_BLOCKS_DEPTH : 1, // no array has length 0
     };
     const vkf__caps *caps = &work->context->device.plan.caps;
     uint32_t x = vkf__div_up_u32(s->n_count, variant->config->tile.gemm.n), z_limit = caps->max_workgroup_count_z;
@@ -517,7 +517,8 @@ static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, 
 }
 
 // Linear layers with and without bias, and with the activations of a feed-forward block. A b of (k, n) gets the first
-// of these epilogues only: attention multiplies by such a b, and Linear layers do not.
+// of these epilogues only: attention multiplies by such a b, and Linear layers do not. Kernels that round rows get
+// none, because only a weight tells for which depth they are compiled.
 static bool ahead_flags(const vkf__kernel *kernel, const vkf__problem *problem, uint32_t index, uint32_t *out_flags)
 {
     static const struct {
@@ -532,7 +533,8 @@ static bool ahead_flags(const vkf__kernel *kernel, const vkf__problem *problem, 
     const vkf_dtype *types = kernel->types;
     // In a model with weights in blocks, biases usually have the type of the activations.
     const vkf__span bias = {.size_bytes = 1, .dtype = types[0] == VKF_DTYPE_I32 ? types[2] : types[0]};
-    if (index >= (problem->b_layout == VKF_GEMM_B_KN ? 1 : sizeof epilogues / sizeof epilogues[0]))
+    if (kernel->rounds_rows ||
+        index >= (problem->b_layout == VKF_GEMM_B_KN ? 1 : sizeof epilogues / sizeof epilogues[0]))
         return false;
     vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_B_LAYOUT, vkf__gemm_layout_flag(types[1], problem->b_layout),
                           out_flags);

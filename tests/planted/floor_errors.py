@@ -63,6 +63,8 @@ ERRORS = (
           "false;", ("unit.gemm_dot",)),
     Error("rows are rounded ahead of a kernel that rounds them itself", "src/op/gemm_dot.c",
           "return (variant.kernel->needs & VKF_NEEDS_INTEGER_DOT) ||", "return", ("unit.gemm_dot",)),
+    Error("the tuner rounds activations for dot products that do not pay", "src/kernel/tune_candidates.c",
+          "return kernel->rounds_rows && !", "return kernel->needs == 0 && !", ("unit.tune_candidates",)),
     Error("rounded rows leave a core room for one workgroup", "src/kernel/registry_gemm_blocks.c",
           "return resident >= 2 &&", "return resident >= 1 &&", ("unit.select",)),
     Error("rounded rows leave room for too few bytes under way", "src/kernel/registry_gemm_blocks.c",
