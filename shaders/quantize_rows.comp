@@ -1,7 +1,7 @@
 // Rows of activations in blocks of signed bytes; layout and semantics in shared/quantize_rows.h.
 //
 // The invocations of a block divide its elements among them, and combine what they find through shared memory.
-// With NORM a workgroup first sums up the squares of each row in which some of its elements lie, or finds its moments.
+// With NORM a workgroup first finds the moments of each row in which some of its elements lie.
 // Invariant: the local size is a power of two, and a multiple of 8.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -12,10 +12,12 @@
 #include "shared/quantize_rows.h"
 #include "include/grid.glsl"
 #include "include/local_size.glsl"
-#include "include/workgroup_reduce.glsl"
+#include "include/math.glsl"
 
 layout(constant_id = VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD) const uint EVEN_ODD = 0;
 layout(constant_id = VKF_QUANTIZE_ROWS_SPEC_NORM) const uint NORM = VKF_GEMM_NORM_NONE;
+layout(constant_id = VKF_QUANTIZE_ROWS_SPEC_GATE) const uint GATE = 0;
+layout(constant_id = VKF_QUANTIZE_ROWS_SPEC_ACTIVATION) const uint ACTIVATION = VKF_SHADER_ACTIVATION_NONE;
 
 layout(set = 0, binding = VKF_BINDING_PARAMS, std140) uniform params_block { vkf_quantize_rows_params p; };
 layout(push_constant) uniform offsets_block { uint x_offset, out_offset, norm_offset; };
@@ -23,14 +25,15 @@ layout(push_constant) uniform offsets_block { uint x_offset, out_offset, norm_of
 READ_QUADS(TYPE_X, VKF_QUANTIZE_ROWS_BINDING_X, x)
 layout(set = 0, binding = VKF_QUANTIZE_ROWS_BINDING_OUT, std430) writeonly buffer out_buffer { uint out_data[]; };
 
+#include "include/block_rounding.glsl"
 #include "include/norm_weight.glsl"
 NORM_WEIGHT(VKF_QUANTIZE_ROWS_BINDING_NORM, norm_offset)
 
 const uint LANES = VKF_QUANTIZE_ROWS_DEPTH / VKF_QUANTIZE_ROWS_RUN; // of a block
 
-shared uint magnitudes[LOCAL_SIZE]; // as bits: ordered as the numbers are, NaN above all
+shared uint magnitudes[LOCAL_SIZE]; // as bits
 shared int sums[LOCAL_SIZE];
-shared float moment_parts[2 * LOCAL_SIZE]; // or squares, one for each invocation
+shared float moment_parts[2 * LOCAL_SIZE];
 
 uint row_first(uint row)
 {
@@ -61,8 +64,18 @@ vec4 fetch_word(uint first, uint lane)
     first += lane / 2 * 8;
     if (!quads)
         return fetch(first + lane % 2, 2);
-    vec4 low = x_load4(first), high = x_load4(first + 4);
-    return lane % 2 == 0 ? vec4(low.xz, high.xz) : vec4(low.yw, high.yw);
+    return even_odd_word(x_load4(first), x_load4(first + 4), lane % 2);
+}
+
+// The same of the row that is gated, where one is.
+vec4 fetch_gated(uint first, uint lane)
+{
+    vec4 x = fetch_word(first, lane);
+    if (GATE == 0)
+        return x;
+    [[unroll]] for (uint i = 0; i < 4; ++i)
+        x[i] = activate(ACTIVATION, x[i]);
+    return x * fetch_word(first + p.k, lane);
 }
 
 // The norm's weights or biases, from i on in their operand, for the elements of a lane's word.
@@ -70,8 +83,8 @@ vec4 load_norm_word(uint i, uint lane)
 {
     if (EVEN_ODD == 0)
         return norm_load4(i + lane * VKF_QUANTIZE_ROWS_RUN);
-    vec4 low = norm_load4(i + lane / 2 * 8), high = norm_load4(i + lane / 2 * 8 + 4);
-    return lane % 2 == 0 ? vec4(low.xz, high.xz) : vec4(low.yw, high.yw);
+    i += lane / 2 * 8;
+    return even_odd_word(norm_load4(i), norm_load4(i + 4), lane % 2);
 }
 
 const uint MOMENT_ROWS = 1;
@@ -98,40 +111,15 @@ void moment_store(uint i, float value)
 
 #include "include/row_moments.glsl"
 
-// One over the root of a row's mean square. All invocations of a workgroup ask for the same row.
-float rms_factor(uint first)
-{
-    float sum = 0.0;
-    for (uint k = gl_LocalInvocationID.x; k < p.k; k += gl_WorkGroupSize.x) {
-        float x = x_load(first + k);
-        sum += x * x;
-    }
-    moment_parts[gl_LocalInvocationID.x] = sum;
-    WORKGROUP_REDUCE(moment_parts, SUM_OF)
-    sum = moment_parts[0];
-    barrier();
-    return inversesqrt(sum / float(p.k) + p.norm_eps);
-}
-
-// Those of LayerNorm, or of RMSNorm, which shifts nothing.
-vec3 moments_of(uint row)
-{
-    uint first = row_first(row);
-    if (!NORM_LAYER)
-        return vec3(0.0, rms_factor(first), 0.0);
-    find_moments(uint[1](first), p.k, rows_are_quads(), p.norm_eps);
-    return moments[0];
-}
-
-// Those of the row `own`, one of those that the workgroup's blocks lie in.
+// Moments of the row `own`, one of those that the workgroup's blocks lie in.
 vec3 own_moments(uint own, uint row_blocks)
 {
     uint group = flat_index() - gl_LocalInvocationID.x, last = min(group + LOCAL_SIZE, p.count) - 1;
     uint end_row = group < p.count ? last / LANES / row_blocks + 1 : 0;
     vec3 found = vec3(0.0);
     for (uint row = group / LANES / row_blocks; row < end_row; ++row) {
-        vec3 of_row = moments_of(row);
-        found = row == own ? of_row : found;
+        find_moments(uint[1](row_first(row)), p.k, rows_are_quads(), p.norm_eps);
+        found = row == own ? moments[0] : found;
     }
     return found;
 }
@@ -146,37 +134,31 @@ void main()
     vec4 x = vec4(0.0);
     uint k = (block - row * row_blocks) * VKF_QUANTIZE_ROWS_DEPTH;
     if (inside)
-        x = fetch_word(row_first(row) + k, lane);
+        x = fetch_gated(row_first(row) + k, lane);
     if (NORM != 0)
         x = normalised(own_moments(row, row_blocks), x) * load_norm_word(p.norm_weight_first + k, lane);
     if (NORM_LAYER)
         x += load_norm_word(p.norm_bias_first + k, lane);
-    uvec4 bits = floatBitsToUint(x) & 0x7fffffffu;
-    magnitudes[local] = max(max(bits.x, bits.y), max(bits.z, bits.w));
+    magnitudes[local] = magnitude_of(x);
     barrier();
 
     uint largest = 0;
     [[unroll]] for (uint other = 0; other < LANES; ++other)
         largest = max(largest, magnitudes[neighbours + other]);
-    float magnitude = uintBitsToFloat(largest);
-    bool finite = largest < 0x7f800000u;
-    bool some = finite && magnitude >= VKF_QUANTIZE_ROWS_LEAST;
-    // Multiplied by a constant, because a division need not be exact, and 127 over 127 has to be 1.
-    float scale = !finite ? uintBitsToFloat(0x7fc00000u) : some ? magnitude * (1.0 / 127.0) : 0.0;
-    ivec4 q = ivec4(roundEven(some ? x * (127.0 / magnitude) : vec4(0.0)));
-    sums[local] = q.x + q.y + q.z + q.w;
+    ivec4 q = rounded(x, largest);
+    sums[local] = sum_of(q);
     barrier();
 
     if (!inside)
         return;
     uint at = out_offset + block * VKF_QUANTIZE_ROWS_WORDS;
-    uvec4 bytes = uvec4(q) & 0xffu;
-    out_data[at + lane] = bytes.x | bytes.y << 8 | bytes.z << 16 | bytes.w << 24;
+    out_data[at + lane] = bytes_of(q);
     if (lane == 0) {
         int sum = 0;
         [[unroll]] for (uint other = 0; other < LANES; ++other)
             sum += sums[neighbours + other];
-        out_data[at + VKF_QUANTIZE_ROWS_SCALE] = floatBitsToUint(scale);
-        out_data[at + VKF_QUANTIZE_ROWS_SUM] = floatBitsToUint(finite ? scale * float(sum) : scale);
+        uvec2 head = floatBitsToUint(head_of(largest, sum));
+        out_data[at + VKF_QUANTIZE_ROWS_SCALE] = head.x;
+        out_data[at + VKF_QUANTIZE_ROWS_SUM] = head.y;
     }
 }

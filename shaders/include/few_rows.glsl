@@ -5,8 +5,13 @@
 
 const uint OUTPUTS = TILE_M * TILE_N;
 // Whatever a workgroup sums up along k: its outputs and, for the factor of an RMSNorm, the squares of its rows of a. It
-// is not chosen by a condition, because drivers have got the length of shared arrays wrong that was.
+// is not chosen by a condition, because drivers have got the length of shared arrays wrong that was. With
+// NORMALISED_AHEAD the rows are normalised before the product, and no squares are summed up.
+#ifdef NORMALISED_AHEAD
+const uint RMS = 0;
+#else
 const uint RMS = (NORM + 1) / 2 % 2;
+#endif
 const uint SUMS = OUTPUTS + RMS * TILE_M;
 
 // The column of b behind column j of the tile that begins at `first`. With GATE the halves of a tile lie in the halves

@@ -1,10 +1,12 @@
 // Mean and deviation of the rows that a workgroup normalises on their way into something else, so that a LayerNorm
 // needs no dispatch of its own. The workgroup reads the rows once more for them. The sums of a product could be
 // corrected afterwards instead, as those of an RMSNorm's rows are. But that takes two more sums for each column, and
-// they have to be multiplied and added for every element of the weight.
+// they have to be multiplied and added for every element of the weight. What rounds rows needs an RMSNorm's factors
+// ahead, too.
 //
 // Summed up are distances from a shift, and their squares: about 0 the variance would cancel. The shift is the median
-// of three elements. A single large one, as hidden states have them, therefore cancels nothing either.
+// of three elements. A single large one, as hidden states have them, therefore cancels nothing either. An RMSNorm
+// shifts nothing.
 //
 // Included after LOCAL_SIZE, NORM, MOMENT_ROWS, float row_load(uint at), vec4 row_load4(uint at), which reads from a
 // multiple of four on, and moment_load(i) and moment_store(i, value), which reach shared memory of two floats for each
@@ -89,7 +91,9 @@ void find_moments(uint first[MOMENT_ROWS], uint length, bool quads, float eps)
     uint lane = gl_LocalInvocationID.x, quads_end = quads ? length - length % 4 : 0;
     const uint stride = 4 * gl_WorkGroupSize.x;
     [[unroll]] for (uint i = 0; i < MOMENT_ROWS; ++i) {
-        shift[i] = median(row_load(first[i]), row_load(first[i] + length / 2), row_load(first[i] + length - 1));
+        shift[i] = 0.0;
+        if (NORM_LAYER)
+            shift[i] = median(row_load(first[i]), row_load(first[i] + length / 2), row_load(first[i] + length - 1));
         sums[i] = vec2(0.0);
     }
     for (uint k = 4 * lane; k < quads_end; k += MOMENT_STEPS * stride) {
@@ -111,13 +115,13 @@ void find_moments(uint first[MOMENT_ROWS], uint length, bool quads, float eps)
     add_up(sums);
     [[unroll]] for (uint i = 0; i < MOMENT_ROWS; ++i) {
         vec2 means = sums[i] / float(length);
-        // max() may lose a NaN, which goes on in the mean.
-        float factor = inversesqrt(max(means.y - means.x * means.x, 0.0) + eps);
-        moments[i] = vec3(shift[i], factor, -means.x * factor);
+        // max() may lose a NaN, which goes on in the mean. RMS has no mean, and therefore no max().
+        float factor = inversesqrt((NORM_LAYER ? max(means.y - means.x * means.x, 0.0) : means.y) + eps);
+        moments[i] = vec3(shift[i], factor, NORM_LAYER ? -means.x * factor : 0.0);
     }
 }
 
-// Elements of a row with these moments, as LayerNorm has them but for weight and bias.
+// Elements of a row with these moments, as the norm has them but for weight and bias.
 vec4 normalised(vec3 of_row, vec4 value)
 {
     return fma(value - of_row.x, vec4(of_row.y), vec4(of_row.z));

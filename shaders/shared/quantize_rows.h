@@ -14,6 +14,8 @@
 // With NORM, rows are normalised first, as layer_norm.h has it, with RMS or without. Weight and bias of the norm lie in
 // one operand.
 //
+// With GATE, rows are those of gate.h, 2 k elements each, and activation(x[:, :k]) * x[:, k:] is rounded.
+//
 // There is one invocation per VKF_QUANTIZE_ROWS_RUN elements; further ones do nothing.
 #ifndef VKF_SHARED_QUANTIZE_ROWS_H
 #define VKF_SHARED_QUANTIZE_ROWS_H
@@ -26,7 +28,9 @@
 
 #define VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD 1 // 1: for q4
 #define VKF_QUANTIZE_ROWS_SPEC_NORM 2     // VKF_GEMM_NORM_*
-#define VKF_QUANTIZE_ROWS_SPEC_COUNT 3
+#define VKF_QUANTIZE_ROWS_SPEC_GATE 3     // 1: see above; then there is no NORM
+#define VKF_QUANTIZE_ROWS_SPEC_ACTIVATION 4
+#define VKF_QUANTIZE_ROWS_SPEC_COUNT 5
 
 #define VKF_QUANTIZE_ROWS_RUN 4u
 #define VKF_QUANTIZE_ROWS_DEPTH 32u // elements of a block

@@ -166,6 +166,7 @@ typedef struct vkf__kernel {
     bool splits;                  // can leave partial sums
     bool gates;                   // matrix products: has VKF_GEMM_SPEC_GATE
     bool norms;                   // the same for VKF_GEMM_SPEC_NORM
+    bool rounds_rows;             // has VKF_GEMM_SPEC_KEPT_BLOCKS: rounds rows of a for integer dot products
     bool shares_rows;             // attention: tile.attention.lanes invocations share a row, each with part of the keys
     bool shares_keys;             // attention: tile.attention_decode.lanes invocations share a key, read in vectors
     bool takes_fresh;             // attention: has VKF_ATTENTION_DECODE_SPEC_FRESH

@@ -18,7 +18,7 @@ const vkf__config vkf__flat_configs[] = {
     {.name = "flat64", .local_size = 64},
 };
 
-// A magnitude, a sum and a sum of squares per invocation.
+// A magnitude, a sum and two sums of moments per invocation.
 static uint32_t quantize_rows_shared_bytes(const vkf__config *config)
 {
     return 4 * 4 * config->local_size;
@@ -43,7 +43,8 @@ static const char *const gemm_reduce_constants[VKF_GEMM_REDUCE_SPEC_COUNT] = {
 };
 static const char *const gate_constants[VKF_GATE_SPEC_COUNT] = {LOCAL_SIZE, CONSTANT(GATE, ACTIVATION)};
 static const char *const quantize_rows_constants[VKF_QUANTIZE_ROWS_SPEC_COUNT] = {
-    LOCAL_SIZE, CONSTANT(QUANTIZE_ROWS, EVEN_ODD), CONSTANT(QUANTIZE_ROWS, NORM)};
+    LOCAL_SIZE, CONSTANT(QUANTIZE_ROWS, EVEN_ODD), CONSTANT(QUANTIZE_ROWS, NORM), CONSTANT(QUANTIZE_ROWS, GATE),
+    CONSTANT(QUANTIZE_ROWS, ACTIVATION)};
 static const char *const permute_constants[VKF_PERMUTE_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const additive_constants[VKF_ADDITIVE_SPEC_COUNT] = {LOCAL_SIZE};
 static const char *const copy_constants[VKF_COPY_SPEC_COUNT] = {LOCAL_SIZE};

@@ -4,15 +4,10 @@
 #include "kernel/registry_rank.h"
 #include "shared/blocks.h"
 
-#define TILE_CONSTANTS                                                                                            \
-    LOCAL_SIZE, CONSTANT(GEMM, TILE_M), CONSTANT(GEMM, TILE_N), CONSTANT(GEMM, TILE_K), CONSTANT(GEMM, THREAD_M), \
-        CONSTANT(GEMM, THREAD_N)
-
-const char *const vkf__gemm_constants[VKF_GEMM_SPEC_COUNT] = {TILE_CONSTANTS, PRODUCT_FLAGS};
-const char *const vkf__gemm_split_constants[VKF_GEMM_SPLIT_SPEC_COUNT] = {TILE_CONSTANTS, PRODUCT_FLAGS,
+const char *const vkf__gemm_constants[VKF_GEMM_SPEC_COUNT] = {PRODUCT_TILE, PRODUCT_FLAGS};
+const char *const vkf__gemm_split_constants[VKF_GEMM_SPLIT_SPEC_COUNT] = {PRODUCT_TILE, PRODUCT_FLAGS,
                                                                           CONSTANT(GEMM, SPLIT)};
-const char *const vkf__gemm_few_rows_constants[VKF_GEMM_FEW_ROWS_SPEC_COUNT] = {
-    TILE_CONSTANTS, PRODUCT_FLAGS, NULL, CONSTANT(GEMM, GATE), CONSTANT(GEMM, NORM)};
+const char *const vkf__gemm_few_rows_constants[VKF_GEMM_FEW_ROWS_SPEC_COUNT] = {FEW_ROWS_CONSTANTS};
 
 CHECK_TILE(gemm.m, VKF_GEMM_SPEC_TILE_M);
 CHECK_TILE(gemm.n, VKF_GEMM_SPEC_TILE_N);

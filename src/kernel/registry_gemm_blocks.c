@@ -1,10 +1,13 @@
 // Matrix products with weights in blocks: straight from memory, and by integer dot products. All kinds of blocks share
 // modules, which are named by the types of a and d, or of d alone.
+#include "base/blocks.h"
 #include "base/size.h"
 #include "kernel/registry_families.h"
 #include "kernel/registry_products.h"
 #include "kernel/registry_rank.h"
+#include "kernel/select.h"
 #include "shared/blocks.h"
+#include "shared/gemm_rounds.h"
 
 // With few rows, many invocations share k to keep a device busy: the more of them, the fewer columns there are for a
 // core. Blocks of q4 are about half as many bytes as those of q8, so an invocation has two of them under way.
@@ -69,6 +72,82 @@ static bool gemm_dot_valid(const vkf__config *config)
     return gemm_blocks_valid(config) && config->tile.gemm.k % VKF_BLOCKS_DEPTH == 0;
 }
 
+// By integer dot products of rows that the workgroup rounds itself.
+#define ROUNDED_ROWS 8u
+
+static const char *const rounds_constants[VKF_GEMM_ROUNDS_SPEC_COUNT] = {
+    FEW_ROWS_CONSTANTS,
+    CONSTANT(GEMM, KEPT_BLOCKS),
+};
+
+static uint32_t gemm_dot_rounds_bytes(const vkf__config *config, const vkf__problem *problem)
+{
+    const uint64_t row_blocks = problem ? problem->k / VKF_BLOCKS_DEPTH : 1;
+    const uint64_t sums = 4ull * gemm_blocks_parts(config) * config->tile.gemm.m * config->tile.gemm.n;
+    const uint64_t bytes = vkf__align_u64(sums + VKF_GEMM_ROUNDS_BLOCK_BYTES * row_blocks * config->tile.gemm.m, 16);
+    return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+}
+
+static uint32_t gemm_dot_rounds_shared_bytes(const vkf__caps *caps, const vkf__kernel *kernel,
+                                             const vkf__config *config, const vkf__problem *problem)
+{
+    (void)caps;
+    (void)kernel;
+    return gemm_dot_rounds_bytes(config, problem);
+}
+
+// Whether rounded rows leave a core room for as many workgroups as it has to have. All that is known of its shared
+// memory is what one workgroup may have. Another workgroup has to load while one rounds, and those that fit have to
+// bring as many bytes under way as hide the memory's latency, unless they are all that there are.
+static bool keeps_a_core_busy(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem,
+                              vkf_dtype weight)
+{
+    const vkf__gemm_tile *t = &config->tile.gemm;
+    const uint32_t resident = caps->max_shared_memory_bytes / gemm_dot_rounds_bytes(config, problem);
+    const double step = (double)config->local_size * t->k * t->thread_n * vkf__element_bytes(weight);
+    const bool all_fit = vkf__config_workgroups(config, problem) <= (uint64_t)resident * caps->traits.cores;
+    return resident >= 2 && (all_fit || resident * step >= caps->traits.core_bytes_in_flight);
+}
+
+static const char *gemm_dot_rounds_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem,
+                                         vkf_dtype weight)
+{
+    if (problem && problem->m > ROUNDED_ROWS)
+        return "is limited to fewer rows";
+    if (problem && !caps->traits.processor && !keeps_a_core_busy(caps, config, problem, weight))
+        return "would leave too few workgroups room in shared memory";
+    return NULL;
+}
+
+static const char *gemm_dot_rounds_q8_unfit(const vkf__caps *caps, const vkf__config *config,
+                                            const vkf__problem *problem)
+{
+    return gemm_dot_rounds_unfit(caps, config, problem, VKF_DTYPE_Q8);
+}
+
+static const char *gemm_dot_rounds_q4_unfit(const vkf__caps *caps, const vkf__config *config,
+                                            const vkf__problem *problem)
+{
+    return gemm_dot_rounds_unfit(caps, config, problem, VKF_DTYPE_Q4);
+}
+
+// Ahead of the weights in blocks straight from memory where dot products pay, and behind all others elsewhere.
+static uint32_t rank_rounds(const vkf__caps *caps, const vkf__problem *problem, vkf_dtype weight)
+{
+    const bool pays = vkf__integer_dot_pays(&caps->traits, weight, problem->m, problem->k);
+    return pays ? vkf__rank_few_rows(caps, problem) - 1 : VKF_RANK_LAST + 30;
+}
+
+static uint32_t rank_rounds_q8(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return rank_rounds(caps, problem, VKF_DTYPE_Q8);
+}
+
+static uint32_t rank_rounds_q4(const vkf__caps *caps, const vkf__problem *problem)
+{
+    return rank_rounds(caps, problem, VKF_DTYPE_Q4);
+}
+
 static const vkf__config gemm_dot_tile_configs[] = {
     {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4), .min_m = 48, .min_n = 48, .by_cores = true},
     {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 64, 4, 4), .by_cores = true},
@@ -109,6 +188,15 @@ static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
         .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), .b_layouts = B_PANELS, CONFIGS(gemm_dot_##b##_configs), \
         .valid = gemm_dot_valid, .shared_bytes_here = gemm_blocks_shared_bytes, .rank = vkf__rank_few_rows   \
     }
+// a consists of activations, which are read in quads and therefore need no 16-bit storage.
+#define GEMM_DOT_ROUNDS(a, b, d)                                                                                    \
+    {                                                                                                               \
+        .name = NAME_3("gemm_dot_rounds", a, b, d), TYPES_3(a, b, d), PRODUCT, CONSTANTS(rounds_constants),         \
+        .walks_columns = true, .gates = true, .norms = true, .rounds_rows = true, .quads = true,                    \
+        .module = "gemm_dot_rounds." #a "_" #d, .needs = VKF_NEEDS_INTEGER_DOT | STORAGE(d), .b_layouts = B_PANELS, \
+        CONFIGS(gemm_dot_##b##_configs), .valid = gemm_dot_valid, .unfit = gemm_dot_rounds_##b##_unfit,             \
+        .shared_bytes_here = gemm_dot_rounds_shared_bytes, .rank = rank_rounds_##b                                  \
+    }
 #define GEMM_DOT_TILE(b, d)                                                                                            \
     {                                                                                                                  \
         .name = NAME_3("gemm_dot_tile", i32, b, d), TYPES_3(i32, b, d), PRODUCT, CONSTANTS(vkf__gemm_split_constants), \
@@ -118,10 +206,28 @@ static uint32_t rank_blocks(const vkf__caps *caps, const vkf__problem *problem)
     }
 
 static const vkf__kernel rows[] = {
-    GEMM_BLOCKS(f32, q8, f32), GEMM_BLOCKS(f16, q8, f32), GEMM_BLOCKS(f16, q8, f16), GEMM_BLOCKS(f16p, q8, f16p),
-    GEMM_BLOCKS(f32, q4, f32), GEMM_BLOCKS(f16, q4, f32), GEMM_BLOCKS(f16, q4, f16), GEMM_BLOCKS(f16p, q4, f16p),
-    GEMM_DOT(q8, f32),         GEMM_DOT_TILE(q8, f32),    GEMM_DOT(q8, f16),         GEMM_DOT_TILE(q8, f16),
-    GEMM_DOT(q4, f32),         GEMM_DOT_TILE(q4, f32),    GEMM_DOT(q4, f16),         GEMM_DOT_TILE(q4, f16),
+    GEMM_BLOCKS(f32, q8, f32),
+    GEMM_BLOCKS(f16, q8, f32),
+    GEMM_BLOCKS(f16, q8, f16),
+    GEMM_BLOCKS(f16p, q8, f16p),
+    GEMM_BLOCKS(f32, q4, f32),
+    GEMM_BLOCKS(f16, q4, f32),
+    GEMM_BLOCKS(f16, q4, f16),
+    GEMM_BLOCKS(f16p, q4, f16p),
+    GEMM_DOT(q8, f32),
+    GEMM_DOT_TILE(q8, f32),
+    GEMM_DOT(q8, f16),
+    GEMM_DOT_TILE(q8, f16),
+    GEMM_DOT(q4, f32),
+    GEMM_DOT_TILE(q4, f32),
+    GEMM_DOT(q4, f16),
+    GEMM_DOT_TILE(q4, f16),
+    GEMM_DOT_ROUNDS(f32, q8, f32),
+    GEMM_DOT_ROUNDS(f16, q8, f32),
+    GEMM_DOT_ROUNDS(f16, q8, f16),
+    GEMM_DOT_ROUNDS(f32, q4, f32),
+    GEMM_DOT_ROUNDS(f16, q4, f32),
+    GEMM_DOT_ROUNDS(f16, q4, f16),
 };
 
 const vkf__family vkf__gemm_blocks_family = {rows, COUNT(rows)};

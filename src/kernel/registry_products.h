@@ -17,10 +17,16 @@
 
 #define FEW_ROWS PRODUCT, CONSTANTS(vkf__gemm_few_rows_constants), .walks_columns = true, .gates = true
 
+#define PRODUCT_TILE                                                                                              \
+    LOCAL_SIZE, CONSTANT(GEMM, TILE_M), CONSTANT(GEMM, TILE_N), CONSTANT(GEMM, TILE_K), CONSTANT(GEMM, THREAD_M), \
+        CONSTANT(GEMM, THREAD_N)
+
 // The names of the constants that follow those of the tile.
 #define PRODUCT_FLAGS                                                                                            \
     CONSTANT(GEMM, TRANSPOSE_A), CONSTANT(GEMM, B_LAYOUT), CONSTANT(GEMM, ACTIVATION), CONSTANT(GEMM, HAS_BIAS), \
         CONSTANT(GEMM, ADD_AFTER)
+
+#define FEW_ROWS_CONSTANTS PRODUCT_TILE, PRODUCT_FLAGS, NULL, CONSTANT(GEMM, GATE), CONSTANT(GEMM, NORM)
 
 extern const char *const vkf__gemm_constants[VKF_GEMM_SPEC_COUNT];             // without SPLIT
 extern const char *const vkf__gemm_split_constants[VKF_GEMM_SPLIT_SPEC_COUNT]; // with it

@@ -12,6 +12,12 @@ uint32_t vkf__rank_few_rows(const vkf__caps *caps, const vkf__problem *problem)
     return problem->m <= FEW_ROWS ? 60 : VKF_RANK_LAST + 20;
 }
 
+bool vkf__integer_dot_pays(const vkf__traits *traits, vkf_dtype weight, uint32_t m, uint32_t k)
+{
+    const uint32_t row_depth = weight == VKF_DTYPE_Q8 ? traits->row_dot_depth_q8 : traits->row_dot_depth_q4;
+    return traits->integer_dot_units && (m > 1 || k >= row_depth);
+}
+
 // Processors have no matrix units, but some of their drivers emulate them.
 uint32_t vkf__rank_matrix(const vkf__caps *caps, const vkf__problem *problem)
 {

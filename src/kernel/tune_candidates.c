@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/registry_rank.h"
+
 // Registers that an invocation can address on every GPU that we know. Beyond them it spills; a CPU spills to its cache.
 #define MAX_REGISTERS 255u
 // For addresses, counters, and what the compiler needs for itself.
@@ -42,6 +44,13 @@ static bool is_slow_to_compile(const vkf__caps *caps, const vkf__kernel *kernel,
            kernel->operands[1] == VKF_OPERAND_ADDRESS && unrolled > SLOW_TO_COMPILE;
 }
 
+// Rounding activations for integer dot products is not left to measurements where the device's traits say that it does
+// not pay: it has an error of its own.
+static bool rounds_for_nothing(const vkf__caps *caps, const vkf__kernel *kernel, const vkf__problem *problem)
+{
+    return kernel->rounds_rows && !vkf__integer_dot_pays(&caps->traits, kernel->types[1], problem->m, problem->k);
+}
+
 static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                             const vkf__problem *problem)
 {
@@ -54,6 +63,10 @@ static vkf__candidate judge(const vkf__selector *selector, const vkf__kernel *ke
     if (candidate.taken && !selector->caps->traits.processor && candidate.registers > MAX_REGISTERS) {
         candidate.taken = false;
         candidate.why = "would keep more in registers than there are";
+    }
+    if (candidate.taken && rounds_for_nothing(selector->caps, kernel, problem)) {
+        candidate.taken = false;
+        candidate.why = "rounds activations where that does not pay";
     }
     if (candidate.taken && is_slow_to_compile(selector->caps, kernel, config, problem)) {
         candidate.taken = false;

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "op/gate.h"
+#include "op/gemm_dot.h"
 #include "op/gemm_fused.h"
 
 vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t dim_feedforward,
@@ -47,7 +48,7 @@ static vkf_status emit_columns(vkf__work *work, const vkf__feed_forward_block *b
     return vkf__emit_gemm(work, &gemm);
 }
 
-// The product by the gate and the first matrix, where their weights are fused. What becomes of it is not stated yet.
+// The product by the gate and the first matrix, where their weights are fused. Where it goes is not stated yet.
 static vkf__linear_args fused_product(const vkf__feed_forward_block *block, const vkf__rows *x, uint32_t rows)
 {
     assert(vkf__span_follows(&block->gate, &block->weight1));
@@ -60,6 +61,7 @@ static vkf__linear_args fused_product(const vkf__feed_forward_block *block, cons
         .rows = rows,
         .in = block->d_model,
         .out = 2 * block->dim_feedforward,
+        .norm = x->norm,
     };
 }
 
@@ -71,7 +73,6 @@ static vkf__linear_args gated_product(const vkf__feed_forward_block *block, cons
     linear.d = hidden->span;
     linear.d_row = hidden->row;
     linear.activation = block->activation;
-    linear.norm = x->norm;
     linear.gate = true;
     return linear;
 }
@@ -92,6 +93,15 @@ static vkf_status emit_both(vkf__work *work, const vkf__feed_forward_block *bloc
     return emit_columns(work, block, "linear1", x, &block->weight1, &block->bias1, both, dim, rows);
 }
 
+// Whether the product by the gate and the first matrix is one dispatch that also gates.
+static bool gates_at_once(const vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                          uint32_t rows)
+{
+    const vkf__rows hidden = {.span = {.dtype = block->dtype}, .row = block->dim_feedforward};
+    const vkf__linear_args linear = gated_product(block, x, &hidden, rows);
+    return vkf__linear_fuses(work, &linear);
+}
+
 static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
                              const vkf__rows *hidden, uint32_t rows)
 {
@@ -99,8 +109,8 @@ static vkf_status emit_gated(vkf__work *work, const vkf__feed_forward_block *blo
     vkf__span both;
     if (block->fused_gate) {
         const vkf__linear_args linear = gated_product(block, x, hidden, rows);
-        VKF_RETURN_IF_ERROR(
-            vkf__work_decide(work, work->mode == VKF_WORK_PLAN && vkf__linear_fuses(work, &linear), &fused));
+        fused = work->mode == VKF_WORK_PLAN && gates_at_once(work, block, x, rows);
+        VKF_RETURN_IF_ERROR(vkf__work_decide(work, fused, &fused));
         if (fused)
             return vkf__emit_linear(work, &linear);
     }
@@ -152,25 +162,40 @@ bool vkf__feed_forward_normalises(const vkf__work *work, const vkf__feed_forward
     const bool gated = vkf__present(&block->gate);
     if (gated && !block->fused_gate)
         return false;
-    const vkf__linear_args linear =
-        gated ? gated_product(block, x, &hidden, rows) : ungated_product(block, x, &hidden, rows);
+    if (gated && gates_at_once(work, block, x, rows))
+        return true;
+    vkf__linear_args linear = gated ? fused_product(block, x, rows) : ungated_product(block, x, &hidden, rows);
+    linear.d.dtype = block->dtype;
     return vkf__linear_fuses(work, &linear);
 }
 
-vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
-                                  const vkf__span *out, bool accumulate, uint32_t rows)
+// Whether the gate is left to what rounds the rows of the second product.
+static bool gates_late(const vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                       const vkf__linear_args *linear2, uint32_t rows)
 {
-    // (rows, dim_feedforward), `row` apart
-    vkf__rows hidden = {.row = vkf__gemm_row(work->context, block->dim_feedforward, block->dtype)};
-    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * hidden.row, &hidden.span));
-    if (vkf__present(&block->gate))
-        VKF_RETURN_IF_ERROR(emit_gated(work, block, x, &hidden, rows));
-    else
-        VKF_RETURN_IF_ERROR(emit_ungated(work, block, x, &hidden, rows));
-    const vkf__linear_args linear2 = {
+    const vkf__gemm_args product = vkf__linear_product(linear2);
+    return !(block->fused_gate && gates_at_once(work, block, x, rows)) && vkf__gemm_dot_gates(work, &product);
+}
+
+// `linear2` is the second product but for what it reads.
+static vkf_status emit_gated_late(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                                  const vkf__linear_args *linear2, uint32_t rows)
+{
+    vkf__linear_args linear = *linear2;
+    linear.x_row = 2 * block->dim_feedforward;
+    linear.input_gate = (vkf__input_gate){true, block->activation};
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * linear.x_row, &linear.x));
+    VKF_RETURN_IF_ERROR(emit_both(work, block, x, &linear.x, rows));
+    return vkf__emit_linear(work, &linear);
+}
+
+// The second product, without its input.
+static vkf__linear_args second_product(const vkf__feed_forward_block *block, const vkf__span *out, bool accumulate,
+                                       uint32_t rows)
+{
+    return (vkf__linear_args){
         .label = "linear2",
-        .x = hidden.span,
-        .x_row = hidden.row,
+        .x = {.dtype = block->dtype},
         .weight = block->weight2,
         .bias = block->bias2,
         .d = *out,
@@ -179,5 +204,26 @@ vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block
         .out = block->d_model,
         .beta = accumulate ? 1.0f : 0.0f,
     };
+}
+
+vkf_status vkf__emit_feed_forward(vkf__work *work, const vkf__feed_forward_block *block, const vkf__rows *x,
+                                  const vkf__span *out, bool accumulate, uint32_t rows)
+{
+    vkf__linear_args linear2 = second_product(block, out, accumulate, rows);
+    // (rows, dim_feedforward), `row` apart
+    vkf__rows hidden = {.row = vkf__gemm_row(work->context, block->dim_feedforward, block->dtype)};
+    if (vkf__present(&block->gate)) {
+        uint64_t late = work->mode == VKF_WORK_PLAN && gates_late(work, block, x, &linear2, rows);
+        VKF_RETURN_IF_ERROR(vkf__work_decide(work, late, &late));
+        if (late)
+            return emit_gated_late(work, block, x, &linear2, rows);
+    }
+    VKF_RETURN_IF_ERROR(vkf__work_temp(work, block->dtype, (uint64_t)rows * hidden.row, &hidden.span));
+    if (vkf__present(&block->gate))
+        VKF_RETURN_IF_ERROR(emit_gated(work, block, x, &hidden, rows));
+    else
+        VKF_RETURN_IF_ERROR(emit_ungated(work, block, x, &hidden, rows));
+    linear2.x = hidden.span;
+    linear2.x_row = hidden.row;
     return vkf__emit_linear(work, &linear2);
 }

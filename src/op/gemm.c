@@ -14,6 +14,7 @@
 #include "op/pack.h"
 #include "shared/blocks.h"
 #include "shared/gemm.h"
+#include "shared/gemm_rounds.h"
 #include "shared/quantize_rows.h"
 
 // Deeper products are cut, because Mesa 22.3 ends a kernel's loops after 65,535 iterations, see shaders/gemm_tile.comp.
@@ -205,6 +206,7 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
         [VKF_GEMM_SPEC_ADD_AFTER] = args->add_after,
         [VKF_GEMM_SPEC_GATE] = args->gate,
         [VKF_GEMM_SPEC_NORM] = vkf__input_norm_flag(&args->norm),
+        [VKF_GEMM_SPEC_KEPT_BLOCKS] = args->k > 0 ? args->k / VKF_BLOCKS_DEPTH : 1, // no array has length 0
     };
     const vkf__caps *caps = &work->context->device.plan.caps;
     uint32_t x = vkf__div_up_u32(s->n_count, variant->config->tile.gemm.n), z_limit = caps->max_workgroup_count_z;
@@ -384,6 +386,7 @@ static vkf_status round_rows(vkf__work *work, vkf__gemm_args *args)
     uint64_t dot = work->mode == VKF_WORK_PLAN && vkf__gemm_dot_pays(work, args);
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, dot, &dot));
     const vkf__gemm_args plain = *args;
+    assert(dot || !args->input_gate.wanted);
     if (dot)
         VKF_RETURN_IF_ERROR(vkf__emit_gemm_dot_rows(work, &plain, args));
     return VKF_OK;
@@ -429,7 +432,9 @@ vkf__gemm_args vkf__linear_product(const vkf__linear_args *args)
         .n = args->out,
         .k = args->in,
         .batch = 1,
-        .lda = args->x_row > 0 ? args->x_row : args->in,
+        .lda = args->x_row > 0           ? args->x_row
+               : args->input_gate.wanted ? 2 * args->in
+                                         : args->in,
         .ldb = args->in,
         .ldd = args->d_row > 0 ? args->d_row
                : args->gate    ? args->out / 2
@@ -440,6 +445,7 @@ vkf__gemm_args vkf__linear_product(const vkf__linear_args *args)
         .activation = args->activation,
         .norm = args->norm,
         .gate = args->gate,
+        .input_gate = args->input_gate,
     };
 }
 
@@ -496,17 +502,23 @@ static uint32_t linear_layout(const vkf__kernel *kernel)
     return layouts[i];
 }
 
+// Blocks that a workgroup rounds: one row of 4,096 elements as language models have them, or as much of several rows,
+// so that they fit where the config does.
+#define TYPICAL_BLOCKS 128u
+
 static void typical_flags(const vkf__kernel *kernel, const vkf__config *config, uint32_t head_dim, uint32_t *out_flags)
 {
-    (void)config;
     (void)head_dim;
     vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_B_LAYOUT,
                           vkf__gemm_layout_flag(kernel->types[1], linear_layout(kernel)), out_flags);
     vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_HAS_BIAS, 1, out_flags);
+    if (kernel->rounds_rows)
+        vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_KEPT_BLOCKS, TYPICAL_BLOCKS / config->tile.gemm.m, out_flags);
 }
 
 // Linear layers with and without bias, and with the activations of a feed-forward block. A b of (k, n) gets the first
-// of these epilogues only: attention multiplies by such a b, and Linear layers do not.
+// of these epilogues only: attention multiplies by such a b, and Linear layers do not. Kernels that round rows get
+// none, because only a weight tells for which depth they are compiled.
 static bool ahead_flags(const vkf__kernel *kernel, const vkf__problem *problem, uint32_t index, uint32_t *out_flags)
 {
     static const struct {
@@ -521,7 +533,8 @@ static bool ahead_flags(const vkf__kernel *kernel, const vkf__problem *problem, 
     const vkf_dtype *types = kernel->types;
     // In a model with weights in blocks, biases usually have the type of the activations.
     const vkf__span bias = {.size_bytes = 1, .dtype = types[0] == VKF_DTYPE_I32 ? types[2] : types[0]};
-    if (index >= (problem->b_layout == VKF_GEMM_B_KN ? 1 : sizeof epilogues / sizeof epilogues[0]))
+    if (kernel->rounds_rows ||
+        index >= (problem->b_layout == VKF_GEMM_B_KN ? 1 : sizeof epilogues / sizeof epilogues[0]))
         return false;
     vkf__typical_flag_set(kernel, VKF_GEMM_SPEC_B_LAYOUT, vkf__gemm_layout_flag(types[1], problem->b_layout),
                           out_flags);

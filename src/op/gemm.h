@@ -13,6 +13,12 @@ typedef struct vkf__input_norm {
     float eps;
 } vkf__input_norm;
 
+// A gate on the way into a product: its rows are activation(a[:, :k]) * a[:, k:].
+typedef struct vkf__input_gate {
+    bool wanted;
+    vkf_activation activation;
+} vkf__input_gate;
+
 // The value of VKF_GEMM_SPEC_NORM for it.
 uint32_t vkf__input_norm_flag(const vkf__input_norm *norm);
 
@@ -47,6 +53,8 @@ typedef struct vkf__gemm_args {
     // Only where vkf__gemm_fuses() says so, see op/gemm_fused.h:
     vkf__input_norm norm; // of each row of a
     bool gate; // d is (batch, m, n / 2): activation(alpha a b1 + bias1) * (alpha a b2 + bias2), b having both matrices
+    // Only where vkf__gemm_dot_gates() says so, see op/gemm_dot.h:
+    vkf__input_gate input_gate; // a is (batch, m, 2 k)
 } vkf__gemm_args;
 
 // A shared b with transpose_b (a Linear's weight) that exceeds what the device binds is cut into slices of rows.
@@ -96,6 +104,7 @@ typedef struct vkf__linear_args {
     vkf_activation activation;
     vkf__input_norm norm; // as in vkf__gemm_args
     bool gate;
+    vkf__input_gate input_gate; // x is (rows, 2 in)
 } vkf__linear_args;
 
 // The same as a product.

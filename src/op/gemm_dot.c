@@ -3,23 +3,18 @@
 
 #include "base/elements.h"
 #include "base/size.h"
+#include "kernel/registry_rank.h"
 #include "op/gemm_split.h"
 #include "op/quantize_rows.h"
 #include "shared/blocks.h"
-
-// Products of m rows with a weight of this type, k deep.
-static bool pays(const vkf__traits *traits, vkf_dtype weight, uint32_t m, uint32_t k)
-{
-    const uint32_t row_depth = weight == VKF_DTYPE_Q8 ? traits->row_dot_depth_q8 : traits->row_dot_depth_q4;
-    return traits->integer_dot_units && (m > 1 || k >= row_depth);
-}
 
 bool vkf__allows_for_integer_dot(const vkf_context *context, const vkf__kernel *kernel, const vkf__problem *problem)
 {
     const vkf__traits *traits = &context->device.plan.caps.traits;
     if (kernel->op == VKF_OP_QUANTIZE_ROWS)
         return traits->integer_dot_units;
-    return !(kernel->needs & VKF_NEEDS_INTEGER_DOT) || pays(traits, kernel->types[1], problem->m, problem->k);
+    return !(kernel->needs & VKF_NEEDS_INTEGER_DOT) ||
+           vkf__integer_dot_pays(traits, kernel->types[1], problem->m, problem->k);
 }
 
 vkf__gemm_args vkf__gemm_dot_product(const vkf__gemm_args *args)
@@ -32,6 +27,7 @@ vkf__gemm_args vkf__gemm_dot_product(const vkf__gemm_args *args)
     rows.a_inner = args->m * args->k;
     rows.a_outer = inner * rows.a_inner;
     rows.norm = (vkf__input_norm){0};
+    rows.input_gate = (vkf__input_gate){0};
     return rows;
 }
 
@@ -47,17 +43,20 @@ static bool fits(const vkf__work *work, const vkf__gemm_args *args)
            counted && 4 * vkf__quantized_words(count) <= work->context->device.plan.caps.max_storage_buffer_range;
 }
 
-// Whether the product of the operands as they are goes to matrices of halves, which multiply faster than dot products
-// do on most devices that have both.
-static bool is_for_matrices(const vkf__selector *selector, const vkf_dtype *types, const vkf__problem *direct)
+// Whether the kernel that takes the operands as they are is none to leave for one that takes rounded rows: it rounds
+// them itself, or it multiplies matrices of halves, which are faster than dot products on most devices that have both.
+static bool is_for_direct(const vkf__selector *selector, const vkf_dtype *types, const vkf__problem *direct)
 {
     vkf__variant variant;
-    return !selector->caps->traits.dots_outrun_matrices &&
-           vkf__select(selector, VKF_OP_GEMM, types, direct, &variant, NULL) &&
-           (variant.kernel->needs & VKF_NEEDS_MATRIX);
+    if (!vkf__select(selector, VKF_OP_GEMM, types, direct, &variant, NULL))
+        return false;
+    const bool matrices = variant.kernel->needs & VKF_NEEDS_MATRIX;
+    return (variant.kernel->needs & VKF_NEEDS_INTEGER_DOT) ||
+           (matrices && !selector->caps->traits.dots_outrun_matrices);
 }
 
-// Whether integer dot products are wanted. The variant that the caller asks for decides or, if it does not, the device.
+// Whether rows are to be rounded ahead of the product, for integer dot products. The variant that the caller asks for
+// decides or, if it does not, the device.
 static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)
 {
     const vkf__selector selector = vkf__context_selector(work->context);
@@ -69,8 +68,8 @@ static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf_
     bool asked_otherwise = selector.forced && vkf__select_rank(&selector, VKF_OP_GEMM, types, &direct) == 0;
     if (asked != asked_otherwise)
         return asked;
-    return pays(&work->context->device.plan.caps.traits, args->b.dtype, args->m, args->k) &&
-           !is_for_matrices(&selector, types, &direct);
+    return vkf__integer_dot_pays(&work->context->device.plan.caps.traits, args->b.dtype, args->m, args->k) &&
+           !is_for_direct(&selector, types, &direct);
 }
 
 static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)
@@ -99,6 +98,11 @@ bool vkf__gemm_dot_pays(const vkf__work *work, const vkf__gemm_args *args)
     return wanted(work, args, &rows) && kernels_serve(work, args, &rows);
 }
 
+bool vkf__gemm_dot_gates(const vkf__work *work, const vkf__gemm_args *args)
+{
+    return !vkf__present(&args->norm.weight) && vkf__gemm_dot_pays(work, args);
+}
+
 vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args, vkf__gemm_args *out_args)
 {
     const uint64_t factors[] = {args->batch, args->m, args->k};
@@ -116,6 +120,7 @@ vkf_status vkf__emit_gemm_dot_rows(vkf__work *work, const vkf__gemm_args *args, 
         .inner = args->a_inner,
         .first = args->a_first,
         .norm = args->norm,
+        .gate = args->input_gate,
     };
     (void)vkf__product_u64(factors, 3, &count);
     VKF_RETURN_IF_ERROR(vkf__work_temp(work, VKF_DTYPE_I32, vkf__quantized_words(count), &quantize.out));

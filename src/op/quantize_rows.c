@@ -46,13 +46,15 @@ vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_arg
     };
     vkf__gemm_vectors norm = {.all = {0}};
     bool joined = vkf__gemm_join_vectors(work, &args->norm, &(vkf__span){0}, &norm);
-    assert(joined);
+    assert(joined && !(args->gate.wanted && vkf__present(&args->norm.weight)));
     (void)joined;
     params.norm_weight_first = norm.norm_weight_first;
     params.norm_bias_first = norm.norm_bias_first;
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD] = args->weight == VKF_DTYPE_Q4,
         [VKF_QUANTIZE_ROWS_SPEC_NORM] = vkf__input_norm_flag(&args->norm),
+        [VKF_QUANTIZE_ROWS_SPEC_GATE] = args->gate.wanted,
+        [VKF_QUANTIZE_ROWS_SPEC_ACTIVATION] = (uint32_t)args->gate.activation,
     };
     const vkf__flat_args flat = {
         .label = args->label,
@@ -73,9 +75,10 @@ static vkf__account account(const vkf__dispatched *dispatched)
     const struct vkf_quantize_rows_params *p = dispatched->params;
     const double blocks = (double)p->count * VKF_QUANTIZE_ROWS_RUN / VKF_QUANTIZE_ROWS_DEPTH;
     const double elements = blocks * VKF_QUANTIZE_ROWS_DEPTH;
+    const bool gated = dispatched->spec[VKF_QUANTIZE_ROWS_SPEC_GATE] != 0;
     return (vkf__account){
-        .flops = 4 * elements,
-        .bytes_read = vkf__stored_bytes(elements, dispatched->kernel->types[0]),
+        .flops = (gated ? 8 : 4) * elements,
+        .bytes_read = vkf__stored_bytes((gated ? 2 : 1) * elements, dispatched->kernel->types[0]),
         .bytes_written = 4 * blocks * VKF_QUANTIZE_ROWS_WORDS,
     };
 }

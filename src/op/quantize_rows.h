@@ -13,7 +13,7 @@ void vkf__quantized_block(vkf_dtype weight, float scale, const int8_t q[32], uin
 
 typedef struct vkf__quantize_rows_args {
     const char *label;
-    vkf__span x;      // (batch, m, k), f32 or f16; k is a multiple of 32
+    vkf__span x;      // (batch, m, k), or (batch, m, 2 k) with a gate, f32 or f16; k is a multiple of 32
     vkf__span out;    // I32, the rows one after another: vkf__quantized_words(batch * m * k)
     vkf_dtype weight; // what the rows are multiplied by: VKF_DTYPE_Q8 or VKF_DTYPE_Q4
     uint32_t m, k;
@@ -22,6 +22,7 @@ typedef struct vkf__quantize_rows_args {
     uint32_t ld, outer, inner; // strides in elements; batch entry e is (e / batch_inner, e % batch_inner)
     uint64_t first;
     vkf__input_norm norm; // of each row, before it is rounded
+    vkf__input_gate gate; // the same; not with a norm
 } vkf__quantize_rows_args;
 
 // Status TOO_LARGE for more than 2^32 - 1 elements.

@@ -126,9 +126,8 @@ static bool takes_quantized_rows(const vkf__kernel *kernel)
 
 // Puts elements that are multiples of 1/4 into a block of scale 1/4 or 1/16. A block of padding becomes NaN, as it is
 // in a.
-static void quantize(vkf_dtype weight, const float *a, bool finer, int32_t *out_words)
+static void quantize(vkf_dtype weight, const float *a, float scale, int32_t *out_words)
 {
-    const float scale = finer ? 0.0625f : 0.25f;
     int8_t q[VKF_BLOCKS_DEPTH] = {0};
     const bool padding = isnan(a[0]);
     uint32_t words[12];
@@ -138,13 +137,29 @@ static void quantize(vkf_dtype weight, const float *a, bool finer, int32_t *out_
     memcpy(out_words, words, sizeof words);
 }
 
+// The scale of a block of a that is exact in bytes; see make_bytes().
+static float byte_scale(size_t block)
+{
+    return block % 3 == 1 ? 0.0625f : 0.25f;
+}
+
+// Puts 127 or -127 steps of 1/4 or 1/16 into every block of a. Such rows are exact in bytes.
+static void make_bytes(const vkf__gemm_args *args, float *a)
+{
+    const size_t rows = matrices_of(args, args->a_outer) * args->m, blocks = args->k / VKF_BLOCKS_DEPTH;
+    for (size_t i = 0; i < rows * blocks; i++) {
+        float *block = a + i / blocks * args->lda + i % blocks * VKF_BLOCKS_DEPTH;
+        block[5 * i % VKF_BLOCKS_DEPTH] = (i % 2 == 0 ? 127.0f : -127.0f) * byte_scale(i);
+    }
+}
+
 static int32_t *make_rows(vkf__bed *bed, const vkf__gemm_args *args, const float *a)
 {
     const size_t count = matrices_of(args, args->a_outer) * args->m * args->lda / VKF_BLOCKS_DEPTH;
     int32_t *words =
         vkf__alloc(&bed->context->host, (size_t)vkf__quantized_words(count * VKF_BLOCKS_DEPTH), sizeof *words);
     for (size_t i = 0; words && i < count; i++)
-        quantize(bed->variant->kernel->types[1], a + i * VKF_BLOCKS_DEPTH, i % 3 == 1,
+        quantize(bed->variant->kernel->types[1], a + i * VKF_BLOCKS_DEPTH, byte_scale(i),
                  words + vkf__quantized_words(i * VKF_BLOCKS_DEPTH));
     return words;
 }
@@ -201,6 +216,8 @@ static bool make_operands(vkf__bed *bed, const vkf__gemm_args *args, bool panels
     out->b = padded(bed, matrices_of(args, args->b_outer) * b_rows, b_cols, args->ldb, NAN);
     out->bias = vkf__bed_random_values(bed, args->n);
     out->d = padded(bed, (size_t)args->batch * args->m, args->n, args->ldd, -77.0f);
+    if (out->a && bed->variant->kernel->rounds_rows)
+        make_bytes(args, out->a);
     if (blocks)
         out->blocks = out->b ? make_blocks(bed, b_type, args, out->b) : NULL;
     else
@@ -372,13 +389,31 @@ static vkf_status run_fused(vkf__bed *bed, const vkf__gemm_args *plain, bool lay
     return vkf__bed_run(bed, &c);
 }
 
-// Moves rows away from 0, and their ends, by which kernels shift them, away from their mean.
-static void move_rows(const vkf__gemm_args *args, operands *o)
+// Moves rows away from 0, and their ends, by which kernels shift them, away from their mean. The ends of rows that have
+// to stay exact in bytes are off it as they are.
+static void move_rows(const vkf__gemm_args *args, bool rounds, operands *o)
 {
     for (uint32_t m = 0; m < args->m; m++) {
         float *row = o->a + (size_t)m * args->lda;
         for (uint32_t k = 0; k < args->k; k++)
-            row[k] += k == 0 || k + 1 == args->k ? 10 : 8;
+            row[k] += !rounds && (k == 0 || k + 1 == args->k) ? 10 : 8;
+    }
+}
+
+// Makes a norm and rows that are still exact in bytes once they are normalised, but for a factor: blocks have a mean of
+// 0 where a LayerNorm is to take it off, elements are multiplied by powers of two that are the same in a block, and
+// nothing is added.
+static void keep_bytes(const vkf__gemm_args *args, bool layer, operands *o, float *norm)
+{
+    const uint32_t half = VKF_BLOCKS_DEPTH / 2;
+    for (uint32_t m = 0; layer && m < args->m; m++) {
+        float *row = o->a + (size_t)m * args->lda;
+        for (uint32_t k = 0; k < args->k; k++)
+            row[k] = k / half % 2 == 1 ? -row[k - half] : fabsf(row[k]) < fabsf(row[k + half]) ? row[k + half] : row[k];
+    }
+    for (uint32_t k = 0; k < args->k; k++) {
+        norm[k] = (norm[k] < 0 ? -1.0f : 1.0f) * (k / VKF_BLOCKS_DEPTH % 2 == 0 ? 1.0f : 0.5f);
+        norm[args->k + k] = 0;
     }
 }
 
@@ -389,8 +424,10 @@ static vkf_status check_fused(vkf__bed *bed, const shape *s, bool layer)
     const vkf__gemm_args args = args_of(bed->variant->kernel, s);
     float *norm = vkf__bed_random_values(bed, 2 * (size_t)args.k);
     if (norm && make_operands(bed, &args, layout_of(bed->variant->kernel) == VKF_GEMM_B_PANELS, &o)) {
+        if (bed->variant->kernel->rounds_rows)
+            keep_bytes(&args, layer, &o, norm);
         if (layer)
-            move_rows(&args, &o);
+            move_rows(&args, bed->variant->kernel->rounds_rows, &o);
         status = run_fused(bed, &args, layer, &o, norm);
     } else {
         status = vkf__fail(&bed->context->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "self-test: no host memory");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/half.h"
+#include "op/gate.h"
 #include "op/gemm_dot.h"
 #include "op/quantize_rows.h"
 #include "op/run_once.h"
@@ -35,8 +36,10 @@ static vkf_status emit_quantize(vkf__work *work, const void *args)
     return vkf__emit_quantize_rows(work, args);
 }
 
-// The words of x (batch, m, ld), of whose rows k elements are taken; x is freed with the fixture's operands.
-static const uint32_t *quantize(vkf_test_ops *ops, const vkf_test_operand *x, vkf_dtype weight, const uint32_t shape[4])
+// The words of x (batch, m, ld), of whose rows k elements are taken, or 2 k with a gate; x is freed with the fixture's
+// operands.
+static const uint32_t *quantize_gated(vkf_test_ops *ops, const vkf_test_operand *x, vkf_dtype weight,
+                                      vkf__input_gate gate, const uint32_t shape[4])
 {
     const uint32_t batch = shape[0], m = shape[1], k = shape[2], ld = shape[3];
     vkf_test_operand *rows =
@@ -51,10 +54,16 @@ static const uint32_t *quantize(vkf_test_ops *ops, const vkf_test_operand *x, vk
         .batch = batch,
         .ld = ld,
         .outer = m * ld,
+        .gate = gate,
     };
     vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "quantize", emit_quantize, &args), "quantize");
     vkf_test_download(ops, rows);
     return (const uint32_t *)rows->ids;
+}
+
+static const uint32_t *quantize(vkf_test_ops *ops, const vkf_test_operand *x, vkf_dtype weight, const uint32_t shape[4])
+{
+    return quantize_gated(ops, x, weight, (vkf__input_gate){0}, shape);
 }
 
 static float float_of(uint32_t word)
@@ -126,6 +135,47 @@ static void test_rows_are_rounded_to_blocks(void **state)
     ops->aligned = false;
 }
 
+static vkf_status emit_gate(vkf__work *work, const void *args)
+{
+    return vkf__emit_gate(work, args);
+}
+
+// Rows of 2 k elements are rounded as what a gate makes of them is. The gate stores f32, and so rounds nothing more.
+static void check_gated(vkf_test_ops *ops, vkf_activation activation, vkf_dtype weight, const uint32_t s[4])
+{
+    const uint32_t rows = s[0] * s[1], k = s[2];
+    vkf_test_operand *x = vkf_test_normal(ops, VKF_DTYPE_F32, 0.1f, 2, SHAPE(rows, 2 * k));
+    vkf_test_operand *out = vkf_test_output(ops, VKF_DTYPE_F32, SHAPE(rows, k));
+    const vkf__gate_args gate = {
+        .label = "gate",
+        .x = vkf__span_of(&x->tensor),
+        .out = vkf__span_of(&out->tensor),
+        .rows = rows,
+        .dim = k,
+        .activation = activation,
+    };
+    vkf_test_assert_ok(ops, vkf__run_once(ops->gpu.context, "gate", emit_gate, &gate), "gate");
+    vkf_test_download(ops, out);
+    const uint32_t *words =
+        quantize_gated(ops, x, weight, (vkf__input_gate){true, activation}, (uint32_t[]){s[0], s[1], k, 2 * k});
+    for (uint32_t block = 0; block < rows * k / DEPTH; block++)
+        check_block(out->values + (size_t)block * DEPTH, words + (size_t)block * WORDS, weight,
+                    vkf_test_label(&ops->gpu, "activation %d of (%u, %u, %u), %s, block %u", (int)activation, s[0],
+                                   s[1], k, vkf_dtype_name(weight), block));
+    vkf_test_ops_reset(ops);
+}
+
+static void test_rows_are_gated_and_rounded(void **state)
+{
+    static const vkf_activation activations[] = {VKF_ACTIVATION_NONE, VKF_ACTIVATION_SILU, VKF_ACTIVATION_GELU_TANH};
+    vkf_test_ops *ops = vkf_test_ops_of(state);
+    for (size_t i = 0; i < 4 * COUNT_OF(activations); i++) {
+        ops->aligned = i % 4 < 2;
+        check_gated(ops, activations[i / 4], BLOCK_TYPES[i % 2], ROWS[i % 5]);
+    }
+    ops->aligned = false;
+}
+
 static void test_rows_beyond_the_numbers(void **state)
 {
     static const float values[] = {0, 1e-38f, -1e-40f, FLT_MAX, NAN, INFINITY, -INFINITY};
@@ -189,20 +239,28 @@ static const uint32_t SHAPES[][3] = {
 
 // By the kernel that suits the number of rows, whatever it is. Other types than f32 change how elements are read and
 // written alone: every third shape has them.
+static void run_shapes(vkf_test_ops *ops, bool few, const char *kernel)
+{
+    for (size_t i = 0; i < 2 * COUNT_OF(SHAPES); i++) {
+        const uint32_t *s = SHAPES[i / 2];
+        const size_t other = i / 2 % 3 == 2 ? 1 + i / 6 % 2 : 0;
+        const vkf_test_gemm_case gemm = {.m = s[0], .n = s[1], .k = s[2], .alpha = 1, .bias = true};
+        ops->aligned = i % 4 < 2;
+        if ((s[0] <= 8) == few)
+            run(ops, i % 2 + 2 * other, gemm, kernel);
+    }
+}
+
 static void test_products_of_every_shape(void **state)
 {
+    static const char *const kernels[] = {"gemm_dot_tile.", "gemm_dot."};
     (void)vkf_test_ops_of(state);
-    vkf_test_ops ops;
-    if (vkf_test_ops_open_variant(&ops, "gemm_dot")) {
-        for (size_t i = 0; i < 2 * COUNT_OF(SHAPES); i++) {
-            const uint32_t *s = SHAPES[i / 2];
-            const size_t other = i / 2 % 3 == 2 ? 1 + i / 6 % 2 : 0;
-            const vkf_test_gemm_case gemm = {.m = s[0], .n = s[1], .k = s[2], .alpha = 1, .bias = true};
-            ops.aligned = i % 4 < 2;
-            run(&ops, i % 2 + 2 * other, gemm, s[0] <= 8 ? "gemm_dot.i32" : "gemm_dot_tile.i32");
-        }
+    for (int few = 0; few < 2; few++) {
+        vkf_test_ops ops;
+        if (vkf_test_ops_open_variant(&ops, kernels[few]))
+            run_shapes(&ops, few != 0, kernels[few]);
+        vkf_test_ops_close(&ops);
     }
-    vkf_test_ops_close(&ops);
 }
 
 static const vkf_test_gemm_case EPILOGUES[] = {
@@ -308,8 +366,10 @@ static void test_products_round_the_rows(void **state)
     (void)vkf_test_ops_of(state);
     vkf_test_ops ops;
     if (vkf_test_ops_open_variant(&ops, "gemm_dot") && has_integer_dot(&ops)) {
-        for (size_t i = 0; i < 2 * COUNT_OF(rows); i++)
-            run_rounded(&ops, rows[i / 2], BLOCK_TYPES[i % 2]);
+        for (size_t i = 0; i < 4 * COUNT_OF(rows); i++) {
+            ops.aligned = i % 4 < 2; // few rows are then rounded by the product's kernel
+            run_rounded(&ops, rows[i / 4], BLOCK_TYPES[i % 2]);
+        }
     }
     vkf_test_ops_close(&ops);
 }
@@ -340,8 +400,10 @@ static void test_products_keep_nan(void **state)
     (void)vkf_test_ops_of(state);
     vkf_test_ops ops;
     if (vkf_test_ops_open_variant(&ops, "gemm_dot") && has_integer_dot(&ops)) {
-        for (size_t i = 0; i < 2 * COUNT_OF(rows); i++)
-            run_nan(&ops, rows[i / 2], BLOCK_TYPES[i % 2], i / 2 % 2 == 0 ? NAN : INFINITY);
+        for (size_t i = 0; i < 4 * COUNT_OF(rows); i++) {
+            ops.aligned = i % 4 < 2;
+            run_nan(&ops, rows[i / 4], BLOCK_TYPES[i % 2], i / 4 % 2 == 0 ? NAN : INFINITY);
+        }
     }
     vkf_test_ops_close(&ops);
 }
@@ -458,6 +520,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         VKF_OPS_TEST(test_rows_are_rounded_to_blocks),
+        VKF_OPS_TEST(test_rows_are_gated_and_rounded),
         VKF_OPS_TEST(test_rows_beyond_the_numbers),
         VKF_OPS_TEST(test_products_of_every_shape),
         VKF_OPS_TEST(test_products_with_epilogues),

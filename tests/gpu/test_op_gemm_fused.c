@@ -259,7 +259,8 @@ static void test_fused_by_integer_dot_products(void **state)
 {
     if (!vkf_test_ops_of(state)->gpu.context->device.plan.caps.integer_dot)
         skip();
-    run_blocks("gemm_dot", true);
+    run_blocks("gemm_dot.", true);
+    run_blocks("gemm_dot_rounds.", true);
 }
 
 // A description without buffers, for what only asks of it: a row of 64 elements, normalised, and 16 columns.

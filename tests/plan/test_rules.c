@@ -44,7 +44,7 @@ static void report(rule_check *check, const char *rule, const vkf_planned_dispat
 static bool is_for_few(const char *kernel)
 {
     return strncmp(kernel, "gemv", 4) == 0 || strncmp(kernel, "gemm_blocks.", 12) == 0 ||
-           strncmp(kernel, "gemm_dot.", 9) == 0;
+           strncmp(kernel, "gemm_dot.", 9) == 0 || strncmp(kernel, "gemm_dot_rounds.", 16) == 0;
 }
 
 static void check_few_rows(rule_check *check, const vkf_planned_dispatch *d)

@@ -95,6 +95,7 @@ static void test_products_of_blocks(void **state)
     assert_account(account_of(kernel_named("gemm_blocks.f32_q4_f32"), &p), 4096, 4 * 64 + 64 * 20, 4 * 32);
     // Rows that were rounded: 12 words for 32 elements.
     assert_account(account_of(kernel_named("gemm_dot.i32_q8_f32"), &p), 4096, 2 * 48 + 64 * 34, 4 * 32);
+    assert_account(account_of(kernel_named("gemm_dot_rounds.f16_q8_f32"), &p), 4096, 2 * 64 + 64 * 34, 4 * 32);
 }
 
 // Heads of widths 8 and 6.

@@ -9,7 +9,8 @@
 #define F VKF_DTYPE_F32
 #define H VKF_DTYPE_F16
 
-static bool dot_pays(const vkf__caps *caps, vkf_dtype activations, uint32_t m)
+// Of rows that begin `row` elements apart.
+static bool rows_dot_pays(const vkf__caps *caps, vkf_dtype activations, uint32_t m, uint32_t row)
 {
     message_record record;
     vkf_context context = {.host = recording_host(&record)};
@@ -24,7 +25,7 @@ static bool dot_pays(const vkf__caps *caps, vkf_dtype activations, uint32_t m)
         .n = 512,
         .k = 512,
         .batch = 1,
-        .lda = 512,
+        .lda = row,
         .ldd = 512,
         .alpha = 1,
     };
@@ -32,6 +33,11 @@ static bool dot_pays(const vkf__caps *caps, vkf_dtype activations, uint32_t m)
     const bool pays = vkf__gemm_dot_pays(&work, &args);
     vkf__verdicts_free(&context.host, &context.learned.verdicts);
     return pays;
+}
+
+static bool dot_pays(const vkf__caps *caps, vkf_dtype activations, uint32_t m)
+{
+    return rows_dot_pays(caps, activations, m, 512);
 }
 
 static vkf__caps dot_caps(bool matrices, uint32_t vendor)
@@ -53,8 +59,19 @@ static void test_matrices_come_before_dots(void **state)
     assert_true(dot_pays(&plain, H, 256));
     assert_false(dot_pays(&matrices, H, 256));
     assert_true(dot_pays(&matrices, F, 256)); // full precision rounds to blocks, but not to halves
-    assert_true(dot_pays(&matrices, H, 8));
     assert_false(dot_pays(&matrices, H, 9));
+}
+
+// Few rows are rounded by the product's own kernel, unless it cannot read them.
+static void test_few_rows_are_rounded_by_the_product(void **state)
+{
+    (void)state;
+    vkf__caps caps = dot_caps(true, 0x10de);
+    assert_false(dot_pays(&caps, H, 8));
+    assert_false(dot_pays(&caps, F, 2));
+    assert_true(rows_dot_pays(&caps, H, 8, 513));
+    caps.max_shared_memory_bytes = 16384;
+    assert_true(dot_pays(&caps, H, 8));
 }
 
 static void test_dots_come_before_slow_matrices(void **state)
@@ -75,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrices_come_before_dots),
         cmocka_unit_test(test_dots_come_before_slow_matrices),
+        cmocka_unit_test(test_few_rows_are_rounded_by_the_product),
     };
     return cmocka_run_group_tests_name("gemm_dot", tests, NULL, NULL);
 }

@@ -268,11 +268,65 @@ static void test_select_weights_in_blocks_on_processors(void **state)
     problem.quads = false;
     assert_selected(&caps, NULL, VKF_OP_GEMM, types, problem, "gemm_tile_blocks.f32_q8_f32", "small");
     // No GPU takes what is made for processors, be it in rows of four elements or not.
-    const vkf__caps gpu = discrete_caps();
+    vkf__caps gpu = discrete_caps();
+    gpu.integer_dot_accelerated = false;
+    settle_traits(&gpu);
     problem.quads = true;
     assert_selected(&gpu, NULL, VKF_OP_GEMM, types, problem, "gemm_tile_blocks.f32_q8_f32", "small");
     problem.m = 1;
     assert_selected(&gpu, NULL, VKF_OP_GEMM, types, problem, "gemm_blocks.f32_q8_f32", "rows1x256");
+}
+
+// Few rows are rounded by the product's kernel where dot products pay, rows begin at quads, and shared memory has room
+// for two workgroups and for as many as bring enough bytes under way.
+static void test_select_products_that_round_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t m, n, k, shared_bytes;
+        bool quads, rounds;
+    } rows[] = {
+        {1, 4096, 4096, 65536, true, true},   {8, 4096, 512, 65536, true, true},   {9, 4096, 512, 65536, true, false},
+        {1, 4096, 4096, 65536, false, false}, {1, 4096, 14336, 37888, true, true}, // just two of 18,944 bytes
+        {1, 4096, 14336, 37887, true, false},                                      // one alone
+        {4, 4096, 4096, 49152, true, true}, // just two of 24,576 bytes, and no core has more
+        {4, 4096, 4096, 49151, true, false},
+    };
+    static const vkf_dtype types[] = {VKF_DTYPE_F32, VKF_DTYPE_Q4, VKF_DTYPE_F32};
+    vkf__caps caps = discrete_caps();
+    settle_traits(&caps);
+    caps.traits.cores = 64;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const vkf__problem problem = {
+            .m = rows[i].m, .n = rows[i].n, .k = rows[i].k, .b_layout = VKF_GEMM_B_PANELS, .quads = rows[i].quads};
+        const vkf__selector selector = {.caps = &caps};
+        vkf__variant variant;
+        caps.max_shared_memory_bytes = rows[i].shared_bytes;
+        assert_true(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &variant, NULL));
+        if (variant.kernel->rounds_rows != rows[i].rounds)
+            fail_msg("row %zu: %s/%s", i, variant.kernel->name, variant.config->name);
+    }
+}
+
+// Where more workgroups wait than fit, those that fit have to keep as many bytes under way as a core waits for.
+static void test_select_rounded_rows_by_bytes_in_flight(void **state)
+{
+    (void)state;
+    static const vkf_dtype types[] = {VKF_DTYPE_F16, VKF_DTYPE_Q4, VKF_DTYPE_F16};
+    const vkf__problem problem = {.m = 1, .n = 28672, .k = 4096, .b_layout = VKF_GEMM_B_PANELS, .quads = true};
+    vkf__caps caps = discrete_caps();
+    settle_traits(&caps);
+    caps.traits.cores = 64;
+    const vkf__selector selector = {.caps = &caps};
+    const uint32_t workgroup = 40 * 128 + 4 * 8 * 32, step = 64 * 32 * 4 * 20 / 32;
+    vkf__variant variant;
+    caps.max_shared_memory_bytes = 5 * workgroup; // room for five of rows1; of rows1x256 two have more than enough
+    caps.traits.core_bytes_in_flight = 5 * step;
+    assert_true(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &variant, NULL));
+    assert_string_equal(variant.config->name, "rows1");
+    caps.traits.core_bytes_in_flight = 5 * step + 1;
+    assert_true(vkf__select(&selector, VKF_OP_GEMM, types, &problem, &variant, NULL));
+    assert_string_equal(variant.config->name, "rows1x256");
 }
 
 static void test_select_row_config_by_length(void **state)
@@ -578,6 +632,8 @@ int main(void)
         cmocka_unit_test(test_select_integer_dot_products),
         cmocka_unit_test(test_select_weights_in_panels_on_processors),
         cmocka_unit_test(test_select_weights_in_blocks_on_processors),
+        cmocka_unit_test(test_select_products_that_round_rows),
+        cmocka_unit_test(test_select_rounded_rows_by_bytes_in_flight),
         cmocka_unit_test(test_select_row_config_by_length),
         cmocka_unit_test(test_select_a_subgroup_for_rows_of_few_steps),
         cmocka_unit_test(test_select_smaller_workgroups_where_large_ones_are_not_allowed),

@@ -83,6 +83,34 @@ static void test_candidates_sum_in_f16_where_allowed_alone(void **state)
 }
 
 // Kernels on matrices stand in the list of a device that has none, with the reason, and nothing asks for its shapes.
+// Whether a kernel that rounds rows is measured.
+static bool measures_rounding(const vkf__caps *caps, uint32_t m)
+{
+    static const vkf_dtype types[] = {VKF_DTYPE_F16, VKF_DTYPE_Q4, VKF_DTYPE_F16};
+    const vkf__problem few = {.m = m, .n = 512, .k = 2048, .b_layout = VKF_GEMM_B_PANELS, .quads = true};
+    const vkf__selector selector = {.caps = caps};
+    message_record record;
+    const vkf__host host = recording_host(&record);
+    list l = {0};
+    assert_int_equal(vkf__tune_candidates(&host, &selector, VKF_OP_GEMM, types, &few, &l.items, &l.count), VKF_OK);
+    const bool taken = find(&l, "gemm_dot_rounds.f16_q4_f16", "rows2")->taken;
+    release(&l);
+    return taken;
+}
+
+static void test_candidates_round_rows_where_that_pays(void **state)
+{
+    (void)state;
+    vkf__caps caps = discrete_caps();
+    settle_traits(&caps);
+    caps.traits.row_dot_depth_q4 = 2048;
+    assert_true(measures_rounding(&caps, 1) && measures_rounding(&caps, 2));
+    caps.traits.row_dot_depth_q4 = 2049;
+    assert_true(!measures_rounding(&caps, 1) && measures_rounding(&caps, 2));
+    caps.traits.integer_dot_units = false;
+    assert_false(measures_rounding(&caps, 2));
+}
+
 static void test_candidates_without_matrices_leave_out_those_that_need_them(void **state)
 {
     (void)state;
@@ -240,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_candidates_are_every_variant_with_a_reason),
         cmocka_unit_test(test_candidates_sum_in_f16_where_allowed_alone),
+        cmocka_unit_test(test_candidates_round_rows_where_that_pays),
         cmocka_unit_test(test_candidates_without_matrices_leave_out_those_that_need_them),
         cmocka_unit_test(test_candidates_respect_limits_and_verdicts),
         cmocka_unit_test(test_candidates_come_in_the_best_order),

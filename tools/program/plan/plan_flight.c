@@ -43,7 +43,7 @@ static double product_step(const vkf__config *config, const vkf_planned_dispatch
 {
     const char *kernel = dispatch->kernel;
     bool by_lanes = begins(kernel, "gemv") || begins(kernel, "gemm_blocks") || begins(kernel, "gemm_dot.") ||
-                    begins(kernel, "gemm_direct");
+                    begins(kernel, "gemm_dot_rounds") || begins(kernel, "gemm_direct");
     return by_lanes ? lane_step(&config->tile.gemm, dispatch) : tile_step(&config->tile.gemm, dispatch);
 }
 

@@ -70,9 +70,10 @@ static double delay_clocks(const loop_figures *figures, const chip_rates *rates,
     return waves > 0 ? figures->delay / ((double)waves * rates->waves * figures->subgroup) : 0;
 }
 
+// What a loop finds in shared memory and does not put there is not what it loads.
 static bool shares_what_it_loads(const loop_figures *figures)
 {
-    return figures->shared_load_bytes + figures->shared_store_bytes > 0;
+    return figures->shared_store_bytes > 0;
 }
 
 bool loop_reach_of(const loop_figures *figures, const chip_rates *rates, int64_t waves, loop_reach *out_reach)
