@@ -47,7 +47,7 @@ static void print_row(const vkf_plan_row *row, const vkf_plan_chip *chip)
     const vkf_planned_dispatch *d = &row->dispatch;
     vkf_plan_format_problem(d, problem, sizeof problem);
     (void)snprintf(kernel, sizeof kernel, "%s/%s", d->kernel, d->config);
-    printf("  %-26.26s %4u  %-20s %-38s %8.0f %4u", row->label, row->count, problem, kernel, row->workgroups,
+    printf("  %-26.26s %4u  %-20s %-46s %8.0f %4u", row->label, row->count, problem, kernel, row->workgroups,
            d->local_size);
     if (chip->has_speed)
         printf(" %7.2f %9.1f %9.1f  %s", row->workgroups / chip->speed.cores, row->cost.bytes_in_flight / 1024,
@@ -59,7 +59,7 @@ static void print_run(const vkf_plan_report *report, const vkf_plan_run *run)
 {
     printf("\n%s: %u dispatches, %u of them after a barrier; %.2f GFLOP, %.1f MB\n", run->what, run->dispatches,
            run->barriers, run->flops / 1e9, run->bytes / 1e6);
-    printf("  %-26s %4s  %-20s %-38s %8s %4s%s\n", "dispatch", "n", "problem", "kernel", "groups", "size",
+    printf("  %-26s %4s  %-20s %-46s %8s %4s%s\n", "dispatch", "n", "problem", "kernel", "groups", "size",
            report->chip->has_speed ? "  /core   KiB/way        us  by" : "");
     for (size_t i = 0; i < run->row_count; i++)
         print_row(&run->rows[i], report->chip);
