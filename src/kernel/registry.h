@@ -165,7 +165,7 @@ typedef struct vkf__kernel {
     uint32_t b_layouts;           // matrix products: a bit 1 << VKF_GEMM_B_* for every layout of b that it reads
     bool splits;                  // can leave partial sums
     bool gates;                   // matrix products: has VKF_GEMM_SPEC_GATE
-    bool norms;                   // the same for VKF_GEMM_SPEC_NORM
+    bool norms;                   // takes rows that are to be normalised first
     bool rounds_rows;             // has VKF_GEMM_SPEC_KEPT_BLOCKS: rounds rows of a for integer dot products
     bool shares_rows;             // attention: tile.attention.lanes invocations share a row, each with part of the keys
     bool shares_keys;             // attention: tile.attention_decode.lanes invocations share a key, read in vectors

@@ -18,6 +18,21 @@ const vkf__config vkf__flat_configs[] = {
     {.name = "flat64", .local_size = 64},
 };
 
+// Each workgroup with a part of a row that is normalised reads all of it. So it takes as much of one as it can.
+static const vkf__config quantize_rows_configs[] = {
+    {.name = "norm1024", .local_size = 1024}, {.name = "norm512", .local_size = 512},
+    {.name = "norm256", .local_size = 256},   {.name = "flat128", .local_size = 128},
+    {.name = "flat64", .local_size = 64},
+};
+
+static const char *quantize_rows_unfit(const vkf__caps *caps, const vkf__config *config, const vkf__problem *problem)
+{
+    (void)caps;
+    return problem && !problem->normed && config->local_size > vkf__flat_configs[0].local_size
+               ? "is for rows that are normalised"
+               : NULL;
+}
+
 // A magnitude, a sum and two sums of moments per invocation.
 static uint32_t quantize_rows_shared_bytes(const vkf__config *config)
 {
@@ -108,7 +123,8 @@ static const char *const head_mean_constants[VKF_HEAD_MEAN_SPEC_COUNT] = {LOCAL_
 #define QUANTIZE_ROWS(x)                                                                                 \
     {                                                                                                    \
         .name = NAME_1("quantize_rows", x), TYPES_1(x), .op = VKF_OP_QUANTIZE_ROWS, .needs = STORAGE(x), \
-        .operand_count = 3, FLAT(vkf_quantize_rows_params), CONSTANTS(quantize_rows_constants),          \
+        .operand_count = 3, PARAMS(vkf_quantize_rows_params), CONFIGS(quantize_rows_configs),            \
+        CONSTANTS(quantize_rows_constants), .norms = true, .unfit = quantize_rows_unfit,                 \
         .shared_bytes = quantize_rows_shared_bytes, .valid = quantize_rows_valid                         \
     }
 

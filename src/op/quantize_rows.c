@@ -65,6 +65,7 @@ vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_arg
         .params = &params,
         .count = {args->batch, args->m, args->k / VKF_QUANTIZE_ROWS_RUN},
         .factors = 3,
+        .normed = vkf__present(&args->norm.weight),
         .out_count = &params.count,
     };
     return vkf__emit_flat(work, &flat);
@@ -83,7 +84,10 @@ static vkf__account account(const vkf__dispatched *dispatched)
     };
 }
 
-static const vkf__typical_problem problems[] = {{.label = "any", .problem = {.m = 1u << 16}, .ahead = true}};
+static const vkf__typical_problem problems[] = {
+    {.label = "any", .problem = {.m = 1u << 16}, .ahead = true},
+    {.label = "normalised rows", .problem = {.m = 1u << 16, .normed = true}},
+};
 
 // It writes blocks of bytes, and so has no `output`.
 const vkf__op_info vkf__op_quantize_rows = {
