@@ -79,6 +79,8 @@ ERRORS = (
           ("unit.select_matrix", "gpu.op_gemm_half.lavapipe.full")),
     Error("modules of halves are not told how to round", "src/kernel/pipeline.c",
           "if (device->plan.enabled.round_to_even_16)", "if (size_bytes == 0)", ("gpu.op_gemm_f16.lavapipe.full",)),
+    Error("many workgroups read each row that is normalised", "src/kernel/registry_flat.c",
+          "return problem && !problem->normed && config", "return problem && config", ("unit.select",)),
     Error("counters begin with what lay there before", "src/kernel/work_plan.c",
           "    if (!planning)\n        memset(", "    if (work->mode == VKF_WORK_UPDATE && count == 0)\n        memset(",
           ("gpu.op_attention_decode.lavapipe.full",)),

@@ -329,6 +329,23 @@ static void test_select_rounded_rows_by_bytes_in_flight(void **state)
     assert_string_equal(variant.config->name, "rows1x256");
 }
 
+// A row that is normalised as it is rounded goes to as few workgroups as the device allows.
+static void test_select_wide_workgroups_for_normalised_rows(void **state)
+{
+    (void)state;
+    static const vkf_dtype types[] = {VKF_DTYPE_F16};
+    vkf__caps caps = discrete_caps();
+    vkf__problem problem = {.m = 1 << 16};
+    assert_selected(&caps, NULL, VKF_OP_QUANTIZE_ROWS, types, problem, "quantize_rows.f16p", "flat128");
+    problem.normed = true;
+    caps.max_workgroup_invocations = caps.max_workgroup_size_x = 1024;
+    assert_selected(&caps, NULL, VKF_OP_QUANTIZE_ROWS, types, problem, "quantize_rows.f16p", "norm1024");
+    caps.max_workgroup_invocations = 512;
+    assert_selected(&caps, NULL, VKF_OP_QUANTIZE_ROWS, types, problem, "quantize_rows.f16p", "norm512");
+    caps.max_workgroup_invocations = 128;
+    assert_selected(&caps, NULL, VKF_OP_QUANTIZE_ROWS, types, problem, "quantize_rows.f16p", "flat128");
+}
+
 static void test_select_row_config_by_length(void **state)
 {
     (void)state;
@@ -634,6 +651,7 @@ int main(void)
         cmocka_unit_test(test_select_weights_in_blocks_on_processors),
         cmocka_unit_test(test_select_products_that_round_rows),
         cmocka_unit_test(test_select_rounded_rows_by_bytes_in_flight),
+        cmocka_unit_test(test_select_wide_workgroups_for_normalised_rows),
         cmocka_unit_test(test_select_row_config_by_length),
         cmocka_unit_test(test_select_a_subgroup_for_rows_of_few_steps),
         cmocka_unit_test(test_select_smaller_workgroups_where_large_ones_are_not_allowed),

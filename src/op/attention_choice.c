@@ -1,0 +1,170 @@
+// What kernel attention is for: the problem that it states to the selection, and into how many parts its keys are
+// divided where there are too few queries to fill the device.
+#include "op/attention_choice.h"
+
+#include "base/size.h"
+#include "shared/attention.h"
+
+// With fewer rows than this, the keys of a row are divided among several workgroups. A processor has few cores to fill.
+#define ROWS_TO_FILL_A_DEVICE 256u
+#define ROWS_TO_FILL_A_PROCESSOR 32u
+// Up to this many queries are those of decoding, where nothing but the keys keeps a GPU busy. Then each core gets two
+// workgroups, so that one waits for memory while the other works.
+#define FEW_QUERIES 8u
+#define GROUPS_OF_A_CORE 2u
+// Rows of heads that share keys, which a workgroup takes at once, roughly.
+#define ROWS_OF_A_GROUP 16u
+// The widest head that the kernels take: they unroll over it, and attention_tiled has shared memory for no more.
+#define MAX_WIDTH 256u
+// Each part has at least this many keys, or it would not be worth the pass that combines the parts.
+#define MIN_KEYS_PER_SPLIT 128u
+
+static uint64_t elements(const vkf__span *span)
+{
+    return span->size_bytes / vkf_dtype_size(span->dtype);
+}
+
+static bool has_quads(const vkf__heads_span *x, uint32_t width)
+{
+    uint64_t offset = x->span.offset_bytes / vkf_dtype_size(x->span.dtype);
+    return offset % 4 == 0 && x->row_stride % 4 == 0 && x->head_stride % 4 == 0 && width % 4 == 0;
+}
+
+// Whether every row of keys or values is a whole number of vectors of 16 bytes, and begins at one.
+static bool has_vectors(const vkf__heads_span *x, uint32_t width)
+{
+    const uint32_t vector = 16 / (uint32_t)vkf_dtype_size(x->span.dtype);
+    return x->span.offset_bytes % 16 == 0 && x->batch_stride % vector == 0 && x->row_stride % vector == 0 &&
+           x->head_stride % vector == 0 && width % vector == 0;
+}
+
+static vkf__problem problem_of(const vkf_context *context, const vkf__attention_args *args)
+{
+    uint64_t q = elements(&args->q.span), k = elements(&args->k.span), v = elements(&args->v.span);
+    uint64_t largest = q > k ? q : k;
+    return (vkf__problem){
+        .m = args->q_len,
+        .n = args->k_len,
+        .k = args->head_dim > args->v_head_dim ? args->head_dim : args->v_head_dim,
+        .precision = context->precision,
+        .quads = has_quads(&args->q, args->head_dim) && has_quads(&args->k, args->head_dim) &&
+                 has_quads(&args->v, args->v_head_dim),
+        .vectors = has_vectors(&args->k, args->head_dim) && has_vectors(&args->v, args->v_head_dim),
+        .fresh = args->fresh.present,
+        .largest = largest > v ? largest : v,
+    };
+}
+
+static bool is_for_kernels(const vkf__attention_args *args)
+{
+    if (args->head_dim > MAX_WIDTH || args->v_head_dim > MAX_WIDTH)
+        return false;
+    const vkf__span *spans[] = {&args->q.span, &args->k.span, &args->v.span, &args->out.span};
+    for (size_t i = 0; i < 4; i++) {
+        if (elements(spans[i]) > UINT32_MAX)
+            return false;
+    }
+    return args->heads % args->kv_heads == 0 && args->k.span.dtype == args->v.span.dtype;
+}
+
+// How many parts of the keys fill the device.
+static uint64_t splits_to_fill(const vkf_context *context, const vkf__attention_args *args)
+{
+    const vkf__selector selector = vkf__context_selector(context);
+    const bool processor = selector.caps->traits.processor;
+    const uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
+    if (processor || args->q_len > FEW_QUERIES) {
+        const uint64_t enough = processor ? ROWS_TO_FILL_A_PROCESSOR : ROWS_TO_FILL_A_DEVICE;
+        return (enough + rows - 1) / rows;
+    }
+    const uint64_t rows_of_keys = (uint64_t)args->heads / args->kv_heads * args->q_len;
+    const uint64_t groups =
+        (uint64_t)args->batch * args->kv_heads * ((rows_of_keys + ROWS_OF_A_GROUP - 1) / ROWS_OF_A_GROUP);
+    return ((uint64_t)GROUPS_OF_A_CORE * vkf__selector_cores(&selector) + groups - 1) / groups;
+}
+
+uint64_t vkf__attention_splits_worth_it(const vkf__attention_args *args)
+{
+    const uint32_t splits = args->k_len / MIN_KEYS_PER_SPLIT;
+    return splits > 0 ? splits : 1;
+}
+
+uint32_t vkf__attention_splits(const vkf_context *context, const vkf__attention_args *args)
+{
+    const uint64_t rows = (uint64_t)args->batch * args->heads * args->q_len;
+    const uint64_t by_keys = vkf__attention_splits_worth_it(args),
+                   by_device = rows == 0 ? 1 : splits_to_fill(context, args);
+    return (uint32_t)(by_keys < by_device ? by_keys : by_device);
+}
+
+vkf__problem vkf__attention_parts_problem(const vkf_context *context, const vkf__attention_args *args, uint64_t splits,
+                                          bool joined, vkf_dtype out_types[VKF_KERNEL_MAX_TYPES])
+{
+    vkf__problem problem = problem_of(context, args);
+    problem.split = splits > 1;
+    problem.joined = joined;
+    out_types[0] = args->q.span.dtype;
+    out_types[1] = args->k.span.dtype;
+    // Parts are sums in f32, whatever the type of the output.
+    out_types[2] = problem.split && !joined ? VKF_DTYPE_F32 : args->out.span.dtype;
+    return problem;
+}
+
+vkf__problem vkf__attention_reduce_problem(const vkf__attention_args *args, uint64_t splits)
+{
+    return (vkf__problem){.m = args->batch * args->heads * args->q_len, .n = args->v_head_dim, .k = (uint32_t)splits};
+}
+
+bool vkf__attention_joins(const vkf_context *context, const vkf__attention_args *args, uint64_t splits)
+{
+    const vkf__selector selector = vkf__context_selector(context);
+    const vkf_dtype reduced[VKF_KERNEL_MAX_TYPES] = {args->out.span.dtype};
+    const vkf__problem reduce = vkf__attention_reduce_problem(args, splits);
+    vkf_dtype types[VKF_KERNEL_MAX_TYPES], part_types[VKF_KERNEL_MAX_TYPES];
+    const vkf__problem whole = vkf__attention_parts_problem(context, args, splits, true, types);
+    const vkf__problem parts = vkf__attention_parts_problem(context, args, splits, false, part_types);
+    if (splits <= 1 || args->q_len > FEW_QUERIES || !selector.caps->traits.counts_in_mapped_memory ||
+        vkf__select_rank(&selector, VKF_OP_ATTENTION_REDUCE, reduced, &reduce) == 0) // which was asked for
+        return false;
+    const uint32_t rank = vkf__select_rank(&selector, VKF_OP_ATTENTION, types, &whole);
+    return rank != UINT32_MAX && rank <= vkf__select_rank(&selector, VKF_OP_ATTENTION, part_types, &parts);
+}
+
+vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__attention_args *args,
+                                    vkf_dtype out_types[VKF_KERNEL_MAX_TYPES])
+{
+    const uint32_t splits = vkf__attention_splits(context, args);
+    return vkf__attention_parts_problem(context, args, splits, vkf__attention_joins(context, args, splits), out_types);
+}
+
+bool vkf__attention_is_served(const vkf__work *work, const vkf__attention_args *args)
+{
+    const vkf__selector selector = vkf__context_selector(work->context);
+    vkf_dtype types[VKF_KERNEL_MAX_TYPES];
+    const vkf__problem problem = vkf__attention_problem(work->context, args, types);
+    return is_for_kernels(args) && vkf__select_rank(&selector, VKF_OP_ATTENTION, types, &problem) != UINT32_MAX;
+}
+
+// Angles are read in quads, as heads are.
+static bool reads_quads(const vkf__fresh_keys *fresh)
+{
+    const uint32_t quad = 4;
+    return fresh->rotary_dim % (2 * quad) == 0 && fresh->k_first % quad == 0 && fresh->v_first % quad == 0 &&
+           fresh->table.offset_bytes % (quad * sizeof(float)) == 0;
+}
+
+bool vkf__attention_takes_fresh(const vkf__work *work, const vkf__attention_args *args)
+{
+    const vkf__selector selector = vkf__context_selector(work->context);
+    vkf_dtype types[VKF_KERNEL_MAX_TYPES];
+    vkf__problem problem = vkf__attention_problem(work->context, args, types);
+    vkf__variant with = {0}, without = {0};
+    if (vkf__present(&args->weights) || !is_for_kernels(args) || !reads_quads(&args->fresh) ||
+        args->q_len > VKF_ATTENTION_DECODE_MAX_ROWS)
+        return false;
+    problem.fresh = true;
+    const bool served = vkf__select(&selector, VKF_OP_ATTENTION, types, &problem, &with, NULL);
+    problem.fresh = false;
+    return served && vkf__select(&selector, VKF_OP_ATTENTION, types, &problem, &without, NULL) &&
+           with.kernel == without.kernel && with.config == without.config;
+}
