@@ -256,7 +256,8 @@ static uint32_t rank_reductions(const vkf__caps *caps, const vkf__problem *probl
         FEW_QUERIES("attention_decode", q, kv, out, VKF_ATTENTION_BINDING_TABLE, configs_) \
     }
 
-// The same, for keys in parts, which the last workgroup of a row puts together.
+// The same, for keys in parts, which the last workgroup of a row puts together. Devices that do not store 16 bits leave
+// halves to the kernels above and to attention_reduce.
 #define ATTENTION_DECODE_JOINED(q, kv, out, configs_)                                                               \
     {                                                                                                               \
         FEW_QUERIES("attention_decode_joined", q, kv, out, VKF_ATTENTION_BINDING_COUNTERS, configs_), .joins = true \
@@ -304,7 +305,6 @@ static const vkf__kernel rows[] = {
     ATTENTION_DECODE(f32, f16p, f32, attention_decode_half_configs),
     ATTENTION_DECODE_JOINED(f32, f32, f32, attention_decode_configs),
     ATTENTION_DECODE_JOINED(f16, f16, f16, attention_decode_half_configs),
-    ATTENTION_DECODE_JOINED(f16p, f16p, f16p, attention_decode_half_configs),
     ATTENTION_DECODE_JOINED(f32, f16p, f32, attention_decode_half_configs),
     ATTENTION_COOPMAT(f16, f16, f16),
     ATTENTION_COOPMAT(f16, f16, f32),

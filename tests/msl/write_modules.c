@@ -12,6 +12,7 @@
 #include "kernel/spirv_rounding.h"
 #include "op/operators.h"
 #include "plan/plan_chip.h"
+#include "vk/driver_faults.h"
 
 enum {
     MAX_FILES = 4096,
@@ -134,16 +135,18 @@ static bool write_config(writer *w, const vkf__kernel *kernel, const vkf__config
     return good;
 }
 
-// Why the device takes no row of the module; NULL: it takes one. `*out_matrix`: all rows need cooperative matrices.
-static const char *why_left_out(writer *w, const vkf__shader *shader, bool *out_matrix)
+// Why the device takes no row of the module; NULL: it takes one. `*out_meant`: all rows need cooperative matrices, or
+// are known not to work there.
+static const char *why_left_out(writer *w, const vkf__shader *shader, bool *out_meant)
 {
     const char *why = "no row of the registry has it";
     vkf__kernel_walk walk = {0};
-    *out_matrix = true;
+    *out_meant = true;
     for (const vkf__kernel *kernel; (kernel = vkf__kernel_next(&walk)) != NULL;) {
         if (vkf__shader_find(vkf__kernel_module(kernel)) != shader)
             continue;
-        *out_matrix = *out_matrix && (kernel->needs & VKF_NEEDS_MATRIX) != 0;
+        *out_meant = *out_meant && ((kernel->needs & VKF_NEEDS_MATRIX) != 0 ||
+                                    vkf__driver_fault_of_kernel(&w->caps, kernel->name) != NULL);
         for (uint32_t c = 0; c < kernel->config_count; c++) {
             if (is_supported(w, kernel, &kernel->configs[c], &why))
                 return NULL;
@@ -152,21 +155,21 @@ static const char *why_left_out(writer *w, const vkf__shader *shader, bool *out_
     return why;
 }
 
-// False when a module is left out for another reason than cooperative matrices: then this test would look past it.
+// False when a module is left out for another reason than those: then this test would look past it.
 static bool count_modules(writer *w)
 {
     uint32_t taken = 0, left_out = 0;
     bool good = true;
     for (uint32_t i = 0; i < vkf__shader_count; i++) {
-        bool matrix = false;
-        const char *why = why_left_out(w, &vkf__shaders[i], &matrix);
+        bool meant = false;
+        const char *why = why_left_out(w, &vkf__shaders[i], &meant);
         taken += why == NULL;
-        left_out += why && matrix;
+        left_out += why && meant;
         if (why)
-            printf("%s %s: %s\n", matrix ? "left out" : "FAIL left out", vkf__shaders[i].name, why);
-        good = good && (!why || matrix);
+            printf("%s %s: %s\n", meant ? "left out" : "FAIL left out", vkf__shaders[i].name, why);
+        good = good && (!why || meant);
     }
-    printf("%" PRIu32 " modules with %" PRIu32 " sets of values, %" PRIu32 " left out that need cooperative matrices\n",
+    printf("%" PRIu32 " modules with %" PRIu32 " sets of values, %" PRIu32 " left out that no such device takes\n",
            taken, w->count, left_out);
     return good && taken > 0;
 }
