@@ -9,8 +9,8 @@
 // smallest subgroup; ROWS <= VKF_ATTENTION_DECODE_MAX_ROWS. Keys and values are read by vectors alone: rows, heads and
 // entries of the batch begin at multiples of 16 bytes, and a width is a multiple of 16 bytes. Queries: in quads.
 // Shared memory: 4 * SLOTS * (2 * VKF_ATTENTION_DECODE_MAX_ROWS + widest head) bytes, FRESH keys and values, and 16
-// bytes that stand for them where there are none. With splits > 1, PARTIAL is set and out is f32; in the kernel that
-// joins the parts itself, out is what it is otherwise.
+// bytes that stand for them where there are none. With splits > 1, PARTIAL is set and out is f32. The kernel that joins
+// the parts itself (ATTENTION_DECODE_JOINED) has 4 bytes more, and its out is what it is otherwise.
 // Grid: in any fold of two dimensions, ceil(q_len * heads / kv_heads / ROWS) * splits * kv_heads * batch workgroups.
 //
 // With FRESH, which is the most fresh keys that there are, a workgroup that visits some of them makes them for itself,
