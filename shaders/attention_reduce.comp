@@ -33,23 +33,23 @@ shared uint seen[LOCAL_SIZE]; // whether there was a key in some part
 shared float sums[LOCAL_SIZE];
 shared float totals[LOCAL_SIZE];
 
-// The row's maximum, and whether none of its parts saw a key.
-void view_parts(parts row, out float maximum, out bool masked)
+// The same as view_parts(), by all invocations of the workgroup together.
+parts_view view_parts_together(parts row)
 {
     uint lane = gl_LocalInvocationID.x;
-    maximum = part_maximum(row, 0);
-    masked = true;
+    parts_view view = parts_view(part_maximum(row, 0), true);
     for (uint split = lane; split < p.splits; split += LOCAL_SIZE) {
-        maximum = max(maximum, part_maximum(row, split));
-        masked = masked && part_total(row, split) == 0.0;
+        view.maximum = max(view.maximum, part_maximum(row, split));
+        view.masked = view.masked && part_total(row, split) == 0.0;
     }
-    maxima[lane] = maximum;
-    seen[lane] = masked ? 0 : 1;
+    maxima[lane] = view.maximum;
+    seen[lane] = view.masked ? 0 : 1;
     barrier();
     for (uint i = 0; i < min(p.splits, LOCAL_SIZE); ++i) {
-        maximum = max(maximum, maxima[i]);
-        masked = masked && seen[i] == 0;
+        view.maximum = max(view.maximum, maxima[i]);
+        view.masked = view.masked && seen[i] == 0;
     }
+    return view;
 }
 
 // Neighbours take neighbouring columns, and those that are a slice apart other parts of the same ones.
@@ -60,9 +60,7 @@ void reduce_row(parts row, uint out_first)
     while (width < min(p.v_head_dim, LOCAL_SIZE))
         width *= 2;
     uint slice = lane / width, slices = LOCAL_SIZE / width;
-    float maximum;
-    bool masked;
-    view_parts(row, maximum, masked);
+    parts_view view = view_parts_together(row);
     for (uint first = 0; first < p.v_head_dim; first += width) {
         uint col = first + lane % width;
         share s = share(0.0, 0.0);
@@ -72,7 +70,7 @@ void reduce_row(parts row, uint out_first)
                 loaded[i] = load_part(row, min(split + i * slices, p.splits - 1), min(col, p.v_head_dim - 1));
             [[unroll]] for (uint i = 0; i < UNROLL; ++i) {
                 if (split + i * slices < p.splits)
-                    add_part(s, loaded[i], maximum, masked);
+                    add_part(s, loaded[i], view);
             }
         }
         sums[lane] = s.sum;
@@ -83,37 +81,16 @@ void reduce_row(parts row, uint out_first)
             s.total += totals[other];
         }
         if (slice == 0 && col < p.v_head_dim)
-            out_store(out_first + col, joined(s, masked));
+            out_store(out_first + col, joined(s, view));
         barrier();
     }
 }
 #else
-const uint COLS = 2; // elements per invocation and pass
-
 void reduce_row(parts row, uint out_first)
 {
-    float maximum = part_maximum(row, 0);
-    bool masked = part_total(row, 0) == 0.0;
-    for (uint split = 1; split < p.splits; ++split) {
-        maximum = max(maximum, part_maximum(row, split));
-        masked = masked && part_total(row, split) == 0.0;
-    }
-    for (uint first = gl_LocalInvocationID.x; first < p.v_head_dim; first += COLS * gl_WorkGroupSize.x) {
-        share shares[COLS];
-        [[unroll]] for (uint c = 0; c < COLS; ++c)
-            shares[c] = share(0.0, 0.0);
-        for (uint split = 0; split < p.splits; ++split) {
-            [[unroll]] for (uint c = 0; c < COLS; ++c) {
-                uint col = min(first + c * gl_WorkGroupSize.x, p.v_head_dim - 1);
-                add_part(shares[c], load_part(row, split, col), maximum, masked);
-            }
-        }
-        [[unroll]] for (uint c = 0; c < COLS; ++c) {
-            uint col = first + c * gl_WorkGroupSize.x;
-            if (col < p.v_head_dim)
-                out_store(out_first + col, joined(shares[c], masked));
-        }
-    }
+    parts_view view = view_parts(row);
+    for (uint col = gl_LocalInvocationID.x; col < p.v_head_dim; col += gl_WorkGroupSize.x)
+        out_store(out_first + col, join_column(row, col, view));
 }
 #endif
 

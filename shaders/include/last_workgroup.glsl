@@ -7,9 +7,6 @@
 
 #include "attention_parts.glsl"
 
-// Parts that an invocation has on their way from memory at once.
-const uint JOIN_UNROLL = 8;
-
 shared uint workgroups_before;
 
 // Among those of the batch, as view_work() has them.
@@ -37,42 +34,6 @@ bool is_last_workgroup(work w)
     return workgroups_before == p.splits - 1;
 }
 
-// The maximum of a row, and whether none of its parts saw a key.
-void view_parts(parts row, out float row_maximum, out bool masked)
-{
-    row_maximum = part_maximum(row, 0);
-    masked = true;
-    for (uint split = 0; split < p.splits; split += JOIN_UNROLL) {
-        float maxima[JOIN_UNROLL], totals[JOIN_UNROLL];
-        [[unroll]] for (uint i = 0; i < JOIN_UNROLL; ++i) {
-            maxima[i] = part_maximum(row, min(split + i, p.splits - 1));
-            totals[i] = part_total(row, min(split + i, p.splits - 1));
-        }
-        [[unroll]] for (uint i = 0; i < JOIN_UNROLL; ++i) {
-            row_maximum = max(row_maximum, maxima[i]);
-            masked = masked && totals[i] == 0.0;
-        }
-    }
-}
-
-float join_column(parts row, uint col)
-{
-    float row_maximum;
-    bool masked;
-    view_parts(row, row_maximum, masked);
-    share s = share(0.0, 0.0);
-    for (uint split = 0; split < p.splits; split += JOIN_UNROLL) {
-        column_part loaded[JOIN_UNROLL];
-        [[unroll]] for (uint i = 0; i < JOIN_UNROLL; ++i)
-            loaded[i] = load_part(row, min(split + i, p.splits - 1), col);
-        [[unroll]] for (uint i = 0; i < JOIN_UNROLL; ++i) {
-            if (split + i < p.splits)
-                add_part(s, loaded[i], row_maximum, masked);
-        }
-    }
-    return joined(s, masked);
-}
-
 // Neighbours take neighbouring columns of all rows of the workgroup.
 void join_parts(work w)
 {
@@ -80,7 +41,8 @@ void join_parts(work w)
     for (uint at = gl_LocalInvocationID.x; at < rows * V_HEAD_DIM; at += LOCAL_SIZE) {
         uint row = w.first_row + at / V_HEAD_DIM, col = at % V_HEAD_DIM;
         row_view view = view_row(w, row);
-        float value = join_column(parts(first_part(w, row), PART_STRIDE), col);
+        parts of_row = parts(first_part(w, row), PART_STRIDE);
+        float value = join_column(of_row, col, view_parts(of_row));
         out_store(w.b * p.out_batch + view.l * p.out_row + view.h * p.out_head + col, value);
     }
 }

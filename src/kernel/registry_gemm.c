@@ -129,14 +129,7 @@ static const vkf__kernel rows[] = {
     GEMM(f32, f16p, f16p),
     GEMM(f32, bf16p, f32),
     // Weights in blocks.
-    GEMM_BLOCKS(f32, q8, f32),
-    GEMM_BLOCKS(f16, q8, f32),
-    GEMM_BLOCKS(f16, q8, f16),
-    GEMM_BLOCKS(f16p, q8, f16p),
-    GEMM_BLOCKS(f32, q4, f32),
-    GEMM_BLOCKS(f16, q4, f32),
-    GEMM_BLOCKS(f16, q4, f16),
-    GEMM_BLOCKS(f16p, q4, f16p),
+    EVERY_BLOCK_TYPE(GEMM_BLOCKS),
     // Sums of short runs in f16. Only caches are filled with halves from activations in f32, which is little work.
     GEMM_HALF(f32, f16, f32),
     GEMM_HALF(f16, f16, f16),

@@ -21,6 +21,11 @@
     LOCAL_SIZE, CONSTANT(GEMM, TILE_M), CONSTANT(GEMM, TILE_N), CONSTANT(GEMM, TILE_K), CONSTANT(GEMM, THREAD_M), \
         CONSTANT(GEMM, THREAD_N)
 
+// The types of a, b and d of products with weights in blocks.
+#define EVERY_BLOCK_TYPE(ROW)                                                                        \
+    ROW(f32, q8, f32), ROW(f16, q8, f32), ROW(f16, q8, f16), ROW(f16p, q8, f16p), ROW(f32, q4, f32), \
+        ROW(f16, q4, f32), ROW(f16, q4, f16), ROW(f16p, q4, f16p)
+
 // The names of the constants that follow those of the tile.
 #define PRODUCT_FLAGS                                                                                            \
     CONSTANT(GEMM, TRANSPOSE_A), CONSTANT(GEMM, B_LAYOUT), CONSTANT(GEMM, ACTIVATION), CONSTANT(GEMM, HAS_BIAS), \

@@ -117,7 +117,7 @@ ERRORS = (
     Error("attention by reductions takes maxima over rows for those over keys", "shaders/attention_coopmat2.comp",
           "gl_CooperativeMatrixReduceColumnNV, larger_of", "gl_CooperativeMatrixReduceRowNV, larger_of", MATRICES),
     Error("parts of attention are added without their maxima", "shaders/include/attention_parts.glsl",
-          "float factor = masked ? 1.0 : exp(own.maximum - maximum);", "float factor = 1.0;",
+          "float factor = view.masked ? 1.0 : exp(own.maximum - view.maximum);", "float factor = 1.0;",
           ("gpu.variants_attention.lavapipe.full", "gpu.op_attention_decode.lavapipe.full")),
     Error("the last workgroup leaves its count as it is", "shaders/include/last_workgroup.glsl",
           "atomicExchange(counter_data[at], 0u);", "atomicExchange(counter_data[at], 1u);",
