@@ -108,7 +108,7 @@ void load_b_tile(uint col_first, uint block_first, uint block_end)
                                     min(block_first + block, block_end - 1)) * TILE_WORDS;
             b_tile[(2 * block + half_block) * B_STRIDE + n] = column_bytes(tile + HEAD_WORDS + lane, half_block);
             if (half_block == 0)
-                b_heads[block * TILE_N + n] = blocks_head(b_data[tile + (BLOCKS_Q8 ? lane / 2 : lane)], lane);
+                b_heads[block * TILE_N + n] = blocks_head(b_data[tile + lane / 2], lane);
         }
     }
 }

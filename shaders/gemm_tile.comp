@@ -109,7 +109,7 @@ void load_b_tile(uint col_first, uint k_first)
             uint block = panel * (p.ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
             uint tile = b_offset + block * TILE_WORDS;
             uint word = b_data[tile + HEAD_WORDS + k % VKF_BLOCKS_DEPTH / WORD_ELEMENTS * VKF_GEMM_PANEL + lane];
-            vec2 head = blocks_head(b_data[tile + (BLOCKS_Q8 ? lane / 2 : lane)], lane);
+            vec2 head = blocks_head(b_data[tile + lane / 2], lane);
             [[unroll]] for (uint c = 0; c < WORD_ELEMENTS; ++c) {
                 float value = blocks_element(word, c);
                 value = BLOCKS_Q8 ? value * head.x : fma(value, head.x, head.y);

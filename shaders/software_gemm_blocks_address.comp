@@ -86,16 +86,12 @@ float a_load(uint64_t row, uint i)
 vec2 read_head(uint64_t tile, uint column)
 {
     b_words head = b_words(tile);
-    if (!BLOCKS_Q8) {
-        LANE_ELEMENT(uint, pair, head.words, column);
-        return unpackHalf2x16(pair);
-    }
-    uint pair = head.words[column / 2]; // the same, but that two invocations share a word
+    uint pair = head.words[column / 2]; // as LANE_ELEMENT() reads it, but that two invocations share a word
     [[unroll]] for (uint i = 1; i < LANES; ++i) {
         uint other = head.words[(column + i) / 2];
         pair = gl_SubgroupInvocationID == i ? other : pair;
     }
-    return vec2(unpackHalf2x16(pair >> 16 * (gl_SubgroupInvocationID % 2)).x, 0.0);
+    return blocks_head(pair >> 16 * (gl_SubgroupInvocationID % 2), 0);
 }
 
 // The word of the same column, `steps` steps of k after the words at `place`.

@@ -237,7 +237,7 @@ typedef enum vkf_model_precision {
 typedef enum vkf_quantization {
     VKF_QUANTIZATION_NONE = 0, // as stored: floating point, or blocks in a file of `vkformer quantize`
     VKF_QUANTIZATION_Q8,       // 8.5 bits to a weight
-    VKF_QUANTIZATION_Q4,       // 5 bits to a weight
+    VKF_QUANTIZATION_Q4,       // 4.5 bits to a weight
     VKF_QUANTIZATION_COUNT
 } vkf_quantization;
 

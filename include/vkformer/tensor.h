@@ -17,7 +17,7 @@ typedef enum vkf_dtype {
     VKF_DTYPE_BF16 = 4, // bfloat16, for parameters: weights, biases, norms, embedding tables; with f32 activations
     // Weights of matrix products in blocks of 32 elements that follow each other along k; only in panels.
     VKF_DTYPE_Q8 = 5, // a half as scale, 32 signed bytes: scale * q
-    VKF_DTYPE_Q4 = 6, // halves as scale and minimum, 32 unsigned nibbles: minimum + scale * q
+    VKF_DTYPE_Q4 = 6, // a half as scale whose lowest four bits are the zero, 32 nibbles: scale * (q - zero)
     VKF_DTYPE_COUNT
 } vkf_dtype;
 

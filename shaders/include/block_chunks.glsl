@@ -1,8 +1,7 @@
 // Weights in blocks (shared/blocks.h) as chunks of eight halves along k. Included after blocks.glsl, the declaration of
 // p and that of CHUNK, which is 8.
 //
-// An element becomes a half by one multiplication and, in q4, one addition in 16 bits: it is the float's value rounded
-// once, or twice where the device does not fuse the two. So it is off by 2^-11 of itself, or of |scale * q| and itself.
+// An element becomes a half by one multiplication in 16 bits: it is off by at most 2^-11 of itself.
 #ifndef VKF_BLOCK_CHUNKS_GLSL
 #define VKF_BLOCK_CHUNKS_GLSL
 
@@ -27,27 +26,34 @@ packed_chunk fetch_packed(uint col, uint k)
     uint at = tile + HEAD_WORDS + k % VKF_BLOCKS_DEPTH / WORD_ELEMENTS * VKF_GEMM_PANEL + lane;
     packed_chunk chunk;
     chunk.words = uvec2(b_data[at], CHUNK_WORDS > 1 ? b_data[at + VKF_GEMM_PANEL] : 0u);
-    chunk.head = b_data[tile + (BLOCKS_Q8 ? lane / 2 : lane)] >> (BLOCKS_Q8 ? lane % 2 * 16 : 0);
+    chunk.head = b_data[tile + lane / 2] >> lane % 2 * 16;
     return chunk;
 }
 
-// Elements 2i and 2i + 1 of a word, without scale. The lowest bits of a half between 1024 and 2048 count ones: signed
-// bytes are put there with 128 added.
-f16vec2 unpack_pair(uint word, uint i)
+// The lowest bits of a half between 1024 and 2048 count ones. Elements are put there, signed bytes with 128 added, and
+// this taken away.
+f16vec2 zero_of(uint head)
+{
+    return BLOCKS_Q8 ? f16vec2(1152.0) : unpackFloat2x16((head & 15u) * 0x00010001u | 0x64006400u);
+}
+
+// Elements 2i and 2i + 1 of a word, without scale.
+f16vec2 unpack_pair(uint word, uint i, f16vec2 zero)
 {
     uint pair = bitfieldExtract(BLOCKS_Q8 ? word ^ 0x80808080u : word, int(2 * i * ELEMENT_BITS),
                                 int(2 * ELEMENT_BITS));
     uint spread = (pair | pair << (16 - ELEMENT_BITS)) & (BLOCKS_Q8 ? 0x00ff00ffu : 0x000f000fu);
-    return unpackFloat2x16(spread | 0x64006400u) - f16vec2(BLOCKS_Q8 ? 1152.0 : 1024.0);
+    return unpackFloat2x16(spread | 0x64006400u) - zero;
 }
 
 uvec4 unpack_chunk(packed_chunk chunk)
 {
-    f16vec2 head = unpackFloat2x16(chunk.head);
+    f16vec2 scale = unpackFloat2x16(BLOCKS_Q8 ? chunk.head : chunk.head & 0xfff0u).xx;
+    f16vec2 zero = zero_of(chunk.head);
     uvec4 halves;
     [[unroll]] for (uint i = 0; i < 4; ++i) {
-        f16vec2 pair = unpack_pair(chunk.words[i * 2 / WORD_ELEMENTS], i % (WORD_ELEMENTS / 2));
-        halves[i] = packFloat2x16(BLOCKS_Q8 ? pair * head.x : fma(pair, head.xx, head.yy));
+        f16vec2 pair = unpack_pair(chunk.words[i * 2 / WORD_ELEMENTS], i % (WORD_ELEMENTS / 2), zero);
+        halves[i] = packFloat2x16(pair * scale);
     }
     return halves;
 }

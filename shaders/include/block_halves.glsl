@@ -1,7 +1,7 @@
 // Single elements of weights in blocks (shared/blocks.h) as halves, for kernels whose driver asks for one at a time.
 // Included after blocks.glsl.
 //
-// An element becomes a half by one multiplication and, in q4, one addition in 16 bits, as in block_chunks.glsl.
+// An element becomes a half by one multiplication in 16 bits, as in block_chunks.glsl.
 #ifndef VKF_BLOCK_HALVES_GLSL
 #define VKF_BLOCK_HALVES_GLSL
 
@@ -13,16 +13,15 @@ uint word_place(uint column, uint k)
 
 uint head_place(uint column)
 {
-    return BLOCKS_Q8 ? column / 2 : column;
+    return column / 2;
 }
 
 float16_t block_half(uint word, uint head, uint column, uint k)
 {
-    f16vec2 pair = unpackFloat2x16(head);
-    float16_t value = float16_t(blocks_element(word, k % WORD_ELEMENTS));
-    if (BLOCKS_Q8)
-        return value * (column % 2 == 0 ? pair.x : pair.y);
-    return fma(value, pair.x, pair.y);
+    uint own = column % 2 == 0 ? head : head >> 16;
+    float16_t zero = float16_t(BLOCKS_Q8 ? 0 : int(own & 15u));
+    float16_t scale = unpackFloat2x16(BLOCKS_Q8 ? own : own & 0xfff0u).x;
+    return (float16_t(blocks_element(word, k % WORD_ELEMENTS)) - zero) * scale;
 }
 
 #endif

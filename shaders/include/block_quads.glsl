@@ -7,10 +7,10 @@
 const uint QUAD_STEPS = 8; // of k, whose elements are taken apart at once
 const uint QUAD_WORDS = 2; // of a column that hold them, at most
 
-// The words in which the scales of the quad's columns lie.
+// The words in which the heads of the quad's columns lie.
 uvec4 load_head(uint tile, uint quad)
 {
-    return b_quad(tile, BLOCKS_Q8 ? quad / 2 : quad);
+    return b_quad(tile, quad / 2);
 }
 
 // The words of steps k .. k + QUAD_STEPS - 1 of the quad's columns.
@@ -23,16 +23,9 @@ void load_quads(uint tile, uint quad, uint k, out uvec4 words[QUAD_WORDS])
 // Scales of the quad's columns, and their minimums.
 void unpack_head(uvec4 words, uint quad, out vec4 scale, out vec4 minimum)
 {
-    if (BLOCKS_Q8) {
-        uvec2 pair = quad % 2 == 0 ? words.xy : words.zw;
-        scale = vec4(unpackHalf2x16(pair.x), unpackHalf2x16(pair.y));
-        minimum = vec4(0.0);
-    } else {
-        vec2 x = unpackHalf2x16(words.x), y = unpackHalf2x16(words.y);
-        vec2 z = unpackHalf2x16(words.z), w = unpackHalf2x16(words.w);
-        scale = vec4(x.x, y.x, z.x, w.x);
-        minimum = vec4(x.y, y.y, z.y, w.y);
-    }
+    uvec2 pair = quad % 2 == 0 ? words.xy : words.zw;
+    scale = vec4(blocks_scales(pair.x), blocks_scales(pair.y));
+    minimum = vec4(blocks_minimums(pair.x), blocks_minimums(pair.y));
 }
 
 // Elements of the quad's columns. They are complete if `scaled`, and else without scale and minimum, and raised

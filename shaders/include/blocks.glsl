@@ -7,7 +7,7 @@
 
 const bool BLOCKS_Q8 = B_LAYOUT == VKF_GEMM_B_Q8;
 const uint TILE_WORDS = BLOCKS_Q8 ? VKF_BLOCKS_Q8_WORDS : VKF_BLOCKS_Q4_WORDS;
-const uint HEAD_WORDS = BLOCKS_Q8 ? VKF_BLOCKS_Q8_HEAD : VKF_BLOCKS_Q4_HEAD;
+const uint HEAD_WORDS = VKF_BLOCKS_HEAD;
 const uint WORD_ELEMENTS = BLOCKS_Q8 ? 4 : 8; // which follow each other along k
 
 // Element i of a word.
@@ -28,11 +28,24 @@ float blocks_lowering(uint i)
     return BLOCKS_Q8 || i == 7 ? 1.0 : 1.0 / float(1u << 4u * i);
 }
 
-// Scale (x) and minimum (y) of a column from its word in the head.
+// Of two columns, from the word in which their heads lie.
+vec2 blocks_scales(uint word)
+{
+    return unpackHalf2x16(BLOCKS_Q8 ? word : word & 0xfff0fff0u);
+}
+
+// What q = 0 stands for in these columns. Scale and zero have few bits, so that this and  minimum + scale * q  are
+// exact.
+vec2 blocks_minimums(uint word)
+{
+    return BLOCKS_Q8 ? vec2(0.0) : blocks_scales(word) * -vec2(int(word & 15u), int(word >> 16 & 15u));
+}
+
+// Scale (x) and minimum (y) of a column from this word.
 vec2 blocks_head(uint word, uint column)
 {
-    vec2 pair = unpackHalf2x16(word);
-    return BLOCKS_Q8 ? vec2(column % 2 == 0 ? pair.x : pair.y, 0.0) : pair;
+    vec2 scales = blocks_scales(word), minimums = blocks_minimums(word);
+    return column % 2 == 0 ? vec2(scales.x, minimums.x) : vec2(scales.y, minimums.y);
 }
 
 // Declares the bias, of the type that HAS_BIAS says, and   float bias_load(uint i)   as READ() does. It begins `offset`

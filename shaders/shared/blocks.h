@@ -1,9 +1,11 @@
 // Weights of matrix products in blocks of 32 elements along k, in panels. A panel of 32 columns is k / 32 tiles that
 // follow each other. A tile is square: it holds one block of each of the 32 columns, in words:
-//   q8: 16 words of scales, the halves of columns 2i and 2i + 1; then (8, 32): 4 signed bytes of a column, lowest first
-//   q4: 32 words, a half as scale and above it a half as minimum; then (4, 32): 8 nibbles of a column, lowest first
-// An element is scale * q (q8) or minimum + scale * q (q4). Columns beyond n are zeros. vkf_gemm_params.ldb remains the
-// distance between panels in elements, 32 k; b_offset counts words, and b begins at a multiple of 16 bytes.
+//   16 words of heads, 16 bits each, of columns 2i and 2i + 1; then
+//   q8: (8, 32): 4 signed bytes of a column, lowest first
+//   q4: (4, 32): 8 nibbles of a column, lowest first
+// A head is the scale, a half. In q4 its lowest four bits are the zero instead, and count as 0 in the scale. An element
+// is scale * q (q8) or scale * (q - zero) (q4). Columns beyond n are zeros. vkf_gemm_params.ldb remains the distance
+// between panels in elements, 32 k; b_offset counts words, and b begins at a multiple of 16 bytes.
 #ifndef VKF_SHARED_BLOCKS_H
 #define VKF_SHARED_BLOCKS_H
 
@@ -11,10 +13,9 @@
 
 #define VKF_BLOCKS_DEPTH 32u       // elements of a block, along k
 #define VKF_BLOCKS_ALIGNMENT 16u   // bytes
-#define VKF_BLOCKS_Q8_HEAD 16u     // words of a tile before its elements
+#define VKF_BLOCKS_HEAD 16u        // words of a tile before its elements
 #define VKF_BLOCKS_Q8_WORDS 272u   // of a tile
-#define VKF_BLOCKS_Q4_HEAD 32u
-#define VKF_BLOCKS_Q4_WORDS 160u
+#define VKF_BLOCKS_Q4_WORDS 144u
 
 // Values of VKF_GEMM_SPEC_B_LAYOUT besides VKF_GEMM_B_*.
 #define VKF_GEMM_B_Q8 3

@@ -3,10 +3,10 @@
 // the scale NaN, so that its products are NaN, too. A block without an element beyond VKF_QUANTIZE_ROWS_LEAST is zeros.
 //
 // A block is 12 words: 8 of four signed bytes each, the scale, scale * (sum of the q), and two unused ones, so that
-// blocks begin at multiples of 16 bytes. A weight's minimum is multiplied by that sum. It sums the q, not the x,
-// because a weight minimum + scale * q is near 0: its two parts cancel, and so do their errors, but only if both parts
-// are multiplied by the same activations. With the sum of the x the error is 2.8 times as large for normal numbers, and
-// 2.2 times for uniform ones.
+// blocks begin at multiples of 16 bytes. A weight's minimum, -scale * zero, is multiplied by that sum. It sums the q,
+// not the x, because a weight minimum + scale * q is near 0: its two parts cancel, and so do their errors, but only if
+// both parts are multiplied by the same activations. With the sum of the x the error is 2.8 times as large for normal
+// numbers, and 2.2 times for uniform ones.
 //
 // Bytes have the order of a weight's words. For q8 they follow each other; for q4 the even ones of every 8 elements
 // come before the odd ones, because that is what masking a word of nibbles leaves.

@@ -27,11 +27,13 @@ static uint16_t get_half(const uint8_t *at)
     return (uint16_t)(at[0] | at[1] << 8);
 }
 
-// Rounds to the nearest integer of lowest .. highest. A call of roundf() would cost more than all the rest.
+// Rounds to the nearest integer of lowest .. highest. A call of roundf() would cost more than all the rest, and so
+// would branches.
 static int nearest(float steps, float lowest, float highest)
 {
-    float q = steps < lowest ? lowest : steps > highest ? highest : steps;
-    return (int)(q < 0 ? q - 0.5f : q + 0.5f);
+    float q = steps < lowest ? lowest : steps;
+    q = q > highest ? highest : q;
+    return (int)(q + copysignf(0.5f, q));
 }
 
 // The scale of steps of this size: 0 where the whole block is one value, and a normal number otherwise.
@@ -49,33 +51,80 @@ static void q8_from_f32(const float *values, uint8_t *block)
 {
     float largest = 0;
     for (int i = 0; i < VKF_BLOCK; i++)
-        largest = fmaxf(largest, fabsf(values[i]));
+        largest = fabsf(values[i]) > largest ? fabsf(values[i]) : largest;
     uint16_t half = to_scale(largest / 127);
     float inverse = inverse_of(vkf__float_from_half(half));
     put_half(block, half);
     for (int i = 0; i < VKF_BLOCK; i++)
-        block[2 + i] = (uint8_t)nearest(values[i] * inverse, -127, 127);
+        block[VKF_BLOCK_HEAD_BYTES + i] = (uint8_t)nearest(values[i] * inverse, -127, 127);
+}
+
+static float scale_of_q4(uint16_t head)
+{
+    return vkf__float_from_half(head & 0xfff0);
+}
+
+// Scale and zero for steps of this size from `least` on.
+static uint16_t to_q4_head(float step, float least)
+{
+    const uint16_t scale = (uint16_t)((to_scale(step) + 8) & ~15);
+    return scale | (uint16_t)nearest(-least * inverse_of(scale_of_q4(scale)), 0, 15);
+}
+
+// The element that is nearest to a value, which comes divided by the scale.
+static int q4_element(float steps, float zero)
+{
+    return nearest(steps + zero, 0, 15);
+}
+
+// The sum of squared errors with this head, by several sums that compilers take at once.
+static float q4_error(const float *values, uint16_t head)
+{
+    const float scale = scale_of_q4(head), inverse = inverse_of(scale), zero = (float)(head & 15);
+    float sums[4] = {0};
+    for (int i = 0; i < VKF_BLOCK; i += 4) {
+        for (int j = 0; j < 4; j++) {
+            const float element = (float)q4_element(values[i + j] * inverse, zero);
+            const float error = values[i + j] - scale * (element - zero);
+            sums[j] += error * error;
+        }
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// The head with the least error of those for steps of the values' range, and of parts of it.
+static uint16_t q4_best_head(const float *values)
+{
+    static const float parts[] = {1, 0.95f, 0.9f};
+    const float end = LARGEST_HALF * 7;
+    float least = 0, most = 0, least_error = INFINITY;
+    uint16_t best = 0;
+    for (int i = 0; i < VKF_BLOCK; i++) {
+        least = values[i] < least ? values[i] : least;
+        most = values[i] > most ? values[i] : most;
+    }
+    least = fmaxf(least, -end);
+    most = fminf(most, end);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const float range = most - least, cut = range * (1 - parts[i]) / 2;
+        const uint16_t head = to_q4_head(range * parts[i] / 15, least + cut);
+        const float error = q4_error(values, head);
+        if (i == 0 || error < least_error) {
+            best = head;
+            least_error = error;
+        }
+    }
+    return best;
 }
 
 static void q4_from_f32(const float *values, uint8_t *block)
 {
-    float least = values[0], most = values[0];
-    for (int i = 1; i < VKF_BLOCK; i++) {
-        least = fminf(least, values[i]);
-        most = fmaxf(most, values[i]);
-    }
-    if (fabsf(least) < LEAST_NORMAL_HALF)
-        least = least < 0 ? -LEAST_NORMAL_HALF : 0;
-    uint16_t minimum_half = to_half(least);
-    float minimum = vkf__float_from_half(minimum_half);
-    uint16_t scale_half = to_scale((most - minimum) / 15);
-    float inverse = inverse_of(vkf__float_from_half(scale_half));
-    put_half(block, scale_half);
-    put_half(block + 2, minimum_half);
+    const uint16_t head = q4_best_head(values);
+    const float inverse = inverse_of(scale_of_q4(head)), zero = (float)(head & 15);
+    put_half(block, head);
     for (int i = 0; i < VKF_BLOCK; i += 2) {
-        int low = nearest((values[i] - minimum) * inverse, 0, 15);
-        int high = nearest((values[i + 1] - minimum) * inverse, 0, 15);
-        block[4 + i / 2] = (uint8_t)(low | high << 4);
+        const int low = q4_element(values[i] * inverse, zero), high = q4_element(values[i + 1] * inverse, zero);
+        block[VKF_BLOCK_HEAD_BYTES + i / 2] = (uint8_t)(low | high << 4);
     }
 }
 
@@ -83,14 +132,15 @@ static void q8_to_f32(const uint8_t *block, float *out_values)
 {
     float scale = vkf__float_from_half(get_half(block));
     for (int i = 0; i < VKF_BLOCK; i++)
-        out_values[i] = scale * (float)(int8_t)block[2 + i];
+        out_values[i] = scale * (float)(int8_t)block[VKF_BLOCK_HEAD_BYTES + i];
 }
 
 static void q4_to_f32(const uint8_t *block, float *out_values)
 {
-    float scale = vkf__float_from_half(get_half(block)), minimum = vkf__float_from_half(get_half(block + 2));
+    const uint16_t head = get_half(block);
+    const float scale = scale_of_q4(head);
     for (int i = 0; i < VKF_BLOCK; i++)
-        out_values[i] = minimum + scale * (float)(block[4 + i / 2] >> i % 2 * 4 & 15);
+        out_values[i] = scale * (float)((block[VKF_BLOCK_HEAD_BYTES + i / 2] >> i % 2 * 4 & 15) - (head & 15));
 }
 
 void vkf__blocks_from_f32(vkf_dtype dtype, const float *values, size_t block_count, void *out_blocks)
@@ -120,7 +170,7 @@ void vkf__blocks_to_f32(vkf_dtype dtype, const void *blocks, size_t block_count,
 void vkf__blocks_to_panel(vkf_dtype dtype, const void *rows, uint32_t row_count, uint32_t k, void *out_panel)
 {
     assert((dtype == VKF_DTYPE_Q8 || dtype == VKF_DTYPE_Q4) && k % VKF_BLOCK == 0 && row_count <= VKF_BLOCK_PANEL);
-    const size_t bytes = vkf_dtype_block_bytes(dtype), head_bytes = vkf__block_head_bytes(dtype);
+    const size_t bytes = vkf_dtype_block_bytes(dtype), head_bytes = VKF_BLOCK_HEAD_BYTES;
     uint32_t tiles = k / VKF_BLOCK;
     memset(out_panel, 0, (size_t)tiles * VKF_BLOCK_PANEL * bytes);
     for (uint32_t column = 0; column < row_count; column++) {

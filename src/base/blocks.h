@@ -5,17 +5,13 @@
 #include <vkformer/tensor.h>
 
 #define VKF_BLOCK 32
-// Files keep rows of blocks one after the other. Each block begins with its scale, a half:
-//   q8: 32 signed bytes                                                      value = scale * q
-//   q4: a half as minimum, then 16 bytes, element 2j in the lower nibble     value = minimum + scale * q
+// Files keep rows of blocks one after the other. Each block begins with its head, 16 bits, which are its scale, a half:
+//   q8: 32 signed bytes                                  value = scale * q
+//   q4: 16 bytes, element 2j in the lower nibble         value = scale * (q - zero)
+// In q4 the lowest four bits of the head are the zero, and count as 0 in the scale.
+#define VKF_BLOCK_HEAD_BYTES 2
 #define VKF_Q8_BLOCK_BYTES 34
-#define VKF_Q4_BLOCK_BYTES 20
-
-// Bytes in front of a block's elements: its scale, and its minimum if it has one.
-static inline size_t vkf__block_head_bytes(vkf_dtype dtype)
-{
-    return dtype == VKF_DTYPE_Q8 ? 2 : 4;
-}
+#define VKF_Q4_BLOCK_BYTES 18
 
 // Of an element; in blocks, its part of a block.
 static inline double vkf__element_bytes(vkf_dtype dtype)
@@ -26,12 +22,14 @@ static inline double vkf__element_bytes(vkf_dtype dtype)
 }
 
 // A panel has as many columns as a block has elements, so that it consists of square tiles of whole blocks:
-//   q8: 32 scales, then (8 words of k, 32 columns): 4 signed bytes of one column to a word, the lowest byte first
-//   q4: (32 columns) of scale and minimum, then (4 words of k, 32 columns): 8 nibbles to a word, the lowest first
+//   q8: 32 heads, then (8 words of k, 32 columns): 4 signed bytes of one column to a word, the lowest byte first
+//   q4: 32 heads, then (4 words of k, 32 columns): 8 nibbles to a word, the lowest first
 #define VKF_BLOCK_PANEL 32
 
-// Rounds each value to the nearest that its block can represent. The scale comes from the block's largest magnitude
-// (q8) or its range (q4). Values are finite; one beyond 65504 times the largest q of its block is clamped to that.
+// Rounds each value to the nearest that its block can represent. In q8 the scale comes from the block's largest
+// magnitude. In q4 scale and zero come from its range, 0 included, or from 0.95 or 0.9 of that if the sum of squared
+// errors is less so: most values then have smaller steps, and the outermost are clamped. Values are finite; one beyond
+// 127 (q8) or 7 (q4) times 65504 is clamped to that.
 void vkf__blocks_from_f32(vkf_dtype dtype, const float *values, size_t block_count, void *out_blocks);
 void vkf__blocks_to_f32(vkf_dtype dtype, const void *blocks, size_t block_count, float *out_values);
 

@@ -75,19 +75,16 @@ static uint32_t run_of(const vkf__weight_slot *slot, uint32_t row, uint32_t coun
     return count < left ? count : left;
 }
 
-// Copies blocks as they are stored. Scales and minima are checked, because one that is not finite would spoil every
-// result.
+// Copies blocks as they are stored. Scales are checked, because one that is not finite would spoil every result.
 static vkf_status copy_rows(const vkf__block_source *source, uint64_t stored_row, uint32_t count, uint8_t *out_blocks)
 {
-    size_t block_bytes = vkf_dtype_block_bytes(source->dtype), head_bytes = vkf__block_head_bytes(source->dtype);
+    size_t block_bytes = vkf_dtype_block_bytes(source->dtype);
     uint64_t bytes = row_bytes(source->dtype, source->slot->shape[1]);
     VKF_RETURN_IF_ERROR(vkf__stored_read(source->stored, stored_row * bytes, count * bytes, out_blocks));
     for (uint64_t at = 0; at < count * bytes; at += block_bytes) {
-        for (size_t i = 0; i < head_bytes; i += 2) {
-            uint16_t half = (uint16_t)(out_blocks[at + i] | out_blocks[at + i + 1] << 8);
-            if ((half & 0x7c00) == 0x7c00)
-                return fail_number(source, stored_row * bytes + at + i);
-        }
+        uint16_t scale = (uint16_t)(out_blocks[at] | out_blocks[at + 1] << 8);
+        if ((scale & 0x7c00) == 0x7c00)
+            return fail_number(source, stored_row * bytes + at);
     }
     return VKF_OK;
 }

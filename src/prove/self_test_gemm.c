@@ -69,23 +69,19 @@ static float *make_panels(vkf__bed *bed, const vkf__gemm_args *args, const float
 // The upper byte of a half that is a power of two.
 #define SCALE_BITS(exponent) (uint8_t)(60 + 4 * (exponent))
 
-// Makes a block with a scale of 2^-6 or 2^-7, a minimum of -1 or -2, and any bits as elements. Sums of its values are
-// exact in float32, as those of vkf__bed_random() are. For a kernel with sums in f16 the elements have the upper half
-// of their bits alone, and a scale of 2^-6 or 2^-5, or with nibbles of 2^-4 or 2^-3: multiples of 1/4, too.
+// Makes a block with a scale of 2^-6 or 2^-7, and any bits as elements and zero. Sums of its values are exact in
+// float32, as those of vkf__bed_random() are. For a kernel with sums in f16 elements and zero have the upper half of
+// their bits alone, and a scale of 2^-6 or 2^-5, or with nibbles of 2^-4 or 2^-3: multiples of 1/4, too.
 static void random_block(vkf__bed *bed, vkf_dtype dtype, uint8_t *block)
 {
     const bool halves = bed->variant->kernel->half_sums, nibbles = dtype == VKF_DTYPE_Q4;
     const uint8_t mask = !halves ? 0xff : nibbles ? 0xcc : 0xf0;
     const int exponent = !halves ? -7 : nibbles ? -4 : -6;
-    size_t bytes = vkf_dtype_block_bytes(dtype), head = vkf__block_head_bytes(dtype);
-    for (size_t i = head; i < bytes; i++)
+    size_t bytes = vkf_dtype_block_bytes(dtype);
+    for (size_t i = 0; i < bytes; i++)
         block[i] = (uint8_t)(vkf__bed_random(bed) * 64 + vkf__bed_random(bed) * 4) & mask;
-    block[0] = 0;
+    block[0] = nibbles ? block[0] & 15 : 0;
     block[1] = vkf__bed_random(bed) < 0 ? SCALE_BITS(exponent + 1) : SCALE_BITS(exponent);
-    if (dtype == VKF_DTYPE_Q4) {
-        block[2] = 0;
-        block[3] = vkf__bed_random(bed) < 0 ? 0xbc : 0xc0;
-    }
 }
 
 // Makes random blocks for a b of (n, ldb) in rows, which gets their values, and returns the blocks in panels.

@@ -13,14 +13,15 @@
 
 static void integer_block(vkf_test_random *random, vkf_dtype dtype, uint8_t *block)
 {
-    static const uint8_t q8_head[] = {0x00, 0x3c}, q4_head[] = {0x00, 0x3c, 0x00, 0xc2}; // 1; 1 and -3
-    memcpy(block, dtype == VKF_DTYPE_Q8 ? q8_head : q4_head, dtype == VKF_DTYPE_Q8 ? sizeof q8_head : sizeof q4_head);
+    block[0] = dtype == VKF_DTYPE_Q4 ? 3 : 0; // the zero
+    block[1] = 0x3c;                          // a scale of 1
+    uint8_t *pair = block + VKF_BLOCK_HEAD_BYTES;
     for (uint32_t i = 0; i < VKF_BLOCK; i++) {
         uint32_t value = vkf_test_random_below(random, 7);
         if (dtype == VKF_DTYPE_Q8)
-            block[2 + i] = (uint8_t)(vkf_test_random_below(random, 100) == 0 ? 0x80 : value - 3);
+            block[VKF_BLOCK_HEAD_BYTES + i] = (uint8_t)(vkf_test_random_below(random, 100) == 0 ? 0x80 : value - 3);
         else
-            block[4 + i / 2] = (uint8_t)(i % 2 == 0 ? value : block[4 + i / 2] | value << 4);
+            pair[i / 2] = (uint8_t)(i % 2 == 0 ? value : pair[i / 2] | value << 4);
     }
 }
 

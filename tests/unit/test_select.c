@@ -318,7 +318,7 @@ static void test_select_rounded_rows_by_bytes_in_flight(void **state)
     settle_traits(&caps);
     caps.traits.cores = 64;
     const vkf__selector selector = {.caps = &caps};
-    const uint32_t workgroup = 40 * 128 + 4 * 8 * 32, step = 64 * 32 * 4 * 20 / 32;
+    const uint32_t workgroup = 40 * 128 + 4 * 8 * 32, step = 64 * 32 * 4 * 18 / 32;
     vkf__variant variant;
     caps.max_shared_memory_bytes = 5 * workgroup; // room for five of rows1; of rows1x256 two have more than enough
     caps.traits.core_bytes_in_flight = 5 * step;

@@ -42,7 +42,7 @@ static void print_help(const void *user)
         "layers in blocks of 32 elements that share a scale. Whatever takes MODEL takes OUT, too. Norms, biases,\n"
         "embeddings and weights that do not fit blocks stay as they are. No device is needed.\n"
         "\n"
-        "  --type TYPE  q8: 8.5 bits to a weight (default); q4: 5 bits\n"
+        "  --type TYPE  q8: 8.5 bits to a weight (default); q4: 4.5 bits\n"
         "  --help       print this\n",
         stdout);
 }
