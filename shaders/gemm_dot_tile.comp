@@ -61,55 +61,94 @@ shared uvec4 b_tile[2 * BLOCKS * B_STRIDE]; // (BLOCKS, halves, TILE_N)
 shared vec2 a_heads[BLOCKS * TILE_M];       // scales and sums
 shared vec2 b_heads[BLOCKS * TILE_N];       // scales and minimums
 
+#include "include/tile_steps.glsl"
+
+const uint A_QUADS = TILE_M * BLOCKS * A_BLOCK_QUADS;
+const uint A_STEPS = STEPS_OF(A_QUADS);
+uvec4 a_fetched[A_STEPS]; // by this invocation
+
+// Of a quad of the tile of a: its row, its block and its number in that. Steps that an invocation does not have are its
+// last ones: they load what is there, but store nothing.
+uvec3 a_place(uint step)
+{
+    uint i = A_QUADS % LOCAL_SIZE == 0 ? step_number(step) : min(step_number(step), A_QUADS - 1);
+    return uvec3(i / (BLOCKS * A_BLOCK_QUADS), i / A_BLOCK_QUADS % BLOCKS, i % A_BLOCK_QUADS);
+}
+
 // Rows, columns and blocks are clamped into the matrices: rows and columns outside are never stored, and blocks beyond
 // the end are never multiplied.
-void load_a_tile(uint a_first, uint row_first, uint block_first, uint block_end)
+void fetch_a_tile(uint a_first, uint row_first, uint block_first, uint block_end)
 {
-    const uint quads = TILE_M * BLOCKS * A_BLOCK_QUADS;
-    [[unroll]] for (uint step = 0; step < (quads + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
-        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
-        uint m = i / (BLOCKS * A_BLOCK_QUADS), quad = i % A_BLOCK_QUADS, block = i / A_BLOCK_QUADS % BLOCKS;
-        if (quads % LOCAL_SIZE == 0 || i < quads) {
-            uint row = min(row_first + m, p.m - 1);
-            uint at = a_first / DEPTH + row * (p.lda / DEPTH) + min(block_first + block, block_end - 1);
-            uvec4 value = a_data[a_offset / 4 + at * A_BLOCK_QUADS + quad];
-            if (quad == HEAD_QUAD)
-                a_heads[block * TILE_M + m] = uintBitsToFloat(value.xy);
-            else
-                a_tile[(2 * block + quad) * A_STRIDE + m] = value;
-        }
+    [[unroll]] for (uint step = 0; step < A_STEPS; ++step) {
+        uvec3 place = a_place(step);
+        uint row = min(row_first + place.x, p.m - 1), block = min(block_first + place.y, block_end - 1);
+        uint at = a_first / DEPTH + row * (p.lda / DEPTH) + block;
+        a_fetched[step] = a_data[a_offset / 4 + at * A_BLOCK_QUADS + place.z];
     }
 }
 
-// Half of a column's block from the words that begin there, as bytes in the order of the activations.
-uvec4 column_bytes(uint words, uint half_block)
+void store_a_tile()
 {
-    if (BLOCKS_Q8) {
-        uint at = words + 4 * half_block * PANEL;
-        return uvec4(b_data[at], b_data[at + PANEL], b_data[at + 2 * PANEL], b_data[at + 3 * PANEL]);
+    [[unroll]] for (uint step = 0; step < A_STEPS; ++step) {
+        uvec3 place = a_place(step);
+        if (!has_step(step, A_QUADS))
+            continue;
+        if (place.z == HEAD_QUAD)
+            a_heads[place.y * TILE_M + place.x] = uintBitsToFloat(a_fetched[step].xy);
+        else
+            a_tile[(2 * place.y + place.z) * A_STRIDE + place.x] = a_fetched[step];
     }
-    uint at = words + 2 * half_block * PANEL;
-    uvec2 nibbles = uvec2(b_data[at], b_data[at + PANEL]);
-    uvec2 even = nibbles & 0x0f0f0f0fu, odd = nibbles >> 4 & 0x0f0f0f0fu;
-    return uvec4(even.x, odd.x, even.y, odd.y);
 }
 
 // Neighbouring invocations take neighbouring columns, half a block of each.
-void load_b_tile(uint col_first, uint block_first, uint block_end)
+const uint B_HALVES = TILE_N * BLOCKS * 2;
+const uint B_STEPS = STEPS_OF(B_HALVES);
+uvec4 b_words[B_STEPS]; // of q4 two
+uint b_head_words[B_STEPS];
+
+// Of half a block: its column, its block and which half it is.
+uvec3 b_place(uint step)
 {
-    const uint quads = TILE_N * BLOCKS * 2;
-    uint last_column = (p.n + PANEL - 1) / PANEL * PANEL - 1;
-    [[unroll]] for (uint step = 0; step < (quads + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
-        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
-        uint n = i % TILE_N, half_block = i / TILE_N % 2, block = i / (2 * TILE_N);
-        if (quads % LOCAL_SIZE == 0 || i < quads) {
-            uint column = min(col_first + n, last_column), lane = column % PANEL;
-            uint tile = b_offset + (column / PANEL * (p.ldb / (PANEL * DEPTH)) +
-                                    min(block_first + block, block_end - 1)) * TILE_WORDS;
-            b_tile[(2 * block + half_block) * B_STRIDE + n] = column_bytes(tile + HEAD_WORDS + lane, half_block);
-            if (half_block == 0)
-                b_heads[block * TILE_N + n] = blocks_head(b_data[tile + lane / 2], lane);
-        }
+    uint i = B_HALVES % LOCAL_SIZE == 0 ? step_number(step) : min(step_number(step), B_HALVES - 1);
+    return uvec3(i % TILE_N, i / (2 * TILE_N), i / TILE_N % 2);
+}
+
+uint column_of_b(uint col)
+{
+    return min(col, (p.n + PANEL - 1) / PANEL * PANEL - 1);
+}
+
+void fetch_b_tile(uint col_first, uint block_first, uint block_end)
+{
+    const uint words = DEPTH / 2 / WORD_ELEMENTS;
+    [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
+        uvec3 place = b_place(step);
+        uint column = column_of_b(col_first + place.x), lane = column % PANEL;
+        uint block = column / PANEL * (p.ldb / (PANEL * DEPTH)) + min(block_first + place.y, block_end - 1);
+        uint tile = b_offset + block * TILE_WORDS;
+        [[unroll]] for (uint i = 0; i < words; ++i)
+            b_words[step][i] = b_data[tile + HEAD_WORDS + (place.z * words + i) * PANEL + lane];
+        b_head_words[step] = b_data[tile + lane / 2];
+    }
+}
+
+// Half of a column's block as bytes in the order of the activations.
+uvec4 bytes_of(uvec4 words)
+{
+    uvec2 even = words.xy & 0x0f0f0f0fu, odd = words.xy >> 4 & 0x0f0f0f0fu;
+    return BLOCKS_Q8 ? words : uvec4(even.x, odd.x, even.y, odd.y);
+}
+
+void store_b_tile(uint col_first)
+{
+    [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
+        uvec3 place = b_place(step);
+        if (!has_step(step, B_HALVES))
+            continue;
+        b_tile[(2 * place.y + place.z) * B_STRIDE + place.x] = bytes_of(b_words[step]);
+        if (place.z == 0)
+            b_heads[place.y * TILE_N + place.x] =
+                blocks_head(b_head_words[step], column_of_b(col_first + place.x));
     }
 }
 
@@ -183,8 +222,10 @@ void multiply_entry(uint entry, uint split)
     [[unroll]] for (uint i = 0; i < THREAD_M * THREAD_N; ++i)
         sum[i] = 0.0;
     for (; block < block_end; block += BLOCKS) {
-        load_a_tile(a_first, row_first, block, block_end);
-        load_b_tile(col_first, block, block_end);
+        fetch_a_tile(a_first, row_first, block, block_end);
+        fetch_b_tile(col_first, block, block_end);
+        store_a_tile();
+        store_b_tile(col_first);
         barrier();
         uint count = min(BLOCKS, block_end - block);
         [[dont_unroll]] for (uint i = 0; i < count; ++i)

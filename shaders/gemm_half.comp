@@ -50,20 +50,22 @@ READ_QUADS(TYPE_B, VKF_GEMM_BINDING_B, b)
 READ(TYPE_B, VKF_GEMM_BINDING_BIAS, bias)
 #endif
 
-// name_halves(i): what name_load4(i) loads, as halves; those of f16 keep their bits.
-#define HALVES(type, name) HALVES_EXPAND(type, name)
-#define HALVES_EXPAND(type, name) HALVES_##type(name)
-#define HALVES_f32(name) \
-    f16vec4 name##_halves(uint i) { return f16vec4(name##_load4(i)); }
-#define HALVES_f16(name)                                                             \
-    f16vec4 name##_halves(uint i)                                                    \
+// name_quad(i): what name_load4(i) loads, as halves; those of f16 keep their bits.
+#define QUAD f16vec4
+#define QUAD_ELEMENT float16_t
+#define HALF_QUADS(type, name) HALF_QUADS_EXPAND(type, name)
+#define HALF_QUADS_EXPAND(type, name) HALF_QUADS_##type(name)
+#define HALF_QUADS_f32(name) \
+    f16vec4 name##_quad(uint i) { return f16vec4(name##_load4(i)); }
+#define HALF_QUADS_f16(name)                                                         \
+    f16vec4 name##_quad(uint i)                                                      \
     {                                                                                \
         uvec2 words = name##_data[(name##_offset + i) >> 2];                         \
         return f16vec4(unpackFloat2x16(words.x), unpackFloat2x16(words.y));          \
     }
-HALVES(TYPE_A, a)
+HALF_QUADS(TYPE_A, a)
 #ifndef B_BLOCKS
-HALVES(TYPE_B, b)
+HALF_QUADS(TYPE_B, b)
 #endif
 
 const uint GROUP_M = TILE_M / THREAD_M; // invocations along m
@@ -77,128 +79,106 @@ const uint B_STRIDE = TILE_N + 2;
 shared f16vec4 a_tile[QUADS * A_STRIDE]; // (QUADS, TILE_M)
 shared f16vec4 b_tile[QUADS * B_STRIDE]; // (QUADS, TILE_N)
 
-// Four halves that lie side by side in memory, from row or column `line` and depth k on. Addresses are clamped into the
-// matrix. Rows and columns outside are never stored, so that they may hold anything; what lies beyond k_end becomes
-// zero by selection, never by multiplication: 0 * NaN is NaN.
-f16vec4 fetch_a(bool quads, uint first, uint line, uint k, uint k_end)
-{
-    bool along_k = TRANSPOSE_A == 0;
-    f16vec4 value;
-    if (quads) {
-        uint m = min(line, p.m - (along_k ? 1 : 4));
-        uint at = min(k, k_end - (along_k ? 4 : 1));
-        value = a_halves(first + (along_k ? m * p.lda + at : at * p.lda + m));
-    } else {
-        [[unroll]] for (uint c = 0; c < 4; ++c) {
-            uint m = min(along_k ? line : line + c, p.m - 1);
-            uint at = min(along_k ? k + c : k, k_end - 1);
-            value[c] = float16_t(a_load(first + (along_k ? m * p.lda + at : at * p.lda + m)));
-        }
-    }
-    [[unroll]] for (uint c = 0; c < 4; ++c)
-        value[c] = (along_k ? k + c : k) < k_end ? value[c] : float16_t(0.0);
-    return value;
-}
-
-#ifndef B_BLOCKS
-uint b_index(uint n, uint k)
-{
-    if (B_LAYOUT == VKF_GEMM_B_PANELS)
-        return n / VKF_GEMM_PANEL * p.ldb + k * VKF_GEMM_PANEL + n % VKF_GEMM_PANEL;
-    return B_LAYOUT == VKF_GEMM_B_NK ? n * p.ldb + k : k * p.ldb + n;
-}
-
-f16vec4 fetch_b(bool quads, uint first, uint line, uint k, uint k_end)
-{
-    bool along_k = B_LAYOUT == VKF_GEMM_B_NK;
-    uint n_end = B_LAYOUT == VKF_GEMM_B_PANELS ? (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL : p.n;
-    f16vec4 value;
-    if (quads) {
-        uint n = min(line, n_end - (along_k ? 1 : 4));
-        uint at = min(k, k_end - (along_k ? 4 : 1));
-        value = b_halves(first + b_index(n, at));
-    } else {
-        [[unroll]] for (uint c = 0; c < 4; ++c) {
-            uint n = min(along_k ? line : line + c, n_end - 1);
-            uint at = min(along_k ? k + c : k, k_end - 1);
-            value[c] = float16_t(b_load(first + b_index(n, at)));
-        }
-    }
-    [[unroll]] for (uint c = 0; c < 4; ++c)
-        value[c] = (along_k ? k + c : k) < k_end ? value[c] : float16_t(0.0);
-    return value;
-}
-
-#endif
+#include "include/tile_quads.glsl"
 
 // A step fetches a quad of halves along k, or else four lines at each of four depths, which are four quads.
-uint step_quads(bool along_k)
-{
-    return along_k ? 1 : 4;
-}
+const uint A_LINES = A_ALONG_K ? 1 : 4;
+const uint A_PARTS = TILE_M * QUADS / A_LINES;
+const uint A_STEPS = STEPS_OF(A_PARTS);
+f16vec4 a_lines[A_STEPS * A_LINES]; // what an invocation fetched of a
 
-// The place of step i in the tile: x across k, y along k.
-uvec2 step_place(bool along_k, uint i, uint tile)
+// The place of a step in the tile: x across k, y along k.
+uvec2 step_place(bool along_k, uint step, uint tile)
 {
+    uint i = step_number(step);
     if (along_k)
         return uvec2(i / QUADS, i % QUADS * 4);
     return uvec2(i % (tile / 4) * 4, i / (tile / 4) * 4);
 }
 
-void load_a_tile(bool quads, uint first, uint row_first, uint k_first, uint k_end)
+void fetch_a_tile(uint reading, uint first, uint row_first, uint k_first, uint k_end)
 {
-    const bool along_k = TRANSPOSE_A == 0;
-    const uint count = step_quads(along_k), steps = TILE_M * QUADS / count;
-    [[unroll]] for (uint step = 0; step < (steps + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
-        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
-        uvec2 place = step_place(along_k, i, TILE_M);
-        uint row = row_first + place.x, k = k_first + place.y, at = place.y / 4 * A_STRIDE + place.x;
-        if (steps % LOCAL_SIZE != 0 && i >= steps)
-            continue;
-        f16vec4 lines[4];
-        [[unroll]] for (uint c = 0; c < count; ++c)
-            lines[c] = fetch_a(quads, first, row, k + c, k_end);
-        [[unroll]] for (uint c = 0; c < count; ++c)
-            a_tile[at + c] = along_k ? lines[0] : f16vec4(lines[0][c], lines[1][c], lines[2][c], lines[3][c]);
+    [[unroll]] for (uint step = 0; step < A_STEPS; ++step) {
+        uvec2 place = step_place(A_ALONG_K, step, TILE_M);
+        [[unroll]] for (uint c = 0; c < A_LINES && has_step(step, A_PARTS); ++c)
+            a_lines[step * A_LINES + c] = fetch_a(reading, first, row_first + place.x, k_first + place.y + c, k_end);
+    }
+}
+
+void store_a_tile()
+{
+    [[unroll]] for (uint step = 0; step < A_STEPS; ++step) {
+        uvec2 place = step_place(A_ALONG_K, step, TILE_M);
+        uint at = place.y / 4 * A_STRIDE + place.x, line = step * A_LINES;
+        [[unroll]] for (uint c = 0; c < A_LINES && has_step(step, A_PARTS); ++c)
+            a_tile[at + c] = A_ALONG_K ? a_lines[line]
+                                       : f16vec4(a_lines[line][c], a_lines[line + 1][c], a_lines[line + 2][c],
+                                                 a_lines[line + 3][c]);
     }
 }
 
 #ifdef B_BLOCKS
+// A step takes eight elements of a column; neighbouring invocations take neighbouring columns.
+const uint B_LINES = CHUNK / 4;
+const uint B_PARTS = TILE_N * QUADS / B_LINES;
+const uint B_STEPS = STEPS_OF(B_PARTS);
+packed_chunk b_chunks[B_STEPS];
+
+uvec2 chunk_place(uint step)
+{
+    return uvec2(step_number(step) % TILE_N, step_number(step) / TILE_N * CHUNK);
+}
+
+void fetch_b_tile(uint col_first, uint k_first)
+{
+    [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
+        uvec2 place = chunk_place(step);
+        if (has_step(step, B_PARTS))
+            b_chunks[step] = fetch_packed(col_first + place.x, k_first + place.y);
+    }
+}
+
 f16vec4 quad_of(uvec2 words)
 {
     return f16vec4(unpackFloat2x16(words.x), unpackFloat2x16(words.y));
 }
 
-// A step takes eight elements of a column; neighbouring invocations take neighbouring columns.
-void load_b_tile(uint col_first, uint k_first)
+void store_b_tile()
 {
-    const uint steps = TILE_N * TILE_K / CHUNK;
-    [[unroll]] for (uint step = 0; step < (steps + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
-        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
-        uint col = i % TILE_N, k = i / TILE_N * CHUNK, at = k / 4 * B_STRIDE + col;
-        if (steps % LOCAL_SIZE != 0 && i >= steps)
-            continue;
-        uvec4 halves = unpack_chunk(fetch_packed(col_first + col, k_first + k));
-        b_tile[at] = quad_of(halves.xy);
-        b_tile[at + B_STRIDE] = quad_of(halves.zw);
+    [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
+        uvec2 place = chunk_place(step);
+        uint at = place.y / 4 * B_STRIDE + place.x;
+        if (has_step(step, B_PARTS)) {
+            uvec4 halves = unpack_chunk(b_chunks[step]);
+            b_tile[at] = quad_of(halves.xy);
+            b_tile[at + B_STRIDE] = quad_of(halves.zw);
+        }
     }
 }
 #else
-void load_b_tile(bool quads, uint first, uint col_first, uint k_first, uint k_end)
+const uint B_LINES = B_ALONG_K ? 1 : 4;
+const uint B_PARTS = TILE_N * QUADS / B_LINES;
+const uint B_STEPS = STEPS_OF(B_PARTS);
+f16vec4 b_lines[B_STEPS * B_LINES];
+
+void fetch_b_tile(uint reading, uint first, uint col_first, uint k_first, uint k_end)
 {
-    const bool along_k = B_LAYOUT == VKF_GEMM_B_NK;
-    const uint count = step_quads(along_k), steps = TILE_N * QUADS / count;
-    [[unroll]] for (uint step = 0; step < (steps + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
-        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
-        uvec2 place = step_place(along_k, i, TILE_N);
-        uint col = col_first + place.x, k = k_first + place.y, at = place.y / 4 * B_STRIDE + place.x;
-        if (steps % LOCAL_SIZE != 0 && i >= steps)
-            continue;
-        f16vec4 lines[4];
-        [[unroll]] for (uint c = 0; c < count; ++c)
-            lines[c] = fetch_b(quads, first, col, k + c, k_end);
-        [[unroll]] for (uint c = 0; c < count; ++c)
-            b_tile[at + c] = along_k ? lines[0] : f16vec4(lines[0][c], lines[1][c], lines[2][c], lines[3][c]);
+    [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
+        uvec2 place = step_place(B_ALONG_K, step, TILE_N);
+        [[unroll]] for (uint c = 0; c < B_LINES && has_step(step, B_PARTS); ++c)
+            b_lines[step * B_LINES + c] = fetch_b(reading, first, col_first + place.x, k_first + place.y + c, k_end);
+    }
+}
+
+void store_b_tile()
+{
+    [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
+        uvec2 place = step_place(B_ALONG_K, step, TILE_N);
+        uint at = place.y / 4 * B_STRIDE + place.x, line = step * B_LINES;
+        [[unroll]] for (uint c = 0; c < B_LINES && has_step(step, B_PARTS); ++c)
+            b_tile[at + c] = B_ALONG_K ? b_lines[line]
+                                       : f16vec4(b_lines[line][c], b_lines[line + 1][c], b_lines[line + 2][c],
+                                                 b_lines[line + 3][c]);
     }
 }
 
@@ -215,12 +195,6 @@ uint tile_col(uint j)
 }
 
 #include "include/product_store.glsl"
-
-// Whether every quad of an operand is aligned, and none straddles the end of a row or of k.
-bool can_read_quads(uint offset, uint first, uint stride, uint extent, uint k_begin)
-{
-    return ((offset | first | stride | extent | k_begin) & 3u) == 0u;
-}
 
 float sum[THREAD_M * THREAD_N];
 
@@ -271,13 +245,26 @@ void multiply_entry(uint entry, uint split)
     uint b_extent = B_LAYOUT == VKF_GEMM_B_PANELS ? 0 : B_LAYOUT == VKF_GEMM_B_NK ? k_end : p.n;
     bool b_quads = can_read_quads(b_offset, b_first, p.ldb, b_extent, k_begin);
 #endif
+    // Whole tiles are fetched without a branch, so that all loads are under way before the first is waited for.
     for (uint k_first = k_begin; k_first < k_end; k_first += TILE_K) {
-        load_a_tile(a_quads, a_first, row_first, k_first, k_end);
+        bool inside = k_first + TILE_K <= k_end;
 #ifdef B_BLOCKS
-        load_b_tile(col_first, k_first);
+        fetch_b_tile(col_first, k_first);
+        if (a_quads && inside)
+            fetch_a_tile(READ_QUADS_INSIDE, a_first, row_first, k_first, k_end);
+        else
+            fetch_a_tile(reading_of(a_quads), a_first, row_first, k_first, k_end);
 #else
-        load_b_tile(b_quads, b_first, col_first, k_first, k_end);
+        if (a_quads && b_quads && inside) {
+            fetch_a_tile(READ_QUADS_INSIDE, a_first, row_first, k_first, k_end);
+            fetch_b_tile(READ_QUADS_INSIDE, b_first, col_first, k_first, k_end);
+        } else {
+            fetch_a_tile(reading_of(a_quads), a_first, row_first, k_first, k_end);
+            fetch_b_tile(reading_of(b_quads), b_first, col_first, k_first, k_end);
+        }
 #endif
+        store_a_tile();
+        store_b_tile();
         barrier();
         multiply_tiles();
         barrier();

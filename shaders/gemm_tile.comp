@@ -63,6 +63,12 @@ const uint B_STRIDE = TILE_N / 4 + 1;
 shared vec4 a_tile[TILE_K * A_STRIDE]; // (TILE_K, TILE_M)
 shared vec4 b_tile[TILE_K * B_STRIDE]; // (TILE_K, TILE_N)
 
+#define QUAD vec4
+#define QUAD_ELEMENT float
+#define a_quad a_load4
+#define b_quad b_load4
+#include "include/tile_quads.glsl"
+
 // An operand's tile is fetched in quads that lie along the dimension that is contiguous in memory. The place of the
 // quad of step i in the tile: x across k, y along k.
 uvec2 quad_place(bool along_k, uint i, uint tile)
@@ -72,115 +78,101 @@ uvec2 quad_place(bool along_k, uint i, uint tile)
     return uvec2(i % (tile / 4) * 4, i / (tile / 4));
 }
 
-// Addresses are clamped into the matrix. Rows and columns outside are never stored, so that they may hold anything;
-// what lies beyond k_end becomes zero by selection, never by multiplication: 0 * NaN is NaN.
-vec4 fetch_a(bool quads, uint first, uint row, uint k, uint k_end)
+const uint A_STEPS = STEPS_OF(A_QUADS);
+vec4 a_fetched[A_STEPS]; // what an invocation fetched of a
+
+void fetch_a_tile(uint reading, uint first, uint row_first, uint k_first, uint k_end)
 {
-    bool along_k = TRANSPOSE_A == 0;
-    vec4 value;
-    if (quads) {
-        uint m = min(row, p.m - (along_k ? 1 : 4));
-        uint at = min(k, k_end - (along_k ? 4 : 1));
-        value = a_load4(first + (along_k ? m * p.lda + at : at * p.lda + m));
-    } else {
-        [[unroll]] for (uint c = 0; c < 4; ++c) {
-            uint m = min(along_k ? row : row + c, p.m - 1);
-            uint at = min(along_k ? k + c : k, k_end - 1);
-            value[c] = a_load(first + (along_k ? m * p.lda + at : at * p.lda + m));
-        }
+    [[unroll]] for (uint step = 0; step < A_STEPS; ++step) {
+        uvec2 place = quad_place(A_ALONG_K, step_number(step), TILE_M);
+        if (has_step(step, A_QUADS))
+            a_fetched[step] = fetch_a(reading, first, row_first + place.x, k_first + place.y, k_end);
     }
-    [[unroll]] for (uint c = 0; c < 4; ++c)
-        value[c] = (along_k ? k + c : k) < k_end ? value[c] : 0.0;
-    return value;
+}
+
+void store_a_tile()
+{
+    [[unroll]] for (uint step = 0; step < A_STEPS; ++step) {
+        uvec2 place = quad_place(A_ALONG_K, step_number(step), TILE_M);
+        if (!has_step(step, A_QUADS))
+            continue;
+        if (!A_ALONG_K)
+            a_tile[place.y * A_STRIDE + place.x / 4] = a_fetched[step];
+        [[unroll]] for (uint c = 0; A_ALONG_K && c < 4; ++c)
+            a_tile[(place.y + c) * A_STRIDE + place.x / 4][place.x % 4] = a_fetched[step][c];
+    }
 }
 
 #ifdef B_BLOCKS
 // Neighbouring invocations take neighbouring columns, and a word of each. k is whole blocks, so nothing lies beyond it.
-void load_b_tile(uint col_first, uint k_first)
+const uint B_WORDS = TILE_N * TILE_K / WORD_ELEMENTS;
+const uint B_STEPS = STEPS_OF(B_WORDS);
+uint b_words[B_STEPS], b_heads[B_STEPS]; // what an invocation fetched of b
+
+// The place of a step in the tile: x across k, y along k.
+uvec2 word_place(uint step)
 {
-    const uint words = TILE_N * TILE_K / WORD_ELEMENTS;
-    uint last_column = (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL - 1;
-    [[unroll]] for (uint step = 0; step < (words + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
-        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
-        uint n = i % TILE_N, place_k = i / TILE_N * WORD_ELEMENTS;
-        if (words % LOCAL_SIZE == 0 || i < words) {
-            uint column = min(col_first + n, last_column), k = k_first + place_k;
-            uint panel = column / VKF_GEMM_PANEL, lane = column % VKF_GEMM_PANEL;
-            uint block = panel * (p.ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
-            uint tile = b_offset + block * TILE_WORDS;
-            uint word = b_data[tile + HEAD_WORDS + k % VKF_BLOCKS_DEPTH / WORD_ELEMENTS * VKF_GEMM_PANEL + lane];
-            vec2 head = blocks_head(b_data[tile + lane / 2], lane);
-            [[unroll]] for (uint c = 0; c < WORD_ELEMENTS; ++c) {
-                float value = blocks_element(word, c);
-                value = BLOCKS_Q8 ? value * head.x : fma(value, head.x, head.y);
-                b_tile[(place_k + c) * B_STRIDE + n / 4][n % 4] = value;
-            }
+    return uvec2(step_number(step) % TILE_N, step_number(step) / TILE_N * WORD_ELEMENTS);
+}
+
+uint column_of_b(uint col)
+{
+    return min(col, (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL - 1);
+}
+
+void fetch_b_tile(uint col_first, uint k_first)
+{
+    [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
+        uvec2 place = word_place(step);
+        uint column = column_of_b(col_first + place.x), k = k_first + place.y;
+        uint panel = column / VKF_GEMM_PANEL, lane = column % VKF_GEMM_PANEL;
+        uint block = panel * (p.ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
+        uint tile = b_offset + block * TILE_WORDS;
+        if (has_step(step, B_WORDS)) {
+            b_words[step] = b_data[tile + HEAD_WORDS + k % VKF_BLOCKS_DEPTH / WORD_ELEMENTS * VKF_GEMM_PANEL + lane];
+            b_heads[step] = b_data[tile + lane / 2];
+        }
+    }
+}
+
+void store_b_tile(uint col_first)
+{
+    [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
+        uvec2 place = word_place(step);
+        vec2 head = blocks_head(b_heads[step], column_of_b(col_first + place.x));
+        [[unroll]] for (uint c = 0; c < WORD_ELEMENTS && has_step(step, B_WORDS); ++c) {
+            float value = blocks_element(b_words[step], c);
+            value = BLOCKS_Q8 ? value * head.x : fma(value, head.x, head.y);
+            b_tile[(place.y + c) * B_STRIDE + place.x / 4][place.x % 4] = value;
         }
     }
 }
 #else
-uint b_index(uint n, uint k)
-{
-    if (B_LAYOUT == VKF_GEMM_B_PANELS)
-        return n / VKF_GEMM_PANEL * p.ldb + k * VKF_GEMM_PANEL + n % VKF_GEMM_PANEL;
-    return B_LAYOUT == VKF_GEMM_B_NK ? n * p.ldb + k : k * p.ldb + n;
-}
+const uint B_STEPS = STEPS_OF(B_QUADS);
+vec4 b_fetched[B_STEPS];
 
-vec4 fetch_b(bool quads, uint first, uint col, uint k, uint k_end)
+void fetch_b_tile(uint reading, uint first, uint col_first, uint k_first, uint k_end)
 {
-    bool along_k = B_LAYOUT == VKF_GEMM_B_NK;
-    uint n_end = B_LAYOUT == VKF_GEMM_B_PANELS ? (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL : p.n;
-    vec4 value;
-    if (quads) {
-        uint n = min(col, n_end - (along_k ? 1 : 4));
-        uint at = min(k, k_end - (along_k ? 4 : 1));
-        value = b_load4(first + b_index(n, at));
-    } else {
-        [[unroll]] for (uint c = 0; c < 4; ++c) {
-            uint n = min(along_k ? col : col + c, n_end - 1);
-            uint at = min(along_k ? k + c : k, k_end - 1);
-            value[c] = b_load(first + b_index(n, at));
-        }
+    [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
+        uvec2 place = quad_place(B_ALONG_K, step_number(step), TILE_N);
+        if (has_step(step, B_QUADS))
+            b_fetched[step] = fetch_b(reading, first, col_first + place.x, k_first + place.y, k_end);
     }
-    [[unroll]] for (uint c = 0; c < 4; ++c)
-        value[c] = (along_k ? k + c : k) < k_end ? value[c] : 0.0;
-    return value;
 }
 
-void load_b_tile(bool quads, uint first, uint col_first, uint k_first, uint k_end)
+void store_b_tile()
 {
-    [[unroll]] for (uint step = 0; step < (B_QUADS + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
-        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
-        uvec2 place = quad_place(B_LAYOUT == VKF_GEMM_B_NK, i, TILE_N);
-        if (B_QUADS % LOCAL_SIZE == 0 || i < B_QUADS) {
-            vec4 value = fetch_b(quads, first, col_first + place.x, k_first + place.y, k_end);
-            if (B_LAYOUT != VKF_GEMM_B_NK) {
-                b_tile[place.y * B_STRIDE + place.x / 4] = value;
-            } else {
-                [[unroll]] for (uint c = 0; c < 4; ++c)
-                    b_tile[(place.y + c) * B_STRIDE + place.x / 4][place.x % 4] = value[c];
-            }
-        }
+    [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
+        uvec2 place = quad_place(B_ALONG_K, step_number(step), TILE_N);
+        if (!has_step(step, B_QUADS))
+            continue;
+        if (!B_ALONG_K)
+            b_tile[place.y * B_STRIDE + place.x / 4] = b_fetched[step];
+        [[unroll]] for (uint c = 0; B_ALONG_K && c < 4; ++c)
+            b_tile[(place.y + c) * B_STRIDE + place.x / 4][place.x % 4] = b_fetched[step][c];
     }
 }
 #endif
-
-void load_a_tile(bool quads, uint first, uint row_first, uint k_first, uint k_end)
-{
-    [[unroll]] for (uint step = 0; step < (A_QUADS + LOCAL_SIZE - 1) / LOCAL_SIZE; ++step) {
-        uint i = step * LOCAL_SIZE + gl_LocalInvocationID.x;
-        uvec2 place = quad_place(TRANSPOSE_A == 0, i, TILE_M);
-        if (A_QUADS % LOCAL_SIZE == 0 || i < A_QUADS) {
-            vec4 value = fetch_a(quads, first, row_first + place.x, k_first + place.y, k_end);
-            if (TRANSPOSE_A != 0) {
-                a_tile[place.y * A_STRIDE + place.x / 4] = value;
-            } else {
-                [[unroll]] for (uint c = 0; c < 4; ++c)
-                    a_tile[(place.y + c) * A_STRIDE + place.x / 4][place.x % 4] = value[c];
-            }
-        }
-    }
-}
 
 uint tile_row(uint i)
 {
@@ -193,12 +185,6 @@ uint tile_col(uint j)
 }
 
 #include "include/product_store.glsl"
-
-// Whether every quad of an operand is aligned, and none straddles the end of a row or of k.
-bool can_read_quads(uint offset, uint first, uint stride, uint extent, uint k_begin)
-{
-    return ((offset | first | stride | extent | k_begin) & 3u) == 0u;
-}
 
 void multiply_entry(uint entry, uint split)
 {
@@ -225,12 +211,27 @@ void multiply_entry(uint entry, uint split)
     uint b_extent = B_LAYOUT == VKF_GEMM_B_PANELS ? 0 : B_LAYOUT == VKF_GEMM_B_NK ? k_end : p.n;
     bool b_quads = can_read_quads(b_offset, b_first, p.ldb, b_extent, k_begin);
 #endif
+    // Whole tiles are fetched without a branch, so that all loads are under way before the first is waited for.
     for (uint k_first = k_begin; k_first < k_end; k_first += TILE_K) {
-        load_a_tile(a_quads, a_first, row_first, k_first, k_end);
+        bool inside = k_first + TILE_K <= k_end;
 #ifdef B_BLOCKS
-        load_b_tile(col_first, k_first);
+        fetch_b_tile(col_first, k_first);
+        if (a_quads && inside)
+            fetch_a_tile(READ_QUADS_INSIDE, a_first, row_first, k_first, k_end);
+        else
+            fetch_a_tile(reading_of(a_quads), a_first, row_first, k_first, k_end);
+        store_a_tile();
+        store_b_tile(col_first);
 #else
-        load_b_tile(b_quads, b_first, col_first, k_first, k_end);
+        if (a_quads && b_quads && inside) {
+            fetch_a_tile(READ_QUADS_INSIDE, a_first, row_first, k_first, k_end);
+            fetch_b_tile(READ_QUADS_INSIDE, b_first, col_first, k_first, k_end);
+        } else {
+            fetch_a_tile(reading_of(a_quads), a_first, row_first, k_first, k_end);
+            fetch_b_tile(reading_of(b_quads), b_first, col_first, k_first, k_end);
+        }
+        store_a_tile();
+        store_b_tile();
 #endif
         barrier();
         [[dont_unroll]] for (uint k_block = 0; k_block < TILE_K; k_block += UNROLL_K) {
