@@ -12,6 +12,7 @@ enum {
     DRIVER_NVIDIA = 4, // NVIDIA's own
     DRIVER_ANV = 6,
     DRIVER_TURNIP = 18,
+    DRIVER_PANVK = 20,
     DRIVER_NVK = 24,
     DRIVER_HONEYKRISP = 26
 };
@@ -75,6 +76,11 @@ static const rule rules[] = {
     RULE(TURNIP, "Instruction Count", instructions, TAKE_SUM, UNIT_ONE),
     RULE(TURNIP, "Code size", code_bytes, TAKE_SUM, UNIT_ONE),
     RULE(TURNIP, "Max Waves Per Core", waves, TAKE_MIN, UNIT_ONE),
+    RULE(PANVK, "Registers used", registers, TAKE_MAX, UNIT_ONE),
+    RULE(PANVK, "Spills", spills, TAKE_SUM, UNIT_ONE),
+    RULE(PANVK, "Instructions", instructions, TAKE_SUM, UNIT_ONE),
+    RULE(PANVK, "Code size", code_bytes, TAKE_SUM, UNIT_ONE),
+    RULE(PANVK, "Threads", waves, TAKE_MIN, UNIT_ONE),
     RULE(NVK, "Number of GPRs", registers, TAKE_MAX, UNIT_ONE),
     RULE(NVK, "Spills to memory", spills, TAKE_SUM, UNIT_ONE),
     RULE(NVK, "Spills to reg", inner_spills, TAKE_SUM, UNIT_ONE),

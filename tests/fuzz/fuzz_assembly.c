@@ -19,6 +19,10 @@ const fuzz_seed fuzz_seeds[] = {
     FUZZ_TEXT("Native code for x\n; CL prog\n@const(c0.x) 1\nl1:\n(sy)(ss)(rpt2)mad.f32 r0.x, r1.x, (r)r2.x, r3.x\n"
               "isam.v.base0 (u32)(xyzw)r11.z, r10.y, s#0, t#1\nldib.b.untyped.1d.u16.1.imm.base0 hr9.x, r4.y, 5\n"
               "ldl.u32 r13.y, l[r10.z], 4\nbr !p0.x, #l1\njump #l2\nl2:\nend\nnop\n"),
+    FUZZ_TEXT("   MOV.i32.wait1 r57, workgroup_local_pointer.w1\n   STORE.i32.slot2 @r41, [r56^:r57^], offset:0\n"
+              "   LD_PKA.i128.unsigned.slot0.wait02 @r14:r15:r16:r17, r13^, u9.w0\n   FMA.f32 r1, r2^, r3, r1^\n"
+              "   BRANCHZ.eq.reconverge r9.h0, offset:1\n\n   BARRIER.slot7.wait \n"
+              "   BRANCHZ.eq.reconverge 0x0, offset:-7\n\n   NOP.end \n"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 

@@ -157,6 +157,13 @@ ERRORS = (
           "WORTH * share * share;", "WORTH * share;", ("unit.loop_figures",)),
     Error("the text runs through both branches of a divergent if", "tools/program/shaders/asm_loops.c",
           "if (to == from + 1 && next->is_else &&", "if (false && next->is_else &&", ("unit.loop_figures",)),
+    Error("a branch counts from itself", "tools/program/shaders/asm_code.c",
+          "index + 1 + line->label", "index + line->label", ("unit.loop_figures",)),
+    Error("an instruction waits before it is sent", "tools/program/shaders/asm_valhall.c",
+          "out->instruction.waits = out->memory.waits;", "out->instruction.waits = waits_of(mnemonic);",
+          ("unit.loop_figures",)),
+    Error("an address stays shared whatever its register is given", "tools/program/shaders/asm_valhall.c",
+          "memory->shared_addresses &= ~written;", "", ("unit.loop_figures",)),
     Error("scalar instructions take the slots of vector ones", "tools/program/shaders/loop_reach.c",
           "(others - figures->scalar) / rates->lanes", "others / rates->lanes", ("unit.loop_figures",)),
 )

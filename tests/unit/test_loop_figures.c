@@ -104,6 +104,27 @@ static void test_loop_figures_of_ir3(void **state)
     assert_true(f.feed_first_line < f.first_line && f.last_line < f.feed_last_line);
 }
 
+// Branches count instructions, and each load is waited for behind itself. The inner loop multiplies what the outer one
+// loads; what is loaded for the kernel's parameters, and what is spilled, is no load of it.
+static void test_loop_figures_of_valhall(void **state)
+{
+    (void)state;
+    const loop_figures f = figures_of_fixture("valhall_gemm_tile");
+    assert_string_equal(f.dialect, "Valhall");
+    assert_int_equal(f.subgroup, 16);
+    assert_int_equal((int)f.multiply_adds[ASM_UNIT_FMA], 64);
+    assert_int_equal(f.counts[ASM_GLOBAL_LOAD], 0);
+    assert_int_equal(f.counts[ASM_SHARED_LOAD], 8);
+    assert_int_equal(f.shared_load_bytes, 8 * 16);
+    assert_int_equal(f.counts[ASM_TRANSCENDENTAL], 6);
+    assert_int_equal(f.scalar, 8);
+    assert_int_equal(f.feed_loads, 4);
+    assert_int_equal(f.feed_bytes, 4 * 8);
+    assert_int_equal(f.feed_in_flight, 1);
+    assert_int_equal(f.feed_barriers, 2);
+    assert_true(f.feed_first_line < f.first_line && f.last_line < f.feed_last_line);
+}
+
 // A kernel that became worse shows it.
 static void test_loop_figures_notice_planted_changes(void **state)
 {
@@ -122,6 +143,11 @@ static void test_loop_figures_notice_planted_changes(void **state)
     replace(text, "hmma", "hmma.m16n8k16", "hmma.m16n8k8");
     replace(text, "block", "hmma.m16n8k16", "iadd3");
     assert_int_equal(figures_of(text).counts[ASM_MATRIX], 1);
+    read_fixture("valhall_gemm_tile", text);
+    replace(text, "FMA.f32", "LOAD.i128", "LOAD.i64");
+    replace(text, "FMA.f32", "FMA.f32", "FADD.f32");
+    assert_int_equal(figures_of(text).shared_load_bytes, 7 * 16 + 8);
+    assert_int_equal((int)figures_of(text).multiply_adds[ASM_UNIT_FMA], 63);
 }
 
 static void test_loop_figures_of_kinds_of_instructions(void **state)
@@ -147,6 +173,62 @@ static void test_loop_figures_of_kinds_of_instructions(void **state)
     assert_int_equal(f.shared_load_bytes, 8);
     assert_int_equal(f.counts[ASM_TRANSCENDENTAL], 1);
     assert_int_equal(f.counts[ASM_HINT], 7);
+}
+
+// A product is no multiply-add; parameters and spills are no loads; an address is shared until its register is written.
+static void test_loop_figures_of_valhalls_instructions(void **state)
+{
+    (void)state;
+    const loop_figures f = figures_of("   MOV.i32 r7, workgroup_local_pointer.w1\n"
+                                      "   FMA.f32 r1, r2, r3, 0x0.neg\n"
+                                      "   FMA.v2f16 r1, r2, r3, r1\n"
+                                      "   IDPADD.v4s8 r1, r2, r3, r1^\n"
+                                      "   BRANCHZ.eq.reconverge r1^.h0, offset:1\n"
+                                      "\n"
+                                      "   BRANCHZ.eq 0x0, offset:9\n"
+                                      "\n"
+                                      "   MOV.i32 r9, r7^\n"
+                                      "   LOAD.i64.unsigned.slot0.wait0 @r4:r5, [r8^:r9], offset:0\n"
+                                      "   STORE.i16.slot1 @r4, [r6^:r7^], offset:2\n"
+                                      "   LD_PKA.i32.unsigned.slot0 @r9, r1, 0x1000000\n"
+                                      "   LOAD.i128.unsigned.slot0.wait012 @r0:r1:r2:r3, [r8^:r9^], offset:0\n"
+                                      "   LOAD.i32.force.unsigned.slot0 @r4, thread_local_pointer.w0, offset:4\n"
+                                      "   LSHIFT_OR.i32 r1, r1, 0x0, 0x0\n"
+                                      "   NOP.wait0\n"
+                                      "   BRANCHZ.eq.reconverge 0x0, offset:-14\n"
+                                      "\n"
+                                      "   NOP.end\n");
+    assert_int_equal((int)f.multiply_adds[ASM_UNIT_FMA], 0);
+    assert_int_equal((int)f.multiply_adds[ASM_UNIT_PACKED], 2);
+    assert_int_equal((int)f.multiply_adds[ASM_UNIT_DOT], 4);
+    assert_int_equal(f.shared_load_bytes, 8);
+    assert_int_equal(f.shared_store_bytes, 2);
+    assert_int_equal(f.counts[ASM_UNIFORM_LOAD], 1);
+    assert_int_equal(f.load_bytes, 16);
+    assert_int_equal(f.counts[ASM_OTHER], 3);
+    assert_int_equal(f.counts[ASM_TRANSCENDENTAL], 1);
+    assert_int_equal(f.counts[ASM_BRANCH], 2);
+    assert_int_equal(f.scalar, 5);
+}
+
+// A wait is for what was sent up to its own instruction; a barrier waits for all slots.
+static void test_loop_figures_follow_slots(void **state)
+{
+    (void)state;
+    const loop_figures f = figures_of("   LD_PKA.i32.unsigned.slot0 @r1, r5, u6.w0\n"
+                                      "   LD_PKA.i32.unsigned.slot1.wait0 @r2, r5, u6.w0\n"
+                                      "   LD_PKA.i32.unsigned.slot2 @r3, r5, u6.w0\n"
+                                      "   BARRIER.slot7.wait\n"
+                                      "   LD_PKA.i32.unsigned.slot0.wait0 @r1, r5, u6.w0\n"
+                                      "   BRANCHZ.eq r1.h0, offset:-6\n"
+                                      "   NOP.end\n");
+    assert_int_equal(f.feed_loads, 4);
+    assert_int_equal(f.feed_in_flight, 2);
+    const loop_figures each = figures_of("   LD_PKA.i32.unsigned.slot0.wait0 @r1, r5, u6.w0\n"
+                                         "   LD_PKA.i32.unsigned.slot1.wait1 @r2, r5, u6.w0\n"
+                                         "   BRANCHZ.eq r1.h0, offset:-3\n"
+                                         "   NOP.end\n");
+    assert_int_equal(each.feed_in_flight, 1);
 }
 
 // An invocation goes into one of the two branches of a divergent if, though the text runs through both.
@@ -233,8 +315,8 @@ static void test_loop_read_refuses_what_is_no_assembly(void **state)
     static const struct {
         const char *text, *reason;
     } cases[] = {
-        {"", "neither RADV's nor NAK's nor ir3's assembly"},
-        {"int main(void)\n", "neither RADV's nor NAK's nor ir3's assembly"},
+        {"", "neither RADV's nor NAK's nor ir3's nor Valhall's assembly"},
+        {"int main(void)\n", "neither RADV's nor NAK's nor ir3's nor Valhall's assembly"},
         {"BB0:\n\ts_cbranch_scc0 BB9\nBB1:\n\ts_endpgm\n", "line 2: a branch to where nothing is"},
         {"BB0:\n\ts_branch\n", "line 2: no assembly"},
         {"BB0:\n\tv_nop\n", "line 2: the text ends within the program"},
@@ -245,6 +327,11 @@ static void test_loop_read_refuses_what_is_no_assembly(void **state)
         {"block 0 L0 [] -> {\n  exit\n} -> [7]\n", "line 3: a branch to where nothing is"},
         {"block 0 L0 [] -> {\n  exit\n} -> [x]\n", "line 3: no assembly"},
         {"Native code for x\njump #l3\n", "line 2: a branch to where nothing is"},
+        {"   BRANCHZ.eq 0x0, offset:2\n   NOP.end\n", "line 1: a branch to where nothing is"},
+        {"   NOP.end\n   BRANCHZ.eq 0x0, offset:-3\n", "line 2: a branch to where nothing is"},
+        {"   NOP\n   BRANCHZ.eq 0x0\n", "line 2: no assembly"},
+        {"   BRANCHZ.eq r1, offset:-1\n", "line 1: the text ends within the program"},
+        {"   NOP.end\nhello\n", "line 2: no assembly"},
         {"BB0:\n\ts_endpgm\n", "no loop"},
         {NULL, "no assembly"},
     };
@@ -260,7 +347,7 @@ static void test_loop_read_refuses_what_is_no_assembly(void **state)
 static void test_loop_read_survives_texts_cut_short(void **state)
 {
     (void)state;
-    static const char *const names[] = {"radv_gemm_coopmat", "nak_gemm_coopmat", "ir3_gemm_tile"};
+    static const char *const names[] = {"radv_gemm_coopmat", "nak_gemm_coopmat", "ir3_gemm_tile", "valhall_gemm_tile"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char text[TEXT_SIZE];
         read_fixture(names[i], text);
@@ -346,7 +433,7 @@ static void test_loop_reach_issues_halves(void **state)
 static void test_loop_reach_of_loads(void **state)
 {
     (void)state;
-    const chip_rates rates = {
+    chip_rates rates = {
         .multiply_adds = {[ASM_UNIT_FMA] = 128}, .lanes = 128, .memory_bytes = 4, .latency = 400, .waves = 2};
     loop_figures f = {.subgroup = 32, .load_bytes = 32, .feed_in_flight = 1};
     f.counts[ASM_GLOBAL_LOAD] = 2;
@@ -362,6 +449,11 @@ static void test_loop_reach_of_loads(void **state)
     f.feed_in_flight = 2;
     assert_true(loop_reach_of(&f, &rates, 1, &reach));
     assert_string_equal(loop_bound_name(reach.bound), "memory");
+    rates.waves = 0; // it is not known how many there are
+    f.feed_in_flight = 1;
+    assert_true(loop_reach_of(&f, &rates, 1, &reach));
+    assert_string_equal(loop_bound_name(reach.bound), "memory");
+    assert_int_equal((int)reach.clocks[LOOP_BOUND_LATENCY], 0);
 }
 
 static void test_chip_rates_have_sources(void **state)
@@ -375,6 +467,7 @@ static void test_chip_rates_have_sources(void **state)
         assert_true(rates->multiply_adds[ASM_UNIT_FMA] > 0 && rates->lanes > 0 && rates->waves > 0);
         assert_true(strlen(rates->source) > 40);
     }
+    assert_int_equal((int)chip_rates_find(NULL, "Mali-G610 MC4")->multiply_adds[ASM_UNIT_FMA], 64);
     assert_ptr_equal(chip_rates_find(NULL, "AMD Radeon RX 7900 XTX (RADV NAVI31)"), chip_rates_find("navi31", NULL));
     assert_null(chip_rates_find(NULL, "llvmpipe"));
     assert_null(chip_rates_find("m1", "AMD Radeon RX 7900 XTX (RADV NAVI31)"));
@@ -386,8 +479,11 @@ int main(void)
         cmocka_unit_test(test_loop_figures_of_radv),
         cmocka_unit_test(test_loop_figures_of_nak),
         cmocka_unit_test(test_loop_figures_of_ir3),
+        cmocka_unit_test(test_loop_figures_of_valhall),
         cmocka_unit_test(test_loop_figures_notice_planted_changes),
         cmocka_unit_test(test_loop_figures_of_kinds_of_instructions),
+        cmocka_unit_test(test_loop_figures_of_valhalls_instructions),
+        cmocka_unit_test(test_loop_figures_follow_slots),
         cmocka_unit_test(test_loop_figures_take_then_or_else),
         cmocka_unit_test(test_loop_figures_go_through_loops_within),
         cmocka_unit_test(test_loop_figures_follow_scoreboards),

@@ -11,9 +11,9 @@ import csv
 import os
 import re
 
-from .compiling import ROOT
 from .kernels import spills, variant_name
 from .loops import Loop, loop_of
+from .running import ROOT
 
 RISE_PERCENT = 20  # of registers and of shared memory's bytes; loads and the share may fall by as much
 DRIVERS = "driver"

@@ -1,24 +1,19 @@
 """How tools/vendors compiles for GPUs that are not there: the chips, the chroot, and the program in it."""
 import collections
-import concurrent.futures
-import datetime
-import glob
-import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-CHROOT_TOOL = os.path.join(ROOT, "tools", "chroot")
-SETUP_TOOL = os.path.join(ROOT, "tools", "setup")
+from . import emulation
+from .running import CHROOT_TOOL, ROOT, SETUP_TOOL, Unavailable, in_chroot, run_quietly, say
+
 PACKAGES = ("mesa-vulkan-drivers", "mesa-drm-shim", "libvulkan1", "libjansson4", "libpcre2-8-0",
             "libcmocka0")  # of a test that runs there
-MAKE_TIMEOUT_S = 1800
 
-Chip = collections.namedtuple("Chip", "title vendor shim icd variable value")
+# processor: the one that Debian builds the driver for, or None for any
+Chip = collections.namedtuple("Chip", "title vendor shim icd variable value processor", defaults=[None])
 
 CHIPS = {
     "vega10": Chip("Vega 10", "AMD", "amdgpu", "radeon", "AMDGPU_GPU_ID", "vega10"),
@@ -37,33 +32,10 @@ CHIPS = {
     "nv192": Chip("AD102 (Ada)", "NVIDIA", "nouveau", "nouveau", "NOUVEAU_CHIPSET", "192"),
     "nv1b2": Chip("GB202 (Blackwell)", "NVIDIA", "nouveau", "nouveau", "NOUVEAU_CHIPSET", "1b2"),
     "m1": Chip("M1", "Apple", "asahi", "asahi", None, None),
+    "g610": Chip("Mali-G610", "ARM", "panfrost", "panfrost", "PAN_GPU_ID", "a867", emulation.PROCESSOR),
 }
-DEFAULT_CHIPS = [key for key in CHIPS if key not in ("raven", "nv140")]
-
-
-class Unavailable(Exception):
-    """What was asked for cannot be had here; the text says why."""
-
-
-def say(text):
-    print("vendors: " + text, file=sys.stderr, flush=True)
-
-
-def last_line(text):
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "no reason given"
-
-
-def run_quietly(command, timeout_s=MAKE_TIMEOUT_S):
-    """Raises Unavailable with the last line that the command said, where it fails."""
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        raise Unavailable("%s took longer than %d s" % (os.path.basename(command[0]), timeout_s)) from None
-    except OSError as error:
-        raise Unavailable(str(error)) from None
-    if done.returncode != 0:
-        raise Unavailable(last_line(done.stderr))
+# What is emulated takes hours.
+DEFAULT_CHIPS = [key for key in CHIPS if key not in ("raven", "nv140", "g610")]
 
 
 def build_program():
@@ -102,14 +74,6 @@ def make_chroot(options, more_packages=()):
     return chroot
 
 
-def in_chroot(chroot, pattern):
-    """The path within the chroot of the one file that matches. There is none where a network broke off."""
-    found = sorted(glob.glob(os.path.join(chroot, pattern)))
-    if not found:
-        raise Unavailable("%s has no %s" % (chroot, pattern))
-    return found[0][len(chroot):]
-
-
 def environment_of(chip, chroot):
     """What makes a driver take the chip for there, as arguments of env."""
     environment = [
@@ -119,6 +83,8 @@ def environment_of(chip, chroot):
     ]
     if chip.variable:
         environment.append("%s=%s" % (chip.variable, chip.value))
+    if chip.vendor == "ARM":
+        environment.append("PAN_I_WANT_A_BROKEN_VULKAN_DRIVER=true")
     return environment
 
 
@@ -127,32 +93,43 @@ def chip_option(key):
     return ["--chip", key] if CHIPS[key].vendor == "NVIDIA" else []
 
 
-def command_for(key, chroot, program, options):
-    environment = environment_of(CHIPS[key], chroot)
+def is_emulated(key):
+    return emulation.is_needed(CHIPS[key].processor)
+
+
+def make_places(options):
+    """{whether chips are emulated: the directory of their drivers} for the chips that are asked for."""
+    emulated = {is_emulated(key) for key in options.chips}
+    places = {False: make_chroot(options)} if False in emulated else {}
+    if True in emulated:
+        emulation.set_up(options)
+        places[True] = emulation.make_root(options, chroot_of(options))
+    return places
+
+
+def find_programs(options, native, places):
+    """{whether it is emulated: program}"""
+    return {emulated: emulation.find_program(options, place, native) if emulated else native
+            for emulated, place in places.items()}
+
+
+def run_in(key, place, program):
+    """What stands ahead of the program's arguments."""
+    environment = environment_of(CHIPS[key], place)
+    if is_emulated(key):
+        return emulation.command(place, environment, program)
+    return [CHROOT_TOOL, "--bind", os.path.dirname(program), place, "--", "env", *environment, program]
+
+
+def command_for(key, place, program, options):
     which = [] if options.all else ["--defaults"]
-    return [CHROOT_TOOL, "--bind", os.path.dirname(program), chroot, "--", "env", *environment, program, "shaders",
-            "--no-cache", "--statistics", "--loops", *chip_option(key), *which, "--output", "jsonl", "--",
-            *options.names]
+    return [*run_in(key, place, program), "shaders", "--no-cache", "--statistics", "--loops", *chip_option(key), *which,
+            "--output", "jsonl", "--", *options.names]
 
 
-def ask_chip(key, command, timeout_s):
-    begin = time.monotonic()
-    result = {"chip": key, "device": None, "driver": None, "error": None, "kernels": []}
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s)
-        result["kernels"] = [json.loads(line) for line in done.stdout.splitlines()]
-        if done.returncode not in (0, 1) or not result["kernels"]:
-            result["error"] = "exit status %d: %s" % (done.returncode, last_line(done.stderr))
-    except subprocess.TimeoutExpired:
-        result["error"] = "no result within %d s" % timeout_s
-    except (OSError, ValueError) as error:
-        result["error"] = str(error)
-    if result["kernels"]:
-        first = result["kernels"][0]
-        result["device"] = first["device"].strip()
-        result["driver"] = ("%s %s" % (first["driver"].strip(), first["driver_info"])).strip()
-    say("%s: %s, %.0f s" % (key, result["error"] or "%d kernels" % len(result["kernels"]), time.monotonic() - begin))
-    return result
+def list_command(key, place, program, options):
+    """The same without compiling anything."""
+    return [word for word in command_for(key, place, program, options) if word not in ("--statistics", "--loops")]
 
 
 def command_line(options):
@@ -166,18 +143,3 @@ def command_line(options):
     if options.markdown:
         words += ["--markdown", os.path.relpath(options.markdown, ROOT)]
     return shlex.join(words + options.names)
-
-
-def measure(options):
-    program = find_program(options)
-    chroot = make_chroot(options)
-    # NVK's compiler takes five times as long as the others: none of its chips is left to the end.
-    order = sorted(options.chips, key=lambda key: CHIPS[key].vendor != "NVIDIA")
-    commands = [command_for(key, chroot, program, options) for key in order]
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        found = dict(zip(order, pool.map(ask_chip, order, commands, [options.timeout] * len(order))))
-    return {
-        "date": datetime.date.today().isoformat(),
-        "command": command_line(options),
-        "chips": [found[key] for key in options.chips],
-    }

@@ -12,8 +12,8 @@ Made on %s by `%s`; do not edit.
 Every kernel with %s,
 compiled by the vendor's own open compiler through a kernel shim that does nothing, without the hardware: a Linear with
 bias, attention without a mask over heads of 64, 128 and 256 (in parts, where a choice makes nothing else), layer norm
-with weight and bias. A variant is a kernel for certain types with one such choice, and a head's size. Intel's and ARM's
-GPUs are missing: Debian has no shim for their drivers.
+with weight and bias. A variant is a kernel for certain types with one such choice, and a head's size. Intel's GPUs
+are missing: Debian has no shim for their driver. ARM's are emulated, and here only where `--chips g610` asks for it.
 
 """
 

@@ -12,7 +12,8 @@ import re
 import subprocess
 import tempfile
 
-from .compiling import CHIPS, CHROOT_TOOL, Unavailable, environment_of, in_chroot, last_line, say
+from .compiling import CHIPS, environment_of
+from .running import CHROOT_TOOL, Unavailable, in_chroot, last_line, say
 from .kernels import GAP, labels_of, types_of, variant_name
 from .loops import number, reach
 
@@ -154,10 +155,10 @@ def beside(ours, theirs):
 
 def compare(raw, chroot, program, options):
     """Rows of our defaults, as measured, and of the peer's kernels on the same chips."""
-    keys = [key for key in options.chips if CHIPS[key].vendor in PRINTING]
+    keys = [key for key in options.chips if CHIPS[key].vendor in PRINTING]  # which no emulated chip's vendor is
     for key in options.chips:
         if key not in keys:
-            say("%s: the driver prints no assembly" % key)
+            say("%s: the driver prints no assembly that is read" % key)
     if not keys:
         raise Unavailable("no driver of these chips prints assembly")
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -15,7 +15,8 @@ else()
         message(FATAL_ERROR "No C compiler for the building machine was found. Install one with zlib (zlib1g-dev in "
                             "Debian and Ubuntu), or set VKF_HOST_CC to it.")
     endif()
-    set(VKF_EMBED_TOOL ${CMAKE_CURRENT_BINARY_DIR}/vkf_embed_modules${CMAKE_HOST_EXECUTABLE_SUFFIX})
+    # Not named as the target: Ninja takes a target's name for a file in this directory.
+    set(VKF_EMBED_TOOL ${CMAKE_CURRENT_BINARY_DIR}/embed_modules${CMAKE_HOST_EXECUTABLE_SUFFIX})
     add_custom_command(
         OUTPUT ${VKF_EMBED_TOOL}
         COMMAND ${VKF_HOST_CC} -std=c11 -O2 -I${PROJECT_SOURCE_DIR}/src ${embed_sources} -o ${VKF_EMBED_TOOL} -lz

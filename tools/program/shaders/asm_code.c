@@ -25,7 +25,11 @@ typedef struct reader {
     asm_code *code;
     open_block *open; // one for each block of the code
     size_t block_room, instruction_room;
-    bool closed; // the last block has ended: the next instruction begins another
+    bool closed;   // the last block has ended: the next instruction begins another
+    bool *begins;  // where branches count: for each instruction, whether one leads to it
+    size_t length; // of begins
+    size_t scanned;
+    asm_memory memory;
     uint32_t line;
     char *error;
 } reader;
@@ -98,9 +102,11 @@ static bool begin_block(reader *r, uint32_t label)
 static bool add_instruction(reader *r, const asm_line *line)
 {
     asm_code *code = r->code;
+    const uint32_t index = (uint32_t)code->instruction_count;
+    const bool is_target = r->begins && r->begins[index];
     if (r->dialect->closes && r->closed)
         return fail(r, r->line, "an instruction outside of any block");
-    if (r->closed && !begin_block(r, NOWHERE))
+    if ((r->closed || is_target) && !begin_block(r, is_target ? index : NOWHERE))
         return false;
     if (code->instruction_count == r->instruction_room) {
         r->instruction_room = r->instruction_room * 2 + 256;
@@ -117,7 +123,7 @@ static bool add_instruction(reader *r, const asm_line *line)
     code->instructions[code->instruction_count++].line = r->line;
     open->jump = line->jump;
     open->line = r->line;
-    open->targets[0] = line->label;
+    open->targets[0] = r->dialect->counts ? index + 1 + line->label : line->label;
     open->target_count = line->jump == ASM_JUMP_MAYBE || line->jump == ASM_JUMP_ALWAYS;
     r->closed = line->jump != ASM_JUMP_NONE && !r->dialect->closes;
     return true;
@@ -138,8 +144,9 @@ static bool close_block(reader *r, const asm_line *line)
 
 static bool read_line(reader *r, const char *text)
 {
-    asm_line line = {.instruction = {.times = 1}};
+    asm_line line = {.instruction = {.times = 1}, .memory = r->memory};
     r->dialect->read(text, &line);
+    r->memory = line.memory;
     switch (line.kind) {
     case ASM_LINE_EMPTY:
         return true;
@@ -161,9 +168,23 @@ static bool read_line(reader *r, const char *text)
     }
 }
 
-static bool read_lines(reader *r, const char *text)
+// Marks where the branch leads to, if the line is one.
+static bool mark_target(reader *r, const char *text)
+{
+    asm_line line = {0};
+    r->dialect->read(text, &line);
+    if (line.kind != ASM_LINE_INSTRUCTION)
+        return true;
+    const uint32_t target = (uint32_t)++r->scanned + line.label;
+    if ((line.jump == ASM_JUMP_MAYBE || line.jump == ASM_JUMP_ALWAYS) && target < r->length)
+        r->begins[target] = true;
+    return true;
+}
+
+static bool read_lines(reader *r, const char *text, bool (*read_one)(reader *, const char *))
 {
     char line[LINE_SIZE];
+    r->line = 0;
     while (*text) {
         const size_t length = strcspn(text, "\n");
         r->line++;
@@ -171,16 +192,26 @@ static bool read_lines(reader *r, const char *text)
             return fail(r, r->line, "too long for assembly");
         memcpy(line, text, length);
         line[length] = '\0';
-        if (!read_line(r, line))
+        if (!read_one(r, line))
             return false;
         text += length + (text[length] == '\n');
     }
     return true;
 }
 
+// The text has at most an instruction in a line.
+static bool find_targets(reader *r, const char *text)
+{
+    r->length = 1;
+    for (const char *at = text; *at; at++)
+        r->length += *at == '\n';
+    r->begins = calloc(r->length, sizeof *r->begins);
+    return r->begins ? read_lines(r, text, mark_target) : fail(r, 0, "memory is exhausted");
+}
+
 static bool find_label(const reader *r, uint32_t label, size_t *out_block)
 {
-    for (size_t i = 0; i < r->code->block_count; i++) {
+    for (size_t i = 0; i < r->code->block_count && label != NOWHERE; i++) {
         if (r->open[i].label == label) {
             *out_block = i;
             return true;
@@ -222,15 +253,17 @@ static bool connect(reader *r)
 
 static bool read_code(reader *r, const char *text)
 {
-    static const asm_dialect *const dialects[] = {&asm_radv, &asm_nak, &asm_ir3};
+    static const asm_dialect *const dialects[] = {&asm_radv, &asm_nak, &asm_ir3, &asm_valhall};
     for (size_t i = 0; i < sizeof dialects / sizeof dialects[0] && !r->dialect; i++)
         r->dialect = dialects[i]->is_of(text) ? dialects[i] : NULL;
     if (!r->dialect)
-        return fail(r, 0, "neither RADV's nor NAK's nor ir3's assembly");
+        return fail(r, 0, "neither RADV's nor NAK's nor ir3's nor Valhall's assembly");
     r->code->dialect = r->dialect->name;
     r->code->subgroup = r->dialect->subgroup(text);
     r->closed = true;
-    if (!read_lines(r, text))
+    if (r->dialect->counts && !find_targets(r, text))
+        return false;
+    if (!read_lines(r, text, read_line))
         return false;
     if (r->dialect->closes && !r->closed)
         return fail(r, r->line, "the text ends within a block");
@@ -244,6 +277,7 @@ bool asm_code_read(const char *text, asm_code *out_code, char out_error[ASM_ERRO
     reader r = {.code = out_code, .error = out_error};
     const bool good = read_code(&r, text);
     free(r.open);
+    free(r.begins);
     return good;
 }
 

@@ -1,7 +1,7 @@
 // The assembly that a driver's compiler prints, read into basic blocks of instructions whose kind is known.
 //
-// Three dialects: that of RADV (AMD), of NAK (NVIDIA, which prints how long each instruction delays the next), and of
-// ir3 (Adreno). Which one a text is in is told by the text.
+// Four dialects: that of RADV (AMD), of NAK (NVIDIA, which prints how long each instruction delays the next), of ir3
+// (Adreno), and of Valhall (Mali, as PanVK prints it). Which one a text is in is told by the text.
 #ifndef VKF_PROGRAM_ASM_CODE_H
 #define VKF_PROGRAM_ASM_CODE_H
 

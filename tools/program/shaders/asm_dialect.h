@@ -20,26 +20,35 @@ typedef enum asm_jump {
     ASM_JUMP_END, // of the program
 } asm_jump;
 
+// What a dialect remembers from line to line.
+typedef struct asm_memory {
+    uint64_t shared_addresses; // a bit for each register that has the upper half of an address in shared memory
+    uint32_t waits;            // of the next instruction
+} asm_memory;
+
 typedef struct asm_line {
     asm_line_kind kind;
     asm_instruction instruction;
     asm_jump jump;
-    uint32_t label;      // its own, or the one that it jumps to
+    uint32_t label;      // its own, or the one that it jumps to; where it counts, that many behind the next instruction
     uint32_t targets[2]; // of ASM_LINE_CLOSE
     size_t target_count;
     uint32_t repeats;
     bool is_else;
+    asm_memory memory; // as the line before left it; zeroed ahead of the first
 } asm_line;
 
 typedef struct asm_dialect {
     const char *name;
     bool closes; // every block is closed by a line of its own
+    bool counts; // branches count instructions, and nothing says where blocks begin
     bool (*is_of)(const char *text);
     uint32_t (*subgroup)(const char *text);
-    void (*read)(const char *line, asm_line *out_line); // the line ends with the string; *out_line is zeroed
+    void (*read)(const char *line,
+                 asm_line *out_line); // the line ends with the string; *out_line is zeroed but for memory
 } asm_dialect;
 
-extern const asm_dialect asm_radv, asm_nak, asm_ir3;
+extern const asm_dialect asm_radv, asm_nak, asm_ir3, asm_valhall;
 
 // What instructions are that begin with the prefix. The first row that fits counts.
 typedef struct asm_row {

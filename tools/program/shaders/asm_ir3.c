@@ -134,4 +134,4 @@ static void read(const char *line, asm_line *out)
     read_jump(text, out);
 }
 
-const asm_dialect asm_ir3 = {"ir3", false, is_of, subgroup, read};
+const asm_dialect asm_ir3 = {"ir3", false, false, is_of, subgroup, read};

@@ -126,4 +126,4 @@ static void read(const char *line, asm_line *out)
     }
 }
 
-const asm_dialect asm_nak = {"NAK", true, is_of, subgroup, read};
+const asm_dialect asm_nak = {"NAK", true, false, is_of, subgroup, read};

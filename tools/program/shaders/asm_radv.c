@@ -196,4 +196,4 @@ static void read(const char *line, asm_line *out)
     }
 }
 
-const asm_dialect asm_radv = {"RADV", false, is_of, subgroup, read};
+const asm_dialect asm_radv = {"RADV", false, false, is_of, subgroup, read};

@@ -47,6 +47,10 @@ static const chip_rates table[] = {
      "Chips and Cheese, 2024-07-04: 6 SPs of 2 uSPTPs, 128 lanes of float32; Snapdragon 8 Gen 2: 680 MHz, 67 GB/s"},
     {"a750", "Adreno (TM) 750", "uSPTP", UNITS(128, 256, 0, 0, 0, 0), 128, 16, 0, 0, 6.4, 0, 1, true,
      "Chips and Cheese, 2024-07-04: 6 SPs of 2 uSPTPs, 128 lanes of float32; Snapdragon 8 Gen 3: 1000 MHz, 77 GB/s"},
+    {"g610", "Mali-G610", "core", UNITS(64, 128, 256, 0, 0, 0), 64, 16, 64, 64, 8.4, 0, 0, true,
+     "ARM-software/libGPUInfo: 2 engines of 32 FMAs of f32; Arm GPU datasheet: f16 at twice, 8-bit dot products at "
+     "four times that; Arm, The Valhall Shader Core: special functions at a quarter; Arm on load/store, also of "
+     "shared memory: a clock for a line of 64 B; RK3588: 4 cores, 1000 MHz, LPDDR4X-4224 of 64 bits"},
 };
 
 const chip_rates *chip_rates_find(const char *name, const char *device)

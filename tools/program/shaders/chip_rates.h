@@ -16,7 +16,7 @@ typedef struct chip_rates {
     double load_bytes;   // from the cache that is the core's own
     double memory_bytes; // its part of the memory's bandwidth, at the boost clock
     double latency;      // clocks of a load that misses the core's own cache
-    double waves;        // how many units of those in statistics' `waves` it has
+    double waves;        // how many units of those in statistics' `waves` it has; 0: then neither latency nor delays
     bool matrix_issues;  // matrix operations take the place of other vector instructions
     const char *source;
 } chip_rates;

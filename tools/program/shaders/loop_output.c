@@ -26,7 +26,7 @@ void loop_read(const char *assembly, const chip_rates *rates, int64_t waves, loo
     asm_code_free(&code);
 }
 
-// RADV names it Assembly, NVK NAK assembly, Turnip IR3 Assembly.
+// RADV and PanVK name it Assembly, NVK NAK assembly, Turnip IR3 Assembly.
 void loop_read_report(const vkf_kernel_report *report, const chip_rates *rates, loop_reading *out_reading)
 {
     const char *assembly = NULL;

@@ -59,7 +59,7 @@ static double issue_clocks(const loop_figures *figures, const chip_rates *rates)
 static double latency_clocks(const loop_figures *figures, const chip_rates *rates, int64_t waves)
 {
     const uint32_t loads = figures->counts[ASM_GLOBAL_LOAD];
-    if (waves <= 0 || loads == 0 || figures->feed_in_flight == 0)
+    if (waves <= 0 || rates->waves <= 0 || loads == 0 || figures->feed_in_flight == 0)
         return 0;
     const uint32_t rounds = (loads + figures->feed_in_flight - 1) / figures->feed_in_flight;
     return rounds * rates->latency / ((double)waves * rates->waves * figures->subgroup);
@@ -67,7 +67,7 @@ static double latency_clocks(const loop_figures *figures, const chip_rates *rate
 
 static double delay_clocks(const loop_figures *figures, const chip_rates *rates, int64_t waves)
 {
-    return waves > 0 ? figures->delay / ((double)waves * rates->waves * figures->subgroup) : 0;
+    return waves > 0 && rates->waves > 0 ? figures->delay / ((double)waves * rates->waves * figures->subgroup) : 0;
 }
 
 // What a loop finds in shared memory and does not put there is not what it loads.
