@@ -9,6 +9,9 @@
     .tile.attention_tiled = {.queries = queries_, .keys = keys_, .lanes = lanes_, .depth = depth_}
 #define ATTENTION_DECODE_TILE(keys_, lanes_) \
     .tile.attention_decode = {.rows = VKF_ATTENTION_DECODE_MAX_ROWS, .keys = keys_, .lanes = lanes_}
+// A single row: rows that share keys go to workgroups of their own, which find them in the cache.
+#define ATTENTION_DECODE_ROW(keys_, lanes_) \
+    .tile.attention_decode = {.rows = 1, .keys = keys_, .lanes = lanes_}, FEW_REGISTERS
 #define ATTENTION_COOPMAT_TILE(rows_, keys_, subgroups_) \
     .tile.attention_coopmat = {.rows = rows_, .keys = keys_, .subgroups = subgroups_}
 
@@ -55,7 +58,8 @@ static const vkf__config attention_tiled_configs[] = {
     {.name = "d64", .local_size = 64, ATTENTION_TILED_TILE(4, 32, 8, 32), .max_k = 64},
     {.name = "d64x2", .local_size = 64, ATTENTION_TILED_TILE(2, 32, 8, 32), .max_k = 64},
     {.name = "d64x128", .local_size = 128, ATTENTION_TILED_TILE(4, 32, 8, 32), .max_k = 64},
-    {.name = "d128", .local_size = 64, ATTENTION_TILED_TILE(4, 32, 16, 32), .max_k = 128},
+    {.name = "d128", .local_size = 64, ATTENTION_TILED_TILE(4, 32, 16, 32), .max_k = 128, MANY_REGISTERS},
+    {.name = "d128x2", .local_size = 64, ATTENTION_TILED_TILE(2, 32, 16, 32), .max_k = 128},
     {.name = "d128x128", .local_size = 128, ATTENTION_TILED_TILE(4, 64, 16, 32), .max_k = 128},
     {.name = "d256", .local_size = 64, ATTENTION_TILED_TILE(2, 32, 32, 32)},
 };
@@ -90,15 +94,18 @@ static bool attention_tiled_valid(const vkf__config *config)
 
 // A lane has one vector of 16 bytes of a key, or as many more as the subgroup is too small for that.
 static const vkf__config attention_decode_half_configs[] = {
-    {.name = "lanes8", .local_size = 256, ATTENTION_DECODE_TILE(2, 8), .max_k = 64},
-    {.name = "lanes16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16)},
+    {.name = "lanes8", .local_size = 256, ATTENTION_DECODE_TILE(2, 8), .max_k = 64, MANY_REGISTERS},
+    {.name = "lanes16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16), MANY_REGISTERS},
+    {.name = "row8", .local_size = 256, ATTENTION_DECODE_ROW(2, 8), .max_k = 64},
+    {.name = "row16", .local_size = 256, ATTENTION_DECODE_ROW(2, 16)},
     {.name = "wide8", .local_size = 128, ATTENTION_DECODE_TILE(2, 8)},
     {.name = "wide4", .local_size = 128, ATTENTION_DECODE_TILE(1, 4)},
 };
 
 static const vkf__config attention_decode_configs[] = {
-    {.name = "lanes16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16), .max_k = 64},
-    {.name = "lanes32", .local_size = 256, ATTENTION_DECODE_TILE(2, 32)},
+    {.name = "lanes16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16), .max_k = 64, MANY_REGISTERS},
+    {.name = "lanes32", .local_size = 256, ATTENTION_DECODE_TILE(2, 32), MANY_REGISTERS},
+    {.name = "row16", .local_size = 256, ATTENTION_DECODE_ROW(2, 16)},
     {.name = "wide16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16)},
     {.name = "wide8", .local_size = 128, ATTENTION_DECODE_TILE(1, 8)},
     {.name = "wide4", .local_size = 128, ATTENTION_DECODE_TILE(1, 4)},

@@ -17,13 +17,14 @@ CHECK_TILE(gemm.thread_n, VKF_GEMM_SPEC_THREAD_N);
 
 static const vkf__config gemm_configs[] = {
     {.name = "thin", .local_size = 64, GEMM_TILE(8, 64, 16, 2, 4), .max_m = 8, .by_cores = true},
-    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 16, 8, 4), .min_m = 48, .min_n = 48, .by_cores = true},
+    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 16, 8, 4), LARGE_TILE},
+    {.name = "64x64x256", .local_size = 256, GEMM_TILE(64, 64, 16, 4, 4), LARGE_TILE_FEW_REGISTERS},
     {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 16, 4, 4), .by_cores = true},
     {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 16, 8, 8)},
     {.name = "64x32", .local_size = 64, GEMM_TILE(64, 32, 16, 8, 4)},
     {.name = "128x64", .local_size = 128, GEMM_TILE(128, 64, 16, 8, 8)},
     {.name = "128x64x256", .local_size = 256, GEMM_TILE(128, 64, 16, 8, 4)},
-    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 16, 8, 8), .by_cores = true},
+    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 16, 8, 8), .by_cores = true, MANY_REGISTERS},
     {.name = "deep", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4)},
 };
 
@@ -67,9 +68,16 @@ static bool gemm_tile_blocks_valid(const vkf__config *config)
     }
 
 static const vkf__config gemm_half_configs[] = {
-    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4), .min_m = 48, .min_n = 48, .by_cores = true},
+    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4), LARGE_TILE},
+    {.name = "64x64x256", .local_size = 256, GEMM_TILE(64, 64, 32, 4, 4), LARGE_TILE_FEW_REGISTERS},
     {.name = "64x64", .local_size = 64, GEMM_TILE(64, 64, 32, 8, 8), .min_m = 48, .min_n = 48},
-    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 32, 8, 8), .min_m = 96, .min_n = 96, .by_cores = true},
+    {.name = "128x128",
+     .local_size = 256,
+     GEMM_TILE(128, 128, 32, 8, 8),
+     .min_m = 96,
+     .min_n = 96,
+     .by_cores = true,
+     MANY_REGISTERS},
     {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 32, 4, 4), .by_cores = true},
 };
 

@@ -149,7 +149,8 @@ static uint32_t rank_rounds_q4(const vkf__caps *caps, const vkf__problem *proble
 }
 
 static const vkf__config gemm_dot_tile_configs[] = {
-    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4), .min_m = 48, .min_n = 48, .by_cores = true},
+    {.name = "large", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4), LARGE_TILE},
+    {.name = "64x64x256", .local_size = 256, GEMM_TILE(64, 64, 32, 4, 4), LARGE_TILE_FEW_REGISTERS},
     {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 64, 4, 4), .by_cores = true},
 };
 

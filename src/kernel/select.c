@@ -281,10 +281,16 @@ static bool serves(const vkf__selector *selector, const vkf__kernel *kernel, con
     return vkf__variant_eligible(selector, kernel, config, problem, NULL);
 }
 
+static bool suits_registers(const vkf__traits *traits, const vkf__config *config)
+{
+    return config->registers != (traits->few_registers ? VKF_REGISTERS_MANY : VKF_REGISTERS_FEW);
+}
+
 static bool serves_by_default(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,
                               const vkf__problem *problem)
 {
-    return !is_outrun(selector, kernel, config) && serves(selector, kernel, config, problem);
+    return !is_outrun(selector, kernel, config) && suits_registers(&selector->caps->traits, config) &&
+           serves(selector, kernel, config, problem);
 }
 
 uint32_t vkf__selector_cores(const vkf__selector *selector)

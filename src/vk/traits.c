@@ -111,6 +111,12 @@ static bool halves_outrun_floats(const vkf__caps *caps)
            (vendor == AMD || vendor == QUALCOMM || vendor == ARM || vendor == NVIDIA);
 }
 
+// Mali's invocations have up to 64, and leave room for half as many others beyond 32 (Arm, The Valhall shader core).
+static bool has_few_registers(const vkf__caps *caps)
+{
+    return caps->vendor_id == ARM;
+}
+
 // NVIDIA halves the rate of sums in f32 in what it sells as GeForce (white papers of Turing, GA102, Ada and Blackwell).
 // The same chips have the full rate in cards of other names, so that no device's id tells.
 static bool matrices_prefer_half_sums(const vkf__caps *caps)
@@ -133,6 +139,7 @@ vkf__traits vkf__traits_of(const vkf__caps *caps)
         .row_dot_depth_q4 = depths.q4,
         .dots_outrun_matrices = dots_outrun_matrices(caps),
         .halves_outrun_floats = halves_outrun_floats(caps),
+        .few_registers = has_few_registers(caps),
         .matrices_prefer_half_sums = matrices_prefer_half_sums(caps),
         .cores = caps->shader_cores > 0 ? caps->shader_cores : usual_cores(caps->type),
         .cores_are_known = caps->shader_cores > 0,

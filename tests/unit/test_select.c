@@ -30,6 +30,38 @@ static const vkf__kernel *kernel_named(const char *name)
     return NULL;
 }
 
+// What takes more registers than there are is left out, and other devices do not take what stands for it. Either may
+// be asked for.
+static void test_select_by_registers(void **state)
+{
+    (void)state;
+    static const struct {
+        bool few;
+        const char *forced;
+        uint32_t m;
+        const char *config;
+    } rows[] = {
+        {false, NULL, 256, "large"},
+        {true, NULL, 256, "64x64x256"},
+        {false, NULL, 2048, "128x128"},
+        {true, NULL, 2048, "64x64x256"},
+        {true, NULL, 32, "small"},
+        {true, "gemm_tile.f32_f32_f32/large", 512, "large"},
+        {false, "gemm_tile.f32_f32_f32/64x64x256", 512, "64x64x256"},
+    };
+    vkf__caps caps = discrete_caps();
+    settle_traits(&caps);
+    caps.traits.cores = 32;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        caps.traits.few_registers = rows[i].few;
+        const vkf__selector selector = {.caps = &caps, .forced = rows[i].forced};
+        const vkf__problem problem = {.m = rows[i].m, .n = 512, .k = 64};
+        vkf__variant variant;
+        assert_true(vkf__select(&selector, VKF_OP_GEMM, fff, &problem, &variant, NULL));
+        assert_string_equal(variant.config->name, rows[i].config);
+    }
+}
+
 // Tiles by the cores of the device: the cheapest of those that give each core one, or else the smallest. Up to eight
 // rows have kernels of their own.
 static void test_select_gemm_config_by_cores(void **state)
@@ -643,6 +675,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_select_gemm_config_by_cores),
+        cmocka_unit_test(test_select_by_registers),
         cmocka_unit_test(test_select_gemm_config_by_room),
         cmocka_unit_test(test_select_few_rows_by_bytes_in_flight),
         cmocka_unit_test(test_select_gemm_config_on_processors),

@@ -47,6 +47,24 @@ static void test_few_queries_share_keys_on_a_gpu(void **state)
     assert_selected(&caps, fff, problem, "attention_texel4.f32_f32/shared8");
 }
 
+// A row of its own for each workgroup, unless the subgroup is too small for that.
+static void test_few_queries_where_registers_are_few(void **state)
+{
+    (void)state;
+    vkf__caps caps = discrete_caps();
+    caps.traits.few_registers = true;
+    vkf__problem problem = {.m = 1, .n = 512, .k = 64, .split = true};
+    assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/row16");
+    assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/row8");
+    problem.k = 128;
+    assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/row16");
+    assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/row16");
+    caps.min_subgroup_size = 8;
+    assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/wide8");
+    problem.m = 9;
+    assert_selected(&caps, hhf, problem, "attention_tiled.f16p_f16p_f32/d128x2");
+}
+
 // Without shuffles they go through shared memory. Kernels that keep a row in the registers of one invocation come last
 // on a GPU.
 static void test_attention_in_parts_is_tiled_on_a_gpu(void **state)
@@ -130,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_few_queries_share_keys_on_a_gpu),
+        cmocka_unit_test(test_few_queries_where_registers_are_few),
         cmocka_unit_test(test_attention_in_parts_is_tiled_on_a_gpu),
         cmocka_unit_test(test_attention_rows_fit_registers_on_a_gpu),
         cmocka_unit_test(test_attention_splits_by_cores),

@@ -151,6 +151,15 @@ static void test_traits_halves_outrun_floats(void **state)
     }
 }
 
+static void test_traits_few_registers(void **state)
+{
+    (void)state;
+    vkf__caps caps = discrete_caps();
+    assert_false(vkf__traits_of(&caps).few_registers);
+    caps.vendor_id = 0x13b5;
+    assert_true(vkf__traits_of(&caps).few_registers);
+}
+
 static void test_traits_matrices_prefer_half_sums(void **state)
 {
     static const struct {
@@ -218,6 +227,7 @@ int main(void)
         cmocka_unit_test(test_traits_core_bytes_in_flight),
         cmocka_unit_test(test_traits_dots_outrun_matrices),
         cmocka_unit_test(test_traits_halves_outrun_floats),
+        cmocka_unit_test(test_traits_few_registers),
         cmocka_unit_test(test_traits_matrices_prefer_half_sums),
         cmocka_unit_test(test_traits_unified_memory),
         cmocka_unit_test(test_plan_has_the_traits_of_its_caps),
