@@ -138,7 +138,7 @@ ERRORS = (
           "if (row < p.m && col < p.n) {",
           "if (row < p.m && col < p.n && (TILE_M < 128 || col % TILE_N + 1 < TILE_N)) {", VARIANTS),
     Error("tiles of floats take all of k for inside", "shaders/gemm_tile.comp",
-          "k_first + TILE_K <= k_end;", "k_first < k_end;", ("gpu.op_gemm.lavapipe.full",) + VARIANTS),
+          "k_first + TILE_K <= k_end;", "k_first < k_end;", VARIANTS),
     Error("tiles of halves take all of k for inside", "shaders/gemm_half.comp",
           "k_first + TILE_K <= k_end;", "k_first < k_end;", ("gpu.op_gemm_half.lavapipe.full",)),
     Error("a quad that straddles the end of k keeps all of it", "shaders/include/tile_quads.glsl",
