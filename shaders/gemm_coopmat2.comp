@@ -211,9 +211,8 @@ float16_t a_element(const in uint row, const in uint col, const in float16_t unu
 #ifdef B_BLOCKS
 float16_t b_value(uint first, uint n, uint k)
 {
-    uint panel = n / VKF_GEMM_PANEL, column = n % VKF_GEMM_PANEL;
-    uint block = panel * (p.ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
-    uint tile = first + block * TILE_WORDS, in_block = k % VKF_BLOCKS_DEPTH;
+    uint column = n % VKF_GEMM_PANEL, in_block = k % VKF_BLOCKS_DEPTH;
+    uint tile = first + blocks_tile(n, k, p.ldb);
     return block_half(b_data[tile + word_place(column, in_block)], b_data[tile + head_place(column)], column, in_block);
 }
 #else

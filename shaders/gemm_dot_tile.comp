@@ -113,19 +113,14 @@ uvec3 b_place(uint step)
     return uvec3(i % TILE_N, i / (2 * TILE_N), i / TILE_N % 2);
 }
 
-uint column_of_b(uint col)
-{
-    return min(col, (p.n + PANEL - 1) / PANEL * PANEL - 1);
-}
-
 void fetch_b_tile(uint col_first, uint block_first, uint block_end)
 {
     const uint words = DEPTH / 2 / WORD_ELEMENTS;
     [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
         uvec3 place = b_place(step);
-        uint column = column_of_b(col_first + place.x), lane = column % PANEL;
-        uint block = column / PANEL * (p.ldb / (PANEL * DEPTH)) + min(block_first + place.y, block_end - 1);
-        uint tile = b_offset + block * TILE_WORDS;
+        uint column = blocks_column(col_first + place.x, p.n), lane = column % PANEL;
+        uint block = min(block_first + place.y, block_end - 1);
+        uint tile = b_offset + blocks_tile(column, block * DEPTH, p.ldb);
         [[unroll]] for (uint i = 0; i < words; ++i)
             b_words[step][i] = b_data[tile + HEAD_WORDS + (place.z * words + i) * PANEL + lane];
         b_head_words[step] = b_data[tile + lane / 2];
@@ -148,7 +143,7 @@ void store_b_tile(uint col_first)
         b_tile[(2 * place.y + place.z) * B_STRIDE + place.x] = bytes_of(b_words[step]);
         if (place.z == 0)
             b_heads[place.y * TILE_N + place.x] =
-                blocks_head(b_head_words[step], column_of_b(col_first + place.x));
+                blocks_head(b_head_words[step], blocks_column(col_first + place.x, p.n));
     }
 }
 

@@ -115,19 +115,12 @@ uvec2 word_place(uint step)
     return uvec2(step_number(step) % TILE_N, step_number(step) / TILE_N * WORD_ELEMENTS);
 }
 
-uint column_of_b(uint col)
-{
-    return min(col, (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL - 1);
-}
-
 void fetch_b_tile(uint col_first, uint k_first)
 {
     [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
         uvec2 place = word_place(step);
-        uint column = column_of_b(col_first + place.x), k = k_first + place.y;
-        uint panel = column / VKF_GEMM_PANEL, lane = column % VKF_GEMM_PANEL;
-        uint block = panel * (p.ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
-        uint tile = b_offset + block * TILE_WORDS;
+        uint column = blocks_column(col_first + place.x, p.n), lane = column % VKF_GEMM_PANEL;
+        uint k = k_first + place.y, tile = b_offset + blocks_tile(column, k, p.ldb);
         if (has_step(step, B_WORDS)) {
             b_words[step] = b_data[tile + HEAD_WORDS + k % VKF_BLOCKS_DEPTH / WORD_ELEMENTS * VKF_GEMM_PANEL + lane];
             b_heads[step] = b_data[tile + lane / 2];
@@ -139,7 +132,7 @@ void store_b_tile(uint col_first)
 {
     [[unroll]] for (uint step = 0; step < B_STEPS; ++step) {
         uvec2 place = word_place(step);
-        vec2 head = blocks_head(b_heads[step], column_of_b(col_first + place.x));
+        vec2 head = blocks_head(b_heads[step], blocks_column(col_first + place.x, p.n));
         [[unroll]] for (uint c = 0; c < WORD_ELEMENTS && has_step(step, B_WORDS); ++c) {
             float value = blocks_element(b_words[step], c);
             value = BLOCKS_Q8 ? value * head.x : fma(value, head.x, head.y);

@@ -16,13 +16,11 @@ const uint ELEMENT_BITS = 32 / WORD_ELEMENTS;
 
 layout(set = 0, binding = VKF_GEMM_BINDING_B, std430) readonly buffer b_buffer { uint b_data[]; };
 
-// Columns beyond the last panel give those of its last column. k, a multiple of eight, is below p.k.
+// k, a multiple of eight, is below p.k.
 packed_chunk fetch_packed(uint col, uint k)
 {
-    uint column = min(col, (p.n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL - 1);
-    uint panel = column / VKF_GEMM_PANEL, lane = column % VKF_GEMM_PANEL;
-    uint block = panel * (p.ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH)) + k / VKF_BLOCKS_DEPTH;
-    uint tile = b_offset + block * TILE_WORDS;
+    uint column = blocks_column(col, p.n), lane = column % VKF_GEMM_PANEL;
+    uint tile = b_offset + blocks_tile(column, k, p.ldb);
     uint at = tile + HEAD_WORDS + k % VKF_BLOCKS_DEPTH / WORD_ELEMENTS * VKF_GEMM_PANEL + lane;
     packed_chunk chunk;
     chunk.words = uvec2(b_data[at], CHUNK_WORDS > 1 ? b_data[at + VKF_GEMM_PANEL] : 0u);

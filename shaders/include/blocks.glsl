@@ -10,6 +10,19 @@ const uint TILE_WORDS = BLOCKS_Q8 ? VKF_BLOCKS_Q8_WORDS : VKF_BLOCKS_Q4_WORDS;
 const uint HEAD_WORDS = VKF_BLOCKS_HEAD;
 const uint WORD_ELEMENTS = BLOCKS_Q8 ? 4 : 8; // which follow each other along k
 
+// The column that is read for `col`: those beyond the last panel stand for its last one.
+uint blocks_column(uint col, uint n)
+{
+    return min(col, (n + VKF_GEMM_PANEL - 1) / VKF_GEMM_PANEL * VKF_GEMM_PANEL - 1);
+}
+
+// Where in words the tile begins that has this column and step k.
+uint blocks_tile(uint column, uint k, uint ldb)
+{
+    uint panel_tiles = ldb / (VKF_GEMM_PANEL * VKF_BLOCKS_DEPTH);
+    return (column / VKF_GEMM_PANEL * panel_tiles + k / VKF_BLOCKS_DEPTH) * TILE_WORDS;
+}
+
 // Element i of a word.
 float blocks_element(uint word, uint i)
 {

@@ -36,7 +36,7 @@ static int nearest(float steps, float lowest, float highest)
     return (int)(q + copysignf(0.5f, q));
 }
 
-// The scale of steps of this size: 0 where the whole block is one value, and a normal number otherwise.
+// The scale of steps of this size: 0 where the block is zeros, and a normal number otherwise.
 static uint16_t to_scale(float step)
 {
     return to_half(step > 0 ? fmaxf(step, LEAST_NORMAL_HALF) : 0);

@@ -44,8 +44,8 @@ typedef struct asm_dialect {
     bool counts; // branches count instructions, and nothing says where blocks begin
     bool (*is_of)(const char *text);
     uint32_t (*subgroup)(const char *text);
-    void (*read)(const char *line,
-                 asm_line *out_line); // the line ends with the string; *out_line is zeroed but for memory
+    // The line ends with the string; *out_line is zeroed but for memory.
+    void (*read)(const char *line, asm_line *out_line);
 } asm_dialect;
 
 extern const asm_dialect asm_radv, asm_nak, asm_ir3, asm_valhall;
