@@ -140,13 +140,6 @@ typedef union vkf__tile {
     vkf__attention_coopmat_tile attention_coopmat;
 } vkf__tile;
 
-// For which devices a config is a default: those with few registers (vkf__traits) or all others. Any may be asked for.
-typedef enum vkf__register_need {
-    VKF_REGISTERS_ANY = 0,
-    VKF_REGISTERS_FEW,
-    VKF_REGISTERS_MANY,
-} vkf__register_need;
-
 // One choice of a kernel's tile parameters, and the problems that it is meant for.
 typedef struct vkf__config {
     const char *name;
@@ -158,7 +151,8 @@ typedef struct vkf__config {
     uint32_t min_m;
     uint32_t min_n;
     bool by_cores; // on a GPU, one of the tiles among which the number of cores decides
-    vkf__register_need registers;
+    // The devices that it is a default for, by their registers (vkf__traits); 0: no limit. Others may ask for it.
+    uint32_t min_registers, max_registers;
 } vkf__config;
 
 typedef struct vkf__kernel {

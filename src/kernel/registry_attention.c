@@ -11,7 +11,7 @@
     .tile.attention_decode = {.rows = VKF_ATTENTION_DECODE_MAX_ROWS, .keys = keys_, .lanes = lanes_}
 // A single row: rows that share keys go to workgroups of their own, which find them in the cache.
 #define ATTENTION_DECODE_ROW(keys_, lanes_) \
-    .tile.attention_decode = {.rows = 1, .keys = keys_, .lanes = lanes_}, FEW_REGISTERS
+    .tile.attention_decode = {.rows = 1, .keys = keys_, .lanes = lanes_}, .max_registers = 64
 #define ATTENTION_COOPMAT_TILE(rows_, keys_, subgroups_) \
     .tile.attention_coopmat = {.rows = rows_, .keys = keys_, .subgroups = subgroups_}
 
@@ -58,7 +58,7 @@ static const vkf__config attention_tiled_configs[] = {
     {.name = "d64", .local_size = 64, ATTENTION_TILED_TILE(4, 32, 8, 32), .max_k = 64},
     {.name = "d64x2", .local_size = 64, ATTENTION_TILED_TILE(2, 32, 8, 32), .max_k = 64},
     {.name = "d64x128", .local_size = 128, ATTENTION_TILED_TILE(4, 32, 8, 32), .max_k = 64},
-    {.name = "d128", .local_size = 64, ATTENTION_TILED_TILE(4, 32, 16, 32), .max_k = 128, MANY_REGISTERS},
+    {.name = "d128", .local_size = 64, ATTENTION_TILED_TILE(4, 32, 16, 32), .max_k = 128, .min_registers = 96},
     {.name = "d128x2", .local_size = 64, ATTENTION_TILED_TILE(2, 32, 16, 32), .max_k = 128},
     {.name = "d128x128", .local_size = 128, ATTENTION_TILED_TILE(4, 64, 16, 32), .max_k = 128},
     {.name = "d256", .local_size = 64, ATTENTION_TILED_TILE(2, 32, 32, 32)},
@@ -92,19 +92,27 @@ static bool attention_tiled_valid(const vkf__config *config)
     return attention_tile_vectors(config, &rows) >= 4 * ((widest + 3) / 4);
 }
 
-// A lane has one vector of 16 bytes of a key, or as many more as the subgroup is too small for that.
-static const vkf__config attention_decode_half_configs[] = {
-    {.name = "lanes8", .local_size = 256, ATTENTION_DECODE_TILE(2, 8), .max_k = 64, MANY_REGISTERS},
-    {.name = "lanes16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16), MANY_REGISTERS},
-    {.name = "row8", .local_size = 256, ATTENTION_DECODE_ROW(2, 8), .max_k = 64},
-    {.name = "row16", .local_size = 256, ATTENTION_DECODE_ROW(2, 16)},
-    {.name = "wide8", .local_size = 128, ATTENTION_DECODE_TILE(2, 8)},
-    {.name = "wide4", .local_size = 128, ATTENTION_DECODE_TILE(1, 4)},
-};
+// A lane has one vector of 16 bytes of a key, or as many more as the subgroup is too small for that. Two keys at once
+// take more registers beside queries in f32: two_keys_ is what a device has to have for them.
+#define HALF_KEYS_CONFIGS(two_keys_)                                                                             \
+    {.name = "lanes8", .local_size = 256, ATTENTION_DECODE_TILE(2, 8), .max_k = 64, .min_registers = two_keys_}, \
+        {.name = "lanes16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16), .min_registers = two_keys_},        \
+        {.name = "lanes8k1", .local_size = 256, ATTENTION_DECODE_TILE(1, 8), .max_k = 64, .min_registers = 96},  \
+        {.name = "lanes16k1", .local_size = 256, ATTENTION_DECODE_TILE(1, 16), .min_registers = 96},             \
+        {.name = "row8", .local_size = 256, ATTENTION_DECODE_ROW(2, 8), .max_k = 64},                            \
+        {.name = "row16", .local_size = 256, ATTENTION_DECODE_ROW(2, 16)},                                       \
+        {.name = "wide8", .local_size = 128, ATTENTION_DECODE_TILE(2, 8)},                                       \
+    {                                                                                                            \
+        .name = "wide4", .local_size = 128, ATTENTION_DECODE_TILE(1, 4)                                          \
+    }
+
+static const vkf__config attention_decode_half_configs[] = {HALF_KEYS_CONFIGS(96)};
+static const vkf__config attention_decode_half_keys_configs[] = {HALF_KEYS_CONFIGS(256)};
 
 static const vkf__config attention_decode_configs[] = {
-    {.name = "lanes16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16), .max_k = 64, MANY_REGISTERS},
-    {.name = "lanes32", .local_size = 256, ATTENTION_DECODE_TILE(2, 32), MANY_REGISTERS},
+    {.name = "lanes16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16), .max_k = 64, .min_registers = 96},
+    {.name = "lanes32", .local_size = 256, ATTENTION_DECODE_TILE(2, 32), .min_registers = 256},
+    {.name = "lanes32k1", .local_size = 256, ATTENTION_DECODE_TILE(1, 32), .min_registers = 96},
     {.name = "row16", .local_size = 256, ATTENTION_DECODE_ROW(2, 16)},
     {.name = "wide16", .local_size = 256, ATTENTION_DECODE_TILE(2, 16)},
     {.name = "wide8", .local_size = 128, ATTENTION_DECODE_TILE(1, 8)},
@@ -309,10 +317,10 @@ static const vkf__kernel rows[] = {
     ATTENTION_DECODE(f16, f16, f16, attention_decode_half_configs),
     ATTENTION_DECODE(f16p, f16p, f16p, attention_decode_half_configs),
     ATTENTION_DECODE(f16p, f16p, f32, attention_decode_half_configs),
-    ATTENTION_DECODE(f32, f16p, f32, attention_decode_half_configs),
+    ATTENTION_DECODE(f32, f16p, f32, attention_decode_half_keys_configs),
     ATTENTION_DECODE_JOINED(f32, f32, f32, attention_decode_configs),
     ATTENTION_DECODE_JOINED(f16, f16, f16, attention_decode_half_configs),
-    ATTENTION_DECODE_JOINED(f32, f16p, f32, attention_decode_half_configs),
+    ATTENTION_DECODE_JOINED(f32, f16p, f32, attention_decode_half_keys_configs),
     ATTENTION_COOPMAT(f16, f16, f16),
     ATTENTION_COOPMAT(f16, f16, f32),
     ATTENTION_COOPMAT2(f16, f16, f16),

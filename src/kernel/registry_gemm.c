@@ -24,7 +24,7 @@ static const vkf__config gemm_configs[] = {
     {.name = "64x32", .local_size = 64, GEMM_TILE(64, 32, 16, 8, 4)},
     {.name = "128x64", .local_size = 128, GEMM_TILE(128, 64, 16, 8, 8)},
     {.name = "128x64x256", .local_size = 256, GEMM_TILE(128, 64, 16, 8, 4)},
-    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 16, 8, 8), .by_cores = true, MANY_REGISTERS},
+    {.name = "128x128", .local_size = 256, GEMM_TILE(128, 128, 16, 8, 8), .by_cores = true, .min_registers = 96},
     {.name = "deep", .local_size = 128, GEMM_TILE(64, 64, 32, 8, 4)},
 };
 
@@ -77,7 +77,7 @@ static const vkf__config gemm_half_configs[] = {
      .min_m = 96,
      .min_n = 96,
      .by_cores = true,
-     MANY_REGISTERS},
+     .min_registers = 96},
     {.name = "small", .local_size = 64, GEMM_TILE(32, 32, 32, 4, 4), .by_cores = true},
 };
 

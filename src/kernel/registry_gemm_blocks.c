@@ -11,28 +11,43 @@
 
 // With few rows, many invocations share k to keep a device busy: the more of them, the fewer columns there are for a
 // core. Blocks of q4 are about half as many bytes as those of q8, so an invocation has two of them under way.
-#define FEW_ROWS_CONFIGS(wide_k)                                                                                \
-    {.name = "rows1", .local_size = 64, GEMM_TILE(1, 32, 32, 1, 4), .max_m = 1, .by_cores = true},              \
-        {.name = "rows1x256", .local_size = 256, GEMM_TILE(1, 32, wide_k, 1, 4), .max_m = 1, .by_cores = true}, \
-        {.name = "rows2", .local_size = 64, GEMM_TILE(2, 32, 32, 2, 4), .max_m = 2, .by_cores = true},          \
-        {.name = "rows4", .local_size = 64, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true},          \
-    {                                                                                                           \
-        .name = "rows4x256", .local_size = 256, GEMM_TILE(4, 32, 32, 4, 4), .max_m = 4, .by_cores = true        \
-    }
-#define FEW_ROWS_Q8 FEW_ROWS_CONFIGS(32)
-#define FEW_ROWS_Q4 FEW_ROWS_CONFIGS(64)
+#define SHARED_DEPTH(name_, local_size_, m_, k_) \
+    .name = name_, .local_size = local_size_, GEMM_TILE(m_, 32, k_, m_, 4), .by_cores = true
 
-// Weights in blocks straight from memory. The configs with many rows are for processors and do not share k.
-#define GEMM_BLOCKS_MORE_ROWS                                                                              \
-    {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 8, .by_cores = true},          \
-        {.name = "rows8x256", .local_size = 256, GEMM_TILE(8, 32, 8, 8, 4), .max_m = 8, .by_cores = true}, \
-        {.name = "16x32", .local_size = 8, GEMM_TILE(16, 32, 16, 16, 4), .min_m = 9},                      \
-    {                                                                                                      \
-        .name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8, 8, 4)                                         \
+// For processors, whose lanes do not share k.
+#define MANY_ROWS                                                                 \
+    {.name = "16x32", .local_size = 8, GEMM_TILE(16, 32, 16, 16, 4), .min_m = 9}, \
+    {                                                                             \
+        .name = "8x32", .local_size = 8, GEMM_TILE(8, 32, 8, 8, 4)                \
     }
 
-static const vkf__config gemm_blocks_q8_configs[] = {FEW_ROWS_Q8, GEMM_BLOCKS_MORE_ROWS};
-static const vkf__config gemm_blocks_q4_configs[] = {FEW_ROWS_Q4, GEMM_BLOCKS_MORE_ROWS};
+// Weights in blocks straight from memory. Compilers load all of an unrolled block of several rows at once, for which up
+// to 96 registers have no room.
+static const vkf__config gemm_blocks_q8_configs[] = {
+    {SHARED_DEPTH("rows1", 64, 1, 32), .max_m = 1},
+    {SHARED_DEPTH("rows1x256", 256, 1, 32), .max_m = 1},
+    {SHARED_DEPTH("rows2", 64, 2, 32), .max_m = 2, .min_registers = 128},
+    {SHARED_DEPTH("rows4", 64, 4, 32), .max_m = 4, .min_registers = 128},
+    {SHARED_DEPTH("rows4x256", 256, 4, 32), .max_m = 4, .min_registers = 128},
+    {SHARED_DEPTH("rows2k8", 64, 2, 8), .max_m = 2, .max_registers = 96},
+    {SHARED_DEPTH("rows4k8", 64, 4, 8), .max_m = 4, .max_registers = 96},
+    {SHARED_DEPTH("rows8", 64, 8, 8), .max_m = 8},
+    {SHARED_DEPTH("rows8x256", 256, 8, 8), .max_m = 8},
+    MANY_ROWS,
+};
+
+static const vkf__config gemm_blocks_q4_configs[] = {
+    {SHARED_DEPTH("rows1", 64, 1, 32), .max_m = 1},
+    {SHARED_DEPTH("rows1x256", 256, 1, 64), .max_m = 1, .min_registers = 128},
+    {SHARED_DEPTH("rows2", 64, 2, 32), .max_m = 2, .min_registers = 128},
+    {SHARED_DEPTH("rows4", 64, 4, 32), .max_m = 4, .min_registers = 128},
+    {SHARED_DEPTH("rows4x256", 256, 4, 32), .max_m = 4, .min_registers = 128},
+    {SHARED_DEPTH("rows2k8", 64, 2, 8), .max_m = 2, .max_registers = 96},
+    {SHARED_DEPTH("rows4k8", 64, 4, 8), .max_m = 8, .max_registers = 96},
+    {SHARED_DEPTH("rows8", 64, 8, 8), .max_m = 8, .min_registers = 128},
+    {SHARED_DEPTH("rows8x256", 256, 8, 8), .max_m = 8, .min_registers = 128},
+    MANY_ROWS,
+};
 
 static uint32_t gemm_blocks_parts(const vkf__config *config)
 {
@@ -58,14 +73,25 @@ static uint32_t gemm_blocks_shared_bytes(const vkf__caps *caps, const vkf__kerne
 }
 
 // By integer dot products.
-#define GEMM_DOT_MORE_ROWS                                                                   \
-    {.name = "rows8", .local_size = 64, GEMM_TILE(8, 32, 32, 8, 4), .by_cores = true},       \
-    {                                                                                        \
-        .name = "rows8x256", .local_size = 256, GEMM_TILE(8, 32, 32, 8, 4), .by_cores = true \
-    }
+static const vkf__config gemm_dot_q8_configs[] = {
+    {SHARED_DEPTH("rows1", 64, 1, 32), .max_m = 1},
+    {SHARED_DEPTH("rows1x256", 256, 1, 32), .max_m = 1},
+    {SHARED_DEPTH("rows2", 64, 2, 32), .max_m = 2},
+    {SHARED_DEPTH("rows4", 64, 4, 32), .max_m = 4},
+    {SHARED_DEPTH("rows4x256", 256, 4, 32), .max_m = 4},
+    {SHARED_DEPTH("rows8", 64, 8, 32)},
+    {SHARED_DEPTH("rows8x256", 256, 8, 32)},
+};
 
-static const vkf__config gemm_dot_q8_configs[] = {FEW_ROWS_Q8, GEMM_DOT_MORE_ROWS};
-static const vkf__config gemm_dot_q4_configs[] = {FEW_ROWS_Q4, GEMM_DOT_MORE_ROWS};
+static const vkf__config gemm_dot_q4_configs[] = {
+    {SHARED_DEPTH("rows1", 64, 1, 32), .max_m = 1},
+    {SHARED_DEPTH("rows1x256", 256, 1, 64), .max_m = 1},
+    {SHARED_DEPTH("rows2", 64, 2, 32), .max_m = 2},
+    {SHARED_DEPTH("rows4", 64, 4, 32), .max_m = 4},
+    {SHARED_DEPTH("rows4x256", 256, 4, 32), .max_m = 4},
+    {SHARED_DEPTH("rows8", 64, 8, 32)},
+    {SHARED_DEPTH("rows8x256", 256, 8, 32)},
+};
 
 static bool gemm_dot_valid(const vkf__config *config)
 {

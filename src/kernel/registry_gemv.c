@@ -11,7 +11,8 @@ static const vkf__config gemv_configs[] = {
     {.name = "rows1x256", .local_size = 256, GEMM_TILE(1, 4, 8, 1, 4), .max_m = 1, .by_cores = true},
     {.name = "rows2", .local_size = 64, GEMM_TILE(2, 4, 8, 2, 4), .max_m = 2},
     {.name = "rows4", .local_size = 64, GEMM_TILE(4, 4, 8, 4, 4), .max_m = 4},
-    {.name = "rows8", .local_size = 64, GEMM_TILE(8, 4, 4, 8, 4)},
+    {.name = "rows8", .local_size = 64, GEMM_TILE(8, 4, 4, 8, 4), .min_registers = 128},
+    {.name = "rows8x2", .local_size = 64, GEMM_TILE(8, 2, 4, 8, 2)},
     {.name = "rows8x16", .local_size = 16, GEMM_TILE(8, 2, 4, 8, 2)},
 };
 

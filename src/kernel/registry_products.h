@@ -9,8 +9,8 @@
     .tile.gemm = {.m = m_, .n = n_, .k = k_, .thread_m = thread_m_, .thread_n = thread_n_}
 
 // What most products of many rows take, and the same with half of the sums to an invocation.
-#define LARGE_TILE .min_m = 48, .min_n = 48, .by_cores = true, MANY_REGISTERS
-#define LARGE_TILE_FEW_REGISTERS .min_m = 48, .min_n = 48, .by_cores = true, FEW_REGISTERS
+#define LARGE_TILE .min_m = 48, .min_n = 48, .by_cores = true, .min_registers = 96
+#define LARGE_TILE_FEW_REGISTERS .min_m = 48, .min_n = 48, .by_cores = true, .max_registers = 64
 
 // Layouts of b; see vkf__kernel.b_layouts.
 #define B_KN (1u << VKF_GEMM_B_KN)

@@ -18,10 +18,6 @@
 #define ELEMENT_q8 VKF_DTYPE_Q8
 #define ELEMENT_q4 VKF_DTYPE_Q4
 
-// Of a config.
-#define FEW_REGISTERS .registers = VKF_REGISTERS_FEW
-#define MANY_REGISTERS .registers = VKF_REGISTERS_MANY
-
 #define STORAGE_f32 0u
 #define STORAGE_f16 VKF_NEEDS_STORAGE_16BIT
 #define STORAGE_f16p 0u

@@ -283,7 +283,8 @@ static bool serves(const vkf__selector *selector, const vkf__kernel *kernel, con
 
 static bool suits_registers(const vkf__traits *traits, const vkf__config *config)
 {
-    return config->registers != (traits->few_registers ? VKF_REGISTERS_MANY : VKF_REGISTERS_FEW);
+    const uint32_t most = config->max_registers > 0 ? config->max_registers : UINT32_MAX;
+    return traits->registers >= config->min_registers && traits->registers <= most;
 }
 
 static bool serves_by_default(const vkf__selector *selector, const vkf__kernel *kernel, const vkf__config *config,

@@ -51,7 +51,9 @@ static uint32_t core_bytes_in_flight(vkf_device_type type)
     return type == VKF_DEVICE_TYPE_DISCRETE ? 24 * 1024 : 4 * 1024;
 }
 
-enum { AMD = 0x1002, INTEL = 0x8086, NVIDIA = 0x10de, ARM = 0x13b5, QUALCOMM = 0x5143 };
+enum { AMD = 0x1002, APPLE = 0x106b, INTEL = 0x8086, NVIDIA = 0x10de, ARM = 0x13b5, QUALCOMM = 0x5143 };
+// VK_DRIVER_ID_MESA_HONEYKRISP, which the headers of Vulkan 1.3.239 lack; as the vendor it names Mesa.
+#define HONEYKRISP 26u
 
 // AMD's devices since RDNA have units that work on 32 invocations, while their drivers report subgroups of 64, which
 // take two passes.
@@ -112,9 +114,22 @@ static bool halves_outrun_floats(const vkf__caps *caps)
 }
 
 // Mali's invocations have up to 64, and leave room for half as many others beyond 32 (Arm, The Valhall shader core).
-static bool has_few_registers(const vkf__caps *caps)
+// Apple's have up to 128. On Adreno before 650, which do not store 16 bits, the same loops take more than on the later
+// ones (docs/vendors.md).
+static uint32_t registers(const vkf__caps *caps)
 {
-    return caps->vendor_id == ARM;
+    if (caps->driver_id == HONEYKRISP)
+        return 128;
+    switch (caps->vendor_id) {
+    case ARM:
+        return 64;
+    case QUALCOMM:
+        return caps->storage_16bit ? 256 : 96;
+    case APPLE:
+        return 128;
+    default:
+        return 256;
+    }
 }
 
 // NVIDIA halves the rate of sums in f32 in what it sells as GeForce (white papers of Turing, GA102, Ada and Blackwell).
@@ -139,7 +154,7 @@ vkf__traits vkf__traits_of(const vkf__caps *caps)
         .row_dot_depth_q4 = depths.q4,
         .dots_outrun_matrices = dots_outrun_matrices(caps),
         .halves_outrun_floats = halves_outrun_floats(caps),
-        .few_registers = has_few_registers(caps),
+        .registers = registers(caps),
         .matrices_prefer_half_sums = matrices_prefer_half_sums(caps),
         .cores = caps->shader_cores > 0 ? caps->shader_cores : usual_cores(caps->type),
         .cores_are_known = caps->shader_cores > 0,

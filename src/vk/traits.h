@@ -24,8 +24,8 @@ typedef struct vkf__traits {
     bool dots_outrun_matrices;
     // Products of halves whose short runs are summed in f16 are faster than those of floats, without matrices.
     bool halves_outrun_floats;
-    // An invocation has 64 registers at most: 16 sums and what they are made of.
-    bool few_registers;
+    // Of 32 bits, that an invocation's sums and what they are made of may take: 64 (16 sums), 96, 128 or more.
+    uint32_t registers;
     // Matrices of halves multiply at a higher rate with sums in f16 than with sums in f32.
     bool matrices_prefer_half_sums;
     // What runs workgroups side by side: as the driver tells, else an estimate by the kind of device.

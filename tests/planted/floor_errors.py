@@ -75,7 +75,7 @@ ERRORS = (
     Error("what lost its race stays the default", "src/kernel/select.c",
           "return !is_outrun(selector, kernel, config) && suits", "return suits", ("unit.select",)),
     Error("tiles take more registers than there are", "src/kernel/select.c",
-          "traits->few_registers ? VKF_REGISTERS_MANY : VKF_REGISTERS_FEW", "VKF_REGISTERS_FEW",
+          "traits->registers >= config->min_registers && traits->registers <= most", "true",
           ("unit.select", "unit.select_attention", "plan.models")),
     Error("sums are rounded where activations alone may be", "src/kernel/select.c",
           "problem->precision < VKF_PRECISION_F16_SUMS", "problem->precision < VKF_PRECISION_F16",

@@ -36,24 +36,25 @@ static void test_select_by_registers(void **state)
 {
     (void)state;
     static const struct {
-        bool few;
+        uint32_t registers;
         const char *forced;
         uint32_t m;
         const char *config;
     } rows[] = {
-        {false, NULL, 256, "large"},
-        {true, NULL, 256, "64x64x256"},
-        {false, NULL, 2048, "128x128"},
-        {true, NULL, 2048, "64x64x256"},
-        {true, NULL, 32, "small"},
-        {true, "gemm_tile.f32_f32_f32/large", 512, "large"},
-        {false, "gemm_tile.f32_f32_f32/64x64x256", 512, "64x64x256"},
+        {256, NULL, 256, "large"},
+        {96, NULL, 256, "large"},
+        {64, NULL, 256, "64x64x256"},
+        {256, NULL, 2048, "128x128"},
+        {64, NULL, 2048, "64x64x256"},
+        {64, NULL, 32, "small"},
+        {64, "gemm_tile.f32_f32_f32/large", 512, "large"},
+        {256, "gemm_tile.f32_f32_f32/64x64x256", 512, "64x64x256"},
     };
     vkf__caps caps = discrete_caps();
     settle_traits(&caps);
     caps.traits.cores = 32;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        caps.traits.few_registers = rows[i].few;
+        caps.traits.registers = rows[i].registers;
         const vkf__selector selector = {.caps = &caps, .forced = rows[i].forced};
         const vkf__problem problem = {.m = rows[i].m, .n = 512, .k = 64};
         vkf__variant variant;

@@ -52,7 +52,7 @@ static void test_few_queries_where_registers_are_few(void **state)
 {
     (void)state;
     vkf__caps caps = discrete_caps();
-    caps.traits.few_registers = true;
+    caps.traits.registers = 64;
     vkf__problem problem = {.m = 1, .n = 512, .k = 64, .split = true};
     assert_selected(&caps, fff, problem, "attention_decode.f32_f32_f32/row16");
     assert_selected(&caps, hhf, problem, "attention_decode.f16p_f16p_f32/row8");

@@ -151,13 +151,24 @@ static void test_traits_halves_outrun_floats(void **state)
     }
 }
 
-static void test_traits_few_registers(void **state)
+static void test_traits_registers(void **state)
 {
+    static const struct {
+        uint32_t vendor_id;
+        bool storage_16bit;
+        uint32_t registers;
+    } rows[] = {
+        {0x13b5, true, 64}, {0x5143, false, 96}, {0x5143, true, 256}, {0x106b, true, 128}, {0x10de, false, 256},
+    };
     (void)state;
     vkf__caps caps = discrete_caps();
-    assert_false(vkf__traits_of(&caps).few_registers);
-    caps.vendor_id = 0x13b5;
-    assert_true(vkf__traits_of(&caps).few_registers);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        caps.vendor_id = rows[i].vendor_id;
+        caps.storage_16bit = rows[i].storage_16bit;
+        assert_int_equal(vkf__traits_of(&caps).registers, rows[i].registers);
+    }
+    caps.driver_id = 26; // Honeykrisp
+    assert_int_equal(vkf__traits_of(&caps).registers, 128);
 }
 
 static void test_traits_matrices_prefer_half_sums(void **state)
@@ -227,7 +238,7 @@ int main(void)
         cmocka_unit_test(test_traits_core_bytes_in_flight),
         cmocka_unit_test(test_traits_dots_outrun_matrices),
         cmocka_unit_test(test_traits_halves_outrun_floats),
-        cmocka_unit_test(test_traits_few_registers),
+        cmocka_unit_test(test_traits_registers),
         cmocka_unit_test(test_traits_matrices_prefer_half_sums),
         cmocka_unit_test(test_traits_unified_memory),
         cmocka_unit_test(test_plan_has_the_traits_of_its_caps),
