@@ -101,7 +101,9 @@ typedef struct vkf_context_desc {
     vkf_severity min_severity;
     vkf_allocator allocator;
     vkf_cache_callbacks cache;
-    const char *shader_dir; // folder of GLSL that overrides the embedded kernels; needs a build with VKF_RUNTIME_GLSL
+    // Folder of GLSL that overrides the embedded kernels; NULL: none. It needs the plug-in libvkformer-glsl.so, which a
+    // build with VKF_RUNTIME_GLSL has, beside the library or where the system looks for libraries; else UNSUPPORTED.
+    const char *shader_dir;
     // Optional: a kernel's name or its beginning, as "gemm_tile" or "gemm_tile.f32_f32_f32/small". This kernel is taken
     // before any other wherever it can serve the problem. INVALID_ARGUMENT if no kernel's name begins so. NULL: the
     // kernel that was fastest when measured on the device, or else the default for the device's traits.

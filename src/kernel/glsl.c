@@ -1,20 +1,73 @@
-// Calls glslang where the build has it. Without it, every compilation fails with UNSUPPORTED.
+// Finds the plug-in that compiles GLSL, and hands it sources.
 #include "kernel/glsl.h"
 
-#ifdef VKF_RUNTIME_GLSL
-
-#include <glslang/Include/glslang_c_interface.h>
-#include <glslang/Public/resource_limits_c.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/shared_library.h"
 #include "kernel/glsl_source.h"
 
 #define MAX_PREAMBLE 1024
+#define MAX_PATH_BYTES 4096
 
-bool vkf__glsl_available(void)
+#define INSTALL_ADVICE \
+    "install the component glsl of the same vkformer, which a build with VKF_RUNTIME_GLSL=ON has (it needs glslang)"
+
+static vkf_status take_plugin(const vkf__host *host, const char *path, vkf__glsl *glsl)
 {
-    return true;
+    vkf_glsl_plugin_get_fn get = (vkf_glsl_plugin_get_fn)vkf__library_find(glsl->library, VKF_GLSL_PLUGIN_ENTRY);
+    const vkf_glsl_plugin *plugin = get ? get() : NULL;
+    if (!plugin)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                         "no GLSL compiler: %s has no function " VKF_GLSL_PLUGIN_ENTRY ": " INSTALL_ADVICE, path);
+    if (plugin->interface != VKF_GLSL_PLUGIN_INTERFACE)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                         "no GLSL compiler: %s is of vkformer %s and has interface %u, but this is vkformer %d.%d.%d, "
+                         "which needs interface %u: " INSTALL_ADVICE,
+                         path, plugin->version, plugin->interface, VKF_VERSION_MAJOR, VKF_VERSION_MINOR,
+                         VKF_VERSION_PATCH, VKF_GLSL_PLUGIN_INTERFACE);
+    glsl->plugin = plugin;
+    return VKF_OK;
+}
+
+vkf_status vkf__glsl_open_file(const vkf__host *host, const char *path, vkf__glsl *glsl)
+{
+    const char *why = NULL;
+    *glsl = (vkf__glsl){.library = vkf__library_open(path, &why)};
+    if (!glsl->library)
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "no GLSL compiler: %s could not be opened (%s): " INSTALL_ADVICE,
+                         path, why);
+    vkf_status status = take_plugin(host, path, glsl);
+    if (status != VKF_OK)
+        vkf__glsl_close(glsl);
+    return status;
+}
+
+// A file that is there is taken or refused; what the system would find instead may be of another vkformer.
+static bool lies_beside(char *out_path, size_t capacity)
+{
+    char folder[MAX_PATH_BYTES];
+    if (!vkf__library_own_folder(folder, sizeof folder))
+        return false;
+    const int length = snprintf(out_path, capacity, "%s/" VKF_GLSL_PLUGIN_FILE, folder);
+    if (length < 0 || (size_t)length >= capacity)
+        return false;
+    FILE *file = fopen(out_path, "rb");
+    if (file)
+        (void)fclose(file);
+    return file != NULL;
+}
+
+vkf_status vkf__glsl_open(const vkf__host *host, vkf__glsl *glsl)
+{
+    char path[MAX_PATH_BYTES];
+    return vkf__glsl_open_file(host, lies_beside(path, sizeof path) ? path : VKF_GLSL_PLUGIN_FILE, glsl);
+}
+
+void vkf__glsl_close(vkf__glsl *glsl)
+{
+    vkf__library_close(glsl->library);
+    *glsl = (vkf__glsl){0};
 }
 
 // Turns "A=1 B" into lines of #define. The extension allows #line to name files.
@@ -38,96 +91,58 @@ static bool make_preamble(const char *defines, char *out_text, size_t capacity)
     return true;
 }
 
-static vkf_status copy_words(const vkf__host *host, glslang_program_t *program, uint32_t **out_words, size_t *out_bytes)
-{
-    uint32_t *words = NULL;
-    glslang_program_SPIRV_generate(program, GLSLANG_STAGE_COMPUTE);
-    size_t count = glslang_program_SPIRV_get_size(program);
-    VKF_ALLOC_OR_RETURN(host, words, count);
-    glslang_program_SPIRV_get(program, words);
-    *out_words = words;
-    *out_bytes = 4 * count;
-    return VKF_OK;
-}
-
-// The compiler's objects for one compilation.
+// What take_result() makes of the plug-in's answer.
 typedef struct compilation {
-    glslang_shader_t *shader;
-    glslang_program_t *program;
+    const vkf__host *host;
+    const char *source;
+    vkf_status status;
+    uint32_t *words;
+    size_t word_count;
 } compilation;
 
-static vkf_status compile(const vkf__host *host, compilation *c, const glslang_input_t *input, const char *name,
-                          uint32_t **out_words, size_t *out_bytes)
+static vkf_status status_of(const compilation *c, vkf_glsl_outcome outcome, const char *log)
 {
-    const int messages = GLSLANG_MSG_SPV_RULES_BIT | GLSLANG_MSG_VULKAN_RULES_BIT;
-    c->shader = glslang_shader_create(input);
-    c->program = glslang_program_create();
-    if (!c->shader || !c->program)
-        return vkf__fail(host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: the GLSL compiler has no memory", name);
-    if (!glslang_shader_preprocess(c->shader, input) || !glslang_shader_parse(c->shader, input))
-        return vkf__fail(host, VKF_ERROR_SHADER, "%s does not compile:\n%s", name,
-                         glslang_shader_get_info_log(c->shader));
-    glslang_program_add_shader(c->program, c->shader);
-    if (!glslang_program_link(c->program, messages))
-        return vkf__fail(host, VKF_ERROR_SHADER, "%s does not link:\n%s", name,
-                         glslang_program_get_info_log(c->program));
-    return copy_words(host, c->program, out_words, out_bytes);
+    switch (outcome) {
+    case VKF_GLSL_COMPILED:
+        return VKF_OK;
+    case VKF_GLSL_NO_MEMORY:
+        return vkf__fail(c->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "%s: the GLSL compiler has no memory", c->source);
+    case VKF_GLSL_NOT_PARSED:
+        return vkf__fail(c->host, VKF_ERROR_SHADER, "%s does not compile:\n%s", c->source, log);
+    case VKF_GLSL_NOT_LINKED:
+        return vkf__fail(c->host, VKF_ERROR_SHADER, "%s does not link:\n%s", c->source, log);
+    case VKF_GLSL_NOT_STARTED:
+    default:
+        return vkf__fail(c->host, VKF_ERROR_SHADER, "%s: the GLSL compiler could not be started", c->source);
+    }
 }
 
-vkf_status vkf__glsl_compile(const vkf__host *host, const char *dir, const char *source, const char *defines,
-                             uint32_t **out_words, size_t *out_bytes)
+static void take_result(void *user, vkf_glsl_outcome outcome, const uint32_t *words, size_t word_count, const char *log)
 {
-    vkf_status status = VKF_OK;
+    compilation *c = user;
+    c->status = status_of(c, outcome, log);
+    if (c->status == VKF_OK)
+        c->status = VKF_ALLOC_STATUS(c->host, c->words, word_count);
+    if (c->status != VKF_OK)
+        return;
+    memcpy(c->words, words, word_count * sizeof *words);
+    c->word_count = word_count;
+}
+
+vkf_status vkf__glsl_compile(const vkf__host *host, const vkf__glsl *glsl, const char *dir, const char *source,
+                             const char *defines, uint32_t **out_words, size_t *out_bytes)
+{
     char preamble[MAX_PREAMBLE];
     char *text = NULL;
-    compilation c = {0};
+    compilation c = {.host = host, .source = source};
     if (!make_preamble(defines, preamble, sizeof preamble))
         return vkf__fail(host, VKF_ERROR_SHADER, "%s: too many defines", source);
-    VKF_TRY(vkf__glsl_source(host, dir, source, preamble, &text));
-    // Calls to initialise and finalise come in pairs, because glslang counts them.
-    if (!glslang_initialize_process()) {
-        vkf__free(host, text);
-        return vkf__fail(host, VKF_ERROR_SHADER, "%s: the GLSL compiler could not be started", source);
-    }
-    const glslang_input_t input = {
-        .language = GLSLANG_SOURCE_GLSL,
-        .stage = GLSLANG_STAGE_COMPUTE,
-        .client = GLSLANG_CLIENT_VULKAN,
-        .client_version = GLSLANG_TARGET_VULKAN_1_1,
-        .target_language = GLSLANG_TARGET_SPV,
-        .target_language_version = GLSLANG_TARGET_SPV_1_3,
-        .code = text,
-        .default_version = 450,
-        .default_profile = GLSLANG_NO_PROFILE,
-        .messages = GLSLANG_MSG_SPV_RULES_BIT | GLSLANG_MSG_VULKAN_RULES_BIT,
-        .resource = glslang_default_resource(),
-    };
-    status = compile(host, &c, &input, source, out_words, out_bytes);
-    if (c.program)
-        glslang_program_delete(c.program);
-    if (c.shader)
-        glslang_shader_delete(c.shader);
-    glslang_finalize_process();
-fail:
+    VKF_RETURN_IF_ERROR(vkf__glsl_source(host, dir, source, preamble, &text));
+    glsl->plugin->compile(text, take_result, &c);
     vkf__free(host, text);
-    return status;
+    if (c.status != VKF_OK)
+        return c.status;
+    *out_words = c.words;
+    *out_bytes = c.word_count * sizeof *c.words;
+    return VKF_OK;
 }
-
-#else
-
-bool vkf__glsl_available(void)
-{
-    return false;
-}
-
-vkf_status vkf__glsl_compile(const vkf__host *host, const char *dir, const char *source, const char *defines,
-                             uint32_t **out_words, size_t *out_bytes)
-{
-    (void)dir;
-    (void)defines;
-    (void)out_words;
-    (void)out_bytes;
-    return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: this build has no GLSL compiler", source);
-}
-
-#endif

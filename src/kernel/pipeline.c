@@ -7,7 +7,6 @@
 
 #include "base/hash.h"
 #include "base/parallel.h"
-#include "kernel/glsl.h"
 #include "kernel/shader_table.h"
 #include "kernel/spirv_rounding.h"
 #include "shared/types.h"
@@ -116,13 +115,8 @@ vkf_status vkf__pipelines_init(vkf__pipelines *pipelines, vkf__device *device, V
         goto fail;
     }
     pipelines->lock_ready = true;
-    if (shader_dir && !vkf__glsl_available()) {
-        status =
-            vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,
-                      "shader_dir %s: this build has no GLSL compiler; configure with VKF_RUNTIME_GLSL=ON", shader_dir);
-        goto fail;
-    }
     if (shader_dir) {
+        VKF_TRY(vkf__glsl_open(device->host, &pipelines->glsl));
         pipelines->shader_dir = vkf__strdup(device->host, shader_dir);
         if (!pipelines->shader_dir) {
             status = vkf__fail(device->host, VKF_ERROR_OUT_OF_HOST_MEMORY, "pipelines: no host memory");
@@ -150,6 +144,7 @@ void vkf__pipelines_finish(vkf__pipelines *pipelines)
     if (pipelines->cache != VK_NULL_HANDLE)
         device->vk.vkDestroyPipelineCache(device->handle, pipelines->cache, NULL);
     vkf__free(device->host, pipelines->shader_dir);
+    vkf__glsl_close(&pipelines->glsl);
     if (pipelines->lock_ready)
         pthread_mutex_destroy(&pipelines->lock);
     *pipelines = (vkf__pipelines){0};
@@ -189,14 +184,14 @@ static vkf_status make_module(vkf__pipelines *pipelines, vkf__pipeline *pipeline
         return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED, "kernel %s is not in this build",
                          vkf__kernel_module(kernel));
     size_t size_bytes = (size_t)shader->word_count * 4;
-    // The compiler that the library is linked with may not know the extensions that these kernels use.
+    // The compiler in the plug-in may not know the extensions that these kernels use.
     bool embedded = kernel->needs & VKF_NEEDS_MATRIX;
     if (pipelines->shader_dir && embedded)
         vkf__log(device->host, VKF_SEVERITY_DEBUG, "kernel %s: the embedded module is taken in place of shader_dir's",
                  kernel->name);
     if (pipelines->shader_dir && !embedded)
-        VKF_TRY(vkf__glsl_compile(device->host, pipelines->shader_dir, shader->source, shader->defines, &words,
-                                  &size_bytes));
+        VKF_TRY(vkf__glsl_compile(device->host, &pipelines->glsl, pipelines->shader_dir, shader->source,
+                                  shader->defines, &words, &size_bytes));
     else
         VKF_TRY(vkf__shader_words(device->host, shader, &words));
     if (device->plan.enabled.round_to_even_16)

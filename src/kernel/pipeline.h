@@ -2,6 +2,7 @@
 #ifndef VKF_KERNEL_PIPELINE_H
 #define VKF_KERNEL_PIPELINE_H
 
+#include "kernel/glsl.h"
 #include "kernel/select.h"
 #include "vk/device.h"
 
@@ -38,6 +39,7 @@ typedef struct vkf__pipelines {
     vkf__device *device;
     VkPipelineCache cache;
     char *shader_dir; // folder of GLSL that replaces the embedded modules; NULL: none
+    vkf__glsl glsl;   // open where there is a shader_dir
     vkf__layout layouts[VKF_MAX_LAYOUTS];
     size_t layout_count;
     vkf__pipeline **entries;
@@ -48,8 +50,8 @@ typedef struct vkf__pipelines {
     bool capture_representations; // where the device has pipelineExecutableInfo
 } vkf__pipelines;
 
-// The pipelines take ownership of `cache`, on failure too. Statuses: OUT_OF_HOST_MEMORY, UNSUPPORTED (shader_dir in a
-// build without VKF_RUNTIME_GLSL), DEVICE_LOST, VULKAN.
+// The pipelines take ownership of `cache`, on failure too. Statuses: OUT_OF_HOST_MEMORY, UNSUPPORTED (shader_dir
+// without the plug-in that compiles it), DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__pipelines_init(vkf__pipelines *pipelines, vkf__device *device, VkPipelineCache cache,
                                               const char *shader_dir);
 void vkf__pipelines_finish(vkf__pipelines *pipelines);

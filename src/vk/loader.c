@@ -1,8 +1,9 @@
 // Finds the Vulkan loader, makes an instance or adopts the caller's, and forwards Vulkan's messages.
 #include "vk/loader.h"
 
-#include <dlfcn.h>
 #include <string.h>
+
+#include "base/shared_library.h"
 
 #define VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
 
@@ -36,15 +37,14 @@ static vkf_status open_library(vkf__instance *instance)
     static const char *const names[] = {"libvulkan.so.1", "libvulkan.so"};
 #endif
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        instance->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        const char *why = NULL;
+        instance->library = vkf__library_open(names[i], &why);
         if (!instance->library)
             continue;
-        // ISO C cannot convert an object pointer to a function pointer.
-        void *symbol = dlsym(instance->library, "vkGetInstanceProcAddr");
-        memcpy(&instance->get_proc, &symbol, sizeof symbol);
+        instance->get_proc = (PFN_vkGetInstanceProcAddr)vkf__library_find(instance->library, "vkGetInstanceProcAddr");
         if (instance->get_proc)
             return VKF_OK;
-        dlclose(instance->library);
+        vkf__library_close(instance->library);
         instance->library = NULL;
     }
     return vkf__fail(instance->host, VKF_ERROR_NO_VULKAN, "no Vulkan loader library %s was found: " INSTALL_ADVICE,
@@ -360,7 +360,6 @@ void vkf__instance_finish(vkf__instance *instance)
     // Where a loader has no vkDestroyInstance for an instance that it created, nothing can be done: the instance leaks.
     if (instance->owned && instance->vkDestroyInstance)
         instance->vkDestroyInstance(instance->handle, NULL);
-    if (instance->library)
-        dlclose(instance->library);
+    vkf__library_close(instance->library);
     *instance = (vkf__instance){0};
 }

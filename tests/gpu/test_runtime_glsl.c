@@ -5,18 +5,11 @@
 
 #include "embedded_words.h"
 #include "fixture.h"
+#include "glsl_compiler.h"
 #include "kernel/glsl.h"
 #include "kernel/shader_table.h"
 #include "shader_copy.h"
 #include "shaders/spirv.h"
-
-static void skip_without_compiler(void)
-{
-    if (vkf__glsl_available())
-        return;
-    printf("skipped: this build has no GLSL compiler (VKF_RUNTIME_GLSL)\n");
-    skip();
-}
 
 // A context with the shaders of `directory`.
 static void open_with(vkf_test_gpu *gpu, const char *directory)
@@ -65,7 +58,7 @@ static void test_shader_dir_unchanged_gives_the_same(void **state)
 {
     vkf_test_gpu gpu;
     (void)vkf_test_gpu_of(state);
-    skip_without_compiler();
+    vkf_test_skip_without_glsl_compiler();
     open_with(&gpu, VKF_TEST_SHADERS);
     assert_product(&gpu, 1);
     close_with(&gpu);
@@ -76,7 +69,7 @@ static void test_shader_dir_edit_takes_effect(void **state)
     vkf_test_gpu gpu;
     vkf_shader_copy copy;
     (void)vkf_test_gpu_of(state);
-    skip_without_compiler();
+    vkf_test_skip_without_glsl_compiler();
     vkf_test_copy_shaders(&copy);
     (void)vkf_test_edit_shader(&copy, "include/product_store.glsl", "p.alpha *", "2.0 * p.alpha *");
     open_with(&gpu, copy.path);
@@ -95,8 +88,10 @@ static void test_shader_dir_every_kernel_compiles(void **state)
 {
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf__host host;
-    skip_without_compiler();
+    vkf__glsl glsl;
+    vkf_test_skip_without_glsl_compiler();
     assert_int_equal(vkf__host_init(&host, NULL, NULL, NULL, VKF_SEVERITY_ERROR), VKF_OK);
+    assert_int_equal(vkf__glsl_open(&host, &glsl), VKF_OK);
     assert_non_null(gpu->context);
     for (uint32_t i = 0; i < vkf__shader_count; i++) {
         const vkf__shader *shader = &vkf__shaders[i];
@@ -109,8 +104,8 @@ static void test_shader_dir_every_kernel_compiles(void **state)
             free(embedded_copy);
             continue;
         }
-        assert_int_equal(vkf__glsl_compile(&host, VKF_TEST_SHADERS, shader->source, shader->defines, &words, &bytes),
-                         VKF_OK);
+        assert_int_equal(
+            vkf__glsl_compile(&host, &glsl, VKF_TEST_SHADERS, shader->source, shader->defines, &words, &bytes), VKF_OK);
         assert_true(embedded_copy && spirv_read(embedded_copy, shader->word_count, &embedded, &why));
         free(embedded_copy);
         assert_true(spirv_read(words, bytes / 4, &compiled, &why));
@@ -119,6 +114,7 @@ static void test_shader_dir_every_kernel_compiles(void **state)
             fail_msg("%s differs from what is embedded", shader->name);
         vkf__free(&host, words);
     }
+    vkf__glsl_close(&glsl);
 }
 
 static void assert_error_at(vkf_test_gpu *gpu, const char *file, int line)
@@ -136,7 +132,7 @@ static void test_shader_dir_syntax_error_names_file_and_line(void **state)
     static const char *const files[] = {"gemm_tile.comp", "include/storage.glsl"};
     static const char *const places[] = {"void main()", "#define"};
     (void)vkf_test_gpu_of(state);
-    skip_without_compiler();
+    vkf_test_skip_without_glsl_compiler();
     for (size_t i = 0; i < 2; i++) {
         vkf_test_gpu gpu;
         vkf_shader_copy copy;
@@ -158,7 +154,7 @@ static void test_shader_dir_missing_folder_and_include(void **state)
     char path[128];
     float values[4];
     (void)vkf_test_gpu_of(state);
-    skip_without_compiler();
+    vkf_test_skip_without_glsl_compiler();
     open_with(&gpu, "/nonexistent/shaders");
     assert_int_equal(multiply(&gpu, values), VKF_ERROR_FILE);
     assert_non_null(strstr(gpu.last_error, "/nonexistent/shaders/gemm_tile.comp"));
@@ -180,7 +176,7 @@ static void test_shader_dir_mended_works_again(void **state)
     vkf_test_gpu gpu;
     vkf_shader_copy copy;
     (void)vkf_test_gpu_of(state);
-    skip_without_compiler();
+    vkf_test_skip_without_glsl_compiler();
     vkf_test_copy_shaders(&copy);
     int line = vkf_test_edit_shader(&copy, "gemm_tile.comp", "void main()", "nonsense\nvoid main()");
     open_with(&gpu, copy.path);
@@ -197,7 +193,7 @@ static void test_shader_dir_without_a_compiler_is_unsupported(void **state)
     vkf_context *context = NULL;
     const vkf_context_desc desc = {.profile = gpu->profile, .shader_dir = VKF_TEST_SHADERS};
     vkf_status status = vkf_context_create(&desc, &context);
-    assert_int_equal(status, vkf__glsl_available() ? VKF_OK : VKF_ERROR_UNSUPPORTED);
+    assert_int_equal(status, vkf_test_has_glsl_compiler() ? VKF_OK : VKF_ERROR_UNSUPPORTED);
     vkf_context_destroy(&context);
 }
 

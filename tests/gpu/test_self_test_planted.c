@@ -3,19 +3,11 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "glsl_compiler.h"
 #include "heard.h"
 #include "kernel/context.h"
-#include "kernel/glsl.h"
 #include "prove/self_test.h"
 #include "shader_copy.h"
-
-static void skip_without_compiler(void)
-{
-    if (vkf__glsl_available())
-        return;
-    printf("skipped: this build has no GLSL compiler (VKF_RUNTIME_GLSL)\n");
-    skip();
-}
 
 // Multiplies with shaders in which `from` became `to`, and with gemm_tile wherever it can serve.
 static vkf_status multiply_edited(vkf_test_gpu *gpu, vkf_test_heard *h, const char *from, const char *to,
@@ -43,7 +35,7 @@ static void test_wrong_variant_is_found_and_replaced(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf_test_heard h;
     float value = 0;
-    skip_without_compiler();
+    vkf_test_skip_without_glsl_compiler();
     assert_int_equal(multiply_edited(gpu, &h, store_line, wrong, true, 0, &value), VKF_OK);
     if (value == 100)
         skip(); // the device does not take the large tile
@@ -60,7 +52,7 @@ static void test_slightly_wrong_variant_is_found(void **state)
 {
     vkf_test_heard h;
     float value = 0;
-    skip_without_compiler();
+    vkf_test_skip_without_glsl_compiler();
     assert_int_equal(multiply_edited(vkf_test_gpu_of(state), &h, store_line,
                                      "col, (TILE_M == 64 ? 1.00001 : 1.0) * sum[i * THREAD_N + j]);", false, 0, &value),
                      VKF_OK);
@@ -72,7 +64,7 @@ static void test_loop_that_ends_early_is_found(void **state)
 {
     vkf_test_heard h;
     float value = 0;
-    skip_without_compiler();
+    vkf_test_skip_without_glsl_compiler();
     vkf_status status = multiply_edited(vkf_test_gpu_of(state), &h, "if (p.alpha == 0.0)",
                                         "k_end = min(k_end, 65535u);\nif (p.alpha == 0.0)", false, 0, &value);
     if (!strstr(h.warning, "k 100000"))
@@ -86,7 +78,7 @@ static void test_write_beside_the_output_is_found(void **state)
 {
     vkf_test_heard h;
     float value = 0;
-    skip_without_compiler();
+    vkf_test_skip_without_glsl_compiler();
     (void)multiply_edited(vkf_test_gpu_of(state), &h, "if (row < p.m && col < p.n) {",
                           "if (row < p.m && col < p.n + (TILE_M == 64 ? 1 : 0)) {", false, 0, &value);
     assert_true(h.warnings >= 1);
@@ -100,7 +92,7 @@ static void test_column_that_counts_twice_is_found(void **state)
     vkf_shader_copy copy;
     vkf__verdict verdict = VKF_VERDICT_UNKNOWN;
     const vkf__variant variant = vkf_test_variant_named("sample.f32/row64");
-    skip_without_compiler();
+    vkf_test_skip_without_glsl_compiler();
     vkf_test_copy_shaders(&copy);
     (void)vkf_test_edit_shader(&copy, "include/sampling.glsl", "own = col < end ? better(own, candidate) : own;",
                                "own = better(own, uvec2(candidate.x, min(col, cols - 1)));");
@@ -127,7 +119,7 @@ static void test_slow_variant_is_found_and_replaced(void **state)
     vkf_test_gpu *gpu = vkf_test_gpu_of(state);
     vkf_test_heard h;
     float value = 0;
-    skip_without_compiler();
+    vkf_test_skip_without_glsl_compiler();
     if (gpu->context->device.plan.caps.type != VKF_DEVICE_TYPE_CPU)
         skip(); // what is slow depends on the device
     assert_int_equal(multiply_edited(gpu, &h, "void main()\n{\n", slow, false, 150000000, &value), VKF_OK);

@@ -5,8 +5,8 @@
 
 #include "blob_store.h"
 #include "fixture.h"
+#include "glsl_compiler.h"
 #include "kernel/context.h"
-#include "kernel/glsl.h"
 #include "prove/self_test.h"
 #include "prove/tune.h"
 #include "shader_copy.h"
@@ -372,10 +372,7 @@ static void test_tune_refuses_a_wrong_variant(void **state)
     vkf_tune_result result;
     const vkf_tune_problem problem = problem_of(128, 96, 64);
     const vkf_tune_options options = {.time_cap_ns = UINT64_C(600000000000)};
-    if (!vkf__glsl_available()) {
-        printf("skipped: this build has no GLSL compiler (VKF_RUNTIME_GLSL)\n");
-        skip();
-    }
+    vkf_test_skip_without_glsl_compiler();
     vkf_test_copy_shaders(&copy);
     (void)vkf_test_edit_shader(&copy, "gemm_tile.comp", "if (p.alpha == 0.0)", "if (p.alpha == 0.0 || TILE_M == 32)");
     vkf_context *context = open_context(gpu, &h, (vkf_context_desc){.shader_dir = copy.path});

@@ -51,6 +51,8 @@ ERRORS = (
           "for (size_t i = 0; i < sizeof alignments / sizeof alignments[0]; i++)",
           "for (size_t i = 0; i + 1 < sizeof alignments / sizeof alignments[0]; i++)", ("unit.plan",)),
     # kernel
+    Error("a plug-in of another interface is taken", "src/kernel/glsl.c",
+          "plugin->interface != VKF_GLSL_PLUGIN_INTERFACE", "plugin->interface == 0", ("unit.glsl_plugin",)),
     Error("a write after a read gets no barrier", "src/kernel/hazard.c",
           "return (a->write || b->write) && a->buffer", "return a->write && a->buffer", ("unit.hazard",)),
     Error("the largest number of rows of a class is tuned as the next class", "src/kernel/tuned.c",

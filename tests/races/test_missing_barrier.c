@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fixture.h"
-#include "kernel/glsl.h"
+#include "glsl_compiler.h"
 #include "shader_copy.h"
 
 enum { SIZE = 64 };
@@ -38,7 +38,7 @@ static int messages_with(const char *directory, char first[1024])
 static void skip_without_pass(void)
 {
     const char *enabled = getenv("VK_LAYER_GPUAV_SHARED_MEMORY_DATA_RACE");
-    if (enabled && vkf__glsl_available())
+    if (enabled && vkf_test_has_glsl_compiler())
         return;
     printf("skipped: the layer's pass is off, or this build has no GLSL compiler (VKF_RUNTIME_GLSL)\n");
     skip();

@@ -72,6 +72,6 @@ if(VKF_RUNTIME_GLSL)
             message(FATAL_ERROR "VKF_RUNTIME_GLSL is ON, but no program links with glslang's C interface. Install "
                                 "glslang-dev and spirv-tools (Debian, Ubuntu), or set VKF_RUNTIME_GLSL=OFF.")
         endif()
-        message(STATUS "glslang's C interface was not found: this build compiles no GLSL at run time")
+        message(STATUS "glslang's C interface was not found: the plug-in for GLSL at run time is left out")
     endif()
 endif()

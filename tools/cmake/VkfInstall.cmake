@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: headers, both libraries, the CMake package and vkformer.pc; with the program also
-# its manual page and completions.
+# What `cmake --install` puts where: headers, both libraries, the CMake package and vkformer.pc; the plug-in that
+# compiles GLSL, as the component "glsl"; with the program also its manual page and completions.
 
 include(CMakePackageConfigHelpers)
 
@@ -17,11 +17,15 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformerConfig.cmake ${CMAKE_CURRENT_B
               tools/cmake/FindJansson.cmake tools/cmake/FindPCRE2.cmake tools/cmake/FindUtf8proc.cmake
         DESTINATION ${package_dir})
 
+if(TARGET vkformer_glsl)
+    install(TARGETS vkformer_glsl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT glsl)
+endif()
+
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The dependencies are named as libraries, not under Requires.private: pkg-config reads the packages named there even
 # for the flags of a program that uses the shared library, which needs none of them.
-set(pc_private_libraries jansson pcre2-8 utf8proc z ${vkf_glslang_libraries} ${CMAKE_DL_LIBS} m)
+set(pc_private_libraries jansson pcre2-8 utf8proc z ${CMAKE_DL_LIBS} m)
 list(TRANSFORM pc_private_libraries PREPEND "-l")
 foreach(library ${JANSSON_LIBRARY} ${PCRE2_LIBRARY} ${UTF8PROC_LIBRARY} ${ZLIB_LIBRARIES})
     get_filename_component(directory ${library} DIRECTORY)
@@ -39,6 +43,11 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformer.pc DESTINATION ${CMAKE_INSTAL
 
 if(VKF_BUILD_PROGRAM)
     configure_file(tools/program/manual/vkformer.1.in vkformer.1 @ONLY)
+    if(TARGET vkformer_glsl AND NOT APPLE)
+        # The library in the program finds the plug-in from there in a prefix that the system knows nothing of.
+        file(RELATIVE_PATH from_program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+        set_target_properties(vkformer_program PROPERTIES INSTALL_RPATH "$ORIGIN/${from_program}")
+    endif()
     install(TARGETS vkformer_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformer.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
     install(FILES tools/program/manual/vkformer.bash RENAME vkformer

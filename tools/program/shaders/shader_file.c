@@ -86,8 +86,13 @@ static int compile_glsl(const vkf_shader_file *file, user_shader *shader)
         return VKF_EXIT_USAGE;
     }
     snprintf(dir, sizeof dir, "%.*s", (int)(dir_length > 1 ? dir_length - 1 : dir_length), file->path);
-    vkf_status status =
-        vkf__glsl_compile(&shader->host, dir_length > 0 ? dir : ".", name, defines, &shader->words, &size_bytes);
+    vkf__glsl glsl;
+    vkf_status status = vkf__glsl_open(&shader->host, &glsl);
+    if (status != VKF_OK)
+        return VKF_EXIT_FAILED;
+    status =
+        vkf__glsl_compile(&shader->host, &glsl, dir_length > 0 ? dir : ".", name, defines, &shader->words, &size_bytes);
+    vkf__glsl_close(&glsl);
     shader->word_count = size_bytes / sizeof *shader->words;
     return status == VKF_OK ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
