@@ -69,6 +69,7 @@ typedef struct vkf_device_choice {
     const char *name; // for VKF_CHOOSE_NAME, else NULL
     uint8_t uuid[VKF_UUID_SIZE];
     vkf_device_type type;
+    uint32_t reserved[8]; // 0; room for members of later versions
 } vkf_device_choice;
 
 // Keeps small blobs between runs (pipeline cache, verdicts of the self-test, tuned data). `key` is made of letters,
@@ -151,7 +152,7 @@ typedef struct vkf_context_desc {
 // `desc` may be NULL: all defaults.
 // Statuses: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, NO_VULKAN, NO_DEVICE, UNSUPPORTED,
 // DEVICE_LOST, VULKAN.
-VKF_API VKF_MUST_CHECK vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_context);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_context);
 VKF_API void vkf_context_destroy(vkf_context **context);
 
 // Saves the pipeline cache, verdicts and tuned data through the cache callbacks; destroy does so too.
@@ -190,9 +191,9 @@ typedef struct vkf_device_info {
 // Lists the devices that the descriptor's loader shows; `desc` may be NULL. Its choice of a device is ignored.
 // *inout_count is the capacity of `out_infos` on entry and the number of devices on return; with out_infos == NULL only
 // the number is given.
-VKF_API VKF_MUST_CHECK vkf_status vkf_enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count,
-                                                        vkf_device_info *out_infos);
-VKF_API void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_info);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count,
+                                                           vkf_device_info *out_infos);
+VKF_INLINE void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_info);
 
 // Device memory in use by live buffers, and reserved for them in slabs, per heap.
 typedef struct vkf_memory_usage {
@@ -201,7 +202,7 @@ typedef struct vkf_memory_usage {
     uint64_t peak_bytes[VKF_MAX_MEMORY_HEAPS]; // the most that was in use at once, operators' temporaries included
     uint64_t reserved_bytes[VKF_MAX_MEMORY_HEAPS];
 } vkf_memory_usage;
-VKF_API void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage);
+VKF_INLINE void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage);
 // Starts peak_bytes anew from what is in use now.
 VKF_API void vkf_context_reset_memory_peak(vkf_context *context);
 
@@ -212,7 +213,7 @@ typedef struct vkf_memory_plan {
     uint64_t activations_bytes; // inputs, outputs and intermediate results, from lifetimes
     uint64_t cache_bytes;       // keys and values kept between steps
     uint64_t control_bytes;     // parameter and indirect buffers, host-visible
-    uint64_t staging_bytes; // host-visible transfer memory of its own; 0 so far: the context's two halves serve all
+    uint64_t staging_bytes;     // host-visible transfer memory of its own; 0 so far: the context's two halves serve all
     uint32_t heap_count;
     uint64_t heap_bytes[VKF_MAX_MEMORY_HEAPS]; // the same bytes by heap
 } vkf_memory_plan;
@@ -238,4 +239,7 @@ VKF_API void vkf_context_kernels(vkf_context *context, vkf_kernel_fn visit, void
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/context.h>
+
 #endif

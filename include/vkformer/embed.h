@@ -31,8 +31,8 @@ typedef struct vkf_embedder_desc {
 // Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); FORMAT (the tokenizer, its special
 // tokens and padding included, has ids beyond the model's vocabulary); UNSUPPORTED (the model is no encoder, or
 // has no head).
-VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *desc,
-                                                      vkf_embedder **out_embedder);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *desc,
+                                                         vkf_embedder **out_embedder);
 VKF_API void vkf_embedder_destroy(vkf_embedder **embedder);
 // The model's configuration, except that embedding_dim is the length of the embeddings that are returned (see
 // truncate_dim), and truncate_len is the embedder's max_tokens.
@@ -82,7 +82,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_decode(const vkf_embedder *embedd
 typedef struct vkf_special_tokens {
     int32_t cls_id, mask_id, unk_id, pad_id;
 } vkf_special_tokens;
-VKF_API void vkf_embedder_get_special_tokens(const vkf_embedder *embedder, vkf_special_tokens *out_tokens);
+VKF_INLINE void vkf_embedder_get_special_tokens(const vkf_embedder *embedder, vkf_special_tokens *out_tokens);
 
 // What a head says of one text.
 typedef struct vkf_prediction {
@@ -91,6 +91,7 @@ typedef struct vkf_prediction {
     float *logits; // (rows, cols)
     vkf_encoding tokens;
     vkf_allocator allocator; // private: where the logits came from
+    void *reserved[4];       // private: room for arrays of later versions
 } vkf_prediction;
 // Accepts NULL and a zeroed prediction; leaves it zeroed.
 VKF_API void vkf_prediction_free(vkf_prediction *prediction);
@@ -122,9 +123,12 @@ typedef struct vkf_embed_args {
 // does not have), FORMAT (a text has an id or a token type that the model does not have), CANCELLED,
 // OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN, NOT_FINITE (an embedding or a head's logits that are asked for are NaN or
 // infinite; the message names the text), and those of vkf_tokenizer_encode().
-VKF_API VKF_MUST_CHECK vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args);
 
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/embed.h>
+
 #endif

@@ -30,8 +30,8 @@ typedef struct vkf_generator_desc {
 // time.
 // Statuses: as vkf_model_load(), vkf_tokenizer_load() and vkf_session_create(); FORMAT (the tokenizer, its special
 // tokens and padding included, has ids beyond the model's vocabulary); UNSUPPORTED (the model has no decoder).
-VKF_API VKF_MUST_CHECK vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc,
-                                                       vkf_generator **out_generator);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc,
+                                                          vkf_generator **out_generator);
 VKF_API void vkf_generator_destroy(vkf_generator **generator);
 VKF_API void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *out_config);
 // The generator's own model, for further sessions, which keep it. The caller does not destroy it.
@@ -52,6 +52,7 @@ typedef struct vkf_continuation {
     uint32_t prompt_count; // tokens of the prompt, special ones counted
     vkf_stop_reason reason;
     vkf_allocator allocator; // private: where the arrays came from
+    void *reserved[4];       // private: room for arrays of later versions
 } vkf_continuation;
 // Accepts NULL and a zeroed continuation; leaves it zeroed.
 VKF_API void vkf_continuation_free(vkf_continuation *continuation);
@@ -79,9 +80,12 @@ typedef struct vkf_generator_args {
 // UNSUPPORTED (temperature with beams), TOO_LARGE (a prompt and max_new_tokens exceed the context, or beams max_beams),
 // CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN (also: what the device chose is no token), NOT_FINITE (logits that
 // are NaN or infinite), and those of vkf_tokenizer_encode().
-VKF_API VKF_MUST_CHECK vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args *args);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args *args);
 
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/generate.h>
+
 #endif

@@ -33,7 +33,8 @@ typedef struct vkf_kernel_statistics {
     int64_t shared_bytes;  // per workgroup; where the driver does not tell, what the kernel asks for
     int64_t instructions;
     int64_t code_bytes;
-    int64_t waves; // subgroups that a unit of the device can hold at the same time; its size is the device's own
+    int64_t waves;       // subgroups that a unit of the device can hold at the same time; its size is the device's own
+    int64_t reserved[8]; // room for members of later versions
 } vkf_kernel_statistics;
 
 // One of the forms that a shader takes on its way through the driver's compiler: its own code, or the machine's.
@@ -123,10 +124,13 @@ VKF_API bool vkf_context_takes_capability(const vkf_context *context, uint32_t c
 // compile is reported as in vkf_context_report_kernels(). `config` and `default_for` are empty.
 // Statuses: INVALID_ARGUMENT, UNSUPPORTED (a capability, or more of anything than the device takes),
 // CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST.
-VKF_API VKF_MUST_CHECK vkf_status vkf_context_report_shader(vkf_context *context, const vkf_shader_desc *desc,
-                                                            vkf_kernel_report_fn visit, void *user);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_context_report_shader(vkf_context *context, const vkf_shader_desc *desc,
+                                                               vkf_kernel_report_fn visit, void *user);
 
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/kernels.h>
+
 #endif

@@ -29,6 +29,8 @@ typedef enum vkf_port {
     VKF_PORT_COUNT
 } vkf_port;
 
+#define VKF_MAX_PORTS 16 // of a descriptor; more than there are, so that later versions may have more
+
 // The parameters of one attention block. Linear weights are (out, in), as PyTorch keeps them. A weight may lie in rows
 // or in panels (vkf_pack_weight()). Of rows the layer makes packed copies where the device likes panels better; panels
 // are read where they are. A layer of up to eight rows with norm_first also copies the vectors that its products take
@@ -51,6 +53,7 @@ typedef struct vkf_attention_weights {
     // any, into one in_proj_bias, as in PyTorch where kdim and vdim equal embed_dim. Self attention then multiplies by
     // all three at once. INVALID_ARGUMENT if a view does not begin where the one before it ends.
     bool in_proj;
+    uint64_t reserved[32]; // 0; room for members of later versions
 } vkf_attention_weights;
 
 typedef struct vkf_attention_mask {
@@ -59,6 +62,7 @@ typedef struct vkf_attention_mask {
     vkf_mask_kind key_kind; // NONE, BOOL_EXCLUDE, BOOL_ATTEND, ADDITIVE or LENGTHS
     vkf_causal causal;
     uint32_t window;
+    uint32_t reserved[8]; // 0; room for members of later versions
 } vkf_attention_mask;
 
 // Maximum sizes that a layer is made for, and actual sizes of one run (none larger than the maximum, none 0).
@@ -87,18 +91,18 @@ typedef struct vkf_attention_desc {
     vkf_layer_sizes max_sizes;
     // Tensors that the caller provides instead of the layer's own, at maximum sizes. Outputs must not overlap another
     // port. The layer keeps their buffers, too.
-    vkf_tensor ports[VKF_PORT_COUNT];
+    vkf_tensor ports[VKF_MAX_PORTS];
 } vkf_attention_desc;
 // Records the layer's command buffer. Ownership: the caller owns the layer, and destroys it before or after the context
 // and the buffers of the tensors that it was given.
 // Statuses: INVALID_ARGUMENT (a size, shape, type or kind of mask; a tensor that is absent or of another context),
 // TOO_LARGE, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED, DEVICE_LOST, VULKAN, SHADER.
-VKF_API VKF_MUST_CHECK vkf_status vkf_attention_create(vkf_context *context, const vkf_attention_desc *desc,
-                                                       vkf_layer **out_layer);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_attention_create(vkf_context *context, const vkf_attention_desc *desc,
+                                                          vkf_layer **out_layer);
 // The bytes that vkf_attention_create() will allocate. Only the shapes of tensors are read: their buffers may be NULL.
 // Nothing is run, so creation may need other bytes if it finds a kernel to be wrong on this device. Statuses: as there.
-VKF_API VKF_MUST_CHECK vkf_status vkf_attention_plan(vkf_context *context, const vkf_attention_desc *desc,
-                                                     vkf_memory_plan *out_plan);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_attention_plan(vkf_context *context, const vkf_attention_desc *desc,
+                                                        vkf_memory_plan *out_plan);
 
 typedef enum vkf_norm_kind {
     VKF_NORM_LAYER = 0, // LayerNorm (Ba et al. 2016)
@@ -107,32 +111,33 @@ typedef enum vkf_norm_kind {
 } vkf_norm_kind;
 
 typedef struct vkf_norm_weights {
-    vkf_tensor weight; // optional, (d_model)
-    vkf_tensor bias;   // optional, (d_model)
+    vkf_tensor weight;    // optional, (d_model)
+    vkf_tensor bias;      // optional, (d_model)
 } vkf_norm_weights;
 
 // out = activation(x W1^T + b1) W2^T + b2
 typedef struct vkf_feed_forward_weights {
-    vkf_tensor weight1; // (dim_feedforward, d_model)
-    vkf_tensor bias1;   // optional, (dim_feedforward)
-    vkf_tensor weight2; // (d_model, dim_feedforward)
-    vkf_tensor bias2;   // optional, (d_model)
+    vkf_tensor weight1;    // (dim_feedforward, d_model)
+    vkf_tensor bias1;      // optional, (dim_feedforward)
+    vkf_tensor weight2;    // (d_model, dim_feedforward)
+    vkf_tensor bias2;      // optional, (d_model)
+    uint64_t reserved[32]; // 0; room for members of later versions
 } vkf_feed_forward_weights;
 
 typedef struct vkf_feed_forward_desc {
     uint32_t d_model;
     uint32_t dim_feedforward;
-    vkf_activation activation; // 0: none
+    vkf_activation activation; // 0: RELU, as in "Attention Is All You Need"
     vkf_feed_forward_weights params;
     vkf_dtype dtype;
     vkf_layer_sizes max_sizes;
-    vkf_tensor ports[VKF_PORT_COUNT];
+    vkf_tensor ports[VKF_MAX_PORTS];
 } vkf_feed_forward_desc;
 // Ownership and statuses of these and of the following functions: as vkf_attention_create() and vkf_attention_plan().
-VKF_API VKF_MUST_CHECK vkf_status vkf_feed_forward_create(vkf_context *context, const vkf_feed_forward_desc *desc,
-                                                          vkf_layer **out_layer);
-VKF_API VKF_MUST_CHECK vkf_status vkf_feed_forward_plan(vkf_context *context, const vkf_feed_forward_desc *desc,
-                                                        vkf_memory_plan *out_plan);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_feed_forward_create(vkf_context *context, const vkf_feed_forward_desc *desc,
+                                                             vkf_layer **out_layer);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_feed_forward_plan(vkf_context *context, const vkf_feed_forward_desc *desc,
+                                                           vkf_memory_plan *out_plan);
 
 // torch.nn.TransformerEncoderLayer and TransformerDecoderLayer (eval mode, batch_first). An encoder layer uses `self`,
 // `norm1`, `norm2`; a decoder layer also `cross` and `norm3`.
@@ -140,7 +145,7 @@ typedef struct vkf_transformer_layer_desc {
     uint32_t d_model;
     uint32_t num_heads;
     uint32_t dim_feedforward;
-    vkf_activation activation; // 0: none. PyTorch's default is RELU, and its "gelu" is GELU_ERF
+    vkf_activation activation; // 0: RELU, as in PyTorch, whose "gelu" is GELU_ERF
     bool norm_first;
     float layer_norm_eps; // 0: 1e-5, as in PyTorch
     vkf_attention_weights self;
@@ -152,16 +157,20 @@ typedef struct vkf_transformer_layer_desc {
     vkf_fully_masked fully_masked;
     vkf_dtype dtype;
     vkf_layer_sizes max_sizes;
-    vkf_tensor ports[VKF_PORT_COUNT];
+    vkf_tensor ports[VKF_MAX_PORTS];
 } vkf_transformer_layer_desc;
-VKF_API VKF_MUST_CHECK vkf_status vkf_encoder_layer_create(vkf_context *context, const vkf_transformer_layer_desc *desc,
-                                                           vkf_layer **out_layer);
-VKF_API VKF_MUST_CHECK vkf_status vkf_encoder_layer_plan(vkf_context *context, const vkf_transformer_layer_desc *desc,
-                                                         vkf_memory_plan *out_plan);
-VKF_API VKF_MUST_CHECK vkf_status vkf_decoder_layer_create(vkf_context *context, const vkf_transformer_layer_desc *desc,
-                                                           vkf_layer **out_layer);
-VKF_API VKF_MUST_CHECK vkf_status vkf_decoder_layer_plan(vkf_context *context, const vkf_transformer_layer_desc *desc,
-                                                         vkf_memory_plan *out_plan);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_encoder_layer_create(vkf_context *context,
+                                                              const vkf_transformer_layer_desc *desc,
+                                                              vkf_layer **out_layer);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_encoder_layer_plan(vkf_context *context,
+                                                            const vkf_transformer_layer_desc *desc,
+                                                            vkf_memory_plan *out_plan);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_decoder_layer_create(vkf_context *context,
+                                                              const vkf_transformer_layer_desc *desc,
+                                                              vkf_layer **out_layer);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_decoder_layer_plan(vkf_context *context,
+                                                            const vkf_transformer_layer_desc *desc,
+                                                            vkf_memory_plan *out_plan);
 
 VKF_API void vkf_layer_destroy(vkf_layer **layer);
 
@@ -193,9 +202,13 @@ typedef struct vkf_timing {
 } vkf_timing;
 // *inout_count is the capacity on entry and the number of dispatches on return; out_timings == NULL asks for the
 // number. Statuses: UNSUPPORTED (no timestamps), INVALID_ARGUMENT (never run), DEVICE_LOST, VULKAN.
-VKF_API VKF_MUST_CHECK vkf_status vkf_layer_timings(vkf_layer *layer, uint32_t *inout_count, vkf_timing *out_timings);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_layer_timings(vkf_layer *layer, uint32_t *inout_count,
+                                                       vkf_timing *out_timings);
 
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/layer.h>
+
 #endif

@@ -20,8 +20,8 @@ typedef struct vkf_roofs {
 // `progress` (may be NULL) is called before each run and returns false to cancel.
 // Statuses: INVALID_ARGUMENT, CANCELLED, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED, DEVICE_LOST, VULKAN,
 // SHADER.
-VKF_API VKF_MUST_CHECK vkf_status vkf_measure_roofs(vkf_context *context, vkf_progress_fn progress, void *user,
-                                                    vkf_roofs *out_roofs);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_measure_roofs(vkf_context *context, vkf_progress_fn progress, void *user,
+                                                       vkf_roofs *out_roofs);
 
 // Single runs, for callers who choose sizes and count repetitions themselves; vkf_context_last_op_ns() has the GPU's
 // time. Tensors are f32; those of copy and read begin at a multiple of 16 bytes and hold a multiple of 4 elements.
@@ -45,12 +45,15 @@ typedef struct vkf_measure_fma_desc {
     uint32_t rounds; // 1 to VKF_MEASURE_FMA_MAX_ROUNDS
     uint32_t chains;
 } vkf_measure_fma_desc;
-VKF_API VKF_MUST_CHECK vkf_status vkf_measure_fma(vkf_context *context, const vkf_measure_fma_desc *desc);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_measure_fma(vkf_context *context, const vkf_measure_fma_desc *desc);
 
 // Floating-point operations of such a call.
-VKF_API double vkf_measure_fma_flops(const vkf_measure_fma_desc *desc);
+VKF_INLINE double vkf_measure_fma_flops(const vkf_measure_fma_desc *desc);
 
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/measure.h>
+
 #endif

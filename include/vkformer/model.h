@@ -45,8 +45,9 @@ typedef struct vkf_embedding_module {
     vkf_pooling poolings[VKF_MAX_POOLINGS]; // of POOLING: their vectors are concatenated
     uint32_t pooling_count;
     bool without_prompt;       // of POOLING: the tokens of a prompt do not count
-    vkf_activation activation; // of DENSE
+    vkf_activation activation; // of DENSE; NONE for torch.nn.Identity
     bool bias;                 // of DENSE: there is one
+    uint32_t reserved[8];      // 0; room for members of later versions
 } vkf_embedding_module;
 
 // What an ENCODER was trained to predict from its hidden states, as transformers' classes named ...For... do.
@@ -83,6 +84,7 @@ typedef struct vkf_rotary {
     uint32_t dynamic_from;       // 0: neither of the two kinds, and the fields below are not used
     float dynamic_factor, theta; // "dynamic"; dynamic_factor 0: "longrope"
     float long_inverse_frequency[VKF_MAX_ROTARY_DIM / 2];
+    uint32_t reserved[16]; // 0; room for members of later versions
 } vkf_rotary;
 
 // How the device chooses the next token. All zero: the most probable one, the lowest id among equals (greedy).
@@ -94,6 +96,7 @@ typedef struct vkf_sampling {
     float min_p;              // tokens with at least this share of the largest probability stay; 0: all
     float repetition_penalty; // divides positive and multiplies negative logits of tokens so far; 0 or 1: none
     uint64_t seed;            // the same seed gives the same tokens on the same device
+    uint32_t reserved[16];    // 0; room for members of later versions
 } vkf_sampling;
 
 // When a beam search ends before its sequences reach their maximum length, as transformers' early_stopping.
@@ -110,6 +113,7 @@ typedef struct vkf_beam_search {
     uint32_t num_beams;   // 0 or 1: none
     float length_penalty; // any finite number; transformers' default is 1
     vkf_early_stopping early_stopping;
+    uint32_t reserved[8]; // 0; room for members of later versions
 } vkf_beam_search;
 
 // What transformers' generate() takes when its caller says nothing, from generation_config.json, or from config.json if
@@ -120,6 +124,7 @@ typedef struct vkf_generation_defaults {
     vkf_beam_search beams;   // length_penalty 1 if none is given
     uint32_t max_new_tokens; // 0: not given; goes before max_length
     uint32_t max_length;     // 0: not given; counts the prompt's tokens, too, for SEQ2SEQ bos_id
+    uint32_t reserved[16];   // 0; room for members of later versions
 } vkf_generation_defaults;
 
 typedef struct vkf_model_config {
@@ -129,7 +134,7 @@ typedef struct vkf_model_config {
     uint32_t dim_feedforward;
     uint32_t num_encoder_layers;
     uint32_t num_decoder_layers;
-    vkf_activation activation;
+    vkf_activation activation; // 0 in vkf_model_desc.config: RELU, as in PyTorch
     bool norm_first;
     float layer_norm_eps; // 0 in vkf_model_desc.config: 1e-5, as in PyTorch
     // Of SEQ2SEQ and ENCODER.
@@ -195,6 +200,7 @@ typedef struct vkf_model_config {
     int32_t banned_ids[VKF_MAX_EOS]; // are never generated
     uint32_t banned_count;
     vkf_generation_defaults generation; // for the caller to pass on in vkf_generate_args; no run applies it by itself
+    uint32_t reserved[128];             // 0; room for members of later versions
 } vkf_model_config;
 
 typedef struct vkf_model vkf_model;
@@ -263,11 +269,11 @@ typedef struct vkf_model_desc {
 // Statuses: INVALID_ARGUMENT, FILE (also where a file is truncated or written to while it is read), FORMAT (the message
 // names the file, the tensor and the reason: it is missing, has another shape or type, or is not finite), UNSUPPORTED,
 // OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, CANCELLED, DEVICE_LOST, VULKAN.
-VKF_API VKF_MUST_CHECK vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc,
-                                                 vkf_model **out_model);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc,
+                                                    vkf_model **out_model);
 // The bytes that vkf_model_load() will allocate; reads headers only.
-VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan(vkf_context *context, const vkf_model_desc *desc,
-                                                 vkf_memory_plan *out_plan);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_model_plan(vkf_context *context, const vkf_model_desc *desc,
+                                                    vkf_memory_plan *out_plan);
 VKF_API void vkf_model_destroy(vkf_model **model);
 VKF_API void vkf_model_get_config(const vkf_model *model, vkf_model_config *out_config);
 // The precision that the model was loaded with, which AUTO has become. F32 for NULL.
@@ -315,16 +321,16 @@ typedef struct vkf_session_desc {
 // which keeps its model; they may be destroyed in any order.
 // Statuses: INVALID_ARGUMENT, TOO_LARGE (a length beyond the model's positions, or more than the device binds),
 // OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED, DEVICE_LOST, VULKAN, SHADER.
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc,
-                                                     vkf_session **out_session);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc,
+                                                        vkf_session **out_session);
 // The bytes that vkf_session_create() will allocate. Statuses: as there.
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc,
-                                                   vkf_memory_plan *out_plan);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc,
+                                                      vkf_memory_plan *out_plan);
 // The same before the model is loaded, from headers alone: what vkf_session_create() will allocate beside
 // vkf_model_plan()'s bytes. Like vkf_session_plan() it runs nothing, so creation may need other bytes if it finds a
 // kernel to be wrong on this device.
-VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan_session(vkf_context *context, const vkf_model_desc *desc,
-                                                         const vkf_session_desc *session, vkf_memory_plan *out_plan);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_model_plan_session(vkf_context *context, const vkf_model_desc *desc,
+                                                            const vkf_session_desc *session, vkf_memory_plan *out_plan);
 VKF_API void vkf_session_destroy(vkf_session **session);
 
 // One run of the encoder. Arrays are on the host and used only during the call. Numbers are f32 whatever the precision.
@@ -349,7 +355,7 @@ typedef struct vkf_encode_args {
 // OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST and VULKAN.
 // Statuses: those of a run, and NOT_FINITE if embeddings or a head's logits that are asked for hold NaN or infinity;
 // then nothing is written. Hidden states are given as they are: the caller checks whether they are finite.
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args);
 
 // One run of the decoder over whole target sequences (teacher forcing), after encode, with the same B. A DECODER has no
 // out_hidden.
@@ -369,7 +375,7 @@ typedef struct vkf_decode_args {
     const uint32_t *target_starts;
 } vkf_decode_args;
 // Hidden states and logits are given as they are: the caller checks whether they are finite.
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args);
 
 // Greedy decoding with a key/value cache: encode, then one submission per token until every row has eos_id or max_len
 // tokens. Of eos_ids, only eos_id ends a row; vkf_session_generate() heeds them all. Rows are [bos, ..., eos], padded
@@ -386,7 +392,7 @@ typedef struct vkf_greedy_args {
 } vkf_greedy_args;
 // Status NOT_FINITE if logits of a row that has not ended are NaN or plus infinity, or all minus infinity; then nothing
 // is written. A session with VKF_FULLY_MASKED_NAN asks for NaN: there the token is 0 instead, as with torch.argmax().
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args);
 
 typedef enum vkf_stop_reason {
     VKF_STOP_LENGTH = 0, // max_new_tokens
@@ -409,6 +415,7 @@ typedef struct vkf_generation_cost {
     double prompt_ns;       // until the rows' first new tokens were there
     uint64_t new_tokens;    // after those first ones
     double new_ns;
+    uint64_t reserved[8]; // room for members of later versions
 } vkf_generation_cost;
 
 // A DECODER continues its prompts: each prompt runs in parts of max_prompt_len positions, then there is one submission
@@ -440,7 +447,7 @@ typedef struct vkf_generate_args {
 // Statuses: INVALID_ARGUMENT, TOO_LARGE (the longest prompt and max_new_tokens together exceed max_target_len; for
 // SEQ2SEQ, either exceeds its own maximum), UNSUPPORTED (temperature together with beams), CANCELLED, NOT_FINITE (as
 // vkf_session_greedy()), and those of a run.
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args);
 
 // The weights of one kind of attention in layer `layer` for batch entry `row`: (H, query_len, S). They are gathered
 // over all parts and steps of the last encode, or of the last decode, greedy or generate run. H is the number of query
@@ -463,8 +470,8 @@ VKF_API uint32_t vkf_session_command_buffer_count(const vkf_session *session);
 
 // GPU time per part of the last run, in a context with `timestamps`: "encoder.0", "decoder.1", "embed", "head"; kernel
 // is NULL. The protocol is vkf_layer_timings()'s: out_timings == NULL asks for the number.
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count,
-                                                      vkf_timing *out_timings);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count,
+                                                         vkf_timing *out_timings);
 
 // Host time of the session's last submission: the encoder's, a whole decode's, or one token's after greedy and in its
 // progress callback. On the device it took at most wait_ns, which may include the end of the step ahead of it; with
@@ -474,7 +481,7 @@ typedef struct vkf_run_cost {
     double host_ns; // sizes and parameters written, recorded command buffers submitted
     double wait_ns; // from there until the host knew that the device had ended
 } vkf_run_cost;
-VKF_API VKF_MUST_CHECK vkf_status vkf_session_run_cost(const vkf_session *session, vkf_run_cost *out_cost);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_session_run_cost(const vkf_session *session, vkf_run_cost *out_cost);
 
 // Token strings and ids: vocabulary.json of a SEQ2SEQ model directory. Text is UTF-8.
 typedef struct vkf_vocabulary vkf_vocabulary;
@@ -500,4 +507,7 @@ VKF_API const char *vkf_vocabulary_target_token(const vkf_vocabulary *vocabulary
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/model.h>
+
 #endif

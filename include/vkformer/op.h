@@ -14,12 +14,13 @@ extern "C" {
 #endif
 
 typedef enum vkf_activation {
-    VKF_ACTIVATION_NONE = 0,
+    VKF_ACTIVATION_DEFAULT = 0, // what it is, the field says
     VKF_ACTIVATION_RELU,
     VKF_ACTIVATION_GELU_ERF,  // torch.nn.GELU()
     VKF_ACTIVATION_GELU_TANH, // torch.nn.GELU(approximate="tanh")
     VKF_ACTIVATION_SILU,
     VKF_ACTIVATION_TANH,
+    VKF_ACTIVATION_NONE, // the identity
     VKF_ACTIVATION_COUNT
 } vkf_activation;
 
@@ -34,11 +35,11 @@ typedef struct vkf_gemm_desc {
     vkf_tensor out;      // (batch, m, n)
     bool transpose_a;
     bool transpose_b;
-    float alpha; // exactly as given: 0 gives 0
-    float beta;
-    vkf_activation activation;
+    float alpha;               // exactly as given: 0 gives 0
+    float beta;                // 0: c is not read
+    vkf_activation activation; // 0: none
 } vkf_gemm_desc;
-VKF_API VKF_MUST_CHECK vkf_status vkf_gemm(vkf_context *context, const vkf_gemm_desc *desc);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_gemm(vkf_context *context, const vkf_gemm_desc *desc);
 
 // The layout in which this device multiplies by a weight (n, k) fastest, according to earlier measurements or else its
 // traits; the call itself measures nothing. Models and layers pack their own weights; this is for callers of
@@ -87,7 +88,7 @@ typedef struct vkf_softmax_desc {
     uint32_t window; // sliding window: a query sees the last `window` keys up to its own position; 0 = unlimited
     vkf_fully_masked fully_masked;
 } vkf_softmax_desc;
-VKF_API VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc);
 
 // torch.nn.functional.scaled_dot_product_attention: out = softmax(scale * q k^T + masks) v for every head. Wherever the
 // device has a kernel for the sizes, no matrix of scores is kept in memory. Query head h reads key head h / (H / Hkv):
@@ -106,7 +107,7 @@ typedef struct vkf_sdpa_desc {
     uint32_t window; // as in vkf_softmax_desc
     vkf_fully_masked fully_masked;
 } vkf_sdpa_desc;
-VKF_API VKF_MUST_CHECK vkf_status vkf_scaled_dot_product_attention(vkf_context *context, const vkf_sdpa_desc *desc);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_scaled_dot_product_attention(vkf_context *context, const vkf_sdpa_desc *desc);
 
 typedef enum vkf_residual_order {
     VKF_RESIDUAL_NONE = 0,
@@ -123,11 +124,11 @@ typedef struct vkf_layer_norm_desc {
     vkf_tensor bias;     // optional, (dim)
     vkf_tensor residual; // with residual_order, the shape of x
     vkf_tensor out;      // the shape of x
-    float eps; // exactly as given: 0 adds nothing, and a row of equal elements gives NaN. PyTorch's default is 1e-5
+    float eps; // 0: 1e-5, and with rms 2^-23; these are the defaults of torch.nn.LayerNorm, and of RMSNorm for f32
     vkf_residual_order residual_order;
     bool rms; // false: LayerNorm
 } vkf_layer_norm_desc;
-VKF_API VKF_MUST_CHECK vkf_status vkf_layer_norm(vkf_context *context, const vkf_layer_norm_desc *desc);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_layer_norm(vkf_context *context, const vkf_layer_norm_desc *desc);
 
 // split: x (B, L, H, D) -> out (B, H, L, D). merge: x (B, H, L, D) -> out (B, L, H, D). Exact.
 VKF_API VKF_MUST_CHECK vkf_status vkf_split_heads(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);
@@ -143,7 +144,7 @@ typedef struct vkf_embed_desc {
     float scale;          // sqrt(dim) in "Attention Is All You Need"; 0 means 1
     uint32_t first_position;
 } vkf_embed_desc;
-VKF_API VKF_MUST_CHECK vkf_status vkf_embed(vkf_context *context, const vkf_embed_desc *desc);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_embed(vkf_context *context, const vkf_embed_desc *desc);
 
 // The paper's positional encoding, computed on the host in double precision:
 // PE[p, 2i] = sin(p * 10000^(-2i/dim)), PE[p, 2i+1] = cos(the same). out_values holds len * dim floats.
@@ -156,7 +157,7 @@ typedef struct vkf_additive_scores_desc {
     vkf_tensor v;     // (A)
     vkf_tensor out;   // (B, T, S)
 } vkf_additive_scores_desc;
-VKF_API VKF_MUST_CHECK vkf_status vkf_additive_scores(vkf_context *context, const vkf_additive_scores_desc *desc);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_additive_scores(vkf_context *context, const vkf_additive_scores_desc *desc);
 
 // out[row] = index of the largest of x[row, :], the lowest one among equals; x is (..., n), and out (...) i32.
 VKF_API VKF_MUST_CHECK vkf_status vkf_argmax(vkf_context *context, const vkf_tensor *x, const vkf_tensor *out);
@@ -167,4 +168,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_copy(vkf_context *context, const vkf_tenso
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/op.h>
+
 #endif

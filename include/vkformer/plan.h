@@ -30,8 +30,8 @@ typedef struct vkf_device_description_desc {
 
 // The description belongs to the caller. Contexts that are made with it keep a copy of what they need.
 // Statuses: INVALID_ARGUMENT (neither path nor text), FILE, FORMAT (the message names the key), OUT_OF_HOST_MEMORY.
-VKF_API VKF_MUST_CHECK vkf_status vkf_device_description_create(const vkf_device_description_desc *desc,
-                                                                vkf_device_description **out_description);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_device_description_create(const vkf_device_description_desc *desc,
+                                                                   vkf_device_description **out_description);
 VKF_API void vkf_device_description_destroy(vkf_device_description **description);
 
 // A dispatch as a session would record it, for the largest sizes that its descriptor asks for.
@@ -64,11 +64,14 @@ typedef void (*vkf_planned_dispatch_fn)(void *user, const vkf_planned_dispatch *
 // touches no device. The context may be one that describes a device; the model's directory then needs no weights: the
 // parameters are taken to be what config.json asks for.
 // Statuses: as vkf_model_plan_session().
-VKF_API VKF_MUST_CHECK vkf_status vkf_model_plan_dispatches(vkf_context *context, const vkf_model_desc *desc,
-                                                            const vkf_session_desc *session,
-                                                            vkf_planned_dispatch_fn visit, void *user);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_model_plan_dispatches(vkf_context *context, const vkf_model_desc *desc,
+                                                               const vkf_session_desc *session,
+                                                               vkf_planned_dispatch_fn visit, void *user);
 
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/plan.h>
+
 #endif

@@ -67,7 +67,7 @@ typedef struct vkf_profiler {
 // Sets the profiler for all layers and sessions of the context from now on; `profiler` may be NULL: none. No run of the
 // context may be under way. Device times need a context with `timestamps`.
 // Statuses: INVALID_ARGUMENT.
-VKF_API VKF_MUST_CHECK vkf_status vkf_context_set_profiler(vkf_context *context, const vkf_profiler *profiler);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_context_set_profiler(vkf_context *context, const vkf_profiler *profiler);
 
 // What a dispatch has written.
 typedef struct vkf_probe_output {
@@ -96,4 +96,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_context_set_probe(vkf_context *context, vk
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/profile.h>
+
 #endif

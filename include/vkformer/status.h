@@ -26,6 +26,11 @@ extern "C" {
 #define VKF_API
 #endif
 
+// A function that is defined in the headers: it passes the sizes of the caller's structs on to the exported function of
+// the same name with _sized behind it, so that these structs may grow. docs/abi.md has the rules. Bindings, which do not
+// see inline functions, call the exported ones; their declarations are in <vkformer/sized/...>.
+#define VKF_INLINE static inline
+
 #if defined(__GNUC__)
 #define VKF_MUST_CHECK __attribute__((warn_unused_result))
 #else

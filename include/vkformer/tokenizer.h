@@ -53,8 +53,8 @@ typedef struct vkf_tokenizer_desc {
 // number of threads may use it at once; message callback and allocator are then called from all of them.
 // Statuses: INVALID_ARGUMENT, FILE, FORMAT and UNSUPPORTED (the message names file, key and reason),
 // OUT_OF_HOST_MEMORY, TOO_LARGE.
-VKF_API VKF_MUST_CHECK vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, const char *path,
-                                                     vkf_tokenizer **out_tokenizer);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, const char *path,
+                                                        vkf_tokenizer **out_tokenizer);
 VKF_API void vkf_tokenizer_destroy(vkf_tokenizer **tokenizer);
 
 // What to do with texts that have too many tokens.
@@ -77,6 +77,7 @@ typedef struct vkf_encode_options {
     // them, from 0; vkf_encoding says how many there are.
     uint32_t window;
     uint32_t stride;
+    uint32_t reserved[8]; // 0; room for members of later versions
 } vkf_encode_options;
 
 typedef struct vkf_text_range {
@@ -95,6 +96,7 @@ typedef struct vkf_encoding {
     int32_t *words;          // number of the pre-tokenizer's part in its text, from 0; -1 for tokens of neither text
     uint32_t windows;        // of the text that is cut; 1 if none is cut
     vkf_allocator allocator; // private: where the arrays came from
+    void *reserved[4];       // private: room for arrays of later versions
 } vkf_encoding;
 
 // The tokens of `text`, followed by those of `pair`; `pair` is NULL for none. `options` may be NULL for defaults.
@@ -137,9 +139,12 @@ typedef struct vkf_tokenizer_info {
     uint32_t pad_length;      // that every text is padded to; 0: the longest of the batch
     uint32_t pad_multiple_of; // 0: any length
 } vkf_tokenizer_info;
-VKF_API void vkf_tokenizer_get_info(const vkf_tokenizer *tokenizer, vkf_tokenizer_info *out_info);
+VKF_INLINE void vkf_tokenizer_get_info(const vkf_tokenizer *tokenizer, vkf_tokenizer_info *out_info);
 
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/tokenizer.h>
+
 #endif

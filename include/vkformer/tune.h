@@ -23,7 +23,8 @@ typedef struct vkf_tune_problem {
     uint32_t m, n, k;
     vkf_dtype x, weight, out; // for attention: of the queries, of keys and values, of the output
     vkf_tune_kind kind;
-    uint32_t heads; // for attention: how many are measured side by side; 0: 8
+    uint32_t heads;       // for attention: how many are measured side by side; 0: 8
+    uint32_t reserved[8]; // 0; room for members of later versions
 } vkf_tune_problem;
 
 #define VKF_VARIANT_NAME_SIZE 96
@@ -56,8 +57,8 @@ typedef struct vkf_tune_options {
 // between submission and completion. Results are saved, and take effect in plans that are made from then on.
 // options == NULL: defaults. out_results (may be NULL) holds `count` results; those not reached have tuned == false.
 // Statuses: INVALID_ARGUMENT, CANCELLED, OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
-VKF_API VKF_MUST_CHECK vkf_status vkf_tune(vkf_context *context, const vkf_tune_problem *problems, uint32_t count,
-                                           const vkf_tune_options *options, vkf_tune_result *out_results);
+VKF_INLINE VKF_MUST_CHECK vkf_status vkf_tune(vkf_context *context, const vkf_tune_problem *problems, uint32_t count,
+                                              const vkf_tune_options *options, vkf_tune_result *out_results);
 
 // One variant that has the problem's types, with the weight in one layout; for attention, in rows.
 typedef struct vkf_choice {
@@ -80,4 +81,7 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_tune_explain(vkf_context *context, const v
 #ifdef __cplusplus
 }
 #endif
+
+#include <vkformer/sized/tune.h>
+
 #endif

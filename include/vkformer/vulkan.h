@@ -25,6 +25,7 @@ typedef struct vkf_external_device {
     void (*lock_queue)(void *user);   // optional, both or none
     void (*unlock_queue)(void *user); // optional
     void *lock_user;
+    uint64_t reserved[16]; // 0; room for members of later versions
 } vkf_external_device;
 
 // Records the layer's dispatches into the caller's command buffer, which must be in the recording state and belong to

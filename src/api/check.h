@@ -5,6 +5,7 @@
 
 #include <vkformer/layer.h>
 
+#include "base/sized.h"
 #include "kernel/context.h"
 
 typedef struct vkf__checker {
@@ -13,6 +14,10 @@ typedef struct vkf__checker {
     bool buffers_optional; // for planning, where only shapes count
     vkf_context *context;
 } vkf__checker;
+
+// Whether the room for later versions in a struct is 0: an expression, a status.
+#define VKF_CHECK_RESERVED(check, name, pointer) \
+    vkf__check_reserved((check)->host, (check)->function, (name), (pointer)->reserved, sizeof(pointer)->reserved)
 
 // A tensor in rows that must be there: it has a living buffer of the context and fits it, its rank is 1 to 4, no
 // dimension is 0, and its offset is a multiple of the element size.

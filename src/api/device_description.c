@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/sized.h"
 #include "io/json_file.h"
 #include "vk/described.h"
 
@@ -355,20 +356,24 @@ static vkf_status read_file(const vkf__host *host, const vkf_device_description_
     return status;
 }
 
-vkf_status vkf_device_description_create(const vkf_device_description_desc *desc,
-                                         vkf_device_description **out_description)
+vkf_status vkf_device_description_create_sized(const vkf_device_description_desc *desc, size_t desc_bytes,
+                                               vkf_device_description **out_description)
 {
     vkf_device_description *description = NULL;
     vkf__host host;
+    vkf_device_description_desc full;
     if (!desc || !out_description)
         return VKF_ERROR_INVALID_ARGUMENT;
-    VKF_RETURN_IF_ERROR(vkf__host_init(&host, &desc->allocator, desc->message, desc->message_user, desc->min_severity));
-    if (!desc->path && !desc->text)
+    bool known = vkf__read_sized(&full, sizeof full, desc, desc_bytes);
+    VKF_RETURN_IF_ERROR(vkf__host_init(&host, &full.allocator, full.message, full.message_user, full.min_severity));
+    if (!known)
+        return vkf__refuse_sized(&host, "vkf_device_description_create", sizeof full, desc, desc_bytes);
+    if (!full.path && !full.text)
         return vkf__fail(&host, VKF_ERROR_INVALID_ARGUMENT,
                          "vkf_device_description_create: give the path or the text of a description");
     VKF_ALLOC_OR_RETURN(&host, description, 1);
     description->host = host;
-    vkf_status status = read_file(&host, desc, &description->caps);
+    vkf_status status = read_file(&host, &full, &description->caps);
     if (status == VKF_OK)
         *out_description = description;
     else

@@ -1,5 +1,7 @@
 // Public entry point of generation. All arguments are checked here, before anything is written.
 #include "api/check.h"
+#include "api/session_check.h"
+#include "base/sized.h"
 #include "model/session_run.h"
 
 static vkf_status fail_argument(const vkf_session *session, const char *why)
@@ -25,13 +27,24 @@ static vkf_status check_prompts(const vkf_session *session, const vkf_generate_a
     return VKF_OK;
 }
 
-vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args)
+vkf_status vkf__check_choice_of_tokens(const vkf__host *host, const char *function, const vkf_sampling *sampling,
+                                       const vkf_beam_search *beams)
+{
+    VKF_RETURN_IF_ERROR(
+        vkf__check_reserved(host, function, "vkf_sampling", sampling->reserved, sizeof sampling->reserved));
+    return vkf__check_reserved(host, function, "vkf_beam_search", beams->reserved, sizeof beams->reserved);
+}
+
+vkf_status vkf_session_generate_sized(vkf_session *session, const vkf_generate_args *args, size_t args_bytes)
 {
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(session->context, __func__);
+    vkf_status status = vkf__context_enter(session->context, "vkf_session_generate");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&session->context->host, "vkf_session_generate", vkf_generate_args, args, args_bytes);
+    VKF_RETURN_IF_ERROR(
+        vkf__check_choice_of_tokens(&session->context->host, "vkf_session_generate", &args->sampling, &args->beams));
     if (!vkf__facts_of(&session->model->config)->generates || session->desc.max_target_len < 2)
         return fail_argument(session, "the model does not generate tokens, or max_target_len is below 2");
     if (args->batch == 0 || !args->prompt_ids || !args->prompt_lengths || !args->out_ids || !args->out_lengths ||

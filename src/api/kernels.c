@@ -1,5 +1,6 @@
 // Public entry points of kernels: lists which ones a device can run, reports what its driver compiles them to, and
 // creates their pipelines before first use.
+#include "base/sized.h"
 #include "kernel/shader_pipeline.h"
 #include "observe/kernel_report.h"
 #include "prove/warm_up.h"
@@ -47,17 +48,20 @@ bool vkf_context_takes_capability(const vkf_context *context, uint32_t capabilit
     return context && vkf__device_takes_capability(&context->device, capability);
 }
 
-vkf_status vkf_context_report_shader(vkf_context *context, const vkf_shader_desc *desc, vkf_kernel_report_fn visit,
-                                     void *user)
+vkf_status vkf_context_report_shader_sized(vkf_context *context, const vkf_shader_desc *desc, size_t desc_bytes,
+                                           vkf_kernel_report_fn visit, void *user)
 {
-    if (!context || !desc || !desc->name || !desc->words || !visit)
+    if (!context || !desc || !visit)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_context_report_shader");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_context_report_shader", vkf_shader_desc, desc, desc_bytes);
+    if (!desc->name || !desc->words)
+        return VKF_ERROR_INVALID_ARGUMENT;
     if ((desc->binding_count > 0 && !desc->bindings) || (desc->spec_count > 0 && !desc->spec))
         return vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "%s: %u bindings and %u constants are said, but bindings or spec is NULL", __func__,
-                         desc->binding_count, desc->spec_count);
+                         "%s: %u bindings and %u constants are said, but bindings or spec is NULL",
+                         "vkf_context_report_shader", desc->binding_count, desc->spec_count);
     return vkf__report_shader(context, desc, visit, user);
 }

@@ -1,5 +1,6 @@
 // Public constructor of attention layers.
 #include "api/layer_check.h"
+#include "base/sized.h"
 
 static uint32_t or_default(uint32_t value, uint32_t fallback)
 {
@@ -74,6 +75,7 @@ static vkf_status describe(const vkf__checker *check, const vkf_attention_desc *
     VKF_RETURN_IF_ERROR(check_dims(check, desc, &d));
     VKF_RETURN_IF_ERROR(vkf__check_sizes(check, &desc->max_sizes, !desc->self_attention));
     VKF_RETURN_IF_ERROR(vkf__check_mask_desc(check, &desc->mask, "mask"));
+    VKF_RETURN_IF_ERROR(vkf__check_ports(check, desc->ports));
     VKF_RETURN_IF_ERROR(vkf__check_weight_type(check, &desc->params.q_weight, "q_weight"));
     VKF_RETURN_IF_ERROR(vkf__check_attention_weights(check, &desc->params, &d, desc->params.q_weight.dtype));
     vkf__layer_desc layer = {
@@ -102,28 +104,32 @@ static vkf_status describe(const vkf__checker *check, const vkf_attention_desc *
     return VKF_OK;
 }
 
-vkf_status vkf_attention_create(vkf_context *context, const vkf_attention_desc *desc, vkf_layer **out_layer)
+vkf_status vkf_attention_create_sized(vkf_context *context, const vkf_attention_desc *desc, size_t desc_bytes,
+                                      vkf_layer **out_layer)
 {
     if (!context || !desc || !out_layer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_attention_create");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_attention_create", vkf_attention_desc, desc, desc_bytes);
     const vkf__checker check = {.host = &context->host, .function = "vkf_attention_create", .context = context};
     vkf__layer_desc layer;
     VKF_RETURN_IF_ERROR(describe(&check, desc, &layer));
     return vkf__layer_create(context, &layer, out_layer);
 }
 
-vkf_status vkf_attention_plan(vkf_context *context, const vkf_attention_desc *desc, vkf_memory_plan *out_plan)
+vkf_status vkf_attention_plan_sized(vkf_context *context, const vkf_attention_desc *desc, size_t desc_bytes,
+                                    vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!context || !desc || !out_plan)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_attention_plan");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_attention_plan", vkf_attention_desc, desc, desc_bytes);
     const vkf__checker check = {&context->host, "vkf_attention_plan", true, context};
     vkf__layer_desc layer;
     VKF_RETURN_IF_ERROR(describe(&check, desc, &layer));
-    return vkf__layer_plan(context, &layer, out_plan);
+    return vkf__give_layer_plan(&check, &layer, out_plan, plan_bytes);
 }

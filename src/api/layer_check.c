@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/sized.h"
 #include "op/softmax.h"
 #include "shared/gemm.h"
 
@@ -26,6 +27,7 @@ vkf_status vkf__check_sizes(const vkf__checker *check, const vkf_layer_sizes *si
 
 vkf_status vkf__check_mask_desc(const vkf__checker *check, const vkf_attention_mask *mask, const char *name)
 {
+    VKF_RETURN_IF_ERROR(VKF_CHECK_RESERVED(check, "vkf_attention_mask", mask));
     bool kinds = mask->kind < VKF_MASK_LENGTHS && mask->key_kind < VKF_MASK_KIND_COUNT;
     if (kinds && mask->causal < VKF_CAUSAL_COUNT && (mask->window == 0 || mask->causal != VKF_CAUSAL_NONE))
         return VKF_OK;
@@ -66,6 +68,7 @@ static vkf_status check_in_proj(const vkf__checker *check, const vkf_attention_w
 vkf_status vkf__check_attention_weights(const vkf__checker *check, const vkf_attention_weights *w,
                                         const vkf__attention_dims *d, vkf_dtype dtype)
 {
+    VKF_RETURN_IF_ERROR(VKF_CHECK_RESERVED(check, "vkf_attention_weights", w));
     uint32_t k_width = d->heads * d->head_dim, v_width = d->heads * d->v_head_dim;
     const uint32_t bias_k_shape[] = {1, 1, k_width}, bias_v_shape[] = {1, 1, v_width};
     VKF_RETURN_IF_ERROR(vkf__check_weight(check, &w->q_weight, "q_weight", dtype, k_width, d->embed_dim));
@@ -87,6 +90,7 @@ vkf_status vkf__check_attention_weights(const vkf__checker *check, const vkf_att
 vkf_status vkf__check_feed_forward_weights(const vkf__checker *check, const vkf_feed_forward_weights *w,
                                            uint32_t d_model, uint32_t dim_feedforward, vkf_dtype dtype)
 {
+    VKF_RETURN_IF_ERROR(VKF_CHECK_RESERVED(check, "vkf_feed_forward_weights", w));
     VKF_RETURN_IF_ERROR(vkf__check_weight(check, &w->weight1, "weight1", dtype, dim_feedforward, d_model));
     VKF_RETURN_IF_ERROR(vkf__check_weight(check, &w->weight2, "weight2", dtype, d_model, dim_feedforward));
     VKF_RETURN_IF_ERROR(vkf__check_optional(check, &w->bias1, "bias1", dtype, 1, &dim_feedforward));
@@ -103,6 +107,15 @@ vkf_status vkf__check_norm_weights(const vkf__checker *check, const vkf_norm_wei
 static bool written(vkf_port port)
 {
     return port == VKF_PORT_OUTPUT || port == VKF_PORT_WEIGHTS || port == VKF_PORT_WEIGHTS_PER_HEAD;
+}
+
+vkf_status vkf__check_ports(const vkf__checker *check, const vkf_tensor *ports)
+{
+    for (uint32_t i = VKF_PORT_COUNT; i < VKF_MAX_PORTS; i++)
+        if (ports[i].rank > 0)
+            return vkf__fail(check->host, VKF_ERROR_UNSUPPORTED, "%s: this library knows no port %u", check->function,
+                             i);
+    return VKF_OK;
 }
 
 // A port that a layer writes must not overlap any other port of the caller, because some inputs are read after it is
@@ -154,5 +167,15 @@ vkf_status vkf__set_mask_ports(const vkf__checker *check, vkf__layer_desc *layer
     if (mask->key_kind != VKF_MASK_NONE)
         VKF_RETURN_IF_ERROR(vkf__set_port(check, layer, key_port, external, vkf__mask_dtype(mask->key_kind),
                                           mask->key_kind == VKF_MASK_LENGTHS ? 1 : 2, keys));
+    return VKF_OK;
+}
+
+vkf_status vkf__give_layer_plan(const vkf__checker *check, const vkf__layer_desc *layer, vkf_memory_plan *out_plan,
+                                size_t plan_bytes)
+{
+    vkf_memory_plan plan;
+    VKF_RETURN_IF_ERROR(vkf__check_sized(check->host, check->function, plan_bytes));
+    VKF_RETURN_IF_ERROR(vkf__layer_plan(check->context, layer, &plan));
+    (void)vkf__give_sized(out_plan, plan_bytes, &plan, sizeof plan);
     return VKF_OK;
 }

@@ -31,4 +31,11 @@ VKF_MUST_CHECK vkf_status vkf__set_mask_ports(const vkf__checker *check, vkf__la
                                               const vkf_attention_mask *mask, uint32_t heads,
                                               const vkf_layer_sizes *sizes);
 
+// Beyond the last port there is none: UNSUPPORTED. `ports` are those of a descriptor, (VKF_MAX_PORTS).
+VKF_MUST_CHECK vkf_status vkf__check_ports(const vkf__checker *check, const vkf_tensor *ports);
+
+// What vkf__layer_plan() says, for the caller's struct of `plan_bytes` bytes.
+VKF_MUST_CHECK vkf_status vkf__give_layer_plan(const vkf__checker *check, const vkf__layer_desc *layer,
+                                               vkf_memory_plan *out_plan, size_t plan_bytes);
+
 #endif

@@ -1,5 +1,6 @@
 // Public constructors of feed-forward, encoder and decoder layers.
 #include "api/layer_check.h"
+#include "base/sized.h"
 
 static vkf_status check_type(const vkf__checker *check, vkf_dtype dtype, vkf_activation activation)
 {
@@ -14,6 +15,7 @@ static vkf_status describe_feed_forward(const vkf__checker *check, const vkf_fee
 {
     const uint32_t shape[] = {desc->max_sizes.batch, desc->max_sizes.query_len, desc->d_model};
     VKF_RETURN_IF_ERROR(check_type(check, desc->dtype, desc->activation));
+    VKF_RETURN_IF_ERROR(vkf__check_ports(check, desc->ports));
     VKF_RETURN_IF_ERROR(vkf__check_sizes(check, &desc->max_sizes, false));
     VKF_RETURN_IF_ERROR(vkf__check_weight_type(check, &desc->params.weight1, "weight1"));
     VKF_RETURN_IF_ERROR(vkf__check_feed_forward_weights(check, &desc->params, desc->d_model, desc->dim_feedforward,
@@ -51,6 +53,7 @@ static vkf_status check_weights(const vkf__checker *check, const vkf_transformer
 static vkf_status check_layer(const vkf__checker *check, const vkf_transformer_layer_desc *desc, bool decoder)
 {
     VKF_RETURN_IF_ERROR(check_type(check, desc->dtype, desc->activation));
+    VKF_RETURN_IF_ERROR(vkf__check_ports(check, desc->ports));
     if (desc->d_model == 0 || desc->num_heads == 0 || desc->d_model % desc->num_heads != 0 ||
         !(desc->layer_norm_eps >= 0.0f) || desc->fully_masked >= VKF_FULLY_MASKED_COUNT)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
@@ -94,78 +97,86 @@ static vkf_status describe_layer(const vkf__checker *check, const vkf_transforme
     return VKF_OK;
 }
 
-static vkf_status create_layer(vkf_context *context, const vkf_transformer_layer_desc *desc, bool decoder,
-                               const char *function, vkf_layer **out_layer)
+static vkf_status create_layer(vkf_context *context, const vkf_transformer_layer_desc *desc, size_t desc_bytes,
+                               bool decoder, const char *function, vkf_layer **out_layer)
 {
     if (!context || !desc || !out_layer)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_status status = vkf__context_enter(context, function);
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, function, vkf_transformer_layer_desc, desc, desc_bytes);
     const vkf__checker check = {&context->host, function, false, context};
     vkf__layer_desc layer;
     VKF_RETURN_IF_ERROR(describe_layer(&check, desc, decoder, &layer));
     return vkf__layer_create(context, &layer, out_layer);
 }
 
-static vkf_status plan_layer(vkf_context *context, const vkf_transformer_layer_desc *desc, bool decoder,
-                             const char *function, vkf_memory_plan *out_plan)
+static vkf_status plan_layer(vkf_context *context, const vkf_transformer_layer_desc *desc, size_t desc_bytes,
+                             bool decoder, const char *function, vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!context || !desc || !out_plan)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_status status = vkf__context_enter(context, function);
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, function, vkf_transformer_layer_desc, desc, desc_bytes);
     const vkf__checker check = {&context->host, function, true, context};
     vkf__layer_desc layer;
     VKF_RETURN_IF_ERROR(describe_layer(&check, desc, decoder, &layer));
-    return vkf__layer_plan(context, &layer, out_plan);
+    return vkf__give_layer_plan(&check, &layer, out_plan, plan_bytes);
 }
 
-vkf_status vkf_encoder_layer_create(vkf_context *context, const vkf_transformer_layer_desc *desc, vkf_layer **out_layer)
+vkf_status vkf_encoder_layer_create_sized(vkf_context *context, const vkf_transformer_layer_desc *desc,
+                                          size_t desc_bytes, vkf_layer **out_layer)
 {
-    return create_layer(context, desc, false, "vkf_encoder_layer_create", out_layer);
+    return create_layer(context, desc, desc_bytes, false, "vkf_encoder_layer_create", out_layer);
 }
 
-vkf_status vkf_encoder_layer_plan(vkf_context *context, const vkf_transformer_layer_desc *desc,
-                                  vkf_memory_plan *out_plan)
+vkf_status vkf_encoder_layer_plan_sized(vkf_context *context, const vkf_transformer_layer_desc *desc, size_t desc_bytes,
+                                        vkf_memory_plan *out_plan, size_t plan_bytes)
 {
-    return plan_layer(context, desc, false, "vkf_encoder_layer_plan", out_plan);
+    return plan_layer(context, desc, desc_bytes, false, "vkf_encoder_layer_plan", out_plan, plan_bytes);
 }
 
-vkf_status vkf_decoder_layer_create(vkf_context *context, const vkf_transformer_layer_desc *desc, vkf_layer **out_layer)
+vkf_status vkf_decoder_layer_create_sized(vkf_context *context, const vkf_transformer_layer_desc *desc,
+                                          size_t desc_bytes, vkf_layer **out_layer)
 {
-    return create_layer(context, desc, true, "vkf_decoder_layer_create", out_layer);
+    return create_layer(context, desc, desc_bytes, true, "vkf_decoder_layer_create", out_layer);
 }
 
-vkf_status vkf_decoder_layer_plan(vkf_context *context, const vkf_transformer_layer_desc *desc,
-                                  vkf_memory_plan *out_plan)
+vkf_status vkf_decoder_layer_plan_sized(vkf_context *context, const vkf_transformer_layer_desc *desc, size_t desc_bytes,
+                                        vkf_memory_plan *out_plan, size_t plan_bytes)
 {
-    return plan_layer(context, desc, true, "vkf_decoder_layer_plan", out_plan);
+    return plan_layer(context, desc, desc_bytes, true, "vkf_decoder_layer_plan", out_plan, plan_bytes);
 }
 
-vkf_status vkf_feed_forward_create(vkf_context *context, const vkf_feed_forward_desc *desc, vkf_layer **out_layer)
+vkf_status vkf_feed_forward_create_sized(vkf_context *context, const vkf_feed_forward_desc *desc, size_t desc_bytes,
+                                         vkf_layer **out_layer)
 {
     if (!context || !desc || !out_layer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_feed_forward_create");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_feed_forward_create", vkf_feed_forward_desc, desc, desc_bytes);
     const vkf__checker check = {&context->host, "vkf_feed_forward_create", false, context};
     vkf__layer_desc layer;
     VKF_RETURN_IF_ERROR(describe_feed_forward(&check, desc, &layer));
     return vkf__layer_create(context, &layer, out_layer);
 }
 
-vkf_status vkf_feed_forward_plan(vkf_context *context, const vkf_feed_forward_desc *desc, vkf_memory_plan *out_plan)
+vkf_status vkf_feed_forward_plan_sized(vkf_context *context, const vkf_feed_forward_desc *desc, size_t desc_bytes,
+                                       vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!context || !desc || !out_plan)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_feed_forward_plan");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_feed_forward_plan", vkf_feed_forward_desc, desc, desc_bytes);
     const vkf__checker check = {&context->host, "vkf_feed_forward_plan", true, context};
     vkf__layer_desc layer;
     VKF_RETURN_IF_ERROR(describe_feed_forward(&check, desc, &layer));
-    return vkf__layer_plan(context, &layer, out_plan);
+    return vkf__give_layer_plan(&check, &layer, out_plan, plan_bytes);
 }

@@ -1,6 +1,7 @@
 // Public entry points of measuring: single runs of the kernels that find a device's roofs, and the measurement of all
 // roofs.
 #include "api/check.h"
+#include "base/sized.h"
 #include "observe/roofs.h"
 
 static vkf_status check_vectors(const vkf__checker *check, const vkf_tensor *tensor, const char *name)
@@ -57,15 +58,16 @@ vkf_status vkf_measure_read(vkf_context *context, const vkf_tensor *x, const vkf
     return run_copy(context, __func__, x, out, true);
 }
 
-vkf_status vkf_measure_fma(vkf_context *context, const vkf_measure_fma_desc *desc)
+vkf_status vkf_measure_fma_sized(vkf_context *context, const vkf_measure_fma_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_measure_fma");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_measure_fma", vkf_measure_fma_desc, desc, desc_bytes);
     uint64_t count = 0;
-    const vkf__checker check = {.host = &context->host, .function = __func__, .context = context};
+    const vkf__checker check = {.host = &context->host, .function = "vkf_measure_fma", .context = context};
     VKF_RETURN_IF_ERROR(vkf__check_tensor(&check, &desc->out, "out"));
     (void)vkf_tensor_count(&desc->out, &count);
     if (desc->out.dtype != VKF_DTYPE_F32 || desc->rounds == 0 || desc->rounds > VKF_MEASURE_FMA_MAX_ROUNDS ||
@@ -86,18 +88,26 @@ vkf_status vkf_measure_fma(vkf_context *context, const vkf_measure_fma_desc *des
     return vkf__run_roof_fma(context, &args);
 }
 
-double vkf_measure_fma_flops(const vkf_measure_fma_desc *desc)
+double vkf_measure_fma_flops_sized(const vkf_measure_fma_desc *desc, size_t desc_bytes)
 {
+    vkf_measure_fma_desc full;
     uint64_t count = 0;
-    if (!desc || !vkf_tensor_count(&desc->out, &count))
+    if (!desc || !vkf__read_sized(&full, sizeof full, desc, desc_bytes) || !vkf_tensor_count(&full.out, &count))
         return 0;
-    return vkf__roof_fma_flops((double)count, desc->rounds, desc->chains);
+    return vkf__roof_fma_flops((double)count, full.rounds, full.chains);
 }
 
-vkf_status vkf_measure_roofs(vkf_context *context, vkf_progress_fn progress, void *user, vkf_roofs *out_roofs)
+vkf_status vkf_measure_roofs_sized(vkf_context *context, vkf_progress_fn progress, void *user, vkf_roofs *out_roofs,
+                                   size_t roofs_bytes)
 {
     if (!context || !out_roofs)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
-    return status != VKF_OK ? status : vkf__measure_roofs(context, progress, user, out_roofs);
+    vkf_status status = vkf__context_enter(context, "vkf_measure_roofs");
+    if (status != VKF_OK)
+        return status;
+    vkf_roofs roofs = {0};
+    VKF_RETURN_IF_ERROR(vkf__check_sized(&context->host, "vkf_measure_roofs", roofs_bytes));
+    VKF_RETURN_IF_ERROR(vkf__measure_roofs(context, progress, user, &roofs));
+    (void)vkf__give_sized(out_roofs, roofs_bytes, &roofs, sizeof roofs);
+    return VKF_OK;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "api/mask_check.h"
+#include "base/sized.h"
 #include "op/attention.h"
 #include "op/run_once.h"
 
@@ -80,13 +81,14 @@ static vkf_status emit(vkf__work *work, const void *args)
     return vkf__emit_attention(work, args);
 }
 
-vkf_status vkf_scaled_dot_product_attention(vkf_context *context, const vkf_sdpa_desc *desc)
+vkf_status vkf_scaled_dot_product_attention_sized(vkf_context *context, const vkf_sdpa_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_scaled_dot_product_attention");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_scaled_dot_product_attention", vkf_sdpa_desc, desc, desc_bytes);
     const vkf__checker check = {
         .host = &context->host, .function = "vkf_scaled_dot_product_attention", .context = context};
     attention_shape shape = {0};

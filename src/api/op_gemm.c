@@ -1,6 +1,8 @@
 // Public entry points of matrix products as a single operator, and of the packing of weights for them.
 #include "api/check.h"
 #include "base/elements.h"
+#include "base/sized.h"
+#include "op/activation.h"
 #include "op/copy.h"
 #include "op/gemm.h"
 #include "op/pack.h"
@@ -80,7 +82,8 @@ static vkf_status check_gemm(const vkf__checker *check, const vkf_gemm_desc *des
     if (desc->activation >= VKF_ACTIVATION_COUNT)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown activation %d", check->function,
                          (int)desc->activation);
-    if (desc->activation != VKF_ACTIVATION_NONE && desc->beta != 0.0f && desc->residual.rank > 0)
+    if (vkf__activation_flag(desc->activation) != VKF_SHADER_ACTIVATION_NONE && desc->beta != 0.0f &&
+        desc->residual.rank > 0)
         return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT,
                          "%s: c, residual and an activation together are not offered; add the residual with vkf_copy",
                          check->function);
@@ -201,13 +204,14 @@ vkf_layout vkf_preferred_layout(const vkf_context *context, vkf_dtype activation
     return context && vkf__wants_panels(context, types, n, k) ? VKF_LAYOUT_PANELS : VKF_LAYOUT_ROWS;
 }
 
-vkf_status vkf_gemm(vkf_context *context, const vkf_gemm_desc *desc)
+vkf_status vkf_gemm_sized(vkf_context *context, const vkf_gemm_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_gemm");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_gemm", vkf_gemm_desc, desc, desc_bytes);
     const vkf__checker check = {.host = &context->host, .function = "vkf_gemm", .context = context};
     gemm_job job = {.desc = desc};
     VKF_RETURN_IF_ERROR(check_gemm(&check, desc, &job.shape));

@@ -1,5 +1,6 @@
 // Public entry point of layer norm as a single operator.
 #include "api/check.h"
+#include "base/sized.h"
 #include "op/layer_norm.h"
 #include "op/run_once.h"
 
@@ -27,13 +28,14 @@ static vkf_status check_layer_norm(const vkf__checker *check, const vkf_layer_no
     return vkf__check_apart(check, &desc->out, &desc->residual, "residual");
 }
 
-vkf_status vkf_layer_norm(vkf_context *context, const vkf_layer_norm_desc *desc)
+vkf_status vkf_layer_norm_sized(vkf_context *context, const vkf_layer_norm_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_layer_norm");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_layer_norm", vkf_layer_norm_desc, desc, desc_bytes);
     uint64_t count = 0;
     const vkf__checker check = {.host = &context->host, .function = "vkf_layer_norm", .context = context};
     VKF_RETURN_IF_ERROR(vkf__check_float(&check, &desc->x, "x"));
@@ -51,7 +53,9 @@ vkf_status vkf_layer_norm(vkf_context *context, const vkf_layer_norm_desc *desc)
         .residual_order = desc->residual_order,
         .rows = (uint32_t)(count / dim),
         .dim = dim,
-        .eps = desc->eps,
+        .eps = desc->eps != 0.0f ? desc->eps
+               : desc->rms       ? VKF_RMS_NORM_EPS
+                                 : VKF_LAYER_NORM_EPS,
         .rms = desc->rms,
     };
     if (desc->residual_order != VKF_RESIDUAL_NONE)

@@ -1,5 +1,6 @@
 // Public entry point of softmax with masks as a single operator.
 #include "api/mask_check.h"
+#include "base/sized.h"
 #include "op/run_once.h"
 #include "op/softmax.h"
 
@@ -8,13 +9,14 @@ static vkf_status emit_softmax(vkf__work *work, const void *args)
     return vkf__emit_softmax(work, args);
 }
 
-vkf_status vkf_softmax(vkf_context *context, const vkf_softmax_desc *desc)
+vkf_status vkf_softmax_sized(vkf_context *context, const vkf_softmax_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_softmax");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_softmax", vkf_softmax_desc, desc, desc_bytes);
     const vkf__checker check = {.host = &context->host, .function = "vkf_softmax", .context = context};
     VKF_RETURN_IF_ERROR(vkf__check_float(&check, &desc->x, "x"));
     VKF_RETURN_IF_ERROR(vkf__check_shape(&check, &desc->out, "out", desc->x.dtype, desc->x.rank, desc->x.shape));

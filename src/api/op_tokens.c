@@ -1,5 +1,6 @@
 // Public entry points of operators on tokens and scores: embedding, argmax, additive attention.
 #include "api/check.h"
+#include "base/sized.h"
 #include "op/additive.h"
 #include "op/argmax.h"
 #include "op/embed.h"
@@ -30,13 +31,14 @@ static vkf_status check_embed(const vkf__checker *check, const vkf_embed_desc *d
     return vkf__check_apart(check, &desc->out, &desc->positions, "positions");
 }
 
-vkf_status vkf_embed(vkf_context *context, const vkf_embed_desc *desc)
+vkf_status vkf_embed_sized(vkf_context *context, const vkf_embed_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_embed");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_embed", vkf_embed_desc, desc, desc_bytes);
     const vkf__checker check = {.host = &context->host, .function = "vkf_embed", .context = context};
     VKF_RETURN_IF_ERROR(check_embed(&check, desc));
     const vkf__embed_args args = {
@@ -96,13 +98,14 @@ static vkf_status emit_additive(vkf__work *work, const void *args)
     return vkf__emit_additive(work, args);
 }
 
-vkf_status vkf_additive_scores(vkf_context *context, const vkf_additive_scores_desc *desc)
+vkf_status vkf_additive_scores_sized(vkf_context *context, const vkf_additive_scores_desc *desc, size_t desc_bytes)
 {
     if (!context || !desc)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_additive_scores");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_additive_scores", vkf_additive_scores_desc, desc, desc_bytes);
     const vkf_tensor *q = &desc->query, *k = &desc->key;
     const vkf__checker check = {.host = &context->host, .function = "vkf_additive_scores", .context = context};
     VKF_RETURN_IF_ERROR(vkf__check_float(&check, q, "query"));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/session_check.h"
+#include "base/sized.h"
 #include "op/operators.h"
 
 typedef struct visitor {
@@ -63,14 +64,17 @@ static void tell(void *user, const vkf__work *work, const vkf__dispatch *planned
     v->visit(v->user, &dispatch);
 }
 
-vkf_status vkf_model_plan_dispatches(vkf_context *context, const vkf_model_desc *desc, const vkf_session_desc *session,
-                                     vkf_planned_dispatch_fn visit, void *user)
+vkf_status vkf_model_plan_dispatches_sized(vkf_context *context, const vkf_model_desc *desc, size_t desc_bytes,
+                                           const vkf_session_desc *session, size_t session_bytes,
+                                           vkf_planned_dispatch_fn visit, void *user)
 {
     if (!context || !desc || !session || !visit)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_model_plan_dispatches");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_model_plan_dispatches", vkf_model_desc, desc, desc_bytes);
+    VKF_TAKE_SIZED(&context->host, "vkf_model_plan_dispatches", vkf_session_desc, session, session_bytes);
     vkf_model *shape = NULL;
     vkf_session_desc full;
     visitor v = {.visit = visit, .user = user};

@@ -1,4 +1,5 @@
 // Public entry points of contexts, and of the devices on which they can be created.
+#include "base/sized.h"
 #include "kernel/context.h"
 #include "kernel/pipeline_cache.h"
 #include "prove/cores.h"
@@ -6,18 +7,32 @@
 #include "prove/self_test.h"
 #include "prove/tune.h"
 
-static const vkf_context_desc defaults = {0};
-
 // A driver takes a submission that runs for seconds for a hang: two on Windows, less on some phones. With so much work
 // for each core it takes a tenth of a second where a core makes 40 GFLOP/s, which the slowest do.
 #define SUBMISSION_FLOPS_OF_A_CORE 4e9
 
-vkf_status vkf_context_create(const vkf_context_desc *desc, vkf_context **out_context)
+// The caller's messages are told by what is read here. NULL: all defaults.
+static vkf_status take_desc(const char *function, const vkf_context_desc *desc, size_t desc_bytes,
+                            vkf_context_desc *out_full)
+{
+    *out_full = (vkf_context_desc){0};
+    if (!desc || vkf__read_sized(out_full, sizeof *out_full, desc, desc_bytes))
+        return VKF_OK;
+    const vkf__host host = {
+        .message = out_full->message,
+        .message_user = out_full->message_user,
+        .min_severity = out_full->min_severity,
+    };
+    return vkf__refuse_sized(&host, function, sizeof *out_full, desc, desc_bytes);
+}
+
+vkf_status vkf_context_create_sized(const vkf_context_desc *desc, size_t desc_bytes, vkf_context **out_context)
 {
     if (!out_context)
         return VKF_ERROR_INVALID_ARGUMENT;
-    const vkf_context_desc *wanted = desc ? desc : &defaults;
+    vkf_context_desc full, *wanted = &full;
     vkf_context *context = NULL;
+    VKF_RETURN_IF_ERROR(take_desc("vkf_context_create", desc, desc_bytes, &full));
     vkf_status status = vkf__context_create(wanted, &context);
     if (status != VKF_OK)
         return status;
@@ -58,25 +73,32 @@ vkf_status vkf_context_save_cache(vkf_context *context)
     return status != VKF_OK ? status : pipelines;
 }
 
-vkf_status vkf_enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count, vkf_device_info *out_infos)
+vkf_status vkf_enumerate_devices_sized(const vkf_context_desc *desc, size_t desc_bytes, uint32_t *inout_count,
+                                       vkf_device_info *out_infos, size_t info_bytes)
 {
     if (!inout_count)
         return VKF_ERROR_INVALID_ARGUMENT;
-    return vkf__enumerate_devices(desc ? desc : &defaults, inout_count, out_infos);
+    vkf_context_desc full;
+    VKF_RETURN_IF_ERROR(take_desc("vkf_enumerate_devices", desc, desc_bytes, &full));
+    return vkf__enumerate_devices(&full, inout_count, out_infos, info_bytes);
 }
 
-void vkf_context_device_info(const vkf_context *context, vkf_device_info *out_info)
+void vkf_context_device_info_sized(const vkf_context *context, vkf_device_info *out_info, size_t info_bytes)
 {
     if (!context || !out_info)
         return;
-    vkf__caps_info(&context->device.plan.caps, context->device_index, out_info);
+    vkf_device_info info;
+    vkf__caps_info(&context->device.plan.caps, context->device_index, &info);
+    (void)vkf__give_sized(out_info, info_bytes, &info, sizeof info);
 }
 
-void vkf_context_memory_usage(vkf_context *context, vkf_memory_usage *out_usage)
+void vkf_context_memory_usage_sized(vkf_context *context, vkf_memory_usage *out_usage, size_t usage_bytes)
 {
     if (!context || !out_usage || vkf__context_is_inherited(context))
         return;
-    vkf__memory_usage_get(&context->memory, out_usage);
+    vkf_memory_usage usage;
+    vkf__memory_usage_get(&context->memory, &usage);
+    (void)vkf__give_sized(out_usage, usage_bytes, &usage, sizeof usage);
 }
 
 void vkf_context_reset_memory_peak(vkf_context *context)

@@ -1,6 +1,7 @@
 // Public entry points of embedders.
 #include <stdio.h>
 
+#include "base/sized.h"
 #include "model/embedder.h"
 #include "model/sentence_modules.h"
 
@@ -88,13 +89,17 @@ static vkf_status make_session(vkf_embedder *embedder)
     return VKF_OK;
 }
 
-vkf_status vkf_embedder_create(vkf_context *context, const vkf_embedder_desc *desc, vkf_embedder **out_embedder)
+vkf_status vkf_embedder_create_sized(vkf_context *context, const vkf_embedder_desc *desc, size_t desc_bytes,
+                                     vkf_embedder **out_embedder)
 {
-    if (!context || !desc || !desc->directory || !out_embedder)
+    if (!context || !desc || !out_embedder)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_embedder_create");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_embedder_create", vkf_embedder_desc, desc, desc_bytes);
+    if (!desc->directory)
+        return VKF_ERROR_INVALID_ARGUMENT;
     vkf_embedder *embedder = NULL;
     VKF_ALLOC(&context->host, embedder, 1);
     vkf__context_hold(context, VKF_MADE_EMBEDDER);
@@ -183,10 +188,11 @@ vkf_status vkf_embedder_decode(const vkf_embedder *embedder, const int32_t *ids,
     return status;
 }
 
-void vkf_embedder_get_special_tokens(const vkf_embedder *embedder, vkf_special_tokens *out_tokens)
+void vkf_embedder_get_special_tokens_sized(const vkf_embedder *embedder, vkf_special_tokens *out_tokens,
+                                           size_t tokens_bytes)
 {
     if (embedder && out_tokens)
-        *out_tokens = embedder->tokens.special;
+        (void)vkf__give_sized(out_tokens, tokens_bytes, &embedder->tokens.special, sizeof embedder->tokens.special);
 }
 
 // Names the prompts that there are.
@@ -219,13 +225,23 @@ static bool texts_given(const vkf_text *texts, uint32_t count)
     return true;
 }
 
-vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)
+static vkf_status check_options(const vkf__host *host, const vkf_encode_options *options)
+{
+    if ((unsigned)options->truncation >= VKF_TRUNCATION_COUNT)
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_embedder_run: truncation %u is no vkf_truncation",
+                         (unsigned)options->truncation);
+    return vkf__check_reserved(host, "vkf_embedder_run", "vkf_encode_options", options->reserved,
+                               sizeof options->reserved);
+}
+
+vkf_status vkf_embedder_run_sized(vkf_embedder *embedder, const vkf_embed_args *args, size_t args_bytes)
 {
     if (!embedder || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(embedder->context, __func__);
+    vkf_status status = vkf__context_enter(embedder->context, "vkf_embedder_run");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&embedder->context->host, "vkf_embedder_run", vkf_embed_args, args, args_bytes);
     const vkf__host *host = &embedder->context->host;
     if (args->count == 0 || !args->texts || (!args->out_embeddings && !args->out_predictions))
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
@@ -233,9 +249,7 @@ vkf_status vkf_embedder_run(vkf_embedder *embedder, const vkf_embed_args *args)
     if (!texts_given(args->texts, args->count) || (args->pairs && !texts_given(args->pairs, args->count)))
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_embedder_run: the bytes of a text are NULL");
     for (uint32_t i = 0; args->options && i < args->count; i++)
-        if ((unsigned)args->options[i].truncation >= VKF_TRUNCATION_COUNT)
-            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_embedder_run: truncation %u is no vkf_truncation",
-                             (unsigned)args->options[i].truncation);
+        VKF_RETURN_IF_ERROR(check_options(host, &args->options[i]));
     if (args->out_predictions && !embedder->head)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                          "vkf_embedder_run: out_predictions of an embedder without its head");

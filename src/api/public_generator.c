@@ -1,7 +1,8 @@
 // Public entry points of generators.
 #include "model/generator.h"
 
-#include "base/host.h"
+#include "api/session_check.h"
+#include "base/sized.h"
 
 #define DEFAULT_CONTEXT 2048u
 
@@ -28,13 +29,17 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
     return VKF_OK;
 }
 
-vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc, vkf_generator **out_generator)
+vkf_status vkf_generator_create_sized(vkf_context *context, const vkf_generator_desc *desc, size_t desc_bytes,
+                                      vkf_generator **out_generator)
 {
-    if (!context || !desc || !desc->directory || !out_generator)
+    if (!context || !desc || !out_generator)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_generator_create");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_generator_create", vkf_generator_desc, desc, desc_bytes);
+    if (!desc->directory)
+        return VKF_ERROR_INVALID_ARGUMENT;
     vkf_generator *generator = NULL;
     VKF_ALLOC(&context->host, generator, 1);
     vkf__context_hold(context, VKF_MADE_GENERATOR);
@@ -95,17 +100,20 @@ static bool texts_given(const vkf_text *texts, uint32_t count)
     return true;
 }
 
-vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args *args)
+vkf_status vkf_generator_run_sized(vkf_generator *generator, const vkf_generator_args *args, size_t args_bytes)
 {
     if (!generator || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(generator->context, __func__);
+    vkf_status status = vkf__context_enter(generator->context, "vkf_generator_run");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&generator->context->host, "vkf_generator_run", vkf_generator_args, args, args_bytes);
     if (args->count == 0 || !args->out_continuations || !texts_given(args->prompts, args->count) ||
         !texts_given(args->stops, args->stop_count))
         return vkf__fail(
             &generator->context->host, VKF_ERROR_INVALID_ARGUMENT,
             "vkf_generator_run: count is 0, or out_continuations, prompts, stops or the bytes of one is NULL");
+    VKF_RETURN_IF_ERROR(
+        vkf__check_choice_of_tokens(&generator->context->host, "vkf_generator_run", &args->sampling, &args->beams));
     return vkf__generator_run(generator, args);
 }

@@ -1,40 +1,53 @@
 // Public entry points of models.
 #include "model/model.h"
 
-vkf_status vkf_model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
+#include "base/sized.h"
+
+vkf_status vkf_model_load_sized(vkf_context *context, const vkf_model_desc *desc, size_t desc_bytes,
+                                vkf_model **out_model)
 {
     if (!context || !desc || !out_model)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_model_load");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_model_load", vkf_model_desc, desc, desc_bytes);
     status = vkf__model_check(context, desc, "vkf_model_load");
     return status != VKF_OK ? status : vkf__model_load(context, desc, out_model);
 }
 
-vkf_status vkf_model_plan(vkf_context *context, const vkf_model_desc *desc, vkf_memory_plan *out_plan)
+vkf_status vkf_model_plan_sized(vkf_context *context, const vkf_model_desc *desc, size_t desc_bytes,
+                                vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!context || !desc || !out_plan)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_model_plan");
     if (status != VKF_OK)
         return status;
-    status = vkf__model_check(context, desc, "vkf_model_plan");
-    return status != VKF_OK ? status : vkf__model_plan(context, desc, out_plan);
+    VKF_TAKE_SIZED(&context->host, "vkf_model_plan", vkf_model_desc, desc, desc_bytes);
+    vkf_memory_plan plan;
+    VKF_RETURN_IF_ERROR(vkf__check_sized(&context->host, "vkf_model_plan", plan_bytes));
+    VKF_RETURN_IF_ERROR(vkf__model_check(context, desc, "vkf_model_plan"));
+    VKF_RETURN_IF_ERROR(vkf__model_plan(context, desc, &plan));
+    (void)vkf__give_sized(out_plan, plan_bytes, &plan, sizeof plan);
+    return VKF_OK;
 }
 
-vkf_status vkf_model_plan_session(vkf_context *context, const vkf_model_desc *desc, const vkf_session_desc *session,
-                                  vkf_memory_plan *out_plan)
+vkf_status vkf_model_plan_session_sized(vkf_context *context, const vkf_model_desc *desc, size_t desc_bytes,
+                                        const vkf_session_desc *session, size_t session_bytes,
+                                        vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!context || !desc || !session || !out_plan)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_model_plan_session");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_model_plan_session", vkf_model_desc, desc, desc_bytes);
+    VKF_TAKE_SIZED(&context->host, "vkf_model_plan_session", vkf_session_desc, session, session_bytes);
     vkf_model *shape = NULL;
     VKF_TRY(vkf__model_check(context, desc, "vkf_model_plan_session"));
     VKF_TRY(vkf__model_shape(context, desc, &shape));
-    VKF_TRY(vkf_session_plan(shape, session, out_plan));
+    VKF_TRY(vkf_session_plan_sized(shape, session, sizeof *session, out_plan, plan_bytes));
 fail:
     vkf_model_destroy(&shape);
     return status;

@@ -1,15 +1,17 @@
 // Public entry points of profiling: set who is told about runs and probes, and list the counters.
 #include <vkformer/profile.h>
 
+#include "base/sized.h"
 #include "kernel/context.h"
 
-vkf_status vkf_context_set_profiler(vkf_context *context, const vkf_profiler *profiler)
+vkf_status vkf_context_set_profiler_sized(vkf_context *context, const vkf_profiler *profiler, size_t profiler_bytes)
 {
     if (!context)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(context, __func__);
+    vkf_status status = vkf__context_enter(context, "vkf_context_set_profiler");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&context->host, "vkf_context_set_profiler", vkf_profiler, profiler, profiler_bytes);
     context->profiler = profiler ? *profiler : (vkf_profiler){0};
     return VKF_OK;
 }

@@ -3,6 +3,7 @@
 
 #include "api/layer_check.h"
 #include "api/session_check.h"
+#include "base/sized.h"
 #include "model/prompt.h"
 #include "model/session_run.h"
 
@@ -157,28 +158,36 @@ vkf_status vkf__session_complete(const vkf_model *model, const vkf_session_desc 
     return check_desc(&check, model, out_full);
 }
 
-vkf_status vkf_session_create(vkf_model *model, const vkf_session_desc *desc, vkf_session **out_session)
+vkf_status vkf_session_create_sized(vkf_model *model, const vkf_session_desc *desc, size_t desc_bytes,
+                                    vkf_session **out_session)
 {
     if (!model || !desc || !out_session)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(model->context, __func__);
+    vkf_status status = vkf__context_enter(model->context, "vkf_session_create");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&model->context->host, "vkf_session_create", vkf_session_desc, desc, desc_bytes);
     vkf_session_desc full;
     VKF_RETURN_IF_ERROR(vkf__session_complete(model, desc, "vkf_session_create", &full));
     return vkf__session_create(model, &full, out_session);
 }
 
-vkf_status vkf_session_plan(vkf_model *model, const vkf_session_desc *desc, vkf_memory_plan *out_plan)
+vkf_status vkf_session_plan_sized(vkf_model *model, const vkf_session_desc *desc, size_t desc_bytes,
+                                  vkf_memory_plan *out_plan, size_t plan_bytes)
 {
     if (!model || !desc || !out_plan)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(model->context, __func__);
+    vkf_status status = vkf__context_enter(model->context, "vkf_session_plan");
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&model->context->host, "vkf_session_plan", vkf_session_desc, desc, desc_bytes);
     vkf_session_desc full;
     VKF_RETURN_IF_ERROR(vkf__session_complete(model, desc, "vkf_session_plan", &full));
-    return vkf__session_plan(model, &full, out_plan);
+    vkf_memory_plan plan;
+    VKF_RETURN_IF_ERROR(vkf__check_sized(&model->context->host, "vkf_session_plan", plan_bytes));
+    VKF_RETURN_IF_ERROR(vkf__session_plan(model, &full, &plan));
+    (void)vkf__give_sized(out_plan, plan_bytes, &plan, sizeof plan);
+    return VKF_OK;
 }
 
 static vkf_status fail_argument(const vkf_session *session, const char *function, const char *why)
@@ -257,25 +266,27 @@ static vkf_status check_tokens(const vkf_session *session, const char *function,
     return VKF_OK;
 }
 
-vkf_status vkf_session_encode(vkf_session *session, const vkf_encode_args *args)
+vkf_status vkf_session_encode_sized(vkf_session *session, const vkf_encode_args *args, size_t args_bytes)
 {
+    static const char function[] = "vkf_session_encode";
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(session->context, __func__);
+    vkf_status status = vkf__context_enter(session->context, function);
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&session->context->host, function, vkf_encode_args, args, args_bytes);
     if (prompts(session))
-        return fail_argument(session, __func__, "the model has no encoder");
-    VKF_RETURN_IF_ERROR(check_source_sizes(session, __func__, args->batch, args->source_len));
+        return fail_argument(session, function, "the model has no encoder");
+    VKF_RETURN_IF_ERROR(check_source_sizes(session, function, args->batch, args->source_len));
     if (args->out_embeddings && !pools(session))
-        return fail_argument(session, __func__, "out_embeddings is given, but the model has no pooling");
+        return fail_argument(session, function, "out_embeddings is given, but the model has no pooling");
     if (args->out_logits && !vkf__session_has_head(session))
-        return fail_argument(session, __func__,
+        return fail_argument(session, function,
                              "out_logits is given, but the model has no head, or the session was made without logits");
     if (seq2seq(session) || pools(session)) {
-        VKF_RETURN_IF_ERROR(check_tokens(session, __func__, args));
+        VKF_RETURN_IF_ERROR(check_tokens(session, function, args));
     } else if (!args->source || !masks_given(&session->desc.source_mask, args->source_mask, args->source_key_mask)) {
-        return fail_argument(session, __func__, "source, or a mask that the session was made for, is NULL");
+        return fail_argument(session, function, "source, or a mask that the session was made for, is NULL");
     }
     return vkf__session_encode_numbers(session, args);
 }
@@ -341,39 +352,43 @@ static vkf_status check_decode(const vkf_session *session, const vkf_decode_args
                      session->model->config.target_vocab);
 }
 
-vkf_status vkf_session_decode(vkf_session *session, const vkf_decode_args *args)
+vkf_status vkf_session_decode_sized(vkf_session *session, const vkf_decode_args *args, size_t args_bytes)
 {
+    static const char function[] = "vkf_session_decode";
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(session->context, __func__);
+    vkf_status status = vkf__context_enter(session->context, function);
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&session->context->host, function, vkf_decode_args, args, args_bytes);
     if (prompts(session)) {
-        VKF_RETURN_IF_ERROR(check_decode_tokens(session, args, __func__));
+        VKF_RETURN_IF_ERROR(check_decode_tokens(session, args, function));
         return vkf__session_decode_tokens(session, args);
     }
-    VKF_RETURN_IF_ERROR(check_decode(session, args, __func__));
+    VKF_RETURN_IF_ERROR(check_decode(session, args, function));
     return vkf__session_decode(session, args);
 }
 
-vkf_status vkf_session_greedy(vkf_session *session, const vkf_greedy_args *args)
+vkf_status vkf_session_greedy_sized(vkf_session *session, const vkf_greedy_args *args, size_t args_bytes)
 {
+    static const char function[] = "vkf_session_greedy";
     if (!session || !args)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(session->context, __func__);
+    vkf_status status = vkf__context_enter(session->context, function);
     if (status != VKF_OK)
         return status;
+    VKF_TAKE_SIZED(&session->context->host, function, vkf_greedy_args, args, args_bytes);
     if (!seq2seq(session) || session->group_begin[VKF_STAGES_STEP] == session->group_begin[VKF_STAGES_STEP + 1])
-        return fail_argument(session, __func__,
+        return fail_argument(session, function,
                              "the model does not generate tokens from a source, or max_target_len is below 2");
     if (!args->source_ids || !args->out_ids || !args->out_lengths)
-        return fail_argument(session, __func__, "source_ids, out_ids or out_lengths is NULL");
-    VKF_RETURN_IF_ERROR(check_source_sizes(session, __func__, args->batch, args->source_len));
+        return fail_argument(session, function, "source_ids, out_ids or out_lengths is NULL");
+    VKF_RETURN_IF_ERROR(check_source_sizes(session, function, args->batch, args->source_len));
     if (args->max_len > session->desc.max_target_len)
         return vkf__fail(&session->context->host, VKF_ERROR_TOO_LARGE,
-                         "%s: max_len %u beyond the session's max_target_len %u", __func__, args->max_len,
+                         "%s: max_len %u beyond the session's max_target_len %u", function, args->max_len,
                          session->desc.max_target_len);
-    VKF_RETURN_IF_ERROR(check_ids(session, __func__, args->source_ids, 0, (uint64_t)args->batch * args->source_len,
+    VKF_RETURN_IF_ERROR(check_ids(session, function, args->source_ids, 0, (uint64_t)args->batch * args->source_len,
                                   session->model->config.source_vocab));
     return vkf__session_greedy(session, args);
 }
@@ -405,31 +420,36 @@ uint32_t vkf_session_command_buffer_count(const vkf_session *session)
     return session ? (uint32_t)vkf__session_command_buffers(session) : 0;
 }
 
-vkf_status vkf_session_timings(vkf_session *session, uint32_t *inout_count, vkf_timing *out_timings)
+vkf_status vkf_session_timings_sized(vkf_session *session, uint32_t *inout_count, vkf_timing *out_timings,
+                                     size_t timing_bytes)
 {
     if (!session || !inout_count)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(session->context, __func__);
+    vkf_status status = vkf__context_enter(session->context, "vkf_session_timings");
     if (status != VKF_OK)
         return status;
+    VKF_RETURN_IF_ERROR(vkf__check_sized(&session->context->host, "vkf_session_timings", timing_bytes));
     if (session->last_group < 0)
-        return fail_argument(session, __func__, "no run to time");
+        return fail_argument(session, "vkf_session_timings", "no run to time");
     size_t begin = session->group_begin[session->last_group], end = session->group_begin[session->last_group + 1];
     for (size_t i = begin; out_timings && i < end && i - begin < *inout_count; i++) {
         double ns = 0;
         VKF_RETURN_IF_ERROR(vkf__stage_time(&session->stages[i], &ns));
-        out_timings[i - begin] = (vkf_timing){.label = session->stages[i].name, .gpu_ns = ns};
+        const vkf_timing timing = {.label = session->stages[i].name, .gpu_ns = ns};
+        (void)vkf__give_sized(vkf__sized_at(out_timings, i - begin, timing_bytes), timing_bytes, &timing,
+                              sizeof timing);
     }
     *inout_count = (uint32_t)(end - begin);
     return status;
 }
 
-vkf_status vkf_session_run_cost(const vkf_session *session, vkf_run_cost *out_cost)
+vkf_status vkf_session_run_cost_sized(const vkf_session *session, vkf_run_cost *out_cost, size_t cost_bytes)
 {
     if (!session || !out_cost)
         return VKF_ERROR_INVALID_ARGUMENT;
     if (session->last_group < 0)
-        return fail_argument(session, __func__, "nothing has run");
-    *out_cost = session->cost;
+        return fail_argument(session, "vkf_session_run_cost", "nothing has run");
+    VKF_RETURN_IF_ERROR(vkf__check_sized(&session->context->host, "vkf_session_run_cost", cost_bytes));
+    (void)vkf__give_sized(out_cost, cost_bytes, &session->cost, sizeof session->cost);
     return VKF_OK;
 }

@@ -1,23 +1,27 @@
 // Public entry points of tokenizers.
 #include "text/tokenizer.h"
 
+#include "base/sized.h"
+
 struct vkf_tokenizer {
     vkf__host host; // the parts point to it
     vkf__tokenizer parts;
 };
 
-vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, const char *path, vkf_tokenizer **out_tokenizer)
+vkf_status vkf_tokenizer_load_sized(const vkf_tokenizer_desc *desc, size_t desc_bytes, const char *path,
+                                    vkf_tokenizer **out_tokenizer)
 {
-    static const vkf_tokenizer_desc defaults = {0};
     if (!path || !out_tokenizer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    const vkf_tokenizer_desc *wanted = desc ? desc : &defaults;
+    vkf_tokenizer_desc full = {0};
+    bool known = !desc || vkf__read_sized(&full, sizeof full, desc, desc_bytes);
     vkf__host host;
     vkf_tokenizer *tokenizer = NULL;
-    vkf_status status =
-        vkf__host_init(&host, &wanted->allocator, wanted->message, wanted->message_user, wanted->min_severity);
+    vkf_status status = vkf__host_init(&host, &full.allocator, full.message, full.message_user, full.min_severity);
     if (status != VKF_OK)
         return status;
+    if (!known)
+        return vkf__refuse_sized(&host, "vkf_tokenizer_load", sizeof full, desc, desc_bytes);
     VKF_ALLOC(&host, tokenizer, 1);
     tokenizer->host = host;
     VKF_TRY(vkf__tokenizer_load(&tokenizer->host, path, &tokenizer->parts));
@@ -48,6 +52,8 @@ vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const char *text
     if ((unsigned)wanted->truncation >= VKF_TRUNCATION_COUNT)
         return vkf__fail(&tokenizer->host, VKF_ERROR_INVALID_ARGUMENT, "truncation %u is no vkf_truncation",
                          (unsigned)wanted->truncation);
+    VKF_RETURN_IF_ERROR(vkf__check_reserved(&tokenizer->host, "vkf_tokenizer_encode", "vkf_encode_options",
+                                            wanted->reserved, sizeof wanted->reserved));
     return vkf__tokenizer_encode(&tokenizer->parts, text, text_bytes, pair, pair_bytes, wanted, out_encoding);
 }
 
@@ -74,8 +80,8 @@ uint32_t vkf_tokenizer_vocab_size(const vkf_tokenizer *tokenizer)
     return tokenizer ? vkf__tokenizer_vocab_size(&tokenizer->parts) : 0;
 }
 
-void vkf_tokenizer_get_info(const vkf_tokenizer *tokenizer, vkf_tokenizer_info *out_info)
+void vkf_tokenizer_get_info_sized(const vkf_tokenizer *tokenizer, vkf_tokenizer_info *out_info, size_t info_bytes)
 {
     if (tokenizer && out_info)
-        *out_info = tokenizer->parts.info;
+        (void)vkf__give_sized(out_info, info_bytes, &tokenizer->parts.info, sizeof tokenizer->parts.info);
 }

@@ -9,4 +9,8 @@
 VKF_MUST_CHECK vkf_status vkf__session_complete(const vkf_model *model, const vkf_session_desc *desc,
                                                 const char *function, vkf_session_desc *out_full);
 
+// The room for later versions in how tokens are chosen is 0, or the status is UNSUPPORTED.
+VKF_MUST_CHECK vkf_status vkf__check_choice_of_tokens(const vkf__host *host, const char *function,
+                                                      const vkf_sampling *sampling, const vkf_beam_search *beams);
+
 #endif

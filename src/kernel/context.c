@@ -5,6 +5,7 @@
 
 #include <vkformer/vulkan.h>
 
+#include "base/sized.h"
 #include "kernel/pipeline_cache.h"
 #include "kernel/variant_name.h"
 #include "vk/described.h"
@@ -14,7 +15,14 @@
 
 static vkf_status init_host(vkf__host *host, const vkf_context_desc *desc)
 {
-    return vkf__host_init(host, &desc->allocator, desc->message, desc->message_user, desc->min_severity);
+    const vkf_device_choice *choice = &desc->device;
+    VKF_RETURN_IF_ERROR(vkf__host_init(host, &desc->allocator, desc->message, desc->message_user, desc->min_severity));
+    VKF_RETURN_IF_ERROR(
+        vkf__check_reserved(host, "context", "vkf_device_choice", choice->reserved, sizeof choice->reserved));
+    const vkf_external_device *external = desc->external;
+    if (!external)
+        return VKF_OK;
+    return vkf__check_reserved(host, "context", "vkf_external_device", external->reserved, sizeof external->reserved);
 }
 
 static vkf_status init_instance(vkf__instance *instance, const vkf__host *host, const vkf_context_desc *desc)
@@ -269,20 +277,25 @@ vkf_status vkf__context_compile(vkf_context *context, const vkf__variant *varian
     return VKF_OK;
 }
 
-vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count, vkf_device_info *out_infos)
+vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count, vkf_device_info *out_infos,
+                                  size_t info_bytes)
 {
     vkf_status status = VKF_OK;
     vkf__host host;
     vkf__instance instance = {0};
     device_list list = {0};
     VKF_RETURN_IF_ERROR(init_host(&host, desc));
+    VKF_RETURN_IF_ERROR(vkf__check_sized(&host, "vkf_enumerate_devices", info_bytes));
     if (desc->external)
         VKF_RETURN_IF_ERROR(vkf__external_device_check(&host, desc->external));
     VKF_RETURN_IF_ERROR(init_instance(&instance, &host, desc));
     status = list_devices(&instance, desc, &list);
     if (status == VKF_OK) {
-        for (uint32_t i = 0; out_infos && i < list.count && i < *inout_count; i++)
-            vkf__caps_info(&list.caps[i], i, &out_infos[i]);
+        for (uint32_t i = 0; out_infos && i < list.count && i < *inout_count; i++) {
+            vkf_device_info info;
+            vkf__caps_info(&list.caps[i], i, &info);
+            (void)vkf__give_sized(vkf__sized_at(out_infos, i, info_bytes), info_bytes, &info, sizeof info);
+        }
         *inout_count = list.count;
     }
     vkf__free(&host, list.caps);

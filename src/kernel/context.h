@@ -92,11 +92,11 @@ vkf__selector vkf__context_selector(const vkf_context *context);
 VKF_MUST_CHECK vkf_status vkf__context_compile(vkf_context *context, const vkf__variant *variant, const uint32_t *spec,
                                                bool *out_refused);
 
-// `desc` is not NULL. Statuses as for vkf_context_create().
+// `desc` is not NULL. Statuses as for vkf_context_create(). `out_infos` has elements of `info_bytes` bytes.
 VKF_MUST_CHECK vkf_status vkf__context_create(const vkf_context_desc *desc, vkf_context **out_context);
 // First saves what was learned and the pipeline cache. Accepts a half-made context.
 void vkf__context_destroy(vkf_context *context);
 VKF_MUST_CHECK vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count,
-                                                 vkf_device_info *out_infos);
+                                                 vkf_device_info *out_infos, size_t info_bytes);
 
 #endif

@@ -14,7 +14,7 @@ vkf__feed_forward_block vkf__feed_forward_block_of(uint32_t d_model, uint32_t di
     return (vkf__feed_forward_block){
         .d_model = d_model,
         .dim_feedforward = dim_feedforward,
-        .activation = activation,
+        .activation = activation == VKF_ACTIVATION_DEFAULT ? VKF_ACTIVATION_RELU : activation,
         .dtype = dtype,
         .weight1 = vkf__span_of(&weights->weight1),
         .bias1 = vkf__span_of(&weights->bias1),

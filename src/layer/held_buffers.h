@@ -8,7 +8,7 @@
 
 // How many tensors a caller may give, each in a buffer of its own.
 #define VKF_ATTENTION_TENSORS (offsetof(vkf_attention_weights, in_proj) / sizeof(vkf_tensor))
-#define VKF_FEED_FORWARD_TENSORS (sizeof(vkf_feed_forward_weights) / sizeof(vkf_tensor))
+#define VKF_FEED_FORWARD_TENSORS (offsetof(vkf_feed_forward_weights, reserved) / sizeof(vkf_tensor))
 #define VKF_NORM_TENSORS (sizeof(vkf_norm_weights) / sizeof(vkf_tensor))
 // Enough for a decoder layer, which has the most: two attentions, feed-forward, three norms, and every port.
 #define VKF_MAX_HELD_BUFFERS \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/sized.h"
 #include "kernel/memory_plan.h"
 #include "layer/packed_weights.h"
 #include "observe/probe.h"
@@ -348,13 +349,15 @@ uint32_t vkf_layer_record_count(const vkf_layer *layer)
     return layer ? layer->record_count : 0;
 }
 
-vkf_status vkf_layer_timings(vkf_layer *layer, uint32_t *inout_count, vkf_timing *out_timings)
+vkf_status vkf_layer_timings_sized(vkf_layer *layer, uint32_t *inout_count, vkf_timing *out_timings,
+                                   size_t timing_bytes)
 {
     if (!layer || !inout_count)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(layer->context, __func__);
+    vkf_status status = vkf__context_enter(layer->context, "vkf_layer_timings");
     if (status != VKF_OK)
         return status;
+    VKF_RETURN_IF_ERROR(vkf__check_sized(&layer->context->host, "vkf_layer_timings", timing_bytes));
     if (!layer->has_run)
         return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: no run to time", layer->desc.name);
     uint32_t count = layer->work.plan.node_count;
@@ -362,7 +365,8 @@ vkf_status vkf_layer_timings(vkf_layer *layer, uint32_t *inout_count, vkf_timing
         const vkf__node *node = &layer->work.built.nodes[i];
         double ns = 0;
         VKF_RETURN_IF_ERROR(vkf__work_time(&layer->work, i, &ns));
-        out_timings[i] = (vkf_timing){.label = node->label, .kernel = node->kernel->name, .gpu_ns = ns};
+        const vkf_timing timing = {.label = node->label, .kernel = node->kernel->name, .gpu_ns = ns};
+        (void)vkf__give_sized(vkf__sized_at(out_timings, i, timing_bytes), timing_bytes, &timing, sizeof timing);
     }
     *inout_count = count;
     return status;

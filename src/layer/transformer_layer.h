@@ -5,8 +5,6 @@
 #include "layer/attention_block.h"
 #include "layer/feed_forward.h"
 
-#define VKF_LAYER_NORM_EPS 1e-5f // PyTorch's default
-
 typedef struct vkf__norm_block {
     vkf__span weight, bias;
 } vkf__norm_block;

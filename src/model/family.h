@@ -94,7 +94,7 @@ typedef struct vkf__family_head {
     const char *weights[VKF_HEAD_ROLE_COUNT]; // NULL: there is none
     const char *own_bias;                     // the projection's bias where a file has it by this name; NULL: none has
     vkf_pooling pooling;                      // for SEQUENCE_CLASSIFICATION, unless .pooling_key says another
-    vkf_activation activation;                // after the dense, unless .activation_key says another; NONE: the layers'
+    vkf_activation activation;                // after the dense, unless .activation_key says another; 0: the layers'
     const char *activation_key, *pooling_key;
 } vkf__family_head;
 

@@ -327,7 +327,7 @@ static vkf_status read_head(const reader *r, const vkf__family_head *head, vkf_m
     config->head_multi_label = problem && strcmp(problem, "multi_label_classification") == 0;
     config->head_regression = problem && strcmp(problem, "regression") == 0;
     config->head_pooling = head->pooling;
-    config->head_activation = head->activation != VKF_ACTIVATION_NONE ? head->activation : config->activation;
+    config->head_activation = head->activation != VKF_ACTIVATION_DEFAULT ? head->activation : config->activation;
     config->head_outputs = head->head == VKF_HEAD_MASKED_LM            ? config->source_vocab
                            : head->head == VKF_HEAD_QUESTION_ANSWERING ? 2
                                                                        : vkf__label_count(r->root);

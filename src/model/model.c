@@ -2,10 +2,10 @@
 #include "model/model.h"
 
 #include "kernel/memory_plan.h"
-#include "layer/transformer_layer.h"
 #include "model/family.h"
 #include "model/model_directory.h"
 #include "model/weight_resolution.h"
+#include "op/layer_norm.h"
 
 // Nothing is read from a described device's weights, so they need not be there.
 static vkf_status open_weights(const vkf_context *context, const char *directory, vkf__model_source *s)
@@ -26,6 +26,8 @@ static vkf_status open_source(vkf_context *context, const vkf_model_desc *desc, 
     } else {
         s->config = *desc->config;
         s->config.layer_norm_eps = s->config.layer_norm_eps == 0.0f ? VKF_LAYER_NORM_EPS : s->config.layer_norm_eps;
+        if (s->config.activation == VKF_ACTIVATION_DEFAULT)
+            s->config.activation = VKF_ACTIVATION_RELU;
         VKF_RETURN_IF_ERROR(vkf__config_check(host, &s->config, "vkf_model_load"));
         if (!vkf__facts_of(&s->config)->without_directory)
             return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,

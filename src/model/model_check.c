@@ -1,6 +1,33 @@
 // Checks the descriptor of a model before anything is opened.
 #include "model/model.h"
 
+#include "base/sized.h"
+
+// The room for later versions in a caller's configuration, and in the structs that lie in it.
+static vkf_status check_reserved(const vkf__host *host, const vkf_model_config *c, const char *function)
+{
+    const struct {
+        const char *name;
+        const uint32_t *words;
+        size_t bytes;
+    } rooms[] = {
+        {"vkf_model_config", c->reserved, sizeof c->reserved},
+        {"vkf_rotary", c->rotary.reserved, sizeof c->rotary.reserved},
+        {"vkf_rotary", c->window_rotary.reserved, sizeof c->window_rotary.reserved},
+        {"vkf_generation_defaults", c->generation.reserved, sizeof c->generation.reserved},
+        {"vkf_sampling", c->generation.sampling.reserved, sizeof c->generation.sampling.reserved},
+        {"vkf_beam_search", c->generation.beams.reserved, sizeof c->generation.beams.reserved},
+    };
+    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++)
+        VKF_RETURN_IF_ERROR(vkf__check_reserved(host, function, rooms[i].name, rooms[i].words, rooms[i].bytes));
+    for (uint32_t i = 0; i < VKF_MAX_EMBEDDING_MODULES; i++) {
+        const vkf_embedding_module *module = &c->embedding_modules[i];
+        VKF_RETURN_IF_ERROR(
+            vkf__check_reserved(host, function, "vkf_embedding_module", module->reserved, sizeof module->reserved));
+    }
+    return VKF_OK;
+}
+
 vkf_status vkf__model_check(const vkf_context *context, const vkf_model_desc *desc, const char *function)
 {
     const vkf__host *host = &context->host;
@@ -14,5 +41,5 @@ vkf_status vkf__model_check(const vkf_context *context, const vkf_model_desc *de
     if ((unsigned)desc->quantization >= (unsigned)VKF_QUANTIZATION_COUNT)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "%s: unknown quantization %d", function,
                          (int)desc->quantization);
-    return VKF_OK;
+    return desc->config ? check_reserved(host, desc->config, function) : VKF_OK;
 }

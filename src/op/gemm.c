@@ -8,6 +8,7 @@
 #include "base/blocks.h"
 #include "base/elements.h"
 #include "base/size.h"
+#include "op/activation.h"
 #include "op/gemm_dot.h"
 #include "op/gemm_split.h"
 #include "op/operators.h"
@@ -201,7 +202,7 @@ static vkf_status emit_slice(vkf__work *work, const vkf__gemm_args *args, const 
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
         [VKF_GEMM_SPEC_TRANSPOSE_A] = args->transpose_a,
         [VKF_GEMM_SPEC_B_LAYOUT] = vkf__gemm_layout_flag(args->b.dtype, vkf__gemm_b_layout(args)),
-        [VKF_GEMM_SPEC_ACTIVATION] = s->last ? (uint32_t)args->activation : VKF_SHADER_ACTIVATION_NONE,
+        [VKF_GEMM_SPEC_ACTIVATION] = s->last ? vkf__activation_flag(args->activation) : VKF_SHADER_ACTIVATION_NONE,
         [VKF_GEMM_SPEC_HAS_BIAS] = vkf__gemm_bias_flag(args->b.dtype, &bias),
         [VKF_GEMM_SPEC_ADD_AFTER] = args->add_after,
         [VKF_GEMM_SPEC_GATE] = args->gate,
@@ -230,7 +231,7 @@ static vkf_status emit_columns(vkf__work *work, const vkf__gemm_args *args, cons
 {
     uint64_t steps = 0;
     VKF_RETURN_IF_ERROR(vkf__work_decide(work, args->k > MAX_DEPTH ? vkf__div_up_u32(args->k, MAX_DEPTH) : 1, &steps));
-    if (steps > 1 && args->add_after && args->activation != VKF_ACTIVATION_NONE)
+    if (steps > 1 && args->add_after && vkf__activation_flag(args->activation) != VKF_SHADER_ACTIVATION_NONE)
         return vkf__fail(work->context->device.host, VKF_ERROR_TOO_LARGE,
                          "%s.%s: k = %u is cut into parts of %u, which an activation before a residual does not allow",
                          work->name, args->label, args->k, MAX_DEPTH);

@@ -5,6 +5,7 @@
 
 #include "base/elements.h"
 #include "base/size.h"
+#include "op/activation.h"
 #include "op/flat.h"
 #include "op/operators.h"
 #include "shared/gemm.h"
@@ -134,7 +135,7 @@ static vkf_status emit_sum(vkf__work *work, const vkf__gemm_args *args, const vk
         .beta = args->beta,
     };
     const uint32_t flags[VKF_KERNEL_MAX_SPEC] = {
-        [VKF_GEMM_REDUCE_SPEC_ACTIVATION] = (uint32_t)args->activation,
+        [VKF_GEMM_REDUCE_SPEC_ACTIVATION] = vkf__activation_flag(args->activation),
         [VKF_GEMM_REDUCE_SPEC_HAS_BIAS] = vkf__present(&args->bias),
         [VKF_GEMM_REDUCE_SPEC_ADD_AFTER] = args->add_after,
     };

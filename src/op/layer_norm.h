@@ -4,6 +4,10 @@
 
 #include "op/operand.h"
 
+// PyTorch's defaults, for f32.
+#define VKF_LAYER_NORM_EPS 1e-5f
+#define VKF_RMS_NORM_EPS 0x1p-23f
+
 typedef struct vkf__layer_norm_args {
     const char *label;
     vkf__span x;        // (rows, dim)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "op/activation.h"
 #include "op/flat.h"
 #include "op/operators.h"
 #include "shared/blocks.h"
@@ -54,7 +55,7 @@ vkf_status vkf__emit_quantize_rows(vkf__work *work, const vkf__quantize_rows_arg
         [VKF_QUANTIZE_ROWS_SPEC_EVEN_ODD] = args->weight == VKF_DTYPE_Q4,
         [VKF_QUANTIZE_ROWS_SPEC_NORM] = vkf__input_norm_flag(&args->norm),
         [VKF_QUANTIZE_ROWS_SPEC_GATE] = args->gate.wanted,
-        [VKF_QUANTIZE_ROWS_SPEC_ACTIVATION] = (uint32_t)args->gate.activation,
+        [VKF_QUANTIZE_ROWS_SPEC_ACTIVATION] = vkf__activation_flag(args->gate.activation),
     };
     const vkf__flat_args flat = {
         .label = args->label,

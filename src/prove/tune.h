@@ -27,9 +27,11 @@ VKF_MUST_CHECK vkf_status vkf__tune_with_operands(vkf_context *context, const vk
 VKF_MUST_CHECK vkf_status vkf__tune_one(vkf_context *context, const vkf_tune_problem *problem,
                                         const vkf__tune_limits *limits, vkf_tune_result *out_result);
 
-// Tunes problems in their order, and saves the results. A problem too large for the device is left out with a warning.
+// Tunes problems in their order, and saves the results. The elements of `out_results` have
+// `result_bytes` bytes. A problem too large for the device is left out with a warning.
 VKF_MUST_CHECK vkf_status vkf__tune_problems(vkf_context *context, const vkf_tune_problem *problems, uint32_t count,
-                                             const vkf_tune_options *options, vkf_tune_result *out_results);
+                                             const vkf_tune_options *options, vkf_tune_result *out_results,
+                                             size_t result_bytes);
 
 // See vkf_tune_explain().
 VKF_MUST_CHECK vkf_status vkf__tune_explain(vkf_context *context, const vkf_tune_problem *problem, vkf_choice_fn visit,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/sized.h"
 #include "kernel/context.h"
 #include "prove/tune.h"
 
@@ -19,8 +20,14 @@ static bool keep_going(void *user, const char *what)
     return run->options->progress(run->options->progress_user, run->done, run->total, text);
 }
 
+static void give(vkf_tune_result *out_results, size_t index, size_t result_bytes, const vkf_tune_result *result)
+{
+    if (out_results)
+        (void)vkf__give_sized(vkf__sized_at(out_results, index, result_bytes), result_bytes, result, sizeof *result);
+}
+
 static vkf_status tune_each(vkf_context *context, tune_run *run, const vkf_tune_problem *problems,
-                            vkf_tune_result *out_results)
+                            vkf_tune_result *out_results, size_t result_bytes)
 {
     vkf_status status = VKF_OK;
     uint64_t cap = run->options->time_cap_ns > 0 ? run->options->time_cap_ns : VKF_TUNE_TIME_CAP_NS;
@@ -34,8 +41,7 @@ static vkf_status tune_each(vkf_context *context, tune_run *run, const vkf_tune_
         run->problem = &problems[i];
         run->done = i;
         status = vkf__tune_one(context, &problems[i], &limits, &result);
-        if (out_results)
-            out_results[i] = result;
+        give(out_results, i, result_bytes, &result);
         if (status == VKF_ERROR_TOO_LARGE || status == VKF_ERROR_OUT_OF_DEVICE_MEMORY) {
             vkf__log(&context->host, VKF_SEVERITY_WARNING, "vkf_tune: %u x %u x %u is left out: %s", problems[i].m,
                      problems[i].n, problems[i].k, vkf_status_text(status));
@@ -47,13 +53,13 @@ static vkf_status tune_each(vkf_context *context, tune_run *run, const vkf_tune_
 }
 
 vkf_status vkf__tune_problems(vkf_context *context, const vkf_tune_problem *problems, uint32_t count,
-                              const vkf_tune_options *options, vkf_tune_result *out_results)
+                              const vkf_tune_options *options, vkf_tune_result *out_results, size_t result_bytes)
 {
     tune_run run = {.options = options, .total = count};
     for (uint32_t i = 0; out_results && i < count; i++)
-        out_results[i] = (vkf_tune_result){.problem = problems[i]};
+        give(out_results, i, result_bytes, &(vkf_tune_result){.problem = problems[i]});
     pthread_mutex_lock(&context->tune_lock);
-    vkf_status status = tune_each(context, &run, problems, out_results);
+    vkf_status status = tune_each(context, &run, problems, out_results, result_bytes);
     pthread_mutex_unlock(&context->tune_lock);
     vkf_status saved = vkf__learned_save(&context->learned);
     return status == VKF_OK ? saved : status;

@@ -200,7 +200,7 @@ static void add_dense(vkf_dump_place *place, const site *s)
 {
     const vkf__weight_slot *dense = slot_at(s, VKF_DUMP_OF_MODEL, VKF_DUMP_MODEL(head_dense.weight));
     const vkf__weight_slot *norm = slot_at(s, VKF_DUMP_OF_MODEL, VKF_DUMP_MODEL(head_norm.weight));
-    if (s->names->source.config.head_activation == VKF_ACTIVATION_NONE && dense)
+    if (s->names->source.config.head_activation == VKF_ACTIVATION_DEFAULT && dense)
         add_output(place, dense);
     else if (norm)
         add_input(place, norm);
