@@ -33,8 +33,7 @@ typedef struct vkf_kernel_statistics {
     int64_t shared_bytes;  // per workgroup; where the driver does not tell, what the kernel asks for
     int64_t instructions;
     int64_t code_bytes;
-    int64_t waves;       // subgroups that a unit of the device can hold at the same time; its size is the device's own
-    int64_t reserved[8]; // room for members of later versions
+    int64_t waves; // subgroups that a unit of the device can hold at the same time; its size is the device's own
 } vkf_kernel_statistics;
 
 // One of the forms that a shader takes on its way through the driver's compiler: its own code, or the machine's.

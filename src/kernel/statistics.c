@@ -139,14 +139,8 @@ void vkf__statistics_normalise(const vkf__caps *caps, const vkf_statistic *list,
                                vkf_kernel_statistics *out_statistics)
 {
     vkf_kernel_statistics result = {
-        .registers = VKF_STATISTIC_UNKNOWN,
-        .spills = VKF_STATISTIC_UNKNOWN,
-        .inner_spills = VKF_STATISTIC_UNKNOWN,
-        .scratch_bytes = VKF_STATISTIC_UNKNOWN,
-        .shared_bytes = VKF_STATISTIC_UNKNOWN,
-        .instructions = VKF_STATISTIC_UNKNOWN,
-        .code_bytes = VKF_STATISTIC_UNKNOWN,
-        .waves = VKF_STATISTIC_UNKNOWN,
+        VKF_STATISTIC_UNKNOWN, VKF_STATISTIC_UNKNOWN, VKF_STATISTIC_UNKNOWN, VKF_STATISTIC_UNKNOWN,
+        VKF_STATISTIC_UNKNOWN, VKF_STATISTIC_UNKNOWN, VKF_STATISTIC_UNKNOWN, VKF_STATISTIC_UNKNOWN,
     };
     const uint32_t driver_id = caps->driver_id == DRIVER_AMD ? DRIVER_AMDVLK : caps->driver_id; // one source
     const uint32_t lanes = subgroup_size(caps, list, count);

@@ -69,8 +69,10 @@ static vkf_norm_weights norm_of(const layer_params *p, int index)
 
 static vkf_feed_forward_weights feed_forward_of(const layer_params *p)
 {
-    return (vkf_feed_forward_weights){p->weight1->tensor, vkf_test_tensor_of(p->bias1), p->weight2->tensor,
-                                      vkf_test_tensor_of(p->bias2)};
+    return (vkf_feed_forward_weights){.weight1 = p->weight1->tensor,
+                                      .bias1 = vkf_test_tensor_of(p->bias1),
+                                      .weight2 = p->weight2->tensor,
+                                      .bias2 = vkf_test_tensor_of(p->bias2)};
 }
 
 static vkf_transformer_layer_desc desc_of(const layer_case *c, const layer_params *p)
@@ -193,7 +195,7 @@ static void feed_forward(const layer_run *run, const float *x, float *out)
                                         .out = hidden,
                                         .transpose_b = true,
                                         .alpha = 1,
-                                        .activation = c->activation});
+                                        .activation = c->activation ? c->activation : VKF_ACTIVATION_RELU});
     vkf__ref_gemm(&(vkf__ref_gemm_desc){.m = rows,
                                         .n = c->d_model,
                                         .k = c->dim_feedforward,

@@ -43,21 +43,78 @@ static void test_layer_norm_eps_of_0_is_pytorchs(void **state)
     sample_weights_destroy(&weights);
 }
 
-static void test_config_with_layer_norm_eps_of_0_has_pytorchs(void **state)
+// The output of a feed-forward layer for an input that is negative and positive.
+static void run_activation(vkf_test_gpu *gpu, const sample_weights *weights, vkf_activation activation,
+                           float out[3 * SAMPLE_DIM])
+{
+    const vkf_feed_forward_desc desc = {.d_model = SAMPLE_DIM,
+                                        .dim_feedforward = SAMPLE_HIDDEN,
+                                        .activation = activation,
+                                        .params = weights->feed_forward,
+                                        .max_sizes = sizes};
+    float x[3 * SAMPLE_DIM];
+    vkf_layer *layer = NULL;
+    for (int i = 0; i < 3 * SAMPLE_DIM; i++)
+        x[i] = (float)(i % 7 - 3);
+    assert_int_equal(vkf_feed_forward_create(gpu->context, &desc, &layer), VKF_OK);
+    assert_int_equal(vkf_layer_write(layer, VKF_PORT_QUERY, x, sizeof x), VKF_OK);
+    assert_int_equal(vkf_layer_run(layer, &sizes), VKF_OK);
+    assert_int_equal(vkf_layer_read(layer, VKF_PORT_OUTPUT, out, sizeof x), VKF_OK);
+    vkf_layer_destroy(&layer);
+}
+
+static void test_activation_of_0_is_relu(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    float by_default[3 * SAMPLE_DIM], relu[3 * SAMPLE_DIM], none[3 * SAMPLE_DIM];
+    sample_weights weights;
+    sample_weights_create(gpu, &weights);
+    run_activation(gpu, &weights, VKF_ACTIVATION_DEFAULT, by_default);
+    run_activation(gpu, &weights, VKF_ACTIVATION_RELU, relu);
+    run_activation(gpu, &weights, VKF_ACTIVATION_NONE, none);
+    assert_memory_equal(by_default, relu, sizeof relu);
+    assert_true(memcmp(by_default, none, sizeof none) != 0);
+    sample_weights_destroy(&weights);
+}
+
+// A product's default is none, which also has a name: with either, c and a residual may come together.
+static void test_activation_of_0_of_a_product_is_none(void **state)
+{
+    vkf_test_gpu *gpu = vkf_test_gpu_of(state);
+    static const vkf_activation nones[] = {VKF_ACTIVATION_DEFAULT, VKF_ACTIVATION_NONE};
+    const uint32_t shape[] = {1, 1};
+    const float minus_one = -1;
+    vkf_tensor x, out;
+    assert_int_equal(vkf_tensor_create(gpu->context, VKF_DTYPE_F32, 2, shape, "x", &x), VKF_OK);
+    assert_int_equal(vkf_tensor_create(gpu->context, VKF_DTYPE_F32, 2, shape, "out", &out), VKF_OK);
+    assert_int_equal(vkf_tensor_write(&x, &minus_one, sizeof minus_one), VKF_OK);
+    for (size_t i = 0; i < sizeof nones / sizeof nones[0]; i++) {
+        const vkf_gemm_desc desc = {
+            .a = x, .b = x, .c = x, .residual = x, .out = out, .alpha = 1, .beta = 3, .activation = nones[i]};
+        float result = 0;
+        assert_int_equal(vkf_gemm(gpu->context, &desc), VKF_OK);
+        assert_int_equal(vkf_tensor_read(&out, &result, sizeof result), VKF_OK);
+        assert_true(result == -3); // 1 - 3 - 1
+    }
+    vkf_tensor_destroy(&x);
+    vkf_tensor_destroy(&out);
+}
+
+static void test_config_of_zeros_has_pytorchs_eps_and_activation(void **state)
 {
     const vkf_model_config config = {.kind = VKF_MODEL_TRANSFORMER,
                                      .d_model = 8,
                                      .num_heads = 2,
                                      .dim_feedforward = 8,
                                      .num_encoder_layers = 1,
-                                     .num_decoder_layers = 1,
-                                     .activation = VKF_ACTIVATION_RELU};
+                                     .num_decoder_layers = 1};
     const vkf_session_desc desc = {.max_batch = 1, .max_source_len = 2, .max_target_len = 2};
     vkf_model_config loaded;
     vkf_test_rig rig;
     vkf_test_rig_make(vkf_test_gpu_of(state), &config, VKF_DTYPE_F32, &desc, &rig);
     vkf_model_get_config(rig.model, &loaded);
     assert_true(loaded.layer_norm_eps == 1e-5f);
+    assert_int_equal(loaded.activation, VKF_ACTIVATION_RELU);
     vkf_test_rig_free(&rig);
 }
 
@@ -91,7 +148,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layer_norm_eps_of_0_is_pytorchs),
-        cmocka_unit_test(test_config_with_layer_norm_eps_of_0_has_pytorchs),
+        cmocka_unit_test(test_activation_of_0_is_relu),
+        cmocka_unit_test(test_activation_of_0_of_a_product_is_none),
+        cmocka_unit_test(test_config_of_zeros_has_pytorchs_eps_and_activation),
         cmocka_unit_test(test_empty_directory_is_refused),
     };
     return cmocka_run_group_tests(tests, vkf_test_gpu_setup, vkf_test_gpu_teardown);
