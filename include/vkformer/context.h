@@ -99,7 +99,7 @@ typedef struct vkf_context_desc {
     uint32_t mask_count;
     vkf_message_fn message; // NULL: no messages
     void *message_user;
-    vkf_severity min_severity;
+    vkf_severity min_severity; // 0: all messages
     vkf_allocator allocator;
     vkf_cache_callbacks cache;
     // Folder of GLSL that overrides the embedded kernels; NULL: none. It needs the plug-in libvkformer-glsl.so, which a

@@ -111,8 +111,8 @@ typedef enum vkf_norm_kind {
 } vkf_norm_kind;
 
 typedef struct vkf_norm_weights {
-    vkf_tensor weight;    // optional, (d_model)
-    vkf_tensor bias;      // optional, (d_model)
+    vkf_tensor weight; // optional, (d_model)
+    vkf_tensor bias;   // optional, (d_model)
 } vkf_norm_weights;
 
 // out = activation(x W1^T + b1) W2^T + b2

@@ -111,7 +111,7 @@ typedef enum vkf_early_stopping {
 // of log-probabilities, divided by its number of new tokens to the power of length_penalty, is largest.
 typedef struct vkf_beam_search {
     uint32_t num_beams;   // 0 or 1: none
-    float length_penalty; // any finite number; transformers' default is 1
+    float length_penalty; // any finite number; 0: sums are not divided. transformers' default is 1
     vkf_early_stopping early_stopping;
     uint32_t reserved[8]; // 0; room for members of later versions
 } vkf_beam_search;
@@ -139,7 +139,7 @@ typedef struct vkf_model_config {
     float layer_norm_eps; // 0 in vkf_model_desc.config: 1e-5, as in PyTorch
     // Of SEQ2SEQ and ENCODER.
     uint32_t source_vocab;
-    int32_t pad_id; // -1: there is none
+    int32_t pad_id; // -1: there is none; 0 is an id like others, here and below
     uint32_t max_source_len;
     // Of ENCODER alone.
     bool causal;              // a position sees those before it, and itself: a decoder that was saved with a head

@@ -24,7 +24,7 @@ typedef struct vkf_device_description_desc {
     const char *profile;    // which of the file's profiles; NULL: its only one
     vkf_message_fn message; // NULL: no messages
     void *message_user;
-    vkf_severity min_severity;
+    vkf_severity min_severity; // 0: all messages
     vkf_allocator allocator;
 } vkf_device_description_desc;
 

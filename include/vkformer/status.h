@@ -27,8 +27,8 @@ extern "C" {
 #endif
 
 // A function that is defined in the headers: it passes the sizes of the caller's structs on to the exported function of
-// the same name with _sized behind it, so that these structs may grow. docs/abi.md has the rules. Bindings, which do not
-// see inline functions, call the exported ones; their declarations are in <vkformer/sized/...>.
+// the same name with _sized behind it, so that these structs may grow (docs/abi.md). Bindings, which do not see inline
+// functions, call the exported ones, which <vkformer/sized/...> declares.
 #define VKF_INLINE static inline
 
 #if defined(__GNUC__)
@@ -63,8 +63,8 @@ typedef enum vkf_status {
 } vkf_status;
 
 // The version of the loaded library, in the form of VKF_VERSION. A program that opens the library at run time calls
-// this first: the library's structs are those of the program's headers if both versions agree in all but the last two
-// digits.
+// this first: the library serves programs whose VKF_VERSION agrees with its own in all but the last two digits, as
+// docs/abi.md says.
 VKF_API uint32_t vkf_version(void);
 
 // The English text of a status; never NULL, even for values that are no status. Static storage.

@@ -44,7 +44,7 @@ typedef struct vkf_text {
 typedef struct vkf_tokenizer_desc {
     vkf_message_fn message; // NULL: no messages
     void *message_user;
-    vkf_severity min_severity;
+    vkf_severity min_severity; // 0: all messages
     vkf_allocator allocator;
 } vkf_tokenizer_desc;
 

@@ -5,8 +5,8 @@
 #include "base/host.h"
 
 // Copies a caller's struct of `given_bytes` bytes into one of `full_bytes`. Of an older, shorter struct the members
-// that the caller does not know are 0. False if the size is 0 or beyond all reason, when `full` is all 0; or if a newer,
-// longer struct uses members that this library does not know, when `full` has the others.
+// that the caller does not know become 0. False in two cases: the size is 0 or beyond all reason, and then `full` is
+// all 0; or a newer, longer struct uses members that this library does not know, and then `full` has the others.
 bool vkf__read_sized(void *full, size_t full_bytes, const void *given, size_t given_bytes);
 // What to say of a struct that vkf__read_sized() did not take: UNSUPPORTED or INVALID_ARGUMENT, with a message.
 vkf_status vkf__refuse_sized(const vkf__host *host, const char *function, size_t full_bytes, const void *given,
