@@ -12,8 +12,8 @@
 //   user.
 // - Objects of another context, and all objects of the parent in a child of fork(), are INVALID_ARGUMENT: see
 //   <vkformer/context.h>.
-// - In descriptor structs zero means the default, so start from `= {0}`; a field says so where 0 is a value like others.
-//   Structs may grow in later versions, and programs keep running: docs/abi.md. What is `reserved` is 0.
+// - In descriptor structs zero means the default, so start from `= {0}`. A field says so where its 0 is a value like
+//   others. Structs may grow in later versions, and programs keep running: docs/abi.md. What is `reserved` is 0.
 //   Pointers in them need to live only until the call returns, unless the field says otherwise.
 // - Shapes are row-major (C order), written (B, L, E). Sizes are in elements unless the name says bytes.
 // - Contexts and models may be shared between threads; a layer or a session belongs to one thread at a time.
