@@ -67,6 +67,18 @@ typedef enum vkf_status {
 // docs/abi.md says.
 VKF_API uint32_t vkf_version(void);
 
+// Parts of the library, each of which stands on those before it. A build may leave some out (VKF_PARTS): their functions
+// are there all the same, and return VKF_ERROR_UNSUPPORTED with a message that names the part. Those that return no
+// status do nothing, or return what they return for a NULL handle.
+typedef enum vkf_part {
+    VKF_PART_CORE = 0,   // contexts, tensors, operators, layers: always there
+    VKF_PART_MODELS = 1, // models and sessions (<vkformer/model.h>) and plans (<vkformer/plan.h>)
+    VKF_PART_TEXT = 2,   // tokenizers, embedders and generators
+} vkf_part;
+
+// Whether the loaded library has a part; false for a value that is none.
+VKF_API bool vkf_has_part(vkf_part part);
+
 // The English text of a status; never NULL, even for values that are no status. Static storage.
 VKF_API const char *vkf_status_text(vkf_status status);
 

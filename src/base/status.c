@@ -1,9 +1,30 @@
-// Texts and names of statuses, and the library's version.
+// Texts and names of statuses, and the library's version and parts.
 #include <vkformer/status.h>
 
 uint32_t vkf_version(void)
 {
     return VKF_VERSION;
+}
+
+bool vkf_has_part(vkf_part part)
+{
+    switch (part) {
+    case VKF_PART_CORE:
+        return true;
+    case VKF_PART_MODELS:
+#ifdef VKF_HAS_MODELS
+        return true;
+#else
+        return false;
+#endif
+    case VKF_PART_TEXT:
+#ifdef VKF_HAS_TEXT
+        return true;
+#else
+        return false;
+#endif
+    }
+    return false;
 }
 
 const char *vkf_status_text(vkf_status status)

@@ -1,11 +1,17 @@
 # What the library is built from. The Vulkan loader is not among it: it is opened at run time.
 
 find_package(Threads REQUIRED)
-find_package(Jansson REQUIRED)
-find_package(PCRE2 REQUIRED)    # tokenizers' regular expressions
-find_package(Utf8proc REQUIRED) # what Unicode says about characters
-find_package(ZLIB REQUIRED)     # the kernels are stored compressed
-set(vkf_dependencies jansson::jansson PCRE2::8BIT utf8proc::utf8proc ZLIB::ZLIB Threads::Threads)
+find_package(ZLIB REQUIRED) # the kernels are stored compressed
+set(vkf_dependencies ZLIB::ZLIB Threads::Threads)
+if("models" IN_LIST VKF_PARTS_BUILT)
+    find_package(Jansson REQUIRED)
+    list(APPEND vkf_dependencies jansson::jansson)
+endif()
+if("text" IN_LIST VKF_PARTS_BUILT)
+    find_package(PCRE2 REQUIRED)    # tokenizers' regular expressions
+    find_package(Utf8proc REQUIRED) # what Unicode says about characters
+    list(APPEND vkf_dependencies PCRE2::8BIT utf8proc::utf8proc)
+endif()
 
 find_path(VKF_VULKAN_INCLUDE_DIR vulkan/vulkan_core.h DOC "Directory that holds vulkan/vulkan_core.h")
 if(NOT VKF_VULKAN_INCLUDE_DIR)

@@ -10,8 +10,14 @@ install(TARGETS vkformer_shared vkformer_static EXPORT vkformer
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/vkformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT vkformer NAMESPACE vkformer:: FILE vkformerTargets.cmake DESTINATION ${package_dir})
+set(vkf_glsl_file libvkformer-glsl.so)
+if(APPLE)
+    set(vkf_glsl_file libvkformer-glsl.dylib)
+elseif(WIN32)
+    set(vkf_glsl_file vkformer-glsl.dll)
+endif()
 configure_package_config_file(tools/cmake/vkformerConfig.cmake.in vkformerConfig.cmake
-                              INSTALL_DESTINATION ${package_dir})
+                              INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(vkformerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformerConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/vkformerConfigVersion.cmake
               tools/cmake/FindJansson.cmake tools/cmake/FindPCRE2.cmake tools/cmake/FindUtf8proc.cmake
@@ -25,9 +31,20 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The dependencies are named as libraries, not under Requires.private: pkg-config reads the packages named there even
 # for the flags of a program that uses the shared library, which needs none of them.
-set(pc_private_libraries jansson pcre2-8 utf8proc z ${CMAKE_DL_LIBS} m)
+set(pc_private_libraries "")
+set(pc_libraries "")
+if("text" IN_LIST VKF_PARTS_BUILT)
+    list(APPEND pc_private_libraries pcre2-8 utf8proc)
+    list(APPEND pc_libraries ${PCRE2_LIBRARY} ${UTF8PROC_LIBRARY})
+endif()
+if("models" IN_LIST VKF_PARTS_BUILT)
+    list(APPEND pc_private_libraries jansson)
+    list(APPEND pc_libraries ${JANSSON_LIBRARY})
+endif()
+list(APPEND pc_private_libraries z ${CMAKE_DL_LIBS} m)
+list(JOIN VKF_PARTS_BUILT " " pc_parts)
 list(TRANSFORM pc_private_libraries PREPEND "-l")
-foreach(library ${JANSSON_LIBRARY} ${PCRE2_LIBRARY} ${UTF8PROC_LIBRARY} ${ZLIB_LIBRARIES})
+foreach(library ${pc_libraries} ${ZLIB_LIBRARIES})
     get_filename_component(directory ${library} DIRECTORY)
     if(NOT directory IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES AND NOT "-L${directory}" IN_LIST pc_private_libraries)
         list(PREPEND pc_private_libraries -L${directory})
