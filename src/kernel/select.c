@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/blocks.h"
+#include "kernel/shader_table.h"
 #include "kernel/variant_name.h"
 #include "vk/driver_faults.h"
 
@@ -107,6 +108,8 @@ static const char *why_not_supported(const vkf__caps *caps, const vkf__variant *
     const vkf__config *config = variant->config;
     uint32_t local_size = vkf__variant_local_size(caps, variant);
     const char *why = missing_feature(caps, kernel->needs);
+    if (!vkf__shader_is_embedded(vkf__kernel_module(kernel)))
+        return "is not in this build of the library (VKF_KERNELS)";
     if (!why)
         why = vkf__driver_fault_of_kernel(caps, kernel->name);
     if (why)

@@ -6,6 +6,17 @@
 
 #include "kernel/spirv_coding.h"
 
+#ifdef VKF_KERNELS_LEFT_OUT
+const bool vkf__shaders_whole = false;
+#else
+const bool vkf__shaders_whole = true;
+#endif
+
+bool vkf__shader_is_embedded(const char *name)
+{
+    return vkf__shaders_whole || vkf__shader_find(name) != NULL;
+}
+
 const vkf__shader *vkf__shader_find(const char *name)
 {
     for (uint32_t i = 0; i < vkf__shader_count; i++) {

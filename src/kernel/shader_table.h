@@ -31,6 +31,11 @@ extern const uint32_t vkf__shader_count;
 // The module with that name, or NULL.
 const vkf__shader *vkf__shader_find(const char *name);
 
+// Whether the build embeds all modules that the registry names. VKF_KERNELS leaves some out.
+extern const bool vkf__shaders_whole;
+// Whether it embeds this one.
+bool vkf__shader_is_embedded(const char *name);
+
 // Unpacks the module's SPIR-V, word_count words in the host's byte order. It is released with vkf__free(). Statuses:
 // OUT_OF_HOST_MEMORY, FORMAT (the stored bytes are damaged).
 VKF_MUST_CHECK vkf_status vkf__shader_words(const vkf__host *host, const vkf__shader *shader, uint32_t **out_words);

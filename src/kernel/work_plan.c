@@ -6,6 +6,7 @@
 
 #include "base/elements.h"
 #include "base/size.h"
+#include "kernel/shader_table.h"
 #include "kernel/text_table.h"
 #include "kernel/work_bind.h"
 
@@ -146,9 +147,10 @@ static vkf_status fail_without_kernel(const vkf__work *work, vkf__op op, const v
     vkf__variant wrong = {0};
     char key[96];
     if (!vkf__select_quarantined(&selector, op, types, problem, &wrong))
-        return vkf__fail(
-            host, VKF_ERROR_UNSUPPORTED, "%s: no kernel for %s with element types %s, %s, %s on this device",
-            work->name, vkf__op_name(op), vkf_dtype_name(types[0]), vkf_dtype_name(types[1]), vkf_dtype_name(types[2]));
+        return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
+                         "%s: no kernel for %s with element types %s, %s, %s on this device%s", work->name,
+                         vkf__op_name(op), vkf_dtype_name(types[0]), vkf_dtype_name(types[1]), vkf_dtype_name(types[2]),
+                         vkf__shaders_whole ? "" : "; this build of the library leaves kernels out (VKF_KERNELS)");
     vkf__device_key(selector.caps, "verdicts", key, sizeof key);
     return vkf__fail(
         host, VKF_ERROR_UNSUPPORTED,
