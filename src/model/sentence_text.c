@@ -5,7 +5,7 @@
 #include "io/json_file.h"
 #include "io/path.h"
 #include "model/sentence_config.h"
-#include "model/tokenizer_config.h"
+#include "model/token_limit.h"
 
 const char *const vkf__sentence_text_files[] = {
     "sentence_bert_config.json",       "sentence_roberta_config.json",
@@ -117,7 +117,7 @@ vkf_status vkf__sentence_text_load(const vkf__host *host, const char *transforme
     if (list->embeds)
         VKF_RETURN_IF_ERROR(load_sentence_config(host, transformer, &text));
     if (text.max_length == UINT32_MAX)
-        VKF_RETURN_IF_ERROR(vkf__tokenizer_max_length(host, transformer, &text.max_length));
+        VKF_RETURN_IF_ERROR(vkf__token_limit_load(host, transformer, &text.max_length));
     *out_text = text;
     return VKF_OK;
 }

@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "io/file.h"
 #include "io/json_file.h"
-#include "io/path.h"
+#include "model/token_limit.h"
 
 static const struct {
     const char *key;
@@ -17,19 +16,6 @@ static const struct {
     {"unk_token", {"[UNK]", "<unk>"}, offsetof(vkf_special_tokens, unk_id)},
     {"pad_token", {"[PAD]", "<pad>"}, offsetof(vkf_special_tokens, pad_id)},
 };
-
-// *out_root stays NULL where the file does not exist.
-static vkf_status load_file(const vkf__host *host, const char *directory, const char *name, json_t **out_root)
-{
-    vkf_status status = VKF_OK;
-    char *path = NULL;
-    VKF_TRY(vkf__path_join(host, directory, name, &path));
-    if (vkf__file_exists(path))
-        VKF_TRY(vkf__json_load_wide(host, path, out_root));
-fail:
-    vkf__free(host, path);
-    return status;
-}
 
 // A token is given by its text, or by an object that contains it.
 static const char *text_of(const json_t *token)
@@ -58,29 +44,19 @@ static int32_t find_token(const vkf__tokenizer *tokenizer, const json_t *config,
     return id >= 0 ? id : vkf__tokenizer_token_to_id(tokenizer, kinds[kind].names[1]);
 }
 
-// A file without a limit has a huge number here. Older files call the key max_len.
-static uint32_t max_length_of(const json_t *config)
-{
-    const json_t *given = json_object_get(config, "model_max_length");
-    if (!given)
-        given = json_object_get(config, "max_len");
-    double length = json_number_value(given);
-    return length >= 1 && length < (double)UINT32_MAX ? (uint32_t)length : UINT32_MAX;
-}
-
 vkf_status vkf__tokenizer_config_load(const vkf__host *host, const char *directory, const vkf__tokenizer *tokenizer,
                                       vkf__tokenizer_config *out_config)
 {
     vkf_status status = VKF_OK;
     json_t *config = NULL, *map = NULL;
     vkf__tokenizer_config made = {.cleans_up = false};
-    VKF_TRY(load_file(host, directory, "tokenizer_config.json", &config));
-    VKF_TRY(load_file(host, directory, "special_tokens_map.json", &map));
+    VKF_TRY(vkf__model_json_load(host, directory, "tokenizer_config.json", &config));
+    VKF_TRY(vkf__model_json_load(host, directory, "special_tokens_map.json", &map));
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         int32_t id = find_token(tokenizer, config, map, i);
         memcpy((char *)&made.special + kinds[i].offset, &id, sizeof id);
     }
-    made.max_length = max_length_of(config);
+    made.max_length = vkf__token_limit_of(config);
     made.cleans_up = json_is_true(json_object_get(config, "clean_up_tokenization_spaces"));
     *out_config = made;
 fail:
@@ -89,21 +65,11 @@ fail:
     return status;
 }
 
-vkf_status vkf__tokenizer_max_length(const vkf__host *host, const char *directory, uint32_t *out_max_length)
-{
-    json_t *config = NULL;
-    vkf_status status = load_file(host, directory, "tokenizer_config.json", &config);
-    if (status == VKF_OK)
-        *out_max_length = max_length_of(config);
-    json_decref(config);
-    return status;
-}
-
 vkf_status vkf__tokenizer_config_apply(const vkf__host *host, const char *directory, vkf__tokenizer *tokenizer)
 {
     vkf_status status = VKF_OK;
     json_t *config = NULL;
-    VKF_TRY(load_file(host, directory, "tokenizer_config.json", &config));
+    VKF_TRY(vkf__model_json_load(host, directory, "tokenizer_config.json", &config));
     const char *side = json_string_value(json_object_get(config, "truncation_side"));
     bool left = side && strcmp(side, "left") == 0;
     if (side && !left && strcmp(side, "right") != 0)

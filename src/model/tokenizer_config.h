@@ -19,11 +19,6 @@ VKF_MUST_CHECK vkf_status vkf__tokenizer_config_load(const vkf__host *host, cons
                                                      const vkf__tokenizer *tokenizer,
                                                      vkf__tokenizer_config *out_config);
 
-// Reads from tokenizer_config.json alone how many tokens a text may have; UINT32_MAX where it gives no limit. Statuses
-// as above.
-VKF_MUST_CHECK vkf_status vkf__tokenizer_max_length(const vkf__host *host, const char *directory,
-                                                    uint32_t *out_max_length);
-
 // Applies what tokenizer_config.json overrides in tokenizer.json: the side at which texts are truncated. Statuses as
 // above, and UNSUPPORTED (another side).
 VKF_MUST_CHECK vkf_status vkf__tokenizer_config_apply(const vkf__host *host, const char *directory,
