@@ -67,9 +67,9 @@ typedef enum vkf_status {
 // docs/abi.md says.
 VKF_API uint32_t vkf_version(void);
 
-// Parts of the library, each of which stands on those before it. A build may leave some out (VKF_PARTS): their functions
-// are there all the same, and return VKF_ERROR_UNSUPPORTED with a message that names the part. Those that return no
-// status do nothing and give zeros, NULL, or -1 for an id.
+// Parts of the library, each of which stands on those before it. A build may leave some out (VKF_PARTS): their
+// functions are there all the same, and return VKF_ERROR_UNSUPPORTED with a message that names the part. Those that
+// return no status do nothing and give zeros, NULL, or -1 for an id.
 typedef enum vkf_part {
     VKF_PART_CORE = 0,   // contexts, tensors, operators, layers: always there
     VKF_PART_MODELS = 1, // models and sessions (<vkformer/model.h>) and plans (<vkformer/plan.h>)

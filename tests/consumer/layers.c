@@ -1,5 +1,5 @@
-// A program of layers alone, as it links against the part core: attention, an encoder layer and a decoder layer, each in
-// f32 and in f16. What comes out in f16 has to be what comes out in f32, but for rounding.
+// A program of layers alone, as it links against the part core: attention, an encoder layer and a decoder layer, each
+// in f32 and in f16. What comes out in f16 has to be what comes out in f32, but for rounding.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -77,12 +77,22 @@ static void test_version_is_that_of_the_headers(void **state)
     assert_int_equal(vkf_version() % 100, VKF_VERSION_PATCH);
 }
 
+static void test_has_part_knows_the_whole_library(void **state)
+{
+    (void)state;
+    assert_true(vkf_has_part(VKF_PART_CORE));
+    assert_true(vkf_has_part(VKF_PART_MODELS));
+    assert_true(vkf_has_part(VKF_PART_TEXT));
+    assert_false(vkf_has_part((vkf_part)(VKF_PART_TEXT + 1)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_status_name_and_text_of_every_status), cmocka_unit_test(test_status_texts_are_distinct),
         cmocka_unit_test(test_status_of_unknown_value_is_named_so),  cmocka_unit_test(test_dtype_size_and_name),
         cmocka_unit_test(test_version_is_that_of_the_headers),
+        cmocka_unit_test(test_has_part_knows_the_whole_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
