@@ -2,6 +2,12 @@
 from planted_error import Error
 
 ERRORS = (
+    # parts
+    Error("what models call is left out with text", "tools/cmake/VkfParts.cmake",
+          "model/text_model.c model/text_stream.c model/tokenizer_config.c",
+          "model/text_model.c model/text_stream.c model/tokenizer_config.c model/config.c", ("layering_objects",)),
+    Error("a function of a part that is not there says nothing", "tools/cmake/VkfParts.cmake",
+          "return vkf__missing_part(${host}", "return vkf__missing_part(NULL", ("parts",)),
     # base
     Error("scales of blocks are subnormal", "src/base/blocks.c",
           "fmaxf(step, LEAST_NORMAL_HALF)", "step", ("unit.blocks",)),
@@ -57,6 +63,9 @@ ERRORS = (
           "for (size_t i = 0; i < sizeof alignments / sizeof alignments[0]; i++)",
           "for (size_t i = 0; i + 1 < sizeof alignments / sizeof alignments[0]; i++)", ("unit.plan",)),
     # kernel
+    Error("a kernel that the build leaves out is taken", "src/kernel/select.c",
+          "    if (!vkf__shader_is_embedded(vkf__kernel_module(kernel)))\n"
+          "        return \"is not in this build of the library (VKF_KERNELS)\";\n", "", ("parts",)),
     Error("a plug-in of another interface is taken", "src/kernel/glsl.c",
           "plugin->interface != VKF_GLSL_PLUGIN_INTERFACE", "plugin->interface == 0", ("unit.glsl_plugin",)),
     Error("a write after a read gets no barrier", "src/kernel/hazard.c",
