@@ -474,5 +474,16 @@ class Package(unittest.TestCase):
         self.assertEqual([path.name for path in modules], ["_native.abi3.so"])
 
 
+def main():
+    done = unittest.main(argv=[sys.argv[0], *sys.argv[2:]], exit=False).result
+    failed = len({test.id().split(" ")[0] for test, _ in done.failures + done.errors})
+    # In the words that tests/count-results reads.
+    print(f"{done.testsRun - failed - len(done.skipped)} passed, {failed} failed")
+    if done.skipped:
+        print(*(f"{test}: {why}" for test, why in done.skipped), sep="\n")
+        print(f"[  SKIPPED ] {len(done.skipped)} test(s).")
+    return 0 if done.wasSuccessful() else 1
+
+
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    sys.exit(main())
