@@ -16,6 +16,7 @@ import unittest
 import numpy as np
 
 import vkformer
+from vkformer.tensor import as_array
 
 TESTS = pathlib.Path(sys.argv[1])
 PRETRAINED = TESTS / "pretrained"
@@ -187,6 +188,7 @@ class Arrays(Numbers):
         tensor = vkformer.Tensor(OnlyDlpack(values))
         self.assertEqual((tensor.shape, tensor.dtype), ((2, 3), np.float32))
         np.testing.assert_array_equal(np.from_dlpack(tensor), values)
+        self.assertTrue(np.shares_memory(as_array(OnlyDlpack(values)), values))
         np.testing.assert_array_equal(np.asarray(tensor), values)
         np.testing.assert_array_equal(vkformer.Tensor(values.T[::-1]).numpy(), values.T[::-1])
 

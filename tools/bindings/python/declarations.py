@@ -32,7 +32,7 @@ def _preprocessed(include, compiler):
 def _without_bodies(text):
     """Functions that a header defines become declarations: the compiled module calls them all the same."""
     parts, at = [], 0
-    for match in re.finditer(r"\bstatic\s+inline\b([^{;]*)\{", text):
+    for match in re.finditer(r"\bstatic\s+(?:__)?inline(?:__)?\b([^{;]*)\{", text):
         depth, end = 1, match.end()
         while depth:
             depth += {"{": 1, "}": -1}.get(text[end], 0)

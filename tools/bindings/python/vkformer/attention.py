@@ -1,7 +1,8 @@
 """torch.nn.MultiheadAttention on the device."""
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ class MultiheadAttention:
     """
 
     def __init__(self, state_dict: Mapping[str, Any], num_heads: int, *, batch_first: bool = False,
-                 add_zero_attn: bool = False, context: Optional[Context] = None) -> None:
+                 add_zero_attn: bool = False, context: Context | None = None) -> None:
         parameters = Parameters(state_dict, context_or_default(context))
         self._attention = Attention(parameters, "", num_heads)
         self._weights = ffi.new("vkf_attention_weights *")
@@ -32,14 +33,14 @@ class MultiheadAttention:
         self.batch_first, self.add_zero_attn = batch_first, add_zero_attn
 
     @classmethod
-    def from_torch(cls, module: Any, *, context: Optional[Context] = None) -> "MultiheadAttention":
+    def from_torch(cls, module: Any, *, context: Context | None = None) -> MultiheadAttention:
         """From a torch.nn.MultiheadAttention."""
         return cls(module.state_dict(), module.num_heads, batch_first=module.batch_first,
                    add_zero_attn=module.add_zero_attn, context=context)
 
     def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
                 attn_mask: Any = None, average_attn_weights: bool = True,
-                is_causal: bool = False) -> tuple[np.ndarray, Optional[np.ndarray]]:
+                is_causal: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
         """The output, and with `need_weights` the attention weights, averaged over the heads or (B, H, L, S).
 
         Shapes and masks are PyTorch's, sequences without a batch included. `is_causal` without an attn_mask, which
@@ -101,7 +102,7 @@ class MultiheadAttention:
         key_len += self._attention.bias_kv + self.add_zero_attn
         return (batch, query_len, key_len) if averaged else (batch, self.num_heads, query_len, key_len)
 
-    def _make(self, sizes: tuple[int, int, int], itself: bool, port: Optional[int], dtype: int,
+    def _make(self, sizes: tuple[int, int, int], itself: bool, port: int | None, dtype: int,
               masks: Masks) -> Layer:
         desc = ffi.new("vkf_attention_desc *")
         desc.embed_dim, desc.num_heads = self.embed_dim, self.num_heads

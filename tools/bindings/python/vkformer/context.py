@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import os
 import pathlib
-from typing import Any, Iterable, Optional, Union
+from collections.abc import Iterable
+from typing import Any
 
 from ._native import ffi, lib
 from .cache import Cache, default_directory
@@ -12,7 +13,7 @@ from .messages import SEVERITIES, Log, MessageFunction
 from .owner import Owner
 
 _TYPES = ("integrated", "discrete", "virtual", "cpu")
-_default: dict[int, "Context"] = {}
+_default: dict[int, Context] = {}
 
 
 class Context(Owner):
@@ -27,9 +28,9 @@ class Context(Owner):
                as with the program; False: nowhere
     """
 
-    def __init__(self, device: Union[int, str, None] = None, *, precision: str = "full", profile: str = "full",
-                 masks: Iterable[str] = (), message: Optional[MessageFunction] = None, min_severity: str = "warning",
-                 cache_dir: Union[str, os.PathLike[str], bool, None] = None, validation: bool = False) -> None:
+    def __init__(self, device: int | str | None = None, *, precision: str = "full", profile: str = "full",
+                 masks: Iterable[str] = (), message: MessageFunction | None = None, min_severity: str = "warning",
+                 cache_dir: str | os.PathLike[str] | bool | None = None, validation: bool = False) -> None:
         if min_severity not in SEVERITIES:
             raise invalid(f"there is no severity {min_severity!r}: take one of {', '.join(SEVERITIES)}")
         log = Log(message)
@@ -52,7 +53,7 @@ class Context(Owner):
         del named
 
     @classmethod
-    def default(cls) -> "Context":
+    def default(cls) -> Context:
         """The best device, made when it is first asked for; what is given no context takes this one."""
         context = _default.get(os.getpid())
         if context is None:
@@ -92,11 +93,11 @@ class Context(Owner):
         return f"<vkformer.Context on {self.device_name}>"
 
 
-def context_or_default(context: Optional[Context]) -> Context:
+def context_or_default(context: Context | None) -> Context:
     return Context.default() if context is None else context
 
 
-def _choose(choice: Any, device: Union[int, str, None]) -> list[Any]:
+def _choose(choice: Any, device: int | str | None) -> list[Any]:
     """Fills in the choice; what is returned has to outlive it."""
     if device is None:
         return []
@@ -112,7 +113,7 @@ def _choose(choice: Any, device: Union[int, str, None]) -> list[Any]:
     return [name]
 
 
-def _cache(directory: Union[str, os.PathLike[str], bool, None]) -> Cache | None:
+def _cache(directory: str | os.PathLike[str] | bool | None) -> Cache | None:
     if directory is False:
         return None
     path = default_directory() if directory is None or directory is True else pathlib.Path(directory)

@@ -1,8 +1,9 @@
 """Embeddings of texts, as with sentence-transformers, and what a model's head says of them."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Optional, Sequence, Union
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class Embedder(Owner):
 
     def __init__(self, directory: Path, *, precision: str = "f32", quantization: str = "none", max_batch: int = 0,
                  max_tokens: int = 0, head: bool = False, truncate_dim: int = 0,
-                 context: Optional[Context] = None) -> None:
+                 context: Context | None = None) -> None:
         context = context_or_default(context)
         path = path_bytes(directory)
         desc = ffi.new("vkf_embedder_desc *")
@@ -82,23 +83,23 @@ class Embedder(Owner):
         """How two embeddings are compared: "cosine", "dot", "euclidean" or "manhattan"."""
         return enumerator_name("vkf_similarity", "VKF_SIMILARITY_", lib.vkf_embedder_similarity(self._handle))
 
-    def encode(self, texts: Union[str, Sequence[str]], *, prompt: Optional[str] = None,
-               prompt_name: Optional[str] = None, progress: Optional[ProgressFunction] = None) -> np.ndarray:
+    def encode(self, texts: str | Sequence[str], *, prompt: str | None = None,
+               prompt_name: str | None = None, progress: ProgressFunction | None = None) -> np.ndarray:
         """(texts, dim) float32, or (dim) of a text alone. An embedding does not depend on the texts beside it.
 
         `prompt` stands in front of each text, "" for none; `prompt_name` names one of `prompts`. `progress` is called
         once per batch with how many of how many texts are done, and ends the run by returning False.
         """
         single = isinstance(texts, str)
-        views = Texts([texts] if single else texts)  # type: ignore[list-item, arg-type]
+        views = Texts([texts] if single else texts)  # type: ignore[list-item]
         embeddings = np.empty((len(views), self.dim), np.float32)
         args = ffi.new("vkf_embed_args *")
         args.out_embeddings = typed("float", embeddings)
         self._run(args, views, prompt, prompt_name, progress)
         return embeddings[0] if single else embeddings
 
-    def predict(self, texts: Sequence[str], pairs: Optional[Sequence[str]] = None, *,
-                progress: Optional[ProgressFunction] = None) -> list[Prediction]:
+    def predict(self, texts: Sequence[str], pairs: Sequence[str] | None = None, *,
+                progress: ProgressFunction | None = None) -> list[Prediction]:
         """What the head says of each text, or of each text with its pair, as a question with its context."""
         views = Texts(texts)
         seconds = None if pairs is None else Texts(pairs)
@@ -115,8 +116,8 @@ class Embedder(Owner):
             for i in range(len(predictions)):
                 lib.vkf_prediction_free(predictions + i)
 
-    def _run(self, args: Any, texts: Texts, prompt: Optional[str], prompt_name: Optional[str],
-             progress: Optional[ProgressFunction]) -> None:
+    def _run(self, args: Any, texts: Texts, prompt: str | None, prompt_name: str | None,
+             progress: ProgressFunction | None) -> None:
         named = [None if text is None else ffi.new("char[]", text.encode()) for text in (prompt, prompt_name)]
         args.texts, args.count = texts.array, len(texts)
         args.prompt, args.prompt_name = (ffi.NULL if name is None else name for name in named)

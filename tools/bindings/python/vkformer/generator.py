@@ -6,8 +6,9 @@ import pathlib
 import queue
 import threading
 import weakref
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Optional, Sequence, Union, overload
+from typing import Any, Callable, Optional, overload
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class Generator(Owner):
 
     def __init__(self, directory: Path, *, precision: str = "f32", quantization: str = "none", max_batch: int = 0,
                  max_context: int = 0, max_beams: int = 0, cache_dtype: str = "f32",
-                 progress: Optional[ProgressFunction] = None, context: Optional[Context] = None) -> None:
+                 progress: ProgressFunction | None = None, context: Context | None = None) -> None:
         context = context_or_default(context)
         path = path_bytes(directory)
         desc = ffi.new("vkf_generator_desc *")
@@ -89,13 +90,13 @@ class Generator(Owner):
     @overload
     def generate(self, prompts: Sequence[str], **options: Any) -> list[Continuation]: ...
 
-    def generate(self, prompts: Union[str, Sequence[str]], *, max_new_tokens: Optional[int] = None,
-                 temperature: Optional[float] = None, top_k: Optional[int] = None, top_p: Optional[float] = None,
-                 min_p: Optional[float] = None, repetition_penalty: Optional[float] = None,
-                 seed: Optional[int] = None, num_beams: Optional[int] = None,
-                 length_penalty: Optional[float] = None, early_stopping: Optional[str] = None,
-                 stop: Union[str, Sequence[str]] = (), on_text: Optional[TextFunction] = None,
-                 progress: Optional[ProgressFunction] = None) -> Union[Continuation, list[Continuation]]:
+    def generate(  # type: ignore[misc]
+            self, prompts: str | Sequence[str], *, max_new_tokens: int | None = None, temperature: float | None = None,
+            top_k: int | None = None, top_p: float | None = None, min_p: float | None = None,
+            repetition_penalty: float | None = None, seed: int | None = None, num_beams: int | None = None,
+            length_penalty: float | None = None, early_stopping: str | None = None, stop: str | Sequence[str] = (),
+            on_text: TextFunction | None = None,
+            progress: ProgressFunction | None = None) -> Continuation | list[Continuation]:
         """Continues a prompt, or each of several.
 
         What is None is as the directory's generation_config.json says; if that says nothing, tokens are the most
@@ -104,7 +105,7 @@ class Generator(Owner):
         and `progress` once for each part of a prompt; either ends the work by returning False.
         """
         single = isinstance(prompts, str)
-        views = Texts([prompts] if single else prompts)  # type: ignore[list-item, arg-type]
+        views = Texts([prompts] if single else prompts)  # type: ignore[list-item]
         stops = Texts([stop] if isinstance(stop, str) else stop)
         args = ffi.new("vkf_generator_args *")
         set_choices(args, self._config().generation, max_new_tokens, num_beams, length_penalty, early_stopping,
@@ -115,7 +116,7 @@ class Generator(Owner):
         results = self._run(args, on_text, progress) if len(views) > 0 else []
         return results[0] if single else results
 
-    def stream(self, prompt: str, **options: Any) -> "TextStream":
+    def stream(self, prompt: str, **options: Any) -> TextStream:
         """The parts of one continuation as they come; options as in generate(), without its callbacks.
 
         A loop that is left ends the generation. `continuation` of the stream is there when it has ended.
@@ -127,8 +128,8 @@ class Generator(Owner):
         lib.vkf_generator_get_config(self._handle, config)
         return config
 
-    def _run(self, args: Any, on_text: Optional[TextFunction],
-             progress: Optional[ProgressFunction]) -> list[Continuation]:
+    def _run(self, args: Any, on_text: TextFunction | None,
+             progress: ProgressFunction | None) -> list[Continuation]:
         continuations = ffi.new("vkf_continuation[]", args.count)
         args.out_continuations = continuations
         heard = Guard(on_text or (lambda *_: True))
@@ -206,7 +207,7 @@ class TextStream(Iterator[str]):
         """Ends the generation; the generator is free when this returns."""
         self._finalizer()
 
-    def __enter__(self) -> "TextStream":
+    def __enter__(self) -> TextStream:
         return self
 
     def __exit__(self, *_: Any) -> None:

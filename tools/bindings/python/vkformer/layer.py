@@ -1,7 +1,8 @@
 """What the layers have in common: parameters on the device, masks, and C layers that are made as they are needed."""
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any, Callable
 
 import numpy as np
 
@@ -103,14 +104,14 @@ class Masks:
         out.kind, out.per_head, out.key_kind = self.key[:3]
         out.causal = lib.VKF_CAUSAL_TOP_LEFT if self.causal else lib.VKF_CAUSAL_NONE
 
-    def batched(self) -> "Masks":
+    def batched(self) -> Masks:
         """The key padding mask of a sequence without a batch gets one."""
         if self.keys is not None and self.keys.ndim == 1:
             self.keys = self.keys[np.newaxis]
         return self
 
 
-def _mask(mask: Any) -> tuple[Optional[np.ndarray], int]:
+def _mask(mask: Any) -> tuple[np.ndarray | None, int]:
     if mask is None:
         return None, lib.VKF_MASK_NONE
     array = as_array(mask)
@@ -129,7 +130,7 @@ class Layer(Owner):
         self.sizes = sizes
         self._log.check(create(context._handle, self._box))
 
-    def write(self, port: int, array: Optional[np.ndarray]) -> None:
+    def write(self, port: int, array: np.ndarray | None) -> None:
         if array is not None:
             rows = np.ascontiguousarray(array)
             self._log.check(lib.vkf_layer_write(self._handle, port, pointer(rows), rows.nbytes))

@@ -29,7 +29,7 @@ class Log:
     The library may call it as long as anything lives that was made from the context, so all of that holds the log.
     """
 
-    def __init__(self, message: Optional[MessageFunction]) -> None:
+    def __init__(self, message: MessageFunction | None) -> None:
         self.handle = ffi.new_handle(self)
         self._forward = message if message is not None else _to_logging
         self._errors: dict[int, str] = {}
@@ -59,7 +59,7 @@ def vkf_py_message(user: Any, severity: int, text: Any) -> None:
 class Guard:
     """A callback of the caller's: what it raises ends the run, and is raised again behind it."""
 
-    def __init__(self, function: Callable[..., Optional[bool]]) -> None:
+    def __init__(self, function: Callable[..., bool | None]) -> None:
         self.handle = ffi.new_handle(self)
         self._function = function
         self._raised: BaseException | None = None
@@ -95,7 +95,7 @@ def vkf_py_text(user: Any, prompt: int, text: Any, size_bytes: int) -> bool:
 ProgressFunction = Callable[[int, int, str], Optional[bool]]
 
 
-def guard_progress(desc: Any, progress: Optional[ProgressFunction]) -> Guard:
+def guard_progress(desc: Any, progress: ProgressFunction | None) -> Guard:
     """Sets the progress callback of a C struct, if there is one; the guard has to outlive the run."""
     guard = Guard(progress or (lambda *_: True))
     if progress is not None:

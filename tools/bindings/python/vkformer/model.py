@@ -1,8 +1,9 @@
 """Whole models on token ids: weights, and sessions that run them."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Optional, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class Model(Owner):
     """
 
     def __init__(self, directory: Path, *, precision: str = "f32", quantization: str = "none",
-                 progress: Optional[ProgressFunction] = None, context: Optional[Context] = None) -> None:
+                 progress: ProgressFunction | None = None, context: Context | None = None) -> None:
         context = context_or_default(context)
         path = path_bytes(directory)
         desc = ffi.new("vkf_model_desc *")
@@ -52,7 +53,7 @@ class Model(Owner):
         return enumerator_name("vkf_model_precision", "VKF_MODEL_PRECISION_",
                                lib.vkf_model_get_precision(self._handle))
 
-    def session(self, **sizes: Any) -> "Session":
+    def session(self, **sizes: Any) -> Session:
         """A session of this model; `sizes` as Session has them."""
         return Session(self, **sizes)
 
@@ -67,8 +68,8 @@ class Encoded:
     """What an encoder makes of B rows of up to S ids."""
 
     hidden: np.ndarray  # (B, S, d_model); of padding it means nothing
-    embeddings: Optional[np.ndarray]  # (B, embedding_dim), of an encoder
-    logits: Optional[np.ndarray]  # of its head: (B, labels), or (B, S, outputs)
+    embeddings: np.ndarray | None  # (B, embedding_dim), of an encoder
+    logits: np.ndarray | None  # of its head: (B, labels), or (B, S, outputs)
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Session(Owner):
         super().__init__("vkf_session", lib.vkf_session_destroy, model._log, model)
         self._log.check(lib.vkf_session_create(model._handle, desc, self._box))
 
-    def encode(self, rows: Rows, types: Optional[Rows] = None) -> Encoded:
+    def encode(self, rows: Rows, types: Rows | None = None) -> Encoded:
         """An encoder, or the encoder of an encoder-decoder, on rows of ids, each of its own length."""
         ids, lengths = _padded(rows, max(self._config.pad_id, 0))
         batch, length = ids.shape
@@ -145,11 +146,11 @@ class Session(Owner):
         self._log.check(lib.vkf_session_decode(self._handle, args))
         return logits
 
-    def generate(self, rows: Rows, *, max_new_tokens: int, temperature: Optional[float] = None,
-                 top_k: Optional[int] = None, top_p: Optional[float] = None, min_p: Optional[float] = None,
-                 repetition_penalty: Optional[float] = None, seed: Optional[int] = None,
-                 num_beams: Optional[int] = None, length_penalty: Optional[float] = None,
-                 early_stopping: Optional[str] = None) -> list[Generated]:
+    def generate(self, rows: Rows, *, max_new_tokens: int, temperature: float | None = None,
+                 top_k: int | None = None, top_p: float | None = None, min_p: float | None = None,
+                 repetition_penalty: float | None = None, seed: int | None = None,
+                 num_beams: int | None = None, length_penalty: float | None = None,
+                 early_stopping: str | None = None) -> list[Generated]:
         """Continues rows of ids. What is None is as the directory says, as with Generator.generate()."""
         if max_new_tokens <= 0:
             raise invalid("max_new_tokens says how many tokens may be made, and is above 0")

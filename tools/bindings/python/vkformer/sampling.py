@@ -1,15 +1,15 @@
 """How tokens are chosen: what the caller says, and elsewhere what the model's directory says."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 from .errors import enumerator
 
 _SAMPLING = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed")
 
 
-def set_choices(args: Any, defaults: Any, max_new_tokens: Optional[int], num_beams: Optional[int],
-                length_penalty: Optional[float], early_stopping: Optional[str], **sampling: Any) -> None:
+def set_choices(args: Any, defaults: Any, max_new_tokens: int | None, num_beams: int | None,
+                length_penalty: float | None, early_stopping: str | None, **sampling: Any) -> None:
     """Fills in sampling, beams and max_new_tokens of a run. `defaults` is the vkf_generation_defaults of the model."""
     args.sampling, args.beams = defaults.sampling, defaults.beams
     args.max_new_tokens = defaults.max_new_tokens if max_new_tokens is None else max_new_tokens

@@ -1,7 +1,8 @@
 """Arrays that come in, and tensors on the device."""
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +11,10 @@ from .context import Context, context_or_default
 from .errors import enumerator_name, invalid
 from .owner import Owner
 
-_DTYPES = {np.dtype(np.float32): lib.VKF_DTYPE_F32, np.dtype(np.float16): lib.VKF_DTYPE_F16,
-           np.dtype(np.int32): lib.VKF_DTYPE_I32, np.dtype(np.bool_): lib.VKF_DTYPE_BOOL}
-_NUMPY = {value: dtype for dtype, value in _DTYPES.items()}
+_DTYPES: dict[np.dtype, int] = {
+    np.dtype(np.float32): lib.VKF_DTYPE_F32, np.dtype(np.float16): lib.VKF_DTYPE_F16,
+    np.dtype(np.int32): lib.VKF_DTYPE_I32, np.dtype(np.bool_): lib.VKF_DTYPE_BOOL}
+_NUMPY: dict[int, np.dtype] = {value: dtype for dtype, value in _DTYPES.items()}
 
 
 def as_array(value: Any) -> np.ndarray:
@@ -59,7 +61,7 @@ class _TensorBox(Owner):
 class Tensor:
     """An array on the device, of float32, float16, int32 or bool."""
 
-    def __init__(self, array: Any, *, context: Optional[Context] = None, name: str = "") -> None:
+    def __init__(self, array: Any, *, context: Context | None = None, name: str = "") -> None:
         context = context_or_default(context)
         values = as_array(array)
         if values.dtype not in _DTYPES:
@@ -93,7 +95,7 @@ class Tensor:
     def __dlpack_device__(self) -> Any:
         return np.empty(0, self.dtype).__dlpack_device__()
 
-    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> np.ndarray:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def encoding_from(c_encoding: Any) -> Encoding:
 class Tokenizer(Owner):
     """A tokenizer.json, or a directory with one or with the files of older checkpoints. Threads may share it."""
 
-    def __init__(self, path: Path, *, message: Optional[MessageFunction] = None) -> None:
+    def __init__(self, path: Path, *, message: MessageFunction | None = None) -> None:
         log = Log(message)
         desc = ffi.new("vkf_tokenizer_desc *")
         desc.message, desc.message_user = lib.vkf_py_message, log.handle
@@ -55,7 +55,7 @@ class Tokenizer(Owner):
         super().__init__("vkf_tokenizer", lib.vkf_tokenizer_destroy, log)
         log.check(lib.vkf_tokenizer_load(desc, path_bytes(path), self._box))
 
-    def encode(self, text: str, pair: Optional[str] = None, *, special_tokens: bool = True,
+    def encode(self, text: str, pair: str | None = None, *, special_tokens: bool = True,
                truncation: str = "from_file", max_length: int = 0) -> Encoding:
         """`truncation` is "from_file", "none", "longest_first", "only_first" or "only_second"."""
         options = ffi.new("vkf_encode_options *")

@@ -1,7 +1,8 @@
 """torch.nn.TransformerEncoderLayer and TransformerDecoderLayer on the device."""
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any, Callable
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class _TransformerLayer:
 
     def __init__(self, state_dict: Mapping[str, Any], nhead: int, *, activation: str = "relu",
                  norm_first: bool = False, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 context: Optional[Context] = None) -> None:
+                 context: Context | None = None) -> None:
         self._context = context_or_default(context)
         parameters = Parameters(state_dict, self._context)
         self._desc = desc = ffi.new("vkf_transformer_layer_desc *")
@@ -52,7 +53,7 @@ class _TransformerLayer:
         self.d_model, self.nhead, self.batch_first = desc.d_model, nhead, batch_first
 
     @classmethod
-    def from_torch(cls, module: Any, *, context: Optional[Context] = None) -> Any:
+    def from_torch(cls, module: Any, *, context: Context | None = None) -> Any:
         """From PyTorch's module of the same name."""
         return cls(module.state_dict(), module.self_attn.num_heads, activation=_activation_name(module),
                    norm_first=module.norm_first, layer_norm_eps=module.norm1.eps,
