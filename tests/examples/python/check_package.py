@@ -429,6 +429,7 @@ class Contexts(Numbers):
             self.assertTrue(all(written.values()), written)
 
     def test_devices(self):
+        self.assertIn(vkformer.Context("cpu").device_name, vkformer.Context.devices())
         self.assertEqual(vkformer.Context("cpu").device_type, "cpu")
         self.assertEqual(vkformer.Context(0, profile="android_baseline_2022", masks=["shaderFloat16"]).device_type,
                          vkformer.Context(0).device_type)
@@ -455,6 +456,24 @@ class Contexts(Numbers):
         thread.join()
         self.assertGreater(most, 10)
 
+    def test_an_interrupt_ends_a_run(self):
+        # The run would take minutes. It is interrupted in the middle, by a thread that knows when.
+        program = ("import os, signal, sys, threading, time, vkformer\n"
+                   "embedder = vkformer.Embedder(sys.argv[1], max_batch=1)\n"
+                   "embedder.encode(['A cat sat there.'])\n"
+                   "def interrupt():\n"
+                   "    global sent\n"
+                   "    sent = time.monotonic()\n"
+                   "    os.kill(os.getpid(), signal.SIGINT)\n"
+                   "threading.Timer(3, interrupt).start()\n"
+                   "try:\n"
+                   "    embedder.encode(['A cat sat there.'] * 200_000)\n"
+                   "except KeyboardInterrupt:\n"
+                   "    print(time.monotonic() - sent < 20)\n")
+        done = subprocess.run([sys.executable, "-c", program, str(PRETRAINED / "sentence-mean")], capture_output=True,
+                              timeout=600, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"True\n", b""))
+
     def test_the_end_of_the_interpreter_gives_everything_back(self):
         program = ("import sys, vkformer\n"
                    "generator = vkformer.Generator(sys.argv[1])\n"
@@ -469,6 +488,7 @@ class Package(unittest.TestCase):
     def test_what_is_installed(self):
         place = pathlib.Path(vkformer.__file__).parent
         self.assertTrue((place / "py.typed").is_file())
+        self.assertIn("MIT License", (place / "LICENSE").read_text())
         self.assertEqual(vkformer.__version__.count("."), 2)
         for name in vkformer.__all__:
             self.assertTrue(getattr(vkformer, name).__doc__, name)

@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 PREFIX = os.environ.get("VKFORMER_PREFIX", "")
 INCLUDE = pathlib.Path(PREFIX) / "include" if PREFIX else ROOT / "include"
+LICENSE = pathlib.Path(PREFIX) / "share" / "doc" / "vkformer" / "LICENSE" if PREFIX else ROOT / "LICENSE"
 # The module keeps to Python's stable ABI: one serves every version from this on.
 OLDEST, SUFFIX = "cp39", ".abi3.so"
 # The library as it is installed.
@@ -58,7 +59,9 @@ class BuildNative(build_ext):
         subprocess.run(["cmake", "-S", str(HERE), "-B", str(build), *options], check=True)
         subprocess.run(["cmake", "--build", str(build), "--target", "native", "--parallel", str(os.cpu_count() or 1)],
                        check=True)
-        self.copy_file(str(build / f"_native{SUFFIX}"), self.get_ext_fullpath(ext.name))
+        target = self.get_ext_fullpath(ext.name)
+        self.copy_file(str(build / f"_native{SUFFIX}"), target)
+        self.copy_file(str(LICENSE), os.path.join(os.path.dirname(target), "LICENSE"))
 
 
 setup(version=version(), ext_modules=[Extension("vkformer._native", [], py_limited_api=True)],

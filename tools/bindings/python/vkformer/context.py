@@ -23,7 +23,7 @@ class Context(Owner):
     precision  "full", "f16" or "f16_sums": how exactly products are computed, see vkformer/context.h
     profile    limits the device: "full", "android_baseline_2022", "android_2025", "roadmap_2026"
     masks      features and limits that are masked on top of it, as "shaderFloat16"
-    message    called with severity and text, from any thread; None: the logger "vkformer"
+    message    called with severity and text, from any thread; what it raises is printed; None: the logger "vkformer"
     cache_dir  where is kept what was found out about the device; None: $XDG_CACHE_HOME/vkformer or ~/.cache/vkformer,
                as with the program; False: nowhere
     """
@@ -59,6 +59,18 @@ class Context(Owner):
         if context is None:
             context = _default.setdefault(os.getpid(), cls())
         return context
+
+    @staticmethod
+    def devices() -> list[str]:
+        """The names of the devices there are, in the order of their indices."""
+        log = Log(None)
+        desc = ffi.new("vkf_context_desc *")
+        desc.message, desc.message_user = lib.vkf_py_message, log.handle
+        count = ffi.new("uint32_t *")
+        log.check(lib.vkf_enumerate_devices(desc, count, ffi.NULL))
+        infos = ffi.new("vkf_device_info[]", max(count[0], 1))
+        log.check(lib.vkf_enumerate_devices(desc, count, infos))
+        return [text_of(info.name) for info in infos[0:count[0]]]
 
     @property
     def device_name(self) -> str:

@@ -133,8 +133,7 @@ class Generator(Owner):
         continuations = ffi.new("vkf_continuation[]", args.count)
         args.out_continuations = continuations
         heard = Guard(on_text or (lambda *_: True))
-        if on_text is not None:
-            args.on_text, args.on_text_user = lib.vkf_py_text, heard.handle
+        args.on_text, args.on_text_user = lib.vkf_py_text, heard.handle  # always: see guard_progress()
         seen = guard_progress(args, progress)
         try:
             status = lib.vkf_generator_run(self._handle, args)

@@ -96,9 +96,11 @@ ProgressFunction = Callable[[int, int, str], Optional[bool]]
 
 
 def guard_progress(desc: Any, progress: ProgressFunction | None) -> Guard:
-    """Sets the progress callback of a C struct, if there is one; the guard has to outlive the run."""
+    """Sets the progress callback of a C struct; the guard has to outlive the run.
+
+    There is always one: an interrupt from the keyboard reaches the program there, and ends the run.
+    """
     guard = Guard(progress or (lambda *_: True))
-    if progress is not None:
-        desc.progress = lib.vkf_py_progress
-        desc.progress_user = guard.handle
+    desc.progress = lib.vkf_py_progress
+    desc.progress_user = guard.handle
     return guard

@@ -23,8 +23,9 @@ class Texts:
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise invalid("texts are a list of strings")
         # A lone surrogate, as os.fsdecode() makes it, is no character of UTF-8, and what the library gets is a text.
-        self._bytes = [ffi.from_buffer(text.encode("utf-8", "replace") or b"\0") for text in texts]
-        self._sizes = [len(text.encode("utf-8", "replace")) for text in texts]
+        encoded = [text.encode("utf-8", "replace") for text in texts]
+        self._bytes = [ffi.from_buffer(data or b"\0") for data in encoded]
+        self._sizes = [len(data) for data in encoded]
         self.array = ffi.new("vkf_text[]", len(texts))
         for view, data, size in zip(self.array, self._bytes, self._sizes):
             view.bytes, view.size_bytes = ffi.cast("const char *", data), size
