@@ -337,6 +337,13 @@ class Texts(Numbers):
         self.assertEqual(threading.active_count(), 1)
         self.assert_error("VKF_ERROR_TOO_LARGE", "100000", list, generator.stream(SENTENCE, max_new_tokens=100000))
 
+    def test_an_open_stream_has_the_generator_for_itself(self):
+        generator = vkformer.Generator(PRETRAINED / "gpt2")
+        with generator.stream(SENTENCE, max_new_tokens=NEW):
+            for other in (generator.generate, generator.stream):
+                self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "a stream of this generator", other, SENTENCE)
+        self.assertEqual(generator.generate(SENTENCE, max_new_tokens=NEW).text, expected_rows("gpt2")[1]["output"])
+
     def test_callbacks(self):
         generator = vkformer.Generator(PRETRAINED / "gpt2")
         row = expected_rows("gpt2")[1]
@@ -455,6 +462,28 @@ class Contexts(Numbers):
         ended.set()
         thread.join()
         self.assertGreater(most, 10)
+
+    def test_threads_take_turns(self):
+        embedder = vkformer.Embedder(PRETRAINED / "sentence-mean")
+        rows = expected_rows("sentence-mean")[:3]
+        alone = [embedder.encode(row["text"]) for row in rows]
+        wrong = []
+
+        def encode(text, expected):
+            wrong.extend(1 for _ in range(40) if not np.array_equal(embedder.encode(text), expected))
+
+        threads = [threading.Thread(target=encode, args=(row["text"], one)) for row, one in zip(rows, alone)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+        def comes_back(*_):
+            embedder.encode(SENTENCE)
+
+        self.assert_error("VKF_ERROR_INVALID_ARGUMENT", "callback of its own", embedder.encode, SENTENCE,
+                          progress=comes_back)
 
     def test_an_interrupt_ends_a_run(self):
         # The run would take minutes. It is interrupted in the middle, by a thread that knows when.

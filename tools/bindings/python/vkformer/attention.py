@@ -59,17 +59,18 @@ class MultiheadAttention:
         port = None
         if need_weights:
             port = lib.VKF_PORT_WEIGHTS if average_attn_weights else lib.VKF_PORT_WEIGHTS_PER_HEAD
-        layer = self._layers.get((itself, port, query.dtype, masks.key), sizes,
-                                 lambda largest: self._make(largest, itself, port, dtype_of(query), masks))
-        layer.write(lib.VKF_PORT_QUERY, query)
-        if not itself:
-            layer.write(lib.VKF_PORT_KEY, key.astype(query.dtype, copy=False))
-            layer.write(lib.VKF_PORT_VALUE, value.astype(query.dtype, copy=False))
-        layer.write(lib.VKF_PORT_MASK, masks.attn)
-        layer.write(lib.VKF_PORT_KEY_MASK, masks.keys)
-        layer.run(sizes)
-        output = self._caller_rows(layer.read(lib.VKF_PORT_OUTPUT, query.shape, query.dtype), batched)
-        weights = None if port is None else layer.read(port, self._weights_shape(sizes, average_attn_weights))
+        with self._layers.turn:
+            layer = self._layers.get((itself, port, query.dtype, masks.key), sizes,
+                                     lambda largest: self._make(largest, itself, port, dtype_of(query), masks))
+            layer.write(lib.VKF_PORT_QUERY, query)
+            if not itself:
+                layer.write(lib.VKF_PORT_KEY, key.astype(query.dtype, copy=False))
+                layer.write(lib.VKF_PORT_VALUE, value.astype(query.dtype, copy=False))
+            layer.write(lib.VKF_PORT_MASK, masks.attn)
+            layer.write(lib.VKF_PORT_KEY_MASK, masks.keys)
+            layer.run(sizes)
+            output = self._caller_rows(layer.read(lib.VKF_PORT_OUTPUT, query.shape, query.dtype), batched)
+            weights = None if port is None else layer.read(port, self._weights_shape(sizes, average_attn_weights))
         return output, weights if batched or weights is None else weights[0]
 
     __call__ = forward

@@ -26,7 +26,7 @@ class Prediction:
 
 
 class Embedder(Owner):
-    """An encoder's directory: config.json, weights and tokenizer. It belongs to one thread at a time.
+    """An encoder's directory: config.json, weights and tokenizer. Threads take turns.
 
     precision     "auto", "f32", "f16_weights", "bf16_weights" or "f16", see vkformer/model.h
     quantization  "none", "q8" or "q4"
@@ -123,7 +123,8 @@ class Embedder(Owner):
         args.prompt, args.prompt_name = (ffi.NULL if name is None else name for name in named)
         guard = guard_progress(args, progress)
         if len(texts) > 0:
-            guard.finish(self._log, lib.vkf_embedder_run(self._handle, args))
+            with self._turn:
+                guard.finish(self._log, lib.vkf_embedder_run(self._handle, args))
 
 
 def _prediction_from(prediction: Any) -> Prediction:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ._native import ffi, lib
 from .context import Context, context_or_default
-from .errors import enumerator, plain
+from .errors import enumerator, invalid, plain
 from .messages import Guard, ProgressFunction, guard_progress
 from .owner import Owner
 from .sampling import set_choices
@@ -49,7 +49,7 @@ def _beams_asked_for(directory: Path) -> int:
 class Generator(Owner):
     """A decoder's or encoder-decoder's directory: config.json, weights and tokenizer.
 
-    It belongs to one thread at a time, and does nothing else while a stream of it is open.
+    Threads take turns. While a stream is open, the generator does nothing else.
 
     precision     "auto", "f32", "f16_weights", "bf16_weights" or "f16", see vkformer/model.h
     quantization  "none", "q8" or "q4"
@@ -64,6 +64,7 @@ class Generator(Owner):
                  max_context: int = 0, max_beams: int = 0, cache_dtype: str = "f32",
                  progress: ProgressFunction | None = None, context: Context | None = None) -> None:
         context = context_or_default(context)
+        self._stream_thread: threading.Thread | None = None
         path = path_bytes(directory)
         desc = ffi.new("vkf_generator_desc *")
         set_model(desc, path, precision, quantization)
@@ -104,6 +105,8 @@ class Generator(Owner):
         before the first of `stop`. `on_text` is called with the prompt's number and each new part of its continuation,
         and `progress` once for each part of a prompt; either ends the work by returning False.
         """
+        if self._stream_thread not in (None, threading.current_thread()):
+            raise invalid("a stream of this generator is open: take it to its end, or close it")
         single = isinstance(prompts, str)
         views = Texts([prompts] if single else prompts)  # type: ignore[list-item]
         stops = Texts([stop] if isinstance(stop, str) else stop)
@@ -136,9 +139,10 @@ class Generator(Owner):
         args.on_text, args.on_text_user = lib.vkf_py_text, heard.handle  # always: see guard_progress()
         seen = guard_progress(args, progress)
         try:
-            status = lib.vkf_generator_run(self._handle, args)
-            seen.finish(self._log, lib.VKF_OK)
-            heard.finish(self._log, status)
+            with self._turn:
+                status = lib.vkf_generator_run(self._handle, args)
+                seen.finish(self._log, lib.VKF_OK)
+                heard.finish(self._log, status)
             return [_continuation_from(continuation) for continuation in continuations]
         finally:
             for i in range(len(continuations)):
@@ -172,10 +176,11 @@ class _Parts:
         except BaseException as raised:  # whatever it is, who takes the parts gets it
             self.queue.put(raised)
 
-    def leave(self, thread: threading.Thread) -> None:
+    def leave(self, generator: Generator, thread: threading.Thread) -> None:
         self.left = True
         self.room.release()
         thread.join()
+        generator._stream_thread = None
 
 
 class TextStream(Iterator[str]):
@@ -184,10 +189,13 @@ class TextStream(Iterator[str]):
     def __init__(self, generator: Generator, prompt: str, options: dict[str, Any]) -> None:
         self.continuation: Continuation | None = None
         self._parts = _Parts()
-        self._thread = threading.Thread(target=self._parts.generate, args=(generator, prompt, options), daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._parts.generate, args=(generator, prompt, options), daemon=True)
+        if generator._stream_thread is not None:
+            raise invalid("a stream of this generator is open already: take it to its end, or close it")
+        generator._stream_thread = thread
+        thread.start()
         # The thread knows nothing of this object, which therefore is collected when nobody takes parts any more.
-        self._finalizer = weakref.finalize(self, self._parts.leave, self._thread)
+        self._finalizer = weakref.finalize(self, self._parts.leave, generator, thread)
 
     def __next__(self) -> str:
         if not self._finalizer.alive:

@@ -9,7 +9,7 @@ import numpy as np
 from ._native import ffi, lib
 from .context import Context
 from .errors import invalid
-from .owner import Owner
+from .owner import Owner, Turn
 from .tensor import Tensor, as_array, as_floats, pointer, writable
 
 # A layer of one kind is made for a combination of masks and outputs, and more of them than this are seldom in use.
@@ -149,6 +149,7 @@ class Layers:
     """The C layers of one module: one for each combination of masks and outputs, made anew where it is too small."""
 
     def __init__(self) -> None:
+        self.turn = Turn()
         self._made: dict[Any, Layer] = {}
 
     def get(self, key: Any, sizes: tuple[int, int, int], make: Callable[[tuple[int, int, int]], Layer]) -> Layer:

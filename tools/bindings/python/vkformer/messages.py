@@ -76,18 +76,28 @@ class Guard:
 
     def finish(self, log: Log, status: int) -> None:
         """After the run. What the library said meanwhile is about what was raised, and about nothing later."""
-        if self._raised is not None:
+        raised = self._raised or _outside.pop(threading.get_ident(), None)
+        if raised is not None:
             log.take()
-            raise self._raised
+            raise raised
         log.check(status)
 
 
-@ffi.def_extern(onerror=lambda *_: False)
+# What was raised in a thread's callback before its guard looked out for it: an interrupt may come at any place.
+_outside: dict[int, BaseException] = {}
+
+
+def _keep(_kind: Any, raised: BaseException, _traceback: Any) -> bool:
+    _outside[threading.get_ident()] = raised
+    return False
+
+
+@ffi.def_extern(onerror=_keep)
 def vkf_py_progress(user: Any, done: int, total: int, what: Any) -> bool:
     return ffi.from_handle(user).call(done, total, "" if what == ffi.NULL else text_of(what))
 
 
-@ffi.def_extern(onerror=lambda *_: False)
+@ffi.def_extern(onerror=_keep)
 def vkf_py_text(user: Any, prompt: int, text: Any, size_bytes: int) -> bool:
     return ffi.from_handle(user).call(prompt, ffi.buffer(text, size_bytes)[:].decode("utf-8", "replace"))
 

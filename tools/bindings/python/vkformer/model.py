@@ -81,7 +81,7 @@ class Generated:
 
 
 class Session(Owner):
-    """What it takes to run a model of up to so many rows of so many ids; it belongs to one thread at a time.
+    """What it takes to run a model of up to so many rows of so many ids. Threads take turns.
 
     max_source_len  of sources, or of an encoder's texts; 0: the model's, at most 512
     max_target_len  of a decoder's prompt and its continuation, or of an encoder-decoder's targets; 0: as above
@@ -129,7 +129,8 @@ class Session(Owner):
             whole = self._config.head == lib.VKF_HEAD_SEQUENCE_CLASSIFICATION
             logits = np.empty((batch, outputs) if whole else (batch, length, outputs), np.float32)
             args.out_logits = typed("float", logits)
-        self._log.check(lib.vkf_session_encode(self._handle, args))
+        with self._turn:
+            self._log.check(lib.vkf_session_encode(self._handle, args))
         return Encoded(hidden, embeddings, logits)
 
     def logits(self, rows: Rows) -> np.ndarray:
@@ -143,7 +144,8 @@ class Session(Owner):
         args.target_len, args.target_ids, args.batch = length, typed("const int32_t", ids), batch
         logits = np.empty((batch, length, self._config.target_vocab), np.float32)
         args.out_logits = typed("float", logits)
-        self._log.check(lib.vkf_session_decode(self._handle, args))
+        with self._turn:
+            self._log.check(lib.vkf_session_decode(self._handle, args))
         return logits
 
     def generate(self, rows: Rows, *, max_new_tokens: int, temperature: float | None = None,
@@ -167,7 +169,8 @@ class Session(Owner):
         args.prompt_ids, args.prompt_lengths = typed("const int32_t", ids), typed("const uint32_t", lengths)
         args.out_ids, args.out_lengths = typed("int32_t", out_ids), typed("uint32_t", out_lengths)
         args.out_reasons = reasons
-        self._log.check(lib.vkf_session_generate(self._handle, args))
+        with self._turn:
+            self._log.check(lib.vkf_session_generate(self._handle, args))
         return [Generated(row[:length].tolist(), stop_reason(reason))
                 for row, length, reason in zip(out_ids, out_lengths, reasons)]
 

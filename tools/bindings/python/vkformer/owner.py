@@ -1,11 +1,32 @@
 """Owners of C handles."""
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import Any, Callable
 
 from ._native import ffi
+from .errors import invalid
 from .messages import Log
+
+
+class Turn:
+    """What belongs to one thread at a time in the library: the others wait. Python's own lock does not do this, since
+    it is let go while the library works."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: int | None = None
+
+    def __enter__(self) -> None:
+        if self._thread == threading.get_ident():
+            raise invalid("this is called from a callback of its own, and has to be left first")
+        self._lock.acquire()
+        self._thread = threading.get_ident()
+
+    def __exit__(self, *_: Any) -> None:
+        self._thread = None
+        self._lock.release()
 
 
 class Owner:
@@ -18,6 +39,7 @@ class Owner:
         self._box = ffi.new(f"{kind} **")
         self._log = log
         self._keep = keep
+        self._turn = Turn()
         self._finalizer = weakref.finalize(self, _release, destroy, self._box, log, keep)
 
     @property
@@ -26,7 +48,8 @@ class Owner:
 
     def close(self) -> None:
         """Gives the handle back now. What is called afterwards raises `Error`."""
-        self._finalizer()
+        with self._turn:
+            self._finalizer()
 
 
 def _release(destroy: Callable[[Any], None], box: Any, *_kept: Any) -> None:

@@ -79,16 +79,17 @@ class _TransformerLayer:
             mask = mask if batched else mask.batched()
             mask.check(sizes[0], self.nhead, sizes[1], sizes[1 if member == "self_mask" else 2], member)
         key = (query.dtype, tuple(mask.key for mask in masks.values()))
-        layer = self._layers.get(key, sizes, lambda largest: self._make(largest, dtype_of(query), masks))
-        for port, array in inputs.items():
-            layer.write(port, array.astype(query.dtype, copy=False))
-        layer.write(lib.VKF_PORT_MASK, masks["self_mask"].attn)
-        layer.write(lib.VKF_PORT_KEY_MASK, masks["self_mask"].keys)
-        if "cross_mask" in masks:
-            layer.write(lib.VKF_PORT_MEMORY_MASK, masks["cross_mask"].attn)
-            layer.write(lib.VKF_PORT_MEMORY_KEY_MASK, masks["cross_mask"].keys)
-        layer.run(sizes)
-        output = layer.read(lib.VKF_PORT_OUTPUT, query.shape, query.dtype)
+        with self._layers.turn:
+            layer = self._layers.get(key, sizes, lambda largest: self._make(largest, dtype_of(query), masks))
+            for port, array in inputs.items():
+                layer.write(port, array.astype(query.dtype, copy=False))
+            layer.write(lib.VKF_PORT_MASK, masks["self_mask"].attn)
+            layer.write(lib.VKF_PORT_KEY_MASK, masks["self_mask"].keys)
+            if "cross_mask" in masks:
+                layer.write(lib.VKF_PORT_MEMORY_MASK, masks["cross_mask"].attn)
+                layer.write(lib.VKF_PORT_MEMORY_KEY_MASK, masks["cross_mask"].keys)
+            layer.run(sizes)
+            output = layer.read(lib.VKF_PORT_OUTPUT, query.shape, query.dtype)
         if not batched:
             return output[0]
         return output if self.batch_first else np.ascontiguousarray(output.swapaxes(0, 1))
