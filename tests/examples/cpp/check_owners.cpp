@@ -107,6 +107,62 @@ void check_attention(const vkf::Context &context)
     EXPECT(thrown_by<vkf::error>([&] { made.run({1, LEN, 0}); }) == vkf_status_text(VKF_ERROR_INVALID_ARGUMENT));
 }
 
+std::vector<float> output_of(vkf::Layer &layer, const std::vector<float> &input)
+{
+    std::vector<float> output(input.size());
+    layer.write(VKF_PORT_QUERY, input);
+    layer.run({1, LEN, LEN});
+    layer.read(VKF_PORT_OUTPUT, output);
+    return output;
+}
+
+// Whose attention and feed-forward weights are zeros: what is left of the layer is its norms.
+vkf_transformer_layer_desc norms_alone(const vkf_tensor &zeros)
+{
+    vkf_transformer_layer_desc desc = {};
+    desc.d_model = desc.dim_feedforward = DIM;
+    desc.num_heads = 2;
+    desc.self.q_weight = desc.self.k_weight = desc.self.v_weight = desc.self.out_weight = zeros;
+    desc.cross = desc.self;
+    desc.feed_forward.weight1 = desc.feed_forward.weight2 = zeros;
+    desc.max_sizes = {1, LEN, LEN};
+    return desc;
+}
+
+void check_other_layers(const vkf::Context &context)
+{
+    std::vector<float> values(DIM * DIM), input(LEN * DIM);
+    for (std::size_t i = 0; i < DIM; i++)
+        values[i * DIM + i] = 2.0f;
+    for (std::size_t i = 0; i < input.size(); i++)
+        input[i] = static_cast<float>(i % 7) / 3.0f - 1.0f;
+    vkf::Tensor twice(context, {DIM, DIM}, values), zeros(context, VKF_DTYPE_F32, {DIM, DIM});
+    vkf_feed_forward_desc desc = {};
+    desc.d_model = desc.dim_feedforward = DIM;
+    desc.activation = VKF_ACTIVATION_RELU;
+    desc.params.weight1 = desc.params.weight2 = twice;
+    desc.max_sizes = {1, LEN, 0};
+    EXPECT(vkf::FeedForward::plan(context, desc).activations_bytes > 0);
+    vkf::FeedForward feed_forward(context, desc);
+    const std::vector<float> output = output_of(feed_forward, input);
+    for (std::size_t i = 0; i < output.size(); i++)
+        EXPECT(std::abs(output[i] - 4.0f * std::max(input[i], 0.0f)) <= 1e-5f);
+
+    const vkf_transformer_layer_desc norms = norms_alone(zeros);
+    EXPECT(vkf::EncoderLayer::plan(context, norms).activations_bytes > 0);
+    EXPECT(vkf::DecoderLayer::plan(context, norms).activations_bytes > 0);
+    vkf::EncoderLayer encoder(context, norms);
+    vkf::DecoderLayer decoder(context, norms);
+    const std::vector<float> encoded = output_of(encoder, input), decoded = output_of(decoder, input);
+    float sum = 0.0f, squares = 0.0f;
+    for (std::size_t i = 0; i < DIM; i++) {
+        EXPECT(std::abs(encoded[i] - decoded[i]) <= 1e-4f);
+        sum += encoded[i];
+        squares += encoded[i] * encoded[i];
+    }
+    EXPECT(std::abs(sum) <= 1e-4f && std::abs(squares / float{DIM} - 1.0f) <= 1e-3f);
+}
+
 // Owners outlive the context that they come from, and then still say what is wrong.
 void check_lifetimes()
 {
@@ -232,6 +288,7 @@ void check_all(const std::string &pretrained)
     vkf::Context context;
     EXPECT(context.device_info().name[0] != '\0' && !vkf::enumerate_devices().empty());
     check_attention(context);
+    check_other_layers(context);
     check_lifetimes();
     check_messages();
     check_model(context, pretrained + "/gpt2");
