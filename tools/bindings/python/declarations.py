@@ -30,16 +30,18 @@ def _preprocessed(include, compiler):
 
 
 def _without_bodies(text):
-    """Functions that a header defines become declarations: the compiled module calls them all the same."""
+    """Functions that the headers define are declared like all others: the compiled module calls them all the same."""
     parts, at = [], 0
-    for match in re.finditer(r"\bstatic\s+(?:__)?inline(?:__)?\b([^{;]*)\{", text):
+    for match in re.finditer(r"\bstatic\s+inline\b([^{;]*)\{", text):
         depth, end = 1, match.end()
         while depth:
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
-        parts += [text[at:match.start()], match.group(1).strip(), ";"]
+        name = re.search(r"\w+(?=\s*\()", match[1])[0]
+        declared = re.search(rf"\b{name}\s*\(", text[:match.start()])
+        parts += [text[at:match.start()], "" if declared else match[1].strip() + ";"]
         at = end
-    return "".join(parts) + text[at:]
+    return re.sub(r"\bstatic\s+inline\b", "", "".join(parts) + text[at:])
 
 
 def declarations(include, compiler):
