@@ -9,6 +9,8 @@ install(TARGETS vkformer_shared vkformer_static EXPORT vkformer
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/vkformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY tools/bindings/cpp/vkformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT cpp
+        FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT vkformer NAMESPACE vkformer:: FILE vkformerTargets.cmake DESTINATION ${package_dir})
 set(vkf_glsl_file libvkformer-glsl.so)
 if(APPLE)

@@ -1,0 +1,316 @@
+// check_owners PRETRAINED: numbers, errors, moves and callbacks of the C++ header, with the models of tests/pretrained.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <vkformer/vkformer.hpp>
+
+namespace
+{
+
+int failures = 0;
+
+void expect(bool holds, const char *what, int line)
+{
+    if (holds)
+        return;
+    failures++;
+    std::fprintf(stderr, "check_owners.cpp:%d: not so: %s\n", line, what);
+}
+#define EXPECT(condition) expect((condition), #condition, __LINE__)
+
+template <typename Exception, typename Function> std::string thrown_by(Function function)
+{
+    try {
+        function();
+    } catch (const Exception &exception) {
+        return exception.what();
+    }
+    return "nothing was thrown";
+}
+
+template <typename Function> vkf_status status_of(Function function)
+{
+    try {
+        function();
+    } catch (const vkf::error &failure) {
+        return failure.status();
+    }
+    return VKF_OK;
+}
+
+static_assert(!std::is_copy_constructible_v<vkf::Context> && std::is_nothrow_move_constructible_v<vkf::Context>);
+static_assert(!std::is_copy_constructible_v<vkf::Tensor> && std::is_nothrow_move_assignable_v<vkf::Tensor>);
+static_assert(!std::is_copy_assignable_v<vkf::AttentionLayer> && !std::is_copy_assignable_v<vkf::Continuation>);
+
+constexpr std::uint32_t LEN = 3, DIM = 8;
+
+// Softmax attention over `input` (LEN, DIM) with one head, whose weights are the identity.
+std::vector<double> reference(const std::vector<float> &input)
+{
+    std::vector<double> output(LEN * DIM);
+    for (std::size_t i = 0; i < LEN; i++) {
+        double weights[LEN], sum = 0.0;
+        for (std::size_t j = 0; j < LEN; j++) {
+            double score = 0.0;
+            for (std::size_t d = 0; d < DIM; d++)
+                score += double{input[i * DIM + d]} * double{input[j * DIM + d]};
+            sum += weights[j] = std::exp(score / std::sqrt(double{DIM}));
+        }
+        for (std::size_t j = 0; j < LEN; j++)
+            for (std::size_t d = 0; d < DIM; d++)
+                output[i * DIM + d] += weights[j] / sum * double{input[j * DIM + d]};
+    }
+    return output;
+}
+
+vkf_attention_desc attention_desc(const vkf_tensor &identity)
+{
+    vkf_attention_desc desc = {};
+    desc.embed_dim = DIM;
+    desc.num_heads = 1;
+    desc.self_attention = true;
+    desc.params.q_weight = desc.params.k_weight = desc.params.v_weight = desc.params.out_weight = identity;
+    desc.max_sizes = {1, LEN, 0};
+    return desc;
+}
+
+void check_attention(const vkf::Context &context)
+{
+    std::vector<float> values(DIM * DIM), input(LEN * DIM), output(LEN * DIM);
+    for (std::size_t i = 0; i < DIM; i++)
+        values[i * DIM + i] = 1.0f;
+    for (std::size_t i = 0; i < input.size(); i++)
+        input[i] = static_cast<float>(i % 7) / 3.0f - 1.0f;
+    vkf::Tensor identity(context, {DIM, DIM}, values, "identity");
+    EXPECT(identity.read() == values);
+    vkf_attention_desc desc = attention_desc(identity);
+    EXPECT(vkf::AttentionLayer::plan(context, desc).activations_bytes > 0);
+    vkf::AttentionLayer made(context, desc);
+    vkf::AttentionLayer layer(std::move(made));
+    EXPECT(!made && layer);
+    EXPECT(!layer.port(VKF_PORT_KEY) && layer.port(VKF_PORT_OUTPUT)->rank == 3);
+    layer.write(VKF_PORT_QUERY, input);
+    layer.run({1, LEN, 0});
+    layer.read(VKF_PORT_OUTPUT, output);
+    const std::vector<double> expected = reference(input);
+    for (std::size_t i = 0; i < output.size(); i++)
+        EXPECT(std::abs(double{output[i]} - expected[i]) <= 5e-5 + 1e-4 * std::abs(expected[i]));
+
+    auto too_long = [&] { layer.run({1, LEN + 1, 0}); };
+    EXPECT(status_of(too_long) == VKF_ERROR_TOO_LARGE);
+    EXPECT(thrown_by<vkf::error>(too_long) != vkf_status_text(VKF_ERROR_TOO_LARGE)); // the library's own sentence
+    EXPECT(thrown_by<vkf::error>([&] { made.run({1, LEN, 0}); }) == vkf_status_text(VKF_ERROR_INVALID_ARGUMENT));
+}
+
+std::vector<float> output_of(vkf::Layer &layer, const std::vector<float> &input)
+{
+    std::vector<float> output(input.size());
+    layer.write(VKF_PORT_QUERY, input);
+    layer.run({1, LEN, LEN});
+    layer.read(VKF_PORT_OUTPUT, output);
+    return output;
+}
+
+// Whose attention and feed-forward weights are zeros: what is left of the layer is its norms.
+vkf_transformer_layer_desc norms_alone(const vkf_tensor &zeros)
+{
+    vkf_transformer_layer_desc desc = {};
+    desc.d_model = desc.dim_feedforward = DIM;
+    desc.num_heads = 2;
+    desc.self.q_weight = desc.self.k_weight = desc.self.v_weight = desc.self.out_weight = zeros;
+    desc.cross = desc.self;
+    desc.feed_forward.weight1 = desc.feed_forward.weight2 = zeros;
+    desc.max_sizes = {1, LEN, LEN};
+    return desc;
+}
+
+void check_other_layers(const vkf::Context &context)
+{
+    std::vector<float> values(DIM * DIM), input(LEN * DIM);
+    for (std::size_t i = 0; i < DIM; i++)
+        values[i * DIM + i] = 2.0f;
+    for (std::size_t i = 0; i < input.size(); i++)
+        input[i] = static_cast<float>(i % 7) / 3.0f - 1.0f;
+    vkf::Tensor twice(context, {DIM, DIM}, values), zeros(context, VKF_DTYPE_F32, {DIM, DIM});
+    vkf_feed_forward_desc desc = {};
+    desc.d_model = desc.dim_feedforward = DIM;
+    desc.activation = VKF_ACTIVATION_RELU;
+    desc.params.weight1 = desc.params.weight2 = twice;
+    desc.max_sizes = {1, LEN, 0};
+    EXPECT(vkf::FeedForward::plan(context, desc).activations_bytes > 0);
+    vkf::FeedForward feed_forward(context, desc);
+    const std::vector<float> output = output_of(feed_forward, input);
+    for (std::size_t i = 0; i < output.size(); i++)
+        EXPECT(std::abs(output[i] - 4.0f * std::max(input[i], 0.0f)) <= 1e-5f);
+
+    const vkf_transformer_layer_desc norms = norms_alone(zeros);
+    EXPECT(vkf::EncoderLayer::plan(context, norms).activations_bytes > 0);
+    EXPECT(vkf::DecoderLayer::plan(context, norms).activations_bytes > 0);
+    vkf::EncoderLayer encoder(context, norms);
+    vkf::DecoderLayer decoder(context, norms);
+    const std::vector<float> encoded = output_of(encoder, input), decoded = output_of(decoder, input);
+    float sum = 0.0f, squares = 0.0f;
+    for (std::size_t i = 0; i < DIM; i++) {
+        EXPECT(std::abs(encoded[i] - decoded[i]) <= 1e-4f);
+        sum += encoded[i];
+        squares += encoded[i] * encoded[i];
+    }
+    EXPECT(std::abs(sum) <= 1e-4f && std::abs(squares / float{DIM} - 1.0f) <= 1e-3f);
+}
+
+// Owners outlive the context that they come from, and then still say what is wrong.
+void check_lifetimes()
+{
+    std::optional<vkf::Context> context(std::in_place);
+    vkf::Buffer buffer(*context, 16);
+    context.reset();
+    const std::uint32_t written[] = {1, 2, 3, 4};
+    std::uint32_t read[4] = {};
+    buffer.write<std::uint32_t>(0, written);
+    buffer.read<std::uint32_t>(0, read);
+    EXPECT(std::equal(written, written + 4, read));
+    EXPECT(thrown_by<vkf::error>([&] { buffer.read<std::uint32_t>(4, read); }).find("buffer") != std::string::npos);
+}
+
+void check_messages()
+{
+    std::vector<std::string> said;
+    vkf_context_desc desc = {};
+    desc.variant = "no_such_kernel";
+    auto collect = [&](vkf_severity severity, std::string_view text) {
+        if (severity == VKF_SEVERITY_ERROR)
+            said.emplace_back(text);
+        throw std::runtime_error("messages throw nothing into the library");
+    };
+    std::string thrown = thrown_by<vkf::error>([&] { vkf::Context context(desc, collect); });
+    EXPECT(said.size() == 1 && said[0] == thrown && thrown.find("no_such_kernel") != std::string::npos);
+}
+
+void check_model(const vkf::Context &context, const std::string &directory)
+{
+    vkf_model_desc desc = {};
+    desc.directory = directory.c_str();
+    auto interrupted = [](std::uint32_t done, std::uint32_t, std::string_view) -> bool {
+        if (done >= 1)
+            throw std::out_of_range("enough");
+        return true;
+    };
+    EXPECT(thrown_by<std::out_of_range>([&] { vkf::Model(context, desc, interrupted); }) == "enough");
+    vkf::Model model(context, desc);
+    EXPECT(model.config().kind == VKF_MODEL_DECODER && model.precision() == VKF_MODEL_PRECISION_F32);
+    vkf_session_desc sizes = {};
+    sizes.max_batch = 2;
+    sizes.max_target_len = 48;
+    vkf::Session session(model, sizes);
+    vkf_generate_args args = {};
+    args.max_new_tokens = 12;
+    const std::vector<std::int32_t> prompts[] = {{11, 70, 72, 61, 67, 6}, {95}};
+    std::vector<vkf::GeneratedIds> rows = session.generate(prompts, args);
+    EXPECT((rows[0].ids == std::vector<std::int32_t>{53, 54, 64, 87, 87, 52, 2} && rows[0].reason == VKF_STOP_EOS));
+    EXPECT((rows[1].ids == std::vector<std::int32_t>{100, 100, 64, 64, 3, 3, 87, 64, 87, 52, 52, 2}));
+}
+
+void check_tokenizer(const std::string &directory)
+{
+    vkf::Tokenizer tokenizer(directory);
+    vkf::Encoding encoding = tokenizer.encode("A cat sat there.");
+    const std::vector<std::int32_t> expected{11, 70, 72, 61, 67, 6};
+    EXPECT(std::equal(expected.begin(), expected.end(), encoding.ids().begin(), encoding.ids().end()));
+    EXPECT(tokenizer.decode(encoding.ids()) == "A cat sat there.");
+    EXPECT(!tokenizer.token_to_id("no such token") && !tokenizer.id_to_token(-1));
+    EXPECT(tokenizer.token_to_id(std::string(*tokenizer.id_to_token(53))) == 53);
+    EXPECT(tokenizer.encode("").ids().size() == 0);
+    std::string thrown = thrown_by<vkf::error>([] { vkf::Tokenizer missing("/no/such/directory"); });
+    EXPECT(thrown.find("/no/such/directory") != std::string::npos);
+}
+
+void check_generator(const vkf::Context &context, const std::string &directory)
+{
+    const std::string expected = "believable unbelievableaigelgelbeliev";
+    vkf::Generator generator(context, directory);
+    vkf_generator_args args = {};
+    args.max_new_tokens = 12;
+    std::string heard, streamed;
+    auto hear = [&](std::uint32_t, std::string_view text) {
+        heard += text;
+        return true;
+    };
+    vkf::Continuation continuation = generator.generate("A cat sat there.", args, hear);
+    EXPECT(heard == expected && continuation.text() == expected && continuation.reason() == VKF_STOP_EOS);
+    for (const std::string &part : generator.stream("A cat sat there.", args))
+        streamed += part;
+    EXPECT(streamed == expected);
+    for (const std::string &part : generator.stream("A cat sat there.", args)) {
+        EXPECT(expected.compare(0, part.size(), part) == 0);
+        break; // the stream ends the generation, and the generator is free again
+    }
+    auto interrupted = [](std::uint32_t, std::string_view) -> bool { throw std::out_of_range("enough"); };
+    auto interrupt = [&] { generator.generate("A cat sat there.", args, interrupted); };
+    EXPECT(thrown_by<std::out_of_range>(interrupt) == "enough");
+    args.max_new_tokens = 100000;
+    auto too_long = [&] { generator.stream("A cat sat there.", args).next(); };
+    EXPECT(thrown_by<vkf::error>(too_long).find("100000") != std::string::npos);
+}
+
+void check_embedder(const vkf::Context &context, const std::string &directory)
+{
+    vkf::Embedder embedder(context, directory);
+    const std::string_view texts[] = {"A cat sat there.", "rain"};
+    std::vector<float> embeddings = embedder.embed(texts);
+    const float expected[] = {0.115844994f, 0.148054974f, -0.187249922f, 0.142225895f};
+    for (std::size_t i = 0; i < 4; i++)
+        EXPECT(std::abs(embeddings[i] - expected[i]) <= 1e-5f);
+    EXPECT(embeddings.size() == 2 * std::size_t{embedder.dim()});
+    auto cancel = [](std::uint32_t, std::uint32_t, std::string_view) { return false; };
+    EXPECT(status_of([&] { embedder.embed(texts, {}, cancel); }) == VKF_ERROR_CANCELLED);
+}
+
+void check_predictions(const vkf::Context &context, const std::string &directory)
+{
+    vkf_embedder_desc desc = {};
+    desc.directory = directory.c_str();
+    desc.head = true;
+    vkf::Embedder embedder(context, desc);
+    const std::string_view texts[] = {"A cat sat there."};
+    std::vector<vkf::Prediction> predictions = embedder.predict(texts);
+    EXPECT(predictions.size() == 1 && predictions[0].get().rows == 1 && embedder.label(0));
+    EXPECT(predictions[0].logits().size() == embedder.config().head_outputs);
+    EXPECT(!embedder.label(embedder.config().head_outputs));
+}
+
+void check_all(const std::string &pretrained)
+{
+    vkf::Context context;
+    EXPECT(context.device_info().name[0] != '\0' && !vkf::enumerate_devices().empty());
+    check_attention(context);
+    check_other_layers(context);
+    check_lifetimes();
+    check_messages();
+    check_model(context, pretrained + "/gpt2");
+    check_tokenizer(pretrained + "/gpt2");
+    check_generator(context, pretrained + "/gpt2");
+    check_embedder(context, pretrained + "/sentence-mean");
+    check_predictions(context, pretrained + "/bert-sequence-classification");
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        std::fprintf(stderr, "usage: check_owners PRETRAINED\n");
+        return 2;
+    }
+    try {
+        check_all(argv[1]);
+    } catch (const std::exception &failure) {
+        std::fprintf(stderr, "check_owners: %s\n", failure.what());
+        return 1;
+    }
+    return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,19 @@
+// vkformer for C++17: owners of the C handles, and nothing else.
+//
+// Conventions that hold for every class:
+// - A descriptor is the C struct itself. Start from `= {}`; what its fields mean stands in the C header.
+// - What fails throws vkf::error, with the status and the sentence that the library said about it.
+// - Owners are movable and not copyable. get() gives the C handle, for whatever this header leaves out. A moved-from
+//   owner holds NULL, which every function answers with VKF_ERROR_INVALID_ARGUMENT.
+// - Owners are destroyed in any order, because in the library what is made from an object keeps it alive.
+// - No exception passes through the library. One that a callback throws ends the run, and is thrown again from there.
+//   The callback of messages may throw nothing: whatever it throws is dropped.
+// - Threads are as in the C headers: contexts, models and tokenizers are shared, all else belongs to one at a time.
+#ifndef VKFORMER_VKFORMER_HPP
+#define VKFORMER_VKFORMER_HPP
+
+#include <vkformer/core.hpp>
+#include <vkformer/model.hpp>
+#include <vkformer/text.hpp>
+
+#endif

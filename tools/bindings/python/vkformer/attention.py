@@ -1,0 +1,121 @@
+"""torch.nn.MultiheadAttention on the device."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ._native import ffi, lib
+from .context import Context, context_or_default
+from .errors import invalid
+from .layer import Attention, Layer, Layers, Masks, Parameters, dtype_of
+from .tensor import as_floats
+
+
+class MultiheadAttention:
+    """torch.nn.MultiheadAttention in eval mode, from its state_dict or from arrays by the same names.
+
+    All sizes come from the parameters, except for the number of heads. Parameters are float32 or float16; with
+    float16 inputs activations are float16, too. Rows in which every key is masked are NaN, as PyTorch's are.
+    """
+
+    def __init__(self, state_dict: Mapping[str, Any], num_heads: int, *, batch_first: bool = False,
+                 add_zero_attn: bool = False, context: Context | None = None) -> None:
+        parameters = Parameters(state_dict, context_or_default(context))
+        self._attention = Attention(parameters, "", num_heads)
+        self._weights = ffi.new("vkf_attention_weights *")
+        self._attention.enter(self._weights)
+        parameters.forget_arrays()
+        self._layers = Layers()
+        self.num_heads, self.embed_dim = num_heads, self._attention.embed_dim
+        self.kdim, self.vdim = self._attention.kdim, self._attention.vdim
+        self.batch_first, self.add_zero_attn = batch_first, add_zero_attn
+
+    @classmethod
+    def from_torch(cls, module: Any, *, context: Context | None = None) -> MultiheadAttention:
+        """From a torch.nn.MultiheadAttention."""
+        return cls(module.state_dict(), module.num_heads, batch_first=module.batch_first,
+                   add_zero_attn=module.add_zero_attn, context=context)
+
+    def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
+                attn_mask: Any = None, average_attn_weights: bool = True,
+                is_causal: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
+        """The output, and with `need_weights` the attention weights, averaged over the heads or (B, H, L, S).
+
+        Shapes and masks are PyTorch's, sequences without a batch included. `is_causal` without an attn_mask, which
+        PyTorch refuses, is the causal mask. Without weights attention is fused, and takes less time and memory.
+        """
+        itself = key is query and value is query
+        query = as_floats(query)
+        key, value = (query, query) if itself else (as_floats(key), as_floats(value))
+        masks = Masks(attn_mask, key_padding_mask, is_causal)
+        batched = query.ndim == 3
+        query, key, value = (self._rows(array, batched) for array in (query, key, value))
+        if not batched:
+            masks.batched()
+        sizes = self._sizes(query, key, value)
+        masks.check(sizes[0], self.num_heads, sizes[1], sizes[2], "MultiheadAttention")
+        port = None
+        if need_weights:
+            port = lib.VKF_PORT_WEIGHTS if average_attn_weights else lib.VKF_PORT_WEIGHTS_PER_HEAD
+        with self._layers.turn:
+            layer = self._layers.get((itself, port, query.dtype, masks.key), sizes,
+                                     lambda largest: self._make(largest, itself, port, dtype_of(query), masks))
+            layer.write(lib.VKF_PORT_QUERY, query)
+            if not itself:
+                layer.write(lib.VKF_PORT_KEY, key.astype(query.dtype, copy=False))
+                layer.write(lib.VKF_PORT_VALUE, value.astype(query.dtype, copy=False))
+            layer.write(lib.VKF_PORT_MASK, masks.attn)
+            layer.write(lib.VKF_PORT_KEY_MASK, masks.keys)
+            layer.run(sizes)
+            output = self._caller_rows(layer.read(lib.VKF_PORT_OUTPUT, query.shape, query.dtype), batched)
+            weights = None if port is None else layer.read(port, self._weights_shape(sizes, average_attn_weights))
+        return output, weights if batched or weights is None else weights[0]
+
+    __call__ = forward
+
+    def _rows(self, array: np.ndarray, batched: bool) -> np.ndarray:
+        """(B, L, E), whatever the caller has."""
+        if array.ndim != (3 if batched else 2):
+            raise invalid(f"MultiheadAttention: query, key and value are all (L, E), or all have a batch, and not "
+                          f"{array.shape}")
+        if not batched:
+            return array[np.newaxis]
+        return array if self.batch_first else array.swapaxes(0, 1)
+
+    def _caller_rows(self, array: np.ndarray, batched: bool) -> np.ndarray:
+        if not batched:
+            return array[0]
+        return array if self.batch_first else np.ascontiguousarray(array.swapaxes(0, 1))
+
+    def _sizes(self, query: np.ndarray, key: np.ndarray, value: np.ndarray) -> tuple[int, int, int]:
+        batch, query_len, key_len = query.shape[0], query.shape[1], key.shape[1]
+        wanted = ((query, (batch, query_len, self.embed_dim)), (key, (batch, key_len, self.kdim)),
+                  (value, (batch, key_len, self.vdim)))
+        for (array, shape), name in zip(wanted, ("query", "key", "value")):
+            if array.shape != shape:
+                raise invalid(f"MultiheadAttention: {name} is {array.shape} with the batch first, and not {shape}")
+        return batch, query_len, key_len
+
+    def _weights_shape(self, sizes: tuple[int, int, int], averaged: bool) -> tuple[int, ...]:
+        batch, query_len, key_len = sizes
+        key_len += self._attention.bias_kv + self.add_zero_attn
+        return (batch, query_len, key_len) if averaged else (batch, self.num_heads, query_len, key_len)
+
+    def _make(self, sizes: tuple[int, int, int], itself: bool, port: int | None, dtype: int,
+              masks: Masks) -> Layer:
+        desc = ffi.new("vkf_attention_desc *")
+        desc.embed_dim, desc.num_heads = self.embed_dim, self.num_heads
+        desc.kdim, desc.vdim = self.kdim, self.vdim
+        desc.self_attention = itself
+        desc.add_zero_attn = self.add_zero_attn
+        desc.weights = port == lib.VKF_PORT_WEIGHTS
+        desc.weights_per_head = port == lib.VKF_PORT_WEIGHTS_PER_HEAD
+        masks.enter(desc.mask)
+        desc.fully_masked = lib.VKF_FULLY_MASKED_NAN
+        desc.params = self._weights[0]
+        desc.dtype = dtype
+        desc.max_sizes = ffi.new("vkf_layer_sizes *", sizes)[0]
+        return Layer(self._attention.parameters.context, sizes,
+                     lambda context, out: lib.vkf_attention_create(context, desc, out))

@@ -1,0 +1,168 @@
+"""What the layers have in common: parameters on the device, masks, and C layers that are made as they are needed."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Callable
+
+import numpy as np
+
+from ._native import ffi, lib
+from .context import Context
+from .errors import invalid
+from .owner import Owner, Turn
+from .tensor import Tensor, as_array, as_floats, pointer, writable
+
+# A layer of one kind is made for a combination of masks and outputs, and more of them than this are seldom in use.
+KEPT_LAYERS = 8
+
+
+class Parameters:
+    """A state_dict of PyTorch, or tensors by the same names, on the device."""
+
+    def __init__(self, state: Mapping[str, Any], context: Context) -> None:
+        self.context = context
+        self._arrays = {name: as_floats(value) for name, value in state.items() if value is not None}
+        self._tensors: dict[str, Tensor] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._arrays
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        if name not in self:
+            raise invalid(f"there is no {name!r} among the parameters: {', '.join(sorted(self._arrays)) or 'none'}")
+        return self._arrays[name].shape
+
+    def enter(self, out: Any, name: str) -> None:
+        """Sets a C tensor to the parameter, or leaves it absent."""
+        if name in self:
+            self.enter_rows(out, name, 0, self.shape(name)[0])
+
+    def enter_rows(self, out: Any, name: str, first: int, count: int) -> None:
+        shape = self.shape(name)
+        tensor = self._tensors.get(name)
+        if tensor is None:
+            tensor = self._tensors[name] = Tensor(self._arrays[name], context=self.context, name=name)
+        row = int(np.prod(shape[1:]))
+        tensor._part(out, (count, *shape[1:]), first * row)
+
+    def forget_arrays(self) -> None:
+        """The device has them all: of the host's copies only shapes are left."""
+        self._arrays = {name: np.broadcast_to(np.zeros((), array.dtype), array.shape)
+                        for name, array in self._arrays.items()}
+
+
+class Attention:
+    """The parameters of one attention block by PyTorch's names, behind `prefix`."""
+
+    def __init__(self, parameters: Parameters, prefix: str, num_heads: int) -> None:
+        self.parameters, self._prefix, self.num_heads = parameters, prefix, num_heads
+        self.embed_dim = parameters.shape(prefix + "out_proj.weight")[0]
+        if num_heads <= 0 or self.embed_dim % num_heads:
+            raise invalid(f"embed_dim {self.embed_dim} is no multiple of num_heads {num_heads}")
+        self.packed = prefix + "in_proj_weight" in parameters
+        weights = [prefix + name for name in ("k_proj_weight", "v_proj_weight")]
+        self.kdim, self.vdim = ((self.embed_dim, self.embed_dim) if self.packed else
+                                tuple(parameters.shape(name)[1] for name in weights))
+        self.bias_kv = prefix + "bias_k" in parameters
+
+    def enter(self, out: Any) -> None:
+        """Fills in a vkf_attention_weights."""
+        rows, prefix, parameters = self.embed_dim, self._prefix, self.parameters
+        for i, name in enumerate("qkv"):
+            if self.packed:
+                parameters.enter_rows(getattr(out, f"{name}_weight"), prefix + "in_proj_weight", i * rows, rows)
+            else:
+                parameters.enter(getattr(out, f"{name}_weight"), prefix + f"{name}_proj_weight")
+            if prefix + "in_proj_bias" in parameters:
+                parameters.enter_rows(getattr(out, f"{name}_bias"), prefix + "in_proj_bias", i * rows, rows)
+        out.in_proj = self.packed
+        parameters.enter(out.bias_k, prefix + "bias_k")
+        parameters.enter(out.bias_v, prefix + "bias_v")
+        parameters.enter(out.out_weight, prefix + "out_proj.weight")
+        parameters.enter(out.out_bias, prefix + "out_proj.bias")
+
+
+class Masks:
+    """attn_mask and key_padding_mask of PyTorch: True is not attended, and floats are added to the scores."""
+
+    def __init__(self, attn_mask: Any, key_padding_mask: Any, causal: bool) -> None:
+        self.attn, self.attn_kind = _mask(attn_mask)
+        self.keys, self.key_kind = _mask(key_padding_mask)
+        # PyTorch's is_causal is a hint that attn_mask is the causal one: without one, it is that mask.
+        self.causal = causal and self.attn is None
+        self.key = (self.attn_kind, self.attn is not None and self.attn.ndim == 3, self.key_kind, self.causal)
+
+    def check(self, batch: int, heads: int, query_len: int, key_len: int, names: str) -> None:
+        allowed = ((query_len, key_len), (batch * heads, query_len, key_len))
+        if self.attn is not None and self.attn.shape not in allowed:
+            raise invalid(f"{names}: the attention mask is {self.attn.shape}, and not {allowed[0]} or {allowed[1]}")
+        if self.keys is not None and self.keys.shape != (batch, key_len):
+            raise invalid(f"{names}: the key padding mask is {self.keys.shape}, and not {(batch, key_len)}")
+
+    def enter(self, out: Any) -> None:
+        """Fills in a vkf_attention_mask."""
+        out.kind, out.per_head, out.key_kind = self.key[:3]
+        out.causal = lib.VKF_CAUSAL_TOP_LEFT if self.causal else lib.VKF_CAUSAL_NONE
+
+    def batched(self) -> Masks:
+        """The key padding mask of a sequence without a batch gets one."""
+        if self.keys is not None and self.keys.ndim == 1:
+            self.keys = self.keys[np.newaxis]
+        return self
+
+
+def _mask(mask: Any) -> tuple[np.ndarray | None, int]:
+    if mask is None:
+        return None, lib.VKF_MASK_NONE
+    array = as_array(mask)
+    if array.dtype == np.bool_:
+        return array, lib.VKF_MASK_BOOL_EXCLUDE
+    if array.dtype.kind != "f":
+        raise invalid(f"a mask is of booleans or floats, and not of {array.dtype}")
+    return array.astype(np.float32, copy=False), lib.VKF_MASK_ADDITIVE
+
+
+class Layer(Owner):
+    """A C layer, which was made for the sizes (B, L, S)."""
+
+    def __init__(self, context: Context, sizes: tuple[int, int, int], create: Callable[[Any, Any], int]) -> None:
+        super().__init__("vkf_layer", lib.vkf_layer_destroy, context._log, context)
+        self.sizes = sizes
+        self._log.check(create(context._handle, self._box))
+
+    def write(self, port: int, array: np.ndarray | None) -> None:
+        if array is not None:
+            rows = np.ascontiguousarray(array)
+            self._log.check(lib.vkf_layer_write(self._handle, port, pointer(rows), rows.nbytes))
+
+    def run(self, sizes: tuple[int, int, int]) -> None:
+        c_sizes = ffi.new("vkf_layer_sizes *", sizes)
+        self._log.check(lib.vkf_layer_run(self._handle, c_sizes))
+
+    def read(self, port: int, shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
+        array = np.empty(shape, dtype)
+        self._log.check(lib.vkf_layer_read(self._handle, port, writable(array), array.nbytes))
+        return array
+
+
+class Layers:
+    """The C layers of one module: one for each combination of masks and outputs, made anew where it is too small."""
+
+    def __init__(self) -> None:
+        self.turn = Turn()
+        self._made: dict[Any, Layer] = {}
+
+    def get(self, key: Any, sizes: tuple[int, int, int], make: Callable[[tuple[int, int, int]], Layer]) -> Layer:
+        layer = self._made.pop(key, None)
+        if layer is None or any(size > made for size, made in zip(sizes, layer.sizes)):
+            if layer is not None:
+                sizes = tuple(max(pair) for pair in zip(sizes, layer.sizes))  # type: ignore[assignment]
+            layer = make(sizes)
+        self._made[key] = layer  # the last one is the one that was used last
+        if len(self._made) > KEPT_LAYERS:
+            del self._made[next(iter(self._made))]
+        return layer
+
+
+def dtype_of(array: np.ndarray) -> int:
+    return lib.VKF_DTYPE_F16 if array.dtype == np.float16 else lib.VKF_DTYPE_F32

@@ -1,0 +1,186 @@
+"""Whole models on token ids: weights, and sessions that run them."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._native import ffi, lib
+from .context import Context, context_or_default
+from .errors import enumerator, enumerator_name, invalid, plain
+from .messages import ProgressFunction, guard_progress
+from .owner import Owner
+from .sampling import set_choices
+from .tensor import typed
+from .texts import Path, path_bytes, set_model, stop_reason
+
+Rows = Sequence[Sequence[int]]
+
+
+class Model(Owner):
+    """The weights in a directory, or in a hub's snapshot of one. Threads and sessions may share it.
+
+    precision     "auto", "f32", "f16_weights", "bf16_weights" or "f16", see vkformer/model.h
+    quantization  "none", "q8" or "q4"
+    progress      called once per tensor that is loaded; returning False ends the loading
+    """
+
+    def __init__(self, directory: Path, *, precision: str = "f32", quantization: str = "none",
+                 progress: ProgressFunction | None = None, context: Context | None = None) -> None:
+        context = context_or_default(context)
+        path = path_bytes(directory)
+        desc = ffi.new("vkf_model_desc *")
+        set_model(desc, path, precision, quantization)
+        guard = guard_progress(desc, progress)
+        super().__init__("vkf_model", lib.vkf_model_destroy, context._log, context)
+        guard.finish(self._log, lib.vkf_model_load(context._handle, desc, self._box))
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """vkf_model_config."""
+        return plain(self._config()[0])
+
+    @property
+    def kind(self) -> str:
+        """ "transformer", "seq2seq", "encoder" or "decoder"."""
+        return enumerator_name("vkf_model_kind", "VKF_MODEL_", self._config().kind)
+
+    @property
+    def precision(self) -> str:
+        """What "auto" has become."""
+        return enumerator_name("vkf_model_precision", "VKF_MODEL_PRECISION_",
+                               lib.vkf_model_get_precision(self._handle))
+
+    def session(self, **sizes: Any) -> Session:
+        """A session of this model; `sizes` as Session has them."""
+        return Session(self, **sizes)
+
+    def _config(self) -> Any:
+        config = ffi.new("vkf_model_config *")
+        lib.vkf_model_get_config(self._handle, config)
+        return config
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What an encoder makes of B rows of up to S ids."""
+
+    hidden: np.ndarray  # (B, S, d_model); of padding it means nothing
+    embeddings: np.ndarray | None  # (B, embedding_dim), of an encoder
+    logits: np.ndarray | None  # of its head: (B, labels), or (B, S, outputs)
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What was generated for one row of ids."""
+
+    ids: list[int]
+    reason: str  # "eos", "length" or "context"
+
+
+class Session(Owner):
+    """What it takes to run a model of up to so many rows of so many ids. Threads take turns.
+
+    max_source_len  of sources, or of an encoder's texts; 0: the model's, at most 512
+    max_target_len  of a decoder's prompt and its continuation, or of an encoder-decoder's targets; 0: as above
+    max_logit_rows  positions of a row whose logits() are computed together; 0: the session only generates
+    head            an encoder's head runs, too
+    """
+
+    def __init__(self, model: Model, *, max_batch: int = 1, max_source_len: int = 0, max_target_len: int = 0,
+                 max_logit_rows: int = 0, max_beams: int = 0, cache_dtype: str = "f32", head: bool = False) -> None:
+        self._config = model._config()
+        self._kind = self._config.kind
+        desc = ffi.new("vkf_session_desc *")
+        desc.max_batch, desc.max_beams = max_batch, max_beams
+        if self._kind != lib.VKF_MODEL_DECODER:
+            desc.max_source_len = max_source_len or min(self._config.max_source_len, 512)
+        if self._kind != lib.VKF_MODEL_ENCODER:
+            desc.max_target_len = max_target_len or min(self._config.max_target_len, 512)
+        self._head = head and self._kind == lib.VKF_MODEL_ENCODER
+        # To an encoder it only says whether its head runs.
+        desc.max_logit_rows = int(self._head) if self._kind == lib.VKF_MODEL_ENCODER else max_logit_rows
+        desc.cache_dtype = enumerator("vkf_dtype", "VKF_DTYPE_", cache_dtype)
+        super().__init__("vkf_session", lib.vkf_session_destroy, model._log, model)
+        self._log.check(lib.vkf_session_create(model._handle, desc, self._box))
+
+    def encode(self, rows: Rows, types: Rows | None = None) -> Encoded:
+        """An encoder, or the encoder of an encoder-decoder, on rows of ids, each of its own length."""
+        ids, lengths = _padded(rows, max(self._config.pad_id, 0))
+        batch, length = ids.shape
+        args = ffi.new("vkf_encode_args *")
+        args.batch, args.source_len = batch, length
+        args.source_ids, args.source_lengths = typed("const int32_t", ids), typed("const int32_t", lengths)
+        type_ids = None if types is None else _padded(types, 0)[0]
+        if type_ids is not None:
+            if type_ids.shape != ids.shape:
+                raise invalid("there are as many types as ids in every row")
+            args.source_types = typed("const int32_t", type_ids)
+        hidden = np.empty((batch, length, self._config.d_model), np.float32)
+        args.out_memory = typed("float", hidden)
+        embeddings = logits = None
+        if self._kind == lib.VKF_MODEL_ENCODER:
+            embeddings = np.empty((batch, self._config.embedding_dim), np.float32)
+            args.out_embeddings = typed("float", embeddings)
+        if self._head:
+            outputs = self._config.head_outputs
+            whole = self._config.head == lib.VKF_HEAD_SEQUENCE_CLASSIFICATION
+            logits = np.empty((batch, outputs) if whole else (batch, length, outputs), np.float32)
+            args.out_logits = typed("float", logits)
+        with self._turn:
+            self._log.check(lib.vkf_session_encode(self._handle, args))
+        return Encoded(hidden, embeddings, logits)
+
+    def logits(self, rows: Rows) -> np.ndarray:
+        """(B, T, vocabulary): a decoder's logits at every position of rows of ids, or an encoder-decoder's at every
+        position of targets, after encode() with as many rows. Rows are of one length."""
+        ids, lengths = _padded(rows, 0)
+        batch, length = ids.shape
+        if (lengths != length).any():
+            raise invalid("the rows of one call have one length")
+        args = ffi.new("vkf_decode_args *")
+        args.target_len, args.target_ids, args.batch = length, typed("const int32_t", ids), batch
+        logits = np.empty((batch, length, self._config.target_vocab), np.float32)
+        args.out_logits = typed("float", logits)
+        with self._turn:
+            self._log.check(lib.vkf_session_decode(self._handle, args))
+        return logits
+
+    def generate(self, rows: Rows, *, max_new_tokens: int, temperature: float | None = None,
+                 top_k: int | None = None, top_p: float | None = None, min_p: float | None = None,
+                 repetition_penalty: float | None = None, seed: int | None = None,
+                 num_beams: int | None = None, length_penalty: float | None = None,
+                 early_stopping: str | None = None) -> list[Generated]:
+        """Continues rows of ids. What is None is as the directory says, as with Generator.generate()."""
+        if max_new_tokens <= 0:
+            raise invalid("max_new_tokens says how many tokens may be made, and is above 0")
+        lengths = np.array([len(row) for row in rows], np.uint32)
+        ids = np.array([token for row in rows for token in row], np.int32)
+        out_ids = np.empty((len(rows), max_new_tokens), np.int32)
+        out_lengths = np.empty(len(rows), np.uint32)
+        reasons = ffi.new("vkf_stop_reason[]", max(len(rows), 1))
+        args = ffi.new("vkf_generate_args *")
+        set_choices(args, self._config.generation, max_new_tokens, num_beams, length_penalty, early_stopping,
+                    temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p,
+                    repetition_penalty=repetition_penalty, seed=seed)
+        args.batch = len(rows)
+        args.prompt_ids, args.prompt_lengths = typed("const int32_t", ids), typed("const uint32_t", lengths)
+        args.out_ids, args.out_lengths = typed("int32_t", out_ids), typed("uint32_t", out_lengths)
+        args.out_reasons = reasons
+        with self._turn:
+            self._log.check(lib.vkf_session_generate(self._handle, args))
+        return [Generated(row[:length].tolist(), stop_reason(reason))
+                for row, length, reason in zip(out_ids, out_lengths, reasons)]
+
+
+def _padded(rows: Rows, pad: int) -> tuple[np.ndarray, np.ndarray]:
+    """(B, S) and the rows' lengths."""
+    lengths = np.array([len(row) for row in rows], np.int32)
+    if len(lengths) == 0 or lengths.min() == 0:
+        raise invalid("there is at least one row of ids, and each has at least one")
+    ids = np.full((len(rows), int(lengths.max())), pad, np.int32)
+    for row, values in zip(ids, rows):
+        row[:len(values)] = values
+    return ids, lengths
