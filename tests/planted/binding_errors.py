@@ -1,0 +1,17 @@
+"""Errors in the bindings."""
+from planted_error import Error
+
+RUST = "tools/bindings/rust/vkformer/src/"
+
+ERRORS = (
+    Error("an error of Rust's has the message of an earlier one", RUST + "error.rs",
+          "        LAST.with(|last| last.take());\n        self.take_last();\n", "",
+          ("bindings.rust.lavapipe.full",)),
+    Error("rows of a Rust tensor begin where it begins", RUST + "tensor.rs",
+          "u64::from(begin) * row_bytes;", "u64::from(begin) * 0 * row_bytes;", ("bindings.rust.lavapipe.full",)),
+    Error("a stream of Rust's that is dropped goes on", RUST + "text_stream.rs",
+          "        self.cancel();\n        if let Some(thread)", "        if let Some(thread)",
+          ("bindings.rust.lavapipe.full",)),
+    Error("the Rust crate does not know of a change of the headers", "include/vkformer/layer.h",
+          "    uint32_t embed_dim;\n", "    uint64_t embed_dim;\n", ("bindings.rust_headers",)),
+)
