@@ -1,4 +1,4 @@
-"""Errors in the bindings."""
+"""Errors in the bindings, and in what packages are made of."""
 from planted_error import Error
 
 RUST = "tools/bindings/rust/vkformer/src/"
@@ -14,4 +14,6 @@ ERRORS = (
           ("bindings.rust.lavapipe.full",)),
     Error("the Rust crate does not know of a change of the headers", "include/vkformer/layer.h",
           "    uint32_t embed_dim;\n", "    uint64_t embed_dim;\n", ("bindings.rust_headers",)),
+    Error("the link that compilers look for is in the package of the library", "tools/cmake/VkfInstall.cmake",
+          " NAMELINK_COMPONENT development", "", ("deb",)),
 )
