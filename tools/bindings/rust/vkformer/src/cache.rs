@@ -4,13 +4,14 @@ use std::ffi::CStr;
 use std::os::raw::{c_char, c_void};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::{fs, process, ptr, slice};
+use std::{fs, process, ptr};
 
+use crate::text::elements;
 use vkformer_sys as sys;
 
 /// Keeps small blobs between runs: compiled pipelines, verdicts of the self-test, measurements. Keys are made of
 /// letters, digits, '-' and '.' alone. The library checks what it gets, so that nothing bad follows from a blob that is
-/// old or damaged. Both may be called from any thread that is inside the library.
+/// old or damaged. Both may be called from any thread that is inside the library, and must not call back into it.
 pub trait Cache: Send + Sync {
     fn load(&self, key: &str) -> Option<Vec<u8>>;
     fn save(&self, key: &str, data: &[u8]);
@@ -69,7 +70,7 @@ unsafe extern "C" fn load(user: *mut c_void, key: *const c_char, data: *mut c_vo
 unsafe extern "C" fn save(user: *mut c_void, key: *const c_char, data: *const c_void, size_bytes: usize) {
     let save = || {
         let cache = &*(user as *const Box<dyn Cache>);
-        let data = slice::from_raw_parts(data as *const u8, size_bytes);
+        let data = elements(data as *const u8, size_bytes);
         cache.save(&CStr::from_ptr(key).to_string_lossy(), data);
     };
     drop(panic::catch_unwind(AssertUnwindSafe(save)));

@@ -175,3 +175,37 @@ pub(crate) fn check_version() -> Result<()> {
         format!("libvkformer is version {}, and this crate is for version {}", name(found), name(sys::VKF_VERSION)),
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_has_the_message_of_its_own_call_alone() {
+        let messages = Messages::default();
+        let said = |text: &'static str, status| {
+            let call = || {
+                messages.receive(Severity::Error, text);
+                status
+            };
+            messages.call(call)
+        };
+        assert_eq!(said("of a call that went well", sys::vkf_status::VKF_OK), Ok(()));
+        let silent = messages.call(|| sys::vkf_status::VKF_ERROR_FILE).unwrap_err();
+        assert_eq!(silent, Error::new(Status::File, "a file could not be read or written"));
+        let error = said("what is wrong", sys::vkf_status::VKF_ERROR_FORMAT).unwrap_err();
+        assert_eq!(error, Error::new(Status::Format, "what is wrong"));
+    }
+
+    #[test]
+    fn error_has_a_message_that_came_from_another_thread() {
+        let messages = Messages::default();
+        let call = || {
+            std::thread::scope(|scope| {
+                scope.spawn(|| messages.receive(Severity::Error, "does not compile"));
+            });
+            sys::vkf_status::VKF_ERROR_SHADER
+        };
+        assert_eq!(messages.call(call).unwrap_err().message(), "does not compile");
+    }
+}

@@ -5,7 +5,6 @@ use std::os::raw::{c_char, c_void};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::ptr;
-use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +12,7 @@ use crate::c_enum::c_enum;
 use crate::context::Context;
 use crate::error::Result;
 use crate::model::{ModelPrecision, Quantization};
-use crate::text::{borrow_all, c_path, copy_array};
+use crate::text::{borrow_all, c_path, copy_array, elements};
 use crate::text_stream::TextStream;
 use vkformer_sys as sys;
 
@@ -168,6 +167,11 @@ impl Generator {
         TextStream::new(Arc::clone(&self.inner), prompt.to_string(), generation.clone())
     }
 
+    #[cfg(test)]
+    pub(crate) fn inner(&self) -> &Mutex<Inner> {
+        &self.inner
+    }
+
     /// How many tokens a prompt and its continuation may have together.
     pub fn context_len(&self) -> u32 {
         // SAFETY: the generator is alive.
@@ -255,7 +259,7 @@ unsafe extern "C" fn receive_text(user: *mut c_void, prompt: u32, bytes: *const 
     if callbacks.panicked.is_some() || callbacks.cancelled.load(Ordering::Relaxed) {
         return false;
     }
-    let text = String::from_utf8_lossy(slice::from_raw_parts(bytes as *const u8, size_bytes));
+    let text = String::from_utf8_lossy(elements(bytes as *const u8, size_bytes));
     let on_text = &mut callbacks.on_text;
     match panic::catch_unwind(AssertUnwindSafe(|| on_text(prompt as usize, &text))) {
         Ok(goes_on) => goes_on,
@@ -273,9 +277,9 @@ unsafe extern "C" fn go_on(user: *mut c_void, _done: u32, _total: u32, _what: *c
 }
 
 unsafe fn take_continuation(raw: &mut sys::vkf_continuation) -> Continuation {
-    let text = copy_array(raw.text as *const u8, raw.size_bytes);
+    let text = elements(raw.text as *const u8, raw.size_bytes);
     let continuation = Continuation {
-        text: String::from_utf8_lossy(&text).into_owned(),
+        text: String::from_utf8_lossy(text).into_owned(),
         ids: copy_array(raw.ids, raw.id_count as usize),
         prompt_tokens: raw.prompt_count,
         reason: StopReason::from_raw(raw.reason).unwrap_or_default(),

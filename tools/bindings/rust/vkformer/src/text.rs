@@ -43,10 +43,15 @@ pub(crate) unsafe fn copy(text: *const c_char) -> Option<String> {
     Some(CStr::from_ptr(text).to_string_lossy().into_owned())
 }
 
+/// The elements of an array of C's, which may be NULL where there are none.
+pub(crate) unsafe fn elements<'a, T>(values: *const T, count: usize) -> &'a [T] {
+    if count == 0 || values.is_null() {
+        return &[];
+    }
+    std::slice::from_raw_parts(values, count)
+}
+
 /// The copy of an array that C allocated.
 pub(crate) unsafe fn copy_array<T: Copy>(values: *const T, count: usize) -> Vec<T> {
-    if count == 0 || values.is_null() {
-        return Vec::new();
-    }
-    std::slice::from_raw_parts(values, count).to_vec()
+    elements(values, count).to_vec()
 }

@@ -101,3 +101,26 @@ impl Drop for TextStream<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Context, GeneratorOptions};
+
+    #[test]
+    fn stream_that_is_dropped_is_cancelled_and_cancelled_ones_end() {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../tests/pretrained/gpt2");
+        let context = Context::builder().skip_self_test(true).build().unwrap();
+        let mut generator = Generator::new(&context, directory, &GeneratorOptions::default()).unwrap();
+        let stream = generator.stream("A cat sat there.", &Generation::default());
+        let cancelled = Arc::clone(&stream.cancelled);
+        assert!(!cancelled.load(Ordering::Relaxed));
+        drop(stream);
+        assert!(cancelled.load(Ordering::Relaxed));
+
+        let mut on_text = |_, _: &str| -> bool { unreachable!("a part behind the end") };
+        let mut inner = lock(generator.inner());
+        let ended = inner.generate(&["A cat sat there."], &Generation::default(), &cancelled, &mut on_text);
+        assert_eq!(ended.unwrap_err().status(), Status::Cancelled);
+    }
+}
