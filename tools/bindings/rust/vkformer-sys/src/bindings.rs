@@ -7,6 +7,7 @@ pub const VKF_VERSION: u32 = 100;
 pub const VKF_UUID_SIZE: u32 = 16;
 pub const VKF_MAX_MEMORY_HEAPS: u32 = 16;
 pub const VKF_MAX_RANK: u32 = 4;
+pub const VKF_MAX_PORTS: u32 = 16;
 pub const VKF_MAX_EMBEDDING_MODULES: u32 = 8;
 pub const VKF_MAX_POOLINGS: u32 = 8;
 pub const VKF_MAX_ROTARY_DIM: u32 = 256;
@@ -82,6 +83,21 @@ impl vkf_status {
 pub struct vkf_status(pub ::std::os::raw::c_uint);
 extern "C" {
     pub fn vkf_version() -> u32;
+}
+impl vkf_part {
+    pub const VKF_PART_CORE: vkf_part = vkf_part(0);
+}
+impl vkf_part {
+    pub const VKF_PART_MODELS: vkf_part = vkf_part(1);
+}
+impl vkf_part {
+    pub const VKF_PART_TEXT: vkf_part = vkf_part(2);
+}
+#[repr(transparent)]
+#[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
+pub struct vkf_part(pub ::std::os::raw::c_uint);
+extern "C" {
+    pub fn vkf_has_part(part: vkf_part) -> bool;
 }
 extern "C" {
     pub fn vkf_status_text(status: vkf_status) -> *const ::std::os::raw::c_char;
@@ -222,6 +238,7 @@ pub struct vkf_device_choice {
     pub name: *const ::std::os::raw::c_char,
     pub uuid: [u8; 16usize],
     pub type_: vkf_device_type,
+    pub reserved: [u32; 8usize],
 }
 impl Default for vkf_device_choice {
     fn default() -> Self {
@@ -316,9 +333,6 @@ impl Default for vkf_context_desc {
     }
 }
 extern "C" {
-    pub fn vkf_context_create(desc: *const vkf_context_desc, out_context: *mut *mut vkf_context) -> vkf_status;
-}
-extern "C" {
     pub fn vkf_context_destroy(context: *mut *mut vkf_context);
 }
 extern "C" {
@@ -361,16 +375,6 @@ impl Default for vkf_device_info {
         }
     }
 }
-extern "C" {
-    pub fn vkf_enumerate_devices(
-        desc: *const vkf_context_desc,
-        inout_count: *mut u32,
-        out_infos: *mut vkf_device_info,
-    ) -> vkf_status;
-}
-extern "C" {
-    pub fn vkf_context_device_info(context: *const vkf_context, out_info: *mut vkf_device_info);
-}
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct vkf_memory_usage {
@@ -378,9 +382,6 @@ pub struct vkf_memory_usage {
     pub used_bytes: [u64; 16usize],
     pub peak_bytes: [u64; 16usize],
     pub reserved_bytes: [u64; 16usize],
-}
-extern "C" {
-    pub fn vkf_context_memory_usage(context: *mut vkf_context, out_usage: *mut vkf_memory_usage);
 }
 extern "C" {
     pub fn vkf_context_reset_memory_peak(context: *mut vkf_context);
@@ -427,6 +428,36 @@ pub type vkf_kernel_fn = ::std::option::Option<
 >;
 extern "C" {
     pub fn vkf_context_kernels(context: *mut vkf_context, visit: vkf_kernel_fn, user: *mut ::std::os::raw::c_void);
+}
+extern "C" {
+    pub fn vkf_context_create_sized(
+        desc: *const vkf_context_desc,
+        desc_bytes: usize,
+        out_context: *mut *mut vkf_context,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_enumerate_devices_sized(
+        desc: *const vkf_context_desc,
+        desc_bytes: usize,
+        inout_count: *mut u32,
+        out_infos: *mut vkf_device_info,
+        info_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_context_device_info_sized(
+        context: *const vkf_context,
+        out_info: *mut vkf_device_info,
+        info_bytes: usize,
+    );
+}
+extern "C" {
+    pub fn vkf_context_memory_usage_sized(
+        context: *mut vkf_context,
+        out_usage: *mut vkf_memory_usage,
+        usage_bytes: usize,
+    );
 }
 impl vkf_dtype {
     pub const VKF_DTYPE_F32: vkf_dtype = vkf_dtype(0);
@@ -573,7 +604,7 @@ extern "C" {
     pub fn vkf_f16_to_f32(halves: *const u16, out_values: *mut f32, count: usize);
 }
 impl vkf_activation {
-    pub const VKF_ACTIVATION_NONE: vkf_activation = vkf_activation(0);
+    pub const VKF_ACTIVATION_DEFAULT: vkf_activation = vkf_activation(0);
 }
 impl vkf_activation {
     pub const VKF_ACTIVATION_RELU: vkf_activation = vkf_activation(1);
@@ -591,7 +622,10 @@ impl vkf_activation {
     pub const VKF_ACTIVATION_TANH: vkf_activation = vkf_activation(5);
 }
 impl vkf_activation {
-    pub const VKF_ACTIVATION_COUNT: vkf_activation = vkf_activation(6);
+    pub const VKF_ACTIVATION_NONE: vkf_activation = vkf_activation(6);
+}
+impl vkf_activation {
+    pub const VKF_ACTIVATION_COUNT: vkf_activation = vkf_activation(7);
 }
 #[repr(transparent)]
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
@@ -619,9 +653,6 @@ impl Default for vkf_gemm_desc {
             s.assume_init()
         }
     }
-}
-extern "C" {
-    pub fn vkf_gemm(context: *mut vkf_context, desc: *const vkf_gemm_desc) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_preferred_layout(
@@ -714,9 +745,6 @@ impl Default for vkf_softmax_desc {
         }
     }
 }
-extern "C" {
-    pub fn vkf_softmax(context: *mut vkf_context, desc: *const vkf_softmax_desc) -> vkf_status;
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_sdpa_desc {
@@ -741,9 +769,6 @@ impl Default for vkf_sdpa_desc {
             s.assume_init()
         }
     }
-}
-extern "C" {
-    pub fn vkf_scaled_dot_product_attention(context: *mut vkf_context, desc: *const vkf_sdpa_desc) -> vkf_status;
 }
 impl vkf_residual_order {
     pub const VKF_RESIDUAL_NONE: vkf_residual_order = vkf_residual_order(0);
@@ -782,9 +807,6 @@ impl Default for vkf_layer_norm_desc {
     }
 }
 extern "C" {
-    pub fn vkf_layer_norm(context: *mut vkf_context, desc: *const vkf_layer_norm_desc) -> vkf_status;
-}
-extern "C" {
     pub fn vkf_split_heads(context: *mut vkf_context, x: *const vkf_tensor, out: *const vkf_tensor) -> vkf_status;
 }
 extern "C" {
@@ -810,9 +832,6 @@ impl Default for vkf_embed_desc {
     }
 }
 extern "C" {
-    pub fn vkf_embed(context: *mut vkf_context, desc: *const vkf_embed_desc) -> vkf_status;
-}
-extern "C" {
     pub fn vkf_sinusoidal_positions(len: u32, dim: u32, out_values: *mut f32);
 }
 #[repr(C)]
@@ -833,13 +852,41 @@ impl Default for vkf_additive_scores_desc {
     }
 }
 extern "C" {
-    pub fn vkf_additive_scores(context: *mut vkf_context, desc: *const vkf_additive_scores_desc) -> vkf_status;
-}
-extern "C" {
     pub fn vkf_argmax(context: *mut vkf_context, x: *const vkf_tensor, out: *const vkf_tensor) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_copy(context: *mut vkf_context, x: *const vkf_tensor, out: *const vkf_tensor) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_gemm_sized(context: *mut vkf_context, desc: *const vkf_gemm_desc, desc_bytes: usize) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_softmax_sized(context: *mut vkf_context, desc: *const vkf_softmax_desc, desc_bytes: usize)
+        -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_scaled_dot_product_attention_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_sdpa_desc,
+        desc_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_layer_norm_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_layer_norm_desc,
+        desc_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_embed_sized(context: *mut vkf_context, desc: *const vkf_embed_desc, desc_bytes: usize) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_additive_scores_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_additive_scores_desc,
+        desc_bytes: usize,
+    ) -> vkf_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -899,6 +946,7 @@ pub struct vkf_attention_weights {
     pub out_weight: vkf_tensor,
     pub out_bias: vkf_tensor,
     pub in_proj: bool,
+    pub reserved: [u64; 32usize],
 }
 impl Default for vkf_attention_weights {
     fn default() -> Self {
@@ -917,6 +965,7 @@ pub struct vkf_attention_mask {
     pub key_kind: vkf_mask_kind,
     pub causal: vkf_causal,
     pub window: u32,
+    pub reserved: [u32; 8usize],
 }
 impl Default for vkf_attention_mask {
     fn default() -> Self {
@@ -952,7 +1001,7 @@ pub struct vkf_attention_desc {
     pub params: vkf_attention_weights,
     pub dtype: vkf_dtype,
     pub max_sizes: vkf_layer_sizes,
-    pub ports: [vkf_tensor; 11usize],
+    pub ports: [vkf_tensor; 16usize],
 }
 impl Default for vkf_attention_desc {
     fn default() -> Self {
@@ -962,20 +1011,6 @@ impl Default for vkf_attention_desc {
             s.assume_init()
         }
     }
-}
-extern "C" {
-    pub fn vkf_attention_create(
-        context: *mut vkf_context,
-        desc: *const vkf_attention_desc,
-        out_layer: *mut *mut vkf_layer,
-    ) -> vkf_status;
-}
-extern "C" {
-    pub fn vkf_attention_plan(
-        context: *mut vkf_context,
-        desc: *const vkf_attention_desc,
-        out_plan: *mut vkf_memory_plan,
-    ) -> vkf_status;
 }
 impl vkf_norm_kind {
     pub const VKF_NORM_LAYER: vkf_norm_kind = vkf_norm_kind(0);
@@ -1011,6 +1046,7 @@ pub struct vkf_feed_forward_weights {
     pub bias1: vkf_tensor,
     pub weight2: vkf_tensor,
     pub bias2: vkf_tensor,
+    pub reserved: [u64; 32usize],
 }
 impl Default for vkf_feed_forward_weights {
     fn default() -> Self {
@@ -1030,7 +1066,7 @@ pub struct vkf_feed_forward_desc {
     pub params: vkf_feed_forward_weights,
     pub dtype: vkf_dtype,
     pub max_sizes: vkf_layer_sizes,
-    pub ports: [vkf_tensor; 11usize],
+    pub ports: [vkf_tensor; 16usize],
 }
 impl Default for vkf_feed_forward_desc {
     fn default() -> Self {
@@ -1040,20 +1076,6 @@ impl Default for vkf_feed_forward_desc {
             s.assume_init()
         }
     }
-}
-extern "C" {
-    pub fn vkf_feed_forward_create(
-        context: *mut vkf_context,
-        desc: *const vkf_feed_forward_desc,
-        out_layer: *mut *mut vkf_layer,
-    ) -> vkf_status;
-}
-extern "C" {
-    pub fn vkf_feed_forward_plan(
-        context: *mut vkf_context,
-        desc: *const vkf_feed_forward_desc,
-        out_plan: *mut vkf_memory_plan,
-    ) -> vkf_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1075,7 +1097,7 @@ pub struct vkf_transformer_layer_desc {
     pub fully_masked: vkf_fully_masked,
     pub dtype: vkf_dtype,
     pub max_sizes: vkf_layer_sizes,
-    pub ports: [vkf_tensor; 11usize],
+    pub ports: [vkf_tensor; 16usize],
 }
 impl Default for vkf_transformer_layer_desc {
     fn default() -> Self {
@@ -1085,34 +1107,6 @@ impl Default for vkf_transformer_layer_desc {
             s.assume_init()
         }
     }
-}
-extern "C" {
-    pub fn vkf_encoder_layer_create(
-        context: *mut vkf_context,
-        desc: *const vkf_transformer_layer_desc,
-        out_layer: *mut *mut vkf_layer,
-    ) -> vkf_status;
-}
-extern "C" {
-    pub fn vkf_encoder_layer_plan(
-        context: *mut vkf_context,
-        desc: *const vkf_transformer_layer_desc,
-        out_plan: *mut vkf_memory_plan,
-    ) -> vkf_status;
-}
-extern "C" {
-    pub fn vkf_decoder_layer_create(
-        context: *mut vkf_context,
-        desc: *const vkf_transformer_layer_desc,
-        out_layer: *mut *mut vkf_layer,
-    ) -> vkf_status;
-}
-extern "C" {
-    pub fn vkf_decoder_layer_plan(
-        context: *mut vkf_context,
-        desc: *const vkf_transformer_layer_desc,
-        out_plan: *mut vkf_memory_plan,
-    ) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_layer_destroy(layer: *mut *mut vkf_layer);
@@ -1162,7 +1156,80 @@ impl Default for vkf_timing {
     }
 }
 extern "C" {
-    pub fn vkf_layer_timings(layer: *mut vkf_layer, inout_count: *mut u32, out_timings: *mut vkf_timing) -> vkf_status;
+    pub fn vkf_attention_create_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_attention_desc,
+        desc_bytes: usize,
+        out_layer: *mut *mut vkf_layer,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_attention_plan_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_attention_desc,
+        desc_bytes: usize,
+        out_plan: *mut vkf_memory_plan,
+        plan_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_feed_forward_create_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_feed_forward_desc,
+        desc_bytes: usize,
+        out_layer: *mut *mut vkf_layer,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_feed_forward_plan_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_feed_forward_desc,
+        desc_bytes: usize,
+        out_plan: *mut vkf_memory_plan,
+        plan_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_encoder_layer_create_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_transformer_layer_desc,
+        desc_bytes: usize,
+        out_layer: *mut *mut vkf_layer,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_encoder_layer_plan_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_transformer_layer_desc,
+        desc_bytes: usize,
+        out_plan: *mut vkf_memory_plan,
+        plan_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_decoder_layer_create_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_transformer_layer_desc,
+        desc_bytes: usize,
+        out_layer: *mut *mut vkf_layer,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_decoder_layer_plan_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_transformer_layer_desc,
+        desc_bytes: usize,
+        out_plan: *mut vkf_memory_plan,
+        plan_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_layer_timings_sized(
+        layer: *mut vkf_layer,
+        inout_count: *mut u32,
+        out_timings: *mut vkf_timing,
+        timing_bytes: usize,
+    ) -> vkf_status;
 }
 impl vkf_model_kind {
     pub const VKF_MODEL_TRANSFORMER: vkf_model_kind = vkf_model_kind(0);
@@ -1234,6 +1301,7 @@ pub struct vkf_embedding_module {
     pub without_prompt: bool,
     pub activation: vkf_activation,
     pub bias: bool,
+    pub reserved: [u32; 8usize],
 }
 impl Default for vkf_embedding_module {
     fn default() -> Self {
@@ -1293,6 +1361,7 @@ pub struct vkf_rotary {
     pub dynamic_factor: f32,
     pub theta: f32,
     pub long_inverse_frequency: [f32; 128usize],
+    pub reserved: [u32; 16usize],
 }
 impl Default for vkf_rotary {
     fn default() -> Self {
@@ -1312,6 +1381,7 @@ pub struct vkf_sampling {
     pub min_p: f32,
     pub repetition_penalty: f32,
     pub seed: u64,
+    pub reserved: [u32; 16usize],
 }
 impl vkf_early_stopping {
     pub const VKF_EARLY_STOPPING_OFF: vkf_early_stopping = vkf_early_stopping(0);
@@ -1334,6 +1404,7 @@ pub struct vkf_beam_search {
     pub num_beams: u32,
     pub length_penalty: f32,
     pub early_stopping: vkf_early_stopping,
+    pub reserved: [u32; 8usize],
 }
 impl Default for vkf_beam_search {
     fn default() -> Self {
@@ -1351,6 +1422,7 @@ pub struct vkf_generation_defaults {
     pub beams: vkf_beam_search,
     pub max_new_tokens: u32,
     pub max_length: u32,
+    pub reserved: [u32; 16usize],
 }
 impl Default for vkf_generation_defaults {
     fn default() -> Self {
@@ -1430,6 +1502,7 @@ pub struct vkf_model_config {
     pub banned_ids: [i32; 8usize],
     pub banned_count: u32,
     pub generation: vkf_generation_defaults,
+    pub reserved: [u32; 128usize],
 }
 impl Default for vkf_model_config {
     fn default() -> Self {
@@ -1507,20 +1580,6 @@ impl Default for vkf_model_desc {
     }
 }
 extern "C" {
-    pub fn vkf_model_load(
-        context: *mut vkf_context,
-        desc: *const vkf_model_desc,
-        out_model: *mut *mut vkf_model,
-    ) -> vkf_status;
-}
-extern "C" {
-    pub fn vkf_model_plan(
-        context: *mut vkf_context,
-        desc: *const vkf_model_desc,
-        out_plan: *mut vkf_memory_plan,
-    ) -> vkf_status;
-}
-extern "C" {
     pub fn vkf_model_destroy(model: *mut *mut vkf_model);
 }
 extern "C" {
@@ -1567,28 +1626,6 @@ impl Default for vkf_session_desc {
     }
 }
 extern "C" {
-    pub fn vkf_session_create(
-        model: *mut vkf_model,
-        desc: *const vkf_session_desc,
-        out_session: *mut *mut vkf_session,
-    ) -> vkf_status;
-}
-extern "C" {
-    pub fn vkf_session_plan(
-        model: *mut vkf_model,
-        desc: *const vkf_session_desc,
-        out_plan: *mut vkf_memory_plan,
-    ) -> vkf_status;
-}
-extern "C" {
-    pub fn vkf_model_plan_session(
-        context: *mut vkf_context,
-        desc: *const vkf_model_desc,
-        session: *const vkf_session_desc,
-        out_plan: *mut vkf_memory_plan,
-    ) -> vkf_status;
-}
-extern "C" {
     pub fn vkf_session_destroy(session: *mut *mut vkf_session);
 }
 #[repr(C)]
@@ -1616,9 +1653,6 @@ impl Default for vkf_encode_args {
         }
     }
 }
-extern "C" {
-    pub fn vkf_session_encode(session: *mut vkf_session, args: *const vkf_encode_args) -> vkf_status;
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_decode_args {
@@ -1643,9 +1677,6 @@ impl Default for vkf_decode_args {
         }
     }
 }
-extern "C" {
-    pub fn vkf_session_decode(session: *mut vkf_session, args: *const vkf_decode_args) -> vkf_status;
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_greedy_args {
@@ -1666,9 +1697,6 @@ impl Default for vkf_greedy_args {
             s.assume_init()
         }
     }
-}
-extern "C" {
-    pub fn vkf_session_greedy(session: *mut vkf_session, args: *const vkf_greedy_args) -> vkf_status;
 }
 impl vkf_stop_reason {
     pub const VKF_STOP_LENGTH: vkf_stop_reason = vkf_stop_reason(0);
@@ -1700,6 +1728,7 @@ pub struct vkf_generation_cost {
     pub prompt_ns: f64,
     pub new_tokens: u64,
     pub new_ns: f64,
+    pub reserved: [u64; 8usize],
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1733,9 +1762,6 @@ impl Default for vkf_generate_args {
     }
 }
 extern "C" {
-    pub fn vkf_session_generate(session: *mut vkf_session, args: *const vkf_generate_args) -> vkf_status;
-}
-extern "C" {
     pub fn vkf_session_attention(
         session: *mut vkf_session,
         kind: vkf_attention_kind,
@@ -1751,21 +1777,11 @@ extern "C" {
 extern "C" {
     pub fn vkf_session_command_buffer_count(session: *const vkf_session) -> u32;
 }
-extern "C" {
-    pub fn vkf_session_timings(
-        session: *mut vkf_session,
-        inout_count: *mut u32,
-        out_timings: *mut vkf_timing,
-    ) -> vkf_status;
-}
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct vkf_run_cost {
     pub host_ns: f64,
     pub wait_ns: f64,
-}
-extern "C" {
-    pub fn vkf_session_run_cost(session: *const vkf_session, out_cost: *mut vkf_run_cost) -> vkf_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1806,6 +1822,94 @@ extern "C" {
 extern "C" {
     pub fn vkf_vocabulary_target_token(vocabulary: *const vkf_vocabulary, id: i32) -> *const ::std::os::raw::c_char;
 }
+extern "C" {
+    pub fn vkf_model_load_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_model_desc,
+        desc_bytes: usize,
+        out_model: *mut *mut vkf_model,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_model_plan_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_model_desc,
+        desc_bytes: usize,
+        out_plan: *mut vkf_memory_plan,
+        plan_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_create_sized(
+        model: *mut vkf_model,
+        desc: *const vkf_session_desc,
+        desc_bytes: usize,
+        out_session: *mut *mut vkf_session,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_plan_sized(
+        model: *mut vkf_model,
+        desc: *const vkf_session_desc,
+        desc_bytes: usize,
+        out_plan: *mut vkf_memory_plan,
+        plan_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_model_plan_session_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_model_desc,
+        desc_bytes: usize,
+        session: *const vkf_session_desc,
+        session_bytes: usize,
+        out_plan: *mut vkf_memory_plan,
+        plan_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_encode_sized(
+        session: *mut vkf_session,
+        args: *const vkf_encode_args,
+        args_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_decode_sized(
+        session: *mut vkf_session,
+        args: *const vkf_decode_args,
+        args_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_greedy_sized(
+        session: *mut vkf_session,
+        args: *const vkf_greedy_args,
+        args_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_generate_sized(
+        session: *mut vkf_session,
+        args: *const vkf_generate_args,
+        args_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_timings_sized(
+        session: *mut vkf_session,
+        inout_count: *mut u32,
+        out_timings: *mut vkf_timing,
+        timing_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_session_run_cost_sized(
+        session: *const vkf_session,
+        out_cost: *mut vkf_run_cost,
+        cost_bytes: usize,
+    ) -> vkf_status;
+}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_tokenizer {
@@ -1844,13 +1948,6 @@ impl Default for vkf_tokenizer_desc {
     }
 }
 extern "C" {
-    pub fn vkf_tokenizer_load(
-        desc: *const vkf_tokenizer_desc,
-        path: *const ::std::os::raw::c_char,
-        out_tokenizer: *mut *mut vkf_tokenizer,
-    ) -> vkf_status;
-}
-extern "C" {
     pub fn vkf_tokenizer_destroy(tokenizer: *mut *mut vkf_tokenizer);
 }
 impl vkf_truncation {
@@ -1883,6 +1980,7 @@ pub struct vkf_encode_options {
     pub truncate_left: bool,
     pub window: u32,
     pub stride: u32,
+    pub reserved: [u32; 8usize],
 }
 impl Default for vkf_encode_options {
     fn default() -> Self {
@@ -1911,6 +2009,7 @@ pub struct vkf_encoding {
     pub words: *mut i32,
     pub windows: u32,
     pub allocator: vkf_allocator,
+    pub reserved: [*mut ::std::os::raw::c_void; 4usize],
 }
 impl Default for vkf_encoding {
     fn default() -> Self {
@@ -1966,7 +2065,19 @@ pub struct vkf_tokenizer_info {
     pub pad_multiple_of: u32,
 }
 extern "C" {
-    pub fn vkf_tokenizer_get_info(tokenizer: *const vkf_tokenizer, out_info: *mut vkf_tokenizer_info);
+    pub fn vkf_tokenizer_load_sized(
+        desc: *const vkf_tokenizer_desc,
+        desc_bytes: usize,
+        path: *const ::std::os::raw::c_char,
+        out_tokenizer: *mut *mut vkf_tokenizer,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_tokenizer_get_info_sized(
+        tokenizer: *const vkf_tokenizer,
+        out_info: *mut vkf_tokenizer_info,
+        info_bytes: usize,
+    );
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1992,13 +2103,6 @@ impl Default for vkf_embedder_desc {
             s.assume_init()
         }
     }
-}
-extern "C" {
-    pub fn vkf_embedder_create(
-        context: *mut vkf_context,
-        desc: *const vkf_embedder_desc,
-        out_embedder: *mut *mut vkf_embedder,
-    ) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_embedder_destroy(embedder: *mut *mut vkf_embedder);
@@ -2075,9 +2179,6 @@ pub struct vkf_special_tokens {
     pub unk_id: i32,
     pub pad_id: i32,
 }
-extern "C" {
-    pub fn vkf_embedder_get_special_tokens(embedder: *const vkf_embedder, out_tokens: *mut vkf_special_tokens);
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_prediction {
@@ -2086,6 +2187,7 @@ pub struct vkf_prediction {
     pub logits: *mut f32,
     pub tokens: vkf_encoding,
     pub allocator: vkf_allocator,
+    pub reserved: [*mut ::std::os::raw::c_void; 4usize],
 }
 impl Default for vkf_prediction {
     fn default() -> Self {
@@ -2124,7 +2226,26 @@ impl Default for vkf_embed_args {
     }
 }
 extern "C" {
-    pub fn vkf_embedder_run(embedder: *mut vkf_embedder, args: *const vkf_embed_args) -> vkf_status;
+    pub fn vkf_embedder_create_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_embedder_desc,
+        desc_bytes: usize,
+        out_embedder: *mut *mut vkf_embedder,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_embedder_get_special_tokens_sized(
+        embedder: *const vkf_embedder,
+        out_tokens: *mut vkf_special_tokens,
+        tokens_bytes: usize,
+    );
+}
+extern "C" {
+    pub fn vkf_embedder_run_sized(
+        embedder: *mut vkf_embedder,
+        args: *const vkf_embed_args,
+        args_bytes: usize,
+    ) -> vkf_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2153,13 +2274,6 @@ impl Default for vkf_generator_desc {
             s.assume_init()
         }
     }
-}
-extern "C" {
-    pub fn vkf_generator_create(
-        context: *mut vkf_context,
-        desc: *const vkf_generator_desc,
-        out_generator: *mut *mut vkf_generator,
-    ) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_generator_destroy(generator: *mut *mut vkf_generator);
@@ -2191,6 +2305,7 @@ pub struct vkf_continuation {
     pub prompt_count: u32,
     pub reason: vkf_stop_reason,
     pub allocator: vkf_allocator,
+    pub reserved: [*mut ::std::os::raw::c_void; 4usize],
 }
 impl Default for vkf_continuation {
     fn default() -> Self {
@@ -2231,7 +2346,19 @@ impl Default for vkf_generator_args {
     }
 }
 extern "C" {
-    pub fn vkf_generator_run(generator: *mut vkf_generator, args: *const vkf_generator_args) -> vkf_status;
+    pub fn vkf_generator_create_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_generator_desc,
+        desc_bytes: usize,
+        out_generator: *mut *mut vkf_generator,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_generator_run_sized(
+        generator: *mut vkf_generator,
+        args: *const vkf_generator_args,
+        args_bytes: usize,
+    ) -> vkf_status;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2372,9 +2499,10 @@ extern "C" {
     pub fn vkf_context_takes_capability(context: *const vkf_context, capability: u32) -> bool;
 }
 extern "C" {
-    pub fn vkf_context_report_shader(
+    pub fn vkf_context_report_shader_sized(
         context: *mut vkf_context,
         desc: *const vkf_shader_desc,
+        desc_bytes: usize,
         visit: vkf_kernel_report_fn,
         user: *mut ::std::os::raw::c_void,
     ) -> vkf_status;
@@ -2386,14 +2514,6 @@ pub struct vkf_roofs {
     pub read_bytes_per_s: f64,
     pub fma_flops_per_s: f64,
     pub gpu_timed: bool,
-}
-extern "C" {
-    pub fn vkf_measure_roofs(
-        context: *mut vkf_context,
-        progress: vkf_progress_fn,
-        user: *mut ::std::os::raw::c_void,
-        out_roofs: *mut vkf_roofs,
-    ) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_measure_copy(context: *mut vkf_context, x: *const vkf_tensor, out: *const vkf_tensor) -> vkf_status;
@@ -2418,10 +2538,23 @@ impl Default for vkf_measure_fma_desc {
     }
 }
 extern "C" {
-    pub fn vkf_measure_fma(context: *mut vkf_context, desc: *const vkf_measure_fma_desc) -> vkf_status;
+    pub fn vkf_measure_roofs_sized(
+        context: *mut vkf_context,
+        progress: vkf_progress_fn,
+        user: *mut ::std::os::raw::c_void,
+        out_roofs: *mut vkf_roofs,
+        roofs_bytes: usize,
+    ) -> vkf_status;
 }
 extern "C" {
-    pub fn vkf_measure_fma_flops(desc: *const vkf_measure_fma_desc) -> f64;
+    pub fn vkf_measure_fma_sized(
+        context: *mut vkf_context,
+        desc: *const vkf_measure_fma_desc,
+        desc_bytes: usize,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_measure_fma_flops_sized(desc: *const vkf_measure_fma_desc, desc_bytes: usize) -> f64;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -2443,12 +2576,6 @@ impl Default for vkf_device_description_desc {
             s.assume_init()
         }
     }
-}
-extern "C" {
-    pub fn vkf_device_description_create(
-        desc: *const vkf_device_description_desc,
-        out_description: *mut *mut vkf_device_description,
-    ) -> vkf_status;
 }
 extern "C" {
     pub fn vkf_device_description_destroy(description: *mut *mut vkf_device_description);
@@ -2491,10 +2618,19 @@ pub type vkf_planned_dispatch_fn = ::std::option::Option<
     unsafe extern "C" fn(user: *mut ::std::os::raw::c_void, dispatch: *const vkf_planned_dispatch),
 >;
 extern "C" {
-    pub fn vkf_model_plan_dispatches(
+    pub fn vkf_device_description_create_sized(
+        desc: *const vkf_device_description_desc,
+        desc_bytes: usize,
+        out_description: *mut *mut vkf_device_description,
+    ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_model_plan_dispatches_sized(
         context: *mut vkf_context,
         desc: *const vkf_model_desc,
+        desc_bytes: usize,
         session: *const vkf_session_desc,
+        session_bytes: usize,
         visit: vkf_planned_dispatch_fn,
         user: *mut ::std::os::raw::c_void,
     ) -> vkf_status;
@@ -2585,9 +2721,6 @@ impl Default for vkf_profiler {
         }
     }
 }
-extern "C" {
-    pub fn vkf_context_set_profiler(context: *mut vkf_context, profiler: *const vkf_profiler) -> vkf_status;
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_probe_output {
@@ -2620,6 +2753,13 @@ extern "C" {
         user: *mut ::std::os::raw::c_void,
     ) -> vkf_status;
 }
+extern "C" {
+    pub fn vkf_context_set_profiler_sized(
+        context: *mut vkf_context,
+        profiler: *const vkf_profiler,
+        profiler_bytes: usize,
+    ) -> vkf_status;
+}
 impl vkf_tune_kind {
     pub const VKF_TUNE_LINEAR: vkf_tune_kind = vkf_tune_kind(0);
 }
@@ -2640,6 +2780,7 @@ pub struct vkf_tune_problem {
     pub out: vkf_dtype,
     pub kind: vkf_tune_kind,
     pub heads: u32,
+    pub reserved: [u32; 8usize],
 }
 impl Default for vkf_tune_problem {
     fn default() -> Self {
@@ -2690,15 +2831,6 @@ impl Default for vkf_tune_options {
         }
     }
 }
-extern "C" {
-    pub fn vkf_tune(
-        context: *mut vkf_context,
-        problems: *const vkf_tune_problem,
-        count: u32,
-        options: *const vkf_tune_options,
-        out_results: *mut vkf_tune_result,
-    ) -> vkf_status;
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct vkf_choice {
@@ -2730,4 +2862,363 @@ extern "C" {
         visit: vkf_choice_fn,
         user: *mut ::std::os::raw::c_void,
     ) -> vkf_status;
+}
+extern "C" {
+    pub fn vkf_tune_sized(
+        context: *mut vkf_context,
+        problems: *const vkf_tune_problem,
+        count: u32,
+        options: *const vkf_tune_options,
+        options_bytes: usize,
+        out_results: *mut vkf_tune_result,
+        result_bytes: usize,
+    ) -> vkf_status;
+}
+#[inline]
+pub unsafe fn vkf_context_create(desc: *const vkf_context_desc, out_context: *mut *mut vkf_context) -> vkf_status {
+    vkf_context_create_sized(desc, ::std::mem::size_of::<vkf_context_desc>(), out_context)
+}
+#[inline]
+pub unsafe fn vkf_enumerate_devices(
+    desc: *const vkf_context_desc,
+    inout_count: *mut u32,
+    out_infos: *mut vkf_device_info,
+) -> vkf_status {
+    vkf_enumerate_devices_sized(
+        desc,
+        ::std::mem::size_of::<vkf_context_desc>(),
+        inout_count,
+        out_infos,
+        ::std::mem::size_of::<vkf_device_info>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_context_device_info(context: *const vkf_context, out_info: *mut vkf_device_info) {
+    vkf_context_device_info_sized(context, out_info, ::std::mem::size_of::<vkf_device_info>())
+}
+#[inline]
+pub unsafe fn vkf_context_memory_usage(context: *mut vkf_context, out_usage: *mut vkf_memory_usage) {
+    vkf_context_memory_usage_sized(context, out_usage, ::std::mem::size_of::<vkf_memory_usage>())
+}
+#[inline]
+pub unsafe fn vkf_embedder_create(
+    context: *mut vkf_context,
+    desc: *const vkf_embedder_desc,
+    out_embedder: *mut *mut vkf_embedder,
+) -> vkf_status {
+    vkf_embedder_create_sized(context, desc, ::std::mem::size_of::<vkf_embedder_desc>(), out_embedder)
+}
+#[inline]
+pub unsafe fn vkf_embedder_get_special_tokens(embedder: *const vkf_embedder, out_tokens: *mut vkf_special_tokens) {
+    vkf_embedder_get_special_tokens_sized(embedder, out_tokens, ::std::mem::size_of::<vkf_special_tokens>())
+}
+#[inline]
+pub unsafe fn vkf_embedder_run(embedder: *mut vkf_embedder, args: *const vkf_embed_args) -> vkf_status {
+    vkf_embedder_run_sized(embedder, args, ::std::mem::size_of::<vkf_embed_args>())
+}
+#[inline]
+pub unsafe fn vkf_generator_create(
+    context: *mut vkf_context,
+    desc: *const vkf_generator_desc,
+    out_generator: *mut *mut vkf_generator,
+) -> vkf_status {
+    vkf_generator_create_sized(context, desc, ::std::mem::size_of::<vkf_generator_desc>(), out_generator)
+}
+#[inline]
+pub unsafe fn vkf_generator_run(generator: *mut vkf_generator, args: *const vkf_generator_args) -> vkf_status {
+    vkf_generator_run_sized(generator, args, ::std::mem::size_of::<vkf_generator_args>())
+}
+#[inline]
+pub unsafe fn vkf_context_report_shader(
+    context: *mut vkf_context,
+    desc: *const vkf_shader_desc,
+    visit: vkf_kernel_report_fn,
+    user: *mut ::std::os::raw::c_void,
+) -> vkf_status {
+    vkf_context_report_shader_sized(context, desc, ::std::mem::size_of::<vkf_shader_desc>(), visit, user)
+}
+#[inline]
+pub unsafe fn vkf_attention_create(
+    context: *mut vkf_context,
+    desc: *const vkf_attention_desc,
+    out_layer: *mut *mut vkf_layer,
+) -> vkf_status {
+    vkf_attention_create_sized(context, desc, ::std::mem::size_of::<vkf_attention_desc>(), out_layer)
+}
+#[inline]
+pub unsafe fn vkf_attention_plan(
+    context: *mut vkf_context,
+    desc: *const vkf_attention_desc,
+    out_plan: *mut vkf_memory_plan,
+) -> vkf_status {
+    vkf_attention_plan_sized(
+        context,
+        desc,
+        ::std::mem::size_of::<vkf_attention_desc>(),
+        out_plan,
+        ::std::mem::size_of::<vkf_memory_plan>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_feed_forward_create(
+    context: *mut vkf_context,
+    desc: *const vkf_feed_forward_desc,
+    out_layer: *mut *mut vkf_layer,
+) -> vkf_status {
+    vkf_feed_forward_create_sized(context, desc, ::std::mem::size_of::<vkf_feed_forward_desc>(), out_layer)
+}
+#[inline]
+pub unsafe fn vkf_feed_forward_plan(
+    context: *mut vkf_context,
+    desc: *const vkf_feed_forward_desc,
+    out_plan: *mut vkf_memory_plan,
+) -> vkf_status {
+    vkf_feed_forward_plan_sized(
+        context,
+        desc,
+        ::std::mem::size_of::<vkf_feed_forward_desc>(),
+        out_plan,
+        ::std::mem::size_of::<vkf_memory_plan>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_encoder_layer_create(
+    context: *mut vkf_context,
+    desc: *const vkf_transformer_layer_desc,
+    out_layer: *mut *mut vkf_layer,
+) -> vkf_status {
+    vkf_encoder_layer_create_sized(context, desc, ::std::mem::size_of::<vkf_transformer_layer_desc>(), out_layer)
+}
+#[inline]
+pub unsafe fn vkf_encoder_layer_plan(
+    context: *mut vkf_context,
+    desc: *const vkf_transformer_layer_desc,
+    out_plan: *mut vkf_memory_plan,
+) -> vkf_status {
+    vkf_encoder_layer_plan_sized(
+        context,
+        desc,
+        ::std::mem::size_of::<vkf_transformer_layer_desc>(),
+        out_plan,
+        ::std::mem::size_of::<vkf_memory_plan>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_decoder_layer_create(
+    context: *mut vkf_context,
+    desc: *const vkf_transformer_layer_desc,
+    out_layer: *mut *mut vkf_layer,
+) -> vkf_status {
+    vkf_decoder_layer_create_sized(context, desc, ::std::mem::size_of::<vkf_transformer_layer_desc>(), out_layer)
+}
+#[inline]
+pub unsafe fn vkf_decoder_layer_plan(
+    context: *mut vkf_context,
+    desc: *const vkf_transformer_layer_desc,
+    out_plan: *mut vkf_memory_plan,
+) -> vkf_status {
+    vkf_decoder_layer_plan_sized(
+        context,
+        desc,
+        ::std::mem::size_of::<vkf_transformer_layer_desc>(),
+        out_plan,
+        ::std::mem::size_of::<vkf_memory_plan>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_layer_timings(
+    layer: *mut vkf_layer,
+    inout_count: *mut u32,
+    out_timings: *mut vkf_timing,
+) -> vkf_status {
+    vkf_layer_timings_sized(layer, inout_count, out_timings, ::std::mem::size_of::<vkf_timing>())
+}
+#[inline]
+pub unsafe fn vkf_measure_roofs(
+    context: *mut vkf_context,
+    progress: vkf_progress_fn,
+    user: *mut ::std::os::raw::c_void,
+    out_roofs: *mut vkf_roofs,
+) -> vkf_status {
+    vkf_measure_roofs_sized(context, progress, user, out_roofs, ::std::mem::size_of::<vkf_roofs>())
+}
+#[inline]
+pub unsafe fn vkf_measure_fma(context: *mut vkf_context, desc: *const vkf_measure_fma_desc) -> vkf_status {
+    vkf_measure_fma_sized(context, desc, ::std::mem::size_of::<vkf_measure_fma_desc>())
+}
+#[inline]
+pub unsafe fn vkf_measure_fma_flops(desc: *const vkf_measure_fma_desc) -> f64 {
+    vkf_measure_fma_flops_sized(desc, ::std::mem::size_of::<vkf_measure_fma_desc>())
+}
+#[inline]
+pub unsafe fn vkf_model_load(
+    context: *mut vkf_context,
+    desc: *const vkf_model_desc,
+    out_model: *mut *mut vkf_model,
+) -> vkf_status {
+    vkf_model_load_sized(context, desc, ::std::mem::size_of::<vkf_model_desc>(), out_model)
+}
+#[inline]
+pub unsafe fn vkf_model_plan(
+    context: *mut vkf_context,
+    desc: *const vkf_model_desc,
+    out_plan: *mut vkf_memory_plan,
+) -> vkf_status {
+    vkf_model_plan_sized(
+        context,
+        desc,
+        ::std::mem::size_of::<vkf_model_desc>(),
+        out_plan,
+        ::std::mem::size_of::<vkf_memory_plan>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_session_create(
+    model: *mut vkf_model,
+    desc: *const vkf_session_desc,
+    out_session: *mut *mut vkf_session,
+) -> vkf_status {
+    vkf_session_create_sized(model, desc, ::std::mem::size_of::<vkf_session_desc>(), out_session)
+}
+#[inline]
+pub unsafe fn vkf_session_plan(
+    model: *mut vkf_model,
+    desc: *const vkf_session_desc,
+    out_plan: *mut vkf_memory_plan,
+) -> vkf_status {
+    vkf_session_plan_sized(
+        model,
+        desc,
+        ::std::mem::size_of::<vkf_session_desc>(),
+        out_plan,
+        ::std::mem::size_of::<vkf_memory_plan>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_model_plan_session(
+    context: *mut vkf_context,
+    desc: *const vkf_model_desc,
+    session: *const vkf_session_desc,
+    out_plan: *mut vkf_memory_plan,
+) -> vkf_status {
+    vkf_model_plan_session_sized(
+        context,
+        desc,
+        ::std::mem::size_of::<vkf_model_desc>(),
+        session,
+        ::std::mem::size_of::<vkf_session_desc>(),
+        out_plan,
+        ::std::mem::size_of::<vkf_memory_plan>(),
+    )
+}
+#[inline]
+pub unsafe fn vkf_session_encode(session: *mut vkf_session, args: *const vkf_encode_args) -> vkf_status {
+    vkf_session_encode_sized(session, args, ::std::mem::size_of::<vkf_encode_args>())
+}
+#[inline]
+pub unsafe fn vkf_session_decode(session: *mut vkf_session, args: *const vkf_decode_args) -> vkf_status {
+    vkf_session_decode_sized(session, args, ::std::mem::size_of::<vkf_decode_args>())
+}
+#[inline]
+pub unsafe fn vkf_session_greedy(session: *mut vkf_session, args: *const vkf_greedy_args) -> vkf_status {
+    vkf_session_greedy_sized(session, args, ::std::mem::size_of::<vkf_greedy_args>())
+}
+#[inline]
+pub unsafe fn vkf_session_generate(session: *mut vkf_session, args: *const vkf_generate_args) -> vkf_status {
+    vkf_session_generate_sized(session, args, ::std::mem::size_of::<vkf_generate_args>())
+}
+#[inline]
+pub unsafe fn vkf_session_timings(
+    session: *mut vkf_session,
+    inout_count: *mut u32,
+    out_timings: *mut vkf_timing,
+) -> vkf_status {
+    vkf_session_timings_sized(session, inout_count, out_timings, ::std::mem::size_of::<vkf_timing>())
+}
+#[inline]
+pub unsafe fn vkf_session_run_cost(session: *const vkf_session, out_cost: *mut vkf_run_cost) -> vkf_status {
+    vkf_session_run_cost_sized(session, out_cost, ::std::mem::size_of::<vkf_run_cost>())
+}
+#[inline]
+pub unsafe fn vkf_gemm(context: *mut vkf_context, desc: *const vkf_gemm_desc) -> vkf_status {
+    vkf_gemm_sized(context, desc, ::std::mem::size_of::<vkf_gemm_desc>())
+}
+#[inline]
+pub unsafe fn vkf_softmax(context: *mut vkf_context, desc: *const vkf_softmax_desc) -> vkf_status {
+    vkf_softmax_sized(context, desc, ::std::mem::size_of::<vkf_softmax_desc>())
+}
+#[inline]
+pub unsafe fn vkf_scaled_dot_product_attention(context: *mut vkf_context, desc: *const vkf_sdpa_desc) -> vkf_status {
+    vkf_scaled_dot_product_attention_sized(context, desc, ::std::mem::size_of::<vkf_sdpa_desc>())
+}
+#[inline]
+pub unsafe fn vkf_layer_norm(context: *mut vkf_context, desc: *const vkf_layer_norm_desc) -> vkf_status {
+    vkf_layer_norm_sized(context, desc, ::std::mem::size_of::<vkf_layer_norm_desc>())
+}
+#[inline]
+pub unsafe fn vkf_embed(context: *mut vkf_context, desc: *const vkf_embed_desc) -> vkf_status {
+    vkf_embed_sized(context, desc, ::std::mem::size_of::<vkf_embed_desc>())
+}
+#[inline]
+pub unsafe fn vkf_additive_scores(context: *mut vkf_context, desc: *const vkf_additive_scores_desc) -> vkf_status {
+    vkf_additive_scores_sized(context, desc, ::std::mem::size_of::<vkf_additive_scores_desc>())
+}
+#[inline]
+pub unsafe fn vkf_device_description_create(
+    desc: *const vkf_device_description_desc,
+    out_description: *mut *mut vkf_device_description,
+) -> vkf_status {
+    vkf_device_description_create_sized(desc, ::std::mem::size_of::<vkf_device_description_desc>(), out_description)
+}
+#[inline]
+pub unsafe fn vkf_model_plan_dispatches(
+    context: *mut vkf_context,
+    desc: *const vkf_model_desc,
+    session: *const vkf_session_desc,
+    visit: vkf_planned_dispatch_fn,
+    user: *mut ::std::os::raw::c_void,
+) -> vkf_status {
+    vkf_model_plan_dispatches_sized(
+        context,
+        desc,
+        ::std::mem::size_of::<vkf_model_desc>(),
+        session,
+        ::std::mem::size_of::<vkf_session_desc>(),
+        visit,
+        user,
+    )
+}
+#[inline]
+pub unsafe fn vkf_context_set_profiler(context: *mut vkf_context, profiler: *const vkf_profiler) -> vkf_status {
+    vkf_context_set_profiler_sized(context, profiler, ::std::mem::size_of::<vkf_profiler>())
+}
+#[inline]
+pub unsafe fn vkf_tokenizer_load(
+    desc: *const vkf_tokenizer_desc,
+    path: *const ::std::os::raw::c_char,
+    out_tokenizer: *mut *mut vkf_tokenizer,
+) -> vkf_status {
+    vkf_tokenizer_load_sized(desc, ::std::mem::size_of::<vkf_tokenizer_desc>(), path, out_tokenizer)
+}
+#[inline]
+pub unsafe fn vkf_tokenizer_get_info(tokenizer: *const vkf_tokenizer, out_info: *mut vkf_tokenizer_info) {
+    vkf_tokenizer_get_info_sized(tokenizer, out_info, ::std::mem::size_of::<vkf_tokenizer_info>())
+}
+#[inline]
+pub unsafe fn vkf_tune(
+    context: *mut vkf_context,
+    problems: *const vkf_tune_problem,
+    count: u32,
+    options: *const vkf_tune_options,
+    out_results: *mut vkf_tune_result,
+) -> vkf_status {
+    vkf_tune_sized(
+        context,
+        problems,
+        count,
+        options,
+        ::std::mem::size_of::<vkf_tune_options>(),
+        out_results,
+        ::std::mem::size_of::<vkf_tune_result>(),
+    )
 }

@@ -32,7 +32,10 @@ c_enum! {
 c_enum! {
     #[derive(Default)]
     Activation: vkf_activation {
+        /// PyTorch's: Relu.
         #[default]
+        Default = VKF_ACTIVATION_DEFAULT,
+        /// The identity.
         None = VKF_ACTIVATION_NONE,
         Relu = VKF_ACTIVATION_RELU,
         /// torch.nn.GELU()
@@ -254,7 +257,7 @@ pub struct TransformerLayer<'a> {
     pub d_model: u32,
     pub num_heads: u32,
     pub dim_feedforward: u32,
-    /// PyTorch's default is Relu, and its "gelu" is GeluErf.
+    /// PyTorch's "gelu" is GeluErf.
     pub activation: Activation,
     pub norm_first: bool,
     /// 0: PyTorch's 1e-5.
