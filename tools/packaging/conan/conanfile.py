@@ -33,8 +33,9 @@ class Vkformer(ConanFile):
         self.version = ".".join(re.findall(r"#define VKF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
 
     def export_sources(self):
-        for name in ("CMakeLists.txt", "LICENSE", "include/*", "src/*", "shaders/*", "tools/cmake/*"):
-            copy(self, name, self._root, self.export_sources_folder)
+        for name in ("CMakeLists.txt", "LICENSE", "include/*", "src/*", "shaders/*", "tools/cmake/*",
+                     "tools/bindings/*"):
+            copy(self, name, self._root, self.export_sources_folder, excludes="*/target/*")
 
     def configure(self):
         self.settings.rm_safe("compiler.libcxx")
