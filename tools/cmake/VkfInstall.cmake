@@ -1,13 +1,19 @@
 # What `cmake --install` puts where: headers, both libraries, the CMake package and vkformer.pc; the plug-in that
 # compiles GLSL, as the component "glsl"; with the program also its manual page and completions.
 
+#
+# What a program needs to run is the component "library", what it needs to be built is "development", and the program
+# vkformer is "program": packages are made of these.
+
 include(CMakePackageConfigHelpers)
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vkformer)
 
 install(TARGETS vkformer_shared vkformer_static EXPORT vkformer
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/vkformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY tools/bindings/cpp/vkformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT cpp
         FILES_MATCHING PATTERN "*.hpp")
@@ -61,6 +67,7 @@ configure_file(tools/cmake/vkformer.pc.in vkformer.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkformer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 if(VKF_BUILD_PROGRAM)
+    set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
     configure_file(tools/program/manual/vkformer.1.in vkformer.1 @ONLY)
     if(TARGET vkformer_glsl AND NOT APPLE)
         # The library in the program finds the plug-in from there in a prefix that the system knows nothing of.

@@ -1,0 +1,317 @@
+//! Contexts: a Vulkan device with its kernels, memory and caches.
+
+use std::ffi::{CStr, CString};
+use std::os::raw::c_char;
+use std::ptr;
+use std::sync::Arc;
+
+use crate::c_enum::c_enum;
+use crate::cache::{self, Cache};
+use crate::error::{check_version, receive_message, Handler, Messages, Result, Severity};
+use crate::text::c_string;
+use vkformer_sys as sys;
+
+c_enum! {
+    #[derive(Default)]
+    DeviceType: vkf_device_type {
+        #[default]
+        Other = VKF_DEVICE_TYPE_OTHER,
+        Integrated = VKF_DEVICE_TYPE_INTEGRATED,
+        Discrete = VKF_DEVICE_TYPE_DISCRETE,
+        Virtual = VKF_DEVICE_TYPE_VIRTUAL,
+        Cpu = VKF_DEVICE_TYPE_CPU,
+    }
+}
+
+c_enum! {
+    /// A device is treated as if it could do no more than the profile says.
+    #[derive(Default)]
+    Profile: vkf_profile {
+        #[default]
+        Full = VKF_PROFILE_FULL,
+        AndroidBaseline2022 = VKF_PROFILE_ANDROID_BASELINE_2022,
+        Android2025 = VKF_PROFILE_ANDROID_2025,
+        Roadmap2026 = VKF_PROFILE_ROADMAP_2026,
+    }
+}
+
+c_enum! {
+    /// How exactly products are computed: `<vkformer/context.h>` has the bounds.
+    #[derive(Default)]
+    Precision: vkf_precision {
+        #[default]
+        Full = VKF_PRECISION_FULL,
+        F16 = VKF_PRECISION_F16,
+        F16Sums = VKF_PRECISION_F16_SUMS,
+    }
+}
+
+/// Which of the machine's Vulkan devices is taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Device {
+    /// Discrete, then integrated, then virtual, then CPU.
+    #[default]
+    Best,
+    Index(u32),
+    /// A part of the device's name, in upper or lower case.
+    Name(String),
+    Uuid([u8; 16]),
+    Type(DeviceType),
+}
+
+/// What a device can do after profile and masks were applied.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DeviceInfo {
+    pub index: u32,
+    pub name: String,
+    pub driver_name: String,
+    pub driver_info: String,
+    pub device_type: DeviceType,
+    pub uuid: [u8; 16],
+    pub subgroup_size: u32,
+    pub storage_16bit: bool,
+    pub shader_float16: bool,
+    pub unified_memory: bool,
+    /// Bytes of all heaps that are local to the device.
+    pub device_memory_bytes: u64,
+}
+
+impl DeviceInfo {
+    fn new(raw: &sys::vkf_device_info) -> DeviceInfo {
+        let heaps = raw.heap_size_bytes.iter().zip(&raw.heap_device_local);
+        let heaps = heaps.take(raw.heap_count as usize);
+        DeviceInfo {
+            index: raw.index,
+            name: text_of(&raw.name),
+            driver_name: text_of(&raw.driver_name),
+            driver_info: text_of(&raw.driver_info),
+            device_type: DeviceType::from_raw(raw.type_).unwrap_or_default(),
+            uuid: raw.uuid,
+            subgroup_size: raw.subgroup_size,
+            storage_16bit: raw.storage_16bit,
+            shader_float16: raw.shader_float16,
+            unified_memory: raw.unified_memory,
+            device_memory_bytes: heaps.filter(|(_, local)| **local).map(|(bytes, _)| bytes).sum(),
+        }
+    }
+}
+
+/// The text in a field of a C struct, up to its zero.
+fn text_of(field: &[c_char]) -> String {
+    let bytes: Vec<u8> = field.iter().map(|c| *c as u8).take_while(|c| *c != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// What a context is made with: see [`Context::builder`].
+#[derive(Default)]
+pub struct ContextBuilder {
+    device: Device,
+    profile: Profile,
+    masks: Vec<String>,
+    variant: Option<String>,
+    precision: Precision,
+    skip_self_test: bool,
+    tune_on_first_use: bool,
+    validation: bool,
+    handler: Option<(Severity, Handler)>,
+    cache: Option<Box<dyn Cache>>,
+}
+
+impl ContextBuilder {
+    pub fn device(mut self, device: Device) -> Self {
+        self.device = device;
+        self
+    }
+
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+
+    /// Switches a feature off ("shaderFloat16") or lowers a limit ("maxComputeWorkGroupInvocations=64").
+    pub fn mask(mut self, mask: impl Into<String>) -> Self {
+        self.masks.push(mask.into());
+        self
+    }
+
+    /// The kernel that is taken wherever it can serve, by its name or the beginning of it.
+    pub fn variant(mut self, variant: impl Into<String>) -> Self {
+        self.variant = Some(variant.into());
+        self
+    }
+
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.precision = precision;
+        self
+    }
+
+    /// Kernels are trusted untested. Otherwise each is compared with a reference before its first use on a device.
+    pub fn skip_self_test(mut self, skip: bool) -> Self {
+        self.skip_self_test = skip;
+        self
+    }
+
+    /// Kernels are measured for each new shape of weights, which takes up to 20 s in the life of a context.
+    pub fn tune_on_first_use(mut self, tune: bool) -> Self {
+        self.tune_on_first_use = tune;
+        self
+    }
+
+    /// Switches the Vulkan validation layers on.
+    pub fn validation(mut self, validation: bool) -> Self {
+        self.validation = validation;
+        self
+    }
+
+    /// Messages of this severity and above go to `handler`, from any thread that is inside the library. It must not
+    /// call back into the library. A panic in it is caught and goes no further. What an error says is in the
+    /// [`Error`](crate::Error), too.
+    pub fn on_message(
+        mut self,
+        min_severity: Severity,
+        handler: impl Fn(Severity, &str) + Send + Sync + 'static,
+    ) -> Self {
+        self.handler = Some((min_severity, Box::new(handler)));
+        self
+    }
+
+    /// Keeps compiled pipelines, verdicts of the self-test and measurements between runs.
+    pub fn cache(mut self, cache: impl Cache + 'static) -> Self {
+        self.cache = Some(Box::new(cache));
+        self
+    }
+
+    pub fn build(self) -> Result<Context> {
+        check_version()?;
+        let messages = Messages::new(self.handler);
+        let keeps = Box::new(Keeps { messages, cache: self.cache });
+        let mut desc = sys::vkf_context_desc {
+            profile: self.profile.raw(),
+            precision: self.precision.raw(),
+            skip_self_test: self.skip_self_test,
+            tune_on_first_use: self.tune_on_first_use,
+            validation: self.validation,
+            message: Some(receive_message),
+            message_user: keeps.messages.user(),
+            min_severity: keeps.messages.min_severity(),
+            ..Default::default()
+        };
+        if let Some(cache) = &keeps.cache {
+            desc.cache = cache::callbacks(cache);
+        }
+        let device_name = choose(&self.device, &mut desc.device)?;
+        desc.device.name = device_name.as_deref().map_or(ptr::null(), CStr::as_ptr);
+        let masks: Vec<CString> = self.masks.iter().map(|mask| c_string("a mask", mask)).collect::<Result<_>>()?;
+        let masks: Vec<*const c_char> = masks.iter().map(|mask| mask.as_ptr()).collect();
+        desc.masks = masks.as_ptr();
+        desc.mask_count = masks.len() as u32;
+        let variant = self.variant.map(|variant| c_string("variant", &variant)).transpose()?;
+        desc.variant = variant.as_deref().map_or(ptr::null(), CStr::as_ptr);
+
+        let mut raw = ptr::null_mut();
+        // SAFETY: what `desc` points to lives until the call returns, and the callbacks' data as long as the context.
+        keeps.messages.call(|| unsafe { sys::vkf_context_create(&desc, &mut raw) })?;
+        Ok(Context(Arc::new(Inner { raw, keeps })))
+    }
+}
+
+/// Fills in the choice of a device, but for its name, which the caller keeps.
+fn choose(device: &Device, choice: &mut sys::vkf_device_choice) -> Result<Option<CString>> {
+    type Kind = sys::vkf_device_choice_kind;
+    choice.kind = match device {
+        Device::Best => Kind::VKF_CHOOSE_BEST,
+        Device::Index(_) => Kind::VKF_CHOOSE_INDEX,
+        Device::Name(_) => Kind::VKF_CHOOSE_NAME,
+        Device::Uuid(_) => Kind::VKF_CHOOSE_UUID,
+        Device::Type(_) => Kind::VKF_CHOOSE_TYPE,
+    };
+    match device {
+        Device::Best => {}
+        Device::Index(index) => choice.index = *index,
+        Device::Name(name) => return c_string("the device's name", name).map(Some),
+        Device::Uuid(uuid) => choice.uuid = *uuid,
+        Device::Type(device_type) => choice.type_ = device_type.raw(),
+    }
+    Ok(None)
+}
+
+/// What the library's callbacks use for as long as the context lives.
+struct Keeps {
+    messages: Messages,
+    cache: Option<Box<dyn Cache>>,
+}
+
+struct Inner {
+    raw: *mut sys::vkf_context,
+    keeps: Box<Keeps>,
+}
+
+// SAFETY: <vkformer/vkformer.h> lets threads share a context, and what its callbacks use is Send and Sync.
+unsafe impl Send for Inner {}
+unsafe impl Sync for Inner {}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: whatever was made from this context had a clone of it, and is gone.
+        unsafe { sys::vkf_context_destroy(&mut self.raw) }
+    }
+}
+
+/// A Vulkan device with its kernels, memory and caches. Clones are the same context, which threads may share; it lives
+/// as long as anything that was made from it.
+#[derive(Clone)]
+pub struct Context(Arc<Inner>);
+
+impl Context {
+    /// The best device, with all defaults.
+    pub fn new() -> Result<Context> {
+        Context::builder().build()
+    }
+
+    pub fn builder() -> ContextBuilder {
+        ContextBuilder::default()
+    }
+
+    /// The devices that the system's Vulkan loader shows.
+    pub fn devices() -> Result<Vec<DeviceInfo>> {
+        check_version()?;
+        let messages = Messages::default();
+        let desc = sys::vkf_context_desc {
+            message: Some(receive_message),
+            message_user: messages.user(),
+            min_severity: messages.min_severity(),
+            ..Default::default()
+        };
+        let mut count = 0;
+        // SAFETY: without an array the function only counts; with one it writes at most as many as that has.
+        messages.call(|| unsafe { sys::vkf_enumerate_devices(&desc, &mut count, ptr::null_mut()) })?;
+        let mut infos = vec![sys::vkf_device_info::default(); count as usize];
+        messages.call(|| unsafe { sys::vkf_enumerate_devices(&desc, &mut count, infos.as_mut_ptr()) })?;
+        infos.truncate(count as usize);
+        Ok(infos.iter().map(DeviceInfo::new).collect())
+    }
+
+    pub fn device_info(&self) -> DeviceInfo {
+        let mut raw = sys::vkf_device_info::default();
+        // SAFETY: both pointers are valid.
+        unsafe { sys::vkf_context_device_info(self.as_ptr(), &mut raw) };
+        DeviceInfo::new(&raw)
+    }
+
+    /// Gives the cache what it should keep. The end of the context does so, too.
+    pub fn save_cache(&self) -> Result<()> {
+        // SAFETY: the context is alive.
+        self.call(|| unsafe { sys::vkf_context_save_cache(self.as_ptr()) })
+    }
+
+    /// The C library's handle, for what only `vkformer-sys` has. It lives as long as the context.
+    pub fn as_ptr(&self) -> *mut sys::vkf_context {
+        self.0.raw
+    }
+
+    pub(crate) fn call(&self, call: impl FnOnce() -> sys::vkf_status) -> Result<()> {
+        self.0.keeps.messages.call(call)
+    }
+}

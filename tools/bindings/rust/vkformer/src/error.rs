@@ -1,0 +1,211 @@
+//! What can go wrong, and the messages that say what did.
+
+use std::cell::RefCell;
+use std::ffi::CStr;
+use std::fmt;
+use std::os::raw::{c_char, c_void};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Mutex, PoisonError};
+
+use crate::c_enum::c_enum;
+use vkformer_sys as sys;
+
+c_enum! {
+    /// How much a message matters.
+    Severity: vkf_severity {
+        Debug = VKF_SEVERITY_DEBUG,
+        Info = VKF_SEVERITY_INFO,
+        Warning = VKF_SEVERITY_WARNING,
+        Error = VKF_SEVERITY_ERROR,
+        /// A message of the Vulkan validation layers.
+        Validation = VKF_SEVERITY_VALIDATION,
+    }
+}
+
+c_enum! {
+    /// The kinds of failures. `<vkformer/status.h>` describes them.
+    Status: vkf_status {
+        InvalidArgument = VKF_ERROR_INVALID_ARGUMENT,
+        OutOfHostMemory = VKF_ERROR_OUT_OF_HOST_MEMORY,
+        OutOfDeviceMemory = VKF_ERROR_OUT_OF_DEVICE_MEMORY,
+        NoVulkan = VKF_ERROR_NO_VULKAN,
+        NoDevice = VKF_ERROR_NO_DEVICE,
+        Unsupported = VKF_ERROR_UNSUPPORTED,
+        TooLarge = VKF_ERROR_TOO_LARGE,
+        DeviceLost = VKF_ERROR_DEVICE_LOST,
+        Vulkan = VKF_ERROR_VULKAN,
+        File = VKF_ERROR_FILE,
+        Format = VKF_ERROR_FORMAT,
+        Cancelled = VKF_ERROR_CANCELLED,
+        Shader = VKF_ERROR_SHADER,
+        NotFinite = VKF_ERROR_NOT_FINITE,
+        Internal = VKF_ERROR_INTERNAL,
+    }
+}
+
+/// A call that failed: what kind of failure, and one sentence that says what, where and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    status: Status,
+    message: String,
+}
+
+/// What every fallible function returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    pub(crate) fn new(status: Status, message: impl Into<String>) -> Error {
+        let message = message.into();
+        Error { status, message }
+    }
+
+    /// An argument that the C library was not even asked about.
+    pub(crate) fn argument(message: impl Into<String>) -> Error {
+        Error::new(Status::InvalidArgument, message)
+    }
+
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+thread_local! {
+    /// The last error message that this thread got: mostly the library speaks in the thread that called it.
+    static LAST: RefCell<Option<String>> = RefCell::new(None);
+}
+
+pub(crate) type Handler = Box<dyn Fn(Severity, &str) + Send + Sync>;
+
+/// Receives the messages of one context or tokenizer, and has to live until that is destroyed.
+#[derive(Default)]
+pub(crate) struct Messages {
+    handler: Option<(Severity, Handler)>,
+    /// The last error message of whatever thread. Pipelines are compiled in threads of the library's own.
+    last: Mutex<Option<String>>,
+}
+
+impl Messages {
+    pub(crate) fn new(handler: Option<(Severity, Handler)>) -> Messages {
+        Messages { handler, last: Mutex::new(None) }
+    }
+
+    pub(crate) fn min_severity(&self) -> sys::vkf_severity {
+        match &self.handler {
+            Some((severity, _)) if *severity != Severity::Validation => severity.raw(),
+            _ => sys::vkf_severity::VKF_SEVERITY_ERROR,
+        }
+    }
+
+    pub(crate) fn user(&self) -> *mut c_void {
+        self as *const Messages as *mut c_void
+    }
+
+    /// Makes one call into the library. An error has the message that came with it.
+    pub(crate) fn call(&self, call: impl FnOnce() -> sys::vkf_status) -> Result<()> {
+        LAST.with(|last| last.take());
+        self.take_last();
+        let status = call();
+        if status == sys::vkf_status::VKF_OK {
+            return Ok(());
+        }
+        let said = LAST.with(|last| last.take());
+        let said = said.or_else(|| self.take_last());
+        Err(Error::new(
+            Status::from_raw(status).unwrap_or(Status::Internal),
+            said.unwrap_or_else(|| status_text(status)),
+        ))
+    }
+
+    fn take_last(&self) -> Option<String> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn receive(&self, severity: Severity, text: &str) {
+        if severity == Severity::Error {
+            LAST.with(|last| last.replace(Some(text.to_string())));
+            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            *last = Some(text.to_string());
+        }
+        if let Some((min_severity, handler)) = &self.handler {
+            if severity >= *min_severity {
+                handler(severity, text);
+            }
+        }
+    }
+}
+
+/// The library's message callback. A panic must not reach C code: one of the handler's ends here.
+pub(crate) unsafe extern "C" fn receive_message(user: *mut c_void, severity: sys::vkf_severity, text: *const c_char) {
+    let receive = || {
+        let messages = &*(user as *const Messages);
+        let text = CStr::from_ptr(text).to_string_lossy();
+        messages.receive(Severity::from_raw(severity).unwrap_or(Severity::Info), &text);
+    };
+    drop(panic::catch_unwind(AssertUnwindSafe(receive)));
+}
+
+fn status_text(status: sys::vkf_status) -> String {
+    // SAFETY: the text is static and never NULL.
+    let text = unsafe { CStr::from_ptr(sys::vkf_status_text(status)) };
+    text.to_string_lossy().into_owned()
+}
+
+/// The library that the program found has to be of the version that this crate was made for.
+pub(crate) fn check_version() -> Result<()> {
+    // SAFETY: the function takes and touches nothing.
+    let found = unsafe { sys::vkf_version() };
+    if found / 100 == sys::VKF_VERSION / 100 {
+        return Ok(());
+    }
+    let name = |version: u32| format!("{}.{}", version / 10000, version / 100 % 100);
+    Err(Error::new(
+        Status::Unsupported,
+        format!("libvkformer is version {}, and this crate is for version {}", name(found), name(sys::VKF_VERSION)),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_has_the_message_of_its_own_call_alone() {
+        let messages = Messages::default();
+        let said = |text: &'static str, status| {
+            let call = || {
+                messages.receive(Severity::Error, text);
+                status
+            };
+            messages.call(call)
+        };
+        assert_eq!(said("of a call that went well", sys::vkf_status::VKF_OK), Ok(()));
+        let silent = messages.call(|| sys::vkf_status::VKF_ERROR_FILE).unwrap_err();
+        assert_eq!(silent, Error::new(Status::File, "a file could not be read or written"));
+        let error = said("what is wrong", sys::vkf_status::VKF_ERROR_FORMAT).unwrap_err();
+        assert_eq!(error, Error::new(Status::Format, "what is wrong"));
+    }
+
+    #[test]
+    fn error_has_a_message_that_came_from_another_thread() {
+        let messages = Messages::default();
+        let call = || {
+            std::thread::scope(|scope| {
+                scope.spawn(|| messages.receive(Severity::Error, "does not compile"));
+            });
+            sys::vkf_status::VKF_ERROR_SHADER
+        };
+        assert_eq!(messages.call(call).unwrap_err().message(), "does not compile");
+    }
+}
