@@ -16,3 +16,12 @@ foreach(architecture arm64 x86_64)
     set_tests_properties(android.${architecture} PROPERTIES FIXTURES_SETUP android SKIP_RETURN_CODE 77 TIMEOUT 1200
                          PROCESSORS 2 COST 50)
 endforeach()
+
+vkf_add_packaging_test(android.aar ${VKF_PYTHON3} ${CMAKE_CURRENT_LIST_DIR}/test_aar ${CMAKE_COMMAND}
+                       ${PROJECT_SOURCE_DIR} ${android_work})
+set_tests_properties(android.aar PROPERTIES FIXTURES_REQUIRED android SKIP_RETURN_CODE 77)
+
+# The sample on a JVM, with the library for this system.
+vkf_add_packaging_test(android.jni ${CMAKE_CURRENT_LIST_DIR}/test_jni ${CMAKE_COMMAND} ${CMAKE_C_COMPILER}
+                       ${PROJECT_SOURCE_DIR} ${release} ${android_work}/jni)
+set_tests_properties(android.jni PROPERTIES FIXTURES_REQUIRED release SKIP_RETURN_CODE 77)
