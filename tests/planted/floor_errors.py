@@ -192,4 +192,16 @@ ERRORS = (
           "memory->shared_addresses &= ~written;", "", ("unit.loop_figures",)),
     Error("scalar instructions take the slots of vector ones", "tools/program/shaders/loop_reach.c",
           "(others - figures->scalar) / rates->lanes", "others / rates->lanes", ("unit.loop_figures",)),
+    # Android
+    Error("the library for Android is for pages of 4 KB alone", "src/CMakeLists.txt",
+          "-Wl,-z,max-page-size=16384 ", "", ("android.x86_64",)),
+    Error("the library for Android has a version in its name", "src/CMakeLists.txt",
+          "if(ANDROID)\n    # Android installs", "if(FALSE)\n    # Android installs", ("android.x86_64",)),
+    Error("the library calls what Android has from level 29 on", "src/base/host.c", "return malloc(size_bytes);",
+          "extern void *reallocarray(void *, size_t, size_t);\n    return reallocarray(NULL, 1, size_bytes);",
+          ("android.arm64",)),
+    Error("an AAR takes a library of another name", "tools/aar",
+          "if self.names(SONAME) != [\"libvkformer.so\"]:", "if False:", ("android.aar",)),
+    Error("the sample for Android reads what it wrote", "tests/examples/android/attention_jni.c",
+          "VKF_PORT_OUTPUT", "VKF_PORT_QUERY", ("android.jni",)),
 )
