@@ -33,7 +33,7 @@
 
 typedef struct vkf__instance {
     const vkf__host *host; // outlives the instance
-    void *library;         // dlopen handle; NULL when the caller gave the loader function
+    void *library;         // NULL when the caller gave the loader function
     PFN_vkGetInstanceProcAddr get_proc;
     VkInstance handle;
     bool owned;           // false: it is the caller's and never destroyed here

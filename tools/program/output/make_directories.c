@@ -1,27 +1,27 @@
 // Makes directories from the top down.
-#define _POSIX_C_SOURCE 200809L
-
 #include "output/make_directories.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-int vkf_make_directories(const char *path, mode_t mode)
+#include "base/system_file.h"
+#include "system/directories.h"
+
+int vkf_make_directories(const char *path, unsigned mode)
 {
-    struct stat info;
-    char *partial = strdup(path);
+    vkf__file_info info;
+    char *partial = calloc(strlen(path) + 1, 1);
     if (!partial)
         return ENOMEM;
-    for (char *slash = *partial ? strchr(partial + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(partial, mode);
-        *slash = '/';
+    for (size_t i = 0; path[i]; i++) {
+        if (i > 0 && vkf__is_slash(path[i]))
+            (void)vkf_directory_make(partial, mode);
+        partial[i] = path[i];
     }
-    int error = mkdir(partial, mode) == 0 ? 0 : errno;
+    int error = vkf_directory_make(partial, mode);
     free(partial);
     if (error != EEXIST)
         return error;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+    return vkf__path_info(path, &info) && info.kind == VKF_FILE_DIRECTORY ? 0 : ENOTDIR;
 }
