@@ -11,6 +11,10 @@ ERRORS = (
     Error("halves round ties away from zero", "src/base/half.c",
           "return kept + (rest > tie || (rest == tie && (kept & 1u)));", "return kept + (rest >= tie);",
           ("unit.half",)),
+    Error("reading at a place goes on where the last one ended", "src/base/system_file_posix.c",
+          "pread(descriptor, out_bytes, size_bytes, (off_t)offset)",
+          "(lseek(descriptor, offset == 0 ? 0 : -1, SEEK_SET), read(descriptor, out_bytes, size_bytes))",
+          ("unit.system_file",)),
     # io
     Error("of bools in a file the last piece is not looked at", "src/io/stored_tensor.c",
           "if (index % piece == 0)", "if (index % piece == 0 && (index == 0 || tensor->count - index > piece))",
@@ -50,6 +54,9 @@ ERRORS = (
     Error("the last of the alignments is not looked at", "src/vk/plan.c",
           "for (size_t i = 0; i < sizeof alignments / sizeof alignments[0]; i++)",
           "for (size_t i = 0; i + 1 < sizeof alignments / sizeof alignments[0]; i++)", ("unit.plan",)),
+    Error("incomplete drivers are not asked for", "src/vk/loader.c",
+          "request.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;", "request.flags |= 0;",
+          ("unit.loader",)),
     # kernel
     Error("a write after a read gets no barrier", "src/kernel/hazard.c",
           "return (a->write || b->write) && a->buffer", "return a->write && a->buffer", ("unit.hazard",)),

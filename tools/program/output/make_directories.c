@@ -8,20 +8,29 @@
 #include "base/system_file.h"
 #include "system/directories.h"
 
-int vkf_make_directories(const char *path, unsigned mode)
+// 0 where a directory is at the path afterwards, whoever made it.
+static int make_one(const char *path, unsigned mode)
 {
     vkf__file_info info;
+    const int error = vkf_directory_make(path, mode);
+    if (error == 0 || !vkf__path_info(path, &info))
+        return error;
+    return info.kind == VKF_FILE_DIRECTORY ? 0 : ENOTDIR;
+}
+
+int vkf_make_directories(const char *path, unsigned mode)
+{
+    int error = 0;
     char *partial = calloc(strlen(path) + 1, 1);
     if (!partial)
         return ENOMEM;
-    for (size_t i = 0; path[i]; i++) {
+    for (size_t i = 0; path[i] && error != ENOTDIR; i++) {
         if (i > 0 && vkf__is_slash(path[i]))
-            (void)vkf_directory_make(partial, mode);
+            error = make_one(partial, mode);
         partial[i] = path[i];
     }
-    int error = vkf_directory_make(partial, mode);
+    if (error != ENOTDIR)
+        error = make_one(partial, mode);
     free(partial);
-    if (error != EEXIST)
-        return error;
-    return vkf__path_info(path, &info) && info.kind == VKF_FILE_DIRECTORY ? 0 : ENOTDIR;
+    return error;
 }
