@@ -4,8 +4,14 @@ add_library(vkf_build_flags INTERFACE)
 target_compile_features(vkf_build_flags INTERFACE c_std_11)
 # C11 and POSIX.1-2008, and no system's own additions.
 target_compile_definitions(vkf_build_flags INTERFACE _POSIX_C_SOURCE=200809L)
-target_compile_options(vkf_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-                       $<$<BOOL:${VKF_WERROR}>:-Werror>)
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+    target_compile_options(vkf_build_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+                           $<$<BOOL:${VKF_WERROR}>:-Werror>)
+endif()
+if(APPLE)
+    # Without it POSIX alone hides how many processors there are, and locks of files.
+    target_compile_definitions(vkf_build_flags INTERFACE _DARWIN_C_SOURCE=1)
+endif()
 
 if(MINGW)
     # The C library that knows %zu and 64-bit numbers as C99 has them.
@@ -34,6 +40,8 @@ endif()
 # What nothing calls is left out of programs and of the shared library.
 if(APPLE)
     set(vkf_gc_sections -Wl,-dead_strip)
+elseif(MSVC)
+    set(vkf_gc_sections "") # its linker does so by itself
 else()
     set(vkf_gc_sections -Wl,--gc-sections)
 endif()
