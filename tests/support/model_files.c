@@ -13,7 +13,7 @@
 
 void vkf_test_directory_make(vkf_test_directory *directory)
 {
-    char temporary[200];
+    char temporary[64];
     assert_true(vkf_temporary_folder(temporary, sizeof temporary));
     snprintf(directory->path, sizeof directory->path, "%s/vkformer-model-XXXXXX", temporary);
     if (vkf_directory_make_temporary(directory->path) != 0)

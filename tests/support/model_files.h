@@ -9,8 +9,8 @@
 
 // A directory of the test's own below the system's temporary one. Paths are valid until the next call.
 typedef struct vkf_test_directory {
-    char path[256];
-    char joined[512];
+    char path[96];
+    char joined[256];
 } vkf_test_directory;
 void vkf_test_directory_make(vkf_test_directory *directory);   // fails the test when there is none
 void vkf_test_directory_remove(vkf_test_directory *directory); // with the files in it

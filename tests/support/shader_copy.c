@@ -73,7 +73,7 @@ static const char *const folders[] = {".", "include", "shared"};
 
 void vkf_test_copy_shaders(vkf_shader_copy *copy)
 {
-    char path[300], temporary[200];
+    char path[300], temporary[64];
     assert_true(vkf_temporary_folder(temporary, sizeof temporary));
     (void)snprintf(copy->path, sizeof copy->path, "%s/vkformer-shaders-XXXXXX", temporary);
     assert_int_equal(vkf_directory_make_temporary(copy->path), 0);

@@ -11,7 +11,7 @@
 #include "system/terminal.h"
 
 typedef struct scratch_directory {
-    char path[256];
+    char path[96];
     char file[512]; // the last result of scratch_path()
 } scratch_directory;
 
@@ -56,7 +56,7 @@ static inline int scratch_setup(void **state)
     if (!scratch)
         return -1;
     *state = scratch;
-    char temporary[200];
+    char temporary[64];
     if (!vkf_temporary_folder(temporary, sizeof temporary))
         return -1;
     snprintf(scratch->path, sizeof scratch->path, "%s/vkformer-test-XXXXXX", temporary);
