@@ -18,7 +18,10 @@ typedef struct vkf__host {
 VKF_MUST_CHECK vkf_status vkf__host_init(vkf__host *host, const vkf_allocator *allocator, vkf_message_fn message,
                                          void *message_user, vkf_severity min_severity);
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__) && !defined(__clang__)
+// Of mingw-w64's two kinds of printf() the build takes that of C99.
+#define VKF_PRINTF(format_at, args_at) __attribute__((format(gnu_printf, format_at, args_at)))
+#elif defined(__GNUC__)
 #define VKF_PRINTF(format_at, args_at) __attribute__((format(printf, format_at, args_at)))
 #else
 #define VKF_PRINTF(format_at, args_at)

@@ -1,5 +1,5 @@
 // Libraries that are opened at run time: the Vulkan loader, and the compiler of GLSL. What a system calls them by is in
-// shared_library.c alone.
+// shared_library_posix.c and shared_library_windows.c alone.
 #ifndef VKF_BASE_SHARED_LIBRARY_H
 #define VKF_BASE_SHARED_LIBRARY_H
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/system_file.h"
 #include "io/directory.h"
 #include "io/file.h"
 #include "io/json_file.h"
@@ -58,11 +59,9 @@ fail:
     return status;
 }
 
-// The last part of a path: what follows its last slash.
 static const char *name_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    return path + vkf__path_directory_bytes(path);
 }
 
 static const vkf__tensor_file *find_file(const vkf__checkpoint *checkpoint, const char *name)

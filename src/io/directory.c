@@ -1,17 +1,10 @@
 // Explains what is wrong with a path that is not a model's directory.
 #include "io/directory.h"
 
+#include <errno.h>
 #include <string.h>
 
-#if defined(__unix__) || defined(__APPLE__)
-#define HAVE_STAT 1
-#include <errno.h>
-#include <sys/stat.h>
-#else
-#define HAVE_STAT 0
-#endif
-
-#if HAVE_STAT
+#include "base/system_file.h"
 
 #define A_MODEL "a model is a directory with config.json and its weights"
 
@@ -36,29 +29,18 @@ static const struct {
 
 vkf_status vkf__directory_check(const vkf__host *host, const char *path)
 {
-    struct stat info;
+    vkf__file_info info;
     const char *dot = strrchr(path, '.'), *sentence = "is a file; " A_MODEL;
     if (*path == '\0') // vkf__path_join() refuses it
         return VKF_OK;
-    if (stat(path, &info) != 0)
+    if (!vkf__path_info(path, &info))
         return errno == ENOENT || errno == ENOTDIR
                    ? vkf__fail(host, VKF_ERROR_FILE, "%s: there is no such directory; " A_MODEL, path)
                    : VKF_OK;
-    if (S_ISDIR(info.st_mode))
+    if (info.kind == VKF_FILE_DIRECTORY)
         return VKF_OK;
     for (size_t i = 0; dot && i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(dot, kinds[i].ending) == 0)
             sentence = kinds[i].sentence;
     return vkf__fail(host, VKF_ERROR_FILE, "%s: %s", path, sentence);
 }
-
-#else
-
-vkf_status vkf__directory_check(const vkf__host *host, const char *path)
-{
-    (void)host;
-    (void)path;
-    return VKF_OK;
-}
-
-#endif

@@ -1,4 +1,4 @@
-// Reads files with pread() where the system has it, and otherwise from a copy of the whole file.
+// Reads files from any place in them.
 #include "io/file.h"
 
 #include <errno.h>
@@ -6,116 +6,62 @@
 #include <stdio.h>
 #include <string.h>
 
-#if defined(__unix__) || defined(__APPLE__)
-#define HAVE_PREAD 1
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#else
-#define HAVE_PREAD 0
-#endif
+#include "base/system_file.h"
 
 #define FIRST_READ_BYTES 65536
 #define MOST_READ_BYTES ((size_t)1 << 30) // systems limit what one call reads
 
-bool vkf__file_exists(const char *path)
-{
-#if HAVE_PREAD
-    struct stat info;
-    return lstat(path, &info) == 0;
-#else
-    FILE *file = fopen(path, "rb");
-    if (file)
-        fclose(file);
-    return file != NULL;
-#endif
-}
-
-// When a file's content last changed.
-typedef struct change_time {
-    int64_t seconds, nanoseconds;
-} change_time;
-
 struct vkf__file {
     vkf__host host;
     char *path;
-    uint64_t size_bytes; // when it was opened
-#if HAVE_PREAD
     int descriptor;
-    change_time changed; // when it was opened
-#else
-    vkf__file_bytes bytes; // the whole file
-#endif
+    vkf__file_info info; // when it was opened
 };
 
-#if HAVE_PREAD
-
-static change_time change_time_of(const struct stat *info)
+bool vkf__file_exists(const char *path)
 {
-#if defined(__APPLE__) // the fraction of a second has another name in each mode of Apple's headers
-    return (change_time){.seconds = info->st_mtime};
-#else
-    return (change_time){.seconds = info->st_mtim.tv_sec, .nanoseconds = info->st_mtim.tv_nsec};
-#endif
+    vkf__file_info info;
+    return vkf__entry_info(path, &info);
 }
 
-static vkf_status check_regular(const vkf__host *host, const char *path, const struct stat *info)
+static vkf_status check_regular(const vkf__host *host, const char *path, const vkf__file_info *info)
 {
-    if (S_ISDIR(info->st_mode))
+    if (info->kind == VKF_FILE_DIRECTORY)
         return vkf__fail(host, VKF_ERROR_FILE, "%s: is a directory; name the file in it", path);
-    if (!S_ISREG(info->st_mode))
+    if (info->kind != VKF_FILE_REGULAR)
         return vkf__fail(host, VKF_ERROR_FILE, "%s: is not a regular file", path);
     return VKF_OK;
 }
 
-static vkf_status open_regular(const vkf__host *host, const char *path, int *out_descriptor, struct stat *out_info)
+static vkf_status open_regular(const vkf__host *host, const char *path, int *out_descriptor, vkf__file_info *out_info)
 {
-    // Without O_NONBLOCK, opening a named pipe would wait for its writer before it can be refused.
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = vkf__open_to_read(path);
     if (descriptor < 0)
         return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
     vkf_status status = VKF_OK;
-    if (fstat(descriptor, out_info) != 0)
+    if (!vkf__descriptor_info(descriptor, out_info))
         status = vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be examined: %s", path, strerror(errno));
     else
         status = check_regular(host, path, out_info);
     if (status == VKF_OK)
         *out_descriptor = descriptor;
     else
-        close(descriptor);
+        vkf__descriptor_close(descriptor);
     return status;
-}
-
-static vkf_status attach(vkf__file *file)
-{
-    struct stat info;
-    vkf_status status = open_regular(&file->host, file->path, &file->descriptor, &info);
-    if (status != VKF_OK)
-        return status;
-    file->size_bytes = (uint64_t)info.st_size;
-    file->changed = change_time_of(&info);
-    return VKF_OK;
-}
-
-static void detach(vkf__file *file)
-{
-    close(file->descriptor);
 }
 
 vkf_status vkf__file_read_at(const vkf__file *file, uint64_t offset, void *out_bytes, size_t size_bytes)
 {
     for (size_t done = 0; done < size_bytes;) {
         size_t part = size_bytes - done < MOST_READ_BYTES ? size_bytes - done : MOST_READ_BYTES;
-        ssize_t got = pread(file->descriptor, (uint8_t *)out_bytes + done, part, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
+        int64_t got = vkf__descriptor_read_at(file->descriptor, (uint8_t *)out_bytes + done, part, offset + done);
         if (got < 0)
             return vkf__fail(&file->host, VKF_ERROR_FILE, "%s: cannot be read: %s", file->path, strerror(errno));
         if (got == 0)
             return vkf__fail(&file->host, VKF_ERROR_FILE,
                              "%s: truncated while it was read: it ends before byte %" PRIu64 " of %" PRIu64
                              "; start again when the download or copy has ended",
-                             file->path, offset + size_bytes, file->size_bytes);
+                             file->path, offset + size_bytes, file->info.size_bytes);
         done += (size_t)got;
     }
     return VKF_OK;
@@ -123,12 +69,11 @@ vkf_status vkf__file_read_at(const vkf__file *file, uint64_t offset, void *out_b
 
 vkf_status vkf__file_check_unchanged(const vkf__file *file)
 {
-    struct stat info;
-    if (fstat(file->descriptor, &info) != 0)
+    vkf__file_info now;
+    if (!vkf__descriptor_info(file->descriptor, &now))
         return vkf__fail(&file->host, VKF_ERROR_FILE, "%s: cannot be examined: %s", file->path, strerror(errno));
-    change_time changed = change_time_of(&info);
-    if ((uint64_t)info.st_size == file->size_bytes && changed.seconds == file->changed.seconds &&
-        changed.nanoseconds == file->changed.nanoseconds)
+    if (now.size_bytes == file->info.size_bytes && now.seconds == file->info.seconds &&
+        now.nanoseconds == file->info.nanoseconds)
         return VKF_OK;
     return vkf__fail(&file->host, VKF_ERROR_FILE,
                      "%s: changed while it was read; start again when the download or copy has ended", file->path);
@@ -137,59 +82,19 @@ vkf_status vkf__file_check_unchanged(const vkf__file *file)
 static vkf_status open_stream(const vkf__host *host, const char *path, FILE **out_stream)
 {
     int descriptor = -1;
-    struct stat info;
+    vkf__file_info info;
     vkf_status status = open_regular(host, path, &descriptor, &info);
     if (status != VKF_OK)
         return status;
-    FILE *stream = fdopen(descriptor, "rb");
+    FILE *stream = vkf__descriptor_stream(descriptor, "rb");
     if (!stream) {
         status = vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
-        close(descriptor);
+        vkf__descriptor_close(descriptor);
         return status;
     }
     *out_stream = stream;
     return VKF_OK;
 }
-
-#else
-
-static vkf_status attach(vkf__file *file)
-{
-    vkf_status status = vkf__file_read(&file->host, file->path, SIZE_MAX - 1, &file->bytes);
-    file->size_bytes = file->bytes.size_bytes;
-    return status;
-}
-
-static void detach(vkf__file *file)
-{
-    vkf__file_bytes_free(&file->host, &file->bytes);
-}
-
-vkf_status vkf__file_read_at(const vkf__file *file, uint64_t offset, void *out_bytes, size_t size_bytes)
-{
-    if (offset > file->bytes.size_bytes || size_bytes > file->bytes.size_bytes - offset)
-        return vkf__fail(&file->host, VKF_ERROR_FILE, "%s: ends before byte %" PRIu64, file->path, offset + size_bytes);
-    if (size_bytes > 0)
-        memcpy(out_bytes, file->bytes.data + offset, size_bytes);
-    return VKF_OK;
-}
-
-vkf_status vkf__file_check_unchanged(const vkf__file *file)
-{
-    (void)file;
-    return VKF_OK;
-}
-
-static vkf_status open_stream(const vkf__host *host, const char *path, FILE **out_stream)
-{
-    FILE *stream = fopen(path, "rb");
-    if (!stream)
-        return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
-    *out_stream = stream;
-    return VKF_OK;
-}
-
-#endif
 
 vkf_status vkf__file_open(const vkf__host *host, const char *path, vkf__file **out_file)
 {
@@ -198,7 +103,7 @@ vkf_status vkf__file_open(const vkf__host *host, const char *path, vkf__file **o
     VKF_ALLOC(host, file, 1);
     file->host = *host;
     VKF_STRDUP(host, file->path, path);
-    VKF_TRY(attach(file));
+    VKF_TRY(open_regular(&file->host, file->path, &file->descriptor, &file->info));
     *out_file = file;
     return VKF_OK;
 fail:
@@ -213,7 +118,7 @@ void vkf__file_close(vkf__file **file)
     if (!file || !*file)
         return;
     vkf__host host = (*file)->host;
-    detach(*file);
+    vkf__descriptor_close((*file)->descriptor);
     vkf__free(&host, (*file)->path);
     vkf__free(&host, *file);
     *file = NULL;
@@ -226,7 +131,7 @@ const char *vkf__file_path(const vkf__file *file)
 
 uint64_t vkf__file_size(const vkf__file *file)
 {
-    return file->size_bytes;
+    return file->info.size_bytes;
 }
 
 static vkf_status read_stream(const vkf__host *host, const char *path, FILE *stream, size_t max_bytes,

@@ -8,20 +8,13 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-
-#if defined(__unix__) || defined(__APPLE__)
-#define HAVE_POSIX 1
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#else
-#define HAVE_POSIX 0
-#include <process.h>
-#define getpid _getpid
-#endif
+#include "base/process.h"
+#include "base/system_file.h"
 
 #define MOST_LINKS 40 // as many as systems follow
 #define LINK_BYTES 4096
+#define STANDARD_OUTPUT 1
+#define STANDARD_ERROR 2
 
 static vkf_status fail_path(const vkf__host *host, const char *path, int error)
 {
@@ -31,10 +24,9 @@ static vkf_status fail_path(const vkf__host *host, const char *path, int error)
 vkf_status vkf__temporary_path(const vkf__host *host, const char *path, const char *prefix, unsigned attempt,
                                char **out_temporary)
 {
-    const char *slash = strrchr(path, '/');
-    int directory_bytes = slash ? (int)(slash + 1 - path) : 0;
-    size_t size = (size_t)directory_bytes + strlen(prefix) + sizeof "0123456789abcdef.tmp";
-    long process = (long)getpid();
+    size_t directory_bytes = vkf__path_directory_bytes(path);
+    size_t size = directory_bytes + strlen(prefix) + sizeof "0123456789abcdef.tmp";
+    long process = vkf__process_id();
     double now = attempt > 0 ? vkf__now_ns() : 0;
     char *temporary = NULL;
     uint64_t hash = vkf__hash(VKF_HASH_SEED, path, strlen(path));
@@ -42,25 +34,22 @@ vkf_status vkf__temporary_path(const vkf__host *host, const char *path, const ch
     hash = vkf__hash(hash, &attempt, sizeof attempt);
     hash = vkf__hash(hash, &now, sizeof now);
     VKF_ALLOC_OR_RETURN(host, temporary, size);
-    snprintf(temporary, size, "%.*s%s%016" PRIx64 ".tmp", directory_bytes, path, prefix, hash);
+    snprintf(temporary, size, "%.*s%s%016" PRIx64 ".tmp", (int)directory_bytes, path, prefix, hash);
     *out_temporary = temporary;
     return VKF_OK;
 }
 
-#if HAVE_POSIX
-
 // What is at the path once its links are followed.
 typedef struct standing {
     bool there;
-    struct stat info;
+    vkf__file_info info;
 } standing;
 
 // Replaces *path, whose last part is a symbolic link, by the target of the link.
 static vkf_status follow_link(const vkf__host *host, char **path, const char *link)
 {
     char *followed = NULL;
-    const char *slash = strrchr(*path, '/');
-    size_t directory_bytes = slash && link[0] != '/' ? (size_t)(slash + 1 - *path) : 0;
+    size_t directory_bytes = vkf__is_slash(link[0]) ? 0 : vkf__path_directory_bytes(*path);
     VKF_ALLOC_OR_RETURN(host, followed, directory_bytes + strlen(link) + 1);
     memcpy(followed, *path, directory_bytes);
     memcpy(followed + directory_bytes, link, strlen(link));
@@ -77,7 +66,7 @@ static vkf_status follow_links(const vkf__host *host, const char *path, char **o
     char *target = NULL;
     VKF_STRDUP(host, target, path);
     for (int i = 0; i < MOST_LINKS; i++) {
-        ssize_t bytes = readlink(target, link, sizeof link - 1);
+        int64_t bytes = vkf__link_read(target, link, sizeof link - 1);
         if (bytes < 0)
             break; // no link, or nothing
         link[bytes] = '\0';
@@ -105,14 +94,13 @@ static int named_descriptor(const char *path)
 
 // A descriptor of this process that has the file open for writing, or -1. Writing through it continues at its position,
 // behind what was written before.
-static int own_descriptor(const char *path, const struct stat *info)
+static int own_descriptor(const char *path, const vkf__file_info *info)
 {
-    const int candidates[] = {named_descriptor(path), STDOUT_FILENO, STDERR_FILENO};
+    const int candidates[] = {named_descriptor(path), STANDARD_OUTPUT, STANDARD_ERROR};
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-        struct stat own;
-        int flags = candidates[i] >= 0 ? fcntl(candidates[i], F_GETFL) : -1;
-        if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && fstat(candidates[i], &own) == 0 &&
-            own.st_dev == info->st_dev && own.st_ino == info->st_ino)
+        vkf__file_info own;
+        if (vkf__descriptor_writes(candidates[i]) && vkf__descriptor_info(candidates[i], &own) &&
+            own.device == info->device && own.number == info->number)
             return candidates[i];
     }
     return -1;
@@ -121,55 +109,43 @@ static int own_descriptor(const char *path, const struct stat *info)
 // Takes ownership of the descriptor.
 static vkf_status attach_stream(vkf__new_file *file, int descriptor)
 {
-    file->stream = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
+    file->stream = descriptor >= 0 ? vkf__descriptor_stream(descriptor, "wb") : NULL;
     if (file->stream)
         return VKF_OK;
     int error = errno;
     if (descriptor >= 0)
-        close(descriptor);
+        vkf__descriptor_close(descriptor);
     return fail_path(file->host, file->path, error);
 }
 
 static vkf_status write_through(vkf__new_file *file, const standing *what)
 {
     int own = own_descriptor(file->path, &what->info);
-    file->flushed = own < 0 && S_ISREG(what->info.st_mode);
+    file->flushed = own < 0 && what->info.kind == VKF_FILE_REGULAR;
     if (own >= 0) {
         // What was printed before must come first.
-        fflush(own == STDOUT_FILENO ? stdout : stderr);
-        return attach_stream(file, fcntl(own, F_DUPFD_CLOEXEC, 3));
+        fflush(own == STANDARD_OUTPUT ? stdout : stderr);
+        return attach_stream(file, vkf__descriptor_copy(own));
     }
-    return attach_stream(file, open(file->path, O_WRONLY | O_NOCTTY | O_CLOEXEC | (file->flushed ? O_TRUNC : 0)));
-}
-
-// Gives the new file the owner and permissions of the file that it replaces. False where that fails.
-static bool take_after(int descriptor, const struct stat *replaced)
-{
-    struct stat info;
-    if (fstat(descriptor, &info) != 0)
-        return false;
-    if ((info.st_uid != replaced->st_uid || info.st_gid != replaced->st_gid) &&
-        fchown(descriptor, replaced->st_uid, replaced->st_gid) != 0)
-        return false;
-    return fchmod(descriptor, replaced->st_mode & 07777) == 0;
+    return attach_stream(file, vkf__open_to_write(file->path, file->flushed));
 }
 
 // *out_error says why there is no temporary file; it is 0 when there is one.
 static vkf_status open_temporary(vkf__new_file *file, const standing *what, int *out_error)
 {
     int descriptor = -1, error = EEXIST;
-    mode_t mode = what->there ? what->info.st_mode & 0777 : 0666;
+    uint32_t mode = what->there ? what->info.mode & 0777 : 0666;
     for (unsigned attempt = 0; error == EEXIST && attempt < VKF_TEMPORARY_ATTEMPTS; attempt++) {
         vkf__free(file->host, file->temporary);
         file->temporary = NULL;
         VKF_RETURN_IF_ERROR(
             vkf__temporary_path(file->host, file->target, VKF_TEMPORARY_PREFIX, attempt, &file->temporary));
-        descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        descriptor = vkf__open_new(file->temporary, mode);
         error = descriptor >= 0 ? 0 : errno;
     }
-    if (error == 0 && what->there && !take_after(descriptor, &what->info)) {
-        close(descriptor);
-        unlink(file->temporary);
+    if (error == 0 && what->there && !vkf__descriptor_take_after(descriptor, &what->info)) {
+        vkf__descriptor_close(descriptor);
+        (void)vkf__file_remove(file->temporary);
         error = EPERM;
     }
     if (error != 0) {
@@ -188,7 +164,7 @@ static vkf_status open_beside(vkf__new_file *file, const standing *what)
     vkf_status status = VKF_OK;
     int error = 0;
     // Without this check, the new file would replace even a write-protected one.
-    if (what->there && access(file->path, W_OK) != 0)
+    if (what->there && !vkf__path_writable(file->path))
         return fail_path(file->host, file->path, errno);
     VKF_RETURN_IF_ERROR(follow_links(file->host, file->path, &file->target));
     VKF_RETURN_IF_ERROR(open_temporary(file, what, &error));
@@ -205,15 +181,15 @@ static vkf_status open_beside(vkf__new_file *file, const standing *what)
 static vkf_status open_place(vkf__new_file *file)
 {
     standing what = {.there = true};
-    if (stat(file->path, &what.info) != 0) {
+    if (!vkf__path_info(file->path, &what.info)) {
         if (errno != ENOENT)
             return fail_path(file->host, file->path, errno);
         what.there = false;
     }
-    if (what.there && S_ISDIR(what.info.st_mode))
+    if (what.there && what.info.kind == VKF_FILE_DIRECTORY)
         return vkf__fail(file->host, VKF_ERROR_FILE, "%s: cannot be written: it is a directory; name a file",
                          file->path);
-    if (what.there && (!S_ISREG(what.info.st_mode) || own_descriptor(file->path, &what.info) >= 0))
+    if (what.there && (what.info.kind != VKF_FILE_REGULAR || own_descriptor(file->path, &what.info) >= 0))
         return write_through(file, &what);
     return open_beside(file, &what);
 }
@@ -221,12 +197,12 @@ static vkf_status open_place(vkf__new_file *file)
 // Does not replace what has appeared there meanwhile unless it is a regular file.
 static int put_in_place(const vkf__new_file *file)
 {
-    struct stat info;
-    if (lstat(file->target, &info) == 0 && !S_ISREG(info.st_mode)) {
+    vkf__file_info info;
+    if (vkf__entry_info(file->target, &info) && info.kind != VKF_FILE_REGULAR) {
         errno = EEXIST;
         return -1;
     }
-    return rename(file->temporary, file->target);
+    return vkf__path_rename(file->temporary, file->target);
 }
 
 // Some file systems write a rename before the data, so that a crash would leave an empty file under the final name.
@@ -234,42 +210,8 @@ static int flush_to_disk(const vkf__new_file *file)
 {
     if (fflush(file->stream) != 0)
         return -1;
-    return file->flushed ? fsync(fileno(file->stream)) : 0;
+    return file->flushed ? vkf__stream_to_disk(file->stream) : 0;
 }
-
-#else
-
-static vkf_status open_place(vkf__new_file *file)
-{
-    vkf_status status = VKF_OK;
-    for (unsigned attempt = 0; !file->stream && attempt < VKF_TEMPORARY_ATTEMPTS; attempt++) {
-        vkf__free(file->host, file->temporary);
-        file->temporary = NULL;
-        VKF_TRY(vkf__temporary_path(file->host, file->path, VKF_TEMPORARY_PREFIX, attempt, &file->temporary));
-        file->stream = fopen(file->temporary, "wbx");
-    }
-    if (!file->stream) {
-        status = fail_path(file->host, file->path, errno);
-        vkf__free(file->host, file->temporary);
-        file->temporary = NULL;
-        goto fail;
-    }
-    VKF_STRDUP(file->host, file->target, file->path);
-fail:
-    return status;
-}
-
-static int flush_to_disk(const vkf__new_file *file)
-{
-    return fflush(file->stream);
-}
-
-static int put_in_place(const vkf__new_file *file)
-{
-    return rename(file->temporary, file->target);
-}
-
-#endif
 
 vkf_status vkf__new_file_open(const vkf__host *host, const char *path, vkf__new_file *out_file)
 {
@@ -321,7 +263,7 @@ void vkf__new_file_discard(vkf__new_file *file)
     if (file->stream)
         fclose(file->stream);
     if (file->temporary)
-        remove(file->temporary);
+        (void)vkf__file_remove(file->temporary);
     vkf__free(file->host, file->temporary);
     vkf__free(file->host, file->target);
     vkf__free(file->host, file->path);

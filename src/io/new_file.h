@@ -7,7 +7,7 @@
 // NUMBER of the path /dev/fd/NUMBER. A regular file that cannot be replaced is written through from its beginning: its
 // directory is not writable, or a new file cannot be given its owner or permissions.
 //
-// Systems without POSIX always write a temporary file.
+// On Windows the new file has the permissions that its directory gives, and replaces a symbolic link.
 #ifndef VKF_IO_NEW_FILE_H
 #define VKF_IO_NEW_FILE_H
 

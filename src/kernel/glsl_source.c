@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/system_file.h"
+
 #define MAX_DEPTH 16
 #define MAX_FILE_BYTES ((size_t)4 << 20)
 
@@ -51,7 +53,7 @@ static vkf_status read_file(const vkf__host *host, const char *path, char **out_
 {
     vkf_status status = VKF_OK;
     char *text = NULL;
-    FILE *file = fopen(path, "rb");
+    FILE *file = vkf__stream_open(path, "rb");
     if (!file)
         return VKF_OK;
     size_t capacity = 0, length = 0, got = 0;

@@ -10,7 +10,7 @@ bool vkf__all_finite(const float *values, size_t count);
 uint64_t vkf__first_not_finite(vkf_dtype dtype, const void *values, uint64_t count);
 
 // Returns NOT_FINITE with a message that says what is not finite and then how to find out why.
-vkf_status vkf__not_finite(const vkf_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+vkf_status vkf__not_finite(const vkf_session *session, const char *format, ...) VKF_PRINTF(2, 3);
 
 // Reads the token that the last run chose for a row after `positions` positions; it is element `at` of the session's
 // target ids. Status NOT_FINITE where its logits were not finite. In a session whose fully masked rows are NaN this is

@@ -2,25 +2,10 @@
 #include "vk/device.h"
 
 #include <assert.h>
-#include <unistd.h>
 
 #include <vkformer/vulkan.h>
 
-// The id of this process, which a fork handler keeps up to date: asking the system each time would cost a call.
-static atomic_long this_process;
-static pthread_once_t process_once = PTHREAD_ONCE_INIT;
-static int atfork_result;
-
-static void note_process(void)
-{
-    atomic_store(&this_process, (long)getpid());
-}
-
-static void watch_forks(void)
-{
-    note_process();
-    atfork_result = pthread_atfork(NULL, NULL, note_process);
-}
+#include "base/process.h"
 
 // Makes device->handle with what the plan enables and nothing else.
 static vkf_status create_own(vkf__device *device)
@@ -91,9 +76,9 @@ static vkf_status adopt_external(vkf__device *device, const vkf_external_device 
 // Sets up what both kinds of device need before there is a handle.
 static vkf_status begin(vkf__device *device)
 {
-    (void)pthread_once(&process_once, watch_forks);
-    device->process = atomic_load(&this_process);
-    if (atfork_result != 0 || pthread_mutex_init(&device->queue_lock, NULL) != 0)
+    const bool watched = vkf__watch_forks();
+    device->process = vkf__this_process();
+    if (!watched || pthread_mutex_init(&device->queue_lock, NULL) != 0)
         return vkf__fail(device->host, VKF_ERROR_OUT_OF_HOST_MEMORY,
                          "the system has no room for another mutex or fork handler");
     device->queue_lock_ready = true;
@@ -181,7 +166,7 @@ void vkf__device_finish(vkf__device *device)
 
 bool vkf__device_is_inherited(const vkf__device *device)
 {
-    return device->process != atomic_load_explicit(&this_process, memory_order_relaxed);
+    return device->process != vkf__this_process();
 }
 
 vkf_status vkf__device_check_process(const vkf__device *device, const char *function)
@@ -192,7 +177,7 @@ vkf_status vkf__device_check_process(const vkf__device *device, const char *func
         device->host, VKF_ERROR_INVALID_ARGUMENT,
         "%s: the context was made in process %ld, and this is %ld: a child of fork() makes a context of its "
         "own",
-        function, device->process, (long)getpid());
+        function, device->process, vkf__process_id());
 }
 
 vkf_status vkf__device_status(vkf__device *device, VkResult result, const char *where)

@@ -7,9 +7,22 @@
 
 #define VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
 
-#define INSTALL_ADVICE                                                                                    \
-    "install a Vulkan loader of version 1.1 or later and a driver (on Debian and Ubuntu: libvulkan1 and " \
-    "mesa-vulkan-drivers, or the GPU vendor's driver)"
+// The names of a system's Vulkan loader, in the order in which they are tried, and who brings it. Without a loader
+// MoltenVK serves alone. From macOS 15 on the places of Homebrew are not looked through for a bare name.
+#if defined(_WIN32)
+#define LOADER_NAMES "vulkan-1.dll"
+#define WHO_BRINGS_IT "on Windows the GPU vendor's driver brings both"
+#elif defined(__APPLE__)
+#define LOADER_NAMES                                                                                    \
+    "libvulkan.1.dylib", "libvulkan.dylib", "libMoltenVK.dylib", "/opt/homebrew/lib/libvulkan.1.dylib", \
+        "/usr/local/lib/libvulkan.1.dylib", "/opt/homebrew/lib/libMoltenVK.dylib", "/usr/local/lib/libMoltenVK.dylib"
+#define WHO_BRINGS_IT "on macOS: the Vulkan SDK, or Homebrew's vulkan-loader and molten-vk"
+#else
+#define LOADER_NAMES "libvulkan.so.1", "libvulkan.so"
+#define WHO_BRINGS_IT "on Debian and Ubuntu: libvulkan1 and mesa-vulkan-drivers, or the GPU vendor's driver"
+#endif
+
+#define INSTALL_ADVICE "install a Vulkan loader of version 1.1 or later and a driver (" WHO_BRINGS_IT ")"
 
 // The functions that need no instance.
 typedef struct global_functions {
@@ -31,11 +44,7 @@ typedef struct instance_request {
 
 static vkf_status open_library(vkf__instance *instance)
 {
-#if defined(__APPLE__)
-    static const char *const names[] = {"libvulkan.dylib", "libvulkan.1.dylib", "libMoltenVK.dylib"};
-#else
-    static const char *const names[] = {"libvulkan.so.1", "libvulkan.so"};
-#endif
+    static const char *const names[] = {LOADER_NAMES};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *why = NULL;
         instance->library = vkf__library_open(names[i], &why);

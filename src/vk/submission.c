@@ -1,9 +1,8 @@
 // Submits command buffers and waits for them.
 #include "vk/submission.h"
 
-#include <sched.h>
-
 #include "base/clock.h"
+#include "base/process.h"
 
 vkf_status vkf__submission_init(vkf__submission *submission, vkf__device *device, const char *name)
 {
@@ -76,7 +75,7 @@ static VkResult spin(vkf__device *device, VkFence fence, double left_ns)
         if (result == VK_NOT_READY && vkf__now_ns() >= until)
             return VK_TIMEOUT;
         if (result == VK_NOT_READY)
-            (void)sched_yield();
+            vkf__yield();
     }
     return result;
 }

@@ -151,7 +151,7 @@ static void test_shader_dir_missing_folder_and_include(void **state)
 {
     vkf_test_gpu gpu;
     vkf_shader_copy copy;
-    char path[128];
+    char path[300];
     float values[4];
     (void)vkf_test_gpu_of(state);
     vkf_test_skip_without_glsl_compiler();

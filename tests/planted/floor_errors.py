@@ -23,6 +23,11 @@ ERRORS = (
     Error("more is written than an older program has room for", "src/base/sized.c",
           "memcpy(given, full, known);", "memcpy(given, full, full_bytes);",
           ("unit.sized", "model.versions.lavapipe.full")),
+    Error("reading at a place reads the file's beginning", "src/base/system_file_posix.c",
+          "size_bytes, (off_t)offset)", "size_bytes, 0 * (off_t)offset)", ("unit.system_file",)),
+    Error("a directory that a living process works in is removed", "tools/program/system/directories_posix.c",
+          "if (flock(directory, LOCK_EX | LOCK_NB) == 0 && stands_at(directory, parent, name)) {",
+          "if (stands_at(directory, parent, name)) {", ("unit.system_file",)),
     # io
     Error("of bools in a file the last piece is not looked at", "src/io/stored_tensor.c",
           "if (index % piece == 0)", "if (index % piece == 0 && (index == 0 || tensor->count - index > piece))",
@@ -62,6 +67,9 @@ ERRORS = (
     Error("the last of the alignments is not looked at", "src/vk/plan.c",
           "for (size_t i = 0; i < sizeof alignments / sizeof alignments[0]; i++)",
           "for (size_t i = 0; i + 1 < sizeof alignments / sizeof alignments[0]; i++)", ("unit.plan",)),
+    Error("incomplete drivers are not asked for", "src/vk/loader.c",
+          "request.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;", "request.flags |= 0;",
+          ("unit.loader",)),
     # kernel
     Error("a kernel that the build leaves out is taken", "src/kernel/select.c",
           "    if (!vkf__shader_is_embedded(vkf__kernel_module(kernel)))\n"

@@ -1,9 +1,10 @@
 // Adds made-up performance counters to the functions of a driver.
 #include "fake_counters.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/shared_library.h"
 
 enum { COUNTERS = 4, MAX_POOLS = 64 };
 
@@ -265,9 +266,10 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL fake_vkGetDeviceProcAddr(VkDevic
 vkf_void_function fake_counters_get_proc(void *instance, const char *name)
 {
     if (!fake.get_instance_proc) {
-        void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
-        void *symbol = library ? dlsym(library, "vkGetInstanceProcAddr") : NULL;
-        memcpy(&fake.get_instance_proc, &symbol, sizeof symbol);
+        const char *why;
+        void *library = vkf__library_open("libvulkan.so.1", &why);
+        if (library)
+            fake.get_instance_proc = (PFN_vkGetInstanceProcAddr)vkf__library_find(library, "vkGetInstanceProcAddr");
     }
     if (!fake.get_instance_proc)
         return NULL;

@@ -1,12 +1,12 @@
 // Stands between the library and a driver: counts calls, lists live objects, lets calls fail.
 #include "fake_vulkan.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shared_library.h"
 #include "fake_vulkan_functions.h"
 
 #define MAX_OBJECTS 8192
@@ -389,11 +389,9 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL wrapped_vkGetDeviceProcAddr(VkDe
 
 static PFN_vkGetInstanceProcAddr open_loader(void)
 {
-    PFN_vkGetInstanceProcAddr get_proc = NULL;
-    void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
-    void *symbol = library ? dlsym(library, "vkGetInstanceProcAddr") : NULL;
-    memcpy(&get_proc, &symbol, sizeof symbol);
-    return get_proc;
+    const char *why;
+    void *library = vkf__library_open("libvulkan.so.1", &why);
+    return library ? (PFN_vkGetInstanceProcAddr)vkf__library_find(library, "vkGetInstanceProcAddr") : NULL;
 }
 
 vkf_void_function fake_vulkan_get_proc(void *instance, const char *name)

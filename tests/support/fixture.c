@@ -1,10 +1,11 @@
 // Opens the context that the environment names, and hears what it and validation layers say.
 #include "fixture.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/shared_library.h"
 
 static bool environment_is_one(const char *name)
 {
@@ -60,10 +61,10 @@ static void listen(void *user, vkf_severity severity, const char *text)
 // LeakSanitizer can name what a layer or driver itself leaks, and so suppress it, only while that stays loaded.
 static void keep_loaded(bool validation)
 {
-    (void)dlopen("libvulkan_lvp.so", RTLD_NOW | RTLD_NODELETE);
-    if (!validation)
-        return;
-    (void)dlopen("libVkLayer_khronos_validation.so", RTLD_NOW | RTLD_NODELETE);
+    const char *why;
+    (void)vkf__library_open("libvulkan_lvp.so", &why);
+    if (validation)
+        (void)vkf__library_open("libVkLayer_khronos_validation.so", &why);
 }
 
 // The masks of VKF_TEST_MASKS behind those of the test's own.

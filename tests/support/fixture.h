@@ -18,6 +18,7 @@
 
 #include <vkformer/vkformer.h>
 
+#include "base/host.h"
 #include "random.h"
 
 #define VKF_TEST_MAX_MASKS 16
@@ -56,7 +57,7 @@ void vkf_test_skip_unless_all(void);
 void vkf_test_skip_if_children_have_no_threads(const vkf_test_gpu *gpu);
 
 // Formats a label that ends in the seed; valid until the next call.
-const char *vkf_test_label(vkf_test_gpu *gpu, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *vkf_test_label(vkf_test_gpu *gpu, const char *format, ...) VKF_PRINTF(2, 3);
 
 // A tensor of the given type with these float values (converted to half for F16). Fails the test on error.
 vkf_tensor vkf_test_tensor(vkf_test_gpu *gpu, vkf_dtype dtype, uint32_t rank, const uint32_t *shape,

@@ -1,32 +1,32 @@
 // Writes small models with random weights.
 #include "model_files.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/half.h"
+#include "base/system_file.h"
+#include "system/directories.h"
+#include "system/terminal.h"
 
 void vkf_test_directory_make(vkf_test_directory *directory)
 {
-    snprintf(directory->path, sizeof directory->path, "/tmp/vkformer-model-XXXXXX");
-    if (!mkdtemp(directory->path))
+    char temporary[64];
+    assert_true(vkf_temporary_folder(temporary, sizeof temporary));
+    snprintf(directory->path, sizeof directory->path, "%s/vkformer-model-XXXXXX", temporary);
+    if (vkf_directory_make_temporary(directory->path) != 0)
         fail_msg("no directory %s", directory->path);
 }
 
 void vkf_test_directory_remove(vkf_test_directory *directory)
 {
-    DIR *stream = opendir(directory->path);
-    for (struct dirent *entry; stream && (entry = readdir(stream));) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            (void)remove(vkf_test_path(directory, entry->d_name));
-    }
-    if (stream)
-        closedir(stream);
-    (void)rmdir(directory->path);
+    vkf_listing *listing = vkf_listing_open(directory->path);
+    for (const char *name; listing && (name = vkf_listing_next(listing));)
+        (void)vkf__file_remove(vkf_test_path(directory, name));
+    vkf_listing_close(listing);
+    (void)vkf_directory_remove(directory->path);
 }
 
 const char *vkf_test_path(vkf_test_directory *directory, const char *name)

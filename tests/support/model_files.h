@@ -9,7 +9,7 @@
 
 // A directory of the test's own below the system's temporary one. Paths are valid until the next call.
 typedef struct vkf_test_directory {
-    char path[64];
+    char path[96];
     char joined[256];
 } vkf_test_directory;
 void vkf_test_directory_make(vkf_test_directory *directory);   // fails the test when there is none
@@ -41,8 +41,7 @@ vkf_model_config vkf_test_small_seq2seq(void);
 void vkf_test_weights_make(vkf_test_random *random, const vkf_model_config *config, vkf_test_weights *out_weights);
 void vkf_test_weights_free(vkf_test_weights *weights);
 // The tensor of that (formatted) name; fails the test when there is none.
-vkf_test_weight *vkf_test_weight_of(const vkf_test_weights *weights, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+vkf_test_weight *vkf_test_weight_of(const vkf_test_weights *weights, const char *format, ...) VKF_PRINTF(2, 3);
 
 // Rounds all values to what `type` (F32, F16 or BF16) can hold.
 void vkf_test_weights_round(vkf_test_weights *weights, vkf__stored_type type);

@@ -1,7 +1,6 @@
 // Copies the shaders, edits and removes the copy.
 #include "shader_copy.h"
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
+
+#include "base/system_file.h"
+#include "system/directories.h"
+#include "system/terminal.h"
 
 static char *read_text(const char *path)
 {
@@ -50,45 +51,46 @@ static void walk(const vkf_shader_copy *copy, const char *folder, bool remove_al
 {
     char from[512], to[512];
     (void)snprintf(from, sizeof from, "%s/%s", remove_all ? copy->path : VKF_TEST_SHADERS, folder);
-    DIR *directory = opendir(from);
-    assert_non_null(directory);
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        if (!is_source(entry->d_name))
+    vkf_listing *listing = vkf_listing_open(from);
+    assert_non_null(listing);
+    for (const char *name; (name = vkf_listing_next(listing)) != NULL;) {
+        if (!is_source(name))
             continue;
-        (void)snprintf(to, sizeof to, "%s/%s/%.200s", copy->path, folder, entry->d_name);
+        (void)snprintf(to, sizeof to, "%s/%s/%.200s", copy->path, folder, name);
         if (remove_all) {
-            (void)remove(to);
+            (void)vkf__file_remove(to);
             continue;
         }
-        (void)snprintf(from, sizeof from, "%s/%s/%.200s", VKF_TEST_SHADERS, folder, entry->d_name);
+        (void)snprintf(from, sizeof from, "%s/%s/%.200s", VKF_TEST_SHADERS, folder, name);
         char *text = read_text(from);
         write_text(to, text);
         free(text);
     }
-    closedir(directory);
+    vkf_listing_close(listing);
 }
 
 static const char *const folders[] = {".", "include", "shared"};
 
 void vkf_test_copy_shaders(vkf_shader_copy *copy)
 {
-    char path[128];
-    (void)snprintf(copy->path, sizeof copy->path, "/tmp/vkformer-shaders-XXXXXX");
-    assert_non_null(mkdtemp(copy->path));
+    char path[300], temporary[64];
+    assert_true(vkf_temporary_folder(temporary, sizeof temporary));
+    (void)snprintf(copy->path, sizeof copy->path, "%s/vkformer-shaders-XXXXXX", temporary);
+    assert_int_equal(vkf_directory_make_temporary(copy->path), 0);
     for (size_t i = 0; i < 3; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", copy->path, folders[i]);
-        assert_true(i == 0 || mkdir(path, 0700) == 0);
+        assert_true(i == 0 || vkf_directory_make(path, 0700) == 0);
         walk(copy, folders[i], false);
     }
 }
 
 void vkf_test_remove_shaders(const vkf_shader_copy *copy)
 {
-    char path[128];
+    char path[300];
     for (size_t i = 3; i-- > 0;) {
         walk(copy, folders[i], true);
         (void)snprintf(path, sizeof path, "%s/%s", copy->path, folders[i]);
-        (void)rmdir(i > 0 ? path : copy->path);
+        (void)vkf_directory_remove(i > 0 ? path : copy->path);
     }
 }
 

@@ -7,7 +7,7 @@
 #define VKF_TEST_SHADERS VKF_TEST_SOURCE_DIR "/shaders"
 
 typedef struct vkf_shader_copy {
-    char path[64];
+    char path[96];
 } vkf_shader_copy;
 
 void vkf_test_copy_shaders(vkf_shader_copy *copy);

@@ -2,14 +2,16 @@
 #ifndef VKF_TESTS_SCRATCH_DIRECTORY_H
 #define VKF_TESTS_SCRATCH_DIRECTORY_H
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/system_file.h"
+#include "system/directories.h"
+#include "system/terminal.h"
 
 typedef struct scratch_directory {
-    char path[64];
+    char path[96];
     char file[512]; // the last result of scratch_path()
 } scratch_directory;
 
@@ -36,18 +38,15 @@ static inline const char *scratch_write(scratch_directory *scratch, const char *
 static inline size_t scratch_list(const scratch_directory *scratch, int remove_all)
 {
     size_t count = 0;
-    DIR *directory = opendir(scratch->path);
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        count++;
+    vkf_listing *listing = vkf_listing_open(scratch->path);
+    for (const char *name; listing && (name = vkf_listing_next(listing));) {
         char path[512];
-        snprintf(path, sizeof path, "%s/%s", scratch->path, entry->d_name);
-        if (remove_all)
-            remove(path);
+        count++;
+        snprintf(path, sizeof path, "%s/%s", scratch->path, name);
+        if (remove_all && vkf__file_remove(path) != 0)
+            (void)vkf_directory_remove(path);
     }
-    if (directory)
-        closedir(directory);
+    vkf_listing_close(listing);
     return count;
 }
 
@@ -56,16 +55,19 @@ static inline int scratch_setup(void **state)
     scratch_directory *scratch = calloc(1, sizeof *scratch);
     if (!scratch)
         return -1;
-    snprintf(scratch->path, sizeof scratch->path, "/tmp/vkformer-test-XXXXXX");
     *state = scratch;
-    return mkdtemp(scratch->path) ? 0 : -1;
+    char temporary[64];
+    if (!vkf_temporary_folder(temporary, sizeof temporary))
+        return -1;
+    snprintf(scratch->path, sizeof scratch->path, "%s/vkformer-test-XXXXXX", temporary);
+    return vkf_directory_make_temporary(scratch->path) == 0 ? 0 : -1;
 }
 
 static inline int scratch_teardown(void **state)
 {
     scratch_directory *scratch = *state;
     scratch_list(scratch, 1);
-    int result = rmdir(scratch->path);
+    int result = vkf_directory_remove(scratch->path);
     free(scratch);
     return result;
 }

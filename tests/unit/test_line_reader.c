@@ -122,6 +122,9 @@ static void test_line_next_says_that_memory_is_exhausted(void **state)
 
 static void test_line_next_says_that_reading_failed(void **state)
 {
+#if defined(_WIN32)
+    skip(); // there a directory does not open
+#endif
     scratch_directory *scratch = *state;
     vkf_line_reader reader = open_bytes(scratch, "", 0);
     fclose(reader.stream);

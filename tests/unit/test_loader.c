@@ -11,6 +11,8 @@ static struct {
     const char *extension;
     VkResult create_result;
     int instances; // alive
+    VkInstanceCreateFlags flags;
+    uint32_t enabled; // extensions
 } fake;
 
 static VKAPI_ATTR VkResult VKAPI_CALL fake_version(uint32_t *out_version)
@@ -45,6 +47,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL fake_create(const VkInstanceCreateInfo *in
     assert_int_equal(info->pApplicationInfo->apiVersion,
                      fake.version < VK_API_VERSION_1_3 ? fake.version : VK_API_VERSION_1_3);
     fake.instances++;
+    fake.flags = info->flags;
+    fake.enabled = info->enabledExtensionCount;
     *out_instance = (VkInstance)(uintptr_t)0x100;
     return VK_SUCCESS;
 }
@@ -151,11 +155,29 @@ static void test_instance_init_older_loader(void **state)
     vkf__instance_finish(&instance);
 }
 
+// As on macOS, where the loader lists MoltenVK's device alone to those that ask for incomplete drivers, too.
+static void test_instance_init_asks_for_portability_where_it_is_offered(void **state)
+{
+    message_record record;
+    vkf__host host = recording_host(&record);
+    vkf__instance instance;
+    (void)state;
+    assert_int_equal(vkf__instance_init(&instance, &host, &fake_desc), VKF_OK);
+    assert_int_equal(fake.flags, 0);
+    assert_int_equal(fake.enabled, 0);
+    vkf__instance_finish(&instance);
+    fake.extension = VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME;
+    assert_int_equal(vkf__instance_init(&instance, &host, &fake_desc), VKF_OK);
+    assert_int_equal(fake.flags, VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR);
+    assert_int_equal(fake.enabled, 1);
+    vkf__instance_finish(&instance);
+}
+
 static void test_instance_init_no_vulkan(void **state)
 {
     const vkf__instance_desc nothing = {.get_instance_proc_addr = no_get_proc};
     (void)state;
-    assert_refused(&nothing, VKF_ERROR_NO_VULKAN, "mesa-vulkan-drivers");
+    assert_refused(&nothing, VKF_ERROR_NO_VULKAN, "install a Vulkan loader of version 1.1 or later and a driver");
     fake.create_result = VK_ERROR_INCOMPATIBLE_DRIVER;
     assert_refused(&fake_desc, VKF_ERROR_NO_VULKAN, "no Vulkan driver was found: install");
     assert_refused(&fake_desc, VKF_ERROR_NO_VULKAN, "VK_DRIVER_FILES or VK_ICD_FILENAMES may name no file of its");
@@ -295,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_instance_init_and_finish, reset_fake),
         cmocka_unit_test_setup(test_instance_init_older_loader, reset_fake),
+        cmocka_unit_test_setup(test_instance_init_asks_for_portability_where_it_is_offered, reset_fake),
         cmocka_unit_test_setup(test_instance_init_no_vulkan, reset_fake),
         cmocka_unit_test_setup(test_instance_init_vulkan_1_0, reset_fake),
         cmocka_unit_test_setup(test_instance_init_missing_function, reset_fake),

@@ -28,8 +28,10 @@ static int meddled_flock(int directory, int operation)
 }
 
 #define flock(directory, operation) meddled_flock(directory, operation)
-#include "../../tools/program/quantize/new_directory.c"
+#include "../../tools/program/system/directories_posix.c"
 #undef flock
+
+#include "../../tools/program/quantize/new_directory.c"
 
 static int clean(void **state)
 {
@@ -184,7 +186,7 @@ static void make_while(scratch_directory *scratch, void (*other)(int), size_t le
     meddle = other;
     assert_int_equal(vkf_new_directory_open(&recording.host, scratch_path(scratch, "out"), &directory), VKF_OK);
     assert_null(meddle);
-    assert_true(stands_at(directory.lock, AT_FDCWD, directory.temporary));
+    assert_true(stands_at((int)directory.hold, AT_FDCWD, directory.temporary));
     assert_int_equal(scratch_list(scratch, 0), 1 + left);
     put_content(&directory);
     assert_int_equal(vkf_new_directory_commit(&directory), VKF_OK);

@@ -16,4 +16,8 @@ if(PCRE2_FOUND AND NOT TARGET PCRE2::8BIT)
     add_library(PCRE2::8BIT UNKNOWN IMPORTED)
     set_target_properties(PCRE2::8BIT PROPERTIES IMPORTED_LOCATION ${PCRE2_LIBRARY}
                           INTERFACE_INCLUDE_DIRECTORIES ${PCRE2_INCLUDE_DIR})
+    if(WIN32 AND PCRE2_LIBRARY MATCHES "\\.a$" AND NOT PCRE2_LIBRARY MATCHES "\\.dll\\.a$")
+        # Without it the header takes every function for one of a DLL.
+        set_target_properties(PCRE2::8BIT PROPERTIES INTERFACE_COMPILE_DEFINITIONS PCRE2_STATIC)
+    endif()
 endif()

@@ -18,4 +18,8 @@ if(Utf8proc_FOUND AND NOT TARGET utf8proc::utf8proc)
     add_library(utf8proc::utf8proc UNKNOWN IMPORTED)
     set_target_properties(utf8proc::utf8proc PROPERTIES IMPORTED_LOCATION ${UTF8PROC_LIBRARY}
                           INTERFACE_INCLUDE_DIRECTORIES ${UTF8PROC_INCLUDE_DIR})
+    if(WIN32 AND UTF8PROC_LIBRARY MATCHES "\\.a$" AND NOT UTF8PROC_LIBRARY MATCHES "\\.dll\\.a$")
+        # Without it the header takes every function for one of a DLL.
+        set_target_properties(utf8proc::utf8proc PROPERTIES INTERFACE_COMPILE_DEFINITIONS UTF8PROC_STATIC)
+    endif()
 endif()

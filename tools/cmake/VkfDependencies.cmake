@@ -14,6 +14,19 @@ if("text" IN_LIST VKF_PARTS_BUILT)
 endif()
 
 find_path(VKF_VULKAN_INCLUDE_DIR vulkan/vulkan_core.h DOC "Directory that holds vulkan/vulkan_core.h")
+if(NOT VKF_VULKAN_INCLUDE_DIR AND CMAKE_CROSSCOMPILING)
+    # These headers are the same for every system, and the building one's serve. They are copied, since the directory
+    # where they stand holds that system's other headers, too.
+    find_path(VKF_BUILDING_SYSTEMS_VULKAN vulkan/vulkan_core.h NO_CMAKE_FIND_ROOT_PATH
+              PATHS /usr/include /usr/local/include DOC "Directory that holds the building system's Vulkan headers")
+    mark_as_advanced(VKF_BUILDING_SYSTEMS_VULKAN)
+    if(VKF_BUILDING_SYSTEMS_VULKAN)
+        file(COPY ${VKF_BUILDING_SYSTEMS_VULKAN}/vulkan ${VKF_BUILDING_SYSTEMS_VULKAN}/vk_video
+             DESTINATION ${PROJECT_BINARY_DIR}/vulkan_headers)
+        set(VKF_VULKAN_INCLUDE_DIR ${PROJECT_BINARY_DIR}/vulkan_headers
+            CACHE PATH "Directory that holds vulkan/vulkan_core.h" FORCE)
+    endif()
+endif()
 if(NOT VKF_VULKAN_INCLUDE_DIR)
     message(FATAL_ERROR "The Vulkan headers were not found. Install libvulkan-dev (Debian, Ubuntu) or "
                         "vulkan-headers, or set VKF_VULKAN_INCLUDE_DIR.")

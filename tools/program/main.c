@@ -7,6 +7,7 @@
 #include "command/commands.h"
 #include "command/options.h"
 #include "output/standard_output.h"
+#include "system/terminal.h"
 
 static const struct command {
     const char *name;
@@ -77,8 +78,13 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    vkf_keep_standard_streams();
-    int code = dispatch(argc, argv);
+    vkf_prepare_streams();
+    char **arguments = vkf_arguments(argc, argv);
+    if (!arguments) {
+        vkf_print_error("memory is exhausted");
+        return VKF_EXIT_FAILED;
+    }
+    int code = dispatch(argc, arguments);
     // A full disk is noticed here at the latest.
     if (!vkf_check_stdout() && code == VKF_EXIT_DONE)
         code = VKF_EXIT_FAILED;

@@ -7,6 +7,7 @@
 
 #include "attention/attention_page.h"
 #include "attention/attention_panel.h"
+#include "base/system_file.h"
 #include "embedded_templates.h"
 #include "output/file_output.h"
 #include "output/template.h"
@@ -25,8 +26,7 @@
 
 static const char *path_extension(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash ? slash : path, '.');
+    const char *dot = strrchr(path + vkf__path_directory_bytes(path), '.');
     return dot ? dot : "";
 }
 

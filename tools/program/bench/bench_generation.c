@@ -2,8 +2,8 @@
 #include "bench/bench_generation.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "bench/bench_operator.h"
 #include "bench/bench_random_model.h"
 #include "bench/random_ids.h"
@@ -12,9 +12,7 @@
 
 static double thread_us(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+    return vkf__thread_ns() * 1e-3;
 }
 
 // Preparing a run ----------------------------------------------------------------------------------------------------

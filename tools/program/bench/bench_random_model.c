@@ -1,15 +1,16 @@
 // Writes a safetensors file of random weights, and loads it as a model.
 #include "bench/bench_random_model.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/system_file.h"
 #include "command/session_context.h"
 #include "io/safetensors.h"
+#include "system/directories.h"
+#include "system/terminal.h"
 
 enum { PAD, BOS, EOS, UNK };
 
@@ -166,21 +167,24 @@ static vkf_status write_and_load(vkf_context *context, const vkf_bench_options *
         status = vkf__safetensors_write(&host, path, w->tensors, w->count);
     if (status == VKF_OK)
         status = vkf_model_load(context, &desc, out_model);
-    unlink(path);
+    (void)vkf__file_remove(path);
     return status;
 }
 
 vkf_status vkf_bench_random_model(vkf_context *context, const vkf_bench_options *options, vkf_model_precision precision,
                                   vkf_model **out_model)
 {
-    char directory[512], path[560];
+    char temporary[400], directory[512], path[560];
     weights w = {.config = vkf_bench_random_config(&options->settings)};
-    const char *temporary = getenv("TMPDIR");
     vkf_status status = VKF_ERROR_OUT_OF_HOST_MEMORY;
-    snprintf(directory, sizeof directory, "%.400s/vkformer-bench-XXXXXX",
-             temporary && temporary[0] ? temporary : "/tmp");
-    if (!mkdtemp(directory)) {
-        vkf_print_error("'%s' cannot be made for the weights: %s", directory, strerror(errno));
+    if (!vkf_temporary_folder(temporary, sizeof temporary)) {
+        vkf_print_error("the system names no folder for files of a moment");
+        return VKF_ERROR_FILE;
+    }
+    snprintf(directory, sizeof directory, "%s/vkformer-bench-XXXXXX", temporary);
+    const int error = vkf_directory_make_temporary(directory);
+    if (error != 0) {
+        vkf_print_error("'%s' cannot be made for the weights: %s", directory, strerror(error));
         return VKF_ERROR_FILE;
     }
     snprintf(path, sizeof path, "%s/model.safetensors", directory);
@@ -188,7 +192,7 @@ vkf_status vkf_bench_random_model(vkf_context *context, const vkf_bench_options 
         add_all(&w);
         status = write_and_load(context, options, &w, path, precision, out_model);
     }
-    rmdir(directory);
+    (void)vkf_directory_remove(directory);
     release(&w);
     if (status != VKF_OK)
         vkf_print_error("a model of random weights cannot be made: %s", vkf_status_text(status));

@@ -42,9 +42,8 @@ void vkf_bench_shape_text(const json_t *shape, char *out_text, size_t size_bytes
     json_object_foreach((json_t *)shape, key, value)
     {
         if (json_is_integer(value) && number_length < sizeof numbers)
-            number_length +=
-                (size_t)snprintf(numbers + number_length, sizeof numbers - number_length, "%s%" JSON_INTEGER_FORMAT,
-                                 number_length ? "x" : "", json_integer_value(value));
+            number_length += (size_t)snprintf(numbers + number_length, sizeof numbers - number_length, "%s%lld",
+                                              number_length ? "x" : "", (long long)json_integer_value(value));
         else if ((json_is_string(value) || json_is_true(value)) && word_length < sizeof words)
             word_length += (size_t)snprintf(words + word_length, sizeof words - word_length, " %s",
                                             json_is_string(value) ? json_string_value(value) : key);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system_file.h"
 #include "command/options.h"
 #include "input/line_reader.h"
 
@@ -174,7 +175,7 @@ static vkf_bench_file read_lines(vkf_bench_shapes *shapes, const vkf_bench_exten
 vkf_bench_file vkf_bench_shapes_read(vkf_bench_shapes *shapes, const vkf_bench_extents *extents, const char *path)
 {
     size_t before = shapes->count;
-    FILE *file = fopen(path, "r");
+    FILE *file = vkf__stream_open(path, "r");
     if (!file) {
         vkf_print_error("'%s' cannot be opened: %s", path, strerror(errno));
         return VKF_BENCH_FILE_UNREADABLE;

@@ -1,6 +1,4 @@
 // Waits for saves of shaders, and compares the edited version with the last good one.
-#define _POSIX_C_SOURCE 200809L
-
 #include "bench/bench_watch.h"
 
 #include <signal.h>
@@ -11,6 +9,7 @@
 #include "bench/file_watch.h"
 #include "command/commands.h"
 #include "command/session_context.h"
+#include "system/run_apart.h"
 
 typedef struct watch {
     const vkf_bench_options *options;
@@ -35,15 +34,6 @@ static void on_signal(int number)
 static bool stopped(void)
 {
     return signalled != 0;
-}
-
-// The first signal ends the watch in good order; a second one has its default action.
-static void handle_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
 }
 
 static void forget_good(watch *w)
@@ -182,8 +172,9 @@ static int run(watch *w)
 int vkf_bench_watch(const vkf_bench_options *options, const vkf_bench_spec *spec)
 {
     watch w = {.options = options, .spec = spec, .good = {.options = options, .stopped = stopped}};
-    handle_signals();
+    vkf_catch_interrupts(on_signal); // the first one ends the watch in good order
     int code = run(&w);
+    vkf_release_interrupts();
     vkf_bench_end(&w.good);
     vkf_file_snapshot_free(&w.files);
     free(w.measured);

@@ -1,18 +1,16 @@
 // Polls a folder for changed files, without help from the system's own notifications.
-#define _POSIX_C_SOURCE 200809L
-
 #include "bench/file_watch.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
+#include "base/clock.h"
+#include "base/system_file.h"
 #include "command/options.h"
+#include "system/directories.h"
 
-#define POLL_NS 200000000L
+#define POLL_NS 200000000u
 #define MAX_DEPTH 8
 
 static bool is_backup(const char *name)
@@ -22,7 +20,7 @@ static bool is_backup(const char *name)
 }
 
 // False when memory is exhausted.
-static bool add(vkf_file_snapshot *snapshot, const char *path, const struct stat *info)
+static bool add(vkf_file_snapshot *snapshot, const char *path, const vkf__file_info *info)
 {
     if (snapshot->count == snapshot->capacity) {
         size_t capacity = snapshot->capacity ? 2 * snapshot->capacity : 64;
@@ -37,10 +35,10 @@ static bool add(vkf_file_snapshot *snapshot, const char *path, const struct stat
         return false;
     snapshot->list[snapshot->count++] = (vkf_watched_file){
         .path = copy,
-        .seconds = (int64_t)info->st_mtim.tv_sec,
-        .nanoseconds = (int64_t)info->st_mtim.tv_nsec,
-        .size_bytes = (uint64_t)info->st_size,
-        .inode = (uint64_t)info->st_ino,
+        .seconds = info->seconds,
+        .nanoseconds = info->nanoseconds,
+        .size_bytes = info->size_bytes,
+        .inode = info->number,
     };
     return true;
 }
@@ -51,26 +49,26 @@ static bool walk(vkf_file_snapshot *snapshot, const char *folder, const char *be
     char path[1024];
     bool done = true;
     snprintf(path, sizeof path, "%s/%s", folder, below);
-    DIR *directory = opendir(path);
-    if (!directory)
+    vkf_listing *listing = vkf_listing_open(path);
+    if (!listing)
         return true;
-    for (struct dirent *entry; done && (entry = readdir(directory)) != NULL;) {
+    for (const char *found; done && (found = vkf_listing_next(listing)) != NULL;) {
         char name[512];
-        struct stat info, link;
-        if (is_backup(entry->d_name))
+        vkf__file_info info, link;
+        if (is_backup(found))
             continue;
-        int length = snprintf(name, sizeof name, "%s%s%s", below, below[0] ? "/" : "", entry->d_name);
+        int length = snprintf(name, sizeof name, "%s%s%s", below, below[0] ? "/" : "", found);
         int whole = snprintf(path, sizeof path, "%s/%s", folder, name);
-        if (length >= (int)sizeof name || whole >= (int)sizeof path || lstat(path, &link) != 0 ||
-            stat(path, &info) != 0)
+        if (length >= (int)sizeof name || whole >= (int)sizeof path || !vkf__entry_info(path, &link) ||
+            !vkf__path_info(path, &info))
             continue;
         // Links to folders are not followed, because they can form circles.
-        if (S_ISDIR(link.st_mode) && depth < MAX_DEPTH)
+        if (link.kind == VKF_FILE_DIRECTORY && depth < MAX_DEPTH)
             done = walk(snapshot, folder, name, depth + 1);
-        else if (S_ISREG(info.st_mode))
+        else if (info.kind == VKF_FILE_REGULAR)
             done = add(snapshot, name, &info);
     }
-    closedir(directory);
+    vkf_listing_close(listing);
     return done;
 }
 
@@ -137,11 +135,10 @@ bool vkf_file_snapshot_same(const vkf_file_snapshot *before, const vkf_file_snap
 vkf_file_wait vkf_file_watch_wait(const char *folder, const vkf_file_snapshot *known, bool (*stopped)(void),
                                   vkf_file_snapshot *out_now)
 {
-    const struct timespec pause = {.tv_nsec = POLL_NS};
     vkf_file_snapshot last = {0};
     bool taken = vkf_file_snapshot_take(folder, &last);
     while (taken && !stopped()) {
-        nanosleep(&pause, NULL);
+        vkf__pause_ns(POLL_NS);
         taken = vkf_file_snapshot_take(folder, out_now);
         // Two equal snapshots in a row mean that nothing is being written.
         if (taken && vkf_file_snapshot_same(&last, out_now) && !vkf_file_snapshot_same(known, out_now)) {

@@ -1,19 +1,18 @@
 // Keeps the library's cache in files, written whole or not at all.
-#define _POSIX_C_SOURCE 200809L
-
 #include "command/cache_dir.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/system_file.h"
 #include "command/options.h"
 #include "io/new_file.h"
 #include "output/make_directories.h"
+#include "system/terminal.h"
+
+#define FOLDER_BYTES 4096
 
 struct vkf_cache_dir {
     char *path;
@@ -44,12 +43,8 @@ static char *join(const char *first, const char *second)
 
 static char *default_path(void)
 {
-    // The XDG specification says to ignore a relative path.
-    const char *base = getenv("XDG_CACHE_HOME");
-    if (base && base[0] == '/')
-        return join(base, "/vkformer");
-    const char *home = getenv("HOME");
-    return home && home[0] ? join(home, "/.cache/vkformer") : NULL;
+    char folder[FOLDER_BYTES];
+    return vkf_cache_folder(folder, sizeof folder) ? join(folder, "/vkformer") : NULL;
 }
 
 bool vkf_cache_dir_set_path(vkf_cache_dir *cache, const char *path)
@@ -85,12 +80,9 @@ static char *file_path(const vkf_cache_dir *cache, const char *key)
 static bool read_all(int file, void *data, size_t size_bytes)
 {
     for (size_t done = 0; done < size_bytes;) {
-        ssize_t part = read(file, (char *)data + done, size_bytes - done);
-        if (part <= 0) {
-            if (part < 0 && errno == EINTR)
-                continue;
+        int64_t part = vkf__descriptor_read_at(file, (char *)data + done, size_bytes - done, done);
+        if (part <= 0)
             return false;
-        }
         done += (size_t)part;
     }
     return true;
@@ -101,18 +93,17 @@ static size_t load(void *user, const char *key, void *data, size_t capacity)
     vkf_cache_dir *cache = user;
     size_t size_bytes = 0;
     char *path = file_path(cache, key);
-    // Non-blocking, because a FIFO in the directory must not hang the program.
-    int file = path ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    int file = path ? vkf__open_to_read(path) : -1;
     if (file < 0) {
         if (path && errno != ENOENT)
             warn(cache, "cannot read", path, errno);
     } else {
-        struct stat info;
-        if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
-            size_bytes = (size_t)info.st_size;
+        vkf__file_info info;
+        if (vkf__descriptor_info(file, &info) && info.kind == VKF_FILE_REGULAR)
+            size_bytes = (size_t)info.size_bytes;
         if (data && size_bytes <= capacity && !read_all(file, data, size_bytes))
             size_bytes = 0;
-        close(file);
+        vkf__descriptor_close(file);
     }
     free(path);
     return size_bytes;

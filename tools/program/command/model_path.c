@@ -1,16 +1,16 @@
 // Finds models in the cache of the Hugging Face hub's own tools.
-#define _POSIX_C_SOURCE 200809L
-
 #include "command/model_path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system_file.h"
 #include "command/options.h"
 #include "io/directory.h"
 #include "io/file.h"
 #include "output/file_output.h"
+#include "system/terminal.h"
 
 #define PATH_BYTES 4096
 #define NAME_BYTES 256 // more than the hub allows
@@ -53,14 +53,13 @@ static bool cache_directory(char out_path[PATH_BYTES])
         {"HUGGINGFACE_HUB_CACHE", ""},
         {"HF_HOME", "/hub"},
         {"XDG_CACHE_HOME", "/huggingface/hub"},
-        {"HOME", "/.cache/huggingface/hub"},
     };
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        const char *value = getenv(places[i].variable);
-        if (value && value[0])
+    char value[PATH_BYTES];
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (vkf_environment(places[i].variable, value, sizeof value))
             return snprintf(out_path, PATH_BYTES, "%s%s", value, places[i].below) < PATH_BYTES;
-    }
-    return false;
+    return vkf_user_folder(value, sizeof value) &&
+           snprintf(out_path, PATH_BYTES, "%s/.cache/huggingface/hub", value) < PATH_BYTES;
 }
 
 // A branch or a tag is a file refs/NAME that contains its commit; a commit is a directory among the snapshots.
@@ -70,7 +69,7 @@ static bool read_commit(const char *model, const char *revision, char out_commit
     (void)snprintf(out_commit, NAME_BYTES, "%s", revision);
     if (snprintf(path, sizeof path, "%s/refs/%s", model, revision) >= (int)sizeof path)
         return false;
-    FILE *stream = fopen(path, "rb");
+    FILE *stream = vkf__stream_open(path, "rb");
     if (!stream)
         return true;
     size_t length = fread(out_commit, 1, NAME_BYTES - 1, stream);

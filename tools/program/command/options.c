@@ -1,6 +1,4 @@
 // Parses the common options, and the values of options strictly.
-#define _POSIX_C_SOURCE 200809L
-
 #include "command/options.h"
 
 #include <ctype.h>
@@ -10,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "command/cache_dir.h"
 #include "command/described_device.h"
@@ -161,6 +158,16 @@ static bool parse_uuid(const char *text, uint8_t out_uuid[VKF_UUID_SIZE])
     return digits == 2 * VKF_UUID_SIZE;
 }
 
+// Whether the text is the name, which has small letters of ASCII alone, in any case.
+static bool is_name(const char *text, const char *name)
+{
+    while (*name && (*text >= 'A' && *text <= 'Z' ? *text - 'A' + 'a' : *text) == *name) {
+        text++;
+        name++;
+    }
+    return *text == '\0' && *name == '\0';
+}
+
 static bool parse_device_type(const char *text, vkf_device_type *out_type)
 {
     static const struct {
@@ -173,7 +180,7 @@ static bool parse_device_type(const char *text, vkf_device_type *out_type)
         {"cpu", VKF_DEVICE_TYPE_CPU},
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (strcasecmp(text, types[i].name) == 0) {
+        if (is_name(text, types[i].name)) {
             *out_type = types[i].type;
             return true;
         }

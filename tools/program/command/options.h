@@ -8,6 +8,8 @@
 
 #include <vkformer/vkformer.h>
 
+#include "base/host.h"
+
 struct vkf_message_log;
 struct vkf_cache_dir;
 struct vkf_number_check;
@@ -132,7 +134,7 @@ bool vkf_parse_path(const char *option, const char *text, const char **out_path)
 // Prints a message on stderr, beginning with "vkformer: error: " or the name of another severity. It is a
 // vkf_message_fn, which ignores `user`.
 void vkf_print_message(void *user, vkf_severity severity, const char *message);
-void vkf_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void vkf_print_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void vkf_print_error(const char *format, ...) VKF_PRINTF(1, 2);
+void vkf_print_warning(const char *format, ...) VKF_PRINTF(1, 2);
 
 #endif

@@ -1,12 +1,12 @@
 // Matches the tensors of two files, orders them and compares each pair.
 #include "compare/compare_pairs.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compare/stored_values.h"
+#include "system/name_pattern.h"
 
 const char *vkf_pair_name(const vkf_tensor_pair *pair)
 {
@@ -138,7 +138,7 @@ static void find_places(vkf_tensor_pair *pairs, size_t count)
 static bool matches(const char *pattern, const char *name)
 {
     if (strpbrk(pattern, "*?["))
-        return fnmatch(pattern, name, 0) == 0;
+        return vkf_name_matches(pattern, name);
     return strncmp(pattern, name, strlen(pattern)) == 0;
 }
 

@@ -1,19 +1,16 @@
 // Writes a dump's directory, one file for each submission.
-#define _POSIX_C_SOURCE 200809L
-
 #include "dump/dump.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/system_file.h"
 #include "command/options.h"
 #include "dump/dump_tensors.h"
 #include "io/path.h"
 #include "io/safetensors.h"
+#include "system/directories.h"
 
 struct vkf_dump {
     vkf__host host;
@@ -28,29 +25,22 @@ struct vkf_dump {
 
 // ---- the directory
 
-static bool is_empty(DIR *stream)
-{
-    const struct dirent *entry;
-    while ((entry = readdir(stream)))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            return false;
-    return true;
-}
-
 // Files of another run must not pass for files of this one.
 static bool take_directory(vkf_dump *dump)
 {
-    if (mkdir(dump->directory, 0777) == 0) {
+    int error = vkf_directory_make(dump->directory, 0777);
+    if (error == 0) {
         dump->made = true;
         return true;
     }
-    DIR *stream = errno == EEXIST ? opendir(dump->directory) : NULL;
-    if (!stream) {
-        vkf_print_error("--dump: the directory '%.400s' cannot be made or read: %s", dump->directory, strerror(errno));
+    vkf_listing *listing = error == EEXIST ? vkf_listing_open(dump->directory) : NULL;
+    if (!listing) {
+        error = error == EEXIST ? errno : error;
+        vkf_print_error("--dump: the directory '%.400s' cannot be made or read: %s", dump->directory, strerror(error));
         return false;
     }
-    bool empty = is_empty(stream);
-    closedir(stream);
+    bool empty = !vkf_listing_next(listing);
+    vkf_listing_close(listing);
     if (!empty)
         vkf_print_error("--dump: '%.400s' is not empty; name another directory, or remove what is in it",
                         dump->directory);
@@ -144,7 +134,7 @@ bool vkf_dump_end(vkf_dump **dump_place, bool whole)
     vkf_dump_tensors_clear(&dump->host, &dump->tensors);
     vkf_dump_names_free(&dump->host, &dump->names);
     if (dump->made)
-        (void)rmdir(dump->directory); // removes only an empty directory
+        (void)vkf_directory_remove(dump->directory); // removes only an empty directory
     vkf__free(&dump->host, dump);
     *dump_place = NULL;
     return written;

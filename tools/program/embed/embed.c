@@ -1,16 +1,14 @@
 // vkformer embed: turns texts into vectors. This file has its command line and the run.
-#define _POSIX_C_SOURCE 200809L
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command/command.h"
 #include "command/model_path.h"
 #include "command/precision.h"
 #include "embed/embed_state.h"
 #include "output/progress.h"
+#include "system/terminal.h"
 
 #define MAX_BATCH 1024
 #define DEFAULT_TOP 5
@@ -142,7 +140,7 @@ static bool take_arguments(int argc, char **argv, void *user)
     }
     options->model_directory = argv[optind++];
     bool from_stdin = argc - optind == 1 && strcmp(argv[optind], "-") == 0;
-    if (optind == argc && (options->files || isatty(STDIN_FILENO))) {
+    if (optind == argc && (options->files || vkf_is_terminal(VKF_STANDARD_INPUT))) {
         vkf_print_error(options->files ? "--files: there is no file"
                                        : "there is no text; give some, or - to type lines");
         return false;

@@ -1,16 +1,14 @@
 // vkformer embed: writes embeddings as JSON or in NumPy's format, and similarities as a table.
-#define _POSIX_C_SOURCE 200809L
-
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "embed/embed_state.h"
 #include "output/file_output.h"
 #include "output/json_output.h"
 #include "output/standard_output.h"
+#include "system/terminal.h"
 
 #define NPY_ALIGNMENT 64 // of the data, as NumPy's format requires
 
@@ -91,7 +89,7 @@ bool vkf_embed_write(const vkf_embed_state *state)
 {
     if (state->options->out_path)
         return vkf_write_stream(state->options->out_path, write_stream, state);
-    if (state->options->format == VKF_EMBED_NPY && isatty(STDOUT_FILENO)) {
+    if (state->options->format == VKF_EMBED_NPY && vkf_is_terminal(VKF_STANDARD_OUTPUT)) {
         vkf_print_error("--output npy is binary; give --out FILE, or send the output elsewhere than to a terminal");
         return false;
     }

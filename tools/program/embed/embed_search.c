@@ -1,6 +1,4 @@
 // vkformer embed --search: finds the entries of an index that are nearest to each text.
-#define _POSIX_C_SOURCE 200809L
-
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -8,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system_file.h"
 #include "embed/embed_state.h"
 #include "input/line_reader.h"
 #include "output/standard_output.h"
@@ -177,7 +176,7 @@ static bool print_rankings(const vkf_embed_state *state, const ranking *rankings
 
 bool vkf_embed_search(const vkf_embed_state *state)
 {
-    FILE *stream = fopen(state->options->index_path, "rb");
+    FILE *stream = vkf__stream_open(state->options->index_path, "rb");
     if (!stream) {
         vkf_print_error("%s: cannot be opened: %s", state->options->index_path, strerror(errno));
         return false;

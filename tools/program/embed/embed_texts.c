@@ -1,11 +1,10 @@
 // vkformer embed: takes the texts from arguments, files or the standard input.
-#define _POSIX_C_SOURCE 200809L
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system_file.h"
 #include "embed/embed_state.h"
 #include "input/text_lines.h"
 
@@ -35,7 +34,7 @@ static bool add_file(vkf_embed_state *state, const char *path)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *stream = fopen(path, "rb");
+    FILE *stream = vkf__stream_open(path, "rb");
     if (!stream) {
         vkf_print_error("%s: cannot be read: %s", path, strerror(errno));
         return false;

@@ -1,20 +1,18 @@
 // `vkformer eval`: runs oracle cases (a configuration, weights and inputs as files) and writes the outputs, for
 // comparison with PyTorch's results.
-#define _POSIX_C_SOURCE 200809L
-
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/system_file.h"
 #include "command/command.h"
 #include "command/session_context.h"
 #include "eval/eval_kinds.h"
 #include "io/file.h"
 #include "output/make_directories.h"
 #include "output/progress.h"
+#include "system/directories.h"
 
 // ---- command line
 
@@ -129,20 +127,60 @@ static char *join(const char *directory, const char *name)
     return path;
 }
 
-static int is_case_name(const struct dirent *entry)
+static int by_name(const void *a, const void *b)
 {
-    return strncmp(entry->d_name, "case_", 5) == 0;
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+typedef struct case_names {
+    char **list;
+    size_t count, capacity;
+} case_names;
+
+static bool add_name(case_names *names, const char *name)
 {
-    return strcmp((*a)->d_name, (*b)->d_name);
+    if (names->count == names->capacity) {
+        const size_t capacity = names->capacity > 0 ? 2 * names->capacity : 64;
+        char **list = realloc(names->list, capacity * sizeof *list);
+        if (!list)
+            return false;
+        names->list = list;
+        names->capacity = capacity;
+    }
+    return (names->list[names->count++] = strdup(name)) != NULL;
+}
+
+static void free_names(case_names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->list[i]);
+    free(names->list);
+}
+
+// All that is called case_*, sorted.
+static bool find_cases(const char *path, case_names *out_names)
+{
+    vkf_listing *listing = vkf_listing_open(path);
+    bool added = true;
+    if (!listing) {
+        vkf_print_error("%s: cannot list the directory: %s", path, strerror(errno));
+        return false;
+    }
+    for (const char *name = vkf_listing_next(listing); name && added; name = vkf_listing_next(listing))
+        if (strncmp(name, "case_", 5) == 0)
+            added = add_name(out_names, name);
+    vkf_listing_close(listing);
+    if (!added)
+        vkf_print_error("memory is exhausted");
+    else if (out_names->count > 0)
+        qsort(out_names->list, out_names->count, sizeof *out_names->list, by_name);
+    return added;
 }
 
 static bool is_directory(const char *path)
 {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    vkf__file_info info;
+    return vkf__path_info(path, &info) && info.kind == VKF_FILE_DIRECTORY;
 }
 
 static bool make_results(const char *path)
@@ -175,8 +213,9 @@ static void report_failure(eval_run *run, const char *name, const char *kind, vk
 static vkf_status save_case(const vkf_eval_case *c, const char *result_directory)
 {
     const vkf__host *host = c->settings.host;
-    if (mkdir(result_directory, 0777) != 0 && errno != EEXIST)
-        return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot make the directory: %s", result_directory, strerror(errno));
+    const int error = vkf_directory_make(result_directory, 0777);
+    if (error != 0 && error != EEXIST)
+        return vkf__fail(host, VKF_ERROR_FILE, "%s: cannot make the directory: %s", result_directory, strerror(error));
     char *path = join(result_directory, "out.safetensors");
     if (!path)
         return VKF_ERROR_OUT_OF_HOST_MEMORY;
@@ -191,7 +230,7 @@ static void set_earlier_result_aside(const char *name, const char *result_direct
 {
     char *path = join(result_directory, "out.safetensors");
     char *aside = join(result_directory, "out.safetensors.earlier");
-    if (path && aside && rename(path, aside) == 0)
+    if (path && aside && vkf__path_rename(path, aside) == 0)
         vkf_print_error("%s: the result of an earlier run is now %s", name, aside);
     else if (path && vkf__file_exists(path))
         vkf_print_error("%s: %s is the result of an earlier run", name, path);
@@ -229,30 +268,33 @@ static void run_case(eval_run *run, const char *name, const char *case_directory
     vkf_message_log_set_quiet(run->options->common.messages, false);
 }
 
+static void run_named(eval_run *run, const char *name)
+{
+    char *case_directory = join(run->options->cases_path, name);
+    char *result_directory = join(run->options->results_path, name);
+    if (!case_directory || !result_directory)
+        run->failed_count++;
+    else if (is_directory(case_directory))
+        run_case(run, name, case_directory, result_directory);
+    free(result_directory);
+    free(case_directory);
+}
+
 static bool run_cases(eval_run *run)
 {
     const char *cases_path = run->options->cases_path;
-    struct dirent **entries = NULL;
-    int count = scandir(cases_path, &entries, is_case_name, by_name);
-    if (count < 0) {
-        vkf_print_error("%s: cannot list the directory: %s", cases_path, strerror(errno));
+    case_names names = {0};
+    if (!find_cases(cases_path, &names)) {
+        free_names(&names);
         return false;
     }
     run->progress = vkf_progress_start("evaluating");
-    for (int i = 0; i < count; i++) {
-        char *case_directory = join(cases_path, entries[i]->d_name);
-        char *result_directory = join(run->options->results_path, entries[i]->d_name);
-        vkf_progress_show(&run->progress, (uint32_t)i, (uint32_t)count, entries[i]->d_name);
-        if (!case_directory || !result_directory)
-            run->failed_count++;
-        else if (is_directory(case_directory))
-            run_case(run, entries[i]->d_name, case_directory, result_directory);
-        free(result_directory);
-        free(case_directory);
-        free(entries[i]);
+    for (size_t i = 0; i < names.count; i++) {
+        vkf_progress_show(&run->progress, (uint32_t)i, (uint32_t)names.count, names.list[i]);
+        run_named(run, names.list[i]);
     }
     vkf_progress_end(&run->progress);
-    free(entries);
+    free_names(&names);
     if (run->case_count == 0 && run->failed_count == 0) {
         vkf_print_error("%s: there is no directory case_*%s%s in it", cases_path, run->options->only ? " of kind " : "",
                         run->options->only ? run->options->only->name : "");

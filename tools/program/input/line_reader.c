@@ -1,6 +1,4 @@
 // Reads lines and whole streams with bounded memory.
-#define _POSIX_C_SOURCE 200809L
-
 #include "input/line_reader.h"
 
 #include <errno.h>
@@ -8,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system_file.h"
 #include "command/options.h"
 
 #define FIRST_BYTES 256
@@ -57,7 +56,7 @@ vkf_line_result vkf_line_next(vkf_line_reader *reader)
     size_t size = 0;
     int c = EOF, end = reader->by_zeros ? '\0' : '\n';
     reader->number++;
-    while ((c = getc_unlocked(reader->stream)) != EOF && c != end) {
+    while ((c = vkf__stream_next(reader->stream)) != EOF && c != end) {
         // One byte more is allowed, because a carriage return may belong to the end of the line.
         if (size > reader->max_bytes || (c == '\0' && reader->text_only))
             return refuse_line(reader, size > reader->max_bytes);

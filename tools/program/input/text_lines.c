@@ -1,6 +1,4 @@
 // Takes lines from arguments or a file, and turns them into token ids.
-#define _POSIX_C_SOURCE 200809L
-
 #include "input/text_lines.h"
 
 #include <inttypes.h>

@@ -248,7 +248,7 @@ static void print_value(const json_t *value)
     if (json_is_string(value))
         printf("%s", json_string_value(value));
     else if (json_is_integer(value))
-        printf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        printf("%lld", (long long)json_integer_value(value));
     else if (json_is_boolean(value))
         printf("%s", json_is_true(value) ? "yes" : "no");
     else if (json_is_null(value))

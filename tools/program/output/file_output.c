@@ -1,9 +1,5 @@
 // Writes files through the library's own writer, and prints its messages.
-#define _POSIX_C_SOURCE 200809L
-
 #include "output/file_output.h"
-
-#include <stdlib.h>
 
 #include "command/options.h"
 
@@ -23,15 +19,14 @@ bool vkf_write_file(const char *path, const void *data, size_t size_bytes)
 
 bool vkf_write_stream(const char *path, vkf_stream_writer write, const void *user)
 {
-    char *bytes = NULL;
-    size_t size_bytes = 0;
-    FILE *stream = open_memstream(&bytes, &size_bytes);
-    bool written = stream && write(stream, user) && !ferror(stream);
-    if (stream && fclose(stream) != 0)
-        written = false;
-    if (!written)
+    const vkf__host host = vkf_printing_host();
+    vkf__new_file file = {0};
+    if (vkf__new_file_open(&host, path, &file) != VKF_OK)
+        return false;
+    if (!write(file.stream, user) && !ferror(file.stream)) {
         vkf_print_error("%s: cannot be written: memory is exhausted", path);
-    written = written && vkf_write_file(path, bytes, size_bytes);
-    free(bytes);
-    return written;
+        vkf__new_file_discard(&file);
+        return false;
+    }
+    return vkf__new_file_commit(&file) == VKF_OK;
 }

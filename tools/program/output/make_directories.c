@@ -1,27 +1,36 @@
 // Makes directories from the top down.
-#define _POSIX_C_SOURCE 200809L
-
 #include "output/make_directories.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-int vkf_make_directories(const char *path, mode_t mode)
+#include "base/system_file.h"
+#include "system/directories.h"
+
+// 0 where a directory is at the path afterwards, whoever made it.
+static int make_one(const char *path, unsigned mode)
 {
-    struct stat info;
-    char *partial = strdup(path);
+    vkf__file_info info;
+    const int error = vkf_directory_make(path, mode);
+    if (error == 0 || !vkf__path_info(path, &info))
+        return error;
+    return info.kind == VKF_FILE_DIRECTORY ? 0 : ENOTDIR;
+}
+
+int vkf_make_directories(const char *path, unsigned mode)
+{
+    int error = 0;
+    char *partial = calloc(strlen(path) + 1, 1);
     if (!partial)
         return ENOMEM;
-    for (char *slash = *partial ? strchr(partial + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(partial, mode);
-        *slash = '/';
+    for (size_t i = 0; path[i] && error != ENOTDIR; i++) {
+        if (i > 0 && vkf__is_slash(path[i]))
+            error = make_one(partial, mode);
+        partial[i] = path[i];
     }
-    int error = mkdir(partial, mode) == 0 ? 0 : errno;
+    if (error != ENOTDIR)
+        error = make_one(partial, mode);
     free(partial);
-    if (error != EEXIST)
-        return error;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+    return error;
 }

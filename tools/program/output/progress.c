@@ -1,25 +1,22 @@
 // Draws and clears the progress line.
-#define _POSIX_C_SOURCE 200809L
-
 #include "output/progress.h"
 
 #include <stdio.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "base/clock.h"
+#include "system/terminal.h"
 
 #define SILENT_MS 1000.0
 #define REDRAW_MS 100.0
 
 double vkf_now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+    return vkf__now_ns() * 1e-6;
 }
 
 vkf_progress vkf_progress_start(const char *task)
 {
-    return (vkf_progress){.task = task, .terminal = isatty(STDERR_FILENO) == 1, .start_ms = vkf_now_ms()};
+    return (vkf_progress){.task = task, .terminal = vkf_is_terminal(VKF_STANDARD_ERROR), .start_ms = vkf_now_ms()};
 }
 
 bool vkf_progress_show(void *user, uint32_t done, uint32_t total, const char *what)

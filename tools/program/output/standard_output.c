@@ -1,24 +1,13 @@
 // Keeps the reason why writing to the standard output failed.
-#define _POSIX_C_SOURCE 200809L
-
 #include "output/standard_output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command/options.h"
 
 static int first_error; // errno of the first flush that failed, or 0
-
-void vkf_keep_standard_streams(void)
-{
-    for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++)
-        if (fcntl(number, F_GETFD) < 0 && errno == EBADF)
-            (void)!open("/dev/null", O_RDONLY); // takes the lowest free number, which is this one
-}
 
 bool vkf_flush_stdout(void)
 {

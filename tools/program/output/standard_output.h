@@ -4,10 +4,6 @@
 
 #include <stdbool.h>
 
-// Opens those standard streams that the program's caller closed, so that no other file takes their numbers and receives
-// what is printed. Reading from them gives nothing, and writing fails.
-void vkf_keep_standard_streams(void);
-
 // fflush(stdout) that remembers the first failure's reason.
 bool vkf_flush_stdout(void);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "command/options.h"
 #include "measure/device_counters.h"
 #include "measure/sample_stats.h"
@@ -209,9 +210,8 @@ static json_t *roofs_of(const vkf_roofs *roofs)
 static void put_date(json_t *document)
 {
     char text[32] = "";
-    time_t now = time(NULL);
     struct tm utc;
-    if (gmtime_r(&now, &utc))
+    if (vkf__calendar(time(NULL), &utc))
         strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
     vkf_json_put_string(document, "date", text);
 }

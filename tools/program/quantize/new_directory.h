@@ -8,7 +8,7 @@ typedef struct vkf_new_directory {
     const vkf__host *host;
     char *path;      // without trailing slashes
     char *temporary; // the directory in which its files are made
-    int lock;        // held while this process lives, so that others know that it is at work
+    intptr_t hold;   // while it lasts, others know that a process is at work in it
 } vkf_new_directory;
 
 // Makes the temporary directory beside `path`, and removes what killed runs left there for the same path. `path` is an

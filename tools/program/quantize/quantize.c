@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/system_file.h"
 #include "command/command.h"
 #include "command/model_path.h"
 #include "command/precision.h"
@@ -21,6 +21,7 @@
 #include "output/file_output.h"
 #include "output/progress.h"
 #include "quantize/new_directory.h"
+#include "system/directories.h"
 
 #define COPY_BYTES ((size_t)1 << 20) // how much of a file is copied at once
 
@@ -301,8 +302,9 @@ static vkf_status write_module(plan *p, const quantize_options *options, const c
     module_path name;
     VKF_TRY(vkf__path_join(p->host, options->directory, folder, &from));
     VKF_TRY(vkf__path_join(p->host, out, folder, &to));
-    if (vkf__file_exists(from) && mkdir(to, 0777) != 0)
-        VKF_TRY(vkf__fail(p->host, VKF_ERROR_FILE, "%s: cannot be made: %s", to, strerror(errno)));
+    const int error = vkf__file_exists(from) ? vkf_directory_make(to, 0777) : 0;
+    if (error != 0)
+        VKF_TRY(vkf__fail(p->host, VKF_ERROR_FILE, "%s: cannot be made: %s", to, strerror(error)));
     for (size_t i = 0; i < sizeof module_files / sizeof module_files[0]; i++) {
         name_module_file(folder, i, name);
         VKF_TRY(write_one(p, options, out, name));

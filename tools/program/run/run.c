@@ -1,11 +1,8 @@
 // vkformer run: passes lines of text through a model. This file is its command line.
-#define _POSIX_C_SOURCE 200809L
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command/command.h"
 #include "command/model_path.h"
@@ -14,6 +11,7 @@
 #include "output/standard_output.h"
 #include "run/run_defaults.h"
 #include "run/run_state.h"
+#include "system/terminal.h"
 
 #define MAX_BATCH 1024
 
@@ -273,7 +271,7 @@ static bool take_texts(int argc, char **argv, run_options *options)
         vkf_print_error("'-' reads the standard input; no other text can be given beside it");
         return false;
     }
-    if (optind == argc && isatty(STDIN_FILENO)) {
+    if (optind == argc && vkf_is_terminal(VKF_STANDARD_INPUT)) {
         vkf_print_error("there is no text; give some, or - to type lines");
         return false;
     }

@@ -1,15 +1,13 @@
 // vkformer run: continues or translates texts with a model of one of transformers' families.
-#define _POSIX_C_SOURCE 200809L
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "output/json_output.h"
 #include "output/progress.h"
 #include "output/standard_output.h"
 #include "run/run_state.h"
+#include "system/terminal.h"
 
 #define DEFAULT_NEW_TOKENS 256u
 
@@ -298,7 +296,7 @@ static void print_rate(const char *what, uint64_t tokens, double ns)
 
 static void print_speed(const generation *g)
 {
-    if (!g->options->timing && !isatty(STDERR_FILENO))
+    if (!g->options->timing && !vkf_is_terminal(VKF_STANDARD_ERROR))
         return;
     print_rate("prompt", g->cost.prompt_tokens, g->cost.prompt_ns);
     if (g->cost.new_tokens > 0)

@@ -1,21 +1,19 @@
 // vkformer run: makes a session ready, as the options say.
-#define _POSIX_C_SOURCE 200809L
-
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/size.h"
 #include "command/session_context.h"
 #include "model/model_directory.h"
 #include "output/progress.h"
 #include "run/run_state.h"
+#include "system/terminal.h"
 
 #define DEFAULT_BATCH 8
 
 // On a terminal, every line is answered at once.
 uint32_t vkf_run_batch_size(const run_options *options)
 {
-    bool terminal = !options->texts && isatty(STDIN_FILENO);
+    bool terminal = !options->texts && vkf_is_terminal(VKF_STANDARD_INPUT);
     uint32_t batch = options->batch ? options->batch : terminal ? 1 : DEFAULT_BATCH;
     return options->texts && batch > options->text_count ? options->text_count : batch;
 }

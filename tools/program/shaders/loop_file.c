@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system_file.h"
 #include "command/command.h"
 #include "output/json_output.h"
 #include "shaders/loop_output.h"
@@ -20,7 +21,7 @@ bool vkf_is_assembly_file(const char *argument)
 // Returns the whole text, to be freed, or NULL with a message.
 static char *read_text(const char *path)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = vkf__stream_open(path, "rb");
     char *text = NULL;
     long size = -1;
     if (file && fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 && size <= MAX_BYTES)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system_file.h"
 #include "command/commands.h"
 #include "command/options.h"
 #include "output/json_output.h"
@@ -130,7 +131,7 @@ static json_t *load_rows(const char *path)
 {
     json_error_t error = {0};
     json_t *rows = json_array(), *value = NULL;
-    FILE *file = fopen(path, "rb");
+    FILE *file = vkf__stream_open(path, "rb");
     if (!file || !rows) {
         vkf_print_error("%.200s: %s", path, file ? "memory is exhausted" : strerror(errno));
         goto fail;

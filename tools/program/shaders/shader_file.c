@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/system_file.h"
 #include "command/commands.h"
 #include "command/session_context.h"
 #include "io/file.h"
@@ -15,6 +14,7 @@
 #include "output/standard_output.h"
 #include "shaders/shader_constant.h"
 #include "shaders/spirv.h"
+#include "system/run_apart.h"
 
 #define MAX_SPIRV_BYTES ((size_t)64 << 20)
 #define TEXT_BYTES 1024
@@ -43,8 +43,7 @@ bool vkf_is_shader_file(const char *argument)
 
 static const char *base_name(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    return path + vkf__path_directory_bytes(path);
 }
 
 // Appends to a text of TEXT_BYTES, after `between` unless it is empty. False when the text is full.
@@ -257,28 +256,33 @@ static int report(const vkf_common_options *common, const vkf_shader_file *file,
     return vkf_shader_output_end(output) && good ? VKF_EXIT_DONE : VKF_EXIT_FAILED;
 }
 
+typedef struct report_arguments {
+    const vkf_common_options *common;
+    const vkf_shader_file *file;
+    const user_shader *shader;
+    vkf_shader_output *output;
+} report_arguments;
+
+static int report_and_flush(void *user)
+{
+    const report_arguments *a = user;
+    const int code = vkf_common_exit_code(a->common, report(a->common, a->file, a->shader, a->output));
+    return vkf_flush_stdout() ? code : VKF_EXIT_FAILED;
+}
+
 // Runs in a process of its own, because some drivers crash on a shader that they do not support.
 static int report_apart(const vkf_common_options *common, const vkf_shader_file *file, const user_shader *shader,
                         vkf_shader_output *output)
 {
-    int result = 0;
+    report_arguments arguments = {common, file, shader, output};
     (void)vkf_flush_stdout();
-    const pid_t child = fork();
-    if (child < 0) {
+    const vkf_apart_result result = vkf_run_apart(report_and_flush, &arguments);
+    if (result.signal != 0)
+        vkf_print_error("%.200s: the driver's compiler crashed (signal %d); spirv-val says whether the shader is valid",
+                        file->path, result.signal);
+    else if (result.code < 0)
         vkf_print_error("no process could be made for the driver's compiler");
-        return VKF_EXIT_FAILED;
-    }
-    if (child == 0) {
-        const int code = vkf_common_exit_code(common, report(common, file, shader, output));
-        _exit(vkf_flush_stdout() ? code : VKF_EXIT_FAILED);
-    }
-    if (waitpid(child, &result, 0) != child)
-        return VKF_EXIT_FAILED;
-    if (WIFEXITED(result))
-        return WEXITSTATUS(result);
-    vkf_print_error("%.200s: the driver's compiler crashed (signal %d); spirv-val says whether the shader is valid",
-                    file->path, WTERMSIG(result));
-    return VKF_EXIT_FAILED;
+    return result.code < 0 ? VKF_EXIT_FAILED : result.code;
 }
 
 int vkf_report_shader_file(const vkf_common_options *common, const vkf_shader_file *file, vkf_shader_output *output)

@@ -1,6 +1,4 @@
 // Parses lists of shapes, and files of lists.
-#define _POSIX_C_SOURCE 200809L
-
 #include "tune/shape_list.h"
 
 #include <errno.h>
@@ -8,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/system_file.h"
 #include "command/options.h"
 #include "input/line_reader.h"
 
@@ -118,7 +117,7 @@ static bool parse_file(const char *option, const char *path, const vkf_tune_prob
     vkf_line_reader reader = {.name = path, .max_bytes = MAX_LINE_BYTES, .text_only = true};
     vkf_line_result result = VKF_LINE_TAKEN;
     bool good = true;
-    reader.stream = fopen(path, "r");
+    reader.stream = vkf__stream_open(path, "r");
     if (!reader.stream) {
         vkf_print_error("%s: %.200s is no list of shapes such as 128x768x768, nor a file: %s", option, path,
                         strerror(errno));

@@ -1,7 +1,5 @@
 // vkformer tune: measures which kernels are fastest on this device, and keeps the results in the cache. It tunes for
 // the weights of a model, for given shapes, or for those of common Transformers.
-#define _POSIX_C_SOURCE 200809L
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +10,7 @@
 #include "command/session_context.h"
 #include "output/json_output.h"
 #include "output/progress.h"
+#include "system/run_apart.h"
 #include "tune/shape_list.h"
 
 typedef struct tune_options {
@@ -250,16 +249,14 @@ static int measure(const tune_options *options, vkf_context *context, const vkf_
         .progress = show_progress,
         .progress_user = &progress,
     };
-    const struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
-    struct sigaction before;
     vkf_tune_result *results = calloc(list->count, sizeof *results);
     if (!results) {
         vkf_print_error("memory is exhausted");
         return VKF_EXIT_FAILED;
     }
-    (void)sigaction(SIGINT, &action, &before);
+    vkf_catch_interrupts(interrupt);
     vkf_status status = vkf_tune(context, list->items, list->count, &tune, results);
-    (void)sigaction(SIGINT, &before, NULL);
+    vkf_release_interrupts();
     vkf_progress_end(&progress);
     bool shown = true;
     if (options->json)
