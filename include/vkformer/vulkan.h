@@ -12,20 +12,79 @@ extern "C" {
 
 // A device that the caller owns. All handles must stay valid until the context is freed, which happens with the last
 // object that was made from it; the library destroys none of them. Instance, physical device, device and queue belong
-// together, and none is NULL. The library cannot ask a VkDevice what was enabled on it, so the caller says which
-// optional features it may rely on.
+// together, and none is NULL. The library cannot ask a VkDevice what was enabled on it, so the caller says so here.
+// What is said, and is offered by the physical device, is used as on a device of the library's own; nothing else is.
+// A feature of an extension that the api_version does not include counts only if the extension is named, too.
 typedef struct vkf_external_device {
     VkInstance instance;
     VkPhysicalDevice physical_device;
-    VkDevice device;
-    VkQueue queue; // of a family with compute; access is serialised with lock_queue/unlock_queue when these are given
+    VkDevice device; // NULL only in what vkf_device_setup_create() reads
+    // NULL like the device. Of a family with compute; access is serialised with lock_queue and unlock_queue, if given.
+    VkQueue queue;
     uint32_t queue_family_index;
     uint32_t api_version;             // what the instance and device were created for; at least VK_API_VERSION_1_1
-    bool storage_16bit;               // storageBuffer16BitAccess was enabled
+    bool storage_16bit;               // storageBuffer16BitAccess was enabled; what `features` says counts, too
     void (*lock_queue)(void *user);   // optional, both or none
     void (*unlock_queue)(void *user); // optional
     void *lock_user;
+    // Optional: what the device was created with, in structures of extensions or of versions of Vulkan, whichever. Read
+    // while the context is made, and not kept.
+    const VkPhysicalDeviceFeatures2 *features;
+    const char *const *extensions; // optional: names of device extensions, likewise
+    uint32_t extension_count;
 } vkf_external_device;
+
+// What a device should be created with so that the library can use all of it.
+typedef struct vkf_device_setup vkf_device_setup;
+
+// `desc` is as the context will be made with; its profile, masks, timestamps, counters and statistics decide what is
+// wanted. Of desc->external only instance, physical_device and api_version are read, because there is no device yet.
+// Ownership: the caller owns the setup and destroys it when the device, or the context on it, has been made; it keeps
+// neither. The instance must live until then. desc->message and desc->allocator serve it as they serve a context.
+// Statuses: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, NO_VULKAN, NO_DEVICE, UNSUPPORTED, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_device_setup_create(const vkf_context_desc *desc, vkf_device_setup **out_setup);
+VKF_API void vkf_device_setup_destroy(vkf_device_setup **setup);
+
+// The features as a chain of a structure for each extension. All of them are offered. The chain lives as long as the
+// setup and must not be written to. It serves as vkf_external_device.features, too, if all of it was enabled. NULL if
+// `setup` is NULL.
+VKF_API const VkPhysicalDeviceFeatures2 *vkf_required_features(const vkf_device_setup *setup);
+// The names of the device extensions, which live as long as the setup; *out_count is their number.
+VKF_API const char *const *vkf_required_extensions(const vkf_device_setup *setup, uint32_t *out_count);
+// The index of the queue family that suits the library best; UINT32_MAX if `setup` is NULL.
+VKF_API uint32_t vkf_preferred_queue_family(const vkf_device_setup *setup);
+
+// Adds to *inout_info what the device should be created with, and takes nothing away:
+// - Feature structures that pNext chains already, VkPhysicalDeviceVulkan11Features and its like included, are written
+//   to: their switches are set, and none is reset. The others are appended to the chain. So it must not be of const
+//   objects.
+// - pEnabledFeatures is replaced by a copy with more switches set, unless the chain has a VkPhysicalDeviceFeatures2.
+// - Names of extensions that are not there yet are appended in a copy of the list.
+// - Queues stay as they are. If there is none, one of vkf_preferred_queue_family() is asked for.
+// What *inout_info then points to beside the caller's own lives until the setup is destroyed or fills another one.
+// Statuses: INVALID_ARGUMENT (also if pEnabledFeatures and a VkPhysicalDeviceFeatures2 are both given, which Vulkan
+// forbids), OUT_OF_HOST_MEMORY.
+VKF_API VKF_MUST_CHECK vkf_status vkf_fill_device_create_info(vkf_device_setup *setup, VkDeviceCreateInfo *inout_info);
+
+// The handles that a context works with.
+typedef struct vkf_vulkan_handles {
+    VkInstance instance;
+    VkPhysicalDevice physical_device;
+    VkDevice device;
+    VkQueue queue;
+    uint32_t queue_family_index;
+    uint32_t api_version; // that instance and device share
+    vkf_get_instance_proc_addr get_instance_proc_addr;
+} vkf_vulkan_handles;
+
+// They belong to the context, or to the caller if it was made on an external device, and live as long as the context.
+// All are null in a context that only describes a device. A queue of the library's own is shared with the library:
+// whoever submits to it holds the lock meanwhile.
+VKF_API void vkf_context_get_vulkan(const vkf_context *context, vkf_vulkan_handles *out_handles);
+// Take and release the lock that the library holds while it uses the queue; on an external device also lock_queue and
+// unlock_queue. No function of the library that submits or waits may be called by the thread that holds it.
+VKF_API void vkf_context_lock_queue(vkf_context *context);
+VKF_API void vkf_context_unlock_queue(vkf_context *context);
 
 // Records the layer's dispatches into the caller's command buffer, which must be in the recording state and belong to
 // the context's queue family. The layer records the barriers that it needs: the first dispatch waits for earlier

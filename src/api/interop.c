@@ -23,3 +23,36 @@ void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceS
     *out_buffer = buffer->handle;
     *out_offset = 0;
 }
+
+void vkf_context_get_vulkan(const vkf_context *context, vkf_vulkan_handles *out_handles)
+{
+    if (!context || !out_handles)
+        return;
+    const vkf__device *device = &context->device;
+    if (vkf__device_is_described(device)) {
+        *out_handles = (vkf_vulkan_handles){0};
+        return;
+    }
+    *out_handles = (vkf_vulkan_handles){
+        .instance = context->instance.handle,
+        .physical_device = device->physical,
+        .device = device->handle,
+        .queue = device->queue,
+        .queue_family_index = device->queue_family,
+        .api_version = device->plan.caps.api_version,
+        // The public type spells VkInstance as void *, so that its header needs no header of Vulkan.
+        .get_instance_proc_addr = (vkf_get_instance_proc_addr)(vkf_void_function)context->instance.get_proc,
+    };
+}
+
+void vkf_context_lock_queue(vkf_context *context)
+{
+    if (context && !vkf__context_is_inherited(context))
+        vkf__device_lock_queue(&context->device);
+}
+
+void vkf_context_unlock_queue(vkf_context *context)
+{
+    if (context && !vkf__context_is_inherited(context))
+        vkf__device_unlock_queue(&context->device);
+}

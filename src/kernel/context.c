@@ -12,9 +12,9 @@
 
 #define MAX_DEVICES 64
 
-static vkf_status init_host(vkf__host *host, const vkf_context_desc *desc)
+vkf_status vkf__context_host(const vkf_context_desc *desc, vkf__host *out_host)
 {
-    return vkf__host_init(host, &desc->allocator, desc->message, desc->message_user, desc->min_severity);
+    return vkf__host_init(out_host, &desc->allocator, desc->message, desc->message_user, desc->min_severity);
 }
 
 static vkf_status init_instance(vkf__instance *instance, const vkf__host *host, const vkf_context_desc *desc)
@@ -203,7 +203,7 @@ vkf_status vkf__context_create(const vkf_context_desc *desc, vkf_context **out_c
     vkf_status status = VKF_OK;
     vkf_context *context = NULL;
     vkf__host host;
-    VKF_TRY(init_host(&host, desc));
+    VKF_TRY(vkf__context_host(desc, &host));
     if (desc->external)
         VKF_TRY(vkf__external_device_check(&host, desc->external));
     VKF_ALLOC(&host, context, 1);
@@ -269,13 +269,31 @@ vkf_status vkf__context_compile(vkf_context *context, const vkf__variant *varian
     return VKF_OK;
 }
 
+vkf_status vkf__context_plan_device(const vkf_context_desc *desc, const vkf__host *host, vkf__device *out_device)
+{
+    vkf_status status = VKF_OK;
+    vkf__instance instance = {0};
+    vkf__device_plan plan;
+    device_list list = {0};
+    const vkf__plan_wishes wishes = wishes_of(desc);
+    VKF_RETURN_IF_ERROR(vkf__external_physical_check(host, desc->external));
+    VKF_TRY(init_instance(&instance, host, desc));
+    VKF_TRY(list_devices(&instance, desc, &list));
+    VKF_TRY(vkf__device_plan_make(host, &list.caps[0], &wishes, &plan));
+    VKF_TRY(vkf__device_init_described(out_device, host, &plan));
+fail:
+    vkf__free(host, list.caps);
+    vkf__instance_finish(&instance);
+    return status;
+}
+
 vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count, vkf_device_info *out_infos)
 {
     vkf_status status = VKF_OK;
     vkf__host host;
     vkf__instance instance = {0};
     device_list list = {0};
-    VKF_RETURN_IF_ERROR(init_host(&host, desc));
+    VKF_RETURN_IF_ERROR(vkf__context_host(desc, &host));
     if (desc->external)
         VKF_RETURN_IF_ERROR(vkf__external_device_check(&host, desc->external));
     VKF_RETURN_IF_ERROR(init_instance(&instance, &host, desc));

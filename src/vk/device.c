@@ -69,10 +69,23 @@ vkf_status vkf__external_device_check(const vkf__host *host, const vkf_external_
             "external device: %s is NULL: give the instance, physical device, device and queue that belong "
             "together",
             missing);
+    for (uint32_t i = 0; i < external->extension_count; i++)
+        if (!external->extensions || !external->extensions[i])
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                             "external device: extension_count is %u, but extensions or one of them is NULL",
+                             external->extension_count);
     if (!external->lock_queue != !external->unlock_queue)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                          "external device: give both lock_queue and unlock_queue, or neither");
     return VKF_OK;
+}
+
+vkf_status vkf__external_physical_check(const vkf__host *host, const vkf_external_device *external)
+{
+    if (external && external->instance && external->physical_device)
+        return VKF_OK;
+    return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                     "device setup: give external with an instance and the physical device to make a device of");
 }
 
 static vkf_status adopt_external(vkf__device *device, const vkf_external_device *external)
@@ -81,6 +94,9 @@ static vkf_status adopt_external(vkf__device *device, const vkf_external_device 
 
     VKF_ALLOC_OR_RETURN(device->host, copy, 1);
     *copy = *external;
+    copy->features = NULL; // the plan has what matters, and what these point to need not live on
+    copy->extensions = NULL;
+    copy->extension_count = 0;
     device->external = copy;
     device->handle = external->device;
     device->queue = external->queue;

@@ -105,6 +105,26 @@
     X(matrix, CooperativeMatrixFeaturesKHR, COOPERATIVE_MATRIX_FEATURES_KHR, EXTENSION(KHR_COOPERATIVE_MATRIX))        \
     X(bfloat16, ShaderBfloat16FeaturesKHR, SHADER_BFLOAT16_FEATURES_KHR, EXTENSION(KHR_SHADER_BFLOAT16))               \
     X(matrix2, CooperativeMatrix2FeaturesNV, COOPERATIVE_MATRIX_2_FEATURES_NV, EXTENSION(NV_COOPERATIVE_MATRIX_2))
+
+// X(path in vkf__features, version, member): switches that a program may also set in VkPhysicalDeviceVulkan<version>
+// Features. Where that structure is chained, those of the extensions that it took over may not be.
+#define VKF_FEATURE_AGGREGATES(X)                                                                                      \
+    X(storage_16bit.storageBuffer16BitAccess, 11, storageBuffer16BitAccess)                                            \
+    X(storage_16bit.uniformAndStorageBuffer16BitAccess, 11, uniformAndStorageBuffer16BitAccess)                        \
+    X(storage_16bit.storagePushConstant16, 11, storagePushConstant16)                                                  \
+    X(storage_8bit.storageBuffer8BitAccess, 12, storageBuffer8BitAccess)                                               \
+    X(storage_8bit.uniformAndStorageBuffer8BitAccess, 12, uniformAndStorageBuffer8BitAccess)                           \
+    X(storage_8bit.storagePushConstant8, 12, storagePushConstant8)                                                     \
+    X(float16.shaderFloat16, 12, shaderFloat16)                                                                        \
+    X(float16.shaderInt8, 12, shaderInt8)                                                                              \
+    X(address.bufferDeviceAddress, 12, bufferDeviceAddress)                                                            \
+    X(memory_model.vulkanMemoryModel, 12, vulkanMemoryModel)                                                           \
+    X(memory_model.vulkanMemoryModelDeviceScope, 12, vulkanMemoryModelDeviceScope)                                     \
+    X(query_reset.hostQueryReset, 12, hostQueryReset)                                                                  \
+    X(subgroup_size.computeFullSubgroups, 13, computeFullSubgroups)                                                    \
+    X(subgroup_size.subgroupSizeControl, 13, subgroupSizeControl)                                                      \
+    X(maintenance4.maintenance4, 13, maintenance4)                                                                     \
+    X(integer_dot.shaderIntegerDotProduct, 13, shaderIntegerDotProduct)
 // clang-format on
 
 typedef enum vkf__wanted {
@@ -198,5 +218,7 @@ bool vkf__features_has(const vkf__features *features, const vkf__feature *featur
 uint32_t vkf__features_enable(vkf__features *features, const vkf__feature *feature);
 // Chains these structures and returns the first. The head stays as it is.
 void *vkf__features_chain(vkf__features *features, uint32_t structures);
+// A bit for each structure that holds a switch of the feature; 0: the head alone, or none.
+uint32_t vkf__feature_structure_bits(const vkf__feature *feature);
 
 #endif

@@ -240,7 +240,10 @@ vkf_status vkf__device_plan_make_external(const vkf__host *host, const vkf__caps
     VKF_RETURN_IF_ERROR(vkf__caps_limit_external(host, &limited, external));
     VKF_RETURN_IF_ERROR(make_plan(host, &limited, wishes, &plan));
     warn_of_wishes(host, caps, wishes);
-    assert(plan.extension_count == 0); // the device exists: it is too late to enable any
+    // The device exists, so that nothing is left to be enabled.
+    vkf__features_init(&plan.features);
+    plan.feature_structures = 0;
+    plan.extension_count = 0;
     *out_plan = plan;
     return VKF_OK;
 }

@@ -50,6 +50,13 @@ ERRORS = (
     Error("the last of the alignments is not looked at", "src/vk/plan.c",
           "for (size_t i = 0; i < sizeof alignments / sizeof alignments[0]; i++)",
           "for (size_t i = 0; i + 1 < sizeof alignments / sizeof alignments[0]; i++)", ("unit.plan",)),
+    Error("a feature of an extension counts on a program's device that does not name the extension",
+          "src/vk/caps_limit.c", "!is_named(external, structure->extension))\n            return false;",
+          "!is_named(external, structure->extension))\n            break;", ("unit.feature_table",)),
+    Error("what a version's structure switches on is not read", "src/vk/feature_chain.c",
+          "            if (aggregates[i].type == link->sType && *switch_at(link, aggregates[i].member))",
+          "            if (structure && aggregates[i].type == link->sType && *switch_at(link, aggregates[i].member))",
+          ("unit.feature_table", "gpu.interop_device.lavapipe.full")),
     # kernel
     Error("a write after a read gets no barrier", "src/kernel/hazard.c",
           "return (a->write || b->write) && a->buffer", "return a->write && a->buffer", ("unit.hazard",)),

@@ -297,7 +297,7 @@ vkf_context_desc valid_vkf_context_desc(const char *function, const char *parame
         .skip_self_test = true,
         .counters = "all",
         .get_instance_proc_addr = (vkf_get_instance_proc_addr)(vkf_void_function)valid.gpu->context->instance.get_proc,
-        .external = is(function, "external") ? external_device() : NULL,
+        .external = is(function, "external") || is(function, "setup") ? external_device() : NULL,
     };
 }
 
@@ -643,6 +643,13 @@ vkf_buffer *valid_vkf_buffer(const char *function)
     return valid.in;
 }
 
+// A setup is for a device that is still to be made.
+vkf_device_setup *valid_vkf_device_setup(const char *function)
+{
+    (void)function;
+    return valid.setup;
+}
+
 VkCommandBuffer valid_VkCommandBuffer(void)
 {
     vkf__device *device = &valid.gpu->context->device;
@@ -717,6 +724,8 @@ void valid_make(vkf_test_gpu *gpu)
     assert_int_equal(vkf_encoder_layer_create(gpu->context, &layer, &valid.layer), VKF_OK);
     assert_int_equal(vkf_layer_run(valid.layer, &layer_sizes), VKF_OK);
     make_vulkan();
+    const vkf_context_desc setup = valid_vkf_context_desc("setup", "");
+    assert_int_equal(vkf_device_setup_create(&setup, &valid.setup), VKF_OK);
     make_sessions();
     make_texts();
 }
@@ -728,6 +737,7 @@ void valid_free(void)
     assert_int_equal(vkf_context_set_profiler(valid.gpu->context, NULL), VKF_OK);
     device->vk.vkDestroyCommandPool(device->handle, valid.pool, NULL);
     free(valid.words);
+    vkf_device_setup_destroy(&valid.setup);
     vkf_continuation_free(&valid.continuation);
     vkf_blob_store_clear(&valid.blobs);
     vkf_vocabulary_destroy(&valid.vocabulary);
