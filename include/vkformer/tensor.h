@@ -61,7 +61,7 @@ typedef enum vkf_layout {
 // caller's mistake. Functions that also get a context refuse such a view as long as no new buffer has the old one's
 // address, and they always refuse a tensor of another living context. vkf_tensor_write() and its like get no context
 // and cannot tell. Unused trailing shape entries are 0; rank 0 with a NULL buffer means "absent". offset_bytes is a
-// multiple of the element size, or of 16 for types in blocks. A tensor in blocks is a weight (n, k) in panels, with k a
+// multiple of the element size, or of 16 in panels. A tensor in blocks is a weight (n, k) in panels, with k a
 // multiple of 32: see vkf_gemm_desc.b.
 typedef struct vkf_tensor {
     vkf_buffer *buffer;

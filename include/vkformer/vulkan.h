@@ -95,9 +95,33 @@ VKF_API void vkf_context_unlock_queue(vkf_context *context);
 // example. Statuses: INVALID_ARGUMENT, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer);
 
-// The VkBuffer behind a buffer, and where in it the buffer's bytes begin. Its usage is storage, uniform, uniform texel
-// and indirect buffer, source and destination of transfers, and a shader's device address where the context uses these;
-// its sharing mode is exclusive, to the context's queue family. It lives as long as the buffer.
+// A range of a VkBuffer of the caller's, on the context's device.
+typedef struct vkf_wrapped_buffer_desc {
+    VkBuffer buffer;
+    VkDeviceSize offset_bytes; // a multiple of 16
+    VkDeviceSize size_bytes;   // a multiple of 16, and within the buffer
+    // What the VkBuffer was created with. VK_BUFFER_USAGE_STORAGE_BUFFER_BIT is necessary.
+    // VK_BUFFER_USAGE_TRANSFER_SRC_BIT and _DST_BIT are for vkf_buffer_read() and vkf_buffer_write(). Kernels that read
+    // texels are chosen only with VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT, and those that read by address only with
+    // VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT; with both, the same kernels run as on buffers of the library's own.
+    VkBufferUsageFlags usage;
+} vkf_wrapped_buffer_desc;
+
+// Makes a buffer of that range without a copy, for tensors that serve as operands, as weights, and as ports of layers.
+// Nothing is cleared. The host reads and writes it through staging buffers, so while this submits, nobody else may use
+// the range. Its memory does not count in vkf_memory_usage. The VkBuffer is exclusive to the context's queue family, or
+// concurrent. Several ranges may be wrapped of one VkBuffer; two VkBuffers on the same memory are not known to overlap.
+// Ownership: as vkf_buffer_create(); the VkBuffer stays the caller's and is never destroyed here. It and its memory
+// must live until the buffer and every layer that was given a tensor of it are destroyed.
+// Statuses: INVALID_ARGUMENT (a null handle, a range or usage as above; a message says which), OUT_OF_HOST_MEMORY,
+// NO_DEVICE.
+VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_wrap(vkf_context *context, const vkf_wrapped_buffer_desc *desc,
+                                                  vkf_buffer **out_buffer);
+
+// The VkBuffer behind a buffer, and where in it the buffer's bytes begin. Unless the caller wrapped it, its usage is
+// storage, uniform, uniform texel and indirect buffer, source and destination of transfers, and a shader's device
+// address where the context uses these; its sharing mode is exclusive, to the context's queue family. It lives as long
+// as the buffer.
 VKF_API void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceSize *out_offset);
 
 #ifdef __cplusplus

@@ -16,12 +16,27 @@ vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer)
     return vkf__work_record(&layer->work, command_buffer, false);
 }
 
+vkf_status vkf_buffer_wrap(vkf_context *context, const vkf_wrapped_buffer_desc *desc, vkf_buffer **out_buffer)
+{
+    vkf_buffer *buffer = NULL;
+    if (!context || !desc || !out_buffer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
+    const vkf__wrapped_range range = {
+        .handle = desc->buffer, .begin = desc->offset_bytes, .size_bytes = desc->size_bytes, .usage = desc->usage};
+    VKF_RETURN_IF_ERROR(vkf__buffer_wrap(&context->transfer, &range, &buffer));
+    vkf__context_hold(context, VKF_MADE_BUFFER);
+    buffer->context = context;
+    *out_buffer = buffer;
+    return VKF_OK;
+}
+
 void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceSize *out_offset)
 {
     if (!buffer || !out_buffer || !out_offset)
         return;
     *out_buffer = buffer->handle;
-    *out_offset = 0;
+    *out_offset = buffer->begin;
 }
 
 void vkf_context_get_vulkan(const vkf_context *context, vkf_vulkan_handles *out_handles)

@@ -2,6 +2,7 @@
 #include "sample_layers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const char *sample_name(sample_kind kind)
 {
@@ -104,12 +105,15 @@ static vkf_transformer_layer_desc transformer_desc(sample_kind kind, const sampl
     };
 }
 
-vkf_status sample_layer_create(vkf_context *context, sample_kind kind, const sample_weights *weights,
-                               vkf_layer_sizes max_sizes, vkf_layer **out_layer)
+vkf_status sample_layer_create_with(vkf_context *context, sample_kind kind, const sample_weights *weights,
+                                    vkf_layer_sizes max_sizes, const sample_options *options, vkf_layer **out_layer)
 {
-    const vkf_attention_desc attention = attention_desc(weights, max_sizes);
-    const vkf_feed_forward_desc feed_forward = feed_forward_desc(weights, max_sizes);
-    const vkf_transformer_layer_desc transformer = transformer_desc(kind, weights, max_sizes);
+    vkf_attention_desc attention = attention_desc(weights, max_sizes);
+    vkf_feed_forward_desc feed_forward = feed_forward_desc(weights, max_sizes);
+    vkf_transformer_layer_desc transformer = transformer_desc(kind, weights, max_sizes);
+    memcpy(attention.ports, options->ports, sizeof attention.ports);
+    memcpy(feed_forward.ports, options->ports, sizeof feed_forward.ports);
+    memcpy(transformer.ports, options->ports, sizeof transformer.ports);
     if (kind == SAMPLE_ATTENTION)
         return vkf_attention_create(context, &attention, out_layer);
     if (kind == SAMPLE_FEED_FORWARD)
@@ -117,6 +121,13 @@ vkf_status sample_layer_create(vkf_context *context, sample_kind kind, const sam
     if (kind == SAMPLE_ENCODER)
         return vkf_encoder_layer_create(context, &transformer, out_layer);
     return vkf_decoder_layer_create(context, &transformer, out_layer);
+}
+
+vkf_status sample_layer_create(vkf_context *context, sample_kind kind, const sample_weights *weights,
+                               vkf_layer_sizes max_sizes, vkf_layer **out_layer)
+{
+    const sample_options none = {0};
+    return sample_layer_create_with(context, kind, weights, max_sizes, &none, out_layer);
 }
 
 vkf_status sample_layer_plan(vkf_context *context, sample_kind kind, const sample_weights *weights,

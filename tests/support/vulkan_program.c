@@ -231,7 +231,10 @@ own_buffer program_buffer(program *p, VkDeviceSize bytes, VkBufferUsageFlags usa
     VkMemoryRequirements needs;
     assert_int_equal(p->vk.vkCreateBuffer(p->device, &info, NULL, &buffer.handle), VK_SUCCESS);
     p->vk.vkGetBufferMemoryRequirements(p->device, buffer.handle, &needs);
+    const VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                             .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
     const VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                           .pNext = usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT ? &flags : NULL,
                                            .allocationSize = needs.size,
                                            .memoryTypeIndex = p->memory_type};
     assert_int_equal(p->vk.vkAllocateMemory(p->device, &allocate, NULL, &buffer.memory), VK_SUCCESS);
@@ -265,6 +268,7 @@ int program_open(void **state, const program_wishes *wishes)
     *state = p;
     p->wishes = *wishes;
     p->desc.timestamps = wishes->timestamps;
+    p->desc.variant = wishes->variant;
     if (vkf_test_gpu_prepare(&p->gpu, &p->desc) != 0)
         return -1;
     const bool validation = p->desc.validation;

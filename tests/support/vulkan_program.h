@@ -27,6 +27,7 @@ typedef struct program_wishes {
     bool halved;          // and lacks every second feature and extension of the library's table
     bool aggregates;      // the program chains structures of versions of Vulkan, and a feature of its own
     bool timestamps;
+    const char *variant;
 } program_wishes;
 
 typedef struct program {

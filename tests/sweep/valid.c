@@ -643,6 +643,14 @@ vkf_buffer *valid_vkf_buffer(const char *function)
     return valid.in;
 }
 
+vkf_wrapped_buffer_desc valid_vkf_wrapped_buffer_desc(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_wrapped_buffer_desc){
+        .buffer = valid.in->handle, .size_bytes = 256, .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+}
+
 // A setup is for a device that is still to be made.
 vkf_device_setup *valid_vkf_device_setup(const char *function)
 {
