@@ -95,6 +95,38 @@ VKF_API void vkf_context_unlock_queue(vkf_context *context);
 // example. Statuses: INVALID_ARGUMENT, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer);
 
+// The same with the parameters of one of the layer's frames, so that a layer may be recorded several times, for several
+// sizes under way at once (vkf_layer_set_frame_sizes()). INVALID_ARGUMENT also if the layer has no such frame.
+VKF_API VKF_MUST_CHECK vkf_status vkf_layer_record_frame(vkf_layer *layer, uint32_t frame,
+                                                         VkCommandBuffer command_buffer);
+
+// A semaphore to wait for, or to signal.
+typedef struct vkf_semaphore_value {
+    VkSemaphore semaphore;
+    uint64_t value; // of a timeline semaphore, above 0; 0: the semaphore is binary
+} vkf_semaphore_value;
+
+#define VKF_MAX_SEMAPHORES 16u
+
+typedef struct vkf_layer_submit_desc {
+    uint32_t frame; // below the layer's frames_in_flight
+    vkf_layer_sizes sizes;
+    // The run begins when all of `waits` are signalled, and signals `signals` when it has ended, VKF_MAX_SEMAPHORES of
+    // each at most. A timeline semaphore needs a device that the caller made with that feature.
+    const vkf_semaphore_value *waits; // optional
+    uint32_t wait_count;
+    const vkf_semaphore_value *signals; // optional
+    uint32_t signal_count;
+} vkf_layer_submit_desc;
+
+// Writes the sizes, submits the frame's command buffer to the context's queue and returns: vkf_layer_wait() waits for
+// its end. A run that the frame has under way is waited for first, so that a layer with N frames in flight stays N runs
+// ahead at most. Runs of the same context begin in the order of their submission, and each sees what the ones before it
+// wrote; what the caller does elsewhere with the ports is ordered by the semaphores. Such a
+// run is not shown to a probe (vkf_context_set_probe()).
+// Statuses: as vkf_layer_run(), and INVALID_ARGUMENT for a frame or semaphores as above.
+VKF_API VKF_MUST_CHECK vkf_status vkf_layer_submit(vkf_layer *layer, const vkf_layer_submit_desc *desc);
+
 // A range of a VkBuffer of the caller's, on the context's device.
 typedef struct vkf_wrapped_buffer_desc {
     VkBuffer buffer;

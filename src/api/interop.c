@@ -3,18 +3,65 @@
 
 #include <vkformer/vulkan.h>
 
-vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer)
+static vkf_status record(vkf_layer *layer, uint32_t frame, VkCommandBuffer command_buffer, const char *function)
 {
     if (!layer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(layer->context, __func__);
+    vkf_status status = vkf__context_enter(layer->context, function);
     if (status != VKF_OK)
         return status;
     if (command_buffer == VK_NULL_HANDLE)
-        return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "vkf_layer_record: the command buffer is null");
-    return vkf__work_record(&layer->work, command_buffer, false);
+        return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the command buffer is null", function);
+    VKF_RETURN_IF_ERROR(vkf__layer_check_frame(layer, frame));
+    return vkf__work_record(&layer->frames[frame].work, command_buffer, false);
 }
+
+vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer)
+{
+    return record(layer, 0, command_buffer, __func__);
+}
+
+vkf_status vkf_layer_record_frame(vkf_layer *layer, uint32_t frame, VkCommandBuffer command_buffer)
+{
+    return record(layer, frame, command_buffer, __func__);
+}
+
+static vkf_status check_semaphores(const vkf__host *host, const vkf_semaphore_value *items, uint32_t count,
+                                   const char *name)
+{
+    if (count > VKF_MAX_SEMAPHORES || (count > 0 && !items))
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "vkf_layer_submit: %u %s: give an array of %u semaphores at most", count, name,
+                         VKF_MAX_SEMAPHORES);
+    for (uint32_t i = 0; i < count; i++)
+        if (items[i].semaphore == VK_NULL_HANDLE)
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_layer_submit: %s[%u] is null", name, i);
+    return VKF_OK;
+}
+
+static void take_semaphores(vkf__semaphore_value *out_values, const vkf_semaphore_value *items, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        out_values[i] = (vkf__semaphore_value){items[i].semaphore, items[i].value};
+}
+
+vkf_status vkf_layer_submit(vkf_layer *layer, const vkf_layer_submit_desc *desc)
+{
+    vkf__semaphore_value waits[VKF_MAX_SUBMIT_SEMAPHORES], signals[VKF_MAX_SUBMIT_SEMAPHORES];
+    if (!layer || !desc)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    const vkf__host *host = &layer->context->host;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(layer->context, __func__));
+    VKF_RETURN_IF_ERROR(vkf__layer_check_frame(layer, desc->frame));
+    VKF_RETURN_IF_ERROR(check_semaphores(host, desc->waits, desc->wait_count, "waits"));
+    VKF_RETURN_IF_ERROR(check_semaphores(host, desc->signals, desc->signal_count, "signals"));
+    take_semaphores(waits, desc->waits, desc->wait_count);
+    take_semaphores(signals, desc->signals, desc->signal_count);
+    const vkf__submit_semaphores semaphores = {waits, signals, desc->wait_count, desc->signal_count};
+    return vkf__layer_submit(layer, desc->frame, &desc->sizes, &semaphores);
+}
+
+_Static_assert(VKF_MAX_SEMAPHORES == VKF_MAX_SUBMIT_SEMAPHORES, "the public limit is that of a submission");
 
 vkf_status vkf_buffer_wrap(vkf_context *context, const vkf_wrapped_buffer_desc *desc, vkf_buffer **out_buffer)
 {

@@ -156,3 +156,12 @@ vkf_status vkf__set_mask_ports(const vkf__checker *check, vkf__layer_desc *layer
                                           mask->key_kind == VKF_MASK_LENGTHS ? 1 : 2, keys));
     return VKF_OK;
 }
+
+vkf_status vkf__check_frames(const vkf__checker *check, uint32_t frames_in_flight, uint32_t *out_frames)
+{
+    if (frames_in_flight > VKF_MAX_FRAMES_IN_FLIGHT)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: frames_in_flight is %u, at most %u is possible",
+                         check->function, frames_in_flight, VKF_MAX_FRAMES_IN_FLIGHT);
+    *out_frames = frames_in_flight > 0 ? frames_in_flight : 1;
+    return VKF_OK;
+}

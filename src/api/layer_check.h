@@ -31,4 +31,7 @@ VKF_MUST_CHECK vkf_status vkf__set_mask_ports(const vkf__checker *check, vkf__la
                                               const vkf_attention_mask *mask, uint32_t heads,
                                               const vkf_layer_sizes *sizes);
 
+// The number of frames for what a description says; 0 stands for 1.
+VKF_MUST_CHECK vkf_status vkf__check_frames(const vkf__checker *check, uint32_t frames_in_flight, uint32_t *out_frames);
+
 #endif

@@ -101,8 +101,8 @@ static void move_weights(room *r, sample_weights *weights)
 static size_t count_kinds(const vkf_layer *layer, vkf__operand_kind kind)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < layer->work.plan.node_count; i++) {
-        const vkf__node *node = &layer->work.built.nodes[i];
+    for (uint32_t i = 0; i < layer->frames[0].work.plan.node_count; i++) {
+        const vkf__node *node = &layer->frames[0].work.built.nodes[i];
         for (uint32_t o = 0; o < node->kernel->operand_count; o++)
             if (node->buffers[o] && node->buffers[o]->wrapped)
                 count += node->kernel->operands[o] == kind;
@@ -120,9 +120,10 @@ static void check_kinds(const vkf_layer *layer, VkBufferUsageFlags usage)
 
 static void check_same_kernels(const vkf_layer *a, const vkf_layer *b)
 {
-    assert_int_equal(a->work.plan.node_count, b->work.plan.node_count);
-    for (uint32_t i = 0; i < a->work.plan.node_count; i++)
-        assert_string_equal(a->work.built.nodes[i].kernel->name, b->work.built.nodes[i].kernel->name);
+    assert_int_equal(a->frames[0].work.plan.node_count, b->frames[0].work.plan.node_count);
+    for (uint32_t i = 0; i < a->frames[0].work.plan.node_count; i++)
+        assert_string_equal(a->frames[0].work.built.nodes[i].kernel->name,
+                            b->frames[0].work.built.nodes[i].kernel->name);
 }
 
 // A layer whose ports and weights all lie in one VkBuffer gives what a layer of the library's own buffers gives.

@@ -651,6 +651,13 @@ vkf_wrapped_buffer_desc valid_vkf_wrapped_buffer_desc(const char *function, cons
         .buffer = valid.in->handle, .size_bytes = 256, .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
 }
 
+vkf_layer_submit_desc valid_vkf_layer_submit_desc(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_layer_submit_desc){.sizes = layer_sizes};
+}
+
 // A setup is for a device that is still to be made.
 vkf_device_setup *valid_vkf_device_setup(const char *function)
 {
