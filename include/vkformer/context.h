@@ -136,6 +136,8 @@ typedef struct vkf_context_desc {
     // Optional: a device is treated as no better than the described one. Features that the description lacks are off,
     // and limits are lowered to its own.
     const struct vkf_device_description *limits;
+    // Make the device with what vkf_buffer_create_exportable() and vkf_buffer_import() need, where it has that.
+    bool external_memory;
 } vkf_context_desc;
 
 // Ownership: the caller owns the context and gives it back with vkf_context_destroy(). Everything made from a context

@@ -86,6 +86,7 @@ static vkf__plan_wishes wishes_of(const vkf_context_desc *desc)
         .timestamps = desc->timestamps,
         .executable_info = desc->pipeline_statistics || desc->pipeline_representations,
         .counters = desc->counters != NULL,
+        .external_memory = desc->external_memory,
         .addresses = desc->variant && vkf__variants_named(desc->variant).by_address,
     };
 }

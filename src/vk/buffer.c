@@ -102,40 +102,62 @@ bool vkf__buffer_is_alive(vkf__memory *memory, const vkf_buffer *buffer)
     return found != NULL;
 }
 
-vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, uint64_t size_bytes, const char *name,
-                              vkf_buffer **out_buffer)
+vkf_status vkf__buffer_begin(vkf__transfer *transfer, uint64_t bytes, const void *chain, const char *name,
+                             vkf_buffer **out_buffer)
 {
     vkf__device *device = transfer->memory->device;
     vkf_status status = VKF_OK;
     vkf_buffer *buffer = NULL;
-    if (size_bytes == 0)
-        return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT, "buffer %s: a size of 0 bytes", name);
-    VKF_RETURN_IF_ERROR(vkf__device_check_runs(device, name));
-    VKF_RETURN_IF_ERROR(vkf__buffer_check_size(device, size_bytes, name));
     VKF_ALLOC(device->host, buffer, 1);
     buffer->references = 1;
     buffer->transfer = transfer;
-    buffer->size_bytes = size_bytes;
-    buffer->allocated_bytes = vkf__buffer_allocated_bytes(size_bytes);
-    buffer->class = class;
+    buffer->size_bytes = buffer->allocated_bytes = bytes;
     buffer->usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
                     VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                     (device->plan.enabled.buffer_device_address ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0u);
     const VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-        .size = buffer->allocated_bytes,
+        .pNext = chain,
+        .size = bytes,
         .usage = buffer->usage,
     };
     VKF_VK_CREATE(device, device->vk.vkCreateBuffer(device->handle, &info, NULL, &buffer->handle), &buffer->handle);
     vkf__device_name(device, VK_OBJECT_TYPE_BUFFER, (uint64_t)buffer->handle, name);
-    VkMemoryRequirements need;
-    device->vk.vkGetBufferMemoryRequirements(device->handle, buffer->handle, &need);
-    VKF_TRY(vkf__memory_allocate(transfer->memory, &need, class, name, &buffer->allocation));
-    VKF_VK(device, device->vk.vkBindBufferMemory(device->handle, buffer->handle, buffer->allocation.memory,
-                                                 buffer->allocation.offset));
+    *out_buffer = buffer;
+    return VKF_OK;
+fail:
+    vkf__buffer_destroy(&buffer);
+    return status;
+}
+
+vkf_status vkf__buffer_bind(vkf_buffer *buffer)
+{
+    vkf__device *device = buffer->transfer->memory->device;
+    VKF_VK_OR_RETURN(device, device->vk.vkBindBufferMemory(device->handle, buffer->handle, buffer->allocation.memory,
+                                                           buffer->allocation.offset));
     buffer->address = buffer_address(device, buffer->handle);
     list_as_alive(buffer);
+    return VKF_OK;
+}
+
+vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, uint64_t size_bytes, const char *name,
+                              vkf_buffer **out_buffer)
+{
+    vkf__device *device = transfer->memory->device;
+    vkf_status status = VKF_OK;
+    vkf_buffer *buffer = NULL;
+    VkMemoryRequirements need;
+    if (size_bytes == 0)
+        return vkf__fail(device->host, VKF_ERROR_INVALID_ARGUMENT, "buffer %s: a size of 0 bytes", name);
+    VKF_RETURN_IF_ERROR(vkf__device_check_runs(device, name));
+    VKF_RETURN_IF_ERROR(vkf__buffer_check_size(device, size_bytes, name));
+    VKF_RETURN_IF_ERROR(vkf__buffer_begin(transfer, vkf__buffer_allocated_bytes(size_bytes), NULL, name, &buffer));
+    buffer->size_bytes = size_bytes;
+    buffer->class = class;
+    device->vk.vkGetBufferMemoryRequirements(device->handle, buffer->handle, &need);
+    VKF_TRY(vkf__memory_allocate(transfer->memory, &need, class, name, &buffer->allocation));
+    VKF_TRY(vkf__buffer_bind(buffer));
     *out_buffer = buffer;
     return VKF_OK;
 fail:

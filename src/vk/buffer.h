@@ -23,6 +23,7 @@ struct vkf_buffer {
     uint64_t address; // of the first byte, for shaders; 0 where the device has no buffer device addresses
     vkf__memory_class class;
     vkf__allocation allocation;
+    uint32_t exports;         // VkExternalMemoryHandleTypeFlags that it was made for
     atomic_size_t references; // the owner's, and one of each layer that was given a tensor of it
     vkf_context *context;     // held by the owner of a caller's buffer; NULL: the buffer is the library's own
     vkf_buffer *next;         // in its list of buffers that are alive
@@ -36,6 +37,12 @@ VKF_MUST_CHECK vkf_status vkf__buffer_check_size(const vkf__device *device, uint
 // DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, uint64_t size_bytes,
                                              const char *name, vkf_buffer **out_buffer);
+// The steps of making a buffer, for memory that is not the library's alone: the handle, with what `chain` says; what is
+// said of it once its allocation is there; and the way back.
+VKF_MUST_CHECK vkf_status vkf__buffer_begin(vkf__transfer *transfer, uint64_t bytes, const void *chain,
+                                            const char *name, vkf_buffer **out_buffer);
+VKF_MUST_CHECK vkf_status vkf__buffer_bind(vkf_buffer *buffer);
+
 // What a buffer of a program's is wrapped from.
 typedef struct vkf__wrapped_range {
     VkBuffer handle;

@@ -90,6 +90,9 @@ struct vkf_external_device;
     X(vkGetBufferDeviceAddress)             \
     X(vkGetBufferDeviceAddressKHR)          \
     X(vkGetCalibratedTimestampsEXT)         \
+    X(vkGetMemoryFdKHR)                     \
+    X(vkGetMemoryFdPropertiesKHR)           \
+    X(vkGetMemoryHostPointerPropertiesEXT)  \
     X(vkResetQueryPool)                     \
     X(vkAcquireProfilingLockKHR)            \
     X(vkReleaseProfilingLockKHR)            \

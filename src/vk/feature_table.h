@@ -51,6 +51,11 @@
       BIT(head.features.pipelineStatisticsQuery))                                                                      \
     X(performance_queries, "performanceCounterQueryPools", FOR_COUNTERS, performance_queries,                          \
       BITS(performance.performanceCounterQueryPools, query_reset.hostQueryReset))                                      \
+    X(external_fd, "VK_KHR_external_memory_fd", FOR_EXTERNAL_MEMORY, external_fd, EXTENSION(KHR_EXTERNAL_MEMORY_FD))   \
+    X(external_dma_buf, "VK_EXT_external_memory_dma_buf", FOR_EXTERNAL_MEMORY, external_fd,                            \
+      EXTENSION(EXT_EXTERNAL_MEMORY_DMA_BUF))                                                                          \
+    X(external_host, "VK_EXT_external_memory_host", FOR_EXTERNAL_MEMORY, external_host,                                \
+      EXTENSION(EXT_EXTERNAL_MEMORY_HOST))                                                                             \
     X(mapped_device_memory, "hostVisibleDeviceMemory", ALWAYS, mapped_device_memory, PROPERTY)
 
 // X(field, Vulkan's name, wanted, how): features of VK_KHR_cooperative_matrix, VK_KHR_shader_bfloat16 and
@@ -129,9 +134,10 @@
 
 typedef enum vkf__wanted {
     VKF_WANTED_ALWAYS = 0,
-    VKF_WANTED_FOR_TIMESTAMPS, // this and the next three: where vkf__plan_wishes asks for it
+    VKF_WANTED_FOR_TIMESTAMPS, // this and the next four: where vkf__plan_wishes asks for it
     VKF_WANTED_FOR_STATISTICS,
     VKF_WANTED_FOR_COUNTERS,
+    VKF_WANTED_FOR_EXTERNAL_MEMORY,
     VKF_WANTED_FOR_ADDRESSES,     // also for kernels on processors, for matrices in blocks, and for all statistics
     VKF_WANTED_FOR_OTHER_SHADERS, // for shaders of the caller's, with statistics, from Vulkan 1.2 on
     VKF_WANTED_FOR_MATRICES,      // where kernels on cooperative matrices run; nothing else uses these

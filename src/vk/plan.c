@@ -138,6 +138,8 @@ static bool is_wanted(vkf__wanted wanted, const vkf__caps *caps, const vkf__plan
         return wishes->executable_info;
     case VKF_WANTED_FOR_COUNTERS:
         return wishes->counters;
+    case VKF_WANTED_FOR_EXTERNAL_MEMORY:
+        return wishes->external_memory;
     case VKF_WANTED_FOR_ADDRESSES:
         return wishes->addresses || wishes->executable_info || caps->traits.processor || decodes_matrices(caps);
     case VKF_WANTED_FOR_OTHER_SHADERS: // from 1.2 on, all of it is in the core
@@ -238,7 +240,9 @@ vkf_status vkf__device_plan_make_external(const vkf__host *host, const vkf__caps
     vkf__caps limited = *caps;
     vkf__device_plan plan;
     VKF_RETURN_IF_ERROR(vkf__caps_limit_external(host, &limited, external));
-    VKF_RETURN_IF_ERROR(make_plan(host, &limited, wishes, &plan));
+    vkf__plan_wishes enabled = *wishes;
+    enabled.external_memory = true; // as far as the caller has enabled it: it costs nothing
+    VKF_RETURN_IF_ERROR(make_plan(host, &limited, &enabled, &plan));
     warn_of_wishes(host, caps, wishes);
     // The device exists, so that nothing is left to be enabled.
     vkf__features_init(&plan.features);

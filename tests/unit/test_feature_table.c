@@ -6,7 +6,8 @@
 #include "vk/calibration.h"
 #include "vk/feature_chain.h"
 
-static const vkf__plan_wishes all_wishes = {.timestamps = true, .executable_info = true, .counters = true};
+static const vkf__plan_wishes all_wishes = {
+    .timestamps = true, .executable_info = true, .counters = true, .external_memory = true};
 
 static vkf__caps all_caps(void)
 {
