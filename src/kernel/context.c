@@ -87,6 +87,7 @@ static vkf__plan_wishes wishes_of(const vkf_context_desc *desc)
         .executable_info = desc->pipeline_statistics || desc->pipeline_representations,
         .counters = desc->counters != NULL,
         .external_memory = desc->external_memory,
+        .queue_priority = desc->queue_priority,
         .addresses = desc->variant && vkf__variants_named(desc->variant).by_address,
     };
 }
@@ -186,6 +187,12 @@ static vkf_status init(vkf_context *context, const vkf_context_desc *desc)
     if ((unsigned)desc->precision >= VKF_PRECISION_COUNT) {
         status = vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "precision %d does not exist: take one below %d",
                            (int)desc->precision, (int)VKF_PRECISION_COUNT);
+        goto fail;
+    }
+    if ((unsigned)desc->queue_priority >= VKF_QUEUE_PRIORITY_COUNT) {
+        status =
+            vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "queue_priority %d does not exist: take one below %d",
+                      (int)desc->queue_priority, (int)VKF_QUEUE_PRIORITY_COUNT);
         goto fail;
     }
     VKF_TRY(check_names(&context->host, desc));

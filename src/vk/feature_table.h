@@ -19,6 +19,7 @@
 // use it still have atomics of device scope. integerDotProduct4x8BitPackedSignedAccelerated is a property of Vulkan's:
 // without it the kernels that use integer dot products still run, but are not chosen. shaderRoundingModeRTEFloat16 is
 // one, too, of VK_KHR_shader_float_controls, and means that 16 bits alone can be told how to round.
+// VK_KHR_global_priority stands for VK_EXT_global_priority, too.
 // VK_EXT_calibrated_timestamps stands for VK_KHR_calibrated_timestamps, too, and means that the device's clock can be
 // read together with CLOCK_MONOTONIC.
 // clang-format off
@@ -56,6 +57,7 @@
       EXTENSION(EXT_EXTERNAL_MEMORY_DMA_BUF))                                                                          \
     X(external_host, "VK_EXT_external_memory_host", FOR_EXTERNAL_MEMORY, external_host,                                \
       EXTENSION(EXT_EXTERNAL_MEMORY_HOST))                                                                             \
+    X(global_priority, "VK_KHR_global_priority", FOR_PRIORITY, global_priority, EXTENSION(KHR_GLOBAL_PRIORITY))        \
     X(mapped_device_memory, "hostVisibleDeviceMemory", ALWAYS, mapped_device_memory, PROPERTY)
 
 // X(field, Vulkan's name, wanted, how): features of VK_KHR_cooperative_matrix, VK_KHR_shader_bfloat16 and
@@ -134,10 +136,11 @@
 
 typedef enum vkf__wanted {
     VKF_WANTED_ALWAYS = 0,
-    VKF_WANTED_FOR_TIMESTAMPS, // this and the next four: where vkf__plan_wishes asks for it
+    VKF_WANTED_FOR_TIMESTAMPS, // this and the next five: where vkf__plan_wishes asks for it
     VKF_WANTED_FOR_STATISTICS,
     VKF_WANTED_FOR_COUNTERS,
     VKF_WANTED_FOR_EXTERNAL_MEMORY,
+    VKF_WANTED_FOR_PRIORITY,
     VKF_WANTED_FOR_ADDRESSES,     // also for kernels on processors, for matrices in blocks, and for all statistics
     VKF_WANTED_FOR_OTHER_SHADERS, // for shaders of the caller's, with statistics, from Vulkan 1.2 on
     VKF_WANTED_FOR_MATRICES,      // where kernels on cooperative matrices run; nothing else uses these

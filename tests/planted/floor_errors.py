@@ -57,6 +57,8 @@ ERRORS = (
           "            if (aggregates[i].type == link->sType && *switch_at(link, aggregates[i].member))",
           "            if (structure && aggregates[i].type == link->sType && *switch_at(link, aggregates[i].member))",
           ("unit.feature_table", "gpu.interop_device.lavapipe.full")),
+    Error("a priority that is not permitted is a failure", "src/vk/device.c",
+          "if (refused && plan->queue_priority", "if (!refused && plan->queue_priority", ("gpu.device.lavapipe.full",)),
     Error("memory that nobody made for it is exported", "src/vk/external_memory.c",
           "if (!buffer->exports || !device->vk", "if (!device->vk", ("gpu.external_memory.lavapipe.full",)),
     Error("a timeline semaphore's value is not handed on", "src/vk/submission.c",

@@ -6,8 +6,11 @@
 #include "vk/calibration.h"
 #include "vk/feature_chain.h"
 
-static const vkf__plan_wishes all_wishes = {
-    .timestamps = true, .executable_info = true, .counters = true, .external_memory = true};
+static const vkf__plan_wishes all_wishes = {.timestamps = true,
+                                            .executable_info = true,
+                                            .counters = true,
+                                            .external_memory = true,
+                                            .queue_priority = VKF_QUEUE_PRIORITY_HIGH};
 
 static vkf__caps all_caps(void)
 {
@@ -237,7 +240,8 @@ static void test_plan_external_uses_all_that_is_enabled(void **state)
             for (uint32_t s = 0; s < VKF_FEATURE_STRUCTURE_COUNT; s++)
                 extension = extension || ((structures >> s & 1) && vkf__feature_structures[s].core == UINT32_MAX);
             bool there = vkf__feature_in_caps(feature, &plan.caps);
-            if (there != (named || !extension) || (named && !is_enabled(&plan, feature)))
+            bool queues = feature->wanted == VKF_WANTED_FOR_PRIORITY; // the queue is the caller's
+            if (there != (named || !extension) || (named && is_enabled(&plan, feature) == queues))
                 fail_msg("%s is %s", feature->name, there ? "used" : "lost");
         }
         assert_int_equal(plan.caps.matrix.shape_count, named ? own.caps.matrix.shape_count : 0);
