@@ -146,6 +146,15 @@ bool vkf__work_has_kernel(const vkf__work *work, vkf__op op, const vkf_dtype *ty
     return vkf__select(&selector, op, types, problem, &variant, NULL);
 }
 
+// What would be done with the buffers of a program's is not what they were made for.
+static vkf_status fail_by_usage(const vkf__work *work, const char *what)
+{
+    return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
+                     "%s: no kernel for %s reads the wrapped buffers by their usage: create the VkBuffers with "
+                     "VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT and VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, too",
+                     work->name, what);
+}
+
 static vkf_status fail_without_kernel(const vkf__work *work, vkf__op op, const vkf_dtype *types,
                                       const vkf__problem *problem)
 {
@@ -154,10 +163,7 @@ static vkf_status fail_without_kernel(const vkf__work *work, vkf__op op, const v
     vkf__variant wrong = {0};
     char key[96];
     if (work->restricted)
-        return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
-                         "%s: no kernel for %s reads the wrapped buffers by their usage: create the VkBuffers with "
-                         "VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT and VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, too",
-                         work->name, vkf__op_name(op));
+        return fail_by_usage(work, vkf__op_name(op));
     if (!vkf__select_quarantined(&selector, op, types, problem, &wrong))
         return vkf__fail(
             host, VKF_ERROR_UNSUPPORTED, "%s: no kernel for %s with element types %s, %s, %s on this device",
@@ -358,12 +364,12 @@ static vkf_status plan_once(vkf__work *work, vkf__emit_fn emit, const void *args
 
 vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, const void *args)
 {
-    // Twice more at most: for texels, and for addresses. No kernel that is left then reads in these ways.
+    // Twice more at most: for texels, and for addresses. No kernel that can be chosen then reads in these ways.
     for (int turn = 0; turn == 0 || (work->restricts && turn < 3); turn++) {
         work->restricts = false;
         VKF_RETURN_IF_ERROR(plan_once(work, emit, args));
     }
-    return place_temps(work);
+    return work->restricts ? fail_by_usage(work, "all of it") : place_temps(work);
 }
 
 static vkf_status copy_array(const vkf__host *host, const void *from, size_t count, size_t element_bytes, void **out_to)
