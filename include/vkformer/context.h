@@ -53,6 +53,16 @@ typedef enum vkf_precision {
     VKF_PRECISION_COUNT
 } vkf_precision;
 
+// How urgent the work of a context is beside that of other processes.
+typedef enum vkf_queue_priority {
+    VKF_QUEUE_PRIORITY_DEFAULT = 0, // the driver's, mostly that of VKF_QUEUE_PRIORITY_MEDIUM
+    VKF_QUEUE_PRIORITY_LOW,         // work that may wait, so that what is drawn does not
+    VKF_QUEUE_PRIORITY_MEDIUM,
+    VKF_QUEUE_PRIORITY_HIGH, // this and the next are for privileged processes on many systems
+    VKF_QUEUE_PRIORITY_REALTIME,
+    VKF_QUEUE_PRIORITY_COUNT
+} vkf_queue_priority;
+
 #define VKF_UUID_SIZE 16
 
 typedef enum vkf_device_choice_kind {
@@ -139,6 +149,11 @@ typedef struct vkf_context_desc {
     // Optional: a device is treated as no better than the described one. Features that the description lacks are off,
     // and limits are lowered to its own.
     const struct vkf_device_description *limits;
+    // Make the device with what vkf_buffer_create_exportable() and vkf_buffer_import() need, where it has that.
+    bool external_memory;
+    // Of the library's own device, by VK_KHR_global_priority or VK_EXT_global_priority. A warning says where the device
+    // has neither or the system does not permit it; the priority is the default then.
+    vkf_queue_priority queue_priority;
 } vkf_context_desc;
 
 // Ownership: the caller owns the context and gives it back with vkf_context_destroy(). Everything made from a context

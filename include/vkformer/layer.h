@@ -92,6 +92,7 @@ typedef struct vkf_attention_desc {
     // Tensors that the caller provides instead of the layer's own, at maximum sizes. Outputs must not overlap another
     // port. The layer keeps their buffers, too.
     vkf_tensor ports[VKF_MAX_PORTS];
+    uint32_t frames_in_flight; // 0: 1; see vkf_layer_wait()
 } vkf_attention_desc;
 // Records the layer's command buffer. Ownership: the caller owns the layer, and destroys it before or after the context
 // and the buffers of the tensors that it was given.
@@ -132,6 +133,7 @@ typedef struct vkf_feed_forward_desc {
     vkf_dtype dtype;
     vkf_layer_sizes max_sizes;
     vkf_tensor ports[VKF_MAX_PORTS];
+    uint32_t frames_in_flight; // 0: 1; see vkf_layer_wait()
 } vkf_feed_forward_desc;
 // Ownership and statuses of these and of the following functions: as vkf_attention_create() and vkf_attention_plan().
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_feed_forward_create(vkf_context *context, const vkf_feed_forward_desc *desc,
@@ -158,6 +160,7 @@ typedef struct vkf_transformer_layer_desc {
     vkf_dtype dtype;
     vkf_layer_sizes max_sizes;
     vkf_tensor ports[VKF_MAX_PORTS];
+    uint32_t frames_in_flight; // 0: 1; see vkf_layer_wait()
 } vkf_transformer_layer_desc;
 VKF_INLINE VKF_MUST_CHECK vkf_status vkf_encoder_layer_create(vkf_context *context,
                                                               const vkf_transformer_layer_desc *desc,
@@ -183,18 +186,38 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_layer_write(vkf_layer *layer, vkf_port por
                                                   uint64_t size_bytes);
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_read(vkf_layer *layer, vkf_port port, void *out_data, uint64_t size_bytes);
 
-// Writes the sizes into the layer's parameter and indirect buffers; nothing is recorded or allocated. The layer's
-// previous run must have ended. Statuses: INVALID_ARGUMENT (a size is 0), TOO_LARGE (beyond the maximum).
+// Writes the sizes into the parameter and indirect buffers of the layer's frame 0; nothing is recorded or allocated.
+// Its previous run must have ended; if vkf_layer_submit() began that, it is waited for here.
+// Statuses: INVALID_ARGUMENT (a size is 0), TOO_LARGE (beyond the maximum), DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_set_sizes(vkf_layer *layer, const vkf_layer_sizes *sizes);
 
 // Sets the sizes, submits the recorded command buffer and waits for it.
 // Statuses: as vkf_layer_set_sizes(), and OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, DEVICE_LOST, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_run(vkf_layer *layer, const vkf_layer_sizes *sizes);
 
-// How often the layer's own command buffer was recorded: once, at creation, and never again.
+// Frames: a layer with frames_in_flight N has N sets of parameters and N command buffers, numbered from 0, so that as
+// many runs may be under way at once, with sizes of their own. Ports and intermediate results are common to them: the
+// runs of a layer follow one another on the device, as they were submitted. vkf_layer_submit() of <vkformer/vulkan.h>
+// begins a run without waiting for it; vkf_layer_set_sizes() and vkf_layer_run() use frame 0.
+#define VKF_MAX_FRAMES_IN_FLIGHT 16u
+
+// As vkf_layer_set_sizes(), for one frame; INVALID_ARGUMENT also if the layer has no such frame.
+VKF_API VKF_MUST_CHECK vkf_status vkf_layer_set_frame_sizes(vkf_layer *layer, uint32_t frame,
+                                                            const vkf_layer_sizes *sizes);
+
+// Waits until the run that was submitted with this frame has ended; returns at once if there is none. Before that, its
+// ports must not be read or written by the host. vkf_layer_destroy() waits for all frames.
+// Statuses: INVALID_ARGUMENT (no such frame), OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_layer_wait(vkf_layer *layer, uint32_t frame);
+
+// Whether that run has ended, without waiting. vkf_layer_wait() has to follow all the same, and takes no time then.
+// Statuses: INVALID_ARGUMENT (no such frame), DEVICE_LOST, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_layer_ended(vkf_layer *layer, uint32_t frame, bool *out_ended);
+
+// How often the layer's own command buffers were recorded: each frame's once, at creation, and never again.
 VKF_API uint32_t vkf_layer_record_count(const vkf_layer *layer);
 
-// GPU time of one dispatch of the last run, in a context with `timestamps`.
+// GPU time of one dispatch of the last run that was waited for, in a context with `timestamps`.
 typedef struct vkf_timing {
     const char *label;  // "self_attn.q_proj"; lives as long as the layer
     const char *kernel; // the registry's name

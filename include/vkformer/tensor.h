@@ -46,6 +46,47 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_write(vkf_buffer *buffer, uint64_t 
 VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_read(vkf_buffer *buffer, uint64_t offset_bytes, void *out_data,
                                                   uint64_t size_bytes);
 
+// What memory is shared as.
+typedef enum vkf_memory_kind {
+    VKF_MEMORY_OPAQUE_FD = 0, // a file descriptor, between processes and programs on one device with one driver
+    VKF_MEMORY_DMA_BUF,       // a file descriptor of Linux's, between devices and drivers of all kinds
+    VKF_MEMORY_HOST_POINTER,  // memory of the host's; it can only be imported
+    VKF_MEMORY_KIND_COUNT
+} vkf_memory_kind;
+
+// What vkf_buffer_export() gives, and an import of an opaque fd needs.
+typedef struct vkf_exported_memory {
+    int fd;                // the caller closes it, or hands it to who imports it
+    uint64_t buffer_bytes; // of the buffer, from the memory's beginning
+    uint64_t memory_bytes; // of the memory
+    uint32_t memory_type;  // its index on the device
+} vkf_exported_memory;
+
+typedef struct vkf_imported_memory {
+    vkf_memory_kind kind;
+    int fd;                // not for HOST_POINTER. On success the library owns it; on failure the caller still does
+    void *pointer;         // optional: for HOST_POINTER alone, which must stay until the buffer is freed
+    uint64_t buffer_bytes; // a multiple of 16, from the memory's beginning
+    uint64_t memory_bytes; // 0: buffer_bytes. A pointer and this are multiples of what the device wants, 4096 mostly
+    uint32_t memory_type;  // for OPAQUE_FD: as the exporter says
+} vkf_imported_memory;
+
+// Buffers whose memory is shared, in a context with vkf_context_desc.external_memory, or on a caller's device with the
+// extensions that this says to enable. Where and when others read and write such memory is theirs to order, by waiting
+// or by semaphores. vkf_memory_usage counts it. Ownership of buffers: as vkf_buffer_create().
+// Statuses: INVALID_ARGUMENT, UNSUPPORTED (the device lacks the extension, or does not offer this kind),
+// OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, TOO_LARGE, DEVICE_LOST, VULKAN.
+//
+// As vkf_buffer_create(), for memory that vkf_buffer_export() gives away as a file descriptor, any number of times.
+// `name` may be NULL.
+VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_create_exportable(vkf_context *context, vkf_memory_kind kind,
+                                                               uint64_t size_bytes, const char *name,
+                                                               vkf_buffer **out_buffer);
+VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_export(vkf_buffer *buffer, vkf_exported_memory *out_memory);
+// Makes a buffer on memory of somebody else's, without a copy. Nothing is cleared.
+VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_import(vkf_context *context, const vkf_imported_memory *from,
+                                                    vkf_buffer **out_buffer);
+
 #define VKF_MAX_RANK 4
 
 // How a tensor's elements lie in its buffer.
@@ -61,7 +102,7 @@ typedef enum vkf_layout {
 // caller's mistake. Functions that also get a context refuse such a view as long as no new buffer has the old one's
 // address, and they always refuse a tensor of another living context. vkf_tensor_write() and its like get no context
 // and cannot tell. Unused trailing shape entries are 0; rank 0 with a NULL buffer means "absent". offset_bytes is a
-// multiple of the element size, or of 16 for types in blocks. A tensor in blocks is a weight (n, k) in panels, with k a
+// multiple of the element size, or of 16 in panels. A tensor in blocks is a weight (n, k) in panels, with k a
 // multiple of 32: see vkf_gemm_desc.b.
 typedef struct vkf_tensor {
     vkf_buffer *buffer;

@@ -12,21 +12,80 @@ extern "C" {
 
 // A device that the caller owns. All handles must stay valid until the context is freed, which happens with the last
 // object that was made from it; the library destroys none of them. Instance, physical device, device and queue belong
-// together, and none is NULL. The library cannot ask a VkDevice what was enabled on it, so the caller says which
-// optional features it may rely on.
+// together, and none is NULL. The library cannot ask a VkDevice what was enabled on it, so the caller says so here.
+// What is said, and is offered by the physical device, is used as on a device of the library's own; nothing else is.
+// A feature of an extension that the api_version does not include counts only if the extension is named, too.
 typedef struct vkf_external_device {
     VkInstance instance;
     VkPhysicalDevice physical_device;
-    VkDevice device;
-    VkQueue queue; // of a family with compute; access is serialised with lock_queue/unlock_queue when these are given
+    VkDevice device; // NULL only in what vkf_device_setup_create() reads
+    // NULL like the device. Of a family with compute; access is serialised with lock_queue and unlock_queue, if given.
+    VkQueue queue;
     uint32_t queue_family_index;
     uint32_t api_version;             // what the instance and device were created for; at least VK_API_VERSION_1_1
-    bool storage_16bit;               // storageBuffer16BitAccess was enabled
+    bool storage_16bit;               // storageBuffer16BitAccess was enabled; what `features` says counts, too
     void (*lock_queue)(void *user);   // optional, both or none
     void (*unlock_queue)(void *user); // optional
     void *lock_user;
+    // Optional: what the device was created with, in structures of extensions or of versions of Vulkan, whichever. Read
+    // while the context is made, and not kept.
+    const VkPhysicalDeviceFeatures2 *features;
+    const char *const *extensions; // optional: names of device extensions, likewise
+    uint32_t extension_count;
     uint64_t reserved[16]; // 0; room for members of later versions
 } vkf_external_device;
+
+// What a device should be created with so that the library can use all of it.
+typedef struct vkf_device_setup vkf_device_setup;
+
+// `desc` is as the context will be made with; its profile, masks, timestamps, counters and statistics decide what is
+// wanted. Of desc->external only instance, physical_device and api_version are read, because there is no device yet.
+// Ownership: the caller owns the setup and destroys it when the device, or the context on it, has been made; it keeps
+// neither. The instance must live until then. desc->message and desc->allocator serve it as they serve a context.
+// Statuses: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, NO_VULKAN, NO_DEVICE, UNSUPPORTED, VULKAN.
+VKF_API VKF_MUST_CHECK vkf_status vkf_device_setup_create(const vkf_context_desc *desc, vkf_device_setup **out_setup);
+VKF_API void vkf_device_setup_destroy(vkf_device_setup **setup);
+
+// The features as a chain of a structure for each extension. All of them are offered. The chain lives as long as the
+// setup and must not be written to. It serves as vkf_external_device.features, too, if all of it was enabled. NULL if
+// `setup` is NULL.
+VKF_API const VkPhysicalDeviceFeatures2 *vkf_required_features(const vkf_device_setup *setup);
+// The names of the device extensions, which live as long as the setup; *out_count is their number.
+VKF_API const char *const *vkf_required_extensions(const vkf_device_setup *setup, uint32_t *out_count);
+// The index of the queue family that suits the library best; UINT32_MAX if `setup` is NULL.
+VKF_API uint32_t vkf_preferred_queue_family(const vkf_device_setup *setup);
+
+// Adds to *inout_info what the device should be created with, and takes nothing away:
+// - Feature structures that pNext chains already, VkPhysicalDeviceVulkan11Features and its like included, are written
+//   to: their switches are set, and none is reset. The others are appended to the chain. So it must not be of const
+//   objects.
+// - pEnabledFeatures is replaced by a copy with more switches set, unless the chain has a VkPhysicalDeviceFeatures2.
+// - Names of extensions that are not there yet are appended in a copy of the list.
+// - Queues stay as they are. If there is none, one of vkf_preferred_queue_family() is asked for.
+// What *inout_info then points to beside the caller's own lives until the setup is destroyed or fills another one.
+// Statuses: INVALID_ARGUMENT (also if pEnabledFeatures and a VkPhysicalDeviceFeatures2 are both given, which Vulkan
+// forbids), OUT_OF_HOST_MEMORY.
+VKF_API VKF_MUST_CHECK vkf_status vkf_fill_device_create_info(vkf_device_setup *setup, VkDeviceCreateInfo *inout_info);
+
+// The handles that a context works with.
+typedef struct vkf_vulkan_handles {
+    VkInstance instance;
+    VkPhysicalDevice physical_device;
+    VkDevice device;
+    VkQueue queue;
+    uint32_t queue_family_index;
+    uint32_t api_version; // that instance and device share
+    vkf_get_instance_proc_addr get_instance_proc_addr;
+} vkf_vulkan_handles;
+
+// They belong to the context, or to the caller if it was made on an external device, and live as long as the context.
+// All are null in a context that only describes a device. A queue of the library's own is shared with the library:
+// whoever submits to it holds the lock meanwhile.
+VKF_API void vkf_context_get_vulkan(const vkf_context *context, vkf_vulkan_handles *out_handles);
+// Take and release the lock that the library holds while it uses the queue; on an external device also lock_queue and
+// unlock_queue. No function of the library that submits or waits may be called by the thread that holds it.
+VKF_API void vkf_context_lock_queue(vkf_context *context);
+VKF_API void vkf_context_unlock_queue(vkf_context *context);
 
 // Records the layer's dispatches into the caller's command buffer, which must be in the recording state and belong to
 // the context's queue family. The layer records the barriers that it needs: the first dispatch waits for earlier
@@ -37,9 +96,65 @@ typedef struct vkf_external_device {
 // example. Statuses: INVALID_ARGUMENT, VULKAN.
 VKF_API VKF_MUST_CHECK vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer);
 
-// The VkBuffer behind a buffer, and where in it the buffer's bytes begin. Its usage is storage, uniform, uniform texel
-// and indirect buffer, source and destination of transfers, and a shader's device address where the context uses these;
-// its sharing mode is exclusive, to the context's queue family. It lives as long as the buffer.
+// The same with the parameters of one of the layer's frames, so that a layer may be recorded several times, for several
+// sizes under way at once (vkf_layer_set_frame_sizes()). INVALID_ARGUMENT also if the layer has no such frame.
+VKF_API VKF_MUST_CHECK vkf_status vkf_layer_record_frame(vkf_layer *layer, uint32_t frame,
+                                                         VkCommandBuffer command_buffer);
+
+// A semaphore to wait for, or to signal.
+typedef struct vkf_semaphore_value {
+    VkSemaphore semaphore;
+    uint64_t value; // of a timeline semaphore, above 0; 0: the semaphore is binary
+} vkf_semaphore_value;
+
+#define VKF_MAX_SEMAPHORES 16u
+
+typedef struct vkf_layer_submit_desc {
+    uint32_t frame; // below the layer's frames_in_flight
+    vkf_layer_sizes sizes;
+    // The run begins when all of `waits` are signalled, and signals `signals` when it has ended, VKF_MAX_SEMAPHORES of
+    // each at most. A timeline semaphore needs a device that the caller made with that feature.
+    const vkf_semaphore_value *waits; // optional
+    uint32_t wait_count;
+    const vkf_semaphore_value *signals; // optional
+    uint32_t signal_count;
+} vkf_layer_submit_desc;
+
+// Writes the sizes, submits the frame's command buffer to the context's queue and returns: vkf_layer_wait() waits for
+// its end. A run that the frame has under way is waited for first, so that a layer with N frames in flight stays N runs
+// ahead at most. Runs of the same context begin in the order of their submission, and each sees what the ones before it
+// wrote; what the caller does elsewhere with the ports is ordered by the semaphores. Such a
+// run is not shown to a probe (vkf_context_set_probe()).
+// Statuses: as vkf_layer_run(), and INVALID_ARGUMENT for a frame or semaphores as above.
+VKF_API VKF_MUST_CHECK vkf_status vkf_layer_submit(vkf_layer *layer, const vkf_layer_submit_desc *desc);
+
+// A range of a VkBuffer of the caller's, on the context's device.
+typedef struct vkf_wrapped_buffer_desc {
+    VkBuffer buffer;
+    VkDeviceSize offset_bytes; // a multiple of 16
+    VkDeviceSize size_bytes;   // a multiple of 16, and within the buffer
+    // What the VkBuffer was created with. VK_BUFFER_USAGE_STORAGE_BUFFER_BIT is necessary.
+    // VK_BUFFER_USAGE_TRANSFER_SRC_BIT and _DST_BIT are for vkf_buffer_read() and vkf_buffer_write(). Kernels that read
+    // texels are chosen only with VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT, and those that read by address only with
+    // VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT; with both, the same kernels run as on buffers of the library's own.
+    VkBufferUsageFlags usage;
+} vkf_wrapped_buffer_desc;
+
+// Makes a buffer of that range without a copy, for tensors that serve as operands, as weights, and as ports of layers.
+// Nothing is cleared. The host reads and writes it through staging buffers, so while this submits, nobody else may use
+// the range. Its memory does not count in vkf_memory_usage. The VkBuffer is exclusive to the context's queue family, or
+// concurrent. Several ranges may be wrapped of one VkBuffer; two VkBuffers on the same memory are not known to overlap.
+// Ownership: as vkf_buffer_create(); the VkBuffer stays the caller's and is never destroyed here. It and its memory
+// must live until the buffer and every layer that was given a tensor of it are destroyed.
+// Statuses: INVALID_ARGUMENT (a null handle, a range or usage as above; a message says which), OUT_OF_HOST_MEMORY,
+// NO_DEVICE.
+VKF_API VKF_MUST_CHECK vkf_status vkf_buffer_wrap(vkf_context *context, const vkf_wrapped_buffer_desc *desc,
+                                                  vkf_buffer **out_buffer);
+
+// The VkBuffer behind a buffer, and where in it the buffer's bytes begin. Unless the caller wrapped it, its usage is
+// storage, uniform, uniform texel and indirect buffer, source and destination of transfers, and a shader's device
+// address where the context uses these; its sharing mode is exclusive, to the context's queue family. It lives as long
+// as the buffer.
 VKF_API void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceSize *out_offset);
 
 #ifdef __cplusplus

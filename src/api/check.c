@@ -8,6 +8,8 @@
 #include "base/elements.h"
 #include "shared/blocks.h"
 
+#define PANELS_ALIGNMENT 16u // kernels read four elements of a panel at once
+
 static void shape_text(uint32_t rank, const uint32_t *shape, char *out_text, size_t capacity)
 {
     size_t used = 0;
@@ -52,6 +54,8 @@ static vkf_status check_any_layout(const vkf__checker *check, const vkf_tensor *
         why = "its buffer is of another context, or was destroyed";
     else if (tensor->offset_bytes % vkf__unit_bytes(tensor->dtype) != 0)
         why = "its offset is no multiple of its element size";
+    else if (tensor->layout == VKF_LAYOUT_PANELS && tensor->offset_bytes % PANELS_ALIGNMENT != 0)
+        why = "its offset is no multiple of 16 bytes, as that of panels has to be";
     else if (tensor->buffer && (tensor->offset_bytes > vkf_buffer_size(tensor->buffer) ||
                                 bytes > vkf_buffer_size(tensor->buffer) - tensor->offset_bytes))
         why = "it does not fit its buffer";
@@ -133,17 +137,23 @@ vkf_status vkf__check_factor(const vkf__checker *check, const vkf_tensor *tensor
     return vkf__check_float(check, tensor, name);
 }
 
+// In the VkBuffer, in which another wrapped buffer may lie, too.
+static uint64_t tensor_begin(const vkf_tensor *tensor)
+{
+    return tensor->buffer->begin + tensor->offset_bytes;
+}
+
 static uint64_t tensor_end(const vkf_tensor *tensor)
 {
     uint64_t bytes = 0;
     (void)vkf_tensor_bytes(tensor, &bytes);
-    return tensor->offset_bytes + bytes;
+    return tensor_begin(tensor) + bytes;
 }
 
 vkf_status vkf__check_apart(const vkf__checker *check, const vkf_tensor *out, const vkf_tensor *in, const char *in_name)
 {
-    if (in->rank == 0 || !in->buffer || in->buffer != out->buffer || tensor_end(in) <= out->offset_bytes ||
-        tensor_end(out) <= in->offset_bytes)
+    if (in->rank == 0 || !in->buffer || !out->buffer || !vkf__buffers_share(in->buffer, out->buffer) ||
+        tensor_end(in) <= tensor_begin(out) || tensor_end(out) <= tensor_begin(in))
         return VKF_OK;
     return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the output overlaps tensor %s", check->function,
                      in_name);
@@ -156,6 +166,8 @@ bool vkf__same_shape(const vkf_tensor *a, const vkf_tensor *b)
 
 bool vkf__same_tensor(const vkf_tensor *a, const vkf_tensor *b)
 {
-    return a->buffer == b->buffer && a->offset_bytes == b->offset_bytes && a->dtype == b->dtype &&
+    const bool both = a->buffer && b->buffer;
+    return vkf__buffers_share(a->buffer, b->buffer) &&
+           (both ? tensor_begin(a) == tensor_begin(b) : a->offset_bytes == b->offset_bytes) && a->dtype == b->dtype &&
            a->layout == b->layout && vkf__same_shape(a, b);
 }

@@ -3,17 +3,79 @@
 
 #include <vkformer/vulkan.h>
 
-vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer)
+static vkf_status record(vkf_layer *layer, uint32_t frame, VkCommandBuffer command_buffer, const char *function)
 {
     if (!layer)
         return VKF_ERROR_INVALID_ARGUMENT;
-    vkf_status status = vkf__context_enter(layer->context, __func__);
+    vkf_status status = vkf__context_enter(layer->context, function);
     if (status != VKF_OK)
         return status;
     if (command_buffer == VK_NULL_HANDLE)
-        return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT,
-                         "vkf_layer_record: the command buffer is null");
-    return vkf__work_record(&layer->work, command_buffer, false);
+        return vkf__fail(&layer->context->host, VKF_ERROR_INVALID_ARGUMENT, "%s: the command buffer is null", function);
+    VKF_RETURN_IF_ERROR(vkf__layer_check_frame(layer, frame));
+    return vkf__work_record(&layer->frames[frame].work, command_buffer, false);
+}
+
+vkf_status vkf_layer_record(vkf_layer *layer, VkCommandBuffer command_buffer)
+{
+    return record(layer, 0, command_buffer, __func__);
+}
+
+vkf_status vkf_layer_record_frame(vkf_layer *layer, uint32_t frame, VkCommandBuffer command_buffer)
+{
+    return record(layer, frame, command_buffer, __func__);
+}
+
+static vkf_status check_semaphores(const vkf__host *host, const vkf_semaphore_value *items, uint32_t count,
+                                   const char *name)
+{
+    if (count > VKF_MAX_SEMAPHORES || (count > 0 && !items))
+        return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                         "vkf_layer_submit: %u %s: give an array of %u semaphores at most", count, name,
+                         VKF_MAX_SEMAPHORES);
+    for (uint32_t i = 0; i < count; i++)
+        if (items[i].semaphore == VK_NULL_HANDLE)
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT, "vkf_layer_submit: %s[%u] is null", name, i);
+    return VKF_OK;
+}
+
+static void take_semaphores(vkf__semaphore_value *out_values, const vkf_semaphore_value *items, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        out_values[i] = (vkf__semaphore_value){items[i].semaphore, items[i].value};
+}
+
+vkf_status vkf_layer_submit(vkf_layer *layer, const vkf_layer_submit_desc *desc)
+{
+    vkf__semaphore_value waits[VKF_MAX_SUBMIT_SEMAPHORES], signals[VKF_MAX_SUBMIT_SEMAPHORES];
+    if (!layer || !desc)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    const vkf__host *host = &layer->context->host;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(layer->context, __func__));
+    VKF_RETURN_IF_ERROR(vkf__layer_check_frame(layer, desc->frame));
+    VKF_RETURN_IF_ERROR(check_semaphores(host, desc->waits, desc->wait_count, "waits"));
+    VKF_RETURN_IF_ERROR(check_semaphores(host, desc->signals, desc->signal_count, "signals"));
+    take_semaphores(waits, desc->waits, desc->wait_count);
+    take_semaphores(signals, desc->signals, desc->signal_count);
+    const vkf__submit_semaphores semaphores = {waits, signals, desc->wait_count, desc->signal_count};
+    return vkf__layer_submit(layer, desc->frame, &desc->sizes, &semaphores);
+}
+
+_Static_assert(VKF_MAX_SEMAPHORES == VKF_MAX_SUBMIT_SEMAPHORES, "the public limit is that of a submission");
+
+vkf_status vkf_buffer_wrap(vkf_context *context, const vkf_wrapped_buffer_desc *desc, vkf_buffer **out_buffer)
+{
+    vkf_buffer *buffer = NULL;
+    if (!context || !desc || !out_buffer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
+    const vkf__wrapped_range range = {
+        .handle = desc->buffer, .begin = desc->offset_bytes, .size_bytes = desc->size_bytes, .usage = desc->usage};
+    VKF_RETURN_IF_ERROR(vkf__buffer_wrap(&context->transfer, &range, &buffer));
+    vkf__context_hold(context, VKF_MADE_BUFFER);
+    buffer->context = context;
+    *out_buffer = buffer;
+    return VKF_OK;
 }
 
 void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceSize *out_offset)
@@ -21,5 +83,38 @@ void vkf_buffer_vulkan(const vkf_buffer *buffer, VkBuffer *out_buffer, VkDeviceS
     if (!buffer || !out_buffer || !out_offset)
         return;
     *out_buffer = buffer->handle;
-    *out_offset = 0;
+    *out_offset = buffer->begin;
+}
+
+void vkf_context_get_vulkan(const vkf_context *context, vkf_vulkan_handles *out_handles)
+{
+    if (!context || !out_handles)
+        return;
+    const vkf__device *device = &context->device;
+    if (vkf__device_is_described(device)) {
+        *out_handles = (vkf_vulkan_handles){0};
+        return;
+    }
+    *out_handles = (vkf_vulkan_handles){
+        .instance = context->instance.handle,
+        .physical_device = device->physical,
+        .device = device->handle,
+        .queue = device->queue,
+        .queue_family_index = device->queue_family,
+        .api_version = device->plan.caps.api_version,
+        // The public type spells VkInstance as void *, so that its header needs no header of Vulkan.
+        .get_instance_proc_addr = (vkf_get_instance_proc_addr)(vkf_void_function)context->instance.get_proc,
+    };
+}
+
+void vkf_context_lock_queue(vkf_context *context)
+{
+    if (context && !vkf__context_is_inherited(context))
+        vkf__device_lock_queue(&context->device);
+}
+
+void vkf_context_unlock_queue(vkf_context *context)
+{
+    if (context && !vkf__context_is_inherited(context))
+        vkf__device_unlock_queue(&context->device);
 }

@@ -100,6 +100,7 @@ static vkf_status describe(const vkf__checker *check, const vkf_attention_desc *
     if (desc->self_attention)
         layer.max_sizes.key_len = 0;
     VKF_RETURN_IF_ERROR(set_ports(check, desc, &d, &layer));
+    VKF_RETURN_IF_ERROR(vkf__check_frames(check, desc->frames_in_flight, &layer.frames));
     *out_layer = layer;
     return VKF_OK;
 }

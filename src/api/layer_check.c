@@ -179,3 +179,12 @@ vkf_status vkf__give_layer_plan(const vkf__checker *check, const vkf__layer_desc
     (void)vkf__give_sized(out_plan, plan_bytes, &plan, sizeof plan);
     return VKF_OK;
 }
+
+vkf_status vkf__check_frames(const vkf__checker *check, uint32_t frames_in_flight, uint32_t *out_frames)
+{
+    if (frames_in_flight > VKF_MAX_FRAMES_IN_FLIGHT)
+        return vkf__fail(check->host, VKF_ERROR_INVALID_ARGUMENT, "%s: frames_in_flight is %u, at most %u is possible",
+                         check->function, frames_in_flight, VKF_MAX_FRAMES_IN_FLIGHT);
+    *out_frames = frames_in_flight > 0 ? frames_in_flight : 1;
+    return VKF_OK;
+}

@@ -38,4 +38,7 @@ VKF_MUST_CHECK vkf_status vkf__check_ports(const vkf__checker *check, const vkf_
 VKF_MUST_CHECK vkf_status vkf__give_layer_plan(const vkf__checker *check, const vkf__layer_desc *layer,
                                                vkf_memory_plan *out_plan, size_t plan_bytes);
 
+// The number of frames for what a description says; 0 stands for 1.
+VKF_MUST_CHECK vkf_status vkf__check_frames(const vkf__checker *check, uint32_t frames_in_flight, uint32_t *out_frames);
+
 #endif

@@ -30,6 +30,7 @@ static vkf_status describe_feed_forward(const vkf__checker *check, const vkf_fee
     layer.max_sizes.key_len = 0;
     VKF_RETURN_IF_ERROR(vkf__set_port(check, &layer, VKF_PORT_QUERY, desc->ports, desc->dtype, 3, shape));
     VKF_RETURN_IF_ERROR(vkf__set_port(check, &layer, VKF_PORT_OUTPUT, desc->ports, desc->dtype, 3, shape));
+    VKF_RETURN_IF_ERROR(vkf__check_frames(check, desc->frames_in_flight, &layer.frames));
     *out_layer = layer;
     return VKF_OK;
 }
@@ -93,6 +94,7 @@ static vkf_status describe_layer(const vkf__checker *check, const vkf_transforme
     } else {
         layer.max_sizes.key_len = 0;
     }
+    VKF_RETURN_IF_ERROR(vkf__check_frames(check, desc->frames_in_flight, &layer.frames));
     *out_layer = layer;
     return VKF_OK;
 }

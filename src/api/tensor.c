@@ -3,6 +3,15 @@
 
 #include "base/size.h"
 #include "kernel/context.h"
+#include "vk/external_memory.h"
+
+// The buffer becomes the caller's.
+static void give(vkf_context *context, vkf_buffer *buffer, vkf_buffer **out_buffer)
+{
+    vkf__context_hold(context, VKF_MADE_BUFFER);
+    buffer->context = context;
+    *out_buffer = buffer;
+}
 
 vkf_status vkf_buffer_create(vkf_context *context, uint64_t size_bytes, const char *name, vkf_buffer **out_buffer)
 {
@@ -14,13 +23,44 @@ vkf_status vkf_buffer_create(vkf_context *context, uint64_t size_bytes, const ch
         return status;
     VKF_TRY(vkf__buffer_create(&context->transfer, VKF_MEMORY_DEVICE, size_bytes, name ? name : "buffer", &buffer));
     VKF_TRY(vkf__buffer_clear(buffer));
-    vkf__context_hold(context, VKF_MADE_BUFFER);
-    buffer->context = context;
-    *out_buffer = buffer;
+    give(context, buffer, out_buffer);
     return VKF_OK;
 fail:
     vkf__buffer_destroy(&buffer);
     return status;
+}
+
+vkf_status vkf_buffer_create_exportable(vkf_context *context, vkf_memory_kind kind, uint64_t size_bytes,
+                                        const char *name, vkf_buffer **out_buffer)
+{
+    vkf_status status = VKF_OK;
+    vkf_buffer *buffer = NULL;
+    if (!context || !out_buffer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
+    VKF_TRY(vkf__buffer_create_exportable(&context->transfer, kind, size_bytes, name ? name : "buffer", &buffer));
+    VKF_TRY(vkf__buffer_clear(buffer));
+    give(context, buffer, out_buffer);
+    return VKF_OK;
+fail:
+    vkf__buffer_destroy(&buffer);
+    return status;
+}
+
+vkf_status vkf_buffer_export(vkf_buffer *buffer, vkf_exported_memory *out_memory)
+{
+    return buffer && out_memory ? vkf__buffer_export(buffer, out_memory) : VKF_ERROR_INVALID_ARGUMENT;
+}
+
+vkf_status vkf_buffer_import(vkf_context *context, const vkf_imported_memory *from, vkf_buffer **out_buffer)
+{
+    vkf_buffer *buffer = NULL;
+    if (!context || !from || !out_buffer)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(context, __func__));
+    VKF_RETURN_IF_ERROR(vkf__buffer_import(&context->transfer, from, &buffer));
+    give(context, buffer, out_buffer);
+    return VKF_OK;
 }
 
 void vkf_buffer_destroy(vkf_buffer **buffer)

@@ -13,16 +13,16 @@
 
 #define MAX_DEVICES 64
 
-static vkf_status init_host(vkf__host *host, const vkf_context_desc *desc)
+vkf_status vkf__context_host(const vkf_context_desc *desc, vkf__host *out_host)
 {
     const vkf_device_choice *choice = &desc->device;
-    VKF_RETURN_IF_ERROR(vkf__host_init(host, &desc->allocator, desc->message, desc->message_user, desc->min_severity));
+    VKF_RETURN_IF_ERROR(vkf__host_init(out_host, &desc->allocator, desc->message, desc->message_user, desc->min_severity));
     VKF_RETURN_IF_ERROR(
-        vkf__check_reserved(host, "context", "vkf_device_choice", choice->reserved, sizeof choice->reserved));
+        vkf__check_reserved(out_host, "context", "vkf_device_choice", choice->reserved, sizeof choice->reserved));
     const vkf_external_device *external = desc->external;
     if (!external)
         return VKF_OK;
-    return vkf__check_reserved(host, "context", "vkf_external_device", external->reserved, sizeof external->reserved);
+    return vkf__check_reserved(out_host, "context", "vkf_external_device", external->reserved, sizeof external->reserved);
 }
 
 static vkf_status init_instance(vkf__instance *instance, const vkf__host *host, const vkf_context_desc *desc)
@@ -94,6 +94,8 @@ static vkf__plan_wishes wishes_of(const vkf_context_desc *desc)
         .timestamps = desc->timestamps,
         .executable_info = desc->pipeline_statistics || desc->pipeline_representations,
         .counters = desc->counters != NULL,
+        .external_memory = desc->external_memory,
+        .queue_priority = desc->queue_priority,
         .addresses = desc->variant && vkf__variants_named(desc->variant).by_address,
     };
 }
@@ -195,6 +197,12 @@ static vkf_status init(vkf_context *context, const vkf_context_desc *desc)
                            (int)desc->precision, (int)VKF_PRECISION_COUNT);
         goto fail;
     }
+    if ((unsigned)desc->queue_priority >= VKF_QUEUE_PRIORITY_COUNT) {
+        status =
+            vkf__fail(&context->host, VKF_ERROR_INVALID_ARGUMENT, "queue_priority %d does not exist: take one below %d",
+                      (int)desc->queue_priority, (int)VKF_QUEUE_PRIORITY_COUNT);
+        goto fail;
+    }
     VKF_TRY(check_names(&context->host, desc));
     VKF_TRY(desc->described ? init_described(context, desc) : init_found(context, desc));
     if (desc->variant) {
@@ -211,7 +219,7 @@ vkf_status vkf__context_create(const vkf_context_desc *desc, vkf_context **out_c
     vkf_status status = VKF_OK;
     vkf_context *context = NULL;
     vkf__host host;
-    VKF_TRY(init_host(&host, desc));
+    VKF_TRY(vkf__context_host(desc, &host));
     if (desc->external)
         VKF_TRY(vkf__external_device_check(&host, desc->external));
     VKF_ALLOC(&host, context, 1);
@@ -277,6 +285,24 @@ vkf_status vkf__context_compile(vkf_context *context, const vkf__variant *varian
     return VKF_OK;
 }
 
+vkf_status vkf__context_plan_device(const vkf_context_desc *desc, const vkf__host *host, vkf__device *out_device)
+{
+    vkf_status status = VKF_OK;
+    vkf__instance instance = {0};
+    vkf__device_plan plan;
+    device_list list = {0};
+    const vkf__plan_wishes wishes = wishes_of(desc);
+    VKF_RETURN_IF_ERROR(vkf__external_physical_check(host, desc->external));
+    VKF_TRY(init_instance(&instance, host, desc));
+    VKF_TRY(list_devices(&instance, desc, &list));
+    VKF_TRY(vkf__device_plan_make(host, &list.caps[0], &wishes, &plan));
+    VKF_TRY(vkf__device_init_described(out_device, host, &plan));
+fail:
+    vkf__free(host, list.caps);
+    vkf__instance_finish(&instance);
+    return status;
+}
+
 vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count, vkf_device_info *out_infos,
                                   size_t info_bytes)
 {
@@ -284,7 +310,7 @@ vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_
     vkf__host host;
     vkf__instance instance = {0};
     device_list list = {0};
-    VKF_RETURN_IF_ERROR(init_host(&host, desc));
+    VKF_RETURN_IF_ERROR(vkf__context_host(desc, &host));
     VKF_RETURN_IF_ERROR(vkf__check_sized(&host, "vkf_enumerate_devices", info_bytes));
     if (desc->external)
         VKF_RETURN_IF_ERROR(vkf__external_device_check(&host, desc->external));

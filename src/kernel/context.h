@@ -94,6 +94,13 @@ VKF_MUST_CHECK vkf_status vkf__context_compile(vkf_context *context, const vkf__
 
 // `desc` is not NULL. Statuses as for vkf_context_create(). `out_infos` has elements of `info_bytes` bytes.
 VKF_MUST_CHECK vkf_status vkf__context_create(const vkf_context_desc *desc, vkf_context **out_context);
+// The host of such a context.
+VKF_MUST_CHECK vkf_status vkf__context_host(const vkf_context_desc *desc, vkf__host *out_host);
+// Plans the device that such a context would make of desc->external, of which instance, physical device and version
+// are read. *out_device has the plan and is only described. `host` outlives it. Statuses as for
+// vkf_device_setup_create().
+VKF_MUST_CHECK vkf_status vkf__context_plan_device(const vkf_context_desc *desc, const vkf__host *host,
+                                                   vkf__device *out_device);
 // First saves what was learned and the pipeline cache. Accepts a half-made context.
 void vkf__context_destroy(vkf_context *context);
 VKF_MUST_CHECK vkf_status vkf__enumerate_devices(const vkf_context_desc *desc, uint32_t *inout_count,

@@ -36,6 +36,7 @@ void vkf__work_finish(vkf__work *work)
         vkf__free(host, built->labels[i]);
     vkf__free(host, built->labels);
     vkf__free(host, built->nodes);
+    vkf__free(host, work->restricted);
     vkf__dispatch_plan_free(&work->plan, host);
     *work = (vkf__work){0};
 }

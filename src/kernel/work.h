@@ -145,6 +145,10 @@ typedef struct vkf__work {
     vkf__dispatch_plan plan;
     vkf__work_objects built;
     vkf__work_clocks clocks;
+    // The device's caps without what buffers of a program's are not made for; NULL: they are made for all, or there are
+    // none. `restricts` tells that planning has found more of it, so that it begins again.
+    vkf__caps *restricted;
+    bool restricts;
     // Set by the owner before PLAN ---------------------------------------------------------------
     // For a trial: the variant to take for its own operator. What the work takes besides needs no proof. NULL: none.
     const vkf__variant *trial;
@@ -203,6 +207,9 @@ VKF_MUST_CHECK vkf_status vkf__work_decide(vkf__work *work, uint64_t value, uint
 // does not take the problem.
 VKF_MUST_CHECK vkf_status vkf__work_select(vkf__work *work, vkf__op op, const vkf_dtype *types,
                                            const vkf__problem *problem, vkf__variant *out_variant);
+
+// What it takes into account.
+vkf__selector vkf__work_selector(const vkf__work *work);
 
 // Whether vkf__work_select() would find a kernel.
 bool vkf__work_has_kernel(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem);

@@ -37,12 +37,13 @@ static VkDescriptorBufferInfo storage_range(const vkf__work *work, const vkf__sp
 {
     const vkf__caps *caps = &work->context->device.plan.caps;
     uint64_t alignment = caps->storage_buffer_alignment > READ_UNIT ? caps->storage_buffer_alignment : READ_UNIT;
-    uint64_t begin = span->offset_bytes / alignment * alignment;
-    uint64_t end = vkf__align_u64(span->offset_bytes + span->size_bytes, 4);
+    const uint64_t at = span->buffer->begin + span->offset_bytes;
+    uint64_t begin = at / alignment * alignment;
+    uint64_t end = vkf__align_u64(at + span->size_bytes, 4);
     uint64_t units_end = vkf__align_u64(end, READ_UNIT);
     if (!write && units_end - begin <= caps->max_storage_buffer_range)
         end = units_end;
-    *out_push = (uint32_t)((span->offset_bytes - begin) / vkf__unit_bytes(span->dtype));
+    *out_push = (uint32_t)((at - begin) / vkf__unit_bytes(span->dtype));
     return (VkDescriptorBufferInfo){
         .buffer = span->buffer->handle,
         .offset = begin,
@@ -72,19 +73,29 @@ static vkf_status make_view(vkf__work *work, const vkf__span *span, vkf__operand
     vkf_status status = VKF_OK;
     uint64_t texel = vkf__unit_bytes(span->dtype) * (kind == VKF_OPERAND_TEXEL4 ? 4 : 1);
     uint64_t alignment = device->plan.caps.texel_buffer_alignment;
-    uint64_t begin = span->offset_bytes / alignment * alignment;
+    const uint64_t at = span->buffer->begin + span->offset_bytes;
+    uint64_t begin = at / alignment * alignment;
     const VkBufferViewCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
         .buffer = span->buffer->handle,
         .format = texel_format(span->dtype, kind),
         .offset = begin,
-        .range = (span->offset_bytes + span->size_bytes - begin + texel - 1) / texel * texel,
+        .range = (at + span->size_bytes - begin + texel - 1) / texel * texel,
     };
     VKF_VK_CREATE(device, device->vk.vkCreateBufferView(device->handle, &info, NULL, out_view), out_view);
     vkf__device_name(device, VK_OBJECT_TYPE_BUFFER_VIEW, (uint64_t)*out_view, work->name);
-    *out_push = (uint32_t)((span->offset_bytes - begin) / texel);
+    *out_push = (uint32_t)((at - begin) / texel);
 fail:
     return status;
+}
+
+vkf__access vkf__access_of(const vkf__binding *binding)
+{
+    const vkf__span *span = &binding->span;
+    const vkf_buffer *buffer = span->buffer;
+    const uint64_t at = span->offset_bytes + (buffer ? buffer->begin : 0);
+    const void *identity = buffer ? (const void *)(uintptr_t)buffer->handle : NULL;
+    return (vkf__access){identity, at, at + span->size_bytes, binding->write};
 }
 
 static void push_address(const vkf__kernel *kernel, const vkf__span *span, uint32_t index, uint32_t *push)
@@ -106,8 +117,7 @@ static vkf_status bind_operand(vkf__work *work, const vkf__dispatch *dispatch, v
     const vkf__span *span = present ? &binding->span : &dispatch->bindings[0].span;
     vkf__operand_kind kind = node->kernel->operands[index];
     if (present) {
-        node->accesses[index] =
-            (vkf__access){span->buffer, span->offset_bytes, span->offset_bytes + span->size_bytes, binding->write};
+        node->accesses[index] = vkf__access_of(binding);
         node->buffers[index] = span->buffer;
     }
     if (kind == VKF_OPERAND_ADDRESS) {

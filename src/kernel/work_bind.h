@@ -14,6 +14,9 @@ uint64_t vkf__work_params_offset(const vkf__work *work, uint32_t index);
 // Where counter `index` is there.
 uint64_t vkf__work_counter_offset(const vkf__work *work, uint32_t index);
 
+// What a dispatch does to an operand's bytes. It is told from others by its VkBuffer: a program may wrap one twice.
+vkf__access vkf__access_of(const vkf__binding *binding);
+
 // Fills in set, views, push constants and accesses of node `index`, whose pipeline is there already. On failure, what
 // was made is released by vkf__work_unbind() like that of any other node.
 VKF_MUST_CHECK vkf_status vkf__work_bind(vkf__work *work, const vkf__dispatch *dispatch, uint32_t index);

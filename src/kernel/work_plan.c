@@ -132,20 +132,39 @@ static vkf_status choose_trial(const vkf__work *work, const vkf_dtype *types, co
     return VKF_OK;
 }
 
+vkf__selector vkf__work_selector(const vkf__work *work)
+{
+    vkf__selector selector = vkf__context_selector(work->context);
+    if (work->restricted)
+        selector.caps = work->restricted;
+    return selector;
+}
+
 bool vkf__work_has_kernel(const vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem)
 {
-    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__selector selector = vkf__work_selector(work);
     vkf__variant variant;
     return vkf__select(&selector, op, types, problem, &variant, NULL);
+}
+
+// What would be done with the buffers of a program's is not what they were made for.
+static vkf_status fail_by_usage(const vkf__work *work, const char *what)
+{
+    return vkf__fail(work->context->device.host, VKF_ERROR_UNSUPPORTED,
+                     "%s: no kernel for %s reads the wrapped buffers by their usage: create the VkBuffers with "
+                     "VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT and VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, too",
+                     work->name, what);
 }
 
 static vkf_status fail_without_kernel(const vkf__work *work, vkf__op op, const vkf_dtype *types,
                                       const vkf__problem *problem)
 {
-    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__selector selector = vkf__work_selector(work);
     const vkf__host *host = work->context->device.host;
     vkf__variant wrong = {0};
     char key[96];
+    if (work->restricted)
+        return fail_by_usage(work, vkf__op_name(op));
     if (!vkf__select_quarantined(&selector, op, types, problem, &wrong))
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED,
                          "%s: no kernel for %s with element types %s, %s, %s on this device%s", work->name,
@@ -193,7 +212,7 @@ static vkf_status want(vkf__work *work, const vkf_dtype *types, const vkf__probl
 static vkf_status choose(vkf__work *work, vkf__op op, const vkf_dtype *types, const vkf__problem *problem,
                          vkf__variant *out_variant)
 {
-    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__selector selector = vkf__work_selector(work);
     if (work->trial && work->trial->kernel->op == op)
         return choose_trial(work, types, problem, out_variant);
     if (!vkf__select(&selector, op, types, problem, out_variant, NULL))
@@ -258,6 +277,36 @@ static void touch_temps(vkf__work *work, const vkf__dispatch *dispatch)
     }
 }
 
+// Looks for an operand in a buffer that was not made for the way in which the kernel reads it.
+static vkf_status heed_usage(vkf__work *work, const vkf__dispatch *dispatch)
+{
+    const vkf__kernel *kernel = dispatch->variant.kernel;
+    bool texels = true, addresses = true;
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        // An absent operand is bound, too, as work_bind.c does it.
+        const vkf__span *span = &dispatch->bindings[dispatch->bindings[i].span.size_bytes > 0 ? i : 0].span;
+        const vkf__operand_kind kind = kernel->operands[i];
+        if (!span->buffer || !span->buffer->wrapped || kind == VKF_OPERAND_STORAGE)
+            continue;
+        if (kind == VKF_OPERAND_ADDRESS)
+            addresses = addresses && span->buffer->address > 0;
+        else
+            texels = texels && (span->buffer->usage & VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT);
+    }
+    if (texels && addresses)
+        return VKF_OK;
+    if (!work->restricted) {
+        VKF_ALLOC_OR_RETURN(work->context->device.host, work->restricted, 1);
+        *work->restricted = work->context->device.plan.caps;
+    }
+    if (!texels)
+        work->restricted->max_texel_elements = 0;
+    if (!addresses)
+        work->restricted->buffer_device_address = false;
+    work->restricts = true;
+    return VKF_OK;
+}
+
 // Temporaries have no place yet, so each counts as a buffer of its own. Operands without a buffer yet count as one and
 // the same buffer. At worst, a group then ends early.
 static vkf_status place_dispatch(vkf__work *work, const vkf__dispatch *dispatch)
@@ -266,10 +315,9 @@ static vkf_status place_dispatch(vkf__work *work, const vkf__dispatch *dispatch)
     uint32_t count = dispatch->variant.kernel->operand_count;
     bool barrier = false;
     for (uint32_t i = 0; i < count; i++) {
-        const vkf__span *span = &dispatch->bindings[i].span;
-        const void *identity = span->temp > 0 ? (const void *)(uintptr_t)span->temp : span->buffer;
-        accesses[i] = (vkf__access){identity, span->offset_bytes, span->offset_bytes + span->size_bytes,
-                                    dispatch->bindings[i].write};
+        accesses[i] = vkf__access_of(&dispatch->bindings[i]);
+        if (dispatch->bindings[i].span.temp > 0)
+            accesses[i].buffer = (const void *)(uintptr_t)dispatch->bindings[i].span.temp;
     }
     vkf_status status = vkf__hazards_add(&work->plan.hazards, accesses, count, &barrier);
     work->plan.group += barrier ? 1 : 0;
@@ -282,6 +330,7 @@ vkf_status vkf__work_plan_dispatch(vkf__work *work, const vkf__dispatch *dispatc
 {
     vkf__dispatch_plan *plan = &work->plan;
     void *nodes = plan->nodes;
+    VKF_RETURN_IF_ERROR(heed_usage(work, dispatch));
     VKF_RETURN_IF_ERROR(place_dispatch(work, dispatch));
     VKF_RETURN_IF_ERROR(vkf__grow(work->context->device.host, &nodes, sizeof *plan->nodes, plan->node_count,
                                   &plan->node_capacity, (size_t)plan->node_count + 1));
@@ -304,7 +353,7 @@ static vkf_status place_temps(vkf__work *work)
                            work->context->device.plan.buffer_alignment, &plan->arena_bytes);
 }
 
-vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, const void *args)
+static vkf_status plan_once(vkf__work *work, vkf__emit_fn emit, const void *args)
 {
     const vkf__host *host = work->context->device.host;
     vkf__dispatch_plan_free(&work->plan, host);
@@ -312,7 +361,17 @@ vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, const void *args)
     vkf__work_rewind(work, VKF_WORK_PLAN);
     VKF_RETURN_IF_ERROR(emit(work, args));
     vkf__hazards_finish(&work->plan.hazards);
-    return place_temps(work);
+    return VKF_OK;
+}
+
+vkf_status vkf__work_plan(vkf__work *work, vkf__emit_fn emit, const void *args)
+{
+    // Twice more at most: for texels, and for addresses. No kernel that can be chosen then reads in these ways.
+    for (int turn = 0; turn == 0 || (work->restricts && turn < 3); turn++) {
+        work->restricts = false;
+        VKF_RETURN_IF_ERROR(plan_once(work, emit, args));
+    }
+    return work->restricts ? fail_by_usage(work, "all of it") : place_temps(work);
 }
 
 static vkf_status copy_array(const vkf__host *host, const void *from, size_t count, size_t element_bytes, void **out_to)
@@ -329,13 +388,14 @@ vkf_status vkf__work_plan_like(vkf__work *work, const vkf__work *other)
 {
     const vkf__host *host = work->context->device.host;
     const vkf__dispatch_plan *from = &other->plan;
-    void *nodes = NULL, *choices = NULL, *decisions = NULL, *temps = NULL;
+    void *nodes = NULL, *choices = NULL, *decisions = NULL, *temps = NULL, *restricted = NULL;
     vkf_status status = VKF_OK;
     vkf__dispatch_plan_free(&work->plan, host);
     VKF_TRY(copy_array(host, from->nodes, from->node_count, sizeof *from->nodes, &nodes));
     VKF_TRY(copy_array(host, from->choices, from->choice_count, sizeof *from->choices, &choices));
     VKF_TRY(copy_array(host, from->decisions, from->decision_count, sizeof *from->decisions, &decisions));
     VKF_TRY(copy_array(host, from->temps, from->temp_count, sizeof *from->temps, &temps));
+    VKF_TRY(copy_array(host, other->restricted, other->restricted ? 1 : 0, sizeof *other->restricted, &restricted));
     work->plan.node_count = from->node_count;
     work->plan.choice_count = from->choice_count;
     work->plan.decision_count = from->decision_count;
@@ -348,6 +408,8 @@ fail:
     work->plan.choices = choices;
     work->plan.decisions = decisions;
     work->plan.temps = temps;
+    vkf__free(host, work->restricted);
+    work->restricted = restricted;
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "layer/feed_forward.h"
 #include "layer/held_buffers.h"
 #include "layer/transformer_layer.h"
+#include "observe/profile.h"
 
 typedef enum vkf__layer_kind {
     VKF_LAYER_ATTENTION = 0,
@@ -34,25 +35,45 @@ typedef struct vkf__layer_desc {
     vkf__transformer_block transformer;
     bool self_attention;
     vkf_layer_sizes max_sizes;
+    uint32_t frames; // at least 1
     vkf__port_desc ports[VKF_PORT_COUNT];
 } vkf__layer_desc;
+
+// What one run has for itself, while others may be under way: parameters and grids for its sizes, and a command buffer
+// that reads these. Temporaries are common to all frames. The queue begins the submissions in order, and each begins
+// with a barrier behind which the ones before it no longer read or write.
+typedef struct vkf__layer_frame {
+    vkf__work work;
+    vkf__submission submission;
+    bool under_way; // submitted, and not waited for
+    vkf__run_times times;
+} vkf__layer_frame;
 
 struct vkf_layer {
     vkf_context *context;
     vkf__layer_desc desc;
     vkf__span ports[VKF_PORT_COUNT];
-    vkf__work work;
-    vkf__submission submission;
+    vkf__layer_frame *frames; // desc.frames
     vkf_buffer *arena;
     vkf_buffer *weights; // packed copies; NULL: the caller's own serve
     vkf__held_buffers held;
-    vkf_layer_sizes sizes;
     uint32_t record_count;
-    bool has_run;
+    vkf__layer_frame *last_run; // NULL: none has ended
 };
 
 // The descriptor must have been checked. Statuses as vkf_attention_create().
 VKF_MUST_CHECK vkf_status vkf__layer_create(vkf_context *context, const vkf__layer_desc *desc, vkf_layer **out_layer);
 VKF_MUST_CHECK vkf_status vkf__layer_plan(vkf_context *context, const vkf__layer_desc *desc, vkf_memory_plan *out_plan);
+
+// Waits until the frame is no longer under way, and tells the profiler. Statuses: DEVICE_LOST, VULKAN,
+// OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__layer_settle(vkf_layer *layer, vkf__layer_frame *frame);
+// Checks the sizes and writes them for the frame, once it is no longer under way. Statuses as vkf_layer_set_sizes().
+VKF_MUST_CHECK vkf_status vkf__layer_set_sizes(vkf_layer *layer, uint32_t frame, const vkf_layer_sizes *sizes);
+// Submits the frame with these sizes. Statuses as vkf_layer_submit().
+VKF_MUST_CHECK vkf_status vkf__layer_submit(vkf_layer *layer, uint32_t frame, const vkf_layer_sizes *sizes,
+                                            const vkf__submit_semaphores *semaphores);
+// INVALID_ARGUMENT where the layer has no such frame.
+VKF_MUST_CHECK vkf_status vkf__layer_check_frame(const vkf_layer *layer, uint32_t frame);
 
 #endif

@@ -77,8 +77,9 @@ static vkf_status show(vkf_context *context, const vkf__work *work, uint32_t ind
     uint64_t element = vkf_dtype_size(extent.dtype), bytes = reach_of(&extent) * element;
     VKF_ALLOC(host, stored, (size_t)(bytes / sizeof *stored + 1));
     VKF_ALLOC(host, values, (size_t)count_of(&extent));
-    VKF_TRY(vkf_buffer_read(node->buffers[extent.operand],
-                            node->accesses[extent.operand].begin + extent.first * element, stored, bytes));
+    vkf_buffer *buffer = node->buffers[extent.operand];
+    const uint64_t begin = node->accesses[extent.operand].begin - buffer->begin;
+    VKF_TRY(vkf_buffer_read(buffer, begin + extent.first * element, stored, bytes));
     gather(&extent, stored, values);
     vkf_probe_output output = describe(work, node, name, &extent, values);
     output.index = (*inout_shown)++;

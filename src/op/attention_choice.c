@@ -139,7 +139,7 @@ vkf__problem vkf__attention_problem(const vkf_context *context, const vkf__atten
 
 bool vkf__attention_is_served(const vkf__work *work, const vkf__attention_args *args)
 {
-    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__selector selector = vkf__work_selector(work);
     vkf_dtype types[VKF_KERNEL_MAX_TYPES];
     const vkf__problem problem = vkf__attention_problem(work->context, args, types);
     return is_for_kernels(args) && vkf__select_rank(&selector, VKF_OP_ATTENTION, types, &problem) != UINT32_MAX;
@@ -155,7 +155,7 @@ static bool reads_quads(const vkf__fresh_keys *fresh)
 
 bool vkf__attention_takes_fresh(const vkf__work *work, const vkf__attention_args *args)
 {
-    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__selector selector = vkf__work_selector(work);
     vkf_dtype types[VKF_KERNEL_MAX_TYPES];
     vkf__problem problem = vkf__attention_problem(work->context, args, types);
     vkf__variant with = {0}, without = {0};

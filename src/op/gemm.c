@@ -365,7 +365,7 @@ static vkf_status emit_product(vkf__work *work, const vkf__gemm_args *args)
 // Whether a product whose b lies in rows is faster on this device if b is packed into panels first, packing included.
 static bool packing_pays(const vkf__work *work, const vkf__gemm_args *args)
 {
-    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__selector selector = vkf__work_selector(work);
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
     bool shared = args->b_outer == 0 && args->b_inner == 0;
     if (args->keep_layout || args->b.panels || !shared || args->transpose_a || args->m < MIN_ROWS_TO_PACK ||

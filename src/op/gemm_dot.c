@@ -59,7 +59,7 @@ static bool is_for_direct(const vkf__selector *selector, const vkf_dtype *types,
 // decides or, if it does not, the device.
 static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)
 {
-    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__selector selector = vkf__work_selector(work);
     const vkf_dtype types[] = {args->a.dtype, args->b.dtype, args->d.dtype};
     const vkf_dtype rows_types[] = {rows->a.dtype, args->b.dtype, args->d.dtype};
     const vkf__problem direct = vkf__gemm_problem(work, args);
@@ -74,7 +74,7 @@ static bool wanted(const vkf__work *work, const vkf__gemm_args *args, const vkf_
 
 static bool kernels_serve(const vkf__work *work, const vkf__gemm_args *args, const vkf__gemm_args *rows)
 {
-    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__selector selector = vkf__work_selector(work);
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {rows->a.dtype, args->b.dtype, args->d.dtype};
     const vkf_dtype part_types[VKF_KERNEL_MAX_TYPES] = {rows->a.dtype, args->b.dtype, VKF_DTYPE_F32};
     const vkf_dtype x_types[VKF_KERNEL_MAX_TYPES] = {args->a.dtype};

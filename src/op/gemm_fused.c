@@ -29,7 +29,7 @@ static bool takes_gate(const vkf__gemm_args *args)
 // The variant that the product gets, whose a is in blocks where `dot`.
 static bool select_product(const vkf__work *work, const vkf__gemm_args *args, bool dot, vkf__variant *out_variant)
 {
-    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__selector selector = vkf__work_selector(work);
     const vkf__gemm_args product = dot ? vkf__gemm_dot_product(args) : *args;
     const vkf_dtype types[VKF_KERNEL_MAX_TYPES] = {product.a.dtype, product.b.dtype, product.d.dtype};
     const vkf__problem problem = vkf__gemm_problem(work, &product);

@@ -80,7 +80,7 @@ static double time_in_parts(const vkf__selector *selector, const vkf__gemm_args 
 uint32_t vkf__gemm_splits(const vkf__work *work, const vkf__gemm_args *args, const vkf__problem *problem,
                           const vkf__variant *whole)
 {
-    const vkf__selector selector = vkf__context_selector(work->context);
+    const vkf__selector selector = vkf__work_selector(work);
     if (!may_be_cut(&selector, args, problem, whole))
         return 1;
     double best = MAX_SHARE * vkf__config_time(&selector, whole, problem) * args->k;

@@ -15,11 +15,15 @@
 struct vkf_buffer {
     vkf__transfer *transfer;
     VkBuffer handle;
+    uint64_t begin; // of its bytes in the handle; 0 in the library's own
+    VkBufferUsageFlags usage;
+    bool wrapped;        // the handle is a program's, with memory that is not known here
     uint64_t size_bytes; // as asked for
     uint64_t allocated_bytes;
     uint64_t address; // of the first byte, for shaders; 0 where the device has no buffer device addresses
     vkf__memory_class class;
     vkf__allocation allocation;
+    uint32_t exports;         // VkExternalMemoryHandleTypeFlags that it was made for
     atomic_size_t references; // the owner's, and one of each layer that was given a tensor of it
     vkf_context *context;     // held by the owner of a caller's buffer; NULL: the buffer is the library's own
     vkf_buffer *next;         // in its list of buffers that are alive
@@ -33,6 +37,23 @@ VKF_MUST_CHECK vkf_status vkf__buffer_check_size(const vkf__device *device, uint
 // DEVICE_LOST, VULKAN.
 VKF_MUST_CHECK vkf_status vkf__buffer_create(vkf__transfer *transfer, vkf__memory_class class, uint64_t size_bytes,
                                              const char *name, vkf_buffer **out_buffer);
+// The steps of making a buffer, for memory that is not the library's alone: the handle, with what `chain` says; what is
+// said of it once its allocation is there; and the way back.
+VKF_MUST_CHECK vkf_status vkf__buffer_begin(vkf__transfer *transfer, uint64_t bytes, const void *chain,
+                                            const char *name, vkf_buffer **out_buffer);
+VKF_MUST_CHECK vkf_status vkf__buffer_bind(vkf_buffer *buffer);
+
+// What a buffer of a program's is wrapped from.
+typedef struct vkf__wrapped_range {
+    VkBuffer handle;
+    uint64_t begin, size_bytes;
+    VkBufferUsageFlags usage;
+} vkf__wrapped_range;
+
+// Makes a buffer of a range of a program's, without a copy; the handle stays the program's. The host reaches it by
+// transfers alone. Statuses: INVALID_ARGUMENT (a range or usage that kernels cannot work with), OUT_OF_HOST_MEMORY.
+VKF_MUST_CHECK vkf_status vkf__buffer_wrap(vkf__transfer *transfer, const vkf__wrapped_range *range,
+                                           vkf_buffer **out_buffer);
 // Gives back the owner's reference and sets the pointer to NULL. The buffer no longer counts as alive; it is freed with
 // its last reference. Accepts NULL content.
 void vkf__buffer_destroy(vkf_buffer **buffer);
@@ -43,6 +64,12 @@ void vkf__buffer_drop(vkf_buffer *buffer);
 // Whether the pointer is to a buffer of this memory that its owner has not destroyed. It is compared, never
 // dereferenced.
 bool vkf__buffer_is_alive(vkf__memory *memory, const vkf_buffer *buffer);
+
+// Whether the bytes of both are of one VkBuffer, from which a program may have wrapped several.
+static inline bool vkf__buffers_share(const vkf_buffer *a, const vkf_buffer *b)
+{
+    return a == b || (a && b && a->handle == b->handle);
+}
 
 // As vkf_buffer_write(), but the last part may still be in flight afterwards: see vkf__transfer_flow.
 VKF_MUST_CHECK vkf_status vkf__buffer_write_on(vkf__transfer_flow *flow, vkf_buffer *buffer, uint64_t offset_bytes,

@@ -167,6 +167,9 @@ static void read_features(vkf__caps *caps, const vkf__instance *instance, VkPhys
                                         : vkf__features_has(&features, feature);
         vkf__feature_set_in_caps(feature, caps, there && vkf__feature_has_needs(feature, caps));
     }
+    caps->priority_ext =
+        !caps->global_priority && vkf__extension_listed(extensions, VK_EXT_GLOBAL_PRIORITY_EXTENSION_NAME);
+    caps->global_priority = caps->global_priority || caps->priority_ext;
     // Only a header of provisional extensions has a macro for this name.
     caps->portability_subset = vkf__extension_listed(extensions, "VK_KHR_portability_subset");
 }

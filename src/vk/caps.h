@@ -77,6 +77,7 @@ typedef struct vkf__caps {
     bool rounds_all_widths;  // a mode of rounding 16-bit floats has to be that of 32-bit floats, too
     bool portability_subset; // VK_KHR_portability_subset, which must be enabled wherever it is offered
     bool calibrated_khr;     // calibrated_timestamps come under the KHR name alone
+    bool priority_ext;       // and global_priority under the EXT name
     vkf__other_types other;
     VkPhysicalDeviceMemoryProperties memory;
     vkf__caps_matrix matrix; // masks switch its features off by their Vulkan names; all zeros below the full profile

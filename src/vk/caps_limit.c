@@ -5,6 +5,9 @@
 
 #include <vkformer/vulkan.h>
 
+#include "vk/calibration.h"
+#include "vk/feature_chain.h"
+
 // A profile is a row of values that a device may not exceed. Names and values are those of the published profile
 // documents. Where a document leaves a limit open, the row has the minimum that Vulkan requires; a feature that it does
 // not promise is off.
@@ -307,25 +310,62 @@ static vkf_status check_family(const vkf__host *host, const vkf__caps *caps, uin
     return VKF_OK;
 }
 
+static bool is_named(const vkf_external_device *external, const char *extension)
+{
+    for (uint32_t i = 0; i < external->extension_count; i++)
+        if (strcmp(external->extensions[i], extension) == 0)
+            return true;
+    return false;
+}
+
+// Calibrated timestamps have two names, and a driver may offer both.
+static bool extension_enabled(const vkf_external_device *external, const vkf__feature *feature)
+{
+    return is_named(external, feature->extension) || (feature->caps == offsetof(vkf__caps, calibrated_timestamps) &&
+                                                      is_named(external, VKF_KHR_CALIBRATED_TIMESTAMPS));
+}
+
+// Whether all that has to be enabled for a feature is: its extension, or its switches, and the extensions that have the
+// structures of these.
+static bool is_vouched_for(const vkf__feature *feature, const vkf__features *enabled, uint32_t api_version,
+                           const vkf_external_device *external)
+{
+    const uint32_t structures = vkf__feature_structure_bits(feature);
+    if (feature->extension)
+        return extension_enabled(external, feature);
+    for (uint32_t i = 0; i < VKF_FEATURE_STRUCTURE_COUNT; i++) {
+        const vkf__feature_structure *structure = &vkf__feature_structures[i];
+        if ((structures >> i & 1) && structure->extension && api_version < structure->core &&
+            !is_named(external, structure->extension))
+            return false;
+    }
+    return vkf__features_has(enabled, feature);
+}
+
 vkf_status vkf__caps_limit_external(const vkf__host *host, vkf__caps *caps, const vkf_external_device *external)
 {
     const uint32_t index = external->queue_family_index;
-    const bool storage_16bit = caps->storage_16bit && external->storage_16bit;
+    vkf__features enabled;
     vkf_status status = check_family(host, caps, index);
     if (status != VKF_OK)
         return status;
-    for (uint32_t i = 0; i < VKF_FEATURE_COUNT; i++) {
-        const vkf__feature *feature = &vkf__feature_table[i];
-        if (vkf__feature_is_switched(feature) || !vkf__feature_has_needs(feature, caps))
-            vkf__feature_set_in_caps(feature, caps, false);
-    }
-    caps->storage_16bit = storage_16bit;
-    caps->matrix = (vkf__caps_matrix){0};
+    if (caps->api_version > external->api_version)
+        caps->api_version = external->api_version;
     caps->portability_subset = false; // enabled by the caller where it is offered
     caps->queue_family_index = index;
     caps->timestamp_valid_bits = caps->queue_families[index].timestamp_valid_bits;
     caps->timestamps = caps->timestamps && caps->timestamp_valid_bits > 0;
-    if (caps->api_version > external->api_version)
-        caps->api_version = external->api_version;
+    vkf__feature_chain_read(external->features, &enabled);
+    if (external->storage_16bit)
+        enabled.storage_16bit.storageBuffer16BitAccess = VK_TRUE;
+    for (uint32_t i = 0; i < VKF_FEATURE_COUNT; i++) {
+        const vkf__feature *feature = &vkf__feature_table[i];
+        bool usable =
+            !vkf__feature_is_switched(feature) || is_vouched_for(feature, &enabled, caps->api_version, external);
+        if (!usable || !vkf__feature_has_needs(feature, caps))
+            vkf__feature_set_in_caps(feature, caps, false);
+    }
+    if (!caps->matrix.cooperative_matrix)
+        caps->matrix = (vkf__caps_matrix){0};
     return VKF_OK;
 }

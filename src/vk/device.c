@@ -7,14 +7,25 @@
 
 #include "base/process.h"
 
-// Makes device->handle with what the plan enables and nothing else.
-static vkf_status create_own(vkf__device *device)
+static const VkQueueGlobalPriorityKHR priorities[VKF_QUEUE_PRIORITY_COUNT] = {
+    [VKF_QUEUE_PRIORITY_LOW] = VK_QUEUE_GLOBAL_PRIORITY_LOW_KHR,
+    [VKF_QUEUE_PRIORITY_MEDIUM] = VK_QUEUE_GLOBAL_PRIORITY_MEDIUM_KHR,
+    [VKF_QUEUE_PRIORITY_HIGH] = VK_QUEUE_GLOBAL_PRIORITY_HIGH_KHR,
+    [VKF_QUEUE_PRIORITY_REALTIME] = VK_QUEUE_GLOBAL_PRIORITY_REALTIME_KHR,
+};
+
+static VkResult call_create(vkf__device *device, vkf_queue_priority global)
 {
     const vkf__device_plan *plan = &device->plan;
     const float priority = 1.0F;
     vkf__features features = plan->features; // a copy, because chaining writes to it
+    const VkDeviceQueueGlobalPriorityCreateInfoKHR global_priority = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR,
+        .globalPriority = priorities[global],
+    };
     const VkDeviceQueueCreateInfo queue = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+        .pNext = global != VKF_QUEUE_PRIORITY_DEFAULT ? &global_priority : NULL,
         .queueFamilyIndex = plan->caps.queue_family_index,
         .queueCount = 1,
         .pQueuePriorities = &priority,
@@ -28,7 +39,21 @@ static vkf_status create_own(vkf__device *device)
         .enabledExtensionCount = plan->extension_count,
         .ppEnabledExtensionNames = plan->extensions,
     };
-    VkResult result = device->instance->vkCreateDevice(device->physical, &info, NULL, &device->handle);
+    return device->instance->vkCreateDevice(device->physical, &info, NULL, &device->handle);
+}
+
+// Makes device->handle with what the plan enables and nothing else.
+static vkf_status create_own(vkf__device *device)
+{
+    const vkf__device_plan *plan = &device->plan;
+    VkResult result = call_create(device, plan->queue_priority);
+    // Beside NOT_PERMITTED, drivers give INITIALIZATION_FAILED for a priority that they do not have.
+    const bool refused = result == VK_ERROR_NOT_PERMITTED_KHR || result == VK_ERROR_INITIALIZATION_FAILED;
+    if (refused && plan->queue_priority != VKF_QUEUE_PRIORITY_DEFAULT) {
+        vkf__log(device->host, VKF_SEVERITY_WARNING,
+                 "%s: the system does not permit this priority of queues: the default is taken", plan->caps.name);
+        result = call_create(device, VKF_QUEUE_PRIORITY_DEFAULT);
+    }
     if (result == VK_ERROR_EXTENSION_NOT_PRESENT || result == VK_ERROR_FEATURE_NOT_PRESENT)
         return vkf__fail(device->host, VKF_ERROR_UNSUPPORTED,
                          "vkCreateDevice: the driver of %s refuses a feature or extension that it offered: update the "
@@ -54,10 +79,23 @@ vkf_status vkf__external_device_check(const vkf__host *host, const vkf_external_
             "external device: %s is NULL: give the instance, physical device, device and queue that belong "
             "together",
             missing);
+    for (uint32_t i = 0; i < external->extension_count; i++)
+        if (!external->extensions || !external->extensions[i])
+            return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                             "external device: extension_count is %u, but extensions or one of them is NULL",
+                             external->extension_count);
     if (!external->lock_queue != !external->unlock_queue)
         return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
                          "external device: give both lock_queue and unlock_queue, or neither");
     return VKF_OK;
+}
+
+vkf_status vkf__external_physical_check(const vkf__host *host, const vkf_external_device *external)
+{
+    if (external && external->instance && external->physical_device)
+        return VKF_OK;
+    return vkf__fail(host, VKF_ERROR_INVALID_ARGUMENT,
+                     "device setup: give external with an instance and the physical device to make a device of");
 }
 
 static vkf_status adopt_external(vkf__device *device, const vkf_external_device *external)
@@ -66,6 +104,9 @@ static vkf_status adopt_external(vkf__device *device, const vkf_external_device 
 
     VKF_ALLOC_OR_RETURN(device->host, copy, 1);
     *copy = *external;
+    copy->features = NULL; // the plan has what matters, and what these point to need not live on
+    copy->extensions = NULL;
+    copy->extension_count = 0;
     device->external = copy;
     device->handle = external->device;
     device->queue = external->queue;

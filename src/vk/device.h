@@ -90,6 +90,9 @@ struct vkf_external_device;
     X(vkGetBufferDeviceAddress)             \
     X(vkGetBufferDeviceAddressKHR)          \
     X(vkGetCalibratedTimestampsEXT)         \
+    X(vkGetMemoryFdKHR)                     \
+    X(vkGetMemoryFdPropertiesKHR)           \
+    X(vkGetMemoryHostPointerPropertiesEXT)  \
     X(vkResetQueryPool)                     \
     X(vkAcquireProfilingLockKHR)            \
     X(vkReleaseProfilingLockKHR)            \
@@ -116,6 +119,10 @@ typedef struct vkf__device {
 
 // Checks that the caller's handles and locks are there. Status INVALID_ARGUMENT.
 VKF_MUST_CHECK vkf_status vkf__external_device_check(const vkf__host *host, const struct vkf_external_device *external);
+
+// Checks that there are an instance and a physical device, for a device that is still to be made.
+VKF_MUST_CHECK vkf_status vkf__external_physical_check(const vkf__host *host,
+                                                       const struct vkf_external_device *external);
 
 // Makes a device of our own, with what the plan enables and nothing else. On failure *device is zeroed. The device must
 // not be moved or copied once it is initialised. Statuses: OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, UNSUPPORTED,

@@ -93,13 +93,18 @@ static uint32_t structure_of(size_t bit)
     return 0;
 }
 
+uint32_t vkf__feature_structure_bits(const vkf__feature *feature)
+{
+    return feature->bit == 0 ? 0 : structure_of(feature->bit) | structure_of(feature->with);
+}
+
 uint32_t vkf__features_enable(vkf__features *features, const vkf__feature *feature)
 {
     if (feature->bit == 0)
         return 0;
     *(VkBool32 *)at(features, feature->bit) = VK_TRUE;
     *(VkBool32 *)at(features, feature->with) = VK_TRUE;
-    return structure_of(feature->bit) | structure_of(feature->with);
+    return vkf__feature_structure_bits(feature);
 }
 
 void *vkf__features_chain(vkf__features *features, uint32_t structures)

@@ -19,6 +19,7 @@
 // use it still have atomics of device scope. integerDotProduct4x8BitPackedSignedAccelerated is a property of Vulkan's:
 // without it the kernels that use integer dot products still run, but are not chosen. shaderRoundingModeRTEFloat16 is
 // one, too, of VK_KHR_shader_float_controls, and means that 16 bits alone can be told how to round.
+// VK_KHR_global_priority stands for VK_EXT_global_priority, too.
 // VK_EXT_calibrated_timestamps stands for VK_KHR_calibrated_timestamps, too, and means that the device's clock can be
 // read together with CLOCK_MONOTONIC.
 // clang-format off
@@ -51,6 +52,12 @@
       BIT(head.features.pipelineStatisticsQuery))                                                                      \
     X(performance_queries, "performanceCounterQueryPools", FOR_COUNTERS, performance_queries,                          \
       BITS(performance.performanceCounterQueryPools, query_reset.hostQueryReset))                                      \
+    X(external_fd, "VK_KHR_external_memory_fd", FOR_EXTERNAL_MEMORY, external_fd, EXTENSION(KHR_EXTERNAL_MEMORY_FD))   \
+    X(external_dma_buf, "VK_EXT_external_memory_dma_buf", FOR_EXTERNAL_MEMORY, external_fd,                            \
+      EXTENSION(EXT_EXTERNAL_MEMORY_DMA_BUF))                                                                          \
+    X(external_host, "VK_EXT_external_memory_host", FOR_EXTERNAL_MEMORY, external_host,                                \
+      EXTENSION(EXT_EXTERNAL_MEMORY_HOST))                                                                             \
+    X(global_priority, "VK_KHR_global_priority", FOR_PRIORITY, global_priority, EXTENSION(KHR_GLOBAL_PRIORITY))        \
     X(mapped_device_memory, "hostVisibleDeviceMemory", ALWAYS, mapped_device_memory, PROPERTY)
 
 // X(field, Vulkan's name, wanted, how): features of VK_KHR_cooperative_matrix, VK_KHR_shader_bfloat16 and
@@ -105,13 +112,35 @@
     X(matrix, CooperativeMatrixFeaturesKHR, COOPERATIVE_MATRIX_FEATURES_KHR, EXTENSION(KHR_COOPERATIVE_MATRIX))        \
     X(bfloat16, ShaderBfloat16FeaturesKHR, SHADER_BFLOAT16_FEATURES_KHR, EXTENSION(KHR_SHADER_BFLOAT16))               \
     X(matrix2, CooperativeMatrix2FeaturesNV, COOPERATIVE_MATRIX_2_FEATURES_NV, EXTENSION(NV_COOPERATIVE_MATRIX_2))
+
+// X(path in vkf__features, version, member): switches that a program may also set in VkPhysicalDeviceVulkan<version>
+// Features. Where that structure is chained, those of the extensions that it took over may not be.
+#define VKF_FEATURE_AGGREGATES(X)                                                                                      \
+    X(storage_16bit.storageBuffer16BitAccess, 11, storageBuffer16BitAccess)                                            \
+    X(storage_16bit.uniformAndStorageBuffer16BitAccess, 11, uniformAndStorageBuffer16BitAccess)                        \
+    X(storage_16bit.storagePushConstant16, 11, storagePushConstant16)                                                  \
+    X(storage_8bit.storageBuffer8BitAccess, 12, storageBuffer8BitAccess)                                               \
+    X(storage_8bit.uniformAndStorageBuffer8BitAccess, 12, uniformAndStorageBuffer8BitAccess)                           \
+    X(storage_8bit.storagePushConstant8, 12, storagePushConstant8)                                                     \
+    X(float16.shaderFloat16, 12, shaderFloat16)                                                                        \
+    X(float16.shaderInt8, 12, shaderInt8)                                                                              \
+    X(address.bufferDeviceAddress, 12, bufferDeviceAddress)                                                            \
+    X(memory_model.vulkanMemoryModel, 12, vulkanMemoryModel)                                                           \
+    X(memory_model.vulkanMemoryModelDeviceScope, 12, vulkanMemoryModelDeviceScope)                                     \
+    X(query_reset.hostQueryReset, 12, hostQueryReset)                                                                  \
+    X(subgroup_size.computeFullSubgroups, 13, computeFullSubgroups)                                                    \
+    X(subgroup_size.subgroupSizeControl, 13, subgroupSizeControl)                                                      \
+    X(maintenance4.maintenance4, 13, maintenance4)                                                                     \
+    X(integer_dot.shaderIntegerDotProduct, 13, shaderIntegerDotProduct)
 // clang-format on
 
 typedef enum vkf__wanted {
     VKF_WANTED_ALWAYS = 0,
-    VKF_WANTED_FOR_TIMESTAMPS, // this and the next three: where vkf__plan_wishes asks for it
+    VKF_WANTED_FOR_TIMESTAMPS, // this and the next five: where vkf__plan_wishes asks for it
     VKF_WANTED_FOR_STATISTICS,
     VKF_WANTED_FOR_COUNTERS,
+    VKF_WANTED_FOR_EXTERNAL_MEMORY,
+    VKF_WANTED_FOR_PRIORITY,
     VKF_WANTED_FOR_ADDRESSES,     // also for kernels on processors, for matrices in blocks, and for all statistics
     VKF_WANTED_FOR_OTHER_SHADERS, // for shaders of the caller's, with statistics, from Vulkan 1.2 on
     VKF_WANTED_FOR_MATRICES,      // where kernels on cooperative matrices run; nothing else uses these
@@ -198,5 +227,7 @@ bool vkf__features_has(const vkf__features *features, const vkf__feature *featur
 uint32_t vkf__features_enable(vkf__features *features, const vkf__feature *feature);
 // Chains these structures and returns the first. The head stays as it is.
 void *vkf__features_chain(vkf__features *features, uint32_t structures);
+// A bit for each structure that holds a switch of the feature; 0: the head alone, or none.
+uint32_t vkf__feature_structure_bits(const vkf__feature *feature);
 
 #endif

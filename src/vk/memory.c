@@ -119,7 +119,7 @@ static vkf_status slab_take(vkf__memory *memory, vkf__slab *slab, vkf__memory_cl
 
 // Gives back the raw result of vkAllocateMemory: an exhausted heap is no error while another may serve.
 static vkf_status slab_create(vkf__memory *memory, uint32_t memory_type, uint64_t size, const char *name,
-                              VkResult *out_result, vkf__slab **out_slab)
+                              const vkf__shared_memory *shared, VkResult *out_result, vkf__slab **out_slab)
 {
     vkf__device *device = memory->device;
     vkf_status status = VKF_OK;
@@ -128,11 +128,12 @@ static vkf_status slab_create(vkf__memory *memory, uint32_t memory_type, uint64_
     slab->memory_type = memory_type;
     const VkMemoryAllocateFlagsInfo flags = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+        .pNext = shared ? shared->chain : NULL,
         .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
     };
     VkMemoryAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-        .pNext = device->plan.enabled.buffer_device_address ? &flags : NULL,
+        .pNext = device->plan.enabled.buffer_device_address ? &flags : flags.pNext,
         .allocationSize = size,
         .memoryTypeIndex = memory_type,
     };
@@ -145,7 +146,9 @@ static vkf_status slab_create(vkf__memory *memory, uint32_t memory_type, uint64_
     slab->size_bytes = size;
     memory->usage.reserved_bytes[heap_of(memory, memory_type)] += size;
     vkf__device_name(device, VK_OBJECT_TYPE_DEVICE_MEMORY, (uint64_t)slab->memory, name);
-    if (device->plan.caps.memory.memoryTypes[memory_type].propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) {
+    slab->mapped = shared ? shared->mapped : NULL;
+    const VkMemoryPropertyFlags properties = device->plan.caps.memory.memoryTypes[memory_type].propertyFlags;
+    if (!slab->mapped && (properties & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
         void *mapped = NULL;
         VKF_VK(device, device->vk.vkMapMemory(device->handle, slab->memory, 0, VK_WHOLE_SIZE, 0, &mapped));
         slab->mapped = mapped;
@@ -198,9 +201,9 @@ static vkf_status allocate_from(vkf__memory *memory, uint32_t type, const VkMemo
         slab_bytes = heap_bytes / 16 < SLAB_BYTES ? heap_bytes / 16 : SLAB_BYTES;
     vkf__slab *slab = NULL;
     VkResult result = VK_SUCCESS;
-    vkf_status status = slab_create(memory, type, slab_bytes, name, &result, &slab);
+    vkf_status status = slab_create(memory, type, slab_bytes, name, NULL, &result, &slab);
     if (status == VKF_OK && !slab && slab_bytes > need->size && result != VK_ERROR_DEVICE_LOST)
-        status = slab_create(memory, type, need->size, name, &result, &slab);
+        status = slab_create(memory, type, need->size, name, NULL, &result, &slab);
     if (status != VKF_OK)
         return status;
     if (!slab) {
@@ -250,6 +253,41 @@ vkf_status vkf__memory_allocate(vkf__memory *memory, const VkMemoryRequirements 
                          (uint64_t)requirements->size, caps->max_memory_allocation_bytes);
     pthread_mutex_lock(&memory->lock);
     vkf_status status = allocate_locked(memory, requirements, class, name, out_allocation);
+    pthread_mutex_unlock(&memory->lock);
+    return status;
+}
+
+static vkf_status allocate_shared_locked(vkf__memory *memory, const vkf__shared_memory *shared, uint32_t type,
+                                         const char *name, vkf__allocation *out)
+{
+    vkf__slab *slab = NULL;
+    VkResult result = VK_SUCCESS;
+    VKF_RETURN_IF_ERROR(slab_create(memory, type, shared->need.size, name, shared, &result, &slab));
+    if (!slab)
+        return vkf__device_status(memory->device, result, "vkAllocateMemory");
+    vkf_status status = slab_take(memory, slab, VKF_MEMORY_DEVICE, 0, shared->need.size, 0, out);
+    if (status != VKF_OK) {
+        slab_destroy(memory, slab);
+        memory->slab_count--;
+    }
+    return status;
+}
+
+vkf_status vkf__memory_allocate_shared(vkf__memory *memory, const vkf__shared_memory *shared, const char *name,
+                                       vkf__allocation *out_allocation)
+{
+    const vkf__device_plan *plan = &memory->device->plan;
+    uint32_t type = plan->memory_type[VKF_MEMORY_DEVICE];
+    if (!type_serves(memory, type, shared->need.memoryTypeBits, VKF_MEMORY_DEVICE))
+        for (type = 0; type < plan->caps.memory.memoryTypeCount; type++)
+            if (type_serves(memory, type, shared->need.memoryTypeBits, VKF_MEMORY_DEVICE))
+                break;
+    if (type == plan->caps.memory.memoryTypeCount)
+        return vkf__fail(memory->device->host, VKF_ERROR_UNSUPPORTED,
+                         "%s: the device has no type of memory for it (types 0x%x could be)", name,
+                         (unsigned)shared->need.memoryTypeBits);
+    pthread_mutex_lock(&memory->lock);
+    vkf_status status = allocate_shared_locked(memory, shared, type, name, out_allocation);
     pthread_mutex_unlock(&memory->lock);
     return status;
 }

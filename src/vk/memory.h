@@ -39,6 +39,16 @@ void vkf__memory_finish(vkf__memory *memory);
 VKF_MUST_CHECK vkf_status vkf__memory_allocate(vkf__memory *memory, const VkMemoryRequirements *requirements,
                                                vkf__memory_class class, const char *name,
                                                vkf__allocation *out_allocation);
+// Memory that is shared with somebody else.
+typedef struct vkf__shared_memory {
+    VkMemoryRequirements need; // of an import, the size is that of the memory
+    const void *chain;         // for VkMemoryAllocateInfo: what exports or imports it
+    uint8_t *mapped;           // where the host has it already; NULL: mapped here if that is possible
+} vkf__shared_memory;
+
+// Allocates for a DEVICE buffer, in a slab of its own. Statuses: as above, and UNSUPPORTED without a memory type.
+VKF_MUST_CHECK vkf_status vkf__memory_allocate_shared(vkf__memory *memory, const vkf__shared_memory *shared,
+                                                      const char *name, vkf__allocation *out_allocation);
 void vkf__memory_release(vkf__memory *memory, vkf__allocation *allocation);
 
 void vkf__memory_usage_get(vkf__memory *memory, vkf_memory_usage *out_usage);

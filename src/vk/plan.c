@@ -138,6 +138,10 @@ static bool is_wanted(vkf__wanted wanted, const vkf__caps *caps, const vkf__plan
         return wishes->executable_info;
     case VKF_WANTED_FOR_COUNTERS:
         return wishes->counters;
+    case VKF_WANTED_FOR_EXTERNAL_MEMORY:
+        return wishes->external_memory;
+    case VKF_WANTED_FOR_PRIORITY:
+        return wishes->queue_priority != VKF_QUEUE_PRIORITY_DEFAULT;
     case VKF_WANTED_FOR_ADDRESSES:
         return wishes->addresses || wishes->executable_info || caps->traits.processor || decodes_matrices(caps);
     case VKF_WANTED_FOR_OTHER_SHADERS: // from 1.2 on, all of it is in the core
@@ -150,9 +154,12 @@ static bool is_wanted(vkf__wanted wanted, const vkf__caps *caps, const vkf__plan
     return false;
 }
 
-// The newer name of calibrated timestamps where the driver offers no other, and else the feature's own extension.
+// The other name of calibrated timestamps and of priorities where the driver offers that alone, and else the feature's
+// own extension.
 static const char *extension_of(const vkf__feature *feature, const vkf__caps *caps)
 {
+    if (feature->caps == offsetof(vkf__caps, global_priority) && caps->priority_ext)
+        return VK_EXT_GLOBAL_PRIORITY_EXTENSION_NAME;
     bool calibrated = feature->caps == offsetof(vkf__caps, calibrated_timestamps);
     return calibrated && caps->calibrated_khr ? VKF_KHR_CALIBRATED_TIMESTAMPS : feature->extension;
 }
@@ -201,6 +208,9 @@ static void warn_of_wishes(const vkf__host *host, const vkf__caps *caps, const v
                  caps->name);
     if (wishes->executable_info && !caps->pipeline_executable_info)
         vkf__log(host, VKF_SEVERITY_WARNING, "%s reports no pipeline statistics (pipelineExecutableInfo)", caps->name);
+    if (wishes->queue_priority != VKF_QUEUE_PRIORITY_DEFAULT && !caps->global_priority)
+        vkf__log(host, VKF_SEVERITY_WARNING,
+                 "%s has no priorities of queues (VK_KHR_global_priority): the default is taken", caps->name);
     if (wishes->counters && !caps->statistics_queries && !caps->performance_queries)
         vkf__log(host, VKF_SEVERITY_WARNING, "%s has no counters (pipelineStatisticsQuery, VK_KHR_performance_query)",
                  caps->name);
@@ -214,6 +224,8 @@ static vkf_status make_plan(const vkf__host *host, const vkf__caps *caps, const 
     VKF_RETURN_IF_ERROR(check_floor(host, caps));
     VKF_RETURN_IF_ERROR(plan_memory(host, caps, plan));
     plan_features(plan, wishes);
+    if (plan->enabled.global_priority)
+        plan->queue_priority = wishes->queue_priority;
     // Kernels are chosen by caps. No buffer has an address where that would serve none: drivers have faults there (with
     // indirect dispatches MoltenVK loses the device, its issue 2696).
     plan->caps.buffer_device_address = plan->enabled.buffer_device_address;
@@ -238,9 +250,15 @@ vkf_status vkf__device_plan_make_external(const vkf__host *host, const vkf__caps
     vkf__caps limited = *caps;
     vkf__device_plan plan;
     VKF_RETURN_IF_ERROR(vkf__caps_limit_external(host, &limited, external));
-    VKF_RETURN_IF_ERROR(make_plan(host, &limited, wishes, &plan));
+    vkf__plan_wishes enabled = *wishes;
+    enabled.queue_priority = VKF_QUEUE_PRIORITY_DEFAULT; // the queue is the caller's
+    enabled.external_memory = true;                      // as far as the caller has enabled it: it costs nothing
+    VKF_RETURN_IF_ERROR(make_plan(host, &limited, &enabled, &plan));
     warn_of_wishes(host, caps, wishes);
-    assert(plan.extension_count == 0); // the device exists: it is too late to enable any
+    // The device exists, so that nothing is left to be enabled.
+    vkf__features_init(&plan.features);
+    plan.feature_structures = 0;
+    plan.extension_count = 0;
     *out_plan = plan;
     return VKF_OK;
 }

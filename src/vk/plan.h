@@ -9,6 +9,8 @@ typedef struct vkf__plan_wishes {
     bool timestamps;
     bool executable_info; // pipeline statistics, where the driver has them
     bool counters;        // what the device counts while a dispatch runs
+    bool external_memory; // what exports and imports memory
+    vkf_queue_priority queue_priority;
     bool addresses; // kernels that read operands by device address, also where they are not for this kind of device
 } vkf__plan_wishes;
 
@@ -25,8 +27,9 @@ typedef struct vkf__device_plan {
     // For vkCreateDevice: the structures of `features` that it needs, a bit for each, and the extensions.
     vkf__features features;
     uint32_t feature_structures;
-    const char *extensions[16];
+    const char *extensions[24];
     uint32_t extension_count;
+    vkf_queue_priority queue_priority;            // DEFAULT where global_priority is not enabled
     uint32_t memory_type[VKF_MEMORY_CLASS_COUNT]; // preferred memory type per class
     // Offsets of tensors in buffers are multiples of this: a common multiple of the device's alignments, at least 256.
     uint32_t buffer_alignment;

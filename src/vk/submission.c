@@ -1,6 +1,8 @@
 // Submits command buffers and waits for them.
 #include "vk/submission.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/process.h"
 
@@ -92,22 +94,77 @@ static VkResult wait_for(vkf__submission *submission)
     return result;
 }
 
-vkf_status vkf__submission_submit(vkf__submission *submission, const VkCommandBuffer *command_buffers, uint32_t count)
+// Semaphores in the arrays that vkQueueSubmit() takes.
+typedef struct semaphore_list {
+    VkSemaphore handles[VKF_MAX_SUBMIT_SEMAPHORES];
+    uint64_t values[VKF_MAX_SUBMIT_SEMAPHORES];
+    bool timeline; // one of them is
+} semaphore_list;
+
+static semaphore_list list_semaphores(const vkf__semaphore_value *items, uint32_t count)
+{
+    semaphore_list list = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        list.handles[i] = items[i].semaphore;
+        list.values[i] = items[i].value;
+        list.timeline = list.timeline || items[i].value > 0;
+    }
+    return list;
+}
+
+vkf_status vkf__submission_submit_with(vkf__submission *submission, const VkCommandBuffer *command_buffers,
+                                       uint32_t count, const vkf__submit_semaphores *semaphores)
 {
     vkf__device *device = submission->device;
+    assert(semaphores->wait_count <= VKF_MAX_SUBMIT_SEMAPHORES);
+    assert(semaphores->signal_count <= VKF_MAX_SUBMIT_SEMAPHORES);
     VKF_RETURN_IF_ERROR(vkf__device_check_process(device, "submission"));
     VKF_VK_OR_RETURN(device, device->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS);
     VKF_VK_OR_RETURN(device, device->vk.vkResetFences(device->handle, 1, &submission->fence));
-    VkSubmitInfo info = {
+    const semaphore_list waits = list_semaphores(semaphores->waits, semaphores->wait_count);
+    const semaphore_list signals = list_semaphores(semaphores->signals, semaphores->signal_count);
+    VkPipelineStageFlags stages[VKF_MAX_SUBMIT_SEMAPHORES];
+    for (uint32_t i = 0; i < semaphores->wait_count; i++)
+        stages[i] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    const VkTimelineSemaphoreSubmitInfo values = {
+        .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+        .waitSemaphoreValueCount = semaphores->wait_count,
+        .pWaitSemaphoreValues = waits.values,
+        .signalSemaphoreValueCount = semaphores->signal_count,
+        .pSignalSemaphoreValues = signals.values,
+    };
+    const VkSubmitInfo info = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+        .pNext = waits.timeline || signals.timeline ? &values : NULL,
+        .waitSemaphoreCount = semaphores->wait_count,
+        .pWaitSemaphores = waits.handles,
+        .pWaitDstStageMask = stages,
         .commandBufferCount = count,
         .pCommandBuffers = command_buffers,
+        .signalSemaphoreCount = semaphores->signal_count,
+        .pSignalSemaphores = signals.handles,
     };
     vkf__device_lock_queue(device);
     VkResult submitted = device->vk.vkQueueSubmit(device->queue, 1, &info, submission->fence);
     vkf__device_unlock_queue(device);
     VKF_VK_OR_RETURN(device, submitted);
     submission->submitted_ns = vkf__now_ns();
+    return VKF_OK;
+}
+
+vkf_status vkf__submission_submit(vkf__submission *submission, const VkCommandBuffer *command_buffers, uint32_t count)
+{
+    const vkf__submit_semaphores none = {0};
+    return vkf__submission_submit_with(submission, command_buffers, count, &none);
+}
+
+vkf_status vkf__submission_ended(vkf__submission *submission, bool *out_ended)
+{
+    vkf__device *device = submission->device;
+    const VkResult result = device->vk.vkGetFenceStatus(device->handle, submission->fence);
+    if (result != VK_NOT_READY)
+        VKF_VK_OR_RETURN(device, result);
+    *out_ended = result == VK_SUCCESS;
     return VKF_OK;
 }
 

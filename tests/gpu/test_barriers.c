@@ -207,7 +207,7 @@ static void test_barriers_of_a_layer_object(void **state)
     vkf_tensor pool = vkf_test_tensor_raw(gpu, VKF_DTYPE_F32, 1, (uint32_t[]){LISTED_POOL}, NULL);
     const vkf_transformer_layer_desc desc = listed_layer_desc(encoder, &pool);
     assert_int_equal(vkf_encoder_layer_create(gpu->context, &desc, &layer), VKF_OK);
-    put_list(&list, &layer->work);
+    put_list(&list, &layer->frames[0].work);
     put(&expected, "%s%s", vkf__layer_norm_adds(gpu->context) ? "" : "input | ", encoder->list);
     assert_string_equal(list.data, expected.data);
     vkf_layer_destroy(&layer);

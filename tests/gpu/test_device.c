@@ -451,6 +451,69 @@ static void test_device_init_feature_refused(void **state)
     close_gpu(&gpu);
 }
 
+// What devices were asked for, and what the first of them is answered.
+static struct {
+    VkResult answer;
+    int calls;
+    uint32_t priority[2]; // 0: none
+} asked;
+
+static VKAPI_ATTR VkResult VKAPI_CALL answer_create(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
+                                                    const VkAllocationCallbacks *allocator, VkDevice *device)
+{
+    const VkDeviceQueueGlobalPriorityCreateInfoKHR *priority = info->pQueueCreateInfos->pNext;
+    (void)physical;
+    (void)allocator;
+    (void)device;
+    assert_true(asked.calls < 2);
+    asked.priority[asked.calls++] = priority ? (uint32_t)priority->globalPriority : 0;
+    return asked.calls == 1 ? asked.answer : VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+// A priority that is not permitted is not insisted on.
+static void test_device_init_priority(void **state)
+{
+    static const VkResult answers[] = {VK_ERROR_NOT_PERMITTED_EXT, VK_ERROR_OUT_OF_DEVICE_MEMORY};
+    const vkf__plan_wishes urgent = {.queue_priority = VKF_QUEUE_PRIORITY_HIGH};
+    gpu_fixture gpu;
+    vkf__device_plan plan;
+    vkf__device device;
+    (void)state;
+    open_gpu(&gpu, false);
+    gpu.caps.global_priority = true;
+    gpu.instance.vkCreateDevice = answer_create;
+    assert_int_equal(vkf__device_plan_make(&gpu.host, &gpu.caps, &urgent, &plan), VKF_OK);
+    assert_int_equal(plan.queue_priority, VKF_QUEUE_PRIORITY_HIGH);
+    for (int i = 0; i < 2; i++) {
+        memset(&asked, 0, sizeof asked);
+        asked.answer = answers[i];
+        assert_int_not_equal(vkf__device_init(&device, &gpu.instance, gpu.physical, &plan), VKF_OK);
+        assert_int_equal(asked.calls, i == 0 ? 2 : 1);
+        assert_int_equal(asked.priority[0], VK_QUEUE_GLOBAL_PRIORITY_HIGH_KHR);
+        assert_int_equal(asked.priority[1], 0);
+    }
+    gpu.caps.global_priority = false;
+    assert_int_equal(vkf__device_plan_make(&gpu.host, &gpu.caps, &urgent, &plan), VKF_OK);
+    assert_non_null(strstr(gpu.last_message, "no priorities of queues"));
+    assert_int_equal(plan.queue_priority, VKF_QUEUE_PRIORITY_DEFAULT);
+    gpu.complaints = 0;
+    close_gpu(&gpu);
+}
+
+// With each priority there is a context that computes, whatever the driver and the system permit.
+static void test_context_with_each_priority(void **state)
+{
+    (void)state;
+    for (vkf_queue_priority priority = 0; priority <= VKF_QUEUE_PRIORITY_COUNT; priority++) {
+        const vkf_context_desc desc = {.queue_priority = priority, .skip_self_test = true};
+        const bool there = priority < VKF_QUEUE_PRIORITY_COUNT;
+        vkf_context *context = NULL;
+        assert_int_equal(vkf_context_create(&desc, &context), there ? VKF_OK : VKF_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(context != NULL, there);
+        vkf_context_destroy(&context);
+    }
+}
+
 // Each host allocation on the way fails once.
 static void test_host_memory_runs_out(void **state)
 {
@@ -502,6 +565,8 @@ int main(void)
         cmocka_unit_test(test_device_status_remembers_lost),
         cmocka_unit_test(test_device_init_missing_function),
         cmocka_unit_test(test_device_init_feature_refused),
+        cmocka_unit_test(test_device_init_priority),
+        cmocka_unit_test(test_context_with_each_priority),
         cmocka_unit_test(test_host_memory_runs_out),
     };
     return cmocka_run_group_tests_name("device", tests, keep_layers_loaded, NULL);

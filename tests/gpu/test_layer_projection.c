@@ -25,8 +25,8 @@ static const projection_case CASES[] = {
 
 static bool has_node(const vkf_layer *layer, const char *label)
 {
-    for (uint32_t i = 0; i < layer->work.plan.node_count; i++) {
-        if (strcmp(layer->work.built.nodes[i].label, label) == 0)
+    for (uint32_t i = 0; i < layer->frames[0].work.plan.node_count; i++) {
+        if (strcmp(layer->frames[0].work.built.nodes[i].label, label) == 0)
             return true;
     }
     return false;

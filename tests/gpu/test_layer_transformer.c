@@ -444,8 +444,8 @@ static void look_for_norms(const layer_case *c, const vkf_layer *layer)
 {
     const bool left = c->max.batch * c->max.query_len <= 8 && c->d_model % 32 == 0;
     uint32_t norms = 0;
-    for (uint32_t i = 0; i < layer->work.plan.node_count; i++)
-        norms += strncmp(layer->work.built.nodes[i].label, "norm", 4) == 0;
+    for (uint32_t i = 0; i < layer->frames[0].work.plan.node_count; i++)
+        norms += strncmp(layer->frames[0].work.built.nodes[i].label, "norm", 4) == 0;
     assert_int_equal(norms, left ? 0 : c->decoder ? 3 : 2);
 }
 
@@ -485,8 +485,12 @@ static void check_feed_forward(vkf_test_ops *ops, const layer_case *c)
         vkf_test_pack(ops, p.weight1);
         vkf_test_pack(ops, p.weight2);
     }
-    const vkf_feed_forward_desc desc = {
-        c->d_model, c->dim_feedforward, c->activation, feed_forward_of(&p), c->dtype, c->max, {{0}}};
+    const vkf_feed_forward_desc desc = {.d_model = c->d_model,
+                                        .dim_feedforward = c->dim_feedforward,
+                                        .activation = c->activation,
+                                        .params = feed_forward_of(&p),
+                                        .dtype = c->dtype,
+                                        .max_sizes = c->max};
     const vkf_layer_sizes sizes[] = {c->max, {1, (c->max.query_len + 1) / 2, 0}, {1, 1, 0}, c->max};
     vkf_layer *layer = NULL;
     vkf_test_assert_ok(ops, vkf_feed_forward_create(ops->gpu.context, &desc, &layer), c->name);

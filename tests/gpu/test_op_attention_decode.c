@@ -164,9 +164,9 @@ enum { DIM = 64, HEADS = 2, MOST_KEYS = 1040 };
 // Workgroups of the layer's attention in its last run.
 static uint64_t attention_groups(const vkf_layer *layer)
 {
-    for (uint32_t i = 0; i < layer->work.plan.node_count; i++) {
-        const uint32_t *grid = vkf__work_grid(&layer->work, i);
-        if (strcmp(layer->work.built.nodes[i].label, "attention") == 0)
+    for (uint32_t i = 0; i < layer->frames[0].work.plan.node_count; i++) {
+        const uint32_t *grid = vkf__work_grid(&layer->frames[0].work, i);
+        if (strcmp(layer->frames[0].work.built.nodes[i].label, "attention") == 0)
             return (uint64_t)grid[0] * grid[1] * grid[2];
     }
     fail_msg("the layer has no attention");
@@ -206,9 +206,10 @@ static float *run_layer(vkf_test_ops *ops, const vkf_test_attention_params *para
 // As if the control buffer had held something else before.
 static void spoil_counters(const vkf_layer *layer)
 {
-    uint8_t *control = layer->work.built.control->allocation.mapped;
-    assert_true(layer->work.plan.counters > 0);
-    memset(control + vkf__work_counter_offset(&layer->work, 0), 0x55, sizeof(uint32_t) * layer->work.plan.counters);
+    uint8_t *control = layer->frames[0].work.built.control->allocation.mapped;
+    assert_true(layer->frames[0].work.plan.counters > 0);
+    memset(control + vkf__work_counter_offset(&layer->frames[0].work, 0), 0x55,
+           sizeof(uint32_t) * layer->frames[0].work.plan.counters);
 }
 
 // A command buffer that is submitted again, with other values and nothing written by the host, gives what it should.
@@ -222,8 +223,9 @@ static void check_runs_again(vkf_test_ops *ops, const float *first, const float 
     spoil_counters(layer);
     vkf_test_assert_ok(ops, vkf_layer_run(layer, &sizes), "vkf_layer_run");
     vkf_test_port_write(ops, layer, VKF_PORT_QUERY, VKF_DTYPE_F32, query, DIM);
-    vkf_test_assert_ok(ops, vkf__submission_run(&layer->submission, &layer->work.built.command_buffer, 1),
-                       "vkf__submission_run");
+    vkf_test_assert_ok(
+        ops, vkf__submission_run(&layer->frames[0].submission, &layer->frames[0].work.built.command_buffer, 1),
+        "vkf__submission_run");
     float *again = vkf_test_port_read(ops, layer, VKF_PORT_OUTPUT, VKF_DTYPE_F32, DIM);
     float *expected = run_layer(ops, &params, query, keys, MOST_KEYS, MOST_KEYS, &groups);
     assert_true(groups > 1);

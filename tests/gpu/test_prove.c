@@ -102,8 +102,8 @@ static void run_attention(vkf_test_gpu *gpu, float *out_values, char *out_labels
     assert_int_equal(vkf_layer_run(layer, &sizes), VKF_OK);
     assert_int_equal(vkf_layer_read(layer, VKF_PORT_OUTPUT, out_values, BATCH * LEN * DIM * sizeof *x), VKF_OK);
     out_labels[0] = '\0';
-    for (uint32_t i = 0; i < layer->work.plan.node_count; i++) {
-        strncat(out_labels, layer->work.built.nodes[i].label, labels_bytes - strlen(out_labels) - 1);
+    for (uint32_t i = 0; i < layer->frames[0].work.plan.node_count; i++) {
+        strncat(out_labels, layer->frames[0].work.built.nodes[i].label, labels_bytes - strlen(out_labels) - 1);
         strncat(out_labels, " ", labels_bytes - strlen(out_labels) - 1);
     }
     free(x);

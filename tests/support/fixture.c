@@ -101,7 +101,7 @@ static void exit_unless_subgroups_fit(const vkf_test_gpu *gpu)
     exit(77);
 }
 
-int vkf_test_gpu_open(vkf_test_gpu *gpu, vkf_context_desc *desc)
+int vkf_test_gpu_prepare(vkf_test_gpu *gpu, vkf_context_desc *desc)
 {
     const char *profile = getenv("VKF_TEST_PROFILE");
     const char *seed = getenv("VKF_TEST_SEED");
@@ -120,6 +120,11 @@ int vkf_test_gpu_open(vkf_test_gpu *gpu, vkf_context_desc *desc)
     desc->message_user = gpu;
     add_masks(gpu, desc);
     keep_loaded(desc->validation);
+    return 0;
+}
+
+int vkf_test_gpu_create(vkf_test_gpu *gpu, const vkf_context_desc *desc)
+{
     vkf_status status = vkf_context_create(desc, &gpu->context);
     exit_unless_subgroups_fit(gpu);
     if (status == VKF_OK || ((status == VKF_ERROR_NO_VULKAN || status == VKF_ERROR_NO_DEVICE) &&
@@ -127,6 +132,12 @@ int vkf_test_gpu_open(vkf_test_gpu *gpu, vkf_context_desc *desc)
         return 0;
     fprintf(stderr, "no context: %s: %s\n", vkf_status_name(status), gpu->last_error);
     return -1;
+}
+
+int vkf_test_gpu_open(vkf_test_gpu *gpu, vkf_context_desc *desc)
+{
+    int failed = vkf_test_gpu_prepare(gpu, desc);
+    return failed ? failed : vkf_test_gpu_create(gpu, desc);
 }
 
 int vkf_test_gpu_setup(void **state)

@@ -42,6 +42,9 @@ int vkf_test_gpu_teardown(void **state);
 
 // The same with a descriptor of the test's own; profile, validation and messages are filled in.
 int vkf_test_gpu_open(vkf_test_gpu *gpu, vkf_context_desc *desc);
+// The two steps of that: the first fills in, the second makes the context.
+int vkf_test_gpu_prepare(vkf_test_gpu *gpu, vkf_context_desc *desc);
+int vkf_test_gpu_create(vkf_test_gpu *gpu, const vkf_context_desc *desc);
 // Fails when the validation layers said anything since the last call.
 void vkf_test_assert_silent(vkf_test_gpu *gpu);
 

@@ -2,6 +2,7 @@
 #include "sample_layers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const char *sample_name(sample_kind kind)
 {
@@ -104,34 +105,67 @@ static vkf_transformer_layer_desc transformer_desc(sample_kind kind, const sampl
     };
 }
 
+typedef struct sample_descs {
+    vkf_attention_desc attention;
+    vkf_feed_forward_desc feed_forward;
+    vkf_transformer_layer_desc transformer;
+} sample_descs;
+
+static sample_descs descs_of(sample_kind kind, const sample_weights *weights, vkf_layer_sizes max_sizes,
+                             const sample_options *options)
+{
+    sample_descs descs = {
+        .attention = attention_desc(weights, max_sizes),
+        .feed_forward = feed_forward_desc(weights, max_sizes),
+        .transformer = transformer_desc(kind, weights, max_sizes),
+    };
+    memcpy(descs.attention.ports, options->ports, sizeof options->ports);
+    memcpy(descs.feed_forward.ports, options->ports, sizeof options->ports);
+    memcpy(descs.transformer.ports, options->ports, sizeof options->ports);
+    descs.attention.frames_in_flight = options->frames_in_flight;
+    descs.feed_forward.frames_in_flight = options->frames_in_flight;
+    descs.transformer.frames_in_flight = options->frames_in_flight;
+    return descs;
+}
+
+vkf_status sample_layer_create_with(vkf_context *context, sample_kind kind, const sample_weights *weights,
+                                    vkf_layer_sizes max_sizes, const sample_options *options, vkf_layer **out_layer)
+{
+    const sample_descs descs = descs_of(kind, weights, max_sizes, options);
+    if (kind == SAMPLE_ATTENTION)
+        return vkf_attention_create(context, &descs.attention, out_layer);
+    if (kind == SAMPLE_FEED_FORWARD)
+        return vkf_feed_forward_create(context, &descs.feed_forward, out_layer);
+    if (kind == SAMPLE_ENCODER)
+        return vkf_encoder_layer_create(context, &descs.transformer, out_layer);
+    return vkf_decoder_layer_create(context, &descs.transformer, out_layer);
+}
+
 vkf_status sample_layer_create(vkf_context *context, sample_kind kind, const sample_weights *weights,
                                vkf_layer_sizes max_sizes, vkf_layer **out_layer)
 {
-    const vkf_attention_desc attention = attention_desc(weights, max_sizes);
-    const vkf_feed_forward_desc feed_forward = feed_forward_desc(weights, max_sizes);
-    const vkf_transformer_layer_desc transformer = transformer_desc(kind, weights, max_sizes);
+    const sample_options none = {0};
+    return sample_layer_create_with(context, kind, weights, max_sizes, &none, out_layer);
+}
+
+vkf_status sample_layer_plan_with(vkf_context *context, sample_kind kind, const sample_weights *weights,
+                                  vkf_layer_sizes max_sizes, const sample_options *options, vkf_memory_plan *out_plan)
+{
+    const sample_descs descs = descs_of(kind, weights, max_sizes, options);
     if (kind == SAMPLE_ATTENTION)
-        return vkf_attention_create(context, &attention, out_layer);
+        return vkf_attention_plan(context, &descs.attention, out_plan);
     if (kind == SAMPLE_FEED_FORWARD)
-        return vkf_feed_forward_create(context, &feed_forward, out_layer);
+        return vkf_feed_forward_plan(context, &descs.feed_forward, out_plan);
     if (kind == SAMPLE_ENCODER)
-        return vkf_encoder_layer_create(context, &transformer, out_layer);
-    return vkf_decoder_layer_create(context, &transformer, out_layer);
+        return vkf_encoder_layer_plan(context, &descs.transformer, out_plan);
+    return vkf_decoder_layer_plan(context, &descs.transformer, out_plan);
 }
 
 vkf_status sample_layer_plan(vkf_context *context, sample_kind kind, const sample_weights *weights,
                              vkf_layer_sizes max_sizes, vkf_memory_plan *out_plan)
 {
-    const vkf_attention_desc attention = attention_desc(weights, max_sizes);
-    const vkf_feed_forward_desc feed_forward = feed_forward_desc(weights, max_sizes);
-    const vkf_transformer_layer_desc transformer = transformer_desc(kind, weights, max_sizes);
-    if (kind == SAMPLE_ATTENTION)
-        return vkf_attention_plan(context, &attention, out_plan);
-    if (kind == SAMPLE_FEED_FORWARD)
-        return vkf_feed_forward_plan(context, &feed_forward, out_plan);
-    if (kind == SAMPLE_ENCODER)
-        return vkf_encoder_layer_plan(context, &transformer, out_plan);
-    return vkf_decoder_layer_plan(context, &transformer, out_plan);
+    const sample_options none = {0};
+    return sample_layer_plan_with(context, kind, weights, max_sizes, &none, out_plan);
 }
 
 size_t sample_data_outputs(const sample_data *data)

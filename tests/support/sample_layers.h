@@ -29,6 +29,16 @@ void sample_weights_destroy(sample_weights *weights);
 
 vkf_status sample_layer_create(vkf_context *context, sample_kind kind, const sample_weights *weights,
                                vkf_layer_sizes max_sizes, vkf_layer **out_layer);
+
+// What a layer has besides.
+typedef struct sample_options {
+    vkf_tensor ports[VKF_PORT_COUNT]; // the test's own
+    uint32_t frames_in_flight;
+} sample_options;
+vkf_status sample_layer_create_with(vkf_context *context, sample_kind kind, const sample_weights *weights,
+                                    vkf_layer_sizes max_sizes, const sample_options *options, vkf_layer **out_layer);
+vkf_status sample_layer_plan_with(vkf_context *context, sample_kind kind, const sample_weights *weights,
+                                  vkf_layer_sizes max_sizes, const sample_options *options, vkf_memory_plan *out_plan);
 vkf_status sample_layer_plan(vkf_context *context, sample_kind kind, const sample_weights *weights,
                              vkf_layer_sizes max_sizes, vkf_memory_plan *out_plan);
 

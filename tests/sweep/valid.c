@@ -1,6 +1,7 @@
 // Makes valid arguments of every type for the sweep over public functions.
 #include "valid.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,7 +298,7 @@ vkf_context_desc valid_vkf_context_desc(const char *function, const char *parame
         .skip_self_test = true,
         .counters = "all",
         .get_instance_proc_addr = (vkf_get_instance_proc_addr)(vkf_void_function)valid.gpu->context->instance.get_proc,
-        .external = is(function, "external") ? external_device() : NULL,
+        .external = is(function, "external") || is(function, "setup") ? external_device() : NULL,
     };
 }
 
@@ -588,8 +589,7 @@ void valid_vkf_choice_fn(void *user, const vkf_choice *choice)
 
 vkf_context *valid_vkf_context(const char *function)
 {
-    (void)function;
-    return valid.gpu->context;
+    return is(function, "vkf_buffer_import") || is(function, "exportable") ? valid.sharing : valid.gpu->context;
 }
 
 vkf_layer *valid_vkf_layer(const char *function)
@@ -639,8 +639,41 @@ vkf_vocabulary *valid_vkf_vocabulary(const char *function)
 
 vkf_buffer *valid_vkf_buffer(const char *function)
 {
+    return is(function, "vkf_buffer_export") ? valid.exportable : valid.in;
+}
+
+vkf_wrapped_buffer_desc valid_vkf_wrapped_buffer_desc(const char *function, const char *parameter)
+{
     (void)function;
-    return valid.in;
+    (void)parameter;
+    return (vkf_wrapped_buffer_desc){
+        .buffer = valid.in->handle, .size_bytes = 256, .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+}
+
+vkf_layer_submit_desc valid_vkf_layer_submit_desc(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_layer_submit_desc){.sizes = layer_sizes};
+}
+
+// Of the host's memory, for the context that has external memory.
+vkf_imported_memory valid_vkf_imported_memory(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_imported_memory){.kind = VKF_MEMORY_HOST_POINTER,
+                                 .fd = -1,
+                                 .pointer = valid.pages,
+                                 .buffer_bytes = 256,
+                                 .memory_bytes = MEMORY_BYTES};
+}
+
+// A setup is for a device that is still to be made.
+vkf_device_setup *valid_vkf_device_setup(const char *function)
+{
+    (void)function;
+    return valid.setup;
 }
 
 VkCommandBuffer valid_VkCommandBuffer(void)
@@ -704,6 +737,25 @@ static void make_vulkan(void)
     assert_non_null(valid.words);
 }
 
+static void hear_sharing(void *user, vkf_severity severity, const char *text)
+{
+    (void)user;
+    if (severity == VKF_SEVERITY_ERROR)
+        (void)snprintf(valid.gpu->last_error, sizeof valid.gpu->last_error, "%s", text);
+}
+
+// A context that shares memory, which the profile of the others may forbid.
+static void make_sharing(void)
+{
+    const vkf_context_desc desc = {.skip_self_test = true, .external_memory = true, .message = hear_sharing};
+    assert_int_equal(vkf_context_create(&desc, &valid.sharing), VKF_OK);
+    assert_int_equal(
+        vkf_buffer_create_exportable(valid.sharing, VKF_MEMORY_OPAQUE_FD, 256, "exportable", &valid.exportable),
+        VKF_OK);
+    valid.pages = aligned_alloc(MEMORY_BYTES, MEMORY_BYTES);
+    assert_non_null(valid.pages);
+}
+
 void valid_make(vkf_test_gpu *gpu)
 {
     const vkf_context_desc other = {.profile = gpu->profile, .skip_self_test = true};
@@ -717,6 +769,9 @@ void valid_make(vkf_test_gpu *gpu)
     assert_int_equal(vkf_encoder_layer_create(gpu->context, &layer, &valid.layer), VKF_OK);
     assert_int_equal(vkf_layer_run(valid.layer, &layer_sizes), VKF_OK);
     make_vulkan();
+    make_sharing();
+    const vkf_context_desc setup = valid_vkf_context_desc("setup", "");
+    assert_int_equal(vkf_device_setup_create(&setup, &valid.setup), VKF_OK);
     make_sessions();
     make_texts();
 }
@@ -728,6 +783,10 @@ void valid_free(void)
     assert_int_equal(vkf_context_set_profiler(valid.gpu->context, NULL), VKF_OK);
     device->vk.vkDestroyCommandPool(device->handle, valid.pool, NULL);
     free(valid.words);
+    vkf_buffer_destroy(&valid.exportable);
+    vkf_context_destroy(&valid.sharing);
+    free(valid.pages);
+    vkf_device_setup_destroy(&valid.setup);
     vkf_continuation_free(&valid.continuation);
     vkf_blob_store_clear(&valid.blobs);
     vkf_vocabulary_destroy(&valid.vocabulary);

@@ -3,7 +3,14 @@
 
 #include <vkformer/vulkan.h>
 
-static const vkf__plan_wishes all_wishes = {.timestamps = true, .executable_info = true, .counters = true};
+#include "vk/calibration.h"
+#include "vk/feature_chain.h"
+
+static const vkf__plan_wishes all_wishes = {.timestamps = true,
+                                            .executable_info = true,
+                                            .counters = true,
+                                            .external_memory = true,
+                                            .queue_priority = VKF_QUEUE_PRIORITY_HIGH};
 
 static vkf__caps all_caps(void)
 {
@@ -149,6 +156,112 @@ static void test_plan_external_uses_what_is_vouched_for(void **state)
     }
 }
 
+// Chains as a program makes them: of structures of versions of Vulkan, and of one for each extension.
+typedef struct version_chain {
+    VkPhysicalDeviceFeatures2 core;
+    VkPhysicalDeviceVulkan11Features version11;
+    VkPhysicalDeviceVulkan12Features version12;
+    VkPhysicalDeviceVulkan13Features version13;
+} version_chain;
+
+static void link_versions(version_chain *chain)
+{
+    *chain = (version_chain){
+        .core = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &chain->version11},
+        .version11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &chain->version12},
+        .version12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &chain->version13},
+        .version13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES},
+    };
+}
+
+// All structures that a version of Vulkan took over stand aside for that version's, and no switch of theirs is lost.
+static void test_feature_chain_versions_have_all_that_they_took_over(void **state)
+{
+    const vkf__caps all = all_caps();
+    const vkf__device_plan plan = plan_of(&all, NULL);
+    version_chain chain;
+    vkf__features read;
+    bool head = false;
+    (void)state;
+    link_versions(&chain);
+    chain.version12.timelineSemaphore = VK_TRUE;
+    uint32_t missing = vkf__feature_chain_merge(&chain.core, &plan.features, plan.feature_structures, &head);
+    assert_true(head);
+    vkf__feature_chain_read(&chain.core, &read);
+    for (uint32_t i = 0; i < VKF_FEATURE_STRUCTURE_COUNT; i++)
+        assert_int_equal(missing >> i & 1, vkf__feature_structures[i].core == UINT32_MAX);
+    for (uint32_t i = 0; i < VKF_FEATURE_COUNT; i++) {
+        const vkf__feature *feature = &vkf__feature_table[i];
+        uint32_t structures = vkf__feature_structure_bits(feature);
+        if (feature->bit > 0 && !(structures & missing) && !vkf__features_has(&read, feature))
+            fail_msg("%s is lost", feature->name);
+    }
+    assert_true(chain.version12.timelineSemaphore); // the program's own
+}
+
+static void test_feature_chain_switches_nothing_on_by_itself(void **state)
+{
+    vkf__features none, read;
+    version_chain chain;
+    bool head = true;
+    (void)state;
+    vkf__features_init(&none);
+    link_versions(&chain);
+    chain.version11.storageBuffer16BitAccess = VK_TRUE;
+    (void)vkf__feature_chain_merge(&chain.version11, &none, 0, &head);
+    assert_false(head);
+    vkf__feature_chain_read(&chain.core, &read);
+    for (uint32_t i = 0; i < VKF_FEATURE_COUNT; i++) {
+        const vkf__feature *feature = &vkf__feature_table[i];
+        bool named = feature->caps == offsetof(vkf__caps, storage_16bit);
+        assert_true(feature->bit == 0 || vkf__features_has(&read, feature) == named);
+    }
+    vkf__feature_chain_read(NULL, &read);
+    assert_false(read.storage_16bit.storageBuffer16BitAccess);
+}
+
+// What a plan would enable on a device of the library's own is used on the caller's that was made so; without the
+// names of extensions only what the version of Vulkan includes is.
+static void test_plan_external_uses_all_that_is_enabled(void **state)
+{
+    const vkf__caps all = all_caps();
+    vkf__device_plan own = plan_of(&all, NULL);
+    vkf_external_device external = {
+        .api_version = own.caps.api_version, .features = &own.features.head, .extensions = own.extensions};
+    (void)state;
+    own.features.head.pNext = vkf__features_chain(&own.features, own.feature_structures);
+    for (int named = 0; named < 2; named++) {
+        external.extension_count = named ? own.extension_count : 0;
+        const vkf__device_plan plan = plan_of(&all, &external);
+        for (uint32_t i = 0; i < VKF_FEATURE_COUNT; i++) {
+            const vkf__feature *feature = &vkf__feature_table[i];
+            uint32_t structures = vkf__feature_structure_bits(feature);
+            bool extension = feature->extension != NULL;
+            for (uint32_t s = 0; s < VKF_FEATURE_STRUCTURE_COUNT; s++)
+                extension = extension || ((structures >> s & 1) && vkf__feature_structures[s].core == UINT32_MAX);
+            bool there = vkf__feature_in_caps(feature, &plan.caps);
+            bool queues = feature->wanted == VKF_WANTED_FOR_PRIORITY; // the queue is the caller's
+            if (there != (named || !extension) || (named && is_enabled(&plan, feature) == queues))
+                fail_msg("%s is %s", feature->name, there ? "used" : "lost");
+        }
+        assert_int_equal(plan.caps.matrix.shape_count, named ? own.caps.matrix.shape_count : 0);
+        assert_int_equal(plan.extension_count, 0);
+        assert_int_equal(plan.feature_structures, 0);
+    }
+}
+
+static void test_plan_external_knows_both_names_of_calibrated_timestamps(void **state)
+{
+    static const char *const name = VKF_KHR_CALIBRATED_TIMESTAMPS;
+    const vkf__caps all = all_caps();
+    vkf_external_device external = external_of(0, false);
+    (void)state;
+    assert_false(plan_of(&all, &external).enabled.calibrated_timestamps);
+    external.extensions = &name;
+    external.extension_count = 1;
+    assert_true(plan_of(&all, &external).enabled.calibrated_timestamps);
+}
+
 static void test_plan_external_queue_family(void **state)
 {
     vkf__caps caps = discrete_caps();
@@ -182,6 +295,10 @@ int main(void)
         cmocka_unit_test(test_plan_enables_what_is_there),
         cmocka_unit_test(test_plan_without_wishes_has_no_switch_for_them),
         cmocka_unit_test(test_plan_external_uses_what_is_vouched_for),
+        cmocka_unit_test(test_feature_chain_versions_have_all_that_they_took_over),
+        cmocka_unit_test(test_feature_chain_switches_nothing_on_by_itself),
+        cmocka_unit_test(test_plan_external_uses_all_that_is_enabled),
+        cmocka_unit_test(test_plan_external_knows_both_names_of_calibrated_timestamps),
         cmocka_unit_test(test_plan_external_queue_family),
     };
     return cmocka_run_group_tests_name("feature_table", tests, NULL, NULL);
