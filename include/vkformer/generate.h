@@ -19,9 +19,12 @@ typedef struct vkf_generator_desc {
     vkf_quantization quantization;
     uint32_t max_batch;   // prompts that run together; 0: 1
     uint32_t max_context; // tokens of a prompt and its continuation, SEQ2SEQ: of either; 0: the model's, at most 2048
-    uint32_t max_prompt_len;  // as in vkf_session_desc
-    uint32_t max_beams;       // as in vkf_session_desc
-    vkf_dtype cache_dtype;    // the same
+    uint32_t max_prompt_len; // as in vkf_session_desc
+    uint32_t max_beams;      // as in vkf_session_desc
+    vkf_dtype cache_dtype;   // the same
+    // Every prompt runs as a whole. Otherwise its first tokens do not run again if they are still in the cache, as those
+    // of a chat's earlier turns: see reuse_cache in vkf_generate_args.
+    bool whole_prompts;
     vkf_progress_fn progress; // optional, of loading: as in vkf_model_desc
     void *progress_user;
 } vkf_generator_desc;
@@ -62,6 +65,9 @@ typedef struct vkf_generator_args {
     uint32_t max_new_tokens; // 0: until the context is full
     vkf_sampling sampling;
     vkf_beam_search beams; // with more than one, sampling.temperature is 0
+    // Optional, as in vkf_generate_args; `row` is the number of the prompt.
+    vkf_choose_fn choose;
+    void *choose_user;
     const vkf_text *stops; // optional, (stop_count): a continuation ends before the first of them (reason EOS)
     uint32_t stop_count;
     vkf_text_fn on_text; // optional; with beams called at the end, as their texts are not known before
@@ -76,7 +82,7 @@ typedef struct vkf_generator_args {
 // beside it, with two exceptions: where the context is full (with max_new_tokens 0), and dynamic rotary scaling. There
 // the longest prompt of a batch decides.
 // Statuses: INVALID_ARGUMENT (also: a source without tokens), FORMAT (a prompt has an id that the model does not have),
-// UNSUPPORTED (temperature with beams), TOO_LARGE (a prompt and max_new_tokens exceed the context, or beams max_beams),
+// UNSUPPORTED (temperature or `choose` with beams), TOO_LARGE (a prompt and max_new_tokens exceed the context, or beams max_beams),
 // CANCELLED, OUT_OF_HOST_MEMORY, DEVICE_LOST, VULKAN (also: what the device chose is no token), NOT_FINITE (logits that
 // are NaN or infinite), and those of vkf_tokenizer_encode().
 VKF_API VKF_MUST_CHECK vkf_status vkf_generator_run(vkf_generator *generator, const vkf_generator_args *args);

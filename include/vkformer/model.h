@@ -403,9 +403,14 @@ typedef bool (*vkf_token_fn)(void *user, uint32_t row, int32_t token);
 // Whether a row ends with the last of its new tokens, of which there are `count` (>= 1).
 typedef bool (*vkf_ends_fn)(void *user, uint32_t row, const int32_t *tokens, uint32_t count);
 
+// Chooses the next token of a row from its logits, which it may change; (vocab). Those of the model's banned_ids are
+// minus infinity, and nothing else was done to them. The result is the token's id.
+typedef int32_t (*vkf_choose_fn)(void *user, uint32_t row, float *logits, uint32_t vocab);
+
 // How long a generation took by the host's clock.
 typedef struct vkf_generation_cost {
     uint64_t prompt_tokens; // of all rows, without padding
+    uint64_t reused_tokens; // those of them that did not run, because the cache held them
     double prompt_ns;       // until the rows' first new tokens were there
     uint64_t new_tokens;    // after those first ones
     double new_ns;
@@ -421,7 +426,15 @@ typedef struct vkf_generate_args {
     const uint32_t *prompt_lengths; // (B), each at least 1
     uint32_t max_new_tokens;        // 0: until the context is full
     vkf_sampling sampling;
-    vkf_beam_search beams;   // with more than one, sampling.temperature is 0
+    vkf_beam_search beams; // with more than one, sampling.temperature is 0
+    // Optional: what chooses the tokens instead of `sampling`, which is all zero then; not with beams. Steps wait for
+    // it, and the logits of all rows are read back.
+    vkf_choose_fn choose;
+    void *choose_user;
+    // DECODER: tokens at the beginning of a prompt that are in its row of the cache, too (see vkf_session_prefill()), do
+    // not run again. Results are the same but for rounding. It has no effect with beams, with attention_weights, and in
+    // models with dynamic or longrope rotary scaling.
+    bool reuse_cache;
     const int32_t *stop_ids; // optional, (stop_count): they end a row as eos_ids do
     uint32_t stop_count;
     vkf_ends_fn ends; // optional: what else ends a row as eos_ids do; with beams it is called for every sequence that
@@ -438,9 +451,49 @@ typedef struct vkf_generate_args {
     vkf_generation_cost *out_cost; // optional
 } vkf_generate_args;
 // Statuses: INVALID_ARGUMENT, TOO_LARGE (the longest prompt and max_new_tokens together exceed max_target_len; for
-// SEQ2SEQ, either exceeds its own maximum), UNSUPPORTED (temperature together with beams), CANCELLED, NOT_FINITE (as
-// vkf_session_greedy()), and those of a run.
+// SEQ2SEQ, either exceeds its own maximum), UNSUPPORTED (temperature or `choose` together with beams), CANCELLED,
+// NOT_FINITE (as vkf_session_greedy()), and those of a run. INVALID_ARGUMENT, too, where `choose` gives no token.
 VKF_API VKF_MUST_CHECK vkf_status vkf_session_generate(vkf_session *session, const vkf_generate_args *args);
+
+// ---- token by token: DECODER alone
+//
+// A session remembers, for each row of its batch, the tokens whose keys and values its cache holds. prefill() and step()
+// append tokens to them, and run nothing but these; vkf_session_truncate() takes tokens back. What decode() and
+// generate() leave is appended to in the same way: after generate() a row holds its prompt and its new tokens but the
+// last. Rows may have unequal numbers of tokens, up to max_target_len. Logits are those of vkf_session_decode() of the
+// whole row, but for rounding. With dynamic or longrope rotary scaling, tokens that are in the cache keep the rotation
+// that they had, as with a cache of transformers.
+//
+// A row with fewer new tokens than another one of the same call runs some of its last tokens again, as many as the
+// other one is ahead. Where the rows' numbers of new tokens differ, keys and values are moved within the cache.
+typedef struct vkf_prefill_args {
+    uint32_t batch;         // B: rows 0 to B - 1; the others stay as they are
+    const int32_t *ids;     // the rows' new tokens, row behind row
+    const uint32_t *counts; // (B), how many each row has; 0: none, the row stays as it is
+    float *out_logits;      // optional, (B, target_vocab): of each row's last token; not written where it has none
+    float *out_all_logits;  // optional, (sum of counts, target_vocab): of all new tokens; where max_logit_rows is not 0
+    vkf_progress_fn progress; // optional; called once per part
+    void *progress_user;
+} vkf_prefill_args;
+// Logits are given as they are: the caller checks whether they are finite. Statuses: INVALID_ARGUMENT (also: the model
+// is no DECODER, the session keeps attention_weights, or no row has a new token), TOO_LARGE (a row would have more than
+// max_target_len tokens), CANCELLED, and those of a run. After one of the last two, rows 0 to B - 1 may be empty.
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_prefill(vkf_session *session, const vkf_prefill_args *args);
+
+// One more token for each row.
+typedef struct vkf_step_args {
+    uint32_t batch;     // B
+    const int32_t *ids; // (B); -1: none, the row stays as it is
+    float *out_logits;  // optional, (B, target_vocab): of each row's last token; not written where it has none
+} vkf_step_args;
+// Statuses: as vkf_session_prefill().
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_step(vkf_session *session, const vkf_step_args *args);
+
+// Forgets what is behind the first `position` tokens of a row. Nothing runs. Status INVALID_ARGUMENT (not a DECODER's;
+// no such row, or it has fewer tokens).
+VKF_API VKF_MUST_CHECK vkf_status vkf_session_truncate(vkf_session *session, uint32_t row, uint32_t position);
+// How many tokens a row has; 0 for NULL, and where there is no such row.
+VKF_API uint32_t vkf_session_position(const vkf_session *session, uint32_t row);
 
 // The weights of one kind of attention in layer `layer` for batch entry `row`: (H, query_len, S). They are gathered
 // over all parts and steps of the last encode, or of the last decode, greedy or generate run. H is the number of query

@@ -157,6 +157,15 @@ vkf_status vkf__buffer_clear(vkf_buffer *buffer)
     return vkf__transfer_clear(buffer->transfer, buffer->handle, 0, buffer->allocated_bytes);
 }
 
+vkf_status vkf__buffer_move(vkf_buffer *buffer, uint64_t from, uint64_t to, uint64_t size_bytes)
+{
+    uint8_t *mapped = buffer->allocation.mapped;
+    if (!mapped || !buffer->allocation.host_cached)
+        return vkf__transfer_move(buffer->transfer, buffer->handle, from, to, size_bytes);
+    memmove(mapped + to, mapped + from, (size_t)size_bytes);
+    return VKF_OK;
+}
+
 static vkf_status check_access(const vkf_buffer *buffer, uint64_t offset, const void *data, uint64_t size,
                                const char *what)
 {
