@@ -431,9 +431,9 @@ typedef struct vkf_generate_args {
     // it, and the logits of all rows are read back.
     vkf_choose_fn choose;
     void *choose_user;
-    // DECODER: tokens at the beginning of a prompt that are in its row of the cache, too (see vkf_session_prefill()), do
-    // not run again. Results are the same but for rounding. It has no effect with beams, with attention_weights, and in
-    // models with dynamic or longrope rotary scaling.
+    // DECODER: tokens at the beginning of a prompt that are in its row of the cache, too (see vkf_session_prefill()),
+    // do not run again. Results are the same but for rounding. It has no effect with beams, with attention_weights, and
+    // in models with dynamic or longrope rotary scaling.
     bool reuse_cache;
     const int32_t *stop_ids; // optional, (stop_count): they end a row as eos_ids do
     uint32_t stop_count;
@@ -457,8 +457,8 @@ VKF_API VKF_MUST_CHECK vkf_status vkf_session_generate(vkf_session *session, con
 
 // ---- token by token: DECODER alone
 //
-// A session remembers, for each row of its batch, the tokens whose keys and values its cache holds. prefill() and step()
-// append tokens to them, and run nothing but these; vkf_session_truncate() takes tokens back. What decode() and
+// A session remembers, for each row of its batch, the tokens whose keys and values its cache holds. prefill() and
+// step() append tokens to them, and run nothing but these; vkf_session_truncate() takes tokens back. What decode() and
 // generate() leave is appended to in the same way: after generate() a row holds its prompt and its new tokens but the
 // last. Rows may have unequal numbers of tokens, up to max_target_len. Logits are those of vkf_session_decode() of the
 // whole row, but for rounding. With dynamic or longrope rotary scaling, tokens that are in the cache keep the rotation

@@ -15,11 +15,11 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
         .progress = desc->progress,
         .progress_user = desc->progress_user,
     };
-    VKF_RETURN_IF_ERROR(vkf__text_model_load(generator->context, &model, &generator->text));
+    VKF_RETURN_IF_ERROR(vkf__text_model_load(generator->context, &model, desc->model, &generator->text));
     const vkf_model_config *config = &generator->text.model->config;
     if (!vkf__facts_of(config)->generates)
         return vkf__fail(host, VKF_ERROR_UNSUPPORTED, "%s: the model has no decoder, it generates no text",
-                         desc->directory);
+                         vkf__text_model_directory(&model, desc->model));
     uint32_t usual = config->max_target_len < DEFAULT_CONTEXT ? config->max_target_len : DEFAULT_CONTEXT;
     if (vkf__facts_of(config)->encodes && config->max_source_len < usual)
         usual = config->max_source_len;
@@ -31,7 +31,7 @@ static vkf_status load(vkf_generator *generator, const vkf_generator_desc *desc)
 
 vkf_status vkf_generator_create(vkf_context *context, const vkf_generator_desc *desc, vkf_generator **out_generator)
 {
-    if (!context || !desc || !desc->directory || !out_generator)
+    if (!context || !desc || (!desc->directory && !desc->model) || !out_generator)
         return VKF_ERROR_INVALID_ARGUMENT;
     vkf_status status = vkf__context_enter(context, __func__);
     if (status != VKF_OK)
@@ -81,6 +81,11 @@ void vkf_generator_get_config(const vkf_generator *generator, vkf_model_config *
 vkf_model *vkf_generator_model(vkf_generator *generator)
 {
     return generator ? generator->text.model : NULL;
+}
+
+const vkf_tokenizer *vkf_generator_tokenizer(const vkf_generator *generator)
+{
+    return generator ? generator->text.tokenizer : NULL;
 }
 
 uint32_t vkf_generator_context(const vkf_generator *generator)

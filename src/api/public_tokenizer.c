@@ -1,11 +1,6 @@
 // Public entry points of tokenizers.
 #include "text/tokenizer.h"
 
-struct vkf_tokenizer {
-    vkf__host host; // the parts point to it
-    vkf__tokenizer parts;
-};
-
 vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, const char *path, vkf_tokenizer **out_tokenizer)
 {
     static const vkf_tokenizer_desc defaults = {0};
@@ -13,29 +8,9 @@ vkf_status vkf_tokenizer_load(const vkf_tokenizer_desc *desc, const char *path, 
         return VKF_ERROR_INVALID_ARGUMENT;
     const vkf_tokenizer_desc *wanted = desc ? desc : &defaults;
     vkf__host host;
-    vkf_tokenizer *tokenizer = NULL;
-    vkf_status status =
-        vkf__host_init(&host, &wanted->allocator, wanted->message, wanted->message_user, wanted->min_severity);
-    if (status != VKF_OK)
-        return status;
-    VKF_ALLOC(&host, tokenizer, 1);
-    tokenizer->host = host;
-    VKF_TRY(vkf__tokenizer_load(&tokenizer->host, path, &tokenizer->parts));
-    *out_tokenizer = tokenizer;
-    tokenizer = NULL;
-fail:
-    vkf__free(&host, tokenizer);
-    return status;
-}
-
-void vkf_tokenizer_destroy(vkf_tokenizer **tokenizer)
-{
-    if (!tokenizer || !*tokenizer)
-        return;
-    vkf__host host = (*tokenizer)->host;
-    vkf__tokenizer_free(&(*tokenizer)->parts);
-    vkf__free(&host, *tokenizer);
-    *tokenizer = NULL;
+    VKF_RETURN_IF_ERROR(
+        vkf__host_init(&host, &wanted->allocator, wanted->message, wanted->message_user, wanted->min_severity));
+    return vkf__tokenizer_make(&host, path, out_tokenizer);
 }
 
 vkf_status vkf_tokenizer_encode(const vkf_tokenizer *tokenizer, const char *text, size_t text_bytes, const char *pair,

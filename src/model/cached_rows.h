@@ -1,7 +1,8 @@
 // Which tokens a DECODER's key/value cache holds, row by row, and how a run goes on from them.
 //
 // The rows of a run end at the same place of the cache, and begin behind padding. A run whose rows are to end elsewhere
-// moves what it keeps of them. Keys are rotated by their place in the cache, so those that move are turned on their way.
+// moves what it keeps of them. Keys are rotated by their place in the cache, so those that move are turned on their
+// way.
 #ifndef VKF_MODEL_CACHED_ROWS_H
 #define VKF_MODEL_CACHED_ROWS_H
 
@@ -27,8 +28,8 @@ void vkf__rows_forget(vkf_session *session);
 uint32_t vkf__row_common(const vkf_session *session, uint32_t row, const int32_t *tokens, uint32_t count);
 
 // Makes the cache ready for a prompt of which row i's first keep[i] tokens are not run again (NULL: all are run), and
-// says from which place on it has to run. The rows of the prompt are empty then, until vkf__rows_keep(); both leave alone
-// a row that has no tokens in the prompt. Statuses: those of a run.
+// says from which place on it has to run. The rows of the prompt are empty then, until vkf__rows_keep(); both leave
+// alone a row that has no tokens in the prompt. Statuses: those of a run.
 VKF_MUST_CHECK vkf_status vkf__rows_align(vkf_session *session, const vkf__prompt *prompt, const uint32_t *keep,
                                           uint32_t *out_first);
 // The rows hold the prompt, which has run.

@@ -67,7 +67,7 @@ static bool ends_with_stop(void *user, uint32_t row, const int32_t *tokens, uint
 {
     (void)row;
     generator_run *run = user;
-    const vkf__stop_strings strings = {&run->generator->text.tokenizer, run->args->stops, run->args->stop_count};
+    const vkf__stop_strings strings = {&run->generator->text.tokenizer->parts, run->args->stops, run->args->stop_count};
     bool ends = false;
     vkf_status status = vkf__ends_with_stop(&strings, tokens, count, &ends);
     if (status != VKF_OK)
@@ -168,7 +168,7 @@ static vkf_status generate(generator_run *run, vkf_generate_args *args, uint32_t
     args->out_cost = &cost;
     run->callback_status = VKF_OK;
     for (uint32_t row = 0; row < args->batch; row++)
-        vkf__text_stream_init(&run->streams[row], &run->generator->text.tokenizer, run->args->stops,
+        vkf__text_stream_init(&run->streams[row], &run->generator->text.tokenizer->parts, run->args->stops,
                               run->args->stop_count);
     VKF_TRY(vkf__session_generate(run->generator->session, args));
     VKF_TRY(run->callback_status);

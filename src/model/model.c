@@ -90,18 +90,24 @@ static vkf__weight_storage storage_of(const vkf_context *context, const vkf_mode
 static vkf_status make_model(vkf_context *context, const vkf_model_desc *desc, const vkf__model_source *source,
                              vkf_model **out_model)
 {
+    vkf_status status = VKF_OK;
     vkf_model *model = NULL;
     VKF_ALLOC_OR_RETURN(&context->host, model, 1);
     vkf__context_hold(context, VKF_MADE_MODEL);
     model->context = context;
     model->references = 1;
     model->config = source->config;
+    if (desc->directory)
+        VKF_STRDUP(&context->host, model->directory, desc->directory);
     model->precision = settled_precision(context, desc, source);
     if (desc->precision == VKF_MODEL_PRECISION_AUTO && model->precision != VKF_MODEL_PRECISION_F32)
         vkf__log(&context->host, VKF_SEVERITY_INFO, "the model is kept in 16 bits, as its file has it");
     model->dtype = storage_of(context, desc, source).activations;
     *out_model = model;
     return VKF_OK;
+fail:
+    vkf_model_destroy(&model);
+    return status;
 }
 
 vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
@@ -140,6 +146,7 @@ void vkf__model_drop(vkf_model *model)
     if (atomic_fetch_sub(&model->references, 1) > 1)
         return;
     vkf__weights_free(context, &model->weights);
+    vkf__free(&context->host, model->directory);
     vkf__free(&context->host, model);
     vkf__context_drop(context, VKF_MADE_MODEL);
 }

@@ -407,6 +407,27 @@ static bool take_token(void *user, uint32_t row, int32_t token)
     return token >= 0;
 }
 
+vkf_prefill_args valid_vkf_prefill_args(const char *function, const char *parameter)
+{
+    static const uint32_t counts[] = {1};
+    (void)function;
+    (void)parameter;
+    return (vkf_prefill_args){.batch = 1,
+                              .ids = valid_memory(),
+                              .counts = counts,
+                              .out_logits = valid_memory(),
+                              .out_all_logits = valid_memory(),
+                              .progress = go_on,
+                              .progress_user = &valid};
+}
+
+vkf_step_args valid_vkf_step_args(const char *function, const char *parameter)
+{
+    (void)function;
+    (void)parameter;
+    return (vkf_step_args){.batch = 1, .ids = valid_memory(), .out_logits = valid_memory()};
+}
+
 vkf_generate_args valid_vkf_generate_args(const char *function, const char *parameter)
 {
     static uint32_t lengths[1];
@@ -610,6 +631,13 @@ vkf_session *valid_vkf_session(const char *function)
         return valid.transformer.session;
     if (is(function, "vkf_session_encode"))
         return valid.encoder_session;
+    // Its row is emptied, so that there is room however often it is called with. (A child of fork() may not.)
+    if (is(function, "vkf_session_prefill") || is(function, "vkf_session_step") ||
+        is(function, "vkf_session_truncate")) {
+        const vkf_status emptied = vkf_session_truncate(valid.token_session, 0, 0);
+        (void)emptied;
+        return valid.token_session;
+    }
     return is(function, "vkf_session_greedy") ? valid.seq2seq_session : valid.decoder_session;
 }
 
@@ -658,6 +686,7 @@ VkCommandBuffer valid_VkCommandBuffer(void)
 static void make_sessions(void)
 {
     const vkf_session_desc decoder = valid_vkf_session_desc("", "");
+    const vkf_session_desc tokens = {.max_batch = 1, .max_target_len = 4, .max_logit_rows = 2};
     const vkf_session_desc encoder = {.max_batch = 1, .max_source_len = 4};
     const vkf_session_desc seq2seq = {.max_batch = 1, .max_source_len = 4, .max_target_len = 4};
     const vkf_session_desc masks = {.max_batch = 1,
@@ -672,6 +701,7 @@ static void make_sessions(void)
     valid.encoder = vkf_test_load_pretrained(valid.gpu, vkf_test_pretrained("bert"), VKF_MODEL_PRECISION_F32);
     assert_int_equal(vkf_model_load(context, &demo, &valid.seq2seq), VKF_OK);
     assert_int_equal(vkf_session_create(valid.decoder, &decoder, &valid.decoder_session), VKF_OK);
+    assert_int_equal(vkf_session_create(valid.decoder, &tokens, &valid.token_session), VKF_OK);
     assert_int_equal(vkf_session_create(valid.encoder, &encoder, &valid.encoder_session), VKF_OK);
     assert_int_equal(vkf_session_create(valid.seq2seq, &seq2seq, &valid.seq2seq_session), VKF_OK);
     vkf_test_rig_make(valid.gpu, &transformer, VKF_DTYPE_F32, &masks, &valid.transformer);
@@ -738,6 +768,7 @@ void valid_free(void)
     vkf_session_destroy(&valid.seq2seq_session);
     vkf_session_destroy(&valid.encoder_session);
     vkf_session_destroy(&valid.decoder_session);
+    vkf_session_destroy(&valid.token_session);
     vkf_model_destroy(&valid.seq2seq);
     vkf_model_destroy(&valid.encoder);
     vkf_model_destroy(&valid.decoder);
