@@ -138,8 +138,7 @@ static bool can_move(const vkf_session *session)
     return config->rotary.dynamic_from == 0 && config->window_rotary.dynamic_from == 0;
 }
 
-// From which place on a prompt has to run.
-static uint32_t first_of(const vkf_session *session, const vkf__prompt *prompt, const uint32_t *keep)
+uint32_t vkf__rows_first(const vkf_session *session, const vkf__prompt *prompt, const uint32_t *keep)
 {
     uint32_t first = prompt->len;
     for (uint32_t row = 0; row < prompt->batch; row++) {
@@ -154,7 +153,7 @@ static uint32_t first_of(const vkf_session *session, const vkf__prompt *prompt, 
 
 vkf_status vkf__rows_align(vkf_session *session, const vkf__prompt *prompt, const uint32_t *keep, uint32_t *out_first)
 {
-    const uint32_t first = session->rows ? first_of(session, prompt, keep) : 0;
+    const uint32_t first = session->rows ? vkf__rows_first(session, prompt, keep) : 0;
     for (uint32_t row = 0; session->rows && row < prompt->batch; row++) {
         const uint32_t begin = vkf__prompt_padding(session, prompt, row);
         if (begin == prompt->len)

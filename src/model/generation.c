@@ -9,6 +9,9 @@
 #include "model/finite.h"
 #include "model/session_run.h"
 
+// Rows move for the sake of a quarter of the prompt.
+#define LEAST_SHARE 4
+
 static void generation_free(vkf__generation *g)
 {
     const vkf__host *host = &g->session->context->host;
@@ -173,6 +176,15 @@ static bool reuses(const vkf__generation *g)
            config->rotary.dynamic_from == 0 && config->window_rotary.dynamic_from == 0;
 }
 
+// Moving rows within the cache costs some submissions for each layer.
+static bool pays(const vkf__generation *g, const uint32_t *keep)
+{
+    bool moves = false;
+    for (uint32_t row = 0; row < g->args->batch; row++)
+        moves = moves || g->session->rows[row].begin != vkf__prompt_padding(g->session, &g->prompt, row);
+    return !moves || vkf__rows_first(g->session, &g->prompt, keep) >= g->prompt.len / LEAST_SHARE;
+}
+
 // Keeps of each row what its prompt begins with. The last token of a prompt always runs, for its logits.
 static vkf_status align_cache(vkf__generation *g)
 {
@@ -185,7 +197,7 @@ static vkf_status align_cache(vkf__generation *g)
         keep[row] = vkf__row_common(g->session, row, tokens, g->args->prompt_lengths[row] - 1);
         tokens += g->args->prompt_lengths[row];
     }
-    VKF_TRY(vkf__rows_align(g->session, &g->prompt, keep, &g->first));
+    VKF_TRY(vkf__rows_align(g->session, &g->prompt, reuses(g) && pays(g, keep) ? keep : NULL, &g->first));
 fail:
     vkf__free(host, keep);
     return status;

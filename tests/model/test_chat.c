@@ -11,9 +11,9 @@
 #define TEXT_BYTES 2048
 
 static const char *const said[TURNS][CHATS] = {
-    {"A cat sat there.", "rain", "The small grey cat"},
-    {" Rain falls.", " on the hills, and", " sat on it."},
-    {" Why?", " the rivers", " The warm stone wall was"},
+    {"A cat sat there.", "Rain falls, and the rivers rise", "The small grey cat sat on the wall"},
+    {" Rain falls.", " again", " sat on it."},
+    {" Why?", " the rivers", " The warm wall was"},
 };
 
 // What was said and answered so far.
