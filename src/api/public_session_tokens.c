@@ -1,5 +1,6 @@
 // Public entry points that run a DECODER token by token. All arguments are checked here, before anything is written.
 #include "model/cached_rows.h"
+#include "model/session_save.h"
 
 static vkf_status fail_argument(const vkf_session *session, const char *function, const char *why)
 {
@@ -125,4 +126,47 @@ vkf_status vkf_session_truncate(vkf_session *session, uint32_t row, uint32_t pos
 uint32_t vkf_session_position(const vkf_session *session, uint32_t row)
 {
     return session && session->rows && row < session->desc.max_batch ? session->rows[row].count : 0;
+}
+
+const int32_t *vkf_session_tokens(const vkf_session *session, uint32_t row)
+{
+    return vkf_session_position(session, row) > 0 ? vkf__row_ids(session, row) : NULL;
+}
+
+// ---- saved caches
+
+vkf_status vkf_session_save(vkf_session *session, const char *path)
+{
+    if (!session || !path)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, __func__));
+    VKF_RETURN_IF_ERROR(check_session(session, __func__));
+    return vkf__session_save(session, path);
+}
+
+vkf_status vkf_session_save_to(vkf_session *session, vkf_write_fn write, void *user)
+{
+    if (!session || !write)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, __func__));
+    VKF_RETURN_IF_ERROR(check_session(session, __func__));
+    return vkf__session_save_to(session, __func__, write, user);
+}
+
+vkf_status vkf_session_load(vkf_session *session, const char *path)
+{
+    if (!session || !path)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, __func__));
+    VKF_RETURN_IF_ERROR(check_session(session, __func__));
+    return vkf__session_load(session, path);
+}
+
+vkf_status vkf_session_load_from(vkf_session *session, vkf_read_fn read, void *user)
+{
+    if (!session || !read)
+        return VKF_ERROR_INVALID_ARGUMENT;
+    VKF_RETURN_IF_ERROR(vkf__context_enter(session->context, __func__));
+    VKF_RETURN_IF_ERROR(check_session(session, __func__));
+    return vkf__session_load_from(session, __func__, read, user);
 }

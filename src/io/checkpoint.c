@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "io/directory.h"
 #include "io/file.h"
 #include "io/json_file.h"
@@ -242,6 +243,26 @@ const char *vkf__checkpoint_path_of(const vkf__checkpoint *checkpoint, const vkf
         if (vkf__tensor_file_find(checkpoint->files[i], tensor->name) == tensor)
             return vkf__tensor_file_path(checkpoint->files[i]);
     return checkpoint->path;
+}
+
+#define SAMPLE_BYTES 256u
+
+vkf_status vkf__checkpoint_fingerprint(const vkf__checkpoint *checkpoint, uint64_t *out_hash)
+{
+    const vkf__stored_tensor *tensor;
+    uint64_t hash = VKF_HASH_SEED;
+    for (size_t i = 0; (tensor = vkf__checkpoint_at(checkpoint, i)); i++) {
+        const size_t size = tensor->size_bytes < SAMPLE_BYTES ? (size_t)tensor->size_bytes : SAMPLE_BYTES;
+        const char *type = vkf__stored_type_name(tensor->type);
+        uint8_t sample[SAMPLE_BYTES];
+        VKF_RETURN_IF_ERROR(vkf__stored_read(tensor, 0, size, sample));
+        hash = vkf__hash(hash, tensor->name, strlen(tensor->name) + 1);
+        hash = vkf__hash(hash, type, strlen(type) + 1);
+        hash = vkf__hash(hash, tensor->shape, tensor->rank * sizeof tensor->shape[0]);
+        hash = vkf__hash(hash, sample, size);
+    }
+    *out_hash = hash;
+    return VKF_OK;
 }
 
 vkf_status vkf__checkpoint_check_unchanged(const vkf__checkpoint *checkpoint)

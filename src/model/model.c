@@ -1,6 +1,7 @@
 // Loads a model onto the device, or plans what it would take there.
 #include "model/model.h"
 
+#include "base/hash.h"
 #include "kernel/memory_plan.h"
 #include "layer/transformer_layer.h"
 #include "model/family.h"
@@ -110,6 +111,16 @@ fail:
     return status;
 }
 
+static vkf_status take_fingerprint(vkf_model *model, const vkf__checkpoint *checkpoint, vkf__weight_storage storage)
+{
+    const uint32_t kept[] = {(uint32_t)storage.activations, (uint32_t)storage.weights, (uint32_t)storage.linear};
+    if (!vkf__facts_of(&model->config)->prompts)
+        return VKF_OK;
+    VKF_RETURN_IF_ERROR(vkf__checkpoint_fingerprint(checkpoint, &model->fingerprint));
+    model->fingerprint = vkf__hash(model->fingerprint, kept, sizeof kept);
+    return VKF_OK;
+}
+
 vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf_model **out_model)
 {
     vkf_status status = VKF_OK;
@@ -117,6 +128,7 @@ vkf_status vkf__model_load(vkf_context *context, const vkf_model_desc *desc, vkf
     vkf_model *model = NULL;
     VKF_TRY(open_source(context, desc, &s));
     VKF_TRY(make_model(context, desc, &s, &model));
+    VKF_TRY(take_fingerprint(model, s.checkpoint, storage_of(context, desc, &s)));
     VKF_TRY(vkf__weights_load(context, &s, storage_of(context, desc, &s), &model->weights));
     *out_model = model;
     model = NULL;

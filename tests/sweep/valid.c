@@ -568,6 +568,36 @@ vkf_profiler valid_vkf_profiler(const char *function, const char *parameter)
     return (vkf_profiler){.user = &valid};
 }
 
+const char *valid_cache_path(void)
+{
+    return VKF_TEST_BINARY_DIR "/sweep.cache";
+}
+
+bool valid_vkf_write_fn(void *user, const void *bytes, size_t size_bytes)
+{
+    (void)user;
+    return bytes && size_bytes > 0;
+}
+
+// From the beginning again when all was read.
+bool valid_vkf_read_fn(void *user, void *out_bytes, size_t size_bytes)
+{
+    (void)user;
+    if (valid.cache_read == valid.cache_bytes)
+        valid.cache_read = 0;
+    memcpy(out_bytes, valid.cache + valid.cache_read, size_bytes);
+    valid.cache_read += size_bytes;
+    return true;
+}
+
+static bool keep_cache(void *user, const void *bytes, size_t size_bytes)
+{
+    (void)user;
+    memcpy(valid.cache + valid.cache_bytes, bytes, size_bytes);
+    valid.cache_bytes += size_bytes;
+    return true;
+}
+
 bool valid_vkf_progress_fn(void *user, uint32_t done, uint32_t total, const char *what)
 {
     (void)user;
@@ -633,7 +663,7 @@ vkf_session *valid_vkf_session(const char *function)
         return valid.encoder_session;
     // Its row is emptied, so that there is room however often it is called with. (A child of fork() may not.)
     if (is(function, "vkf_session_prefill") || is(function, "vkf_session_step") ||
-        is(function, "vkf_session_truncate")) {
+        is(function, "vkf_session_truncate") || is(function, "vkf_session_save") || is(function, "vkf_session_load")) {
         const vkf_status emptied = vkf_session_truncate(valid.token_session, 0, 0);
         (void)emptied;
         return valid.token_session;
@@ -704,6 +734,8 @@ static void make_sessions(void)
     assert_int_equal(vkf_session_create(valid.decoder, &tokens, &valid.token_session), VKF_OK);
     assert_int_equal(vkf_session_create(valid.encoder, &encoder, &valid.encoder_session), VKF_OK);
     assert_int_equal(vkf_session_create(valid.seq2seq, &seq2seq, &valid.seq2seq_session), VKF_OK);
+    assert_int_equal(vkf_session_save(valid.token_session, valid_cache_path()), VKF_OK);
+    assert_int_equal(vkf_session_save_to(valid.token_session, keep_cache, NULL), VKF_OK);
     vkf_test_rig_make(valid.gpu, &transformer, VKF_DTYPE_F32, &masks, &valid.transformer);
     const vkf_decode_args run = valid_vkf_decode_args("", "");
     assert_int_equal(vkf_session_decode(valid.decoder_session, &run), VKF_OK);

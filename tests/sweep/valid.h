@@ -15,6 +15,8 @@ typedef struct valid_arguments {
     vkf_buffer *in, *out, *foreign;
     vkf_layer *layer;
     vkf_model *decoder, *encoder, *seq2seq;
+    uint8_t cache[4096]; // as vkf_session_save_to() gave it, cache_bytes of them
+    size_t cache_bytes, cache_read;
     vkf_session *token_session, *decoder_session, *encoder_session, *seq2seq_session;
     vkf_test_rig transformer;
     vkf_generator *generator;
@@ -54,6 +56,9 @@ vkf_tokenizer *valid_vkf_tokenizer(const char *function);
 vkf_vocabulary *valid_vkf_vocabulary(const char *function);
 vkf_buffer *valid_vkf_buffer(const char *function);
 
+const char *valid_cache_path(void); // of a file that holds a saved cache of a session
+bool valid_vkf_write_fn(void *user, const void *bytes, size_t size_bytes);
+bool valid_vkf_read_fn(void *user, void *out_bytes, size_t size_bytes);
 bool valid_vkf_progress_fn(void *user, uint32_t done, uint32_t total, const char *what); // ends what takes long
 void valid_vkf_kernel_fn(void *user, const char *kernel, bool usable, const char *why);
 void valid_vkf_planned_dispatch_fn(void *user, const vkf_planned_dispatch *dispatch);
@@ -66,7 +71,8 @@ void valid_vkf_choice_fn(void *user, const vkf_choice *choice);
     X(vkf_gemm_desc)                                                                                                   \
     X(vkf_softmax_desc)                                                                                                \
     X(vkf_sdpa_desc)                                                                                                   \
-    X(vkf_layer_norm_desc) X(vkf_embed_desc) X(vkf_additive_scores_desc) X(vkf_measure_fma_desc) X(vkf_attention_desc) \
+    X(vkf_layer_norm_desc)                                                                                             \
+    X(vkf_embed_desc) X(vkf_additive_scores_desc) X(vkf_measure_fma_desc) X(vkf_attention_desc)                        \
         X(vkf_feed_forward_desc) X(vkf_transformer_layer_desc) X(vkf_layer_sizes) X(vkf_context_desc)                  \
             X(vkf_model_desc) X(vkf_session_desc) X(vkf_encode_args) X(vkf_decode_args) X(vkf_device_description_desc) \
                 X(vkf_greedy_args) X(vkf_prefill_args) X(vkf_step_args) X(vkf_generate_args) X(vkf_generator_desc)     \
